@@ -1,0 +1,85 @@
+package cluster
+
+import (
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/cache"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+// Cache is a scheduler cache that holds one cluster and keeps the events that
+// are recorded. It has no clients and binds nothing: it serves what reads and
+// changes the session alone.
+type Cache struct {
+	cache.Cache // panics on what is not overridden below
+	info        *api.ClusterInfo
+	recorder    *record.FakeRecorder
+}
+
+// NewCache returns a cache that gives out info once: sessions change what they
+// are given.
+func NewCache(info *api.ClusterInfo) *Cache {
+	info.HyperNodes = api.HyperNodeInfoMap{}
+	info.HyperNodesSetByTier = map[int]sets.Set[string]{}
+	info.RealNodesSet = map[string]sets.Set[string]{}
+	info.NodesInShard = sets.Set[string]{}
+	return &Cache{info: info, recorder: &record.FakeRecorder{Events: make(chan string, 1024)}}
+}
+
+// Open opens a session with the given tiers.
+func Open(c *Cache, tiers []conf.Tier) *framework.Session {
+	return framework.OpenSession(c, tiers, nil)
+}
+
+// Tiers is a configuration of one tier with all hooks of all plugins enabled.
+func Tiers(hierarchy bool, plugins ...string) []conf.Tier {
+	yes := true
+	var tier conf.Tier
+	for _, name := range plugins {
+		tier.Plugins = append(tier.Plugins, conf.PluginOption{
+			Name: name, EnabledHierarchy: &hierarchy,
+			EnabledJobOrder: &yes, EnabledJobReady: &yes, EnabledJobPipelined: &yes, EnabledTaskOrder: &yes,
+			EnabledPreemptable: &yes, EnabledReclaimable: &yes, EnablePreemptive: &yes, EnabledQueueOrder: &yes,
+			EnabledPredicate: &yes, EnabledBestNode: &yes, EnabledNodeOrder: &yes, EnabledTargetJob: &yes,
+			EnabledReservedNodes: &yes, EnabledJobEnqueued: &yes, EnabledVictim: &yes, EnabledJobStarving: &yes,
+			EnabledOverused: &yes, EnabledAllocatable: &yes,
+		})
+	}
+	return []conf.Tier{tier}
+}
+
+// Events returns the events recorded since it was last called.
+func (c *Cache) Events() []string {
+	var events []string
+	for {
+		select {
+		case event := <-c.recorder.Events:
+			events = append(events, event)
+		default:
+			return events
+		}
+	}
+}
+
+// Snapshot gives out the cluster.
+func (c *Cache) Snapshot() *api.ClusterInfo { return c.info }
+
+// EventRecorder keeps what Events returns.
+func (c *Cache) EventRecorder() record.EventRecorder { return c.recorder }
+
+// OnSessionOpen and OnSessionClose are called around a session.
+func (c *Cache) OnSessionOpen()  {}
+func (c *Cache) OnSessionClose() {}
+
+// The clients of a cache without any.
+func (c *Cache) Client() kubernetes.Interface                           { return nil }
+func (c *Cache) VCClient() vcclient.Interface                           { return nil }
+func (c *Cache) ClientConfig() *rest.Config                             { return nil }
+func (c *Cache) SharedInformerFactory() informers.SharedInformerFactory { return nil }

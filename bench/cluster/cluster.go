@@ -1,0 +1,154 @@
+// Package cluster turns descriptions of package workload into what Volcano's
+// scheduler works on: the objects, a cache that holds them, and sessions opened
+// on it. Benchmarks, differential tests and session tests share it.
+package cluster
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// Namespace is where all jobs live.
+const Namespace = "default"
+
+// List is r as Kubernetes has it.
+func List(r workload.Resources) v1.ResourceList {
+	if r == nil {
+		return nil
+	}
+	list := v1.ResourceList{}
+	for name, amount := range r {
+		switch name {
+		case "cpu":
+			list[v1.ResourceCPU] = *resource.NewMilliQuantity(amount, resource.DecimalSI)
+		default:
+			list[v1.ResourceName(name)] = *resource.NewQuantity(amount, resource.DecimalSI)
+		}
+	}
+	return list
+}
+
+// Node makes a ready node.
+func Node(n workload.Node) *v1.Node {
+	list := List(n.Allocatable)
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: types.UID(n.Name), Labels: n.Labels},
+		Status: v1.NodeStatus{
+			Capacity: list, Allocatable: list,
+			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
+		},
+	}
+}
+
+// Queue makes a Queue object as the scheduler holds it. generation tells
+// objects of one name but different clusters apart.
+func Queue(q workload.Queue, generation string) *scheduling.Queue {
+	state := scheduling.QueueStateOpen
+	if q.Closed {
+		state = scheduling.QueueStateClosed
+	}
+	return &scheduling.Queue{
+		ObjectMeta: metav1.ObjectMeta{Name: q.Name, UID: types.UID(q.Name + generation)},
+		Spec: scheduling.QueueSpec{
+			Parent: q.Parent, Priority: q.Priority, Weight: q.Weight,
+			Capability: List(q.Capability), Deserved: List(q.Deserved),
+			Guarantee: scheduling.Guarantee{Resource: List(q.Guarantee)},
+		},
+		Status: scheduling.QueueStatus{State: state},
+	}
+}
+
+// PodGroup makes the PodGroup of a job.
+func PodGroup(j workload.Job) *api.PodGroup {
+	pg := &api.PodGroup{Version: api.PodGroupVersionV1Beta1}
+	pg.Name, pg.Namespace, pg.UID = j.Name, Namespace, types.UID(Namespace+"/"+j.Name)
+	pg.Spec.Queue, pg.Spec.MinMember = j.Queue, j.MinMember
+	pg.Status.Phase = scheduling.PodGroupPhase(j.Phase)
+	if j.MinResources != nil {
+		list := List(j.MinResources)
+		pg.Spec.MinResources = &list
+	}
+	return pg
+}
+
+// Pod makes the pod of a task.
+func Pod(job string, t workload.Task) *v1.Pod {
+	pod := &v1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: t.Name, Namespace: Namespace, UID: types.UID(Namespace + "-" + t.Name),
+			Annotations: map[string]string{
+				v1beta1.KubeGroupNameAnnotationKey: job,
+				v1beta1.PodPreemptable:             "true",
+			},
+		},
+		Spec: v1.PodSpec{
+			NodeName:   t.Node,
+			Containers: []v1.Container{{Name: "main", Resources: v1.ResourceRequirements{Requests: List(t.Request)}}},
+		},
+		Status: v1.PodStatus{Phase: v1.PodPending},
+	}
+	if t.Gated {
+		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
+	}
+	return pod
+}
+
+var statuses = map[workload.Status]api.TaskStatus{
+	workload.TaskPending:   api.Pending,
+	workload.TaskAllocated: api.Allocated,
+	workload.TaskPipelined: api.Pipelined,
+	workload.TaskBinding:   api.Binding,
+	workload.TaskBound:     api.Bound,
+	workload.TaskRunning:   api.Running,
+	workload.TaskReleasing: api.Releasing,
+	workload.TaskSucceeded: api.Succeeded,
+	workload.TaskFailed:    api.Failed,
+	workload.TaskUnknown:   api.Unknown,
+}
+
+// Build makes the content of a session.
+func Build(c workload.Cluster, generation string) (*api.ClusterInfo, error) {
+	info := &api.ClusterInfo{
+		Nodes:  map[string]*api.NodeInfo{},
+		Queues: map[api.QueueID]*api.QueueInfo{},
+		Jobs:   map[api.JobID]*api.JobInfo{},
+	}
+	for _, n := range c.Nodes {
+		info.Nodes[n.Name] = api.NewNodeInfo(Node(n))
+		info.NodeList = append(info.NodeList, n.Name)
+	}
+	for _, q := range c.Queues {
+		queue := api.NewQueueInfo(Queue(q, generation))
+		info.Queues[queue.UID] = queue
+	}
+	for _, j := range c.Jobs {
+		job := api.NewJobInfo(api.JobID(Namespace + "/" + j.Name))
+		job.SetPodGroup(PodGroup(j))
+		for _, t := range j.Tasks {
+			task := api.NewTaskInfo(Pod(j.Name, t))
+			status, ok := statuses[t.Status]
+			if !ok {
+				return nil, fmt.Errorf("task %s: unknown status %q", t.Name, t.Status)
+			}
+			task.Status = status
+			job.AddTaskInfo(task)
+			if node := info.Nodes[t.Node]; node != nil {
+				if err := node.AddTask(task); err != nil {
+					return nil, fmt.Errorf("task %s: %w", t.Name, err)
+				}
+			}
+		}
+		info.Jobs[job.UID] = job
+	}
+	return info, nil
+}

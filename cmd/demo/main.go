@@ -1,0 +1,115 @@
+// Command demo shows quotas at work on a real control plane that it runs in its own process: it creates nodes and a
+// tree of queues, submits Volcano jobs and prints, as it happens, what the scheduler makes of them. It exits with 0 only
+// if everything came out as the story tells it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/capacity-card/capacity-card/e2e/controlplane"
+)
+
+// schedulerConfiguration is the volcano-scheduler.conf of the demo. Reclaim asks the plugins tier by tier and stops at
+// the first tier with an answer. So gang, conformance and capacity share a tier: a pod is evicted only if its job can
+// spare it, it is no system pod, and its queue is above its deserved share.
+const schedulerConfiguration = `
+actions: "enqueue, allocate, reclaim, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+  - name: capacity
+    enableHierarchy: true
+- plugins:
+  - name: predicates
+  - name: nodeorder
+  - name: binpack
+`
+
+// interruptedStatus is the exit status of a shell command that SIGINT ended.
+const interruptedStatus = 130
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer cancel()
+	err := run(ctx, os.Getenv("DEMO_KEEP") == "1")
+	switch {
+	case err == nil:
+	case errors.Is(err, context.Canceled):
+		fmt.Println("\nInterrupted; everything is stopped and removed.")
+		os.Exit(interruptedStatus)
+	default:
+		fmt.Fprintf(os.Stderr, "\nThe demo failed: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// run boots the control plane, tells the story, and with keep stays until it is interrupted.
+func run(ctx context.Context, keep bool) (err error) {
+	fmt.Println("Starting a Kubernetes control plane with Volcano in this process:")
+	cp, err := controlplane.Start(ctx, controlplane.Options{Progress: printStage})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil && ctx.Err() == nil {
+			if kept, keepErr := cp.KeepLog(); keepErr == nil {
+				err = fmt.Errorf("%w\nThe log of the control plane is kept in %s", err, kept)
+			}
+		}
+		err = errors.Join(err, cp.Stop())
+	}()
+
+	// Its end hangs up the watches before the API server is stopped.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	started := time.Now()
+	if err := createCluster(ctx, cp); err != nil {
+		return err
+	}
+	if _, err := cp.StartScheduler(schedulerConfiguration); err != nil {
+		return fmt.Errorf("starting the scheduler: %w", err)
+	}
+	fmt.Printf("  %-36s %5.1fs\n", "nodes, queues, Volcano's scheduler", time.Since(started).Seconds())
+	watcher, err := startWatcher(ctx, cp)
+	if err != nil {
+		return err
+	}
+	board := &board{watcher: watcher, out: os.Stdout, start: time.Now()}
+	if err := tell(ctx, cp, board); err != nil {
+		return err
+	}
+	if keep {
+		return stay(ctx, cp, board)
+	}
+	return nil
+}
+
+func printStage(stage string, elapsed time.Duration) {
+	fmt.Printf("  %-36s %5.1fs\n", stage, elapsed.Seconds())
+}
+
+// stay goes on printing what happens until the demo is interrupted, which is no failure here.
+func stay(ctx context.Context, cp *controlplane.ControlPlane, board *board) error {
+	fmt.Printf(`
+The control plane stays up. Try, in another terminal:
+  export KUBECONFIG=%s
+  kubectl get queues,jobs.batch.volcano.sh,podgroups,pods
+  kubectl delete jobs.batch.volcano.sh chat
+Ctrl-C stops it and removes everything.
+
+`, cp.Kubeconfig())
+	err := board.follow(ctx)
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
+
+	"github.com/capacity-card/capacity-card/e2e/controlplane"
+)
+
+// watcher mirrors what the demo shows of the cluster. It never polls: changed holds a token whenever something is new.
+type watcher struct {
+	kube    informers.SharedInformerFactory
+	volcano vcinformers.SharedInformerFactory
+	changed chan struct{}
+
+	mu sync.Mutex
+	// refusals is, by the UID of a pod group, why its queue does not admit it, in the scheduler's latest words.
+	refusals map[types.UID]string
+	// evicted are the names of all pods that the scheduler has evicted so far, in order.
+	evicted []string
+	// marked are the same pods by UID, as a pod is updated again after its eviction.
+	marked map[types.UID]bool
+}
+
+// startWatcher returns when the mirror is complete.
+func startWatcher(ctx context.Context, cp *controlplane.ControlPlane) (*watcher, error) {
+	w := &watcher{
+		kube:     informers.NewSharedInformerFactory(cp.Kube, 0),
+		volcano:  vcinformers.NewSharedInformerFactory(cp.Volcano, 0),
+		changed:  make(chan struct{}, 1),
+		refusals: map[types.UID]string{},
+		marked:   map[types.UID]bool{},
+	}
+	notify := func(any) { w.notify() }
+	plain := cache.ResourceEventHandlerFuncs{
+		AddFunc: notify, UpdateFunc: func(_, object any) { notify(object) }, DeleteFunc: notify,
+	}
+	pods := cache.ResourceEventHandlerFuncs{
+		AddFunc:    notify,
+		UpdateFunc: func(_, object any) { w.takePod(object.(*corev1.Pod)) },
+		DeleteFunc: notify,
+	}
+	events := cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { w.takeEvent(object.(*corev1.Event)) },
+		UpdateFunc: func(_, object any) { w.takeEvent(object.(*corev1.Event)) },
+	}
+	watched := []struct {
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{w.kube.Core().V1().Nodes().Informer(), plain},
+		{w.kube.Core().V1().Pods().Informer(), pods},
+		{w.kube.Core().V1().Events().Informer(), events},
+		{w.volcano.Scheduling().V1beta1().Queues().Informer(), plain},
+		{w.volcano.Scheduling().V1beta1().PodGroups().Informer(), plain},
+		{w.volcano.Batch().V1alpha1().Jobs().Informer(), plain},
+	}
+	for _, each := range watched {
+		registration, err := each.informer.AddEventHandler(each.handler)
+		if err != nil {
+			return nil, fmt.Errorf("watching the cluster: %w", err)
+		}
+		defer func() { cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) }()
+	}
+	w.kube.Start(ctx.Done())
+	w.volcano.Start(ctx.Done())
+	return w, nil
+}
+
+func (w *watcher) notify() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// takeEvent notes why a queue refuses a pod group. The gang plugin reports in every cycle that pods are missing, whatever
+// the cause, so its events are passed over: the quota plugin names the cause.
+func (w *watcher) takeEvent(event *corev1.Event) {
+	group := event.InvolvedObject.UID
+	if event.InvolvedObject.Kind != "PodGroup" || event.Reason != string(scheduling.PodGroupUnschedulableType) ||
+		strings.Contains(event.Message, "tasks in gang unschedulable") {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refusals[group] != event.Message {
+		w.refusals[group] = event.Message
+		w.notify()
+	}
+}
+
+// takePod notes an eviction. The scheduler marks a pod before it deletes it, and the mark arrives here before the pod is
+// gone from the mirror.
+func (w *watcher) takePod(pod *corev1.Pod) {
+	defer w.notify()
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.DisruptionTarget && condition.Reason == corev1.PodReasonPreemptionByScheduler {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if !w.marked[pod.UID] {
+				w.marked[pod.UID] = true
+				w.evicted = append(w.evicted, pod.Name)
+			}
+		}
+	}
+}
+
+// snapshot is the cluster at one moment, as far as the demo shows it.
+type snapshot struct {
+	nodes     []*corev1.Node
+	queues    []*scheduling.Queue
+	jobs      []*batch.Job
+	podGroups []*scheduling.PodGroup
+	pods      []*corev1.Pod
+	refusals  map[types.UID]string
+	evicted   []string
+}
+
+func (w *watcher) snapshot() (snapshot, error) {
+	var s snapshot
+	var err error
+	everything := labels.Everything()
+	if s.nodes, err = w.kube.Core().V1().Nodes().Lister().List(everything); err != nil {
+		return s, err
+	}
+	if s.queues, err = w.volcano.Scheduling().V1beta1().Queues().Lister().List(everything); err != nil {
+		return s, err
+	}
+	if s.jobs, err = w.volcano.Batch().V1alpha1().Jobs().Lister().List(everything); err != nil {
+		return s, err
+	}
+	if s.podGroups, err = w.volcano.Scheduling().V1beta1().PodGroups().Lister().List(everything); err != nil {
+		return s, err
+	}
+	if s.pods, err = w.kube.Core().V1().Pods().Lister().List(everything); err != nil {
+		return s, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.refusals = maps.Clone(w.refusals)
+	s.evicted = slices.Clone(w.evicted)
+	return s, nil
+}

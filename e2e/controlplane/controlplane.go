@@ -1,0 +1,143 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	vcclientset "volcano.sh/apis/pkg/client/clientset/versioned"
+)
+
+// ErrRunning is returned by Start while another control plane of this process has not been stopped.
+var ErrRunning = errors.New("another control plane is running in this process")
+
+// running guards the process-wide state that the components share.
+var running atomic.Bool
+
+// Options are the caller's choices. The zero value is good for tests.
+type Options struct {
+	// Progress, if set, is called once per finished stage of Start with the time since Start was called.
+	Progress func(stage string, elapsed time.Duration)
+	// SchedulePeriod is the time between two scheduling cycles. Default: 200ms, Volcano's own default being one second.
+	SchedulePeriod time.Duration
+}
+
+// ControlPlane is a running control plane. Its clients are not throttled.
+type ControlPlane struct {
+	// RestConfig, Kube and Volcano speak to the API server as a member of system:masters.
+	RestConfig *rest.Config
+	Kube       kubernetes.Interface
+	Volcano    vcclientset.Interface
+
+	schedulePeriod time.Duration
+	directory      string
+	log            *logFile
+	// stops undoes what Start and StartScheduler did; Stop calls it from the last to the first.
+	stops []func() error
+	// schedulers counts the schedulers started so far; each has a configuration directory of its own.
+	schedulers int
+}
+
+// Start boots the control plane and returns once Volcano's controllers run; the scheduler is started separately. When
+// it fails, or when ctx ends first, everything that was started is stopped again, and the error names the log that was
+// kept.
+func Start(ctx context.Context, options Options) (*ControlPlane, error) {
+	if !running.CompareAndSwap(false, true) {
+		return nil, ErrRunning
+	}
+	cp := &ControlPlane{schedulePeriod: options.SchedulePeriod}
+	if cp.schedulePeriod == 0 {
+		cp.schedulePeriod = 200 * time.Millisecond
+	}
+	err := cp.boot(ctx, options.Progress)
+	if err == nil {
+		return cp, nil
+	}
+	if ctx.Err() == nil && cp.log != nil {
+		if kept, keepErr := cp.KeepLog(); keepErr == nil {
+			err = fmt.Errorf("%w (log: %s)", err, kept)
+		}
+	}
+	return nil, errors.Join(err, cp.Stop())
+}
+
+// boot runs the stages of Start in order and stops between two of them when ctx has ended.
+func (cp *ControlPlane) boot(ctx context.Context, progress func(string, time.Duration)) error {
+	start := time.Now()
+	stages := []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"working directory", cp.createDirectory},
+		{"etcd", cp.startEtcd},
+		{"kube-apiserver", cp.startAPIServer},
+		{"Volcano's resource definitions", cp.createDefinitions},
+		{"Volcano's controllers", cp.startControllers},
+		{"kubelet", cp.startKubelet},
+		{"garbage collector", cp.startGarbageCollector},
+	}
+	for _, stage := range stages {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := stage.run(ctx); err != nil {
+			return fmt.Errorf("starting %s: %w", stage.name, err)
+		}
+		if progress != nil {
+			progress(stage.name, time.Since(start))
+		}
+	}
+	return nil
+}
+
+// createDirectory makes the directory that everything lives in and sends the components' logs to a file there.
+func (cp *ControlPlane) createDirectory(context.Context) error {
+	directory, err := os.MkdirTemp("", "controlplane-")
+	if err != nil {
+		return err
+	}
+	cp.directory = directory
+	cp.stops = append(cp.stops, func() error { return os.RemoveAll(directory) })
+	log, err := openLog(cp.path("log"))
+	if err != nil {
+		return err
+	}
+	cp.log = log
+	cp.stops = append(cp.stops, log.close)
+	return nil
+}
+
+// path returns the path of a file in the control plane's directory.
+func (cp *ControlPlane) path(name string) string {
+	return filepath.Join(cp.directory, name)
+}
+
+// KeepLog moves the components' log out of the directory that Stop removes and returns its new path. Logging goes on
+// into the moved file.
+func (cp *ControlPlane) KeepLog() (string, error) {
+	kept := cp.directory + ".log"
+	if err := os.Rename(cp.path("log"), kept); err != nil {
+		return "", fmt.Errorf("keeping the log: %w", err)
+	}
+	return kept, nil
+}
+
+// Stop stops everything in the reverse order of its start and removes the directory. It takes a second or two and is
+// bounded: a component that does not stop in time is left to the end of the process and reported.
+func (cp *ControlPlane) Stop() error {
+	klog.Flush()
+	var errs []error
+	for i := len(cp.stops) - 1; i >= 0; i-- {
+		errs = append(errs, cp.stops[i]())
+	}
+	cp.stops = nil
+	running.Store(false)
+	return errors.Join(errs...)
+}

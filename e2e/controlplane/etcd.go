@@ -1,0 +1,53 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// maxSocketPath is the longest path a unix socket may have on every system that Go supports.
+const maxSocketPath = 103
+
+// startEtcd starts a one-member etcd that listens on unix sockets only, so it needs no ports and nobody else reaches
+// it. Nothing survives Stop, so nothing is worth an fsync.
+func (cp *ControlPlane) startEtcd(ctx context.Context) error {
+	client, peer := cp.path("etcd.sock"), cp.path("peer.sock")
+	if len(peer) > maxSocketPath {
+		return fmt.Errorf("socket path %s is longer than %d characters: set TMPDIR to a shorter directory", peer, maxSocketPath)
+	}
+	config := embed.NewConfig()
+	config.Dir = cp.path("etcd")
+	config.LogOutputs = []string{cp.path("log")}
+	config.LogLevel = "warn"
+	config.UnsafeNoFsync = true
+	config.ListenClientUrls = []url.URL{{Scheme: "unix", Path: client}}
+	config.ListenPeerUrls = []url.URL{{Scheme: "unix", Path: peer}}
+	// What a member advertises must be host:port. A member without peers never has it dialled.
+	advertised := url.URL{Scheme: "http", Host: "127.0.0.1:2380"}
+	config.AdvertiseClientUrls = []url.URL{advertised}
+	config.AdvertisePeerUrls = []url.URL{advertised}
+	config.InitialCluster = config.InitialClusterFromName(config.Name)
+
+	etcd, err := embed.StartEtcd(config)
+	if err != nil {
+		return err
+	}
+	cp.stops = append(cp.stops, func() error {
+		etcd.Close()
+		return nil
+	})
+	select {
+	case <-etcd.Server.ReadyNotify():
+		return nil
+	case err := <-etcd.Err():
+		return err
+	case <-time.After(30 * time.Second):
+		return fmt.Errorf("not ready after 30s")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

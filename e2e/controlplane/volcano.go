@@ -1,0 +1,153 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/spf13/pflag"
+	"gopkg.in/yaml.v2"
+	"k8s.io/client-go/informers"
+	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	"volcano.sh/volcano/pkg/controllers/framework"
+	"volcano.sh/volcano/pkg/scheduler"
+	"volcano.sh/volcano/pkg/scheduler/cache"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	schedulerframework "volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/metrics"
+	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
+
+	// What Volcano's controller manager and scheduler import for their registrations.
+	_ "volcano.sh/volcano/pkg/controllers/colocationconfig"
+	_ "volcano.sh/volcano/pkg/controllers/cronjob"
+	_ "volcano.sh/volcano/pkg/controllers/garbagecollector"
+	_ "volcano.sh/volcano/pkg/controllers/hypernode"
+	_ "volcano.sh/volcano/pkg/controllers/job"
+	_ "volcano.sh/volcano/pkg/controllers/jobflow"
+	_ "volcano.sh/volcano/pkg/controllers/jobtemplate"
+	_ "volcano.sh/volcano/pkg/controllers/podgroup"
+	_ "volcano.sh/volcano/pkg/controllers/queue"
+	_ "volcano.sh/volcano/pkg/scheduler/actions"
+	_ "volcano.sh/volcano/pkg/scheduler/plugins"
+)
+
+// ErrUnknownPlugin is wrapped by StartScheduler's error for a configuration that names a plugin nobody registered.
+// Volcano itself would go on without the plugin, and what it guards would go unchecked.
+var ErrUnknownPlugin = errors.New("no such scheduler plugin is registered")
+
+// initMetrics sets up what Volcano's predicates plugin takes for granted; once is enough for the process.
+var initMetrics = sync.OnceFunc(metrics.InitKubeSchedulerRelatedMetrics)
+
+// startControllers runs the controllers that Volcano's controller manager runs by default: all but the sharding
+// controller, whose package is not even imported here. The numbers of workers are that binary's defaults too.
+func (cp *ControlPlane) startControllers(context.Context) error {
+	option := &framework.ControllerOption{
+		KubeClient:              cp.Kube,
+		VolcanoClient:           cp.Volcano,
+		SharedInformerFactory:   informers.NewSharedInformerFactory(cp.Kube, 0),
+		VCSharedInformerFactory: vcinformers.NewSharedInformerFactory(cp.Volcano, 0),
+		SchedulerNames:          []string{"volcano"},
+		WorkerNum:               3,
+		CronJobWorkerNum:        3,
+		MaxRequeueNum:           15,
+		InheritOwnerAnnotations: true,
+		WorkerThreadsForPG:      5,
+		WorkerThreadsForQueue:   5,
+		WorkerThreadsForGC:      1,
+		Config:                  cp.RestConfig,
+	}
+	var controllers []framework.Controller
+	var errs []error
+	framework.ForeachController(func(controller framework.Controller) {
+		if err := controller.Initialize(option); err != nil {
+			errs = append(errs, fmt.Errorf("initializing %s: %w", controller.Name(), err))
+		}
+		controllers = append(controllers, controller)
+	})
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	stop := make(chan struct{})
+	cp.stops = append(cp.stops, func() error {
+		close(stop)
+		return nil
+	})
+	for _, controller := range controllers {
+		go controller.Run(stop)
+	}
+	return nil
+}
+
+// StartScheduler starts a Volcano scheduler with the given configuration, the text of a volcano-scheduler.conf. It
+// returns when the scheduler's caches are full and the first cycle is under way. stop ends it, and Stop does so as well;
+// after stop another scheduler can be started on the same control plane.
+func (cp *ControlPlane) StartScheduler(configuration string) (stop func(), err error) {
+	if err := checkConfiguration(configuration); err != nil {
+		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
+	}
+	path, err := cp.writeConfiguration(configuration)
+	if err != nil {
+		return nil, fmt.Errorf("writing the scheduler configuration: %w", err)
+	}
+	// The scheduler serves its log level on a socket, by default in a directory shared by all schedulers of a machine.
+	if err := os.Setenv("DEBUG_SOCKET_DIR", cp.directory); err != nil {
+		return nil, err
+	}
+	serverOption := options.NewServerOption()
+	serverOption.AddFlags(pflag.NewFlagSet("vc-scheduler", pflag.ContinueOnError)) // sets the defaults
+	serverOption.SchedulerConf = path
+	serverOption.SchedulePeriod = cp.schedulePeriod
+	serverOption.EnableCacheDumper = false
+	serverOption.RegisterOptions()
+	initMetrics()
+	// Both remember the first scheduler of the process and its clients.
+	cache.RegisterBindMethod(nil)
+	predicates.ResetVolumeBindingPluginForTest()
+
+	instance, err := scheduler.NewScheduler(cp.RestConfig, serverOption)
+	if err != nil {
+		return nil, fmt.Errorf("creating the scheduler: %w", err)
+	}
+	stopped := make(chan struct{})
+	stop = sync.OnceFunc(func() { close(stopped) })
+	cp.stops = append(cp.stops, func() error {
+		stop()
+		return nil
+	})
+	instance.Run(stopped)
+	return stop, nil
+}
+
+// checkConfiguration rejects what the scheduler itself would drop or replace without a word to its caller: keys it does
+// not know, actions it does not have, and plugins that nobody registered.
+func checkConfiguration(configuration string) error {
+	var parsed conf.SchedulerConfiguration
+	if err := yaml.UnmarshalStrict([]byte(configuration), &parsed); err != nil {
+		return err
+	}
+	for _, tier := range parsed.Tiers {
+		for _, plugin := range tier.Plugins {
+			if _, found := schedulerframework.GetPluginBuilder(plugin.Name); !found {
+				return fmt.Errorf("%w: %s", ErrUnknownPlugin, plugin.Name)
+			}
+		}
+	}
+	_, _, _, _, err := scheduler.UnmarshalSchedulerConf(configuration)
+	return err
+}
+
+// writeConfiguration writes the configuration into a directory of its own, since the scheduler watches the whole
+// directory and reads the file again whenever anything in it changes.
+func (cp *ControlPlane) writeConfiguration(configuration string) (string, error) {
+	cp.schedulers++
+	directory := cp.path(fmt.Sprintf("scheduler-%d", cp.schedulers))
+	if err := os.Mkdir(directory, 0o700); err != nil {
+		return "", err
+	}
+	path := filepath.Join(directory, "volcano-scheduler.conf")
+	return path, os.WriteFile(path, []byte(configuration), 0o600)
+}

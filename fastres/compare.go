@@ -1,0 +1,209 @@
+package fastres
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// ignored are the scalars that comparisons of requests pass over: every task
+// asks for one pod (resource_info.go: ignoredScalarResources).
+const ignored uint64 = 1 << Pods
+
+// lessEqual is upstream's comparison with tolerance: x may exceed y by less
+// than MinResource.
+func lessEqual(x, y float64) bool { return x < y || x-y < MinResource && y-x < MinResource }
+
+// counted are the dimensions of presence word w that comparisons of requests
+// look at.
+func (x Vector) counted(w int) uint64 {
+	if w == 0 {
+		return x.present[0] &^ ignored
+	}
+	return x.present[w]
+}
+
+// Equal reports whether quantities and presence are the same
+// (equality.Semantic.DeepEqual on two api.Resource).
+func (x Vector) Equal(y Vector) bool {
+	for w, word := range x.present {
+		if word != y.present[w] {
+			return false
+		}
+	}
+	for d, q := range x.quantity {
+		if q != y.quantity[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// LessEqual reports whether x ≤ y, with tolerance, in every dimension of x;
+// what y does not name is 0 (api.Resource.LessEqual with Zero).
+func (x Vector) LessEqual(y Vector) bool {
+	for w, word := range x.present {
+		for ; word != 0; word &= word - 1 {
+			d := w<<6 + bits.TrailingZeros64(word)
+			if !lessEqual(x.quantity[d], y.quantity[d]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// IsEmpty reports whether no dimension but pods reaches MinResource
+// (api.Resource.IsEmpty).
+func (x Vector) IsEmpty() bool {
+	for w := range x.present {
+		for word := x.counted(w); word != 0; word &= word - 1 {
+			if x.quantity[w<<6+bits.TrailingZeros64(word)] >= MinResource {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Intersects reports whether some dimension, pods included, reaches MinResource
+// in both (api.Intersection).
+func (x Vector) Intersects(y Vector) bool {
+	for w, word := range x.present {
+		if x.intersects(y, w, word&y.present[w]) {
+			return true
+		}
+	}
+	return false
+}
+
+// IntersectsRequest is Intersects without pods
+// (api.IntersectionWithIgnoredScalarResources).
+func (x Vector) IntersectsRequest(y Vector) bool {
+	for w := range x.present {
+		if x.intersects(y, w, x.counted(w)&y.present[w]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (x Vector) intersects(y Vector, w int, word uint64) bool {
+	for ; word != 0; word &= word - 1 {
+		d := w<<6 + bits.TrailingZeros64(word)
+		if x.quantity[d] >= MinResource && y.quantity[d] >= MinResource {
+			return true
+		}
+	}
+	return false
+}
+
+// Fits reports whether used + request ≤ limit, exactly, in every dimension that
+// request asks for (api.Resource.LessEqualWithDimensionAndResourcesName).
+func Fits(used, request, limit Vector) bool {
+	for w := range request.present {
+		for word := request.counted(w); word != 0; word &= word - 1 {
+			d := w<<6 + bits.TrailingZeros64(word)
+			if q := request.quantity[d]; q > 0 && used.quantity[d]+q > limit.quantity[d] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// FitsNet is Fits for a sum of three: request + used + promised − returnable
+// ≤ limit, in every dimension that request asks for.
+func FitsNet(request, used, promised, returnable, limit Vector) bool {
+	for w := range request.present {
+		for word := request.counted(w); word != 0; word &= word - 1 {
+			d := w<<6 + bits.TrailingZeros64(word)
+			q := request.quantity[d]
+			if q > 0 && q+used.quantity[d]+promised.quantity[d]-returnable.quantity[d] > limit.quantity[d] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// FitsSomewhere reports whether used + request ≤ limit, with tolerance, in at
+// least one dimension that request asks for; dimensions in which both sides are
+// below MinResource do not count
+// (api.Resource.LessEqualPartlyWithDimensionZeroFiltered).
+func FitsSomewhere(used, request, limit Vector) bool {
+	for w := range request.present {
+		for word := request.counted(w); word != 0; word &= word - 1 {
+			d := w<<6 + bits.TrailingZeros64(word)
+			q, bound := request.quantity[d], limit.quantity[d]
+			future := used.quantity[d] + q
+			if q > 0 && (future >= MinResource || bound >= MinResource) && lessEqual(future, bound) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ExceedsSomewhere reports whether used > bound in at least one dimension that
+// request asks for and bound has: cpu and memory of at least MinResource,
+// scalars that are present, even with 0
+// (api.Resource.GreaterPartlyWithRelevantDimensions).
+func ExceedsSomewhere(used, request, bound Vector) bool {
+	for w := range request.present {
+		for word := request.counted(w) & bound.present[w]; word != 0; word &= word - 1 {
+			d := w<<6 + bits.TrailingZeros64(word)
+			if Dim(d) <= Memory && bound.quantity[d] < MinResource {
+				continue
+			}
+			if request.quantity[d] > 0 && used.quantity[d] > bound.quantity[d] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// MaxRatio is the greatest used/bound over the dimensions in which bound
+// reaches MinResource, at least 0 (helpers.Share over Resource.ResourceNames).
+func MaxRatio(used, bound Vector) float64 {
+	ratio := 0.0
+	for w, word := range bound.present {
+		for ; word != 0; word &= word - 1 {
+			d := w<<6 + bits.TrailingZeros64(word)
+			if bound.quantity[d] >= MinResource {
+				ratio = max(ratio, used.quantity[d]/bound.quantity[d])
+			}
+		}
+	}
+	return ratio
+}
+
+// Requested iterates over the dimensions that x asks for, pods aside.
+func (x Vector) Requested() iter.Seq[Dim] {
+	return func(yield func(Dim) bool) {
+		for w := range x.present {
+			for word := x.counted(w); word != 0; word &= word - 1 {
+				d := w<<6 + bits.TrailingZeros64(word)
+				if x.quantity[d] > 0 && !yield(Dim(d)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Scalars iterates over the scalars that are present in x.
+func (x Vector) Scalars() iter.Seq[Dim] {
+	return func(yield func(Dim) bool) {
+		for w, word := range x.present {
+			if w == 0 {
+				word &^= always
+			}
+			for ; word != 0; word &= word - 1 {
+				if !yield(Dim(w<<6 + bits.TrailingZeros64(word))) {
+					return
+				}
+			}
+		}
+	}
+}

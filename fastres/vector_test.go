@@ -1,0 +1,300 @@
+package fastres_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/api/helpers"
+
+	"github.com/capacity-card/capacity-card/fastres"
+)
+
+// scalars are the names that random resources draw from, by dimension.
+var scalars = []v1.ResourceName{"", "", v1.ResourcePods, "nvidia.com/gpu", "ephemeral-storage", "hugepages-2Mi", "example.com/ib"}
+
+// dims is longer than one presence word.
+const dims = 70
+
+// far is a dimension in the second presence word.
+const far = fastres.Dim(66)
+
+const farName v1.ResourceName = "example.com/far"
+
+// quantities are drawn so that equal ones, ones within the tolerance, nothing,
+// and no bound are frequent.
+var quantities = []float64{0, 0, 0.05, 0.1, 0.15, 1, 1.05, 1.1, 2, 2.09, 2.1, 1000, 1000.05, 1 << 40, math.MaxFloat64}
+
+func randomResource(r *rand.Rand) *api.Resource {
+	quantity := func() float64 { return quantities[r.IntN(len(quantities))] }
+	x := &api.Resource{MilliCPU: quantity(), Memory: quantity()}
+	if r.IntN(4) == 0 {
+		return x
+	}
+	for _, name := range append(slices.Clone(scalars[fastres.Pods:]), farName) {
+		if r.IntN(2) == 0 {
+			x.SetScalar(name, quantity())
+		}
+	}
+	return x
+}
+
+func vectorOf(x *api.Resource) fastres.Vector {
+	v := fastres.NewVector(dims)
+	v.Set(fastres.CPU, x.MilliCPU)
+	v.Set(fastres.Memory, x.Memory)
+	for name, q := range x.ScalarResources {
+		v.Set(dimOf(name), q)
+	}
+	return v
+}
+
+func dimOf(name v1.ResourceName) fastres.Dim {
+	if name == farName {
+		return far
+	}
+	return fastres.Dim(slices.Index(scalars, name))
+}
+
+func resourceOf(v fastres.Vector) *api.Resource {
+	x := &api.Resource{MilliCPU: v.Get(fastres.CPU), Memory: v.Get(fastres.Memory)}
+	for d := range v.Scalars() {
+		name := farName
+		if d != far {
+			name = scalars[d]
+		}
+		x.SetScalar(name, v.Get(d))
+	}
+	return x
+}
+
+// same compares quantities and presence; a nil and an empty map of scalars are
+// the same.
+func same(t *testing.T, want *api.Resource, got fastres.Vector, args ...any) {
+	t.Helper()
+	require.True(t, equality.Semantic.DeepEqual(want, resourceOf(got)), "want %v, got %v, of %v", want, resourceOf(got), args)
+}
+
+// TestArithmeticMirrorsResource holds every operation against the method of
+// api.Resource that it names, on random resources.
+func TestArithmeticMirrorsResource(t *testing.T) {
+	type operation struct {
+		name   string
+		vector func(x, y fastres.Vector)
+		mirror func(x, y *api.Resource) *api.Resource
+		skip   func(x, y *api.Resource) bool
+	}
+	never := func(x, y *api.Resource) bool { return false }
+	operations := []operation{
+		{"Add", fastres.Vector.Add, (*api.Resource).Add, never},
+		{"Sub", fastres.Vector.Sub, (*api.Resource).Sub, func(x, y *api.Resource) bool {
+			// Beyond what is there, and within the tolerance of it, ours stops at 0;
+			// and upstream takes no scalar from a resource without any.
+			return !exactlyLessEqual(y, x) || x.ScalarResources == nil
+		}},
+		{"Scale", func(x, y fastres.Vector) { x.Scale(0.375) },
+			func(x, y *api.Resource) *api.Resource { return x.Multi(0.375) }, never},
+		{"CapTo", fastres.Vector.CapTo, func(x, y *api.Resource) *api.Resource {
+			return x.MinDimensionResource(y, api.Infinity)
+		}, never},
+		{"CapToZero", fastres.Vector.CapToZero, func(x, y *api.Resource) *api.Resource {
+			return x.MinDimensionResource(y, api.Zero)
+		}, never},
+		{"RaiseTo", fastres.Vector.RaiseTo, helpers.Max, never},
+		{"CopyFrom", fastres.Vector.CopyFrom, func(x, y *api.Resource) *api.Resource { return y.Clone() }, never},
+		{"SetExceeded", func(x, y fastres.Vector) {
+			left := fastres.NewVector(dims)
+			left.CopyFrom(x)
+			x.SetExceeded(left, y)
+		}, api.ExceededPart, never},
+	}
+	for _, op := range operations {
+		t.Run(op.name, func(t *testing.T) {
+			r, compared := rand.New(rand.NewPCG(1, 2)), 0
+			for range 20_000 {
+				x, y := randomResource(r), randomResource(r)
+				if op.skip(x, y) {
+					continue
+				}
+				compared++
+				got := vectorOf(x)
+				op.vector(got, vectorOf(y))
+				same(t, op.mirror(x.Clone(), y.Clone()), got, x, y)
+			}
+			assert.Greater(t, compared, 50, "too few cases were compared")
+		})
+	}
+}
+
+func exactlyLessEqual(x, y *api.Resource) bool {
+	l, r, present := vectorOf(x), vectorOf(y), vectorOf(x).Presence()
+	for d, ok := present.NextSet(0); ok; d, ok = present.NextSet(d + 1) {
+		if l.Get(fastres.Dim(d)) > r.Get(fastres.Dim(d)) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestComparisonsMirrorResource holds every comparison against the method of
+// api.Resource that it names, on random resources.
+func TestComparisonsMirrorResource(t *testing.T) {
+	first := func(ok bool, _ []string) bool { return ok }
+	comparisons := []struct {
+		name   string
+		vector func(x, y, z fastres.Vector) bool
+		mirror func(x, y, z *api.Resource) bool
+	}{
+		{"LessEqual",
+			func(x, y, z fastres.Vector) bool { return x.LessEqual(y) },
+			func(x, y, z *api.Resource) bool { return x.LessEqual(y, api.Zero) }},
+		{"Equal",
+			func(x, y, z fastres.Vector) bool { return x.Equal(y) },
+			func(x, y, z *api.Resource) bool { return equality.Semantic.DeepEqual(x, y) }},
+		{"IsEmpty",
+			func(x, y, z fastres.Vector) bool { return x.IsEmpty() },
+			func(x, y, z *api.Resource) bool { return x.IsEmpty() }},
+		{"Intersects",
+			func(x, y, z fastres.Vector) bool { return x.Intersects(y) },
+			func(x, y, z *api.Resource) bool { return len(api.Intersection(x, y)) > 0 }},
+		{"IntersectsRequest",
+			func(x, y, z fastres.Vector) bool { return x.IntersectsRequest(y) },
+			func(x, y, z *api.Resource) bool { return len(api.IntersectionWithIgnoredScalarResources(x, y)) > 0 }},
+		{"Fits", fastres.Fits,
+			func(x, y, z *api.Resource) bool {
+				return first(x.Clone().Add(y).LessEqualWithDimensionAndResourcesName(z, y))
+			}},
+		{"FitsNet",
+			func(x, y, z fastres.Vector) bool { return fastres.FitsNet(y, x, y, x, z) },
+			func(x, y, z *api.Resource) bool {
+				return first(y.Clone().Add(x).Add(y).Sub(x).LessEqualWithDimensionAndResourcesName(z, y))
+			}},
+		{"FitsSomewhere", fastres.FitsSomewhere,
+			func(x, y, z *api.Resource) bool {
+				return first(x.Clone().Add(y).LessEqualPartlyWithDimensionZeroFiltered(z, y))
+			}},
+		{"ExceedsSomewhere", fastres.ExceedsSomewhere,
+			func(x, y, z *api.Resource) bool { return first(x.GreaterPartlyWithRelevantDimensions(z, y)) }},
+	}
+	for _, c := range comparisons {
+		t.Run(c.name, func(t *testing.T) {
+			r, yes := rand.New(rand.NewPCG(3, 4)), 0
+			const cases = 20_000
+			for range cases {
+				x, y, z := randomResource(r), randomResource(r), randomResource(r)
+				if r.IntN(8) == 0 {
+					y = x.Clone()
+				}
+				want := c.mirror(x.Clone(), y.Clone(), z.Clone())
+				got := c.vector(vectorOf(x), vectorOf(y), vectorOf(z))
+				require.Equal(t, want, got, "x %v, y %v, z %v", x, y, z)
+				if want {
+					yes++
+				}
+			}
+			assert.Greater(t, yes, 50, "too few cases were true")
+			assert.Less(t, yes, cases-50, "too few cases were false")
+		})
+	}
+}
+
+func TestMaxRatioMirrorsShare(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 20_000 {
+		x, y := randomResource(r), randomResource(r)
+		want := 0.0
+		for _, name := range y.ResourceNames() {
+			want = max(want, helpers.Share(x.Get(name), y.Get(name)))
+		}
+		require.Equal(t, want, fastres.MaxRatio(vectorOf(x), vectorOf(y)), "x %v, y %v", x, y)
+	}
+}
+
+// TestSubSaturates shows the one arithmetic difference from upstream.
+func TestSubSaturates(t *testing.T) {
+	x := vectorOf(&api.Resource{MilliCPU: 1000, Memory: 5})
+	x.Sub(vectorOf(&api.Resource{MilliCPU: 3000, Memory: 2, ScalarResources: map[v1.ResourceName]float64{farName: 7}}))
+	same(t, &api.Resource{Memory: 3, ScalarResources: map[v1.ResourceName]float64{farName: 0}}, x)
+}
+
+// TestChargesCancel refunds random charges in another order and expects nothing
+// to be left, to the bit.
+func TestChargesCancel(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 200 {
+		account := fastres.NewVector(dims)
+		var charges []fastres.Vector
+		for range 50 {
+			c := fastres.NewVector(dims)
+			c.Set(fastres.CPU, float64(r.IntN(256_000)))
+			c.Set(fastres.Memory, float64(r.Int64N(4<<40)))
+			c.Set(far, float64(r.IntN(8_000)))
+			charges = append(charges, c)
+			account.Add(c)
+		}
+		r.Shuffle(len(charges), func(i, j int) { charges[i], charges[j] = charges[j], charges[i] })
+		for _, c := range charges {
+			account.Sub(c)
+		}
+		same(t, &api.Resource{ScalarResources: map[v1.ResourceName]float64{farName: 0}}, account)
+	}
+}
+
+func TestInheritFrom(t *testing.T) {
+	parent := vectorOf(&api.Resource{MilliCPU: 8, Memory: 9, ScalarResources: map[v1.ResourceName]float64{"nvidia.com/gpu": 4, farName: 2}})
+	child := vectorOf(&api.Resource{Memory: 3, ScalarResources: map[v1.ResourceName]float64{"nvidia.com/gpu": 0}})
+	child.InheritFrom(parent)
+	same(t, &api.Resource{MilliCPU: 8, Memory: 3,
+		ScalarResources: map[v1.ResourceName]float64{"nvidia.com/gpu": 0, farName: 2}}, child)
+}
+
+func TestRows(t *testing.T) {
+	var rows fastres.Rows
+	assert.Zero(t, rows.Len())
+	rows.Reset(3, dims)
+	rows.Row(1).Set(far, 5)
+	assert.False(t, rows.Row(0).Has(far), "a row reaches into its neighbour")
+	assert.False(t, rows.Row(2).Has(far), "a row reaches into its neighbour")
+
+	clone := rows.Clone()
+	clone.Row(1).Set(far, 6)
+	assert.Equal(t, 5.0, rows.Row(1).Get(far), "a clone shares memory")
+
+	added := rows.Append(rows.Row(1))
+	assert.Equal(t, 3, added)
+	assert.True(t, rows.Row(added).Equal(rows.Row(1)))
+
+	rows.Reset(2, dims)
+	same(t, api.EmptyResource(), rows.Row(1), "a row is not empty after Reset")
+}
+
+// TestNothingAllocates gates the operations that run in a scheduler's inner
+// loops.
+func TestNothingAllocates(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	x, y, z := vectorOf(randomResource(r)), vectorOf(randomResource(r)), vectorOf(randomResource(r))
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		x.Reset()
+		x.Add(y)
+		x.Sub(z)
+		x.SetExceeded(y, z)
+		x.SetLesser(y, z)
+		x.CapTo(y)
+		x.CapToZero(z)
+		x.RaiseTo(y)
+		x.InheritFrom(z)
+		_ = x.LessEqual(y) || x.Equal(y) || x.IsEmpty() || x.Intersects(y) || x.IntersectsRequest(y)
+		_ = fastres.Fits(x, y, z) || fastres.FitsNet(x, y, z, x, y) || fastres.FitsSomewhere(x, y, z) ||
+			fastres.ExceedsSomewhere(x, y, z)
+		_ = fastres.MaxRatio(x, y)
+		for d := range x.Requested() {
+			_ = d
+		}
+	}))
+}

@@ -1,0 +1,80 @@
+package index
+
+import "github.com/capacity-card/capacity-card/fastres"
+
+// Index is a session's queues and their accounts.
+type Index struct {
+	*Tree
+
+	// What the queues are configured with, and what follows from it. A row is
+	// addressed by the number of its queue.
+	Capability     fastres.Rows // as specified, then with what is inherited
+	RealCapability fastres.Rows // the bound that admission is held to
+	Deserved       fastres.Rows
+	Guarantee      fastres.Rows // effective: at least Σ of the children's
+	Reserved       fastres.Rows // Σ guarantee of the children
+
+	// What the queues' jobs use and ask for, each rolled up to every ancestor.
+	Request fastres.Rows // allocated + pending
+	Inqueue fastres.Rows // promised to jobs that were enqueued
+	Elastic fastres.Rows // allocated beyond the jobs' minimum
+
+	allocated ledger
+	share     []float64
+	direct    []bool // something was charged to the queue itself
+	dims      int
+	session   uint64
+}
+
+// Reset prepares the index for a session: every account empty, every vector of
+// dims dimensions. Snapshots taken before are void.
+func (ix *Index) Reset(t *Tree, dims int) {
+	ix.Tree, ix.dims = t, dims
+	n := t.Len()
+	for _, rows := range []*fastres.Rows{
+		&ix.Capability, &ix.RealCapability, &ix.Deserved, &ix.Guarantee, &ix.Reserved,
+		&ix.Request, &ix.Inqueue, &ix.Elastic,
+	} {
+		rows.Reset(n, dims)
+	}
+	ix.allocated.reset(n, dims)
+	ix.share = append(ix.share[:0], make([]float64, n)...)
+	ix.direct = append(ix.direct[:0], make([]bool, n)...)
+	ix.session++
+}
+
+// Dims is the length of every vector of this session.
+func (ix *Index) Dims() int { return ix.dims }
+
+// Allocated returns what is allocated to q and below. It is for reading, and
+// void after the next change.
+func (ix *Index) Allocated(q Queue) fastres.Vector { return ix.allocated.row(q) }
+
+// Mutable returns allocated of q for writing. It is void after the next call.
+func (ix *Index) Mutable(q Queue) fastres.Vector { return ix.allocated.mutable(q) }
+
+// Charged notes that allocated of q changed by what its own jobs use, not only
+// its children's.
+func (ix *Index) Charged(q Queue) { ix.direct[q] = true }
+
+// Share returns the share of q as it was last set.
+func (ix *Index) Share(q Queue) float64 { return ix.share[q] }
+
+// SetShare sets the share of q.
+func (ix *Index) SetShare(q Queue, share float64) { ix.share[q] = share }
+
+// RollUp adds the accounts of every queue to its parent's, bottom up. It is
+// called once, when the queues' own jobs are all counted.
+func (ix *Index) RollUp() {
+	for q := Queue(ix.Len()) - 1; q >= 0; q-- {
+		p := ix.Parent(q)
+		if p == None {
+			continue
+		}
+		ix.Mutable(p).Add(ix.Allocated(q))
+		ix.Request.Row(int(p)).Add(ix.Request.Row(int(q)))
+		ix.Inqueue.Row(int(p)).Add(ix.Inqueue.Row(int(q)))
+		ix.Elastic.Row(int(p)).Add(ix.Elastic.Row(int(q)))
+	}
+	ix.Check()
+}

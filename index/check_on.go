@@ -1,0 +1,63 @@
+//go:build invariants
+
+package index
+
+import (
+	"fmt"
+
+	"github.com/capacity-card/capacity-card/fastres"
+)
+
+// Check panics if an invariant is broken, in builds with the tag "invariants".
+func (ix *Index) Check() {
+	ix.checkTree()
+	ix.checkLedger()
+	var below fastres.Rows
+	below.Reset(ix.Len(), ix.dims)
+	for q := Queue(ix.Len()) - 1; q >= 0; q-- {
+		if p := ix.Parent(q); p != None {
+			below.Row(int(p)).Add(ix.Allocated(q))
+		}
+		if ix.IsLeaf(q) {
+			continue
+		}
+		for d := range fastres.Dim(ix.dims) {
+			children, own := below.Row(int(q)).Get(d), ix.Allocated(q).Get(d)
+			if own < children || own > children && !ix.direct[q] {
+				panic(fmt.Sprintf("index: allocated of %q in dimension %d is %v, its children's %v",
+					ix.Name(q), d, own, children))
+			}
+		}
+	}
+}
+
+func (ix *Index) checkTree() {
+	for q := range Queue(ix.Len()) {
+		path := ix.Path(q)
+		top := path[len(path)-1]
+		if path[0] != q || len(path) > 1 && path[1] != ix.Parent(q) || ix.Parent(q) >= q {
+			panic(fmt.Sprintf("index: path of %q is %v", ix.Name(q), path))
+		}
+		if ix.Rooted() && (top == ix.Root()) != (ix.Broken(q) == nil) {
+			panic(fmt.Sprintf("index: %q ends at %q, broken: %v", ix.Name(q), ix.Name(top), ix.Broken(q)))
+		}
+	}
+}
+
+func (ix *Index) checkLedger() {
+	l := &ix.allocated
+	for q := range Queue(ix.Len()) {
+		for s := l.slot[q]; l.prev[s] >= 0; s = l.prev[s] {
+			if l.born[s] <= l.born[l.prev[s]] || l.born[s] > l.now {
+				panic(fmt.Sprintf("index: rows of %q are out of order", ix.Name(q)))
+			}
+		}
+	}
+	for q := range Queue(ix.Len()) {
+		for d := range fastres.Dim(ix.dims) {
+			if x := ix.Allocated(q); x.Get(d) < 0 || !x.Has(d) && x.Get(d) != 0 {
+				panic(fmt.Sprintf("index: allocated of %q in dimension %d is %v", ix.Name(q), d, x.Get(d)))
+			}
+		}
+	}
+}

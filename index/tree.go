@@ -1,0 +1,220 @@
+package index
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Queue is the number of a queue within one session.
+type Queue int32
+
+// None is no queue: the parent of a top, or the result of a failed look-up.
+const None Queue = -1
+
+// Why a queue does not reach the root.
+var (
+	ErrUnknownParent = errors.New("the parent queue does not exist")
+	ErrCycle         = errors.New("the parents form a cycle")
+)
+
+// Node is a queue as it is configured. Parent "" is the root.
+type Node struct {
+	Name, Parent string
+}
+
+// Tree is the shape of the queues of a session.
+type Tree struct {
+	nodes  []Node
+	byName map[string]Queue
+	parent []Queue
+	// path holds each queue's path, one after the other; that of q is
+	// path[start[q]:start[q+1]].
+	path     []Queue
+	start    []int32
+	children []int32
+	broken   []error
+	root     Queue
+	given    int // nodes that the tree was built from; a made-up root is none
+}
+
+// BuildTree numbers the queues. With a root name every queue hangs from its
+// parent, the root is made up if no node has its name, and a queue that does
+// not reach it is broken. With root "" every queue stands alone, whatever its
+// parent: quotas are flat. Numbers depend on names and shape alone, not on the
+// order of nodes; of two nodes with one name the first counts.
+func BuildTree(nodes []Node, root string) *Tree {
+	b := builder{byName: make(map[string]int, len(nodes)+1)}
+	for _, n := range nodes {
+		b.add(n)
+	}
+	given := len(b.nodes)
+	if root != "" {
+		b.add(Node{Name: root})
+		b.link(root)
+	}
+	t := b.number(root)
+	t.given = given
+	return t
+}
+
+// Matches reports whether BuildTree(nodes, root) would return this tree again.
+// n is the number of nodes; nodes may be visited in any order.
+func (t *Tree) Matches(n int, nodes func(yield func(Node) bool), root string) bool {
+	if t == nil || t.Rooted() != (root != "") {
+		return false
+	}
+	known := 0
+	for node := range nodes {
+		q, ok := t.byName[node.Name]
+		if !ok || t.nodes[q].Parent != node.Parent {
+			return false
+		}
+		known++
+	}
+	return known == n && n == t.given
+}
+
+// Len is the number of queues.
+func (t *Tree) Len() int { return len(t.nodes) }
+
+// Rooted reports whether the queues form a tree; if not, each stands alone.
+func (t *Tree) Rooted() bool { return t.root != None }
+
+// Root is the root, None when quotas are flat.
+func (t *Tree) Root() Queue { return t.root }
+
+// Lookup returns the queue of a name, or None.
+func (t *Tree) Lookup(name string) Queue {
+	if q, ok := t.byName[name]; ok {
+		return q
+	}
+	return None
+}
+
+// Name returns the name of q.
+func (t *Tree) Name(q Queue) string { return t.nodes[q].Name }
+
+// Parent returns the parent of q, None at the top.
+func (t *Tree) Parent(q Queue) Queue { return t.parent[q] }
+
+// Path returns q, its parent, and so on up to the top. It is for reading.
+func (t *Tree) Path(q Queue) []Queue {
+	from, to := t.start[q], t.start[q+1]
+	return t.path[from:to:to]
+}
+
+// Depth is the number of q's ancestors.
+func (t *Tree) Depth(q Queue) int { return int(t.start[q+1]-t.start[q]) - 1 }
+
+// IsLeaf reports whether q has no children.
+func (t *Tree) IsLeaf(q Queue) bool { return t.children[q] == 0 }
+
+// Broken returns why q does not reach the root, nil if it does. The error wraps
+// ErrUnknownParent or ErrCycle and names the queue at fault, which may be an
+// ancestor of q.
+func (t *Tree) Broken(q Queue) error { return t.broken[q] }
+
+// builder is a tree under construction, in the order of the nodes.
+type builder struct {
+	nodes  []Node
+	byName map[string]int
+	parent []int // -1 at the top
+	depth  []int
+	broken []error
+}
+
+func (b *builder) add(n Node) {
+	if _, ok := b.byName[n.Name]; ok {
+		return
+	}
+	b.byName[n.Name] = len(b.nodes)
+	b.nodes = append(b.nodes, n)
+	b.parent = append(b.parent, -1)
+	b.depth = append(b.depth, 0)
+	b.broken = append(b.broken, nil)
+}
+
+// link finds parents, depths, and what does not reach the root.
+func (b *builder) link(root string) {
+	for i, n := range b.nodes {
+		if n.Name == root {
+			continue
+		}
+		parent := cmp.Or(n.Parent, root)
+		p, ok := b.byName[parent]
+		if !ok {
+			b.broken[i] = fmt.Errorf("queue %q: %w: %q", n.Name, ErrUnknownParent, parent)
+			continue
+		}
+		b.parent[i] = p
+	}
+	const fresh, open, done = 0, 1, 2
+	state := make([]int, len(b.nodes))
+	var chain []int
+	for i := range b.nodes {
+		chain = chain[:0]
+		at := i
+		for at >= 0 && state[at] == fresh {
+			state[at] = open
+			chain = append(chain, at)
+			at = b.parent[at]
+		}
+		if at >= 0 && state[at] == open {
+			b.breakCycle(chain[slices.Index(chain, at):])
+		}
+		for _, c := range slices.Backward(chain) {
+			state[c] = done
+			if p := b.parent[c]; p >= 0 {
+				b.depth[c] = b.depth[p] + 1
+				b.broken[c] = b.broken[p]
+			}
+		}
+	}
+}
+
+// breakCycle makes every member of a cycle a top of its own.
+func (b *builder) breakCycle(members []int) {
+	for _, m := range members {
+		b.broken[m] = fmt.Errorf("queue %q: %w: its parent is %q", b.nodes[m].Name, ErrCycle, b.nodes[m].Parent)
+	}
+	for _, m := range members {
+		b.parent[m] = -1
+	}
+}
+
+// number orders the nodes by depth and name and lays the tree out flat.
+func (b *builder) number(root string) *Tree {
+	n := len(b.nodes)
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(x, y int) int {
+		return cmp.Or(cmp.Compare(b.depth[x], b.depth[y]), cmp.Compare(b.nodes[x].Name, b.nodes[y].Name))
+	})
+	t := &Tree{
+		nodes: make([]Node, n), byName: make(map[string]Queue, n), parent: make([]Queue, n),
+		start: make([]int32, n+1), children: make([]int32, n), broken: make([]error, n), root: None,
+	}
+	number := make([]Queue, n)
+	for q, i := range order {
+		number[i] = Queue(q)
+		t.nodes[q], t.broken[q], t.parent[q] = b.nodes[i], b.broken[i], None
+		t.byName[b.nodes[i].Name] = Queue(q)
+	}
+	for q, i := range order {
+		t.path = append(t.path, Queue(q))
+		if p := b.parent[i]; p >= 0 {
+			t.parent[q] = number[p]
+			t.children[number[p]]++
+			t.path = append(t.path, t.Path(number[p])...)
+		}
+		t.start[q+1] = int32(len(t.path))
+	}
+	if root != "" {
+		t.root = t.byName[root]
+	}
+	return t
+}

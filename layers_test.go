@@ -1,0 +1,281 @@
+// Package capacitycard_test guards the layers of this module: which package may
+// know of which.
+package capacitycard_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module = "github.com/capacity-card/capacity-card"
+	std    = "std" // stands for every package of the standard library
+	bitset = "github.com/bits-and-blooms/bitset"
+)
+
+// layer is what the Go files of a directory, and of those below it that have no
+// layer of their own, may import. A pattern names one package, or with /... all
+// packages from there down. An empty allow allows everything.
+type layer struct {
+	dir    string
+	allow  []string
+	deny   []string
+	silent bool // must not print
+	reason string
+}
+
+// layers has a row for each top-level directory, so that nobody adds a room
+// unnoticed. Where allow is set it keeps klog out as well.
+var layers = []layer{
+	{
+		dir: "fastres", allow: []string{std, bitset}, silent: true,
+		reason: "vector arithmetic, in the inner loops of everything else",
+	},
+	{
+		dir: "index", allow: []string{std, bitset, module + "/fastres"}, silent: true,
+		reason: "the accounts must be testable and fuzzable without a scheduler",
+	},
+	{
+		dir: "index/card", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/..."}, silent: true,
+		reason: "reads cards off Kubernetes objects, and needs nothing but their types",
+	},
+	{
+		dir: "quota", allow: []string{std, module + "/index", module + "/fastres"}, silent: true,
+		reason: "decides on numbers alone; what they mean to a scheduler is plugin's business",
+	},
+	{
+		dir: "plugin",
+		allow: []string{
+			std, bitset, module + "/fastres/...", module + "/index/...", module + "/quota/...", module + "/plugin/...",
+			"volcano.sh/...", "k8s.io/...", "github.com/prometheus/client_golang/...",
+		},
+		reason: "the only layer that translates between Volcano and the engine",
+	},
+	{
+		dir: "bench", deny: []string{module + "/cmd/...", module + "/e2e/..."},
+		reason: "measures the layers, not the programs built of them",
+	},
+	{
+		dir: "bench/workload", allow: []string{std},
+		reason: "describes load without a word on who carries it, so that it fits any scheduler",
+	},
+	{dir: "fuzz", reason: "holds the engine against the oracle, so it sees both"},
+	{
+		dir: "fuzz/oracle", deny: []string{module + "/quota/...", module + "/index/...", module + "/plugin/..."},
+		reason: "an oracle that shares code with the engine shares its errors",
+	},
+	{dir: "cmd", reason: "the top: nothing imports it"},
+	{dir: "e2e", reason: "drives the built programs from outside"},
+	{dir: "profiles", reason: "recorded data, imported by no layer"},
+	{dir: "deploy", reason: "manifests, imported by no layer"},
+	{dir: "docs", reason: "text, imported by no layer"},
+	{dir: "examples", reason: "to be read, imported by no layer"},
+}
+
+// generated are the top-level directories that are not part of the sources.
+var generated = []string{"build", "bin"}
+
+// layerOf returns the innermost layer that a directory is in.
+func layerOf(dir string) (layer, bool) {
+	for ; dir != "."; dir = path.Dir(dir) {
+		for _, l := range layers {
+			if l.dir == dir {
+				return l, true
+			}
+		}
+	}
+	return layer{}, false
+}
+
+func (l layer) allows(target string) bool {
+	matches := func(pattern string) bool { return match(pattern, target) }
+	if slices.ContainsFunc(l.deny, matches) {
+		return false
+	}
+	return len(l.allow) == 0 || slices.ContainsFunc(l.allow, matches)
+}
+
+func match(pattern, target string) bool {
+	if pattern == std {
+		// The go command reserves paths without a dot in front for std.
+		first, _, _ := strings.Cut(target, "/")
+		return !strings.Contains(first, ".")
+	}
+	if prefix, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return target == prefix || strings.HasPrefix(target, prefix+"/")
+	}
+	return target == pattern
+}
+
+// checkTree returns how many Go files it looked at below root and what is wrong
+// with them.
+func checkTree(root string) (files int, violations []string, err error) {
+	err = fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		if entry.IsDir() {
+			if slices.Contains(generated, name) || ignoredByGo(entry.Name()) {
+				return fs.SkipDir
+			}
+			if _, ok := layerOf(name); !ok {
+				violations = append(violations, name+": directory without a layer")
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		files++
+		found, err := checkFile(root, name)
+		violations = append(violations, found...)
+		return err
+	})
+	return files, violations, err
+}
+
+func ignoredByGo(dir string) bool {
+	return dir == "testdata" || strings.HasPrefix(dir, ".") || strings.HasPrefix(dir, "_")
+}
+
+func checkFile(root, name string) ([]string, error) {
+	l, ok := layerOf(path.Dir(name))
+	if !ok {
+		return []string{name + ": code outside of the layers"}, nil
+	}
+	mode := parser.ImportsOnly
+	if l.silent {
+		mode = parser.SkipObjectResolution
+	}
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, filepath.Join(root, name), nil, mode)
+	if err != nil {
+		return nil, err
+	}
+	var violations []string
+	for _, spec := range file.Imports {
+		target, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		if !l.allows(target) {
+			violations = append(violations, fmt.Sprintf("%s: %s must not import %s: %s", name, l.dir, target, l.reason))
+		}
+		if l.silent && target == "fmt" {
+			for _, call := range prints(file, spec) {
+				violations = append(violations, fmt.Sprintf("%s: %s must not call fmt.%s", name, l.dir, call))
+			}
+		}
+	}
+	return violations, nil
+}
+
+// prints returns the names of the functions of fmt in use that write to stdout.
+func prints(file *ast.File, fmtSpec *ast.ImportSpec) []string {
+	qualifier := "fmt"
+	if fmtSpec.Name != nil {
+		qualifier = fmtSpec.Name.Name
+	}
+	var names []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		selector, ok := n.(*ast.SelectorExpr)
+		if !ok || !strings.HasPrefix(selector.Sel.Name, "Print") {
+			return true
+		}
+		if ident, ok := selector.X.(*ast.Ident); ok && ident.Name == qualifier {
+			names = append(names, selector.Sel.Name)
+		}
+		return true
+	})
+	return names
+}
+
+func TestLayers(t *testing.T) {
+	files, violations, err := checkTree(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files == 0 {
+		t.Error("no Go files found")
+	}
+	for _, v := range violations {
+		t.Error(v)
+	}
+}
+
+func TestEveryLayerHasAReason(t *testing.T) {
+	for _, l := range layers {
+		if l.reason == "" {
+			t.Errorf("%s: no reason", l.dir)
+		}
+	}
+}
+
+// TestLayersAreEnforced shows that TestLayers can fail.
+func TestLayersAreEnforced(t *testing.T) {
+	tree := []struct{ file, source, want string }{
+		{"fastres/a.go", `import "math/bits"; import "` + bitset + `"`, ""},
+		{"fastres/b.go", `import "` + module + `/index"`, "fastres must not import " + module + "/index"},
+		{"fastres/c.go", `import out "fmt"; func f() { out.Println() }`, "fastres must not call fmt.Println"},
+		{"fastres/d.go", `import "fmt"; var e = fmt.Errorf("")`, ""},
+		{"fastres/e_test.go", `import "k8s.io/klog/v2"`, ""},
+		{"fastres/testdata/f.go", `import "k8s.io/klog/v2"`, ""},
+		{"index/a.go", `import "k8s.io/klog/v2"`, "index must not import k8s.io/klog/v2"},
+		{"index/b.go", `import "` + module + `/index/card"`, "index must not import " + module + "/index/card"},
+		{"index/card/a.go", `import "k8s.io/api/core/v1"`, ""},
+		{"index/card/b.go", `import "k8s.io/klog/v2"`, "index/card must not import k8s.io/klog/v2"},
+		{"index/deep/a.go", `import "k8s.io/api/core/v1"`, "index must not import k8s.io/api/core/v1"},
+		{"quota/a.go", `import "` + module + `/index"`, ""},
+		{"quota/b.go", `import "volcano.sh/volcano/pkg/scheduler/api"`, "quota must not import volcano.sh/volcano/pkg/scheduler/api"},
+		{"plugin/a.go", `import "volcano.sh/volcano/pkg/scheduler/api"; import "` + module + `/quota"`, ""},
+		{"plugin/b.go", `import "` + module + `/bench"`, "plugin must not import " + module + "/bench"},
+		{"bench/a.go", `import "` + module + `/plugin"`, ""},
+		{"bench/b.go", `import "` + module + `/e2e/x"`, "bench must not import " + module + "/e2e/x"},
+		{"bench/workload/a.go", `import "k8s.io/api/core/v1"`, "bench/workload must not import k8s.io/api/core/v1"},
+		{"fuzz/a.go", `import "` + module + `/quota"`, ""},
+		{"fuzz/oracle/a.go", `import "` + module + `/quota"`, "fuzz/oracle must not import " + module + "/quota"},
+		{"fuzz/oracle/b.go", `import "` + module + `/index/card"`, "fuzz/oracle must not import " + module + "/index/card"},
+		{"cmd/x/a.go", `import "fmt"; import "` + module + `/plugin"; func f() { fmt.Println() }`, ""},
+		{"build/a.go", `import "` + module + `/cmd"`, ""},
+		{".hidden/a.go", ``, ""},
+		{"annex/a.go", ``, "annex: directory without a layer"},
+		{"root.go", ``, "root.go: code outside of the layers"},
+	}
+	root := t.TempDir()
+	var want []string
+	for _, f := range tree {
+		name := filepath.Join(root, f.file)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte("package p\n"+f.source+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if f.want != "" {
+			want = append(want, f.want)
+		}
+	}
+	_, violations, err := checkTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(violations) != len(want) {
+		t.Errorf("%d violations, want %d: %q", len(violations), len(want), violations)
+	}
+	for _, w := range want {
+		if !slices.ContainsFunc(violations, func(v string) bool { return strings.Contains(v, w) }) {
+			t.Errorf("not found: %s", w)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package plugin
+
+import (
+	"fmt"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// register hands the session's hooks to Volcano.
+func (o *session) register(hierarchy bool) {
+	ssn := o.ssn
+	ssn.AddQueueOrderFn(o.name, o.queueOrder)
+	if hierarchy {
+		ssn.AddVictimQueueOrderFn(o.name, o.victimQueueOrder)
+	}
+	ssn.AddReclaimableFn(o.name, o.reclaimable)
+	ssn.AddPreemptiveFn(o.name, o.preemptive)
+	if o.weighted {
+		ssn.AddOverusedFn(o.name, o.overused)
+	}
+	ssn.AddAllocatableFn(o.name, o.allocatable)
+	ssn.AddJobEnqueueableFn(o.name, o.jobEnqueueable)
+	ssn.AddJobEnqueuedFn(o.name, o.jobEnqueued)
+	ssn.AddPrePredicateFn(o.name, o.prePredicate)
+	ssn.AddSimulateAddTaskFn(o.name, o.simulateAddTask)
+	ssn.AddSimulateRemoveTaskFn(o.name, o.simulateRemoveTask)
+	ssn.AddSimulateAllocatableFn(o.name, o.simulateAllocatable)
+	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: o.onAllocate, DeallocateFunc: o.onDeallocate})
+}
+
+// queueOf returns the queue of a task, and its job. A task whose job or queue
+// the session does not have belongs to nobody.
+func (o *session) queueOf(task *api.TaskInfo) (index.Queue, *api.JobInfo) {
+	job := o.ssn.Jobs[task.Job]
+	if job == nil {
+		return index.None, nil
+	}
+	return o.ix.Lookup(string(job.Queue)), job
+}
+
+// eligible is what all admissions ask first.
+func (o *session) eligible(queue *api.QueueInfo) quota.Verdict {
+	q := o.ix.Lookup(string(queue.UID))
+	if v := quota.Eligible(o.ix.Tree, q); !v.OK() {
+		return v
+	}
+	if queue.Queue.Status.State != scheduling.QueueStateOpen {
+		return quota.Verdict{Reason: quota.ClosedQueue, Queue: q}
+	}
+	return quota.Verdict{Queue: q}
+}
+
+func (o *session) queueOrder(l, r any) int {
+	lv, rv := l.(*api.QueueInfo), r.(*api.QueueInfo)
+	if lp, rp := lv.Queue.Spec.Priority, rv.Queue.Spec.Priority; lp != rp {
+		return int(rp) - int(lp)
+	}
+	lq, rq := o.ix.Lookup(string(lv.UID)), o.ix.Lookup(string(rv.UID))
+	if lq == index.None || rq == index.None {
+		return int(lq) - int(rq)
+	}
+	if o.weighted {
+		return quota.OrderByShare(o.ix, lq, rq)
+	}
+	return quota.Order(o.ix, lq, rq)
+}
+
+func (o *session) victimQueueOrder(l, r, preemptor any) int {
+	lq := o.ix.Lookup(string(l.(*api.QueueInfo).UID))
+	rq := o.ix.Lookup(string(r.(*api.QueueInfo).UID))
+	pq := o.ix.Lookup(string(preemptor.(*api.QueueInfo).UID))
+	if lq == index.None || rq == index.None || pq == index.None {
+		return 0
+	}
+	return quota.VictimOrder(o.ix, lq, rq, pq)
+}
+
+// reclaimable picks the victims among reclaimees. Tasks of nobody, and of
+// queues that do not reach the root, are left alone.
+func (o *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
+	wanted, request := o.scratch[0], o.scratch[1]
+	o.set(wanted, reclaimer.InitResreq)
+	o.victims.Begin()
+	var victims []*api.TaskInfo
+	for _, task := range reclaimees {
+		q, _ := o.queueOf(task)
+		if q == index.None || o.ix.Broken(q) != nil {
+			continue
+		}
+		o.set(request, task.Resreq)
+		if o.weighted && o.victims.TakeOverused(q, request) || !o.weighted && o.victims.Take(q, request, wanted) {
+			if victims == nil {
+				victims = make([]*api.TaskInfo, 0, len(reclaimees))
+			}
+			victims = append(victims, task)
+		}
+	}
+	if klog.V(4).Enabled() {
+		klog.Infof("[%s] %d of %d tasks may leave for %s/%s: %v",
+			o.name, len(victims), len(reclaimees), reclaimer.Namespace, reclaimer.Name, victims)
+	}
+	return victims, util.Permit
+}
+
+// preemptive reports whether a queue may take from others for a task.
+func (o *session) preemptive(obj, candidate any) bool {
+	queue, task := obj.(*api.QueueInfo), candidate.(*api.TaskInfo)
+	v, request := o.eligible(queue), o.scratch[0]
+	if v.OK() {
+		known := o.set(request, task.Resreq)
+		if o.weighted {
+			v = o.fits(o.ix, v.Queue, request, known)
+		} else {
+			if v = quota.Preemptive(o.ix, v.Queue, request); !known {
+				v.Reason = quota.OverQuota
+			}
+			o.gaugesOf(v.Queue).setOverused(!v.OK())
+		}
+	}
+	if !v.OK() && klog.V(3).Enabled() {
+		klog.Infof("[%s] queue %s takes nothing from others for %s/%s: %s", o.name, queue.Name,
+			task.Namespace, task.Name, o.words(queue.Name, refusal{Verdict: v, request: request}))
+	}
+	return v.OK()
+}
+
+// overused reports whether a queue has all it deserves, so takes no more.
+func (o *session) overused(obj any) bool {
+	queue := obj.(*api.QueueInfo)
+	q := o.ix.Lookup(string(queue.UID))
+	if q == index.None {
+		return true
+	}
+	overused := quota.Overused(o.ix, q)
+	o.gaugesOf(q).setOverused(overused)
+	return overused
+}
+
+// allocatable reports whether a task may be placed now.
+func (o *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
+	v, request := o.eligible(queue), o.scratch[0]
+	if v.OK() {
+		v = o.fits(o.ix, v.Queue, request, o.set(request, task.Resreq))
+	}
+	if v.OK() {
+		return true
+	}
+	r := refusal{Verdict: v, request: request}
+	if job := o.ssn.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
+		o.refuse(job, r)
+	}
+	if klog.V(3).Enabled() {
+		klog.Infof("[%s] task %s/%s waits: %s", o.name, task.Namespace, task.Name, o.words(queue.Name, r))
+	}
+	return false
+}
+
+// fits asks the rule of allocation. A request for something that the session
+// has never heard of cannot be under any bound.
+func (o *session) fits(a quota.Accounts, q index.Queue, request fastres.Vector, known bool) quota.Verdict {
+	if !known {
+		return quota.Verdict{Reason: quota.OverQuota, Queue: q}
+	}
+	return quota.Allocatable(a, o.limit, q, request)
+}
+
+// jobEnqueueable votes on whether a job may get its pods. It changes nothing.
+func (o *session) jobEnqueueable(obj any) int {
+	job := obj.(*api.JobInfo)
+	r := o.enqueueable(job)
+	if r.OK() {
+		return util.Permit
+	}
+	if o.refuse(job, r) {
+		o.record(job)
+	}
+	return util.Reject
+}
+
+func (o *session) enqueueable(job *api.JobInfo) refusal {
+	r := refusal{request: o.scratch[0], enqueue: true}
+	queue := o.ssn.Queues[job.Queue]
+	if queue == nil {
+		r.Verdict = quota.Verdict{Reason: quota.UnknownQueue, Queue: index.None}
+		return r
+	}
+	r.Verdict = o.eligible(queue)
+	if !r.OK() || job.PodGroup == nil || job.PodGroup.Spec.MinResources == nil {
+		return r
+	}
+	o.setMin(r.request, job)
+	r.Verdict = quota.Enqueueable(o.ix, r.Queue, r.request)
+	return r
+}
+
+// jobEnqueued charges what a job was promised, once the decision stands.
+func (o *session) jobEnqueued(obj any) {
+	job := obj.(*api.JobInfo)
+	q := o.ix.Lookup(string(job.Queue))
+	if q == index.None || job.PodGroup == nil || job.PodGroup.Spec.MinResources == nil {
+		return
+	}
+	min, allocated, promise := o.scratch[0], o.scratch[1], o.scratch[2]
+	o.setMin(min, job)
+	o.set(allocated, job.Allocated)
+	quota.Promise(promise, min, allocated, o.gated(job))
+	quota.ChargeInqueue(o.ix, q, promise)
+}
+
+// onAllocate charges a task that was placed.
+func (o *session) onAllocate(event *framework.Event) { o.move(event.Task, true) }
+
+// onDeallocate refunds a task that was taken away.
+func (o *session) onDeallocate(event *framework.Event) { o.move(event.Task, false) }
+
+func (o *session) move(task *api.TaskInfo, placed bool) {
+	q, _ := o.queueOf(task)
+	if q == index.None {
+		return
+	}
+	request := o.scratch[0]
+	if !o.set(request, task.Resreq) {
+		o.warnOnce(o.name, fmt.Sprintf("task %s/%s requests a resource that none of the session's jobs has",
+			task.Namespace, task.Name))
+	}
+	o.ix.Charged(q)
+	if placed {
+		quota.Charge(o.ix, q, request)
+	} else {
+		quota.Refund(o.ix, q, request, o.scratch[1])
+	}
+	quota.RefreshShare(o.ix, q, o.share)
+	o.ix.Check()
+	o.publishAllocated(q)
+	if klog.V(4).Enabled() {
+		klog.Infof("[%s] task %s/%s placed: %t, queue %s has share %v",
+			o.name, task.Namespace, task.Name, placed, o.ix.Name(q), o.ix.Share(q))
+	}
+}

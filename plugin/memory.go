@@ -1,0 +1,75 @@
+package plugin
+
+import (
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// memory is what lives across sessions. Nothing in it decides: a session gives
+// the same answers with fresh memory.
+type memory struct {
+	names index.Names
+	index index.Index
+	// The trees of the session before, taken again while no queue changes. The
+	// parents are kept for flat quotas too, see mendParents.
+	tree, parents *index.Tree
+
+	victims quota.Victims
+	scratch [4]fastres.Vector // of the open session, see session.scratch
+	exceeds []fastres.Dim
+
+	gauges map[string]*queueGauges
+	told   map[api.JobID]*told
+	warned map[string]bool
+}
+
+func newMemory() *memory {
+	return &memory{
+		gauges: map[string]*queueGauges{},
+		told:   map[api.JobID]*told{},
+		warned: map[string]bool{},
+	}
+}
+
+// spare is how many names may turn up in a session before its vectors are too
+// short and it is counted anew.
+const spare = 4
+
+// vectorLength is the length of a session's vectors: room for every name that
+// is known, and some.
+func (m *memory) vectorLength() int {
+	const multiple = 8
+	return (m.names.Len() + spare + multiple - 1) / multiple * multiple
+}
+
+// reset prepares the memory for a session with the given tree.
+func (m *memory) reset(t *index.Tree) {
+	m.tree = t
+	length := m.vectorLength()
+	m.index.Reset(t, length)
+	m.victims.Reset(&m.index)
+	for i := range m.scratch {
+		if m.scratch[i].Len() != length {
+			m.scratch[i] = fastres.NewVector(length)
+		}
+	}
+}
+
+// forget drops what is kept for queues and jobs that are gone.
+func (m *memory) forget(jobs map[api.JobID]*api.JobInfo) {
+	if len(m.gauges) > m.tree.Len() {
+		for name := range m.gauges {
+			if m.tree.Lookup(name) == index.None {
+				delete(m.gauges, name)
+			}
+		}
+	}
+	for id := range m.told {
+		if _, ok := jobs[id]; !ok {
+			delete(m.told, id)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package plugin
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// refusal is a verdict with what it was about.
+type refusal struct {
+	quota.Verdict
+	request fastres.Vector
+	// enqueue: the request is a job's minimum, and what others were promised
+	// counts; else it is a task's.
+	enqueue bool
+}
+
+// told is what was last said about a waiting job. The words stay while the
+// reason does, whatever the numbers do meanwhile, so that neither events nor pod
+// conditions are written anew in every session.
+type told struct {
+	reason  quota.Reason
+	queue   string
+	exceeds []fastres.Dim
+	words   string
+}
+
+// refuse notes why a job waits where Volcano takes it into the conditions of
+// the job and of its pods, and reports whether the reason is new.
+func (o *session) refuse(job *api.JobInfo, r refusal) (fresh bool) {
+	queue := string(job.Queue)
+	if r.Queue != index.None {
+		queue = o.ix.Name(r.Queue)
+	}
+	o.exceeds = o.exceeding(o.exceeds[:0], r)
+	was := o.told[job.UID]
+	if was == nil || was.reason != r.Reason || was.queue != queue || !slices.Equal(was.exceeds, o.exceeds) {
+		was = &told{reason: r.Reason, queue: queue, exceeds: slices.Clone(o.exceeds), words: o.words(queue, r)}
+		o.told[job.UID] = was
+		fresh = true
+	}
+	job.JobFitErrors = was.words
+	return fresh
+}
+
+// record makes the PodGroup event of a refusal that refuse found to be new. It
+// keeps upstream's reason and opening words, which others may match on.
+func (o *session) record(job *api.JobInfo) {
+	said := o.told[job.UID]
+	var names []string
+	for _, d := range said.exceeds {
+		names = append(names, o.names.Name(d))
+	}
+	opening := util.FormatResourceNames("queue resource quota insufficient", "insufficient", names)
+	o.ssn.RecordPodGroupEvent(job.PodGroup, v1.EventTypeNormal, string(scheduling.PodGroupUnschedulableType),
+		opening+"; "+said.words)
+}
+
+// words say why, in cores, Mi and whole units of everything else. Dimensions
+// come in the order of their names, so that equal reasons read the same.
+func (o *session) words(queue string, r refusal) string {
+	switch r.Reason {
+	case quota.UnknownQueue:
+		return fmt.Sprintf("Queue <%s> does not exist", queue)
+	case quota.BrokenQueue:
+		return fmt.Sprintf("Queue <%s> takes no jobs: %v", queue, o.ix.Broken(r.Queue))
+	case quota.InnerQueue:
+		return fmt.Sprintf("Queue <%s> has child queues, so takes no jobs itself", queue)
+	case quota.ClosedQueue:
+		return fmt.Sprintf("Queue <%s> is not open", queue)
+	}
+	bound, word := o.bound(r)
+	var parts []string
+	for _, d := range o.exceeding(nil, r) {
+		parts = append(parts, fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but %s is <%s>",
+			queue, o.names.Name(d), amount(d, r.request.Get(d)), amount(d, o.sum(r, d)), word, amount(d, bound.Get(d))))
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("Queue <%s> has no quota for a resource that is requested", queue)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// exceeding appends the dimensions in which a refused request does not fit, in
+// the order of their names.
+func (o *session) exceeding(dims []fastres.Dim, r refusal) []fastres.Dim {
+	if r.Reason != quota.OverQuota && r.Reason != quota.OverDeserved {
+		return dims
+	}
+	bound, _ := o.bound(r)
+	for d := range r.request.Requested() {
+		if o.sum(r, d) > bound.Get(d) {
+			dims = append(dims, d)
+		}
+	}
+	slices.SortFunc(dims, func(x, y fastres.Dim) int { return cmp.Compare(o.names.Name(x), o.names.Name(y)) })
+	return dims
+}
+
+// sum is what the queue that refuses would come to.
+func (o *session) sum(r refusal, d fastres.Dim) float64 {
+	sum := r.request.Get(d) + o.ix.Allocated(r.Queue).Get(d)
+	if r.enqueue {
+		sum += o.ix.Inqueue.Row(int(r.Queue)).Get(d) - o.ix.Elastic.Row(int(r.Queue)).Get(d)
+	}
+	return sum
+}
+
+// bound is what the sum was held against, and its word.
+func (o *session) bound(r refusal) (fastres.Vector, string) {
+	q := int(r.Queue)
+	if r.Reason == quota.OverDeserved || o.weighted && !r.enqueue {
+		return o.ix.Deserved.Row(q), "deserved"
+	}
+	return o.ix.RealCapability.Row(q), "capability"
+}
+
+// amount is a quantity as people read it: cpu in cores, memory in Mi, pods as
+// they are, everything else in whole units.
+func amount(d fastres.Dim, quantity float64) string {
+	switch d {
+	case fastres.Memory:
+		return number(quantity/(1<<20)) + "Mi"
+	case fastres.Pods:
+		return number(quantity)
+	default:
+		return number(quantity / 1000)
+	}
+}
+
+func number(x float64) string {
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(x, 'f', 3, 64), "0"), ".")
+}
