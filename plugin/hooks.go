@@ -37,6 +37,15 @@ func (o *session) register(hierarchy bool) {
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: o.onAllocate, DeallocateFunc: o.onDeallocate})
 }
 
+// number returns the number of a queue, None for one that the session does not
+// have. Volcano looks queues up by the names in jobs and may find nil.
+func (o *session) number(queue *api.QueueInfo) index.Queue {
+	if queue == nil {
+		return index.None
+	}
+	return o.ix.Lookup(string(queue.UID))
+}
+
 // queueOf returns the queue of a task, and its job. A task whose job or queue
 // the session does not have belongs to nobody.
 func (o *session) queueOf(task *api.TaskInfo) (index.Queue, *api.JobInfo) {
@@ -49,7 +58,7 @@ func (o *session) queueOf(task *api.TaskInfo) (index.Queue, *api.JobInfo) {
 
 // eligible is what all admissions ask first.
 func (o *session) eligible(queue *api.QueueInfo) quota.Verdict {
-	q := o.ix.Lookup(string(queue.UID))
+	q := o.number(queue)
 	if v := quota.Eligible(o.ix.Tree, q); !v.OK() {
 		return v
 	}
@@ -64,7 +73,7 @@ func (o *session) queueOrder(l, r any) int {
 	if lp, rp := lv.Queue.Spec.Priority, rv.Queue.Spec.Priority; lp != rp {
 		return int(rp) - int(lp)
 	}
-	lq, rq := o.ix.Lookup(string(lv.UID)), o.ix.Lookup(string(rv.UID))
+	lq, rq := o.number(lv), o.number(rv)
 	if lq == index.None || rq == index.None {
 		return int(lq) - int(rq)
 	}
@@ -75,9 +84,7 @@ func (o *session) queueOrder(l, r any) int {
 }
 
 func (o *session) victimQueueOrder(l, r, preemptor any) int {
-	lq := o.ix.Lookup(string(l.(*api.QueueInfo).UID))
-	rq := o.ix.Lookup(string(r.(*api.QueueInfo).UID))
-	pq := o.ix.Lookup(string(preemptor.(*api.QueueInfo).UID))
+	lq, rq, pq := o.number(l.(*api.QueueInfo)), o.number(r.(*api.QueueInfo)), o.number(preemptor.(*api.QueueInfo))
 	if lq == index.None || rq == index.None || pq == index.None {
 		return 0
 	}
@@ -136,7 +143,7 @@ func (o *session) preemptive(obj, candidate any) bool {
 // overused reports whether a queue has all it deserves, so takes no more.
 func (o *session) overused(obj any) bool {
 	queue := obj.(*api.QueueInfo)
-	q := o.ix.Lookup(string(queue.UID))
+	q := o.number(queue)
 	if q == index.None {
 		return true
 	}

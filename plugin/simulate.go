@@ -83,7 +83,7 @@ func (o *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	if err != nil {
 		return false
 	}
-	v := quota.Eligible(o.ix.Tree, o.ix.Lookup(string(queue.UID)))
+	v := quota.Eligible(o.ix.Tree, o.number(queue))
 	if v.OK() {
 		v = o.fits(w, v.Queue, w.request, o.set(w.request, task.Resreq))
 	}

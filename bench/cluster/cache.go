@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -20,7 +23,7 @@ import (
 type Cache struct {
 	cache.Cache // panics on what is not overridden below
 	info        *api.ClusterInfo
-	recorder    *record.FakeRecorder
+	recorder    recorder
 }
 
 // NewCache returns a cache that gives out info once: sessions change what they
@@ -30,7 +33,7 @@ func NewCache(info *api.ClusterInfo) *Cache {
 	info.HyperNodesSetByTier = map[int]sets.Set[string]{}
 	info.RealNodesSet = map[string]sets.Set[string]{}
 	info.NodesInShard = sets.Set[string]{}
-	return &Cache{info: info, recorder: &record.FakeRecorder{Events: make(chan string, 1024)}}
+	return &Cache{info: info}
 }
 
 // Open opens a session with the given tiers.
@@ -55,24 +58,29 @@ func Tiers(hierarchy bool, plugins ...string) []conf.Tier {
 	return []conf.Tier{tier}
 }
 
-// Events returns the events recorded since it was last called.
-func (c *Cache) Events() []string {
-	var events []string
-	for {
-		select {
-		case event := <-c.recorder.Events:
-			events = append(events, event)
-		default:
-			return events
-		}
-	}
+// Events returns the events recorded so far: type, reason, message.
+func (c *Cache) Events() []string { return c.recorder.events }
+
+// recorder keeps events; a session records from one goroutine.
+type recorder struct{ events []string }
+
+func (r *recorder) Event(_ runtime.Object, kind, reason, message string) {
+	r.events = append(r.events, kind+" "+reason+" "+message)
+}
+
+func (r *recorder) Eventf(o runtime.Object, kind, reason, format string, args ...any) {
+	r.Event(o, kind, reason, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) AnnotatedEventf(o runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
+	r.Eventf(o, kind, reason, format, args...)
 }
 
 // Snapshot gives out the cluster.
 func (c *Cache) Snapshot() *api.ClusterInfo { return c.info }
 
 // EventRecorder keeps what Events returns.
-func (c *Cache) EventRecorder() record.EventRecorder { return c.recorder }
+func (c *Cache) EventRecorder() record.EventRecorder { return &c.recorder }
 
 // OnSessionOpen and OnSessionClose are called around a session.
 func (c *Cache) OnSessionOpen()  {}

@@ -179,6 +179,21 @@ func (g *generator) job(i int, queue string, nodes []Node) Job {
 	return j
 }
 
+// host picks a node that has what is requested. Where none has, the task runs on
+// a node that was lost.
+func (g *generator) host(request Resources, nodes []Node) string {
+	for _, i := range g.Perm(len(nodes)) {
+		has := true
+		for name := range request {
+			has = has && nodes[i].Allocatable[name] > 0
+		}
+		if has {
+			return nodes[i].Name
+		}
+	}
+	return "lost"
+}
+
 var (
 	placed = []Status{TaskRunning, TaskRunning, TaskRunning, TaskBound, TaskBinding, TaskReleasing}
 	absent = []Status{TaskPending, TaskPending, TaskPending, TaskPending, TaskSucceeded, TaskFailed, TaskUnknown}
@@ -195,7 +210,7 @@ func (g *generator) task(name string, phase Phase, request Resources, nodes []No
 	}
 	if g.chance(running) {
 		t.Status = placed[g.IntN(len(placed))]
-		t.Node = nodes[g.IntN(len(nodes))].Name
+		t.Node = g.host(request, nodes)
 		return t
 	}
 	t.Status = absent[g.IntN(len(absent))]

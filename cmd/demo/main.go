@@ -65,7 +65,9 @@ func run(ctx context.Context, keep bool) (err error) {
 				err = fmt.Errorf("%w\nThe log of the control plane is kept in %s", err, kept)
 			}
 		}
-		err = errors.Join(err, cp.Stop())
+		if stopErr := cp.Stop(); stopErr != nil {
+			err = fmt.Errorf("stopping the control plane: %w (before that: %v)", stopErr, err)
+		}
 	}()
 
 	// Its end hangs up the watches before the API server is stopped.

@@ -121,8 +121,19 @@ func acts() []act {
 	}
 }
 
+// introduction explains the table to somebody who has not used Volcano's queues.
+const introduction = `
+The cluster has 4 nodes of 16 cores and 64Gi; gpu-1 and gpu-2 have 4 GPUs each on top. Its queues form a tree, and an
+amount reads cores/memory/GPUs:
+  DESERVED    the queue's share: others may borrow what is idle of it, and have to give it back on demand
+  GUARANTEE   what is kept for the queue even while it is idle
+  CAPABILITY  what the queue never gets more than
+Quotas are enforced by the plugin "capacity", with enableHierarchy, at every queue up to the root.
+`
+
 // tell runs the acts one by one, each as soon as the one before has come out.
 func tell(ctx context.Context, cp *controlplane.ControlPlane, board *board) error {
+	fmt.Fprint(board.out, introduction)
 	for i, act := range acts() {
 		fmt.Fprintf(board.out, "\n%d. %s\n%s\n\n", i+1, act.title, act.text)
 		for _, job := range act.submit {

@@ -141,10 +141,10 @@ func (cp *ControlPlane) createClients(address, token string) error {
 		return err
 	}
 	config := clientcmdapi.NewConfig()
-	config.Clusters["demo"] = &clientcmdapi.Cluster{Server: "https://" + address, CertificateAuthorityData: authority}
+	config.Clusters["controlplane"] = &clientcmdapi.Cluster{Server: "https://" + address, CertificateAuthorityData: authority}
 	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{Token: token}
-	config.Contexts["demo"] = &clientcmdapi.Context{Cluster: "demo", AuthInfo: "admin"}
-	config.CurrentContext = "demo"
+	config.Contexts["controlplane"] = &clientcmdapi.Context{Cluster: "controlplane", AuthInfo: "admin"}
+	config.CurrentContext = "controlplane"
 	if err := clientcmd.WriteToFile(*config, cp.Kubeconfig()); err != nil {
 		return fmt.Errorf("writing the kubeconfig: %w", err)
 	}

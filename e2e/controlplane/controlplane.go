@@ -65,7 +65,10 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 			err = fmt.Errorf("%w (log: %s)", err, kept)
 		}
 	}
-	return nil, errors.Join(err, cp.Stop())
+	if stopErr := cp.Stop(); stopErr != nil {
+		return nil, fmt.Errorf("%v; then stopping: %w", err, stopErr)
+	}
+	return nil, err
 }
 
 // boot runs the stages of Start in order and stops between two of them when ctx has ended.

@@ -1,0 +1,6 @@
+//go:build invariants
+
+package index_test
+
+// checked is whether Check looks.
+const checked = true

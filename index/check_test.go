@@ -1,0 +1,64 @@
+package index_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// TestCheck breaks an index by hand and expects a build with the tag
+// "invariants" to say so, and one without not to look.
+func TestCheck(t *testing.T) {
+	tests := []struct {
+		name  string
+		spoil func(ix *index.Index, a, b index.Queue) // b is a child of a
+		sound bool
+	}{
+		{"nothing", func(*index.Index, index.Queue, index.Queue) {}, true},
+		{"a parent with jobs of its own", func(ix *index.Index, a, _ index.Queue) {
+			ix.Charged(a)
+			charge(ix, a, res{cpu: 3}.vector())
+		}, true},
+		{"a refund that was charged", func(ix *index.Index, _, b index.Queue) {
+			refund(ix, b, res{cpu: 5}.vector())
+		}, true},
+		{"a charge that skips the parents", func(ix *index.Index, _, b index.Queue) {
+			ix.Mutable(b).Add(res{cpu: 1}.vector())
+		}, false},
+		{"a parent charged alone", func(ix *index.Index, a, _ index.Queue) {
+			ix.Mutable(a).Add(res{gpu: 1}.vector())
+		}, false},
+		{"a parent with jobs of its own, and less than its children", func(ix *index.Index, a, _ index.Queue) {
+			ix.Charged(a)
+			ix.Mutable(a).Sub(res{cpu: 1}.vector())
+		}, false},
+		{"the root charged alone", func(ix *index.Index, _, _ index.Queue) {
+			ix.Mutable(ix.Root()).Add(res{far: 1}.vector())
+		}, false},
+		{"a negative quantity, all the way up", func(ix *index.Index, _, b index.Queue) {
+			charge(ix, b, res{memory: -1}.vector())
+		}, false},
+		{"a snapshot in between", func(ix *index.Index, _, b index.Queue) {
+			_ = ix.Snapshot()
+			charge(ix, b, res{cpu: 1}.vector())
+			_ = ix.Snapshot()
+			charge(ix, b, res{cpu: 1}.vector())
+		}, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ix := newIndex("root", "root", "a", "b<a", "c<a", "lost<nobody", "tail<lost", "x<y", "y<x")
+			charge(ix, lookup(t, ix.Tree, "b"), res{cpu: 5, gpu: 1000}.vector())
+			charge(ix, lookup(t, ix.Tree, "tail"), res{cpu: 5}.vector())
+			assert.NotPanics(t, ix.Check)
+			test.spoil(ix, lookup(t, ix.Tree, "a"), lookup(t, ix.Tree, "b"))
+			if test.sound || !checked {
+				assert.NotPanics(t, ix.Check)
+			} else {
+				assert.Panics(t, ix.Check)
+			}
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package index_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/capacity-card/capacity-card/index"
+)
+
+func TestSnapshotAllocatesNothing(t *testing.T) {
+	ix := newIndex("root", "root", "a", "b<a")
+	b, x := lookup(t, ix.Tree, "b"), res{cpu: 1, gpu: 1000}.vector()
+	charge(ix, b, x)
+	var taken index.Overlay
+	seen := 0.0
+	assert.Zero(t, testing.AllocsPerRun(1000, func() {
+		taken = ix.Snapshot()
+		seen += taken.Allocated(b).Get(cpu)
+	}))
+	assert.Equal(t, 1001.0, seen)
+	assert.Zero(t, testing.AllocsPerRun(1000, func() { taken = taken.Clone() }), "a clone of no changes")
+}
+
+func TestChargeAllocatesNothing(t *testing.T) {
+	ix := newIndex("root", "root", "a", "b<a")
+	b, x := lookup(t, ix.Tree, "b"), res{cpu: 1, gpu: 1000}.vector()
+	for _, when := range []string{"before any snapshot", "after the first charge since a snapshot"} {
+		assert.Zero(t, testing.AllocsPerRun(1000, func() {
+			charge(ix, b, x)
+			refund(ix, b, x)
+		}), when)
+		_ = ix.Snapshot()
+		charge(ix, b, x)
+		refund(ix, b, x)
+	}
+}
+
+func TestOverlayAllocatesOncePerQueue(t *testing.T) {
+	ix := newIndex("root", "root", "a", "b<a")
+	b, x := lookup(t, ix.Tree, "b"), res{cpu: 1, gpu: 1000}.vector()
+	o := ix.Snapshot()
+	charge(&o, b, x)
+	assert.Zero(t, testing.AllocsPerRun(1000, func() {
+		charge(&o, b, x)
+		refund(&o, b, x)
+	}), "a row that is changed already is changed in place")
+}
+
+// TestSnapshotsBetweenChanges takes many snapshots of one moment: each sees the
+// same, and the next change is hidden from all of them.
+func TestSnapshotsBetweenChanges(t *testing.T) {
+	ix := newIndex("", "a")
+	x := res{cpu: 1}.vector()
+	var taken []index.Overlay
+	for range 100 {
+		for range 3 {
+			taken = append(taken, ix.Snapshot())
+		}
+		charge(ix, 0, x)
+		charge(ix, 0, x)
+	}
+	for i := range taken {
+		assert.Equal(t, float64(i/3*2), taken[i].Allocated(0).Get(cpu))
+	}
+	assert.Equal(t, 200.0, ix.Allocated(0).Get(cpu))
+}

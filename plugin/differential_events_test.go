@@ -1,0 +1,348 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/fastres"
+)
+
+// compareAnswers asks both plugins everything that changes nothing.
+func (d *differential) compareAnswers() error {
+	for _, compare := range []func() error{
+		d.compareOrder, d.compareAdmission, d.compareReclaim, d.compareSimulation,
+	} {
+		if err := compare(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *differential) compareOrder() error {
+	queues := slices.DeleteFunc(slices.Clone(d.queues), func(name string) bool {
+		return d.ours.Queues[api.QueueID(name)] == nil // a root that is made up
+	})
+	for _, l := range queues {
+		for _, r := range queues {
+			lid, rid := api.QueueID(l), api.QueueID(r)
+			err := d.check(fmt.Sprintf("QueueOrder(%s, %s)", l, r),
+				d.theirs.QueueOrderFn(d.theirs.Queues[lid], d.theirs.Queues[rid]),
+				d.ours.QueueOrderFn(d.ours.Queues[lid], d.ours.Queues[rid]))
+			if err != nil {
+				return err
+			}
+			p := api.QueueID(queues[d.rand.IntN(len(queues))])
+			if err := d.check(fmt.Sprintf("VictimQueueOrder(%s, %s, %s)", l, r, p),
+				d.theirs.VictimQueueOrderFn(d.theirs.Queues[lid], d.theirs.Queues[rid], d.theirs.Queues[p]),
+				d.ours.VictimQueueOrderFn(d.ours.Queues[lid], d.ours.Queues[rid], d.ours.Queues[p])); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// compareAdmission compares Allocatable, Preemptive and Overused for every task
+// in its own queue and in a random one.
+func (d *differential) compareAdmission() error {
+	theirs, ours := d.tasks(func(*api.TaskInfo) bool { return true })
+	for i, task := range theirs {
+		for _, queue := range []string{string(d.theirs.Jobs[task.Job].Queue), d.queues[d.rand.IntN(len(d.queues))]} {
+			tq, oq := d.theirs.Queues[api.QueueID(queue)], d.ours.Queues[api.QueueID(queue)]
+			if oq == nil {
+				continue // a root that is made up
+			}
+			what := fmt.Sprintf("(%s, %s requests %v)", queue, task.Name, task.Resreq)
+			if err := d.check("Allocatable"+what, d.theirs.Allocatable(tq, task), d.ours.Allocatable(oq, ours[i])); err != nil {
+				return err
+			}
+			if err := d.comparePreemptive(what, queue, task, ours[i]); err != nil {
+				return err
+			}
+			if err := d.check("Overused"+what, d.theirs.Overused(tq), d.ours.Overused(oq)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask *api.TaskInfo) error {
+	theirs := d.theirs.Preemptive(d.theirs.Queues[api.QueueID(queue)], theirTask)
+	theirGauge := d.overusedGauge(queue)
+	ours := d.ours.Preemptive(d.ours.Queues[api.QueueID(queue)], ourTask)
+	if theirs == ours {
+		if d.own.ix.IsLeaf(d.own.ix.Lookup(queue)) && theirGauge != d.overusedGauge(queue) {
+			return fmt.Errorf("queue_overused after Preemptive%s: upstream %v, ours %v", what, theirGauge, d.overusedGauge(queue))
+		}
+		d.answers++
+		return nil
+	}
+	if theirs && d.name == CapacityName {
+		future := d.upstream.account(queue, "allocated").Clone().Add(theirTask.Resreq)
+		if ok, _ := future.LessEqualWithDimensionAndResourcesName(d.upstream.account(queue, "realCapability"), theirTask.Resreq); !ok {
+			d.excuse(capabilityFirst)
+			return nil
+		}
+		if !d.own.ix.IsLeaf(d.own.ix.Lookup(queue)) {
+			d.excuse(refusedAlone) // a task in an inner queue, which only a bad job can have
+			return nil
+		}
+	}
+	return fmt.Errorf("Preemptive%s: upstream says %t, ours %t", what, theirs, ours)
+}
+
+func (d *differential) overusedGauge(queue string) float64 {
+	if !d.upstream.has(queue) {
+		return 0
+	}
+	return gaugeValue(overusedVec.WithLabelValues(queue))
+}
+
+func (d *differential) compareReclaim() error {
+	gone := d.rand.IntN(10) == 0 // now and then, ask for tasks that are already leaving
+	theirs, ours := d.tasks(func(t *api.TaskInfo) bool {
+		return api.AllocatedStatus(t.Status) || gone && t.Status == api.Releasing
+	})
+	all, ourAll := d.tasks(func(*api.TaskInfo) bool { return true })
+	if len(theirs) == 0 {
+		return nil
+	}
+	for range 3 {
+		r := d.rand.IntN(len(all))
+		var theirList, ourList []*api.TaskInfo
+		for _, i := range d.rand.Perm(len(theirs)) {
+			theirList, ourList = append(theirList, theirs[i]), append(ourList, ours[i])
+		}
+		var want, got []*api.TaskInfo
+		if guard(func() { want = d.theirs.Reclaimable(all[r], theirList) }) {
+			d.excuse(saturates)
+			continue
+		}
+		got = d.ours.Reclaimable(ourAll[r], ourList)
+		what := fmt.Sprintf("Reclaimable(%s %v)", all[r].Name, all[r].Resreq)
+		if err := d.check(what, fmt.Sprint(taskNames(want)), fmt.Sprint(taskNames(got))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func taskNames(tasks []*api.TaskInfo) []string {
+	var names []string
+	for _, t := range tasks {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// compareSimulation takes some tasks out of a snapshot, puts others in, and asks
+// whether a task would fit, while the real accounts stay as they are.
+func (d *differential) compareSimulation() error {
+	theirs, ours := d.tasks(func(*api.TaskInfo) bool { return true })
+	if len(theirs) == 0 {
+		return nil
+	}
+	p := d.rand.IntN(len(theirs))
+	if err := d.check("PrePredicate", d.theirs.PrePredicateFn(theirs[p]), d.ours.PrePredicateFn(ours[p])); err != nil {
+		return err
+	}
+	theirState, ourState := d.theirs.GetCycleState(theirs[p].UID).Clone(), d.ours.GetCycleState(ours[p].UID).Clone()
+	ctx := context.Background()
+	for range d.rand.IntN(8) {
+		i := d.rand.IntN(len(theirs))
+		var theirErr, ourErr error
+		if api.AllocatedStatus(theirs[i].Status) && d.rand.IntN(3) > 0 {
+			if guard(func() { theirErr = d.theirs.SimulateRemoveTaskFn(ctx, theirState, theirs[p], theirs[i], nil) }) {
+				d.excuse(saturates) // the same task taken out twice
+				return nil
+			}
+			ourErr = d.ours.SimulateRemoveTaskFn(ctx, ourState, ours[p], ours[i], nil)
+		} else {
+			theirErr = d.theirs.SimulateAddTaskFn(ctx, theirState, theirs[p], theirs[i], nil)
+			ourErr = d.ours.SimulateAddTaskFn(ctx, ourState, ours[p], ours[i], nil)
+		}
+		if err := d.check("Simulate", theirErr, ourErr); err != nil {
+			return err
+		}
+		queue := d.theirs.Jobs[theirs[p].Job].Queue
+		if err := d.check("SimulateAllocatable",
+			d.theirs.SimulateAllocatableFn(ctx, theirState, d.theirs.Queues[queue], theirs[p]),
+			d.ours.SimulateAllocatableFn(ctx, ourState, d.ours.Queues[queue], ours[p])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// event changes both sessions alike and compares what follows at once.
+func (d *differential) event() (string, error) {
+	switch d.rand.IntN(4) {
+	case 0:
+		return "enqueue", d.enqueue()
+	case 1:
+		return "evict", d.move(func(t *api.TaskInfo) bool { return api.AllocatedStatus(t.Status) },
+			func(s *framework.Statement, t *api.TaskInfo, _ *api.NodeInfo) error { return s.Evict(t, "test") })
+	case 2:
+		return "pipeline", d.move(func(t *api.TaskInfo) bool { return t.Status == api.Pending },
+			func(s *framework.Statement, t *api.TaskInfo, n *api.NodeInfo) error {
+				return s.Pipeline(t, n.Name, false)
+			})
+	default:
+		return "allocate", d.move(func(t *api.TaskInfo) bool { return t.Status == api.Pending },
+			func(s *framework.Statement, t *api.TaskInfo, n *api.NodeInfo) error { return s.Allocate(t, n) })
+	}
+}
+
+// move does one operation of a statement on a random task, and discards some.
+func (d *differential) move(keep func(*api.TaskInfo) bool, do func(*framework.Statement, *api.TaskInfo, *api.NodeInfo) error) error {
+	theirs, ours := d.tasks(keep)
+	if len(theirs) == 0 {
+		return nil
+	}
+	i := d.rand.IntN(len(theirs))
+	node := d.cluster.Nodes[d.rand.IntN(len(d.cluster.Nodes))].Name
+	queue := string(d.theirs.Jobs[theirs[i].Job].Queue)
+	theirStatement, ourStatement := framework.NewStatement(d.theirs), framework.NewStatement(d.ours)
+	// What the nodes say of it is the same on both sides and does not matter here.
+	_ = do(theirStatement, theirs[i], d.theirs.Nodes[node])
+	theirSeries := d.eventSeries(queue)
+	_ = do(ourStatement, ours[i], d.ours.Nodes[node])
+	if err := d.afterMove(queue, theirSeries); err != nil {
+		return fmt.Errorf("%s: %w", theirs[i].Name, err)
+	}
+	if d.rand.IntN(3) == 0 {
+		theirStatement.Discard()
+		theirSeries = d.eventSeries(queue)
+		ourStatement.Discard()
+		if err := d.afterMove(queue, theirSeries); err != nil {
+			return fmt.Errorf("%s, discarded: %w", theirs[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// afterMove compares what an event changes.
+func (d *differential) afterMove(queue string, theirSeries []float64) error {
+	if ours := d.eventSeries(queue); !slices.Equal(theirSeries, ours) {
+		return fmt.Errorf("metrics of %s: upstream %v, ours %v", queue, theirSeries, ours)
+	}
+	if d.name == CapacityName && d.cluster.Hierarchy {
+		d.mendShares(queue)
+	}
+	for _, name := range d.queues {
+		q := d.own.ix.Lookup(name)
+		theirs, ours := d.upstream.account(name, "allocated"), d.own.resourceOf(d.own.ix.Allocated(q))
+		if !close(theirs, ours, true) {
+			return fmt.Errorf("allocated of %s is upstream <%v>, ours <%v>", name, theirs, ours)
+		}
+		if err := d.check("share of "+name, d.upstream.share(name), d.own.ix.Share(q)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventSeries are the values that an event in a queue sets.
+func (d *differential) eventSeries(queue string) []float64 {
+	values := []float64{
+		gaugeValue(vecs[allocatedAccount].cpu.WithLabelValues(queue)),
+		gaugeValue(vecs[allocatedAccount].memory.WithLabelValues(queue)),
+		gaugeValue(shareVec.WithLabelValues(queue)),
+	}
+	for dim := fastres.Pods; int(dim) < d.own.names.Len(); dim++ {
+		values = append(values, gaugeValue(vecs[allocatedAccount].scalar.WithLabelValues(queue, d.own.names.Name(dim))))
+	}
+	return values
+}
+
+// enqueue asks about a random job; a permitted one is enqueued in one of three
+// cases, refused by somebody else in the others.
+func (d *differential) enqueue() error {
+	var ids []api.JobID
+	for id, job := range d.theirs.Jobs {
+		if job.IsPending() {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.Sort(ids)
+	id := ids[d.rand.IntN(len(ids))]
+	theirs, ours := d.theirs.Jobs[id], d.ours.Jobs[id]
+	path := append([]string{string(theirs.Queue)}, d.ancestorNames(string(theirs.Queue))...)
+	old := map[string]*api.Resource{}
+	for _, name := range path {
+		old[name] = d.upstream.account(name, "inqueue").Clone()
+	}
+	permitted := false
+	if guard(func() { permitted = d.theirs.JobEnqueueable(theirs) }) {
+		d.excuse(saturates) // evictions have left less allocated than elastic
+		return nil
+	}
+	if err := d.check(fmt.Sprintf("JobEnqueueable(%s min %v)", id, theirs.GetMinResources()),
+		permitted, d.ours.JobEnqueueable(ours)); err != nil {
+		return err
+	}
+	if !permitted {
+		return nil
+	}
+	if d.rand.IntN(3) > 0 {
+		// Upstream has charged it all the same.
+		for _, name := range path {
+			d.upstream.setAccount(name, "inqueue", old[name])
+		}
+		if theirs.PodGroup.Spec.MinResources != nil {
+			d.excuse(inqueueDecided)
+		}
+		return d.compareInqueue(path)
+	}
+	d.theirs.JobEnqueued(theirs)
+	d.ours.JobEnqueued(ours)
+	theirs.PodGroup.Status.Phase = scheduling.PodGroupInqueue
+	ours.PodGroup.Status.Phase = scheduling.PodGroupInqueue
+	if !theirs.Allocated.IsEmpty() {
+		// Ours promises what is not allocated yet.
+		for _, name := range path {
+			d.mendInqueue(name)
+		}
+	}
+	return d.compareInqueue(path)
+}
+
+func (d *differential) ancestorNames(queue string) []string {
+	var names []string
+	for _, q := range d.own.ix.Path(d.own.ix.Lookup(queue))[1:] {
+		names = append(names, d.own.ix.Name(q))
+	}
+	return names
+}
+
+func (d *differential) compareInqueue(path []string) error {
+	for _, name := range path {
+		d.answers++
+		theirs := d.upstream.account(name, "inqueue")
+		ours := d.own.resourceOf(d.own.ix.Inqueue.Row(int(d.own.ix.Lookup(name))))
+		if !close(theirs, ours, false) {
+			return fmt.Errorf("inqueue of %s is upstream <%v>, ours <%v>", name, theirs, ours)
+		}
+	}
+	return nil
+}
+
+func gaugeValue(g interface{ Write(*dto.Metric) error }) float64 {
+	var m dto.Metric
+	if err := g.Write(&m); err != nil {
+		panic(err)
+	}
+	return m.GetGauge().GetValue()
+}

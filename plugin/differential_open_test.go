@@ -1,0 +1,168 @@
+package plugin
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/api/helpers"
+	"volcano.sh/volcano/pkg/scheduler/metrics"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// compareOpen compares the accounts of every queue, then mends upstream's where
+// it differs on purpose.
+func (d *differential) compareOpen() error {
+	for _, name := range d.queues {
+		if err := d.compareQueue(name); err != nil {
+			return fmt.Errorf("queue %s: %w", name, err)
+		}
+		d.mendInqueue(name)
+	}
+	return nil
+}
+
+func (d *differential) compareQueue(name string) error {
+	q := int(d.own.ix.Lookup(name))
+	accounts := map[string]fastres.Vector{
+		"allocated": d.own.ix.Allocated(index.Queue(q)), "request": d.own.ix.Request.Row(q),
+		"elastic": d.own.ix.Elastic.Row(q), "guarantee": d.own.ix.Guarantee.Row(q),
+		"realCapability": d.own.ix.RealCapability.Row(q), "deserved": d.own.ix.Deserved.Row(q),
+	}
+	if d.name != ProportionName {
+		accounts["capability"] = d.own.ix.Capability.Row(q)
+	}
+	for _, account := range slices.Sorted(maps.Keys(accounts)) {
+		d.answers++
+		theirs, ours := d.upstream.account(name, account), d.own.resourceOf(accounts[account])
+		// Nothing depends on the presence of scalars in elastic, or in the root's
+		// guarantee.
+		presence := account != "elastic" && (account != "guarantee" || name != rootName)
+		if !close(theirs, ours, presence) {
+			return fmt.Errorf("%s is upstream <%v>, ours <%v>", account, theirs, ours)
+		}
+		if account == "deserved" && d.name == ProportionName {
+			// The rounds add fractions in the order of a map; take ours for both.
+			d.upstream.setAccount(name, account, ours)
+		}
+	}
+	if theirs, ours := d.upstream.share(name), d.own.ix.Share(index.Queue(q)); !near(theirs, ours) {
+		return fmt.Errorf("share is upstream %v, ours %v", theirs, ours)
+	}
+	d.upstream.setShare(name, d.own.ix.Share(index.Queue(q)))
+	return nil
+}
+
+// mendInqueue holds ours against the rule, recomputed from the session in the
+// plainest way, and gives it to upstream.
+func (d *differential) mendInqueue(name string) {
+	ours := d.own.resourceOf(d.own.ix.Inqueue.Row(int(d.own.ix.Lookup(name))))
+	if !close(d.upstream.account(name, "inqueue"), ours, false) {
+		d.excuse(inqueueUnit)
+		d.upstream.setAccount(name, "inqueue", ours)
+	}
+}
+
+// near allows for sums of fractions in another order.
+func near(x, y float64) bool {
+	return x == y || math.Abs(x-y) <= 1e-9*max(math.Abs(x), math.Abs(y))
+}
+
+// close compares two resources, with or without the presence of scalars.
+func close(x, y *api.Resource, presence bool) bool {
+	if !near(x.MilliCPU, y.MilliCPU) || !near(x.Memory, y.Memory) {
+		return false
+	}
+	names := maps.Clone(x.ScalarResources)
+	if names == nil {
+		names = maps.Clone(y.ScalarResources)
+	}
+	maps.Copy(names, y.ScalarResources)
+	for name := range names {
+		_, inX := x.ScalarResources[name]
+		_, inY := y.ScalarResources[name]
+		if presence && inX != inY || !near(x.ScalarResources[name], y.ScalarResources[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// mendShares gives upstream the shares of ancestors that it does not refresh.
+func (d *differential) mendShares(leaf string) {
+	for _, ancestor := range d.upstream.ancestors(leaf) {
+		name := string(ancestor)
+		deserved, share := d.upstream.account(name, "deserved"), 0.0
+		for _, resource := range deserved.ResourceNames() {
+			share = max(share, helpers.Share(d.upstream.account(name, "allocated").Get(resource), deserved.Get(resource)))
+		}
+		if deserved.IsEmpty() {
+			share = 1
+		}
+		if d.upstream.share(name) != share {
+			d.excuse(staleShare)
+			d.upstream.setShare(name, share)
+		}
+	}
+}
+
+// series are the values of metric series by name and labels.
+type series map[string]float64
+
+var queueMetrics = func() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	for _, v := range vecs {
+		r.MustRegister(v.cpu, v.memory, v.scalar)
+	}
+	r.MustRegister(shareVec, weightVec, overusedVec)
+	return r
+}()
+
+// gather returns the series of the given queues.
+func gather(queues []string) series {
+	families, err := queueMetrics.Gather()
+	if err != nil {
+		panic(err)
+	}
+	found := series{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if slices.ContainsFunc(metric.GetLabel(), func(l *dto.LabelPair) bool {
+				return l.GetName() == "queue_name" && slices.Contains(queues, l.GetValue())
+			}) {
+				found[fmt.Sprint(family.GetName(), metric.GetLabel())] = metric.GetGauge().GetValue()
+			}
+		}
+	}
+	return found
+}
+
+func compareMetrics(theirs, ours series) error {
+	for name, value := range theirs {
+		if got, ok := ours[name]; !ok || !near(got, value) {
+			return fmt.Errorf("%s is upstream %v, ours %v (there: %t)", name, value, got, ok)
+		}
+	}
+	for name := range ours {
+		if _, ok := theirs[name]; !ok {
+			return fmt.Errorf("%s is not upstream's", name)
+		}
+	}
+	return nil
+}
+
+// dropMetrics forgets all series, as Volcano does when queues go.
+func dropMetrics(queues []workload.Queue) {
+	for _, q := range queues {
+		metrics.DeleteQueueMetrics(q.Name)
+	}
+	metrics.DeleteQueueMetrics("root")
+}

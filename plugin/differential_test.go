@@ -1,0 +1,229 @@
+package plugin
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	upstreamcapacity "volcano.sh/volcano/pkg/scheduler/plugins/capacity"
+	upstreamproportion "volcano.sh/volcano/pkg/scheduler/plugins/proportion"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+var (
+	clusters  = flag.Int("clusters", 1500, "how many random clusters TestDifferential compares, per plugin")
+	firstSeed = flag.Uint64("seed", 1, "the seed of the first of them")
+)
+
+// The differences on purpose, by the name under which they are excused and
+// counted. Each is marked DIVERGES where it is coded.
+const (
+	staleShare      = "ancestors' share refreshed on every event"
+	refusedAlone    = "a bad job, queue or subtree refused alone"
+	inqueueUnit     = "inqueue = max(0, min − allocated) in one unit"
+	inqueueDecided  = "inqueue charged in JobEnqueued"
+	capabilityFirst = "Preemptive checks capability first"
+	flatWithoutJobs = "flat mode knows queues without jobs"
+	guaranteeUp     = "effective guarantee propagates up"
+	saturates       = "saturating subtraction"
+	ownArray        = "no shared backing array for ancestors"
+)
+
+// TestDifferential opens our plugins and upstream's on the same random clusters
+// and compares every answer, at open and after each of a few hundred random
+// events.
+func TestDifferential(t *testing.T) {
+	for _, upstream := range []struct {
+		name     string
+		theirs   framework.PluginBuilder
+		ours     framework.PluginBuilder
+		mustShow []string
+	}{
+		{CapacityName, upstreamcapacity.New, NewCapacity, []string{staleShare, refusedAlone, inqueueUnit,
+			inqueueDecided, capabilityFirst, flatWithoutJobs, guaranteeUp, saturates, ownArray}},
+		{ProportionName, upstreamproportion.New, NewProportion, []string{refusedAlone, inqueueUnit,
+			inqueueDecided, flatWithoutJobs, saturates}},
+	} {
+		t.Run(upstream.name, func(t *testing.T) {
+			excused := map[string]int{}
+			answers := 0
+			for seed := *firstSeed; seed < *firstSeed+uint64(*clusters); seed++ {
+				d := &differential{
+					name: upstream.name, theirBuilder: upstream.theirs, ourBuilder: upstream.ours,
+					excused: excused, rand: rand.New(rand.NewPCG(seed, 0xd1ff)), seed: seed,
+				}
+				require.NoError(t, d.run(), "plugin %s, seed %d", upstream.name, seed)
+				answers += d.answers
+			}
+			t.Logf("%d clusters, %d answers compared", *clusters, answers)
+			for _, name := range slices.Sorted(maps.Keys(excused)) {
+				t.Logf("excused %7d × %s", excused[name], name)
+			}
+			if *clusters >= 500 {
+				for _, name := range upstream.mustShow {
+					require.NotZero(t, excused[name], "%q never showed: the clusters no longer reach it", name)
+				}
+			}
+		})
+	}
+}
+
+// differential is one cluster with both plugins on it.
+type differential struct {
+	name                     string
+	theirBuilder, ourBuilder framework.PluginBuilder
+	rand                     *rand.Rand
+	seed                     uint64
+	excused                  map[string]int
+	answers                  int
+
+	cluster  workload.Cluster // as ours sees it
+	theirs   *framework.Session
+	ours     *framework.Session
+	upstream upstreamPlugin
+	own      *session
+	queues   []string // that both know
+}
+
+// excuse counts a difference on purpose.
+func (d *differential) excuse(name string) { d.excused[name]++ }
+
+// check compares one answer.
+func (d *differential) check(what string, theirs, ours any) error {
+	d.answers++
+	if theirs != ours {
+		return fmt.Errorf("%s: upstream says %v, ours %v", what, theirs, ours)
+	}
+	return nil
+}
+
+func (d *differential) run() error {
+	d.cluster = workload.Random(d.seed)
+	d.spoil()
+	if stop, err := d.open(); stop || err != nil {
+		return err
+	}
+	if err := d.compareOpen(); err != nil {
+		return fmt.Errorf("at open: %w", err)
+	}
+	if err := d.compareAnswers(); err != nil {
+		return fmt.Errorf("at open: %w", err)
+	}
+	for i := range 40 + d.rand.IntN(160) {
+		what, err := d.event()
+		if err == nil && i%8 == 0 {
+			err = d.compareAnswers()
+		}
+		if err != nil {
+			return fmt.Errorf("event %d, %s: %w", i, what, err)
+		}
+	}
+	return nil
+}
+
+// open opens both sessions. It reports true where upstream cannot serve the
+// cluster even when what is bad is left out.
+func (d *differential) open() (stop bool, err error) {
+	their := d.forUpstream()
+	generation := fmt.Sprintf("/%s/%d", d.name, d.seed)
+	dropMetrics(their.Queues)
+	if d.theirs, d.upstream, err = d.openUpstream(their, generation); err != nil {
+		return true, err
+	}
+	for _, q := range their.Queues {
+		if d.upstream.has(q.Name) {
+			d.queues = append(d.queues, q.Name)
+		} else {
+			d.excuse(flatWithoutJobs)
+		}
+	}
+	info, err := cluster.Build(d.cluster, generation)
+	if err != nil {
+		return true, err
+	}
+	published := slices.DeleteFunc(slices.Clone(d.queues), func(name string) bool {
+		// A root that is made up has no series.
+		return !slices.ContainsFunc(d.cluster.Queues, func(q workload.Queue) bool { return q.Name == name })
+	})
+	theirMetrics := gather(published)
+	dropMetrics(d.cluster.Queues)
+	var ours *quotaPlugin
+	framework.RegisterPluginBuilder(d.name, func(a framework.Arguments) framework.Plugin {
+		ours = d.ourBuilder(a).(*quotaPlugin)
+		return ours
+	})
+	d.ours = cluster.Open(cluster.NewCache(info), cluster.Tiers(d.cluster.Hierarchy, d.name))
+	d.own = ours.session
+	if err := compareMetrics(theirMetrics, gather(published)); err != nil {
+		return true, fmt.Errorf("metrics at open: %w", err)
+	}
+	if d.name == CapacityName && d.cluster.Hierarchy && !d.trueAncestors() {
+		d.excuse(ownArray)
+		return true, nil
+	}
+	return false, nil
+}
+
+func (d *differential) openUpstream(c workload.Cluster, generation string) (*framework.Session, upstreamPlugin, error) {
+	info, err := cluster.Build(c, generation)
+	if err != nil {
+		return nil, upstreamPlugin{}, err
+	}
+	var plugin framework.Plugin
+	framework.RegisterPluginBuilder(d.name, func(a framework.Arguments) framework.Plugin {
+		plugin = d.theirBuilder(a)
+		return plugin
+	})
+	ssn := cluster.Open(cluster.NewCache(info), cluster.Tiers(c.Hierarchy, d.name))
+	return ssn, inspect(plugin), nil
+}
+
+// trueAncestors reports whether upstream's ancestors are right after open, and
+// keeps its later calls from spoiling them.
+func (d *differential) trueAncestors() bool {
+	for _, name := range d.queues {
+		theirs := d.upstream.ancestors(name)
+		path := d.own.ix.Path(d.own.ix.Lookup(name))
+		for i, ancestor := range path[1:] {
+			if at := len(theirs) - 1 - i; at < 0 || string(theirs[at]) != d.own.ix.Name(ancestor) {
+				return false
+			}
+		}
+	}
+	d.upstream.unshareAncestors()
+	return true
+}
+
+// guard runs f, and reports whether upstream's assertion stopped it.
+func guard(f func()) (stopped bool) {
+	defer func() {
+		if message, ok := recover().(string); ok {
+			stopped = message != ""
+		}
+	}()
+	f()
+	return false
+}
+
+// tasks returns the tasks of both sessions in the same order.
+func (d *differential) tasks(keep func(*api.TaskInfo) bool) (theirs, ours []*api.TaskInfo) {
+	for _, id := range slices.Sorted(maps.Keys(d.theirs.Jobs)) {
+		job, own := d.theirs.Jobs[id], d.ours.Jobs[id]
+		for _, uid := range slices.Sorted(maps.Keys(job.Tasks)) {
+			if keep(job.Tasks[uid]) {
+				theirs = append(theirs, job.Tasks[uid])
+				ours = append(ours, own.Tasks[uid])
+			}
+		}
+	}
+	return theirs, ours
+}
