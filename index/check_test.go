@@ -37,6 +37,11 @@ func TestCheck(t *testing.T) {
 		{"the root charged alone", func(ix *index.Index, _, _ index.Queue) {
 			ix.Mutable(ix.Root()).Add(res{far: 1}.vector())
 		}, false},
+		{"jobs of its own in the session before", func(ix *index.Index, a, _ index.Queue) {
+			ix.Charged(a)
+			ix.Reset(ix.Tree, dims)
+			charge(ix, a, res{cpu: 1}.vector())
+		}, false},
 		{"a negative quantity, all the way up", func(ix *index.Index, _, b index.Queue) {
 			charge(ix, b, res{memory: -1}.vector())
 		}, false},

@@ -313,7 +313,10 @@ func (d *differential) enqueue() error {
 	if !theirs.Allocated.IsEmpty() {
 		// Ours promises what is not allocated yet.
 		for _, name := range path {
-			d.mendInqueue(name)
+			if !close(withoutPods(d.upstream.account(name, "inqueue")), d.inqueue(name), false) {
+				d.excuse(inqueueUnit)
+				d.upstream.setAccount(name, "inqueue", d.inqueue(name))
+			}
 		}
 	}
 	return d.compareInqueue(path)
@@ -330,8 +333,7 @@ func (d *differential) ancestorNames(queue string) []string {
 func (d *differential) compareInqueue(path []string) error {
 	for _, name := range path {
 		d.answers++
-		theirs := d.upstream.account(name, "inqueue")
-		ours := d.own.resourceOf(d.own.ix.Inqueue.Row(int(d.own.ix.Lookup(name))))
+		theirs, ours := withoutPods(d.upstream.account(name, "inqueue")), d.inqueue(name)
 		if !close(theirs, ours, false) {
 			return fmt.Errorf("inqueue of %s is upstream <%v>, ours <%v>", name, theirs, ours)
 		}

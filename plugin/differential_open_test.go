@@ -8,7 +8,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	v1 "k8s.io/api/core/v1"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/api/helpers"
 	"volcano.sh/volcano/pkg/scheduler/metrics"
@@ -25,7 +27,9 @@ func (d *differential) compareOpen() error {
 		if err := d.compareQueue(name); err != nil {
 			return fmt.Errorf("queue %s: %w", name, err)
 		}
-		d.mendInqueue(name)
+		if err := d.mendInqueue(name); err != nil {
+			return fmt.Errorf("queue %s: %w", name, err)
+		}
 	}
 	return nil
 }
@@ -61,14 +65,47 @@ func (d *differential) compareQueue(name string) error {
 	return nil
 }
 
-// mendInqueue holds ours against the rule, recomputed from the session in the
-// plainest way, and gives it to upstream.
-func (d *differential) mendInqueue(name string) {
-	ours := d.own.resourceOf(d.own.ix.Inqueue.Row(int(d.own.ix.Lookup(name))))
-	if !close(d.upstream.account(name, "inqueue"), ours, false) {
+// mendInqueue holds ours against the rule, worked out once more from the jobs,
+// and gives it to upstream where it differs on purpose.
+func (d *differential) mendInqueue(name string) error {
+	ours, ruled := d.inqueue(name), d.ruledInqueue(name)
+	if !close(ours, ruled, false) {
+		return fmt.Errorf("inqueue is <%v>, by the rule <%v>", ours, ruled)
+	}
+	if !close(withoutPods(d.upstream.account(name, "inqueue")), ours, false) {
 		d.excuse(inqueueUnit)
 		d.upstream.setAccount(name, "inqueue", ours)
 	}
+	return nil
+}
+
+// inqueue is our account of a queue, without pods, which no rule looks at.
+func (d *differential) inqueue(name string) *api.Resource {
+	return withoutPods(d.own.resourceOf(d.own.ix.Inqueue.Row(int(d.own.ix.Lookup(name)))))
+}
+
+func withoutPods(r *api.Resource) *api.Resource {
+	r = r.Clone()
+	delete(r.ScalarResources, v1.ResourcePods)
+	return r
+}
+
+// ruledInqueue is Σ max(0, min − allocated − gated) over the jobs of a queue
+// and below that wait with a promise or run with their minimum of tasks.
+func (d *differential) ruledInqueue(name string) *api.Resource {
+	sum := api.EmptyResource()
+	for _, job := range d.ours.Jobs {
+		q := d.own.ix.Lookup(string(job.Queue))
+		phase := job.PodGroup.Status.Phase
+		running := phase == scheduling.PodGroupRunning && job.AllocatedTaskNum() >= job.PodGroup.Spec.MinMember
+		if q == index.None || !slices.Contains(d.own.ix.Path(q), d.own.ix.Lookup(name)) ||
+			phase != scheduling.PodGroupInqueue && !running {
+			continue
+		}
+		taken := job.Allocated.Clone().Add(job.GetSchGatedPodResources())
+		sum.Add(withoutPods(api.ExceededPart(job.GetMinResources(), taken)))
+	}
+	return sum
 }
 
 // near allows for sums of fractions in another order.

@@ -137,6 +137,9 @@ func (g *generator) tree() []Queue {
 		root.Closed = false
 	}
 	queues, depth := []Queue{root}, map[string]int{"root": 0}
+	if g.chance(8) {
+		return g.fork(root)
+	}
 	deep := g.chance(30)
 	for i := range 1 + g.IntN(11) {
 		parent := queues[g.IntN(len(queues))].Name
@@ -155,6 +158,23 @@ func (g *generator) tree() []Queue {
 		}
 		depth[q.Name] = depth[parent] + 1
 		queues = append(queues, q)
+	}
+	return queues
+}
+
+// fork grows one branch down to depth 5, and from its end two more of depth 8.
+func (g *generator) fork(root Queue) []Queue {
+	queues, parent := []Queue{root}, "root"
+	for i := range 5 {
+		queues = append(queues, g.queue(fmt.Sprintf("trunk%d", i), parent))
+		parent = queues[len(queues)-1].Name
+	}
+	for _, branch := range []string{"left", "right"} {
+		above := parent
+		for i := range 3 {
+			queues = append(queues, g.queue(fmt.Sprintf("%s%d", branch, i), above))
+			above = queues[len(queues)-1].Name
+		}
 	}
 	return queues
 }

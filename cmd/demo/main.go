@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
+	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // schedulerConfiguration is the volcano-scheduler.conf of the demo. Reclaim asks the plugins tier by tier and stops at
@@ -54,6 +55,7 @@ func main() {
 
 // run boots the control plane, tells the story, and with keep stays until it is interrupted.
 func run(ctx context.Context, keep bool) (err error) {
+	plugin.Register()
 	fmt.Println("Starting a Kubernetes control plane with Volcano in this process:")
 	cp, err := controlplane.Start(ctx, controlplane.Options{Progress: printStage})
 	if err != nil {

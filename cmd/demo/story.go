@@ -128,7 +128,7 @@ amount reads cores/memory/GPUs:
   DESERVED    the queue's share: others may borrow what is idle of it, and have to give it back on demand
   GUARANTEE   what is kept for the queue even while it is idle
   CAPABILITY  what the queue never gets more than
-Quotas are enforced by the plugin "capacity", with enableHierarchy, at every queue up to the root.
+Quotas are enforced by this module's plugin "capacity", with enableHierarchy, at every queue up to the root.
 `
 
 // tell runs the acts one by one, each as soon as the one before has come out.

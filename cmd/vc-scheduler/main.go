@@ -25,6 +25,8 @@ import (
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
 	_ "volcano.sh/volcano/pkg/scheduler/plugins"
 	_ "volcano.sh/volcano/pkg/scheduler/util/assert"
+
+	"github.com/capacity-card/capacity-card/plugin"
 )
 
 func main() {
@@ -61,6 +63,9 @@ func run() error {
 			return fmt.Errorf("failed to parse CA file: %w", err)
 		}
 	}
+
+	// Volcano's plugins registered themselves when their packages were initialized, so this replaces them.
+	plugin.Register()
 
 	klog.StartFlushDaemon(*logFlushFrequency)
 	defer klog.Flush()

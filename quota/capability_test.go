@@ -1,0 +1,260 @@
+package quota_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// bounds is what a test expects of a queue; nil is not looked at.
+type bounds struct {
+	capability, bound, guarantee, reserved, deserved res
+}
+
+func requireBounds(t *testing.T, ix *index.Index, want map[string]bounds) {
+	t.Helper()
+	for name, w := range want {
+		row := int(lookup(t, ix, name))
+		for _, account := range []struct {
+			name string
+			want res
+			got  fastres.Vector
+		}{
+			{"capability", w.capability, ix.Capability.Row(row)},
+			{"realCapability", w.bound, ix.RealCapability.Row(row)},
+			{"guarantee", w.guarantee, ix.Guarantee.Row(row)},
+			{"reserved", w.reserved, ix.Reserved.Row(row)},
+			{"deserved", w.deserved, ix.Deserved.Row(row)},
+		} {
+			if account.want != nil {
+				assert.Equal(t, account.want, resOf(account.got), "%s of %s", account.name, name)
+			}
+		}
+	}
+}
+
+func unlimited() fastres.Vector {
+	x := fastres.NewVector(dims)
+	x.Fill(noBound)
+	return x
+}
+
+func TestTreeBounds(t *testing.T) {
+	total := res{cpu: 100, memory: 1000, gpu: 8}
+	tests := []struct {
+		name     string
+		queues   []queue
+		zeroLeaf bool
+		want     map[string]bounds
+	}{
+		{"the root defaults to the total", []queue{{name: "root"}, {name: "a"}, {name: "b<a"}}, false,
+			map[string]bounds{
+				"root": {capability: total, bound: total, deserved: total, guarantee: res{}, reserved: res{}},
+				"a":    {capability: total, bound: total, deserved: res{}},
+				"b":    {capability: total, bound: total, deserved: res{}},
+			}},
+		{"a made-up root", []queue{{name: "a"}}, false, map[string]bounds{
+			"root": {capability: total, bound: total, deserved: total},
+			"a":    {capability: total, bound: total},
+		}},
+		{"what the root sets stays, and its realCapability is the total all the same", []queue{
+			{name: "root", capability: res{cpu: 50, memory: 2000}, deserved: res{gpu: 1}}, {name: "a"},
+		}, false, map[string]bounds{
+			"root": {capability: res{cpu: 50, memory: 2000}, bound: total, deserved: res{gpu: 1}},
+			"a":    {capability: res{cpu: 50, memory: 2000}, bound: res{cpu: 50, memory: 1000, gpu: 8}},
+		}},
+		{"each dimension is inherited by itself, over levels", []queue{
+			{name: "root"}, {name: "a", capability: res{cpu: 60, gpu: 0}},
+			{name: "b<a", capability: res{memory: 500}}, {name: "c<b", capability: res{cpu: 70, gpu: 4}},
+		}, false, map[string]bounds{
+			"a": {capability: res{cpu: 60, memory: 1000, gpu: 0}, bound: res{cpu: 60, memory: 1000, gpu: 0}},
+			"b": {capability: res{cpu: 60, memory: 500, gpu: 0}, bound: res{cpu: 60, memory: 500, gpu: 0}},
+			"c": {capability: res{cpu: 70, memory: 500, gpu: 4}, bound: res{cpu: 60, memory: 500, gpu: 0}},
+		}},
+		{"a scalar that the cluster does not have stays absent", []queue{
+			{name: "root"}, {name: "a", capability: res{far: 5}},
+		}, false, map[string]bounds{
+			"a": {capability: res{cpu: 100, memory: 1000, gpu: 8, far: 5}, bound: total},
+		}},
+		{"siblings do not get what is guaranteed to others", []queue{
+			{name: "root"}, {name: "a", guarantee: res{cpu: 30, gpu: 8}}, {name: "b", guarantee: res{cpu: 20}}, {name: "c"},
+		}, false, map[string]bounds{
+			"root": {guarantee: res{cpu: 50, gpu: 8}, reserved: res{cpu: 50, gpu: 8}, bound: total},
+			"a":    {bound: res{cpu: 80, memory: 1000, gpu: 8}, guarantee: res{cpu: 30, gpu: 8}},
+			"b":    {bound: res{cpu: 70, memory: 1000}},
+			"c":    {bound: res{cpu: 50, memory: 1000}},
+		}},
+		{"guarantees beyond the total", []queue{
+			{name: "root"}, {name: "a", guarantee: res{cpu: 90}}, {name: "b", guarantee: res{cpu: 30}}, {name: "c"},
+		}, false, map[string]bounds{
+			"a": {bound: res{cpu: 90, memory: 1000, gpu: 8}},
+			"b": {bound: res{cpu: 30, memory: 1000, gpu: 8}},
+			"c": {bound: res{memory: 1000, gpu: 8}},
+		}},
+		{"a guarantee does not lift a capability", []queue{
+			{name: "root"}, {name: "a", guarantee: res{cpu: 30}, capability: res{cpu: 10}},
+		}, false, map[string]bounds{"a": {bound: res{cpu: 10, memory: 1000, gpu: 8}}}},
+		{"the children's guarantees count for their parent", []queue{
+			{name: "root"}, {name: "eng", guarantee: res{cpu: 10, memory: 900}}, {name: "biz"},
+			{name: "prod<eng", guarantee: res{cpu: 15, gpu: 2}}, {name: "dev<eng", guarantee: res{cpu: 20}},
+		}, false, map[string]bounds{
+			"root": {guarantee: res{cpu: 35, memory: 900, gpu: 2}, reserved: res{cpu: 35, memory: 900, gpu: 2}},
+			"eng":  {guarantee: res{cpu: 35, memory: 900, gpu: 2}, reserved: res{cpu: 35, gpu: 2}, bound: total},
+			"biz":  {bound: res{cpu: 65, memory: 100, gpu: 6}, guarantee: res{}},
+			"prod": {bound: res{cpu: 80, memory: 1000, gpu: 8}, reserved: res{}},
+			"dev":  {bound: res{cpu: 85, memory: 1000, gpu: 6}},
+		}},
+		{"what a leaf does not set is 0", []queue{
+			{name: "root"}, {name: "a"}, {name: "b<a", capability: res{cpu: 5}}, {name: "c<a", capability: res{memory: 7, gpu: 1}},
+			{name: "d<a", guarantee: res{cpu: 3}},
+		}, true, map[string]bounds{
+			"root": {capability: total, bound: total},
+			"a":    {capability: total, bound: total},
+			"b":    {capability: res{cpu: 5, gpu: 8}, bound: res{cpu: 5, gpu: 8}},
+			"c":    {capability: res{memory: 7, gpu: 1}, bound: res{memory: 7, gpu: 1}},
+			"d":    {capability: res{gpu: 8}, bound: res{gpu: 8}},
+		}},
+		{"a root that is a leaf is not 0", []queue{{name: "root"}}, true,
+			map[string]bounds{"root": {capability: total, bound: total}}},
+		{"what does not reach the root is bound to nothing, and reserves nothing", []queue{
+			{name: "root"}, {name: "a"},
+			{name: "lost<nobody", guarantee: res{cpu: 40}, capability: res{cpu: 9}}, {name: "tail<lost"},
+			{name: "x<y", guarantee: res{cpu: 40}}, {name: "y<x", guarantee: res{cpu: 40}},
+		}, false, map[string]bounds{
+			"root": {bound: total, reserved: res{}, guarantee: res{}},
+			"a":    {bound: total},
+			"lost": {bound: res{}},
+			"tail": {bound: res{}},
+			"x":    {bound: res{}},
+			"y":    {bound: res{}},
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ix := session("root", test.queues...)
+			quota.TreeBounds(ix, quota.Limits{Total: total.vector(), Bound: total.vector(), ZeroLeaf: test.zeroLeaf})
+			requireBounds(t, ix, test.want)
+		})
+	}
+}
+
+func TestTreeBoundsUnlimitedRoot(t *testing.T) {
+	total := res{cpu: 100, memory: 1000}
+	ix := session("root", queue{name: "root"},
+		queue{name: "a", guarantee: res{cpu: 30}}, queue{name: "b", capability: res{cpu: 500, gpu: 3}}, queue{name: "c"})
+	quota.TreeBounds(ix, quota.Limits{Total: total.vector(), Bound: unlimited()})
+
+	requireBounds(t, ix, map[string]bounds{
+		"root": {capability: resOf(unlimited()), bound: resOf(unlimited()), deserved: total},
+		"a":    {capability: resOf(unlimited()), bound: resOf(unlimited()), deserved: res{}},
+		"c":    {bound: resOf(unlimited())},
+	})
+	b := ix.RealCapability.Row(int(lookup(t, ix, "b")))
+	assert.Equal(t, 500.0, b.Get(cpu), "more than the cluster has, for now")
+	assert.Equal(t, noBound, b.Get(memory))
+	assert.Equal(t, 3.0, b.Get(gpu))
+}
+
+// TestTreeBoundsRandom holds what must be true of every tree.
+func TestTreeBoundsRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		ix := randomTree(r, 20)
+		for q := range ix.Len() {
+			ix.Guarantee.Row(q).Add(randomRequest(r, 20))
+			if r.IntN(2) == 0 {
+				ix.Capability.Row(q).Add(randomRequest(r, 300))
+			}
+		}
+		total := randomRequest(r, 1000)
+		quota.TreeBounds(ix, quota.Limits{Total: total, Bound: total})
+		for q := range index.Queue(ix.Len()) {
+			p := ix.Parent(q)
+			if p == index.None {
+				continue
+			}
+			for d := range fastres.Dim(dims) {
+				guarantee, bound := ix.Guarantee.Row(int(q)).Get(d), ix.RealCapability.Row(int(q)).Get(d)
+				require.LessOrEqual(t, bound, max(ix.RealCapability.Row(int(p)).Get(d), guarantee))
+				if capability := ix.Capability.Row(int(q)); capability.Has(d) {
+					require.LessOrEqual(t, bound, capability.Get(d))
+				}
+				require.LessOrEqual(t, ix.Reserved.Row(int(p)).Get(d), ix.Guarantee.Row(int(p)).Get(d),
+					"a parent guarantees less than its children")
+			}
+		}
+	}
+}
+
+func TestFlatBounds(t *testing.T) {
+	total := res{cpu: 100, memory: 1000, gpu: 8}
+	tests := []struct {
+		name     string
+		queues   []queue
+		zeroLeaf bool
+		want     map[string]bounds
+	}{
+		{"no capability is no bound but the total", []queue{{name: "a"}}, false,
+			map[string]bounds{"a": {capability: res{}, bound: total, deserved: res{}}}},
+		{"a capability leaves open what it does not set", []queue{
+			{name: "a", capability: res{cpu: 40}}, {name: "b", capability: res{gpu: 2}}, {name: "c", capability: res{gpu: 0, memory: 2000}},
+		}, false, map[string]bounds{
+			"a": {capability: res{cpu: 40, memory: noBound}, bound: res{cpu: 40, memory: 1000, gpu: 8}},
+			"b": {capability: res{cpu: noBound, memory: noBound, gpu: 2}, bound: res{cpu: 100, memory: 1000, gpu: 2}},
+			"c": {bound: res{cpu: 100, memory: 1000, gpu: 0}},
+		}},
+		{"parents mean nothing", []queue{{name: "a", capability: res{cpu: 5}}, {name: "b<a"}}, false,
+			map[string]bounds{"b": {bound: total, capability: res{}}}},
+		{"nobody gets what is guaranteed to others", []queue{
+			{name: "a", guarantee: res{cpu: 30, gpu: 8}}, {name: "b", guarantee: res{cpu: 20}}, {name: "c"},
+			{name: "d", guarantee: res{cpu: 10}, capability: res{cpu: 45}},
+		}, false, map[string]bounds{
+			"a": {bound: res{cpu: 70, memory: 1000, gpu: 8}},
+			"b": {bound: res{cpu: 60, memory: 1000}},
+			"c": {bound: res{cpu: 40, memory: 1000}},
+			"d": {bound: res{cpu: 45, memory: 1000}},
+		}},
+		{"guarantees beyond the total", []queue{
+			{name: "a", guarantee: res{cpu: 90}}, {name: "b", guarantee: res{cpu: 30}}, {name: "c"},
+		}, false, map[string]bounds{
+			"a": {bound: res{cpu: 90, memory: 1000, gpu: 8}},
+			"c": {bound: res{memory: 1000, gpu: 8}},
+		}},
+		{"deserved is clipped to realCapability, then raised to guarantee", []queue{
+			{name: "a", capability: res{cpu: 40}, deserved: res{cpu: 60, memory: 5, gpu: 9, far: 1}},
+			{name: "b", guarantee: res{cpu: 20, gpu: 1}, deserved: res{cpu: 5, memory: 7}},
+			{name: "c", guarantee: res{cpu: 30}, capability: res{cpu: 10}, deserved: res{cpu: 20}},
+		}, false, map[string]bounds{
+			"a": {deserved: res{cpu: 40, memory: 5, gpu: 7, far: 1}},
+			"b": {deserved: res{cpu: 20, memory: 7, gpu: 1}},
+			"c": {bound: res{cpu: 10, memory: 1000, gpu: 7}, deserved: res{cpu: 30}},
+		}},
+		{"what a leaf does not set is 0", []queue{
+			{name: "a"}, {name: "b", capability: res{cpu: 5}, deserved: res{cpu: 9, memory: 9}}, {name: "c", capability: res{memory: 7, gpu: 1}},
+		}, true, map[string]bounds{
+			"a": {capability: res{}, bound: res{gpu: 8}},
+			"b": {capability: res{cpu: 5}, bound: res{cpu: 5, gpu: 8}, deserved: res{cpu: 5}},
+			"c": {bound: res{memory: 7, gpu: 1}},
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ix := session("", test.queues...)
+			set := map[index.Queue]bool{}
+			for _, q := range test.queues {
+				name, _, _ := strings.Cut(q.name, "<")
+				set[lookup(t, ix, name)] = len(q.capability) > 0
+			}
+			limits := quota.Limits{Total: total.vector(), Bound: total.vector(), ZeroLeaf: test.zeroLeaf}
+			quota.FlatBounds(ix, limits, func(q index.Queue) bool { return set[q] })
+			requireBounds(t, ix, test.want)
+		})
+	}
+}
