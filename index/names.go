@@ -42,8 +42,13 @@ func (n *Names) Lookup(name string) (fastres.Dim, bool) {
 	return d, ok
 }
 
-// Name returns the name of a dimension that Intern returned.
-func (n *Names) Name(d fastres.Dim) string { return n.names[d] }
+// Name returns the name of a dimension that is fixed or that Intern returned.
+func (n *Names) Name(d fastres.Dim) string {
+	if d < fastres.FirstFree {
+		return fixedNames[d]
+	}
+	return n.names[d]
+}
 
 // Len is the number of dimensions handed out, those that fastres fixes included.
 func (n *Names) Len() int { return max(len(n.names), int(fastres.FirstFree)) }

@@ -46,6 +46,10 @@ func TestMatches(t *testing.T) {
 			assert.Equal(t, test.want, tree.Matches(len(test.after), slices.Values(test.after), test.asRoot))
 		})
 	}
+	t.Run("fewer nodes than announced", func(t *testing.T) {
+		tree := index.BuildTree(before, "root")
+		assert.False(t, tree.Matches(len(before), slices.Values(before[1:]), "root"))
+	})
 	t.Run("no tree yet", func(t *testing.T) {
 		var tree *index.Tree
 		assert.False(t, tree.Matches(0, slices.Values([]index.Node(nil)), ""))

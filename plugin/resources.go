@@ -85,7 +85,7 @@ func (d *dimensions) addList(x fastres.Vector, list v1.ResourceList) {
 			if dim, ok := d.intern(name); ok {
 				x.Increase(dim, units(quantity))
 			}
-		case name == v1.ResourceEphemeralStorage || isScalar(name):
+		case d.isScalar(name):
 			if dim, ok := d.intern(name); ok {
 				x.Increase(dim, milli(quantity))
 			}
@@ -94,9 +94,10 @@ func (d *dimensions) addList(x fastres.Vector, list v1.ResourceList) {
 }
 
 // isScalar reports whether Volcano accounts a resource as a scalar
-// (api.NewResource).
-func isScalar(name v1.ResourceName) bool {
-	if api.IsCountQuota(name) || !v1helper.IsScalarResourceName(name) {
+// (api.NewResource). A name that has a dimension is one, which saves asking
+// Kubernetes, whose answer takes a regular expression.
+func (d *dimensions) isScalar(name v1.ResourceName) bool {
+	if !d.scalars {
 		return false
 	}
 	ignored := false
@@ -104,7 +105,13 @@ func isScalar(name v1.ResourceName) bool {
 		ignored = device == string(name)
 		return !ignored
 	})
-	return !ignored
+	if ignored {
+		return false
+	}
+	if _, ok := d.known.Lookup(string(name)); ok {
+		return true
+	}
+	return name == v1.ResourceEphemeralStorage || !api.IsCountQuota(name) && v1helper.IsScalarResourceName(name)
 }
 
 // milli is a quantity in thousandths, at least 0, at most the largest int64.

@@ -147,43 +147,40 @@ func (o *session) countJobs() {
 //
 // Upstream: capacity/capacity.go, buildQueueAttrs.
 func (o *session) countJob(job *api.JobInfo, q index.Queue) {
-	allocatedTasks, otherTasks := 0, 0
-	for status, tasks := range job.TaskStatusIndex {
-		switch {
-		case api.AllocatedStatus(status):
-			allocatedTasks += len(tasks)
-		case status != api.Pending:
-			otherTasks += len(tasks)
-		}
-	}
 	request := o.ix.Request.Row(int(q))
-	if otherTasks == 0 {
+	placed, pending := allocatedTasks(job), len(job.TaskStatusIndex[api.Pending])
+	if placed == 0 && pending == len(job.Tasks) {
 		o.add(request, job.TotalRequest)
-	} else {
-		if allocatedTasks > 0 {
-			o.add(request, job.Allocated)
+		if !promises(job, placed) {
+			return
 		}
-		for _, task := range job.TaskStatusIndex[api.Pending] {
-			o.add(request, task.Resreq)
-		}
-	}
-	promised := promises(job, allocatedTasks)
-	if allocatedTasks == 0 && !promised {
-		return
 	}
 	min, allocated, dst := o.scratch[0], o.scratch[1], o.scratch[2]
 	o.setMin(min, job)
 	allocated.Reset()
-	if allocatedTasks > 0 {
+	if placed > 0 {
 		o.add(allocated, job.Allocated)
 		o.ix.Mutable(q).Add(allocated)
+		request.Add(allocated)
 		dst.SetExceeded(allocated, min)
 		o.ix.Elastic.Row(int(q)).Add(dst)
 	}
-	if promised {
+	if pending < len(job.Tasks) {
+		for _, task := range job.TaskStatusIndex[api.Pending] {
+			o.add(request, task.Resreq)
+		}
+	}
+	if promises(job, placed) {
 		quota.Promise(dst, min, allocated, o.gated(job))
 		o.ix.Inqueue.Row(int(q)).Add(dst)
 	}
+}
+
+// allocatedTasks is the number of tasks that api.AllocatedStatus counts. Asking
+// for each status is faster than walking the map of all.
+func allocatedTasks(job *api.JobInfo) int {
+	tasks := job.TaskStatusIndex
+	return len(tasks[api.Bound]) + len(tasks[api.Binding]) + len(tasks[api.Running]) + len(tasks[api.Allocated])
 }
 
 // promises reports whether the rest of a job's minimum is kept free for it: it
@@ -214,6 +211,9 @@ func (o *session) setMin(x fastres.Vector, job *api.JobInfo) {
 func (o *session) gated(job *api.JobInfo) fastres.Vector {
 	sum := o.scratch[3]
 	sum.Reset()
+	if allocatedTasks(job) == len(job.Tasks) {
+		return sum
+	}
 	for status, tasks := range job.TaskStatusIndex {
 		if api.AllocatedStatus(status) {
 			continue // a gated pod has no node

@@ -32,7 +32,7 @@ type refusal struct {
 // conditions are written anew in every session.
 type told struct {
 	reason  quota.Reason
-	queue   string
+	where   string // the queue that refuses, or what is wrong with its parents
 	exceeds []fastres.Dim
 	words   string
 }
@@ -44,10 +44,14 @@ func (o *session) refuse(job *api.JobInfo, r refusal) (fresh bool) {
 	if r.Queue != index.None {
 		queue = o.ix.Name(r.Queue)
 	}
+	where := queue
+	if r.Reason == quota.BrokenQueue {
+		where = o.ix.Broken(r.Queue).Error()
+	}
 	o.exceeds = o.exceeding(o.exceeds[:0], r)
 	was := o.told[job.UID]
-	if was == nil || was.reason != r.Reason || was.queue != queue || !slices.Equal(was.exceeds, o.exceeds) {
-		was = &told{reason: r.Reason, queue: queue, exceeds: slices.Clone(o.exceeds), words: o.words(queue, r)}
+	if was == nil || was.reason != r.Reason || was.where != where || !slices.Equal(was.exceeds, o.exceeds) {
+		was = &told{reason: r.Reason, where: where, exceeds: slices.Clone(o.exceeds), words: o.words(queue, r)}
 		o.told[job.UID] = was
 		fresh = true
 	}

@@ -20,7 +20,7 @@ func TestAllocatable(t *testing.T) {
 		request     res
 		want        string
 	}{
-		{"room everywhere", "prod", res{cpu: 1, memory: 1, gpu: 1000.0 / 1000}, "admitted at prod"},
+		{"room everywhere", "prod", res{cpu: 1, memory: 1, gpu: 1}, "admitted at prod"},
 		{"exactly what is left", "prod", res{cpu: 5}, "admitted at prod"},
 		{"more than is left by less than the tolerance", "prod", res{cpu: 5.05}, "over quota at eng"},
 		{"the queue itself", "prod", res{cpu: 21}, "over quota at prod"},

@@ -75,8 +75,8 @@ func TestTreeBounds(t *testing.T) {
 			{name: "b<a", capability: res{memory: 500}}, {name: "c<b", capability: res{cpu: 70, gpu: 4}},
 		}, false, map[string]bounds{
 			"a": {capability: res{cpu: 60, memory: 1000, gpu: 0}, bound: res{cpu: 60, memory: 1000, gpu: 0}},
-			"b": {capability: res{cpu: 60, memory: 500, gpu: 0}, bound: res{cpu: 60, memory: 500, gpu: 0}},
-			"c": {capability: res{cpu: 70, memory: 500, gpu: 4}, bound: res{cpu: 60, memory: 500, gpu: 0}},
+			"b": {capability: res{cpu: 60, memory: 500, gpu: 0}, bound: res{cpu: 60, memory: 500}},
+			"c": {capability: res{cpu: 70, memory: 500, gpu: 4}, bound: res{cpu: 60, memory: 500}},
 		}},
 		{"a scalar that the cluster does not have stays absent", []queue{
 			{name: "root"}, {name: "a", capability: res{far: 5}},

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
+	"volcano.sh/apis/pkg/client/clientset/versioned/fake"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/cache"
 	"volcano.sh/volcano/pkg/scheduler/conf"
@@ -86,8 +87,15 @@ func (c *Cache) EventRecorder() record.EventRecorder { return &c.recorder }
 func (c *Cache) OnSessionOpen()  {}
 func (c *Cache) OnSessionClose() {}
 
-// The clients of a cache without any.
+// What closing a session writes goes nowhere.
+func (c *Cache) UpdateQueueStatus(*api.QueueInfo) error  { return nil }
+func (c *Cache) RecordJobStatusEvent(*api.JobInfo, bool) {}
+func (c *Cache) VCClient() vcclient.Interface            { return fake.NewSimpleClientset() }
+func (c *Cache) UpdateJobStatus(job *api.JobInfo, _, _, _ bool) (*api.JobInfo, error) {
+	return job, nil
+}
+
+// The other clients of a cache without any.
 func (c *Cache) Client() kubernetes.Interface                           { return nil }
-func (c *Cache) VCClient() vcclient.Interface                           { return nil }
 func (c *Cache) ClientConfig() *rest.Config                             { return nil }
 func (c *Cache) SharedInformerFactory() informers.SharedInformerFactory { return nil }

@@ -42,47 +42,52 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
 	err := run(ctx, os.Getenv("DEMO_KEEP") == "1")
-	switch {
-	case err == nil:
-	case errors.Is(err, context.Canceled):
-		fmt.Println("\nInterrupted; everything is stopped and removed.")
-		os.Exit(interruptedStatus)
-	default:
+	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(os.Stderr, "\nThe demo failed: %v\n", err)
 		os.Exit(1)
 	}
+	if ctx.Err() != nil {
+		fmt.Println("\nInterrupted; everything is stopped and removed.")
+	}
+	if err != nil {
+		os.Exit(interruptedStatus)
+	}
 }
 
-// run boots the control plane, tells the story, and with keep stays until it is interrupted.
-func run(ctx context.Context, keep bool) (err error) {
+// run boots the control plane, plays the demo on it and stops it again. The log stays if the demo failed.
+func run(ctx context.Context, keep bool) error {
 	plugin.Register()
 	fmt.Println("Starting a Kubernetes control plane with Volcano in this process:")
 	cp, err := controlplane.Start(ctx, controlplane.Options{Progress: printStage})
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil && ctx.Err() == nil {
-			if kept, keepErr := cp.KeepLog(); keepErr == nil {
-				err = fmt.Errorf("%w\nThe log of the control plane is kept in %s", err, kept)
-			}
+	err = play(ctx, cp, keep)
+	if err != nil && ctx.Err() == nil {
+		if kept, keepErr := cp.KeepLog(); keepErr == nil {
+			err = fmt.Errorf("%w\nThe log of the control plane is kept in %s", err, kept)
 		}
-		if stopErr := cp.Stop(); stopErr != nil {
-			err = fmt.Errorf("stopping the control plane: %w (before that: %v)", stopErr, err)
-		}
-	}()
+	}
+	if stopErr := cp.Stop(); stopErr != nil {
+		return fmt.Errorf("stopping the control plane: %w (before that: %v)", stopErr, err)
+	}
+	return err
+}
 
-	// Its end hangs up the watches before the API server is stopped.
+// play sets the stage, tells the story, and with keep stays until it is interrupted.
+func play(ctx context.Context, cp *controlplane.ControlPlane, keep bool) error {
+	// Hangs up the watches at the end, so that the API server need not wait for them when it stops.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	started := time.Now()
-	if err := createCluster(ctx, cp); err != nil {
-		return err
-	}
+	// The scheduler comes first because it creates the root queue.
 	if _, err := cp.StartScheduler(schedulerConfiguration); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", err)
 	}
-	fmt.Printf("  %-36s %5.1fs\n", "nodes, queues, Volcano's scheduler", time.Since(started).Seconds())
+	if err := createCluster(ctx, cp); err != nil {
+		return err
+	}
+	printStage("Volcano's scheduler, nodes, queues", time.Since(started))
 	watcher, err := startWatcher(ctx, cp)
 	if err != nil {
 		return err

@@ -35,8 +35,8 @@ type outcome struct {
 type jobOutcome struct {
 	name, stage string
 	running     int
-	// explained tells that pods wait, and the scheduler must have said why.
-	explained bool
+	// reason is part of what the scheduler must have said about pods that wait.
+	reason string
 }
 
 // acts is the story. All jobs have pods of 4 cores.
@@ -61,7 +61,7 @@ func acts() []act {
 				"capability is 24. The nodes have room, the queue has not: report gets no pods at all.",
 			submit: []*batch.Job{newJob("report", "biz", 3, 3, resources(4, 8, 0))},
 			outcome: outcome{
-				jobs:      []jobOutcome{{name: "report", stage: waiting, explained: true}},
+				jobs:      []jobOutcome{{name: "report", stage: waiting, reason: "Queue <biz> has insufficient <cpu> quota"}},
 				allocated: map[string]string{"biz": "16/32Gi/0"},
 			},
 		},
@@ -88,12 +88,13 @@ func acts() []act {
 		},
 		{
 			title: "What a queue deserves is safe from others",
-			text: "search asks for 1 more pod of 4/16Gi/1 in inference. The capability of 6 GPUs lets it in, but\n" +
-				"inference has its 4 and training no more than its 4: nobody is evicted, search waits.",
+			text: "search asks for 1 more pod of 4/16Gi/1 in inference, whose capability of 6 GPUs lets it in. But\n" +
+				"inference has its 4, training has no more than its 4, and eng above them has all its 8: nobody is\n" +
+				"evicted, search waits.",
 			submit: []*batch.Job{newJob("search", "inference", 1, 1, resources(4, 16, 1))},
 			outcome: outcome{
 				jobs: []jobOutcome{
-					{name: "search", stage: inqueue, explained: true},
+					{name: "search", stage: inqueue, reason: "Queue <eng> has insufficient <nvidia.com/gpu> quota"},
 					{name: "llm", stage: running, running: 4},
 				},
 				allocated: map[string]string{"training": "16/64Gi/4", "inference": "16/64Gi/4"},
@@ -168,8 +169,8 @@ func (o outcome) differences(v view) []string {
 		if got.stage != want.stage || got.running != want.running {
 			differ("job %s: expected %s with %d pods, is %s with %d", want.name, want.stage, want.running, got.stage, got.running)
 		}
-		if want.explained && got.reason == "" {
-			differ("job %s: nothing tells why it waits", want.name)
+		if !strings.Contains(got.reason, want.reason) {
+			differ("job %s: expected it to wait because of %q, it waits because of %q", want.name, want.reason, got.reason)
 		}
 	}
 	for _, queue := range v.queues {

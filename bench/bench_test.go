@@ -1,0 +1,97 @@
+// Package bench measures the engine against upstream's plugins, on the same
+// input, in the same run. Every benchmark has the key impl, so that benchstat
+// can pair its rows:
+//
+//	go test ./bench -run '^$' -bench . -count 6 | benchstat -col /impl -
+package bench
+
+import (
+	"flag"
+	"io"
+	"os"
+	"testing"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/cmd/scheduler/app/options"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	upstream "volcano.sh/volcano/pkg/scheduler/plugins/capacity"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+func TestMain(m *testing.M) {
+	options.Default()
+	quiet := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(quiet)
+	_ = quiet.Parse([]string{"-logtostderr=false", "-stderrthreshold=FATAL"})
+	klog.SetOutput(io.Discard)
+	os.Exit(m.Run())
+}
+
+// implementations are what is compared.
+var implementations = []struct {
+	name string
+	new  framework.PluginBuilder
+}{
+	{"upstream", upstream.New},
+	{"ours", plugin.NewCapacity},
+}
+
+// openOnly opens a session of a shape without any plugin. Plugins are then
+// opened on it by hand, so that only they are measured.
+func openOnly(b testing.TB, s workload.Shape) *framework.Session {
+	b.Helper()
+	info, err := cluster.Build(s.Make(1), "/bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	ssn := cluster.Open(cluster.NewCache(info), nil)
+	ssn.Tiers = cluster.Tiers(true, plugin.CapacityName)
+	return ssn
+}
+
+// BenchmarkSessionOpen is OnSessionOpen and OnSessionClose of the plugin alone.
+func BenchmarkSessionOpen(b *testing.B) {
+	for _, s := range []workload.Shape{workload.S, workload.L} {
+		b.Run("shape="+s.Name, func(b *testing.B) {
+			ssn := openOnly(b, s)
+			for _, impl := range implementations {
+				b.Run("impl="+impl.name, func(b *testing.B) {
+					b.ReportAllocs()
+					for b.Loop() {
+						p := impl.new(nil)
+						p.OnSessionOpen(ssn)
+						p.OnSessionClose(ssn)
+					}
+				})
+			}
+		})
+	}
+}
+
+// BenchmarkPrePredicate is the snapshot that every pending task gets. The cycle
+// states are Volcano's and cost both the same.
+func BenchmarkPrePredicate(b *testing.B) {
+	for _, impl := range implementations {
+		b.Run("shape=L/impl="+impl.name, func(b *testing.B) {
+			ssn := openOnly(b, workload.L)
+			p := impl.new(nil)
+			p.OnSessionOpen(ssn)
+			defer p.OnSessionClose(ssn)
+			for _, job := range ssn.Jobs {
+				for _, task := range job.Tasks {
+					b.ReportAllocs()
+					for b.Loop() {
+						if err := ssn.PrePredicateFn(task); err != nil {
+							b.Fatal(err)
+						}
+					}
+					return
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package workload
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Shape is the size of a cluster whose content is that of a real one: half of
+// the jobs run, a quarter are enqueued, a quarter wait.
+type Shape struct {
+	Name        string
+	Nodes       int
+	Fanout      []int // children of a queue, from the root down; its length is the depth
+	Jobs        int
+	TasksPerJob int
+}
+
+// The shapes that figures are given for.
+var (
+	S  = Shape{"S", 100, []int{10}, 100, 10}                // 10 queues below the root
+	M  = Shape{"M", 1000, []int{10, 10}, 1000, 10}          // 110
+	L  = Shape{"L", 5000, []int{10, 1, 100}, 5000, 20}      // 1,020
+	XL = Shape{"XL", 10000, []int{5, 1, 8, 125}, 50000, 10} // 5,050
+)
+
+// models are the cards of the nodes, each with labels as its vendor has them.
+var models = []string{
+	"NVIDIA-H200", "NVIDIA-H100-80GB-HBM3", "NVIDIA-A100-SXM4-80GB", "NVIDIA-L40S",
+	"NVIDIA-GeForce-RTX-4090", "Tesla-T4", "Ascend910B", "MLU590",
+}
+
+// Make returns the cluster of a shape. Equal seeds give equal clusters.
+func (s Shape) Make(seed uint64) Cluster {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0xba5e))}
+	c := Cluster{Hierarchy: true, Queues: []Queue{{Name: "root", Weight: 1}}}
+	for i := range s.Nodes {
+		c.Nodes = append(c.Nodes, g.gpuNode(i))
+	}
+	leaves := s.grow(&c, "root", s.Fanout)
+	for i := range s.Jobs {
+		c.Jobs = append(c.Jobs, g.gpuJob(i, leaves[g.IntN(len(leaves))], s.TasksPerJob, c.Nodes))
+	}
+	return c
+}
+
+// grow adds the queues below parent and returns the leaves.
+func (s Shape) grow(c *Cluster, parent string, fanout []int) []string {
+	var leaves []string
+	for i := range fanout[0] {
+		q := Queue{Name: fmt.Sprintf("%s-%d", parent, i), Parent: parent, Weight: 1}
+		if len(fanout) > 1 {
+			c.Queues = append(c.Queues, q)
+			leaves = append(leaves, s.grow(c, q.Name, fanout[1:])...)
+			continue
+		}
+		cards := int64(1 + s.Nodes*8/s.leaves())
+		q.Deserved = Resources{"cpu": 16000 * cards, "memory": cards << 37, gpu: cards}
+		q.Guarantee = Resources{"cpu": 1000, "memory": 1 << 30}
+		c.Queues = append(c.Queues, q)
+		leaves = append(leaves, q.Name)
+	}
+	return leaves
+}
+
+func (s Shape) leaves() int {
+	n := 1
+	for _, children := range s.Fanout {
+		n *= children
+	}
+	return n
+}
+
+func (g *generator) gpuNode(i int) Node {
+	labels := map[string]string{
+		"kubernetes.io/hostname": fmt.Sprintf("node-%05d", i),
+		"nvidia.com/gpu.product": models[i%len(models)],
+		"nvidia.com/gpu.count":   "8",
+		"nvidia.com/gpu.memory":  "81559",
+	}
+	for l := len(labels); l < 60; l++ {
+		labels[fmt.Sprintf("feature.node.kubernetes.io/feature-%02d", l)] = "true"
+	}
+	return Node{
+		Name: fmt.Sprintf("node-%05d", i), Labels: labels,
+		Allocatable: Resources{"cpu": 128000, "memory": 1 << 40, pods: 110, gpu: 8, rdma: 8, disk: 1 << 32},
+	}
+}
+
+func (g *generator) gpuJob(i int, queue string, tasks int, nodes []Node) Job {
+	request := Resources{"cpu": 4000, "memory": 32 << 30, gpu: int64(g.IntN(2))}
+	if request[gpu] == 0 {
+		delete(request, gpu)
+	}
+	j := Job{
+		Name: fmt.Sprintf("job-%05d", i), Queue: queue, MinMember: int32(tasks / 2),
+		Phase:        []Phase{Running, Running, Inqueue, Pending}[i%4],
+		MinResources: Resources{},
+	}
+	for name, amount := range request {
+		j.MinResources[name] = amount * int64(tasks) / 2
+	}
+	for t := range tasks {
+		task := Task{Name: fmt.Sprintf("%s-%02d", j.Name, t), Request: request, Status: TaskPending}
+		switch {
+		case j.Phase != Running:
+			task.Gated = j.Phase == Inqueue && g.chance(2)
+		case t == 0 && g.chance(20):
+			task.Status = TaskSucceeded
+		default:
+			task.Status = TaskRunning
+			task.Node = nodes[(i*tasks+t)%len(nodes)].Name
+		}
+		j.Tasks = append(j.Tasks, task)
+	}
+	return j
+}

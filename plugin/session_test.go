@@ -1,0 +1,293 @@
+package plugin
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+)
+
+// fixture is a real session on a made cluster, with one of our plugins.
+type fixture struct {
+	*framework.Session
+	cache *cluster.Cache
+	own   *session
+}
+
+// openFixture opens a session. What is not ours to give, such as a missing
+// PodGroup, is spoilt in info before.
+func openFixture(t *testing.T, c workload.Cluster, build framework.PluginBuilder, spoil ...func(*api.ClusterInfo)) *fixture {
+	t.Helper()
+	info, err := cluster.Build(c, t.Name())
+	require.NoError(t, err)
+	for _, s := range spoil {
+		s(info)
+	}
+	f := &fixture{cache: cluster.NewCache(info)}
+	var ours *quotaPlugin
+	name := build(nil).Name()
+	framework.RegisterPluginBuilder(name, func(a framework.Arguments) framework.Plugin {
+		ours = build(a).(*quotaPlugin)
+		return ours
+	})
+	f.Session = cluster.Open(f.cache, cluster.Tiers(c.Hierarchy, name))
+	f.own = ours.session
+	t.Cleanup(func() { ours.OnSessionClose(f.Session) })
+	return f
+}
+
+func (f *fixture) job(name string) *api.JobInfo { return f.Jobs[api.JobID(cluster.Namespace+"/"+name)] }
+func (f *fixture) queue(name string) *api.QueueInfo {
+	return f.Queues[api.QueueID(name)]
+}
+
+func (f *fixture) task(name string) *api.TaskInfo {
+	for _, job := range f.Jobs {
+		for _, task := range job.Tasks {
+			if task.Name == name {
+				return task
+			}
+		}
+	}
+	return nil
+}
+
+func (f *fixture) allocated(queue string) *api.Resource {
+	return f.own.resourceOf(f.own.ix.Allocated(f.own.ix.Lookup(queue)))
+}
+
+var (
+	oneNode = []workload.Node{{Name: "node", Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, gpuName: 8}}}
+	small   = workload.Resources{"cpu": 1000, "memory": 1 << 30}
+)
+
+const gpuName = "nvidia.com/gpu"
+
+// pending makes a job that waits with n small tasks.
+func pending(name, queue string, n int) workload.Job {
+	j := workload.Job{Name: name, Queue: queue, Phase: workload.Pending, MinMember: 1, MinResources: small}
+	for i := range n {
+		j.Tasks = append(j.Tasks, workload.Task{Name: name + "-" + string(rune('a'+i)), Request: small, Status: workload.TaskPending})
+	}
+	return j
+}
+
+// running makes a job that runs n small tasks.
+func running(name, queue string, n int) workload.Job {
+	j := pending(name, queue, n)
+	j.Phase = workload.Running
+	for i := range j.Tasks {
+		j.Tasks[i].Status, j.Tasks[i].Node = workload.TaskRunning, "node"
+	}
+	return j
+}
+
+// TestBadConfiguration has one good queue beside each thing that can be wrong,
+// and expects the good one to work and the bad one to be refused with a reason.
+func TestBadConfiguration(t *testing.T) {
+	tree := []workload.Queue{{Name: "root"}, {Name: "good"}}
+	tests := []struct {
+		name   string
+		queues []workload.Queue
+		bad    string // the queue of the bad job
+		reason string
+		spoil  func(*api.ClusterInfo)
+	}{
+		{"the parent does not exist",
+			append(tree[:2:2], workload.Queue{Name: "bad", Parent: "gone"}),
+			"bad", `Queue <bad> takes no jobs: queue "bad": the parent queue does not exist: "gone"`, nil},
+		{"an ancestor's parent does not exist",
+			append(tree[:2:2], workload.Queue{Name: "middle", Parent: "gone"}, workload.Queue{Name: "bad", Parent: "middle"}),
+			"bad", `Queue <bad> takes no jobs: queue "middle": the parent queue does not exist: "gone"`, nil},
+		{"the parents form a cycle",
+			append(tree[:2:2], workload.Queue{Name: "bad", Parent: "loop"}, workload.Queue{Name: "loop", Parent: "bad"}),
+			"bad", `Queue <bad> takes no jobs: queue "bad": the parents form a cycle: its parent is "loop"`, nil},
+		{"a queue is its own parent",
+			append(tree[:2:2], workload.Queue{Name: "bad", Parent: "bad"}),
+			"bad", `Queue <bad> takes no jobs: queue "bad": the parents form a cycle: its parent is "bad"`, nil},
+		{"a job sits in an inner queue",
+			append(tree[:2:2], workload.Queue{Name: "bad"}, workload.Queue{Name: "child", Parent: "bad"}),
+			"bad", "Queue <bad> has child queues, so takes no jobs itself", nil},
+		{"a queue is closed",
+			append(tree[:2:2], workload.Queue{Name: "bad", Closed: true}),
+			"bad", "Queue <bad> is not open", nil},
+		{"the job's queue was deleted", tree, "gone", "Queue <gone> does not exist", nil},
+		{"negative quantities do not give room to others",
+			append(tree[:2:2], workload.Queue{Name: "bad",
+				Guarantee:  workload.Resources{"cpu": -50000, gpuName: -3},
+				Capability: workload.Resources{"cpu": 500, gpuName: -3}}),
+			"bad", "Queue <bad> has insufficient <cpu> quota: requested <1>, total would be <2>, but capability is <0.5>", nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: test.queues,
+				Jobs: []workload.Job{pending("fine", "good", 2), pending("poor", test.bad, 1), running("busy", test.bad, 1)}}
+			f := openFixture(t, c, NewCapacity)
+
+			assert.True(t, f.JobEnqueueable(f.job("fine")), "the good queue is affected")
+			assert.True(t, f.Allocatable(f.queue("good"), f.task("fine-a")), "the good queue is affected")
+			assert.Equal(t, 8000.0, f.own.ix.RealCapability.Row(int(f.own.ix.Lookup("good"))).Get(fastres.CPU))
+
+			assert.False(t, f.JobEnqueueable(f.job("poor")))
+			require.Len(t, f.cache.Events(), 1)
+			assert.Contains(t, f.cache.Events()[0], test.reason)
+			assert.Contains(t, f.job("poor").JobFitErrors, test.reason)
+			f.JobEnqueueable(f.job("poor"))
+			assert.Len(t, f.cache.Events(), 1, "the same reason is told twice")
+
+			if queue := f.queue(test.bad); queue != nil {
+				assert.False(t, f.Preemptive(queue, f.task("poor-a")))
+				if test.bad == "bad" && f.own.ix.Broken(f.own.ix.Lookup("bad")) != nil {
+					assert.False(t, f.Allocatable(queue, f.task("poor-a")))
+					assert.Empty(t, f.Reclaimable(f.task("fine-a"), []*api.TaskInfo{f.task("busy-a")}))
+				}
+			}
+			statement := framework.NewStatement(f.Session)
+			require.NoError(t, statement.Allocate(f.task("fine-a"), f.Nodes["node"]))
+			require.NoError(t, statement.Evict(f.task("busy-a"), "test"))
+			statement.Discard()
+		})
+	}
+}
+
+// TestRootMissing makes up a root, bound to the cluster's total.
+func TestRootMissing(t *testing.T) {
+	f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
+		Queues: []workload.Queue{{Name: "a"}, {Name: "b", Parent: "root"}},
+		Jobs:   []workload.Job{pending("job", "a", 9), running("other", "b", 1)}}, NewCapacity)
+	assert.True(t, f.JobEnqueueable(f.job("job")))
+	assert.Equal(t, 1000.0, f.allocated("root").MilliCPU)
+	statement := framework.NewStatement(f.Session)
+	placed := 0
+	for _, task := range f.job("job").TaskStatusIndex[api.Pending] {
+		if f.Allocatable(f.queue("a"), task) {
+			require.NoError(t, statement.Allocate(task, f.Nodes["node"]))
+			placed++
+		}
+	}
+	assert.Equal(t, 7, placed, "the made-up root does not bind")
+}
+
+// TestNothingPanics calls every hook with what Volcano's cache may hold at a bad
+// moment.
+func TestNothingPanics(t *testing.T) {
+	for _, build := range []framework.PluginBuilder{New, NewCapacity, NewProportion} {
+		t.Run(build(nil).Name(), func(t *testing.T) {
+			f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
+				Queues: []workload.Queue{{Name: "root"}, {Name: "a"}},
+				Jobs:   []workload.Job{running("job", "a", 2), pending("bare", "a", 1)}}, build,
+				func(info *api.ClusterInfo) { info.Jobs["default/bare"].PodGroup = nil })
+
+			stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: small}))
+			stray.Job = "default/nowhere"
+			unheard := api.NewTaskInfo(cluster.Pod("job", workload.Task{Name: "unheard",
+				Request: workload.Resources{"example.com/unheard-of": 1}}))
+			unheard.Job = f.job("job").UID
+
+			assert.True(t, f.JobEnqueueable(f.job("bare")), "a job without PodGroup asks for nothing")
+			f.JobEnqueued(f.job("bare"))
+			for _, task := range []*api.TaskInfo{stray, unheard, f.task("job-a")} {
+				f.Allocatable(f.queue("a"), task)
+				f.Preemptive(f.queue("a"), task)
+				f.Reclaimable(task, []*api.TaskInfo{stray, unheard, f.task("job-b"), f.task("job-b"), f.task("job-b")})
+				require.NoError(t, f.PrePredicateFn(task))
+				state := f.GetCycleState(task.UID)
+				_ = f.SimulateAddTaskFn(t.Context(), state, task, task, nil)
+				_ = f.SimulateRemoveTaskFn(t.Context(), state, task, task, nil)
+				f.SimulateAllocatableFn(t.Context(), state, f.queue("a"), task)
+				f.own.onAllocate(&framework.Event{Task: task})
+				f.own.onDeallocate(&framework.Event{Task: task})
+			}
+			f.Overused(f.queue("a"))
+			f.Overused(&api.QueueInfo{UID: "nowhere"})
+			assert.Equal(t, util.Reject, f.own.jobEnqueueable(&api.JobInfo{Queue: "nowhere"}))
+			f.QueueOrderFn(f.queue("a"), f.queue("a"))
+			if f.own.variant.scalars {
+				assert.False(t, f.Allocatable(f.queue("a"), unheard), "nobody has a bound for it")
+			}
+		})
+	}
+}
+
+// TestSimulateNeedsASnapshot refuses cycle states without one, or with one of
+// an earlier session, whose accounts are void.
+func TestSimulateNeedsASnapshot(t *testing.T) {
+	c := workload.Cluster{Nodes: oneNode, Queues: []workload.Queue{{Name: "a"}}, Jobs: []workload.Job{running("job", "a", 1)}}
+	f := openFixture(t, c, NewCapacity)
+	task := f.task("job-a")
+	assert.ErrorIs(t, f.SimulateAddTaskFn(t.Context(), f.GetCycleState(task.UID), task, task, nil), errNoSnapshot)
+
+	require.NoError(t, f.PrePredicateFn(task))
+	state := f.GetCycleState(task.UID)
+	require.NoError(t, f.SimulateAddTaskFn(t.Context(), state, task, task, nil))
+	f.own.ix.Reset(f.own.ix.Tree, f.own.ix.Dims())
+	assert.ErrorIs(t, f.SimulateAddTaskFn(t.Context(), state, task, task, nil), errNoSnapshot)
+	assert.False(t, f.SimulateAllocatableFn(t.Context(), state, f.queue("a"), task))
+}
+
+// TestRefundsSaturate refunds more than was charged.
+func TestRefundsSaturate(t *testing.T) {
+	f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
+		Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "b"}},
+		Jobs:   []workload.Job{running("mine", "a", 1), running("other", "b", 2)}}, NewCapacity)
+	for range 3 {
+		f.own.onDeallocate(&framework.Event{Task: f.task("mine-a")})
+	}
+	assert.Zero(t, f.allocated("a").MilliCPU)
+	assert.Equal(t, 2000.0, f.allocated("root").MilliCPU, "the parent is no longer the sum of its children")
+}
+
+// TestNodesLost has more allocated than the cluster has: nothing more is
+// admitted, nothing panics.
+func TestNodesLost(t *testing.T) {
+	for _, hierarchy := range []bool{false, true} {
+		c := workload.Cluster{Hierarchy: hierarchy, Queues: []workload.Queue{{Name: "root"}, {Name: "a"}},
+			Jobs: []workload.Job{running("job", "a", 3), pending("next", "a", 1)}}
+		f := openFixture(t, c, NewCapacity)
+		assert.False(t, f.Allocatable(f.queue("a"), f.task("next-a")))
+		assert.False(t, f.JobEnqueueable(f.job("next")))
+		assert.Equal(t, 3000.0, f.allocated("a").MilliCPU)
+	}
+}
+
+// TestHugeQuantities saturate instead of wrapping to 0.
+func TestHugeQuantities(t *testing.T) {
+	var names = dimensions{known: &newMemory().names, scalars: true, length: 8}
+	x := fastres.NewVector(8)
+	names.addList(x, v1.ResourceList{
+		v1.ResourceCPU: resource.MustParse("9E"), v1.ResourceMemory: resource.MustParse("100E"),
+		gpuName: resource.MustParse("1e30"), v1.ResourcePods: resource.MustParse("-5"),
+	})
+	for _, d := range []fastres.Dim{fastres.CPU, fastres.Memory, fastres.FirstFree} {
+		assert.Equal(t, float64(1<<63), x.Get(d), "dimension %d", d)
+	}
+	assert.True(t, x.Has(fastres.Pods))
+	assert.Zero(t, x.Get(fastres.Pods))
+}
+
+// TestVolcanoClosesTheSession closes sessions with queues that Volcano's own
+// closing, which walks from each queue up to the root, would panic on or never
+// return from.
+func TestVolcanoClosesTheSession(t *testing.T) {
+	for _, build := range []framework.PluginBuilder{New, NewCapacity, NewProportion} {
+		for _, hierarchy := range []bool{false, true} {
+			f := openFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: oneNode,
+				Queues: []workload.Queue{{Name: "root"}, {Name: "orphan", Parent: "gone"}, {Name: "tail", Parent: "loop"},
+					{Name: "loop", Parent: "pool"}, {Name: "pool", Parent: "loop"}},
+				Jobs: []workload.Job{running("one", "orphan", 1), running("two", "tail", 1), running("three", "pool", 1)}}, build)
+			orphan := f.queue("orphan").Queue
+			framework.CloseSession(f.Session)
+			assert.Equal(t, "gone", orphan.Spec.Parent, "the cache's own object was changed")
+		}
+	}
+}

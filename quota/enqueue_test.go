@@ -1,0 +1,135 @@
+package quota_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+func TestEnqueueable(t *testing.T) {
+	ix := session("root",
+		queue{name: "root", bound: res{cpu: 100, memory: 1000}},
+		queue{name: "eng", bound: res{cpu: 60, memory: 1000, gpu: 4}},
+		queue{name: "prod<eng", bound: res{cpu: 50, memory: 10, gpu: 8},
+			allocated: res{cpu: 30, gpu: 4}, inqueue: res{cpu: 10}, elastic: res{cpu: 5, gpu: 1}},
+		queue{name: "dev<eng", bound: res{cpu: 50, memory: 1000, far: 0},
+			allocated: res{cpu: 20}, inqueue: res{cpu: 3, memory: 400}, elastic: res{cpu: 8}},
+		queue{name: "biz", bound: res{cpu: 100, memory: 1000}, inqueue: res{cpu: 45, memory: 600}},
+		queue{name: "over", bound: res{memory: 1000}, allocated: res{cpu: 5}, elastic: res{cpu: 5}})
+	tests := []struct {
+		name, queue string
+		min         res
+		want        string
+	}{
+		{"room everywhere", "prod", res{cpu: 5, memory: 0}, "admitted at prod"},
+		{"more than the parent has left, by less than the tolerance", "prod", res{cpu: 10.05}, "over quota at eng"},
+		{"the queue itself", "prod", res{cpu: 16}, "over quota at prod"},
+		{"its parent", "prod", res{cpu: 11}, "over quota at eng"},
+		{"the root alone", "biz", res{cpu: 6}, "over quota at root"},
+		{"the root, exactly", "biz", res{cpu: 5}, "admitted at biz"},
+		{"inqueue of another branch fills the root", "dev", res{memory: 1}, "over quota at root"},
+		{"a scalar that the root does not have", "prod", res{gpu: 1}, "over quota at root"},
+		{"elastic alone is not room", "over", res{cpu: 1}, "over quota at over"},
+		{"a scalar that is bound to 0", "dev", res{far: 1}, "over quota at dev"},
+		{"pods are not counted", "prod", res{cpu: 1, pods: 1000}, "admitted at prod"},
+		{"nothing asked for", "dev", res{}, "admitted at dev"},
+		{"0 of what no bound names", "dev", res{gpu: 0}, "admitted at dev"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			q := lookup(t, ix, test.queue)
+			v := quota.Enqueueable(ix, q, test.min.vector())
+			assert.Equal(t, test.want, verdict(ix, v))
+			assert.Equal(t, v, quota.Enqueueable(ix, q, test.min.vector()), "the check changed something")
+		})
+	}
+}
+
+// TestEnqueueableTerms moves each term of the formula by one from exactly
+// fitting, at the queue and at its parent.
+func TestEnqueueableTerms(t *testing.T) {
+	tests := []struct {
+		name    string
+		change  func(q *queue)
+		refused bool
+	}{
+		{"exactly", func(*queue) {}, false},
+		{"allocated", func(q *queue) { q.allocated[gpu]++ }, true},
+		{"inqueue", func(q *queue) { q.inqueue[gpu]++ }, true},
+		{"elastic, less", func(q *queue) { q.elastic[gpu]-- }, true},
+		{"elastic, more", func(q *queue) { q.elastic[gpu]++ }, false},
+		{"realCapability", func(q *queue) { q.bound[gpu]-- }, true},
+		{"another dimension", func(q *queue) { q.allocated[cpu]++ }, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for _, level := range []string{"leaf", "parent"} {
+				leaf := queue{name: "leaf<parent", bound: res{gpu: 10},
+					allocated: res{gpu: 5}, inqueue: res{gpu: 4}, elastic: res{gpu: 2}}
+				parent := queue{name: "parent", bound: res{gpu: 10}, allocated: res{}, inqueue: res{}, elastic: res{}}
+				if level == "leaf" {
+					parent.bound = res{gpu: 100}
+					test.change(&leaf)
+				} else {
+					leaf.bound = res{gpu: 100}
+					test.change(&parent)
+				}
+				ix := session("root", queue{name: "root", bound: res{gpu: 1000}}, leaf, parent)
+				want := "admitted at leaf"
+				if test.refused {
+					want = "over quota at " + level
+				}
+				assert.Equal(t, want, verdict(ix, quota.Enqueueable(ix, lookup(t, ix, "leaf"), res{gpu: 3}.vector())))
+			}
+		})
+	}
+}
+
+func TestPromise(t *testing.T) {
+	tests := []struct {
+		name                        string
+		min, allocated, gated, want res
+	}{
+		{"nothing runs yet", res{cpu: 10, gpu: 2000}, res{}, res{}, res{cpu: 10, gpu: 2000}},
+		{"some of it runs", res{cpu: 10, memory: 5, gpu: 2000}, res{cpu: 4, gpu: 500}, res{}, res{cpu: 6, memory: 5, gpu: 1500}},
+		{"all of it runs, and more", res{cpu: 10, gpu: 2000}, res{cpu: 12, gpu: 2000}, res{}, res{}},
+		{"more in one dimension gives nothing to another", res{cpu: 10, memory: 5}, res{cpu: 100}, res{}, res{memory: 5}},
+		{"what the minimum does not name", res{cpu: 10}, res{memory: 3, gpu: 1}, res{}, res{cpu: 10}},
+		{"gated pods wait for nothing", res{cpu: 10, gpu: 2000}, res{cpu: 2}, res{cpu: 3, gpu: 500}, res{cpu: 5, gpu: 1500}},
+		{"more is gated than missing", res{cpu: 10, gpu: 2}, res{cpu: 8}, res{cpu: 3, gpu: 2}, res{gpu: 0}},
+		{"no minimum", res{}, res{cpu: 8}, res{}, res{}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			dst := res{cpu: 77, memory: 77, far: 77}.vector() // what it holds must not matter
+			quota.Promise(dst, test.min.vector(), test.allocated.vector(), test.gated.vector())
+			assert.Equal(t, test.want, resOf(dst))
+		})
+	}
+}
+
+func TestChargeInqueue(t *testing.T) {
+	ix := session("root", queue{name: "root"}, queue{name: "a"}, queue{name: "b<a", inqueue: res{cpu: 1}}, queue{name: "c<a"})
+	quota.ChargeInqueue(ix, lookup(t, ix, "b"), res{cpu: 4, gpu: 1}.vector())
+	for name, want := range map[string]res{
+		"root": {cpu: 5, gpu: 1}, "a": {cpu: 5, gpu: 1}, "b": {cpu: 5, gpu: 1}, "c": {},
+	} {
+		assert.Equal(t, want, resOf(ix.Inqueue.Row(int(lookup(t, ix, name)))), name)
+		assert.Equal(t, res{}, resOf(ix.Allocated(lookup(t, ix, name))), "allocated of %s", name)
+	}
+}
+
+func TestEnqueueableAllocatesNothing(t *testing.T) {
+	ix := session("root", queue{name: "root", bound: res{cpu: 1e6}}, queue{name: "a", bound: res{cpu: 1e6}},
+		queue{name: "b<a", bound: res{cpu: 1e6}})
+	b, min, promise, none := lookup(t, ix, "b"), res{cpu: 1, pods: 1}.vector(), res{}.vector(), res{}.vector()
+	admitted := true
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		admitted = admitted && quota.Enqueueable(ix, b, min).OK()
+		quota.Promise(promise, min, none, none)
+		quota.ChargeInqueue(ix, b, promise)
+	}))
+	assert.True(t, admitted)
+}

@@ -1,0 +1,169 @@
+package quota_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+func TestTake(t *testing.T) {
+	tests := []struct {
+		name              string
+		queue             queue
+		victim, reclaimer res
+		want              bool
+	}{
+		// It shares a dimension with the reclaimer.
+		{"no dimension in common", queue{allocated: res{cpu: 50, gpu: 4}}, res{gpu: 1}, res{cpu: 1}, false},
+		{"pods in common", queue{allocated: res{cpu: 50, memory: 9, pods: 4}}, res{cpu: 1, pods: 1}, res{memory: 1, pods: 1}, false},
+		{"one of several in common", queue{allocated: res{cpu: 50, gpu: 4}}, res{cpu: 1, gpu: 1}, res{gpu: 1, memory: 1}, true},
+		{"0 of it in common", queue{allocated: res{cpu: 50, gpu: 4}}, res{cpu: 1, gpu: 0}, res{gpu: 1}, false},
+		{"less than the tolerance in common", queue{allocated: res{cpu: 50}}, res{cpu: 0.05}, res{cpu: 1}, false},
+
+		// What is left is at least guarantee.
+		{"guarantee, exactly", queue{allocated: res{cpu: 50}, guarantee: res{cpu: 40}}, res{cpu: 10}, res{cpu: 1}, true},
+		{"guarantee, within the tolerance", queue{allocated: res{cpu: 50}, guarantee: res{cpu: 40.05}}, res{cpu: 10}, res{cpu: 1}, true},
+		{"guarantee", queue{allocated: res{cpu: 50}, guarantee: res{cpu: 41}}, res{cpu: 10}, res{cpu: 1}, false},
+		{"guarantee in one of several", queue{allocated: res{cpu: 50, gpu: 4}, guarantee: res{gpu: 4}}, res{cpu: 10, gpu: 1}, res{cpu: 1}, false},
+		{"guarantee of what the victim does not use", queue{allocated: res{cpu: 50}, guarantee: res{gpu: 1}}, res{cpu: 10}, res{cpu: 1}, false},
+		{"guarantee before deserved", queue{allocated: res{cpu: 50}, guarantee: res{cpu: 45}, deserved: res{cpu: 10}},
+			res{cpu: 10}, res{cpu: 1}, false},
+		{"a victim that uses more than is allocated", queue{allocated: res{cpu: 5}}, res{cpu: 10}, res{cpu: 1}, true},
+
+		// It shares no dimension with deserved.
+		{"no deserved", queue{allocated: res{cpu: 5}}, res{cpu: 1}, res{cpu: 1}, true},
+		{"deserved of something else", queue{allocated: res{cpu: 5}, deserved: res{gpu: 4}}, res{cpu: 1}, res{cpu: 1}, true},
+		{"deserved of 0", queue{allocated: res{cpu: 5, gpu: 1}, deserved: res{gpu: 0}}, res{cpu: 1, gpu: 1}, res{cpu: 1}, true},
+		{"pods are in common with deserved", queue{allocated: res{cpu: 5, pods: 4}, deserved: res{pods: 4}},
+			res{cpu: 1, pods: 1}, res{cpu: 1}, false},
+
+		// Or allocated > deserved in what it uses.
+		{"over deserved", queue{allocated: res{cpu: 50}, deserved: res{cpu: 49}}, res{cpu: 10}, res{cpu: 1}, true},
+		{"over deserved by less than the tolerance", queue{allocated: res{cpu: 50}, deserved: res{cpu: 49.95}}, res{cpu: 10}, res{cpu: 1}, true},
+		{"exactly deserved", queue{allocated: res{cpu: 50}, deserved: res{cpu: 50}}, res{cpu: 10}, res{cpu: 1}, false},
+		{"under deserved", queue{allocated: res{cpu: 50}, deserved: res{cpu: 51}}, res{cpu: 10}, res{cpu: 1}, false},
+		{"over deserved in what it does not use", queue{allocated: res{cpu: 50, gpu: 4}, deserved: res{cpu: 60, gpu: 1}},
+			res{cpu: 10}, res{cpu: 1}, false},
+		{"over deserved in one of what it uses", queue{allocated: res{cpu: 50, gpu: 4}, deserved: res{cpu: 60, gpu: 1}},
+			res{cpu: 10, gpu: 1}, res{cpu: 1}, true},
+		{"over in what deserved does not have", queue{allocated: res{cpu: 50, memory: 9}, deserved: res{cpu: 60}},
+			res{cpu: 10, memory: 1}, res{memory: 1}, false},
+		{"over a deserved of 0 that is named", queue{allocated: res{cpu: 50, gpu: 4}, deserved: res{cpu: 60, gpu: 0}},
+			res{cpu: 10, gpu: 1}, res{cpu: 1}, true},
+		{"over in pods alone", queue{allocated: res{cpu: 50, pods: 4}, deserved: res{cpu: 60, pods: 1}},
+			res{cpu: 10, pods: 1}, res{cpu: 1}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.queue.name = "q"
+			ix := session("", test.queue)
+			victims := victimsOf(ix)
+			q, victim, reclaimer := lookup(t, ix, "q"), test.victim.vector(), test.reclaimer.vector()
+			assert.Equal(t, test.want, victims.Take(q, victim, reclaimer))
+			requireAllocated(t, ix, ix, map[string]res{"q": resOf(test.queue.allocated.vector())})
+			assert.Equal(t, test.victim, resOf(victim))
+		})
+	}
+}
+
+func victimsOf(ix *index.Index) *quota.Victims {
+	victims := &quota.Victims{}
+	victims.Reset(ix)
+	victims.Begin()
+	return victims
+}
+
+// TestTakeCountsVictimsAsGone asks for one victim after another.
+func TestTakeCountsVictimsAsGone(t *testing.T) {
+	ix := session("root", queue{name: "root"},
+		queue{name: "a", allocated: res{cpu: 50}, deserved: res{cpu: 25}},
+		queue{name: "b", allocated: res{cpu: 50, gpu: 2}, guarantee: res{cpu: 35}})
+	a, b, ten := lookup(t, ix, "a"), lookup(t, ix, "b"), res{cpu: 10}.vector()
+	victims := victimsOf(ix)
+	for range 3 {
+		for i, want := range []bool{true, true, true, false, false} { // 50, 40, 30 > 25
+			assert.Equal(t, want, victims.Take(a, ten, ten), "victim %d of a", i)
+		}
+		assert.True(t, victims.Take(b, ten, ten), "victims of a are none of b")
+		for range 3 {
+			assert.False(t, victims.Take(b, ten, ten), "would fall to 30 of 35")
+		}
+		assert.True(t, victims.Take(b, res{cpu: 5}.vector(), ten), "a task that stays is not gone")
+		assert.False(t, victims.Take(b, res{cpu: 1}.vector(), ten))
+		victims.Begin() // and everybody is back
+	}
+	requireAllocated(t, ix, ix, map[string]res{"a": {cpu: 50}, "b": {cpu: 50, gpu: 2}, "root": {cpu: 100, gpu: 2}})
+}
+
+// TestBeginSeesCharges takes from what is allocated when it begins.
+func TestBeginSeesCharges(t *testing.T) {
+	ix := session("", queue{name: "a", allocated: res{cpu: 20}, deserved: res{cpu: 15}})
+	a, ten := lookup(t, ix, "a"), res{cpu: 10}.vector()
+	victims := victimsOf(ix)
+	assert.True(t, victims.Take(a, ten, ten))
+	assert.False(t, victims.Take(a, ten, ten))
+	quota.Charge(ix, a, ten)
+	victims.Begin()
+	assert.True(t, victims.Take(a, ten, ten))
+	assert.True(t, victims.Take(a, ten, ten), "20 of 15")
+	assert.False(t, victims.Take(a, ten, ten))
+
+	next := session("", queue{name: "a", allocated: res{cpu: 16}, deserved: res{cpu: 15}}, queue{name: "b"})
+	victims.Reset(next)
+	victims.Begin()
+	assert.True(t, victims.Take(lookup(t, next, "a"), ten, ten), "the next session")
+	assert.False(t, victims.Take(lookup(t, next, "a"), ten, ten))
+}
+
+func TestTakeOverused(t *testing.T) {
+	tests := []struct {
+		name   string
+		queue  queue
+		victim res
+		want   []bool // of one victim after another
+	}{
+		{"over deserved", queue{allocated: res{cpu: 50}, deserved: res{cpu: 25}}, res{cpu: 10}, []bool{true, true, true, false}},
+		{"exactly deserved", queue{allocated: res{cpu: 50}, deserved: res{cpu: 50}}, res{cpu: 10}, []bool{false, false}},
+		{"over within the tolerance", queue{allocated: res{cpu: 50.05}, deserved: res{cpu: 50}}, res{cpu: 10}, []bool{false}},
+		{"over in what the victim does not use", queue{allocated: res{cpu: 50, gpu: 4}, deserved: res{cpu: 60}}, res{cpu: 10},
+			[]bool{true, true, true, true, true, true}},
+		{"no deserved", queue{allocated: res{cpu: 15}}, res{cpu: 10}, []bool{true, true, false}},
+		{"guarantee protects nothing", queue{allocated: res{cpu: 15}, guarantee: res{cpu: 15}}, res{cpu: 10}, []bool{true, true, false}},
+		{"nothing allocated", queue{}, res{cpu: 10}, []bool{false}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.queue.name = "q"
+			ix := session("", test.queue, queue{name: "other", allocated: res{cpu: 1}})
+			q, victims := lookup(t, ix, "q"), victimsOf(ix)
+			for range 2 {
+				for i, want := range test.want {
+					assert.Equal(t, want, victims.TakeOverused(q, test.victim.vector()), "victim %d", i)
+				}
+				assert.True(t, victims.TakeOverused(lookup(t, ix, "other"), test.victim.vector()))
+				victims.Begin()
+			}
+			requireAllocated(t, ix, ix, map[string]res{"q": resOf(test.queue.allocated.vector()), "other": {cpu: 1}})
+		})
+	}
+}
+
+func TestTakeAllocatesNothing(t *testing.T) {
+	ix := session("", queue{name: "a", allocated: res{cpu: 50, far: 3}, deserved: res{cpu: 15}})
+	a, victim, victims := lookup(t, ix, "a"), res{cpu: 10, far: 1}.vector(), victimsOf(ix)
+	taken := 0
+	assert.Zero(t, testing.AllocsPerRun(99, func() {
+		victims.Begin()
+		for victims.Take(a, victim, victim) {
+			taken++
+		}
+		victims.Begin()
+		for victims.TakeOverused(a, victim) {
+			taken++
+		}
+	}))
+	assert.Greater(t, taken, 400)
+}

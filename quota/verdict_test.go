@@ -1,0 +1,40 @@
+package quota_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+func TestEligible(t *testing.T) {
+	queues := []queue{{name: "root"}, {name: "a"}, {name: "b<a"}, {name: "lost<nobody"}, {name: "tail<lost"},
+		{name: "x<y"}, {name: "y<x"}}
+	tests := []struct{ queue, tree, flat string }{
+		{"root", "inner at root", "admitted at root"},
+		{"a", "inner at a", "admitted at a"},
+		{"b", "admitted at b", "admitted at b"},
+		{"lost", "broken at lost", "admitted at lost"},
+		{"tail", "broken at tail", "admitted at tail"},
+		{"x", "broken at x", "admitted at x"},
+		{"nobody", "unknown", "unknown"},
+	}
+	tree, flat := session("root", queues...), session("", queues...)
+	for _, test := range tests {
+		t.Run(test.queue, func(t *testing.T) {
+			assert.Equal(t, test.tree, verdict(tree, quota.Eligible(tree.Tree, tree.Lookup(test.queue))))
+			assert.Equal(t, test.flat, verdict(flat, quota.Eligible(flat.Tree, flat.Lookup(test.queue))))
+		})
+	}
+	alone := session("root", queue{name: "root"})
+	assert.True(t, quota.Eligible(alone.Tree, alone.Root()).OK(), "a root that is a leaf takes jobs")
+}
+
+func TestVerdictOK(t *testing.T) {
+	assert.True(t, quota.Verdict{Reason: quota.Admitted, Queue: 3}.OK())
+	for reason := quota.UnknownQueue; reason <= quota.OverDeserved; reason++ {
+		assert.False(t, quota.Verdict{Reason: reason, Queue: index.None}.OK(), "reason %d", reason)
+	}
+}
