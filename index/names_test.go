@@ -32,6 +32,10 @@ func TestNamesKeepTheirDimension(t *testing.T) {
 func TestNamesFixedDimensions(t *testing.T) {
 	fixed := map[string]fastres.Dim{"cpu": fastres.CPU, "memory": fastres.Memory, "pods": fastres.Pods}
 	for name, d := range fixed {
+		t.Run(name+" before any", func(t *testing.T) {
+			var names index.Names
+			assert.Equal(t, name, names.Name(d))
+		})
 		t.Run(name+" first", func(t *testing.T) {
 			var names index.Names
 			assert.Equal(t, d, names.Intern(name))

@@ -258,3 +258,15 @@ func TestFlatBounds(t *testing.T) {
 		})
 	}
 }
+
+func TestFlatBoundsUnlimited(t *testing.T) {
+	ix := session("", queue{name: "a", guarantee: res{cpu: 30}}, queue{name: "b", capability: res{cpu: 500}, deserved: res{cpu: 600, gpu: 3}})
+	limits := quota.Limits{Total: res{cpu: 100}.vector(), Bound: unlimited()}
+	b := lookup(t, ix, "b")
+	quota.FlatBounds(ix, limits, func(q index.Queue) bool { return q == b })
+	requireBounds(t, ix, map[string]bounds{
+		"a": {bound: resOf(unlimited()), deserved: res{cpu: 30}},
+		"b": {deserved: res{cpu: 500, gpu: 3}},
+	})
+	assert.Equal(t, 500.0, ix.RealCapability.Row(int(b)).Get(cpu), "more than the cluster has, for now")
+}

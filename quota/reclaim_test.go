@@ -114,6 +114,7 @@ func TestBeginSeesCharges(t *testing.T) {
 	next := session("", queue{name: "a", allocated: res{cpu: 16}, deserved: res{cpu: 15}}, queue{name: "b"})
 	victims.Reset(next)
 	victims.Begin()
+	victims.Begin() // as often as in the session before
 	assert.True(t, victims.Take(lookup(t, next, "a"), ten, ten), "the next session")
 	assert.False(t, victims.Take(lookup(t, next, "a"), ten, ten))
 }

@@ -74,6 +74,15 @@ func TestDivide(t *testing.T) {
 		{"guarantee is not lowered to the bound", res{cpu: 100}, []weighted{
 			{queue{name: "A", bound: res{cpu: 10}, guarantee: res{cpu: 30}, request: much}, 1},
 		}, map[string]res{"A": {cpu: 30}}},
+		{"a request that is met within the tolerance is met", res{cpu: 90}, []weighted{
+			{queue{name: "A", bound: much, request: res{cpu: 30.05}}, 1},
+			{queue{name: "B", bound: much, request: much}, 1},
+			{queue{name: "C", bound: much, request: res{cpu: 10}}, 1},
+		}, map[string]res{"A": {cpu: 30}, "B": {cpu: 50}, "C": {cpu: 10}}},
+		{"a rest below the tolerance is no rest", res{cpu: 100}, []weighted{
+			{queue{name: "A", bound: much, request: res{cpu: 49.95}}, 1},
+			{queue{name: "B", bound: much, request: much}, 1},
+		}, map[string]res{"A": {cpu: 49.95}, "B": {cpu: 50}}},
 		{"more than all want", res{cpu: 100, memory: 50}, []weighted{
 			{queue{name: "A", bound: much, request: res{cpu: 5, memory: 1}}, 1}, {queue{name: "B", bound: much, request: res{cpu: 7}}, 9},
 		}, map[string]res{"A": {cpu: 5, memory: 1}, "B": {cpu: 7}}},
