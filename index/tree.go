@@ -60,15 +60,16 @@ func BuildTree(nodes []Node, root string) *Tree {
 }
 
 // Matches reports whether BuildTree(nodes, root) would return this tree again.
-// n is the number of nodes; nodes may be visited in any order.
+// n is the number of nodes, which have distinct names and come in any order.
 func (t *Tree) Matches(n int, nodes func(yield func(Node) bool), root string) bool {
-	if t == nil || t.Rooted() != (root != "") {
+	if t == nil || t.Rooted() != (root != "") || t.Rooted() && t.Name(t.root) != root {
 		return false
 	}
+	madeUp := t.given < len(t.nodes)
 	known := 0
 	for node := range nodes {
 		q, ok := t.byName[node.Name]
-		if !ok || t.nodes[q].Parent != node.Parent {
+		if !ok || t.nodes[q].Parent != node.Parent || madeUp && q == t.root {
 			return false
 		}
 		known++

@@ -39,6 +39,8 @@ func TestMatches(t *testing.T) {
 		{"a tree now", before, "", before, "root", false},
 		{"a made-up root, and another parent", nodes("a", "b<a"), "root", nodes("a", "b"), "root", false},
 		{"a made-up root, and one more", nodes("a"), "root", nodes("a", "b"), "root", false},
+		{"a made-up root that turned up, without the other", nodes("a"), "root", nodes("root"), "root", false},
+		{"another root", nodes("root", "top"), "root", nodes("root", "top"), "top", false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

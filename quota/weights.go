@@ -27,7 +27,11 @@ func Divide(ix *index.Index, total fastres.Vector, queues []Weighted) {
 	for _, w := range queues {
 		ix.Deserved.Row(int(w.Queue)).Reset()
 	}
-	open := append([]Weighted(nil), queues...)
+	var open []Weighted
+	for _, w := range queues {
+		w.Weight = max(0, w.Weight)
+		open = append(open, w)
+	}
 	for len(open) > 0 && d.round(&open) {
 	}
 }
@@ -54,9 +58,9 @@ func newDivision(ix *index.Index, total fastres.Vector) *division {
 // round offers what remains once, drops the queues that are done from open, and
 // reports whether another round may change something.
 func (d *division) round(open *[]Weighted) bool {
-	weights := int32(0)
+	weights := int64(0)
 	for _, w := range *open {
-		weights += w.Weight
+		weights += int64(w.Weight)
 	}
 	if weights == 0 {
 		return false
