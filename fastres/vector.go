@@ -140,14 +140,16 @@ func (x Vector) SetLesser(y, z Vector) {
 // SetExceeded makes x the part of y that exceeds z; only scalars that do exceed
 // are present after (api.ExceededPart).
 func (x Vector) SetExceeded(y, z Vector) {
+	left, right := y.quantity[:len(x.quantity)], z.quantity[:len(x.quantity)]
 	clear(x.present)
+	x.present[0] = always
 	for d := range x.quantity {
-		x.quantity[d] = max(0, y.quantity[d]-z.quantity[d])
-		if y.quantity[d] > z.quantity[d] {
+		excess := left[d] - right[d]
+		if excess > 0 {
 			x.present[d>>6] |= 1 << (d & 63)
 		}
+		x.quantity[d] = max(0, excess)
 	}
-	x.present[0] |= always
 }
 
 // Scale multiplies every quantity (api.Resource.Multi).

@@ -219,7 +219,8 @@ func (o *session) jobEnqueued(obj any) {
 	min, allocated, promise := o.scratch[0], o.scratch[1], o.scratch[2]
 	o.setMin(min, job)
 	o.set(allocated, job.Allocated)
-	quota.Promise(promise, min, allocated, o.gated(job))
+	placed, _ := countTasks(job)
+	quota.Promise(promise, min, allocated, o.gated(job, placed))
 	quota.ChargeInqueue(o.ix, q, promise)
 }
 

@@ -148,12 +148,13 @@ func (o *session) countJobs() {
 // Upstream: capacity/capacity.go, buildQueueAttrs.
 func (o *session) countJob(job *api.JobInfo, q index.Queue) {
 	request := o.ix.Request.Row(int(q))
-	placed, pending := allocatedTasks(job), len(job.TaskStatusIndex[api.Pending])
+	placed, pending := countTasks(job)
+	promised := promises(job, placed)
 	if placed == 0 && pending == len(job.Tasks) {
 		o.add(request, job.TotalRequest)
-		if !promises(job, placed) {
-			return
-		}
+	}
+	if placed == 0 && !promised && pending == len(job.Tasks) {
+		return
 	}
 	min, allocated, dst := o.scratch[0], o.scratch[1], o.scratch[2]
 	o.setMin(min, job)
@@ -165,22 +166,29 @@ func (o *session) countJob(job *api.JobInfo, q index.Queue) {
 		dst.SetExceeded(allocated, min)
 		o.ix.Elastic.Row(int(q)).Add(dst)
 	}
-	if pending < len(job.Tasks) {
+	if 0 < pending && pending < len(job.Tasks) {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			o.add(request, task.Resreq)
 		}
 	}
-	if promises(job, placed) {
-		quota.Promise(dst, min, allocated, o.gated(job))
+	if promised {
+		quota.Promise(dst, min, allocated, o.gated(job, placed))
 		o.ix.Inqueue.Row(int(q)).Add(dst)
 	}
 }
 
-// allocatedTasks is the number of tasks that api.AllocatedStatus counts. Asking
-// for each status is faster than walking the map of all.
-func allocatedTasks(job *api.JobInfo) int {
+// countTasks returns how many tasks have a status that api.AllocatedStatus
+// counts, and how many are pending. Most jobs have all their tasks in one.
+func countTasks(job *api.JobInfo) (placed, pending int) {
 	tasks := job.TaskStatusIndex
-	return len(tasks[api.Bound]) + len(tasks[api.Binding]) + len(tasks[api.Running]) + len(tasks[api.Allocated])
+	if running := len(tasks[api.Running]); running == len(job.Tasks) {
+		return running, 0
+	}
+	pending = len(tasks[api.Pending])
+	if pending == len(job.Tasks) {
+		return 0, pending
+	}
+	return len(tasks[api.Running]) + len(tasks[api.Bound]) + len(tasks[api.Binding]) + len(tasks[api.Allocated]), pending
 }
 
 // promises reports whether the rest of a job's minimum is kept free for it: it
@@ -207,24 +215,35 @@ func (o *session) setMin(x fastres.Vector, job *api.JobInfo) {
 	}
 }
 
-// gated returns what the job's pods with scheduling gates request.
-func (o *session) gated(job *api.JobInfo) fastres.Vector {
+// gated returns what the job's pods with scheduling gates request. Such a pod
+// has no node, so a job whose tasks are all placed has none.
+func (o *session) gated(job *api.JobInfo, placed int) fastres.Vector {
 	sum := o.scratch[3]
 	sum.Reset()
-	if allocatedTasks(job) == len(job.Tasks) {
+	if placed == len(job.Tasks) {
 		return sum
 	}
-	for status, tasks := range job.TaskStatusIndex {
-		if api.AllocatedStatus(status) {
-			continue // a gated pod has no node
-		}
-		for _, task := range tasks {
-			if task.SchGated {
-				o.add(sum, task.Resreq)
-			}
+	// Tasks lie all over the memory: looking at many at once lets the processor
+	// fetch them together.
+	var batch [32]*api.TaskInfo
+	n := 0
+	for _, task := range job.Tasks {
+		batch[n] = task
+		if n++; n == len(batch) {
+			o.addGated(sum, batch[:])
+			n = 0
 		}
 	}
+	o.addGated(sum, batch[:n])
 	return sum
+}
+
+func (o *session) addGated(sum fastres.Vector, tasks []*api.TaskInfo) {
+	for _, task := range tasks {
+		if task.SchGated {
+			o.add(sum, task.Resreq)
+		}
+	}
 }
 
 // refreshShares sets deserved where it follows from weights, and every share.

@@ -53,6 +53,12 @@ func TestDivide(t *testing.T) {
 			{queue{name: "B", bound: res{cpu: 70}, request: res{cpu: 60}}, 3},
 			{queue{name: "C", bound: res{cpu: 90}, guarantee: res{cpu: 20}, request: res{cpu: 30}}, 5},
 		}, map[string]res{"A": {cpu: 28}, "B": {cpu: 42}, "C": {cpu: 30}}},
+		{"weights beyond 31 bits together", res{cpu: 100}, []weighted{
+			{queue{name: "A", bound: much, request: much}, 1<<31 - 1}, {queue{name: "B", bound: much, request: much}, 1<<31 - 1},
+		}, map[string]res{"A": {cpu: 50}, "B": {cpu: 50}}},
+		{"a negative weight is none", res{cpu: 100}, []weighted{
+			{queue{name: "A", bound: much, request: much}, -5}, {queue{name: "B", bound: much, request: much}, 1},
+		}, map[string]res{"A": {}, "B": {cpu: 100}}},
 		{"by weight", res{cpu: 100, memory: 10}, []weighted{
 			{queue{name: "A", bound: much, request: much}, 1}, {queue{name: "B", bound: much, request: much}, 3},
 		}, map[string]res{"A": {cpu: 25, memory: 2.5}, "B": {cpu: 75, memory: 7.5}}},

@@ -58,11 +58,12 @@ func main() {
 func run(ctx context.Context, keep bool) error {
 	plugin.Register()
 	fmt.Println("Starting a Kubernetes control plane with Volcano in this process:")
+	started := time.Now()
 	cp, err := controlplane.Start(ctx, controlplane.Options{Progress: printStage})
 	if err != nil {
 		return err
 	}
-	err = play(ctx, cp, keep)
+	err = play(ctx, cp, started, keep)
 	if err != nil && ctx.Err() == nil {
 		if kept, keepErr := cp.KeepLog(); keepErr == nil {
 			err = fmt.Errorf("%w\nThe log of the control plane is kept in %s", err, kept)
@@ -74,12 +75,11 @@ func run(ctx context.Context, keep bool) error {
 	return err
 }
 
-// play sets the stage, tells the story, and with keep stays until it is interrupted.
-func play(ctx context.Context, cp *controlplane.ControlPlane, keep bool) error {
+// play sets the stage, tells the story, and with keep stays until it is interrupted. started is when the boot began.
+func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time, keep bool) error {
 	// Hangs up the watches at the end, so that the API server need not wait for them when it stops.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	started := time.Now()
 	// The scheduler comes first because it creates the root queue.
 	if _, err := cp.StartScheduler(schedulerConfiguration); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", err)

@@ -68,15 +68,19 @@ func startWatcher(ctx context.Context, cp *controlplane.ControlPlane) (*watcher,
 		{w.volcano.Scheduling().V1beta1().PodGroups().Informer(), plain},
 		{w.volcano.Batch().V1alpha1().Jobs().Informer(), plain},
 	}
+	var synced []cache.InformerSynced
 	for _, each := range watched {
 		registration, err := each.informer.AddEventHandler(each.handler)
 		if err != nil {
 			return nil, fmt.Errorf("watching the cluster: %w", err)
 		}
-		defer func() { cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) }()
+		synced = append(synced, registration.HasSynced)
 	}
 	w.kube.Start(ctx.Done())
 	w.volcano.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return nil, fmt.Errorf("watching the cluster: %w", ctx.Err())
+	}
 	return w, nil
 }
 

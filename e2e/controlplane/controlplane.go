@@ -74,11 +74,13 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 // boot runs the stages of Start in order and stops between two of them when ctx has ended.
 func (cp *ControlPlane) boot(ctx context.Context, progress func(string, time.Duration)) error {
 	start := time.Now()
+	if err := cp.createDirectory(); err != nil {
+		return fmt.Errorf("creating the working directory: %w", err)
+	}
 	stages := []struct {
 		name string
 		run  func(context.Context) error
 	}{
-		{"working directory", cp.createDirectory},
 		{"etcd", cp.startEtcd},
 		{"kube-apiserver", cp.startAPIServer},
 		{"Volcano's resource definitions", cp.createDefinitions},
@@ -101,7 +103,7 @@ func (cp *ControlPlane) boot(ctx context.Context, progress func(string, time.Dur
 }
 
 // createDirectory makes the directory that everything lives in and sends the components' logs to a file there.
-func (cp *ControlPlane) createDirectory(context.Context) error {
+func (cp *ControlPlane) createDirectory() error {
 	directory, err := os.MkdirTemp("", "controlplane-")
 	if err != nil {
 		return err

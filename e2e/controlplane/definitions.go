@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -32,9 +31,6 @@ func (cp *ControlPlane) createDefinitions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The API server holds the first object of a new kind back until its definition is two seconds old. The first objects
-	// are the scheduler's queues, so their definition, near the end of the alphabet, had better not be the youngest.
-	slices.Reverse(files)
 	pending := map[string]bool{}
 	for _, file := range files {
 		definition, err := readDefinition("crds/" + file.Name())
@@ -46,7 +42,7 @@ func (cp *ControlPlane) createDefinitions(ctx context.Context) error {
 		}
 		pending[definition.Name] = true
 	}
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+	served := func(ctx context.Context) (bool, error) {
 		list, err := definitions.List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err
@@ -57,7 +53,8 @@ func (cp *ControlPlane) createDefinitions(ctx context.Context) error {
 			}
 		}
 		return len(pending) == 0, nil
-	})
+	}
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, served)
 }
 
 func readDefinition(path string) (*apiextensionsv1.CustomResourceDefinition, error) {

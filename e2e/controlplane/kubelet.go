@@ -150,7 +150,8 @@ func patchStatus(ctx context.Context, kube kubernetes.Interface, pod *corev1.Pod
 	if err != nil {
 		return err
 	}
-	_, err = kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	pods := kube.CoreV1().Pods(pod.Namespace)
+	_, err = pods.Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
