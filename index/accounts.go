@@ -30,14 +30,22 @@ type Index struct {
 // dims dimensions. Snapshots taken before are void.
 func (ix *Index) Reset(t *Tree, dims int) {
 	ix.Tree, ix.dims = t, dims
-	n := t.Len()
 	for _, rows := range []*fastres.Rows{
 		&ix.Capability, &ix.RealCapability, &ix.Deserved, &ix.Guarantee, &ix.Reserved,
-		&ix.Request, &ix.Inqueue, &ix.Elastic,
 	} {
-		rows.Reset(n, dims)
+		rows.Reset(t.Len(), dims)
 	}
-	ix.allocated.reset(n, dims)
+	ix.ResetUsage()
+}
+
+// ResetUsage is Reset for queues that are configured as they were: it empties
+// what jobs use and ask for alone.
+func (ix *Index) ResetUsage() {
+	n := ix.Len()
+	for _, rows := range []*fastres.Rows{&ix.Request, &ix.Inqueue, &ix.Elastic} {
+		rows.Reset(n, ix.dims)
+	}
+	ix.allocated.reset(n, ix.dims)
 	ix.share = append(ix.share[:0], make([]float64, n)...)
 	ix.direct = append(ix.direct[:0], make([]bool, n)...)
 	ix.session++

@@ -204,9 +204,26 @@ func (o *session) enqueueable(job *api.JobInfo) refusal {
 	if !r.OK() || job.PodGroup == nil || job.PodGroup.Spec.MinResources == nil {
 		return r
 	}
-	o.setMin(r.request, job)
+	if !o.setMinimum(r.request, job) {
+		r.Reason = quota.OverQuota
+		return r
+	}
 	r.Verdict = quota.Enqueueable(o.ix, r.Queue, r.request)
 	return r
+}
+
+// setMinimum sets x to the job's minimum, and reports whether the vectors have
+// all of it. A minimum may name what no task, queue or node of the session has;
+// there is room for a few such names, of which nobody has a quota.
+func (o *session) setMinimum(x fastres.Vector, job *api.JobInfo) (complete bool) {
+	r := reader{dimensions: o.dimensions}
+	r.setMin(x, job)
+	if o.intern(r.missing) {
+		return true
+	}
+	again := reader{dimensions: o.dimensions}
+	again.setMin(x, job)
+	return len(again.missing) == 0
 }
 
 // jobEnqueued charges what a job was promised, once the decision stands.
@@ -216,11 +233,12 @@ func (o *session) jobEnqueued(obj any) {
 	if q == index.None || job.PodGroup == nil || job.PodGroup.Spec.MinResources == nil {
 		return
 	}
-	min, allocated, promise := o.scratch[0], o.scratch[1], o.scratch[2]
-	o.setMin(min, job)
-	o.set(allocated, job.Allocated)
+	min, allocated, promise, gated := o.scratch[0], o.scratch[1], o.scratch[2], o.scratch[3]
 	placed, _ := countTasks(job)
-	quota.Promise(promise, min, allocated, o.gated(job, placed))
+	o.setMinimum(min, job)
+	o.set(allocated, job.Allocated)
+	(&reader{dimensions: o.dimensions}).setGated(gated, job, placed)
+	quota.Promise(promise, min, allocated, gated)
 	quota.ChargeInqueue(o.ix, q, promise)
 }
 

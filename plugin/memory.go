@@ -1,10 +1,13 @@
 package plugin
 
 import (
+	"runtime"
+
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
@@ -17,6 +20,9 @@ type memory struct {
 	// parents are kept for flat quotas too, see mendParents.
 	tree, parents *index.Tree
 
+	bounds  bounds
+	tallies []tally
+	jobs    []*api.JobInfo // empty between sessions
 	victims quota.Victims
 	scratch [4]fastres.Vector // of the open session, see session.scratch
 	exceeds []fastres.Dim
@@ -34,9 +40,21 @@ func newMemory() *memory {
 	}
 }
 
-// spare is how many names may turn up in a session before its vectors are too
-// short and it is counted anew.
+// bounds is what the accounts that follow from configuration were derived from.
+// While it stays the same, so do they.
+type bounds struct {
+	tree     *index.Tree
+	settings settings
+	queues   []*scheduling.Queue // by number
+	total    fastres.Vector
+}
+
+// spare is room for names that turn up in the middle of a count, which then
+// needs no longer vectors the next time.
 const spare = 4
+
+// processors is how many goroutines can run at once.
+func processors() int { return runtime.GOMAXPROCS(0) }
 
 // vectorLength is the length of a session's vectors: room for every name that
 // is known, and some.
@@ -45,12 +63,8 @@ func (m *memory) vectorLength() int {
 	return (m.names.Len() + spare + multiple - 1) / multiple * multiple
 }
 
-// reset prepares the memory for a session with the given tree.
-func (m *memory) reset(t *index.Tree) {
-	m.tree = t
-	length := m.vectorLength()
-	m.index.Reset(t, length)
-	m.victims.Reset(&m.index)
+// resize prepares the memory for vectors of a length.
+func (m *memory) resize(length int) {
 	for i := range m.scratch {
 		if m.scratch[i].Len() != length {
 			m.scratch[i] = fastres.NewVector(length)

@@ -73,21 +73,40 @@ func vecOf(name, help string, labels ...string) *prometheus.GaugeVec {
 // sessions. A gauge is made when it is first set, as series that nobody sets do
 // not exist.
 type queueGauges struct {
-	name string
-	uid  types.UID // of the Queue object; Volcano drops the series when it goes
-
-	accounts [accounts]struct {
-		cpu, memory prometheus.Gauge
-		scalar      []prometheus.Gauge // by dimension
-	}
+	name     string
+	uid      types.UID // of the Queue object; Volcano drops the series when it goes
+	accounts [accounts]accountGauges
 	// known: a scalar that some account of the queue ever had. All accounts show
 	// it from then on, with 0 where they have none.
 	known                   fastres.Vector
-	share, weight, overused prometheus.Gauge
+	share, weight, overused gauge
+}
+
+// accountGauges are the gauges of one account, by dimension.
+type accountGauges []gauge
+
+// gauge is a series, and its value, which is not written again while it stays:
+// the gauges of a cluster lie all over the memory, the values side by side.
+type gauge struct {
+	series prometheus.Gauge
+	value  float64
+}
+
+func (g *gauge) set(value float64, vec *prometheus.GaugeVec, labels ...string) {
+	if g.series == nil {
+		g.series = vec.WithLabelValues(labels...)
+	} else if g.value == value {
+		return
+	}
+	g.value = value
+	g.series.Set(value)
 }
 
 // gaugesOf returns the gauges of q.
 func (o *session) gaugesOf(q index.Queue) *queueGauges {
+	if g := o.gaugesByQueue[q]; g != nil {
+		return g
+	}
 	name := o.ix.Name(q)
 	var uid types.UID
 	if queue := o.queues[q]; queue != nil {
@@ -98,50 +117,38 @@ func (o *session) gaugesOf(q index.Queue) *queueGauges {
 		g = &queueGauges{name: name, uid: uid}
 		o.gauges[name] = g
 	}
+	o.gaugesByQueue[q] = g
 	return g
 }
 
-func set(vec *prometheus.GaugeVec, gauge *prometheus.Gauge, queue string, value float64) {
-	if *gauge == nil {
-		*gauge = vec.WithLabelValues(queue)
-	}
-	(*gauge).Set(value)
-}
-
-func (g *queueGauges) setShare(share float64)   { set(shareVec, &g.share, g.name, share) }
-func (g *queueGauges) setWeight(weight float64) { set(weightVec, &g.weight, g.name, weight) }
+func (g *queueGauges) setShare(share float64)   { g.share.set(share, shareVec, g.name) }
+func (g *queueGauges) setWeight(weight float64) { g.weight.set(weight, weightVec, g.name) }
 
 func (g *queueGauges) setOverused(overused bool) {
 	value := 0.0
 	if overused {
 		value = 1
 	}
-	set(overusedVec, &g.overused, g.name, value)
+	g.overused.set(value, overusedVec, g.name)
 }
 
 // setAccount publishes an account, as metrics.UpdateQueueAllocated and its
 // sisters do.
 func (g *queueGauges) setAccount(a account, x fastres.Vector, names *index.Names) {
-	to := &g.accounts[a]
-	set(vecs[a].cpu, &to.cpu, g.name, x.Get(fastres.CPU))
-	set(vecs[a].memory, &to.memory, g.name, x.Get(fastres.Memory))
 	if g.known.Len() < x.Len() {
 		longer := fastres.NewVector(x.Len())
-		for d := range g.known.Scalars() {
-			longer.Set(d, 0)
-		}
+		longer.Join(g.known)
 		g.known = longer
 	}
-	if n := x.Len() - len(to.scalar); n > 0 {
-		to.scalar = append(to.scalar, make([]prometheus.Gauge, n)...)
+	to := &g.accounts[a]
+	if n := x.Len() - len(*to); n > 0 {
+		*to = append(*to, make(accountGauges, n)...)
 	}
 	g.known.Join(x)
+	(*to)[fastres.CPU].set(x.Get(fastres.CPU), vecs[a].cpu, g.name)
+	(*to)[fastres.Memory].set(x.Get(fastres.Memory), vecs[a].memory, g.name)
 	for d := range g.known.Scalars() {
-		gauge := &to.scalar[d]
-		if *gauge == nil {
-			*gauge = vecs[a].scalar.WithLabelValues(g.name, names.Name(d))
-		}
-		(*gauge).Set(x.Get(d))
+		(*to)[d].set(x.Get(d), vecs[a].scalar, g.name, names.Name(d))
 	}
 }
 
@@ -170,7 +177,7 @@ func (o *session) publish() {
 func (o *session) publishWeighted(g *queueGauges, q index.Queue) {
 	g.setAccount(allocatedAccount, o.ix.Allocated(q), &o.names)
 	g.setAccount(requestAccount, o.ix.Request.Row(int(q)), &o.names)
-	if !o.hasJobs[q] {
+	if o.jobsOf[q] == 0 {
 		return
 	}
 	g.setWeight(float64(o.queues[q].Weight))

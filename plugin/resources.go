@@ -14,44 +14,21 @@ import (
 )
 
 // dimensions turns resource names into dimensions, for vectors of one length.
+// It is safe for many goroutines.
 type dimensions struct {
 	known   *index.Names
 	scalars bool // scalars count
 	length  int
-	// short: a name was met that the vectors have no room for. Whoever reads
-	// names that may be new looks at it, and starts again with longer vectors.
-	short bool
 }
 
-// intern returns the dimension of a scalar, and whether it counts and fits.
-func (d *dimensions) intern(name v1.ResourceName) (fastres.Dim, bool) {
-	if !d.scalars {
-		return 0, false
-	}
-	dim := d.known.Intern(string(name))
-	if int(dim) >= d.length {
-		d.short = true
-		return 0, false
-	}
-	return dim, true
+// lookup returns the dimension of a scalar, and whether the vectors have it.
+func (d *dimensions) lookup(name v1.ResourceName) (fastres.Dim, bool) {
+	dim, ok := d.known.Lookup(string(name))
+	return dim, ok && int(dim) < d.length
 }
 
-// add adds r to x. Negative quantities count as 0.
-func (d *dimensions) add(x fastres.Vector, r *api.Resource) {
-	if r == nil {
-		return
-	}
-	x.Increase(fastres.CPU, max(0, r.MilliCPU))
-	x.Increase(fastres.Memory, max(0, r.Memory))
-	for name, quantity := range r.ScalarResources {
-		if dim, ok := d.intern(name); ok {
-			x.Increase(dim, max(0, quantity))
-		}
-	}
-}
-
-// set makes x equal to r, from names that are known already, and reports
-// whether they cover all that r asks for. It is safe for many goroutines.
+// set makes x equal to r, and reports whether the vectors have all that r asks
+// for. Negative quantities count as 0.
 func (d *dimensions) set(x fastres.Vector, r *api.Resource) (complete bool) {
 	x.Reset()
 	x.Set(fastres.CPU, max(0, r.MilliCPU))
@@ -61,7 +38,7 @@ func (d *dimensions) set(x fastres.Vector, r *api.Resource) (complete bool) {
 		return complete
 	}
 	for name, quantity := range r.ScalarResources {
-		if dim, ok := d.known.Lookup(string(name)); ok && int(dim) < d.length {
+		if dim, ok := d.lookup(name); ok {
 			x.Set(dim, max(0, quantity))
 		} else if quantity > 0 {
 			complete = false
@@ -70,25 +47,53 @@ func (d *dimensions) set(x fastres.Vector, r *api.Resource) (complete bool) {
 	return complete
 }
 
+// reader reads resources whose names may be new. It notes those that the
+// vectors have no room for; whoever reads looks at them, and starts again with
+// vectors that have.
+type reader struct {
+	dimensions
+	missing []string
+}
+
+func (r *reader) increase(x fastres.Vector, name v1.ResourceName, quantity float64) {
+	if dim, ok := r.lookup(name); ok {
+		x.Increase(dim, quantity)
+	} else {
+		r.missing = append(r.missing, string(name))
+	}
+}
+
+// add adds a resource to x. Negative quantities count as 0.
+func (r *reader) add(x fastres.Vector, resource *api.Resource) {
+	if resource == nil {
+		return
+	}
+	x.Increase(fastres.CPU, max(0, resource.MilliCPU))
+	x.Increase(fastres.Memory, max(0, resource.Memory))
+	if !r.scalars {
+		return
+	}
+	for name, quantity := range resource.ScalarResources {
+		r.increase(x, name, max(0, quantity))
+	}
+}
+
 // addList adds a resource list to x, in the units of api.NewResource.
 //
 // DIVERGES: upstream lets a quantity beyond int64 wrap to 0, and a negative one
 // raise the bounds of others. Here they saturate, and count as 0.
-func (d *dimensions) addList(x fastres.Vector, list v1.ResourceList) {
+func (r *reader) addList(x fastres.Vector, list v1.ResourceList) {
 	for name, quantity := range list {
 		switch {
 		case name == v1.ResourceCPU:
 			x.Increase(fastres.CPU, milli(quantity))
 		case name == v1.ResourceMemory:
 			x.Increase(fastres.Memory, units(quantity))
+		case !r.scalars:
 		case name == v1.ResourcePods:
-			if dim, ok := d.intern(name); ok {
-				x.Increase(dim, units(quantity))
-			}
-		case d.isScalar(name):
-			if dim, ok := d.intern(name); ok {
-				x.Increase(dim, milli(quantity))
-			}
+			x.Increase(fastres.Pods, units(quantity))
+		case r.isScalar(name):
+			r.increase(x, name, milli(quantity))
 		}
 	}
 }
@@ -97,9 +102,6 @@ func (d *dimensions) addList(x fastres.Vector, list v1.ResourceList) {
 // (api.NewResource). A name that has a dimension is one, which saves asking
 // Kubernetes, whose answer takes a regular expression.
 func (d *dimensions) isScalar(name v1.ResourceName) bool {
-	if !d.scalars {
-		return false
-	}
 	ignored := false
 	api.IgnoredDevicesList.Range(func(_ int, device string) bool {
 		ignored = device == string(name)

@@ -3,6 +3,7 @@ package plugin
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"k8s.io/klog/v2"
 
@@ -27,10 +28,11 @@ type session struct {
 	ssn *framework.Session
 	ix  *index.Index
 
-	queues  []*api.QueueInfo // by number; nil for a root that is made up
-	hasJobs []bool           // by number
-	limit   *fastres.Rows    // the bound of allocation
-	share   quota.ShareRule
+	queues        []*api.QueueInfo // by number; nil for a root that is made up
+	jobsOf        []int            // by number: how many jobs
+	gaugesByQueue []*queueGauges   // by number, from the first use on
+	limit         *fastres.Rows    // the bound of allocation
+	share         quota.ShareRule
 }
 
 // openSession counts the queues and jobs of a session and registers the hooks.
@@ -43,18 +45,19 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	hierarchy := !v.weighted && ssn.HierarchyEnabled(v.name)
 	tree := o.findTree(hierarchy)
 	for {
-		m.reset(tree)
-		o.dimensions = dimensions{known: &m.names, scalars: v.scalars, length: o.ix.Dims()}
-		o.countQueues()
-		o.countJobs()
-		if !o.short {
+		o.dimensions = dimensions{known: &m.names, scalars: v.scalars, length: m.vectorLength()}
+		m.resize(o.length)
+		if o.intern(o.countQueues(tree)) && o.intern(o.countJobs()) {
 			break
 		}
 	}
+	m.tree = tree
+	m.victims.Reset(o.ix)
 	o.ix.RollUp()
 	o.report()
 	o.refreshShares()
 	m.forget(ssn.Jobs)
+	o.gaugesByQueue = make([]*queueGauges, o.ix.Len())
 	o.publish()
 	o.register(hierarchy)
 	return o
@@ -93,156 +96,90 @@ func collect(nodes iter.Seq[index.Node]) []index.Node {
 	return all
 }
 
-// countQueues reads what the queues are configured with and derives the bounds.
-func (o *session) countQueues() {
-	o.queues = make([]*api.QueueInfo, o.ix.Len())
-	o.hasJobs = make([]bool, o.ix.Len())
+// intern gives dimensions to names that were missing, and reports whether there
+// were none: the vectors have room for all.
+func (o *session) intern(missing []string) bool {
+	slices.Sort(missing) // so that dimensions do not depend on the order of maps
+	for _, name := range missing {
+		o.names.Intern(name)
+	}
+	return len(missing) == 0
+}
+
+// countQueues reads what the queues are configured with and derives the bounds,
+// unless nothing has changed since it last did. It reports the names that were
+// missing.
+func (o *session) countQueues(tree *index.Tree) (missing []string) {
+	r := reader{dimensions: o.dimensions}
+	total := o.scratch[0]
+	total.Reset()
+	r.add(total, o.ssn.TotalResource)
+	o.jobsOf = make([]int, tree.Len())
+	o.queues = make([]*api.QueueInfo, tree.Len())
 	for id, queue := range o.ssn.Queues {
-		q := o.ix.Lookup(string(id))
-		spec := &queue.Queue.Spec
-		o.queues[q] = queue
-		o.addList(o.ix.Capability.Row(int(q)), spec.Capability)
-		o.addList(o.ix.Guarantee.Row(int(q)), spec.Guarantee.Resource)
-		if !o.weighted {
-			o.addList(o.ix.Deserved.Row(int(q)), spec.Deserved)
-		}
+		o.queues[tree.Lookup(string(id))] = queue
 	}
-	clusterTotal, bound := o.scratch[0], o.scratch[1]
-	clusterTotal.Reset()
-	o.add(clusterTotal, o.ssn.TotalResource)
-	bound.CopyFrom(clusterTotal)
-	if o.unlimitedRoot {
-		bound.Fill(fastres.MaxQuantity)
+	if o.bounded(tree, total) {
+		o.ix.ResetUsage()
+	} else {
+		o.ix.Reset(tree, o.length)
+		o.deriveBounds(&r, total)
 	}
-	limits := quota.Limits{Total: clusterTotal, Bound: bound, ZeroLeaf: o.zeroLeaf}
 	if o.ix.Rooted() {
-		quota.TreeBounds(o.ix, limits)
 		root := int(o.ix.Root())
 		o.ssn.TotalGuarantee = o.resourceOf(o.ix.Guarantee.Row(root))
 		o.ssn.TotalDeserved = o.resourceOf(o.ix.Deserved.Row(root))
-		return
 	}
-	quota.FlatBounds(o.ix, limits, func(q index.Queue) bool {
-		return len(o.queues[q].Queue.Spec.Capability) != 0
-	})
+	return r.missing
 }
 
-// countJobs adds what the jobs use and ask for to their queues.
-func (o *session) countJobs() {
-	for _, job := range o.ssn.Jobs {
-		if q := o.ix.Lookup(string(job.Queue)); q != index.None {
-			o.hasJobs[q] = true
-			o.ix.Charged(q)
-			o.countJob(job, q)
-		}
-	}
-}
-
-// countJob adds one job to the accounts of q alone. Volcano keeps the sums of a
-// job's tasks, so tasks are walked only where some are neither allocated nor
-// pending, and where gated ones may matter.
-//
-//	request = allocated + pending
-//	elastic = max(0, allocated − min)
-//
-// Upstream: capacity/capacity.go, buildQueueAttrs.
-func (o *session) countJob(job *api.JobInfo, q index.Queue) {
-	request := o.ix.Request.Row(int(q))
-	placed, pending := countTasks(job)
-	promised := promises(job, placed)
-	if placed == 0 && pending == len(job.Tasks) {
-		o.add(request, job.TotalRequest)
-	}
-	if placed == 0 && !promised && pending == len(job.Tasks) {
-		return
-	}
-	min, allocated, dst := o.scratch[0], o.scratch[1], o.scratch[2]
-	o.setMin(min, job)
-	allocated.Reset()
-	if placed > 0 {
-		o.add(allocated, job.Allocated)
-		o.ix.Mutable(q).Add(allocated)
-		request.Add(allocated)
-		dst.SetExceeded(allocated, min)
-		o.ix.Elastic.Row(int(q)).Add(dst)
-	}
-	if 0 < pending && pending < len(job.Tasks) {
-		for _, task := range job.TaskStatusIndex[api.Pending] {
-			o.add(request, task.Resreq)
-		}
-	}
-	if promised {
-		quota.Promise(dst, min, allocated, o.gated(job, placed))
-		o.ix.Inqueue.Row(int(q)).Add(dst)
-	}
-}
-
-// countTasks returns how many tasks have a status that api.AllocatedStatus
-// counts, and how many are pending. Most jobs have all their tasks in one.
-func countTasks(job *api.JobInfo) (placed, pending int) {
-	tasks := job.TaskStatusIndex
-	if running := len(tasks[api.Running]); running == len(job.Tasks) {
-		return running, 0
-	}
-	pending = len(tasks[api.Pending])
-	if pending == len(job.Tasks) {
-		return 0, pending
-	}
-	return len(tasks[api.Running]) + len(tasks[api.Bound]) + len(tasks[api.Binding]) + len(tasks[api.Allocated]), pending
-}
-
-// promises reports whether the rest of a job's minimum is kept free for it: it
-// was enqueued, or it runs with its minimum of tasks (a job that once ran and
-// lost tasks for good, a finished Spark driver for one, holds nothing).
-func promises(job *api.JobInfo, allocatedTasks int) bool {
-	if job.PodGroup == nil || job.PodGroup.Spec.MinResources == nil {
+// bounded reports whether the index holds the bounds of this very
+// configuration. A Queue object is never changed: an update brings another.
+func (o *session) bounded(tree *index.Tree, total fastres.Vector) bool {
+	b := &o.bounds
+	if o.weighted || b.tree != tree || b.settings != o.settings || b.total.Len() != o.length || !b.total.Equal(total) {
 		return false
 	}
-	switch job.PodGroup.Status.Phase {
-	case scheduling.PodGroupInqueue:
-		return true
-	case scheduling.PodGroupRunning:
-		return allocatedTasks >= int(job.PodGroup.Spec.MinMember)
-	}
-	return false
-}
-
-// setMin sets x to the job's minimum, nothing where it has none.
-func (o *session) setMin(x fastres.Vector, job *api.JobInfo) {
-	x.Reset()
-	if job.PodGroup != nil && job.PodGroup.Spec.MinResources != nil {
-		o.addList(x, *job.PodGroup.Spec.MinResources)
-	}
-}
-
-// gated returns what the job's pods with scheduling gates request. Such a pod
-// has no node, so a job whose tasks are all placed has none.
-func (o *session) gated(job *api.JobInfo, placed int) fastres.Vector {
-	sum := o.scratch[3]
-	sum.Reset()
-	if placed == len(job.Tasks) {
-		return sum
-	}
-	// Tasks lie all over the memory: looking at many at once lets the processor
-	// fetch them together.
-	var batch [32]*api.TaskInfo
-	n := 0
-	for _, task := range job.Tasks {
-		batch[n] = task
-		if n++; n == len(batch) {
-			o.addGated(sum, batch[:])
-			n = 0
+	for q, queue := range o.queues {
+		if queue != nil && queue.Queue != b.queues[q] {
+			return false
 		}
 	}
-	o.addGated(sum, batch[:n])
-	return sum
+	return true
 }
 
-func (o *session) addGated(sum fastres.Vector, tasks []*api.TaskInfo) {
-	for _, task := range tasks {
-		if task.SchGated {
-			o.add(sum, task.Resreq)
+// deriveBounds reads the configuration and applies the rules of capability.
+func (o *session) deriveBounds(r *reader, total fastres.Vector) {
+	b := bounds{tree: o.ix.Tree, settings: o.settings, total: fastres.NewVector(o.length)}
+	b.total.CopyFrom(total)
+	b.queues = make([]*scheduling.Queue, len(o.queues))
+	for q, queue := range o.queues {
+		if queue == nil {
+			continue // a root that is made up
 		}
+		b.queues[q] = queue.Queue
+		spec := &queue.Queue.Spec
+		r.addList(o.ix.Capability.Row(q), spec.Capability)
+		r.addList(o.ix.Guarantee.Row(q), spec.Guarantee.Resource)
+		if !o.weighted {
+			r.addList(o.ix.Deserved.Row(q), spec.Deserved)
+		}
+	}
+	limits := quota.Limits{Total: total, Bound: total, ZeroLeaf: o.zeroLeaf}
+	if o.unlimitedRoot {
+		limits.Bound = o.scratch[1]
+		limits.Bound.Fill(fastres.MaxQuantity)
+	}
+	if o.ix.Rooted() {
+		quota.TreeBounds(o.ix, limits)
+	} else {
+		quota.FlatBounds(o.ix, limits, func(q index.Queue) bool {
+			return len(o.queues[q].Queue.Spec.Capability) != 0
+		})
+	}
+	o.bounds = b
+	if len(r.missing) > 0 {
+		o.bounds = bounds{} // derived without them
 	}
 }
 
@@ -250,11 +187,10 @@ func (o *session) addGated(sum fastres.Vector, tasks []*api.TaskInfo) {
 func (o *session) refreshShares() {
 	if o.weighted {
 		clusterTotal := o.scratch[0]
-		clusterTotal.Reset()
-		o.add(clusterTotal, o.ssn.TotalResource)
+		o.set(clusterTotal, o.ssn.TotalResource)
 		var queues []quota.Weighted
 		for q, queue := range o.queues {
-			if o.hasJobs[q] {
+			if o.jobsOf[q] > 0 {
 				queues = append(queues, quota.Weighted{Queue: index.Queue(q), Weight: queue.Weight})
 			}
 		}

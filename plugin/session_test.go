@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -247,6 +248,26 @@ func TestRefundsSaturate(t *testing.T) {
 	assert.Equal(t, 2000.0, f.allocated("root").MilliCPU, "the parent is no longer the sum of its children")
 }
 
+// TestUnheardOfMinimum asks for resources that nothing in the session has, more
+// of them than there is room for.
+func TestUnheardOfMinimum(t *testing.T) {
+	job := pending("job", "a", 0)
+	job.MinResources = workload.Resources{"cpu": 1}
+	for i := range 40 {
+		job.MinResources[fmt.Sprintf("example.com/unheard-of-%d", i)] = 1
+	}
+	one := pending("one", "a", 0)
+	one.MinResources = workload.Resources{"example.com/never": 2}
+	c := workload.Cluster{Nodes: oneNode, Queues: []workload.Queue{{Name: "a"}}, Jobs: []workload.Job{job, one}}
+	f := openFixture(t, c, NewCapacity)
+	assert.False(t, f.JobEnqueueable(f.job("one")))
+	assert.Contains(t, f.job("one").JobFitErrors,
+		"Queue <a> has insufficient <example.com/never> quota: requested <2>, total would be <2>, but capability is <0>")
+	assert.False(t, f.JobEnqueueable(f.job("job")))
+	assert.Contains(t, f.job("job").JobFitErrors, "Queue <a> has insufficient <example.com/unheard-of-0> quota", "room goes by name")
+	f.JobEnqueued(f.job("job"))
+}
+
 // TestNodesLost has more allocated than the cluster has: nothing more is
 // admitted, nothing panics.
 func TestNodesLost(t *testing.T) {
@@ -262,9 +283,11 @@ func TestNodesLost(t *testing.T) {
 
 // TestHugeQuantities saturate instead of wrapping to 0.
 func TestHugeQuantities(t *testing.T) {
-	var names = dimensions{known: &newMemory().names, scalars: true, length: 8}
+	names := &newMemory().names
+	names.Intern(gpuName)
+	r := reader{dimensions: dimensions{known: names, scalars: true, length: 8}}
 	x := fastres.NewVector(8)
-	names.addList(x, v1.ResourceList{
+	r.addList(x, v1.ResourceList{
 		v1.ResourceCPU: resource.MustParse("9E"), v1.ResourceMemory: resource.MustParse("100E"),
 		gpuName: resource.MustParse("1e30"), v1.ResourcePods: resource.MustParse("-5"),
 	})
