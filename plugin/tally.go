@@ -62,9 +62,7 @@ func (o *session) countJobs() (missing []string) {
 			if from >= len(jobs) {
 				return
 			}
-			for _, job := range jobs[from:min(to, len(jobs))] {
-				t.count(job)
-			}
+			t.countAll(jobs[from:min(to, len(jobs))])
 		}
 	}
 	var others sync.WaitGroup
@@ -113,46 +111,70 @@ func (o *session) merge(t *tally) {
 	}
 }
 
+// work is a job with what has to be known before it is counted.
+type work struct {
+	job             *api.JobInfo
+	queue           index.Queue
+	placed, pending int // tasks
+	promised        bool
+}
+
+// countAll adds some jobs, at most a chunk of them, to the accounts of their
+// queues. What has to be known of each is looked up for all of them first: that
+// is mostly waiting for memory, and short loops let the waits overlap. A job
+// whose queue the session does not have counts for nobody.
+func (t *tally) countAll(jobs []*api.JobInfo) {
+	var room [chunk]work
+	all := room[:len(jobs)]
+	for i, job := range jobs {
+		all[i].job, all[i].queue = job, t.tree.Lookup(string(job.Queue))
+	}
+	for i := range all {
+		all[i].placed, all[i].pending = countTasks(all[i].job)
+	}
+	for i := range all {
+		all[i].promised = promises(all[i].job, all[i].placed)
+	}
+	for i := range all {
+		if all[i].queue != index.None {
+			t.count(&all[i])
+		}
+	}
+}
+
 // count adds one job to the accounts of its queue. Volcano keeps the sums of a
 // job's tasks, so tasks are walked only where some are neither allocated nor
-// pending, and where gated ones may matter. A job whose queue the session does
-// not have counts for nobody.
+// pending, and where gated ones may matter.
 //
 //	request = allocated + pending
 //	elastic = max(0, allocated − min)
 //
 // Upstream: capacity/capacity.go, buildQueueAttrs.
-func (t *tally) count(job *api.JobInfo) {
-	queue := t.tree.Lookup(string(job.Queue))
-	if queue == index.None {
-		return
-	}
-	q := int(queue)
+func (t *tally) count(w *work) {
+	job, q := w.job, int(w.queue)
 	t.jobs[q]++
-	placed, pending := countTasks(job)
-	promised := promises(job, placed)
-	if placed == 0 && pending == len(job.Tasks) {
+	if w.placed == 0 && w.pending == len(job.Tasks) {
 		t.add(t.request.Row(q), job.TotalRequest)
-		if !promised {
+		if !w.promised {
 			return
 		}
 	}
 	t.setMin(t.min, job)
 	t.placed.Reset()
-	if placed > 0 {
+	if w.placed > 0 {
 		t.add(t.placed, job.Allocated)
 		t.allocated.Row(q).Add(t.placed)
 		t.request.Row(q).Add(t.placed)
 		t.rest.SetExceeded(t.placed, t.min)
 		t.elastic.Row(q).Add(t.rest)
 	}
-	if pending < len(job.Tasks) {
+	if w.pending < len(job.Tasks) {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			t.add(t.request.Row(q), task.Resreq)
 		}
 	}
-	if promised {
-		t.setGated(t.gated, job, placed)
+	if w.promised {
+		t.setGated(t.gated, job, w.placed)
 		quota.Promise(t.rest, t.min, t.placed, t.gated)
 		t.inqueue.Row(q).Add(t.rest)
 	}
