@@ -1,16 +1,43 @@
-# make test and make demo are all a newcomer needs; both work in a fresh clone.
+# make demo and make test are all that a newcomer needs; both work in a fresh clone.
 
 GO ?= go
 
 .PHONY: test
 test: ## everything but the demo: vet, layers, unit, property, differential and upstream's own tests
-	@echo "building (the first time takes a few minutes: Volcano and Kubernetes are compiled) ..."
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@echo "make test: the first time, Volcano and Kubernetes are compiled, which takes some minutes."
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) vet -tags invariants ./index
 	$(GO) test -timeout 30m ./...
-	$(GO) test -timeout 10m -tags invariants ./index ./plugin -run 'TestDifferential|Test.*Against' -args -clusters 100
+	$(GO) test -timeout 10m -race ./index
+	$(GO) test -timeout 10m -tags invariants ./index ./quota
+	$(GO) test -timeout 10m -tags invariants ./plugin -clusters 200
+
+.PHONY: demo
+demo: ## quotas at work on a real control plane in one process; DEMO_KEEP=1 leaves it up
+	@mkdir -p bin && rm -f bin/.demo-built
+	@echo "Building bin/demo, a Kubernetes control plane in one binary: some 5 minutes the first time, seconds after that."
+	@{ $(GO) build -v -ldflags='-s -w' -o bin/demo ./cmd/demo 2>&1 && touch bin/.demo-built; } | { n=0; while IFS= read -r line; do case $$line in \
+		*[\ :\#]*) echo "$$line" ;; \
+		*) n=$$((n + 1)); [ $$((n % 100)) -ne 0 ] || echo "  $$n packages compiled" ;; esac; done; }
+	@test -e bin/.demo-built && rm bin/.demo-built
+	@bin/demo
 
 .PHONY: differential
-differential: ## the comparison with upstream on 10,000 random clusters per plugin
-	$(GO) test ./plugin -run TestDifferential -v -timeout 60m -args -clusters 10000
+differential: ## compare with upstream on 10,000 random clusters for each plugin
+	$(GO) test ./plugin -run TestDifferential -v -timeout 60m -clusters 10000
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for a minute; the first time, everything is compiled once more
+	$(GO) test ./fuzz -run '^$$' -fuzz FuzzComparisons -fuzztime 1m
+	$(GO) test ./fuzz -run '^$$' -fuzz FuzzTree -fuzztime 1m
+
+.PHONY: bench
+bench: ## measure against upstream and write BENCHMARKS.md
+	$(GO) test ./bench -run '^$$' -bench . -benchmem -count 6 | tee bench/results/latest.txt
+	bench/report.sh bench/results/latest.txt > BENCHMARKS.md
+
+.PHONY: profile
+profile: ## the profiles under profiles/
+	for impl in ours upstream; do $(GO) test ./bench -run '^$$' -bench "SessionOpen/shape=L/impl=$$impl" -benchtime 5s \
+		-o bin/bench.test -cpuprofile profiles/open-L-$$impl.pb.gz; done

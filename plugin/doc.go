@@ -19,7 +19,7 @@
 //	                                    not set means; zero for capacity-card,
 //	                                    unlimited (the parent's, in a tree) for the others
 //
-// enabledHierarchy is Volcano's own option of a plugin. An unknown argument, or
+// Volcano's own option enableHierarchy of a plugin makes quotas a tree. An unknown argument, or
 // one with a wrong value, is reported once and the default is used.
 //
 // # What lives across sessions

@@ -134,18 +134,25 @@ func (o *session) countQueues(tree *index.Tree) (missing []string) {
 }
 
 // bounded reports whether the index holds the bounds of this very
-// configuration. A Queue object is never changed: an update brings another.
+// configuration.
 func (o *session) bounded(tree *index.Tree, total fastres.Vector) bool {
 	b := &o.bounds
 	if o.weighted || b.tree != tree || b.settings != o.settings || b.total.Len() != o.length || !b.total.Equal(total) {
 		return false
 	}
 	for q, queue := range o.queues {
-		if queue != nil && queue.Queue != b.queues[q] {
+		if queue != nil && !sameSpec(queue.Queue, b.queues[q]) {
 			return false
 		}
 	}
 	return true
+}
+
+// sameSpec reports whether two objects of one queue have one spec. Objects are
+// never changed: an update brings another, of a new generation if the spec is
+// concerned, and of the same where Volcano has written the status.
+func sameSpec(x, y *scheduling.Queue) bool {
+	return x == y || x.UID == y.UID && x.Generation == y.Generation && x.Generation != 0
 }
 
 // deriveBounds reads the configuration and applies the rules of capability.

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
@@ -313,4 +314,47 @@ func TestVolcanoClosesTheSession(t *testing.T) {
 			assert.Equal(t, "gone", orphan.Spec.Parent, "the cache's own object was changed")
 		}
 	}
+}
+
+// TestBoundsFollowConfiguration opens sessions one after the other, as Volcano
+// does, and expects the second to see what changed since the first.
+func TestBoundsFollowConfiguration(t *testing.T) {
+	c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "b"}}}
+	var objects []*scheduling.Queue
+	for _, q := range c.Queues {
+		object := cluster.Queue(q, "/bounds")
+		object.Generation = 1
+		objects = append(objects, object)
+	}
+	m := newMemory()
+	bound := func(change func([]*scheduling.Queue, *framework.Session)) float64 {
+		info, err := cluster.Build(workload.Cluster{Nodes: c.Nodes}, "")
+		require.NoError(t, err)
+		ssn := cluster.Open(cluster.NewCache(info), cluster.Tiers(true, "none"))
+		ssn.Tiers = cluster.Tiers(true, CapacityName)
+		change(objects, ssn)
+		for _, object := range objects {
+			ssn.Queues[api.QueueID(object.Name)] = api.NewQueueInfo(object)
+		}
+		o := openSession(ssn, capacityBuilder.variant, settings{}, m)
+		return o.ix.RealCapability.Row(int(o.ix.Lookup("a"))).Get(fastres.CPU)
+	}
+	unchanged := func([]*scheduling.Queue, *framework.Session) {}
+	update := func(q int, change func(*scheduling.Queue)) func([]*scheduling.Queue, *framework.Session) {
+		return func(objects []*scheduling.Queue, _ *framework.Session) {
+			objects[q] = objects[q].DeepCopy()
+			change(objects[q])
+		}
+	}
+	cores := func(n string) v1.ResourceList { return v1.ResourceList{v1.ResourceCPU: resource.MustParse(n)} }
+
+	assert.Equal(t, 8000.0, bound(unchanged))
+	assert.Equal(t, 8000.0, bound(unchanged))
+	assert.Equal(t, 8000.0, bound(update(1, func(q *scheduling.Queue) { q.Status.Allocated = cores("5") })))
+	assert.Equal(t, 3000.0, bound(update(1, func(q *scheduling.Queue) { q.Generation++; q.Spec.Capability = cores("3") })))
+	assert.Equal(t, 3000.0, bound(unchanged))
+	assert.Equal(t, 2000.0, bound(update(2, func(q *scheduling.Queue) { q.Generation++; q.Spec.Guarantee.Resource = cores("6") })))
+	assert.Equal(t, 2000.0, bound(unchanged))
+	assert.Equal(t, 3000.0, bound(func(_ []*scheduling.Queue, ssn *framework.Session) { ssn.TotalResource.MilliCPU = 9000 }))
+	assert.Equal(t, 1000.0, bound(update(1, func(q *scheduling.Queue) { q.UID = "made anew"; q.Spec.Capability = cores("1") })))
 }
