@@ -148,6 +148,9 @@ func (g *queueGauges) setAccount(a account, x fastres.Vector, names *index.Names
 	(*to)[fastres.CPU].set(x.Get(fastres.CPU), vecs[a].cpu, g.name)
 	(*to)[fastres.Memory].set(x.Get(fastres.Memory), vecs[a].memory, g.name)
 	for d := range g.known.Scalars() {
+		if int(d) >= names.Len() {
+			break // a bound of everything has room for names to come
+		}
 		(*to)[d].set(x.Get(d), vecs[a].scalar, g.name, names.Name(d))
 	}
 }

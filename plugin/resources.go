@@ -141,7 +141,7 @@ func units(q resource.Quantity) float64 {
 // resourceOf is x as Volcano has it.
 func (d *dimensions) resourceOf(x fastres.Vector) *api.Resource {
 	r := &api.Resource{MilliCPU: x.Get(fastres.CPU), Memory: x.Get(fastres.Memory)}
-	for dim := fastres.Pods; int(dim) < x.Len(); dim++ {
+	for dim := fastres.Pods; int(dim) < min(x.Len(), d.known.Len()); dim++ {
 		if x.Has(dim) {
 			r.SetScalar(v1.ResourceName(d.known.Name(dim)), x.Get(dim))
 		}

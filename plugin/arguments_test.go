@@ -1,0 +1,88 @@
+package plugin
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+)
+
+func TestArguments(t *testing.T) {
+	card, capacity := cardBuilder.variant, capacityBuilder.variant
+	tests := []struct {
+		name      string
+		variant   variant
+		arguments framework.Arguments
+		want      settings
+		problems  []string
+	}{
+		{"none", capacity, nil, settings{}, nil},
+		{"none for cards", card, nil, settings{zeroLeaf: true}, nil},
+		{"all", capacity, framework.Arguments{"rootCapability": "unlimited", "unsetCapability": "zero"},
+			settings{unlimitedRoot: true, zeroLeaf: true}, nil},
+		{"all for cards", card, framework.Arguments{"rootCapability": "total", "unsetCapability": "unlimited"}, settings{}, nil},
+		{"a wrong value", capacity, framework.Arguments{"rootCapability": "none"}, settings{},
+			[]string{"argument rootCapability: none (string) is neither total nor unlimited, using total"}},
+		{"wrong types", card, framework.Arguments{"rootCapability": 3, "unsetCapability": map[string]int{"a": 1}}, settings{zeroLeaf: true},
+			[]string{"argument rootCapability: 3 (int) is neither total nor unlimited, using total",
+				"argument unsetCapability: map[a:1] (map[string]int) is neither zero nor unlimited, using zero"}},
+		{"unknown ones", capacity, framework.Arguments{"zebra": 1, "apple": nil}, settings{},
+			[]string{"argument apple is unknown and ignored; known are rootCapability, unsetCapability",
+				"argument zebra is unknown and ignored; known are rootCapability, unsetCapability"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, problems := parseArguments(test.variant, test.arguments)
+			assert.Equal(t, test.want, got)
+			assert.Equal(t, test.problems, problems)
+		})
+	}
+}
+
+func TestProblemsAreReportedOnce(t *testing.T) {
+	m := newMemory()
+	for range 3 {
+		m.settings(capacityBuilder.variant, framework.Arguments{"zebra": 1})
+	}
+	assert.Len(t, m.warned, 1)
+}
+
+// TestUnsetCapability opens flat and tree sessions with each meaning of a bound
+// that is not set.
+func TestUnsetCapability(t *testing.T) {
+	bound := func(build framework.PluginBuilder, hierarchy bool, queue string) float64 {
+		f := openFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"},
+			{Name: "inner"}, {Name: "leaf", Parent: "inner"}, {Name: "set", Parent: "inner", Capability: workload.Resources{"cpu": 2000}}}}, build)
+		return f.own.ix.RealCapability.Row(int(f.own.ix.Lookup(queue))).Get(fastres.CPU)
+	}
+	with := func(build framework.PluginBuilder, key, value string) framework.PluginBuilder {
+		return func(framework.Arguments) framework.Plugin { return build(framework.Arguments{key: value}) }
+	}
+	const all, none = 8000.0, 0.0
+	for _, hierarchy := range []bool{false, true} {
+		assert.Equal(t, all, bound(NewCapacity, hierarchy, "leaf"))
+		assert.Equal(t, none, bound(with(NewCapacity, "unsetCapability", "zero"), hierarchy, "leaf"))
+		assert.Equal(t, none, bound(New, hierarchy, "leaf"))
+		assert.Equal(t, all, bound(with(New, "unsetCapability", "unlimited"), hierarchy, "leaf"))
+		assert.Equal(t, 2000.0, bound(New, hierarchy, "set"))
+		assert.Equal(t, fastres.MaxQuantity, bound(with(NewCapacity, "rootCapability", "unlimited"), hierarchy, "leaf"))
+		assert.Equal(t, 2000.0, bound(with(NewCapacity, "rootCapability", "unlimited"), hierarchy, "set"))
+	}
+	assert.Equal(t, all, bound(New, true, "inner"))
+}
+
+// TestCardCountsCPUAndMemoryAlone has the name capacity-card pass over every
+// other resource.
+func TestCardCountsCPUAndMemoryAlone(t *testing.T) {
+	job := pending("job", "a", 1)
+	job.Tasks[0].Request = workload.Resources{"cpu": 1000, gpuName: 50}
+	job.MinResources = job.Tasks[0].Request
+	f := openFixture(t, workload.Cluster{Nodes: oneNode, Jobs: []workload.Job{job}, Queues: []workload.Queue{
+		{Name: "a", Capability: workload.Resources{"cpu": 2000, "memory": 1 << 30, gpuName: 1}}}}, New)
+	assert.True(t, f.JobEnqueueable(f.job("job")))
+	assert.True(t, f.Allocatable(f.queue("a"), f.task("job-a")))
+}
