@@ -6,14 +6,9 @@
 package bench
 
 import (
-	"flag"
-	"io"
 	"os"
 	"testing"
 
-	"k8s.io/klog/v2"
-
-	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	upstream "volcano.sh/volcano/pkg/scheduler/plugins/capacity"
 
@@ -23,11 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	options.Default()
-	quiet := flag.NewFlagSet("klog", flag.PanicOnError)
-	klog.InitFlags(quiet)
-	_ = quiet.Parse([]string{"-logtostderr=false", "-stderrthreshold=FATAL"})
-	klog.SetOutput(io.Discard)
+	cluster.Quiet()
 	os.Exit(m.Run())
 }
 

@@ -31,6 +31,9 @@ type Tree struct {
 	parent []Queue
 	// path holds each queue's path, one after the other; that of q is
 	// path[start[q]:start[q+1]].
+	//
+	// DIVERGES: upstream appends to slices of ancestors that siblings share, and
+	// counts jobs in the wrong queues from depth 7 on.
 	path     []Queue
 	start    []int32
 	children []int32

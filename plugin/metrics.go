@@ -188,7 +188,10 @@ func (o *session) publishWeighted(g *queueGauges, q index.Queue) {
 	g.setAccount(deservedAccount, o.ix.Deserved.Row(int(q)), &o.names)
 }
 
-// publishAllocated sets the series that change with what is allocated to q.
+// publishAllocated sets the series that change with what is allocated to q, for
+// q and all its ancestors.
+//
+// DIVERGES: upstream sets q's alone.
 func (o *session) publishAllocated(q index.Queue) {
 	for _, p := range o.ix.Path(q) {
 		if o.queues[p] == nil {

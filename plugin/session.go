@@ -54,7 +54,6 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	m.tree = tree
 	m.victims.Reset(o.ix)
 	o.ix.RollUp()
-	o.report()
 	o.refreshShares()
 	m.forget(ssn.Jobs)
 	o.gaugesByQueue = make([]*queueGauges, o.ix.Len())
@@ -124,6 +123,7 @@ func (o *session) countQueues(tree *index.Tree) (missing []string) {
 	} else {
 		o.ix.Reset(tree, o.length)
 		o.deriveBounds(&r, total)
+		o.report()
 	}
 	if o.ix.Rooted() {
 		root := int(o.ix.Root())
@@ -180,6 +180,8 @@ func (o *session) deriveBounds(r *reader, total fastres.Vector) {
 	if o.ix.Rooted() {
 		quota.TreeBounds(o.ix, limits)
 	} else {
+		// DIVERGES: upstream has no accounts of queues without jobs, and panics when
+		// it compares one (upstream issue 5878). Here every queue has them.
 		quota.FlatBounds(o.ix, limits, func(q index.Queue) bool {
 			return len(o.queues[q].Queue.Spec.Capability) != 0
 		})

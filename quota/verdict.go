@@ -28,6 +28,9 @@ func (v Verdict) OK() bool { return v.Reason == Admitted }
 
 // Eligible is the part that all admissions share: the queue is known, reaches
 // the root, and is a leaf. When quotas are flat every known queue is.
+//
+// DIVERGES: one unknown parent, cycle or job in an inner queue makes upstream
+// refuse all jobs of all queues until it is mended. Here nobody else notices.
 func Eligible(t *index.Tree, q index.Queue) Verdict {
 	switch {
 	case q == index.None:
