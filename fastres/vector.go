@@ -129,9 +129,7 @@ func (x Vector) Sub(y Vector) {
 // SetLesser makes x the lesser of y and z in each dimension of y, with the
 // presence of y: the part of y that can be taken out of z.
 func (x Vector) SetLesser(y, z Vector) {
-	for w, word := range y.present {
-		x.present[w] = word
-	}
+	copy(x.present, y.present)
 	for d := range x.quantity {
 		x.quantity[d] = min(y.quantity[d], z.quantity[d])
 	}
