@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	clusters  = flag.Int("clusters", 1500, "how many random clusters TestDifferential compares, per plugin")
+	clusters  = flag.Int("clusters", 1000, "how many random clusters TestDifferential compares, per plugin")
 	firstSeed = flag.Uint64("seed", 1, "the seed of the first of them")
 )
 

@@ -1,8 +1,9 @@
+//go:build !invariants
+
 package plugin
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,15 +14,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
-
-// deep is a tree of depth 3 with jobs that run and one that waits.
-func deep() workload.Cluster {
-	c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"}, {Name: "org"}, {Name: "team", Parent: "org"},
-		{Name: "a", Parent: "team", Deserved: workload.Resources{"cpu": 4000, gpuName: 4}},
-		{Name: "b", Parent: "team", Deserved: workload.Resources{"cpu": 1000}}}}
-	c.Jobs = []workload.Job{running("busy", "b", 4), pending("next", "a", 2)}
-	return c
-}
 
 // TestHooksDoNotAllocate gates what Volcano calls for every task or job.
 func TestHooksDoNotAllocate(t *testing.T) {
@@ -71,36 +63,4 @@ func TestOpeningAllocatesTheSame(t *testing.T) {
 	small, large := open(3, 20), open(300, 400)
 	assert.Equal(t, small, large)
 	assert.LessOrEqual(t, large, 64.0)
-}
-
-// TestParallelWhatIfs clones one cycle state in many goroutines, as preemption
-// with dry runs does, and lets each take out and put in what it likes.
-func TestParallelWhatIfs(t *testing.T) {
-	f := openFixture(t, deep(), NewCapacity)
-	task := f.task("next-a")
-	require.NoError(t, f.PrePredicateFn(task))
-	state := f.GetCycleState(task.UID)
-	before := f.allocated("root").String()
-	var workers sync.WaitGroup
-	for i := range 32 {
-		workers.Add(1)
-		go func() {
-			defer workers.Done()
-			clone := state.Clone()
-			for range 50 {
-				for j := range i % 5 {
-					victim := f.task(fmt.Sprintf("busy-%c", 'a'+j%4))
-					assert.NoError(t, f.SimulateRemoveTaskFn(t.Context(), clone, task, victim, nil))
-					assert.NoError(t, f.SimulateAddTaskFn(t.Context(), clone, task, victim, nil))
-				}
-				assert.True(t, f.SimulateAllocatableFn(t.Context(), clone, f.queue("a"), task))
-			}
-			for range 5 {
-				assert.NoError(t, f.SimulateAddTaskFn(t.Context(), clone, task, task, nil))
-			}
-			assert.False(t, f.SimulateAllocatableFn(t.Context(), clone, f.queue("a"), task), "8 cores are 8 cores")
-		}()
-	}
-	workers.Wait()
-	assert.Equal(t, before, f.allocated("root").String(), "a what-if changed the real accounts")
 }
