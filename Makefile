@@ -39,5 +39,5 @@ bench: ## measure against upstream and write BENCHMARKS.md
 
 .PHONY: profile
 profile: ## the profiles under profiles/
-	for impl in ours upstream; do $(GO) test ./bench -run '^$$' -bench "SessionOpen/shape=L/impl=$$impl" -benchtime 5s \
+	for impl in ours upstream; do $(GO) test ./bench -run '^$$' -bench "SessionOpen$$/shape=L/impl=$$impl" -benchtime 5s \
 		-o bin/bench.test -cpuprofile profiles/open-L-$$impl.pb.gz; done

@@ -44,20 +44,36 @@ func openOnly(b testing.TB, s workload.Shape) *framework.Session {
 	return ssn
 }
 
-// BenchmarkSessionOpen is OnSessionOpen and OnSessionClose of the plugin alone.
+// BenchmarkSessionOpen is OnSessionOpen and OnSessionClose of the plugin alone,
+// with the queues as they were in the session before.
 func BenchmarkSessionOpen(b *testing.B) {
 	for _, s := range []workload.Shape{workload.S, workload.L} {
-		b.Run("shape="+s.Name, func(b *testing.B) {
-			ssn := openOnly(b, s)
-			for _, impl := range implementations {
-				b.Run("impl="+impl.name, func(b *testing.B) {
-					b.ReportAllocs()
-					for b.Loop() {
-						p := impl.new(nil)
-						p.OnSessionOpen(ssn)
-						p.OnSessionClose(ssn)
-					}
-				})
+		b.Run("shape="+s.Name, func(b *testing.B) { benchmarkOpen(b, s, func(*framework.Session) {}) })
+	}
+}
+
+// BenchmarkSessionOpenChanged is BenchmarkSessionOpen with the specification of
+// one queue changed since the session before.
+func BenchmarkSessionOpenChanged(b *testing.B) {
+	b.Run("shape=L", func(b *testing.B) {
+		benchmarkOpen(b, workload.L, func(ssn *framework.Session) {
+			queue := ssn.Queues["root-0"]
+			queue.Queue = queue.Queue.DeepCopy()
+			queue.Queue.Generation++
+		})
+	})
+}
+
+func benchmarkOpen(b *testing.B, s workload.Shape, change func(*framework.Session)) {
+	ssn := openOnly(b, s)
+	for _, impl := range implementations {
+		b.Run("impl="+impl.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				change(ssn)
+				p := impl.new(nil)
+				p.OnSessionOpen(ssn)
+				p.OnSessionClose(ssn)
 			}
 		})
 	}

@@ -76,17 +76,18 @@ func (d *differential) compareAdmission() error {
 }
 
 func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask *api.TaskInfo) error {
-	theirs := d.theirs.Preemptive(d.theirs.Queues[api.QueueID(queue)], theirTask)
-	theirGauge := d.overusedGauge(queue)
 	ours := d.ours.Preemptive(d.ours.Queues[api.QueueID(queue)], ourTask)
+	ourGauge := d.overusedGauge(queue)
+	theirs := d.theirs.Preemptive(d.theirs.Queues[api.QueueID(queue)], theirTask)
 	if theirs == ours {
-		if d.own.ix.IsLeaf(d.own.ix.Lookup(queue)) && theirGauge != d.overusedGauge(queue) {
-			return fmt.Errorf("queue_overused after Preemptive%s: upstream %v, ours %v", what, theirGauge, d.overusedGauge(queue))
+		if theirGauge := d.overusedGauge(queue); d.own.ix.IsLeaf(d.own.ix.Lookup(queue)) && theirGauge != ourGauge {
+			return fmt.Errorf("queue_overused after Preemptive%s: upstream %v, ours %v", what, theirGauge, ourGauge)
 		}
 		d.answers++
 		return nil
 	}
 	if theirs && d.name == CapacityName {
+		overusedVec.WithLabelValues(queue).Set(ourGauge)
 		future := d.upstream.account(queue, "allocated").Clone().Add(theirTask.Resreq)
 		if ok, _ := future.LessEqualWithDimensionAndResourcesName(d.upstream.account(queue, "realCapability"), theirTask.Resreq); !ok {
 			d.excuse(capabilityFirst)
@@ -213,17 +214,18 @@ func (d *differential) move(keep func(*api.TaskInfo) bool, do func(*framework.St
 	queue := string(d.theirs.Jobs[theirs[i].Job].Queue)
 	theirStatement, ourStatement := framework.NewStatement(d.theirs), framework.NewStatement(d.ours)
 	// What the nodes say of it is the same on both sides and does not matter here.
-	_ = do(theirStatement, theirs[i], d.theirs.Nodes[node])
-	theirSeries := d.eventSeries(queue)
+	// Ours goes first: the gauges still have the values from before the event.
 	_ = do(ourStatement, ours[i], d.ours.Nodes[node])
-	if err := d.afterMove(queue, theirSeries); err != nil {
+	ourSeries := d.eventSeries(queue)
+	_ = do(theirStatement, theirs[i], d.theirs.Nodes[node])
+	if err := d.afterMove(queue, ourSeries); err != nil {
 		return fmt.Errorf("%s: %w", theirs[i].Name, err)
 	}
 	if d.rand.IntN(3) == 0 {
-		theirStatement.Discard()
-		theirSeries = d.eventSeries(queue)
 		ourStatement.Discard()
-		if err := d.afterMove(queue, theirSeries); err != nil {
+		ourSeries = d.eventSeries(queue)
+		theirStatement.Discard()
+		if err := d.afterMove(queue, ourSeries); err != nil {
 			return fmt.Errorf("%s, discarded: %w", theirs[i].Name, err)
 		}
 	}
@@ -231,9 +233,9 @@ func (d *differential) move(keep func(*api.TaskInfo) bool, do func(*framework.St
 }
 
 // afterMove compares what an event changes.
-func (d *differential) afterMove(queue string, theirSeries []float64) error {
-	if ours := d.eventSeries(queue); !slices.Equal(theirSeries, ours) {
-		return fmt.Errorf("metrics of %s: upstream %v, ours %v", queue, theirSeries, ours)
+func (d *differential) afterMove(queue string, ourSeries []float64) error {
+	if theirs := d.eventSeries(queue); !slices.Equal(theirs, ourSeries) {
+		return fmt.Errorf("metrics of %s: upstream %v, ours %v", queue, theirs, ourSeries)
 	}
 	if d.name == CapacityName && d.cluster.Hierarchy {
 		d.mendShares(queue)
