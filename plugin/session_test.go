@@ -282,23 +282,6 @@ func TestNodesLost(t *testing.T) {
 	}
 }
 
-// TestHugeQuantities saturate instead of wrapping to 0.
-func TestHugeQuantities(t *testing.T) {
-	names := &newMemory().names
-	names.Intern(gpuName)
-	r := reader{dimensions: dimensions{known: names, scalars: true, length: 8}}
-	x := fastres.NewVector(8)
-	r.addList(x, v1.ResourceList{
-		v1.ResourceCPU: resource.MustParse("9E"), v1.ResourceMemory: resource.MustParse("100E"),
-		gpuName: resource.MustParse("1e30"), v1.ResourcePods: resource.MustParse("-5"),
-	})
-	for _, d := range []fastres.Dim{fastres.CPU, fastres.Memory, fastres.FirstFree} {
-		assert.Equal(t, float64(1<<63), x.Get(d), "dimension %d", d)
-	}
-	assert.True(t, x.Has(fastres.Pods))
-	assert.Zero(t, x.Get(fastres.Pods))
-}
-
 // TestVolcanoClosesTheSession closes sessions with queues that Volcano's own
 // closing, which walks from each queue up to the root, would panic on or never
 // return from.
@@ -326,7 +309,7 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 		object.Generation = 1
 		objects = append(objects, object)
 	}
-	m := newMemory()
+	m, with := newMemory(), settings{}
 	bound := func(change func([]*scheduling.Queue, *framework.Session)) float64 {
 		info, err := cluster.Build(workload.Cluster{Nodes: c.Nodes}, "")
 		require.NoError(t, err)
@@ -336,7 +319,7 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 		for _, object := range objects {
 			ssn.Queues[api.QueueID(object.Name)] = api.NewQueueInfo(object)
 		}
-		o := openSession(ssn, capacityBuilder.variant, settings{}, m)
+		o := openSession(ssn, capacityBuilder.variant, with, m)
 		return o.ix.RealCapability.Row(int(o.ix.Lookup("a"))).Get(fastres.CPU)
 	}
 	unchanged := func([]*scheduling.Queue, *framework.Session) {}
@@ -357,4 +340,37 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 	assert.Equal(t, 2000.0, bound(unchanged))
 	assert.Equal(t, 3000.0, bound(func(_ []*scheduling.Queue, ssn *framework.Session) { ssn.TotalResource.MilliCPU = 9000 }))
 	assert.Equal(t, 1000.0, bound(update(1, func(q *scheduling.Queue) { q.UID = "made anew"; q.Spec.Capability = cores("1") })))
+	assert.Equal(t, 2000.0, bound(update(1, func(q *scheduling.Queue) { q.Generation = 0; q.Spec.Capability = cores("2") })))
+	assert.Equal(t, 1500.0, bound(update(1, func(q *scheduling.Queue) { q.Spec.Capability = cores("1500m") })),
+		"objects without a generation are compared by address")
+	assert.Equal(t, 2000.0, bound(update(1, func(q *scheduling.Queue) { q.Spec.Capability = nil })))
+	with.zeroLeaf = true
+	assert.Equal(t, 0.0, bound(unchanged), "the argument changed")
+}
+
+// TestEventsFollowReasons refuses one job in session after session. An event is
+// recorded when the reason changes, not when its numbers do.
+func TestEventsFollowReasons(t *testing.T) {
+	m := newMemory()
+	refuse := func(capability workload.Resources) []string {
+		c := workload.Cluster{Nodes: oneNode, Jobs: []workload.Job{pending("job", "a", 0)},
+			Queues: []workload.Queue{{Name: "a", Capability: capability}}}
+		info, err := cluster.Build(c, "/events")
+		require.NoError(t, err)
+		cache := cluster.NewCache(info)
+		ssn := cluster.Open(cache, nil)
+		o := openSession(ssn, capacityBuilder.variant, settings{}, m)
+		o.jobEnqueueable(ssn.Jobs["default/job"])
+		return cache.Events()
+	}
+	const opening = "Normal Unschedulable queue resource quota insufficient: insufficient "
+	assert.Equal(t, []string{opening + "cpu; Queue <a> has insufficient <cpu> quota: " +
+		"requested <1>, total would be <1>, but capability is <0.5>"}, refuse(workload.Resources{"cpu": 500}))
+	assert.Empty(t, refuse(workload.Resources{"cpu": 250}))
+	assert.Equal(t, []string{opening + "cpu, insufficient memory; Queue <a> has insufficient <cpu> quota: " +
+		"requested <1>, total would be <1>, but capability is <0.25>; Queue <a> has insufficient <memory> quota: " +
+		"requested <1024Mi>, total would be <1024Mi>, but capability is <512Mi>"},
+		refuse(workload.Resources{"cpu": 250, "memory": 512 << 20}))
+	assert.Empty(t, refuse(nil))
+	assert.Empty(t, refuse(workload.Resources{"cpu": 250, "memory": 512 << 20}))
 }

@@ -1,0 +1,53 @@
+package plugin
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// TestNothingLasts opens sessions whose queues and jobs are other ones each
+// time, and expects the memory to hold the last ones alone.
+func TestNothingLasts(t *testing.T) {
+	m := newMemory()
+	for i := range 50 {
+		queue := fmt.Sprintf("queue-%d", i)
+		job := pending(fmt.Sprintf("job-%d", i), queue, 1)
+		c := workload.Cluster{Hierarchy: i%2 == 0, Nodes: oneNode, Jobs: []workload.Job{job},
+			Queues: []workload.Queue{{Name: "root"}, {Name: queue, Capability: workload.Resources{"cpu": 1, "memory": 1}}}}
+		info, err := cluster.Build(c, fmt.Sprint(i))
+		require.NoError(t, err)
+		ssn := cluster.Open(cluster.NewCache(info), nil)
+		ssn.Tiers = cluster.Tiers(c.Hierarchy, CapacityName)
+		o := openSession(ssn, capacityBuilder.variant, settings{}, m)
+		require.False(t, ssn.JobEnqueueable(ssn.Jobs[api.JobID(cluster.Namespace+"/"+job.Name)]))
+		o.mendParents()
+		assert.Len(t, m.told, 1)
+		assert.Len(t, m.gauges, 2)
+		assert.LessOrEqual(t, len(m.tallies), runtime.GOMAXPROCS(0))
+	}
+	for _, job := range m.jobs[:cap(m.jobs)] {
+		assert.Nil(t, job, "a session's jobs are held after it")
+	}
+}
+
+// TestMemoryIsLentOnce gives overlapping sessions memory of their own, and
+// sessions one after the other the same.
+func TestMemoryIsLentOnce(t *testing.T) {
+	b := &builder{}
+	first, second := b.lend(), b.lend()
+	assert.NotSame(t, first, second)
+	b.giveBack(first)
+	assert.Same(t, first, b.lend())
+	b.giveBack(second)
+	b.giveBack(first)
+	assert.NotSame(t, b.lend(), b.lend())
+}

@@ -1,0 +1,75 @@
+package plugin
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+)
+
+// read returns a resource list as a vector in which gpuName has the first free
+// dimension, and the names that are missing.
+func read(list v1.ResourceList) (fastres.Vector, []string) {
+	names := &newMemory().names
+	names.Intern(gpuName)
+	r := reader{dimensions: dimensions{known: names, scalars: true, length: 8}}
+	x := fastres.NewVector(8)
+	r.addList(x, list)
+	return x, r.missing
+}
+
+// TestHugeQuantities saturate instead of wrapping to 0.
+func TestHugeQuantities(t *testing.T) {
+	x, _ := read(v1.ResourceList{
+		v1.ResourceCPU: resource.MustParse("9E"), v1.ResourceMemory: resource.MustParse("100E"), gpuName: resource.MustParse("1e30"),
+	})
+	for _, d := range []fastres.Dim{fastres.CPU, fastres.Memory, fastres.FirstFree} {
+		assert.Equal(t, float64(1<<63), x.Get(d), "dimension %d", d)
+	}
+}
+
+// TestNegativeQuantities count as 0, and as present.
+func TestNegativeQuantities(t *testing.T) {
+	x, _ := read(v1.ResourceList{
+		v1.ResourceCPU: resource.MustParse("-1"), v1.ResourceMemory: resource.MustParse("-1Gi"),
+		v1.ResourcePods: resource.MustParse("-5"), gpuName: resource.MustParse("-2"),
+	})
+	for d := range fastres.FirstFree + 1 {
+		assert.True(t, x.Has(d), "dimension %d", d)
+		assert.Zero(t, x.Get(d), "dimension %d", d)
+	}
+}
+
+// TestListsMirrorResource reads lists as Volcano does: the units, and what is no
+// scalar of a quota.
+func TestListsMirrorResource(t *testing.T) {
+	list := v1.ResourceList{
+		v1.ResourceCPU: resource.MustParse("1500m"), v1.ResourceMemory: resource.MustParse("3Gi"), v1.ResourcePods: resource.MustParse("7"),
+		gpuName: resource.MustParse("2"), "count/jobs.batch": resource.MustParse("9"), "storage": resource.MustParse("1Gi"),
+	}
+	x, missing := read(list)
+	want := api.NewResource(list)
+	assert.Empty(t, missing)
+	assert.Equal(t, want.MilliCPU, x.Get(fastres.CPU))
+	assert.Equal(t, want.Memory, x.Get(fastres.Memory))
+	assert.Equal(t, want.ScalarResources, map[v1.ResourceName]float64{
+		v1.ResourcePods: x.Get(fastres.Pods), gpuName: x.Get(fastres.FirstFree)})
+
+	_, missing = read(v1.ResourceList{"example.com/new": resource.MustParse("1")})
+	assert.Equal(t, []string{"example.com/new"}, missing)
+}
+
+// TestIgnoredDevices are not accounted, though their names are known.
+func TestIgnoredDevices(t *testing.T) {
+	before := api.IgnoredDevicesList.List()
+	defer api.IgnoredDevicesList.Set(before)
+	api.IgnoredDevicesList.Set([]string{"example.com/other", gpuName})
+	x, missing := read(v1.ResourceList{gpuName: resource.MustParse("2")})
+	assert.Empty(t, missing)
+	assert.False(t, x.Has(fastres.FirstFree))
+}
