@@ -55,9 +55,9 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	m.victims.Reset(o.ix)
 	o.ix.RollUp()
 	o.refreshShares()
-	m.forget(ssn.Jobs)
 	o.gaugesByQueue = make([]*queueGauges, o.ix.Len())
 	o.publish()
+	m.forget(ssn.Jobs)
 	o.register(hierarchy)
 	return o
 }
