@@ -46,14 +46,14 @@ func (o *session) number(queue *api.QueueInfo) index.Queue {
 	return o.ix.Lookup(string(queue.UID))
 }
 
-// queueOf returns the queue of a task, and its job. A task whose job or queue
-// the session does not have belongs to nobody.
-func (o *session) queueOf(task *api.TaskInfo) (index.Queue, *api.JobInfo) {
+// queueOf returns the queue of a task, None if the session does not have its job
+// or the job's queue.
+func (o *session) queueOf(task *api.TaskInfo) index.Queue {
 	job := o.ssn.Jobs[task.Job]
 	if job == nil {
-		return index.None, nil
+		return index.None
 	}
-	return o.ix.Lookup(string(job.Queue)), job
+	return o.ix.Lookup(string(job.Queue))
 }
 
 // eligible is what all admissions ask first.
@@ -99,7 +99,7 @@ func (o *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 	o.victims.Begin()
 	var victims []*api.TaskInfo
 	for _, task := range reclaimees {
-		q, _ := o.queueOf(task)
+		q := o.queueOf(task)
 		if q == index.None || o.ix.Broken(q) != nil {
 			continue
 		}
@@ -134,8 +134,8 @@ func (o *session) preemptive(obj, candidate any) bool {
 		}
 	}
 	if !v.OK() && klog.V(3).Enabled() {
-		klog.Infof("[%s] queue %s takes nothing from others for %s/%s: %s", o.name, queue.Name,
-			task.Namespace, task.Name, o.words(queue.Name, refusal{Verdict: v, request: request}))
+		klog.Infof("[%s] nothing is taken from others for %s/%s: %s", o.name,
+			task.Namespace, task.Name, o.words(refusal{Verdict: v, request: request}))
 	}
 	return v.OK()
 }
@@ -166,7 +166,7 @@ func (o *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 		o.refuse(job, r)
 	}
 	if klog.V(3).Enabled() {
-		klog.Infof("[%s] task %s/%s waits: %s", o.name, task.Namespace, task.Name, o.words(queue.Name, r))
+		klog.Infof("[%s] task %s/%s waits: %s", o.name, task.Namespace, task.Name, o.words(r))
 	}
 	return false
 }
@@ -249,7 +249,7 @@ func (o *session) onAllocate(event *framework.Event) { o.move(event.Task, true) 
 func (o *session) onDeallocate(event *framework.Event) { o.move(event.Task, false) }
 
 func (o *session) move(task *api.TaskInfo, placed bool) {
-	q, _ := o.queueOf(task)
+	q := o.queueOf(task)
 	if q == index.None {
 		return
 	}

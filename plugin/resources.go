@@ -31,6 +31,9 @@ func (d *dimensions) lookup(name v1.ResourceName) (fastres.Dim, bool) {
 // for. Negative quantities count as 0.
 func (d *dimensions) set(x fastres.Vector, r *api.Resource) (complete bool) {
 	x.Reset()
+	if r == nil {
+		return true
+	}
 	x.Set(fastres.CPU, max(0, r.MilliCPU))
 	x.Set(fastres.Memory, max(0, r.Memory))
 	complete = true

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/klog/v2"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -123,7 +124,7 @@ func TestBadConfiguration(t *testing.T) {
 		{"a queue is closed",
 			append(tree[:2:2], workload.Queue{Name: "bad", Closed: true}),
 			"bad", "Queue <bad> is not open", nil},
-		{"the job's queue was deleted", tree, "gone", "Queue <gone> does not exist", nil},
+		{"the job's queue was deleted", tree, "gone", "The job's queue does not exist", nil},
 		{"negative quantities do not give room to others",
 			append(tree[:2:2], workload.Queue{Name: "bad",
 				Guarantee:  workload.Resources{"cpu": -50000, gpuName: -3},
@@ -181,8 +182,11 @@ func TestRootMissing(t *testing.T) {
 }
 
 // TestNothingPanics calls every hook with what Volcano's cache may hold at a bad
-// moment.
+// moment, with everything logged that can be.
 func TestNothingPanics(t *testing.T) {
+	var verbosity klog.Level
+	require.NoError(t, verbosity.Set("5"))
+	defer func() { require.NoError(t, verbosity.Set("0")) }()
 	for _, build := range []framework.PluginBuilder{New, NewCapacity, NewProportion} {
 		t.Run(build(nil).Name(), func(t *testing.T) {
 			f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
@@ -212,6 +216,8 @@ func TestNothingPanics(t *testing.T) {
 			}
 			f.Overused(f.queue("a"))
 			f.Overused(&api.QueueInfo{UID: "nowhere"})
+			assert.False(t, f.own.allocatable(nil, f.task("job-a")))
+			assert.False(t, f.own.preemptive((*api.QueueInfo)(nil), f.task("job-a")))
 			assert.Equal(t, util.Reject, f.own.jobEnqueueable(&api.JobInfo{Queue: "nowhere"}))
 			f.QueueOrderFn(f.queue("a"), f.queue("a"))
 			if f.own.variant.scalars {

@@ -67,7 +67,7 @@ func (o *session) simulate(state fwk.CycleState, task *api.TaskInfo, change func
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
-	q, _ := o.queueOf(task)
+	q := o.queueOf(task)
 	if q == index.None {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, errNoQueue)
 	}

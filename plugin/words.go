@@ -40,18 +40,17 @@ type told struct {
 // refuse notes why a job waits where Volcano takes it into the conditions of
 // the job and of its pods, and reports whether the reason is new.
 func (o *session) refuse(job *api.JobInfo, r refusal) (fresh bool) {
-	queue := string(job.Queue)
-	if r.Queue != index.None {
-		queue = o.ix.Name(r.Queue)
-	}
-	where := queue
-	if r.Reason == quota.BrokenQueue {
+	where := string(job.Queue)
+	switch {
+	case r.Reason == quota.BrokenQueue:
 		where = o.ix.Broken(r.Queue).Error()
+	case r.Queue != index.None:
+		where = o.ix.Name(r.Queue)
 	}
 	o.exceeds = o.exceeding(o.exceeds[:0], r)
 	was := o.told[job.UID]
 	if was == nil || was.reason != r.Reason || was.where != where || !slices.Equal(was.exceeds, o.exceeds) {
-		was = &told{reason: r.Reason, where: where, exceeds: slices.Clone(o.exceeds), words: o.words(queue, r)}
+		was = &told{reason: r.Reason, where: where, exceeds: slices.Clone(o.exceeds), words: o.words(r)}
 		o.told[job.UID] = was
 		fresh = true
 	}
@@ -74,10 +73,12 @@ func (o *session) record(job *api.JobInfo) {
 
 // words say why, in cores, Mi and whole units of everything else. Dimensions
 // come in the order of their names, so that equal reasons read the same.
-func (o *session) words(queue string, r refusal) string {
+func (o *session) words(r refusal) string {
+	if r.Reason == quota.UnknownQueue {
+		return "The job's queue does not exist"
+	}
+	queue := o.ix.Name(r.Queue)
 	switch r.Reason {
-	case quota.UnknownQueue:
-		return fmt.Sprintf("Queue <%s> does not exist", queue)
 	case quota.BrokenQueue:
 		return fmt.Sprintf("Queue <%s> takes no jobs: %v", queue, o.ix.Broken(r.Queue))
 	case quota.InnerQueue:
