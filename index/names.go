@@ -2,53 +2,78 @@ package index
 
 import "github.com/capacity-card/capacity-card/fastres"
 
-// Names gives every resource name a dimension. A name keeps its dimension for
-// the life of the Names, across sessions; names are never forgotten, as a
-// cluster has few. The zero Names is ready for use.
+// Names gives every resource name and every card name a dimension. A name keeps
+// its dimension for the life of the Names, across sessions; names are never
+// forgotten, as a cluster has few. A resource and a card may have one name, and
+// have a dimension each. The zero Names is ready for use.
 type Names struct {
-	dims  map[string]fastres.Dim
-	names []string
+	resources, cards map[string]fastres.Dim
+	names            []string // by dimension
+	card             []bool   // by dimension
 }
 
 // The names of the dimensions that fastres fixes, in their order.
 var fixedNames = [fastres.FirstFree]string{fastres.CPU: "cpu", fastres.Memory: "memory", fastres.Pods: "pods"}
 
-// Intern returns the dimension of name, a new one if it was never seen.
-func (n *Names) Intern(name string) fastres.Dim {
-	if d, ok := n.dims[name]; ok {
+// Intern returns the dimension of a resource, a new one if it was never seen.
+func (n *Names) Intern(resource string) fastres.Dim {
+	n.init()
+	if d, ok := n.resources[resource]; ok {
 		return d
 	}
-	if n.dims == nil {
-		n.dims = make(map[string]fastres.Dim)
-		for _, fixed := range fixedNames {
-			n.add(fixed)
-		}
-		return n.Intern(name)
-	}
-	return n.add(name)
+	return n.add(n.resources, resource, false)
 }
 
-func (n *Names) add(name string) fastres.Dim {
+// InternCard returns the dimension of a card, a new one if it was never seen.
+func (n *Names) InternCard(card string) fastres.Dim {
+	n.init()
+	if d, ok := n.cards[card]; ok {
+		return d
+	}
+	return n.add(n.cards, card, true)
+}
+
+func (n *Names) init() {
+	if n.resources != nil {
+		return
+	}
+	n.resources, n.cards = map[string]fastres.Dim{}, map[string]fastres.Dim{}
+	for _, fixed := range fixedNames {
+		n.add(n.resources, fixed, false)
+	}
+}
+
+func (n *Names) add(to map[string]fastres.Dim, name string, card bool) fastres.Dim {
 	d := fastres.Dim(len(n.names))
-	n.dims[name] = d
+	to[name] = d
 	n.names = append(n.names, name)
+	n.card = append(n.card, card)
 	return d
 }
 
-// Lookup returns the dimension of name, and whether it was ever seen. It is
-// safe for many goroutines as long as nobody interns.
-func (n *Names) Lookup(name string) (fastres.Dim, bool) {
-	d, ok := n.dims[name]
+// Lookup returns the dimension of a resource, and whether it was ever seen. It
+// is safe for many goroutines as long as nobody interns.
+func (n *Names) Lookup(resource string) (fastres.Dim, bool) {
+	d, ok := n.resources[resource]
 	return d, ok
 }
 
-// Name returns the name of a dimension that is fixed or that Intern returned.
+// LookupCard is Lookup for a card.
+func (n *Names) LookupCard(card string) (fastres.Dim, bool) {
+	d, ok := n.cards[card]
+	return d, ok
+}
+
+// Name returns the name of a dimension that is fixed or that was handed out.
 func (n *Names) Name(d fastres.Dim) string {
 	if d < fastres.FirstFree {
 		return fixedNames[d]
 	}
 	return n.names[d]
 }
+
+// IsCard reports whether a dimension is that of a card.
+func (n *Names) IsCard(d fastres.Dim) bool { return int(d) < len(n.card) && n.card[d] }
 
 // Len is the number of dimensions handed out, those that fastres fixes included.
 func (n *Names) Len() int { return max(len(n.names), int(fastres.FirstFree)) }

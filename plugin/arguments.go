@@ -3,7 +3,9 @@ package plugin
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/klog/v2"
@@ -13,12 +15,20 @@ import (
 
 // The plugin's arguments.
 const (
-	rootCapability  = "rootCapability"
-	unsetCapability = "unsetCapability"
+	cardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
+	nodeOrderWeight        = "nodeOrderWeight"
+	rootCapability         = "rootCapability"
+	unsetCapability        = "unsetCapability"
+	untypedCards           = "untypedCards"
 )
+
+var knownArguments = []string{cardUnlimitedCPUMemory, nodeOrderWeight, rootCapability, unsetCapability, untypedCards}
 
 // The values of the arguments.
 const (
+	charge    = "charge"
+	ignore    = "ignore"
+	reject    = "reject"
 	total     = "total"
 	unlimited = "unlimited"
 	zero      = "zero"
@@ -26,8 +36,11 @@ const (
 
 // settings is what the arguments ask for.
 type settings struct {
-	unlimitedRoot bool
-	zeroLeaf      bool
+	unlimitedRoot      bool
+	zeroLeaf           bool
+	untyped            string // what becomes of pods that ask for cards without naming any
+	unlimitedCPUMemory bool   // card pods are free of cpu and memory
+	nodeOrderWeight    float64
 }
 
 // parseArguments reads the arguments of a plugin. Each problem names the key,
@@ -37,30 +50,85 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 	if v.zeroUnset {
 		unset = zero
 	}
-	var problems []string
-	choose := func(key, byDefault, other string) string {
-		given, ok := arguments[key]
-		if !ok {
-			return byDefault
-		}
-		if given == byDefault || given == other {
-			return given.(string)
-		}
-		problems = append(problems, fmt.Sprintf("argument %s: %v (%T) is neither %s nor %s, using %s",
-			key, given, given, byDefault, other, byDefault))
-		return byDefault
-	}
+	p := argumentParser{arguments: arguments}
 	known := settings{
-		unlimitedRoot: choose(rootCapability, total, unlimited) == unlimited,
-		zeroLeaf:      choose(unsetCapability, unset, other(unset)) == zero,
+		unlimitedRoot:      p.oneOf(rootCapability, total, unlimited) == unlimited,
+		zeroLeaf:           p.oneOf(unsetCapability, unset, other(unset)) == zero,
+		untyped:            p.oneOf(untypedCards, charge, reject, ignore),
+		unlimitedCPUMemory: p.flag(cardUnlimitedCPUMemory),
+		nodeOrderWeight:    p.positive(nodeOrderWeight, 1),
 	}
 	for _, key := range slices.Sorted(maps.Keys(arguments)) {
-		if key != rootCapability && key != unsetCapability {
-			problems = append(problems, fmt.Sprintf("argument %s is unknown and ignored; known are %s",
-				key, strings.Join([]string{rootCapability, unsetCapability}, ", ")))
+		if !slices.Contains(knownArguments, key) {
+			p.problems = append(p.problems, fmt.Sprintf("argument %s is unknown and ignored; known are %s",
+				key, strings.Join(knownArguments, ", ")))
 		}
 	}
-	return known, problems
+	return known, p.problems
+}
+
+// argumentParser reads values one by one, and notes those that are wrong.
+type argumentParser struct {
+	arguments framework.Arguments
+	problems  []string
+}
+
+func (p *argumentParser) wrong(key, want string, byDefault any) {
+	given := p.arguments[key]
+	p.problems = append(p.problems, fmt.Sprintf("argument %s: %v (%T) is not %s, using %v", key, given, given, want, byDefault))
+}
+
+// oneOf reads a word, the first of some by default.
+func (p *argumentParser) oneOf(key string, words ...string) string {
+	given, ok := p.arguments[key]
+	if !ok {
+		return words[0]
+	}
+	if word, ok := given.(string); ok && slices.Contains(words, word) {
+		return word
+	}
+	p.wrong(key, "one of "+strings.Join(words, ", "), words[0])
+	return words[0]
+}
+
+// flag reads a boolean, false by default.
+func (p *argumentParser) flag(key string) bool {
+	switch given := p.arguments[key].(type) {
+	case nil:
+		if _, ok := p.arguments[key]; !ok {
+			return false
+		}
+	case bool:
+		return given
+	case string:
+		if value, err := strconv.ParseBool(given); err == nil {
+			return value
+		}
+	}
+	p.wrong(key, "true or false", false)
+	return false
+}
+
+// positive reads a number above 0.
+func (p *argumentParser) positive(key string, byDefault float64) float64 {
+	var value float64
+	switch given := p.arguments[key].(type) {
+	case nil:
+		if _, ok := p.arguments[key]; !ok {
+			return byDefault
+		}
+	case int:
+		value = float64(given)
+	case float64:
+		value = given
+	case string:
+		value, _ = strconv.ParseFloat(given, 64)
+	}
+	if value > 0 && !math.IsInf(value, 0) {
+		return value
+	}
+	p.wrong(key, "a number above 0", byDefault)
+	return byDefault
 }
 
 func other(unset string) string {

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +14,14 @@ import (
 
 func TestArguments(t *testing.T) {
 	card, capacity := cardBuilder.variant, capacityBuilder.variant
+	with := func(changes ...func(*settings)) settings {
+		s := settings{untyped: charge, nodeOrderWeight: 1}
+		for _, change := range changes {
+			change(&s)
+		}
+		return s
+	}
+	zeroLeaf := func(s *settings) { s.zeroLeaf = true }
 	tests := []struct {
 		name      string
 		variant   variant
@@ -20,19 +29,35 @@ func TestArguments(t *testing.T) {
 		want      settings
 		problems  []string
 	}{
-		{"none", capacity, nil, settings{}, nil},
-		{"none for cards", card, nil, settings{zeroLeaf: true}, nil},
-		{"all", capacity, framework.Arguments{"rootCapability": "unlimited", "unsetCapability": "zero"},
-			settings{unlimitedRoot: true, zeroLeaf: true}, nil},
-		{"all for cards", card, framework.Arguments{"rootCapability": "total", "unsetCapability": "unlimited"}, settings{}, nil},
-		{"a wrong value", capacity, framework.Arguments{"rootCapability": "none"}, settings{},
-			[]string{"argument rootCapability: none (string) is neither total nor unlimited, using total"}},
-		{"wrong types", card, framework.Arguments{"rootCapability": 3, "unsetCapability": map[string]int{"a": 1}}, settings{zeroLeaf: true},
-			[]string{"argument rootCapability: 3 (int) is neither total nor unlimited, using total",
-				"argument unsetCapability: map[a:1] (map[string]int) is neither zero nor unlimited, using zero"}},
-		{"unknown ones", capacity, framework.Arguments{"zebra": 1, "apple": nil}, settings{},
-			[]string{"argument apple is unknown and ignored; known are rootCapability, unsetCapability",
-				"argument zebra is unknown and ignored; known are rootCapability, unsetCapability"}},
+		{"none", capacity, nil, with(), nil},
+		{"none for cards", card, nil, with(zeroLeaf), nil},
+		{"all", capacity, framework.Arguments{"rootCapability": "unlimited", "unsetCapability": "zero", "untypedCards": "reject",
+			"cardUnlimitedCpuMemory": true, "nodeOrderWeight": 2.5},
+			settings{unlimitedRoot: true, zeroLeaf: true, untyped: reject, unlimitedCPUMemory: true, nodeOrderWeight: 2.5}, nil},
+		{"all for cards", card, framework.Arguments{"rootCapability": "total", "unsetCapability": "unlimited", "untypedCards": "ignore",
+			"cardUnlimitedCpuMemory": "true", "nodeOrderWeight": 3},
+			settings{untyped: ignore, unlimitedCPUMemory: true, nodeOrderWeight: 3}, nil},
+		{"numbers and flags as text", card, framework.Arguments{"cardUnlimitedCpuMemory": "false", "nodeOrderWeight": "0.5"},
+			with(zeroLeaf, func(s *settings) { s.nodeOrderWeight = 0.5 }), nil},
+		{"a wrong value", capacity, framework.Arguments{"rootCapability": "none"}, with(),
+			[]string{"argument rootCapability: none (string) is not one of total, unlimited, using total"}},
+		{"wrong types", card, framework.Arguments{"rootCapability": 3, "unsetCapability": map[string]int{"a": 1}, "untypedCards": true,
+			"cardUnlimitedCpuMemory": "perhaps", "nodeOrderWeight": []int{1}}, with(zeroLeaf),
+			[]string{"argument rootCapability: 3 (int) is not one of total, unlimited, using total",
+				"argument unsetCapability: map[a:1] (map[string]int) is not one of zero, unlimited, using zero",
+				"argument untypedCards: true (bool) is not one of charge, reject, ignore, using charge",
+				"argument cardUnlimitedCpuMemory: perhaps (string) is not true or false, using false",
+				"argument nodeOrderWeight: [1] ([]int) is not a number above 0, using 1"}},
+		{"not above 0", card, framework.Arguments{"nodeOrderWeight": 0}, with(zeroLeaf),
+			[]string{"argument nodeOrderWeight: 0 (int) is not a number above 0, using 1"}},
+		{"no number", card, framework.Arguments{"nodeOrderWeight": math.NaN()}, with(zeroLeaf),
+			[]string{"argument nodeOrderWeight: NaN (float64) is not a number above 0, using 1"}},
+		{"empty", card, framework.Arguments{"nodeOrderWeight": nil, "cardUnlimitedCpuMemory": nil}, with(zeroLeaf),
+			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
+				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
+		{"unknown ones", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
+			[]string{"argument apple is unknown and ignored; known are cardUnlimitedCpuMemory, nodeOrderWeight, rootCapability, unsetCapability, untypedCards",
+				"argument zebra is unknown and ignored; known are cardUnlimitedCpuMemory, nodeOrderWeight, rootCapability, unsetCapability, untypedCards"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

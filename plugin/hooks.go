@@ -34,6 +34,9 @@ func (o *session) register(hierarchy bool) {
 	ssn.AddSimulateAddTaskFn(o.name, o.simulateAddTask)
 	ssn.AddSimulateRemoveTaskFn(o.name, o.simulateRemoveTask)
 	ssn.AddSimulateAllocatableFn(o.name, o.simulateAllocatable)
+	if o.cards != nil {
+		o.registerCards()
+	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: o.onAllocate, DeallocateFunc: o.onDeallocate})
 }
 
@@ -96,14 +99,20 @@ func (o *session) victimQueueOrder(l, r, preemptor any) int {
 func (o *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	wanted, request := o.scratch[0], o.scratch[1]
 	o.set(wanted, reclaimer.InitResreq)
+	to := o.queueOf(reclaimer)
+	cards := o.demandOf(to, reclaimer.Pod)
+	forCards := len(cards.wants) > 0 && o.cards.uses(cards)
 	o.victims.Begin()
 	var victims []*api.TaskInfo
 	for _, task := range reclaimees {
 		q := o.queueOf(task)
-		if q == index.None || o.ix.Broken(q) != nil {
+		if q == index.None || o.ix.Broken(q) != nil || forCards && !o.mayFree(to, cards, q, task) {
 			continue
 		}
-		o.set(request, task.Resreq)
+		o.setPlaced(request, q, task, task.NodeName)
+		if o.cards != nil && o.keepsCards(q, task) {
+			continue
+		}
 		if o.weighted && o.victims.TakeOverused(q, request) || !o.weighted && o.victims.Take(q, request, wanted) {
 			if victims == nil {
 				victims = make([]*api.TaskInfo, 0, len(reclaimees))
@@ -121,23 +130,41 @@ func (o *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 // preemptive reports whether a queue may take from others for a task.
 func (o *session) preemptive(obj, candidate any) bool {
 	queue, task := obj.(*api.QueueInfo), candidate.(*api.TaskInfo)
-	v, request := o.eligible(queue), o.scratch[0]
-	if v.OK() {
-		known := o.set(request, task.Resreq)
-		if o.weighted {
-			v = o.fits(o.ix, v.Queue, request, known)
-		} else {
-			if v = quota.Preemptive(o.ix, v.Queue, request); !known {
-				v.Reason = quota.OverQuota
+	r := refusal{Verdict: o.eligible(queue), request: o.scratch[0]}
+	if r.OK() {
+		d, known := o.setTask(r.request, r.Queue, task)
+		switch {
+		case o.weighted:
+			r.Verdict = o.fits(o.ix, r.Queue, r.request, known)
+		case len(d.wants) > 0 && o.cards.uses(d):
+			r = o.preemptiveCards(r, d, known)
+		default:
+			if r.Verdict = quota.Preemptive(o.ix, r.Queue, r.request); !known {
+				r.Reason = quota.OverQuota
 			}
-			o.gaugesOf(v.Queue).setOverused(!v.OK())
+		}
+		if !o.weighted {
+			o.gaugesOf(r.Queue).setOverused(!r.OK())
 		}
 	}
-	if !v.OK() && klog.V(3).Enabled() {
-		klog.Infof("[%s] nothing is taken from others for %s/%s: %s", o.name,
-			task.Namespace, task.Name, o.words(refusal{Verdict: v, request: request}))
+	if !r.OK() && klog.V(3).Enabled() {
+		klog.Infof("[%s] nothing is taken from others for %s/%s: %s", o.name, task.Namespace, task.Name, o.words(r))
 	}
-	return v.OK()
+	return r.OK()
+}
+
+// preemptiveCards is preemptive for a task that wants cards: they are what it
+// takes from others, so its queue must have less of one of them than it deserves.
+func (o *session) preemptiveCards(r refusal, d demand, known bool) refusal {
+	q := r.Queue
+	if !known || !fastres.Fits(o.ix.Allocated(q), r.request, o.ix.RealCapability.Row(int(q))) {
+		r.Reason = quota.OverQuota
+		return r
+	}
+	r.Verdict, r.part = o.cardsFit(q, d, func(p part) quota.Verdict {
+		return quota.PreemptiveAnyCard(o.ix, q, p.dims, p.milli)
+	})
+	return r
 }
 
 // overused reports whether a queue has all it deserves, so takes no more.
@@ -154,14 +181,13 @@ func (o *session) overused(obj any) bool {
 
 // allocatable reports whether a task may be placed now.
 func (o *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
-	v, request := o.eligible(queue), o.scratch[0]
-	if v.OK() {
-		v = o.fits(o.ix, v.Queue, request, o.set(request, task.Resreq))
+	r := refusal{Verdict: o.eligible(queue), request: o.scratch[0]}
+	if r.OK() {
+		r = o.fitsTask(o.ix, r, task)
 	}
-	if v.OK() {
+	if r.OK() {
 		return true
 	}
-	r := refusal{Verdict: v, request: request}
 	if job := o.ssn.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
 		o.refuse(job, r)
 	}
@@ -169,6 +195,19 @@ func (o *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 		klog.Infof("[%s] task %s/%s waits: %s", o.name, task.Namespace, task.Name, o.words(r))
 	}
 	return false
+}
+
+// fitsTask asks the rule of allocation about a task that has no node yet.
+func (o *session) fitsTask(a quota.Accounts, r refusal, task *api.TaskInfo) refusal {
+	q := r.Queue
+	d, known := o.setTask(r.request, q, task)
+	r.Verdict = o.fits(a, q, r.request, known)
+	if r.OK() && len(d.wants) > 0 {
+		r.Verdict, r.part = o.cardsFit(q, d, func(p part) quota.Verdict {
+			return quota.AnyCardFits(a, o.limit, q, p.dims, p.milli)
+		})
+	}
+	return r
 }
 
 // fits asks the rule of allocation. A request for something that the session
@@ -200,15 +239,22 @@ func (o *session) enqueueable(job *api.JobInfo) refusal {
 		r.Verdict = quota.Verdict{Reason: quota.UnknownQueue, Queue: index.None}
 		return r
 	}
-	r.Verdict = o.eligible(queue)
-	if !r.OK() || job.PodGroup == nil || job.PodGroup.Spec.MinResources == nil {
+	if r.Verdict = o.eligible(queue); !r.OK() {
 		return r
 	}
-	if !o.setMinimum(r.request, job) {
-		r.Reason = quota.OverQuota
-		return r
+	carded := o.readCards(r.Queue, job)
+	if job.PodGroup != nil && job.PodGroup.Spec.MinResources != nil {
+		known := o.setMinimum(r.request, job)
+		if carded {
+			o.own.capMinimum(o.cards, r.request)
+		}
+		if r.Verdict = quota.Enqueueable(o.ix, r.Queue, r.request); !known {
+			r.Reason = quota.OverQuota
+		}
 	}
-	r.Verdict = quota.Enqueueable(o.ix, r.Queue, r.request)
+	if r.OK() && carded {
+		r = o.enqueueableCards(r)
+	}
 	return r
 }
 
@@ -230,7 +276,14 @@ func (o *session) setMinimum(x fastres.Vector, job *api.JobInfo) (complete bool)
 func (o *session) jobEnqueued(obj any) {
 	job := obj.(*api.JobInfo)
 	q := o.ix.Lookup(string(job.Queue))
-	if q == index.None || job.PodGroup == nil || job.PodGroup.Spec.MinResources == nil {
+	if q == index.None {
+		return
+	}
+	carded := o.readCards(q, job)
+	if carded {
+		o.promiseCards(q, job)
+	}
+	if job.PodGroup == nil || job.PodGroup.Spec.MinResources == nil {
 		return
 	}
 	min, allocated, promise, gated := o.scratch[0], o.scratch[1], o.scratch[2], o.scratch[3]
@@ -238,23 +291,32 @@ func (o *session) jobEnqueued(obj any) {
 	o.setMinimum(min, job)
 	o.set(allocated, job.Allocated)
 	(&reader{dimensions: o.dimensions}).setGated(gated, job, placed)
+	if carded {
+		o.own.capMinimum(o.cards, min)
+		o.own.placed.without(allocated)
+		o.own.gated.without(gated)
+	}
 	quota.Promise(promise, min, allocated, gated)
 	quota.ChargeInqueue(o.ix, q, promise)
 }
 
 // onAllocate charges a task that was placed.
-func (o *session) onAllocate(event *framework.Event) { o.move(event.Task, true) }
+func (o *session) onAllocate(event *framework.Event) {
+	if q := o.queueOf(event.Task); q != index.None && !o.refuseEvent(q, event) {
+		o.move(q, event.Task, true)
+	}
+}
 
 // onDeallocate refunds a task that was taken away.
-func (o *session) onDeallocate(event *framework.Event) { o.move(event.Task, false) }
-
-func (o *session) move(task *api.TaskInfo, placed bool) {
-	q := o.queueOf(task)
-	if q == index.None {
-		return
+func (o *session) onDeallocate(event *framework.Event) {
+	if q := o.queueOf(event.Task); q != index.None && !o.wasRefused(event.Task) {
+		o.move(q, event.Task, false)
 	}
+}
+
+func (o *session) move(q index.Queue, task *api.TaskInfo, placed bool) {
 	request := o.scratch[0]
-	if !o.set(request, task.Resreq) {
+	if !o.setPlaced(request, q, task, task.NodeName) {
 		o.warnOnce(o.name, fmt.Sprintf("task %s/%s requests a resource that none of the session's jobs has",
 			task.Namespace, task.Name))
 	}

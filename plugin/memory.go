@@ -11,9 +11,11 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// memory is what lives across sessions. Nothing in it decides: a session gives
-// the same answers with fresh memory.
+// memory is what lives across sessions. Nothing in it decides, but for what
+// cardMemory says of itself: a session gives the same answers with fresh memory.
 type memory struct {
+	cardMemory *cardMemory
+
 	names index.Names
 	index index.Index
 	// The trees of the session before, taken again while no queue changes. The
@@ -26,7 +28,14 @@ type memory struct {
 	victims quota.Victims
 	scratch [4]fastres.Vector // of the open session, see session.scratch
 	exceeds []fastres.Dim
+	numbers []float64
+	own     jobCards // of one job
 
+	promises []promise // of the open session
+	needs    []quota.Need
+	assigner quota.Assigner
+
+	events queueEvents
 	gauges map[string]*queueGauges
 	told   map[api.JobID]*told
 	warned map[string]bool
@@ -34,6 +43,8 @@ type memory struct {
 
 func newMemory() *memory {
 	return &memory{
+		cardMemory: newCardMemory(),
+
 		gauges: map[string]*queueGauges{},
 		told:   map[api.JobID]*told{},
 		warned: map[string]bool{},
@@ -45,6 +56,7 @@ func newMemory() *memory {
 type bounds struct {
 	tree     *index.Tree
 	settings settings
+	cards    bool
 	queues   []*scheduling.Queue // by number
 	total    fastres.Vector
 }

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"errors"
+	"math"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
@@ -151,7 +152,11 @@ func (g *queueGauges) setAccount(a account, x fastres.Vector, names *index.Names
 		if int(d) >= names.Len() {
 			break // a bound of everything has room for names to come
 		}
-		(*to)[d].set(x.Get(d), vecs[a].scalar, g.name, names.Name(d))
+		quantity := x.Get(d)
+		if quantity == fastres.MaxQuantity && names.IsCard(d) {
+			quantity = math.Inf(1)
+		}
+		(*to)[d].set(quantity, vecs[a].scalar, g.name, names.Name(d))
 	}
 }
 

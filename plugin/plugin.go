@@ -22,11 +22,21 @@ type variant struct {
 	weighted bool
 	// zeroUnset: unsetCapability is zero by default.
 	zeroUnset bool
+	cards     whereCards
 }
 
+// whereCards is where the cards of tasks count.
+type whereCards int
+
+const (
+	noCards       whereCards = iota
+	cardsWhereSet            // in queues that have a card annotation, or an ancestor with one
+	cardsAlways
+)
+
 var (
-	cardBuilder       = &builder{variant: variant{name: Name, zeroUnset: true}}
-	capacityBuilder   = &builder{variant: variant{name: CapacityName, scalars: true}}
+	cardBuilder       = &builder{variant: variant{name: Name, zeroUnset: true, cards: cardsAlways}}
+	capacityBuilder   = &builder{variant: variant{name: CapacityName, scalars: true, cards: cardsWhereSet}}
 	proportionBuilder = &builder{variant: variant{name: ProportionName, scalars: true, weighted: true}}
 )
 

@@ -141,11 +141,11 @@ func units(q resource.Quantity) float64 {
 	return math.MaxInt64
 }
 
-// resourceOf is x as Volcano has it.
+// resourceOf is x as Volcano has it: without cards.
 func (d *dimensions) resourceOf(x fastres.Vector) *api.Resource {
 	r := &api.Resource{MilliCPU: x.Get(fastres.CPU), Memory: x.Get(fastres.Memory)}
 	for dim := fastres.Pods; int(dim) < min(x.Len(), d.known.Len()); dim++ {
-		if x.Has(dim) {
+		if x.Has(dim) && !d.known.IsCard(dim) {
 			r.SetScalar(v1.ResourceName(d.known.Name(dim)), x.Get(dim))
 		}
 	}

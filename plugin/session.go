@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"k8s.io/klog/v2"
 
@@ -25,25 +26,31 @@ type session struct {
 	variant
 	settings
 	dimensions
-	ssn *framework.Session
-	ix  *index.Index
+	ssn   *framework.Session
+	ix    *index.Index
+	cards *cards // nil where cards count for nobody
 
 	queues        []*api.QueueInfo // by number; nil for a root that is made up
 	jobsOf        []int            // by number: how many jobs
 	gaugesByQueue []*queueGauges   // by number, from the first use on
 	limit         *fastres.Rows    // the bound of allocation
 	share         quota.ShareRule
+
+	kept   bool                // promises that cannot be kept are sorted out
+	missed map[api.TaskID]bool // tasks that were refused when they were placed
+	asking sync.Map            // preemptors of questions of our own, see preemptable
 }
 
 // openSession counts the queues and jobs of a session and registers the hooks.
 func openSession(ssn *framework.Session, v variant, s settings, m *memory) *session {
-	o := &session{memory: m, variant: v, settings: s, ssn: ssn, ix: &m.index, share: quota.Share}
+	o := &session{memory: m, variant: v, settings: s, ssn: ssn, ix: &m.index, share: quota.Share, missed: map[api.TaskID]bool{}}
 	o.limit = &o.ix.RealCapability
 	if v.weighted {
 		o.limit, o.share = &o.ix.Deserved, quota.WeightedShare
 	}
 	hierarchy := !v.weighted && ssn.HierarchyEnabled(v.name)
 	tree := o.findTree(hierarchy)
+	o.cards = o.openCards(tree)
 	for {
 		o.dimensions = dimensions{known: &m.names, scalars: v.scalars, length: m.vectorLength()}
 		m.resize(o.length)
@@ -55,6 +62,7 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	m.victims.Reset(o.ix)
 	o.ix.RollUp()
 	o.refreshShares()
+	o.reportCards()
 	o.gaugesByQueue = make([]*queueGauges, o.ix.Len())
 	o.publish()
 	m.forget(ssn.Jobs)
@@ -113,6 +121,11 @@ func (o *session) countQueues(tree *index.Tree) (missing []string) {
 	total := o.scratch[0]
 	total.Reset()
 	r.add(total, o.ssn.TotalResource)
+	if o.cards != nil {
+		for _, card := range o.cards.stock {
+			total.Set(card.dim, card.milli)
+		}
+	}
 	o.jobsOf = make([]int, tree.Len())
 	o.queues = make([]*api.QueueInfo, tree.Len())
 	for id, queue := range o.ssn.Queues {
@@ -137,6 +150,9 @@ func (o *session) countQueues(tree *index.Tree) (missing []string) {
 // configuration.
 func (o *session) bounded(tree *index.Tree, total fastres.Vector) bool {
 	b := &o.bounds
+	if b.cards != (o.cards != nil) || o.cards != nil && o.cards.requoted {
+		return false
+	}
 	if o.weighted || b.tree != tree || b.settings != o.settings || b.total.Len() != o.length || !b.total.Equal(total) {
 		return false
 	}
@@ -157,7 +173,7 @@ func sameSpec(x, y *scheduling.Queue) bool {
 
 // deriveBounds reads the configuration and applies the rules of capability.
 func (o *session) deriveBounds(r *reader, total fastres.Vector) {
-	b := bounds{tree: o.ix.Tree, settings: o.settings, total: fastres.NewVector(o.length)}
+	b := bounds{tree: o.ix.Tree, settings: o.settings, cards: o.cards != nil, total: fastres.NewVector(o.length)}
 	b.total.CopyFrom(total)
 	b.queues = make([]*scheduling.Queue, len(o.queues))
 	for q, queue := range o.queues {
@@ -171,19 +187,21 @@ func (o *session) deriveBounds(r *reader, total fastres.Vector) {
 		if !o.weighted {
 			r.addList(o.ix.Deserved.Row(q), spec.Deserved)
 		}
+		o.addCards(index.Queue(q))
 	}
-	limits := quota.Limits{Total: total, Bound: total, ZeroLeaf: o.zeroLeaf}
+	limits := quota.Limits{Total: total, Bound: o.scratch[1], ZeroLeaf: o.zeroLeaf}
+	limits.Bound.CopyFrom(total)
 	if o.unlimitedRoot {
-		limits.Bound = o.scratch[1]
 		limits.Bound.Fill(fastres.MaxQuantity)
 	}
+	o.boundCards(limits.Bound)
 	if o.ix.Rooted() {
 		quota.TreeBounds(o.ix, limits)
 	} else {
 		// DIVERGES: upstream has no accounts of queues without jobs, and panics when
 		// it compares one (upstream issue 5878). Here every queue has them.
 		quota.FlatBounds(o.ix, limits, func(q index.Queue) bool {
-			return len(o.queues[q].Queue.Spec.Capability) != 0
+			return len(o.queues[q].Queue.Spec.Capability) != 0 || o.cards != nil && o.cards.counts[q]
 		})
 	}
 	o.bounds = b

@@ -25,6 +25,7 @@ type fixture struct {
 	*framework.Session
 	cache *cluster.Cache
 	own   *session
+	close func() // at the end of the test at the latest
 }
 
 // openFixture opens a session. What is not ours to give, such as a missing

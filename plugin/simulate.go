@@ -54,15 +54,15 @@ func (o *session) whatIf(state fwk.CycleState) (*whatIf, error) {
 	return w, nil
 }
 
-func (o *session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, _ *api.NodeInfo) error {
-	return o.simulate(state, task, func(w *whatIf, q index.Queue) { quota.Charge(w, q, w.request) })
+func (o *session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
+	return o.simulate(state, task, node, func(w *whatIf, q index.Queue) { quota.Charge(w, q, w.request) })
 }
 
-func (o *session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, _ *api.NodeInfo) error {
-	return o.simulate(state, task, func(w *whatIf, q index.Queue) { quota.Refund(w, q, w.request, w.scratch) })
+func (o *session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
+	return o.simulate(state, task, node, func(w *whatIf, q index.Queue) { quota.Refund(w, q, w.request, w.scratch) })
 }
 
-func (o *session) simulate(state fwk.CycleState, task *api.TaskInfo, change func(*whatIf, index.Queue)) error {
+func (o *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*whatIf, index.Queue)) error {
 	w, err := o.whatIf(state)
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
@@ -71,7 +71,11 @@ func (o *session) simulate(state fwk.CycleState, task *api.TaskInfo, change func
 	if q == index.None {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, errNoQueue)
 	}
-	o.set(w.request, task.Resreq)
+	on := task.NodeName
+	if on == "" && node != nil {
+		on = node.Name
+	}
+	o.setPlaced(w.request, q, task, on)
 	change(w, q)
 	return nil
 }
@@ -83,9 +87,9 @@ func (o *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	if err != nil {
 		return false
 	}
-	v := quota.Eligible(o.ix.Tree, o.number(queue))
-	if v.OK() {
-		v = o.fits(w, v.Queue, w.request, o.set(w.request, task.Resreq))
+	r := refusal{Verdict: quota.Eligible(o.ix.Tree, o.number(queue)), request: w.request}
+	if r.OK() {
+		r = o.fitsTask(w, r, task)
 	}
-	return v.OK()
+	return r.OK()
 }

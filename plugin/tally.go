@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -24,17 +26,40 @@ const (
 // tally counts a part of the jobs, into accounts of its own.
 type tally struct {
 	reader
-	tree *index.Tree
+	tree  *index.Tree
+	cards *cards // nil where cards count for nobody
 
 	allocated, request, inqueue, elastic fastres.Rows
 	jobs                                 []int // by queue
 
 	min, placed, rest, gated fastres.Vector // of one job
+	own                      jobCards       // of one job
+	needs                    []quota.Need   // of one job
+
+	promises []promise
+	fresh    []podDemand
+	visited  int // tasks whose cards were looked at
 }
 
-func (t *tally) reset(tree *index.Tree, d dimensions) {
+// promise is what an enqueued job still waits for where it can be served by
+// several cards: it has no place in an account until it has one.
+type promise struct {
+	job *api.JobInfo
+	quota.Need
+}
+
+// podDemand is a pod that had to be read.
+type podDemand struct {
+	pod *v1.Pod
+	demand
+}
+
+func (t *tally) reset(tree *index.Tree, d dimensions, c *cards) {
 	t.reader = reader{dimensions: d}
-	t.tree = tree
+	t.tree, t.cards = tree, c
+	clear(t.promises)
+	clear(t.fresh)
+	t.promises, t.fresh, t.visited = t.promises[:0], t.fresh[:0], 0
 	for _, rows := range []*fastres.Rows{&t.allocated, &t.request, &t.inqueue, &t.elastic} {
 		rows.Reset(tree.Len(), d.length)
 	}
@@ -77,6 +102,9 @@ func (o *session) countJobs() (missing []string) {
 	others.Wait()
 	clear(jobs) // let the session go when it is over
 	o.jobs = jobs
+	o.cardMemory.visited = 0
+	clear(o.promises)
+	o.promises = o.promises[:0]
 	for i := range tallies {
 		o.merge(&tallies[i])
 		missing = append(missing, tallies[i].missing...)
@@ -91,13 +119,18 @@ func (o *session) tally(n int) []tally {
 		o.tallies = append(o.tallies, tally{})
 	}
 	for i := range n {
-		o.tallies[i].reset(o.ix.Tree, o.dimensions)
+		o.tallies[i].reset(o.ix.Tree, o.dimensions, o.cards)
 	}
 	return o.tallies[:n]
 }
 
 // merge adds the accounts of a tally to the index.
 func (o *session) merge(t *tally) {
+	o.cardMemory.visited += t.visited
+	o.promises = append(o.promises, t.promises...)
+	for _, fresh := range t.fresh {
+		o.cardMemory.pods[fresh.pod] = fresh.demand
+	}
 	for q, jobs := range t.jobs {
 		if jobs == 0 {
 			continue
@@ -144,7 +177,7 @@ func (t *tally) countAll(jobs []*api.JobInfo) {
 
 // count adds one job to the accounts of its queue. Volcano keeps the sums of a
 // job's tasks, so tasks are walked only where some are neither allocated nor
-// pending, and where gated ones may matter.
+// pending, and where gated ones or cards may matter.
 //
 //	request = allocated + pending
 //	elastic = max(0, allocated − min)
@@ -153,16 +186,29 @@ func (t *tally) countAll(jobs []*api.JobInfo) {
 func (t *tally) count(w *work) {
 	job, q := w.job, int(w.queue)
 	t.jobs[q]++
+	carded := t.cards != nil && t.cards.counts[q]
+	if carded {
+		t.countCards(w)
+	}
 	if w.placed == 0 && w.pending == len(job.Tasks) {
 		t.add(t.request.Row(q), job.TotalRequest)
+		if carded {
+			t.own.pending.without(t.request.Row(q))
+		}
 		if !w.promised {
 			return
 		}
 	}
 	t.setMin(t.min, job)
+	if carded {
+		t.own.capMinimum(t.cards, t.min)
+	}
 	t.placed.Reset()
 	if w.placed > 0 {
 		t.add(t.placed, job.Allocated)
+		if carded {
+			t.own.placed.without(t.placed)
+		}
 		t.allocated.Row(q).Add(t.placed)
 		t.request.Row(q).Add(t.placed)
 		t.rest.SetExceeded(t.placed, t.min)
@@ -172,12 +218,59 @@ func (t *tally) count(w *work) {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			t.add(t.request.Row(q), task.Resreq)
 		}
+		if carded {
+			t.own.pending.without(t.request.Row(q))
+		}
 	}
 	if w.promised {
 		t.setGated(t.gated, job, w.placed)
+		if carded {
+			t.own.gated.without(t.gated)
+		}
 		quota.Promise(t.rest, t.min, t.placed, t.gated)
 		t.inqueue.Row(q).Add(t.rest)
 	}
+}
+
+// countCards adds what a job uses, asks for and was promised of cards to the
+// accounts of its queue.
+func (t *tally) countCards(w *work) {
+	job, q := w.job, int(w.queue)
+	t.own.read(t.cards, job, t.demand)
+	t.visited += len(job.Tasks)
+	if !t.own.cards {
+		return
+	}
+	for _, on := range t.own.on {
+		t.allocated.Row(q).Increase(on.dim, on.milli)
+		t.request.Row(q).Increase(on.dim, on.milli)
+	}
+	for _, asked := range t.own.asked {
+		t.request.Row(q).Increase(asked.dim, asked.milli)
+	}
+	t.own.elastic(t.elastic.Row(q))
+	if job.PodGroup == nil || !enqueued(job, w.placed) {
+		return
+	}
+	t.needs = t.own.promised(t.needs[:0], t.cards, w.queue)
+	for _, need := range t.needs {
+		switch len(need.Cards) {
+		case 0: // of no card that anybody has
+		case 1:
+			t.inqueue.Row(q).Increase(need.Cards[0], need.Size*float64(need.Count))
+		default:
+			t.promises = append(t.promises, promise{job, need})
+		}
+	}
+}
+
+// demand returns what a pod says about cards, and keeps what had to be read.
+func (t *tally) demand(pod *v1.Pod) demand {
+	d, fresh := t.cards.demand(pod)
+	if fresh {
+		t.fresh = append(t.fresh, podDemand{pod, d})
+	}
+	return d
 }
 
 // countTasks returns how many tasks have a status that api.AllocatedStatus
@@ -199,9 +292,10 @@ func countTasks(job *api.JobInfo) (placed, pending int) {
 // was enqueued, or it runs with its minimum of tasks (a job that once ran and
 // lost tasks for good, a finished Spark driver for one, holds nothing).
 func promises(job *api.JobInfo, placed int) bool {
-	if job.PodGroup == nil || job.PodGroup.Spec.MinResources == nil {
-		return false
-	}
+	return job.PodGroup != nil && job.PodGroup.Spec.MinResources != nil && enqueued(job, placed)
+}
+
+func enqueued(job *api.JobInfo, placed int) bool {
 	switch job.PodGroup.Status.Phase {
 	case scheduling.PodGroupInqueue:
 		return true

@@ -25,15 +25,22 @@ type refusal struct {
 	// enqueue: the request is a job's minimum, and what others were promised
 	// counts; else it is a task's.
 	enqueue bool
+	// part is what of a task's cards, or of a job's minimum, is refused; without a
+	// choice it is the request. shared: there is room for it, but not along with
+	// what was promised to others that can take the same cards.
+	part   part
+	shared bool
 }
 
 // told is what was last said about a waiting job. The words stay while the
-// reason does, whatever the numbers do meanwhile, so that neither events nor pod
+// reason does, whatever others use meanwhile, so that neither events nor pod
 // conditions are written anew in every session.
 type told struct {
 	reason  quota.Reason
 	where   string // the queue that refuses, or what is wrong with its parents
 	exceeds []fastres.Dim
+	cards   string    // those that are refused
+	numbers []float64 // what is requested, and the quota of cards
 	words   string
 }
 
@@ -48,9 +55,13 @@ func (o *session) refuse(job *api.JobInfo, r refusal) (fresh bool) {
 		where = o.ix.Name(r.Queue)
 	}
 	o.exceeds = o.exceeding(o.exceeds[:0], r)
+	o.numbers = o.numbersOf(o.numbers[:0], r, o.exceeds)
+	cards := o.cardsOf(r.part)
 	was := o.told[job.UID]
-	if was == nil || was.reason != r.Reason || was.where != where || !slices.Equal(was.exceeds, o.exceeds) {
-		was = &told{reason: r.Reason, where: where, exceeds: slices.Clone(o.exceeds), words: o.words(r)}
+	if was == nil || was.reason != r.Reason || was.where != where || was.cards != cards ||
+		!slices.Equal(was.exceeds, o.exceeds) || !slices.Equal(was.numbers, o.numbers) {
+		was = &told{reason: r.Reason, where: where, exceeds: slices.Clone(o.exceeds), cards: cards,
+			numbers: slices.Clone(o.numbers), words: o.words(r)}
 		o.told[job.UID] = was
 		fresh = true
 	}
@@ -58,13 +69,36 @@ func (o *session) refuse(job *api.JobInfo, r refusal) (fresh bool) {
 	return fresh
 }
 
-// record makes the PodGroup event of a refusal that refuse found to be new. It
-// keeps upstream's reason and opening words, which others may match on.
+// numbersOf appends the numbers that make a refusal another one. What a queue
+// uses does not, nor does a bound that moves with the nodes.
+func (o *session) numbersOf(numbers []float64, r refusal, exceeds []fastres.Dim) []float64 {
+	for _, d := range exceeds {
+		numbers = append(numbers, r.request.Get(d))
+	}
+	if r.part.choice != nil {
+		numbers = append(numbers, r.part.milli)
+		for _, d := range r.part.dims {
+			numbers = append(numbers, o.ix.Capability.Row(int(r.Queue)).Get(d))
+		}
+	}
+	return numbers
+}
+
+// record makes the PodGroup event of a refusal that refuse found to be new. The
+// drop-ins keep upstream's type, reason and opening words, which others may match
+// on.
 func (o *session) record(job *api.JobInfo) {
 	said := o.told[job.UID]
+	if !o.variant.scalars {
+		o.ssn.RecordPodGroupEvent(job.PodGroup, v1.EventTypeWarning, string(scheduling.PodGroupUnschedulableType), said.words)
+		return
+	}
 	var names []string
 	for _, d := range said.exceeds {
 		names = append(names, o.names.Name(d))
+	}
+	if said.cards != "" {
+		names = append(names, said.cards)
 	}
 	opening := util.FormatResourceNames("queue resource quota insufficient", "insufficient", names)
 	o.ssn.RecordPodGroupEvent(job.PodGroup, v1.EventTypeNormal, string(scheduling.PodGroupUnschedulableType),
@@ -86,11 +120,14 @@ func (o *session) words(r refusal) string {
 	case quota.ClosedQueue:
 		return fmt.Sprintf("Queue <%s> is not open", queue)
 	}
+	if r.part.choice != nil {
+		return o.cardWords(r)
+	}
 	bound, word := o.bound(r)
 	var parts []string
 	for _, d := range o.exceeding(nil, r) {
-		parts = append(parts, fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but %s is <%s>",
-			queue, o.names.Name(d), amount(d, r.request.Get(d)), amount(d, o.sum(r, d)), word, amount(d, bound.Get(d))))
+		parts = append(parts, insufficient(queue, o.names.Name(d), amount(d, r.request.Get(d)),
+			amount(d, r.request.Get(d)+o.used(r, r.Queue, d)), word, amount(d, bound.Get(d))))
 	}
 	if len(parts) == 0 {
 		return fmt.Sprintf("Queue <%s> has no quota for a resource that is requested", queue)
@@ -98,15 +135,20 @@ func (o *session) words(r refusal) string {
 	return strings.Join(parts, "; ")
 }
 
+func insufficient(queue, what, requested, sum, word, bound string) string {
+	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but %s is <%s>",
+		queue, what, requested, sum, word, bound)
+}
+
 // exceeding appends the dimensions in which a refused request does not fit, in
 // the order of their names.
 func (o *session) exceeding(dims []fastres.Dim, r refusal) []fastres.Dim {
-	if r.Reason != quota.OverQuota && r.Reason != quota.OverDeserved {
+	if r.Reason != quota.OverQuota && r.Reason != quota.OverDeserved || r.part.choice != nil {
 		return dims
 	}
 	bound, _ := o.bound(r)
 	for d := range r.request.Requested() {
-		if o.sum(r, d) > bound.Get(d) {
+		if r.request.Get(d)+o.used(r, r.Queue, d) > bound.Get(d) {
 			dims = append(dims, d)
 		}
 	}
@@ -114,13 +156,13 @@ func (o *session) exceeding(dims []fastres.Dim, r refusal) []fastres.Dim {
 	return dims
 }
 
-// sum is what the queue that refuses would come to.
-func (o *session) sum(r refusal, d fastres.Dim) float64 {
-	sum := r.request.Get(d) + o.ix.Allocated(r.Queue).Get(d)
+// used is what q has of d already, as the rule that refused counts it.
+func (o *session) used(r refusal, q index.Queue, d fastres.Dim) float64 {
+	used := o.ix.Allocated(q).Get(d)
 	if r.enqueue {
-		sum += o.ix.Inqueue.Row(int(r.Queue)).Get(d) - o.ix.Elastic.Row(int(r.Queue)).Get(d)
+		used += o.ix.Inqueue.Row(int(q)).Get(d) - o.ix.Elastic.Row(int(q)).Get(d)
 	}
-	return sum
+	return used
 }
 
 // bound is what the sum was held against, and its word.

@@ -55,6 +55,13 @@ func (v *Victims) Take(q index.Queue, victim, reclaimer fastres.Vector) bool {
 	return true
 }
 
+// KeepsCard answers whether q, without the victims picked since Begin, has no
+// more of card d than it deserves. Then it loses none, whatever else a victim
+// may be over: a card is what tenants share, cpu and memory come with it.
+func (v *Victims) KeepsCard(q index.Queue, d fastres.Dim) bool {
+	return v.allocated(q).Get(d) <= v.ix.Deserved.Row(int(q)).Get(d)
+}
+
 // TakeOverused answers whether victim may be taken from q because q uses more
 // than it deserves in some dimension, and counts it as gone if so.
 //

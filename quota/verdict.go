@@ -14,6 +14,9 @@ const (
 	ClosedQueue                // the queue's state is not Open
 	OverQuota                  // the request does not fit under a bound
 	OverDeserved               // the request fits under no dimension of deserved
+	MixedCards                 // the cards to choose from are asked for by different resource names
+	OtherCards                 // the resource that is asked for is that of other cards than those named
+	UnnamedCards               // cards are asked for without a name, which the plugin was told to refuse
 )
 
 // Verdict is the answer of a rule: admitted, or the first reason against it and

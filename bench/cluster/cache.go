@@ -19,12 +19,18 @@ import (
 )
 
 // Cache is a scheduler cache that holds one cluster and keeps the events that
-// are recorded. It has no clients and binds nothing: it serves what reads and
-// changes the session alone.
+// are recorded. It binds and evicts nothing, but keeps what it was told to: it
+// serves what reads and changes the session alone.
 type Cache struct {
 	cache.Cache // panics on what is not overridden below
 	info        *api.ClusterInfo
 	recorder    recorder
+
+	Kube      kubernetes.Interface            // nil: none
+	Informers informers.SharedInformerFactory // nil: none
+
+	Bound   map[string]string // pod → node, of what was bound
+	Evicted []string          // pods
 }
 
 // NewCache returns a cache that gives out info once: sessions change what they
@@ -34,7 +40,7 @@ func NewCache(info *api.ClusterInfo) *Cache {
 	info.HyperNodesSetByTier = map[int]sets.Set[string]{}
 	info.RealNodesSet = map[string]sets.Set[string]{}
 	info.NodesInShard = sets.Set[string]{}
-	return &Cache{info: info}
+	return &Cache{info: info, Bound: map[string]string{}}
 }
 
 // Open opens a session with the given tiers.
@@ -95,7 +101,19 @@ func (c *Cache) UpdateJobStatus(job *api.JobInfo, _, _, _ bool) (*api.JobInfo, e
 	return job, nil
 }
 
-// The other clients of a cache without any.
-func (c *Cache) Client() kubernetes.Interface                           { return nil }
+// AddBindTask notes a binding.
+func (c *Cache) AddBindTask(bind *cache.BindContext) error {
+	c.Bound[bind.TaskInfo.Name] = bind.TaskInfo.NodeName
+	return nil
+}
+
+// Evict notes an eviction.
+func (c *Cache) Evict(task *api.TaskInfo, _ string) error {
+	c.Evicted = append(c.Evicted, task.Name)
+	return nil
+}
+
+// The other clients, as far as they were set.
+func (c *Cache) Client() kubernetes.Interface                           { return c.Kube }
 func (c *Cache) ClientConfig() *rest.Config                             { return nil }
-func (c *Cache) SharedInformerFactory() informers.SharedInformerFactory { return nil }
+func (c *Cache) SharedInformerFactory() informers.SharedInformerFactory { return c.Informers }

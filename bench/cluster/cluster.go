@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -58,7 +59,7 @@ func Queue(q workload.Queue, generation string) *scheduling.Queue {
 		state = scheduling.QueueStateClosed
 	}
 	return &scheduling.Queue{
-		ObjectMeta: metav1.ObjectMeta{Name: q.Name, UID: types.UID(q.Name + generation)},
+		ObjectMeta: metav1.ObjectMeta{Name: q.Name, UID: types.UID(q.Name + generation), Annotations: q.Annotations},
 		Spec: scheduling.QueueSpec{
 			Parent: q.Parent, Priority: q.Priority, Weight: q.Weight,
 			Capability: List(q.Capability), Deserved: List(q.Deserved),
@@ -72,6 +73,7 @@ func Queue(q workload.Queue, generation string) *scheduling.Queue {
 func PodGroup(j workload.Job) *api.PodGroup {
 	pg := &api.PodGroup{Version: api.PodGroupVersionV1Beta1}
 	pg.Name, pg.Namespace, pg.UID = j.Name, Namespace, types.UID(Namespace+"/"+j.Name)
+	pg.Annotations = j.Annotations
 	pg.Spec.Queue, pg.Spec.MinMember = j.Queue, j.MinMember
 	pg.Status.Phase = scheduling.PodGroupPhase(j.Phase)
 	if j.MinResources != nil {
@@ -97,6 +99,7 @@ func Pod(job string, t workload.Task) *v1.Pod {
 		},
 		Status: v1.PodStatus{Phase: v1.PodPending},
 	}
+	maps.Copy(pod.Annotations, t.Annotations)
 	if t.Gated {
 		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
 	}

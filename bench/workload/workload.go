@@ -31,6 +31,7 @@ type Node struct {
 // Queue is a Queue object.
 type Queue struct {
 	Name, Parent string
+	Annotations  map[string]string
 	Priority     int32
 	Weight       int32
 	Closed       bool
@@ -56,6 +57,7 @@ type Job struct {
 	Phase        Phase
 	MinMember    int32
 	MinResources Resources // nil: not set
+	Annotations  map[string]string
 	Tasks        []Task
 }
 
@@ -78,9 +80,10 @@ const (
 
 // Task is a pod.
 type Task struct {
-	Name    string
-	Request Resources
-	Status  Status
-	Node    string
-	Gated   bool // has a scheduling gate, so is Pending
+	Name        string
+	Annotations map[string]string
+	Request     Resources
+	Status      Status
+	Node        string
+	Gated       bool // has a scheduling gate, so is Pending
 }

@@ -1,0 +1,318 @@
+package plugin
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+)
+
+// TestFirstSession has the session know no node yet, but the informer all.
+func TestFirstSession(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("late", "B", 8).queue("q", "", "quota", `{"A":2,"B":2}`).
+		pods("run", "q", "", 2, 1, on("a")).pods("next", "q", "A", 1, 1)
+	f := s.open(t, func(info *api.ClusterInfo, c *cluster.Cache) {
+		c.Informers = informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+		for _, n := range s.Nodes[:1] {
+			require.NoError(t, c.Informers.Core().V1().Nodes().Informer().GetStore().Add(cluster.Node(n)))
+		}
+		delete(info.Nodes, "a")
+	})
+	assert.Equal(t, 2.0, f.cardsOf("q", "A"))
+	assert.False(t, f.Allocatable(f.queue("q"), f.task("next-0")))
+	_, known := f.own.names.LookupCard("B")
+	assert.True(t, known, "a node that only the session knows counts, too")
+	f.own = nil // no node to compare the accounts with
+}
+
+// TestUnlimitedCPUAndMemory frees card pods from cpu and memory, and nobody
+// else, from the first session on.
+func TestUnlimitedCPUAndMemory(t *testing.T) {
+	for _, free := range []bool{true, false} {
+		s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":4}`).
+			pods("run", "q", "A", 2, 1, on("a")).pods("card", "q", "A", 1, 1).pods("untyped", "q", "", 1, 1).
+			pods("plain", "q", "", 1, 0).pods("pretends", "q", "A", 1, 0).
+			pods("mixed", "q", "A", 2, 1, members(2), func(j *workload.Job) { delete(j.Tasks[1].Request, gpuName) })
+		s.Queues[0].Capability = workload.Resources{"cpu": 1, "memory": 1}
+		for i := range s.Jobs {
+			s.Jobs[i].MinResources = workload.Resources{"cpu": 100, "memory": 1 << 20}
+		}
+		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free}
+		f := s.open(t)
+		for job, want := range map[string]bool{"card": free, "untyped": free, "plain": false, "pretends": false, "mixed": false} {
+			assert.Equal(t, want, f.JobEnqueueable(f.job(job)), "%s, free: %t", job, free)
+			assert.Equal(t, want, f.Allocatable(f.queue("q"), f.task(job+"-0")) && job != "mixed", "%s, free: %t", job, free)
+		}
+		cpu := f.allocated("q").MilliCPU
+		request := f.own.ix.Request.Row(int(f.own.ix.Lookup("q"))).Get(fastres.CPU)
+		if free {
+			assert.Zero(t, cpu)
+			assert.Equal(t, 300.0, request, "plain, pretends and one of mixed")
+			f.JobEnqueued(f.job("card"))
+			assert.Zero(t, f.own.ix.Inqueue.Row(int(f.own.ix.Lookup("q"))).Get(fastres.CPU))
+		} else {
+			assert.Equal(t, 200.0, cpu)
+			assert.Equal(t, 800.0, request)
+		}
+	}
+}
+
+// sequence opens sessions one after the other on what a scene has become, with
+// one memory, as a scheduler that runs on.
+type sequence struct {
+	*scene
+	client  kubernetes.Interface
+	builder *builder
+	last    *fixture
+}
+
+func newSequence(t *testing.T, s *scene) *sequence {
+	t.Helper()
+	return &sequence{scene: s, builder: &builder{variant: s.build(nil).(*quotaPlugin).variant}}
+}
+
+// open closes the session before and opens another.
+func (s *sequence) open(t *testing.T) *fixture {
+	t.Helper()
+	if s.last != nil {
+		s.last.close()
+	}
+	again := *s.scene
+	again.build = s.builder.build
+	s.last = again.open(t, func(_ *api.ClusterInfo, c *cluster.Cache) {
+		if s.client != nil {
+			c.Kube = s.client
+		}
+	})
+	return s.last
+}
+
+// TestNodeLostInUse keeps charging pods whose node is gone for what they had.
+func TestNodeLostInUse(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":2,"B":2}`).
+		pods("either", "q", "A|B", 2, 1, on("b")).pods("any", "q", "", 1, 1, on("b")).pods("next", "q", "A|B", 3, 1)
+	run := newSequence(t, s)
+	run.open(t)
+	s.Nodes = s.Nodes[:1]
+	for range 3 {
+		f := run.open(t)
+		assert.Equal(t, 0.0, f.cardsOf("q", "A"))
+		assert.Equal(t, 3.0, f.cardsOf("q", "B"))
+	}
+	s.Jobs = s.Jobs[2:]
+	run.open(t)
+	f := run.open(t)
+	assert.NotContains(t, f.own.cards.nodes, "b", "nobody is left on the node")
+	f.schedule(t)
+	assert.Equal(t, map[string]int{"A": 2}, f.placed("next"))
+
+	fresh := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":2,"B":2}`).pods("either", "q", "B|A", 2, 1, on("b"))
+	f = newSequence(t, fresh).open(t)
+	assert.Equal(t, 2.0, f.cardsOf("q", "B"), "after a restart they are charged for what they named first")
+}
+
+// TestRelabelledNode changes what a node with pods on it gives.
+func TestRelabelledNode(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":2,"B":2}`).pods("run", "q", "A|B", 2, 1, on("a")).pods("next", "q", "A|B", 4, 1)
+	run := newSequence(t, s)
+	assert.Equal(t, 2.0, run.open(t).cardsOf("q", "A"))
+	s.Nodes[0].Labels = map[string]string{"nvidia.com/gpu.product": "B"}
+	f := run.open(t)
+	assert.Equal(t, 2.0, f.cardsOf("q", "B"))
+	assert.Equal(t, 0.0, f.cardsOf("q", "A"))
+	assert.Empty(t, f.schedule(t).placed("next"), "B is used up, and nobody has A")
+	s.Nodes[0].Labels = nil
+	f = run.open(t)
+	assert.Equal(t, 2.0, f.cardsOf("q", "A"), "where nothing tells, it is what they named first")
+	f.own = nil
+}
+
+// TestQuotasFollowAnnotations edits annotations between sessions. A bad key
+// keeps its last good value, and affects nothing else.
+func TestQuotasFollowAnnotations(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).queue("other", "", "quota", `{"A":1}`)
+	run := newSequence(t, s)
+	quotaOf := func(f *fixture, queue, name string) float64 {
+		d, ok := f.own.names.LookupCard(name)
+		if !ok {
+			return 0
+		}
+		return f.own.ix.RealCapability.Row(int(f.own.ix.Lookup(queue))).Get(d) / 1000
+	}
+	for _, step := range []struct {
+		text    string
+		a, b, c float64
+		warning string
+	}{
+		{`{"A":1,"B":1}`, 1, 1, 0, ""},
+		{`{"A":2,"B":1.5,"C":-1}`, 2, 1, 0, `annotation volcano.sh/card.quota: "B": 1.5 is not a whole number of cards; the last good value, 1, stays in force; ` +
+			`annotation volcano.sh/card.quota: "C": -1 is negative`},
+		{`{"A":3,"B":"4","C":null}`, 3, 1, 0, `"B": `},
+		{`{"A":5`, 3, 1, 0, "the last good value stays in force"},
+		{`[]`, 3, 1, 0, "the last good value stays in force"},
+		{`{"A":6,"B":2,"C":7}`, 6, 2, 7, ""},
+		{`{"B":2}`, 0, 2, 0, ""},
+		{`{"A":true,"B":2}`, 0, 2, 0, `"A": `},
+	} {
+		s.Queues[0].Annotations["volcano.sh/card.quota"] = step.text
+		f := run.open(t)
+		assert.Equal(t, []float64{step.a, step.b, step.c}, []float64{quotaOf(f, "q", "A"), quotaOf(f, "q", "B"), quotaOf(f, "q", "C")}, step.text)
+		assert.Equal(t, 1.0, quotaOf(f, "other", "A"), "another queue is affected")
+		said := strings.Join(f.own.cards.queues["q"].said, "; ")
+		assert.Contains(t, said, step.warning)
+		assert.Equal(t, step.warning == "", said == "", said)
+	}
+	delete(s.Queues[0].Annotations, "volcano.sh/card.quota")
+	assert.Equal(t, 0.0, quotaOf(run.open(t), "q", "B"))
+}
+
+// TestWarningsOnQueues records an event on the Queue for each change of what is
+// wrong with its annotations.
+func TestWarningsOnQueues(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("good", "", "quota", `{"A":1}`).
+		queue("bad", "", "quota", `{"A":1,"B":"x"}`, "deserved", `{"A":2,"Z":1}`, "guarantee", `{"A":9}`)
+	client := fake.NewClientset()
+	events := make(chan *v1.Event, 10)
+	client.PrependReactor("create", "events", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		event := action.(clienttesting.CreateAction).GetObject().(*v1.Event)
+		events <- event
+		return true, event, nil
+	})
+	run := newSequence(t, s)
+	run.client = client
+	run.open(t)
+	event := <-events
+	assert.Equal(t, "Queue", event.InvolvedObject.Kind)
+	assert.Equal(t, "bad", event.InvolvedObject.Name)
+	assert.Equal(t, v1.EventTypeWarning, event.Type)
+	assert.Equal(t, badAnnotation, event.Reason)
+	assert.Equal(t, `annotation volcano.sh/card.quota: "B": a string is not a number of cards; `+
+		`annotation volcano.sh/card.deserved: "A" is 2, more than its quota of 1; `+
+		`annotation volcano.sh/card.deserved: "Z" has no quota, so it counts for nothing; `+
+		`annotation volcano.sh/card.guarantee: "A" is 9, more than its quota of 1`, event.Message)
+	run.open(t)
+	s.Queues[1].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":4}`, "volcano.sh/card.deserved": `{"A":2}`}
+	run.open(t)
+	event = <-events
+	assert.Equal(t, `annotation volcano.sh/card.deserved: "A" is 2, but 4 are guaranteed and never taken back; set volcano.sh/card.guarantee`, event.Message)
+}
+
+// TestReasons tells on the PodGroup why a job waits, once while the reason stays.
+func TestReasons(t *testing.T) {
+	s := newScene().node("h", "NVIDIA-H200", 8).queue("cr-queue1", "", "quota", `{"NVIDIA-H200":3}`).
+		pods("job", "cr-queue1", "", 0, 0, wants(`{"NVIDIA-H200":5}`, workload.Pending))
+	run := newSequence(t, s)
+	const words = "Queue <cr-queue1> has insufficient <NVIDIA-H200> quota: requested <5>, total would be <5>, but capability is <3>"
+	f := run.open(t)
+	assert.False(t, f.JobEnqueueable(f.job("job")))
+	assert.Equal(t, []string{"Warning Unschedulable " + words}, f.cache.Events())
+	assert.Equal(t, words, f.job("job").JobFitErrors)
+
+	s.pods("run", "cr-queue1", "NVIDIA-H200", 2, 1, on("h"))
+	f = run.open(t)
+	assert.False(t, f.JobEnqueueable(f.job("job")))
+	assert.Empty(t, f.cache.Events(), "what others use is no new reason")
+	assert.Equal(t, words, f.job("job").JobFitErrors, "so the conditions stay as they are")
+
+	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"NVIDIA-H200":4}`
+	f = run.open(t)
+	assert.False(t, f.JobEnqueueable(f.job("job")))
+	assert.Len(t, f.cache.Events(), 1)
+	assert.Contains(t, f.job("job").JobFitErrors, "total would be <6>, but capability is <4>")
+
+	s.build = NewCapacity
+	f = newSequence(t, s).open(t)
+	assert.False(t, f.JobEnqueueable(f.job("job")))
+	require.Len(t, f.cache.Events(), 1)
+	assert.True(t, strings.HasPrefix(f.cache.Events()[0], "Normal Unschedulable queue resource quota insufficient: insufficient NVIDIA-H200; Queue <"), f.cache.Events()[0])
+}
+
+// TestNodeReasons tells why nodes are passed over.
+func TestNodeReasons(t *testing.T) {
+	s := newScene().node("a", "A", 1).node("b", "B", 8).node("c", "C", 8).
+		mixedNode("shared", map[string]string{"nvidia.com/gpu.product": "A"}, workload.Resources{"nvidia.com/gpu.shared": 8}).
+		mixedNode("bare", nil, workload.Resources{gpuName: 8}).
+		queue("q", "", "quota", `{"A":1,"B":1}`).pods("run", "q", "B", 1, 1, on("b")).
+		pods("job", "q", "A|B", 1, 1).pods("mps", "q", "", 1, 0, asking("nvidia.com/gpu.shared", 1))
+	f := s.open(t)
+	for node, want := range map[string]string{
+		"a":      "",
+		"b":      "Queue <q> has insufficient <B> quota: requested <1>, total would be <2>, but capability is <1>",
+		"c":      "node(s) have none of the cards <A|B>",
+		"shared": "",
+		"bare":   "node(s) have none of the cards <A|B>",
+	} {
+		err := f.PredicateFn(f.task("job-0"), f.Nodes[node])
+		if want == "" {
+			assert.NoError(t, err, node)
+		} else {
+			assert.ErrorContains(t, err, want, node)
+		}
+	}
+	assert.ErrorContains(t, f.PredicateFn(f.task("mps-0"), f.Nodes["shared"]),
+		"node(s) have <nvidia.com/gpu.shared> without the label nvidia.com/gpu.memory, so the card has no name")
+	assert.ErrorContains(t, f.PredicateFn(f.task("mps-0"), f.Nodes["bare"]), "node(s) have no <nvidia.com/gpu.shared>")
+	assert.False(t, f.Allocatable(f.queue("q"), f.task("mps-0")))
+	assert.Contains(t, f.job("mps").JobFitErrors, "Nobody has a quota of <nvidia.com/gpu.shared>")
+}
+
+// TestCardMetrics publishes cards beside resources, in the same series.
+func TestCardMetrics(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("root", "").queue("metered", "root", "quota", `{"A":3}`, "deserved", `{"A":2}`, "guarantee", `{"A":1}`).
+		pods("run", "metered", "A", 2, 1, on("a")).pods("wait", "metered", "A", 2, 1)
+	f := s.open(t)
+	require.NoError(t, framework.NewStatement(f.Session).Allocate(f.task("wait-0"), f.Nodes["a"]))
+	got := map[string]float64{}
+	families, err := prometheus.DefaultGatherer.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		for _, metric := range family.Metric {
+			labels := map[string]string{}
+			for _, pair := range metric.Label {
+				labels[pair.GetName()] = pair.GetValue()
+			}
+			if labels["queue_name"] == "metered" && labels["resource"] == "A" {
+				got[family.GetName()] = metric.GetGauge().GetValue()
+			}
+		}
+	}
+	assert.Equal(t, map[string]float64{
+		"volcano_queue_allocated_scalar_resources":     3000,
+		"volcano_queue_request_scalar_resources":       4000,
+		"volcano_queue_deserved_scalar_resources":      2000,
+		"volcano_queue_capacity_scalar_resources":      3000,
+		"volcano_queue_real_capacity_scalar_resources": 3000,
+	}, got)
+}
+
+// TestScaling has a group grow and shrink from session to session, as an
+// autoscaler does.
+func TestScaling(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":3}`)
+	run := newSequence(t, s)
+	for _, step := range []struct{ running, waiting, placed int }{{0, 2, 2}, {2, 4, 1}, {3, 1, 0}, {1, 0, 0}, {1, 5, 2}} {
+		s.Jobs = nil
+		if step.running > 0 {
+			s.pods("up", "q", "A", step.running, 1, on("a"))
+		}
+		s.pods("new", "q", "A", step.waiting, 1)
+		f := run.open(t).schedule(t)
+		assert.Len(t, f.cache.Bound, step.placed, step)
+		assert.Equal(t, float64(step.running+step.placed), f.cardsOf("q", "A"))
+	}
+}

@@ -1,0 +1,191 @@
+package plugin
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// wants makes a job without pods that will ask for cards.
+func wants(text string, phase workload.Phase) func(*workload.Job) {
+	return func(j *workload.Job) {
+		j.Phase, j.Tasks = phase, nil
+		j.Annotations = map[string]string{"volcano.sh/card.request": text}
+	}
+}
+
+// finished has so many of the job's first pods in a status.
+func first(n int, status workload.Status, node string) func(*workload.Job) {
+	return func(j *workload.Job) {
+		for i := range n {
+			j.Tasks[i].Status, j.Tasks[i].Node = status, node
+		}
+	}
+}
+
+func (f *fixture) enqueued(job string) bool {
+	return f.job(job).PodGroup.Status.Phase == scheduling.PodGroupInqueue
+}
+
+// TestEnqueue admits jobs as long as what they need at least fits, whatever
+// cards they take in the end.
+func TestEnqueue(t *testing.T) {
+	tests := []struct {
+		name  string
+		quota string
+		jobs  func(*scene)
+		want  []string // of the jobs j0, j1, …, which come in this order
+		why   string   // of the first that waits
+	}{
+		{"before pods exist", `{"A":3}`, func(s *scene) {
+			s.pods("j0", "q", "", 0, 0, wants(`{"A":2}`, workload.Pending)).
+				pods("j1", "q", "", 0, 0, wants(`{"A":2}`, workload.Pending)).
+				pods("j2", "q", "", 0, 0, wants(`{"A":1}`, workload.Pending))
+		}, []string{"j0", "j2"}, "Queue <q> has insufficient <A> quota: requested <2>, total would be <4>, but capability is <3>"},
+		{"a bad request counts where it is good", `{"A":3}`, func(s *scene) {
+			s.pods("j0", "q", "", 0, 0, wants(`{"A":4,"B":-1}`, workload.Pending)).
+				pods("j1", "q", "", 0, 0, wants(`{"A":3,"B":"x","C":1.5}`, workload.Pending)).
+				pods("j2", "q", "", 0, 0, wants(`{`, workload.Pending))
+		}, []string{"j1", "j2"}, "Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <3>"},
+		{"pods overrule the request", `{"A":3}`, func(s *scene) {
+			s.pods("j0", "q", "A", 2, 1, members(2), func(j *workload.Job) {
+				j.Annotations = map[string]string{"volcano.sh/card.request": `{"A":99}`}
+			})
+		}, []string{"j0"}, ""},
+		{"the smallest unfinished pods make the minimum", `{"A":5}`, func(s *scene) {
+			s.pods("j0", "q", "A", 4, 4, members(2), func(j *workload.Job) {
+				j.Tasks[1].Request[gpuName] = 1
+				j.Tasks[3].Request[gpuName] = 1
+			})
+			s.pods("j1", "q", "A", 1, 4)
+		}, []string{"j0"}, "Queue <q> has insufficient <A> quota: requested <4>, total would be <6>, but capability is <5>"},
+		{"finished pods reserve nothing", `{"A":4}`, func(s *scene) {
+			s.pods("j0", "q", "A", 4, 2, members(3), first(3, workload.TaskSucceeded, "a"), inPhase(workload.Inqueue))
+			s.pods("j1", "q", "A", 1, 2)
+		}, []string{"j0", "j1"}, ""},
+		{"what was promised is kept", `{"A":4}`, func(s *scene) {
+			s.pods("j0", "q", "A", 4, 1, members(3), first(1, workload.TaskRunning, "a"), inPhase(workload.Inqueue))
+			s.pods("j1", "q", "A", 1, 2)
+			s.pods("j2", "q", "A", 1, 1)
+		}, []string{"j0", "j2"}, "Queue <q> has insufficient <A> quota: requested <2>, total would be <5>, but capability is <4>"},
+		{"what is beyond the minimum can come back", `{"A":4}`, func(s *scene) {
+			s.pods("j0", "q", "A", 4, 1, on("a"))
+			s.pods("j1", "q", "A", 3, 1, members(3))
+			s.pods("j2", "q", "A", 1, 1)
+		}, []string{"j1"}, "Queue <q> has insufficient <A> quota: requested <1>, total would be <5>, but capability is <4>"},
+		{"gated pods are not waited for", `{"A":4}`, func(s *scene) {
+			s.pods("j0", "q", "A", 3, 1, members(3), inPhase(workload.Inqueue), func(j *workload.Job) {
+				j.Tasks[0].Gated, j.Tasks[1].Gated = true, true
+			})
+			s.pods("j1", "q", "A", 1, 3)
+		}, []string{"j0", "j1"}, ""},
+		{"either one, while somebody can have the other", `{"A":1,"B":1}`, func(s *scene) {
+			s.pods("j0", "q", "", 0, 0, wants(`{"A|B":1}`, workload.Pending)).
+				pods("j1", "q", "", 0, 0, wants(`{"A":1}`, workload.Pending)).
+				pods("j2", "q", "", 0, 0, wants(`{"A|B":1}`, workload.Pending)).
+				pods("j3", "q", "", 0, 0, wants(`{"B":1}`, workload.Pending))
+		}, []string{"j0", "j1"}, "Queue <q> has insufficient <A|B> quota: requested <1>, total would be <3>, but capability is <2>"},
+		{"a pod's cards are of one kind", `{"A":1,"B":1}`, func(s *scene) {
+			s.pods("j0", "q", "A|B", 1, 2).pods("j1", "q", "A|B", 2, 1, members(2))
+		}, []string{"j1"}, "Queue <q> has insufficient <A> quota: requested <2>, total would be <2>, but capability is <1>; " +
+			"Queue <q> has insufficient <B> quota: requested <2>, total would be <2>, but capability is <1>"},
+		{"room for each pod, but not for all", `{"A":3,"B":3}`, func(s *scene) {
+			s.pods("j0", "q", "A|B", 3, 2, members(3))
+		}, nil, "Queue <q> has insufficient <A> quota: requested <6>, total would be <6>, but capability is <3>; " +
+			"Queue <q> has insufficient <B> quota: requested <6>, total would be <6>, but capability is <3>"},
+		{"what runs on either is served", `{"A":2,"B":2}`, func(s *scene) {
+			s.pods("j0", "q", "A|B", 2, 1, members(2), first(1, workload.TaskRunning, "b"), inPhase(workload.Inqueue)).
+				pods("j1", "q", "B", 1, 1).pods("j2", "q", "A|B", 1, 1).pods("j3", "q", "A|B", 1, 1)
+		}, []string{"j0", "j1", "j2"}, "Queue <q> has insufficient <A|B> quota: requested <1>, total would be <5>, but capability is <4>"},
+		{"untyped pods take any card", `{"A":1,"B":1}`, func(s *scene) {
+			s.pods("j0", "q", "", 1, 1).pods("j1", "q", "A", 1, 1).pods("j2", "q", "", 1, 1)
+		}, []string{"j0", "j1"}, "Queue <q> has insufficient <nvidia.com/gpu> quota: requested <1>, total would be <3>, but capability is <2>"},
+		{"a list in the request that nobody can take", `{"A":1,"N":1}`, func(s *scene) {
+			s.pods("j0", "q", "", 0, 0, wants(`{"A|N":1}`, workload.Pending))
+		}, nil, "Cards <A|N> are asked for with different resource names, so no pod can take one or the other"},
+		{"a card that nobody knows", `{"A":1}`, func(s *scene) {
+			s.pods("j0", "q", "", 0, 0, wants(`{"Z":1}`, workload.Pending))
+		}, nil, "Queue <q> has insufficient <Z> quota: requested <1>, total would be <1>, but capability is <0>"},
+		{"a quota that is larger than the cluster", `{"A":100}`, func(s *scene) {
+			s.pods("j0", "q", "", 0, 0, wants(`{"A":100}`, workload.Pending)).pods("j1", "q", "", 0, 0, wants(`{"A":1}`, workload.Pending))
+		}, []string{"j0"}, "Queue <q> has insufficient <A> quota: requested <1>, total would be <101>, but capability is <100>"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newScene().node("a", "A", 8).node("b", "B", 8).
+				mixedNode("n", map[string]string{"huawei.com/npu.product": "N"}, workload.Resources{"huawei.com/npu": 8}).
+				queue("q", "", "quota", test.quota)
+			test.jobs(s)
+			f := s.open(t)
+			for i := range s.Jobs { // in this order, not in that of a session
+				job := f.job(fmt.Sprintf("j%d", i))
+				if job.IsPending() && f.JobEnqueueable(job) {
+					f.JobEnqueued(job)
+					job.PodGroup.Status.Phase = scheduling.PodGroupInqueue
+				}
+			}
+			var got []string
+			why := ""
+			for i := range s.Jobs {
+				name := fmt.Sprintf("j%d", i)
+				if f.enqueued(name) {
+					got = append(got, name)
+				} else if why == "" {
+					why = f.job(name).JobFitErrors
+				}
+			}
+			assert.Equal(t, test.want, got)
+			assert.Equal(t, test.why, why)
+		})
+	}
+}
+
+// TestPromisesAcrossQueues has two queues share what their parent has.
+func TestPromisesAcrossQueues(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").queue("inner", "root", "quota", `{"A":1,"B":1}`).
+		queue("x", "inner", "quota", `{"A":1,"B":1}`).queue("y", "inner", "quota", `{"A":1,"B":1}`).
+		pods("x", "x", "", 0, 0, wants(`{"A|B":1}`, workload.Inqueue)).
+		pods("y", "y", "", 0, 0, wants(`{"A":1}`, workload.Pending)).
+		pods("y2", "y", "", 0, 0, wants(`{"B":1}`, workload.Pending))
+	f := s.open(t)
+	assert.True(t, f.JobEnqueueable(f.job("y")))
+	f.JobEnqueued(f.job("y"))
+	assert.False(t, f.JobEnqueueable(f.job("y2")), "x would be left with nothing")
+}
+
+// TestBrokenPromises has jobs wait in the queue for what they can never have any
+// more. They keep nobody out who wants something else.
+func TestBrokenPromises(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":2}`)
+	for i := range 5 {
+		s.pods(fmt.Sprintf("old%d", i), "q", "", 0, 0, wants(`{"A|B":1}`, workload.Inqueue))
+	}
+	s.pods("huge", "q", "A|B", 1, 8, inPhase(workload.Inqueue))
+	s.pods("next", "q", "", 0, 0, wants(`{"B":1}`, workload.Pending))
+	f := s.open(t)
+	assert.False(t, f.JobEnqueueable(f.job("next")), "three of the old ones can be served")
+	assert.Len(t, f.own.promises, 3)
+
+	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":1,"B":2,"C":1}`
+	s.pods("c", "q", "", 0, 0, wants(`{"C":1}`, workload.Pending))
+	f = s.open(t)
+	assert.True(t, f.JobEnqueueable(f.job("c")))
+}
+
+// TestEnqueueChangesNothing asks many times.
+func TestEnqueueChangesNothing(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).pods("job", "q", "", 0, 0, wants(`{"A":1}`, workload.Pending))
+	f := s.open(t)
+	for range 5 {
+		assert.True(t, f.JobEnqueueable(f.job("job")))
+	}
+	f.run(t, enqueue.New())
+	assert.True(t, f.enqueued("job"))
+	assert.False(t, f.JobEnqueueable(f.job("job")))
+}

@@ -1,0 +1,216 @@
+package plugin
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// evicted returns the names of the evicted pods, sorted.
+func (f *fixture) evicted() []string {
+	slices.Sort(f.cache.Evicted)
+	return f.cache.Evicted
+}
+
+// lending adds a queue with a quota that it may exceed its deserved up to.
+func (s *scene) lending(name, quota, deserved, guarantee string) *scene {
+	return s.queue(name, "", "quota", quota, "deserved", deserved, "guarantee", guarantee)
+}
+
+// TestReclaimCards has a queue take back cards. Every case has a cluster that is
+// full, and a queue "mine" with a waiting job of one pod.
+func TestReclaimCards(t *testing.T) {
+	tests := []struct {
+		name string
+		make func(*scene)
+		want int // victims
+		of   string
+	}{
+		{"what is lent comes back", func(s *scene) {
+			s.node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
+				pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
+		}, 1, "run"},
+		{"a queue at its deserved loses none", func(s *scene) {
+			s.node("a", "A", 2).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
+				pods("run", "other", "A", 2, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
+		}, 0, ""},
+		{"deserved is the quota where it is not set", func(s *scene) {
+			s.node("a", "A", 2).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).queue("other", "", "quota", `{"A":2}`).
+				pods("run", "other", "A", 2, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
+		}, 0, ""},
+		{"a guarantee stays", func(s *scene) {
+			s.node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":1}`, `{"A":3}`).
+				pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 2, inPhase(workload.Inqueue))
+		}, 0, ""},
+		{"more than the guarantee goes", func(s *scene) {
+			s.node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":1}`, `{"A":2}`).
+				pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 2, inPhase(workload.Inqueue))
+		}, 2, "run"},
+		{"another card is of no use", func(s *scene) {
+			s.node("a", "A", 2).node("b", "B", 4).
+				lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"B":4}`, `{"B":1}`, `{"B":0}`).
+				pods("run", "other", "B", 4, 1, on("b")).pods("full", "other", "", 2, 1, on("a")).
+				pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
+		}, 1, "full"},
+		{"a card that has no quota here is of no use", func(s *scene) {
+			s.node("a", "A", 4).lending("mine", `{"B":4}`, `{"B":2}`, `{"B":0}`).lending("other", `{"A":4}`, `{"A":1}`, `{"A":0}`).
+				pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A|B", 1, 1, inPhase(workload.Inqueue))
+		}, 0, ""},
+		{"the second choice will do", func(s *scene) {
+			s.node("b", "B", 4).lending("mine", `{"A":4,"B":4}`, `{"A":2,"B":2}`, `{"A":0,"B":0}`).lending("other", `{"B":4}`, `{"B":1}`, `{"B":0}`).
+				pods("run", "other", "B", 4, 1, on("b")).pods("wait", "mine", "A|B", 1, 1, inPhase(workload.Inqueue))
+		}, 1, "run"},
+		{"who has what it deserves takes nothing", func(s *scene) {
+			s.node("a", "A", 6).lending("mine", `{"A":4}`, `{"A":1}`, `{"A":0}`).lending("other", `{"A":6}`, `{"A":1}`, `{"A":0}`).
+				pods("have", "mine", "A", 1, 1, on("a")).pods("run", "other", "A", 5, 1, on("a")).
+				pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
+		}, 0, ""},
+		{"pods without cards are of no use", func(s *scene) {
+			s.node("a", "A", 1).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":0}`, `{"A":0}`).
+				pods("plain", "other", "", 5, 0, on("a")).pods("run", "other", "A", 1, 1, on("a"), members(0)).
+				pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
+		}, 1, "run"},
+		{"untyped pods give and take", func(s *scene) {
+			s.node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
+				pods("run", "other", "", 4, 1, on("a")).pods("wait", "mine", "", 1, 2, inPhase(workload.Inqueue))
+		}, 2, "run"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newScene()
+			test.make(s)
+			f := s.open(t).run(t, reclaim.New())
+			require.Len(t, f.evicted(), test.want)
+			for _, pod := range f.evicted() {
+				assert.Contains(t, pod, test.of)
+			}
+		})
+	}
+}
+
+// TestReclaimUnderAnInnerQuota makes room below a common ancestor, and takes
+// nothing where a bound of its own subtree is in the way.
+func TestReclaimUnderAnInnerQuota(t *testing.T) {
+	build := func(quota string) *fixture {
+		s := newScene().node("a", "A", 8).queue("root", "").queue("common", "root", "quota", `{"A":4}`).
+			queue("side", "common", "quota", quota).
+			queue("mine", "side", "quota", `{"A":4}`, "deserved", `{"A":2}`, "guarantee", `{"A":0}`).
+			queue("twin", "side", "quota", `{"A":4}`, "deserved", `{"A":4}`, "guarantee", `{"A":0}`).
+			queue("other", "common", "quota", `{"A":4}`, "deserved", `{"A":1}`, "guarantee", `{"A":0}`)
+		s.Queues[2].Annotations["volcano.sh/card.guarantee"] = `{"A":0}`
+		s.Queues[1].Annotations["volcano.sh/card.guarantee"] = `{"A":0}`
+		s.pods("twin", "twin", "A", 1, 1, on("a")).pods("run", "other", "A", 3, 1, on("a")).
+			pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
+		return s.open(t).run(t, reclaim.New())
+	}
+	assert.Len(t, build(`{"A":4}`).evicted(), 1, "four are in use of the common four")
+	assert.Empty(t, build(`{"A":1}`).evicted(), "the subtree has its one")
+}
+
+// TestPreemptCards has a job take cards from another of its queue.
+func TestPreemptCards(t *testing.T) {
+	high := func(j *workload.Job) { j.Phase = workload.Inqueue }
+	tests := []struct {
+		name string
+		make func(*scene)
+		want []string
+		at   string
+	}{
+		{"the quota is used up", func(s *scene) {
+			s.node("a", "A", 8).queue("q", "", "quota", `{"A":2}`).
+				pods("low", "q", "A", 2, 1, on("a"), members(0)).pods("high", "q", "A", 1, 1, high)
+		}, []string{"low"}, "a"},
+		{"pods without cards stay", func(s *scene) {
+			s.node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).
+				pods("plain", "q", "", 5, 0, on("a"), members(0)).pods("low", "q", "A", 1, 1, on("a"), members(0)).
+				pods("high", "q", "A", 1, 1, high)
+		}, []string{"low"}, "a"},
+		{"the second choice has room", func(s *scene) {
+			s.node("a", "A", 8).node("b", "B", 1).queue("q", "", "quota", `{"A":1,"B":2}`).
+				pods("first", "q", "A", 1, 1, on("a"), members(0)).pods("low", "q", "B", 1, 1, on("b"), members(0)).
+				pods("high", "q", "A|B", 1, 1, high)
+		}, []string{"low"}, "b"},
+		{"nobody has the card", func(s *scene) {
+			s.node("a", "A", 8).node("b", "B", 1).queue("q", "", "quota", `{"A":1,"B":2}`).
+				pods("first", "q", "A", 1, 1, on("a"), members(0)).pods("high", "q", "C", 1, 1, high)
+		}, nil, ""},
+	}
+	for _, test := range tests {
+		for _, topology := range []bool{false, true} {
+			t.Run(test.name, func(t *testing.T) {
+				s := newScene()
+				test.make(s)
+				f := s.open(t)
+				f.job("high").Priority = 100
+				for _, task := range f.job("high").Tasks {
+					task.Priority = 100
+				}
+				f.Configurations = append(f.Configurations, preemption(topology))
+				f.run(t, preempt.New())
+				require.Len(t, f.evicted(), len(test.want))
+				for i, pod := range test.want {
+					assert.Contains(t, f.evicted()[i], pod)
+				}
+				if test.at != "" {
+					assert.Equal(t, test.at, f.task("high-0").NodeName)
+					assert.Equal(t, api.Pipelined, f.task("high-0").Status)
+				}
+			})
+		}
+	}
+}
+
+// TestPlacingPastTheQuota places tasks without asking anybody, as actions that
+// evict do: what is over a quota fails, is not counted, and can be taken back.
+func TestPlacingPastTheQuota(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).pods("job", "q", "A|B", 4, 1)
+	f := s.open(t)
+	place := func(task, node string) error {
+		statement := framework.NewStatement(f.Session)
+		if err := statement.Pipeline(f.task(task), node, false); err != nil {
+			require.NoError(t, statement.UnPipeline(f.task(task)))
+			return err
+		}
+		return nil
+	}
+	assert.NoError(t, place("job-0", "a"))
+	assert.Error(t, place("job-1", "a"))
+	f.checkCards(t)
+	assert.NoError(t, place("job-1", "b"))
+	statement := framework.NewStatement(f.Session)
+	assert.Error(t, statement.Allocate(f.task("job-2"), f.Nodes["b"]))
+	require.NoError(t, statement.UnAllocate(f.task("job-2")))
+	f.checkCards(t)
+	assert.Equal(t, 1.0, f.cardsOf("q", "A"))
+	assert.Equal(t, 1.0, f.cardsOf("q", "B"))
+}
+
+// TestEvictionsThatAreTakenBack restores tasks of a queue whose quota was
+// lowered below what it has: they are charged again, whatever the quota.
+func TestEvictionsThatAreTakenBack(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).pods("job", "q", "A", 3, 1, on("a"))
+	f := s.open(t)
+	assert.Equal(t, 3.0, f.cardsOf("q", "A"))
+	statement := framework.NewStatement(f.Session)
+	for _, name := range []string{"job-0", "job-2"} {
+		require.NoError(t, statement.Evict(f.task(name), "test"))
+	}
+	assert.Equal(t, 1.0, f.cardsOf("q", "A"))
+	statement.Discard()
+	assert.Equal(t, 3.0, f.cardsOf("q", "A"))
+}
+
+// preemption configures the action preempt.
+func preemption(topologyAware bool) conf.Configuration {
+	return conf.Configuration{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: topologyAware}}
+}

@@ -1,0 +1,416 @@
+package plugin
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
+	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// scene is a cluster with cards, built up by its methods.
+type scene struct {
+	workload.Cluster
+	arguments framework.Arguments
+	build     framework.PluginBuilder
+}
+
+func newScene() *scene { return &scene{build: New} }
+
+// node adds a node with n cards of one model.
+func (s *scene) node(name, model string, n int64) *scene {
+	return s.mixedNode(name, map[string]string{"nvidia.com/gpu.product": model}, workload.Resources{gpuName: n})
+}
+
+// mixedNode adds a node with the labels and resources that are given.
+func (s *scene) mixedNode(name string, labels map[string]string, has workload.Resources) *scene {
+	has = has.Clone()
+	has["cpu"], has["memory"], has["pods"] = 64000, 256<<30, 100
+	s.Nodes = append(s.Nodes, workload.Node{Name: name, Labels: labels, Allocatable: has})
+	return s
+}
+
+// queue adds a queue below a parent, with annotations as "quota", text, and
+// enough cpu and memory for everything.
+func (s *scene) queue(name, parent string, annotations ...string) *scene {
+	q := workload.Queue{Name: name, Parent: parent, Weight: 1, Annotations: map[string]string{},
+		Capability: workload.Resources{"cpu": 1 << 30, "memory": 1 << 50}}
+	for i := 0; i < len(annotations); i += 2 {
+		q.Annotations["volcano.sh/card."+annotations[i]] = annotations[i+1]
+	}
+	s.Queues = append(s.Queues, q)
+	s.Hierarchy = s.Hierarchy || parent != ""
+	return s
+}
+
+// pods adds a job of n pods with so many GPUs each; cards "" names none.
+func (s *scene) pods(job, queue, cards string, n int, gpus int64, change ...func(*workload.Job)) *scene {
+	j := workload.Job{Name: job, Queue: queue, Phase: workload.Pending, MinMember: 1}
+	for i := range n {
+		t := workload.Task{Name: fmt.Sprintf("%s-%d", job, i), Status: workload.TaskPending,
+			Request: workload.Resources{"cpu": 100, "memory": 1 << 20}}
+		if gpus > 0 {
+			t.Request[gpuName] = gpus
+		}
+		if cards != "" {
+			t.Annotations = map[string]string{card.NameKey: cards}
+		}
+		j.Tasks = append(j.Tasks, t)
+	}
+	for _, c := range change {
+		c(&j)
+	}
+	s.Jobs = append(s.Jobs, j)
+	return s
+}
+
+// on has the pods of a job run on a node.
+func on(node string) func(*workload.Job) {
+	return func(j *workload.Job) {
+		j.Phase = workload.Running
+		for i := range j.Tasks {
+			j.Tasks[i].Status, j.Tasks[i].Node = workload.TaskRunning, node
+		}
+	}
+}
+
+func members(n int32) func(*workload.Job) { return func(j *workload.Job) { j.MinMember = n } }
+func inPhase(p workload.Phase) func(*workload.Job) {
+	return func(j *workload.Job) { j.Phase = p }
+}
+
+// asking has every pod ask for so many of a resource in place of GPUs.
+func asking(resource string, n int64) func(*workload.Job) {
+	return func(j *workload.Job) {
+		for i := range j.Tasks {
+			delete(j.Tasks[i].Request, gpuName)
+			j.Tasks[i].Request[resource] = n
+		}
+	}
+}
+
+// open opens a session with gang, priority and ours.
+func (s *scene) open(t *testing.T, spoil ...func(*api.ClusterInfo, *cluster.Cache)) *fixture {
+	t.Helper()
+	info, err := cluster.Build(s.Cluster, t.Name())
+	require.NoError(t, err)
+	f := &fixture{cache: cluster.NewCache(info)}
+	for _, each := range spoil {
+		each(info, f.cache)
+	}
+	var ours *quotaPlugin
+	name := s.build(nil).Name()
+	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
+	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
+	framework.RegisterPluginBuilder(name, func(framework.Arguments) framework.Plugin {
+		ours = s.build(s.arguments).(*quotaPlugin)
+		return ours
+	})
+	f.Session = cluster.Open(f.cache, cluster.Tiers(s.Hierarchy, priority.PluginName, gang.PluginName, name))
+	f.own = ours.session
+	f.close = sync.OnceFunc(func() {
+		f.checkCards(t)
+		ours.OnSessionClose(f.Session)
+	})
+	t.Cleanup(f.close)
+	return f
+}
+
+// run runs Volcano's own actions on the session, and checks after each that no
+// queue is above a quota and that accounts are what tasks say.
+func (f *fixture) run(t *testing.T, actions ...framework.Action) *fixture {
+	t.Helper()
+	conf.EnabledActionMap = map[string]bool{"enqueue": true}
+	for _, action := range actions {
+		action.Execute(f.Session)
+		f.checkCards(t)
+	}
+	return f
+}
+
+func (f *fixture) schedule(t *testing.T) *fixture {
+	t.Helper()
+	return f.run(t, enqueue.New(), allocate.New())
+}
+
+// checkCards counts cards from the tasks alone and compares with the accounts.
+func (f *fixture) checkCards(t *testing.T) {
+	t.Helper()
+	if f.own == nil || f.own.cards == nil {
+		return
+	}
+	want := map[string]map[string]float64{}
+	for _, job := range f.Jobs {
+		q := f.own.ix.Lookup(string(job.Queue))
+		if q == index.None {
+			continue
+		}
+		for _, task := range job.Tasks {
+			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined {
+				continue
+			}
+			node := f.Nodes[task.NodeName]
+			if node == nil {
+				return // nobody can tell any more
+			}
+			for _, got := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
+				for _, p := range f.own.ix.Path(q) {
+					name := f.own.ix.Name(p)
+					if want[name] == nil {
+						want[name] = map[string]float64{}
+					}
+					want[name][got.Name] += task.Resreq.ScalarResources[got.Resource]
+				}
+			}
+		}
+	}
+	for q := range index.Queue(f.own.ix.Len()) {
+		for d := fastres.FirstFree; int(d) < f.own.names.Len(); d++ {
+			if !f.own.names.IsCard(d) || !f.own.cards.counts[q] {
+				continue
+			}
+			name, has := f.own.ix.Name(q), f.own.ix.Allocated(q).Get(d)
+			require.Equal(t, want[name][f.own.names.Name(d)], has, "queue %s, card %s", name, f.own.names.Name(d))
+		}
+	}
+}
+
+// placed counts the bound pods of jobs whose name starts with a prefix, by the
+// model of their node.
+func (f *fixture) placed(prefix string) map[string]int {
+	models := map[string]int{}
+	for pod, node := range f.cache.Bound {
+		if strings.HasPrefix(pod, prefix) {
+			models[f.Nodes[node].Node.Labels["nvidia.com/gpu.product"]]++
+		}
+	}
+	return models
+}
+
+// cardsOf is what a queue has of a card, in whole cards.
+func (f *fixture) cardsOf(queue, name string) float64 {
+	d, ok := f.own.names.LookupCard(name)
+	if !ok {
+		return -1
+	}
+	return f.own.ix.Allocated(f.own.ix.Lookup(queue)).Get(d) / 1000
+}
+
+// TestEitherOrInOneSession is quota A=1, B=2 and ten jobs that take either.
+func TestEitherOrInOneSession(t *testing.T) {
+	for _, hierarchy := range []bool{false, true} {
+		s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":2}`)
+		if hierarchy {
+			s.queue("root", "")
+			s.Hierarchy = true
+		}
+		for i := range 10 {
+			s.pods(fmt.Sprintf("job%d", i), "q", "A|B", 1, 1)
+		}
+		f := s.open(t).schedule(t)
+		assert.Equal(t, map[string]int{"A": 1, "B": 2}, f.placed(""))
+		assert.Equal(t, 1.0, f.cardsOf("q", "A"))
+		assert.Equal(t, 2.0, f.cardsOf("q", "B"))
+	}
+}
+
+// TestQueueWithoutACard never has a pod on it.
+func TestQueueWithoutACard(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 1).queue("q", "", "quota", `{"B":4}`).queue("none", "").
+		pods("either", "q", "A|B", 3, 1).pods("just", "q", "A", 2, 1).pods("any", "q", "", 3, 1).
+		pods("elsewhere", "none", "A|B", 1, 1).pods("nothing", "none", "", 1, 1).pods("plain", "none", "", 1, 0)
+	f := s.open(t).schedule(t)
+	assert.Len(t, f.placed("plain"), 1, "a pod without cards may go anywhere")
+	delete(f.cache.Bound, "plain-0")
+	assert.Equal(t, map[string]int{"B": 1}, f.placed(""), "one card of B is all there is")
+	for _, job := range []string{"just", "elsewhere"} {
+		assert.Contains(t, f.job(job).JobFitErrors, "has insufficient <A> quota: requested <1>, total would be <1>, but capability is <0>")
+	}
+}
+
+// TestElasticGroup is a group of ten with a minimum of one: it runs what the
+// quota holds.
+func TestElasticGroup(t *testing.T) {
+	f := newScene().node("a", "A", 8).node("a2", "A", 8).queue("q", "", "quota", `{"A":5}`).
+		pods("web", "q", "A", 10, 1).open(t).schedule(t)
+	assert.Equal(t, map[string]int{"A": 5}, f.placed("web"))
+	assert.Equal(t, "Queue <q> has insufficient <A> quota: requested <1>, total would be <6>, but capability is <5>", f.job("web").JobFitErrors)
+}
+
+// TestUntyped has pods that ask for GPUs and name no card.
+func TestUntyped(t *testing.T) {
+	for policy, want := range map[string]int{charge: 2, reject: 0, ignore: 6} {
+		t.Run(policy, func(t *testing.T) {
+			s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":2}`).pods("free", "q", "", 6, 1)
+			s.arguments = framework.Arguments{"untypedCards": policy}
+			f := s.open(t)
+			if policy == ignore {
+				f.own.cards.counts[f.own.ix.Lookup("q")] = true
+				conf.EnabledActionMap = map[string]bool{"enqueue": true}
+				enqueue.New().Execute(f.Session)
+				allocate.New().Execute(f.Session)
+				assert.Equal(t, 0.0, f.cardsOf("q", "A"))
+				f.own = nil // tasks do not add up to the accounts, on purpose
+				assert.Len(t, f.cache.Bound, want)
+				return
+			}
+			f.schedule(t)
+			assert.Equal(t, want, f.placed("")["A"])
+			assert.Equal(t, float64(want), f.cardsOf("q", "A"))
+			if policy == reject {
+				assert.Equal(t, "Pod asks for <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name", f.job("free").JobFitErrors)
+			}
+		})
+	}
+}
+
+// TestSharedCards has whole, MPS and MIG cards on one node, each with a quota.
+func TestSharedCards(t *testing.T) {
+	labels := map[string]string{"nvidia.com/gpu.product": "H200", "nvidia.com/gpu.memory": "143771", "nvidia.com/gpu.replicas": "2",
+		"huawei.com/Ascend910.product": "Ascend-910B"}
+	s := newScene().mixedNode("mixed", labels, workload.Resources{
+		gpuName: 4, "nvidia.com/gpu.shared": 4, "nvidia.com/mig-1g.18gb": 4, "huawei.com/Ascend910": 4, "nvidia.com/gpumem": 100}).
+		queue("q", "", "quota", `{"H200":1,"H200/mps-140g*1/2":2,"H200/mig-1g.18gb-mixed":3,"Ascend-910B":2}`).
+		pods("whole", "q", "H200", 4, 1).
+		pods("mps", "q", "H200/mps-140g*1/2", 4, 0, asking("nvidia.com/gpu.shared", 1)).
+		pods("mig", "q", "H200/mig-1g.18gb-mixed", 4, 0, asking("nvidia.com/mig-1g.18gb", 1)).
+		pods("npu", "q", "Ascend-910B", 4, 0, asking("huawei.com/Ascend910", 1)).
+		pods("free", "q", "", 4, 0, asking("nvidia.com/mig-1g.18gb", 1)).
+		pods("memory", "q", "", 2, 0, asking("nvidia.com/gpumem", 1))
+	f := s.open(t).schedule(t)
+	for job, want := range map[string]int{"whole": 1, "mps": 2, "npu": 2, "memory": 2} {
+		got := 0
+		for _, n := range f.placed(job) {
+			got += n
+		}
+		assert.Equal(t, want, got, job)
+	}
+	assert.Equal(t, 3.0, f.cardsOf("q", "H200/mig-1g.18gb-mixed"), "typed and untyped together")
+}
+
+// TestLists refuses lists that no pod can be served from.
+func TestLists(t *testing.T) {
+	labels := map[string]string{"nvidia.com/gpu.product": "H200", "huawei.com/npu.product": "910B"}
+	s := newScene().mixedNode("n", labels, workload.Resources{gpuName: 4, "huawei.com/npu": 4, "nvidia.com/mig-1g.18gb": 4}).
+		queue("q", "", "quota", `{"H200":4,"910B":4,"H200/mig-1g.18gb-mixed":4}`).
+		pods("vendors", "q", "H200|910B", 1, 1).
+		pods("shared", "q", "H200|H200/mig-1g.18gb-mixed", 1, 1).
+		pods("unknown", "q", "H200|H20/mig-2g.24gb-mixed", 1, 1).
+		pods("other", "q", "H200", 1, 0, asking("nvidia.com/mig-1g.18gb", 1)).
+		pods("twice", "q", " H200 || H200|", 1, 1).
+		pods("empty", "q", " | ", 1, 1).
+		pods("long", "q", strings.Repeat("x", 4096), 1, 1)
+	f := s.open(t).schedule(t)
+	for job, reason := range map[string]string{
+		"vendors": "Cards <H200|910B> are asked for with different resource names, so no pod can take one or the other",
+		"shared":  "Cards <H200|H200/mig-1g.18gb-mixed> are asked for with different resource names, so no pod can take one or the other",
+		"unknown": "Cards <H200|H20/mig-2g.24gb-mixed> are asked for with different resource names, so no pod can take one or the other",
+		"other":   "Pod asks for <nvidia.com/mig-1g.18gb>, which is not what the cards <H200> are asked for with",
+		"twice":   "",
+		"empty":   "",
+		"long":    "Queue <q> has insufficient <" + strings.Repeat("x", longest) + "…> quota: requested <1>, total would be <1>, but capability is <0>",
+	} {
+		assert.Equal(t, reason, f.job(job).JobFitErrors, job)
+		assert.Equal(t, reason == "", f.cache.Bound[job+"-0"] != "", job)
+	}
+}
+
+// TestAlias reads the other spelling of the pod's annotation.
+func TestAlias(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).
+		pods("job", "q", "", 2, 1, func(j *workload.Job) {
+			for i := range j.Tasks {
+				j.Tasks[i].Annotations = map[string]string{"volcano.sh/card.card": "B"}
+			}
+		})
+	assert.Equal(t, map[string]int{"B": 1}, s.open(t).schedule(t).placed(""))
+}
+
+// TestInnerQuota bounds a subtree card by card.
+func TestInnerQuota(t *testing.T) {
+	s := newScene().node("a", "A", 16).node("b", "B", 16).queue("root", "").
+		queue("inner", "root", "quota", `{"A":3}`).
+		queue("x", "inner", "quota", `{"A":2,"B":1}`).queue("y", "inner", "quota", `{"A":2,"B":1}`).
+		queue("z", "root", "quota", `{"A":9}`).
+		pods("x", "x", "A|B", 9, 1).pods("y", "y", "A|B", 9, 1).pods("z", "z", "A", 9, 1)
+	f := s.open(t).schedule(t)
+	assert.Equal(t, 3.0, f.cardsOf("inner", "A"))
+	assert.Equal(t, 2.0, f.cardsOf("inner", "B"), "where it says nothing an inner queue does not bind")
+	assert.Equal(t, 9.0, f.cardsOf("z", "A"))
+	assert.Equal(t, 12.0, f.cardsOf("root", "A"))
+}
+
+// TestRootQuota bounds everything.
+func TestRootQuota(t *testing.T) {
+	s := newScene().node("a", "A", 16).queue("root", "", "quota", `{"A":3}`).
+		queue("x", "root", "quota", `{"A":2}`).queue("y", "root", "quota", `{"A":2}`).
+		pods("x", "x", "A", 9, 1).pods("y", "y", "A", 9, 1)
+	s.Queues[0].Capability = nil
+	f := s.open(t).schedule(t)
+	assert.Equal(t, 3.0, f.cardsOf("root", "A"))
+}
+
+// TestCapacityWithCards counts cards under the name capacity where a queue, or
+// one above it, has a card annotation, and nowhere else.
+func TestCapacityWithCards(t *testing.T) {
+	s := newScene().node("a", "A", 16).queue("root", "").
+		queue("carded", "root", "quota", `{"A":2}`).queue("leaf", "carded", "quota", `{"A":2}`).queue("bare", "carded").
+		queue("other", "root").
+		pods("leaf", "leaf", "A", 4, 1).pods("bare", "bare", "A", 2, 1).pods("other", "other", "A", 3, 1)
+	s.build = NewCapacity
+	for i := range s.Queues {
+		s.Queues[i].Capability = nil
+	}
+	f := s.open(t)
+	f.schedule(t)
+	assert.Len(t, f.placed("leaf"), 1)
+	assert.Equal(t, 2, f.placed("leaf")["A"])
+	assert.Empty(t, f.placed("bare"), "a leaf without a quota below a queue with one has none")
+	assert.Equal(t, 3, f.placed("other")["A"], "as upstream")
+	assert.Equal(t, 5000.0, f.allocated("root").ScalarResources[gpuName], "scalars count as before")
+	f.own.cards.counts[f.own.ix.Root()] = false // of "other" nothing is counted, so the sum of the root is not to be compared
+}
+
+// TestCapacityWithoutCards computes nothing where no queue asks for it.
+func TestCapacityWithoutCards(t *testing.T) {
+	s := newScene().node("a", "A", 16).queue("q", "").pods("job", "q", "B", 2, 1)
+	s.build = NewCapacity
+	f := s.open(t)
+	assert.Nil(t, f.own.cards)
+	assert.Equal(t, 2, f.schedule(t).placed("")["A"])
+}
+
+// TestPreference has pods go to the cards that they name first.
+func TestPreference(t *testing.T) {
+	s := newScene().node("c", "C", 2).node("b", "B", 2).node("a", "A", 2).queue("q", "", "quota", `{"A":8,"B":8,"C":8}`).
+		pods("job", "q", "B|C|A", 3, 1)
+	f := s.open(t)
+	for node, want := range map[string]float64{"b": 100, "c": 50, "a": 25} {
+		score, err := f.NodeOrderFn(f.task("job-0"), f.Nodes[node])
+		require.NoError(t, err)
+		assert.Equal(t, want, score, node)
+	}
+	assert.Equal(t, map[string]int{"B": 2, "C": 1}, f.schedule(t).placed(""))
+
+	s.arguments = framework.Arguments{"nodeOrderWeight": 2.5}
+	f = s.open(t)
+	score, err := f.NodeOrderFn(f.task("job-0"), f.Nodes["c"])
+	require.NoError(t, err)
+	assert.Equal(t, 125.0, score)
+}
