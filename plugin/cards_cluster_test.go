@@ -37,7 +37,6 @@ func TestFirstSession(t *testing.T) {
 	assert.False(t, f.Allocatable(f.queue("q"), f.task("next-0")))
 	_, known := f.own.names.LookupCard("B")
 	assert.True(t, known, "a node that only the session knows counts, too")
-	f.own = nil // no node to compare the accounts with
 }
 
 // TestUnlimitedCPUAndMemory frees card pods from cpu and memory, and nobody
@@ -139,7 +138,6 @@ func TestRelabelledNode(t *testing.T) {
 	s.Nodes[0].Labels = nil
 	f = run.open(t)
 	assert.Equal(t, 2.0, f.cardsOf("q", "A"), "where nothing tells, it is what they named first")
-	f.own = nil
 }
 
 // TestQuotasFollowAnnotations edits annotations between sessions. A bad key

@@ -88,7 +88,7 @@ func (o *session) cardsFit(q index.Queue, d demand, rule func(part) quota.Verdic
 // predicate admits the nodes whose cards the task may take: each is one that it
 // names, and its queue and all ancestors have quota left for it.
 func (o *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
-	return o.fitsNode(o.ix, task, node)
+	return o.fitError(o.ix, task, node)
 }
 
 func (o *session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
@@ -96,50 +96,61 @@ func (o *session) simulatePredicate(_ context.Context, state fwk.CycleState, tas
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
-	return o.fitsNode(w, task, node)
+	return o.fitError(w, task, node)
 }
 
-func (o *session) fitsNode(a quota.Accounts, task *api.TaskInfo, node *api.NodeInfo) error {
-	q := o.queueOf(task)
-	d := o.demandOf(q, task.Pod)
-	if len(d.wants) == 0 {
+func (o *session) fitError(a quota.Accounts, task *api.TaskInfo, node *api.NodeInfo) error {
+	code, why := o.fitsNode(a, o.queueOf(task), task, node.Name)
+	if why == "" {
 		return nil
 	}
-	for p := range o.cards.parts(d) {
-		if code, why := o.fitsCard(a, q, p, node.Name); why != "" {
-			return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: why, Plugin: o.name})
-		}
-	}
-	return nil
+	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: why, Plugin: o.name})
 }
 
-// fitsCard says why a part of a demand cannot be had on a node, "" if it can.
-// Only where evicting other tasks may help is the code Unschedulable.
-func (o *session) fitsCard(a quota.Accounts, q index.Queue, p part, node string) (code int, why string) {
-	if v := o.allowed(q, p); !v.OK() {
-		return api.UnschedulableAndUnresolvable, o.words(refusal{Verdict: v, part: p})
-	}
-	n := o.cards.nodes[node]
-	if n == nil {
-		return api.UnschedulableAndUnresolvable, o.noCard(p)
-	}
-	nc, ok := n.of(p.want.resource)
-	switch {
-	case !ok && n.lacks(p.want.resource) != "":
-		return api.UnschedulableAndUnresolvable, fmt.Sprintf("node(s) have <%s> without the label %s, so the card has no name",
-			o.cards.resources[p.want.resource], n.lacks(p.want.resource))
-	case !ok || !slices.Contains(p.dims, nc.dim):
-		return api.UnschedulableAndUnresolvable, o.noCard(p)
-	}
-	v := quota.CardFits(a, o.limit, q, nc.dim, p.milli)
-	if v.OK() {
+// fitsNode says why a task cannot have its cards on a node, "" if it can. Only
+// where evicting other tasks may help is the code Unschedulable.
+func (o *session) fitsNode(a quota.Accounts, q index.Queue, task *api.TaskInfo, node string) (code int, why string) {
+	d := o.demandOf(q, task.Pod)
+	if len(d.wants) == 0 {
 		return api.Success, ""
 	}
-	code = api.Unschedulable
-	if quota.AnyCardFits(a, o.limit, q, p.dims, p.milli).OK() {
-		code = api.UnschedulableAndUnresolvable // another card is to be had without evicting anybody
+	n := o.cards.nodes[node]
+	for p := range o.cards.parts(d) {
+		if v := o.allowed(q, p); !v.OK() {
+			return api.UnschedulableAndUnresolvable, o.words(refusal{Verdict: v, part: p})
+		}
+		if n == nil {
+			return api.UnschedulableAndUnresolvable, o.noCard(p)
+		}
+		nc, ok := n.of(p.want.resource)
+		switch {
+		case !ok && n.lacks(p.want.resource) != "":
+			return api.UnschedulableAndUnresolvable, fmt.Sprintf("node(s) have <%s> without the label %s, so the card has no name",
+				o.cards.resources[p.want.resource], n.lacks(p.want.resource))
+		case !ok || !slices.Contains(p.dims, nc.dim):
+			return api.UnschedulableAndUnresolvable, o.noCard(p)
+		}
+		p.milli = o.cards.takes(d, n, nc.dim)
+		if v := quota.CardFits(a, o.limit, q, nc.dim, p.milli); !v.OK() {
+			code = api.Unschedulable
+			if quota.AnyCardFits(a, o.limit, q, p.dims, p.milli).OK() {
+				code = api.UnschedulableAndUnresolvable // another card is to be had without evicting anybody
+			}
+			return code, o.words(refusal{Verdict: v, part: o.only(nc.dim, p)})
+		}
 	}
-	return code, o.words(refusal{Verdict: v, part: o.only(nc.dim, p)})
+	return api.Success, ""
+}
+
+// takes is how much a demand takes of one card of a node: nearly always one part,
+// but two resources of a node may be of one name.
+func (c *cards) takes(d demand, n *nodeCards, dim fastres.Dim) (milli float64) {
+	for p := range c.parts(d) {
+		if nc, ok := n.of(p.want.resource); ok && nc.dim == dim {
+			milli += p.milli
+		}
+	}
+	return milli
 }
 
 // only is a part of which one card is meant.
@@ -228,37 +239,24 @@ func (o *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 	return o.ssn.Preemptable(&question, useful), util.Permit
 }
 
-// overQuota reports whether a task that was just placed has no quota left for
-// its card. Actions that evict place tasks on nodes without asking a predicate
-// again, so this is the last word. What Volcano brings back, a task that was to
-// be evicted and is not, is never refused.
-func (o *session) overQuota(q index.Queue, task *api.TaskInfo) error {
-	if task.Status != api.Allocated && task.Status != api.Pipelined {
-		return nil
-	}
-	d := o.demandOf(q, task.Pod)
-	for p := range o.cards.parts(d) {
-		dim, ok := o.cards.cardOn(task.NodeName, p)
-		if !ok {
-			continue
-		}
-		if v := quota.CardFits(o.ix, o.limit, q, dim, p.milli); !v.OK() {
-			return fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName,
-				o.words(refusal{Verdict: v, part: o.only(dim, p)}))
-		}
-	}
-	return nil
-}
-
-// refuseEvent keeps a task that is over a card's quota out of the accounts, and
-// reports whether it did: its allocation failed, and Volcano takes it back.
+// refuseEvent keeps a task out of the accounts that was just placed where it may
+// not have its cards, and reports whether it did: its allocation fails, and
+// Volcano takes it back. Actions that evict place tasks without asking a
+// predicate about what is left after the evictions, so this is the last word.
+// What Volcano brings back, a task that was to be evicted and is not, is never
+// refused.
 func (o *session) refuseEvent(q index.Queue, event *framework.Event) bool {
-	if err := o.overQuota(q, event.Task); err != nil {
-		event.Err = err
-		o.missed[event.Task.UID] = true
-		return true
+	task := event.Task
+	if task.Status != api.Allocated && task.Status != api.Pipelined {
+		return false
 	}
-	return false
+	_, why := o.fitsNode(o.ix, q, task, task.NodeName)
+	if why == "" {
+		return false
+	}
+	event.Err = fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName, why)
+	o.missed[task.UID] = true
+	return true
 }
 
 // wasRefused reports whether a task that is taken away was kept out of the

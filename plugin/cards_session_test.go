@@ -149,46 +149,65 @@ func (f *fixture) schedule(t *testing.T) *fixture {
 	return f.run(t, enqueue.New(), allocate.New())
 }
 
-// checkCards counts cards from the tasks alone and compares with the accounts.
+// checkCards counts the cards of tasks on their nodes once more and compares
+// with the accounts.
 func (f *fixture) checkCards(t *testing.T) {
 	t.Helper()
 	if f.own == nil || f.own.cards == nil {
 		return
 	}
-	want := map[string]map[string]float64{}
+	type cell struct {
+		queue index.Queue
+		card  string
+	}
+	want := map[cell]float64{}
 	for _, job := range f.Jobs {
 		q := f.own.ix.Lookup(string(job.Queue))
-		if q == index.None {
+		if q == index.None || !f.own.cards.counts[q] {
 			continue
 		}
 		for _, task := range job.Tasks {
 			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined {
 				continue
 			}
-			node := f.Nodes[task.NodeName]
-			if node == nil {
-				return // nobody can tell any more
-			}
-			for _, got := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
-				for _, p := range f.own.ix.Path(q) {
-					name := f.own.ix.Name(p)
-					if want[name] == nil {
-						want[name] = map[string]float64{}
-					}
-					want[name][got.Name] += task.Resreq.ScalarResources[got.Resource]
+			d, _ := f.own.cards.demand(task.Pod)
+			for p := range f.own.cards.parts(d) {
+				name := f.cardFor(task, p)
+				for _, q := range f.own.ix.Path(q) {
+					want[cell{q, name}] += p.milli
 				}
 			}
 		}
 	}
 	for q := range index.Queue(f.own.ix.Len()) {
 		for d := fastres.FirstFree; int(d) < f.own.names.Len(); d++ {
-			if !f.own.names.IsCard(d) || !f.own.cards.counts[q] {
-				continue
+			if f.own.names.IsCard(d) {
+				name := f.own.names.Name(d)
+				require.Equal(t, want[cell{q, name}], f.own.ix.Allocated(q).Get(d), "queue %s, card %s", f.own.ix.Name(q), name)
 			}
-			name, has := f.own.ix.Name(q), f.own.ix.Allocated(q).Get(d)
-			require.Equal(t, want[name][f.own.names.Name(d)], has, "queue %s, card %s", name, f.own.names.Name(d))
 		}
 	}
+}
+
+// cardFor is the card that a placed task has: what its node's labels say, or what
+// it named first where they say nothing.
+func (f *fixture) cardFor(task *api.TaskInfo, p part) string {
+	if node := f.Nodes[task.NodeName]; node != nil {
+		for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
+			if has.Resource == f.own.cards.resources[p.want.resource] {
+				return has.Name
+			}
+		}
+	}
+	if n := f.own.cards.nodes[task.NodeName]; f.Nodes[task.NodeName] == nil && n != nil {
+		if has, ok := n.of(p.want.resource); ok {
+			return f.own.names.Name(has.dim) // the node is gone, the memory is all there is
+		}
+	}
+	if p.named && len(p.dims) > 0 {
+		return f.own.names.Name(p.dims[0])
+	}
+	return ""
 }
 
 // placed counts the bound pods of jobs whose name starts with a prefix, by the
@@ -261,13 +280,8 @@ func TestUntyped(t *testing.T) {
 			s.arguments = framework.Arguments{"untypedCards": policy}
 			f := s.open(t)
 			if policy == ignore {
-				f.own.cards.counts[f.own.ix.Lookup("q")] = true
-				conf.EnabledActionMap = map[string]bool{"enqueue": true}
-				enqueue.New().Execute(f.Session)
-				allocate.New().Execute(f.Session)
+				assert.Len(t, f.schedule(t).cache.Bound, want)
 				assert.Equal(t, 0.0, f.cardsOf("q", "A"))
-				f.own = nil // tasks do not add up to the accounts, on purpose
-				assert.Len(t, f.cache.Bound, want)
 				return
 			}
 			f.schedule(t)
@@ -384,7 +398,6 @@ func TestCapacityWithCards(t *testing.T) {
 	assert.Empty(t, f.placed("bare"), "a leaf without a quota below a queue with one has none")
 	assert.Equal(t, 3, f.placed("other")["A"], "as upstream")
 	assert.Equal(t, 5000.0, f.allocated("root").ScalarResources[gpuName], "scalars count as before")
-	f.own.cards.counts[f.own.ix.Root()] = false // of "other" nothing is counted, so the sum of the root is not to be compared
 }
 
 // TestCapacityWithoutCards computes nothing where no queue asks for it.

@@ -42,6 +42,45 @@ func TestHooksDoNotAllocate(t *testing.T) {
 	}
 }
 
+// TestCardHooksDoNotAllocate is the same where cards count.
+func TestCardHooksDoNotAllocate(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").
+		queue("mine", "root", "quota", `{"A":4,"B":4}`, "deserved", `{"A":4,"B":4}`, "guarantee", `{"A":0}`).
+		queue("other", "root", "quota", `{"A":8}`, "deserved", `{"A":1}`, "guarantee", `{"A":0}`).
+		pods("one", "mine", "A", 1, 1).pods("either", "mine", "A|B", 2, 1, members(2)).
+		pods("promised", "mine", "A|B", 2, 1, members(2), inPhase(workload.Inqueue)).pods("busy", "other", "A", 4, 1, on("a"))
+	f := s.open(t)
+	var queue, task any = f.queue("mine"), f.task("either-0")
+	var one, either any = f.job("one"), f.job("either")
+	placed := f.task("one-0")
+	placed.NodeName = "a"
+	event := &framework.Event{Task: placed}
+	var busy []*api.TaskInfo
+	for _, each := range f.job("busy").Tasks {
+		busy = append(busy, each)
+	}
+	for _, gate := range []struct {
+		name string
+		most float64
+		call func()
+	}{
+		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("mine"), f.task("either-0"))) }},
+		{"Predicate", 0, func() { require.NoError(t, f.own.predicate(f.job("either").Tasks["default-either-0"], f.Nodes["b"])) }},
+		{"NodeOrder", 0, func() { _, _ = f.own.nodeOrder(f.job("either").Tasks["default-either-0"], f.Nodes["b"]) }},
+		{"JobEnqueueable of one card", 0, func() { require.Positive(t, f.own.jobEnqueueable(one)) }},
+		{"JobEnqueueable of either", 0, func() { require.Positive(t, f.own.jobEnqueueable(either)) }},
+		{"Preemptive", 0, func() { require.True(t, f.own.preemptive(queue, task)) }},
+		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
+		{"Reclaimable", 1, func() {
+			victims, _ := f.own.reclaimable(placed, busy)
+			require.True(t, len(victims) > 0)
+		}},
+	} {
+		gate.call()
+		assert.LessOrEqual(t, testing.AllocsPerRun(200, gate.call), gate.most, gate.name)
+	}
+}
+
 // TestOpeningAllocatesTheSame opens sessions of different sizes, and expects no
 // more allocations for the larger.
 func TestOpeningAllocatesTheSame(t *testing.T) {
@@ -61,6 +100,34 @@ func TestOpeningAllocatesTheSame(t *testing.T) {
 		return testing.AllocsPerRun(20, once)
 	}
 	small, large := open(3, 20), open(300, 400)
+	assert.Equal(t, small, large)
+	assert.LessOrEqual(t, large, 64.0)
+}
+
+// TestOpeningWithCardsAllocatesTheSame is the same where cards count.
+func TestOpeningWithCardsAllocatesTheSame(t *testing.T) {
+	open := func(queues, jobs int) float64 {
+		s := newScene().queue("root", "")
+		for i := range 1 + queues/3 {
+			s.node(fmt.Sprintf("a%d", i), "A", 8).node(fmt.Sprintf("b%d", i), "B", 8)
+		}
+		for i := range queues {
+			s.queue(fmt.Sprintf("q%d", i), "root", "quota", `{"A":4,"B":4}`)
+		}
+		for i := range jobs {
+			queue := fmt.Sprintf("q%d", i%queues)
+			s.pods(fmt.Sprintf("run%d", i), queue, "A|B", 3, 1, on("a0")).
+				pods(fmt.Sprintf("wait%d", i), queue, "A|B", 3, 1, members(2), inPhase(workload.Inqueue)).
+				pods(fmt.Sprintf("later%d", i), queue, "", 0, 0, wants(`{"A|B":2}`, workload.Inqueue))
+		}
+		f := s.open(t)
+		m := newMemory()
+		once := func() { openSession(f.Session, f.own.variant, f.own.settings, m) }
+		once()
+		once()
+		return testing.AllocsPerRun(20, once)
+	}
+	small, large := open(3, 20), open(300, 130)
 	assert.Equal(t, small, large)
 	assert.LessOrEqual(t, large, 64.0)
 }

@@ -62,7 +62,6 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	m.victims.Reset(o.ix)
 	o.ix.RollUp()
 	o.refreshShares()
-	o.reportCards()
 	o.gaugesByQueue = make([]*queueGauges, o.ix.Len())
 	o.publish()
 	m.forget(ssn.Jobs)
@@ -137,6 +136,7 @@ func (o *session) countQueues(tree *index.Tree) (missing []string) {
 		o.ix.Reset(tree, o.length)
 		o.deriveBounds(&r, total)
 		o.report()
+		o.reportCards()
 	}
 	if o.ix.Rooted() {
 		root := int(o.ix.Root())

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 const (
@@ -16,10 +20,12 @@ const (
 	// calm is how long nothing must have happened before the table is printed, and an outcome counts: five scheduling
 	// cycles, so that what the scheduler is not supposed to do would have shown.
 	calm = time.Second
+	// width is how many columns the demo prints at most.
+	width = 100
 )
 
-// board prints what the watcher sees: a line for each thing that happens, and whenever things have calmed down the
-// table, if it differs from the last one.
+// board prints what the watcher sees: what happens as it happens, and whenever things have calmed down the table, if it
+// differs from the last one.
 type board struct {
 	watcher *watcher
 	out     io.Writer
@@ -27,7 +33,9 @@ type board struct {
 
 	last  view
 	table string
-	// violations are the moments at which a queue had more than its capability.
+	// told is, by job, the reason to wait that was printed last.
+	told map[string]string
+	// violations are the moments at which a queue had more of a card than its quota.
 	violations []string
 }
 
@@ -69,37 +77,42 @@ func (b *board) next(ctx context.Context) (settled bool, err error) {
 		case <-ctx.Done():
 			return false, ctx.Err()
 		case <-idle.C:
+			b.print(waits(b.last, b.told, true))
 			b.printTable()
 			return true, nil
 		case <-b.watcher.changed:
 			time.Sleep(burst)
-			if happened, err := b.printLines(); happened || err != nil {
+			if happened, err := b.update(); happened || err != nil {
 				return false, err
 			}
 		}
 	}
 }
 
-// printLines writes what happened since it was last called, and reports whether anything did: most changes of objects
-// are bookkeeping that the demo does not show.
-func (b *board) printLines() (bool, error) {
+// update prints what happened since it was last called, and reports whether anything did: most changes of objects are
+// bookkeeping that the demo does not show.
+func (b *board) update() (bool, error) {
 	s, err := b.watcher.snapshot()
 	if err != nil {
 		return false, err
 	}
 	next := newView(s)
-	lines := happened(b.last, next)
-	for _, line := range lines {
-		fmt.Fprintf(b.out, "  %5.1fs  %s\n", time.Since(b.start).Seconds(), line)
-	}
+	lines := append(happened(b.last, next), waits(next, b.told, false)...)
+	b.print(lines)
 	for _, queue := range next.queues {
-		if !queue.allocated.within(queue.capability) {
-			b.violations = append(b.violations, fmt.Sprintf("queue %s had %s, and its capability is %s",
-				queue.name, queue.allocated, queue.capability))
-		}
+		b.violations = append(b.violations, queue.excess()...)
 	}
 	b.last = next
 	return len(lines) > 0, nil
+}
+
+func (b *board) print(lines []line) {
+	for _, line := range lines {
+		fmt.Fprintf(b.out, "  %5.1fs  %-8s  %-8s  %s\n", time.Since(b.start).Seconds(), line.queue, line.job, line.text)
+		if line.quote != "" {
+			fmt.Fprintln(b.out, wrapped(line.quote, 31))
+		}
+	}
 }
 
 func (b *board) printTable() {
@@ -109,40 +122,71 @@ func (b *board) printTable() {
 	}
 }
 
-// happened words the differences between two views.
-func happened(before, after view) []string {
-	var lines []string
+// line is something that happened to a queue or a job of it. quote is what the scheduler wrote about it.
+type line struct {
+	queue, job, text, quote string
+}
+
+// happened words the differences between two views, but for what jobs wait for.
+func happened(before, after view) []line {
+	var lines []line
+	for _, warning := range after.warnings[len(before.warnings):] {
+		lines = append(lines, line{warning.queue, "", "WARNING event on the Queue, reason " + warning.reason + ":", warning.message})
+	}
 	for _, job := range after.jobs {
 		old := before.job(job.name)
 		say := func(format string, arguments ...any) {
-			lines = append(lines, fmt.Sprintf("%-10s %-7s %s", job.queue, job.name, fmt.Sprintf(format, arguments...)))
+			lines = append(lines, line{job.queue, job.name, fmt.Sprintf(format, arguments...), ""})
 		}
 		if evicted := evictedOf(job.name, after.evicted[len(before.evicted):]); len(evicted) > 0 {
 			say("EVICTED by reclaim: %s", strings.Join(evicted, ", "))
 		}
 		if old.stage == waiting && job.stage != waiting || old.stage == "" && job.stage != waiting {
-			say("enqueued")
+			say("let in: its pods are created")
 		}
 		switch {
 		case job.stage == completed && old.stage != completed:
 			say("completed")
 		case job.stage == completed:
 		case old.running == 0 && job.running > 0:
-			say("started: %d of %d pods run", job.running, job.pods)
+			say("started: %d of %d pods run on %s", job.running, job.pods, job.cards)
 		case old.running != job.running:
-			say("now runs %d of %d pods", job.running, job.pods)
-		}
-		// What keeps a running job from having more pods is in the table at the end; it changes with every pod.
-		if job.running == 0 && job.reason != "" && job.reason != old.reason {
-			say("waits: %s", job.reason)
+			say("now %d of %d pods run on %s", job.running, job.pods, job.cards)
 		}
 	}
 	for _, job := range before.jobs {
 		if !slices.ContainsFunc(after.jobs, func(other jobRow) bool { return other.name == job.name }) {
-			lines = append(lines, fmt.Sprintf("%-10s %-7s deleted", job.queue, job.name))
+			lines = append(lines, line{job.queue, job.name, "deleted", ""})
 		}
 	}
 	return lines
+}
+
+// waits words, once for each reason, what jobs wait for, and keeps in told what it was. Why a running job has no more
+// pods changes with every pod that gets a node, so it is said when things have settled.
+func waits(v view, told map[string]string, settled bool) []line {
+	var lines []line
+	for _, job := range v.jobs {
+		switch {
+		case job.reason == "":
+			delete(told, job.name)
+		case job.reason != told[job.name] && (job.running == 0 || settled):
+			told[job.name] = job.reason
+			lines = append(lines, line{job.queue, job.name, job.waits(), job.reason})
+		}
+	}
+	return lines
+}
+
+// waits tells what waits of a job and who says why.
+func (j jobRow) waits() string {
+	if j.stage == waiting {
+		return "not let in, no pods; the event on its PodGroup:"
+	}
+	if j.unplaced == 1 {
+		return "1 pod waits; the condition of the pod:"
+	}
+	return fmt.Sprintf("%d pods wait; the condition of a pod:", j.unplaced)
 }
 
 // evictedOf picks a job's pods, which Volcano names after the job, the task and a number.
@@ -157,27 +201,60 @@ func evictedOf(job string, pods []string) []string {
 }
 
 func queueTable(v view) string {
-	rows := []string{"QUEUE\tDESERVED\tGUARANTEE\tCAPABILITY\tALLOCATED\tRUNNING\tINQUEUE\tWAITING\t"}
-	for _, queue := range v.queues {
-		note := ""
-		if !queue.allocated.within(queue.deserved) {
-			note = "<- borrows"
+	rows := []string{"QUEUE\tCARD\tQUOTA\tDESERVED\tALLOCATED\t"}
+	cell := func(amount int64, known bool) string {
+		if !known {
+			return "-"
 		}
-		rows = append(rows, fmt.Sprintf("%s%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s", strings.Repeat("  ", queue.depth), queue.name,
-			queue.deserved, queue.guarantee, queue.capability, queue.allocated,
-			queue.jobs[running], queue.jobs[inqueue], queue.jobs[waiting], note))
+		return fmt.Sprint(amount)
+	}
+	for _, queue := range v.queues {
+		first := strings.Repeat("  ", queue.depth) + queue.name
+		for _, name := range queue.cards() {
+			deserved, known := queue.share(name)
+			note := ""
+			if known && queue.allocated[name] > deserved {
+				note = "<- borrows"
+			}
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s", first, name, cell(queue.bound(name)),
+				cell(deserved, known), queue.allocated[name], note))
+			first = ""
+		}
 	}
 	return aligned(rows)
 }
 
+// jobTable has the reason of a job that waits below its row.
 func jobTable(v view) string {
-	rows := []string{"QUEUE\tJOB\tSTAGE\tPODS\tWHY NOT MORE"}
+	rows := []string{"QUEUE\tJOB\tSTAGE\tPODS\tCARDS"}
 	for _, job := range v.jobs {
 		pods := fmt.Sprintf("%d of %d run", job.running, job.pods)
 		if job.stage == completed {
 			pods = fmt.Sprintf("%d of %d done", job.succeeded, job.pods)
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", job.queue, job.name, job.stage, pods, job.reason))
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", job.queue, job.name, job.stage, pods, job.cards))
+	}
+	var text strings.Builder
+	for i, row := range strings.Split(strings.TrimSuffix(aligned(rows), "\n"), "\n") {
+		fmt.Fprintln(&text, row)
+		if i > 0 && v.jobs[i-1].reason != "" {
+			fmt.Fprintln(&text, wrapped(v.jobs[i-1].reason, 9))
+		}
+	}
+	return text.String()
+}
+
+// nodeTable has the cards of the nodes as the plugin finds them, too.
+func nodeTable(nodes []*corev1.Node) string {
+	rows := []string{"NODE\tCARDS\tNAME\tASKED FOR AS"}
+	for _, node := range nodes {
+		first := node.Name
+		for _, each := range card.Discover(node.Labels, node.Status.Allocatable).Cards {
+			if count := each.Milli / 1000; count > 0 {
+				rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s", first, count, each.Name, each.Resource))
+				first = ""
+			}
+		}
 	}
 	return aligned(rows)
 }
@@ -193,4 +270,22 @@ func aligned(rows []string) string {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// wrapped breaks a text into lines of the board's width that are indented.
+func wrapped(text string, indent int) string {
+	margin := strings.Repeat(" ", indent)
+	var lines []string
+	line := margin
+	for _, word := range strings.Fields(text) {
+		if len(line) > indent && len(line)+1+len(word) > width {
+			lines = append(lines, line)
+			line = margin
+		}
+		if len(line) > indent {
+			line += " "
+		}
+		line += word
+	}
+	return strings.Join(append(lines, line), "\n")
 }

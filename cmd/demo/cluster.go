@@ -11,40 +11,60 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
+const namespace = metav1.NamespaceDefault
+
+// root is the queue at the top of the tree; Volcano's scheduler creates it.
+const root = "root"
+
+// The resources that device plugins offer cards as.
 const (
-	// gpu is the resource of the GPUs, and the key of the taint that keeps pods without GPUs off their nodes.
-	gpu       = "nvidia.com/gpu"
-	namespace = metav1.NamespaceDefault
-	// root is the queue at the top of the tree; Volcano's scheduler creates it.
-	root = "root"
+	gpu    corev1.ResourceName = "nvidia.com/gpu"         // a whole card
+	mig    corev1.ResourceName = "nvidia.com/mig-1g.18gb" // a seventh of an H200
+	mps    corev1.ResourceName = "nvidia.com/gpu.shared"  // a card shared by several pods
+	ascend corev1.ResourceName = "huawei.com/Ascend910"
 )
 
-// resources builds a resource list from cores, GiB and whole GPUs.
-func resources(cores, gib, gpus int64) corev1.ResourceList {
-	return corev1.ResourceList{
-		corev1.ResourceCPU:    *resource.NewQuantity(cores, resource.DecimalSI),
-		corev1.ResourceMemory: *resource.NewQuantity(gib<<30, resource.BinarySI),
-		gpu:                   *resource.NewQuantity(gpus, resource.DecimalSI),
-	}
-}
+// The names of the cards, which the plugin makes of the nodes' labels and resources.
+const (
+	h200      = "NVIDIA-H200"
+	h800      = "NVIDIA-H800"
+	h200Slice = "NVIDIA-H200/mig-1g.18gb-mixed"
+	h800Share = "NVIDIA-H800/mps-80g*1/4"
+	ascend910 = "Ascend910B"
+)
 
-// nodes are two nodes with 4 GPUs each and two without; 16 cores and 64 GiB all of them.
+// nodes have the labels and the resources that the vendors' feature discovery and device plugins give them. The fourth
+// card of h200-2 is cut into MIG slices, and the two cards of h800-2 are shared by four pods each.
 func nodes() []*corev1.Node {
-	var all []*corev1.Node
-	for _, name := range []string{"gpu-1", "gpu-2"} {
-		node := newNode(name, resources(16, 64, 4))
-		node.Spec.Taints = []corev1.Taint{{Key: gpu, Effect: corev1.TaintEffectNoSchedule}}
-		all = append(all, node)
+	type labels = map[string]string
+	return []*corev1.Node{
+		newNode("h200-1", labels{"nvidia.com/gpu.product": "NVIDIA-H200"}, map[corev1.ResourceName]int64{gpu: 4}),
+		newNode("h200-2", labels{"nvidia.com/gpu.product": "NVIDIA-H200"}, map[corev1.ResourceName]int64{gpu: 3, mig: 7}),
+		newNode("h800-1", labels{"nvidia.com/gpu.product": "NVIDIA-H800"}, map[corev1.ResourceName]int64{gpu: 4}),
+		newNode("h800-2", labels{
+			"nvidia.com/gpu.product":  "NVIDIA-H800",
+			"nvidia.com/gpu.memory":   "81559",
+			"nvidia.com/gpu.replicas": "4",
+		}, map[corev1.ResourceName]int64{mps: 8}),
+		newNode("ascend-1", labels{"huawei.com/Ascend910.product": "Ascend910B"}, map[corev1.ResourceName]int64{ascend: 8}),
 	}
-	return append(all, newNode("cpu-1", resources(16, 64, 0)), newNode("cpu-2", resources(16, 64, 0)))
 }
 
-func newNode(name string, amount corev1.ResourceList) *corev1.Node {
-	amount[corev1.ResourcePods] = resource.MustParse("110")
+func newNode(name string, labels map[string]string, devices map[corev1.ResourceName]int64) *corev1.Node {
+	labels[corev1.LabelHostname] = name
+	amount := corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("64"),
+		corev1.ResourceMemory: resource.MustParse("512Gi"),
+		corev1.ResourcePods:   resource.MustParse("110"),
+	}
+	for device, count := range devices {
+		amount[device] = *resource.NewQuantity(count, resource.DecimalSI)
+	}
 	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
 		Status: corev1.NodeStatus{
 			Capacity:    amount,
 			Allocatable: amount,
@@ -53,59 +73,76 @@ func newNode(name string, amount corev1.ResourceList) *corev1.Node {
 	}
 }
 
-// queues is the tree below the root, parents first.
+// queues is the tree below the root, parents first. lab and train may lend each other what they leave idle: they
+// deserve no more than their share, and nothing is kept for them alone.
 func queues() []*scheduling.Queue {
+	type annotations = map[string]string
 	return []*scheduling.Queue{
-		newQueue("eng", root, resources(40, 160, 8), resources(4, 16, 1), resources(48, 192, 8)),
-		newQueue("training", "eng", resources(16, 64, 4), nil, resources(32, 128, 8)),
-		newQueue("inference", "eng", resources(16, 64, 4), resources(4, 16, 1), resources(24, 96, 6)),
-		newQueue("biz", root, resources(16, 64, 0), nil, resources(24, 96, 0)),
+		newQueue("research", root, annotations{card.QuotaKey: `{"NVIDIA-H200": 6}`}),
+		newQueue("lab", "research", annotations{
+			card.QuotaKey:     `{"NVIDIA-H200": 2, "NVIDIA-H800": 3}`,
+			card.GuaranteeKey: `{"NVIDIA-H200": 0}`,
+		}),
+		newQueue("train", "research", annotations{
+			card.QuotaKey:     `{"NVIDIA-H200": 6}`,
+			card.DeservedKey:  `{"NVIDIA-H200": 4}`,
+			card.GuaranteeKey: `{"NVIDIA-H200": 0}`,
+		}),
+		newQueue("serving", root, annotations{
+			card.QuotaKey: `{"NVIDIA-H200/mig-1g.18gb-mixed": 2, "NVIDIA-H800/mps-80g*1/4": 4}`,
+		}),
+		newQueue("climate", root, annotations{card.QuotaKey: `{"Ascend910B": 6}`}),
 	}
 }
 
-func newQueue(name, parent string, deserved, guarantee, capability corev1.ResourceList) *scheduling.Queue {
+func newQueue(name, parent string, annotations map[string]string) *scheduling.Queue {
 	reclaimable := true
 	return &scheduling.Queue{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: scheduling.QueueSpec{
-			Parent:      parent,
-			Weight:      1,
-			Reclaimable: &reclaimable,
-			Deserved:    deserved,
-			Guarantee:   scheduling.Guarantee{Resource: guarantee},
-			Capability:  capability,
-		},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations},
+		Spec:       scheduling.QueueSpec{Parent: parent, Weight: 1, Reclaimable: &reclaimable},
 	}
 }
 
-// newJob builds a Volcano job of equal pods that starts when at least minimum of them can run. Its other pods may be
-// reclaimed by queues below their deserved share.
-func newJob(name, queue string, pods, minimum int32, each corev1.ResourceList) *batch.Job {
+// job is what the story says of a Volcano job: equal pods that each ask for so many of a resource, and which start when
+// at least minimum of them can run. Other queues may reclaim what they deserve from the pods beyond the minimum.
+type job struct {
+	name, queue   string
+	pods, minimum int32
+	count         int64
+	resource      corev1.ResourceName
+	// card is the annotation card.name of the pods. An untyped job has none.
+	card string
+}
+
+// object builds the Volcano job. Like every job whose cards are named it says in card.request what its minimum needs,
+// which is what the queue is asked for before there are any pods.
+func (j job) object() *batch.Job {
+	limits := corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("2"),
+		corev1.ResourceMemory: resource.MustParse("8Gi"),
+		j.resource:            *resource.NewQuantity(j.count, resource.DecimalSI),
+	}
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever,
 		Containers: []corev1.Container{{
 			Name:      "main",
 			Image:     "none", // no node runs it
-			Resources: corev1.ResourceRequirements{Requests: each, Limits: each},
+			Resources: corev1.ResourceRequirements{Requests: limits, Limits: limits},
 		}},
-		Tolerations: []corev1.Toleration{{Key: gpu, Operator: corev1.TolerationOpExists}},
 	}}
-	if quantity := each[gpu]; quantity.IsZero() {
-		delete(each, gpu)
-		template.Spec.Tolerations = nil
+	annotations := map[string]string{scheduling.PodPreemptable: "true"}
+	if j.card != "" {
+		template.Annotations = map[string]string{card.NameKey: j.card}
+		annotations[card.RequestKey] = fmt.Sprintf("{%q: %d}", j.card, int64(j.minimum)*j.count)
 	}
 	return &batch.Job{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        name,
-			Namespace:   namespace,
-			Annotations: map[string]string{scheduling.PodPreemptable: "true"},
-		},
+		ObjectMeta: metav1.ObjectMeta{Name: j.name, Namespace: namespace, Annotations: annotations},
 		Spec: batch.JobSpec{
 			SchedulerName: "volcano",
-			Queue:         queue,
-			MinAvailable:  minimum,
+			Queue:         j.queue,
+			MinAvailable:  j.minimum,
 			MaxRetry:      3,
-			Tasks:         []batch.TaskSpec{{Name: "worker", Replicas: pods, MinAvailable: &minimum, Template: template}},
+			Tasks:         []batch.TaskSpec{{Name: "worker", Replicas: j.pods, MinAvailable: &j.minimum, Template: template}},
 		},
 	}
 }

@@ -1,6 +1,6 @@
-// Command demo shows quotas at work on a real control plane that it runs in its own process: it creates nodes and a
-// tree of queues, submits Volcano jobs and prints, as it happens, what the scheduler makes of them. It exits with 0 only
-// if everything came out as the story tells it.
+// Command demo shows quotas of cards at work on a real control plane that it runs in its own process: it creates nodes
+// with accelerator cards and a tree of queues, submits Volcano jobs and prints, as it happens, what the scheduler makes
+// of them. It exits with 0 only if everything came out as the story tells it.
 package main
 
 import (
@@ -17,8 +17,9 @@ import (
 )
 
 // schedulerConfiguration is the volcano-scheduler.conf of the demo. Reclaim asks the plugins tier by tier and stops at
-// the first tier with an answer. So gang, conformance and capacity share a tier: a pod is evicted only if its job can
-// spare it, it is no system pod, and its queue is above its deserved share.
+// the first tier with an answer. So gang, conformance and capacity-card share a tier: a pod is evicted only if its job can
+// spare it, it is no system pod, and its queue has more of its card than it deserves. The queues of the story say nothing
+// of cpu and memory, which would mean none at all.
 const schedulerConfiguration = `
 actions: "enqueue, allocate, reclaim, backfill"
 tiers:
@@ -27,8 +28,10 @@ tiers:
   - name: gang
     enablePreemptable: false
   - name: conformance
-  - name: capacity
+  - name: capacity-card
     enableHierarchy: true
+    arguments:
+      unsetCapability: unlimited
 - plugins:
   - name: predicates
   - name: nodeorder
@@ -92,7 +95,7 @@ func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time,
 	if err != nil {
 		return err
 	}
-	board := &board{watcher: watcher, out: os.Stdout, start: time.Now()}
+	board := &board{watcher: watcher, out: os.Stdout, start: time.Now(), told: map[string]string{}}
 	if err := tell(ctx, cp, board); err != nil {
 		return err
 	}

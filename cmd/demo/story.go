@@ -2,150 +2,225 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // actLimit is how long an act may take to come out. It takes a second or two on two cores.
 const actLimit = 45 * time.Second
 
-// act is one step of the story: what is done, and how the cluster must look once it has settled.
+// act is one step of the story: what is done, in this order, and how the cluster must look once it has settled.
 type act struct {
 	title, text string
-	submit      []*batch.Job
 	complete    []string
+	requote     map[string]string // by queue, the new annotation card.quota
+	submit      []job
 	outcome     outcome
 }
 
 // outcome is the expected state, of those jobs and queues that an act is about.
 type outcome struct {
 	jobs []jobOutcome
-	// allocated is, by queue, the allocated cell of the table.
+	// allocated is, by queue, all cards that its subtree has.
 	allocated map[string]string
-	// evictions is how many pods have been evicted since the story began.
+	// evictions is how many pods were evicted in this act.
 	evictions int
+	// warnings has a part of each Warning event on a queue in this act: its reason and message.
+	warnings []string
 }
 
 type jobOutcome struct {
 	name, stage string
 	running     int
-	// reason is part of what the scheduler must have said about pods that wait.
+	cards       string
+	// reason is part of what the scheduler must have said about what waits: on the PodGroup of a job that is waiting,
+	// else on a pod. It is empty if nothing waits.
 	reason string
 }
 
-// acts is the story. All jobs have pods of 4 cores.
 var acts = []act{
 	{
-		title: "Jobs that fit start at once",
-		text: "chat asks for 2 pods of 4/16Gi/1 in inference, etl for 4 pods of 4/8Gi/0 in biz.\n" +
-			"Both stay within what their queues deserve.",
-		submit: []*batch.Job{
-			newJob("chat", "inference", 2, 2, resources(4, 16, 1)),
-			newJob("etl", "biz", 4, 4, resources(4, 8, 0)),
+		title: "Every kind of card has a name and a quota of its own",
+		text: "chat takes slices of a card, embed shares of a card, and ocean's pods take two cards of another\n" +
+			"vendor each. All fit into the quotas of their queues.",
+		submit: []job{
+			{name: "chat", queue: "serving", pods: 2, minimum: 2, count: 1, resource: mig, card: h200Slice},
+			{name: "embed", queue: "serving", pods: 4, minimum: 4, count: 1, resource: mps, card: h800Share},
+			{name: "ocean", queue: "climate", pods: 3, minimum: 3, count: 2, resource: ascend, card: ascend910},
 		},
-		outcome: outcome{
-			jobs:      []jobOutcome{{name: "chat", stage: running, running: 2}, {name: "etl", stage: running, running: 4}},
-			allocated: map[string]string{"inference": "8/32Gi/2", "biz": "16/32Gi/0"},
-		},
-	},
-	{
-		title: "A job that would exceed its queue's capability waits",
-		text: "report asks for 3 pods of 4/8Gi/0 in biz: 16 cores are taken, 12 more would make 28, and the\n" +
-			"capability is 24. The nodes have room, the queue has not: report gets no pods at all.",
-		submit: []*batch.Job{newJob("report", "biz", 3, 3, resources(4, 8, 0))},
-		outcome: outcome{
-			jobs:      []jobOutcome{{name: "report", stage: waiting, reason: "Queue <biz> has insufficient <cpu> quota"}},
-			allocated: map[string]string{"biz": "16/32Gi/0"},
-		},
-	},
-	{
-		title: "A queue borrows what the others leave idle",
-		text: "llm asks for 8 pods of 4/16Gi/1 in training and can run with 2. training deserves 4 GPUs, but 6\n" +
-			"are idle, so it gets 6.",
-		submit: []*batch.Job{newJob("llm", "training", 8, 2, resources(4, 16, 1))},
-		outcome: outcome{
-			jobs:      []jobOutcome{{name: "llm", stage: running, running: 6}},
-			allocated: map[string]string{"training": "24/96Gi/6", "eng": "32/128Gi/8"},
-		},
-	},
-	{
-		title: "The owner comes back and reclaims its share",
-		text: "vision asks for 2 pods of 4/16Gi/1 in inference, which deserves 4 GPUs and has 2. No GPU is idle:\n" +
-			"training has to give back the 2 that it has above its own 4.",
-		submit: []*batch.Job{newJob("vision", "inference", 2, 2, resources(4, 16, 1))},
-		outcome: outcome{
-			jobs:      []jobOutcome{{name: "vision", stage: running, running: 2}, {name: "llm", stage: running, running: 4}},
-			allocated: map[string]string{"training": "16/64Gi/4", "inference": "16/64Gi/4"},
-			evictions: 2,
-		},
-	},
-	{
-		title: "What a queue deserves is safe from others",
-		text: "search asks for 1 more pod of 4/16Gi/1 in inference, whose capability of 6 GPUs lets it in. But\n" +
-			"inference has its 4, training has no more than its 4, and eng above them has all its 8: nobody is\n" +
-			"evicted, search waits.",
-		submit: []*batch.Job{newJob("search", "inference", 1, 1, resources(4, 16, 1))},
 		outcome: outcome{
 			jobs: []jobOutcome{
-				{name: "search", stage: inqueue, reason: "Queue <eng> has insufficient <nvidia.com/gpu> quota"},
-				{name: "llm", stage: running, running: 4},
+				{name: "chat", stage: running, running: 2, cards: "2 NVIDIA-H200/mig-1g.18gb-mixed"},
+				{name: "embed", stage: running, running: 4, cards: "4 NVIDIA-H800/mps-80g*1/4"},
+				{name: "ocean", stage: running, running: 3, cards: "6 Ascend910B"},
 			},
-			allocated: map[string]string{"training": "16/64Gi/4", "inference": "16/64Gi/4"},
+			allocated: map[string]string{
+				"serving": "2 NVIDIA-H200/mig-1g.18gb-mixed, 4 NVIDIA-H800/mps-80g*1/4",
+				"climate": "6 Ascend910B",
+			},
+		},
+	},
+	{
+		title: "A job that takes either card falls back to its second choice",
+		text: "tune's pods would rather have an H200. lab's quota of 2 is used up after two pods, so the other two\n" +
+			"get an H800, although H200s are idle.",
+		submit: []job{{name: "tune", queue: "lab", pods: 4, minimum: 4, count: 1, resource: gpu, card: h200 + "|" + h800}},
+		outcome: outcome{
+			jobs:      []jobOutcome{{name: "tune", stage: running, running: 4, cards: "2 NVIDIA-H200, 2 NVIDIA-H800"}},
+			allocated: map[string]string{"lab": "2 NVIDIA-H200, 2 NVIDIA-H800", "research": "2 NVIDIA-H200, 2 NVIDIA-H800"},
+		},
+	},
+	{
+		title: "The quota of an inner queue binds all queues below it",
+		text: "llm would take 6 H200 and can start with 2. train's own quota is 6, but research above it has 6 for\n" +
+			"train and lab together: llm gets 4, and its other pods wait, although one H200 is idle.",
+		submit: []job{{name: "llm", queue: "train", pods: 6, minimum: 2, count: 1, resource: gpu, card: h200}},
+		outcome: outcome{
+			jobs: []jobOutcome{{
+				name: "llm", stage: running, running: 4, cards: "4 NVIDIA-H200",
+				reason: "Queue <research> has insufficient <NVIDIA-H200> quota: requested <1>, total would be <7>, but capability is <6>",
+			}},
+			allocated: map[string]string{"train": "4 NVIDIA-H200", "research": "6 NVIDIA-H200, 2 NVIDIA-H800"},
+		},
+	},
+	{
+		title: "A job without room for its minimum is not let in",
+		text: "eval says in card.request that it needs 2 H800. lab has 2 of its 3, so eval gets no pods at all: its\n" +
+			"PodGroup stays pending and the API server is spared pods that could only wait.",
+		submit: []job{{name: "eval", queue: "lab", pods: 2, minimum: 2, count: 1, resource: gpu, card: h800}},
+		outcome: outcome{
+			jobs: []jobOutcome{{
+				name: "eval", stage: waiting, cards: "-",
+				reason: "Queue <lab> has insufficient <NVIDIA-H800> quota: requested <2>, total would be <4>, but capability is <3>",
+			}},
+			allocated: map[string]string{"lab": "2 NVIDIA-H200, 2 NVIDIA-H800"},
+		},
+	},
+	{
+		title: "A pod that names no card does not get around the quota",
+		text: "untyped asks for an nvidia.com/gpu and says neither card.name nor card.request, so it gets a pod. But\n" +
+			"every card that the pod could get is one that serving has no quota for.",
+		submit: []job{{name: "untyped", queue: "serving", pods: 1, minimum: 1, count: 1, resource: gpu}},
+		outcome: outcome{
+			jobs: []jobOutcome{{
+				name: "untyped", stage: inqueue, cards: "-",
+				reason: "Queue <serving> has insufficient <NVIDIA-H200> quota: requested <1>, total would be <1>, but capability is <0>",
+			}},
+			allocated: map[string]string{"serving": "2 NVIDIA-H200/mig-1g.18gb-mixed, 4 NVIDIA-H800/mps-80g*1/4"},
+		},
+	},
+	{
+		title: "Whoever finishes makes room, and an idle share is lent",
+		text: "tune completes. eval is let in and gets its H800s. llm gets the two H200s that lab now leaves idle:\n" +
+			"train deserves 4 and borrows 2.",
+		complete: []string{"tune"},
+		outcome: outcome{
+			jobs: []jobOutcome{
+				{name: "tune", stage: completed, cards: "-"},
+				{name: "eval", stage: running, running: 2, cards: "2 NVIDIA-H800"},
+				{name: "llm", stage: running, running: 6, cards: "6 NVIDIA-H200"},
+			},
+			allocated: map[string]string{"train": "6 NVIDIA-H200", "lab": "2 NVIDIA-H800"},
+		},
+	},
+	{
+		title: "The owner comes back and reclaims its cards",
+		text: "vision needs the 2 H200 that lab deserves. research has no more than its 6, so train has to give back\n" +
+			"what it has borrowed: two pods of llm go, and llm runs on with 4.",
+		submit: []job{{name: "vision", queue: "lab", pods: 2, minimum: 2, count: 1, resource: gpu, card: h200}},
+		outcome: outcome{
+			jobs: []jobOutcome{
+				{name: "vision", stage: running, running: 2, cards: "2 NVIDIA-H200"},
+				{name: "llm", stage: running, running: 4, cards: "4 NVIDIA-H200", reason: "Queue <research> has insufficient <NVIDIA-H200> quota"},
+			},
+			allocated: map[string]string{
+				"train": "4 NVIDIA-H200", "lab": "2 NVIDIA-H200, 2 NVIDIA-H800", "research": "6 NVIDIA-H200, 2 NVIDIA-H800",
+			},
 			evictions: 2,
 		},
 	},
 	{
-		title: "Whoever finishes makes room",
-		text: "etl and vision complete. report now fits into biz, search gets a GPU since inference is below its\n" +
-			"share, and llm borrows the other one again.",
-		complete: []string{"etl", "vision"},
+		title: "A typo in a quota harms nobody but its own key",
+		text: "serving's quota is raised to 4 slices, and to \"six\" shares, which is no number. The slices count at\n" +
+			"once: rerank runs. The shares stay at 4, their last good value: index waits.",
+		requote: map[string]string{"serving": `{"NVIDIA-H200/mig-1g.18gb-mixed": 4, "NVIDIA-H800/mps-80g*1/4": "six"}`},
+		submit: []job{
+			{name: "rerank", queue: "serving", pods: 2, minimum: 2, count: 1, resource: mig, card: h200Slice},
+			{name: "index", queue: "serving", pods: 2, minimum: 2, count: 1, resource: mps, card: h800Share},
+		},
 		outcome: outcome{
 			jobs: []jobOutcome{
-				{name: "chat", stage: running, running: 2},
-				{name: "etl", stage: completed},
-				{name: "report", stage: running, running: 3},
-				{name: "llm", stage: running, running: 5},
-				{name: "vision", stage: completed},
-				{name: "search", stage: running, running: 1},
+				{name: "rerank", stage: running, running: 2, cards: "2 NVIDIA-H200/mig-1g.18gb-mixed"},
+				{
+					name: "index", stage: waiting, cards: "-",
+					reason: "Queue <serving> has insufficient <NVIDIA-H800/mps-80g*1/4> quota: requested <2>, total would be <6>, but capability is <4>",
+				},
 			},
-			allocated: map[string]string{"training": "20/80Gi/5", "inference": "12/48Gi/3", "biz": "12/24Gi/0"},
-			evictions: 2,
+			allocated: map[string]string{"serving": "4 NVIDIA-H200/mig-1g.18gb-mixed, 4 NVIDIA-H800/mps-80g*1/4"},
+			warnings:  []string{`BadCardAnnotation: annotation volcano.sh/card.quota: "NVIDIA-H800/mps-80g*1/4": a string is not a number`},
+		},
+	},
+	{
+		title: "The typo is corrected",
+		text:  "With 6 shares in serving's quota index runs.",
+		requote: map[string]string{
+			"serving": `{"NVIDIA-H200/mig-1g.18gb-mixed": 4, "NVIDIA-H800/mps-80g*1/4": 6}`,
+		},
+		outcome: outcome{
+			jobs: []jobOutcome{
+				{name: "chat", stage: running, running: 2, cards: "2 NVIDIA-H200/mig-1g.18gb-mixed"},
+				{name: "embed", stage: running, running: 4, cards: "4 NVIDIA-H800/mps-80g*1/4"},
+				{name: "ocean", stage: running, running: 3, cards: "6 Ascend910B"},
+				{name: "index", stage: running, running: 2, cards: "2 NVIDIA-H800/mps-80g*1/4"},
+				{name: "untyped", stage: inqueue, cards: "-", reason: "Queue <serving> has insufficient <NVIDIA-H200> quota"},
+			},
+			allocated: map[string]string{
+				"serving":  "4 NVIDIA-H200/mig-1g.18gb-mixed, 6 NVIDIA-H800/mps-80g*1/4",
+				"climate":  "6 Ascend910B",
+				"research": "6 NVIDIA-H200, 2 NVIDIA-H800",
+			},
 		},
 	},
 }
 
-// introduction explains the table to somebody who has not used Volcano's queues.
+// introduction explains the tables to somebody who has not used Volcano's queues.
 const introduction = `
-The cluster has 4 nodes of 16 cores and 64Gi; gpu-1 and gpu-2 have 4 GPUs each on top. Its queues form a tree, and an
-amount reads cores/memory/GPUs:
-  DESERVED    the queue's share: others may borrow what is idle of it, and have to give it back on demand
-  GUARANTEE   what is kept for the queue even while it is idle
-  CAPABILITY  what the queue never gets more than
-Quotas are enforced by this module's plugin "capacity", with enableHierarchy, at every queue up to the root.
+Quotas of cards, enforced by this module's plugin "capacity-card" with enableHierarchy. A card's name
+comes from the labels of its node, and a part of a card (MIG, MPS) is a card of its own:
+
+%s
+The queues form a tree, and their annotations say in whole cards:
+  QUOTA     card.quota: what the queue, with all below it, never has more of. A leaf that says nothing
+            of a card gets none; an inner queue that says nothing ("-") is bound by the others alone.
+  DESERVED  card.deserved, else the quota: what the queue can get back from others. What it has beyond
+            is borrowed. Only lab and train lend H200: their card.guarantee, else the quota, is 0.
+Cpu and memory are not limited here: without unsetCapability: unlimited a leaf would have none.
 `
 
-// tell runs the acts one by one, each as soon as the one before has come out.
+// tell plays the acts one after the other and checks how each comes out.
 func tell(ctx context.Context, cp *controlplane.ControlPlane, board *board) error {
-	fmt.Fprint(board.out, introduction)
+	fmt.Fprintf(board.out, introduction, nodeTable(nodes()))
+	if _, err := board.update(); err != nil {
+		return err
+	}
+	board.printTable()
 	for i, act := range acts {
-		fmt.Fprintf(board.out, "\n%d. %s\n%s\n\n", i+1, act.title, act.text)
-		for _, job := range act.submit {
-			if _, err := cp.Volcano.BatchV1alpha1().Jobs(namespace).Create(ctx, job, metav1.CreateOptions{}); err != nil {
-				return fmt.Errorf("submitting job %s: %w", job.Name, err)
-			}
+		fmt.Fprintf(board.out, "\n%d. %s\n%s\n%s\n", i+1, act.title, act.text, act.deeds())
+		before := board.last
+		if err := act.perform(ctx, cp); err != nil {
+			return err
 		}
-		for _, job := range act.complete {
-			if _, err := cp.CompletePods(ctx, namespace, batch.JobNameKey+"="+job); err != nil {
-				return err
-			}
-		}
-		if err := board.until(ctx, actLimit, act.outcome.differences); err != nil {
+		differences := func(after view) []string { return act.outcome.differences(before, after) }
+		if err := board.until(ctx, actLimit, differences); err != nil {
 			return fmt.Errorf("act %d, %q, did not come out %w", i+1, act.title, err)
 		}
 	}
@@ -153,31 +228,85 @@ func tell(ctx context.Context, cp *controlplane.ControlPlane, board *board) erro
 	if len(board.violations) > 0 {
 		return fmt.Errorf("a quota was exceeded:\n  %s", strings.Join(board.violations, "\n  "))
 	}
-	fmt.Fprintf(board.out, "All %d acts came out as told, and no queue ever had more than its capability. (%.1fs)\n",
+	fmt.Fprintf(board.out, "All %d acts came out as told, and no queue ever had more cards than its quota. (%.1fs)\n",
 		len(acts), time.Since(board.start).Seconds())
 	return nil
 }
 
-// differences lists where v is not the outcome.
-func (o outcome) differences(v view) []string {
+// deeds is what is done in the act, as somebody at a terminal would have to do it.
+func (a act) deeds() string {
+	var text strings.Builder
+	for queue, quota := range a.requote {
+		fmt.Fprintf(&text, "\n  queue %s, annotation %s:\n    %s\n", queue, card.QuotaKey, quota)
+	}
+	if len(a.submit) > 0 {
+		rows := []string{"  JOB\tQUEUE\tPODS\tEACH ASKS FOR\tCARD.NAME"}
+		for _, job := range a.submit {
+			pods := fmt.Sprint(job.pods)
+			if job.minimum < job.pods {
+				pods = fmt.Sprintf("%d, at least %d", job.pods, job.minimum)
+			}
+			rows = append(rows, fmt.Sprintf("  %s\t%s\t%s\t%d %s\t%s", job.name, job.queue, pods, job.count, job.resource, job.card))
+		}
+		text.WriteString("\n" + aligned(rows))
+	}
+	return text.String()
+}
+
+func (a act) perform(ctx context.Context, cp *controlplane.ControlPlane) error {
+	for _, job := range a.complete {
+		if _, err := cp.CompletePods(ctx, namespace, batch.JobNameKey+"="+job); err != nil {
+			return err
+		}
+	}
+	for queue, quota := range a.requote {
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{card.QuotaKey: quota}}})
+		if err != nil {
+			return err
+		}
+		queues := cp.Volcano.SchedulingV1beta1().Queues()
+		if _, err := queues.Patch(ctx, queue, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			return fmt.Errorf("annotating queue %s: %w", queue, err)
+		}
+	}
+	for _, job := range a.submit {
+		if _, err := cp.Volcano.BatchV1alpha1().Jobs(namespace).Create(ctx, job.object(), metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("submitting job %s: %w", job.name, err)
+		}
+	}
+	return nil
+}
+
+// differences lists where after is not the outcome of an act that began at before.
+func (o outcome) differences(before, after view) []string {
 	var found []string
 	differ := func(format string, arguments ...any) { found = append(found, fmt.Sprintf(format, arguments...)) }
 	for _, want := range o.jobs {
-		got := v.job(want.name)
-		if got.stage != want.stage || got.running != want.running {
-			differ("job %s: expected %s with %d pods, is %s with %d", want.name, want.stage, want.running, got.stage, got.running)
+		got := after.job(want.name)
+		if got.stage != want.stage || got.running != want.running || got.cards.String() != want.cards {
+			differ("job %s: expected %s with %d pods on %s, is %s with %d on %s",
+				want.name, want.stage, want.running, want.cards, got.stage, got.running, got.cards)
 		}
-		if !strings.Contains(got.reason, want.reason) {
+		if !strings.Contains(got.reason, want.reason) || want.reason == "" && got.reason != "" {
 			differ("job %s: expected it to wait because of %q, it waits because of %q", want.name, want.reason, got.reason)
 		}
 	}
-	for _, queue := range v.queues {
+	for _, queue := range after.queues {
 		if want, ok := o.allocated[queue.name]; ok && want != queue.allocated.String() {
-			differ("queue %s: expected %s allocated, has %s", queue.name, want, queue.allocated)
+			differ("queue %s: expected %s, has %s", queue.name, want, queue.allocated)
 		}
 	}
-	if len(v.evicted) != o.evictions {
-		differ("expected %d evicted pods, there are %d: %s", o.evictions, len(v.evicted), strings.Join(v.evicted, ", "))
+	if evicted := after.evicted[len(before.evicted):]; len(evicted) != o.evictions {
+		differ("expected %d evicted pods, there are %d: %s", o.evictions, len(evicted), strings.Join(evicted, ", "))
+	}
+	warnings := after.warnings[len(before.warnings):]
+	for i, want := range o.warnings {
+		if i >= len(warnings) || !strings.Contains(warnings[i].reason+": "+warnings[i].message, want) {
+			differ("expected the warning %q", want)
+		}
+	}
+	if len(warnings) > len(o.warnings) {
+		differ("expected %d warnings, there are %d: %v", len(o.warnings), len(warnings), warnings)
 	}
 	return found
 }

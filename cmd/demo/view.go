@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,7 +14,7 @@ import (
 // The stages of a job, as the demo words them.
 const (
 	waiting   = "waiting" // its queue has no room for its minimum; it has no pods yet
-	inqueue   = "inqueue" // admitted: its pods exist and wait for nodes
+	inqueue   = "inqueue" // let in: its pods exist and wait for nodes
 	running   = "running" // at least its minimum runs
 	completed = "completed"
 )
@@ -27,27 +29,62 @@ var stages = map[scheduling.PodGroupPhase]string{
 
 // queueRow is a queue with what its whole subtree occupies.
 type queueRow struct {
-	name                            string
-	depth                           int
-	deserved, guarantee, capability amount
-	allocated                       amount
-	// jobs counts the jobs of the subtree by stage.
-	jobs map[string]int
+	name  string
+	depth int
+	leaf  bool
+	allotment
+	allocated cards
 }
 
-// jobRow is a job with the number of its pods, of those running and of those that succeeded. reason tells why pods of
-// it have no node; it is empty when all have.
+// bound is the most that the queue may have of a card, if anything bounds it: a leaf has no cards but those it has a
+// quota for, an inner queue is free where it has none.
+func (q queueRow) bound(card string) (most int64, bounded bool) {
+	most, bounded = q.quota[card]
+	return most, bounded || q.leaf
+}
+
+// share is what the queue deserves of a card.
+func (q queueRow) share(card string) (deserved int64, known bool) {
+	if deserved, known = q.deserved[card]; known {
+		return deserved, true
+	}
+	return q.bound(card)
+}
+
+// cards are the names of those that the queue has a quota for or occupies.
+func (q queueRow) cards() []string {
+	names := maps.Clone(q.allocated)
+	names.add(q.quota)
+	return slices.Sorted(maps.Keys(names))
+}
+
+// excess names the cards that the queue has more of than it may.
+func (q queueRow) excess() []string {
+	var found []string
+	for _, name := range q.cards() {
+		if most, bounded := q.bound(name); bounded && q.allocated[name] > most {
+			found = append(found, fmt.Sprintf("queue %s had %d %s, and its quota is %d", q.name, q.allocated[name], name, most))
+		}
+	}
+	return found
+}
+
+// jobRow is a job with the number of its pods, of those that run, have no node and succeeded, and with its cards. reason
+// tells why pods of it have no node, or why it has no pods; it is empty when nothing waits.
 type jobRow struct {
-	name, queue, stage       string
-	pods, running, succeeded int
-	reason                   string
+	name, queue, stage                 string
+	pods, running, unplaced, succeeded int
+	cards                              cards
+	reason                             string
 }
 
-// view is what the demo prints and checks: the queues in tree order, and the jobs in the order of their creation.
+// view is what the demo prints and checks: the queues in tree order, the jobs in the order of their creation, and what
+// has happened since the story began.
 type view struct {
-	queues  []queueRow
-	jobs    []jobRow
-	evicted []string
+	queues   []queueRow
+	jobs     []jobRow
+	evicted  []string
+	warnings []warning
 }
 
 // job returns the row of the job called name, an empty one if there is none.
@@ -61,96 +98,63 @@ func (v view) job(name string) jobRow {
 }
 
 func newView(s snapshot) view {
-	v := view{evicted: s.evicted, queues: treeOrder(s.queues, root, 0)}
-	for i := range v.queues {
-		if v.queues[i].name != root {
-			continue
-		}
-		// The root has no bounds of its own, it is the cluster.
-		for _, node := range s.nodes {
-			v.queues[i].capability = v.queues[i].capability.plus(amountOf(node.Status.Allocatable))
-		}
-		v.queues[i].deserved = v.queues[i].capability
-	}
+	slices.SortFunc(s.queues, func(a, b *scheduling.Queue) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(s.jobs, func(a, b *batch.Job) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	parents := map[string]string{}
-	for _, queue := range s.queues {
-		parents[queue.Name] = queue.Spec.Parent
-	}
+	v := view{queues: below(s, root, 0), evicted: s.evicted, warnings: s.warnings}
 	for _, job := range s.jobs {
-		row, occupied := newJobRow(job, s)
+		row := newJobRow(job, s)
 		v.jobs = append(v.jobs, row)
-		v.charge(row, occupied, parents)
+		v.charge(row, s)
 	}
 	return v
 }
 
-// charge adds a job to its queue and all queues above.
-func (v *view) charge(job jobRow, occupied amount, parents map[string]string) {
+// charge adds what a job has to its queue and all queues above.
+func (v *view) charge(job jobRow, s snapshot) {
+	parents := map[string]string{}
+	for _, queue := range s.queues {
+		parents[queue.Name] = queue.Spec.Parent
+	}
 	for name := job.queue; name != ""; name = parents[name] {
-		for i := range v.queues {
-			if v.queues[i].name == name {
-				v.queues[i].allocated = v.queues[i].allocated.plus(occupied)
-				v.queues[i].jobs[job.stage]++
+		for _, queue := range v.queues {
+			if queue.name == name {
+				queue.allocated.add(job.cards)
 			}
 		}
 	}
 }
 
-// treeOrder returns the rows of the queue called name and of all below it. The queue that Volcano creates for jobs
-// without one has no part in the story and is left out.
-func treeOrder(all []*scheduling.Queue, name string, depth int) []queueRow {
+// below returns the rows of all queues under parent, in tree order. The queue that Volcano creates for jobs without one
+// has no part in the story and is left out.
+func below(s snapshot, parent string, depth int) []queueRow {
 	var rows []queueRow
-	for _, queue := range all {
-		if queue.Name == name {
-			rows = append(rows, queueRow{
-				name:       name,
-				depth:      depth,
-				deserved:   amountOf(queue.Spec.Deserved),
-				guarantee:  amountOf(queue.Spec.Guarantee.Resource),
-				capability: amountOf(queue.Spec.Capability),
-				jobs:       map[string]int{},
-			})
+	for _, queue := range s.queues {
+		if queue.Spec.Parent != parent || queue.Name == "default" {
+			continue
 		}
-	}
-	var children []string
-	for _, queue := range all {
-		if queue.Spec.Parent == name && queue.Name != "default" {
-			children = append(children, queue.Name)
-		}
-	}
-	slices.Sort(children)
-	for _, child := range children {
-		rows = append(rows, treeOrder(all, child, depth+1)...)
+		children := below(s, queue.Name, depth+1)
+		rows = append(rows, queueRow{
+			name:      queue.Name,
+			depth:     depth,
+			leaf:      len(children) == 0,
+			allotment: s.allotments[queue.UID],
+			allocated: cards{},
+		})
+		rows = append(rows, children...)
 	}
 	return rows
 }
 
-// newJobRow also returns what the job's pods occupy: those bound to a node and not at their end.
-func newJobRow(job *batch.Job, s snapshot) (jobRow, amount) {
-	row := jobRow{name: job.Name, queue: job.Spec.Queue, stage: waiting}
+func newJobRow(job *batch.Job, s snapshot) jobRow {
+	row := jobRow{name: job.Name, queue: job.Spec.Queue, stage: waiting, cards: cards{}}
 	for _, task := range job.Spec.Tasks {
 		row.pods += int(task.Replicas)
 	}
-	var occupied amount
 	for _, pod := range s.pods {
-		if pod.Labels[batch.JobNameKey] != job.Name {
-			continue
-		}
-		live := pod.Status.Phase == corev1.PodPending || pod.Status.Phase == corev1.PodRunning
-		if live && pod.Spec.NodeName != "" {
-			occupied = occupied.plus(requestOf(pod))
-		}
-		if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
-			row.running++
-		}
-		if pod.Status.Phase == corev1.PodSucceeded {
-			row.succeeded++
-		}
-		if live && pod.Spec.NodeName == "" {
-			row.reason = cmp.Or(row.reason, unscheduledReason(pod))
+		if pod.Labels[batch.JobNameKey] == job.Name {
+			row.count(pod, s)
 		}
 	}
 	for _, group := range s.podGroups {
@@ -165,7 +169,29 @@ func newJobRow(job *batch.Job, s snapshot) (jobRow, amount) {
 	if job.Status.State.Phase == batch.Completed {
 		row.stage, row.reason = completed, ""
 	}
-	return row, occupied
+	return row
+}
+
+// count adds a pod of the job. It occupies cards while it is bound to a node and not at its end.
+func (j *jobRow) count(pod *corev1.Pod, s snapshot) {
+	live := pod.Status.Phase == corev1.PodPending || pod.Status.Phase == corev1.PodRunning
+	switch {
+	case live && pod.Spec.NodeName != "":
+		for _, node := range s.nodes {
+			if node.Name == pod.Spec.NodeName {
+				j.cards.add(occupied(pod, node))
+			}
+		}
+	case live:
+		j.unplaced++
+		j.reason = cmp.Or(j.reason, unscheduledReason(pod))
+	}
+	if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil {
+		j.running++
+	}
+	if pod.Status.Phase == corev1.PodSucceeded {
+		j.succeeded++
+	}
 }
 
 // unscheduledReason is the scheduler's word on a pod without a node.

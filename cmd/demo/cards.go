@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/resource"
+
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// cards are whole cards, or slices of cards, by name. Those that are 0 are left out of what pods occupy, but a quota of
+// 0 is in a quota.
+type cards map[string]int64
+
+// String reads "2 NVIDIA-H200, 1 NVIDIA-H800", and "-" for no cards.
+func (c cards) String() string {
+	var each []string
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		if c[name] != 0 {
+			each = append(each, fmt.Sprintf("%d %s", c[name], name))
+		}
+	}
+	if len(each) == 0 {
+		return "-"
+	}
+	return strings.Join(each, ", ")
+}
+
+func (c cards) add(other cards) {
+	for name, count := range other {
+		c[name] += count
+	}
+}
+
+// occupied is what a pod has of its node's cards: it is known by the resource that it asks for and by the labels of the
+// node, whatever the pod itself calls it.
+func occupied(pod *corev1.Pod, node *corev1.Node) cards {
+	found := cards{}
+	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
+	for _, each := range card.Discover(node.Labels, node.Status.Allocatable).Cards {
+		if quantity, ok := requests[each.Resource]; ok {
+			found[each.Name] += quantity.Value()
+		}
+	}
+	return found
+}
+
+// allotment is what the annotations of a queue say of cards.
+type allotment struct {
+	quota, deserved cards
+}
+
+// read returns what the annotations say now. A key, or a whole annotation, that has gone bad keeps its last good value.
+func (a allotment) read(annotations map[string]string) allotment {
+	return allotment{
+		quota:    a.quota.read(annotations, card.QuotaKey),
+		deserved: a.deserved.read(annotations, card.DeservedKey),
+	}
+}
+
+func (c cards) read(annotations map[string]string, key string) cards {
+	text, ok := annotations[key]
+	if !ok {
+		return nil
+	}
+	entries, problems := card.ParseQuota(text)
+	now := cards{}
+	for _, entry := range entries {
+		now[entry.Name] = entry.Cards
+	}
+	for _, problem := range problems {
+		if problem.Key == "" {
+			return c
+		}
+		if last, ok := c[problem.Key]; ok {
+			now[problem.Key] = last
+		}
+	}
+	return now
+}

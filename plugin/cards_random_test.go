@@ -1,0 +1,159 @@
+package plugin
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// held are the most cards that each queue may have: its quota, or what it had
+// before anything was admitted.
+type held map[index.Queue]map[fastres.Dim]float64
+
+func (f *fixture) held() held {
+	h := held{}
+	for q := range index.Queue(f.own.ix.Len()) {
+		h[q] = map[fastres.Dim]float64{}
+		for d := fastres.FirstFree; int(d) < f.own.names.Len(); d++ {
+			if f.own.names.IsCard(d) {
+				h[q][d] = max(f.own.ix.Allocated(q).Get(d), f.own.ix.RealCapability.Row(int(q)).Get(d))
+			}
+		}
+	}
+	return h
+}
+
+// check expects every queue to be within what it may hold, and its parent's
+// cards to be its children's and its own.
+func (h held) check(t *testing.T, f *fixture) {
+	t.Helper()
+	for q, cards := range h {
+		for d, most := range cards {
+			if has := f.own.ix.Allocated(q).Get(d); f.own.cards.counts[q] && has > most {
+				require.LessOrEqual(t, has, most, "queue %s, card %s", f.own.ix.Name(q), f.own.names.Name(d))
+			}
+		}
+	}
+}
+
+// TestRandomCards runs Volcano's actions and random statements on random
+// clusters, and checks after each step that quotas hold and that the accounts
+// are what the tasks on their nodes say.
+func TestRandomCards(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range uint64(*clusters) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 0xe7))
+			s := newScene()
+			s.Cluster = workload.RandomCards(seed)
+			s.build = []framework.PluginBuilder{New, NewCapacity}[r.IntN(2)]
+			s.arguments = framework.Arguments{
+				"untypedCards":           []string{charge, charge, reject}[r.IntN(3)],
+				"cardUnlimitedCpuMemory": r.IntN(2) == 0,
+				"unsetCapability":        unlimited,
+			}
+			f := s.open(t)
+			if f.own.cards == nil {
+				return
+			}
+			for _, job := range f.sortedJobs() {
+				job.Priority = r.Int32N(3)
+				for _, task := range job.Tasks {
+					task.Priority = job.Priority
+				}
+			}
+			h := f.held()
+			for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New(), preempt.New()} {
+				f.run(t, action)
+				h.check(t, f)
+			}
+			seen["bound"] += len(f.cache.Bound)
+			seen["evicted"] += len(f.cache.Evicted)
+			for _, job := range f.Jobs {
+				if reason, _, _ := strings.Cut(job.JobFitErrors, ">"); reason != "" {
+					seen["waiting"]++
+				}
+				if job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
+					seen["enqueued"]++
+				}
+			}
+			tasks := f.sortedTasks()
+			for range 30 {
+				f.randomStatement(t, r, tasks, h)
+			}
+		})
+	}
+	for _, what := range []string{"bound", "evicted", "waiting", "enqueued"} {
+		require.Greater(t, seen[what], *clusters/20, "hardly any %s: %v", what, seen)
+	}
+	t.Log(seen)
+}
+
+func (f *fixture) sortedJobs() []*api.JobInfo {
+	return slices.SortedFunc(maps.Values(f.Jobs), func(x, y *api.JobInfo) int { return cmp.Compare(x.UID, y.UID) })
+}
+
+func (f *fixture) sortedTasks() []*api.TaskInfo {
+	var tasks []*api.TaskInfo
+	for _, job := range f.Jobs {
+		tasks = slices.AppendSeq(tasks, maps.Values(job.Tasks))
+	}
+	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return cmp.Compare(x.UID, y.UID) })
+	return tasks
+}
+
+// randomStatement places and evicts tasks, at times past every predicate, and
+// drops it all or keeps it.
+func (f *fixture) randomStatement(t *testing.T, r *rand.Rand, tasks []*api.TaskInfo, h held) {
+	t.Helper()
+	statement := framework.NewStatement(f.Session)
+	for range 1 + r.IntN(5) {
+		task := tasks[r.IntN(len(tasks))]
+		node := f.Nodes[f.NodeList[r.IntN(len(f.NodeList))].Name]
+		switch task.Status {
+		case api.Running:
+			require.NoError(t, statement.Evict(task, "test"))
+		case api.Pending:
+			if task.SchGated || f.own.ix.Lookup(string(f.Jobs[task.Job].Queue)) == index.None {
+				continue
+			}
+			if r.IntN(2) == 0 && f.PredicateFn(task, node) != nil {
+				continue
+			}
+			place := func() error { return statement.Pipeline(task, node.Name, false) }
+			undo := statement.UnPipeline
+			if r.IntN(2) == 0 {
+				place = func() error { return statement.Allocate(task, node) }
+				undo = statement.UnAllocate
+			}
+			if place() != nil {
+				require.NoError(t, undo(task))
+			}
+		}
+		f.checkCards(t)
+		h.check(t, f)
+	}
+	if r.IntN(2) == 0 {
+		statement.Discard()
+	}
+	f.checkCards(t)
+	h.check(t, f)
+}
