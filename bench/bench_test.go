@@ -35,12 +35,17 @@ var implementations = []struct {
 // opened on it by hand, so that only they are measured.
 func openOnly(b testing.TB, s workload.Shape) *framework.Session {
 	b.Helper()
-	info, err := cluster.Build(s.Make(1), "/bench")
+	return open(b, s.Make(1), plugin.CapacityName)
+}
+
+func open(b testing.TB, c workload.Cluster, name string) *framework.Session {
+	b.Helper()
+	info, err := cluster.Build(c, "/bench")
 	if err != nil {
 		b.Fatal(err)
 	}
 	ssn := cluster.Open(cluster.NewCache(info), nil)
-	ssn.Tiers = cluster.Tiers(true, plugin.CapacityName)
+	ssn.Tiers = cluster.Tiers(true, name)
 	return ssn
 }
 
@@ -49,6 +54,28 @@ func openOnly(b testing.TB, s workload.Shape) *framework.Session {
 func BenchmarkSessionOpen(b *testing.B) {
 	for _, s := range []workload.Shape{workload.S, workload.L} {
 		b.Run("shape="+s.Name, func(b *testing.B) { benchmarkOpen(b, s, func(*framework.Session) {}) })
+	}
+}
+
+// BenchmarkSessionOpenCards is SessionOpen of capacity-card: on the same cluster
+// with quotas of cards, and without. Upstream has no cards.
+func BenchmarkSessionOpenCards(b *testing.B) {
+	for _, s := range []workload.Shape{workload.S, workload.L} {
+		for _, which := range []struct {
+			name string
+			c    workload.Cluster
+			new  framework.PluginBuilder
+		}{{"without", s.Make(1), plugin.NewCapacity}, {"with", s.MakeCards(1), plugin.New}} {
+			b.Run("shape="+s.Name+"/cards="+which.name, func(b *testing.B) {
+				ssn := open(b, which.c, which.new(nil).Name())
+				b.ReportAllocs()
+				for b.Loop() {
+					p := which.new(nil)
+					p.OnSessionOpen(ssn)
+					p.OnSessionClose(ssn)
+				}
+			})
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ type choice struct {
 	dims []fastres.Dim
 	rank []int
 	// resources are what pods ask for the cards with; none if no node has any of
-	// them. mixed: no resource is that of all cards, so no pod can take either.
+	// them; the one in question if the pod names none. mixed: no resource is that of all cards, so no pod can take either.
 	resources []resourceID
 	mixed     bool
 }
@@ -168,6 +168,13 @@ func (m *cardMemory) number(name v1.ResourceName) resourceID {
 	return r
 }
 
+// resourceName is the reverse of number; it is safe for many goroutines.
+func (m *cardMemory) resourceName(r resourceID) v1.ResourceName {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.resources[r]
+}
+
 // resolveAll finds out anew what the names of all choices mean.
 func (c *cards) resolveAll() {
 	c.sources = map[fastres.Dim][]resourceID{}
@@ -203,6 +210,7 @@ func (c *cards) resolveAll() {
 		names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 		c.any[r] = &choice{names: names}
 		c.resolve(c.any[r])
+		c.any[r].resources = []resourceID{resourceID(r)}
 	}
 	for _, ch := range c.choices {
 		c.resolve(ch)

@@ -126,7 +126,7 @@ func (o *session) fitsNode(a quota.Accounts, q index.Queue, task *api.TaskInfo, 
 		switch {
 		case !ok && n.lacks(p.want.resource) != "":
 			return api.UnschedulableAndUnresolvable, fmt.Sprintf("node(s) have <%s> without the label %s, so the card has no name",
-				o.cards.resources[p.want.resource], n.lacks(p.want.resource))
+				o.cards.resourceName(p.want.resource), n.lacks(p.want.resource))
 		case !ok || !slices.Contains(p.dims, nc.dim):
 			return api.UnschedulableAndUnresolvable, o.noCard(p)
 		}
@@ -160,7 +160,7 @@ func (o *session) only(d fastres.Dim, p part) part {
 
 func (o *session) noCard(p part) string {
 	if !p.named {
-		return fmt.Sprintf("node(s) have no <%s>", o.cards.resources[p.want.resource])
+		return fmt.Sprintf("node(s) have no <%s>", o.cards.resourceName(p.want.resource))
 	}
 	return fmt.Sprintf("node(s) have none of the cards <%s>", shorten(p.names.String()))
 }

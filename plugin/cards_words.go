@@ -34,10 +34,8 @@ func (o *session) cardsOf(p part) string {
 		return ""
 	case p.named:
 		return shorten(p.names.String())
-	case int(p.want.resource) < len(o.cards.resources):
-		return string(o.cards.resources[p.want.resource])
 	}
-	return ""
+	return string(o.cards.resourceName(p.choice.resources[0]))
 }
 
 // cardWords say why cards are refused, in whole cards.
@@ -48,7 +46,7 @@ func (o *session) cardWords(r refusal) string {
 		return fmt.Sprintf("Cards <%s> are asked for with different resource names, so no pod can take one or the other", cards)
 	case r.Reason == quota.OtherCards:
 		return fmt.Sprintf("Pod asks for <%s>, which is not what the cards <%s> are asked for with",
-			o.cards.resources[r.part.want.resource], cards)
+			o.cards.resourceName(r.part.want.resource), cards)
 	case r.Reason == quota.UnnamedCards:
 		return fmt.Sprintf("Pod asks for <%s> but names no card: set the annotation %s", cards, card.NameKey)
 	case len(r.part.names) == 0:

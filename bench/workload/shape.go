@@ -43,6 +43,47 @@ func (s Shape) Make(seed uint64) Cluster {
 	return c
 }
 
+// MakeCards returns the cluster of a shape with card quotas: each leaf has one of
+// two models, half of the pods that ask for a card may take either, a tenth of
+// the nodes is cut into MIG slices and another into MPS ones.
+func (s Shape) MakeCards(seed uint64) Cluster {
+	c := s.Make(seed)
+	cards := int64(2 + s.Nodes*8/s.leaves())
+	quota := map[string]string{}
+	for i, name := range c.Leaves() {
+		first, second := models[i%len(models)], models[(i+1)%len(models)]
+		quota[name] = fmt.Sprintf(`{%q:%d,%q:%d}`, first, cards, second, cards)
+	}
+	for i := range c.Queues {
+		if q := &c.Queues[i]; quota[q.Name] != "" {
+			q.Annotations = map[string]string{cardAccounts[0]: quota[q.Name]}
+		}
+	}
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		n.Labels["nvidia.com/gpu.replicas"] = "4"
+		switch i % 10 {
+		case 0:
+			n.Allocatable["nvidia.com/mig-1g.10gb"] = 14
+		case 1:
+			n.Allocatable["nvidia.com/gpu.shared"] = 8
+		}
+	}
+	for i := range c.Jobs {
+		for t := range c.Jobs[i].Tasks {
+			task := &c.Jobs[i].Tasks[t]
+			if task.Request[gpu] == 0 {
+				continue
+			}
+			task.Annotations = map[string]string{cardName: models[i%len(models)]}
+			if i%2 == 0 {
+				task.Annotations[cardName] += "|" + models[(i+1)%len(models)]
+			}
+		}
+	}
+	return c
+}
+
 // grow adds the queues below parent and returns the leaves.
 func (s Shape) grow(c *Cluster, parent string, fanout []int) []string {
 	var leaves []string

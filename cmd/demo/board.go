@@ -40,7 +40,7 @@ type board struct {
 }
 
 // until prints what happens until things have calmed down and reached reports no differences. When that takes longer
-// than limit it fails and names the differences left.
+// than limit it fails and names the differences left; it fails at once when a queue has more of a card than its quota.
 func (b *board) until(ctx context.Context, limit time.Duration, reached func(view) []string) error {
 	deadline := time.Now().Add(limit)
 	for {
@@ -48,12 +48,15 @@ func (b *board) until(ctx context.Context, limit time.Duration, reached func(vie
 		if err != nil {
 			return err
 		}
+		if len(b.violations) > 0 {
+			return fmt.Errorf("a quota was exceeded:\n  %s", strings.Join(b.violations, "\n  "))
+		}
 		differences := reached(b.last)
 		if settled && len(differences) == 0 {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("within %s:\n  %s", limit, strings.Join(differences, "\n  "))
+			return fmt.Errorf("it did not come out within %s:\n  %s", limit, strings.Join(differences, "\n  "))
 		}
 	}
 }
@@ -110,7 +113,7 @@ func (b *board) print(lines []line) {
 	for _, line := range lines {
 		fmt.Fprintf(b.out, "  %5.1fs  %-8s  %-8s  %s\n", time.Since(b.start).Seconds(), line.queue, line.job, line.text)
 		if line.quote != "" {
-			fmt.Fprintln(b.out, wrapped(line.quote, 31))
+			fmt.Fprintln(b.out, wrapped(line.quote, 32))
 		}
 	}
 }
@@ -200,6 +203,7 @@ func evictedOf(job string, pods []string) []string {
 	return own
 }
 
+// queueTable has what is idle of each card below it.
 func queueTable(v view) string {
 	rows := []string{"QUEUE\tCARD\tQUOTA\tDESERVED\tALLOCATED\t"}
 	cell := func(amount int64, known bool) string {
@@ -221,7 +225,7 @@ func queueTable(v view) string {
 			first = ""
 		}
 	}
-	return aligned(rows)
+	return aligned(rows) + wrapped("Idle on the nodes: "+v.idle.String(), 0) + "\n"
 }
 
 // jobTable has the reason of a job that waits below its row.

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // The stages of a job, as the demo words them.
@@ -78,11 +80,12 @@ type jobRow struct {
 	reason                             string
 }
 
-// view is what the demo prints and checks: the queues in tree order, the jobs in the order of their creation, and what
-// has happened since the story began.
+// view is what the demo prints and checks: the queues in tree order, the jobs in the order of their creation, the cards
+// that nobody has, and what has happened since the story began.
 type view struct {
 	queues   []queueRow
 	jobs     []jobRow
+	idle     cards
 	evicted  []string
 	warnings []warning
 }
@@ -102,11 +105,19 @@ func newView(s snapshot) view {
 	slices.SortFunc(s.jobs, func(a, b *batch.Job) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	v := view{queues: below(s, root, 0), evicted: s.evicted, warnings: s.warnings}
+	v := view{queues: below(s, root, 0), idle: cards{}, evicted: s.evicted, warnings: s.warnings}
+	for _, node := range s.nodes {
+		for _, each := range card.Discover(node.Labels, node.Status.Allocatable).Cards {
+			v.idle[each.Name] += each.Milli / 1000
+		}
+	}
 	for _, job := range s.jobs {
 		row := newJobRow(job, s)
 		v.jobs = append(v.jobs, row)
 		v.charge(row, s)
+		for name, count := range row.cards {
+			v.idle[name] -= count
+		}
 	}
 	return v
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,50 +10,178 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
-func TestAmountString(t *testing.T) {
-	require.Equal(t, "-", amount{}.String())
-	require.Equal(t, "16/64Gi/4", amountOf(resources(16, 64, 4)).String())
-	require.Equal(t, "0.5/1.5Gi/0", amount{milliCPU: 500, memory: 3 << 29}.String())
+func TestCardsString(t *testing.T) {
+	require.Equal(t, "-", cards(nil).String())
+	require.Equal(t, "-", cards{h200: 0}.String())
+	require.Equal(t, "1 Ascend910B, 2 NVIDIA-H200", cards{h200: 2, ascend910: 1, h800: 0}.String())
 }
 
-// TestViewRollsUp checks what the demo's own verdict rests on: what a job occupies counts for its queue and every queue
-// above, and a pod without a node or at its end occupies nothing.
-func TestViewRollsUp(t *testing.T) {
-	job := newJob("llm", "training", 3, 1, resources(4, 16, 1))
-	job.UID = "uid"
-	pod := func(node string, phase corev1.PodPhase) *corev1.Pod {
+// TestNodesHaveTheCards fails when the labels of the nodes do not make the names that the quotas and jobs use.
+func TestNodesHaveTheCards(t *testing.T) {
+	v := newView(snapshot{nodes: nodes()})
+	require.Equal(t, "8 Ascend910B, 7 NVIDIA-H200, 7 NVIDIA-H200/mig-1g.18gb-mixed, 4 NVIDIA-H800, 8 NVIDIA-H800/mps-80g*1/4",
+		v.idle.String())
+	for _, name := range []string{h200, h800, h200Slice, h800Share, ascend910} {
+		require.Contains(t, v.idle, name)
+	}
+}
+
+// TestLastGoodValueStays is about the quota that the demo holds a queue to while an annotation of it is bad.
+func TestLastGoodValueStays(t *testing.T) {
+	quota := func(text string) map[string]string { return map[string]string{card.QuotaKey: text} }
+	a := allotment{}.read(quota(`{"A": 1, "B": 2}`))
+	require.Equal(t, cards{"A": 1, "B": 2}, a.quota)
+	a = a.read(quota(`{"A": 3, "B": "two", "C": "new"}`))
+	require.Equal(t, cards{"A": 3, "B": 2}, a.quota)
+	a = a.read(quota(`{"A": 4`))
+	require.Equal(t, cards{"A": 3, "B": 2}, a.quota)
+	require.Empty(t, a.read(nil).quota)
+}
+
+// story is a snapshot in which llm of train has two cards of h200-2, a pod that waits and one that is done, and a pod of
+// serving has a card that it does not name.
+func story() snapshot {
+	uid := func(job *batch.Job) *batch.Job {
+		job.UID = types.UID(job.Name)
+		return job
+	}
+	llm := uid(job{name: "llm", queue: "train", pods: 4, minimum: 1, count: 1, resource: gpu, card: h200}.object())
+	untyped := uid(job{name: "untyped", queue: "serving", pods: 1, minimum: 1, count: 2, resource: gpu}.object())
+	pod := func(job *batch.Job, node string, phase corev1.PodPhase) *corev1.Pod {
 		pod := &corev1.Pod{Spec: *job.Spec.Tasks[0].Template.Spec.DeepCopy(), Status: corev1.PodStatus{Phase: phase}}
-		pod.Labels = map[string]string{batch.JobNameKey: "llm"}
+		pod.Labels = map[string]string{batch.JobNameKey: job.Name}
 		pod.Spec.NodeName = node
 		return pod
 	}
-	top := newQueue(root, "", nil, nil, nil)
-	v := newView(snapshot{
-		nodes:  nodes(),
-		queues: append(queues(), top),
-		jobs:   []*batch.Job{job},
+	waits := pod(llm, "", corev1.PodPending)
+	waits.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no quota"}}
+	s := snapshot{
+		nodes:      nodes(),
+		queues:     queues(),
+		jobs:       []*batch.Job{llm, untyped},
+		allotments: map[types.UID]allotment{},
 		podGroups: []*scheduling.PodGroup{{
-			ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: types.UID("uid")}}},
+			ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "llm"}}},
 			Status:     scheduling.PodGroupStatus{Phase: scheduling.PodGroupRunning},
 		}},
 		pods: []*corev1.Pod{
-			pod("gpu-1", corev1.PodRunning), pod("gpu-1", corev1.PodPending),
-			pod("gpu-1", corev1.PodSucceeded), pod("", corev1.PodPending),
+			pod(llm, "h200-2", corev1.PodRunning), pod(llm, "h200-2", corev1.PodPending),
+			pod(llm, "h200-2", corev1.PodSucceeded), waits,
+			pod(untyped, "h800-1", corev1.PodRunning),
 		},
-	})
+	}
+	for _, queue := range s.queues {
+		queue.UID = types.UID(queue.Name)
+		s.allotments[queue.UID] = allotment{}.read(queue.Annotations)
+	}
+	return s
+}
 
-	require.Equal(t, []jobRow{{name: "llm", queue: "training", stage: running, pods: 3, running: 1, succeeded: 1}}, v.jobs)
+// TestViewRollsUp checks what the demo's own verdict rests on: what a job occupies is named by its node, counts for its
+// queue and every queue above, and a pod without a node or at its end occupies nothing.
+func TestViewRollsUp(t *testing.T) {
+	v := newView(story())
+
+	require.Equal(t, []jobRow{
+		{
+			name: "llm", queue: "train", stage: running, pods: 4, running: 1, unplaced: 1, succeeded: 1,
+			cards: cards{h200: 2}, reason: "no quota",
+		},
+		{name: "untyped", queue: "serving", stage: waiting, pods: 1, running: 1, cards: cards{h800: 2}},
+	}, v.jobs)
 	allocated := map[string]string{}
 	for _, queue := range v.queues {
 		allocated[queue.name] = queue.allocated.String()
 	}
 	require.Equal(t, map[string]string{
-		"root": "8/32Gi/2", "eng": "8/32Gi/2", "training": "8/32Gi/2", "inference": "-", "biz": "-",
+		"climate": "-", "research": "2 NVIDIA-H200", "lab": "-", "train": "2 NVIDIA-H200", "serving": "2 NVIDIA-H800",
 	}, allocated)
-	require.Equal(t, "64/256Gi/8", v.queues[0].capability.String())
+	require.EqualValues(t, 5, v.idle[h200])
+	require.EqualValues(t, 2, v.idle[h800])
+}
 
-	want := outcome{jobs: []jobOutcome{{name: "llm", stage: running, running: 2}}, evictions: 1}
-	require.Len(t, want.differences(v), 2)
+// TestExcess is about the quotas that the demo watches: a leaf is bound to what it names, an inner queue is free in what
+// it does not name, and is bound for all below it.
+func TestExcess(t *testing.T) {
+	excess := func(s snapshot) (found []string) {
+		for _, queue := range newView(s).queues {
+			found = append(found, queue.excess()...)
+		}
+		return found
+	}
+	serving := "queue serving had 2 NVIDIA-H800, and its quota is 0"
+	s := story()
+	require.Equal(t, []string{serving}, excess(s))
+	s.allotments["research"] = allotment{quota: cards{h200: 1, h800: 0}}
+	require.Equal(t, []string{"queue research had 2 NVIDIA-H200, and its quota is 1", serving}, excess(s))
+	s.allotments["research"] = allotment{}
+	require.Equal(t, []string{serving}, excess(s))
+	s.allotments["train"] = allotment{quota: cards{h200: 1}}
+	require.Equal(t, []string{"queue train had 2 NVIDIA-H200, and its quota is 1", serving}, excess(s))
+}
+
+// TestOutcomeDiffers checks that each thing an act expects can fail it.
+func TestOutcomeDiffers(t *testing.T) {
+	before := newView(story())
+	after := before
+	after.evicted = []string{"llm-worker-0"}
+	after.warnings = []warning{{"serving", "BadCardAnnotation", "not a number"}}
+	llm := jobOutcome{name: "llm", stage: running, running: 1, cards: "2 NVIDIA-H200", reason: "no quota"}
+	right := outcome{
+		jobs:      []jobOutcome{llm},
+		allocated: map[string]string{"research": "2 NVIDIA-H200"},
+		evictions: 1,
+		warnings:  []string{"BadCardAnnotation: not a"},
+	}
+	require.Empty(t, right.differences(before, after))
+
+	for name, change := range map[string]func(*outcome){
+		"stage":     func(o *outcome) { o.jobs[0].stage = inqueue },
+		"pods":      func(o *outcome) { o.jobs[0].running = 2 },
+		"cards":     func(o *outcome) { o.jobs[0].cards = "2 NVIDIA-H800" },
+		"reason":    func(o *outcome) { o.jobs[0].reason = "no nodes" },
+		"no reason": func(o *outcome) { o.jobs[0].reason = "" },
+		"queue":     func(o *outcome) { o.allocated = map[string]string{"research": "-"} },
+		"evictions": func(o *outcome) { o.evictions = 2 },
+		"warning":   func(o *outcome) { o.warnings = []string{"another"} },
+		"warnings":  func(o *outcome) { o.warnings = nil },
+	} {
+		wrong := right
+		wrong.jobs = []jobOutcome{llm}
+		change(&wrong)
+		require.Len(t, wrong.differences(before, after), 1, name)
+	}
+	require.Len(t, right.differences(after, after), 2, "what happened before an act does not count for it")
+}
+
+// TestReasonsAreToldOnce: each reason to wait is said once, and that of a running job when things have settled.
+func TestReasonsAreToldOnce(t *testing.T) {
+	v := newView(story())
+	told := map[string]string{}
+	require.Empty(t, waits(v, told, false))
+	require.Equal(t, []line{{"train", "llm", "1 pod waits; the condition of the pod:", "no quota"}}, waits(v, told, true))
+	require.Empty(t, waits(v, told, true))
+	v.jobs[0].reason = ""
+	require.Empty(t, waits(v, told, true))
+	v.jobs[0].reason = "no quota"
+	require.Len(t, waits(v, told, true), 1)
+}
+
+// TestFitsTheTerminal: nobody should have to scroll sideways.
+func TestFitsTheTerminal(t *testing.T) {
+	v := newView(story())
+	v.jobs[0].reason = strings.Repeat("word ", 100)
+	texts := []string{introduction, nodeTable(nodes()), queueTable(v), jobTable(v), wrapped(v.jobs[0].reason, 32)}
+	for _, act := range acts {
+		texts = append(texts, act.title, act.text, act.deeds())
+	}
+	for _, text := range texts {
+		for _, line := range strings.Split(text, "\n") {
+			require.LessOrEqual(t, len(line), width, line)
+		}
+	}
 }

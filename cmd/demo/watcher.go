@@ -47,9 +47,9 @@ type warning struct {
 // startWatcher returns when the mirror is complete.
 func startWatcher(ctx context.Context, cp *controlplane.ControlPlane) (*watcher, error) {
 	w := &watcher{
-		kube:     informers.NewSharedInformerFactory(cp.Kube, 0),
-		volcano:  vcinformers.NewSharedInformerFactory(cp.Volcano, 0),
-		changed:  make(chan struct{}, 1),
+		kube:       informers.NewSharedInformerFactory(cp.Kube, 0),
+		volcano:    vcinformers.NewSharedInformerFactory(cp.Volcano, 0),
+		changed:    make(chan struct{}, 1),
 		refusals:   map[types.UID]string{},
 		allotments: map[types.UID]allotment{},
 		marked:     map[types.UID]bool{},

@@ -1,0 +1,88 @@
+// Package e2e shows on a real control plane what the plugins do. Tests apply manifests as users do and read what users
+// read: pods, conditions and events. They ask the plugins nothing.
+//
+// One control plane serves the whole package; it boots with the first test that needs it. Tests run one after the
+// other, and each leaves the cluster as it found it: with the nodes of examples/cards and nothing else. They wait for
+// what they expect by watching, never by the clock.
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/e2e/controlplane"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// schedulePeriod is short, so that tests that span many scheduling cycles do not take long.
+const schedulePeriod = 100 * time.Millisecond
+
+// cluster is the control plane with what the tests need around it.
+type cluster struct {
+	*controlplane.ControlPlane
+	*mirror
+	load *load
+
+	stopScheduler func()
+}
+
+// theCluster is nil until the first test needs it.
+var theCluster *cluster
+
+// bootOnce starts the control plane, the workload controllers and the mirror. The scheduler is left to the tests.
+var bootOnce = sync.OnceValues(func() (*cluster, error) {
+	ctx := context.Background()
+	cp, err := controlplane.Start(ctx, controlplane.Options{SchedulePeriod: schedulePeriod})
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{ControlPlane: cp, load: &load{}}
+	theCluster = c
+	if err := startWorkloadControllers(ctx, cp, c.load); err != nil {
+		return nil, err
+	}
+	c.mirror, err = startMirror(ctx, cp)
+	return c, err
+})
+
+// boot returns the control plane of the package.
+func boot(t *testing.T) *cluster {
+	t.Helper()
+	c, err := bootOnce()
+	require.NoError(t, err)
+	return c
+}
+
+// schedule starts a scheduler with a configuration, in place of the one that runs.
+func (c *cluster) schedule(t *testing.T, configuration string) {
+	t.Helper()
+	if c.stopScheduler != nil {
+		c.stopScheduler()
+	}
+	var err error
+	c.stopScheduler, err = c.StartScheduler(configuration)
+	require.NoError(t, err)
+}
+
+func TestMain(m *testing.M) {
+	plugin.Register()
+	status := m.Run()
+	if theCluster != nil {
+		if status != 0 {
+			if kept, err := theCluster.KeepLog(); err == nil {
+				fmt.Println("The log of the control plane is kept in", kept)
+			}
+		}
+		if err := theCluster.Stop(); err != nil {
+			fmt.Println("Stopping the control plane:", err)
+			status = 1
+		}
+	}
+	os.Exit(status)
+}
