@@ -78,6 +78,7 @@ type sequence struct {
 	client  kubernetes.Interface
 	builder *builder
 	last    *fixture
+	spoil   func(*api.ClusterInfo)
 }
 
 func newSequence(t *testing.T, s *scene) *sequence {
@@ -93,9 +94,12 @@ func (s *sequence) open(t *testing.T) *fixture {
 	}
 	again := *s.scene
 	again.build = s.builder.build
-	s.last = again.open(t, func(_ *api.ClusterInfo, c *cluster.Cache) {
+	s.last = again.open(t, func(info *api.ClusterInfo, c *cluster.Cache) {
 		if s.client != nil {
 			c.Kube = s.client
+		}
+		if s.spoil != nil {
+			s.spoil(info)
 		}
 	})
 	return s.last
@@ -145,13 +149,7 @@ func TestRelabelledNode(t *testing.T) {
 func TestQuotasFollowAnnotations(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).queue("other", "", "quota", `{"A":1}`)
 	run := newSequence(t, s)
-	quotaOf := func(f *fixture, queue, name string) float64 {
-		d, ok := f.own.names.LookupCard(name)
-		if !ok {
-			return 0
-		}
-		return f.own.ix.RealCapability.Row(int(f.own.ix.Lookup(queue))).Get(d) / 1000
-	}
+	quotaOf := (*fixture).boundOf
 	for _, step := range []struct {
 		text    string
 		a, b, c float64

@@ -1,0 +1,151 @@
+package plugin
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"k8s.io/apimachinery/pkg/types"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+)
+
+// boundOf is the realCapability of a queue for a card, in whole cards.
+func (f *fixture) boundOf(queue, card string) float64 {
+	d, ok := f.own.names.LookupCard(card)
+	if !ok {
+		return 0
+	}
+	milli := f.own.ix.RealCapability.Row(int(f.own.ix.Lookup(queue))).Get(d)
+	if milli == fastres.MaxQuantity {
+		return milli
+	}
+	return milli / 1000
+}
+
+// TestCardBounds has quotas, guarantees and what there is decide what a queue may
+// have.
+func TestCardBounds(t *testing.T) {
+	const none = fastres.MaxQuantity
+	tests := []struct {
+		name string
+		make func(*scene)
+		want map[string]float64
+	}{
+		{"a quota may exceed what there is", func(s *scene) { s.queue("q", "", "quota", `{"A":20}`).queue("p", "", "quota", `{"A":9}`) },
+			map[string]float64{"q": 20, "p": 9}},
+		{"what is guaranteed to others is not lent", func(s *scene) {
+			s.lending("q", `{"A":8}`, `{"A":8}`, `{"A":0}`).lending("p", `{"A":8}`, `{"A":8}`, `{"A":3}`)
+		}, map[string]float64{"q": 5, "p": 8}},
+		{"a guarantee above the quota keeps nothing more", func(s *scene) {
+			s.lending("q", `{"A":8}`, `{"A":8}`, `{"A":0}`).lending("p", `{"A":2}`, `{"A":2}`, `{"A":7}`)
+		}, map[string]float64{"q": 6, "p": 2}},
+		{"a guarantee without a quota keeps nothing", func(s *scene) {
+			s.lending("q", `{"A":8}`, `{"A":8}`, `{"A":0}`).queue("p", "", "guarantee", `{"A":7}`)
+		}, map[string]float64{"q": 8, "p": 0}},
+		{"an inner queue binds its own", func(s *scene) {
+			s.queue("root", "").queue("inner", "root", "quota", `{"A":3}`).queue("q", "inner", "quota", `{"A":5}`).queue("p", "inner").
+				queue("open", "root").queue("r", "open", "quota", `{"A":50}`)
+		}, map[string]float64{"root": none, "inner": 3, "q": 5, "p": 0, "open": none, "r": 50}}, // 5 are q's own, and inner is asked as well
+		{"a guarantee in the tree", func(s *scene) {
+			s.queue("root", "").queue("inner", "root", "quota", `{"A":6}`).
+				queue("q", "inner", "quota", `{"A":6}`, "guarantee", `{"A":0}`).queue("p", "inner", "quota", `{"A":4}`, "guarantee", `{"A":2}`)
+		}, map[string]float64{"q": 4, "p": 4}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newScene().node("a", "A", 8)
+			test.make(s)
+			f := s.open(t)
+			for queue, want := range test.want {
+				assert.Equal(t, want, f.boundOf(queue, "A"), queue)
+			}
+		})
+	}
+}
+
+// TestRootWithCards binds cards at the root, and leaves its cpu what it was.
+func TestRootWithCards(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("root", "", "quota", `{"A":3}`, "deserved", `{"A":3}`).queue("q", "root", "quota", `{"A":5}`)
+	s.build = NewCapacity
+	for i := range s.Queues {
+		s.Queues[i].Capability = nil
+	}
+	f := s.open(t)
+	assert.Equal(t, 3.0, f.boundOf("root", "A"))
+	assert.Equal(t, 64000.0, f.own.ix.RealCapability.Row(int(f.own.ix.Lookup("q"))).Get(fastres.CPU))
+	assert.Equal(t, 64000.0, f.own.ix.Deserved.Row(int(f.own.ix.Root())).Get(fastres.CPU))
+}
+
+// TestBoundsFollowCards changes what bounds come from, and nothing that Volcano
+// would tell by the generation of a Queue: annotations are not part of it.
+func TestBoundsFollowCards(t *testing.T) {
+	s := newScene().node("a", "A", 8).lending("q", `{"A":9}`, `{"A":9}`, `{"A":0}`).queue("plain", "")
+	run := newSequence(t, s)
+	run.spoil = func(info *api.ClusterInfo) {
+		for _, queue := range info.Queues {
+			queue.Queue.Generation = 1
+		}
+	}
+	assert.Equal(t, 8.0, run.open(t).boundOf("q", "A"))
+	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":3}`
+	assert.Equal(t, 3.0, run.open(t).boundOf("q", "A"))
+	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":9}`
+	assert.Equal(t, 8.0, run.open(t).boundOf("q", "A"))
+	s.node("b", "A", 4)
+	assert.Equal(t, 9.0, run.open(t).boundOf("q", "A"))
+	s.Nodes = s.Nodes[1:]
+	assert.Equal(t, 4.0, run.open(t).boundOf("q", "A"), "a node is gone")
+	s.Nodes[0].Allocatable[gpuName] = 6
+	assert.Equal(t, 6.0, run.open(t).boundOf("q", "A"), "a node has changed")
+
+	s.build = NewCapacity
+	run = newSequence(t, s)
+	assert.Equal(t, 6.0, run.open(t).boundOf("q", "A"))
+	s.Queues[0].Annotations = nil
+	assert.Nil(t, run.open(t).own.cards)
+	s.Queues[0].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":2}`}
+	assert.Equal(t, 2.0, run.open(t).boundOf("q", "A"))
+}
+
+// TestNamesThatComeLater has a pod wait for a card that first has a quota, and
+// then a node.
+func TestNamesThatComeLater(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).pods("job", "q", "Z", 1, 1)
+	run := newSequence(t, s)
+	f := run.open(t)
+	assert.False(t, f.JobEnqueueable(f.job("job")))
+	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":1,"Z":1}`
+	f = run.open(t)
+	assert.True(t, f.JobEnqueueable(f.job("job")))
+	assert.Empty(t, f.schedule(t).cache.Bound)
+	s.node("z", "Z", 1)
+	assert.Equal(t, map[string]int{"Z": 1}, run.open(t).schedule(t).placed(""))
+}
+
+// TestNewQueueOfAnOldName forgets the good values of the queue that had the name.
+func TestNewQueueOfAnOldName(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":4}`)
+	run := newSequence(t, s)
+	assert.Equal(t, 4.0, run.open(t).boundOf("q", "A"))
+	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":"five"}`
+	assert.Equal(t, 4.0, run.open(t).boundOf("q", "A"))
+	run.spoil = func(info *api.ClusterInfo) { info.Queues["q"].Queue.UID = types.UID("another") }
+	assert.Equal(t, 0.0, run.open(t).boundOf("q", "A"))
+}
+
+// TestInheritedCards has cards count below a queue with an annotation.
+func TestInheritedCards(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("root", "").queue("carded", "root", "quota", `{"A":4}`).queue("inner", "carded").
+		queue("leaf", "inner").queue("other", "root").
+		pods("one", "leaf", "A", 1, 1).pods("two", "other", "A", 1, 1)
+	s.build = NewCapacity
+	for i := range s.Queues {
+		s.Queues[i].Capability = workload.Resources{}
+	}
+	f := s.open(t)
+	assert.False(t, f.Allocatable(f.queue("leaf"), f.task("one-0")))
+	assert.True(t, f.Allocatable(f.queue("other"), f.task("two-0")))
+}
