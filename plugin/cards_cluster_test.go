@@ -46,13 +46,15 @@ func TestUnlimitedCPUAndMemory(t *testing.T) {
 		s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":4}`).
 			pods("run", "q", "A", 2, 1, on("a")).pods("card", "q", "A", 1, 1).pods("untyped", "q", "", 1, 1).
 			pods("plain", "q", "", 1, 0).pods("pretends", "q", "A", 1, 0).
-			pods("mixed", "q", "A", 2, 1, members(2), func(j *workload.Job) { delete(j.Tasks[1].Request, gpuName) })
+			pods("mixed", "q", "A", 2, 1, members(2), func(j *workload.Job) { delete(j.Tasks[1].Request, gpuName) }).
+			pods("done", "q", "A", 2, 1, first(1, workload.TaskSucceeded, "a"), func(j *workload.Job) { delete(j.Tasks[0].Request, gpuName) })
 		s.Queues[0].Capability = workload.Resources{"cpu": 1, "memory": 1}
 		for i := range s.Jobs {
 			s.Jobs[i].MinResources = workload.Resources{"cpu": 100, "memory": 1 << 20}
 		}
 		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free}
 		f := s.open(t)
+		assert.Equal(t, free, f.JobEnqueueable(f.job("done")), "a finished pod asks for nothing")
 		for job, want := range map[string]bool{"card": free, "untyped": free, "plain": false, "pretends": false, "mixed": false} {
 			assert.Equal(t, want, f.JobEnqueueable(f.job(job)), "%s, free: %t", job, free)
 			assert.Equal(t, want, f.Allocatable(f.queue("q"), f.task(job+"-0")) && job != "mixed", "%s, free: %t", job, free)
@@ -66,7 +68,7 @@ func TestUnlimitedCPUAndMemory(t *testing.T) {
 			assert.Zero(t, f.own.ix.Inqueue.Row(int(f.own.ix.Lookup("q"))).Get(fastres.CPU))
 		} else {
 			assert.Equal(t, 200.0, cpu)
-			assert.Equal(t, 800.0, request)
+			assert.Equal(t, 900.0, request)
 		}
 	}
 }

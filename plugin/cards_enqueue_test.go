@@ -74,6 +74,12 @@ func TestEnqueue(t *testing.T) {
 			s.pods("j1", "q", "A", 1, 2)
 			s.pods("j2", "q", "A", 1, 1)
 		}, []string{"j0", "j2"}, "Queue <q> has insufficient <A> quota: requested <2>, total would be <5>, but capability is <4>"},
+		{"what is promised is what the minimum lacks", `{"A":5}`, func(s *scene) {
+			s.pods("j0", "q", "A", 3, 2, members(2), first(1, workload.TaskRunning, "a"), inPhase(workload.Inqueue), func(j *workload.Job) {
+				j.Tasks[0].Request[gpuName] = 3 // of 2+2, so that 1 is left
+			})
+			s.pods("j1", "q", "A", 1, 1).pods("j2", "q", "A", 1, 1)
+		}, []string{"j0", "j1"}, "Queue <q> has insufficient <A> quota: requested <1>, total would be <6>, but capability is <5>"},
 		{"what is beyond the minimum can come back", `{"A":4}`, func(s *scene) {
 			s.pods("j0", "q", "A", 4, 1, on("a"))
 			s.pods("j1", "q", "A", 3, 1, members(3))

@@ -98,6 +98,35 @@ func TestReclaimCards(t *testing.T) {
 	}
 }
 
+// TestVictimsFreeAUsableCard asks for victims without a predicate before.
+func TestVictimsFreeAUsableCard(t *testing.T) {
+	s := newScene().node("a", "A", 4).node("b", "B", 4).
+		lending("mine", `{"A":1,"B":4}`, `{"A":1,"B":2}`, `{"A":0,"B":0}`).
+		lending("other", `{"A":9,"B":9}`, `{"A":1,"B":1}`, `{"A":0,"B":0}`).
+		lending("even", `{"A":9,"B":9}`, `{"A":1,"B":1}`, `{"A":0,"B":0}`).
+		pods("have", "mine", "A", 1, 1, on("a"), members(0)).
+		pods("low", "other", "A", 2, 1, on("a"), members(0)).pods("high", "other", "B", 2, 1, on("b"), members(0)).
+		pods("even", "even", "B", 1, 1, on("b"), members(0)).
+		pods("either", "mine", "A|B", 1, 1).pods("just", "mine", "B", 1, 1)
+	s.Queues[2].Deserved = workload.Resources{"cpu": 1} // it has more cpu than it deserves, and just its card
+	f := s.open(t)
+	victims := func(task string, of ...string) (names []string) {
+		var candidates []*api.TaskInfo
+		for _, job := range of {
+			for _, task := range f.job(job).Tasks {
+				candidates = append(candidates, task)
+			}
+		}
+		for _, victim := range f.Reclaimable(f.task(task), candidates) {
+			names = append(names, victim.Name[:len(victim.Name)-2])
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	assert.Equal(t, []string{"high"}, victims("just-0", "low", "high", "even"))
+	assert.Equal(t, []string{"high"}, victims("either-0", "low", "high", "even"), "mine has the one A of its quota")
+}
+
 // TestReclaimUnderAnInnerQuota makes room below a common ancestor, and takes
 // nothing where a bound of its own subtree is in the way.
 func TestReclaimUnderAnInnerQuota(t *testing.T) {
@@ -168,6 +197,20 @@ func TestPreemptCards(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestPreemptionInALaterTier has a first tier agree on nobody. Having no say must
+// not turn into having the only one.
+func TestPreemptionInALaterTier(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).
+		pods("important", "q", "A", 1, 1, on("a"), members(0)).pods("late", "q", "A", 1, 1, inPhase(workload.Inqueue))
+	f := s.open(t)
+	f.job("important").Priority = 100
+	all := f.Tiers[0].Plugins
+	f.Tiers = []conf.Tier{{Plugins: all[:2]}, {Plugins: all[2:]}}
+	assert.Empty(t, f.Preemptable(f.task("late-0"), []*api.TaskInfo{f.task("important-0")}))
+	f.job("late").Priority = 200
+	assert.Len(t, f.Preemptable(f.task("late-0"), []*api.TaskInfo{f.task("important-0")}), 1)
 }
 
 // TestPlacingPastTheQuota places tasks without asking anybody, as actions that

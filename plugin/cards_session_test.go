@@ -345,6 +345,20 @@ func TestLists(t *testing.T) {
 	}
 }
 
+// TestTwoResourcesOfOneCard adds up what a pod takes of a card under two names.
+func TestTwoResourcesOfOneCard(t *testing.T) {
+	s := newScene().mixedNode("n", map[string]string{"nvidia.com/gpu.product": "A", "example.com/gpu.product": "A"},
+		workload.Resources{gpuName: 4, "example.com/gpu": 4}).queue("q", "", "quota", `{"A":3}`).
+		pods("two", "q", "", 2, 1, func(j *workload.Job) {
+			for i := range j.Tasks {
+				j.Tasks[i].Request["example.com/gpu"] = 1
+			}
+		})
+	f := s.open(t).schedule(t)
+	assert.Len(t, f.cache.Bound, 1)
+	assert.Equal(t, 2.0, f.cardsOf("q", "A"))
+}
+
 // TestAlias reads the other spelling of the pod's annotation.
 func TestAlias(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).
@@ -421,8 +435,12 @@ func TestPreference(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{"B": 2, "C": 1}, f.schedule(t).placed(""))
 
+	s.pods("unknown", "q", "Z|C", 1, 1)
 	s.arguments = framework.Arguments{"nodeOrderWeight": 2.5}
 	f = s.open(t)
+	second, err := f.NodeOrderFn(f.task("unknown-0"), f.Nodes["c"])
+	require.NoError(t, err)
+	assert.Equal(t, 125.0, second, "C is second, whether there is a Z or not")
 	score, err := f.NodeOrderFn(f.task("job-0"), f.Nodes["c"])
 	require.NoError(t, err)
 	assert.Equal(t, 125.0, score)
