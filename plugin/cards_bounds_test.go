@@ -102,12 +102,19 @@ func TestBoundsFollowCards(t *testing.T) {
 	assert.Equal(t, 6.0, run.open(t).boundOf("q", "A"), "a node has changed")
 
 	s.build = NewCapacity
+	s.Queues[0].Capability = nil
+	generation := run.spoil
 	run = newSequence(t, s)
+	run.spoil = generation
 	assert.Equal(t, 6.0, run.open(t).boundOf("q", "A"))
-	s.Queues[0].Annotations = nil
-	assert.Nil(t, run.open(t).own.cards)
-	s.Queues[0].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":2}`}
-	assert.Equal(t, 2.0, run.open(t).boundOf("q", "A"))
+	for range 2 {
+		s.Queues[0].Annotations = nil
+		f := run.open(t)
+		assert.Nil(t, f.own.cards)
+		assert.Equal(t, 0.0, f.boundOf("q", "A"))
+		s.Queues[0].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":2}`}
+		assert.Equal(t, 2.0, run.open(t).boundOf("q", "A"))
+	}
 }
 
 // TestNamesThatComeLater has a pod wait for a card that first has a quota, and

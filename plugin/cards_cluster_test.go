@@ -73,6 +73,30 @@ func TestUnlimitedCPUAndMemory(t *testing.T) {
 	}
 }
 
+// TestPromisesOfFreePods has card pods, free of cpu, beside one that is not: what
+// they have, or wait behind a gate with, is no part of what it was promised.
+func TestPromisesOfFreePods(t *testing.T) {
+	plain := func(j *workload.Job) {
+		delete(j.Tasks[1].Request, gpuName)
+		j.MinResources = workload.Resources{"cpu": 200}
+	}
+	gated := func(j *workload.Job) { j.Tasks[0].Gated = true }
+	for name, s := range map[string]*scene{
+		"gated":  newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":4}`).pods("job", "q", "A", 2, 1, members(2), plain, gated),
+		"placed": newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":4}`).pods("job", "q", "A", 2, 1, members(2), plain, first(1, workload.TaskRunning, "a")),
+	} {
+		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": true}
+		promised := func(f *fixture) float64 {
+			return f.own.ix.Inqueue.Row(int(f.own.ix.Lookup("q"))).Get(fastres.CPU)
+		}
+		f := s.open(t)
+		f.JobEnqueued(f.job("job"))
+		assert.Equal(t, 100.0, promised(f), name)
+		s.Jobs[0].Phase = workload.Inqueue
+		assert.Equal(t, 100.0, promised(s.open(t)), name)
+	}
+}
+
 // sequence opens sessions one after the other on what a scene has become, with
 // one memory, as a scheduler that runs on.
 type sequence struct {

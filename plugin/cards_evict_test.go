@@ -50,12 +50,12 @@ func TestReclaimCards(t *testing.T) {
 		}, 0, ""},
 		{"a guarantee stays", func(s *scene) {
 			s.node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":1}`, `{"A":3}`).
-				pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 2, inPhase(workload.Inqueue))
+				pods("run", "other", "A", 2, 2, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		}, 0, ""},
 		{"more than the guarantee goes", func(s *scene) {
 			s.node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":1}`, `{"A":2}`).
-				pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 2, inPhase(workload.Inqueue))
-		}, 2, "run"},
+				pods("run", "other", "A", 2, 2, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
+		}, 1, "run"},
 		{"another card is of no use", func(s *scene) {
 			s.node("a", "A", 2).node("b", "B", 4).
 				lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"B":4}`, `{"B":1}`, `{"B":0}`).
@@ -256,4 +256,27 @@ func TestEvictionsThatAreTakenBack(t *testing.T) {
 // preemption configures the action preempt.
 func preemption(topologyAware bool) conf.Configuration {
 	return conf.Configuration{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: topologyAware}}
+}
+
+// TestSimulateWithCards asks what-if questions about cards of a node.
+func TestSimulateWithCards(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":2,"B":1}`).
+		pods("run", "q", "A|B", 2, 1, on("a")).pods("next", "q", "A|B", 2, 1)
+	f := s.open(t)
+	task, more := f.task("next-0"), f.task("next-1")
+	require.NoError(t, f.PrePredicateFn(task))
+	state := f.GetCycleState(task.UID)
+	clone := state.Clone()
+	fits := func(node string) bool { return f.SimulatePredicateFn(t.Context(), clone, task, f.Nodes[node]) == nil }
+	assert.False(t, fits("a"))
+	assert.True(t, fits("b"))
+	require.NoError(t, f.SimulateAddTaskFn(t.Context(), clone, task, more, f.Nodes["b"]))
+	assert.False(t, fits("b"))
+	assert.False(t, f.SimulateAllocatableFn(t.Context(), clone, f.queue("q"), task))
+	require.NoError(t, f.SimulateRemoveTaskFn(t.Context(), clone, task, f.task("run-0"), f.Nodes["a"]))
+	assert.True(t, fits("a"))
+	assert.True(t, f.SimulateAllocatableFn(t.Context(), clone, f.queue("q"), task))
+	clone = state.Clone()
+	assert.False(t, fits("a"), "another clone has nothing of it")
+	assert.True(t, fits("b"))
 }

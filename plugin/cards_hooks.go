@@ -101,14 +101,14 @@ func (o *session) simulatePredicate(_ context.Context, state fwk.CycleState, tas
 
 func (o *session) fitError(a quota.Accounts, task *api.TaskInfo, node *api.NodeInfo) error {
 	code, why := o.fitsNode(a, o.queueOf(task), task, node.Name)
-	if why == "" {
+	if code == api.Success {
 		return nil
 	}
 	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: why, Plugin: o.name})
 }
 
-// fitsNode says why a task cannot have its cards on a node, "" if it can. Only
-// where evicting other tasks may help is the code Unschedulable.
+// fitsNode answers whether a task can have its cards on a node: Success, or why
+// not. Only where evicting other tasks may help is the code Unschedulable.
 func (o *session) fitsNode(a quota.Accounts, q index.Queue, task *api.TaskInfo, node string) (code int, why string) {
 	d := o.demandOf(q, task.Pod)
 	if len(d.wants) == 0 {
@@ -250,8 +250,8 @@ func (o *session) refuseEvent(q index.Queue, event *framework.Event) bool {
 	if task.Status != api.Allocated && task.Status != api.Pipelined {
 		return false
 	}
-	_, why := o.fitsNode(o.ix, q, task, task.NodeName)
-	if why == "" {
+	code, why := o.fitsNode(o.ix, q, task, task.NodeName)
+	if code == api.Success {
 		return false
 	}
 	event.Err = fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName, why)

@@ -61,10 +61,13 @@ func (o *session) cardWords(r refusal) string {
 			each = append(each, words)
 		}
 	}
+	if len(each) == 0 { // it is about a what-if, whose numbers are not the session's
+		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota", o.ix.Name(r.Queue), cards)
+	}
 	return strings.Join(each, "; ")
 }
 
-// oneCard says where on the path one card is refused.
+// oneCard says where on the path one card is refused, "" for nowhere.
 func (o *session) oneCard(r refusal, name string, d fastres.Dim, known bool) string {
 	milli := r.part.milli
 	if !known {
