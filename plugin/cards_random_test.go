@@ -102,7 +102,9 @@ func TestRandomCards(t *testing.T) {
 		})
 	}
 	for _, what := range []string{"bound", "evicted", "waiting", "enqueued"} {
-		require.Greater(t, seen[what], *clusters/20, "hardly any %s: %v", what, seen)
+		if *clusters >= 500 {
+			require.Greater(t, seen[what], *clusters/40, "hardly any %s: %v", what, seen)
+		}
 	}
 	t.Log(seen)
 }
