@@ -297,6 +297,22 @@ func (c *cards) requestsOf(job *api.JobInfo) []request {
 	return all
 }
 
+// willUse reports whether a job without pods will have some with cards, from its
+// minimum of resources.
+func (c *cards) willUse(job *api.JobInfo) bool {
+	if job.PodGroup == nil || job.PodGroup.Spec.MinResources == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, quantity := range *job.PodGroup.Spec.MinResources {
+		if r, ok := c.numbers[name]; ok && int(r) < len(c.any) && c.any[r] != nil && quantity.Sign() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // parts iterates over what a task wants of cards. A pod that names none wants
 // any card of the resources it asks for, unless it is told not to count.
 func (c *cards) parts(d demand) iter.Seq[part] {

@@ -52,8 +52,14 @@ func TestUnlimitedCPUAndMemory(t *testing.T) {
 		for i := range s.Jobs {
 			s.Jobs[i].MinResources = workload.Resources{"cpu": 100, "memory": 1 << 20}
 		}
+		s.pods("later", "q", "", 0, 0, wants(`{"A":1}`, workload.Pending), func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100} }).
+			pods("unsaid", "q", "", 0, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100, gpuName: 1} }).
+			pods("cpus", "q", "", 0, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100, gpuName: 0} })
 		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free}
 		f := s.open(t)
+		assert.Equal(t, free, f.JobEnqueueable(f.job("later")), "a job without pods that says what they will be")
+		assert.Equal(t, free, f.JobEnqueueable(f.job("unsaid")), "one whose minimum says so")
+		assert.False(t, f.JobEnqueueable(f.job("cpus")))
 		assert.Equal(t, free, f.JobEnqueueable(f.job("done")), "a finished pod asks for nothing")
 		for job, want := range map[string]bool{"card": free, "untyped": free, "plain": false, "pretends": false, "mixed": false} {
 			assert.Equal(t, want, f.JobEnqueueable(f.job(job)), "%s, free: %t", job, free)

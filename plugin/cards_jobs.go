@@ -70,9 +70,9 @@ func (j *jobCards) read(c *cards, job *api.JobInfo, demand func(*v1.Pod) demand)
 	*j = jobCards{kinds: j.kinds[:0], on: j.on[:0], asked: j.asked[:0], pods: j.pods[:0]}
 	if len(job.Tasks) == 0 {
 		for _, r := range c.requestsOf(job) {
-			j.cards = true
 			j.kinds[j.kind(r.choice)].min += r.milli
 		}
+		j.cards = len(j.kinds) > 0 || c.unlimitedCPUMemory && c.willUse(job)
 		return
 	}
 	for _, task := range job.Tasks {

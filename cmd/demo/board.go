@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -33,7 +34,7 @@ type board struct {
 
 	last  view
 	table string
-	// told is, by job, the reason to wait that was printed last.
+	// told is, by job, what was printed last about its waiting.
 	told map[string]string
 	// violations are the moments at which a queue had more of a card than its quota.
 	violations []string
@@ -64,8 +65,12 @@ func (b *board) until(ctx context.Context, limit time.Duration, reached func(vie
 // follow prints what happens until ctx ends.
 func (b *board) follow(ctx context.Context) error {
 	for {
+		table := b.table
 		if _, err := b.next(ctx); err != nil {
 			return err
+		}
+		if b.table != table {
+			fmt.Fprintln(b.out)
 		}
 	}
 }
@@ -113,7 +118,7 @@ func (b *board) print(lines []line) {
 	for _, line := range lines {
 		fmt.Fprintf(b.out, "  %5.1fs  %-8s  %-8s  %s\n", time.Since(b.start).Seconds(), line.queue, line.job, line.text)
 		if line.quote != "" {
-			fmt.Fprintln(b.out, wrapped(line.quote, 32))
+			fmt.Fprintln(b.out, wrapped(strings.Fields(line.quote), 32))
 		}
 	}
 }
@@ -150,11 +155,11 @@ func happened(before, after view) []line {
 		switch {
 		case job.stage == completed && old.stage != completed:
 			say("completed")
-		case job.stage == completed:
+		case job.stage == completed || job.succeeded == job.pods: // completed in a moment
 		case old.running == 0 && job.running > 0:
-			say("started: %d of %d pods run on %s", job.running, job.pods, job.cards)
-		case old.running != job.running:
-			say("now %d of %d pods run on %s", job.running, job.pods, job.cards)
+			say("started: %d of %d pods run; it holds %s", job.running, job.pods, job.cards)
+		case old.running != job.running || job.running > 0 && !maps.Equal(old.cards, job.cards):
+			say("now %d of %d pods run; it holds %s", job.running, job.pods, job.cards)
 		}
 	}
 	for _, job := range before.jobs {
@@ -165,17 +170,18 @@ func happened(before, after view) []line {
 	return lines
 }
 
-// waits words, once for each reason, what jobs wait for, and keeps in told what it was. Why a running job has no more
-// pods changes with every pod that gets a node, so it is said when things have settled.
+// waits words what jobs wait for, and keeps in told what it said. That no pod of a job gets a node is said at once. Why a
+// job has no more pods may change with every pod that gets a node, so it is said when things have settled.
 func waits(v view, told map[string]string, settled bool) []line {
 	var lines []line
 	for _, job := range v.jobs {
+		text := job.waits()
 		switch {
 		case job.reason == "":
 			delete(told, job.name)
-		case job.reason != told[job.name] && (job.running == 0 || settled):
-			told[job.name] = job.reason
-			lines = append(lines, line{job.queue, job.name, job.waits(), job.reason})
+		case text+job.reason != told[job.name] && (settled || len(job.cards) == 0 && told[job.name] == ""):
+			told[job.name] = text + job.reason
+			lines = append(lines, line{job.queue, job.name, text, job.reason})
 		}
 	}
 	return lines
@@ -225,7 +231,8 @@ func queueTable(v view) string {
 			first = ""
 		}
 	}
-	return aligned(rows) + wrapped("Idle on the nodes: "+v.idle.String(), 0) + "\n"
+	idle := strings.SplitAfter(v.idle.String(), ", ")
+	return aligned(rows) + wrapped(append([]string{"Idle on the nodes:"}, idle...), 0) + "\n"
 }
 
 // jobTable has the reason of a job that waits below its row.
@@ -242,7 +249,7 @@ func jobTable(v view) string {
 	for i, row := range strings.Split(strings.TrimSuffix(aligned(rows), "\n"), "\n") {
 		fmt.Fprintln(&text, row)
 		if i > 0 && v.jobs[i-1].reason != "" {
-			fmt.Fprintln(&text, wrapped(v.jobs[i-1].reason, 9))
+			fmt.Fprintln(&text, wrapped(strings.Fields(v.jobs[i-1].reason), 9))
 		}
 	}
 	return text.String()
@@ -276,20 +283,21 @@ func aligned(rows []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// wrapped breaks a text into lines of the board's width that are indented.
-func wrapped(text string, indent int) string {
+// wrapped sets words in lines of the board's width that are indented.
+func wrapped(words []string, indent int) string {
 	margin := strings.Repeat(" ", indent)
 	var lines []string
-	line := margin
-	for _, word := range strings.Fields(text) {
-		if len(line) > indent && len(line)+1+len(word) > width {
-			lines = append(lines, line)
-			line = margin
+	line := ""
+	for _, word := range words {
+		word = strings.TrimSpace(word)
+		if line != "" && indent+len(line)+1+len(word) > width {
+			lines = append(lines, margin+line)
+			line = ""
 		}
-		if len(line) > indent {
+		if line != "" {
 			line += " "
 		}
 		line += word
 	}
-	return strings.Join(append(lines, line), "\n")
+	return strings.Join(append(lines, margin+line), "\n")
 }

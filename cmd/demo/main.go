@@ -115,8 +115,9 @@ func stay(ctx context.Context, cp *controlplane.ControlPlane, board *board) erro
 The control plane stays up. Try, in another terminal:
   export KUBECONFIG=%s
   kubectl get queues,jobs.batch.volcano.sh,podgroups,pods
-  kubectl delete jobs.batch.volcano.sh vision
+  kubectl describe queue serving
   kubectl annotate queue research --overwrite volcano.sh/card.quota='{"NVIDIA-H200": 7}'
+  kubectl delete jobs.batch.volcano.sh vision
 Ctrl-C stops it and removes everything.
 
 `, cp.Kubeconfig())

@@ -97,8 +97,8 @@ var acts = []act{
 	},
 	{
 		title: "A job without room for its minimum is not let in",
-		text: "eval says in card.request that it needs 2 H800. lab has 2 of its 3, so eval gets no pods at all: its\n" +
-			"PodGroup stays pending and the API server is spared pods that could only wait.",
+		text: "eval has the annotation card.request: {\"NVIDIA-H800\": 2}. lab has 2 of its 3, so eval gets no pods\n" +
+			"at all: its PodGroup stays pending, and no pods stand around that could only wait.",
 		submit: []job{{name: "eval", queue: "lab", pods: 2, minimum: 2, count: 1, resource: gpu, card: h800}},
 		outcome: outcome{
 			jobs: []jobOutcome{{
@@ -110,8 +110,8 @@ var acts = []act{
 	},
 	{
 		title: "A pod that names no card does not get around the quota",
-		text: "untyped asks for an nvidia.com/gpu and says neither card.name nor card.request, so it gets a pod. But\n" +
-			"every card that the pod could get is one that serving has no quota for.",
+		text: "untyped asks for an nvidia.com/gpu and has neither card.name nor card.request, so it gets a pod.\n" +
+			"But whichever card the pod would be given, serving has no quota for it.",
 		submit: []job{{name: "untyped", queue: "serving", pods: 1, minimum: 1, count: 1, resource: gpu}},
 		outcome: outcome{
 			jobs: []jobOutcome{{
@@ -137,8 +137,8 @@ var acts = []act{
 	},
 	{
 		title: "The owner comes back and reclaims its cards",
-		text: "vision needs the 2 H200 that lab deserves. research has no more than its 6, so train has to give back\n" +
-			"what it has borrowed: two pods of llm go, and llm runs on with 4.",
+		text: "vision needs the 2 H200 that lab deserves. research may have no more than its 6, so train gives back\n" +
+			"what it has borrowed: two pods of llm have to go, and llm runs on with 4.",
 		submit: []job{{name: "vision", queue: "lab", pods: 2, minimum: 2, count: 1, resource: gpu, card: h200}},
 		outcome: outcome{
 			jobs: []jobOutcome{
@@ -195,18 +195,18 @@ var acts = []act{
 
 // introduction explains the tables to somebody who has not used Volcano's queues.
 const introduction = `
-Quotas of cards, enforced by this module's plugin "capacity-card" with enableHierarchy. What a card is
-called follows from its node's labels, and a part of a card (MIG, MPS) is a card of its own:
+Quotas of cards, enforced by this module's plugin "capacity-card" with enableHierarchy. Cards are
+named after the labels of their nodes, and a part of a card (MIG, MPS) is a card of its own:
 
 %s
 The queues form a tree. Their annotations volcano.sh/card.* say in whole cards:
   QUOTA     the most that the queue may have, with all queues below it. A leaf may have no card that
             it does not name; an inner queue does not bound ("-") what it does not name.
-  DESERVED  what the queue can get back from others; what it has beyond that is borrowed. By default
-            the quota, and so is the guarantee, what a queue never lends. Here lab and train are
-            guaranteed none of their H200, so that each can use what the other leaves idle.
-Cpu and memory are left out of this: unsetCapability: unlimited lets queues have as much as there is.
-
+  DESERVED  what the queue can get back from others, by default its quota. What it has beyond that
+            is borrowed.
+What a queue is guaranteed, by default its quota too, it never lends. lab and train are guaranteed
+none of their H200 here, so that each can borrow what the other leaves idle.
+Cpu and memory are left out of it: with unsetCapability: unlimited queues may have all there is.
 `
 
 // tell plays the acts one after the other and checks how each comes out.

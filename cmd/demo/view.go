@@ -102,6 +102,7 @@ func (v view) job(name string) jobRow {
 
 func newView(s snapshot) view {
 	slices.SortFunc(s.queues, func(a, b *scheduling.Queue) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(s.jobs, func(a, b *batch.Job) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})

@@ -158,7 +158,7 @@ func TestOutcomeDiffers(t *testing.T) {
 	require.Len(t, right.differences(after, after), 2, "what happened before an act does not count for it")
 }
 
-// TestReasonsAreToldOnce: each reason to wait is said once, and that of a running job when things have settled.
+// TestReasonsAreToldOnce: each reason to wait is said once, at once only where nothing was said and nothing runs.
 func TestReasonsAreToldOnce(t *testing.T) {
 	v := newView(story())
 	told := map[string]string{}
@@ -167,7 +167,10 @@ func TestReasonsAreToldOnce(t *testing.T) {
 	require.Empty(t, waits(v, told, true))
 	v.jobs[0].reason = ""
 	require.Empty(t, waits(v, told, true))
-	v.jobs[0].reason = "no quota"
+	v.jobs[0].reason, v.jobs[0].cards = "no quota", nil
+	require.Len(t, waits(v, told, false), 1)
+	v.jobs[0].reason = "no node"
+	require.Empty(t, waits(v, told, false))
 	require.Len(t, waits(v, told, true), 1)
 }
 
@@ -175,7 +178,7 @@ func TestReasonsAreToldOnce(t *testing.T) {
 func TestFitsTheTerminal(t *testing.T) {
 	v := newView(story())
 	v.jobs[0].reason = strings.Repeat("word ", 100)
-	texts := []string{introduction, nodeTable(nodes()), queueTable(v), jobTable(v), wrapped(v.jobs[0].reason, 32)}
+	texts := []string{introduction, nodeTable(nodes()), queueTable(v), jobTable(v), wrapped(strings.Fields(v.jobs[0].reason), 32)}
 	for _, act := range acts {
 		texts = append(texts, act.title, act.text, act.deeds())
 	}
