@@ -359,6 +359,20 @@ func TestTwoResourcesOfOneCard(t *testing.T) {
 	assert.Equal(t, 2.0, f.cardsOf("q", "A"))
 }
 
+// TestManyCards does not tell a pod that names no card of each that it cannot have.
+func TestManyCards(t *testing.T) {
+	s := newScene().node("a", "A", 1).node("b", "B", 1).queue("q", "").pods("job", "q", "", 1, 1)
+	words := func() string {
+		f := s.open(t)
+		assert.False(t, f.Allocatable(f.queue("q"), f.task("job-0")))
+		return f.job("job").JobFitErrors
+	}
+	assert.Equal(t, "Queue <q> has insufficient <A> quota: requested <1>, total would be <1>, but capability is <0>; "+
+		"Queue <q> has insufficient <B> quota: requested <1>, total would be <1>, but capability is <0>", words())
+	s.node("c", "C", 1)
+	assert.Equal(t, "Queue <q> has insufficient quota of every <nvidia.com/gpu> card: requested <1>", words())
+}
+
 // TestAlias reads the other spelling of the pod's annotation.
 func TestAlias(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).

@@ -14,6 +14,9 @@ import (
 // longest is how many bytes of a name that somebody made up are shown.
 const longest = 200
 
+// few is how many cards are told of one by one to a pod that names none.
+const few = 2
+
 // shorten cuts a name that is too long to be read.
 func shorten(name string) string {
 	if len(name) <= longest {
@@ -60,6 +63,10 @@ func (o *session) cardWords(r refusal) string {
 		if words := o.oneCard(r, name, d, ok); words != "" {
 			each = append(each, words)
 		}
+	}
+	if !r.part.named && len(each) > few {
+		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>",
+			o.ix.Name(r.Queue), cards, number(r.part.milli/1000))
 	}
 	if len(each) == 0 { // it is about a what-if, whose numbers are not the session's
 		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota", o.ix.Name(r.Queue), cards)
