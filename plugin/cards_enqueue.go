@@ -32,17 +32,10 @@ func (o *session) readCards(q index.Queue, job *api.JobInfo) bool {
 // enqueueableCards answers whether the cards of the job that was read last can
 // be had along with all that was promised before.
 func (o *session) enqueueableCards(r refusal) refusal {
-	for _, pod := range o.own.pods {
-		for p := range o.cards.parts(pod.demand) {
-			if v := o.allowed(r.Queue, p); !v.OK() {
-				r.Verdict, r.part = v, p
-				return r
-			}
-		}
-	}
 	for _, k := range o.own.kinds {
-		if k.named && k.mixed && k.min > 0 {
-			r.Verdict, r.part = quota.Verdict{Reason: quota.MixedCards, Queue: r.Queue}, part{choice: k.choice}
+		p := part{k.choice, want{k.resource, k.min}}
+		if v := o.allowed(r.Queue, p); k.min > 0 && !v.OK() {
+			r.Verdict, r.part = v, p
 			return r
 		}
 	}
@@ -66,7 +59,7 @@ func (o *session) blame(r refusal) refusal {
 		if k.min == 0 {
 			continue
 		}
-		p := part{k.choice, want{milli: k.min}}
+		p := part{k.choice, want{k.resource, k.min}}
 		if v := o.room(r.Queue, k.dims, k.min); !v.OK() {
 			r.Verdict, r.part, r.shared = v, p, false
 			return r

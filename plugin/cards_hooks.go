@@ -63,7 +63,7 @@ func (o *session) allowed(q index.Queue, p part) quota.Verdict {
 	switch {
 	case p.named && p.mixed:
 		return quota.Verdict{Reason: quota.MixedCards, Queue: q}
-	case p.named && !p.takes(p.want.resource):
+	case p.named && p.want.resource != unsaid && !p.takes(p.want.resource):
 		return quota.Verdict{Reason: quota.OtherCards, Queue: q}
 	case !p.named && o.untyped == reject:
 		return quota.Verdict{Reason: quota.UnnamedCards, Queue: q}

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -24,7 +25,12 @@ type jobCards struct {
 	kinds []kind
 	on    []placement
 	asked []cardAmount // by pending tasks, each of the card that it prefers
-	pods  []podCards   // that are not finished; then those of the minimum
+	// pods are those of the minimum, the smallest first. Where all unfinished pods
+	// of the job are alike there is no need to list them: members is how many make
+	// the minimum, and size what each takes of the only kind.
+	pods    []podCards
+	members int
+	size    float64
 
 	// Cpu and memory of the job's card pods, where those are free of them; plain
 	// is that of all its other pods that are not finished.
@@ -32,11 +38,15 @@ type jobCards struct {
 	cards                         bool // the job is about cards
 }
 
-// kind is what a job has and needs of one choice, in thousandths.
+// kind is what a job has and needs of one choice, in thousandths, and what its
+// pods ask for it with: unsaid before there are any.
 type kind struct {
 	*choice
+	resource           resourceID
 	min, placed, gated float64
 }
+
+const unsaid resourceID = -1
 
 // placement is what tasks of a kind have of one card.
 type placement struct {
@@ -49,7 +59,6 @@ type podCards struct {
 	task   *api.TaskInfo
 	demand demand
 	total  float64 // of all cards
-	placed bool
 }
 
 type cpuMemory struct{ cpu, memory float64 }
@@ -70,26 +79,50 @@ func (j *jobCards) read(c *cards, job *api.JobInfo, demand func(*v1.Pod) demand)
 	*j = jobCards{kinds: j.kinds[:0], on: j.on[:0], asked: j.asked[:0], pods: j.pods[:0]}
 	if len(job.Tasks) == 0 {
 		for _, r := range c.requestsOf(job) {
-			j.kinds[j.kind(r.choice)].min += r.milli
+			j.kinds[j.kind(r.choice, unsaid)].min += r.milli
 		}
 		j.cards = len(j.kinds) > 0 || c.unlimitedCPUMemory && c.willUse(job)
 		return
 	}
+	unfinished, alike := 0, true
 	for _, task := range job.Tasks {
-		j.readTask(c, task, demand(task.Pod))
+		size, parts := j.readTask(c, task, demand(task.Pod))
+		if finished(task) {
+			continue
+		}
+		if unfinished++; unfinished == 1 {
+			j.size = size
+		}
+		alike = alike && parts == 1 && size == j.size
 	}
-	j.choose(c, job)
+	if !j.cards {
+		return
+	}
+	if job.PodGroup != nil {
+		j.members = min(max(0, int(job.PodGroup.Spec.MinMember)), unfinished)
+	}
+	if alike && len(j.kinds) == 1 {
+		j.kinds[0].min = float64(j.members) * j.size
+		return
+	}
+	j.size = 0
+	j.choose(c, job, demand)
 }
 
-func (j *jobCards) readTask(c *cards, task *api.TaskInfo, d demand) {
-	pod := podCards{task: task, demand: d, placed: api.AllocatedStatus(task.Status)}
-	uses := false
+func finished(task *api.TaskInfo) bool {
+	return task.Status == api.Succeeded || task.Status == api.Failed
+}
+
+// readTask adds a task to what the job has and asks for, and returns how much it
+// wants of cards, in how many parts.
+func (j *jobCards) readTask(c *cards, task *api.TaskInfo, d demand) (size float64, parts int) {
+	placed := api.AllocatedStatus(task.Status)
 	for p := range c.parts(d) {
-		uses = true
-		pod.total += p.milli
-		k := j.kind(p.choice)
+		parts++
+		size += p.milli
+		k := j.kind(p.choice, p.want.resource)
 		switch {
-		case pod.placed:
+		case placed:
 			j.kinds[k].placed += p.milli
 			if dim, ok := c.cardOn(task.NodeName, p); ok {
 				j.on = append(j.on, placement{k, cardAmount{dim, p.milli}})
@@ -101,17 +134,13 @@ func (j *jobCards) readTask(c *cards, task *api.TaskInfo, d demand) {
 			j.asked = append(j.asked, cardAmount{p.dims[0], p.milli})
 		}
 	}
-	finished := task.Status == api.Succeeded || task.Status == api.Failed
-	if !finished {
-		j.pods = append(j.pods, pod)
-	}
-	j.cards = j.cards || uses
+	j.cards = j.cards || parts > 0
 	switch {
 	case !c.unlimitedCPUMemory:
-	case !uses && !finished:
+	case parts == 0 && !finished(task):
 		j.plain.add(task.Resreq)
-	case !uses:
-	case pod.placed:
+	case parts == 0:
+	case placed:
 		j.placed.add(task.Resreq)
 	case task.Status == api.Pending:
 		j.pending.add(task.Resreq)
@@ -119,36 +148,39 @@ func (j *jobCards) readTask(c *cards, task *api.TaskInfo, d demand) {
 			j.gated.add(task.Resreq)
 		}
 	}
+	return size, parts
 }
 
-// kind returns the place of a choice in kinds.
-func (j *jobCards) kind(ch *choice) int {
+// kind returns the place of a choice and a resource in kinds.
+func (j *jobCards) kind(ch *choice, r resourceID) int {
 	for i := range j.kinds {
-		if j.kinds[i].choice == ch {
+		if j.kinds[i].choice == ch && j.kinds[i].resource == r {
 			return i
 		}
 	}
-	j.kinds = append(j.kinds, kind{choice: ch})
+	j.kinds = append(j.kinds, kind{choice: ch, resource: r})
 	return len(j.kinds) - 1
 }
 
-// choose puts the pods of the minimum first, the smallest first, and adds up
-// what they need.
-func (j *jobCards) choose(c *cards, job *api.JobInfo) {
-	if !j.cards {
-		return
+// choose lists the pods of the minimum and adds up what they need.
+func (j *jobCards) choose(c *cards, job *api.JobInfo, demand func(*v1.Pod) demand) {
+	for _, task := range job.Tasks {
+		if finished(task) {
+			continue
+		}
+		pod := podCards{task: task, demand: demand(task.Pod)}
+		for p := range c.parts(pod.demand) {
+			pod.total += p.milli
+		}
+		j.pods = append(j.pods, pod)
 	}
 	slices.SortFunc(j.pods, func(x, y podCards) int {
 		return cmp.Or(cmp.Compare(x.total, y.total), cmp.Compare(x.task.Name, y.task.Name), cmp.Compare(x.task.UID, y.task.UID))
 	})
-	members := 0
-	if job.PodGroup != nil {
-		members = int(job.PodGroup.Spec.MinMember)
-	}
-	j.pods = j.pods[:min(max(0, members), len(j.pods))]
+	j.pods = j.pods[:j.members]
 	for _, pod := range j.pods {
 		for p := range c.parts(pod.demand) {
-			j.kinds[j.kind(p.choice)].min += p.milli
+			j.kinds[j.kind(p.choice, p.want.resource)].min += p.milli
 		}
 	}
 }
@@ -170,7 +202,7 @@ func lesser(x, y float64) float64 { return min(x, y) }
 func (j *jobCards) needs(to []quota.Need, c *cards, q index.Queue) []quota.Need {
 	if len(j.pods) == 0 {
 		for _, k := range j.kinds {
-			to = appendUnits(to, q, k.choice, k.min)
+			to = j.appendAlike(to, q, k, k.min)
 		}
 		return to
 	}
@@ -190,36 +222,36 @@ func (j *jobCards) needs(to []quota.Need, c *cards, q index.Queue) []quota.Need 
 func (j *jobCards) promised(to []quota.Need, c *cards, q index.Queue) []quota.Need {
 	for _, k := range j.kinds {
 		left := max(0, max(0, k.min-k.placed)-k.gated)
-		if left == 0 {
-			continue
-		}
-		if len(j.pods) == 0 {
-			to = appendUnits(to, q, k.choice, left)
-			continue
-		}
 		for _, pod := range j.pods {
-			if pod.placed || pod.task.SchGated {
+			if api.AllocatedStatus(pod.task.Status) || pod.task.SchGated {
 				continue
 			}
 			for p := range c.parts(pod.demand) {
-				if p.choice == k.choice && left > 0 {
+				if p.choice == k.choice && p.want.resource == k.resource && left > 0 {
 					to = appendNeed(to, quota.Need{Queue: q, Cards: p.dims, Size: min(left, p.milli), Count: 1})
 					left -= min(left, p.milli)
 				}
 			}
 		}
-		if left > 0 { // of pods that were larger than those that have a place
-			to = appendNeed(to, quota.Need{Queue: q, Cards: k.dims, Size: left, Count: 1})
-		}
+		to = j.appendAlike(to, q, k, left)
 	}
 	return to
 }
 
-// appendUnits appends single cards: a job that has no pods yet does not say how
-// many each of them takes.
-func appendUnits(to []quota.Need, q index.Queue, ch *choice, milli float64) []quota.Need {
-	const unit = 1000
-	return appendNeed(to, quota.Need{Queue: q, Cards: ch.dims, Size: unit, Count: int(milli / unit)})
+// appendAlike appends pods that are alike, and the rest of one; single cards for
+// a job that has no pods yet, as it does not say how many each of them takes.
+func (j *jobCards) appendAlike(to []quota.Need, q index.Queue, k kind, milli float64) []quota.Need {
+	const card = 1000
+	size := cmp.Or(j.size, card)
+	if len(j.pods) > 0 {
+		size = milli // of pods that were larger than those that have a place
+	}
+	count := math.Floor(milli / max(size, 1))
+	to = appendNeed(to, quota.Need{Queue: q, Cards: k.dims, Size: size, Count: int(count)})
+	if rest := milli - count*size; rest > 0 {
+		to = appendNeed(to, quota.Need{Queue: q, Cards: k.dims, Size: rest, Count: 1})
+	}
+	return to
 }
 
 // appendNeed appends a need, to the last one if that is of equal pods.
