@@ -45,11 +45,15 @@ type want struct {
 	milli    float64
 }
 
-// demand is what a pod object says about cards.
+// demand is what pod objects say about cards. Most pods say the same as many
+// others, so there are few of them.
 type demand struct {
 	choice *choice // nil if the pod names no card
 	wants  []want  // of all extended resources, cards or not
 }
+
+// nothing is the demand of pods where cards do not count.
+var nothing = &demand{}
 
 // part is what a task wants of one card out of a choice.
 type part struct {
@@ -74,12 +78,13 @@ type cardMemory struct {
 
 	// By the objects and texts that they were read off. Pods are held, so that no
 	// other can take the place in memory of one that is gone.
-	pods     map[*v1.Pod]demand
+	pods     map[*v1.Pod]*demand
 	requests map[string][]request
 	visited  int // tasks in the session before
 
 	mu        sync.Mutex // of what follows: tallies read pods at the same time
 	choices   map[string]*choice
+	demands   map[*choice][]*demand
 	numbers   map[v1.ResourceName]resourceID
 	resources []v1.ResourceName // by number
 
@@ -103,7 +108,8 @@ func newCardMemory() *cardMemory {
 }
 
 func (m *cardMemory) forgetPods() {
-	m.pods, m.requests, m.choices = map[*v1.Pod]demand{}, map[string][]request{}, map[string]*choice{}
+	m.pods, m.requests = map[*v1.Pod]*demand{}, map[string][]request{}
+	m.choices, m.demands = map[string]*choice{}, map[*choice][]*demand{}
 }
 
 // cards is what one session knows of cards.
@@ -259,17 +265,25 @@ func (c *cards) choiceOf(names card.List) *choice {
 
 // demand returns what a pod says about cards, and whether it had to be read: the
 // tallies give what they read to the memory when they are done.
-func (c *cards) demand(pod *v1.Pod) (d demand, fresh bool) {
+func (c *cards) demand(pod *v1.Pod) (d *demand, fresh bool) {
 	if d, ok := c.pods[pod]; ok {
 		return d, false
 	}
 	requests, names := card.Requests(pod), card.NameOf(pod.Annotations)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d.choice = c.choiceOf(names)
+	ch := c.choiceOf(names)
+	var wants []want
 	for _, r := range requests {
-		d.wants = append(d.wants, want{c.number(r.Resource), float64(r.Milli)})
+		wants = append(wants, want{c.number(r.Resource), float64(r.Milli)})
 	}
+	for _, d := range c.demands[ch] {
+		if slices.Equal(d.wants, wants) {
+			return d, true
+		}
+	}
+	d = &demand{ch, wants}
+	c.demands[ch] = append(c.demands[ch], d)
 	return d, true
 }
 
@@ -315,7 +329,7 @@ func (c *cards) willUse(job *api.JobInfo) bool {
 
 // parts iterates over what a task wants of cards. A pod that names none wants
 // any card of the resources it asks for, unless it is told not to count.
-func (c *cards) parts(d demand) iter.Seq[part] {
+func (c *cards) parts(d *demand) iter.Seq[part] {
 	return func(yield func(part) bool) {
 		for _, w := range d.wants {
 			var all *choice
@@ -340,7 +354,7 @@ func (c *cards) parts(d demand) iter.Seq[part] {
 }
 
 // uses reports whether a pod asks for cards.
-func (c *cards) uses(d demand) bool {
+func (c *cards) uses(d *demand) bool {
 	for range c.parts(d) {
 		return true
 	}
@@ -365,7 +379,7 @@ func (c *cards) cardOn(node string, p part) (fastres.Dim, bool) {
 }
 
 // add adds what a task takes of cards on a node to x.
-func (c *cards) add(x fastres.Vector, d demand, node string) {
+func (c *cards) add(x fastres.Vector, d *demand, node string) {
 	for p := range c.parts(d) {
 		if dim, ok := c.cardOn(node, p); ok {
 			x.Increase(dim, p.milli)

@@ -19,7 +19,7 @@ func (o *session) readCards(q index.Queue, job *api.JobInfo) bool {
 	if o.cards == nil || !o.cards.counts[q] {
 		return false
 	}
-	o.own.read(o.cards, job, func(pod *v1.Pod) demand {
+	o.own.read(o.cards, job, func(pod *v1.Pod) *demand {
 		d, fresh := o.cards.demand(pod)
 		if fresh {
 			o.cards.pods[pod] = d

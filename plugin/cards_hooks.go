@@ -29,9 +29,9 @@ func (o *session) registerCards() {
 
 // demandOf returns what a task of q says about cards: nothing where cards do not
 // count. It is safe for many goroutines.
-func (o *session) demandOf(q index.Queue, pod *v1.Pod) demand {
+func (o *session) demandOf(q index.Queue, pod *v1.Pod) *demand {
 	if o.cards == nil || q == index.None || !o.cards.counts[q] {
-		return demand{}
+		return nothing
 	}
 	d, _ := o.cards.demand(pod)
 	return d
@@ -39,7 +39,7 @@ func (o *session) demandOf(q index.Queue, pod *v1.Pod) demand {
 
 // setTask makes x what a task of q requests, but for its cards, and reports
 // whether the vectors have all of it.
-func (o *session) setTask(x fastres.Vector, q index.Queue, task *api.TaskInfo) (demand, bool) {
+func (o *session) setTask(x fastres.Vector, q index.Queue, task *api.TaskInfo) (*demand, bool) {
 	complete := o.set(x, task.Resreq)
 	d := o.demandOf(q, task.Pod)
 	if o.unlimitedCPUMemory && len(d.wants) > 0 && o.cards.uses(d) {
@@ -72,7 +72,7 @@ func (o *session) allowed(q index.Queue, p part) quota.Verdict {
 }
 
 // cardsFit asks a rule about each part of a demand: is there a card for it?
-func (o *session) cardsFit(q index.Queue, d demand, rule func(part) quota.Verdict) (quota.Verdict, part) {
+func (o *session) cardsFit(q index.Queue, d *demand, rule func(part) quota.Verdict) (quota.Verdict, part) {
 	for p := range o.cards.parts(d) {
 		v := o.allowed(q, p)
 		if v.OK() {
@@ -144,7 +144,7 @@ func (o *session) fitsNode(a quota.Accounts, q index.Queue, task *api.TaskInfo, 
 
 // takes is how much a demand takes of one card of a node: nearly always one part,
 // but two resources of a node may be of one name.
-func (c *cards) takes(d demand, n *nodeCards, dim fastres.Dim) (milli float64) {
+func (c *cards) takes(d *demand, n *nodeCards, dim fastres.Dim) (milli float64) {
 	for p := range c.parts(d) {
 		if nc, ok := n.of(p.want.resource); ok && nc.dim == dim {
 			milli += p.milli
@@ -183,7 +183,7 @@ func (o *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, er
 
 // mayFree reports whether a victim leaves a card that the reclaimer of queue to
 // could take in its place.
-func (o *session) mayFree(to index.Queue, wanted demand, from index.Queue, victim *api.TaskInfo) bool {
+func (o *session) mayFree(to index.Queue, wanted *demand, from index.Queue, victim *api.TaskInfo) bool {
 	n := o.cards.nodes[victim.NodeName]
 	if n == nil {
 		return false

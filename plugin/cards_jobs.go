@@ -36,6 +36,7 @@ type jobCards struct {
 	// is that of all its other pods that are not finished.
 	placed, pending, gated, plain cpuMemory
 	cards                         bool // the job is about cards
+	gates                         bool // some pod of the job waits behind a gate
 }
 
 // kind is what a job has and needs of one choice, in thousandths, and what its
@@ -57,7 +58,7 @@ type placement struct {
 // podCards is an unfinished pod.
 type podCards struct {
 	task   *api.TaskInfo
-	demand demand
+	demand *demand
 	total  float64 // of all cards
 }
 
@@ -75,7 +76,7 @@ func (a cpuMemory) without(x fastres.Vector) {
 }
 
 // read reads a job. demand tells what a pod says about cards.
-func (j *jobCards) read(c *cards, job *api.JobInfo, demand func(*v1.Pod) demand) {
+func (j *jobCards) read(c *cards, job *api.JobInfo, demand func(*v1.Pod) *demand) {
 	*j = jobCards{kinds: j.kinds[:0], on: j.on[:0], asked: j.asked[:0], pods: j.pods[:0]}
 	if len(job.Tasks) == 0 {
 		for _, r := range c.requestsOf(job) {
@@ -86,6 +87,7 @@ func (j *jobCards) read(c *cards, job *api.JobInfo, demand func(*v1.Pod) demand)
 	}
 	unfinished, alike := 0, true
 	for _, task := range job.Tasks {
+		j.gates = j.gates || task.SchGated
 		size, parts := j.readTask(c, task, demand(task.Pod))
 		if finished(task) {
 			continue
@@ -115,7 +117,7 @@ func finished(task *api.TaskInfo) bool {
 
 // readTask adds a task to what the job has and asks for, and returns how much it
 // wants of cards, in how many parts.
-func (j *jobCards) readTask(c *cards, task *api.TaskInfo, d demand) (size float64, parts int) {
+func (j *jobCards) readTask(c *cards, task *api.TaskInfo, d *demand) (size float64, parts int) {
 	placed := api.AllocatedStatus(task.Status)
 	for p := range c.parts(d) {
 		parts++
@@ -163,7 +165,7 @@ func (j *jobCards) kind(ch *choice, r resourceID) int {
 }
 
 // choose lists the pods of the minimum and adds up what they need.
-func (j *jobCards) choose(c *cards, job *api.JobInfo, demand func(*v1.Pod) demand) {
+func (j *jobCards) choose(c *cards, job *api.JobInfo, demand func(*v1.Pod) *demand) {
 	for _, task := range job.Tasks {
 		if finished(task) {
 			continue

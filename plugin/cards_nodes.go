@@ -14,8 +14,9 @@ import (
 
 // nodeCards is what a node gives, read once for each state of its object.
 type nodeCards struct {
-	object  *v1.Node // nil if the node is gone
-	cards   []nodeCard
+	object  *v1.Node   // nil if the node is gone
+	cards   []nodeCard // in own where they fit, which is nearer
+	own     [2]nodeCard
 	unnamed []unnamedCard
 	session uint64
 	// missed: pods are still on the node, though it is gone.
@@ -110,6 +111,6 @@ func (c *cards) readNode(node *v1.Node) (changed bool) {
 		unnamed = append(unnamed, unnamedCard{c.number(each.Resource), each.Label})
 	}
 	changed = changed || !slices.Equal(n.cards, cards) || !slices.Equal(n.unnamed, unnamed)
-	n.cards, n.unnamed = cards, unnamed
+	n.cards, n.unnamed = append(n.own[:0], cards...), unnamed
 	return changed
 }

@@ -155,7 +155,7 @@ func (o *session) preemptive(obj, candidate any) bool {
 
 // preemptiveCards is preemptive for a task that wants cards: they are what it
 // takes from others, so its queue must have less of one of them than it deserves.
-func (o *session) preemptiveCards(r refusal, d demand, known bool) refusal {
+func (o *session) preemptiveCards(r refusal, d *demand, known bool) refusal {
 	q := r.Queue
 	if !known || !fastres.Fits(o.ix.Allocated(q), r.request, o.ix.RealCapability.Row(int(q))) {
 		r.Reason = quota.OverQuota

@@ -51,7 +51,7 @@ type promise struct {
 // podDemand is a pod that had to be read.
 type podDemand struct {
 	pod *v1.Pod
-	demand
+	*demand
 }
 
 func (t *tally) reset(tree *index.Tree, d dimensions, c *cards) {
@@ -223,7 +223,9 @@ func (t *tally) count(w *work) {
 		}
 	}
 	if w.promised {
-		t.setGated(t.gated, job, w.placed)
+		if t.gated.Reset(); !carded || t.own.gates { // else they were looked at already
+			t.setGated(t.gated, job, w.placed)
+		}
 		if carded {
 			t.own.gated.without(t.gated)
 		}
@@ -265,7 +267,7 @@ func (t *tally) countCards(w *work) {
 }
 
 // demand returns what a pod says about cards, and keeps what had to be read.
-func (t *tally) demand(pod *v1.Pod) demand {
+func (t *tally) demand(pod *v1.Pod) *demand {
 	d, fresh := t.cards.demand(pod)
 	if fresh {
 		t.fresh = append(t.fresh, podDemand{pod, d})
