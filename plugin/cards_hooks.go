@@ -37,6 +37,16 @@ func (o *session) demandOf(q index.Queue, pod *v1.Pod) *demand {
 	return d
 }
 
+// wanted returns the queue of a task and what it wants of cards. It is safe for
+// many goroutines, and quick for the task that a predicate was prepared for.
+func (o *session) wanted(task *api.TaskInfo) (index.Queue, *demand) {
+	if w := o.current.Load(); w != nil && w.task == task {
+		return w.queue, w.demand
+	}
+	q := o.queueOf(task)
+	return q, o.demandOf(q, task.Pod)
+}
+
 // setTask makes x what a task of q requests, but for its cards, and reports
 // whether the vectors have all of it.
 func (o *session) setTask(x fastres.Vector, q index.Queue, task *api.TaskInfo) (*demand, bool) {
@@ -100,7 +110,7 @@ func (o *session) simulatePredicate(_ context.Context, state fwk.CycleState, tas
 }
 
 func (o *session) fitError(a quota.Accounts, task *api.TaskInfo, node *api.NodeInfo) error {
-	code, why := o.fitsNode(a, o.queueOf(task), task, node.Name)
+	code, why := o.fitsNode(a, task, node.Name)
 	if code == api.Success {
 		return nil
 	}
@@ -109,8 +119,8 @@ func (o *session) fitError(a quota.Accounts, task *api.TaskInfo, node *api.NodeI
 
 // fitsNode answers whether a task can have its cards on a node: Success, or why
 // not. Only where evicting other tasks may help is the code Unschedulable.
-func (o *session) fitsNode(a quota.Accounts, q index.Queue, task *api.TaskInfo, node string) (code int, why string) {
-	d := o.demandOf(q, task.Pod)
+func (o *session) fitsNode(a quota.Accounts, task *api.TaskInfo, node string) (code int, why string) {
+	q, d := o.wanted(task)
 	if len(d.wants) == 0 {
 		return api.Success, ""
 	}
@@ -167,7 +177,7 @@ func (o *session) noCard(p part) string {
 
 // nodeOrder prefers nodes whose card comes first in the list that a task names.
 func (o *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
-	d := o.demandOf(o.queueOf(task), task.Pod)
+	_, d := o.wanted(task)
 	n := o.cards.nodes[node.Name]
 	if d.choice == nil || n == nil {
 		return 0, nil
@@ -245,12 +255,12 @@ func (o *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 // predicate about what is left after the evictions, so this is the last word.
 // What Volcano brings back, a task that was to be evicted and is not, is never
 // refused.
-func (o *session) refuseEvent(q index.Queue, event *framework.Event) bool {
+func (o *session) refuseEvent(event *framework.Event) bool {
 	task := event.Task
-	if task.Status != api.Allocated && task.Status != api.Pipelined {
+	if o.cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {
 		return false
 	}
-	code, why := o.fitsNode(o.ix, q, task, task.NodeName)
+	code, why := o.fitsNode(o.ix, task, task.NodeName)
 	if code == api.Success {
 		return false
 	}

@@ -302,7 +302,7 @@ func (o *session) jobEnqueued(obj any) {
 
 // onAllocate charges a task that was placed.
 func (o *session) onAllocate(event *framework.Event) {
-	if q := o.queueOf(event.Task); q != index.None && !o.refuseEvent(q, event) {
+	if q := o.queueOf(event.Task); q != index.None && !o.refuseEvent(event) {
 		o.move(q, event.Task, true)
 	}
 }

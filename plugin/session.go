@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/klog/v2"
 
@@ -36,9 +37,10 @@ type session struct {
 	limit         *fastres.Rows    // the bound of allocation
 	share         quota.ShareRule
 
-	kept   bool                // promises that cannot be kept are sorted out
-	missed map[api.TaskID]bool // tasks that were refused when they were placed
-	asking sync.Map            // preemptors of questions of our own, see preemptable
+	kept    bool                   // promises that cannot be kept are sorted out
+	missed  map[api.TaskID]bool    // tasks that were refused when they were placed
+	current atomic.Pointer[whatIf] // of the task that nodes are looked at for
+	asking  sync.Map               // preemptors of questions of our own, see preemptable
 }
 
 // openSession counts the queues and jobs of a session and registers the hooks.

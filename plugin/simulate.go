@@ -26,6 +26,11 @@ var (
 type whatIf struct {
 	index.Overlay
 	request, scratch fastres.Vector // made when first needed
+
+	// The task, its queue and what it wants of cards: predicates ask for each node.
+	task   *api.TaskInfo
+	queue  index.Queue
+	demand *demand
 }
 
 // Clone returns an independent what-if (fwk.StateData).
@@ -34,7 +39,13 @@ func (w *whatIf) Clone() fwk.StateData { return &whatIf{Overlay: w.Overlay.Clone
 // prePredicate takes the snapshot that the what-if questions about a task start
 // from. It copies no queue.
 func (o *session) prePredicate(task *api.TaskInfo) error {
-	o.ssn.GetCycleState(task.UID).Write(fwk.StateKey(o.name), &whatIf{Overlay: o.ix.Snapshot()})
+	w := &whatIf{Overlay: o.ix.Snapshot()}
+	if o.cards != nil {
+		w.task, w.queue = task, o.queueOf(task)
+		w.demand = o.demandOf(w.queue, task.Pod)
+		o.current.Store(w)
+	}
+	o.ssn.GetCycleState(task.UID).Write(fwk.StateKey(o.name), w)
 	return nil
 }
 
