@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -26,13 +25,14 @@ const examples = "../examples/cards"
 
 // kinds are the kinds of objects that manifests may hold.
 var kinds = map[string]func() runtime.Object{
-	"v1/Node":                             func() runtime.Object { return &corev1.Node{} },
-	"v1/Pod":                              func() runtime.Object { return &corev1.Pod{} },
-	"v1/ConfigMap":                        func() runtime.Object { return &corev1.ConfigMap{} },
-	"apps/v1/Deployment":                  func() runtime.Object { return &apps.Deployment{} },
+	"v1/Node":                                func() runtime.Object { return &corev1.Node{} },
+	"v1/Pod":                                 func() runtime.Object { return &corev1.Pod{} },
+	"v1/ConfigMap":                           func() runtime.Object { return &corev1.ConfigMap{} },
+	"apps/v1/Deployment":                     func() runtime.Object { return &apps.Deployment{} },
 	"autoscaling/v2/HorizontalPodAutoscaler": func() runtime.Object { return &autoscaling.HorizontalPodAutoscaler{} },
-	"batch.volcano.sh/v1alpha1/Job":       func() runtime.Object { return &batch.Job{} },
-	"scheduling.volcano.sh/v1beta1/Queue": func() runtime.Object { return &scheduling.Queue{} },
+	"batch.volcano.sh/v1alpha1/Job":          func() runtime.Object { return &batch.Job{} },
+	"scheduling.volcano.sh/v1beta1/PodGroup": func() runtime.Object { return &scheduling.PodGroup{} },
+	"scheduling.volcano.sh/v1beta1/Queue":    func() runtime.Object { return &scheduling.Queue{} },
 }
 
 // decode reads the objects of a manifest and fails on fields that they do not have.
@@ -57,16 +57,19 @@ func decode(manifest []byte) ([]runtime.Object, error) {
 	return objects, nil
 }
 
-// example reads the only object of an example.
+// readExample reads the objects of an example.
+func readExample(t *testing.T, file string) []runtime.Object {
+	t.Helper()
+	objects, err := decode(read(t, filepath.Join(examples, file)))
+	require.NoError(t, err, file)
+	return objects
+}
+
+// example reads the first object of an example, which is of kind T.
 func example[T runtime.Object](t *testing.T, file string) T {
 	t.Helper()
-	manifest, err := os.ReadFile(filepath.Join(examples, file))
-	require.NoError(t, err)
-	objects, err := decode(manifest)
-	require.NoError(t, err, file)
-	require.Len(t, objects, 1, file)
-	object, ok := objects[0].(T)
-	require.True(t, ok, "%s holds a %T", file, objects[0])
+	object, ok := readExample(t, file)[0].(T)
+	require.True(t, ok, file)
 	return object
 }
 
@@ -74,18 +77,15 @@ func example[T runtime.Object](t *testing.T, file string) T {
 func (c *cluster) apply(t *testing.T, files ...string) {
 	t.Helper()
 	for _, file := range files {
-		manifest, err := os.ReadFile(filepath.Join(examples, file))
-		require.NoError(t, err)
-		objects, err := decode(manifest)
-		require.NoError(t, err, file)
-		c.create(t, objects...)
+		c.create(t, readExample(t, file)...)
 	}
 }
 
-// create creates objects of the kinds that live in a cluster.
+// create creates objects of the kinds that live in a cluster, and waits until Volcano has opened those that are queues.
 func (c *cluster) create(t *testing.T, objects ...runtime.Object) {
 	t.Helper()
 	ctx, create := t.Context(), metav1.CreateOptions{}
+	var opened []string
 	for _, object := range objects {
 		var err error
 		switch o := object.(type) {
@@ -99,12 +99,24 @@ func (c *cluster) create(t *testing.T, objects ...runtime.Object) {
 			_, err = c.Kube.AutoscalingV2().HorizontalPodAutoscalers(namespace).Create(ctx, o, create)
 		case *batch.Job:
 			_, err = c.Volcano.BatchV1alpha1().Jobs(namespace).Create(ctx, o, create)
+		case *scheduling.PodGroup:
+			_, err = c.Volcano.SchedulingV1beta1().PodGroups(namespace).Create(ctx, o, create)
 		case *scheduling.Queue:
 			c.expectQuota(o)
 			_, err = c.Volcano.SchedulingV1beta1().Queues().Create(ctx, o, create)
+			opened = append(opened, o.Name)
 		default:
 			t.Fatalf("nobody creates a %T", object)
 		}
 		require.NoError(t, err, "creating a %T", object)
+	}
+	for _, name := range opened {
+		c.until(t, func() string {
+			queue, err := c.volcano.Scheduling().V1beta1().Queues().Lister().Get(name)
+			if err != nil || queue.Status.State != scheduling.QueueStateOpen {
+				return "queue " + name + " is not open yet"
+			}
+			return ""
+		})
 	}
 }

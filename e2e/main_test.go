@@ -29,7 +29,11 @@ type cluster struct {
 	*mirror
 	load *load
 
+	// hangUp ends what watches the API server, so that it need not wait for that when it stops.
+	hangUp        func()
 	stopScheduler func()
+	// ticks counts the jobs of cycles.
+	ticks int
 }
 
 // theCluster is nil until the first test needs it.
@@ -37,12 +41,13 @@ var theCluster *cluster
 
 // bootOnce starts the control plane, the workload controllers and the mirror. The scheduler is left to the tests.
 var bootOnce = sync.OnceValues(func() (*cluster, error) {
-	ctx := context.Background()
+	ctx, cancel := context.WithCancel(context.Background())
 	cp, err := controlplane.Start(ctx, controlplane.Options{SchedulePeriod: schedulePeriod})
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	c := &cluster{ControlPlane: cp, load: &load{}}
+	c := &cluster{ControlPlane: cp, load: &load{}, hangUp: cancel}
 	theCluster = c
 	if err := startWorkloadControllers(ctx, cp, c.load); err != nil {
 		return nil, err
@@ -79,6 +84,7 @@ func TestMain(m *testing.M) {
 				fmt.Println("The log of the control plane is kept in", kept)
 			}
 		}
+		theCluster.hangUp()
 		if err := theCluster.Stop(); err != nil {
 			fmt.Println("Stopping the control plane:", err)
 			status = 1

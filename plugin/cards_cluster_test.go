@@ -213,7 +213,8 @@ func TestQuotasFollowAnnotations(t *testing.T) {
 // wrong with its annotations.
 func TestWarningsOnQueues(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("good", "", "quota", `{"A":1}`).
-		queue("bad", "", "quota", `{"A":1,"B":"x"}`, "deserved", `{"A":2,"Z":1}`, "guarantee", `{"A":9}`)
+		queue("bad", "", "quota", `{"A":1,"B":"x"}`, "deserved", `{"A":2,"Z":1}`, "guarantee", `{"A":9}`).
+		pods("fine", "good", "A", 1, 1).pods("large", "good", "A", 1, 2)
 	client := fake.NewClientset()
 	events := make(chan *v1.Event, 10)
 	client.PrependReactor("create", "events", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -233,7 +234,13 @@ func TestWarningsOnQueues(t *testing.T) {
 		`annotation volcano.sh/card.deserved: "A" is 2, more than its quota of 1; `+
 		`annotation volcano.sh/card.deserved: "Z" has no quota, so it counts for nothing; `+
 		`annotation volcano.sh/card.guarantee: "A" is 9, more than its quota of 1`, event.Message)
-	run.open(t)
+	f := run.open(t)
+	assert.True(t, f.JobEnqueueable(f.job("fine")))
+	assert.False(t, f.JobEnqueueable(f.job("large")))
+	event = <-events
+	assert.Equal(t, []string{"PodGroup", cluster.Namespace, "large", v1.EventTypeWarning, "Unschedulable"},
+		[]string{event.InvolvedObject.Kind, event.InvolvedObject.Namespace, event.InvolvedObject.Name, event.Type, event.Reason})
+	assert.Empty(t, f.cache.Events(), "it is not recorded twice")
 	s.Queues[1].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":4}`, "volcano.sh/card.deserved": `{"A":2}`}
 	run.open(t)
 	event = <-events

@@ -98,6 +98,18 @@ func TestReclaimCards(t *testing.T) {
 	}
 }
 
+// TestReclaimOfFreePods has victims and reclaimer share nothing but cards.
+func TestReclaimOfFreePods(t *testing.T) {
+	s := newScene().node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
+		pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) {
+		j.Tasks[0].Request = workload.Resources{gpuName: 1}
+	})
+	for _, free := range []bool{true, false} {
+		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free}
+		assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), 1, "free: %t", free)
+	}
+}
+
 // TestVictimsFreeAUsableCard asks for victims without a predicate before.
 func TestVictimsFreeAUsableCard(t *testing.T) {
 	s := newScene().node("a", "A", 4).node("b", "B", 4).

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -10,21 +11,24 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
 // badAnnotation is the reason of events about a queue's annotations.
 const badAnnotation = "BadCardAnnotation"
 
-// queueEvents records events on queues. Volcano's session records on PodGroups
-// alone, so this is a recorder of our own.
-type queueEvents struct {
+// events is a recorder of our own. Volcano's records on no queues, and it repeats
+// its "tasks in gang unschedulable" in every cycle: the client then drops what is
+// recorded on a PodGroup beyond 25 events and one per five minutes, a new reason
+// as well.
+type events struct {
 	client      kubernetes.Interface
 	broadcaster record.EventBroadcaster
 	recorder    record.EventRecorder
 }
 
 // of returns a recorder that writes through client.
-func (e *queueEvents) of(client kubernetes.Interface) record.EventRecorder {
+func (e *events) of(client kubernetes.Interface) record.EventRecorder {
 	if e.client == client {
 		return e.recorder
 	}
@@ -40,12 +44,23 @@ func (e *queueEvents) of(client kubernetes.Interface) record.EventRecorder {
 // warnQueue logs a warning about a queue and records it as an event on it.
 func (o *session) warnQueue(queue *scheduling.Queue, warning string) {
 	klog.Warningf("[%s] queue %s: %s", o.name, queue.Name, warning)
-	client := o.ssn.KubeClient()
-	if client == nil {
-		return
+	if client := o.ssn.KubeClient(); client != nil {
+		o.events.of(client).Event(reference("Queue", &queue.ObjectMeta), v1.EventTypeWarning, badAnnotation, warning)
 	}
-	o.events.of(client).Event(&v1.ObjectReference{
-		APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: "Queue",
-		Name: queue.Name, UID: queue.UID, ResourceVersion: queue.ResourceVersion,
-	}, v1.EventTypeWarning, badAnnotation, warning)
+}
+
+// recordPodGroup records an event on a PodGroup.
+func (o *session) recordPodGroup(podGroup *api.PodGroup, kind, reason, message string) {
+	if client := o.ssn.KubeClient(); client != nil && podGroup != nil {
+		o.events.of(client).Event(reference("PodGroup", &podGroup.ObjectMeta), kind, reason, message)
+	} else {
+		o.ssn.RecordPodGroupEvent(podGroup, kind, reason, message)
+	}
+}
+
+func reference(kind string, of *metav1.ObjectMeta) *v1.ObjectReference {
+	return &v1.ObjectReference{
+		APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: kind,
+		Namespace: of.Namespace, Name: of.Name, UID: of.UID, ResourceVersion: of.ResourceVersion,
+	}
 }

@@ -109,6 +109,10 @@ func (o *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 		if q == index.None || o.ix.Broken(q) != nil || forCards && !o.mayFree(to, cards, q, task) {
 			continue
 		}
+		if forCards { // what it would have on the victim's node
+			o.set(wanted, reclaimer.InitResreq)
+			o.cards.add(wanted, cards, task.NodeName)
+		}
 		o.setPlaced(request, q, task, task.NodeName)
 		if o.cards != nil && o.keepsCards(q, task) {
 			continue

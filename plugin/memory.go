@@ -35,7 +35,7 @@ type memory struct {
 	needs    []quota.Need
 	assigner quota.Assigner
 
-	events queueEvents
+	events events
 	gauges map[string]*queueGauges
 	told   map[api.JobID]*told
 	warned map[string]bool

@@ -90,7 +90,7 @@ func (o *session) numbersOf(numbers []float64, r refusal, exceeds []fastres.Dim)
 func (o *session) record(job *api.JobInfo) {
 	said := o.told[job.UID]
 	if !o.variant.scalars {
-		o.ssn.RecordPodGroupEvent(job.PodGroup, v1.EventTypeWarning, string(scheduling.PodGroupUnschedulableType), said.words)
+		o.recordPodGroup(job.PodGroup, v1.EventTypeWarning, string(scheduling.PodGroupUnschedulableType), said.words)
 		return
 	}
 	var names []string
@@ -101,7 +101,7 @@ func (o *session) record(job *api.JobInfo) {
 		names = append(names, said.cards)
 	}
 	opening := util.FormatResourceNames("queue resource quota insufficient", "insufficient", names)
-	o.ssn.RecordPodGroupEvent(job.PodGroup, v1.EventTypeNormal, string(scheduling.PodGroupUnschedulableType),
+	o.recordPodGroup(job.PodGroup, v1.EventTypeNormal, string(scheduling.PodGroupUnschedulableType),
 		opening+"; "+said.words)
 }
 

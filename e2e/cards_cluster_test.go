@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// nodeOf reads a node of the example.
+func nodeOf(t *testing.T, name string) *corev1.Node {
+	t.Helper()
+	for _, object := range readExample(t, "nodes.yaml") {
+		if node, ok := object.(*corev1.Node); ok && node.Name == name {
+			return node
+		}
+	}
+	t.Fatalf("no node %s in the example", name)
+	return nil
+}
+
+// saysOfNodes waits until a waiting pod's condition is about nodes, and not about quotas.
+func (c *cluster) saysOfNodes(t *testing.T, workload string) {
+	t.Helper()
+	c.until(t, func() string {
+		for _, pod := range c.waiting(workload) {
+			if message := scheduled(pod).Message; !strings.Contains(message, "nodes are unavailable") {
+				return fmt.Sprintf("pod %s should say that it finds no node, it says %q", pod.Name, message)
+			}
+		}
+		return ""
+	})
+}
+
+// nodeLost takes a node away while pods are on it. They stay charged for the card that it had, others are scheduled as
+// before, and what needs the node waits until it is back.
+func nodeLost(t *testing.T, c *cluster) {
+	c.apply(t, "queue.yaml", "queue-either-or.yaml", "deployment-either-or.yaml")
+	const service, lost = "cr-deployment-either-or", "rtx4090d-1"
+	c.scale(t, service, 4)
+	c.runs(t, service, map[string]int{rtx4090: 2, rtx4090D: 2}, 0)
+	require.NoError(t, c.Kube.CoreV1().Nodes().Delete(t.Context(), lost, metav1.DeleteOptions{}))
+
+	c.apply(t, "job-single.yaml")
+	c.runs(t, "cr-job", map[string]int{h200: 2}, 0)
+	c.scale(t, service, 5)
+	c.runs(t, service, map[string]int{rtx4090: 2, rtx4090D: 2}, 1)
+	c.says(t, service, insufficient(twoCards, rtx4090, 1, 3, 2)+"; "+insufficient(twoCards, rtx4090D, 1, 3, 2))
+	c.deletePods(t, service, "rtx4090-1")
+	c.runs(t, service, map[string]int{rtx4090: 2, rtx4090D: 2}, 1)
+
+	// What Kubernetes does after some minutes: it deletes the pods of the node, and others take their place.
+	c.deletePods(t, service, lost)
+	c.runs(t, service, map[string]int{rtx4090: 2}, 3)
+	c.saysOfNodes(t, service)
+	c.create(t, nodeOf(t, lost))
+	c.runs(t, service, map[string]int{rtx4090: 2, rtx4090D: 2}, 1)
+}
+
+// deletePods deletes the pods of a workload on a node.
+func (c *cluster) deletePods(t *testing.T, workload, node string) {
+	t.Helper()
+	for _, pod := range c.pods(workload) {
+		if pod.Spec.NodeName == node {
+			require.NoError(t, c.Kube.CoreV1().Pods(namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{}))
+		}
+	}
+}
+
+// quotaAboveCluster gives out more cards than there are. Queues then compete for them.
+func quotaAboveCluster(t *testing.T, c *cluster) {
+	c.queue(t, "large", `{"NVIDIA-H200": 100}`)
+	c.queue(t, "small", `{"NVIDIA-H200": 2}`)
+	c.deploy(t, "large", "large", h200, 9)
+	c.runs(t, "large", map[string]int{h200: 7}, 2) // all that the node has
+	c.saysOfNodes(t, "large")
+	c.deploy(t, "small", "small", h200, 3)
+	c.runs(t, "small", map[string]int{}, 3)
+	c.saysOfNodes(t, "small")
+	c.scale(t, "large", 4)
+	c.runs(t, "large", map[string]int{h200: 4}, 0)
+	c.runs(t, "small", map[string]int{h200: 2}, 1)
+	c.says(t, "small", insufficient("small", h200, 1, 3, 2))
+}
+
+// lentCardsComeBack has a queue borrow from another, which takes back what it deserves, and no more than that.
+func lentCardsComeBack(t *testing.T, c *cluster) {
+	c.apply(t, "queue-lending.yaml")
+	c.submit(t, "borrower", "training", rtx4090D, 9)
+	c.runs(t, "borrower", map[string]int{rtx4090D: 8}, 1)
+	c.says(t, "borrower", insufficient("training", rtx4090D, 1, 9, 8))
+
+	c.submit(t, "owner", "inference", rtx4090D, 3, gang)
+	c.runs(t, "owner", map[string]int{rtx4090D: 3}, 0)
+	c.runs(t, "borrower", map[string]int{rtx4090D: 5}, 4)
+	c.submit(t, "owner-2", "inference", rtx4090D, 1)
+	c.runs(t, "owner-2", map[string]int{rtx4090D: 1}, 0)
+	c.runs(t, "borrower", map[string]int{rtx4090D: 4}, 5)
+
+	// Both have what they deserve: nobody takes any more, and who deserves more takes nothing from who has no more than
+	// that.
+	nobodyIsEvicted := func() {
+		c.cycles(t, 6)
+		c.runs(t, "borrower", map[string]int{rtx4090D: 4}, 5)
+		c.runs(t, "owner-3", map[string]int{}, 1)
+	}
+	c.submit(t, "owner-3", "inference", rtx4090D, 1)
+	nobodyIsEvicted()
+	c.annotate(t, "inference", "volcano.sh/card.deserved", `{"NVIDIA-GeForce-RTX-4090-D": 6}`)
+	nobodyIsEvicted()
+
+	// What training is guaranteed is not lent, even while it is idle.
+	require.NoError(t, c.Volcano.BatchV1alpha1().Jobs(namespace).Delete(t.Context(), "borrower", metav1.DeleteOptions{}))
+	c.runs(t, "owner-3", map[string]int{rtx4090D: 1}, 0)
+	c.submit(t, "owner-4", "inference", rtx4090D, 3)
+	c.runs(t, "owner-4", map[string]int{rtx4090D: 1}, 2)
+	c.says(t, "owner-4", insufficient("inference", rtx4090D, 1, 7, 6))
+}
+
+// schedulerRestart has a new scheduler take over: it counts what runs, on the cards that it runs on.
+func schedulerRestart(t *testing.T, c *cluster) {
+	c.apply(t, "queue-either-or.yaml", "job-either-or.yaml")
+	c.runs(t, "cr-job-either-or", map[string]int{rtx4090: 2, rtx4090D: 1}, 0)
+	c.schedule(t, exampleConfiguration(t))
+	c.submit(t, "next", twoCards, rtx4090+"|"+rtx4090D, 3)
+	c.runs(t, "next", map[string]int{rtx4090D: 1}, 2)
+	c.says(t, "next", insufficient(twoCards, rtx4090, 1, 3, 2)+"; "+insufficient(twoCards, rtx4090D, 1, 3, 2))
+}

@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// warned waits until a queue has a warning about its annotations that holds all of these words.
+func (c *cluster) warned(t *testing.T, queue string, words ...string) {
+	t.Helper()
+	c.until(t, func() string {
+		object, err := c.volcano.Scheduling().V1beta1().Queues().Lister().Get(queue)
+		if err != nil {
+			return err.Error()
+		}
+		var seen []string
+		for _, event := range c.events(object.UID) {
+			seen = append(seen, event.Message)
+			matches := event.Type == corev1.EventTypeWarning && event.Reason == "BadCardAnnotation" && event.InvolvedObject.Kind == "Queue"
+			for _, word := range words {
+				matches = matches && strings.Contains(event.Message, word)
+			}
+			if matches {
+				return ""
+			}
+		}
+		return fmt.Sprintf("queue %s should have a warning about %q, it has %q", queue, words, seen)
+	})
+}
+
+// badAnnotation has a queue with good and bad values. The good ones count; a value that goes bad stays what it was.
+func badAnnotation(t *testing.T, c *cluster) {
+	c.queue(t, "typos", `{"NVIDIA-H200": 2, "NVIDIA-H800": 1.5, "NVIDIA-GeForce-RTX-4090": "2"}`)
+	c.warned(t, "typos", "volcano.sh/card.quota",
+		`"NVIDIA-H800": 1.5 is not a whole number of cards`, `"NVIDIA-GeForce-RTX-4090": a string is not a number of cards`)
+	c.submit(t, "good", "typos", h200, 1)
+	c.runs(t, "good", map[string]int{h200: 1}, 0)
+	c.submit(t, "bad", "typos", h800, 1)
+	c.runs(t, "bad", map[string]int{}, 1)
+	c.says(t, "bad", insufficient("typos", h800, 1, 1, 0))
+
+	c.setQuota(t, "typos", `{"NVIDIA-H200": 3`)
+	c.warned(t, "typos", "volcano.sh/card.quota", "the last good value stays in force")
+	c.submit(t, "meanwhile", "typos", h200, 2)
+	c.runs(t, "meanwhile", map[string]int{h200: 1}, 1)
+	c.says(t, "meanwhile", insufficient("typos", h200, 1, 3, 2))
+	c.setQuota(t, "typos", `{"NVIDIA-H200": 3, "NVIDIA-H800": 1}`)
+	c.runs(t, "meanwhile", map[string]int{h200: 2}, 0)
+	c.runs(t, "bad", map[string]int{h800: 1}, 0)
+}
+
+// editedWhileWaiting raises the quota of a queue in which a job waits.
+func editedWhileWaiting(t *testing.T, c *cluster) {
+	c.apply(t, "queue.yaml")
+	c.submit(t, "waits", sixCards, h200, 5, gang, requesting(`{"NVIDIA-H200": 5}`))
+	c.refused(t, "waits", insufficient(sixCards, h200, 5, 5, 3))
+	c.setQuota(t, sixCards, `{"NVIDIA-H200": 4}`)
+	c.refused(t, "waits", insufficient(sixCards, h200, 5, 5, 4))
+	c.setQuota(t, sixCards, `{"NVIDIA-H200": 5}`)
+	c.runs(t, "waits", map[string]int{h200: 5}, 0)
+}
+
+// quotaRaisedAndLowered changes the quota below pods that run. Nobody is evicted, but nobody is let in either.
+func quotaRaisedAndLowered(t *testing.T, c *cluster) {
+	c.queue(t, "moving", `{"NVIDIA-H200": 2}`)
+	c.deploy(t, "first", "moving", h200, 4)
+	c.runs(t, "first", map[string]int{h200: 2}, 2)
+	c.setQuota(t, "moving", `{"NVIDIA-H200": 4}`)
+	c.runs(t, "first", map[string]int{h200: 4}, 0)
+
+	c.setQuota(t, "moving", `{"NVIDIA-H200": 2}`)
+	c.deploy(t, "second", "moving", h200, 1)
+	c.says(t, "second", insufficient("moving", h200, 1, 5, 2))
+	c.runs(t, "first", map[string]int{h200: 4}, 0)
+	c.scale(t, "first", 2)
+	c.runs(t, "first", map[string]int{h200: 2}, 0)
+	c.cycles(t, 4)
+	c.runs(t, "second", map[string]int{}, 1)
+	c.scale(t, "first", 1)
+	c.runs(t, "second", map[string]int{h200: 1}, 0)
+}
+
+// eventsDoNotRepeat has a pod and a pod group wait over many scheduling cycles, while others come and go. Each is told
+// once why, and again when the reason changes.
+func eventsDoNotRepeat(t *testing.T, c *cluster) {
+	c.apply(t, "queue.yaml")
+	c.deploy(t, "service", sixCards, h200, 4)
+	c.runs(t, "service", map[string]int{h200: 3}, 1)
+	c.submit(t, "job", sixCards, h200, 2, gang, requesting(`{"NVIDIA-H200": 4}`))
+	pod, group := func() types.UID { return c.waiting("service")[0].UID }, func() types.UID { return c.group("job").UID }
+	once := func(ofPod, ofGroup string) {
+		c.says(t, "service", ofPod)
+		c.refused(t, "job", ofGroup)
+		c.cycles(t, 30)
+		require.Equal(t, 1, c.told(pod(), corev1.EventTypeWarning, "FailedScheduling", ofPod))
+		require.Equal(t, 1, c.told(group(), corev1.EventTypeWarning, "Unschedulable", ofGroup))
+	}
+	// Two of the three that run are more than the service needs at least, and do not keep others out of the queue.
+	once(insufficient(sixCards, h200, 1, 4, 3), insufficient(sixCards, h200, 4, 4+3-2, 3))
+	c.setQuota(t, sixCards, `{"NVIDIA-H200": 2}`)
+	once(insufficient(sixCards, h200, 1, 4, 2), insufficient(sixCards, h200, 4, 4+3-2, 2))
+}

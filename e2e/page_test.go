@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const page = "../docs/cards.md"
+
+// TestPageQuotesExamples finds all YAML of the page in the examples, line by line, except for the indentation.
+func TestPageQuotesExamples(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(examples, "*.yaml"))
+	require.NoError(t, err)
+	var all strings.Builder
+	for _, file := range files {
+		_, err := decode(read(t, file))
+		require.NoError(t, err, file)
+		all.WriteString("\n" + trimmed(string(read(t, file))) + "\n")
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(string(read(t, page)), -1)
+	require.NotEmpty(t, blocks)
+	for _, block := range blocks {
+		require.Contains(t, all.String(), "\n"+trimmed(block[1])+"\n")
+	}
+}
+
+// TestPageNamesWhatExists looks for the tests and files that the page names, and expects it to name all tests of cards
+// in this package.
+func TestPageNamesWhatExists(t *testing.T) {
+	text := string(read(t, page))
+	tests, err := filepath.Glob("../*/*_test.go")
+	require.NoError(t, err)
+	deeper, err := filepath.Glob("../*/*/*_test.go")
+	require.NoError(t, err)
+	var source strings.Builder
+	for _, file := range append(tests, deeper...) {
+		source.Write(read(t, file))
+	}
+	for _, name := range regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(text, -1) {
+		require.Contains(t, source.String(), "func "+name[1]+"(t *testing.T)")
+	}
+	for _, file := range regexp.MustCompile("`([a-z-]+(?:/[a-z_-]+)+\\.go)`").FindAllStringSubmatch(text, -1) {
+		require.FileExists(t, filepath.Join("..", file[1]))
+	}
+	named := map[string]bool{}
+	for _, name := range regexp.MustCompile("`TestCards/(\\w+)`").FindAllStringSubmatch(text, -1) {
+		named[name[1]] = true
+	}
+	for _, each := range cardTests {
+		require.True(t, named[each.name], "the page does not name TestCards/%s", each.name)
+		delete(named, each.name)
+	}
+	require.Empty(t, named, "the page names tests that do not exist")
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return content
+}
+
+// trimmed is a text without the indentation of its lines.
+func trimmed(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
