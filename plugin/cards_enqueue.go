@@ -60,7 +60,10 @@ func (o *session) blame(r refusal) refusal {
 			continue
 		}
 		p := part{k.choice, want{k.resource, k.min}}
-		if v := o.room(r.Queue, k.dims, k.min); !v.OK() {
+		v := quota.AnyCard(r.Queue, k.dims, func(d fastres.Dim) quota.Verdict {
+			return quota.EnqueueableCard(o.ix, r.Queue, d, k.min)
+		})
+		if !v.OK() {
 			r.Verdict, r.part, r.shared = v, p, false
 			return r
 		}
@@ -69,21 +72,6 @@ func (o *session) blame(r refusal) refusal {
 		}
 	}
 	return r
-}
-
-// room is quota.AnyCardFits for a job's minimum: with what was promised for sure.
-func (o *session) room(q index.Queue, dims []fastres.Dim, milli float64) quota.Verdict {
-	verdict := quota.Verdict{Reason: quota.OverQuota, Queue: q}
-	for i, d := range dims {
-		v := quota.EnqueueableCard(o.ix, q, d, milli)
-		if v.OK() {
-			return v
-		}
-		if i == 0 {
-			verdict = v
-		}
-	}
-	return verdict
 }
 
 // promiseCards charges what the last job that was read was promised: what only

@@ -82,11 +82,11 @@ func (o *session) allowed(q index.Queue, p part) quota.Verdict {
 }
 
 // cardsFit asks a rule about each part of a demand: is there a card for it?
-func (o *session) cardsFit(q index.Queue, d *demand, rule func(part) quota.Verdict) (quota.Verdict, part) {
+func (o *session) cardsFit(q index.Queue, d *demand, rule func(card fastres.Dim, milli float64) quota.Verdict) (quota.Verdict, part) {
 	for p := range o.cards.parts(d) {
 		v := o.allowed(q, p)
 		if v.OK() {
-			v = rule(p)
+			v = quota.AnyCard(q, p.dims, func(card fastres.Dim) quota.Verdict { return rule(card, p.milli) })
 		}
 		if !v.OK() {
 			return v, p
@@ -143,7 +143,9 @@ func (o *session) fitsNode(a quota.Accounts, task *api.TaskInfo, node string) (c
 		p.milli = o.cards.takes(d, n, nc.dim)
 		if v := quota.CardFits(a, o.limit, q, nc.dim, p.milli); !v.OK() {
 			code = api.Unschedulable
-			if quota.AnyCardFits(a, o.limit, q, p.dims, p.milli).OK() {
+			if another := quota.AnyCard(q, p.dims, func(card fastres.Dim) quota.Verdict {
+				return quota.CardFits(a, o.limit, q, card, p.milli)
+			}); another.OK() {
 				code = api.UnschedulableAndUnresolvable // another card is to be had without evicting anybody
 			}
 			return code, o.words(refusal{Verdict: v, part: o.only(nc.dim, p)})

@@ -165,8 +165,8 @@ func (o *session) preemptiveCards(r refusal, d *demand, known bool) refusal {
 		r.Reason = quota.OverQuota
 		return r
 	}
-	r.Verdict, r.part = o.cardsFit(q, d, func(p part) quota.Verdict {
-		return quota.PreemptiveAnyCard(o.ix, q, p.dims, p.milli)
+	r.Verdict, r.part = o.cardsFit(q, d, func(card fastres.Dim, milli float64) quota.Verdict {
+		return quota.PreemptiveCard(o.ix, q, card, milli)
 	})
 	return r
 }
@@ -207,8 +207,8 @@ func (o *session) fitsTask(a quota.Accounts, r refusal, task *api.TaskInfo) refu
 	d, known := o.setTask(r.request, q, task)
 	r.Verdict = o.fits(a, q, r.request, known)
 	if r.OK() && len(d.wants) > 0 {
-		r.Verdict, r.part = o.cardsFit(q, d, func(p part) quota.Verdict {
-			return quota.AnyCardFits(a, o.limit, q, p.dims, p.milli)
+		r.Verdict, r.part = o.cardsFit(q, d, func(card fastres.Dim, milli float64) quota.Verdict {
+			return quota.CardFits(a, o.limit, q, card, milli)
 		})
 	}
 	return r

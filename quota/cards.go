@@ -24,12 +24,12 @@ func CardFits(a Accounts, bound *fastres.Rows, q index.Queue, d fastres.Dim, qua
 	return Verdict{Admitted, q}
 }
 
-// AnyCardFits answers whether a task may take quantity of one of several cards.
-// If not, the verdict is that of the first; without any card nobody has a quota.
-func AnyCardFits(a Accounts, bound *fastres.Rows, q index.Queue, cards []fastres.Dim, quantity float64) Verdict {
+// AnyCard answers a rule about one of several cards: the first that will do, or
+// the verdict of the first of all. Without any card nobody has a quota.
+func AnyCard(q index.Queue, cards []fastres.Dim, rule func(fastres.Dim) Verdict) Verdict {
 	verdict := Verdict{OverQuota, q}
 	for i, d := range cards {
-		v := CardFits(a, bound, q, d, quantity)
+		v := rule(d)
 		if v.OK() {
 			return v
 		}
@@ -71,22 +71,6 @@ func PreemptiveCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity floa
 		return Verdict{OverDeserved, q}
 	}
 	return Verdict{Admitted, q}
-}
-
-// PreemptiveAnyCard is PreemptiveCard for one of several cards, with the verdict
-// of the first if none will do.
-func PreemptiveAnyCard(ix *index.Index, q index.Queue, cards []fastres.Dim, quantity float64) Verdict {
-	verdict := Verdict{OverQuota, q}
-	for i, d := range cards {
-		v := PreemptiveCard(ix, q, d, quantity)
-		if v.OK() {
-			return v
-		}
-		if i == 0 {
-			verdict = v
-		}
-	}
-	return verdict
 }
 
 // FreesCard answers whether a victim of queue from makes card d usable for a

@@ -45,7 +45,9 @@ func TestCardFits(t *testing.T) {
 			test.queue.name, test.inner.name = "q<inner", "inner"
 			ix := session("root", queue{name: "root", bound: res{cardA: 99, cardB: 99}}, test.inner, test.queue)
 			q := lookup(t, ix, "q")
-			assert.Equal(t, test.want, verdict(ix, quota.AnyCardFits(ix, &ix.RealCapability, q, test.cards, 2)))
+			assert.Equal(t, test.want, verdict(ix, quota.AnyCard(q, test.cards, func(d fastres.Dim) quota.Verdict {
+				return quota.CardFits(ix, &ix.RealCapability, q, d, 2)
+			})))
 			if len(test.cards) == 1 {
 				assert.Equal(t, test.want, verdict(ix, quota.CardFits(ix, &ix.RealCapability, q, test.cards[0], 2)))
 				assert.Equal(t, test.want, verdict(ix, quota.EnqueueableCard(ix, q, test.cards[0], 2)))
@@ -70,7 +72,10 @@ func TestPreemptiveCard(t *testing.T) {
 	build := func(bound, deserved, allocated res) string {
 		ix := session("root", queue{name: "root"}, queue{name: "inner", allocated: res{cardA: 99, cardB: 99}},
 			queue{name: "q<inner", bound: bound, deserved: deserved, allocated: allocated})
-		return verdict(ix, quota.PreemptiveAnyCard(ix, lookup(t, ix, "q"), []fastres.Dim{cardA, cardB}, 2))
+		q := lookup(t, ix, "q")
+		return verdict(ix, quota.AnyCard(q, []fastres.Dim{cardA, cardB}, func(d fastres.Dim) quota.Verdict {
+			return quota.PreemptiveCard(ix, q, d, 2)
+		}))
 	}
 	assert.Equal(t, "admitted at q", build(res{cardA: 4}, res{cardA: 4}, res{cardA: 2}))
 	assert.Equal(t, "over deserved at q", build(res{cardA: 9}, res{cardA: 3}, res{cardA: 2}))
