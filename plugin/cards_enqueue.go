@@ -64,7 +64,8 @@ func (o *session) blame(r refusal) refusal {
 			return quota.EnqueueableCard(o.ix, r.Queue, d, k.min)
 		})
 		if !v.OK() {
-			r.Verdict, r.part, r.shared = v, p, false
+			severalPods := len(k.dims) > 1 && k.min > o.own.size
+			r.Verdict, r.part, r.shared = v, p, severalPods
 			return r
 		}
 		if r.part.choice == nil {

@@ -105,6 +105,9 @@ func TestEnqueue(t *testing.T) {
 			s.pods("j0", "q", "A|B", 3, 2, members(3))
 		}, nil, "Queue <q> has insufficient <A> quota: requested <6>, total would be <6>, but capability is <3>; " +
 			"Queue <q> has insufficient <B> quota: requested <6>, total would be <6>, but capability is <3>"},
+		{"a job of several pods is told of all its cards", `{"A":2,"B":2}`, func(s *scene) {
+			s.pods("j0", "q", "B", 1, 1, on("b")).pods("j1", "q", "A|B", 4, 1, members(4))
+		}, nil, "Queue <q> has insufficient <A|B> quota: requested <4>, total would be <5>, but capability is <4>"},
 		{"what runs on either is served", `{"A":2,"B":2}`, func(s *scene) {
 			s.pods("j0", "q", "A|B", 2, 1, members(2), first(1, workload.TaskRunning, "b"), inPhase(workload.Inqueue)).
 				pods("j1", "q", "B", 1, 1).pods("j2", "q", "A|B", 1, 1).pods("j3", "q", "A|B", 1, 1)

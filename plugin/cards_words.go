@@ -55,7 +55,9 @@ func (o *session) cardWords(r refusal) string {
 	case len(r.part.names) == 0:
 		return fmt.Sprintf("Nobody has a quota of <%s>: the nodes that have it lack the labels that tell which card it is", cards)
 	case r.shared:
-		return o.sharedWords(r)
+		if words := o.sharedWords(r); words != "" {
+			return words
+		}
 	}
 	var each []string
 	for _, name := range r.part.names {
@@ -68,8 +70,8 @@ func (o *session) cardWords(r refusal) string {
 		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>",
 			o.ix.Name(r.Queue), cards, number(r.part.milli/1000))
 	}
-	if len(each) == 0 { // it is about a what-if, whose numbers are not the session's
-		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota", o.ix.Name(r.Queue), cards)
+	if len(each) == 0 { // no number tells: it is about a what-if, or how pods would have to be placed
+		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>", o.ix.Name(r.Queue), cards, number(r.part.milli/1000))
 	}
 	return strings.Join(each, "; ")
 }
@@ -94,7 +96,7 @@ func (o *session) oneCard(r refusal, name string, d fastres.Dim, known bool) str
 }
 
 // sharedWords add up the cards of a choice, and what was promised to others that
-// can take nothing else.
+// can take nothing else; "" if the sum would fit.
 func (o *session) sharedWords(r refusal) string {
 	sum, bound := r.part.milli, 0.0
 	for _, d := range r.part.dims {
@@ -107,8 +109,7 @@ func (o *session) sharedWords(r refusal) string {
 		}
 	}
 	if sum <= bound {
-		return fmt.Sprintf("Queue <%s> cannot serve <%s> along with what was promised of these cards to others: requested <%s>",
-			o.ix.Name(r.Queue), o.cardsOf(r.part), number(r.part.milli/1000))
+		return ""
 	}
 	return insufficient(o.ix.Name(r.Queue), o.cardsOf(r.part), number(r.part.milli/1000), number(sum/1000), "capability", number(bound/1000))
 }

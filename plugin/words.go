@@ -26,8 +26,8 @@ type refusal struct {
 	// counts; else it is a task's.
 	enqueue bool
 	// part is what of a task's cards, or of a job's minimum, is refused; without a
-	// choice it is the request. shared: there is room for it, but not along with
-	// what was promised to others that can take the same cards.
+	// choice it is the request. shared: it can be of several cards at once, and what
+	// was promised to others that can take the same cards counts.
 	part   part
 	shared bool
 }
