@@ -2,12 +2,13 @@
 
 GO ?= go
 
-# The control plane of the demo takes as long to compile as everything else
-# together, so a newcomer's "make test" leaves it to "make demo". CI has it all.
-PACKAGES = $(if $(CI),./...,$$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo))
+# The control plane takes as long to compile as everything else together, so
+# what runs on it is left to "make demo" and "make e2e".
+PLANE = ./e2e/... ./cmd/demo
+PACKAGES = $$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo)
 
 .PHONY: test
-test: ## everything but the demo: vet, layers, unit, property, differential and upstream's own tests
+test: ## vet, layers, unit, property, differential and upstream's own tests
 	@echo "make test: the first time, Volcano and Kubernetes are compiled, which takes some minutes."
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
 	$(GO) vet $(PACKAGES)
@@ -16,6 +17,11 @@ test: ## everything but the demo: vet, layers, unit, property, differential and 
 	$(GO) test -timeout 10m -race ./index
 	$(GO) test -timeout 10m -tags invariants ./index ./quota
 	$(GO) test -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds' -clusters 200
+
+.PHONY: e2e
+e2e: ## what users deploy, on a real control plane in one process: examples/ applied through its API
+	$(GO) vet $(PLANE)
+	$(GO) test -timeout 20m $(PLANE)
 
 .PHONY: demo
 demo: ## quotas at work on a real control plane in one process; DEMO_KEEP=1 leaves it up
