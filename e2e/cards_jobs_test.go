@@ -74,7 +74,7 @@ func eitherOrJob(t *testing.T, c *cluster) {
 	c.runs(t, "cr-job-either-or", map[string]int{rtx4090: 2, rtx4090D: 1}, 0)
 
 	c.submit(t, "two-more", twoCards, either, 2, gang, requesting(`{"`+either+`": 2}`))
-	c.refused(t, "two-more", insufficient(twoCards, rtx4090, 2, 4, 2)+"; "+insufficient(twoCards, rtx4090D, 2, 3, 2))
+	c.refused(t, "two-more", insufficient(twoCards, either, 2, 5, 4))
 	c.submit(t, "up-to-two", twoCards, either, 2)
 	c.runs(t, "up-to-two", map[string]int{rtx4090D: 1}, 1)
 	c.says(t, "up-to-two", insufficient(twoCards, rtx4090, 1, 3, 2)+"; "+insufficient(twoCards, rtx4090D, 1, 3, 2))
