@@ -45,8 +45,9 @@ type Tree struct {
 // BuildTree numbers the queues. With a root name every queue hangs from its
 // parent, the root is made up if no node has its name, and a queue that does
 // not reach it is broken. With root "" every queue stands alone, whatever its
-// parent: quotas are flat. Numbers depend on names and shape alone, not on the
-// order of nodes; of two nodes with one name the first counts.
+// parent: quotas are flat. Numbers go by depth, so that tops come first, and
+// depend on names and shape alone, not on the order of nodes; of two nodes with
+// one name the first counts.
 func BuildTree(nodes []Node, root string) *Tree {
 	b := builder{byName: make(map[string]int, len(nodes)+1)}
 	for _, n := range nodes {

@@ -251,8 +251,11 @@ func (o *session) report() {
 // (framework/session.go, updateQueueStatus).
 func (o *session) mendParents() {
 	for q := range index.Queue(o.parents.Len()) {
+		if o.parents.Parent(q) != index.None {
+			break // numbers go by depth: all tops are seen
+		}
 		queue := o.ssn.Queues[api.QueueID(o.parents.Name(q))]
-		if queue == nil || o.parents.Broken(q) == nil || o.parents.Parent(q) != index.None {
+		if queue == nil || o.parents.Broken(q) == nil {
 			continue
 		}
 		mended := *queue.Queue
