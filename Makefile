@@ -43,9 +43,16 @@ fuzz: ## each fuzz target for a minute; the first time, everything is compiled o
 	$(GO) test ./fuzz -run '^$$' -fuzz FuzzTree -fuzztime 1m
 
 .PHONY: bench
-bench: ## measure against upstream and write BENCHMARKS.md
-	$(GO) test ./bench -run '^$$' -bench . -benchmem -count 6 | tee bench/results/latest.txt
-	bench/report.sh bench/results/latest.txt > BENCHMARKS.md
+bench: ## measure against upstream for a quarter of an hour and write BENCHMARKS.md
+	$(GO) run ./bench/report -measure quick
+
+.PHONY: bench-full
+bench-full: ## the same with larger clusters, for more than an hour, with 22 GiB of memory
+	$(GO) run ./bench/report -measure full
+
+.PHONY: bench-check
+bench-check: ## measure what has a goal; fails where one is missed
+	$(GO) run ./bench/report -measure check
 
 .PHONY: profile
 profile: ## the profiles under profiles/

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
+	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 
 	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
 	"volcano.sh/apis/pkg/client/clientset/versioned/fake"
@@ -25,6 +26,7 @@ type Cache struct {
 	cache.Cache // panics on what is not overridden below
 	info        *api.ClusterInfo
 	recorder    recorder
+	volcano     vcclient.Interface
 
 	Kube      kubernetes.Interface            // nil: none
 	Informers informers.SharedInformerFactory // nil: none
@@ -33,14 +35,14 @@ type Cache struct {
 	Evicted []string          // pods
 }
 
-// NewCache returns a cache that gives out info once: sessions change what they
-// are given.
+// NewCache returns a cache that gives out info. Sessions change what they are
+// given, so sessions on one cache do not see the same.
 func NewCache(info *api.ClusterInfo) *Cache {
 	info.HyperNodes = api.HyperNodeInfoMap{}
 	info.HyperNodesSetByTier = map[int]sets.Set[string]{}
 	info.RealNodesSet = map[string]sets.Set[string]{}
 	info.NodesInShard = sets.Set[string]{}
-	return &Cache{info: info, Bound: map[string]string{}}
+	return &Cache{info: info, volcano: fake.NewSimpleClientset(), Bound: map[string]string{}}
 }
 
 // Open opens a session with the given tiers.
@@ -96,7 +98,7 @@ func (c *Cache) OnSessionClose() {}
 // What closing a session writes goes nowhere.
 func (c *Cache) UpdateQueueStatus(*api.QueueInfo) error  { return nil }
 func (c *Cache) RecordJobStatusEvent(*api.JobInfo, bool) {}
-func (c *Cache) VCClient() vcclient.Interface            { return fake.NewSimpleClientset() }
+func (c *Cache) VCClient() vcclient.Interface            { return c.volcano }
 func (c *Cache) UpdateJobStatus(job *api.JobInfo, _, _, _ bool) (*api.JobInfo, error) {
 	return job, nil
 }
@@ -112,6 +114,11 @@ func (c *Cache) Evict(task *api.TaskInfo, _ string) error {
 	c.Evicted = append(c.Evicted, task.Name)
 	return nil
 }
+
+// What plugins of Volcano's own ask for, and need not have.
+func (c *Cache) RegisterBinder(string, any)                      {}
+func (c *Cache) SharedDRAManager() k8sframework.SharedDRAManager { return nil }
+func (c *Cache) IsJobTerminated(api.JobID) bool                  { return false }
 
 // The other clients, as far as they were set.
 func (c *Cache) Client() kubernetes.Interface                           { return c.Kube }

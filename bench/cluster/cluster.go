@@ -137,8 +137,13 @@ func Build(c workload.Cluster, generation string) (*api.ClusterInfo, error) {
 	for _, j := range c.Jobs {
 		job := api.NewJobInfo(api.JobID(Namespace + "/" + j.Name))
 		job.SetPodGroup(PodGroup(j))
+		job.Priority = j.Priority
 		for _, t := range j.Tasks {
-			task := api.NewTaskInfo(Pod(j.Name, t))
+			pod := Pod(j.Name, t)
+			if j.Priority != 0 {
+				pod.Spec.Priority = &j.Priority
+			}
+			task := api.NewTaskInfo(pod)
 			status, ok := statuses[t.Status]
 			if !ok {
 				return nil, fmt.Errorf("task %s: unknown status %q", t.Name, t.Status)

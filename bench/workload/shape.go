@@ -13,15 +13,38 @@ type Shape struct {
 	Fanout      []int // children of a queue, from the root down; its length is the depth
 	Jobs        int
 	TasksPerJob int
+	Models      int     // models of cards, 0 for the eight that are on the market
+	Phases      []Phase // of the jobs in turn, nil for the mixture above
 }
 
 // The shapes that figures are given for.
 var (
-	S  = Shape{"S", 100, []int{10}, 100, 10}                // 10 queues below the root
-	M  = Shape{"M", 1000, []int{10, 10}, 1000, 10}          // 110
-	L  = Shape{"L", 5000, []int{10, 1, 100}, 5000, 20}      // 1,020
-	XL = Shape{"XL", 10000, []int{5, 1, 8, 125}, 50000, 10} // 5,050
+	S  = Shape{Name: "S", Nodes: 100, Fanout: []int{10}, Jobs: 100, TasksPerJob: 10}                // 10 queues below the root
+	M  = Shape{Name: "M", Nodes: 1000, Fanout: []int{10, 10}, Jobs: 1000, TasksPerJob: 10}          // 110
+	L  = Shape{Name: "L", Nodes: 5000, Fanout: []int{10, 1, 100}, Jobs: 5000, TasksPerJob: 20}      // 1,020
+	XL = Shape{Name: "XL", Nodes: 10000, Fanout: []int{5, 1, 8, 125}, Jobs: 50000, TasksPerJob: 10} // 5,050
 )
+
+// Waiting is the shape of a whole scheduling cycle: 1,000 pods wait for 200 idle
+// nodes, in some of so many queues.
+func Waiting(queues int) Shape {
+	return Shape{
+		Name: "waiting", Nodes: 200, Fanout: TwoLevels(queues),
+		Jobs: 100, TasksPerJob: 10, Phases: []Phase{Pending},
+	}
+}
+
+// TwoLevels is the fanout of ten queues with as many below each as make it so many
+// in all; ten or fewer queues are all below the root.
+func TwoLevels(queues int) []int {
+	if queues <= 10 {
+		return []int{queues}
+	}
+	return []int{10, queues/10 - 1}
+}
+
+// mixture is half of the jobs running, a quarter enqueued, a quarter waiting.
+var mixture = []Phase{Running, Running, Inqueue, Pending}
 
 // models are the cards of the nodes, each with labels as its vendor has them.
 var models = []string{
@@ -34,13 +57,24 @@ func (s Shape) Make(seed uint64) Cluster {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0xba5e))}
 	c := Cluster{Hierarchy: true, Queues: []Queue{{Name: "root", Weight: 1}}}
 	for i := range s.Nodes {
-		c.Nodes = append(c.Nodes, g.gpuNode(i))
+		c.Nodes = append(c.Nodes, g.gpuNode(i, s.model(i)))
 	}
-	leaves := s.grow(&c, "root", s.Fanout)
+	leaves, phases := s.grow(&c, "root", s.Fanout), s.Phases
+	if phases == nil {
+		phases = mixture
+	}
 	for i := range s.Jobs {
-		c.Jobs = append(c.Jobs, g.gpuJob(i, leaves[g.IntN(len(leaves))], s.TasksPerJob, c.Nodes))
+		c.Jobs = append(c.Jobs, g.gpuJob(i, leaves[g.IntN(len(leaves))], phases[i%len(phases)], s.TasksPerJob, c.Nodes))
 	}
 	return c
+}
+
+// model is the i-th model of cards, over and over.
+func (s Shape) model(i int) string {
+	if s.Models == 0 {
+		return models[i%len(models)]
+	}
+	return fmt.Sprintf("Model-%03d", i%s.Models)
 }
 
 // MakeCards returns the cluster of a shape with card quotas: each leaf has one of
@@ -51,7 +85,7 @@ func (s Shape) MakeCards(seed uint64) Cluster {
 	cards := int64(2 + s.Nodes*8/s.leaves())
 	quota := map[string]string{}
 	for i, name := range c.Leaves() {
-		first, second := models[i%len(models)], models[(i+1)%len(models)]
+		first, second := s.model(i), s.model(i+1)
 		quota[name] = fmt.Sprintf(`{%q:%d,%q:%d}`, first, cards, second, cards)
 	}
 	for i := range c.Queues {
@@ -75,9 +109,9 @@ func (s Shape) MakeCards(seed uint64) Cluster {
 			if task.Request[gpu] == 0 {
 				continue
 			}
-			task.Annotations = map[string]string{cardName: models[i%len(models)]}
+			task.Annotations = map[string]string{cardName: s.model(i)}
 			if i%2 == 0 {
-				task.Annotations[cardName] += "|" + models[(i+1)%len(models)]
+				task.Annotations[cardName] += "|" + s.model(i+1)
 			}
 		}
 	}
@@ -111,10 +145,10 @@ func (s Shape) leaves() int {
 	return n
 }
 
-func (g *generator) gpuNode(i int) Node {
+func (g *generator) gpuNode(i int, model string) Node {
 	labels := map[string]string{
 		"kubernetes.io/hostname": fmt.Sprintf("node-%05d", i),
-		"nvidia.com/gpu.product": models[i%len(models)],
+		"nvidia.com/gpu.product": model,
 		"nvidia.com/gpu.count":   "8",
 		"nvidia.com/gpu.memory":  "81559",
 	}
@@ -127,14 +161,14 @@ func (g *generator) gpuNode(i int) Node {
 	}
 }
 
-func (g *generator) gpuJob(i int, queue string, tasks int, nodes []Node) Job {
+func (g *generator) gpuJob(i int, queue string, phase Phase, tasks int, nodes []Node) Job {
 	request := Resources{"cpu": 4000, "memory": 32 << 30, gpu: int64(g.IntN(2))}
 	if request[gpu] == 0 {
 		delete(request, gpu)
 	}
 	j := Job{
 		Name: fmt.Sprintf("job-%05d", i), Queue: queue, MinMember: int32(tasks / 2),
-		Phase:        []Phase{Running, Running, Inqueue, Pending}[i%4],
+		Phase:        phase,
 		MinResources: Resources{},
 	}
 	for name, amount := range request {

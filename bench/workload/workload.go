@@ -57,6 +57,7 @@ type Job struct {
 	Phase        Phase
 	MinMember    int32
 	MinResources Resources // nil: not set
+	Priority     int32     // of the job and its pods; 0: not set
 	Annotations  map[string]string
 	Tasks        []Task
 }

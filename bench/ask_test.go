@@ -1,0 +1,180 @@
+package bench
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"unsafe"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// What Volcano asks a quota plugin for each task, job or queue, through the
+// session. With impl=none a plugin answers that asks nobody: that is what Volcano's
+// dispatch costs.
+
+// BenchmarkAllocatable asks whether a task may be placed; it may.
+func BenchmarkAllocatable(b *testing.B) {
+	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), allocatable, withBystander...) })
+}
+
+func allocatable(b *testing.B, s *bed) func() bool {
+	s.open(b)
+	queue, task := s.queue(s.waits), s.task(s.waits, 0)
+	return func() bool { return s.Allocatable(queue, task) }
+}
+
+// BenchmarkJobEnqueueable asks whether a job may get its pods; it may.
+func BenchmarkJobEnqueueable(b *testing.B) {
+	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), jobEnqueueable, withBystander...) })
+}
+
+// jobEnqueueable has the job ask for very little, because upstream charges it
+// with every question, and would soon refuse.
+func jobEnqueueable(b *testing.B, s *bed) func() bool {
+	s.open(b)
+	job := s.job(s.waits)
+	min := job.PodGroup.Spec.MinResources
+	little := resource.MustParse("1m")
+	job.PodGroup.Spec.MinResources = &v1.ResourceList{v1.ResourceCPU: little, v1.ResourceMemory: little, gpu: little}
+	b.Cleanup(func() { job.PodGroup.Spec.MinResources = min })
+	return func() bool { return s.JobEnqueueable(job) }
+}
+
+// BenchmarkPreemptive asks whether a queue may take from others for a task; it may.
+func BenchmarkPreemptive(b *testing.B) {
+	b.Run("shape=L", func(b *testing.B) {
+		measure(b, theLarge(b), func(b *testing.B, s *bed) func() bool {
+			s.open(b)
+			queue, task := s.queue(s.waits), s.task(s.waits, 0)
+			return func() bool { return s.Preemptive(queue, task) }
+		}, withBystander...)
+	})
+}
+
+// BenchmarkQueueOrder asks which of two leaves is the next.
+func BenchmarkQueueOrder(b *testing.B) {
+	b.Run("shape=L", func(b *testing.B) {
+		var answers []bool
+		measure(b, theLarge(b), func(b *testing.B, s *bed) func() bool {
+			s.open(b)
+			l, r := s.queue(s.waits), s.queue(s.stuck)
+			want := s.QueueOrderFn(l, r)
+			if s.QueueOrderFn(r, l) == want {
+				b.Fatal("the queues have no order")
+			}
+			if s.name != none.name {
+				answers = append(answers, want)
+			}
+			if len(answers) == 2 && answers[0] != answers[1] {
+				b.Fatal("the implementations disagree")
+			}
+			return func() bool { return s.QueueOrderFn(l, r) == want }
+		}, withBystander...)
+	})
+}
+
+// BenchmarkReclaimable has the plugin choose victims among 100 candidates.
+func BenchmarkReclaimable(b *testing.B) {
+	b.Run("shape=L/candidates=100", func(b *testing.B) { measure(b, theLarge(b), reclaimable(100)) })
+}
+
+func reclaimable(candidates int) operation {
+	var answers [][]string
+	return func(b *testing.B, s *bed) func() bool {
+		s.open(b)
+		reclaimer := s.task(s.waits, 0)
+		from := s.tasks(s.reclaimees(), 2)
+		if len(from) < candidates {
+			b.Fatalf("%d candidates", len(from))
+		}
+		from = from[:candidates]
+		victims := names(s.Reclaimable(reclaimer, from))
+		if len(victims) == 0 {
+			b.Fatal("no victims")
+		}
+		if answers = append(answers, victims); !slices.Equal(victims, answers[0]) {
+			b.Fatalf("the implementations disagree: %v, %v", answers[0], victims)
+		}
+		return func() bool { return len(s.Reclaimable(reclaimer, from)) == len(victims) }
+	}
+}
+
+// reclaimees returns running jobs of other queues than that of waits: one of a
+// queue that has more than it deserves, one of any other, and so on.
+func (c *content) reclaimees() []workload.Job {
+	deserved, used := map[string]int64{}, map[string]int64{}
+	for _, q := range c.Queues {
+		deserved[q.Name] = q.Deserved[gpu]
+	}
+	for _, j := range c.Jobs {
+		if j.Phase == workload.Running {
+			used[j.Queue] += gpus(j) * int64(len(j.Tasks))
+		}
+	}
+	var over, under, turns []workload.Job
+	for _, j := range c.Jobs {
+		switch {
+		case j.Phase != workload.Running || j.Queue == c.waits.Queue || gpus(j) == 0:
+		case used[j.Queue] > deserved[j.Queue]+int64(len(j.Tasks)):
+			over = append(over, j)
+		default:
+			under = append(under, j)
+		}
+	}
+	for i := range under {
+		if i < len(over) {
+			turns = append(turns, over[i])
+		}
+		turns = append(turns, under[i])
+	}
+	return turns
+}
+
+func names(tasks []*api.TaskInfo) []string {
+	var names []string
+	for _, t := range tasks {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// BenchmarkEvent has a task taken away and placed again: two events, with the
+// metrics that they set.
+func BenchmarkEvent(b *testing.B) {
+	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), event) })
+}
+
+func event(b *testing.B, s *bed) func() bool {
+	s.open(b)
+	h := lastHandler(s.Session)
+	e := &framework.Event{Task: s.tasks(s.neighbours, 1)[0]}
+	queue, task := s.queue(s.stuck), s.task(s.stuck, 0)
+	before := s.Allocatable(queue, task)
+	h.DeallocateFunc(e)
+	between := s.Allocatable(queue, task)
+	h.AllocateFunc(e)
+	if before || !between || s.Allocatable(queue, task) {
+		b.Fatal("the events were not counted")
+	}
+	return func() bool {
+		h.DeallocateFunc(e)
+		h.AllocateFunc(e)
+		return true
+	}
+}
+
+// lastHandler returns the event handler that was registered last. Volcano calls
+// handlers in the middle of what it does to jobs and nodes, which takes longer
+// than they do.
+func lastHandler(ssn *framework.Session) *framework.EventHandler {
+	field := reflect.ValueOf(ssn).Elem().FieldByName("eventHandlers")
+	handlers := *(*[]*framework.EventHandler)(unsafe.Pointer(field.UnsafeAddr()))
+	return handlers[len(handlers)-1]
+}

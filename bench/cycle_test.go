@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/binpack"
+	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
+	"volcano.sh/volcano/pkg/scheduler/plugins/nodeorder"
+	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
+	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// cycle is one scheduling cycle: a session is opened, actions run, it is closed.
+type cycle struct {
+	cluster        workload.Cluster
+	actions        func() []framework.Action
+	configurations []conf.Configuration
+	// done reports whether the cycle did what it is measured for.
+	done func(*cluster.Cache) error
+}
+
+// informed is the informers that Volcano's predicates look volumes up in; there
+// are none.
+var informed = sync.OnceValue(func() informers.SharedInformerFactory {
+	metrics.Register() // without which Kubernetes' own plugins panic
+	return informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+})
+
+// first and later are the sessions of a process that are measured. The first has to
+// get its memory from the system.
+const (
+	first = "first"
+	later = "later"
+)
+
+// measure runs the cycle without a quota plugin and with each of them, each time on
+// fresh content.
+func (c cycle) measure(b *testing.B, session string) {
+	for _, impl := range append([]implementation{none}, implementations...) {
+		b.Run("impl="+impl.name, func(b *testing.B) {
+			switch {
+			case session == later:
+				c.run(b, impl, func() {}, func() {})
+			case !fresh():
+				b.Skip("needs a process of its own, see make bench")
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				c.run(b, impl, b.StartTimer, b.StopTimer)
+				b.StartTimer()
+			}
+			if session == first && b.N > 1 {
+				b.Fatal("needs -benchtime 1x")
+			}
+		})
+	}
+}
+
+// fresh reports whether the process has not had much memory yet.
+func fresh() bool {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapSys < 128<<20
+}
+
+func (c cycle) run(b *testing.B, impl implementation, start, stop func()) {
+	info, err := cluster.Build(c.cluster, "/bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	cache := cluster.NewCache(info)
+	cache.Informers = informed()
+	tiers := tiersWith(impl)
+	runtime.GC() // what building has left is nobody's
+	start()
+	ssn := framework.OpenSession(cache, tiers, c.configurations)
+	for _, action := range c.actions() {
+		action.Execute(ssn)
+	}
+	framework.CloseSession(ssn)
+	stop()
+	if err := c.done(cache); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// tiersWith is a usual configuration, with a quota plugin unless there is none.
+func tiersWith(impl implementation) []conf.Tier {
+	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
+	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
+	framework.RegisterPluginBuilder(predicates.PluginName, predicates.New)
+	framework.RegisterPluginBuilder(nodeorder.PluginName, nodeorder.New)
+	framework.RegisterPluginBuilder(binpack.PluginName, binpack.New)
+	first := []string{priority.PluginName, gang.PluginName}
+	if impl.new != nil {
+		framework.RegisterPluginBuilder(plugin.CapacityName, impl.new)
+		first = append(first, plugin.CapacityName)
+	}
+	return append(cluster.Tiers(true, first...),
+		cluster.Tiers(true, predicates.PluginName, nodeorder.PluginName, binpack.PluginName)...)
+}
+
+// bound expects so many pods to be bound.
+func bound(n int) func(*cluster.Cache) error {
+	return func(c *cluster.Cache) error {
+		if len(c.Bound) != n {
+			return fmt.Errorf("%d pods are bound, want %d", len(c.Bound), n)
+		}
+		return nil
+	}
+}
+
+// evicted expects so many pods to be evicted.
+func evicted(n int) func(*cluster.Cache) error {
+	return func(c *cluster.Cache) error {
+		if len(c.Evicted) != n {
+			return fmt.Errorf("%d pods are evicted, want %d", len(c.Evicted), n)
+		}
+		return nil
+	}
+}
+
+// BenchmarkCycle enqueues and allocates 1,000 pods on 200 idle nodes.
+func BenchmarkCycle(b *testing.B) {
+	conf.EnabledActionMap = map[string]bool{"enqueue": true, "allocate": true}
+	for _, session := range []string{first, later} {
+		b.Run("session="+session, func(b *testing.B) {
+			queues := []int{10, 100, 300, 1000}
+			if *full && session == first {
+				queues = append(queues, 5000) // upstream takes 20 GiB of memory
+			}
+			forQueues(b, queues, func(b *testing.B, queues int) {
+				cycle{
+					cluster: workload.Waiting(queues).Make(1),
+					actions: func() []framework.Action { return []framework.Action{enqueue.New(), allocate.New()} },
+					done:    bound(1000),
+				}.measure(b, session)
+			})
+		})
+	}
+}
+
+// BenchmarkReclaim has 100 pods take back what their queues deserve, on a cluster
+// without an idle GPU.
+func BenchmarkReclaim(b *testing.B) {
+	forQueues(b, []int{100, 1000}, func(b *testing.B, queues int) {
+		cycle{
+			cluster: workload.Reclaiming(queues, 100),
+			actions: func() []framework.Action { return []framework.Action{reclaim.New()} },
+			done:    evicted(100),
+		}.measure(b, later)
+	})
+}
+
+// BenchmarkPreempt has 100 pods take the place of others in their queue, on a
+// cluster without an idle GPU.
+func BenchmarkPreempt(b *testing.B) {
+	forQueues(b, []int{100, 1000}, func(b *testing.B, queues int) {
+		cycle{
+			cluster: workload.Preempting(queues, 100),
+			actions: func() []framework.Action { return []framework.Action{preempt.New()} },
+			done:    evicted(100),
+		}.measure(b, later)
+	})
+}
+
+// BenchmarkPreemptTopology is Preempt with topology awareness, for 20 pods: 16
+// goroutines look at nodes, each with a clone of the pod's snapshot for each.
+func BenchmarkPreemptTopology(b *testing.B) {
+	aware := map[string]any{preempt.EnableTopologyAwarePreemptionKey: true}
+	forQueues(b, []int{100, 1000}, func(b *testing.B, queues int) {
+		cycle{
+			cluster:        workload.Preempting(queues, 20),
+			actions:        func() []framework.Action { return []framework.Action{preempt.New()} },
+			configurations: []conf.Configuration{{Name: "preempt", Arguments: aware}},
+			done:           evicted(20),
+		}.measure(b, later)
+	})
+}
+
+func forQueues(b *testing.B, counts []int, measure func(b *testing.B, queues int)) {
+	for _, n := range counts {
+		b.Run(fmt.Sprintf("queues=%d", n), func(b *testing.B) { measure(b, n) })
+	}
+}

@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// opening is OnSessionOpen and OnSessionClose, with the queues as they were in the
+// session before.
+func opening(b *testing.B, s *bed) func() bool {
+	p := s.new(nil)
+	p.OnSessionOpen(s.Session)
+	if !s.Allocatable(s.queue(s.plain), s.task(s.plain, 0)) || s.Allocatable(s.queue(s.stuck), s.task(s.stuck, 0)) {
+		b.Fatal("the session was not opened")
+	}
+	p.OnSessionClose(s.Session)
+	return func() bool {
+		p := s.new(nil)
+		p.OnSessionOpen(s.Session)
+		p.OnSessionClose(s.Session)
+		return true
+	}
+}
+
+// BenchmarkSessionOpen is the opening of a session.
+func BenchmarkSessionOpen(b *testing.B) {
+	b.Run("shape=S", func(b *testing.B) { measure(b, contentOf(b, workload.S.Make(1)), opening) })
+	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), opening) })
+	if *full {
+		b.Run("shape=XL", func(b *testing.B) { measure(b, contentOf(b, workload.XL.Make(1)), opening) })
+	}
+}
+
+// BenchmarkSessionOpenChanged is SessionOpen with the specification of one queue
+// changed since the session before.
+func BenchmarkSessionOpenChanged(b *testing.B) {
+	b.Run("shape=L", func(b *testing.B) {
+		measure(b, theLarge(b), func(b *testing.B, s *bed) func() bool {
+			again := opening(b, s)
+			return func() bool {
+				queue := s.Session.Queues["root-0"]
+				queue.Queue = queue.Queue.DeepCopy()
+				queue.Queue.Generation++
+				return again()
+			}
+		})
+	})
+}
+
+// BenchmarkSessionOpenCards is SessionOpen of our capacity on a cluster, and of
+// capacity-card on the same with quotas of cards. Upstream has no cards.
+func BenchmarkSessionOpenCards(b *testing.B) {
+	shapes := []workload.Shape{workload.S, workload.L}
+	if *full {
+		shapes = append(shapes, workload.XL)
+	}
+	for _, shape := range shapes {
+		b.Run("shape="+shape.Name, func(b *testing.B) {
+			b.Run("cards=without", func(b *testing.B) { openAlone(b, shape.Make(1), plugin.NewCapacity) })
+			b.Run("cards=with", func(b *testing.B) { openAlone(b, shape.MakeCards(1), plugin.New) })
+		})
+	}
+}
+
+// openAlone opens and closes sessions of one plugin.
+func openAlone(b *testing.B, c workload.Cluster, build framework.PluginBuilder) {
+	info, err := cluster.Build(c, "/bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	ssn := cluster.Open(cluster.NewCache(info), nil)
+	ssn.Tiers = cluster.Tiers(c.Hierarchy, build(nil).Name())
+	once := func() {
+		p := build(nil)
+		p.OnSessionOpen(ssn)
+		p.OnSessionClose(ssn)
+	}
+	once()
+	once() // the names that the first has found have their place from now on
+	b.ReportAllocs()
+	for b.Loop() {
+		once()
+	}
+}
+
+// BenchmarkSessionClose is OnSessionClose alone.
+func BenchmarkSessionClose(b *testing.B) {
+	b.Run("shape=L", func(b *testing.B) {
+		for _, impl := range implementations {
+			b.Run("impl="+impl.name, func(b *testing.B) {
+				s := theLarge(b).bed(impl)
+				var spent time.Duration
+				for b.Loop() {
+					p := s.new(nil)
+					p.OnSessionOpen(s.Session)
+					start := time.Now()
+					p.OnSessionClose(s.Session)
+					spent += time.Since(start)
+				}
+				// Only the closing counts; a stopped timer would have the loop go on
+				// until the closings alone have filled the time.
+				b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "ns/op")
+			})
+		}
+	})
+}

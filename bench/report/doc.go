@@ -1,0 +1,21 @@
+// Command report measures the engine against upstream's plugins and writes what
+// came of it. From the root of the module:
+//
+//	go run ./bench/report                 write BENCHMARKS.md from the raw output that is there
+//	go run ./bench/report -measure quick  measure first, for a quarter of an hour (make bench)
+//	go run ./bench/report -measure full   the same with everything, for an hour and with 22 GiB (make bench-full)
+//	go run ./bench/report -measure check  measure what has a goal, and exit 1 where one is missed (make bench-check)
+//
+// Measuring goes in rounds, each of which has every benchmark once, so that what
+// the machine does meanwhile meets all implementations alike. The raw output is in
+// the format of go test -bench, with the commit and the command of each process as
+// configuration lines; benchstat reads it, too.
+//
+// # Words
+//
+// A series is all the results of one benchmark name, in the order of the rounds. A
+// ratio is how many times more the base takes than ours: each round gives one, and
+// what is reported is their median with its confidence interval of 95 % (package
+// benchmath, which assumes nothing of the distribution and needs six rounds). A goal
+// is a bound on a ratio or on allocations.
+package main

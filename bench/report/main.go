@@ -1,0 +1,97 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Where things are, seen from the root of the module.
+const (
+	page    = "BENCHMARKS.md"
+	results = "bench/results"
+	latest  = results + "/latest.txt"
+	checked = "bin/bench-check.txt"
+)
+
+func main() {
+	name := flag.String("measure", "", "measure first: quick, full or check")
+	rounds := flag.Int("rounds", 0, "measure so many rounds; fewer than 6 give no intervals (default as planned)")
+	flag.Parse()
+	if err := run(*name, *rounds); err != nil {
+		fmt.Fprintln(os.Stderr, "report:", err)
+		os.Exit(1)
+	}
+}
+
+func run(name string, rounds int) error {
+	if name == "" {
+		return write()
+	}
+	p, ok := plans[name]
+	if !ok {
+		return fmt.Errorf("there is no plan %q", name)
+	}
+	if rounds > 0 {
+		p.rounds = rounds
+	}
+	if name == "check" {
+		if err := p.measure(checked); err != nil {
+			return err
+		}
+		return check(checked)
+	}
+	if err := p.measure(latest); err != nil {
+		return err
+	}
+	return write()
+}
+
+// write writes the page and its charts from the raw output.
+func write() error {
+	set, err := readFile(latest)
+	if err != nil {
+		return err
+	}
+	text, charts, err := render(set)
+	if err != nil {
+		return err
+	}
+	old, err := filepath.Glob(results + "/*.svg")
+	if err != nil {
+		return err
+	}
+	for _, path := range old {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	for name, svg := range charts {
+		if err := os.WriteFile(filepath.Join(results, name), []byte(svg), 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(page, []byte(text), 0o644)
+}
+
+// check prints every goal, and fails if one is missed.
+func check(path string) error {
+	set, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	missed := 0
+	for _, g := range goals {
+		o := g.outcome(set)
+		fmt.Printf("%-6s  %s, %s: want %s, %s; measured %s, %s\n",
+			o.word(), g.title, g.shape, g.bound, o.allocsWanted, o.measured, o.allocs)
+		if !o.met {
+			missed++
+		}
+	}
+	if missed > 0 {
+		return fmt.Errorf("%d of %d goals are missed", missed, len(goals))
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+const binary = "bin/bench.test"
+
+// plan is what each round measures, process by process.
+type plan struct {
+	target    string // of make
+	rounds    int
+	processes []process
+}
+
+// process is one run of the benchmarks.
+type process struct {
+	bench, benchtime string
+	flags            []string
+}
+
+// Processes of their own keep the large cluster out of the memory of the others.
+const (
+	operations = "^Benchmark(SessionOpen|SessionOpenChanged|SessionOpenCards|SessionClose|PrePredicate|Simulate|SimulateParallel|" +
+		"Kept|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Reclaimable|Event)$"
+	actions = "^Benchmark(Reclaim|Preempt|PreemptTopology)$"
+	growing = "^BenchmarkGrowth$"
+	later   = "^BenchmarkCycle$/^session=later$"
+)
+
+var (
+	everything = []string{"-full"}
+
+	plans = map[string]plan{
+		"quick": {"bench", 6, append([]process{
+			{operations, "0.2s", nil},
+			{growing, "0.1s", nil},
+			{actions, "0.1s", nil},
+			{later + "/^queues=1000$", "1x", nil},
+		}, firsts(nil, 10, 100, 1000)...)},
+		"full": {"bench-full", 8, append([]process{
+			{operations, "1s", everything},
+			{operations, "0.2s", []string{"-log", "3"}},
+			{growing, "0.5s", everything},
+			{actions, "0.5s", everything},
+			{later, "1x", everything},
+		}, firsts(everything, 10, 100, 300, 1000, 5000)...)},
+		"check": {"bench-check", 4, append([]process{
+			{operations, "0.2s", nil},
+			{growing + "/^of=Simulate$", "0.1s", nil},
+			{later + "/^queues=1000$", "1x", nil},
+		}, firsts(nil, 1000)...)},
+	}
+)
+
+// firsts are whole cycles, each the first of its process.
+func firsts(flags []string, queues ...int) []process {
+	var all []process
+	for _, n := range queues {
+		for _, impl := range []string{"none", "upstream", "ours"} {
+			bench := fmt.Sprintf("^BenchmarkCycle$/^session=first$/^queues=%d$/^impl=%s$", n, impl)
+			all = append(all, process{bench, "1x", flags})
+		}
+	}
+	return all
+}
+
+func (p process) arguments() []string {
+	return append([]string{"-test.run", "^$", "-test.bench", p.bench, "-test.benchtime", p.benchtime}, p.flags...)
+}
+
+// command is the process as one types it.
+func (p process) command() string {
+	words := []string{binary}
+	for _, a := range p.arguments() {
+		if strings.ContainsAny(a, "^$|()*") {
+			a = "'" + a + "'"
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}
+
+// measure runs the plan and leaves the raw output in a file.
+func (p plan) measure(path string) error {
+	build := exec.Command("go", "test", "-c", "-o", binary, "./bench")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("building the benchmarks: %w", err)
+	}
+	commit, err := head()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	raw, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer raw.Close()
+	fmt.Fprintf(raw, "target: %s\ncommit: %s\ngo: %s\nrounds: %d\n", p.target, commit, runtime.Version(), p.rounds)
+	for round := range p.rounds {
+		for i, process := range p.processes {
+			fmt.Fprintf(os.Stderr, "round %d of %d, process %d of %d: %s\n", round+1, p.rounds, i+1, len(p.processes), process.command())
+			if err := process.run(raw); err != nil {
+				return err
+			}
+		}
+	}
+	return raw.Close()
+}
+
+func (p process) run(raw io.Writer) error {
+	fmt.Fprintf(raw, "command: %s\n", p.command())
+	level := ""
+	if i := slices.Index(p.flags, "-log"); i >= 0 {
+		level = " " + p.flags[i+1]
+	}
+	fmt.Fprintf(raw, "log:%s\n", level) // nothing deletes the key
+	c := exec.Command(binary, p.arguments()...)
+	c.Stdout, c.Stderr = raw, os.Stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s: %w", p.command(), err)
+	}
+	return nil
+}
+
+// head is the commit that is checked out; "-dirty" marks code that is not in it.
+func head() (string, error) {
+	commit, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the commit: %w", err)
+	}
+	name := strings.TrimSpace(string(commit))
+	if exec.Command("git", "diff", "--quiet", "HEAD", "--", "*.go", "go.mod", "go.sum").Run() != nil {
+		name += "-dirty"
+	}
+	return name, nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchmath"
+)
+
+// Units, as benchfmt has them.
+const (
+	timeUnit   = "sec/op"
+	bytesUnit  = "B/op"
+	allocsUnit = "allocs/op"
+	keptUnit   = "kept-B/task"
+)
+
+// set is everything that was measured.
+type set struct {
+	// names are the benchmarks in the order of the output, without the number of
+	// processors at their ends. With the log on, "log=3/" is in front.
+	names    []string
+	values   map[string]map[string][]float64 // name → unit → a value for each round
+	config   map[string]string               // of the first result
+	commands []string                        // without repetitions
+}
+
+func readFile(path string) (*set, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return read(file, path)
+}
+
+func read(raw io.Reader, path string) (*set, error) {
+	s := &set{values: map[string]map[string][]float64{}, config: map[string]string{}}
+	r := benchfmt.NewReader(raw, path)
+	for r.Scan() {
+		switch record := r.Result().(type) {
+		case *benchfmt.SyntaxError:
+			return nil, record
+		case *benchfmt.Result:
+			s.add(record)
+		}
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	if len(s.names) == 0 {
+		return nil, fmt.Errorf("%s: no results", path)
+	}
+	return s, nil
+}
+
+func (s *set) add(r *benchfmt.Result) {
+	base, parts := r.Name.Parts()
+	name, procs := string(base)+string(bytes.Join(parts, nil)), ""
+	if n := len(parts); n > 0 && parts[n-1][0] == '-' {
+		name, procs = strings.TrimSuffix(name, string(parts[n-1])), string(parts[n-1][1:])
+	}
+	if level := r.GetConfig("log"); level != "" {
+		name = "log=" + level + "/" + name
+	}
+	if len(s.names) == 0 {
+		for _, c := range r.Config {
+			s.config[c.Key] = string(c.Value)
+		}
+		s.config["procs"] = procs
+	}
+	if command := r.GetConfig("command"); !slices.Contains(s.commands, command) {
+		s.commands = append(s.commands, command)
+	}
+	units := s.values[name]
+	if units == nil {
+		units = map[string][]float64{}
+		s.values[name] = units
+		s.names = append(s.names, name)
+	}
+	for _, v := range r.Values {
+		units[v.Unit] = append(units[v.Unit], v.Value)
+	}
+}
+
+const confidence = 0.95
+
+// median summarizes a series; ok tells whether there is one.
+func (s *set) median(name, unit string) (m benchmath.Summary, ok bool) {
+	return summarize(s.values[name][unit])
+}
+
+// ratio is how many times more the base takes than ours, round by round.
+func (s *set) ratio(base, ours, unit string) (m benchmath.Summary, ok bool) {
+	x, y := s.values[base][unit], s.values[ours][unit]
+	var ratios []float64
+	for i := range min(len(x), len(y)) {
+		if y[i] != 0 {
+			ratios = append(ratios, x[i]/y[i])
+		}
+	}
+	return summarize(ratios)
+}
+
+func summarize(values []float64) (m benchmath.Summary, ok bool) {
+	if len(values) == 0 {
+		return m, false
+	}
+	sample := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
+	return benchmath.AssumeNothing.Summary(sample, confidence), true
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// times is a ratio: "21.1×".
+func times(x float64) string { return number(x) + "×" }
+
+// ratioWords is a ratio with its interval: "21.1× (20.3–21.9)".
+func ratioWords(m benchmath.Summary) string {
+	if math.IsInf(m.Lo, 0) || math.IsInf(m.Hi, 0) {
+		return times(m.Center) + " (too few rounds)"
+	}
+	return fmt.Sprintf("%s (%s–%s)", times(m.Center), number(m.Lo), number(m.Hi))
+}
+
+// number has three digits that matter, all of those before the point, and commas.
+func number(x float64) string {
+	switch a := math.Abs(x); {
+	case a == math.Trunc(a) || a >= 100:
+		return commas(strconv.FormatFloat(x, 'f', 0, 64))
+	case a >= 10:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	case a >= 1:
+		return strconv.FormatFloat(x, 'f', 2, 64)
+	default:
+		return strconv.FormatFloat(x, 'f', 3, 64)
+	}
+}
+
+func commas(digits string) string {
+	sign, digits := cutSign(digits)
+	var groups []string
+	for len(digits) > 3 {
+		groups = append([]string{digits[len(digits)-3:]}, groups...)
+		digits = digits[:len(digits)-3]
+	}
+	return sign + strings.Join(append([]string{digits}, groups...), ",")
+}
+
+func cutSign(digits string) (sign, rest string) {
+	if rest, ok := strings.CutPrefix(digits, "-"); ok {
+		return "-", rest
+	}
+	return "", digits
+}
+
+// quantity is a value of a unit: "8.47 ms", "25.2 KiB", "37".
+func quantity(x float64, unit string) string {
+	switch unit {
+	case timeUnit:
+		return scaled(x*1e9, 1000, "ns", "µs", "ms", "s")
+	case bytesUnit, keptUnit:
+		return scaled(x, 1024, "B", "KiB", "MiB", "GiB")
+	}
+	return number(x)
+}
+
+func scaled(x, step float64, units ...string) string {
+	i := 0
+	for x >= step && i < len(units)-1 {
+		x /= step
+		i++
+	}
+	return number(x) + " " + units[i]
+}
