@@ -192,6 +192,19 @@ func (x Vector) Requested() iter.Seq[Dim] {
 	}
 }
 
+// Present iterates over the dimensions that are present in x.
+func (x Vector) Present() iter.Seq[Dim] {
+	return func(yield func(Dim) bool) {
+		for w, word := range x.present {
+			for ; word != 0; word &= word - 1 {
+				if !yield(Dim(w<<6 + bits.TrailingZeros64(word))) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Scalars iterates over the scalars that are present in x.
 func (x Vector) Scalars() iter.Seq[Dim] {
 	return func(yield func(Dim) bool) {

@@ -1,6 +1,10 @@
 package index
 
-import "github.com/capacity-card/capacity-card/fastres"
+import (
+	"slices"
+
+	"github.com/capacity-card/capacity-card/fastres"
+)
 
 // Names gives every resource name and every card name a dimension. A name keeps
 // its dimension for the life of the Names, across sessions; names are never
@@ -54,6 +58,10 @@ func (n *Names) add(to map[string]fastres.Dim, name string, card bool) fastres.D
 // Lookup returns the dimension of a resource, and whether it was ever seen. It
 // is safe for many goroutines as long as nobody interns.
 func (n *Names) Lookup(resource string) (fastres.Dim, bool) {
+	if n.resources == nil {
+		d := slices.Index(fixedNames[:], resource)
+		return fastres.Dim(d), d >= 0
+	}
 	d, ok := n.resources[resource]
 	return d, ok
 }

@@ -35,6 +35,9 @@ func TestNamesFixedDimensions(t *testing.T) {
 		t.Run(name+" before any", func(t *testing.T) {
 			var names index.Names
 			assert.Equal(t, name, names.Name(d))
+			found, ok := names.Lookup(name)
+			assert.True(t, ok)
+			assert.Equal(t, d, found)
 		})
 		t.Run(name+" first", func(t *testing.T) {
 			var names index.Names

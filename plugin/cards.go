@@ -76,9 +76,8 @@ type cardMemory struct {
 	nodes  map[string]*nodeCards
 	queues map[string]*queueCards
 
-	// By the objects and texts that they were read off. Pods are held, so that no
-	// other can take the place in memory of one that is gone.
-	pods     map[*v1.Pod]*demand
+	// By the objects and texts that they were read off.
+	pods     podTable
 	requests map[string][]request
 	visited  int // tasks in the session before
 
@@ -108,7 +107,7 @@ func newCardMemory() *cardMemory {
 }
 
 func (m *cardMemory) forgetPods() {
-	m.pods, m.requests = map[*v1.Pod]*demand{}, map[string][]request{}
+	m.pods, m.requests = newPodTable(), map[string][]request{}
 	m.choices, m.demands = map[string]*choice{}, map[*choice][]*demand{}
 }
 
@@ -129,7 +128,7 @@ func (o *session) openCards(tree *index.Tree) *cards {
 		return nil
 	}
 	c := &cards{cardMemory: o.cardMemory, settings: o.settings, known: &o.names}
-	if len(c.pods) > 2*c.visited+1024 || len(c.requests) > 2*len(o.ssn.Jobs)+1024 {
+	if c.pods.used > 2*c.visited+1024 || len(c.requests) > 2*len(o.ssn.Jobs)+1024 {
 		c.forgetPods()
 	}
 	c.counts = make([]bool, tree.Len())
@@ -266,7 +265,7 @@ func (c *cards) choiceOf(names card.List) *choice {
 // demand returns what a pod says about cards, and whether it had to be read: the
 // tallies give what they read to the memory when they are done.
 func (c *cards) demand(pod *v1.Pod) (d *demand, fresh bool) {
-	if d, ok := c.pods[pod]; ok {
+	if d := c.pods.demand(pod); d != nil {
 		return d, false
 	}
 	requests, names := card.Requests(pod), card.NameOf(pod.Annotations)

@@ -22,7 +22,7 @@ func (o *session) readCards(q index.Queue, job *api.JobInfo) bool {
 	o.own.read(o.cards, job, func(pod *v1.Pod) *demand {
 		d, fresh := o.cards.demand(pod)
 		if fresh {
-			o.cards.pods[pod] = d
+			o.cards.pods.put(pod, d)
 		}
 		return d
 	})

@@ -22,6 +22,9 @@ import (
 // Each choice counts like a dimension of its own: what pods of one choice have
 // is held against what the minimum needs of that choice, whichever card it is.
 type jobCards struct {
+	tasks   []*api.TaskInfo
+	demands []*demand // by task
+
 	kinds []kind
 	on    []placement
 	asked []cardAmount // by pending tasks, each of the card that it prefers
@@ -77,7 +80,7 @@ func (a cpuMemory) without(x fastres.Vector) {
 
 // read reads a job. demand tells what a pod says about cards.
 func (j *jobCards) read(c *cards, job *api.JobInfo, demand func(*v1.Pod) *demand) {
-	*j = jobCards{kinds: j.kinds[:0], on: j.on[:0], asked: j.asked[:0], pods: j.pods[:0]}
+	*j = jobCards{kinds: j.kinds[:0], on: j.on[:0], asked: j.asked[:0], pods: j.pods[:0], tasks: j.tasks[:0], demands: j.demands[:0]}
 	if len(job.Tasks) == 0 {
 		for _, r := range c.requestsOf(job) {
 			j.kinds[j.kind(r.choice, unsaid)].min += r.milli
@@ -85,10 +88,10 @@ func (j *jobCards) read(c *cards, job *api.JobInfo, demand func(*v1.Pod) *demand
 		j.cards = len(j.kinds) > 0 || c.unlimitedCPUMemory && c.willUse(job)
 		return
 	}
+	j.fetch(job, demand)
 	unfinished, alike := 0, true
-	for _, task := range job.Tasks {
-		j.gates = j.gates || task.SchGated
-		size, parts := j.readTask(c, task, demand(task.Pod))
+	for i, task := range j.tasks {
+		size, parts := j.readTask(c, task, j.demands[i])
 		if finished(task) {
 			continue
 		}
@@ -108,7 +111,22 @@ func (j *jobCards) read(c *cards, job *api.JobInfo, demand func(*v1.Pod) *demand
 		return
 	}
 	j.size = 0
-	j.choose(c, job, demand)
+	j.choose(c)
+}
+
+// fetch looks up the tasks of a job and what they say about cards. Tasks and
+// demands lie all over the memory; in loops as short as these the processor
+// waits for several at once.
+func (j *jobCards) fetch(job *api.JobInfo, demand func(*v1.Pod) *demand) {
+	for _, task := range job.Tasks {
+		j.tasks = append(j.tasks, task)
+	}
+	for _, task := range j.tasks {
+		j.gates = j.gates || task.SchGated
+	}
+	for _, task := range j.tasks {
+		j.demands = append(j.demands, demand(task.Pod))
+	}
 }
 
 func finished(task *api.TaskInfo) bool {
@@ -165,12 +183,12 @@ func (j *jobCards) kind(ch *choice, r resourceID) int {
 }
 
 // choose lists the pods of the minimum and adds up what they need.
-func (j *jobCards) choose(c *cards, job *api.JobInfo, demand func(*v1.Pod) *demand) {
-	for _, task := range job.Tasks {
+func (j *jobCards) choose(c *cards) {
+	for i, task := range j.tasks {
 		if finished(task) {
 			continue
 		}
-		pod := podCards{task: task, demand: demand(task.Pod)}
+		pod := podCards{task: task, demand: j.demands[i]}
 		for p := range c.parts(pod.demand) {
 			pod.total += p.milli
 		}

@@ -41,12 +41,13 @@ func (o *session) register(hierarchy bool) {
 }
 
 // number returns the number of a queue, None for one that the session does not
-// have. Volcano looks queues up by the names in jobs and may find nil.
+// have. Volcano looks queues up by the names in jobs and may find nil. It is for
+// one goroutine.
 func (o *session) number(queue *api.QueueInfo) index.Queue {
 	if queue == nil {
 		return index.None
 	}
-	return o.ix.Lookup(string(queue.UID))
+	return o.asked.of(queue, o.ix.Tree)
 }
 
 // queueOf returns the queue of a task, None if the session does not have its job
@@ -332,7 +333,7 @@ func (o *session) move(q index.Queue, task *api.TaskInfo, placed bool) {
 	}
 	quota.RefreshShare(o.ix, q, o.share)
 	o.ix.Check()
-	o.publishAllocated(q)
+	o.publishAllocated(q, request)
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s placed: %t, queue %s has share %v",
 			o.name, task.Namespace, task.Name, placed, o.ix.Name(q), o.ix.Share(q))

@@ -17,6 +17,7 @@ type memory struct {
 	cardMemory *cardMemory
 
 	names index.Names
+	usual usual // of the session before
 	index index.Index
 	// The trees of the session before, taken again while no queue changes. The
 	// parents are kept for flat quotas too, see mendParents.

@@ -96,11 +96,18 @@ type gauge struct {
 func (g *gauge) set(value float64, vec *prometheus.GaugeVec, labels ...string) {
 	if g.series == nil {
 		g.series = vec.WithLabelValues(labels...)
-	} else if g.value == value {
-		return
+		g.series.Set(value)
+		g.value = value
 	}
-	g.value = value
-	g.series.Set(value)
+	g.update(value)
+}
+
+// update is set for a gauge that was set before.
+func (g *gauge) update(value float64) {
+	if g.value != value {
+		g.value = value
+		g.series.Set(value)
+	}
 }
 
 // gaugesOf returns the gauges of q.
@@ -193,17 +200,29 @@ func (o *session) publishWeighted(g *queueGauges, q index.Queue) {
 	g.setAccount(deservedAccount, o.ix.Deserved.Row(int(q)), &o.names)
 }
 
-// publishAllocated sets the series that change with what is allocated to q, for
-// q and all its ancestors.
+// publishAllocated sets the series that change when request is allocated to q or
+// taken from it, for q and all its ancestors.
 //
 // DIVERGES: upstream sets q's alone.
-func (o *session) publishAllocated(q index.Queue) {
+func (o *session) publishAllocated(q index.Queue, request fastres.Vector) {
 	for _, p := range o.ix.Path(q) {
 		if o.queues[p] == nil {
 			continue
 		}
 		g := o.gaugesOf(p)
-		g.setAccount(allocatedAccount, o.ix.Allocated(p), &o.names)
+		g.changeAccount(allocatedAccount, o.ix.Allocated(p), request, &o.names)
 		g.setShare(o.ix.Share(p))
+	}
+}
+
+// changeAccount is setAccount where only what is present in changed has changed.
+func (g *queueGauges) changeAccount(a account, x, changed fastres.Vector, names *index.Names) {
+	gauges := g.accounts[a]
+	for d := range changed.Present() {
+		if int(d) >= len(gauges) || gauges[d].series == nil {
+			g.setAccount(a, x, names)
+			return
+		}
+		gauges[d].update(x.Get(d))
 	}
 }

@@ -1,7 +1,9 @@
 package plugin
 
 import (
+	"iter"
 	"math"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -19,12 +21,71 @@ type dimensions struct {
 	known   *index.Names
 	scalars bool // scalars count
 	length  int
+	ignored []string // resources that Volcano leaves out (api.IgnoredDevicesList)
+	usual   usual
 }
 
-// lookup returns the dimension of a scalar, and whether the vectors have it.
-func (d *dimensions) lookup(name v1.ResourceName) (fastres.Dim, bool) {
-	dim, ok := d.known.Lookup(string(name))
-	return dim, ok && int(dim) < d.length
+// named is a resource and its dimension, unknown where the vectors have none.
+type named struct {
+	name v1.ResourceName
+	dim  fastres.Dim
+}
+
+const unknown fastres.Dim = -1
+
+// usual is what most tasks ask for: cpu, memory, and some scalars. A task asks
+// for few resources, and to ask a small map for a name is several times quicker
+// than to iterate over it.
+type usual []named
+
+// maxUsual is how many names are worth asking for.
+const maxUsual = 8
+
+// reset makes u what is present in requests.
+func (u *usual) reset(names *index.Names, requests fastres.Vector) {
+	*u = append((*u)[:0], named{v1.ResourceCPU, fastres.CPU}, named{v1.ResourceMemory, fastres.Memory})
+	for dim := range requests.Scalars() {
+		if len(*u) < maxUsual && !names.IsCard(dim) {
+			*u = append(*u, named{v1.ResourceName(names.Name(dim)), dim})
+		}
+	}
+}
+
+// scalars is u without cpu and memory, which no map of scalars has.
+func (u usual) scalars() usual { return u[min(2, len(u)):] }
+
+func (u usual) has(name v1.ResourceName) bool {
+	return slices.ContainsFunc(u, func(n named) bool { return n.name == name })
+}
+
+// each iterates over a map of resources, in an order of its own.
+func each[Q any](d *dimensions, u usual, resources map[v1.ResourceName]Q) iter.Seq2[named, Q] {
+	return func(yield func(named, Q) bool) {
+		left := len(resources)
+		for i := 0; i < len(u) && left > 0; i++ {
+			if quantity, ok := resources[u[i].name]; ok {
+				left--
+				if !yield(u[i], quantity) {
+					return
+				}
+			}
+		}
+		if left == 0 {
+			return
+		}
+		for name, quantity := range resources {
+			if u.has(name) {
+				continue
+			}
+			dim, ok := d.known.Lookup(string(name))
+			if !ok || int(dim) >= d.length {
+				dim = unknown
+			}
+			if !yield(named{name, dim}, quantity) {
+				return
+			}
+		}
+	}
 }
 
 // set makes x equal to r, and reports whether the vectors have all that r asks
@@ -36,13 +97,13 @@ func (d *dimensions) set(x fastres.Vector, r *api.Resource) (complete bool) {
 	}
 	x.Set(fastres.CPU, max(0, r.MilliCPU))
 	x.Set(fastres.Memory, max(0, r.Memory))
-	complete = true
 	if !d.scalars {
-		return complete
+		return true
 	}
-	for name, quantity := range r.ScalarResources {
-		if dim, ok := d.lookup(name); ok {
-			x.Set(dim, max(0, quantity))
+	complete = true
+	for n, quantity := range each(d, d.usual.scalars(), r.ScalarResources) {
+		if n.dim != unknown {
+			x.Set(n.dim, max(0, quantity))
 		} else if quantity > 0 {
 			complete = false
 		}
@@ -58,11 +119,11 @@ type reader struct {
 	missing []string
 }
 
-func (r *reader) increase(x fastres.Vector, name v1.ResourceName, quantity float64) {
-	if dim, ok := r.lookup(name); ok {
-		x.Increase(dim, quantity)
+func (r *reader) increase(x fastres.Vector, n named, quantity float64) {
+	if n.dim != unknown {
+		x.Increase(n.dim, quantity)
 	} else {
-		r.missing = append(r.missing, string(name))
+		r.missing = append(r.missing, string(n.name))
 	}
 }
 
@@ -76,8 +137,8 @@ func (r *reader) add(x fastres.Vector, resource *api.Resource) {
 	if !r.scalars {
 		return
 	}
-	for name, quantity := range resource.ScalarResources {
-		r.increase(x, name, max(0, quantity))
+	for n, quantity := range each(&r.dimensions, r.usual.scalars(), resource.ScalarResources) {
+		r.increase(x, n, max(0, quantity))
 	}
 }
 
@@ -86,17 +147,17 @@ func (r *reader) add(x fastres.Vector, resource *api.Resource) {
 // DIVERGES: upstream lets a quantity beyond int64 wrap to 0, and a negative one
 // raise the bounds of others. Here they saturate, and count as 0.
 func (r *reader) addList(x fastres.Vector, list v1.ResourceList) {
-	for name, quantity := range list {
+	for n, quantity := range each(&r.dimensions, r.usual, list) {
 		switch {
-		case name == v1.ResourceCPU:
+		case n.dim == fastres.CPU:
 			x.Increase(fastres.CPU, milli(quantity))
-		case name == v1.ResourceMemory:
+		case n.dim == fastres.Memory:
 			x.Increase(fastres.Memory, units(quantity))
 		case !r.scalars:
-		case name == v1.ResourcePods:
+		case n.dim == fastres.Pods:
 			x.Increase(fastres.Pods, units(quantity))
-		case r.isScalar(name):
-			r.increase(x, name, milli(quantity))
+		case r.isScalar(n):
+			r.increase(x, n, milli(quantity))
 		}
 	}
 }
@@ -104,23 +165,21 @@ func (r *reader) addList(x fastres.Vector, list v1.ResourceList) {
 // isScalar reports whether Volcano accounts a resource as a scalar
 // (api.NewResource). A name that has a dimension is one, which saves asking
 // Kubernetes, whose answer takes a regular expression.
-func (d *dimensions) isScalar(name v1.ResourceName) bool {
-	ignored := false
-	api.IgnoredDevicesList.Range(func(_ int, device string) bool {
-		ignored = device == string(name)
-		return !ignored
-	})
-	if ignored {
+func (d *dimensions) isScalar(n named) bool {
+	switch {
+	case slices.Contains(d.ignored, string(n.name)):
 		return false
-	}
-	if _, ok := d.known.Lookup(string(name)); ok {
+	case n.dim != unknown:
 		return true
 	}
-	return name == v1.ResourceEphemeralStorage || !api.IsCountQuota(name) && v1helper.IsScalarResourceName(name)
+	return n.name == v1.ResourceEphemeralStorage || !api.IsCountQuota(n.name) && v1helper.IsScalarResourceName(n.name)
 }
 
 // milli is a quantity in thousandths, at least 0, at most the largest int64.
 func milli(q resource.Quantity) float64 {
+	if whole, ok := q.AsInt64(); ok && whole <= math.MaxInt64/1000 {
+		return float64(max(0, whole) * 1000)
+	}
 	if q.Sign() <= 0 {
 		return 0
 	}
@@ -132,6 +191,9 @@ func milli(q resource.Quantity) float64 {
 
 // units is a quantity in units, at least 0, at most the largest int64.
 func units(q resource.Quantity) float64 {
+	if whole, ok := q.AsInt64(); ok {
+		return float64(max(0, whole))
+	}
 	if q.Sign() <= 0 {
 		return 0
 	}

@@ -17,7 +17,7 @@ import (
 func read(list v1.ResourceList) (fastres.Vector, []string) {
 	names := &newMemory().names
 	names.Intern(gpuName)
-	r := reader{dimensions: dimensions{known: names, scalars: true, length: 8}}
+	r := reader{dimensions: dimensions{known: names, scalars: true, length: 8, ignored: api.IgnoredDevicesList.List()}}
 	x := fastres.NewVector(8)
 	r.addList(x, list)
 	return x, r.missing

@@ -32,9 +32,10 @@ type session struct {
 	cards *cards // nil where cards count for nobody
 
 	queues        []*api.QueueInfo // by number; nil for a root that is made up
-	jobsOf        []int            // by number: how many jobs
-	gaugesByQueue []*queueGauges   // by number, from the first use on
-	limit         *fastres.Rows    // the bound of allocation
+	asked         queueNumbers
+	jobsOf        []int          // by number: how many jobs
+	gaugesByQueue []*queueGauges // by number, from the first use on
+	limit         *fastres.Rows  // the bound of allocation
 	share         quota.ShareRule
 
 	kept    bool                   // promises that cannot be kept are sorted out
@@ -54,7 +55,10 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	tree := o.findTree(hierarchy)
 	o.cards = o.openCards(tree)
 	for {
-		o.dimensions = dimensions{known: &m.names, scalars: v.scalars, length: m.vectorLength()}
+		o.dimensions = dimensions{
+			known: &m.names, scalars: v.scalars, length: m.vectorLength(),
+			ignored: api.IgnoredDevicesList.List(), usual: m.usual,
+		}
 		m.resize(o.length)
 		if o.intern(o.countQueues(tree)) && o.intern(o.countJobs()) {
 			break
@@ -63,6 +67,7 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	m.tree = tree
 	m.victims.Reset(o.ix)
 	o.ix.RollUp()
+	o.findUsual()
 	o.refreshShares()
 	o.gaugesByQueue = make([]*queueGauges, o.ix.Len())
 	o.publish()
@@ -210,6 +215,20 @@ func (o *session) deriveBounds(r *reader, total fastres.Vector) {
 	if len(r.missing) > 0 {
 		o.bounds = bounds{} // derived without them
 	}
+}
+
+// findUsual finds out which resources the session's tasks ask for.
+func (o *session) findUsual() {
+	requested := o.scratch[0]
+	requested.Reset()
+	for q := range index.Queue(o.ix.Len()) {
+		if o.ix.Parent(q) != index.None {
+			break // numbers go by depth: all tops are seen
+		}
+		requested.Join(o.ix.Request.Row(int(q)))
+	}
+	o.memory.usual.reset(&o.names, requested)
+	o.dimensions.usual = o.memory.usual
 }
 
 // refreshShares sets deserved where it follows from weights, and every share.

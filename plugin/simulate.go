@@ -98,7 +98,11 @@ func (o *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	if err != nil {
 		return false
 	}
-	r := refusal{Verdict: quota.Eligible(o.ix.Tree, o.number(queue)), request: w.request}
+	q := index.None
+	if queue != nil {
+		q = o.ix.Lookup(string(queue.UID))
+	}
+	r := refusal{Verdict: quota.Eligible(o.ix.Tree, q), request: w.request}
 	if r.OK() {
 		r = o.fitsTask(w, r, task)
 	}

@@ -129,7 +129,7 @@ func (o *session) merge(t *tally) {
 	o.cardMemory.visited += t.visited
 	o.promises = append(o.promises, t.promises...)
 	for _, fresh := range t.fresh {
-		o.cardMemory.pods[fresh.pod] = fresh.demand
+		o.cardMemory.pods.put(fresh.pod, fresh.demand)
 	}
 	for q, jobs := range t.jobs {
 		if jobs == 0 {
