@@ -81,25 +81,21 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 	}
 }
 
-// TestOpeningAllocatesTheSame opens sessions of different sizes, and expects no
-// more allocations for the larger.
+// TestOpeningAllocatesTheSame opens sessions of shapes S and XL, the latter with
+// fewer jobs, which no memory of a session is made for, and expects
+// the same number of allocations.
 func TestOpeningAllocatesTheSame(t *testing.T) {
-	open := func(queues, jobs int) float64 {
-		c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"}}}
-		for i := range queues {
-			c.Queues = append(c.Queues, workload.Queue{Name: fmt.Sprintf("q%d", i)})
-		}
-		for i := range jobs {
-			c.Jobs = append(c.Jobs, running(fmt.Sprintf("job%d", i), fmt.Sprintf("q%d", i%queues), 2))
-		}
-		f := openFixture(t, c, NewCapacity)
+	open := func(shape workload.Shape) float64 {
+		f := openFixture(t, shape.Make(1), NewCapacity)
 		m := newMemory()
 		once := func() { openSession(f.Session, f.own.variant, f.own.settings, m) }
 		once()
 		once()
 		return testing.AllocsPerRun(20, once)
 	}
-	small, large := open(3, 20), open(300, 400)
+	huge := workload.XL
+	huge.Nodes, huge.Jobs, huge.TasksPerJob = 100, 5000, 2
+	small, large := open(workload.S), open(huge)
 	assert.Equal(t, small, large)
 	assert.LessOrEqual(t, large, 64.0)
 }

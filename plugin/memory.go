@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"runtime"
-
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
@@ -65,9 +63,6 @@ type bounds struct {
 // spare is room for names that turn up in the middle of a count, which then
 // needs no longer vectors the next time.
 const spare = 4
-
-// processors is how many goroutines can run at once.
-func processors() int { return runtime.GOMAXPROCS(0) }
 
 // vectorLength is the length of a session's vectors: room for every name that
 // is known, and some.

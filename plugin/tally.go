@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -14,14 +15,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-const (
-	// jobsPerTally is how many jobs make another tally worth its while. Counting
-	// waits for memory nearly all the time, so it gains by waiting in several
-	// places at once.
-	jobsPerTally = 512
-	// chunk is how many jobs a tally takes at a time.
-	chunk = 64
-)
+// chunk is how many jobs a tally takes at a time.
+const chunk = 64
 
 // tally counts a part of the jobs, into accounts of its own.
 type tally struct {
@@ -78,7 +73,7 @@ func (o *session) countJobs() (missing []string) {
 	for _, job := range o.ssn.Jobs {
 		jobs = append(jobs, job)
 	}
-	tallies := o.tally(1 + len(jobs)/jobsPerTally)
+	tallies := o.tally()
 	var next atomic.Int64
 	count := func(t *tally) {
 		for {
@@ -112,9 +107,10 @@ func (o *session) countJobs() (missing []string) {
 	return missing
 }
 
-// tally returns n tallies, at most one for each processor, ready to count.
-func (o *session) tally(n int) []tally {
-	n = min(n, processors())
+// tally returns a tally for each processor, ready to count. Counting waits for
+// memory nearly all the time, so it gains by waiting in several places at once.
+func (o *session) tally() []tally {
+	n := runtime.GOMAXPROCS(0)
 	for len(o.tallies) < n {
 		o.tallies = append(o.tallies, tally{})
 	}

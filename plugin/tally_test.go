@@ -15,7 +15,7 @@ import (
 // TestTalliesAgree counts the same jobs alone and with others, and expects the
 // same accounts.
 func TestTalliesAgree(t *testing.T) {
-	shape := workload.Shape{Name: "tallies", Nodes: 20, Fanout: []int{3, 4}, Jobs: 3 * jobsPerTally, TasksPerJob: 3}
+	shape := workload.Shape{Name: "tallies", Nodes: 20, Fanout: []int{3, 4}, Jobs: 1500, TasksPerJob: 3}
 	count := func(processors int) *session {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		info, err := cluster.Build(shape.Make(1), "/tallies")
