@@ -144,7 +144,7 @@ func BenchmarkCycle(b *testing.B) {
 	for _, session := range []string{first, later} {
 		b.Run("session="+session, func(b *testing.B) {
 			queues := []int{10, 100, 300, 1000}
-			if *full && session == first {
+			if *full {
 				queues = append(queues, 5000) // upstream takes 20 GiB of memory
 			}
 			forQueues(b, queues, func(b *testing.B, queues int) {
@@ -186,7 +186,11 @@ func BenchmarkPreempt(b *testing.B) {
 // goroutines look at nodes, each with a clone of the pod's snapshot for each.
 func BenchmarkPreemptTopology(b *testing.B) {
 	aware := map[string]any{preempt.EnableTopologyAwarePreemptionKey: true}
-	forQueues(b, []int{100, 1000}, func(b *testing.B, queues int) {
+	queues := []int{100, 1000}
+	if *full {
+		queues = append(queues, 5000)
+	}
+	forQueues(b, queues, func(b *testing.B, queues int) {
 		cycle{
 			cluster:        workload.Preempting(queues, 20),
 			actions:        func() []framework.Action { return []framework.Action{preempt.New()} },

@@ -50,7 +50,7 @@ var (
 			{operations, "0.2s", []string{"-log", "3"}},
 			{growing, "0.5s", everything},
 			{actions, "0.5s", everything},
-			{later, "1x", everything},
+			{later + "/^queues=(10|100|300|1000)$", "1x", everything},
 		}, firsts(everything, 10, 100, 300, 1000, 5000)...)},
 		"check": {"bench-check", 4, append([]process{
 			{operations, "0.2s", nil},

@@ -1,0 +1,161 @@
+// Command profile makes the profiles under profiles/ anew, ours and upstream's,
+// with a page of the hottest functions for each.
+//
+// A benchmark makes its cluster before it measures, so of each profile only the
+// samples are kept that are below the call that is measured.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+const (
+	binary = "bin/bench.test"
+	folder = "profiles"
+)
+
+// run is one benchmark that is profiled.
+type run struct {
+	name      string // of the files
+	bench     string // without impl
+	benchtime string
+	full      bool   // needs the flag -full
+	below     string // the calls whose samples are kept, "" for all but those that make clusters
+	ours      bool   // upstream's would take more memory than machines have
+}
+
+const (
+	opening = `\.OnSessionOpen$|\(\*tally\)\.`
+	asking  = `framework\.\(\*Session\)\.[A-Z]|bench\.event\.func`
+)
+
+// making is the making of a cluster, and the end of the one before.
+var making = regexp.MustCompile(`bench/(cluster|workload)\.|runtime\.GC$`)
+
+var runs = []run{
+	{name: "open-L", bench: "^BenchmarkSessionOpen$/^shape=L$", benchtime: "3s", below: opening},
+	{name: "open-XL", bench: "^BenchmarkSessionOpen$/^shape=XL$", benchtime: "3s", full: true, below: opening},
+	{name: "ask-L", bench: "^Benchmark(Allocatable|JobEnqueueable|Preemptive|QueueOrder|Event)$/^shape=L$", benchtime: "1s", below: asking},
+	{name: "cycle-1000-queues", bench: "^BenchmarkCycle$/^session=later$/^queues=1000$", benchtime: "3x"},
+	{name: "cycle-5000-queues", bench: "^BenchmarkCycle$/^session=later$/^queues=5000$", benchtime: "2x", full: true, ours: true},
+	{name: "preempt-1000-queues", bench: "^BenchmarkPreemptTopology$/^queues=1000$", benchtime: "2s"},
+	{name: "preempt-5000-queues", bench: "^BenchmarkPreemptTopology$/^queues=5000$", benchtime: "1x", full: true},
+}
+
+func main() {
+	only := flag.String("only", "", "make those profiles alone whose name matches")
+	flag.Parse()
+	if err := profiles(*only); err != nil {
+		fmt.Fprintln(os.Stderr, "profile:", err)
+		os.Exit(1)
+	}
+}
+
+func profiles(only string) error {
+	match, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	build := exec.Command("go", "test", "-c", "-o", binary, "./bench")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("building the benchmarks: %w", err)
+	}
+	for _, r := range runs {
+		for _, impl := range []string{"upstream", "ours"} {
+			if !match.MatchString(r.name) || r.ours && impl != "ours" {
+				continue
+			}
+			if err := r.profile(impl); err != nil {
+				return fmt.Errorf("%s of %s: %w", r.name, impl, err)
+			}
+		}
+	}
+	return nil
+}
+
+// profile runs the benchmark once for its CPU profile and once for that of its
+// heap, as each disturbs the other.
+func (r run) profile(impl string) error {
+	for _, kind := range []string{"cpu", "heap"} {
+		path := filepath.Join(folder, fmt.Sprintf("%s-%s-%s", r.name, impl, kind))
+		arguments := []string{"-test.run", "^$", "-test.bench", r.bench + "/" + "^impl=" + impl + "$", "-test.benchtime", r.benchtime}
+		if r.full {
+			arguments = append(arguments, "-full")
+		}
+		raw := "bin/profile.pb.gz"
+		if kind == "cpu" {
+			arguments = append(arguments, "-test.cpuprofile", raw)
+		} else {
+			arguments = append(arguments, "-test.memprofile", raw, "-test.memprofilerate", "16384")
+		}
+		command := binary + " -test.run '^$' -test.bench '" + strings.Join(arguments[3:], " ")
+		command = strings.Replace(command, " -test.benchtime", "' -test.benchtime", 1)
+		fmt.Fprintln(os.Stderr, command)
+		benchmark := exec.Command(binary, arguments...)
+		benchmark.Stderr = os.Stderr
+		if err := benchmark.Run(); err != nil {
+			return err
+		}
+		if err := keep(raw, path+".pb.gz", r.below); err != nil {
+			return err
+		}
+		if err := top(path, command); err != nil {
+			return err
+		}
+	}
+	return os.Remove("bin/profile.pb.gz")
+}
+
+// keep writes the samples of a profile that are below some call.
+func keep(from, to, below string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	p, err := profile.Parse(in)
+	if err != nil {
+		return err
+	}
+	if any, _, _, _ := p.FilterSamplesByName(regexp.MustCompile(below), making, nil, nil); !any {
+		return fmt.Errorf("no sample is below %s", below)
+	}
+	p.Comments = nil
+	for _, m := range p.Mapping {
+		m.File = filepath.Base(m.File) // no path of this machine
+	}
+	for _, f := range p.Function {
+		f.Filename = relative(f.Filename)
+	}
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if err := p.Compact().Write(out); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// relative is the name of a source file without what depends on the machine.
+func relative(file string) string {
+	for _, root := range []string{"/pkg/mod/", "/go/src/"} {
+		if _, after, ok := strings.Cut(file, root); ok {
+			return after
+		}
+	}
+	if working, err := os.Getwd(); err == nil {
+		return strings.TrimPrefix(file, working+"/")
+	}
+	return file
+}
