@@ -26,7 +26,7 @@ func (o *Oracle) FreesCard(from, to, card string, amount float64) bool {
 	if o.PreemptiveCard(to, card, amount) != "" {
 		return false
 	}
-	alone := slices.DeleteFunc(o.Path(to), func(q string) bool { return o.within(from, q) })
+	alone := slices.DeleteFunc(slices.Clone(o.Path(to)), func(q string) bool { return o.within(from, q) })
 	return !slices.ContainsFunc(alone, func(q string) bool { return o.Allocated(q)[card]+amount > o.Bound(q)[card] })
 }
 

@@ -151,7 +151,7 @@ func before(l bool) int {
 
 // ancestors are those of a queue, the root first.
 func (o *Oracle) ancestors(name string) []string {
-	ancestors := o.Path(name)[1:]
+	ancestors := slices.Clone(o.Path(name)[1:])
 	slices.Reverse(ancestors)
 	return ancestors
 }
