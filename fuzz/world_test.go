@@ -69,11 +69,11 @@ func inOrder(int, func(i, j int)) {}
 // build makes a world of a cluster, in an index and with names that may have
 // served another. shuffle changes the order in which queues, jobs and names are
 // come across. No answer may depend on any of that.
-func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, names *index.Names, shuffle func(n int, swap func(i, j int))) *world {
+func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, known *index.Names, shuffle func(n int, swap func(i, j int))) *world {
 	c.Queues, c.Jobs = slices.Clone(c.Queues), slices.Clone(c.Jobs)
 	shuffle(len(c.Queues), func(i, j int) { c.Queues[i], c.Queues[j] = c.Queues[j], c.Queues[i] })
 	shuffle(len(c.Jobs), func(i, j int) { c.Jobs[i], c.Jobs[j] = c.Jobs[j], c.Jobs[i] })
-	w := &world{t: t, rand: r, ix: ix, names: names}
+	w := &world{t: t, rand: r, ix: ix, names: known}
 	total, mentioned := oracle.Amounts{}, []workload.Resources{}
 	for _, n := range c.Nodes {
 		total = total.Plus(amounts(n.Allocatable))
@@ -88,15 +88,15 @@ func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, name
 			mentioned = append(mentioned, task.Request)
 		}
 	}
-	w.intern(mentioned, shuffle)
+	names := w.intern(mentioned, shuffle)
 	from := oracle.Cluster{Total: total, Bound: total}
 	if c.Hierarchy {
 		from.Root = "root"
 	}
 	if len(c.Nodes) == 4 { // now and then, with rootCapability: unlimited
 		from.Bound = oracle.Amounts{}
-		for d := range fastres.Dim(w.names.Len()) {
-			from.Bound[w.names.Name(d)] = oracle.Unlimited
+		for _, name := range append(names, oracle.CPU, oracle.Memory, oracle.Pods) {
+			from.Bound[name] = oracle.Unlimited
 		}
 	}
 	from.ZeroLeaf = len(c.Jobs) == 0 // bounds are what there is to see
@@ -126,8 +126,8 @@ func amounts(r workload.Resources) oracle.Amounts {
 	return a
 }
 
-func (w *world) intern(mentioned []workload.Resources, shuffle func(int, func(i, j int))) {
-	var names []string
+// intern gives a dimension to every name that is mentioned, and returns them.
+func (w *world) intern(mentioned []workload.Resources, shuffle func(int, func(i, j int))) (names []string) {
 	for _, r := range mentioned {
 		names = slices.AppendSeq(names, maps.Keys(r))
 	}
@@ -137,6 +137,7 @@ func (w *world) intern(mentioned []workload.Resources, shuffle func(int, func(i,
 	for _, name := range names {
 		w.names.Intern(name)
 	}
+	return names
 }
 
 // job notes a job and its tasks, and returns it as the oracle has it.
