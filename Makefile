@@ -37,10 +37,21 @@ demo: ## quotas at work on a real control plane in one process; DEMO_KEEP=1 leav
 differential: ## compare with upstream on 10,000 random clusters for each plugin
 	$(GO) test ./plugin -run TestDifferential -v -timeout 60m -clusters 10000
 
+FUZZTIME ?= 1m
+
 .PHONY: fuzz
-fuzz: ## each fuzz target for a minute; the first time, everything is compiled once more
-	$(GO) test ./fuzz -run '^$$' -fuzz FuzzComparisons -fuzztime 1m
-	$(GO) test ./fuzz -run '^$$' -fuzz FuzzTree -fuzztime 1m
+fuzz: ## each fuzz target for FUZZTIME, one after the other; the first time, everything is compiled once more
+	@for package in ./index/card ./fuzz ./plugin; do \
+		targets=$$($(GO) test $$package -list '^Fuzz' | grep '^Fuzz') || exit 1; \
+		for target in $$targets; do \
+			echo "== $$package $$target"; \
+			$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
+		done; \
+	done
+
+.PHONY: mutants
+mutants: ## break the rules in small ways, one at a time, and see that the tests notice; takes about an hour
+	$(GO) run ./fuzz/mutate
 
 .PHONY: bench
 bench: ## measure against upstream for a quarter of an hour and write BENCHMARKS.md
