@@ -12,11 +12,11 @@ test: ## vet, layers, unit, property, differential and upstream's own tests
 	@echo "make test: the first time, Volcano and Kubernetes are compiled, which takes some minutes."
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
 	$(GO) vet $(PACKAGES)
-	$(GO) vet -tags invariants ./index
+	$(GO) vet -tags invariants ./index ./plugin
 	$(GO) test -timeout 30m $(PACKAGES)
 	$(GO) test -timeout 10m -race ./index
-	$(GO) test -timeout 10m -tags invariants ./index ./quota
-	$(GO) test -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds' -clusters 200
+	$(GO) test -timeout 10m -tags invariants ./index ./quota ./fuzz
+	$(GO) test -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|Fuzz' -clusters 200
 
 .PHONY: e2e
 e2e: ## what users deploy, on a real control plane in one process: examples/ applied through its API
@@ -45,7 +45,7 @@ fuzz: ## each fuzz target for FUZZTIME, one after the other; the first time, eve
 		targets=$$($(GO) test $$package -list '^Fuzz' | grep '^Fuzz') || exit 1; \
 		for target in $$targets; do \
 			echo "== $$package $$target"; \
-			$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
+			$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x || exit 1; \
 		done; \
 	done
 

@@ -302,6 +302,7 @@ func (o *session) jobEnqueued(obj any) {
 	}
 	quota.Promise(promise, min, allocated, gated)
 	quota.ChargeInqueue(o.ix, q, promise)
+	o.check()
 }
 
 // onAllocate charges a task that was placed.
@@ -331,7 +332,7 @@ func (o *session) move(q index.Queue, task *api.TaskInfo, placed bool) {
 		quota.Refund(o.ix, q, request, o.scratch[1])
 	}
 	quota.RefreshShare(o.ix, q, o.share)
-	o.ix.Check()
+	o.check()
 	o.publishAllocated(q)
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s placed: %t, queue %s has share %v",

@@ -64,6 +64,7 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	m.victims.Reset(o.ix)
 	o.ix.RollUp()
 	o.refreshShares()
+	o.check()
 	o.gaugesByQueue = make([]*queueGauges, o.ix.Len())
 	o.publish()
 	m.forget(ssn.Jobs)
