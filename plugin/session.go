@@ -52,6 +52,7 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	}
 	hierarchy := !v.weighted && ssn.HierarchyEnabled(v.name)
 	tree := o.findTree(hierarchy)
+	renewed := m.renewNames()
 	o.cards = o.openCards(tree)
 	for {
 		o.dimensions = dimensions{known: &m.names, scalars: v.scalars, length: m.vectorLength()}
@@ -59,6 +60,9 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 		if o.intern(o.countQueues(tree)) && o.intern(o.countJobs()) {
 			break
 		}
+	}
+	if renewed {
+		m.mostNames = 2*m.knownNames() + fewNames
 	}
 	m.tree = tree
 	m.victims.Reset(o.ix)

@@ -22,7 +22,7 @@ var mutants = []mutant{
 	{"index/accounts.go", "ix.allocated.reset(n, ix.dims)", "if ix.session == 0 {\n\t\tix.allocated.reset(n, ix.dims)\n\t}"},
 
 	// Bounds.
-	{"quota/capability.go", "guarantee.RaiseTo(reserved)", ""},
+	{"quota/capability.go", "guarantee.RaiseTo(reserved)", "guarantee.CapTo(reserved)"},
 	{"quota/capability.go", "capability.InheritFrom(ix.Capability.Row(int(p)))", ""},
 	{"quota/capability.go", "bound.SetExceeded(ix.RealCapability.Row(int(p)), ix.Reserved.Row(int(p)))", "bound.CopyFrom(ix.RealCapability.Row(int(p)))"},
 	{"quota/capability.go", "bound.Add(ix.Guarantee.Row(int(q)))\n\t\tbound.CapTo(capability)\n\t}\n}\n\n// propagate", "bound.CapTo(capability)\n\t}\n}\n\n// propagate"},
@@ -100,7 +100,7 @@ var mutants = []mutant{
 	{"plugin/simulate.go", "on == \"\" && node != nil", "false"},
 	{"plugin/resources.go", "x.Set(fastres.CPU, max(0, r.MilliCPU))", "x.Set(fastres.CPU, r.MilliCPU)"},
 	{"plugin/resources.go", "if q.CmpInt64(math.MaxInt64/1000) <= 0 {", "if true {"},
-	{"plugin/arguments.go", "value > 0 && !math.IsInf(value, 0)", "value > 0"},
+	{"plugin/arguments.go", "value > 0 && !math.IsInf(value, 0)", "value != 0 && !math.IsInf(value, 0)"},
 
 	// Cards in sessions.
 	{"plugin/cards.go", "return !ch.mixed && (len(ch.resources) == 0 || slices.Contains(ch.resources, r))", "return !ch.mixed"},

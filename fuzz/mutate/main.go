@@ -69,24 +69,27 @@ func run(only string) error {
 	if err != nil {
 		return err
 	}
-	survivors := 0
+	killed, broken := 0, []error{}
 	for i, m := range chosen {
 		start := time.Now()
 		caught, err := m.try(tree)
-		if err != nil {
-			return fmt.Errorf("%s: %w", m, err)
-		}
-		if caught == "" {
-			survivors++
+		switch {
+		case err != nil:
+			broken = append(broken, fmt.Errorf("%s: %w", m, err))
+			caught = "ERROR"
+		case caught == "":
 			caught = "SURVIVED"
+		default:
+			killed++
 		}
 		fmt.Printf("%3d/%d %-10s %4.0fs  %s\n", i+1, len(chosen), caught, time.Since(start).Seconds(), m)
 	}
-	fmt.Printf("%d mutants, %d killed, %d survived\n", len(chosen), len(chosen)-survivors, survivors)
-	if survivors > 0 {
-		return errors.New("some mutants survived: the tests do not know what these lines are for")
+	fmt.Printf("%d mutants, %d killed, %d survived, %d that prove nothing\n",
+		len(chosen), killed, len(chosen)-killed-len(broken), len(broken))
+	if survived := len(chosen) - killed - len(broken); survived > 0 {
+		broken = append(broken, fmt.Errorf("%d mutants survived: no test knows what these lines are for", survived))
 	}
-	return nil
+	return errors.Join(broken...)
 }
 
 // copyTree copies the files that git knows, as they are now, to a directory.
