@@ -66,7 +66,7 @@ var mutants = []mutant{
 	{"quota/reclaim.go", "func (v *Victims) Begin() { v.call++ }", "func (v *Victims) Begin() { v.call = 1 }"},
 	{"quota/reclaim.go", "return v.allocated(q).Get(d) <= v.ix.Deserved", "return v.allocated(q).Get(d) < v.ix.Deserved"},
 	{"quota/weights.go", "deserved.RaiseTo(d.ix.Guarantee.Row(q))", ""},
-	{"quota/weights.go", "d.remaining.Add(d.decreased)", ""},
+	{"quota/weights.go", "d.increased.Reset()\n", "\n"},
 	{"quota/weights.go", "w.Weight = max(0, w.Weight)", ""},
 
 	// Cards.
