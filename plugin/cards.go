@@ -113,30 +113,6 @@ func (m *cardMemory) forgetPods() {
 	m.choices, m.demands = map[string]*choice{}, map[*choice][]*demand{}
 }
 
-// renewNames gives names their new dimensions, and resources new numbers.
-func (m *cardMemory) renewNames(renew func(fastres.Dim) fastres.Dim) {
-	old := m.resources
-	m.resources, m.numbers = nil, map[v1.ResourceName]resourceID{}
-	for _, n := range m.nodes {
-		for i, nc := range n.cards {
-			n.cards[i].dim, n.cards[i].resource = renew(nc.dim), m.number(old[nc.resource])
-		}
-		for i, u := range n.unnamed {
-			n.unnamed[i].resource = m.number(old[u.resource])
-		}
-	}
-	for _, q := range m.queues {
-		for a, was := range q.amounts {
-			q.amounts[a] = make(map[fastres.Dim]float64, len(was))
-			for d, milli := range was {
-				q.amounts[a][renew(d)] = milli
-			}
-		}
-	}
-	m.forgetPods()
-	m.names = 0 // so that all is resolved anew
-}
-
 // cards is what one session knows of cards.
 type cards struct {
 	*cardMemory

@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"runtime"
-	"slices"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -85,42 +84,6 @@ func (m *memory) resize(length int) {
 			m.scratch[i] = fastres.NewVector(length)
 		}
 	}
-}
-
-// fewNames is how many names are never too many.
-const fewNames = 256
-
-// knownNames counts the names of resources and cards that were ever seen.
-func (m *memory) knownNames() int { return m.names.Len() + len(m.cardMemory.resources) }
-
-// renewNames starts the names anew when far more are known than the session used
-// that they started in, and reports whether it did: vectors are as long as there
-// are names, and anybody may make up some. What is known by a name is known by
-// it after.
-func (m *memory) renewNames() bool {
-	if m.knownNames() <= m.mostNames {
-		return false
-	}
-	old := m.names
-	m.names = index.Names{}
-	renew := func(d fastres.Dim) fastres.Dim {
-		if old.IsCard(d) {
-			return m.names.InternCard(old.Name(d))
-		}
-		return m.names.Intern(old.Name(d))
-	}
-	m.cardMemory.renewNames(renew)
-	for _, t := range m.told {
-		for i, d := range t.exceeds {
-			t.exceeds[i] = renew(d)
-		}
-		slices.Sort(t.exceeds)
-	}
-	for _, g := range m.gauges {
-		g.forgetScalars(&old)
-	}
-	m.bounds = bounds{}
-	return true
 }
 
 // forget drops what is kept for queues and jobs that are gone.

@@ -3,7 +3,6 @@ package plugin
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
@@ -158,27 +157,6 @@ func (g *queueGauges) setAccount(a account, x fastres.Vector, names *index.Names
 			quantity = math.Inf(1)
 		}
 		(*to)[d].set(quantity, vecs[a].scalar, g.name, names.Name(d))
-	}
-}
-
-// forgetScalars drops the series of scalars that were handed out; those that the
-// queue has are made again when they are set.
-func (g *queueGauges) forgetScalars(names *index.Names) {
-	for d := range g.known.Scalars() {
-		if d < fastres.FirstFree || int(d) >= names.Len() {
-			continue
-		}
-		for a := range vecs {
-			vecs[a].scalar.DeleteLabelValues(g.name, names.Name(d))
-		}
-	}
-	pods := g.known.Len() > 0 && g.known.Has(fastres.Pods)
-	g.known = fastres.NewVector(int(fastres.FirstFree))
-	if pods {
-		g.known.Set(fastres.Pods, 0)
-	}
-	for a, gauges := range g.accounts {
-		g.accounts[a] = slices.Clone(gauges[:min(len(gauges), int(fastres.FirstFree))])
 	}
 }
 

@@ -81,7 +81,7 @@ var mutants = []mutant{
 	{"quota/assign.go", "a.cells[c.above].asked += max(0, min(c.asked, c.room))", "a.cells[c.above].asked += min(c.asked, c.room)"},
 
 	// Sessions.
-	{"plugin/hooks.go", "if queue.Queue.Status.State != scheduling.QueueStateOpen {", "if false {"},
+	{"plugin/hooks.go", "if queue.Queue.Status.State != scheduling.QueueStateOpen {", "if queue.Queue.Status.State == scheduling.QueueStateUnknown {"},
 	{"plugin/hooks.go", "o.victims.Begin()\n", "\n"},
 	{"plugin/hooks.go", "quota.RefreshShare(o.ix, q, o.share)", ""},
 	{"plugin/hooks.go", "return int(rp) - int(lp)", "return int(lp) - int(rp)"},
