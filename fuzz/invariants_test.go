@@ -132,7 +132,9 @@ func (w *world) checkVictims() {
 		left[t.queue] = left[t.queue].Minus(t.request)
 		guarantee := w.ix.Guarantee.Row(int(w.number(t.queue)))
 		for d := range fastres.Dim(w.ix.Dims()) {
-			require.Greater(w.t, left[t.queue][w.names.Name(d)], guarantee.Get(d)-fastres.MinResource, "%s of %s", w.names.Name(d), t.queue)
+			if rest := left[t.queue][w.names.Name(d)]; rest <= guarantee.Get(d)-fastres.MinResource {
+				w.t.Fatalf("%s is left with %v %s, guaranteed are %v", t.queue, rest, w.names.Name(d), guarantee.Get(d))
+			}
 		}
 	}
 }
@@ -149,7 +151,9 @@ func (w *world) checkCancels() {
 	quota.Refund(&overlay, q, request, w.scratch)
 	for _, p := range w.ix.Path(q) {
 		for d := range fastres.Dim(w.ix.Dims()) {
-			require.Equal(w.t, w.ix.Allocated(p).Get(d), overlay.Allocated(p).Get(d), "%s of %s", w.names.Name(d), w.ix.Name(p))
+			if was, is := w.ix.Allocated(p).Get(d), overlay.Allocated(p).Get(d); was != is {
+				w.t.Fatalf("%s of %s was %v and is %v", w.names.Name(d), w.ix.Name(p), was, is)
+			}
 		}
 	}
 }
@@ -169,12 +173,13 @@ func (w *world) checkOrder() {
 		for _, x := range all {
 			for _, y := range all {
 				xy := quota.Order(w.ix, x, y)
-				require.Equal(w.t, -xy, quota.Order(w.ix, y, x), "%s and %s", w.ix.Name(x), w.ix.Name(y))
+				if yx := quota.Order(w.ix, y, x); xy != -yx {
+					w.t.Fatalf("%s and %s compare as %d and %d", w.ix.Name(x), w.ix.Name(y), xy, yx)
+				}
 				for _, z := range all {
-					if yz := quota.Order(w.ix, y, z); xy <= 0 && yz <= 0 {
-						xz := quota.Order(w.ix, x, z)
-						require.LessOrEqual(w.t, xz, 0, "%s, %s, %s", w.ix.Name(x), w.ix.Name(y), w.ix.Name(z))
-						require.Equal(w.t, xy == 0 && yz == 0, xz == 0, "%s, %s, %s", w.ix.Name(x), w.ix.Name(y), w.ix.Name(z))
+					yz, xz := quota.Order(w.ix, y, z), quota.Order(w.ix, x, z)
+					if xy <= 0 && yz <= 0 && (xz > 0 || (xz == 0) != (xy == 0 && yz == 0)) {
+						w.t.Fatalf("%s, %s, %s: %d and %d, but %d", w.ix.Name(x), w.ix.Name(y), w.ix.Name(z), xy, yz, xz)
 					}
 				}
 			}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
@@ -170,7 +168,9 @@ func (w *world) vector(a oracle.Amounts) fastres.Vector {
 	x := fastres.NewVector(w.names.Len())
 	for name, quantity := range a {
 		d, ok := w.names.Lookup(name)
-		require.True(w.t, ok, name)
+		if !ok {
+			w.t.Fatalf("nobody has interned %s", name)
+		}
 		x.Set(d, quantity)
 	}
 	return x

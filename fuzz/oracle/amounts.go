@@ -46,9 +46,11 @@ func (a Amounts) requested() []string {
 
 // Plus is a + b; what is present in either is present in the sum.
 func (a Amounts) Plus(b Amounts) Amounts {
-	sum := Amounts{}
-	for _, d := range dimensions(a, b) {
-		sum[d] = a[d] + b[d]
+	sum := Amounts{CPU: 0, Memory: 0}
+	for _, each := range []Amounts{a, b} {
+		for d, quantity := range each {
+			sum[d] += quantity
+		}
 	}
 	return sum
 }

@@ -46,6 +46,7 @@ type Task struct {
 // Oracle knows the queues of one session.
 type Oracle struct {
 	cluster Cluster
+	names   []string // of all queues, in alphabetical order
 	queues  map[string]*queue
 }
 
@@ -71,6 +72,7 @@ func New(c Cluster) *Oracle {
 	if c.Root != "" && o.queues[c.Root] == nil {
 		o.queues[c.Root] = &queue{Queue: Queue{Name: c.Root}}
 	}
+	o.names = slices.Sorted(maps.Keys(o.queues))
 	for name, q := range o.queues {
 		q.path = o.climb(name)
 	}
@@ -139,11 +141,11 @@ func (o *Oracle) Broken(name string) bool {
 }
 
 // Names returns all queues in alphabetical order.
-func (o *Oracle) Names() []string { return slices.Sorted(maps.Keys(o.queues)) }
+func (o *Oracle) Names() []string { return slices.Clone(o.names) }
 
 // Children returns the queues right below one.
 func (o *Oracle) Children(name string) (children []string) {
-	for _, q := range o.Names() {
+	for _, q := range o.names {
 		if path := o.Path(q); len(path) > 1 && path[1] == name {
 			children = append(children, q)
 		}
@@ -198,7 +200,7 @@ func promise(min, placed, gated Amounts) Amounts { return min.beyond(placed).Min
 // sum adds up an account of a queue and of all below it.
 func (o *Oracle) sum(name string, account func(*queue) Amounts) Amounts {
 	sum := Amounts{}
-	for _, below := range o.Names() {
+	for _, below := range o.names {
 		if o.within(below, name) {
 			sum = sum.Plus(account(o.queues[below]))
 		}
@@ -240,7 +242,7 @@ func (o *Oracle) Promise(name string, min, placed, gated Amounts) {
 // Clone returns an independent copy, for a what-if. Amounts are never changed,
 // only replaced.
 func (o *Oracle) Clone() *Oracle {
-	c := &Oracle{cluster: o.cluster, queues: map[string]*queue{}}
+	c := &Oracle{cluster: o.cluster, names: o.names, queues: map[string]*queue{}}
 	for name, q := range o.queues {
 		copied := *q
 		c.queues[name] = &copied
