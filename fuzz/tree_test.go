@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -37,6 +38,14 @@ func FuzzTree(f *testing.F) {
 			q := w.number(name)
 			if w.oracle.Broken(name) != (w.ix.Broken(q) != nil) || w.oracle.Leaf(name) != w.ix.IsLeaf(q) {
 				t.Errorf("%s: broken %v, leaf %t", name, w.ix.Broken(q), w.ix.IsLeaf(q))
+			}
+			var children []string
+			for _, child := range w.ix.Children(q) {
+				children = append(children, w.ix.Name(child))
+			}
+			slices.Sort(children)
+			if !slices.Equal(children, w.oracle.Children(name)) {
+				t.Errorf("below %s are %v, by the oracle %v", name, children, w.oracle.Children(name))
 			}
 			if p := w.ix.Parent(q); p >= q {
 				t.Errorf("%s has number %d, its parent %d", name, q, p)

@@ -34,10 +34,13 @@ var (
 		{"fastres", nil}, {"index", nil}, {"index/card", nil}, {"quota", nil}, {"fuzz", nil},
 	}
 	sessions = []stage{
-		{"plugin", []string{"-test.run", "Test[^DR]|Fuzz"}},
-		{"plugin", []string{"-test.run", "TestDifferential|TestRandom|TestRefunds", "-clusters", "200"}},
+		{"plugin", []string{"-test.skip", slow, "-clusters", "20"}},
+		{"plugin", []string{"-test.run", slow, "-clusters", "200"}},
 	}
 )
+
+// slow are the tests that take more than a second.
+const slow = "TestDifferential|TestRandomCards|TestThousandSessions"
 
 // stages returns the tests that may notice a change of a file.
 func stages(file string) []stage {
