@@ -10,12 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
 
 func main() {
-	only := flag.String("only", "", "tries only the mutants whose file or text has this in it")
+	only := flag.String("only", "", "a regular expression: tries only the mutants whose file or text matches")
 	flag.Parse()
 	if err := run(*only); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -51,12 +52,16 @@ func stages(file string) []stage {
 }
 
 func run(only string) error {
+	matching, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
 	var chosen []mutant
 	for _, m := range mutants {
 		if err := m.check("."); err != nil {
 			return err
 		}
-		if strings.Contains(m.file+" "+m.from, only) {
+		if matching.MatchString(m.file + " " + m.from) {
 			chosen = append(chosen, m)
 		}
 	}
