@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -31,9 +33,7 @@ type stage struct {
 }
 
 var (
-	engine = []stage{
-		{"fastres", nil}, {"index", nil}, {"index/card", nil}, {"quota", nil}, {"fuzz", nil},
-	}
+	engine = []stage{{"fastres", nil}, {"index", nil}, {"quota", nil}, {"fuzz", nil}} // each needs those before it
 	sessions = []stage{
 		{"plugin", []string{"-test.skip", slow, "-clusters", "20"}},
 		{"plugin", []string{"-test.run", slow, "-clusters", "200"}},
@@ -45,10 +45,12 @@ const slow = "TestDifferential|TestRandomCards|TestThousandSessions"
 
 // stages returns the tests that may notice a change of a file.
 func stages(file string) []stage {
-	if strings.HasPrefix(file, "plugin/") {
-		return sessions
+	for i, s := range engine {
+		if s.dir == path.Dir(file) {
+			return slices.Concat(engine[i:], sessions)
+		}
 	}
-	return append(engine[:len(engine):len(engine)], sessions...)
+	return sessions
 }
 
 func run(only string) error {
@@ -70,7 +72,7 @@ func run(only string) error {
 		return err
 	}
 	defer os.RemoveAll(tree)
-	caught, err := test(tree, append(engine, sessions...))
+	caught, err := test(tree, slices.Concat(engine, sessions))
 	if caught != "" {
 		return fmt.Errorf("%s fails without any change", caught)
 	}
