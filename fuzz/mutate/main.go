@@ -33,7 +33,7 @@ type stage struct {
 }
 
 var (
-	engine = []stage{{"fastres", nil}, {"index", nil}, {"quota", nil}, {"fuzz", nil}} // each needs those before it
+	engine   = []stage{{"fastres", nil}, {"index", nil}, {"quota", nil}, {"fuzz", nil}} // each needs those before it
 	sessions = []stage{
 		{"plugin", []string{"-test.skip", slow, "-clusters", "20"}},
 		{"plugin", []string{"-test.run", slow, "-clusters", "200"}},
