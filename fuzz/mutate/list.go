@@ -120,4 +120,17 @@ var mutants = []mutant{
 	{"plugin/cards_hooks.go", "if o.cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {", "if o.cards == nil || task.Status != api.Allocated {"},
 	{"plugin/cards_hooks.go", "delete(o.missed, task.UID)", ""},
 	{"plugin/cards_enqueue.go", "o.dropBrokenPromises()\n", "\n"},
+
+	// What lasts from one session to the next.
+	{"plugin/cards.go", "ok && c.alive[d]", "ok"},
+	{"plugin/cards_queues.go", "c.requoted = c.requoted || len(c.queues) < known", "_ = known"},
+	{"plugin/names.go", "if m.knownNames() <= m.mostNames {", "if m.mostNames > 0 {"},
+	{"plugin/names.go", "q.amounts[a][renew(d)] = milli", "q.amounts[a][d] = milli"},
+	{"plugin/names.go", "n.cards[i].dim, n.cards[i].resource = renew(nc.dim), m.number(old[nc.resource])", "n.cards[i].resource = m.number(old[nc.resource])"},
+	{"plugin/names.go", "n.cards[i].dim, n.cards[i].resource = renew(nc.dim), m.number(old[nc.resource])", "n.cards[i].dim = renew(nc.dim)"},
+	{"plugin/names.go", "m.forgetPods()", ""},
+	{"plugin/names.go", "m.names = 0 // so that all is resolved anew", ""},
+	{"plugin/names.go", "t.exceeds[i] = renew(d)", "t.exceeds[i] = d"},
+	{"plugin/names.go", "vecs[a].scalar.DeleteLabelValues(g.name, names.Name(d))", ""},
+	{"plugin/names.go", "m.bounds = bounds{}", ""},
 }
