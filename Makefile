@@ -12,11 +12,16 @@ test: ## vet, layers, unit, property, differential and upstream's own tests
 	@echo "make test: the first time, Volcano and Kubernetes are compiled, which takes some minutes."
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
 	$(GO) vet $(PACKAGES)
-	$(GO) vet -tags invariants ./index
+	$(GO) vet -tags invariants ./index ./plugin
 	$(GO) test -timeout 30m $(PACKAGES)
-	$(GO) test -timeout 10m -race ./index
-	$(GO) test -timeout 10m -tags invariants ./index ./quota
-	$(GO) test -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds' -clusters 200
+	$(GO) test -timeout 10m -race ./index ./quota ./fuzz
+	$(GO) test -timeout 10m -tags invariants ./index ./quota ./fuzz
+	$(GO) test -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|Fuzz' -clusters 200
+
+.PHONY: race
+race: ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
+	$(GO) test -timeout 30m -race ./index ./quota ./fuzz
+	$(GO) test -timeout 30m -race ./plugin -run 'TestParallel|TestTallies|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
 
 .PHONY: e2e
 e2e: ## what users deploy, on a real control plane in one process: examples/ applied through its API
@@ -37,10 +42,21 @@ demo: ## quotas at work on a real control plane in one process; DEMO_KEEP=1 leav
 differential: ## compare with upstream on 10,000 random clusters for each plugin
 	$(GO) test ./plugin -run TestDifferential -v -timeout 60m -clusters 10000
 
+FUZZTIME ?= 1m
+
 .PHONY: fuzz
-fuzz: ## each fuzz target for a minute; the first time, everything is compiled once more
-	$(GO) test ./fuzz -run '^$$' -fuzz FuzzComparisons -fuzztime 1m
-	$(GO) test ./fuzz -run '^$$' -fuzz FuzzTree -fuzztime 1m
+fuzz: ## each fuzz target for FUZZTIME, one after the other; the first time, everything is compiled once more
+	@for package in ./index/card ./fuzz ./plugin; do \
+		targets=$$($(GO) test $$package -list '^Fuzz' | grep '^Fuzz') || exit 1; \
+		for target in $$targets; do \
+			echo "== $$package $$target"; \
+			$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x || exit 1; \
+		done; \
+	done
+
+.PHONY: mutants
+mutants: ## break the rules in small ways, one at a time, and see that the tests notice; takes about an hour
+	$(GO) run ./fuzz/mutate
 
 .PHONY: bench
 bench: ## measure against upstream for a quarter of an hour and write BENCHMARKS.md

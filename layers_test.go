@@ -71,7 +71,7 @@ var layers = []layer{
 	},
 	{dir: "fuzz", reason: "holds the engine against the oracle, so it sees both"},
 	{
-		dir: "fuzz/oracle", deny: []string{module + "/quota/...", module + "/index/...", module + "/plugin/..."},
+		dir: "fuzz/oracle", deny: []string{module + "/quota/...", module + "/index/...", module + "/fastres/...", module + "/plugin/..."},
 		reason: "an oracle that shares code with the engine shares its errors",
 	},
 	{dir: "cmd", reason: "the top: nothing imports it"},
@@ -245,6 +245,7 @@ func TestLayersAreEnforced(t *testing.T) {
 		{"bench/workload/a.go", `import "k8s.io/api/core/v1"`, "bench/workload must not import k8s.io/api/core/v1"},
 		{"fuzz/a.go", `import "` + module + `/quota"`, ""},
 		{"fuzz/oracle/a.go", `import "` + module + `/quota"`, "fuzz/oracle must not import " + module + "/quota"},
+		{"fuzz/oracle/c.go", `import "` + module + `/fastres"`, "fuzz/oracle must not import " + module + "/fastres"},
 		{"fuzz/oracle/b.go", `import "` + module + `/index/card"`, "fuzz/oracle must not import " + module + "/index/card"},
 		{"cmd/x/a.go", `import "fmt"; import "` + module + `/plugin"; func f() { fmt.Println() }`, ""},
 		{"build/a.go", `import "` + module + `/cmd"`, ""},

@@ -12,20 +12,29 @@ import (
 func (ix *Index) Check() {
 	ix.checkTree()
 	ix.checkLedger()
+	ix.checkSums("allocated", ix.Allocated)
+	ix.checkSums("request", func(q Queue) fastres.Vector { return ix.Request.Row(int(q)) })
+	ix.checkSums("inqueue", func(q Queue) fastres.Vector { return ix.Inqueue.Row(int(q)) })
+	ix.checkSums("elastic", func(q Queue) fastres.Vector { return ix.Elastic.Row(int(q)) })
+}
+
+// checkSums expects an inner queue to have what its children have, and more only
+// if it has jobs of its own, which should not be.
+func (ix *Index) checkSums(name string, account func(Queue) fastres.Vector) {
 	var below fastres.Rows
 	below.Reset(ix.Len(), ix.dims)
 	for q := Queue(ix.Len()) - 1; q >= 0; q-- {
 		if p := ix.Parent(q); p != None {
-			below.Row(int(p)).Add(ix.Allocated(q))
+			below.Row(int(p)).Add(account(q))
 		}
 		if ix.IsLeaf(q) {
 			continue
 		}
 		for d := range fastres.Dim(ix.dims) {
-			children, own := below.Row(int(q)).Get(d), ix.Allocated(q).Get(d)
+			children, own := below.Row(int(q)).Get(d), account(q).Get(d)
 			if own < children || own > children && !ix.direct[q] {
-				panic(fmt.Sprintf("index: allocated of %q in dimension %d is %v, its children's %v",
-					ix.Name(q), d, own, children))
+				panic(fmt.Sprintf("index: %s of %q in dimension %d is %v, its children's %v",
+					name, ix.Name(q), d, own, children))
 			}
 		}
 	}

@@ -45,6 +45,21 @@ func TestCheck(t *testing.T) {
 		{"a negative quantity, all the way up", func(ix *index.Index, _, b index.Queue) {
 			charge(ix, b, res{memory: -1}.vector())
 		}, false},
+		{"a request that skips the parents", func(ix *index.Index, _, b index.Queue) {
+			ix.Request.Row(int(b)).Add(res{cpu: 1}.vector())
+		}, false},
+		{"a promise to a parent alone", func(ix *index.Index, a, _ index.Queue) {
+			ix.Inqueue.Row(int(a)).Add(res{cpu: 1}.vector())
+		}, false},
+		{"a promise to a parent with jobs of its own, without the root", func(ix *index.Index, a, _ index.Queue) {
+			ix.Charged(a)
+			ix.Inqueue.Row(int(a)).Add(res{cpu: 1}.vector())
+		}, false},
+		{"elastic all the way up", func(ix *index.Index, _, b index.Queue) {
+			for _, p := range ix.Path(b) {
+				ix.Elastic.Row(int(p)).Add(res{cpu: 1}.vector())
+			}
+		}, true},
 		{"a snapshot in between", func(ix *index.Index, _, b index.Queue) {
 			_ = ix.Snapshot()
 			charge(ix, b, res{cpu: 1}.vector())

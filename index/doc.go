@@ -17,8 +17,8 @@
 //
 //   - A parent's number is smaller than its children's, so one forward loop goes
 //     down the tree and one backward loop goes up.
-//   - Names keep their dimension for as long as the process runs, and all
-//     vectors of one session have one length.
+//   - Names keep their dimension for as long as the Names live, and all vectors
+//     of one session have one length.
 //   - allocated of a parent = Σ allocated of its children + what was charged to
 //     the parent itself.
 //   - A snapshot never sees a later change, and no overlay changes the index.

@@ -7,8 +7,8 @@ import (
 )
 
 // Names gives every resource name and every card name a dimension. A name keeps
-// its dimension for the life of the Names, across sessions; names are never
-// forgotten, as a cluster has few. A resource and a card may have one name, and
+// its dimension for the life of the Names, across sessions; to forget some is to
+// start with new Names. A resource and a card may have one name, and
 // have a dimension each. The zero Names is ready for use.
 type Names struct {
 	resources, cards map[string]fastres.Dim

@@ -42,6 +42,12 @@ func (o *Overlay) Clone() Overlay {
 // Path returns q, its parent, and so on up to the top.
 func (o *Overlay) Path(q Queue) []Queue { return o.ix.Path(q) }
 
+// IsLeaf reports whether q has no children.
+func (o *Overlay) IsLeaf(q Queue) bool { return o.ix.IsLeaf(q) }
+
+// Children returns the queues right below q.
+func (o *Overlay) Children(q Queue) []Queue { return o.ix.Children(q) }
+
 // Allocated returns what is allocated to q and below. It is for reading, and
 // void after the next change.
 func (o *Overlay) Allocated(q Queue) fastres.Vector {

@@ -116,6 +116,16 @@ func (t *Tree) Depth(q Queue) int { return int(t.start[q+1]-t.start[q]) - 1 }
 // IsLeaf reports whether q has no children.
 func (t *Tree) IsLeaf(q Queue) bool { return t.children[q] == 0 }
 
+// Children returns the queues right below q. It looks at every queue after q.
+func (t *Tree) Children(q Queue) (children []Queue) {
+	for c := q + 1; int(c) < t.Len() && t.children[q] > int32(len(children)); c++ {
+		if t.parent[c] == q {
+			children = append(children, c)
+		}
+	}
+	return children
+}
+
 // Broken returns why q does not reach the root, nil if it does. The error wraps
 // ErrUnknownParent or ErrCycle and names the queue at fault, which may be an
 // ancestor of q.

@@ -147,8 +147,15 @@ func (m *memory) settings(v variant, arguments framework.Arguments) settings {
 	return s
 }
 
-// warnOnce logs a warning that was not logged before.
+// mostWarnings is how many warnings are remembered.
+const mostWarnings = 4096
+
+// warnOnce logs a warning that was not logged before. Warnings name queues and
+// tasks, which come and go, so after very many it forgets what was said.
 func (m *memory) warnOnce(plugin, warning string) {
+	if len(m.warned) >= mostWarnings {
+		clear(m.warned)
+	}
 	if !m.warned[warning] {
 		m.warned[warning] = true
 		klog.Warningf("[%s] %s", plugin, warning)

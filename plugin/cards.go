@@ -24,8 +24,8 @@ type choice struct {
 	names card.List // the preferred first; sorted if the pod names none
 	named bool
 
-	// What the names mean in this session. A name that neither a node nor a quota
-	// has has no dimension. rank is the place of a dimension's name in names.
+	// What the names mean in this session. A name that neither a node nor a queue
+	// has in this session has no dimension, even if one had it before. rank is the place of a dimension's name in names.
 	dims []fastres.Dim
 	rank []int
 	// resources are what pods ask for the cards with; none if no node has any of
@@ -91,6 +91,7 @@ type cardMemory struct {
 	any     []*choice                    // by resource: all its cards; nil for what is no card
 	sources map[fastres.Dim][]resourceID // by card: what pods ask for it with
 	stock   []cardAmount                 // in the order of dimensions
+	alive   map[fastres.Dim]bool         // cards that a node or a queue names
 	names   int                          // how many were known
 }
 
@@ -134,7 +135,7 @@ func (o *session) openCards(tree *index.Tree) *cards {
 	c.counts = make([]bool, tree.Len())
 	o.readQueueCards(c, tree)
 	changed := c.readNodes(o.ssn)
-	if changed || c.cardMemory.names != c.known.Len() {
+	if changed || c.requoted || c.cardMemory.names != c.known.Len() {
 		c.resolveAll()
 	}
 	return c
@@ -182,7 +183,14 @@ func (m *cardMemory) resourceName(r resourceID) v1.ResourceName {
 
 // resolveAll finds out anew what the names of all choices mean.
 func (c *cards) resolveAll() {
-	c.sources = map[fastres.Dim][]resourceID{}
+	c.sources, c.alive = map[fastres.Dim][]resourceID{}, map[fastres.Dim]bool{}
+	for _, q := range c.queues {
+		for _, amounts := range q.amounts {
+			for d := range amounts {
+				c.alive[d] = true
+			}
+		}
+	}
 	milli := map[fastres.Dim]float64{}
 	named := make([]card.List, len(c.resources))
 	for _, n := range c.nodes {
@@ -190,6 +198,7 @@ func (c *cards) resolveAll() {
 			continue
 		}
 		for _, nc := range n.cards {
+			c.alive[nc.dim] = true
 			milli[nc.dim] += nc.milli
 			if !slices.Contains(c.sources[nc.dim], nc.resource) {
 				c.sources[nc.dim] = append(c.sources[nc.dim], nc.resource)
@@ -228,7 +237,7 @@ func (c *cards) resolve(ch *choice) {
 	ch.dims, ch.rank, ch.resources, ch.mixed = nil, nil, nil, false
 	for i, name := range ch.names {
 		var from []resourceID
-		if d, ok := c.known.LookupCard(name); ok {
+		if d, ok := c.known.LookupCard(name); ok && c.alive[d] {
 			ch.dims = append(ch.dims, d)
 			ch.rank = append(ch.rank, i)
 			from = c.sources[d]

@@ -198,3 +198,21 @@ func TestEnqueueChangesNothing(t *testing.T) {
 	assert.True(t, f.enqueued("job"))
 	assert.False(t, f.JobEnqueueable(f.job("job")))
 }
+
+// TestElasticKeepsThePreferred has a job with more than its minimum on two cards:
+// it can give back the one that it likes less.
+func TestElasticKeepsThePreferred(t *testing.T) {
+	for least, want := range map[int32][]float64{4: {0, 0}, 3: {0, 1000}, 2: {0, 2000}, 1: {1000, 2000}} {
+		s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":2,"B":2}`).
+			pods("job", "q", "A|B", 4, 1, on("a"), members(least), func(j *workload.Job) {
+				j.Tasks[2].Node, j.Tasks[3].Node = "b", "b"
+			})
+		f := s.open(t)
+		var elastic []float64
+		for _, name := range []string{"A", "B"} {
+			d, _ := f.own.names.LookupCard(name)
+			elastic = append(elastic, f.own.ix.Elastic.Row(int(f.own.ix.Lookup("q"))).Get(d))
+		}
+		assert.Equal(t, want, elastic, "a minimum of %d", least)
+	}
+}

@@ -53,7 +53,9 @@ func (o *session) readQueueCards(c *cards, tree *index.Tree) {
 			c.readQueue(string(id), queue.Queue)
 		}
 	}
+	known := len(c.queues)
 	maps.DeleteFunc(c.queues, func(_ string, q *queueCards) bool { return q.session != c.session+1 })
+	c.requoted = c.requoted || len(c.queues) < known
 	for q := range index.Queue(tree.Len()) {
 		own, parent := c.queues[tree.Name(q)], tree.Parent(q)
 		c.counts[q] = o.variant.cards == cardsAlways || own != nil && own.some() || parent != index.None && c.counts[parent]

@@ -61,44 +61,7 @@ func TestRandomCards(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(*clusters) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 0xe7))
-			s := newScene()
-			s.Cluster = workload.RandomCards(seed)
-			s.build = []framework.PluginBuilder{New, NewCapacity}[r.IntN(2)]
-			s.arguments = framework.Arguments{
-				"untypedCards":           []string{charge, charge, reject}[r.IntN(3)],
-				"cardUnlimitedCpuMemory": r.IntN(2) == 0,
-				"unsetCapability":        unlimited,
-			}
-			f := s.open(t)
-			if f.own.cards == nil {
-				return
-			}
-			for _, job := range f.sortedJobs() {
-				job.Priority = r.Int32N(3)
-				for _, task := range job.Tasks {
-					task.Priority = job.Priority
-				}
-			}
-			h := f.held()
-			for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New(), preempt.New()} {
-				f.run(t, action)
-				h.check(t, f)
-			}
-			seen["bound"] += len(f.cache.Bound)
-			seen["evicted"] += len(f.cache.Evicted)
-			for _, job := range f.Jobs {
-				if reason, _, _ := strings.Cut(job.JobFitErrors, ">"); reason != "" {
-					seen["waiting"]++
-				}
-				if job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
-					seen["enqueued"]++
-				}
-			}
-			tasks := f.sortedTasks()
-			for range 30 {
-				f.randomStatement(t, r, tasks, h)
-			}
+			runCards(t, rand.New(rand.NewPCG(seed, 0xe7)), workload.RandomCards(seed), seen)
 		})
 	}
 	for _, what := range []string{"bound", "evicted", "waiting", "enqueued"} {
@@ -107,6 +70,56 @@ func TestRandomCards(t *testing.T) {
 		}
 	}
 	t.Log(seen)
+}
+
+// FuzzCards is TestRandomCards with clusters and statements made of bytes.
+func FuzzCards(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := workload.Bytes(data)
+		runCards(t, r, workload.DrawCards(r), map[string]int{})
+	})
+}
+
+func runCards(t *testing.T, r *rand.Rand, c workload.Cluster, seen map[string]int) {
+	s := newScene()
+	s.Cluster = c
+	// A builder of its own, so that a failure shows again from its input alone.
+	s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)]}).build
+	s.arguments = framework.Arguments{
+		"untypedCards":           []string{charge, charge, reject}[r.IntN(3)],
+		"cardUnlimitedCpuMemory": r.IntN(2) == 0,
+		"unsetCapability":        unlimited,
+	}
+	f := s.open(t)
+	if f.own.cards == nil {
+		return
+	}
+	for _, job := range f.sortedJobs() {
+		job.Priority = r.Int32N(3)
+		for _, task := range job.Tasks {
+			task.Priority = job.Priority
+		}
+	}
+	h := f.held()
+	for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New(), preempt.New()} {
+		f.run(t, action)
+		h.check(t, f)
+	}
+	seen["bound"] += len(f.cache.Bound)
+	seen["evicted"] += len(f.cache.Evicted)
+	for _, job := range f.Jobs {
+		if reason, _, _ := strings.Cut(job.JobFitErrors, ">"); reason != "" {
+			seen["waiting"]++
+		}
+		if job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
+			seen["enqueued"]++
+		}
+	}
+	tasks := f.sortedTasks()
+	for range 30 {
+		f.randomStatement(t, r, tasks, h)
+	}
 }
 
 func (f *fixture) sortedJobs() []*api.JobInfo {

@@ -58,8 +58,8 @@ func TestDifferential(t *testing.T) {
 			answers := 0
 			for seed := *firstSeed; seed < *firstSeed+uint64(*clusters); seed++ {
 				d := &differential{
-					name: upstream.name, theirBuilder: upstream.theirs, ourBuilder: upstream.ours,
-					excused: excused, rand: rand.New(rand.NewPCG(seed, 0xd1ff)), seed: seed,
+					name: upstream.name, theirBuilder: upstream.theirs, ourBuilder: upstream.ours, excused: excused,
+					rand: rand.New(rand.NewPCG(seed, 0xd1ff)), cluster: workload.Random(seed), seed: seed,
 				}
 				require.NoError(t, d.run(), "plugin %s, seed %d", upstream.name, seed)
 				answers += d.answers
@@ -82,7 +82,7 @@ type differential struct {
 	name                     string
 	theirBuilder, ourBuilder framework.PluginBuilder
 	rand                     *rand.Rand
-	seed                     uint64
+	seed                     uint64 // tells one run's objects from another's
 	excused                  map[string]int
 	answers                  int
 
@@ -107,7 +107,6 @@ func (d *differential) check(what string, theirs, ours any) error {
 }
 
 func (d *differential) run() error {
-	d.cluster = workload.Random(d.seed)
 	d.spoil()
 	if stop, err := d.open(); stop || err != nil {
 		return err

@@ -303,6 +303,7 @@ func (o *session) jobEnqueued(obj any) {
 	}
 	quota.Promise(promise, min, allocated, gated)
 	quota.ChargeInqueue(o.ix, q, promise)
+	o.check()
 }
 
 // onAllocate charges a task that was placed.
@@ -332,7 +333,7 @@ func (o *session) move(q index.Queue, task *api.TaskInfo, placed bool) {
 		quota.Refund(o.ix, q, request, o.scratch[1])
 	}
 	quota.RefreshShare(o.ix, q, o.share)
-	o.ix.Check()
+	o.check()
 	o.publishAllocated(q, request)
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s placed: %t, queue %s has share %v",

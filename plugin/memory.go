@@ -14,9 +14,10 @@ import (
 type memory struct {
 	cardMemory *cardMemory
 
-	names index.Names
-	usual usual // of the session before
-	index index.Index
+	names     index.Names
+	mostNames int   // when more are known, names start anew
+	usual     usual // of the session before
+	index     index.Index
 	// The trees of the session before, taken again while no queue changes. The
 	// parents are kept for flat quotas too, see mendParents.
 	tree, parents *index.Tree
@@ -43,6 +44,7 @@ type memory struct {
 func newMemory() *memory {
 	return &memory{
 		cardMemory: newCardMemory(),
+		mostNames:  fewNames,
 
 		gauges: map[string]*queueGauges{},
 		told:   map[api.JobID]*told{},

@@ -45,6 +45,22 @@ func TestNegativeQuantities(t *testing.T) {
 	}
 }
 
+// TestNegativeRequests count as 0: what a task must not ask for gives nobody room.
+func TestNegativeRequests(t *testing.T) {
+	names := &newMemory().names
+	names.Intern(gpuName)
+	d := dimensions{known: names, scalars: true, length: 8}
+	negative := &api.Resource{MilliCPU: -1, Memory: -1, ScalarResources: map[v1.ResourceName]float64{v1.ResourcePods: -1, gpuName: -1}}
+	x, r := fastres.NewVector(8), reader{dimensions: d}
+	assert.True(t, d.set(x, negative))
+	for range 2 {
+		for d := range fastres.FirstFree + 1 {
+			assert.Zero(t, x.Get(d), "dimension %d", d)
+		}
+		r.add(x, negative)
+	}
+}
+
 // TestListsMirrorResource reads lists as Volcano does: the units, and what is no
 // scalar of a quota.
 func TestListsMirrorResource(t *testing.T) {

@@ -53,6 +53,7 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	}
 	hierarchy := !v.weighted && ssn.HierarchyEnabled(v.name)
 	tree := o.findTree(hierarchy)
+	renewed := m.renewNames()
 	o.cards = o.openCards(tree)
 	for {
 		o.dimensions = dimensions{
@@ -64,11 +65,15 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 			break
 		}
 	}
+	if renewed {
+		m.mostNames = 2*m.knownNames() + fewNames
+	}
 	m.tree = tree
 	m.victims.Reset(o.ix)
 	o.ix.RollUp()
 	o.findUsual()
 	o.refreshShares()
+	o.check()
 	o.gaugesByQueue = make([]*queueGauges, o.ix.Len())
 	o.publish()
 	m.forget(ssn.Jobs)

@@ -9,6 +9,8 @@ import (
 // (index.Overlay).
 type Accounts interface {
 	Path(q index.Queue) []index.Queue
+	IsLeaf(q index.Queue) bool
+	Children(q index.Queue) []index.Queue
 	Allocated(q index.Queue) fastres.Vector
 	Mutable(q index.Queue) fastres.Vector
 }
@@ -23,14 +25,22 @@ func Charge(a Accounts, q index.Queue, request fastres.Vector) {
 }
 
 // Refund subtracts request from allocated of q and of all its ancestors. What
-// exceeds q's own account is dropped at every level alike, so that a parent
-// stays the sum of its children. scratch is overwritten.
+// exceeds what q itself was charged is dropped at every level alike, so that a
+// parent stays the sum of its children. scratch is overwritten.
 //
 // Upstream: DeallocateFunc and AddSimulateRemoveTaskFn in OnSessionOpen.
 //
 // DIVERGES: upstream panics on a refund that exceeds its charge.
 func Refund(a Accounts, q index.Queue, request, scratch fastres.Vector) {
-	scratch.SetLesser(request, a.Allocated(q))
+	if a.IsLeaf(q) {
+		scratch.SetLesser(request, a.Allocated(q))
+	} else { // only a job that should not be there: its own is what the children do not have
+		scratch.CopyFrom(a.Allocated(q))
+		for _, child := range a.Children(q) {
+			scratch.Sub(a.Allocated(child))
+		}
+		scratch.SetLesser(request, scratch)
+	}
 	for _, p := range a.Path(q) {
 		a.Mutable(p).Sub(scratch)
 	}

@@ -63,8 +63,9 @@ func TestRefund(t *testing.T) {
 	}
 }
 
-// TestRefundsKeepTheSums charges and refunds leaves by chance, often more than
-// there is, and expects a parent to be the sum of its children at every moment.
+// TestRefundsKeepTheSums charges and refunds queues by chance, inner ones too,
+// often more than there is, and expects a queue to have what it was charged
+// itself and its children have, at every moment.
 func TestRefundsKeepTheSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	scratch := fastres.NewVector(dims)
@@ -75,17 +76,14 @@ func TestRefundsKeepTheSums(t *testing.T) {
 		if round%2 == 0 {
 			a = &overlay
 		}
-		var leaves []index.Queue
 		want := make([]fastres.Vector, ix.Len())
 		for q := range index.Queue(ix.Len()) {
 			want[q] = fastres.NewVector(dims)
-			if ix.IsLeaf(q) {
-				leaves = append(leaves, q)
-			}
+			ix.Charged(q)
 		}
 		dropped := 0
 		for range 300 {
-			q, x := leaves[r.IntN(len(leaves))], randomRequest(r, 100)
+			q, x := index.Queue(r.IntN(ix.Len())), randomRequest(r, 100)
 			if r.IntN(2) == 0 {
 				quota.Charge(a, q, x)
 				want[q].Add(x)
@@ -101,9 +99,7 @@ func TestRefundsKeepTheSums(t *testing.T) {
 				below[q] = fastres.NewVector(dims)
 			}
 			for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
-				if ix.IsLeaf(q) {
-					below[q] = want[q]
-				}
+				below[q].Add(want[q])
 				require.Equal(t, resOf(below[q]), resOf(a.Allocated(q)), ix.Name(q))
 				if p := ix.Parent(q); p != index.None {
 					below[p].Add(below[q])

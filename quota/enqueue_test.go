@@ -68,7 +68,7 @@ func TestEnqueueableTerms(t *testing.T) {
 			for _, level := range []string{"leaf", "parent"} {
 				leaf := queue{name: "leaf<parent", bound: res{gpu: 10},
 					allocated: res{gpu: 5}, inqueue: res{gpu: 4}, elastic: res{gpu: 2}}
-				parent := queue{name: "parent", bound: res{gpu: 10}, allocated: res{}, inqueue: res{}, elastic: res{}}
+				parent := queue{name: "parent", bound: res{gpu: 10}, allocated: res{}, inqueue: res{gpu: 1}, elastic: res{gpu: 1}}
 				if level == "leaf" {
 					parent.bound = res{gpu: 100}
 					test.change(&leaf)

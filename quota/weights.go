@@ -38,16 +38,16 @@ func Divide(ix *index.Index, total fastres.Vector, queues []Weighted) {
 
 // division is the working memory of Divide.
 type division struct {
-	ix                   *index.Index
-	remaining, before    fastres.Vector // of the total, now and before the round
-	increased, decreased fastres.Vector // Σ over this round's changes of deserved
-	offer, old, change   fastres.Vector // of one queue
+	ix                 *index.Index
+	remaining, before  fastres.Vector // of the total, now and before the round
+	increased          fastres.Vector // Σ over what this round added to deserved
+	offer, old, change fastres.Vector // of one queue
 }
 
 func newDivision(ix *index.Index, total fastres.Vector) *division {
 	d := &division{ix: ix}
 	for _, x := range []*fastres.Vector{
-		&d.remaining, &d.before, &d.increased, &d.decreased, &d.offer, &d.old, &d.change,
+		&d.remaining, &d.before, &d.increased, &d.offer, &d.old, &d.change,
 	} {
 		*x = fastres.NewVector(ix.Dims())
 	}
@@ -67,7 +67,6 @@ func (d *division) round(open *[]Weighted) bool {
 	}
 	d.before.CopyFrom(d.remaining)
 	d.increased.Reset()
-	d.decreased.Reset()
 	still := (*open)[:0]
 	for _, w := range *open {
 		if !d.give(w, float64(w.Weight)/float64(weights)) {
@@ -75,13 +74,14 @@ func (d *division) round(open *[]Weighted) bool {
 		}
 	}
 	*open = still
-	d.remaining.Add(d.decreased)
 	d.change.SetExceeded(d.remaining, d.increased)
 	d.remaining.CopyFrom(d.change)
 	return !d.remaining.IsEmpty() && !d.remaining.Equal(d.before)
 }
 
-// give offers one queue its part and reports whether the queue is done.
+// give offers one queue its part and reports whether the queue is done. deserved
+// never falls from one round to the next: offers are not negative, and what a
+// queue is bound to stays.
 func (d *division) give(w Weighted, part float64) bool {
 	q := int(w.Queue)
 	deserved, request := d.ix.Deserved.Row(q), d.ix.Request.Row(q)
@@ -95,8 +95,6 @@ func (d *division) give(w Weighted, part float64) bool {
 
 	d.change.SetExceeded(deserved, d.old)
 	d.increased.Add(d.change)
-	d.change.SetExceeded(d.old, deserved)
-	d.decreased.Add(d.change)
 	return request.LessEqual(deserved) || deserved.Equal(d.old)
 }
 

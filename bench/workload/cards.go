@@ -25,12 +25,21 @@ var kinds = []kind{
 	{"N", "huawei.com/Ascend910"}, {"Z", gpu},
 }
 
-// RandomCards returns a small cluster of nodes with cards of several kinds,
-// queues with card annotations, some of them bad, and pods that name cards, list
-// some, or name none.
+// RandomCards returns the cluster that DrawCards draws from a seed.
 func RandomCards(seed uint64) Cluster {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0xca4d))}
-	c := Random(seed)
+	return g.withCards(Random(seed))
+}
+
+// DrawCards returns a small cluster of nodes with cards of several kinds,
+// queues with card annotations, some of them bad, and pods that name cards, list
+// some, or name none.
+func DrawCards(r *rand.Rand) Cluster {
+	g := &generator{Rand: r}
+	return g.withCards(Draw(r))
+}
+
+func (g *generator) withCards(c Cluster) Cluster {
 	for i := range c.Nodes {
 		g.equip(&c.Nodes[i])
 	}

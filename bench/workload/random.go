@@ -15,12 +15,15 @@ const (
 	disk     = "ephemeral-storage"
 )
 
-// Random returns a small cluster with as much variety as a seed can hold:
+// Random returns the cluster that Draw draws from a seed.
+func Random(seed uint64) Cluster { return Draw(rand.New(rand.NewPCG(seed, 0x5eed))) }
+
+// Draw returns a small cluster with as much variety as chance can hold:
 // missing scalars, zero and huge bounds, jobs in every phase, tasks in every
 // status, gated pods, closed queues, priorities. Trees go down to depth 8. What
 // it never holds is what Kubernetes rejects, such as negative quantities.
-func Random(seed uint64) Cluster {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x5eed))}
+func Draw(r *rand.Rand) Cluster {
+	g := &generator{Rand: r}
 	c := Cluster{Hierarchy: g.IntN(2) == 0}
 	for i := range 1 + g.IntN(4) {
 		c.Nodes = append(c.Nodes, g.node(i))

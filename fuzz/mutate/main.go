@@ -1,0 +1,157 @@
+// Command mutate asks whether the tests would notice. It breaks the rules in
+// small ways, one at a time, in a copy of the tree, runs the tests, and reports
+// the breakages that none of them caught. It is run from the top of the module.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	only := flag.String("only", "", "a regular expression: tries only the mutants whose file or text matches")
+	flag.Parse()
+	if err := run(*only); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+// stage is some tests of one package. Those that are done soonest come first.
+type stage struct {
+	dir  string
+	args []string
+}
+
+var (
+	engine   = []stage{{"fastres", nil}, {"index", nil}, {"quota", nil}, {"fuzz", nil}} // each needs those before it
+	sessions = []stage{
+		{"plugin", []string{"-test.skip", slow, "-clusters", "20"}},
+		{"plugin", []string{"-test.run", slow, "-clusters", "200"}},
+	}
+)
+
+// slow are the tests that take more than a second.
+const slow = "TestDifferential|TestRandomCards|TestThousandSessions"
+
+// stages returns the tests that may notice a change of a file.
+func stages(file string) []stage {
+	for i, s := range engine {
+		if s.dir == path.Dir(file) {
+			return slices.Concat(engine[i:], sessions)
+		}
+	}
+	return sessions
+}
+
+func run(only string) error {
+	matching, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	var chosen []mutant
+	for _, m := range mutants {
+		if err := m.check("."); err != nil {
+			return err
+		}
+		if matching.MatchString(m.file + " " + m.from) {
+			chosen = append(chosen, m)
+		}
+	}
+	tree, err := copyTree()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tree)
+	caught, err := test(tree, slices.Concat(engine, sessions))
+	if caught != "" {
+		return fmt.Errorf("%s fails without any change", caught)
+	}
+	if err != nil {
+		return err
+	}
+	killed, broken := 0, []error{}
+	for i, m := range chosen {
+		start := time.Now()
+		caught, err := m.try(tree)
+		switch {
+		case err != nil:
+			broken = append(broken, fmt.Errorf("%s: %w", m, err))
+			caught = "ERROR"
+		case caught == "":
+			caught = "SURVIVED"
+		default:
+			killed++
+		}
+		fmt.Printf("%3d/%d %-10s %4.0fs  %s\n", i+1, len(chosen), caught, time.Since(start).Seconds(), m)
+	}
+	fmt.Printf("%d mutants, %d killed, %d survived, %d that prove nothing\n",
+		len(chosen), killed, len(chosen)-killed-len(broken), len(broken))
+	if survived := len(chosen) - killed - len(broken); survived > 0 {
+		broken = append(broken, fmt.Errorf("%d mutants survived: no test knows what these lines are for", survived))
+	}
+	return errors.Join(broken...)
+}
+
+// copyTree copies the files that git knows, as they are now, to a directory.
+func copyTree() (string, error) {
+	listed, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		return "", fmt.Errorf("listing files: %w", err)
+	}
+	tree, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return "", err
+	}
+	for name := range strings.Lines(string(listed)) {
+		name = strings.TrimSpace(name)
+		content, err := os.ReadFile(name)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // deleted, but not committed yet
+		}
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(filepath.Join(tree, name)), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(tree, name), content, 0o644)
+		}
+		if err != nil {
+			return "", errors.Join(err, os.RemoveAll(tree))
+		}
+	}
+	return tree, nil
+}
+
+// test returns the directory of the first stage that fails, "" if none does.
+func test(tree string, all []stage) (caught string, err error) {
+	built := ""
+	for _, s := range all {
+		if built != s.dir {
+			build := exec.Command("go", "test", "-c", "-vet=off", "-o", filepath.Join(tree, "mutant.test"), "./"+s.dir)
+			build.Dir = tree
+			if output, err := build.CombinedOutput(); err != nil {
+				return "", fmt.Errorf("it does not compile: %w\n%s", err, output)
+			}
+			built = s.dir
+		}
+		// A breakage may well make a loop endless.
+		tests := exec.Command(filepath.Join(tree, "mutant.test"), append([]string{"-test.failfast", "-test.timeout", "5m"}, s.args...)...)
+		tests.Dir = filepath.Join(tree, s.dir)
+		var failed *exec.ExitError
+		if err := tests.Run(); errors.As(err, &failed) {
+			return s.dir, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,149 @@
+package fuzz
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// seeds are inputs to start from.
+func seeds(f *testing.F) {
+	for _, text := range []string{"", "a", "quota", "root and leaves", "\x00\x00\x00\x00", "\xff\xfe\xfd\xfc\xfb", "0123456789abcdef0123456789abcdef"} {
+		f.Add([]byte(text))
+	}
+}
+
+// FuzzOracle changes engine and oracle alike, past every admission, and
+// compares accounts and answers after each event.
+func FuzzOracle(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		w := newWorld(t, workload.Bytes(data))
+		w.compareBounds()
+		w.compareAccounts()
+		for range 4 + w.rand.IntN(12) {
+			w.event()
+			w.compareAccounts()
+			w.compareAnswers()
+		}
+	})
+}
+
+// event places, takes away or enqueues, now and then what was never charged.
+func (w *world) event() {
+	t := pick(w.rand, w.known())
+	if j := pick(w.rand, w.jobs); j != nil && w.rand.IntN(4) == 0 && w.number(j.Queue) != index.None && j.MinResources != nil {
+		w.enqueue(j)
+		return
+	}
+	if t != nil {
+		w.place(t, w.rand.IntN(4) == 0 == t.placed)
+	}
+}
+
+func (w *world) compareBounds() {
+	for _, name := range w.oracle.Names() {
+		q := w.number(name)
+		require.NotEqual(w.t, index.None, q, name)
+		require.Equal(w.t, w.oracle.Broken(name), w.ix.Broken(q) != nil, name)
+		require.Equal(w.t, w.oracle.Leaf(name), w.ix.IsLeaf(q), name)
+		w.comparePath(name)
+		if w.oracle.Broken(name) {
+			continue // refused, so bound to nothing
+		}
+		w.same(w.oracle.Bound(name), w.ix.RealCapability.Row(int(q)), false, "realCapability of ", name)
+		w.same(w.oracle.Capability(name), w.ix.Capability.Row(int(q)), w.ix.Rooted(), "capability of ", name)
+		w.same(w.oracle.Deserved(name), w.ix.Deserved.Row(int(q)), true, "deserved of ", name)
+		w.same(w.oracle.Guarantee(name), w.ix.Guarantee.Row(int(q)), false, "guarantee of ", name)
+	}
+}
+
+func (w *world) comparePath(name string) {
+	var path []string
+	for _, p := range w.ix.Path(w.number(name)) {
+		path = append(path, w.ix.Name(p))
+	}
+	require.Equal(w.t, w.oracle.Path(name), path)
+}
+
+func (w *world) compareAccounts() {
+	for _, name := range w.oracle.Names() {
+		q := w.number(name)
+		w.same(w.oracle.Allocated(name), w.ix.Allocated(q), false, "allocated of ", name)
+		w.same(w.oracle.Request(name), w.ix.Request.Row(int(q)), false, "request of ", name)
+		w.same(w.oracle.Inqueue(name), w.ix.Inqueue.Row(int(q)), false, "inqueue of ", name)
+		w.same(w.oracle.Elastic(name), w.ix.Elastic.Row(int(q)), false, "elastic of ", name)
+		if share := w.oracle.Share(name); share != w.ix.Share(q) {
+			w.t.Fatalf("share of %s is %v by the oracle, %v here", name, share, w.ix.Share(q))
+		}
+	}
+}
+
+// compareAnswers asks every rule about some queues, tasks and jobs.
+func (w *world) compareAnswers() {
+	names := w.oracle.Names()
+	for range 6 {
+		l, r, p := pick(w.rand, names), pick(w.rand, names), pick(w.rand, names)
+		lq, rq := w.number(l), w.number(r)
+		require.Equal(w.t, w.oracle.Order(l, r), quota.Order(w.ix, lq, rq), "order of %s, %s: %v %v %v %v", l, r, w.oracle.Share(l), w.oracle.Share(r), w.oracle.Deserved(l), w.oracle.Deserved(r))
+		require.Equal(w.t, w.oracle.VictimOrder(l, r, p), quota.VictimOrder(w.ix, lq, rq, w.number(p)), "victims of %s, %s for %s", l, r, p)
+		w.compareAdmission(l)
+	}
+	w.compareVictims()
+}
+
+func (w *world) compareAdmission(name string) {
+	q := w.number(name)
+	reason := map[quota.Reason]string{quota.BrokenQueue: "broken", quota.InnerQueue: "inner"}
+	require.Equal(w.t, w.oracle.Eligible(name), reason[quota.Eligible(w.ix.Tree, q).Reason], name)
+	if w.oracle.Broken(name) {
+		return
+	}
+	if t := pick(w.rand, w.tasks); t != nil {
+		request := w.vector(t.request)
+		require.Equal(w.t, w.oracle.Allocatable(name, t.request),
+			w.at(quota.Allocatable(w.ix, &w.ix.RealCapability, q, request)), "allocatable: %v in %s", t.request, name)
+		preemptive := map[quota.Reason]string{quota.OverQuota: "over quota", quota.OverDeserved: "over deserved"}
+		require.Equal(w.t, w.oracle.Preemptive(name, t.request), preemptive[quota.Preemptive(w.ix, q, request).Reason],
+			"preemptive: %v in %s", t.request, name)
+	}
+	if j := pick(w.rand, w.jobs); j != nil {
+		min := amounts(j.MinResources)
+		require.Equal(w.t, w.oracle.Enqueueable(name, min), w.at(quota.Enqueueable(w.ix, q, w.vector(min))), "enqueueable: %v in %s", min, name)
+	}
+}
+
+// at is the queue that a verdict blames, "" for none.
+func (w *world) at(v quota.Verdict) string {
+	if v.OK() {
+		return ""
+	}
+	return w.ix.Name(v.Queue)
+}
+
+func (w *world) compareVictims() {
+	tasks := w.known()
+	reclaimer := pick(w.rand, tasks)
+	if reclaimer == nil {
+		return
+	}
+	w.victims.Begin()
+	victims := w.oracle.Victims()
+	for range w.rand.IntN(10) {
+		v := pick(w.rand, tasks)
+		if w.oracle.Broken(v.queue) {
+			continue
+		}
+		want := victims.Take(v.queue, v.request, reclaimer.request)
+		got := w.victims.Take(w.number(v.queue), w.vector(v.request), w.vector(reclaimer.request))
+		require.Equal(w.t, want, got, "%v of %s for %v", v.request, v.queue, reclaimer.request)
+		for name := range v.request {
+			d, _ := w.names.Lookup(name)
+			require.Equal(w.t, victims.KeepsCard(v.queue, name), w.victims.KeepsCard(w.number(v.queue), d), "%s of %s", name, v.queue)
+		}
+	}
+}

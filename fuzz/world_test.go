@@ -1,0 +1,303 @@
+package fuzz
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// world is one cluster, in the engine and in the oracle, and the tasks that
+// events are about.
+type world struct {
+	t      *testing.T
+	rand   *rand.Rand
+	ix     *index.Index
+	names  *index.Names
+	oracle *oracle.Oracle
+
+	victims quota.Victims
+	scratch fastres.Vector
+	tasks   []*task
+	jobs    []*job
+}
+
+type task struct {
+	queue   string
+	request oracle.Amounts
+	placed  bool
+}
+
+type job struct {
+	workload.Job
+	placed, gated oracle.Amounts
+}
+
+// newWorld builds a world of a cluster that is drawn.
+func newWorld(t *testing.T, r *rand.Rand) *world {
+	return build(t, r, draw(r), &index.Index{}, &index.Names{}, inOrder)
+}
+
+// draw draws a cluster, and spoils some.
+func draw(r *rand.Rand) workload.Cluster {
+	c := workload.Draw(r)
+	if c.Hierarchy && r.IntN(6) == 0 {
+		c.Queues = append(c.Queues, workload.Queue{Name: "orphan", Parent: "gone", Guarantee: workload.Resources{"cpu": 500}},
+			workload.Queue{Name: "orphans-child", Parent: "orphan"}, workload.Queue{Name: "tail", Parent: "loop-a"},
+			workload.Queue{Name: "loop-a", Parent: "loop-b"}, workload.Queue{Name: "loop-b", Parent: "loop-a"})
+	}
+	for i := range c.Jobs {
+		if r.IntN(10) == 0 { // in any queue, inner and broken ones too, or in none
+			c.Jobs[i].Queue = append(c.Queues, workload.Queue{Name: "gone"})[r.IntN(len(c.Queues)+1)].Name
+		}
+	}
+	return c
+}
+
+// inOrder does not shuffle.
+func inOrder(int, func(i, j int)) {}
+
+// build makes a world of a cluster, in an index and with names that may have
+// served another. shuffle changes the order in which queues, jobs and names are
+// come across. No answer may depend on any of that.
+func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, known *index.Names, shuffle func(n int, swap func(i, j int))) *world {
+	c.Queues, c.Jobs = slices.Clone(c.Queues), slices.Clone(c.Jobs)
+	shuffle(len(c.Queues), func(i, j int) { c.Queues[i], c.Queues[j] = c.Queues[j], c.Queues[i] })
+	shuffle(len(c.Jobs), func(i, j int) { c.Jobs[i], c.Jobs[j] = c.Jobs[j], c.Jobs[i] })
+	w := &world{t: t, rand: r, ix: ix, names: known}
+	total, mentioned := oracle.Amounts{}, []workload.Resources{}
+	for _, n := range c.Nodes {
+		total = total.Plus(amounts(n.Allocatable))
+		mentioned = append(mentioned, n.Allocatable)
+	}
+	for _, q := range c.Queues {
+		mentioned = append(mentioned, q.Capability, q.Deserved, q.Guarantee)
+	}
+	for _, j := range c.Jobs {
+		mentioned = append(mentioned, j.MinResources)
+		for _, task := range j.Tasks {
+			mentioned = append(mentioned, task.Request)
+		}
+	}
+	names := w.intern(mentioned, shuffle)
+	from := oracle.Cluster{Total: total, Bound: total}
+	if c.Hierarchy {
+		from.Root = "root"
+	}
+	if len(c.Nodes) == 4 { // now and then, with rootCapability: unlimited
+		from.Bound = oracle.Amounts{}
+		for _, name := range append(names, oracle.CPU, oracle.Memory, oracle.Pods) {
+			from.Bound[name] = oracle.Unlimited
+		}
+	}
+	from.ZeroLeaf = len(c.Jobs) == 0 // bounds are what there is to see
+	for _, q := range c.Queues {
+		from.Queues = append(from.Queues, oracle.Queue{Name: q.Name, Parent: q.Parent,
+			Capability: amounts(q.Capability), Deserved: amounts(q.Deserved), Guarantee: amounts(q.Guarantee)})
+	}
+	for _, j := range c.Jobs {
+		from.Jobs = append(from.Jobs, w.job(j))
+	}
+	w.oracle = oracle.New(from)
+	w.buildIndex(from)
+	w.victims.Reset(w.ix)
+	return w
+}
+
+// amounts keeps the units of a workload: one unit is as good as another here.
+// Every resource but nil is present with what it names.
+func amounts(r workload.Resources) oracle.Amounts {
+	if r == nil {
+		return nil
+	}
+	a := oracle.Amounts{}
+	for name, amount := range r {
+		a[name] = float64(amount)
+	}
+	return a
+}
+
+// intern gives a dimension to every name that is mentioned, and returns them.
+func (w *world) intern(mentioned []workload.Resources, shuffle func(int, func(i, j int))) (names []string) {
+	for _, r := range mentioned {
+		names = slices.AppendSeq(names, maps.Keys(r))
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for _, name := range names {
+		w.names.Intern(name)
+	}
+	return names
+}
+
+// job notes a job and its tasks, and returns it as the oracle has it.
+func (w *world) job(j workload.Job) oracle.Job {
+	counted := oracle.Job{Queue: j.Queue, Min: amounts(j.MinResources), MinMember: int(j.MinMember),
+		Inqueue: j.Phase == workload.Inqueue, Running: j.Phase == workload.Running}
+	noted := &job{Job: j}
+	for _, each := range j.Tasks {
+		t := oracle.Task{Request: amounts(each.Request), Pending: each.Status == workload.TaskPending, Gated: each.Gated}
+		t.Request["pods"]++
+		switch each.Status {
+		case workload.TaskAllocated, workload.TaskBinding, workload.TaskBound, workload.TaskRunning:
+			t.Placed = true
+			noted.placed = noted.placed.Plus(t.Request)
+		}
+		if t.Gated {
+			noted.gated = noted.gated.Plus(t.Request)
+		}
+		counted.Tasks = append(counted.Tasks, t)
+		if t.Placed || t.Pending {
+			w.tasks = append(w.tasks, &task{j.Queue, t.Request, t.Placed})
+		}
+	}
+	w.jobs = append(w.jobs, noted)
+	return counted
+}
+
+// vector is an Amounts as the engine has it.
+func (w *world) vector(a oracle.Amounts) fastres.Vector {
+	x := fastres.NewVector(w.names.Len())
+	for name, quantity := range a {
+		d, ok := w.names.Lookup(name)
+		if !ok {
+			w.t.Fatalf("nobody has interned %s", name)
+		}
+		x.Set(d, quantity)
+	}
+	return x
+}
+
+// buildIndex does what package plugin does when a session opens.
+func (w *world) buildIndex(c oracle.Cluster) {
+	var nodes []index.Node
+	for _, q := range c.Queues {
+		nodes = append(nodes, index.Node{Name: q.Name, Parent: q.Parent})
+	}
+	w.scratch = fastres.NewVector(w.names.Len())
+	w.ix.Reset(index.BuildTree(nodes, c.Root), w.names.Len())
+	set := map[index.Queue]bool{}
+	for _, queue := range c.Queues {
+		q := w.ix.Lookup(queue.Name)
+		w.ix.Capability.Row(int(q)).Add(w.vector(queue.Capability))
+		w.ix.Deserved.Row(int(q)).Add(w.vector(queue.Deserved))
+		w.ix.Guarantee.Row(int(q)).Add(w.vector(queue.Guarantee))
+		set[q] = len(queue.Capability) > 0
+	}
+	limits := quota.Limits{Total: w.vector(c.Total), Bound: w.vector(c.Bound), ZeroLeaf: c.ZeroLeaf}
+	if c.Root != "" {
+		quota.TreeBounds(w.ix, limits)
+	} else {
+		quota.FlatBounds(w.ix, limits, func(q index.Queue) bool { return set[q] })
+	}
+	for _, j := range c.Jobs {
+		if q := w.ix.Lookup(j.Queue); q != index.None {
+			w.countJob(q, j)
+		}
+	}
+	w.ix.RollUp()
+	for q := range index.Queue(w.ix.Len()) {
+		w.ix.SetShare(q, quota.Share(w.ix.Allocated(q), w.ix.Deserved.Row(int(q))))
+	}
+}
+
+func (w *world) countJob(q index.Queue, j oracle.Job) {
+	var placed, pending, gated oracle.Amounts
+	members := 0
+	for _, t := range j.Tasks {
+		switch {
+		case t.Placed:
+			placed, members = placed.Plus(t.Request), members+1
+		case t.Pending:
+			pending = pending.Plus(t.Request)
+		}
+		if t.Gated {
+			gated = gated.Plus(t.Request)
+		}
+	}
+	w.ix.Charged(q)
+	w.ix.Mutable(q).Add(w.vector(placed))
+	w.ix.Request.Row(int(q)).Add(w.vector(placed.Plus(pending)))
+	w.scratch.SetExceeded(w.vector(placed), w.vector(j.Min))
+	w.ix.Elastic.Row(int(q)).Add(w.scratch)
+	if j.Min != nil && (j.Inqueue || j.Running && members >= j.MinMember) {
+		quota.Promise(w.scratch, w.vector(j.Min), w.vector(placed), w.vector(gated))
+		w.ix.Inqueue.Row(int(q)).Add(w.scratch)
+	}
+}
+
+// number is the engine's number of a queue.
+func (w *world) number(name string) index.Queue { return w.ix.Lookup(name) }
+
+// pick draws one of some, the zero value of none.
+func pick[T any](r *rand.Rand, all []T) (one T) {
+	if len(all) > 0 {
+		one = all[r.IntN(len(all))]
+	}
+	return one
+}
+
+// known are the tasks whose queue there is.
+func (w *world) known() []*task {
+	return slices.DeleteFunc(slices.Clone(w.tasks), func(t *task) bool { return w.number(t.queue) == index.None })
+}
+
+// place charges a task on both sides, or refunds it.
+func (w *world) place(t *task, placed bool) {
+	t.placed = placed
+	w.charge(t, placed)
+	if placed {
+		w.oracle.Charge(t.queue, t.request)
+	} else {
+		w.oracle.Refund(t.queue, t.request)
+	}
+}
+
+// charge charges a task in the engine alone, or refunds it.
+func (w *world) charge(t *task, placed bool) {
+	q, request := w.number(t.queue), w.vector(t.request)
+	w.ix.Charged(q)
+	if placed {
+		quota.Charge(w.ix, q, request)
+	} else {
+		quota.Refund(w.ix, q, request, w.scratch)
+	}
+	quota.RefreshShare(w.ix, q, quota.Share)
+	w.ix.Check()
+}
+
+// enqueue promises a job its minimum on both sides.
+func (w *world) enqueue(j *job) {
+	w.promise(j)
+	w.oracle.Promise(j.Queue, amounts(j.MinResources), j.placed, j.gated)
+}
+
+// promise promises a job its minimum in the engine alone.
+func (w *world) promise(j *job) {
+	promise := fastres.NewVector(w.names.Len())
+	quota.Promise(promise, w.vector(amounts(j.MinResources)), w.vector(j.placed), w.vector(j.gated))
+	w.ix.Charged(w.number(j.Queue))
+	quota.ChargeInqueue(w.ix, w.number(j.Queue), promise)
+}
+
+// same expects a vector to be what the oracle says, presence aside where no rule
+// looks at it.
+func (w *world) same(want oracle.Amounts, got fastres.Vector, presence bool, what ...any) {
+	for d := range fastres.Dim(w.names.Len()) {
+		name := w.names.Name(d)
+		if want[name] != got.Get(d) {
+			w.t.Fatalf("%s: %s is %v by the oracle, %v here", fmt.Sprint(what...), name, want[name], got.Get(d))
+		}
+		if _, named := want[name]; presence && d > fastres.Memory && named != got.Has(d) {
+			w.t.Fatalf("%s: %s is there by the oracle: %t, here: %t", fmt.Sprint(what...), name, named, got.Has(d))
+		}
+	}
+}

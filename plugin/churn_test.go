@@ -1,0 +1,288 @@
+package plugin
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/metrics"
+	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// TestQueuesChangeBetweenSessions closes, deletes and moves queues while their
+// pods run and others wait.
+func TestQueuesChangeBetweenSessions(t *testing.T) {
+	s := newScene().node("a", "A", 16).node("b", "B", 16).queue("root", "").
+		queue("x", "root", "quota", `{"A":2}`).queue("y", "root", "quota", `{"A":9,"B":9}`).queue("q", "x", "quota", `{"A":9,"B":9}`).
+		pods("run", "q", "A", 2, 1, on("a")).pods("wait", "q", "A", 1, 1)
+	run := newSequence(t, s)
+	waiting := func(f *fixture) bool { return len(f.schedule(t).placed("wait")) == 0 }
+	q := &s.Queues[3]
+
+	f := run.open(t)
+	assert.True(t, waiting(f), "x is full")
+	assert.Equal(t, 2.0, f.cardsOf("x", "A"))
+
+	q.Parent = "y"
+	f = run.open(t)
+	assert.Equal(t, []float64{0, 2}, []float64{f.cardsOf("x", "A"), f.cardsOf("y", "A")}, "it took what it has along")
+	assert.False(t, waiting(f))
+
+	q.Closed = true
+	f = run.open(t)
+	assert.True(t, waiting(f))
+	assert.Equal(t, 2.0, f.cardsOf("y", "A"), "what runs is counted on")
+
+	q.Closed, q.Parent = false, "gone"
+	f = run.open(t)
+	assert.True(t, waiting(f))
+	assert.Contains(t, f.job("wait").JobFitErrors, "does not exist")
+	assert.Equal(t, 0.0, f.cardsOf("root", "A"))
+
+	q.Parent = "y"
+	assert.False(t, waiting(run.open(t)), "mended")
+
+	all := s.Queues
+	s.Queues = all[:3]
+	f = run.open(t)
+	assert.True(t, waiting(f), "its queue was deleted")
+	assert.Equal(t, 0.0, f.cardsOf("y", "A"))
+	s.Queues = all
+	assert.False(t, waiting(run.open(t)), "and made again")
+
+	s.Jobs[1].Tasks[0].Annotations[card.NameKey] = "B"
+	assert.Equal(t, map[string]int{"B": 1}, run.open(t).schedule(t).placed("wait"), "it waits for another card now")
+}
+
+// churn draws a cluster that has hardly anything in common with the one before,
+// in queues and jobs of the same few names, with names of resources and cards
+// that were never seen and will not be seen again.
+func churn(r *rand.Rand, session int) workload.Cluster {
+	c := workload.DrawCards(r)
+	madeUp := func(i int) string { return fmt.Sprintf("example.com/made-up-%d-%d", session, i) }
+	for i := range c.Queues {
+		for key, text := range c.Queues[i].Annotations {
+			if _, problems := card.ParseQuota(text); len(problems) > 0 {
+				c.Queues[i].Annotations[key] = `{"A":2}` // else the last good value would tell sessions apart
+			}
+		}
+		if c.Queues[i].Annotations != nil && r.IntN(2) == 0 {
+			c.Queues[i].Annotations[card.QuotaKey] = fmt.Sprintf(`{"A":%d,"Made-Up-%d-%d":1}`, r.IntN(9), session, i)
+		}
+		if r.IntN(4) == 0 {
+			c.Queues[i].Capability = workload.Resources{"cpu": 9000, "memory": 1 << 40, gpuName: 8, madeUp(i): 3}
+		}
+	}
+	for i := range c.Jobs {
+		for k := range c.Jobs[i].Tasks {
+			if task := &c.Jobs[i].Tasks[k]; r.IntN(8) == 0 {
+				task.Request = task.Request.Clone()
+				task.Request[madeUp(100+k)] = 1
+			}
+		}
+		if r.IntN(8) == 0 {
+			c.Jobs[i].MinResources = workload.Resources{"cpu": 100, madeUp(200 + i): 1}
+		}
+	}
+	return c
+}
+
+// TestThousandSessions opens and closes sessions on clusters that change all the
+// time, with Volcano's actions at work, and expects each to be as it would be in
+// a scheduler that has just started, and memory and goroutines to stay as they
+// are.
+func TestThousandSessions(t *testing.T) {
+	for _, v := range []variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
+		t.Run(v.name, func(t *testing.T) {
+			const sessions, settled = 1000, 300
+			s := &stream{builder: &builder{variant: v}, made: map[string]int{}}
+			r := rand.New(rand.NewPCG(sessions, 0xc4))
+			goroutines, heap := runtime.NumGoroutine(), uint64(0)
+			for i := range sessions {
+				c := churn(r, i)
+				s.replace(c)
+				ssn, o := s.open(t, s.builder, c)
+				if i%10 == 0 {
+					s.expectAsFresh(t, o, c)
+				}
+				for _, action := range []framework.Action{enqueue.New(), allocate.New()} {
+					action.Execute(ssn)
+				}
+				framework.CloseSession(ssn)
+				if i == settled {
+					heap = heapInUse()
+				}
+			}
+			require.Len(t, s.builder.idle, 1)
+			known := s.builder.idle[0].knownNames()
+			t.Logf("heap %d KiB after %d sessions, %d KiB after %d; %d names known", heap>>10, settled, heapInUse()>>10, sessions, known)
+			assert.LessOrEqual(t, heapInUse(), heap+heap/4, "memory grows")
+			assert.LessOrEqual(t, known, 4*fewNames)
+			assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines+1, "goroutines are left behind")
+		})
+	}
+}
+
+func heapInUse() uint64 {
+	var m runtime.MemStats
+	for range 3 { // what finalizers held is freed by the next
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// stream opens sessions one after the other, with queues that come and go.
+type stream struct {
+	builder *builder
+	made    map[string]int // queue → how often it was made, negative while it is gone
+}
+
+// replace notes which queues came and went. Volcano drops the series of a queue
+// that goes.
+func (s *stream) replace(c workload.Cluster) {
+	there := map[string]bool{}
+	for _, q := range c.Queues {
+		if there[q.Name] = true; s.made[q.Name] <= 0 {
+			s.made[q.Name] = 1 - s.made[q.Name]
+		}
+	}
+	for name, times := range s.made {
+		if times > 0 && !there[name] {
+			s.made[name] = -times
+			metrics.DeleteQueueMetrics(name)
+		}
+	}
+}
+
+func (s *stream) open(t *testing.T, b *builder, c workload.Cluster) (*framework.Session, *session) {
+	t.Helper()
+	info, err := cluster.Build(c, "")
+	require.NoError(t, err)
+	for name, queue := range info.Queues {
+		queue.Queue.UID = types.UID(fmt.Sprint(name, s.made[queue.Name]))
+	}
+	maps.DeleteFunc(info.Jobs, func(_ api.JobID, job *api.JobInfo) bool { // as Volcano's cache does
+		return info.Queues[job.Queue] == nil
+	})
+	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
+	var ours *quotaPlugin
+	framework.RegisterPluginBuilder(b.name, func(a framework.Arguments) framework.Plugin {
+		ours = b.build(a).(*quotaPlugin)
+		return ours
+	})
+	return cluster.Open(cluster.NewCache(info), cluster.Tiers(c.Hierarchy, gang.PluginName, b.name)), ours.session
+}
+
+// expectAsFresh opens the same cluster with memory of its own, and compares
+// everything that answers come from.
+func (s *stream) expectAsFresh(t *testing.T, o *session, c workload.Cluster) {
+	t.Helper()
+	ssn, f := s.open(t, &builder{variant: o.variant}, c)
+	defer framework.CloseSession(ssn)
+	require.Equal(t, f.ix.Len(), o.ix.Len())
+	for q := range index.Queue(f.ix.Len()) {
+		p := o.ix.Lookup(f.ix.Name(q))
+		require.Equal(t, f.ix.Share(q), o.ix.Share(p))
+		require.Equal(t, f.ix.Broken(q) == nil, o.ix.Broken(p) == nil)
+		for name, accounts := range map[string][2]fastres.Vector{
+			"allocated": {f.ix.Allocated(q), o.ix.Allocated(p)}, "request": {f.ix.Request.Row(int(q)), o.ix.Request.Row(int(p))},
+			"inqueue": {f.ix.Inqueue.Row(int(q)), o.ix.Inqueue.Row(int(p))}, "elastic": {f.ix.Elastic.Row(int(q)), o.ix.Elastic.Row(int(p))},
+			"capability": {f.ix.Capability.Row(int(q)), o.ix.Capability.Row(int(p))}, "guarantee": {f.ix.Guarantee.Row(int(q)), o.ix.Guarantee.Row(int(p))},
+			"realCapability": {f.ix.RealCapability.Row(int(q)), o.ix.RealCapability.Row(int(p))}, "deserved": {f.ix.Deserved.Row(int(q)), o.ix.Deserved.Row(int(p))},
+		} {
+			require.Equal(t, byName(f, accounts[0]), byName(o, accounts[1]), "%s of %s", name, f.ix.Name(q))
+		}
+	}
+	require.Len(t, o.promises, len(f.promises))
+}
+
+// byName is what a vector has; what is bound to nothing is left out where it is
+// only bound because there is room for names to come.
+func byName(o *session, x fastres.Vector) map[string]float64 {
+	all := map[string]float64{}
+	for d := range fastres.Dim(min(x.Len(), o.names.Len())) {
+		if x.Get(d) != 0 && x.Get(d) != fastres.MaxQuantity {
+			all[fmt.Sprint(o.names.IsCard(d), o.names.Name(d))] = x.Get(d)
+		}
+	}
+	return all
+}
+
+// TestNamesStartAnew has so many names made up that all start anew, and expects
+// what is known by name alone to be known after: the last good value of a bad
+// key, and the card of a node that is gone.
+func TestNamesStartAnew(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":3,"B":5}`).
+		pods("run", "q", "A|B", 2, 1, on("b")).pods("wait", "q", "A", 4, 1, members(4))
+	s.build = NewCapacity
+	s.Queues[0].Capability = nil
+	run := newSequence(t, s)
+	run.open(t)
+	s.Queues[0].Annotations[card.QuotaKey] = `{"A":"three","B":5}`
+	s.Nodes = s.Nodes[:1]
+	renewed, last := 0, 0
+	for i := range 12 {
+		names := make([]string, 60)
+		for k := range names {
+			names[k] = fmt.Sprintf(`"Made-Up-%d-%d":1`, i, k)
+		}
+		s.Queues[0].Annotations[card.QuotaKey] = `{"A":"three","B":5,` + strings.Join(names, ",") + `}`
+		s.Jobs[1].Tasks[0].Request[fmt.Sprintf("example.com/made-up-%d", i)] = 1
+		f := run.open(t)
+		assert.Equal(t, 3.0, f.boundOf("q", "A"), "session %d", i)
+		assert.Equal(t, 2.0, f.cardsOf("q", "B"), "session %d", i)
+		assert.Equal(t, 1.0, f.boundOf("q", fmt.Sprintf("Made-Up-%d-7", i)))
+		assert.False(t, f.JobEnqueueable(f.job("wait")))
+		assert.Contains(t, f.job("wait").JobFitErrors, "Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <3>")
+		if i > 0 {
+			assert.Empty(t, f.cache.Events(), "the reason is the same")
+		}
+		if f.own.names.Len() < last {
+			renewed++
+			_, known := f.own.names.LookupCard("Made-Up-0-0")
+			assert.False(t, known)
+			for series := range gather([]string{"q"}) {
+				assert.NotContains(t, series, "Made-Up-0-0")
+			}
+		}
+		last = f.own.names.Len()
+	}
+	assert.Positive(t, renewed, "names never started anew")
+}
+
+// TestNamesOfEarlierSessions has cards that nobody has any more count for as
+// little as cards that nobody ever had: what a pod is charged for on a node that
+// is lost must not depend on what the scheduler saw before.
+func TestNamesOfEarlierSessions(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("z", "Z", 8).queue("q", "", "quota", `{"A":3,"Y":3}`)
+	run := newSequence(t, s)
+	run.open(t)
+	s.Nodes = s.Nodes[:1]
+	run.open(t)
+	s.pods("run", "q", "Z|Y|A", 2, 1, on("lost"))
+	assert.Equal(t, 2.0, run.open(t).cardsOf("q", "Y"))
+	s.Queues[0].Annotations[card.QuotaKey] = `{"A":3}`
+	assert.Equal(t, 2.0, run.open(t).cardsOf("q", "A"))
+	s.queue("other", "", "quota", `{"Z":1}`)
+	assert.Equal(t, 2.0, run.open(t).cardsOf("q", "Z"))
+	s.Queues = s.Queues[:1]
+	assert.Equal(t, 2.0, run.open(t).cardsOf("q", "A"))
+}

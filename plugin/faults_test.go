@@ -1,0 +1,152 @@
+package plugin
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// fault is something bad beside a good queue.
+type fault struct {
+	name  string
+	scene func(*scene)
+	spoil func(*api.ClusterInfo)
+	meet  func(*fixture) // in the open session, before any action
+	// refused: the job "bad" gets nothing, in trees alone or everywhere.
+	refused, refusedInTrees bool
+	// full: the root has more than it is bound to, so that nobody below gets more.
+	full bool
+}
+
+var faults = []fault{
+	{name: "the root is missing", scene: func(s *scene) { s.Queues = s.Queues[1:] }},
+	{name: "the parent does not exist", scene: func(s *scene) { s.queue("bad", "gone").pods("bad", "bad", "A", 1, 1) }, refusedInTrees: true},
+	{name: "the parents form a cycle", scene: func(s *scene) {
+		s.queue("bad", "loop").queue("loop", "bad").pods("bad", "bad", "A", 1, 1)
+	}, refusedInTrees: true},
+	{name: "a queue is its own parent", scene: func(s *scene) { s.queue("bad", "bad").pods("bad", "bad", "A", 1, 1) }, refusedInTrees: true},
+	{name: "a job sits in an inner queue", scene: func(s *scene) {
+		s.queue("bad", "root").queue("child", "bad").pods("bad", "bad", "A", 1, 1)
+	}, refusedInTrees: true},
+	{name: "a job runs in an inner queue", scene: func(s *scene) {
+		s.queue("bad", "root").queue("child", "bad").pods("busy", "bad", "A", 1, 1, on("a")).pods("bad", "bad", "A", 1, 1)
+	}, refusedInTrees: true},
+	// Volcano's cache drops such jobs, and its actions do not ask about them.
+	{name: "the job's queue was deleted", scene: func(s *scene) { s.pods("orphan", "gone", "A", 1, 1) }},
+	{name: "the queue is closed", scene: func(s *scene) {
+		s.queue("bad", "root").pods("bad", "bad", "A", 1, 1)
+		s.Queues[len(s.Queues)-1].Closed = true
+	}, refused: true},
+	{name: "a job has no pod group", scene: func(s *scene) { s.pods("bare", "good", "A", 1, 1) },
+		spoil: func(info *api.ClusterInfo) { info.Jobs["default/bare"].PodGroup = nil },
+		meet: func(f *fixture) {
+			f.own.jobEnqueueable(f.job("bare"))
+			f.own.jobEnqueued(f.job("bare"))
+			delete(f.Jobs, "default/bare") // Volcano's actions would stop at it, and its cache never lets it in
+		}},
+	{name: "a task's job is gone", meet: func(f *fixture) {
+		stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: small}))
+		f.own.onAllocate(&framework.Event{Task: stray})
+		f.own.onDeallocate(&framework.Event{Task: stray})
+	}},
+	{name: "nodes are lost", scene: func(s *scene) {
+		s.queue("bad", "root", "quota", `{"A":50}`).pods("busy", "bad", "A", 40, 1, on("lost")).pods("bad", "bad", "Z", 1, 1)
+	}, full: true},
+	{name: "a refund exceeds what was charged", scene: func(s *scene) { s.pods("busy", "good", "A", 1, 1, on("a")) }, meet: func(f *fixture) {
+		for range 3 {
+			f.own.onDeallocate(&framework.Event{Task: f.task("busy-0")})
+		}
+		f.own.onAllocate(&framework.Event{Task: f.task("busy-0")}) // and all is well again
+	}},
+	{name: "quantities are negative", scene: func(s *scene) {
+		less := workload.Resources{"cpu": -9000000, "memory": -1, gpuName: -5}
+		s.Queues = append(s.Queues, workload.Queue{Name: "bad", Parent: "root", Capability: less, Deserved: less, Guarantee: less})
+	}},
+	{name: "quantities are huge", scene: func(s *scene) {
+		more := workload.Resources{"cpu": 1<<63 - 1, "memory": 1<<63 - 1, gpuName: 1<<63 - 1}
+		s.Queues = append(s.Queues, workload.Queue{Name: "bad", Parent: "root", Weight: 1, Capability: more, Deserved: more})
+		s.pods("busy", "bad", "", 1, 1, func(j *workload.Job) { j.Tasks[0].Request, j.MinResources = more, more })
+	}},
+	{name: "quantities are missing", scene: func(s *scene) { s.Queues = append(s.Queues, workload.Queue{Name: "bad", Parent: "root"}) }},
+	{name: "annotations are no JSON", scene: func(s *scene) {
+		s.queue("bad", "root", "quota", `{"A":`, "deserved", "nothing", "guarantee", "[1,2]").
+			pods("bad", "bad", "A", 1, 1, wants(`{"A":`, workload.Pending))
+	}},
+	{name: "annotations have bad keys", scene: func(s *scene) {
+		s.queue("bad", "root", "quota", `{"A":1.5,"B":-1,"C":"3","D":null,"":1,"E|F":2,"N":1e40}`, "deserved", `{"A":[]}`, "guarantee", `{"A":{}}`)
+	}},
+	{name: "cards are unknown, empty, named twice, very long", scene: func(s *scene) {
+		long := strings.Repeat("x", 4096)
+		s.queue("bad", "root", "quota", `{"`+long+`":1,"Unheard-of":2}`).pods("unknown", "bad", "Nobody's", 1, 1).
+			pods("empty", "bad", " | ", 1, 1).pods("twice", "bad", "Z|Z||Z", 1, 1).pods("long", "bad", long, 1, 1)
+	}},
+	{name: "a node has nothing", scene: func(s *scene) {
+		s.Nodes = append(s.Nodes, workload.Node{Name: "empty"}, workload.Node{Name: "odd", Labels: map[string]string{
+			"nvidia.com/gpu.product": "", "nvidia.com/gpu.memory": "much", "nvidia.com/gpu.replicas": "-1"}, Allocatable: workload.Resources{gpuName: 1, "nvidia.com/gpu.shared": 1}})
+	}},
+}
+
+// TestFaults has each thing that can be wrong beside a good queue, in sessions
+// one after the other. All of Volcano's actions run, nothing panics, and the
+// good queue gets what it would get alone.
+func TestFaults(t *testing.T) {
+	for _, variant := range []variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
+		for _, hierarchy := range []bool{false, true} {
+			for _, each := range faults {
+				name := variant.name + "/flat/" + each.name
+				if hierarchy {
+					name = variant.name + "/tree/" + each.name
+				}
+				t.Run(name, func(t *testing.T) { each.run(t, variant, hierarchy) })
+			}
+		}
+	}
+}
+
+func (bad *fault) run(t *testing.T, v variant, hierarchy bool) {
+	t.Helper()
+	b := &builder{variant: v}
+	for range 2 {
+		s := newScene().node("a", "A", 16).queue("root", "").queue("good", "root", "quota", `{"A":3}`).pods("good", "good", "A", 2, 1)
+		if bad.scene != nil {
+			bad.scene(s)
+		}
+		s.build, s.Hierarchy = b.build, hierarchy
+		f := s.open(t, func(info *api.ClusterInfo, _ *cluster.Cache) {
+			if bad.spoil != nil {
+				bad.spoil(info)
+			}
+		})
+		if bad.meet != nil {
+			bad.meet(f)
+		}
+		for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New(), preempt.New()} {
+			action.Execute(f.Session)
+		}
+		if bad.full && hierarchy && v.scalars && !v.weighted {
+			assert.Empty(t, f.cache.Bound)
+		} else {
+			assert.Contains(t, f.cache.Bound, "good-0")
+			assert.Contains(t, f.cache.Bound, "good-1")
+		}
+		if bad.refused || bad.refusedInTrees && hierarchy && !v.weighted {
+			assert.NotContains(t, f.cache.Bound, "bad-0")
+			require.NotNil(t, f.job("bad"))
+			assert.NotEmpty(t, f.job("bad").JobFitErrors, "nobody says why")
+		}
+		f.close()
+		framework.CloseSession(f.Session)
+	}
+}

@@ -1,0 +1,350 @@
+package plugin
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// mirror is a session and what the oracle makes of the same cluster.
+type mirror struct {
+	*fixture
+	t      *testing.T
+	oracle *oracle.Oracle
+	cards  []string // none where cards count for nobody
+}
+
+// FuzzSession opens sessions of Volcano on clusters made of bytes, with cards and
+// without, and compares accounts and answers with the oracle after each event.
+// Fuzz targets of package fuzz do the same with the rules alone.
+func FuzzSession(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := workload.Bytes(data)
+		s := newScene()
+		if s.Cluster = workload.Draw(r); r.IntN(2) == 0 {
+			s.Cluster = workload.DrawCards(r)
+		}
+		s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)]}).build
+		s.arguments = framework.Arguments{
+			"untypedCards":    []string{charge, reject, ignore}[r.IntN(3)],
+			"rootCapability":  []string{total, unlimited}[r.IntN(2)],
+			"unsetCapability": []string{zero, unlimited}[r.IntN(2)],
+
+			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
+		}
+		m := &mirror{fixture: s.open(t), t: t}
+		m.consult(s.Cluster)
+		m.compareBounds()
+		m.compareAccounts()
+		tasks := m.sortedTasks()
+		for range 3 + r.IntN(20) {
+			if len(tasks) > 0 {
+				node := m.Nodes[m.NodeList[r.IntN(len(m.NodeList))].Name]
+				m.event(tasks[r.IntN(len(tasks))], node, r.IntN(2) == 0)
+				m.compareTask(tasks[r.IntN(len(tasks))])
+			}
+			names := m.oracle.Names()
+			m.compareOrder(names[r.IntN(len(names))], names[r.IntN(len(names))])
+			m.compareAllocated()
+		}
+		m.compareJobs()
+	})
+}
+
+// consult asks the oracle about a cluster.
+func (m *mirror) consult(c workload.Cluster) {
+	own := m.own
+	from := oracle.Cluster{ZeroLeaf: own.zeroLeaf, Total: m.resource(m.TotalResource)}
+	if c.Hierarchy {
+		from.Root = rootName
+	}
+	if own.cards != nil {
+		for d := fastres.FirstFree; int(d) < own.names.Len(); d++ {
+			if own.names.IsCard(d) {
+				m.cards = append(m.cards, own.names.Name(d))
+			}
+		}
+		for _, node := range m.Nodes {
+			for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
+				if has.Milli > 0 {
+					from.Total[cardKey(has.Name)] += float64(has.Milli)
+				}
+			}
+		}
+	}
+	for _, name := range m.cards {
+		from.Cards = append(from.Cards, cardKey(name))
+	}
+	from.Bound = oracle.Amounts{}.Plus(from.Total)
+	if own.unlimitedRoot {
+		for d := range fastres.Dim(own.names.Len()) {
+			from.Bound[m.key(d)] = oracle.Unlimited
+		}
+	}
+	for _, q := range c.Queues {
+		from.Queues = append(from.Queues, m.configured(q))
+	}
+	for _, job := range m.sortedJobs() {
+		from.Jobs = append(from.Jobs, m.counted(job))
+	}
+	m.oracle = oracle.New(from)
+}
+
+// cardKey is the oracle's dimension of a card, which may have the name of a
+// resource.
+func cardKey(name string) string { return "card " + name }
+
+func (m *mirror) key(d fastres.Dim) string {
+	if m.own.names.IsCard(d) {
+		return cardKey(m.own.names.Name(d))
+	}
+	return m.own.names.Name(d)
+}
+
+// resource is what counts of a resource.
+func (m *mirror) resource(r *api.Resource) oracle.Amounts {
+	a := oracle.Amounts{oracle.CPU: r.MilliCPU, oracle.Memory: r.Memory}
+	for name, quantity := range r.ScalarResources {
+		if m.own.variant.scalars {
+			a[string(name)] = quantity
+		}
+	}
+	return a
+}
+
+// list is what counts of resources as they are written.
+func (m *mirror) list(r workload.Resources) oracle.Amounts {
+	if r == nil {
+		return nil
+	}
+	a := oracle.Amounts{}
+	for name, amount := range r {
+		switch {
+		case name == oracle.CPU || name == oracle.Memory:
+			a[name] = float64(amount)
+		case !m.own.variant.scalars:
+		case name == oracle.Pods:
+			a[name] = float64(amount)
+		default:
+			a[name] = float64(amount) * 1000
+		}
+	}
+	return a
+}
+
+func (m *mirror) configured(q workload.Queue) oracle.Queue {
+	from := oracle.Queue{Name: q.Name, Parent: q.Parent,
+		Capability: m.list(q.Capability), Deserved: m.list(q.Deserved), Guarantee: m.list(q.Guarantee)}
+	if len(q.Capability) > 0 && len(from.Capability) == 0 {
+		from.Capability = oracle.Amounts{oracle.CPU: 0} // it says something, if nothing that counts
+	}
+	if m.own.cards == nil {
+		return from
+	}
+	from.CardsCount = m.own.cards.counts[m.own.ix.Lookup(q.Name)]
+	for key, to := range map[string]*oracle.Amounts{
+		card.QuotaKey: &from.CardQuota, card.DeservedKey: &from.CardDeserved, card.GuaranteeKey: &from.CardGuarantee,
+	} {
+		*to = oracle.Amounts{}
+		if _, given := q.Annotations[key]; given {
+			entries, _ := card.ParseQuota(q.Annotations[key])
+			for _, e := range entries {
+				(*to)[cardKey(e.Name)] = float64(e.Cards) * 1000
+			}
+		}
+	}
+	return from
+}
+
+// counted is a job as it is when the session opens.
+func (m *mirror) counted(job *api.JobInfo) oracle.Job {
+	j := oracle.Job{Queue: string(job.Queue), MinMember: int(job.MinAvailable),
+		Inqueue: job.PodGroup.Status.Phase == scheduling.PodGroupInqueue, Running: job.PodGroup.Status.Phase == scheduling.PodGroupRunning}
+	if job.PodGroup.Spec.MinResources != nil {
+		j.Min = m.resource(job.GetMinResources())
+	}
+	for _, task := range job.Tasks {
+		placed := api.AllocatedStatus(task.Status)
+		request := m.request(task, placed)
+		for p := range m.parts(task) { // a pod that waits asks for the card that it prefers
+			if task.Status == api.Pending && len(p.dims) > 0 {
+				request[m.key(p.dims[0])] += p.milli
+			}
+		}
+		j.Tasks = append(j.Tasks, oracle.Task{Request: request, Placed: placed,
+			Pending: task.Status == api.Pending, Gated: task.SchGated})
+	}
+	return j
+}
+
+// request is what a task asks for, with its cards if it has them.
+func (m *mirror) request(task *api.TaskInfo, placed bool) oracle.Amounts {
+	a := m.resource(task.Resreq)
+	for p := range m.parts(task) {
+		if m.own.unlimitedCPUMemory {
+			a[oracle.CPU], a[oracle.Memory] = 0, 0
+		}
+		if name := m.cardFor(task, p); placed && name != "" {
+			a[cardKey(name)] += p.milli
+		}
+	}
+	return a
+}
+
+// parts are what a task wants of cards, where they count.
+func (m *mirror) parts(task *api.TaskInfo) iter.Seq[part] {
+	q := m.own.ix.Lookup(m.queueOf(task))
+	if m.own.cards == nil || q == index.None {
+		return func(func(part) bool) {}
+	}
+	return m.own.cards.parts(m.own.demandOf(q, task.Pod))
+}
+
+func (m *mirror) queueOf(task *api.TaskInfo) string { return string(m.Jobs[task.Job].Queue) }
+
+// same compares an account with the oracle's.
+func (m *mirror) same(want oracle.Amounts, got fastres.Vector, cards bool, what ...any) {
+	for d := range fastres.Dim(m.own.names.Len()) {
+		if m.own.names.IsCard(d) && !cards {
+			continue
+		}
+		if want[m.key(d)] != got.Get(d) {
+			m.t.Fatalf("%s: %s is %v by the oracle, %v here", fmt.Sprint(what...), m.key(d), want[m.key(d)], got.Get(d))
+		}
+	}
+}
+
+func (m *mirror) compareBounds() {
+	for _, name := range m.oracle.Names() {
+		q := m.own.ix.Lookup(name)
+		require.Equal(m.t, m.oracle.Broken(name), m.own.ix.Broken(q) != nil, name)
+		m.same(m.oracle.Bound(name), m.own.ix.RealCapability.Row(int(q)), true, "realCapability of ", name)
+		m.same(m.oracle.Deserved(name), m.own.ix.Deserved.Row(int(q)), true, "deserved of ", name)
+		m.same(m.oracle.Guarantee(name), m.own.ix.Guarantee.Row(int(q)), true, "guarantee of ", name)
+	}
+}
+
+// compareAccounts leaves out what jobs with cards were promised and can give
+// back: that is worked out by hand in the tests of cards.
+func (m *mirror) compareAccounts() {
+	for _, name := range m.oracle.Names() {
+		q := int(m.own.ix.Lookup(name))
+		m.same(m.oracle.Request(name), m.own.ix.Request.Row(q), true, "request of ", name)
+		if m.cards != nil && m.own.unlimitedCPUMemory {
+			continue
+		}
+		m.same(m.oracle.Inqueue(name), m.own.ix.Inqueue.Row(q), false, "inqueue of ", name)
+		m.same(m.oracle.Elastic(name), m.own.ix.Elastic.Row(q), false, "elastic of ", name)
+	}
+	m.compareAllocated()
+}
+
+func (m *mirror) compareAllocated() {
+	for _, name := range m.oracle.Names() {
+		q := m.own.ix.Lookup(name)
+		m.same(m.oracle.Allocated(name), m.own.ix.Allocated(q), true, "allocated of ", name)
+		require.Equal(m.t, m.oracle.Share(name), m.own.ix.Share(q), "share of %s", name)
+	}
+}
+
+// event places a task that waits, past every admission but that of cards, or
+// evicts one that runs.
+func (m *mirror) event(task *api.TaskInfo, node *api.NodeInfo, allocate bool) {
+	statement := framework.NewStatement(m.Session)
+	known := m.own.ix.Lookup(m.queueOf(task)) != index.None
+	switch task.Status {
+	case api.Running:
+		gone := m.request(task, true)
+		require.NoError(m.t, statement.Evict(task, "test"))
+		if known {
+			m.oracle.Refund(m.queueOf(task), gone)
+		}
+	case api.Pending:
+		place, undo := func() error { return statement.Pipeline(task, node.Name, false) }, statement.UnPipeline
+		if allocate {
+			place, undo = func() error { return statement.Allocate(task, node) }, statement.UnAllocate
+		}
+		if err := place(); err != nil {
+			require.NoError(m.t, undo(task))
+		} else if known {
+			m.oracle.Charge(m.queueOf(task), m.request(task, true))
+		}
+	}
+}
+
+// compareTask compares what may be done for a task.
+func (m *mirror) compareTask(task *api.TaskInfo) {
+	name := m.queueOf(task)
+	queue := m.Queues[api.QueueID(name)]
+	if queue == nil {
+		return
+	}
+	open := m.oracle.Eligible(name) == "" && queue.Queue.Status.State == scheduling.QueueStateOpen
+	q, request := m.own.ix.Lookup(name), m.request(task, false)
+	fits, preempts, carded := true, true, false
+	for p := range m.parts(task) {
+		allowed := m.own.allowed(q, p).OK()
+		some := func(rule func(card string) string) bool {
+			return allowed && slices.ContainsFunc(p.dims, func(d fastres.Dim) bool { return rule(m.key(d)) == "" })
+		}
+		carded = true
+		fits = fits && some(func(card string) string { return m.oracle.CardFits(name, card, p.milli) })
+		preempts = preempts && some(func(card string) string { return m.oracle.PreemptiveCard(name, card, p.milli) })
+	}
+	require.Equal(m.t, open && fits && m.oracle.Allocatable(name, request) == "", m.own.allocatable(queue, task),
+		"allocatable: %v in %s", request, name)
+	verdict := m.oracle.Preemptive(name, request)
+	preempts = preempts && verdict != "over quota" && (carded || verdict == "")
+	require.Equal(m.t, open && preempts, m.own.preemptive(queue, task), "preemptive: %v in %s", request, name)
+}
+
+func (m *mirror) compareOrder(l, r string) {
+	lq, rq := m.Queues[api.QueueID(l)], m.Queues[api.QueueID(r)]
+	if lq != nil && rq != nil && lq.Queue.Spec.Priority == rq.Queue.Spec.Priority {
+		require.Equal(m.t, m.oracle.Order(l, r), m.own.queueOrder(lq, rq), "order of %s, %s", l, r)
+	}
+}
+
+// compareJobs enqueues what may be enqueued. Jobs with cards are compared in the
+// tests of cards.
+func (m *mirror) compareJobs() {
+	if m.cards != nil {
+		return
+	}
+	for _, job := range m.sortedJobs() {
+		name := string(job.Queue)
+		queue, min := m.Queues[job.Queue], m.resource(job.GetMinResources())
+		want := m.oracle.Eligible(name) == "" && queue != nil && queue.Queue.Status.State == scheduling.QueueStateOpen &&
+			m.oracle.Enqueueable(name, min) == ""
+		require.Equal(m.t, want, m.own.jobEnqueueable(job) == util.Permit, "enqueueable: %v in %s", min, name)
+		if !want || job.PodGroup.Spec.MinResources == nil {
+			continue
+		}
+		gated := oracle.Amounts{}
+		for _, task := range job.Tasks {
+			if task.SchGated {
+				gated = gated.Plus(m.resource(task.Resreq))
+			}
+		}
+		m.own.jobEnqueued(job)
+		m.oracle.Promise(name, min, m.resource(job.Allocated), gated)
+		for _, name := range m.oracle.Names() {
+			m.same(m.oracle.Inqueue(name), m.own.ix.Inqueue.Row(int(m.own.ix.Lookup(name))), false, "inqueue of ", name)
+		}
+	}
+}
