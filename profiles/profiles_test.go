@@ -18,6 +18,12 @@ import (
 // at the opening of a session. None of them allocates.
 var hot = regexp.MustCompile(`/plugin\.\(\*(session|tally)\)\.(allocatable|jobEnqueueable|jobEnqueued|preemptive|queueOrder|victimQueueOrder|onAllocate|onDeallocate|predicate|nodeOrder|countAll)$`)
 
+// kept is what grows once and stays for all sessions to come: the rows that changes
+// after a snapshot go to, and the series of a queue that has none yet. A profile
+// has the first session of its process, too; that a second call allocates nothing
+// is held by tests beside the code.
+var kept = regexp.MustCompile(`/index\.\(\*ledger\)\.mutable$|/prometheus\.\(\*GaugeVec\)\.WithLabelValues$`)
+
 // TestHotPathsDoNotAllocate looks for memory that is allocated on the way from a
 // hot path of ours, in the profiles of the processor and of the heap alike.
 func TestHotPathsDoNotAllocate(t *testing.T) {
@@ -31,6 +37,9 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 				continue
 			}
 			seen[hot.FindStringSubmatch(stack[i])[2]] = true
+			if slices.ContainsFunc(stack[:i], kept.MatchString) {
+				continue
+			}
 			if heap || slices.Contains(stack[:i], "runtime.mallocgc") {
 				t.Errorf("%s: %s allocates: %s", path, stack[i], strings.Join(stack[:i], " < "))
 			}
