@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// hierarchy is where the manifests of a tree of queues are, seen from those of cards.
+const hierarchy = "../hierarchy/"
+
+// workers submits a job like that of the example, of pods without devices.
+func (c *cluster) workers(t *testing.T, name, queue string, cpu int64, pods, minimum int32) {
+	t.Helper()
+	job := example[*batch.Job](t, hierarchy+"team.yaml")
+	job.Name, job.Spec.Queue, job.Spec.MinAvailable, job.Spec.Tasks[0].Replicas = name, queue, minimum, pods
+	requests := job.Spec.Tasks[0].Template.Spec.Containers[0].Resources.Requests
+	requests[corev1.ResourceCPU] = *resource.NewQuantity(cpu, resource.DecimalSI)
+	c.create(t, job)
+}
+
+// TestHierarchy has two departments of two teams share a cluster. A team borrows what others leave idle and gives it back
+// when they need it; jobs go to teams, not to departments. It is the same under both names.
+func TestHierarchy(t *testing.T) {
+	for _, plugin := range []string{"capacity", "capacity-card"} {
+		t.Run(plugin, func(t *testing.T) {
+			c := plane(t, hierarchy+"nodes.yaml")
+			configuration := example[*corev1.ConfigMap](t, hierarchy+"scheduler.conf.yaml").Data["volcano-scheduler.conf"]
+			named := "name: " + plugin
+			if plugin == "capacity-card" {
+				named += "\n    arguments: {unsetCapability: unlimited, untypedCards: ignore}"
+			}
+			c.schedule(t, strings.Replace(configuration, "name: capacity", named, 1))
+			c.apply(t, hierarchy+"queues.yaml")
+			lend(t, c)
+		})
+	}
+}
+
+func lend(t *testing.T, c *cluster) {
+	// The other department is at work, and dev borrows from prod.
+	c.workers(t, "campaign", "marketing", 4, 15, 1)
+	c.workers(t, "reports", "sales", 4, 5, 1)
+	c.runs(t, "campaign", map[string]int{"": 15}, 0)
+	c.runs(t, "reports", map[string]int{"": 5}, 0)
+	c.apply(t, hierarchy+"team.yaml")
+	c.runs(t, "dev-batch", map[string]int{"": 15}, 0)
+
+	// prod takes back what it deserves, and no more than that from dev.
+	c.workers(t, "release", "prod", 4, 24, 24)
+	c.runs(t, "release", map[string]int{"": 24}, 0)
+	c.runs(t, "dev-batch", map[string]int{"": 6}, 9)
+	c.runs(t, "campaign", map[string]int{"": 15}, 0)
+	c.runs(t, "reports", map[string]int{"": 5}, 0)
+
+	// prod is never reclaimed from, and has a bound.
+	c.workers(t, "more", "prod", 8, 1, 1)
+	c.refusedFor(t, "more", insufficient("prod", "cpu", 8, 104, 100))
+	c.complete(t, "release", 24)
+	c.runs(t, "dev-batch", map[string]int{"": 15}, 0)
+
+	c.apply(t, hierarchy+"job.yaml")
+	c.runs(t, "training-job-001", map[string]int{"": 4}, 0)
+	c.workers(t, "misplaced", "eng", 1, 1, 1)
+	c.refusedFor(t, "misplaced", "Queue <eng> has child queues, so takes no jobs itself")
+}
+
+// refusedFor waits until a job is kept out of its queue for a reason with these words in it.
+func (c *cluster) refusedFor(t *testing.T, job, words string) {
+	t.Helper()
+	c.until(t, func() string {
+		group := c.group(job)
+		if group == nil || group.Status.Phase != scheduling.PodGroupPending {
+			return fmt.Sprintf("the pod group of %s should be there and Pending", job)
+		}
+		for _, event := range c.events(group.UID) {
+			if event.Type == corev1.EventTypeWarning && strings.Contains(event.Message, words) {
+				return ""
+			}
+		}
+		return fmt.Sprintf("the pod group of %s has no event with %q", job, words)
+	})
+	require.Empty(t, c.pods(job))
+}
