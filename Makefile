@@ -23,6 +23,18 @@ e2e: ## what users deploy, on a real control plane in one process: examples/ app
 	$(GO) vet $(PLANE)
 	$(GO) test -timeout 20m $(PLANE)
 
+.PHONY: e2e-so
+e2e-so: ## Volcano's own scheduler with the plugins as shared objects; the first time, everything is compiled once more
+	$(GO) test -timeout 30m ./e2e -run TestSharedObjects -so -v
+
+# The scheduler that is to load the plugins. By default one is built: Volcano's own, of the versions of this module.
+SCHEDULER =
+
+.PHONY: so
+so: ## bin/so: the plugins as shared objects for a scheduler, SCHEDULER=path
+	$(if $(SCHEDULER),,CGO_ENABLED=1 $(GO) build -o bin/so/vc-scheduler volcano.sh/volcano/cmd/scheduler)
+	$(GO) run ./cmd/so -scheduler $(or $(SCHEDULER),bin/so/vc-scheduler)
+
 .PHONY: demo
 demo: ## quotas at work on a real control plane in one process; DEMO_KEEP=1 leaves it up
 	@mkdir -p bin && rm -f bin/.demo-built

@@ -33,7 +33,9 @@ const volcanoNamespace = "volcano-system"
 // build builds a program into bin, once for as long as nothing changes, and returns where it is.
 func build(t *testing.T, of string, flags ...string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "bin", "e2e", filepath.Base(filepath.Dir(of))+"-"+filepath.Base(of)))
+	// Its name is that of the package and of the flags, so that no two builds take turns.
+	name := strings.NewReplacer("/", "-", "=", "-", ".", "-").Replace(strings.Join(append([]string{of}, flags...), ""))
+	path, err := filepath.Abs(filepath.Join("..", "bin", "e2e", name))
 	require.NoError(t, err)
 	command := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), of)...)
 	output, err := command.CombinedOutput()

@@ -44,7 +44,9 @@ func loadPlugins(server *options.ServerOption) error {
 		return nil
 	}
 	if err := framework.LoadCustomPlugins(server.PluginsDir); err != nil {
-		return fmt.Errorf("loading the plugins of --plugins-dir %s: %w", server.PluginsDir, err)
+		return fmt.Errorf("loading the plugins of --plugins-dir %s: %w (shared objects have to be built of the same versions and with the "+
+			"same flags as this program, with cgo: \"make so SCHEDULER=...\" does that for those of capacity-card, or says why it cannot be)",
+			server.PluginsDir, err)
 	}
 	server.PluginsDir = ""
 	return nil
