@@ -3,9 +3,9 @@
 GO ?= go
 
 # The control plane takes as long to compile as everything else together, so
-# what runs on it is left to "make demo" and "make e2e".
-PLANE = ./e2e/... ./cmd/demo
-PACKAGES = $$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo)
+# what runs on it is left to "make demo", "make e2e" and "make load".
+PLANE = ./e2e/... ./cmd/demo ./cmd/load
+PACKAGES = $$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo -e /cmd/load)
 
 .PHONY: test
 test: ## vet, layers, unit, property, differential and upstream's own tests
@@ -65,6 +65,18 @@ bench-full: ## the same with larger clusters, for more than an hour, with 22 GiB
 .PHONY: bench-check
 bench-check: ## measure what has a goal; fails where one is missed
 	$(GO) run ./bench/report -measure check
+
+# Of the cluster of "make load". ROUNDS is how often each scheduler is measured.
+NODES = 1000
+PODS = 2000
+QUEUES = 500
+ROUNDS = 3
+
+.PHONY: load
+load: ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt and docs/load.md
+	$(GO) build -o bin/load/ours ./cmd/vc-scheduler
+	$(GO) build -o bin/load/upstream volcano.sh/volcano/cmd/scheduler
+	$(GO) run ./cmd/load -nodes $(NODES) -pods $(PODS) -queues $(QUEUES) -rounds $(ROUNDS)
 
 .PHONY: profile
 profile: ## the profiles under profiles/
