@@ -3,9 +3,11 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -188,16 +190,30 @@ func TestDeployed(t *testing.T) {
 	p := c.runWith(t, build(t, ours), append(flags, "--kubeconfig="+kubeconfig)...)
 
 	c.apply(t, "queue-lending.yaml")
-	c.submit(t, "borrower", "training", rtx4090D, 9)
-	c.runs(t, "borrower", map[string]int{rtx4090D: 8}, 1)
-	c.says(t, "borrower", insufficient("training", rtx4090D, 1, 9, 8))
-	c.submit(t, "owner", "inference", rtx4090D, 3, gang)
-	c.runs(t, "owner", map[string]int{rtx4090D: 3}, 0)
-	c.runs(t, "borrower", map[string]int{rtx4090D: 5}, 4)
+	c.submit(t, "batch-9", "training", rtx4090D, 9)
+	c.runs(t, "batch-9", map[string]int{rtx4090D: 8}, 1)
+	c.says(t, "batch-9", insufficient("training", rtx4090D, 1, 9, 8))
+	c.submit(t, "service-3", "inference", rtx4090D, 3, gang)
+	c.runs(t, "service-3", map[string]int{rtx4090D: 3}, 0)
+	c.runs(t, "batch-9", map[string]int{rtx4090D: 5}, 4)
 	c.setQuota(t, "inference", `{"NVIDIA-GeForce-RTX-4090-D": 3.5}`)
 	c.warned(t, "inference", "volcano.sh/card.quota")
-	c.submit(t, "late", "training", rtx4090D, 9, gang, requesting(`{"NVIDIA-GeForce-RTX-4090-D": 9}`))
-	c.refusedFor(t, "late", "Queue <training> has insufficient <NVIDIA-GeForce-RTX-4090-D> quota")
+	c.submit(t, "late-9", "training", rtx4090D, 9, gang, requesting(`{"NVIDIA-GeForce-RTX-4090-D": 9}`))
+	c.refusedFor(t, "late-9", "Queue <training> has insufficient <NVIDIA-GeForce-RTX-4090-D> quota")
 	p.measures(t, `volcano_queue_allocated_scalar_resources{queue_name="training",resource="NVIDIA-GeForce-RTX-4090-D"} 5000`)
 	require.NotContains(t, strings.ToLower(p.log(t)), "forbidden")
+}
+
+// TestDockerfile holds the image against the Deployment: nobody but the user that it says, and the program that it
+// builds. There is nothing here to build images with.
+func TestDockerfile(t *testing.T) {
+	pod := find[apps.Deployment](t, render(t, "../deploy/drop-in"), "Deployment").Spec.Template.Spec
+	text := string(read(t, "../deploy/Dockerfile"))
+	require.Contains(t, text, fmt.Sprintf("\nUSER %d:%d\n", *pod.SecurityContext.RunAsUser, *pod.SecurityContext.RunAsGroup))
+	require.Contains(t, text, "\nENTRYPOINT [\"/vc-scheduler\"]\n")
+	require.Empty(t, pod.Containers[0].Command)
+	require.Contains(t, text, "RUN CGO_ENABLED=0 go build ")
+	for _, base := range regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(text, -1) {
+		require.NotContains(t, base[1], "/", "an image by its name alone")
+	}
 }

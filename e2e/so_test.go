@@ -47,8 +47,8 @@ func TestSharedObjects(t *testing.T) {
 		configuration := example[*corev1.ConfigMap](t, hierarchy+"scheduler.conf.yaml").Data["volcano-scheduler.conf"]
 		c.run(t, theirs, configuration, plugins)
 		c.apply(t, hierarchy+"queues.yaml")
-		c.workers(t, "misplaced", "eng", 1, 1, 1)
-		c.refusedFor(t, "misplaced", "Queue <eng> has child queues") // words of ours, not of theirs
+		c.workers(t, "misplaced-so", "eng", 1, 1, 1)
+		c.refusedFor(t, "misplaced-so", "Queue <eng> has child queues") // words of ours, not of theirs
 		c.workers(t, "placed", "prod", 1, 1, 1)
 		c.runs(t, "placed", map[string]int{"": 1}, 0)
 	})

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"encoding/xml"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,4 +47,18 @@ func TestChart(t *testing.T) {
 	}
 	require.Equal(t, 4, strings.Count(chart, `fill="none"`), "a line for each run")
 	require.Contains(t, chart, "M64.0 260.0L114.0 203.0L164.0 146.0L264.0 89.0L464.0 32.0", "all pods, from corner to corner")
+}
+
+// TestPageIsOfTheResults holds the page and the chart in docs against the raw results that they were made of.
+func TestPageIsOfTheResults(t *testing.T) {
+	file := func(path string) string {
+		text, err := os.ReadFile(filepath.Join("..", "..", path))
+		require.NoError(t, err)
+		return string(text)
+	}
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(file(results)), &r))
+	require.NotEmpty(t, r.Runs)
+	require.Equal(t, r.page(), file(page))
+	require.Equal(t, r.chart(), file(chartFile))
 }
