@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -123,18 +125,38 @@ func (p *process) ends(t *testing.T) int {
 func (p *process) measures(t *testing.T, lines ...string) {
 	t.Helper()
 	require.EventuallyWithT(t, func(collect *assert.CollectT) {
-		response, err := http.Get(p.Metrics)
-		if !assert.NoError(collect, err) {
-			return
-		}
-		defer response.Body.Close()
-		var body bytes.Buffer
-		_, err = body.ReadFrom(response.Body)
-		assert.NoError(collect, err)
+		metrics := p.metrics(collect)
 		for _, line := range lines {
-			assert.Contains(collect, body.String(), line+"\n")
+			assert.Contains(collect, metrics, line+"\n")
 		}
 	}, patience, schedulePeriod)
+}
+
+// metrics is what the process says of itself.
+func (p *process) metrics(t assert.TestingT) string {
+	response, err := http.Get(p.Metrics)
+	if !assert.NoError(t, err) {
+		return ""
+	}
+	defer response.Body.Close()
+	var body bytes.Buffer
+	_, err = body.ReadFrom(response.Body)
+	assert.NoError(t, err)
+	return body.String()
+}
+
+// cycles waits until the process has gone through so many scheduling cycles more.
+func (p *process) cycles(t *testing.T, n int) {
+	t.Helper()
+	so := func() int {
+		count := regexp.MustCompile(`(?m)^volcano_e2e_scheduling_latency_milliseconds_count (\d+)$`).FindStringSubmatch(p.metrics(t))
+		require.NotNil(t, count)
+		number, err := strconv.Atoi(count[1])
+		require.NoError(t, err)
+		return number
+	}
+	before := so()
+	require.Eventually(t, func() bool { return so() >= before+n }, patience, schedulePeriod)
 }
 
 // TestRefusedConfigurations starts the scheduler as a Deployment would with configurations that it must not have.
