@@ -33,7 +33,7 @@ func main() {
 	nodes := flag.Int("nodes", 1000, "nodes of 8 GPUs")
 	pods := flag.Int("pods", 2000, "pods, in jobs of 10")
 	queues := flag.Int("queues", 500, "queues, in two levels below the root")
-	rounds := flag.Int("rounds", 3, "how often each scheduler is measured")
+	rounds := flag.Int("rounds", 3, "how often each scheduler is measured; 0 writes the page of the results that are there")
 	ours := flag.String("ours", "bin/load/ours", "our scheduler")
 	upstream := flag.String("upstream", "bin/load/upstream", "Volcano's own scheduler")
 	limit := flag.Duration("limit", 10*time.Minute, "how long a scheduler may take")
@@ -45,21 +45,44 @@ func main() {
 		Nodes: *nodes, Fanout: workload.TwoLevels(*queues),
 		Jobs: max(1, *pods/podsPerJob), TasksPerJob: podsPerJob, Phases: []workload.Phase{workload.Pending},
 	}
+	if *rounds == 0 {
+		exit(rewrite())
+	}
 	report := &report{
 		Command: fmt.Sprintf("make load NODES=%d PODS=%d QUEUES=%d ROUNDS=%d", *nodes, *pods, *queues, *rounds),
 		Nodes:   *nodes, Pods: shape.Jobs * podsPerJob, Queues: *queues, Rounds: *rounds,
-		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(),
+		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
 	}
 	schedulers := []scheduler{{"upstream", *upstream}, {"ours", *ours}}
-	if err := report.measure(ctx, shape.Make(1), schedulers, *limit); err != nil {
+	err := report.measure(ctx, shape.Make(1), schedulers, *limit)
+	if err == nil {
+		err = report.write()
+	}
+	if err == nil {
+		fmt.Print("\n" + report.table())
+	}
+	exit(err)
+}
+
+func exit(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
-	if err := report.write(); err != nil {
-		fmt.Fprintln(os.Stderr, "load:", err)
-		os.Exit(1)
+	os.Exit(0)
+}
+
+// rewrite makes the page and the chart of the raw results anew.
+func rewrite() error {
+	raw, err := os.ReadFile(results)
+	if err != nil {
+		return err
 	}
-	fmt.Print("\n" + report.table())
+	var r report
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return fmt.Errorf("reading %s: %w", results, err)
+	}
+	return r.write()
 }
 
 // scheduler is a program to be measured.
@@ -95,9 +118,16 @@ func processor() string {
 	return runtime.GOARCH
 }
 
+// machineLoad is the load average of the last minute, where the kernel says.
+func machineLoad() (load float64) {
+	text, _ := os.ReadFile("/proc/loadavg")
+	_, _ = fmt.Sscan(string(text), &load)
+	return load
+}
+
 // write writes the raw results, and the page and the chart made of them.
 func (r *report) write() error {
-	raw, err := json.MarshalIndent(r, "", " ")
+	raw, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}

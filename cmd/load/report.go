@@ -17,6 +17,7 @@ type report struct {
 	Go      string   `json:"go"`
 	CPU     string   `json:"cpu"`
 	CPUs    int      `json:"cpus"`
+	Load    float64  `json:"load"` // the machine's load average of a minute when it began, 0 where it is not told
 	Runs    []result `json:"runs"`
 }
 
@@ -42,7 +43,8 @@ var rows = []struct {
 	{"submit to running, half of the pods", "s", func(r result) float64 { return percentile(r.Running, 0.5) }},
 	{"90 %", "s", func(r result) float64 { return percentile(r.Running, 0.9) }},
 	{"99 %", "s", func(r result) float64 { return percentile(r.Running, 0.99) }},
-	{"scheduling cycle, mean", "s", func(r result) float64 { return r.Cycle }},
+	{"scheduling cycles, each with what had come in by then", "", func(r result) float64 { return r.Cycles }},
+	{"mean of a cycle", "s", func(r result) float64 { return r.Cycling / max(1, r.Cycles) }},
 	{"cpu of the scheduler", "s", func(r result) float64 { return r.CPU }},
 	{"memory of the scheduler, most", "MiB", func(r result) float64 { return r.Memory / (1 << 20) }},
 }
@@ -59,7 +61,11 @@ func (r *report) table() string {
 				values = append(values, row.of(run))
 			}
 			slices.Sort(values)
-			fmt.Fprintf(&b, " %s (%s–%s) |", digits(percentile(values, 0.5)), digits(values[0]), digits(values[len(values)-1]))
+			fmt.Fprintf(&b, " %s", digits(percentile(values, 0.5)))
+			if len(values) > 1 {
+				fmt.Fprintf(&b, " (%s–%s)", digits(values[0]), digits(values[len(values)-1]))
+			}
+			b.WriteString(" |")
 		}
 		b.WriteString("\n")
 	}
@@ -82,14 +88,17 @@ hierarchy, and everything else is as Volcano installs it. Written by
     %s
 
 which runs a real API server, Volcano's controllers and a kubelet that plays all
-nodes in one process, and each scheduler as another. They share the machine: %d
-CPUs, %s, %s. Where pods wait for the API server rather than for the scheduler, the
-two look alike; the scheduler's own cpu and its cycles are what the plugin changes.
+nodes in one process, and each scheduler as another. They share the machine:
+%d × %s, %s.
+Where pods wait for the API server rather than for the scheduler, the two look alike;
+the scheduler's own cpu and memory are what the plugin changes.
 
-The median of %d rounds, and in brackets the least and the most. Raw results:
-[bench/results/load.txt](../bench/results/load.txt).
+The load of the machine was %.1f when it began; much more than 0 means that others
+worked on it at the same time, and that the cpu and the memory of the schedulers say
+more than the times. The median of the rounds (%d), in brackets the least and the
+most. Raw results: [bench/results/load.txt](../bench/results/load.txt).
 
 %s
 ![Pods bound over time](load.svg)
-`, r.Pods, podsPerJob, r.Nodes, r.Queues, r.Command, r.CPUs, r.CPU, r.Go, r.Rounds, r.table())
+`, r.Pods, podsPerJob, r.Nodes, r.Queues, r.Command, r.CPUs, r.CPU, r.Go, r.Load, r.Rounds, r.table())
 }
