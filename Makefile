@@ -3,9 +3,9 @@
 GO ?= go
 
 # The control plane takes as long to compile as everything else together, so
-# what runs on it is left to "make demo" and "make e2e".
-PLANE = ./e2e/... ./cmd/demo
-PACKAGES = $$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo)
+# what runs on it is left to "make demo", "make e2e" and "make load".
+PLANE = ./e2e/... ./cmd/demo ./cmd/load
+PACKAGES = $$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo -e /cmd/load)
 
 .PHONY: test
 test: ## vet, layers, unit, property, differential and upstream's own tests
@@ -27,6 +27,18 @@ race: ## what Volcano calls in parallel, with the race detector; the first time,
 e2e: ## what users deploy, on a real control plane in one process: examples/ applied through its API
 	$(GO) vet $(PLANE)
 	$(GO) test -timeout 20m $(PLANE)
+
+.PHONY: e2e-so
+e2e-so: ## Volcano's own scheduler with the plugins as shared objects; the first time, everything is compiled once more
+	$(GO) test -timeout 30m ./e2e -run TestSharedObjects -so -v
+
+# The scheduler that is to load the plugins. By default one is built: Volcano's own, of the versions of this module.
+SCHEDULER =
+
+.PHONY: so
+so: ## bin/so: the plugins as shared objects for a scheduler, SCHEDULER=path
+	$(if $(SCHEDULER),,CGO_ENABLED=1 $(GO) build -o bin/so/vc-scheduler volcano.sh/volcano/cmd/scheduler)
+	$(GO) run ./cmd/so -scheduler $(or $(SCHEDULER),bin/so/vc-scheduler)
 
 .PHONY: demo
 demo: ## quotas at work on a real control plane in one process; DEMO_KEEP=1 leaves it up
@@ -69,6 +81,18 @@ bench-full: ## the same with larger clusters, for more than an hour, with 22 GiB
 .PHONY: bench-check
 bench-check: ## measure what has a goal; fails where one is missed
 	$(GO) run ./bench/report -measure check
+
+# Of the cluster of "make load". ROUNDS is how often each scheduler is measured.
+NODES = 1000
+PODS = 2000
+QUEUES = 500
+ROUNDS = 3
+
+.PHONY: load
+load: ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt and docs/load.md
+	$(GO) build -o bin/load/ours ./cmd/vc-scheduler
+	$(GO) build -o bin/load/upstream volcano.sh/volcano/cmd/scheduler
+	$(GO) run ./cmd/load -nodes $(NODES) -pods $(PODS) -queues $(QUEUES) -rounds $(ROUNDS)
 
 .PHONY: profile
 profile: ## the profiles under profiles/, in a quarter of an hour

@@ -95,6 +95,8 @@ func (c *cluster) create(t *testing.T, objects ...runtime.Object) {
 			_, err = c.Kube.CoreV1().Pods(namespace).Create(ctx, o, create)
 		case *apps.Deployment:
 			_, err = c.Kube.AppsV1().Deployments(namespace).Create(ctx, o, create)
+		case *apps.ReplicaSet:
+			_, err = c.Kube.AppsV1().ReplicaSets(namespace).Create(ctx, o, create)
 		case *autoscaling.HorizontalPodAutoscaler:
 			_, err = c.Kube.AutoscalingV2().HorizontalPodAutoscalers(namespace).Create(ctx, o, create)
 		case *batch.Job:

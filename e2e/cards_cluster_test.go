@@ -1,13 +1,16 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	priority "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
 // nodeOf reads a node of the example.
@@ -128,4 +131,30 @@ func schedulerRestart(t *testing.T, c *cluster) {
 	c.submit(t, "next", twoCards, rtx4090+"|"+rtx4090D, 3)
 	c.runs(t, "next", map[string]int{rtx4090D: 1}, 2)
 	c.says(t, "next", insufficient(twoCards, rtx4090, 1, 3, 2)+"; "+insufficient(twoCards, rtx4090D, 1, 3, 2))
+}
+
+// preemptionInAQueue has a job of more importance take a card of another in the same queue, and no more than it needs.
+func preemptionInAQueue(t *testing.T, c *cluster) {
+	c.reconfigure(t, `"enqueue, allocate, reclaim, backfill"`, `"enqueue, allocate, preempt, reclaim, backfill"`)
+	classes := c.Kube.SchedulingV1().PriorityClasses()
+	_, err := classes.Create(t.Context(), &priority.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 1000}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, classes.Delete(context.Background(), "urgent", metav1.DeleteOptions{}))
+	})
+	urgent := func(job *batch.Job) { job.Spec.PriorityClassName = "urgent" }
+	c.queue(t, "busy", `{"NVIDIA-GeForce-RTX-4090": 8}`)
+	c.queue(t, "bystander", `{"NVIDIA-H200": 1}`)
+	c.submit(t, "other", "bystander", h200, 1)
+	c.submit(t, "batch", "busy", rtx4090, 8) // all that the node has
+	c.runs(t, "batch", map[string]int{rtx4090: 8}, 0)
+
+	c.submit(t, "urgent", "busy", rtx4090, 2, gang, urgent)
+	c.runs(t, "urgent", map[string]int{rtx4090: 2}, 0)
+	c.runs(t, "batch", map[string]int{rtx4090: 6}, 2)
+	c.submit(t, "equal", "busy", rtx4090, 1)
+	c.cycles(t, 6)
+	c.runs(t, "equal", map[string]int{}, 1)
+	c.runs(t, "batch", map[string]int{rtx4090: 6}, 2)
+	c.runs(t, "other", map[string]int{h200: 1}, 0)
 }

@@ -243,3 +243,11 @@ func unlimitedCPUAndMemory(t *testing.T, c *cluster) {
 	c.refused(t, "held", insufficient(sixCards, "cpu", 16, 2*16+3+16, 4)+"; Queue <cr-queue1> has insufficient <memory> quota: "+
 		"requested <131072Mi>, total would be <394240Mi>, but capability is <4096Mi>")
 }
+
+// jobOfRoles runs the example's job of a master and workers, with a node affinity as many have it from before.
+func jobOfRoles(t *testing.T, c *cluster) {
+	c.apply(t, "queue.yaml", "job-roles.yaml")
+	c.runs(t, "cr-job-roles", map[string]int{h200: 3}, 0)
+	c.submit(t, "next", sixCards, h200, 1, requesting(`{"NVIDIA-H200": 1}`))
+	c.refused(t, "next", insufficient(sixCards, h200, 1, 4, 3))
+}

@@ -2,12 +2,20 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	bus "volcano.sh/apis/pkg/apis/bus/v1alpha1"
+	"volcano.sh/apis/pkg/apis/helpers"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
 // warned waits until a queue has a warning about its annotations that holds all of these words.
@@ -104,4 +112,70 @@ func eventsDoNotRepeat(t *testing.T, c *cluster) {
 	once(insufficient(sixCards, h200, 1, 4, 3), insufficient(sixCards, h200, 4, 4+3-2, 3))
 	c.setQuota(t, sixCards, `{"NVIDIA-H200": 2}`)
 	once(insufficient(sixCards, h200, 1, 4, 2), insufficient(sixCards, h200, 4, 4+3-2, 2))
+}
+
+// operate has Volcano open or close a queue, as its command line does.
+func (c *cluster) operate(t *testing.T, queue string, action bus.Action, becomes scheduling.QueueState) {
+	t.Helper()
+	object, err := c.Volcano.SchedulingV1beta1().Queues().Get(t.Context(), queue, metav1.GetOptions{})
+	require.NoError(t, err)
+	owner := metav1.NewControllerRef(object, helpers.V1beta1QueueKind)
+	_, err = c.Volcano.BusV1alpha1().Commands(namespace).Create(t.Context(), &bus.Command{
+		ObjectMeta:   metav1.ObjectMeta{GenerateName: queue + "-", OwnerReferences: []metav1.OwnerReference{*owner}},
+		TargetObject: owner,
+		Action:       string(action),
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	c.until(t, func() string {
+		object, err := c.volcano.Scheduling().V1beta1().Queues().Lister().Get(queue)
+		if err != nil || object.Status.State != becomes {
+			return fmt.Sprintf("queue %s should be %s", queue, becomes)
+		}
+		return ""
+	})
+}
+
+// queueClosed closes a queue in which a job runs and a pod waits. What runs goes on; nothing else gets in until the queue
+// is open again. Other queues are none the wiser.
+func queueClosed(t *testing.T, c *cluster) {
+	c.apply(t, "queue.yaml", "job-single.yaml", "queue-either-or.yaml")
+	c.runs(t, "cr-job", map[string]int{h200: 2}, 0)
+	c.operate(t, sixCards, bus.CloseQueueAction, scheduling.QueueStateClosing)
+	c.submit(t, "late", sixCards, h200, 1, requesting(`{"NVIDIA-H200": 1}`))
+	c.refused(t, "late", "Queue <cr-queue1> is not open")
+	c.submit(t, "elsewhere", twoCards, rtx4090, 1)
+	c.runs(t, "elsewhere", map[string]int{rtx4090: 1}, 0)
+	c.cycles(t, 4)
+	c.runs(t, "cr-job", map[string]int{h200: 2}, 0)
+	c.runs(t, "late", map[string]int{}, 0)
+	c.operate(t, sixCards, bus.OpenQueueAction, scheduling.QueueStateOpen)
+	c.runs(t, "late", map[string]int{h200: 1}, 0)
+}
+
+// metricsOfCards reads the metrics of a queue whose cards are used, waited for, and given back.
+func metricsOfCards(t *testing.T, c *cluster) {
+	c.apply(t, "queue.yaml")
+	c.submit(t, "users", sixCards, h200, 4)
+	c.runs(t, "users", map[string]int{h200: 3}, 1)
+	thousandths := func(figure string, cards int) string {
+		return fmt.Sprintf(`volcano_queue_%s_scalar_resources{queue_name="cr-queue1",resource="NVIDIA-H200"} %d`, figure, 1000*cards)
+	}
+	c.measures(t, thousandths("allocated", 3), thousandths("request", 4), thousandths("capacity", 3), thousandths("deserved", 3))
+	c.setQuota(t, sixCards, `{"NVIDIA-H200": 4}`)
+	c.runs(t, "users", map[string]int{h200: 4}, 0)
+	c.measures(t, thousandths("allocated", 4), thousandths("capacity", 4))
+	c.complete(t, "users", 4)
+	c.measures(t, thousandths("allocated", 0))
+}
+
+// measures waits until the scheduler's metrics have these lines.
+func (c *cluster) measures(t *testing.T, lines ...string) {
+	t.Helper()
+	require.EventuallyWithT(t, func(collect *assert.CollectT) {
+		response := httptest.NewRecorder()
+		promhttp.Handler().ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		for _, line := range lines {
+			assert.Contains(collect, response.Body.String(), line+"\n")
+		}
+	}, patience, schedulePeriod)
 }

@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apps "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -73,4 +75,37 @@ func rollingUpdate(t *testing.T, c *cluster) {
 		return ""
 	})
 	c.runs(t, "rolling", map[string]int{h200: 3}, 0)
+}
+
+// deploymentWithAffinity has the example's pods, which may take either card, kept to the nodes of one.
+func deploymentWithAffinity(t *testing.T, c *cluster) {
+	c.apply(t, "queue-either-or.yaml", "deployment-affinity.yaml")
+	c.runs(t, "cr-deployment-affinity", map[string]int{rtx4090D: 2}, 1)
+}
+
+// replicaSetScaling scales a ReplicaSet that has no Deployment above it.
+func replicaSetScaling(t *testing.T, c *cluster) {
+	c.apply(t, "queue.yaml")
+	template := example[*apps.Deployment](t, "deployment-single.yaml")
+	two, set := int32(2), "bare"
+	template.Spec.Template.Labels = map[string]string{"app": set}
+	c.create(t, &apps.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: set},
+		Spec: apps.ReplicaSetSpec{
+			Replicas: &two, Selector: metav1.SetAsLabelSelector(map[string]string{"app": set}), Template: template.Spec.Template,
+		},
+	})
+	c.runs(t, set, map[string]int{h200: 2}, 0)
+	scale := func(replicas int) {
+		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+		_, err := c.Kube.AppsV1().ReplicaSets(namespace).Patch(t.Context(), set, types.MergePatchType, patch, metav1.PatchOptions{}, "scale")
+		require.NoError(t, err)
+	}
+	scale(5)
+	c.runs(t, set, map[string]int{h200: 3}, 2)
+	c.says(t, set, insufficient(sixCards, h200, 1, 4, 3))
+	scale(1)
+	c.runs(t, set, map[string]int{h200: 1}, 0)
+	c.submit(t, "job", sixCards, h200, 2, gang)
+	c.runs(t, "job", map[string]int{h200: 2}, 0)
 }

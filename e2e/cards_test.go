@@ -43,6 +43,7 @@ var cardTests = []struct {
 	{"QueueOfSixCards", queueOfSixCards},
 	{"SingleCardJob", singleCardJob},
 	{"RequestAboveQuota", requestAboveQuota},
+	{"JobOfRoles", jobOfRoles},
 	{"EitherOrJob", eitherOrJob},
 	{"Preference", preference},
 	{"EitherOrWithAffinity", eitherOrWithAffinity},
@@ -55,17 +56,22 @@ var cardTests = []struct {
 
 	{"DeploymentScaling", deploymentScaling},
 	{"EitherOrDeployment", eitherOrDeployment},
+	{"DeploymentWithAffinity", deploymentWithAffinity},
+	{"ReplicaSetScaling", replicaSetScaling},
 	{"Autoscaler", autoscaler},
 	{"RollingUpdate", rollingUpdate},
 
 	{"BadAnnotation", badAnnotation},
 	{"EditedWhileWaiting", editedWhileWaiting},
 	{"QuotaRaisedAndLowered", quotaRaisedAndLowered},
+	{"QueueClosed", queueClosed},
+	{"Metrics", metricsOfCards},
 	{"EventsDoNotRepeat", eventsDoNotRepeat},
 
 	{"NodeLost", nodeLost},
 	{"QuotaAboveCluster", quotaAboveCluster},
 	{"LentCardsComeBack", lentCardsComeBack},
+	{"PreemptionInAQueue", preemptionInAQueue},
 	{"SchedulerRestart", schedulerRestart},
 }
 
@@ -104,6 +110,7 @@ func (c *cluster) clear(t *testing.T) {
 	ctx, now, all := context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{}
 	require.NoError(t, c.Kube.AutoscalingV2().HorizontalPodAutoscalers(namespace).DeleteCollection(ctx, now, all))
 	require.NoError(t, c.Kube.AppsV1().Deployments(namespace).DeleteCollection(ctx, now, all))
+	require.NoError(t, c.Kube.AppsV1().ReplicaSets(namespace).DeleteCollection(ctx, now, all))
 	require.NoError(t, c.Volcano.BatchV1alpha1().Jobs(namespace).DeleteCollection(ctx, now, all))
 	require.NoError(t, c.Volcano.SchedulingV1beta1().PodGroups(namespace).DeleteCollection(ctx, now, all))
 	require.NoError(t, c.Kube.CoreV1().Pods(namespace).DeleteCollection(ctx, now, all))

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const page = "../docs/cards.md"
+// page is about cards, deployPage about putting the scheduler in place.
+const page, deployPage = "../docs/cards.md", "../docs/deploy.md"
 
 // TestPageQuotesExamples finds all YAML of the page in the examples, line by line, except for the indentation.
 func TestPageQuotesExamples(t *testing.T) {
@@ -29,10 +30,10 @@ func TestPageQuotesExamples(t *testing.T) {
 	}
 }
 
-// TestPageNamesWhatExists looks for the tests and files that the page names, and expects it to name all tests of cards
-// in this package.
+// TestPageNamesWhatExists looks for the tests and files that the pages name, and expects that about cards to name all
+// tests of cards in this package.
 func TestPageNamesWhatExists(t *testing.T) {
-	text := string(read(t, page))
+	text := string(read(t, page)) + string(read(t, deployPage))
 	tests, err := filepath.Glob("../*/*_test.go")
 	require.NoError(t, err)
 	deeper, err := filepath.Glob("../*/*/*_test.go")

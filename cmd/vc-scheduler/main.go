@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 	"volcano.sh/volcano/cmd/scheduler/app"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 	commonutil "volcano.sh/volcano/pkg/util"
 	"volcano.sh/volcano/pkg/version"
 
@@ -27,6 +28,7 @@ import (
 	_ "volcano.sh/volcano/pkg/scheduler/util/assert"
 
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/guard"
 )
 
 func main() {
@@ -36,12 +38,28 @@ func main() {
 	}
 }
 
+// loadPlugins registers the plugins of --plugins-dir. Volcano would do that after the configuration was checked.
+func loadPlugins(server *options.ServerOption) error {
+	if server.PluginsDir == "" {
+		return nil
+	}
+	if err := framework.LoadCustomPlugins(server.PluginsDir); err != nil {
+		return fmt.Errorf("loading the plugins of --plugins-dir %s: %w (shared objects have to be built of the same versions and with the "+
+			"same flags as this program, with cgo: \"make so SCHEDULER=...\" does that for those of capacity-card, or says why it cannot be)",
+			server.PluginsDir, err)
+	}
+	server.PluginsDir = ""
+	return nil
+}
+
 // run follows the main function of Volcano's cmd/scheduler step by step; a new Volcano version is to be compared here.
 func run() error {
 	runtime.GOMAXPROCS(runtime.NumCPU())
 	klog.InitFlags(nil)
 	flags := pflag.CommandLine
 	logFlushFrequency := flags.Duration("log-flush-frequency", 5*time.Second, "Maximum number of seconds between log flushes")
+	allowUnsafe := flags.Bool("allow-unsafe-conf", false, "Start with any --scheduler-conf and follow any change of it, as Volcano does: "+
+		"plugins that are not registered are skipped, and several quota plugins may be in force together")
 	server := options.NewServerOption()
 	server.AddFlags(flags)
 	utilfeature.DefaultMutableFeatureGate.AddFlag(flags)
@@ -66,6 +84,18 @@ func run() error {
 
 	// Volcano's plugins registered themselves when their packages were initialized, so this replaces them.
 	plugin.Register()
+	if err := loadPlugins(server); err != nil {
+		return err
+	}
+	if server.SchedulerConf != "" && !*allowUnsafe {
+		stage, err := guard.NewStage(server.SchedulerConf)
+		if err != nil {
+			return fmt.Errorf("the scheduler's configuration is refused (--allow-unsafe-conf starts with it all the same): %w", err)
+		}
+		defer stage.Close()
+		go stage.Follow()
+		server.SchedulerConf = stage.Path()
+	}
 
 	klog.StartFlushDaemon(*logFlushFrequency)
 	defer klog.Flush()

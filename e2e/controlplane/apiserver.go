@@ -133,19 +133,11 @@ func (cp *ControlPlane) apiServerOptions(listener net.Listener) (*options.Server
 	return serverOptions, serverOptions.GenericServerRunOptions.ComponentGlobalsRegistry.Set()
 }
 
-// createClients writes the kubeconfig and creates the clients. The API server has signed a certificate for itself in
-// the meantime, which is its own authority.
+// createClients writes the kubeconfig and creates the clients.
 func (cp *ControlPlane) createClients(address, token string) error {
-	authority, err := os.ReadFile(cp.path("apiserver.crt"))
+	cp.Address = address
+	err := cp.WriteKubeconfig(cp.Kubeconfig(), address, token)
 	if err != nil {
-		return err
-	}
-	config := clientcmdapi.NewConfig()
-	config.Clusters["controlplane"] = &clientcmdapi.Cluster{Server: "https://" + address, CertificateAuthorityData: authority}
-	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{Token: token}
-	config.Contexts["controlplane"] = &clientcmdapi.Context{Cluster: "controlplane", AuthInfo: "admin"}
-	config.CurrentContext = "controlplane"
-	if err := clientcmd.WriteToFile(*config, cp.Kubeconfig()); err != nil {
 		return fmt.Errorf("writing the kubeconfig: %w", err)
 	}
 	cp.RestConfig, err = clientcmd.BuildConfigFromFlags("", cp.Kubeconfig())
@@ -158,6 +150,22 @@ func (cp *ControlPlane) createClients(address, token string) error {
 	}
 	cp.Volcano, err = vcclientset.NewForConfig(cp.RestConfig)
 	return err
+}
+
+// WriteKubeconfig writes a kubeconfig for whom a token stands for, and for an address at which the API server can be
+// reached, its own or that of a proxy.
+func (cp *ControlPlane) WriteKubeconfig(path, address, token string) error {
+	// The API server has signed a certificate for itself, which is its own authority.
+	authority, err := os.ReadFile(cp.path("apiserver.crt"))
+	if err != nil {
+		return err
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters["controlplane"] = &clientcmdapi.Cluster{Server: "https://" + address, CertificateAuthorityData: authority}
+	config.AuthInfos["user"] = &clientcmdapi.AuthInfo{Token: token}
+	config.Contexts["controlplane"] = &clientcmdapi.Context{Cluster: "controlplane", AuthInfo: "user"}
+	config.CurrentContext = "controlplane"
+	return clientcmd.WriteToFile(*config, path)
 }
 
 // Kubeconfig returns the path of a kubeconfig for this control plane. The file goes with Stop.

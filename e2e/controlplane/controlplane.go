@@ -35,6 +35,8 @@ type ControlPlane struct {
 	RestConfig *rest.Config
 	Kube       kubernetes.Interface
 	Volcano    vcclientset.Interface
+	// Address is where the API server listens, host and port.
+	Address string
 
 	schedulePeriod time.Duration
 	directory      string

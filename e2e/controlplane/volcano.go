@@ -17,7 +17,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler"
 	"volcano.sh/volcano/pkg/scheduler/cache"
 	"volcano.sh/volcano/pkg/scheduler/conf"
-	schedulerframework "volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/metrics"
 	"volcano.sh/volcano/pkg/scheduler/plugins/predicates"
 
@@ -33,11 +32,9 @@ import (
 	_ "volcano.sh/volcano/pkg/controllers/queue"
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
 	_ "volcano.sh/volcano/pkg/scheduler/plugins"
-)
 
-// ErrUnknownPlugin is wrapped by StartScheduler's error for a configuration that names a plugin nobody registered.
-// Volcano itself would go on without the plugin, and what it guards would go unchecked.
-var ErrUnknownPlugin = errors.New("no such scheduler plugin is registered")
+	"github.com/capacity-card/capacity-card/plugin/guard"
+)
 
 // initMetrics sets up what Volcano's predicates plugin takes for granted; once is enough for the process.
 var initMetrics = sync.OnceFunc(metrics.InitKubeSchedulerRelatedMetrics)
@@ -122,22 +119,13 @@ func (cp *ControlPlane) StartScheduler(configuration string) (stop func(), err e
 	return stop, nil
 }
 
-// checkConfiguration rejects what the scheduler itself would drop or replace without a word to its caller: keys it does
-// not know, actions it does not have, and plugins that nobody registered.
+// checkConfiguration rejects what vc-scheduler rejects, and keys that the scheduler does not know, which it drops without
+// a word to its caller.
 func checkConfiguration(configuration string) error {
-	var parsed conf.SchedulerConfiguration
-	if err := yaml.UnmarshalStrict([]byte(configuration), &parsed); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(configuration), &conf.SchedulerConfiguration{}); err != nil {
 		return err
 	}
-	for _, tier := range parsed.Tiers {
-		for _, plugin := range tier.Plugins {
-			if _, found := schedulerframework.GetPluginBuilder(plugin.Name); !found {
-				return fmt.Errorf("%w: %s", ErrUnknownPlugin, plugin.Name)
-			}
-		}
-	}
-	_, _, _, _, err := scheduler.UnmarshalSchedulerConf(configuration)
-	return err
+	return guard.Check(configuration)
 }
 
 // writeConfiguration writes the configuration into a directory of its own, since the scheduler watches the whole

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/e2e/controlplane"
+)
+
+// configuration is the volcano-scheduler.conf of both schedulers.
+const configuration = `
+actions: "enqueue, allocate, reclaim, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+  - name: capacity
+    enableHierarchy: true
+- plugins:
+  - name: predicates
+  - name: nodeorder
+  - name: binpack
+`
+
+// start runs a scheduler as a deployment does: Volcano's defaults, no throttling to speak of. Its configuration goes into
+// the directory, and has to stay there.
+func start(cp *controlplane.ControlPlane, program, directory string) (*controlplane.Process, error) {
+	path := filepath.Join(directory, "volcano-scheduler.conf")
+	if err := os.WriteFile(path, []byte(configuration), 0o600); err != nil {
+		return nil, err
+	}
+	return cp.StartProcess(program, "--scheduler-conf="+path, "--schedule-period=1s", "--leader-elect=false", "--enable-metrics=true",
+		"--kube-api-qps=2000", "--kube-api-burst=2000", "--node-worker-threads=20")
+}
+
+// furnish creates the nodes and the queues.
+func furnish(ctx context.Context, cp *controlplane.ControlPlane, c workload.Cluster) error {
+	nodes := func(ctx context.Context, n workload.Node) error {
+		_, err := cp.Kube.CoreV1().Nodes().Create(ctx, cluster.Node(n), metav1.CreateOptions{})
+		return err
+	}
+	queues := func(ctx context.Context, q workload.Queue) error {
+		if q.Name == "root" { // which the scheduler creates
+			return nil
+		}
+		_, err := cp.Volcano.SchedulingV1beta1().Queues().Create(ctx, queue(q), metav1.CreateOptions{})
+		return err
+	}
+	if err := each(ctx, c.Nodes, nodes); err != nil {
+		return fmt.Errorf("creating nodes: %w", err)
+	}
+	if err := each(ctx, c.Queues, queues); err != nil {
+		return fmt.Errorf("creating queues: %w", err)
+	}
+	open := func(ctx context.Context) (bool, error) {
+		list, err := cp.Volcano.SchedulingV1beta1().Queues().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		n := 0
+		for i := range list.Items {
+			if list.Items[i].Status.State == scheduling.QueueStateOpen {
+				n++
+			}
+		}
+		return n >= len(c.Queues), nil
+	}
+	return wait.PollUntilContextCancel(ctx, pause, true, open)
+}
+
+// each does something for all of a list, eight at a time.
+func each[T any](ctx context.Context, list []T, do func(context.Context, T) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for _, one := range list {
+		group.Go(func() error { return do(ctx, one) })
+	}
+	return group.Wait()
+}
+
+func queue(q workload.Queue) *scheduling.Queue {
+	return &scheduling.Queue{
+		ObjectMeta: metav1.ObjectMeta{Name: q.Name, Annotations: q.Annotations},
+		Spec: scheduling.QueueSpec{
+			Parent: q.Parent, Weight: q.Weight,
+			Capability: cluster.List(q.Capability), Deserved: cluster.List(q.Deserved),
+			Guarantee: scheduling.Guarantee{Resource: cluster.List(q.Guarantee)},
+		},
+	}
+}
+
+// job makes a Volcano job whose pods are those of a description.
+func job(j workload.Job) *batch.Job {
+	resources := cluster.List(j.Tasks[0].Request)
+	return &batch.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: j.Name},
+		Spec: batch.JobSpec{
+			SchedulerName: "volcano", Queue: j.Queue, MinAvailable: j.MinMember,
+			Tasks: []batch.TaskSpec{{
+				Name: "worker", Replicas: int32(len(j.Tasks)),
+				Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+					RestartPolicy: corev1.RestartPolicyNever,
+					Containers: []corev1.Container{{
+						Name: "main", Image: "none", // no node runs it
+						Resources: corev1.ResourceRequirements{Requests: resources, Limits: resources},
+					}},
+				}},
+			}},
+		},
+	}
+}

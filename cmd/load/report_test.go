@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sample has two rounds of four pods.
+var sample = report{Pods: 4, Rounds: 2, Runs: []result{
+	{Scheduler: "upstream", Total: 8, Bound: []float64{1, 2, 4, 8}, Running: []float64{1, 2, 3, 9}, CPU: 5},
+	{Scheduler: "ours", Total: 2, Bound: []float64{1, 1, 1, 2}, Running: []float64{1, 1, 2, 2}, CPU: 1, Memory: 100 << 20},
+	{Scheduler: "ours", Total: 4, Bound: []float64{1, 1, 1, 4}, Running: []float64{1, 2, 3, 4}, CPU: 0.25, Memory: 120 << 20},
+	{Scheduler: "upstream", Total: 4, Bound: []float64{1, 2, 3, 4}, Running: []float64{1, 2, 3, 4}, CPU: 7},
+}}
+
+func TestPercentile(t *testing.T) {
+	values := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	for share, want := range map[float64]float64{0: 1, 0.1: 1, 0.5: 5, 0.9: 9, 0.99: 10, 1: 10} {
+		require.Equal(t, want, percentile(values, share), share)
+	}
+}
+
+func TestTable(t *testing.T) {
+	table := sample.table()
+	require.Contains(t, table, "| pods bound | per second | 0.500 (0.500–1.00) | 1.00 (1.00–2.00) |\n")
+	require.Contains(t, table, "| 99 % | s | 4.00 (4.00–9.00) | 2.00 (2.00–4.00) |\n")
+	require.Contains(t, table, "| cpu of the scheduler | s | 5.00 (5.00–7.00) | 0.250 (0.250–1.00) |\n")
+	require.Contains(t, table, "| memory of the scheduler, most | MiB | 0.00000 (0.00000–0.00000) | 100 (100–120) |\n")
+}
+
+func TestChart(t *testing.T) {
+	chart := sample.chart()
+	decoder := xml.NewDecoder(strings.NewReader(chart))
+	for {
+		if _, err := decoder.Token(); err == io.EOF {
+			break
+		} else {
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, 4, strings.Count(chart, `fill="none"`), "a line for each run")
+	require.Contains(t, chart, "M64.0 260.0L114.0 203.0L164.0 146.0L264.0 89.0L464.0 32.0", "all pods, from corner to corner")
+}
+
+// TestPageIsOfTheResults holds the page and the chart in docs against the raw results that they were made of.
+func TestPageIsOfTheResults(t *testing.T) {
+	file := func(path string) string {
+		text, err := os.ReadFile(filepath.Join("..", "..", path))
+		require.NoError(t, err)
+		return string(text)
+	}
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(file(results)), &r))
+	require.NotEmpty(t, r.Runs)
+	require.Equal(t, r.page(), file(page))
+	require.Equal(t, r.chart(), file(chartFile))
+}

@@ -1,0 +1,14 @@
+// Command capacity-card is the plugin capacity-card as a shared object, for a scheduler with --plugins-dir: quotas per card model.
+// Volcano takes the name of the file for that of the plugin.
+package main
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// New is what Volcano looks up.
+func New(arguments framework.Arguments) framework.Plugin { return plugin.New(arguments) }
+
+func main() {}

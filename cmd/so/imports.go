@@ -1,0 +1,4 @@
+package main
+
+// What the plugins are made of, for its versions.
+import _ "github.com/capacity-card/capacity-card/plugin"

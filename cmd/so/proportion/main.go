@@ -1,0 +1,14 @@
+// Command proportion is the plugin proportion as a shared object, for a scheduler with --plugins-dir: the drop-in for Volcano's plugin of that name.
+// Volcano takes the name of the file for that of the plugin.
+package main
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// New is what Volcano looks up.
+func New(arguments framework.Arguments) framework.Plugin { return plugin.NewProportion(arguments) }
+
+func main() {}

@@ -1,0 +1,111 @@
+package controlplane
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// processShutdown bounds the end of a process that was asked to stop.
+const processShutdown = 10 * time.Second
+
+// Process is a scheduler that runs as a process of its own, as in a Deployment. Stop of the control plane kills it.
+type Process struct {
+	// Metrics is the URL of its metrics, if they are enabled.
+	Metrics string
+
+	command   *exec.Cmd
+	directory string
+	exited    chan struct{}
+}
+
+// StartProcess runs the program at a path, a scheduler, with these flags, and with those that it needs here: addresses
+// that are free, and a kubeconfig for the admin unless there is one among the flags, which win. It does not wait.
+func (cp *ControlPlane) StartProcess(program string, flags ...string) (*Process, error) {
+	cp.schedulers++
+	p := &Process{directory: cp.path(fmt.Sprintf("scheduler-%d", cp.schedulers)), exited: make(chan struct{})}
+	if err := os.Mkdir(p.directory, 0o700); err != nil {
+		return nil, err
+	}
+	metrics, healthz, err := freeAddresses()
+	if err != nil {
+		return nil, err
+	}
+	p.Metrics = "http://" + metrics + "/metrics"
+	log, err := os.Create(filepath.Join(p.directory, "log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	own := []string{"--kubeconfig=" + cp.Kubeconfig(), "--listen-address=" + metrics, "--healthz-address=" + healthz}
+	p.command = exec.Command(program, append(own, flags...)...)
+	p.command.Env = append(os.Environ(), "DEBUG_SOCKET_DIR="+p.directory, "TMPDIR="+p.directory)
+	p.command.Stdout, p.command.Stderr = log, log
+	if err := p.command.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		// What it returns is in the state of the process, too.
+		_ = p.command.Wait()
+		close(p.exited)
+	}()
+	cp.stops = append(cp.stops, p.Kill)
+	return p, nil
+}
+
+// freeAddresses returns two addresses that nobody listens on. The schedulers take no listeners, only addresses.
+func freeAddresses() (first, second string, err error) {
+	listen := func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
+	one, err := listen()
+	if err != nil {
+		return "", "", err
+	}
+	two, err := listen()
+	if err != nil {
+		return "", "", errors.Join(err, one.Close())
+	}
+	return one.Addr().String(), two.Addr().String(), errors.Join(one.Close(), two.Close())
+}
+
+// PID is the process's number.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
+// Exited is closed when the process has ended; then Status is its exit status, -1 if a signal ended it.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Status is the exit status of a process that has ended.
+func (p *Process) Status() int { return p.command.ProcessState.ExitCode() }
+
+// Log is all that the process has written so far.
+func (p *Process) Log() (string, error) {
+	text, err := os.ReadFile(filepath.Join(p.directory, "log"))
+	return string(text), err
+}
+
+// Stop asks the process to end, as Kubernetes does, and waits for it.
+func (p *Process) Stop() error { return p.end(syscall.SIGTERM) }
+
+// Kill ends the process without a chance to do anything more, and waits for it.
+func (p *Process) Kill() error { return p.end(os.Kill) }
+
+func (p *Process) end(signal os.Signal) error {
+	select {
+	case <-p.exited:
+		return nil
+	default:
+	}
+	if err := p.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-p.exited:
+		return nil
+	case <-time.After(processShutdown):
+		return fmt.Errorf("process %d did not end within %s", p.PID(), processShutdown)
+	}
+}

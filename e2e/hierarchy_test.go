@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// hierarchy is where the manifests of a tree of queues are, seen from those of cards.
+const hierarchy = "../hierarchy/"
+
+// workers submits a job like that of the example, of pods without devices.
+func (c *cluster) workers(t *testing.T, name, queue string, cpu int64, pods, minimum int32) {
+	t.Helper()
+	job := example[*batch.Job](t, hierarchy+"team.yaml")
+	job.Name, job.Spec.Queue, job.Spec.MinAvailable, job.Spec.Tasks[0].Replicas = name, queue, minimum, pods
+	requests := job.Spec.Tasks[0].Template.Spec.Containers[0].Resources.Requests
+	requests[corev1.ResourceCPU] = *resource.NewQuantity(cpu, resource.DecimalSI)
+	c.create(t, job)
+}
+
+// TestHierarchy has two departments of two teams share a cluster. A team borrows what others leave idle and gives it back
+// when they need it; jobs go to teams, not to departments. It is the same under both names.
+func TestHierarchy(t *testing.T) {
+	configuration := example[*corev1.ConfigMap](t, hierarchy+"scheduler.conf.yaml").Data["volcano-scheduler.conf"]
+	t.Run("capacity", func(t *testing.T) {
+		c := plane(t, hierarchy+"nodes.yaml")
+		c.schedule(t, configuration)
+		lend(t, c, "")
+	})
+	t.Run("capacity-card", func(t *testing.T) {
+		c := plane(t, hierarchy+"nodes.yaml")
+		named := "name: capacity-card\n    arguments: {unsetCapability: unlimited, untypedCards: ignore}"
+		c.schedule(t, strings.Replace(configuration, "name: capacity", named, 1))
+		lend(t, c, "-cc")
+	})
+}
+
+// lend plays it with the examples, whose jobs get a suffix to their names: a job that takes the name of one just deleted
+// is now and then lost by Volcano's job controller.
+func lend(t *testing.T, c *cluster, suffix string) {
+	submit := func(file string) string {
+		job := example[*batch.Job](t, hierarchy+file)
+		job.Name += suffix
+		c.create(t, job)
+		return job.Name
+	}
+	campaign, reports, release := "campaign"+suffix, "reports"+suffix, "release"+suffix
+	c.apply(t, hierarchy+"queues.yaml")
+
+	// The other department is at work, and dev borrows from prod.
+	c.workers(t, campaign, "marketing", 4, 15, 1)
+	c.workers(t, reports, "sales", 4, 5, 1)
+	c.runs(t, campaign, map[string]int{"": 15}, 0)
+	c.runs(t, reports, map[string]int{"": 5}, 0)
+	dev := submit("team.yaml")
+	c.runs(t, dev, map[string]int{"": 15}, 0)
+
+	// prod takes back what it deserves, and no more than that from dev.
+	c.workers(t, release, "prod", 4, 24, 24)
+	c.runs(t, release, map[string]int{"": 24}, 0)
+	c.runs(t, dev, map[string]int{"": 6}, 9)
+	c.runs(t, campaign, map[string]int{"": 15}, 0)
+	c.runs(t, reports, map[string]int{"": 5}, 0)
+
+	// prod is never reclaimed from, and has a bound.
+	c.workers(t, "more"+suffix, "prod", 8, 1, 1)
+	c.refusedFor(t, "more"+suffix, insufficient("prod", "cpu", 8, 104, 100))
+	c.complete(t, release, 24)
+	c.runs(t, dev, map[string]int{"": 15}, 0)
+
+	c.runs(t, submit("job.yaml"), map[string]int{"": 4}, 0)
+	c.workers(t, "misplaced"+suffix, "eng", 1, 1, 1)
+	c.refusedFor(t, "misplaced"+suffix, "Queue <eng> has child queues, so takes no jobs itself")
+}
+
+// refusedFor waits until a job is kept out of its queue for a reason with these words in it.
+func (c *cluster) refusedFor(t *testing.T, job, words string) {
+	t.Helper()
+	c.until(t, func() string {
+		group := c.group(job)
+		if group == nil || group.Status.Phase != scheduling.PodGroupPending {
+			return fmt.Sprintf("the pod group of %s should be there and Pending", job)
+		}
+		for _, event := range c.events(group.UID) {
+			if event.Type == corev1.EventTypeWarning && strings.Contains(event.Message, words) {
+				return ""
+			}
+		}
+		return fmt.Sprintf("the pod group of %s has no event with %q", job, words)
+	})
+	require.Empty(t, c.pods(job))
+}
