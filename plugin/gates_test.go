@@ -93,6 +93,16 @@ func TestOpeningAllocatesTheSame(t *testing.T) {
 		once()
 		return testing.AllocsPerRun(20, once)
 	}
+	// Else later tests would look through the series of thousands of queues.
+	t.Cleanup(func() {
+		capacityBuilder.idle = nil
+		for _, vec := range vecs {
+			vec.cpu.Reset()
+			vec.memory.Reset()
+			vec.scalar.Reset()
+		}
+		shareVec.Reset()
+	})
 	huge := workload.XL
 	huge.Nodes, huge.Jobs, huge.TasksPerJob = 100, 5000, 2
 	small, large := open(workload.S), open(huge)

@@ -180,19 +180,18 @@ func (o *session) publish() {
 			continue
 		}
 		g.setAccount(deservedAccount, o.ix.Deserved.Row(i), &o.names)
+		g.setAccount(allocatedAccount, o.ix.Allocated(q), &o.names)
 		g.setAccount(requestAccount, o.ix.Request.Row(i), &o.names)
 		g.setAccount(capacityAccount, o.ix.Capability.Row(i), &o.names)
 		g.setAccount(realCapacityAccount, o.ix.RealCapability.Row(i), &o.names)
-		// The last, so that it has the series of all that will be allocated.
-		g.setAccount(allocatedAccount, o.ix.Allocated(q), &o.names)
 		g.setShare(o.ix.Share(q))
 	}
 }
 
 // publishWeighted sets the series that proportion has.
 func (o *session) publishWeighted(g *queueGauges, q index.Queue) {
-	g.setAccount(requestAccount, o.ix.Request.Row(int(q)), &o.names)
 	g.setAccount(allocatedAccount, o.ix.Allocated(q), &o.names)
+	g.setAccount(requestAccount, o.ix.Request.Row(int(q)), &o.names)
 	if o.jobsOf[q] == 0 {
 		return
 	}
