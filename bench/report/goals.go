@@ -54,7 +54,8 @@ var goals = []goal{
 	faster("session open, hierarchy", "L", "SessionOpen/shape=L", 50, &allocations{
 		most: 64, words: "the same for every shape, ≤ 64",
 		same: []string{"SessionOpen/shape=S" + oursOf, "SessionOpen/shape=XL" + oursOf},
-	}).because("Every job is looked at once, and Volcano lays jobs out anew in every session, so the opening waits for memory."),
+	}).because("Every job is looked at once, and Volcano lays jobs out anew in every session, so the opening waits for memory " +
+		"(profiles/open-L-ours-cpu.txt): it is the first touch of the maps in a job that takes the time."),
 	{
 		title: "session open, cards", shape: "L", unit: timeUnit,
 		base: "SessionOpenCards/shape=L/cards=without", ours: "SessionOpenCards/shape=L/cards=with",
@@ -73,12 +74,15 @@ var goals = []goal{
 	}),
 	faster("Allocatable, depth 3", "L", "Allocatable/shape=L", 20, nothing),
 	faster("JobEnqueueable, admitted", "L", "JobEnqueueable/shape=L", 50, nothing),
-	faster("Preemptive", "L", "Preemptive/shape=L", 20, nothing),
+	faster("Preemptive", "L", "Preemptive/shape=L", 20, nothing).because("A sixth of the time is Volcano's own way to the plugin " +
+		"(none in the table), and half of the rest goes into reading the task's request out of its map (profiles/ask-L-ours-cpu.txt)."),
 	faster("QueueOrder", "L", "QueueOrder/shape=L", 2, nothing),
 	faster("Reclaimable, 100 candidates", "L", "Reclaimable/shape=L/candidates=100", 20, &allocations{most: 2, words: "≤ 2"}),
-	faster("Deallocate and Allocate event, with metrics", "L", "Event/shape=L", 5, nothing),
+	faster("Deallocate and Allocate event, with metrics", "L", "Event/shape=L", 5, nothing).because("Ours keeps the shares and the metrics " +
+		"of all four queues up to the root up to date, upstream those of one (profiles/ask-L-ours-cpu.txt)."),
 	overhead("first"), overhead("later"),
-	faster("whole cycle, first session", "1,000 queues", "Cycle/session=first/queues=1000", 8, nil),
+	faster("whole cycle, first session", "1,000 queues", "Cycle/session=first/queues=1000", 8, nil).
+		because("Ours takes what Volcano takes without a quota plugin, so the ratio is how much upstream adds to that on this machine."),
 	faster("whole cycle, later session", "1,000 queues", "Cycle/session=later/queues=1000", 4, nil),
 	memory(1000),
 }
