@@ -371,8 +371,11 @@ func (c *cards) uses(d *demand) bool {
 
 // cardOn returns the card that a task is charged for on a node. Where the node
 // no longer tells, or never did, it is the first that the task names.
-func (c *cards) cardOn(node string, p part) (fastres.Dim, bool) {
-	if n := c.nodes[node]; n != nil {
+func (c *cards) cardOn(node string, p part) (fastres.Dim, bool) { return p.cardOf(c.nodes[node]) }
+
+// cardOf is cardOn for a node that was looked up, nil if it is not known.
+func (p part) cardOf(n *nodeCards) (fastres.Dim, bool) {
+	if n != nil {
 		if n.object == nil {
 			n.missed.Store(true)
 		}

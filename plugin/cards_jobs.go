@@ -23,7 +23,8 @@ import (
 // is held against what the minimum needs of that choice, whichever card it is.
 type jobCards struct {
 	tasks   []*api.TaskInfo
-	demands []*demand // by task
+	demands []*demand    // by task
+	nodes   []*nodeCards // by task, nil for a node that is not known
 
 	kinds []kind
 	on    []placement
@@ -80,7 +81,7 @@ func (a cpuMemory) without(x fastres.Vector) {
 
 // read reads a job. demand tells what a pod says about cards.
 func (j *jobCards) read(c *cards, job *api.JobInfo, demand func(*v1.Pod) *demand) {
-	*j = jobCards{kinds: j.kinds[:0], on: j.on[:0], asked: j.asked[:0], pods: j.pods[:0], tasks: j.tasks[:0], demands: j.demands[:0]}
+	*j = jobCards{kinds: j.kinds[:0], on: j.on[:0], asked: j.asked[:0], pods: j.pods[:0], tasks: j.tasks[:0], demands: j.demands[:0], nodes: j.nodes[:0]}
 	if len(job.Tasks) == 0 {
 		for _, r := range c.requestsOf(job) {
 			j.kinds[j.kind(r.choice, unsaid)].min += r.milli
@@ -88,10 +89,10 @@ func (j *jobCards) read(c *cards, job *api.JobInfo, demand func(*v1.Pod) *demand
 		j.cards = len(j.kinds) > 0 || c.unlimitedCPUMemory && c.willUse(job)
 		return
 	}
-	j.fetch(job, demand)
+	j.fetch(c, job, demand)
 	unfinished, alike := 0, true
 	for i, task := range j.tasks {
-		size, parts := j.readTask(c, task, j.demands[i])
+		size, parts := j.readTask(c, task, j.demands[i], j.nodes[i])
 		if finished(task) {
 			continue
 		}
@@ -114,10 +115,10 @@ func (j *jobCards) read(c *cards, job *api.JobInfo, demand func(*v1.Pod) *demand
 	j.choose(c)
 }
 
-// fetch looks up the tasks of a job and what they say about cards. Tasks and
-// demands lie all over the memory; in loops as short as these the processor
+// fetch looks up the tasks of a job, what they say about cards, and their nodes.
+// All of it lies all over the memory; in loops as short as these the processor
 // waits for several at once.
-func (j *jobCards) fetch(job *api.JobInfo, demand func(*v1.Pod) *demand) {
+func (j *jobCards) fetch(c *cards, job *api.JobInfo, demand func(*v1.Pod) *demand) {
 	for _, task := range job.Tasks {
 		j.tasks = append(j.tasks, task)
 	}
@@ -127,6 +128,13 @@ func (j *jobCards) fetch(job *api.JobInfo, demand func(*v1.Pod) *demand) {
 	for _, task := range j.tasks {
 		j.demands = append(j.demands, demand(task.Pod))
 	}
+	for _, task := range j.tasks {
+		var node *nodeCards
+		if task.NodeName != "" {
+			node = c.nodes[task.NodeName]
+		}
+		j.nodes = append(j.nodes, node)
+	}
 }
 
 func finished(task *api.TaskInfo) bool {
@@ -135,7 +143,7 @@ func finished(task *api.TaskInfo) bool {
 
 // readTask adds a task to what the job has and asks for, and returns how much it
 // wants of cards, in how many parts.
-func (j *jobCards) readTask(c *cards, task *api.TaskInfo, d *demand) (size float64, parts int) {
+func (j *jobCards) readTask(c *cards, task *api.TaskInfo, d *demand, node *nodeCards) (size float64, parts int) {
 	placed := api.AllocatedStatus(task.Status)
 	for p := range c.parts(d) {
 		parts++
@@ -144,7 +152,7 @@ func (j *jobCards) readTask(c *cards, task *api.TaskInfo, d *demand) (size float
 		switch {
 		case placed:
 			j.kinds[k].placed += p.milli
-			if dim, ok := c.cardOn(task.NodeName, p); ok {
+			if dim, ok := p.cardOf(node); ok {
 				j.on = append(j.on, placement{k, cardAmount{dim, p.milli}})
 			}
 		case task.SchGated:

@@ -32,23 +32,22 @@ func (v *Victims) Begin() { v.call++ }
 // and counts it as gone if so. It may when
 //
 //   - it shares a dimension with reclaimer, pods aside;
-//   - allocated − victim ≥ guarantee;
 //   - it shares no dimension with deserved, or allocated > deserved in one that
-//     it uses and deserved has.
+//     it uses and deserved has;
+//   - allocated − victim ≥ guarantee.
 //
 // Upstream: capacity/capacity.go, AddReclaimableFn.
 func (v *Victims) Take(q index.Queue, victim, reclaimer fastres.Vector) bool {
 	if !victim.IntersectsRequest(reclaimer) {
 		return false
 	}
-	allocated := v.allocated(q)
+	allocated, deserved := v.allocated(q), v.ix.Deserved.Row(int(q))
+	if victim.Intersects(deserved) && !fastres.ExceedsSomewhere(allocated, victim, deserved) {
+		return false
+	}
 	v.rest.CopyFrom(allocated)
 	v.rest.Sub(victim)
 	if !v.ix.Guarantee.Row(int(q)).LessEqual(v.rest) {
-		return false
-	}
-	deserved := v.ix.Deserved.Row(int(q))
-	if victim.Intersects(deserved) && !fastres.ExceedsSomewhere(allocated, victim, deserved) {
 		return false
 	}
 	allocated.CopyFrom(v.rest)
