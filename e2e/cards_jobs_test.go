@@ -51,10 +51,10 @@ func singleCardJob(t *testing.T, c *cluster) {
 		}
 		return ""
 	})
-	c.submit(t, "next", sixCards, h200, 3, gang, requesting(`{"NVIDIA-H200": 3}`))
-	c.refused(t, "next", insufficient(sixCards, h200, 3, 5, 3))
+	c.submit(t, "after", sixCards, h200, 3, gang, requesting(`{"NVIDIA-H200": 3}`))
+	c.refused(t, "after", insufficient(sixCards, h200, 3, 5, 3))
 	c.complete(t, "cr-job", 2)
-	c.runs(t, "next", map[string]int{h200: 3}, 0)
+	c.runs(t, "after", map[string]int{h200: 3}, 0)
 }
 
 // requestAboveQuota keeps a job out that says it will ask for more than the quota, and nobody else.
@@ -248,6 +248,6 @@ func unlimitedCPUAndMemory(t *testing.T, c *cluster) {
 func jobOfRoles(t *testing.T, c *cluster) {
 	c.apply(t, "queue.yaml", "job-roles.yaml")
 	c.runs(t, "cr-job-roles", map[string]int{h200: 3}, 0)
-	c.submit(t, "next", sixCards, h200, 1, requesting(`{"NVIDIA-H200": 1}`))
-	c.refused(t, "next", insufficient(sixCards, h200, 1, 4, 3))
+	c.submit(t, "fourth", sixCards, h200, 1, requesting(`{"NVIDIA-H200": 1}`))
+	c.refused(t, "fourth", insufficient(sixCards, h200, 1, 4, 3))
 }

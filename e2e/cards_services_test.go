@@ -106,6 +106,6 @@ func replicaSetScaling(t *testing.T, c *cluster) {
 	c.says(t, set, insufficient(sixCards, h200, 1, 4, 3))
 	scale(1)
 	c.runs(t, set, map[string]int{h200: 1}, 0)
-	c.submit(t, "job", sixCards, h200, 2, gang)
-	c.runs(t, "job", map[string]int{h200: 2}, 0)
+	c.submit(t, "with-service", sixCards, h200, 2, gang)
+	c.runs(t, "with-service", map[string]int{h200: 2}, 0)
 }

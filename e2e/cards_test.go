@@ -161,6 +161,9 @@ func (c *cluster) setQuota(t *testing.T, queue, quota string) {
 
 // submit creates a Volcano job like that of the example, of pods with one card each, which starts with the first of
 // them. It does not say beforehand what it will ask for.
+//
+// Give each job a name of its own: Volcano's job controller loses a job whose
+// name was another's a moment before, and it gets no pods.
 func (c *cluster) submit(t *testing.T, name, queue, cards string, pods int32, change ...func(*batch.Job)) {
 	t.Helper()
 	job := example[*batch.Job](t, "job-single.yaml")

@@ -160,23 +160,23 @@ func TestAPIServerAway(t *testing.T) {
 	w, kubeconfig := lay(t, c)
 	p := c.run(t, build(t, ours), exampleConfiguration(t), "--kubeconfig="+kubeconfig)
 	c.queue(t, "patient", `{"NVIDIA-H200": 4}`)
-	c.submit(t, "first", "patient", h200, 3)
+	c.submit(t, "away-first", "patient", h200, 3)
 	c.submit(t, "long", "patient", h200, 1)
-	c.runs(t, "first", map[string]int{h200: 3}, 0)
+	c.runs(t, "away-first", map[string]int{h200: 3}, 0)
 	c.runs(t, "long", map[string]int{h200: 1}, 0)
 
 	w.set(true)
 	p.logs(t, "connection re") // refused or reset
-	c.complete(t, "first", 3)
+	c.complete(t, "away-first", 3)
 	c.setQuota(t, "patient", `{"NVIDIA-H200": 3}`)
-	c.submit(t, "second", "patient", h200, 3)
+	c.submit(t, "away-second", "patient", h200, 3)
 	p.cycles(t, 6)
-	require.Empty(t, c.pods("second"))
+	require.Empty(t, c.pods("away-second"))
 	c.runs(t, "long", map[string]int{h200: 1}, 0)
 
 	w.set(false)
-	c.runs(t, "second", map[string]int{h200: 2}, 1)
-	c.says(t, "second", insufficient("patient", h200, 1, 4, 3))
+	c.runs(t, "away-second", map[string]int{h200: 2}, 1)
+	c.says(t, "away-second", insufficient("patient", h200, 1, 4, 3))
 	select {
 	case <-p.Exited():
 		t.Fatal("the scheduler should have stayed")
@@ -197,10 +197,10 @@ func TestLeaderCutOff(t *testing.T) {
 	w.set(true)
 	require.NotEqual(t, 0, p.ends(t))
 	require.Contains(t, p.log(t), "leaderelection lost")
-	c.submit(t, "next", sixCards, h200, 2)
+	c.submit(t, "cut-off", sixCards, h200, 2)
 	w.set(false)
 	c.run(t, program, configuration, flags...)
-	c.runs(t, "next", map[string]int{h200: 1}, 1)
+	c.runs(t, "cut-off", map[string]int{h200: 1}, 1)
 	c.runs(t, "cr-job", map[string]int{h200: 2}, 0)
 }
 

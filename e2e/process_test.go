@@ -201,16 +201,16 @@ func TestEditedConfiguration(t *testing.T) {
 	edit(good)
 	p := c.runWith(t, build(t, ours), "--scheduler-conf="+file, "--schedule-period="+schedulePeriod.String(), "--leader-elect=false")
 	c.apply(t, "queue.yaml")
-	c.submit(t, "users", sixCards, h200, 4)
-	c.runs(t, "users", map[string]int{h200: 3}, 1)
+	c.submit(t, "edited-users", sixCards, h200, 4)
+	c.runs(t, "edited-users", map[string]int{h200: 3}, 1)
 
 	edit(strings.Replace(good, "capacity-card", "capacity-crad", 1))
 	p.logs(t, "is refused, the last good one stays in force: "+file+": no such plugin is registered: capacity-crad")
 	c.cycles(t, 6)
-	c.runs(t, "users", map[string]int{h200: 3}, 1)
+	c.runs(t, "edited-users", map[string]int{h200: 3}, 1)
 
 	edit(strings.Replace(good, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      untypedCards: reject", 1))
 	p.logs(t, fmt.Sprintf("The scheduler's configuration %s was changed and is in force", file))
-	c.submit(t, "untyped", sixCards, "", 1)
-	c.says(t, "untyped", "Pod asks for <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
+	c.submit(t, "edited-untyped", sixCards, "", 1)
+	c.says(t, "edited-untyped", "Pod asks for <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
 }

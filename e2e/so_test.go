@@ -37,9 +37,9 @@ func TestSharedObjects(t *testing.T) {
 		p := c.run(t, theirs, exampleConfiguration(t), plugins)
 		c.apply(t, "queue.yaml", "job-single.yaml")
 		c.runs(t, "cr-job", map[string]int{h200: 2}, 0)
-		c.submit(t, "next", sixCards, h200, 2)
-		c.runs(t, "next", map[string]int{h200: 1}, 1)
-		c.says(t, "next", insufficient(sixCards, h200, 1, 4, 3))
+		c.submit(t, "shared-next", sixCards, h200, 2)
+		c.runs(t, "shared-next", map[string]int{h200: 1}, 1)
+		c.says(t, "shared-next", insufficient(sixCards, h200, 1, 4, 3))
 		p.measures(t, `volcano_queue_allocated_scalar_resources{queue_name="cr-queue1",resource="NVIDIA-H200"} 3000`)
 	})
 	t.Run("Capacity", func(t *testing.T) {
