@@ -9,18 +9,16 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/capacity-card/capacity-card/bench/binary"
 )
 
-const (
-	binary = "bin/bench.test"
-	folder = "profiles"
-)
+const folder = "profiles"
 
 // run is one benchmark that is profiled.
 type run struct {
@@ -64,10 +62,8 @@ func profiles(only string) error {
 	if err != nil {
 		return err
 	}
-	build := exec.Command("go", "test", "-c", "-o", binary, "./bench")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("building the benchmarks: %w", err)
+	if err := binary.Build(); err != nil {
+		return err
 	}
 	for _, r := range runs {
 		for _, impl := range []string{"upstream", "ours"} {
@@ -87,21 +83,19 @@ func profiles(only string) error {
 func (r run) profile(impl string) error {
 	for _, kind := range []string{"cpu", "heap"} {
 		path := filepath.Join(folder, fmt.Sprintf("%s-%s-%s", r.name, impl, kind))
-		arguments := []string{"-test.run", "^$", "-test.bench", r.bench + "/" + "^impl=" + impl + "$", "-test.benchtime", r.benchtime}
+		var flags []string
 		if r.full {
-			arguments = append(arguments, "-full")
+			flags = append(flags, "-full")
 		}
 		raw := "bin/profile.pb.gz"
 		if kind == "cpu" {
-			arguments = append(arguments, "-test.cpuprofile", raw)
+			flags = append(flags, "-test.cpuprofile", raw)
 		} else {
-			arguments = append(arguments, "-test.memprofile", raw, "-test.memprofilerate", "16384")
+			flags = append(flags, "-test.memprofile", raw, "-test.memprofilerate", "16384")
 		}
-		command := binary + " -test.run '^$' -test.bench '" + strings.Join(arguments[3:], " ")
-		command = strings.Replace(command, " -test.benchtime", "' -test.benchtime", 1)
+		benchmark := binary.Command(r.bench+"/^impl="+impl+"$", r.benchtime, flags...)
+		command := binary.Line(benchmark)
 		fmt.Fprintln(os.Stderr, command)
-		benchmark := exec.Command(binary, arguments...)
-		benchmark.Stderr = os.Stderr
 		if err := benchmark.Run(); err != nil {
 			return err
 		}

@@ -9,9 +9,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-)
 
-const binary = "bin/bench.test"
+	"github.com/capacity-card/capacity-card/bench/binary"
+)
 
 // plan is what each round measures, process by process.
 type plan struct {
@@ -73,28 +73,12 @@ func cycles(flags []string, queues ...int) []process {
 	return all
 }
 
-func (p process) arguments() []string {
-	return append([]string{"-test.run", "^$", "-test.bench", p.bench, "-test.benchtime", p.benchtime}, p.flags...)
-}
-
-// command is the process as one types it.
-func (p process) command() string {
-	words := []string{binary}
-	for _, a := range p.arguments() {
-		if strings.ContainsAny(a, "^$|()*") {
-			a = "'" + a + "'"
-		}
-		words = append(words, a)
-	}
-	return strings.Join(words, " ")
-}
+func (p process) command() *exec.Cmd { return binary.Command(p.bench, p.benchtime, p.flags...) }
 
 // measure runs the plan and leaves the raw output in a file.
 func (p plan) measure(path string) error {
-	build := exec.Command("go", "test", "-c", "-o", binary, "./bench")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("building the benchmarks: %w", err)
+	if err := binary.Build(); err != nil {
+		return err
 	}
 	commit, err := head()
 	if err != nil {
@@ -111,7 +95,7 @@ func (p plan) measure(path string) error {
 	fmt.Fprintf(raw, "target: %s\ncommit: %s\ngo: %s\nrounds: %d\n", p.target, commit, runtime.Version(), p.rounds)
 	for round := range p.rounds {
 		for i, process := range p.processes {
-			fmt.Fprintf(os.Stderr, "round %d of %d, process %d of %d: %s\n", round+1, p.rounds, i+1, len(p.processes), process.command())
+			fmt.Fprintf(os.Stderr, "round %d of %d, process %d of %d: %s\n", round+1, p.rounds, i+1, len(p.processes), binary.Line(process.command()))
 			if err := process.run(raw); err != nil {
 				return err
 			}
@@ -121,16 +105,16 @@ func (p plan) measure(path string) error {
 }
 
 func (p process) run(raw io.Writer) error {
-	fmt.Fprintf(raw, "command: %s\n", p.command())
+	command := p.command()
+	fmt.Fprintf(raw, "command: %s\n", binary.Line(command))
 	level := ""
 	if i := slices.Index(p.flags, "-log"); i >= 0 {
 		level = " " + p.flags[i+1]
 	}
 	fmt.Fprintf(raw, "log:%s\n", level) // nothing deletes the key
-	c := exec.Command(binary, p.arguments()...)
-	c.Stdout, c.Stderr = raw, os.Stderr
-	if err := c.Run(); err != nil {
-		return fmt.Errorf("%s: %w", p.command(), err)
+	command.Stdout = raw
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("%s: %w", binary.Line(command), err)
 	}
 	return nil
 }

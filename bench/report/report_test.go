@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/bench/binary"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -155,5 +157,5 @@ func TestWords(t *testing.T) {
 // TestCommands are typed as they are run.
 func TestCommands(t *testing.T) {
 	p := process{"^BenchmarkX$", "1x", []string{"-log", "3"}}
-	assert.Equal(t, "bin/bench.test -test.run '^$' -test.bench '^BenchmarkX$' -test.benchtime 1x -log 3", p.command())
+	assert.Equal(t, "bin/bench.test -test.run '^$' -test.bench '^BenchmarkX$' -test.benchtime 1x -log 3", binary.Line(p.command()))
 }
