@@ -17,9 +17,6 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// namespace is where everything runs.
-const namespace = metav1.NamespaceDefault
-
 // examples is the directory with the manifests that users apply.
 const examples = "../examples/cards"
 
@@ -92,17 +89,17 @@ func (c *cluster) create(t *testing.T, objects ...runtime.Object) {
 		case *corev1.Node:
 			_, err = c.Kube.CoreV1().Nodes().Create(ctx, o, create)
 		case *corev1.Pod:
-			_, err = c.Kube.CoreV1().Pods(namespace).Create(ctx, o, create)
+			_, err = c.Kube.CoreV1().Pods(c.namespace).Create(ctx, o, create)
 		case *apps.Deployment:
-			_, err = c.Kube.AppsV1().Deployments(namespace).Create(ctx, o, create)
+			_, err = c.Kube.AppsV1().Deployments(c.namespace).Create(ctx, o, create)
 		case *apps.ReplicaSet:
-			_, err = c.Kube.AppsV1().ReplicaSets(namespace).Create(ctx, o, create)
+			_, err = c.Kube.AppsV1().ReplicaSets(c.namespace).Create(ctx, o, create)
 		case *autoscaling.HorizontalPodAutoscaler:
-			_, err = c.Kube.AutoscalingV2().HorizontalPodAutoscalers(namespace).Create(ctx, o, create)
+			_, err = c.Kube.AutoscalingV2().HorizontalPodAutoscalers(c.namespace).Create(ctx, o, create)
 		case *batch.Job:
-			_, err = c.Volcano.BatchV1alpha1().Jobs(namespace).Create(ctx, o, create)
+			_, err = c.Volcano.BatchV1alpha1().Jobs(c.namespace).Create(ctx, o, create)
 		case *scheduling.PodGroup:
-			_, err = c.Volcano.SchedulingV1beta1().PodGroups(namespace).Create(ctx, o, create)
+			_, err = c.Volcano.SchedulingV1beta1().PodGroups(c.namespace).Create(ctx, o, create)
 		case *scheduling.Queue:
 			c.expectQuota(o)
 			_, err = c.Volcano.SchedulingV1beta1().Queues().Create(ctx, o, create)
@@ -114,7 +111,7 @@ func (c *cluster) create(t *testing.T, objects ...runtime.Object) {
 	}
 	for _, name := range opened {
 		c.until(t, func() string {
-			queue, err := c.volcano.Scheduling().V1beta1().Queues().Lister().Get(name)
+			queue, err := c.mirror.Volcano.Scheduling().V1beta1().Queues().Lister().Get(name)
 			if err != nil || queue.Status.State != scheduling.QueueStateOpen {
 				return "queue " + name + " is not open yet"
 			}

@@ -68,7 +68,7 @@ func (c *cluster) deletePods(t *testing.T, workload, node string) {
 	t.Helper()
 	for _, pod := range c.pods(workload) {
 		if pod.Spec.NodeName == node {
-			require.NoError(t, c.Kube.CoreV1().Pods(namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{}))
+			require.NoError(t, c.Kube.CoreV1().Pods(c.namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{}))
 		}
 	}
 }
@@ -116,7 +116,7 @@ func lentCardsComeBack(t *testing.T, c *cluster) {
 	nobodyIsEvicted()
 
 	// What training is guaranteed is not lent, even while it is idle.
-	require.NoError(t, c.Volcano.BatchV1alpha1().Jobs(namespace).Delete(t.Context(), "borrower", metav1.DeleteOptions{}))
+	require.NoError(t, c.Volcano.BatchV1alpha1().Jobs(c.namespace).Delete(t.Context(), "borrower", metav1.DeleteOptions{}))
 	c.runs(t, "owner-3", map[string]int{rtx4090D: 1}, 0)
 	c.submit(t, "owner-4", "inference", rtx4090D, 3)
 	c.runs(t, "owner-4", map[string]int{rtx4090D: 1}, 2)

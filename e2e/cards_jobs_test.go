@@ -42,7 +42,7 @@ func singleCardJob(t *testing.T, c *cluster) {
 	c.apply(t, "queue.yaml", "job-single.yaml")
 	c.runs(t, "cr-job", map[string]int{h200: 2}, 0)
 	c.until(t, func() string {
-		queue, err := c.volcano.Scheduling().V1beta1().Queues().Lister().Get(sixCards)
+		queue, err := c.mirror.Volcano.Scheduling().V1beta1().Queues().Lister().Get(sixCards)
 		if err != nil {
 			return err.Error()
 		}

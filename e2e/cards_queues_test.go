@@ -22,7 +22,7 @@ import (
 func (c *cluster) warned(t *testing.T, queue string, words ...string) {
 	t.Helper()
 	c.until(t, func() string {
-		object, err := c.volcano.Scheduling().V1beta1().Queues().Lister().Get(queue)
+		object, err := c.mirror.Volcano.Scheduling().V1beta1().Queues().Lister().Get(queue)
 		if err != nil {
 			return err.Error()
 		}
@@ -120,14 +120,14 @@ func (c *cluster) operate(t *testing.T, queue string, action bus.Action, becomes
 	object, err := c.Volcano.SchedulingV1beta1().Queues().Get(t.Context(), queue, metav1.GetOptions{})
 	require.NoError(t, err)
 	owner := metav1.NewControllerRef(object, helpers.V1beta1QueueKind)
-	_, err = c.Volcano.BusV1alpha1().Commands(namespace).Create(t.Context(), &bus.Command{
+	_, err = c.Volcano.BusV1alpha1().Commands(c.namespace).Create(t.Context(), &bus.Command{
 		ObjectMeta:   metav1.ObjectMeta{GenerateName: queue + "-", OwnerReferences: []metav1.OwnerReference{*owner}},
 		TargetObject: owner,
 		Action:       string(action),
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	c.until(t, func() string {
-		object, err := c.volcano.Scheduling().V1beta1().Queues().Lister().Get(queue)
+		object, err := c.mirror.Volcano.Scheduling().V1beta1().Queues().Lister().Get(queue)
 		if err != nil || object.Status.State != becomes {
 			return fmt.Sprintf("queue %s should be %s", queue, becomes)
 		}

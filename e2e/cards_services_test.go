@@ -64,7 +64,7 @@ func rollingUpdate(t *testing.T, c *cluster) {
 	patch := []byte(`{"spec": {
 		"strategy": {"rollingUpdate": {"maxUnavailable": 1}},
 		"template": {"metadata": {"labels": {"version": "2"}}}}}`)
-	_, err := c.Kube.AppsV1().Deployments(namespace).Patch(t.Context(), "rolling", types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := c.Kube.AppsV1().Deployments(c.namespace).Patch(t.Context(), "rolling", types.MergePatchType, patch, metav1.PatchOptions{})
 	require.NoError(t, err)
 	c.until(t, func() string {
 		for _, pod := range c.pods("rolling") {
@@ -98,7 +98,7 @@ func replicaSetScaling(t *testing.T, c *cluster) {
 	c.runs(t, set, map[string]int{h200: 2}, 0)
 	scale := func(replicas int) {
 		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-		_, err := c.Kube.AppsV1().ReplicaSets(namespace).Patch(t.Context(), set, types.MergePatchType, patch, metav1.PatchOptions{}, "scale")
+		_, err := c.Kube.AppsV1().ReplicaSets(c.namespace).Patch(t.Context(), set, types.MergePatchType, patch, metav1.PatchOptions{}, "scale")
 		require.NoError(t, err)
 	}
 	scale(5)

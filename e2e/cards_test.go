@@ -108,14 +108,14 @@ func (c *cluster) reconfigure(t *testing.T, oldNew ...string) {
 func (c *cluster) clear(t *testing.T) {
 	t.Helper()
 	ctx, now, all := context.Background(), metav1.DeleteOptions{}, metav1.ListOptions{}
-	require.NoError(t, c.Kube.AutoscalingV2().HorizontalPodAutoscalers(namespace).DeleteCollection(ctx, now, all))
-	require.NoError(t, c.Kube.AppsV1().Deployments(namespace).DeleteCollection(ctx, now, all))
-	require.NoError(t, c.Kube.AppsV1().ReplicaSets(namespace).DeleteCollection(ctx, now, all))
-	require.NoError(t, c.Volcano.BatchV1alpha1().Jobs(namespace).DeleteCollection(ctx, now, all))
-	require.NoError(t, c.Volcano.SchedulingV1beta1().PodGroups(namespace).DeleteCollection(ctx, now, all))
-	require.NoError(t, c.Kube.CoreV1().Pods(namespace).DeleteCollection(ctx, now, all))
+	require.NoError(t, c.Kube.AutoscalingV2().HorizontalPodAutoscalers(c.namespace).DeleteCollection(ctx, now, all))
+	require.NoError(t, c.Kube.AppsV1().Deployments(c.namespace).DeleteCollection(ctx, now, all))
+	require.NoError(t, c.Kube.AppsV1().ReplicaSets(c.namespace).DeleteCollection(ctx, now, all))
+	require.NoError(t, c.Volcano.BatchV1alpha1().Jobs(c.namespace).DeleteCollection(ctx, now, all))
+	require.NoError(t, c.Volcano.SchedulingV1beta1().PodGroups(c.namespace).DeleteCollection(ctx, now, all))
+	require.NoError(t, c.Kube.CoreV1().Pods(c.namespace).DeleteCollection(ctx, now, all))
 	c.until(t, func() string {
-		groups, err := c.volcano.Scheduling().V1beta1().PodGroups().Lister().List(labels.Everything())
+		groups, err := c.mirror.Volcano.Scheduling().V1beta1().PodGroups().Lister().List(labels.Everything())
 		if pods := c.pods(""); err != nil || len(pods)+len(groups) > 0 {
 			return fmt.Sprintf("%d pods and %d pod groups are left", len(pods), len(groups))
 		}
@@ -130,8 +130,19 @@ func (c *cluster) clear(t *testing.T) {
 		}
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	clear(c.quotas)
+	c.mu.Unlock()
+	c.renewNamespace(t)
+}
+
+// renewNamespace goes on in a new namespace. Volcano's job controller loses a job that has the name of another of its
+// namespace that was just deleted: it never gets pods.
+func (c *cluster) renewNamespace(t *testing.T) {
+	t.Helper()
+	fresh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}
+	made, err := c.Kube.CoreV1().Namespaces().Create(context.Background(), fresh, metav1.CreateOptions{})
+	require.NoError(t, err)
+	c.namespace = made.Name
 }
 
 // queue creates a queue with a card quota, and cpu and memory for pods without cards.
@@ -161,9 +172,6 @@ func (c *cluster) setQuota(t *testing.T, queue, quota string) {
 
 // submit creates a Volcano job like that of the example, of pods with one card each, which starts with the first of
 // them. It does not say beforehand what it will ask for.
-//
-// Give each job a name of its own: Volcano's job controller loses a job whose
-// name was another's a moment before, and it gets no pods.
 func (c *cluster) submit(t *testing.T, name, queue, cards string, pods int32, change ...func(*batch.Job)) {
 	t.Helper()
 	job := example[*batch.Job](t, "job-single.yaml")
@@ -224,14 +232,14 @@ func (c *cluster) deploy(t *testing.T, name, queue, cards string, replicas int32
 func (c *cluster) scale(t *testing.T, deployment string, replicas int) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-	_, err := c.Kube.AppsV1().Deployments(namespace).Patch(t.Context(), deployment, types.MergePatchType, patch, metav1.PatchOptions{}, "scale")
+	_, err := c.Kube.AppsV1().Deployments(c.namespace).Patch(t.Context(), deployment, types.MergePatchType, patch, metav1.PatchOptions{}, "scale")
 	require.NoError(t, err)
 }
 
 // complete ends the running pods of a Volcano job.
 func (c *cluster) complete(t *testing.T, job string, pods int) {
 	t.Helper()
-	n, err := c.CompletePods(t.Context(), namespace, batch.JobNameKey+"="+job)
+	n, err := c.CompletePods(t.Context(), c.namespace, batch.JobNameKey+"="+job)
 	require.NoError(t, err)
 	require.Equal(t, pods, n)
 }
@@ -241,7 +249,7 @@ func (c *cluster) complete(t *testing.T, job string, pods int) {
 func (c *cluster) cycles(t *testing.T, n int) {
 	t.Helper()
 	const queue = "ticker"
-	if _, err := c.volcano.Scheduling().V1beta1().Queues().Lister().Get(queue); err != nil {
+	if _, err := c.mirror.Volcano.Scheduling().V1beta1().Queues().Lister().Get(queue); err != nil {
 		c.queue(t, queue, "{}")
 	}
 	for ; n > 0; n -= 2 {

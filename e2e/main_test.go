@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 	"github.com/capacity-card/capacity-card/plugin"
@@ -28,6 +29,8 @@ type cluster struct {
 	*controlplane.ControlPlane
 	*mirror
 	load *load
+	// namespace is where what the tests create runs.
+	namespace string
 
 	// hangUp ends what watches the API server, so that it need not wait for that when it stops.
 	hangUp        func()
@@ -47,7 +50,7 @@ var bootOnce = sync.OnceValues(func() (*cluster, error) {
 		cancel()
 		return nil, err
 	}
-	c := &cluster{ControlPlane: cp, load: &load{}, hangUp: cancel}
+	c := &cluster{ControlPlane: cp, load: &load{}, namespace: metav1.NamespaceDefault, hangUp: cancel}
 	theCluster = c
 	if err := startWorkloadControllers(ctx, cp, c.load); err != nil {
 		return nil, err

@@ -16,11 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
-	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
@@ -71,8 +69,7 @@ func cardsOf(pod *corev1.Pod) map[string]int {
 
 // mirror is what the API server tells. changed holds a token whenever something is new.
 type mirror struct {
-	kube    informers.SharedInformerFactory
-	volcano vcinformers.SharedInformerFactory
+	*controlplane.Mirror
 	changed chan struct{}
 
 	mu sync.Mutex
@@ -86,38 +83,17 @@ type mirror struct {
 // startMirror returns when the mirror is complete.
 func startMirror(ctx context.Context, cp *controlplane.ControlPlane) (*mirror, error) {
 	m := &mirror{
-		kube:    informers.NewSharedInformerFactory(cp.Kube, 0),
-		volcano: vcinformers.NewSharedInformerFactory(cp.Volcano, 0),
 		changed: make(chan struct{}, 1),
 		quotas:  map[string]map[string]int{},
 		using:   map[types.UID]*corev1.Pod{},
 	}
-	handler := cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { m.take(object) },
+	var err error
+	m.Mirror, err = cp.StartMirror(ctx, cache.ResourceEventHandlerFuncs{
+		AddFunc:    m.take,
 		UpdateFunc: func(_, object any) { m.take(object) },
-		DeleteFunc: func(object any) { m.drop(object) },
-	}
-	var synced []cache.InformerSynced
-	for _, informer := range []cache.SharedIndexInformer{
-		m.kube.Core().V1().Nodes().Informer(),
-		m.kube.Core().V1().Pods().Informer(),
-		m.kube.Core().V1().Events().Informer(),
-		m.volcano.Scheduling().V1beta1().Queues().Informer(),
-		m.volcano.Scheduling().V1beta1().PodGroups().Informer(),
-		m.volcano.Batch().V1alpha1().Jobs().Informer(),
-	} {
-		registration, err := informer.AddEventHandler(handler)
-		if err != nil {
-			return nil, fmt.Errorf("watching the cluster: %w", err)
-		}
-		synced = append(synced, registration.HasSynced)
-	}
-	m.kube.Start(ctx.Done())
-	m.volcano.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return nil, fmt.Errorf("watching the cluster: %w", ctx.Err())
-	}
-	return m, nil
+		DeleteFunc: m.drop,
+	})
+	return m, err
 }
 
 func (m *mirror) take(object any) {
@@ -221,7 +197,7 @@ func (m *mirror) String() string {
 	for _, pod := range m.pods("") {
 		fmt.Fprintf(&s, "pod %s of queue %s: %s on %q: %s\n", pod.Name, queueOf(pod), pod.Status.Phase, pod.Spec.NodeName, scheduled(pod).Message)
 	}
-	groups, _ := m.volcano.Scheduling().V1beta1().PodGroups().Lister().List(labels.Everything())
+	groups, _ := m.Volcano.Scheduling().V1beta1().PodGroups().Lister().List(labels.Everything())
 	for _, group := range groups {
 		fmt.Fprintf(&s, "pod group %s of queue %s: %s\n", group.Name, group.Spec.Queue, group.Status.Phase)
 		for _, event := range m.events(group.UID) {
@@ -233,7 +209,7 @@ func (m *mirror) String() string {
 
 // pods returns the pods of a Job or Deployment, or all.
 func (m *mirror) pods(workload string) []*corev1.Pod {
-	all, _ := m.kube.Core().V1().Pods().Lister().List(labels.Everything())
+	all, _ := m.Kube.Core().V1().Pods().Lister().List(labels.Everything())
 	all = slices.DeleteFunc(all, func(pod *corev1.Pod) bool {
 		return workload != "" && workload != cmp.Or(pod.Labels[batch.JobNameKey], pod.Labels["app"])
 	})
@@ -250,7 +226,7 @@ func (m *mirror) waiting(workload string) []*corev1.Pod {
 
 // group returns the pod group of a Volcano job, or one of a user's own, nil if there is none yet.
 func (m *mirror) group(job string) *scheduling.PodGroup {
-	groups, _ := m.volcano.Scheduling().V1beta1().PodGroups().Lister().List(labels.Everything())
+	groups, _ := m.Volcano.Scheduling().V1beta1().PodGroups().Lister().List(labels.Everything())
 	for _, group := range groups {
 		if owner := metav1.GetControllerOf(group); group.Name == job || owner != nil && owner.Name == job {
 			return group
@@ -261,7 +237,7 @@ func (m *mirror) group(job string) *scheduling.PodGroup {
 
 // events returns the events about an object.
 func (m *mirror) events(of types.UID) []*corev1.Event {
-	all, _ := m.kube.Core().V1().Events().Lister().List(labels.Everything())
+	all, _ := m.Kube.Core().V1().Events().Lister().List(labels.Everything())
 	all = slices.DeleteFunc(all, func(event *corev1.Event) bool { return event.InvolvedObject.UID != of })
 	slices.SortFunc(all, func(x, y *corev1.Event) int {
 		return cmp.Or(x.CreationTimestamp.Compare(y.CreationTimestamp.Time), strings.Compare(x.Name, y.Name))

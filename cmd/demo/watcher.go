@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,19 +10,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
-	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
 
 // watcher mirrors what the demo shows of the cluster. It never polls: changed holds a token whenever something is new.
 type watcher struct {
-	kube    informers.SharedInformerFactory
-	volcano vcinformers.SharedInformerFactory
+	*controlplane.Mirror
 	changed chan struct{}
 
 	mu sync.Mutex
@@ -47,56 +43,31 @@ type warning struct {
 // startWatcher returns when the mirror is complete.
 func startWatcher(ctx context.Context, cp *controlplane.ControlPlane) (*watcher, error) {
 	w := &watcher{
-		kube:       informers.NewSharedInformerFactory(cp.Kube, 0),
-		volcano:    vcinformers.NewSharedInformerFactory(cp.Volcano, 0),
 		changed:    make(chan struct{}, 1),
 		refusals:   map[types.UID]string{},
 		allotments: map[types.UID]allotment{},
 		marked:     map[types.UID]bool{},
 	}
-	notify := func(any) { w.notify() }
-	plain := cache.ResourceEventHandlerFuncs{
-		AddFunc: notify, UpdateFunc: func(_, object any) { notify(object) }, DeleteFunc: notify,
+	var err error
+	w.Mirror, err = cp.StartMirror(ctx, cache.ResourceEventHandlerFuncs{
+		AddFunc:    w.take,
+		UpdateFunc: func(_, object any) { w.take(object) },
+		DeleteFunc: func(any) { w.notify() },
+	})
+	return w, err
+}
+
+func (w *watcher) take(object any) {
+	switch object := object.(type) {
+	case *corev1.Pod:
+		w.takePod(object)
+	case *corev1.Event:
+		w.takeEvent(object)
+	case *scheduling.Queue:
+		w.takeQueue(object)
+	default:
+		w.notify()
 	}
-	pods := cache.ResourceEventHandlerFuncs{
-		AddFunc:    notify,
-		UpdateFunc: func(_, object any) { w.takePod(object.(*corev1.Pod)) },
-		DeleteFunc: notify,
-	}
-	events := cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { w.takeEvent(object.(*corev1.Event)) },
-		UpdateFunc: func(_, object any) { w.takeEvent(object.(*corev1.Event)) },
-	}
-	queues := cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { w.takeQueue(object.(*scheduling.Queue)) },
-		UpdateFunc: func(_, object any) { w.takeQueue(object.(*scheduling.Queue)) },
-		DeleteFunc: notify,
-	}
-	watched := []struct {
-		informer cache.SharedIndexInformer
-		handler  cache.ResourceEventHandler
-	}{
-		{w.kube.Core().V1().Nodes().Informer(), plain},
-		{w.kube.Core().V1().Pods().Informer(), pods},
-		{w.kube.Core().V1().Events().Informer(), events},
-		{w.volcano.Scheduling().V1beta1().Queues().Informer(), queues},
-		{w.volcano.Scheduling().V1beta1().PodGroups().Informer(), plain},
-		{w.volcano.Batch().V1alpha1().Jobs().Informer(), plain},
-	}
-	var synced []cache.InformerSynced
-	for _, each := range watched {
-		registration, err := each.informer.AddEventHandler(each.handler)
-		if err != nil {
-			return nil, fmt.Errorf("watching the cluster: %w", err)
-		}
-		synced = append(synced, registration.HasSynced)
-	}
-	w.kube.Start(ctx.Done())
-	w.volcano.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return nil, fmt.Errorf("watching the cluster: %w", ctx.Err())
-	}
-	return w, nil
 }
 
 func (w *watcher) notify() {
@@ -170,19 +141,19 @@ func (w *watcher) snapshot() (snapshot, error) {
 	var s snapshot
 	var err error
 	everything := labels.Everything()
-	if s.nodes, err = w.kube.Core().V1().Nodes().Lister().List(everything); err != nil {
+	if s.nodes, err = w.Kube.Core().V1().Nodes().Lister().List(everything); err != nil {
 		return s, err
 	}
-	if s.pods, err = w.kube.Core().V1().Pods().Lister().List(everything); err != nil {
+	if s.pods, err = w.Kube.Core().V1().Pods().Lister().List(everything); err != nil {
 		return s, err
 	}
-	if s.podGroups, err = w.volcano.Scheduling().V1beta1().PodGroups().Lister().List(everything); err != nil {
+	if s.podGroups, err = w.Volcano.Scheduling().V1beta1().PodGroups().Lister().List(everything); err != nil {
 		return s, err
 	}
-	if s.jobs, err = w.volcano.Batch().V1alpha1().Jobs().Lister().List(everything); err != nil {
+	if s.jobs, err = w.Volcano.Batch().V1alpha1().Jobs().Lister().List(everything); err != nil {
 		return s, err
 	}
-	if s.queues, err = w.volcano.Scheduling().V1beta1().Queues().Lister().List(everything); err != nil {
+	if s.queues, err = w.Volcano.Scheduling().V1beta1().Queues().Lister().List(everything); err != nil {
 		return s, err
 	}
 	w.mu.Lock()
