@@ -193,24 +193,17 @@ func (x Vector) Requested() iter.Seq[Dim] {
 }
 
 // Present iterates over the dimensions that are present in x.
-func (x Vector) Present() iter.Seq[Dim] {
-	return func(yield func(Dim) bool) {
-		for w, word := range x.present {
-			for ; word != 0; word &= word - 1 {
-				if !yield(Dim(w<<6 + bits.TrailingZeros64(word))) {
-					return
-				}
-			}
-		}
-	}
-}
+func (x Vector) Present() iter.Seq[Dim] { return x.presentBut(0) }
 
 // Scalars iterates over the scalars that are present in x.
-func (x Vector) Scalars() iter.Seq[Dim] {
+func (x Vector) Scalars() iter.Seq[Dim] { return x.presentBut(always) }
+
+// presentBut leaves out some of the first word's dimensions.
+func (x Vector) presentBut(not uint64) iter.Seq[Dim] {
 	return func(yield func(Dim) bool) {
 		for w, word := range x.present {
 			if w == 0 {
-				word &^= always
+				word &^= not
 			}
 			for ; word != 0; word &= word - 1 {
 				if !yield(Dim(w<<6 + bits.TrailingZeros64(word))) {

@@ -6,10 +6,10 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 )
 
-// Names gives every resource name and every card name a dimension. A name keeps
-// its dimension for the life of the Names, across sessions; to forget some is to
-// start with new Names. A resource and a card may have one name, and
-// have a dimension each. The zero Names is ready for use.
+// Names gives every resource name and every card name a dimension, which the name
+// keeps for the life of the Names, across sessions; to forget some is to start
+// with new Names. A resource and a card may have one name, and have a dimension
+// each. The zero Names is ready for use.
 type Names struct {
 	resources, cards map[string]fastres.Dim
 	names            []string // by dimension

@@ -25,11 +25,13 @@ type choice struct {
 	named bool
 
 	// What the names mean in this session. A name that neither a node nor a queue
-	// has in this session has no dimension, even if one had it before. rank is the place of a dimension's name in names.
+	// has in it has no dimension, even if it had one before. rank is the place of a
+	// dimension's name in names.
 	dims []fastres.Dim
 	rank []int
-	// resources are what pods ask for the cards with; none if no node has any of
-	// them; the one in question if the pod names none. mixed: no resource is that of all cards, so no pod can take either.
+	// resources are what pods ask for the cards with: none if no node has any of
+	// them; the one in question if the pod names none. mixed: no resource is that of
+	// all cards, so no pod can take any.
 	resources []resourceID
 	mixed     bool
 }

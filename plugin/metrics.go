@@ -98,6 +98,7 @@ func (g *gauge) set(value float64, vec *prometheus.GaugeVec, labels ...string) {
 		g.series = vec.WithLabelValues(labels...)
 		g.series.Set(value)
 		g.value = value
+		return
 	}
 	g.update(value)
 }
