@@ -27,7 +27,9 @@ func render(s *set) (text string, charts map[string]string, err error) {
 	c := contents{s, append(s.curves(growth, "n"), s.curves("Cycle", "queues")...)}
 	charts = map[string]string{}
 	for _, curve := range c.curves {
-		charts[curve.file()] = curve.chart()
+		if charts[curve.file()], err = curve.chart(); err != nil {
+			return "", nil, err
+		}
 	}
 	var b strings.Builder
 	if err := pageTemplate.Execute(&b, c); err != nil {

@@ -95,13 +95,15 @@ func (s *set) median(name, unit string) (m benchmath.Summary, ok bool) {
 	return summarize(s.values[name][unit])
 }
 
-// ratio is how many times more the base takes than ours, round by round.
+// ratio is how many times more the base takes than ours, round by round. A round
+// may measure one of them several times.
 func (s *set) ratio(base, ours, unit string) (m benchmath.Summary, ok bool) {
 	x, y := s.values[base][unit], s.values[ours][unit]
 	var ratios []float64
-	for i := range min(len(x), len(y)) {
-		if y[i] != 0 {
-			ratios = append(ratios, x[i]/y[i])
+	n := min(len(x), len(y))
+	for i := range n {
+		if now := y[i*len(y)/n]; now != 0 {
+			ratios = append(ratios, x[i*len(x)/n]/now)
 		}
 	}
 	return summarize(ratios)

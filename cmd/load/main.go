@@ -131,7 +131,11 @@ func (r *report) write() error {
 	if err != nil {
 		return err
 	}
-	for path, text := range map[string]string{results: string(raw) + "\n", page: r.page(), chartFile: r.chart()} {
+	chart, err := r.chart()
+	if err != nil {
+		return err
+	}
+	for path, text := range map[string]string{results: string(raw) + "\n", page: r.page(), chartFile: chart} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
 		}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"encoding/xml"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,17 +34,12 @@ func TestTable(t *testing.T) {
 }
 
 func TestChart(t *testing.T) {
-	chart := sample.chart()
-	decoder := xml.NewDecoder(strings.NewReader(chart))
-	for {
-		if _, err := decoder.Token(); err == io.EOF {
-			break
-		} else {
-			require.NoError(t, err)
-		}
+	chart, err := sample.chart()
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(chart, ">Pods bound, of 4</text>"))
+	for _, word := range []string{">upstream</text>", ">ours</text>", ">8 s</text>", ">4</text>"} {
+		require.Equal(t, 1, strings.Count(chart, word), word)
 	}
-	require.Equal(t, 4, strings.Count(chart, `fill="none"`), "a line for each run")
-	require.Contains(t, chart, "M64.0 260.0L114.0 203.0L164.0 146.0L264.0 89.0L464.0 32.0", "all pods, from corner to corner")
 }
 
 // TestPageIsOfTheResults holds the page and the chart in docs against the raw results that they were made of.
@@ -60,5 +53,7 @@ func TestPageIsOfTheResults(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(file(results)), &r))
 	require.NotEmpty(t, r.Runs)
 	require.Equal(t, r.page(), file(page))
-	require.Equal(t, r.chart(), file(chartFile))
+	chart, err := r.chart()
+	require.NoError(t, err)
+	require.Equal(t, chart, file(chartFile))
 }

@@ -1,0 +1,122 @@
+// Package chart draws measurements as SVG, all in one look.
+package chart
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+const width, height, margin = 480, 300, 8 // points
+
+// A colour for each implementation.
+var colours = map[string]color.Color{
+	"upstream": color.RGBA{0xc0, 0x39, 0x2b, 0xff},
+	"ours":     color.RGBA{0x24, 0x71, 0xa3, 0xff},
+	"none":     color.RGBA{0x7f, 0x8c, 0x8d, 0xff},
+}
+
+// Chart is a title, two axes and the lines between them.
+type Chart struct {
+	Title string
+	X, Y  Axis
+	Lines []Line
+}
+
+// Axis is one direction of a chart.
+type Axis struct {
+	Label  string
+	Log    bool                 // logarithmic, in whole powers of ten; all values are above 0
+	Format func(float64) string // of the values beside the grid
+}
+
+// Line is a measurement of an implementation: "ours", "upstream" or "none". Lines
+// of one name have one entry in the legend.
+type Line struct {
+	Name   string
+	Points plotter.XYs
+	Dots   bool // mark the points
+}
+
+// SVG draws the chart. Equal charts are equal to the byte.
+func (c Chart) SVG() (string, error) {
+	p := plot.New()
+	sans := func(size font.Length) font.Font {
+		return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
+	}
+	p.Title.Text, p.Title.TextStyle.Font, p.Title.Padding = c.Title, sans(13), 6
+	p.X.Label.Text, p.Y.Label.Text = c.X.Label, c.Y.Label
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Label.TextStyle.Font, axis.Tick.Label.Font = sans(11), sans(10)
+	}
+	p.Legend.TextStyle.Font, p.Legend.Top, p.Legend.Left = sans(11), true, true
+
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xdd}, color.Gray{0xdd}
+	p.Add(grid)
+	if err := c.addLines(p); err != nil {
+		return "", fmt.Errorf("drawing %q: %w", c.Title, err)
+	}
+	c.X.scale(&p.X)
+	c.Y.scale(&p.Y)
+
+	canvas := vgsvg.New(width, height)
+	p.Draw(draw.Crop(draw.New(canvas), margin, -2*margin, margin, -margin)) // the last label of X sticks out
+	var b strings.Builder
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return "", fmt.Errorf("drawing %q: %w", c.Title, err)
+	}
+	// Who does not have the font takes one of the same widths.
+	return strings.ReplaceAll(b.String(), "Liberation Sans", "Liberation Sans,Arial,sans-serif"), nil
+}
+
+func (c Chart) addLines(p *plot.Plot) error {
+	named := map[string]bool{}
+	for _, l := range c.Lines {
+		line, dots, err := plotter.NewLinePoints(l.Points)
+		if err != nil {
+			return err
+		}
+		line.Color, line.Width = colours[l.Name], vg.Points(2)
+		p.Add(line)
+		if l.Dots {
+			dots.GlyphStyle = draw.GlyphStyle{Color: colours[l.Name], Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
+			p.Add(dots)
+		}
+		if !named[l.Name] {
+			p.Legend.Add(l.Name, line)
+		}
+		named[l.Name] = true
+	}
+	return nil
+}
+
+// scale sets what an axis of a plot shows.
+func (a Axis) scale(axis *plot.Axis) {
+	var ticker plot.Ticker = plot.DefaultTicks{}
+	if a.Log {
+		const inexact = 1e-9 // the logarithm of 1,000 is a little less than 3
+		ticker, axis.Scale = plot.LogTicks{}, plot.LogScale{}
+		axis.Min = math.Pow(10, math.Floor(math.Log10(axis.Min)+inexact))
+		axis.Max = math.Pow(10, math.Ceil(math.Log10(axis.Max)-inexact))
+	} else {
+		axis.Min = 0
+	}
+	axis.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
+		ticks := ticker.Ticks(low, high)
+		for i, t := range ticks {
+			if !t.IsMinor() {
+				ticks[i].Label = a.Format(t.Value)
+			}
+		}
+		return ticks
+	})
+}
