@@ -163,6 +163,23 @@ func ExceedsSomewhere(used, request, bound Vector) bool {
 	return false
 }
 
+// ExceedsWith reports whether used + request > bound, with tolerance, in at least
+// one dimension that request asks for and bound has; see ExceedsSomewhere.
+func ExceedsWith(used, request, bound Vector) bool {
+	for w := range request.present {
+		for word := request.counted(w) & bound.present[w]; word != 0; word &= word - 1 {
+			d := w<<6 + bits.TrailingZeros64(word)
+			if Dim(d) <= Memory && bound.quantity[d] < MinResource {
+				continue
+			}
+			if q := request.quantity[d]; q > 0 && !lessEqual(used.quantity[d]+q, bound.quantity[d]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // MaxRatio is the greatest used/bound over the dimensions in which bound
 // reaches MinResource, at least 0 (helpers.Share over Resource.ResourceNames).
 func MaxRatio(used, bound Vector) float64 {

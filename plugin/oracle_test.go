@@ -44,6 +44,7 @@ func FuzzSession(f *testing.F) {
 			"untypedCards":    []string{charge, reject, ignore}[r.IntN(3)],
 			"rootCapability":  []string{total, unlimited}[r.IntN(2)],
 			"unsetCapability": []string{zero, unlimited}[r.IntN(2)],
+			"deservedFrom":    []string{spec, weight}[r.IntN(2)],
 
 			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
 		}
@@ -69,7 +70,7 @@ func FuzzSession(f *testing.F) {
 // consult asks the oracle about a cluster.
 func (m *mirror) consult(c workload.Cluster) {
 	own := m.own
-	from := oracle.Cluster{ZeroLeaf: own.zeroLeaf, Total: m.resource(m.TotalResource)}
+	from := oracle.Cluster{ZeroLeaf: own.zeroLeaf, ByWeight: own.byWeight, Total: m.resource(m.TotalResource)}
 	if c.Hierarchy {
 		from.Root = rootName
 	}
@@ -149,7 +150,7 @@ func (m *mirror) list(r workload.Resources) oracle.Amounts {
 
 func (m *mirror) configured(q workload.Queue) oracle.Queue {
 	from := oracle.Queue{Name: q.Name, Parent: q.Parent,
-		Capability: m.list(q.Capability), Deserved: m.list(q.Deserved), Guarantee: m.list(q.Guarantee)}
+		Capability: m.list(q.Capability), Deserved: m.list(q.Deserved), Guarantee: m.list(q.Guarantee), Weight: float64(q.Weight)}
 	if len(q.Capability) > 0 && len(from.Capability) == 0 {
 		from.Capability = oracle.Amounts{oracle.CPU: 0} // it says something, if nothing that counts
 	}
