@@ -35,8 +35,10 @@ type memory struct {
 	needs    []quota.Need
 	assigner quota.Assigner
 
-	events events
-	gauges map[string]*queueGauges
+	events        events
+	gauges        map[string]*queueGauges
+	clusterGauges accountGauges
+
 	told   map[api.JobID]*told
 	warned map[string]bool
 }
@@ -88,6 +90,7 @@ func (m *memory) forget(jobs map[api.JobID]*api.JobInfo) {
 		for name := range m.gauges {
 			if m.tree.Lookup(name) == index.None {
 				delete(m.gauges, name)
+				dropAdded(name)
 			}
 		}
 	}
