@@ -37,8 +37,10 @@ type memory struct {
 	needs    []quota.Need
 	assigner quota.Assigner
 
-	events events
-	gauges map[string]*queueGauges
+	events        events
+	gauges        map[string]*queueGauges
+	clusterGauges accountGauges
+
 	told   map[api.JobID]*told
 	warned map[string]bool
 }
@@ -90,6 +92,7 @@ func (m *memory) forget(jobs map[api.JobID]*api.JobInfo) {
 		for name := range m.gauges {
 			if m.tree.Lookup(name) == index.None {
 				delete(m.gauges, name)
+				dropAdded(name)
 			}
 		}
 	}
