@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/client-go/informers"
@@ -84,4 +86,37 @@ func (s *Session) forgetLost() {
 func (s *Session) Close() {
 	s.forgetLost()
 	framework.CloseSession(s.Session)
+}
+
+// Tree returns the accounts of all queues, each followed by those below it, in the
+// order of their names.
+func (s *Session) Tree() []plugin.Account {
+	below := map[string][]plugin.Account{}
+	var tops []plugin.Account
+	for _, a := range s.Quota.Accounts() {
+		if a.Parent == "" {
+			tops = append(tops, a)
+		} else {
+			below[a.Parent] = append(below[a.Parent], a)
+		}
+	}
+	var all []plugin.Account
+	var walk func(accounts []plugin.Account)
+	walk = func(accounts []plugin.Account) {
+		slices.SortFunc(accounts, func(a, b plugin.Account) int { return strings.Compare(a.Queue, b.Queue) })
+		for _, a := range accounts {
+			all = append(all, a)
+			walk(below[a.Queue])
+		}
+	}
+	walk(tops)
+	return all
+}
+
+// Bounded is nil for what has no bound, which JSON has no number for.
+func Bounded(x float64) *float64 {
+	if math.IsInf(x, 1) {
+		return nil
+	}
+	return &x
 }
