@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
@@ -73,7 +74,7 @@ func (w *World) cycle(c *Configuration, number int) (events []Event, changed boo
 		}
 		was := g.Status.Phase
 		g.Status.Phase = job.PodGroup.Status.Phase
-		if was == "Pending" && g.Status.Phase != was {
+		if was == scheduling.PodGroupPending && g.Status.Phase != was {
 			events = append(events, Event{Cycle: number, Kind: Admitted, Group: string(g.ID()), Owner: g.Owner, Queue: g.Spec.Queue})
 		}
 		arrived := w.arrive(g)
@@ -129,4 +130,23 @@ func (w *World) Follow(s *Session) (arrived bool) {
 		}
 	}
 	return arrived
+}
+
+// Vacate makes the world one in which nothing runs yet: all jobs wait to be let
+// in, with all their pods, and the nodes are empty.
+func (w *World) Vacate() {
+	w.Stray = nil
+	for _, g := range w.Groups {
+		g.Status.Phase = scheduling.PodGroupPending
+		pods := append(g.Pods, g.Coming...)
+		g.Pods, g.Coming = nil, nil
+		for _, pod := range pods {
+			if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+				continue
+			}
+			own := *pod
+			own.Spec.NodeName, own.Status, own.DeletionTimestamp = "", v1.PodStatus{Phase: v1.PodPending}, nil
+			g.Pods = append(g.Pods, &own)
+		}
+	}
 }

@@ -164,3 +164,26 @@ func (x *explainer) refuseOther(f *Finding, what string, candidates ...string) {
 		f.Message += " (" + strings.Join(has, ", ") + ")"
 	}
 }
+
+// Alone returns the findings on jobs that could not run even if each had the
+// cluster to itself. The world loses its pods' places.
+func Alone(w *engine.World, c *engine.Configuration) []Finding {
+	w.Vacate()
+	s := engine.Open(w, c)
+	defer s.Close()
+	x := newExplainer(s, w)
+	var findings []Finding
+	for _, g := range w.Groups {
+		f, job := x.begin(g), s.Jobs[g.ID()]
+		f.State = Waiting
+		x.explain(&f, job)
+		if f.Rule == OtherPlugin && f.Stage == Enqueue { // nothing against it so far
+			f.Rule, f.Message = "", ""
+			x.tryToPlace(&f, job)
+		}
+		if f.Rule != "" && f.Rule != NotEnoughPods && f.Rule != Gated && f.Pods.Fit < max(1, f.Pods.Minimum) {
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}
