@@ -48,7 +48,7 @@ func New(name string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	from := &source{streams: streams, cluster: genericclioptions.NewConfigFlags(true)}
-	root.AddCommand(newExplain(from), newCards(from), newValidate(from))
+	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newSimulate(from))
 	return root
 }
 

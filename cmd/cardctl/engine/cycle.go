@@ -150,3 +150,15 @@ func (w *World) Vacate() {
 		}
 	}
 }
+
+// Lose has the pods of a node that is gone come back without one.
+func (w *World) Lose(node string) {
+	w.Stray = slices.DeleteFunc(slices.Clone(w.Stray), func(pod *v1.Pod) bool { return pod.Spec.NodeName == node })
+	for _, g := range w.Groups {
+		for i, pod := range g.Pods {
+			if ended := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed; pod.Spec.NodeName == node && !ended {
+				g.Pods[i] = w.again(pod)
+			}
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
@@ -198,4 +199,16 @@ func ConfigurationIn(text []byte) string {
 		return o.Configurations[0]
 	}
 	return string(text)
+}
+
+// Clone returns objects of their own, for who changes them.
+func (o *Objects) Clone() *Objects {
+	c := New()
+	for _, list := range o.lists() {
+		for _, object := range list {
+			c.add(object.(runtime.Object).DeepCopyObject().(metav1.Object), o.sources[object])
+		}
+	}
+	c.Configurations = slices.Clone(o.Configurations)
+	return c
 }
