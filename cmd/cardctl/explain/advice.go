@@ -48,6 +48,8 @@ func (x *explainer) advise(f *Finding) []string {
 		return []string{"look at the job's controller: kubectl describe its Job"}
 	case Gated:
 		return []string{"whoever set the gates has to remove them"}
+	case OtherPlugin:
+		return []string{"look at the other plugins of the scheduler's configuration: the quota has room"}
 	case Overused:
 		return []string{"wait until pods of the queue end, or raise its weight"}
 	}

@@ -125,16 +125,14 @@ func trim(x float64) string {
 
 // words are what a reason says, with memory in Gi.
 func words(r *plugin.Reason) string {
-	if len(r.Shortages) == 0 {
-		return r.String()
-	}
-	var each []string
+	text := r.String()
 	for _, s := range r.Shortages {
-		if s.Resource != "memory" {
-			return r.String()
+		if s.Resource == "memory" {
+			inGi := fmt.Sprintf("requested <%s>, total would be <%s>, but %s is <%s>",
+				Amount(s.Resource, s.Requested), Amount(s.Resource, s.Total), s.Against, Amount(s.Resource, s.Bound))
+			own := s.String()
+			text = strings.Replace(text, own, own[:strings.Index(own, "requested <")]+inGi, 1)
 		}
-		each = append(each, fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but %s is <%s>",
-			s.Queue, s.Resource, Amount(s.Resource, s.Requested), Amount(s.Resource, s.Total), s.Against, Amount(s.Resource, s.Bound)))
 	}
-	return strings.Join(each, "; ")
+	return text
 }
