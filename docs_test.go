@@ -2,6 +2,7 @@ package capacitycard_test
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -53,7 +54,7 @@ func TestDocsNameWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, least := range map[string]int{"docs/RELIABILITY.md": 30, "docs/neighbours.md": 20} {
+	for path, least := range map[string]int{"docs/RELIABILITY.md": 30, "docs/neighbours.md": 20, "docs/observability.md": 2} {
 		page, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -68,6 +69,39 @@ func TestDocsNameWhatExists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestObservabilityIsDocumented looks for each alert and each panel, and for each
+// series that these ask for and Volcano does not have, in docs/observability.md.
+func TestObservabilityIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("docs/observability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts, err := os.ReadFile("deploy/observability/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dashboard, err := os.ReadFile("deploy/observability/dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(found [][][]byte, format string) {
+		t.Helper()
+		if len(found) == 0 {
+			t.Errorf("nothing is found for %q", format)
+		}
+		for _, each := range found {
+			if text := fmt.Sprintf(format, each[1]); !bytes.Contains(page, []byte(text)) {
+				t.Errorf("docs/observability.md does not have %q", text)
+			}
+		}
+	}
+	want(regexp.MustCompile(`- alert: (\w+)`).FindAllSubmatch(alerts, -1), "### %s\n")
+	want(regexp.MustCompile(`"type": "timeseries",\s+"title": "(.+)"`).FindAllSubmatch(dashboard, -1), "%s")
+	both := append(bytes.Clone(alerts), dashboard...)
+	want(regexp.MustCompile(`(volcano_(?:cluster|queue_inqueue|queue_leaf|queue_card)[a-z_]*?)(?:_memory_bytes|_scalar_resources)?\b`).
+		FindAllSubmatch(both, -1), "`%s")
 }
 
 // TestNeighboursAreAll looks for a row for each of Volcano's plugins, and for the
