@@ -1,7 +1,9 @@
 package plugin
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -73,8 +75,8 @@ type Account struct {
 	Leaf   bool
 	Broken error // why the queue takes no jobs: it does not reach the root
 	Share  float64
-	// Holdings are those of cpu and memory, and of every other resource that the
-	// queue has, may have or asks for, in the order in which they became known.
+	// Holdings are those of cpu and memory, and then of every other resource that
+	// the queue has, may have or asks for, in the order of their names.
 	Holdings []Holding
 }
 
@@ -107,6 +109,7 @@ func (i Inspection) Accounts() []Account {
 				a.Holdings = append(a.Holdings, h)
 			}
 		}
+		slices.SortFunc(a.Holdings[2:], func(x, y Holding) int { return cmp.Compare(x.Resource, y.Resource) })
 		accounts = append(accounts, a)
 	}
 	return accounts

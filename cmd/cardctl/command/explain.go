@@ -164,7 +164,11 @@ func describe(out io.Writer, f *explain.Finding) {
 		state += fmt.Sprintf(" (%s)", f.Stage)
 	}
 	line("State:", state)
-	line("Pods:", fmt.Sprintf("%d, of which %d placed and %d waiting; %d needed to start", f.Pods.Total, f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum))
+	pods := fmt.Sprintf("%d, of which %d placed and %d waiting", f.Pods.Total, f.Pods.Placed, f.Pods.Waiting)
+	if f.Pods.Total == 0 {
+		pods = "none yet"
+	}
+	line("Pods:", fmt.Sprintf("%s; %d needed to start", pods, f.Pods.Minimum))
 	if f.Rule != "" {
 		level := ""
 		if f.Level != "" {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -67,7 +68,8 @@ func (t *table) add(cells ...any) {
 
 // print prints the table as kubectl does.
 func (t *table) print(out io.Writer, format string) error {
-	w := printers.GetNewTabWriter(out)
+	var padded bytes.Buffer
+	w := printers.GetNewTabWriter(&padded)
 	line := func(cells func(i int) string) {
 		var shown []string
 		for i, c := range t.columns {
@@ -75,13 +77,21 @@ func (t *table) print(out io.Writer, format string) error {
 				shown = append(shown, cells(i))
 			}
 		}
-		fmt.Fprintln(w, strings.TrimRight(strings.Join(shown, "\t"), " "))
+		fmt.Fprintln(w, strings.Join(shown, "\t"))
 	}
 	line(func(i int) string { return t.columns[i].name })
 	for _, row := range t.rows {
 		line(func(i int) string { return row[i] })
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for row := range strings.Lines(padded.String()) { // the last cell may be empty
+		if _, err := fmt.Fprintln(out, strings.TrimRight(row, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // columns makes columns of names; those in parentheses are for -o wide.

@@ -163,7 +163,7 @@ func viewOf(world *engine.World, a plugin.Account, waiting int) queueView {
 
 // topTable has a row for each resource of each queue; cards come first.
 func (s *source) topTable(views []queueView) *table {
-	t := &table{columns: columns("QUEUE", "SHARE", "JOBS WAITING", "RESOURCE", "DESERVED", "ALLOCATED", "INQUEUE", "(GUARANTEE)", "CAPABILITY", "USE")}
+	t := &table{columns: columns("QUEUE", "SHARE", "WAITING", "RESOURCE", "DESERVED", "ALLOCATED", "INQUEUE", "(GUARANTEE)", "CAPABILITY", "USE")}
 	for _, v := range views {
 		name := strings.Repeat("  ", v.Depth) + v.Queue
 		if v.State != "Open" && v.State != "" {

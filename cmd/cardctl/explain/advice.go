@@ -62,6 +62,9 @@ func (x *explainer) adviseShortages(f *Finding) []string {
 	for _, s := range f.Reason.Shortages {
 		missing := Amount(s.Resource, s.Total-s.Bound)
 		switch {
+		case x.isCard(s) && !x.onNodes()[s.Resource] && !strings.Contains(s.Resource, "|"):
+			all = append(all, fmt.Sprintf("no node has the card %s: name one that cardctl cards lists", s.Resource))
+			continue
 		case s.Requested > s.Bound && x.isLeaf(s.Queue):
 			all = append(all, fmt.Sprintf("it can never run in %s as it is: raise %s to %s at least, or ask for less",
 				s.Queue, x.field(s), Amount(s.Resource, s.Requested)))
@@ -71,11 +74,24 @@ func (x *explainer) adviseShortages(f *Finding) []string {
 		default:
 			all = append(all, fmt.Sprintf("raise %s to %s, or free %s in it", x.field(s), Amount(s.Resource, s.Total), missing))
 		}
-		if users := x.users(s, f); users != "" {
+		if users := x.users(s); users != "" {
 			all = append(all, users)
 		}
 	}
 	return all
+}
+
+// onNodes is the cards that some node has.
+func (x *explainer) onNodes() map[string]bool {
+	if x.cards == nil {
+		x.cards = map[string]bool{}
+		for _, node := range x.NodeList {
+			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
+				x.cards[c.Name] = true
+			}
+		}
+	}
+	return x.cards
 }
 
 func (x *explainer) isLeaf(queue string) bool { return x.accounts[queue].Leaf }
@@ -132,7 +148,7 @@ func configured(queue *scheduling.Queue, resource string) float64 {
 }
 
 // users names the jobs that have most of what is short, below the queue that is.
-func (x *explainer) users(s plugin.Shortage, f *Finding) string {
+func (x *explainer) users(s plugin.Shortage) string {
 	below := append([]string{s.Queue}, x.children[s.Queue]...)
 	type user struct {
 		owner string
@@ -140,7 +156,7 @@ func (x *explainer) users(s plugin.Shortage, f *Finding) string {
 	}
 	var all []user
 	for id, job := range x.Session.Jobs {
-		if !slices.Contains(below, string(job.Queue)) || id == api.JobID(f.Namespace+"/"+f.Name) {
+		if !slices.Contains(below, string(job.Queue)) {
 			continue
 		}
 		if has := x.allocatedOf(job, s); has > 0 {

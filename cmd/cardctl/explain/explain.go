@@ -22,7 +22,8 @@ type explainer struct {
 	// unfit remembers which nodes are wrong for the first pod of a job, by what the
 	// pod asks for: jobs are tried one at a time, each on the same cluster.
 	unfit map[string][]Nodes
-	last  int // the node that was fit last
+	last  int             // the node that was fit last
+	cards map[string]bool // what some node has, once it was asked for
 }
 
 // Options are what is to be explained.
