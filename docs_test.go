@@ -40,33 +40,106 @@ func TestDifferencesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestDocsNameWhatExists looks for every test that these pages name.
+// pages are those of which the tests and files that they name are looked for, with
+// the least number of tests that each has to name.
+var pages = map[string]int{"docs/RELIABILITY.md": 30, "docs/neighbours.md": 20, "docs/observability.md": 2, "docs/SEEDS.md": 500}
+
+// TestDocsNameWhatExists looks for every test, subtest and file that the pages
+// name. A subtest has to stand, as a text, in a file with a test of that name.
 func TestDocsNameWhatExists(t *testing.T) {
-	var source []byte
+	tests, volcano := declaredTests(t), volcanoSources(t)
+	testName := regexp.MustCompile("((?:Test|Fuzz|Benchmark)[A-Z]\\w+)(?:/([^`\n]+)`)?")
+	fileName := regexp.MustCompile("`((?:[\\w.-]+/[\\w./-]+|[A-Z]+)\\.(?:go|md|yaml|json))`")
+	for path, least := range pages {
+		page, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := testName.FindAllStringSubmatch(string(page), -1)
+		if len(named) < least {
+			t.Errorf("%s names %d tests", path, len(named))
+		}
+		for _, name := range named {
+			sources, found := tests[name[1]]
+			if !found || name[2] != "" && !strings.Contains(sources, `"`+name[2]+`"`) {
+				t.Errorf("%s names %s, which does not exist", path, strings.TrimSuffix(name[0], "`"))
+			}
+		}
+		for _, file := range fileName.FindAllStringSubmatch(string(page), -1) {
+			at := file[1]
+			if strings.HasPrefix(at, "pkg/") {
+				at = filepath.Join(volcano, at)
+			}
+			if _, err := os.Stat(at); err != nil {
+				t.Errorf("%s names %s: %v", path, file[1], err)
+			}
+		}
+	}
+}
+
+// declaredTests returns the sources of the files that declare a test, by its name.
+func declaredTests(t *testing.T) map[string]string {
+	t.Helper()
+	found, declaration := map[string]string{}, regexp.MustCompile(`(?m)^func (\w+)\(`)
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
-		content, err := os.ReadFile(path)
-		source = append(source, content...)
+		source, err := os.ReadFile(path)
+		for _, name := range declaration.FindAllSubmatch(source, -1) {
+			found[string(name[1])] += string(source)
+		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, least := range map[string]int{"docs/RELIABILITY.md": 30, "docs/neighbours.md": 20, "docs/observability.md": 2} {
-		page, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		named := regexp.MustCompile("(Test|Fuzz)[A-Z][A-Za-z]+").FindAllString(string(page), -1)
-		if len(named) < least {
-			t.Errorf("%s names %d tests", path, len(named))
-		}
-		for _, name := range named {
-			if !bytes.Contains(source, []byte("func "+name+"(")) {
-				t.Errorf("%s names %s, which does not exist", path, name)
+	return found
+}
+
+// volcanoSources is the directory of Volcano's module.
+func volcanoSources(t *testing.T) string {
+	t.Helper()
+	directory, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(directory))
+}
+
+// TestSeedsAreWholeRows reads the tables of docs/SEEDS.md: each row says what is
+// described, in which file it is coded, and which test shows it or why none does.
+// No document may lose rows.
+func TestSeedsAreWholeRows(t *testing.T) {
+	page, err := os.ReadFile("docs/SEEDS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, test := regexp.MustCompile("`[\\w./-]+\\.\\w+`"), regexp.MustCompile("^`(Test|Fuzz|Benchmark)[A-Z]")
+	reason := regexp.MustCompile(`^Not (adopted|shown|reached)\b.*: `)
+	documents := strings.Split(string(page), "\n## ")[1:]
+	least := []int{110, 107, 62, 64, 50} // rows of each document
+	if len(documents) != len(least) {
+		t.Fatalf("there are %d documents", len(documents))
+	}
+	for i, document := range documents {
+		rows := 0
+		for _, line := range strings.Split(document, "\n") {
+			if !strings.HasPrefix(line, "|") || line == "| described | coded in | shown by |" || line == "|---|---|---|" {
+				continue
 			}
+			rows++
+			columns := strings.Split(strings.ReplaceAll(line, `\|`, ""), "|")
+			if len(columns) != 5 || strings.TrimSpace(columns[1]) == "" || !file.MatchString(columns[2]) {
+				t.Errorf("this row lacks something: %s", line)
+				continue
+			}
+			if shown := strings.TrimSpace(columns[3]); !test.MatchString(shown) && !reason.MatchString(shown) {
+				t.Errorf("this row names neither a test nor a reason: %s", line)
+			}
+		}
+		if rows < least[i] {
+			t.Errorf("document %d has %d rows, and had %d", i+1, rows, least[i])
 		}
 	}
 }
@@ -111,11 +184,7 @@ func TestNeighboursAreAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	volcano, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	plugins, err := os.ReadDir(filepath.Join(strings.TrimSpace(string(volcano)), "pkg/scheduler/plugins"))
+	plugins, err := os.ReadDir(filepath.Join(volcanoSources(t), "pkg/scheduler/plugins"))
 	if err != nil {
 		t.Fatal(err)
 	}
