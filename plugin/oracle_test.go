@@ -26,6 +26,8 @@ type mirror struct {
 	t      *testing.T
 	oracle *oracle.Oracle
 	cards  []string // none where cards count for nobody
+
+	waiting map[string][]oracle.Amounts // by queue, what the tasks that wait request
 }
 
 // FuzzSession opens sessions of Volcano on clusters made of bytes, with cards and
@@ -47,6 +49,7 @@ func FuzzSession(f *testing.F) {
 			"deservedFrom":    []string{spec, weight}[r.IntN(2)],
 
 			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
+			"ancestorReclaimLevel":   max(0, r.IntN(6)-2),
 		}
 		m := &mirror{fixture: s.open(t), t: t}
 		m.consult(s.Cluster)
@@ -62,6 +65,7 @@ func FuzzSession(f *testing.F) {
 			names := m.oracle.Names()
 			m.compareOrder(names[r.IntN(len(names))], names[r.IntN(len(names))])
 			m.compareAllocated()
+			m.compareVictims(r, tasks)
 		}
 		m.compareJobs()
 	})
@@ -104,6 +108,7 @@ func (m *mirror) consult(c workload.Cluster) {
 		from.Jobs = append(from.Jobs, m.counted(job))
 	}
 	m.oracle = oracle.New(from)
+	m.findWaiting()
 }
 
 // cardKey is the oracle's dimension of a card, which may have the name of a
@@ -317,7 +322,11 @@ func (m *mirror) compareTask(task *api.TaskInfo) {
 func (m *mirror) compareOrder(l, r string) {
 	lq, rq := m.Queues[api.QueueID(l)], m.Queues[api.QueueID(r)]
 	if lq != nil && rq != nil && lq.Queue.Spec.Priority == rq.Queue.Spec.Priority {
-		require.Equal(m.t, m.oracle.Order(l, r), m.own.queueOrder(lq, rq), "order of %s, %s", l, r)
+		want := m.oracle.Order(l, r)
+		if m.own.damped() {
+			want = m.oracle.OrderDamped(m.waiting, l, r)
+		}
+		require.Equal(m.t, want, m.own.queueOrder(lq, rq), "order of %s, %s", l, r)
 	}
 }
 
