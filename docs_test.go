@@ -118,7 +118,7 @@ func TestSeedsAreWholeRows(t *testing.T) {
 	file, test := regexp.MustCompile("`[\\w./-]+\\.\\w+`"), regexp.MustCompile("^`(Test|Fuzz|Benchmark)[A-Z]")
 	reason := regexp.MustCompile(`^Not (adopted|shown|reached)\b.*: `)
 	documents := strings.Split(string(page), "\n## ")[1:]
-	least := []int{110, 107, 62, 64, 50} // rows of each document
+	least := []int{112, 107, 62, 65, 51} // rows of each document
 	if len(documents) != len(least) {
 		t.Fatalf("there are %d documents", len(documents))
 	}
