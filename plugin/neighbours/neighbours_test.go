@@ -14,6 +14,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	policy "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
@@ -120,10 +123,18 @@ func (p pair) play(t *testing.T, quotaPlugin, without string) string {
 	return outcome
 }
 
-// informed is the informers that Volcano's predicates look volumes up in; there
-// are none.
+// informed is the informers that Volcano's plugins look things up in. They know of
+// nothing but a disruption budget, which lets no pod of the app "spared" be evicted.
 var informed = sync.OnceValue(func() informers.SharedInformerFactory {
-	return informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	budget := &policy.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "spared", Namespace: cluster.Namespace},
+		Spec:       policy.PodDisruptionBudgetSpec{Selector: metav1.SetAsLabelSelector(labels.Set{"app": "spared"})},
+	}
+	if err := factory.Policy().V1().PodDisruptionBudgets().Informer().GetStore().Add(budget); err != nil {
+		panic(err)
+	}
+	return factory
 })
 
 // configuration is the text of a volcano-scheduler.conf.
