@@ -64,9 +64,6 @@ type pair struct {
 	// How the session ends, in the words of outcome: with both plugins, and with
 	// one of them left out.
 	both, neighbourAlone, quotaAlone string
-	// upstreamDiffers says why Volcano's capacity ends otherwise beside the
-	// neighbour; empty where it must not.
-	upstreamDiffers string
 }
 
 // run runs the scene in all its casts, several times: much in Volcano goes by the
@@ -87,7 +84,7 @@ func (p pair) run(t *testing.T) {
 			require.Equal(t, p.quotaAlone, p.play(t, q, p.neighbour), "%s alone", name)
 		}
 	}
-	if !p.withCards && p.upstreamDiffers == "" {
+	if !p.withCards {
 		framework.RegisterPluginBuilder(capacity.PluginName, capacity.New)
 		defer framework.RegisterPluginBuilder(capacity.PluginName, plugin.NewCapacity)
 		require.Equal(t, p.both, p.play(t, capacities, ""), "Volcano's capacity and %s", p.neighbour)
