@@ -23,8 +23,15 @@ race: ## what Volcano calls in parallel, with the race detector; the first time,
 	$(GO) test -timeout 30m -race ./index ./quota ./fuzz
 	$(GO) test -timeout 30m -race ./plugin -run 'TestParallel|TestTallies|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
 
+.PHONY: prometheus
+prometheus: ## bin/prometheus: Prometheus and promtool of Debian's package, unless they are installed
+	@if command -v prometheus promtool >/dev/null || test -x bin/prometheus/usr/bin/promtool; then exit 0; fi; \
+	command -v apt-get dpkg-deb >/dev/null || { echo "The dashboard and the alerts are not tested: install prometheus and promtool."; exit 0; }; \
+	mkdir -p bin/prometheus && cd bin/prometheus && apt-get download prometheus && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb || \
+	{ echo "Prometheus could not be had; apt-get update may help."; exit 1; }
+
 .PHONY: e2e
-e2e: ## what users deploy, on a real control plane in one process: examples/ applied through its API
+e2e: prometheus ## what users deploy, on a real control plane in one process: examples/ applied through its API
 	$(GO) vet $(PLANE)
 	$(GO) test -timeout 20m $(PLANE)
 

@@ -118,6 +118,8 @@ func TestDeployIsValid(t *testing.T) {
 	}
 	configuration := find[corev1.ConfigMap](t, render(t, "../deploy/cards"), "ConfigMap")
 	require.NoError(t, guard.Check(configuration.Data["volcano-scheduler.conf"]))
+	require.Empty(t, guard.Warnings(configuration.Data["volcano-scheduler.conf"]))
+	require.Empty(t, guard.Warnings(exampleConfiguration(t)))
 }
 
 // TestDeployAllowsWhatVolcanoDoes holds the role against that of Volcano's installation, which it takes the name of.

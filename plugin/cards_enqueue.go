@@ -86,7 +86,7 @@ func (o *session) promiseCards(q index.Queue, job *api.JobInfo) {
 			promise := o.scratch[0]
 			promise.Reset()
 			promise.Set(need.Cards[0], need.Size*float64(need.Count))
-			quota.ChargeInqueue(o.ix, q, promise)
+			o.chargeInqueue(q, promise)
 		default:
 			o.promises = append(o.promises, promise{job, need})
 		}

@@ -211,6 +211,7 @@ func (o *session) reportCards() {
 	for _, name := range slices.Sorted(maps.Keys(o.cards.queues)) {
 		own := o.cards.queues[name]
 		problems := o.cardProblems(o.ix.Lookup(name), own)
+		problemsVec.WithLabelValues(name).Set(float64(len(problems)))
 		if slices.Equal(problems, own.said) {
 			continue
 		}

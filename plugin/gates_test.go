@@ -102,6 +102,7 @@ func TestOpeningAllocatesTheSame(t *testing.T) {
 			vec.scalar.Reset()
 		}
 		shareVec.Reset()
+		resetAdded()
 	})
 	huge := workload.XL
 	huge.Nodes, huge.Jobs, huge.TasksPerJob = 100, 5000, 2

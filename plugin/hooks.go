@@ -302,7 +302,7 @@ func (o *session) jobEnqueued(obj any) {
 		o.own.gated.without(gated)
 	}
 	quota.Promise(promise, min, allocated, gated)
-	quota.ChargeInqueue(o.ix, q, promise)
+	o.chargeInqueue(q, promise)
 	o.check()
 }
 

@@ -51,12 +51,17 @@ func vecsOf(name, word string) accountVecs {
 	}
 }
 
-// vecOf returns the series of a name that Volcano has registered. Registering an
-// equal one again is how to get at it.
+// vecOf returns series of queues.
 func vecOf(name, help string, labels ...string) *prometheus.GaugeVec {
+	return gaugeVec("queue_"+name, help, append([]string{"queue_name"}, labels...)...)
+}
+
+// gaugeVec returns the series of a name, those of Volcano if it has registered
+// them. Registering an equal one again is how to get at it.
+func gaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
 	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Subsystem: metrics.VolcanoSubSystemName, Name: "queue_" + name, Help: help,
-	}, append([]string{"queue_name"}, labels...))
+		Subsystem: metrics.VolcanoSubSystemName, Name: name, Help: help,
+	}, labels)
 	err := prometheus.Register(vec)
 	var registered prometheus.AlreadyRegisteredError
 	if errors.As(err, &registered) {
@@ -65,7 +70,7 @@ func vecOf(name, help string, labels ...string) *prometheus.GaugeVec {
 		}
 	}
 	if err != nil {
-		klog.Errorf("metric %s will not be seen: %v", "queue_"+name, err)
+		klog.Errorf("metric %s will not be seen: %v", name, err)
 	}
 	return vec
 }
@@ -79,8 +84,9 @@ type queueGauges struct {
 	accounts [accounts]accountGauges
 	// known: a scalar that some account of the queue ever had. All accounts show
 	// it from then on, with 0 where they have none.
-	known                   fastres.Vector
-	share, weight, overused gauge
+	known                         fastres.Vector
+	share, weight, overused, leaf gauge
+	inqueue                       accountGauges
 }
 
 // accountGauges are the gauges of one account, by dimension.
@@ -123,6 +129,9 @@ func (o *session) gaugesOf(q index.Queue) *queueGauges {
 	}
 	g := o.gauges[name]
 	if g == nil || g.uid != uid {
+		if g != nil {
+			g.forgetInqueue() // Volcano has dropped the others
+		}
 		g = &queueGauges{name: name, uid: uid}
 		o.gauges[name] = g
 	}
@@ -170,12 +179,15 @@ func (g *queueGauges) setAccount(a account, x fastres.Vector, names *index.Names
 
 // publish sets all series of all queues, at the opening of a session.
 func (o *session) publish() {
+	o.publishCluster(o.bounds.total)
 	for q := range index.Queue(o.ix.Len()) {
 		queue, i := o.queues[q], int(q)
 		if queue == nil {
 			continue // a root that is made up
 		}
 		g := o.gaugesOf(q)
+		g.setLeaf(o.ix.IsLeaf(q))
+		g.setInqueue(o.ix.Inqueue.Row(i), &o.names)
 		if o.weighted {
 			o.publishWeighted(g, q)
 			continue

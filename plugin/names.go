@@ -41,6 +41,7 @@ func (m *memory) renewNames() bool {
 	for _, g := range m.gauges {
 		g.forgetScalars(&old)
 	}
+	m.forgetCluster(&old)
 	m.bounds = bounds{}
 	return true
 }
@@ -85,6 +86,7 @@ func (g *queueGauges) forgetScalars(names *index.Names) {
 	if pods {
 		g.known.Set(fastres.Pods, 0)
 	}
+	g.forgetInqueue()
 	for a, gauges := range g.accounts {
 		g.accounts[a] = slices.Clone(gauges[:min(len(gauges), int(fastres.FirstFree))])
 	}

@@ -68,6 +68,9 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	if renewed {
 		m.mostNames = 2*m.knownNames() + fewNames
 	}
+	if m.tree != tree {
+		m.forgetQueues(tree)
+	}
 	m.tree = tree
 	m.victims.Reset(o.ix)
 	o.ix.RollUp()
@@ -76,7 +79,7 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	o.check()
 	o.gaugesByQueue = make([]*queueGauges, o.ix.Len())
 	o.publish()
-	m.forget(ssn.Jobs)
+	m.forgetJobs(ssn.Jobs)
 	o.register(hierarchy)
 	return o
 }

@@ -9,4 +9,8 @@
 // Check finds such configurations. A Stage goes between the user's file, which
 // may be edited while the scheduler runs, and the file that Volcano watches: only
 // what Check accepts gets from one to the other.
+//
+// Volcano asks the plugins tier by tier, and in some questions the first tier that
+// has an answer decides. Warnings finds where that leaves out the quota plugin, or
+// another one.
 package guard

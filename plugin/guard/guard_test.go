@@ -1,13 +1,20 @@
 package guard
 
 import (
+	"bytes"
+	"flag"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/klog/v2"
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
 	_ "volcano.sh/volcano/pkg/scheduler/plugins"
 
@@ -19,10 +26,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// configuration is a volcano-scheduler.conf of two tiers.
+// configuration is a volcano-scheduler.conf of two tiers. A plugin is a name, or
+// all that stands of it between braces.
 func configuration(first, second string) string {
-	list := func(names string) string {
-		return "- plugins:\n  - name: " + strings.ReplaceAll(names, " ", "\n  - name: ") + "\n"
+	plugins := regexp.MustCompile(`\{.*\}|[^ ]+`)
+	list := func(tier string) string {
+		text := "- plugins:\n"
+		for _, plugin := range plugins.FindAllString(tier, -1) {
+			if plugin[0] != '{' {
+				plugin = "{name: " + plugin + "}"
+			}
+			text += "  - " + plugin + "\n"
+		}
+		return text
 	}
 	return "actions: \"enqueue, allocate\"\ntiers:\n" + list(first) + list(second)
 }
@@ -57,6 +73,94 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWarnings has plugins that vote on the same question in several tiers.
+func TestWarnings(t *testing.T) {
+	const (
+		victims = "may name victims that"
+		letIn   = "may let in jobs that"
+		unasked = "is not asked about jobs that"
+	)
+	all := "enqueue, allocate, reclaim"
+	for name, c := range map[string]struct {
+		actions, first, second string
+		want                   []string
+	}{
+		"as recommended":                         {all, "priority gang conformance capacity", "predicates nodeorder", nil},
+		"Volcano's default":                      {"enqueue, allocate, backfill", "priority gang conformance", "overcommit drf predicates proportion nodeorder", nil},
+		"the default, and reclaim":               {all, "priority gang conformance", "drf predicates proportion nodeorder", []string{"gang, conformance " + victims + " proportion"}},
+		"an earlier tier":                        {all, "conformance", "capacity", []string{"conformance " + victims + " capacity"}},
+		"an earlier tier that does not vote":     {all, "{name: conformance, enableReclaimable: false} drf", "capacity", nil},
+		"a later tier":                           {all, "capacity-card", "cdp pdb", []string{"cdp, pdb " + victims + " capacity-card"}},
+		"the only other one is behind":           {all, "capacity gang", "predicates", nil},
+		"a third one is behind":                  {all, "gang capacity conformance", "predicates", []string{"conformance " + victims + " capacity"}},
+		"two are behind":                         {all, "capacity gang conformance", "predicates", []string{"conformance " + victims + " capacity"}},
+		"the quota plugin does not vote":         {all, "{name: capacity, enableReclaimable: false}", "conformance", nil},
+		"no quota plugin":                        {all, "gang", "conformance overcommit", nil},
+		"drf with a hierarchy":                   {all, "capacity", "{name: drf, enableHierarchy: true}", []string{"drf " + victims + " capacity"}},
+		"an extender that names victims":         {all, "capacity", "{name: extender, arguments: {extender.reclaimableVerb: r}}", []string{"extender " + victims + " capacity"}},
+		"an extender that does not":              {all, "capacity", "{name: extender, arguments: {extender.predicateVerb: p}}", nil},
+		"jobs are let in before":                 {all, "sla overcommit", "capacity", []string{"sla, overcommit " + letIn + " capacity"}},
+		"jobs are let in in one tier":            {all, "sla overcommit capacity resourcequota", "drf", nil},
+		"jobs are let in, and nobody asks later": {all, "capacity", "sla overcommit resourcequota", []string{"overcommit, resourcequota " + unasked + " capacity"}},
+		"no enqueue":                             {"allocate", "sla", "capacity", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := configuration(c.first, c.second)
+			text = strings.Replace(text, "enqueue, allocate", c.actions, 1)
+			require.NoError(t, Check(text))
+			got := Warnings(text)
+			require.Len(t, got, len(c.want), "%q", got)
+			for i, want := range c.want {
+				require.True(t, strings.HasPrefix(got[i], want), "%q", got[i])
+			}
+		})
+	}
+	require.Empty(t, Warnings("actions: [\n"), "Check says what is wrong")
+}
+
+// TestVotersAreAll looks through the sources of Volcano's plugins for those that
+// vote.
+func TestVotersAreAll(t *testing.T) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").Output()
+	require.NoError(t, err)
+	sources, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "pkg/scheduler/plugins/*/*.go"))
+	require.NoError(t, err)
+	require.NotEmpty(t, sources)
+	for call, voters := range map[string]voters{"ssn.AddReclaimableFn(": reclaimVoters, "ssn.AddJobEnqueueableFn(": enqueueVoters} {
+		found := map[string]bool{}
+		for _, source := range sources {
+			content, err := os.ReadFile(source)
+			require.NoError(t, err)
+			name := filepath.Base(filepath.Dir(source))
+			if strings.Contains(string(content), call) && !slices.Contains(quotaPlugins, name) && !strings.HasSuffix(source, "_test.go") {
+				found[name] = true
+			}
+		}
+		require.ElementsMatch(t, slices.Collect(maps.Keys(voters)), slices.Collect(maps.Keys(found)), call)
+	}
+}
+
+// TestWarningsAreLogged has a configuration that is followed, and warned about.
+func TestWarningsAreLogged(t *testing.T) {
+	var logged bytes.Buffer
+	flags := flag.NewFlagSet("klog", flag.PanicOnError)
+	klog.InitFlags(flags)
+	require.NoError(t, flags.Parse([]string{"-logtostderr=false"}))
+	klog.SetOutput(&logged)
+	defer func() {
+		klog.SetOutput(os.Stderr)
+		require.NoError(t, flags.Parse([]string{"-logtostderr=true"}))
+	}()
+	source := filepath.Join(t.TempDir(), "volcano-scheduler.conf")
+	text := strings.Replace(configuration("conformance", "capacity"), "allocate", "reclaim", 1)
+	require.NoError(t, os.WriteFile(source, []byte(text), 0o600))
+	s, err := NewStage(source)
+	require.NoError(t, err)
+	s.Close()
+	klog.Flush()
+	require.Contains(t, logged.String(), source+": conformance may name victims that capacity does not")
 }
 
 // TestStageRefuses has what is there at the start be bad.

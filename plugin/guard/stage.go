@@ -95,6 +95,9 @@ func (s *Stage) update() (changed bool, err error) {
 	if err := Check(seen); err != nil {
 		return true, fmt.Errorf("%s: %w", s.source, err)
 	}
+	for _, warning := range Warnings(seen) {
+		klog.Warningf("The scheduler's configuration %s: %s", s.source, warning)
+	}
 	next := filepath.Join(s.directory, "next")
 	if err := os.WriteFile(next, content, 0o600); err != nil {
 		return true, err

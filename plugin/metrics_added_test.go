@@ -1,0 +1,101 @@
+package plugin
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// addedMetrics are the series that upstream does not have, by name, queue and resource.
+func addedMetrics(t *testing.T) map[string]float64 {
+	t.Helper()
+	r := prometheus.NewRegistry()
+	for _, v := range []accountVecs{inqueueVecs, clusterVecs} {
+		r.MustRegister(v.cpu, v.memory, v.scalar)
+	}
+	r.MustRegister(leafVec, problemsVec, clusterCards)
+	families, err := r.Gather()
+	require.NoError(t, err)
+	got := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.Metric {
+			key := family.GetName()[len("volcano_"):]
+			for _, pair := range metric.Label {
+				key += " " + pair.GetValue()
+			}
+			got[key] = metric.GetGauge().GetValue()
+		}
+	}
+	return got
+}
+
+// resetAdded drops what other tests have left.
+func resetAdded() {
+	for _, v := range []accountVecs{inqueueVecs, clusterVecs} {
+		v.cpu.Reset()
+		v.memory.Reset()
+		v.scalar.Reset()
+	}
+	for _, v := range []*prometheus.GaugeVec{leafVec, problemsVec, clusterCards} {
+		v.Reset()
+	}
+}
+
+// TestAddedMetrics follows the series that upstream does not have through sessions in
+// which jobs are let in, nodes go, annotations change, and queues go and come back.
+func TestAddedMetrics(t *testing.T) {
+	resetAdded()
+	s := newScene().node("a", "A", 8).node("b", "B", 4).queue("root", "").queue("team", "root").
+		queue("leaf", "team", "quota", `{"A":3,"B":2.5}`).queue("other", "root", "quota", `{"A":1}`, "deserved", `{"A":2}`).
+		pods("run", "leaf", "A", 1, 1, on("a")).pods("later", "leaf", "", 0, 0, wants(`{"A":2}`, workload.Pending))
+	s.Jobs[1].MinResources = workload.Resources{"cpu": 500, "memory": 1 << 20}
+	run := newSequence(t, s)
+	f := run.open(t)
+	want := map[string]float64{
+		"cluster_milli_cpu": 128000, "cluster_memory_bytes": 512 << 30, "cluster_cards A": 8000, "cluster_cards B": 4000,
+		"queue_leaf root": 0, "queue_leaf team": 0, "queue_leaf leaf": 1, "queue_leaf other": 1,
+		"queue_card_annotation_problems leaf": 1, "queue_card_annotation_problems other": 1,
+	}
+	inqueue := func(cpu, memory float64, queues ...string) {
+		for _, q := range queues {
+			want["queue_inqueue_milli_cpu "+q], want["queue_inqueue_memory_bytes "+q] = cpu, memory
+		}
+	}
+	inqueue(0, 0, "root", "team", "leaf", "other")
+	assert.Equal(t, want, addedMetrics(t))
+
+	require.True(t, f.JobEnqueueable(f.job("later")))
+	f.JobEnqueued(f.job("later"))
+	inqueue(500, 1<<20, "root", "team", "leaf")
+	for _, q := range []string{"root", "team", "leaf"} {
+		want["queue_inqueue_scalar_resources "+q+" A"] = 2000
+	}
+	assert.Equal(t, want, addedMetrics(t))
+
+	// The promise is void, a node and a queue are gone, and the annotation is mended.
+	s.Jobs, s.Nodes, s.Queues = s.Jobs[:1], s.Nodes[:1], s.Queues[:3]
+	s.Queues[2].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":3}`}
+	run.open(t)
+	inqueue(0, 0, "root", "team", "leaf")
+	for _, q := range []string{"root", "team", "leaf"} {
+		want["queue_inqueue_scalar_resources "+q+" A"] = 0
+	}
+	want["cluster_milli_cpu"], want["cluster_memory_bytes"], want["cluster_cards B"] = 64000, 256<<30, 0
+	want["queue_card_annotation_problems leaf"] = 0
+	for _, name := range []string{"leaf", "card_annotation_problems", "inqueue_milli_cpu", "inqueue_memory_bytes"} {
+		delete(want, "queue_"+name+" other")
+	}
+	assert.Equal(t, want, addedMetrics(t))
+
+	// A queue of the same name is another queue.
+	run.spoil = func(info *api.ClusterInfo) { info.Queues["leaf"].Queue.UID = "another" }
+	run.open(t)
+	delete(want, "queue_inqueue_scalar_resources leaf A")
+	assert.Equal(t, want, addedMetrics(t))
+}

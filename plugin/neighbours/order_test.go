@@ -1,0 +1,100 @@
+package neighbours
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// TestPriority gives what a queue has left to the job of the highest priority.
+func TestPriority(t *testing.T) {
+	pair{
+		neighbour: "priority", actions: "allocate", tiers: [][]string{{"priority", quota}},
+		cluster: workload.Cluster{
+			Nodes: []workload.Node{node("n", 8)}, Queues: []workload.Queue{bounded("q", 2)},
+			Jobs: []workload.Job{job("a-low", "q", 2, priority(1)), job("b-high", "q", 2, priority(10))},
+		},
+		both:           "b-high-0 on n, b-high-1 on n",
+		neighbourAlone: "a-low-0 on n, a-low-1 on n, b-high-0 on n, b-high-1 on n",
+		quotaAlone:     "a-low-0 on n, a-low-1 on n",
+	}.run(t)
+}
+
+// TestDRF gives what a queue has left to the job with the smallest share of the
+// cluster.
+func TestDRF(t *testing.T) {
+	pair{
+		neighbour: "drf", actions: "allocate", tiers: [][]string{{"drf", quota}},
+		cluster: workload.Cluster{
+			Nodes: []workload.Node{node("n", 8)}, Queues: []workload.Queue{bounded("q", 3)},
+			Jobs: []workload.Job{job("a-big", "q", 3, first(2, "n")), job("b-small", "q", 2)},
+		},
+		both:           "b-small-0 on n",
+		neighbourAlone: "a-big-2 on n, b-small-0 on n, b-small-1 on n",
+		quotaAlone:     "a-big-2 on n",
+	}.run(t)
+}
+
+// TestHierarchicalDRF shares the cluster by the weights of a hierarchy that
+// annotations describe, three to one, as far as quotas go.
+func TestHierarchicalDRF(t *testing.T) {
+	queue := func(name, weights string, capability int64) workload.Queue {
+		q := bounded(name, capability)
+		q.Annotations = map[string]string{"volcano.sh/hierarchy": "root/" + name, "volcano.sh/hierarchy-weights": weights}
+		return q
+	}
+	pair{
+		neighbour: "drf", actions: "allocate", tiers: [][]string{{"{name: drf, enableHierarchy: true}", quota}},
+		cluster: workload.Cluster{
+			Nodes:  []workload.Node{node("n", 8)},
+			Queues: []workload.Queue{queue("biz", "1/1", 8), queue("eng", "1/3", 5)},
+			Jobs:   []workload.Job{job("b", "biz", 8), job("e", "eng", 8)},
+		},
+		both:           "b-0 on n, b-1 on n, b-2 on n, e-0 on n, e-1 on n, e-2 on n, e-3 on n, e-4 on n",
+		neighbourAlone: "b-0 on n, b-1 on n, e-0 on n, e-1 on n, e-2 on n, e-3 on n, e-4 on n, e-5 on n",
+		quotaAlone:     "b-0 on n, b-1 on n, b-2 on n, b-3 on n, b-4 on n, e-0 on n, e-1 on n, e-2 on n",
+	}.run(t)
+}
+
+// TestSLA lets the job in first whose waiting time is over, and no other one for
+// it that the quota has no room for.
+func TestSLA(t *testing.T) {
+	pair{
+		neighbour: "sla", actions: "enqueue", tiers: [][]string{{"sla", quota}},
+		cluster: workload.Cluster{
+			Nodes: []workload.Node{node("n", 8)}, Queues: []workload.Queue{bounded("q", 2)},
+			Jobs: []workload.Job{
+				job("a", "q", 0, enqueueing(2)), job("late", "q", 0, enqueueing(2), annotated("sla-waiting-time", "1m")),
+				job("later", "q", 0, enqueueing(2), annotated("sla-waiting-time", "2m")),
+			},
+		},
+		edit: func(info *api.ClusterInfo) {
+			for name, age := range map[string]time.Duration{"a": 2 * time.Hour, "late": time.Hour, "later": time.Hour} {
+				jobOf(info, name).CreationTimestamp = metav1.NewTime(time.Now().Add(-age))
+			}
+		},
+		both: "late enqueued", neighbourAlone: "a enqueued, late enqueued, later enqueued", quotaAlone: "a enqueued",
+	}.run(t)
+}
+
+// TestOvercommit lets in no more than a factor of what the cluster has, and no more
+// than a queue's quota.
+func TestOvercommit(t *testing.T) {
+	pair{
+		neighbour: "overcommit", actions: "enqueue", tiers: [][]string{{"{name: overcommit, arguments: {overcommit-factor: 1.2}}", quota}},
+		cluster: workload.Cluster{
+			Nodes: []workload.Node{node("n", 10)}, Queues: []workload.Queue{bounded("a", 8), bounded("b", 8), bounded("c", 8)},
+			Jobs: []workload.Job{
+				job("a-1", "a", 0, enqueueing(6)), job("a-2", "a", 0, enqueueing(6)),
+				job("b", "b", 0, enqueueing(6)), job("c", "c", 0, enqueueing(6)),
+			},
+		},
+		both: "a-1 enqueued, b enqueued", neighbourAlone: "a-1 enqueued, a-2 enqueued",
+		quotaAlone: "a-1 enqueued, b enqueued, c enqueued",
+	}.run(t)
+}

@@ -1,0 +1,226 @@
+package neighbours
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/guard"
+)
+
+// protector is a neighbour that says which pods may be evicted.
+type protector struct {
+	name    string
+	option  func(t *testing.T, verb string) string // its part of a configuration, where it is not the name alone
+	protect func(*api.ClusterInfo)                 // makes it spare the pod spared-0 and nobody else
+}
+
+var protectors = []protector{
+	{
+		// Every other job may lose all its pods. Whether a job starves is left to priority.
+		name:    "gang",
+		option:  func(*testing.T, string) string { return "{name: gang, enableJobStarving: false}" },
+		protect: func(info *api.ClusterInfo) { jobOf(info, "spared").MinAvailable = 1 },
+	},
+	{
+		name: "conformance",
+		protect: func(info *api.ClusterInfo) {
+			pod(info, "spared-0").Pod.Spec.PriorityClassName = "system-cluster-critical"
+		},
+	},
+	{
+		name: "cdp",
+		protect: func(info *api.ClusterInfo) {
+			spared := pod(info, "spared-0").Pod
+			spared.Annotations["volcano.sh/cooldown-time"] = "1h"
+			spared.Status = v1.PodStatus{Phase: v1.PodRunning, Conditions: []v1.PodCondition{
+				{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Minute))}}}
+		},
+	},
+	{
+		name: "pdb",
+		protect: func(info *api.ClusterInfo) {
+			// It spares pods without labels, too.
+			for _, job := range info.Jobs {
+				for _, task := range job.Tasks {
+					task.Pod.Labels = map[string]string{"app": job.Name}
+				}
+			}
+		},
+	},
+	{
+		name:    "extender",
+		option:  func(t *testing.T, verb string) string { return answers{spared: "spared-0"}.serve(t, verb) },
+		protect: func(*api.ClusterInfo) {},
+	},
+}
+
+func (p protector) plugin(t *testing.T, verb string) string {
+	if p.option == nil {
+		return p.name
+	}
+	return p.option(t, verb)
+}
+
+// lent is a full node. The queue "borrower" has two pods more than it deserves, and
+// one that nobody evicts; "modest" has what it deserves. Two pods of "claimant" wait.
+func lent() workload.Cluster {
+	return workload.Cluster{
+		Nodes:  []workload.Node{node("n", 4)},
+		Queues: []workload.Queue{deserving("borrower", 1), deserving("claimant", 2), deserving("modest", 1)},
+		Jobs: []workload.Job{
+			job("anchor", "borrower", 1, on("n"), needs(0), annotated("volcano.sh/preemptable", "false")),
+			job("spare", "borrower", 1, on("n"), needs(0)), job("spared", "borrower", 1, on("n"), needs(0)),
+			job("modest", "modest", 1, on("n"), needs(0)), job("claim", "claimant", 2),
+		},
+	}
+}
+
+// TestReclaim takes back what was lent: from nobody who has no more than it deserves,
+// and from nobody whom the neighbour protects. The extender's victims come first, so
+// those are tasks that went through JSON.
+func TestReclaim(t *testing.T) {
+	for _, p := range protectors {
+		t.Run(p.name, func(t *testing.T) {
+			pair{
+				neighbour: p.name, actions: "reclaim", tiers: [][]string{{"priority", p.plugin(t, "reclaimable"), quota}},
+				cluster: lent(), edit: p.protect,
+				both: "spare-0 evicted", neighbourAlone: "modest-0 evicted, spare-0 evicted", quotaAlone: "spare-0 evicted, spared-0 evicted",
+			}.run(t)
+		})
+	}
+}
+
+// TestReclaimOfCards is the same of cards.
+func TestReclaimOfCards(t *testing.T) {
+	for _, p := range protectors {
+		t.Run(p.name, func(t *testing.T) {
+			c := lent()
+			c.Nodes = []workload.Node{cardNode("a", "A", 4)}
+			for i := range c.Queues {
+				c.Queues[i].Deserved = nil
+				c.Queues[i].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":4}`,
+					"volcano.sh/card.deserved": `{"A":1}`, "volcano.sh/card.guarantee": `{"A":0}`}
+			}
+			c.Queues[1].Annotations["volcano.sh/card.deserved"] = `{"A":2}`
+			for i := range c.Jobs {
+				named("A")(&c.Jobs[i])
+				if i < len(c.Jobs)-1 { // the last one claims
+					on("a")(&c.Jobs[i])
+				}
+			}
+			pair{
+				neighbour: p.name, actions: "reclaim", tiers: [][]string{{"priority", p.plugin(t, "reclaimable"), quota}},
+				cluster: c, edit: p.protect, withCards: true,
+				both: "spare-0 evicted", neighbourAlone: "modest-0 evicted, spare-0 evicted", quotaAlone: "spare-0 evicted, spared-0 evicted",
+			}.run(t)
+		})
+	}
+}
+
+// crowded is a queue with three pods of low priority, one more than its quota since
+// that was lowered, and one of high priority that waits: two have to go for it.
+func crowded() workload.Cluster {
+	return workload.Cluster{
+		Nodes:  []workload.Node{node("n", 3)},
+		Queues: []workload.Queue{bounded("q", 2)},
+		Jobs: []workload.Job{
+			job("a", "q", 1, on("n"), needs(0)), job("b", "q", 1, on("n"), needs(0)), job("spared", "q", 1, on("n"), needs(0)),
+			job("claim", "q", 1, priority(10)),
+		},
+	}
+}
+
+// TestPreempt makes room in a queue: as much as its quota asks for, and none where
+// the neighbour protects. To gang, which is there in any case, all may go.
+func TestPreempt(t *testing.T) {
+	others := append(protectors[1:len(protectors):len(protectors)], protector{
+		name:    "priority",
+		protect: func(info *api.ClusterInfo) { jobOf(info, "spared").Priority = 10 },
+	})
+	others = append(others, protector{
+		name: "tdm",
+		protect: func(info *api.ClusterInfo) {
+			claim := pod(info, "claim-0") // what may be evicted itself evicts nobody
+			claim.Preemptable, claim.RevocableZone = false, ""
+			jobOf(info, "spared").Budget = &api.DisruptionBudget{MinAvailable: "1"}
+		},
+	})
+	for _, p := range others {
+		t.Run(p.name, func(t *testing.T) {
+			pair{
+				neighbour: p.name, actions: "preempt", tiers: [][]string{{"gang", p.plugin(t, "preemptable"), quota}},
+				cluster: crowded(), edit: p.protect,
+				both: "a-0 evicted, b-0 evicted", neighbourAlone: "b-0 evicted", quotaAlone: "b-0 evicted, spared-0 evicted",
+			}.run(t)
+		})
+	}
+}
+
+// TestTiersThatBypassDeserved shows what Volcano makes of victims that are named in
+// several tiers, or by a third plugin. Package guard warns of those configurations.
+func TestTiersThatBypassDeserved(t *testing.T) {
+	gang := "{name: gang, enableJobStarving: false}"
+	for _, c := range []struct {
+		name    string
+		tiers   [][]string
+		evicted string
+	}{
+		{"in one tier, the quota plugin last", [][]string{{"priority", "conformance", quota}}, ""},
+		{"in one tier, two of them", [][]string{{"priority", quota, gang}}, ""},
+		{"in an earlier tier", [][]string{{"priority", "conformance"}, {quota}}, "modest-0 evicted, whole-0 evicted, whole-1 evicted"},
+		{"in a later tier", [][]string{{"priority", gang, quota}, {"conformance"}}, "modest-0 evicted, whole-0 evicted, whole-1 evicted"},
+		{"a third one after it", [][]string{{"priority", gang, quota, "conformance"}}, "modest-0 evicted, whole-0 evicted, whole-1 evicted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := pair{actions: "reclaim", tiers: c.tiers, cluster: workload.Cluster{
+				Nodes:  []workload.Node{node("n", 3)},
+				Queues: []workload.Queue{deserving("borrower", 0), deserving("claimant", 3), deserving("modest", 1)},
+				Jobs: []workload.Job{
+					// The gang names the first, the quota plugin the second, and nobody both.
+					job("modest", "modest", 1, on("n"), needs(0)), job("whole", "borrower", 2, on("n"), needs(2)),
+					job("claim", "claimant", 1, func(j *workload.Job) { j.Tasks[0].Request = cores(3) }),
+				},
+			}}
+			for _, q := range []string{capacities, cards} {
+				assert.Equal(t, c.evicted, p.play(t, q, ""))
+				assert.Equal(t, c.evicted != "", len(guard.Warnings(p.configuration(q))) > 0)
+			}
+		})
+	}
+}
+
+// TestTiersThatBypassTheQuota does the same for jobs that are let in.
+func TestTiersThatBypassTheQuota(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		tiers    [][]string
+		enqueued string
+	}{
+		{"in one tier", [][]string{{"overcommit", quota}}, "fits enqueued"},
+		{"in an earlier tier", [][]string{{"overcommit"}, {quota}}, "above enqueued, fits enqueued"},
+		{"in a later tier", [][]string{{quota}, {"overcommit"}}, "fits enqueued, huge enqueued"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := pair{actions: "enqueue", tiers: c.tiers, cluster: workload.Cluster{
+				Nodes:  []workload.Node{node("n", 10)},
+				Queues: []workload.Queue{bounded("q", 2), {Name: "r", Weight: 1}, {Name: "s", Weight: 1}},
+				Jobs: []workload.Job{
+					job("above", "q", 0, enqueueing(3)), job("fits", "q", 0, enqueueing(2)),
+					// More than the cluster has left, and yet within its queue's bounds.
+					job("used", "s", 6, on("n")), job("huge", "r", 0, enqueueing(7)),
+				},
+			}}
+			for _, q := range []string{capacities, cards} {
+				assert.Equal(t, c.enqueued, p.play(t, q, ""))
+				assert.Equal(t, c.name != "in one tier", len(guard.Warnings(p.configuration(q))) > 0)
+			}
+		})
+	}
+}
