@@ -47,6 +47,10 @@ so: ## bin/so: the plugins as shared objects for a scheduler, SCHEDULER=path
 	$(if $(SCHEDULER),,CGO_ENABLED=1 $(GO) build -o bin/so/vc-scheduler volcano.sh/volcano/cmd/scheduler)
 	$(GO) run ./cmd/so -scheduler $(or $(SCHEDULER),bin/so/vc-scheduler)
 
+.PHONY: cardctl
+cardctl: ## bin/cardctl, which explains what quotas do: docs/cardctl.md
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o bin/cardctl ./cmd/cardctl
+
 .PHONY: demo
 demo: ## quotas at work on a real control plane in one process; DEMO_KEEP=1 leaves it up
 	@mkdir -p bin && rm -f bin/.demo-built

@@ -114,20 +114,21 @@ func (o *session) fitError(a quota.Accounts, task *api.TaskInfo, node *api.NodeI
 	if code == api.Success {
 		return nil
 	}
-	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: why, Plugin: o.name})
+	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: why.String(), Plugin: o.name})
 }
 
 // fitsNode answers whether a task can have its cards on a node: Success, or why
 // not. Only where evicting other tasks may help is the code Unschedulable.
-func (o *session) fitsNode(a quota.Accounts, task *api.TaskInfo, node string) (code int, why string) {
+func (o *session) fitsNode(a quota.Accounts, task *api.TaskInfo, node string) (code int, why *Reason) {
 	q, d := o.wanted(task)
 	if len(d.wants) == 0 {
-		return api.Success, ""
+		return api.Success, nil
 	}
+	because := func(r Reason) *Reason { return &r }
 	n := o.cards.nodes[node]
 	for p := range o.cards.parts(d) {
 		if v := o.allowed(q, p); !v.OK() {
-			return api.UnschedulableAndUnresolvable, o.words(refusal{Verdict: v, part: p})
+			return api.UnschedulableAndUnresolvable, because(o.explain(refusal{Verdict: v, part: p}))
 		}
 		if n == nil {
 			return api.UnschedulableAndUnresolvable, o.noCard(p)
@@ -135,8 +136,8 @@ func (o *session) fitsNode(a quota.Accounts, task *api.TaskInfo, node string) (c
 		nc, ok := n.of(p.want.resource)
 		switch {
 		case !ok && n.lacks(p.want.resource) != "":
-			return api.UnschedulableAndUnresolvable, fmt.Sprintf("node(s) have <%s> without the label %s, so the card has no name",
-				o.cards.resourceName(p.want.resource), n.lacks(p.want.resource))
+			return api.UnschedulableAndUnresolvable, &Reason{Rule: CardUnlabeled,
+				Resource: string(o.cards.resourceName(p.want.resource)), Label: n.lacks(p.want.resource)}
 		case !ok || !slices.Contains(p.dims, nc.dim):
 			return api.UnschedulableAndUnresolvable, o.noCard(p)
 		}
@@ -148,10 +149,10 @@ func (o *session) fitsNode(a quota.Accounts, task *api.TaskInfo, node string) (c
 			}); another.OK() {
 				code = api.UnschedulableAndUnresolvable // another card is to be had without evicting anybody
 			}
-			return code, o.words(refusal{Verdict: v, part: o.only(nc.dim, p)})
+			return code, because(o.explain(refusal{Verdict: v, part: o.only(nc.dim, p)}))
 		}
 	}
-	return api.Success, ""
+	return api.Success, nil
 }
 
 // takes is how much a demand takes of one card of a node: nearly always one part,
@@ -170,11 +171,8 @@ func (o *session) only(d fastres.Dim, p part) part {
 	return part{&choice{names: card.List{o.names.Name(d)}, named: true, dims: []fastres.Dim{d}}, p.want}
 }
 
-func (o *session) noCard(p part) string {
-	if !p.named {
-		return fmt.Sprintf("node(s) have no <%s>", o.cards.resourceName(p.want.resource))
-	}
-	return fmt.Sprintf("node(s) have none of the cards <%s>", shorten(p.names.String()))
+func (o *session) noCard(p part) *Reason {
+	return &Reason{Rule: NoSuchCard, Cards: o.cardsOf(p), Requested: p.milli / 1000, named: p.named}
 }
 
 // nodeOrder prefers nodes whose card comes first in the list that a task names.

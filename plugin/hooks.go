@@ -135,27 +135,34 @@ func (o *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 // preemptive reports whether a queue may take from others for a task.
 func (o *session) preemptive(obj, candidate any) bool {
 	queue, task := obj.(*api.QueueInfo), candidate.(*api.TaskInfo)
-	r := refusal{Verdict: o.eligible(queue), request: o.scratch[0]}
-	if r.OK() {
-		d, known := o.setTask(r.request, r.Queue, task)
-		switch {
-		case o.weighted:
-			r.Verdict = o.fits(o.ix, r.Queue, r.request, known)
-		case len(d.wants) > 0 && o.cards.uses(d):
-			r = o.preemptiveCards(r, d, known)
-		default:
-			if r.Verdict = quota.Preemptive(o.ix, r.Queue, r.request); !known {
-				r.Reason = quota.OverQuota
-			}
-		}
-		if !o.weighted {
-			o.gaugesOf(r.Queue).setOverused(!r.OK())
-		}
+	r := o.preemption(queue, task)
+	if !o.weighted && o.eligible(queue).OK() {
+		o.gaugesOf(r.Queue).setOverused(!r.OK())
 	}
 	if !r.OK() && klog.V(3).Enabled() {
 		klog.Infof("[%s] nothing is taken from others for %s/%s: %s", o.name, task.Namespace, task.Name, o.words(r))
 	}
 	return r.OK()
+}
+
+// preemption asks the rule of preemption about a task.
+func (o *session) preemption(queue *api.QueueInfo, task *api.TaskInfo) refusal {
+	r := refusal{Verdict: o.eligible(queue), request: o.scratch[0]}
+	if !r.OK() {
+		return r
+	}
+	d, known := o.setTask(r.request, r.Queue, task)
+	switch {
+	case o.weighted:
+		r.Verdict = o.fits(o.ix, r.Queue, r.request, known)
+	case len(d.wants) > 0 && o.cards.uses(d):
+		r = o.preemptiveCards(r, d, known)
+	default:
+		if r.Verdict = quota.Preemptive(o.ix, r.Queue, r.request); !known {
+			r.Reason = quota.OverQuota
+		}
+	}
+	return r
 }
 
 // preemptiveCards is preemptive for a task that wants cards: they are what it
@@ -186,10 +193,7 @@ func (o *session) overused(obj any) bool {
 
 // allocatable reports whether a task may be placed now.
 func (o *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
-	r := refusal{Verdict: o.eligible(queue), request: o.scratch[0]}
-	if r.OK() {
-		r = o.fitsTask(o.ix, r, task)
-	}
+	r := o.allocation(queue, task)
 	if r.OK() {
 		return true
 	}
@@ -200,6 +204,15 @@ func (o *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 		klog.Infof("[%s] task %s/%s waits: %s", o.name, task.Namespace, task.Name, o.words(r))
 	}
 	return false
+}
+
+// allocation asks all that is asked before a task is placed.
+func (o *session) allocation(queue *api.QueueInfo, task *api.TaskInfo) refusal {
+	r := refusal{Verdict: o.eligible(queue), request: o.scratch[0]}
+	if r.OK() {
+		r = o.fitsTask(o.ix, r, task)
+	}
+	return r
 }
 
 // fitsTask asks the rule of allocation about a task that has no node yet.

@@ -2,10 +2,7 @@ package plugin
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -105,39 +102,45 @@ func (o *session) record(job *api.JobInfo) {
 		opening+"; "+said.words)
 }
 
-// words say why, in cores, Mi and whole units of everything else. Dimensions
-// come in the order of their names, so that equal reasons read the same.
-func (o *session) words(r refusal) string {
-	if r.Reason == quota.UnknownQueue {
-		return "The job's queue does not exist"
-	}
-	queue := o.ix.Name(r.Queue)
-	switch r.Reason {
-	case quota.BrokenQueue:
-		return fmt.Sprintf("Queue <%s> takes no jobs: %v", queue, o.ix.Broken(r.Queue))
-	case quota.InnerQueue:
-		return fmt.Sprintf("Queue <%s> has child queues, so takes no jobs itself", queue)
-	case quota.ClosedQueue:
-		return fmt.Sprintf("Queue <%s> is not open", queue)
-	}
-	if r.part.choice != nil {
-		return o.cardWords(r)
-	}
-	bound, word := o.bound(r)
-	var parts []string
-	for _, d := range o.exceeding(nil, r) {
-		parts = append(parts, insufficient(queue, o.names.Name(d), amount(d, r.request.Get(d)),
-			amount(d, r.request.Get(d)+o.used(r, r.Queue, d)), word, amount(d, bound.Get(d))))
-	}
-	if len(parts) == 0 {
-		return fmt.Sprintf("Queue <%s> has no quota for a resource that is requested", queue)
-	}
-	return strings.Join(parts, "; ")
+// rules are the names of package quota's reasons.
+var rules = map[quota.Reason]Rule{
+	quota.UnknownQueue: UnknownQueue, quota.BrokenQueue: BrokenQueue, quota.InnerQueue: InnerQueue, quota.ClosedQueue: ClosedQueue,
+	quota.OverQuota: OverQuota, quota.OverDeserved: OverDeserved,
+	quota.MixedCards: MixedCards, quota.OtherCards: OtherCards, quota.UnnamedCards: UnnamedCards,
 }
 
-func insufficient(queue, what, requested, sum, word, bound string) string {
-	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but %s is <%s>",
-		queue, what, requested, sum, word, bound)
+// words say why a refusal is one.
+func (o *session) words(r refusal) string { return o.explain(r).String() }
+
+// explain makes a value of a refusal. Dimensions come in the order of their
+// names, so that equal reasons read the same.
+func (o *session) explain(r refusal) Reason {
+	reason := Reason{Rule: rules[r.Reason]}
+	if r.Queue == index.None {
+		return reason
+	}
+	reason.Queue = o.ix.Name(r.Queue)
+	switch {
+	case r.Reason == quota.BrokenQueue:
+		reason.Detail = o.ix.Broken(r.Queue).Error()
+	case r.part.choice != nil:
+		o.explainCards(&reason, r)
+	default:
+		bound, word := o.bound(r)
+		for _, d := range o.exceeding(nil, r) {
+			request := r.request.Get(d)
+			reason.Shortages = append(reason.Shortages, o.shortage(r.Queue, d, request, request+o.used(r, r.Queue, d), word, bound.Get(d)))
+		}
+	}
+	return reason
+}
+
+// shortage is a bound of q that is exceeded, in the units that people read.
+func (o *session) shortage(q index.Queue, d fastres.Dim, requested, sum float64, word string, bound float64) Shortage {
+	return Shortage{
+		Queue: o.ix.Name(q), Resource: o.names.Name(d), Against: word,
+		Requested: readable(d, requested), Total: readable(d, sum), Bound: readable(d, bound),
+	}
 }
 
 // exceeding appends the dimensions in which a refused request does not fit, in
@@ -174,19 +177,11 @@ func (o *session) bound(r refusal) (fastres.Vector, string) {
 	return o.ix.RealCapability.Row(q), "capability"
 }
 
-// amount is a quantity as people read it: cpu in cores, memory in Mi, pods as
-// they are, everything else in whole units.
-func amount(d fastres.Dim, quantity float64) string {
-	switch d {
-	case fastres.Memory:
-		return number(quantity/(1<<20)) + "Mi"
-	case fastres.Pods:
-		return number(quantity)
-	default:
-		return number(quantity / 1000)
+// readable is a quantity in the units that people read: cpu in cores, memory in
+// bytes, pods as they are, everything else in whole units.
+func readable(d fastres.Dim, quantity float64) float64 {
+	if d == fastres.Memory || d == fastres.Pods {
+		return quantity
 	}
-}
-
-func number(x float64) string {
-	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(x, 'f', 3, 64), "0"), ".")
+	return quantity / 1000
 }

@@ -1,0 +1,81 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+var update = flag.Bool("update", false, "write what the commands print into docs/cardctl.md")
+
+// The page, and where its commands are run.
+const (
+	page  = "../../../docs/cardctl.md"
+	scene = "../../../examples/cardctl"
+)
+
+var session = regexp.MustCompile("(?s)```console\n(.*?)```")
+
+// TestPage runs the terminal sessions of the page and expects what they show.
+func TestPage(t *testing.T) {
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	path, err := filepath.Abs(page)
+	require.NoError(t, err)
+	t.Chdir(scene)
+	sessions := 0
+	played := session.ReplaceAllStringFunc(string(text), func(block string) string {
+		sessions++
+		return "```console\n" + play(session.FindStringSubmatch(block)[1]) + "```"
+	})
+	require.GreaterOrEqual(t, sessions, 8)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(played), 0o600))
+		return
+	}
+	assert.Equal(t, string(text), played, "run this test with -update")
+}
+
+// play runs the commands of a session, one for each line that begins with "$ ".
+func play(lines string) string {
+	var out bytes.Buffer
+	code := 0
+	for line := range strings.Lines(lines) {
+		command, ok := strings.CutPrefix(line, "$ ")
+		if !ok {
+			continue
+		}
+		out.WriteString(line)
+		words := strings.Fields(strings.ReplaceAll(command, "'", ""))
+		if words[0] == "echo" {
+			fmt.Fprintln(&out, code)
+			continue
+		}
+		streams := genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &out}
+		code = Run(context.Background(), words[0], words[1:], streams)
+	}
+	return out.String()
+}
+
+// TestPageNamesCommandsAndFlags expects the page to have every command and every
+// flag of its own.
+func TestPageNamesCommandsAndFlags(t *testing.T) {
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	for _, cmd := range New("cardctl", genericiooptions.NewTestIOStreamsDiscard()).Commands() {
+		assert.Contains(t, string(text), "## "+cmd.Name(), cmd.Name())
+	}
+	for _, flag := range []string{"--filename", "--recursive", "--scheduler-conf", "--plugin", "--output", "--once", "--interval", "--add", "--set", "--without-node", "--all"} {
+		assert.Contains(t, string(text), flag)
+	}
+}

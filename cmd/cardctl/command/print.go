@@ -1,0 +1,105 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/yaml"
+)
+
+// The output formats.
+const (
+	asTable = "table"
+	asWide  = "wide"
+	asJSON  = "json"
+	asYAML  = "yaml"
+)
+
+var formats = []string{asTable, asWide, asJSON, asYAML}
+
+// document is what JSON and YAML have on top.
+type document struct {
+	Kind  string `json:"kind"`
+	Items any    `json:"items"`
+}
+
+// printData prints a value as JSON or YAML.
+func printData(out io.Writer, format string, value any) error {
+	if format == asYAML {
+		text, err := yaml.Marshal(value)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(text)
+		return err
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "    ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+// table is rows of columns, of which some are only for -o wide.
+type table struct {
+	columns []column
+	rows    [][]string
+}
+
+type column struct {
+	name string
+	wide bool
+}
+
+func (t *table) add(cells ...any) {
+	var row []string
+	for _, cell := range cells {
+		text := fmt.Sprint(cell)
+		if text == "" {
+			text = "-"
+		}
+		row = append(row, text)
+	}
+	t.rows = append(t.rows, row)
+}
+
+// print prints the table as kubectl does.
+func (t *table) print(out io.Writer, format string) error {
+	var padded bytes.Buffer
+	w := printers.GetNewTabWriter(&padded)
+	line := func(cells func(i int) string) {
+		var shown []string
+		for i, c := range t.columns {
+			if !c.wide || format == asWide {
+				shown = append(shown, cells(i))
+			}
+		}
+		fmt.Fprintln(w, strings.Join(shown, "\t"))
+	}
+	line(func(i int) string { return t.columns[i].name })
+	for _, row := range t.rows {
+		line(func(i int) string { return row[i] })
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for row := range strings.Lines(padded.String()) { // the last cell may be empty
+		if _, err := fmt.Fprintln(out, strings.TrimRight(row, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columns makes columns of names; those in parentheses are for -o wide.
+func columns(names ...string) []column {
+	var all []column
+	for _, name := range names {
+		inner, wide := strings.CutPrefix(name, "(")
+		all = append(all, column{strings.TrimSuffix(inner, ")"), wide})
+	}
+	return all
+}

@@ -1,0 +1,59 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// progress is a line on stderr that is written over, if stderr is a terminal and
+// there is something to wait for.
+type progress struct {
+	mu      sync.Mutex
+	out     io.Writer // nil: nobody looks
+	begun   time.Time
+	written time.Time
+	shown   bool
+}
+
+// patience is how long nothing is shown.
+const patience = 500 * time.Millisecond
+
+func newProgress(out io.Writer) *progress {
+	p := &progress{begun: time.Now()}
+	if isTerminal(out) {
+		p.out = out
+	}
+	return p
+}
+
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// report may be called from many goroutines.
+func (p *progress) report(what string, done, all int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.out == nil || now.Sub(p.begun) < patience || now.Sub(p.written) < patience/5 {
+		return
+	}
+	p.written, p.shown = now, true
+	fmt.Fprintf(p.out, "\r\x1b[K%s: %d of %d", what, done, all)
+}
+
+// done removes the line.
+func (p *progress) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown {
+		fmt.Fprint(p.out, "\r\x1b[K")
+		p.shown = false
+	}
+}

@@ -1,0 +1,70 @@
+// Package command is cardctl's commands: it binds flags, reads the input, asks the
+// engine and prints. Tables, errors and exit codes are in the manner of kubectl.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// The exit codes.
+const (
+	exitOK      = 0
+	exitInvalid = 1 // validate has found errors
+	exitUsage   = 2 // bad flags or bad input: nothing was printed
+)
+
+// errInvalid is returned by validate when what it has printed has errors in it.
+var errInvalid = errors.New("invalid")
+
+const long = `cardctl tells what the quotas of Volcano's queues do: why jobs wait, who uses
+which cards, what is wrong with queues, and what a change would bring about.
+
+It runs the scheduler's own quota plugin on the objects of a live cluster, which
+it only reads, or on files: dumps of a cluster, or manifests from a Git repository.`
+
+// New returns cardctl. name is what it was called by: kubectl-card makes it a
+// plugin of kubectl.
+func New(name string, streams genericiooptions.IOStreams) *cobra.Command {
+	use := "cardctl"
+	if strings.HasPrefix(filepath.Base(name), "kubectl-card") || strings.HasPrefix(filepath.Base(name), "kubectl_complete-card") {
+		use = "kubectl card"
+	}
+	root := &cobra.Command{
+		Use: "cardctl", Short: "Quotas of Volcano's queues, explained", Long: long,
+		SilenceUsage: true, SilenceErrors: true,
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: use},
+		Args:        cobra.NoArgs,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+	from := &source{streams: streams, cluster: genericclioptions.NewConfigFlags(true)}
+	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newSimulate(from))
+	return root
+}
+
+// Run runs cardctl and returns its exit code.
+func Run(ctx context.Context, name string, arguments []string, streams genericiooptions.IOStreams) int {
+	root := New(name, streams)
+	root.SetArgs(arguments)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errInvalid):
+		return exitInvalid
+	}
+	for _, line := range strings.Split(err.Error(), "\n") {
+		fmt.Fprintln(streams.ErrOut, "error: "+line)
+	}
+	return exitUsage
+}

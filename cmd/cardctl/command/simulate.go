@@ -1,0 +1,203 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
+)
+
+const simulateLong = `Says what would happen if objects were added, quotas changed, or nodes gone. Two
+copies of the cluster, one with the changes, are left to the scheduler in memory:
+all actions of its configuration run, cycle after cycle, until nothing changes.
+Pods that are placed run and do not end; those that are evicted, or whose node is
+gone, come back as new ones. Nothing is written to the cluster.`
+
+const simulateExamples = `  # A job more
+  cardctl simulate --add job.yaml
+
+  # A larger quota, one node less, in a dump
+  cardctl simulate -f dump.json --set queue/research:cards.NVIDIA-H200=5 --without-node h200-1`
+
+// changes are what simulate is to change.
+type changes struct {
+	add     []string
+	set     []string
+	without []string
+	all     bool
+}
+
+func newSimulate(s *source) *cobra.Command {
+	c := &changes{}
+	cmd := &cobra.Command{
+		Use: "simulate", Short: "What would happen if something were changed", Long: simulateLong, Example: simulateExamples,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(c.add)+len(c.set)+len(c.without) == 0 {
+				return fmt.Errorf("nothing to simulate: name a change with --add, --set or --without-node")
+			}
+			return s.simulate(cmd, c)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&c.add, "add", nil, "File or directory with objects to add or, by the same name, to replace; may be given several times")
+	flags.StringArrayVar(&c.set, "set", nil, "Change of a queue, such as queue/research:cards.NVIDIA-H200=5 or queue/research:capability.cpu=64; may be given several times")
+	flags.StringArrayVar(&c.without, "without-node", nil, "Node to take away; may be given several times")
+	flags.BoolVar(&c.all, "all", false, "Show jobs and queues that stay as they are, too")
+	s.bind(cmd, formats...)
+	return cmd
+}
+
+func (s *source) simulate(cmd *cobra.Command, c *changes) error {
+	objects, err := s.objects(cmd.Context())
+	if err != nil {
+		return err
+	}
+	configuration, err := s.configure(objects)
+	if err != nil {
+		return err
+	}
+	before, err := engine.Build(objects.Clone())
+	if err != nil {
+		return err
+	}
+	if len(c.add) > 0 {
+		added, err := input.ReadFiles(c.add, s.recursive, s.streams.In, nil)
+		if err != nil {
+			return err
+		}
+		if len(added.Problems) > 0 {
+			return fmt.Errorf("--add: %s", added.Problems[0])
+		}
+		objects.Merge(added)
+	}
+	after, err := engine.Build(objects)
+	if err != nil {
+		return err
+	}
+	for _, setting := range c.set {
+		if err := whatif.Set(after, setting); err != nil {
+			return fmt.Errorf("--set: %w", err)
+		}
+	}
+	for _, node := range c.without {
+		if err := whatif.RemoveNode(after, node); err != nil {
+			return fmt.Errorf("--without-node: %w", err)
+		}
+	}
+	s.warn(objects)
+	progress := newProgress(s.streams.ErrOut)
+	defer progress.done()
+	report := func(what string) func(int, int) {
+		return func(cycle, events int) { progress.report(what+", cycle", cycle, cycle) }
+	}
+	comparison := whatif.Compare(whatif.Run(before, configuration, report("before")), whatif.Run(after, configuration, report("after")))
+	progress.done()
+	return s.printComparison(comparison, c.all)
+}
+
+func (s *source) printComparison(c *whatif.Comparison, all bool) error {
+	out := s.streams.Out
+	if s.output == asJSON || s.output == asYAML {
+		return printData(out, s.output, c)
+	}
+	for _, each := range []struct {
+		name string
+		*whatif.Outcome
+	}{{"before", c.Before}, {"after", c.After}} {
+		if !each.Settled {
+			s.note("%s: the cluster does not settle: pods go on evicting each other; what is shown is the last cycle", each.name)
+		}
+	}
+	if err := jobChanges(c, all).printOr(out, s.output, "No job is affected."); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	if err := queueChanges(c, all).printOr(out, s.output, "No queue has more or fewer cards than before."); err != nil {
+		return err
+	}
+	events := newEvents(c)
+	if len(events.rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(out)
+	return events.print(out, s.output)
+}
+
+func (t *table) printOr(out io.Writer, format, empty string) error {
+	if len(t.rows) == 0 {
+		fmt.Fprintln(out, empty)
+		return nil
+	}
+	return t.print(out, format)
+}
+
+func jobChanges(c *whatif.Comparison, all bool) *table {
+	t := &table{columns: columns("NAMESPACE", "JOB", "QUEUE", "BEFORE", "AFTER", "WHY IT WAITS")}
+	for _, j := range c.Jobs {
+		if !all && !j.Changed() {
+			continue
+		}
+		why := ""
+		if j.After != nil {
+			why = j.After.Message
+		}
+		t.add(j.Namespace, j.Owner, j.Queue, inShort(j.Before), inShort(j.After), why)
+	}
+	return t
+}
+
+// inShort is a job in a few words.
+func inShort(f *explain.Finding) string {
+	switch {
+	case f == nil:
+		return ""
+	case f.State == explain.Finished:
+		return "Finished"
+	case f.Pods.Waiting == 0:
+		return fmt.Sprintf("Running %d", f.Pods.Placed)
+	case f.Pods.Placed == 0:
+		return fmt.Sprintf("Waiting %d", f.Pods.Waiting)
+	}
+	return fmt.Sprintf("Running %d, Waiting %d", f.Pods.Placed, f.Pods.Waiting)
+}
+
+func queueChanges(c *whatif.Comparison, all bool) *table {
+	t := &table{columns: columns("QUEUE", "CARD", "BEFORE", "AFTER")}
+	for _, q := range c.Queues {
+		before, after := ofQuota(q.Before, q.BeforeQuota), ofQuota(q.After, q.AfterQuota)
+		if all || before != after {
+			t.add(strings.Repeat("  ", q.Depth)+q.Queue, q.Card, before, after)
+		}
+	}
+	return t
+}
+
+func ofQuota(allocated float64, quota *float64) string {
+	if quota == nil {
+		return number(allocated)
+	}
+	return number(allocated) + " of " + number(*quota)
+}
+
+// newEvents lists what happens with the changes and not without them.
+func newEvents(c *whatif.Comparison) *table {
+	key := func(e engine.Event) string { return fmt.Sprint(e.Kind, e.Group, e.Pod, e.Node) }
+	usual := map[string]int{}
+	for _, e := range c.Before.Events {
+		usual[key(e)]++
+	}
+	t := &table{columns: columns("CYCLE", "EVENT", "QUEUE", "JOB", "POD", "NODE")}
+	for _, e := range c.After.Events {
+		if usual[key(e)]--; usual[key(e)] < 0 {
+			t.add(e.Cycle, e.Kind, e.Queue, e.Owner, e.Pod, e.Node)
+		}
+	}
+	return t
+}

@@ -1,0 +1,166 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// source is where the objects and the scheduler's configuration come from, as the
+// flags that all commands share say.
+type source struct {
+	streams       genericiooptions.IOStreams
+	cluster       *genericclioptions.ConfigFlags
+	files         []string
+	recursive     bool
+	configuration string
+	plugin        string
+	output        string
+}
+
+// bind adds the flags to a command.
+func (s *source) bind(cmd *cobra.Command, outputs ...string) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&s.files, "filename", "f", nil, "File or directory with objects, - for standard input; may be given several times. "+
+		"Without it, the cluster of the kubeconfig is read")
+	flags.BoolVarP(&s.recursive, "recursive", "R", false, "Read the directories below those of -f, too")
+	flags.StringVar(&s.configuration, "scheduler-conf", "", "File with the scheduler's configuration, or with the ConfigMap that has it. "+
+		"Without it, that of the cluster or of a ConfigMap in the files, or else a usual one")
+	flags.StringVar(&s.plugin, "plugin", plugin.Name, "Quota plugin of the usual configuration: "+strings.Join(engine.QuotaPlugins, ", "))
+	if len(outputs) > 0 {
+		flags.StringVarP(&s.output, "output", "o", outputs[0], "Output format: "+strings.Join(outputs, ", "))
+		_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
+	}
+	_ = cmd.RegisterFlagCompletionFunc("plugin", cobra.FixedCompletions(engine.QuotaPlugins, cobra.ShellCompDirectiveNoFileComp))
+	s.cluster.AddFlags(flags)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, arguments []string) error {
+		if len(outputs) > 0 && !contains(outputs, s.output) {
+			return fmt.Errorf("unknown output format %q: one of %s", s.output, strings.Join(outputs, ", "))
+		}
+		if !contains(engine.QuotaPlugins, s.plugin) {
+			return fmt.Errorf("unknown plugin %q: one of %s", s.plugin, strings.Join(engine.QuotaPlugins, ", "))
+		}
+		return run(cmd, arguments)
+	}
+}
+
+func contains(list []string, text string) bool {
+	for _, each := range list {
+		if each == text {
+			return true
+		}
+	}
+	return false
+}
+
+// namespace is the one that was asked for, "" for all: queues are of the cluster,
+// so unlike kubectl's the default is not that of the kubeconfig.
+func (s *source) namespace() string {
+	if s.cluster.Namespace != nil {
+		return *s.cluster.Namespace
+	}
+	return ""
+}
+
+// errEmpty is about input without a single object that this tool reads.
+var errEmpty = errors.New("the input has nothing that quotas are about: no Node, Queue, PodGroup, Job, Pod or Deployment")
+
+// objects reads the objects. What was passed over, and what could not be read, is
+// told on stderr.
+func (s *source) objects(ctx context.Context) (*input.Objects, error) {
+	progress := newProgress(s.streams.ErrOut)
+	defer progress.done()
+	if len(s.files) == 0 {
+		config, err := s.cluster.ToRESTConfig()
+		if err != nil {
+			return nil, fmt.Errorf("no cluster to read: %s (name files with -f, or a kubeconfig with --kubeconfig)", firstLine(err))
+		}
+		objects, err := input.ReadCluster(ctx, config, progress.report)
+		if err != nil {
+			return nil, err
+		}
+		return objects, nil
+	}
+	objects, err := input.ReadFiles(s.files, s.recursive, s.streams.In, progress.report)
+	progress.done()
+	if err != nil {
+		return nil, err
+	}
+	if objects.Len() == 0 && len(objects.Problems) > 0 {
+		return nil, fmt.Errorf("nothing could be read: %s", objects.Problems[0])
+	}
+	if objects.Len() == 0 {
+		return nil, errEmpty
+	}
+	return objects, nil
+}
+
+// warn tells on stderr what was not read.
+func (s *source) warn(objects *input.Objects) {
+	for _, problem := range objects.Problems {
+		s.note("%s", problem)
+	}
+	if skipped := objects.Skipped(); skipped != "" {
+		s.note("%s", skipped)
+	}
+}
+
+func (s *source) note(format string, arguments ...any) {
+	fmt.Fprintf(s.streams.ErrOut, "note: "+format+"\n", arguments...)
+}
+
+// load reads objects and makes a world of them, with the configuration of its
+// scheduler.
+func (s *source) load(ctx context.Context) (*engine.World, *engine.Configuration, error) {
+	objects, err := s.objects(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	configuration, err := s.configure(objects)
+	if err != nil {
+		return nil, nil, err
+	}
+	world, err := engine.Build(objects)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.warn(objects)
+	if len(configuration.LeftOut) > 0 {
+		s.note("plugins that need more than objects are left out: %s", strings.Join(configuration.LeftOut, ", "))
+	}
+	if world.Orphans > 0 {
+		s.note("%d pods are of PodGroups that are not in the input, and no queue is charged for them", world.Orphans)
+	}
+	return world, configuration, nil
+}
+
+// configure finds the scheduler's configuration.
+func (s *source) configure(objects *input.Objects) (*engine.Configuration, error) {
+	if s.configuration != "" {
+		text, err := os.ReadFile(s.configuration)
+		if err != nil {
+			return nil, err
+		}
+		return engine.Configure(input.ConfigurationIn(text))
+	}
+	if n := len(objects.Configurations); n > 0 {
+		return engine.Configure(objects.Configurations[n-1])
+	}
+	return engine.Usual(s.plugin, objects.Queues)
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}

@@ -1,0 +1,66 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
+)
+
+const validateLong = `Looks for what is wrong with queues, their tree, their card annotations, and jobs:
+unknown parents, cycles, children above their parents, bad JSON, cards that no
+node has, jobs that could not run even on an empty cluster.
+
+Each line names the file, the line where the object begins, the object and the
+field. The exit code is 1 if there is an error among them, and 0 if there are only
+warnings and notes, so that it fits into a pipeline. What needs nodes is left out
+if the input has none.`
+
+func newValidate(s *source) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "validate", Short: "What is wrong with queues, cards and jobs", Long: validateLong,
+		Example: "  cardctl validate -f queues/ -f nodes.yaml\n  kustomize build . | cardctl validate -f -",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			objects, err := s.objects(cmd.Context())
+			if err != nil {
+				return err
+			}
+			configuration, err := s.configure(objects)
+			if err != nil {
+				return err
+			}
+			issues, err := validate.Check(objects, configuration)
+			if err != nil {
+				return err
+			}
+			if skipped := objects.Skipped(); skipped != "" {
+				s.note("%s", skipped)
+			}
+			return s.printIssues(issues, objects.Len())
+		},
+	}
+	s.bind(cmd, asTable, asJSON, asYAML)
+	return cmd
+}
+
+func (s *source) printIssues(issues []validate.Issue, objects int) error {
+	counts := map[validate.Severity]int{}
+	for _, i := range issues {
+		counts[i.Severity]++
+	}
+	if s.output == asTable {
+		for _, i := range issues {
+			fmt.Fprintln(s.streams.Out, i)
+		}
+		fmt.Fprintf(s.streams.Out, "%d objects: %d errors, %d warnings, %d notes\n", objects,
+			counts[validate.Error], counts[validate.Warning], counts[validate.Note])
+	} else if err := printData(s.streams.Out, s.output, document{"IssueList", append([]validate.Issue{}, issues...)}); err != nil {
+		return err
+	}
+	if counts[validate.Error] > 0 {
+		return errInvalid
+	}
+	return nil
+}

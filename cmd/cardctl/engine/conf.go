@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v2"
+
+	"volcano.sh/volcano/pkg/scheduler"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	// The actions and plugins that Volcano's scheduler has.
+	_ "volcano.sh/volcano/pkg/scheduler/actions"
+	_ "volcano.sh/volcano/pkg/scheduler/plugins"
+
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/guard"
+)
+
+// QuotaPlugins are the names that the engine has in a configuration.
+var QuotaPlugins = []string{plugin.Name, plugin.CapacityName, plugin.ProportionName}
+
+// ErrNoQuotaPlugin is about configurations without any of QuotaPlugins.
+var ErrNoQuotaPlugin = errors.New("the scheduler configuration has no quota plugin")
+
+// outside are plugins that ask what a snapshot does not have: metrics, other
+// services, the devices of nodes.
+var outside = []string{"extender", "usage", "rescheduling", "numaaware", "deviceshare", "resourcequota", "pdb", "sla"}
+
+// Configuration is what a volcano-scheduler.conf says.
+type Configuration struct {
+	Plugin         string // which of QuotaPlugins is in force
+	Hierarchy      bool   // quotas form a tree
+	Actions        []framework.Action
+	Tiers          []conf.Tier
+	Configurations []conf.Configuration
+	LeftOut        []string // plugins that ask what a snapshot does not have
+}
+
+// usual is a configuration with one quota plugin, which follows the example in
+// docs/cards.md; preempt is added, as what may be preempted is a question, too.
+const usual = `
+actions: "enqueue, allocate, reclaim, preempt, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+  - name: %s
+    enableHierarchy: %t
+- plugins:
+  - name: predicates
+  - name: nodeorder
+`
+
+// Usual is the configuration that holds where none is given: quotas are a tree
+// if some queue has a parent.
+func Usual(name string, queues []*scheduling.Queue) (*Configuration, error) {
+	tree := slices.ContainsFunc(queues, func(q *scheduling.Queue) bool { return q.Spec.Parent != "" && q.Spec.Parent != root })
+	return Configure(fmt.Sprintf(usual, name, tree && name != plugin.ProportionName))
+}
+
+// Configure reads a volcano-scheduler.conf.
+func Configure(text string) (*Configuration, error) {
+	plugin.Register()
+	if err := yaml.UnmarshalStrict([]byte(text), &conf.SchedulerConfiguration{}); err != nil {
+		return nil, fmt.Errorf("the scheduler configuration: %s", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	if err := guard.Check(text); err != nil {
+		return nil, fmt.Errorf("the scheduler configuration: %w", err)
+	}
+	actions, tiers, configurations, _, err := scheduler.UnmarshalSchedulerConf(text)
+	if err != nil {
+		return nil, err
+	}
+	c := &Configuration{Actions: actions, Configurations: configurations}
+	for _, tier := range tiers {
+		var kept conf.Tier
+		for _, option := range tier.Plugins {
+			switch {
+			case slices.Contains(outside, option.Name):
+				c.LeftOut = append(c.LeftOut, option.Name)
+				continue
+			case slices.Contains(QuotaPlugins, option.Name):
+				c.Plugin = option.Name
+				c.Hierarchy = option.EnabledHierarchy != nil && *option.EnabledHierarchy && option.Name != plugin.ProportionName
+			}
+			kept.Plugins = append(kept.Plugins, option)
+		}
+		c.Tiers = append(c.Tiers, kept)
+	}
+	if c.Plugin == "" {
+		return nil, fmt.Errorf("%w: one of %s", ErrNoQuotaPlugin, strings.Join(QuotaPlugins, ", "))
+	}
+	return c, nil
+}
+
+// Has reports whether a plugin is part of the configuration.
+func (c *Configuration) Has(name string) bool {
+	return slices.ContainsFunc(c.Tiers, func(tier conf.Tier) bool {
+		return slices.ContainsFunc(tier.Plugins, func(option conf.PluginOption) bool { return option.Name == name })
+	})
+}

@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// Event is something that happened to a pod, or to a whole group for Admitted.
+type Event struct {
+	Cycle int       `json:"cycle"`
+	Kind  EventKind `json:"kind"`
+	Group string    `json:"group"` // namespace/name of the PodGroup
+	Owner string    `json:"owner"`
+	Queue string    `json:"queue"`
+	Pod   string    `json:"pod,omitempty"`
+	Node  string    `json:"node,omitempty"`
+}
+
+// EventKind is what happened.
+type EventKind string
+
+// The kinds of events.
+const (
+	Admitted EventKind = "Admitted" // the group gets its pods
+	Placed   EventKind = "Placed"
+	Evicted  EventKind = "Evicted"
+)
+
+// mostCycles is when a world that does not settle is given up.
+const mostCycles = 100
+
+// Settle runs cycles until one changes nothing, and plays the controllers and the
+// kubelet in between: pods that are placed run, those that are evicted leave their
+// node and come back as new ones, as the controller of their workload sees to it.
+// It reports whether the world settled.
+func Settle(w *World, c *Configuration, progress func(cycle, events int)) (events []Event, settled bool) {
+	for cycle := 1; cycle <= mostCycles; cycle++ {
+		happened, changed := w.cycle(c, cycle)
+		events = append(events, happened...)
+		if progress != nil {
+			progress(cycle, len(events))
+		}
+		if !changed {
+			return events, true
+		}
+	}
+	return events, false
+}
+
+// cycle runs all actions once.
+func (w *World) cycle(c *Configuration, number int) (events []Event, changed bool) {
+	s := Open(w, c)
+	s.forgetLost()
+	s.Run()
+	jobs := s.Jobs // closing drops them
+	s.Close()
+	for _, g := range w.Groups {
+		job := jobs[g.ID()]
+		if job == nil {
+			continue
+		}
+		ended := g.dropEnding()
+		happened := w.follow(g, job)
+		for _, e := range happened {
+			e.Cycle, e.Group, e.Owner, e.Queue = number, string(g.ID()), g.Owner, g.Spec.Queue
+			events = append(events, e)
+		}
+		was := g.Status.Phase
+		g.Status.Phase = job.PodGroup.Status.Phase
+		if was == scheduling.PodGroupPending && g.Status.Phase != was {
+			events = append(events, Event{Cycle: number, Kind: Admitted, Group: string(g.ID()), Owner: g.Owner, Queue: g.Spec.Queue})
+		}
+		arrived := w.arrive(g)
+		changed = changed || ended || arrived || len(happened) > 0 || was != g.Status.Phase
+	}
+	return events, changed
+}
+
+// dropEnding drops the pods that were about to leave from the start.
+func (g *Group) dropEnding() (some bool) {
+	before := len(g.Pods)
+	g.Pods = slices.DeleteFunc(g.Pods, func(pod *v1.Pod) bool { return pod.DeletionTimestamp != nil })
+	return len(g.Pods) < before
+}
+
+// follow does to the pods of a group what was decided.
+func (w *World) follow(g *Group, job *api.JobInfo) (events []Event) {
+	for i, pod := range g.Pods {
+		task := job.Tasks[api.TaskID(pod.UID)]
+		switch {
+		case task == nil:
+		case pod.Spec.NodeName == "" && (task.Status == api.Binding || task.Status == api.Bound):
+			own := *pod
+			own.Spec.NodeName, own.Status.Phase = task.NodeName, v1.PodRunning
+			g.Pods[i] = &own
+			events = append(events, Event{Kind: Placed, Pod: pod.Name, Node: task.NodeName})
+		case pod.Spec.NodeName != "" && task.Status == api.Releasing:
+			events = append(events, Event{Kind: Evicted, Pod: pod.Name, Node: pod.Spec.NodeName})
+			g.Pods[i] = w.again(pod)
+		}
+	}
+	slices.SortFunc(events, func(x, y Event) int { return cmp.Compare(x.Pod, y.Pod) })
+	return events
+}
+
+// again is the pod that is created in the place of one that was evicted.
+func (w *World) again(pod *v1.Pod) *v1.Pod {
+	own := *pod
+	w.made++
+	own.UID = types.UID(fmt.Sprintf("%s/%s#%d", own.Namespace, own.Name, w.made))
+	own.Spec.NodeName = ""
+	own.Status = v1.PodStatus{Phase: v1.PodPending}
+	return &own
+}
+
+// Follow takes over which groups a session has let in, and has their pods come. It
+// reports whether any did.
+func (w *World) Follow(s *Session) (arrived bool) {
+	for _, g := range w.Groups {
+		if job := s.Jobs[g.ID()]; job != nil {
+			g.Status.Phase = job.PodGroup.Status.Phase
+			arrived = w.arrive(g) || arrived
+		}
+	}
+	return arrived
+}
+
+// Vacate makes the world one in which nothing runs yet: all jobs wait to be let
+// in, with all their pods, and the nodes are empty.
+func (w *World) Vacate() {
+	w.Stray = nil
+	for _, g := range w.Groups {
+		g.Status.Phase = scheduling.PodGroupPending
+		pods := append(g.Pods, g.Coming...)
+		g.Pods, g.Coming = nil, nil
+		for _, pod := range pods {
+			if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+				continue
+			}
+			own := *pod
+			own.Spec.NodeName, own.Status, own.DeletionTimestamp = "", v1.PodStatus{Phase: v1.PodPending}, nil
+			g.Pods = append(g.Pods, &own)
+		}
+	}
+}
+
+// Lose has the pods of a node that is gone come back without one.
+func (w *World) Lose(node string) {
+	w.Stray = slices.DeleteFunc(slices.Clone(w.Stray), func(pod *v1.Pod) bool { return pod.Spec.NodeName == node })
+	for _, g := range w.Groups {
+		for i, pod := range g.Pods {
+			if ended := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed; pod.Spec.NodeName == node && !ended {
+				g.Pods[i] = w.again(pod)
+			}
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	jobcontroller "volcano.sh/volcano/pkg/controllers/job"
+	jobhelpers "volcano.sh/volcano/pkg/controllers/job/helpers"
+	controllers "volcano.sh/volcano/pkg/controllers/util"
+)
+
+// workloads makes the PodGroups and pods of manifests, as Volcano's webhook and
+// controllers do for those that are applied (webhooks/admission/jobs/mutate,
+// controllers/job, controllers/podgroup).
+type workloads struct {
+	*World
+	groups map[types.NamespacedName]*Group
+}
+
+// addPods puts pods into their groups. A pod that Volcano is to schedule and that
+// is in no group gets one of its own.
+func (b *workloads) addPods(pods []*v1.Pod) {
+	for _, pod := range pods {
+		b.admit(pod)
+		name, grouped := pod.Annotations[v1beta1.KubeGroupNameAnnotationKey]
+		g := b.groups[types.NamespacedName{Namespace: pod.Namespace, Name: name}]
+		switch {
+		case g != nil:
+			g.Pods = append(g.Pods, pod)
+		case !grouped && pod.Spec.SchedulerName == schedulerName && pod.Spec.NodeName == "":
+			b.addPodsAsGroup("Pod/"+pod.Name, pod.Name, pod.Annotations, []*v1.Pod{pod})
+		default:
+			if grouped {
+				b.Orphans++
+			}
+			if pod.Spec.NodeName != "" {
+				b.Stray = append(b.Stray, pod)
+			}
+		}
+	}
+}
+
+// addPodsAsGroup makes the PodGroup of pods that come without one. annotations
+// are those of the workload.
+func (b *workloads) addPodsAsGroup(owner, name string, annotations map[string]string, pods []*v1.Pod) error {
+	first := pods[0]
+	minimum := controllers.CalTaskRequests(first, 1)
+	podGroup := &v1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: first.Namespace, Name: "podgroup-" + name, Annotations: map[string]string{}, CreationTimestamp: first.CreationTimestamp,
+		},
+		Spec: v1beta1.PodGroupSpec{
+			MinMember: 1, MinResources: &minimum, PriorityClassName: first.Spec.PriorityClassName,
+			Queue: first.Annotations[v1beta1.QueueNameAnnotationKey],
+		},
+	}
+	for key, value := range annotations {
+		if strings.HasPrefix(key, v1beta1.AnnotationPrefix) {
+			podGroup.Annotations[key] = value
+		}
+	}
+	g, err := b.addGroup(podGroup)
+	if err != nil {
+		return err
+	}
+	g.Owner = owner
+	for _, pod := range pods {
+		join(pod, podGroup.Name)
+	}
+	g.Pods = pods
+	return nil
+}
+
+func join(pod *v1.Pod, podGroup string) {
+	annotations := map[string]string{v1beta1.KubeGroupNameAnnotationKey: podGroup}
+	for key, value := range pod.Annotations {
+		if key != v1beta1.KubeGroupNameAnnotationKey {
+			annotations[key] = value
+		}
+	}
+	pod.Annotations = annotations
+}
+
+// addDeployments makes the pods of Deployments that no controller has seen yet.
+func (b *workloads) addDeployments(deployments []*appsv1.Deployment) error {
+	for _, d := range deployments {
+		if d.Status.ObservedGeneration > 0 || d.Spec.Template.Spec.SchedulerName != schedulerName {
+			continue
+		}
+		replicas := 1
+		if d.Spec.Replicas != nil {
+			replicas = int(*d.Spec.Replicas)
+		}
+		var pods []*v1.Pod
+		for i := range replicas {
+			pods = append(pods, b.newPod(d.Namespace, fmt.Sprintf("%s-%d", d.Name, i), &d.Spec.Template, d.CreationTimestamp))
+		}
+		if len(pods) == 0 {
+			continue
+		}
+		if err := b.addPodsAsGroup("Deployment/"+d.Name, d.Name, d.Annotations, pods); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *workloads) newPod(namespace, name string, template *v1.PodTemplateSpec, created metav1.Time) *v1.Pod {
+	content := template.DeepCopy()
+	pod := &v1.Pod{ObjectMeta: content.ObjectMeta, Spec: content.Spec}
+	pod.Namespace, pod.Name, pod.CreationTimestamp = namespace, name, created
+	b.admit(pod)
+	return pod
+}
+
+// addJobs makes the PodGroups of Volcano jobs that have none, and the pods of those
+// that have none: they come when the group is let in.
+func (b *workloads) addJobs(jobs []*batch.Job) error {
+	for _, job := range jobs {
+		switch job.Status.State.Phase {
+		case batch.Completed, batch.Failed, batch.Terminated, batch.Aborted:
+			continue
+		}
+		complete(job)
+		g := b.groupOf(job)
+		if g == nil {
+			var err error
+			if g, err = b.addGroup(b.podGroupOf(job)); err != nil {
+				return err
+			}
+		}
+		g.Owner = "Job/" + job.Name
+		if len(g.Pods) == 0 {
+			g.Coming = b.podsOf(job, g.Name)
+			b.arrive(g)
+		}
+	}
+	return nil
+}
+
+// arrive has the pods of a group come that was let in, and reports whether any did.
+func (w *World) arrive(g *Group) bool {
+	if g.Status.Phase == "Pending" || len(g.Coming) == 0 {
+		return false
+	}
+	g.Pods, g.Coming = append(g.Pods, g.Coming...), nil
+	return true
+}
+
+// complete does what Volcano's webhook does to a job.
+func complete(job *batch.Job) {
+	job.Spec.Queue = cmp.Or(job.Spec.Queue, defaultQueue)
+	job.Spec.SchedulerName = cmp.Or(job.Spec.SchedulerName, schedulerName)
+	total := int32(0)
+	for i := range job.Spec.Tasks {
+		task := &job.Spec.Tasks[i]
+		task.Name = cmp.Or(task.Name, batch.DefaultTaskSpec+strconv.Itoa(i))
+		if task.MinAvailable == nil {
+			minimum := task.Replicas
+			task.MinAvailable = &minimum
+		}
+		total += *task.MinAvailable
+	}
+	job.Spec.MinAvailable = cmp.Or(job.Spec.MinAvailable, total)
+}
+
+// groupOf finds the PodGroup of a job under the names that Volcano has given it.
+func (b *workloads) groupOf(job *batch.Job) *Group {
+	for _, name := range []string{job.Name + "-" + string(job.UID), job.Name} {
+		if g := b.groups[types.NamespacedName{Namespace: job.Namespace, Name: name}]; g != nil {
+			return g
+		}
+	}
+	return nil
+}
+
+func (b *workloads) podGroupOf(job *batch.Job) *v1beta1.PodGroup {
+	name := job.Name
+	if job.UID != "" {
+		name += "-" + string(job.UID)
+	}
+	minimums := map[string]int32{}
+	var tasks jobcontroller.TasksPriority
+	total := int32(0)
+	for _, task := range job.Spec.Tasks {
+		minimums[task.Name] = *task.MinAvailable
+		total += *task.MinAvailable
+		pod := b.newPod(job.Namespace, "", &task.Template, job.CreationTimestamp) // with the requests that follow from limits
+		task.Template.Spec = pod.Spec
+		tasks = append(tasks, jobcontroller.TaskPriority{TaskSpec: task})
+	}
+	sort.SliceStable(tasks, func(i, j int) bool {
+		return b.priority(tasks[i].Template.Spec.PriorityClassName) > b.priority(tasks[j].Template.Spec.PriorityClassName)
+	})
+	var resources v1.ResourceList
+	if job.Spec.MinAvailable < total {
+		resources = tasks.CalcFirstCountResources(job.Spec.MinAvailable)
+	} else {
+		resources = tasks.CalcPGMinResources(job.Spec.MinAvailable)
+	}
+	return &v1beta1.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: job.Namespace, Name: name, Annotations: job.Annotations, Labels: job.Labels, CreationTimestamp: job.CreationTimestamp,
+		},
+		Spec: v1beta1.PodGroupSpec{
+			MinMember: job.Spec.MinAvailable, MinTaskMember: minimums, Queue: job.Spec.Queue,
+			MinResources: &resources, PriorityClassName: job.Spec.PriorityClassName,
+		},
+	}
+}
+
+func (b *workloads) podsOf(job *batch.Job, podGroup string) []*v1.Pod {
+	var pods []*v1.Pod
+	for i := range job.Spec.Tasks {
+		task := &job.Spec.Tasks[i]
+		for n := range int(task.Replicas) {
+			pod := b.newPod(job.Namespace, jobhelpers.MakePodName(job.Name, task.Name, n), &task.Template, job.CreationTimestamp)
+			pod.Spec.SchedulerName = job.Spec.SchedulerName
+			pod.Spec.PriorityClassName = cmp.Or(pod.Spec.PriorityClassName, job.Spec.PriorityClassName)
+			join(pod, podGroup)
+			pod.Annotations[batch.TaskSpecKey] = task.Name
+			if preemptable, ok := job.Annotations[v1beta1.PodPreemptable]; ok {
+				pod.Annotations[v1beta1.PodPreemptable] = preemptable
+			}
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}

@@ -1,0 +1,259 @@
+// Package engine runs the scheduler on a cluster in memory: it makes of objects
+// what Volcano's scheduler works on, opens sessions with the quota plugin, and
+// plays the parts of the controllers and the kubelet between two cycles. It
+// decides nothing itself.
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/apis/pkg/apis/scheduling/scheme"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+)
+
+// The queues that Volcano's scheduler creates.
+const (
+	root         = "root"
+	defaultQueue = "default"
+)
+
+// schedulerName is what pods say that are Volcano's.
+const schedulerName = "volcano"
+
+// World is a cluster in memory.
+type World struct {
+	Nodes  []*v1.Node
+	Queues []*scheduling.Queue
+	Groups []*Group // in the order of their names
+	// Stray are pods that are on nodes and in no PodGroup.
+	Stray []*v1.Pod
+	// Orphans counts pods of PodGroups that are not in the input; no queue is
+	// charged for them.
+	Orphans int
+
+	classes         map[string]int32
+	defaultPriority int32
+	made            int // pods that were made, for their UIDs
+}
+
+// Group is a PodGroup with its pods.
+type Group struct {
+	*api.PodGroup
+	// Owner is what users know the group by, such as Job/train.
+	Owner string
+	Pods  []*v1.Pod
+	// Coming are the pods that the controller creates when the group is let in.
+	Coming []*v1.Pod
+}
+
+// ID is the group's key in a session.
+func (g *Group) ID() api.JobID { return api.JobID(g.Namespace + "/" + g.Name) }
+
+// Build makes a world of objects. Where the objects are not those of a cluster but
+// manifests, it adds what the API server, Volcano's webhook and its controllers
+// would: defaults, PodGroups and pods. The objects belong to the world from then on.
+func Build(o *input.Objects) (*World, error) {
+	w := &World{Nodes: o.Nodes, classes: map[string]int32{}}
+	for _, class := range o.PriorityClasses {
+		w.classes[class.Name] = class.Value
+		if class.GlobalDefault {
+			w.defaultPriority = class.Value
+		}
+	}
+	for _, node := range w.Nodes {
+		corev1.SetDefaults_NodeStatus(&node.Status)
+		node.UID = cmp.Or(node.UID, types.UID(node.Name))
+	}
+	if err := w.addQueues(o.Queues); err != nil {
+		return nil, err
+	}
+	groups := map[types.NamespacedName]*Group{}
+	for _, podGroup := range o.PodGroups {
+		g, err := w.addGroup(podGroup)
+		if err != nil {
+			return nil, err
+		}
+		groups[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] = g
+	}
+	b := workloads{World: w, groups: groups}
+	b.addPods(o.Pods)
+	if err := b.addDeployments(o.Deployments); err != nil {
+		return nil, err
+	}
+	if err := b.addJobs(o.Jobs); err != nil {
+		return nil, err
+	}
+	w.sort()
+	if usesDefault := slices.ContainsFunc(w.Groups, func(g *Group) bool { return g.Spec.Queue == defaultQueue }); usesDefault && w.Queue(defaultQueue) == nil {
+		w.Queues = append(w.Queues, newQueue(defaultQueue))
+	}
+	return w, nil
+}
+
+func (w *World) sort() {
+	slices.SortFunc(w.Groups, func(x, y *Group) int { return cmp.Compare(x.ID(), y.ID()) })
+}
+
+func newQueue(name string) *scheduling.Queue {
+	return &scheduling.Queue{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},
+		Spec:       scheduling.QueueSpec{Weight: 1},
+		Status:     scheduling.QueueStatus{State: scheduling.QueueStateOpen},
+	}
+}
+
+// addQueues takes queues over. One that has no state yet will be open: that is
+// what Volcano's controller makes of a new one.
+func (w *World) addQueues(queues []*v1beta1.Queue) error {
+	for _, given := range queues {
+		queue := &scheduling.Queue{}
+		if err := scheme.Scheme.Convert(given, queue, nil); err != nil {
+			return fmt.Errorf("queue %s: %w", given.Name, err)
+		}
+		queue.UID = cmp.Or(queue.UID, types.UID(queue.Name))
+		queue.Spec.Weight = max(1, queue.Spec.Weight)
+		queue.Status.State = cmp.Or(queue.Status.State, scheduling.QueueStateOpen)
+		w.Queues = append(w.Queues, queue)
+	}
+	return nil
+}
+
+// Queue returns the queue of a name, nil for none.
+func (w *World) Queue(name string) *scheduling.Queue {
+	if i := slices.IndexFunc(w.Queues, func(q *scheduling.Queue) bool { return q.Name == name }); i >= 0 {
+		return w.Queues[i]
+	}
+	return nil
+}
+
+// SetQueue puts a queue in the place of that of its name.
+func (w *World) SetQueue(queue *scheduling.Queue) {
+	for i, was := range w.Queues {
+		if was.Name == queue.Name {
+			queue.Generation = was.Generation + 1 // by which the plugin tells it from the other
+			w.Queues[i] = queue
+			return
+		}
+	}
+	w.Queues = append(w.Queues, queue)
+}
+
+func (w *World) addGroup(given *v1beta1.PodGroup) (*Group, error) {
+	podGroup := &api.PodGroup{Version: api.PodGroupVersionV1Beta1}
+	if err := scheme.Scheme.Convert(given, &podGroup.PodGroup, nil); err != nil {
+		return nil, fmt.Errorf("podgroup %s/%s: %w", given.Namespace, given.Name, err)
+	}
+	if podGroup.Annotations == nil {
+		podGroup.Annotations = map[string]string{}
+	}
+	podGroup.UID = cmp.Or(podGroup.UID, types.UID(podGroup.Namespace+"/"+podGroup.Name))
+	podGroup.Spec.Queue = cmp.Or(podGroup.Spec.Queue, defaultQueue)
+	podGroup.Status.Phase = cmp.Or(podGroup.Status.Phase, scheduling.PodGroupPending)
+	g := &Group{PodGroup: podGroup, Owner: "PodGroup/" + podGroup.Name}
+	if len(given.OwnerReferences) > 0 {
+		g.Owner = given.OwnerReferences[0].Kind + "/" + given.OwnerReferences[0].Name
+	}
+	w.Groups = append(w.Groups, g)
+	return g, nil
+}
+
+// priority is what a class gives; admission writes it into pods.
+func (w *World) priority(class string) int32 {
+	if value, ok := w.classes[class]; ok {
+		return value
+	}
+	return w.defaultPriority
+}
+
+// admit completes a pod as the API server does.
+func (w *World) admit(pod *v1.Pod) {
+	corev1.SetDefaults_Pod(pod)
+	pod.Namespace = cmp.Or(pod.Namespace, metav1.NamespaceDefault)
+	pod.UID = cmp.Or(pod.UID, types.UID(pod.Namespace+"/"+pod.Name))
+	pod.Status.Phase = cmp.Or(pod.Status.Phase, v1.PodPending)
+	if pod.Spec.Priority == nil && len(w.classes) > 0 {
+		priority := w.priority(pod.Spec.PriorityClassName)
+		pod.Spec.Priority = &priority
+	}
+	// Volumes decide nothing of quotas, and their claims are not in the input.
+	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
+}
+
+// info makes what a session works on. It has copies of all that sessions change.
+func (w *World) info() *api.ClusterInfo {
+	info := &api.ClusterInfo{
+		Nodes: map[string]*api.NodeInfo{}, Queues: map[api.QueueID]*api.QueueInfo{}, Jobs: map[api.JobID]*api.JobInfo{},
+		NamespaceInfo: map[api.NamespaceName]*api.NamespaceInfo{}, RevocableNodes: map[string]*api.NodeInfo{},
+		CSINodesStatus: map[string]*api.CSINodeStatusInfo{},
+	}
+	for _, node := range w.Nodes {
+		n := api.NewNodeInfo(node)
+		if !n.Ready() {
+			continue
+		}
+		info.Nodes[node.Name] = n
+		info.NodeList = append(info.NodeList, node.Name)
+	}
+	for _, queue := range w.Queues {
+		info.Queues[api.QueueID(queue.Name)] = api.NewQueueInfo(queue)
+	}
+	for _, g := range w.Groups {
+		job := api.NewJobInfo(g.ID())
+		job.SetPodGroup(g.PodGroup.Clone())
+		job.Priority = w.priority(g.Spec.PriorityClassName)
+		for _, pod := range g.Pods {
+			task := newTask(pod)
+			job.AddTaskInfo(task)
+			occupy(info, task)
+		}
+		info.Jobs[job.UID] = job
+	}
+	for _, pod := range w.Stray {
+		occupy(info, newTask(pod))
+	}
+	return info
+}
+
+// newTask makes a task of a pod. A session writes into pods that it places, so
+// one that has no node yet is copied.
+func newTask(pod *v1.Pod) *api.TaskInfo {
+	if pod.Spec.NodeName == "" {
+		own := *pod
+		pod = &own
+	}
+	return api.NewTaskInfo(pod)
+}
+
+func occupy(info *api.ClusterInfo, task *api.TaskInfo) {
+	if node := info.Nodes[task.NodeName]; node != nil && task.Status != api.Succeeded && task.Status != api.Failed {
+		// A node that has become too small refuses a task that runs on it; its queue
+		// uses what it uses all the same.
+		_ = node.AddTask(task)
+	}
+}
+
+// Clone returns a world that shares nothing that is changed.
+func (w *World) Clone() *World {
+	c := *w
+	c.Nodes, c.Queues, c.Stray = slices.Clone(w.Nodes), slices.Clone(w.Queues), slices.Clone(w.Stray)
+	c.classes = maps.Clone(w.classes)
+	c.Groups = nil
+	for _, g := range w.Groups {
+		own := *g
+		own.PodGroup, own.Pods, own.Coming = g.PodGroup.Clone(), slices.Clone(g.Pods), slices.Clone(g.Coming)
+		c.Groups = append(c.Groups, &own)
+	}
+	return &c
+}

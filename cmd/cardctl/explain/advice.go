@@ -1,0 +1,201 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// advise says what would have to change for a job not to wait.
+func (x *explainer) advise(f *Finding) []string {
+	switch f.Rule {
+	case plugin.UnknownQueue:
+		return []string{fmt.Sprintf("create the queue %s, or name another one in spec.queue", f.Queue)}
+	case plugin.BrokenQueue:
+		return []string{"mend spec.parent of the queue that is named: each queue has to reach the root"}
+	case plugin.InnerQueue:
+		return []string{fmt.Sprintf("submit it to a queue without children: %s", strings.Join(first(x.children[f.Queue], 5), ", "))}
+	case plugin.ClosedQueue:
+		return []string{fmt.Sprintf("open the queue: vcctl queue operate -a open -n %s", f.Level)}
+	case plugin.MixedCards:
+		return []string{"name cards of one resource only, or submit a job for each"}
+	case plugin.OtherCards:
+		return []string{fmt.Sprintf("ask for the resource of the cards in limits, or name a card of %s", f.Reason.Resource)}
+	case plugin.UnnamedCards:
+		return []string{fmt.Sprintf("set the annotation %s of its pods, or the plugin's argument untypedCards to charge", card.NameKey)}
+	case plugin.NamelessCards:
+		return []string{fmt.Sprintf("label the nodes: %s.product names the card", f.Reason.Cards)}
+	case plugin.CardUnlabeled:
+		return []string{fmt.Sprintf("set the label %s of the nodes", f.Reason.Label)}
+	case plugin.OverQuota, plugin.OverDeserved:
+		return x.adviseShortages(f)
+	case plugin.NoSuchCard:
+		return []string{"name a card that some node has; cardctl cards lists them"}
+	case NodesFull:
+		return []string{"the quota has room and the nodes have not: wait for pods to end, or add nodes with such cards"}
+	case NodesUnfit:
+		return []string{"the quota has room: look at the pod's node selector, affinity and tolerations"}
+	case NotEnoughPods:
+		return []string{"look at the job's controller: kubectl describe its Job"}
+	case Gated:
+		return []string{"whoever set the gates has to remove them"}
+	case OtherPlugin:
+		return []string{"look at the other plugins of the scheduler's configuration: the quota has room"}
+	case Overused:
+		return []string{"wait until pods of the queue end, or raise its weight"}
+	}
+	return nil
+}
+
+// adviseShortages says how much is missing where, and who uses it there.
+func (x *explainer) adviseShortages(f *Finding) []string {
+	var all []string
+	for _, s := range f.Reason.Shortages {
+		missing := Amount(s.Resource, s.Total-s.Bound)
+		switch {
+		case x.isCard(s) && !x.onNodes()[s.Resource] && !strings.Contains(s.Resource, "|"):
+			all = append(all, fmt.Sprintf("no node has the card %s: name one that cardctl cards lists", s.Resource))
+			continue
+		case s.Requested > s.Bound && x.isLeaf(s.Queue):
+			all = append(all, fmt.Sprintf("it can never run in %s as it is: raise %s to %s at least, or ask for less",
+				s.Queue, x.field(s), Amount(s.Resource, s.Requested)))
+			continue
+		case x.lent(s):
+			all = append(all, fmt.Sprintf("%s %s are missing in %s: what other queues are guaranteed is taken off its bound", missing, s.Resource, s.Queue))
+		default:
+			all = append(all, fmt.Sprintf("raise %s to %s, or free %s in it", x.field(s), Amount(s.Resource, s.Total), missing))
+		}
+		if users := x.users(s); users != "" {
+			all = append(all, users)
+		}
+	}
+	return all
+}
+
+// onNodes is the cards that some node has.
+func (x *explainer) onNodes() map[string]bool {
+	if x.cards == nil {
+		x.cards = map[string]bool{}
+		for _, node := range x.NodeList {
+			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
+				x.cards[c.Name] = true
+			}
+		}
+	}
+	return x.cards
+}
+
+func (x *explainer) isLeaf(queue string) bool { return x.accounts[queue].Leaf }
+
+// field is what sets a bound, as users write it.
+func (x *explainer) field(s plugin.Shortage) string {
+	what := "spec." + s.Against
+	if x.isCard(s) {
+		key := card.QuotaKey
+		if s.Against == "deserved" {
+			key = card.DeservedKey
+		}
+		what = fmt.Sprintf("%s of %q", key, s.Resource)
+	} else {
+		what += "." + s.Resource
+	}
+	return fmt.Sprintf("%s of queue %s", what, s.Queue)
+}
+
+func (x *explainer) isCard(s plugin.Shortage) bool {
+	for _, a := range x.accounts {
+		for _, h := range a.Holdings {
+			if h.Resource == s.Resource {
+				return h.Card
+			}
+		}
+	}
+	return s.Resource != "cpu" && s.Resource != "memory" && x.Plugin == plugin.Name
+}
+
+// lent reports whether a bound is lower than what the queue is configured with.
+func (x *explainer) lent(s plugin.Shortage) bool {
+	queue := x.Session.Queues[api.QueueID(s.Queue)]
+	if queue == nil || s.Against != "capability" {
+		return false
+	}
+	return configured(queue.Queue, s.Resource) >= s.Total
+}
+
+// configured is what a queue's own capability says, 0 if it says nothing.
+func configured(queue *scheduling.Queue, resource string) float64 {
+	for name, quantity := range queue.Spec.Capability {
+		if string(name) == resource {
+			return quantity.AsApproximateFloat64()
+		}
+	}
+	entries, _ := card.ParseQuota(queue.Annotations[card.QuotaKey])
+	for _, e := range entries {
+		if e.Name == resource {
+			return float64(e.Cards)
+		}
+	}
+	return 0
+}
+
+// users names the jobs that have most of what is short, below the queue that is.
+func (x *explainer) users(s plugin.Shortage) string {
+	below := append([]string{s.Queue}, x.children[s.Queue]...)
+	type user struct {
+		owner string
+		has   float64
+	}
+	var all []user
+	for id, job := range x.Session.Jobs {
+		if !slices.Contains(below, string(job.Queue)) {
+			continue
+		}
+		if has := x.allocatedOf(job, s); has > 0 {
+			all = append(all, user{x.groups[id].Namespace + "/" + x.groups[id].Owner, has})
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.SortFunc(all, func(a, b user) int { return cmp.Or(cmp.Compare(b.has, a.has), cmp.Compare(a.owner, b.owner)) })
+	var words []string
+	for _, u := range first(all, 3) {
+		words = append(words, fmt.Sprintf("%s (%s)", u.owner, Amount(s.Resource, u.has)))
+	}
+	more := ""
+	if len(all) > 3 {
+		more = fmt.Sprintf(" and %d more", len(all)-3)
+	}
+	return fmt.Sprintf("%s of %s is used by %s%s", s.Resource, s.Queue, strings.Join(words, ", "), more)
+}
+
+// allocatedOf is what the pods of a job have of what is short.
+func (x *explainer) allocatedOf(job *api.JobInfo, s plugin.Shortage) float64 {
+	switch s.Resource {
+	case "cpu":
+		return job.Allocated.MilliCPU / 1000
+	case "memory":
+		return job.Allocated.Memory
+	}
+	total := job.Allocated.Get(v1.ResourceName(s.Resource)) / 1000 // 0 for cards
+	for status, tasks := range job.TaskStatusIndex {
+		if !api.AllocatedStatus(status) {
+			continue
+		}
+		for _, task := range tasks {
+			total += x.Quota.Charged(task)[s.Resource]
+		}
+	}
+	return total
+}
+
+func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }

@@ -1,0 +1,190 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// explainer explains the jobs of one session.
+type explainer struct {
+	*engine.Session
+	groups   map[api.JobID]*engine.Group
+	accounts map[string]plugin.Account
+	children map[string][]string // leaves below a queue
+	// unfit remembers which nodes are wrong for the first pod of a job, by what the
+	// pod asks for: jobs are tried one at a time, each on the same cluster.
+	unfit map[string][]Nodes
+	last  int             // the node that was fit last
+	cards map[string]bool // what some node has, once it was asked for
+}
+
+// Options are what is to be explained.
+type Options struct {
+	// Wanted picks jobs; nil takes all.
+	Wanted func(*Finding) bool
+	// Claims finds out who could reclaim running jobs.
+	Claims   bool
+	Progress func(done, all int)
+}
+
+// Jobs explains jobs, in the order of their names. The world changes: jobs that
+// are let in by its next enqueue get their pods.
+func Jobs(w *engine.World, c *engine.Configuration, o Options) []Finding {
+	s := engine.Open(w, c)
+	s.Run("enqueue")
+	if w.Follow(s) {
+		s.Close()
+		s = engine.Open(w, c) // with the pods that have come
+	}
+	defer s.Close()
+	x := newExplainer(s, w)
+	var findings []Finding
+	for i, g := range w.Groups {
+		f := x.begin(g)
+		if o.Wanted != nil && !o.Wanted(&f) {
+			continue
+		}
+		x.explain(&f, s.Jobs[g.ID()])
+		if o.Claims && f.Pods.Placed > 0 {
+			x.claims(&f, s.Jobs[g.ID()])
+		}
+		findings = append(findings, f)
+		if o.Progress != nil {
+			o.Progress(i+1, len(w.Groups))
+		}
+	}
+	return findings
+}
+
+func newExplainer(s *engine.Session, w *engine.World) *explainer {
+	x := &explainer{
+		Session: s, groups: map[api.JobID]*engine.Group{}, accounts: map[string]plugin.Account{}, children: map[string][]string{},
+		unfit: map[string][]Nodes{},
+	}
+	for _, g := range w.Groups {
+		x.groups[g.ID()] = g
+	}
+	for _, a := range s.Quota.Accounts() {
+		x.accounts[a.Queue] = a
+	}
+	for name, a := range x.accounts {
+		if a.Leaf {
+			for p := a.Parent; p != ""; p = x.accounts[p].Parent {
+				x.children[p] = append(x.children[p], name)
+			}
+		}
+	}
+	for _, leaves := range x.children {
+		slices.Sort(leaves)
+	}
+	return x
+}
+
+// begin counts the pods of a job.
+func (x *explainer) begin(g *engine.Group) Finding {
+	job := x.Session.Jobs[g.ID()]
+	f := Finding{
+		Namespace: g.Namespace, Name: g.Name, Owner: g.Owner, Queue: string(job.Queue), Phase: string(job.PodGroup.Status.Phase),
+		Pods: Pods{Total: len(job.Tasks) + len(g.Coming), Minimum: int(job.MinAvailable), Waiting: len(g.Coming)},
+	}
+	finished := 0
+	for status, tasks := range job.TaskStatusIndex {
+		switch {
+		case status == api.Pending:
+			f.Pods.Waiting += len(tasks)
+		case api.AllocatedStatus(status) || status == api.Releasing:
+			f.Pods.Placed += len(tasks)
+		case status == api.Succeeded || status == api.Failed:
+			finished += len(tasks)
+		}
+	}
+	switch {
+	case job.PodGroup.Status.Phase == scheduling.PodGroupPending && conf.EnabledActionMap["enqueue"], f.Pods.Waiting > 0, f.Pods.Total == 0:
+		f.State = Waiting
+	case finished == f.Pods.Total:
+		f.State = Finished
+	default:
+		f.State = Running
+	}
+	return f
+}
+
+// explain finds out why a job waits.
+func (x *explainer) explain(f *Finding, job *api.JobInfo) {
+	if f.State != Waiting {
+		return
+	}
+	switch {
+	case x.Session.Queues[job.Queue] == nil:
+		f.Stage = Enqueue
+		x.refuse(f, &plugin.Reason{Rule: plugin.UnknownQueue, Queue: string(job.Queue)})
+		f.Message = fmt.Sprintf("Queue <%s> does not exist", job.Queue)
+	case job.IsPending() && conf.EnabledActionMap["enqueue"]:
+		f.Stage = Enqueue
+		if why := x.Quota.Enqueue(job); why != nil {
+			x.refuse(f, why)
+		} else {
+			x.refuseOther(f, "enqueue", "overcommit", "proportion", "capacity")
+		}
+	default:
+		x.tryToPlace(f, job)
+	}
+	if f.Rule == "" {
+		f.State, f.Stage = Startable, ""
+	}
+	f.Advice = x.advise(f)
+}
+
+// refuse takes over what the quota plugin says.
+func (x *explainer) refuse(f *Finding, why *plugin.Reason) {
+	f.Rule, f.Reason, f.Message, f.Level = why.Rule, why, words(why), why.Queue
+	if len(why.Shortages) > 0 {
+		f.Level = why.Shortages[0].Queue
+	}
+}
+
+// refuseOther is for what the quota plugin has nothing against.
+func (x *explainer) refuseOther(f *Finding, what string, candidates ...string) {
+	f.Rule, f.Level = OtherPlugin, ""
+	var has []string
+	for _, name := range candidates {
+		if name != x.Plugin && x.Has(name) {
+			has = append(has, name)
+		}
+	}
+	f.Message = fmt.Sprintf("The quota allows it, but another plugin refuses to %s it", what)
+	if len(has) > 0 {
+		f.Message += " (" + strings.Join(has, ", ") + ")"
+	}
+}
+
+// Alone returns the findings on jobs that could not run even if each had the
+// cluster to itself. The world loses its pods' places.
+func Alone(w *engine.World, c *engine.Configuration) []Finding {
+	w.Vacate()
+	s := engine.Open(w, c)
+	defer s.Close()
+	x := newExplainer(s, w)
+	var findings []Finding
+	for _, g := range w.Groups {
+		f, job := x.begin(g), s.Jobs[g.ID()]
+		f.State = Waiting
+		x.explain(&f, job)
+		if f.Rule == OtherPlugin && f.Stage == Enqueue { // nothing against it so far
+			f.Rule, f.Message = "", ""
+			x.tryToPlace(&f, job)
+		}
+		if f.Rule != "" && f.Rule != NotEnoughPods && f.Rule != Gated && f.Pods.Fit < max(1, f.Pods.Minimum) {
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}

@@ -1,0 +1,107 @@
+package explain
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// lending is a cluster of eight cards, of which borrower has six and deserves
+// four; owner deserves four, too, and waits for one more than is idle.
+func lending(preemptable string) []string {
+	annotated := func(name string) string {
+		return `
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata:
+  name: ` + name + `
+  annotations:
+    volcano.sh/card.quota: '{"NVIDIA-H200": 8}'
+    volcano.sh/card.deserved: '{"NVIDIA-H200": 4}'
+    volcano.sh/card.guarantee: '{"NVIDIA-H200": 0}'
+spec: {weight: 1, reclaimable: true}`
+	}
+	return []string{
+		node("a", h200, 8), annotated("borrower"), annotated("owner"),
+		group("runs", "borrower", "Running", pods{n: 6, minimum: 1, limits: gpu, card: h200, node: "a"}) + preemptable,
+		group("also", "owner", "Running", pods{n: 2, minimum: 1, limits: gpu, card: h200, node: "a"}),
+		group("claims", "owner", "Inqueue", pods{n: 1, minimum: 1, limits: gpu, card: h200}),
+	}
+}
+
+func TestRunningJob(t *testing.T) {
+	w, c := read(t, lending(""), plugin.Name, unlimited(false))
+	findings := Jobs(w, c, Options{Claims: true})
+	require.Len(t, findings, 3)
+	also, claims, runs := findings[0], findings[1], findings[2]
+
+	assert.Equal(t, Running, runs.State)
+	assert.Equal(t, "queue borrower has more than it deserves, and other queues that have less can take it back: 2 NVIDIA-H200 (6 of 4 deserved)", runs.Safety)
+	require.Len(t, runs.Claims, 1)
+	assert.Equal(t, "default/PodGroup/claims", runs.Claims[0].Owner)
+	assert.Len(t, runs.Claims[0].Pods, 2, "what is above deserved, and no more")
+
+	assert.Equal(t, "nobody can reclaim it: queue owner has no more than it deserves", also.Safety)
+	assert.Empty(t, also.Claims)
+
+	assert.Equal(t, NodesFull, claims.Rule)
+}
+
+func TestStartableJob(t *testing.T) {
+	w, c := read(t, []string{node("a", h200, 2), queue("q", "", `{"NVIDIA-H200": 2}`, ""),
+		job("one", "q", pods{n: 2, limits: gpu, card: h200, request: `{"NVIDIA-H200": 2}`}),
+		job("two", "q", pods{n: 2, limits: gpu, card: h200, request: `{"NVIDIA-H200": 2}`}),
+	}, plugin.Name, unlimited(false))
+	findings := Jobs(w, c, Options{})
+	require.Len(t, findings, 2)
+	assert.Equal(t, Startable, findings[0].State)
+	assert.Equal(t, 2, findings[0].Pods.Fit)
+	assert.Empty(t, findings[0].Advice)
+	assert.Equal(t, Waiting, findings[1].State, "its cards are promised to the first one")
+	assert.Equal(t, []string{`raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 4, or free 2 in it`}, findings[1].Advice)
+}
+
+func TestAdviceNamesTheUsers(t *testing.T) {
+	w, c := read(t, []string{node("a", h200, 8), queue("q", "", `{"NVIDIA-H200": 4}`, ""),
+		group("small", "q", "Running", pods{n: 1, minimum: 1, limits: gpu, card: h200, node: "a"}),
+		group("large", "q", "Running", pods{n: 3, minimum: 1, limits: gpu, card: h200, node: "a"}),
+		deployment("job", "q", pods{n: 1, limits: gpu, card: h200}),
+		job("never", "q", pods{n: 5, limits: gpu, card: h200, request: `{"NVIDIA-H200": 5}`}),
+	}, plugin.Name, unlimited(false))
+	advice := map[string][]string{}
+	for _, f := range Jobs(w, c, Options{}) {
+		advice[f.Owner] = f.Advice
+	}
+	assert.Equal(t, []string{
+		`raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 5, or free 1 in it`,
+		"NVIDIA-H200 of q is used by default/PodGroup/large (3), default/PodGroup/small (1)",
+	}, advice["Deployment/job"])
+	assert.Equal(t, []string{`it can never run in q as it is: raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 5 at least, or ask for less`},
+		advice["Job/never"])
+}
+
+func TestMatches(t *testing.T) {
+	f := Finding{Namespace: "team", Name: "podgroup-1234", Owner: "ReplicaSet/web-5d4f"}
+	for _, name := range []string{"podgroup-1234", "team/podgroup-1234", "web-5d4f", "web", "ReplicaSet/web-5d4f", "team/ReplicaSet/web-5d4f"} {
+		assert.True(t, f.Matches(name), name)
+	}
+	for _, name := range []string{"", "we", "other/web-5d4f", "team"} {
+		assert.False(t, f.Matches(name), name)
+	}
+}
+
+func TestAmount(t *testing.T) {
+	for _, c := range []struct {
+		resource string
+		quantity float64
+		want     string
+	}{
+		{"cpu", 0.5, "0.5"}, {"cpu", 1000000, "1000000"}, {"memory", 3 << 30, "3Gi"}, {"memory", 1 << 29, "0.5Gi"},
+		{h200, 7, "7"}, {"cpu", 9.2e15, "unlimited"},
+	} {
+		assert.Equal(t, c.want, Amount(c.resource, c.quantity))
+	}
+}

@@ -1,0 +1,225 @@
+package explain
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/util"
+
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// tryToPlace goes through the hooks that the action allocate asks about a job
+// (actions/allocate: allocateResourcesForTasks), and takes everything back. The
+// job is alone: what others that wait would take is not taken from it.
+func (x *explainer) tryToPlace(f *Finding, job *api.JobInfo) {
+	queue := x.Session.Queues[job.Queue]
+	if vr := x.JobValid(job); vr != nil && !vr.Pass {
+		f.Stage, f.Rule, f.Message = Gang, NotEnoughPods, vr.Message
+		if len(job.Tasks) == 0 {
+			f.Message = "The job was let in, and its controller has not created its pods yet"
+		}
+		return
+	}
+	tasks := x.waiting(job)
+	if len(tasks) == 0 {
+		f.Stage, f.Rule, f.Message = Gang, Gated, fmt.Sprintf("All %d pods that wait have scheduling gates", f.Pods.Waiting)
+		return
+	}
+	if x.Overused(queue) {
+		f.Stage, f.Rule, f.Level = Allocate, Overused, queue.Name
+		f.Message = fmt.Sprintf("Queue <%s> has all that it deserves", queue.Name)
+		return
+	}
+	statement := framework.NewStatement(x.Session.Session)
+	for _, task := range tasks {
+		if x.place(f, statement, queue, job, task) {
+			f.Pods.Fit++
+		}
+	}
+	statement.Discard()
+	for _, task := range tasks {
+		task.Pod.Spec.NodeName = "" // which Discard leaves
+	}
+	if f.Rule != "" && f.Pods.Fit > 0 && f.Pods.Placed+f.Pods.Fit < f.Pods.Minimum {
+		f.Message = fmt.Sprintf("%d of the %d pods it needs to start have room; then: %s", f.Pods.Placed+f.Pods.Fit, f.Pods.Minimum, f.Message)
+	}
+}
+
+// waiting returns the tasks that may be placed, in the order in which they are.
+func (x *explainer) waiting(job *api.JobInfo) []*api.TaskInfo {
+	queue := util.NewPriorityQueue(x.TaskOrderFn)
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated {
+			queue.Push(task)
+		}
+	}
+	var tasks []*api.TaskInfo
+	for !queue.Empty() {
+		tasks = append(tasks, queue.Pop().(*api.TaskInfo))
+	}
+	return tasks
+}
+
+// place places a task, or notes why it cannot be, for the first one that cannot.
+func (x *explainer) place(f *Finding, statement *framework.Statement, queue *api.QueueInfo, job *api.JobInfo, task *api.TaskInfo) bool {
+	if !x.Allocatable(queue, task) {
+		if f.Rule == "" {
+			f.Stage, f.Pod = Allocate, task.Name
+			if why := x.Quota.Allocate(task); why != nil {
+				x.refuse(f, why)
+			} else {
+				x.refuseOther(f, "place", "proportion", "capacity", "capacity-card")
+			}
+		}
+		return false
+	}
+	if f.Stage == Node { // one that waits for nodes is enough; others are of its kind, nearly always
+		return false
+	}
+	node, why := x.nodeFor(f, task)
+	if node == nil {
+		if f.Rule == "" {
+			f.Stage, f.Pod, f.Nodes = Node, task.Name, why
+			x.blameNodes(f, task)
+		}
+		return false
+	}
+	var err error
+	if task.InitResreq.LessEqual(node.Idle, api.Zero) {
+		if err = statement.Allocate(task, node); err != nil {
+			err = errors.Join(err, statement.UnAllocate(task))
+		}
+	} else {
+		err = statement.Pipeline(task, node.Name, false)
+	}
+	if err != nil && f.Rule == "" {
+		f.Stage, f.Pod = Node, task.Name
+		x.refuseOther(f, "place")
+	}
+	return err == nil
+}
+
+// nodeFor finds a node that a task fits on, or what is wrong with each.
+func (x *explainer) nodeFor(f *Finding, task *api.TaskInfo) (*api.NodeInfo, []Nodes) {
+	kind := ""
+	if f.Pods.Fit == 0 {
+		kind = kindOf(f.Queue, task)
+		if why, known := x.unfit[kind]; known {
+			return nil, why
+		}
+	}
+	if err := x.PrePredicateFn(task); err != nil {
+		return nil, []Nodes{{Why: err.Error(), Count: len(x.NodeList)}}
+	}
+	problems := map[string]*Nodes{}
+	for i := range x.NodeList {
+		at := (x.last + i) % len(x.NodeList)
+		node := x.NodeList[at]
+		why := x.unfitness(task, node)
+		if why == "" {
+			x.last = at
+			return node, nil
+		}
+		p := problems[why]
+		if p == nil {
+			p = &Nodes{Why: why}
+			problems[why] = p
+		}
+		p.Count++
+		p.Names = append(p.Names, node.Name)
+	}
+	why := sorted(problems)
+	if kind != "" {
+		x.unfit[kind] = why
+	}
+	return nil, why
+}
+
+// unfitness says why a task cannot be on a node now, "" if it can.
+func (x *explainer) unfitness(task *api.TaskInfo, node *api.NodeInfo) string {
+	if why := x.Quota.Node(task, node.Name); why != nil {
+		return words(why)
+	}
+	if !task.InitResreq.LessEqual(node.Idle, api.Zero) {
+		if ok, short := task.InitResreq.LessEqualWithResourcesName(node.FutureIdle(), api.Zero); !ok {
+			slices.Sort(short)
+			return "no room: not enough " + strings.Join(short, ", ")
+		}
+	}
+	err := x.PredicateForAllocateAction(task, node)
+	if err == nil {
+		return ""
+	}
+	if fit := (*api.FitError)(nil); errors.As(err, &fit) {
+		return strings.Join(fit.Reasons(), ", ")
+	}
+	return err.Error()
+}
+
+// kindOf is the same for pods that fit on the same nodes, as far as this package
+// asks.
+func kindOf(queue string, task *api.TaskInfo) string {
+	spec := &task.Pod.Spec
+	return fmt.Sprint(queue, task.Pod.Annotations["volcano.sh/card.name"], task.Pod.Annotations["volcano.sh/card.card"], task.InitResreq, spec.NodeSelector,
+		spec.Affinity, spec.Tolerations, spec.TopologySpreadConstraints, task.Pod.Labels, task.Namespace)
+}
+
+func sorted(problems map[string]*Nodes) []Nodes {
+	const few = 3
+	var all []Nodes
+	for _, p := range problems {
+		slices.Sort(p.Names)
+		p.Names = p.Names[:min(few, len(p.Names))]
+		all = append(all, *p)
+	}
+	slices.SortFunc(all, func(a, b Nodes) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Why, b.Why)) })
+	return all
+}
+
+// blameNodes finds the rule that stands for what is wrong with the nodes: the one
+// that is nearest to letting the task in.
+func (x *explainer) blameNodes(f *Finding, task *api.TaskInfo) {
+	rank := []plugin.Rule{plugin.NoSuchCard, plugin.CardUnlabeled, NodesUnfit, NodesFull, plugin.OverQuota}
+	best := -1
+	for _, node := range x.NodeList {
+		rule := NodesUnfit
+		why := x.Quota.Node(task, node.Name)
+		switch {
+		case why != nil:
+			rule = why.Rule
+		case !task.InitResreq.LessEqual(node.FutureIdle(), api.Zero):
+			rule = NodesFull
+		}
+		if at := slices.Index(rank, rule); at > best {
+			best = at
+			if f.Rule = rule; why != nil {
+				f.Reason = why
+			} else {
+				f.Reason = nil
+			}
+		}
+	}
+	if f.Rule == "" {
+		f.Rule = NodesUnfit
+	}
+	if f.Reason != nil && len(f.Reason.Shortages) > 0 {
+		f.Level = f.Reason.Shortages[0].Queue
+	}
+	f.Message = "No node fits"
+	for i, n := range f.Nodes {
+		separator := ": "
+		if i > 0 {
+			separator = "; "
+		}
+		f.Message += fmt.Sprintf("%s%d × %s", separator, n.Count, n.Why)
+	}
+	if len(x.NodeList) == 0 {
+		f.Message = "There are no nodes"
+	}
+}

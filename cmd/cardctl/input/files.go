@@ -1,0 +1,237 @@
+package input
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// MostBytes is how large a file may be. A dump of 100,000 pods as kubectl writes
+// it has less than half.
+const MostBytes = 768 << 20
+
+// ErrTooLarge is about files of more than MostBytes.
+var ErrTooLarge = errors.New("the file is too large")
+
+// Progress is told how much has been done, of how much, in units of its own.
+type Progress func(what string, done, all int)
+
+// extensions are those of the files that are read in a directory, as kubectl
+// does.
+var extensions = []string{".json", ".yaml", ".yml"}
+
+// ReadFiles reads files, all files of directories, and standard input for "-".
+// It fails for what cannot be opened; documents that cannot be read are among
+// the Problems of what it returns.
+func ReadFiles(paths []string, recursive bool, stdin io.Reader, progress Progress) (*Objects, error) {
+	objects := New()
+	var files []string
+	for _, path := range paths {
+		found, err := expand(path, recursive)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		text, err := readFile(file, stdin)
+		if err != nil {
+			return nil, err
+		}
+		if file == "-" {
+			file = "stdin"
+		}
+		objects.read(file, text, progress)
+	}
+	return objects, nil
+}
+
+// expand returns the files of a path.
+func expand(path string, recursive bool) ([]string, error) {
+	if path == "-" {
+		return []string{path}, nil
+	}
+	status, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !status.IsDir() {
+		return []string{path}, nil
+	}
+	var files []string
+	err = filepath.WalkDir(path, func(name string, entry os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != path && !recursive:
+			return filepath.SkipDir
+		case !entry.IsDir() && slices.Contains(extensions, filepath.Ext(name)):
+			files = append(files, name)
+		}
+		return nil
+	})
+	return files, err
+}
+
+func readFile(path string, stdin io.Reader) ([]byte, error) {
+	from := stdin
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		if status, err := file.Stat(); err == nil && status.Mode().IsRegular() {
+			if status.Size() > MostBytes {
+				return nil, tooLarge(path)
+			}
+			text := make([]byte, status.Size())
+			_, err := io.ReadFull(file, text)
+			return text, err
+		}
+		from = file
+	}
+	text, err := io.ReadAll(io.LimitReader(from, MostBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if len(text) > MostBytes {
+		return nil, tooLarge(path)
+	}
+	return text, nil
+}
+
+func tooLarge(path string) error {
+	return fmt.Errorf("%s: %w: at most %d MiB are read; dump nodes, queues, podgroups and pods alone, without managedFields", path, ErrTooLarge, MostBytes>>20)
+}
+
+// read reads the documents of a file, several at a time.
+func (o *Objects) read(file string, text []byte, progress Progress) {
+	var documents []*document
+	if first := space(text, 0); first < len(text) && (text[first] == '{' || text[first] == '[') {
+		documents = splitJSON(file, text)
+	} else {
+		documents = splitYAML(file, text)
+	}
+	decodeAll(documents, progress)
+	for _, d := range documents {
+		for _, f := range d.found {
+			switch {
+			case f.problem != "":
+				o.Problems = append(o.Problems, Problem{d.Source, f.problem})
+			case f.skipped != "":
+				o.skipped[f.skipped]++
+			default:
+				o.add(f.object, d.Source)
+			}
+		}
+	}
+}
+
+// chunk is how many documents a worker takes at a time.
+const chunk = 64
+
+func decodeAll(documents []*document, progress Progress) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			for {
+				to := int(next.Add(chunk))
+				from := to - chunk
+				if from >= len(documents) {
+					return
+				}
+				for _, d := range documents[from:min(to, len(documents))] {
+					d.decode()
+				}
+				if progress != nil {
+					progress("documents", min(to, len(documents)), len(documents))
+				}
+			}
+		}()
+	}
+	workers.Wait()
+}
+
+// splitYAML splits a file at the lines that begin with "---".
+func splitYAML(file string, text []byte) []*document {
+	var documents []*document
+	first, start := 1, 0
+	line := 1
+	add := func(end int) {
+		piece := text[start:end]
+		lead := 0 // a document begins with the first line that says something
+		for i, l := 0, piece; len(l) > 0; i++ {
+			row, rest, _ := bytes.Cut(l, []byte("\n"))
+			if row = bytes.TrimSpace(row); len(row) > 0 && row[0] != '#' {
+				lead = i
+				break
+			}
+			l = rest
+		}
+		documents = append(documents, &document{Source: Source{file, first + lead}, text: skipLines(piece, lead), yaml: true})
+	}
+	for i := 0; i < len(text); line++ {
+		end := len(text)
+		if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
+			end = i + n + 1
+		}
+		if row := text[i:end]; bytes.HasPrefix(row, []byte("---")) && (len(bytes.TrimSpace(row[3:])) == 0 || row[3] == ' ' || row[3] == '\t') {
+			add(i)
+			start, first = end, line+1
+		}
+		i = end
+	}
+	add(len(text))
+	return documents
+}
+
+func skipLines(text []byte, n int) []byte {
+	for ; n > 0; n-- {
+		text = text[bytes.IndexByte(text, '\n')+1:]
+	}
+	return text
+}
+
+// splitJSON splits a stream of JSON objects, and lists into their items.
+func splitJSON(file string, text []byte) []*document {
+	var documents []*document
+	line, counted := 1, 0
+	at := func(i int) Source {
+		line += bytes.Count(text[counted:i], []byte("\n"))
+		counted = i
+		return Source{file, line}
+	}
+	for i := space(text, 0); i < len(text); {
+		end, err := skip(text, i)
+		if err != nil {
+			d := &document{Source: at(i)}
+			d.fail(err.Error())
+			return append(documents, d)
+		}
+		h, err := readHead(text[i:end])
+		if err != nil || h.items == nil {
+			documents = append(documents, &document{Source: at(i), text: text[i:end]})
+		} else {
+			for _, item := range h.items {
+				begins := cap(text) - cap(item) // both are of one array, and neither was cut at its end
+				documents = append(documents, &document{
+					Source: at(begins), text: item, apiVersion: h.apiVersion, kind: strings.TrimSuffix(h.kind, "List"),
+				})
+			}
+		}
+		i = space(text, end)
+	}
+	return documents
+}

@@ -1,0 +1,214 @@
+// Package input reads the objects that cardctl works on, from files or from a
+// live cluster. It reads what quotas are about and passes over everything else;
+// what cannot be read is named, and does not stop the rest.
+package input
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// Source is where an object was read: a file and the line its document begins
+// at. The zero value is a live cluster.
+type Source struct {
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+}
+
+// String is the source as compilers write it.
+func (s Source) String() string {
+	if s.File == "" {
+		return "cluster"
+	}
+	return fmt.Sprintf("%s:%d", s.File, s.Line)
+}
+
+// Objects is what was read.
+type Objects struct {
+	Nodes           []*v1.Node
+	Queues          []*scheduling.Queue
+	PodGroups       []*scheduling.PodGroup
+	Jobs            []*batch.Job
+	Pods            []*v1.Pod
+	Deployments     []*appsv1.Deployment
+	PriorityClasses []*schedulingv1.PriorityClass
+	// Configurations are the texts of volcano-scheduler.conf in ConfigMaps.
+	Configurations []string
+
+	Problems []Problem // documents that could not be read
+	Repeated []Problem // objects that were read again; the last one counts
+
+	skipped map[string]int // objects of other kinds, by kind
+	sources map[metav1.Object]Source
+	known   map[key]metav1.Object
+}
+
+// Problem is what is wrong with a document.
+type Problem struct {
+	Source
+	Message string
+}
+
+// String is the problem in one line.
+func (p Problem) String() string { return p.Source.String() + ": " + p.Message }
+
+// key tells objects apart, by the kind of Go type.
+type key struct {
+	kind string
+	types.NamespacedName
+}
+
+// New returns no objects.
+func New() *Objects {
+	return &Objects{skipped: map[string]int{}, sources: map[metav1.Object]Source{}, known: map[key]metav1.Object{}}
+}
+
+// SourceOf returns where an object was read.
+func (o *Objects) SourceOf(object metav1.Object) Source { return o.sources[object] }
+
+// Len is how many objects were read, of the kinds that are.
+func (o *Objects) Len() int { return len(o.known) }
+
+// Skipped tells in words which other objects were passed over, "" for none.
+func (o *Objects) Skipped() string {
+	var kinds []string
+	total := 0
+	for _, kind := range slices.Sorted(maps.Keys(o.skipped)) {
+		kinds = append(kinds, fmt.Sprintf("%s (%d)", kind, o.skipped[kind]))
+		total += o.skipped[kind]
+	}
+	if total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("skipped %d objects of other kinds: %s", total, strings.Join(kinds, ", "))
+}
+
+// add takes an object. One that was read before, under the same name, is
+// replaced, as the second kubectl apply replaces the first.
+func (o *Objects) add(object metav1.Object, source Source) {
+	switch x := object.(type) {
+	case *v1.Node:
+		o.Nodes = put(o, o.Nodes, "Node", x, source)
+	case *scheduling.Queue:
+		o.Queues = put(o, o.Queues, "Queue", x, source)
+	case *scheduling.PodGroup:
+		o.PodGroups = put(o, o.PodGroups, "PodGroup", x, source)
+	case *batch.Job:
+		o.Jobs = put(o, o.Jobs, "Job", x, source)
+	case *v1.Pod:
+		o.Pods = put(o, o.Pods, "Pod", x, source)
+	case *appsv1.Deployment:
+		o.Deployments = put(o, o.Deployments, "Deployment", x, source)
+	case *schedulingv1.PriorityClass:
+		o.PriorityClasses = put(o, o.PriorityClasses, "PriorityClass", x, source)
+	case *v1.ConfigMap:
+		if text, ok := Configuration(x); ok {
+			o.Configurations = append(o.Configurations, text)
+		} else {
+			o.skipped["ConfigMap"]++
+		}
+	}
+}
+
+func put[T interface {
+	comparable
+	metav1.Object
+}](o *Objects, all []T, kind string, object T, source Source) []T {
+	if namespaced := kind != "Node" && kind != "Queue" && kind != "PriorityClass"; namespaced {
+		object.SetNamespace(cmp.Or(object.GetNamespace(), metav1.NamespaceDefault))
+	}
+	o.sources[object] = source
+	k := key{kind, types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}}
+	was, repeated := o.known[k]
+	o.known[k] = object
+	if !repeated {
+		return append(all, object)
+	}
+	o.Repeated = append(o.Repeated, Problem{source, fmt.Sprintf("%s %s was read at %s already; this one counts", kind, object.GetName(), o.sources[was])})
+	all[slices.Index(all, was.(T))] = object
+	return all
+}
+
+// Merge adds the objects of others, which replace those of the same name.
+func (o *Objects) Merge(others *Objects) {
+	for _, list := range others.lists() {
+		for _, object := range list {
+			o.add(object, others.sources[object])
+		}
+	}
+	o.Configurations = append(o.Configurations, others.Configurations...)
+	o.Problems = append(o.Problems, others.Problems...)
+	for kind, n := range others.skipped {
+		o.skipped[kind] += n
+	}
+}
+
+func (o *Objects) lists() [][]metav1.Object {
+	return [][]metav1.Object{
+		metaOf(o.Nodes), metaOf(o.Queues), metaOf(o.PodGroups), metaOf(o.Jobs), metaOf(o.Pods), metaOf(o.Deployments), metaOf(o.PriorityClasses),
+	}
+}
+
+func metaOf[T metav1.Object](list []T) []metav1.Object {
+	all := make([]metav1.Object, len(list))
+	for i, object := range list {
+		all[i] = object
+	}
+	return all
+}
+
+// configurationKey is the file of Volcano's ConfigMap that the scheduler reads.
+const configurationKey = "volcano-scheduler.conf"
+
+// Configuration returns the scheduler's configuration in a ConfigMap: the file
+// of the name that Volcano's chart gives it, or else the only one that ends in
+// .conf.
+func Configuration(m *v1.ConfigMap) (text string, ok bool) {
+	if text, ok = m.Data[configurationKey]; ok {
+		return text, true
+	}
+	n := 0
+	for name, content := range m.Data {
+		if strings.HasSuffix(name, ".conf") && strings.Contains(content, "tiers:") {
+			text = content
+			n++
+		}
+	}
+	return text, n == 1
+}
+
+// ConfigurationIn is the scheduler's configuration in a file: that of the
+// ConfigMap in it, or else the file as it is.
+func ConfigurationIn(text []byte) string {
+	o := New()
+	o.read("", text, nil)
+	if len(o.Configurations) > 0 {
+		return o.Configurations[0]
+	}
+	return string(text)
+}
+
+// Clone returns objects of their own, for who changes them.
+func (o *Objects) Clone() *Objects {
+	c := New()
+	for _, list := range o.lists() {
+		for _, object := range list {
+			c.add(object.(runtime.Object).DeepCopyObject().(metav1.Object), o.sources[object])
+		}
+	}
+	c.Configurations = slices.Clone(o.Configurations)
+	return c
+}

@@ -1,0 +1,24 @@
+// Command cardctl tells operators what the quotas of Volcano's queues do: why jobs
+// wait, who uses which cards, what is wrong with queues, and what a change would
+// bring about. It runs the quota plugin of this module on a live cluster, which it
+// only reads, or on files.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	_ "k8s.io/client-go/plugin/pkg/client/auth"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/command"
+)
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer cancel()
+	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	os.Exit(command.Run(ctx, os.Args[0], os.Args[1:], streams))
+}

@@ -1,0 +1,165 @@
+// Package stock counts cards: what nodes have, what queues are charged for, what
+// is free, and what queues were promised.
+package stock
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Stock is the cards of a cluster.
+type Stock struct {
+	Cards  []Card     `json:"cards"`
+	Nodes  []OnNode   `json:"nodes"`
+	Queues []InQueue  `json:"queues"`
+	Lost   []Nameless `json:"nameless,omitempty"`
+}
+
+// Card is one model, across the cluster, in whole cards.
+type Card struct {
+	Card        string  `json:"card"`
+	Nodes       int     `json:"nodes"`
+	Allocatable float64 `json:"allocatable"`
+	Charged     float64 `json:"charged"` // to queues
+	Used        float64 `json:"used"`    // by all pods, those of no queue included
+	Free        float64 `json:"free"`
+	Quota       float64 `json:"quota"` // of all queues without children
+	// Oversubscribed is by how much the quotas exceed what there is.
+	Oversubscribed float64 `json:"oversubscribed"`
+}
+
+// OnNode is one card of one node.
+type OnNode struct {
+	Node        string  `json:"node"`
+	Card        string  `json:"card"`
+	Resource    string  `json:"resource"`
+	Allocatable float64 `json:"allocatable"`
+	Charged     float64 `json:"charged"`
+	Used        float64 `json:"used"`
+	Free        float64 `json:"free"`
+}
+
+// InQueue is one card of one queue, its children's included.
+type InQueue struct {
+	Queue      string   `json:"queue"`
+	Depth      int      `json:"depth"`
+	Leaf       bool     `json:"leaf"`
+	Card       string   `json:"card"`
+	Allocated  float64  `json:"allocated"`
+	Inqueue    float64  `json:"inqueue"`
+	Deserved   float64  `json:"deserved"`
+	Guarantee  float64  `json:"guarantee"`
+	Quota      *float64 `json:"quota"`      // null: bound by the queues above alone
+	Capability *float64 `json:"capability"` // the bound that admission is held to; null: none
+}
+
+// Nameless is a card resource whose card has no name, for want of a label.
+type Nameless struct {
+	Node     string `json:"node"`
+	Resource string `json:"resource"`
+	Label    string `json:"label"`
+}
+
+// Count counts the cards of an open session.
+func Count(w *engine.World, s *engine.Session) *Stock {
+	stock := &Stock{Cards: []Card{}, Nodes: []OnNode{}, Queues: []InQueue{}}
+	cards := map[string]*Card{}
+	of := func(name string) *Card {
+		if cards[name] == nil {
+			cards[name] = &Card{Card: name}
+		}
+		return cards[name]
+	}
+	charged := chargedOn(s)
+	for _, node := range w.Nodes {
+		inventory := card.Discover(node.Labels, node.Status.Allocatable)
+		for _, c := range inventory.Cards {
+			on := OnNode{Node: node.Name, Card: c.Name, Resource: string(c.Resource), Allocatable: float64(c.Milli) / 1000}
+			on.Charged = charged[onNode{node.Name, c.Name}]
+			if n := s.Nodes[node.Name]; n != nil {
+				on.Used = n.Used.Get(c.Resource) / 1000
+			}
+			on.Free = max(0, on.Allocatable-on.Used)
+			if on.Allocatable == 0 && on.Used == 0 {
+				continue // the label of a card that the node has no whole one of
+			}
+			stock.Nodes = append(stock.Nodes, on)
+			total := of(c.Name)
+			total.Nodes++
+			total.Allocatable += on.Allocatable
+			total.Charged += on.Charged
+			total.Used += on.Used
+			total.Free += on.Free
+		}
+		for _, u := range inventory.Unnamed {
+			stock.Lost = append(stock.Lost, Nameless{node.Name, string(u.Resource), u.Label})
+		}
+	}
+	stock.Queues = inQueues(w, s)
+	for _, q := range stock.Queues {
+		if q.Leaf && q.Quota != nil {
+			of(q.Card).Quota += *q.Quota
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cards)) {
+		c := cards[name]
+		c.Oversubscribed = max(0, c.Quota-c.Allocatable)
+		stock.Cards = append(stock.Cards, *c)
+	}
+	slices.SortFunc(stock.Nodes, func(a, b OnNode) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Card, b.Card)) })
+	return stock
+}
+
+type onNode struct{ node, card string }
+
+// chargedOn is what queues are charged for, by node and card.
+func chargedOn(s *engine.Session) map[onNode]float64 {
+	charged := map[onNode]float64{}
+	for _, job := range s.Jobs {
+		for status, tasks := range job.TaskStatusIndex {
+			if !api.AllocatedStatus(status) {
+				continue
+			}
+			for _, task := range tasks {
+				for name, n := range s.Quota.Charged(task) {
+					charged[onNode{task.NodeName, name}] += n
+				}
+			}
+		}
+	}
+	return charged
+}
+
+// inQueues is the cards of all queues, parents first, each followed by its
+// children.
+func inQueues(w *engine.World, s *engine.Session) []InQueue {
+	all := []InQueue{}
+	for _, a := range s.Tree() {
+		quotas := map[string]float64{}
+		if queue := w.Queue(a.Queue); queue != nil {
+			entries, _ := card.ParseQuota(queue.Annotations[card.QuotaKey])
+			for _, e := range entries {
+				quotas[e.Name] = float64(e.Cards)
+			}
+		}
+		for _, h := range a.Holdings {
+			quota, given := quotas[h.Resource]
+			if !h.Card || !given && h.Allocated == 0 && h.Inqueue == 0 {
+				continue
+			}
+			q := InQueue{Queue: a.Queue, Depth: a.Depth, Leaf: a.Leaf, Card: h.Resource, Allocated: h.Allocated, Inqueue: h.Inqueue,
+				Deserved: h.Deserved, Guarantee: h.Guarantee, Capability: engine.Bounded(h.Capability)}
+			if given || a.Leaf {
+				q.Quota = &quota
+			}
+			all = append(all, q)
+		}
+	}
+	return all
+}

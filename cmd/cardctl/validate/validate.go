@@ -1,0 +1,221 @@
+// Package validate looks for what is wrong with queues, cards and jobs before it
+// is applied, or in a cluster as it is.
+package validate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Severity says how bad an issue is.
+type Severity string
+
+// The severities. Errors have the scheduler refuse something; warnings are most
+// likely not meant; notes are allowed, and good to know.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Note    Severity = "note"
+)
+
+// Issue is one thing that is wrong.
+type Issue struct {
+	input.Source
+	Severity Severity `json:"severity"`
+	Object   string   `json:"object"` // kind/name
+	Field    string   `json:"field,omitempty"`
+	Message  string   `json:"message"`
+}
+
+// String is the issue in one line, as compilers write it.
+func (i Issue) String() string {
+	where := i.Object
+	if i.Field != "" {
+		where += ": " + i.Field
+	}
+	if where != "" {
+		where += ": "
+	}
+	return fmt.Sprintf("%s: %s: %s%s", i.Source, i.Severity, where, i.Message)
+}
+
+// checker collects issues.
+type checker struct {
+	objects *input.Objects
+	queues  map[string]*scheduling.Queue
+	tree    *index.Tree
+	stock   map[string]float64 // cards of the nodes, whole
+	issues  []Issue
+}
+
+// rootName is the queue that all others hang from.
+const rootName = "root"
+
+// Check returns what is wrong with objects, errors first in each file. With nodes
+// among the objects it also finds jobs that could not run on an empty cluster.
+func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
+	k := &checker{objects: o, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
+	for _, p := range o.Problems {
+		k.issues = append(k.issues, Issue{Source: p.Source, Severity: Error, Message: p.Message})
+	}
+	for _, p := range o.Repeated {
+		k.issues = append(k.issues, Issue{Source: p.Source, Severity: Warning, Message: p.Message})
+	}
+	var nodes []index.Node
+	for _, q := range o.Queues {
+		k.queues[q.Name] = q
+		nodes = append(nodes, index.Node{Name: q.Name, Parent: q.Spec.Parent})
+	}
+	k.tree = index.BuildTree(nodes, rootName)
+	k.countStock()
+	for _, q := range o.Queues {
+		k.checkParent(q)
+		k.checkAnnotations(q)
+		k.checkAgainstParent(q)
+		k.checkCards(q)
+	}
+	k.checkSums()
+	k.checkOversubscription()
+	k.checkRequests()
+	if err := k.checkWorkloads(c); err != nil {
+		return nil, err
+	}
+	rank := []Severity{Error, Warning, Note}
+	slices.SortStableFunc(k.issues, func(a, b Issue) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)), cmp.Compare(a.Line, b.Line))
+	})
+	return k.issues, nil
+}
+
+func (k *checker) report(severity Severity, object metav1.Object, kind, field, format string, arguments ...any) {
+	name := kind + "/" + object.GetName()
+	if object.GetNamespace() != "" && object.GetNamespace() != metav1.NamespaceDefault {
+		name = kind + "/" + object.GetNamespace() + "/" + object.GetName()
+	}
+	k.issues = append(k.issues, Issue{k.objects.SourceOf(object), severity, name, field, fmt.Sprintf(format, arguments...)})
+}
+
+func (k *checker) countStock() {
+	for _, node := range k.objects.Nodes {
+		allocatable := node.Status.Allocatable
+		if allocatable == nil {
+			allocatable = node.Status.Capacity
+		}
+		inventory := card.Discover(node.Labels, allocatable)
+		for _, c := range inventory.Cards {
+			k.stock[c.Name] += float64(c.Milli) / 1000
+		}
+		for _, u := range inventory.Unnamed {
+			k.report(Warning, node, "Node", "metadata.labels", "%s has no card name: the label %s is missing or bad", u.Resource, u.Label)
+		}
+	}
+}
+
+// checkParent looks at the queue's place in the tree.
+func (k *checker) checkParent(q *scheduling.Queue) {
+	n := k.tree.Lookup(q.Name)
+	err := k.tree.Broken(n)
+	switch {
+	case q.Name == rootName && q.Spec.Parent != "":
+		k.report(Error, q, "Queue", "spec.parent", "the root has no parent")
+	case err == nil:
+	case errors.Is(err, index.ErrUnknownParent) && k.queues[q.Spec.Parent] == nil:
+		k.report(Error, q, "Queue", "spec.parent", "there is no queue %q", q.Spec.Parent)
+	case errors.Is(err, index.ErrCycle) && k.inCycle(q):
+		k.report(Error, q, "Queue", "spec.parent", "the parents form a cycle: %s", k.cycle(q))
+	default:
+		k.report(Error, q, "Queue", "spec.parent", "it does not reach the root: %v", err)
+	}
+}
+
+func (k *checker) inCycle(q *scheduling.Queue) bool {
+	return len(k.around(q)) > 0
+}
+
+// around is the cycle that a queue is part of, none if it only hangs below one.
+func (k *checker) around(q *scheduling.Queue) []string {
+	names := []string{q.Name}
+	for next := k.queues[q.Spec.Parent]; next != nil && len(names) <= len(k.queues); next = k.queues[next.Spec.Parent] {
+		if next == q {
+			return names
+		}
+		names = append(names, next.Name)
+	}
+	return nil
+}
+
+func (k *checker) cycle(q *scheduling.Queue) string {
+	text := ""
+	for _, name := range k.around(q) {
+		text += name + " → "
+	}
+	return text + q.Name
+}
+
+// cardKeys are the annotations of queues.
+var cardKeys = []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey}
+
+func annotation(key string) string { return "metadata.annotations[" + key + "]" }
+
+// checkAnnotations reads the JSON of card annotations, key by key.
+func (k *checker) checkAnnotations(q *scheduling.Queue) {
+	quota := amounts(q, card.QuotaKey)
+	for _, key := range cardKeys {
+		text, given := q.Annotations[key]
+		if !given {
+			continue
+		}
+		entries, problems := card.ParseQuota(text)
+		for _, p := range problems {
+			k.report(Error, q, "Queue", annotation(key), "%s", p)
+		}
+		for _, e := range entries {
+			most, bounded := quota[e.Name]
+			switch {
+			case key == card.QuotaKey:
+			case !bounded && k.tree.IsLeaf(k.tree.Lookup(q.Name)):
+				k.report(Warning, q, "Queue", annotation(key), "%q has no quota, so it counts for nothing", e.Name)
+			case bounded && float64(e.Cards) > most:
+				k.report(Warning, q, "Queue", annotation(key), "%q is %d, more than its quota of %v", e.Name, e.Cards, most)
+			}
+		}
+	}
+	for field, list := range map[string]v1.ResourceList{"spec.capability": q.Spec.Capability, "spec.deserved": q.Spec.Deserved, "spec.guarantee.resource": q.Spec.Guarantee.Resource} {
+		for _, name := range sortedNames(list) {
+			if quantity := list[name]; quantity.Sign() < 0 {
+				k.report(Error, q, "Queue", field+"."+string(name), "%s is negative", quantity.String())
+			}
+		}
+	}
+}
+
+// amounts is what an annotation says, with what is bad in it left out.
+func amounts(q *scheduling.Queue, key string) map[string]float64 {
+	all := map[string]float64{}
+	entries, _ := card.ParseQuota(q.Annotations[key])
+	for _, e := range entries {
+		all[e.Name] = float64(e.Cards)
+	}
+	return all
+}
+
+func sortedNames(list v1.ResourceList) []v1.ResourceName {
+	var names []v1.ResourceName
+	for name := range list {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,77 @@
+package validate
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// checkRequests reads the annotation of jobs that says what they will ask for.
+func (k *checker) checkRequests() {
+	check := func(object metav1.Object, kind string) {
+		text, given := object.GetAnnotations()[card.RequestKey]
+		if !given {
+			return
+		}
+		_, problems := card.ParseRequest(text)
+		for _, p := range problems {
+			k.report(Error, object, kind, annotation(card.RequestKey), "%s", p)
+		}
+	}
+	for _, job := range k.objects.Jobs {
+		check(job, "Job")
+	}
+	for _, podGroup := range k.objects.PodGroups {
+		check(podGroup, "PodGroup")
+	}
+}
+
+// checkWorkloads has the scheduler try each job alone on the empty cluster: what
+// is refused there is refused always.
+func (k *checker) checkWorkloads(c *engine.Configuration) error {
+	if len(k.objects.Nodes) == 0 {
+		return nil
+	}
+	sources := map[string]metav1.Object{}
+	for _, job := range k.objects.Jobs {
+		sources[job.Namespace+"/Job/"+job.Name] = job
+	}
+	for _, d := range k.objects.Deployments {
+		sources[d.Namespace+"/Deployment/"+d.Name] = d
+	}
+	for _, pod := range k.objects.Pods {
+		sources[pod.Namespace+"/Pod/"+pod.Name] = pod
+	}
+	for _, podGroup := range k.objects.PodGroups {
+		sources[podGroup.Namespace+"/PodGroup/"+podGroup.Name] = podGroup
+	}
+	world, err := engine.Build(k.objects)
+	if err != nil {
+		return err
+	}
+	for _, f := range explain.Alone(world, c) {
+		object, known := sources[f.Namespace+"/"+f.Owner]
+		if !known {
+			if object, known = sources[f.Namespace+"/PodGroup/"+f.Name]; !known {
+				continue
+			}
+		}
+		severity := Error
+		if f.Rule == "ClosedQueue" {
+			severity = Warning // as it is now
+		}
+		k.report(severity, object, kindIn(f.Owner), "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
+	}
+	return nil
+}
+
+func kindIn(owner string) string {
+	for i := range owner {
+		if owner[i] == '/' {
+			return owner[:i]
+		}
+	}
+	return owner
+}

@@ -1,0 +1,131 @@
+// Package whatif changes clusters in memory and compares what becomes of them.
+package whatif
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// ErrSetting is about settings that cannot be read.
+var ErrSetting = errors.New("bad setting")
+
+// settingForm is how a setting is written.
+const settingForm = "queue/NAME:FIELD=VALUE, where FIELD is cards.CARD, deservedCards.CARD, guaranteeCards.CARD, " +
+	"capability.RESOURCE, deserved.RESOURCE, guarantee.RESOURCE, parent or state"
+
+// Set changes a field of a queue in a world, as a setting such as
+// "queue/research:cards.NVIDIA-H200=5" says. An empty value takes the field away.
+func Set(w *engine.World, setting string) error {
+	target, assignment, ok := strings.Cut(setting, ":")
+	name, isQueue := strings.CutPrefix(target, "queue/")
+	at := strings.LastIndexByte(assignment, '=')
+	if !ok || !isQueue || at < 0 {
+		return fmt.Errorf("%w %q: want %s", ErrSetting, setting, settingForm)
+	}
+	was := w.Queue(name)
+	if was == nil {
+		return fmt.Errorf("%w %q: there is no queue %q", ErrSetting, setting, name)
+	}
+	queue := was.DeepCopy()
+	if err := set(queue, assignment[:at], assignment[at+1:]); err != nil {
+		return fmt.Errorf("%w %q: %w", ErrSetting, setting, err)
+	}
+	w.SetQueue(queue)
+	return nil
+}
+
+func set(queue *scheduling.Queue, field, value string) error {
+	kind, key, _ := strings.Cut(field, ".")
+	switch kind {
+	case "cards":
+		return setCard(queue, card.QuotaKey, key, value)
+	case "deservedCards":
+		return setCard(queue, card.DeservedKey, key, value)
+	case "guaranteeCards":
+		return setCard(queue, card.GuaranteeKey, key, value)
+	case "capability":
+		return setResource(&queue.Spec.Capability, key, value)
+	case "deserved":
+		return setResource(&queue.Spec.Deserved, key, value)
+	case "guarantee":
+		return setResource(&queue.Spec.Guarantee.Resource, key, value)
+	case "parent":
+		queue.Spec.Parent = value
+		return nil
+	case "state":
+		states := []scheduling.QueueState{scheduling.QueueStateOpen, scheduling.QueueStateClosed}
+		if !slices.Contains(states, scheduling.QueueState(value)) {
+			return fmt.Errorf("%q is not one of %v", value, states)
+		}
+		queue.Status.State = scheduling.QueueState(value)
+		return nil
+	}
+	return fmt.Errorf("no field %q: want %s", field, settingForm)
+}
+
+func setCard(queue *scheduling.Queue, annotation, name, value string) error {
+	entries, problems := card.ParseQuota(queue.Annotations[annotation])
+	if len(problems) > 0 && queue.Annotations[annotation] != "" {
+		return fmt.Errorf("annotation %s: %s", annotation, problems[0])
+	}
+	all := map[string]json.Number{}
+	for _, e := range entries {
+		all[e.Name] = json.Number(fmt.Sprint(e.Cards))
+	}
+	if value == "" {
+		delete(all, name)
+	} else {
+		all[name] = json.Number(value)
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("%q is no number", value)
+	}
+	if _, problems := card.ParseQuota(string(text)); len(problems) > 0 {
+		return problems[0]
+	}
+	if queue.Annotations == nil {
+		queue.Annotations = map[string]string{}
+	}
+	queue.Annotations[annotation] = string(text)
+	return nil
+}
+
+func setResource(list *v1.ResourceList, name, value string) error {
+	if *list == nil {
+		*list = v1.ResourceList{}
+	}
+	if value == "" {
+		delete(*list, v1.ResourceName(name))
+		return nil
+	}
+	quantity, err := resource.ParseQuantity(value)
+	if err != nil {
+		return fmt.Errorf("%q is no quantity", value)
+	}
+	(*list)[v1.ResourceName(name)] = quantity
+	return nil
+}
+
+// RemoveNode takes a node out of a world. Its pods come back without one, as the
+// controllers of their workloads see to it.
+func RemoveNode(w *engine.World, name string) error {
+	i := slices.IndexFunc(w.Nodes, func(n *v1.Node) bool { return n.Name == name })
+	if i < 0 {
+		return fmt.Errorf("there is no node %q", name)
+	}
+	w.Nodes = slices.Delete(slices.Clone(w.Nodes), i, i+1)
+	w.Lose(name)
+	return nil
+}

@@ -1,0 +1,109 @@
+package whatif
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
+)
+
+// Outcome is what became of a world that was left to the scheduler.
+type Outcome struct {
+	Settled  bool              `json:"settled"` // else it was given up, as it kept on changing
+	Events   []engine.Event    `json:"events"`
+	Findings []explain.Finding `json:"jobs"`
+	Stock    *stock.Stock      `json:"stock"`
+}
+
+// Run leaves a world to the scheduler until nothing changes.
+func Run(w *engine.World, c *engine.Configuration, progress func(cycle, events int)) *Outcome {
+	events, settled := engine.Settle(w, c, progress)
+	o := &Outcome{Settled: settled, Events: append([]engine.Event{}, events...)}
+	o.Findings = explain.Jobs(w, c, explain.Options{})
+	s := engine.Open(w, c)
+	defer s.Close()
+	o.Stock = stock.Count(w, s)
+	return o
+}
+
+// Comparison holds two outcomes against each other.
+type Comparison struct {
+	Before *Outcome     `json:"before"`
+	After  *Outcome     `json:"after"`
+	Jobs   []JobChange  `json:"jobs"`
+	Queues []CardChange `json:"queues"`
+}
+
+// JobChange is a job before and after; nil where it does not exist.
+type JobChange struct {
+	Namespace string           `json:"namespace"`
+	Owner     string           `json:"owner"`
+	Queue     string           `json:"queue"`
+	Before    *explain.Finding `json:"before"`
+	After     *explain.Finding `json:"after"`
+}
+
+// Changed reports whether the job does anything else than before.
+func (j JobChange) Changed() bool {
+	return j.Before == nil || j.After == nil || j.Before.State != j.After.State || j.Before.Pods != j.After.Pods || j.Before.Rule != j.After.Rule ||
+		j.Before.Level != j.After.Level
+}
+
+// CardChange is a card of a queue before and after.
+type CardChange struct {
+	Queue       string   `json:"queue"`
+	Depth       int      `json:"depth"`
+	Card        string   `json:"card"`
+	Before      float64  `json:"before"` // allocated
+	After       float64  `json:"after"`
+	BeforeQuota *float64 `json:"beforeQuota"`
+	AfterQuota  *float64 `json:"afterQuota"`
+}
+
+// Compare holds two outcomes against each other.
+func Compare(before, after *Outcome) *Comparison {
+	c := &Comparison{Before: before, After: after, Jobs: []JobChange{}, Queues: []CardChange{}}
+	at := map[string]int{}
+	job := func(f *explain.Finding) *JobChange {
+		key := f.Namespace + "/" + f.Name
+		if _, ok := at[key]; !ok {
+			at[key] = len(c.Jobs)
+			c.Jobs = append(c.Jobs, JobChange{Namespace: f.Namespace, Owner: f.Owner, Queue: f.Queue})
+		}
+		return &c.Jobs[at[key]]
+	}
+	for i := range before.Findings {
+		job(&before.Findings[i]).Before = &before.Findings[i]
+	}
+	for i := range after.Findings {
+		job(&after.Findings[i]).After = &after.Findings[i]
+	}
+	slices.SortFunc(c.Jobs, func(a, b JobChange) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Owner, b.Owner))
+	})
+	c.compareQueues()
+	return c
+}
+
+func (c *Comparison) compareQueues() {
+	type key struct{ queue, card string }
+	at := map[key]int{}
+	row := func(q stock.InQueue) *CardChange {
+		k := key{q.Queue, q.Card}
+		if _, ok := at[k]; !ok {
+			at[k] = len(c.Queues)
+			c.Queues = append(c.Queues, CardChange{Queue: q.Queue, Depth: q.Depth, Card: q.Card})
+		}
+		return &c.Queues[at[k]]
+	}
+	for _, q := range c.After.Stock.Queues { // in the order of the tree
+		r := row(q)
+		r.After, r.AfterQuota = q.Allocated, q.Quota
+	}
+	for _, q := range c.Before.Stock.Queues {
+		r := row(q)
+		r.Before, r.BeforeQuota = q.Allocated, q.Quota
+	}
+}
