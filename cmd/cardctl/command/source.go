@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,23 +46,14 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 	s.cluster.AddFlags(flags)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, arguments []string) error {
-		if len(outputs) > 0 && !contains(outputs, s.output) {
+		if len(outputs) > 0 && !slices.Contains(outputs, s.output) {
 			return fmt.Errorf("unknown output format %q: one of %s", s.output, strings.Join(outputs, ", "))
 		}
-		if !contains(engine.QuotaPlugins, s.plugin) {
+		if !slices.Contains(engine.QuotaPlugins, s.plugin) {
 			return fmt.Errorf("unknown plugin %q: one of %s", s.plugin, strings.Join(engine.QuotaPlugins, ", "))
 		}
 		return run(cmd, arguments)
 	}
-}
-
-func contains(list []string, text string) bool {
-	for _, each := range list {
-		if each == text {
-			return true
-		}
-	}
-	return false
 }
 
 // namespace is the one that was asked for, "" for all: queues are of the cluster,
