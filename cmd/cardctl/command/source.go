@@ -129,7 +129,7 @@ func (s *source) load(ctx context.Context) (*engine.World, *engine.Configuration
 	}
 	s.warn(objects)
 	if len(configuration.LeftOut) > 0 {
-		s.note("plugins that need more than objects are left out: %s", strings.Join(configuration.LeftOut, ", "))
+		s.note("plugins that need more than objects, or are not known, are left out: %s", strings.Join(configuration.LeftOut, ", "))
 	}
 	if world.Orphans > 0 {
 		s.note("%d pods are of PodGroups that are not in the input, and no queue is charged for them", world.Orphans)
