@@ -145,13 +145,3 @@ func (i Inspection) Charged(task *api.TaskInfo) map[string]float64 {
 	}
 	return charged
 }
-
-// Problems returns what is wrong with the card annotations of a queue, as its
-// events say.
-func (i Inspection) Problems(queue string) []string {
-	q := i.o.ix.Lookup(queue)
-	if i.o.cards == nil || q == index.None || i.o.cards.queues[queue] == nil {
-		return nil
-	}
-	return i.o.cardProblems(q, i.o.cards.queues[queue])
-}
