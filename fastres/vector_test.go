@@ -291,10 +291,42 @@ func TestNothingAllocates(t *testing.T) {
 		x.InheritFrom(z)
 		_ = x.LessEqual(y) || x.Equal(y) || x.IsEmpty() || x.Intersects(y) || x.IntersectsRequest(y)
 		_ = fastres.Fits(x, y, z) || fastres.FitsNet(x, y, z, x, y) || fastres.FitsSomewhere(x, y, z) ||
-			fastres.ExceedsSomewhere(x, y, z)
+			fastres.ExceedsSomewhere(x, y, z) || fastres.ExceedsWith(x, y, z)
 		_ = fastres.MaxRatio(x, y)
 		for d := range x.Requested() {
 			_ = d
 		}
 	}))
+}
+
+func TestExceedsWith(t *testing.T) {
+	const gpu, other = fastres.FirstFree, fastres.FirstFree + 1
+	vector := func(quantities map[fastres.Dim]float64) fastres.Vector {
+		x := fastres.NewVector(8)
+		for d, quantity := range quantities {
+			x.Set(d, quantity)
+		}
+		return x
+	}
+	type amounts = map[fastres.Dim]float64
+	for _, test := range []struct {
+		name                 string
+		used, request, bound amounts
+		want                 bool
+	}{
+		{"less", amounts{fastres.CPU: 1}, amounts{fastres.CPU: 1}, amounts{fastres.CPU: 3}, false},
+		{"exactly", amounts{fastres.CPU: 1}, amounts{fastres.CPU: 2}, amounts{fastres.CPU: 3}, false},
+		{"more, within the tolerance", amounts{fastres.CPU: 1}, amounts{fastres.CPU: 2.05}, amounts{fastres.CPU: 3}, false},
+		{"more", amounts{fastres.CPU: 1}, amounts{fastres.CPU: 2.5}, amounts{fastres.CPU: 3}, true},
+		{"more in one of two", amounts{gpu: 4}, amounts{fastres.CPU: 1, gpu: 1}, amounts{fastres.CPU: 3, gpu: 4}, true},
+		{"more already of what is not requested", amounts{gpu: 9}, amounts{fastres.CPU: 1, gpu: 0}, amounts{fastres.CPU: 3, gpu: 4}, false},
+		{"what is not bound", amounts{other: 9}, amounts{fastres.CPU: 1, other: 1}, amounts{fastres.CPU: 3}, false},
+		{"cpu and memory of 0 are not set", amounts{}, amounts{fastres.CPU: 1, fastres.Memory: 1}, amounts{gpu: 1}, false},
+		{"a scalar of 0 is", amounts{}, amounts{gpu: 1}, amounts{gpu: 0}, true},
+		{"pods do not count", amounts{fastres.Pods: 9}, amounts{fastres.Pods: 1}, amounts{fastres.Pods: 1}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			assert.Equal(t, test.want, fastres.ExceedsWith(vector(test.used), vector(test.request), vector(test.bound)))
+		})
+	}
 }

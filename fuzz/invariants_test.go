@@ -105,8 +105,21 @@ func (w *world) checkDeserved() {
 	for q := range index.Queue(w.ix.Len()) {
 		deserved, guarantee, bound := w.ix.Deserved.Row(int(q)), w.ix.Guarantee.Row(int(q)), w.ix.RealCapability.Row(int(q))
 		for d := range fastres.Dim(w.ix.Dims()) {
-			if w.ix.Rooted() {
+			if w.ix.Rooted() && !w.byWeight {
 				continue // as it is written, which compareBounds looks at
+			}
+			if w.byWeight && w.ix.Broken(q) != nil {
+				continue // refused, so it deserves nothing
+			}
+			if w.byWeight {
+				sum := 0.0
+				for _, child := range w.ix.Children(q) {
+					sum += w.ix.Deserved.Row(int(child)).Get(d)
+				}
+				require.LessOrEqual(w.t, sum, deserved.Get(d), "%s below %s", w.names.Name(d), w.ix.Name(q))
+			}
+			if w.byWeight && q == w.ix.Root() {
+				continue // what is guaranteed to others is not the root's own
 			}
 			require.GreaterOrEqual(w.t, deserved.Get(d), guarantee.Get(d))
 			if bound.Has(d) {

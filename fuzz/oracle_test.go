@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -86,10 +87,12 @@ func (w *world) compareAccounts() {
 // compareAnswers asks every rule about some queues, tasks and jobs.
 func (w *world) compareAnswers() {
 	names := w.oracle.Names()
+	waiting := w.findLeast()
 	for range 6 {
 		l, r, p := pick(w.rand, names), pick(w.rand, names), pick(w.rand, names)
 		lq, rq := w.number(l), w.number(r)
 		require.Equal(w.t, w.oracle.Order(l, r), quota.Order(w.ix, lq, rq), "order of %s, %s: %v %v %v %v", l, r, w.oracle.Share(l), w.oracle.Share(r), w.oracle.Deserved(l), w.oracle.Deserved(r))
+		require.Equal(w.t, w.oracle.OrderDamped(waiting, l, r), quota.OrderDamped(w.ix, &w.least, lq, rq), "damped order of %s, %s", l, r)
 		require.Equal(w.t, w.oracle.VictimOrder(l, r, p), quota.VictimOrder(w.ix, lq, rq, w.number(p)), "victims of %s, %s for %s", l, r, p)
 		w.compareAdmission(l)
 	}
@@ -117,6 +120,29 @@ func (w *world) compareAdmission(name string) {
 	}
 }
 
+// findLeast finds the least that the tasks which wait request, in each queue, and
+// returns what they request.
+func (w *world) findLeast() map[string][]oracle.Amounts {
+	waiting, seen := map[string][]oracle.Amounts{}, map[string]bool{}
+	w.least.Reset(w.ix.Len(), w.names.Len())
+	for _, t := range w.known() {
+		if t.placed {
+			continue
+		}
+		waiting[t.queue] = append(waiting[t.queue], t.request)
+		request := w.vector(t.request)
+		for _, name := range w.oracle.Path(t.queue) {
+			row := w.least.Row(int(w.number(name)))
+			if !seen[name] {
+				row.CopyFrom(request)
+				seen[name] = true
+			}
+			row.SetLesser(row, request)
+		}
+	}
+	return waiting
+}
+
 // at is the queue that a verdict blames, "" for none.
 func (w *world) at(v quota.Verdict) string {
 	if v.OK() {
@@ -133,13 +159,20 @@ func (w *world) compareVictims() {
 	}
 	w.victims.Begin()
 	victims := w.oracle.Victims()
+	levels := w.rand.IntN(5)
 	for range w.rand.IntN(10) {
 		v := pick(w.rand, tasks)
 		if w.oracle.Broken(v.queue) {
 			continue
 		}
-		want := victims.Take(v.queue, v.request, reclaimer.request)
-		got := w.victims.Take(w.number(v.queue), w.vector(v.request), w.vector(reclaimer.request))
+		q, victim, request := w.number(v.queue), w.vector(v.request), w.vector(reclaimer.request)
+		var want, got bool
+		if levels > 0 {
+			want = victims.TakeDamped(v.queue, v.request, reclaimer.queue, reclaimer.request, levels)
+			got = w.victims.TakeDamped(q, victim, w.number(reclaimer.queue), request, levels)
+		} else {
+			want, got = victims.Take(v.queue, v.request, reclaimer.request), w.victims.Take(q, victim, request)
+		}
 		require.Equal(w.t, want, got, "%v of %s for %v", v.request, v.queue, reclaimer.request)
 		for name := range v.request {
 			d, _ := w.names.Lookup(name)

@@ -2,7 +2,9 @@ package fuzz
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -52,5 +54,89 @@ func FuzzTree(f *testing.F) {
 			}
 		}
 		w.ix.RollUp()
+	})
+}
+
+// FuzzPlaces builds trees of annotations, good and bad ones, and checks where
+// everything is, and what it weighs, against the oracle.
+func FuzzPlaces(f *testing.F) {
+	seeds(f)
+	words := []string{"eng", "biz", "prod", "dev", "eng2", "", " ", "root", "a b", "ü"}
+	numbers := []string{"1", "2", "8", "0.5", "1e3", "0", "-1", "x", "", "NaN", "Inf", "0x10", "1_0", "3000000000"}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := workload.Bytes(data)
+		var placements []index.Placement
+		var annotated []oracle.Annotated
+		for i := range 1 + r.IntN(10) {
+			q := index.Placement{Queue: fmt.Sprintf("q%d", i)}
+			if r.IntN(10) == 0 {
+				q.Queue = "root"
+			}
+			names, weights := []string{"root"}, []string{"1"}
+			if r.IntN(16) == 0 {
+				names[0] = "leaf"
+			}
+			for range r.IntN(4) { // mostly good ones
+				names = append(names, words[min(r.IntN(len(words)), r.IntN(len(words)))])
+				weights = append(weights, numbers[min(r.IntN(len(numbers)), r.IntN(len(numbers)))])
+			}
+			if r.IntN(16) == 0 {
+				weights = append(weights, "1")
+			}
+			if r.IntN(8) > 0 {
+				q.Path = strings.Join(names, "/")
+			}
+			if r.IntN(4) > 0 {
+				q.Weights = strings.Join(weights, "/")
+			}
+			if i := slices.IndexFunc(placements, func(p index.Placement) bool { return p.Queue == q.Queue }); i < 0 {
+				placements = append(placements, q)
+				annotated = append(annotated, oracle.Annotated{Name: q.Queue, Path: q.Path, Weights: q.Weights})
+			}
+		}
+		places := index.Place(placements, "root")
+		tree := index.BuildTree(places.Nodes, "root")
+		want := oracle.Places(annotated)
+		if tree.Len() != len(want) {
+			t.Fatalf("%d nodes, by the oracle %d: %v", tree.Len(), len(want), want)
+		}
+		for name, place := range want {
+			got := oracle.Place{Weight: places.Weights[name]}
+			q := tree.Lookup(name)
+			if q == index.None {
+				t.Fatalf("%s is not there, by the oracle %v", name, place)
+			}
+			if p := tree.Parent(q); p != index.None {
+				got.Parent = tree.Name(p)
+			}
+			if got.Lost = tree.Broken(q) != nil; got != place {
+				t.Fatalf("%s is at %v, by the oracle at %v: %v", name, got, place, placements)
+			}
+			if place.Lost && places.Problems[name] == nil {
+				t.Fatalf("nothing is said of %s", name)
+			}
+		}
+	})
+}
+
+// FuzzPlace reads annotations of any content, beside a good queue that keeps its
+// place.
+func FuzzPlace(f *testing.F) {
+	for _, each := range [][2]string{{"root/eng/prod", "1/6/8"}, {"eng/prod", "6/8"}, {"root//", "//"}, {"root/good", "1/1"}, {"root", ""}, {"", "1"}, {"/", "/"}} {
+		f.Add(each[0], each[1])
+	}
+	f.Fuzz(func(t *testing.T, path, weights string) {
+		places := index.Place([]index.Placement{{Queue: "good", Path: "root/good", Weights: "1/2"}, {Queue: "other", Path: path, Weights: weights}}, "root")
+		tree := index.BuildTree(places.Nodes, "root")
+		if good := tree.Lookup("good"); tree.Broken(good) != nil || tree.Parent(good) != tree.Root() || places.Weights["good"] != 2 {
+			t.Errorf("the good queue is at %v with weight %v", tree.Path(good), places.Weights["good"])
+		}
+		other := tree.Lookup("other")
+		if weight := places.Weights["other"]; weight < 0 || math.IsNaN(weight) || math.IsInf(weight, 0) || tree.Len() > 70 {
+			t.Errorf("weight %v, %d nodes", weight, tree.Len())
+		}
+		if (tree.Broken(other) != nil) && places.Problems["other"] == nil {
+			t.Error("nobody says why it has no place")
+		}
 	})
 }

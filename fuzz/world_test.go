@@ -23,10 +23,12 @@ type world struct {
 	names  *index.Names
 	oracle *oracle.Oracle
 
-	victims quota.Victims
-	scratch fastres.Vector
-	tasks   []*task
-	jobs    []*job
+	byWeight bool // deserved follows from weights
+	victims  quota.Victims
+	scratch  fastres.Vector
+	least    fastres.Rows // that tasks which wait request, by queue
+	tasks    []*task
+	jobs     []*job
 }
 
 type task struct {
@@ -97,14 +99,16 @@ func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, know
 			from.Bound[name] = oracle.Unlimited
 		}
 	}
-	from.ZeroLeaf = len(c.Jobs) == 0 // bounds are what there is to see
+	from.ZeroLeaf = len(c.Jobs) == 0     // bounds are what there is to see
+	from.ByWeight = len(c.Queues)%3 == 0 // now and then, with deservedFrom: weight
 	for _, q := range c.Queues {
 		from.Queues = append(from.Queues, oracle.Queue{Name: q.Name, Parent: q.Parent,
-			Capability: amounts(q.Capability), Deserved: amounts(q.Deserved), Guarantee: amounts(q.Guarantee)})
+			Capability: amounts(q.Capability), Deserved: amounts(q.Deserved), Guarantee: amounts(q.Guarantee), Weight: float64(q.Weight)})
 	}
 	for _, j := range c.Jobs {
 		from.Jobs = append(from.Jobs, w.job(j))
 	}
+	w.byWeight = from.ByWeight
 	w.oracle = oracle.New(from)
 	w.buildIndex(from)
 	w.victims.Reset(w.ix)
@@ -184,19 +188,24 @@ func (w *world) buildIndex(c oracle.Cluster) {
 	}
 	w.scratch = fastres.NewVector(w.names.Len())
 	w.ix.Reset(index.BuildTree(nodes, c.Root), w.names.Len())
-	set := map[index.Queue]bool{}
+	set, weights := map[index.Queue]bool{}, map[index.Queue]float64{}
 	for _, queue := range c.Queues {
 		q := w.ix.Lookup(queue.Name)
 		w.ix.Capability.Row(int(q)).Add(w.vector(queue.Capability))
-		w.ix.Deserved.Row(int(q)).Add(w.vector(queue.Deserved))
+		if !c.ByWeight {
+			w.ix.Deserved.Row(int(q)).Add(w.vector(queue.Deserved))
+		}
 		w.ix.Guarantee.Row(int(q)).Add(w.vector(queue.Guarantee))
-		set[q] = len(queue.Capability) > 0
+		set[q], weights[q] = len(queue.Capability) > 0, queue.Weight
 	}
 	limits := quota.Limits{Total: w.vector(c.Total), Bound: w.vector(c.Bound), ZeroLeaf: c.ZeroLeaf}
 	if c.Root != "" {
 		quota.TreeBounds(w.ix, limits)
 	} else {
 		quota.FlatBounds(w.ix, limits, func(q index.Queue) bool { return set[q] })
+	}
+	if c.ByWeight {
+		quota.Split(w.ix, limits.Total, func(q index.Queue, _ fastres.Dim) float64 { return weights[q] })
 	}
 	for _, j := range c.Jobs {
 		if q := w.ix.Lookup(j.Queue); q != index.None {

@@ -22,6 +22,8 @@ var (
 // Node is a queue as it is configured. Parent "" is the root.
 type Node struct {
 	Name, Parent string
+	// Misplaced is why the queue has no place in the tree, nil if it has one.
+	Misplaced error
 }
 
 // Tree is the shape of the queues of a session.
@@ -128,7 +130,7 @@ func (t *Tree) Children(q Queue) (children []Queue) {
 
 // Broken returns why q does not reach the root, nil if it does. The error wraps
 // ErrUnknownParent or ErrCycle and names the queue at fault, which may be an
-// ancestor of q.
+// ancestor of q, or it is what Node.Misplaced says.
 func (t *Tree) Broken(q Queue) error { return t.broken[q] }
 
 // builder is a tree under construction, in the order of the nodes.
@@ -155,6 +157,10 @@ func (b *builder) add(n Node) {
 func (b *builder) link(root string) {
 	for i, n := range b.nodes {
 		if n.Name == root {
+			continue
+		}
+		if n.Misplaced != nil {
+			b.broken[i] = n.Misplaced
 			continue
 		}
 		parent := cmp.Or(n.Parent, root)

@@ -15,23 +15,31 @@ import (
 
 // The plugin's arguments.
 const (
+	ancestorReclaimLevel   = "ancestorReclaimLevel"
 	cardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
+	deservedFrom           = "deservedFrom"
+	hierarchyFrom          = "hierarchyFrom"
 	nodeOrderWeight        = "nodeOrderWeight"
 	rootCapability         = "rootCapability"
 	unsetCapability        = "unsetCapability"
 	untypedCards           = "untypedCards"
 )
 
-var knownArguments = []string{cardUnlimitedCPUMemory, nodeOrderWeight, rootCapability, unsetCapability, untypedCards}
+var knownArguments = []string{ancestorReclaimLevel, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, nodeOrderWeight,
+	rootCapability, unsetCapability, untypedCards}
 
 // The values of the arguments.
 const (
-	charge    = "charge"
-	ignore    = "ignore"
-	reject    = "reject"
-	total     = "total"
-	unlimited = "unlimited"
-	zero      = "zero"
+	annotation = "annotation"
+	charge     = "charge"
+	ignore     = "ignore"
+	parent     = "parent"
+	reject     = "reject"
+	spec       = "spec"
+	total      = "total"
+	unlimited  = "unlimited"
+	weight     = "weight"
+	zero       = "zero"
 )
 
 // settings is what the arguments ask for.
@@ -41,7 +49,13 @@ type settings struct {
 	untyped            string // what becomes of pods that ask for cards without naming any
 	unlimitedCPUMemory bool   // card pods are free of cpu and memory
 	nodeOrderWeight    float64
+	byWeight           bool // deserved follows from weights
+	byAnnotation       bool // the tree follows from annotations
+	reclaimLevels      int  // how many ancestors reclaim asks, too; above 0 it is damped
 }
+
+// damped reports whether reclaim is damped.
+func (s settings) damped() bool { return s.reclaimLevels > 0 }
 
 // parseArguments reads the arguments of a plugin. Each problem names the key,
 // the value, and the default used in its place.
@@ -57,6 +71,9 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 		untyped:            p.oneOf(untypedCards, charge, reject, ignore),
 		unlimitedCPUMemory: p.flag(cardUnlimitedCPUMemory),
 		nodeOrderWeight:    p.positive(nodeOrderWeight, 1),
+		byWeight:           p.oneOf(deservedFrom, spec, weight) == weight,
+		byAnnotation:       p.oneOf(hierarchyFrom, parent, annotation) == annotation,
+		reclaimLevels:      p.count(ancestorReclaimLevel),
 	}
 	for _, key := range slices.Sorted(maps.Keys(arguments)) {
 		if !slices.Contains(knownArguments, key) {
@@ -111,24 +128,41 @@ func (p *argumentParser) flag(key string) bool {
 
 // positive reads a number above 0.
 func (p *argumentParser) positive(key string, byDefault float64) float64 {
-	var value float64
-	switch given := p.arguments[key].(type) {
-	case nil:
-		if _, ok := p.arguments[key]; !ok {
-			return byDefault
-		}
-	case int:
-		value = float64(given)
-	case float64:
-		value = given
-	case string:
-		value, _ = strconv.ParseFloat(given, 64)
+	if _, ok := p.arguments[key]; !ok {
+		return byDefault
 	}
-	if value > 0 && !math.IsInf(value, 0) {
+	if value := p.number(key); value > 0 && !math.IsInf(value, 0) {
 		return value
 	}
 	p.wrong(key, "a number above 0", byDefault)
 	return byDefault
+}
+
+// count reads a whole number, 0 by default.
+func (p *argumentParser) count(key string) int {
+	if _, ok := p.arguments[key]; !ok {
+		return 0
+	}
+	if value := p.number(key); value >= 0 && value <= math.MaxInt32 && value == math.Trunc(value) {
+		return int(value)
+	}
+	p.wrong(key, "a whole number, 0 or more", 0)
+	return 0
+}
+
+// number is the value of a key, NaN if it is no number.
+func (p *argumentParser) number(key string) float64 {
+	switch given := p.arguments[key].(type) {
+	case int:
+		return float64(given)
+	case float64:
+		return given
+	case string:
+		if value, err := strconv.ParseFloat(given, 64); err == nil {
+			return value
+		}
+	}
+	return math.NaN()
 }
 
 func other(unset string) string {

@@ -217,7 +217,7 @@ func (o *session) reportCards() {
 		}
 		own.said = problems
 		if len(problems) > 0 {
-			o.warnQueue(own.object, strings.Join(problems, "; "))
+			o.warnQueue(own.object, badAnnotation, strings.Join(problems, "; "))
 		}
 	}
 }

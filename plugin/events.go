@@ -14,8 +14,11 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// badAnnotation is the reason of events about a queue's annotations.
-const badAnnotation = "BadCardAnnotation"
+// The reasons of events about a queue's annotations.
+const (
+	badAnnotation = "BadCardAnnotation"
+	badHierarchy  = "BadHierarchyAnnotation"
+)
 
 // events is a recorder of our own. Volcano's records on no queues, and it repeats
 // its "tasks in gang unschedulable" in every cycle: the client then drops what is
@@ -42,10 +45,10 @@ func (e *events) of(client kubernetes.Interface) record.EventRecorder {
 }
 
 // warnQueue logs a warning about a queue and records it as an event on it.
-func (o *session) warnQueue(queue *scheduling.Queue, warning string) {
+func (o *session) warnQueue(queue *scheduling.Queue, reason, warning string) {
 	klog.Warningf("[%s] queue %s: %s", o.name, queue.Name, warning)
 	if client := o.ssn.KubeClient(); client != nil {
-		o.events.of(client).Event(reference("Queue", &queue.ObjectMeta), v1.EventTypeWarning, badAnnotation, warning)
+		o.events.of(client).Event(reference("Queue", &queue.ObjectMeta), v1.EventTypeWarning, reason, warning)
 	}
 }
 

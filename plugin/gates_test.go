@@ -138,3 +138,17 @@ func TestOpeningWithCardsAllocatesTheSame(t *testing.T) {
 	assert.Equal(t, small, large)
 	assert.LessOrEqual(t, large, 64.0)
 }
+
+// TestDampedHooksDoNotAllocate is TestHooksDoNotAllocate where reclaim is damped.
+func TestDampedHooksDoNotAllocate(t *testing.T) {
+	s := &scene{Cluster: deep(), build: NewCapacity, arguments: framework.Arguments{"ancestorReclaimLevel": 9}}
+	f := s.open(t)
+	var queueA, queueB any = f.queue("a"), f.queue("b")
+	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
+	next := f.task("next-a")
+	assert.Zero(t, testing.AllocsPerRun(200, func() { f.own.queueOrder(queueA, queueB) }))
+	assert.LessOrEqual(t, testing.AllocsPerRun(200, func() {
+		victims, _ := f.own.reclaimable(next, busy)
+		require.True(t, len(victims) > 0)
+	}), 1.0)
+}

@@ -84,6 +84,9 @@ func (o *session) queueOrder(l, r any) int {
 	if o.weighted {
 		return quota.OrderByShare(o.ix, lq, rq)
 	}
+	if o.damped() {
+		return quota.OrderDamped(o.ix, &o.least, lq, rq)
+	}
 	return quota.Order(o.ix, lq, rq)
 }
 
@@ -118,7 +121,7 @@ func (o *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 		if o.cards != nil && o.keepsCards(q, task) {
 			continue
 		}
-		if o.weighted && o.victims.TakeOverused(q, request) || !o.weighted && o.victims.Take(q, request, wanted) {
+		if o.take(q, request, to, wanted) {
 			if victims == nil {
 				victims = make([]*api.TaskInfo, 0, len(reclaimees))
 			}
@@ -130,6 +133,17 @@ func (o *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 			o.name, len(victims), len(reclaimees), reclaimer.Namespace, reclaimer.Name, victims)
 	}
 	return victims, util.Permit
+}
+
+// take asks the rule of reclaim about one victim.
+func (o *session) take(q index.Queue, victim fastres.Vector, to index.Queue, wanted fastres.Vector) bool {
+	switch {
+	case o.weighted:
+		return o.victims.TakeOverused(q, victim)
+	case o.damped() && to != index.None:
+		return o.victims.TakeDamped(q, victim, to, wanted, o.reclaimLevels)
+	}
+	return o.victims.Take(q, victim, wanted)
 }
 
 // preemptive reports whether a queue may take from others for a task.

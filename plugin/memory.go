@@ -21,11 +21,13 @@ type memory struct {
 	// The trees of the session before, taken again while no queue changes. The
 	// parents are kept for flat quotas too, see mendParents.
 	tree, parents *index.Tree
+	annotated     annotatedTree
 
 	bounds  bounds
 	tallies []tally
 	jobs    []*api.JobInfo // empty between sessions
 	victims quota.Victims
+	least   fastres.Rows      // of the open session, see findLeast
 	scratch [4]fastres.Vector // of the open session, see session.scratch
 	exceeds []fastres.Dim
 	numbers []float64

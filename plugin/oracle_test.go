@@ -26,6 +26,8 @@ type mirror struct {
 	t      *testing.T
 	oracle *oracle.Oracle
 	cards  []string // none where cards count for nobody
+
+	waiting map[string][]oracle.Amounts // by queue, what the tasks that wait request
 }
 
 // FuzzSession opens sessions of Volcano on clusters made of bytes, with cards and
@@ -44,8 +46,10 @@ func FuzzSession(f *testing.F) {
 			"untypedCards":    []string{charge, reject, ignore}[r.IntN(3)],
 			"rootCapability":  []string{total, unlimited}[r.IntN(2)],
 			"unsetCapability": []string{zero, unlimited}[r.IntN(2)],
+			"deservedFrom":    []string{spec, weight}[r.IntN(2)],
 
 			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
+			"ancestorReclaimLevel":   max(0, r.IntN(6)-2),
 		}
 		m := &mirror{fixture: s.open(t), t: t}
 		m.consult(s.Cluster)
@@ -61,6 +65,7 @@ func FuzzSession(f *testing.F) {
 			names := m.oracle.Names()
 			m.compareOrder(names[r.IntN(len(names))], names[r.IntN(len(names))])
 			m.compareAllocated()
+			m.compareVictims(r, tasks)
 		}
 		m.compareJobs()
 	})
@@ -69,7 +74,7 @@ func FuzzSession(f *testing.F) {
 // consult asks the oracle about a cluster.
 func (m *mirror) consult(c workload.Cluster) {
 	own := m.own
-	from := oracle.Cluster{ZeroLeaf: own.zeroLeaf, Total: m.resource(m.TotalResource)}
+	from := oracle.Cluster{ZeroLeaf: own.zeroLeaf, ByWeight: own.byWeight, Total: m.resource(m.TotalResource)}
 	if c.Hierarchy {
 		from.Root = rootName
 	}
@@ -103,6 +108,7 @@ func (m *mirror) consult(c workload.Cluster) {
 		from.Jobs = append(from.Jobs, m.counted(job))
 	}
 	m.oracle = oracle.New(from)
+	m.findWaiting()
 }
 
 // cardKey is the oracle's dimension of a card, which may have the name of a
@@ -149,7 +155,7 @@ func (m *mirror) list(r workload.Resources) oracle.Amounts {
 
 func (m *mirror) configured(q workload.Queue) oracle.Queue {
 	from := oracle.Queue{Name: q.Name, Parent: q.Parent,
-		Capability: m.list(q.Capability), Deserved: m.list(q.Deserved), Guarantee: m.list(q.Guarantee)}
+		Capability: m.list(q.Capability), Deserved: m.list(q.Deserved), Guarantee: m.list(q.Guarantee), Weight: float64(q.Weight)}
 	if len(q.Capability) > 0 && len(from.Capability) == 0 {
 		from.Capability = oracle.Amounts{oracle.CPU: 0} // it says something, if nothing that counts
 	}
@@ -316,7 +322,11 @@ func (m *mirror) compareTask(task *api.TaskInfo) {
 func (m *mirror) compareOrder(l, r string) {
 	lq, rq := m.Queues[api.QueueID(l)], m.Queues[api.QueueID(r)]
 	if lq != nil && rq != nil && lq.Queue.Spec.Priority == rq.Queue.Spec.Priority {
-		require.Equal(m.t, m.oracle.Order(l, r), m.own.queueOrder(lq, rq), "order of %s, %s", l, r)
+		want := m.oracle.Order(l, r)
+		if m.own.damped() {
+			want = m.oracle.OrderDamped(m.waiting, l, r)
+		}
+		require.Equal(m.t, want, m.own.queueOrder(lq, rq), "order of %s, %s", l, r)
 	}
 }
 

@@ -52,6 +52,9 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 		o.limit, o.share = &o.ix.Deserved, quota.WeightedShare
 	}
 	hierarchy := !v.weighted && ssn.HierarchyEnabled(v.name)
+	if o.byAnnotation && !hierarchy {
+		o.warnOnce(o.name, hierarchyFrom+": "+annotation+" means nothing without a tree; set enableHierarchy")
+	}
 	tree := o.findTree(hierarchy)
 	renewed := m.renewNames()
 	o.cards = o.openCards(tree)
@@ -76,6 +79,9 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	o.ix.RollUp()
 	o.findUsual()
 	o.refreshShares()
+	if o.damped() && !o.weighted {
+		o.findLeast()
+	}
 	o.check()
 	o.gaugesByQueue = make([]*queueGauges, o.ix.Len())
 	o.publish()
@@ -90,7 +96,10 @@ func (o *session) findTree(hierarchy bool) *index.Tree {
 	if !o.parents.Matches(len(o.ssn.Queues), o.nodes(), rootName) {
 		o.parents = index.BuildTree(collect(o.nodes()), rootName)
 	}
-	if hierarchy {
+	switch {
+	case hierarchy && o.byAnnotation:
+		return o.findAnnotated()
+	case hierarchy:
 		return o.parents
 	}
 	if o.tree.Matches(len(o.ssn.Queues), o.nodes(), "") {
@@ -219,10 +228,29 @@ func (o *session) deriveBounds(r *reader, total fastres.Vector) {
 			return len(o.queues[q].Queue.Spec.Capability) != 0 || o.cards != nil && o.cards.counts[q]
 		})
 	}
+	if o.byWeight && !o.weighted {
+		quota.Split(o.ix, total, o.weightOf)
+	}
 	o.bounds = b
 	if len(r.missing) > 0 {
 		o.bounds = bounds{} // derived without them
 	}
+}
+
+// weightOf is the weight of a queue among its siblings. Queues where a card does
+// not count have no part of it, nor has a queue that annotations do not place:
+// it has no weight. The queue that Volcano makes for the root of a tree has no
+// part where there is no tree.
+func (o *session) weightOf(q index.Queue, d fastres.Dim) float64 {
+	switch {
+	case o.names.IsCard(d) && (o.cards == nil || !o.cards.counts[q]):
+		return 0
+	case o.ix.Rooted() && o.byAnnotation:
+		return o.annotated.weights[q]
+	case o.queues[q] == nil || !o.ix.Rooted() && o.ix.Name(q) == rootName:
+		return 0
+	}
+	return float64(max(0, o.queues[q].Weight))
 }
 
 // findUsual finds out which resources the session's tasks ask for.

@@ -81,13 +81,8 @@ func FreesCard(ix *index.Index, from, to index.Queue, d fastres.Dim, quantity fl
 	if !PreemptiveCard(ix, to, d, quantity).OK() {
 		return false
 	}
-	fromPath, toPath := ix.Path(from), ix.Path(to)
-	common := 0
-	for common < min(len(fromPath), len(toPath)) &&
-		fromPath[len(fromPath)-1-common] == toPath[len(toPath)-1-common] {
-		common++
-	}
-	for _, p := range toPath[:len(toPath)-common] {
+	_, alone := apart(ix, from, to)
+	for _, p := range alone {
 		if ix.Allocated(p).Get(d)+quantity > ix.RealCapability.Row(int(p)).Get(d) {
 			return false
 		}

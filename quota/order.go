@@ -3,6 +3,7 @@ package quota
 import (
 	"cmp"
 
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 )
 
@@ -12,9 +13,25 @@ import (
 // first, and at equal shares a queue with deserved before one without.
 //
 // Upstream: capacity/capacity.go, AddQueueOrderFn and compareShareWithDeserved.
-func Order(ix *index.Index, l, r index.Queue) int {
+func Order(ix *index.Index, l, r index.Queue) int { return order(ix, nil, l, r) }
+
+// OrderDamped is Order where, before shares are compared, a queue of which a task
+// waits that it deserves comes before one that can only borrow; least is the
+// least that the tasks which wait in a queue request, nothing where none waits.
+//
+// By shares alone a queue that lost a task often comes first after that, and gets
+// it back before the reclaimer has its place, which then reclaims anew, and so on
+// without end. The task that was lost was beyond what its queue deserves, so that
+// queue can only borrow for it.
+//
+// Upstream: none.
+func OrderDamped(ix *index.Index, least *fastres.Rows, l, r index.Queue) int {
+	return order(ix, least, l, r)
+}
+
+func order(ix *index.Index, least *fastres.Rows, l, r index.Queue) int {
 	if !ix.Rooted() {
-		return compareShare(ix, l, r)
+		return compare(ix, least, l, r)
 	}
 	if lb, rb := ix.Broken(l) != nil, ix.Broken(r) != nil; lb != rb {
 		return first(rb)
@@ -29,7 +46,24 @@ func Order(ix *index.Index, l, r index.Queue) int {
 		below := commonLevel(ix, l, r) + 1
 		l, r = atLevel(ix, l, below), atLevel(ix, r, below)
 	}
+	return compare(ix, least, l, r)
+}
+
+func compare(ix *index.Index, least *fastres.Rows, l, r index.Queue) int {
+	if least != nil {
+		if lc, rc := claims(ix, least, l), claims(ix, least, r); lc != rc {
+			return first(lc)
+		}
+	}
 	return compareShare(ix, l, r)
+}
+
+// claims answers whether some task that waits in q, or below, may be one that q
+// deserves: the least that any of them requests would take q above deserved in
+// nothing that deserved has.
+func claims(ix *index.Index, least *fastres.Rows, q index.Queue) bool {
+	allocated, request, deserved := ix.Allocated(q), least.Row(int(q)), ix.Deserved.Row(int(q))
+	return fastres.FitsSomewhere(allocated, request, deserved) && !fastres.ExceedsWith(allocated, request, deserved)
 }
 
 // OrderByShare compares two queues by share alone.
@@ -63,6 +97,17 @@ func first(l bool) int {
 		return -1
 	}
 	return 1
+}
+
+// apart returns the paths of two queues up to where they meet, without what both
+// are in.
+func apart(ix *index.Index, l, r index.Queue) (lAlone, rAlone []index.Queue) {
+	lPath, rPath := ix.Path(l), ix.Path(r)
+	n := 0
+	for n < min(len(lPath), len(rPath)) && lPath[len(lPath)-1-n] == rPath[len(rPath)-1-n] {
+		n++
+	}
+	return lPath[:len(lPath)-n], rPath[:len(rPath)-n]
 }
 
 // commonLevel is the depth of the lowest ancestor that l and r have in common,

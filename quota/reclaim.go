@@ -41,16 +41,59 @@ func (v *Victims) Take(q index.Queue, victim, reclaimer fastres.Vector) bool {
 	if !victim.IntersectsRequest(reclaimer) {
 		return false
 	}
-	allocated, deserved := v.allocated(q), v.ix.Deserved.Row(int(q))
+	allocated := v.allocated(q)
+	if !v.spares(q, allocated, victim) {
+		return false
+	}
+	allocated.CopyFrom(v.rest)
+	return true
+}
+
+// spares answers whether q, which has allocated left, can do without victim, and
+// sets rest to what it has without.
+func (v *Victims) spares(q index.Queue, allocated, victim fastres.Vector) bool {
+	deserved := v.ix.Deserved.Row(int(q))
 	if victim.Intersects(deserved) && !fastres.ExceedsSomewhere(allocated, victim, deserved) {
 		return false
 	}
 	v.rest.CopyFrom(allocated)
 	v.rest.Sub(victim)
-	if !v.ix.Guarantee.Row(int(q)).LessEqual(v.rest) {
+	return v.ix.Guarantee.Row(int(q)).LessEqual(v.rest)
+}
+
+// TakeDamped is Take where, below the lowest queue that q and to, the reclaimer's
+// queue, are both in,
+//
+//   - what is asked of q is asked of up to levels of its ancestors as well;
+//   - to, and up to levels of its ancestors, rise above deserved in nothing that
+//     reclaimer requests and deserved has.
+//
+// What is above is left out: it neither loses nor gains. A queue that has what it
+// took back is then below what it deserves, and nobody can take it back in turn.
+//
+// Upstream: none in v1.14.1. It looks at q alone, and lets a queue that is over
+// deserved in one dimension reclaim for another (upstream issues 4947, 4949).
+func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector, levels int) bool {
+	if !victim.IntersectsRequest(reclaimer) {
 		return false
 	}
-	allocated.CopyFrom(v.rest)
+	from, up := apart(v.ix, q, to)
+	if len(from) == 0 { // only a job that should not be where it is
+		return v.Take(q, victim, reclaimer)
+	}
+	for _, p := range up[:min(len(up), levels+1)] {
+		if fastres.ExceedsWith(v.ix.Allocated(p), reclaimer, v.ix.Deserved.Row(int(p))) {
+			return false
+		}
+	}
+	for _, p := range from[:min(len(from), levels+1)] {
+		if !v.spares(p, v.allocated(p), victim) {
+			return false
+		}
+	}
+	for _, p := range from {
+		v.allocated(p).Sub(victim)
+	}
 	return true
 }
 

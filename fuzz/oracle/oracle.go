@@ -12,6 +12,7 @@ type Cluster struct {
 	Total    Amounts  // what the cluster has
 	Bound    Amounts  // what the root is bound to: Total, or Unlimited
 	ZeroLeaf bool     // cpu and memory that a leaf does not set are 0
+	ByWeight bool     // what queues deserve follows from their weights
 	Cards    []string // none where cards count for nobody
 	Queues   []Queue
 	Jobs     []Job
@@ -21,6 +22,7 @@ type Cluster struct {
 type Queue struct {
 	Name, Parent                    string // Parent "": below the root
 	Capability, Deserved, Guarantee Amounts
+	Weight                          float64
 
 	// Of cards, where they count: what the three annotations say.
 	CardsCount                             bool
@@ -83,6 +85,9 @@ func New(c Cluster) *Oracle {
 		o.boundFlat()
 	} else {
 		o.boundBelow(c.Root)
+	}
+	if c.ByWeight {
+		o.split()
 	}
 	for _, j := range c.Jobs {
 		if q := o.queues[j.Queue]; q != nil {

@@ -40,17 +40,23 @@ func (o *Oracle) first(name string, full func(string) bool) string {
 // quota", "over deserved", or "". One dimension under deserved is enough. Those
 // in which both sides are next to nothing do not count.
 func (o *Oracle) Preemptive(name string, request Amounts) string {
-	allocated, deserved := o.Allocated(name), o.Deserved(name)
-	if !fits(allocated, request, o.Bound(name)) {
+	switch {
+	case !fits(o.Allocated(name), request, o.Bound(name)):
 		return "over quota"
+	case !o.deservesSome(name, request):
+		return "over deserved"
 	}
-	for _, d := range request.requested() {
+	return ""
+}
+
+// deservesSome answers whether a queue deserves something of a request that it
+// does not have yet.
+func (o *Oracle) deservesSome(name string, request Amounts) bool {
+	allocated, deserved := o.Allocated(name), o.Deserved(name)
+	return slices.ContainsFunc(request.requested(), func(d string) bool {
 		after := allocated[d] + request[d]
-		if (after >= tolerance || deserved[d] >= tolerance) && atMost(after, deserved[d]) {
-			return ""
-		}
-	}
-	return "over deserved"
+		return (after >= tolerance || deserved[d] >= tolerance) && atMost(after, deserved[d])
+	})
 }
 
 // Victims are tasks picked one after the other for one reclaimer; those picked
@@ -73,23 +79,72 @@ func (v *Victims) Left(name string) Amounts {
 
 // Take answers whether a task of a queue may be taken, and takes it if so.
 func (v *Victims) Take(name string, victim, reclaimer Amounts) bool {
-	left, deserved := v.Left(name), v.oracle.Deserved(name)
-	rest := left.Minus(victim)
-	switch {
-	case !common(victim, reclaimer, false):
-		return false // of no use
-	case !rest.covers(v.oracle.Guarantee(name)):
-		return false // guaranteed
-	case common(victim, deserved, true) && !slices.ContainsFunc(victim.requested(), func(d string) bool {
-		// A scalar that deserved names with 0 is one that the queue deserves none
-		// of; cpu and memory of 0 are not set.
-		relevant := deserved.has(d) && (d != CPU && d != Memory || deserved[d] >= tolerance)
-		return relevant && left[d] > deserved[d]
-	}):
-		return false // deserved
+	if !common(victim, reclaimer, false) || !v.spares(name, victim) {
+		return false // of no use, or needed
 	}
-	v.left[name] = rest
+	v.left[name] = v.Left(name).Minus(victim)
 	return true
+}
+
+// spares answers whether a queue has more than it was guaranteed, and than it
+// deserves, with the task.
+func (v *Victims) spares(name string, victim Amounts) bool {
+	left, deserved := v.Left(name), v.oracle.Deserved(name)
+	switch {
+	case !left.Minus(victim).covers(v.oracle.Guarantee(name)):
+		return false
+	case common(victim, deserved, true):
+		return slices.ContainsFunc(victim.requested(), func(d string) bool {
+			return deserved.relevant(d) && left[d] > deserved[d]
+		})
+	}
+	return true
+}
+
+// relevant reports whether what a queue deserves says something of a dimension. A
+// scalar that it names with 0 is one that the queue deserves none of; cpu and
+// memory of 0 are not set.
+func (a Amounts) relevant(d string) bool {
+	return a.has(d) && (d != CPU && d != Memory || a[d] >= tolerance)
+}
+
+// TakeDamped is Take with so many ancestors of the victim's queue asked as well,
+// and where neither the reclaimer's queue nor as many ancestors of it would have
+// more than they deserve. Queues that both are in have no say.
+func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer Amounts, levels int) bool {
+	alone := func(name, other string) []string {
+		return slices.DeleteFunc(slices.Clone(v.oracle.Path(name)), func(q string) bool { return v.oracle.within(other, q) })
+	}
+	loses, gains := alone(name, to), alone(to, name)
+	if len(loses) == 0 {
+		return v.Take(name, victim, reclaimer)
+	}
+	if !common(victim, reclaimer, false) {
+		return false
+	}
+	for i, q := range gains {
+		if i <= levels && v.oracle.surpasses(q, reclaimer) {
+			return false
+		}
+	}
+	for i, q := range loses {
+		if i <= levels && !v.spares(q, victim) {
+			return false
+		}
+	}
+	for _, q := range loses {
+		v.left[q] = v.Left(q).Minus(victim)
+	}
+	return true
+}
+
+// surpasses answers whether a queue would have more than it deserves with a
+// request, in something that is requested and that it deserves any of.
+func (o *Oracle) surpasses(name string, request Amounts) bool {
+	allocated, deserved := o.Allocated(name), o.Deserved(name)
+	return slices.ContainsFunc(request.requested(), func(d string) bool {
+		return deserved.relevant(d) && !atMost(allocated[d]+request[d], deserved[d])
+	})
 }
 
 // KeepsCard answers whether a queue has no more of a card than it deserves.
@@ -113,12 +168,40 @@ func (o *Oracle) Share(name string) float64 {
 }
 
 // Order compares two queues of one priority: negative if l is served first.
-func (o *Oracle) Order(l, r string) int {
+func (o *Oracle) Order(l, r string) int { return o.order(nil, l, r) }
+
+// OrderDamped is Order where a queue comes first that deserves the least of what
+// its tasks, and those of all below it, wait for; waiting is what each of them
+// requests, by queue.
+func (o *Oracle) OrderDamped(waiting map[string][]Amounts, l, r string) int {
+	return o.order(func(name string) bool {
+		var all []Amounts
+		for _, below := range o.names {
+			if o.within(below, name) {
+				all = append(all, waiting[below]...)
+			}
+		}
+		if len(all) == 0 {
+			return false
+		}
+		least := Amounts{}
+		for _, d := range dimensions(all...) {
+			least[d] = Unlimited
+			for _, request := range all {
+				least[d] = min(least[d], request[d])
+			}
+		}
+		return o.deservesSome(name, least) && !o.surpasses(name, least)
+	}, l, r)
+}
+
+func (o *Oracle) order(claims func(string) bool, l, r string) int {
 	switch {
 	case o.cluster.Root == "":
 	case o.Broken(l) != o.Broken(r):
 		return before(!o.Broken(l))
 	case o.Broken(l):
+		claims = nil
 	case o.Leaf(l) != o.Leaf(r):
 		return before(o.Leaf(l))
 	case o.Leaf(l):
@@ -126,6 +209,9 @@ func (o *Oracle) Order(l, r string) int {
 		// queues just below the lowest one that both are in.
 		level := o.commonLevel(l, r) + 1
 		l, r = o.atLevel(l, level), o.atLevel(r, level)
+	}
+	if claims != nil && claims(l) != claims(r) {
+		return before(claims(l))
 	}
 	if c := cmp.Compare(o.Share(l), o.Share(r)); c != 0 {
 		return c

@@ -1,0 +1,85 @@
+package oracle
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Annotated is a queue with the annotations that place it in a tree.
+type Annotated struct{ Name, Path, Weights string }
+
+// Place is where a queue, or a name on the way to one, is in the tree.
+type Place struct {
+	Parent string  // "" for the root, and for what has no place
+	Weight float64 // 0 where no annotation says any
+	Lost   bool    // refused
+}
+
+// path is what a path may be: the root and up to 63 names, none of them blank.
+var path = regexp.MustCompile(`^root(/[^/]*[^/\s][^/]*){1,63}$`)
+
+// Places reads annotations: where every name is. A name that is no queue's is
+// called by its path.
+func Places(queues []Annotated) map[string]Place {
+	places, ends := map[string]Place{"root": {}}, map[string]Annotated{}
+	for _, q := range queues {
+		switch _, taken := ends[q.Path]; {
+		case q.Name == "root":
+		case q.Path == "" && q.Weights == "":
+			places[q.Name] = Place{Parent: "root"}
+		case taken || !path.MatchString(q.Path) || q.weights() == nil:
+			places[q.Name] = Place{Lost: true}
+		default:
+			ends[q.Path] = q
+		}
+	}
+	// From the leaves up, so that a name on the way has heard of all below it.
+	said := map[string][]float64{}
+	parents := map[string]string{}
+	for at, q := range ends {
+		weights := q.weights()
+		for names := strings.Split(at, "/"); len(names) > 1; names = names[:len(names)-1] {
+			here := strings.Join(names, "/")
+			said[here] = append(said[here], weights[len(names)-1])
+			parents[here] = strings.Join(names[:len(names)-1], "/")
+		}
+	}
+	called := func(path string) string {
+		if q, ok := ends[path]; ok {
+			return q.Name
+		}
+		return path
+	}
+	for here, above := range parents {
+		weight := slices.Max(said[here])
+		if q, ok := ends[here]; ok {
+			weights := q.weights()
+			weight = weights[len(weights)-1]
+		}
+		places[called(here)] = Place{Parent: called(above), Weight: weight}
+	}
+	return places
+}
+
+// weights are those of the names on the path, nil if there are not as many, or
+// not all of them are good.
+func (q Annotated) weights() []float64 {
+	names := strings.Count(q.Path, "/") + 1
+	if q.Weights == "" {
+		return slices.Repeat([]float64{1}, names)
+	}
+	var weights []float64
+	for _, text := range strings.Split(q.Weights, "/") {
+		weight, err := strconv.ParseFloat(text, 64)
+		if good := weight > 0 && weight <= 1<<31-1; err != nil || !good {
+			return nil
+		}
+		weights = append(weights, weight)
+	}
+	if len(weights) != names {
+		return nil
+	}
+	return weights
+}

@@ -1,0 +1,191 @@
+package plugin
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// days is a sequence of sessions in which what is decided comes true: pods that
+// are bound run, and pods that are evicted are gone at once and wait again.
+type days struct{ *sequence }
+
+func newDays(t *testing.T, s *scene) days { return days{newSequence(t, s)} }
+
+// pass lets a session pass, and returns the pods that it evicts.
+func (d days) pass(t *testing.T) []string {
+	t.Helper()
+	f := d.open(t).run(t, enqueue.New(), allocate.New(), reclaim.New())
+	for i := range d.Jobs {
+		job := &d.Jobs[i]
+		for k := range job.Tasks {
+			task := &job.Tasks[k]
+			if node, ok := f.cache.Bound[task.Name]; ok {
+				job.Phase, task.Status, task.Node = workload.Running, workload.TaskRunning, node
+			}
+			if slices.Contains(f.cache.Evicted, task.Name) {
+				task.Status, task.Node = workload.TaskPending, ""
+			}
+		}
+	}
+	return f.evicted()
+}
+
+// sessions lets n sessions pass, and returns how many evictions there were in the
+// first half of them and in the second.
+func (d days) sessions(t *testing.T, n int) (early, late int) {
+	t.Helper()
+	for i := range n {
+		if evicted := len(d.pass(t)); i < n/2 {
+			early += evicted
+		} else {
+			late += evicted
+		}
+	}
+	return early, late
+}
+
+// runs counts the pods of a job that run.
+func (d days) runs(job string) (n int) {
+	for _, j := range d.Jobs {
+		for _, task := range j.Tasks {
+			if j.Name == job && task.Status == workload.TaskRunning {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// batch adds a job of n pods that each request cores and GiB; the first that many
+// run. A job that runs can do with none of its pods, one that waits asks for one.
+func (s *scene) batch(job, queue string, n, running int, cores, gib int64) *scene {
+	return s.pods(job, queue, "", n, 0, func(j *workload.Job) {
+		if j.Phase = workload.Inqueue; running > 0 {
+			j.Phase, j.MinMember = workload.Running, 0
+		}
+		for i := range j.Tasks {
+			j.Tasks[i].Request = workload.Resources{"cpu": cores * 1000, "memory": gib << 30}
+			if i < running {
+				j.Tasks[i].Status, j.Tasks[i].Node = workload.TaskRunning, "node"
+			}
+		}
+	})
+}
+
+// deserving adds a queue that deserves so many cores and GiB.
+func (s *scene) deserving(name, parent string, cores, gib int64) *scene {
+	s.queue(name, parent)
+	s.Queues[len(s.Queues)-1].Deserved = workload.Resources{"cpu": cores * 1000, "memory": gib << 30}
+	return s
+}
+
+func sharing(cores, gib int64) *scene {
+	s := &scene{build: NewCapacity}
+	s.Nodes = []workload.Node{{Name: "node", Allocatable: workload.Resources{"cpu": cores * 1000, "memory": gib << 30, "pods": 500}}}
+	return s
+}
+
+// exchanges are clusters in which queues take from one another without end when
+// reclaim asks the victim's queue alone.
+var exchanges = map[string]struct {
+	scene func() *scene
+	want  map[string]int // pods that run in the end where reclaim is damped
+}{
+	// mine is over what it deserves in memory, so other comes first once it has
+	// lost a pod.
+	"one dimension is over, another is not": {func() *scene {
+		return sharing(20, 20).deserving("mine", "", 10, 10).deserving("other", "", 10, 10).
+			batch("mine", "mine", 4, 4, 1, 3).batch("claim", "mine", 1, 0, 1, 3).batch("other", "other", 4, 4, 4, 2)
+	}, map[string]int{"mine": 4, "claim": 0, "other": 4}},
+	// other is over what it deserves, but its parent is not, and mine's is.
+	"the parents are the other way round": {func() *scene {
+		return sharing(20, 200).queue("root", "").deserving("a", "root", 10, 100).deserving("b", "root", 10, 100).
+			deserving("mine", "a", 5, 100).deserving("twin", "a", 9, 100).deserving("other", "b", 5, 100).
+			batch("mine", "mine", 2, 2, 1, 1).batch("claim", "mine", 1, 0, 1, 1).batch("twin", "twin", 9, 9, 1, 1).batch("other", "other", 9, 9, 1, 1)
+	}, map[string]int{"mine": 2, "claim": 0, "twin": 9, "other": 9}},
+	// other has nothing without its one large pod, so it comes first once that is gone.
+	"the victim is large": {func() *scene {
+		return sharing(10, 100).deserving("mine", "", 5, 50).deserving("other", "", 5, 50).
+			batch("mine", "mine", 1, 1, 1, 1).batch("claim", "mine", 4, 0, 1, 1).batch("other", "other", 1, 1, 9, 1)
+	}, map[string]int{"mine": 1, "claim": 4, "other": 0}},
+}
+
+// TestExchangesEnd has 100 sessions of Volcano's actions on each of exchanges.
+func TestExchangesEnd(t *testing.T) {
+	for name, exchange := range exchanges {
+		for _, build := range []framework.PluginBuilder{NewCapacity, New} {
+			t.Run(build(nil).Name()+"/"+name, func(t *testing.T) {
+				endless := newDays(t, exchange.scene())
+				endless.build = build
+				_, late := newDays(t, endless.scene).sessions(t, 100)
+				assert.GreaterOrEqual(t, late, 25, "this cluster no longer shows an endless exchange")
+
+				damped := exchange.scene()
+				damped.build, damped.arguments = build, framework.Arguments{"ancestorReclaimLevel": 1}
+				d := newDays(t, damped)
+				_, late = d.sessions(t, 100)
+				assert.Zero(t, late)
+				for job, want := range exchange.want {
+					assert.Equal(t, want, d.runs(job), job)
+				}
+			})
+		}
+	}
+}
+
+// crowded is a random cluster of four queues, in a tree or flat, with more pods
+// than there is room for.
+func crowded(seed uint64) *scene {
+	r := rand.New(rand.NewPCG(seed, 0xda))
+	s, hierarchy := sharing(24, 24), r.IntN(2) == 0
+	if hierarchy {
+		s.queue("root", "").deserving("a", "root", 12, 12).deserving("b", "root", 12, 12)
+	}
+	freeCores, freeGiB := int64(24), int64(24)
+	for i := range 4 {
+		name, parent := fmt.Sprintf("q%d", i), ""
+		if hierarchy {
+			parent = []string{"a", "b"}[i/2]
+		}
+		s.deserving(name, parent, 6, 6)
+		for k := range 1 + r.IntN(3) {
+			cores, gib, n, running := int64(1+r.IntN(6)), int64(1+r.IntN(6)), 2+r.IntN(8), 0
+			for running < n && r.IntN(3) > 0 && freeCores >= cores && freeGiB >= gib {
+				freeCores, freeGiB, running = freeCores-cores, freeGiB-gib, running+1
+			}
+			s.batch(fmt.Sprintf("%s-%d", name, k), name, n, running, cores, gib)
+		}
+	}
+	return s
+}
+
+// TestRandomExchangesEnd expects queues to take back what they deserve, and then
+// to leave one another alone.
+func TestRandomExchangesEnd(t *testing.T) {
+	endless, took := 0, 0
+	for seed := range uint64(25) {
+		if _, late := newDays(t, crowded(seed)).sessions(t, 30); late > 0 {
+			endless++
+		}
+		damped := crowded(seed)
+		damped.arguments = framework.Arguments{"ancestorReclaimLevel": 2}
+		early, late := newDays(t, damped).sessions(t, 100)
+		require.Zero(t, late, "seed %d", seed)
+		took += early
+	}
+	t.Logf("without damping %d exchanges do not end; with it %d pods are evicted", endless, took)
+	assert.Positive(t, endless, "the clusters no longer show endless exchanges")
+	assert.Greater(t, took, 10, "nobody takes anything back")
+}

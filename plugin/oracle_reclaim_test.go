@@ -1,0 +1,67 @@
+package plugin
+
+import (
+	"math/rand/v2"
+
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
+)
+
+// findWaiting notes what the tasks request that allocate would look at.
+func (m *mirror) findWaiting() {
+	m.waiting = map[string][]oracle.Amounts{}
+	for _, job := range m.sortedJobs() {
+		for _, task := range job.TaskStatusIndex[api.Pending] {
+			if job.IsPending() || task.SchGated || task.BestEffort {
+				continue
+			}
+			request := m.request(task, false)
+			for p := range m.parts(task) {
+				if len(p.dims) > 0 {
+					request[m.key(p.dims[0])] += p.milli
+				}
+			}
+			m.waiting[m.queueOf(task)] = append(m.waiting[m.queueOf(task)], request)
+		}
+	}
+}
+
+// compareVictims asks for victims for one of the tasks. Victims that have cards
+// are compared in the tests of cards.
+func (m *mirror) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
+	if m.cards != nil || len(tasks) == 0 {
+		return
+	}
+	reclaimer := tasks[r.IntN(len(tasks))]
+	to, wanted := m.queueOf(reclaimer), m.resource(reclaimer.InitResreq)
+	victims := m.oracle.Victims()
+	var candidates []*api.TaskInfo
+	var want, got []string
+	for _, task := range tasks {
+		if task.Status != api.Running {
+			continue
+		}
+		candidates = append(candidates, task)
+		from, request := m.queueOf(task), m.request(task, true)
+		if m.Queues[api.QueueID(from)] == nil || m.oracle.Broken(from) {
+			continue
+		}
+		taken := false
+		if m.own.damped() && m.Queues[api.QueueID(to)] != nil {
+			taken = victims.TakeDamped(from, request, to, wanted, m.own.reclaimLevels)
+		} else {
+			taken = victims.Take(from, request, wanted)
+		}
+		if taken {
+			want = append(want, task.Name)
+		}
+	}
+	chosen, _ := m.own.reclaimable(reclaimer, candidates)
+	for _, task := range chosen {
+		got = append(got, task.Name)
+	}
+	require.Equal(m.t, want, got, "victims for %v of %s", wanted, to)
+}

@@ -1,0 +1,186 @@
+package plugin
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	upstreamproportion "volcano.sh/volcano/pkg/scheduler/plugins/proportion"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// cpus is what a queue deserves, in cores.
+func (f *fixture) cpus(queue string) float64 {
+	return f.own.ix.Deserved.Row(int(f.own.ix.Lookup(queue))).Get(fastres.CPU) / 1000
+}
+
+// cores is a quantity of cpu.
+func cores(n int64) workload.Resources { return workload.Resources{"cpu": n * 1000} }
+
+// wide is a node with so many cores, and more memory than anybody asks for.
+func wide(n int64) []workload.Node {
+	return []workload.Node{{Name: "node", Allocatable: workload.Resources{"cpu": n * 1000, "memory": 1 << 42, "pods": 1000}}}
+}
+
+// TestWeightsOfFlatQueues divides 100 cores among three queues, of which the
+// first may not have more than 50 and the third wants no more than 30: proportion
+// knows by what is requested, capacity by the capability.
+func TestWeightsOfFlatQueues(t *testing.T) {
+	c := workload.Cluster{Nodes: wide(100), Queues: []workload.Queue{{Name: "root", Weight: 1},
+		{Name: "A", Weight: 2, Capability: cores(50), Guarantee: cores(10)}, {Name: "B", Weight: 3},
+		{Name: "C", Weight: 5, Guarantee: cores(20)}}}
+	for _, queue := range []struct {
+		name string
+		wait int64
+	}{{"A", 80}, {"B", 60}, {"C", 30}} {
+		c.Jobs = append(c.Jobs, workload.Job{Name: queue.name, Queue: queue.name, Phase: workload.Inqueue, MinMember: 1,
+			Tasks: []workload.Task{{Name: queue.name, Request: cores(queue.wait), Status: workload.TaskPending}}})
+	}
+	deserved := func(f *fixture) []float64 { return []float64{f.cpus("A"), f.cpus("B"), f.cpus("C")} }
+	assert.Equal(t, []float64{28, 42, 30}, deserved(openFixture(t, c, NewProportion)))
+
+	for _, build := range []framework.PluginBuilder{NewCapacity, New} {
+		s := &scene{Cluster: c, build: build, arguments: framework.Arguments{"deservedFrom": "weight", "unsetCapability": "unlimited"}}
+		assert.Equal(t, []float64{20, 30, 50}, deserved(s.open(t)), "capacity does not look at requests")
+		s.Queues = append([]workload.Queue{}, c.Queues...)
+		s.Queues[3].Capability = cores(30)
+		f := s.open(t)
+		assert.Equal(t, []float64{28, 42, 30}, deserved(f))
+		assert.Zero(t, f.cpus("root"), "the root of a tree that is not there has no part")
+	}
+}
+
+// company is a tree of two departments with two teams each.
+func company() []workload.Queue {
+	return []workload.Queue{{Name: "root", Weight: 1}, {Name: "eng", Weight: 6}, {Name: "biz", Weight: 4},
+		{Name: "prod", Parent: "eng", Weight: 8, Capability: cores(100), Guarantee: cores(60)}, {Name: "dev", Parent: "eng", Weight: 2},
+		{Name: "marketing", Parent: "biz", Weight: 3}, {Name: "sales", Parent: "biz", Weight: 1}}
+}
+
+// TestWeightsOfATree divides 200 cores level by level. What the queues set as
+// deserved does not matter, and a guarantee counts for the queues above.
+func TestWeightsOfATree(t *testing.T) {
+	for _, build := range []framework.PluginBuilder{NewCapacity, New} {
+		s := &scene{Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()}, build: build,
+			arguments: framework.Arguments{"deservedFrom": "weight", "unsetCapability": "unlimited"}}
+		s.Queues[4].Deserved = cores(199)
+		f := s.open(t)
+		for queue, want := range map[string]float64{"root": 200, "eng": 120, "biz": 80, "prod": 96, "dev": 24, "marketing": 60, "sales": 20} {
+			assert.Equal(t, want, f.cpus(queue), queue)
+		}
+		for queue, want := range map[string]float64{"root": 60, "eng": 60, "prod": 60, "biz": 0, "dev": 0} {
+			assert.Equal(t, want*1000, f.own.ix.Guarantee.Row(int(f.own.ix.Lookup(queue))).Get(fastres.CPU), queue)
+		}
+		assert.Equal(t, 140000.0, f.own.ix.RealCapability.Row(int(f.own.ix.Lookup("biz"))).Get(fastres.CPU), "what prod was promised is not lent")
+		assert.Equal(t, 200000.0, f.TotalDeserved.MilliCPU)
+
+		s.arguments["deservedFrom"] = "spec"
+		assert.Equal(t, 199.0, s.open(t).cpus("dev"))
+	}
+}
+
+// TestWeightsChange changes weights and nodes while the scheduler runs.
+func TestWeightsChange(t *testing.T) {
+	s := &scene{Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()}, build: NewCapacity,
+		arguments: framework.Arguments{"deservedFrom": "weight"}}
+	run := newSequence(t, s)
+	assert.Equal(t, 24.0, run.open(t).cpus("dev"))
+	s.Queues[4].Weight = 8
+	assert.Equal(t, 60.0, run.open(t).cpus("dev"))
+	assert.Equal(t, 60.0, run.open(t).cpus("prod"))
+	s.Nodes = wide(100)
+	f := run.open(t)
+	assert.Equal(t, []float64{60, 60, 0}, []float64{f.cpus("eng"), f.cpus("prod"), f.cpus("dev")}, "prod is guaranteed all of it")
+	for i := range s.Queues {
+		s.Queues[i].Weight = -1
+	}
+	assert.Equal(t, 60.0, run.open(t).cpus("eng"), "a negative weight is none")
+}
+
+// TestWeightsOfCards splits cards among the queues where they count.
+func TestWeightsOfCards(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 4).queue("root", "").
+		queue("x", "root", "quota", `{"A":8,"B":4}`, "guarantee", `{"A":0,"B":0}`).
+		queue("y", "root", "quota", `{"A":8,"B":1}`, "guarantee", `{"A":0,"B":0}`, "deserved", `{"A":7}`).
+		queue("plain", "root")
+	s.build, s.arguments = NewCapacity, framework.Arguments{"deservedFrom": "weight"}
+	s.Queues[1].Weight, s.Queues[2].Weight, s.Queues[3].Weight = 3, 1, 4
+	f := s.open(t)
+	of := func(queue, card string) float64 {
+		d, _ := f.own.names.LookupCard(card)
+		return f.own.ix.Deserved.Row(int(f.own.ix.Lookup(queue))).Get(d) / 1000
+	}
+	assert.Equal(t, []float64{6, 3}, []float64{of("x", "A"), of("x", "B")})
+	assert.Equal(t, []float64{2, 1}, []float64{of("y", "A"), of("y", "B")})
+	assert.Equal(t, []float64{0, 0}, []float64{of("plain", "A"), of("plain", "B")}, "cards do not count there")
+	assert.Equal(t, f.cpus("x"), 3*f.cpus("y"))
+	assert.Greater(t, f.cpus("plain"), 0.0)
+}
+
+// TestWeightsAgreeWithProportion compares what queues deserve with upstream's
+// proportion on random clusters where the two are meant to agree:
+//
+//   - every queue asks for more than it may have of everything, as proportion gives
+//     nobody more than it asks for, and takes no part of queues without jobs;
+//   - nobody has a guarantee, as proportion hands out what it raises a queue to on
+//     top of the total, and nobody is left with less;
+//   - but for rounding: parts are whole units here, and proportion's rounds stop
+//     when what remains is next to nothing.
+func TestWeightsAgreeWithProportion(t *testing.T) {
+	compared, capped := 0, 0
+	for seed := range uint64(300) {
+		c := workload.Random(seed)
+		c.Hierarchy, c.Jobs = false, nil
+		for i := range c.Queues {
+			q := &c.Queues[i]
+			q.Guarantee, q.Parent = nil, ""
+			if q.Name == rootName {
+				q.Name = "flat"
+			}
+			all := workload.Resources{}
+			for _, node := range c.Nodes {
+				for name, amount := range node.Allocatable {
+					all[name] += 2 * amount
+				}
+			}
+			c.Jobs = append(c.Jobs, workload.Job{Name: q.Name, Queue: q.Name, Phase: workload.Inqueue, MinMember: 1,
+				Tasks: []workload.Task{{Name: "asks-" + q.Name, Request: all, Status: workload.TaskPending}}})
+		}
+		info, err := cluster.Build(c, fmt.Sprint("/weights/", seed))
+		require.NoError(t, err)
+		var plugin framework.Plugin
+		framework.RegisterPluginBuilder(ProportionName, func(a framework.Arguments) framework.Plugin {
+			plugin = upstreamproportion.New(a)
+			return plugin
+		})
+		cluster.Open(cluster.NewCache(info), cluster.Tiers(false, ProportionName))
+		theirs := inspect(plugin)
+		f := (&scene{Cluster: c, build: NewCapacity, arguments: framework.Arguments{"deservedFrom": "weight"}}).open(t)
+		for q := range index.Queue(f.own.ix.Len()) {
+			name := f.own.ix.Name(q)
+			want, ours := theirs.account(name, "deserved"), f.own.resourceOf(f.own.ix.Deserved.Row(int(q)))
+			for d := range fastres.Dim(f.own.names.Len()) {
+				resource := f.own.names.Name(d)
+				if d == fastres.Pods {
+					continue // a task asks for one
+				}
+				got := f.own.ix.Deserved.Row(int(q)).Get(d)
+				require.InDelta(t, want.Get(v1.ResourceName(resource)), got, float64(len(c.Queues)), "seed %d: %s of %s: %v, %v", seed, resource, name, want, ours)
+				if compared++; got > 0 && got == f.own.ix.RealCapability.Row(int(q)).Get(d) {
+					capped++
+				}
+			}
+		}
+	}
+	t.Logf("%d numbers compared, %d of them at a bound", compared, capped)
+	assert.Greater(t, capped, 300)
+}

@@ -1,0 +1,119 @@
+package quota_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// TestTakeDamped takes one core of q, two levels below a queue that it has in
+// common with the reclaimer's, which is as deep.
+func TestTakeDamped(t *testing.T) {
+	over, even := queue{allocated: res{cpu: 9}, deserved: res{cpu: 8}}, queue{allocated: res{cpu: 9}, deserved: res{cpu: 9}}
+	tests := []struct {
+		name                        string
+		q, above, to, aboveTo, both queue // allocated of above, aboveTo and both is what is below and this
+		levels                      int
+		want                        bool
+	}{
+		{"its queue is over deserved", over, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{}, 1, true},
+		{"its queue is not", even, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{}, 1, false},
+		{"the queue above is not", over, queue{deserved: res{cpu: 9}}, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{}, 1, false},
+		{"the queue above is not, and not asked", over, queue{deserved: res{cpu: 9}}, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{}, 0, true},
+		{"the queue above needs it for another", over, queue{deserved: res{cpu: 1}, guarantee: res{cpu: 9}}, queue{deserved: res{cpu: 1}},
+			queue{deserved: res{cpu: 1}}, queue{}, 1, false},
+		{"the queue above has more of others", over, queue{allocated: res{cpu: 1}, deserved: res{cpu: 9}}, queue{deserved: res{cpu: 1}},
+			queue{deserved: res{cpu: 1}}, queue{}, 1, true},
+		{"the reclaimer's queue has what it deserves", over, queue{}, queue{allocated: res{cpu: 1}, deserved: res{cpu: 1}}, queue{}, queue{}, 1, false},
+		{"the reclaimer's queue would have what it deserves", over, queue{}, queue{allocated: res{cpu: 1}, deserved: res{cpu: 2}}, queue{}, queue{}, 1, true},
+		{"the reclaimer's queue is over in something else", over, queue{}, queue{allocated: res{memory: 5}, deserved: res{cpu: 1, memory: 1}}, queue{}, queue{}, 1, true},
+		{"the queue above the reclaimer's has what it deserves", over, queue{}, queue{deserved: res{cpu: 1}},
+			queue{allocated: res{cpu: 4}, deserved: res{cpu: 4}}, queue{}, 1, false},
+		{"the queue above the reclaimer's is not asked", over, queue{}, queue{deserved: res{cpu: 1}},
+			queue{allocated: res{cpu: 4}, deserved: res{cpu: 4}}, queue{}, 0, true},
+		{"the queue above both neither loses nor gains", over, queue{}, queue{deserved: res{cpu: 1}}, queue{},
+			queue{deserved: res{cpu: 1}, guarantee: res{cpu: 99}}, 9, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.q.name, test.above.name, test.to.name, test.aboveTo.name, test.both.name = "q<above", "above<both", "to<aboveTo", "aboveTo<both", "both"
+			ix := session("root", queue{name: "root"}, test.both, test.above, test.q, test.aboveTo, test.to)
+			victims := victimsOf(ix)
+			one := res{cpu: 1}.vector()
+			assert.Equal(t, test.want, victims.TakeDamped(lookup(t, ix, "q"), one, lookup(t, ix, "to"), one, test.levels))
+			assert.False(t, victims.TakeDamped(lookup(t, ix, "q"), res{gpu: 1}.vector(), lookup(t, ix, "to"), one, test.levels), "of no use")
+		})
+	}
+}
+
+// TestTakeDampedCountsVictimsAsGone takes from two queues below one that has two
+// more than it deserves.
+func TestTakeDampedCountsVictimsAsGone(t *testing.T) {
+	ix := session("root", queue{name: "root"}, queue{name: "above", deserved: res{cpu: 8}},
+		queue{name: "a<above", allocated: res{cpu: 5}, deserved: res{cpu: 1}}, queue{name: "b<above", allocated: res{cpu: 5}, deserved: res{cpu: 1}},
+		queue{name: "to", deserved: res{cpu: 9}}, queue{name: "near<above", deserved: res{cpu: 9}})
+	a, b, to, near, one := lookup(t, ix, "a"), lookup(t, ix, "b"), lookup(t, ix, "to"), lookup(t, ix, "near"), res{cpu: 1}.vector()
+	victims := victimsOf(ix)
+	for range 2 {
+		assert.True(t, victims.TakeDamped(a, one, to, one, 1))
+		assert.True(t, victims.TakeDamped(b, one, to, one, 1))
+		assert.False(t, victims.TakeDamped(a, one, to, one, 1), "above has 8 left")
+		assert.True(t, victims.TakeDamped(a, one, near, one, 1), "above is in common")
+		victims.Begin()
+	}
+	requireAllocated(t, ix, ix, map[string]res{"a": {cpu: 5}, "b": {cpu: 5}, "above": {cpu: 10}})
+
+	inner := victims.TakeDamped(lookup(t, ix, "above"), one, near, one, 1)
+	assert.True(t, inner, "a job in an inner queue: 10 of 8")
+	assert.True(t, victims.TakeDamped(lookup(t, ix, "above"), one, near, one, 1))
+	assert.False(t, victims.TakeDamped(lookup(t, ix, "above"), one, near, one, 1))
+}
+
+func TestOrderDamped(t *testing.T) {
+	ix := session("root", queue{name: "root"},
+		queue{name: "a", deserved: res{cpu: 10, memory: 10}, share: 0.9}, queue{name: "b", deserved: res{cpu: 10, memory: 10}, share: 0.1},
+		queue{name: "a1<a", allocated: res{cpu: 3, memory: 12}, deserved: res{cpu: 5, memory: 5}, share: 0.9},
+		queue{name: "a2<a", allocated: res{cpu: 1}, deserved: res{cpu: 5, memory: 5}, share: 0.1},
+		queue{name: "b1<b", allocated: res{cpu: 1}, deserved: res{cpu: 5, memory: 5}, share: 0.1})
+	least := func(of map[string]res) *fastres.Rows {
+		rows := &fastres.Rows{}
+		rows.Reset(ix.Len(), ix.Dims())
+		for name, request := range of {
+			rows.Row(int(lookup(t, ix, name))).CopyFrom(request.vector())
+		}
+		return rows
+	}
+	const before, after = -1, 1
+	for _, test := range []struct {
+		name  string
+		least map[string]res
+		l, r  string
+		want  int
+	}{
+		{"nothing waits, so by share", nil, "a1", "a2", after},
+		{"one deserves what it waits for", map[string]res{"a1": {cpu: 2}}, "a1", "a2", before},
+		{"one would have more than it deserves", map[string]res{"a1": {cpu: 3}}, "a1", "a2", after},
+		{"one has more than it deserves in a part of it", map[string]res{"a1": {cpu: 2, memory: 1}}, "a1", "a2", after},
+		{"one waits for what deserved does not name", map[string]res{"a1": {cpu: 2, gpu: 1}}, "a1", "a2", before},
+		{"one waits for nothing else", map[string]res{"a1": {gpu: 1}}, "a1", "a2", after},
+		{"both do, so by share", map[string]res{"a1": {cpu: 1}, "a2": {cpu: 1}}, "a1", "a2", after},
+		{"what counts is below the fork", map[string]res{"a1": {cpu: 2}, "a": {cpu: 7}}, "a1", "b1", after},
+		{"what counts is below the fork, though the leaf has more", map[string]res{"a1": {cpu: 9}, "a": {cpu: 4}, "b": {cpu: 10}}, "a1", "b1", before},
+		{"less than the fork deserves", map[string]res{"a2": {cpu: 4}, "b": {cpu: 10}}, "a2", "a1", before},
+	} {
+		l, r := lookup(t, ix, test.l), lookup(t, ix, test.r)
+		assert.Equal(t, test.want, quota.OrderDamped(ix, least(test.least), l, r), test.name)
+		assert.Equal(t, -test.want, quota.OrderDamped(ix, least(test.least), r, l), test.name)
+	}
+	flat := session("", queue{name: "x", deserved: res{cpu: 5}, share: 1}, queue{name: "y", share: 0.5})
+	rows := &fastres.Rows{}
+	rows.Reset(2, flat.Dims())
+	rows.Row(0).Set(cpu, 5)
+	assert.Equal(t, before, quota.OrderDamped(flat, rows, flat.Lookup("x"), flat.Lookup("y")), "flat")
+	assert.Equal(t, after, quota.Order(flat, flat.Lookup("x"), flat.Lookup("y")))
+	assert.Zero(t, testing.AllocsPerRun(99, func() { quota.OrderDamped(flat, rows, index.Queue(0), index.Queue(1)) }))
+}

@@ -1,0 +1,177 @@
+package quota_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// splitUp derives bounds and deserved as a session does: the queues' bound is
+// what they set as capability.
+func splitUp(root string, total res, queues ...weighted) *index.Index {
+	var plain []queue
+	for _, w := range queues {
+		plain = append(plain, w.queue)
+	}
+	ix := session(root, plain...)
+	limits := quota.Limits{Total: total.vector(), Bound: total.vector()}
+	if root != "" {
+		quota.TreeBounds(ix, limits)
+	} else {
+		quota.FlatBounds(ix, limits, func(q index.Queue) bool { return !ix.Capability.Row(int(q)).IsEmpty() })
+	}
+	quota.Split(ix, total.vector(), func(q index.Queue, _ fastres.Dim) float64 {
+		for _, w := range queues {
+			if name, _, _ := strings.Cut(w.name, "<"); name == ix.Name(q) {
+				return float64(w.weight)
+			}
+		}
+		return 0
+	})
+	return ix
+}
+
+func TestSplit(t *testing.T) {
+	tests := []struct {
+		name   string
+		root   string
+		total  res
+		queues []weighted
+		want   map[string]res
+	}{
+		{"what a capped queue cannot take is split again", "", res{cpu: 100}, []weighted{
+			{queue{name: "A", capability: res{cpu: 50}, guarantee: res{cpu: 10}}, 2},
+			{queue{name: "B"}, 3},
+			{queue{name: "C", capability: res{cpu: 30}, guarantee: res{cpu: 20}}, 5},
+		}, map[string]res{"A": {cpu: 28}, "B": {cpu: 42}, "C": {cpu: 30}}},
+		{"level by level", "root", res{cpu: 200}, []weighted{
+			{queue{name: "root"}, 1}, {queue{name: "eng"}, 6}, {queue{name: "biz"}, 4},
+			{queue{name: "prod<eng", capability: res{cpu: 100}, guarantee: res{cpu: 60}}, 8}, {queue{name: "dev<eng"}, 2},
+			{queue{name: "marketing<biz"}, 3}, {queue{name: "sales<biz"}, 1},
+		}, map[string]res{"root": {cpu: 200}, "eng": {cpu: 120}, "biz": {cpu: 80},
+			"prod": {cpu: 96}, "dev": {cpu: 24}, "marketing": {cpu: 60}, "sales": {cpu: 20}}},
+		{"each dimension by itself", "", res{cpu: 100, memory: 60, gpu: 8}, []weighted{
+			{queue{name: "A", capability: res{gpu: 2}}, 1}, {queue{name: "B"}, 1}, {queue{name: "C", capability: res{memory: 10}}, 2},
+		}, map[string]res{"A": {cpu: 25, memory: 25, gpu: 2}, "B": {cpu: 25, memory: 25, gpu: 2}, "C": {cpu: 50, memory: 10, gpu: 4}}},
+		{"a guarantee comes out of what the others share", "", res{cpu: 100}, []weighted{
+			{queue{name: "A", guarantee: res{cpu: 80}}, 1}, {queue{name: "B"}, 9},
+		}, map[string]res{"A": {cpu: 80}, "B": {cpu: 20}}},
+		{"a guarantee that another's cap makes room for is no bound", "", res{cpu: 100}, []weighted{
+			{queue{name: "A", guarantee: res{cpu: 20}}, 1}, {queue{name: "B", capability: res{cpu: 10}}, 8}, {queue{name: "C"}, 1},
+		}, map[string]res{"A": {cpu: 45}, "B": {cpu: 10}, "C": {cpu: 45}}},
+		{"a cap that another's guarantee takes room from is no bound", "", res{cpu: 100}, []weighted{
+			{queue{name: "A", guarantee: res{cpu: 70}}, 1}, {queue{name: "B", capability: res{cpu: 24}}, 3}, {queue{name: "C"}, 1},
+		}, map[string]res{"A": {cpu: 70}, "B": {cpu: 22}, "C": {cpu: 7}}},
+		{"all are capped", "", res{cpu: 100}, []weighted{
+			{queue{name: "A", capability: res{cpu: 10}}, 1}, {queue{name: "B", capability: res{cpu: 20}}, 1},
+		}, map[string]res{"A": {cpu: 10}, "B": {cpu: 20}}},
+		{"guarantees beyond the total are kept", "", res{cpu: 10}, []weighted{
+			{queue{name: "A", guarantee: res{cpu: 30}}, 1}, {queue{name: "B"}, 1},
+		}, map[string]res{"A": {cpu: 30}, "B": {}}},
+		{"guarantees beyond the total are kept below the root, too", "root", res{cpu: 10}, []weighted{
+			{queue{name: "A"}, 1}, {queue{name: "B"}, 9}, {queue{name: "a<A", guarantee: res{cpu: 30}}, 1}, {queue{name: "b<A"}, 1},
+		}, map[string]res{"root": {cpu: 30}, "A": {cpu: 30}, "B": {}, "a": {cpu: 30}, "b": {}}},
+		{"a guarantee of what nobody has", "", res{cpu: 100}, []weighted{
+			{queue{name: "A", guarantee: res{gpu: 2}}, 1}, {queue{name: "B"}, 1},
+		}, map[string]res{"A": {cpu: 50, gpu: 2}, "B": {cpu: 50}}},
+		{"weight 0 gets its guarantee", "", res{cpu: 100}, []weighted{
+			{queue{name: "A", guarantee: res{cpu: 5}}, 0}, {queue{name: "B"}, 0}, {queue{name: "C"}, 1},
+		}, map[string]res{"A": {cpu: 5}, "B": {}, "C": {cpu: 95}}},
+		{"nothing but weight 0", "", res{cpu: 100}, []weighted{{queue{name: "A"}, 0}}, map[string]res{"A": {}}},
+		{"parts are whole, and not more than there is", "", res{cpu: 100, gpu: 2}, []weighted{
+			{queue{name: "A"}, 1}, {queue{name: "B"}, 1}, {queue{name: "C"}, 1},
+		}, map[string]res{"A": {cpu: 33, gpu: 0}, "B": {cpu: 33, gpu: 0}, "C": {cpu: 33, gpu: 0}}},
+		{"what deserved was set to does not matter", "", res{cpu: 100}, []weighted{
+			{queue{name: "A", deserved: res{cpu: 7, gpu: 1}}, 1}, {queue{name: "B", deserved: res{cpu: 70}}, 1},
+		}, map[string]res{"A": {cpu: 50}, "B": {cpu: 50}}},
+		{"requests do not matter", "", res{cpu: 100}, []weighted{
+			{queue{name: "A", request: res{cpu: 7}}, 1}, {queue{name: "B", request: res{cpu: 70, gpu: 1}}, 1},
+		}, map[string]res{"A": {cpu: 50}, "B": {cpu: 50}}},
+		{"a broken subtree deserves its guarantees", "root", res{cpu: 100}, []weighted{
+			{queue{name: "A"}, 1}, {queue{name: "lost<nobody"}, 9}, {queue{name: "child<lost", guarantee: res{cpu: 1}}, 9},
+		}, map[string]res{"A": {cpu: 100}, "lost": {}, "child": {cpu: 1}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ix := splitUp(test.root, test.total, test.queues...)
+			for name, want := range test.want {
+				assert.Equal(t, want, resOf(deservedOf(t, ix, name)), name)
+			}
+		})
+	}
+}
+
+// TestSplitIsFair holds splits of random trees against what they are for: nobody
+// has less than its guarantee nor more than its bound, children have together no
+// more than their parent, and who may have more has no less by weight than any
+// sibling that has more than its guarantee. It is the same in any order.
+func TestSplitIsFair(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	capped, raised := 0, 0
+	for range 1000 {
+		total, queues := res{cpu: 500, memory: 5000, gpu: 50}, randomSplit(r)
+		ix := splitUp("root", total, queues...)
+		weights := map[string]float64{}
+		for _, w := range queues {
+			name, _, _ := strings.Cut(w.name, "<")
+			weights[name] = float64(w.weight)
+		}
+		for _, d := range divided {
+			of := func(rows fastres.Rows, q index.Queue) float64 { return rows.Row(int(q)).Get(d) }
+			for p := range index.Queue(ix.Len()) {
+				sum, most := 0.0, 0.0
+				for _, q := range ix.Children(p) {
+					deserved, guarantee := of(ix.Deserved, q), of(ix.Guarantee, q)
+					require.GreaterOrEqual(t, deserved, guarantee)
+					require.LessOrEqual(t, deserved, max(guarantee, of(ix.RealCapability, q)))
+					if sum += deserved; deserved > guarantee {
+						most = max(most, deserved/weights[ix.Name(q)])
+					} else if guarantee > 0 {
+						raised++
+					}
+				}
+				require.LessOrEqual(t, sum, of(ix.Deserved, p), "%v", queues)
+				for _, q := range ix.Children(p) {
+					if of(ix.Deserved, q) == max(of(ix.Guarantee, q), of(ix.RealCapability, q)) {
+						capped++
+					} else {
+						// A part is less than one unit below the quotient.
+						require.GreaterOrEqual(t, (of(ix.Deserved, q)+1)/weights[ix.Name(q)], most, "%s of %v", ix.Name(q), queues)
+						require.Greater(t, sum, of(ix.Deserved, p)-float64(len(queues)), "left over though %s may have it", ix.Name(q))
+					}
+				}
+			}
+		}
+		r.Shuffle(len(queues), func(i, j int) { queues[i], queues[j] = queues[j], queues[i] })
+		again := splitUp("root", total, queues...)
+		for q := range index.Queue(ix.Len()) {
+			require.True(t, ix.Deserved.Row(int(q)).Equal(deservedOf(t, again, ix.Name(q))), "in another order %s has something else", ix.Name(q))
+		}
+	}
+	assert.Greater(t, capped, 1000, "too seldom was anybody bound")
+	assert.Greater(t, raised, 500, "too seldom was anybody guaranteed more")
+}
+
+func randomSplit(r *rand.Rand) []weighted {
+	queues, names := []weighted{{queue{name: "root"}, 1}}, []string{"root"}
+	for i := range 2 + r.IntN(10) {
+		w := weighted{queue{name: fmt.Sprintf("q%d<%s", i, names[r.IntN(len(names))])}, int32(1 + r.IntN(9))}
+		names = append(names, fmt.Sprintf("q%d", i))
+		if r.IntN(2) == 0 {
+			w.capability = res{cpu: float64(r.IntN(400)), memory: float64(r.IntN(4000)), gpu: float64(r.IntN(40))}
+		}
+		if r.IntN(3) == 0 {
+			w.guarantee = res{cpu: float64(r.IntN(60)), gpu: float64(r.IntN(6))}
+		}
+		queues = append(queues, w)
+	}
+	return queues
+}
