@@ -39,7 +39,7 @@ func (i Inspection) Allocate(task *api.TaskInfo) *Reason {
 // Preempt returns why the queue of a task may not take from others for it, nil
 // if it may.
 func (i Inspection) Preempt(task *api.TaskInfo) *Reason {
-	return i.reason(i.o.preemption(i.queueOf(task), task))
+	return i.reason(i.o.preemption(i.o.eligible(i.queueOf(task)), task))
 }
 
 // Node returns why a task cannot have its cards on a node, nil if it can.
