@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -206,6 +207,54 @@ func TestNeighboursAreAll(t *testing.T) {
 		for _, test := range regexp.MustCompile(`(?m)^func (Test[A-Z]\w+)\(t `).FindAllSubmatch(source, -1) {
 			if !bytes.Contains(page, append(append([]byte("`"), test[1]...), '`')) {
 				t.Errorf("docs/neighbours.md does not name %s", test[1])
+			}
+		}
+	}
+}
+
+// TestReferenceIsComplete expects docs/reference.md to have every argument, each
+// of their values, and every annotation that the code knows.
+func TestReferenceIsComplete(t *testing.T) {
+	page, err := os.ReadFile("docs/reference.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect := func(source, pattern string, least int) {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(pattern).FindAllSubmatch(text, -1)
+		if len(found) < least {
+			t.Errorf("%s has %d of %s", source, len(found), pattern)
+		}
+		for _, name := range found {
+			if !bytes.Contains(page, slices.Concat([]byte("`"), name[1], []byte("`"))) {
+				t.Errorf("docs/reference.md does not have %s of %s", name[1], source)
+			}
+		}
+	}
+	expect("plugin/arguments.go", `(?m)^\t\w+ += "(\w+)"$`, 11)
+	expect("index/card/quota.go", `"(volcano\.sh/[a-z./-]+)"`, 3)
+	expect("index/card/list.go", `"(volcano\.sh/[a-z./-]+)"`, 2)
+}
+
+// TestLinks follows every link from one file of the repository to another.
+func TestLinks(t *testing.T) {
+	listed, err := exec.Command("git", "ls-files", "*.md").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	for page := range strings.Lines(string(listed)) {
+		page = strings.TrimSpace(page)
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range link.FindAllSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(found[1]))); err != nil {
+				t.Errorf("%s: %v", page, err)
 			}
 		}
 	}

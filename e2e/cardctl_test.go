@@ -55,7 +55,9 @@ func TestCardctl(t *testing.T) {
 	words := insufficient("cr-queue1", "NVIDIA-H200", 5, 5, 3)
 	c.refused(t, "asked-for-five", words)
 	refused := explain("asked-for-five")
-	assert.Equal(t, explained{State: "Waiting", Stage: "enqueue", Rule: "OverQuota", Level: "cr-queue1", Message: words}, refused)
+	assert.Equal(t, []string{"Waiting", "enqueue", "OverQuota", "cr-queue1", words},
+		[]string{refused.State, refused.Stage, refused.Rule, refused.Level, refused.Message})
+	assert.Equal(t, 5, refused.Pods.Waiting, "the pods that it has not got yet")
 
 	c.deploy(t, "explained", "cr-queue1", "NVIDIA-H200", 4)
 	c.runs(t, "explained", map[string]int{"NVIDIA-H200": 3}, 1)

@@ -13,8 +13,14 @@ import (
 // page is about cards, deployPage about putting the scheduler in place.
 const page, deployPage = "../docs/cards.md", "../docs/deploy.md"
 
-// TestPageQuotesExamples finds all YAML of the page in the examples, line by line, except for the indentation.
+// TestPageQuotesExamples finds all YAML of the pages in their examples, line by line, except for the indentation.
 func TestPageQuotesExamples(t *testing.T) {
+	quotes(t, page, examples)
+	quotes(t, "../docs/weights.md", "../examples/weights")
+}
+
+func quotes(t *testing.T, page, examples string) {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(examples, "*.yaml"))
 	require.NoError(t, err)
 	var all strings.Builder

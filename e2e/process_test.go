@@ -182,6 +182,10 @@ func TestRefusedConfigurations(t *testing.T) {
 		require.Equal(t, 1, p.ends(t))
 		require.Contains(t, p.log(t), "no such file")
 	})
+	t.Run("Warned", func(t *testing.T) {
+		p := c.run(t, program, strings.Replace(good, "- name: nodeorder", "- name: nodeorder\n  - name: cdp", 1))
+		p.logs(t, "cdp may name victims that capacity-card does not")
+	})
 	t.Run("AllowUnsafe", func(t *testing.T) {
 		p := c.run(t, program, strings.Replace(good, "capacity-card", "capacity-crad", 1), "--allow-unsafe-conf")
 		p.logs(t, "Failed to get plugin capacity-crad") // as Volcano has it, in every cycle

@@ -152,10 +152,7 @@ func ExceedsSomewhere(used, request, bound Vector) bool {
 	for w := range request.present {
 		for word := request.counted(w) & bound.present[w]; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			if Dim(d) <= Memory && bound.quantity[d] < MinResource {
-				continue
-			}
-			if request.quantity[d] > 0 && used.quantity[d] > bound.quantity[d] {
+			if bound.says(d) && request.quantity[d] > 0 && used.quantity[d] > bound.quantity[d] {
 				return true
 			}
 		}
@@ -163,16 +160,16 @@ func ExceedsSomewhere(used, request, bound Vector) bool {
 	return false
 }
 
+// says reports whether x, a bound, says anything of d, which is present in it.
+func (x Vector) says(d int) bool { return Dim(d) > Memory || x.quantity[d] >= MinResource }
+
 // ExceedsWith reports whether used + request > bound, with tolerance, in at least
 // one dimension that request asks for and bound has; see ExceedsSomewhere.
 func ExceedsWith(used, request, bound Vector) bool {
 	for w := range request.present {
 		for word := request.counted(w) & bound.present[w]; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			if Dim(d) <= Memory && bound.quantity[d] < MinResource {
-				continue
-			}
-			if q := request.quantity[d]; q > 0 && !lessEqual(used.quantity[d]+q, bound.quantity[d]) {
+			if q := request.quantity[d]; bound.says(d) && q > 0 && !lessEqual(used.quantity[d]+q, bound.quantity[d]) {
 				return true
 			}
 		}

@@ -131,6 +131,7 @@ func TestBadPlaces(t *testing.T) {
 			}
 			for i := range 2 {
 				f := run.open(t)
+				s.Queues[5] = placed("biz-sales", "root/biz/sales", "1/4/2") // so that the tree is built again
 				assert.Equal(t, 24.0, f.cpus("eng-dev"), "the good queue is affected")
 				assert.True(t, f.JobEnqueueable(f.job("fine")), "the good queue is affected")
 				assert.False(t, f.JobEnqueueable(f.job("poor")))

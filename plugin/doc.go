@@ -19,7 +19,14 @@
 //
 // # Arguments
 //
+//	ancestorReclaimLevel    int ≥ 0, 0         how many ancestors of a victim reclaim asks as it
+//	                                           asks its queue; above 0 it is damped as well
 //	cardUnlimitedCpuMemory  bool, false        card pods are free of cpu and memory
+//	deservedFrom            spec | weight      what queues deserve: what they say, or a part by
+//	                                           weight of what their parent does; spec
+//	hierarchyFrom           parent | annotation
+//	                                           where the tree comes from: the queues' parent, or
+//	                                           volcano.sh/hierarchy and its weights; parent
 //	nodeOrderWeight         number > 0, 1      weight of the preference in A|B
 //	rootCapability          total | unlimited  what the root is bound to; total
 //	unsetCapability         zero | unlimited   what a cpu or memory bound that a leaf does
@@ -28,6 +35,9 @@
 //	untypedCards            charge | reject | ignore
 //	                                           what becomes of pods that ask for cards
 //	                                           without naming any; charge
+//
+// deservedFrom, hierarchyFrom and ancestorReclaimLevel mean nothing under the name
+// proportion, and hierarchyFrom means nothing where quotas are flat.
 //
 // Volcano's own option enableHierarchy of a plugin makes quotas a tree. An unknown argument, or
 // one with a wrong value, is reported once and the default is used.

@@ -149,8 +149,9 @@ func (o *session) take(q index.Queue, victim fastres.Vector, to index.Queue, wan
 // preemptive reports whether a queue may take from others for a task.
 func (o *session) preemptive(obj, candidate any) bool {
 	queue, task := obj.(*api.QueueInfo), candidate.(*api.TaskInfo)
-	r := o.preemption(queue, task)
-	if !o.weighted && o.eligible(queue).OK() {
+	v := o.eligible(queue)
+	r := o.preemption(v, task)
+	if !o.weighted && v.OK() {
 		o.gaugesOf(r.Queue).setOverused(!r.OK())
 	}
 	if !r.OK() && klog.V(3).Enabled() {
@@ -159,9 +160,9 @@ func (o *session) preemptive(obj, candidate any) bool {
 	return r.OK()
 }
 
-// preemption asks the rule of preemption about a task.
-func (o *session) preemption(queue *api.QueueInfo, task *api.TaskInfo) refusal {
-	r := refusal{Verdict: o.eligible(queue), request: o.scratch[0]}
+// preemption asks the rule of preemption about a task of a queue of which v holds.
+func (o *session) preemption(v quota.Verdict, task *api.TaskInfo) refusal {
+	r := refusal{Verdict: v, request: o.scratch[0]}
 	if !r.OK() {
 		return r
 	}

@@ -39,7 +39,7 @@ func (i Inspection) Allocate(task *api.TaskInfo) *Reason {
 // Preempt returns why the queue of a task may not take from others for it, nil
 // if it may.
 func (i Inspection) Preempt(task *api.TaskInfo) *Reason {
-	return i.reason(i.o.preemption(i.queueOf(task), task))
+	return i.reason(i.o.preemption(i.o.eligible(i.queueOf(task)), task))
 }
 
 // Node returns why a task cannot have its cards on a node, nil if it can.
@@ -144,14 +144,4 @@ func (i Inspection) Charged(task *api.TaskInfo) map[string]float64 {
 		}
 	}
 	return charged
-}
-
-// Problems returns what is wrong with the card annotations of a queue, as its
-// events say.
-func (i Inspection) Problems(queue string) []string {
-	q := i.o.ix.Lookup(queue)
-	if i.o.cards == nil || q == index.None || i.o.cards.queues[queue] == nil {
-		return nil
-	}
-	return i.o.cardProblems(q, i.o.cards.queues[queue])
 }

@@ -86,16 +86,18 @@ func (m *memory) resize(length int) {
 	}
 }
 
-// forget drops what is kept for queues and jobs that are gone.
-func (m *memory) forget(jobs map[api.JobID]*api.JobInfo) {
-	if len(m.gauges) > m.tree.Len() {
-		for name := range m.gauges {
-			if m.tree.Lookup(name) == index.None {
-				delete(m.gauges, name)
-				dropAdded(name)
-			}
+// forgetQueues drops what is kept for queues that are not in a new tree.
+func (m *memory) forgetQueues(tree *index.Tree) {
+	for name := range m.gauges {
+		if tree.Lookup(name) == index.None {
+			delete(m.gauges, name)
+			dropAdded(name)
 		}
 	}
+}
+
+// forgetJobs drops what is kept for jobs that are gone.
+func (m *memory) forgetJobs(jobs map[api.JobID]*api.JobInfo) {
 	for id := range m.told {
 		if _, ok := jobs[id]; !ok {
 			delete(m.told, id)

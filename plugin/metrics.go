@@ -129,6 +129,9 @@ func (o *session) gaugesOf(q index.Queue) *queueGauges {
 	}
 	g := o.gauges[name]
 	if g == nil || g.uid != uid {
+		if g != nil {
+			g.forgetInqueue() // Volcano has dropped the others
+		}
 		g = &queueGauges{name: name, uid: uid}
 		o.gauges[name] = g
 	}

@@ -79,7 +79,8 @@ func (g *queueGauges) setInqueue(x fastres.Vector, names *index.Names) {
 	}
 }
 
-// forgetInqueue drops the series of scalars whose names get other dimensions.
+// forgetInqueue drops the series of scalars, for a queue that was made anew or names
+// that get other dimensions.
 func (g *queueGauges) forgetInqueue() {
 	inqueueVecs.scalar.DeletePartialMatch(prometheus.Labels{"queue_name": g.name})
 	g.inqueue = slices.Clone(g.inqueue[:min(len(g.inqueue), int(fastres.Pods))])

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
@@ -46,7 +48,7 @@ func resetAdded() {
 }
 
 // TestAddedMetrics follows the series that upstream does not have through sessions in
-// which jobs are let in, nodes go, annotations change, and queues go.
+// which jobs are let in, nodes go, annotations change, and queues go and come back.
 func TestAddedMetrics(t *testing.T) {
 	resetAdded()
 	s := newScene().node("a", "A", 8).node("b", "B", 4).queue("root", "").queue("team", "root").
@@ -89,5 +91,11 @@ func TestAddedMetrics(t *testing.T) {
 	for _, name := range []string{"leaf", "card_annotation_problems", "inqueue_milli_cpu", "inqueue_memory_bytes"} {
 		delete(want, "queue_"+name+" other")
 	}
+	assert.Equal(t, want, addedMetrics(t))
+
+	// A queue of the same name is another queue.
+	run.spoil = func(info *api.ClusterInfo) { info.Queues["leaf"].Queue.UID = "another" }
+	run.open(t)
+	delete(want, "queue_inqueue_scalar_resources leaf A")
 	assert.Equal(t, want, addedMetrics(t))
 }

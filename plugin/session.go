@@ -52,6 +52,9 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 		o.limit, o.share = &o.ix.Deserved, quota.WeightedShare
 	}
 	hierarchy := !v.weighted && ssn.HierarchyEnabled(v.name)
+	if o.byAnnotation && !hierarchy {
+		o.warnOnce(o.name, hierarchyFrom+": "+annotation+" means nothing without a tree; set enableHierarchy")
+	}
 	tree := o.findTree(hierarchy)
 	renewed := m.renewNames()
 	o.cards = o.openCards(tree)
@@ -68,18 +71,21 @@ func openSession(ssn *framework.Session, v variant, s settings, m *memory) *sess
 	if renewed {
 		m.mostNames = 2*m.knownNames() + fewNames
 	}
+	if m.tree != tree {
+		m.forgetQueues(tree)
+	}
 	m.tree = tree
 	m.victims.Reset(o.ix)
 	o.ix.RollUp()
 	o.findUsual()
 	o.refreshShares()
-	if o.damped() {
+	if o.damped() && !o.weighted {
 		o.findLeast()
 	}
 	o.check()
 	o.gaugesByQueue = make([]*queueGauges, o.ix.Len())
 	o.publish()
-	m.forget(ssn.Jobs)
+	m.forgetJobs(ssn.Jobs)
 	o.register(hierarchy)
 	return o
 }
@@ -202,7 +208,7 @@ func (o *session) deriveBounds(r *reader, total fastres.Vector) {
 		spec := &queue.Queue.Spec
 		r.addList(o.ix.Capability.Row(q), spec.Capability)
 		r.addList(o.ix.Guarantee.Row(q), spec.Guarantee.Resource)
-		if !o.weighted && !o.byWeight {
+		if !o.weighted {
 			r.addList(o.ix.Deserved.Row(q), spec.Deserved)
 		}
 		o.addCards(index.Queue(q))

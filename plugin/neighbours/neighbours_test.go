@@ -14,6 +14,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	policy "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
@@ -61,9 +64,6 @@ type pair struct {
 	// How the session ends, in the words of outcome: with both plugins, and with
 	// one of them left out.
 	both, neighbourAlone, quotaAlone string
-	// upstreamDiffers says why Volcano's capacity ends otherwise beside the
-	// neighbour; empty where it must not.
-	upstreamDiffers string
 }
 
 // run runs the scene in all its casts, several times: much in Volcano goes by the
@@ -84,7 +84,7 @@ func (p pair) run(t *testing.T) {
 			require.Equal(t, p.quotaAlone, p.play(t, q, p.neighbour), "%s alone", name)
 		}
 	}
-	if !p.withCards && p.upstreamDiffers == "" {
+	if !p.withCards {
 		framework.RegisterPluginBuilder(capacity.PluginName, capacity.New)
 		defer framework.RegisterPluginBuilder(capacity.PluginName, plugin.NewCapacity)
 		require.Equal(t, p.both, p.play(t, capacities, ""), "Volcano's capacity and %s", p.neighbour)
@@ -120,10 +120,18 @@ func (p pair) play(t *testing.T, quotaPlugin, without string) string {
 	return outcome
 }
 
-// informed is the informers that Volcano's predicates look volumes up in; there
-// are none.
+// informed is the informers that Volcano's plugins look things up in. They know of
+// nothing but a disruption budget, which lets no pod of the app "spared" be evicted.
 var informed = sync.OnceValue(func() informers.SharedInformerFactory {
-	return informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	budget := &policy.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Name: "spared", Namespace: cluster.Namespace},
+		Spec:       policy.PodDisruptionBudgetSpec{Selector: metav1.SetAsLabelSelector(labels.Set{"app": "spared"})},
+	}
+	if err := factory.Policy().V1().PodDisruptionBudgets().Informer().GetStore().Add(budget); err != nil {
+		panic(err)
+	}
+	return factory
 })
 
 // configuration is the text of a volcano-scheduler.conf.

@@ -44,6 +44,17 @@ var protectors = []protector{
 		},
 	},
 	{
+		name: "pdb",
+		protect: func(info *api.ClusterInfo) {
+			// It spares pods without labels, too.
+			for _, job := range info.Jobs {
+				for _, task := range job.Tasks {
+					task.Pod.Labels = map[string]string{"app": job.Name}
+				}
+			}
+		},
+	},
+	{
 		name:    "extender",
 		option:  func(t *testing.T, verb string) string { return answers{spared: "spared-0"}.serve(t, verb) },
 		protect: func(*api.ClusterInfo) {},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,23 +46,14 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 	s.cluster.AddFlags(flags)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, arguments []string) error {
-		if len(outputs) > 0 && !contains(outputs, s.output) {
+		if len(outputs) > 0 && !slices.Contains(outputs, s.output) {
 			return fmt.Errorf("unknown output format %q: one of %s", s.output, strings.Join(outputs, ", "))
 		}
-		if !contains(engine.QuotaPlugins, s.plugin) {
+		if !slices.Contains(engine.QuotaPlugins, s.plugin) {
 			return fmt.Errorf("unknown plugin %q: one of %s", s.plugin, strings.Join(engine.QuotaPlugins, ", "))
 		}
 		return run(cmd, arguments)
 	}
-}
-
-func contains(list []string, text string) bool {
-	for _, each := range list {
-		if each == text {
-			return true
-		}
-	}
-	return false
 }
 
 // namespace is the one that was asked for, "" for all: queues are of the cluster,
@@ -137,7 +129,7 @@ func (s *source) load(ctx context.Context) (*engine.World, *engine.Configuration
 	}
 	s.warn(objects)
 	if len(configuration.LeftOut) > 0 {
-		s.note("plugins that need more than objects are left out: %s", strings.Join(configuration.LeftOut, ", "))
+		s.note("plugins that need more than objects, or are not known, are left out: %s", strings.Join(configuration.LeftOut, ", "))
 	}
 	if world.Orphans > 0 {
 		s.note("%d pods are of PodGroups that are not in the input, and no queue is charged for them", world.Orphans)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v2"
-
 	"volcano.sh/volcano/pkg/scheduler"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -39,7 +37,7 @@ type Configuration struct {
 	Actions        []framework.Action
 	Tiers          []conf.Tier
 	Configurations []conf.Configuration
-	LeftOut        []string // plugins that ask what a snapshot does not have
+	LeftOut        []string // plugins that ask what a snapshot does not have, or that this program does not know
 }
 
 // usual is a configuration with one quota plugin, which follows the example in
@@ -69,24 +67,21 @@ func Usual(name string, queues []*scheduling.Queue) (*Configuration, error) {
 // Configure reads a volcano-scheduler.conf.
 func Configure(text string) (*Configuration, error) {
 	plugin.Register()
-	if err := yaml.UnmarshalStrict([]byte(text), &conf.SchedulerConfiguration{}); err != nil {
-		return nil, fmt.Errorf("the scheduler configuration: %s", strings.Join(strings.Fields(err.Error()), " "))
-	}
-	if err := guard.Check(text); err != nil {
-		return nil, fmt.Errorf("the scheduler configuration: %w", err)
-	}
 	actions, tiers, configurations, _, err := scheduler.UnmarshalSchedulerConf(text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the scheduler configuration: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	c := &Configuration{Actions: actions, Configurations: configurations}
 	for _, tier := range tiers {
 		var kept conf.Tier
 		for _, option := range tier.Plugins {
+			_, registered := framework.GetPluginBuilder(option.Name)
 			switch {
-			case slices.Contains(outside, option.Name):
+			case !registered || slices.Contains(outside, option.Name):
 				c.LeftOut = append(c.LeftOut, option.Name)
 				continue
+			case slices.Contains(QuotaPlugins, option.Name) && c.Plugin != "":
+				return nil, fmt.Errorf("the scheduler configuration: %w: %s, %s", guard.ErrSeveralQuotas, c.Plugin, option.Name)
 			case slices.Contains(QuotaPlugins, option.Name):
 				c.Plugin = option.Name
 				c.Hierarchy = option.EnabledHierarchy != nil && *option.EnabledHierarchy && option.Name != plugin.ProportionName

@@ -7,7 +7,6 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -242,18 +241,4 @@ func occupy(info *api.ClusterInfo, task *api.TaskInfo) {
 		// uses what it uses all the same.
 		_ = node.AddTask(task)
 	}
-}
-
-// Clone returns a world that shares nothing that is changed.
-func (w *World) Clone() *World {
-	c := *w
-	c.Nodes, c.Queues, c.Stray = slices.Clone(w.Nodes), slices.Clone(w.Queues), slices.Clone(w.Stray)
-	c.classes = maps.Clone(w.classes)
-	c.Groups = nil
-	for _, g := range w.Groups {
-		own := *g
-		own.PodGroup, own.Pods, own.Coming = g.PodGroup.Clone(), slices.Clone(g.Pods), slices.Clone(g.Coming)
-		c.Groups = append(c.Groups, &own)
-	}
-	return &c
 }

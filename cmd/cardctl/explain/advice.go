@@ -61,18 +61,21 @@ func (x *explainer) adviseShortages(f *Finding) []string {
 	var all []string
 	for _, s := range f.Reason.Shortages {
 		missing := Amount(s.Resource, s.Total-s.Bound)
+		origin := x.origin(s)
 		switch {
 		case x.isCard(s) && !x.onNodes()[s.Resource] && !strings.Contains(s.Resource, "|"):
 			all = append(all, fmt.Sprintf("no node has the card %s: name one that cardctl cards lists", s.Resource))
 			continue
+		case origin == "":
+			all = append(all, fmt.Sprintf("%s %s are missing: nothing but the cluster, and what other queues are guaranteed, bounds %s", missing, s.Resource, s.Queue))
+		case x.kept(s, origin):
+			all = append(all, fmt.Sprintf("%s %s are missing in %s: what other queues are guaranteed, and what is not there, is taken off its bound", missing, s.Resource, s.Queue))
 		case s.Requested > s.Bound && x.isLeaf(s.Queue):
 			all = append(all, fmt.Sprintf("it can never run in %s as it is: raise %s to %s at least, or ask for less",
-				s.Queue, x.field(s), Amount(s.Resource, s.Requested)))
+				s.Queue, x.field(s, origin), Amount(s.Resource, s.Requested)))
 			continue
-		case x.lent(s):
-			all = append(all, fmt.Sprintf("%s %s are missing in %s: what other queues are guaranteed is taken off its bound", missing, s.Resource, s.Queue))
 		default:
-			all = append(all, fmt.Sprintf("raise %s to %s, or free %s in it", x.field(s), Amount(s.Resource, s.Total), missing))
+			all = append(all, fmt.Sprintf("raise %s to %s, or free %s in it", x.field(s, origin), Amount(s.Resource, s.Total), missing))
 		}
 		if users := x.users(s); users != "" {
 			all = append(all, users)
@@ -97,7 +100,7 @@ func (x *explainer) onNodes() map[string]bool {
 func (x *explainer) isLeaf(queue string) bool { return x.accounts[queue].Leaf }
 
 // field is what sets a bound, as users write it.
-func (x *explainer) field(s plugin.Shortage) string {
+func (x *explainer) field(s plugin.Shortage, origin string) string {
 	what := "spec." + s.Against
 	if x.isCard(s) {
 		key := card.QuotaKey
@@ -108,7 +111,7 @@ func (x *explainer) field(s plugin.Shortage) string {
 	} else {
 		what += "." + s.Resource
 	}
-	return fmt.Sprintf("%s of queue %s", what, s.Queue)
+	return fmt.Sprintf("%s of queue %s", what, origin)
 }
 
 func (x *explainer) isCard(s plugin.Shortage) bool {
@@ -122,29 +125,45 @@ func (x *explainer) isCard(s plugin.Shortage) bool {
 	return s.Resource != "cpu" && s.Resource != "memory" && x.Plugin == plugin.Name
 }
 
-// lent reports whether a bound is lower than what the queue is configured with.
-func (x *explainer) lent(s plugin.Shortage) bool {
-	queue := x.Session.Queues[api.QueueID(s.Queue)]
+// origin is the queue whose configuration a bound comes from: the one that has it,
+// or the nearest above that sets it; "" where only the cluster does.
+func (x *explainer) origin(s plugin.Shortage) string {
+	if x.isCard(s) || s.Against != "capability" || s.Bound == 0 {
+		return s.Queue
+	}
+	for name := s.Queue; name != ""; name = x.accounts[name].Parent {
+		if queue := x.Session.Queues[api.QueueID(name)]; queue != nil {
+			if _, set := configured(queue.Queue, s.Resource); set {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// kept reports whether a bound is lower than what its queue is configured with: by
+// what others are guaranteed, or because there is no more.
+func (x *explainer) kept(s plugin.Shortage, origin string) bool {
+	queue := x.Session.Queues[api.QueueID(origin)]
 	if queue == nil || s.Against != "capability" {
 		return false
 	}
-	return configured(queue.Queue, s.Resource) >= s.Total
+	most, set := configured(queue.Queue, s.Resource)
+	return set && most >= s.Total
 }
 
-// configured is what a queue's own capability says, 0 if it says nothing.
-func configured(queue *scheduling.Queue, resource string) float64 {
-	for name, quantity := range queue.Spec.Capability {
-		if string(name) == resource {
-			return quantity.AsApproximateFloat64()
-		}
+// configured is what a queue's own capability, or its quota, says.
+func configured(queue *scheduling.Queue, resource string) (most float64, set bool) {
+	if quantity, ok := queue.Spec.Capability[v1.ResourceName(resource)]; ok {
+		return quantity.AsApproximateFloat64(), true
 	}
 	entries, _ := card.ParseQuota(queue.Annotations[card.QuotaKey])
 	for _, e := range entries {
 		if e.Name == resource {
-			return float64(e.Cards)
+			return float64(e.Cards), true
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // users names the jobs that have most of what is short, below the queue that is.

@@ -107,8 +107,12 @@ func (x *explainer) begin(g *engine.Group) Finding {
 		}
 	}
 	switch {
-	case job.PodGroup.Status.Phase == scheduling.PodGroupPending && conf.EnabledActionMap["enqueue"], f.Pods.Waiting > 0, f.Pods.Total == 0:
+	case job.PodGroup.Status.Phase == scheduling.PodGroupCompleted:
+		f.State = Finished
+	case job.PodGroup.Status.Phase == scheduling.PodGroupPending && conf.EnabledActionMap["enqueue"], f.Pods.Waiting > 0:
 		f.State = Waiting
+	case f.Pods.Total == 0:
+		f.State = Startable // such as a Deployment without replicas
 	case finished == f.Pods.Total:
 		f.State = Finished
 	default:

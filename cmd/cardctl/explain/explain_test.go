@@ -83,6 +83,26 @@ func TestAdviceNamesTheUsers(t *testing.T) {
 		advice["Job/never"])
 }
 
+// TestAdviceNamesWhereTheBoundIsSet has bounds that a queue inherits, that others
+// are guaranteed, and that the cluster sets.
+func TestAdviceNamesWhereTheBoundIsSet(t *testing.T) {
+	advice := func(queues ...string) string {
+		w, c := read(t, append(queues, node("a", h200, 8), job("job", "q", pods{n: 1, limits: "cpu: 40"})), plugin.CapacityName, "")
+		findings := Jobs(w, c, Options{})
+		require.Len(t, findings, 1)
+		require.Equal(t, "q", findings[0].Level)
+		return findings[0].Advice[0]
+	}
+	assert.Equal(t, "it can never run in q as it is: raise spec.capability.cpu of queue q to 40 at least, or ask for less",
+		advice(queue("q", "", "", "capability: {cpu: 2}")))
+	assert.Equal(t, "it can never run in q as it is: raise spec.capability.cpu of queue top to 40 at least, or ask for less",
+		advice(queue("top", "", "", "capability: {cpu: 2}"), queue("q", "top", "", "")))
+	assert.Equal(t, "10 cpu are missing in q: what other queues are guaranteed, and what is not there, is taken off its bound",
+		advice(queue("q", "", "", "capability: {cpu: 64}"), queue("other", "", "", "guarantee: {resource: {cpu: 34}}")))
+	assert.Equal(t, "10 cpu are missing: nothing but the cluster, and what other queues are guaranteed, bounds q",
+		advice(queue("q", "", "", ""), queue("other", "", "", "guarantee: {resource: {cpu: 34}}")))
+}
+
 func TestMatches(t *testing.T) {
 	f := Finding{Namespace: "team", Name: "podgroup-1234", Owner: "ReplicaSet/web-5d4f"}
 	for _, name := range []string{"podgroup-1234", "team/podgroup-1234", "web-5d4f", "web", "ReplicaSet/web-5d4f", "team/ReplicaSet/web-5d4f"} {

@@ -90,9 +90,6 @@ type Claim struct {
 	Pods  []string `json:"pods"` // that it could take
 }
 
-// Kind and name of the owner, for people.
-func (f *Finding) String() string { return f.Namespace + "/" + f.Owner }
-
 // Matches reports whether a job goes by a name: that of its PodGroup or of its
 // owner, with or without the namespace in front.
 func (f *Finding) Matches(name string) bool {

@@ -21,9 +21,6 @@ func (x *explainer) tryToPlace(f *Finding, job *api.JobInfo) {
 	queue := x.Session.Queues[job.Queue]
 	if vr := x.JobValid(job); vr != nil && !vr.Pass {
 		f.Stage, f.Rule, f.Message = Gang, NotEnoughPods, vr.Message
-		if len(job.Tasks) == 0 {
-			f.Message = "The job was let in, and its controller has not created its pods yet"
-		}
 		return
 	}
 	tasks := x.waiting(job)

@@ -1,11 +1,14 @@
 package validate
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // checkRequests reads the annotation of jobs that says what they will ask for.
@@ -59,19 +62,11 @@ func (k *checker) checkWorkloads(c *engine.Configuration) error {
 			}
 		}
 		severity := Error
-		if f.Rule == "ClosedQueue" {
+		if f.Rule == plugin.ClosedQueue {
 			severity = Warning // as it is now
 		}
-		k.report(severity, object, kindIn(f.Owner), "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
+		kind, _, _ := strings.Cut(f.Owner, "/")
+		k.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
 	}
 	return nil
-}
-
-func kindIn(owner string) string {
-	for i := range owner {
-		if owner[i] == '/' {
-			return owner[:i]
-		}
-	}
-	return owner
 }

@@ -1,0 +1,185 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/yaml"
+)
+
+const queueText = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\n"
+
+// TestBadInput expects exit code 2, a line on stderr for each cause, and nothing on
+// stdout.
+func TestBadInput(t *testing.T) {
+	dir := t.TempDir()
+	large := filepath.Join(dir, "large.json")
+	file, err := os.Create(large)
+	require.NoError(t, err)
+	require.NoError(t, file.Truncate(1<<30)) // a hole: it takes no room
+	require.NoError(t, file.Close())
+	conf := filepath.Join(dir, "conf")
+	require.NoError(t, os.WriteFile(conf, []byte("actions: allocate\ntiers:\n- plugins:\n  - name: gang\n"), 0o600))
+	empty := filepath.Join(dir, "empty")
+	require.NoError(t, os.Mkdir(empty, 0o700))
+
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "none"))
+	t.Setenv("HOME", dir)
+	for name, c := range map[string]struct {
+		stdin     string
+		arguments []string
+		want      string
+	}{
+		"no cluster":           {"", []string{"explain"}, "cannot be reached"},
+		"no such kubeconfig":   {"", []string{"explain", "--kubeconfig", "none"}, "no cluster to read: stat none"},
+		"no such file":         {"", []string{"top", "-f", "none.yaml"}, "none.yaml: no such file or directory"},
+		"empty input":          {"", []string{"cards", "-f", "-"}, "the input has nothing that quotas are about"},
+		"an empty directory":   {"", []string{"cards", "-f", empty}, "the input has nothing that quotas are about"},
+		"only other kinds":     {"apiVersion: v1\nkind: Service\nmetadata: {name: s}\n", []string{"cards", "-f", "-"}, "the input has nothing"},
+		"nothing but rubbish":  {"rubbish", []string{"explain", "-f", "-"}, "nothing could be read: stdin:1: not a Kubernetes object"},
+		"a large file":         {"", []string{"explain", "-f", large}, "the file is too large: at most 768 MiB are read"},
+		"no quota plugin":      {queueText, []string{"explain", "-f", "-", "--scheduler-conf", conf}, "the scheduler configuration has no quota plugin"},
+		"no configuration":     {queueText, []string{"explain", "-f", "-", "--scheduler-conf", "none"}, "open none"},
+		"bad configuration":    {queueText, []string{"explain", "-f", "-", "--scheduler-conf", "command_test.go"}, "the scheduler configuration: "},
+		"unknown plugin":       {queueText, []string{"explain", "-f", "-", "--plugin", "drf"}, `unknown plugin "drf"`},
+		"unknown format":       {queueText, []string{"explain", "-f", "-", "-o", "xml"}, `unknown output format "xml"`},
+		"unknown flag":         {"", []string{"explain", "--colour"}, "unknown flag: --colour"},
+		"unknown command":      {"", []string{"explian"}, `unknown command "explian"`},
+		"unknown subject":      {queueText, []string{"explain", "node", "a", "-f", "-"}, `cannot explain a "node"`},
+		"no such job":          {queueText, []string{"explain", "job", "j", "-f", "-"}, `no job "j" in the input`},
+		"no such pod":          {queueText, []string{"explain", "pod", "p", "-f", "-"}, `no pod "p" in the input`},
+		"no such queue":        {queueText, []string{"explain", "queue", "gone", "-f", "-"}, `no queue "gone" in the input`},
+		"no such queue on top": {queueText, []string{"top", "gone", "-f", "-"}, `no queue "gone" in the input`},
+		"nothing to simulate":  {queueText, []string{"simulate", "-f", "-"}, "nothing to simulate"},
+		"a bad setting":        {queueText, []string{"simulate", "-f", "-", "--set", "q=1"}, `--set: bad setting "q=1"`},
+		"no such node":         {queueText, []string{"simulate", "-f", "-", "--without-node", "n"}, `--without-node: there is no node "n"`},
+		"nothing to add":       {queueText, []string{"simulate", "-f", "-", "--add", "none"}, "stat none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := run(c.stdin, c.arguments...)
+			assert.Equal(t, 2, code)
+			assert.Empty(t, stdout)
+			assert.Contains(t, stderr, c.want)
+			assert.Equal(t, 1, strings.Count(stderr, "error: "), stderr)
+			for line := range strings.Lines(strings.TrimSpace(stderr)) {
+				assert.True(t, strings.HasPrefix(line, "error: ") || strings.HasPrefix(line, "note: "), line)
+			}
+		})
+	}
+}
+
+// TestNotes expects what was not read on stderr, and the rest of the input to count.
+func TestNotes(t *testing.T) {
+	text := queueText + "---\nkind: [\n---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
+	code, stdout, stderr := run(text, "top", "-f", "-")
+	assert.Zero(t, code)
+	assert.Contains(t, stdout, "q ")
+	assert.Equal(t, "note: stdin:5: line 5: did not find expected node content\nnote: skipped 1 objects of other kinds: Service (1)\n", stderr)
+
+	code, stdout, _ = run(text, "validate", "-f", "-")
+	assert.Equal(t, 1, code, "a document that cannot be read is an error")
+	assert.Contains(t, stdout, "stdin:5: error: line 5: did not find expected node content")
+}
+
+// TestFormats expects JSON and YAML of every command to be the same, and tables to
+// have no more columns than wide ones.
+func TestFormats(t *testing.T) {
+	t.Chdir(scene)
+	for _, arguments := range [][]string{
+		{"explain"}, {"explain", "job", "llm"}, {"explain", "queue", "serving"}, {"cards"}, {"top"}, {"top", "lab"},
+		{"simulate", "--set", "queue/research:cards.NVIDIA-H200=8"}, {"simulate", "--without-node", "ascend-1", "--all"}, {"validate"},
+	} {
+		arguments = append(arguments, "-f", ".")
+		code, text, stderr := run("", append(arguments, "-o", "json")...)
+		_, asYAML, _ := run("", append(arguments, "-o", "yaml")...)
+		var fromJSON, fromYAML any
+		require.NoError(t, json.Unmarshal([]byte(text), &fromJSON), "%v: %s %s", arguments, text, stderr)
+		require.NoError(t, yaml.Unmarshal([]byte(asYAML), &fromYAML), arguments)
+		assert.Equal(t, fromJSON, fromYAML, arguments)
+		tableCode, table, _ := run("", arguments...)
+		assert.Equal(t, code, tableCode, arguments)
+		assert.NotEmpty(t, table)
+		for line := range strings.Lines(table) {
+			assert.NotContains(t, line, " \n", "space at the end of a line")
+		}
+		if arguments[0] != "validate" {
+			_, wide, _ := run("", append(arguments, "-o", "wide")...)
+			head, _, _ := strings.Cut(table, "\n")
+			wideHead, _, _ := strings.Cut(wide, "\n")
+			assert.LessOrEqual(t, len(strings.Fields(head)), len(strings.Fields(wideHead)))
+		}
+	}
+}
+
+func TestNamespaceNarrows(t *testing.T) {
+	t.Chdir(scene)
+	_, all, _ := run("", "explain", "-f", ".")
+	_, own, _ := run("", "explain", "-f", ".", "-n", "default")
+	assert.Equal(t, all, own)
+	_, none, _ := run("", "explain", "-f", ".", "-n", "other")
+	assert.Equal(t, "No job waits.\n", none)
+}
+
+func TestNames(t *testing.T) {
+	help := func(name string) string {
+		var out bytes.Buffer
+		Run(context.Background(), name, []string{"explain", "--help"}, genericiooptions.IOStreams{In: &out, Out: &out, ErrOut: &out})
+		return out.String()
+	}
+	assert.Contains(t, help("/usr/bin/cardctl"), "  cardctl explain [job|pod|queue [NAME]] [flags]")
+	assert.Contains(t, help("/usr/bin/kubectl-card"), "  kubectl card explain [job|pod|queue [NAME]] [flags]")
+}
+
+func TestCompletion(t *testing.T) {
+	code, script, _ := run("", "completion", "bash")
+	assert.Zero(t, code)
+	assert.Contains(t, script, "__start_cardctl")
+	_, words, _ := run("", "__complete", "explain", "")
+	assert.Contains(t, words, "job\npod\nqueue\n")
+	_, words, _ = run("", "__complete", "explain", "-o", "")
+	assert.Contains(t, words, "table\nwide\njson\nyaml\n")
+}
+
+// TestFollow draws views until it is interrupted; a cluster that is gone for a while
+// does not end it.
+func TestFollow(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	views := 0
+	var out bytes.Buffer
+	err := follow(ctx, &out, 1, func(context.Context) (string, error) {
+		views++
+		switch views {
+		case 2:
+			return "", errors.New("gone\nfor a while")
+		case 4:
+			cancel()
+		}
+		return strings.Repeat("view ", views), nil
+	})
+	require.NoError(t, err)
+	assert.Contains(t, out.String(), "view \ngone\n", "the last view stays")
+	assert.Contains(t, out.String(), "view view view ")
+	require.EqualError(t, follow(t.Context(), &out, 1, func(context.Context) (string, error) { return "", errors.New("no cluster") }), "no cluster")
+}
+
+func TestBar(t *testing.T) {
+	four := 4.0
+	for want, h := range map[string]holdingView{
+		"[##########+++++.....]": {Allocated: 2, Inqueue: 1, Capability: &four},
+		"[####################]": {Allocated: 9, Inqueue: 9, Capability: &four},
+		"[....................]": {Capability: &four},
+		"":                       {Allocated: 3},
+	} {
+		assert.Equal(t, want, bar(h))
+	}
+}

@@ -1,0 +1,79 @@
+package stock
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// manifests have a node with cards of a queue and of nobody, and one whose card has
+// no name.
+const manifests = `
+apiVersion: v1
+kind: Node
+metadata: {name: a, labels: {nvidia.com/gpu.product: A}}
+status: {capacity: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 8}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: b, labels: {nvidia.com/gpu.product: ""}}
+status: {capacity: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 8}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q, annotations: {volcano.sh/card.quota: '{"A": 6, "B": 2}'}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: r, annotations: {volcano.sh/card.quota: '{"A": 5}', volcano.sh/card.deserved: '{"A": 1}'}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: g}
+spec: {queue: q, minMember: 1}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: ours, annotations: {scheduling.k8s.io/group-name: g, volcano.sh/card.name: A}}
+spec: {schedulerName: volcano, nodeName: a, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 2}}}]}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: others}
+spec: {nodeName: a, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 3}}}]}
+status: {phase: Running}
+`
+
+func TestCount(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(manifests), 0o600))
+	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
+	require.NoError(t, err)
+	c, err := engine.Usual(plugin.Name, objects.Queues)
+	require.NoError(t, err)
+	w, err := engine.Build(objects)
+	require.NoError(t, err)
+	s := engine.Open(w, c)
+	defer s.Close()
+	stock := Count(w, s)
+
+	assert.Equal(t, []Card{
+		{Card: "A", Nodes: 1, Allocatable: 8, Charged: 2, Used: 5, Free: 3, Quota: 11, Oversubscribed: 3},
+		{Card: "B", Quota: 2, Oversubscribed: 2},
+	}, stock.Cards)
+	assert.Equal(t, []OnNode{{Node: "a", Card: "A", Resource: "nvidia.com/gpu", Allocatable: 8, Charged: 2, Used: 5, Free: 3}}, stock.Nodes)
+	assert.Equal(t, []Nameless{{Node: "b", Resource: "nvidia.com/gpu", Label: "nvidia.com/gpu.product"}}, stock.Lost)
+	require.Len(t, stock.Queues, 3)
+	q, r := stock.Queues[0], stock.Queues[2]
+	assert.Equal(t, []any{"q", "A", 2.0, 6.0}, []any{q.Queue, q.Card, q.Allocated, *q.Quota})
+	assert.Equal(t, []any{"r", "A", 0.0, 5.0, 5.0}, []any{r.Queue, r.Card, r.Allocated, *r.Quota, r.Deserved}, "guaranteed as much as its quota, so it deserves that")
+}

@@ -1,0 +1,130 @@
+package validate
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// check validates manifests and returns the issues as they are printed, without
+// the file's name.
+func check(t *testing.T, manifests ...string) []string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(manifests, "\n---\n")), 0o600))
+	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
+	require.NoError(t, err)
+	configuration, err := engine.Usual(plugin.Name, objects.Queues)
+	require.NoError(t, err)
+	issues, err := Check(objects, configuration)
+	require.NoError(t, err)
+	var lines []string
+	for _, i := range issues {
+		lines = append(lines, strings.TrimPrefix(i.String(), path+":"))
+	}
+	return lines
+}
+
+func queue(name, parent, annotations, spec string) string {
+	return "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: " + name + ", annotations: {" + annotations +
+		"}}\nspec: {weight: 1, parent: \"" + parent + "\", " + spec + "}"
+}
+
+func quota(json string) string     { return "volcano.sh/card.quota: '" + json + "'" }
+func deserved(json string) string  { return "volcano.sh/card.deserved: '" + json + "'" }
+func guarantee(json string) string { return "volcano.sh/card.guarantee: '" + json + "'" }
+
+const node = `
+apiVersion: v1
+kind: Node
+metadata: {name: node-1, labels: {nvidia.com/gpu.product: A}}
+status: {allocatable: {cpu: 8, memory: 64Gi, pods: 100, nvidia.com/gpu: 4}}`
+
+func job(queue, card, limits, request string) string {
+	return `
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: j, annotations: {volcano.sh/card.request: '` + request + `'}}
+spec:
+  queue: ` + queue + `
+  tasks: [{name: w, replicas: 2, template: {metadata: {annotations: {volcano.sh/card.name: "` + card + `"}}, spec: {containers: [{name: c, image: i, resources: {limits: {` + limits + `}}}]}}}]`
+}
+
+const open = "capability: {cpu: 8, memory: 64Gi}"
+
+func TestCheck(t *testing.T) {
+	for name, c := range map[string]struct {
+		manifests []string
+		want      []string
+	}{
+		"all is well": {[]string{node, queue("q", "", quota(`{"A":4}`), open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 2", `{"A":4}`)}, nil},
+		"unknown parent, and below": {
+			[]string{queue("p", "gone", "", ""), queue("q", "p", "", "")},
+			[]string{`1: error: Queue/p: spec.parent: there is no queue "gone"`,
+				`6: error: Queue/q: spec.parent: it does not reach the root: queue "p": the parent queue does not exist: "gone"`}},
+		"cycle": {
+			[]string{queue("p", "q", "", ""), queue("q", "p", "", "")},
+			[]string{"1: error: Queue/p: spec.parent: the parents form a cycle: p → q → p", "6: error: Queue/q: spec.parent: the parents form a cycle: q → p → q"}},
+		"its own parent": {[]string{queue("p", "p", "", "")}, []string{"1: error: Queue/p: spec.parent: the parents form a cycle: p → p"}},
+		"root with a parent": {
+			[]string{queue("root", "p", "", ""), queue("p", "", "", "")}, []string{"1: error: Queue/root: spec.parent: the root has no parent"}},
+		"bad keys": {
+			[]string{queue("q", "", quota(`{"A":1.5,"B":"x","C":2}`), "")},
+			[]string{`1: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "A": 1.5 is not a whole number of cards`,
+				`1: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "B": `}},
+		"no JSON": {[]string{queue("q", "", quota(`{"A":1`), "")}, []string{"1: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "}},
+		"above the parent": {
+			[]string{queue("p", "", quota(`{"A":2}`), "capability: {cpu: 2}"), queue("q", "p", quota(`{"A":3}`)+", "+guarantee(`{"A":0}`), "capability: {cpu: 3}")},
+			[]string{"6: error: Queue/q: spec.capability.cpu: 3 is more than the 2 of its parent p",
+				`6: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "A" is 3, more than the 2 of its parent p`}},
+		"children are guaranteed too much": {
+			[]string{queue("p", "", quota(`{"A":3}`), "capability: {cpu: 3}"), queue("q", "p", quota(`{"A":2}`), "guarantee: {resource: {cpu: 2}}"),
+				queue("r", "p", quota(`{"A":2}`), "guarantee: {resource: {cpu: 2}}")},
+			[]string{"1: error: Queue/p: spec.capability.cpu: 3, and its children are guaranteed 4",
+				`1: warning: Queue/p: metadata.annotations[volcano.sh/card.quota]: "A" is 3, and its children are guaranteed 4`}},
+		"children deserve too much": {
+			[]string{queue("p", "", quota(`{"A":3}`)+", "+deserved(`{"A":1}`), ""), queue("q", "p", quota(`{"A":3}`)+", "+deserved(`{"A":2}`)+", "+guarantee(`{"A":0}`), "")},
+			[]string{`1: warning: Queue/p: metadata.annotations[volcano.sh/card.deserved]: "A" is 1, and its children deserve 2`}},
+		"deserved and guarantee of one queue": {
+			[]string{queue("q", "", quota(`{"A":1}`)+", "+deserved(`{"A":2}`)+", "+guarantee(`{"B":1}`), "")},
+			[]string{`1: warning: Queue/q: metadata.annotations[volcano.sh/card.deserved]: "A" is 2, more than its quota of 1`,
+				`1: warning: Queue/q: metadata.annotations[volcano.sh/card.guarantee]: "B" has no quota, so it counts for nothing`}},
+		"negative": {[]string{queue("q", "", "", "capability: {cpu: -1}")}, []string{"1: error: Queue/q: spec.capability.cpu: -1 is negative"}},
+		"stock": {
+			[]string{node, queue("q", "", quota(`{"A":3,"B":1}`), ""), queue("r", "", quota(`{"A":3}`), "")},
+			[]string{`7: warning: Queue/q: metadata.annotations[volcano.sh/card.quota]: no node has the card "B"`,
+				`12: note: Queue/r: metadata.annotations[volcano.sh/card.quota]: the quotas of "A" add up to 6, and the nodes have 4`}},
+		"a node whose card has no name": {
+			[]string{strings.Replace(node, "product: A", `product: ""`, 1)},
+			[]string{"2: warning: Node/node-1: metadata.labels: nvidia.com/gpu has no card name: the label nvidia.com/gpu.product is missing or bad"}},
+		"a bad request": {
+			[]string{job("q", "A", "cpu: 1", `{"A":-1}`)}, []string{"2: error: Job/j: metadata.annotations[volcano.sh/card.request]: "}},
+		"a job above the quota": {
+			[]string{node, queue("q", "", quota(`{"A":3}`), open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 2", `{"A":4}`)},
+			[]string{"13: error: Job/j: it cannot run, even alone: Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <3> (OverQuota)"}},
+		"a job that no node has room for": {
+			[]string{node, queue("q", "", quota(`{"A":40}`), open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 5", `{}`)},
+			[]string{"13: error: Job/j: it cannot run, even alone: No node fits: 1 × no room: not enough nvidia.com/gpu (NodesFull)",
+				`7: note: Queue/q: metadata.annotations[volcano.sh/card.quota]: the quotas of "A" add up to 40, and the nodes have 4`}},
+		"a job in no queue": {
+			[]string{node, job("gone", "A", "cpu: 1", `{}`)}, []string{"8: error: Job/j: it cannot run, even alone: Queue <gone> does not exist (UnknownQueue)"}},
+		"no nodes": {[]string{queue("q", "", quota(`{"A":3}`), open), job("q", "A", "nvidia.com/gpu: 2", `{"A":4}`)}, nil},
+		"twice":    {[]string{queue("q", "", "", ""), queue("q", "", "", "")}, []string{"6: warning: Queue q was read at "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := check(t, c.manifests...)
+			require.Len(t, got, len(c.want), "%q", got)
+			for i, want := range c.want {
+				assert.Truef(t, strings.HasPrefix(got[i], want), "want %s\n got %s", want, got[i])
+			}
+		})
+	}
+}

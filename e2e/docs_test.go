@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/plugin/guard"
+)
+
+// notHere are commands that need more than a control plane, by how they begin.
+var notHere = []string{
+	"docker build",                      // a container engine
+	"kubectl -n volcano-system logs",    // a kubelet
+	"CGO_ENABLED=0 go build",            // nothing, but TestSwap builds the scheduler
+	"helm upgrade",                      // the Internet
+	"go tool pprof -http",               // somebody who looks
+	"kubectl -n volcano-system get le",  // a leader
+	"{ printf 'apiVersion: monitoring",  // Prometheus' operator
+	"  sed 's/^/  /' deploy/observabil", // the same command
+}
+
+// TestDocs does what the documentation tells users to do: it runs the shell commands of each page, in its order, on a
+// cluster with the nodes of the examples and with Volcano installed, and has the API server validate the YAML.
+//
+// Of "make" it only asks whether the target exists.
+func TestDocs(t *testing.T) {
+	pages, err := filepath.Glob("../docs/*.md")
+	require.NoError(t, err)
+	translated, err := filepath.Glob("../docs/*/*.md")
+	require.NoError(t, err)
+	pages = append(append(pages, translated...), "../README.md")
+	require.Greater(t, len(pages), 10)
+	tools := t.TempDir()
+	for name, program := range map[string]string{
+		"kubectl": "k8s.io/kubernetes/cmd/kubectl", "cardctl": "github.com/capacity-card/capacity-card/cmd/cardctl",
+	} {
+		require.NoError(t, os.Symlink(build(t, program), filepath.Join(tools, name)))
+	}
+
+	for _, page := range pages {
+		t.Run(strings.TrimPrefix(page, "../"), func(t *testing.T) {
+			text, err := os.ReadFile(page)
+			require.NoError(t, err)
+			blocks := fenced.FindAllStringSubmatch(string(text), -1)
+			if len(blocks) == 0 {
+				return
+			}
+			c := plane(t, "nodes.yaml")
+			install(t, c)
+			if page != "../docs/deploy.md" { // which begins with Volcano as it was
+				c.send(t, render(t, "../deploy/cards"), "kubectl")
+			}
+			c.schedule(t, exampleConfiguration(t))
+			c.expectQuota(example[*scheduling.Queue](t, "queue.yaml"))
+			shell := c.shell(t, tools)
+			for _, block := range blocks {
+				switch language, body := block[1], block[2]; language {
+				case "sh":
+					shell(t, body, "")
+				case "yaml":
+					c.checkYAML(t, shell, body)
+				case "", "console": // what is seen; docs/cardctl.md is compared by cmd/cardctl
+				default:
+					t.Errorf("nobody checks blocks of %s", language)
+				}
+			}
+		})
+	}
+}
+
+// fenced is a block of a page, with its language.
+var fenced = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+
+// checkYAML checks a manifest, the configuration of a scheduler, or a part of either.
+func (c *cluster) checkYAML(t *testing.T, shell func(*testing.T, string, string), text string) {
+	t.Helper()
+	var content map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(text), &content), text)
+	switch {
+	case content["apiVersion"] != nil:
+		shell(t, "kubectl apply --dry-run=server --validate=strict -f -", text)
+	case content["actions"] != nil:
+		require.NoError(t, guard.Check(text))
+	}
+}
+
+// shell returns a shell in a directory that looks like a clone of the repository, with the tools on its path, and a
+// namespace of this cluster to work in.
+func (c *cluster) shell(t *testing.T, tools string) func(t *testing.T, script, input string) {
+	t.Helper()
+	clone := t.TempDir()
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	entries, err := os.ReadDir(root)
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(clone, "bin"), 0o755)) // git does not have it
+	for _, entry := range entries {
+		if entry.Name() != "bin" {
+			require.NoError(t, os.Symlink(filepath.Join(root, entry.Name()), filepath.Join(clone, entry.Name())))
+		}
+	}
+	config, err := clientcmd.LoadFromFile(c.Kubeconfig())
+	require.NoError(t, err)
+	config.Contexts[config.CurrentContext].Namespace = c.namespace
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, clientcmd.WriteToFile(*config, kubeconfig))
+
+	return func(t *testing.T, script, input string) {
+		t.Helper()
+		lines := slices.DeleteFunc(strings.Split(script, "\n"), func(line string) bool {
+			return slices.ContainsFunc(notHere, func(command string) bool { return strings.HasPrefix(line, command) })
+		})
+		command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c",
+			`make() { command make -n "$@" >/dev/null; }`+"\n"+strings.Join(lines, "\n"))
+		command.Dir, command.Stdin = clone, strings.NewReader(input)
+		command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "PATH="+tools+":"+os.Getenv("PATH"))
+		output, err := command.CombinedOutput()
+		require.NoError(t, err, "%s\n%s", script, output)
+		t.Logf("%s\n%s", script, output)
+	}
+}

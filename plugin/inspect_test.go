@@ -1,0 +1,112 @@
+package plugin
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// inspected opens a session and returns what can be asked about it.
+func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) (*fixture, Inspection) {
+	t.Helper()
+	var own framework.Plugin
+	f := openFixture(t, c, func(a framework.Arguments) framework.Plugin {
+		own = build(a)
+		return own
+	})
+	i, ok := Inspect(own)
+	require.True(t, ok)
+	return f, i
+}
+
+// TestInspectionSaysWhatEventsSay holds a reason against the event, the condition
+// and the error of a predicate that are made of it.
+func TestInspectionSaysWhatEventsSay(t *testing.T) {
+	f, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
+		Queues: []workload.Queue{{Name: "top", Capability: workload.Resources{"cpu": 1500, "memory": 8 << 30}}, {Name: "leaf", Parent: "top"}},
+		Jobs:   []workload.Job{pending("job", "leaf", 1), running("other", "leaf", 2)}}, NewCapacity)
+	job, task := f.job("job"), f.task("job-a")
+
+	why := i.Enqueue(job)
+	require.NotNil(t, why)
+	assert.Equal(t, OverQuota, why.Rule)
+	assert.Equal(t, []Shortage{{Queue: "leaf", Resource: "cpu", Requested: 1, Total: 2, Bound: 1.5, Against: "capability"}}, why.Shortages)
+	require.False(t, f.JobEnqueueable(job))
+	assert.Equal(t, why.String(), job.JobFitErrors)
+	assert.Contains(t, f.cache.Events()[0], why.String())
+
+	require.False(t, f.Allocatable(f.queue("leaf"), task))
+	why = i.Allocate(task)
+	require.NotNil(t, why)
+	assert.Equal(t, []Shortage{{Queue: "leaf", Resource: "cpu", Requested: 1, Total: 3, Bound: 1.5, Against: "capability"}}, why.Shortages)
+	assert.Equal(t, "Queue <leaf> has insufficient <cpu> quota: requested <1>, total would be <3>, but capability is <1.5>", why.String())
+	assert.Nil(t, i.Node(task, "node"), "cards do not count")
+	assert.Empty(t, i.Charged(task))
+}
+
+func TestInspectionOfCards(t *testing.T) {
+	nodes := []workload.Node{
+		{Name: "node", Labels: map[string]string{"nvidia.com/gpu.product": "A"}, Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, gpuName: 8}},
+		{Name: "other", Labels: map[string]string{"nvidia.com/gpu.product": "B"}, Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, gpuName: 8}},
+	}
+	wants := workload.Resources{"cpu": 1000, "memory": 1 << 30, gpuName: 2}
+	runs, waits := running("runs", "q", 1), pending("waits", "q", 1)
+	for _, j := range []*workload.Job{&runs, &waits} {
+		j.Tasks[0].Request, j.Tasks[0].Annotations = wants, map[string]string{"volcano.sh/card.name": "A"}
+	}
+	f, i := inspected(t, workload.Cluster{Nodes: nodes, Jobs: []workload.Job{runs, waits}, Queues: []workload.Queue{{
+		Name: "q", Capability: workload.Resources{"cpu": 8000, "memory": 8 << 30}, Annotations: map[string]string{"volcano.sh/card.quota": `{"A":3}`},
+	}}}, New)
+	task := f.task("waits-a")
+	short := []Shortage{{Queue: "q", Resource: "A", Requested: 2, Total: 4, Bound: 3, Against: "capability"}}
+	assert.Equal(t, short, i.Allocate(task).Shortages)
+	assert.Equal(t, short, i.Node(task, "node").Shortages)
+	assert.Equal(t, NoSuchCard, i.Node(task, "other").Rule)
+	assert.Equal(t, "node(s) have none of the cards <A>", i.Node(task, "other").String())
+	assert.Equal(t, OverQuota, i.Preempt(task).Rule)
+	assert.Equal(t, map[string]float64{"A": 2}, i.Charged(f.task("runs-a")))
+
+	accounts := i.Accounts()
+	require.Len(t, accounts, 1)
+	cpu, memory, card := accounts[0].Holdings[0], accounts[0].Holdings[1], accounts[0].Holdings[2]
+	assert.Equal(t, "cpu", cpu.Resource)
+	assert.Equal(t, 1.0, cpu.Allocated)
+	assert.Equal(t, float64(2<<30), memory.Request)
+	assert.Equal(t, Holding{Resource: "A", Card: true, Allocated: 2, Request: 4, Elastic: card.Elastic, Capability: 3, Deserved: 3, Guarantee: 3}, card)
+}
+
+// TestAccountsOfATree has a root that is made up and bound to nothing in cards.
+func TestAccountsOfATree(t *testing.T) {
+	_, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{
+		{Name: "top"}, {Name: "leaf", Parent: "top", Annotations: map[string]string{"volcano.sh/card.quota": `{"A":3}`}}, {Name: "lost", Parent: "gone"},
+	}}, New)
+	byName := map[string]Account{}
+	for _, a := range i.Accounts() {
+		byName[a.Queue] = a
+	}
+	assert.Equal(t, "", byName["root"].Parent)
+	assert.Equal(t, "root", byName["top"].Parent)
+	assert.Equal(t, 2, byName["leaf"].Depth)
+	assert.True(t, byName["leaf"].Leaf)
+	assert.False(t, byName["top"].Leaf)
+	assert.Error(t, byName["lost"].Broken)
+	assert.True(t, math.IsInf(byName["top"].Holdings[2].Capability, 1))
+	assert.Equal(t, 3.0, byName["leaf"].Holdings[2].Capability)
+}
+
+// TestInspectOthers refuses what has no open session of ours.
+func TestInspectOthers(t *testing.T) {
+	_, ok := Inspect(gang.New(nil))
+	assert.False(t, ok)
+	_, ok = Inspect(New(nil))
+	assert.False(t, ok)
+	_, ok = Inspect(nil)
+	assert.False(t, ok)
+}
