@@ -13,13 +13,13 @@ import (
 // waits until the next.
 func (o *session) findLeast() {
 	o.least.Reset(o.ix.Len(), o.length)
-	waits := make([]bool, o.ix.Len())
+	o.waits = append(o.waits[:0], make([]bool, o.ix.Len())...)
 	request := o.scratch[0]
 	lower := func(q index.Queue) {
 		row := o.least.Row(int(q))
-		if !waits[q] {
+		if !o.waits[q] {
 			row.CopyFrom(request)
-			waits[q] = true
+			o.waits[q] = true
 		}
 		row.SetLesser(row, request)
 	}
@@ -42,7 +42,7 @@ func (o *session) findLeast() {
 		}
 	}
 	for q := index.Queue(o.ix.Len()) - 1; q >= 0; q-- {
-		if p := o.ix.Parent(q); p != index.None && waits[q] {
+		if p := o.ix.Parent(q); p != index.None && o.waits[q] {
 			request.CopyFrom(o.least.Row(int(q)))
 			lower(p)
 		}

@@ -145,6 +145,30 @@ func TestExchangesEnd(t *testing.T) {
 	}
 }
 
+// TestDampedReclaimOfCards has a queue that is over what it deserves in cpu take
+// back a card: it may if pods with cards are free of cpu.
+func TestDampedReclaimOfCards(t *testing.T) {
+	for free, want := range map[bool]int{true: 1, false: 0} {
+		s := newScene().node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
+			pods("plain", "mine", "", 5, 0, on("a")).pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
+		s.Queues[0].Deserved = workload.Resources{"cpu": 100}
+		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free, "ancestorReclaimLevel": 1}
+		assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), want, "free: %t", free)
+	}
+}
+
+// TestDampedOrderOfCards has queues wait for cards that one of them deserves.
+func TestDampedOrderOfCards(t *testing.T) {
+	s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":4}`, `{"A":0}`).
+		pods("busy", "mine", "A", 2, 1, on("a")).pods("wait", "mine", "A|B", 1, 2, inPhase(workload.Inqueue)).
+		pods("large", "other", "A", 1, 5, inPhase(workload.Inqueue))
+	for level, want := range map[int]bool{0: false, 1: true} {
+		s.arguments = framework.Arguments{"ancestorReclaimLevel": level}
+		f := s.open(t)
+		assert.Equal(t, want, f.QueueOrderFn(f.queue("mine"), f.queue("other")), "level %d", level)
+	}
+}
+
 // crowded is a random cluster of four queues, in a tree or flat, with more pods
 // than there is room for.
 func crowded(seed uint64) *scene {

@@ -85,10 +85,10 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 // fewer jobs, which no memory of a session is made for, and expects
 // the same number of allocations.
 func TestOpeningAllocatesTheSame(t *testing.T) {
-	open := func(shape workload.Shape) float64 {
+	open := func(shape workload.Shape, with settings) float64 {
 		f := openFixture(t, shape.Make(1), NewCapacity)
 		m := newMemory()
-		once := func() { openSession(f.Session, f.own.variant, f.own.settings, m) }
+		once := func() { openSession(f.Session, f.own.variant, with, m) }
 		once()
 		once()
 		return testing.AllocsPerRun(20, once)
@@ -106,9 +106,11 @@ func TestOpeningAllocatesTheSame(t *testing.T) {
 	})
 	huge := workload.XL
 	huge.Nodes, huge.Jobs, huge.TasksPerJob = 100, 5000, 2
-	small, large := open(workload.S), open(huge)
-	assert.Equal(t, small, large)
-	assert.LessOrEqual(t, large, 64.0)
+	for _, with := range []settings{{}, {byWeight: true, byAnnotation: true, reclaimLevels: 3}} {
+		small, large := open(workload.S, with), open(huge, with)
+		assert.Equal(t, small, large)
+		assert.LessOrEqual(t, large, 64.0)
+	}
 }
 
 // TestOpeningWithCardsAllocatesTheSame is the same where cards count.

@@ -115,6 +115,10 @@ func (o *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 		}
 		if forCards { // what it would have on the victim's node
 			o.set(wanted, reclaimer.InitResreq)
+			if o.damped() && o.unlimitedCPUMemory { // it is not charged for them, so need not deserve them
+				wanted.Set(fastres.CPU, 0)
+				wanted.Set(fastres.Memory, 0)
+			}
 			o.cards.add(wanted, cards, task.NodeName)
 		}
 		o.setPlaced(request, q, task, task.NodeName)

@@ -28,6 +28,7 @@ type memory struct {
 	jobs    []*api.JobInfo // empty between sessions
 	victims quota.Victims
 	least   fastres.Rows      // of the open session, see findLeast
+	waits   []bool            // by queue: least has a row of it
 	scratch [4]fastres.Vector // of the open session, see session.scratch
 	exceeds []fastres.Dim
 	numbers []float64

@@ -100,10 +100,9 @@ func TestWeightsChange(t *testing.T) {
 	s.Nodes = wide(100)
 	f := run.open(t)
 	assert.Equal(t, []float64{60, 60, 0}, []float64{f.cpus("eng"), f.cpus("prod"), f.cpus("dev")}, "prod is guaranteed all of it")
-	for i := range s.Queues {
-		s.Queues[i].Weight = -1
-	}
-	assert.Equal(t, 60.0, run.open(t).cpus("eng"), "a negative weight is none")
+	s.Queues[2].Weight = -3
+	f = run.open(t)
+	assert.Equal(t, []float64{100, 0}, []float64{f.cpus("eng"), f.cpus("biz")}, "a negative weight is none")
 }
 
 // TestWeightsOfCards splits cards among the queues where they count.

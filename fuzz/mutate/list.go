@@ -89,11 +89,10 @@ var mutants = []mutant{
 	{"index/paths.go", "names[0] != root || len(names) == 1", "names[0] != root"},
 	{"index/paths.go", "if len(texts) != len(names) {", "if len(texts) > len(names) {"},
 	{"index/paths.go", "!(weight > 0 && weight <= math.MaxInt32)", "!(weight >= 0 && weight <= math.MaxInt32)"},
-	{"index/paths.go", "max(weight, weights[level])", "weights[level]"},
-	{"index/paths.go", "case owned && path == q.Path:", "case owned:"},
+	{"index/paths.go", "max(weight, weights[level])", "max(0*weight, weights[level])"},
 	{"plugin/annotated.go", "!ok || was != annotationsOf(queue.Queue)", "!ok || was.uid != queue.Queue.UID"},
 	{"plugin/annotated.go", "l.CreationTimestamp.Compare(r.CreationTimestamp.Time), ", ""},
-	{"plugin/annotated.go", "if said[name] != warning {", "if true {"},
+	{"plugin/annotated.go", "if said[name] != warning {", "if said[name] != warning+\".\" {"},
 	{"plugin/session.go", "case o.ix.Rooted() && o.byAnnotation:", "case false:"},
 
 	// Exchanges end.
