@@ -49,7 +49,7 @@ so: ## bin/so: the plugins as shared objects for a scheduler, SCHEDULER=path
 
 .PHONY: cardctl
 cardctl: ## bin/cardctl, which explains what quotas do: docs/cardctl.md
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o bin/cardctl ./cmd/cardctl
+	CGO_ENABLED=0 $(GO) build -ldflags='-s -w' -o bin/cardctl ./cmd/cardctl
 
 .PHONY: demo
 demo: ## quotas at work on a real control plane in one process; DEMO_KEEP=1 leaves it up
