@@ -62,6 +62,10 @@ var layers = []layer{
 		reason: "the only layer that translates between Volcano and the engine",
 	},
 	{
+		dir: "plugin/guard", allow: []string{std, module + "/plugin/...", "volcano.sh/...", "k8s.io/...", "gopkg.in/yaml.v2"},
+		reason: "reads configurations as Volcano does, before Volcano does",
+	},
+	{
 		dir: "bench", deny: []string{module + "/cmd/...", module + "/e2e/..."},
 		reason: "measures the layers, not the programs built of them",
 	},

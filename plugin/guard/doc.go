@@ -12,5 +12,5 @@
 //
 // Volcano asks the plugins tier by tier, and in some questions the first tier that
 // has an answer decides. Warnings finds where that leaves out the quota plugin, or
-// another one.
+// another one, and keys that Volcano does not know.
 package guard

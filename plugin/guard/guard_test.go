@@ -105,6 +105,7 @@ func TestWarnings(t *testing.T) {
 		"jobs are let in in one tier":            {all, "sla overcommit capacity resourcequota", "drf", nil},
 		"jobs are let in, and nobody asks later": {all, "capacity", "sla overcommit resourcequota", []string{"overcommit, resourcequota " + unasked + " capacity"}},
 		"no enqueue":                             {"allocate", "sla", "capacity", nil},
+		"a key that Volcano does not know":       {all, "{name: capacity, enabledHierarchy: true}", "predicates", []string{"Volcano passes over what it does not know: line "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := configuration(c.first, c.second)

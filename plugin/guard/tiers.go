@@ -1,10 +1,12 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"gopkg.in/yaml.v2" // which Volcano reads its configuration with
 	"volcano.sh/volcano/pkg/scheduler"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 )
@@ -94,6 +96,9 @@ func Warnings(configuration string) (warnings []string) {
 	if err != nil {
 		return nil
 	}
+	for _, key := range passedOver(configuration) {
+		warnings = append(warnings, "Volcano passes over what it does not know: "+key)
+	}
 	warn := func(names []string, format, quota string) {
 		if len(names) > 0 {
 			warnings = append(warnings, fmt.Sprintf(format, strings.Join(names, ", "), quota))
@@ -116,4 +121,14 @@ func Warnings(configuration string) (warnings []string) {
 		}
 	}
 	return warnings
+}
+
+// passedOver is what a configuration has that Volcano reads without a word and
+// without effect, such as enabledHierarchy for enableHierarchy.
+func passedOver(configuration string) []string {
+	var unknown *yaml.TypeError
+	if err := yaml.UnmarshalStrict([]byte(configuration), &conf.SchedulerConfiguration{}); errors.As(err, &unknown) {
+		return unknown.Errors
+	}
+	return nil
 }
