@@ -15,6 +15,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
 )
 
 // days is a sequence of sessions in which what is decided comes true: pods that
@@ -166,6 +167,22 @@ func TestDampedOrderOfCards(t *testing.T) {
 		s.arguments = framework.Arguments{"ancestorReclaimLevel": level}
 		f := s.open(t)
 		assert.Equal(t, want, f.QueueOrderFn(f.queue("mine"), f.queue("other")), "level %d", level)
+	}
+}
+
+// TestLeast finds the least that waits in queues: not what is gated, asks for
+// nothing, or belongs to a job that is not enqueued.
+func TestLeast(t *testing.T) {
+	s := sharing(50, 50).queue("root", "").deserving("a", "root", 9, 9).deserving("b", "a", 5, 5).deserving("c", "a", 5, 5).deserving("d", "a", 5, 5).
+		batch("one", "b", 2, 0, 3, 7).batch("two", "b", 2, 0, 6, 4).batch("small", "b", 1, 0, 1, 1).batch("none", "b", 1, 0, 0, 0).
+		batch("later", "b", 1, 0, 1, 1).batch("runs", "b", 1, 1, 1, 1).batch("three", "c", 1, 0, 2, 8)
+	s.Jobs[2].Tasks[0].Gated = true
+	s.Jobs[4].Phase = workload.Pending
+	s.arguments = framework.Arguments{"ancestorReclaimLevel": 1}
+	f := s.open(t)
+	for queue, want := range map[string][]float64{"b": {3, 4}, "c": {2, 8}, "a": {2, 4}, "root": {2, 4}, "d": {0, 0}} {
+		least := f.own.least.Row(int(f.own.ix.Lookup(queue)))
+		assert.Equal(t, want, []float64{least.Get(fastres.CPU) / 1000, least.Get(fastres.Memory) / (1 << 30)}, queue)
 	}
 }
 

@@ -96,7 +96,7 @@ var mutants = []mutant{
 	{"plugin/session.go", "case o.ix.Rooted() && o.byAnnotation:", "case false:"},
 
 	// Exchanges end.
-	{"quota/reclaim.go", "if fastres.ExceedsWith(v.ix.Allocated(p), reclaimer, v.ix.Deserved.Row(int(p))) {", "if false {"},
+	{"quota/reclaim.go", "if fastres.ExceedsWith(v.ix.Allocated(p), reclaimer, v.ix.Deserved.Row(int(p))) {", "if p < 0 {"},
 	{"quota/reclaim.go", "for _, p := range up[:min(len(up), levels+1)] {", "for _, p := range up[:min(len(up), 1)] {"},
 	{"quota/reclaim.go", "for _, p := range from[:min(len(from), levels+1)] {", "for _, p := range from[:1] {"},
 	{"quota/reclaim.go", "for _, p := range from[:min(len(from), levels+1)] {", "for _, p := range from {"},
