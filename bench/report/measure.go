@@ -71,8 +71,8 @@ func cycles(flags []string, queues ...int) []process {
 	for _, n := range queues {
 		add(n, "first", "1x", "upstream", "none", "ours")
 		if n == 1000 {
-			add(n, "first", "1x", "ours", "none", "none", "ours", "ours", "none")
-			add(n, "later", "2x", "upstream", "none", "ours", "ours", "none", "none", "ours")
+			add(n, "first", "1x", "ours", "none", "none", "ours")
+			add(n, "later", "2x", "upstream", "none", "ours", "ours", "none")
 		}
 	}
 	return all
