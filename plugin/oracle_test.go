@@ -100,6 +100,11 @@ func (m *mirror) consult(c workload.Cluster) {
 		for d := range fastres.Dim(own.names.Len()) {
 			from.Bound[m.key(d)] = oracle.Unlimited
 		}
+		for _, job := range m.Jobs { // a job may be the first to ask for something
+			for d := range m.resource(job.GetMinResources()) {
+				from.Bound[d] = oracle.Unlimited
+			}
+		}
 	}
 	for _, q := range c.Queues {
 		from.Queues = append(from.Queues, m.configured(q))
