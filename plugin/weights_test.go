@@ -100,7 +100,7 @@ func TestWeightsChange(t *testing.T) {
 	s.Nodes = wide(100)
 	f := run.open(t)
 	assert.Equal(t, []float64{60, 60, 0}, []float64{f.cpus("eng"), f.cpus("prod"), f.cpus("dev")}, "prod is guaranteed all of it")
-	s.Queues[2].Weight = -3
+	s.Queues[2].Weight = -6
 	f = run.open(t)
 	assert.Equal(t, []float64{100, 0}, []float64{f.cpus("eng"), f.cpus("biz")}, "a negative weight is none")
 }
