@@ -82,6 +82,29 @@ func TestInspectionOfCards(t *testing.T) {
 	assert.Equal(t, Holding{Resource: "A", Card: true, Allocated: 2, Request: 4, Elastic: card.Elastic, Capability: 3, Deserved: 3, Guarantee: 3}, card)
 }
 
+// TestEachCardOfAListIsToldOf has the cards of a list refused by different queues,
+// the preferred one further up.
+func TestEachCardOfAListIsToldOf(t *testing.T) {
+	waits, runs := pending("waits", "leaf", 1), running("runs", "sibling", 1)
+	waits.Tasks[0].Annotations = map[string]string{"volcano.sh/card.name": "A|B"}
+	runs.Tasks[0].Annotations = map[string]string{"volcano.sh/card.name": "A"}
+	for _, j := range []workload.Job{waits, runs} {
+		j.Tasks[0].Request = workload.Resources{"cpu": 1000, "memory": 1 << 30, gpuName: 2}
+	}
+	cards := func(quota string) map[string]string {
+		return map[string]string{"volcano.sh/card.quota": quota, "volcano.sh/card.guarantee": `{"A":0,"B":0}`}
+	}
+	capability := workload.Resources{"cpu": 8000, "memory": 8 << 30}
+	f, i := inspected(t, workload.Cluster{Hierarchy: true, Jobs: []workload.Job{waits, runs},
+		Nodes: []workload.Node{{Name: "node", Labels: map[string]string{"nvidia.com/gpu.product": "A"}, Allocatable: oneNode[0].Allocatable}},
+		Queues: []workload.Queue{{Name: "top", Annotations: cards(`{"A":3}`)},
+			{Name: "sibling", Parent: "top", Annotations: cards(`{"A":3}`), Capability: capability},
+			{Name: "leaf", Parent: "top", Annotations: cards(`{"A":3,"B":1}`), Capability: capability}},
+	}, New)
+	assert.Equal(t, "Queue <top> has insufficient <A> quota: requested <2>, total would be <4>, but capability is <3>; "+
+		"Queue <leaf> has insufficient <B> quota: requested <2>, total would be <2>, but capability is <1>", i.Allocate(f.task("waits-a")).String())
+}
+
 // TestAccountsOfATree has a root that is made up and bound to nothing in cards.
 func TestAccountsOfATree(t *testing.T) {
 	_, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{

@@ -24,8 +24,10 @@ func CardFits(a Accounts, bound *fastres.Rows, q index.Queue, d fastres.Dim, qua
 	return Verdict{Admitted, q}
 }
 
-// AnyCard answers a rule about one of several cards: the first that will do, or
-// the verdict of the first of all. Without any card nobody has a quota.
+// AnyCard answers a rule about one of several cards: the first that will do. If
+// none will, the reason is that of the first, and the queue is q, as each card may
+// be refused by another queue on the path; of a single card it is the one that
+// refuses. Without any card nobody has a quota.
 func AnyCard(q index.Queue, cards []fastres.Dim, rule func(fastres.Dim) Verdict) Verdict {
 	verdict := Verdict{OverQuota, q}
 	for i, d := range cards {
@@ -34,7 +36,10 @@ func AnyCard(q index.Queue, cards []fastres.Dim, rule func(fastres.Dim) Verdict)
 			return v
 		}
 		if i == 0 {
-			verdict = v
+			verdict.Reason = v.Reason
+		}
+		if len(cards) == 1 {
+			verdict.Queue = v.Queue
 		}
 	}
 	return verdict
