@@ -240,7 +240,9 @@ func TestNamesStartAnew(t *testing.T) {
 	run.open(t)
 	s.Nodes = nil
 	s.Queues[0].Annotations[card.QuotaKey] = `{"A":3,"B":5}`
-	s.node("a", "A", 8).node("b", "B", 8).pods("run", "q", "A|B", 2, 1, on("b")).pods("wait", "q", "A", 4, 1, members(4))
+	s.node("a", "A", 8).node("b", "B", 8).pods("run", "q", "A|B", 2, 1, on("b")).pods("wait", "q", "A", 4, 1, members(4)).
+		pods("scarce", "q", "", 1, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"example.com/scarce": 4} })
+	s.Queues[0].Capability = workload.Resources{"example.com/scarce": 1}
 	run.open(t)
 	s.Queues[0].Annotations[card.QuotaKey] = `{"A":"three","B":5}`
 	s.Nodes = s.Nodes[:1]
@@ -257,9 +259,11 @@ func TestNamesStartAnew(t *testing.T) {
 		assert.Equal(t, 2.0, f.cardsOf("q", "B"), "session %d", i)
 		assert.Equal(t, 1.0, f.boundOf("q", fmt.Sprintf("Made-Up-%d-7", i)))
 		assert.False(t, f.JobEnqueueable(f.job("wait")))
+		assert.False(t, f.JobEnqueueable(f.job("scarce")))
+		assert.Contains(t, f.job("scarce").JobFitErrors, "Queue <q> has insufficient <example.com/scarce> quota: requested <4>")
 		assert.Contains(t, f.job("wait").JobFitErrors, "Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <3>")
 		if i > 0 {
-			assert.Empty(t, f.cache.Events(), "the reason is the same")
+			assert.Empty(t, f.cache.Events(), "the reasons are the same")
 		}
 		if f.own.names.Len() < last {
 			renewed++
@@ -272,6 +276,18 @@ func TestNamesStartAnew(t *testing.T) {
 		last = f.own.names.Len()
 	}
 	assert.Positive(t, renewed, "names never started anew")
+}
+
+// TestNewNamesDeriveAnew drops what follows from names, even if as many names are
+// known after as were before.
+func TestNewNamesDeriveAnew(t *testing.T) {
+	m := newMemory()
+	m.mostNames = 0
+	m.names.Intern("example.com/a")
+	m.bounds.cards, m.cardMemory.names = true, m.names.Len()
+	assert.True(t, m.renewNames())
+	assert.Zero(t, m.bounds)
+	assert.Zero(t, m.cardMemory.names)
 }
 
 // TestNamesOfEarlierSessions has cards that nobody has any more count for as

@@ -175,6 +175,6 @@ var mutants = []mutant{
 	{"plugin/names.go", "m.forgetPods()", ""},
 	{"plugin/names.go", "m.names = 0 // so that all is resolved anew", ""},
 	{"plugin/names.go", "t.exceeds[i] = renew(d)", "t.exceeds[i] = d"},
-	{"plugin/names.go", "vecs[a].scalar.DeleteLabelValues(g.name, names.Name(d))", ""},
+	{"plugin/names.go", "vecs[a].scalar.DeleteLabelValues(g.name, names.Name(d))", "_ = a"},
 	{"plugin/names.go", "m.bounds = bounds{}", ""},
 }
