@@ -77,9 +77,8 @@ var cardTests = []struct {
 
 // TestCards shows what the plugin capacity-card does with the manifests of examples/cards.
 func TestCards(t *testing.T) {
-	c := boot(t)
+	c := plane(t, "nodes.yaml")
 	c.schedule(t, exampleConfiguration(t))
-	c.apply(t, "nodes.yaml")
 	for _, each := range cardTests {
 		t.Run(each.name, func(t *testing.T) {
 			t.Cleanup(func() { c.clear(t) })

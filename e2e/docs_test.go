@@ -84,8 +84,9 @@ var fenced = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 // checkYAML checks a manifest, the configuration of a scheduler, or a part of either.
 func (c *cluster) checkYAML(t *testing.T, shell func(*testing.T, string, string), text string) {
 	t.Helper()
-	var content map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(text), &content), text)
+	var document any
+	require.NoError(t, yaml.Unmarshal([]byte(text), &document), text)
+	content, _ := document.(map[string]any) // else a part of a list
 	switch {
 	case content["apiVersion"] != nil:
 		shell(t, "kubectl apply --dry-run=server --validate=strict -f -", text)
