@@ -13,13 +13,20 @@ import (
 	"testing"
 )
 
-// TestDifferencesAreDocumented finds every file that marks a difference from
-// upstream, and expects docs/differences.md to name it; and the reverse.
-func TestDifferencesAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("docs/differences.md")
+// read returns what is in a file.
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return content
+}
+
+// TestDifferencesAreDocumented finds every file that marks a difference from
+// upstream, and expects docs/differences.md to name it; and the reverse.
+func TestDifferencesAreDocumented(t *testing.T) {
+	page := read(t, "docs/differences.md")
 	marked := map[string]bool{}
 	for _, room := range []string{"fastres", "index", "quota", "plugin"} {
 		err := filepath.WalkDir(room, func(path string, entry fs.DirEntry, err error) error {
@@ -43,7 +50,9 @@ func TestDifferencesAreDocumented(t *testing.T) {
 
 // pages are those of which the tests and files that they name are looked for, with
 // the least number of tests that each has to name.
-var pages = map[string]int{"docs/RELIABILITY.md": 30, "docs/neighbours.md": 20, "docs/observability.md": 2, "docs/SEEDS.md": 500}
+var pages = map[string]int{
+	"docs/RELIABILITY.md": 30, "docs/SEEDS.md": 500, "docs/cards.md": 60, "docs/deploy.md": 10, "docs/neighbours.md": 20, "docs/observability.md": 2,
+}
 
 // TestDocsNameWhatExists looks for every test, subtest and file that the pages
 // name. A subtest has to stand, as a text, in a file with a test of that name.
@@ -52,10 +61,7 @@ func TestDocsNameWhatExists(t *testing.T) {
 	testName := regexp.MustCompile("((?:Test|Fuzz|Benchmark)[A-Z]\\w+)(?:/([^`\n]+)`)?")
 	fileName := regexp.MustCompile("`((?:[\\w.-]+/[\\w./-]+|[A-Z]+)\\.(?:go|md|yaml|json))`")
 	for path, least := range pages {
-		page, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := read(t, path)
 		named := testName.FindAllStringSubmatch(string(page), -1)
 		if len(named) < least {
 			t.Errorf("%s names %d tests", path, len(named))
@@ -112,10 +118,7 @@ func volcanoSources(t *testing.T) string {
 // described, in which file it is coded, and which test shows it or why none does.
 // No document may lose rows.
 func TestSeedsAreWholeRows(t *testing.T) {
-	page, err := os.ReadFile("docs/SEEDS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := read(t, "docs/SEEDS.md")
 	file, test := regexp.MustCompile("`[\\w./-]+\\.\\w+`"), regexp.MustCompile("^`(Test|Fuzz|Benchmark)[A-Z]")
 	reason := regexp.MustCompile(`^Not (adopted|shown|reached)\b.*: `)
 	documents := strings.Split(string(page), "\n## ")[1:]
@@ -148,18 +151,9 @@ func TestSeedsAreWholeRows(t *testing.T) {
 // TestObservabilityIsDocumented looks for each alert and each panel, and for each
 // series that these ask for and Volcano does not have, in docs/observability.md.
 func TestObservabilityIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("docs/observability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	alerts, err := os.ReadFile("deploy/observability/alerts.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dashboard, err := os.ReadFile("deploy/observability/dashboard.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := read(t, "docs/observability.md")
+	alerts := read(t, "deploy/observability/alerts.yaml")
+	dashboard := read(t, "deploy/observability/dashboard.json")
 	want := func(found [][][]byte, format string) {
 		t.Helper()
 		if len(found) == 0 {
@@ -181,10 +175,7 @@ func TestObservabilityIsDocumented(t *testing.T) {
 // TestNeighboursAreAll looks for a row for each of Volcano's plugins, and for the
 // tests of package neighbours, in docs/neighbours.md.
 func TestNeighboursAreAll(t *testing.T) {
-	page, err := os.ReadFile("docs/neighbours.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := read(t, "docs/neighbours.md")
 	plugins, err := os.ReadDir(filepath.Join(volcanoSources(t), "pkg/scheduler/plugins"))
 	if err != nil {
 		t.Fatal(err)
@@ -200,10 +191,7 @@ func TestNeighboursAreAll(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := read(t, file)
 		for _, test := range regexp.MustCompile(`(?m)^func (Test[A-Z]\w+)\(t `).FindAllSubmatch(source, -1) {
 			if !bytes.Contains(page, append(append([]byte("`"), test[1]...), '`')) {
 				t.Errorf("docs/neighbours.md does not name %s", test[1])
@@ -215,15 +203,9 @@ func TestNeighboursAreAll(t *testing.T) {
 // TestReferenceIsComplete expects docs/reference.md to have every argument, each
 // of their values, and every annotation that the code knows.
 func TestReferenceIsComplete(t *testing.T) {
-	page, err := os.ReadFile("docs/reference.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := read(t, "docs/reference.md")
 	expect := func(source, pattern string, least int) {
-		text, err := os.ReadFile(source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := read(t, source)
 		found := regexp.MustCompile(pattern).FindAllSubmatch(text, -1)
 		if len(found) < least {
 			t.Errorf("%s has %d of %s", source, len(found), pattern)
@@ -248,10 +230,7 @@ func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 	for page := range strings.Lines(string(listed)) {
 		page = strings.TrimSpace(page)
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := read(t, page)
 		for _, found := range link.FindAllSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(found[1]))); err != nil {
 				t.Errorf("%s: %v", page, err)

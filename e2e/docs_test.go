@@ -42,16 +42,14 @@ func TestDocs(t *testing.T) {
 	require.Greater(t, len(pages), 10)
 	tools := t.TempDir()
 	for name, program := range map[string]string{
-		"kubectl": "k8s.io/kubernetes/cmd/kubectl", "cardctl": "github.com/capacity-card/capacity-card/cmd/cardctl",
+		"kubectl": "k8s.io/kubernetes/cmd/kubectl", "cardctl": cardctl,
 	} {
 		require.NoError(t, os.Symlink(build(t, program), filepath.Join(tools, name)))
 	}
 
 	for _, page := range pages {
 		t.Run(strings.TrimPrefix(page, "../"), func(t *testing.T) {
-			text, err := os.ReadFile(page)
-			require.NoError(t, err)
-			blocks := fenced.FindAllStringSubmatch(string(text), -1)
+			blocks := fenced.FindAllStringSubmatch(string(read(t, page)), -1)
 			if len(blocks) == 0 {
 				return
 			}

@@ -50,7 +50,7 @@ func (o *session) findAnnotated() *index.Tree {
 	})
 	var placements []index.Placement
 	for _, queue := range queues {
-		a := annotationsOf(queue)
+		a := t.read[queue.Name]
 		placements = append(placements, index.Placement{Queue: queue.Name, Path: a.path, Weights: a.weights})
 	}
 	places := index.Place(placements, rootName)

@@ -124,11 +124,10 @@ func (o *session) fitsNode(a quota.Accounts, task *api.TaskInfo, node string) (c
 	if len(d.wants) == 0 {
 		return api.Success, nil
 	}
-	because := func(r Reason) *Reason { return &r }
 	n := o.cards.nodes[node]
 	for p := range o.cards.parts(d) {
 		if v := o.allowed(q, p); !v.OK() {
-			return api.UnschedulableAndUnresolvable, because(o.explain(refusal{Verdict: v, part: p}))
+			return api.UnschedulableAndUnresolvable, o.explain(refusal{Verdict: v, part: p})
 		}
 		if n == nil {
 			return api.UnschedulableAndUnresolvable, o.noCard(p)
@@ -149,7 +148,7 @@ func (o *session) fitsNode(a quota.Accounts, task *api.TaskInfo, node string) (c
 			}); another.OK() {
 				code = api.UnschedulableAndUnresolvable // another card is to be had without evicting anybody
 			}
-			return code, because(o.explain(refusal{Verdict: v, part: o.only(nc.dim, p)}))
+			return code, o.explain(refusal{Verdict: v, part: o.only(nc.dim, p)})
 		}
 	}
 	return api.Success, nil

@@ -62,8 +62,7 @@ func (i Inspection) reason(r refusal) *Reason {
 	if r.OK() {
 		return nil
 	}
-	reason := i.o.explain(r)
-	return &reason
+	return i.o.explain(r)
 }
 
 // Account is what a queue has and may have, its children's included. A root that

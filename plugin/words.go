@@ -114,8 +114,8 @@ func (o *session) words(r refusal) string { return o.explain(r).String() }
 
 // explain makes a value of a refusal. Dimensions come in the order of their
 // names, so that equal reasons read the same.
-func (o *session) explain(r refusal) Reason {
-	reason := Reason{Rule: rules[r.Reason]}
+func (o *session) explain(r refusal) *Reason {
+	reason := &Reason{Rule: rules[r.Reason]}
 	if r.Queue == index.None {
 		return reason
 	}
@@ -124,7 +124,7 @@ func (o *session) explain(r refusal) Reason {
 	case r.Reason == quota.BrokenQueue:
 		reason.Detail = o.ix.Broken(r.Queue).Error()
 	case r.part.choice != nil:
-		o.explainCards(&reason, r)
+		o.explainCards(reason, r)
 	default:
 		bound, word := o.bound(r)
 		for _, d := range o.exceeding(nil, r) {
