@@ -17,21 +17,21 @@ func lessEqual(x, y float64) bool { return x < y || x-y < MinResource && y-x < M
 // look at.
 func (x Vector) counted(w int) uint64 {
 	if w == 0 {
-		return x.present[0] &^ ignored
+		return x.words[0] &^ ignored
 	}
-	return x.present[w]
+	return x.words[w]
 }
 
 // Equal reports whether quantities and presence are the same
 // (equality.Semantic.DeepEqual on two api.Resource).
 func (x Vector) Equal(y Vector) bool {
-	for w, word := range x.present {
-		if word != y.present[w] {
+	for w, word := range x.present() {
+		if word != y.words[w] {
 			return false
 		}
 	}
-	for d, q := range x.quantity {
-		if q != y.quantity[d] {
+	for d := range x.Len() {
+		if x.at(d) != y.at(d) {
 			return false
 		}
 	}
@@ -41,10 +41,10 @@ func (x Vector) Equal(y Vector) bool {
 // LessEqual reports whether x ≤ y, with tolerance, in every dimension of x;
 // what y does not name is 0 (api.Resource.LessEqual with Zero).
 func (x Vector) LessEqual(y Vector) bool {
-	for w, word := range x.present {
+	for w, word := range x.present() {
 		for ; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			if !lessEqual(x.quantity[d], y.quantity[d]) {
+			if !lessEqual(x.at(d), y.at(d)) {
 				return false
 			}
 		}
@@ -55,9 +55,9 @@ func (x Vector) LessEqual(y Vector) bool {
 // IsEmpty reports whether no dimension but pods reaches MinResource
 // (api.Resource.IsEmpty).
 func (x Vector) IsEmpty() bool {
-	for w := range x.present {
+	for w := range x.present() {
 		for word := x.counted(w); word != 0; word &= word - 1 {
-			if x.quantity[w<<6+bits.TrailingZeros64(word)] >= MinResource {
+			if x.at(w<<6+bits.TrailingZeros64(word)) >= MinResource {
 				return false
 			}
 		}
@@ -68,8 +68,8 @@ func (x Vector) IsEmpty() bool {
 // Intersects reports whether some dimension, pods included, reaches MinResource
 // in both (api.Intersection).
 func (x Vector) Intersects(y Vector) bool {
-	for w, word := range x.present {
-		if x.intersects(y, w, word&y.present[w]) {
+	for w, word := range x.present() {
+		if x.intersects(y, w, word&y.words[w]) {
 			return true
 		}
 	}
@@ -79,8 +79,8 @@ func (x Vector) Intersects(y Vector) bool {
 // IntersectsRequest is Intersects without pods
 // (api.IntersectionWithIgnoredScalarResources).
 func (x Vector) IntersectsRequest(y Vector) bool {
-	for w := range x.present {
-		if x.intersects(y, w, x.counted(w)&y.present[w]) {
+	for w := range x.present() {
+		if x.intersects(y, w, x.counted(w)&y.words[w]) {
 			return true
 		}
 	}
@@ -90,7 +90,7 @@ func (x Vector) IntersectsRequest(y Vector) bool {
 func (x Vector) intersects(y Vector, w int, word uint64) bool {
 	for ; word != 0; word &= word - 1 {
 		d := w<<6 + bits.TrailingZeros64(word)
-		if x.quantity[d] >= MinResource && y.quantity[d] >= MinResource {
+		if x.at(d) >= MinResource && y.at(d) >= MinResource {
 			return true
 		}
 	}
@@ -100,10 +100,10 @@ func (x Vector) intersects(y Vector, w int, word uint64) bool {
 // Fits reports whether used + request ≤ limit, exactly, in every dimension that
 // request asks for (api.Resource.LessEqualWithDimensionAndResourcesName).
 func Fits(used, request, limit Vector) bool {
-	for w := range request.present {
+	for w := range request.present() {
 		for word := request.counted(w); word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			if q := request.quantity[d]; q > 0 && used.quantity[d]+q > limit.quantity[d] {
+			if q := request.at(d); q > 0 && used.at(d)+q > limit.at(d) {
 				return false
 			}
 		}
@@ -114,11 +114,11 @@ func Fits(used, request, limit Vector) bool {
 // FitsNet is Fits for a sum of three: request + used + promised − returnable
 // ≤ limit, in every dimension that request asks for.
 func FitsNet(request, used, promised, returnable, limit Vector) bool {
-	for w := range request.present {
+	for w := range request.present() {
 		for word := request.counted(w); word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			q := request.quantity[d]
-			if q > 0 && q+used.quantity[d]+promised.quantity[d]-returnable.quantity[d] > limit.quantity[d] {
+			q := request.at(d)
+			if q > 0 && q+used.at(d)+promised.at(d)-returnable.at(d) > limit.at(d) {
 				return false
 			}
 		}
@@ -131,11 +131,11 @@ func FitsNet(request, used, promised, returnable, limit Vector) bool {
 // below MinResource do not count
 // (api.Resource.LessEqualPartlyWithDimensionZeroFiltered).
 func FitsSomewhere(used, request, limit Vector) bool {
-	for w := range request.present {
+	for w := range request.present() {
 		for word := request.counted(w); word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			q, bound := request.quantity[d], limit.quantity[d]
-			future := used.quantity[d] + q
+			q, bound := request.at(d), limit.at(d)
+			future := used.at(d) + q
 			if q > 0 && (future >= MinResource || bound >= MinResource) && lessEqual(future, bound) {
 				return true
 			}
@@ -149,10 +149,10 @@ func FitsSomewhere(used, request, limit Vector) bool {
 // scalars that are present, even with 0
 // (api.Resource.GreaterPartlyWithRelevantDimensions).
 func ExceedsSomewhere(used, request, bound Vector) bool {
-	for w := range request.present {
-		for word := request.counted(w) & bound.present[w]; word != 0; word &= word - 1 {
+	for w := range request.present() {
+		for word := request.counted(w) & bound.words[w]; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			if bound.says(d) && request.quantity[d] > 0 && used.quantity[d] > bound.quantity[d] {
+			if bound.says(d) && request.at(d) > 0 && used.at(d) > bound.at(d) {
 				return true
 			}
 		}
@@ -161,15 +161,15 @@ func ExceedsSomewhere(used, request, bound Vector) bool {
 }
 
 // says reports whether x, a bound, says anything of d, which is present in it.
-func (x Vector) says(d int) bool { return Dim(d) > Memory || x.quantity[d] >= MinResource }
+func (x Vector) says(d int) bool { return Dim(d) > Memory || x.at(d) >= MinResource }
 
 // ExceedsWith reports whether used + request > bound, with tolerance, in at least
 // one dimension that request asks for and bound has; see ExceedsSomewhere.
 func ExceedsWith(used, request, bound Vector) bool {
-	for w := range request.present {
-		for word := request.counted(w) & bound.present[w]; word != 0; word &= word - 1 {
+	for w := range request.present() {
+		for word := request.counted(w) & bound.words[w]; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			if q := request.quantity[d]; bound.says(d) && q > 0 && !lessEqual(used.quantity[d]+q, bound.quantity[d]) {
+			if q := request.at(d); bound.says(d) && q > 0 && !lessEqual(used.at(d)+q, bound.at(d)) {
 				return true
 			}
 		}
@@ -181,11 +181,11 @@ func ExceedsWith(used, request, bound Vector) bool {
 // reaches MinResource, at least 0 (helpers.Share over Resource.ResourceNames).
 func MaxRatio(used, bound Vector) float64 {
 	ratio := 0.0
-	for w, word := range bound.present {
+	for w, word := range bound.present() {
 		for ; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			if bound.quantity[d] >= MinResource {
-				ratio = max(ratio, used.quantity[d]/bound.quantity[d])
+			if bound.at(d) >= MinResource {
+				ratio = max(ratio, used.at(d)/bound.at(d))
 			}
 		}
 	}
@@ -195,10 +195,10 @@ func MaxRatio(used, bound Vector) float64 {
 // Requested iterates over the dimensions that x asks for, pods aside.
 func (x Vector) Requested() iter.Seq[Dim] {
 	return func(yield func(Dim) bool) {
-		for w := range x.present {
+		for w := range x.present() {
 			for word := x.counted(w); word != 0; word &= word - 1 {
 				d := w<<6 + bits.TrailingZeros64(word)
-				if x.quantity[d] > 0 && !yield(Dim(d)) {
+				if x.at(d) > 0 && !yield(Dim(d)) {
 					return
 				}
 			}
@@ -215,7 +215,7 @@ func (x Vector) Scalars() iter.Seq[Dim] { return x.presentBut(always) }
 // presentBut leaves out some of the first word's dimensions.
 func (x Vector) presentBut(not uint64) iter.Seq[Dim] {
 	return func(yield func(Dim) bool) {
-		for w, word := range x.present {
+		for w, word := range x.present() {
 			if w == 0 {
 				word &^= not
 			}

@@ -5,47 +5,41 @@ import "slices"
 // Rows is an arena of vectors of one length, addressed by number. Its memory is
 // kept when it is Reset, so that a session does not pay for the one before.
 //
-// Invariant: len(quantity) = n·dims, len(present) = n·words(dims).
+// Invariant: len(words) = n·stride, stride = presenceWords(dims) + dims.
 type Rows struct {
-	dims, words int
-	quantity    []float64
-	present     []uint64
+	first, stride int // see Vector
+	words         []uint64
 }
 
 // Reset makes n empty rows of dims dimensions. Rows taken before are void.
 func (r *Rows) Reset(n, dims int) {
-	r.dims, r.words = dims, words(dims)
-	r.quantity = resize(r.quantity, n*r.dims)
-	r.present = resize(r.present, n*r.words)
-	clear(r.quantity)
-	clear(r.present)
+	r.first = presenceWords(dims)
+	r.stride = r.first + dims
+	r.words = resize(r.words, n*r.stride)
+	clear(r.words)
 	for i := range n {
-		r.present[i*r.words] = always
+		r.words[i*r.stride] = always
 	}
 }
 
 // Len is the number of rows.
 func (r *Rows) Len() int {
-	if r.dims == 0 {
+	if r.stride == 0 {
 		return 0
 	}
-	return len(r.quantity) / r.dims
+	return len(r.words) / r.stride
 }
 
 // Row returns row i. It is void after the next Reset or Append.
 func (r *Rows) Row(i int) Vector {
-	q, p := i*r.dims, i*r.words
-	return Vector{
-		quantity: r.quantity[q : q+r.dims : q+r.dims],
-		present:  r.present[p : p+r.words : p+r.words],
-	}
+	from, to := i*r.stride, (i+1)*r.stride
+	return Vector{words: r.words[from:to:to], first: r.first}
 }
 
 // Append adds a copy of x as the last row and returns its number.
 func (r *Rows) Append(x Vector) int {
 	i := r.Len()
-	r.quantity = append(r.quantity, x.quantity...)
-	r.present = append(r.present, x.present...)
+	r.words = append(r.words, x.words...)
 	return i
 }
 
@@ -62,7 +56,6 @@ func resize[T any](s []T, n int) []T {
 // Clone returns rows of the same content that share nothing with r.
 func (r *Rows) Clone() Rows {
 	c := *r
-	c.quantity = slices.Clone(r.quantity)
-	c.present = slices.Clone(r.present)
+	c.words = slices.Clone(r.words)
 	return c
 }

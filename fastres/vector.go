@@ -35,79 +35,90 @@ const always uint64 = 1<<CPU | 1<<Memory
 // Vector holds one quantity per dimension, and which scalars are present.
 // The zero Vector has no dimensions; make one with NewVector or Rows.Row.
 // Copies share memory, as slices do.
+//
+// It is one slice because the compiler keeps structs of at most four words in
+// registers; one of two slices it copies through memory at every call.
 type Vector struct {
-	quantity []float64
-	present  []uint64
+	words []uint64 // the words of presence, then the quantities' bits (IEEE 754)
+	first int      // where the quantities begin
 }
 
 // NewVector returns a vector of dims dimensions, at least FirstFree, without
 // scalars (api.EmptyResource).
 func NewVector(dims int) Vector {
-	x := Vector{quantity: make([]float64, dims), present: make([]uint64, words(dims))}
-	x.present[0] = always
+	first := presenceWords(dims)
+	x := Vector{words: make([]uint64, first+dims), first: first}
+	x.words[0] = always
 	return x
 }
 
-// words is the number of presence words for dims dimensions.
-func words(dims int) int { return (dims + 63) / 64 }
+// presenceWords is the number of presence words for dims dimensions.
+func presenceWords(dims int) int { return (dims + 63) / 64 }
+
+// at is the quantity of dimension d.
+func (x Vector) at(d int) float64 { return math.Float64frombits(x.words[x.first+d]) }
+
+// put changes the quantity of dimension d, not its presence.
+func (x Vector) put(d int, quantity float64) { x.words[x.first+d] = math.Float64bits(quantity) }
+
+// present are the words of presence.
+func (x Vector) present() []uint64 { return x.words[:x.first] }
 
 // Len is the number of dimensions.
-func (x Vector) Len() int { return len(x.quantity) }
+func (x Vector) Len() int { return len(x.words) - x.first }
 
 // Get returns the quantity of d, 0 where d is absent (api.Resource.Get).
-func (x Vector) Get(d Dim) float64 { return x.quantity[d] }
+func (x Vector) Get(d Dim) float64 { return x.at(int(d)) }
 
 // Has reports whether d is present.
-func (x Vector) Has(d Dim) bool { return x.present[d>>6]&(1<<(d&63)) != 0 }
+func (x Vector) Has(d Dim) bool { return x.words[d>>6]&(1<<(d&63)) != 0 }
 
 // Set gives d a quantity and makes it present (api.Resource.SetScalar).
 func (x Vector) Set(d Dim, quantity float64) {
-	x.quantity[d] = quantity
-	x.present[d>>6] |= 1 << (d & 63)
+	x.put(int(d), quantity)
+	x.words[d>>6] |= 1 << (d & 63)
 }
 
 // Increase adds to d and makes it present (api.Resource.AddScalar).
-func (x Vector) Increase(d Dim, quantity float64) { x.Set(d, x.quantity[d]+quantity) }
+func (x Vector) Increase(d Dim, quantity float64) { x.Set(d, x.Get(d)+quantity) }
 
 // Presence returns the present dimensions. The set shares memory with x, so it
 // is for reading, as long as x is not written.
-func (x Vector) Presence() *bitset.BitSet { return bitset.From(x.present) }
+func (x Vector) Presence() *bitset.BitSet { return bitset.From(x.present()) }
 
 // Join makes what is present in y present in x, which must be as long or longer.
 func (x Vector) Join(y Vector) {
-	for w, word := range y.present {
-		x.present[w] |= word
+	for w, word := range y.present() {
+		x.words[w] |= word
 	}
 }
 
 // Reset makes every scalar absent and every quantity 0 (api.EmptyResource).
 func (x Vector) Reset() {
-	clear(x.quantity)
-	clear(x.present)
-	x.present[0] = always
+	clear(x.words)
+	x.words[0] = always
 }
 
 // Fill sets every dimension to one quantity and makes it present.
 func (x Vector) Fill(quantity float64) {
-	for d := range x.quantity {
+	for d := range x.Len() {
 		x.Set(Dim(d), quantity)
 	}
 }
 
 // CopyFrom makes x equal to y, presence included (api.Resource.Clone).
 func (x Vector) CopyFrom(y Vector) {
-	copy(x.quantity, y.quantity)
-	copy(x.present, y.present)
+	copy(x.words, y.words)
 }
 
 // Add adds y to x; what is present in either is present after
 // (api.Resource.Add).
 func (x Vector) Add(y Vector) {
-	for w, word := range y.present {
-		x.present[w] |= word
+	for w, word := range y.present() {
+		x.words[w] |= word
 		for ; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			x.quantity[d] += y.quantity[d]
+			x.put(d, x.at(d)+y.at(d))
 		}
 	}
 }
@@ -117,11 +128,11 @@ func (x Vector) Add(y Vector) {
 // DIVERGES: upstream panics when y exceeds x; a refund that exceeds its charge
 // must not stop a scheduler.
 func (x Vector) Sub(y Vector) {
-	for w, word := range y.present {
-		x.present[w] |= word
+	for w, word := range y.present() {
+		x.words[w] |= word
 		for ; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			x.quantity[d] = max(0, x.quantity[d]-y.quantity[d])
+			x.put(d, max(0, x.at(d)-y.at(d)))
 		}
 	}
 }
@@ -129,31 +140,30 @@ func (x Vector) Sub(y Vector) {
 // SetLesser makes x the lesser of y and z in each dimension of y, with the
 // presence of y: the part of y that can be taken out of z.
 func (x Vector) SetLesser(y, z Vector) {
-	copy(x.present, y.present)
-	for d := range x.quantity {
-		x.quantity[d] = min(y.quantity[d], z.quantity[d])
+	copy(x.present(), y.present())
+	for d := range x.Len() {
+		x.put(d, min(y.at(d), z.at(d)))
 	}
 }
 
 // SetExceeded makes x the part of y that exceeds z; only scalars that do exceed
 // are present after (api.ExceededPart).
 func (x Vector) SetExceeded(y, z Vector) {
-	left, right := y.quantity[:len(x.quantity)], z.quantity[:len(x.quantity)]
-	clear(x.present)
-	x.present[0] = always
-	for d := range x.quantity {
-		excess := left[d] - right[d]
+	clear(x.present())
+	x.words[0] = always
+	for d := range x.Len() {
+		excess := y.at(d) - z.at(d)
 		if excess > 0 {
-			x.present[d>>6] |= 1 << (d & 63)
+			x.words[d>>6] |= 1 << (d & 63)
 		}
-		x.quantity[d] = max(0, excess)
+		x.put(d, max(0, excess))
 	}
 }
 
 // Scale multiplies every quantity (api.Resource.Multi).
 func (x Vector) Scale(ratio float64) {
-	for d := range x.quantity {
-		x.quantity[d] *= ratio
+	for d := range x.Len() {
+		x.put(d, x.at(d)*ratio)
 	}
 }
 
@@ -161,10 +171,10 @@ func (x Vector) Scale(ratio float64) {
 // it; what limit does not name stays as it is
 // (api.Resource.MinDimensionResource with Infinity).
 func (x Vector) CapTo(limit Vector) {
-	for w, word := range x.present {
-		for word &= limit.present[w]; word != 0; word &= word - 1 {
+	for w, word := range x.present() {
+		for word &= limit.words[w]; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			x.quantity[d] = min(x.quantity[d], limit.quantity[d])
+			x.put(d, min(x.at(d), limit.at(d)))
 		}
 	}
 }
@@ -173,19 +183,19 @@ func (x Vector) CapTo(limit Vector) {
 // does not name becomes 0, and stays present
 // (api.Resource.MinDimensionResource with Zero).
 func (x Vector) CapToZero(limit Vector) {
-	for d := range x.quantity {
-		x.quantity[d] = min(x.quantity[d], limit.quantity[d])
+	for d := range x.Len() {
+		x.put(d, min(x.at(d), limit.at(d)))
 	}
 }
 
 // RaiseTo raises each dimension of x to at least that of floor; what is present
 // in either is present after (helpers.Max).
 func (x Vector) RaiseTo(floor Vector) {
-	for w, word := range floor.present {
-		x.present[w] |= word
+	for w, word := range floor.present() {
+		x.words[w] |= word
 		for ; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			x.quantity[d] = max(x.quantity[d], floor.quantity[d])
+			x.put(d, max(x.at(d), floor.at(d)))
 		}
 	}
 }
@@ -193,17 +203,17 @@ func (x Vector) RaiseTo(floor Vector) {
 // InheritFrom fills in what x does not set: cpu and memory where they are 0 or
 // less, scalars where they are absent (capacity.go, checkHierarchicalQueue).
 func (x Vector) InheritFrom(parent Vector) {
-	for d := CPU; d <= Memory; d++ {
-		if x.quantity[d] <= 0 {
-			x.quantity[d] = parent.quantity[d]
+	for d := int(CPU); d <= int(Memory); d++ {
+		if x.at(d) <= 0 {
+			x.put(d, parent.at(d))
 		}
 	}
-	for w, word := range parent.present {
-		word &^= x.present[w]
-		x.present[w] |= word
+	for w, word := range parent.present() {
+		word &^= x.words[w]
+		x.words[w] |= word
 		for ; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			x.quantity[d] = parent.quantity[d]
+			x.put(d, parent.at(d))
 		}
 	}
 }
