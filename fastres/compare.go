@@ -184,8 +184,10 @@ func MaxRatio(used, bound Vector) float64 {
 	for w, word := range bound.present() {
 		for ; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			if bound.at(d) >= MinResource {
-				ratio = max(ratio, used.at(d)/bound.at(d))
+			if b := bound.at(d); b >= MinResource {
+				if r := used.at(d) / b; r > ratio {
+					ratio = r
+				}
 			}
 		}
 	}

@@ -153,49 +153,45 @@ func (o *session) take(q index.Queue, victim fastres.Vector, to index.Queue, wan
 // preemptive reports whether a queue may take from others for a task.
 func (o *session) preemptive(obj, candidate any) bool {
 	queue, task := obj.(*api.QueueInfo), candidate.(*api.TaskInfo)
-	v := o.eligible(queue)
-	r := o.preemption(v, task)
-	if !o.weighted && v.OK() {
-		o.gaugesOf(r.Queue).setOverused(!r.OK())
+	eligible := o.eligible(queue)
+	v, p := o.preemption(eligible, task)
+	if !o.weighted && eligible.OK() {
+		o.gaugesOf(eligible.Queue).setOverused(!v.OK())
 	}
-	if !r.OK() && klog.V(3).Enabled() {
-		klog.Infof("[%s] nothing is taken from others for %s/%s: %s", o.name, task.Namespace, task.Name, o.words(r))
+	if !v.OK() && klog.V(3).Enabled() {
+		klog.Infof("[%s] nothing is taken from others for %s/%s: %s", o.name, task.Namespace, task.Name, o.words(o.refusalOf(v, p)))
 	}
-	return r.OK()
+	return v.OK()
 }
 
-// preemption asks the rule of preemption about a task of a queue of which v holds.
-func (o *session) preemption(v quota.Verdict, task *api.TaskInfo) refusal {
-	r := refusal{Verdict: v, request: o.scratch[0]}
-	if !r.OK() {
-		return r
+// preemption asks the rule of preemption about a task of a queue of which v
+// holds, and returns what of the task's cards is refused, if it is cards.
+func (o *session) preemption(v quota.Verdict, task *api.TaskInfo) (quota.Verdict, part) {
+	if !v.OK() {
+		return v, part{}
 	}
-	d, known := o.setTask(r.request, r.Queue, task)
+	q, request := v.Queue, o.scratch[0]
+	d, known := o.setTask(request, q, task)
 	switch {
 	case o.weighted:
-		r.Verdict = o.fits(o.ix, r.Queue, r.request, known)
+		return o.fits(o.ix, q, request, known), part{}
+	case !known:
+		return quota.Verdict{Reason: quota.OverQuota, Queue: q}, part{}
 	case len(d.wants) > 0 && o.cards.uses(d):
-		r = o.preemptiveCards(r, d, known)
-	default:
-		if r.Verdict = quota.Preemptive(o.ix, r.Queue, r.request); !known {
-			r.Reason = quota.OverQuota
-		}
+		return o.preemptiveCards(q, request, d)
 	}
-	return r
+	return quota.Preemptive(o.ix, q, request), part{}
 }
 
-// preemptiveCards is preemptive for a task that wants cards: they are what it
+// preemptiveCards is preemption for a task that wants cards: they are what it
 // takes from others, so its queue must have less of one of them than it deserves.
-func (o *session) preemptiveCards(r refusal, d *demand, known bool) refusal {
-	q := r.Queue
-	if !known || !fastres.Fits(o.ix.Allocated(q), r.request, o.ix.RealCapability.Row(int(q))) {
-		r.Reason = quota.OverQuota
-		return r
+func (o *session) preemptiveCards(q index.Queue, request fastres.Vector, d *demand) (quota.Verdict, part) {
+	if !fastres.Fits(o.ix.Allocated(q), request, o.ix.RealCapability.Row(int(q))) {
+		return quota.Verdict{Reason: quota.OverQuota, Queue: q}, part{}
 	}
-	r.Verdict, r.part = o.cardsFit(q, d, func(card fastres.Dim, milli float64) quota.Verdict {
+	return o.cardsFit(q, d, func(card fastres.Dim, milli float64) quota.Verdict {
 		return quota.PreemptiveCard(o.ix, q, card, milli)
 	})
-	return r
 }
 
 // overused reports whether a queue has all it deserves, so takes no more.
@@ -212,10 +208,11 @@ func (o *session) overused(obj any) bool {
 
 // allocatable reports whether a task may be placed now.
 func (o *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
-	r := o.allocation(queue, task)
-	if r.OK() {
+	v, p := o.allocation(queue, task)
+	if v.OK() {
 		return true
 	}
+	r := o.refusalOf(v, p)
 	if job := o.ssn.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
 		o.refuse(job, r)
 	}
@@ -225,26 +222,27 @@ func (o *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	return false
 }
 
-// allocation asks all that is asked before a task is placed.
-func (o *session) allocation(queue *api.QueueInfo, task *api.TaskInfo) refusal {
-	r := refusal{Verdict: o.eligible(queue), request: o.scratch[0]}
-	if r.OK() {
-		r = o.fitsTask(o.ix, r, task)
+// allocation asks all that is asked before a task is placed, and returns what of
+// its cards is refused, if it is cards.
+func (o *session) allocation(queue *api.QueueInfo, task *api.TaskInfo) (quota.Verdict, part) {
+	v := o.eligible(queue)
+	if !v.OK() {
+		return v, part{}
 	}
-	return r
+	return o.fitsTask(o.ix, v.Queue, o.scratch[0], task)
 }
 
-// fitsTask asks the rule of allocation about a task that has no node yet.
-func (o *session) fitsTask(a quota.Accounts, r refusal, task *api.TaskInfo) refusal {
-	q := r.Queue
-	d, known := o.setTask(r.request, q, task)
-	r.Verdict = o.fits(a, q, r.request, known)
-	if r.OK() && len(d.wants) > 0 {
-		r.Verdict, r.part = o.cardsFit(q, d, func(card fastres.Dim, milli float64) quota.Verdict {
-			return quota.CardFits(a, o.limit, q, card, milli)
-		})
+// fitsTask asks the rule of allocation about a task of q that has no node yet.
+// It sets request to what the task requests.
+func (o *session) fitsTask(a quota.Accounts, q index.Queue, request fastres.Vector, task *api.TaskInfo) (quota.Verdict, part) {
+	d, known := o.setTask(request, q, task)
+	v := o.fits(a, q, request, known)
+	if !v.OK() || len(d.wants) == 0 {
+		return v, part{}
 	}
-	return r
+	return o.cardsFit(q, d, func(card fastres.Dim, milli float64) quota.Verdict {
+		return quota.CardFits(a, o.limit, q, card, milli)
+	})
 }
 
 // fits asks the rule of allocation. A request for something that the session

@@ -33,13 +33,13 @@ func (i Inspection) Enqueue(job *api.JobInfo) *Reason { return i.reason(i.o.enqu
 // Allocate returns why a task may not be placed now, on whichever node, nil if
 // it may.
 func (i Inspection) Allocate(task *api.TaskInfo) *Reason {
-	return i.reason(i.o.allocation(i.queueOf(task), task))
+	return i.reason(i.o.refusalOf(i.o.allocation(i.queueOf(task), task)))
 }
 
 // Preempt returns why the queue of a task may not take from others for it, nil
 // if it may.
 func (i Inspection) Preempt(task *api.TaskInfo) *Reason {
-	return i.reason(i.o.preemption(i.o.eligible(i.queueOf(task)), task))
+	return i.reason(i.o.refusalOf(i.o.preemption(i.o.eligible(i.queueOf(task)), task)))
 }
 
 // Node returns why a task cannot have its cards on a node, nil if it can.

@@ -213,18 +213,29 @@ func (o *session) publishWeighted(g *queueGauges, q index.Queue) {
 	g.setAccount(deservedAccount, o.ix.Deserved.Row(int(q)), &o.names)
 }
 
-// publishAllocated sets the series that change when request is allocated to q or
-// taken from it, for q and all its ancestors.
-//
-// DIVERGES: upstream sets q's alone.
+// publishAllocated sets the series of q that change when request is allocated to
+// it or taken from it.
 func (o *session) publishAllocated(q index.Queue, request fastres.Vector) {
-	for _, p := range o.ix.Path(q) {
-		if o.queues[p] == nil {
+	if o.queues[q] == nil {
+		return
+	}
+	g := o.gaugesOf(q)
+	g.changeAccount(allocatedAccount, o.ix.Allocated(q), request, &o.names)
+	g.setShare(o.ix.Share(q))
+}
+
+// publishInner sets what events have changed of inner queues. They change with
+// nearly every event of a session, so they are written once, when it ends.
+//
+// DIVERGES: upstream writes them when the next session begins.
+func (o *session) publishInner() {
+	for q := range index.Queue(o.ix.Len()) {
+		if o.ix.IsLeaf(q) || o.queues[q] == nil {
 			continue
 		}
-		g := o.gaugesOf(p)
-		g.changeAccount(allocatedAccount, o.ix.Allocated(p), request, &o.names)
-		g.setShare(o.ix.Share(p))
+		g := o.gaugesOf(q)
+		g.setAccount(allocatedAccount, o.ix.Allocated(q), &o.names)
+		g.setShare(o.ix.Share(q))
 	}
 }
 

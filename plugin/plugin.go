@@ -108,11 +108,12 @@ func (p *quotaPlugin) OnSessionOpen(ssn *framework.Session) {
 	p.session = openSession(ssn, p.variant, m.settings(p.variant, p.arguments), m)
 }
 
-// OnSessionClose gives the memory back.
+// OnSessionClose writes the last metrics and gives the memory back.
 func (p *quotaPlugin) OnSessionClose(ssn *framework.Session) {
 	if p.session == nil {
 		return
 	}
+	p.session.publishInner()
 	p.session.mendParents()
 	p.giveBack(p.session.memory)
 	p.session = nil

@@ -102,9 +102,9 @@ func (o *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	if queue != nil {
 		q = o.ix.Lookup(string(queue.UID))
 	}
-	r := refusal{Verdict: quota.Eligible(o.ix.Tree, q), request: w.request}
-	if r.OK() {
-		r = o.fitsTask(w, r, task)
+	v := quota.Eligible(o.ix.Tree, q)
+	if v.OK() {
+		v, _ = o.fitsTask(w, q, w.request, task)
 	}
-	return r.OK()
+	return v.OK()
 }

@@ -29,6 +29,12 @@ type refusal struct {
 	shared bool
 }
 
+// refusalOf makes a refusal of an answer about the task whose request was read
+// last. p is what of its cards is refused, if it is cards.
+func (o *session) refusalOf(v quota.Verdict, p part) refusal {
+	return refusal{Verdict: v, request: o.scratch[0], part: p}
+}
+
 // told is what was last said about a waiting job. The words stay while the
 // reason does, whatever others use meanwhile, so that neither events nor pod
 // conditions are written anew in every session.
