@@ -21,8 +21,9 @@
 // # Layout
 //
 // Dimension 0 is cpu, 1 is memory, 2 is pods; the others are handed out by
-// index.Names. A vector is a slice of quantities and a bit mask of presence,
-// laid out as the words of a bits-and-blooms bitset.
+// index.Names. A vector is one slice of words: first a bit mask of presence, laid
+// out as a bits-and-blooms bitset is, then the quantities. So it is passed in
+// registers, and a row lies in one piece of memory.
 //
 // # Invariants
 //

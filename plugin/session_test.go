@@ -256,6 +256,32 @@ func TestRefundsSaturate(t *testing.T) {
 	assert.Equal(t, 2000.0, f.allocated("root").MilliCPU, "the parent is no longer the sum of its children")
 }
 
+// TestMetricsOfEvents has a task taken away: the series of its queue follow at
+// once, those of the queues above when the session ends.
+func TestMetricsOfEvents(t *testing.T) {
+	c := workload.Cluster{Hierarchy: true, Nodes: oneNode,
+		Queues: []workload.Queue{{Name: "root"}, {Name: "team"}, {Name: "leaf", Parent: "team", Deserved: workload.Resources{"cpu": 4000}}},
+		Jobs:   []workload.Job{running("job", "leaf", 3)}}
+	dropMetrics(c.Queues)
+	f := openFixture(t, c, NewCapacity)
+	cpus := func() (cpus [3]float64) {
+		for i, q := range c.Queues {
+			cpus[i] = gaugeValue(vecs[allocatedAccount].cpu.WithLabelValues(q.Name))
+		}
+		return cpus
+	}
+	share := func() float64 { return gaugeValue(shareVec.WithLabelValues("leaf")) }
+	assert.Equal(t, [3]float64{3000, 3000, 3000}, cpus())
+	assert.Equal(t, 0.75, share())
+
+	f.own.onDeallocate(&framework.Event{Task: f.task("job-a")})
+	assert.Equal(t, [3]float64{3000, 3000, 2000}, cpus())
+	assert.Equal(t, 0.5, share())
+
+	framework.CloseSession(f.Session)
+	assert.Equal(t, [3]float64{2000, 2000, 2000}, cpus())
+}
+
 // TestUnheardOfMinimum asks for resources that nothing in the session has, more
 // of them than there is room for.
 func TestUnheardOfMinimum(t *testing.T) {

@@ -3,14 +3,14 @@ package main
 // mutants are the breakages, by what they break.
 var mutants = []mutant{
 	// Comparisons and sums.
-	{"fastres/compare.go", "q > 0 && used.quantity[d]+q > limit.quantity[d]", "q > 0 && used.quantity[d]+q >= limit.quantity[d]"},
-	{"fastres/compare.go", "q > 0 && q+used.quantity[d]+promised.quantity[d]-returnable.quantity[d] > limit.quantity[d]",
-		"q > 0 && q+used.quantity[d]+promised.quantity[d] > limit.quantity[d]"},
+	{"fastres/compare.go", "q > 0 && used.at(d)+q > limit.at(d)", "q > 0 && used.at(d)+q >= limit.at(d)"},
+	{"fastres/compare.go", "q > 0 && q+used.at(d)+promised.at(d)-returnable.at(d) > limit.at(d)",
+		"q > 0 && q+used.at(d)+promised.at(d) > limit.at(d)"},
 	{"fastres/compare.go", "x-y < MinResource && y-x < MinResource", "x-y < 1 && y-x < 1"},
 	{"fastres/compare.go", "const ignored uint64 = 1 << Pods", "const ignored uint64 = 0"},
 	{"fastres/compare.go", "future >= MinResource || bound >= MinResource", "future >= MinResource && bound >= MinResource"},
-	{"fastres/compare.go", "return Dim(d) > Memory || x.quantity[d] >= MinResource", "return x.quantity[d] >= MinResource"},
-	{"fastres/vector.go", "x.quantity[d] = max(0, x.quantity[d]-y.quantity[d])", "x.quantity[d] -= y.quantity[d]"},
+	{"fastres/compare.go", "return Dim(d) > Memory || x.at(d) >= MinResource", "return x.at(d) >= MinResource"},
+	{"fastres/vector.go", "x.put(d, max(0, x.at(d)-y.at(d)))", "x.put(d, x.at(d)-y.at(d))"},
 
 	// The tree and what-ifs.
 	{"index/tree.go", "b.broken[c] = b.broken[p]", "b.broken[c] = nil"},
@@ -81,6 +81,10 @@ var mutants = []mutant{
 	{"plugin/session.go", "case o.names.IsCard(d) && (o.cards == nil || !o.cards.counts[q]):", "case false:"},
 	{"plugin/session.go", "|| !o.ix.Rooted() && o.ix.Name(q) == rootName", ""},
 	{"plugin/session.go", "return float64(max(0, o.queues[q].Weight))", "return float64(o.queues[q].Weight)"},
+
+	// Metrics.
+	{"plugin/plugin.go", "p.session.publishInner()", ""},
+	{"plugin/metrics.go", "gauges[d].update(x.Get(d))", ""},
 
 	// Trees from annotations.
 	{"index/tree.go", "b.broken[i] = n.Misplaced\n\t\t\tcontinue", ""},
