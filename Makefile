@@ -82,7 +82,7 @@ mutants: ## break the rules in small ways, one at a time, and see that the tests
 	$(GO) run ./fuzz/mutate
 
 .PHONY: bench
-bench: ## measure against upstream for a quarter of an hour and write BENCHMARKS.md
+bench: ## measure against upstream for half an hour and write BENCHMARKS.md
 	$(GO) run ./bench/report -measure quick
 
 .PHONY: bench-full
