@@ -2,7 +2,7 @@
 // imported as it is: on the same input, in the same run. Its benchmarks are in test
 // files; what they are measured on is in packages workload and cluster.
 //
-//	make bench        measure for a quarter of an hour and write BENCHMARKS.md
+//	make bench        measure for half an hour and write BENCHMARKS.md
 //	make bench-full   the same with larger clusters, for an hour
 //	make bench-check  exit 1 where a goal is missed
 //

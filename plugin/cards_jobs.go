@@ -128,9 +128,9 @@ func (j *jobCards) fetch(c *cards, job *api.JobInfo, demand func(*v1.Pod) *deman
 	for _, task := range j.tasks {
 		j.demands = append(j.demands, demand(task.Pod))
 	}
-	for _, task := range j.tasks {
+	for i, task := range j.tasks {
 		var node *nodeCards
-		if task.NodeName != "" {
+		if task.NodeName != "" && len(j.demands[i].wants) > 0 {
 			node = c.nodes[task.NodeName]
 		}
 		j.nodes = append(j.nodes, node)
