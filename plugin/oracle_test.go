@@ -279,7 +279,7 @@ func (m *mirror) compareAllocated() {
 }
 
 // event places a task that waits, past every admission but that of cards, or
-// evicts one that runs.
+// evicts one that runs. What waits behind a gate is never placed.
 func (m *mirror) event(task *api.TaskInfo, node *api.NodeInfo, allocate bool) {
 	statement := framework.NewStatement(m.Session)
 	known := m.own.ix.Lookup(m.queueOf(task)) != index.None
@@ -291,6 +291,9 @@ func (m *mirror) event(task *api.TaskInfo, node *api.NodeInfo, allocate bool) {
 			m.oracle.Refund(m.queueOf(task), gone)
 		}
 	case api.Pending:
+		if task.SchGated {
+			return
+		}
 		place, undo := func() error { return statement.Pipeline(task, node.Name, false) }, statement.UnPipeline
 		if allocate {
 			place, undo = func() error { return statement.Allocate(task, node) }, statement.UnAllocate
