@@ -13,6 +13,10 @@ const (
 	ProportionName = "proportion"
 )
 
+// Names are all of them. Each of these plugins counts all pods and bounds all
+// queues, so only one can be in force.
+var Names = []string{Name, CapacityName, ProportionName}
+
 // variant is what sets the three names apart.
 type variant struct {
 	name string

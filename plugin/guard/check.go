@@ -18,9 +18,6 @@ var (
 	ErrSeveralQuotas = errors.New("only one quota plugin can be in force")
 )
 
-// quotaPlugins each count all pods and bound all queues.
-var quotaPlugins = []string{plugin.Name, plugin.CapacityName, plugin.ProportionName}
-
 // Check returns what is wrong with the text of a volcano-scheduler.conf, in one
 // line. All plugins have to be registered by then.
 func Check(configuration string) error {
@@ -34,7 +31,7 @@ func Check(configuration string) error {
 			if _, found := framework.GetPluginBuilder(option.Name); !found {
 				unknown = append(unknown, option.Name)
 			}
-			if slices.Contains(quotaPlugins, option.Name) {
+			if slices.Contains(plugin.Names, option.Name) {
 				quotas = append(quotas, option.Name)
 			}
 		}

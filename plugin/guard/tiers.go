@@ -9,6 +9,8 @@ import (
 	"gopkg.in/yaml.v2" // which Volcano reads its configuration with
 	"volcano.sh/volcano/pkg/scheduler"
 	"volcano.sh/volcano/pkg/scheduler/conf"
+
+	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // voters are plugins of Volcano's own that have a say in a question, under their
@@ -46,7 +48,7 @@ func isTrue(b *bool) bool { return b != nil && *b }
 func (v voters) among(tier conf.Tier, enabled func(conf.PluginOption) bool) (names []string) {
 	for _, o := range tier.Plugins {
 		votes, known := v[o.Name]
-		if enabled(o) && (known && (votes == nil || votes(o)) || slices.Contains(quotaPlugins, o.Name)) {
+		if enabled(o) && (known && (votes == nil || votes(o)) || slices.Contains(plugin.Names, o.Name)) {
 			names = append(names, o.Name)
 		}
 	}
@@ -66,7 +68,7 @@ func (v voters) of(tiers []conf.Tier, enabled func(conf.PluginOption) bool) (cou
 		names := v.among(tier, enabled)
 		counted.tiers = append(counted.tiers, names)
 		for _, name := range names {
-			if slices.Contains(quotaPlugins, name) {
+			if slices.Contains(plugin.Names, name) {
 				counted.quota, counted.in, found = name, i, true
 			}
 		}

@@ -55,11 +55,7 @@ func newSimulate(s *source) *cobra.Command {
 }
 
 func (s *source) simulate(cmd *cobra.Command, c *changes) error {
-	objects, err := s.objects(cmd.Context())
-	if err != nil {
-		return err
-	}
-	configuration, err := s.configure(objects)
+	objects, configuration, err := s.read(cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -37,20 +37,20 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 	flags.BoolVarP(&s.recursive, "recursive", "R", false, "Read the directories below those of -f, too")
 	flags.StringVar(&s.configuration, "scheduler-conf", "", "File with the scheduler's configuration, or with the ConfigMap that has it. "+
 		"Without it, that of the cluster or of a ConfigMap in the files, or else a usual one")
-	flags.StringVar(&s.plugin, "plugin", plugin.Name, "Quota plugin of the usual configuration: "+strings.Join(engine.QuotaPlugins, ", "))
+	flags.StringVar(&s.plugin, "plugin", plugin.Name, "Quota plugin of the usual configuration: "+strings.Join(plugin.Names, ", "))
 	if len(outputs) > 0 {
 		flags.StringVarP(&s.output, "output", "o", outputs[0], "Output format: "+strings.Join(outputs, ", "))
 		_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	}
-	_ = cmd.RegisterFlagCompletionFunc("plugin", cobra.FixedCompletions(engine.QuotaPlugins, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("plugin", cobra.FixedCompletions(plugin.Names, cobra.ShellCompDirectiveNoFileComp))
 	s.cluster.AddFlags(flags)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, arguments []string) error {
 		if len(outputs) > 0 && !slices.Contains(outputs, s.output) {
 			return fmt.Errorf("unknown output format %q: one of %s", s.output, strings.Join(outputs, ", "))
 		}
-		if !slices.Contains(engine.QuotaPlugins, s.plugin) {
-			return fmt.Errorf("unknown plugin %q: one of %s", s.plugin, strings.Join(engine.QuotaPlugins, ", "))
+		if !slices.Contains(plugin.Names, s.plugin) {
+			return fmt.Errorf("unknown plugin %q: one of %s", s.plugin, strings.Join(plugin.Names, ", "))
 		}
 		return run(cmd, arguments)
 	}
@@ -112,14 +112,23 @@ func (s *source) note(format string, arguments ...any) {
 	fmt.Fprintf(s.streams.ErrOut, "note: "+format+"\n", arguments...)
 }
 
-// load reads objects and makes a world of them, with the configuration of its
-// scheduler.
-func (s *source) load(ctx context.Context) (*engine.World, *engine.Configuration, error) {
+// read reads objects, and finds the configuration of their scheduler.
+func (s *source) read(ctx context.Context) (*input.Objects, *engine.Configuration, error) {
 	objects, err := s.objects(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	configuration, err := s.configure(objects)
+	if err != nil {
+		return nil, nil, err
+	}
+	return objects, configuration, nil
+}
+
+// load reads objects and makes a world of them, with the configuration of its
+// scheduler.
+func (s *source) load(ctx context.Context) (*engine.World, *engine.Configuration, error) {
+	objects, configuration, err := s.read(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,11 +23,7 @@ func newValidate(s *source) *cobra.Command {
 		Example: "  cardctl validate -f queues/ -f nodes.yaml\n  kustomize build . | cardctl validate -f -",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			objects, err := s.objects(cmd.Context())
-			if err != nil {
-				return err
-			}
-			configuration, err := s.configure(objects)
+			objects, configuration, err := s.read(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -20,10 +20,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/guard"
 )
 
-// QuotaPlugins are the names that the engine has in a configuration.
-var QuotaPlugins = []string{plugin.Name, plugin.CapacityName, plugin.ProportionName}
-
-// ErrNoQuotaPlugin is about configurations without any of QuotaPlugins.
+// ErrNoQuotaPlugin is about configurations without any of plugin.Names.
 var ErrNoQuotaPlugin = errors.New("the scheduler configuration has no quota plugin")
 
 // outside are plugins that ask what a snapshot does not have: metrics, other
@@ -32,7 +29,7 @@ var outside = []string{"extender", "usage", "rescheduling", "numaaware", "device
 
 // Configuration is what a volcano-scheduler.conf says.
 type Configuration struct {
-	Plugin         string // which of QuotaPlugins is in force
+	Plugin         string // which of plugin.Names is in force
 	Hierarchy      bool   // quotas form a tree
 	Actions        []framework.Action
 	Tiers          []conf.Tier
@@ -80,9 +77,9 @@ func Configure(text string) (*Configuration, error) {
 			case !registered || slices.Contains(outside, option.Name):
 				c.LeftOut = append(c.LeftOut, option.Name)
 				continue
-			case slices.Contains(QuotaPlugins, option.Name) && c.Plugin != "":
+			case slices.Contains(plugin.Names, option.Name) && c.Plugin != "":
 				return nil, fmt.Errorf("the scheduler configuration: %w: %s, %s", guard.ErrSeveralQuotas, c.Plugin, option.Name)
-			case slices.Contains(QuotaPlugins, option.Name):
+			case slices.Contains(plugin.Names, option.Name):
 				c.Plugin = option.Name
 				c.Hierarchy = option.EnabledHierarchy != nil && *option.EnabledHierarchy && option.Name != plugin.ProportionName
 			}
@@ -91,7 +88,7 @@ func Configure(text string) (*Configuration, error) {
 		c.Tiers = append(c.Tiers, kept)
 	}
 	if c.Plugin == "" {
-		return nil, fmt.Errorf("%w: one of %s", ErrNoQuotaPlugin, strings.Join(QuotaPlugins, ", "))
+		return nil, fmt.Errorf("%w: one of %s", ErrNoQuotaPlugin, strings.Join(plugin.Names, ", "))
 	}
 	return c, nil
 }

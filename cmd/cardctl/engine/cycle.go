@@ -141,7 +141,7 @@ func (w *World) Vacate() {
 		pods := append(g.Pods, g.Coming...)
 		g.Pods, g.Coming = nil, nil
 		for _, pod := range pods {
-			if pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+			if ended(pod) {
 				continue
 			}
 			own := *pod
@@ -151,12 +151,16 @@ func (w *World) Vacate() {
 	}
 }
 
+func ended(pod *v1.Pod) bool {
+	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+}
+
 // Lose has the pods of a node that is gone come back without one.
 func (w *World) Lose(node string) {
 	w.Stray = slices.DeleteFunc(slices.Clone(w.Stray), func(pod *v1.Pod) bool { return pod.Spec.NodeName == node })
 	for _, g := range w.Groups {
 		for i, pod := range g.Pods {
-			if ended := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed; pod.Spec.NodeName == node && !ended {
+			if pod.Spec.NodeName == node && !ended(pod) {
 				g.Pods[i] = w.again(pod)
 			}
 		}

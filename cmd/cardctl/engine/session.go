@@ -32,11 +32,6 @@ var informed = sync.OnceValue(func() informers.SharedInformerFactory {
 	return informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 })
 
-// builders make the quota plugins.
-var builders = map[string]framework.PluginBuilder{
-	plugin.Name: plugin.New, plugin.CapacityName: plugin.NewCapacity, plugin.ProportionName: plugin.NewProportion,
-}
-
 // Quiet has the scheduler log nothing: it would tell on stderr what a user of this
 // tool is told otherwise.
 var Quiet = sync.OnceFunc(cluster.Quiet)
@@ -48,9 +43,11 @@ func Open(w *World, c *Configuration) *Session {
 	for _, action := range c.Actions {
 		conf.EnabledActionMap[action.Name()] = true
 	}
+	plugin.Register() // in place of what the session before has registered
+	build, _ := framework.GetPluginBuilder(c.Plugin)
 	var quota framework.Plugin
 	framework.RegisterPluginBuilder(c.Plugin, func(arguments framework.Arguments) framework.Plugin {
-		quota = builders[c.Plugin](arguments)
+		quota = build(arguments)
 		return quota
 	})
 	cache := cluster.NewCache(w.info())

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	jobcontroller "volcano.sh/volcano/pkg/controllers/job"
 	jobhelpers "volcano.sh/volcano/pkg/controllers/job/helpers"
@@ -29,7 +30,7 @@ type workloads struct {
 
 // addPods puts pods into their groups. A pod that Volcano is to schedule and that
 // is in no group gets one of its own.
-func (b *workloads) addPods(pods []*v1.Pod) {
+func (b *workloads) addPods(pods []*v1.Pod) error {
 	for _, pod := range pods {
 		b.admit(pod)
 		name, grouped := pod.Annotations[v1beta1.KubeGroupNameAnnotationKey]
@@ -38,7 +39,9 @@ func (b *workloads) addPods(pods []*v1.Pod) {
 		case g != nil:
 			g.Pods = append(g.Pods, pod)
 		case !grouped && pod.Spec.SchedulerName == schedulerName && pod.Spec.NodeName == "":
-			b.addPodsAsGroup("Pod/"+pod.Name, pod.Name, pod.Annotations, []*v1.Pod{pod})
+			if err := b.addPodsAsGroup("Pod/"+pod.Name, pod.Name, pod.Annotations, []*v1.Pod{pod}); err != nil {
+				return err
+			}
 		default:
 			if grouped {
 				b.Orphans++
@@ -48,6 +51,7 @@ func (b *workloads) addPods(pods []*v1.Pod) {
 			}
 		}
 	}
+	return nil
 }
 
 // addPodsAsGroup makes the PodGroup of pods that come without one. annotations
@@ -150,7 +154,7 @@ func (b *workloads) addJobs(jobs []*batch.Job) error {
 
 // arrive has the pods of a group come that was let in, and reports whether any did.
 func (w *World) arrive(g *Group) bool {
-	if g.Status.Phase == "Pending" || len(g.Coming) == 0 {
+	if g.Status.Phase == scheduling.PodGroupPending || len(g.Coming) == 0 {
 		return false
 	}
 	g.Pods, g.Coming = append(g.Pods, g.Coming...), nil

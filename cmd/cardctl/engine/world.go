@@ -20,6 +20,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // The queues that Volcano's scheduler creates.
@@ -87,7 +88,9 @@ func Build(o *input.Objects) (*World, error) {
 		groups[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] = g
 	}
 	b := workloads{World: w, groups: groups}
-	b.addPods(o.Pods)
+	if err := b.addPods(o.Pods); err != nil {
+		return nil, err
+	}
 	if err := b.addDeployments(o.Deployments); err != nil {
 		return nil, err
 	}
@@ -135,6 +138,17 @@ func (w *World) Queue(name string) *scheduling.Queue {
 		return w.Queues[i]
 	}
 	return nil
+}
+
+// Cards is what the text of a card annotation says, in whole cards, with what is
+// bad in it left out.
+func Cards(annotation string) map[string]float64 {
+	all := map[string]float64{}
+	entries, _ := card.ParseQuota(annotation)
+	for _, e := range entries {
+		all[e.Name] = float64(e.Cards)
+	}
+	return all
 }
 
 // SetQueue puts a queue in the place of that of its name.

@@ -11,6 +11,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin"
 )
@@ -157,13 +158,8 @@ func configured(queue *scheduling.Queue, resource string) (most float64, set boo
 	if quantity, ok := queue.Spec.Capability[v1.ResourceName(resource)]; ok {
 		return quantity.AsApproximateFloat64(), true
 	}
-	entries, _ := card.ParseQuota(queue.Annotations[card.QuotaKey])
-	for _, e := range entries {
-		if e.Name == resource {
-			return float64(e.Cards), true
-		}
-	}
-	return 0, false
+	most, set = engine.Cards(queue.Annotations[card.QuotaKey])[resource]
+	return most, set
 }
 
 // users names the jobs that have most of what is short, below the queue that is.
@@ -179,7 +175,7 @@ func (x *explainer) users(s plugin.Shortage) string {
 			continue
 		}
 		if has := x.allocatedOf(job, s); has > 0 {
-			all = append(all, user{x.groups[id].Namespace + "/" + x.groups[id].Owner, has})
+			all = append(all, user{x.ownerOf(id), has})
 		}
 	}
 	if len(all) == 0 {

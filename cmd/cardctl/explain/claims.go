@@ -41,7 +41,7 @@ func (x *explainer) claims(f *Finding, job *api.JobInfo) {
 			continue
 		}
 		if taken := x.Reclaimable(tasks[0], victims); len(taken) > 0 {
-			c := Claim{Owner: x.groups[id].Namespace + "/" + x.groups[id].Owner, Queue: string(other.Queue)}
+			c := Claim{Owner: x.ownerOf(id), Queue: string(other.Queue)}
 			for _, task := range taken {
 				c.Pods = append(c.Pods, task.Name)
 			}

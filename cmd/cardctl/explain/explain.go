@@ -88,6 +88,11 @@ func newExplainer(s *engine.Session, w *engine.World) *explainer {
 	return x
 }
 
+// ownerOf is what users know a job of the session by, with its namespace.
+func (x *explainer) ownerOf(id api.JobID) string {
+	return x.groups[id].Namespace + "/" + x.groups[id].Owner
+}
+
 // begin counts the pods of a job.
 func (x *explainer) begin(g *engine.Group) Finding {
 	job := x.Session.Jobs[g.ID()]

@@ -11,6 +11,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/util"
 
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
@@ -163,7 +164,7 @@ func (x *explainer) unfitness(task *api.TaskInfo, node *api.NodeInfo) string {
 // asks.
 func kindOf(queue string, task *api.TaskInfo) string {
 	spec := &task.Pod.Spec
-	return fmt.Sprint(queue, task.Pod.Annotations["volcano.sh/card.name"], task.Pod.Annotations["volcano.sh/card.card"], task.InitResreq, spec.NodeSelector,
+	return fmt.Sprint(queue, card.NameOf(task.Pod.Annotations), task.InitResreq, spec.NodeSelector,
 		spec.Affinity, spec.Tolerations, spec.TopologySpreadConstraints, task.Pod.Labels, task.Namespace)
 }
 

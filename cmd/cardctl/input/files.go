@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +11,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
+
+	"k8s.io/client-go/util/workqueue"
 )
 
 // MostBytes is how large a file may be. A dump of 100,000 pods as kubectl writes
@@ -140,28 +142,13 @@ func (o *Objects) read(file string, text []byte, progress Progress) {
 const chunk = 64
 
 func decodeAll(documents []*document, progress Progress) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Add(1)
-		go func() {
-			defer workers.Done()
-			for {
-				to := int(next.Add(chunk))
-				from := to - chunk
-				if from >= len(documents) {
-					return
-				}
-				for _, d := range documents[from:min(to, len(documents))] {
-					d.decode()
-				}
-				if progress != nil {
-					progress("documents", min(to, len(documents)), len(documents))
-				}
-			}
-		}()
-	}
-	workers.Wait()
+	var done atomic.Int64
+	workqueue.ParallelizeUntil(context.Background(), runtime.GOMAXPROCS(0), len(documents), func(i int) {
+		documents[i].decode()
+		if n := int(done.Add(1)); progress != nil {
+			progress("documents", n, len(documents))
+		}
+	}, workqueue.WithChunkSize(chunk))
 }
 
 // splitYAML splits a file at the lines that begin with "---".

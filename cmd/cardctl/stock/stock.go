@@ -141,12 +141,9 @@ func chargedOn(s *engine.Session) map[onNode]float64 {
 func inQueues(w *engine.World, s *engine.Session) []InQueue {
 	all := []InQueue{}
 	for _, a := range s.Tree() {
-		quotas := map[string]float64{}
+		var quotas map[string]float64
 		if queue := w.Queue(a.Queue); queue != nil {
-			entries, _ := card.ParseQuota(queue.Annotations[card.QuotaKey])
-			for _, e := range entries {
-				quotas[e.Name] = float64(e.Cards)
-			}
+			quotas = engine.Cards(queue.Annotations[card.QuotaKey])
 		}
 		for _, h := range a.Holdings {
 			quota, given := quotas[h.Resource]

@@ -203,12 +203,7 @@ func (k *checker) checkAnnotations(q *scheduling.Queue) {
 
 // amounts is what an annotation says, with what is bad in it left out.
 func amounts(q *scheduling.Queue, key string) map[string]float64 {
-	all := map[string]float64{}
-	entries, _ := card.ParseQuota(q.Annotations[key])
-	for _, e := range entries {
-		all[e.Name] = float64(e.Cards)
-	}
-	return all
+	return engine.Cards(q.Annotations[key])
 }
 
 func sortedNames(list v1.ResourceList) []v1.ResourceName {
