@@ -14,13 +14,13 @@ test: ## vet, layers, unit, property, differential and upstream's own tests
 	$(GO) vet $(PACKAGES)
 	$(GO) vet -tags invariants ./index ./plugin
 	$(GO) test -timeout 30m $(PACKAGES)
-	$(GO) test -timeout 10m -race ./index ./quota ./fuzz
-	$(GO) test -timeout 10m -tags invariants ./index ./quota ./fuzz
+	$(GO) test -timeout 10m -race ./index ./quota/... ./fuzz
+	$(GO) test -timeout 10m -tags invariants ./index ./quota/... ./fuzz
 	$(GO) test -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|Fuzz' -clusters 200
 
 .PHONY: race
 race: ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
-	$(GO) test -timeout 30m -race ./index ./quota ./fuzz
+	$(GO) test -timeout 30m -race ./index ./quota/... ./fuzz
 	$(GO) test -timeout 30m -race ./plugin -run 'TestParallel|TestTallies|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
 
 .PHONY: prometheus

@@ -54,6 +54,10 @@ var layers = []layer{
 		reason: "decides on numbers alone; what they mean to a scheduler is plugin's business",
 	},
 	{
+		dir: "quota/assign", allow: []string{std, module + "/index", module + "/fastres"}, silent: true,
+		reason: "a feasibility question on the accounts alone, without the rules that ask it",
+	},
+	{
 		dir: "plugin",
 		allow: []string{
 			std, bitset, module + "/fastres/...", module + "/index/...", module + "/quota/...", module + "/plugin/...",

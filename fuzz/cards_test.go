@@ -11,6 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
+	"github.com/capacity-card/capacity-card/quota/assign"
 )
 
 // FuzzCards holds the rules of cards against the oracle. To the engine a card is
@@ -19,7 +20,7 @@ func FuzzCards(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		w := newWorld(t, workload.Bytes(data))
-		var assigner quota.Assigner
+		var assigner assign.Assigner
 		for range 3 + w.rand.IntN(6) {
 			w.event()
 			for range 4 {
@@ -51,7 +52,7 @@ func (w *world) compareCard() {
 	to, tq := w.whole()
 	amount := float64(1 + w.rand.IntN(4))
 	require.Equal(w.t, w.oracle.CardFits(to, card, amount), w.at(quota.CardFits(w.ix, &w.ix.RealCapability, tq, d, amount)), "fits: %v %s in %s", amount, card, to)
-	require.Equal(w.t, w.oracle.Assignable([]oracle.Need{{Queue: to, Cards: []string{card}, Amount: amount}}),
+	require.Equal(w.t, w.oracle.Feasible([]oracle.Need{{Queue: to, Cards: []string{card}, Amount: amount}}),
 		quota.EnqueueableCard(w.ix, tq, d, amount).OK(), "enqueueable: %v %s in %s", amount, card, to)
 	reason := map[quota.Reason]string{quota.OverQuota: "over quota", quota.OverDeserved: "over deserved"}
 	require.Equal(w.t, w.oracle.PreemptiveCard(to, card, amount), reason[quota.PreemptiveCard(w.ix, tq, d, amount).Reason], "preemptive: %v %s in %s", amount, card, to)
@@ -59,12 +60,12 @@ func (w *world) compareCard() {
 }
 
 // compareAssignable asks for up to seven pods at once, each with its own choice.
-func (w *world) compareAssignable(assigner *quota.Assigner) {
+func (w *world) compareAssignable(assigner *assign.Assigner) {
 	var all []oracle.Need
-	var needs []quota.Need
+	var needs []assign.Demand
 	for range w.rand.IntN(4) {
 		name, q := w.whole()
-		need := quota.Need{Queue: q, Size: float64(1 + w.rand.IntN(3)), Count: 1 + w.rand.IntN(2)}
+		need := assign.Demand{Queue: q, Size: float64(1 + w.rand.IntN(3)), Count: 1 + w.rand.IntN(2)}
 		var cards []string
 		for range 1 + w.rand.IntN(3) {
 			if d, card := w.card(); !slices.Contains(need.Cards, d) {
@@ -76,5 +77,5 @@ func (w *world) compareAssignable(assigner *quota.Assigner) {
 		}
 		needs = append(needs, need)
 	}
-	require.Equal(w.t, w.oracle.Assignable(all), assigner.Assignable(w.ix, needs), "%v", all)
+	require.Equal(w.t, w.oracle.Feasible(all), assigner.Feasible(w.ix, needs), "%v", all)
 }

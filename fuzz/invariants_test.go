@@ -85,7 +85,7 @@ func (w *world) admitted(twin *world) {
 
 // net is what admission of jobs is held against.
 func (w *world) net(q index.Queue, d fastres.Dim) float64 {
-	return w.ix.Allocated(q).Get(d) + w.ix.Inqueue.Row(int(q)).Get(d) - w.ix.Elastic.Row(int(q)).Get(d)
+	return w.ix.Allocated(q).Get(d) + w.ix.Inqueue.Row(q).Get(d) - w.ix.Elastic.Row(q).Get(d)
 }
 
 // checkAdmitted expects every queue on a path to be within its bound in what was
@@ -95,7 +95,7 @@ func (w *world) checkAdmitted(q index.Queue, request oracle.Amounts, used func(i
 		for name, quantity := range request {
 			d, _ := w.names.Lookup(name)
 			if d != fastres.Pods && quantity > 0 {
-				require.LessOrEqual(w.t, used(p, d), w.ix.RealCapability.Row(int(p)).Get(d), "%s of %s", name, w.ix.Name(p))
+				require.LessOrEqual(w.t, used(p, d), w.ix.RealCapability.Row(p).Get(d), "%s of %s", name, w.ix.Name(p))
 			}
 		}
 	}
@@ -103,7 +103,7 @@ func (w *world) checkAdmitted(q index.Queue, request oracle.Amounts, used func(i
 
 func (w *world) checkDeserved() {
 	for q := range index.Queue(w.ix.Len()) {
-		deserved, guarantee, bound := w.ix.Deserved.Row(int(q)), w.ix.Guarantee.Row(int(q)), w.ix.RealCapability.Row(int(q))
+		deserved, guarantee, bound := w.ix.Deserved.Row(q), w.ix.Guarantee.Row(q), w.ix.RealCapability.Row(q)
 		for d := range fastres.Dim(w.ix.Dims()) {
 			if w.ix.Rooted() && !w.byWeight {
 				continue // as it is written, which compareBounds looks at
@@ -114,7 +114,7 @@ func (w *world) checkDeserved() {
 			if w.byWeight {
 				sum := 0.0
 				for _, child := range w.ix.Children(q) {
-					sum += w.ix.Deserved.Row(int(child)).Get(d)
+					sum += w.ix.Deserved.Row(child).Get(d)
 				}
 				require.LessOrEqual(w.t, sum, deserved.Get(d), "%s below %s", w.names.Name(d), w.ix.Name(q))
 			}
@@ -143,7 +143,7 @@ func (w *world) checkVictims() {
 			left[t.queue] = w.oracle.Allocated(t.queue)
 		}
 		left[t.queue] = left[t.queue].Minus(t.request)
-		guarantee := w.ix.Guarantee.Row(int(w.number(t.queue)))
+		guarantee := w.ix.Guarantee.Row(w.number(t.queue))
 		for d := range fastres.Dim(w.ix.Dims()) {
 			if rest := left[t.queue][w.names.Name(d)]; rest <= guarantee.Get(d)-fastres.MinResource {
 				w.t.Fatalf("%s is left with %v %s, guaranteed are %v", t.queue, rest, w.names.Name(d), guarantee.Get(d))
@@ -200,7 +200,7 @@ func (w *world) checkOrder() {
 	}
 }
 
-// FuzzDivide divides a cluster by weight, and expects every queue to deserve at
+// FuzzProportionRounds divides a cluster by weight, and expects every queue to deserve at
 // least its guarantee and otherwise at most what it asks for and is bound to,
 // and all together no more than there is, guarantees aside.
 func FuzzDivide(f *testing.F) {
@@ -214,21 +214,21 @@ func FuzzDivide(f *testing.F) {
 		for _, n := range c.Nodes {
 			total = total.Plus(amounts(n.Allocatable))
 		}
-		var queues []quota.Weighted
+		var queues []quota.WeightedQueue
 		for q := range index.Queue(w.ix.Len()) {
-			queues = append(queues, quota.Weighted{Queue: q, Weight: int32(r.IntN(5) - 1)})
+			queues = append(queues, quota.WeightedQueue{Queue: q, Weight: int32(r.IntN(5) - 1)})
 		}
-		quota.Divide(w.ix, w.vector(total), queues)
+		quota.ProportionRounds(w.ix, w.vector(total), queues)
 		for d := range fastres.Dim(w.ix.Dims()) {
 			given, guaranteed := 0.0, 0.0
-			for q := range w.ix.Len() {
+			for q := range index.Queue(w.ix.Len()) {
 				deserved, guarantee := w.ix.Deserved.Row(q).Get(d), w.ix.Guarantee.Row(q).Get(d)
 				most := min(w.ix.RealCapability.Row(q).Get(d), w.ix.Request.Row(q).Get(d))
 				if !w.ix.RealCapability.Row(q).Has(d) {
 					most = w.ix.Request.Row(q).Get(d)
 				}
 				require.GreaterOrEqual(t, deserved, 0.0)
-				require.LessOrEqual(t, deserved, max(most, guarantee), "%s of %s", w.names.Name(d), w.ix.Name(index.Queue(q)))
+				require.LessOrEqual(t, deserved, max(most, guarantee), "%s of %s", w.names.Name(d), w.ix.Name(q))
 				if deserved > 0 {
 					require.GreaterOrEqual(t, deserved, guarantee)
 				}

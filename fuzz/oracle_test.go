@@ -56,10 +56,10 @@ func (w *world) compareBounds() {
 		if w.oracle.Broken(name) {
 			continue // refused, so bound to nothing
 		}
-		w.same(w.oracle.Bound(name), w.ix.RealCapability.Row(int(q)), false, "realCapability of ", name)
-		w.same(w.oracle.Capability(name), w.ix.Capability.Row(int(q)), w.ix.Rooted(), "capability of ", name)
-		w.same(w.oracle.Deserved(name), w.ix.Deserved.Row(int(q)), true, "deserved of ", name)
-		w.same(w.oracle.Guarantee(name), w.ix.Guarantee.Row(int(q)), false, "guarantee of ", name)
+		w.same(w.oracle.Bound(name), w.ix.RealCapability.Row(q), false, "realCapability of ", name)
+		w.same(w.oracle.Capability(name), w.ix.Capability.Row(q), w.ix.Rooted(), "capability of ", name)
+		w.same(w.oracle.Deserved(name), w.ix.Deserved.Row(q), true, "deserved of ", name)
+		w.same(w.oracle.Guarantee(name), w.ix.Guarantee.Row(q), false, "guarantee of ", name)
 	}
 }
 
@@ -75,9 +75,9 @@ func (w *world) compareAccounts() {
 	for _, name := range w.oracle.Names() {
 		q := w.number(name)
 		w.same(w.oracle.Allocated(name), w.ix.Allocated(q), false, "allocated of ", name)
-		w.same(w.oracle.Request(name), w.ix.Request.Row(int(q)), false, "request of ", name)
-		w.same(w.oracle.Inqueue(name), w.ix.Inqueue.Row(int(q)), false, "inqueue of ", name)
-		w.same(w.oracle.Elastic(name), w.ix.Elastic.Row(int(q)), false, "elastic of ", name)
+		w.same(w.oracle.Request(name), w.ix.Request.Row(q), false, "request of ", name)
+		w.same(w.oracle.Inqueue(name), w.ix.Inqueue.Row(q), false, "inqueue of ", name)
+		w.same(w.oracle.Elastic(name), w.ix.Elastic.Row(q), false, "elastic of ", name)
 		if share := w.oracle.Share(name); share != w.ix.Share(q) {
 			w.t.Fatalf("share of %s is %v by the oracle, %v here", name, share, w.ix.Share(q))
 		}
@@ -132,7 +132,7 @@ func (w *world) findLeast() map[string][]oracle.Amounts {
 		waiting[t.queue] = append(waiting[t.queue], t.request)
 		request := w.vector(t.request)
 		for _, name := range w.oracle.Path(t.queue) {
-			row := w.least.Row(int(w.number(name)))
+			row := w.least.Row(w.number(name))
 			if !seen[name] {
 				row.CopyFrom(request)
 				seen[name] = true

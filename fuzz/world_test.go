@@ -26,7 +26,7 @@ type world struct {
 	byWeight bool // deserved follows from weights
 	victims  quota.Victims
 	scratch  fastres.Vector
-	least    fastres.Rows // that tasks which wait request, by queue
+	least    index.Rows // that tasks which wait request, by queue
 	tasks    []*task
 	jobs     []*job
 }
@@ -191,11 +191,11 @@ func (w *world) buildIndex(c oracle.Cluster) {
 	set, weights := map[index.Queue]bool{}, map[index.Queue]float64{}
 	for _, queue := range c.Queues {
 		q := w.ix.Lookup(queue.Name)
-		w.ix.Capability.Row(int(q)).Add(w.vector(queue.Capability))
+		w.ix.Capability.Row(q).Add(w.vector(queue.Capability))
 		if !c.ByWeight {
-			w.ix.Deserved.Row(int(q)).Add(w.vector(queue.Deserved))
+			w.ix.Deserved.Row(q).Add(w.vector(queue.Deserved))
 		}
-		w.ix.Guarantee.Row(int(q)).Add(w.vector(queue.Guarantee))
+		w.ix.Guarantee.Row(q).Add(w.vector(queue.Guarantee))
 		set[q], weights[q] = len(queue.Capability) > 0, queue.Weight
 	}
 	limits := quota.Limits{Total: w.vector(c.Total), Bound: w.vector(c.Bound), ZeroLeaf: c.ZeroLeaf}
@@ -205,7 +205,7 @@ func (w *world) buildIndex(c oracle.Cluster) {
 		quota.FlatBounds(w.ix, limits, func(q index.Queue) bool { return set[q] })
 	}
 	if c.ByWeight {
-		quota.Split(w.ix, limits.Total, func(q index.Queue, _ fastres.Dim) float64 { return weights[q] })
+		quota.DeservedByWeight(w.ix, limits.Total, func(q index.Queue, _ fastres.Dim) float64 { return weights[q] })
 	}
 	for _, j := range c.Jobs {
 		if q := w.ix.Lookup(j.Queue); q != index.None {
@@ -214,7 +214,7 @@ func (w *world) buildIndex(c oracle.Cluster) {
 	}
 	w.ix.RollUp()
 	for q := range index.Queue(w.ix.Len()) {
-		w.ix.SetShare(q, quota.Share(w.ix.Allocated(q), w.ix.Deserved.Row(int(q))))
+		w.ix.SetShare(q, quota.Share(w.ix.Allocated(q), w.ix.Deserved.Row(q)))
 	}
 }
 
@@ -232,14 +232,14 @@ func (w *world) countJob(q index.Queue, j oracle.Job) {
 			gated = gated.Plus(t.Request)
 		}
 	}
-	w.ix.Charged(q)
+	w.ix.NoteOwnJobs(q)
 	w.ix.Mutable(q).Add(w.vector(placed))
-	w.ix.Request.Row(int(q)).Add(w.vector(placed.Plus(pending)))
+	w.ix.Request.Row(q).Add(w.vector(placed.Plus(pending)))
 	w.scratch.SetExceeded(w.vector(placed), w.vector(j.Min))
-	w.ix.Elastic.Row(int(q)).Add(w.scratch)
+	w.ix.Elastic.Row(q).Add(w.scratch)
 	if j.Min != nil && (j.Inqueue || j.Running && members >= j.MinMember) {
-		quota.Promise(w.scratch, w.vector(j.Min), w.vector(placed), w.vector(gated))
-		w.ix.Inqueue.Row(int(q)).Add(w.scratch)
+		quota.Reservation(w.scratch, w.vector(j.Min), w.vector(placed), w.vector(gated))
+		w.ix.Inqueue.Row(q).Add(w.scratch)
 	}
 }
 
@@ -273,7 +273,7 @@ func (w *world) place(t *task, placed bool) {
 // charge charges a task in the engine alone, or refunds it.
 func (w *world) charge(t *task, placed bool) {
 	q, request := w.number(t.queue), w.vector(t.request)
-	w.ix.Charged(q)
+	w.ix.NoteOwnJobs(q)
 	if placed {
 		quota.Charge(w.ix, q, request)
 	} else {
@@ -292,8 +292,8 @@ func (w *world) enqueue(j *job) {
 // promise promises a job its minimum in the engine alone.
 func (w *world) promise(j *job) {
 	promise := fastres.NewVector(w.names.Len())
-	quota.Promise(promise, w.vector(amounts(j.MinResources)), w.vector(j.placed), w.vector(j.gated))
-	w.ix.Charged(w.number(j.Queue))
+	quota.Reservation(promise, w.vector(amounts(j.MinResources)), w.vector(j.placed), w.vector(j.gated))
+	w.ix.NoteOwnJobs(w.number(j.Queue))
 	quota.ChargeInqueue(w.ix, w.number(j.Queue), promise)
 }
 

@@ -8,20 +8,20 @@ type Index struct {
 
 	// What the queues are configured with, and what follows from it. A row is
 	// addressed by the number of its queue.
-	Capability     fastres.Rows // as specified, then with what is inherited
-	RealCapability fastres.Rows // the bound that admission is held to
-	Deserved       fastres.Rows
-	Guarantee      fastres.Rows // effective: at least Σ of the children's
-	Reserved       fastres.Rows // Σ guarantee of the children
+	Capability      Rows // as specified, then with what is inherited
+	RealCapability  Rows // the bound that admission is held to
+	Deserved        Rows
+	Guarantee       Rows // effective: at least Σ of the children's
+	ChildGuarantees Rows // Σ guarantee of the children
 
 	// What the queues' jobs use and ask for, each rolled up to every ancestor.
-	Request fastres.Rows // allocated + pending
-	Inqueue fastres.Rows // promised to jobs that were enqueued
-	Elastic fastres.Rows // allocated beyond the jobs' minimum
+	Request Rows // allocated + pending
+	Inqueue Rows // promised to jobs that were enqueued
+	Elastic Rows // allocated beyond the jobs' minimum
 
 	allocated ledger
 	share     []float64
-	direct    []bool // something was charged to the queue itself
+	own       ownJobs // of the invariant build alone
 	dims      int
 	session   uint64
 }
@@ -30,8 +30,8 @@ type Index struct {
 // dims dimensions. Snapshots taken before are void.
 func (ix *Index) Reset(t *Tree, dims int) {
 	ix.Tree, ix.dims = t, dims
-	for _, rows := range []*fastres.Rows{
-		&ix.Capability, &ix.RealCapability, &ix.Deserved, &ix.Guarantee, &ix.Reserved,
+	for _, rows := range []*Rows{
+		&ix.Capability, &ix.RealCapability, &ix.Deserved, &ix.Guarantee, &ix.ChildGuarantees,
 	} {
 		rows.Reset(t.Len(), dims)
 	}
@@ -42,12 +42,12 @@ func (ix *Index) Reset(t *Tree, dims int) {
 // what jobs use and ask for alone.
 func (ix *Index) ResetUsage() {
 	n := ix.Len()
-	for _, rows := range []*fastres.Rows{&ix.Request, &ix.Inqueue, &ix.Elastic} {
+	for _, rows := range []*Rows{&ix.Request, &ix.Inqueue, &ix.Elastic} {
 		rows.Reset(n, ix.dims)
 	}
 	ix.allocated.reset(n, ix.dims)
 	ix.share = append(ix.share[:0], make([]float64, n)...)
-	ix.direct = append(ix.direct[:0], make([]bool, n)...)
+	ix.own.reset(n)
 	ix.session++
 }
 
@@ -60,10 +60,6 @@ func (ix *Index) Allocated(q Queue) fastres.Vector { return ix.allocated.row(q) 
 
 // Mutable returns allocated of q for writing. It is void after the next call.
 func (ix *Index) Mutable(q Queue) fastres.Vector { return ix.allocated.mutable(q) }
-
-// Charged notes that allocated of q changed by what its own jobs use, not only
-// its children's.
-func (ix *Index) Charged(q Queue) { ix.direct[q] = true }
 
 // Share returns the share of q as it was last set.
 func (ix *Index) Share(q Queue) float64 { return ix.share[q] }
@@ -80,9 +76,9 @@ func (ix *Index) RollUp() {
 			continue
 		}
 		ix.Mutable(p).Add(ix.Allocated(q))
-		ix.Request.Row(int(p)).Add(ix.Request.Row(int(q)))
-		ix.Inqueue.Row(int(p)).Add(ix.Inqueue.Row(int(q)))
-		ix.Elastic.Row(int(p)).Add(ix.Elastic.Row(int(q)))
+		ix.Request.Row(p).Add(ix.Request.Row(q))
+		ix.Inqueue.Row(p).Add(ix.Inqueue.Row(q))
+		ix.Elastic.Row(p).Add(ix.Elastic.Row(q))
 	}
 	ix.Check()
 }

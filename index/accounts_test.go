@@ -16,9 +16,9 @@ import (
 func accountsOf(ix *index.Index, q index.Queue) map[string]fastres.Vector {
 	return map[string]fastres.Vector{
 		"allocated": ix.Allocated(q),
-		"request":   ix.Request.Row(int(q)),
-		"inqueue":   ix.Inqueue.Row(int(q)),
-		"elastic":   ix.Elastic.Row(int(q)),
+		"request":   ix.Request.Row(q),
+		"inqueue":   ix.Inqueue.Row(q),
+		"elastic":   ix.Elastic.Row(q),
 	}
 }
 
@@ -44,7 +44,7 @@ func TestRollUp(t *testing.T) {
 		for account, x := range accountsOf(ix, q) {
 			x.Add(times(r, multiples[account]).vector())
 		}
-		ix.Charged(q)
+		ix.NoteOwnJobs(q)
 	}
 	ix.RollUp()
 
@@ -97,19 +97,19 @@ func TestRollUpRandom(t *testing.T) {
 	for range 50 {
 		ix := &index.Index{}
 		ix.Reset(index.BuildTree(randomNodes(r, 30), "root"), dims)
-		var want fastres.Rows
+		var want index.Rows
 		want.Reset(ix.Len(), dims)
 		for q := range index.Queue(ix.Len()) {
 			x := randomCharge(r)
 			ix.Mutable(q).Add(x)
-			ix.Charged(q)
+			ix.NoteOwnJobs(q)
 			for _, p := range ix.Path(q) {
-				want.Row(int(p)).Add(x)
+				want.Row(p).Add(x)
 			}
 		}
 		ix.RollUp()
 		for q := range index.Queue(ix.Len()) {
-			require.Equal(t, resOf(want.Row(int(q))), resOf(ix.Allocated(q)))
+			require.Equal(t, resOf(want.Row(q)), resOf(ix.Allocated(q)))
 		}
 	}
 }
@@ -134,8 +134,8 @@ func TestReset(t *testing.T) {
 		ix.Reset(index.BuildTree(randomNodes(r, n), "root"), length)
 		require.Equal(t, n+1, ix.Len())
 		require.Equal(t, length, ix.Dims())
-		rows := []*fastres.Rows{
-			&ix.Capability, &ix.RealCapability, &ix.Deserved, &ix.Guarantee, &ix.Reserved,
+		rows := []*index.Rows{
+			&ix.Capability, &ix.RealCapability, &ix.Deserved, &ix.Guarantee, &ix.ChildGuarantees,
 			&ix.Request, &ix.Inqueue, &ix.Elastic,
 		}
 		full := fastres.NewVector(length)
@@ -147,12 +147,12 @@ func TestReset(t *testing.T) {
 			ix.SetShare(q, 3)
 			for i, account := range rows {
 				require.Equal(t, ix.Len(), account.Len())
-				require.Equal(t, res{}, resOf(account.Row(int(q))), "account %d", i)
-				account.Row(int(q)).CopyFrom(full)
+				require.Equal(t, res{}, resOf(account.Row(q)), "account %d", i)
+				account.Row(q).CopyFrom(full)
 			}
 		}
 		for q := range index.Queue(ix.Len()) {
-			ix.Charged(q)
+			ix.NoteOwnJobs(q)
 			_ = ix.Snapshot()
 			charge(ix, q, full)
 		}
@@ -169,7 +169,7 @@ func TestChargesCancel(t *testing.T) {
 		everything := fastres.NewVector(dims)
 		everything.Fill(0)
 		for q := range index.Queue(ix.Len()) {
-			ix.Charged(q)
+			ix.NoteOwnJobs(q)
 			charge(ix, q, everything)
 			charge(ix, q, randomCharge(r))
 		}

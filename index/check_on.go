@@ -13,26 +13,35 @@ func (ix *Index) Check() {
 	ix.checkTree()
 	ix.checkLedger()
 	ix.checkSums("allocated", ix.Allocated)
-	ix.checkSums("request", func(q Queue) fastres.Vector { return ix.Request.Row(int(q)) })
-	ix.checkSums("inqueue", func(q Queue) fastres.Vector { return ix.Inqueue.Row(int(q)) })
-	ix.checkSums("elastic", func(q Queue) fastres.Vector { return ix.Elastic.Row(int(q)) })
+	ix.checkSums("request", func(q Queue) fastres.Vector { return ix.Request.Row(q) })
+	ix.checkSums("inqueue", func(q Queue) fastres.Vector { return ix.Inqueue.Row(q) })
+	ix.checkSums("elastic", func(q Queue) fastres.Vector { return ix.Elastic.Row(q) })
 }
+
+// NoteOwnJobs records that jobs of q itself changed its accounts, in builds with
+// the tag "invariants": only such a queue may have more than its children have.
+func (ix *Index) NoteOwnJobs(q Queue) { ix.own[q] = true }
+
+// ownJobs holds, by queue, whether jobs of the queue itself changed its accounts.
+type ownJobs []bool
+
+func (o *ownJobs) reset(n int) { *o = make([]bool, n) }
 
 // checkSums expects an inner queue to have what its children have, and more only
 // if it has jobs of its own, which should not be.
 func (ix *Index) checkSums(name string, account func(Queue) fastres.Vector) {
-	var below fastres.Rows
+	var below Rows
 	below.Reset(ix.Len(), ix.dims)
 	for q := Queue(ix.Len()) - 1; q >= 0; q-- {
 		if p := ix.Parent(q); p != None {
-			below.Row(int(p)).Add(account(q))
+			below.Row(p).Add(account(q))
 		}
 		if ix.IsLeaf(q) {
 			continue
 		}
 		for d := range fastres.Dim(ix.dims) {
-			children, own := below.Row(int(q)).Get(d), account(q).Get(d)
-			if own < children || own > children && !ix.direct[q] {
+			children, own := below.Row(q).Get(d), account(q).Get(d)
+			if own < children || own > children && !ix.own[q] {
 				panic(fmt.Sprintf("index: %s of %q in dimension %d is %v, its children's %v",
 					name, ix.Name(q), d, own, children))
 			}

@@ -18,7 +18,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{"nothing", func(*index.Index, index.Queue, index.Queue) {}, true},
 		{"a parent with jobs of its own", func(ix *index.Index, a, _ index.Queue) {
-			ix.Charged(a)
+			ix.NoteOwnJobs(a)
 			charge(ix, a, res{cpu: 3}.vector())
 		}, true},
 		{"a refund that was charged", func(ix *index.Index, _, b index.Queue) {
@@ -31,14 +31,14 @@ func TestCheck(t *testing.T) {
 			ix.Mutable(a).Add(res{gpu: 1}.vector())
 		}, false},
 		{"a parent with jobs of its own, and less than its children", func(ix *index.Index, a, _ index.Queue) {
-			ix.Charged(a)
+			ix.NoteOwnJobs(a)
 			ix.Mutable(a).Sub(res{cpu: 1}.vector())
 		}, false},
 		{"the root charged alone", func(ix *index.Index, _, _ index.Queue) {
 			ix.Mutable(ix.Root()).Add(res{far: 1}.vector())
 		}, false},
 		{"jobs of its own in the session before", func(ix *index.Index, a, _ index.Queue) {
-			ix.Charged(a)
+			ix.NoteOwnJobs(a)
 			ix.Reset(ix.Tree, dims)
 			charge(ix, a, res{cpu: 1}.vector())
 		}, false},
@@ -46,18 +46,18 @@ func TestCheck(t *testing.T) {
 			charge(ix, b, res{memory: -1}.vector())
 		}, false},
 		{"a request that skips the parents", func(ix *index.Index, _, b index.Queue) {
-			ix.Request.Row(int(b)).Add(res{cpu: 1}.vector())
+			ix.Request.Row(b).Add(res{cpu: 1}.vector())
 		}, false},
 		{"a promise to a parent alone", func(ix *index.Index, a, _ index.Queue) {
-			ix.Inqueue.Row(int(a)).Add(res{cpu: 1}.vector())
+			ix.Inqueue.Row(a).Add(res{cpu: 1}.vector())
 		}, false},
 		{"a promise to a parent with jobs of its own, without the root", func(ix *index.Index, a, _ index.Queue) {
-			ix.Charged(a)
-			ix.Inqueue.Row(int(a)).Add(res{cpu: 1}.vector())
+			ix.NoteOwnJobs(a)
+			ix.Inqueue.Row(a).Add(res{cpu: 1}.vector())
 		}, false},
 		{"elastic all the way up", func(ix *index.Index, _, b index.Queue) {
 			for _, p := range ix.Path(b) {
-				ix.Elastic.Row(int(p)).Add(res{cpu: 1}.vector())
+				ix.Elastic.Row(p).Add(res{cpu: 1}.vector())
 			}
 		}, true},
 		{"a snapshot in between", func(ix *index.Index, _, b index.Queue) {

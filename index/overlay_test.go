@@ -128,7 +128,7 @@ func (m *model) step(most int) {
 	case do < 3:
 		c := pendingCharge{m.queue(), randomCharge(m.r)}
 		m.charges = append(m.charges, c)
-		m.ix.Charged(c.q)
+		m.ix.NoteOwnJobs(c.q)
 		charge(m.ix, c.q, c.x)
 		m.apply(m.want, c, fastres.Vector.Add)
 	case do < 5 && len(m.charges) > 0:

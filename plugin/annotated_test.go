@@ -65,7 +65,7 @@ func TestAnnotatedTreeInSpecMode(t *testing.T) {
 	s.Queues[3].Deserved = cores(7)
 	f := s.open(t)
 	assert.Equal(t, []float64{7, 0, 200}, []float64{f.cpus("eng-dev"), f.cpus("root/eng"), f.cpus("root")})
-	assert.Equal(t, 100000.0, f.own.ix.RealCapability.Row(int(f.own.ix.Lookup("eng-prod"))).Get(0))
+	assert.Equal(t, 100000.0, f.own.ix.RealCapability.Row(f.own.ix.Lookup("eng-prod")).Get(0))
 }
 
 // TestAnnotatedTreeFollowsAnnotations edits annotations while the scheduler runs.

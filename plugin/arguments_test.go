@@ -93,7 +93,7 @@ func TestUnsetCapability(t *testing.T) {
 	bound := func(build framework.PluginBuilder, hierarchy bool, queue string) float64 {
 		f := openFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"},
 			{Name: "inner"}, {Name: "leaf", Parent: "inner"}, {Name: "set", Parent: "inner", Capability: workload.Resources{"cpu": 2000}}}}, build)
-		return f.own.ix.RealCapability.Row(int(f.own.ix.Lookup(queue))).Get(fastres.CPU)
+		return f.own.ix.RealCapability.Row(f.own.ix.Lookup(queue)).Get(fastres.CPU)
 	}
 	with := func(build framework.PluginBuilder, key, value string) framework.PluginBuilder {
 		return func(framework.Arguments) framework.Plugin { return build(framework.Arguments{key: value}) }

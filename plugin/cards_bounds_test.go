@@ -18,7 +18,7 @@ func (f *fixture) boundOf(queue, card string) float64 {
 	if !ok {
 		return 0
 	}
-	milli := f.own.ix.RealCapability.Row(int(f.own.ix.Lookup(queue))).Get(d)
+	milli := f.own.ix.RealCapability.Row(f.own.ix.Lookup(queue)).Get(d)
 	if milli == fastres.MaxQuantity {
 		return milli
 	}
@@ -75,8 +75,8 @@ func TestRootWithCards(t *testing.T) {
 	}
 	f := s.open(t)
 	assert.Equal(t, 3.0, f.boundOf("root", "A"))
-	assert.Equal(t, 64000.0, f.own.ix.RealCapability.Row(int(f.own.ix.Lookup("q"))).Get(fastres.CPU))
-	assert.Equal(t, 64000.0, f.own.ix.Deserved.Row(int(f.own.ix.Root())).Get(fastres.CPU))
+	assert.Equal(t, 64000.0, f.own.ix.RealCapability.Row(f.own.ix.Lookup("q")).Get(fastres.CPU))
+	assert.Equal(t, 64000.0, f.own.ix.Deserved.Row(f.own.ix.Root()).Get(fastres.CPU))
 }
 
 // TestBoundsFollowCards changes what bounds come from, and nothing that Volcano

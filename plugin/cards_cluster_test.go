@@ -66,12 +66,12 @@ func TestUnlimitedCPUAndMemory(t *testing.T) {
 			assert.Equal(t, want, f.Allocatable(f.queue("q"), f.task(job+"-0")) && job != "mixed", "%s, free: %t", job, free)
 		}
 		cpu := f.allocated("q").MilliCPU
-		request := f.own.ix.Request.Row(int(f.own.ix.Lookup("q"))).Get(fastres.CPU)
+		request := f.own.ix.Request.Row(f.own.ix.Lookup("q")).Get(fastres.CPU)
 		if free {
 			assert.Zero(t, cpu)
 			assert.Equal(t, 300.0, request, "plain, pretends and one of mixed")
 			f.JobEnqueued(f.job("card"))
-			assert.Zero(t, f.own.ix.Inqueue.Row(int(f.own.ix.Lookup("q"))).Get(fastres.CPU))
+			assert.Zero(t, f.own.ix.Inqueue.Row(f.own.ix.Lookup("q")).Get(fastres.CPU))
 		} else {
 			assert.Equal(t, 200.0, cpu)
 			assert.Equal(t, 900.0, request)
@@ -93,7 +93,7 @@ func TestPromisesOfFreePods(t *testing.T) {
 	} {
 		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": true}
 		promised := func(f *fixture) float64 {
-			return f.own.ix.Inqueue.Row(int(f.own.ix.Lookup("q"))).Get(fastres.CPU)
+			return f.own.ix.Inqueue.Row(f.own.ix.Lookup("q")).Get(fastres.CPU)
 		}
 		f := s.open(t)
 		f.JobEnqueued(f.job("job"))

@@ -42,10 +42,10 @@ func (o *session) enqueueableCards(r refusal) refusal {
 	o.dropBrokenPromises()
 	o.needs = o.needs[:0]
 	for _, p := range o.promises {
-		o.needs = append(o.needs, p.Need)
+		o.needs = append(o.needs, p.Demand)
 	}
 	o.needs = o.own.needs(o.needs, o.cards, r.Queue)
-	if o.assigner.Assignable(o.ix, o.needs) {
+	if o.assigner.Feasible(o.ix, o.needs) {
 		return r
 	}
 	return o.blame(r)
@@ -112,7 +112,7 @@ func (o *session) dropBrokenPromises() {
 		if n == len(rest) {
 			break
 		}
-		broken := rest[n].Need
+		broken := rest[n].Demand
 		rest = slices.DeleteFunc(slices.Clone(rest[n+1:]), func(p promise) bool {
 			return p.Queue == broken.Queue && p.Size == broken.Size && p.Count >= broken.Count && slices.Equal(p.Cards, broken.Cards)
 		})
@@ -126,12 +126,12 @@ func (o *session) keepable(kept, rest []promise) int {
 	fit := func(n int) bool {
 		o.needs = o.needs[:0]
 		for _, p := range kept {
-			o.needs = append(o.needs, p.Need)
+			o.needs = append(o.needs, p.Demand)
 		}
 		for _, p := range rest[:n] {
-			o.needs = append(o.needs, p.Need)
+			o.needs = append(o.needs, p.Demand)
 		}
-		return o.assigner.Assignable(o.ix, o.needs)
+		return o.assigner.Feasible(o.ix, o.needs)
 	}
 	if fit(len(rest)) {
 		return len(rest)

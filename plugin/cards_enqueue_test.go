@@ -211,7 +211,7 @@ func TestElasticKeepsThePreferred(t *testing.T) {
 		var elastic []float64
 		for _, name := range []string{"A", "B"} {
 			d, _ := f.own.names.LookupCard(name)
-			elastic = append(elastic, f.own.ix.Elastic.Row(int(f.own.ix.Lookup("q"))).Get(d))
+			elastic = append(elastic, f.own.ix.Elastic.Row(f.own.ix.Lookup("q")).Get(d))
 		}
 		assert.Equal(t, want, elastic, "a minimum of %d", least)
 	}

@@ -72,11 +72,11 @@ func (o *session) setPlaced(x fastres.Vector, q index.Queue, task *api.TaskInfo,
 func (o *session) allowed(q index.Queue, p part) quota.Verdict {
 	switch {
 	case p.named && p.mixed:
-		return quota.Verdict{Reason: quota.MixedCards, Queue: q}
+		return quota.Verdict{Reason: quota.MixedResources, Queue: q}
 	case p.named && p.want.resource != unsaid && !p.takes(p.want.resource):
-		return quota.Verdict{Reason: quota.OtherCards, Queue: q}
+		return quota.Verdict{Reason: quota.ResourceMismatch, Queue: q}
 	case !p.named && o.untyped == reject:
-		return quota.Verdict{Reason: quota.UnnamedCards, Queue: q}
+		return quota.Verdict{Reason: quota.UntypedPod, Queue: q}
 	}
 	return quota.Verdict{Queue: q}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/quota"
+	"github.com/capacity-card/capacity-card/quota/assign"
 )
 
 // jobCards is what one job has and needs of cards. Its memory is kept from one
@@ -227,7 +227,7 @@ func lesser(x, y float64) float64 { return min(x, y) }
 
 // needs appends what the minimum asks for, pod by pod, or card by card while
 // there are no pods.
-func (j *jobCards) needs(to []quota.Need, c *cards, q index.Queue) []quota.Need {
+func (j *jobCards) needs(to []assign.Demand, c *cards, q index.Queue) []assign.Demand {
 	if len(j.pods) == 0 {
 		for _, k := range j.kinds {
 			to = j.appendAlike(to, q, k, k.min)
@@ -236,7 +236,7 @@ func (j *jobCards) needs(to []quota.Need, c *cards, q index.Queue) []quota.Need 
 	}
 	for _, pod := range j.pods {
 		for p := range c.parts(pod.demand) {
-			to = appendNeed(to, quota.Need{Queue: q, Cards: p.dims, Size: p.milli, Count: 1})
+			to = appendNeed(to, assign.Demand{Queue: q, Cards: p.dims, Size: p.milli, Count: 1})
 		}
 	}
 	return to
@@ -247,7 +247,7 @@ func (j *jobCards) needs(to []quota.Need, c *cards, q index.Queue) []quota.Need 
 //	max(0, min − allocated − gated)
 //
 // of each choice. What is not a whole number of its pods is the rest of one.
-func (j *jobCards) promised(to []quota.Need, c *cards, q index.Queue) []quota.Need {
+func (j *jobCards) promised(to []assign.Demand, c *cards, q index.Queue) []assign.Demand {
 	for _, k := range j.kinds {
 		left := max(0, max(0, k.min-k.placed)-k.gated)
 		for _, pod := range j.pods {
@@ -256,7 +256,7 @@ func (j *jobCards) promised(to []quota.Need, c *cards, q index.Queue) []quota.Ne
 			}
 			for p := range c.parts(pod.demand) {
 				if p.choice == k.choice && p.want.resource == k.resource && left > 0 {
-					to = appendNeed(to, quota.Need{Queue: q, Cards: p.dims, Size: min(left, p.milli), Count: 1})
+					to = appendNeed(to, assign.Demand{Queue: q, Cards: p.dims, Size: min(left, p.milli), Count: 1})
 					left -= min(left, p.milli)
 				}
 			}
@@ -268,22 +268,22 @@ func (j *jobCards) promised(to []quota.Need, c *cards, q index.Queue) []quota.Ne
 
 // appendAlike appends pods that are alike, and the rest of one; single cards for
 // a job that has no pods yet, as it does not say how many each of them takes.
-func (j *jobCards) appendAlike(to []quota.Need, q index.Queue, k kind, milli float64) []quota.Need {
+func (j *jobCards) appendAlike(to []assign.Demand, q index.Queue, k kind, milli float64) []assign.Demand {
 	const card = 1000
 	size := cmp.Or(j.size, card)
 	if len(j.pods) > 0 {
 		size = milli // of pods that were larger than those that have a place
 	}
 	count := math.Floor(milli / max(size, 1))
-	to = appendNeed(to, quota.Need{Queue: q, Cards: k.dims, Size: size, Count: int(count)})
+	to = appendNeed(to, assign.Demand{Queue: q, Cards: k.dims, Size: size, Count: int(count)})
 	if rest := milli - count*size; rest > 0 {
-		to = appendNeed(to, quota.Need{Queue: q, Cards: k.dims, Size: rest, Count: 1})
+		to = appendNeed(to, assign.Demand{Queue: q, Cards: k.dims, Size: rest, Count: 1})
 	}
 	return to
 }
 
 // appendNeed appends a need, to the last one if that is of equal pods.
-func appendNeed(to []quota.Need, need quota.Need) []quota.Need {
+func appendNeed(to []assign.Demand, need assign.Demand) []assign.Demand {
 	if need.Count == 0 {
 		return to
 	}

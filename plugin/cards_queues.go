@@ -132,7 +132,7 @@ func (o *session) addCards(q index.Queue) {
 	if o.cards == nil || !o.cards.counts[q] || q == o.ix.Root() {
 		return
 	}
-	own, row := o.cards.queues[o.ix.Name(q)], int(q)
+	own := o.cards.queues[o.ix.Name(q)]
 	if own == nil {
 		own = &queueCards{}
 	}
@@ -142,16 +142,16 @@ func (o *session) addCards(q index.Queue) {
 		}
 		milli, bounded := own.amount(cardQuota, d)
 		if bounded || o.ix.IsLeaf(q) {
-			o.ix.Capability.Row(row).Set(d, milli)
+			o.ix.Capability.Row(q).Set(d, milli)
 		}
 		if !bounded && o.ix.IsLeaf(q) {
 			continue
 		}
 		if milli, ok := own.amount(cardDeserved, d); ok {
-			o.ix.Deserved.Row(row).Set(d, milli)
+			o.ix.Deserved.Row(q).Set(d, milli)
 		}
 		if milli, ok := own.amount(cardGuarantee, d); ok {
-			o.ix.Guarantee.Row(row).Set(d, milli)
+			o.ix.Guarantee.Row(q).Set(d, milli)
 		}
 	}
 }

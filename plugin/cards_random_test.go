@@ -34,7 +34,7 @@ func (f *fixture) held() held {
 		h[q] = map[fastres.Dim]float64{}
 		for d := fastres.FirstFree; int(d) < f.own.names.Len(); d++ {
 			if f.own.names.IsCard(d) {
-				h[q][d] = max(f.own.ix.Allocated(q).Get(d), f.own.ix.RealCapability.Row(int(q)).Get(d))
+				h[q][d] = max(f.own.ix.Allocated(q).Get(d), f.own.ix.RealCapability.Row(q).Get(d))
 			}
 		}
 	}

@@ -39,10 +39,10 @@ func (o *session) cardsOf(p part) string {
 func (o *session) explainCards(reason *Reason, r refusal) {
 	reason.Cards, reason.named, reason.Requested = o.cardsOf(r.part), r.part.named, r.part.milli/1000
 	switch {
-	case r.Reason == quota.OtherCards:
+	case r.Reason == quota.ResourceMismatch:
 		reason.Resource = string(o.cards.resourceName(r.part.want.resource))
 		return
-	case r.Reason == quota.MixedCards || r.Reason == quota.UnnamedCards:
+	case r.Reason == quota.MixedResources || r.Reason == quota.UntypedPod:
 		return
 	case len(r.part.names) == 0:
 		reason.Rule = NamelessCards
@@ -73,7 +73,7 @@ func (o *session) oneCard(r refusal, name string, d fastres.Dim, known bool) (s 
 		path, bounds, s.Against = path[:1], &o.ix.Deserved, "deserved"
 	}
 	for _, p := range path {
-		sum, bound := milli+o.used(r, p, d), bounds.Row(int(p)).Get(d)
+		sum, bound := milli+o.used(r, p, d), bounds.Row(p).Get(d)
 		if sum > bound {
 			s.Queue, s.Total, s.Bound = o.ix.Name(p), sum/1000, bound/1000
 			return s, true
@@ -88,7 +88,7 @@ func (o *session) sharedShortage(r refusal) (s Shortage, exceeded bool) {
 	sum, bound := r.part.milli, 0.0
 	for _, d := range r.part.dims {
 		sum += o.used(r, r.Queue, d)
-		bound += o.ix.RealCapability.Row(int(r.Queue)).Get(d)
+		bound += o.ix.RealCapability.Row(r.Queue).Get(d)
 	}
 	for _, p := range o.promises {
 		if slices.Contains(o.ix.Path(p.Queue), r.Queue) && subset(p.Cards, r.part.dims) {

@@ -203,10 +203,10 @@ func (s *stream) expectAsFresh(t *testing.T, o *session, c workload.Cluster) {
 		require.Equal(t, f.ix.Share(q), o.ix.Share(p))
 		require.Equal(t, f.ix.Broken(q) == nil, o.ix.Broken(p) == nil)
 		for name, accounts := range map[string][2]fastres.Vector{
-			"allocated": {f.ix.Allocated(q), o.ix.Allocated(p)}, "request": {f.ix.Request.Row(int(q)), o.ix.Request.Row(int(p))},
-			"inqueue": {f.ix.Inqueue.Row(int(q)), o.ix.Inqueue.Row(int(p))}, "elastic": {f.ix.Elastic.Row(int(q)), o.ix.Elastic.Row(int(p))},
-			"capability": {f.ix.Capability.Row(int(q)), o.ix.Capability.Row(int(p))}, "guarantee": {f.ix.Guarantee.Row(int(q)), o.ix.Guarantee.Row(int(p))},
-			"realCapability": {f.ix.RealCapability.Row(int(q)), o.ix.RealCapability.Row(int(p))}, "deserved": {f.ix.Deserved.Row(int(q)), o.ix.Deserved.Row(int(p))},
+			"allocated": {f.ix.Allocated(q), o.ix.Allocated(p)}, "request": {f.ix.Request.Row(q), o.ix.Request.Row(p)},
+			"inqueue": {f.ix.Inqueue.Row(q), o.ix.Inqueue.Row(p)}, "elastic": {f.ix.Elastic.Row(q), o.ix.Elastic.Row(p)},
+			"capability": {f.ix.Capability.Row(q), o.ix.Capability.Row(p)}, "guarantee": {f.ix.Guarantee.Row(q), o.ix.Guarantee.Row(p)},
+			"realCapability": {f.ix.RealCapability.Row(q), o.ix.RealCapability.Row(p)}, "deserved": {f.ix.Deserved.Row(q), o.ix.Deserved.Row(p)},
 		} {
 			require.Equal(t, byName(f, accounts[0]), byName(o, accounts[1]), "%s of %s", name, f.ix.Name(q))
 		}

@@ -16,7 +16,7 @@ func (o *session) findLeast() {
 	o.waits = append(o.waits[:0], make([]bool, o.ix.Len())...)
 	request := o.scratch[0]
 	lower := func(q index.Queue) {
-		row := o.least.Row(int(q))
+		row := o.least.Row(q)
 		if !o.waits[q] {
 			row.CopyFrom(request)
 			o.waits[q] = true
@@ -43,7 +43,7 @@ func (o *session) findLeast() {
 	}
 	for q := index.Queue(o.ix.Len()) - 1; q >= 0; q-- {
 		if p := o.ix.Parent(q); p != index.None && o.waits[q] {
-			request.CopyFrom(o.least.Row(int(q)))
+			request.CopyFrom(o.least.Row(q))
 			lower(p)
 		}
 	}

@@ -35,9 +35,9 @@ func (d *differential) compareOpen() error {
 }
 
 func (d *differential) compareQueue(name string) error {
-	q := int(d.own.ix.Lookup(name))
+	q := d.own.ix.Lookup(name)
 	accounts := map[string]fastres.Vector{
-		"allocated": d.own.ix.Allocated(index.Queue(q)), "request": d.own.ix.Request.Row(q),
+		"allocated": d.own.ix.Allocated(q), "request": d.own.ix.Request.Row(q),
 		"elastic": d.own.ix.Elastic.Row(q), "guarantee": d.own.ix.Guarantee.Row(q),
 		"realCapability": d.own.ix.RealCapability.Row(q), "deserved": d.own.ix.Deserved.Row(q),
 	}
@@ -84,7 +84,7 @@ func (d *differential) mendInqueue(name string) error {
 
 // inqueue is our account of a queue, without pods, which no rule looks at.
 func (d *differential) inqueue(name string) *api.Resource {
-	return withoutPods(d.own.resourceOf(d.own.ix.Inqueue.Row(int(d.own.ix.Lookup(name)))))
+	return withoutPods(d.own.resourceOf(d.own.ix.Inqueue.Row(d.own.ix.Lookup(name))))
 }
 
 func withoutPods(r *api.Resource) *api.Resource {

@@ -186,7 +186,7 @@ func (o *session) preemption(v quota.Verdict, task *api.TaskInfo) (quota.Verdict
 // preemptiveCards is preemption for a task that wants cards: they are what it
 // takes from others, so its queue must have less of one of them than it deserves.
 func (o *session) preemptiveCards(q index.Queue, request fastres.Vector, d *demand) (quota.Verdict, part) {
-	if !fastres.Fits(o.ix.Allocated(q), request, o.ix.RealCapability.Row(int(q))) {
+	if !fastres.Fits(o.ix.Allocated(q), request, o.ix.RealCapability.Row(q)) {
 		return quota.Verdict{Reason: quota.OverQuota, Queue: q}, part{}
 	}
 	return o.cardsFit(q, d, func(card fastres.Dim, milli float64) quota.Verdict {
@@ -331,7 +331,7 @@ func (o *session) jobEnqueued(obj any) {
 		o.own.placed.without(allocated)
 		o.own.gated.without(gated)
 	}
-	quota.Promise(promise, min, allocated, gated)
+	quota.Reservation(promise, min, allocated, gated)
 	o.chargeInqueue(q, promise)
 	o.check()
 }
@@ -356,7 +356,7 @@ func (o *session) move(q index.Queue, task *api.TaskInfo, placed bool) {
 		o.warnOnce(o.name, fmt.Sprintf("task %s/%s requests a resource that none of the session's jobs has",
 			task.Namespace, task.Name))
 	}
-	o.ix.Charged(q)
+	o.ix.NoteOwnJobs(q)
 	if placed {
 		quota.Charge(o.ix, q, request)
 	} else {

@@ -121,11 +121,10 @@ func (o *session) holding(q index.Queue, d fastres.Dim) Holding {
 		}
 		return math.Inf(1)
 	}
-	i := int(q)
 	return Holding{
 		Resource: o.names.Name(d), Card: o.names.IsCard(d),
-		Allocated: of(o.ix.Allocated(q)), Request: of(o.ix.Request.Row(i)), Inqueue: of(o.ix.Inqueue.Row(i)), Elastic: of(o.ix.Elastic.Row(i)),
-		Capability: of(o.limit.Row(i)), Deserved: of(o.ix.Deserved.Row(i)), Guarantee: of(o.ix.Guarantee.Row(i)),
+		Allocated: of(o.ix.Allocated(q)), Request: of(o.ix.Request.Row(q)), Inqueue: of(o.ix.Inqueue.Row(q)), Elastic: of(o.ix.Elastic.Row(q)),
+		Capability: of(o.limit.Row(q)), Deserved: of(o.ix.Deserved.Row(q)), Guarantee: of(o.ix.Guarantee.Row(q)),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
+	"github.com/capacity-card/capacity-card/quota/assign"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -27,7 +28,7 @@ type memory struct {
 	tallies []tally
 	jobs    []*api.JobInfo // empty between sessions
 	victims quota.Victims
-	least   fastres.Rows      // of the open session, see findLeast
+	least   index.Rows        // of the open session, see findLeast
 	waits   []bool            // by queue: least has a row of it
 	scratch [4]fastres.Vector // of the open session, see session.scratch
 	exceeds []fastres.Dim
@@ -35,8 +36,8 @@ type memory struct {
 	own     jobCards // of one job
 
 	promises []promise // of the open session
-	needs    []quota.Need
-	assigner quota.Assigner
+	needs    []assign.Demand
+	assigner assign.Assigner
 
 	events        events
 	gauges        map[string]*queueGauges

@@ -181,22 +181,22 @@ func (g *queueGauges) setAccount(a account, x fastres.Vector, names *index.Names
 func (o *session) publish() {
 	o.publishCluster(o.bounds.total)
 	for q := range index.Queue(o.ix.Len()) {
-		queue, i := o.queues[q], int(q)
+		queue := o.queues[q]
 		if queue == nil {
 			continue // a root that is made up
 		}
 		g := o.gaugesOf(q)
 		g.setLeaf(o.ix.IsLeaf(q))
-		g.setInqueue(o.ix.Inqueue.Row(i), &o.names)
+		g.setInqueue(o.ix.Inqueue.Row(q), &o.names)
 		if o.weighted {
 			o.publishWeighted(g, q)
 			continue
 		}
-		g.setAccount(deservedAccount, o.ix.Deserved.Row(i), &o.names)
+		g.setAccount(deservedAccount, o.ix.Deserved.Row(q), &o.names)
 		g.setAccount(allocatedAccount, o.ix.Allocated(q), &o.names)
-		g.setAccount(requestAccount, o.ix.Request.Row(i), &o.names)
-		g.setAccount(capacityAccount, o.ix.Capability.Row(i), &o.names)
-		g.setAccount(realCapacityAccount, o.ix.RealCapability.Row(i), &o.names)
+		g.setAccount(requestAccount, o.ix.Request.Row(q), &o.names)
+		g.setAccount(capacityAccount, o.ix.Capability.Row(q), &o.names)
+		g.setAccount(realCapacityAccount, o.ix.RealCapability.Row(q), &o.names)
 		g.setShare(o.ix.Share(q))
 	}
 }
@@ -204,13 +204,13 @@ func (o *session) publish() {
 // publishWeighted sets the series that proportion has.
 func (o *session) publishWeighted(g *queueGauges, q index.Queue) {
 	g.setAccount(allocatedAccount, o.ix.Allocated(q), &o.names)
-	g.setAccount(requestAccount, o.ix.Request.Row(int(q)), &o.names)
+	g.setAccount(requestAccount, o.ix.Request.Row(q), &o.names)
 	if o.jobsOf[q] == 0 {
 		return
 	}
 	g.setWeight(float64(o.queues[q].Weight))
 	g.setShare(o.ix.Share(q))
-	g.setAccount(deservedAccount, o.ix.Deserved.Row(int(q)), &o.names)
+	g.setAccount(deservedAccount, o.ix.Deserved.Row(q), &o.names)
 }
 
 // publishAllocated sets the series of q that change when request is allocated to

@@ -93,7 +93,7 @@ func (o *session) chargeInqueue(q index.Queue, promise fastres.Vector) {
 		if o.queues[p] == nil {
 			continue // a root that is made up
 		}
-		g, x := o.gaugesOf(p), o.ix.Inqueue.Row(int(p))
+		g, x := o.gaugesOf(p), o.ix.Inqueue.Row(p)
 		for d := range promise.Present() {
 			if int(d) >= len(g.inqueue) || g.inqueue[d].series == nil {
 				g.setInqueue(x, &o.names)

@@ -249,9 +249,9 @@ func (m *mirror) compareBounds() {
 	for _, name := range m.oracle.Names() {
 		q := m.own.ix.Lookup(name)
 		require.Equal(m.t, m.oracle.Broken(name), m.own.ix.Broken(q) != nil, name)
-		m.same(m.oracle.Bound(name), m.own.ix.RealCapability.Row(int(q)), true, "realCapability of ", name)
-		m.same(m.oracle.Deserved(name), m.own.ix.Deserved.Row(int(q)), true, "deserved of ", name)
-		m.same(m.oracle.Guarantee(name), m.own.ix.Guarantee.Row(int(q)), true, "guarantee of ", name)
+		m.same(m.oracle.Bound(name), m.own.ix.RealCapability.Row(q), true, "realCapability of ", name)
+		m.same(m.oracle.Deserved(name), m.own.ix.Deserved.Row(q), true, "deserved of ", name)
+		m.same(m.oracle.Guarantee(name), m.own.ix.Guarantee.Row(q), true, "guarantee of ", name)
 	}
 }
 
@@ -259,7 +259,7 @@ func (m *mirror) compareBounds() {
 // back: that is worked out by hand in the tests of cards.
 func (m *mirror) compareAccounts() {
 	for _, name := range m.oracle.Names() {
-		q := int(m.own.ix.Lookup(name))
+		q := m.own.ix.Lookup(name)
 		m.same(m.oracle.Request(name), m.own.ix.Request.Row(q), true, "request of ", name)
 		if m.cards != nil && m.own.unlimitedCPUMemory {
 			continue
@@ -367,7 +367,7 @@ func (m *mirror) compareJobs() {
 		m.own.jobEnqueued(job)
 		m.oracle.Promise(name, min, m.resource(job.Allocated), gated)
 		for _, name := range m.oracle.Names() {
-			m.same(m.oracle.Inqueue(name), m.own.ix.Inqueue.Row(int(m.own.ix.Lookup(name))), false, "inqueue of ", name)
+			m.same(m.oracle.Inqueue(name), m.own.ix.Inqueue.Row(m.own.ix.Lookup(name)), false, "inqueue of ", name)
 		}
 	}
 }

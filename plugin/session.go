@@ -35,7 +35,7 @@ type session struct {
 	asked         queueNumbers
 	jobsOf        []int          // by number: how many jobs
 	gaugesByQueue []*queueGauges // by number, from the first use on
-	limit         *fastres.Rows  // the bound of allocation
+	limit         *index.Rows    // the bound of allocation
 	share         quota.ShareRule
 
 	kept    bool                   // promises that cannot be kept are sorted out
@@ -163,7 +163,7 @@ func (o *session) countQueues(tree *index.Tree) (missing []string) {
 		o.reportCards()
 	}
 	if o.ix.Rooted() {
-		root := int(o.ix.Root())
+		root := o.ix.Root()
 		o.ssn.TotalGuarantee = o.resourceOf(o.ix.Guarantee.Row(root))
 		o.ssn.TotalDeserved = o.resourceOf(o.ix.Deserved.Row(root))
 	}
@@ -200,10 +200,11 @@ func (o *session) deriveBounds(r *reader, total fastres.Vector) {
 	b := bounds{tree: o.ix.Tree, settings: o.settings, cards: o.cards != nil, total: fastres.NewVector(o.length)}
 	b.total.CopyFrom(total)
 	b.queues = make([]*scheduling.Queue, len(o.queues))
-	for q, queue := range o.queues {
+	for i, queue := range o.queues {
 		if queue == nil {
 			continue // a root that is made up
 		}
+		q := index.Queue(i)
 		b.queues[q] = queue.Queue
 		spec := &queue.Queue.Spec
 		r.addList(o.ix.Capability.Row(q), spec.Capability)
@@ -211,7 +212,7 @@ func (o *session) deriveBounds(r *reader, total fastres.Vector) {
 		if !o.weighted {
 			r.addList(o.ix.Deserved.Row(q), spec.Deserved)
 		}
-		o.addCards(index.Queue(q))
+		o.addCards(q)
 	}
 	limits := quota.Limits{Total: total, Bound: o.scratch[1], ZeroLeaf: o.zeroLeaf}
 	limits.Bound.CopyFrom(total)
@@ -229,7 +230,7 @@ func (o *session) deriveBounds(r *reader, total fastres.Vector) {
 		})
 	}
 	if o.byWeight && !o.weighted {
-		quota.Split(o.ix, total, o.weightOf)
+		quota.DeservedByWeight(o.ix, total, o.weightOf)
 	}
 	o.bounds = b
 	if len(r.missing) > 0 {
@@ -261,7 +262,7 @@ func (o *session) findUsual() {
 		if o.ix.Parent(q) != index.None {
 			break // numbers go by depth: all tops are seen
 		}
-		requested.Join(o.ix.Request.Row(int(q)))
+		requested.Join(o.ix.Request.Row(q))
 	}
 	o.memory.usual.reset(&o.names, requested)
 	o.dimensions.usual = o.memory.usual
@@ -272,16 +273,16 @@ func (o *session) refreshShares() {
 	if o.weighted {
 		clusterTotal := o.scratch[0]
 		o.set(clusterTotal, o.ssn.TotalResource)
-		var queues []quota.Weighted
+		var queues []quota.WeightedQueue
 		for q, queue := range o.queues {
 			if o.jobsOf[q] > 0 {
-				queues = append(queues, quota.Weighted{Queue: index.Queue(q), Weight: queue.Weight})
+				queues = append(queues, quota.WeightedQueue{Queue: index.Queue(q), Weight: queue.Weight})
 			}
 		}
-		quota.Divide(o.ix, clusterTotal, queues)
+		quota.ProportionRounds(o.ix, clusterTotal, queues)
 	}
 	for q := range index.Queue(o.ix.Len()) {
-		o.ix.SetShare(q, o.share(o.ix.Allocated(q), o.ix.Deserved.Row(int(q))))
+		o.ix.SetShare(q, o.share(o.ix.Allocated(q), o.ix.Deserved.Row(q)))
 	}
 }
 
@@ -292,7 +293,7 @@ func (o *session) report() {
 		if err := o.ix.Broken(q); err != nil {
 			o.warnOnce(o.name, fmt.Sprintf("queue %s takes no jobs: %v", o.ix.Name(q), err))
 		}
-		if capability := o.ix.Capability.Row(int(q)); o.zeroLeaf && o.ix.IsLeaf(q) &&
+		if capability := o.ix.Capability.Row(q); o.zeroLeaf && o.ix.IsLeaf(q) &&
 			(capability.Get(fastres.CPU) == 0 || capability.Get(fastres.Memory) == 0) {
 			o.warnOnce(o.name, fmt.Sprintf("queue %s sets no cpu or memory capability, which means 0; set it, or %s: %s",
 				o.ix.Name(q), unsetCapability, unlimited))

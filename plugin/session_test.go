@@ -140,7 +140,7 @@ func TestBadConfiguration(t *testing.T) {
 
 			assert.True(t, f.JobEnqueueable(f.job("fine")), "the good queue is affected")
 			assert.True(t, f.Allocatable(f.queue("good"), f.task("fine-a")), "the good queue is affected")
-			assert.Equal(t, 8000.0, f.own.ix.RealCapability.Row(int(f.own.ix.Lookup("good"))).Get(fastres.CPU))
+			assert.Equal(t, 8000.0, f.own.ix.RealCapability.Row(f.own.ix.Lookup("good")).Get(fastres.CPU))
 
 			assert.False(t, f.JobEnqueueable(f.job("poor")))
 			require.Len(t, f.cache.Events(), 1)
@@ -353,7 +353,7 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 			ssn.Queues[api.QueueID(object.Name)] = api.NewQueueInfo(object)
 		}
 		o := openSession(ssn, capacityBuilder.variant, with, m)
-		return o.ix.RealCapability.Row(int(o.ix.Lookup("a"))).Get(fastres.CPU)
+		return o.ix.RealCapability.Row(o.ix.Lookup("a")).Get(fastres.CPU)
 	}
 	unchanged := func([]*scheduling.Queue, *framework.Session) {}
 	update := func(q int, change func(*scheduling.Queue)) func([]*scheduling.Queue, *framework.Session) {

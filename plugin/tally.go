@@ -13,6 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
+	"github.com/capacity-card/capacity-card/quota/assign"
 )
 
 // chunk is how many jobs a tally takes at a time.
@@ -24,12 +25,12 @@ type tally struct {
 	tree  *index.Tree
 	cards *cards // nil where cards count for nobody
 
-	allocated, request, inqueue, elastic fastres.Rows
+	allocated, request, inqueue, elastic index.Rows
 	jobs                                 []int // by queue
 
-	min, placed, rest, gated fastres.Vector // of one job
-	own                      jobCards       // of one job
-	needs                    []quota.Need   // of one job
+	min, placed, rest, gated fastres.Vector  // of one job
+	own                      jobCards        // of one job
+	needs                    []assign.Demand // of one job
 
 	promises []promise
 	fresh    []podDemand
@@ -40,7 +41,7 @@ type tally struct {
 // several cards: it has no place in an account until it has one.
 type promise struct {
 	job *api.JobInfo
-	quota.Need
+	assign.Demand
 }
 
 // podDemand is a pod that had to be read.
@@ -55,7 +56,7 @@ func (t *tally) reset(tree *index.Tree, d dimensions, c *cards) {
 	clear(t.promises)
 	clear(t.fresh)
 	t.promises, t.fresh, t.visited = t.promises[:0], t.fresh[:0], 0
-	for _, rows := range []*fastres.Rows{&t.allocated, &t.request, &t.inqueue, &t.elastic} {
+	for _, rows := range []*index.Rows{&t.allocated, &t.request, &t.inqueue, &t.elastic} {
 		rows.Reset(tree.Len(), d.length)
 	}
 	t.jobs = append(t.jobs[:0], make([]int, tree.Len())...)
@@ -127,13 +128,14 @@ func (o *session) merge(t *tally) {
 	for _, fresh := range t.fresh {
 		o.cardMemory.pods.put(fresh.pod, fresh.demand)
 	}
-	for q, jobs := range t.jobs {
+	for i, jobs := range t.jobs {
+		q := index.Queue(i)
 		if jobs == 0 {
 			continue
 		}
 		o.jobsOf[q] += jobs
-		o.ix.Charged(index.Queue(q))
-		o.ix.Mutable(index.Queue(q)).Add(t.allocated.Row(q))
+		o.ix.NoteOwnJobs(q)
+		o.ix.Mutable(q).Add(t.allocated.Row(q))
 		o.ix.Request.Row(q).Add(t.request.Row(q))
 		o.ix.Inqueue.Row(q).Add(t.inqueue.Row(q))
 		o.ix.Elastic.Row(q).Add(t.elastic.Row(q))
@@ -180,7 +182,7 @@ func (t *tally) countAll(jobs []*api.JobInfo) {
 //
 // Upstream: capacity/capacity.go, buildQueueAttrs.
 func (t *tally) count(w *work) {
-	job, q := w.job, int(w.queue)
+	job, q := w.job, w.queue
 	t.jobs[q]++
 	carded := t.cards != nil && t.cards.counts[q]
 	if carded {
@@ -225,7 +227,7 @@ func (t *tally) count(w *work) {
 		if carded {
 			t.own.gated.without(t.gated)
 		}
-		quota.Promise(t.rest, t.min, t.placed, t.gated)
+		quota.Reservation(t.rest, t.min, t.placed, t.gated)
 		t.inqueue.Row(q).Add(t.rest)
 	}
 }
@@ -233,7 +235,7 @@ func (t *tally) count(w *work) {
 // countCards adds what a job uses, asks for and was promised of cards to the
 // accounts of its queue.
 func (t *tally) countCards(w *work) {
-	job, q := w.job, int(w.queue)
+	job, q := w.job, w.queue
 	t.own.read(t.cards, job, t.demand)
 	t.visited += len(job.Tasks)
 	if !t.own.cards {

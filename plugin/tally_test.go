@@ -29,11 +29,10 @@ func TestTalliesAgree(t *testing.T) {
 	alone, many := count(1), count(4)
 	for q := range index.Queue(alone.ix.Len()) {
 		same := many.ix.Lookup(alone.ix.Name(q))
-		i, j := int(q), int(same)
 		assert.Equal(t, alone.resourceOf(alone.ix.Allocated(q)), many.resourceOf(many.ix.Allocated(same)), alone.ix.Name(q))
-		assert.Equal(t, alone.resourceOf(alone.ix.Request.Row(i)), many.resourceOf(many.ix.Request.Row(j)), alone.ix.Name(q))
-		assert.Equal(t, alone.resourceOf(alone.ix.Inqueue.Row(i)), many.resourceOf(many.ix.Inqueue.Row(j)), alone.ix.Name(q))
-		assert.Equal(t, alone.resourceOf(alone.ix.Elastic.Row(i)), many.resourceOf(many.ix.Elastic.Row(j)), alone.ix.Name(q))
+		assert.Equal(t, alone.resourceOf(alone.ix.Request.Row(q)), many.resourceOf(many.ix.Request.Row(same)), alone.ix.Name(q))
+		assert.Equal(t, alone.resourceOf(alone.ix.Inqueue.Row(q)), many.resourceOf(many.ix.Inqueue.Row(same)), alone.ix.Name(q))
+		assert.Equal(t, alone.resourceOf(alone.ix.Elastic.Row(q)), many.resourceOf(many.ix.Elastic.Row(same)), alone.ix.Name(q))
 		assert.Equal(t, alone.jobsOf[q], many.jobsOf[same])
 	}
 	assert.Positive(t, alone.ix.Allocated(alone.ix.Root()).Get(0))

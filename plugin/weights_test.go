@@ -20,7 +20,7 @@ import (
 
 // cpus is what a queue deserves, in cores.
 func (f *fixture) cpus(queue string) float64 {
-	return f.own.ix.Deserved.Row(int(f.own.ix.Lookup(queue))).Get(fastres.CPU) / 1000
+	return f.own.ix.Deserved.Row(f.own.ix.Lookup(queue)).Get(fastres.CPU) / 1000
 }
 
 // cores is a quantity of cpu.
@@ -78,9 +78,9 @@ func TestWeightsOfATree(t *testing.T) {
 			assert.Equal(t, want, f.cpus(queue), queue)
 		}
 		for queue, want := range map[string]float64{"root": 60, "eng": 60, "prod": 60, "biz": 0, "dev": 0} {
-			assert.Equal(t, want*1000, f.own.ix.Guarantee.Row(int(f.own.ix.Lookup(queue))).Get(fastres.CPU), queue)
+			assert.Equal(t, want*1000, f.own.ix.Guarantee.Row(f.own.ix.Lookup(queue)).Get(fastres.CPU), queue)
 		}
-		assert.Equal(t, 140000.0, f.own.ix.RealCapability.Row(int(f.own.ix.Lookup("biz"))).Get(fastres.CPU), "what prod was promised is not lent")
+		assert.Equal(t, 140000.0, f.own.ix.RealCapability.Row(f.own.ix.Lookup("biz")).Get(fastres.CPU), "what prod was promised is not lent")
 		assert.Equal(t, 200000.0, f.TotalDeserved.MilliCPU)
 
 		s.arguments["deservedFrom"] = "spec"
@@ -116,7 +116,7 @@ func TestWeightsOfCards(t *testing.T) {
 	f := s.open(t)
 	of := func(queue, card string) float64 {
 		d, _ := f.own.names.LookupCard(card)
-		return f.own.ix.Deserved.Row(int(f.own.ix.Lookup(queue))).Get(d) / 1000
+		return f.own.ix.Deserved.Row(f.own.ix.Lookup(queue)).Get(d) / 1000
 	}
 	assert.Equal(t, []float64{6, 3}, []float64{of("x", "A"), of("x", "B")})
 	assert.Equal(t, []float64{2, 1}, []float64{of("y", "A"), of("y", "B")})
@@ -166,15 +166,15 @@ func TestWeightsAgreeWithProportion(t *testing.T) {
 		f := (&scene{Cluster: c, build: NewCapacity, arguments: framework.Arguments{"deservedFrom": "weight"}}).open(t)
 		for q := range index.Queue(f.own.ix.Len()) {
 			name := f.own.ix.Name(q)
-			want, ours := theirs.account(name, "deserved"), f.own.resourceOf(f.own.ix.Deserved.Row(int(q)))
+			want, ours := theirs.account(name, "deserved"), f.own.resourceOf(f.own.ix.Deserved.Row(q))
 			for d := range fastres.Dim(f.own.names.Len()) {
 				resource := f.own.names.Name(d)
 				if d == fastres.Pods {
 					continue // a task asks for one
 				}
-				got := f.own.ix.Deserved.Row(int(q)).Get(d)
+				got := f.own.ix.Deserved.Row(q).Get(d)
 				require.InDelta(t, want.Get(v1.ResourceName(resource)), got, float64(len(c.Queues)), "seed %d: %s of %s: %v, %v", seed, resource, name, want, ours)
-				if compared++; got > 0 && got == f.own.ix.RealCapability.Row(int(q)).Get(d) {
+				if compared++; got > 0 && got == f.own.ix.RealCapability.Row(q).Get(d) {
 					capped++
 				}
 			}

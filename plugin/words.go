@@ -81,7 +81,7 @@ func (o *session) numbersOf(numbers []float64, r refusal, exceeds []fastres.Dim)
 	if r.part.choice != nil {
 		numbers = append(numbers, r.part.milli)
 		for _, d := range r.part.dims {
-			numbers = append(numbers, o.ix.Capability.Row(int(r.Queue)).Get(d))
+			numbers = append(numbers, o.ix.Capability.Row(r.Queue).Get(d))
 		}
 	}
 	return numbers
@@ -112,7 +112,7 @@ func (o *session) record(job *api.JobInfo) {
 var rules = map[quota.Reason]Rule{
 	quota.UnknownQueue: UnknownQueue, quota.BrokenQueue: BrokenQueue, quota.InnerQueue: InnerQueue, quota.ClosedQueue: ClosedQueue,
 	quota.OverQuota: OverQuota, quota.OverDeserved: OverDeserved,
-	quota.MixedCards: MixedCards, quota.OtherCards: OtherCards, quota.UnnamedCards: UnnamedCards,
+	quota.MixedResources: MixedCards, quota.ResourceMismatch: OtherCards, quota.UntypedPod: UnnamedCards,
 }
 
 // words say why a refusal is one.
@@ -169,14 +169,14 @@ func (o *session) exceeding(dims []fastres.Dim, r refusal) []fastres.Dim {
 func (o *session) used(r refusal, q index.Queue, d fastres.Dim) float64 {
 	used := o.ix.Allocated(q).Get(d)
 	if r.enqueue {
-		used += o.ix.Inqueue.Row(int(q)).Get(d) - o.ix.Elastic.Row(int(q)).Get(d)
+		used += o.ix.Inqueue.Row(q).Get(d) - o.ix.Elastic.Row(q).Get(d)
 	}
 	return used
 }
 
 // bound is what the sum was held against, and its word.
 func (o *session) bound(r refusal) (fastres.Vector, string) {
-	q := int(r.Queue)
+	q := r.Queue
 	if r.Reason == quota.OverDeserved || o.weighted && !r.enqueue {
 		return o.ix.Deserved.Row(q), "deserved"
 	}

@@ -75,7 +75,7 @@ func TestTreeOfTwoTeams(t *testing.T) {
 		shares(before)
 
 		bound := func(queue string) float64 {
-			return f.own.ix.RealCapability.Row(int(f.own.ix.Lookup(queue))).Get(0) / 1000
+			return f.own.ix.RealCapability.Row(f.own.ix.Lookup(queue)).Get(0) / 1000
 		}
 		for queue, want := range map[string]float64{
 			"root": 100, "team-a": 70, "team-b": 50, // 100 − 40 + 20 = 80 is more than either's capability

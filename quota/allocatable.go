@@ -14,9 +14,9 @@ import (
 //
 // Upstream: capacity/capacity.go, checkQueueAllocatableHierarchically;
 // proportion/proportion.go, queueAllocatable.
-func Allocatable(a Accounts, limit *fastres.Rows, q index.Queue, request fastres.Vector) Verdict {
+func Allocatable(a Accounts, limit *index.Rows, q index.Queue, request fastres.Vector) Verdict {
 	for _, p := range a.Path(q) {
-		if !fastres.Fits(a.Allocated(p), request, limit.Row(int(p))) {
+		if !fastres.Fits(a.Allocated(p), request, limit.Row(p)) {
 			return Verdict{OverQuota, p}
 		}
 	}

@@ -32,7 +32,7 @@ type Limits struct {
 // of its children's lets others use what the children were promised.
 func TreeBounds(ix *index.Index, l Limits) {
 	propagateGuarantees(ix)
-	root := int(ix.Root())
+	root := ix.Root()
 	if ix.Capability.Row(root).IsEmpty() {
 		ix.Capability.Row(root).CopyFrom(l.Bound)
 	}
@@ -45,30 +45,30 @@ func TreeBounds(ix *index.Index, l Limits) {
 		if p == index.None {
 			continue // the root, or the top of a broken subtree, which is bound to nothing
 		}
-		capability, zero := ix.Capability.Row(int(q)), l.ZeroLeaf && ix.IsLeaf(q)
+		capability, zero := ix.Capability.Row(q), l.ZeroLeaf && ix.IsLeaf(q)
 		cpu, memory := capability.Get(fastres.CPU), capability.Get(fastres.Memory)
-		capability.InheritFrom(ix.Capability.Row(int(p)))
+		capability.InheritFrom(ix.Capability.Row(p))
 		if zero {
 			capability.Set(fastres.CPU, cpu)
 			capability.Set(fastres.Memory, memory)
 		}
-		bound := ix.RealCapability.Row(int(q))
-		bound.SetExceeded(ix.RealCapability.Row(int(p)), ix.Reserved.Row(int(p)))
-		bound.Add(ix.Guarantee.Row(int(q)))
+		bound := ix.RealCapability.Row(q)
+		bound.SetExceeded(ix.RealCapability.Row(p), ix.ChildGuarantees.Row(p))
+		bound.Add(ix.Guarantee.Row(q))
 		bound.CapTo(capability)
 	}
 }
 
 // propagateGuarantees raises every guarantee to the sum below it, and keeps the
-// sums in Reserved.
+// sums in ChildGuarantees.
 func propagateGuarantees(ix *index.Index) {
 	for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
-		guarantee, reserved := ix.Guarantee.Row(int(q)), ix.Reserved.Row(int(q))
+		guarantee, reserved := ix.Guarantee.Row(q), ix.ChildGuarantees.Row(q)
 		if !ix.IsLeaf(q) {
 			guarantee.RaiseTo(reserved)
 		}
 		if p := ix.Parent(q); p != index.None {
-			ix.Reserved.Row(int(p)).Add(guarantee)
+			ix.ChildGuarantees.Row(p).Add(guarantee)
 		}
 	}
 }
@@ -82,15 +82,15 @@ func propagateGuarantees(ix *index.Index) {
 // Upstream: capacity/capacity.go, buildQueueAttrs.
 func FlatBounds(ix *index.Index, l Limits, set func(index.Queue) bool) {
 	reserved, free := fastres.NewVector(ix.Dims()), fastres.NewVector(ix.Dims())
-	for q := range ix.Len() {
+	for q := range index.Queue(ix.Len()) {
 		reserved.Add(ix.Guarantee.Row(q))
 	}
 	free.SetExceeded(l.Bound, reserved)
-	for q := range ix.Len() {
+	for q := range index.Queue(ix.Len()) {
 		capability, bound := ix.Capability.Row(q), ix.RealCapability.Row(q)
 		bound.CopyFrom(free)
 		bound.Add(ix.Guarantee.Row(q))
-		if set(index.Queue(q)) || l.ZeroLeaf {
+		if set(q) || l.ZeroLeaf {
 			if !l.ZeroLeaf {
 				open(capability)
 			}

@@ -21,7 +21,7 @@ type bounds struct {
 func requireBounds(t *testing.T, ix *index.Index, want map[string]bounds) {
 	t.Helper()
 	for name, w := range want {
-		row := int(lookup(t, ix, name))
+		row := lookup(t, ix, name)
 		for _, account := range []struct {
 			name string
 			want res
@@ -30,7 +30,7 @@ func requireBounds(t *testing.T, ix *index.Index, want map[string]bounds) {
 			{"capability", w.capability, ix.Capability.Row(row)},
 			{"realCapability", w.bound, ix.RealCapability.Row(row)},
 			{"guarantee", w.guarantee, ix.Guarantee.Row(row)},
-			{"reserved", w.reserved, ix.Reserved.Row(row)},
+			{"reserved", w.reserved, ix.ChildGuarantees.Row(row)},
 			{"deserved", w.deserved, ix.Deserved.Row(row)},
 		} {
 			if account.want != nil {
@@ -156,7 +156,7 @@ func TestTreeBoundsUnlimitedRoot(t *testing.T) {
 		"a":    {capability: resOf(unlimited()), bound: resOf(unlimited()), deserved: res{}},
 		"c":    {bound: resOf(unlimited())},
 	})
-	b := ix.RealCapability.Row(int(lookup(t, ix, "b")))
+	b := ix.RealCapability.Row(lookup(t, ix, "b"))
 	assert.Equal(t, 500.0, b.Get(cpu), "more than the cluster has, for now")
 	assert.Equal(t, noBound, b.Get(memory))
 	assert.Equal(t, 3.0, b.Get(gpu))
@@ -167,7 +167,7 @@ func TestTreeBoundsRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		ix := randomTree(r, 20)
-		for q := range ix.Len() {
+		for q := range index.Queue(ix.Len()) {
 			ix.Guarantee.Row(q).Add(randomRequest(r, 20))
 			if r.IntN(2) == 0 {
 				ix.Capability.Row(q).Add(randomRequest(r, 300))
@@ -181,12 +181,12 @@ func TestTreeBoundsRandom(t *testing.T) {
 				continue
 			}
 			for d := range fastres.Dim(dims) {
-				guarantee, bound := ix.Guarantee.Row(int(q)).Get(d), ix.RealCapability.Row(int(q)).Get(d)
-				require.LessOrEqual(t, bound, max(ix.RealCapability.Row(int(p)).Get(d), guarantee))
-				if capability := ix.Capability.Row(int(q)); capability.Has(d) {
+				guarantee, bound := ix.Guarantee.Row(q).Get(d), ix.RealCapability.Row(q).Get(d)
+				require.LessOrEqual(t, bound, max(ix.RealCapability.Row(p).Get(d), guarantee))
+				if capability := ix.Capability.Row(q); capability.Has(d) {
 					require.LessOrEqual(t, bound, capability.Get(d))
 				}
-				require.LessOrEqual(t, ix.Reserved.Row(int(p)).Get(d), ix.Guarantee.Row(int(p)).Get(d),
+				require.LessOrEqual(t, ix.ChildGuarantees.Row(p).Get(d), ix.Guarantee.Row(p).Get(d),
 					"a parent guarantees less than its children")
 			}
 		}
@@ -268,5 +268,5 @@ func TestFlatBoundsUnlimited(t *testing.T) {
 		"a": {bound: resOf(unlimited()), deserved: res{cpu: 30}},
 		"b": {deserved: res{cpu: 500, gpu: 3}},
 	})
-	assert.Equal(t, 500.0, ix.RealCapability.Row(int(b)).Get(cpu), "more than the cluster has, for now")
+	assert.Equal(t, 500.0, ix.RealCapability.Row(b).Get(cpu), "more than the cluster has, for now")
 }

@@ -15,9 +15,9 @@ import (
 //	allocated + quantity ≤ bound
 //
 // for the queue and all its ancestors.
-func CardFits(a Accounts, bound *fastres.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
+func CardFits(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	for _, p := range a.Path(q) {
-		if a.Allocated(p).Get(d)+quantity > bound.Row(int(p)).Get(d) {
+		if a.Allocated(p).Get(d)+quantity > bound.Row(p).Get(d) {
 			return Verdict{OverQuota, p}
 		}
 	}
@@ -53,9 +53,8 @@ func AnyCard(q index.Queue, cards []fastres.Dim, rule func(fastres.Dim) Verdict)
 // take one of several cards.
 func EnqueueableCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	for _, p := range ix.Path(q) {
-		i := int(p)
-		sum := quantity + ix.Allocated(p).Get(d) + ix.Inqueue.Row(i).Get(d) - ix.Elastic.Row(i).Get(d)
-		if sum > ix.RealCapability.Row(i).Get(d) {
+		sum := quantity + ix.Allocated(p).Get(d) + ix.Inqueue.Row(p).Get(d) - ix.Elastic.Row(p).Get(d)
+		if sum > ix.RealCapability.Row(p).Get(d) {
 			return Verdict{OverQuota, p}
 		}
 	}
@@ -70,9 +69,9 @@ func EnqueueableCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity flo
 func PreemptiveCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	after := ix.Allocated(q).Get(d) + quantity
 	switch {
-	case after > ix.RealCapability.Row(int(q)).Get(d):
+	case after > ix.RealCapability.Row(q).Get(d):
 		return Verdict{OverQuota, q}
-	case after > ix.Deserved.Row(int(q)).Get(d):
+	case after > ix.Deserved.Row(q).Get(d):
 		return Verdict{OverDeserved, q}
 	}
 	return Verdict{Admitted, q}
@@ -88,7 +87,7 @@ func FreesCard(ix *index.Index, from, to index.Queue, d fastres.Dim, quantity fl
 	}
 	_, alone := apart(ix, from, to)
 	for _, p := range alone {
-		if ix.Allocated(p).Get(d)+quantity > ix.RealCapability.Row(int(p)).Get(d) {
+		if ix.Allocated(p).Get(d)+quantity > ix.RealCapability.Row(p).Get(d) {
 			return false
 		}
 	}

@@ -63,7 +63,7 @@ func TestEnqueueableCard(t *testing.T) {
 	q := lookup(t, ix, "q")
 	assert.Equal(t, "admitted at q", verdict(ix, quota.EnqueueableCard(ix, q, cardA, 3)))
 	assert.Equal(t, "over quota at q", verdict(ix, quota.EnqueueableCard(ix, q, cardA, 4)))
-	ix.Elastic.Row(int(ix.Root())).Set(cardA, 1)
+	ix.Elastic.Row(ix.Root()).Set(cardA, 1)
 	assert.Equal(t, "over quota at root", verdict(ix, quota.EnqueueableCard(ix, q, cardA, 2)))
 }
 

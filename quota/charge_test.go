@@ -79,7 +79,7 @@ func TestRefundsKeepTheSums(t *testing.T) {
 		want := make([]fastres.Vector, ix.Len())
 		for q := range index.Queue(ix.Len()) {
 			want[q] = fastres.NewVector(dims)
-			ix.Charged(q)
+			ix.NoteOwnJobs(q)
 		}
 		dropped := 0
 		for range 300 {

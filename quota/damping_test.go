@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -79,11 +78,11 @@ func TestOrderDamped(t *testing.T) {
 		queue{name: "a1<a", allocated: res{cpu: 3, memory: 12}, deserved: res{cpu: 5, memory: 5}, share: 0.9},
 		queue{name: "a2<a", allocated: res{cpu: 1}, deserved: res{cpu: 5, memory: 5}, share: 0.1},
 		queue{name: "b1<b", allocated: res{cpu: 1}, deserved: res{cpu: 5, memory: 5}, share: 0.1})
-	least := func(of map[string]res) *fastres.Rows {
-		rows := &fastres.Rows{}
+	least := func(of map[string]res) *index.Rows {
+		rows := &index.Rows{}
 		rows.Reset(ix.Len(), ix.Dims())
 		for name, request := range of {
-			rows.Row(int(lookup(t, ix, name))).CopyFrom(request.vector())
+			rows.Row(lookup(t, ix, name)).CopyFrom(request.vector())
 		}
 		return rows
 	}
@@ -110,7 +109,7 @@ func TestOrderDamped(t *testing.T) {
 		assert.Equal(t, -test.want, quota.OrderDamped(ix, least(test.least), r, l), test.name)
 	}
 	flat := session("", queue{name: "x", deserved: res{cpu: 5}, share: 1}, queue{name: "y", share: 0.5})
-	rows := &fastres.Rows{}
+	rows := &index.Rows{}
 	rows.Reset(2, flat.Dims())
 	rows.Row(0).Set(cpu, 5)
 	assert.Equal(t, before, quota.OrderDamped(flat, rows, flat.Lookup("x"), flat.Lookup("y")), "flat")

@@ -14,8 +14,7 @@ import (
 // Upstream: capacity/capacity.go, checkJobEnqueueableHierarchically.
 func Enqueueable(ix *index.Index, q index.Queue, min fastres.Vector) Verdict {
 	for _, p := range ix.Path(q) {
-		i := int(p)
-		if !fastres.FitsNet(min, ix.Allocated(p), ix.Inqueue.Row(i), ix.Elastic.Row(i), ix.RealCapability.Row(i)) {
+		if !fastres.FitsNet(min, ix.Allocated(p), ix.Inqueue.Row(p), ix.Elastic.Row(p), ix.RealCapability.Row(p)) {
 			return Verdict{OverQuota, p}
 		}
 	}
@@ -34,7 +33,7 @@ func Enqueueable(ix *index.Index, q index.Queue, min fastres.Vector) Verdict {
 // DIVERGES: upstream counts the whole minimum of an Inqueue job even when some
 // of it is allocated, and for Running jobs mixes units and thousandths of
 // scalars (upstream issues 5099, 5391).
-func Promise(dst, min, allocated, gated fastres.Vector) {
+func Reservation(dst, min, allocated, gated fastres.Vector) {
 	dst.SetExceeded(min, allocated)
 	dst.Sub(gated)
 }
@@ -46,6 +45,6 @@ func Promise(dst, min, allocated, gated fastres.Vector) {
 // the check changes nothing and the charge follows the decision.
 func ChargeInqueue(ix *index.Index, q index.Queue, promise fastres.Vector) {
 	for _, p := range ix.Path(q) {
-		ix.Inqueue.Row(int(p)).Add(promise)
+		ix.Inqueue.Row(p).Add(promise)
 	}
 }

@@ -104,7 +104,7 @@ func TestPromise(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			dst := res{cpu: 77, memory: 77, far: 77}.vector() // what it holds must not matter
-			quota.Promise(dst, test.min.vector(), test.allocated.vector(), test.gated.vector())
+			quota.Reservation(dst, test.min.vector(), test.allocated.vector(), test.gated.vector())
 			assert.Equal(t, test.want, resOf(dst))
 		})
 	}
@@ -116,7 +116,7 @@ func TestChargeInqueue(t *testing.T) {
 	for name, want := range map[string]res{
 		"root": {cpu: 5, gpu: 1}, "a": {cpu: 5, gpu: 1}, "b": {cpu: 5, gpu: 1}, "c": {},
 	} {
-		assert.Equal(t, want, resOf(ix.Inqueue.Row(int(lookup(t, ix, name)))), name)
+		assert.Equal(t, want, resOf(ix.Inqueue.Row(lookup(t, ix, name))), name)
 		assert.Equal(t, res{}, resOf(ix.Allocated(lookup(t, ix, name))), "allocated of %s", name)
 	}
 }
@@ -128,7 +128,7 @@ func TestEnqueueableAllocatesNothing(t *testing.T) {
 	admitted := true
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		admitted = admitted && quota.Enqueueable(ix, b, min).OK()
-		quota.Promise(promise, min, none, none)
+		quota.Reservation(promise, min, none, none)
 		quota.ChargeInqueue(ix, b, promise)
 	}))
 	assert.True(t, admitted)

@@ -25,11 +25,11 @@ func Order(ix *index.Index, l, r index.Queue) int { return order(ix, nil, l, r) 
 // queue can only borrow for it.
 //
 // Upstream: none.
-func OrderDamped(ix *index.Index, least *fastres.Rows, l, r index.Queue) int {
+func OrderDamped(ix *index.Index, least *index.Rows, l, r index.Queue) int {
 	return order(ix, least, l, r)
 }
 
-func order(ix *index.Index, least *fastres.Rows, l, r index.Queue) int {
+func order(ix *index.Index, least *index.Rows, l, r index.Queue) int {
 	if !ix.Rooted() {
 		return compare(ix, least, l, r)
 	}
@@ -49,7 +49,7 @@ func order(ix *index.Index, least *fastres.Rows, l, r index.Queue) int {
 	return compare(ix, least, l, r)
 }
 
-func compare(ix *index.Index, least *fastres.Rows, l, r index.Queue) int {
+func compare(ix *index.Index, least *index.Rows, l, r index.Queue) int {
 	if least != nil {
 		if lc, rc := claims(ix, least, l), claims(ix, least, r); lc != rc {
 			return first(lc)
@@ -61,8 +61,8 @@ func compare(ix *index.Index, least *fastres.Rows, l, r index.Queue) int {
 // claims answers whether some task that waits in q, or below, may be one that q
 // deserves: the least that any of them requests would take q above deserved in
 // nothing that deserved has.
-func claims(ix *index.Index, least *fastres.Rows, q index.Queue) bool {
-	allocated, request, deserved := ix.Allocated(q), least.Row(int(q)), ix.Deserved.Row(int(q))
+func claims(ix *index.Index, least *index.Rows, q index.Queue) bool {
+	allocated, request, deserved := ix.Allocated(q), least.Row(q), ix.Deserved.Row(q)
 	return fastres.FitsSomewhere(allocated, request, deserved) && !fastres.ExceedsWith(allocated, request, deserved)
 }
 
@@ -85,7 +85,7 @@ func compareShare(ix *index.Index, l, r index.Queue) int {
 	if c := OrderByShare(ix, l, r); c != 0 {
 		return c
 	}
-	if l, r := !ix.Deserved.Row(int(l)).IsEmpty(), !ix.Deserved.Row(int(r)).IsEmpty(); l != r {
+	if l, r := !ix.Deserved.Row(l).IsEmpty(), !ix.Deserved.Row(r).IsEmpty(); l != r {
 		return first(l)
 	}
 	return 0

@@ -163,7 +163,7 @@ func TestOrderIsAnOrder(t *testing.T) {
 					}
 					taken[siblingKey(ix, q)] = true
 					if r.IntN(2) == 0 {
-						ix.Deserved.Row(int(q)).Set(cpu, 1)
+						ix.Deserved.Row(q).Set(cpu, 1)
 					}
 				}
 				requireOrder(t, ix.Len(), siblingsDiffer, func(l, r index.Queue) int { return quota.Order(ix, l, r) })

@@ -18,11 +18,11 @@ import (
 // DIVERGES: upstream does not look at the capability, and evicts for tasks that
 // may not run (upstream issue 5048).
 func Preemptive(ix *index.Index, q index.Queue, request fastres.Vector) Verdict {
-	i, allocated := int(q), ix.Allocated(q)
+	allocated := ix.Allocated(q)
 	switch {
-	case !fastres.Fits(allocated, request, ix.RealCapability.Row(i)):
+	case !fastres.Fits(allocated, request, ix.RealCapability.Row(q)):
 		return Verdict{OverQuota, q}
-	case !fastres.FitsSomewhere(allocated, request, ix.Deserved.Row(i)):
+	case !fastres.FitsSomewhere(allocated, request, ix.Deserved.Row(q)):
 		return Verdict{OverDeserved, q}
 	}
 	return Verdict{Admitted, q}

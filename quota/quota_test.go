@@ -65,7 +65,7 @@ func session(root string, queues ...queue) *index.Index {
 	ix.Reset(index.BuildTree(nodes, root), dims)
 	for i, q := range queues {
 		number := ix.Lookup(nodes[i].Name)
-		row := int(number)
+		row := number
 		ix.Capability.Row(row).Add(q.capability.vector())
 		ix.RealCapability.Row(row).Add(q.bound.vector())
 		ix.Guarantee.Row(row).Add(q.guarantee.vector())
@@ -74,7 +74,7 @@ func session(root string, queues ...queue) *index.Index {
 		ix.Inqueue.Row(row).Add(q.inqueue.vector())
 		ix.Elastic.Row(row).Add(q.elastic.vector())
 		ix.Mutable(number).Add(q.allocated.vector())
-		ix.Charged(number)
+		ix.NoteOwnJobs(number)
 		ix.SetShare(number, q.share)
 	}
 	ix.RollUp()

@@ -10,7 +10,7 @@ import (
 // memory is kept from one call to the next.
 type Victims struct {
 	ix   *index.Index
-	left fastres.Rows // row q: what q would have left, if at[q] = call
+	left index.Rows // row q: what q would have left, if at[q] = call
 	at   []int
 	call int
 	rest fastres.Vector
@@ -52,13 +52,13 @@ func (v *Victims) Take(q index.Queue, victim, reclaimer fastres.Vector) bool {
 // spares answers whether q, which has allocated left, can do without victim, and
 // sets rest to what it has without.
 func (v *Victims) spares(q index.Queue, allocated, victim fastres.Vector) bool {
-	deserved := v.ix.Deserved.Row(int(q))
+	deserved := v.ix.Deserved.Row(q)
 	if victim.Intersects(deserved) && !fastres.ExceedsSomewhere(allocated, victim, deserved) {
 		return false
 	}
 	v.rest.CopyFrom(allocated)
 	v.rest.Sub(victim)
-	return v.ix.Guarantee.Row(int(q)).LessEqual(v.rest)
+	return v.ix.Guarantee.Row(q).LessEqual(v.rest)
 }
 
 // TakeDamped is Take where, below the lowest queue that q and to, the reclaimer's
@@ -82,7 +82,7 @@ func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queu
 		return v.Take(q, victim, reclaimer)
 	}
 	for _, p := range up[:min(len(up), levels+1)] {
-		if fastres.ExceedsWith(v.ix.Allocated(p), reclaimer, v.ix.Deserved.Row(int(p))) {
+		if fastres.ExceedsWith(v.ix.Allocated(p), reclaimer, v.ix.Deserved.Row(p)) {
 			return false
 		}
 	}
@@ -101,7 +101,7 @@ func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queu
 // more of card d than it deserves. Then it loses none, whatever else a victim
 // may be over: a card is what tenants share, cpu and memory come with it.
 func (v *Victims) KeepsCard(q index.Queue, d fastres.Dim) bool {
-	return v.allocated(q).Get(d) <= v.ix.Deserved.Row(int(q)).Get(d)
+	return v.allocated(q).Get(d) <= v.ix.Deserved.Row(q).Get(d)
 }
 
 // TakeOverused answers whether victim may be taken from q because q uses more
@@ -110,7 +110,7 @@ func (v *Victims) KeepsCard(q index.Queue, d fastres.Dim) bool {
 // Upstream: proportion/proportion.go, AddReclaimableFn.
 func (v *Victims) TakeOverused(q index.Queue, victim fastres.Vector) bool {
 	allocated := v.allocated(q)
-	if allocated.LessEqual(v.ix.Deserved.Row(int(q))) {
+	if allocated.LessEqual(v.ix.Deserved.Row(q)) {
 		return false
 	}
 	allocated.Sub(victim)
@@ -119,7 +119,7 @@ func (v *Victims) TakeOverused(q index.Queue, victim fastres.Vector) bool {
 
 // allocated is what q has left after the victims picked since Begin.
 func (v *Victims) allocated(q index.Queue) fastres.Vector {
-	row := v.left.Row(int(q))
+	row := v.left.Row(q)
 	if v.at[q] != v.call {
 		v.at[q] = v.call
 		row.CopyFrom(v.ix.Allocated(q))

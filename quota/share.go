@@ -34,6 +34,6 @@ func WeightedShare(allocated, deserved fastres.Vector) float64 {
 // different subtrees is that of the start of the session.
 func RefreshShare(ix *index.Index, q index.Queue, rule ShareRule) {
 	for _, p := range ix.Path(q) {
-		ix.SetShare(p, rule(ix.Allocated(p), ix.Deserved.Row(int(p))))
+		ix.SetShare(p, rule(ix.Allocated(p), ix.Deserved.Row(p)))
 	}
 }

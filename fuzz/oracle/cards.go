@@ -37,10 +37,10 @@ type Need struct {
 	Amount float64
 }
 
-// Assignable answers whether all needs can be served at once, by trying every
+// Feasible answers whether all needs can be served at once, by trying every
 // card for every pod. A queue that is over its bound already is in nobody's way
 // who does not ask it.
-func (o *Oracle) Assignable(needs []Need) bool {
+func (o *Oracle) Feasible(needs []Need) bool {
 	type cell struct{ queue, card string }
 	given := map[cell]float64{}
 	give := func(n Need, card string, amount float64) {

@@ -1,4 +1,4 @@
-package quota
+package assign
 
 // none is no arc and no node; in assign.go, what is above the top.
 const none int32 = -1

@@ -5,8 +5,8 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Weighted is a queue that takes part in the division by weight.
-type Weighted struct {
+// WeightedQueue is a queue that takes part in the division by weight.
+type WeightedQueue struct {
 	Queue  index.Queue
 	Weight int32
 }
@@ -22,12 +22,12 @@ type Weighted struct {
 // bits.
 //
 // Upstream: proportion/proportion.go, OnSessionOpen.
-func Divide(ix *index.Index, total fastres.Vector, queues []Weighted) {
+func ProportionRounds(ix *index.Index, total fastres.Vector, queues []WeightedQueue) {
 	d := newDivision(ix, total)
 	for _, w := range queues {
-		ix.Deserved.Row(int(w.Queue)).Reset()
+		ix.Deserved.Row(w.Queue).Reset()
 	}
-	var open []Weighted
+	var open []WeightedQueue
 	for _, w := range queues {
 		w.Weight = max(0, w.Weight)
 		open = append(open, w)
@@ -57,7 +57,7 @@ func newDivision(ix *index.Index, total fastres.Vector) *division {
 
 // round offers what remains once, drops the queues that are done from open, and
 // reports whether another round may change something.
-func (d *division) round(open *[]Weighted) bool {
+func (d *division) round(open *[]WeightedQueue) bool {
 	weights := int64(0)
 	for _, w := range *open {
 		weights += int64(w.Weight)
@@ -82,8 +82,8 @@ func (d *division) round(open *[]Weighted) bool {
 // give offers one queue its part and reports whether the queue is done. deserved
 // never falls from one round to the next: offers are not negative, and what a
 // queue is bound to stays.
-func (d *division) give(w Weighted, part float64) bool {
-	q := int(w.Queue)
+func (d *division) give(w WeightedQueue, part float64) bool {
+	q := w.Queue
 	deserved, request := d.ix.Deserved.Row(q), d.ix.Request.Row(q)
 	d.old.CopyFrom(deserved)
 	d.offer.CopyFrom(d.remaining)
@@ -103,5 +103,5 @@ func (d *division) give(w Weighted, part float64) bool {
 //
 // Upstream: proportion/proportion.go, AddOverusedFn.
 func Overused(ix *index.Index, q index.Queue) bool {
-	return ix.Deserved.Row(int(q)).LessEqual(ix.Allocated(q))
+	return ix.Deserved.Row(q).LessEqual(ix.Allocated(q))
 }

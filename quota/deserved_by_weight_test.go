@@ -26,9 +26,9 @@ func splitUp(root string, total res, queues ...weighted) *index.Index {
 	if root != "" {
 		quota.TreeBounds(ix, limits)
 	} else {
-		quota.FlatBounds(ix, limits, func(q index.Queue) bool { return !ix.Capability.Row(int(q)).IsEmpty() })
+		quota.FlatBounds(ix, limits, func(q index.Queue) bool { return !ix.Capability.Row(q).IsEmpty() })
 	}
-	quota.Split(ix, total.vector(), func(q index.Queue, _ fastres.Dim) float64 {
+	quota.DeservedByWeight(ix, total.vector(), func(q index.Queue, _ fastres.Dim) float64 {
 		for _, w := range queues {
 			if name, _, _ := strings.Cut(w.name, "<"); name == ix.Name(q) {
 				return float64(w.weight)
@@ -125,7 +125,7 @@ func TestSplitIsFair(t *testing.T) {
 			weights[name] = float64(w.weight)
 		}
 		for _, d := range divided {
-			of := func(rows fastres.Rows, q index.Queue) float64 { return rows.Row(int(q)).Get(d) }
+			of := func(rows index.Rows, q index.Queue) float64 { return rows.Row(q).Get(d) }
 			for p := range index.Queue(ix.Len()) {
 				sum, most := 0.0, 0.0
 				for _, q := range ix.Children(p) {
@@ -153,7 +153,7 @@ func TestSplitIsFair(t *testing.T) {
 		r.Shuffle(len(queues), func(i, j int) { queues[i], queues[j] = queues[j], queues[i] })
 		again := splitUp("root", total, queues...)
 		for q := range index.Queue(ix.Len()) {
-			require.True(t, ix.Deserved.Row(int(q)).Equal(deservedOf(t, again, ix.Name(q))), "in another order %s has something else", ix.Name(q))
+			require.True(t, ix.Deserved.Row(q).Equal(deservedOf(t, again, ix.Name(q))), "in another order %s has something else", ix.Name(q))
 		}
 	}
 	assert.Greater(t, capped, 1000, "too seldom was anybody bound")

@@ -25,17 +25,17 @@ type WeightOf func(index.Queue, fastres.Dim) float64
 //
 // Requests do not count, unlike in Divide: a queue deserves its part even while
 // it is idle, and others borrow it. Upstream has weights in proportion alone.
-func Split(ix *index.Index, total fastres.Vector, weight WeightOf) {
+func DeservedByWeight(ix *index.Index, total fastres.Vector, weight WeightOf) {
 	queues := make([]index.Queue, ix.Len())
 	for q := range queues {
 		queues[q] = index.Queue(q)
-		ix.Deserved.Row(q).Reset()
+		ix.Deserved.Row(queues[q]).Reset()
 	}
 	if ix.Rooted() {
-		root := int(ix.Root())
+		root := ix.Root()
 		ix.Deserved.Row(root).CopyFrom(total)
 		ix.Deserved.Row(root).CapTo(ix.RealCapability.Row(root))
-		ix.Deserved.Row(root).RaiseTo(ix.Reserved.Row(root))
+		ix.Deserved.Row(root).RaiseTo(ix.ChildGuarantees.Row(root))
 	}
 	// A parent's number is smaller than its children's, so it has its part first.
 	slices.SortStableFunc(queues, func(l, r index.Queue) int { return cmp.Compare(ix.Parent(l), ix.Parent(r)) })
@@ -47,7 +47,7 @@ func Split(ix *index.Index, total fastres.Vector, weight WeightOf) {
 		}
 		switch {
 		case p != index.None:
-			parts = splitAmong(ix, ix.Deserved.Row(int(p)), queues[:n], weight, parts)
+			parts = splitAmong(ix, ix.Deserved.Row(p), queues[:n], weight, parts)
 		case !ix.Rooted():
 			parts = splitAmong(ix, total, queues[:n], weight, parts)
 		} // else they are the root, and the tops of broken subtrees, which deserve nothing
@@ -60,16 +60,16 @@ func splitAmong(ix *index.Index, shared fastres.Vector, siblings []index.Queue, 
 	for d := range shared.Present() {
 		parts = parts[:0]
 		for _, q := range siblings {
-			least := ix.Guarantee.Row(int(q)).Get(d)
-			parts = append(parts, part{weight: weight(q, d), least: least, most: max(least, ix.RealCapability.Row(int(q)).Get(d))})
+			least := ix.Guarantee.Row(q).Get(d)
+			parts = append(parts, part{weight: weight(q, d), least: least, most: max(least, ix.RealCapability.Row(q).Get(d))})
 		}
 		split(shared.Get(d), parts)
 		for i, q := range siblings {
-			ix.Deserved.Row(int(q)).Set(d, parts[i].given)
+			ix.Deserved.Row(q).Set(d, parts[i].given)
 		}
 	}
 	for _, q := range siblings {
-		ix.Deserved.Row(int(q)).RaiseTo(ix.Guarantee.Row(int(q)))
+		ix.Deserved.Row(q).RaiseTo(ix.Guarantee.Row(q))
 	}
 	return parts
 }

@@ -1,4 +1,4 @@
-package quota
+package assign
 
 import (
 	"cmp"
@@ -45,8 +45,8 @@ const budget = 1 << 21
 // overlooked is left to the flow.
 const passes = 8
 
-// Need is Count pods of one queue that each take Size of one card, any of Cards.
-type Need struct {
+// Demand is Count pods of one queue that each take Size of one card, any of Cards.
+type Demand struct {
 	Queue index.Queue
 	Cards []fastres.Dim // distinct; none: it cannot be served
 	Size  float64       // milli-cards of one pod, > 0, a whole number
@@ -86,11 +86,11 @@ type cell struct {
 	node, arc   int32   // arc: to the cell above
 }
 
-// Assignable answers whether all needs can be served at once. The answer is
+// Feasible answers whether all needs can be served at once. The answer is
 // exact as long as quantities are below 2^53, with one exception: when the
 // search among mixed sizes uses up its budget the answer is false. Then a job
 // waits that could have been admitted, but no quota is exceeded.
-func (a *Assigner) Assignable(ix *index.Index, needs []Need) bool {
+func (a *Assigner) Feasible(ix *index.Index, needs []Demand) bool {
 	a.gather(ix, needs)
 	options := len(a.options)
 	for range passes {
@@ -120,7 +120,7 @@ func (a *Assigner) Assignable(ix *index.Index, needs []Need) bool {
 }
 
 // gather opens every need with an option for each of its cards.
-func (a *Assigner) gather(ix *index.Index, needs []Need) {
+func (a *Assigner) gather(ix *index.Index, needs []Demand) {
 	for i := range a.cells {
 		a.slots[a.cells[i].slot] = 0
 	}
@@ -147,9 +147,9 @@ func (a *Assigner) cell(ix *index.Index, q index.Queue, d fastres.Dim) int32 {
 	if p := ix.Parent(q); p != index.None {
 		above = a.cell(ix, p, d)
 	}
-	room, row := math.Inf(1), int(q)
-	if bound := ix.RealCapability.Row(row).Get(d); bound < fastres.MaxQuantity {
-		room = math.Floor(bound - ix.Allocated(q).Get(d) - ix.Inqueue.Row(row).Get(d) + ix.Elastic.Row(row).Get(d))
+	room := math.Inf(1)
+	if bound := ix.RealCapability.Row(q).Get(d); bound < fastres.MaxQuantity {
+		room = math.Floor(bound - ix.Allocated(q).Get(d) - ix.Inqueue.Row(q).Get(d) + ix.Elastic.Row(q).Get(d))
 	}
 	at := int32(len(a.cells))
 	a.cells = append(a.cells, cell{slot: int32(slot), above: above, room: room, component: at, node: none})

@@ -27,17 +27,17 @@ func divide(total res, queues ...weighted) *index.Index {
 		plain = append(plain, w.queue)
 	}
 	ix := session("", plain...)
-	var taking []quota.Weighted
+	var taking []quota.WeightedQueue
 	for _, w := range queues {
-		taking = append(taking, quota.Weighted{Queue: ix.Lookup(w.name), Weight: w.weight})
+		taking = append(taking, quota.WeightedQueue{Queue: ix.Lookup(w.name), Weight: w.weight})
 	}
-	quota.Divide(ix, total.vector(), taking)
+	quota.ProportionRounds(ix, total.vector(), taking)
 	return ix
 }
 
 func deservedOf(t *testing.T, ix *index.Index, name string) fastres.Vector {
 	t.Helper()
-	return ix.Deserved.Row(int(lookup(t, ix, name)))
+	return ix.Deserved.Row(lookup(t, ix, name))
 }
 
 func TestDivide(t *testing.T) {
@@ -125,7 +125,7 @@ func TestDivide(t *testing.T) {
 
 func TestDivideAmongNobody(t *testing.T) {
 	ix := session("", queue{name: "a", deserved: res{cpu: 5}, request: res{cpu: 100}, bound: res{cpu: 100}})
-	quota.Divide(ix, res{cpu: 100}.vector(), nil)
+	quota.ProportionRounds(ix, res{cpu: 100}.vector(), nil)
 	assert.Equal(t, res{cpu: 5}, resOf(deservedOf(t, ix, "a")), "a queue that does not take part")
 }
 
@@ -133,9 +133,9 @@ func TestDivideLeavesItsInput(t *testing.T) {
 	ix := session("", queue{name: "a", request: res{cpu: 10}, bound: res{cpu: 100}},
 		queue{name: "b", request: res{cpu: 100}, bound: res{cpu: 100}})
 	total := res{cpu: 100}.vector()
-	queues := []quota.Weighted{{Queue: 0, Weight: 1}, {Queue: 1, Weight: 2}}
+	queues := []quota.WeightedQueue{{Queue: 0, Weight: 1}, {Queue: 1, Weight: 2}}
 	before := slices.Clone(queues)
-	quota.Divide(ix, total, queues)
+	quota.ProportionRounds(ix, total, queues)
 	assert.Equal(t, before, queues)
 	assert.Equal(t, res{cpu: 100}, resOf(total))
 	assert.Equal(t, res{cpu: 10}, resOf(ix.Request.Row(0)))

@@ -1,4 +1,4 @@
-package quota_test
+package assign_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/quota"
+	"github.com/capacity-card/capacity-card/quota/assign"
 )
 
 // The kinds of cards that the tests of this file have.
@@ -24,7 +24,7 @@ const (
 
 var kinds = []fastres.Dim{kindA, kindB, kindC, kindD}
 
-// ask is a Need as it is written in tests.
+// ask is a Demand as it is written in tests.
 type ask struct {
 	queue string
 	size  float64
@@ -32,8 +32,8 @@ type ask struct {
 	cards []fastres.Dim
 }
 
-func (a ask) need(ix *index.Index) quota.Need {
-	return quota.Need{Queue: ix.Lookup(a.queue), Cards: a.cards, Size: a.size, Count: a.count}
+func (a ask) need(ix *index.Index) assign.Demand {
+	return assign.Demand{Queue: ix.Lookup(a.queue), Cards: a.cards, Size: a.size, Count: a.count}
 }
 
 func of(cards ...fastres.Dim) []fastres.Dim { return cards }
@@ -126,21 +126,21 @@ func TestAssignable(t *testing.T) {
 		{"5 and 3 make 13 and 11", "", one(res{kindA: 13, kindB: 11}), []ask{{"q", 5, 3, of(kindA, kindB)}, {"q", 3, 3, of(kindA, kindB)}}, true},
 		{"5 and 3 never make 12", "", one(res{kindA: 12, kindB: 12}), []ask{{"q", 5, 3, of(kindA, kindB)}, {"q", 3, 3, of(kindA, kindB)}}, false},
 	}
-	var reused quota.Assigner
+	var reused assign.Assigner
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			ix := session(test.root, test.queues...)
-			needs := repeat(len(test.asks), func(i int) quota.Need { return test.asks[i].need(ix) })
-			assert.Equal(t, test.want, new(quota.Assigner).Assignable(ix, needs))
-			assert.Equal(t, test.want, reused.Assignable(ix, needs), "with memory of other calls")
+			needs := repeat(len(test.asks), func(i int) assign.Demand { return test.asks[i].need(ix) })
+			assert.Equal(t, test.want, new(assign.Assigner).Feasible(ix, needs))
+			assert.Equal(t, test.want, reused.Feasible(ix, needs), "with memory of other calls")
 		})
 	}
 }
 
 // servedSomehow is the rule without a thought: every card for every pod, and for
 // each every queue and every card.
-func servedSomehow(ix *index.Index, needs []quota.Need) bool {
-	var pods []quota.Need
+func servedSomehow(ix *index.Index, needs []assign.Demand) bool {
+	var pods []assign.Demand
 	for _, n := range needs {
 		for range n.Count {
 			pods = append(pods, n)
@@ -162,7 +162,7 @@ func servedSomehow(ix *index.Index, needs []quota.Need) bool {
 
 // bounded reports whether every queue and card keeps to its bound when each pod
 // has the card chosen for it.
-func bounded(ix *index.Index, pods []quota.Need, chosen []fastres.Dim) bool {
+func bounded(ix *index.Index, pods []assign.Demand, chosen []fastres.Dim) bool {
 	for p := range index.Queue(ix.Len()) {
 		for _, card := range kinds {
 			sum := 0.0
@@ -171,8 +171,8 @@ func bounded(ix *index.Index, pods []quota.Need, chosen []fastres.Dim) bool {
 					sum += pod.Size
 				}
 			}
-			used := ix.Allocated(p).Get(card) + ix.Inqueue.Row(int(p)).Get(card) - ix.Elastic.Row(int(p)).Get(card)
-			if sum > 0 && used+sum > ix.RealCapability.Row(int(p)).Get(card) {
+			used := ix.Allocated(p).Get(card) + ix.Inqueue.Row(p).Get(card) - ix.Elastic.Row(p).Get(card)
+			if sum > 0 && used+sum > ix.RealCapability.Row(p).Get(card) {
 				return false
 			}
 		}
@@ -193,7 +193,7 @@ func randomCards(r *rand.Rand, most int) *index.Index {
 	}
 	ix := &index.Index{}
 	ix.Reset(index.BuildTree(nodes, root), dims)
-	for q := range ix.Len() {
+	for q := range index.Queue(ix.Len()) {
 		for _, card := range kinds {
 			if r.IntN(4) == 0 {
 				ix.RealCapability.Row(q).Set(card, noBound)
@@ -211,11 +211,11 @@ func randomCards(r *rand.Rand, most int) *index.Index {
 }
 
 // randomNeeds has the given number of pods.
-func randomNeeds(r *rand.Rand, ix *index.Index, pods int) []quota.Need {
-	var needs []quota.Need
+func randomNeeds(r *rand.Rand, ix *index.Index, pods int) []assign.Demand {
+	var needs []assign.Demand
 	largest, choice := 1+r.IntN(4), 1+r.IntN(len(kinds))
 	for pods > 0 {
-		n := quota.Need{Queue: index.Queue(r.IntN(ix.Len())), Size: float64(1000 * (1 + r.IntN(largest))), Count: 1}
+		n := assign.Demand{Queue: index.Queue(r.IntN(ix.Len())), Size: float64(1000 * (1 + r.IntN(largest))), Count: 1}
 		if r.IntN(2) == 0 {
 			n.Count += r.IntN(pods)
 		}
@@ -229,13 +229,13 @@ func randomNeeds(r *rand.Rand, ix *index.Index, pods int) []quota.Need {
 }
 
 // plant sets all rooms to what an assignment of the needs takes.
-func plant(r *rand.Rand, ix *index.Index, needs []quota.Need) {
+func plant(r *rand.Rand, ix *index.Index, needs []assign.Demand) {
 	ix.Reset(ix.Tree, ix.Dims())
 	for _, n := range needs {
 		for range n.Count {
 			card := n.Cards[r.IntN(len(n.Cards))]
 			for _, p := range ix.Path(n.Queue) {
-				ix.RealCapability.Row(int(p)).Increase(card, n.Size)
+				ix.RealCapability.Row(p).Increase(card, n.Size)
 			}
 		}
 	}
@@ -243,7 +243,7 @@ func plant(r *rand.Rand, ix *index.Index, needs []quota.Need) {
 
 // shake moves some rooms by a card up or down.
 func shake(r *rand.Rand, ix *index.Index) {
-	for q := range ix.Len() {
+	for q := range index.Queue(ix.Len()) {
 		for _, card := range kinds {
 			if r.IntN(4) == 0 {
 				ix.RealCapability.Row(q).Increase(card, float64(1000*(r.IntN(3)-1)))
@@ -255,7 +255,7 @@ func shake(r *rand.Rand, ix *index.Index) {
 func TestAssignableIsExact(t *testing.T) {
 	const rounds = 40_000
 	r := rand.New(rand.NewPCG(7, 11))
-	var a quota.Assigner
+	var a assign.Assigner
 	served := 0
 	for round := range rounds {
 		pods := 1 + r.IntN(7)
@@ -268,7 +268,7 @@ func TestAssignableIsExact(t *testing.T) {
 			shake(r, ix)
 		}
 		want := servedSomehow(ix, needs)
-		require.Equal(t, want, a.Assignable(ix, needs), "round %d: %+v", round, needs)
+		require.Equal(t, want, a.Feasible(ix, needs), "round %d: %+v", round, needs)
 		if want {
 			served++
 		}
@@ -280,13 +280,13 @@ func TestAssignableIsExact(t *testing.T) {
 
 func TestAssignableInAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 17))
-	var a quota.Assigner
+	var a assign.Assigner
 	served := 0
 	for round := range 3000 {
 		pods := 1 + r.IntN(60)
 		ix := randomCards(r, pods)
 		needs := randomNeeds(r, ix, pods)
-		want := a.Assignable(ix, needs)
+		want := a.Feasible(ix, needs)
 		if want {
 			served++
 		}
@@ -295,7 +295,7 @@ func TestAssignableInAnyOrder(t *testing.T) {
 			for _, n := range needs {
 				r.Shuffle(len(n.Cards), func(i, j int) { n.Cards[i], n.Cards[j] = n.Cards[j], n.Cards[i] })
 			}
-			require.Equal(t, want, a.Assignable(ix, needs), "round %d: %+v", round, needs)
+			require.Equal(t, want, a.Feasible(ix, needs), "round %d: %+v", round, needs)
 		}
 	}
 	t.Logf("%d can be served", served)
@@ -305,14 +305,14 @@ func TestAssignableInAnyOrder(t *testing.T) {
 // served, none that follows can mend it.
 func TestAssignableFalseStays(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 23))
-	var a quota.Assigner
+	var a assign.Assigner
 	turned := 0
 	for round := range 1000 {
 		pods := 1 + r.IntN(40)
 		ix := randomCards(r, pods)
 		needs, before := randomNeeds(r, ix, pods), true
 		for n := range len(needs) + 1 {
-			now := a.Assignable(ix, needs[:n])
+			now := a.Feasible(ix, needs[:n])
 			require.False(t, now && !before, "round %d, need %d: %+v", round, n, needs)
 			if before && !now && n > 1 {
 				turned++
@@ -326,13 +326,13 @@ func TestAssignableFalseStays(t *testing.T) {
 // TestAssignableEndsSearch asks for what takes longer to decide than there is
 // time for. What is refused in such a case may be wrong, what is admitted not.
 func TestAssignableEndsSearch(t *testing.T) {
-	var a quota.Assigner
+	var a assign.Assigner
 	both := of(kindA, kindB)
 
 	// 20 of them fit on either card, whichever, though there is room for the sum.
 	ix := session("", queue{name: "q", bound: res{kindA: 20915, kindB: 20915}})
-	needs := repeat(41, func(i int) quota.Need { return ask{"q", float64(1000 + i), 1, both}.need(ix) })
-	assert.False(t, a.Assignable(ix, needs))
+	needs := repeat(41, func(i int) assign.Demand { return ask{"q", float64(1000 + i), 1, both}.need(ix) })
+	assert.False(t, a.Feasible(ix, needs))
 
 	// Every second one on A would fill both cards to the last.
 	r := rand.New(rand.NewPCG(29, 31))
@@ -343,13 +343,13 @@ func TestAssignableEndsSearch(t *testing.T) {
 		return ask{"q", size, 1, both}
 	})
 	ix = session("", queue{name: "q", bound: bound})
-	needs = repeat(40, func(i int) quota.Need { return asks[i].need(ix) })
-	t.Log("a partition that is hard to find is found:", a.Assignable(ix, needs))
+	needs = repeat(40, func(i int) assign.Demand { return asks[i].need(ix) })
+	t.Log("a partition that is hard to find is found:", a.Feasible(ix, needs))
 	bound[kindA]--
 	ix = session("", queue{name: "q", bound: bound})
-	assert.False(t, a.Assignable(ix, needs))
+	assert.False(t, a.Feasible(ix, needs))
 
-	assert.True(t, a.Assignable(ix, needs[:20]), "after searches that were given up")
+	assert.True(t, a.Feasible(ix, needs[:20]), "after searches that were given up")
 }
 
 // shape is the size of a cluster: leaves below inner queues below a root.
@@ -359,7 +359,7 @@ var stress = shape{30, 1000, 3000}
 
 // planted is a cluster of the shape, with rooms at every level that are exactly
 // what one assignment of its needs takes.
-func planted(r *rand.Rand, of shape, sizes ...float64) (*index.Index, []quota.Need) {
+func planted(r *rand.Rand, of shape, sizes ...float64) (*index.Index, []assign.Demand) {
 	var nodes []index.Node
 	for i := range of.inner {
 		nodes = append(nodes, index.Node{Name: fmt.Sprint("inner", i)})
@@ -369,8 +369,8 @@ func planted(r *rand.Rand, of shape, sizes ...float64) (*index.Index, []quota.Ne
 	}
 	ix := &index.Index{}
 	ix.Reset(index.BuildTree(nodes, "root"), dims)
-	needs := repeat(of.needs, func(int) quota.Need {
-		n := quota.Need{Queue: ix.Lookup(fmt.Sprint("leaf", r.IntN(of.leaves))), Size: sizes[r.IntN(len(sizes))], Count: 1 + r.IntN(4)}
+	needs := repeat(of.needs, func(int) assign.Demand {
+		n := assign.Demand{Queue: ix.Lookup(fmt.Sprint("leaf", r.IntN(of.leaves))), Size: sizes[r.IntN(len(sizes))], Count: 1 + r.IntN(4)}
 		for _, i := range r.Perm(len(kinds))[:1+r.IntN(len(kinds))] {
 			n.Cards = append(n.Cards, kinds[i])
 		}
@@ -382,7 +382,7 @@ func planted(r *rand.Rand, of shape, sizes ...float64) (*index.Index, []quota.Ne
 
 // widen gives every queue more of every card.
 func widen(ix *index.Index, amount float64) {
-	for q := range ix.Len() {
+	for q := range index.Queue(ix.Len()) {
 		for _, card := range kinds {
 			ix.RealCapability.Row(q).Increase(card, amount)
 		}
@@ -390,44 +390,44 @@ func widen(ix *index.Index, amount float64) {
 }
 
 func TestAssignableOfMany(t *testing.T) {
-	var a quota.Assigner
+	var a assign.Assigner
 	for _, sizes := range [][]float64{{1000}, {1000, 8000}} {
 		ix, needs := planted(rand.New(rand.NewPCG(37, 41)), stress, sizes...)
-		next := quota.Need{Queue: needs[0].Queue, Cards: kinds, Size: 1000, Count: 1}
-		assert.True(t, a.Assignable(ix, needs), "%v, exactly", sizes)
+		next := assign.Demand{Queue: needs[0].Queue, Cards: kinds, Size: 1000, Count: 1}
+		assert.True(t, a.Feasible(ix, needs), "%v, exactly", sizes)
 		widen(ix, 999)
-		assert.True(t, a.Assignable(ix, needs), "%v, with room for less than a pod", sizes)
-		assert.False(t, a.Assignable(ix, append(needs, next)), "%v, one pod too many", sizes)
+		assert.True(t, a.Feasible(ix, needs), "%v, with room for less than a pod", sizes)
+		assert.False(t, a.Feasible(ix, append(needs, next)), "%v, one pod too many", sizes)
 		widen(ix, 4000)
-		assert.True(t, a.Assignable(ix, append(needs, next)), "%v, with some room", sizes)
+		assert.True(t, a.Feasible(ix, append(needs, next)), "%v, with some room", sizes)
 	}
 	ix, needs := planted(rand.New(rand.NewPCG(37, 41)), stress, 1000, 2000, 4000, 8000)
-	assert.True(t, a.Assignable(ix, needs), "four sizes, exactly")
+	assert.True(t, a.Feasible(ix, needs), "four sizes, exactly")
 	widen(ix, 4000)
-	t.Log("four sizes, with some room, within the budget:", a.Assignable(ix, needs))
+	t.Log("four sizes, with some room, within the budget:", a.Feasible(ix, needs))
 }
 
 // TestAssignableFindsAnAssignment has sizes that must be packed, and no room to
 // spare above the leaves. The budget is to be enough for that.
 func TestAssignableFindsAnAssignment(t *testing.T) {
-	var a quota.Assigner
+	var a assign.Assigner
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 43))
 		leaves := 1 + r.IntN(12)
 		ix, needs := planted(r, shape{1 + leaves/4, leaves, 1 + r.IntN(8*leaves)}, 1000, 2000, 4000, 8000)
-		for q := range ix.Len() {
+		for q := range index.Queue(ix.Len()) {
 			if ix.IsLeaf(index.Queue(q)) {
 				for _, card := range kinds {
 					ix.RealCapability.Row(q).Increase(card, float64(1000*r.IntN(8)))
 				}
 			}
 		}
-		assert.True(t, a.Assignable(ix, needs), "seed %d", seed)
+		assert.True(t, a.Feasible(ix, needs), "seed %d", seed)
 	}
 }
 
 // atTheEdge are four needs of one queue that just fit.
-func atTheEdge() (*index.Index, []quota.Need) {
+func atTheEdge() (*index.Index, []assign.Demand) {
 	ix := session("root",
 		queue{name: "root", bound: res{kindA: 1e6, kindB: 1e6, kindC: 1e6}},
 		queue{name: "team", bound: res{kindA: 20_000, kindB: 20_000, kindC: 9000}},
@@ -436,22 +436,22 @@ func atTheEdge() (*index.Index, []quota.Need) {
 		{"q", 8000, 1, of(kindA, kindB)}, {"q", 1000, 4, of(kindB, kindA)},
 		{"q", 4000, 2, of(kindA, kindC)}, {"q", 2000, 5, of(kindC, kindB)},
 	}
-	return ix, repeat(len(asks), func(i int) quota.Need { return asks[i].need(ix) })
+	return ix, repeat(len(asks), func(i int) assign.Demand { return asks[i].need(ix) })
 }
 
 // oneCard is a job in each of many queues, all of which name one card.
-func oneCard(n int) (*index.Index, []quota.Need) {
+func oneCard(n int) (*index.Index, []assign.Demand) {
 	ix, _ := planted(rand.New(rand.NewPCG(37, 41)), stress, 1000)
 	widen(ix, 16e6)
-	return ix, repeat(n, func(i int) quota.Need { return ask{fmt.Sprint("leaf", i%1000), 8000, 2, of(kindA)}.need(ix) })
+	return ix, repeat(n, func(i int) assign.Demand { return ask{fmt.Sprint("leaf", i%1000), 8000, 2, of(kindA)}.need(ix) })
 }
 
 func TestAssignableDoesNotAllocate(t *testing.T) {
-	var a quota.Assigner
-	gate := func(name string, ix *index.Index, needs []quota.Need) {
+	var a assign.Assigner
+	gate := func(name string, ix *index.Index, needs []assign.Demand) {
 		t.Helper()
-		require.True(t, a.Assignable(ix, needs), name)
-		assert.Zero(t, testing.AllocsPerRun(100, func() { a.Assignable(ix, needs) }), name)
+		require.True(t, a.Feasible(ix, needs), name)
+		assert.Zero(t, testing.AllocsPerRun(100, func() { a.Feasible(ix, needs) }), name)
 	}
 	ix, needs := oneCard(50)
 	gate("no needs", ix, nil)
@@ -463,13 +463,13 @@ func TestAssignableDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkAssignable(b *testing.B) {
-	run := func(name string, ix *index.Index, needs []quota.Need) {
+	run := func(name string, ix *index.Index, needs []assign.Demand) {
 		b.Run(name, func(b *testing.B) {
-			var a quota.Assigner
+			var a assign.Assigner
 			b.ReportAllocs()
-			answer := a.Assignable(ix, needs)
+			answer := a.Feasible(ix, needs)
 			for b.Loop() {
-				if a.Assignable(ix, needs) != answer {
+				if a.Feasible(ix, needs) != answer {
 					b.Fatal("the answer changed")
 				}
 			}
