@@ -25,6 +25,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // cycle is one scheduling cycle: a session is opened, actions run, it is closed.
@@ -33,7 +34,7 @@ type cycle struct {
 	actions        func() []framework.Action
 	configurations []conf.Configuration
 	// done reports whether the cycle did what it is measured for.
-	done func(*cluster.Cache) error
+	done func(*offline.Cache) error
 }
 
 // informed is the informers that Volcano's predicates look volumes up in; there
@@ -86,7 +87,7 @@ func (c cycle) run(b *testing.B, impl implementation, start, stop func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cache := cluster.NewCache(info)
+	cache := offline.NewCache(info)
 	cache.Informers = informed()
 	tiers := tiersWith(impl)
 	runtime.GC() // what building has left is nobody's
@@ -114,13 +115,13 @@ func tiersWith(impl implementation) []conf.Tier {
 		framework.RegisterPluginBuilder(plugin.CapacityName, impl.new)
 		first = append(first, plugin.CapacityName)
 	}
-	return append(cluster.Tiers(true, first...),
-		cluster.Tiers(true, predicates.PluginName, nodeorder.PluginName, binpack.PluginName)...)
+	return append(offline.Tiers(true, first...),
+		offline.Tiers(true, predicates.PluginName, nodeorder.PluginName, binpack.PluginName)...)
 }
 
 // bound expects so many pods to be bound.
-func bound(n int) func(*cluster.Cache) error {
-	return func(c *cluster.Cache) error {
+func bound(n int) func(*offline.Cache) error {
+	return func(c *offline.Cache) error {
 		if len(c.Bound) != n {
 			return fmt.Errorf("%d pods are bound, want %d", len(c.Bound), n)
 		}
@@ -129,8 +130,8 @@ func bound(n int) func(*cluster.Cache) error {
 }
 
 // evicted expects so many pods to be evicted.
-func evicted(n int) func(*cluster.Cache) error {
-	return func(c *cluster.Cache) error {
+func evicted(n int) func(*offline.Cache) error {
+	return func(c *offline.Cache) error {
 		if len(c.Evicted) != n {
 			return fmt.Errorf("%d pods are evicted, want %d", len(c.Evicted), n)
 		}

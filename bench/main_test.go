@@ -17,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 var (
@@ -26,7 +27,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	cluster.Quiet()
+	offline.Quiet()
 	var level klog.Level
 	if err := level.Set(*logs); err != nil {
 		panic(err)
@@ -134,8 +135,8 @@ type bed struct {
 func (c *content) bed(impl implementation) *bed {
 	ssn := c.sessions[impl.name]
 	if ssn == nil {
-		ssn = cluster.Open(cluster.NewCache(c.info), nil)
-		ssn.Tiers = cluster.Tiers(c.Hierarchy, plugin.CapacityName)
+		ssn = offline.Open(offline.NewCache(c.info), nil)
+		ssn.Tiers = offline.Tiers(c.Hierarchy, plugin.CapacityName)
 		ssn.NodeMap, ssn.PodLister = nil, nil // large, and no quota plugin looks at them
 		c.sessions[impl.name] = ssn
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // opening is OnSessionOpen and OnSessionClose, with the queues as they were in the
@@ -74,8 +75,8 @@ func openAlone(b *testing.B, c workload.Cluster, build framework.PluginBuilder) 
 	if err != nil {
 		b.Fatal(err)
 	}
-	ssn := cluster.Open(cluster.NewCache(info), nil)
-	ssn.Tiers = cluster.Tiers(c.Hierarchy, build(nil).Name())
+	ssn := offline.Open(offline.NewCache(info), nil)
+	ssn.Tiers = offline.Tiers(c.Hierarchy, build(nil).Name())
 	once := func() {
 		p := build(nil)
 		p.OnSessionOpen(ssn)

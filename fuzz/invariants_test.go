@@ -203,7 +203,7 @@ func (w *world) checkOrder() {
 // FuzzProportionRounds divides a cluster by weight, and expects every queue to deserve at
 // least its guarantee and otherwise at most what it asks for and is bound to,
 // and all together no more than there is, guarantees aside.
-func FuzzDivide(f *testing.F) {
+func FuzzProportionRounds(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := workload.Bytes(data)

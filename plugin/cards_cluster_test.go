@@ -20,13 +20,14 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // TestFirstSession has the session know no node yet, but the informer all.
 func TestFirstSession(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("late", "B", 8).queue("q", "", "quota", `{"A":2,"B":2}`).
 		pods("run", "q", "", 2, 1, on("a")).pods("next", "q", "A", 1, 1)
-	f := s.open(t, func(info *api.ClusterInfo, c *cluster.Cache) {
+	f := s.open(t, func(info *api.ClusterInfo, c *offline.Cache) {
 		c.Informers = informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 		for _, n := range s.Nodes[:1] {
 			require.NoError(t, c.Informers.Core().V1().Nodes().Informer().GetStore().Add(cluster.Node(n)))
@@ -126,7 +127,7 @@ func (s *sequence) open(t *testing.T) *fixture {
 	}
 	again := *s.scene
 	again.build = s.builder.build
-	s.last = again.open(t, func(info *api.ClusterInfo, c *cluster.Cache) {
+	s.last = again.open(t, func(info *api.ClusterInfo, c *offline.Cache) {
 		if s.client != nil {
 			c.Kube = s.client
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // scene is a cluster with cards, built up by its methods.
@@ -106,11 +107,11 @@ func asking(resource string, n int64) func(*workload.Job) {
 }
 
 // open opens a session with gang, priority and ours.
-func (s *scene) open(t *testing.T, spoil ...func(*api.ClusterInfo, *cluster.Cache)) *fixture {
+func (s *scene) open(t *testing.T, spoil ...func(*api.ClusterInfo, *offline.Cache)) *fixture {
 	t.Helper()
 	info, err := cluster.Build(s.Cluster, t.Name())
 	require.NoError(t, err)
-	f := &fixture{cache: cluster.NewCache(info)}
+	f := &fixture{cache: offline.NewCache(info)}
 	for _, each := range spoil {
 		each(info, f.cache)
 	}
@@ -122,7 +123,7 @@ func (s *scene) open(t *testing.T, spoil ...func(*api.ClusterInfo, *cluster.Cach
 		ours = s.build(s.arguments).(*quotaPlugin)
 		return ours
 	})
-	f.Session = cluster.Open(f.cache, cluster.Tiers(s.Hierarchy, priority.PluginName, gang.PluginName, name))
+	f.Session = offline.Open(f.cache, offline.Tiers(s.Hierarchy, priority.PluginName, gang.PluginName, name))
 	f.own = ours.session
 	f.close = sync.OnceFunc(func() {
 		f.checkCards(t)

@@ -24,6 +24,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // TestQueuesChangeBetweenSessions closes, deletes and moves queues while their
@@ -188,7 +189,7 @@ func (s *stream) open(t *testing.T, b *builder, c workload.Cluster) (*framework.
 		ours = b.build(a).(*quotaPlugin)
 		return ours
 	})
-	return cluster.Open(cluster.NewCache(info), cluster.Tiers(c.Hierarchy, gang.PluginName, b.name)), ours.session
+	return offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, gang.PluginName, b.name)), ours.session
 }
 
 // expectAsFresh opens the same cluster with memory of its own, and compares

@@ -17,6 +17,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 var (
@@ -160,7 +161,7 @@ func (d *differential) open() (stop bool, err error) {
 		ours = d.ourBuilder(a).(*quotaPlugin)
 		return ours
 	})
-	d.ours = cluster.Open(cluster.NewCache(info), cluster.Tiers(d.cluster.Hierarchy, d.name))
+	d.ours = offline.Open(offline.NewCache(info), offline.Tiers(d.cluster.Hierarchy, d.name))
 	d.own = ours.session
 	if d.name == CapacityName && d.cluster.Hierarchy && !d.trueAncestors() {
 		d.excuse(ownArray)
@@ -182,7 +183,7 @@ func (d *differential) openUpstream(c workload.Cluster, generation string) (*fra
 		plugin = d.theirBuilder(a)
 		return plugin
 	})
-	ssn := cluster.Open(cluster.NewCache(info), cluster.Tiers(c.Hierarchy, d.name))
+	ssn := offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, d.name))
 	return ssn, inspect(plugin), nil
 }
 

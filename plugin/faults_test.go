@@ -16,6 +16,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // fault is something bad beside a good queue.
@@ -124,7 +125,7 @@ func (bad *fault) run(t *testing.T, v variant, hierarchy bool) {
 			bad.scene(s)
 		}
 		s.build, s.Hierarchy = b.build, hierarchy
-		f := s.open(t, func(info *api.ClusterInfo, _ *cluster.Cache) {
+		f := s.open(t, func(info *api.ClusterInfo, _ *offline.Cache) {
 			if bad.spoil != nil {
 				bad.spoil(info)
 			}

@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 func TestMain(m *testing.M) {
-	cluster.Quiet()
+	offline.Quiet()
 	os.Exit(m.Run())
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // TestNothingLasts opens sessions whose queues and jobs are other ones each
@@ -25,8 +26,8 @@ func TestNothingLasts(t *testing.T) {
 			Queues: []workload.Queue{{Name: "root"}, {Name: queue, Capability: workload.Resources{"cpu": 1, "memory": 1}}}}
 		info, err := cluster.Build(c, fmt.Sprint(i))
 		require.NoError(t, err)
-		ssn := cluster.Open(cluster.NewCache(info), nil)
-		ssn.Tiers = cluster.Tiers(c.Hierarchy, CapacityName)
+		ssn := offline.Open(offline.NewCache(info), nil)
+		ssn.Tiers = offline.Tiers(c.Hierarchy, CapacityName)
 		o := openSession(ssn, capacityBuilder.variant, settings{}, m)
 		require.False(t, ssn.JobEnqueueable(ssn.Jobs[api.JobID(cluster.Namespace+"/"+job.Name)]))
 		o.mendParents()

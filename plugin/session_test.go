@@ -18,12 +18,13 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // fixture is a real session on a made cluster, with one of our plugins.
 type fixture struct {
 	*framework.Session
-	cache *cluster.Cache
+	cache *offline.Cache
 	own   *session
 	close func() // at the end of the test at the latest
 }
@@ -37,14 +38,14 @@ func openFixture(t *testing.T, c workload.Cluster, build framework.PluginBuilder
 	for _, s := range spoil {
 		s(info)
 	}
-	f := &fixture{cache: cluster.NewCache(info)}
+	f := &fixture{cache: offline.NewCache(info)}
 	var ours *quotaPlugin
 	name := build(nil).Name()
 	framework.RegisterPluginBuilder(name, func(a framework.Arguments) framework.Plugin {
 		ours = build(a).(*quotaPlugin)
 		return ours
 	})
-	f.Session = cluster.Open(f.cache, cluster.Tiers(c.Hierarchy, name))
+	f.Session = offline.Open(f.cache, offline.Tiers(c.Hierarchy, name))
 	f.own = ours.session
 	t.Cleanup(func() { ours.OnSessionClose(f.Session) })
 	return f
@@ -346,8 +347,8 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 	bound := func(change func([]*scheduling.Queue, *framework.Session)) float64 {
 		info, err := cluster.Build(workload.Cluster{Nodes: c.Nodes}, "")
 		require.NoError(t, err)
-		ssn := cluster.Open(cluster.NewCache(info), cluster.Tiers(true, "none"))
-		ssn.Tiers = cluster.Tiers(true, CapacityName)
+		ssn := offline.Open(offline.NewCache(info), offline.Tiers(true, "none"))
+		ssn.Tiers = offline.Tiers(true, CapacityName)
 		change(objects, ssn)
 		for _, object := range objects {
 			ssn.Queues[api.QueueID(object.Name)] = api.NewQueueInfo(object)
@@ -390,8 +391,8 @@ func TestEventsFollowReasons(t *testing.T) {
 			Queues: []workload.Queue{{Name: "a", Capability: capability}}}
 		info, err := cluster.Build(c, "/events")
 		require.NoError(t, err)
-		cache := cluster.NewCache(info)
-		ssn := cluster.Open(cache, nil)
+		cache := offline.NewCache(info)
+		ssn := offline.Open(cache, nil)
 		o := openSession(ssn, capacityBuilder.variant, settings{}, m)
 		o.jobEnqueueable(ssn.Jobs["default/job"])
 		return cache.Events()

@@ -10,6 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // TestTalliesAgree counts the same jobs alone and with others, and expects the
@@ -20,8 +21,8 @@ func TestTalliesAgree(t *testing.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		info, err := cluster.Build(shape.Make(1), "/tallies")
 		require.NoError(t, err)
-		ssn := cluster.Open(cluster.NewCache(info), nil)
-		ssn.Tiers = cluster.Tiers(true, CapacityName)
+		ssn := offline.Open(offline.NewCache(info), nil)
+		ssn.Tiers = offline.Tiers(true, CapacityName)
 		o := openSession(ssn, capacityBuilder.variant, settings{}, newMemory())
 		assert.Len(t, o.tallies, processors)
 		return o

@@ -16,6 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // cpus is what a queue deserves, in cores.
@@ -161,7 +162,7 @@ func TestWeightsAgreeWithProportion(t *testing.T) {
 			plugin = upstreamproportion.New(a)
 			return plugin
 		})
-		cluster.Open(cluster.NewCache(info), cluster.Tiers(false, ProportionName))
+		offline.Open(offline.NewCache(info), offline.Tiers(false, ProportionName))
 		theirs := inspect(plugin)
 		f := (&scene{Cluster: c, build: NewCapacity, arguments: framework.Arguments{"deservedFrom": "weight"}}).open(t)
 		for q := range index.Queue(f.own.ix.Len()) {

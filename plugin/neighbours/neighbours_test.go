@@ -33,10 +33,11 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 func TestMain(m *testing.M) {
-	cluster.Quiet()
+	offline.Quiet()
 	metrics.Register() // without which Kubernetes' own plugins panic
 	plugin.Register()
 	os.Exit(m.Run())
@@ -109,7 +110,7 @@ func (p pair) play(t *testing.T, quotaPlugin, without string) string {
 	if p.edit != nil {
 		p.edit(info)
 	}
-	cache := cluster.NewCache(info)
+	cache := offline.NewCache(info)
 	cache.Informers = informed()
 	ssn := framework.OpenSession(cache, tiers, configurations)
 	for _, action := range actions {
@@ -160,7 +161,7 @@ func nameOf(option string) string {
 
 // outcome is what a session decided, sorted: "pod on node", "pod evicted", and
 // "job enqueued" of a job that was Pending.
-func (p pair) outcome(ssn *framework.Session, cache *cluster.Cache) string {
+func (p pair) outcome(ssn *framework.Session, cache *offline.Cache) string {
 	var words []string
 	for pod, node := range cache.Bound {
 		words = append(words, pod+" on "+node)

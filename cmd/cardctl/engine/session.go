@@ -13,8 +13,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // Session is an open session of Volcano's scheduler on a world. A process has one
@@ -34,7 +34,7 @@ var informed = sync.OnceValue(func() informers.SharedInformerFactory {
 
 // Quiet has the scheduler log nothing: it would tell on stderr what a user of this
 // tool is told otherwise.
-var Quiet = sync.OnceFunc(cluster.Quiet)
+var Quiet = sync.OnceFunc(offline.Quiet)
 
 // Open opens a session on a world.
 func Open(w *World, c *Configuration) *Session {
@@ -50,7 +50,7 @@ func Open(w *World, c *Configuration) *Session {
 		quota = build(arguments)
 		return quota
 	})
-	cache := cluster.NewCache(w.info())
+	cache := offline.NewCache(w.info())
 	cache.Informers = informed()
 	s := &Session{Session: framework.OpenSession(cache, c.Tiers, c.Configurations), Configuration: c}
 	s.Quota, _ = plugin.Inspect(quota)

@@ -1,4 +1,7 @@
-package cluster
+// Package offline opens Volcano sessions on a cluster that is held in memory,
+// without an API server: for cardctl, which asks the engine about files, and
+// for tests and benchmarks.
+package offline
 
 import (
 	"fmt"
@@ -19,9 +22,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// Cache is a scheduler cache that holds one cluster and keeps the events that
-// are recorded. It binds and evicts nothing, but keeps what it was told to: it
-// serves what reads and changes the session alone.
+// Cache is a scheduler cache that holds one cluster. It records events, bindings
+// and evictions, and carries none of them out.
 type Cache struct {
 	cache.Cache // panics on what is not overridden below
 	info        *api.ClusterInfo
