@@ -59,14 +59,37 @@ var layers = []layer{
 	},
 	{
 		dir: "plugin",
-		allow: []string{
-			std, bitset, module + "/fastres/...", module + "/index/...", module + "/quota/...", module + "/plugin/...",
-			"volcano.sh/...", "k8s.io/...", "github.com/prometheus/client_golang/...",
-		},
-		reason: "the only layer that translates between Volcano and the engine",
+		allow: slices.Concat(below(), []string{module + "/plugin/cards", module + "/plugin/reserve", module + "/plugin/intake",
+			module + "/plugin/report", module + "/plugin/release"}),
+		reason: "registers the engine with Volcano: names, life cycle and hooks; what it reads and reports has rooms of its own",
 	},
 	{
-		dir: "plugin/guard", allow: []string{std, module + "/plugin/...", "volcano.sh/...", "k8s.io/...", "gopkg.in/yaml.v2"},
+		dir: "plugin/cards", allow: below(),
+		reason: "reads what nodes, pods and queues state about cards, and knows no job",
+	},
+	{
+		dir: "plugin/reserve", allow: append(below(), module+"/quota/assign", module+"/plugin/cards"),
+		reason: "the cards of jobs; bounds and words are the business of others",
+	},
+	{
+		dir: "plugin/intake", allow: append(below(), module+"/quota/assign", module+"/plugin/cards", module+"/plugin/reserve"),
+		reason: "reads sessions into the index, and reports nothing",
+	},
+	{
+		dir: "plugin/report", allow: append(below(), module+"/plugin/cards", module+"/plugin/reserve",
+			"github.com/prometheus/client_golang/..."),
+		reason: "puts decisions into words and numbers, and makes none",
+	},
+	{
+		dir: "plugin/release", allow: []string{std, "volcano.sh/...", "k8s.io/..."},
+		reason: "the only room that knows releases of Volcano, and nothing of the engine",
+	},
+	{
+		dir: "plugin/offline", allow: []string{std, "volcano.sh/...", "k8s.io/..."},
+		reason: "stands in for an API server, whichever plugin the session has",
+	},
+	{
+		dir: "plugin/guard", allow: []string{std, module + "/plugin", "volcano.sh/...", "k8s.io/...", "gopkg.in/yaml.v2"},
 		reason: "reads configurations as Volcano does, before Volcano does",
 	},
 	{
@@ -88,6 +111,11 @@ var layers = []layer{
 	{dir: "deploy", reason: "manifests, imported by no layer"},
 	{dir: "docs", reason: "text, imported by no layer"},
 	{dir: "examples", reason: "to be read, imported by no layer"},
+}
+
+// below are the layers under every room of plugin.
+func below() []string {
+	return []string{std, module + "/fastres", module + "/index", module + "/index/card", module + "/quota", "volcano.sh/...", "k8s.io/..."}
 }
 
 // generated are the top-level directories that are not part of the sources.
@@ -248,6 +276,13 @@ func TestLayersAreEnforced(t *testing.T) {
 		{"quota/b.go", `import "volcano.sh/volcano/pkg/scheduler/api"`, "quota must not import volcano.sh/volcano/pkg/scheduler/api"},
 		{"plugin/a.go", `import "volcano.sh/volcano/pkg/scheduler/api"; import "` + module + `/quota"`, ""},
 		{"plugin/b.go", `import "` + module + `/bench"`, "plugin must not import " + module + "/bench"},
+		{"plugin/c.go", `import "` + module + `/plugin/intake"; import "` + module + `/plugin/report"`, ""},
+		{"plugin/d.go", `import "` + module + `/plugin/guard"`, "plugin must not import " + module + "/plugin/guard"},
+		{"plugin/cards/a.go", `import "` + module + `/plugin/reserve"`, "plugin/cards must not import " + module + "/plugin/reserve"},
+		{"plugin/reserve/a.go", `import "` + module + `/plugin/intake"`, "plugin/reserve must not import " + module + "/plugin/intake"},
+		{"plugin/intake/a.go", `import "` + module + `/plugin/report"`, "plugin/intake must not import " + module + "/plugin/report"},
+		{"plugin/report/a.go", `import "` + module + `/plugin"`, "plugin/report must not import " + module + "/plugin"},
+		{"plugin/release/a.go", `import "` + module + `/index"`, "plugin/release must not import " + module + "/index"},
 		{"bench/a.go", `import "` + module + `/plugin"`, ""},
 		{"bench/b.go", `import "` + module + `/e2e/x"`, "bench must not import " + module + "/e2e/x"},
 		{"bench/workload/a.go", `import "k8s.io/api/core/v1"`, "bench/workload must not import k8s.io/api/core/v1"},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // placed is a queue with a path and weights.
@@ -143,7 +144,7 @@ func TestBadPlaces(t *testing.T) {
 					continue
 				}
 				event := <-events
-				assert.Equal(t, []string{"Queue", "another", v1.EventTypeWarning, badHierarchy},
+				assert.Equal(t, []string{"Queue", "another", v1.EventTypeWarning, report.BadHierarchyAnnotation},
 					[]string{event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Type, event.Reason})
 				assert.Contains(t, event.Message, "annotation volcano.sh/hierarchy")
 				assert.Equal(t, "PodGroup", (<-events).InvolvedObject.Kind)

@@ -8,9 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/klog/v2"
-
 	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/intake"
 )
 
 // The plugin's arguments.
@@ -28,52 +29,34 @@ const (
 var knownArguments = []string{ancestorReclaimLevel, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, nodeOrderWeight,
 	rootCapability, unsetCapability, untypedCards}
 
-// The values of the arguments.
-const (
-	annotation = "annotation"
-	charge     = "charge"
-	ignore     = "ignore"
-	parent     = "parent"
-	reject     = "reject"
-	spec       = "spec"
-	total      = "total"
-	unlimited  = "unlimited"
-	weight     = "weight"
-	zero       = "zero"
-)
-
-// settings is what the arguments ask for.
+// settings are the parsed arguments.
 type settings struct {
-	unlimitedRoot      bool
-	zeroLeaf           bool
-	untyped            string // what becomes of pods that ask for cards without naming any
-	unlimitedCPUMemory bool   // card pods are free of cpu and memory
-	nodeOrderWeight    float64
-	byWeight           bool // deserved follows from weights
-	byAnnotation       bool // the tree follows from annotations
-	reclaimLevels      int  // how many ancestors reclaim asks, too; above 0 it is damped
+	bounds  intake.Settings
+	cards   cards.Settings
+	damping int // ancestors that reclaim considers; above 0 reclaim is damped
 }
 
-// damped reports whether reclaim is damped.
-func (s settings) damped() bool { return s.reclaimLevels > 0 }
-
-// parseArguments reads the arguments of a plugin. Each problem names the key,
-// the value, and the default used in its place.
+// parseArguments parses the arguments of a plugin. Each problem names the key, the
+// value, and the default that is used instead.
 func parseArguments(v variant, arguments framework.Arguments) (settings, []string) {
-	unset := unlimited
+	unset := []intake.UnsetCapability{intake.UnsetUnlimited, intake.UnsetZero}
 	if v.zeroUnset {
-		unset = zero
+		slices.Reverse(unset)
 	}
-	p := argumentParser{arguments: arguments}
-	known := settings{
-		unlimitedRoot:      p.oneOf(rootCapability, total, unlimited) == unlimited,
-		zeroLeaf:           p.oneOf(unsetCapability, unset, other(unset)) == zero,
-		untyped:            p.oneOf(untypedCards, charge, reject, ignore),
-		unlimitedCPUMemory: p.flag(cardUnlimitedCPUMemory),
-		nodeOrderWeight:    p.positive(nodeOrderWeight, 1),
-		byWeight:           p.oneOf(deservedFrom, spec, weight) == weight,
-		byAnnotation:       p.oneOf(hierarchyFrom, parent, annotation) == annotation,
-		reclaimLevels:      p.count(ancestorReclaimLevel),
+	p := &argumentParser{arguments: arguments}
+	s := settings{
+		bounds: intake.Settings{
+			RootCapability:  oneOf(p, rootCapability, intake.RootTotal, intake.RootUnlimited),
+			UnsetCapability: oneOf(p, unsetCapability, unset...),
+			DeservedFrom:    oneOf(p, deservedFrom, intake.DeservedFromSpec, intake.DeservedFromWeight),
+			HierarchyFrom:   oneOf(p, hierarchyFrom, intake.HierarchyFromParent, intake.HierarchyFromAnnotation),
+		},
+		cards: cards.Settings{
+			Untyped:            oneOf(p, untypedCards, cards.UntypedCharge, cards.UntypedReject, cards.UntypedIgnore),
+			UnlimitedCPUMemory: p.flag(cardUnlimitedCPUMemory),
+			NodeOrderWeight:    p.positive(nodeOrderWeight, 1),
+		},
+		damping: p.count(ancestorReclaimLevel),
 	}
 	for _, key := range slices.Sorted(maps.Keys(arguments)) {
 		if !slices.Contains(knownArguments, key) {
@@ -81,10 +64,19 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 				key, strings.Join(knownArguments, ", ")))
 		}
 	}
-	return known, p.problems
+	return s, p.problems
 }
 
-// argumentParser reads values one by one, and notes those that are wrong.
+// parse parses the arguments of a plugin and logs each problem once.
+func (m *memory) parse(v variant, arguments framework.Arguments) settings {
+	s, problems := parseArguments(v, arguments)
+	for _, problem := range problems {
+		m.warnings.Once(v.name, problem)
+	}
+	return s
+}
+
+// argumentParser reads values one by one, and collects those that are wrong.
 type argumentParser struct {
 	arguments framework.Arguments
 	problems  []string
@@ -95,16 +87,20 @@ func (p *argumentParser) wrong(key, want string, byDefault any) {
 	p.problems = append(p.problems, fmt.Sprintf("argument %s: %v (%T) is not %s, using %v", key, given, given, want, byDefault))
 }
 
-// oneOf reads a word, the first of some by default.
-func (p *argumentParser) oneOf(key string, words ...string) string {
+// oneOf reads one of some words, the first by default.
+func oneOf[T ~string](p *argumentParser, key string, words ...T) T {
 	given, ok := p.arguments[key]
 	if !ok {
 		return words[0]
 	}
-	if word, ok := given.(string); ok && slices.Contains(words, word) {
-		return word
+	if word, ok := given.(string); ok && slices.Contains(words, T(word)) {
+		return T(word)
 	}
-	p.wrong(key, "one of "+strings.Join(words, ", "), words[0])
+	var known []string
+	for _, word := range words {
+		known = append(known, string(word))
+	}
+	p.wrong(key, "one of "+strings.Join(known, ", "), words[0])
 	return words[0]
 }
 
@@ -150,7 +146,7 @@ func (p *argumentParser) count(key string) int {
 	return 0
 }
 
-// number is the value of a key, NaN if it is no number.
+// number returns the value of a key, NaN for one that is not a number.
 func (p *argumentParser) number(key string) float64 {
 	switch given := p.arguments[key].(type) {
 	case int:
@@ -163,35 +159,4 @@ func (p *argumentParser) number(key string) float64 {
 		}
 	}
 	return math.NaN()
-}
-
-func other(unset string) string {
-	if unset == zero {
-		return unlimited
-	}
-	return zero
-}
-
-// settings parses the arguments and reports each problem once.
-func (m *memory) settings(v variant, arguments framework.Arguments) settings {
-	s, problems := parseArguments(v, arguments)
-	for _, problem := range problems {
-		m.warnOnce(v.name, problem)
-	}
-	return s
-}
-
-// mostWarnings is how many warnings are remembered.
-const mostWarnings = 4096
-
-// warnOnce logs a warning that was not logged before. Warnings name queues and
-// tasks, which come and go, so after very many it forgets what was said.
-func (m *memory) warnOnce(plugin, warning string) {
-	if len(m.warned) >= mostWarnings {
-		clear(m.warned)
-	}
-	if !m.warned[warning] {
-		m.warned[warning] = true
-		klog.Warningf("[%s] %s", plugin, warning)
-	}
 }

@@ -10,18 +10,24 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/intake"
 )
 
 func TestArguments(t *testing.T) {
 	card, capacity := cardBuilder.variant, capacityBuilder.variant
 	with := func(changes ...func(*settings)) settings {
-		s := settings{untyped: charge, nodeOrderWeight: 1}
+		s := settings{
+			bounds: intake.Settings{RootCapability: intake.RootTotal, UnsetCapability: intake.UnsetUnlimited,
+				DeservedFrom: intake.DeservedFromSpec, HierarchyFrom: intake.HierarchyFromParent},
+			cards: cards.Settings{Untyped: cards.UntypedCharge, NodeOrderWeight: 1},
+		}
 		for _, change := range changes {
 			change(&s)
 		}
 		return s
 	}
-	zeroLeaf := func(s *settings) { s.zeroLeaf = true }
+	zeroLeaf := func(s *settings) { s.bounds.UnsetCapability = intake.UnsetZero }
 	tests := []struct {
 		name      string
 		variant   variant
@@ -33,13 +39,17 @@ func TestArguments(t *testing.T) {
 		{"none for cards", card, nil, with(zeroLeaf), nil},
 		{"all", capacity, framework.Arguments{"rootCapability": "unlimited", "unsetCapability": "zero", "untypedCards": "reject",
 			"cardUnlimitedCpuMemory": true, "nodeOrderWeight": 2.5, "deservedFrom": "weight", "hierarchyFrom": "annotation", "ancestorReclaimLevel": 2},
-			settings{unlimitedRoot: true, zeroLeaf: true, untyped: reject, unlimitedCPUMemory: true, nodeOrderWeight: 2.5,
-				byWeight: true, byAnnotation: true, reclaimLevels: 2}, nil},
+			settings{
+				bounds: intake.Settings{RootCapability: intake.RootUnlimited, UnsetCapability: intake.UnsetZero,
+					DeservedFrom: intake.DeservedFromWeight, HierarchyFrom: intake.HierarchyFromAnnotation},
+				cards: cards.Settings{Untyped: cards.UntypedReject, UnlimitedCPUMemory: true, NodeOrderWeight: 2.5}, damping: 2}, nil},
 		{"all for cards", card, framework.Arguments{"rootCapability": "total", "unsetCapability": "unlimited", "untypedCards": "ignore",
 			"cardUnlimitedCpuMemory": "true", "nodeOrderWeight": 3, "deservedFrom": "spec", "hierarchyFrom": "parent", "ancestorReclaimLevel": 0.0},
-			settings{untyped: ignore, unlimitedCPUMemory: true, nodeOrderWeight: 3}, nil},
+			with(func(s *settings) {
+				s.cards = cards.Settings{Untyped: cards.UntypedIgnore, UnlimitedCPUMemory: true, NodeOrderWeight: 3}
+			}), nil},
 		{"numbers and flags as text", card, framework.Arguments{"cardUnlimitedCpuMemory": "false", "nodeOrderWeight": "0.5", "ancestorReclaimLevel": "3"},
-			with(zeroLeaf, func(s *settings) { s.nodeOrderWeight, s.reclaimLevels = 0.5, 3 }), nil},
+			with(zeroLeaf, func(s *settings) { s.cards.NodeOrderWeight, s.damping = 0.5, 3 }), nil},
 		{"a wrong value", capacity, framework.Arguments{"rootCapability": "none"}, with(),
 			[]string{"argument rootCapability: none (string) is not one of total, unlimited, using total"}},
 		{"wrong types", card, framework.Arguments{"rootCapability": 3, "unsetCapability": map[string]int{"a": 1}, "untypedCards": true,
@@ -82,9 +92,9 @@ func TestArguments(t *testing.T) {
 func TestProblemsAreReportedOnce(t *testing.T) {
 	m := newMemory()
 	for range 3 {
-		m.settings(capacityBuilder.variant, framework.Arguments{"zebra": 1})
+		m.parse(capacityBuilder.variant, framework.Arguments{"zebra": 1})
 	}
-	assert.Len(t, m.warned, 1)
+	assert.Equal(t, 1, m.warnings.Len())
 }
 
 // TestUnsetCapability opens flat and tree sessions with each meaning of a bound

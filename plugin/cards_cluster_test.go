@@ -21,6 +21,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // TestFirstSession has the session know no node yet, but the informer all.
@@ -36,7 +37,7 @@ func TestFirstSession(t *testing.T) {
 	})
 	assert.Equal(t, 2.0, f.cardsOf("q", "A"))
 	assert.False(t, f.Allocatable(f.queue("q"), f.task("next-0")))
-	_, known := f.own.names.LookupCard("B")
+	_, known := f.own.memory.names.LookupCard("B")
 	assert.True(t, known, "a node that only the session knows counts, too")
 }
 
@@ -116,7 +117,7 @@ type sequence struct {
 
 func newSequence(t *testing.T, s *scene) *sequence {
 	t.Helper()
-	return &sequence{scene: s, builder: &builder{variant: s.build(nil).(*quotaPlugin).variant}}
+	return &sequence{scene: s, builder: &builder{variant: s.build(nil).(*quotaPlugin).builder.variant}}
 }
 
 // open closes the session before and opens another.
@@ -153,7 +154,7 @@ func TestNodeLostInUse(t *testing.T) {
 	s.Jobs = s.Jobs[2:]
 	run.open(t)
 	f := run.open(t)
-	assert.NotContains(t, f.own.cards.nodes, "b", "nobody is left on the node")
+	assert.Nil(t, f.own.cards.Node("b"), "no task is left on the lost node")
 	f.schedule(t)
 	assert.Equal(t, map[string]int{"A": 2}, f.placed("next"))
 
@@ -202,12 +203,22 @@ func TestQuotasFollowAnnotations(t *testing.T) {
 		f := run.open(t)
 		assert.Equal(t, []float64{step.a, step.b, step.c}, []float64{quotaOf(f, "q", "A"), quotaOf(f, "q", "B"), quotaOf(f, "q", "C")}, step.text)
 		assert.Equal(t, 1.0, quotaOf(f, "other", "A"), "another queue is affected")
-		said := strings.Join(f.own.cards.queues["q"].said, "; ")
-		assert.Contains(t, said, step.warning)
-		assert.Equal(t, step.warning == "", said == "", said)
+		problems := strings.Join(problemsOf(f, "q"), "; ")
+		assert.Contains(t, problems, step.warning)
+		assert.Equal(t, step.warning == "", problems == "", problems)
 	}
 	delete(s.Queues[0].Annotations, "volcano.sh/card.quota")
 	assert.Equal(t, 0.0, quotaOf(run.open(t), "q", "B"))
+}
+
+// problemsOf returns the problems of a queue's card annotations.
+func problemsOf(f *fixture, queue string) []string {
+	for _, p := range f.own.cards.Problems(f.own.ix) {
+		if p.Queue.Name == queue {
+			return p.Problems
+		}
+	}
+	return nil
 }
 
 // TestWarningsOnQueues records an event on the Queue for each change of what is
@@ -230,7 +241,7 @@ func TestWarningsOnQueues(t *testing.T) {
 	assert.Equal(t, "Queue", event.InvolvedObject.Kind)
 	assert.Equal(t, "bad", event.InvolvedObject.Name)
 	assert.Equal(t, v1.EventTypeWarning, event.Type)
-	assert.Equal(t, badAnnotation, event.Reason)
+	assert.Equal(t, report.BadCardAnnotation, event.Reason)
 	assert.Equal(t, `annotation volcano.sh/card.quota: "B": a string is not a number of cards; `+
 		`annotation volcano.sh/card.deserved: "A" is 2, more than its quota of 1; `+
 		`annotation volcano.sh/card.deserved: "Z" has no quota, so it counts for nothing; `+
@@ -301,10 +312,10 @@ func TestNodeReasons(t *testing.T) {
 		}
 	}
 	assert.ErrorContains(t, f.PredicateFn(f.task("mps-0"), f.Nodes["shared"]),
-		"node(s) have <nvidia.com/gpu.shared> without the label nvidia.com/gpu.memory, so the card has no name")
+		"node(s) have <nvidia.com/gpu.shared> but lack the label nvidia.com/gpu.memory, which names the card")
 	assert.ErrorContains(t, f.PredicateFn(f.task("mps-0"), f.Nodes["bare"]), "node(s) have no <nvidia.com/gpu.shared>")
 	assert.False(t, f.Allocatable(f.queue("q"), f.task("mps-0")))
-	assert.Contains(t, f.job("mps").JobFitErrors, "Nobody has a quota of <nvidia.com/gpu.shared>")
+	assert.Contains(t, f.job("mps").JobFitErrors, "No queue has a quota of <nvidia.com/gpu.shared>")
 }
 
 // TestCardMetrics publishes cards beside resources, in the same series.

@@ -117,7 +117,7 @@ func TestEnqueue(t *testing.T) {
 		}, []string{"j0", "j1"}, "Queue <q> has insufficient <nvidia.com/gpu> quota: requested <1>, total would be <3>, but capability is <2>"},
 		{"a list in the request that nobody can take", `{"A":1,"N":1}`, func(s *scene) {
 			s.pods("j0", "q", "", 0, 0, wants(`{"A|N":1}`, workload.Pending))
-		}, nil, "Cards <A|N> are asked for with different resource names, so no pod can take one or the other"},
+		}, nil, "Cards <A|N> do not share one resource name, so no pod can request either of them"},
 		{"a card that nobody knows", `{"A":1}`, func(s *scene) {
 			s.pods("j0", "q", "", 0, 0, wants(`{"Z":1}`, workload.Pending))
 		}, nil, "Queue <q> has insufficient <Z> quota: requested <1>, total would be <1>, but capability is <0>"},
@@ -179,7 +179,7 @@ func TestBrokenPromises(t *testing.T) {
 	s.pods("next", "q", "", 0, 0, wants(`{"B":1}`, workload.Pending))
 	f := s.open(t)
 	assert.False(t, f.JobEnqueueable(f.job("next")), "three of the old ones can be served")
-	assert.Len(t, f.own.promises, 3)
+	assert.Equal(t, 3, f.own.memory.reservations.Len())
 
 	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":1,"B":2,"C":1}`
 	s.pods("c", "q", "", 0, 0, wants(`{"C":1}`, workload.Pending))
@@ -210,7 +210,7 @@ func TestElasticKeepsThePreferred(t *testing.T) {
 		f := s.open(t)
 		var elastic []float64
 		for _, name := range []string{"A", "B"} {
-			d, _ := f.own.names.LookupCard(name)
+			d, _ := f.own.memory.names.LookupCard(name)
 			elastic = append(elastic, f.own.ix.Elastic.Row(f.own.ix.Lookup("q")).Get(d))
 		}
 		assert.Equal(t, want, elastic, "a minimum of %d", least)

@@ -32,8 +32,8 @@ func (f *fixture) held() held {
 	h := held{}
 	for q := range index.Queue(f.own.ix.Len()) {
 		h[q] = map[fastres.Dim]float64{}
-		for d := fastres.FirstFree; int(d) < f.own.names.Len(); d++ {
-			if f.own.names.IsCard(d) {
+		for d := fastres.FirstFree; int(d) < f.own.memory.names.Len(); d++ {
+			if f.own.memory.names.IsCard(d) {
 				h[q][d] = max(f.own.ix.Allocated(q).Get(d), f.own.ix.RealCapability.Row(q).Get(d))
 			}
 		}
@@ -47,8 +47,8 @@ func (h held) check(t *testing.T, f *fixture) {
 	t.Helper()
 	for q, cards := range h {
 		for d, most := range cards {
-			if has := f.own.ix.Allocated(q).Get(d); f.own.cards.counts[q] && has > most {
-				require.LessOrEqual(t, has, most, "queue %s, card %s", f.own.ix.Name(q), f.own.names.Name(d))
+			if has := f.own.ix.Allocated(q).Get(d); f.own.cards.Counted(q) && has > most {
+				require.LessOrEqual(t, has, most, "queue %s, card %s", f.own.ix.Name(q), f.own.memory.names.Name(d))
 			}
 		}
 	}
@@ -87,9 +87,9 @@ func runCards(t *testing.T, r *rand.Rand, c workload.Cluster, seen map[string]in
 	// A builder of its own, so that a failure shows again from its input alone.
 	s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)]}).build
 	s.arguments = framework.Arguments{
-		"untypedCards":           []string{charge, charge, reject}[r.IntN(3)],
+		"untypedCards":           []string{"charge", "charge", "reject"}[r.IntN(3)],
 		"cardUnlimitedCpuMemory": r.IntN(2) == 0,
-		"unsetCapability":        unlimited,
+		"unsetCapability":        "unlimited",
 	}
 	f := s.open(t)
 	if f.own.cards == nil {

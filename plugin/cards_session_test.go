@@ -22,6 +22,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -164,26 +165,26 @@ func (f *fixture) checkCards(t *testing.T) {
 	want := map[cell]float64{}
 	for _, job := range f.Jobs {
 		q := f.own.ix.Lookup(string(job.Queue))
-		if q == index.None || !f.own.cards.counts[q] {
+		if q == index.None || !f.own.cards.Counted(q) {
 			continue
 		}
 		for _, task := range job.Tasks {
 			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined {
 				continue
 			}
-			d, _ := f.own.cards.demand(task.Pod)
-			for p := range f.own.cards.parts(d) {
+			d := f.own.cards.PodRequest(q, task.Pod)
+			for p := range f.own.cards.Requests(d) {
 				name := f.cardFor(task, p)
 				for _, q := range f.own.ix.Path(q) {
-					want[cell{q, name}] += p.milli
+					want[cell{q, name}] += float64(p.Amount)
 				}
 			}
 		}
 	}
 	for q := range index.Queue(f.own.ix.Len()) {
-		for d := fastres.FirstFree; int(d) < f.own.names.Len(); d++ {
-			if f.own.names.IsCard(d) {
-				name := f.own.names.Name(d)
+		for d := fastres.FirstFree; int(d) < f.own.memory.names.Len(); d++ {
+			if f.own.memory.names.IsCard(d) {
+				name := f.own.memory.names.Name(d)
 				require.Equal(t, want[cell{q, name}], f.own.ix.Allocated(q).Get(d), "queue %s, card %s", f.own.ix.Name(q), name)
 			}
 		}
@@ -192,21 +193,21 @@ func (f *fixture) checkCards(t *testing.T) {
 
 // cardFor is the card that a placed task has: what its node's labels say, or what
 // it named first where they say nothing.
-func (f *fixture) cardFor(task *api.TaskInfo, p part) string {
+func (f *fixture) cardFor(task *api.TaskInfo, p cards.Request) string {
 	if node := f.Nodes[task.NodeName]; node != nil {
 		for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
-			if has.Resource == f.own.cards.resources[p.want.resource] {
+			if string(has.Resource) == f.own.cards.ResourceName(p.Resource) {
 				return has.Name
 			}
 		}
 	}
-	if n := f.own.cards.nodes[task.NodeName]; f.Nodes[task.NodeName] == nil && n != nil {
-		if has, ok := n.of(p.want.resource); ok {
-			return f.own.names.Name(has.dim) // the node is gone, the memory is all there is
+	if n := f.own.cards.Node(task.NodeName); f.Nodes[task.NodeName] == nil && n != nil {
+		if d, ok := p.CardOn(n); ok {
+			return f.own.memory.names.Name(d) // a lost node: only the registry knows its cards
 		}
 	}
-	if p.named && len(p.dims) > 0 {
-		return f.own.names.Name(p.dims[0])
+	if p.Selector.Typed && len(p.Selector.Dims) > 0 {
+		return f.own.memory.names.Name(p.Selector.Dims[0])
 	}
 	return ""
 }
@@ -225,7 +226,7 @@ func (f *fixture) placed(prefix string) map[string]int {
 
 // cardsOf is what a queue has of a card, in whole cards.
 func (f *fixture) cardsOf(queue, name string) float64 {
-	d, ok := f.own.names.LookupCard(name)
+	d, ok := f.own.memory.names.LookupCard(name)
 	if !ok {
 		return -1
 	}
@@ -275,12 +276,12 @@ func TestElasticGroup(t *testing.T) {
 
 // TestUntyped has pods that ask for GPUs and name no card.
 func TestUntyped(t *testing.T) {
-	for policy, want := range map[string]int{charge: 2, reject: 0, ignore: 6} {
+	for policy, want := range map[string]int{"charge": 2, "reject": 0, "ignore": 6} {
 		t.Run(policy, func(t *testing.T) {
 			s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":2}`).pods("free", "q", "", 6, 1)
 			s.arguments = framework.Arguments{"untypedCards": policy}
 			f := s.open(t)
-			if policy == ignore {
+			if policy == "ignore" {
 				assert.Len(t, f.schedule(t).cache.Bound, want)
 				assert.Equal(t, 0.0, f.cardsOf("q", "A"))
 				return
@@ -288,8 +289,8 @@ func TestUntyped(t *testing.T) {
 			f.schedule(t)
 			assert.Equal(t, want, f.placed("")["A"])
 			assert.Equal(t, float64(want), f.cardsOf("q", "A"))
-			if policy == reject {
-				assert.Equal(t, "Pod asks for <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name", f.job("free").JobFitErrors)
+			if policy == "reject" {
+				assert.Equal(t, "Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name", f.job("free").JobFitErrors)
 			}
 		})
 	}
@@ -333,13 +334,13 @@ func TestLists(t *testing.T) {
 		pods("long", "q", strings.Repeat("x", 4096), 1, 1)
 	f := s.open(t).schedule(t)
 	for job, reason := range map[string]string{
-		"vendors": "Cards <H200|910B> are asked for with different resource names, so no pod can take one or the other",
-		"shared":  "Cards <H200|H200/mig-1g.18gb-mixed> are asked for with different resource names, so no pod can take one or the other",
-		"unknown": "Cards <H200|H20/mig-2g.24gb-mixed> are asked for with different resource names, so no pod can take one or the other",
-		"other":   "Pod asks for <nvidia.com/mig-1g.18gb>, which is not what the cards <H200> are asked for with",
+		"vendors": "Cards <H200|910B> do not share one resource name, so no pod can request either of them",
+		"shared":  "Cards <H200|H200/mig-1g.18gb-mixed> do not share one resource name, so no pod can request either of them",
+		"unknown": "Cards <H200|H20/mig-2g.24gb-mixed> do not share one resource name, so no pod can request either of them",
+		"other":   "Pod requests <nvidia.com/mig-1g.18gb>, which is not the resource name of the cards <H200>",
 		"twice":   "",
 		"empty":   "",
-		"long":    "Queue <q> has insufficient <" + strings.Repeat("x", longest) + "…> quota: requested <1>, total would be <1>, but capability is <0>",
+		"long":    "Queue <q> has insufficient <" + strings.Repeat("x", 200) + "…> quota: requested <1>, total would be <1>, but capability is <0>",
 	} {
 		assert.Equal(t, reason, f.job(job).JobFitErrors, job)
 		assert.Equal(t, reason == "", f.cache.Bound[job+"-0"] != "", job)

@@ -3,4 +3,4 @@
 package plugin
 
 // check panics if an invariant is broken, in builds with the tag "invariants".
-func (o *session) check() {}
+func (s *session) check() {}

@@ -9,11 +9,11 @@ import (
 )
 
 // check panics if an invariant is broken, in builds with the tag "invariants".
-func (o *session) check() {
-	o.ix.Check()
-	for q := range index.Queue(o.ix.Len()) {
-		if has, want := o.ix.Share(q), o.share(o.ix.Allocated(q), o.ix.Deserved.Row(q)); has != want {
-			panic(fmt.Sprintf("plugin: share of %q is %v, by its accounts %v", o.ix.Name(q), has, want))
+func (s *session) check() {
+	s.ix.Check()
+	for q := range index.Queue(s.ix.Len()) {
+		if has, want := s.ix.Share(q), s.share(s.ix.Allocated(q), s.ix.Deserved.Row(q)); has != want {
+			panic(fmt.Sprintf("plugin: share of %q is %v, by its accounts %v", s.ix.Name(q), has, want))
 		}
 	}
 }

@@ -185,11 +185,11 @@ func (s *stream) open(t *testing.T, b *builder, c workload.Cluster) (*framework.
 	})
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	var ours *quotaPlugin
-	framework.RegisterPluginBuilder(b.name, func(a framework.Arguments) framework.Plugin {
+	framework.RegisterPluginBuilder(b.variant.name, func(a framework.Arguments) framework.Plugin {
 		ours = b.build(a).(*quotaPlugin)
 		return ours
 	})
-	return offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, gang.PluginName, b.name)), ours.session
+	return offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, gang.PluginName, b.variant.name)), ours.session
 }
 
 // expectAsFresh opens the same cluster with memory of its own, and compares
@@ -212,16 +212,16 @@ func (s *stream) expectAsFresh(t *testing.T, o *session, c workload.Cluster) {
 			require.Equal(t, byName(f, accounts[0]), byName(o, accounts[1]), "%s of %s", name, f.ix.Name(q))
 		}
 	}
-	require.Len(t, o.promises, len(f.promises))
+	require.Equal(t, f.memory.reservations.Len(), o.memory.reservations.Len())
 }
 
 // byName is what a vector has; what is bound to nothing is left out where it is
 // only bound because there is room for names to come.
 func byName(o *session, x fastres.Vector) map[string]float64 {
 	all := map[string]float64{}
-	for d := range fastres.Dim(min(x.Len(), o.names.Len())) {
+	for d := range fastres.Dim(min(x.Len(), o.memory.names.Len())) {
 		if x.Get(d) != 0 && x.Get(d) != fastres.MaxQuantity {
-			all[fmt.Sprint(o.names.IsCard(d), o.names.Name(d))] = x.Get(d)
+			all[fmt.Sprint(o.memory.names.IsCard(d), o.memory.names.Name(d))] = x.Get(d)
 		}
 	}
 	return all
@@ -266,29 +266,26 @@ func TestNamesStartAnew(t *testing.T) {
 		if i > 0 {
 			assert.Empty(t, f.cache.Events(), "the reasons are the same")
 		}
-		if f.own.names.Len() < last {
+		if f.own.memory.names.Len() < last {
 			renewed++
-			_, known := f.own.names.LookupCard("Made-Up-0-0")
+			_, known := f.own.memory.names.LookupCard("Made-Up-0-0")
 			assert.False(t, known)
 			for series := range gather([]string{"q"}) {
 				assert.NotContains(t, series, "Made-Up-0-0")
 			}
 		}
-		last = f.own.names.Len()
+		last = f.own.memory.names.Len()
 	}
 	assert.Positive(t, renewed, "names never started anew")
 }
 
-// TestNewNamesDeriveAnew drops what follows from names, even if as many names are
-// known after as were before.
-func TestNewNamesDeriveAnew(t *testing.T) {
+// TestUnusedNamesAreDropped when the names start anew.
+func TestUnusedNamesAreDropped(t *testing.T) {
 	m := newMemory()
-	m.mostNames = 0
+	m.maxNames = 0
 	m.names.Intern("example.com/a")
-	m.bounds.cards, m.cardMemory.names = true, m.names.Len()
 	assert.True(t, m.renewNames())
-	assert.Zero(t, m.bounds)
-	assert.Zero(t, m.cardMemory.names)
+	assert.Equal(t, int(fastres.FirstFree), m.names.Len(), "nothing uses the name")
 }
 
 // TestNamesOfEarlierSessions has cards that nobody has any more count for as

@@ -181,7 +181,7 @@ func TestLeast(t *testing.T) {
 	s.arguments = framework.Arguments{"ancestorReclaimLevel": 1}
 	f := s.open(t)
 	for queue, want := range map[string][]float64{"b": {3, 4}, "c": {2, 8}, "a": {2, 4}, "root": {2, 4}, "d": {0, 0}} {
-		least := f.own.least.Row(f.own.ix.Lookup(queue))
+		least := f.own.memory.least.Rows.Row(f.own.ix.Lookup(queue))
 		assert.Equal(t, want, []float64{least.Get(fastres.CPU) / 1000, least.Get(fastres.Memory) / (1 << 30)}, queue)
 	}
 }

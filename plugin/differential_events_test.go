@@ -87,7 +87,7 @@ func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask 
 		return nil
 	}
 	if theirs && d.name == CapacityName {
-		overusedVec.WithLabelValues(queue).Set(ourGauge)
+		queueSeries("overused").WithLabelValues(queue).Set(ourGauge)
 		future := d.upstream.account(queue, "allocated").Clone().Add(theirTask.Resreq)
 		if ok, _ := future.LessEqualWithDimensionAndResourcesName(d.upstream.account(queue, "realCapability"), theirTask.Resreq); !ok {
 			d.excuse(capabilityFirst)
@@ -105,7 +105,7 @@ func (d *differential) overusedGauge(queue string) float64 {
 	if !d.upstream.has(queue) {
 		return 0
 	}
-	return gaugeValue(overusedVec.WithLabelValues(queue))
+	return gaugeValue(queueSeries("overused").WithLabelValues(queue))
 }
 
 func (d *differential) compareReclaim() error {
@@ -242,7 +242,7 @@ func (d *differential) afterMove(queue string, ourSeries []float64) error {
 	}
 	for _, name := range d.queues {
 		q := d.own.ix.Lookup(name)
-		theirs, ours := d.upstream.account(name, "allocated"), d.own.resourceOf(d.own.ix.Allocated(q))
+		theirs, ours := d.upstream.account(name, "allocated"), d.own.intake.Dims.Resource(d.own.ix.Allocated(q))
 		if !close(theirs, ours, true) {
 			return fmt.Errorf("allocated of %s is upstream <%v>, ours <%v>", name, theirs, ours)
 		}
@@ -256,12 +256,13 @@ func (d *differential) afterMove(queue string, ourSeries []float64) error {
 // eventSeries are the values that an event in a queue sets.
 func (d *differential) eventSeries(queue string) []float64 {
 	values := []float64{
-		gaugeValue(vecs[allocatedAccount].cpu.WithLabelValues(queue)),
-		gaugeValue(vecs[allocatedAccount].memory.WithLabelValues(queue)),
-		gaugeValue(shareVec.WithLabelValues(queue)),
+		gaugeValue(queueSeries("allocated_milli_cpu").WithLabelValues(queue)),
+		gaugeValue(queueSeries("allocated_memory_bytes").WithLabelValues(queue)),
+		gaugeValue(queueSeries("share").WithLabelValues(queue)),
 	}
-	for dim := fastres.Pods; int(dim) < d.own.names.Len(); dim++ {
-		values = append(values, gaugeValue(vecs[allocatedAccount].scalar.WithLabelValues(queue, d.own.names.Name(dim))))
+	scalars := queueSeries("allocated_scalar_resources")
+	for dim := fastres.Pods; int(dim) < d.own.memory.names.Len(); dim++ {
+		values = append(values, gaugeValue(scalars.WithLabelValues(queue, d.own.memory.names.Name(dim))))
 	}
 	return values
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	v1 "k8s.io/api/core/v1"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // compareOpen compares the accounts of every queue, then mends upstream's where
@@ -46,9 +46,9 @@ func (d *differential) compareQueue(name string) error {
 	}
 	for _, account := range slices.Sorted(maps.Keys(accounts)) {
 		d.answers++
-		theirs, ours := d.upstream.account(name, account), d.own.resourceOf(accounts[account])
+		theirs, ours := d.upstream.account(name, account), d.own.intake.Dims.Resource(accounts[account])
 		presence := account != "elastic" // no rule depends on it there
-		if account == "guarantee" && name == rootName {
+		if account == "guarantee" && name == index.RootName {
 			// Upstream replaces a root's guarantee of nothing, or of pods alone. No
 			// rule looks at it.
 			theirs, ours, presence = withoutPods(theirs), withoutPods(ours), false
@@ -84,7 +84,7 @@ func (d *differential) mendInqueue(name string) error {
 
 // inqueue is our account of a queue, without pods, which no rule looks at.
 func (d *differential) inqueue(name string) *api.Resource {
-	return withoutPods(d.own.resourceOf(d.own.ix.Inqueue.Row(d.own.ix.Lookup(name))))
+	return withoutPods(d.own.intake.Dims.Resource(d.own.ix.Inqueue.Row(d.own.ix.Lookup(name))))
 }
 
 func withoutPods(r *api.Resource) *api.Resource {
@@ -157,14 +157,7 @@ func (d *differential) mendShares(leaf string) {
 // series are the values of metric series by name and labels.
 type series map[string]float64
 
-var queueMetrics = func() *prometheus.Registry {
-	r := prometheus.NewRegistry()
-	for _, v := range vecs {
-		r.MustRegister(v.cpu, v.memory, v.scalar)
-	}
-	r.MustRegister(shareVec, weightVec, overusedVec)
-	return r
-}()
+var queueMetrics = registryOf(report.UpstreamSeries())
 
 // gather returns the series of the given queues.
 func gather(queues []string) series {

@@ -1,7 +1,4 @@
-// Package plugin is the quota engine as plugins of the Volcano scheduler: it
-// reads a session into package index, answers Volcano's questions with the rules
-// of package quota, and turns the answers into words, events and metrics. It is
-// the only package that knows Volcano.
+// Package plugin registers the quota engine with the Volcano scheduler.
 //
 // One engine serves three names, each a drop-in for the plugin of that name:
 //
@@ -9,54 +6,52 @@
 //	proportion     upstream's proportion
 //	capacity-card  cpu, memory, and quotas per card model (package index/card)
 //
-// A scheduler main calls Register before it starts; the rest of the scheduler's
-// configuration stays as it is.
+// The main function of a scheduler calls Register before the scheduler starts.
+// The rest of the scheduler's configuration stays as it is.
 //
-// Under the name capacity cards count in queues that have a card annotation, or
-// an ancestor with one; without any, nothing about cards is computed. Under
-// capacity-card they count everywhere, and a leaf has none but those it has a
-// quota for.
+// Under the name capacity, cards count in queues with a card annotation and below
+// them; without any, nothing about cards is computed. Under the name capacity-card
+// they count in all queues, and a leaf without a quota of a card has none of it.
 //
 // # Arguments
 //
-//	ancestorReclaimLevel    int ≥ 0, 0         how many ancestors of a victim reclaim asks as it
-//	                                           asks its queue; above 0 it is damped as well
-//	cardUnlimitedCpuMemory  bool, false        card pods are free of cpu and memory
-//	deservedFrom            spec | weight      what queues deserve: what they say, or a part by
-//	                                           weight of what their parent does; spec
+// Volcano's own option enableHierarchy of a plugin makes quotas a tree. The
+// arguments of the engine are:
+//
+//	ancestorReclaimLevel    int ≥ 0, 0         number of ancestors of a victim that reclaim
+//	                                           considers; above 0 reclaim is damped
+//	cardUnlimitedCpuMemory  bool, false        exempts pods with cards from cpu and memory quotas
+//	deservedFrom            spec | weight      source of deserved: the queue's spec, or its
+//	                                           weight among its siblings; spec
 //	hierarchyFrom           parent | annotation
-//	                                           where the tree comes from: the queues' parent, or
-//	                                           volcano.sh/hierarchy and its weights; parent
-//	nodeOrderWeight         number > 0, 1      weight of the preference in A|B
-//	rootCapability          total | unlimited  what the root is bound to; total
-//	unsetCapability         zero | unlimited   what a cpu or memory bound that a leaf does
-//	                                           not set means; zero for capacity-card,
-//	                                           unlimited (the parent's, in a tree) for the others
+//	                                           source of the tree: spec.parent, or the annotation
+//	                                           volcano.sh/hierarchy with its weights; parent
+//	nodeOrderWeight         number > 0, 1      weight of the preference in a card list A|B
+//	rootCapability          total | unlimited  bound of the root; total
+//	unsetCapability         zero | unlimited   bound of a leaf that sets no cpu or memory
+//	                                           capability; zero for capacity-card, unlimited
+//	                                           (in a tree, the parent's) for the others
 //	untypedCards            charge | reject | ignore
-//	                                           what becomes of pods that ask for cards
-//	                                           without naming any; charge
+//	                                           treatment of pods that request cards and name
+//	                                           none; charge
 //
-// deservedFrom, hierarchyFrom and ancestorReclaimLevel mean nothing under the name
-// proportion, and hierarchyFrom means nothing where quotas are flat.
+// deservedFrom, hierarchyFrom and ancestorReclaimLevel have no effect under the
+// name proportion, and hierarchyFrom has none where quotas are flat. An unknown
+// argument, or one with a wrong value, is logged once, and the default is used.
 //
-// Volcano's own option enableHierarchy of a plugin makes quotas a tree. An unknown argument, or
-// one with a wrong value, is reported once and the default is used.
+// # A session
 //
-// # Cards
+//	openSession    package intake reads queues and jobs into package index
+//	admission.go   JobEnqueueable, JobEnqueued, Allocatable
+//	placement.go   Predicate and NodeOrder, for cards
+//	events.go      Allocate and Deallocate: charges and refunds
+//	eviction.go    Preemptive, Reclaimable, Preemptable
+//	simulate.go    what-if simulations of preemption
+//	queues.go      QueueOrder, VictimQueueOrder, Overused
 //
-// A card is a dimension of the vectors like any other, charged when a task has a
-// node and refunded when it leaves it. Until then a task wants a part of a choice:
-// the cards that its pod lists, or all cards of the resource it asks for.
+// A hook reads what a task or job requests, applies a rule of package quota to the
+// accounts, and returns the verdict; package report explains a refusal.
 //
-//	choice   cards of which a task takes one
-//	part     what a task wants of one choice; nearly every task has at most one
-//	promise  what an enqueued job waits for and several cards can serve
-//
-// The files cards*.go hold what is only about them.
-//
-// # What lives across sessions
-//
-// Volcano builds a plugin anew in each session. What is worth keeping (memory
-// of the accounts, dimensions of names, gauges, what was already said) is in
+// Volcano builds a new plugin for each session. What is kept across sessions is in
 // memory, which a builder lends to one session at a time.
 package plugin

@@ -1,69 +1,79 @@
 package plugin
 
 import (
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/tools/record"
+	"fmt"
+
 	"k8s.io/klog/v2"
 
-	"volcano.sh/apis/pkg/apis/scheduling"
-	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/quota"
 )
 
-// The reasons of events about a queue's annotations.
-const (
-	badAnnotation = "BadCardAnnotation"
-	badHierarchy  = "BadHierarchyAnnotation"
-)
-
-// events is a recorder of our own. Volcano's records on no queues, and it repeats
-// its "tasks in gang unschedulable" in every cycle: the client then drops what is
-// recorded on a PodGroup beyond 25 events and one per five minutes, a new reason
-// as well.
-type events struct {
-	client      kubernetes.Interface
-	broadcaster record.EventBroadcaster
-	recorder    record.EventRecorder
-}
-
-// of returns a recorder that writes through client.
-func (e *events) of(client kubernetes.Interface) record.EventRecorder {
-	if e.client == client {
-		return e.recorder
-	}
-	if e.broadcaster != nil {
-		e.broadcaster.Shutdown()
-	}
-	e.client, e.broadcaster = client, record.NewBroadcaster()
-	e.broadcaster.StartRecordingToSink(&corev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	e.recorder = e.broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "volcano"})
-	return e.recorder
-}
-
-// warnQueue logs a warning about a queue and records it as an event on it.
-func (o *session) warnQueue(queue *scheduling.Queue, reason, warning string) {
-	klog.Warningf("[%s] queue %s: %s", o.name, queue.Name, warning)
-	if client := o.ssn.KubeClient(); client != nil {
-		o.events.of(client).Event(reference("Queue", &queue.ObjectMeta), v1.EventTypeWarning, reason, warning)
+// onAllocate charges a task that was allocated or pipelined.
+func (s *session) onAllocate(event *framework.Event) {
+	if q := s.queueOf(event.Task); q != index.None && !s.refuseEvent(event) {
+		s.change(q, event.Task, true)
 	}
 }
 
-// recordPodGroup records an event on a PodGroup.
-func (o *session) recordPodGroup(podGroup *api.PodGroup, kind, reason, message string) {
-	if client := o.ssn.KubeClient(); client != nil && podGroup != nil {
-		o.events.of(client).Event(reference("PodGroup", &podGroup.ObjectMeta), kind, reason, message)
+// onDeallocate refunds a task that lost its node.
+func (s *session) onDeallocate(event *framework.Event) {
+	if q := s.queueOf(event.Task); q != index.None && s.charged(event.Task) {
+		s.change(q, event.Task, false)
+	}
+}
+
+// change charges the queue of a task, and all its ancestors, or refunds them.
+func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
+	v := &s.memory.vectors
+	if !s.intake.SetCharge(v.request, q, task, task.NodeName) {
+		s.warnOnce(fmt.Sprintf("task %s/%s requests a resource that no job of the session requested when it opened",
+			task.Namespace, task.Name))
+	}
+	s.ix.NoteOwnJobs(q)
+	if charge {
+		quota.Charge(s.ix, q, v.request)
 	} else {
-		o.ssn.RecordPodGroupEvent(podGroup, kind, reason, message)
+		quota.Refund(s.ix, q, v.request, v.refund)
+	}
+	quota.RefreshShare(s.ix, q, s.share)
+	s.check()
+	s.memory.metrics.PublishAllocated(q, v.request)
+	if klog.V(4).Enabled() {
+		klog.Infof("[%s] task %s/%s charged: %t, queue %s has share %v",
+			s.variant.name, task.Namespace, task.Name, charge, s.ix.Name(q), s.ix.Share(q))
 	}
 }
 
-func reference(kind string, of *metav1.ObjectMeta) *v1.ObjectReference {
-	return &v1.ObjectReference{
-		APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: kind,
-		Namespace: of.Namespace, Name: of.Name, UID: of.UID, ResourceVersion: of.ResourceVersion,
+// refuseEvent refuses the allocation of a task to a node where it cannot have its
+// cards, and reports whether it did. Volcano then takes the allocation back.
+// Actions that evict allocate tasks without a predicate on what is left after the
+// evictions, so this check is the last one. A task that Volcano restores, because
+// its eviction was discarded, is never refused.
+func (s *session) refuseEvent(event *framework.Event) bool {
+	task := event.Task
+	if s.cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {
+		return false
 	}
+	fit := s.fitNode(s.ix, task, task.NodeName)
+	if fit.Reason == cards.NodeFits {
+		return false
+	}
+	event.Err = fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName, s.explain.ExplainNode(fit))
+	s.notCharged[task.UID] = true
+	return true
+}
+
+// charged reports whether a task that is deallocated was charged, and forgets
+// that it was not.
+func (s *session) charged(task *api.TaskInfo) bool {
+	if !s.notCharged[task.UID] {
+		return true
+	}
+	delete(s.notCharged, task.UID)
+	return false
 }

@@ -136,13 +136,13 @@ func (bad *fault) run(t *testing.T, v variant, hierarchy bool) {
 		for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New(), preempt.New()} {
 			action.Execute(f.Session)
 		}
-		if bad.full && hierarchy && v.scalars && !v.weighted {
+		if bad.full && hierarchy && v.scalars && !v.proportion {
 			assert.Empty(t, f.cache.Bound)
 		} else {
 			assert.Contains(t, f.cache.Bound, "good-0")
 			assert.Contains(t, f.cache.Bound, "good-1")
 		}
-		if bad.refused || bad.refusedInTrees && hierarchy && !v.weighted {
+		if bad.refused || bad.refusedInTrees && hierarchy && !v.proportion {
 			assert.NotContains(t, f.cache.Bound, "bad-0")
 			require.NotNil(t, f.job("bad"))
 			assert.NotEmpty(t, f.job("bad").JobFitErrors, "nobody says why")

@@ -13,6 +13,7 @@ import (
 	upstreamproportion "volcano.sh/volcano/pkg/scheduler/plugins/proportion"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
 // seeds are inputs to start from.
@@ -47,7 +48,7 @@ func fuzzUpstream(f *testing.F, theirs framework.PluginBuilder, ours variant) {
 // and a word about each that does not.
 func FuzzArguments(f *testing.F) {
 	for _, each := range [][2]string{{nodeOrderWeight, "1"}, {nodeOrderWeight, "-Inf"}, {cardUnlimitedCPUMemory, "true"},
-		{rootCapability, unlimited}, {unsetCapability, zero}, {untypedCards, reject}, {"", ""}} {
+		{rootCapability, "unlimited"}, {unsetCapability, "zero"}, {untypedCards, "reject"}, {"", ""}} {
 		f.Add(each[0], each[1], 0.5, byte(0))
 	}
 	f.Fuzz(func(t *testing.T, key, text string, number float64, kind byte) {
@@ -57,8 +58,8 @@ func FuzzArguments(f *testing.F) {
 			byDefault, none := parseArguments(v, nil)
 			require.Empty(t, none)
 			s, problems := parseArguments(v, framework.Arguments{key: value})
-			require.True(t, s.nodeOrderWeight > 0 && !math.IsInf(s.nodeOrderWeight, 0))
-			require.Contains(t, []string{charge, reject, ignore}, s.untyped)
+			require.True(t, s.cards.NodeOrderWeight > 0 && !math.IsInf(s.cards.NodeOrderWeight, 0))
+			require.Contains(t, []cards.UntypedCards{cards.UntypedCharge, cards.UntypedReject, cards.UntypedIgnore}, s.cards.Untyped)
 			require.LessOrEqual(t, len(problems), 1)
 			if len(problems) == 1 {
 				require.Equal(t, byDefault, s, problems)

@@ -13,13 +13,15 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // TestHooksDoNotAllocate gates what Volcano calls for every task or job.
 func TestHooksDoNotAllocate(t *testing.T) {
 	f := openFixture(t, deep(), NewCapacity)
 	var queueA, queueB any = f.queue("a"), f.queue("b")
-	var next, task any = f.job("next"), f.task("next-a")
+	var next any = f.job("next")
 	event := &framework.Event{Task: f.task("next-a")}
 	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
 	for _, gate := range []struct {
@@ -30,12 +32,12 @@ func TestHooksDoNotAllocate(t *testing.T) {
 		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("a"), event.Task)) }},
 		{"JobEnqueueable", 0, func() { f.own.jobEnqueueable(next) }},
 		{"JobEnqueued", 0, func() { f.own.jobEnqueued(next) }},
-		{"Preemptive", 0, func() { f.own.preemptive(queueA, task) }},
+		{"Preemptive", 0, func() { f.own.preemptive(f.queue("a"), event.Task) }},
 		{"QueueOrder", 0, func() { f.own.queueOrder(queueA, queueB) }},
 		{"VictimQueueOrder", 0, func() { f.own.victimQueueOrder(queueA, queueB, queueA) }},
 		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
 		{"Reclaimable", 1, func() { f.own.reclaimable(event.Task, busy) }},
-		{"the snapshot of a PrePredicate", 1, func() { _ = &whatIf{Overlay: f.own.ix.Snapshot()} }},
+		{"the snapshot of a PrePredicate", 1, func() { _ = &whatIf{overlay: f.own.ix.Snapshot()} }},
 	} {
 		gate.call() // gauges are made at the first call
 		assert.LessOrEqual(t, testing.AllocsPerRun(200, gate.call), gate.most, gate.name)
@@ -50,7 +52,6 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 		pods("one", "mine", "A", 1, 1).pods("either", "mine", "A|B", 2, 1, members(2)).
 		pods("promised", "mine", "A|B", 2, 1, members(2), inPhase(workload.Inqueue)).pods("busy", "other", "A", 4, 1, on("a"))
 	f := s.open(t)
-	var queue, task any = f.queue("mine"), f.task("either-0")
 	var one, either any = f.job("one"), f.job("either")
 	placed := f.task("one-0")
 	placed.NodeName = "a"
@@ -69,7 +70,7 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 		{"NodeOrder", 0, func() { _, _ = f.own.nodeOrder(f.job("either").Tasks["default-either-0"], f.Nodes["b"]) }},
 		{"JobEnqueueable of one card", 0, func() { require.Positive(t, f.own.jobEnqueueable(one)) }},
 		{"JobEnqueueable of either", 0, func() { require.Positive(t, f.own.jobEnqueueable(either)) }},
-		{"Preemptive", 0, func() { require.True(t, f.own.preemptive(queue, task)) }},
+		{"Preemptive", 0, func() { require.True(t, f.own.preemptive(f.queue("mine"), f.task("either-0"))) }},
 		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
 		{"Reclaimable", 1, func() {
 			victims, _ := f.own.reclaimable(placed, busy)
@@ -96,17 +97,15 @@ func TestOpeningAllocatesTheSame(t *testing.T) {
 	// Else later tests would look through the series of thousands of queues.
 	t.Cleanup(func() {
 		capacityBuilder.idle = nil
-		for _, vec := range vecs {
-			vec.cpu.Reset()
-			vec.memory.Reset()
-			vec.scalar.Reset()
-		}
-		shareVec.Reset()
-		resetAdded()
+		reset(report.UpstreamSeries())
+		reset(report.AddedSeries())
 	})
 	huge := workload.XL
 	huge.Nodes, huge.Jobs, huge.TasksPerJob = 100, 5000, 2
-	for _, with := range []settings{{}, {byWeight: true, byAnnotation: true, reclaimLevels: 3}} {
+	for _, with := range []settings{
+		{},
+		{bounds: intake.Settings{DeservedFrom: intake.DeservedFromWeight, HierarchyFrom: intake.HierarchyFromAnnotation}, damping: 3},
+	} {
 		small, large := open(workload.S, with), open(huge, with)
 		assert.Equal(t, small, large)
 		assert.LessOrEqual(t, large, 64.0)

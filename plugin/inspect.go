@@ -10,15 +10,17 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// Inspection reads what a plugin knows during an open session: why something is
-// refused, and what the queues have. It changes no decision. It is for the
-// goroutine that runs the session.
-type Inspection struct{ o *session }
+// Inspection reads what a plugin knows during an open session: why a job or task
+// is refused, and the accounts of the queues. It changes no decision. It is for
+// the goroutine that runs the session.
+type Inspection struct{ session *session }
 
-// Inspect returns the inspection of a plugin that this package has built, from
-// the opening of its session to the close; false for any other plugin.
+// Inspect returns the inspection of a plugin of this package, from the opening of
+// its session to the close; false for any other plugin.
 func Inspect(p framework.Plugin) (Inspection, bool) {
 	own, ok := p.(*quotaPlugin)
 	if !ok || own.session == nil {
@@ -27,46 +29,54 @@ func Inspect(p framework.Plugin) (Inspection, bool) {
 	return Inspection{own.session}, true
 }
 
-// Enqueue returns why a job may not get its pods now, nil if it may.
-func (i Inspection) Enqueue(job *api.JobInfo) *Reason { return i.reason(i.o.enqueueable(job)) }
-
-// Allocate returns why a task may not be placed now, on whichever node, nil if
-// it may.
-func (i Inspection) Allocate(task *api.TaskInfo) *Reason {
-	return i.reason(i.o.refusalOf(i.o.allocation(i.queueOf(task), task)))
+// Enqueue returns why a job may not have its pods created now, nil if it may.
+func (i Inspection) Enqueue(job *api.JobInfo) *report.Reason {
+	minimum := i.session.memory.vectors.minimum
+	return i.session.explain.Explain(admissionRefusal(minimum, i.session.admission(minimum, job)))
 }
 
-// Preempt returns why the queue of a task may not take from others for it, nil
-// if it may.
-func (i Inspection) Preempt(task *api.TaskInfo) *Reason {
-	return i.reason(i.o.refusalOf(i.o.preemption(i.o.eligible(i.queueOf(task)), task)))
+// Allocate returns why a task may not be allocated now, on any node, nil if it
+// may.
+func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
+	return i.explain(task, func(q index.Queue, request fastres.Vector) cards.Outcome {
+		return i.session.allocation(i.session.ix, q, request, task)
+	})
+}
+
+// Preempt returns why the queue of a task may not reclaim for it, nil if it may.
+func (i Inspection) Preempt(task *api.TaskInfo) *report.Reason {
+	return i.explain(task, func(q index.Queue, request fastres.Vector) cards.Outcome {
+		return i.session.preemption(q, request, task)
+	})
+}
+
+// explain applies a rule to a task whose queue is eligible.
+func (i Inspection) explain(task *api.TaskInfo, rule func(index.Queue, fastres.Vector) cards.Outcome) *report.Reason {
+	v, request := i.session.eligible(i.queueOf(task)), i.session.memory.vectors.request
+	outcome := cards.Outcome{Verdict: v}
+	if v.OK() {
+		outcome = rule(v.Queue, request)
+	}
+	return i.session.explain.Explain(report.Refusal{Request: request}.With(outcome))
 }
 
 // Node returns why a task cannot have its cards on a node, nil if it can.
-func (i Inspection) Node(task *api.TaskInfo, node string) *Reason {
-	if i.o.cards == nil {
+func (i Inspection) Node(task *api.TaskInfo, node string) *report.Reason {
+	if i.session.cards == nil {
 		return nil
 	}
-	_, why := i.o.fitsNode(i.o.ix, task, node)
-	return why
+	return i.session.explain.ExplainNode(i.session.fitNode(i.session.ix, task, node))
 }
 
 func (i Inspection) queueOf(task *api.TaskInfo) *api.QueueInfo {
-	if job := i.o.ssn.Jobs[task.Job]; job != nil {
-		return i.o.ssn.Queues[job.Queue]
+	if job := i.session.ssn.Jobs[task.Job]; job != nil {
+		return i.session.ssn.Queues[job.Queue]
 	}
 	return nil
 }
 
-func (i Inspection) reason(r refusal) *Reason {
-	if r.OK() {
-		return nil
-	}
-	return i.o.explain(r)
-}
-
-// Account is what a queue has and may have, its children's included. A root that
-// is made up has one, too.
+// Account is the account of a queue, its children included. A root without a
+// Queue object has one, too.
 type Account struct {
 	Queue  string
 	Parent string // "" for none
@@ -75,7 +85,7 @@ type Account struct {
 	Broken error // why the queue takes no jobs: it does not reach the root
 	Share  float64
 	// Holdings are those of cpu and memory, and then of every other resource that
-	// the queue has, may have or asks for, in the order of their names.
+	// the queue has, may have or requests, in the order of their names.
 	Holdings []Holding
 }
 
@@ -86,25 +96,25 @@ type Holding struct {
 	Card     bool
 
 	Allocated  float64
-	Request    float64 // allocated and asked for by pods that wait
-	Inqueue    float64 // promised to jobs that were let in
+	Request    float64 // allocated + pending
+	Inqueue    float64 // reserved for admitted jobs
 	Elastic    float64 // allocated beyond the jobs' minimum
-	Capability float64 // the bound that admission is held to
+	Capability float64 // the bound of allocation
 	Deserved   float64
 	Guarantee  float64
 }
 
 // Accounts returns the accounts of all queues, parents first.
 func (i Inspection) Accounts() []Account {
-	o := i.o
+	s, ix := i.session, i.session.ix
 	var accounts []Account
-	for q := range index.Queue(o.ix.Len()) {
-		a := Account{Queue: o.ix.Name(q), Depth: o.ix.Depth(q), Leaf: o.ix.IsLeaf(q), Broken: o.ix.Broken(q), Share: o.ix.Share(q)}
-		if p := o.ix.Parent(q); p != index.None {
-			a.Parent = o.ix.Name(p)
+	for q := range index.Queue(ix.Len()) {
+		a := Account{Queue: ix.Name(q), Depth: ix.Depth(q), Leaf: ix.IsLeaf(q), Broken: ix.Broken(q), Share: ix.Share(q)}
+		if p := ix.Parent(q); p != index.None {
+			a.Parent = ix.Name(p)
 		}
-		for d := range fastres.Dim(min(o.length, o.names.Len())) {
-			if h := o.holding(q, d); d <= fastres.Memory || h != (Holding{Resource: h.Resource, Card: h.Card}) {
+		for d := range fastres.Dim(min(ix.Dims(), s.memory.names.Len())) {
+			if h := s.holding(q, d); d <= fastres.Memory || h != (Holding{Resource: h.Resource, Card: h.Card}) {
 				a.Holdings = append(a.Holdings, h)
 			}
 		}
@@ -114,31 +124,32 @@ func (i Inspection) Accounts() []Account {
 	return accounts
 }
 
-func (o *session) holding(q index.Queue, d fastres.Dim) Holding {
+func (s *session) holding(q index.Queue, d fastres.Dim) Holding {
 	of := func(row fastres.Vector) float64 {
 		if quantity := row.Get(d); quantity < fastres.MaxQuantity {
-			return readable(d, quantity)
+			return report.Readable(d, quantity)
 		}
 		return math.Inf(1)
 	}
+	ix := s.ix
 	return Holding{
-		Resource: o.names.Name(d), Card: o.names.IsCard(d),
-		Allocated: of(o.ix.Allocated(q)), Request: of(o.ix.Request.Row(q)), Inqueue: of(o.ix.Inqueue.Row(q)), Elastic: of(o.ix.Elastic.Row(q)),
-		Capability: of(o.limit.Row(q)), Deserved: of(o.ix.Deserved.Row(q)), Guarantee: of(o.ix.Guarantee.Row(q)),
+		Resource: s.memory.names.Name(d), Card: s.memory.names.IsCard(d),
+		Allocated: of(ix.Allocated(q)), Request: of(ix.Request.Row(q)), Inqueue: of(ix.Inqueue.Row(q)), Elastic: of(ix.Elastic.Row(q)),
+		Capability: of(s.limit.Row(q)), Deserved: of(ix.Deserved.Row(q)), Guarantee: of(ix.Guarantee.Row(q)),
 	}
 }
 
-// Charged returns what the queue of a task is charged for it in cards, by name,
-// in whole cards; the task has a node.
+// Charged returns the cards that the queue of an allocated task is charged for it,
+// by name, in whole cards.
 func (i Inspection) Charged(task *api.TaskInfo) map[string]float64 {
-	charged := map[string]float64{}
-	d := i.o.demandOf(i.o.queueOf(task), task.Pod)
-	if len(d.wants) == 0 {
+	charged, s := map[string]float64{}, i.session
+	pod := s.cards.PodRequest(s.queueOf(task), task.Pod)
+	if pod.None() {
 		return charged
 	}
-	for p := range i.o.cards.parts(d) {
-		if dim, ok := i.o.cards.cardOn(task.NodeName, p); ok {
-			charged[i.o.names.Name(dim)] += p.milli / 1000
+	for r := range s.cards.Requests(pod) {
+		if d, ok := s.cards.CardOn(task.NodeName, r); ok {
+			charged[s.memory.names.Name(d)] += r.Amount.Cards()
 		}
 	}
 	return charged

@@ -11,6 +11,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // inspected opens a session and returns what can be asked about it.
@@ -36,8 +37,8 @@ func TestInspectionSaysWhatEventsSay(t *testing.T) {
 
 	why := i.Enqueue(job)
 	require.NotNil(t, why)
-	assert.Equal(t, OverQuota, why.Rule)
-	assert.Equal(t, []Shortage{{Queue: "leaf", Resource: "cpu", Requested: 1, Total: 2, Bound: 1.5, Against: "capability"}}, why.Shortages)
+	assert.Equal(t, report.OverQuota, why.Rule)
+	assert.Equal(t, []report.Shortage{{Queue: "leaf", Resource: "cpu", Requested: 1, Total: 2, Bound: 1.5, Against: "capability"}}, why.Shortages)
 	require.False(t, f.JobEnqueueable(job))
 	assert.Equal(t, why.String(), job.JobFitErrors)
 	assert.Contains(t, f.cache.Events()[0], why.String())
@@ -45,7 +46,7 @@ func TestInspectionSaysWhatEventsSay(t *testing.T) {
 	require.False(t, f.Allocatable(f.queue("leaf"), task))
 	why = i.Allocate(task)
 	require.NotNil(t, why)
-	assert.Equal(t, []Shortage{{Queue: "leaf", Resource: "cpu", Requested: 1, Total: 3, Bound: 1.5, Against: "capability"}}, why.Shortages)
+	assert.Equal(t, []report.Shortage{{Queue: "leaf", Resource: "cpu", Requested: 1, Total: 3, Bound: 1.5, Against: "capability"}}, why.Shortages)
 	assert.Equal(t, "Queue <leaf> has insufficient <cpu> quota: requested <1>, total would be <3>, but capability is <1.5>", why.String())
 	assert.Nil(t, i.Node(task, "node"), "cards do not count")
 	assert.Empty(t, i.Charged(task))
@@ -65,12 +66,12 @@ func TestInspectionOfCards(t *testing.T) {
 		Name: "q", Capability: workload.Resources{"cpu": 8000, "memory": 8 << 30}, Annotations: map[string]string{"volcano.sh/card.quota": `{"A":3}`},
 	}}}, New)
 	task := f.task("waits-a")
-	short := []Shortage{{Queue: "q", Resource: "A", Requested: 2, Total: 4, Bound: 3, Against: "capability"}}
+	short := []report.Shortage{{Queue: "q", Resource: "A", Requested: 2, Total: 4, Bound: 3, Against: "capability"}}
 	assert.Equal(t, short, i.Allocate(task).Shortages)
 	assert.Equal(t, short, i.Node(task, "node").Shortages)
-	assert.Equal(t, NoSuchCard, i.Node(task, "other").Rule)
+	assert.Equal(t, report.NoSuchCard, i.Node(task, "other").Rule)
 	assert.Equal(t, "node(s) have none of the cards <A>", i.Node(task, "other").String())
-	assert.Equal(t, OverQuota, i.Preempt(task).Rule)
+	assert.Equal(t, report.OverQuota, i.Preempt(task).Rule)
 	assert.Equal(t, map[string]float64{"A": 2}, i.Charged(f.task("runs-a")))
 
 	accounts := i.Accounts()

@@ -3,106 +3,88 @@ package plugin
 import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
-	"github.com/capacity-card/capacity-card/quota/assign"
-
-	"volcano.sh/apis/pkg/apis/scheduling"
-	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// memory is what lives across sessions. Nothing in it decides, but for what
-// cardMemory says of itself: a session gives the same answers with fresh memory.
+// memory is what is kept across sessions. A session gives the same answers with
+// new memory, except for what package cards documents. Only the goroutine that
+// runs the session changes it.
 type memory struct {
-	cardMemory *cardMemory
+	names    index.Names
+	maxNames int // with more known names, names start anew
 
-	names     index.Names
-	mostNames int   // when more are known, names start anew
-	usual     usual // of the session before
-	index     index.Index
-	// The trees of the session before, taken again while no queue changes. The
-	// parents are kept for flat quotas too, see mendParents.
-	tree, parents *index.Tree
-	annotated     annotatedTree
+	index        index.Index
+	intake       intake.State
+	cards        *cards.Registry
+	reservations reserve.Reservations
+	least        intake.LeastPending
+	victims      quota.Victims
+	job          reserve.Job
+	vectors      vectors
 
-	bounds  bounds
-	tallies []tally
-	jobs    []*api.JobInfo // empty between sessions
-	victims quota.Victims
-	least   index.Rows        // of the open session, see findLeast
-	waits   []bool            // by queue: least has a row of it
-	scratch [4]fastres.Vector // of the open session, see session.scratch
-	exceeds []fastres.Dim
-	numbers []float64
-	own     jobCards // of one job
+	metrics  *report.Metrics
+	journal  *report.Journal
+	recorder report.Recorder
+	warnings report.Warnings
+}
 
-	promises []promise // of the open session
-	needs    []assign.Demand
-	assigner assign.Assigner
+// vectors are memory of the hooks, named for what they hold. Hooks that Volcano
+// calls concurrently do not use them.
+type vectors struct {
+	request fastres.Vector // of a task
+	claim   fastres.Vector // of a reclaimer
+	refund  fastres.Vector // the part of a request that is refunded
 
-	events        events
-	gauges        map[string]*queueGauges
-	clusterGauges accountGauges
-
-	told   map[api.JobID]*told
-	warned map[string]bool
+	minimum, allocated, gated, reservation fastres.Vector // of a job
 }
 
 func newMemory() *memory {
 	return &memory{
-		cardMemory: newCardMemory(),
-		mostNames:  fewNames,
-
-		gauges: map[string]*queueGauges{},
-		told:   map[api.JobID]*told{},
-		warned: map[string]bool{},
+		maxNames: fewNames,
+		cards:    cards.NewRegistry(),
+		metrics:  report.NewMetrics(),
+		journal:  report.NewJournal(),
 	}
 }
 
-// bounds is what the accounts that follow from configuration were derived from.
-// While it stays the same, so do they.
-type bounds struct {
-	tree     *index.Tree
-	settings settings
-	cards    bool
-	queues   []*scheduling.Queue // by number
-	total    fastres.Vector
+// resize gives the vectors a length.
+func (v *vectors) resize(length int) {
+	if v.request.Len() == length {
+		return
+	}
+	for _, x := range []*fastres.Vector{&v.request, &v.claim, &v.refund, &v.minimum, &v.allocated, &v.gated, &v.reservation} {
+		*x = fastres.NewVector(length)
+	}
 }
 
-// spare is room for names that turn up in the middle of a count, which then
-// needs no longer vectors the next time.
-const spare = 4
+// fewNames is a number of names that is never too large.
+const fewNames = 256
 
-// vectorLength is the length of a session's vectors: room for every name that
-// is known, and some.
-func (m *memory) vectorLength() int {
-	const multiple = 8
-	return (m.names.Len() + spare + multiple - 1) / multiple * multiple
-}
+// knownNames is the number of names of resources and cards that were ever seen.
+func (m *memory) knownNames() int { return m.names.Len() + m.cards.Resources() }
 
-// resize prepares the memory for vectors of a length.
-func (m *memory) resize(length int) {
-	for i := range m.scratch {
-		if m.scratch[i].Len() != length {
-			m.scratch[i] = fastres.NewVector(length)
+// renewNames starts the names anew when far more are known than the session used
+// that they started in, and reports whether it did: vectors have a dimension for
+// each name, and any user can make up names. What is known by a name stays known.
+func (m *memory) renewNames() bool {
+	if m.knownNames() <= m.maxNames {
+		return false
+	}
+	old := m.names
+	m.names = index.Names{}
+	renew := func(d fastres.Dim) fastres.Dim {
+		if old.IsCard(d) {
+			return m.names.InternCard(old.Name(d))
 		}
+		return m.names.Intern(old.Name(d))
 	}
-}
-
-// forgetQueues drops what is kept for queues that are not in a new tree.
-func (m *memory) forgetQueues(tree *index.Tree) {
-	for name := range m.gauges {
-		if tree.Lookup(name) == index.None {
-			delete(m.gauges, name)
-			dropAdded(name)
-		}
-	}
-}
-
-// forgetJobs drops what is kept for jobs that are gone.
-func (m *memory) forgetJobs(jobs map[api.JobID]*api.JobInfo) {
-	for id := range m.told {
-		if _, ok := jobs[id]; !ok {
-			delete(m.told, id)
-		}
-	}
+	m.cards.RenewNames(renew)
+	m.journal.RenewNames(renew)
+	m.metrics.RenewNames(&old)
+	m.intake.ForgetDimensions()
+	return true
 }

@@ -3,24 +3,19 @@ package plugin
 import (
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // addedMetrics are the series that upstream does not have, by name, queue and resource.
 func addedMetrics(t *testing.T) map[string]float64 {
 	t.Helper()
-	r := prometheus.NewRegistry()
-	for _, v := range []accountVecs{inqueueVecs, clusterVecs} {
-		r.MustRegister(v.cpu, v.memory, v.scalar)
-	}
-	r.MustRegister(leafVec, problemsVec, clusterCards)
-	families, err := r.Gather()
+	families, err := registryOf(report.AddedSeries()).Gather()
 	require.NoError(t, err)
 	got := map[string]float64{}
 	for _, family := range families {
@@ -35,22 +30,10 @@ func addedMetrics(t *testing.T) map[string]float64 {
 	return got
 }
 
-// resetAdded drops what other tests have left.
-func resetAdded() {
-	for _, v := range []accountVecs{inqueueVecs, clusterVecs} {
-		v.cpu.Reset()
-		v.memory.Reset()
-		v.scalar.Reset()
-	}
-	for _, v := range []*prometheus.GaugeVec{leafVec, problemsVec, clusterCards} {
-		v.Reset()
-	}
-}
-
 // TestAddedMetrics follows the series that upstream does not have through sessions in
 // which jobs are let in, nodes go, annotations change, and queues go and come back.
 func TestAddedMetrics(t *testing.T) {
-	resetAdded()
+	reset(report.AddedSeries())
 	s := newScene().node("a", "A", 8).node("b", "B", 4).queue("root", "").queue("team", "root").
 		queue("leaf", "team", "quota", `{"A":3,"B":2.5}`).queue("other", "root", "quota", `{"A":1}`, "deserved", `{"A":2}`).
 		pods("run", "leaf", "A", 1, 1, on("a")).pods("later", "leaf", "", 0, 0, wants(`{"A":2}`, workload.Pending))

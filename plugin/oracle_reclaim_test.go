@@ -20,8 +20,8 @@ func (m *mirror) findWaiting() {
 			}
 			request := m.request(task, false)
 			for p := range m.parts(task) {
-				if len(p.dims) > 0 {
-					request[m.key(p.dims[0])] += p.milli
+				if len(p.Selector.Dims) > 0 {
+					request[m.key(p.Selector.Dims[0])] += float64(p.Amount)
 				}
 			}
 			m.waiting[m.queueOf(task)] = append(m.waiting[m.queueOf(task)], request)
@@ -51,7 +51,7 @@ func (m *mirror) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 		}
 		taken := false
 		if m.own.damped() && m.Queues[api.QueueID(to)] != nil {
-			taken = victims.TakeDamped(from, request, to, wanted, m.own.reclaimLevels)
+			taken = victims.TakeDamped(from, request, to, wanted, m.own.settings.damping)
 		} else {
 			taken = victims.Take(from, request, wanted)
 		}

@@ -18,6 +18,8 @@ import (
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/intake"
 )
 
 // mirror is a session and what the oracle makes of the same cluster.
@@ -43,10 +45,10 @@ func FuzzSession(f *testing.F) {
 		}
 		s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)]}).build
 		s.arguments = framework.Arguments{
-			"untypedCards":    []string{charge, reject, ignore}[r.IntN(3)],
-			"rootCapability":  []string{total, unlimited}[r.IntN(2)],
-			"unsetCapability": []string{zero, unlimited}[r.IntN(2)],
-			"deservedFrom":    []string{spec, weight}[r.IntN(2)],
+			"untypedCards":    []string{"charge", "reject", "ignore"}[r.IntN(3)],
+			"rootCapability":  []string{"total", "unlimited"}[r.IntN(2)],
+			"unsetCapability": []string{"zero", "unlimited"}[r.IntN(2)],
+			"deservedFrom":    []string{"spec", "weight"}[r.IntN(2)],
 
 			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
 			"ancestorReclaimLevel":   max(0, r.IntN(6)-2),
@@ -74,14 +76,14 @@ func FuzzSession(f *testing.F) {
 // consult asks the oracle about a cluster.
 func (m *mirror) consult(c workload.Cluster) {
 	own := m.own
-	from := oracle.Cluster{ZeroLeaf: own.zeroLeaf, ByWeight: own.byWeight, Total: m.resource(m.TotalResource)}
+	from := oracle.Cluster{ZeroLeaf: own.settings.bounds.UnsetCapability == intake.UnsetZero, ByWeight: own.settings.bounds.DeservedFrom == intake.DeservedFromWeight, Total: m.resource(m.TotalResource)}
 	if c.Hierarchy {
-		from.Root = rootName
+		from.Root = index.RootName
 	}
 	if own.cards != nil {
-		for d := fastres.FirstFree; int(d) < own.names.Len(); d++ {
-			if own.names.IsCard(d) {
-				m.cards = append(m.cards, own.names.Name(d))
+		for d := fastres.FirstFree; int(d) < own.memory.names.Len(); d++ {
+			if own.memory.names.IsCard(d) {
+				m.cards = append(m.cards, own.memory.names.Name(d))
 			}
 		}
 		for _, node := range m.Nodes {
@@ -96,8 +98,8 @@ func (m *mirror) consult(c workload.Cluster) {
 		from.Cards = append(from.Cards, cardKey(name))
 	}
 	from.Bound = oracle.Amounts{}.Plus(from.Total)
-	if own.unlimitedRoot {
-		for d := range fastres.Dim(own.names.Len()) {
+	if own.settings.bounds.RootCapability == intake.RootUnlimited {
+		for d := range fastres.Dim(own.memory.names.Len()) {
 			from.Bound[m.key(d)] = oracle.Unlimited
 		}
 		for _, job := range m.Jobs { // a job may be the first to ask for something
@@ -121,10 +123,10 @@ func (m *mirror) consult(c workload.Cluster) {
 func cardKey(name string) string { return "card " + name }
 
 func (m *mirror) key(d fastres.Dim) string {
-	if m.own.names.IsCard(d) {
-		return cardKey(m.own.names.Name(d))
+	if m.own.memory.names.IsCard(d) {
+		return cardKey(m.own.memory.names.Name(d))
 	}
-	return m.own.names.Name(d)
+	return m.own.memory.names.Name(d)
 }
 
 // resource is what counts of a resource.
@@ -167,7 +169,7 @@ func (m *mirror) configured(q workload.Queue) oracle.Queue {
 	if m.own.cards == nil {
 		return from
 	}
-	from.CardsCount = m.own.cards.counts[m.own.ix.Lookup(q.Name)]
+	from.CardsCount = m.own.cards.Counted(m.own.ix.Lookup(q.Name))
 	for key, to := range map[string]*oracle.Amounts{
 		card.QuotaKey: &from.CardQuota, card.DeservedKey: &from.CardDeserved, card.GuaranteeKey: &from.CardGuarantee,
 	} {
@@ -193,8 +195,8 @@ func (m *mirror) counted(job *api.JobInfo) oracle.Job {
 		placed := api.AllocatedStatus(task.Status)
 		request := m.request(task, placed)
 		for p := range m.parts(task) { // a pod that waits asks for the card that it prefers
-			if task.Status == api.Pending && len(p.dims) > 0 {
-				request[m.key(p.dims[0])] += p.milli
+			if task.Status == api.Pending && len(p.Selector.Dims) > 0 {
+				request[m.key(p.Selector.Dims[0])] += float64(p.Amount)
 			}
 		}
 		j.Tasks = append(j.Tasks, oracle.Task{Request: request, Placed: placed,
@@ -207,23 +209,23 @@ func (m *mirror) counted(job *api.JobInfo) oracle.Job {
 func (m *mirror) request(task *api.TaskInfo, placed bool) oracle.Amounts {
 	a := m.resource(task.Resreq)
 	for p := range m.parts(task) {
-		if m.own.unlimitedCPUMemory {
+		if m.own.settings.cards.UnlimitedCPUMemory {
 			a[oracle.CPU], a[oracle.Memory] = 0, 0
 		}
 		if name := m.cardFor(task, p); placed && name != "" {
-			a[cardKey(name)] += p.milli
+			a[cardKey(name)] += float64(p.Amount)
 		}
 	}
 	return a
 }
 
 // parts are what a task wants of cards, where they count.
-func (m *mirror) parts(task *api.TaskInfo) iter.Seq[part] {
+func (m *mirror) parts(task *api.TaskInfo) iter.Seq[cards.Request] {
 	q := m.own.ix.Lookup(m.queueOf(task))
 	if m.own.cards == nil || q == index.None {
-		return func(func(part) bool) {}
+		return func(func(cards.Request) bool) {}
 	}
-	return m.own.cards.parts(m.own.demandOf(q, task.Pod))
+	return m.own.cards.Requests(m.own.cards.PodRequest(q, task.Pod))
 }
 
 func (m *mirror) queueOf(task *api.TaskInfo) string { return string(m.Jobs[task.Job].Queue) }
@@ -234,8 +236,8 @@ const exact = 1 << 53
 
 // same compares an account with the oracle's.
 func (m *mirror) same(want oracle.Amounts, got fastres.Vector, cards bool, what ...any) {
-	for d := range fastres.Dim(m.own.names.Len()) {
-		if m.own.names.IsCard(d) && !cards {
+	for d := range fastres.Dim(m.own.memory.names.Len()) {
+		if m.own.memory.names.IsCard(d) && !cards {
 			continue
 		}
 		x, y := want[m.key(d)], got.Get(d)
@@ -261,7 +263,7 @@ func (m *mirror) compareAccounts() {
 	for _, name := range m.oracle.Names() {
 		q := m.own.ix.Lookup(name)
 		m.same(m.oracle.Request(name), m.own.ix.Request.Row(q), true, "request of ", name)
-		if m.cards != nil && m.own.unlimitedCPUMemory {
+		if m.cards != nil && m.own.settings.cards.UnlimitedCPUMemory {
 			continue
 		}
 		m.same(m.oracle.Inqueue(name), m.own.ix.Inqueue.Row(q), false, "inqueue of ", name)
@@ -317,13 +319,13 @@ func (m *mirror) compareTask(task *api.TaskInfo) {
 	q, request := m.own.ix.Lookup(name), m.request(task, false)
 	fits, preempts, carded := true, true, false
 	for p := range m.parts(task) {
-		allowed := m.own.allowed(q, p).OK()
+		allowed := m.own.cards.Allowed(q, p).OK()
 		some := func(rule func(card string) string) bool {
-			return allowed && slices.ContainsFunc(p.dims, func(d fastres.Dim) bool { return rule(m.key(d)) == "" })
+			return allowed && slices.ContainsFunc(p.Selector.Dims, func(d fastres.Dim) bool { return rule(m.key(d)) == "" })
 		}
 		carded = true
-		fits = fits && some(func(card string) string { return m.oracle.CardFits(name, card, p.milli) })
-		preempts = preempts && some(func(card string) string { return m.oracle.PreemptiveCard(name, card, p.milli) })
+		fits = fits && some(func(card string) string { return m.oracle.CardFits(name, card, float64(p.Amount)) })
+		preempts = preempts && some(func(card string) string { return m.oracle.PreemptiveCard(name, card, float64(p.Amount)) })
 	}
 	require.Equal(m.t, open && fits && m.oracle.Allocatable(name, request) == "", m.own.allocatable(queue, task),
 		"allocatable: %v in %s", request, name)

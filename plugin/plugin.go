@@ -4,9 +4,11 @@ import (
 	"sync"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
-// The names under which the engine is registered.
+// The names that the engine is registered under.
 const (
 	Name           = "capacity-card"
 	CapacityName   = "capacity"
@@ -17,31 +19,22 @@ const (
 // queues, so only one can be in force.
 var Names = []string{Name, CapacityName, ProportionName}
 
-// variant is what sets the three names apart.
+// variant is what distinguishes the three names.
 type variant struct {
 	name string
 	// scalars: every scalar resource counts, not cpu and memory alone.
 	scalars bool
-	// weighted: deserved follows from weights and is the bound of allocation.
-	weighted bool
+	// proportion: deserved follows from weights and requests, and bounds allocation.
+	proportion bool
 	// zeroUnset: unsetCapability is zero by default.
 	zeroUnset bool
-	cards     whereCards
+	cards     cards.Scope
 }
 
-// whereCards is where the cards of tasks count.
-type whereCards int
-
-const (
-	noCards       whereCards = iota
-	cardsWhereSet            // in queues that have a card annotation, or an ancestor with one
-	cardsAlways
-)
-
 var (
-	cardBuilder       = &builder{variant: variant{name: Name, zeroUnset: true, cards: cardsAlways}}
-	capacityBuilder   = &builder{variant: variant{name: CapacityName, scalars: true, cards: cardsWhereSet}}
-	proportionBuilder = &builder{variant: variant{name: ProportionName, scalars: true, weighted: true}}
+	cardBuilder       = &builder{variant: variant{name: Name, zeroUnset: true, cards: cards.Everywhere}}
+	capacityBuilder   = &builder{variant: variant{name: CapacityName, scalars: true, cards: cards.Annotated}}
+	proportionBuilder = &builder{variant: variant{name: ProportionName, scalars: true, proportion: true}}
 )
 
 // New returns the plugin capacity-card for one session.
@@ -57,28 +50,28 @@ func NewProportion(arguments framework.Arguments) framework.Plugin {
 	return proportionBuilder.build(arguments)
 }
 
-// Register makes the three names known to Volcano, capacity and proportion in
-// place of upstream's. Upstream registers its own when its package is
-// initialised, so call Register from main.
+// Register registers the three names with Volcano. capacity and proportion
+// replace upstream's plugins, which upstream registers when its packages are
+// initialized: call Register from main.
 func Register() {
 	framework.RegisterPluginBuilder(Name, New)
 	framework.RegisterPluginBuilder(CapacityName, NewCapacity)
 	framework.RegisterPluginBuilder(ProportionName, NewProportion)
 }
 
-// builder makes the plugins of one name, and owns what lives across sessions.
+// builder builds the plugins of one name, and owns what is kept across sessions.
 type builder struct {
-	variant
-	mu   sync.Mutex
-	idle []*memory
+	variant variant
+	mu      sync.Mutex
+	idle    []*memory
 }
 
 func (b *builder) build(arguments framework.Arguments) framework.Plugin {
 	return &quotaPlugin{builder: b, arguments: arguments}
 }
 
-// lend hands out memory for one session. Sessions that overlap, as they do with
-// two schedulers in a process, get one each.
+// lend returns memory for one session. Concurrent sessions, as of two schedulers
+// in one process, get one each.
 func (b *builder) lend() *memory {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,20 +89,20 @@ func (b *builder) giveBack(m *memory) {
 	b.idle = append(b.idle, m)
 }
 
-// quotaPlugin is one plugin of one session.
+// quotaPlugin is a plugin of one session.
 type quotaPlugin struct {
-	*builder
+	builder   *builder
 	arguments framework.Arguments
 	session   *session // while the session is open
 }
 
-// Name is the name the plugin is registered under.
-func (p *quotaPlugin) Name() string { return p.name }
+// Name is the name that the plugin is registered under.
+func (p *quotaPlugin) Name() string { return p.builder.variant.name }
 
-// OnSessionOpen counts the session's queues and jobs and registers the hooks.
+// OnSessionOpen reads the session's queues and jobs and registers the hooks.
 func (p *quotaPlugin) OnSessionOpen(ssn *framework.Session) {
-	m := p.lend()
-	p.session = openSession(ssn, p.variant, m.settings(p.variant, p.arguments), m)
+	m := p.builder.lend()
+	p.session = openSession(ssn, p.builder.variant, m.parse(p.builder.variant, p.arguments), m)
 }
 
 // OnSessionClose writes the last metrics and gives the memory back.
@@ -117,8 +110,9 @@ func (p *quotaPlugin) OnSessionClose(ssn *framework.Session) {
 	if p.session == nil {
 		return
 	}
-	p.session.publishInner()
-	p.session.mendParents()
-	p.giveBack(p.session.memory)
+	m := p.session.memory
+	m.metrics.PublishInner()
+	m.intake.MendParents(ssn, p.Name())
+	p.builder.giveBack(m)
 	p.session = nil
 }

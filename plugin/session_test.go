@@ -18,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -68,7 +69,7 @@ func (f *fixture) task(name string) *api.TaskInfo {
 }
 
 func (f *fixture) allocated(queue string) *api.Resource {
-	return f.own.resourceOf(f.own.ix.Allocated(f.own.ix.Lookup(queue)))
+	return f.own.intake.Dims.Resource(f.own.ix.Allocated(f.own.ix.Lookup(queue)))
 }
 
 var (
@@ -122,7 +123,7 @@ func TestBadConfiguration(t *testing.T) {
 			"bad", `Queue <bad> takes no jobs: queue "bad": the parents form a cycle: its parent is "bad"`, nil},
 		{"a job sits in an inner queue",
 			append(tree[:2:2], workload.Queue{Name: "bad"}, workload.Queue{Name: "child", Parent: "bad"}),
-			"bad", "Queue <bad> has child queues, so takes no jobs itself", nil},
+			"bad", "Queue <bad> has child queues and takes no jobs itself", nil},
 		{"a queue is closed",
 			append(tree[:2:2], workload.Queue{Name: "bad", Closed: true}),
 			"bad", "Queue <bad> is not open", nil},
@@ -219,7 +220,7 @@ func TestNothingPanics(t *testing.T) {
 			f.Overused(f.queue("a"))
 			f.Overused(&api.QueueInfo{UID: "nowhere"})
 			assert.False(t, f.own.allocatable(nil, f.task("job-a")))
-			assert.False(t, f.own.preemptive((*api.QueueInfo)(nil), f.task("job-a")))
+			assert.False(t, f.own.preemptive(nil, f.task("job-a")))
 			assert.Equal(t, util.Reject, f.own.jobEnqueueable(&api.JobInfo{Queue: "nowhere"}))
 			f.QueueOrderFn(f.queue("a"), f.queue("a"))
 			if f.own.variant.scalars {
@@ -267,11 +268,11 @@ func TestMetricsOfEvents(t *testing.T) {
 	f := openFixture(t, c, NewCapacity)
 	cpus := func() (cpus [3]float64) {
 		for i, q := range c.Queues {
-			cpus[i] = gaugeValue(vecs[allocatedAccount].cpu.WithLabelValues(q.Name))
+			cpus[i] = gaugeValue(queueSeries("allocated_milli_cpu").WithLabelValues(q.Name))
 		}
 		return cpus
 	}
-	share := func() float64 { return gaugeValue(shareVec.WithLabelValues("leaf")) }
+	share := func() float64 { return gaugeValue(queueSeries("share").WithLabelValues("leaf")) }
 	assert.Equal(t, [3]float64{3000, 3000, 3000}, cpus())
 	assert.Equal(t, 0.75, share())
 
@@ -378,7 +379,7 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 	assert.Equal(t, 1500.0, bound(update(1, func(q *scheduling.Queue) { q.Spec.Capability = cores("1500m") })),
 		"objects without a generation are compared by address")
 	assert.Equal(t, 2000.0, bound(update(1, func(q *scheduling.Queue) { q.Spec.Capability = nil })))
-	with.zeroLeaf = true
+	with.bounds.UnsetCapability = intake.UnsetZero
 	assert.Equal(t, 0.0, bound(unchanged), "the argument changed")
 }
 

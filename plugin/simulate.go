@@ -11,74 +11,75 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Why a what-if question has no answer.
+// Why a simulation fails.
 var (
 	errNoSnapshot = errors.New("the task has no quota snapshot of this session")
 	errNoQueue    = errors.New("the task's job or queue is not in this session")
 )
 
-// whatIf is a task's snapshot in its cycle state. Volcano clones cycle states
-// and asks about each clone from a goroutine of its own, so each has its own
-// room for requests.
+// whatIf is the snapshot of a task in its cycle state. Volcano clones cycle states
+// and simulates on each clone from its own goroutine, so each clone has its own
+// vectors.
 type whatIf struct {
-	index.Overlay
-	request, scratch fastres.Vector // made when first needed
+	overlay         index.Overlay
+	request, refund fastres.Vector // made at the first simulation
 
-	// The task, its queue and what it wants of cards: predicates ask for each node.
-	task   *api.TaskInfo
-	queue  index.Queue
-	demand *demand
+	// Of the task that PrePredicate prepared; clones have none.
+	task  *api.TaskInfo
+	queue index.Queue
+	pod   *cards.PodRequest
 }
 
 // Clone returns an independent what-if (fwk.StateData).
-func (w *whatIf) Clone() fwk.StateData { return &whatIf{Overlay: w.Overlay.Clone()} }
+func (w *whatIf) Clone() fwk.StateData { return &whatIf{overlay: w.overlay.Clone()} }
 
-// prePredicate takes the snapshot that the what-if questions about a task start
-// from. It copies no queue.
-func (o *session) prePredicate(task *api.TaskInfo) error {
-	w := &whatIf{Overlay: o.ix.Snapshot()}
-	if o.cards != nil {
-		w.task, w.queue = task, o.queueOf(task)
-		w.demand = o.demandOf(w.queue, task.Pod)
-		o.current.Store(w)
+// prePredicate takes the snapshot that simulations for a task start from. It
+// copies no account.
+func (s *session) prePredicate(task *api.TaskInfo) error {
+	w := &whatIf{overlay: s.ix.Snapshot()}
+	if s.cards != nil {
+		w.task, w.queue = task, s.queueOf(task)
+		w.pod = s.cards.PodRequest(w.queue, task.Pod)
+		s.prepared.Store(w)
 	}
-	o.ssn.GetCycleState(task.UID).Write(fwk.StateKey(o.name), w)
+	s.ssn.GetCycleState(task.UID).Write(fwk.StateKey(s.variant.name), w)
 	return nil
 }
 
-// whatIf finds the what-if of a cycle state.
-func (o *session) whatIf(state fwk.CycleState) (*whatIf, error) {
-	data, err := state.Read(fwk.StateKey(o.name))
+// whatIf returns the what-if of a cycle state.
+func (s *session) whatIf(state fwk.CycleState) (*whatIf, error) {
+	data, err := state.Read(fwk.StateKey(s.variant.name))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoSnapshot, err)
 	}
 	w, ok := data.(*whatIf)
-	if !ok || !w.Valid() {
+	if !ok || !w.overlay.Valid() {
 		return nil, errNoSnapshot
 	}
-	if w.request.Len() == 0 {
-		w.request, w.scratch = fastres.NewVector(o.length), fastres.NewVector(o.length)
+	if length := s.intake.Dims.Length(); w.request.Len() == 0 {
+		w.request, w.refund = fastres.NewVector(length), fastres.NewVector(length)
 	}
 	return w, nil
 }
 
-func (o *session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
-	return o.simulate(state, task, node, func(w *whatIf, q index.Queue) { quota.Charge(w, q, w.request) })
+func (s *session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
+	return s.simulate(state, task, node, func(w *whatIf, q index.Queue) { quota.Charge(&w.overlay, q, w.request) })
 }
 
-func (o *session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
-	return o.simulate(state, task, node, func(w *whatIf, q index.Queue) { quota.Refund(w, q, w.request, w.scratch) })
+func (s *session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
+	return s.simulate(state, task, node, func(w *whatIf, q index.Queue) { quota.Refund(&w.overlay, q, w.request, w.refund) })
 }
 
-func (o *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*whatIf, index.Queue)) error {
-	w, err := o.whatIf(state)
+func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*whatIf, index.Queue)) error {
+	w, err := s.whatIf(state)
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
-	q := o.queueOf(task)
+	q := s.queueOf(task)
 	if q == index.None {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, errNoQueue)
 	}
@@ -86,25 +87,25 @@ func (o *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.N
 	if on == "" && node != nil {
 		on = node.Name
 	}
-	o.setPlaced(w.request, q, task, on)
+	s.intake.SetCharge(w.request, q, task, on)
 	change(w, q)
 	return nil
 }
 
 // simulateAllocatable is allocatable on a what-if. Like upstream's it does not
-// ask whether the queue is open: the action has done so.
-func (o *session) simulateAllocatable(_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo) bool {
-	w, err := o.whatIf(state)
+// check that the queue is open: the action has done so.
+func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo) bool {
+	w, err := s.whatIf(state)
 	if err != nil {
 		return false
 	}
 	q := index.None
 	if queue != nil {
-		q = o.ix.Lookup(string(queue.UID))
+		q = s.ix.Lookup(string(queue.UID))
 	}
-	v := quota.Eligible(o.ix.Tree, q)
+	v := quota.Eligible(s.ix.Tree, q)
 	if v.OK() {
-		v, _ = o.fitsTask(w, q, w.request, task)
+		v = s.allocation(&w.overlay, q, w.request, task).Verdict
 	}
 	return v.OK()
 }

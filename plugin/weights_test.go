@@ -116,7 +116,7 @@ func TestWeightsOfCards(t *testing.T) {
 	s.Queues[1].Weight, s.Queues[2].Weight, s.Queues[3].Weight = 3, 1, 4
 	f := s.open(t)
 	of := func(queue, card string) float64 {
-		d, _ := f.own.names.LookupCard(card)
+		d, _ := f.own.memory.names.LookupCard(card)
 		return f.own.ix.Deserved.Row(f.own.ix.Lookup(queue)).Get(d) / 1000
 	}
 	assert.Equal(t, []float64{6, 3}, []float64{of("x", "A"), of("x", "B")})
@@ -143,7 +143,7 @@ func TestWeightsAgreeWithProportion(t *testing.T) {
 		for i := range c.Queues {
 			q := &c.Queues[i]
 			q.Guarantee, q.Parent = nil, ""
-			if q.Name == rootName {
+			if q.Name == index.RootName {
 				q.Name = "flat"
 			}
 			all := workload.Resources{}
@@ -167,9 +167,9 @@ func TestWeightsAgreeWithProportion(t *testing.T) {
 		f := (&scene{Cluster: c, build: NewCapacity, arguments: framework.Arguments{"deservedFrom": "weight"}}).open(t)
 		for q := range index.Queue(f.own.ix.Len()) {
 			name := f.own.ix.Name(q)
-			want, ours := theirs.account(name, "deserved"), f.own.resourceOf(f.own.ix.Deserved.Row(q))
-			for d := range fastres.Dim(f.own.names.Len()) {
-				resource := f.own.names.Name(d)
+			want, ours := theirs.account(name, "deserved"), f.own.intake.Dims.Resource(f.own.ix.Deserved.Row(q))
+			for d := range fastres.Dim(f.own.memory.names.Len()) {
+				resource := f.own.memory.names.Name(d)
 				if d == fastres.Pods {
 					continue // a task asks for one
 				}

@@ -13,7 +13,7 @@ import (
 
 // TestTreeOfTwoTeams works an example through, number by number: two teams of two
 // queues each in a cluster of 100 cores, in which a queue gets a task of 10 more.
-// docs/SEEDS.md says where it is from.
+// docs/dev/SEEDS.md says where it is from.
 func TestTreeOfTwoTeams(t *testing.T) {
 	both := func(cpu, memory int64) workload.Resources {
 		return workload.Resources{"cpu": cpu * 1000, "memory": memory << 30}

@@ -2,6 +2,8 @@ package card
 
 import (
 	"math"
+	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -21,9 +23,21 @@ func Cards(n int64) Milli { return Milli(n) * 1000 }
 // Cards converts m to whole cards and fractions of a card.
 func (m Milli) Cards() float64 { return float64(m) / 1000 }
 
+// String formats m in whole cards, with at most three decimals: "2", "0.5".
+func (m Milli) String() string { return FormatDecimal(m.Cards()) }
+
+// FormatDecimal formats a number with at most three decimals and without
+// trailing zeros.
+func FormatDecimal(x float64) string {
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(x, 'f', 3, 64), "0"), ".")
+}
+
 // thousandths returns a quantity in thousandths, from 0 to math.MaxInt64.
 // Quantity.MilliValue wraps around where the result does not fit in an int64.
 func thousandths(quantity resource.Quantity) int64 {
+	if whole, ok := quantity.AsInt64(); ok && whole <= MaxCards { // nearly every quantity
+		return max(0, whole) * 1000
+	}
 	if quantity.Sign() <= 0 {
 		return 0
 	}

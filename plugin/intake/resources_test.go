@@ -1,4 +1,4 @@
-package plugin
+package intake
 
 import (
 	"testing"
@@ -10,14 +10,17 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
 )
+
+const gpuName = "nvidia.com/gpu"
 
 // read returns a resource list as a vector in which gpuName has the first free
 // dimension, and the names that are missing.
 func read(list v1.ResourceList) (fastres.Vector, []string) {
-	names := &newMemory().names
+	names := &index.Names{}
 	names.Intern(gpuName)
-	r := reader{dimensions: dimensions{known: names, scalars: true, length: 8, ignored: api.IgnoredDevicesList.List()}}
+	r := reader{dims: &Dimensions{names: names, scalars: true, length: 8, ignored: api.IgnoredDevicesList.List()}}
 	x := fastres.NewVector(8)
 	r.addList(x, list)
 	return x, r.missing
@@ -47,12 +50,12 @@ func TestNegativeQuantities(t *testing.T) {
 
 // TestNegativeRequests count as 0: what a task must not ask for gives nobody room.
 func TestNegativeRequests(t *testing.T) {
-	names := &newMemory().names
+	names := &index.Names{}
 	names.Intern(gpuName)
-	d := dimensions{known: names, scalars: true, length: 8}
+	d := &Dimensions{names: names, scalars: true, length: 8}
 	negative := &api.Resource{MilliCPU: -1, Memory: -1, ScalarResources: map[v1.ResourceName]float64{v1.ResourcePods: -1, gpuName: -1}}
-	x, r := fastres.NewVector(8), reader{dimensions: d}
-	assert.True(t, d.set(x, negative))
+	x, r := fastres.NewVector(8), reader{dims: d}
+	assert.True(t, d.Set(x, negative))
 	for range 2 {
 		for d := range fastres.FirstFree + 1 {
 			assert.Zero(t, x.Get(d), "dimension %d", d)

@@ -1,0 +1,158 @@
+package plugin
+
+import (
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// jobEnqueueable votes on whether a job may have its pods created. It changes no
+// account.
+func (s *session) jobEnqueueable(obj any) int {
+	job := obj.(*api.JobInfo)
+	minimum := s.memory.vectors.minimum
+	outcome := s.admission(minimum, job)
+	if outcome.Verdict.OK() {
+		return util.Permit
+	}
+	journal := s.memory.journal
+	if journal.Refuse(&s.explain, job, admissionRefusal(minimum, outcome)) {
+		s.memory.recorder.RecordPodGroup(s.ssn, job.PodGroup, journal.Event(&s.explain, job, s.variant.scalars))
+	}
+	return util.Reject
+}
+
+// admissionRefusal is the outcome of admission with the minimum that it is about.
+func admissionRefusal(minimum fastres.Vector, outcome cards.Outcome) report.Refusal {
+	return report.Refusal{Request: minimum, Admission: true}.With(outcome)
+}
+
+// admission applies the rules of enqueue to a job. It sets minimum to the job's
+// minimum resources.
+func (s *session) admission(minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
+	queue := s.ssn.Queues[job.Queue]
+	if queue == nil {
+		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.UnknownQueue, Queue: index.None}}
+	}
+	v := s.eligible(queue)
+	if !v.OK() {
+		return cards.Outcome{Verdict: v}
+	}
+	jobCards := s.cardsOf(v.Queue, job)
+	if intake.HasMinimum(job) {
+		complete := s.intake.SetMinimum(minimum, job)
+		if jobCards != nil {
+			jobCards.ExemptMinimum(s.cards, minimum)
+		}
+		if v = quota.Enqueueable(s.ix, v.Queue, minimum); !complete {
+			v.Reason = quota.OverQuota
+		}
+	}
+	if !v.OK() || jobCards == nil {
+		return cards.Outcome{Verdict: v}
+	}
+	return s.memory.reservations.Admit(s.ix, s.cards, v.Queue, jobCards)
+}
+
+// cardsOf reads the cards of a job of q, nil where it has and requests none. The
+// next call overwrites the result.
+func (s *session) cardsOf(q index.Queue, job *api.JobInfo) *reserve.Job {
+	if !s.cards.Counted(q) {
+		return nil
+	}
+	j := &s.memory.job
+	j.Read(s.cards, job, s.cards.Reader())
+	if !j.HasCards() {
+		return nil
+	}
+	return j
+}
+
+// jobEnqueued reserves the minimum of a job that is admitted, less what the job
+// already has.
+func (s *session) jobEnqueued(obj any) {
+	job := obj.(*api.JobInfo)
+	q := s.ix.Lookup(string(job.Queue))
+	if q == index.None {
+		return
+	}
+	v := &s.memory.vectors
+	jobCards := s.cardsOf(q, job)
+	if jobCards != nil {
+		s.memory.reservations.Reserve(s.cards, q, job, jobCards, func(d fastres.Dim, milli float64) {
+			v.reservation.Reset()
+			v.reservation.Set(d, milli)
+			s.chargeInqueue(q, v.reservation)
+		})
+	}
+	if !intake.HasMinimum(job) {
+		return
+	}
+	s.intake.SetMinimum(v.minimum, job)
+	s.intake.Dims.Set(v.allocated, job.Allocated)
+	s.intake.SetGated(v.gated, job)
+	if jobCards != nil {
+		jobCards.ExemptMinimum(s.cards, v.minimum)
+		jobCards.ExemptAllocated(v.allocated)
+		jobCards.ExemptGated(v.gated)
+	}
+	quota.Reservation(v.reservation, v.minimum, v.allocated, v.gated)
+	s.chargeInqueue(q, v.reservation)
+	s.check()
+}
+
+func (s *session) chargeInqueue(q index.Queue, reservation fastres.Vector) {
+	quota.ChargeInqueue(s.ix, q, reservation)
+	s.memory.metrics.PublishInqueue(q, reservation)
+}
+
+// allocatable reports whether a task may be allocated now.
+func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
+	v := s.eligible(queue)
+	outcome, request := cards.Outcome{Verdict: v}, s.memory.vectors.request
+	if v.OK() {
+		outcome = s.allocation(s.ix, v.Queue, request, task)
+	}
+	if outcome.Verdict.OK() {
+		return true
+	}
+	refusal := report.Refusal{Request: request}.With(outcome)
+	if job := s.ssn.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
+		s.memory.journal.Refuse(&s.explain, job, refusal)
+	}
+	if klog.V(3).Enabled() {
+		klog.Infof("[%s] task %s/%s waits: %s", s.variant.name, task.Namespace, task.Name, s.explain.Explain(refusal))
+	}
+	return false
+}
+
+// allocation applies the rule of allocation to a task of q that has no node yet.
+// It sets request to what the task requests.
+func (s *session) allocation(a quota.Accounts, q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
+	pod, complete := s.intake.SetTask(request, q, task)
+	v := s.fits(a, q, request, complete)
+	if !v.OK() || pod.None() {
+		return cards.Outcome{Verdict: v}
+	}
+	return s.cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict {
+		return quota.CardFits(a, s.limit, q, d, milli)
+	})
+}
+
+// fits applies the rule of allocation to a request. An incomplete request names a
+// resource that nothing in the session has, so it fits under no bound.
+func (s *session) fits(a quota.Accounts, q index.Queue, request fastres.Vector, complete bool) quota.Verdict {
+	if !complete {
+		return quota.Verdict{Reason: quota.OverQuota, Queue: q}
+	}
+	return quota.Allocatable(a, s.limit, q, request)
+}

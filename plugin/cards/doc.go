@@ -1,0 +1,30 @@
+// Package cards holds what nodes, pods and queues state about cards. It
+// reads each object once and keeps the result across sessions.
+//
+// # Terms
+//
+//	card       a dimension of the vectors, like cpu; package index/card names it
+//	resource   the extended resource that a pod requests to get a card
+//	selector   the cards that satisfy a request: the list A|B of a pod, or every
+//	           card of a resource for an untyped pod
+//	request    milli-cards of one card out of a selector; nearly every task has
+//	           at most one
+//	lost node  a node whose object is gone while its pods still run
+//
+// # Example
+//
+// A pod lists NVIDIA-H200|NVIDIA-H800 and requests 2 nvidia.com/gpu. Its request
+// is 2000 milli-cards of a selector with two cards. The pod lands on a node whose
+// nvidia.com/gpu is NVIDIA-H800: its queue and all ancestors are charged 2000
+// milli-cards of NVIDIA-H800, and refunded the same when the pod leaves.
+//
+// # What lives how long
+//
+// A Registry lives as long as the scheduler: nodes, annotations and pods are read
+// again only when their object changes. A Session is the view of one scheduling
+// session on it. Two facts exist nowhere else: the last good value of an
+// annotation that is now invalid, and the cards of a lost node.
+//
+// A Registry is for one session at a time. In a session PodRequest, Requests,
+// FitNode and Preference are safe for many goroutines.
+package cards

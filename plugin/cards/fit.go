@@ -1,0 +1,186 @@
+package cards
+
+import (
+	"math"
+	"slices"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Allowed is the part of every rule about cards that depends on no quota:
+//
+//   - all cards of a list share one resource name;
+//   - the pod requests that resource;
+//   - the pod is not untyped, where untypedCards is reject.
+func (s *Session) Allowed(q index.Queue, r Request) quota.Verdict {
+	switch {
+	case r.Selector.Typed && r.Selector.mixed:
+		return quota.Verdict{Reason: quota.MixedResources, Queue: q}
+	case r.Selector.Typed && r.Resource != NoResource && !r.Selector.accepts(r.Resource):
+		return quota.Verdict{Reason: quota.ResourceMismatch, Queue: q}
+	case !r.Selector.Typed && s.settings.Untyped == UntypedReject:
+		return quota.Verdict{Reason: quota.UntypedPod, Queue: q}
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: q}
+}
+
+// Outcome is the verdict on a request for cards, and the request that is refused.
+type Outcome struct {
+	Verdict quota.Verdict
+	Request Request // zero where nothing is refused
+	// Shared: the request is for several cards at once, and reservations of others
+	// for the same cards count against it.
+	Shared bool
+}
+
+// Fit answers whether each request of a pod has a card that satisfies rule.
+func (s *Session) Fit(q index.Queue, p *PodRequest, rule func(d fastres.Dim, milli float64) quota.Verdict) Outcome {
+	for r := range s.Requests(p) {
+		v := s.Allowed(q, r)
+		if v.OK() {
+			v = quota.AnyCard(q, r.Selector.Dims, func(d fastres.Dim) quota.Verdict { return rule(d, float64(r.Amount)) })
+		}
+		if !v.OK() {
+			return Outcome{Verdict: v, Request: r}
+		}
+	}
+	return Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
+}
+
+// NodeReason says why a pod does not get its cards on a node.
+type NodeReason uint8
+
+const (
+	NodeFits     NodeReason = iota
+	PodRefused              // by Allowed, whatever the node
+	NoSuchCard              // the node has no card that the pod can use
+	MissingLabel            // the node has the resource, but lacks the label that names the card
+	OtherCard               // the node's card has no quota left, another card of the list has
+	OverQuota               // no card of the list has quota left
+)
+
+// NodeFit is the answer of FitNode. Verdict and Request say what is refused, for
+// the reasons other than NodeFits.
+type NodeFit struct {
+	Reason  NodeReason
+	Verdict quota.Verdict
+	Request Request
+	Label   string // for MissingLabel
+}
+
+// FitNode answers whether a pod of q can have its cards on a node: the node has a
+// card of each selector, and q and all its ancestors have quota left for it. It
+// is safe for many goroutines.
+func (s *Session) FitNode(a quota.Accounts, limit *index.Rows, q index.Queue, p *PodRequest, nodeName string) NodeFit {
+	if p.None() {
+		return NodeFit{}
+	}
+	n := s.Node(nodeName)
+	for r := range s.Requests(p) {
+		if v := s.Allowed(q, r); !v.OK() {
+			return NodeFit{Reason: PodRefused, Verdict: v, Request: r}
+		}
+		if n == nil {
+			return NodeFit{Reason: NoSuchCard, Request: r}
+		}
+		c, ok := n.card(r.Resource)
+		if !ok {
+			if label := n.missingLabel(r.Resource); label != "" {
+				return NodeFit{Reason: MissingLabel, Request: r, Label: label}
+			}
+		}
+		if !ok || !slices.Contains(r.Selector.Dims, c.dim) {
+			return NodeFit{Reason: NoSuchCard, Request: r}
+		}
+		r.Amount = s.amountOn(p, n, c.dim)
+		if v := quota.CardFits(a, limit, q, c.dim, float64(r.Amount)); !v.OK() {
+			reason := OverQuota
+			if another := quota.AnyCard(q, r.Selector.Dims, func(d fastres.Dim) quota.Verdict {
+				return quota.CardFits(a, limit, q, d, float64(r.Amount))
+			}); another.OK() {
+				reason = OtherCard
+			}
+			return NodeFit{Reason: reason, Verdict: v, Request: s.single(c.dim, r)}
+		}
+	}
+	return NodeFit{}
+}
+
+// amountOn returns how much of one card a pod takes on a node. Two resources of a
+// node may have the same card.
+func (s *Session) amountOn(p *PodRequest, n *Node, d fastres.Dim) (amount card.Milli) {
+	for r := range s.Requests(p) {
+		if c, ok := n.card(r.Resource); ok && c.dim == d {
+			amount += r.Amount
+		}
+	}
+	return amount
+}
+
+// single returns a request narrowed to one card.
+func (s *Session) single(d fastres.Dim, r Request) Request {
+	return Request{&Selector{Names: card.List{s.names.Name(d)}, Typed: true, Dims: []fastres.Dim{d}}, r.Resource, r.Amount}
+}
+
+// Preference is the score of a node for a pod with a list of cards:
+//
+//	100 · 0.5^i · nodeOrderWeight
+//
+// i is the position of the node's card in the list. It is 0 for an untyped pod
+// and for a node with none of the cards. It is safe for many goroutines.
+func (s *Session) Preference(p *PodRequest, nodeName string) float64 {
+	n := s.Node(nodeName)
+	if p.selector == nil || n == nil {
+		return 0
+	}
+	for r := range s.Requests(p) {
+		c, _ := n.card(r.Resource)
+		if i := slices.Index(r.Selector.Dims, c.dim); i >= 0 {
+			return 100 * math.Pow(0.5, float64(r.Selector.rank[i])) * s.settings.NodeOrderWeight
+		}
+	}
+	return 0
+}
+
+// Pod is a pod of a queue.
+type Pod struct {
+	Queue   index.Queue
+	Request *PodRequest
+	Node    string // where it runs, "" for none
+}
+
+// Frees reports whether the eviction of victim frees a card that claimant, a
+// reclaimer or preemptor, can use on that node.
+func (s *Session) Frees(ix *index.Index, claimant, victim Pod) bool {
+	n := s.Node(victim.Node)
+	if n == nil {
+		return false
+	}
+	for r := range s.Requests(claimant.Request) {
+		c, ok := n.card(r.Resource)
+		if !ok || !slices.Contains(r.Selector.Dims, c.dim) || !s.Allowed(claimant.Queue, r).OK() {
+			continue
+		}
+		for freed := range s.Requests(victim.Request) {
+			if freed.Resource == r.Resource && (victim.Queue == claimant.Queue ||
+				quota.FreesCard(ix, victim.Queue, claimant.Queue, c.dim, float64(r.Amount))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Protected reports whether a victim has a card of which its queue has no more
+// than it deserves.
+func (s *Session) Protected(victims *quota.Victims, victim Pod) bool {
+	for r := range s.Requests(victim.Request) {
+		if d, ok := s.CardOn(victim.Node, r); ok && victims.KeepsCard(victim.Queue, d) {
+			return true
+		}
+	}
+	return false
+}

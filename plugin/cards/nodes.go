@@ -1,0 +1,153 @@
+package cards
+
+import (
+	"slices"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Node is what a node object states about cards, read once for each object.
+type Node struct {
+	object    *v1.Node // nil for a lost node
+	cards     []nodeCard
+	inline    [2]nodeCard // memory of cards where two suffice, to avoid a cache miss
+	unlabeled []unlabeledCard
+	session   uint64 // the last session that had the node
+	// referenced: a task on a lost node was looked up in this session.
+	referenced atomic.Bool
+}
+
+// nodeCard is a card of a node. A node has one card per resource.
+type nodeCard struct {
+	resource ResourceID
+	dim      fastres.Dim
+	amount   card.Milli // allocatable
+}
+
+// unlabeledCard is a card resource of a node that lacks the label which names
+// the card.
+type unlabeledCard struct {
+	resource ResourceID
+	label    string
+}
+
+// card returns the card that pods on the node get when they request r.
+func (n *Node) card(r ResourceID) (nodeCard, bool) {
+	for _, c := range n.cards {
+		if c.resource == r {
+			return c, true
+		}
+	}
+	return nodeCard{}, false
+}
+
+// missingLabel returns the label that the node lacks for r to be a card, "" if
+// none.
+func (n *Node) missingLabel(r ResourceID) string {
+	for _, u := range n.unlabeled {
+		if u.resource == r {
+			return u.label
+		}
+	}
+	return ""
+}
+
+// readNodes reads the cards of all nodes and reports whether any changed. The
+// informer's lister has all nodes from the first session on; ssn.Nodes may not.
+// A node that only ssn.Nodes has counts as well.
+func (s *Session) readNodes(ssn *framework.Session) (changed bool) {
+	reg := s.registry
+	reg.session++
+	if factory := ssn.InformerFactory(); factory != nil {
+		for _, object := range factory.Core().V1().Nodes().Informer().GetStore().List() {
+			if object, ok := object.(*v1.Node); ok {
+				changed = s.readNode(object) || changed
+			}
+		}
+	}
+	for name, info := range ssn.Nodes {
+		if n := reg.nodes[name]; info.Node != nil && (n == nil || n.session != reg.session) {
+			changed = s.readNode(info.Node) || changed
+		}
+	}
+	for name, n := range reg.nodes {
+		if n.session == reg.session {
+			continue
+		}
+		changed = changed || n.object != nil
+		if n.object == nil && !n.referenced.Swap(false) {
+			delete(reg.nodes, name)
+		}
+		n.object = nil
+	}
+	return changed
+}
+
+// readNode reads the cards of a node, unless its object is that of the session
+// before, and reports whether they changed.
+func (s *Session) readNode(object *v1.Node) (changed bool) {
+	reg := s.registry
+	n := reg.nodes[object.Name]
+	if n == nil {
+		n, changed = &Node{}, true
+		reg.nodes[object.Name] = n
+	}
+	changed = changed || n.object == nil
+	n.session = reg.session
+	if n.object == object {
+		return false
+	}
+	n.object = object
+	inventory := card.Discover(object.Labels, object.Status.Allocatable)
+	var cards []nodeCard
+	for _, c := range inventory.Cards {
+		cards = append(cards, nodeCard{reg.resource(c.Resource), s.names.InternCard(c.Name), c.Milli})
+	}
+	var unlabeled []unlabeledCard
+	for _, u := range inventory.Unlabeled {
+		unlabeled = append(unlabeled, unlabeledCard{reg.resource(u.Resource), u.Label})
+	}
+	changed = changed || !slices.Equal(n.cards, cards) || !slices.Equal(n.unlabeled, unlabeled)
+	n.cards, n.unlabeled = append(n.inline[:0], cards...), unlabeled
+	return changed
+}
+
+// Node returns a node of the session, or a lost node; nil for an unknown one.
+func (s *Session) Node(name string) *Node { return s.registry.nodes[name] }
+
+// CardOn returns the card that a request is charged to on a node. Where the node
+// does not state it, that is the first card of the list.
+func (s *Session) CardOn(nodeName string, r Request) (fastres.Dim, bool) {
+	return r.CardOn(s.Node(nodeName))
+}
+
+// CardOn is Session.CardOn for a node that was looked up, nil for an unknown one.
+func (r Request) CardOn(n *Node) (fastres.Dim, bool) {
+	if n != nil {
+		if n.object == nil {
+			n.referenced.Store(true)
+		}
+		if c, ok := n.card(r.Resource); ok {
+			return c.dim, true
+		}
+	}
+	if r.Selector.Typed && len(r.Selector.Dims) > 0 {
+		return r.Selector.Dims[0], true
+	}
+	return 0, false
+}
+
+// AddTo adds the cards that a pod takes on a node to x.
+func (s *Session) AddTo(x fastres.Vector, p *PodRequest, nodeName string) {
+	for r := range s.Requests(p) {
+		if d, ok := s.CardOn(nodeName, r); ok {
+			x.Increase(d, float64(r.Amount))
+		}
+	}
+}

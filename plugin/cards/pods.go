@@ -1,0 +1,99 @@
+package cards
+
+import (
+	"unsafe"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// podTable maps pod objects to what they state about cards. It is a hash table
+// with linear probing on the address of the object: session open looks up every
+// pod, and BenchmarkOpenCards shows the gain over a Go map. It is safe for many
+// readers.
+//
+// Invariants: len(slots) is a power of two and at least twice used; a pod is in
+// the first free slot from its own slot on.
+type podTable struct {
+	slots []podSlot
+	used  int
+}
+
+type podSlot struct {
+	pod     *v1.Pod // referenced, so that no other pod gets its address
+	request *PodRequest
+}
+
+const minPods = 64
+
+func newPodTable() podTable { return podTable{slots: make([]podSlot, 2*minPods)} }
+
+// slot returns the slot of a pod, or the free one that it would take.
+func (t *podTable) slot(pod *v1.Pod) *podSlot {
+	// Multiplying by 2^64/φ spreads addresses, which are multiples of one size.
+	hash := uint64(uintptr(unsafe.Pointer(pod))) * 0x9e3779b97f4a7c15 >> 32
+	last := uint64(len(t.slots) - 1)
+	for i := hash & last; ; i = (i + 1) & last {
+		if s := &t.slots[i]; s.pod == pod || s.pod == nil {
+			return s
+		}
+	}
+}
+
+// get returns what a pod states, nil for a pod that is not in the table.
+func (t *podTable) get(pod *v1.Pod) *PodRequest { return t.slot(pod).request }
+
+func (t *podTable) put(pod *v1.Pod, request *PodRequest) {
+	if 2*(t.used+1) > len(t.slots) {
+		old := t.slots
+		t.slots = make([]podSlot, 2*len(old))
+		for _, s := range old {
+			if s.pod != nil {
+				*t.slot(s.pod) = s
+			}
+		}
+	}
+	s := t.slot(pod)
+	if s.pod == nil {
+		t.used++
+	}
+	*s = podSlot{pod, request}
+}
+
+// PodReader returns what a pod states about cards.
+type PodReader func(*v1.Pod) *PodRequest
+
+// Reader reads pods for the goroutine that runs the session.
+func (s *Session) Reader() PodReader {
+	return func(pod *v1.Pod) *PodRequest {
+		p, isNew := s.read(pod)
+		if isNew {
+			s.registry.pods.put(pod, p)
+		}
+		return p
+	}
+}
+
+// NewPod is a pod that is not in the table of pods yet.
+type NewPod struct {
+	pod     *v1.Pod
+	request *PodRequest
+}
+
+// CollectingReader reads pods for one of several goroutines. It appends pods that
+// are not in the table of pods to collected, for AddPods.
+func (s *Session) CollectingReader(collected *[]NewPod) PodReader {
+	return func(pod *v1.Pod) *PodRequest {
+		p, isNew := s.read(pod)
+		if isNew {
+			*collected = append(*collected, NewPod{pod, p})
+		}
+		return p
+	}
+}
+
+// AddPods adds the pods of a CollectingReader to the table of pods.
+func (s *Session) AddPods(collected []NewPod) {
+	for _, p := range collected {
+		s.registry.pods.put(p.pod, p.request)
+	}
+}

@@ -1,0 +1,280 @@
+package cards
+
+import (
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Registry holds what is known about cards across sessions. The zero Registry is
+// not ready; use NewRegistry. Only Open and the methods of the open Session
+// change it.
+type Registry struct {
+	session uint64 // number of sessions so far
+
+	nodes  map[string]*Node
+	queues map[string]*queue
+
+	pods     podTable
+	requests map[string][]Request // by text of card.request
+	visited  int                  // tasks whose cards the last session read
+
+	mu          sync.Mutex // guards the rest, since tallies read pods concurrently
+	selectors   map[string]*Selector
+	podRequests map[*Selector][]*PodRequest
+	numbers     map[v1.ResourceName]ResourceID
+	resources   []v1.ResourceName // by number
+
+	// What the nodes of the session have; computed again when a node changes.
+	all         []*Selector                  // by resource: all its cards; nil where it is no card resource
+	resourcesOf map[fastres.Dim][]ResourceID // by card
+	stock       []Amount                     // in the order of dimensions
+	present     map[fastres.Dim]bool         // cards that a node or a queue names
+	names       int                          // names known at that time
+}
+
+// Amount is a quantity of one card.
+type Amount struct {
+	Dim   fastres.Dim
+	Milli card.Milli
+}
+
+// NewRegistry returns an empty Registry.
+func NewRegistry() *Registry {
+	r := &Registry{nodes: map[string]*Node{}, queues: map[string]*queue{}, numbers: map[v1.ResourceName]ResourceID{}}
+	r.forgetPods()
+	return r
+}
+
+func (r *Registry) forgetPods() {
+	r.pods, r.requests = newPodTable(), map[string][]Request{}
+	r.selectors, r.podRequests = map[string]*Selector{}, map[*Selector][]*PodRequest{}
+}
+
+// Resources is the number of resource names in the Registry.
+func (r *Registry) Resources() int { return len(r.resources) }
+
+// resource returns the number of a resource name, a new one for a new name.
+func (r *Registry) resource(name v1.ResourceName) ResourceID {
+	if id, ok := r.numbers[name]; ok {
+		return id
+	}
+	id := ResourceID(len(r.resources))
+	r.numbers[name] = id
+	r.resources = append(r.resources, name)
+	return id
+}
+
+// Scope says in which queues cards count.
+type Scope int
+
+const (
+	Nowhere   Scope = iota
+	Annotated       // queues with a card annotation, and those below them
+	Everywhere
+)
+
+// UntypedCards is the argument untypedCards: how to treat untyped pods.
+type UntypedCards string
+
+const (
+	UntypedCharge UntypedCards = "charge" // charge them to the card of their node
+	UntypedReject UntypedCards = "reject" // refuse them
+	UntypedIgnore UntypedCards = "ignore" // do not count them
+)
+
+// Settings are the arguments of a plugin that concern cards.
+type Settings struct {
+	Untyped UntypedCards
+	// UnlimitedCPUMemory: the cpu and memory of pods with cards are neither checked
+	// nor counted.
+	UnlimitedCPUMemory bool
+	NodeOrderWeight    float64 // > 0
+}
+
+// Session is the view of one scheduling session on a Registry. The nil Session
+// is that of a session in which cards count nowhere.
+type Session struct {
+	registry *Registry
+	settings Settings
+	names    *index.Names
+	counted  []bool // by queue
+	// quotasChanged: an annotation changed since the session before.
+	quotasChanged bool
+}
+
+// Open reads the cards of the nodes and queues of a session, and interns their
+// names. It returns nil where cards count nowhere.
+func (r *Registry) Open(ssn *framework.Session, tree *index.Tree, names *index.Names, scope Scope, settings Settings) *Session {
+	if scope == Nowhere || scope == Annotated && !anyAnnotated(ssn.Queues) {
+		clear(r.queues)
+		return nil
+	}
+	s := &Session{registry: r, settings: settings, names: names}
+	if r.pods.used > 2*r.visited+1024 || len(r.requests) > 2*len(ssn.Jobs)+1024 {
+		r.forgetPods()
+	}
+	s.readQueues(ssn.Queues, tree, scope)
+	if s.readNodes(ssn) || s.quotasChanged || r.names != names.Len() {
+		s.resolveAll()
+	}
+	return s
+}
+
+// Counted reports whether cards count in q. It is for nil Sessions, too.
+func (s *Session) Counted(q index.Queue) bool { return s != nil && s.counted[q] }
+
+// QuotasChanged reports whether a card annotation changed since the session
+// before.
+func (s *Session) QuotasChanged() bool { return s.quotasChanged }
+
+// Settings are those that the session was opened with.
+func (s *Session) Settings() Settings { return s.settings }
+
+// Stock returns the cards of all nodes of the session, in the order of their
+// dimensions; lost nodes do not count. It is for reading.
+func (s *Session) Stock() []Amount {
+	if s == nil {
+		return nil
+	}
+	return s.registry.stock
+}
+
+// ResourceName returns the name of a resource. It is safe for many goroutines.
+func (s *Session) ResourceName(r ResourceID) string {
+	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
+	return string(s.registry.resources[r])
+}
+
+// resolveAll finds the stock, and the cards and resource names of all selectors.
+func (s *Session) resolveAll() {
+	r := s.registry
+	r.resourcesOf, r.present = map[fastres.Dim][]ResourceID{}, map[fastres.Dim]bool{}
+	for _, q := range r.queues {
+		for _, amounts := range q.amounts {
+			for d := range amounts {
+				r.present[d] = true
+			}
+		}
+	}
+	total := map[fastres.Dim]card.Milli{}
+	lists := make([]card.List, len(r.resources)) // by resource
+	for _, n := range r.nodes {
+		if n.object == nil {
+			continue
+		}
+		for _, c := range n.cards {
+			r.present[c.dim] = true
+			total[c.dim] += c.amount
+			if !slices.Contains(r.resourcesOf[c.dim], c.resource) {
+				r.resourcesOf[c.dim] = append(r.resourcesOf[c.dim], c.resource)
+				lists[c.resource] = append(lists[c.resource], s.names.Name(c.dim))
+			}
+		}
+		for _, u := range n.unlabeled {
+			lists[u.resource] = append(lists[u.resource], "") // a card resource without a card name
+		}
+	}
+	r.stock = r.stock[:0]
+	for d := range fastres.Dim(s.names.Len()) {
+		if total[d] > 0 {
+			r.stock = append(r.stock, Amount{d, total[d]})
+		}
+	}
+	r.all = make([]*Selector, len(r.resources))
+	for id, names := range lists {
+		if len(names) == 0 {
+			continue
+		}
+		slices.Sort(names)
+		names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+		r.all[id] = &Selector{Names: names}
+		s.resolve(r.all[id])
+		r.all[id].resources = []ResourceID{ResourceID(id)}
+	}
+	for _, selector := range r.selectors {
+		s.resolve(selector)
+	}
+	r.names = s.names.Len()
+}
+
+// Visited records how many tasks the session read the cards of. A Registry that
+// holds far more pods forgets them.
+func (s *Session) Visited(tasks int) { s.registry.visited = tasks }
+
+// JobRequests returns the cards that a job without pods states in card.request.
+// Their resource is NoResource.
+func (s *Session) JobRequests(job *api.JobInfo) []Request {
+	if job.PodGroup == nil {
+		return nil
+	}
+	text, ok := job.PodGroup.Annotations[card.RequestKey]
+	if !ok {
+		return nil
+	}
+	r := s.registry
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all, ok := r.requests[text]
+	if !ok {
+		requests, _ := card.ParseRequest(text)
+		for _, request := range requests {
+			if request.Count > 0 {
+				all = append(all, Request{s.selector(request.List), NoResource, card.Cards(request.Count)})
+			}
+		}
+		r.requests[text] = all
+	}
+	return all
+}
+
+// MinimumHasCards reports whether the minimum resources of a job include a card
+// resource.
+func (s *Session) MinimumHasCards(job *api.JobInfo) bool {
+	if job.PodGroup == nil || job.PodGroup.Spec.MinResources == nil {
+		return false
+	}
+	r := s.registry
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name, quantity := range *job.PodGroup.Spec.MinResources {
+		if id, ok := r.numbers[name]; ok && int(id) < len(r.all) && r.all[id] != nil && quantity.Sign() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// RenewNames gives names new dimensions and resources new numbers, when the
+// names start anew. renew returns the new dimension of an old one.
+func (r *Registry) RenewNames(renew func(fastres.Dim) fastres.Dim) {
+	old := r.resources
+	r.resources, r.numbers = nil, map[v1.ResourceName]ResourceID{}
+	for _, n := range r.nodes {
+		for i, c := range n.cards {
+			n.cards[i].dim, n.cards[i].resource = renew(c.dim), r.resource(old[c.resource])
+		}
+		for i, u := range n.unlabeled {
+			n.unlabeled[i].resource = r.resource(old[u.resource])
+		}
+	}
+	for _, q := range r.queues {
+		for a, before := range q.amounts {
+			q.amounts[a] = make(map[fastres.Dim]card.Milli, len(before))
+			for d, amount := range before {
+				q.amounts[a][renew(d)] = amount
+			}
+		}
+	}
+	r.forgetPods()
+	r.names = 0 // so that the next session resolves all selectors
+}

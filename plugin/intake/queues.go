@@ -1,0 +1,128 @@
+package intake
+
+import (
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// bounds is the configuration that the bounds of the index were derived from.
+// They stay valid while it stays the same.
+type bounds struct {
+	tree     *index.Tree
+	settings Settings
+	cards    bool
+	queues   []*scheduling.Queue // by queue
+	total    fastres.Vector
+}
+
+// readQueues derives the bounds of all queues, unless they are valid, and empties
+// the other accounts. It returns the names that have no dimension.
+func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Session) (missing []string) {
+	r := reader{dims: &session.Dims}
+	s.total.Reset()
+	r.add(s.total, ssn.TotalResource)
+	for _, stock := range session.cards.Stock() {
+		s.total.Set(stock.Dim, float64(stock.Milli))
+	}
+	session.Jobs = make([]int, session.tree.Len())
+	session.Queues = make([]*api.QueueInfo, session.tree.Len())
+	for id, queue := range ssn.Queues {
+		session.Queues[session.tree.Lookup(string(id))] = queue
+	}
+	if s.valid(session) {
+		ix.ResetUsage()
+		return r.missing
+	}
+	ix.Reset(session.tree, session.Dims.length)
+	s.deriveBounds(ix, session, &r)
+	session.BoundsChanged = true
+	return r.missing
+}
+
+// valid reports whether the bounds of the index follow from the configuration of
+// this session. Those of proportion depend on requests, so they never do.
+func (s *State) valid(session *Session) bool {
+	b := &s.bounds
+	if b.cards != (session.cards != nil) || session.cards != nil && session.cards.QuotasChanged() {
+		return false
+	}
+	if session.settings.Proportion || b.tree != session.tree || b.settings != session.settings || b.total.Len() != session.Dims.length || !b.total.Equal(s.total) {
+		return false
+	}
+	for q, queue := range session.Queues {
+		if queue != nil && !sameSpec(queue.Queue, b.queues[q]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameSpec reports whether two objects of one queue have the same spec. The cache
+// replaces objects and never changes them. A new spec has a new generation; a new
+// status has not.
+func sameSpec(x, y *scheduling.Queue) bool {
+	return x == y || x.UID == y.UID && x.Generation == y.Generation && x.Generation != 0
+}
+
+// deriveBounds reads the configuration and applies the rules of capability.
+func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
+	b := bounds{tree: ix.Tree, settings: session.settings, cards: session.cards != nil, total: fastres.NewVector(session.Dims.length)}
+	b.total.CopyFrom(s.total)
+	b.queues = make([]*scheduling.Queue, len(session.Queues))
+	for i, queue := range session.Queues {
+		if queue == nil {
+			continue
+		}
+		q := index.Queue(i)
+		b.queues[q] = queue.Queue
+		spec := &queue.Queue.Spec
+		r.addList(ix.Capability.Row(q), spec.Capability)
+		r.addList(ix.Guarantee.Row(q), spec.Guarantee.Resource)
+		if !session.settings.Proportion {
+			r.addList(ix.Deserved.Row(q), spec.Deserved)
+		}
+		session.cards.AddBounds(ix, q)
+	}
+	limits := quota.Limits{Total: s.total, Bound: s.rootBound, ZeroLeaf: session.settings.UnsetCapability == UnsetZero}
+	limits.Bound.CopyFrom(s.total)
+	if session.settings.RootCapability == RootUnlimited {
+		limits.Bound.Fill(fastres.MaxQuantity)
+	}
+	session.cards.BoundRoot(ix, limits.Bound)
+	if ix.Rooted() {
+		quota.TreeBounds(ix, limits)
+	} else {
+		// DIVERGES: upstream has no accounts of queues without jobs, and panics when
+		// it compares one (upstream issue 5878). Here every queue has accounts.
+		quota.FlatBounds(ix, limits, func(q index.Queue) bool {
+			return len(session.Queues[q].Queue.Spec.Capability) != 0 || session.cards.Counted(q)
+		})
+	}
+	if session.settings.DeservedFrom == DeservedFromWeight && !session.settings.Proportion {
+		quota.DeservedByWeight(ix, s.total, func(q index.Queue, d fastres.Dim) float64 { return session.weight(ix, q, d) })
+	}
+	s.bounds = b
+	if len(r.missing) > 0 {
+		s.bounds = bounds{} // derived without them
+	}
+}
+
+// weight is the weight of a queue among its siblings in one dimension. It is 0
+// for a card where cards do not count, for a queue that annotations do not place,
+// and for the root queue that Volcano creates where quotas are flat.
+func (s *Session) weight(ix *index.Index, q index.Queue, d fastres.Dim) float64 {
+	switch {
+	case s.Dims.names.IsCard(d) && !s.cards.Counted(q):
+		return 0
+	case ix.Rooted() && s.settings.HierarchyFrom == HierarchyFromAnnotation:
+		return s.weights[q]
+	case s.Queues[q] == nil || !ix.Rooted() && ix.Name(q) == index.RootName:
+		return 0
+	}
+	return float64(max(0, s.Queues[q].Weight))
+}

@@ -1,0 +1,54 @@
+package intake
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+)
+
+// SetTask makes x what a task of q requests, without its cards, and returns what
+// the pod states about cards. complete: x has a dimension for everything that the
+// task requests. It is safe for many goroutines.
+func (s *Session) SetTask(x fastres.Vector, q index.Queue, task *api.TaskInfo) (pod *cards.PodRequest, complete bool) {
+	complete = s.Dims.Set(x, task.Resreq)
+	pod = s.cards.PodRequest(q, task.Pod)
+	if !pod.None() && s.cards.Settings().UnlimitedCPUMemory && s.cards.Uses(pod) {
+		x.Set(fastres.CPU, 0)
+		x.Set(fastres.Memory, 0)
+	}
+	return pod, complete
+}
+
+// SetCharge makes x what q is charged for a task on a node: its request and the
+// cards that it has there.
+func (s *Session) SetCharge(x fastres.Vector, q index.Queue, task *api.TaskInfo, nodeName string) (complete bool) {
+	pod, complete := s.SetTask(x, q, task)
+	if !pod.None() {
+		s.cards.AddTo(x, pod, nodeName)
+	}
+	return complete
+}
+
+// SetMinimum makes x the minimum resources of a job, and reports whether x has a
+// dimension for all of them. A minimum may name a resource that no task, queue or
+// node of the session has; the vectors have a few dimensions to spare for such
+// names, and no queue has a quota of them.
+func (s *Session) SetMinimum(x fastres.Vector, job *api.JobInfo) (complete bool) {
+	r := reader{dims: &s.Dims}
+	r.setMinimum(x, job)
+	if Intern(s.Dims.names, r.missing) {
+		return true
+	}
+	again := reader{dims: &s.Dims}
+	again.setMinimum(x, job)
+	return len(again.missing) == 0
+}
+
+// SetGated makes x what the job's pods with scheduling gates request.
+func (s *Session) SetGated(x fastres.Vector, job *api.JobInfo) {
+	allocated, _ := CountTasks(job)
+	r := reader{dims: &s.Dims}
+	r.setGated(x, job, allocated)
+}

@@ -1,0 +1,153 @@
+package intake
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+)
+
+// RootCapability is the argument rootCapability: the bound of the root.
+type RootCapability string
+
+const (
+	RootTotal     RootCapability = "total"     // what the nodes have
+	RootUnlimited RootCapability = "unlimited" // no bound, for clusters with an autoscaler
+)
+
+// UnsetCapability is the argument unsetCapability: the bound of a leaf that sets
+// no cpu or memory capability.
+type UnsetCapability string
+
+const (
+	UnsetZero      UnsetCapability = "zero"
+	UnsetUnlimited UnsetCapability = "unlimited" // flat: none; tree: that of the parent
+)
+
+// DeservedFrom is the argument deservedFrom: the source of deserved.
+type DeservedFrom string
+
+const (
+	DeservedFromSpec   DeservedFrom = "spec"
+	DeservedFromWeight DeservedFrom = "weight"
+)
+
+// HierarchyFrom is the argument hierarchyFrom: the source of the tree.
+type HierarchyFrom string
+
+const (
+	HierarchyFromParent     HierarchyFrom = "parent"
+	HierarchyFromAnnotation HierarchyFrom = "annotation"
+)
+
+// Settings are the arguments of a plugin that concern bounds.
+type Settings struct {
+	RootCapability  RootCapability
+	UnsetCapability UnsetCapability
+	DeservedFrom    DeservedFrom
+	HierarchyFrom   HierarchyFrom
+	Scalars         bool // scalar resources count, not cpu and memory alone
+	Proportion      bool // quota.ProportionRounds computes deserved
+}
+
+// State is what intake keeps across sessions. The zero State is ready.
+type State struct {
+	// The trees of the last session. parents is kept where quotas are flat, too, for
+	// MendParents.
+	tree, parents *index.Tree
+	annotated     annotatedTree
+
+	bounds  bounds
+	common  common
+	tallies []tally
+	jobs    []*api.JobInfo // empty between sessions
+
+	total, rootBound, requested fastres.Vector // of the session that is read
+}
+
+// Session is what Read found in one session.
+type Session struct {
+	// Queues are the queues by number; nil for a root without a Queue object.
+	Queues []*api.QueueInfo
+	Jobs   []int // number of jobs by queue
+	Dims   Dimensions
+	Total  fastres.Vector // what the nodes have, cards included
+
+	// BoundsChanged: the bounds were derived again from configuration.
+	BoundsChanged bool
+
+	tree     *index.Tree
+	cards    *cards.Session
+	settings Settings
+	weights  []float64 // of annotations, by queue
+}
+
+// spareDims are dimensions for names that appear while a session runs. The
+// vectors of the next session have no fewer dimensions, so they keep their length.
+const spareDims = 4
+
+// vectorLength returns the length of a session's vectors: a dimension for every
+// known name, and some to spare.
+func vectorLength(names *index.Names) int {
+	const multiple = 8
+	return (names.Len() + spareDims + multiple - 1) / multiple * multiple
+}
+
+// Intern gives dimensions to names, and reports whether there were none.
+func Intern(names *index.Names, missing []string) bool {
+	slices.Sort(missing) // dimensions must not depend on the order of maps
+	for _, name := range missing {
+		names.Intern(name)
+	}
+	return len(missing) == 0
+}
+
+// Read fills the index with the bounds of a session's queues and the accounts of
+// its jobs, rolled up to every ancestor. It sets all accounts but the shares.
+// Reservations for several cards go to reservations.
+func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, names *index.Names,
+	c *cards.Session, reservations *reserve.Reservations, settings Settings) *Session {
+	session := &Session{tree: tree, cards: c, settings: settings, weights: s.annotated.weights}
+	for {
+		session.Dims = Dimensions{
+			names: names, scalars: settings.Scalars, length: vectorLength(names),
+			ignored: api.IgnoredDevicesList.List(), common: s.common,
+		}
+		if s.total.Len() != session.Dims.length {
+			for _, x := range []*fastres.Vector{&s.total, &s.rootBound, &s.requested} {
+				*x = fastres.NewVector(session.Dims.length)
+			}
+		}
+		if Intern(names, s.readQueues(ssn, ix, session)) && Intern(names, s.readJobs(ssn, ix, session, reservations)) {
+			break
+		}
+	}
+	ix.RollUp()
+	s.findCommon(ix, session)
+	session.Total = s.bounds.total
+	return session
+}
+
+// findCommon finds the resources that the session's tasks request.
+func (s *State) findCommon(ix *index.Index, session *Session) {
+	s.requested.Reset()
+	for q := range index.Queue(ix.Len()) {
+		if ix.Parent(q) != index.None {
+			break // queues are ordered by depth: all tops have been visited
+		}
+		s.requested.Join(ix.Request.Row(q))
+	}
+	s.common.reset(session.Dims.names, s.requested)
+	session.Dims.common = s.common
+}
+
+// ForgetDimensions drops what depends on the dimensions of names, when the names
+// start anew.
+func (s *State) ForgetDimensions() {
+	s.common, s.bounds = nil, bounds{}
+}

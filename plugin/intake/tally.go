@@ -1,0 +1,281 @@
+package intake
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
+	"github.com/capacity-card/capacity-card/quota/assign"
+)
+
+// chunk is the number of jobs that a tally takes at a time.
+const chunk = 64
+
+// tally is the accounts of a part of the jobs, not yet rolled up.
+type tally struct {
+	reader reader
+	tree   *index.Tree
+	cards  *cards.Session // nil where cards count nowhere
+
+	allocated, request, inqueue, elastic index.Rows
+	jobs                                 []int // by queue
+
+	// Of the job that is counted.
+	min, placed, excess, gated fastres.Vector
+	job                        reserve.Job
+	demands                    []assign.Demand
+
+	reservations []reserve.Reservation
+	newPods      []cards.NewPod
+	visited      int // tasks whose cards were read
+}
+
+func (t *tally) reset(session *Session) {
+	t.reader = reader{dims: &session.Dims}
+	t.tree, t.cards = session.tree, session.cards
+	clear(t.reservations)
+	clear(t.newPods)
+	t.reservations, t.newPods, t.visited = t.reservations[:0], t.newPods[:0], 0
+	for _, rows := range []*index.Rows{&t.allocated, &t.request, &t.inqueue, &t.elastic} {
+		rows.Reset(session.tree.Len(), session.Dims.length)
+	}
+	t.jobs = append(t.jobs[:0], make([]int, session.tree.Len())...)
+	for _, x := range []*fastres.Vector{&t.min, &t.placed, &t.excess, &t.gated} {
+		if x.Len() != session.Dims.length {
+			*x = fastres.NewVector(session.Dims.length)
+		}
+	}
+}
+
+// readJobs adds what the jobs use, request and have reserved to the accounts of
+// their queues. It returns the names that have no dimension.
+func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Session, reservations *reserve.Reservations) (missing []string) {
+	jobs := s.jobs[:0]
+	for _, job := range ssn.Jobs {
+		jobs = append(jobs, job)
+	}
+	tallies := s.newTallies(session)
+	var next atomic.Int64
+	count := func(t *tally) {
+		for {
+			to := int(next.Add(chunk))
+			from := to - chunk
+			if from >= len(jobs) {
+				return
+			}
+			t.countAll(jobs[from:min(to, len(jobs))])
+		}
+	}
+	var others sync.WaitGroup
+	for i := range tallies[1:] {
+		others.Add(1)
+		go func(t *tally) {
+			defer others.Done()
+			count(t)
+		}(&tallies[1+i])
+	}
+	count(&tallies[0])
+	others.Wait()
+	clear(jobs) // so that the session can be garbage collected
+	s.jobs = jobs
+	reservations.Begin()
+	visited := 0
+	for i := range tallies {
+		t := &tallies[i]
+		t.addTo(ix, session.Jobs)
+		reservations.Add(t.reservations)
+		if session.cards != nil {
+			session.cards.AddPods(t.newPods)
+		}
+		visited += t.visited
+		missing = append(missing, t.reader.missing...)
+		t.reader = reader{} // so that the session can be garbage collected
+	}
+	if session.cards != nil {
+		session.cards.Visited(visited)
+	}
+	return missing
+}
+
+// newTallies returns an empty tally for each processor. Counting mostly waits for
+// memory, so several goroutines gain even where they share a core.
+func (s *State) newTallies(session *Session) []tally {
+	n := runtime.GOMAXPROCS(0)
+	for len(s.tallies) < n {
+		s.tallies = append(s.tallies, tally{})
+	}
+	for i := range n {
+		s.tallies[i].reset(session)
+	}
+	return s.tallies[:n]
+}
+
+// addTo adds a tally to the index, and its numbers of jobs to jobs.
+func (t *tally) addTo(ix *index.Index, jobs []int) {
+	for i, n := range t.jobs {
+		if n == 0 {
+			continue
+		}
+		q := index.Queue(i)
+		jobs[q] += n
+		ix.NoteOwnJobs(q)
+		ix.Mutable(q).Add(t.allocated.Row(q))
+		ix.Request.Row(q).Add(t.request.Row(q))
+		ix.Inqueue.Row(q).Add(t.inqueue.Row(q))
+		ix.Elastic.Row(q).Add(t.elastic.Row(q))
+	}
+}
+
+// jobState is a job with what count needs to know of it.
+type jobState struct {
+	job                *api.JobInfo
+	queue              index.Queue
+	allocated, pending int // tasks
+	reserves           bool
+}
+
+// countAll counts up to chunk jobs. It looks up the state of all of them first:
+// look-ups wait for memory, and short loops let the waits overlap (BenchmarkOpen).
+// A job whose queue does not exist counts nowhere.
+func (t *tally) countAll(jobs []*api.JobInfo) {
+	var memory [chunk]jobState
+	states := memory[:len(jobs)]
+	for i, job := range jobs {
+		states[i].job, states[i].queue = job, t.tree.Lookup(string(job.Queue))
+	}
+	for i := range states {
+		states[i].allocated, states[i].pending = CountTasks(states[i].job)
+	}
+	for i := range states {
+		states[i].reserves = HasMinimum(states[i].job) && admitted(states[i].job, states[i].allocated)
+	}
+	for i := range states {
+		if states[i].queue != index.None {
+			t.count(&states[i])
+		}
+	}
+}
+
+// count adds one job to the accounts of its queue:
+//
+//	request = allocated + pending
+//	elastic = max(0, allocated − min)
+//	inqueue = max(0, min − allocated − gated), of an admitted job
+//
+// Volcano keeps the sums over a job's tasks, so count visits tasks only where some
+// are neither allocated nor pending, and where gates or cards matter.
+//
+// Upstream: capacity/capacity.go, buildQueueAttrs.
+func (t *tally) count(w *jobState) {
+	job, q := w.job, w.queue
+	t.jobs[q]++
+	counted := t.cards.Counted(q)
+	if counted {
+		t.countCards(w)
+	}
+	if w.allocated == 0 && w.pending == len(job.Tasks) {
+		t.reader.add(t.request.Row(q), job.TotalRequest)
+		if counted {
+			t.job.ExemptPending(t.request.Row(q))
+		}
+		if !w.reserves {
+			return
+		}
+	}
+	t.reader.setMinimum(t.min, job)
+	if counted {
+		t.job.ExemptMinimum(t.cards, t.min)
+	}
+	t.placed.Reset()
+	if w.allocated > 0 {
+		t.reader.add(t.placed, job.Allocated)
+		if counted {
+			t.job.ExemptAllocated(t.placed)
+		}
+		t.allocated.Row(q).Add(t.placed)
+		t.request.Row(q).Add(t.placed)
+		t.excess.SetExceeded(t.placed, t.min)
+		t.elastic.Row(q).Add(t.excess)
+	}
+	if w.pending < len(job.Tasks) {
+		for _, task := range job.TaskStatusIndex[api.Pending] {
+			t.reader.add(t.request.Row(q), task.Resreq)
+		}
+		if counted {
+			t.job.ExemptPending(t.request.Row(q))
+		}
+	}
+	if w.reserves {
+		if t.gated.Reset(); !counted || t.job.HasGates() {
+			t.reader.setGated(t.gated, job, w.allocated)
+		}
+		if counted {
+			t.job.ExemptGated(t.gated)
+		}
+		quota.Reservation(t.excess, t.min, t.placed, t.gated)
+		t.inqueue.Row(q).Add(t.excess)
+	}
+}
+
+// countCards adds the cards of one job to the accounts of its queue.
+func (t *tally) countCards(w *jobState) {
+	job, q := w.job, w.queue
+	t.job.Read(t.cards, job, t.cards.CollectingReader(&t.newPods))
+	t.visited += len(job.Tasks)
+	if !t.job.HasCards() {
+		return
+	}
+	t.job.AddAllocated(t.allocated.Row(q))
+	t.job.AddAllocated(t.request.Row(q))
+	t.job.AddPending(t.request.Row(q))
+	t.job.AddElastic(t.elastic.Row(q))
+	if job.PodGroup == nil || !admitted(job, w.allocated) {
+		return
+	}
+	inqueue := t.inqueue.Row(q)
+	t.demands = t.job.AppendReservation(t.demands[:0], t.cards, q)
+	t.reservations = reserve.Split(t.reservations, job, t.demands, inqueue.Increase)
+}
+
+// CountTasks returns how many tasks of a job have a status that
+// api.AllocatedStatus counts, and how many are pending. Most jobs have all their
+// tasks in one status.
+func CountTasks(job *api.JobInfo) (allocated, pending int) {
+	tasks := job.TaskStatusIndex
+	running := len(tasks[api.Running])
+	if running == len(job.Tasks) {
+		return running, 0
+	}
+	pending = len(tasks[api.Pending])
+	if pending == len(job.Tasks) {
+		return 0, pending
+	}
+	return running + len(tasks[api.Bound]) + len(tasks[api.Binding]) + len(tasks[api.Allocated]), pending
+}
+
+// HasMinimum reports whether a job states minimum resources.
+func HasMinimum(job *api.JobInfo) bool {
+	return job.PodGroup != nil && job.PodGroup.Spec.MinResources != nil
+}
+
+// admitted reports whether the rest of a job's minimum is reserved: the job is
+// Inqueue, or Running with at least minMember allocated tasks. A job that ran and
+// lost tasks for good, such as a Spark job without its driver, reserves nothing.
+func admitted(job *api.JobInfo, allocated int) bool {
+	switch job.PodGroup.Status.Phase {
+	case scheduling.PodGroupInqueue:
+		return true
+	case scheduling.PodGroupRunning:
+		return allocated >= int(job.PodGroup.Spec.MinMember)
+	}
+	return false
+}

@@ -1,0 +1,91 @@
+package intake
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+)
+
+func TestMain(m *testing.M) {
+	offline.Quiet()
+	os.Exit(m.Run())
+}
+
+// readCluster reads a cluster as the plugin capacity does, without cards.
+func readCluster(t *testing.T, s *State, names *index.Names, c workload.Cluster) (*index.Index, *Session, *framework.Session) {
+	t.Helper()
+	info, err := cluster.Build(c, "")
+	require.NoError(t, err)
+	ssn := offline.Open(offline.NewCache(info), nil)
+	ix := &index.Index{}
+	tree, _ := s.Tree(ssn, c.Hierarchy, HierarchyFromParent)
+	return ix, s.Read(ssn, ix, tree, names, nil, &reserve.Reservations{}, Settings{Scalars: true}), ssn
+}
+
+// TestTalliesAgree counts the same jobs with one tally and with four, and expects
+// the same accounts.
+func TestTalliesAgree(t *testing.T) {
+	shape := workload.Shape{Name: "tallies", Nodes: 20, Fanout: []int{3, 4}, Jobs: 1500, TasksPerJob: 3}
+	c := shape.Make(1)
+	c.Hierarchy = true
+	count := func(processors int) (*index.Index, *Session) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		s := &State{}
+		ix, session, _ := readCluster(t, s, &index.Names{}, c)
+		assert.Len(t, s.tallies, processors)
+		return ix, session
+	}
+	alone, one := count(1)
+	many, four := count(4)
+	for q := range index.Queue(alone.Len()) {
+		same := many.Lookup(alone.Name(q))
+		assert.Equal(t, one.Dims.Resource(alone.Allocated(q)), four.Dims.Resource(many.Allocated(same)), alone.Name(q))
+		assert.Equal(t, one.Dims.Resource(alone.Request.Row(q)), four.Dims.Resource(many.Request.Row(same)), alone.Name(q))
+		assert.Equal(t, one.Dims.Resource(alone.Inqueue.Row(q)), four.Dims.Resource(many.Inqueue.Row(same)), alone.Name(q))
+		assert.Equal(t, one.Dims.Resource(alone.Elastic.Row(q)), four.Dims.Resource(many.Elastic.Row(same)), alone.Name(q))
+		assert.Equal(t, one.Jobs[q], four.Jobs[same])
+	}
+	assert.Positive(t, alone.Allocated(alone.Root()).Get(0))
+	assert.Positive(t, alone.Inqueue.Row(0).Get(0))
+}
+
+// TestStateHoldsNoJobs reads clusters with other jobs each time. The state holds
+// none of them afterwards, and no more tallies than processors.
+func TestStateHoldsNoJobs(t *testing.T) {
+	s, names := &State{}, &index.Names{}
+	for i := range 5 {
+		shape := workload.Shape{Name: fmt.Sprint("jobs", i), Nodes: 2, Fanout: []int{2}, Jobs: 100 - i, TasksPerJob: 1}
+		readCluster(t, s, names, shape.Make(1))
+		assert.LessOrEqual(t, len(s.tallies), runtime.GOMAXPROCS(0))
+		for _, job := range s.jobs[:cap(s.jobs)] {
+			assert.Nil(t, job, "a job of the session is held after it")
+		}
+		for _, tally := range s.tallies {
+			assert.Zero(t, tally.reader, "the session is held after it")
+		}
+	}
+}
+
+// TestForgetDimensions derives the bounds again, though the configuration is the
+// same.
+func TestForgetDimensions(t *testing.T) {
+	s := &State{}
+	readCluster(t, s, &index.Names{}, workload.S.Make(1))
+	require.NotZero(t, s.bounds)
+	require.NotEmpty(t, s.common)
+	s.ForgetDimensions()
+	assert.Zero(t, s.bounds)
+	assert.Empty(t, s.common)
+}

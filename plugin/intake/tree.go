@@ -1,0 +1,65 @@
+package intake
+
+import (
+	"iter"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// Tree returns the queue tree of a session, and whether it is another one than
+// that of the session before. Without hierarchy quotas are flat: each queue stands
+// alone.
+func (s *State) Tree(ssn *framework.Session, hierarchy bool, from HierarchyFrom) (tree *index.Tree, changed bool) {
+	nodes := nodesOf(ssn)
+	if !s.parents.Matches(len(ssn.Queues), nodes, index.RootName) {
+		s.parents = index.BuildTree(slices.Collect(nodes), index.RootName)
+	}
+	before := s.tree
+	switch {
+	case hierarchy && from == HierarchyFromAnnotation:
+		s.annotated.update(ssn)
+		s.tree = s.annotated.tree
+	case hierarchy:
+		s.tree = s.parents
+	case !s.tree.Matches(len(ssn.Queues), nodes, ""):
+		s.tree = index.BuildTree(slices.Collect(nodes), "")
+	}
+	return s.tree, s.tree != before
+}
+
+// nodesOf iterates over the queues of a session with their parents.
+func nodesOf(ssn *framework.Session) iter.Seq[index.Node] {
+	return func(yield func(index.Node) bool) {
+		for id, queue := range ssn.Queues {
+			if !yield(index.Node{Name: string(id), Parent: queue.Queue.Spec.Parent}) {
+				return
+			}
+		}
+	}
+}
+
+// MendParents gives queues that do not reach the root a parent that does, in this
+// session alone. Volcano itself walks up to the root when it closes a session: an
+// unknown parent makes it panic, a cycle makes it loop without end
+// (framework/session.go, updateQueueStatus).
+func (s *State) MendParents(ssn *framework.Session, plugin string) {
+	for q := range index.Queue(s.parents.Len()) {
+		if s.parents.Parent(q) != index.None {
+			break // queues are ordered by depth: all tops have been visited
+		}
+		queue := ssn.Queues[api.QueueID(s.parents.Name(q))]
+		if queue == nil || s.parents.Broken(q) == nil {
+			continue
+		}
+		mended := *queue.Queue
+		mended.Spec.Parent = index.RootName
+		queue.Queue = &mended
+		klog.V(4).Infof("[%s] queue %s counts as a child of the root: %v", plugin, queue.Name, s.parents.Broken(q))
+	}
+}

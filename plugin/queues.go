@@ -1,0 +1,101 @@
+package plugin
+
+import (
+	"unsafe"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// queueTable maps QueueInfos to queues by their addresses, which do not change
+// during a session. Volcano compares queues very often, and a look-up by name
+// takes longer than the comparison (BenchmarkQueueOrder). A queue replaces the one
+// that has the same slot. It is for the goroutine that runs the session.
+type queueTable [1 << slotBits]struct {
+	object *api.QueueInfo
+	queue  index.Queue
+}
+
+const slotBits = 10
+
+func (t *queueTable) lookup(object *api.QueueInfo, tree *index.Tree) index.Queue {
+	// Multiplying by 2^64/φ spreads addresses, which are multiples of one size.
+	slot := &t[uint64(uintptr(unsafe.Pointer(object)))*0x9e3779b97f4a7c15>>(64-slotBits)]
+	if slot.object != object {
+		slot.object, slot.queue = object, tree.Lookup(string(object.UID))
+	}
+	return slot.queue
+}
+
+// lookup returns the queue of an object, None for nil and for a queue that the
+// session does not have: Volcano looks queues up by the names in jobs.
+func (s *session) lookup(queue *api.QueueInfo) index.Queue {
+	if queue == nil {
+		return index.None
+	}
+	return s.byObject.lookup(queue, s.ix.Tree)
+}
+
+// queueOf returns the queue of a task, None where its job or the job's queue is
+// not in the session. It is safe for many goroutines.
+func (s *session) queueOf(task *api.TaskInfo) index.Queue {
+	job := s.ssn.Jobs[task.Job]
+	if job == nil {
+		return index.None
+	}
+	return s.ix.Lookup(string(job.Queue))
+}
+
+// eligible is the first part of every admission: the queue exists, reaches the
+// root, is a leaf, and is open.
+func (s *session) eligible(queue *api.QueueInfo) quota.Verdict {
+	q := s.lookup(queue)
+	if v := quota.Eligible(s.ix.Tree, q); !v.OK() {
+		return v
+	}
+	if queue.Queue.Status.State != scheduling.QueueStateOpen {
+		return quota.Verdict{Reason: quota.ClosedQueue, Queue: q}
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: q}
+}
+
+// queueOrder compares two queues: by priority, then by the rule of the plugin.
+func (s *session) queueOrder(l, r any) int {
+	left, right := l.(*api.QueueInfo), r.(*api.QueueInfo)
+	if lp, rp := left.Queue.Spec.Priority, right.Queue.Spec.Priority; lp != rp {
+		return int(rp) - int(lp)
+	}
+	lq, rq := s.lookup(left), s.lookup(right)
+	switch {
+	case lq == index.None || rq == index.None:
+		return int(lq) - int(rq)
+	case s.variant.proportion:
+		return quota.OrderByShare(s.ix, lq, rq)
+	case s.damped():
+		return quota.OrderDamped(s.ix, &s.memory.least.Rows, lq, rq)
+	}
+	return quota.Order(s.ix, lq, rq)
+}
+
+// victimQueueOrder compares two queues that victims of preemptor's queue are in.
+func (s *session) victimQueueOrder(l, r, preemptor any) int {
+	lq, rq, pq := s.lookup(l.(*api.QueueInfo)), s.lookup(r.(*api.QueueInfo)), s.lookup(preemptor.(*api.QueueInfo))
+	if lq == index.None || rq == index.None || pq == index.None {
+		return 0
+	}
+	return quota.VictimOrder(s.ix, lq, rq, pq)
+}
+
+// overused reports whether a queue has all that it deserves (proportion).
+func (s *session) overused(queue any) bool {
+	q := s.lookup(queue.(*api.QueueInfo))
+	if q == index.None {
+		return true
+	}
+	overused := quota.Overused(s.ix, q)
+	s.memory.metrics.SetOverused(q, overused)
+	return overused
+}

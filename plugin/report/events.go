@@ -1,0 +1,94 @@
+package report
+
+import (
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+// The reasons of events about a queue's annotations.
+const (
+	BadCardAnnotation      = "BadCardAnnotation"
+	BadHierarchyAnnotation = "BadHierarchyAnnotation"
+)
+
+// Recorder records events. Volcano's own records none on queues, and it repeats
+// "tasks in gang unschedulable" in every cycle: the client then drops events on a
+// PodGroup beyond 25 and one per five minutes, a new reason included. The zero
+// Recorder is ready.
+type Recorder struct {
+	client      kubernetes.Interface
+	broadcaster record.EventBroadcaster
+	recorder    record.EventRecorder
+}
+
+// of returns a recorder that writes through client.
+func (r *Recorder) of(client kubernetes.Interface) record.EventRecorder {
+	if r.client == client {
+		return r.recorder
+	}
+	if r.broadcaster != nil {
+		r.broadcaster.Shutdown()
+	}
+	r.client, r.broadcaster = client, record.NewBroadcaster()
+	r.broadcaster.StartRecordingToSink(&corev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	r.recorder = r.broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "volcano"})
+	return r.recorder
+}
+
+// WarnQueue logs a warning about a queue and records it as an event on the Queue.
+func (r *Recorder) WarnQueue(ssn *framework.Session, plugin string, queue *scheduling.Queue, reason, warning string) {
+	klog.Warningf("[%s] queue %s: %s", plugin, queue.Name, warning)
+	if client := ssn.KubeClient(); client != nil {
+		r.of(client).Event(reference("Queue", &queue.ObjectMeta), v1.EventTypeWarning, reason, warning)
+	}
+}
+
+// RecordPodGroup records an event on a PodGroup.
+func (r *Recorder) RecordPodGroup(ssn *framework.Session, podGroup *api.PodGroup, event PodGroupEvent) {
+	if client := ssn.KubeClient(); client != nil && podGroup != nil {
+		r.of(client).Event(reference("PodGroup", &podGroup.ObjectMeta), event.Type, event.Reason, event.Message)
+	} else {
+		ssn.RecordPodGroupEvent(podGroup, event.Type, event.Reason, event.Message)
+	}
+}
+
+func reference(kind string, of *metav1.ObjectMeta) *v1.ObjectReference {
+	return &v1.ObjectReference{
+		APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: kind,
+		Namespace: of.Namespace, Name: of.Name, UID: of.UID, ResourceVersion: of.ResourceVersion,
+	}
+}
+
+// Warnings logs each warning once. The zero Warnings is ready.
+type Warnings struct{ logged map[string]bool }
+
+// maxWarnings is how many warnings are remembered. Warnings name queues and tasks,
+// which come and go, so the memory must be bounded.
+const maxWarnings = 4096
+
+// Len is the number of warnings that are remembered.
+func (w *Warnings) Len() int { return len(w.logged) }
+
+// Once logs a warning unless it was logged before.
+func (w *Warnings) Once(plugin, warning string) {
+	if len(w.logged) >= maxWarnings {
+		clear(w.logged)
+	}
+	if w.logged == nil {
+		w.logged = map[string]bool{}
+	}
+	if !w.logged[warning] {
+		w.logged[warning] = true
+		klog.Warningf("[%s] %s", plugin, warning)
+	}
+}

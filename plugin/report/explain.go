@@ -1,0 +1,175 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Explainer makes reasons of refusals, from the accounts of one session.
+type Explainer struct {
+	Index        *index.Index
+	Names        *index.Names
+	Cards        *cards.Session
+	Reservations *reserve.Reservations
+	// Limit bounds allocation: realCapability, or deserved for proportion.
+	Limit      *index.Rows
+	Proportion bool
+}
+
+// Explain returns the reason of a refusal, nil where nothing is refused.
+// Dimensions come in the order of their names, so that equal reasons read the same.
+func (e *Explainer) Explain(r Refusal) *Reason {
+	if r.OK() {
+		return nil
+	}
+	reason := &Reason{Rule: Rule(r.Verdict.Reason.String())}
+	q := r.Verdict.Queue
+	if q == index.None {
+		return reason
+	}
+	reason.Queue = e.Index.Name(q)
+	switch {
+	case r.Verdict.Reason == quota.BrokenQueue:
+		reason.Detail = e.Index.Broken(q).Error()
+	case r.aboutCards():
+		e.explainCards(reason, r)
+	default:
+		bound, name := e.bound(r)
+		for _, d := range e.exceeded(nil, r) {
+			requested := r.Request.Get(d)
+			reason.Shortages = append(reason.Shortages, Shortage{
+				Queue: e.Index.Name(q), Resource: e.Names.Name(d), Against: name,
+				Requested: Readable(d, requested), Total: Readable(d, requested+e.used(r, q, d)), Bound: Readable(d, bound.Get(d)),
+			})
+		}
+	}
+	return reason
+}
+
+// ExplainNode returns why a pod cannot have its cards on a node, nil if it can.
+func (e *Explainer) ExplainNode(fit cards.NodeFit) *Reason {
+	switch fit.Reason {
+	case cards.NodeFits:
+		return nil
+	case cards.NoSuchCard:
+		return &Reason{Rule: NoSuchCard, Cards: e.Cards.Describe(fit.Request), Requested: fit.Request.Amount.Cards(), typed: fit.Request.Selector.Typed}
+	case cards.MissingLabel:
+		return &Reason{Rule: UnlabeledNode, Resource: e.Cards.ResourceName(fit.Request.Resource), Label: fit.Label}
+	}
+	return e.Explain(Refusal{Verdict: fit.Verdict, Cards: fit.Request})
+}
+
+// exceeded appends the dimensions in which a refused request does not fit, in the
+// order of their names. A request for cards has none.
+func (e *Explainer) exceeded(dims []fastres.Dim, r Refusal) []fastres.Dim {
+	reason := r.Verdict.Reason
+	if reason != quota.OverQuota && reason != quota.OverDeserved || r.aboutCards() {
+		return dims
+	}
+	bound, _ := e.bound(r)
+	for d := range r.Request.Requested() {
+		if r.Request.Get(d)+e.used(r, r.Verdict.Queue, d) > bound.Get(d) {
+			dims = append(dims, d)
+		}
+	}
+	slices.SortFunc(dims, func(x, y fastres.Dim) int { return cmp.Compare(e.Names.Name(x), e.Names.Name(y)) })
+	return dims
+}
+
+// used is what counts against a bound of q besides the request.
+func (e *Explainer) used(r Refusal, q index.Queue, d fastres.Dim) float64 {
+	used := e.Index.Allocated(q).Get(d)
+	if r.Admission {
+		used += e.Index.Inqueue.Row(q).Get(d) - e.Index.Elastic.Row(q).Get(d)
+	}
+	return used
+}
+
+// bound returns the bound that the request does not fit under, and its name.
+func (e *Explainer) bound(r Refusal) (fastres.Vector, string) {
+	q := r.Verdict.Queue
+	if r.Verdict.Reason == quota.OverDeserved || e.Proportion && !r.Admission {
+		return e.Index.Deserved.Row(q), "deserved"
+	}
+	return e.Index.RealCapability.Row(q), "capability"
+}
+
+// explainCards sets what a reason states about cards, in whole cards.
+func (e *Explainer) explainCards(reason *Reason, r Refusal) {
+	selector := r.Cards.Selector
+	reason.Cards, reason.typed, reason.Requested = e.Cards.Describe(r.Cards), selector.Typed, r.Cards.Amount.Cards()
+	switch {
+	case r.Verdict.Reason == quota.ResourceMismatch:
+		reason.Resource = e.Cards.ResourceName(r.Cards.Resource)
+		return
+	case r.Verdict.Reason == quota.MixedResources || r.Verdict.Reason == quota.UntypedPod:
+		return
+	case len(selector.Names) == 0:
+		reason.Rule = UnlabeledNodes
+		return
+	case r.Shared:
+		if shortage, exceeded := e.sharedShortage(r); exceeded {
+			reason.Shortages = []Shortage{shortage}
+			return
+		}
+	}
+	for _, name := range selector.Names {
+		d, known := e.Names.LookupCard(name)
+		if shortage, exceeded := e.cardShortage(r, name, d, known); exceeded {
+			reason.Shortages = append(reason.Shortages, shortage)
+		}
+	}
+}
+
+// cardShortage finds the first queue on the path that has too little of one card.
+// No queue has a quota of an unknown card.
+func (e *Explainer) cardShortage(r Refusal, name string, d fastres.Dim, known bool) (s Shortage, exceeded bool) {
+	requested := float64(r.Cards.Amount)
+	s = Shortage{Queue: e.Index.Name(r.Verdict.Queue), Resource: cards.Shown(name), Requested: requested / 1000, Total: requested / 1000, Against: "capability"}
+	if !known {
+		return s, true
+	}
+	path, bounds := e.Index.Path(r.Verdict.Queue), e.Limit
+	if r.Verdict.Reason == quota.OverDeserved {
+		path, bounds, s.Against = path[:1], &e.Index.Deserved, "deserved"
+	}
+	for _, p := range path {
+		sum, bound := requested+e.used(r, p, d), bounds.Row(p).Get(d)
+		if sum > bound {
+			s.Queue, s.Total, s.Bound = e.Index.Name(p), sum/1000, bound/1000
+			return s, true
+		}
+	}
+	return s, false
+}
+
+// sharedShortage holds a request for several cards at once against the sum of
+// their bounds. Reservations that no other card can serve count.
+func (e *Explainer) sharedShortage(r Refusal) (s Shortage, exceeded bool) {
+	q, dims := r.Verdict.Queue, r.Cards.Selector.Dims
+	sum, bound := float64(r.Cards.Amount), 0.0
+	for _, d := range dims {
+		sum += e.used(r, q, d)
+		bound += e.Index.RealCapability.Row(q).Get(d)
+	}
+	sum += e.Reservations.Within(e.Index, q, dims)
+	return Shortage{
+		Queue: e.Index.Name(q), Resource: e.Cards.Describe(r.Cards), Against: "capability",
+		Requested: r.Cards.Amount.Cards(), Total: sum / 1000, Bound: bound / 1000,
+	}, sum > bound
+}
+
+// Readable converts a quantity of a dimension to the units that people read: cpu
+// in cores, memory in bytes, everything else in whole units.
+func Readable(d fastres.Dim, quantity float64) float64 {
+	if d == fastres.Memory || d == fastres.Pods {
+		return quantity
+	}
+	return quantity / 1000
+}

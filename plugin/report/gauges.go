@@ -1,0 +1,144 @@
+package report
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/metrics"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// accountVecs are the series of one account: one for cpu, one for memory, and one
+// for each scalar and each card. Units are those of the vectors: thousandths of
+// cores, bytes, thousandths of anything else.
+type accountVecs struct{ cpu, memory, scalar, card *prometheus.GaugeVec }
+
+// queueAccountVecs returns the series of an account of queues. Cards appear as
+// scalars there, as dashboards for upstream expect.
+func queueAccountVecs(name, word string) accountVecs {
+	scalar := queueVec(name+"_scalar_resources", word+" scalar resources for one queue", "resource")
+	return accountVecs{
+		cpu:    queueVec(name+"_milli_cpu", word+" CPU count for one queue"),
+		memory: queueVec(name+"_memory_bytes", word+" memory for one queue"),
+		scalar: scalar, card: scalar,
+	}
+}
+
+// queueVec returns the series of a name with the label queue_name.
+func queueVec(name, help string, labels ...string) *prometheus.GaugeVec {
+	return gaugeVec("queue_"+name, help, append([]string{queueLabel}, labels...)...)
+}
+
+const queueLabel = "queue_name"
+
+// gaugeVec returns the series of a name, Volcano's own where Volcano has
+// registered them: registering equal ones again returns the registered ones.
+func gaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
+	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Subsystem: metrics.VolcanoSubSystemName, Name: name, Help: help,
+	}, labels)
+	err := prometheus.Register(vec)
+	var registered prometheus.AlreadyRegisteredError
+	if errors.As(err, &registered) {
+		if existing, ok := registered.ExistingCollector.(*prometheus.GaugeVec); ok {
+			return existing
+		}
+	}
+	if err != nil {
+		klog.Errorf("metric %s is not exported: %v", name, err)
+	}
+	return vec
+}
+
+// gauge is a series and its value, which is not written again while it stays the
+// same: values are close together in memory, series are not.
+type gauge struct {
+	series prometheus.Gauge // nil until it is first set
+	value  float64
+}
+
+func (g *gauge) set(value float64, vec *prometheus.GaugeVec, labels ...string) {
+	if g.series == nil {
+		g.series = vec.WithLabelValues(labels...)
+		g.series.Set(value)
+		g.value = value
+		return
+	}
+	g.update(value)
+}
+
+// update sets a gauge that was set before.
+func (g *gauge) update(value float64) {
+	if g.value != value {
+		g.value = value
+		g.series.Set(value)
+	}
+}
+
+// accountGauges are the gauges of one account.
+type accountGauges struct {
+	labels []string // of all of them: the queue, or none
+	byDim  []gauge
+}
+
+// set publishes x: cpu, memory, and the scalars that are present in shown. A card
+// without a bound is +Inf.
+func (a *accountGauges) set(x, shown fastres.Vector, names *index.Names, vecs *accountVecs) {
+	if n := x.Len() - len(a.byDim); n > 0 {
+		a.byDim = append(a.byDim, make([]gauge, n)...)
+	}
+	a.byDim[fastres.CPU].set(x.Get(fastres.CPU), vecs.cpu, a.labels...)
+	a.byDim[fastres.Memory].set(x.Get(fastres.Memory), vecs.memory, a.labels...)
+	for d := range shown.Scalars() {
+		if int(d) >= names.Len() || int(d) >= x.Len() {
+			break // dimensions to spare
+		}
+		g, quantity := &a.byDim[d], x.Get(d)
+		if quantity == fastres.MaxQuantity && names.IsCard(d) {
+			quantity = math.Inf(1)
+		}
+		if g.series != nil {
+			g.update(quantity)
+			continue
+		}
+		vec := vecs.scalar
+		if names.IsCard(d) {
+			vec = vecs.card
+		}
+		g.set(quantity, vec, append(slices.Clip(a.labels), names.Name(d))...)
+	}
+}
+
+// update publishes the dimensions of x that are present in changed. It reports
+// false, and may have set some, where one has no series yet.
+func (a *accountGauges) update(x, changed fastres.Vector) bool {
+	for d := range changed.Present() {
+		if int(d) >= len(a.byDim) || a.byDim[d].series == nil {
+			return false
+		}
+		a.byDim[d].update(x.Get(d))
+	}
+	return true
+}
+
+// forgetFrom drops the gauges of dimension d and above; their series are deleted.
+func (a *accountGauges) forgetFrom(d fastres.Dim) {
+	a.byDim = slices.Clone(a.byDim[:min(len(a.byDim), int(d))])
+}
+
+// lengthen returns x with at least n dimensions. What is present stays present;
+// quantities are 0.
+func lengthen(x fastres.Vector, n int) fastres.Vector {
+	if x.Len() >= n {
+		return x
+	}
+	longer := fastres.NewVector(n)
+	longer.Join(x)
+	return longer
+}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Journal holds the last reported reason of each waiting job. The text stays while
+// the reason does, whatever other jobs use meanwhile, so that events and pod
+// conditions are not written again in every session.
+type Journal struct {
+	entries map[api.JobID]*entry
+
+	dims    []fastres.Dim // memory of one call
+	numbers []float64     // memory of one call
+}
+
+// entry is what makes two reasons the same, and the text of the first.
+type entry struct {
+	reason   quota.Reason
+	where    string // the queue that refuses, or why it does not reach the root
+	exceeded []fastres.Dim
+	cards    string    // that are refused
+	numbers  []float64 // requests, and the quotas of cards
+	text     string
+}
+
+// NewJournal returns an empty Journal.
+func NewJournal() *Journal { return &Journal{entries: map[api.JobID]*entry{}} }
+
+// Len is the number of jobs that have a reason.
+func (j *Journal) Len() int { return len(j.entries) }
+
+// Refuse sets the reason of a waiting job, which Volcano copies to the conditions
+// of the job and its pods. It reports whether the reason is new.
+func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r Refusal) (isNew bool) {
+	where := string(job.Queue)
+	switch q := r.Verdict.Queue; {
+	case r.Verdict.Reason == quota.BrokenQueue:
+		where = e.Index.Broken(q).Error()
+	case q != index.None:
+		where = e.Index.Name(q)
+	}
+	j.dims = e.exceeded(j.dims[:0], r)
+	j.numbers = e.appendNumbers(j.numbers[:0], r, j.dims)
+	cards := e.Cards.Describe(r.Cards)
+	last := j.entries[job.UID]
+	if last == nil || last.reason != r.Verdict.Reason || last.where != where || last.cards != cards ||
+		!slices.Equal(last.exceeded, j.dims) || !slices.Equal(last.numbers, j.numbers) {
+		last = &entry{reason: r.Verdict.Reason, where: where, exceeded: slices.Clone(j.dims), cards: cards,
+			numbers: slices.Clone(j.numbers), text: e.Explain(r).String()}
+		j.entries[job.UID] = last
+		isNew = true
+	}
+	job.JobFitErrors = last.text
+	return isNew
+}
+
+// appendNumbers appends the quantities that make a refusal another one: requests,
+// and the quotas of cards. What a queue uses does not, nor does a bound that
+// changes with the nodes.
+func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastres.Dim) []float64 {
+	for _, d := range exceeded {
+		numbers = append(numbers, r.Request.Get(d))
+	}
+	if r.aboutCards() {
+		numbers = append(numbers, float64(r.Cards.Amount))
+		for _, d := range r.Cards.Selector.Dims {
+			numbers = append(numbers, e.Index.Capability.Row(r.Verdict.Queue).Get(d))
+		}
+	}
+	return numbers
+}
+
+// PodGroupEvent is an event on the PodGroup of a job.
+type PodGroupEvent struct{ Type, Reason, Message string }
+
+// Event returns the event of the last refusal of a job. The drop-ins keep
+// upstream's type, reason and opening words, which programs may match.
+func (j *Journal) Event(e *Explainer, job *api.JobInfo, dropIn bool) PodGroupEvent {
+	last := j.entries[job.UID]
+	reason := string(scheduling.PodGroupUnschedulableType)
+	if !dropIn {
+		return PodGroupEvent{v1.EventTypeWarning, reason, last.text}
+	}
+	var names []string
+	for _, d := range last.exceeded {
+		names = append(names, e.Names.Name(d))
+	}
+	if last.cards != "" {
+		names = append(names, last.cards)
+	}
+	opening := util.FormatResourceNames("queue resource quota insufficient", "insufficient", names)
+	return PodGroupEvent{v1.EventTypeNormal, reason, opening + "; " + last.text}
+}
+
+// ForgetJobs drops the reasons of jobs that are gone.
+func (j *Journal) ForgetJobs(jobs map[api.JobID]*api.JobInfo) {
+	for id := range j.entries {
+		if _, ok := jobs[id]; !ok {
+			delete(j.entries, id)
+		}
+	}
+}
+
+// RenewNames converts dimensions when the names start anew. renew returns the new
+// dimension of an old one.
+func (j *Journal) RenewNames(renew func(fastres.Dim) fastres.Dim) {
+	for _, entry := range j.entries {
+		for i, d := range entry.exceeded {
+			entry.exceeded[i] = renew(d)
+		}
+		slices.Sort(entry.exceeded)
+	}
+}

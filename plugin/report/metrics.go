@@ -1,0 +1,310 @@
+package report
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// account is a vector of a queue that Volcano has series for.
+type account int
+
+const (
+	deserved account = iota
+	allocated
+	request
+	capacity
+	realCapacity
+	accounts // how many there are
+)
+
+var (
+	// The series that Volcano registered for its own plugins (metrics/queue.go).
+	vecs = [accounts]accountVecs{
+		deserved:     queueAccountVecs("deserved", "Deserved"),
+		allocated:    queueAccountVecs("allocated", "Allocated"),
+		request:      queueAccountVecs("request", "Request"),
+		capacity:     queueAccountVecs("capacity", "Capacity"),
+		realCapacity: queueAccountVecs("real_capacity", "Capacity"),
+	}
+	shareVec    = queueVec("share", "Share for one queue")
+	weightVec   = queueVec("weight", "Weight for one queue")
+	overusedVec = queueVec("overused", "If one queue is overused")
+
+	// The series that Volcano does not have, and does not delete with the queue.
+	inqueueVecs = queueAccountVecs("inqueue", "Inqueue")
+	leafVec     = queueVec("leaf", "1 if a queue takes jobs, 0 if it has child queues")
+	problemsVec = queueVec("card_annotation_problems", "Number of problems of the card annotations of one queue")
+	clusterVecs = accountVecs{
+		cpu:    gaugeVec("cluster_milli_cpu", "CPU count of the cluster"),
+		memory: gaugeVec("cluster_memory_bytes", "Memory of the cluster"),
+		scalar: gaugeVec("cluster_scalar_resources", "Scalar resources of the cluster", "resource"),
+		card:   gaugeVec("cluster_cards", "Cards of the cluster", "resource"),
+	}
+)
+
+// Metrics holds the gauges of all queues across sessions, since a look-up of a
+// series costs more than everything else about it. Open binds it to a session.
+type Metrics struct {
+	queues       map[string]*queueGauges
+	cluster      accountGauges
+	clusterShown fastres.Vector // scalars that the cluster ever had; a lost one is 0
+
+	ix         *index.Index
+	names      *index.Names
+	objects    []*api.QueueInfo // by queue; nil for a root without a Queue object
+	byQueue    []*queueGauges   // by queue, from its first use in the session on
+	proportion bool
+}
+
+// NewMetrics returns Metrics without gauges.
+func NewMetrics() *Metrics { return &Metrics{queues: map[string]*queueGauges{}} }
+
+// Len is the number of queues that have gauges.
+func (m *Metrics) Len() int { return len(m.queues) }
+
+// queueGauges are the gauges of one queue. A gauge is made when it is first set:
+// series that nobody sets do not exist.
+type queueGauges struct {
+	name     string
+	uid      types.UID // of the Queue object; Volcano deletes its series with it
+	accounts [accounts]accountGauges
+	inqueue  accountGauges
+	// shown are the scalars that any account of the queue ever had: all accounts
+	// show them from then on. inqueueShown is the same for inqueue alone.
+	shown, inqueueShown           fastres.Vector
+	share, weight, overused, leaf gauge
+}
+
+func newQueueGauges(name string, uid types.UID) *queueGauges {
+	g := &queueGauges{name: name, uid: uid}
+	labels := []string{name}
+	for a := range g.accounts {
+		g.accounts[a].labels = labels
+	}
+	g.inqueue.labels = labels
+	return g
+}
+
+// Open binds the metrics to a session.
+func (m *Metrics) Open(ix *index.Index, names *index.Names, objects []*api.QueueInfo, proportion bool) {
+	m.ix, m.names, m.objects, m.proportion = ix, names, objects, proportion
+	m.byQueue = make([]*queueGauges, ix.Len())
+}
+
+// gauges returns the gauges of q.
+func (m *Metrics) gauges(q index.Queue) *queueGauges {
+	if g := m.byQueue[q]; g != nil {
+		return g
+	}
+	name := m.ix.Name(q)
+	var uid types.UID
+	if queue := m.objects[q]; queue != nil {
+		uid = queue.Queue.UID
+	}
+	g := m.queues[name]
+	if g == nil || g.uid != uid {
+		if g != nil {
+			g.deleteInqueue() // Volcano has deleted the others
+		}
+		g = newQueueGauges(name, uid)
+		m.queues[name] = g
+	}
+	m.byQueue[q] = g
+	return g
+}
+
+// Publish sets all series, at the opening of a session. jobs is the number of jobs
+// by queue.
+func (m *Metrics) Publish(total fastres.Vector, jobs []int) {
+	m.clusterShown = lengthen(m.clusterShown, total.Len())
+	m.clusterShown.Join(total)
+	m.cluster.set(total, m.clusterShown, m.names, &clusterVecs)
+	for q := range index.Queue(m.ix.Len()) {
+		if m.objects[q] == nil {
+			continue
+		}
+		g := m.gauges(q)
+		g.leaf.set(number(m.ix.IsLeaf(q)), leafVec, g.name)
+		g.setInqueue(m.ix.Inqueue.Row(q), m.names)
+		if m.proportion {
+			m.publishProportion(g, q, jobs[q] > 0)
+			continue
+		}
+		g.setAccount(deserved, m.ix.Deserved.Row(q), m.names)
+		g.setAccount(allocated, m.ix.Allocated(q), m.names)
+		g.setAccount(request, m.ix.Request.Row(q), m.names)
+		g.setAccount(capacity, m.ix.Capability.Row(q), m.names)
+		g.setAccount(realCapacity, m.ix.RealCapability.Row(q), m.names)
+		g.share.set(m.ix.Share(q), shareVec, g.name)
+	}
+}
+
+// publishProportion sets the series that upstream's proportion has.
+func (m *Metrics) publishProportion(g *queueGauges, q index.Queue, hasJobs bool) {
+	g.setAccount(allocated, m.ix.Allocated(q), m.names)
+	g.setAccount(request, m.ix.Request.Row(q), m.names)
+	if !hasJobs {
+		return
+	}
+	g.weight.set(float64(m.objects[q].Weight), weightVec, g.name)
+	g.share.set(m.ix.Share(q), shareVec, g.name)
+	g.setAccount(deserved, m.ix.Deserved.Row(q), m.names)
+}
+
+// PublishAllocated sets the series of q that change when changed is allocated to
+// it or taken from it.
+func (m *Metrics) PublishAllocated(q index.Queue, changed fastres.Vector) {
+	if m.objects[q] == nil {
+		return
+	}
+	g, x := m.gauges(q), m.ix.Allocated(q)
+	if !g.accounts[allocated].update(x, changed) {
+		g.setAccount(allocated, x, m.names)
+	}
+	g.share.set(m.ix.Share(q), shareVec, g.name)
+}
+
+// PublishInqueue sets the series of q and its ancestors that change when changed
+// is reserved.
+func (m *Metrics) PublishInqueue(q index.Queue, changed fastres.Vector) {
+	for _, p := range m.ix.Path(q) {
+		if m.objects[p] == nil {
+			continue
+		}
+		if g, x := m.gauges(p), m.ix.Inqueue.Row(p); !g.inqueue.update(x, changed) {
+			g.setInqueue(x, m.names)
+		}
+	}
+}
+
+// PublishInner sets the series of inner queues that events changed. Nearly every
+// event of a session changes them, so they are written once, when it closes.
+//
+// DIVERGES: upstream writes them when the next session opens.
+func (m *Metrics) PublishInner() {
+	for q := range index.Queue(m.ix.Len()) {
+		if m.ix.IsLeaf(q) || m.objects[q] == nil {
+			continue
+		}
+		g := m.gauges(q)
+		g.setAccount(allocated, m.ix.Allocated(q), m.names)
+		g.share.set(m.ix.Share(q), shareVec, g.name)
+	}
+}
+
+// SetOverused sets whether a queue is overused.
+func (m *Metrics) SetOverused(q index.Queue, overused bool) {
+	g := m.gauges(q)
+	g.overused.set(number(overused), overusedVec, g.name)
+}
+
+// SetProblems sets the number of problems of a queue's card annotations.
+func (m *Metrics) SetProblems(queue string, n int) {
+	problemsVec.WithLabelValues(queue).Set(float64(n))
+}
+
+// number is 1 for true.
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// setAccount publishes an account, as metrics.UpdateQueueAllocated and its like do.
+func (g *queueGauges) setAccount(a account, x fastres.Vector, names *index.Names) {
+	g.shown = lengthen(g.shown, x.Len())
+	g.shown.Join(x)
+	g.accounts[a].set(x, g.shown, names, &vecs[a])
+}
+
+// setInqueue publishes what is reserved. Scalars that no other account has get
+// series here alone.
+func (g *queueGauges) setInqueue(x fastres.Vector, names *index.Names) {
+	g.inqueueShown = lengthen(g.inqueueShown, x.Len())
+	for d := range x.Scalars() {
+		if x.Get(d) != 0 {
+			g.inqueueShown.Set(d, 0)
+		}
+	}
+	g.inqueue.set(x, g.inqueueShown, names, &inqueueVecs)
+}
+
+// deleteInqueue deletes the series of reserved scalars.
+func (g *queueGauges) deleteInqueue() {
+	inqueueVecs.scalar.DeletePartialMatch(prometheus.Labels{queueLabel: g.name})
+	g.inqueue.forgetFrom(fastres.Pods)
+	g.inqueueShown = fastres.Vector{}
+}
+
+// ForgetQueues deletes the series of queues that are not in a new tree. Volcano
+// deletes its own.
+func (m *Metrics) ForgetQueues(tree *index.Tree) {
+	for name := range m.queues {
+		if tree.Lookup(name) != index.None {
+			continue
+		}
+		delete(m.queues, name)
+		of := prometheus.Labels{queueLabel: name}
+		inqueueVecs.cpu.Delete(of)
+		inqueueVecs.memory.Delete(of)
+		inqueueVecs.scalar.DeletePartialMatch(of)
+		leafVec.Delete(of)
+		problemsVec.Delete(of)
+	}
+}
+
+// RenewNames deletes the series of scalars whose names get other dimensions.
+// Those that a queue or the cluster still has are made again when they are set.
+func (m *Metrics) RenewNames(old *index.Names) {
+	for _, g := range m.queues {
+		for d := range g.shown.Scalars() {
+			if d < fastres.FirstFree || int(d) >= old.Len() {
+				continue
+			}
+			for a := range vecs {
+				vecs[a].scalar.DeleteLabelValues(g.name, old.Name(d))
+			}
+		}
+		g.shown = fixedShown(g.shown)
+		g.deleteInqueue()
+		for a := range g.accounts {
+			g.accounts[a].forgetFrom(fastres.FirstFree)
+		}
+	}
+	for d := fastres.FirstFree; int(d) < min(len(m.cluster.byDim), old.Len()); d++ {
+		clusterVecs.scalar.DeleteLabelValues(old.Name(d))
+		clusterVecs.card.DeleteLabelValues(old.Name(d))
+	}
+	m.cluster.forgetFrom(fastres.FirstFree)
+	m.clusterShown = fixedShown(m.clusterShown)
+}
+
+// fixedShown returns the part of shown whose dimensions never change: pods.
+func fixedShown(shown fastres.Vector) fastres.Vector {
+	fixed := fastres.NewVector(int(fastres.FirstFree))
+	if shown.Len() > 0 && shown.Has(fastres.Pods) {
+		fixed.Set(fastres.Pods, 0)
+	}
+	return fixed
+}
+
+// UpstreamSeries returns the series of Volcano that Metrics writes.
+func UpstreamSeries() []*prometheus.GaugeVec {
+	all := []*prometheus.GaugeVec{shareVec, weightVec, overusedVec}
+	for _, v := range vecs {
+		all = append(all, v.cpu, v.memory, v.scalar)
+	}
+	return all
+}
+
+// AddedSeries returns the series that Volcano does not have.
+func AddedSeries() []*prometheus.GaugeVec {
+	return []*prometheus.GaugeVec{leafVec, problemsVec, inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar,
+		clusterVecs.cpu, clusterVecs.memory, clusterVecs.scalar, clusterVecs.card}
+}

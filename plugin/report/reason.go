@@ -1,0 +1,125 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Rule names the rule that refuses a job or a task.
+type Rule string
+
+// The rules. Those up to UntypedPod are the reasons of package quota.
+const (
+	UnknownQueue     Rule = "UnknownQueue"
+	BrokenQueue      Rule = "BrokenQueue"
+	InnerQueue       Rule = "InnerQueue"
+	ClosedQueue      Rule = "ClosedQueue"
+	OverQuota        Rule = "OverQuota"
+	OverDeserved     Rule = "OverDeserved"
+	MixedResources   Rule = "MixedResources"
+	ResourceMismatch Rule = "ResourceMismatch"
+	UntypedPod       Rule = "UntypedPod"
+	UnlabeledNodes   Rule = "UnlabeledNodes" // no node with the resource has the label that names the card
+	NoSuchCard       Rule = "NoSuchCard"     // the node has none of the cards
+	UnlabeledNode    Rule = "UnlabeledNode"  // the node has the resource, but lacks the label that names the card
+)
+
+// Reason is why a job or a task waits. Events, conditions, logs and cardctl all
+// show what String returns.
+type Reason struct {
+	Rule  Rule   `json:"rule"`
+	Queue string `json:"queue,omitempty"` // that breaks the rule: the job's queue or an ancestor
+	// Cards is the list of a pod, or the resource that an untyped pod requests.
+	Cards     string  `json:"cards,omitempty"`
+	Requested float64 `json:"requested,omitempty"` // of Cards, in whole cards
+	// Resource is what the pod requests, where that is not the resource of its cards.
+	Resource string `json:"resource,omitempty"`
+	Label    string `json:"label,omitempty"`  // that the node lacks
+	Detail   string `json:"detail,omitempty"` // why the queue does not reach the root
+	// Shortages are the bounds that the request does not fit under: one for each card
+	// of a list, or one for each resource.
+	Shortages []Shortage `json:"shortages,omitempty"`
+
+	typed bool // the pod lists its cards
+}
+
+// Shortage is a bound that a request does not fit under:
+//
+//	Total = allocated + reservations for others + Requested > Bound
+//
+// cpu is in cores, memory in bytes, cards and everything else in whole units.
+type Shortage struct {
+	Queue     string  `json:"queue"` // whose bound it is: the job's queue or an ancestor
+	Resource  string  `json:"resource"`
+	Requested float64 `json:"requested"`
+	Total     float64 `json:"total"`
+	Bound     float64 `json:"bound"`
+	Against   string  `json:"against"` // name of the bound: capability or deserved
+}
+
+// maxUntypedShortages is the most shortages that an untyped pod is shown one by
+// one: any card of its resource would do.
+const maxUntypedShortages = 2
+
+// String formats the reason, in cores, Mi and whole units of everything else.
+func (r Reason) String() string {
+	switch r.Rule {
+	case UnknownQueue:
+		return "The job's queue does not exist"
+	case BrokenQueue:
+		return fmt.Sprintf("Queue <%s> takes no jobs: %s", r.Queue, r.Detail)
+	case InnerQueue:
+		return fmt.Sprintf("Queue <%s> has child queues and takes no jobs itself", r.Queue)
+	case ClosedQueue:
+		return fmt.Sprintf("Queue <%s> is not open", r.Queue)
+	case MixedResources:
+		return fmt.Sprintf("Cards <%s> do not share one resource name, so no pod can request either of them", r.Cards)
+	case ResourceMismatch:
+		return fmt.Sprintf("Pod requests <%s>, which is not the resource name of the cards <%s>", r.Resource, r.Cards)
+	case UntypedPod:
+		return fmt.Sprintf("Pod requests <%s> but names no card: set the annotation %s", r.Cards, card.NameKey)
+	case UnlabeledNodes:
+		return fmt.Sprintf("No queue has a quota of <%s>: the nodes that have it lack the labels that name the card", r.Cards)
+	case NoSuchCard:
+		if r.typed {
+			return fmt.Sprintf("node(s) have none of the cards <%s>", r.Cards)
+		}
+		return fmt.Sprintf("node(s) have no <%s>", r.Cards)
+	case UnlabeledNode:
+		return fmt.Sprintf("node(s) have <%s> but lack the label %s, which names the card", r.Resource, r.Label)
+	}
+	return r.shortages()
+}
+
+// shortages formats what does not fit.
+func (r Reason) shortages() string {
+	switch {
+	case r.Cards != "" && !r.typed && len(r.Shortages) > maxUntypedShortages:
+		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>", r.Queue, r.Cards, card.FormatDecimal(r.Requested))
+	case len(r.Shortages) > 0:
+	case r.Cards != "": // no single bound is exceeded: the cards cannot be assigned to all pods at once
+		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>", r.Queue, r.Cards, card.FormatDecimal(r.Requested))
+	default:
+		return fmt.Sprintf("Queue <%s> has no quota for a requested resource", r.Queue)
+	}
+	var each []string
+	for _, s := range r.Shortages {
+		each = append(each, s.String())
+	}
+	return strings.Join(each, "; ")
+}
+
+// String formats the shortage.
+func (s Shortage) String() string {
+	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but %s is <%s>",
+		s.Queue, s.Resource, s.amount(s.Requested), s.amount(s.Total), s.Against, s.amount(s.Bound))
+}
+
+func (s Shortage) amount(quantity float64) string {
+	if s.Resource == "memory" {
+		return card.FormatDecimal(quantity/(1<<20)) + "Mi"
+	}
+	return card.FormatDecimal(quantity)
+}

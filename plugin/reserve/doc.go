@@ -1,0 +1,20 @@
+// Package reserve holds the cards of jobs: what a job has, its minimum, what it
+// can give back, and what is reserved for it once it is admitted.
+//
+// # Terms
+//
+//	minimum      the cards of the minMember smallest unfinished pods of a job, or
+//	             what card.request states while the job has no pods
+//	elastic      max(0, allocated − minimum): what the job can lose and still run
+//	reservation  max(0, minimum − allocated − gated): what an admitted job waits for
+//	group        the pods of a job with one selector and one resource
+//
+// # Example
+//
+// A job has minMember 3 and four pods that each request 2 cards of A|B. One pod
+// runs on a node with B. The minimum is 6 cards of A|B and allocated is 2 of them,
+// so the reservation is 2 pods of 2 cards of A|B. It is in no account: admission
+// asks whether it can be assigned together with the minimum of the next job.
+//
+// It knows jobs and their tasks; nodes, pods and queues are read by package cards.
+package reserve

@@ -1,0 +1,352 @@
+package reserve
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/quota/assign"
+)
+
+// Job is what one job has and requests of cards. Read fills it, and reuses its
+// memory from one job to the next.
+//
+// The minimum of a job is that of its minMember unfinished pods with the smallest
+// requests, or what card.request states while the job has no pods. Each selector
+// counts like a dimension of its own: allocated cards of a selector are held
+// against the minimum of that selector, whichever card they are.
+type Job struct {
+	tasks    []*api.TaskInfo
+	requests []*cards.PodRequest // by task
+	nodes    []*cards.Node       // by task; nil for an unknown node
+
+	groups    []group
+	allocated []groupAmount
+	pending   []cards.Amount // of pending tasks, each of its preferred card
+	// members are the pods of the minimum, the smallest first. They stay empty where
+	// all unfinished pods are alike: then the minimum is minMembers times podSize.
+	members    []member
+	minMembers int
+	podSize    card.Milli
+
+	// exempt is the cpu and memory of pods with cards, where they are exempt from
+	// quotas (cardUnlimitedCpuMemory). plain is that of unfinished pods without.
+	exemptAllocated, exemptPending, exemptGated, plain cpuMemory
+
+	hasCards bool
+	hasGates bool // some pod has a scheduling gate
+}
+
+// group is what a job has and requests of one selector with one resource,
+// cards.NoResource before there are pods.
+type group struct {
+	selector              *cards.Selector
+	resource              cards.ResourceID
+	min, allocated, gated card.Milli
+}
+
+// request is the minimum of the group as one request.
+func (g group) request() cards.Request {
+	return cards.Request{Selector: g.selector, Resource: g.resource, Amount: g.min}
+}
+
+// groupAmount is what the tasks of a group have of one card.
+type groupAmount struct {
+	group int
+	dim   fastres.Dim
+	milli card.Milli
+}
+
+// member is an unfinished pod.
+type member struct {
+	task    *api.TaskInfo
+	request *cards.PodRequest
+	total   card.Milli // of all cards
+}
+
+type cpuMemory struct{ cpu, memory float64 }
+
+func (a *cpuMemory) add(r *api.Resource) {
+	a.cpu += max(0, r.MilliCPU)
+	a.memory += max(0, r.Memory)
+}
+
+// subtractFrom subtracts from a sum that includes a.
+func (a cpuMemory) subtractFrom(x fastres.Vector) {
+	x.Set(fastres.CPU, max(0, x.Get(fastres.CPU)-a.cpu))
+	x.Set(fastres.Memory, max(0, x.Get(fastres.Memory)-a.memory))
+}
+
+// HasCards reports whether the job has or requests cards.
+func (j *Job) HasCards() bool { return j.hasCards }
+
+// HasGates reports whether some pod of the job has a scheduling gate.
+func (j *Job) HasGates() bool { return j.hasGates }
+
+// ExemptAllocated, ExemptPending and ExemptGated subtract the cpu and memory of
+// the job's pods with cards from a sum over its allocated, pending or gated pods,
+// where such pods are exempt.
+func (j *Job) ExemptAllocated(x fastres.Vector) { j.exemptAllocated.subtractFrom(x) }
+func (j *Job) ExemptPending(x fastres.Vector)   { j.exemptPending.subtractFrom(x) }
+func (j *Job) ExemptGated(x fastres.Vector)     { j.exemptGated.subtractFrom(x) }
+
+// Read reads a job. read is PodReader or CollectingReader.
+func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
+	*j = Job{groups: j.groups[:0], allocated: j.allocated[:0], pending: j.pending[:0], members: j.members[:0],
+		tasks: j.tasks[:0], requests: j.requests[:0], nodes: j.nodes[:0]}
+	if len(job.Tasks) == 0 {
+		for _, r := range s.JobRequests(job) {
+			j.groups[j.group(r.Selector, r.Resource)].min += r.Amount
+		}
+		j.hasCards = len(j.groups) > 0 || s.Settings().UnlimitedCPUMemory && s.MinimumHasCards(job)
+		return
+	}
+	j.fetch(s, job, read)
+	unfinished, alike := 0, true
+	for i, task := range j.tasks {
+		size, requests := j.readTask(s, task, j.requests[i], j.nodes[i])
+		if finished(task) {
+			continue
+		}
+		if unfinished++; unfinished == 1 {
+			j.podSize = size
+		}
+		alike = alike && requests == 1 && size == j.podSize
+	}
+	if !j.hasCards {
+		return
+	}
+	if job.PodGroup != nil {
+		j.minMembers = min(max(0, int(job.PodGroup.Spec.MinMember)), unfinished)
+	}
+	if alike && len(j.groups) == 1 {
+		j.groups[0].min = card.Milli(j.minMembers) * j.podSize
+		return
+	}
+	j.podSize = 0
+	j.chooseMembers(s)
+}
+
+// fetch looks up the tasks of a job, their pods and their nodes. They are spread
+// over the memory; one short loop for each lets the processor wait for several at
+// once (BenchmarkOpenCards).
+func (j *Job) fetch(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
+	for _, task := range job.Tasks {
+		j.tasks = append(j.tasks, task)
+	}
+	for _, task := range j.tasks {
+		j.hasGates = j.hasGates || task.SchGated
+	}
+	for _, task := range j.tasks {
+		j.requests = append(j.requests, read(task.Pod))
+	}
+	for i, task := range j.tasks {
+		var n *cards.Node
+		if task.NodeName != "" && !j.requests[i].None() {
+			n = s.Node(task.NodeName)
+		}
+		j.nodes = append(j.nodes, n)
+	}
+}
+
+func finished(task *api.TaskInfo) bool {
+	return task.Status == api.Succeeded || task.Status == api.Failed
+}
+
+// readTask adds a task to what the job has and requests. It returns the cards
+// that the task requests, and in how many requests.
+func (j *Job) readTask(s *cards.Session, task *api.TaskInfo, p *cards.PodRequest, n *cards.Node) (size card.Milli, requests int) {
+	allocated := api.AllocatedStatus(task.Status)
+	for r := range s.Requests(p) {
+		requests++
+		size += r.Amount
+		g := j.group(r.Selector, r.Resource)
+		switch {
+		case allocated:
+			j.groups[g].allocated += r.Amount
+			if d, ok := r.CardOn(n); ok {
+				j.allocated = append(j.allocated, groupAmount{g, d, r.Amount})
+			}
+		case task.SchGated:
+			j.groups[g].gated += r.Amount
+		}
+		if task.Status == api.Pending && len(r.Selector.Dims) > 0 {
+			j.pending = append(j.pending, cards.Amount{Dim: r.Selector.Dims[0], Milli: r.Amount})
+		}
+	}
+	j.hasCards = j.hasCards || requests > 0
+	switch {
+	case !s.Settings().UnlimitedCPUMemory:
+	case requests == 0 && !finished(task):
+		j.plain.add(task.Resreq)
+	case requests == 0:
+	case allocated:
+		j.exemptAllocated.add(task.Resreq)
+	case task.Status == api.Pending:
+		j.exemptPending.add(task.Resreq)
+		if task.SchGated {
+			j.exemptGated.add(task.Resreq)
+		}
+	}
+	return size, requests
+}
+
+// group returns the position of a selector and a resource in groups.
+func (j *Job) group(selector *cards.Selector, r cards.ResourceID) int {
+	for i := range j.groups {
+		if j.groups[i].selector == selector && j.groups[i].resource == r {
+			return i
+		}
+	}
+	j.groups = append(j.groups, group{selector: selector, resource: r})
+	return len(j.groups) - 1
+}
+
+// chooseMembers lists the pods of the minimum and adds up their requests.
+func (j *Job) chooseMembers(s *cards.Session) {
+	for i, task := range j.tasks {
+		if finished(task) {
+			continue
+		}
+		m := member{task: task, request: j.requests[i]}
+		for r := range s.Requests(m.request) {
+			m.total += r.Amount
+		}
+		j.members = append(j.members, m)
+	}
+	slices.SortFunc(j.members, func(x, y member) int {
+		return cmp.Or(cmp.Compare(x.total, y.total), cmp.Compare(x.task.Name, y.task.Name), cmp.Compare(x.task.UID, y.task.UID))
+	})
+	j.members = j.members[:j.minMembers]
+	for _, m := range j.members {
+		for r := range s.Requests(m.request) {
+			j.groups[j.group(r.Selector, r.Resource)].min += r.Amount
+		}
+	}
+}
+
+// ExemptMinimum lowers cpu and memory of a job's minimum to those of its pods
+// without cards, where pods with cards are exempt.
+func (j *Job) ExemptMinimum(s *cards.Session, minimum fastres.Vector) {
+	if !s.Settings().UnlimitedCPUMemory || !j.hasCards {
+		return
+	}
+	minimum.Set(fastres.CPU, min(minimum.Get(fastres.CPU), j.plain.cpu))
+	minimum.Set(fastres.Memory, min(minimum.Get(fastres.Memory), j.plain.memory))
+}
+
+// AddAllocated adds the cards of the job's allocated tasks to x.
+func (j *Job) AddAllocated(x fastres.Vector) {
+	for _, a := range j.allocated {
+		x.Increase(a.dim, float64(a.milli))
+	}
+}
+
+// AddPending adds the cards that the job's pending tasks prefer to x.
+func (j *Job) AddPending(x fastres.Vector) {
+	for _, a := range j.pending {
+		x.Increase(a.Dim, float64(a.Milli))
+	}
+}
+
+// AddElastic adds what the job has beyond its minimum to x:
+//
+//	max(0, allocated − min)
+//
+// of each selector. The minimum keeps the preferred cards.
+func (j *Job) AddElastic(x fastres.Vector) {
+	for i, g := range j.groups {
+		if g.allocated <= g.min {
+			continue
+		}
+		keep := g.min
+		for _, d := range g.selector.Dims {
+			var has card.Milli
+			for _, a := range j.allocated {
+				if a.group == i && a.dim == d {
+					has += a.milli
+				}
+			}
+			kept := min(keep, has)
+			keep -= kept
+			if has > kept {
+				x.Increase(d, float64(has-kept))
+			}
+		}
+	}
+}
+
+// AppendMinimum appends the demands of the job's minimum, pod by pod; card by
+// card while the job has no pods.
+func (j *Job) AppendMinimum(to []assign.Demand, s *cards.Session, q index.Queue) []assign.Demand {
+	if len(j.members) == 0 {
+		for _, g := range j.groups {
+			to = j.appendAlike(to, q, g, g.min)
+		}
+		return to
+	}
+	for _, m := range j.members {
+		for r := range s.Requests(m.request) {
+			to = appendDemand(to, assign.Demand{Queue: q, Cards: r.Selector.Dims, Size: float64(r.Amount), Count: 1})
+		}
+	}
+	return to
+}
+
+// AppendReservation appends the demands of what the admitted job still waits for:
+//
+//	max(0, max(0, min − allocated) − gated)
+//
+// of each selector. A remainder smaller than a pod is a demand of its own.
+func (j *Job) AppendReservation(to []assign.Demand, s *cards.Session, q index.Queue) []assign.Demand {
+	for _, g := range j.groups {
+		left := max(0, max(0, g.min-g.allocated)-g.gated)
+		for _, m := range j.members {
+			if api.AllocatedStatus(m.task.Status) || m.task.SchGated {
+				continue
+			}
+			for r := range s.Requests(m.request) {
+				if r.Selector == g.selector && r.Resource == g.resource && left > 0 {
+					to = appendDemand(to, assign.Demand{Queue: q, Cards: r.Selector.Dims, Size: float64(min(left, r.Amount)), Count: 1})
+					left -= min(left, r.Amount)
+				}
+			}
+		}
+		to = j.appendAlike(to, q, g, left)
+	}
+	return to
+}
+
+// appendAlike appends equal pods of amount in total, and the remainder. A job
+// without pods does not state their size; then they take one card each.
+func (j *Job) appendAlike(to []assign.Demand, q index.Queue, g group, amount card.Milli) []assign.Demand {
+	size := cmp.Or(j.podSize, card.Cards(1))
+	if len(j.members) > 0 {
+		size = amount // the pods that it is for were larger than those that are allocated
+	}
+	count := card.Milli(math.Floor(float64(amount / max(size, 1))))
+	to = appendDemand(to, assign.Demand{Queue: q, Cards: g.selector.Dims, Size: float64(size), Count: int(count)})
+	if rest := amount - count*size; rest > 0 {
+		to = appendDemand(to, assign.Demand{Queue: q, Cards: g.selector.Dims, Size: float64(rest), Count: 1})
+	}
+	return to
+}
+
+// appendDemand appends a demand, or adds it to the last one where that is of
+// equal pods.
+func appendDemand(to []assign.Demand, demand assign.Demand) []assign.Demand {
+	if demand.Count == 0 {
+		return to
+	}
+	if n := len(to) - 1; n >= 0 && to[n].Queue == demand.Queue && to[n].Size == demand.Size && slices.Equal(to[n].Cards, demand.Cards) {
+		to[n].Count += demand.Count
+		return to
+	}
+	return append(to, demand)
+}
