@@ -130,7 +130,7 @@ func TestSeedsAreWholeRows(t *testing.T) {
 	for i, document := range documents {
 		rows := 0
 		for _, line := range strings.Split(document, "\n") {
-			if !strings.HasPrefix(line, "|") || line == "| described | coded in | shown by |" || line == "|---|---|---|" {
+			if !strings.HasPrefix(line, "|") || line == "| requirement | implemented in | tested by |" || line == "|---|---|---|" {
 				continue
 			}
 			rows++
