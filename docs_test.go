@@ -23,8 +23,8 @@ func read(t *testing.T, file string) []byte {
 	return content
 }
 
-// TestDifferencesAreDocumented finds every file that marks a difference from
-// upstream, and expects docs/differences.md to name it; and the reverse.
+// TestDifferencesAreDocumented expects docs/differences.md to name exactly the files
+// that mark a difference from upstream.
 func TestDifferencesAreDocumented(t *testing.T) {
 	page := read(t, "docs/differences.md")
 	marked := map[string]bool{}
@@ -48,14 +48,15 @@ func TestDifferencesAreDocumented(t *testing.T) {
 	}
 }
 
-// pages are those of which the tests and files that they name are looked for, with
-// the least number of tests that each has to name.
+// pages are the pages whose tests and files are looked up, with the minimum number
+// of tests that each page names.
 var pages = map[string]int{
-	"docs/RELIABILITY.md": 30, "docs/SEEDS.md": 500, "docs/cards.md": 60, "docs/deploy.md": 10, "docs/neighbours.md": 20, "docs/observability.md": 2,
+	"docs/dev/RELIABILITY.md": 30, "docs/dev/SEEDS.md": 500, "docs/dev/ARCHITECTURE.md": 3, "docs/cards.md": 60, "docs/deploy.md": 10,
+	"docs/neighbours.md": 20, "docs/observability.md": 2, "docs/differences.md": 10, "CONTRIBUTING.md": 0, "SECURITY.md": 1,
 }
 
-// TestDocsNameWhatExists looks for every test, subtest and file that the pages
-// name. A subtest has to stand, as a text, in a file with a test of that name.
+// TestDocsNameWhatExists looks up every test, subtest and file that the pages name.
+// The name of a subtest must be a string in a file that declares its test.
 func TestDocsNameWhatExists(t *testing.T) {
 	tests, volcano := declaredTests(t), volcanoSources(t)
 	testName := regexp.MustCompile("((?:Test|Fuzz|Benchmark)[A-Z]\\w+)(?:/([^`\n]+)`)?")
@@ -114,11 +115,11 @@ func volcanoSources(t *testing.T) string {
 	return strings.TrimSpace(string(directory))
 }
 
-// TestSeedsAreWholeRows reads the tables of docs/SEEDS.md: each row says what is
-// described, in which file it is coded, and which test shows it or why none does.
-// No document may lose rows.
+// TestSeedsAreWholeRows reads the tables of docs/dev/SEEDS.md. Each row has a
+// requirement, the files that implement it, and its tests or the reason why there are
+// none. No document may lose rows.
 func TestSeedsAreWholeRows(t *testing.T) {
-	page := read(t, "docs/SEEDS.md")
+	page := read(t, "docs/dev/SEEDS.md")
 	file, test := regexp.MustCompile("`[\\w./-]+\\.\\w+`"), regexp.MustCompile("^`(Test|Fuzz|Benchmark)[A-Z]")
 	reason := regexp.MustCompile(`^Not (adopted|shown|reached)\b.*: `)
 	documents := strings.Split(string(page), "\n## ")[1:]
@@ -129,7 +130,7 @@ func TestSeedsAreWholeRows(t *testing.T) {
 	for i, document := range documents {
 		rows := 0
 		for _, line := range strings.Split(document, "\n") {
-			if !strings.HasPrefix(line, "|") || line == "| described | coded in | shown by |" || line == "|---|---|---|" {
+			if !strings.HasPrefix(line, "|") || line == "| requirement | implemented in | tested by |" || line == "|---|---|---|" {
 				continue
 			}
 			rows++
@@ -148,8 +149,8 @@ func TestSeedsAreWholeRows(t *testing.T) {
 	}
 }
 
-// TestObservabilityIsDocumented looks for each alert and each panel, and for each
-// series that these ask for and Volcano does not have, in docs/observability.md.
+// TestObservabilityIsDocumented expects docs/observability.md to have each alert, each
+// panel, and each series in their queries that Volcano does not have.
 func TestObservabilityIsDocumented(t *testing.T) {
 	page := read(t, "docs/observability.md")
 	alerts := read(t, "deploy/observability/alerts.yaml")
@@ -172,8 +173,8 @@ func TestObservabilityIsDocumented(t *testing.T) {
 		FindAllSubmatch(both, -1), "`%s")
 }
 
-// TestNeighboursAreAll looks for a row for each of Volcano's plugins, and for the
-// tests of package neighbours, in docs/neighbours.md.
+// TestNeighboursAreAll expects docs/neighbours.md to have a row for each of Volcano's
+// plugins, and to name each test of package neighbours.
 func TestNeighboursAreAll(t *testing.T) {
 	page := read(t, "docs/neighbours.md")
 	plugins, err := os.ReadDir(filepath.Join(volcanoSources(t), "pkg/scheduler/plugins"))
@@ -200,8 +201,8 @@ func TestNeighboursAreAll(t *testing.T) {
 	}
 }
 
-// TestReferenceIsComplete expects docs/reference.md to have every argument, each
-// of their values, and every annotation that the code knows.
+// TestReferenceIsComplete expects docs/reference.md to have every argument, each of
+// their values, and every annotation of the code.
 func TestReferenceIsComplete(t *testing.T) {
 	page := read(t, "docs/reference.md")
 	expect := func(source, pattern string, least int) {
@@ -216,25 +217,129 @@ func TestReferenceIsComplete(t *testing.T) {
 			}
 		}
 	}
-	expect("plugin/arguments.go", `(?m)^\t\w+ += "(\w+)"$`, 11)
+	expect("plugin/arguments.go", `(?m)^\t\w+ += "(\w+)"$`, 8)
+	expect("plugin/intake/state.go", `(?m)^\t\w+ +(?:RootCapability|UnsetCapability|DeservedFrom|HierarchyFrom) += "(\w+)"`, 8)
+	expect("plugin/cards/registry.go", `(?m)^\t\w+ +UntypedCards += "(\w+)"`, 3)
 	expect("index/card/quota.go", `"(volcano\.sh/[a-z./-]+)"`, 3)
 	expect("index/card/list.go", `"(volcano\.sh/[a-z./-]+)"`, 2)
 }
 
-// TestLinks follows every link from one file of the repository to another.
-func TestLinks(t *testing.T) {
-	listed, err := exec.Command("git", "ls-files", "*.md").Output()
-	if err != nil {
-		t.Fatal(err)
+// engineRooms are the directories whose files docs/dev/ARCHITECTURE.md lists.
+var engineRooms = []string{"fastres", "index", "quota", "plugin"}
+
+// TestArchitectureIsExact expects the table "File by file" of docs/dev/ARCHITECTURE.md
+// to list exactly the Go files of the engine and the plugin, each once. doc.go files
+// and tests are not listed. Files that the pictures name must be in the table.
+func TestArchitectureIsExact(t *testing.T) {
+	page := string(read(t, "docs/dev/ARCHITECTURE.md"))
+	_, table, found := strings.Cut(page, "\n## File by file\n")
+	if !found {
+		t.Fatal("docs/dev/ARCHITECTURE.md has no table of files")
 	}
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	for page := range strings.Lines(string(listed)) {
-		page = strings.TrimSpace(page)
-		text := read(t, page)
-		for _, found := range link.FindAllSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(found[1]))); err != nil {
-				t.Errorf("%s: %v", page, err)
+	table, _, _ = strings.Cut(table, "\n## ")
+	listed := map[string]bool{}
+	for row := range strings.Lines(table) {
+		if !strings.HasPrefix(row, "| `") {
+			continue
+		}
+		cell, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
+		for name := range strings.SplitSeq(cell, ", ") {
+			name = strings.Trim(name, "`")
+			if listed[name] {
+				t.Errorf("docs/dev/ARCHITECTURE.md lists %s twice", name)
+			}
+			listed[name] = true
+		}
+	}
+	exists := map[string]bool{}
+	for _, room := range engineRooms {
+		for _, name := range sources(t, room) {
+			exists[name] = true
+			if !listed[name] {
+				t.Errorf("docs/dev/ARCHITECTURE.md does not list %s", name)
 			}
 		}
 	}
+	for name := range listed {
+		if !exists[name] {
+			t.Errorf("docs/dev/ARCHITECTURE.md lists %s, which does not exist", name)
+		}
+	}
+	drawn := regexp.MustCompile(`[\w/]+\.go\b`)
+	for _, picture := range []string{"docs/dev/pod.svg", "docs/dev/rooms.svg"} {
+		for _, name := range drawn.FindAllString(string(read(t, picture)), -1) {
+			if !listed[name] && name != "layers_test.go" {
+				t.Errorf("%s names %s, which docs/dev/ARCHITECTURE.md does not list", picture, name)
+			}
+		}
+	}
+}
+
+// sources returns the Go files of a directory and those below it, without doc.go
+// files and tests.
+func sources(t *testing.T, directory string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "testdata":
+			return fs.SkipDir
+		case filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go") && entry.Name() != "doc.go":
+			names = append(names, filepath.ToSlash(path))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// TestLinks follows every link from a page of the repository to a file, and to a
+// heading of a page.
+func TestLinks(t *testing.T) {
+	listed, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	links := 0
+	for page := range strings.Lines(string(listed)) {
+		page = strings.TrimSpace(page)
+		text := withoutCode(string(read(t, page)))
+		for _, found := range link.FindAllStringSubmatch(text, -1) {
+			links++
+			target := page
+			if found[1] != "" {
+				target = filepath.Join(filepath.Dir(page), found[1])
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %v", page, err)
+				continue
+			}
+			if found[2] != "" && !slices.Contains(anchors(string(read(t, target))), found[2]) {
+				t.Errorf("%s: %s has no heading #%s", page, target, found[2])
+			}
+		}
+	}
+	if links < 100 {
+		t.Errorf("there are %d links", links)
+	}
+}
+
+// withoutCode returns a page without its fenced blocks.
+func withoutCode(page string) string {
+	return regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(page, "")
+}
+
+// anchors returns the names by which a link reaches the headings of a page: lower
+// case, without punctuation, hyphens for spaces.
+func anchors(page string) (names []string) {
+	punctuation := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(withoutCode(page), -1) {
+		name := punctuation.ReplaceAllString(strings.ToLower(heading[1]), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
 }
