@@ -8,7 +8,7 @@ import (
 
 // podTable maps pod objects to what they state about cards. It is a hash table
 // with linear probing on the address of the object: session open looks up every
-// pod, and BenchmarkOpenCards shows the gain over a Go map. It is safe for many
+// pod, and BenchmarkSessionOpenCards shows the gain over a Go map. It is safe for many
 // readers.
 //
 // Invariants: len(slots) is a power of two and at least twice used; a pod is in

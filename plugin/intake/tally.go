@@ -144,7 +144,7 @@ type jobState struct {
 }
 
 // countAll counts up to chunk jobs. It looks up the state of all of them first:
-// look-ups wait for memory, and short loops let the waits overlap (BenchmarkOpen).
+// look-ups wait for memory, and short loops let the waits overlap (BenchmarkSessionOpen).
 // A job whose queue does not exist counts nowhere.
 func (t *tally) countAll(jobs []*api.JobInfo) {
 	var memory [chunk]jobState

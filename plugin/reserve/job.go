@@ -135,7 +135,7 @@ func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
 
 // fetch looks up the tasks of a job, their pods and their nodes. They are spread
 // over the memory; one short loop for each lets the processor wait for several at
-// once (BenchmarkOpenCards).
+// once (BenchmarkSessionOpenCards).
 func (j *Job) fetch(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
 	for _, task := range job.Tasks {
 		j.tasks = append(j.tasks, task)
