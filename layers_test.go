@@ -46,7 +46,7 @@ var layers = []layer{
 		reason: "the accounts must be testable and fuzzable without a scheduler",
 	},
 	{
-		dir: "index/card", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/..."}, silent: true,
+		dir: "index/card", allow: []string{std, module + "/index", "k8s.io/api/...", "k8s.io/apimachinery/..."}, silent: true,
 		reason: "reads cards off Kubernetes objects, and needs nothing but their types",
 	},
 	{

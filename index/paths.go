@@ -121,11 +121,7 @@ func (q Placement) parse(root string) ([]float64, error) {
 
 // quoted is a text for a message, not all of it if it is very long.
 func quoted(text string) string {
-	const most = 128
-	if len(text) > most {
-		return strconv.Quote(text[:most]) + "…"
-	}
-	return strconv.Quote(text)
+	return strconv.Quote(Shorten(text, 128))
 }
 
 // place makes a node of a queue and of the names above it that have none.

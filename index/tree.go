@@ -13,6 +13,12 @@ type Queue int32
 // None is no queue: the parent of a top, or the result of a failed look-up.
 const None Queue = -1
 
+// RootName is the name of the queue at the root of every tree. Every other queue is
+// below it.
+//
+// Source: Volcano, pkg/scheduler/plugins/capacity/capacity.go, rootQueueID.
+const RootName = "root"
+
 // Why a queue does not reach the root.
 var (
 	ErrUnknownParent = errors.New("the parent queue does not exist")

@@ -261,7 +261,7 @@ func nodeTable(nodes []*corev1.Node) string {
 	for _, node := range nodes {
 		first := node.Name
 		for _, each := range card.Discover(node.Labels, node.Status.Allocatable).Cards {
-			if count := each.Milli / 1000; count > 0 {
+			if count := int64(each.Milli.Cards()); count > 0 {
 				rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s", first, count, each.Name, each.Resource))
 				first = ""
 			}

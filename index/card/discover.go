@@ -1,13 +1,11 @@
 package card
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // productSuffix ends the label that names the whole cards of <vendor>/<type>.
@@ -32,19 +30,19 @@ const (
 type Card struct {
 	Name     string
 	Resource v1.ResourceName
-	Milli    int64 // allocatable, in thousandths of a card, 0..math.MaxInt64
+	Milli    Milli // allocatable, 0 or more
 }
 
-// Unnamed is a card resource of a node whose card has no name.
-type Unnamed struct {
+// Unlabeled is a card resource of a node that lacks the label that names the card.
+type Unlabeled struct {
 	Resource v1.ResourceName
 	Label    string // the label that is missing or bad
 }
 
 // Inventory is what a node has. A resource is in it at most once.
 type Inventory struct {
-	Cards   []Card    // sorted by Resource
-	Unnamed []Unnamed // sorted by Resource
+	Cards     []Card      // sorted by Resource
+	Unlabeled []Unlabeled // sorted by Resource
 }
 
 // Discover returns the cards of a node with these labels and this
@@ -61,9 +59,9 @@ func Discover(labels map[string]string, allocatable v1.ResourceList) Inventory {
 		}
 		quantity, has := allocatable[name]
 		if plain(product) {
-			found.Cards = append(found.Cards, Card{Name: product, Resource: name, Milli: milli(quantity)})
+			found.Cards = append(found.Cards, Card{Name: product, Resource: name, Milli: MilliOf(quantity)})
 		} else if has {
-			found.Unnamed = append(found.Unnamed, Unnamed{Resource: name, Label: label})
+			found.Unlabeled = append(found.Unlabeled, Unlabeled{Resource: name, Label: label})
 		}
 	}
 	for name, quantity := range allocatable {
@@ -71,13 +69,13 @@ func Discover(labels map[string]string, allocatable v1.ResourceList) Inventory {
 			continue
 		}
 		if card, bad := sharedName(string(name), labels); bad == "" {
-			found.Cards = append(found.Cards, Card{Name: card, Resource: name, Milli: milli(quantity)})
+			found.Cards = append(found.Cards, Card{Name: card, Resource: name, Milli: MilliOf(quantity)})
 		} else {
-			found.Unnamed = append(found.Unnamed, Unnamed{Resource: name, Label: bad})
+			found.Unlabeled = append(found.Unlabeled, Unlabeled{Resource: name, Label: bad})
 		}
 	}
 	slices.SortFunc(found.Cards, func(a, b Card) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
-	slices.SortFunc(found.Unnamed, func(a, b Unnamed) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
+	slices.SortFunc(found.Unlabeled, func(a, b Unlabeled) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
 	return found
 }
 
@@ -155,17 +153,4 @@ func count(text string) uint64 {
 		return 0
 	}
 	return n
-}
-
-// milli is a quantity in thousandths, no less than 0 and no more than
-// math.MaxInt64. MilliValue alone wraps around.
-func milli(quantity resource.Quantity) int64 {
-	if quantity.Sign() <= 0 {
-		return 0
-	}
-	// Comparing quantities would write out 1e2000000000 digit by digit.
-	if quantity.AsApproximateFloat64() >= MaxCards {
-		return math.MaxInt64
-	}
-	return quantity.MilliValue()
 }

@@ -72,17 +72,17 @@ func TestDiscover(t *testing.T) {
 		delete(l, label)
 		return l
 	}
-	one := func(name string, resource v1.ResourceName, milli int64) Inventory {
+	one := func(name string, resource v1.ResourceName, milli Milli) Inventory {
 		return Inventory{Cards: []Card{{name, resource, milli}}}
 	}
 	bad := func(resource v1.ResourceName, label string) Inventory {
-		return Inventory{Unnamed: []Unnamed{{resource, label}}}
+		return Inventory{Unlabeled: []Unlabeled{{resource, label}}}
 	}
 	shared := func(name string) Inventory {
 		return Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0}, {name, mpsResource, 4000}}}
 	}
 	sharedBad := func(label string) Inventory {
-		return Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0}}, Unnamed: []Unnamed{{mpsResource, label}}}
+		return Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0}}, Unlabeled: []Unlabeled{{mpsResource, label}}}
 	}
 	four := quantities(mpsResource, "4")
 
@@ -146,7 +146,7 @@ func TestDiscover(t *testing.T) {
 		},
 		"MIG, no product": {
 			labels{"nvidia.com/mig-1g.5gb.product": "A100-MIG-1g.5gb"}, quantities("nvidia.com/mig-1g.5gb", "7", "nvidia.com/mig-2g.10gb", "1"),
-			Inventory{Unnamed: []Unnamed{{"nvidia.com/mig-1g.5gb", productLabel}, {"nvidia.com/mig-2g.10gb", productLabel}}},
+			Inventory{Unlabeled: []Unlabeled{{"nvidia.com/mig-1g.5gb", productLabel}, {"nvidia.com/mig-2g.10gb", productLabel}}},
 		},
 		"MIG without a profile": {labels{productLabel: "A100"}, quantities("nvidia.com/mig-", "7"), one("A100", "nvidia.com/gpu", 0)},
 	} {
@@ -174,7 +174,7 @@ func TestDiscoverIsTheSameInAnyOrder(t *testing.T) {
 	unnamed := labels{"a.com/x.product": "", "b.com/x.product": "", "c.com/x.product": ""}
 	others := quantities("a.com/x", "1", "b.com/x", "1", "c.com/x", "1", mpsResource, "1", "nvidia.com/mig-1g.5gb", "1")
 	want := Discover(unnamed, others)
-	assert.Len(t, want.Unnamed, 5)
+	assert.Len(t, want.Unlabeled, 5)
 	for range 1000 {
 		if !assert.Equal(t, mixedInventory, Discover(shuffled(random, named), shuffled(random, allocatable))) ||
 			!assert.Equal(t, want, Discover(shuffled(random, unnamed), shuffled(random, others))) {
@@ -220,7 +220,7 @@ func checkInventory(t *testing.T, found Inventory, named labels, allocatable v1.
 		wantsShared := c.Resource == mpsResource || strings.HasPrefix(string(c.Resource), migPrefix)
 		ok := assert.True(t, isAllocatable || isLabel, "%s is made up", c.Resource) &&
 			assert.Less(t, before, c.Resource, "sorted") &&
-			assert.GreaterOrEqual(t, c.Milli, int64(0)) &&
+			assert.GreaterOrEqual(t, c.Milli, Milli(0)) &&
 			assert.Equal(t, List{c.Name}, ParseList(c.Name), "a list of one") &&
 			assert.Equal(t, wantsShared, isShared, "ResourceOf knows shared cards only") &&
 			(!isShared || assert.Equal(t, c.Resource, implied))
@@ -230,7 +230,7 @@ func checkInventory(t *testing.T, found Inventory, named labels, allocatable v1.
 		seen[c.Resource], before = true, c.Resource
 	}
 	before = ""
-	for _, u := range found.Unnamed {
+	for _, u := range found.Unlabeled {
 		_, isAllocatable := allocatable[u.Resource]
 		ok := assert.True(t, isAllocatable, "%s is made up", u.Resource) &&
 			assert.Less(t, before, u.Resource, "sorted") &&
@@ -274,16 +274,6 @@ func TestResourceOf(t *testing.T) {
 		got, ok := ResourceOf(name)
 		assert.Equal(t, want, got, name)
 		assert.Equal(t, want != "", ok, name)
-	}
-}
-
-func TestMilli(t *testing.T) {
-	for text, want := range map[string]int64{
-		"0": 0, "8": 8000, "500m": 500, "1n": 1, "-1": 0, "-1e30": 0, "9223372036854774": 9223372036854774000,
-		"9223372036854775.5": math.MaxInt64, "9223372036854775807": math.MaxInt64, "1Ei": math.MaxInt64, "100Ei": math.MaxInt64,
-		"99999999999999999999999999": math.MaxInt64, "1e2147483647": math.MaxInt64, "-1e2147483647": 0,
-	} {
-		assert.Equal(t, want, milli(resource.MustParse(text)), text)
 	}
 }
 

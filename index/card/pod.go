@@ -12,7 +12,7 @@ import (
 // Request is how much a pod asks for of one extended resource.
 type Request struct {
 	Resource v1.ResourceName
-	Milli    int64 // thousandths of a unit, 1..math.MaxInt64
+	Milli    Milli // more than 0
 }
 
 // usage is what the containers of a pod use of one resource.
@@ -55,7 +55,7 @@ func Requests(pod *v1.Pod) []Request {
 	var requests []Request
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		if total := max(used[name].running, used[name].peak); total > 0 {
-			requests = append(requests, Request{Resource: name, Milli: total})
+			requests = append(requests, Request{Resource: name, Milli: Milli(total)})
 		}
 	}
 	return requests
@@ -70,12 +70,12 @@ func (u usages) each(container *v1.Container, count func(u *usage, milli int64))
 	limits := container.Resources.Limits
 	for name, quantity := range limits {
 		if extended(name) {
-			count(u.of(name), milli(quantity))
+			count(u.of(name), thousandths(quantity))
 		}
 	}
 	for name, quantity := range container.Resources.Requests {
 		if _, limited := limits[name]; !limited && extended(name) {
-			count(u.of(name), milli(quantity))
+			count(u.of(name), thousandths(quantity))
 		}
 	}
 }

@@ -132,7 +132,7 @@ func TestRequestsAgainstKubernetes(t *testing.T) {
 		}
 		got := map[v1.ResourceName]int64{}
 		for _, r := range Requests(pod) {
-			got[r.Resource] = r.Milli
+			got[r.Resource] = int64(r.Milli)
 		}
 		if !assert.Equal(t, want, got) {
 			t.Fatalf("%+v", pod.Spec)

@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/capacity-card/capacity-card/index"
 )
 
 // The annotations that hold a JSON object of card name -> whole cards.
@@ -30,9 +31,9 @@ type Entry struct {
 	Cards int64  // whole cards, 0..MaxCards
 }
 
-// Demand is one key of a request annotation.
-type Demand struct {
-	Cards List  // not nil
+// ListRequest is one key of a request annotation.
+type ListRequest struct {
+	List  List  // not nil
 	Count int64 // whole cards, 0..MaxCards
 }
 
@@ -77,19 +78,19 @@ func ParseQuota(text string) ([]Entry, []Problem) {
 
 // ParseRequest reads a request annotation as ParseQuota reads a quota, except
 // that its keys are lists. "A|B" and "B|A" are two lists, "A|B" and "A | B|A" are
-// one. Demands are sorted by List.String.
-func ParseRequest(text string) ([]Demand, []Problem) {
+// one. Requests are sorted by List.String.
+func ParseRequest(text string) ([]ListRequest, []Problem) {
 	cards, problems := parse(text, func(key string) (name, reason string) {
 		if list := ParseList(key); list != nil {
 			return list.String(), ""
 		}
 		return key, namesNoCard
 	})
-	var demands []Demand
+	var requests []ListRequest
 	for _, name := range slices.Sorted(maps.Keys(cards)) {
-		demands = append(demands, Demand{Cards: ParseList(name), Count: cards[name]})
+		requests = append(requests, ListRequest{List: ParseList(name), Count: cards[name]})
 	}
-	return demands, problems
+	return requests, problems
 }
 
 // parse reads the good keys of an annotation and finds the bad ones. normal gives
@@ -224,15 +225,5 @@ func parseWhole(number string) (cards int64, whole bool) {
 	return min(cards, MaxCards), true
 }
 
-// cut shortens what people wrote to what people read.
-func cut(text string) string {
-	const most = 100 // bytes
-	if len(text) <= most {
-		return text
-	}
-	end := most
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
-}
+// cut shortens a key or a value for a message.
+func cut(text string) string { return index.Shorten(text, 100) }

@@ -176,20 +176,20 @@ func TestBrokenText(t *testing.T) {
 
 func TestParseRequest(t *testing.T) {
 	for text, want := range map[string]struct {
-		demands  []Demand
+		demands  []ListRequest
 		problems []Problem
 	}{
 		`{}`:                  {},
-		`{"NVIDIA-H200":2}`:   {[]Demand{{List{"NVIDIA-H200"}, 2}}, nil},
-		`{"C":1,"A | B|A":2}`: {[]Demand{{List{"A", "B"}, 2}, {List{"C"}, 1}}, nil},
-		`{"NVIDIA-GeForce-RTX-4090|NVIDIA-GeForce-RTX-4090-D":2}`: {[]Demand{{List{"NVIDIA-GeForce-RTX-4090", "NVIDIA-GeForce-RTX-4090-D"}, 2}}, nil},
-		`{"B|A":1,"A|B":2}`:           {[]Demand{{List{"A", "B"}, 2}, {List{"B", "A"}, 1}}, nil},
-		`{"A|B":2," A |B|":1,"C":1}`:  {[]Demand{{List{"C"}, 1}}, []Problem{{"A|B", givenTwice}}},
+		`{"NVIDIA-H200":2}`:   {[]ListRequest{{List{"NVIDIA-H200"}, 2}}, nil},
+		`{"C":1,"A | B|A":2}`: {[]ListRequest{{List{"A", "B"}, 2}, {List{"C"}, 1}}, nil},
+		`{"NVIDIA-GeForce-RTX-4090|NVIDIA-GeForce-RTX-4090-D":2}`: {[]ListRequest{{List{"NVIDIA-GeForce-RTX-4090", "NVIDIA-GeForce-RTX-4090-D"}, 2}}, nil},
+		`{"B|A":1,"A|B":2}`:           {[]ListRequest{{List{"A", "B"}, 2}, {List{"B", "A"}, 1}}, nil},
+		`{"A|B":2," A |B|":1,"C":1}`:  {[]ListRequest{{List{"C"}, 1}}, []Problem{{"A|B", givenTwice}}},
 		`{"A":1,"A|":1,"|A|A":1}`:     {nil, []Problem{{"A", givenTwice}}},
-		`{"":1,"A":1}`:                {[]Demand{{List{"A"}, 1}}, []Problem{{" ", "names no card"}}},
+		`{"":1,"A":1}`:                {[]ListRequest{{List{"A"}, 1}}, []Problem{{" ", "names no card"}}},
 		`{" |":1,"||":1,"\t":1}`:      {nil, []Problem{{" ", "names no card"}, {"|", "names no card"}, {"||", "names no card"}}},
 		`{"B |A":0.5,"A":"1","C":-1}`: {nil, []Problem{{"A", "a string is not a number of cards"}, {"B|A", "0.5 is not a whole number of cards"}, {"C", "-1 is negative"}}},
-		`{"A|B":1e400}`:               {[]Demand{{List{"A", "B"}, MaxCards}}, nil},
+		`{"A|B":1e400}`:               {[]ListRequest{{List{"A", "B"}, MaxCards}}, nil},
 	} {
 		demands, problems := ParseRequest(text)
 		assert.Equal(t, want.demands, demands, text)
@@ -233,7 +233,7 @@ func TestParseBigText(t *testing.T) {
 	assert.Len(t, problems, 100_001)
 	demands, _ := ParseRequest(`{"` + manyNames(200_000) + `":1}`)
 	require.Len(t, demands, 1)
-	assert.Len(t, demands[0].Cards, 200_000)
+	assert.Len(t, demands[0].List, 200_000)
 }
 
 var jsonSeeds = []string{
@@ -346,9 +346,9 @@ func FuzzParseRequest(f *testing.F) {
 		written := map[string]int64{}
 		for _, d := range demands {
 			assert.True(t, 0 <= d.Count && d.Count <= MaxCards)
-			assert.False(t, slices.Contains(d.Cards, ""))
-			names = append(names, d.Cards.String())
-			written[d.Cards.String()] = d.Count
+			assert.False(t, slices.Contains(d.List, ""))
+			names = append(names, d.List.String())
+			written[d.List.String()] = d.Count
 		}
 		checkParsed(t, text, names, problems, normal)
 		again, err := json.Marshal(written)

@@ -80,7 +80,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 	for _, node := range w.Nodes {
 		inventory := card.Discover(node.Labels, node.Status.Allocatable)
 		for _, c := range inventory.Cards {
-			on := OnNode{Node: node.Name, Card: c.Name, Resource: string(c.Resource), Allocatable: float64(c.Milli) / 1000}
+			on := OnNode{Node: node.Name, Card: c.Name, Resource: string(c.Resource), Allocatable: c.Milli.Cards()}
 			on.Charged = charged[onNode{node.Name, c.Name}]
 			if n := s.Nodes[node.Name]; n != nil {
 				on.Used = n.Used.Get(c.Resource) / 1000
@@ -97,7 +97,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 			total.Used += on.Used
 			total.Free += on.Free
 		}
-		for _, u := range inventory.Unnamed {
+		for _, u := range inventory.Unlabeled {
 			stock.Lost = append(stock.Lost, Nameless{node.Name, string(u.Resource), u.Label})
 		}
 	}

@@ -115,9 +115,9 @@ func (k *checker) countStock() {
 		}
 		inventory := card.Discover(node.Labels, allocatable)
 		for _, c := range inventory.Cards {
-			k.stock[c.Name] += float64(c.Milli) / 1000
+			k.stock[c.Name] += c.Milli.Cards()
 		}
-		for _, u := range inventory.Unnamed {
+		for _, u := range inventory.Unlabeled {
 			k.report(Warning, node, "Node", "metadata.labels", "%s has no card name: the label %s is missing or bad", u.Resource, u.Label)
 		}
 	}

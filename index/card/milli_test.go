@@ -1,0 +1,27 @@
+package card
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func TestMilli(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "8": 8000, "500m": 500, "1n": 1, "-1": 0, "-1e30": 0, "9223372036854774": 9223372036854774000,
+		"9223372036854775.5": math.MaxInt64, "9223372036854775807": math.MaxInt64, "1Ei": math.MaxInt64, "100Ei": math.MaxInt64,
+		"99999999999999999999999999": math.MaxInt64, "1e2147483647": math.MaxInt64, "-1e2147483647": 0,
+	} {
+		assert.Equal(t, want, thousandths(resource.MustParse(text)), text)
+		assert.Equal(t, Milli(want), MilliOf(resource.MustParse(text)), text)
+	}
+}
+
+func TestMilliOfWholeCards(t *testing.T) {
+	assert.Equal(t, Milli(3000), Cards(3))
+	assert.Equal(t, 3.0, Cards(3).Cards())
+	assert.Equal(t, 0.5, Milli(500).Cards())
+	assert.Equal(t, float64(MaxCards)*1000, float64(Cards(MaxCards)))
+}
