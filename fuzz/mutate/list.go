@@ -35,7 +35,7 @@ var mutants = []mutant{
 
 	// Admission.
 	{"quota/allocatable.go", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
-	{"quota/enqueue.go", "for _, p := range ix.Path(q) {\n\t\ti := int(p)", "for _, p := range ix.Path(q)[:1] {\n\t\ti := int(p)"},
+	{"quota/enqueue.go", "for _, p := range ix.Path(q) {\n\t\tif !fastres", "for _, p := range ix.Path(q)[:1] {\n\t\tif !fastres"},
 	{"quota/enqueue.go", "for _, p := range ix.Path(q) {\n\t\tix.Inqueue", "for _, p := range ix.Path(q)[:1] {\n\t\tix.Inqueue"},
 	{"quota/enqueue.go", "dst.SetExceeded(min, allocated)", "dst.CopyFrom(min)"},
 	{"quota/enqueue.go", "dst.Sub(gated)", ""},
@@ -57,7 +57,7 @@ var mutants = []mutant{
 	{"quota/order.go", "return first(l)\n\t}\n\treturn 0", "return first(!l)\n\t}\n\treturn 0"},
 
 	// Taking from others.
-	{"quota/preempt.go", "case !fastres.Fits(allocated, request, ix.RealCapability.Row(i)):", "case false:"},
+	{"quota/preempt.go", "case !fastres.Fits(allocated, request, ix.RealCapability.Row(q)):", "case false:"},
 	{"quota/preempt.go", "!fastres.FitsSomewhere(", "!fastres.Fits("},
 	{"quota/reclaim.go", "if !victim.IntersectsRequest(reclaimer) {\n\t\treturn false\n\t}\n\tallocated", "if !victim.Intersects(reclaimer) {\n\t\treturn false\n\t}\n\tallocated"},
 	{"quota/reclaim.go", "return v.ix.Guarantee.Row(q).LessEqual(v.rest)", "return v.ix.Guarantee.Row(q).LessEqual(allocated)"},
@@ -77,7 +77,7 @@ var mutants = []mutant{
 	{"quota/deserved_by_weight.go", "ix.Deserved.Row(root).RaiseTo(ix.ChildGuarantees.Row(root))", ""},
 	{"quota/deserved_by_weight.go", "ix.Deserved.Row(root).CapTo(ix.RealCapability.Row(root))", ""},
 	{"quota/deserved_by_weight.go", "ix.Deserved.Row(q).RaiseTo(ix.Guarantee.Row(q))", "_ = q"},
-	{"quota/deserved_by_weight.go", "ix.Deserved.Row(q).Reset()", ""},
+	{"quota/deserved_by_weight.go", "ix.Deserved.Row(queues[q]).Reset()", ""},
 	{"plugin/session.go", "case o.names.IsCard(d) && (o.cards == nil || !o.cards.counts[q]):", "case false:"},
 	{"plugin/session.go", "|| !o.ix.Rooted() && o.ix.Name(q) == rootName", ""},
 	{"plugin/session.go", "return float64(max(0, o.queues[q].Weight))", "return float64(o.queues[q].Weight)"},
@@ -119,14 +119,14 @@ var mutants = []mutant{
 
 	// Cards.
 	{"quota/cards.go", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
-	{"quota/cards.go", "for _, p := range ix.Path(q) {\n\t\ti := int(p)", "for _, p := range ix.Path(q)[:1] {\n\t\ti := int(p)"},
-	{"quota/cards.go", "- ix.Elastic.Row(i).Get(d)", ""},
+	{"quota/cards.go", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
+	{"quota/cards.go", "- ix.Elastic.Row(p).Get(d)", ""},
 	{"quota/cards.go", "case after > ix.Deserved.Row(q).Get(d):", "case false:"},
 	{"quota/cards.go", "for _, p := range alone {", "for _, p := range alone[:0] {"},
 	{"quota/order.go", "return lPath[:len(lPath)-n], rPath[:len(rPath)-n]", "return lPath, rPath"},
-	{"quota/assign/assign.go", "room = math.Floor(bound", "room = math.Ceil(bound"},
-	{"quota/assign/assign.go", "if a.least(o.cell) >= n.size {", "if a.least(o.cell) > n.size {"},
-	{"quota/assign/assign.go", "a.cells[c.above].asked += max(0, min(c.asked, c.room))", "a.cells[c.above].asked += min(c.asked, c.room)"},
+	{"quota/assign/cells.go", "room = math.Floor(bound", "room = math.Ceil(bound"},
+	{"quota/assign/assigner.go", "if a.pathRoom(o.cell) >= d.size {", "if a.pathRoom(o.cell) > d.size {"},
+	{"quota/assign/cells.go", "a.cells[c.above].load += max(0, min(c.load, c.room))", "a.cells[c.above].load += min(c.load, c.room)"},
 
 	// Sessions.
 	{"plugin/hooks.go", "if queue.Queue.Status.State != scheduling.QueueStateOpen {", "if queue.Queue.Status.State == scheduling.QueueStateUnknown {"},
