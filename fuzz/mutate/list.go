@@ -22,7 +22,7 @@ var mutants = []mutant{
 	{"index/accounts.go", "ix.allocated.reset(n, ix.dims)", "if ix.session == 0 {\n\t\tix.allocated.reset(n, ix.dims)\n\t}"},
 
 	// Bounds.
-	{"quota/capability.go", "guarantee.RaiseTo(reserved)", "guarantee.CapTo(reserved)"},
+	{"quota/capability.go", "guarantee.RaiseTo(ofChildren)", "guarantee.CapTo(ofChildren)"},
 	{"quota/capability.go", "capability.InheritFrom(ix.Capability.Row(p))", ""},
 	{"quota/capability.go", "bound.SetExceeded(ix.RealCapability.Row(p), ix.ChildGuarantees.Row(p))", "bound.CopyFrom(ix.RealCapability.Row(p))"},
 	{"quota/capability.go", "bound.Add(ix.Guarantee.Row(q))\n\t\tbound.CapTo(capability)\n\t}\n}\n\n// propagate", "bound.CapTo(capability)\n\t}\n}\n\n// propagate"},
@@ -52,8 +52,8 @@ var mutants = []mutant{
 
 	// Order.
 	{"quota/order.go", "return first(lLeaf)", "return first(rLeaf)"},
-	{"quota/order.go", "below := commonLevel(ix, l, r) + 1", "below := commonLevel(ix, l, r)"},
-	{"quota/order.go", "return cmp.Compare(commonLevel(ix, r, preemptor), commonLevel(ix, l, preemptor))", "return 0"},
+	{"quota/order.go", "below := lcaDepth(ix, l, r) + 1", "below := lcaDepth(ix, l, r)"},
+	{"quota/order.go", "return cmp.Compare(lcaDepth(ix, r, preemptor), lcaDepth(ix, l, preemptor))", "return 0"},
 	{"quota/order.go", "return first(l)\n\t}\n\treturn 0", "return first(!l)\n\t}\n\treturn 0"},
 
 	// Taking from others.
@@ -122,8 +122,8 @@ var mutants = []mutant{
 	{"quota/cards.go", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
 	{"quota/cards.go", "- ix.Elastic.Row(p).Get(d)", ""},
 	{"quota/cards.go", "case after > ix.Deserved.Row(q).Get(d):", "case false:"},
-	{"quota/cards.go", "for _, p := range alone {", "for _, p := range alone[:0] {"},
-	{"quota/order.go", "return lPath[:len(lPath)-n], rPath[:len(rPath)-n]", "return lPath, rPath"},
+	{"quota/cards.go", "for _, p := range below {", "for _, p := range below[:0] {"},
+	{"quota/lca.go", "return lPath[:len(lPath)-n], rPath[:len(rPath)-n]", "return lPath, rPath"},
 	{"quota/assign/cells.go", "room = math.Floor(bound", "room = math.Ceil(bound"},
 	{"quota/assign/assigner.go", "if a.pathRoom(o.cell) >= d.size {", "if a.pathRoom(o.cell) > d.size {"},
 	{"quota/assign/cells.go", "a.cells[c.above].load += max(0, min(c.load, c.room))", "a.cells[c.above].load += min(c.load, c.room)"},
