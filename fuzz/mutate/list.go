@@ -15,8 +15,8 @@ var mutants = []mutant{
 	// The tree and what-ifs.
 	{"index/tree.go", "b.broken[c] = b.broken[p]", "b.broken[c] = nil"},
 	{"index/tree.go", "t.broken[q], t.parent[q] = b.nodes[i], b.broken[i], None", "t.broken[q], t.parent[q] = b.nodes[i], nil, None"},
-	{"index/ledger.go", "for l.born[s] > moment {", "for false {"},
-	{"index/ledger.go", "l.seen = true\n", "\n"},
+	{"index/ledger.go", "for l.version[row] > version {", "for false {"},
+	{"index/ledger.go", "l.frozen = true\n", "\n"},
 	{"index/overlay.go", "c.rows = o.rows.Clone()", "c.rows = o.rows"},
 	{"index/accounts.go", "ix.Elastic.Row(p).Add(ix.Elastic.Row(q))", ""},
 	{"index/accounts.go", "ix.allocated.reset(n, ix.dims)", "if ix.session == 0 {\n\t\tix.allocated.reset(n, ix.dims)\n\t}"},
