@@ -4,8 +4,8 @@ package main
 var mutants = []mutant{
 	// Comparisons and sums.
 	{"fastres/compare.go", "q > 0 && used.at(d)+q > limit.at(d)", "q > 0 && used.at(d)+q >= limit.at(d)"},
-	{"fastres/compare.go", "q > 0 && q+used.at(d)+promised.at(d)-returnable.at(d) > limit.at(d)",
-		"q > 0 && q+used.at(d)+promised.at(d) > limit.at(d)"},
+	{"fastres/compare.go", "q > 0 && q+used.at(d)+reserved.at(d)-returnable.at(d) > limit.at(d)",
+		"q > 0 && q+used.at(d)+reserved.at(d) > limit.at(d)"},
 	{"fastres/compare.go", "x-y < MinResource && y-x < MinResource", "x-y < 1 && y-x < 1"},
 	{"fastres/compare.go", "const ignored uint64 = 1 << Pods", "const ignored uint64 = 0"},
 	{"fastres/compare.go", "future >= MinResource || bound >= MinResource", "future >= MinResource && bound >= MinResource"},
@@ -108,7 +108,7 @@ var mutants = []mutant{
 	{"quota/reclaim.go", "if len(from) == 0 {", "if false {"},
 	{"quota/order.go", "lc != rc {", "lc != rc && false {"},
 	{"quota/order.go", " && !fastres.ExceedsWith(allocated, request, deserved)", ""},
-	{"fastres/compare.go", "bound.says(d) && q > 0 && !lessEqual(", "bound.says(d) && !lessEqual("},
+	{"fastres/compare.go", "bound.binds(d) && q > 0 && !lessEqual(", "bound.binds(d) && !lessEqual("},
 	{"plugin/hooks.go", "case o.damped() && to != index.None:", "case false:"},
 	{"plugin/damping.go", "|| job.IsPending()", ""},
 	{"plugin/damping.go", "task.SchGated || task.BestEffort", "task.BestEffort"},
