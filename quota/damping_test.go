@@ -9,13 +9,13 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// TestTakeDamped takes one core of q, two levels below a queue that it has in
-// common with the reclaimer's, which is as deep.
+// TestTakeDamped takes a task of one cpu from q. q and the reclaimer's queue are both two
+// levels below their lowest common ancestor.
 func TestTakeDamped(t *testing.T) {
 	over, even := queue{allocated: res{cpu: 9}, deserved: res{cpu: 8}}, queue{allocated: res{cpu: 9}, deserved: res{cpu: 9}}
 	tests := []struct {
 		name                        string
-		q, above, to, aboveTo, both queue // allocated of above, aboveTo and both is what is below and this
+		q, above, to, aboveTo, both queue // allocated of above, aboveTo and both: their own part, without their children
 		levels                      int
 		want                        bool
 	}{
@@ -44,13 +44,13 @@ func TestTakeDamped(t *testing.T) {
 			victims := victimsOf(ix)
 			one := res{cpu: 1}.vector()
 			assert.Equal(t, test.want, victims.TakeDamped(lookup(t, ix, "q"), one, lookup(t, ix, "to"), one, test.levels))
-			assert.False(t, victims.TakeDamped(lookup(t, ix, "q"), res{gpu: 1}.vector(), lookup(t, ix, "to"), one, test.levels), "of no use")
+			assert.False(t, victims.TakeDamped(lookup(t, ix, "q"), res{gpu: 1}.vector(), lookup(t, ix, "to"), one, test.levels), "a victim without a common dimension")
 		})
 	}
 }
 
-// TestTakeDampedCountsVictimsAsGone takes from two queues below one that has two
-// more than it deserves.
+// TestTakeDampedCountsVictimsAsGone takes victims from two queues. Their parent is above
+// its deserved by two.
 func TestTakeDampedCountsVictimsAsGone(t *testing.T) {
 	ix := session("root", queue{name: "root"}, queue{name: "above", deserved: res{cpu: 8}},
 		queue{name: "a<above", allocated: res{cpu: 5}, deserved: res{cpu: 1}}, queue{name: "b<above", allocated: res{cpu: 5}, deserved: res{cpu: 1}},
@@ -60,8 +60,8 @@ func TestTakeDampedCountsVictimsAsGone(t *testing.T) {
 	for range 2 {
 		assert.True(t, victims.TakeDamped(a, one, to, one, 1))
 		assert.True(t, victims.TakeDamped(b, one, to, one, 1))
-		assert.False(t, victims.TakeDamped(a, one, to, one, 1), "above has 8 left")
-		assert.True(t, victims.TakeDamped(a, one, near, one, 1), "above is in common")
+		assert.False(t, victims.TakeDamped(a, one, to, one, 1), "the parent has 8 left, which it deserves")
+		assert.True(t, victims.TakeDamped(a, one, near, one, 1), "the parent is a common ancestor")
 		victims.Begin()
 	}
 	requireAllocated(t, ix, ix, map[string]res{"a": {cpu: 5}, "b": {cpu: 5}, "above": {cpu: 10}})

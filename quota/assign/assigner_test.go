@@ -46,7 +46,7 @@ func repeat[T any](n int, of func(i int) T) []T {
 	return all
 }
 
-func TestAssignable(t *testing.T) {
+func TestFeasible(t *testing.T) {
 	one := func(bound res) []queue { return []queue{{name: "q", bound: bound}} }
 	// Two leaves below an inner queue, in which only the inner queue bounds.
 	team := func(bound res) []queue {
@@ -252,7 +252,7 @@ func shake(r *rand.Rand, ix *index.Index) {
 	}
 }
 
-func TestAssignableIsExact(t *testing.T) {
+func TestFeasibleIsExact(t *testing.T) {
 	const rounds = 40_000
 	r := rand.New(rand.NewPCG(7, 11))
 	var a assign.Assigner
@@ -278,7 +278,7 @@ func TestAssignableIsExact(t *testing.T) {
 	assert.Less(t, served, rounds*4/5)
 }
 
-func TestAssignableInAnyOrder(t *testing.T) {
+func TestFeasibleInAnyOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 17))
 	var a assign.Assigner
 	served := 0
@@ -301,9 +301,9 @@ func TestAssignableInAnyOrder(t *testing.T) {
 	t.Logf("%d can be served", served)
 }
 
-// TestAssignableFalseStays adds needs one by one: from the first that cannot be
+// TestInfeasibleStaysInfeasible adds needs one by one: from the first that cannot be
 // served, none that follows can mend it.
-func TestAssignableFalseStays(t *testing.T) {
+func TestInfeasibleStaysInfeasible(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 23))
 	var a assign.Assigner
 	turned := 0
@@ -323,9 +323,9 @@ func TestAssignableFalseStays(t *testing.T) {
 	assert.Greater(t, turned, 300)
 }
 
-// TestAssignableEndsSearch asks for what takes longer to decide than there is
+// TestSearchEndsWithItsBudget asks for what takes longer to decide than there is
 // time for. What is refused in such a case may be wrong, what is admitted not.
-func TestAssignableEndsSearch(t *testing.T) {
+func TestSearchEndsWithItsBudget(t *testing.T) {
 	var a assign.Assigner
 	both := of(kindA, kindB)
 
@@ -389,7 +389,7 @@ func widen(ix *index.Index, amount float64) {
 	}
 }
 
-func TestAssignableOfMany(t *testing.T) {
+func TestFeasibleOfThousands(t *testing.T) {
 	var a assign.Assigner
 	for _, sizes := range [][]float64{{1000}, {1000, 8000}} {
 		ix, needs := planted(rand.New(rand.NewPCG(37, 41)), stress, sizes...)
@@ -407,9 +407,9 @@ func TestAssignableOfMany(t *testing.T) {
 	t.Log("four sizes, with some room, within the budget:", a.Feasible(ix, needs))
 }
 
-// TestAssignableFindsAnAssignment has sizes that must be packed, and no room to
+// TestSearchFindsMixedSizes has sizes that must be packed, and no room to
 // spare above the leaves. The budget is to be enough for that.
-func TestAssignableFindsAnAssignment(t *testing.T) {
+func TestSearchFindsMixedSizes(t *testing.T) {
 	var a assign.Assigner
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 43))
@@ -446,7 +446,7 @@ func oneCard(n int) (*index.Index, []assign.Demand) {
 	return ix, repeat(n, func(i int) assign.Demand { return ask{fmt.Sprint("leaf", i%1000), 8000, 2, of(kindA)}.need(ix) })
 }
 
-func TestAssignableDoesNotAllocate(t *testing.T) {
+func TestFeasibleAllocatesNothing(t *testing.T) {
 	var a assign.Assigner
 	gate := func(name string, ix *index.Index, needs []assign.Demand) {
 		t.Helper()
@@ -462,7 +462,7 @@ func TestAssignableDoesNotAllocate(t *testing.T) {
 	gate("many", ix, needs)
 }
 
-func BenchmarkAssignable(b *testing.B) {
+func BenchmarkFeasible(b *testing.B) {
 	run := func(name string, ix *index.Index, needs []assign.Demand) {
 		b.Run(name, func(b *testing.B) {
 			var a assign.Assigner
