@@ -14,7 +14,7 @@ const (
 	noBound = fastres.MaxQuantity
 )
 
-// res is a vector as tests write it; the dimensions it names are present.
+// res is a vector as tests write it. The dimensions that it names are present.
 type res map[fastres.Dim]float64
 
 func (r res) addTo(x fastres.Vector) {
@@ -23,8 +23,8 @@ func (r res) addTo(x fastres.Vector) {
 	}
 }
 
-// queue is a queue as tests write it: its name, or "name<parent", and its
-// accounts before they are rolled up. bound is realCapability.
+// queue is a queue as tests write it: its name, or "name<parent", and its own accounts
+// without those of its children. bound is realCapability.
 type queue struct {
 	name                               string
 	bound, allocated, inqueue, elastic res
