@@ -1,6 +1,6 @@
 package main
 
-// mutants are the breakages, by what they break.
+// mutants are the mutations, by subject.
 var mutants = []mutant{
 	// Comparisons and sums.
 	{"fastres/compare.go", "q > 0 && used.at(d)+q > limit.at(d)", "q > 0 && used.at(d)+q >= limit.at(d)"},
@@ -12,7 +12,7 @@ var mutants = []mutant{
 	{"fastres/compare.go", "return Dim(d) > Memory || x.at(d) >= MinResource", "return x.at(d) >= MinResource"},
 	{"fastres/vector.go", "x.put(d, max(0, x.at(d)-y.at(d)))", "x.put(d, x.at(d)-y.at(d))"},
 
-	// The tree and what-ifs.
+	// The tree, the ledger and overlays.
 	{"index/tree.go", "b.broken[c] = b.broken[p]", "b.broken[c] = nil"},
 	{"index/tree.go", "t.broken[q], t.parent[q] = b.nodes[i], b.broken[i], None", "t.broken[q], t.parent[q] = b.nodes[i], nil, None"},
 	{"index/ledger.go", "for l.version[row] > version {", "for false {"},
@@ -56,7 +56,7 @@ var mutants = []mutant{
 	{"quota/order.go", "return cmp.Compare(lcaDepth(ix, r, preemptor), lcaDepth(ix, l, preemptor))", "return 0"},
 	{"quota/order.go", "return first(l)\n\t}\n\treturn 0", "return first(!l)\n\t}\n\treturn 0"},
 
-	// Taking from others.
+	// Preemption and reclaim.
 	{"quota/preempt.go", "case !fastres.Fits(allocated, request, ix.RealCapability.Row(q)):", "case false:"},
 	{"quota/preempt.go", "!fastres.FitsSomewhere(", "!fastres.Fits("},
 	{"quota/reclaim.go", "if !victim.IntersectsRequest(reclaimer) {\n\t\treturn false\n\t}\n\tallocated", "if !victim.Intersects(reclaimer) {\n\t\treturn false\n\t}\n\tallocated"},
@@ -99,7 +99,7 @@ var mutants = []mutant{
 	{"plugin/annotated.go", "if said[name] != warning {", "if said[name] != warning+\".\" {"},
 	{"plugin/session.go", "case o.ix.Rooted() && o.byAnnotation:", "case false:"},
 
-	// Exchanges end.
+	// Damping: exchanges end.
 	{"quota/reclaim.go", "if fastres.ExceedsWith(v.ix.Allocated(p), reclaimer, v.ix.Deserved.Row(p)) {", "if p < 0 {"},
 	{"quota/reclaim.go", "for _, p := range up[:min(len(up), levels+1)] {", "for _, p := range up[:min(len(up), 1)] {"},
 	{"quota/reclaim.go", "for _, p := range from[:min(len(from), levels+1)] {", "for _, p := range from[:1] {"},
@@ -169,7 +169,7 @@ var mutants = []mutant{
 	{"plugin/cards_hooks.go", "delete(o.missed, task.UID)", ""},
 	{"plugin/cards_enqueue.go", "o.dropBrokenPromises()\n", "\n"},
 
-	// What lasts from one session to the next.
+	// What is kept from one session to the next.
 	{"plugin/cards.go", "ok && c.alive[d]", "ok"},
 	{"plugin/cards_queues.go", "c.requoted = c.requoted || len(c.queues) < known", "_ = known"},
 	{"plugin/names.go", "if m.knownNames() <= m.mostNames {", "if m.mostNames > 0 {"},
