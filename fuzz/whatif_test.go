@@ -79,10 +79,10 @@ func FuzzUndo(f *testing.F) {
 				c := step{pick(w.rand, tasks), true}
 				s.change(w, c, w.vector(c.request), w.scratch)
 				undo = append(undo, step{c.task, false})
-				asked := pick(w.rand, tasks)
-				want := s.oracle.Allocatable(asked.queue, asked.request)
-				got := w.at(quota.Allocatable(s.overlay, &w.ix.RealCapability, w.number(asked.queue), w.vector(asked.request)))
-				if want != got && !w.oracle.Broken(asked.queue) {
+				other := pick(w.rand, tasks)
+				want := s.oracle.Allocatable(other.queue, other.request)
+				got := w.at(quota.Allocatable(s.overlay, &w.ix.RealCapability, w.number(other.queue), w.vector(other.request)))
+				if want != got && !w.oracle.Broken(other.queue) {
 					t.Fatalf("the simulated verdict is %q in the oracle, and %q in the engine", want, got)
 				}
 			}
@@ -133,8 +133,8 @@ func FuzzClones(f *testing.F) {
 				scratch := fastres.NewVector(w.ix.Dims())
 				for _, c := range plan {
 					clones[i].change(w, c, w.vector(c.request), scratch)
-					asked := pick(order, tasks)
-					quota.Allocatable(clones[i].overlay, &w.ix.RealCapability, w.number(asked.queue), w.vector(asked.request))
+					other := pick(order, tasks)
+					quota.Allocatable(clones[i].overlay, &w.ix.RealCapability, w.number(other.queue), w.vector(other.request))
 				}
 			}()
 		}

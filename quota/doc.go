@@ -1,4 +1,4 @@
-// Package quota is the rules of quotas: which jobs are admitted, which tasks are
+// Package quota implements the quota rules: which jobs are admitted, which tasks are
 // allocated, and which tasks are evicted for others. The rules are plain functions over
 // the accounts of package index. Each file holds one rule. It opens with a sentence for
 // users of Volcano, and continues with the formula, the units, and the place of the rule

@@ -84,8 +84,8 @@ func OrderByShare(ix *index.Index, l, r index.Queue) int {
 }
 
 // VictimOrder compares two queues to take victims from. The queue whose lowest common
-// ancestor with the preemptor's queue is deeper goes first: resources return from the
-// nearest relatives first.
+// ancestor with the preemptor's queue is deeper goes first. So a queue takes back from its
+// own subtree first.
 //
 // Upstream: capacity/capacity.go, AddVictimQueueOrderFn.
 func VictimOrder(ix *index.Index, l, r, preemptor index.Queue) int {

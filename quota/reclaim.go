@@ -79,13 +79,15 @@ func (v *Victims) spares(q index.Queue, allocated, victim fastres.Vector) bool {
 	return v.ix.Guarantee.Row(q).LessEqual(v.rest)
 }
 
-// TakeDamped decides as Take does, with more conditions. to is the queue of the reclaimer.
-// They apply to queues below the lowest common ancestor of q and to, because the
-// ancestors above it neither lose nor gain:
+// TakeDamped decides as Take does, with the argument reclaimDamping (levels) above 0. to is
+// the queue of the reclaimer. In addition to the conditions of Take:
 //
-//   - The conditions of Take hold for q and for up to levels of its ancestors.
+//   - Conditions 2 and 3 also hold for up to levels of q's ancestors.
 //   - to, and up to levels of its ancestors, stay at or below deserved with the
 //     reclaimer, in the dimensions that it requests and deserved names.
+//
+// Only queues below the lowest common ancestor of q and to count: that ancestor, and the
+// queues above it, neither lose nor gain.
 //
 // After the exchange the reclaimer's queue is not above deserved, so no other queue can
 // reclaim from it in turn. Exchanges end.
