@@ -25,8 +25,8 @@
 // # Units and presence
 //
 // Quantities have the units of package fastres: milliCPU, bytes, and thousandths for
-// scalars, cards included. Most rules look at the dimensions that a request names. So an
-// absent dimension is not the same as a dimension of 0.
+// scalars, cards included. Rules compare the dimensions that a request or a bound names, so
+// an absent dimension is not the same as a dimension of 0. Each rule says which.
 //
 // # What it is not
 //

@@ -34,7 +34,7 @@ func Enqueueable(ix *index.Index, q index.Queue, min fastres.Vector) Verdict {
 // until the gates are removed. Each dimension of min that exceeds allocated is present
 // in dst.
 //
-// Upstream: plugins/util/util.go, GetInqueueResource; api/job_info.go,
+// Upstream: util/util.go, GetInqueueResource; pkg/scheduler/api/job_info.go,
 // DeductSchGatedResources.
 //
 // DIVERGES: upstream reserves the whole minimum of a job in phase Inqueue even when a
