@@ -5,16 +5,15 @@ import (
 	"math/bits"
 )
 
-// ignored are the scalars that comparisons of requests pass over: every task
-// asks for one pod (resource_info.go: ignoredScalarResources).
+// ignored are the scalars that comparisons of requests leave out: every task requests one
+// pod (resource_info.go, ignoredScalarResources).
 const ignored uint64 = 1 << Pods
 
-// lessEqual is upstream's comparison with tolerance: x may exceed y by less
-// than MinResource.
+// lessEqual reports whether x ≤ y with upstream's tolerance: x may exceed y by less than
+// MinResource.
 func lessEqual(x, y float64) bool { return x < y || x-y < MinResource && y-x < MinResource }
 
-// counted are the dimensions of presence word w that comparisons of requests
-// look at.
+// counted returns the dimensions of presence word w that comparisons of requests include.
 func (x Vector) counted(w int) uint64 {
 	if w == 0 {
 		return x.words[0] &^ ignored
@@ -22,8 +21,8 @@ func (x Vector) counted(w int) uint64 {
 	return x.words[w]
 }
 
-// Equal reports whether quantities and presence are the same
-// (equality.Semantic.DeepEqual on two api.Resource).
+// Equal reports whether x and y have the same quantities, exactly, and the same presence
+// (equality.Semantic.DeepEqual of two api.Resource).
 func (x Vector) Equal(y Vector) bool {
 	for w, word := range x.present() {
 		if word != y.words[w] {
@@ -38,8 +37,8 @@ func (x Vector) Equal(y Vector) bool {
 	return true
 }
 
-// LessEqual reports whether x ≤ y, with tolerance, in every dimension of x;
-// what y does not name is 0 (api.Resource.LessEqual with Zero).
+// LessEqual reports whether x ≤ y, with the tolerance MinResource, in every dimension that
+// x names. A dimension that y does not name is 0 (api.Resource.LessEqual with Zero).
 func (x Vector) LessEqual(y Vector) bool {
 	for w, word := range x.present() {
 		for ; word != 0; word &= word - 1 {
@@ -52,7 +51,7 @@ func (x Vector) LessEqual(y Vector) bool {
 	return true
 }
 
-// IsEmpty reports whether no dimension but pods reaches MinResource
+// IsEmpty reports whether every dimension except pods is below MinResource
 // (api.Resource.IsEmpty).
 func (x Vector) IsEmpty() bool {
 	for w := range x.present() {
@@ -65,8 +64,8 @@ func (x Vector) IsEmpty() bool {
 	return true
 }
 
-// Intersects reports whether some dimension, pods included, reaches MinResource
-// in both (api.Intersection).
+// Intersects reports whether some dimension, including pods, is at least MinResource in
+// both vectors (api.Intersection).
 func (x Vector) Intersects(y Vector) bool {
 	for w, word := range x.present() {
 		if x.intersects(y, w, word&y.words[w]) {
@@ -76,8 +75,8 @@ func (x Vector) Intersects(y Vector) bool {
 	return false
 }
 
-// IntersectsRequest is Intersects without pods
-// (api.IntersectionWithIgnoredScalarResources).
+// IntersectsRequest reports whether some dimension, except pods, is at least MinResource
+// in both vectors (api.IntersectionWithIgnoredScalarResources).
 func (x Vector) IntersectsRequest(y Vector) bool {
 	for w := range x.present() {
 		if x.intersects(y, w, x.counted(w)&y.words[w]) {
@@ -97,8 +96,9 @@ func (x Vector) intersects(y Vector, w int, word uint64) bool {
 	return false
 }
 
-// Fits reports whether used + request ≤ limit, exactly, in every dimension that
-// request asks for (api.Resource.LessEqualWithDimensionAndResourcesName).
+// Fits reports whether used + request ≤ limit, without tolerance, in every dimension that
+// is requested: above 0 in request, except pods. A dimension that limit does not name is 0
+// (api.Resource.LessEqualWithDimensionAndResourcesName).
 func Fits(used, request, limit Vector) bool {
 	for w := range request.present() {
 		for word := request.counted(w); word != 0; word &= word - 1 {
@@ -111,14 +111,14 @@ func Fits(used, request, limit Vector) bool {
 	return true
 }
 
-// FitsNet is Fits for a sum of three: request + used + promised − returnable
-// ≤ limit, in every dimension that request asks for.
-func FitsNet(request, used, promised, returnable, limit Vector) bool {
+// FitsNet reports whether request + used + reserved − returnable ≤ limit, without
+// tolerance, in every dimension that is requested; see Fits.
+func FitsNet(request, used, reserved, returnable, limit Vector) bool {
 	for w := range request.present() {
 		for word := request.counted(w); word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
 			q := request.at(d)
-			if q > 0 && q+used.at(d)+promised.at(d)-returnable.at(d) > limit.at(d) {
+			if q > 0 && q+used.at(d)+reserved.at(d)-returnable.at(d) > limit.at(d) {
 				return false
 			}
 		}
@@ -126,9 +126,9 @@ func FitsNet(request, used, promised, returnable, limit Vector) bool {
 	return true
 }
 
-// FitsSomewhere reports whether used + request ≤ limit, with tolerance, in at
-// least one dimension that request asks for; dimensions in which both sides are
-// below MinResource do not count
+// FitsSomewhere reports whether used + request ≤ limit, with the tolerance MinResource, in
+// at least one dimension that is requested; see Fits. A dimension in which both sides are
+// below MinResource does not count
 // (api.Resource.LessEqualPartlyWithDimensionZeroFiltered).
 func FitsSomewhere(used, request, limit Vector) bool {
 	for w := range request.present() {
@@ -144,15 +144,15 @@ func FitsSomewhere(used, request, limit Vector) bool {
 	return false
 }
 
-// ExceedsSomewhere reports whether used > bound in at least one dimension that
-// request asks for and bound has: cpu and memory of at least MinResource,
-// scalars that are present, even with 0
+// ExceedsSomewhere reports whether used > bound, without tolerance, in at least one
+// dimension that is requested (see Fits) and bound. A dimension is bound if it is cpu or
+// memory of at least MinResource, or a scalar that is present, even with 0
 // (api.Resource.GreaterPartlyWithRelevantDimensions).
 func ExceedsSomewhere(used, request, bound Vector) bool {
 	for w := range request.present() {
 		for word := request.counted(w) & bound.words[w]; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			if bound.says(d) && request.at(d) > 0 && used.at(d) > bound.at(d) {
+			if bound.binds(d) && request.at(d) > 0 && used.at(d) > bound.at(d) {
 				return true
 			}
 		}
@@ -160,16 +160,17 @@ func ExceedsSomewhere(used, request, bound Vector) bool {
 	return false
 }
 
-// says reports whether x, a bound, says anything of d, which is present in it.
-func (x Vector) says(d int) bool { return Dim(d) > Memory || x.at(d) >= MinResource }
+// binds reports whether x, used as a bound, bounds d, which is present in it.
+func (x Vector) binds(d int) bool { return Dim(d) > Memory || x.at(d) >= MinResource }
 
-// ExceedsWith reports whether used + request > bound, with tolerance, in at least
-// one dimension that request asks for and bound has; see ExceedsSomewhere.
+// ExceedsWith reports whether used + request > bound, with the tolerance MinResource, in at
+// least one dimension that is requested and bound; see ExceedsSomewhere. Upstream has no
+// such comparison.
 func ExceedsWith(used, request, bound Vector) bool {
 	for w := range request.present() {
 		for word := request.counted(w) & bound.words[w]; word != 0; word &= word - 1 {
 			d := w<<6 + bits.TrailingZeros64(word)
-			if q := request.at(d); bound.says(d) && q > 0 && !lessEqual(used.at(d)+q, bound.at(d)) {
+			if q := request.at(d); bound.binds(d) && q > 0 && !lessEqual(used.at(d)+q, bound.at(d)) {
 				return true
 			}
 		}
@@ -177,8 +178,8 @@ func ExceedsWith(used, request, bound Vector) bool {
 	return false
 }
 
-// MaxRatio is the greatest used/bound over the dimensions in which bound
-// reaches MinResource, at least 0 (helpers.Share over Resource.ResourceNames).
+// MaxRatio returns the greatest used/bound over the dimensions in which bound is at least
+// MinResource, and at least 0. It has no unit (helpers.Share over Resource.ResourceNames).
 func MaxRatio(used, bound Vector) float64 {
 	ratio := 0.0
 	for w, word := range bound.present() {
@@ -194,7 +195,7 @@ func MaxRatio(used, bound Vector) float64 {
 	return ratio
 }
 
-// Requested iterates over the dimensions that x asks for, pods aside.
+// Requested iterates over the dimensions above 0 in x, except pods.
 func (x Vector) Requested() iter.Seq[Dim] {
 	return func(yield func(Dim) bool) {
 		for w := range x.present() {
@@ -214,7 +215,7 @@ func (x Vector) Present() iter.Seq[Dim] { return x.presentBut(0) }
 // Scalars iterates over the scalars that are present in x.
 func (x Vector) Scalars() iter.Seq[Dim] { return x.presentBut(always) }
 
-// presentBut leaves out some of the first word's dimensions.
+// presentBut iterates over the present dimensions, except some of the first word.
 func (x Vector) presentBut(not uint64) iter.Seq[Dim] {
 	return func(yield func(Dim) bool) {
 		for w, word := range x.present() {

@@ -2,8 +2,9 @@ package fastres
 
 import "slices"
 
-// Rows is an arena of vectors of one length, addressed by number. Its memory is
-// kept when it is Reset, so that a session does not pay for the one before.
+// Rows is an arena of vectors of the same length, addressed by number. Reset keeps the
+// memory, so that a session does not allocate what the session before allocated. The zero
+// Rows is empty and ready for Reset.
 //
 // Invariant: len(words) = n·stride, stride = presenceWords(dims) + dims.
 type Rows struct {
@@ -11,7 +12,8 @@ type Rows struct {
 	words         []uint64
 }
 
-// Reset makes n empty rows of dims dimensions. Rows taken before are void.
+// Reset makes n empty rows of dims dimensions, at least FirstFree. Earlier rows are
+// invalid.
 func (r *Rows) Reset(n, dims int) {
 	r.first = presenceWords(dims)
 	r.stride = r.first + dims
@@ -22,7 +24,7 @@ func (r *Rows) Reset(n, dims int) {
 	}
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (r *Rows) Len() int {
 	if r.stride == 0 {
 		return 0
@@ -30,22 +32,23 @@ func (r *Rows) Len() int {
 	return len(r.words) / r.stride
 }
 
-// Row returns row i. It is void after the next Reset or Append.
+// Row returns row i, which shares memory with r. It is invalid after the next Reset or
+// Append.
 func (r *Rows) Row(i int) Vector {
 	from, to := i*r.stride, (i+1)*r.stride
 	return Vector{words: r.words[from:to:to], first: r.first}
 }
 
-// Append adds a copy of x as the last row and returns its number.
+// Append adds a copy of x as the last row and returns its number. x has the length of the
+// other rows.
 func (r *Rows) Append(x Vector) int {
 	i := r.Len()
 	r.words = append(r.words, x.words...)
 	return i
 }
 
-// resize returns s with length n; what it holds is undefined. A slice that is
-// far larger than needed is let go, so that one huge session is not paid for
-// for ever.
+// resize returns s with length n and undefined content. It releases a slice that is far
+// larger than n, so that one huge session does not keep its memory.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n || cap(s) > 8*(n+1024) {
 		return make([]T, n, n+n/8)
@@ -53,7 +56,7 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// Clone returns rows of the same content that share nothing with r.
+// Clone returns a copy that shares no memory with r.
 func (r *Rows) Clone() Rows {
 	c := *r
 	c.words = slices.Clone(r.words)

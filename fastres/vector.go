@@ -7,16 +7,16 @@ import (
 	"github.com/bits-and-blooms/bitset"
 )
 
-// Dim is the position of a dimension in every vector of a session.
+// Dim is a dimension: its position in every vector of a session, from 0.
 type Dim int
 
-// The dimensions whose position never changes.
+// The dimensions with a fixed position.
 const (
 	CPU    Dim = iota // milliCPU, always present
 	Memory            // bytes, always present
-	Pods              // units; requested by every task, so most comparisons pass over it
+	Pods              // units; every task requests one, so most comparisons leave it out
 
-	// FirstFree is the first position that is handed out to other scalars.
+	// FirstFree is the first position that index.Names assigns.
 	FirstFree
 )
 
@@ -25,26 +25,27 @@ const (
 	// the dimension (api.Resource, resource_info.go: minResource).
 	MinResource = 0.1
 
-	// MaxQuantity stands for "no bound". It absorbs what is added to it.
+	// MaxQuantity stands for "no bound". Adding a quantity of a request does not
+	// change it.
 	MaxQuantity = math.MaxFloat64
 )
 
-// always is the presence of a vector without scalars: cpu and memory.
+// always is the presence of a vector without scalars: cpu and memory alone.
 const always uint64 = 1<<CPU | 1<<Memory
 
-// Vector holds one quantity per dimension, and which scalars are present.
-// The zero Vector has no dimensions; make one with NewVector or Rows.Row.
-// Copies share memory, as slices do.
+// Vector holds one quantity for each dimension, and which dimensions are present. The zero
+// Vector has no dimensions: use NewVector or Rows.Row. Copies share memory, as slices do.
 //
-// It is one slice because the compiler keeps structs of at most four words in
-// registers; one of two slices it copies through memory at every call.
+// A Vector has one slice because the compiler keeps structs of at most four words in
+// registers. A struct of two slices has six words, and every call copies it through memory
+// (BenchmarkAllocatable in package bench measures such calls).
 type Vector struct {
-	words []uint64 // the words of presence, then the quantities' bits (IEEE 754)
-	first int      // where the quantities begin
+	words []uint64 // the words of presence, then the bits of the quantities (IEEE 754)
+	first int      // the position of the first quantity
 }
 
-// NewVector returns a vector of dims dimensions, at least FirstFree, without
-// scalars (api.EmptyResource).
+// NewVector returns an empty vector of dims dimensions, at least FirstFree: no scalar is
+// present, and every quantity is 0 (api.EmptyResource).
 func NewVector(dims int) Vector {
 	first := presenceWords(dims)
 	x := Vector{words: make([]uint64, first+dims), first: first}
@@ -52,41 +53,41 @@ func NewVector(dims int) Vector {
 	return x
 }
 
-// presenceWords is the number of presence words for dims dimensions.
+// presenceWords returns the number of words that hold the presence of dims dimensions.
 func presenceWords(dims int) int { return (dims + 63) / 64 }
 
-// at is the quantity of dimension d.
+// at returns the quantity of d.
 func (x Vector) at(d int) float64 { return math.Float64frombits(x.words[x.first+d]) }
 
-// put changes the quantity of dimension d, not its presence.
+// put sets the quantity of d, and leaves its presence as it is.
 func (x Vector) put(d int, quantity float64) { x.words[x.first+d] = math.Float64bits(quantity) }
 
-// present are the words of presence.
+// present returns the words of presence.
 func (x Vector) present() []uint64 { return x.words[:x.first] }
 
-// Len is the number of dimensions.
+// Len returns the number of dimensions.
 func (x Vector) Len() int { return len(x.words) - x.first }
 
-// Get returns the quantity of d, 0 where d is absent (api.Resource.Get).
+// Get returns the quantity of d, which is 0 if d is absent (api.Resource.Get).
 func (x Vector) Get(d Dim) float64 { return x.at(int(d)) }
 
 // Has reports whether d is present.
 func (x Vector) Has(d Dim) bool { return x.words[d>>6]&(1<<(d&63)) != 0 }
 
-// Set gives d a quantity and makes it present (api.Resource.SetScalar).
+// Set sets the quantity of d and makes d present (api.Resource.SetScalar).
 func (x Vector) Set(d Dim, quantity float64) {
 	x.put(int(d), quantity)
 	x.words[d>>6] |= 1 << (d & 63)
 }
 
-// Increase adds to d and makes it present (api.Resource.AddScalar).
+// Increase adds to the quantity of d and makes d present (api.Resource.AddScalar).
 func (x Vector) Increase(d Dim, quantity float64) { x.Set(d, x.Get(d)+quantity) }
 
-// Presence returns the present dimensions. The set shares memory with x, so it
-// is for reading, as long as x is not written.
+// Presence returns the set of the present dimensions. It shares memory with x: it is for
+// reading, until the next change of x.
 func (x Vector) Presence() *bitset.BitSet { return bitset.From(x.present()) }
 
-// Join makes what is present in y present in x, which must be as long or longer.
+// Join makes the dimensions that are present in y present in x. x is at least as long as y.
 func (x Vector) Join(y Vector) {
 	for w, word := range y.present() {
 		x.words[w] |= word
@@ -99,19 +100,19 @@ func (x Vector) Reset() {
 	x.words[0] = always
 }
 
-// Fill sets every dimension to one quantity and makes it present.
+// Fill sets every dimension to the same quantity and makes it present.
 func (x Vector) Fill(quantity float64) {
 	for d := range x.Len() {
 		x.Set(Dim(d), quantity)
 	}
 }
 
-// CopyFrom makes x equal to y, presence included (api.Resource.Clone).
+// CopyFrom makes x equal to y, including presence (api.Resource.Clone).
 func (x Vector) CopyFrom(y Vector) {
 	copy(x.words, y.words)
 }
 
-// Add adds y to x; what is present in either is present after
+// Add adds y to x. A dimension that is present in x or y is present in the result
 // (api.Resource.Add).
 func (x Vector) Add(y Vector) {
 	for w, word := range y.present() {
@@ -123,10 +124,11 @@ func (x Vector) Add(y Vector) {
 	}
 }
 
-// Sub subtracts y from x, stopping at 0 (api.Resource.Sub).
+// Sub subtracts y from x, and no quantity falls below 0. A dimension that is present in x
+// or y is present in the result (api.Resource.Sub).
 //
-// DIVERGES: upstream panics when y exceeds x; a refund that exceeds its charge
-// must not stop a scheduler.
+// DIVERGES: upstream panics if y exceeds x. A refund that exceeds its charge must not stop
+// the scheduler.
 func (x Vector) Sub(y Vector) {
 	for w, word := range y.present() {
 		x.words[w] |= word
@@ -137,8 +139,8 @@ func (x Vector) Sub(y Vector) {
 	}
 }
 
-// SetLesser makes x the lesser of y and z in each dimension of y, with the
-// presence of y: the part of y that can be taken out of z.
+// SetLesser makes x the lesser of y and z in each dimension, with the presence of y. It is
+// the part of y that can be subtracted from z.
 func (x Vector) SetLesser(y, z Vector) {
 	copy(x.present(), y.present())
 	for d := range x.Len() {
@@ -146,8 +148,8 @@ func (x Vector) SetLesser(y, z Vector) {
 	}
 }
 
-// SetExceeded makes x the part of y that exceeds z; only scalars that do exceed
-// are present after (api.ExceededPart).
+// SetExceeded makes x the part of y that exceeds z, max(0, y − z). Only scalars with such a
+// part are present in x (api.ExceededPart).
 func (x Vector) SetExceeded(y, z Vector) {
 	clear(x.present())
 	x.words[0] = always
@@ -160,16 +162,15 @@ func (x Vector) SetExceeded(y, z Vector) {
 	}
 }
 
-// Scale multiplies every quantity (api.Resource.Multi).
+// Scale multiplies every quantity by a ratio (api.Resource.Multi).
 func (x Vector) Scale(ratio float64) {
 	for d := range x.Len() {
 		x.put(d, x.at(d)*ratio)
 	}
 }
 
-// CapTo lowers each present dimension of x to that of limit, where limit has
-// it; what limit does not name stays as it is
-// (api.Resource.MinDimensionResource with Infinity).
+// CapTo lowers x to limit in the dimensions that both name. A dimension that limit does not
+// name has no bound (api.Resource.MinDimensionResource with Infinity).
 func (x Vector) CapTo(limit Vector) {
 	for w, word := range x.present() {
 		for word &= limit.words[w]; word != 0; word &= word - 1 {
@@ -179,17 +180,17 @@ func (x Vector) CapTo(limit Vector) {
 	}
 }
 
-// CapToZero lowers each present dimension of x to that of limit; what limit
-// does not name becomes 0, and stays present
-// (api.Resource.MinDimensionResource with Zero).
+// CapToZero lowers x to limit in every dimension. A dimension that limit does not name has
+// the bound 0. The presence of x does not change (api.Resource.MinDimensionResource with
+// Zero).
 func (x Vector) CapToZero(limit Vector) {
 	for d := range x.Len() {
 		x.put(d, min(x.at(d), limit.at(d)))
 	}
 }
 
-// RaiseTo raises each dimension of x to at least that of floor; what is present
-// in either is present after (helpers.Max).
+// RaiseTo raises x to at least floor in every dimension. A dimension that is present in x
+// or floor is present in the result (helpers.Max).
 func (x Vector) RaiseTo(floor Vector) {
 	for w, word := range floor.present() {
 		x.words[w] |= word
@@ -200,8 +201,9 @@ func (x Vector) RaiseTo(floor Vector) {
 	}
 }
 
-// InheritFrom fills in what x does not set: cpu and memory where they are 0 or
-// less, scalars where they are absent (capacity.go, checkHierarchicalQueue).
+// InheritFrom sets the dimensions that x does not set to those of parent: cpu and memory
+// that are 0 or less, and scalars that are absent (Volcano, capacity/capacity.go,
+// checkHierarchicalQueue).
 func (x Vector) InheritFrom(parent Vector) {
 	for d := int(CPU); d <= int(Memory); d++ {
 		if x.at(d) <= 0 {

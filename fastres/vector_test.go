@@ -16,10 +16,10 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 )
 
-// scalars are the names that random resources draw from, by dimension.
+// scalars are the names of the scalars in random resources, by dimension.
 var scalars = []v1.ResourceName{"", "", v1.ResourcePods, "nvidia.com/gpu", "ephemeral-storage", "hugepages-2Mi", "example.com/ib"}
 
-// dims is longer than one presence word.
+// dims needs more than one presence word.
 const dims = 70
 
 // far is a dimension in the second presence word.
@@ -27,8 +27,8 @@ const far = fastres.Dim(66)
 
 const farName v1.ResourceName = "example.com/far"
 
-// quantities are drawn so that equal ones, ones within the tolerance, nothing,
-// and no bound are frequent.
+// quantities are the quantities of random resources. Equal quantities, differences within
+// the tolerance, 0, and no bound are frequent.
 var quantities = []float64{0, 0, 0.05, 0.1, 0.15, 1, 1.05, 1.1, 2, 2.09, 2.1, 1000, 1000.05, 1 << 40, math.MaxFloat64}
 
 func randomResource(r *rand.Rand) *api.Resource {
@@ -74,15 +74,14 @@ func resourceOf(v fastres.Vector) *api.Resource {
 	return x
 }
 
-// same compares quantities and presence; a nil and an empty map of scalars are
-// the same.
+// same compares quantities and presence. A nil map of scalars equals an empty one.
 func same(t *testing.T, want *api.Resource, got fastres.Vector, args ...any) {
 	t.Helper()
 	require.True(t, equality.Semantic.DeepEqual(want, resourceOf(got)), "want %v, got %v, of %v", want, resourceOf(got), args)
 }
 
-// TestArithmeticMirrorsResource holds every operation against the method of
-// api.Resource that it names, on random resources.
+// TestArithmeticMirrorsResource compares every operation with the function of Volcano that
+// its comment names, on random resources.
 func TestArithmeticMirrorsResource(t *testing.T) {
 	type operation struct {
 		name   string
@@ -94,8 +93,8 @@ func TestArithmeticMirrorsResource(t *testing.T) {
 	operations := []operation{
 		{"Add", fastres.Vector.Add, (*api.Resource).Add, never},
 		{"Sub", fastres.Vector.Sub, (*api.Resource).Sub, func(x, y *api.Resource) bool {
-			// Beyond what is there, and within the tolerance of it, ours stops at 0;
-			// and upstream takes no scalar from a resource without any.
+			// Where y exceeds x, the result here is 0 (see TestSubSaturates). And
+			// upstream subtracts no scalar from a resource without scalars.
 			return !exactlyLessEqual(y, x) || x.ScalarResources == nil
 		}},
 		{"Scale", func(x, y fastres.Vector) { x.Scale(0.375) },
@@ -142,8 +141,8 @@ func exactlyLessEqual(x, y *api.Resource) bool {
 	return true
 }
 
-// TestComparisonsMirrorResource holds every comparison against the method of
-// api.Resource that it names, on random resources.
+// TestComparisonsMirrorResource compares every comparison with the function of Volcano that
+// its comment names, on random resources.
 func TestComparisonsMirrorResource(t *testing.T) {
 	first := func(ok bool, _ []string) bool { return ok }
 	comparisons := []struct {
@@ -216,15 +215,15 @@ func TestMaxRatioMirrorsShare(t *testing.T) {
 	}
 }
 
-// TestSubSaturates shows the one arithmetic difference from upstream.
+// TestSubSaturates shows the only arithmetic difference from upstream.
 func TestSubSaturates(t *testing.T) {
 	x := vectorOf(&api.Resource{MilliCPU: 1000, Memory: 5})
 	x.Sub(vectorOf(&api.Resource{MilliCPU: 3000, Memory: 2, ScalarResources: map[v1.ResourceName]float64{farName: 7}}))
 	same(t, &api.Resource{Memory: 3, ScalarResources: map[v1.ResourceName]float64{farName: 0}}, x)
 }
 
-// TestChargesCancel refunds random charges in another order and expects nothing
-// to be left, to the bit.
+// TestChargesCancel refunds random charges in another order. Every quantity is exactly 0
+// afterwards.
 func TestChargesCancel(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 200 {
@@ -259,8 +258,8 @@ func TestRows(t *testing.T) {
 	assert.Zero(t, rows.Len())
 	rows.Reset(3, dims)
 	rows.Row(1).Set(far, 5)
-	assert.False(t, rows.Row(0).Has(far), "a row reaches into its neighbour")
-	assert.False(t, rows.Row(2).Has(far), "a row reaches into its neighbour")
+	assert.False(t, rows.Row(0).Has(far), "a row overlaps its neighbour")
+	assert.False(t, rows.Row(2).Has(far), "a row overlaps its neighbour")
 
 	clone := rows.Clone()
 	clone.Row(1).Set(far, 6)
@@ -274,8 +273,7 @@ func TestRows(t *testing.T) {
 	same(t, api.EmptyResource(), rows.Row(1), "a row is not empty after Reset")
 }
 
-// TestNothingAllocates gates the operations that run in a scheduler's inner
-// loops.
+// TestNothingAllocates checks the operations of the scheduler's inner loops.
 func TestNothingAllocates(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	x, y, z := vectorOf(randomResource(r)), vectorOf(randomResource(r)), vectorOf(randomResource(r))
@@ -318,11 +316,11 @@ func TestExceedsWith(t *testing.T) {
 		{"exactly", amounts{fastres.CPU: 1}, amounts{fastres.CPU: 2}, amounts{fastres.CPU: 3}, false},
 		{"more, within the tolerance", amounts{fastres.CPU: 1}, amounts{fastres.CPU: 2.05}, amounts{fastres.CPU: 3}, false},
 		{"more", amounts{fastres.CPU: 1}, amounts{fastres.CPU: 2.5}, amounts{fastres.CPU: 3}, true},
-		{"more in one of two", amounts{gpu: 4}, amounts{fastres.CPU: 1, gpu: 1}, amounts{fastres.CPU: 3, gpu: 4}, true},
-		{"more already of what is not requested", amounts{gpu: 9}, amounts{fastres.CPU: 1, gpu: 0}, amounts{fastres.CPU: 3, gpu: 4}, false},
-		{"what is not bound", amounts{other: 9}, amounts{fastres.CPU: 1, other: 1}, amounts{fastres.CPU: 3}, false},
-		{"cpu and memory of 0 are not set", amounts{}, amounts{fastres.CPU: 1, fastres.Memory: 1}, amounts{gpu: 1}, false},
-		{"a scalar of 0 is", amounts{}, amounts{gpu: 1}, amounts{gpu: 0}, true},
+		{"more in one of two dimensions", amounts{gpu: 4}, amounts{fastres.CPU: 1, gpu: 1}, amounts{fastres.CPU: 3, gpu: 4}, true},
+		{"more in a dimension that is not requested", amounts{gpu: 9}, amounts{fastres.CPU: 1, gpu: 0}, amounts{fastres.CPU: 3, gpu: 4}, false},
+		{"a dimension without a bound", amounts{other: 9}, amounts{fastres.CPU: 1, other: 1}, amounts{fastres.CPU: 3}, false},
+		{"cpu and memory of 0 are no bound", amounts{}, amounts{fastres.CPU: 1, fastres.Memory: 1}, amounts{gpu: 1}, false},
+		{"a scalar of 0 is a bound", amounts{}, amounts{gpu: 1}, amounts{gpu: 0}, true},
 		{"pods do not count", amounts{fastres.Pods: 9}, amounts{fastres.Pods: 1}, amounts{fastres.Pods: 1}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

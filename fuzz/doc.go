@@ -1,15 +1,17 @@
-// Package fuzz holds fuzz targets of the engine, without a scheduler around it,
-// and their corpora. Bytes decide what is drawn (workload.Bytes), so every input
-// is a cluster and a stream of events, and a fuzzer that changes one byte
-// changes one decision. Targets that need a session of Volcano are beside the
-// code of package plugin.
+// Package fuzz holds the fuzz targets of the engine, without a scheduler, and their
+// corpora. The bytes of an input decide what is drawn (workload.Bytes). So every input is a
+// cluster with a sequence of events, and a fuzzer that changes one byte changes one
+// decision. Targets that need a session of Volcano are in package plugin.
 //
-//	FuzzOracle      every rule against package oracle, after every event
-//	FuzzInvariants  what must hold whatever happens, see invariants_test.go
-//	FuzzCards       the rules of cards against package oracle
-//	FuzzUndo        what-ifs that are undone leave nothing behind
-//	FuzzClones      what-ifs side by side do not see one another
-//	FuzzTree        numbers and paths of queues, cycles and orphans included
+//	FuzzOracle            every rule against package oracle, after every event
+//	FuzzInvariants        inequalities that hold after every event
+//	FuzzCards             the rules of cards, and assignments, against package oracle
+//	FuzzProportionRounds  inequalities of deserved by rounds
+//	FuzzUndo              simulations that are undone leave no trace
+//	FuzzClones            concurrent simulations are independent of one another
+//	FuzzTree              numbers and paths of queues, with cycles and unknown parents
+//	FuzzPlaces            trees from annotations against package oracle
+//	FuzzPlace             annotations with any text
 //
 // make fuzz runs all targets of the module.
 package fuzz

@@ -12,19 +12,18 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// FuzzInvariants lets in what the rules let in, and nothing else, and checks
-// after each event that
+// FuzzInvariants admits what the rules admit, and nothing else. It checks after each event:
 //
-//   - nothing that is let in takes a queue above its realCapability, at any level;
-//   - a queue has what its own jobs and its children have, and its share is that
-//     of this moment;
-//   - what is charged and refunded cancels to the bit;
-//   - victims leave every queue its guarantee;
-//   - deserved is within its bounds;
-//   - a snapshot stays as it was;
-//   - the order of siblings is a strict weak order;
-//   - all of it is the same in an index that served another cluster before, with
-//     names, queues and jobs come across in another order.
+//   - No admission takes a queue above its realCapability, at any level.
+//   - The account of a queue is the sum of its jobs and its children, and its share is up
+//     to date.
+//   - A charge and its refund cancel to the bit.
+//   - Victims leave every queue its guarantee.
+//   - deserved is within its bounds.
+//   - A snapshot does not change.
+//   - The order of siblings is a strict weak order.
+//   - All of it is the same in an index that served another cluster before, with names,
+//     queues and jobs in another order.
 func FuzzInvariants(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -41,30 +40,30 @@ func FuzzInvariants(f *testing.F) {
 		w.compareBounds()
 		twin.compareBounds()
 		w.checkDeserved()
-		var taken []snapshot
+		var snapshots []snapshot
 		for range 4 + r.IntN(12) {
 			w.admitted(twin)
 			w.checkVictims()
 			w.checkCancels()
 			for _, each := range []*world{w, twin} {
-				each.compareAccounts() // which the oracle adds up anew
+				each.compareAccounts() // the oracle adds up all jobs again
 				each.checkOrder()
 			}
 			if r.IntN(3) == 0 {
-				taken = append(taken, w.snapshot())
+				snapshots = append(snapshots, w.snapshot())
 			}
-			w.compareSnapshots(taken)
+			w.compareSnapshots(snapshots)
 		}
 	})
 }
 
-// admitted lets one task or job in if the rules do, or takes a task away.
+// admitted charges a task or enqueues a job if the rules admit it, or refunds a task.
 func (w *world) admitted(twin *world) {
 	if j := pick(w.rand, w.jobs); j != nil && w.rand.IntN(3) == 0 {
 		q, min := w.number(j.Queue), amounts(j.MinResources)
 		if q != index.None && quota.Eligible(w.ix.Tree, q).OK() && quota.Enqueueable(w.ix, q, w.vector(min)).OK() {
 			w.enqueue(j)
-			twin.promise(j)
+			twin.reserve(j)
 			w.checkAdmitted(q, min, w.net)
 		}
 		return
@@ -83,13 +82,13 @@ func (w *world) admitted(twin *world) {
 	}
 }
 
-// net is what admission of jobs is held against.
+// net returns the usage that the admission of jobs compares with realCapability.
 func (w *world) net(q index.Queue, d fastres.Dim) float64 {
 	return w.ix.Allocated(q).Get(d) + w.ix.Inqueue.Row(q).Get(d) - w.ix.Elastic.Row(q).Get(d)
 }
 
-// checkAdmitted expects every queue on a path to be within its bound in what was
-// just let in.
+// checkAdmitted expects every queue on a path to be within its bound, in the dimensions of
+// the request that was admitted.
 func (w *world) checkAdmitted(q index.Queue, request oracle.Amounts, used func(index.Queue, fastres.Dim) float64) {
 	for _, p := range w.ix.Path(q) {
 		for name, quantity := range request {
@@ -106,10 +105,10 @@ func (w *world) checkDeserved() {
 		deserved, guarantee, bound := w.ix.Deserved.Row(q), w.ix.Guarantee.Row(q), w.ix.RealCapability.Row(q)
 		for d := range fastres.Dim(w.ix.Dims()) {
 			if w.ix.Rooted() && !w.byWeight {
-				continue // as it is written, which compareBounds looks at
+				continue // as configured: compareBounds checks it
 			}
 			if w.byWeight && w.ix.Broken(q) != nil {
-				continue // refused, so it deserves nothing
+				continue // a broken queue deserves nothing
 			}
 			if w.byWeight {
 				sum := 0.0
@@ -119,7 +118,7 @@ func (w *world) checkDeserved() {
 				require.LessOrEqual(w.t, sum, deserved.Get(d), "%s below %s", w.names.Name(d), w.ix.Name(q))
 			}
 			if w.byWeight && q == w.ix.Root() {
-				continue // what is guaranteed to others is not the root's own
+				continue // the root deserves the guarantees of its children, not its own
 			}
 			require.GreaterOrEqual(w.t, deserved.Get(d), guarantee.Get(d))
 			if bound.Has(d) {
@@ -129,8 +128,7 @@ func (w *world) checkDeserved() {
 	}
 }
 
-// checkVictims takes victims as they come, and counts what their queues are left
-// with.
+// checkVictims takes victims, and adds up what is left in their queues.
 func (w *world) checkVictims() {
 	reclaimer := pick(w.rand, w.tasks)
 	w.victims.Begin()
@@ -146,14 +144,14 @@ func (w *world) checkVictims() {
 		guarantee := w.ix.Guarantee.Row(w.number(t.queue))
 		for d := range fastres.Dim(w.ix.Dims()) {
 			if rest := left[t.queue][w.names.Name(d)]; rest <= guarantee.Get(d)-fastres.MinResource {
-				w.t.Fatalf("%s is left with %v %s, guaranteed are %v", t.queue, rest, w.names.Name(d), guarantee.Get(d))
+				w.t.Fatalf("%s has %v %s left, below its guarantee of %v", t.queue, rest, w.names.Name(d), guarantee.Get(d))
 			}
 		}
 	}
 }
 
-// checkCancels charges a task and refunds it in a what-if, and expects every
-// quantity to be what it was.
+// checkCancels charges a task and refunds it in an overlay, and expects every quantity to be
+// as before.
 func (w *world) checkCancels() {
 	t := pick(w.rand, w.known())
 	if t == nil {
@@ -171,10 +169,9 @@ func (w *world) checkCancels() {
 	}
 }
 
-// checkOrder expects a strict weak order among the children of each queue, and
-// among flat queues. Among all queues of a tree there is none: two leaves
-// compare as their ancestors below the lowest common one, and which those are
-// depends on the pair; upstream's order is the same.
+// checkOrder expects a strict weak order among the children of each queue, and among flat
+// queues. The queues of a whole tree have none: two leaves compare by the ancestors just
+// below their lowest common ancestor, which depend on the pair. Upstream does the same.
 func (w *world) checkOrder() {
 	siblings := map[index.Queue][]index.Queue{}
 	for q := range index.Queue(w.ix.Len()) {
@@ -200,9 +197,9 @@ func (w *world) checkOrder() {
 	}
 }
 
-// FuzzProportionRounds divides a cluster by weight, and expects every queue to deserve at
-// least its guarantee and otherwise at most what it asks for and is bound to,
-// and all together no more than there is, guarantees aside.
+// FuzzProportionRounds divides a cluster by weight. A queue deserves at least its guarantee,
+// and above it at most its request and its bound. All queues together deserve at most the
+// total and the guarantees.
 func FuzzProportionRounds(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -11,15 +11,15 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// seeds are inputs to start from.
+// seeds adds the first inputs.
 func seeds(f *testing.F) {
 	for _, text := range []string{"", "a", "quota", "root and leaves", "\x00\x00\x00\x00", "\xff\xfe\xfd\xfc\xfb", "0123456789abcdef0123456789abcdef"} {
 		f.Add([]byte(text))
 	}
 }
 
-// FuzzOracle changes engine and oracle alike, past every admission, and
-// compares accounts and answers after each event.
+// FuzzOracle makes the same changes in the engine and in the oracle, also those that the
+// rules refuse. It compares accounts and verdicts after each event.
 func FuzzOracle(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -29,12 +29,12 @@ func FuzzOracle(f *testing.F) {
 		for range 4 + w.rand.IntN(12) {
 			w.event()
 			w.compareAccounts()
-			w.compareAnswers()
+			w.compareVerdicts()
 		}
 	})
 }
 
-// event places, takes away or enqueues, now and then what was never charged.
+// event charges, refunds or enqueues. Some refunds have no charge.
 func (w *world) event() {
 	t := pick(w.rand, w.known())
 	if j := pick(w.rand, w.jobs); j != nil && w.rand.IntN(4) == 0 && w.number(j.Queue) != index.None && j.MinResources != nil {
@@ -54,7 +54,7 @@ func (w *world) compareBounds() {
 		require.Equal(w.t, w.oracle.Leaf(name), w.ix.IsLeaf(q), name)
 		w.comparePath(name)
 		if w.oracle.Broken(name) {
-			continue // refused, so bound to nothing
+			continue // broken queues have no bound
 		}
 		w.same(w.oracle.Bound(name), w.ix.RealCapability.Row(q), false, "realCapability of ", name)
 		w.same(w.oracle.Capability(name), w.ix.Capability.Row(q), w.ix.Rooted(), "capability of ", name)
@@ -79,20 +79,20 @@ func (w *world) compareAccounts() {
 		w.same(w.oracle.Inqueue(name), w.ix.Inqueue.Row(q), false, "inqueue of ", name)
 		w.same(w.oracle.Elastic(name), w.ix.Elastic.Row(q), false, "elastic of ", name)
 		if share := w.oracle.Share(name); share != w.ix.Share(q) {
-			w.t.Fatalf("share of %s is %v by the oracle, %v here", name, share, w.ix.Share(q))
+			w.t.Fatalf("share of %s is %v in the oracle, and %v in the engine", name, share, w.ix.Share(q))
 		}
 	}
 }
 
-// compareAnswers asks every rule about some queues, tasks and jobs.
-func (w *world) compareAnswers() {
+// compareVerdicts compares every rule for some queues, tasks and jobs.
+func (w *world) compareVerdicts() {
 	names := w.oracle.Names()
-	waiting := w.findLeast()
+	pending := w.findLeast()
 	for range 6 {
 		l, r, p := pick(w.rand, names), pick(w.rand, names), pick(w.rand, names)
 		lq, rq := w.number(l), w.number(r)
 		require.Equal(w.t, w.oracle.Order(l, r), quota.Order(w.ix, lq, rq), "order of %s, %s: %v %v %v %v", l, r, w.oracle.Share(l), w.oracle.Share(r), w.oracle.Deserved(l), w.oracle.Deserved(r))
-		require.Equal(w.t, w.oracle.OrderDamped(waiting, l, r), quota.OrderDamped(w.ix, &w.least, lq, rq), "damped order of %s, %s", l, r)
+		require.Equal(w.t, w.oracle.OrderDamped(pending, l, r), quota.OrderDamped(w.ix, &w.least, lq, rq), "damped order of %s, %s", l, r)
 		require.Equal(w.t, w.oracle.VictimOrder(l, r, p), quota.VictimOrder(w.ix, lq, rq, w.number(p)), "victims of %s, %s for %s", l, r, p)
 		w.compareAdmission(l)
 	}
@@ -101,8 +101,7 @@ func (w *world) compareAnswers() {
 
 func (w *world) compareAdmission(name string) {
 	q := w.number(name)
-	reason := map[quota.Reason]string{quota.BrokenQueue: "broken", quota.InnerQueue: "inner"}
-	require.Equal(w.t, w.oracle.Eligible(name), reason[quota.Eligible(w.ix.Tree, q).Reason], name)
+	require.Equal(w.t, w.oracle.Eligible(name), reasonOf(quota.Eligible(w.ix.Tree, q)), name)
 	if w.oracle.Broken(name) {
 		return
 	}
@@ -110,8 +109,7 @@ func (w *world) compareAdmission(name string) {
 		request := w.vector(t.request)
 		require.Equal(w.t, w.oracle.Allocatable(name, t.request),
 			w.at(quota.Allocatable(w.ix, &w.ix.RealCapability, q, request)), "allocatable: %v in %s", t.request, name)
-		preemptive := map[quota.Reason]string{quota.OverQuota: "over quota", quota.OverDeserved: "over deserved"}
-		require.Equal(w.t, w.oracle.Preemptive(name, t.request), preemptive[quota.Preemptive(w.ix, q, request).Reason],
+		require.Equal(w.t, w.oracle.Preemptive(name, t.request), reasonOf(quota.Preemptive(w.ix, q, request)),
 			"preemptive: %v in %s", t.request, name)
 	}
 	if j := pick(w.rand, w.jobs); j != nil {
@@ -120,16 +118,16 @@ func (w *world) compareAdmission(name string) {
 	}
 }
 
-// findLeast finds the least that the tasks which wait request, in each queue, and
-// returns what they request.
+// findLeast sets least to the least request of the pending tasks in each queue and below.
+// It returns the requests of the pending tasks by queue.
 func (w *world) findLeast() map[string][]oracle.Amounts {
-	waiting, seen := map[string][]oracle.Amounts{}, map[string]bool{}
+	pending, seen := map[string][]oracle.Amounts{}, map[string]bool{}
 	w.least.Reset(w.ix.Len(), w.names.Len())
 	for _, t := range w.known() {
 		if t.placed {
 			continue
 		}
-		waiting[t.queue] = append(waiting[t.queue], t.request)
+		pending[t.queue] = append(pending[t.queue], t.request)
 		request := w.vector(t.request)
 		for _, name := range w.oracle.Path(t.queue) {
 			row := w.least.Row(w.number(name))
@@ -140,10 +138,22 @@ func (w *world) findLeast() map[string][]oracle.Amounts {
 			row.SetLesser(row, request)
 		}
 	}
-	return waiting
+	return pending
 }
 
-// at is the queue that a verdict blames, "" for none.
+// reasonOf returns the oracle's word for the reason of a verdict.
+func reasonOf(v quota.Verdict) string {
+	word, known := map[quota.Reason]string{
+		quota.Admitted: "", quota.BrokenQueue: "broken", quota.InnerQueue: "inner",
+		quota.OverQuota: "over quota", quota.OverDeserved: "over deserved",
+	}[v.Reason]
+	if !known {
+		return v.Reason.String()
+	}
+	return word
+}
+
+// at returns the queue of a refusal, or "".
 func (w *world) at(v quota.Verdict) string {
 	if v.OK() {
 		return ""

@@ -12,9 +12,8 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// FuzzTree builds trees of any parents, cycles and unknown ones included, and
-// checks paths against the oracle, and that numbers hold what package index
-// promises.
+// FuzzTree builds trees with any parents, which include cycles and unknown parents. It
+// compares paths with the oracle, and checks the invariants of package index.
 func FuzzTree(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -28,7 +27,7 @@ func FuzzTree(f *testing.F) {
 				q.Parent = ""
 			}
 			if r.IntN(16) == 0 {
-				q.Name = fmt.Sprintf("q%d", r.IntN(4)) // again, or q0 comes late
+				q.Name = fmt.Sprintf("q%d", r.IntN(4)) // a repeated name, or q0 after others
 			}
 			from.Queues = append(from.Queues, q)
 			nodes = append(nodes, index.Node{Name: q.Name, Parent: q.Parent})
@@ -47,7 +46,7 @@ func FuzzTree(f *testing.F) {
 			}
 			slices.Sort(children)
 			if !slices.Equal(children, w.oracle.Children(name)) {
-				t.Errorf("below %s are %v, by the oracle %v", name, children, w.oracle.Children(name))
+				t.Errorf("the children of %s are %v, and %v in the oracle", name, children, w.oracle.Children(name))
 			}
 			if p := w.ix.Parent(q); p >= q {
 				t.Errorf("%s has number %d, its parent %d", name, q, p)
@@ -57,8 +56,8 @@ func FuzzTree(f *testing.F) {
 	})
 }
 
-// FuzzPlaces builds trees of annotations, good and bad ones, and checks where
-// everything is, and what it weighs, against the oracle.
+// FuzzPlaces builds trees from good and bad annotations. It compares parents and weights
+// with the oracle.
 func FuzzPlaces(f *testing.F) {
 	seeds(f)
 	words := []string{"eng", "biz", "prod", "dev", "eng2", "", " ", "root", "a b", "ü"}
@@ -98,29 +97,28 @@ func FuzzPlaces(f *testing.F) {
 		tree := index.BuildTree(places.Nodes, "root")
 		want := oracle.Places(annotated)
 		if tree.Len() != len(want) {
-			t.Fatalf("%d nodes, by the oracle %d: %v", tree.Len(), len(want), want)
+			t.Fatalf("%d nodes, and %d in the oracle: %v", tree.Len(), len(want), want)
 		}
 		for name, place := range want {
 			got := oracle.Place{Weight: places.Weights[name]}
 			q := tree.Lookup(name)
 			if q == index.None {
-				t.Fatalf("%s is not there, by the oracle %v", name, place)
+				t.Fatalf("%s does not exist, but in the oracle it is %v", name, place)
 			}
 			if p := tree.Parent(q); p != index.None {
 				got.Parent = tree.Name(p)
 			}
 			if got.Lost = tree.Broken(q) != nil; got != place {
-				t.Fatalf("%s is at %v, by the oracle at %v: %v", name, got, place, placements)
+				t.Fatalf("%s is %v, and %v in the oracle: %v", name, got, place, placements)
 			}
 			if place.Lost && places.Problems[name] == nil {
-				t.Fatalf("nothing is said of %s", name)
+				t.Fatalf("%s has no place and no problem", name)
 			}
 		}
 	})
 }
 
-// FuzzPlace reads annotations of any content, beside a good queue that keeps its
-// place.
+// FuzzPlace places a queue with any annotations. A good queue beside it keeps its place.
 func FuzzPlace(f *testing.F) {
 	for _, each := range [][2]string{{"root/eng/prod", "1/6/8"}, {"eng/prod", "6/8"}, {"root//", "//"}, {"root/good", "1/1"}, {"root", ""}, {"", "1"}, {"/", "/"}} {
 		f.Add(each[0], each[1])
@@ -129,14 +127,14 @@ func FuzzPlace(f *testing.F) {
 		places := index.Place([]index.Placement{{Queue: "good", Path: "root/good", Weights: "1/2"}, {Queue: "other", Path: path, Weights: weights}}, "root")
 		tree := index.BuildTree(places.Nodes, "root")
 		if good := tree.Lookup("good"); tree.Broken(good) != nil || tree.Parent(good) != tree.Root() || places.Weights["good"] != 2 {
-			t.Errorf("the good queue is at %v with weight %v", tree.Path(good), places.Weights["good"])
+			t.Errorf("the path of the good queue is %v, and its weight %v", tree.Path(good), places.Weights["good"])
 		}
 		other := tree.Lookup("other")
 		if weight := places.Weights["other"]; weight < 0 || math.IsNaN(weight) || math.IsInf(weight, 0) || tree.Len() > 70 {
 			t.Errorf("weight %v, %d nodes", weight, tree.Len())
 		}
 		if (tree.Broken(other) != nil) && places.Problems["other"] == nil {
-			t.Error("nobody says why it has no place")
+			t.Error("the queue has no place and no problem")
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// snapshot is a what-if on both sides.
+// snapshot is a simulation in the engine and in the oracle.
 type snapshot struct {
 	overlay *index.Overlay
 	oracle  *oracle.Oracle
@@ -29,13 +29,13 @@ func (s snapshot) clone() snapshot {
 	return snapshot{&overlay, s.oracle.Clone()}
 }
 
-// step is one change of a what-if.
+// step is one change of a simulation: a charge or a refund.
 type step struct {
 	*task
 	add bool
 }
 
-// change makes a change on both sides.
+// change makes a change in the engine and in the oracle.
 func (s snapshot) change(w *world, c step, request, scratch fastres.Vector) {
 	if c.add {
 		quota.Charge(s.overlay, w.number(c.queue), request)
@@ -46,24 +46,23 @@ func (s snapshot) change(w *world, c step, request, scratch fastres.Vector) {
 	}
 }
 
-// compare holds a what-if against the oracle's.
+// compare compares the overlay with the oracle.
 func (s snapshot) compare(w *world, what string) {
 	for _, name := range s.oracle.Names() {
 		w.same(s.oracle.Allocated(name), s.overlay.Allocated(w.number(name)), false, what, ", allocated of ", name)
 	}
 }
 
-// compareSnapshots holds snapshots that were taken along the way against the
-// copies that the oracle made at the same moments.
+// compareSnapshots compares overlays with the copies that the oracle made at the same
+// moments.
 func (w *world) compareSnapshots(taken []snapshot) {
 	for i, s := range taken {
 		s.compare(w, fmt.Sprintf("snapshot %d", i))
 	}
 }
 
-// FuzzUndo changes what-ifs of several moments while the accounts move on, asks
-// whether tasks would fit, undoes the changes, and expects what-ifs and
-// accounts to be what the oracle says throughout.
+// FuzzUndo changes simulations of several moments while the accounts change too, and undoes
+// most changes. Verdicts, overlays and accounts equal those of the oracle throughout.
 func FuzzUndo(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -80,15 +79,15 @@ func FuzzUndo(f *testing.F) {
 				c := step{pick(w.rand, tasks), true}
 				s.change(w, c, w.vector(c.request), w.scratch)
 				undo = append(undo, step{c.task, false})
-				asked := pick(w.rand, tasks)
-				want := s.oracle.Allocatable(asked.queue, asked.request)
-				got := w.at(quota.Allocatable(s.overlay, &w.ix.RealCapability, w.number(asked.queue), w.vector(asked.request)))
-				if want != got && !w.oracle.Broken(asked.queue) {
-					t.Fatalf("a what-if has no room at %q by the oracle, at %q here", want, got)
+				other := pick(w.rand, tasks)
+				want := s.oracle.Allocatable(other.queue, other.request)
+				got := w.at(quota.Allocatable(s.overlay, &w.ix.RealCapability, w.number(other.queue), w.vector(other.request)))
+				if want != got && !w.oracle.Broken(other.queue) {
+					t.Fatalf("the simulated verdict is %q in the oracle, and %q in the engine", want, got)
 				}
 			}
 			w.event()
-			if w.rand.IntN(4) > 0 { // else it stays changed
+			if w.rand.IntN(4) > 0 { // the others keep the change
 				for _, c := range undo {
 					s.change(w, c, w.vector(c.request), w.scratch)
 				}
@@ -104,8 +103,8 @@ func FuzzUndo(f *testing.F) {
 	})
 }
 
-// FuzzClones changes clones of one what-if from goroutines of their own, and
-// expects each to be as if it were alone.
+// FuzzClones changes clones of one overlay in concurrent goroutines. Each clone ends as if it
+// were alone.
 func FuzzClones(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -115,7 +114,7 @@ func FuzzClones(f *testing.F) {
 			return
 		}
 		first := w.snapshot()
-		w.event() // rows that the snapshot sees are no longer the newest
+		w.event() // the snapshot reads rows that are not the newest
 		first.change(w, step{tasks[0], true}, w.vector(tasks[0].request), w.scratch)
 		plans := make([][]step, 2+w.rand.IntN(6))
 		for i := range plans {
@@ -134,8 +133,8 @@ func FuzzClones(f *testing.F) {
 				scratch := fastres.NewVector(w.ix.Dims())
 				for _, c := range plan {
 					clones[i].change(w, c, w.vector(c.request), scratch)
-					asked := pick(order, tasks)
-					quota.Allocatable(clones[i].overlay, &w.ix.RealCapability, w.number(asked.queue), w.vector(asked.request))
+					other := pick(order, tasks)
+					quota.Allocatable(clones[i].overlay, &w.ix.RealCapability, w.number(other.queue), w.vector(other.request))
 				}
 			}()
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// world is one cluster, in the engine and in the oracle, and the tasks that
-// events are about.
+// world is one cluster, in the engine and in the oracle, with the tasks and jobs of its
+// events.
 type world struct {
 	t      *testing.T
 	rand   *rand.Rand
@@ -26,7 +26,7 @@ type world struct {
 	byWeight bool // deserved follows from weights
 	victims  quota.Victims
 	scratch  fastres.Vector
-	least    index.Rows // that tasks which wait request, by queue
+	least    index.Rows // the least request of the pending tasks, by queue
 	tasks    []*task
 	jobs     []*job
 }
@@ -42,12 +42,12 @@ type job struct {
 	placed, gated oracle.Amounts
 }
 
-// newWorld builds a world of a cluster that is drawn.
+// newWorld draws a cluster and builds its world.
 func newWorld(t *testing.T, r *rand.Rand) *world {
 	return build(t, r, draw(r), &index.Index{}, &index.Names{}, inOrder)
 }
 
-// draw draws a cluster, and spoils some.
+// draw draws a cluster. Some have broken queues, and jobs in queues that take no jobs.
 func draw(r *rand.Rand) workload.Cluster {
 	c := workload.Draw(r)
 	if c.Hierarchy && r.IntN(6) == 0 {
@@ -56,51 +56,51 @@ func draw(r *rand.Rand) workload.Cluster {
 			workload.Queue{Name: "loop-a", Parent: "loop-b"}, workload.Queue{Name: "loop-b", Parent: "loop-a"})
 	}
 	for i := range c.Jobs {
-		if r.IntN(10) == 0 { // in any queue, inner and broken ones too, or in none
+		if r.IntN(10) == 0 { // in any queue, also inner or broken, or in a queue that does not exist
 			c.Jobs[i].Queue = append(c.Queues, workload.Queue{Name: "gone"})[r.IntN(len(c.Queues)+1)].Name
 		}
 	}
 	return c
 }
 
-// inOrder does not shuffle.
+// inOrder is a shuffle that keeps the order.
 func inOrder(int, func(i, j int)) {}
 
-// build makes a world of a cluster, in an index and with names that may have
-// served another. shuffle changes the order in which queues, jobs and names are
-// come across. No answer may depend on any of that.
+// build builds the world of a cluster, in an index and with names that may have served
+// another cluster. shuffle changes the order of queues, jobs and names. No verdict depends
+// on either.
 func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, known *index.Names, shuffle func(n int, swap func(i, j int))) *world {
 	c.Queues, c.Jobs = slices.Clone(c.Queues), slices.Clone(c.Jobs)
 	shuffle(len(c.Queues), func(i, j int) { c.Queues[i], c.Queues[j] = c.Queues[j], c.Queues[i] })
 	shuffle(len(c.Jobs), func(i, j int) { c.Jobs[i], c.Jobs[j] = c.Jobs[j], c.Jobs[i] })
 	w := &world{t: t, rand: r, ix: ix, names: known}
-	total, mentioned := oracle.Amounts{}, []workload.Resources{}
+	total, named := oracle.Amounts{}, []workload.Resources{}
 	for _, n := range c.Nodes {
 		total = total.Plus(amounts(n.Allocatable))
-		mentioned = append(mentioned, n.Allocatable)
+		named = append(named, n.Allocatable)
 	}
 	for _, q := range c.Queues {
-		mentioned = append(mentioned, q.Capability, q.Deserved, q.Guarantee)
+		named = append(named, q.Capability, q.Deserved, q.Guarantee)
 	}
 	for _, j := range c.Jobs {
-		mentioned = append(mentioned, j.MinResources)
+		named = append(named, j.MinResources)
 		for _, task := range j.Tasks {
-			mentioned = append(mentioned, task.Request)
+			named = append(named, task.Request)
 		}
 	}
-	names := w.intern(mentioned, shuffle)
+	names := w.intern(named, shuffle)
 	from := oracle.Cluster{Total: total, Bound: total}
 	if c.Hierarchy {
 		from.Root = "root"
 	}
-	if len(c.Nodes) == 4 { // now and then, with rootCapability: unlimited
+	if len(c.Nodes) == 4 { // some clusters have rootCapability: unlimited
 		from.Bound = oracle.Amounts{}
 		for _, name := range append(names, oracle.CPU, oracle.Memory, oracle.Pods) {
 			from.Bound[name] = oracle.Unlimited
 		}
 	}
-	from.ZeroLeaf = len(c.Jobs) == 0     // bounds are what there is to see
-	from.ByWeight = len(c.Queues)%3 == 0 // now and then, with deservedFrom: weight
+	from.ZeroLeaf = len(c.Jobs) == 0     // these clusters show bounds alone
+	from.ByWeight = len(c.Queues)%3 == 0 // some clusters have deservedFrom: weight
 	for _, q := range c.Queues {
 		from.Queues = append(from.Queues, oracle.Queue{Name: q.Name, Parent: q.Parent,
 			Capability: amounts(q.Capability), Deserved: amounts(q.Deserved), Guarantee: amounts(q.Guarantee), Weight: float64(q.Weight)})
@@ -115,8 +115,7 @@ func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, know
 	return w
 }
 
-// amounts keeps the units of a workload: one unit is as good as another here.
-// Every resource but nil is present with what it names.
+// amounts converts resources, and keeps the units of the workload. A nil map is nil.
 func amounts(r workload.Resources) oracle.Amounts {
 	if r == nil {
 		return nil
@@ -128,9 +127,9 @@ func amounts(r workload.Resources) oracle.Amounts {
 	return a
 }
 
-// intern gives a dimension to every name that is mentioned, and returns them.
-func (w *world) intern(mentioned []workload.Resources, shuffle func(int, func(i, j int))) (names []string) {
-	for _, r := range mentioned {
+// intern gives every name of the resources a dimension, and returns the names.
+func (w *world) intern(named []workload.Resources, shuffle func(int, func(i, j int))) (names []string) {
+	for _, r := range named {
 		names = slices.AppendSeq(names, maps.Keys(r))
 	}
 	slices.Sort(names)
@@ -142,45 +141,45 @@ func (w *world) intern(mentioned []workload.Resources, shuffle func(int, func(i,
 	return names
 }
 
-// job notes a job and its tasks, and returns it as the oracle has it.
+// job records a job and its tasks, and returns the job for the oracle.
 func (w *world) job(j workload.Job) oracle.Job {
 	counted := oracle.Job{Queue: j.Queue, Min: amounts(j.MinResources), MinMember: int(j.MinMember),
 		Inqueue: j.Phase == workload.Inqueue, Running: j.Phase == workload.Running}
-	noted := &job{Job: j}
+	recorded := &job{Job: j}
 	for _, each := range j.Tasks {
 		t := oracle.Task{Request: amounts(each.Request), Pending: each.Status == workload.TaskPending, Gated: each.Gated}
 		t.Request["pods"]++
 		switch each.Status {
 		case workload.TaskAllocated, workload.TaskBinding, workload.TaskBound, workload.TaskRunning:
 			t.Placed = true
-			noted.placed = noted.placed.Plus(t.Request)
+			recorded.placed = recorded.placed.Plus(t.Request)
 		}
 		if t.Gated {
-			noted.gated = noted.gated.Plus(t.Request)
+			recorded.gated = recorded.gated.Plus(t.Request)
 		}
 		counted.Tasks = append(counted.Tasks, t)
 		if t.Placed || t.Pending {
 			w.tasks = append(w.tasks, &task{j.Queue, t.Request, t.Placed})
 		}
 	}
-	w.jobs = append(w.jobs, noted)
+	w.jobs = append(w.jobs, recorded)
 	return counted
 }
 
-// vector is an Amounts as the engine has it.
+// vector converts amounts to a vector.
 func (w *world) vector(a oracle.Amounts) fastres.Vector {
 	x := fastres.NewVector(w.names.Len())
 	for name, quantity := range a {
 		d, ok := w.names.Lookup(name)
 		if !ok {
-			w.t.Fatalf("nobody has interned %s", name)
+			w.t.Fatalf("%s has no dimension", name)
 		}
 		x.Set(d, quantity)
 	}
 	return x
 }
 
-// buildIndex does what package plugin does when a session opens.
+// buildIndex fills the index as package plugin does when a session opens.
 func (w *world) buildIndex(c oracle.Cluster) {
 	var nodes []index.Node
 	for _, q := range c.Queues {
@@ -243,10 +242,10 @@ func (w *world) countJob(q index.Queue, j oracle.Job) {
 	}
 }
 
-// number is the engine's number of a queue.
+// number returns the number of a queue in the index.
 func (w *world) number(name string) index.Queue { return w.ix.Lookup(name) }
 
-// pick draws one of some, the zero value of none.
+// pick draws one of all, or the zero value if there is none.
 func pick[T any](r *rand.Rand, all []T) (one T) {
 	if len(all) > 0 {
 		one = all[r.IntN(len(all))]
@@ -254,12 +253,12 @@ func pick[T any](r *rand.Rand, all []T) (one T) {
 	return one
 }
 
-// known are the tasks whose queue there is.
+// known returns the tasks whose queue exists.
 func (w *world) known() []*task {
 	return slices.DeleteFunc(slices.Clone(w.tasks), func(t *task) bool { return w.number(t.queue) == index.None })
 }
 
-// place charges a task on both sides, or refunds it.
+// place charges or refunds a task in the engine and in the oracle.
 func (w *world) place(t *task, placed bool) {
 	t.placed = placed
 	w.charge(t, placed)
@@ -270,7 +269,7 @@ func (w *world) place(t *task, placed bool) {
 	}
 }
 
-// charge charges a task in the engine alone, or refunds it.
+// charge charges or refunds a task in the engine alone.
 func (w *world) charge(t *task, placed bool) {
 	q, request := w.number(t.queue), w.vector(t.request)
 	w.ix.NoteOwnJobs(q)
@@ -283,30 +282,30 @@ func (w *world) charge(t *task, placed bool) {
 	w.ix.Check()
 }
 
-// enqueue promises a job its minimum on both sides.
+// enqueue reserves the minimum of a job in the engine and in the oracle.
 func (w *world) enqueue(j *job) {
-	w.promise(j)
+	w.reserve(j)
 	w.oracle.Promise(j.Queue, amounts(j.MinResources), j.placed, j.gated)
 }
 
-// promise promises a job its minimum in the engine alone.
-func (w *world) promise(j *job) {
-	promise := fastres.NewVector(w.names.Len())
-	quota.Reservation(promise, w.vector(amounts(j.MinResources)), w.vector(j.placed), w.vector(j.gated))
+// reserve reserves the minimum of a job in the engine alone.
+func (w *world) reserve(j *job) {
+	reservation := fastres.NewVector(w.names.Len())
+	quota.Reservation(reservation, w.vector(amounts(j.MinResources)), w.vector(j.placed), w.vector(j.gated))
 	w.ix.NoteOwnJobs(w.number(j.Queue))
-	quota.ChargeInqueue(w.ix, w.number(j.Queue), promise)
+	quota.ChargeInqueue(w.ix, w.number(j.Queue), reservation)
 }
 
-// same expects a vector to be what the oracle says, presence aside where no rule
-// looks at it.
+// same expects a vector to equal the amounts of the oracle. It compares presence where rules
+// depend on it.
 func (w *world) same(want oracle.Amounts, got fastres.Vector, presence bool, what ...any) {
 	for d := range fastres.Dim(w.names.Len()) {
 		name := w.names.Name(d)
 		if want[name] != got.Get(d) {
-			w.t.Fatalf("%s: %s is %v by the oracle, %v here", fmt.Sprint(what...), name, want[name], got.Get(d))
+			w.t.Fatalf("%s: %s is %v in the oracle, and %v in the engine", fmt.Sprint(what...), name, want[name], got.Get(d))
 		}
 		if _, named := want[name]; presence && d > fastres.Memory && named != got.Has(d) {
-			w.t.Fatalf("%s: %s is there by the oracle: %t, here: %t", fmt.Sprint(what...), name, named, got.Has(d))
+			w.t.Fatalf("%s: %s is present in the oracle: %t, in the engine: %t", fmt.Sprint(what...), name, named, got.Has(d))
 		}
 	}
 }

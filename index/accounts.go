@@ -2,32 +2,34 @@ package index
 
 import "github.com/capacity-card/capacity-card/fastres"
 
-// Index is a session's queues and their accounts.
+// Index is the queues of a session, with one vector for each queue and account. Vectors
+// have the units of package fastres. Its memory is kept from one session to the next. The
+// zero Index is ready for Reset.
 type Index struct {
 	*Tree
 
-	// What the queues are configured with, and what follows from it. A row is
-	// addressed by the number of its queue.
-	Capability      Rows // as specified, then with what is inherited
-	RealCapability  Rows // the bound that admission is held to
+	// The configuration of the queues, and what package quota computes from it.
+	Capability      Rows // as configured; then with what the queue inherits
+	RealCapability  Rows // the bound of admission and allocation
 	Deserved        Rows
-	Guarantee       Rows // effective: at least Σ of the children's
+	Guarantee       Rows // effective: at least Σ guarantee of the children
 	ChildGuarantees Rows // Σ guarantee of the children
 
-	// What the queues' jobs use and ask for, each rolled up to every ancestor.
+	// The usage of the queues' jobs, rolled up to every ancestor.
 	Request Rows // allocated + pending
-	Inqueue Rows // promised to jobs that were enqueued
-	Elastic Rows // allocated beyond the jobs' minimum
+	Inqueue Rows // reserved for admitted jobs
+	Elastic Rows // allocated beyond the minimum of the jobs
 
 	allocated ledger
-	share     []float64
-	own       ownJobs // of the invariant build alone
+	share     []float64 // a ratio without unit
+	own       ownJobs
 	dims      int
 	session   uint64
 }
 
-// Reset prepares the index for a session: every account empty, every vector of
-// dims dimensions. Snapshots taken before are void.
+// Reset begins a session with the queues of t. Every account is empty, and every vector
+// has dims dimensions, at least fastres.FirstFree. Earlier vectors and snapshots are
+// invalid.
 func (ix *Index) Reset(t *Tree, dims int) {
 	ix.Tree, ix.dims = t, dims
 	for _, rows := range []*Rows{
@@ -38,8 +40,9 @@ func (ix *Index) Reset(t *Tree, dims int) {
 	ix.ResetUsage()
 }
 
-// ResetUsage is Reset for queues that are configured as they were: it empties
-// what jobs use and ask for alone.
+// ResetUsage begins a session with the same queues and the same configuration. It empties
+// the accounts of usage: allocated, Request, Inqueue, Elastic, and the shares. Earlier
+// vectors of these accounts, and earlier snapshots, are invalid.
 func (ix *Index) ResetUsage() {
 	n := ix.Len()
 	for _, rows := range []*Rows{&ix.Request, &ix.Inqueue, &ix.Elastic} {
@@ -51,24 +54,25 @@ func (ix *Index) ResetUsage() {
 	ix.session++
 }
 
-// Dims is the length of every vector of this session.
+// Dims returns the number of dimensions of every vector of the session.
 func (ix *Index) Dims() int { return ix.dims }
 
-// Allocated returns what is allocated to q and below. It is for reading, and
-// void after the next change.
+// Allocated returns allocated of q: the sum of the requests of tasks in q, and below q,
+// that have a node. It is for reading, and invalid after the next change.
 func (ix *Index) Allocated(q Queue) fastres.Vector { return ix.allocated.row(q) }
 
-// Mutable returns allocated of q for writing. It is void after the next call.
+// Mutable returns allocated of q for writing. It is invalid after the next call. A writer
+// changes the whole path of q (see quota.Charge).
 func (ix *Index) Mutable(q Queue) fastres.Vector { return ix.allocated.mutable(q) }
 
-// Share returns the share of q as it was last set.
+// Share returns the share of q that SetShare set last, 0 at first. See quota.Share.
 func (ix *Index) Share(q Queue) float64 { return ix.share[q] }
 
 // SetShare sets the share of q.
 func (ix *Index) SetShare(q Queue, share float64) { ix.share[q] = share }
 
-// RollUp adds the accounts of every queue to its parent's, bottom up. It is
-// called once, when the queues' own jobs are all counted.
+// RollUp adds the usage of every queue to its parent's, from the leaves up. Call it once,
+// after the usage of all jobs is added to the queues that they are in.
 func (ix *Index) RollUp() {
 	for q := Queue(ix.Len()) - 1; q >= 0; q-- {
 		p := ix.Parent(q)

@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// accountsOf returns the rows of the accounts that are rolled up, by name.
+// accountsOf returns the vectors of q in the accounts that are rolled up, by account.
 func accountsOf(ix *index.Index, q index.Queue) map[string]fastres.Vector {
 	return map[string]fastres.Vector{
 		"allocated": ix.Allocated(q),
@@ -31,7 +31,7 @@ func TestRollUp(t *testing.T) {
 		"eng":  {memory: 7},
 		"tail": {cpu: 100},
 	}
-	// Each account gets a multiple of its own, so that none can be taken for another.
+	// Each account has its own multiple, so that a test detects a mix-up of accounts.
 	multiples := map[string]float64{"allocated": 1, "request": 2, "inqueue": 3, "elastic": 5}
 	times := func(r res, multiple float64) res {
 		x := r.vector()
@@ -71,12 +71,12 @@ func TestRollUpWhenFlat(t *testing.T) {
 	}
 	ix.RollUp()
 	for q := range index.Queue(ix.Len()) {
-		assert.Equal(t, res{cpu: 5}, resOf(ix.Allocated(q)), "nothing hangs from another queue")
+		assert.Equal(t, res{cpu: 5}, resOf(ix.Allocated(q)), "a queue has no parent in flat mode")
 	}
 }
 
-// TestRollUpIsNotSeen rolls up after a snapshot, when every row is copied on its
-// first change.
+// TestRollUpIsNotSeen rolls up after a snapshot, when the first change of every row copies
+// it.
 func TestRollUpIsNotSeen(t *testing.T) {
 	ix := newIndex("root", "root", "a", "b<a", "c<b")
 	c := lookup(t, ix.Tree, "c")
@@ -86,12 +86,12 @@ func TestRollUpIsNotSeen(t *testing.T) {
 	for q := range index.Queue(ix.Len()) {
 		assert.Equal(t, res{cpu: 5, gpu: 1000}, resOf(ix.Allocated(q)))
 		if q != c {
-			assert.Equal(t, res{}, resOf(before.Allocated(q)), "the snapshot saw it")
+			assert.Equal(t, res{}, resOf(before.Allocated(q)), "the snapshot shows the change")
 		}
 	}
 }
 
-// TestRollUpRandom holds the sums against one walk over the path of every queue.
+// TestRollUpRandom compares the sums with one walk along the path of every queue.
 func TestRollUpRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 50 {
@@ -124,8 +124,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestReset fills everything that an index holds and expects nothing of it in
-// the next session, whether that has more queues or fewer.
+// TestReset fills every account of an index. The next session starts with empty accounts,
+// with more queues and with fewer.
 func TestReset(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	ix := &index.Index{}
@@ -159,8 +159,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestChargesCancel refunds random charges in another order and expects the very
-// bits from before, at every level, with snapshots in between and without.
+// TestChargesCancel refunds random charges in another order. Afterwards every account has
+// the same bits as before, at every level, with and without snapshots in between.
 func TestChargesCancel(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	for round := range 40 {

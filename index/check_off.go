@@ -2,14 +2,16 @@
 
 package index
 
-// Check panics if an invariant is broken, in builds with the tag "invariants".
+// Check panics if an invariant of package index is violated, in builds with the tag
+// "invariants". Other builds do nothing.
 func (ix *Index) Check() {}
 
-// NoteOwnJobs records that jobs of q itself changed its accounts, in builds with
-// the tag "invariants": only such a queue may have more than its children have.
+// NoteOwnJobs records that jobs of q itself changed its accounts, in builds with the tag
+// "invariants". Only such a queue may have more than its children. Other builds do
+// nothing.
 func (ix *Index) NoteOwnJobs(Queue) {}
 
-// ownJobs is empty: only the invariant build reads it.
+// ownJobs is empty: only builds with the tag "invariants" read it.
 type ownJobs struct{}
 
 func (ownJobs) reset(int) {}

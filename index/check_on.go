@@ -8,7 +8,8 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 )
 
-// Check panics if an invariant is broken, in builds with the tag "invariants".
+// Check panics if an invariant of package index is violated, in builds with the tag
+// "invariants". Other builds do nothing.
 func (ix *Index) Check() {
 	ix.checkTree()
 	ix.checkLedger()
@@ -18,17 +19,18 @@ func (ix *Index) Check() {
 	ix.checkSums("elastic", func(q Queue) fastres.Vector { return ix.Elastic.Row(q) })
 }
 
-// NoteOwnJobs records that jobs of q itself changed its accounts, in builds with
-// the tag "invariants": only such a queue may have more than its children have.
+// NoteOwnJobs records that jobs of q itself changed its accounts, in builds with the tag
+// "invariants". Only such a queue may have more than its children. Other builds do
+// nothing.
 func (ix *Index) NoteOwnJobs(q Queue) { ix.own[q] = true }
 
-// ownJobs holds, by queue, whether jobs of the queue itself changed its accounts.
+// ownJobs holds, for each queue, whether jobs of the queue itself changed its accounts.
 type ownJobs []bool
 
 func (o *ownJobs) reset(n int) { *o = make([]bool, n) }
 
-// checkSums expects an inner queue to have what its children have, and more only
-// if it has jobs of its own, which should not be.
+// checkSums expects the account of an inner queue to be the sum of its children's, or more
+// if jobs of the queue itself changed it.
 func (ix *Index) checkSums(name string, account func(Queue) fastres.Vector) {
 	var below Rows
 	below.Reset(ix.Len(), ix.dims)
@@ -65,8 +67,8 @@ func (ix *Index) checkTree() {
 func (ix *Index) checkLedger() {
 	l := &ix.allocated
 	for q := range Queue(ix.Len()) {
-		for s := l.slot[q]; l.prev[s] >= 0; s = l.prev[s] {
-			if l.born[s] <= l.born[l.prev[s]] || l.born[s] > l.now {
+		for row := l.newest[q]; l.previous[row] >= 0; row = l.previous[row] {
+			if l.version[row] <= l.version[l.previous[row]] || l.version[row] > l.current {
 				panic(fmt.Sprintf("index: rows of %q are out of order", ix.Name(q)))
 			}
 		}

@@ -2,5 +2,5 @@
 
 package index_test
 
-// checked is whether Check looks.
+// checked reports whether Check checks the invariants in this build.
 const checked = true

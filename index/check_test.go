@@ -8,20 +8,20 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// TestCheck breaks an index by hand and expects a build with the tag
-// "invariants" to say so, and one without not to look.
+// TestCheck violates invariants of an index. A build with the tag "invariants" panics, and
+// other builds do not.
 func TestCheck(t *testing.T) {
 	tests := []struct {
 		name  string
 		spoil func(ix *index.Index, a, b index.Queue) // b is a child of a
 		sound bool
 	}{
-		{"nothing", func(*index.Index, index.Queue, index.Queue) {}, true},
+		{"no change", func(*index.Index, index.Queue, index.Queue) {}, true},
 		{"a parent with jobs of its own", func(ix *index.Index, a, _ index.Queue) {
 			ix.NoteOwnJobs(a)
 			charge(ix, a, res{cpu: 3}.vector())
 		}, true},
-		{"a refund that was charged", func(ix *index.Index, _, b index.Queue) {
+		{"a charge and its refund", func(ix *index.Index, _, b index.Queue) {
 			refund(ix, b, res{cpu: 5}.vector())
 		}, true},
 		{"a charge that skips the parents", func(ix *index.Index, _, b index.Queue) {
@@ -42,20 +42,20 @@ func TestCheck(t *testing.T) {
 			ix.Reset(ix.Tree, dims)
 			charge(ix, a, res{cpu: 1}.vector())
 		}, false},
-		{"a negative quantity, all the way up", func(ix *index.Index, _, b index.Queue) {
+		{"a negative quantity on the whole path", func(ix *index.Index, _, b index.Queue) {
 			charge(ix, b, res{memory: -1}.vector())
 		}, false},
 		{"a request that skips the parents", func(ix *index.Index, _, b index.Queue) {
 			ix.Request.Row(b).Add(res{cpu: 1}.vector())
 		}, false},
-		{"a promise to a parent alone", func(ix *index.Index, a, _ index.Queue) {
+		{"a reservation for a parent alone", func(ix *index.Index, a, _ index.Queue) {
 			ix.Inqueue.Row(a).Add(res{cpu: 1}.vector())
 		}, false},
-		{"a promise to a parent with jobs of its own, without the root", func(ix *index.Index, a, _ index.Queue) {
+		{"a reservation for a parent with jobs of its own, without the root", func(ix *index.Index, a, _ index.Queue) {
 			ix.NoteOwnJobs(a)
 			ix.Inqueue.Row(a).Add(res{cpu: 1}.vector())
 		}, false},
-		{"elastic all the way up", func(ix *index.Index, _, b index.Queue) {
+		{"elastic on the whole path", func(ix *index.Index, _, b index.Queue) {
 			for _, p := range ix.Path(b) {
 				ix.Elastic.Row(p).Add(res{cpu: 1}.vector())
 			}

@@ -1,32 +1,38 @@
-// Package index holds a session's queues as numbers: names become dense
-// positions once, the tree becomes flat slices, and the accounts of every queue
-// become rows of vectors.
+// Package index holds the queues of a session in dense form. Names become positions, the
+// tree becomes flat slices, and each account becomes one vector for each queue.
 //
 // # Words
 //
 //	queue     a number, parents before children, valid for one session
-//	path      a queue, its parent, and so on up to the top of its tree
-//	root      the queue that all others hang from; absent when quotas are flat
-//	broken    a queue that does not reach the root: unknown parent, or a cycle
-//	account   one vector per queue: allocated, request, inqueue, elastic,
-//	          guarantee, capability, realCapability, deserved
-//	snapshot  the allocated accounts as they were at one moment
-//	overlay   a snapshot plus private changes
+//	top       a queue without a parent
+//	root      the top of the tree; there is none in flat mode
+//	path      a queue and its ancestors, from the queue up
+//	broken    of a queue: it does not reach the root, because a parent does not exist or
+//	          the parents form a cycle
+//	account   one vector for each queue: capability, realCapability, deserved, guarantee,
+//	          allocated, request, inqueue, elastic
+//	ledger    allocated with its older versions
+//	snapshot  allocated at one moment
+//	overlay   a snapshot with private changes
+//
+// # Units
+//
+// Vectors have the units of package fastres.
 //
 // # Invariants
 //
-//   - A parent's number is smaller than its children's, so one forward loop goes
-//     down the tree and one backward loop goes up.
-//   - Names keep their dimension for as long as the Names live, and all vectors
-//     of one session have one length.
-//   - allocated of a parent = Σ allocated of its children + what was charged to
-//     the parent itself.
-//   - A snapshot never sees a later change, and no overlay changes the index.
+//   - A parent's number is smaller than its children's. So a forward loop visits parents
+//     first, and a backward loop visits children first.
+//   - A name keeps its dimension for the life of its Names. All vectors of a session have
+//     the same length.
+//   - allocated of a parent = Σ allocated of its children + what is charged to the parent
+//     itself.
+//   - A snapshot never shows a later change, and an overlay never changes the index.
 //
-// Build with the tag "invariants" to have them checked after every change.
+// Builds with the tag "invariants" check them when Index.Check is called.
 //
 // # What it is not
 //
-// It decides nothing: the rules are in package quota. It is for one goroutine;
-// only overlays may be cloned and read from many at once.
+// It decides nothing: the rules are in package quota. An index is for one goroutine. Only
+// overlays may be cloned and read concurrently.
 package index

@@ -21,7 +21,7 @@ const (
 	dims   = 70
 )
 
-// nodes reads queues written as "name" or "name<parent".
+// nodes parses queues, written as "name" or "name<parent".
 func nodes(queues ...string) []index.Node {
 	all := make([]index.Node, 0, len(queues))
 	for _, queue := range queues {
@@ -31,8 +31,8 @@ func nodes(queues ...string) []index.Node {
 	return all
 }
 
-// outline writes a tree as one line for each queue, in the order of numbers: the
-// names of its path, and what else is known of it.
+// outline writes a tree as one line for each queue, in the order of their numbers: the
+// names of its path, then whether it is a leaf and whether it is broken.
 func outline(tree *index.Tree) []string {
 	lines := make([]string, 0, tree.Len())
 	for q := range index.Queue(tree.Len()) {
@@ -52,7 +52,7 @@ func outline(tree *index.Tree) []string {
 	return lines
 }
 
-// accounts is what a charge needs: the index or an overlay.
+// accounts is an index or an overlay.
 type accounts interface {
 	Path(q index.Queue) []index.Queue
 	Mutable(q index.Queue) fastres.Vector
@@ -66,14 +66,14 @@ func charge(a accounts, q index.Queue, x fastres.Vector) {
 	}
 }
 
-// refund takes x back from q and all its ancestors.
+// refund subtracts x from q and all its ancestors.
 func refund(a accounts, q index.Queue, x fastres.Vector) {
 	for _, p := range a.Path(q) {
 		a.Mutable(p).Sub(x)
 	}
 }
 
-// res is a vector as it is written in tests; what it names is present.
+// res is a vector as tests write it. The dimensions that it names are present.
 type res map[fastres.Dim]float64
 
 func (r res) vector() fastres.Vector {
@@ -84,7 +84,7 @@ func (r res) vector() fastres.Vector {
 	return x
 }
 
-// resOf writes x as a res; cpu and memory are left out where they are 0.
+// resOf converts x to a res, without cpu and memory of 0.
 func resOf(x fastres.Vector) res {
 	r := res{}
 	for d := range fastres.Dim(x.Len()) {
@@ -101,8 +101,7 @@ func copyOf(x fastres.Vector) fastres.Vector {
 	return c
 }
 
-// randomCharge is what a task may request: whole numbers, the scalars not
-// always present.
+// randomCharge returns the request of a task: whole numbers, with some of the scalars.
 func randomCharge(r *rand.Rand) fastres.Vector {
 	x := fastres.NewVector(dims)
 	x.Set(cpu, float64(r.IntN(64_000)))
@@ -115,7 +114,7 @@ func randomCharge(r *rand.Rand) fastres.Vector {
 	return x
 }
 
-// randomNodes is a tree of n queues below "root", its shape by chance.
+// randomNodes returns a random tree of n queues below the root.
 func randomNodes(r *rand.Rand, n int) []index.Node {
 	all := nodes("root")
 	for i := range n {
@@ -140,7 +139,7 @@ func lookup(t *testing.T, tree *index.Tree, name string) index.Queue {
 	return q
 }
 
-// allAllocated copies allocated of every queue.
+// allAllocated returns copies of allocated of every queue.
 func allAllocated(ix *index.Index) []fastres.Vector {
 	rows := make([]fastres.Vector, ix.Len())
 	for q := range rows {

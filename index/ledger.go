@@ -2,65 +2,82 @@ package index
 
 import "github.com/capacity-card/capacity-card/fastres"
 
-// ledger keeps allocated of every queue, and the older rows that snapshots
-// still see.
+// ledger keeps allocated of every queue, with the older versions that snapshots read. It
+// is multi-version concurrency control (MVCC) with one writer.
 //
-// A snapshot is a moment: it costs a number. The first change of a row after a
-// moment goes to a copy, and the copy remembers the row it replaced; a reader at
-// an earlier moment walks back until it finds a row that is old enough.
+// A snapshot is the number of a version, so it costs nothing to take. The first write to
+// a row after a snapshot goes to a copy with a new version, and the copy links to the row
+// that it replaces. A snapshot reads the newest row whose version is not newer than the
+// snapshot itself.
 //
-// Invariants: slot[q] is q's newest row; born is never decreasing along slot[q],
-// and prev[s] is older than s; a row is written only while born = now.
+// # Example
+//
+// The queue q has one row, of version 0, with allocated 5.
+//
+//	step              current  rows of q, the newest first
+//	snapshot() = 0    0        5 (version 0)
+//	charge 3          1        8 (version 1), 5 (version 0)
+//	charge 1          1        9 (version 1), 5 (version 0)     in place: no snapshot since
+//	snapshot() = 1    1        9 (version 1), 5 (version 0)
+//	charge 2          2        11 (version 2), 9 (version 1), 5 (version 0)
+//
+// Then the snapshot 0 reads 5, the snapshot 1 reads 9, and the index reads 11.
+//
+// # Invariants
+//
+//   - Along newest[q] and previous, versions strictly decrease.
+//   - Only rows of the current version are written, and no snapshot reads them.
 type ledger struct {
-	rows fastres.Rows
-	slot []int32 // queue → newest row
-	prev []int32 // row → the row it replaced, or -1
-	born []int   // row → the moment it was made in
-	now  int
-	seen bool // somebody has a snapshot of now
+	rows     fastres.Rows
+	newest   []int32 // queue → its newest row
+	previous []int32 // row → the row that it replaced, or -1
+	version  []int   // row → its version
+	current  int     // the version of new rows
+	frozen   bool    // a snapshot reads the current version, so the next write begins another
 }
 
 func (l *ledger) reset(n, dims int) {
 	l.rows.Reset(n, dims)
-	l.slot, l.prev, l.born = l.slot[:0], l.prev[:0], l.born[:0]
+	l.newest, l.previous, l.version = l.newest[:0], l.previous[:0], l.version[:0]
 	for q := range n {
-		l.slot = append(l.slot, int32(q))
-		l.prev = append(l.prev, -1)
-		l.born = append(l.born, 0)
+		l.newest = append(l.newest, int32(q))
+		l.previous = append(l.previous, -1)
+		l.version = append(l.version, 0)
 	}
-	l.now, l.seen = 0, false
+	l.current, l.frozen = 0, false
 }
 
-func (l *ledger) row(q Queue) fastres.Vector { return l.rows.Row(int(l.slot[q])) }
+// row returns the newest row of q, for reading.
+func (l *ledger) row(q Queue) fastres.Vector { return l.rows.Row(int(l.newest[q])) }
 
-// mutable returns the row of q for writing, a copy if a snapshot sees it.
+// mutable returns the row of q for writing. It copies a row that a snapshot may read.
 func (l *ledger) mutable(q Queue) fastres.Vector {
-	if l.seen {
-		l.now++
-		l.seen = false
+	if l.frozen {
+		l.current++
+		l.frozen = false
 	}
-	s := l.slot[q]
-	if l.born[s] == l.now {
-		return l.rows.Row(int(s))
+	row := l.newest[q]
+	if l.version[row] == l.current {
+		return l.rows.Row(int(row))
 	}
-	copied := l.rows.Append(l.rows.Row(int(s)))
-	l.prev = append(l.prev, s)
-	l.born = append(l.born, l.now)
-	l.slot[q] = int32(copied)
+	copied := l.rows.Append(l.rows.Row(int(row)))
+	l.previous = append(l.previous, row)
+	l.version = append(l.version, l.current)
+	l.newest[q] = int32(copied)
 	return l.rows.Row(copied)
 }
 
-// snapshot returns the present moment, to be given to at.
+// snapshot returns the current version, for at.
 func (l *ledger) snapshot() int {
-	l.seen = true
-	return l.now
+	l.frozen = true
+	return l.current
 }
 
-// at returns the row of q as it was at a moment.
-func (l *ledger) at(q Queue, moment int) fastres.Vector {
-	s := l.slot[q]
-	for l.born[s] > moment {
-		s = l.prev[s]
+// at returns the newest row of q whose version is not newer than the given one.
+func (l *ledger) at(q Queue, version int) fastres.Vector {
+	row := l.newest[q]
+	for l.version[row] > version {
+		row = l.previous[row]
 	}
-	return l.rows.Row(int(s))
+	return l.rows.Row(int(row))
 }

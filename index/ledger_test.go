@@ -9,9 +9,9 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// stray is how many allocations of one run may be somebody else's: the garbage
-// collector and the race detector allocate, too. An arena that grows when it
-// should not allocates more often.
+// stray is the number of allocations in one run that may have other causes: the garbage
+// collector and the race detector allocate too. An arena that grows by mistake allocates
+// more often.
 const stray = 2.0
 
 func TestSnapshotAllocatesNothing(t *testing.T) {
@@ -32,7 +32,7 @@ func TestChargeAllocatesNothing(t *testing.T) {
 	ix := newIndex("root", "root", "a", "b<a")
 	b, x := lookup(t, ix.Tree, "b"), res{cpu: 1, gpu: 1000}.vector()
 	for _, when := range []string{"before any snapshot", "after the first charge since a snapshot"} {
-		// One run of many charges, as an arena that grows allocates seldom.
+		// One run has many charges, because an arena that grows rarely allocates.
 		assert.LessOrEqual(t, testing.AllocsPerRun(1, func() {
 			for range 5000 {
 				charge(ix, b, x)
@@ -45,8 +45,8 @@ func TestChargeAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestSnapshotsEndWithTheSession charges each queue for the first time in a
-// session, after one with snapshots: nobody sees its rows, so none is copied.
+// TestSnapshotsEndWithTheSession charges each queue once, in a session after one with
+// snapshots. No snapshot reads these rows, so no row is copied.
 func TestSnapshotsEndWithTheSession(t *testing.T) {
 	const half = 1000
 	var queues []string
@@ -82,8 +82,8 @@ func TestOverlayAllocatesOncePerQueue(t *testing.T) {
 	}), "a row that is changed already is changed in place")
 }
 
-// TestSnapshotsBetweenChanges takes many snapshots of one moment: each sees the
-// same, and the next change is hidden from all of them.
+// TestSnapshotsBetweenChanges takes many snapshots between two changes. All of them read
+// the same, and none reads the next change.
 func TestSnapshotsBetweenChanges(t *testing.T) {
 	ix := newIndex("", "a")
 	x := res{cpu: 1}.vector()

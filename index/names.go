@@ -6,20 +6,20 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 )
 
-// Names gives every resource name and every card name a dimension, which the name
-// keeps for the life of the Names, across sessions; to forget some is to start
-// with new Names. A resource and a card may have one name, and have a dimension
-// each. The zero Names is ready for use.
+// Names maps the names of resources and cards to dimensions. A name keeps its dimension
+// for the life of the Names, across sessions. To remove names, begin with new Names. A
+// resource and a card with the same name have two dimensions. The zero Names is ready for
+// use.
 type Names struct {
 	resources, cards map[string]fastres.Dim
 	names            []string // by dimension
 	card             []bool   // by dimension
 }
 
-// The names of the dimensions that fastres fixes, in their order.
+// fixedNames are the names of the dimensions that fastres fixes.
 var fixedNames = [fastres.FirstFree]string{fastres.CPU: "cpu", fastres.Memory: "memory", fastres.Pods: "pods"}
 
-// Intern returns the dimension of a resource, a new one if it was never seen.
+// Intern returns the dimension of a resource. A new resource gets the next dimension.
 func (n *Names) Intern(resource string) fastres.Dim {
 	n.init()
 	if d, ok := n.resources[resource]; ok {
@@ -28,7 +28,7 @@ func (n *Names) Intern(resource string) fastres.Dim {
 	return n.add(n.resources, resource, false)
 }
 
-// InternCard returns the dimension of a card, a new one if it was never seen.
+// InternCard returns the dimension of a card. A new card gets the next dimension.
 func (n *Names) InternCard(card string) fastres.Dim {
 	n.init()
 	if d, ok := n.cards[card]; ok {
@@ -55,8 +55,8 @@ func (n *Names) add(to map[string]fastres.Dim, name string, card bool) fastres.D
 	return d
 }
 
-// Lookup returns the dimension of a resource, and whether it was ever seen. It
-// is safe for many goroutines as long as nobody interns.
+// Lookup returns the dimension of a resource, and whether the resource has one. It is safe
+// for concurrent use while nothing calls Intern or InternCard.
 func (n *Names) Lookup(resource string) (fastres.Dim, bool) {
 	if n.resources == nil {
 		d := slices.Index(fixedNames[:], resource)
@@ -66,13 +66,13 @@ func (n *Names) Lookup(resource string) (fastres.Dim, bool) {
 	return d, ok
 }
 
-// LookupCard is Lookup for a card.
+// LookupCard returns the dimension of a card, and whether the card has one. See Lookup.
 func (n *Names) LookupCard(card string) (fastres.Dim, bool) {
 	d, ok := n.cards[card]
 	return d, ok
 }
 
-// Name returns the name of a dimension that is fixed or that was handed out.
+// Name returns the name of a dimension of these Names.
 func (n *Names) Name(d fastres.Dim) string {
 	if d < fastres.FirstFree {
 		return fixedNames[d]
@@ -80,8 +80,8 @@ func (n *Names) Name(d fastres.Dim) string {
 	return n.names[d]
 }
 
-// IsCard reports whether a dimension is that of a card.
+// IsCard reports whether d is the dimension of a card.
 func (n *Names) IsCard(d fastres.Dim) bool { return int(d) < len(n.card) && n.card[d] }
 
-// Len is the number of dimensions handed out, those that fastres fixes included.
+// Len returns the number of dimensions, which includes those that fastres fixes.
 func (n *Names) Len() int { return max(len(n.names), int(fastres.FirstFree)) }

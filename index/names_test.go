@@ -20,7 +20,7 @@ func TestNamesKeepTheirDimension(t *testing.T) {
 		require.Equal(t, fastres.FirstFree+fastres.Dim(i), dims[name], "dimensions are dense")
 	}
 	for name, d := range dims {
-		assert.Equal(t, d, names.Intern(name), "interned again")
+		assert.Equal(t, d, names.Intern(name), "a name keeps its dimension")
 		assert.Equal(t, name, names.Name(d))
 		found, ok := names.Lookup(name)
 		assert.True(t, ok)
@@ -59,7 +59,7 @@ func TestNamesFixedDimensions(t *testing.T) {
 func TestNamesLookupInternsNothing(t *testing.T) {
 	var names index.Names
 	_, ok := names.Lookup("nvidia.com/gpu")
-	assert.False(t, ok, "the zero Names knows it")
+	assert.False(t, ok, "the zero Names has no such name")
 	names.Intern("other")
 	before := names.Len()
 	_, ok = names.Lookup("nvidia.com/gpu")
@@ -70,7 +70,7 @@ func TestNamesLookupInternsNothing(t *testing.T) {
 
 func TestNamesLen(t *testing.T) {
 	var names index.Names
-	assert.Equal(t, int(fastres.FirstFree), names.Len(), "a vector has the fixed dimensions at least")
+	assert.Equal(t, int(fastres.FirstFree), names.Len(), "every vector has the fixed dimensions")
 	names.Intern("cpu")
 	assert.Equal(t, int(fastres.FirstFree), names.Len())
 	names.Intern("nvidia.com/gpu")

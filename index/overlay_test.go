@@ -80,7 +80,7 @@ func TestValid(t *testing.T) {
 	first := ix.Snapshot()
 	clone := first.Clone()
 	charge(ix, lookup(t, ix.Tree, "a"), res{cpu: 1}.vector())
-	assert.True(t, first.Valid(), "a charge ends no session")
+	assert.True(t, first.Valid(), "a charge does not end the session")
 	assert.True(t, clone.Valid())
 
 	ix.Reset(ix.Tree, dims)
@@ -88,24 +88,24 @@ func TestValid(t *testing.T) {
 	late := first.Clone()
 	assert.False(t, first.Valid())
 	assert.False(t, clone.Valid())
-	assert.False(t, late.Valid(), "a clone of a void overlay is void")
+	assert.False(t, late.Valid(), "a clone of an invalid overlay is invalid")
 	assert.True(t, second.Valid())
 }
 
-// whatIf is an overlay, and what it has to show: a deep copy of everything that
-// was there when it was taken, changed as it was.
+// whatIf is an overlay with its model: a deep copy of allocated at the same moment, with the
+// same changes.
 type whatIf struct {
 	index.Overlay
 	want []fastres.Vector
 }
 
-// model holds an index and its overlays against copies of all their rows.
+// model compares an index and its overlays with copies of all their rows.
 type model struct {
 	r       *rand.Rand
 	ix      *index.Index
 	want    []fastres.Vector
 	alive   []*whatIf
-	charges []pendingCharge // that are not refunded
+	charges []pendingCharge // those that are not refunded
 }
 
 type pendingCharge struct {
@@ -115,8 +115,7 @@ type pendingCharge struct {
 
 func (m *model) queue() index.Queue { return index.Queue(m.r.IntN(m.ix.Len())) }
 
-// step does one thing drawn by chance, to the index, to an overlay, or to which
-// overlays there are.
+// step makes one random change: of the index, of an overlay, or of the set of overlays.
 func (m *model) step(most int) {
 	var w *whatIf
 	at := -1
@@ -181,8 +180,8 @@ func (m *model) requireAll(t *testing.T) {
 	}
 }
 
-// TestOverlaysAgainstCopies interleaves charges, refunds, snapshots and clones
-// by chance, several hundred overlays alive, over several sessions of one index.
+// TestOverlaysAgainstCopies interleaves random charges, refunds, snapshots and clones in
+// several sessions of one index, with several hundred overlays at the same time.
 func TestOverlaysAgainstCopies(t *testing.T) {
 	const steps, most = 3000, 400
 	r := rand.New(rand.NewPCG(17, 18))
@@ -208,12 +207,12 @@ func TestOverlaysAgainstCopies(t *testing.T) {
 			}
 		}
 		m.requireAll(t)
-		assert.Greater(t, peak, 300, "too few overlays were alive")
+		assert.Greater(t, peak, 300, "too few overlays existed at the same time")
 	}
 }
 
-// TestParallelClones clones one overlay in many goroutines, each of which
-// charges and reads its own; run it with -race.
+// TestParallelClones clones one overlay in many goroutines. Each goroutine charges and reads
+// its own clone. The race detector finds shared memory.
 func TestParallelClones(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))
 	ix := &index.Index{}
@@ -223,7 +222,7 @@ func TestParallelClones(t *testing.T) {
 	}
 	shared := ix.Snapshot()
 	for q := range index.Queue(ix.Len()) {
-		charge(ix, q, randomCharge(r)) // the snapshot has to look for older rows
+		charge(ix, q, randomCharge(r)) // the snapshot reads older rows
 	}
 	charge(&shared, index.Queue(ix.Len()-1), randomCharge(r))
 	before := make([]fastres.Vector, ix.Len())
@@ -254,6 +253,6 @@ func TestParallelClones(t *testing.T) {
 	}
 	running.Wait()
 	for q := range index.Queue(ix.Len()) {
-		assert.True(t, before[q].Equal(shared.Allocated(q)), "a clone changed %s of its original", ix.Name(q))
+		assert.True(t, before[q].Equal(shared.Allocated(q)), "a clone changed %s of the original", ix.Name(q))
 	}
 }

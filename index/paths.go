@@ -8,43 +8,46 @@ import (
 	"strings"
 )
 
-// The annotations that place a queue in a tree, those of Volcano's drf.
+// The annotations of a queue that give its place in the tree, as in Volcano's plugin drf
+// (pkg/scheduler/plugins/drf/drf.go).
 const (
-	PathKey    = "volcano.sh/hierarchy"         // the names from the root down to the queue: "root/eng/prod"
+	PathKey    = "volcano.sh/hierarchy"         // the names from the root to the queue: "root/eng/prod"
 	WeightsKey = "volcano.sh/hierarchy-weights" // the weight of each of them among its siblings: "1/6/8"
 )
 
-// mostLevels is how long a path may be. A name on the way needs no queue of its
-// own, so one annotation makes as many of them as it has names.
+// mostLevels is the most names that a path may have. An inner name needs no Queue object,
+// so one annotation creates as many inner queues as it has names.
 const mostLevels = 64
 
-// Placement is what the annotations of a queue say, "" where one is missing.
+// Placement holds the annotations of a queue. An annotation that is missing is "".
 type Placement struct {
-	Queue, Path, Weights string
+	Queue   string // its name
+	Path    string // the annotation PathKey
+	Weights string // the annotation WeightsKey
 }
 
-// Places is where annotations place the queues.
+// Places is the result of Place.
 type Places struct {
 	Nodes []Node // for BuildTree
-	// Weights is the weight of each node among its siblings, by name. A queue that
-	// no annotation places has none.
+	// Weights holds the weight of each node among its siblings, by the node's name:
+	// above 0, at most math.MaxInt32. A queue without the annotations has no entry.
 	Weights map[string]float64
-	// Problems is what is wrong, by queue. A queue whose node is not Misplaced has
-	// its place all the same.
+	// Problems holds what is wrong with the annotations, by queue. A queue with a
+	// problem still has its place, unless its node is Misplaced.
 	Problems map[string]error
 
 	root   string
-	owners map[string]string // path → the queue that it places
+	owners map[string]string // path → the queue at its end
 }
 
-// Place reads the annotations of all queues. A name on the way down that is the
-// end of no queue's path becomes a node that is called by its path, which no
-// queue can be. A queue without the annotations is right below the root.
+// Place builds the nodes of a tree from the annotations of all queues. If no queue is at
+// the end of an inner path, Place adds a node whose name is the path. No Queue object can
+// have that name, because it contains "/". A queue without the annotations is a child of
+// the root.
 //
-// What is wrong with the annotations of a queue leaves it alone without a place.
-// Of two queues with one path the first has it. The weight of a name is what the
-// queue at the end of its path says of it, or else the largest that any queue
-// says.
+// A queue with bad annotations is Misplaced, and the other queues are not affected. Of two
+// queues with the same path, the first gets it. The weight of a name is that which the
+// queue at the end of its path gives, or else the largest that any queue gives.
 func Place(queues []Placement, root string) *Places {
 	p := &Places{Weights: map[string]float64{}, Problems: map[string]error{}, root: root, owners: map[string]string{root: root}}
 	weights := make([][]float64, len(queues)) // nil: not placed by annotations
@@ -81,7 +84,7 @@ func Place(queues []Placement, root string) *Places {
 	return p
 }
 
-// parse returns the weights of the names on a path, from the root down.
+// parse returns the weights of the names on a path, from the root to the queue.
 func (q Placement) parse(root string) ([]float64, error) {
 	names := strings.Split(q.Path, "/")
 	switch {
@@ -119,12 +122,12 @@ func (q Placement) parse(root string) ([]float64, error) {
 	return weights, nil
 }
 
-// quoted is a text for a message, not all of it if it is very long.
+// quoted returns a text for a message, cut if it is long.
 func quoted(text string) string {
 	return strconv.Quote(Shorten(text, 128))
 }
 
-// place makes a node of a queue and of the names above it that have none.
+// place adds the node of a queue, and the nodes above it that no Queue object has.
 func (p *Places) place(q Placement, weights []float64) {
 	parent := p.root
 	for level, path := range prefixes(q.Path) {
@@ -145,7 +148,7 @@ func (p *Places) place(q Placement, weights []float64) {
 	}
 }
 
-// compare notes where a queue gives a name on its path another weight than the
+// compare records a problem if a queue gives a name on its path another weight than the
 // one that counts.
 func (p *Places) compare(q Placement, weights []float64) {
 	for level, path := range prefixes(q.Path) {
@@ -160,7 +163,7 @@ func (p *Places) compare(q Placement, weights []float64) {
 	}
 }
 
-// prefixes iterates over the paths that lead to a path, the root's first.
+// prefixes iterates over the prefixes of a path with their levels, from the root on.
 func prefixes(path string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for level, at := 0, 0; at <= len(path); level++ {

@@ -10,7 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// placements reads queues written as "name", "name path" or "name path weights".
+// placements parses queues, written as "name", "name path" or "name path weights".
 func placements(queues ...string) []index.Placement {
 	var all []index.Placement
 	for _, queue := range queues {
@@ -35,23 +35,23 @@ func TestPlace(t *testing.T) {
 			[]string{"root", "root-eng<root", "prod<root-eng<root leaf"}, map[string]float64{"root-eng": 6, "prod": 8}, nil},
 		{"a queue without annotations is below the root and has no weight", []string{"root", "default", "prod root/eng/prod 1/6/8"},
 			[]string{"root", "default<root leaf", "root/eng<root", "prod<root/eng<root leaf"}, map[string]float64{"root/eng": 6, "prod": 8}, nil},
-		{"no weights are ones", []string{"prod root/eng/prod"},
+		{"without weights, every weight is 1", []string{"prod root/eng/prod"},
 			[]string{"root", "root/eng<root", "prod<root/eng<root leaf"}, map[string]float64{"root/eng": 1, "prod": 1}, nil},
 		{"weights need not be whole", []string{"prod root/prod 1/0.25"}, []string{"root", "prod<root leaf"}, map[string]float64{"prod": 0.25}, nil},
-		{"one name in two places", []string{"a root/x/same", "b root/y/same"},
+		{"the same name below two parents", []string{"a root/x/same", "b root/y/same"},
 			[]string{"root", "root/x<root", "root/y<root", "a<root/x<root leaf", "b<root/y<root leaf"},
 			map[string]float64{"root/x": 1, "root/y": 1, "a": 1, "b": 1}, nil},
-		{"a name that is longer is another", []string{"a root/eng", "b root/engine/b"},
+		{"a prefix of a name is another name", []string{"a root/eng", "b root/engine/b"},
 			[]string{"root", "a<root leaf", "root/engine<root", "b<root/engine<root leaf"},
 			map[string]float64{"a": 1, "root/engine": 1, "b": 1}, nil},
-		{"the queue root is where it is", []string{"root root/eng", "a root/a"}, []string{"root", "a<root leaf"}, map[string]float64{"a": 1},
+		{"the queue root has no other place", []string{"root root/eng", "a root/a"}, []string{"root", "a<root leaf"}, map[string]float64{"a": 1},
 			map[string]string{"root": `annotation volcano.sh/hierarchy: "root/eng": this queue is the root itself`}},
-		{"the queue root may say so", []string{"root root 1"}, []string{"root leaf"}, map[string]float64{}, nil},
+		{"the queue root may name its own path", []string{"root root 1"}, []string{"root leaf"}, map[string]float64{}, nil},
 
 		{"no root", []string{"bad eng/prod 6/8", "good root/eng/good 1/6/2"},
 			[]string{"bad leaf broken", "root", "root/eng<root", "good<root/eng<root leaf"}, map[string]float64{"root/eng": 6, "good": 2},
 			map[string]string{"bad": `annotation volcano.sh/hierarchy: "eng/prod" does not start with "root/"`}},
-		{"nothing but the root", []string{"bad root 1"}, []string{"bad leaf broken", "root leaf"}, map[string]float64{},
+		{"a path of the root alone", []string{"bad root 1"}, []string{"bad leaf broken", "root leaf"}, map[string]float64{},
 			map[string]string{"bad": `annotation volcano.sh/hierarchy: "root" does not start with "root/"`}},
 		{"more weights than names", []string{"bad root/eng 1/6/8"}, []string{"bad leaf broken", "root leaf"}, map[string]float64{},
 			map[string]string{"bad": `annotation volcano.sh/hierarchy-weights: "1/6/8" has 3 weights, but volcano.sh/hierarchy has 2 names`}},
@@ -62,13 +62,13 @@ func TestPlace(t *testing.T) {
 		{"an empty name", []string{"bad root//prod 1/6/8", "worse root/eng/ 1/6/8"}, []string{"bad leaf broken", "root leaf", "worse leaf broken"}, map[string]float64{},
 			map[string]string{"bad": `annotation volcano.sh/hierarchy: "root//prod" has an empty name`,
 				"worse": `annotation volcano.sh/hierarchy: "root/eng/" has an empty name`}},
-		{"a weight that is none", []string{"a root/a 1/x", "b root/b 1/0", "c root/c 1/-2", "d root/d 1/NaN", "e root/e 1/Inf", "f root/f 1/", "g root/g 1/3e9"},
+		{"texts that are not weights", []string{"a root/a 1/x", "b root/b 1/0", "c root/c 1/-2", "d root/d 1/NaN", "e root/e 1/Inf", "f root/f 1/", "g root/g 1/3e9"},
 			[]string{"a leaf broken", "b leaf broken", "c leaf broken", "d leaf broken", "e leaf broken", "f leaf broken", "g leaf broken", "root leaf"},
 			map[string]float64{},
 			map[string]string{"a": `annotation volcano.sh/hierarchy-weights: "x" is not a number above 0, and at most 2147483647`,
 				"b": `annotation volcano.sh/hierarchy-weights: "0" is not`, "c": `annotation volcano.sh/hierarchy-weights: "-2" is not`,
 				"d": `"NaN" is not`, "e": `"Inf" is not`, "f": `"" is not`, "g": `"3e9" is not`}},
-		{"two queues on one path", []string{"old root/eng/prod 1/6/8", "new root/eng/prod 1/5/1"},
+		{"two queues with the same path", []string{"old root/eng/prod 1/6/8", "new root/eng/prod 1/5/1"},
 			[]string{"new leaf broken", "root", "root/eng<root", "old<root/eng<root leaf"}, map[string]float64{"root/eng": 6, "old": 8},
 			map[string]string{"new": `annotation volcano.sh/hierarchy: "root/eng/prod" is the path of queue "old"`}},
 		{"a queue whose weights are bad on an inner path", []string{"root-eng root/eng 1/6/7", "prod root/eng/prod 1/6/8"},
@@ -79,7 +79,7 @@ func TestPlace(t *testing.T) {
 			map[string]float64{"root/eng": 6, "a": 6, "b": 4, "c": 1},
 			map[string]string{"a": `annotation volcano.sh/hierarchy-weights: the weight of "root/eng" is 6, not 5`,
 				"c": `annotation volcano.sh/hierarchy-weights: the weight of "root/eng" is 6, not 5`}},
-		{"the weight that its own queue says counts", []string{"a root/eng/a 1/9/6", "root-eng root/eng 1/2"},
+		{"the weight of the queue itself counts", []string{"a root/eng/a 1/9/6", "root-eng root/eng 1/2"},
 			[]string{"root", "root-eng<root", "a<root-eng<root leaf"}, map[string]float64{"root-eng": 2, "a": 6},
 			map[string]string{"a": `annotation volcano.sh/hierarchy-weights: the weight of "root/eng" is 2, not 9`}},
 	}
@@ -96,7 +96,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestPlaceIsBounded gives paths and weights of many names and of great length.
+// TestPlaceIsBounded places queues with very long paths and weights.
 func TestPlaceIsBounded(t *testing.T) {
 	deep := "root" + strings.Repeat("/x", 1000)
 	long := "root/" + strings.Repeat("y", 200000)

@@ -2,14 +2,17 @@ package index
 
 import "github.com/capacity-card/capacity-card/fastres"
 
-// Rows has one vector per queue, addressed by the queue. The zero Rows has none.
+// Rows is one account: a vector for each queue, addressed by the queue. The zero Rows has
+// no vectors.
 type Rows struct{ rows fastres.Rows }
 
-// Reset makes n empty vectors of dims dimensions. Vectors taken before are void.
+// Reset makes vectors for n queues, each of dims dimensions and empty. Earlier vectors are
+// invalid.
 func (r *Rows) Reset(n, dims int) { r.rows.Reset(n, dims) }
 
-// Len is the number of queues that have a vector.
+// Len returns the number of queues.
 func (r *Rows) Len() int { return r.rows.Len() }
 
-// Row returns the vector of q. It is void after the next Reset.
+// Row returns the vector of q, which shares memory with r. It is invalid after the next
+// Reset.
 func (r *Rows) Row(q Queue) fastres.Vector { return r.rows.Row(int(q)) }

@@ -7,10 +7,11 @@ import (
 	"slices"
 )
 
-// Queue is the number of a queue within one session.
+// Queue identifies a queue within one session. Queues are numbered from 0, parents before
+// children.
 type Queue int32
 
-// None is no queue: the parent of a top, or the result of a failed look-up.
+// None is no queue: the parent of a top queue, or the result of a failed look-up.
 const None Queue = -1
 
 // RootName is the name of the queue at the root of every tree. Every other queue is
@@ -19,43 +20,45 @@ const None Queue = -1
 // Source: Volcano, pkg/scheduler/plugins/capacity/capacity.go, rootQueueID.
 const RootName = "root"
 
-// Why a queue does not reach the root.
+// The errors of queues that do not reach the root. See Tree.Broken.
 var (
 	ErrUnknownParent = errors.New("the parent queue does not exist")
 	ErrCycle         = errors.New("the parents form a cycle")
 )
 
-// Node is a queue as it is configured. Parent "" is the root.
+// Node is the configuration of a queue's place in the tree.
 type Node struct {
-	Name, Parent string
-	// Misplaced is why the queue has no place in the tree, nil if it has one.
+	Name   string
+	Parent string // "" is the root
+	// Misplaced is why the queue cannot have a place in the tree, or nil.
 	Misplaced error
 }
 
-// Tree is the shape of the queues of a session.
+// Tree holds the names of the queues of a session, their parents, and their paths. It
+// does not change after BuildTree.
 type Tree struct {
 	nodes  []Node
 	byName map[string]Queue
 	parent []Queue
-	// path holds each queue's path, one after the other; that of q is
-	// path[start[q]:start[q+1]].
+	// path holds the paths of all queues. The path of q is path[start[q]:start[q+1]].
 	//
-	// DIVERGES: upstream appends to slices of ancestors that siblings share, and
-	// counts jobs in the wrong queues from depth 7 on.
+	// DIVERGES: upstream appends to slices of ancestors that siblings share. From
+	// depth 7 on it counts jobs in the wrong queues.
 	path     []Queue
 	start    []int32
-	children []int32
+	children []int32 // the number of child queues
 	broken   []error
 	root     Queue
-	given    int // nodes that the tree was built from; a made-up root is none
+	given    int // the number of nodes that were given; an added root does not count
 }
 
-// BuildTree numbers the queues. With a root name every queue hangs from its
-// parent, the root is made up if no node has its name, and a queue that does
-// not reach it is broken. With root "" every queue stands alone, whatever its
-// parent: quotas are flat. Numbers go by depth, so that tops come first, and
-// depend on names and shape alone, not on the order of nodes; of two nodes with
-// one name the first counts.
+// BuildTree builds the tree of the given nodes. root is the name of the root queue,
+// usually RootName. If no node has this name, BuildTree adds the root. A queue that does
+// not reach the root is broken, and the other queues are not affected. If root is "", the
+// mode is flat: no queue has a parent, whatever its node says.
+//
+// Queues are numbered by depth, and by name within one depth. The numbers do not depend
+// on the order of the nodes. Of two nodes with the same name the first counts.
 func BuildTree(nodes []Node, root string) *Tree {
 	b := builder{byName: make(map[string]int, len(nodes)+1)}
 	for _, n := range nodes {
@@ -71,8 +74,8 @@ func BuildTree(nodes []Node, root string) *Tree {
 	return t
 }
 
-// Matches reports whether BuildTree(nodes, root) would return this tree again.
-// n is the number of nodes, which have distinct names and come in any order.
+// Matches reports whether BuildTree(nodes, root) would return this tree again. The n nodes
+// have distinct names and come in any order. A nil tree matches nothing.
 func (t *Tree) Matches(n int, nodes func(yield func(Node) bool), root string) bool {
 	if t == nil || t.Rooted() != (root != "") || t.Rooted() && t.Name(t.root) != root {
 		return false
@@ -89,16 +92,16 @@ func (t *Tree) Matches(n int, nodes func(yield func(Node) bool), root string) bo
 	return known == n && n == t.given
 }
 
-// Len is the number of queues.
+// Len returns the number of queues.
 func (t *Tree) Len() int { return len(t.nodes) }
 
-// Rooted reports whether the queues form a tree; if not, each stands alone.
+// Rooted reports whether the queues form a tree. If not, the mode is flat.
 func (t *Tree) Rooted() bool { return t.root != None }
 
-// Root is the root, None when quotas are flat.
+// Root returns the root queue, or None in flat mode.
 func (t *Tree) Root() Queue { return t.root }
 
-// Lookup returns the queue of a name, or None.
+// Lookup returns the queue with a name, or None.
 func (t *Tree) Lookup(name string) Queue {
 	if q, ok := t.byName[name]; ok {
 		return q
@@ -109,22 +112,22 @@ func (t *Tree) Lookup(name string) Queue {
 // Name returns the name of q.
 func (t *Tree) Name(q Queue) string { return t.nodes[q].Name }
 
-// Parent returns the parent of q, None at the top.
+// Parent returns the parent of q, or None for a top queue.
 func (t *Tree) Parent(q Queue) Queue { return t.parent[q] }
 
-// Path returns q, its parent, and so on up to the top. It is for reading.
+// Path returns q and its ancestors, from q up. It is for reading.
 func (t *Tree) Path(q Queue) []Queue {
 	from, to := t.start[q], t.start[q+1]
 	return t.path[from:to:to]
 }
 
-// Depth is the number of q's ancestors.
+// Depth returns the number of ancestors of q.
 func (t *Tree) Depth(q Queue) int { return int(t.start[q+1]-t.start[q]) - 1 }
 
 // IsLeaf reports whether q has no children.
 func (t *Tree) IsLeaf(q Queue) bool { return t.children[q] == 0 }
 
-// Children returns the queues right below q. It looks at every queue after q.
+// Children returns the child queues of q. It visits every queue with a larger number.
 func (t *Tree) Children(q Queue) (children []Queue) {
 	for c := q + 1; int(c) < t.Len() && t.children[q] > int32(len(children)); c++ {
 		if t.parent[c] == q {
@@ -134,16 +137,16 @@ func (t *Tree) Children(q Queue) (children []Queue) {
 	return children
 }
 
-// Broken returns why q does not reach the root, nil if it does. The error wraps
-// ErrUnknownParent or ErrCycle and names the queue at fault, which may be an
-// ancestor of q, or it is what Node.Misplaced says.
+// Broken returns why q does not reach the root, or nil if it does. The error wraps
+// ErrUnknownParent or ErrCycle and names the queue at fault, which may be an ancestor of
+// q. Or it is Node.Misplaced of q or an ancestor. In flat mode it is nil.
 func (t *Tree) Broken(q Queue) error { return t.broken[q] }
 
-// builder is a tree under construction, in the order of the nodes.
+// builder is a tree under construction, in the order of the given nodes.
 type builder struct {
 	nodes  []Node
 	byName map[string]int
-	parent []int // -1 at the top
+	parent []int // -1 for a top queue
 	depth  []int
 	broken []error
 }
@@ -159,7 +162,7 @@ func (b *builder) add(n Node) {
 	b.broken = append(b.broken, nil)
 }
 
-// link finds parents, depths, and what does not reach the root.
+// link sets parents and depths, and finds the queues that do not reach the root.
 func (b *builder) link(root string) {
 	for i, n := range b.nodes {
 		if n.Name == root {
@@ -177,18 +180,18 @@ func (b *builder) link(root string) {
 		}
 		b.parent[i] = p
 	}
-	const fresh, open, done = 0, 1, 2
+	const unvisited, onChain, done = 0, 1, 2
 	state := make([]int, len(b.nodes))
 	var chain []int
 	for i := range b.nodes {
 		chain = chain[:0]
 		at := i
-		for at >= 0 && state[at] == fresh {
-			state[at] = open
+		for at >= 0 && state[at] == unvisited {
+			state[at] = onChain
 			chain = append(chain, at)
 			at = b.parent[at]
 		}
-		if at >= 0 && state[at] == open {
+		if at >= 0 && state[at] == onChain {
 			b.breakCycle(chain[slices.Index(chain, at):])
 		}
 		for _, c := range slices.Backward(chain) {
@@ -201,7 +204,7 @@ func (b *builder) link(root string) {
 	}
 }
 
-// breakCycle makes every member of a cycle a top of its own.
+// breakCycle makes each queue of a cycle a top queue.
 func (b *builder) breakCycle(members []int) {
 	for _, m := range members {
 		b.broken[m] = fmt.Errorf("queue %q: %w: its parent is %q", b.nodes[m].Name, ErrCycle, b.nodes[m].Parent)
@@ -211,7 +214,7 @@ func (b *builder) breakCycle(members []int) {
 	}
 }
 
-// number orders the nodes by depth and name and lays the tree out flat.
+// number sorts the nodes by depth and name, and fills the slices of the tree.
 func (b *builder) number(root string) *Tree {
 	n := len(b.nodes)
 	order := make([]int, n)

@@ -21,25 +21,25 @@ func TestMatches(t *testing.T) {
 		asRoot string
 		want   bool
 	}{
-		{"the same", before, "root", before, "root", true},
+		{"the same nodes", before, "root", before, "root", true},
 		{"another order", before, "root", nodes("c<a", "b", "root", "a"), "root", true},
 		{"flat", before, "", before, "", true},
-		{"nothing, flat", nil, "", nil, "", true},
-		{"broken ones, the same", nodes("root", "a<nobody", "b<c", "c<b"), "root",
+		{"no nodes, flat", nil, "", nil, "", true},
+		{"the same broken queues", nodes("root", "a<nobody", "b<c", "c<b"), "root",
 			nodes("root", "a<nobody", "b<c", "c<b"), "root", true},
-		{"a made-up root, the same", nodes("a", "b<a"), "root", nodes("b<a", "a"), "root", true},
-		{"a made-up root and nothing else", nil, "root", nil, "root", true},
+		{"the same nodes with an added root", nodes("a", "b<a"), "root", nodes("b<a", "a"), "root", true},
+		{"an added root alone", nil, "root", nil, "root", true},
 		{"another parent", before, "root", nodes("root", "a", "b", "c<b"), "root", false},
-		{"a parent that turned unknown", before, "root", nodes("root", "a", "b", "c<nobody"), "root", false},
-		{"one more", before, "root", nodes("root", "a", "b", "c<a", "d"), "root", false},
-		{"one less", before, "root", nodes("root", "a", "b"), "root", false},
-		{"none left", before, "root", nil, "root", false},
+		{"a parent that no longer exists", before, "root", nodes("root", "a", "b", "c<nobody"), "root", false},
+		{"one more node", before, "root", nodes("root", "a", "b", "c<a", "d"), "root", false},
+		{"one node less", before, "root", nodes("root", "a", "b"), "root", false},
+		{"no nodes left", before, "root", nil, "root", false},
 		{"another name", before, "root", nodes("root", "a", "d", "c<a"), "root", false},
-		{"flat now", before, "root", before, "", false},
-		{"a tree now", before, "", before, "root", false},
-		{"a made-up root, and another parent", nodes("a", "b<a"), "root", nodes("a", "b"), "root", false},
-		{"a made-up root, and one more", nodes("a"), "root", nodes("a", "b"), "root", false},
-		{"a made-up root that turned up, without the other", nodes("a"), "root", nodes("root"), "root", false},
+		{"from a tree to flat", before, "root", before, "", false},
+		{"from flat to a tree", before, "", before, "root", false},
+		{"an added root, and another parent", nodes("a", "b<a"), "root", nodes("a", "b"), "root", false},
+		{"an added root, and one more node", nodes("a"), "root", nodes("a", "b"), "root", false},
+		{"an added root that becomes a node", nodes("a"), "root", nodes("root"), "root", false},
 		{"another root", nodes("root", "top"), "root", nodes("root", "top"), "top", false},
 	}
 	for _, test := range tests {
@@ -48,18 +48,18 @@ func TestMatches(t *testing.T) {
 			assert.Equal(t, test.want, tree.Matches(len(test.after), slices.Values(test.after), test.asRoot))
 		})
 	}
-	t.Run("fewer nodes than announced", func(t *testing.T) {
+	t.Run("fewer nodes than their number", func(t *testing.T) {
 		tree := index.BuildTree(before, "root")
 		assert.False(t, tree.Matches(len(before), slices.Values(before[1:]), "root"))
 	})
-	t.Run("no tree yet", func(t *testing.T) {
+	t.Run("no tree", func(t *testing.T) {
 		var tree *index.Tree
 		assert.False(t, tree.Matches(0, slices.Values([]index.Node(nil)), ""))
 	})
 }
 
-// TestMatchesOnlyWhatBuildsTheSame changes one queue by chance, and expects a
-// tree that matches to be the one that would be built.
+// TestMatchesOnlyWhatBuildsTheSame changes one random queue. If the tree still matches,
+// BuildTree returns the same tree.
 func TestMatchesOnlyWhatBuildsTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	matched := 0

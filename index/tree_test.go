@@ -20,23 +20,23 @@ func TestBuildTree(t *testing.T) {
 		root  string
 		want  []string
 	}{
-		{"nothing", nil, "", []string{}},
+		{"no nodes", nil, "", []string{}},
 		{"a root alone is a leaf", nodes("root"), "root", []string{"root leaf"}},
 		{"an empty parent is the root", nodes("root", "a", "b<root"), "root",
 			[]string{"root", "a<root leaf", "b<root leaf"}},
 		{"parents before children, then by name", nodes("z<y", "y", "x<y", "b<a", "a", "root"), "root",
 			[]string{"root", "a<root", "y<root", "b<a<root leaf", "x<y<root leaf", "z<y<root leaf"}},
-		{"the root is made up", nodes("a", "b<a"), "root", []string{"root", "a<root", "b<a<root leaf"}},
-		{"the root is made up of nothing", nil, "root", []string{"root leaf"}},
-		{"the parent of the root is not looked at", nodes("root<a", "a"), "root", []string{"root", "a<root leaf"}},
-		{"the root of another name", nodes("root", "top", "a<root"), "top",
+		{"the root is added", nodes("a", "b<a"), "root", []string{"root", "a<root", "b<a<root leaf"}},
+		{"the root is added to no nodes", nil, "root", []string{"root leaf"}},
+		{"the parent of the root does not count", nodes("root<a", "a"), "root", []string{"root", "a<root leaf"}},
+		{"a root with another name", nodes("root", "top", "a<root"), "top",
 			[]string{"top", "root<top", "a<root<top leaf"}},
-		{"the first of two nodes of one name", nodes("root", "a", "b", "c<a", "c<b"), "root",
+		{"the first of two nodes with the same name", nodes("root", "a", "b", "c<a", "c<b"), "root",
 			[]string{"root", "a<root", "b<root leaf", "c<a<root leaf"}},
 		{"flat", nodes("root", "a", "b<a", "c<nobody"), "",
 			[]string{"a leaf", "b leaf", "c leaf", "root leaf"}},
 		{"flat cycle", nodes("a<b", "b<a"), "", []string{"a leaf", "b leaf"}},
-		{"flat, the first of two nodes of one name", nodes("a<b", "b", "a<c"), "", []string{"a leaf", "b leaf"}},
+		{"flat, the first of two nodes with the same name", nodes("a<b", "b", "a<c"), "", []string{"a leaf", "b leaf"}},
 		{"unknown parent", nodes("root", "a<nobody", "b<a", "c<b", "d"), "root",
 			[]string{"a broken", "root", "b<a broken", "d<root leaf", "c<b<a leaf broken"}},
 		{"a queue that is its own parent", nodes("root", "a<a", "b<a", "c"), "root",
@@ -53,15 +53,15 @@ func TestBuildTree(t *testing.T) {
 	}
 }
 
-// TestBrokenQueues hangs tails on cycles and unknown parents, and expects them
-// to be told apart, with the queue at fault named, while the rest is sound.
+// TestBrokenQueues builds subtrees below cycles and below unknown parents. Broken names the
+// reason and the queue at fault, and the other queues reach the root.
 func TestBrokenQueues(t *testing.T) {
 	sound := nodes("root", "ok", "fine<ok", "finer<fine")
 	tests := []struct {
 		name    string
 		nodes   []index.Node
 		want    error
-		culprit map[string]string // broken queue → the one at fault
+		culprit map[string]string // broken queue → the queue at fault
 	}{
 		{"unknown parent", nodes("a<nobody", "b<a", "c<b", "d<a"), index.ErrUnknownParent,
 			map[string]string{"a": "a", "b": "a", "c": "a", "d": "a"}},
@@ -104,7 +104,7 @@ func parentOf(all []index.Node, name string) string {
 	return all[i].Parent
 }
 
-// TestNumbersDependOnShapeAlone shuffles the input.
+// TestNumbersDependOnShapeAlone shuffles the nodes.
 func TestNumbersDependOnShapeAlone(t *testing.T) {
 	all := nodes("root", "a", "b", "c<a", "d<a", "e<d", "f<e", "g<b", "h<g",
 		"lost<nobody", "lost2<lost", "x<y", "y<z", "z<x", "tail<y", "tail2<tail")
@@ -116,8 +116,8 @@ func TestNumbersDependOnShapeAlone(t *testing.T) {
 	}
 }
 
-// TestRandomTrees holds every question about a tree against its definition, on
-// nodes whose parents are drawn by chance, wrong ones included.
+// TestRandomTrees compares every method of a tree with its definition, for random parents,
+// which include unknown parents and cycles.
 func TestRandomTrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	brokenByCycle, brokenByParent := 0, 0
@@ -166,7 +166,7 @@ func TestRandomTrees(t *testing.T) {
 	assert.Greater(t, brokenByParent, 100, "too few unknown parents")
 }
 
-// definition walks up from name, and says why it does not reach the root.
+// definition walks up from a queue, and returns why it does not reach the root.
 func definition(parents map[string]string, name string) error {
 	for range len(parents) {
 		if name == "root" {
@@ -184,8 +184,7 @@ func definition(parents map[string]string, name string) error {
 	return index.ErrCycle
 }
 
-// TestPathsShareNothing appends to every path of a deep tree and expects all
-// others to stay as they were.
+// TestPathsShareNothing appends to every path of a deep tree. No other path changes.
 func TestPathsShareNothing(t *testing.T) {
 	var queues []string
 	parent := "root"

@@ -5,12 +5,16 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Allocatable answers whether a task may be placed now:
+// Allocatable decides whether the quota of a queue allows one more task:
 //
 //	allocated + request ≤ limit
 //
-// in every dimension that is requested, pods aside, for the queue and all its
-// ancestors. limit is realCapability for capacity, deserved for proportion.
+// in every dimension that the task requests, except pods, for the queue and all its
+// ancestors. limit is realCapability under the names capacity and capacity-card, and
+// deserved under the name proportion. All quantities are in the units of package
+// fastres. The comparison has no tolerance.
+//
+// A refusal has the reason OverQuota and the lowest queue whose limit is exceeded.
 //
 // Upstream: capacity/capacity.go, checkQueueAllocatableHierarchically;
 // proportion/proportion.go, queueAllocatable.

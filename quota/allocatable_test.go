@@ -20,22 +20,22 @@ func TestAllocatable(t *testing.T) {
 		request     res
 		want        string
 	}{
-		{"room everywhere", "prod", res{cpu: 1, memory: 1, gpu: 1}, "admitted at prod"},
-		{"exactly what is left", "prod", res{cpu: 5}, "admitted at prod"},
-		{"more than is left by less than the tolerance", "prod", res{cpu: 5.05}, "over quota at eng"},
-		{"the queue itself", "prod", res{cpu: 21}, "over quota at prod"},
-		{"its parent", "prod", res{cpu: 20}, "over quota at eng"},
-		{"the root", "dev", res{memory: 6}, "over quota at root"},
-		{"the root, exactly", "dev", res{memory: 5}, "admitted at dev"},
-		{"a scalar at its parent", "prod", res{gpu: 2}, "over quota at eng"},
-		{"a scalar, exactly", "prod", res{gpu: 1}, "admitted at prod"},
-		{"a scalar that no bound names", "prod", res{far: 1}, "over quota at prod"},
-		{"a scalar that is bound to 0", "dev", res{far: 1}, "over quota at dev"},
-		{"0 of a scalar that no bound names", "prod", res{cpu: 1, far: 0}, "admitted at prod"},
-		{"pods are not counted", "prod", res{cpu: 1, pods: 1000}, "admitted at prod"},
-		{"a dimension over its bound that is not requested", "over", res{memory: 1}, "admitted at over"},
-		{"nothing requested", "over", res{}, "admitted at over"},
-		{"a dimension over its bound", "over", res{cpu: 0.01}, "over quota at over"},
+		{"room everywhere", "prod", res{cpu: 1, memory: 1, gpu: 1}, "Admitted at prod"},
+		{"exactly what is left", "prod", res{cpu: 5}, "Admitted at prod"},
+		{"the tolerance does not apply", "prod", res{cpu: 5.05}, "OverQuota at eng"},
+		{"the queue lacks room", "prod", res{cpu: 21}, "OverQuota at prod"},
+		{"its parent lacks room", "prod", res{cpu: 20}, "OverQuota at eng"},
+		{"the root lacks room", "dev", res{memory: 6}, "OverQuota at root"},
+		{"exactly what the root has left", "dev", res{memory: 5}, "Admitted at dev"},
+		{"its parent lacks room for a scalar", "prod", res{gpu: 2}, "OverQuota at eng"},
+		{"exactly what is left of a scalar", "prod", res{gpu: 1}, "Admitted at prod"},
+		{"a scalar that no bound names", "prod", res{far: 1}, "OverQuota at prod"},
+		{"a scalar with the bound 0", "dev", res{far: 1}, "OverQuota at dev"},
+		{"0 of a scalar that no bound names", "prod", res{cpu: 1, far: 0}, "Admitted at prod"},
+		{"pods do not count", "prod", res{cpu: 1, pods: 1000}, "Admitted at prod"},
+		{"a dimension over its bound that is not requested", "over", res{memory: 1}, "Admitted at over"},
+		{"nothing requested", "over", res{}, "Admitted at over"},
+		{"a dimension over its bound", "over", res{cpu: 0.01}, "OverQuota at over"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestAllocatable(t *testing.T) {
 	}
 }
 
-// TestAllocatableLimit asks for the bound that proportion holds its queues to.
+// TestAllocatableLimit compares with deserved, the limit under the name proportion.
 func TestAllocatableLimit(t *testing.T) {
 	ix := session("", queue{name: "a", bound: res{cpu: 100}, deserved: res{cpu: 10}, allocated: res{cpu: 9}})
 	a := lookup(t, ix, "a")
@@ -56,18 +56,18 @@ func TestAllocatableLimit(t *testing.T) {
 	assert.True(t, quota.Allocatable(ix, &ix.Deserved, a, res{cpu: 1}.vector()).OK())
 }
 
-// TestAllocatableWhatIf asks an overlay after charges that the index never sees.
+// TestAllocatableWhatIf decides on an overlay with charges that the index does not have.
 func TestAllocatableWhatIf(t *testing.T) {
 	ix := session("root", queue{name: "root", bound: res{cpu: 10}}, queue{name: "a", bound: res{cpu: 10}},
 		queue{name: "b", bound: res{cpu: 10}, allocated: res{cpu: 8}})
 	a, b, request := lookup(t, ix, "a"), lookup(t, ix, "b"), res{cpu: 4}.vector()
 	overlay := ix.Snapshot()
-	assert.Equal(t, "over quota at root", verdict(ix, quota.Allocatable(&overlay, &ix.RealCapability, a, request)))
+	assert.Equal(t, "OverQuota at root", verdict(ix, quota.Allocatable(&overlay, &ix.RealCapability, a, request)))
 	quota.Refund(&overlay, b, res{cpu: 3}.vector(), res{}.vector())
-	assert.Equal(t, "admitted at a", verdict(ix, quota.Allocatable(&overlay, &ix.RealCapability, a, request)))
+	assert.Equal(t, "Admitted at a", verdict(ix, quota.Allocatable(&overlay, &ix.RealCapability, a, request)))
 	quota.Charge(&overlay, a, request)
-	assert.Equal(t, "over quota at root", verdict(ix, quota.Allocatable(&overlay, &ix.RealCapability, a, request)))
-	assert.Equal(t, "over quota at root", verdict(ix, quota.Allocatable(ix, &ix.RealCapability, a, request)))
+	assert.Equal(t, "OverQuota at root", verdict(ix, quota.Allocatable(&overlay, &ix.RealCapability, a, request)))
+	assert.Equal(t, "OverQuota at root", verdict(ix, quota.Allocatable(ix, &ix.RealCapability, a, request)))
 	requireAllocated(t, ix, ix, map[string]res{"root": {cpu: 8}, "a": {}, "b": {cpu: 8}})
 }
 

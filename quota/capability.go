@@ -5,31 +5,35 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Limits is what the bounds of a cluster start from.
+// Limits are the bounds of the cluster, from which those of the queues follow.
+// Quantities have the units of package fastres.
 type Limits struct {
-	Total fastres.Vector // what the cluster has
-	Bound fastres.Vector // realCapability of the root: Total, or no bound
-	// ZeroLeaf makes a cpu or memory bound that a leaf does not set 0 instead
-	// of open.
+	Total fastres.Vector // the resources of the cluster
+	Bound fastres.Vector // realCapability of the root: Total, or fastres.MaxQuantity
+	// ZeroLeaf selects what a cpu or memory capability that a leaf queue does not
+	// set means: 0 if true, unlimited or the parent's value if false.
 	ZeroLeaf bool
 }
 
-// TreeBounds fills in realCapability, and completes capability, guarantee and
-// deserved, of every queue of a tree:
+// TreeBounds computes how much each queue of a tree can use at most. It sets
+// realCapability, and completes capability, guarantee and deserved:
 //
 //	guarantee      = max(guarantee, Σ guarantee of the children)
-//	capability     = as set, each dimension that is not set from the parent
+//	capability     = as configured; the parent's in each dimension that is not set
 //	realCapability = min(capability, max(0, parent's realCapability
 //	                 − Σ guarantee of the parent's children) + guarantee)
 //
-// The root's realCapability is the bound; its capability and deserved are the
-// total where they are not set. deserved of other queues stays as it is set.
+// Resources that are guaranteed to one child are not available to its siblings. The
+// root's realCapability is l.Bound. If the root sets no capability, it is l.Bound too, and
+// if it sets no deserved, that is l.Total. deserved of the other queues stays as
+// configured. A queue that does not reach the root keeps an empty realCapability at the
+// top of its subtree.
 //
 // Upstream: capacity/capacity.go, buildHierarchicalQueueAttrs and
 // checkHierarchicalQueue.
 //
-// DIVERGES: upstream takes a guarantee as it is set, so that one below the sum
-// of its children's lets others use what the children were promised.
+// DIVERGES: upstream uses a guarantee as configured. If it is below the sum of the
+// children's guarantees, other queues can use what the children are guaranteed.
 func TreeBounds(ix *index.Index, l Limits) {
 	propagateGuarantees(ix)
 	root := ix.Root()
@@ -43,7 +47,7 @@ func TreeBounds(ix *index.Index, l Limits) {
 	for q := range index.Queue(ix.Len()) {
 		p := ix.Parent(q)
 		if p == index.None {
-			continue // the root, or the top of a broken subtree, which is bound to nothing
+			continue // the root, or the top of a broken subtree
 		}
 		capability, zero := ix.Capability.Row(q), l.ZeroLeaf && ix.IsLeaf(q)
 		cpu, memory := capability.Get(fastres.CPU), capability.Get(fastres.Memory)
@@ -59,13 +63,13 @@ func TreeBounds(ix *index.Index, l Limits) {
 	}
 }
 
-// propagateGuarantees raises every guarantee to the sum below it, and keeps the
-// sums in ChildGuarantees.
+// propagateGuarantees raises every guarantee to the sum of the children's, and sets
+// ChildGuarantees to these sums.
 func propagateGuarantees(ix *index.Index) {
 	for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
-		guarantee, reserved := ix.Guarantee.Row(q), ix.ChildGuarantees.Row(q)
+		guarantee, ofChildren := ix.Guarantee.Row(q), ix.ChildGuarantees.Row(q)
 		if !ix.IsLeaf(q) {
-			guarantee.RaiseTo(reserved)
+			guarantee.RaiseTo(ofChildren)
 		}
 		if p := ix.Parent(q); p != index.None {
 			ix.ChildGuarantees.Row(p).Add(guarantee)
@@ -73,26 +77,29 @@ func propagateGuarantees(ix *index.Index) {
 	}
 }
 
-// FlatBounds fills in realCapability, and completes capability and deserved, of
-// queues without a tree. set says which queues have a capability at all.
+// FlatBounds computes how much each queue can use at most in flat mode. It sets
+// realCapability, and completes capability and deserved:
 //
 //	realCapability = min(capability, max(0, total − Σ guarantee) + guarantee)
 //	deserved       = max(min(deserved, realCapability), guarantee)
 //
+// total is l.Bound. A cpu or memory capability that is not set is unlimited, or 0 with
+// l.ZeroLeaf. set reports whether a queue has a capability at all.
+//
 // Upstream: capacity/capacity.go, buildQueueAttrs.
 func FlatBounds(ix *index.Index, l Limits, set func(index.Queue) bool) {
-	reserved, free := fastres.NewVector(ix.Dims()), fastres.NewVector(ix.Dims())
+	guaranteed, free := fastres.NewVector(ix.Dims()), fastres.NewVector(ix.Dims())
 	for q := range index.Queue(ix.Len()) {
-		reserved.Add(ix.Guarantee.Row(q))
+		guaranteed.Add(ix.Guarantee.Row(q))
 	}
-	free.SetExceeded(l.Bound, reserved)
+	free.SetExceeded(l.Bound, guaranteed)
 	for q := range index.Queue(ix.Len()) {
 		capability, bound := ix.Capability.Row(q), ix.RealCapability.Row(q)
 		bound.CopyFrom(free)
 		bound.Add(ix.Guarantee.Row(q))
 		if set(q) || l.ZeroLeaf {
 			if !l.ZeroLeaf {
-				open(capability)
+				liftUnset(capability)
 			}
 			bound.CapTo(capability)
 		}
@@ -102,8 +109,8 @@ func FlatBounds(ix *index.Index, l Limits, set func(index.Queue) bool) {
 	}
 }
 
-// open lifts a cpu or memory bound that is not set.
-func open(capability fastres.Vector) {
+// liftUnset makes cpu and memory unlimited where they are not set.
+func liftUnset(capability fastres.Vector) {
 	for d := fastres.CPU; d <= fastres.Memory; d++ {
 		if capability.Get(d) <= 0 {
 			capability.Set(d, fastres.MaxQuantity)

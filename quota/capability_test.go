@@ -13,9 +13,9 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// bounds is what a test expects of a queue; nil is not looked at.
+// bounds is what a test expects of a queue. An account that is nil is not compared.
 type bounds struct {
-	capability, bound, guarantee, reserved, deserved res
+	capability, bound, guarantee, ofChildren, deserved res
 }
 
 func requireBounds(t *testing.T, ix *index.Index, want map[string]bounds) {
@@ -30,7 +30,7 @@ func requireBounds(t *testing.T, ix *index.Index, want map[string]bounds) {
 			{"capability", w.capability, ix.Capability.Row(row)},
 			{"realCapability", w.bound, ix.RealCapability.Row(row)},
 			{"guarantee", w.guarantee, ix.Guarantee.Row(row)},
-			{"reserved", w.reserved, ix.ChildGuarantees.Row(row)},
+			{"guarantees of the children", w.ofChildren, ix.ChildGuarantees.Row(row)},
 			{"deserved", w.deserved, ix.Deserved.Row(row)},
 		} {
 			if account.want != nil {
@@ -56,21 +56,21 @@ func TestTreeBounds(t *testing.T) {
 	}{
 		{"the root defaults to the total", []queue{{name: "root"}, {name: "a"}, {name: "b<a"}}, false,
 			map[string]bounds{
-				"root": {capability: total, bound: total, deserved: total, guarantee: res{}, reserved: res{}},
+				"root": {capability: total, bound: total, deserved: total, guarantee: res{}, ofChildren: res{}},
 				"a":    {capability: total, bound: total, deserved: res{}},
 				"b":    {capability: total, bound: total, deserved: res{}},
 			}},
-		{"a made-up root", []queue{{name: "a"}}, false, map[string]bounds{
+		{"a root that is added", []queue{{name: "a"}}, false, map[string]bounds{
 			"root": {capability: total, bound: total, deserved: total},
 			"a":    {capability: total, bound: total},
 		}},
-		{"what the root sets stays, and its realCapability is the total all the same", []queue{
+		{"the root keeps what it sets, and its realCapability is the total", []queue{
 			{name: "root", capability: res{cpu: 50, memory: 2000}, deserved: res{gpu: 1}}, {name: "a"},
 		}, false, map[string]bounds{
 			"root": {capability: res{cpu: 50, memory: 2000}, bound: total, deserved: res{gpu: 1}},
 			"a":    {capability: res{cpu: 50, memory: 2000}, bound: res{cpu: 50, memory: 1000, gpu: 8}},
 		}},
-		{"each dimension is inherited by itself, over levels", []queue{
+		{"each dimension is inherited on its own, over levels", []queue{
 			{name: "root"}, {name: "a", capability: res{cpu: 60, gpu: 0}},
 			{name: "b<a", capability: res{memory: 500}}, {name: "c<b", capability: res{cpu: 70, gpu: 4}},
 		}, false, map[string]bounds{
@@ -83,10 +83,10 @@ func TestTreeBounds(t *testing.T) {
 		}, false, map[string]bounds{
 			"a": {capability: res{cpu: 100, memory: 1000, gpu: 8, far: 5}, bound: total},
 		}},
-		{"siblings do not get what is guaranteed to others", []queue{
+		{"a guarantee is not available to siblings", []queue{
 			{name: "root"}, {name: "a", guarantee: res{cpu: 30, gpu: 8}}, {name: "b", guarantee: res{cpu: 20}}, {name: "c"},
 		}, false, map[string]bounds{
-			"root": {guarantee: res{cpu: 50, gpu: 8}, reserved: res{cpu: 50, gpu: 8}, bound: total},
+			"root": {guarantee: res{cpu: 50, gpu: 8}, ofChildren: res{cpu: 50, gpu: 8}, bound: total},
 			"a":    {bound: res{cpu: 80, memory: 1000, gpu: 8}, guarantee: res{cpu: 30, gpu: 8}},
 			"b":    {bound: res{cpu: 70, memory: 1000}},
 			"c":    {bound: res{cpu: 50, memory: 1000}},
@@ -101,14 +101,14 @@ func TestTreeBounds(t *testing.T) {
 		{"a guarantee does not lift a capability", []queue{
 			{name: "root"}, {name: "a", guarantee: res{cpu: 30}, capability: res{cpu: 10}},
 		}, false, map[string]bounds{"a": {bound: res{cpu: 10, memory: 1000, gpu: 8}}}},
-		{"the children's guarantees count for their parent", []queue{
+		{"the children's guarantees raise the parent's", []queue{
 			{name: "root"}, {name: "eng", guarantee: res{cpu: 10, memory: 900}}, {name: "biz"},
 			{name: "prod<eng", guarantee: res{cpu: 15, gpu: 2}}, {name: "dev<eng", guarantee: res{cpu: 20}},
 		}, false, map[string]bounds{
-			"root": {guarantee: res{cpu: 35, memory: 900, gpu: 2}, reserved: res{cpu: 35, memory: 900, gpu: 2}},
-			"eng":  {guarantee: res{cpu: 35, memory: 900, gpu: 2}, reserved: res{cpu: 35, gpu: 2}, bound: total},
+			"root": {guarantee: res{cpu: 35, memory: 900, gpu: 2}, ofChildren: res{cpu: 35, memory: 900, gpu: 2}},
+			"eng":  {guarantee: res{cpu: 35, memory: 900, gpu: 2}, ofChildren: res{cpu: 35, gpu: 2}, bound: total},
 			"biz":  {bound: res{cpu: 65, memory: 100, gpu: 6}, guarantee: res{}},
-			"prod": {bound: res{cpu: 80, memory: 1000, gpu: 8}, reserved: res{}},
+			"prod": {bound: res{cpu: 80, memory: 1000, gpu: 8}, ofChildren: res{}},
 			"dev":  {bound: res{cpu: 85, memory: 1000, gpu: 6}},
 		}},
 		{"what a leaf does not set is 0", []queue{
@@ -123,12 +123,12 @@ func TestTreeBounds(t *testing.T) {
 		}},
 		{"a root that is a leaf is not 0", []queue{{name: "root"}}, true,
 			map[string]bounds{"root": {capability: total, bound: total}}},
-		{"what does not reach the root is bound to nothing, and reserves nothing", []queue{
+		{"a broken queue has no bound, and its guarantee does not count", []queue{
 			{name: "root"}, {name: "a"},
 			{name: "lost<nobody", guarantee: res{cpu: 40}, capability: res{cpu: 9}}, {name: "tail<lost"},
 			{name: "x<y", guarantee: res{cpu: 40}}, {name: "y<x", guarantee: res{cpu: 40}},
 		}, false, map[string]bounds{
-			"root": {bound: total, reserved: res{}, guarantee: res{}},
+			"root": {bound: total, ofChildren: res{}, guarantee: res{}},
 			"a":    {bound: total},
 			"lost": {bound: res{}},
 			"tail": {bound: res{}},
@@ -157,12 +157,12 @@ func TestTreeBoundsUnlimitedRoot(t *testing.T) {
 		"c":    {bound: resOf(unlimited())},
 	})
 	b := ix.RealCapability.Row(lookup(t, ix, "b"))
-	assert.Equal(t, 500.0, b.Get(cpu), "more than the cluster has, for now")
+	assert.Equal(t, 500.0, b.Get(cpu), "more than the cluster has: an autoscaler may add nodes")
 	assert.Equal(t, noBound, b.Get(memory))
 	assert.Equal(t, 3.0, b.Get(gpu))
 }
 
-// TestTreeBoundsRandom holds what must be true of every tree.
+// TestTreeBoundsRandom checks inequalities that hold for every tree.
 func TestTreeBoundsRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -201,18 +201,18 @@ func TestFlatBounds(t *testing.T) {
 		zeroLeaf bool
 		want     map[string]bounds
 	}{
-		{"no capability is no bound but the total", []queue{{name: "a"}}, false,
+		{"without capability the total is the bound", []queue{{name: "a"}}, false,
 			map[string]bounds{"a": {capability: res{}, bound: total, deserved: res{}}}},
-		{"a capability leaves open what it does not set", []queue{
+		{"a dimension that capability does not set is unlimited", []queue{
 			{name: "a", capability: res{cpu: 40}}, {name: "b", capability: res{gpu: 2}}, {name: "c", capability: res{gpu: 0, memory: 2000}},
 		}, false, map[string]bounds{
 			"a": {capability: res{cpu: 40, memory: noBound}, bound: res{cpu: 40, memory: 1000, gpu: 8}},
 			"b": {capability: res{cpu: noBound, memory: noBound, gpu: 2}, bound: res{cpu: 100, memory: 1000, gpu: 2}},
 			"c": {bound: res{cpu: 100, memory: 1000, gpu: 0}},
 		}},
-		{"parents mean nothing", []queue{{name: "a", capability: res{cpu: 5}}, {name: "b<a"}}, false,
+		{"parents do not count", []queue{{name: "a", capability: res{cpu: 5}}, {name: "b<a"}}, false,
 			map[string]bounds{"b": {bound: total, capability: res{}}}},
-		{"nobody gets what is guaranteed to others", []queue{
+		{"a guarantee is not available to other queues", []queue{
 			{name: "a", guarantee: res{cpu: 30, gpu: 8}}, {name: "b", guarantee: res{cpu: 20}}, {name: "c"},
 			{name: "d", guarantee: res{cpu: 10}, capability: res{cpu: 45}},
 		}, false, map[string]bounds{
@@ -268,5 +268,5 @@ func TestFlatBoundsUnlimited(t *testing.T) {
 		"a": {bound: resOf(unlimited()), deserved: res{cpu: 30}},
 		"b": {deserved: res{cpu: 500, gpu: 3}},
 	})
-	assert.Equal(t, 500.0, ix.RealCapability.Row(b).Get(cpu), "more than the cluster has, for now")
+	assert.Equal(t, 500.0, ix.RealCapability.Row(b).Get(cpu), "more than the cluster has: an autoscaler may add nodes")
 }

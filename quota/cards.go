@@ -5,16 +5,18 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Cards are dimensions like any other, except that a task takes one of several:
-// which one is known when it has a node. Until then a rule asks whether any of
-// them would do, and the rules here look at one dimension instead of a vector.
-// Upstream knows no cards.
+// A card is a dimension like any other, with one exception: a task that requests a card
+// list takes one card of the list, and its node decides which. Before the task has a
+// node, a rule is evaluated for each card of the list. Therefore the rules of this file
+// decide on one dimension instead of a vector. Quantities are milli-cards, and
+// comparisons have no tolerance. Upstream has no cards.
 
-// CardFits answers whether a task may take quantity of card d:
+// CardFits decides whether a task of q may take a quantity of card d:
 //
 //	allocated + quantity ≤ bound
 //
-// for the queue and all its ancestors.
+// for the queue and all its ancestors. A refusal has the reason OverQuota and the lowest
+// queue whose bound is exceeded.
 func CardFits(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	for _, p := range a.Path(q) {
 		if a.Allocated(p).Get(d)+quantity > bound.Row(p).Get(d) {
@@ -24,10 +26,10 @@ func CardFits(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim, quant
 	return Verdict{Admitted, q}
 }
 
-// AnyCard answers a rule about one of several cards: the first that will do. If
-// none will, the reason is that of the first, and the queue is q, as each card may
-// be refused by another queue on the path; of a single card it is the one that
-// refuses. Without any card nobody has a quota.
+// AnyCard evaluates a rule for each card of a list, in order, and returns the first
+// verdict that admits. If the rule refuses every card, the reason is that of the first
+// card. The queue is q, because different queues on the path may refuse different cards;
+// for a single card it is the queue that refuses. An empty list is OverQuota.
 func AnyCard(q index.Queue, cards []fastres.Dim, rule func(fastres.Dim) Verdict) Verdict {
 	verdict := Verdict{OverQuota, q}
 	for i, d := range cards {
@@ -45,12 +47,13 @@ func AnyCard(q index.Queue, cards []fastres.Dim, rule func(fastres.Dim) Verdict)
 	return verdict
 }
 
-// EnqueueableCard answers whether a job may be promised quantity of card d:
+// EnqueueableCard decides whether a job of q that requests a quantity of card d is
+// admitted:
 //
 //	quantity + allocated + inqueue − elastic ≤ realCapability
 //
-// for the queue and all its ancestors. Assigner answers the same for jobs that
-// take one of several cards.
+// for the queue and all its ancestors. A refusal has the reason OverQuota and the lowest
+// queue whose bound is exceeded. assign.Assigner decides for card lists.
 func EnqueueableCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	for _, p := range ix.Path(q) {
 		sum := quantity + ix.Allocated(p).Get(d) + ix.Inqueue.Row(p).Get(d) - ix.Elastic.Row(p).Get(d)
@@ -61,11 +64,13 @@ func EnqueueableCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity flo
 	return Verdict{Admitted, q}
 }
 
-// PreemptiveCard answers whether a queue may take card d from others for a task:
+// PreemptiveCard decides whether q may take a quantity of card d from other queues for a
+// task:
 //
 //	allocated + quantity ≤ min(realCapability, deserved)
 //
-// of the queue itself; see Preemptive for why its ancestors do not count.
+// for the queue itself. Preemptive says why its ancestors do not count. A refusal has the
+// reason OverQuota or OverDeserved, and the queue itself.
 func PreemptiveCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	after := ix.Allocated(q).Get(d) + quantity
 	switch {
@@ -77,16 +82,20 @@ func PreemptiveCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity floa
 	return Verdict{Admitted, q}
 }
 
-// FreesCard answers whether a victim of queue from makes card d usable for a
-// reclaimer of queue to: to may take it (PreemptiveCard), and every ancestor of
-// to that is not one of from's as well has room for it. Room under a common
-// ancestor is what the victim makes.
+// FreesCard reports whether a victim in the queue from makes a quantity of card d usable
+// for a reclaimer in the queue to:
+//
+//	PreemptiveCard admits to, and
+//	allocated + quantity ≤ realCapability   for to and its ancestors below the LCA
+//
+// The victim itself makes room in the lowest common ancestor (LCA) of from and to, and in
+// the queues above it.
 func FreesCard(ix *index.Index, from, to index.Queue, d fastres.Dim, quantity float64) bool {
 	if !PreemptiveCard(ix, to, d, quantity).OK() {
 		return false
 	}
-	_, alone := apart(ix, from, to)
-	for _, p := range alone {
+	_, below := belowLCA(ix, from, to)
+	for _, p := range below {
 		if ix.Allocated(p).Get(d)+quantity > ix.RealCapability.Row(p).Get(d) {
 			return false
 		}

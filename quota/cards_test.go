@@ -15,7 +15,7 @@ const (
 	cardB = far
 )
 
-// TestCardFits looks at one dimension along the path, exactly.
+// TestCardFits compares one dimension at every queue of the path, without tolerance.
 func TestCardFits(t *testing.T) {
 	tests := []struct {
 		name         string
@@ -23,22 +23,22 @@ func TestCardFits(t *testing.T) {
 		cards        []fastres.Dim
 		want         string
 	}{
-		{"room for exactly that", queue{bound: res{cardA: 4}, allocated: res{cardA: 2}}, queue{bound: res{cardA: 9}},
-			[]fastres.Dim{cardA}, "admitted at q"},
-		{"no room", queue{bound: res{cardA: 3}, allocated: res{cardA: 2}}, queue{bound: res{cardA: 9}},
-			[]fastres.Dim{cardA}, "over quota at q"},
+		{"exactly what is left", queue{bound: res{cardA: 4}, allocated: res{cardA: 2}}, queue{bound: res{cardA: 9}},
+			[]fastres.Dim{cardA}, "Admitted at q"},
+		{"the queue lacks room", queue{bound: res{cardA: 3}, allocated: res{cardA: 2}}, queue{bound: res{cardA: 9}},
+			[]fastres.Dim{cardA}, "OverQuota at q"},
 		{"no tolerance", queue{bound: res{cardA: 3.95}, allocated: res{cardA: 2}}, queue{bound: res{cardA: 9}},
-			[]fastres.Dim{cardA}, "over quota at q"},
-		{"no room above", queue{bound: res{cardA: 9}, allocated: res{cardA: 2}}, queue{bound: res{cardA: 4}, allocated: res{cardA: 1}},
-			[]fastres.Dim{cardA}, "over quota at inner"},
-		{"the second card will do", queue{bound: res{cardA: 1, cardB: 2}}, queue{bound: res{cardA: 9, cardB: 2}},
-			[]fastres.Dim{cardA, cardB}, "admitted at q"},
-		{"neither, each by another queue", queue{bound: res{cardA: 9, cardB: 1}}, queue{bound: res{cardA: 1, cardB: 9}},
-			[]fastres.Dim{cardA, cardB}, "over quota at q"},
-		{"a card that nobody has", queue{bound: res{cardA: 9}}, queue{bound: res{cardA: 9}}, []fastres.Dim{cardB}, "over quota at q"},
-		{"no cards", queue{bound: res{cardA: 9}}, queue{bound: res{cardA: 9}}, nil, "over quota at q"},
-		{"other dimensions do not matter", queue{bound: res{cardA: 2}, allocated: res{cpu: 9}}, queue{bound: res{cardA: 2}},
-			[]fastres.Dim{cardA}, "admitted at q"},
+			[]fastres.Dim{cardA}, "OverQuota at q"},
+		{"the inner queue lacks room", queue{bound: res{cardA: 9}, allocated: res{cardA: 2}}, queue{bound: res{cardA: 4}, allocated: res{cardA: 1}},
+			[]fastres.Dim{cardA}, "OverQuota at inner"},
+		{"the second card of the list fits", queue{bound: res{cardA: 1, cardB: 2}}, queue{bound: res{cardA: 9, cardB: 2}},
+			[]fastres.Dim{cardA, cardB}, "Admitted at q"},
+		{"different queues refuse the two cards", queue{bound: res{cardA: 9, cardB: 1}}, queue{bound: res{cardA: 1, cardB: 9}},
+			[]fastres.Dim{cardA, cardB}, "OverQuota at q"},
+		{"a card without quota", queue{bound: res{cardA: 9}}, queue{bound: res{cardA: 9}}, []fastres.Dim{cardB}, "OverQuota at q"},
+		{"an empty list", queue{bound: res{cardA: 9}}, queue{bound: res{cardA: 9}}, nil, "OverQuota at q"},
+		{"other dimensions do not count", queue{bound: res{cardA: 2}, allocated: res{cpu: 9}}, queue{bound: res{cardA: 2}},
+			[]fastres.Dim{cardA}, "Admitted at q"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -56,18 +56,18 @@ func TestCardFits(t *testing.T) {
 	}
 }
 
-// TestEnqueueableCard counts what was promised, and what can come back.
+// TestEnqueueableCard counts inqueue and elastic.
 func TestEnqueueableCard(t *testing.T) {
 	ix := session("root", queue{name: "root", bound: res{cardA: 8}}, queue{name: "other", allocated: res{cardA: 1}, elastic: res{cardA: 1}},
 		queue{name: "q", bound: res{cardA: 8}, allocated: res{cardA: 4}, inqueue: res{cardA: 3}, elastic: res{cardA: 2}})
 	q := lookup(t, ix, "q")
-	assert.Equal(t, "admitted at q", verdict(ix, quota.EnqueueableCard(ix, q, cardA, 3)))
-	assert.Equal(t, "over quota at q", verdict(ix, quota.EnqueueableCard(ix, q, cardA, 4)))
+	assert.Equal(t, "Admitted at q", verdict(ix, quota.EnqueueableCard(ix, q, cardA, 3)))
+	assert.Equal(t, "OverQuota at q", verdict(ix, quota.EnqueueableCard(ix, q, cardA, 4)))
 	ix.Elastic.Row(ix.Root()).Set(cardA, 1)
-	assert.Equal(t, "over quota at root", verdict(ix, quota.EnqueueableCard(ix, q, cardA, 2)))
+	assert.Equal(t, "OverQuota at root", verdict(ix, quota.EnqueueableCard(ix, q, cardA, 2)))
 }
 
-// TestPreemptiveCard asks capability first, then deserved, of the queue alone.
+// TestPreemptiveCard compares with capability, then with deserved, for the queue alone.
 func TestPreemptiveCard(t *testing.T) {
 	build := func(bound, deserved, allocated res) string {
 		ix := session("root", queue{name: "root"}, queue{name: "inner", allocated: res{cardA: 99, cardB: 99}},
@@ -77,14 +77,14 @@ func TestPreemptiveCard(t *testing.T) {
 			return quota.PreemptiveCard(ix, q, d, 2)
 		}))
 	}
-	assert.Equal(t, "admitted at q", build(res{cardA: 4}, res{cardA: 4}, res{cardA: 2}))
-	assert.Equal(t, "over deserved at q", build(res{cardA: 9}, res{cardA: 3}, res{cardA: 2}))
-	assert.Equal(t, "over quota at q", build(res{cardA: 3}, res{cardA: 9}, res{cardA: 2}))
-	assert.Equal(t, "admitted at q", build(res{cardA: 3, cardB: 2}, res{cardA: 9, cardB: 2}, res{cardA: 2}))
-	assert.Equal(t, "over quota at q", build(res{cardA: 3, cardB: 2}, res{cardA: 9, cardB: 1}, res{cardA: 2}), "that of the first")
+	assert.Equal(t, "Admitted at q", build(res{cardA: 4}, res{cardA: 4}, res{cardA: 2}))
+	assert.Equal(t, "OverDeserved at q", build(res{cardA: 9}, res{cardA: 3}, res{cardA: 2}))
+	assert.Equal(t, "OverQuota at q", build(res{cardA: 3}, res{cardA: 9}, res{cardA: 2}))
+	assert.Equal(t, "Admitted at q", build(res{cardA: 3, cardB: 2}, res{cardA: 9, cardB: 2}, res{cardA: 2}))
+	assert.Equal(t, "OverQuota at q", build(res{cardA: 3, cardB: 2}, res{cardA: 9, cardB: 1}, res{cardA: 2}), "the reason is that of the first card")
 }
 
-// TestFreesCard needs room in the reclaimer's own subtree, and makes it above.
+// TestFreesCard requires room below the lowest common ancestor, and none above.
 func TestFreesCard(t *testing.T) {
 	build := func(side, common float64, flat bool) bool {
 		enough := res{cardA: 4}
@@ -97,12 +97,12 @@ func TestFreesCard(t *testing.T) {
 		ix := session(root, queues...)
 		return quota.FreesCard(ix, lookup(t, ix, "from"), lookup(t, ix, "to"), cardA, 2)
 	}
-	assert.True(t, build(4, 5, false), "what is full above is what the victim makes room in")
-	assert.False(t, build(3, 9, false), "its own subtree is full")
-	assert.True(t, build(0, 0, true), "there is nothing above")
+	assert.True(t, build(4, 5, false), "the victim makes room in the common ancestors")
+	assert.False(t, build(3, 9, false), "the subtree of the reclaimer is full")
+	assert.True(t, build(0, 0, true), "flat: there are no ancestors")
 }
 
-// TestKeepsCard counts the victims of a call.
+// TestKeepsCard counts the victims of the call as gone.
 func TestKeepsCard(t *testing.T) {
 	ix := session("", queue{name: "q", allocated: res{cardA: 3}, deserved: res{cardA: 2}})
 	var victims quota.Victims
@@ -111,7 +111,7 @@ func TestKeepsCard(t *testing.T) {
 	q, one := lookup(t, ix, "q"), res{cardA: 1}.vector()
 	assert.False(t, victims.KeepsCard(q, cardA))
 	assert.True(t, victims.Take(q, one, one))
-	assert.True(t, victims.KeepsCard(q, cardA), "two are left, and two are deserved")
+	assert.True(t, victims.KeepsCard(q, cardA), "two cards are left, and two are deserved")
 	victims.Begin()
 	assert.False(t, victims.KeepsCard(q, cardA))
 }

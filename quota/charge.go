@@ -5,8 +5,8 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Accounts is allocated of every queue: the real one (index.Index) or a what-if
-// (index.Overlay).
+// Accounts gives the rules allocated of every queue: the real one (index.Index), or that
+// of a what-if simulation (index.Overlay). Each method is documented there.
 type Accounts interface {
 	Path(q index.Queue) []index.Queue
 	IsLeaf(q index.Queue) bool
@@ -15,7 +15,10 @@ type Accounts interface {
 	Mutable(q index.Queue) fastres.Vector
 }
 
-// Charge adds request to allocated of q and of all its ancestors.
+// Charge adds the request of a task that gets a node to allocated of its queue, and of
+// all ancestors:
+//
+//	allocated = allocated + request
 //
 // Upstream: AllocateFunc and AddSimulateAddTaskFn in OnSessionOpen.
 func Charge(a Accounts, q index.Queue, request fastres.Vector) {
@@ -24,17 +27,22 @@ func Charge(a Accounts, q index.Queue, request fastres.Vector) {
 	}
 }
 
-// Refund subtracts request from allocated of q and of all its ancestors. What
-// exceeds what q itself was charged is dropped at every level alike, so that a
-// parent stays the sum of its children. scratch is overwritten.
+// Refund subtracts the request of a task that leaves its node from allocated of its
+// queue, and of all ancestors:
+//
+//	refund    = min(request, allocated of the queue itself)
+//	allocated = allocated − refund
+//
+// The same refund counts at every level, so the account of a parent stays the sum of its
+// children. scratch has the length of request, and is overwritten.
 //
 // Upstream: DeallocateFunc and AddSimulateRemoveTaskFn in OnSessionOpen.
 //
-// DIVERGES: upstream panics on a refund that exceeds its charge.
+// DIVERGES: upstream panics if a refund exceeds the charge.
 func Refund(a Accounts, q index.Queue, request, scratch fastres.Vector) {
 	if a.IsLeaf(q) {
 		scratch.SetLesser(request, a.Allocated(q))
-	} else { // only a job that should not be there: its own is what the children do not have
+	} else { // a job in an inner queue: its queue's own part is what the children lack
 		scratch.CopyFrom(a.Allocated(q))
 		for _, child := range a.Children(q) {
 			scratch.Sub(a.Allocated(child))

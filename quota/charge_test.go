@@ -52,7 +52,7 @@ func TestRefund(t *testing.T) {
 			ix := session("root", queue{name: "root"}, queue{name: "a"},
 				queue{name: "b<a", allocated: res{cpu: 5, gpu: 4}}, queue{name: "c<a", allocated: res{cpu: 7, gpu: 4}},
 				queue{name: "d", allocated: res{cpu: 11}})
-			scratch := res{cpu: 77, memory: 77, pods: 77}.vector() // what it holds must not matter
+			scratch := res{cpu: 77, memory: 77, pods: 77}.vector() // its content does not count
 			request := test.request.vector()
 			quota.Refund(ix, lookup(t, ix, "b"), request, scratch)
 			requireAllocated(t, ix, ix, test.want)
@@ -63,9 +63,9 @@ func TestRefund(t *testing.T) {
 	}
 }
 
-// TestRefundsKeepTheSums charges and refunds queues by chance, inner ones too,
-// often more than there is, and expects a queue to have what it was charged
-// itself and its children have, at every moment.
+// TestRefundsKeepTheSums charges and refunds random queues, including inner queues, and
+// often refunds more than was charged. After each step the account of a queue is the sum
+// of its own charges and its children's accounts.
 func TestRefundsKeepTheSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	scratch := fastres.NewVector(dims)

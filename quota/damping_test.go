@@ -9,32 +9,32 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// TestTakeDamped takes one core of q, two levels below a queue that it has in
-// common with the reclaimer's, which is as deep.
+// TestTakeDamped takes a task of one cpu from q. q and the reclaimer's queue are both two
+// levels below their lowest common ancestor.
 func TestTakeDamped(t *testing.T) {
 	over, even := queue{allocated: res{cpu: 9}, deserved: res{cpu: 8}}, queue{allocated: res{cpu: 9}, deserved: res{cpu: 9}}
 	tests := []struct {
 		name                        string
-		q, above, to, aboveTo, both queue // allocated of above, aboveTo and both is what is below and this
+		q, above, to, aboveTo, both queue // allocated of above, aboveTo and both: their own part, without their children
 		levels                      int
 		want                        bool
 	}{
-		{"its queue is over deserved", over, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{}, 1, true},
-		{"its queue is not", even, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{}, 1, false},
-		{"the queue above is not", over, queue{deserved: res{cpu: 9}}, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{}, 1, false},
-		{"the queue above is not, and not asked", over, queue{deserved: res{cpu: 9}}, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{}, 0, true},
-		{"the queue above needs it for another", over, queue{deserved: res{cpu: 1}, guarantee: res{cpu: 9}}, queue{deserved: res{cpu: 1}},
+		{"the victim's queue is over deserved", over, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{}, 1, true},
+		{"the victim's queue is not over deserved", even, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{}, 1, false},
+		{"its parent is not over deserved", over, queue{deserved: res{cpu: 9}}, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{}, 1, false},
+		{"its parent is not over deserved, at 0 levels", over, queue{deserved: res{cpu: 9}}, queue{deserved: res{cpu: 1}}, queue{deserved: res{cpu: 1}}, queue{}, 0, true},
+		{"its parent would fall below guarantee", over, queue{deserved: res{cpu: 1}, guarantee: res{cpu: 9}}, queue{deserved: res{cpu: 1}},
 			queue{deserved: res{cpu: 1}}, queue{}, 1, false},
-		{"the queue above has more of others", over, queue{allocated: res{cpu: 1}, deserved: res{cpu: 9}}, queue{deserved: res{cpu: 1}},
+		{"its parent is over deserved by its own part", over, queue{allocated: res{cpu: 1}, deserved: res{cpu: 9}}, queue{deserved: res{cpu: 1}},
 			queue{deserved: res{cpu: 1}}, queue{}, 1, true},
-		{"the reclaimer's queue has what it deserves", over, queue{}, queue{allocated: res{cpu: 1}, deserved: res{cpu: 1}}, queue{}, queue{}, 1, false},
-		{"the reclaimer's queue would have what it deserves", over, queue{}, queue{allocated: res{cpu: 1}, deserved: res{cpu: 2}}, queue{}, queue{}, 1, true},
-		{"the reclaimer's queue is over in something else", over, queue{}, queue{allocated: res{memory: 5}, deserved: res{cpu: 1, memory: 1}}, queue{}, queue{}, 1, true},
-		{"the queue above the reclaimer's has what it deserves", over, queue{}, queue{deserved: res{cpu: 1}},
+		{"the reclaimer's queue would exceed deserved", over, queue{}, queue{allocated: res{cpu: 1}, deserved: res{cpu: 1}}, queue{}, queue{}, 1, false},
+		{"the reclaimer's queue would reach deserved", over, queue{}, queue{allocated: res{cpu: 1}, deserved: res{cpu: 2}}, queue{}, queue{}, 1, true},
+		{"the reclaimer's queue is over in another dimension", over, queue{}, queue{allocated: res{memory: 5}, deserved: res{cpu: 1, memory: 1}}, queue{}, queue{}, 1, true},
+		{"the reclaimer's parent would exceed deserved", over, queue{}, queue{deserved: res{cpu: 1}},
 			queue{allocated: res{cpu: 4}, deserved: res{cpu: 4}}, queue{}, 1, false},
-		{"the queue above the reclaimer's is not asked", over, queue{}, queue{deserved: res{cpu: 1}},
+		{"the reclaimer's parent would exceed deserved, at 0 levels", over, queue{}, queue{deserved: res{cpu: 1}},
 			queue{allocated: res{cpu: 4}, deserved: res{cpu: 4}}, queue{}, 0, true},
-		{"the queue above both neither loses nor gains", over, queue{}, queue{deserved: res{cpu: 1}}, queue{},
+		{"the LCA does not count", over, queue{}, queue{deserved: res{cpu: 1}}, queue{},
 			queue{deserved: res{cpu: 1}, guarantee: res{cpu: 99}}, 9, true},
 	}
 	for _, test := range tests {
@@ -44,13 +44,13 @@ func TestTakeDamped(t *testing.T) {
 			victims := victimsOf(ix)
 			one := res{cpu: 1}.vector()
 			assert.Equal(t, test.want, victims.TakeDamped(lookup(t, ix, "q"), one, lookup(t, ix, "to"), one, test.levels))
-			assert.False(t, victims.TakeDamped(lookup(t, ix, "q"), res{gpu: 1}.vector(), lookup(t, ix, "to"), one, test.levels), "of no use")
+			assert.False(t, victims.TakeDamped(lookup(t, ix, "q"), res{gpu: 1}.vector(), lookup(t, ix, "to"), one, test.levels), "a victim without a common dimension")
 		})
 	}
 }
 
-// TestTakeDampedCountsVictimsAsGone takes from two queues below one that has two
-// more than it deserves.
+// TestTakeDampedCountsVictimsAsGone takes victims from two queues. Their parent is above
+// its deserved by two.
 func TestTakeDampedCountsVictimsAsGone(t *testing.T) {
 	ix := session("root", queue{name: "root"}, queue{name: "above", deserved: res{cpu: 8}},
 		queue{name: "a<above", allocated: res{cpu: 5}, deserved: res{cpu: 1}}, queue{name: "b<above", allocated: res{cpu: 5}, deserved: res{cpu: 1}},
@@ -60,8 +60,8 @@ func TestTakeDampedCountsVictimsAsGone(t *testing.T) {
 	for range 2 {
 		assert.True(t, victims.TakeDamped(a, one, to, one, 1))
 		assert.True(t, victims.TakeDamped(b, one, to, one, 1))
-		assert.False(t, victims.TakeDamped(a, one, to, one, 1), "above has 8 left")
-		assert.True(t, victims.TakeDamped(a, one, near, one, 1), "above is in common")
+		assert.False(t, victims.TakeDamped(a, one, to, one, 1), "the parent has 8 left, which it deserves")
+		assert.True(t, victims.TakeDamped(a, one, near, one, 1), "the parent is a common ancestor")
 		victims.Begin()
 	}
 	requireAllocated(t, ix, ix, map[string]res{"a": {cpu: 5}, "b": {cpu: 5}, "above": {cpu: 10}})
@@ -93,16 +93,16 @@ func TestOrderDamped(t *testing.T) {
 		l, r  string
 		want  int
 	}{
-		{"nothing waits, so by share", nil, "a1", "a2", after},
-		{"one deserves what it waits for", map[string]res{"a1": {cpu: 2}}, "a1", "a2", before},
-		{"one would have more than it deserves", map[string]res{"a1": {cpu: 3}}, "a1", "a2", after},
-		{"one has more than it deserves in a part of it", map[string]res{"a1": {cpu: 2, memory: 1}}, "a1", "a2", after},
-		{"one waits for what deserved does not name", map[string]res{"a1": {cpu: 2, gpu: 1}}, "a1", "a2", before},
-		{"one waits for nothing else", map[string]res{"a1": {gpu: 1}}, "a1", "a2", after},
-		{"both do, so by share", map[string]res{"a1": {cpu: 1}, "a2": {cpu: 1}}, "a1", "a2", after},
-		{"what counts is below the fork", map[string]res{"a1": {cpu: 2}, "a": {cpu: 7}}, "a1", "b1", after},
-		{"what counts is below the fork, though the leaf has more", map[string]res{"a1": {cpu: 9}, "a": {cpu: 4}, "b": {cpu: 10}}, "a1", "b1", before},
-		{"less than the fork deserves", map[string]res{"a2": {cpu: 4}, "b": {cpu: 10}}, "a2", "a1", before},
+		{"nothing is pending: by share", nil, "a1", "a2", after},
+		{"one deserves its pending task", map[string]res{"a1": {cpu: 2}}, "a1", "a2", before},
+		{"one would exceed deserved", map[string]res{"a1": {cpu: 3}}, "a1", "a2", after},
+		{"one would exceed deserved in one dimension", map[string]res{"a1": {cpu: 2, memory: 1}}, "a1", "a2", after},
+		{"a dimension that deserved does not name", map[string]res{"a1": {cpu: 2, gpu: 1}}, "a1", "a2", before},
+		{"only a dimension that deserved does not name", map[string]res{"a1": {gpu: 1}}, "a1", "a2", after},
+		{"both deserve their pending tasks: by share", map[string]res{"a1": {cpu: 1}, "a2": {cpu: 1}}, "a1", "a2", after},
+		{"the queues just below the LCA count", map[string]res{"a1": {cpu: 2}, "a": {cpu: 7}}, "a1", "b1", after},
+		{"the queues just below the LCA count, not the leaf", map[string]res{"a1": {cpu: 9}, "a": {cpu: 4}, "b": {cpu: 10}}, "a1", "b1", before},
+		{"the leaf deserves its pending task", map[string]res{"a2": {cpu: 4}, "b": {cpu: 10}}, "a2", "a1", before},
 	} {
 		l, r := lookup(t, ix, test.l), lookup(t, ix, test.r)
 		assert.Equal(t, test.want, quota.OrderDamped(ix, least(test.least), l, r), test.name)

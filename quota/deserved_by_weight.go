@@ -9,22 +9,45 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// WeightOf is the weight of a queue among its siblings, in one dimension: not
-// negative, and 0 for a queue that gets no more than its guarantee.
+// WeightOf returns the weight of a queue among its siblings in one dimension, a ratio
+// without unit. It is not negative. A queue with weight 0 deserves its guarantee alone.
 type WeightOf func(index.Queue, fastres.Dim) float64
 
-// Split sets deserved of every queue by weight, from the root down. Flat queues
-// share the total; the children of a queue share what it deserves:
+// DeservedByWeight divides the cluster among the queues by weight, and sets deserved of
+// every queue, from the root down. The children of a queue divide its deserved; in flat
+// mode all queues divide the total. The method is water-filling: in each dimension
 //
 //	deserved = max(guarantee, min(λ·weight, realCapability))
 //
-// in each dimension, with one λ for all siblings, so that what a capped queue
-// cannot take, and no more than that, goes to the others by their weights. The
-// root deserves the total, as far as it is bound to no less, or what is guaranteed
-// below it if that is more. Parts are whole units, rounded down, so Σ of the children is never above the parent.
+// with the one level λ for which Σ deserved of the siblings is the parent's deserved. A
+// queue at its realCapability leaves the rest to its siblings, by their weights. Each
+// deserved is rounded down to a whole unit (of package fastres), so that the sum never
+// exceeds the parent's, except where the guarantees alone exceed it.
 //
-// Requests do not count, unlike in Divide: a queue deserves its part even while
-// it is idle, and others borrow it. Upstream has weights in proportion alone.
+//	root's deserved = max(min(total, realCapability), Σ guarantee of the children)
+//
+// Requests do not count, unlike in ProportionRounds: an idle queue keeps its deserved,
+// and others borrow it.
+//
+// # Example
+//
+// The parent deserves 120. Its children:
+//
+//	queue  weight  guarantee  realCapability
+//	a      1       0          20
+//	b      1       34         no bound
+//	c      2       0          no bound
+//
+//	round  λ                  a             b              c
+//	1      120/4 = 30         30, above 20  30, below 34   60
+//	2      (120−20)/3 = 33.3  20            33.3, below 34 66.7
+//	3      (100−34)/2 = 33    20            34             66
+//
+// In round 1, a is 10 above its bound, and b is 4 below its guarantee. So λ rises: a
+// remains at its bound, and b may not need its guarantee. Only a is fixed. In round 2 only
+// b is out of its bounds, and is fixed.
+//
+// Upstream: none. Only proportion has weights there (see ProportionRounds).
 func DeservedByWeight(ix *index.Index, total fastres.Vector, weight WeightOf) {
 	queues := make([]index.Queue, ix.Len())
 	for q := range queues {
@@ -37,9 +60,9 @@ func DeservedByWeight(ix *index.Index, total fastres.Vector, weight WeightOf) {
 		ix.Deserved.Row(root).CapTo(ix.RealCapability.Row(root))
 		ix.Deserved.Row(root).RaiseTo(ix.ChildGuarantees.Row(root))
 	}
-	// A parent's number is smaller than its children's, so it has its part first.
+	// A parent's number is smaller than its children's, so its deserved is set first.
 	slices.SortStableFunc(queues, func(l, r index.Queue) int { return cmp.Compare(ix.Parent(l), ix.Parent(r)) })
-	var parts []part
+	var parts []portion
 	for len(queues) > 0 {
 		p, n := ix.Parent(queues[0]), 1
 		for n < len(queues) && ix.Parent(queues[n]) == p {
@@ -50,20 +73,21 @@ func DeservedByWeight(ix *index.Index, total fastres.Vector, weight WeightOf) {
 			parts = splitAmong(ix, ix.Deserved.Row(p), queues[:n], weight, parts)
 		case !ix.Rooted():
 			parts = splitAmong(ix, total, queues[:n], weight, parts)
-		} // else they are the root, and the tops of broken subtrees, which deserve nothing
+		} // else: the root, and the tops of broken subtrees, which deserve nothing
 		queues = queues[n:]
 	}
 }
 
-// splitAmong splits what siblings share. parts is memory to work in.
-func splitAmong(ix *index.Index, shared fastres.Vector, siblings []index.Queue, weight WeightOf, parts []part) []part {
+// splitAmong sets deserved of siblings that divide shared. It returns parts, its working
+// memory.
+func splitAmong(ix *index.Index, shared fastres.Vector, siblings []index.Queue, weight WeightOf, parts []portion) []portion {
 	for d := range shared.Present() {
 		parts = parts[:0]
 		for _, q := range siblings {
 			least := ix.Guarantee.Row(q).Get(d)
-			parts = append(parts, part{weight: weight(q, d), least: least, most: max(least, ix.RealCapability.Row(q).Get(d))})
+			parts = append(parts, portion{weight: weight(q, d), least: least, most: max(least, ix.RealCapability.Row(q).Get(d))})
 		}
-		split(shared.Get(d), parts)
+		fillWater(shared.Get(d), parts)
 		for i, q := range siblings {
 			ix.Deserved.Row(q).Set(d, parts[i].given)
 		}
@@ -74,29 +98,32 @@ func splitAmong(ix *index.Index, shared fastres.Vector, siblings []index.Queue, 
 	return parts
 }
 
-// part is what one queue gets of one dimension.
-type part struct {
-	weight, least, most float64 // least ≤ most
-	given               float64
-	bound               bool // given is least or most
+// portion is the part of one queue in one dimension.
+type portion struct {
+	weight, least, most float64 // guarantee and realCapability; least ≤ most
+	given               float64 // deserved
+	fixed               bool    // given is least or most
 }
 
-// split splits a quantity. Those whose part by weight is out of bounds get their
-// bound, and the rest is split anew. If what lacks at the lower bounds is more
-// than what is too much at the upper ones, the others will get less than now: who
-// is at a lower bound stays there, and who is at an upper bound may not. The
-// other way round it is the reverse.
-func split(rest float64, parts []part) {
+// fillWater divides a quantity by water-filling. In each round it divides the rest by
+// weight among the queues that are not fixed. lacks is the sum of what is missing to
+// lower bounds, and exceeds the sum of what is above upper bounds.
+//
+//	lacks ≥ exceeds: λ falls, so a queue below its lower bound remains there: fix it
+//	exceeds ≥ lacks: λ rises, so a queue above its upper bound remains there: fix it
+//
+// The rounds end when no queue is out of its bounds.
+func fillWater(rest float64, parts []portion) {
 	for {
 		weights, lacks, exceeds := 0.0, 0.0, 0.0
 		for _, p := range parts {
-			if !p.bound {
+			if !p.fixed {
 				weights += p.weight
 			}
 		}
 		for i := range parts {
 			p := &parts[i]
-			if p.bound {
+			if p.fixed {
 				continue
 			}
 			p.given = 0
@@ -111,21 +138,21 @@ func split(rest float64, parts []part) {
 		}
 		for i := range parts {
 			p := &parts[i]
-			if p.bound {
+			if p.fixed {
 				continue
 			}
 			if p.given < p.least && lacks >= exceeds {
-				p.given, p.bound = p.least, true
+				p.given, p.fixed = p.least, true
 			} else if p.given > p.most && exceeds >= lacks {
-				p.given, p.bound = p.most, true
+				p.given, p.fixed = p.most, true
 			}
-			if p.bound {
+			if p.fixed {
 				rest -= p.given
 			}
 		}
 	}
 	for i := range parts {
-		if p := &parts[i]; !p.bound {
+		if p := &parts[i]; !p.fixed {
 			p.given = max(p.least, math.Floor(p.given))
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// splitUp derives bounds and deserved as a session does: the queues' bound is
-// what they set as capability.
-func splitUp(root string, total res, queues ...weighted) *index.Index {
+// divideByWeight computes bounds and deserved as a session does. The bound of a queue
+// follows from its capability.
+func divideByWeight(root string, total res, queues ...weighted) *index.Index {
 	var plain []queue
 	for _, w := range queues {
 		plain = append(plain, w.queue)
@@ -39,7 +39,7 @@ func splitUp(root string, total res, queues ...weighted) *index.Index {
 	return ix
 }
 
-func TestSplit(t *testing.T) {
+func TestDeservedByWeight(t *testing.T) {
 	tests := []struct {
 		name   string
 		root   string
@@ -47,7 +47,7 @@ func TestSplit(t *testing.T) {
 		queues []weighted
 		want   map[string]res
 	}{
-		{"what a capped queue cannot take is split again", "", res{cpu: 100}, []weighted{
+		{"siblings divide what a queue at its bound leaves", "", res{cpu: 100}, []weighted{
 			{queue{name: "A", capability: res{cpu: 50}, guarantee: res{cpu: 10}}, 2},
 			{queue{name: "B"}, 3},
 			{queue{name: "C", capability: res{cpu: 30}, guarantee: res{cpu: 20}}, 5},
@@ -58,41 +58,41 @@ func TestSplit(t *testing.T) {
 			{queue{name: "marketing<biz"}, 3}, {queue{name: "sales<biz"}, 1},
 		}, map[string]res{"root": {cpu: 200}, "eng": {cpu: 120}, "biz": {cpu: 80},
 			"prod": {cpu: 96}, "dev": {cpu: 24}, "marketing": {cpu: 60}, "sales": {cpu: 20}}},
-		{"each dimension by itself", "", res{cpu: 100, memory: 60, gpu: 8}, []weighted{
+		{"each dimension on its own", "", res{cpu: 100, memory: 60, gpu: 8}, []weighted{
 			{queue{name: "A", capability: res{gpu: 2}}, 1}, {queue{name: "B"}, 1}, {queue{name: "C", capability: res{memory: 10}}, 2},
 		}, map[string]res{"A": {cpu: 25, memory: 25, gpu: 2}, "B": {cpu: 25, memory: 25, gpu: 2}, "C": {cpu: 50, memory: 10, gpu: 4}}},
-		{"a guarantee comes out of what the others share", "", res{cpu: 100}, []weighted{
+		{"a guarantee reduces what the others divide", "", res{cpu: 100}, []weighted{
 			{queue{name: "A", guarantee: res{cpu: 80}}, 1}, {queue{name: "B"}, 9},
 		}, map[string]res{"A": {cpu: 80}, "B": {cpu: 20}}},
-		{"a guarantee that another's cap makes room for is no bound", "", res{cpu: 100}, []weighted{
+		{"a guarantee below the part that a sibling's bound leaves", "", res{cpu: 100}, []weighted{
 			{queue{name: "A", guarantee: res{cpu: 20}}, 1}, {queue{name: "B", capability: res{cpu: 10}}, 8}, {queue{name: "C"}, 1},
 		}, map[string]res{"A": {cpu: 45}, "B": {cpu: 10}, "C": {cpu: 45}}},
-		{"a cap that another's guarantee takes room from is no bound", "", res{cpu: 100}, []weighted{
+		{"a bound above the part that a sibling's guarantee leaves", "", res{cpu: 100}, []weighted{
 			{queue{name: "A", guarantee: res{cpu: 70}}, 1}, {queue{name: "B", capability: res{cpu: 24}}, 3}, {queue{name: "C"}, 1},
 		}, map[string]res{"A": {cpu: 70}, "B": {cpu: 22}, "C": {cpu: 7}}},
-		{"all are capped", "", res{cpu: 100}, []weighted{
+		{"all queues are at their bounds", "", res{cpu: 100}, []weighted{
 			{queue{name: "A", capability: res{cpu: 10}}, 1}, {queue{name: "B", capability: res{cpu: 20}}, 1},
 		}, map[string]res{"A": {cpu: 10}, "B": {cpu: 20}}},
-		{"guarantees beyond the total are kept", "", res{cpu: 10}, []weighted{
+		{"guarantees above the total remain", "", res{cpu: 10}, []weighted{
 			{queue{name: "A", guarantee: res{cpu: 30}}, 1}, {queue{name: "B"}, 1},
 		}, map[string]res{"A": {cpu: 30}, "B": {}}},
-		{"guarantees beyond the total are kept below the root, too", "root", res{cpu: 10}, []weighted{
+		{"guarantees above the total remain below the root", "root", res{cpu: 10}, []weighted{
 			{queue{name: "A"}, 1}, {queue{name: "B"}, 9}, {queue{name: "a<A", guarantee: res{cpu: 30}}, 1}, {queue{name: "b<A"}, 1},
 		}, map[string]res{"root": {cpu: 30}, "A": {cpu: 30}, "B": {}, "a": {cpu: 30}, "b": {}}},
-		{"a guarantee of what nobody has", "", res{cpu: 100}, []weighted{
+		{"a guarantee of a resource that the cluster lacks", "", res{cpu: 100}, []weighted{
 			{queue{name: "A", guarantee: res{gpu: 2}}, 1}, {queue{name: "B"}, 1},
 		}, map[string]res{"A": {cpu: 50, gpu: 2}, "B": {cpu: 50}}},
-		{"weight 0 gets its guarantee", "", res{cpu: 100}, []weighted{
+		{"a queue with weight 0 deserves its guarantee", "", res{cpu: 100}, []weighted{
 			{queue{name: "A", guarantee: res{cpu: 5}}, 0}, {queue{name: "B"}, 0}, {queue{name: "C"}, 1},
 		}, map[string]res{"A": {cpu: 5}, "B": {}, "C": {cpu: 95}}},
-		{"nothing but weight 0", "", res{cpu: 100}, []weighted{{queue{name: "A"}, 0}}, map[string]res{"A": {}}},
-		{"parts are whole, and not more than there is", "", res{cpu: 100, gpu: 2}, []weighted{
+		{"all weights are 0", "", res{cpu: 100}, []weighted{{queue{name: "A"}, 0}}, map[string]res{"A": {}}},
+		{"parts are rounded down to whole units", "", res{cpu: 100, gpu: 2}, []weighted{
 			{queue{name: "A"}, 1}, {queue{name: "B"}, 1}, {queue{name: "C"}, 1},
 		}, map[string]res{"A": {cpu: 33, gpu: 0}, "B": {cpu: 33, gpu: 0}, "C": {cpu: 33, gpu: 0}}},
-		{"what deserved was set to does not matter", "", res{cpu: 100}, []weighted{
+		{"the configured deserved does not count", "", res{cpu: 100}, []weighted{
 			{queue{name: "A", deserved: res{cpu: 7, gpu: 1}}, 1}, {queue{name: "B", deserved: res{cpu: 70}}, 1},
 		}, map[string]res{"A": {cpu: 50}, "B": {cpu: 50}}},
-		{"requests do not matter", "", res{cpu: 100}, []weighted{
+		{"requests do not count", "", res{cpu: 100}, []weighted{
 			{queue{name: "A", request: res{cpu: 7}}, 1}, {queue{name: "B", request: res{cpu: 70, gpu: 1}}, 1},
 		}, map[string]res{"A": {cpu: 50}, "B": {cpu: 50}}},
 		{"a broken subtree deserves its guarantees", "root", res{cpu: 100}, []weighted{
@@ -101,7 +101,7 @@ func TestSplit(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			ix := splitUp(test.root, test.total, test.queues...)
+			ix := divideByWeight(test.root, test.total, test.queues...)
 			for name, want := range test.want {
 				assert.Equal(t, want, resOf(deservedOf(t, ix, name)), name)
 			}
@@ -109,16 +109,19 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSplitIsFair holds splits of random trees against what they are for: nobody
-// has less than its guarantee nor more than its bound, children have together no
-// more than their parent, and who may have more has no less by weight than any
-// sibling that has more than its guarantee. It is the same in any order.
-func TestSplitIsFair(t *testing.T) {
+// TestDeservedByWeightIsFair checks random trees:
+//
+//   - A queue deserves at least its guarantee, and at most its bound.
+//   - The children of a queue deserve no more than the queue, together.
+//   - A queue below its bound deserves no less, relative to its weight, than a sibling above
+//     its guarantee.
+//   - The result does not depend on the order of the queues.
+func TestDeservedByWeightIsFair(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	capped, raised := 0, 0
 	for range 1000 {
-		total, queues := res{cpu: 500, memory: 5000, gpu: 50}, randomSplit(r)
-		ix := splitUp("root", total, queues...)
+		total, queues := res{cpu: 500, memory: 5000, gpu: 50}, randomTreeWithWeights(r)
+		ix := divideByWeight("root", total, queues...)
 		weights := map[string]float64{}
 		for _, w := range queues {
 			name, _, _ := strings.Cut(w.name, "<")
@@ -143,24 +146,24 @@ func TestSplitIsFair(t *testing.T) {
 					if of(ix.Deserved, q) == max(of(ix.Guarantee, q), of(ix.RealCapability, q)) {
 						capped++
 					} else {
-						// A part is less than one unit below the quotient.
+						// deserved is rounded down, by less than one unit.
 						require.GreaterOrEqual(t, (of(ix.Deserved, q)+1)/weights[ix.Name(q)], most, "%s of %v", ix.Name(q), queues)
-						require.Greater(t, sum, of(ix.Deserved, p)-float64(len(queues)), "left over though %s may have it", ix.Name(q))
+						require.Greater(t, sum, of(ix.Deserved, p)-float64(len(queues)), "something is left although %s is below its bound", ix.Name(q))
 					}
 				}
 			}
 		}
 		r.Shuffle(len(queues), func(i, j int) { queues[i], queues[j] = queues[j], queues[i] })
-		again := splitUp("root", total, queues...)
+		again := divideByWeight("root", total, queues...)
 		for q := range index.Queue(ix.Len()) {
-			require.True(t, ix.Deserved.Row(q).Equal(deservedOf(t, again, ix.Name(q))), "in another order %s has something else", ix.Name(q))
+			require.True(t, ix.Deserved.Row(q).Equal(deservedOf(t, again, ix.Name(q))), "in another order, %s deserves something else", ix.Name(q))
 		}
 	}
-	assert.Greater(t, capped, 1000, "too seldom was anybody bound")
-	assert.Greater(t, raised, 500, "too seldom was anybody guaranteed more")
+	assert.Greater(t, capped, 1000, "too few queues were at their bound")
+	assert.Greater(t, raised, 500, "too few queues were raised to their guarantee")
 }
 
-func randomSplit(r *rand.Rand) []weighted {
+func randomTreeWithWeights(r *rand.Rand) []weighted {
 	queues, names := []weighted{{queue{name: "root"}, 1}}, []string{"root"}
 	for i := range 2 + r.IntN(10) {
 		w := weighted{queue{name: fmt.Sprintf("q%d<%s", i, names[r.IntN(len(names))])}, int32(1 + r.IntN(9))}

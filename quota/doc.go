@@ -1,26 +1,35 @@
-// Package quota is the rules: who may be enqueued, allocated, reclaimed and
-// preempted, as plain functions over the accounts of package index. One rule,
-// one file; each opens with its formula and with the place upstream has it
-// (volcano.sh/volcano v1.14.1, pkg/scheduler/plugins).
+// Package quota implements the quota rules: which jobs are admitted, which tasks are
+// allocated, and which tasks are evicted for others. The rules are plain functions over
+// the accounts of package index. Each file holds one rule. It opens with a sentence for
+// users of Volcano, and continues with the formula, the units, and the place of the rule
+// in volcano.sh/volcano v1.14.1 ("Upstream", relative to pkg/scheduler/plugins).
 //
 // # Words
 //
-//	capability      what a queue is bound to by its configuration
-//	realCapability  the bound that admission is held to, after the guarantees of others
-//	deserved        what a queue may take back from others
-//	guarantee       what others may never take
-//	allocated       what tasks use, with those placed in this session
-//	inqueue         what was promised to jobs that were enqueued and do not run yet
-//	elastic         what jobs use beyond their minimum, so can give back
-//	share           how much of its deserved a queue uses
-//	victim          a task that is asked to leave
-//	reclaimer       the task it leaves for
+//	capability      the most that a queue can use, as configured
+//	realCapability  capability, reduced by the guarantees of other queues: the bound of
+//	                admission and allocation
+//	deserved        what a queue can reclaim from other queues
+//	guarantee       what other queues can never use
+//	allocated       the sum of the requests of tasks that have a node
+//	inqueue         what admitted jobs reserve: their minimum without what is allocated
+//	elastic         what jobs use beyond their minimum, and can return
+//	share           allocated relative to deserved: the smallest is served first
+//	victim          a task that is evicted
+//	reclaimer       the pending task that a victim is evicted for
+//	refusal         a verdict that does not admit, with its reason and queue
 //
-// A rule answers with a value, a Verdict or an order; words, events and metrics
-// are made elsewhere, from the value.
+// A rule returns a value: a Verdict, an order, or a truth value. Package plugin turns
+// values into words, events and metrics.
+//
+// # Units and presence
+//
+// Quantities have the units of package fastres: milliCPU, bytes, and thousandths for
+// scalars, cards included. Rules compare the dimensions that a request or a bound names, so
+// an absent dimension is not the same as a dimension of 0. Each rule says which.
 //
 // # What it is not
 //
-// It keeps nothing between calls, changes nothing but the accounts it is given,
-// logs nothing and knows no Kubernetes object.
+// It keeps nothing between calls, changes only the accounts that it is given, logs
+// nothing, and knows no Kubernetes object. Rules do not fail: they return no errors.
 package quota

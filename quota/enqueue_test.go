@@ -23,19 +23,19 @@ func TestEnqueueable(t *testing.T) {
 		min         res
 		want        string
 	}{
-		{"room everywhere", "prod", res{cpu: 5, memory: 0}, "admitted at prod"},
-		{"more than the parent has left, by less than the tolerance", "prod", res{cpu: 10.05}, "over quota at eng"},
-		{"the queue itself", "prod", res{cpu: 16}, "over quota at prod"},
-		{"its parent", "prod", res{cpu: 11}, "over quota at eng"},
-		{"the root alone", "biz", res{cpu: 6}, "over quota at root"},
-		{"the root, exactly", "biz", res{cpu: 5}, "admitted at biz"},
-		{"inqueue of another branch fills the root", "dev", res{memory: 1}, "over quota at root"},
-		{"a scalar that the root does not have", "prod", res{gpu: 1}, "over quota at root"},
-		{"elastic alone is not room", "over", res{cpu: 1}, "over quota at over"},
-		{"a scalar that is bound to 0", "dev", res{far: 1}, "over quota at dev"},
-		{"pods are not counted", "prod", res{cpu: 1, pods: 1000}, "admitted at prod"},
-		{"nothing asked for", "dev", res{}, "admitted at dev"},
-		{"0 of what no bound names", "dev", res{gpu: 0}, "admitted at dev"},
+		{"room everywhere", "prod", res{cpu: 5, memory: 0}, "Admitted at prod"},
+		{"the tolerance does not apply", "prod", res{cpu: 10.05}, "OverQuota at eng"},
+		{"the queue lacks room", "prod", res{cpu: 16}, "OverQuota at prod"},
+		{"its parent lacks room", "prod", res{cpu: 11}, "OverQuota at eng"},
+		{"the root lacks room", "biz", res{cpu: 6}, "OverQuota at root"},
+		{"exactly what the root has left", "biz", res{cpu: 5}, "Admitted at biz"},
+		{"inqueue of another branch fills the root", "dev", res{memory: 1}, "OverQuota at root"},
+		{"a scalar that the root does not have", "prod", res{gpu: 1}, "OverQuota at root"},
+		{"elastic alone makes no room", "over", res{cpu: 1}, "OverQuota at over"},
+		{"a scalar with the bound 0", "dev", res{far: 1}, "OverQuota at dev"},
+		{"pods do not count", "prod", res{cpu: 1, pods: 1000}, "Admitted at prod"},
+		{"an empty minimum", "dev", res{}, "Admitted at dev"},
+		{"0 of a scalar that no bound names", "dev", res{gpu: 0}, "Admitted at dev"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestEnqueueable(t *testing.T) {
 	}
 }
 
-// TestEnqueueableTerms moves each term of the formula by one from exactly
-// fitting, at the queue and at its parent.
+// TestEnqueueableTerms begins with a minimum that fits exactly, and changes each term of
+// the formula by one, at the queue and at its parent.
 func TestEnqueueableTerms(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -77,9 +77,9 @@ func TestEnqueueableTerms(t *testing.T) {
 					test.change(&parent)
 				}
 				ix := session("root", queue{name: "root", bound: res{gpu: 1000}}, leaf, parent)
-				want := "admitted at leaf"
+				want := "Admitted at leaf"
 				if test.refused {
-					want = "over quota at " + level
+					want = "OverQuota at " + level
 				}
 				assert.Equal(t, want, verdict(ix, quota.Enqueueable(ix, lookup(t, ix, "leaf"), res{gpu: 3}.vector())))
 			}
@@ -87,23 +87,23 @@ func TestEnqueueableTerms(t *testing.T) {
 	}
 }
 
-func TestPromise(t *testing.T) {
+func TestReservation(t *testing.T) {
 	tests := []struct {
 		name                        string
 		min, allocated, gated, want res
 	}{
-		{"nothing runs yet", res{cpu: 10, gpu: 2000}, res{}, res{}, res{cpu: 10, gpu: 2000}},
-		{"some of it runs", res{cpu: 10, memory: 5, gpu: 2000}, res{cpu: 4, gpu: 500}, res{}, res{cpu: 6, memory: 5, gpu: 1500}},
-		{"all of it runs, and more", res{cpu: 10, gpu: 2000}, res{cpu: 12, gpu: 2000}, res{}, res{}},
-		{"more in one dimension gives nothing to another", res{cpu: 10, memory: 5}, res{cpu: 100}, res{}, res{memory: 5}},
-		{"what the minimum does not name", res{cpu: 10}, res{memory: 3, gpu: 1}, res{}, res{cpu: 10}},
-		{"gated pods wait for nothing", res{cpu: 10, gpu: 2000}, res{cpu: 2}, res{cpu: 3, gpu: 500}, res{cpu: 5, gpu: 1500}},
+		{"nothing is allocated", res{cpu: 10, gpu: 2000}, res{}, res{}, res{cpu: 10, gpu: 2000}},
+		{"a part is allocated", res{cpu: 10, memory: 5, gpu: 2000}, res{cpu: 4, gpu: 500}, res{}, res{cpu: 6, memory: 5, gpu: 1500}},
+		{"more than the minimum is allocated", res{cpu: 10, gpu: 2000}, res{cpu: 12, gpu: 2000}, res{}, res{}},
+		{"a surplus in one dimension does not reduce another", res{cpu: 10, memory: 5}, res{cpu: 100}, res{}, res{memory: 5}},
+		{"a dimension that the minimum does not name", res{cpu: 10}, res{memory: 3, gpu: 1}, res{}, res{cpu: 10}},
+		{"gated pods are deducted", res{cpu: 10, gpu: 2000}, res{cpu: 2}, res{cpu: 3, gpu: 500}, res{cpu: 5, gpu: 1500}},
 		{"more is gated than missing", res{cpu: 10, gpu: 2}, res{cpu: 8}, res{cpu: 3, gpu: 2}, res{gpu: 0}},
 		{"no minimum", res{}, res{cpu: 8}, res{}, res{}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			dst := res{cpu: 77, memory: 77, far: 77}.vector() // what it holds must not matter
+			dst := res{cpu: 77, memory: 77, far: 77}.vector() // its content does not count
 			quota.Reservation(dst, test.min.vector(), test.allocated.vector(), test.gated.vector())
 			assert.Equal(t, test.want, resOf(dst))
 		})
@@ -124,12 +124,12 @@ func TestChargeInqueue(t *testing.T) {
 func TestEnqueueableAllocatesNothing(t *testing.T) {
 	ix := session("root", queue{name: "root", bound: res{cpu: 1e6}}, queue{name: "a", bound: res{cpu: 1e6}},
 		queue{name: "b<a", bound: res{cpu: 1e6}})
-	b, min, promise, none := lookup(t, ix, "b"), res{cpu: 1, pods: 1}.vector(), res{}.vector(), res{}.vector()
+	b, min, reservation, none := lookup(t, ix, "b"), res{cpu: 1, pods: 1}.vector(), res{}.vector(), res{}.vector()
 	admitted := true
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		admitted = admitted && quota.Enqueueable(ix, b, min).OK()
-		quota.Reservation(promise, min, none, none)
-		quota.ChargeInqueue(ix, b, promise)
+		quota.Reservation(reservation, min, none, none)
+		quota.ChargeInqueue(ix, b, reservation)
 	}))
 	assert.True(t, admitted)
 }

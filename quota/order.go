@@ -7,28 +7,37 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Order compares two queues of one priority: negative when l is served first.
-// Leaves come before inner queues, and broken queues last. Two leaves compare
-// as the two ancestors just below their lowest common one; the smaller share
-// first, and at equal shares a queue with deserved before one without.
+// Order compares two queues of the same priority. The result is negative if Volcano
+// serves l first, positive if it serves r first, and 0 if neither goes first.
+//
+//  1. a queue that reaches the root, before one that does not
+//  2. a leaf queue, before an inner queue
+//  3. the smaller share
+//  4. a queue with deserved, before a queue without
+//
+// Two leaf queues compare by the ancestors just below their lowest common ancestor in 3
+// and 4. In flat mode only 3 and 4 apply.
 //
 // Upstream: capacity/capacity.go, AddQueueOrderFn and compareShareWithDeserved.
 func Order(ix *index.Index, l, r index.Queue) int { return order(ix, nil, l, r) }
 
-// OrderDamped is Order where, before shares are compared, a queue of which a task
-// waits that it deserves comes before one that can only borrow; least is the
-// least that the tasks which wait in a queue request, nothing where none waits.
+// OrderDamped compares two queues as Order does, with one more step before 3: a queue
+// with a pending task that the queue deserves goes before a queue that can only borrow.
+// least holds for each queue the least that its pending tasks request in each dimension,
+// and an empty vector for a queue without pending tasks.
 //
-// By shares alone a queue that lost a task often comes first after that, and gets
-// it back before the reclaimer has its place, which then reclaims anew, and so on
-// without end. The task that was lost was beyond what its queue deserves, so that
-// queue can only borrow for it.
+// The step prevents an endless exchange. A queue that loses a task to a reclaimer often
+// has the smallest share afterwards. By share alone it gets the resources back before
+// the reclaimer is placed, and the reclaimer reclaims again in the next cycle. The lost
+// task was above deserved, so its queue can only borrow for it, and the reclaimer goes
+// first.
 //
 // Upstream: none.
 func OrderDamped(ix *index.Index, least *index.Rows, l, r index.Queue) int {
 	return order(ix, least, l, r)
 }
 
+// order is OrderDamped, and Order if least is nil.
 func order(ix *index.Index, least *index.Rows, l, r index.Queue) int {
 	if !ix.Rooted() {
 		return compare(ix, least, l, r)
@@ -43,8 +52,8 @@ func order(ix *index.Index, least *index.Rows, l, r index.Queue) int {
 	case lLeaf != rLeaf:
 		return first(lLeaf)
 	case lLeaf:
-		below := commonLevel(ix, l, r) + 1
-		l, r = atLevel(ix, l, below), atLevel(ix, r, below)
+		below := lcaDepth(ix, l, r) + 1
+		l, r = ancestorAt(ix, l, below), ancestorAt(ix, r, below)
 	}
 	return compare(ix, least, l, r)
 }
@@ -58,29 +67,32 @@ func compare(ix *index.Index, least *index.Rows, l, r index.Queue) int {
 	return compareShare(ix, l, r)
 }
 
-// claims answers whether some task that waits in q, or below, may be one that q
-// deserves: the least that any of them requests would take q above deserved in
-// nothing that deserved has.
+// claims reports whether a pending task in q, or below q, may be one that q deserves:
+// the least request of these tasks fits under deserved in some dimension, and exceeds
+// deserved in none.
 func claims(ix *index.Index, least *index.Rows, q index.Queue) bool {
 	allocated, request, deserved := ix.Allocated(q), least.Row(q), ix.Deserved.Row(q)
 	return fastres.FitsSomewhere(allocated, request, deserved) && !fastres.ExceedsWith(allocated, request, deserved)
 }
 
-// OrderByShare compares two queues by share alone.
+// OrderByShare compares two queues by share: the smaller share goes first. It is the
+// order of queues under the name proportion.
 //
 // Upstream: proportion/proportion.go, AddQueueOrderFn.
 func OrderByShare(ix *index.Index, l, r index.Queue) int {
 	return cmp.Compare(ix.Share(l), ix.Share(r))
 }
 
-// VictimOrder compares two queues to take victims from: the one whose lowest
-// common ancestor with the preemptor is deeper comes first.
+// VictimOrder compares two queues to take victims from. The queue whose lowest common
+// ancestor with the preemptor's queue is deeper goes first. So a queue takes back from its
+// own subtree first.
 //
 // Upstream: capacity/capacity.go, AddVictimQueueOrderFn.
 func VictimOrder(ix *index.Index, l, r, preemptor index.Queue) int {
-	return cmp.Compare(commonLevel(ix, r, preemptor), commonLevel(ix, l, preemptor))
+	return cmp.Compare(lcaDepth(ix, r, preemptor), lcaDepth(ix, l, preemptor))
 }
 
+// compareShare compares by share, then by deserved.
 func compareShare(ix *index.Index, l, r index.Queue) int {
 	if c := OrderByShare(ix, l, r); c != 0 {
 		return c
@@ -97,35 +109,4 @@ func first(l bool) int {
 		return -1
 	}
 	return 1
-}
-
-// apart returns the paths of two queues up to where they meet, without what both
-// are in.
-func apart(ix *index.Index, l, r index.Queue) (lAlone, rAlone []index.Queue) {
-	lPath, rPath := ix.Path(l), ix.Path(r)
-	n := 0
-	for n < min(len(lPath), len(rPath)) && lPath[len(lPath)-1-n] == rPath[len(rPath)-1-n] {
-		n++
-	}
-	return lPath[:len(lPath)-n], rPath[:len(rPath)-n]
-}
-
-// commonLevel is the depth of the lowest ancestor that l and r have in common,
-// the queues themselves not counted; 0 if they have none.
-func commonLevel(ix *index.Index, l, r index.Queue) int {
-	level := 0
-	lPath, rPath := ix.Path(l), ix.Path(r)
-	for i := 1; i < min(len(lPath), len(rPath)); i++ {
-		if lPath[len(lPath)-i] != rPath[len(rPath)-i] {
-			break
-		}
-		level = i - 1
-	}
-	return level
-}
-
-// atLevel is the ancestor of q at a depth, or q where it is not that deep.
-func atLevel(ix *index.Index, q index.Queue, depth int) index.Queue {
-	path := ix.Path(q)
-	return path[max(0, len(path)-1-depth)]
 }

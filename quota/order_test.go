@@ -39,20 +39,20 @@ func TestOrder(t *testing.T) {
 		{"siblings", "web", "db", before},
 		{"a queue and itself", "web", "web", equal},
 		{"an inner queue and itself", "eng", "eng", equal},
-		{"the fork decides, not the leaf", "sales", "web", before},
-		{"the fork below an inner queue", "dev", "db", before},
-		{"one of the leaves is itself below the fork", "lone", "web", before},
-		{"one of the leaves is itself below the fork, the greater share", "sales", "lone", before},
-		{"a leaf before an inner queue of less share", "sales", "biz", before},
+		{"the shares just below the LCA decide", "sales", "web", before},
+		{"the LCA is an inner queue", "dev", "db", before},
+		{"one leaf is just below the LCA", "lone", "web", before},
+		{"one leaf is just below the LCA, with the greater share", "sales", "lone", before},
+		{"a leaf before an inner queue with a smaller share", "sales", "biz", before},
 		{"a leaf before its ancestor", "web", "eng", before},
 		{"a leaf before the root", "sales", "root", before},
-		{"inner queues by their own share, wherever they are", "biz", "prod", before},
+		{"inner queues by their own shares, at any depth", "biz", "prod", before},
 		{"an inner queue and its ancestor", "eng", "prod", before},
-		{"best effort after deserved at one share", "ads", "scratch", before},
-		{"two of best effort", "scratch", "spare", equal},
+		{"at equal shares, best effort after deserved", "ads", "scratch", before},
+		{"two best-effort queues", "scratch", "spare", equal},
 		{"a deserved of 0 is best effort", "scratch", "empty", equal},
-		{"less share before best effort", "sales", "scratch", before},
-		{"a broken leaf after a leaf of more share", "scratch", "tail", before},
+		{"a smaller share before best effort", "sales", "scratch", before},
+		{"a broken leaf after a leaf with a greater share", "scratch", "tail", before},
 		{"a broken leaf after an inner queue", "prod", "tail", before},
 		{"a broken inner queue after an inner queue", "prod", "lost", before},
 		{"broken queues by share, inner or leaf", "lost", "tail", before},
@@ -82,7 +82,7 @@ func TestOrderWhenFlat(t *testing.T) {
 func TestOrderByShare(t *testing.T) {
 	ix := session("", queue{name: "a", share: 0.5, deserved: res{cpu: 1}}, queue{name: "b", share: 0.5}, queue{name: "c", share: 0.6})
 	a, b, c := lookup(t, ix, "a"), lookup(t, ix, "b"), lookup(t, ix, "c")
-	assert.Zero(t, quota.OrderByShare(ix, a, b), "deserved does not matter")
+	assert.Zero(t, quota.OrderByShare(ix, a, b), "deserved does not count")
 	assert.Equal(t, -1, quota.OrderByShare(ix, b, c))
 	assert.Equal(t, 1, quota.OrderByShare(ix, c, a))
 }
@@ -96,15 +96,15 @@ func TestVictimOrder(t *testing.T) {
 		want                  int
 	}{
 		{"a sibling before a cousin", "db", "dev", "web", -1},
-		{"a cousin before a stranger", "dev", "sales", "web", -1},
-		{"a sibling before a stranger", "db", "sales", "web", -1},
-		{"two strangers", "sales", "biz", "web", 0},
+		{"a cousin before a queue of another subtree", "dev", "sales", "web", -1},
+		{"a sibling before a queue of another subtree", "db", "sales", "web", -1},
+		{"two queues of another subtree", "sales", "biz", "web", 0},
 		{"two cousins", "web", "db", "dev", 0},
-		{"the preemptor itself is its own sibling", "web", "db", "web", 0},
-		{"an ancestor is as far as its own siblings", "prod", "dev", "web", 0},
-		{"a stranger and the root", "sales", "root", "web", 0},
-		{"a stranger and one that is broken", "sales", "tail", "web", 0},
-		{"a cousin before one that is broken", "dev", "tail", "web", -1},
+		{"the preemptor's queue and its sibling", "web", "db", "web", 0},
+		{"an ancestor and its sibling", "prod", "dev", "web", 0},
+		{"a queue of another subtree and the root", "sales", "root", "web", 0},
+		{"a queue of another subtree and a broken queue", "sales", "tail", "web", 0},
+		{"a cousin before a broken queue", "dev", "tail", "web", -1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -115,8 +115,8 @@ func TestVictimOrder(t *testing.T) {
 	}
 }
 
-// requireOrder holds compare against what a sort needs, for every three queues:
-// antisymmetry, transitivity and, if weak, transitivity of being equal.
+// requireOrder checks compare for every three of n queues: antisymmetry, transitivity, and,
+// if weak, transitivity of equality. A sort requires a strict weak order.
 func requireOrder(t *testing.T, n int, weak bool, compare func(l, r index.Queue) int) {
 	t.Helper()
 	all := make([][]int, n)
@@ -128,7 +128,7 @@ func requireOrder(t *testing.T, n int, weak bool, compare func(l, r index.Queue)
 	for a := range n {
 		for b := range n {
 			if all[a][b] != -all[b][a] {
-				t.Fatalf("%d and %d: %d, the other way round %d", a, b, all[a][b], all[b][a])
+				t.Fatalf("%d and %d compare as %d, and in reverse as %d", a, b, all[a][b], all[b][a])
 			}
 			for c := range n {
 				if all[a][b] < 0 && all[b][c] < 0 && all[a][c] >= 0 {
@@ -142,9 +142,9 @@ func requireOrder(t *testing.T, n int, weak bool, compare func(l, r index.Queue)
 	}
 }
 
-// TestOrderIsAnOrder draws trees and shares by chance. Siblings of one share
-// leave their whole subtrees undecided, though queues within one subtree are
-// not, so that being equal is transitive only where siblings differ.
+// TestOrderIsAnOrder checks random trees with random shares. If two siblings have equal
+// shares, the leaves below them are equal, but the leaves below one of them are not. So
+// equality is transitive only if the shares of siblings differ.
 func TestOrderIsAnOrder(t *testing.T) {
 	for _, siblingsDiffer := range []bool{true, false} {
 		t.Run(fmt.Sprintf("siblings differ: %t", siblingsDiffer), func(t *testing.T) {

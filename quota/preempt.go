@@ -5,18 +5,21 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Preemptive answers whether a queue may take from others for a task: the
-// queue's own realCapability has room for it, and
+// Preemptive decides whether a queue may take resources from other queues for a task:
 //
-//	allocated + request ≤ deserved
+//	allocated + request ≤ realCapability   in every requested dimension, and
+//	allocated + request ≤ deserved         in at least one requested dimension
 //
-// in at least one requested dimension, pods aside. Only the queue's own bound
-// counts: room under an ancestor's may well be what the victims make.
+// Pods do not count. Only the queue's own bounds count: the victims may free the
+// resources that an ancestor lacks. The first comparison has no tolerance. The second
+// has the tolerance fastres.MinResource.
+//
+// A refusal has the reason OverQuota or OverDeserved, and the queue itself.
 //
 // Upstream: capacity/capacity.go, AddPreemptiveFn.
 //
-// DIVERGES: upstream does not look at the capability, and evicts for tasks that
-// may not run (upstream issue 5048).
+// DIVERGES: upstream does not compare with the capability. It evicts pods for a task
+// that is not allowed to run afterwards (upstream issue 5048).
 func Preemptive(ix *index.Index, q index.Queue, request fastres.Vector) Verdict {
 	allocated := ix.Allocated(q)
 	switch {

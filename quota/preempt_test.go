@@ -16,42 +16,38 @@ func TestPreemptive(t *testing.T) {
 		want    string
 	}{
 		{"under deserved", queue{bound: res{cpu: 100}, deserved: res{cpu: 50}, allocated: res{cpu: 10}},
-			res{cpu: 10}, "admitted"},
+			res{cpu: 10}, "Admitted at q"},
 		{"exactly deserved", queue{bound: res{cpu: 100}, deserved: res{cpu: 50}, allocated: res{cpu: 40}},
-			res{cpu: 10}, "admitted"},
+			res{cpu: 10}, "Admitted at q"},
 		{"over deserved by less than the tolerance", queue{bound: res{cpu: 100}, deserved: res{cpu: 50}, allocated: res{cpu: 40}},
-			res{cpu: 10.05}, "admitted"},
+			res{cpu: 10.05}, "Admitted at q"},
 		{"over deserved", queue{bound: res{cpu: 100}, deserved: res{cpu: 50}, allocated: res{cpu: 40}},
-			res{cpu: 11}, "over deserved at q"},
+			res{cpu: 11}, "OverDeserved at q"},
 		{"under deserved in one of two dimensions",
 			queue{bound: res{cpu: 100, gpu: 9}, deserved: res{cpu: 50, gpu: 4}, allocated: res{cpu: 50, gpu: 1}},
-			res{cpu: 10, gpu: 1}, "admitted"},
+			res{cpu: 10, gpu: 1}, "Admitted at q"},
 		{"under deserved in a dimension that is not requested",
 			queue{bound: res{cpu: 100, gpu: 9}, deserved: res{cpu: 50, gpu: 4}, allocated: res{cpu: 50, gpu: 1}},
-			res{cpu: 10}, "over deserved at q"},
-		{"capability first, exactly", queue{bound: res{cpu: 20}, deserved: res{cpu: 50}, allocated: res{cpu: 10}},
-			res{cpu: 10}, "admitted"},
-		{"capability first, without tolerance", queue{bound: res{cpu: 20}, deserved: res{cpu: 50}, allocated: res{cpu: 10}},
-			res{cpu: 10.05}, "over quota at q"},
-		{"capability holds in every dimension",
+			res{cpu: 10}, "OverDeserved at q"},
+		{"exactly the capability", queue{bound: res{cpu: 20}, deserved: res{cpu: 50}, allocated: res{cpu: 10}},
+			res{cpu: 10}, "Admitted at q"},
+		{"the tolerance does not apply to the capability", queue{bound: res{cpu: 20}, deserved: res{cpu: 50}, allocated: res{cpu: 10}},
+			res{cpu: 10.05}, "OverQuota at q"},
+		{"over capability in one of two dimensions",
 			queue{bound: res{cpu: 100, gpu: 1}, deserved: res{cpu: 50, gpu: 4}, allocated: res{gpu: 1}},
-			res{cpu: 10, gpu: 1}, "over quota at q"},
-		{"over both", queue{bound: res{cpu: 20}, deserved: res{cpu: 15}, allocated: res{cpu: 10}},
-			res{cpu: 20}, "over quota at q"},
-		{"no deserved", queue{bound: res{cpu: 100}}, res{cpu: 10}, "over deserved at q"},
-		{"pods do not count", queue{bound: res{cpu: 100}, deserved: res{pods: 100}}, res{cpu: 10, pods: 1}, "over deserved at q"},
-		{"nothing requested", queue{bound: res{cpu: 100}, deserved: res{cpu: 50}}, res{}, "over deserved at q"},
+			res{cpu: 10, gpu: 1}, "OverQuota at q"},
+		{"over both: capability comes first", queue{bound: res{cpu: 20}, deserved: res{cpu: 15}, allocated: res{cpu: 10}},
+			res{cpu: 20}, "OverQuota at q"},
+		{"no deserved", queue{bound: res{cpu: 100}}, res{cpu: 10}, "OverDeserved at q"},
+		{"pods do not count", queue{bound: res{cpu: 100}, deserved: res{pods: 100}}, res{cpu: 10, pods: 1}, "OverDeserved at q"},
+		{"nothing requested", queue{bound: res{cpu: 100}, deserved: res{cpu: 50}}, res{}, "OverDeserved at q"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			test.queue.name = "q<parent"
-			// The parent is full, and deserves nothing: it must not be asked.
+			// The parent is above its bound and deserves nothing. It does not count.
 			ix := session("root", queue{name: "root"}, queue{name: "parent", allocated: res{cpu: 5000}}, test.queue)
-			want := test.want
-			if want == "admitted" {
-				want = "admitted at q"
-			}
-			assert.Equal(t, want, verdict(ix, quota.Preemptive(ix, lookup(t, ix, "q"), test.request.vector())))
+			assert.Equal(t, test.want, verdict(ix, quota.Preemptive(ix, lookup(t, ix, "q"), test.request.vector())))
 		})
 	}
 }

@@ -5,21 +5,22 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// WeightedQueue is a queue that takes part in the division by weight.
+// WeightedQueue is a queue with its weight.
 type WeightedQueue struct {
 	Queue  index.Queue
-	Weight int32
+	Weight int32 // spec.weight; a negative weight counts as 0
 }
 
-// Divide sets deserved of the given queues by rounds. In each round what
-// remains of total is offered to the queues that still want more, by weight:
+// ProportionRounds divides the cluster among queues by weight and request, and sets
+// deserved of each, under the name proportion. It works in rounds. Each round offers
+// what remains of total to the queues that are not done, by weight:
 //
 //	deserved = max(min(deserved + remaining·weight/Σweight, realCapability, request), guarantee)
 //
-// A queue is done when its request is met or its deserved no longer changes;
-// the rounds end when every queue is done, or nothing remains, or nothing
-// moves. The order of queues is that given, so that equal input gives equal
-// bits.
+// A queue is done when its deserved meets its request, or did not change in the round.
+// The rounds end when every queue is done, nothing remains, or what remains did not
+// change. Quantities have the units of package fastres, and fractions remain. Queues are
+// served in the order given, so equal input gives equal results to the bit.
 //
 // Upstream: proportion/proportion.go, OnSessionOpen.
 func ProportionRounds(ix *index.Index, total fastres.Vector, queues []WeightedQueue) {
@@ -36,11 +37,11 @@ func ProportionRounds(ix *index.Index, total fastres.Vector, queues []WeightedQu
 	}
 }
 
-// division is the working memory of Divide.
+// division is the working memory of ProportionRounds.
 type division struct {
 	ix                 *index.Index
 	remaining, before  fastres.Vector // of the total, now and before the round
-	increased          fastres.Vector // Σ over what this round added to deserved
+	increased          fastres.Vector // Σ of what this round adds to deserved
 	offer, old, change fastres.Vector // of one queue
 }
 
@@ -55,8 +56,8 @@ func newDivision(ix *index.Index, total fastres.Vector) *division {
 	return d
 }
 
-// round offers what remains once, drops the queues that are done from open, and
-// reports whether another round may change something.
+// round runs one round. It removes the queues that are done from open, and reports whether
+// another round may change something.
 func (d *division) round(open *[]WeightedQueue) bool {
 	weights := int64(0)
 	for _, w := range *open {
@@ -79,9 +80,9 @@ func (d *division) round(open *[]WeightedQueue) bool {
 	return !d.remaining.IsEmpty() && !d.remaining.Equal(d.before)
 }
 
-// give offers one queue its part and reports whether the queue is done. deserved
-// never falls from one round to the next: offers are not negative, and what a
-// queue is bound to stays.
+// give adds one queue's part to its deserved, and reports whether the queue is done.
+// deserved never decreases from one round to the next: parts are not negative, and bounds
+// do not change.
 func (d *division) give(w WeightedQueue, part float64) bool {
 	q := w.Queue
 	deserved, request := d.ix.Deserved.Row(q), d.ix.Request.Row(q)
@@ -98,8 +99,12 @@ func (d *division) give(w WeightedQueue, part float64) bool {
 	return request.LessEqual(deserved) || deserved.Equal(d.old)
 }
 
-// Overused answers whether a queue has all that it deserves:
-// deserved ≤ allocated in every dimension.
+// Overused reports whether a queue uses all that it deserves, so that it gets nothing more
+// under the name proportion:
+//
+//	deserved ≤ allocated   in every dimension
+//
+// The comparison has the tolerance fastres.MinResource.
 //
 // Upstream: proportion/proportion.go, AddOverusedFn.
 func Overused(ix *index.Index, q index.Queue) bool {

@@ -23,7 +23,7 @@ const (
 	noBound = fastres.MaxQuantity
 )
 
-// res is a vector as it is written in tests; what it names is present.
+// res is a vector as tests write it. The dimensions that it names are present.
 type res map[fastres.Dim]float64
 
 func (r res) vector() fastres.Vector {
@@ -34,7 +34,7 @@ func (r res) vector() fastres.Vector {
 	return x
 }
 
-// resOf writes x as a res; cpu and memory are left out where they are 0.
+// resOf converts x to a res, without cpu and memory of 0.
 func resOf(x fastres.Vector) res {
 	r := res{}
 	for d := range fastres.Dim(x.Len()) {
@@ -45,8 +45,8 @@ func resOf(x fastres.Vector) res {
 	return r
 }
 
-// queue is a queue as it is written in tests: its name, or "name<parent", and
-// what its rows hold before anything is rolled up.
+// queue is a queue as tests write it: its name, or "name<parent", and its own accounts
+// without those of its children.
 type queue struct {
 	name                                   string
 	capability, bound, guarantee, deserved res // bound is realCapability
@@ -63,19 +63,18 @@ func session(root string, queues ...queue) *index.Index {
 	}
 	ix := &index.Index{}
 	ix.Reset(index.BuildTree(nodes, root), dims)
-	for i, q := range queues {
-		number := ix.Lookup(nodes[i].Name)
-		row := number
-		ix.Capability.Row(row).Add(q.capability.vector())
-		ix.RealCapability.Row(row).Add(q.bound.vector())
-		ix.Guarantee.Row(row).Add(q.guarantee.vector())
-		ix.Deserved.Row(row).Add(q.deserved.vector())
-		ix.Request.Row(row).Add(q.request.vector())
-		ix.Inqueue.Row(row).Add(q.inqueue.vector())
-		ix.Elastic.Row(row).Add(q.elastic.vector())
-		ix.Mutable(number).Add(q.allocated.vector())
-		ix.NoteOwnJobs(number)
-		ix.SetShare(number, q.share)
+	for i, each := range queues {
+		q := ix.Lookup(nodes[i].Name)
+		ix.Capability.Row(q).Add(each.capability.vector())
+		ix.RealCapability.Row(q).Add(each.bound.vector())
+		ix.Guarantee.Row(q).Add(each.guarantee.vector())
+		ix.Deserved.Row(q).Add(each.deserved.vector())
+		ix.Request.Row(q).Add(each.request.vector())
+		ix.Inqueue.Row(q).Add(each.inqueue.vector())
+		ix.Elastic.Row(q).Add(each.elastic.vector())
+		ix.Mutable(q).Add(each.allocated.vector())
+		ix.NoteOwnJobs(q)
+		ix.SetShare(q, each.share)
 	}
 	ix.RollUp()
 	return ix
@@ -88,21 +87,15 @@ func lookup(t *testing.T, ix *index.Index, name string) index.Queue {
 	return q
 }
 
-// verdict is a Verdict with the name of its queue, easier to read in a failure.
+// verdict writes a verdict as its reason and the name of its queue.
 func verdict(ix *index.Index, v quota.Verdict) string {
-	reason := map[quota.Reason]string{
-		quota.Admitted: "admitted", quota.UnknownQueue: "unknown", quota.BrokenQueue: "broken",
-		quota.InnerQueue: "inner", quota.ClosedQueue: "closed", quota.OverQuota: "over quota",
-		quota.OverDeserved: "over deserved",
-	}[v.Reason]
 	if v.Queue == index.None {
-		return reason
+		return v.Reason.String()
 	}
-	return reason + " at " + ix.Name(v.Queue)
+	return v.Reason.String() + " at " + ix.Name(v.Queue)
 }
 
-// randomTree is an index of n queues below "root" and, now and then, queues that
-// do not reach it.
+// randomTree returns an index of n queues. Most are below the root, and some are broken.
 func randomTree(r *rand.Rand, n int) *index.Index {
 	queues := []queue{{name: "root"}}
 	names := []string{"root"}

@@ -5,18 +5,42 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Victims picks the tasks that may be asked to leave for a reclaimer. Those
-// picked since Begin count as gone. The zero Victims is ready for Begin; its
-// memory is kept from one call to the next.
+// Victims selects the running tasks that are evicted so that a reclaimer, a pending task
+// of another queue, gets what its queue deserves. A task is taken if all of these hold:
+//
+//  1. it requests a dimension that the reclaimer requests, except pods
+//  2. allocated > deserved in a dimension that it requests and deserved names,
+//     or it requests no dimension that deserved names
+//  3. allocated − victim ≥ guarantee in every dimension of guarantee
+//
+// allocated is that of the victim's queue, without the victims that were taken before in
+// the same call. Quantities have the units of package fastres. Comparison 3 has the
+// tolerance fastres.MinResource.
+//
+// # Example
+//
+// A queue has allocated 60 cpu, deserved 40 and guarantee 10. All its tasks request 15.
+//
+//	victim  allocated before  above deserved  allocated after  taken
+//	1st     60                yes             45               yes
+//	2nd     45                yes             30               yes
+//	3rd     30                no                               no
+//
+// So a queue may end below its deserved, by less than the last victim. With a guarantee
+// of 35, the 2nd victim is spared as well: 30 is below it.
+//
+// A Victims is used in one session, from Reset on, and its memory is kept for the next.
+//
+// Upstream: capacity/capacity.go, AddReclaimableFn.
 type Victims struct {
 	ix   *index.Index
-	left index.Rows // row q: what q would have left, if at[q] = call
-	at   []int
+	left index.Rows // queue → allocated without the victims taken, if at[q] = call
+	at   []int      // queue → the call that wrote its row of left
 	call int
-	rest fastres.Vector
+	rest fastres.Vector // the result of spares
 }
 
-// Reset binds v to the accounts of a session.
+// Reset prepares v for a session with the accounts ix.
 func (v *Victims) Reset(ix *index.Index) {
 	v.ix = ix
 	v.left.Reset(ix.Len(), ix.Dims())
@@ -25,18 +49,12 @@ func (v *Victims) Reset(ix *index.Index) {
 	v.rest = fastres.NewVector(ix.Dims())
 }
 
-// Begin starts a new set of victims.
+// Begin starts a call: no task counts as a victim yet.
 func (v *Victims) Begin() { v.call++ }
 
-// Take answers whether victim, a running task of q, may be taken for reclaimer,
-// and counts it as gone if so. It may when
-//
-//   - it shares a dimension with reclaimer, pods aside;
-//   - it shares no dimension with deserved, or allocated > deserved in one that
-//     it uses and deserved has;
-//   - allocated − victim ≥ guarantee.
-//
-// Upstream: capacity/capacity.go, AddReclaimableFn.
+// Take decides whether a running task of q may be evicted for a reclaimer, and counts it
+// as gone if so. victim and reclaimer are the requests of the two tasks. The rule is the
+// formula of Victims.
 func (v *Victims) Take(q index.Queue, victim, reclaimer fastres.Vector) bool {
 	if !victim.IntersectsRequest(reclaimer) {
 		return false
@@ -49,8 +67,8 @@ func (v *Victims) Take(q index.Queue, victim, reclaimer fastres.Vector) bool {
 	return true
 }
 
-// spares answers whether q, which has allocated left, can do without victim, and
-// sets rest to what it has without.
+// spares reports whether q, with the given allocated, is above deserved with the victim
+// and not below guarantee without it. It sets rest to allocated without the victim.
 func (v *Victims) spares(q index.Queue, allocated, victim fastres.Vector) bool {
 	deserved := v.ix.Deserved.Row(q)
 	if victim.Intersects(deserved) && !fastres.ExceedsSomewhere(allocated, victim, deserved) {
@@ -61,24 +79,28 @@ func (v *Victims) spares(q index.Queue, allocated, victim fastres.Vector) bool {
 	return v.ix.Guarantee.Row(q).LessEqual(v.rest)
 }
 
-// TakeDamped is Take where, below the lowest queue that q and to, the reclaimer's
-// queue, are both in,
+// TakeDamped decides as Take does, with the argument reclaimDamping (levels) above 0. to is
+// the queue of the reclaimer. In addition to the conditions of Take:
 //
-//   - what is asked of q is asked of up to levels of its ancestors as well;
-//   - to, and up to levels of its ancestors, rise above deserved in nothing that
-//     reclaimer requests and deserved has.
+//   - Conditions 2 and 3 also hold for up to levels of q's ancestors.
+//   - to, and up to levels of its ancestors, stay at or below deserved with the
+//     reclaimer, in the dimensions that it requests and deserved names.
 //
-// What is above is left out: it neither loses nor gains. A queue that has what it
-// took back is then below what it deserves, and nobody can take it back in turn.
+// Only queues below the lowest common ancestor of q and to count: that ancestor, and the
+// queues above it, neither lose nor gain.
 //
-// Upstream: none in v1.14.1. It looks at q alone, and lets a queue that is over
-// deserved in one dimension reclaim for another (upstream issues 4947, 4949).
+// After the exchange the reclaimer's queue is not above deserved, so no other queue can
+// reclaim from it in turn. Exchanges end.
+//
+// Upstream: none in v1.14.1. There, only the conditions of Take for q apply, and a queue
+// that is above deserved in one dimension can reclaim for another (upstream issues 4947,
+// 4949).
 func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector, levels int) bool {
 	if !victim.IntersectsRequest(reclaimer) {
 		return false
 	}
-	from, up := apart(v.ix, q, to)
-	if len(from) == 0 { // only a job that should not be where it is
+	from, up := belowLCA(v.ix, q, to)
+	if len(from) == 0 { // q is an ancestor of to: a job in an inner queue
 		return v.Take(q, victim, reclaimer)
 	}
 	for _, p := range up[:min(len(up), levels+1)] {
@@ -97,15 +119,25 @@ func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queu
 	return true
 }
 
-// KeepsCard answers whether q, without the victims picked since Begin, has no
-// more of card d than it deserves. Then it loses none, whatever else a victim
-// may be over: a card is what tenants share, cpu and memory come with it.
+// KeepsCard reports whether q, without the victims of this call, has at most its deserved
+// of card d:
+//
+//	allocated ≤ deserved
+//
+// Then the queue keeps its cards, even if a victim's cpu or memory is above deserved:
+// tenants share cards, and cpu and memory come with them. d is a dimension of a card.
+//
+// Upstream: none.
 func (v *Victims) KeepsCard(q index.Queue, d fastres.Dim) bool {
 	return v.allocated(q).Get(d) <= v.ix.Deserved.Row(q).Get(d)
 }
 
-// TakeOverused answers whether victim may be taken from q because q uses more
-// than it deserves in some dimension, and counts it as gone if so.
+// TakeOverused decides whether a running task of q may be evicted under the name
+// proportion, and counts it as gone if so:
+//
+//	allocated > deserved   in some dimension
+//
+// victim is the request of the task. There is no guarantee under this name.
 //
 // Upstream: proportion/proportion.go, AddReclaimableFn.
 func (v *Victims) TakeOverused(q index.Queue, victim fastres.Vector) bool {
@@ -117,7 +149,7 @@ func (v *Victims) TakeOverused(q index.Queue, victim fastres.Vector) bool {
 	return true
 }
 
-// allocated is what q has left after the victims picked since Begin.
+// allocated returns allocated of q without the victims of this call, for writing.
 func (v *Victims) allocated(q index.Queue) fastres.Vector {
 	row := v.left.Row(q)
 	if v.at[q] != v.call {

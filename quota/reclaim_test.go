@@ -16,42 +16,42 @@ func TestTake(t *testing.T) {
 		victim, reclaimer res
 		want              bool
 	}{
-		// It shares a dimension with the reclaimer.
+		// 1. It requests a dimension that the reclaimer requests.
 		{"no dimension in common", queue{allocated: res{cpu: 50, gpu: 4}}, res{gpu: 1}, res{cpu: 1}, false},
 		{"pods in common", queue{allocated: res{cpu: 50, memory: 9, pods: 4}}, res{cpu: 1, pods: 1}, res{memory: 1, pods: 1}, false},
 		{"one of several in common", queue{allocated: res{cpu: 50, gpu: 4}}, res{cpu: 1, gpu: 1}, res{gpu: 1, memory: 1}, true},
-		{"0 of it in common", queue{allocated: res{cpu: 50, gpu: 4}}, res{cpu: 1, gpu: 0}, res{gpu: 1}, false},
+		{"a common dimension of 0", queue{allocated: res{cpu: 50, gpu: 4}}, res{cpu: 1, gpu: 0}, res{gpu: 1}, false},
 		{"less than the tolerance in common", queue{allocated: res{cpu: 50}}, res{cpu: 0.05}, res{cpu: 1}, false},
 
-		// What is left is at least guarantee.
-		{"guarantee, exactly", queue{allocated: res{cpu: 50}, guarantee: res{cpu: 40}}, res{cpu: 10}, res{cpu: 1}, true},
-		{"guarantee, within the tolerance", queue{allocated: res{cpu: 50}, guarantee: res{cpu: 40.05}}, res{cpu: 10}, res{cpu: 1}, true},
-		{"guarantee", queue{allocated: res{cpu: 50}, guarantee: res{cpu: 41}}, res{cpu: 10}, res{cpu: 1}, false},
-		{"guarantee in one of several", queue{allocated: res{cpu: 50, gpu: 4}, guarantee: res{gpu: 4}}, res{cpu: 10, gpu: 1}, res{cpu: 1}, false},
-		{"guarantee of what the victim does not use", queue{allocated: res{cpu: 50}, guarantee: res{gpu: 1}}, res{cpu: 10}, res{cpu: 1}, false},
-		{"guarantee before deserved", queue{allocated: res{cpu: 50}, guarantee: res{cpu: 45}, deserved: res{cpu: 10}},
+		// 3. allocated − victim ≥ guarantee.
+		{"exactly the guarantee", queue{allocated: res{cpu: 50}, guarantee: res{cpu: 40}}, res{cpu: 10}, res{cpu: 1}, true},
+		{"below the guarantee, within the tolerance", queue{allocated: res{cpu: 50}, guarantee: res{cpu: 40.05}}, res{cpu: 10}, res{cpu: 1}, true},
+		{"below the guarantee", queue{allocated: res{cpu: 50}, guarantee: res{cpu: 41}}, res{cpu: 10}, res{cpu: 1}, false},
+		{"below the guarantee in one of several", queue{allocated: res{cpu: 50, gpu: 4}, guarantee: res{gpu: 4}}, res{cpu: 10, gpu: 1}, res{cpu: 1}, false},
+		{"below a guarantee of a dimension that it does not request", queue{allocated: res{cpu: 50}, guarantee: res{gpu: 1}}, res{cpu: 10}, res{cpu: 1}, false},
+		{"above deserved, but below the guarantee", queue{allocated: res{cpu: 50}, guarantee: res{cpu: 45}, deserved: res{cpu: 10}},
 			res{cpu: 10}, res{cpu: 1}, false},
-		{"a victim that uses more than is allocated", queue{allocated: res{cpu: 5}}, res{cpu: 10}, res{cpu: 1}, true},
+		{"a victim with more than is allocated", queue{allocated: res{cpu: 5}}, res{cpu: 10}, res{cpu: 1}, true},
 
-		// It shares no dimension with deserved.
+		// 2. It requests no dimension that deserved names.
 		{"no deserved", queue{allocated: res{cpu: 5}}, res{cpu: 1}, res{cpu: 1}, true},
-		{"deserved of something else", queue{allocated: res{cpu: 5}, deserved: res{gpu: 4}}, res{cpu: 1}, res{cpu: 1}, true},
+		{"deserved of another dimension", queue{allocated: res{cpu: 5}, deserved: res{gpu: 4}}, res{cpu: 1}, res{cpu: 1}, true},
 		{"deserved of 0", queue{allocated: res{cpu: 5, gpu: 1}, deserved: res{gpu: 0}}, res{cpu: 1, gpu: 1}, res{cpu: 1}, true},
 		{"pods are in common with deserved", queue{allocated: res{cpu: 5, pods: 4}, deserved: res{pods: 4}},
 			res{cpu: 1, pods: 1}, res{cpu: 1}, false},
 
-		// Or allocated > deserved in what it uses.
+		// 2. Or allocated > deserved in a dimension that it requests.
 		{"over deserved", queue{allocated: res{cpu: 50}, deserved: res{cpu: 49}}, res{cpu: 10}, res{cpu: 1}, true},
 		{"over deserved by less than the tolerance", queue{allocated: res{cpu: 50}, deserved: res{cpu: 49.95}}, res{cpu: 10}, res{cpu: 1}, true},
 		{"exactly deserved", queue{allocated: res{cpu: 50}, deserved: res{cpu: 50}}, res{cpu: 10}, res{cpu: 1}, false},
 		{"under deserved", queue{allocated: res{cpu: 50}, deserved: res{cpu: 51}}, res{cpu: 10}, res{cpu: 1}, false},
-		{"over deserved in what it does not use", queue{allocated: res{cpu: 50, gpu: 4}, deserved: res{cpu: 60, gpu: 1}},
+		{"over deserved in a dimension that it does not request", queue{allocated: res{cpu: 50, gpu: 4}, deserved: res{cpu: 60, gpu: 1}},
 			res{cpu: 10}, res{cpu: 1}, false},
-		{"over deserved in one of what it uses", queue{allocated: res{cpu: 50, gpu: 4}, deserved: res{cpu: 60, gpu: 1}},
+		{"over deserved in one of its dimensions", queue{allocated: res{cpu: 50, gpu: 4}, deserved: res{cpu: 60, gpu: 1}},
 			res{cpu: 10, gpu: 1}, res{cpu: 1}, true},
-		{"over in what deserved does not have", queue{allocated: res{cpu: 50, memory: 9}, deserved: res{cpu: 60}},
+		{"over in a dimension that deserved does not name", queue{allocated: res{cpu: 50, memory: 9}, deserved: res{cpu: 60}},
 			res{cpu: 10, memory: 1}, res{memory: 1}, false},
-		{"over a deserved of 0 that is named", queue{allocated: res{cpu: 50, gpu: 4}, deserved: res{cpu: 60, gpu: 0}},
+		{"over a deserved of 0 that is present", queue{allocated: res{cpu: 50, gpu: 4}, deserved: res{cpu: 60, gpu: 0}},
 			res{cpu: 10, gpu: 1}, res{cpu: 1}, true},
 		{"over in pods alone", queue{allocated: res{cpu: 50, pods: 4}, deserved: res{cpu: 60, pods: 1}},
 			res{cpu: 10, pods: 1}, res{cpu: 1}, false},
@@ -76,7 +76,7 @@ func victimsOf(ix *index.Index) *quota.Victims {
 	return victims
 }
 
-// TestTakeCountsVictimsAsGone asks for one victim after another.
+// TestTakeCountsVictimsAsGone takes one victim after another.
 func TestTakeCountsVictimsAsGone(t *testing.T) {
 	ix := session("root", queue{name: "root"},
 		queue{name: "a", allocated: res{cpu: 50}, deserved: res{cpu: 25}},
@@ -87,18 +87,18 @@ func TestTakeCountsVictimsAsGone(t *testing.T) {
 		for i, want := range []bool{true, true, true, false, false} { // 50, 40, 30 > 25
 			assert.Equal(t, want, victims.Take(a, ten, ten), "victim %d of a", i)
 		}
-		assert.True(t, victims.Take(b, ten, ten), "victims of a are none of b")
+		assert.True(t, victims.Take(b, ten, ten), "victims of a do not count for b")
 		for range 3 {
-			assert.False(t, victims.Take(b, ten, ten), "would fall to 30 of 35")
+			assert.False(t, victims.Take(b, ten, ten), "30 is below the guarantee of 35")
 		}
-		assert.True(t, victims.Take(b, res{cpu: 5}.vector(), ten), "a task that stays is not gone")
+		assert.True(t, victims.Take(b, res{cpu: 5}.vector(), ten), "a task that is spared does not count as gone")
 		assert.False(t, victims.Take(b, res{cpu: 1}.vector(), ten))
-		victims.Begin() // and everybody is back
+		victims.Begin() // all tasks count again
 	}
 	requireAllocated(t, ix, ix, map[string]res{"a": {cpu: 50}, "b": {cpu: 50, gpu: 2}, "root": {cpu: 100, gpu: 2}})
 }
 
-// TestBeginSeesCharges takes from what is allocated when it begins.
+// TestBeginSeesCharges charges between two calls. The second call sees the charge.
 func TestBeginSeesCharges(t *testing.T) {
 	ix := session("", queue{name: "a", allocated: res{cpu: 20}, deserved: res{cpu: 15}})
 	a, ten := lookup(t, ix, "a"), res{cpu: 10}.vector()
@@ -114,7 +114,7 @@ func TestBeginSeesCharges(t *testing.T) {
 	next := session("", queue{name: "a", allocated: res{cpu: 16}, deserved: res{cpu: 15}}, queue{name: "b"})
 	victims.Reset(next)
 	victims.Begin()
-	victims.Begin() // as often as in the session before
+	victims.Begin() // as many calls as in the session before
 	assert.True(t, victims.Take(lookup(t, next, "a"), ten, ten), "the next session")
 	assert.False(t, victims.Take(lookup(t, next, "a"), ten, ten))
 }
@@ -129,10 +129,10 @@ func TestTakeOverused(t *testing.T) {
 		{"over deserved", queue{allocated: res{cpu: 50}, deserved: res{cpu: 25}}, res{cpu: 10}, []bool{true, true, true, false}},
 		{"exactly deserved", queue{allocated: res{cpu: 50}, deserved: res{cpu: 50}}, res{cpu: 10}, []bool{false, false}},
 		{"over within the tolerance", queue{allocated: res{cpu: 50.05}, deserved: res{cpu: 50}}, res{cpu: 10}, []bool{false}},
-		{"over in what the victim does not use", queue{allocated: res{cpu: 50, gpu: 4}, deserved: res{cpu: 60}}, res{cpu: 10},
+		{"over in a dimension that the victim does not request", queue{allocated: res{cpu: 50, gpu: 4}, deserved: res{cpu: 60}}, res{cpu: 10},
 			[]bool{true, true, true, true, true, true}},
 		{"no deserved", queue{allocated: res{cpu: 15}}, res{cpu: 10}, []bool{true, true, false}},
-		{"guarantee protects nothing", queue{allocated: res{cpu: 15}, guarantee: res{cpu: 15}}, res{cpu: 10}, []bool{true, true, false}},
+		{"the guarantee does not count", queue{allocated: res{cpu: 15}, guarantee: res{cpu: 15}}, res{cpu: 10}, []bool{true, true, false}},
 		{"nothing allocated", queue{}, res{cpu: 10}, []bool{false}},
 	}
 	for _, test := range tests {

@@ -5,12 +5,17 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// ShareRule is the share of a queue, from allocated and deserved.
+// ShareRule computes the share of a queue, a ratio without unit, from allocated and
+// deserved.
 type ShareRule func(allocated, deserved fastres.Vector) float64
 
-// Share is the greatest allocated/deserved over deserved's dimensions. A queue
-// without deserved is best effort: its share is 1 whatever it uses, so that it
-// comes after every queue that has not got what it deserves.
+// Share computes how much of its deserved a queue uses. Volcano serves the queue with the
+// smallest share first.
+//
+//	share = max(allocated / deserved)   over the dimensions of deserved
+//
+// A queue without deserved is best effort: its share is 1, so it comes after every queue
+// that uses less than its deserved.
 //
 // Upstream: capacity/capacity.go, updateQueueAttrShare.
 func Share(allocated, deserved fastres.Vector) float64 {
@@ -20,7 +25,7 @@ func Share(allocated, deserved fastres.Vector) float64 {
 	return fastres.MaxRatio(allocated, deserved)
 }
 
-// WeightedShare is Share without best effort: the share of a queue without
+// WeightedShare is Share under the name proportion, where the share of a queue without
 // deserved is 0.
 //
 // Upstream: proportion/proportion.go, updateQueueAttrShare.
@@ -28,10 +33,11 @@ func WeightedShare(allocated, deserved fastres.Vector) float64 {
 	return fastres.MaxRatio(allocated, deserved)
 }
 
-// RefreshShare sets the share of q and of all its ancestors.
+// RefreshShare computes the share of q and of all its ancestors again, after allocated
+// has changed.
 //
-// DIVERGES: upstream refreshes q's alone, so that the order of queues in
-// different subtrees is that of the start of the session.
+// DIVERGES: upstream refreshes the share of q alone. Its ancestors keep the share of the
+// session's start, and so does the order of queues in different subtrees.
 func RefreshShare(ix *index.Index, q index.Queue, rule ShareRule) {
 	for _, p := range ix.Path(q) {
 		ix.SetShare(p, rule(ix.Allocated(p), ix.Deserved.Row(p)))

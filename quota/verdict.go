@@ -6,21 +6,21 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Reason says why a rule refuses.
+// Reason is why a rule refuses a task or a job.
 type Reason uint8
 
-// The reasons, in the order in which they are looked for.
+// The reasons. If several apply, the verdict has the first in this order.
 const (
 	Admitted         Reason = iota // not refused
-	UnknownQueue                   // the session has no such queue
+	UnknownQueue                   // the session does not have the queue
 	BrokenQueue                    // the queue does not reach the root
-	InnerQueue                     // the queue has children, so it takes no jobs
+	InnerQueue                     // the queue has child queues and takes no jobs itself
 	ClosedQueue                    // the queue's state is not Open
 	OverQuota                      // the request does not fit under a bound
-	OverDeserved                   // the request fits under no dimension of deserved
+	OverDeserved                   // the request does not fit under deserved in any dimension
 	MixedResources                 // the cards of one list have different resource names
-	ResourceMismatch               // the pod requests another resource than that of the cards it names
-	UntypedPod                     // the pod requests cards and names none, and untypedCards is reject
+	ResourceMismatch               // the pod requests a resource that is not that of its cards
+	UntypedPod                     // the pod names no card, and untypedCards is reject
 )
 
 var reasonNames = [...]string{
@@ -37,21 +37,26 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
-// Verdict is the answer of a rule: admitted, or the first reason against it and
-// the queue on the path that has it.
+// Verdict is the result of a rule: Admitted, or the first reason for the refusal and the
+// queue that it is about.
 type Verdict struct {
 	Reason Reason
-	Queue  index.Queue
+	Queue  index.Queue // the requested queue or an ancestor; None with UnknownQueue
 }
 
 // OK reports whether the rule admits.
 func (v Verdict) OK() bool { return v.Reason == Admitted }
 
-// Eligible is the part that all admissions share: the queue is known, reaches
-// the root, and is a leaf. When quotas are flat every known queue is.
+// Eligible decides whether a queue can take jobs at all: the session has it, it reaches
+// the root, and it is a leaf queue. In flat mode every queue of the session can. q is
+// None for a queue that the session does not have.
 //
-// DIVERGES: one unknown parent, cycle or job in an inner queue makes upstream
-// refuse all jobs of all queues until it is mended. Here nobody else notices.
+// Upstream: capacity/capacity.go, checkHierarchicalQueue, and the leaf checks of
+// AddAllocatableFn and AddJobEnqueueableFn.
+//
+// DIVERGES: upstream refuses all jobs of all queues while one queue has an unknown
+// parent, is in a cycle, or is an inner queue with a job. Here a refusal concerns the
+// smallest subtree.
 func Eligible(t *index.Tree, q index.Queue) Verdict {
 	switch {
 	case q == index.None:

@@ -13,13 +13,13 @@ func TestEligible(t *testing.T) {
 	queues := []queue{{name: "root"}, {name: "a"}, {name: "b<a"}, {name: "lost<nobody"}, {name: "tail<lost"},
 		{name: "x<y"}, {name: "y<x"}}
 	tests := []struct{ queue, tree, flat string }{
-		{"root", "inner at root", "admitted at root"},
-		{"a", "inner at a", "admitted at a"},
-		{"b", "admitted at b", "admitted at b"},
-		{"lost", "broken at lost", "admitted at lost"},
-		{"tail", "broken at tail", "admitted at tail"},
-		{"x", "broken at x", "admitted at x"},
-		{"nobody", "unknown", "unknown"},
+		{"root", "InnerQueue at root", "Admitted at root"},
+		{"a", "InnerQueue at a", "Admitted at a"},
+		{"b", "Admitted at b", "Admitted at b"},
+		{"lost", "BrokenQueue at lost", "Admitted at lost"},
+		{"tail", "BrokenQueue at tail", "Admitted at tail"},
+		{"x", "BrokenQueue at x", "Admitted at x"},
+		{"nobody", "UnknownQueue", "UnknownQueue"},
 	}
 	tree, flat := session("root", queues...), session("", queues...)
 	for _, test := range tests {
@@ -29,7 +29,7 @@ func TestEligible(t *testing.T) {
 		})
 	}
 	alone := session("root", queue{name: "root"})
-	assert.True(t, quota.Eligible(alone.Tree, alone.Root()).OK(), "a root that is a leaf takes jobs")
+	assert.True(t, quota.Eligible(alone.Tree, alone.Root()).OK(), "a root without child queues takes jobs")
 }
 
 func TestVerdictOK(t *testing.T) {

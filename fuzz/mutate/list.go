@@ -1,28 +1,28 @@
 package main
 
-// mutants are the breakages, by what they break.
+// mutants are the mutations, by subject.
 var mutants = []mutant{
 	// Comparisons and sums.
 	{"fastres/compare.go", "q > 0 && used.at(d)+q > limit.at(d)", "q > 0 && used.at(d)+q >= limit.at(d)"},
-	{"fastres/compare.go", "q > 0 && q+used.at(d)+promised.at(d)-returnable.at(d) > limit.at(d)",
-		"q > 0 && q+used.at(d)+promised.at(d) > limit.at(d)"},
+	{"fastres/compare.go", "q > 0 && q+used.at(d)+reserved.at(d)-returnable.at(d) > limit.at(d)",
+		"q > 0 && q+used.at(d)+reserved.at(d) > limit.at(d)"},
 	{"fastres/compare.go", "x-y < MinResource && y-x < MinResource", "x-y < 1 && y-x < 1"},
 	{"fastres/compare.go", "const ignored uint64 = 1 << Pods", "const ignored uint64 = 0"},
 	{"fastres/compare.go", "future >= MinResource || bound >= MinResource", "future >= MinResource && bound >= MinResource"},
 	{"fastres/compare.go", "return Dim(d) > Memory || x.at(d) >= MinResource", "return x.at(d) >= MinResource"},
 	{"fastres/vector.go", "x.put(d, max(0, x.at(d)-y.at(d)))", "x.put(d, x.at(d)-y.at(d))"},
 
-	// The tree and what-ifs.
+	// The tree, the ledger and overlays.
 	{"index/tree.go", "b.broken[c] = b.broken[p]", "b.broken[c] = nil"},
 	{"index/tree.go", "t.broken[q], t.parent[q] = b.nodes[i], b.broken[i], None", "t.broken[q], t.parent[q] = b.nodes[i], nil, None"},
-	{"index/ledger.go", "for l.born[s] > moment {", "for false {"},
-	{"index/ledger.go", "l.seen = true\n", "\n"},
+	{"index/ledger.go", "for l.version[row] > version {", "for false {"},
+	{"index/ledger.go", "l.frozen = true\n", "\n"},
 	{"index/overlay.go", "c.rows = o.rows.Clone()", "c.rows = o.rows"},
 	{"index/accounts.go", "ix.Elastic.Row(p).Add(ix.Elastic.Row(q))", ""},
 	{"index/accounts.go", "ix.allocated.reset(n, ix.dims)", "if ix.session == 0 {\n\t\tix.allocated.reset(n, ix.dims)\n\t}"},
 
 	// Bounds.
-	{"quota/capability.go", "guarantee.RaiseTo(reserved)", "guarantee.CapTo(reserved)"},
+	{"quota/capability.go", "guarantee.RaiseTo(ofChildren)", "guarantee.CapTo(ofChildren)"},
 	{"quota/capability.go", "capability.InheritFrom(ix.Capability.Row(p))", ""},
 	{"quota/capability.go", "bound.SetExceeded(ix.RealCapability.Row(p), ix.ChildGuarantees.Row(p))", "bound.CopyFrom(ix.RealCapability.Row(p))"},
 	{"quota/capability.go", "bound.Add(ix.Guarantee.Row(q))\n\t\tbound.CapTo(capability)\n\t}\n}\n\n// propagate", "bound.CapTo(capability)\n\t}\n}\n\n// propagate"},
@@ -35,7 +35,7 @@ var mutants = []mutant{
 
 	// Admission.
 	{"quota/allocatable.go", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
-	{"quota/enqueue.go", "for _, p := range ix.Path(q) {\n\t\ti := int(p)", "for _, p := range ix.Path(q)[:1] {\n\t\ti := int(p)"},
+	{"quota/enqueue.go", "for _, p := range ix.Path(q) {\n\t\tif !fastres", "for _, p := range ix.Path(q)[:1] {\n\t\tif !fastres"},
 	{"quota/enqueue.go", "for _, p := range ix.Path(q) {\n\t\tix.Inqueue", "for _, p := range ix.Path(q)[:1] {\n\t\tix.Inqueue"},
 	{"quota/enqueue.go", "dst.SetExceeded(min, allocated)", "dst.CopyFrom(min)"},
 	{"quota/enqueue.go", "dst.Sub(gated)", ""},
@@ -52,12 +52,12 @@ var mutants = []mutant{
 
 	// Order.
 	{"quota/order.go", "return first(lLeaf)", "return first(rLeaf)"},
-	{"quota/order.go", "below := commonLevel(ix, l, r) + 1", "below := commonLevel(ix, l, r)"},
-	{"quota/order.go", "return cmp.Compare(commonLevel(ix, r, preemptor), commonLevel(ix, l, preemptor))", "return 0"},
+	{"quota/order.go", "below := lcaDepth(ix, l, r) + 1", "below := lcaDepth(ix, l, r)"},
+	{"quota/order.go", "return cmp.Compare(lcaDepth(ix, r, preemptor), lcaDepth(ix, l, preemptor))", "return 0"},
 	{"quota/order.go", "return first(l)\n\t}\n\treturn 0", "return first(!l)\n\t}\n\treturn 0"},
 
-	// Taking from others.
-	{"quota/preempt.go", "case !fastres.Fits(allocated, request, ix.RealCapability.Row(i)):", "case false:"},
+	// Preemption and reclaim.
+	{"quota/preempt.go", "case !fastres.Fits(allocated, request, ix.RealCapability.Row(q)):", "case false:"},
 	{"quota/preempt.go", "!fastres.FitsSomewhere(", "!fastres.Fits("},
 	{"quota/reclaim.go", "if !victim.IntersectsRequest(reclaimer) {\n\t\treturn false\n\t}\n\tallocated", "if !victim.Intersects(reclaimer) {\n\t\treturn false\n\t}\n\tallocated"},
 	{"quota/reclaim.go", "return v.ix.Guarantee.Row(q).LessEqual(v.rest)", "return v.ix.Guarantee.Row(q).LessEqual(allocated)"},
@@ -77,7 +77,7 @@ var mutants = []mutant{
 	{"quota/deserved_by_weight.go", "ix.Deserved.Row(root).RaiseTo(ix.ChildGuarantees.Row(root))", ""},
 	{"quota/deserved_by_weight.go", "ix.Deserved.Row(root).CapTo(ix.RealCapability.Row(root))", ""},
 	{"quota/deserved_by_weight.go", "ix.Deserved.Row(q).RaiseTo(ix.Guarantee.Row(q))", "_ = q"},
-	{"quota/deserved_by_weight.go", "ix.Deserved.Row(q).Reset()", ""},
+	{"quota/deserved_by_weight.go", "ix.Deserved.Row(queues[q]).Reset()", ""},
 	{"plugin/intake/queues.go", "case s.Dims.names.IsCard(d) && !s.cards.Counted(q):", "case false:"},
 	{"plugin/intake/queues.go", "|| !ix.Rooted() && ix.Name(q) == index.RootName", ""},
 	{"plugin/intake/queues.go", "return float64(max(0, s.Queues[q].Weight))", "return float64(s.Queues[q].Weight)"},
@@ -99,7 +99,7 @@ var mutants = []mutant{
 	{"plugin/intake/annotated.go", "if before[name] != err.Error() {", "if before[name] != err.Error()+\".\" {"},
 	{"plugin/intake/queues.go", "case ix.Rooted() && s.settings.HierarchyFrom == HierarchyFromAnnotation:", "case false:"},
 
-	// Exchanges end.
+	// Damping: exchanges end.
 	{"quota/reclaim.go", "if fastres.ExceedsWith(v.ix.Allocated(p), reclaimer, v.ix.Deserved.Row(p)) {", "if p < 0 {"},
 	{"quota/reclaim.go", "for _, p := range up[:min(len(up), levels+1)] {", "for _, p := range up[:min(len(up), 1)] {"},
 	{"quota/reclaim.go", "for _, p := range from[:min(len(from), levels+1)] {", "for _, p := range from[:1] {"},
@@ -108,7 +108,7 @@ var mutants = []mutant{
 	{"quota/reclaim.go", "if len(from) == 0 {", "if false {"},
 	{"quota/order.go", "lc != rc {", "lc != rc && false {"},
 	{"quota/order.go", " && !fastres.ExceedsWith(allocated, request, deserved)", ""},
-	{"fastres/compare.go", "bound.says(d) && q > 0 && !lessEqual(", "bound.says(d) && !lessEqual("},
+	{"fastres/compare.go", "bound.binds(d) && q > 0 && !lessEqual(", "bound.binds(d) && !lessEqual("},
 	{"plugin/eviction.go", "case s.damped() && to != index.None:", "case false:"},
 	{"plugin/intake/pending.go", "|| job.IsPending()", ""},
 	{"plugin/intake/pending.go", "task.SchGated || task.BestEffort", "task.BestEffort"},
@@ -119,14 +119,14 @@ var mutants = []mutant{
 
 	// Cards.
 	{"quota/cards.go", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
-	{"quota/cards.go", "for _, p := range ix.Path(q) {\n\t\ti := int(p)", "for _, p := range ix.Path(q)[:1] {\n\t\ti := int(p)"},
-	{"quota/cards.go", "- ix.Elastic.Row(i).Get(d)", ""},
+	{"quota/cards.go", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
+	{"quota/cards.go", "- ix.Elastic.Row(p).Get(d)", ""},
 	{"quota/cards.go", "case after > ix.Deserved.Row(q).Get(d):", "case false:"},
-	{"quota/cards.go", "for _, p := range alone {", "for _, p := range alone[:0] {"},
-	{"quota/order.go", "return lPath[:len(lPath)-n], rPath[:len(rPath)-n]", "return lPath, rPath"},
-	{"quota/assign/assign.go", "room = math.Floor(bound", "room = math.Ceil(bound"},
-	{"quota/assign/assign.go", "if a.least(o.cell) >= n.size {", "if a.least(o.cell) > n.size {"},
-	{"quota/assign/assign.go", "a.cells[c.above].asked += max(0, min(c.asked, c.room))", "a.cells[c.above].asked += min(c.asked, c.room)"},
+	{"quota/cards.go", "for _, p := range below {", "for _, p := range below[:0] {"},
+	{"quota/lca.go", "return lPath[:len(lPath)-n], rPath[:len(rPath)-n]", "return lPath, rPath"},
+	{"quota/assign/cells.go", "room = math.Floor(bound", "room = math.Ceil(bound"},
+	{"quota/assign/assigner.go", "if a.pathRoom(o.cell) >= d.size {", "if a.pathRoom(o.cell) > d.size {"},
+	{"quota/assign/cells.go", "a.cells[c.above].load += max(0, min(c.load, c.room))", "a.cells[c.above].load += min(c.load, c.room)"},
 
 	// Sessions.
 	{"plugin/queues.go", "if queue.Queue.Status.State != scheduling.QueueStateOpen {", "if queue.Queue.Status.State == scheduling.QueueStateUnknown {"},
@@ -148,6 +148,7 @@ var mutants = []mutant{
 	{"plugin/simulate.go", "on == \"\" && node != nil", "false"},
 	{"plugin/intake/resources.go", "x.Set(fastres.CPU, max(0, r.MilliCPU))", "x.Set(fastres.CPU, r.MilliCPU)"},
 	{"plugin/intake/resources.go", "if q.CmpInt64(math.MaxInt64) <= 0 {", "if true {"},
+	{"index/card/milli.go", "if quantity.AsApproximateFloat64() >= MaxCards {", "if false {"},
 	{"plugin/arguments.go", "value > 0 && !math.IsInf(value, 0)", "value != 0 && !math.IsInf(value, 0)"},
 
 	// Cards in sessions.
@@ -169,7 +170,7 @@ var mutants = []mutant{
 	{"plugin/events.go", "delete(s.notCharged, task.UID)", ""},
 	{"plugin/reserve/reservations.go", "r.prune(ix)\n", "\n"},
 
-	// What lasts from one session to the next.
+	// What is kept from one session to the next.
 	{"plugin/cards/selector.go", "ok && s.registry.present[d]", "ok"},
 	{"plugin/cards/queues.go", "s.quotasChanged = s.quotasChanged || len(reg.queues) < known", "_ = known"},
 	{"plugin/memory.go", "if m.knownNames() <= m.maxNames {", "if m.maxNames > 0 {"},

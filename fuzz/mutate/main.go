@@ -1,6 +1,6 @@
-// Command mutate asks whether the tests would notice. It breaks the rules in
-// small ways, one at a time, in a copy of the tree, runs the tests, and reports
-// the breakages that none of them caught. It is run from the top of the module.
+// Command mutate tests the tests. It applies small mutations to the rules, one at a time, in
+// a copy of the tree, runs the tests, and reports the mutants that survive. Run it in the
+// directory of the module.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	only := flag.String("only", "", "a regular expression: tries only the mutants whose file or text matches")
+	only := flag.String("only", "", "try only the mutants whose file or text matches this regular expression")
 	flag.Parse()
 	if err := run(*only); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -26,24 +26,24 @@ func main() {
 	}
 }
 
-// stage is some tests of one package. Those that are done soonest come first.
+// stage is a set of tests of one package. Fast stages come first.
 type stage struct {
 	dir  string
 	args []string
 }
 
 var (
-	engine   = []stage{{"fastres", nil}, {"index", nil}, {"quota", nil}, {"fuzz", nil}} // each needs those before it
+	engine   = []stage{{"fastres", nil}, {"index", nil}, {"quota", nil}, {"quota/assign", nil}, {"fuzz", nil}} // each imports those before it
 	sessions = []stage{
 		{"plugin", []string{"-test.skip", slow, "-clusters", "20"}},
 		{"plugin", []string{"-test.run", slow, "-clusters", "200"}},
 	}
 )
 
-// slow are the tests that take more than a second.
+// slow matches the tests that take more than a second.
 const slow = "TestDifferential|TestRandomCards|TestThousandSessions"
 
-// stages returns the tests that may notice a change of a file.
+// stages returns the tests that may kill a mutant of a file.
 func stages(file string) []stage {
 	for i, s := range engine {
 		if s.dir == path.Dir(file) {
@@ -74,7 +74,7 @@ func run(only string) error {
 	defer os.RemoveAll(tree)
 	caught, err := test(tree, slices.Concat(engine, sessions))
 	if caught != "" {
-		return fmt.Errorf("%s fails without any change", caught)
+		return fmt.Errorf("%s fails without a mutation", caught)
 	}
 	if err != nil {
 		return err
@@ -94,15 +94,15 @@ func run(only string) error {
 		}
 		fmt.Printf("%3d/%d %-10s %4.0fs  %s\n", i+1, len(chosen), caught, time.Since(start).Seconds(), m)
 	}
-	fmt.Printf("%d mutants, %d killed, %d survived, %d that prove nothing\n",
+	fmt.Printf("%d mutants, %d killed, %d survived, %d failed to run\n",
 		len(chosen), killed, len(chosen)-killed-len(broken), len(broken))
 	if survived := len(chosen) - killed - len(broken); survived > 0 {
-		broken = append(broken, fmt.Errorf("%d mutants survived: no test knows what these lines are for", survived))
+		broken = append(broken, fmt.Errorf("%d mutants survived: no test fails without these lines", survived))
 	}
 	return errors.Join(broken...)
 }
 
-// copyTree copies the files that git knows, as they are now, to a directory.
+// copyTree copies the present state of the files that git knows to a new directory.
 func copyTree() (string, error) {
 	listed, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
@@ -143,7 +143,7 @@ func test(tree string, all []stage) (caught string, err error) {
 			}
 			built = s.dir
 		}
-		// A breakage may well make a loop endless.
+		// A mutation can make a loop endless.
 		tests := exec.Command(filepath.Join(tree, "mutant.test"), append([]string{"-test.failfast", "-test.timeout", "5m"}, s.args...)...)
 		tests.Dir = filepath.Join(tree, s.dir)
 		var failed *exec.ExitError

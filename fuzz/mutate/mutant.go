@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// mutant is a breakage: a text that stands once in a file, and what it becomes.
+// mutant is a mutation: a text that is in a file exactly once, and its replacement.
 type mutant struct {
 	file, from, to string
 }
@@ -19,20 +19,20 @@ func (m mutant) String() string {
 	return fmt.Sprintf("%s: %s → %s", m.file, short(m.from), short(m.to))
 }
 
-// check reports an error if the text no longer stands in the file, so that the
-// list cannot rot.
+// check returns an error if the text is not in the file exactly once. It keeps the list up to
+// date.
 func (m mutant) check(tree string) error {
 	source, err := os.ReadFile(filepath.Join(tree, m.file))
 	if err != nil {
 		return err
 	}
 	if n := bytes.Count(source, []byte(m.from)); n != 1 || m.from == m.to {
-		return fmt.Errorf("%s: the text is there %d times", m, n)
+		return fmt.Errorf("%s: the text is in the file %d times", m, n)
 	}
 	return nil
 }
 
-// try breaks the tree, tests it, and mends it again.
+// try applies the mutation to the tree, runs the tests, and reverts it.
 func (m mutant) try(tree string) (caught string, err error) {
 	name := filepath.Join(tree, m.file)
 	source, err := os.ReadFile(name)

@@ -13,14 +13,14 @@ const (
 	Pods   = "pods"
 )
 
-// Unlimited is a bound that nothing reaches.
+// Unlimited stands for "no bound".
 const Unlimited = math.MaxFloat64
 
-// tolerance is how far upstream's older comparisons let two quantities differ
-// and still be equal. The admission checks, which were written later, are exact.
+// tolerance is the difference up to which upstream's older comparisons treat two quantities
+// as equal. The comparisons of admission have no tolerance.
 const tolerance = 0.1
 
-// Amounts is a quantity per dimension.
+// Amounts holds a quantity for each dimension that is present.
 type Amounts map[string]float64
 
 // has reports whether a dimension is present. cpu and memory always are.
@@ -29,7 +29,7 @@ func (a Amounts) has(d string) bool {
 	return named || d == CPU || d == Memory
 }
 
-// dimensions returns what any of the amounts has, in alphabetical order.
+// dimensions returns the dimensions that any of the amounts has, in alphabetical order.
 func dimensions(all ...Amounts) []string {
 	names := Amounts{CPU: 0, Memory: 0}
 	for _, a := range all {
@@ -38,13 +38,13 @@ func dimensions(all ...Amounts) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// requested returns the dimensions that admission looks at: what is asked for,
-// and not pods, as every task asks for one.
+// requested returns the dimensions that admission compares: those above 0, except pods,
+// because every task requests one pod.
 func (a Amounts) requested() []string {
 	return slices.DeleteFunc(dimensions(a), func(d string) bool { return d == Pods || a[d] <= 0 })
 }
 
-// Plus is a + b; what is present in either is present in the sum.
+// Plus returns a + b. A dimension that is present in a or b is present in the sum.
 func (a Amounts) Plus(b Amounts) Amounts {
 	sum := Amounts{CPU: 0, Memory: 0}
 	for _, each := range []Amounts{a, b} {
@@ -55,7 +55,7 @@ func (a Amounts) Plus(b Amounts) Amounts {
 	return sum
 }
 
-// Minus is a − b, but never below 0.
+// Minus returns max(0, a − b).
 func (a Amounts) Minus(b Amounts) Amounts {
 	rest := Amounts{}
 	for _, d := range dimensions(a, b) {
@@ -64,7 +64,7 @@ func (a Amounts) Minus(b Amounts) Amounts {
 	return rest
 }
 
-// beyond is the part of a that exceeds b; what does not exceed is absent.
+// beyond returns the part of a that exceeds b. Other dimensions are absent.
 func (a Amounts) beyond(b Amounts) Amounts {
 	excess := Amounts{}
 	for _, d := range dimensions(a) {
@@ -75,8 +75,7 @@ func (a Amounts) beyond(b Amounts) Amounts {
 	return excess
 }
 
-// within is a, lowered to limit where both have a dimension. What limit does
-// not name is not limited by it.
+// within returns a, lowered to limit in the dimensions that both have.
 func (a Amounts) within(limit Amounts) Amounts {
 	capped := Amounts{}
 	for _, d := range dimensions(a) {
@@ -88,7 +87,7 @@ func (a Amounts) within(limit Amounts) Amounts {
 	return capped
 }
 
-// atLeast is a, raised to floor.
+// atLeast returns a, raised to floor.
 func (a Amounts) atLeast(floor Amounts) Amounts {
 	raised := Amounts{}
 	for _, d := range dimensions(a, floor) {
@@ -97,19 +96,19 @@ func (a Amounts) atLeast(floor Amounts) Amounts {
 	return raised
 }
 
-// empty reports whether nothing but pods reaches the tolerance.
+// empty reports whether every dimension except pods is below the tolerance.
 func (a Amounts) empty() bool {
 	return !slices.ContainsFunc(dimensions(a), func(d string) bool { return d != Pods && a[d] >= tolerance })
 }
 
 func atMost(x, y float64) bool { return x < y || math.Abs(x-y) < tolerance }
 
-// covers reports whether b has at least a, with tolerance.
+// covers reports whether a is at least b, with tolerance.
 func (a Amounts) covers(b Amounts) bool {
 	return !slices.ContainsFunc(dimensions(b), func(d string) bool { return !atMost(b[d], a[d]) })
 }
 
-// common reports whether some dimension reaches the tolerance in both.
+// common reports whether some dimension is at least the tolerance in both.
 func common(a, b Amounts, pods bool) bool {
 	return slices.ContainsFunc(dimensions(a), func(d string) bool {
 		return (pods || d != Pods) && a[d] >= tolerance && b[d] >= tolerance

@@ -1,16 +1,16 @@
 package oracle
 
-// configure completes what a queue is configured with: its cards, and for an
-// inner queue the guarantee, which is at least what its children were promised.
+// configure completes the configuration of a queue: its cards, and the guarantee, which is
+// at least the sum of the children's.
 func (o *Oracle) configure(q *queue) {
 	q.capability, q.deserved, q.guarantee = Amounts{}.Plus(q.Capability), Amounts{}.Plus(q.Deserved), o.guarantee(q.Name)
 	for _, card := range o.cluster.Cards {
 		if !q.CardsCount || q.Name == o.cluster.Root {
-			continue // what the root says of cards is its bound
+			continue // the quota of the root is its bound
 		}
 		quota, bounded := q.CardQuota[card]
 		if bounded || o.Leaf(q.Name) {
-			q.capability[card] = quota // a leaf has none but those it has a quota for
+			q.capability[card] = quota // a leaf without a quota of a card gets none
 		}
 		if deserved, ok := o.cardSetting(q, q.CardDeserved, card); ok {
 			q.deserved[card] = deserved
@@ -18,14 +18,14 @@ func (o *Oracle) configure(q *queue) {
 	}
 }
 
-// guarantee is what is kept for a queue.
+// guarantee returns the effective guarantee of a queue.
 func (o *Oracle) guarantee(name string) Amounts {
 	q := o.queues[name]
 	own := Amounts{}.Plus(q.Guarantee)
 	for _, card := range o.cluster.Cards {
 		if guarantee, ok := o.cardSetting(q, q.CardGuarantee, card); ok && name != o.cluster.Root {
 			if quota, bounded := q.CardQuota[card]; bounded {
-				guarantee = min(guarantee, quota) // what it may never use need not be kept
+				guarantee = min(guarantee, quota) // the queue can never use more than its quota
 			}
 			own[card] = guarantee
 		}
@@ -36,7 +36,7 @@ func (o *Oracle) guarantee(name string) Amounts {
 	return own.atLeast(o.reserved(o.Children(name)))
 }
 
-// reserved is what is kept for all of some queues.
+// reserved returns the sum of the guarantees of queues.
 func (o *Oracle) reserved(names []string) Amounts {
 	sum := Amounts{}
 	for _, name := range names {
@@ -45,8 +45,8 @@ func (o *Oracle) reserved(names []string) Amounts {
 	return sum
 }
 
-// cardSetting is what an annotation says of a card, or else what the quota says.
-// It counts for nothing in a leaf without a quota.
+// cardSetting returns the value of an annotation for a card, which defaults to the quota. In
+// a leaf without a quota of the card it does not count.
 func (o *Oracle) cardSetting(q *queue, setting Amounts, card string) (float64, bool) {
 	quota, bounded := q.CardQuota[card]
 	if !q.CardsCount || !bounded && o.Leaf(q.Name) {
@@ -58,7 +58,7 @@ func (o *Oracle) cardSetting(q *queue, setting Amounts, card string) (float64, b
 	return quota, bounded
 }
 
-// boundFlat bounds queues that share the total:
+// boundFlat computes bounds and deserved in flat mode:
 //
 //	realCapability = min(capability, max(0, total − Σ guarantee) + guarantee)
 //	deserved       = max(min(deserved, realCapability), guarantee)
@@ -67,9 +67,9 @@ func (o *Oracle) boundFlat() {
 	for _, name := range o.Names() {
 		q := o.queues[name]
 		q.bound = free.Plus(q.guarantee)
-		// A queue that says nothing is bound to what is free. One that says
-		// something is not bound in cpu or memory where it does not say them, nor
-		// where it says 0: upstream cannot tell the two apart.
+		// A queue without a capability is bound by what is free. In a capability,
+		// cpu or memory of 0 is unlimited: upstream does not distinguish 0 from a
+		// value that is not set.
 		if len(q.Capability) > 0 || q.CardsCount || o.cluster.ZeroLeaf {
 			for _, d := range []string{CPU, Memory} {
 				if !o.cluster.ZeroLeaf && q.capability[d] <= 0 {
@@ -82,7 +82,7 @@ func (o *Oracle) boundFlat() {
 	}
 }
 
-// start is what the root is bound to, and what flat queues share.
+// start returns the bound of the root, which is also what flat queues share.
 func (o *Oracle) start() Amounts {
 	bound := Amounts{}.Plus(o.cluster.Bound)
 	if o.cluster.Root == "" {
@@ -97,7 +97,7 @@ func (o *Oracle) start() Amounts {
 	return bound
 }
 
-// boundBelow bounds a queue and all below it, from the top down:
+// boundBelow computes the bounds of a queue and of all queues below it:
 //
 //	capability     = as set, each dimension that is not set from the parent
 //	realCapability = min(capability, max(0, parent's realCapability
@@ -106,8 +106,8 @@ func (o *Oracle) boundBelow(name string) {
 	q := o.queues[name]
 	if name == o.cluster.Root {
 		q.bound = o.start()
-		// A root that says anything at all is taken at its word, with nothing
-		// where it is silent: its children inherit that nothing.
+		// If the root sets any dimension, the others are 0, and its children inherit
+		// these values.
 		if q.capability.empty() {
 			q.capability = q.bound
 		}
@@ -133,8 +133,8 @@ func (o *Oracle) boundBelow(name string) {
 	}
 }
 
-// Capability, Bound, Deserved and Guarantee are what follows from configuration;
-// Bound is realCapability.
+// Capability, Bound, Deserved and Guarantee follow from the configuration. Bound is
+// realCapability.
 func (o *Oracle) Capability(name string) Amounts { return o.queues[name].capability }
 func (o *Oracle) Bound(name string) Amounts      { return o.queues[name].bound }
 func (o *Oracle) Deserved(name string) Amounts   { return o.queues[name].deserved }

@@ -2,13 +2,13 @@ package oracle
 
 import "slices"
 
-// CardFits returns the lowest queue, from name up, that has no room for so much
-// of a card, "" if all have.
+// CardFits returns the lowest queue, from name up, without room for an amount of a card, or
+// "".
 func (o *Oracle) CardFits(name, card string, amount float64) string {
 	return o.first(name, func(q string) bool { return o.Allocated(q)[card]+amount > o.Bound(q)[card] })
 }
 
-// PreemptiveCard answers whether a queue may take a card from others.
+// PreemptiveCard decides whether a queue may take a card from others. See Preemptive.
 func (o *Oracle) PreemptiveCard(name, card string, amount float64) string {
 	switch after := o.Allocated(name)[card] + amount; {
 	case after > o.Bound(name)[card]:
@@ -19,9 +19,9 @@ func (o *Oracle) PreemptiveCard(name, card string, amount float64) string {
 	return ""
 }
 
-// FreesCard answers whether a victim of one queue makes a card usable for a
-// task of another. Room below a queue that both are in is what the victim makes;
-// all that is above the reclaimer alone must have it already.
+// FreesCard reports whether a victim of one queue makes a card usable for a task of another.
+// The victim makes room in the common ancestors. The other ancestors of the reclaimer need
+// room already.
 func (o *Oracle) FreesCard(from, to, card string, amount float64) bool {
 	if o.PreemptiveCard(to, card, amount) != "" {
 		return false
@@ -30,16 +30,15 @@ func (o *Oracle) FreesCard(from, to, card string, amount float64) bool {
 	return !slices.ContainsFunc(alone, func(q string) bool { return o.Allocated(q)[card]+amount > o.Bound(q)[card] })
 }
 
-// Need is one pod that takes so much of one card, any of Cards.
+// Need is one pod that takes an amount of one card of a list.
 type Need struct {
 	Queue  string
 	Cards  []string
 	Amount float64
 }
 
-// Feasible answers whether all needs can be served at once, by trying every
-// card for every pod. A queue that is over its bound already is in nobody's way
-// who does not ask it.
+// Feasible reports whether all pods can be served at the same time, by trying every card for
+// every pod. A queue above its bound matters only for pods in it or below it.
 func (o *Oracle) Feasible(needs []Need) bool {
 	type cell struct{ queue, card string }
 	given := map[cell]float64{}

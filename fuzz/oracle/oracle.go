@@ -6,30 +6,30 @@ import (
 	"slices"
 )
 
-// Cluster is what accounts and bounds follow from.
+// Cluster is the input of an oracle.
 type Cluster struct {
-	Root     string   // "": queues are flat, and nobody has a parent
-	Total    Amounts  // what the cluster has
-	Bound    Amounts  // what the root is bound to: Total, or Unlimited
+	Root     string   // "" is flat mode: no queue has a parent
+	Total    Amounts  // the resources of the cluster
+	Bound    Amounts  // realCapability of the root: Total, or Unlimited
 	ZeroLeaf bool     // cpu and memory that a leaf does not set are 0
-	ByWeight bool     // what queues deserve follows from their weights
-	Cards    []string // none where cards count for nobody
+	ByWeight bool     // deserved follows from weights
+	Cards    []string // the dimensions that are cards
 	Queues   []Queue
 	Jobs     []Job
 }
 
-// Queue is a queue as it is configured.
+// Queue is the configuration of a queue.
 type Queue struct {
-	Name, Parent                    string // Parent "": below the root
+	Name, Parent                    string // Parent "" is the root
 	Capability, Deserved, Guarantee Amounts
 	Weight                          float64
 
-	// Of cards, where they count: what the three annotations say.
+	// The three annotations of cards, if cards count in the queue.
 	CardsCount                             bool
 	CardQuota, CardDeserved, CardGuarantee Amounts
 }
 
-// Job is a job as it is when the session opens.
+// Job is a job when the session opens.
 type Job struct {
 	Queue     string
 	Min       Amounts // nil: not set
@@ -41,20 +41,19 @@ type Job struct {
 
 // Task is a pod. It is Placed, Pending, or neither.
 type Task struct {
-	Request                Amounts // with the card that it has
+	Request                Amounts // with the card of its node
 	Placed, Pending, Gated bool
 }
 
-// Oracle knows the queues of one session.
+// Oracle holds the queues of one session and their accounts.
 type Oracle struct {
 	cluster Cluster
 	names   []string // of all queues, in alphabetical order
 	queues  map[string]*queue
 }
 
-// queue is a queue with what follows from the configuration, and with the
-// accounts of its own jobs, to which those of all queues below are added when
-// somebody asks.
+// queue is a queue with its bounds, and with the accounts of its own jobs. The methods of
+// Oracle add the accounts of the queues below.
 type queue struct {
 	Queue
 	path                                   []string
@@ -62,8 +61,8 @@ type queue struct {
 	allocated, request, inqueue, elastic   Amounts
 }
 
-// New derives bounds and counts jobs. Of two queues with one name the first
-// counts; a root that is missing is made up.
+// New computes bounds and accounts. Of two queues with the same name the first counts. A
+// missing root is added.
 func New(c Cluster) *Oracle {
 	o := &Oracle{cluster: c, queues: map[string]*queue{}}
 	for _, q := range c.Queues {
@@ -97,8 +96,7 @@ func New(c Cluster) *Oracle {
 	return o
 }
 
-// climb returns a queue and all above it. A member of a cycle has nothing above
-// it; what hangs from a cycle hangs from one member.
+// climb returns a queue and its ancestors. A queue in a cycle has no ancestors.
 func (o *Oracle) climb(name string) []string {
 	path := []string{name}
 	for at := name; !o.cycles(at); {
@@ -110,7 +108,7 @@ func (o *Oracle) climb(name string) []string {
 	return path
 }
 
-// namedParent is the parent that a queue names, "" if there is no such queue.
+// namedParent returns the parent that a queue names, or "" if it does not exist.
 func (o *Oracle) namedParent(name string) string {
 	if o.cluster.Root == "" || name == o.cluster.Root {
 		return ""
@@ -133,10 +131,10 @@ func (o *Oracle) cycles(name string) bool {
 	return at == name
 }
 
-// Path returns a queue, its parent, and so on up to the top.
+// Path returns a queue and its ancestors, from the queue up.
 func (o *Oracle) Path(name string) []string { return o.queues[name].path }
 
-// within reports whether a queue is another one, or below it.
+// within reports whether a queue is another queue or below it.
 func (o *Oracle) within(name, other string) bool { return slices.Contains(o.Path(name), other) }
 
 // Broken reports whether a queue does not reach the root.
@@ -148,7 +146,7 @@ func (o *Oracle) Broken(name string) bool {
 // Names returns all queues in alphabetical order.
 func (o *Oracle) Names() []string { return slices.Clone(o.names) }
 
-// Children returns the queues right below one.
+// Children returns the child queues of a queue.
 func (o *Oracle) Children(name string) (children []string) {
 	for _, q := range o.names {
 		if path := o.Path(q); len(path) > 1 && path[1] == name {
@@ -161,7 +159,7 @@ func (o *Oracle) Children(name string) (children []string) {
 // Leaf reports whether a queue has no children.
 func (o *Oracle) Leaf(name string) bool { return len(o.Children(name)) == 0 }
 
-// Eligible says why a queue takes no jobs at all, "" if it does.
+// Eligible returns why a queue takes no jobs, or "".
 func (o *Oracle) Eligible(name string) string {
 	switch {
 	case o.queues[name] == nil:
@@ -192,17 +190,16 @@ func (q *queue) count(j Job) {
 	q.allocated = q.allocated.Plus(placed)
 	q.request = q.request.Plus(placed).Plus(pending)
 	q.elastic = q.elastic.Plus(placed.beyond(j.Min))
-	// A job that runs below its minimum of tasks lost some for good, and waits
-	// for nothing.
+	// A Running job with fewer than minMember tasks reserves nothing.
 	if j.Min != nil && (j.Inqueue || j.Running && members >= j.MinMember) {
-		q.inqueue = q.inqueue.Plus(promise(j.Min, placed, gated))
+		q.inqueue = q.inqueue.Plus(reservation(j.Min, placed, gated))
 	}
 }
 
-// promise is what an enqueued job still waits for.
-func promise(min, placed, gated Amounts) Amounts { return min.beyond(placed).Minus(gated) }
+// reservation returns what an admitted job still waits for.
+func reservation(min, placed, gated Amounts) Amounts { return min.beyond(placed).Minus(gated) }
 
-// sum adds up an account of a queue and of all below it.
+// sum adds up an account of a queue and of all queues below it.
 func (o *Oracle) sum(name string, account func(*queue) Amounts) Amounts {
 	sum := Amounts{}
 	for _, below := range o.names {
@@ -213,8 +210,8 @@ func (o *Oracle) sum(name string, account func(*queue) Amounts) Amounts {
 	return sum
 }
 
-// Allocated, Request, Inqueue and Elastic are the accounts of a queue with all
-// that is below it.
+// Allocated, Request, Inqueue and Elastic are the accounts of a queue and of all queues below
+// it.
 func (o *Oracle) Allocated(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.allocated })
 }
@@ -228,24 +225,23 @@ func (o *Oracle) Elastic(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.elastic })
 }
 
-// Charge places a task of a queue.
+// Charge adds the request of a task to a queue.
 func (o *Oracle) Charge(name string, request Amounts) {
 	o.queues[name].allocated = o.queues[name].allocated.Plus(request)
 }
 
-// Refund takes a task of a queue away. More than the queue itself was charged
-// is not given back, or its parents would give back what others use.
+// Refund subtracts the request of a task from a queue, at most what the queue itself was
+// charged. Otherwise its parents would refund what other queues use.
 func (o *Oracle) Refund(name string, request Amounts) {
 	o.queues[name].allocated = o.queues[name].allocated.Minus(request)
 }
 
-// Promise enqueues a job.
+// Promise adds the reservation of an admitted job to a queue.
 func (o *Oracle) Promise(name string, min, placed, gated Amounts) {
-	o.queues[name].inqueue = o.queues[name].inqueue.Plus(promise(min, placed, gated))
+	o.queues[name].inqueue = o.queues[name].inqueue.Plus(reservation(min, placed, gated))
 }
 
-// Clone returns an independent copy, for a what-if. Amounts are never changed,
-// only replaced.
+// Clone returns an independent copy, for a simulation. Amounts are replaced, never changed.
 func (o *Oracle) Clone() *Oracle {
 	c := &Oracle{cluster: o.cluster, names: o.names, queues: map[string]*queue{}}
 	for name, q := range o.queues {

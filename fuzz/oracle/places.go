@@ -10,18 +10,18 @@ import (
 // Annotated is a queue with the annotations that place it in a tree.
 type Annotated struct{ Name, Path, Weights string }
 
-// Place is where a queue, or a name on the way to one, is in the tree.
+// Place is the place of a queue, or of an inner name, in the tree.
 type Place struct {
-	Parent string  // "" for the root, and for what has no place
-	Weight float64 // 0 where no annotation says any
-	Lost   bool    // refused
+	Parent string  // "" for the root, and for a queue without a place
+	Weight float64 // 0 without an annotation
+	Lost   bool    // bad annotations
 }
 
-// path is what a path may be: the root and up to 63 names, none of them blank.
+// path matches a good path: the root and up to 63 names, none of them blank.
 var path = regexp.MustCompile(`^root(/[^/]*[^/\s][^/]*){1,63}$`)
 
-// Places reads annotations: where every name is. A name that is no queue's is
-// called by its path.
+// Places returns the place of every queue and every inner name. An inner name without a queue
+// is called by its path.
 func Places(queues []Annotated) map[string]Place {
 	places, ends := map[string]Place{"root": {}}, map[string]Annotated{}
 	for _, q := range queues {
@@ -35,14 +35,14 @@ func Places(queues []Annotated) map[string]Place {
 			ends[q.Path] = q
 		}
 	}
-	// From the leaves up, so that a name on the way has heard of all below it.
-	said := map[string][]float64{}
+	// Each path gives a weight to each of its names.
+	given := map[string][]float64{}
 	parents := map[string]string{}
 	for at, q := range ends {
 		weights := q.weights()
 		for names := strings.Split(at, "/"); len(names) > 1; names = names[:len(names)-1] {
 			here := strings.Join(names, "/")
-			said[here] = append(said[here], weights[len(names)-1])
+			given[here] = append(given[here], weights[len(names)-1])
 			parents[here] = strings.Join(names[:len(names)-1], "/")
 		}
 	}
@@ -53,7 +53,7 @@ func Places(queues []Annotated) map[string]Place {
 		return path
 	}
 	for here, above := range parents {
-		weight := slices.Max(said[here])
+		weight := slices.Max(given[here])
 		if q, ok := ends[here]; ok {
 			weights := q.weights()
 			weight = weights[len(weights)-1]
@@ -63,8 +63,8 @@ func Places(queues []Annotated) map[string]Place {
 	return places
 }
 
-// weights are those of the names on the path, nil if there are not as many, or
-// not all of them are good.
+// weights returns the weights of the names on the path, or nil if their number is wrong or
+// one of them is bad.
 func (q Annotated) weights() []float64 {
 	names := strings.Count(q.Path, "/") + 1
 	if q.Weights == "" {

@@ -5,19 +5,18 @@ import (
 	"slices"
 )
 
-// fits reports whether used + request ≤ limit in all that is requested.
+// fits reports whether used + request ≤ limit in all requested dimensions.
 func fits(used, request, limit Amounts) bool {
 	return !slices.ContainsFunc(request.requested(), func(d string) bool { return used[d]+request[d] > limit[d] })
 }
 
-// Allocatable returns the lowest queue, from name up, that has no room for a
-// task, "" if all have.
+// Allocatable returns the lowest queue, from name up, without room for a task, or "".
 func (o *Oracle) Allocatable(name string, request Amounts) string {
 	return o.first(name, func(q string) bool { return !fits(o.Allocated(q), request, o.Bound(q)) })
 }
 
-// Enqueueable returns the lowest queue, from name up, that has no room for
-// the minimum of a job, "" if all have.
+// Enqueueable returns the lowest queue, from name up, without room for the minimum of a job,
+// or "".
 func (o *Oracle) Enqueueable(name string, min Amounts) string {
 	return o.first(name, func(q string) bool {
 		allocated, inqueue, elastic, bound := o.Allocated(q), o.Inqueue(q), o.Elastic(q), o.Bound(q)
@@ -36,9 +35,9 @@ func (o *Oracle) first(name string, full func(string) bool) string {
 	return ""
 }
 
-// Preemptive answers whether a queue may take from others for a task: "over
-// quota", "over deserved", or "". One dimension under deserved is enough. Those
-// in which both sides are next to nothing do not count.
+// Preemptive decides whether a queue may take from others for a task: "over quota", "over
+// deserved", or "". One dimension under deserved suffices. Dimensions in which both sides
+// are below the tolerance do not count.
 func (o *Oracle) Preemptive(name string, request Amounts) string {
 	switch {
 	case !fits(o.Allocated(name), request, o.Bound(name)):
@@ -49,8 +48,7 @@ func (o *Oracle) Preemptive(name string, request Amounts) string {
 	return ""
 }
 
-// deservesSome answers whether a queue deserves something of a request that it
-// does not have yet.
+// deservesSome reports whether a request stays within deserved in some dimension.
 func (o *Oracle) deservesSome(name string, request Amounts) bool {
 	allocated, deserved := o.Allocated(name), o.Deserved(name)
 	return slices.ContainsFunc(request.requested(), func(d string) bool {
@@ -59,17 +57,16 @@ func (o *Oracle) deservesSome(name string, request Amounts) bool {
 	})
 }
 
-// Victims are tasks picked one after the other for one reclaimer; those picked
-// count as gone.
+// Victims are the tasks that are taken for one reclaimer. They count as gone.
 type Victims struct {
 	oracle *Oracle
 	left   map[string]Amounts
 }
 
-// Victims starts a new set.
+// Victims starts a new set of victims.
 func (o *Oracle) Victims() *Victims { return &Victims{o, map[string]Amounts{}} }
 
-// Left is what a queue has without the victims.
+// Left returns allocated of a queue without the victims.
 func (v *Victims) Left(name string) Amounts {
 	if v.left[name] == nil {
 		v.left[name] = v.oracle.Allocated(name)
@@ -77,17 +74,17 @@ func (v *Victims) Left(name string) Amounts {
 	return v.left[name]
 }
 
-// Take answers whether a task of a queue may be taken, and takes it if so.
+// Take decides whether a task of a queue may be taken, and takes it if so.
 func (v *Victims) Take(name string, victim, reclaimer Amounts) bool {
 	if !common(victim, reclaimer, false) || !v.spares(name, victim) {
-		return false // of no use, or needed
+		return false
 	}
 	v.left[name] = v.Left(name).Minus(victim)
 	return true
 }
 
-// spares answers whether a queue has more than it was guaranteed, and than it
-// deserves, with the task.
+// spares reports whether a queue is above deserved with the task, and at least at its
+// guarantee without it.
 func (v *Victims) spares(name string, victim Amounts) bool {
 	left, deserved := v.Left(name), v.oracle.Deserved(name)
 	switch {
@@ -101,16 +98,15 @@ func (v *Victims) spares(name string, victim Amounts) bool {
 	return true
 }
 
-// relevant reports whether what a queue deserves says something of a dimension. A
-// scalar that it names with 0 is one that the queue deserves none of; cpu and
-// memory of 0 are not set.
+// relevant reports whether deserved sets a dimension. A scalar of 0 is set, but cpu and
+// memory of 0 are not.
 func (a Amounts) relevant(d string) bool {
 	return a.has(d) && (d != CPU && d != Memory || a[d] >= tolerance)
 }
 
-// TakeDamped is Take with so many ancestors of the victim's queue asked as well,
-// and where neither the reclaimer's queue nor as many ancestors of it would have
-// more than they deserve. Queues that both are in have no say.
+// TakeDamped decides as Take does, also for a number of ancestors of the victim's queue. The
+// reclaimer's queue, and as many ancestors of it, must stay within deserved. Common
+// ancestors do not count.
 func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer Amounts, levels int) bool {
 	alone := func(name, other string) []string {
 		return slices.DeleteFunc(slices.Clone(v.oracle.Path(name)), func(q string) bool { return v.oracle.within(other, q) })
@@ -138,8 +134,7 @@ func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer A
 	return true
 }
 
-// surpasses answers whether a queue would have more than it deserves with a
-// request, in something that is requested and that it deserves any of.
+// surpasses reports whether a request exceeds deserved in a dimension that deserved sets.
 func (o *Oracle) surpasses(name string, request Amounts) bool {
 	allocated, deserved := o.Allocated(name), o.Deserved(name)
 	return slices.ContainsFunc(request.requested(), func(d string) bool {
@@ -147,13 +142,12 @@ func (o *Oracle) surpasses(name string, request Amounts) bool {
 	})
 }
 
-// KeepsCard answers whether a queue has no more of a card than it deserves.
+// KeepsCard reports whether a queue, without the victims, has at most its deserved of a card.
 func (v *Victims) KeepsCard(name, card string) bool {
 	return v.Left(name)[card] <= v.oracle.Deserved(name)[card]
 }
 
-// Share is the greatest allocated/deserved, 1 for a queue that deserves nothing:
-// it comes after all that have not got what they deserve.
+// Share returns the greatest allocated/deserved, or 1 for a queue without deserved.
 func (o *Oracle) Share(name string) float64 {
 	allocated, deserved, share := o.Allocated(name), o.Deserved(name), 0.0
 	if deserved.empty() {
@@ -167,18 +161,18 @@ func (o *Oracle) Share(name string) float64 {
 	return share
 }
 
-// Order compares two queues of one priority: negative if l is served first.
+// Order compares two queues of the same priority: negative if l is served first.
 func (o *Oracle) Order(l, r string) int { return o.order(nil, l, r) }
 
-// OrderDamped is Order where a queue comes first that deserves the least of what
-// its tasks, and those of all below it, wait for; waiting is what each of them
-// requests, by queue.
-func (o *Oracle) OrderDamped(waiting map[string][]Amounts, l, r string) int {
+// OrderDamped compares as Order does, but before the share counts whether a queue deserves
+// the least request of its pending tasks. pending holds the requests of the pending tasks
+// by queue.
+func (o *Oracle) OrderDamped(pending map[string][]Amounts, l, r string) int {
 	return o.order(func(name string) bool {
 		var all []Amounts
 		for _, below := range o.names {
 			if o.within(below, name) {
-				all = append(all, waiting[below]...)
+				all = append(all, pending[below]...)
 			}
 		}
 		if len(all) == 0 {
@@ -205,8 +199,7 @@ func (o *Oracle) order(claims func(string) bool, l, r string) int {
 	case o.Leaf(l) != o.Leaf(r):
 		return before(o.Leaf(l))
 	case o.Leaf(l):
-		// What counts is which subtree is served, so leaves compare as the two
-		// queues just below the lowest one that both are in.
+		// Leaves compare by the ancestors just below their lowest common ancestor.
 		level := o.commonLevel(l, r) + 1
 		l, r = o.atLevel(l, level), o.atLevel(r, level)
 	}
@@ -222,8 +215,8 @@ func (o *Oracle) order(claims func(string) bool, l, r string) int {
 	return 0
 }
 
-// VictimOrder compares two queues to take victims from: negative if l loses
-// tasks first, as the one that is nearer to the preemptor does.
+// VictimOrder compares two queues to take victims from: negative if l, which is nearer to
+// the preemptor, goes first.
 func (o *Oracle) VictimOrder(l, r, preemptor string) int {
 	return cmp.Compare(o.commonLevel(r, preemptor), o.commonLevel(l, preemptor))
 }
@@ -235,14 +228,14 @@ func before(l bool) int {
 	return 1
 }
 
-// ancestors are those of a queue, the root first.
+// ancestors returns the ancestors of a queue, from the root down.
 func (o *Oracle) ancestors(name string) []string {
 	ancestors := slices.Clone(o.Path(name)[1:])
 	slices.Reverse(ancestors)
 	return ancestors
 }
 
-// commonLevel is the depth of the lowest ancestor of both, 0 if there is none.
+// commonLevel returns the depth of the lowest common ancestor, or 0 if there is none.
 func (o *Oracle) commonLevel(l, r string) int {
 	level := 0
 	la, ra := o.ancestors(l), o.ancestors(r)
@@ -252,7 +245,7 @@ func (o *Oracle) commonLevel(l, r string) int {
 	return level
 }
 
-// atLevel is the ancestor at a depth, or the queue itself if it is not that deep.
+// atLevel returns the ancestor at a depth, or the queue itself if it is not deeper.
 func (o *Oracle) atLevel(name string, level int) string {
 	return append(o.ancestors(name), name)[min(level, len(o.ancestors(name)))]
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// split sets what queues deserve by weight, from the top down. Numbers are exact
-// fractions until the last step.
+// split sets deserved by weight, from the root down. Numbers are exact fractions until the
+// last step.
 func (o *Oracle) split() {
 	for _, q := range o.queues {
 		q.deserved = Amounts{}
@@ -25,10 +25,9 @@ func (o *Oracle) split() {
 	}
 }
 
-// splitAmong splits what some queues share. One number λ is looked for such that
-// max(guarantee, min(λ·weight, bound)) of all add up to what is shared. The sum
-// grows with λ, so all values of λ at which a queue meets one of its bounds are
-// tried in turn, and between the last two the sum is a straight line.
+// splitAmong divides an amount among queues. It finds the number λ for which the sum of
+// max(guarantee, min(λ·weight, bound)) is that amount. The sum grows with λ. Between two
+// neighbouring values of λ at which a queue reaches one of its bounds, it is linear.
 func (o *Oracle) splitAmong(shared Amounts, names []string) {
 	for _, d := range dimensions(shared) {
 		if !shared.has(d) {
@@ -40,7 +39,7 @@ func (o *Oracle) splitAmong(shared Amounts, names []string) {
 			switch {
 			case ok:
 				q.deserved[d] = max(q.guarantee[d], floor(o.partAt(q, d, level)))
-			case o.weight(q, d) > 0: // there is more than all may have
+			case o.weight(q, d) > 0: // more than all queues can use
 				q.deserved[d] = o.most(q, d)
 			default:
 				q.deserved[d] = q.guarantee[d]
@@ -52,7 +51,7 @@ func (o *Oracle) splitAmong(shared Amounts, names []string) {
 	}
 }
 
-// weight is that of a queue in one dimension: none where a card does not count.
+// weight returns the weight of a queue in one dimension, 0 for a card that does not count.
 func (o *Oracle) weight(q *queue, d string) float64 {
 	if slices.Contains(o.cluster.Cards, d) && !q.CardsCount {
 		return 0
@@ -62,7 +61,7 @@ func (o *Oracle) weight(q *queue, d string) float64 {
 
 func (o *Oracle) most(q *queue, d string) float64 { return max(q.guarantee[d], q.bound[d]) }
 
-// partAt is what a queue gets of a dimension at a value of λ.
+// partAt returns the part of a queue at a value of λ.
 func (o *Oracle) partAt(q *queue, d string, level *big.Rat) *big.Rat {
 	part := new(big.Rat).Mul(level, fraction(o.weight(q, d)))
 	if most := fraction(o.most(q, d)); part.Cmp(most) > 0 {
@@ -74,7 +73,7 @@ func (o *Oracle) partAt(q *queue, d string, level *big.Rat) *big.Rat {
 	return part
 }
 
-// level returns λ, and false if no λ is large enough.
+// level returns λ, or false if no λ is large enough.
 func (o *Oracle) level(shared float64, names []string, d string) (*big.Rat, bool) {
 	levels := []*big.Rat{new(big.Rat)}
 	for _, name := range names {
@@ -113,7 +112,7 @@ func (o *Oracle) level(shared float64, names []string, d string) (*big.Rat, bool
 
 func fraction(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
-// floor is the largest whole number that is not above x ≥ 0.
+// floor returns the largest whole number that is not above x, for x ≥ 0.
 func floor(x *big.Rat) float64 {
 	whole, _ := new(big.Float).SetInt(new(big.Int).Quo(x.Num(), x.Denom())).Float64()
 	return whole

@@ -8,48 +8,50 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// productSuffix ends the label that names the whole cards of <vendor>/<type>.
+// productSuffix ends the label <vendor>/<type>.product, which names the whole cards of a
+// node.
 const productSuffix = ".product"
 
-// The labels that NVIDIA GPU feature discovery gives a node, as far as the names
-// of shared cards need them.
+// The labels of NVIDIA GPU feature discovery that the names of shared cards need.
 const (
 	productLabel  = "nvidia.com/gpu.product"
 	memoryLabel   = "nvidia.com/gpu.memory"   // of one whole card, in MiB
 	replicasLabel = "nvidia.com/gpu.replicas" // shared cards per whole card
 )
 
-// The resources that the NVIDIA device plugin gives shared cards: MPS with
-// renameByDefault, MIG with the mixed strategy.
+// The resources of shared cards in the NVIDIA device plugin: MPS with renameByDefault, MIG
+// with the mixed strategy.
 const (
 	mpsResource = "nvidia.com/gpu.shared"
 	migPrefix   = "nvidia.com/mig-" // followed by the profile, such as 1g.18gb
 )
 
-// Card is one kind of card that a node has.
+// Card is a card that a node has, with the number of them.
 type Card struct {
 	Name     string
 	Resource v1.ResourceName
-	Milli    Milli // allocatable, 0 or more
+	Milli    Milli // allocatable, at least 0
 }
 
 // Unlabeled is a card resource of a node that lacks the label that names the card.
 type Unlabeled struct {
 	Resource v1.ResourceName
-	Label    string // the label that is missing or bad
+	Label    string // the label, which is missing or bad
 }
 
-// Inventory is what a node has. A resource is in it at most once.
+// Inventory is the cards of a node. It has a resource at most once.
 type Inventory struct {
 	Cards     []Card      // sorted by Resource
 	Unlabeled []Unlabeled // sorted by Resource
 }
 
-// Discover returns the cards of a node with these labels and this
-// status.allocatable. Whole cards come from any label <vendor>/<type>.product,
-// and have 0 where the resource <vendor>/<type> is not allocatable: their pods
-// still run while a device plugin restarts. Shared cards come from allocatable,
-// and need the labels of NVIDIA GPU feature discovery for their names.
+// Discover returns the cards of a node from its labels and its status.allocatable. The
+// result depends on these two alone.
+//
+// A label <vendor>/<type>.product names a whole card with the resource <vendor>/<type>. If
+// the resource is not allocatable, the node has 0 of them: pods on a node keep their cards
+// while the device plugin restarts. Shared cards come from allocatable, and their names
+// from the labels of NVIDIA GPU feature discovery.
 func Discover(labels map[string]string, allocatable v1.ResourceList) Inventory {
 	var found Inventory
 	for label, product := range labels {
@@ -79,25 +81,25 @@ func Discover(labels map[string]string, allocatable v1.ResourceList) Inventory {
 	return found
 }
 
-// wholeResource returns the resource of the whole cards that a label names.
-// Feature discovery gives MIG profiles product labels too; those are not whole.
+// wholeResource returns the resource of the whole cards that a label names. MIG profiles
+// have product labels too, but are not whole cards.
 func wholeResource(label string) (v1.ResourceName, bool) {
 	name, ok := strings.CutSuffix(label, productSuffix)
 	if !ok {
 		return "", false
 	}
-	vendor, kind, _ := strings.Cut(name, "/")
-	return v1.ResourceName(name), vendor != "" && kind != "" && name != mpsResource && !strings.HasPrefix(name, migPrefix)
+	vendor, cardType, _ := strings.Cut(name, "/")
+	return v1.ResourceName(name), vendor != "" && cardType != "" && name != mpsResource && !strings.HasPrefix(name, migPrefix)
 }
 
-// shared reports whether a resource is that of a shared card.
+// shared reports whether a resource is the resource of a shared card.
 func shared(name string) bool {
 	profile, mig := strings.CutPrefix(name, migPrefix)
 	return mig && plain(profile) || name == mpsResource
 }
 
-// sharedName returns the name of the shared card of a resource, or the first
-// label it needs that is missing or bad.
+// sharedName returns the name of the shared card of a resource, or the first of the labels
+// for its name that is missing or bad.
 func sharedName(name string, labels map[string]string) (card, bad string) {
 	product := labels[productLabel]
 	if !plain(product) {
@@ -118,8 +120,8 @@ func sharedName(name string, labels map[string]string) (card, bad string) {
 	return product + "/mps-" + strconv.FormatUint(gibibytes, 10) + "g*1/" + strconv.FormatUint(replicas, 10), ""
 }
 
-// ResourceOf returns the resource that the name of a shared card implies, and
-// false for any other name: the resource of a whole card is known to nodes only.
+// ResourceOf returns the resource of a shared card, which its name implies. It returns
+// false for every other name: only nodes show the resource of a whole card.
 func ResourceOf(name string) (v1.ResourceName, bool) {
 	product, part, _ := strings.Cut(name, "/")
 	if !plain(product) {
@@ -139,14 +141,14 @@ func ResourceOf(name string) (v1.ResourceName, bool) {
 	return "", false
 }
 
-// plain reports whether a text can be a part of a card name: it is not empty, and
-// has nothing that separates parts or names. A label value that Kubernetes
-// accepts is plain, unless it is empty.
+// plain reports whether a text can be a part of a card name: it is not empty, is trimmed,
+// and contains neither "/" nor "|". Every label value that Kubernetes accepts is plain,
+// except the empty one.
 func plain(text string) bool {
 	return text != "" && !strings.ContainsAny(text, "/"+separator) && text == strings.TrimSpace(text)
 }
 
-// count reads a positive whole number, 0 if the text is none.
+// count parses a positive whole number. It returns 0 for any other text.
 func count(text string) uint64 {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

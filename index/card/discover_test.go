@@ -14,7 +14,7 @@ import (
 
 type labels = map[string]string
 
-// quantities makes a resource list of quantities as they are written in YAML.
+// quantities returns a resource list. Each quantity is written as in YAML.
 func quantities(pairs ...string) v1.ResourceList {
 	list := v1.ResourceList{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -23,8 +23,8 @@ func quantities(pairs ...string) v1.ResourceList {
 	return list
 }
 
-// mixedNode has whole, MPS and MIG cards, the labels of GPU feature discovery in
-// mixed mode, and a second vendor.
+// mixedNode returns a node with whole, MPS and MIG cards, the labels of GPU feature
+// discovery with the mixed strategy, and a second vendor.
 func mixedNode() (labels, v1.ResourceList) {
 	return labels{
 			"nvidia.com/gpu.product":               "NVIDIA-H200",
@@ -91,12 +91,12 @@ func TestDiscover(t *testing.T) {
 		allocatable v1.ResourceList
 		want        Inventory
 	}{
-		"nothing":               {nil, nil, Inventory{}},
-		"no cards":              {labels{"kubernetes.io/os": "linux"}, quantities("cpu", "4", "rdma/ib", "8"), Inventory{}},
-		"whole":                 {labels{productLabel: "H20"}, quantities("nvidia.com/gpu", "8"), one("H20", "nvidia.com/gpu", 8000)},
-		"whole, any vendor":     {labels{"a.b/c.d.product": "X"}, quantities("a.b/c.d", "1"), one("X", "a.b/c.d", 1000)},
-		"whole, plugin is down": {labels{productLabel: "H20"}, nil, one("H20", "nvidia.com/gpu", 0)},
-		"whole, none left":      {labels{productLabel: "H20"}, quantities("nvidia.com/gpu", "0"), one("H20", "nvidia.com/gpu", 0)},
+		"no labels":                        {nil, nil, Inventory{}},
+		"no cards":                         {labels{"kubernetes.io/os": "linux"}, quantities("cpu", "4", "rdma/ib", "8"), Inventory{}},
+		"whole":                            {labels{productLabel: "H20"}, quantities("nvidia.com/gpu", "8"), one("H20", "nvidia.com/gpu", 8000)},
+		"whole, any vendor":                {labels{"a.b/c.d.product": "X"}, quantities("a.b/c.d", "1"), one("X", "a.b/c.d", 1000)},
+		"whole, the device plugin is down": {labels{productLabel: "H20"}, nil, one("H20", "nvidia.com/gpu", 0)},
+		"whole, none left":                 {labels{productLabel: "H20"}, quantities("nvidia.com/gpu", "0"), one("H20", "nvidia.com/gpu", 0)},
 		"resources match exactly": {
 			labels{productLabel: "H20"},
 			quantities("nvidia.com/gpumem", "9", "nvidia.com/gpucores", "9", "nvidia.com/gpu.x", "9", "x.nvidia.com/gpu", "9"),
@@ -114,26 +114,26 @@ func TestDiscover(t *testing.T) {
 		"negative": {labels{productLabel: "H20"}, quantities("nvidia.com/gpu", "-8"), one("H20", "nvidia.com/gpu", 0)},
 		"huge":     {labels{productLabel: "H20"}, quantities("nvidia.com/gpu", "1e30"), one("H20", "nvidia.com/gpu", math.MaxInt64)},
 
-		"MPS":                      {mps("H800", "81559", "2"), four, shared("H800/mps-80g*1/2")},
-		"MPS, rounded down":        {mps("H800", "81407", "2"), four, shared("H800/mps-79g*1/2")},
-		"MPS, rounded up":          {mps("H800", "81408", "2"), four, shared("H800/mps-80g*1/2")},
-		"MPS, most memory":         {mps("H800", "18446744073709551615", "2"), four, shared("H800/mps-18014398509481984g*1/2")},
-		"MPS, no product":          {without(productLabel), four, bad(mpsResource, productLabel)},
-		"MPS, no memory":           {without(memoryLabel), four, sharedBad(memoryLabel)},
-		"MPS, no replicas":         {without(replicasLabel), four, sharedBad(replicasLabel)},
-		"MPS, bad memory":          {mps("H800", "80GiB", "2"), four, sharedBad(memoryLabel)},
-		"MPS, negative memory":     {mps("H800", "-81559", "2"), four, sharedBad(memoryLabel)},
-		"MPS, memory rounds to 0":  {mps("H800", "511", "2"), four, sharedBad(memoryLabel)},
-		"MPS, memory too long":     {mps("H800", "18446744073709551616", "2"), four, sharedBad(memoryLabel)},
-		"MPS, no replica":          {mps("H800", "81559", "0"), four, sharedBad(replicasLabel)},
-		"MPS, half a replica":      {mps("H800", "81559", "0.5"), four, sharedBad(replicasLabel)},
-		"MPS, everything bad":      {mps("", "", ""), four, bad(mpsResource, productLabel)},
-		"MPS, not there":           {mps("H800", "", ""), nil, one("H800", "nvidia.com/gpu", 0)},
-		"MPS of another vendor":    {labels{"a.com/gpu.product": "X"}, quantities("a.com/gpu.shared", "4"), one("X", "a.com/gpu", 0)},
-		"MPS is never whole":       {labels{"nvidia.com/gpu.shared.product": "X"}, nil, Inventory{}},
-		"whole type of that name":  {labels{"a.com/gpu.shared.product": "X"}, quantities("a.com/gpu.shared", "4"), one("X", "a.com/gpu.shared", 4000)},
-		"MIG is never whole":       {labels{"nvidia.com/mig-1g.5gb.product": "A100-MIG-1g.5gb"}, nil, Inventory{}},
-		"MIG-like of other vendor": {labels{"a.com/mig-1g.product": "X"}, quantities("a.com/mig-1g", "2"), one("X", "a.com/mig-1g", 2000)},
+		"MPS":                                   {mps("H800", "81559", "2"), four, shared("H800/mps-80g*1/2")},
+		"MPS, rounded down":                     {mps("H800", "81407", "2"), four, shared("H800/mps-79g*1/2")},
+		"MPS, rounded up":                       {mps("H800", "81408", "2"), four, shared("H800/mps-80g*1/2")},
+		"MPS, largest memory":                   {mps("H800", "18446744073709551615", "2"), four, shared("H800/mps-18014398509481984g*1/2")},
+		"MPS, no product":                       {without(productLabel), four, bad(mpsResource, productLabel)},
+		"MPS, no memory":                        {without(memoryLabel), four, sharedBad(memoryLabel)},
+		"MPS, no replicas":                      {without(replicasLabel), four, sharedBad(replicasLabel)},
+		"MPS, bad memory":                       {mps("H800", "80GiB", "2"), four, sharedBad(memoryLabel)},
+		"MPS, negative memory":                  {mps("H800", "-81559", "2"), four, sharedBad(memoryLabel)},
+		"MPS, memory rounds to 0":               {mps("H800", "511", "2"), four, sharedBad(memoryLabel)},
+		"MPS, memory too long":                  {mps("H800", "18446744073709551616", "2"), four, sharedBad(memoryLabel)},
+		"MPS, no replica":                       {mps("H800", "81559", "0"), four, sharedBad(replicasLabel)},
+		"MPS, half a replica":                   {mps("H800", "81559", "0.5"), four, sharedBad(replicasLabel)},
+		"MPS, everything bad":                   {mps("", "", ""), four, bad(mpsResource, productLabel)},
+		"MPS labels without the resource":       {mps("H800", "", ""), nil, one("H800", "nvidia.com/gpu", 0)},
+		"MPS of another vendor":                 {labels{"a.com/gpu.product": "X"}, quantities("a.com/gpu.shared", "4"), one("X", "a.com/gpu", 0)},
+		"MPS is never whole":                    {labels{"nvidia.com/gpu.shared.product": "X"}, nil, Inventory{}},
+		"a whole card with the type gpu.shared": {labels{"a.com/gpu.shared.product": "X"}, quantities("a.com/gpu.shared", "4"), one("X", "a.com/gpu.shared", 4000)},
+		"MIG is never whole":                    {labels{"nvidia.com/mig-1g.5gb.product": "A100-MIG-1g.5gb"}, nil, Inventory{}},
+		"MIG of another vendor":                 {labels{"a.com/mig-1g.product": "X"}, quantities("a.com/mig-1g", "2"), one("X", "a.com/mig-1g", 2000)},
 
 		"MIG": {
 			labels{productLabel: "A100", "nvidia.com/mig-1g.5gb.product": "A100-MIG-1g.5gb"},
@@ -154,7 +154,7 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// shuffled is a copy of m whose keys came in another order.
+// shuffled returns a copy of m whose keys are inserted in random order.
 func shuffled[K comparable, V any](random *rand.Rand, m map[K]V) map[K]V {
 	keys := make([]K, 0, len(m))
 	for key := range m {
@@ -171,19 +171,19 @@ func shuffled[K comparable, V any](random *rand.Rand, m map[K]V) map[K]V {
 func TestDiscoverIsTheSameInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	named, allocatable := mixedNode()
-	unnamed := labels{"a.com/x.product": "", "b.com/x.product": "", "c.com/x.product": ""}
+	unlabeled := labels{"a.com/x.product": "", "b.com/x.product": "", "c.com/x.product": ""}
 	others := quantities("a.com/x", "1", "b.com/x", "1", "c.com/x", "1", mpsResource, "1", "nvidia.com/mig-1g.5gb", "1")
-	want := Discover(unnamed, others)
+	want := Discover(unlabeled, others)
 	assert.Len(t, want.Unlabeled, 5)
 	for range 1000 {
 		if !assert.Equal(t, mixedInventory, Discover(shuffled(random, named), shuffled(random, allocatable))) ||
-			!assert.Equal(t, want, Discover(shuffled(random, unnamed), shuffled(random, others))) {
+			!assert.Equal(t, want, Discover(shuffled(random, unlabeled), shuffled(random, others))) {
 			return
 		}
 	}
 }
 
-// TestDiscoverInvariants looks at nodes with random labels and resources.
+// TestDiscoverInvariants checks nodes with random labels and resources.
 func TestDiscoverInvariants(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	pick := func(from ...string) string { return from[random.IntN(len(from))] }
@@ -218,11 +218,11 @@ func checkInventory(t *testing.T, found Inventory, named labels, allocatable v1.
 		_, isLabel := named[string(c.Resource)+".product"]
 		implied, isShared := ResourceOf(c.Name)
 		wantsShared := c.Resource == mpsResource || strings.HasPrefix(string(c.Resource), migPrefix)
-		ok := assert.True(t, isAllocatable || isLabel, "%s is made up", c.Resource) &&
+		ok := assert.True(t, isAllocatable || isLabel, "the node does not have %s", c.Resource) &&
 			assert.Less(t, before, c.Resource, "sorted") &&
 			assert.GreaterOrEqual(t, c.Milli, Milli(0)) &&
 			assert.Equal(t, List{c.Name}, ParseList(c.Name), "a list of one") &&
-			assert.Equal(t, wantsShared, isShared, "ResourceOf knows shared cards only") &&
+			assert.Equal(t, wantsShared, isShared, "ResourceOf returns the resource of shared cards only") &&
 			(!isShared || assert.Equal(t, c.Resource, implied))
 		if !ok {
 			return false
@@ -232,9 +232,9 @@ func checkInventory(t *testing.T, found Inventory, named labels, allocatable v1.
 	before = ""
 	for _, u := range found.Unlabeled {
 		_, isAllocatable := allocatable[u.Resource]
-		ok := assert.True(t, isAllocatable, "%s is made up", u.Resource) &&
+		ok := assert.True(t, isAllocatable, "the node does not have %s", u.Resource) &&
 			assert.Less(t, before, u.Resource, "sorted") &&
-			assert.False(t, seen[u.Resource], "%s is both named and not", u.Resource)
+			assert.False(t, seen[u.Resource], "%s is both a card and unlabeled", u.Resource)
 		if !ok {
 			return false
 		}

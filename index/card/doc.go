@@ -1,32 +1,37 @@
-// Package card knows what cards are called: it finds the cards of a node, reads
-// the annotations that name them, and says how much a pod asks for.
+// Package card reads cards off Kubernetes objects. It discovers the cards of a node, parses
+// the annotations that name cards, and computes how many cards a pod requests.
 //
 // # Words
 //
-//	card         a device that a quota is given in, such as NVIDIA-H200
-//	resource     what a pod asks for to get a card, such as nvidia.com/gpu; many
-//	             cards have the same
-//	whole card   a card named by the product label of its node
-//	shared card  a part of a card: MPS (nvidia.com/gpu.shared) or MIG
-//	             (nvidia.com/mig-<profile>), named by its product and its part
-//	list         cards of which any one will do, the preferred first: "A|B"
+//	card         a device that quotas count, such as NVIDIA-H200
+//	resource     the resource name that a pod requests to get a card, such as
+//	             nvidia.com/gpu; different cards may share it
+//	whole card   a card with the name that its node's product label gives
+//	shared card  a part of a card, by MPS (nvidia.com/gpu.shared) or by MIG
+//	             (nvidia.com/mig-<profile>)
+//	card list    cards that a pod can use, the preferred first: "A|B". The pod gets one.
+//	unlabeled    of a node: it has a card resource, but lacks the label that names the card
+//	milli-cards  thousandths of a card (Milli)
 //	problem      what is wrong with an annotation, or with one key of it
 //
-// # Names
+// # Names of cards
 //
-//	<product>                              whole card
-//	<product>/mps-<GiB>g*1/<replicas>      MPS: memory of the whole card, parts of it
+//	<product>                              a whole card
+//	<product>/mps-<GiB>g*1/<replicas>      MPS: memory of the whole card, number of parts
 //	<product>/mig-<profile>-mixed          MIG
 //
 // # Units
 //
-// Annotations count whole cards. Nodes and pods count thousandths of a card, as
-// Volcano does for every scalar. Nothing overflows: numbers stop at MaxCards and
-// at math.MaxInt64.
+// Annotations count whole cards, from 0 to MaxCards. Nodes and pods count milli-cards, as
+// Volcano counts every scalar. Sums saturate at math.MaxInt64 milli-cards.
+//
+// # Errors
+//
+// A bad label makes one card Unlabeled. A bad key makes one Problem. The other labels and
+// keys count.
 //
 // # What it is not
 //
-// It keeps nothing between calls and decides nothing: whether a pod may have a
-// card, and what holds for a key that has a problem, is for its callers. It never
-// fails as a whole because of one bad label or key.
+// It keeps nothing between calls and decides nothing. Its callers decide whether a pod can
+// have a card, and which value counts for a key with a problem.
 package card

@@ -2,22 +2,22 @@ package card
 
 import "strings"
 
-// NameKey is the annotation of a pod that lists the cards it can use, such as
-// "NVIDIA-H200" or "NVIDIA-H200|NVIDIA-H800".
+// NameKey is the annotation of a pod with its card list, such as "NVIDIA-H200" or
+// "NVIDIA-H200|NVIDIA-H800".
 const NameKey = "volcano.sh/card.name"
 
-// nameAlias is read where NameKey names no card; manifests with it are in use.
+// nameAlias counts if NameKey names no card. Manifests in use have it.
 const nameAlias = "volcano.sh/card.card"
 
-// separator stands between the cards of a list, so no name contains it.
+// separator separates the cards of a list, so no name contains it.
 const separator = "|"
 
-// List is an either-or of cards, the preferred first. It has no empty names and
-// no name twice. The nil List names no card.
+// List is a card list: the cards that a pod can use, the preferred first. It has no empty
+// name and no name twice. The nil List names no card.
 type List []string
 
-// ParseList reads names with "|" between them. Space around a name, empty names
-// and repetitions are dropped; it returns nil where no name is left.
+// ParseList parses names with "|" between them. It removes space around names, empty
+// names, and repetitions. It returns nil if no name is left.
 func ParseList(text string) List {
 	if !strings.Contains(text, separator) {
 		if name := strings.TrimSpace(text); name != "" {
@@ -36,10 +36,10 @@ func ParseList(text string) List {
 	return list
 }
 
-// String is the list as ParseList reads it, "" for the nil List.
+// String returns the list as ParseList parses it, "" for the nil List.
 func (l List) String() string { return strings.Join(l, separator) }
 
-// NameOf returns the list of a pod with these annotations, nil if it names no
+// NameOf returns the card list of a pod with the given annotations, or nil if it names no
 // card.
 func NameOf(annotations map[string]string) List {
 	if list := ParseList(annotations[NameKey]); list != nil {

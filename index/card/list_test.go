@@ -37,7 +37,7 @@ func TestParseListOfMuch(t *testing.T) {
 	assert.Len(t, ParseList(manyNames(300_000)), 300_000)
 }
 
-// manyNames is a list of n names that all differ.
+// manyNames returns a list of n different names.
 func manyNames(n int) string {
 	var text strings.Builder
 	for i := range n {
@@ -75,7 +75,7 @@ func FuzzParseList(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		list := ParseList(text)
-		assert.Equal(t, list, ParseList(list.String()), "reading what was written")
+		assert.Equal(t, list, ParseList(list.String()), "ParseList parses what String writes")
 		sorted := slices.Sorted(slices.Values(list))
 		assert.Len(t, slices.Compact(sorted), len(list), "no name twice")
 		for _, name := range list {

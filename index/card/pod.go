@@ -9,27 +9,30 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Request is how much a pod asks for of one extended resource.
+// Request is the quantity of one extended resource that a pod requests.
 type Request struct {
 	Resource v1.ResourceName
-	Milli    Milli // more than 0
+	Milli    Milli // above 0
 }
 
-// usage is what the containers of a pod use of one resource.
+// usage is what the containers of a pod use of one resource, in thousandths.
 type usage struct {
-	running  int64 // containers and sidecars, which run to the end
-	sidecars int64 // sidecars started so far
+	running  int64 // containers and sidecars, which run at the same time
+	sidecars int64 // the sidecars started so far
 	peak     int64 // the most that is used while init containers run
 }
 
-// Requests returns what a pod asks for of each extended resource, sorted by
-// Resource, without those it does not ask for. A nil pod asks for nothing.
+// Requests returns the extended resources that a pod requests, sorted by Resource. A nil
+// pod requests nothing.
 //
-//	request = max(containers + sidecars, max over init containers i(init[i] + sidecars before i))
+//	request = max(Σ containers + Σ sidecars, max over init containers i(init[i] + Σ sidecars before i))
 //
-// A sidecar is an init container that always restarts. The formula is that of
-// PodRequests in k8s.io/component-helpers, without the overhead of the pod:
-// no card is handed out for it.
+// A sidecar is an init container with the restart policy Always. The quantity of a
+// container is its limit, or its request if it has no limit. Sums saturate at
+// math.MaxInt64 thousandths.
+//
+// Source: k8s.io/component-helpers, resource/helpers.go, PodRequests. The overhead of the
+// pod does not count, because no card serves it.
 func Requests(pod *v1.Pod) []Request {
 	if pod == nil {
 		return nil
@@ -61,11 +64,11 @@ func Requests(pod *v1.Pod) []Request {
 	return requests
 }
 
-// usages has an entry for each extended resource that was seen.
+// usages holds the usage of each extended resource that a container names.
 type usages map[v1.ResourceName]*usage
 
-// each calls count for each extended resource of a container, with the limit, or
-// the request where there is no limit.
+// each calls count for each extended resource of a container, with the limit, or with the
+// request if there is no limit.
 func (u usages) each(container *v1.Container, count func(u *usage, milli int64)) {
 	limits := container.Resources.Limits
 	for name, quantity := range limits {
@@ -87,9 +90,10 @@ func (u usages) of(name v1.ResourceName) *usage {
 	return u[name]
 }
 
-// extended reports whether a resource is one that Kubernetes itself knows
-// nothing about, as all cards are (IsExtendedResourceName of the core helpers,
-// which also checks the syntax; the API server has done that).
+// extended reports whether a resource is an extended resource, as all card resources are.
+//
+// Source: Kubernetes, pkg/apis/core/v1/helper, IsExtendedResourceName, without the check of
+// the syntax: the API server has done it.
 func extended(resource v1.ResourceName) bool {
 	name := string(resource)
 	return strings.Contains(name, "/") &&
@@ -99,7 +103,7 @@ func extended(resource v1.ResourceName) bool {
 		!strings.HasPrefix(name, v1.ResourceAttachableVolumesPrefix)
 }
 
-// add returns a+b for numbers that are not negative, at most math.MaxInt64.
+// add returns a+b, at most math.MaxInt64. a and b are not negative.
 func add(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

@@ -74,7 +74,8 @@ func TestRequests(t *testing.T) {
 	assert.Nil(t, Requests(nil))
 }
 
-// randomPod gives every container requests, limits, both or none of each resource.
+// randomPod returns a pod whose containers have requests, limits, both or neither of each
+// resource.
 func randomPod(random *rand.Rand) *v1.Pod {
 	names := []v1.ResourceName{"cpu", "memory", gpu, "nvidia.com/gpu.shared", "nvidia.com/mig-1g.18gb", "rdma/ib"}
 	containers := func() []v1.Container {
@@ -88,7 +89,7 @@ func randomPod(random *rand.Rand) *v1.Pod {
 					made[i].Resources.Limits[name] = amount
 				case 1:
 					made[i].Resources.Requests[name] = amount
-				case 2: // the two are equal, as Kubernetes wants it for extended resources
+				case 2: // the two are equal, as Kubernetes requires for extended resources
 					made[i].Resources.Limits[name], made[i].Resources.Requests[name] = amount, amount
 				}
 			}
@@ -104,8 +105,7 @@ func randomPod(random *rand.Rand) *v1.Pod {
 	return pod
 }
 
-// defaulted does what the API server does to a pod: limits are requests where
-// there are none.
+// defaulted sets defaults as the API server does: a limit is the request if there is none.
 func defaulted(pod *v1.Pod) *v1.Pod {
 	pod = pod.DeepCopy()
 	for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {

@@ -13,16 +13,17 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// The annotations that hold a JSON object of card name -> whole cards.
+// The annotations that hold a JSON object of card names and numbers of whole cards, such as
+// {"NVIDIA-H200": 8}.
 const (
-	QuotaKey     = "volcano.sh/card.quota"     // of a queue: the most it may have
-	DeservedKey  = "volcano.sh/card.deserved"  // of a queue: what it can reclaim
-	GuaranteeKey = "volcano.sh/card.guarantee" // of a queue: what nobody else may have
-	RequestKey   = "volcano.sh/card.request"   // of a job: what it needs; its names are lists
+	QuotaKey     = "volcano.sh/card.quota"     // of a queue: the capability of cards
+	DeservedKey  = "volcano.sh/card.deserved"  // of a queue: the cards that it can reclaim
+	GuaranteeKey = "volcano.sh/card.guarantee" // of a queue: the cards that others cannot use
+	RequestKey   = "volcano.sh/card.request"   // of a job: its minimum; keys are card lists
 )
 
-// MaxCards is the most cards that an annotation can give; whatever is larger
-// counts as this. In thousandths it still fits in an int64.
+// MaxCards is the largest number of whole cards in an annotation. A larger number counts as
+// MaxCards. In milli-cards it fits in an int64.
 const MaxCards = math.MaxInt64 / 1000
 
 // Entry is one key of a quota, deserved or guarantee annotation.
@@ -37,12 +38,15 @@ type ListRequest struct {
 	Count int64 // whole cards, 0..MaxCards
 }
 
-// Problem says what is wrong with one key of an annotation. Key is trimmed, in a
-// request annotation it is a list as List.String has it, and it is " " for a key
-// that is blank. With Key "" the problem is that of the whole annotation.
-type Problem struct{ Key, Reason string }
+// Problem is what is wrong with one key of an annotation, or with the whole annotation.
+type Problem struct {
+	// Key is the trimmed key, in a request annotation as List.String writes it. It
+	// is " " for a blank key, and "" for a problem of the whole annotation.
+	Key    string
+	Reason string // the end of a sentence that begins with the key
+}
 
-// Error is the problem in words, of a few hundred bytes at most, such as
+// Error returns the problem as a sentence of at most a few hundred bytes, such as
 // "NVIDIA-H200": 2.5 is not a whole number of cards.
 func (p Problem) Error() string {
 	if p.Key == "" {
@@ -57,11 +61,12 @@ const (
 	givenTwice  = "is given more than once"
 )
 
-// ParseQuota reads a quota, deserved or guarantee annotation. Entries are sorted
-// by Name, problems by Key, and each key is in one of the two once. A key is bad
-// where it names no card or a list, where it is given twice, and where its value
-// is not a whole number from 0 on; the other keys count. A text that is not one
-// JSON object gives no entries and one Problem with Key "".
+// ParseQuota parses a quota, deserved or guarantee annotation. Entries are sorted by Name,
+// and problems by Key. Each key is in one of the two results, once.
+//
+// A key is bad if it names no card or a card list, if it is given more than once, or if
+// its value is not a whole number of at least 0. The other keys count. A text that is not
+// one JSON object gives no entries, and one Problem with the Key "".
 func ParseQuota(text string) ([]Entry, []Problem) {
 	cards, problems := parse(text, func(key string) (name, reason string) {
 		if strings.Contains(key, separator) {
@@ -76,9 +81,9 @@ func ParseQuota(text string) ([]Entry, []Problem) {
 	return entries, problems
 }
 
-// ParseRequest reads a request annotation as ParseQuota reads a quota, except
-// that its keys are lists. "A|B" and "B|A" are two lists, "A|B" and "A | B|A" are
-// one. Requests are sorted by List.String.
+// ParseRequest parses a request annotation. It differs from ParseQuota in the keys, which
+// are card lists. "A|B" and "B|A" are different lists. "A|B" and "A | B|A" are the same
+// list. Requests are sorted by List.String.
 func ParseRequest(text string) ([]ListRequest, []Problem) {
 	cards, problems := parse(text, func(key string) (name, reason string) {
 		if list := ParseList(key); list != nil {
@@ -93,8 +98,9 @@ func ParseRequest(text string) ([]ListRequest, []Problem) {
 	return requests, problems
 }
 
-// parse reads the good keys of an annotation and finds the bad ones. normal gives
-// a trimmed key the form in which keys are compared, and a reason if it is bad.
+// parse returns the values of the good keys of an annotation, and the problems of the bad
+// keys. normal returns the form in which a trimmed key is compared, and a reason if the key
+// is bad.
 func parse(text string, normal func(key string) (name, reason string)) (map[string]int64, []Problem) {
 	members, broken := readObject(text)
 	if broken != "" {
@@ -132,12 +138,12 @@ func has[V any](m map[string]V, key string) bool {
 	return ok
 }
 
-// member is one key of a JSON object with its value as it is written.
+// member is one key of a JSON object, with the text of its value.
 type member struct{ key, value string }
 
-// readObject returns the members of the one JSON object that text is, in their
-// order and with repetitions, or what is broken about it. Decoding into a map
-// would lose repetitions. The decoder bounds how deep values nest.
+// readObject returns the members of a JSON object, in order and with repetitions, or why
+// text is not one JSON object. A map would lose repetitions. The decoder limits how deep
+// values nest.
 func readObject(text string) (members []member, broken string) {
 	if strings.TrimSpace(text) == "" {
 		return nil, "it is empty"
@@ -153,7 +159,7 @@ func readObject(text string) (members []member, broken string) {
 		}
 		name, ok := key.(string)
 		if !ok {
-			break // the end of the object: nothing else can stand in the place of a key
+			break // the end of the object: the decoder returns no other token here
 		}
 		var value json.RawMessage
 		if err := decoder.Decode(&value); err != nil {
@@ -174,8 +180,7 @@ func brokenJSON(err error) string {
 	return "it is not a JSON object: " + err.Error()
 }
 
-// parseCards reads a JSON value that should be a number of cards, or says why it
-// is none.
+// parseCards parses a JSON value as a number of whole cards, or returns why it is none.
 func parseCards(value string) (cards int64, reason string) {
 	switch value[0] {
 	case '"':
@@ -197,15 +202,16 @@ func parseCards(value string) (cards int64, reason string) {
 	return cards, ""
 }
 
-// parseWhole reads a JSON number without a sign, at most MaxCards, and reports
-// whether it is whole. It counts digits, as a float64 would take 1e-400 for 0 and
-// 9007199254740993 for its neighbour, and as 1e999999999 is too long to write out.
+// parseWhole parses a JSON number without a sign, and reports whether it is whole. A number
+// above MaxCards is MaxCards. parseWhole works on the digits: a float64 rounds 1e-400 to 0
+// and 9007199254740993 to 9007199254740992, and 1e999999999 has too many digits for an
+// integer.
 func parseWhole(number string) (cards int64, whole bool) {
-	const maxDigits = 18 // fit in an int64, and hold MaxCards
+	const maxDigits = 18 // these fit in an int64, and MaxCards has fewer
 	mantissa, power := number, int64(0)
 	if e := strings.IndexAny(number, "eE"); e >= 0 {
 		mantissa = number[:e]
-		power, _ = strconv.ParseInt(number[e+1:], 10, 64) // out of range, it is the nearest
+		power, _ = strconv.ParseInt(number[e+1:], 10, 64) // out of range, the result is the nearest int64
 		power = min(max(power, math.MinInt64/2), math.MaxInt64/2)
 	}
 	before, after, _ := strings.Cut(mantissa, ".")

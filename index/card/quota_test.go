@@ -75,7 +75,7 @@ func TestParseQuotaValues(t *testing.T) {
 	}
 }
 
-// TestParseWholeAgainstBig compares with exact arithmetic.
+// TestParseWholeAgainstBig compares with the exact arithmetic of math/big.
 func TestParseWholeAgainstBig(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 50_000 {
@@ -141,7 +141,7 @@ func TestBrokenText(t *testing.T) {
 		"it is not a JSON object: it ends too early": {
 			`{`, `{"A`, `{"A"`, `{"A":`, `{"A":"`, `{"A":1`, `{"A":1,`, `{"A":[`, `{"A":1,"B":2,"C":tru`, strings.Repeat(`{"A":`, 9),
 		},
-		// From here on it is encoding/json that says what is wrong.
+		// The rest of the text is that of encoding/json.
 		"it is not a JSON object: …": {
 			`{"A":1,}`, `{,"A":1}`, `{"A":1 "B":2}`, `{"A" 1}`, `{"A"::1}`, `{"A":}`, `{"A"}`, `{"A":1]`,
 			`{A:1}`, `{1:1}`, `{["A"]:1}`, `{{}:1}`, `{null:1}`, `{'A':1}`,
@@ -158,8 +158,8 @@ func TestBrokenText(t *testing.T) {
 			short := text[:min(len(text), 40)]
 			entries, problems := ParseQuota(text)
 			assert.Nil(t, entries, short)
-			demands, requestProblems := ParseRequest(text)
-			assert.Nil(t, demands, short)
+			requests, requestProblems := ParseRequest(text)
+			assert.Nil(t, requests, short)
 			assert.Equal(t, problems, requestProblems, short)
 			require.Len(t, problems, 1, short)
 			assert.Empty(t, problems[0].Key, short)
@@ -176,7 +176,7 @@ func TestBrokenText(t *testing.T) {
 
 func TestParseRequest(t *testing.T) {
 	for text, want := range map[string]struct {
-		demands  []ListRequest
+		requests []ListRequest
 		problems []Problem
 	}{
 		`{}`:                  {},
@@ -191,8 +191,8 @@ func TestParseRequest(t *testing.T) {
 		`{"B |A":0.5,"A":"1","C":-1}`: {nil, []Problem{{"A", "a string is not a number of cards"}, {"B|A", "0.5 is not a whole number of cards"}, {"C", "-1 is negative"}}},
 		`{"A|B":1e400}`:               {[]ListRequest{{List{"A", "B"}, MaxCards}}, nil},
 	} {
-		demands, problems := ParseRequest(text)
-		assert.Equal(t, want.demands, demands, text)
+		requests, problems := ParseRequest(text)
+		assert.Equal(t, want.requests, requests, text)
 		assert.Equal(t, want.problems, problems, text)
 	}
 }
@@ -219,7 +219,7 @@ func TestLongNames(t *testing.T) {
 	entries, problems := ParseQuota(`{"` + good + `":3,"` + bad + `":` + strings.Repeat("7", 4096) + `.5}`)
 	assert.Equal(t, []Entry{{good, 3}}, entries)
 	require.Len(t, problems, 1)
-	assert.Equal(t, bad, problems[0].Key, "whole, so that callers can tell which key it is")
+	assert.Equal(t, bad, problems[0].Key, "the whole key, so that callers can identify it")
 	assert.Less(t, len(problems[0].Error()), 300)
 }
 
@@ -231,9 +231,9 @@ func TestParseBigText(t *testing.T) {
 	entries, problems := ParseQuota(`{` + text.String() + `"twice":1,"twice":1}`)
 	assert.Len(t, entries, 100_000)
 	assert.Len(t, problems, 100_001)
-	demands, _ := ParseRequest(`{"` + manyNames(200_000) + `":1}`)
-	require.Len(t, demands, 1)
-	assert.Len(t, demands[0].List, 200_000)
+	requests, _ := ParseRequest(`{"` + manyNames(200_000) + `":1}`)
+	require.Len(t, requests, 1)
+	assert.Len(t, requests[0].List, 200_000)
 }
 
 var jsonSeeds = []string{
@@ -243,8 +243,7 @@ var jsonSeeds = []string{
 	``, ` `, `{}`, `{} x`, `{"A":1}}`, `[]`, `null`, `{"A":1,}`, `{"A`, "{\"\x80\":1}", `{"|":1}`, "{\"\u00a0A\":1}",
 }
 
-// keysOf returns the keys of the JSON object that text is, and false if it is
-// none; repeated keys are there once.
+// keysOf returns the keys of a JSON object, each once, and false if text is no JSON object.
 func keysOf(text string) ([]string, bool) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &object) != nil || object == nil {
@@ -257,7 +256,7 @@ func keysOf(text string) ([]string, bool) {
 	return keys, true
 }
 
-// checkParsed holds the answer for a text, names and problems, against its keys.
+// checkParsed compares the names and problems of a text with its keys.
 func checkParsed(t *testing.T, text string, names []string, problems []Problem, normal func(string) string) {
 	keys, isObject := keysOf(text)
 	if !isObject {
@@ -286,11 +285,11 @@ func checkParsed(t *testing.T, text string, names []string, problems []Problem, 
 		for _, key := range keys {
 			wanted[normal(key)] = true
 		}
-		assert.Equal(t, wanted, all, "no key is lost or made up")
+		assert.Equal(t, wanted, all, "every key has one result, and no other key has")
 	}
 }
 
-const deepest = 9000 // nesting that encoding/json reads everywhere
+const deepest = 9000 // nesting that encoding/json always accepts
 
 func FuzzParseQuota(f *testing.F) {
 	for _, seed := range jsonSeeds {
@@ -338,13 +337,13 @@ func FuzzParseRequest(f *testing.F) {
 		return key
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		demands, problems := ParseRequest(text)
+		requests, problems := ParseRequest(text)
 		if len(text) > deepest {
 			return
 		}
 		var names []string
 		written := map[string]int64{}
-		for _, d := range demands {
+		for _, d := range requests {
 			assert.True(t, 0 <= d.Count && d.Count <= MaxCards)
 			assert.False(t, slices.Contains(d.List, ""))
 			names = append(names, d.List.String())
@@ -354,7 +353,7 @@ func FuzzParseRequest(f *testing.F) {
 		again, err := json.Marshal(written)
 		require.NoError(t, err)
 		reread, problems := ParseRequest(string(again))
-		assert.Equal(t, demands, reread)
+		assert.Equal(t, requests, reread)
 		assert.Empty(t, problems)
 	})
 }

@@ -1,54 +1,64 @@
 package assign
 
-// none is no arc and no node; in assign.go, what is above the top.
+// none is no arc, no node, and the cell above a top cell.
 const none int32 = -1
 
-// network is a maximum flow by Dinic's method.
-type network struct {
-	arcs   []arc   // each with its reverse beside it
-	first  []int32 // of each node, an arc that leaves it
-	next   []int32 // of each node, the arc to be tried next
-	level  []int32 // of each node, how far it is
-	queue  []int32
-	looked int // arcs looked at
-}
-
-// arc has left what can still flow. What is left of its reverse does flow.
-type arc struct {
-	left     float64
-	to, next int32 // next: leaves the same node
-}
-
+// The nodes that every network has.
 const source, sink int32 = 0, 1
 
+// network is the residual graph of a flow network, and computes maximum flows by
+// Dinic's method. Quantities are milli-cards.
+//
+// Arcs e and e^1 are each other's reverse. The capacity of e is residual(e) + flow(e),
+// and flow(e) = residual(e^1).
+type network struct {
+	arcs    []arc
+	first   []int32 // node → the first arc that leaves it
+	current []int32 // node → the arc that the blocking flow tries next
+	level   []int32 // node → its distance in the level graph, none if it is not reached
+	queue   []int32 // of the breadth-first search
+	visited int     // arcs visited since the last reset of the counter
+}
+
+// arc is an arc of the residual graph.
+type arc struct {
+	residual float64 // residual capacity
+	to       int32
+	next     int32 // the next arc that leaves the same node
+}
+
+// reset removes everything but the source and the sink.
 func (g *network) reset() {
 	g.arcs, g.first = g.arcs[:0], append(g.first[:0], none, none)
 }
 
-func (g *network) node() int32 {
+func (g *network) addNode() int32 {
 	g.first = append(g.first, none)
 	return int32(len(g.first) - 1)
 }
 
-func (g *network) join(from, to int32) int32 {
+// addArc adds an arc and its reverse, both without capacity.
+func (g *network) addArc(from, to int32) int32 {
 	at := int32(len(g.arcs))
 	g.arcs = append(g.arcs, arc{to: to, next: g.first[from]}, arc{to: from, next: g.first[to]})
 	g.first[from], g.first[to] = at, at+1
 	return at
 }
 
-// augment sends up to limit from one node to another, and returns how much.
+// augment increases the flow between two nodes by at most limit, and returns by how
+// much. The flow is maximum if the result is less than limit.
 func (g *network) augment(from, to int32, limit float64) float64 {
 	sent := 0.0
-	for sent < limit && g.reach(from, to) {
-		g.next = append(g.next[:0], g.first...)
-		sent += g.push(from, to, limit-sent)
+	for sent < limit && g.buildLevels(from, to) {
+		g.current = append(g.current[:0], g.first...)
+		sent += g.blockingFlow(from, to, limit-sent)
 	}
 	return sent
 }
 
-// reach finds how far nodes are, up to one that it looks for.
-func (g *network) reach(from, to int32) bool {
+// buildLevels builds the level graph, as far as node to, and reports whether to is
+// reached.
+func (g *network) buildLevels(from, to int32) bool {
 	g.level = append(g.level[:0], g.first...)
 	for i := range g.level {
 		g.level[i] = none
@@ -58,8 +68,8 @@ func (g *network) reach(from, to int32) bool {
 	for i := 0; i < len(g.queue) && g.level[to] == none; i++ {
 		at := g.queue[i]
 		for e := g.first[at]; e != none; e = g.arcs[e].next {
-			g.looked++
-			if a := g.arcs[e]; a.left > 0 && g.level[a.to] == none {
+			g.visited++
+			if a := g.arcs[e]; a.residual > 0 && g.level[a.to] == none {
 				g.level[a.to] = g.level[at] + 1
 				g.queue = append(g.queue, a.to)
 			}
@@ -68,24 +78,25 @@ func (g *network) reach(from, to int32) bool {
 	return g.level[to] != none
 }
 
-// push sends up to limit along shortest paths.
-func (g *network) push(from, to int32, limit float64) float64 {
+// blockingFlow sends at most limit along paths of the level graph, and returns how
+// much. If that is less than limit, every path from node from has a saturated arc.
+func (g *network) blockingFlow(from, to int32, limit float64) float64 {
 	if from == to {
 		return limit
 	}
 	sent := 0.0
-	for e := g.next[from]; e != none; e = g.arcs[e].next {
-		g.next[from] = e
-		g.looked++
-		if a := g.arcs[e]; a.left > 0 && g.level[a.to] == g.level[from]+1 {
-			more := g.push(a.to, to, min(limit-sent, a.left))
-			g.arcs[e].left -= more
-			g.arcs[e^1].left += more
+	for e := g.current[from]; e != none; e = g.arcs[e].next {
+		g.current[from] = e
+		g.visited++
+		if a := g.arcs[e]; a.residual > 0 && g.level[a.to] == g.level[from]+1 {
+			more := g.blockingFlow(a.to, to, min(limit-sent, a.residual))
+			g.arcs[e].residual -= more
+			g.arcs[e^1].residual += more
 			if sent += more; sent >= limit {
 				return sent
 			}
 		}
 	}
-	g.next[from] = none
+	g.current[from] = none
 	return sent
 }

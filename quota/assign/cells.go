@@ -1,0 +1,94 @@
+package assign
+
+import (
+	"math"
+	"slices"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// cell is one queue and one card. The path of a cell is the cell and all cells above.
+type cell struct {
+	slot, above int32   // slot: queue × dimension
+	room        float64 // milli-cards, a whole number; negative where usage exceeds the bound
+	load        float64 // the most that the open demands can take
+	tight       int32   // the lowest tight cell on the path
+	component   int32   // parent in the union-find
+	unit        float64 // gcd of the sizes that flow through
+	node, arc   int32   // in the network; arc: to the cell above
+}
+
+// cell returns the cell of a queue and a card. The first call for them makes the cell,
+// and the cells above.
+func (a *Assigner) cell(ix *index.Index, q index.Queue, card fastres.Dim) int32 {
+	slot := int(q)*ix.Dims() + int(card)
+	if a.cellAt[slot] > 0 {
+		return a.cellAt[slot] - 1
+	}
+	above := none
+	if p := ix.Parent(q); p != index.None {
+		above = a.cell(ix, p, card)
+	}
+	room := math.Inf(1)
+	if bound := ix.RealCapability.Row(q).Get(card); bound < fastres.MaxQuantity {
+		room = math.Floor(bound - ix.Allocated(q).Get(card) - ix.Inqueue.Row(q).Get(card) + ix.Elastic.Row(q).Get(card))
+	}
+	at := int32(len(a.cells))
+	a.cells = append(a.cells, cell{slot: int32(slot), above: above, room: room, component: at, node: none})
+	a.cellAt[slot] = at + 1
+	return at
+}
+
+// pathRoom returns the least room on the path of a cell.
+func (a *Assigner) pathRoom(at int32) float64 {
+	room := math.Inf(1)
+	for ; at != none; at = a.cells[at].above {
+		room = min(room, a.cells[at].room)
+	}
+	return room
+}
+
+// takeRoom reduces the room on the path of a cell. A negative amount returns room.
+func (a *Assigner) takeRoom(at int32, amount float64) {
+	for ; at != none; at = a.cells[at].above {
+		a.cells[at].room -= amount
+	}
+}
+
+// skipLooseCells removes the cells that are not tight from all paths. An option without
+// a tight cell on its path has no cell afterwards.
+//
+//	load = Σ pods·size of the options here + Σ min(load, room) of the cells below
+//	tight: load > room
+func (a *Assigner) skipLooseCells() {
+	for i := range a.cells {
+		a.cells[i].load = 0
+	}
+	for _, d := range a.open {
+		for _, o := range a.options[d.from:d.to] {
+			a.cells[o.cell].load += d.pods * d.size
+		}
+	}
+	for _, c := range slices.Backward(a.cells) {
+		if c.above != none {
+			// The room of a cell without load may be negative.
+			a.cells[c.above].load += max(0, min(c.load, c.room))
+		}
+	}
+	for i := range a.cells {
+		c := &a.cells[i]
+		if c.above != none {
+			c.above = a.cells[c.above].tight
+		}
+		c.tight = int32(i)
+		if c.load <= c.room {
+			c.tight = c.above
+		}
+	}
+	for _, d := range a.open {
+		for i := d.from; i < d.to; i++ {
+			a.options[i].cell = a.cells[a.options[i].cell].tight
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package assign
+
+import "math"
+
+// searchBudget is the number of arcs that the searches of one call may visit, which
+// takes some tens of milliseconds. The first flow of each component is not counted, so
+// that demands of one size are always decided.
+const searchBudget = 1 << 21
+
+// serve reports whether a component has an assignment.
+func (a *Assigner) serve(demands []openDemand) bool {
+	a.build(demands)
+	visited := a.residual.visited
+	if !a.flow(demands) {
+		return false
+	}
+	a.residual.visited = visited
+	return a.branch(demands)
+}
+
+// branch reports whether an assignment exists, given a flow that meets the demands. It
+// selects a pod that the flow splits, and the card that carries most of that pod. The
+// first branch places the pod there, with the whole pods that the card carries. The
+// second branch forbids the card to carry more than those whole pods. The first branch
+// changes the flow, and the second computes a new one. Afterwards, demands, options and
+// rooms are as they were.
+func (a *Assigner) branch(demands []openDemand) bool {
+	d, o := a.splitPod(demands)
+	if d == nil {
+		return true
+	}
+	if a.residual.visited > searchBudget {
+		return false
+	}
+	pods, mostPods := math.Ceil(a.residual.arcs[o.arc^1].residual/d.size), o.mostPods
+	if !a.setFlow(d, o, pods*d.size) {
+		o.mostPods = pods - 1
+		found := a.setFlow(d, o, o.mostPods*d.size) && a.branch(demands)
+		o.mostPods = mostPods
+		return found
+	}
+	a.place(d, o, pods)
+	found := a.branch(demands)
+	d.pods += pods
+	a.takeRoom(o.cell, -pods*d.size)
+	if !found && a.residual.visited <= searchBudget {
+		o.mostPods = pods - 1
+		found = a.flow(demands) && a.branch(demands)
+	}
+	o.mostPods = mostPods
+	return found
+}
+
+// splitPod returns a demand of the largest size that the flow splits a pod of, and the
+// option that carries most of that pod. It returns nil if the flow splits no pod.
+func (a *Assigner) splitPod(demands []openDemand) (d *openDemand, most *option) {
+	for i := range demands {
+		d, part := &demands[i], 0.0
+		for j := d.from; j < d.to; j++ {
+			o := &a.options[j]
+			if p := remainder(a.residual.arcs[o.arc^1].residual, d.size); p > part {
+				most, part = o, p
+			}
+		}
+		if part > 0 {
+			return d, most
+		}
+	}
+	return nil, nil
+}
+
+// setFlow changes the flow through an option to an amount, at the same total flow. To
+// increase it, setFlow sends the difference from the option's cell back to the demand
+// through the residual graph, which reroutes other pods; to decrease it, the reverse. It
+// returns false if the residual graph does not allow it.
+func (a *Assigner) setFlow(d *openDemand, o *option, amount float64) bool {
+	forth, back := &a.residual.arcs[o.arc], &a.residual.arcs[o.arc^1]
+	sent := back.residual
+	forth.residual, back.residual = 0, 0
+	if sent < amount {
+		sent += a.residual.augment(forth.to, back.to, amount-sent)
+	} else {
+		sent -= a.residual.augment(back.to, forth.to, sent-amount)
+	}
+	forth.residual, back.residual = o.mostPods*d.size-sent, sent
+	return sent == amount
+}
+
+// place fixes pods on the card of an option that carries them: it removes their flow
+// from the network, and takes their room.
+func (a *Assigner) place(d *openDemand, o *option, pods float64) {
+	arcs, amount := a.residual.arcs, pods*d.size
+	d.pods, o.mostPods = d.pods-pods, o.mostPods-pods
+	a.takeRoom(o.cell, amount)
+	arcs[d.arc^1].residual -= amount
+	arcs[o.arc^1].residual -= amount
+	for at := o.cell; at != none; at = a.cells[at].above {
+		arcs[a.cells[at].arc^1].residual -= amount
+	}
+}
