@@ -1,5 +1,5 @@
-// Command mutate tests the tests. It applies small mutations to the rules, one at a time, in
-// a copy of the tree, runs the tests, and reports the mutants that survive. Run it in the
+// Command mutate tests the tests. It applies small mutations to the rules, one at a time in
+// each copy of the tree, runs the tests, and reports the mutants that survive. Run it in the
 // directory of the module.
 package main
 
@@ -12,15 +12,20 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func main() {
 	only := flag.String("only", "", "try only the mutants whose file or text matches this regular expression")
+	workers := flag.Int("workers", runtime.NumCPU(), "number of mutants that are tried at the same time, each in a copy of the tree")
 	flag.Parse()
-	if err := run(*only); err != nil {
+	if err := run(*only, max(1, *workers)); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
@@ -40,6 +45,9 @@ var (
 	}
 )
 
+// rooms are the packages whose own tests run first for their mutants.
+var rooms = []string{"index/card", "plugin/cards", "plugin/reserve", "plugin/intake", "plugin/report"}
+
 // slow matches the tests that take more than a second.
 const slow = "TestDifferential|TestRandomCards|TestThousandSessions"
 
@@ -50,10 +58,13 @@ func stages(file string) []stage {
 			return slices.Concat(engine[i:], sessions)
 		}
 	}
+	if dir := path.Dir(file); slices.Contains(rooms, dir) {
+		return slices.Concat([]stage{{dir, nil}}, sessions)
+	}
 	return sessions
 }
 
-func run(only string) error {
+func run(only string, workers int) error {
 	matching, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -67,39 +78,84 @@ func run(only string) error {
 			chosen = append(chosen, m)
 		}
 	}
+	t := &tally{total: len(chosen)}
+	queue := make(chan mutant)
+	var group errgroup.Group
+	for range workers {
+		tree, err := copyTree()
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(tree)
+		group.Go(func() error {
+			for m := range queue {
+				start := time.Now()
+				caught, err := m.try(tree)
+				t.add(m, caught, err, time.Since(start))
+			}
+			return nil
+		})
+	}
+	err = unmutated()
+	if err == nil {
+		for _, m := range chosen {
+			queue <- m
+		}
+	}
+	close(queue)
+	return errors.Join(err, group.Wait(), t.result())
+}
+
+// unmutated returns an error if the tests fail without a mutation.
+func unmutated() error {
 	tree, err := copyTree()
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tree)
-	caught, err := test(tree, slices.Concat(engine, sessions))
+	all := slices.Clone(engine)
+	for _, dir := range rooms {
+		all = append(all, stage{dir, nil})
+	}
+	caught, err := test(tree, append(all, sessions...))
 	if caught != "" {
 		return fmt.Errorf("%s fails without a mutation", caught)
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// tally counts the results. It is safe for many goroutines.
+type tally struct {
+	mu                  sync.Mutex
+	total, done, killed int
+	failed              []error // mutants that could not be tried
+}
+
+func (t *tally) add(m mutant, caught string, err error, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done++
+	switch {
+	case err != nil:
+		t.failed = append(t.failed, fmt.Errorf("%s: %w", m, err))
+		caught = "ERROR"
+	case caught == "":
+		caught = "SURVIVED"
+	default:
+		t.killed++
 	}
-	killed, broken := 0, []error{}
-	for i, m := range chosen {
-		start := time.Now()
-		caught, err := m.try(tree)
-		switch {
-		case err != nil:
-			broken = append(broken, fmt.Errorf("%s: %w", m, err))
-			caught = "ERROR"
-		case caught == "":
-			caught = "SURVIVED"
-		default:
-			killed++
-		}
-		fmt.Printf("%3d/%d %-10s %4.0fs  %s\n", i+1, len(chosen), caught, time.Since(start).Seconds(), m)
+	fmt.Printf("%3d/%d %-14s %4.0fs  %s\n", t.done, t.total, caught, took.Seconds(), m)
+}
+
+// result prints the sum, and returns an error unless all mutants were killed.
+func (t *tally) result() error {
+	survived := t.done - t.killed - len(t.failed)
+	fmt.Printf("%d mutants, %d killed, %d survived, %d failed to run\n", t.done, t.killed, survived, len(t.failed))
+	errs := t.failed
+	if survived > 0 {
+		errs = append(errs, fmt.Errorf("%d mutants survived: no test fails without these lines", survived))
 	}
-	fmt.Printf("%d mutants, %d killed, %d survived, %d failed to run\n",
-		len(chosen), killed, len(chosen)-killed-len(broken), len(broken))
-	if survived := len(chosen) - killed - len(broken); survived > 0 {
-		broken = append(broken, fmt.Errorf("%d mutants survived: no test fails without these lines", survived))
-	}
-	return errors.Join(broken...)
+	return errors.Join(errs...)
 }
 
 // copyTree copies the present state of the files that git knows to a new directory.
@@ -136,7 +192,7 @@ func test(tree string, all []stage) (caught string, err error) {
 	built := ""
 	for _, s := range all {
 		if built != s.dir {
-			build := exec.Command("go", "test", "-c", "-vet=off", "-o", filepath.Join(tree, "mutant.test"), "./"+s.dir)
+			build := exec.Command("go", "test", "-c", "-vet=off", "-trimpath", "-o", filepath.Join(tree, "mutant.test"), "./"+s.dir)
 			build.Dir = tree
 			if output, err := build.CombinedOutput(); err != nil {
 				return "", fmt.Errorf("it does not compile: %w\n%s", err, output)
