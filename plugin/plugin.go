@@ -99,17 +99,27 @@ type quotaPlugin struct {
 // Name is the name that the plugin is registered under.
 func (p *quotaPlugin) Name() string { return p.builder.variant.name }
 
-// OnSessionOpen reads the session's queues and jobs and registers the hooks.
+// OnSessionOpen reads the session's queues and jobs and registers the hooks,
+// unless another plugin of this package serves the session.
 func (p *quotaPlugin) OnSessionOpen(ssn *framework.Session) {
+	if first := inForce.of(ssn); first != nil {
+		inForce.warn(p.Name(), first.variant.name)
+		if first.variant.name == p.Name() {
+			p.session = first // Volcano closes only the last plugin of a name
+		}
+		return
+	}
 	m := p.builder.lend()
 	p.session = openSession(ssn, p.builder.variant, m.parse(p.builder.variant, p.arguments), m)
+	inForce.opened(ssn, p.session)
 }
 
 // OnSessionClose writes the last metrics and gives the memory back.
 func (p *quotaPlugin) OnSessionClose(ssn *framework.Session) {
-	if p.session == nil {
+	if p.session == nil || inForce.of(ssn) != p.session {
 		return
 	}
+	inForce.closed(ssn)
 	m := p.session.memory
 	m.metrics.PublishInner()
 	m.intake.MendParents(ssn, p.Name())
