@@ -118,7 +118,7 @@ func tooLarge(path string) error {
 // read reads the documents of a file, several at a time.
 func (o *Objects) read(file string, text []byte, progress Progress) {
 	var documents []*document
-	if first := space(text, 0); first < len(text) && (text[first] == '{' || text[first] == '[') {
+	if start := bytes.TrimLeft(text, space); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
 		documents = splitJSON(file, text)
 	} else {
 		documents = splitYAML(file, text)
@@ -195,30 +195,25 @@ func skipLines(text []byte, n int) []byte {
 func splitJSON(file string, text []byte) []*document {
 	var documents []*document
 	line, counted := 1, 0
-	at := func(i int) Source {
-		line += bytes.Count(text[counted:i], []byte("\n"))
-		counted = i
+	at := func(offset int) Source {
+		line += bytes.Count(text[counted:offset], []byte("\n"))
+		counted = offset
 		return Source{file, line}
 	}
-	for i := space(text, 0); i < len(text); {
-		end, err := skip(text, i)
-		if err != nil {
-			d := &document{Source: at(i)}
-			d.fail(err.Error())
-			return append(documents, d)
+	for objects := newStream(text); ; {
+		object, list, ok := objects.next()
+		if !ok {
+			return documents
 		}
-		h, err := readHead(text[i:end])
-		if err != nil || h.items == nil {
-			documents = append(documents, &document{Source: at(i), text: text[i:end]})
-		} else {
-			for _, item := range h.items {
-				begins := cap(text) - cap(item) // both are of one array, and neither was cut at its end
-				documents = append(documents, &document{
-					Source: at(begins), text: item, apiVersion: h.apiVersion, kind: strings.TrimSuffix(h.kind, "List"),
-				})
-			}
+		if object.err != nil || list.items == nil {
+			documents = append(documents, &document{Source: at(object.start), text: object.text, err: object.err})
+			continue
 		}
-		i = space(text, end)
+		for _, item := range list.items {
+			documents = append(documents, &document{
+				Source: at(item.start), text: item.text, err: item.err,
+				apiVersion: list.apiVersion, kind: strings.TrimSuffix(list.kind, "List"),
+			})
+		}
 	}
-	return documents
 }
