@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
+	"github.com/capacity-card/capacity-card/e2e/controlplane"
 	"github.com/capacity-card/capacity-card/plugin/guard"
 )
 
@@ -58,9 +59,9 @@ func parse(t *testing.T, manifest []byte) *unstructured.Unstructured {
 // upstreamScheduler is what Volcano's own installation has of its scheduler.
 func upstreamScheduler(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").Output()
+	module, err := controlplane.VolcanoModule()
 	require.NoError(t, err)
-	manifest := read(t, filepath.Join(strings.TrimSpace(string(module)), "installer", "volcano-development.yaml"))
+	manifest := read(t, filepath.Join(module, "installer", "volcano-development.yaml"))
 	var objects []*unstructured.Unstructured
 	for _, document := range bytes.Split(manifest, []byte("\n---\n")) {
 		if bytes.Contains(document, []byte("# Source: volcano/templates/scheduler.yaml")) {
