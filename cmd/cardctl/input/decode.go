@@ -32,14 +32,14 @@ var makers = map[string]func() metav1.Object{
 	"batch.volcano.sh/v1alpha1 Job":          func() metav1.Object { return &batch.Job{} },
 }
 
-// document is a piece of a file and what became of it.
+// document is a piece of a file and the objects found in it.
 type document struct {
 	Source
 	text []byte // nil once it was decoded
 	err  error  // why text cannot be decoded, where that is known
 	yaml bool
 
-	apiVersion, kind string // of its list, for items that do not say
+	apiVersion, kind string // of its list, for items without their own
 	found            []found
 }
 

@@ -20,19 +20,18 @@ import (
 // it has less than half.
 const MostBytes = 768 << 20
 
-// ErrTooLarge is about files of more than MostBytes.
+// ErrTooLarge is the error for files of more than MostBytes.
 var ErrTooLarge = errors.New("the file is too large")
 
-// Progress is told how much has been done, of how much, in units of its own.
+// Progress reports how many of all units of work are done.
 type Progress func(what string, done, all int)
 
-// extensions are those of the files that are read in a directory, as kubectl
-// does.
+// extensions are those of the files that are read in a directory, as in kubectl.
 var extensions = []string{".json", ".yaml", ".yml"}
 
 // ReadFiles reads files, all files of directories, and standard input for "-".
-// It fails for what cannot be opened; documents that cannot be read are among
-// the Problems of what it returns.
+// It fails for files that cannot be opened. Documents that cannot be read are among
+// the Problems of the result.
 func ReadFiles(paths []string, recursive bool, stdin io.Reader, progress Progress) (*Objects, error) {
 	objects := New()
 	var files []string

@@ -11,7 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// checkRequests reads the annotation of jobs that says what they will ask for.
+// checkRequests parses the annotation in which jobs state what they request.
 func (k *checker) checkRequests() {
 	check := func(object metav1.Object, kind string) {
 		text, given := object.GetAnnotations()[card.RequestKey]
@@ -31,8 +31,8 @@ func (k *checker) checkRequests() {
 	}
 }
 
-// checkWorkloads has the scheduler try each job alone on the empty cluster: what
-// is refused there is refused always.
+// checkWorkloads tries each job alone on the empty cluster. A job that is refused there
+// is always refused.
 func (k *checker) checkWorkloads(c *engine.Configuration) error {
 	if len(k.objects.Nodes) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (k *checker) checkWorkloads(c *engine.Configuration) error {
 		}
 		severity := Error
 		if f.Rule == plugin.ClosedQueue {
-			severity = Warning // as it is now
+			severity = Warning // the queue can be opened
 		}
 		kind, _, _ := strings.Cut(f.Owner, "/")
 		k.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
