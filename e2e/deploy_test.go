@@ -130,7 +130,7 @@ func TestDeployAllowsWhatVolcanoDoes(t *testing.T) {
 	require.ElementsMatch(t, original.Rules, role.Rules)
 }
 
-// install puts Volcano's own scheduler into the cluster, as its manifest does. There is nobody who would run its pods.
+// install puts Volcano's own scheduler into the cluster, as its manifest does. No kubelet runs its pods.
 func install(t *testing.T, c *cluster) {
 	t.Helper()
 	c.send(t, upstreamScheduler(t), "volcano")
@@ -207,8 +207,8 @@ func TestDeployed(t *testing.T) {
 	require.NotContains(t, strings.ToLower(p.log(t)), "forbidden")
 }
 
-// TestDockerfile holds the image against the Deployment: nobody but the user that it says, and the program that it
-// builds. There is nothing here to build images with.
+// TestDockerfile compares the image with the Deployment: its user is the one that the Deployment names, and its program is
+// the one that it builds. No tool here builds images.
 func TestDockerfile(t *testing.T) {
 	pod := find[apps.Deployment](t, render(t, "../deploy/drop-in"), "Deployment").Spec.Template.Spec
 	text := string(read(t, "../deploy/Dockerfile"))

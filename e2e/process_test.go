@@ -45,7 +45,7 @@ func build(t *testing.T, of string, flags ...string) string {
 	return path
 }
 
-// plane returns the cluster with nobody who schedules, and with the nodes of these examples.
+// plane returns the cluster without a scheduler, with the nodes of these examples.
 func plane(t *testing.T, nodes ...string) *cluster {
 	t.Helper()
 	c := boot(t)
@@ -132,7 +132,7 @@ func (p *process) measures(t *testing.T, lines ...string) {
 	}, patience, schedulePeriod)
 }
 
-// metrics is what the process says of itself.
+// metrics returns the metrics of the process.
 func (p *process) metrics(t assert.TestingT) string {
 	response, err := http.Get(p.Metrics)
 	if !assert.NoError(t, err) {
@@ -192,7 +192,7 @@ func TestRefusedConfigurations(t *testing.T) {
 	})
 }
 
-// TestEditedConfiguration edits the configuration of a scheduler that runs. What is bad changes nothing and is told;
+// TestEditedConfiguration edits the configuration of a scheduler that runs. A bad configuration changes nothing and is reported;
 // what is good counts from the next cycle on.
 func TestEditedConfiguration(t *testing.T) {
 	c := plane(t, "nodes.yaml")

@@ -103,7 +103,7 @@ func newQueue(name, parent string, annotations map[string]string) *scheduling.Qu
 	}
 }
 
-// job is what the story says of a Volcano job: equal pods that each ask for so many of a resource, and which start when
+// job is what the story says of a Volcano job: equal pods that each request so many of a resource, and which start when
 // at least minimum of them can run. Other queues may reclaim what they deserve from the pods beyond the minimum.
 type job struct {
 	name, queue   string
@@ -115,7 +115,7 @@ type job struct {
 }
 
 // object builds the Volcano job. Like every job whose cards are named it says in card.request what its minimum needs,
-// which is what the queue is asked for before there are any pods.
+// which is what the job requests before it has pods.
 func (j job) object() *batch.Job {
 	limits := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("2"),

@@ -16,7 +16,7 @@ import (
 // The stages of a job, as the demo words them.
 const (
 	waiting   = "waiting" // its queue has no room for its minimum; it has no pods yet
-	inqueue   = "inqueue" // let in: its pods exist and wait for nodes
+	inqueue   = "inqueue" // admitted: its pods exist and wait for nodes
 	running   = "running" // at least its minimum runs
 	completed = "completed"
 )

@@ -53,7 +53,11 @@ func newStream(text []byte) *stream {
 
 // restart continues at an offset, with a decoder that has read prefix.
 func (s *stream) restart(offset int, prefix string) {
-	s.decoder = json.NewDecoder(io.MultiReader(strings.NewReader(prefix), bytes.NewReader(s.text[offset:])))
+	var input io.Reader = bytes.NewReader(s.text[offset:])
+	if prefix != "" {
+		input = io.MultiReader(strings.NewReader(prefix), input)
+	}
+	s.decoder = json.NewDecoder(input)
 	s.base = offset - len(prefix)
 }
 
