@@ -120,7 +120,7 @@ func eitherOrWithAffinity(t *testing.T, c *cluster) {
 func mixedList(t *testing.T, c *cluster) {
 	c.queue(t, "mixed", `{"NVIDIA-H200": 2, "Ascend-910B": 2, "NVIDIA-H200/mig-1g.18gb-mixed": 2, "NVIDIA-H200/mig-3g.71gb-mixed": 1}`)
 	words := func(list string) string {
-		return "Cards <" + list + "> are asked for with different resource names, so no pod can take one or the other"
+		return "Cards <" + list + "> do not share one resource name, so no pod can request either of them"
 	}
 	for name, list := range map[string]string{
 		"whole-or-mig": h200 + "|" + migSmall,
@@ -151,7 +151,7 @@ func untypedPods(t *testing.T, c *cluster) {
 	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      untypedCards: reject")
 	c.submit(t, "rejected", sixCards, h200, 1, untyped)
 	c.runs(t, "rejected", map[string]int{}, 1)
-	c.says(t, "rejected", "Pod asks for <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
+	c.says(t, "rejected", "Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
 }
 
 // severalVendors has one queue with cards of two vendors.

@@ -216,5 +216,5 @@ func TestEditedConfiguration(t *testing.T) {
 	edit(strings.Replace(good, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      untypedCards: reject", 1))
 	p.logs(t, fmt.Sprintf("The scheduler's configuration %s was changed and is in force", file))
 	c.submit(t, "edited-untyped", sixCards, "", 1)
-	c.says(t, "edited-untyped", "Pod asks for <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
+	c.says(t, "edited-untyped", "Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
 }
