@@ -18,10 +18,15 @@ test: ## vet, layers, unit, property, differential and upstream's own tests
 	$(GO) test -timeout 10m -tags invariants ./index ./quota/... ./fuzz
 	$(GO) test -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|Fuzz' -clusters 200
 
+.PHONY: lint
+lint: ## staticcheck, a tool of go.mod, with the checks of staticcheck.conf; some two minutes the first time
+	$(GO) tool staticcheck $(PACKAGES)
+	$(GO) tool staticcheck -tags invariants ./index ./quota/... ./fuzz ./plugin
+
 .PHONY: race
 race: ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
 	$(GO) test -timeout 30m -race ./index ./quota/... ./fuzz
-	$(GO) test -timeout 30m -race ./plugin -run 'TestParallel|TestTallies|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
+	$(GO) test -timeout 30m -race ./plugin ./plugin/intake -run 'TestParallel|TestTallies|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
 
 .PHONY: prometheus
 prometheus: ## bin/prometheus: Prometheus and promtool of Debian's package, unless they are installed

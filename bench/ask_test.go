@@ -15,11 +15,11 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// What Volcano asks a quota plugin for each task, job or queue, through the
-// session. With impl=none a plugin answers that asks nobody: that is what Volcano's
+// The hooks that Volcano calls for each task, job or queue, through the
+// session. With impl=none the hook is a stub that decides nothing: that is what Volcano's
 // dispatch costs.
 
-// BenchmarkAllocatable asks whether a task may be placed; it may.
+// BenchmarkAllocatable checks a task that may be placed.
 func BenchmarkAllocatable(b *testing.B) {
 	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), allocatable, withBystander...) })
 }
@@ -30,12 +30,12 @@ func allocatable(b *testing.B, s *bed) func() bool {
 	return func() bool { return s.Allocatable(queue, task) }
 }
 
-// BenchmarkJobEnqueueable asks whether a job may get its pods; it may.
+// BenchmarkJobEnqueueable checks a job that is admitted.
 func BenchmarkJobEnqueueable(b *testing.B) {
 	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), jobEnqueueable, withBystander...) })
 }
 
-// jobEnqueueable has the job ask for very little, because upstream charges it
+// jobEnqueueable has the job request very little, because upstream charges it
 // with every question, and would soon refuse.
 func jobEnqueueable(b *testing.B, s *bed) func() bool {
 	s.open(b)
@@ -47,7 +47,7 @@ func jobEnqueueable(b *testing.B, s *bed) func() bool {
 	return func() bool { return s.JobEnqueueable(job) }
 }
 
-// BenchmarkPreemptive asks whether a queue may take from others for a task; it may.
+// BenchmarkPreemptive checks a queue that may take from others for a task.
 func BenchmarkPreemptive(b *testing.B) {
 	b.Run("shape=L", func(b *testing.B) {
 		measure(b, theLarge(b), func(b *testing.B, s *bed) func() bool {
@@ -58,7 +58,7 @@ func BenchmarkPreemptive(b *testing.B) {
 	})
 }
 
-// BenchmarkQueueOrder asks which of two leaves is the next.
+// BenchmarkQueueOrder compares two leaves.
 func BenchmarkQueueOrder(b *testing.B) {
 	b.Run("shape=L", func(b *testing.B) {
 		var answers []bool

@@ -90,7 +90,7 @@ func (c cycle) run(b *testing.B, impl implementation, start, stop func()) {
 	cache := offline.NewCache(info)
 	cache.Informers = informed()
 	tiers := tiersWith(impl)
-	runtime.GC() // what building has left is nobody's
+	runtime.GC() // frees what building the cluster has left
 	start()
 	ssn := framework.OpenSession(cache, tiers, c.configurations)
 	for _, action := range c.actions() {

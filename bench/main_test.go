@@ -53,14 +53,14 @@ type content struct {
 	info     *api.ClusterInfo
 	sessions map[string]*framework.Session // by implementation
 
-	plain      workload.Job   // may be placed, and asks for no GPU
+	plain      workload.Job   // may be placed, and requests no GPU
 	waits      workload.Job   // may be placed
 	stuck      workload.Job   // may not, its queue is full
 	neighbours []workload.Job // run in the queue of stuck
 }
 
-// errNobody is a cluster without the jobs that an operation needs.
-var errNobody = errors.New("nobody in this cluster can take part")
+// errNone is a cluster without the jobs that an operation needs.
+var errNone = errors.New("no task or queue of this cluster fits the benchmark")
 
 // newContent fills one queue: it bounds it to what runs there.
 func newContent(c workload.Cluster) (*content, error) {
@@ -89,7 +89,7 @@ func newContent(c workload.Cluster) (*content, error) {
 		}
 	}
 	if t.plain.Name == "" || t.stuck.Name == "" || t.waits.Name == "" {
-		return nil, errNobody
+		return nil, errNone
 	}
 	i := slices.IndexFunc(c.Queues, func(q workload.Queue) bool { return q.Name == t.stuck.Queue })
 	c.Queues[i].Capability = workload.Resources{gpu: used[t.stuck.Queue]}

@@ -105,7 +105,7 @@ func (c *cluster) create(t *testing.T, objects ...runtime.Object) {
 			_, err = c.Volcano.SchedulingV1beta1().Queues().Create(ctx, o, create)
 			opened = append(opened, o.Name)
 		default:
-			t.Fatalf("nobody creates a %T", object)
+			t.Fatalf("no client creates a %T", object)
 		}
 		require.NoError(t, err, "creating a %T", object)
 	}

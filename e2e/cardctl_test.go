@@ -23,7 +23,7 @@ type explained struct {
 	Pods                               struct{ Placed, Waiting int }
 }
 
-// TestCardctl asks the operator's tool about a cluster that a scheduler is at work on, and compares with what the
+// TestCardctl runs the operator's tool on a cluster with a running scheduler, and compares with what the
 // scheduler says itself.
 func TestCardctl(t *testing.T) {
 	program := build(t, cardctl)

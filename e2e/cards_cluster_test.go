@@ -103,7 +103,7 @@ func lentCardsComeBack(t *testing.T, c *cluster) {
 	c.runs(t, "owner-2", map[string]int{rtx4090D: 1}, 0)
 	c.runs(t, "borrower", map[string]int{rtx4090D: 4}, 5)
 
-	// Both have what they deserve: nobody takes any more, and who deserves more takes nothing from who has no more than
+	// Both have what they deserve: no queue takes any more, and who deserves more takes nothing from who has no more than
 	// that.
 	nobodyIsEvicted := func() {
 		c.cycles(t, 6)

@@ -57,7 +57,7 @@ func singleCardJob(t *testing.T, c *cluster) {
 	c.runs(t, "after", map[string]int{h200: 3}, 0)
 }
 
-// requestAboveQuota keeps a job out that says it will ask for more than the quota, and nobody else.
+// requestAboveQuota refuses a job that states a request above the quota, and no other job.
 func requestAboveQuota(t *testing.T, c *cluster) {
 	c.apply(t, "queue.yaml")
 	c.submit(t, "greedy", sixCards, h200, 5, gang, requesting(`{"NVIDIA-H200": 5}`))
@@ -116,11 +116,11 @@ func eitherOrWithAffinity(t *testing.T, c *cluster) {
 	c.runs(t, "first", map[string]int{rtx4090: 2}, 0)
 }
 
-// mixedList refuses lists of cards that are asked for with different resource names.
+// mixedList refuses lists of cards that do not share one resource name.
 func mixedList(t *testing.T, c *cluster) {
 	c.queue(t, "mixed", `{"NVIDIA-H200": 2, "Ascend-910B": 2, "NVIDIA-H200/mig-1g.18gb-mixed": 2, "NVIDIA-H200/mig-3g.71gb-mixed": 1}`)
 	words := func(list string) string {
-		return "Cards <" + list + "> are asked for with different resource names, so no pod can take one or the other"
+		return "Cards <" + list + "> do not share one resource name, so no pod can request either of them"
 	}
 	for name, list := range map[string]string{
 		"whole-or-mig": h200 + "|" + migSmall,
@@ -136,8 +136,8 @@ func mixedList(t *testing.T, c *cluster) {
 	c.runs(t, "whole", map[string]int{h200: 1}, 0)
 }
 
-// untypedPods has pods ask for GPUs without naming a card. They count as what they land on, or are refused if the
-// scheduler is told to.
+// untypedPods has pods request GPUs without naming a card. They are charged for the card of their node, or refused if
+// the scheduler is configured so.
 func untypedPods(t *testing.T, c *cluster) {
 	untyped := func(job *batch.Job) { delete(job.Spec.Tasks[0].Template.Annotations, "volcano.sh/card.name") }
 	c.apply(t, "queue.yaml")
@@ -151,7 +151,7 @@ func untypedPods(t *testing.T, c *cluster) {
 	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      untypedCards: reject")
 	c.submit(t, "rejected", sixCards, h200, 1, untyped)
 	c.runs(t, "rejected", map[string]int{}, 1)
-	c.says(t, "rejected", "Pod asks for <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
+	c.says(t, "rejected", "Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
 }
 
 // severalVendors has one queue with cards of two vendors.
@@ -220,7 +220,7 @@ func otherDevices(t *testing.T, c *cluster) {
 	c.runs(t, "rdma", map[string]int{h200: 2}, 0)
 }
 
-// unlimitedCPUAndMemory frees pods with cards from the queue's cpu and memory, and only those, and only if told to.
+// unlimitedCPUAndMemory frees pods with cards from the queue's cpu and memory, and only those, and only if configured.
 func unlimitedCPUAndMemory(t *testing.T, c *cluster) {
 	c.apply(t, "queue.yaml", "job-single.yaml")
 	c.runs(t, "cr-job", map[string]int{h200: 2}, 0)

@@ -73,7 +73,7 @@ func editedWhileWaiting(t *testing.T, c *cluster) {
 	c.runs(t, "waits", map[string]int{h200: 5}, 0)
 }
 
-// quotaRaisedAndLowered changes the quota below pods that run. Nobody is evicted, but nobody is let in either.
+// quotaRaisedAndLowered changes the quota below pods that run. No pod is evicted, and no job is admitted.
 func quotaRaisedAndLowered(t *testing.T, c *cluster) {
 	c.queue(t, "moving", `{"NVIDIA-H200": 2}`)
 	c.deploy(t, "first", "moving", h200, 4)
@@ -105,8 +105,8 @@ func eventsDoNotRepeat(t *testing.T, c *cluster) {
 		c.says(t, "service", ofPod)
 		c.refused(t, "job", ofGroup)
 		c.cycles(t, 30)
-		require.Equal(t, 1, c.told(pod(), corev1.EventTypeWarning, "FailedScheduling", ofPod))
-		require.Equal(t, 1, c.told(group(), corev1.EventTypeWarning, "Unschedulable", ofGroup))
+		require.Equal(t, 1, c.eventsOf(pod(), corev1.EventTypeWarning, "FailedScheduling", ofPod))
+		require.Equal(t, 1, c.eventsOf(group(), corev1.EventTypeWarning, "Unschedulable", ofGroup))
 	}
 	// Two of the three that run are more than the service needs at least, and do not keep others out of the queue.
 	once(insufficient(sixCards, h200, 1, 4, 3), insufficient(sixCards, h200, 4, 4+3-2, 3))

@@ -170,7 +170,7 @@ func (c *cluster) setQuota(t *testing.T, queue, quota string) {
 }
 
 // submit creates a Volcano job like that of the example, of pods with one card each, which starts with the first of
-// them. It does not say beforehand what it will ask for.
+// them. It does not state its request beforehand.
 func (c *cluster) submit(t *testing.T, name, queue, cards string, pods int32, change ...func(*batch.Job)) {
 	t.Helper()
 	job := example[*batch.Job](t, "job-single.yaml")
@@ -179,15 +179,15 @@ func (c *cluster) submit(t *testing.T, name, queue, cards string, pods int32, ch
 	template := &job.Spec.Tasks[0].Template
 	template.Annotations = map[string]string{"volcano.sh/card.name": cards}
 	first, _, _ := strings.Cut(cards, "|")
-	ask(&template.Spec, resourceOf(first), 1)
+	request(&template.Spec, resourceOf(first), 1)
 	for _, each := range change {
 		each(job)
 	}
 	c.create(t, job)
 }
 
-// ask has a pod ask for n of a resource in place of the example's GPU.
-func ask(pod *corev1.PodSpec, of corev1.ResourceName, n int64) {
+// request has a pod request n of a resource in place of the example's GPU.
+func request(pod *corev1.PodSpec, of corev1.ResourceName, n int64) {
 	quantity, resources := *resource.NewQuantity(n, resource.DecimalSI), pod.Containers[0].Resources
 	for _, list := range []corev1.ResourceList{resources.Requests, resources.Limits} {
 		delete(list, "nvidia.com/gpu")
@@ -198,7 +198,7 @@ func ask(pod *corev1.PodSpec, of corev1.ResourceName, n int64) {
 // gang has a job start with all its pods or not at all.
 func gang(job *batch.Job) { job.Spec.MinAvailable = job.Spec.Tasks[0].Replicas }
 
-// requesting has a job say what it will ask for.
+// requesting has a job state what it requests.
 func requesting(text string) func(*batch.Job) {
 	return func(job *batch.Job) { job.Annotations = map[string]string{"volcano.sh/card.request": text} }
 }

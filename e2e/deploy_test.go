@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
+	"github.com/capacity-card/capacity-card/e2e/controlplane"
 	"github.com/capacity-card/capacity-card/plugin/guard"
 )
 
@@ -58,9 +59,9 @@ func parse(t *testing.T, manifest []byte) *unstructured.Unstructured {
 // upstreamScheduler is what Volcano's own installation has of its scheduler.
 func upstreamScheduler(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").Output()
+	module, err := controlplane.VolcanoModule()
 	require.NoError(t, err)
-	manifest := read(t, filepath.Join(strings.TrimSpace(string(module)), "installer", "volcano-development.yaml"))
+	manifest := read(t, filepath.Join(module, "installer", "volcano-development.yaml"))
 	var objects []*unstructured.Unstructured
 	for _, document := range bytes.Split(manifest, []byte("\n---\n")) {
 		if bytes.Contains(document, []byte("# Source: volcano/templates/scheduler.yaml")) {
@@ -129,7 +130,7 @@ func TestDeployAllowsWhatVolcanoDoes(t *testing.T) {
 	require.ElementsMatch(t, original.Rules, role.Rules)
 }
 
-// install puts Volcano's own scheduler into the cluster, as its manifest does. There is nobody who would run its pods.
+// install puts Volcano's own scheduler into the cluster, as its manifest does. No kubelet runs its pods.
 func install(t *testing.T, c *cluster) {
 	t.Helper()
 	c.send(t, upstreamScheduler(t), "volcano")
@@ -206,8 +207,8 @@ func TestDeployed(t *testing.T) {
 	require.NotContains(t, strings.ToLower(p.log(t)), "forbidden")
 }
 
-// TestDockerfile holds the image against the Deployment: nobody but the user that it says, and the program that it
-// builds. There is nothing here to build images with.
+// TestDockerfile compares the image with the Deployment: its user is the one that the Deployment names, and its program is
+// the one that it builds. No tool here builds images.
 func TestDockerfile(t *testing.T) {
 	pod := find[apps.Deployment](t, render(t, "../deploy/drop-in"), "Deployment").Spec.Template.Spec
 	text := string(read(t, "../deploy/Dockerfile"))

@@ -32,7 +32,7 @@ var notHere = []string{
 // TestDocs does what the documentation tells users to do: it runs the shell commands of each page, in its order, on a
 // cluster with the nodes of the examples and with Volcano installed, and has the API server validate the YAML.
 //
-// Of "make" it only asks whether the target exists.
+// For "make" it only checks that the target exists.
 func TestDocs(t *testing.T) {
 	pages, err := filepath.Glob("../docs/*.md")
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestDocs(t *testing.T) {
 					c.checkYAML(t, shell, body)
 				case "", "console": // what is seen; docs/cardctl.md is compared by cmd/cardctl
 				default:
-					t.Errorf("nobody checks blocks of %s", language)
+					t.Errorf("no test checks blocks of %s", language)
 				}
 			}
 		})

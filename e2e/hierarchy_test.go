@@ -77,7 +77,7 @@ func lend(t *testing.T, c *cluster, suffix string) {
 
 	c.runs(t, submit("job.yaml"), map[string]int{"": 4}, 0)
 	c.workers(t, "misplaced"+suffix, "eng", 1, 1, 1)
-	c.refusedFor(t, "misplaced"+suffix, "Queue <eng> has child queues, so takes no jobs itself")
+	c.refusedFor(t, "misplaced"+suffix, "Queue <eng> has child queues and takes no jobs itself")
 }
 
 // refusedFor waits until a job is kept out of its queue for a reason with these words in it.

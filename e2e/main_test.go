@@ -1,5 +1,5 @@
 // Package e2e shows on a real control plane what the plugins do. Tests apply manifests as users do and read what users
-// read: pods, conditions and events. They ask the plugins nothing.
+// read: pods, conditions and events. They do not call the plugins.
 //
 // One control plane serves the whole package; it boots with the first test that needs it. Tests run one after the
 // other, and each leaves the cluster as it found it: with the nodes of examples/cards and nothing else. They wait for

@@ -42,7 +42,7 @@ var models = map[string]map[corev1.ResourceName]string{
 	"cpu-1":      {},
 }
 
-// resourceOf is what pods ask for to get a card.
+// resourceOf is the resource that pods request to get a card.
 func resourceOf(card string) corev1.ResourceName {
 	for _, model := range models {
 		for resource, name := range model {
@@ -67,7 +67,7 @@ func cardsOf(pod *corev1.Pod) map[string]int {
 	return cards
 }
 
-// mirror is what the API server tells. changed holds a token whenever something is new.
+// mirror holds the objects of the API server. changed holds a token whenever something is new.
 type mirror struct {
 	*controlplane.Mirror
 	changed chan struct{}
@@ -245,8 +245,8 @@ func (m *mirror) events(of types.UID) []*corev1.Event {
 	return all
 }
 
-// told counts how often an event about an object was recorded.
-func (m *mirror) told(of types.UID, kind, reason, message string) int {
+// eventsOf counts how often an event about an object was recorded.
+func (m *mirror) eventsOf(of types.UID, kind, reason, message string) int {
 	count := 0
 	for _, event := range m.events(of) {
 		if event.Type == kind && event.Reason == reason && event.Message == message {
@@ -304,7 +304,7 @@ func (m *mirror) says(t *testing.T, workload, words string) {
 			if condition.Status != corev1.ConditionFalse || condition.Reason != corev1.PodReasonUnschedulable || condition.Message != words {
 				return fmt.Sprintf("the condition of pod %s should say %q, it says %q", pod.Name, words, condition.Message)
 			}
-			if m.told(pod.UID, corev1.EventTypeWarning, "FailedScheduling", words) == 0 {
+			if m.eventsOf(pod.UID, corev1.EventTypeWarning, "FailedScheduling", words) == 0 {
 				return fmt.Sprintf("pod %s has no event that says %q", pod.Name, words)
 			}
 		}
@@ -325,7 +325,7 @@ func (m *mirror) refused(t *testing.T, job, words string) {
 			return "job " + job + " has no pod group yet"
 		case group.Status.Phase != scheduling.PodGroupPending:
 			return fmt.Sprintf("the pod group of %s should be Pending, it is %s", job, group.Status.Phase)
-		case m.told(group.UID, corev1.EventTypeWarning, "Unschedulable", words) == 0:
+		case m.eventsOf(group.UID, corev1.EventTypeWarning, "Unschedulable", words) == 0:
 			return fmt.Sprintf("the pod group of %s has no event that says %q", job, words)
 		}
 		return ""

@@ -78,7 +78,7 @@ func startPrometheus(t *testing.T, metrics string) prometheus.API {
 	return prometheus.NewAPI(client)
 }
 
-// dashboard is what Prometheus is asked for by Grafana's dashboard.
+// dashboard has the queries of Grafana's dashboard.
 type dashboard struct {
 	Templating struct {
 		List []struct{ Name, Type, Definition string }
@@ -171,7 +171,7 @@ func TestObservability(t *testing.T) {
 	})
 	require.Empty(t, firing(t, p), "a queue that waits for more than its quota does not starve")
 
-	// More quota than there is, a gang that is let in and finds no nodes, a queue that has less than it deserves.
+	// More quota than there is, a gang that is admitted and finds no nodes, a queue that has less than it deserves.
 	c.queue(t, "oversold", `{"NVIDIA-H200": 100}`)
 	c.submit(t, "oversold", "oversold", h200, 4)
 	c.runs(t, "oversold", map[string]int{h200: 4}, 0)

@@ -45,7 +45,7 @@ func build(t *testing.T, of string, flags ...string) string {
 	return path
 }
 
-// plane returns the cluster with nobody who schedules, and with the nodes of these examples.
+// plane returns the cluster without a scheduler, with the nodes of these examples.
 func plane(t *testing.T, nodes ...string) *cluster {
 	t.Helper()
 	c := boot(t)
@@ -132,7 +132,7 @@ func (p *process) measures(t *testing.T, lines ...string) {
 	}, patience, schedulePeriod)
 }
 
-// metrics is what the process says of itself.
+// metrics returns the metrics of the process.
 func (p *process) metrics(t assert.TestingT) string {
 	response, err := http.Get(p.Metrics)
 	if !assert.NoError(t, err) {
@@ -192,7 +192,7 @@ func TestRefusedConfigurations(t *testing.T) {
 	})
 }
 
-// TestEditedConfiguration edits the configuration of a scheduler that runs. What is bad changes nothing and is told;
+// TestEditedConfiguration edits the configuration of a scheduler that runs. A bad configuration changes nothing and is reported;
 // what is good counts from the next cycle on.
 func TestEditedConfiguration(t *testing.T) {
 	c := plane(t, "nodes.yaml")
@@ -216,5 +216,5 @@ func TestEditedConfiguration(t *testing.T) {
 	edit(strings.Replace(good, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      untypedCards: reject", 1))
 	p.logs(t, fmt.Sprintf("The scheduler's configuration %s was changed and is in force", file))
 	c.submit(t, "edited-untyped", sixCards, "", 1)
-	c.says(t, "edited-untyped", "Pod asks for <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
+	c.says(t, "edited-untyped", "Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
 }

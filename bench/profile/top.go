@@ -47,7 +47,7 @@ func (a arguments) Parse(func()) []string {
 	return a.Args()
 }
 
-// silent is a user interface that nobody sits at.
+// silent is a user interface that prints nothing.
 type silent struct{}
 
 func (silent) ReadLine(string) (string, error)     { return "", nil }

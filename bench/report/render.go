@@ -38,7 +38,7 @@ func render(s *set) (text string, charts map[string]string, err error) {
 	return b.String(), charts, nil
 }
 
-// Config is what the raw output says of its making.
+// Config is the configuration that the raw output states.
 func (c contents) Config(key string) string {
 	if v := c.config[key]; v != "" {
 		return v

@@ -90,7 +90,7 @@ func (s *set) add(r *benchfmt.Result) {
 
 const confidence = 0.95
 
-// median summarizes a series; ok tells whether there is one.
+// median summarizes a series; ok reports whether there is one.
 func (s *set) median(name, unit string) (m benchmath.Summary, ok bool) {
 	return summarize(s.values[name][unit])
 }

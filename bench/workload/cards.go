@@ -14,8 +14,8 @@ const (
 
 var cardAccounts = []string{"volcano.sh/card.quota", "volcano.sh/card.deserved", "volcano.sh/card.guarantee"}
 
-// kind is a card of random clusters: its name, and the resource that pods ask
-// for it with.
+// kind is a card of random clusters: its name, and the resource with
+// which pods request it.
 type kind struct{ name, resource string }
 
 // The cards of random clusters: two that either-or lists can hold, slices of
@@ -155,7 +155,7 @@ func (g *generator) cardJob(i int, queue string, nodes []Node) Job {
 	return j
 }
 
-// wants draws what a pod asks for: mostly one kind of card.
+// wants draws the request of a pod: mostly one kind of card.
 func (g *generator) wants() Resources {
 	r := Resources{"cpu": 100, "memory": 1 << 20}
 	if g.chance(95) {

@@ -78,7 +78,7 @@ func (s Shape) model(i int) string {
 }
 
 // MakeCards returns the cluster of a shape with card quotas: each leaf has one of
-// two models, half of the pods that ask for a card may take either, a tenth of
+// two models, half of the pods that request a card may take either, a tenth of
 // the nodes is cut into MIG slices and another into MPS ones.
 func (s Shape) MakeCards(seed uint64) Cluster {
 	c := s.Make(seed)

@@ -1,6 +1,6 @@
-// Command cardctl tells operators what the quotas of Volcano's queues do: why jobs
+// Command cardctl shows operators what the quotas of Volcano's queues do: why jobs
 // wait, who uses which cards, what is wrong with queues, and what a change would
-// bring about. It runs the quota plugin of this module on a live cluster, which it
+// have as its result. It runs the quota plugin of this module on a live cluster, which it
 // only reads, or on files.
 package main
 

@@ -34,8 +34,8 @@ type board struct {
 
 	last  view
 	table string
-	// told is, by job, what was printed last about its waiting.
-	told map[string]string
+	// printed is, by job, what was printed last about its waiting.
+	printed map[string]string
 	// violations are the moments at which a queue had more of a card than its quota.
 	violations []string
 }
@@ -85,7 +85,7 @@ func (b *board) next(ctx context.Context) (settled bool, err error) {
 		case <-ctx.Done():
 			return false, ctx.Err()
 		case <-idle.C:
-			b.print(waits(b.last, b.told, true))
+			b.print(waits(b.last, b.printed, true))
 			b.printTable()
 			return true, nil
 		case <-b.watcher.changed:
@@ -105,7 +105,7 @@ func (b *board) update() (bool, error) {
 		return false, err
 	}
 	next := newView(s)
-	lines := append(happened(b.last, next), waits(next, b.told, false)...)
+	lines := append(happened(b.last, next), waits(next, b.printed, false)...)
 	b.print(lines)
 	for _, queue := range next.queues {
 		b.violations = append(b.violations, queue.excess()...)
@@ -150,7 +150,7 @@ func happened(before, after view) []line {
 			say("EVICTED by reclaim: %s", strings.Join(evicted, ", "))
 		}
 		if old.stage == waiting && job.stage != waiting || old.stage == "" && job.stage != waiting {
-			say("let in: its pods are created")
+			say("admitted: its pods are created")
 		}
 		switch {
 		case job.stage == completed && old.stage != completed:
@@ -170,27 +170,27 @@ func happened(before, after view) []line {
 	return lines
 }
 
-// waits words what jobs wait for, and keeps in told what it said. That no pod of a job gets a node is said at once. Why a
-// job has no more pods may change with every pod that gets a node, so it is said when things have settled.
-func waits(v view, told map[string]string, settled bool) []line {
+// waits describes what jobs wait for, and keeps in printed what it printed. That no pod of a job gets a node is printed at once. Why a
+// job has no more pods may change with every pod that gets a node, so it is printed when the cluster has settled.
+func waits(v view, printed map[string]string, settled bool) []line {
 	var lines []line
 	for _, job := range v.jobs {
 		text := job.waits()
 		switch {
 		case job.reason == "":
-			delete(told, job.name)
-		case text+job.reason != told[job.name] && (settled || len(job.cards) == 0 && told[job.name] == ""):
-			told[job.name] = text + job.reason
+			delete(printed, job.name)
+		case text+job.reason != printed[job.name] && (settled || len(job.cards) == 0 && printed[job.name] == ""):
+			printed[job.name] = text + job.reason
 			lines = append(lines, line{job.queue, job.name, text, job.reason})
 		}
 	}
 	return lines
 }
 
-// waits tells what waits of a job and who says why.
+// waits describes what waits of a job and where its reason is.
 func (j jobRow) waits() string {
 	if j.stage == waiting {
-		return "not let in, no pods; the event on its PodGroup:"
+		return "not admitted, no pods; the event on its PodGroup:"
 	}
 	if j.unplaced == 1 {
 		return "1 pod waits; the condition of the pod:"

@@ -36,7 +36,7 @@ func (c cards) add(other cards) {
 	}
 }
 
-// occupied is what a pod has of its node's cards: it is known by the resource that it asks for and by the labels of the
+// occupied is what a pod has of its node's cards: it is known by the resource that it requests and by the labels of the
 // node, whatever the pod itself calls it.
 func occupied(pod *corev1.Pod, node *corev1.Node) cards {
 	found := cards{}

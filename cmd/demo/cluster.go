@@ -11,13 +11,11 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
 const namespace = metav1.NamespaceDefault
-
-// root is the queue at the top of the tree; Volcano's scheduler creates it.
-const root = "root"
 
 // The resources that device plugins offer cards as.
 const (
@@ -78,7 +76,7 @@ func newNode(name string, labels map[string]string, devices map[corev1.ResourceN
 func queues() []*scheduling.Queue {
 	type annotations = map[string]string
 	return []*scheduling.Queue{
-		newQueue("research", root, annotations{card.QuotaKey: `{"NVIDIA-H200": 6}`}),
+		newQueue("research", index.RootName, annotations{card.QuotaKey: `{"NVIDIA-H200": 6}`}),
 		newQueue("lab", "research", annotations{
 			card.QuotaKey:     `{"NVIDIA-H200": 2, "NVIDIA-H800": 3}`,
 			card.GuaranteeKey: `{"NVIDIA-H200": 0}`,
@@ -88,10 +86,10 @@ func queues() []*scheduling.Queue {
 			card.DeservedKey:  `{"NVIDIA-H200": 4}`,
 			card.GuaranteeKey: `{"NVIDIA-H200": 0}`,
 		}),
-		newQueue("serving", root, annotations{
+		newQueue("serving", index.RootName, annotations{
 			card.QuotaKey: `{"NVIDIA-H200/mig-1g.18gb-mixed": 2, "NVIDIA-H800/mps-80g*1/4": 4}`,
 		}),
-		newQueue("climate", root, annotations{card.QuotaKey: `{"Ascend910B": 6}`}),
+		newQueue("climate", index.RootName, annotations{card.QuotaKey: `{"Ascend910B": 6}`}),
 	}
 }
 
@@ -103,7 +101,7 @@ func newQueue(name, parent string, annotations map[string]string) *scheduling.Qu
 	}
 }
 
-// job is what the story says of a Volcano job: equal pods that each ask for so many of a resource, and which start when
+// job is what the story says of a Volcano job: equal pods that each request so many of a resource, and which start when
 // at least minimum of them can run. Other queues may reclaim what they deserve from the pods beyond the minimum.
 type job struct {
 	name, queue   string
@@ -115,7 +113,7 @@ type job struct {
 }
 
 // object builds the Volcano job. Like every job whose cards are named it says in card.request what its minimum needs,
-// which is what the queue is asked for before there are any pods.
+// which is what the job requests before it has pods.
 func (j job) object() *batch.Job {
 	limits := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("2"),

@@ -1,6 +1,6 @@
 // Command demo shows quotas of cards at work on a real control plane that it runs in its own process: it creates nodes
 // with accelerator cards and a tree of queues, submits Volcano jobs and prints, as it happens, what the scheduler makes
-// of them. It exits with 0 only if everything came out as the story tells it.
+// of them. It exits with 0 only if every act comes out as expected.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// schedulerConfiguration is the volcano-scheduler.conf of the demo. Reclaim asks the plugins tier by tier and stops at
+// schedulerConfiguration is the volcano-scheduler.conf of the demo. Reclaim calls the plugins tier by tier and stops at
 // the first tier with an answer. So gang, conformance and capacity-card share a tier: a pod is evicted only if its job can
 // spare it, it is no system pod, and its queue has more of its card than it deserves. The queues of the story say nothing
 // of cpu and memory, which would mean none at all.
@@ -78,7 +78,7 @@ func run(ctx context.Context, keep bool) error {
 	return err
 }
 
-// play sets the stage, tells the story, and with keep stays until it is interrupted. started is when the boot began.
+// play creates the cluster, plays the story, and with keep stays until it is interrupted. started is when the boot began.
 func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time, keep bool) error {
 	// Hangs up the watches at the end, so that the API server need not wait for them when it stops.
 	ctx, cancel := context.WithCancel(ctx)
@@ -95,7 +95,7 @@ func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time,
 	if err != nil {
 		return err
 	}
-	board := &board{watcher: watcher, out: os.Stdout, start: time.Now(), told: map[string]string{}}
+	board := &board{watcher: watcher, out: os.Stdout, start: time.Now(), printed: map[string]string{}}
 	if err := tell(ctx, cp, board); err != nil {
 		return err
 	}

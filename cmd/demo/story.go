@@ -45,7 +45,7 @@ type jobOutcome struct {
 	name, stage string
 	running     int
 	cards       string
-	// reason is part of what the scheduler must have said about what waits: on the PodGroup of a job that is waiting,
+	// reason is part of the scheduler's message about what waits: on the PodGroup of a job that is waiting,
 	// else on a pod. It is empty if nothing waits.
 	reason string
 }
@@ -96,7 +96,7 @@ var acts = []act{
 		},
 	},
 	{
-		title: "A job without room for its minimum is not let in",
+		title: "A job without room for its minimum is not admitted",
 		text: "eval has the annotation card.request: {\"NVIDIA-H800\": 2}. lab has 2 of its 3, so eval gets no pods\n" +
 			"at all: its PodGroup stays pending, and no pods stand around that could only wait.",
 		submit: []job{{name: "eval", queue: "lab", pods: 2, minimum: 2, count: 1, resource: gpu, card: h800}},
@@ -110,7 +110,7 @@ var acts = []act{
 	},
 	{
 		title: "A pod that names no card does not get around the quota",
-		text: "untyped asks for an nvidia.com/gpu and has neither card.name nor card.request, so it gets a pod.\n" +
+		text: "untyped requests an nvidia.com/gpu and has neither card.name nor card.request, so it gets a pod.\n" +
 			"But whichever card the pod would be given, serving has no quota for it.",
 		submit: []job{{name: "untyped", queue: "serving", pods: 1, minimum: 1, count: 1, resource: gpu}},
 		outcome: outcome{
@@ -123,7 +123,7 @@ var acts = []act{
 	},
 	{
 		title: "Whoever finishes makes room, and an idle share is lent",
-		text: "tune completes. eval is let in and gets its H800s. llm gets the two H200s that lab now leaves idle:\n" +
+		text: "tune completes. eval is admitted and gets its H800s. llm gets the two H200s that lab leaves idle:\n" +
 			"train deserves 4 and borrows 2.",
 		complete: []string{"tune"},
 		outcome: outcome{
@@ -152,7 +152,7 @@ var acts = []act{
 		},
 	},
 	{
-		title: "A typo in a quota harms nobody but its own key",
+		title: "A typo in a quota harms only its own key",
 		text: "serving's quota is raised to 4 slices, and to \"six\" shares, which is no number. The slices count at\n" +
 			"once: rerank runs. The shares stay at 4, their last good value: index waits.",
 		requote: []requote{{"serving", `{"NVIDIA-H200/mig-1g.18gb-mixed": 4, "NVIDIA-H800/mps-80g*1/4": "six"}`}},
@@ -174,7 +174,7 @@ var acts = []act{
 	},
 	{
 		title:   "The typo is corrected",
-		text:    "serving may have 6 shares: index is let in and runs.",
+		text:    "serving may have 6 shares: index is admitted and runs.",
 		requote: []requote{{"serving", `{"NVIDIA-H200/mig-1g.18gb-mixed": 4, "NVIDIA-H800/mps-80g*1/4": 6}`}},
 		outcome: outcome{
 			jobs: []jobOutcome{
@@ -209,7 +209,7 @@ none of their H200 here, so that each can borrow what the other leaves idle.
 Cpu and memory are left out of it: with unsetCapability: unlimited queues may have all there is.
 `
 
-// tell plays the acts one after the other and checks how each comes out.
+// tell plays the acts one after the other and checks the outcome of each.
 func tell(ctx context.Context, cp *controlplane.ControlPlane, board *board) error {
 	fmt.Fprintf(board.out, introduction, nodeTable(nodes()))
 	if _, err := board.update(); err != nil {
@@ -228,7 +228,7 @@ func tell(ctx context.Context, cp *controlplane.ControlPlane, board *board) erro
 		}
 	}
 	fmt.Fprintf(board.out, "\nThe jobs at the end:\n\n%s\n", jobTable(board.last))
-	fmt.Fprintf(board.out, "All %d acts came out as told, and no queue ever had more cards than its quota. (%.1fs)\n",
+	fmt.Fprintf(board.out, "All %d acts came out as expected, and no queue ever had more cards than its quota. (%.1fs)\n",
 		len(acts), time.Since(board.start).Seconds())
 	return nil
 }

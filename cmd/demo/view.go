@@ -10,13 +10,14 @@ import (
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // The stages of a job, as the demo words them.
 const (
 	waiting   = "waiting" // its queue has no room for its minimum; it has no pods yet
-	inqueue   = "inqueue" // let in: its pods exist and wait for nodes
+	inqueue   = "inqueue" // admitted: its pods exist and wait for nodes
 	running   = "running" // at least its minimum runs
 	completed = "completed"
 )
@@ -106,7 +107,7 @@ func newView(s snapshot) view {
 	slices.SortFunc(s.jobs, func(a, b *batch.Job) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	v := view{queues: below(s, root, 0), idle: cards{}, evicted: s.evicted, warnings: s.warnings}
+	v := view{queues: below(s, index.RootName, 0), idle: cards{}, evicted: s.evicted, warnings: s.warnings}
 	for _, node := range s.nodes {
 		for _, each := range card.Discover(node.Labels, node.Status.Allocatable).Cards {
 			v.idle[each.Name] += int64(each.Milli.Cards())

@@ -158,23 +158,23 @@ func TestOutcomeDiffers(t *testing.T) {
 	require.Len(t, right.differences(after, after), 2, "what happened before an act does not count for it")
 }
 
-// TestReasonsAreToldOnce: each reason to wait is said once, at once only where nothing was said and nothing runs.
+// TestReasonsAreToldOnce: each reason to wait is printed once, at once only if nothing was printed and nothing runs.
 func TestReasonsAreToldOnce(t *testing.T) {
 	v := newView(story())
-	told := map[string]string{}
-	require.Empty(t, waits(v, told, false))
-	require.Equal(t, []line{{"train", "llm", "1 pod waits; the condition of the pod:", "no quota"}}, waits(v, told, true))
-	require.Empty(t, waits(v, told, true))
+	printed := map[string]string{}
+	require.Empty(t, waits(v, printed, false))
+	require.Equal(t, []line{{"train", "llm", "1 pod waits; the condition of the pod:", "no quota"}}, waits(v, printed, true))
+	require.Empty(t, waits(v, printed, true))
 	v.jobs[0].reason = ""
-	require.Empty(t, waits(v, told, true))
+	require.Empty(t, waits(v, printed, true))
 	v.jobs[0].reason, v.jobs[0].cards = "no quota", nil
-	require.Len(t, waits(v, told, false), 1)
+	require.Len(t, waits(v, printed, false), 1)
 	v.jobs[0].reason = "no node"
-	require.Empty(t, waits(v, told, false))
-	require.Len(t, waits(v, told, true), 1)
+	require.Empty(t, waits(v, printed, false))
+	require.Len(t, waits(v, printed, true), 1)
 }
 
-// TestFitsTheTerminal: nobody should have to scroll sideways.
+// TestFitsTheTerminal: no line is wider than a terminal.
 func TestFitsTheTerminal(t *testing.T) {
 	v := newView(story())
 	v.jobs[0].reason = strings.Repeat("word ", 100)

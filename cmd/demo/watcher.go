@@ -136,7 +136,7 @@ type snapshot struct {
 	evicted    []string
 }
 
-// snapshot takes the pods before the queues: a pod that a raised quota let in is never seen under the old one.
+// snapshot takes the pods before the queues: a pod that a raised quota admits is never seen under the old one.
 func (w *watcher) snapshot() (snapshot, error) {
 	var s snapshot
 	var err error

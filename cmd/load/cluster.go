@@ -16,6 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
+	"github.com/capacity-card/capacity-card/index"
 )
 
 // configuration is the volcano-scheduler.conf of both schedulers.
@@ -53,7 +54,7 @@ func furnish(ctx context.Context, cp *controlplane.ControlPlane, c workload.Clus
 		return err
 	}
 	queues := func(ctx context.Context, q workload.Queue) error {
-		if q.Name == "root" { // which the scheduler creates
+		if q.Name == index.RootName { // the scheduler creates it
 			return nil
 		}
 		_, err := cp.Volcano.SchedulingV1beta1().Queues().Create(ctx, queue(q), metav1.CreateOptions{})

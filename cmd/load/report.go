@@ -17,7 +17,7 @@ type report struct {
 	Go      string   `json:"go"`
 	CPU     string   `json:"cpu"`
 	CPUs    int      `json:"cpus"`
-	Load    float64  `json:"load"` // the machine's load average of a minute when it began, 0 where it is not told
+	Load    float64  `json:"load"` // the machine's load average of a minute when it began, 0 if it is unknown
 	Runs    []result `json:"runs"`
 }
 

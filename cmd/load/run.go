@@ -102,7 +102,7 @@ func run(ctx context.Context, c workload.Cluster, s scheduler) (r result, err er
 	return r, process.Stop()
 }
 
-// follow waits until all pods run, tells how many do, and notes how much memory the scheduler has in the meantime.
+// follow waits until all pods run. It reports how many run, and records the memory of the scheduler in the meantime.
 func follow(ctx context.Context, process *controlplane.Process, seen *sightings, began time.Time, pods int, r *result) (figures, error) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -125,7 +125,7 @@ func follow(ctx context.Context, process *controlplane.Process, seen *sightings,
 	}
 }
 
-// figures are what a scheduler says of itself.
+// figures are the metrics of a scheduler.
 type figures struct {
 	cpu, memory       float64 // seconds so far, bytes
 	cycles, cycleTime float64 // so far, in seconds

@@ -1,43 +1,30 @@
 package controlplane
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestDefinitionsAreVolcanos fails when the Volcano version in go.mod moved on and crds/ did not. To repair it, copy
-// config/crd/*/bases/*.yaml of the Volcano module over crds/.
-func TestDefinitionsAreVolcanos(t *testing.T) {
-	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").Output()
+// TestDefinitionsAreReadable fails if a definition of the Volcano module has fields that the API server of go.mod does
+// not know, or if the module keeps its definitions elsewhere.
+func TestDefinitionsAreReadable(t *testing.T) {
+	definitions, err := readDefinitions()
 	require.NoError(t, err)
-	originals, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(module)), "config", "crd", "*", "bases", "*.yaml"))
-	require.NoError(t, err)
-	require.NotEmpty(t, originals, "the Volcano module has no resource definitions where they used to be")
-
-	copies, err := definitionFiles.ReadDir("crds")
-	require.NoError(t, err)
-	require.Len(t, copies, len(originals))
-	for _, original := range originals {
-		want, err := os.ReadFile(original)
-		require.NoError(t, err)
-		got, err := definitionFiles.ReadFile("crds/" + filepath.Base(original))
-		require.NoError(t, err)
-		require.Equal(t, string(want), string(got), "crds/%s differs from the Volcano module's", filepath.Base(original))
+	names := map[string]bool{}
+	for _, definition := range definitions {
+		require.NotEmpty(t, definition.Name)
+		require.False(t, names[definition.Name], "%s is there twice", definition.Name)
+		names[definition.Name] = true
+	}
+	for _, name := range []string{"queues.scheduling.volcano.sh", "podgroups.scheduling.volcano.sh", "jobs.batch.volcano.sh"} {
+		require.True(t, names[name], name)
 	}
 }
 
-// TestDefinitionsAreReadable catches a definition with fields that the API server of go.mod does not know.
-func TestDefinitionsAreReadable(t *testing.T) {
-	files, err := definitionFiles.ReadDir("crds")
-	require.NoError(t, err)
-	for _, file := range files {
-		definition, err := readDefinition("crds/" + file.Name())
-		require.NoError(t, err, file.Name())
-		require.NotEmpty(t, definition.Name, file.Name())
-	}
+// TestDefinitionsOutsideTheRepository expects an error that says what is missing.
+func TestDefinitionsOutsideTheRepository(t *testing.T) {
+	t.Chdir(t.TempDir())
+	_, err := readDefinitions()
+	require.ErrorContains(t, err, "within the repository")
 }

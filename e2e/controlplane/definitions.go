@@ -2,8 +2,12 @@ package controlplane
 
 import (
 	"context"
-	"embed"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -13,11 +17,51 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// definitionFiles are Volcano's custom resource definitions, copied from the Volcano module in go.mod so that the
-// binary needs no source tree. A test compares the copies with the module.
-//
-//go:embed crds/*.yaml
-var definitionFiles embed.FS
+// VolcanoModule returns the directory of the Volcano module in go.mod. It works within this repository only.
+func VolcanoModule() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
+	}
+	directory := strings.TrimSpace(string(out))
+	if err == nil && directory == "" {
+		err = errors.New("the module is not in the module cache: run go mod download")
+	}
+	if err != nil {
+		return "", fmt.Errorf("looking for the sources of Volcano with go list, which works within the repository: %w", err)
+	}
+	return directory, nil
+}
+
+// readDefinitions reads Volcano's custom resource definitions from its module. What runs a control plane is built and
+// run within the repository, so the module is there: a copy would have to follow each release, and go:embed cannot
+// reach into another module.
+func readDefinitions() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	module, err := VolcanoModule()
+	if err != nil {
+		return nil, err
+	}
+	pattern := filepath.Join(module, "config", "crd", "*", "bases", "*.yaml")
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no resource definitions in %s", pattern)
+	}
+	definitions := make([]*apiextensionsv1.CustomResourceDefinition, len(files))
+	for i, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		definitions[i] = &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.UnmarshalStrict(text, definitions[i]); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", file, err)
+		}
+	}
+	return definitions, nil
+}
 
 // createDefinitions creates Volcano's resource definitions and waits until each of them is served. All are needed:
 // Volcano's controllers share one informer factory, and none of them starts before every kind it watches exists.
@@ -26,24 +70,20 @@ func (cp *ControlPlane) createDefinitions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
-	files, err := definitionFiles.ReadDir("crds")
+	definitions, err := readDefinitions()
 	if err != nil {
 		return err
 	}
+	resource := client.ApiextensionsV1().CustomResourceDefinitions()
 	pending := map[string]bool{}
-	for _, file := range files {
-		definition, err := readDefinition("crds/" + file.Name())
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", file.Name(), err)
-		}
-		if _, err := definitions.Create(ctx, definition, metav1.CreateOptions{}); err != nil {
+	for _, definition := range definitions {
+		if _, err := resource.Create(ctx, definition, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("creating %s: %w", definition.Name, err)
 		}
 		pending[definition.Name] = true
 	}
 	served := func(ctx context.Context) (bool, error) {
-		list, err := definitions.List(ctx, metav1.ListOptions{})
+		list, err := resource.List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return false, err
 		}
@@ -57,16 +97,7 @@ func (cp *ControlPlane) createDefinitions(ctx context.Context) error {
 	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, 30*time.Second, true, served)
 }
 
-func readDefinition(path string) (*apiextensionsv1.CustomResourceDefinition, error) {
-	text, err := definitionFiles.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	definition := &apiextensionsv1.CustomResourceDefinition{}
-	return definition, yaml.UnmarshalStrict(text, definition)
-}
-
-// established tells whether the API server serves the definition's resources.
+// established reports whether the API server serves the definition's resources.
 func established(definition *apiextensionsv1.CustomResourceDefinition) bool {
 	for _, condition := range definition.Status.Conditions {
 		if condition.Type == apiextensionsv1.Established {

@@ -12,7 +12,7 @@ import (
 // maxSocketPath is the longest path a unix socket may have on every system that Go supports.
 const maxSocketPath = 103
 
-// startEtcd starts a one-member etcd that listens on unix sockets only, so it needs no ports and nobody else reaches
+// startEtcd starts a one-member etcd that listens on unix sockets only, so it needs no ports and no other process reaches
 // it. Nothing survives Stop, so nothing is worth an fsync.
 func (cp *ControlPlane) startEtcd(ctx context.Context) error {
 	client, peer := cp.path("etcd.sock"), cp.path("peer.sock")

@@ -15,7 +15,7 @@ type Mirror struct {
 	Volcano vcinformers.SharedInformerFactory
 }
 
-// StartMirror returns when handler was told of everything that there is. It is told of each change from then on, until
+// StartMirror returns after handler has received every object. Handler receives each change from then on, until
 // ctx is done.
 func (cp *ControlPlane) StartMirror(ctx context.Context, handler cache.ResourceEventHandler) (*Mirror, error) {
 	m := &Mirror{

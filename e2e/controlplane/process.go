@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// processShutdown bounds the end of a process that was asked to stop.
+// processShutdown bounds the time until a process stops.
 const processShutdown = 10 * time.Second
 
 // Process is a scheduler that runs as a process of its own, as in a Deployment. Stop of the control plane kills it.
@@ -58,7 +58,7 @@ func (cp *ControlPlane) StartProcess(program string, flags ...string) (*Process,
 	return p, nil
 }
 
-// freeAddresses returns two addresses that nobody listens on. The schedulers take no listeners, only addresses.
+// freeAddresses returns two addresses without a listener. The schedulers take no listeners, only addresses.
 func freeAddresses() (first, second string, err error) {
 	listen := func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
 	one, err := listen()
@@ -87,7 +87,7 @@ func (p *Process) Log() (string, error) {
 	return string(text), err
 }
 
-// Stop asks the process to end, as Kubernetes does, and waits for it.
+// Stop terminates the process, as Kubernetes does, and waits for it.
 func (p *Process) Stop() error { return p.end(syscall.SIGTERM) }
 
 // Kill ends the process without a chance to do anything more, and waits for it.

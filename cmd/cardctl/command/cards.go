@@ -12,9 +12,9 @@ import (
 )
 
 const cardsLong = `Lists cards: what the nodes have, what queues are charged for, what is free, and
-how much the queues were promised. USED counts all pods on the nodes, CHARGED
-those of queues. A card is oversubscribed by as much as the quotas of all queues
-without children exceed what there is, which is allowed.`
+the quotas of the queues. USED counts all pods on the nodes, CHARGED the pods of
+queues. A card is oversubscribed if the quotas of the leaf queues add up to more
+than the nodes have, which is allowed.`
 
 func newCards(s *source) *cobra.Command {
 	cmd := &cobra.Command{
@@ -61,8 +61,8 @@ func (s *source) printStock(all *stock.Stock) error {
 			return err
 		}
 	}
-	for _, n := range all.Lost {
-		s.note("node %s has %s, and no label %s to say which card it is", n.Node, n.Resource, n.Label)
+	for _, n := range all.Unlabeled {
+		s.note("node %s has %s but lacks the label %s, which names the card", n.Node, n.Resource, n.Label)
 	}
 	return nil
 }

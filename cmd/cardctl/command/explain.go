@@ -12,13 +12,13 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 )
 
-const explainLong = `Says for each waiting job which rule stops it, at which level of the tree of
-queues, with the numbers, and what would have to change; and for a running job
-who could reclaim it.
+const explainLong = `Shows for each waiting job which rule refuses it, at which queue of its path, with
+the numbers, and what has to change. Shows for a running job which jobs can
+reclaim it.
 
-The answers are those of the scheduler's hooks: its enqueue action runs on the
-snapshot, and each job that was let in is tried on its own, as if no other job
-were waiting.`
+The answers come from the scheduler's hooks: its enqueue action runs on the
+snapshot, and each admitted job is tried on its own, as if no other job were
+waiting.`
 
 const explainExamples = `  # All jobs that wait
   cardctl explain
@@ -28,7 +28,7 @@ const explainExamples = `  # All jobs that wait
   cardctl explain pod train-worker-0 -f dump.json
   cardctl explain queue research -f nodes.yaml -f queues.yaml -f jobs/`
 
-// subject is what explain was asked about.
+// subject is what explain is about.
 type subject struct{ kind, name string }
 
 func newExplain(s *source) *cobra.Command {
@@ -111,8 +111,8 @@ func (s *source) explain(about subject, world *engine.World, configuration *engi
 	return t.print(out, s.output)
 }
 
-// filter picks the jobs that a subject is about: all that wait, those of a queue
-// and below it, or the one of a name.
+// filter selects the jobs of a subject: all waiting jobs, those of a queue and the
+// queues below it, or one job by its name.
 func (about subject) filter(world *engine.World, namespace string) (func(*explain.Finding) bool, error) {
 	in := func(f *explain.Finding) bool { return namespace == "" || f.Namespace == namespace }
 	waits := func(f *explain.Finding) bool { return in(f) && f.State == explain.Waiting }
@@ -197,7 +197,7 @@ func describe(out io.Writer, f *explain.Finding) {
 	}
 	var claims []string
 	for _, c := range f.Claims {
-		claims = append(claims, fmt.Sprintf("%s in queue %s could take %s", c.Owner, c.Queue, strings.Join(c.Pods, ", ")))
+		claims = append(claims, fmt.Sprintf("%s in queue %s can reclaim %s", c.Owner, c.Queue, strings.Join(c.Pods, ", ")))
 	}
 	list("Claims:", claims)
 }

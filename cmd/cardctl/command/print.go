@@ -21,7 +21,7 @@ const (
 
 var formats = []string{asTable, asWide, asJSON, asYAML}
 
-// document is what JSON and YAML have on top.
+// document is the top level of JSON and YAML output.
 type document struct {
 	Kind  string `json:"kind"`
 	Items any    `json:"items"`

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/term"
 )
 
-// progress is a line on stderr that is written over, if stderr is a terminal and
-// there is something to wait for.
+// progress is a line on stderr that each report replaces. It shows only if stderr is
+// a terminal and the work takes longer than patience.
 type progress struct {
 	mu      sync.Mutex
-	out     io.Writer // nil: nobody looks
+	out     io.Writer // nil if stderr is no terminal
 	begun   time.Time
 	written time.Time
 	shown   bool
 }
 
-// patience is how long nothing is shown.
+// patience is the time until the first report shows.
 const patience = 500 * time.Millisecond
 
 func newProgress(out io.Writer) *progress {

@@ -1,5 +1,5 @@
-// Package command is cardctl's commands: it binds flags, reads the input, asks the
-// engine and prints. Tables, errors and exit codes are in the manner of kubectl.
+// Package command has the commands of cardctl. It binds flags, reads the input, calls
+// the engine and prints. Tables, errors and exit codes follow kubectl.
 package command
 
 import (
@@ -21,16 +21,16 @@ const (
 	exitUsage   = 2 // bad flags or bad input: nothing was printed
 )
 
-// errInvalid is returned by validate when what it has printed has errors in it.
+// errInvalid is the result of validate after it has printed an error.
 var errInvalid = errors.New("invalid")
 
-const long = `cardctl tells what the quotas of Volcano's queues do: why jobs wait, who uses
-which cards, what is wrong with queues, and what a change would bring about.
+const long = `cardctl shows what the quotas of Volcano's queues do: why jobs wait, who uses
+which cards, what is wrong with queues, and what would change.
 
 It runs the scheduler's own quota plugin on the objects of a live cluster, which
 it only reads, or on files: dumps of a cluster, or manifests from a Git repository.`
 
-// New returns cardctl. name is what it was called by: kubectl-card makes it a
+// New returns cardctl. name is the name of the program: as kubectl-card it is a
 // plugin of kubectl.
 func New(name string, streams genericiooptions.IOStreams) *cobra.Command {
 	use := "cardctl"

@@ -13,19 +13,19 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
 )
 
-const simulateLong = `Says what would happen if objects were added, quotas changed, or nodes gone. Two
-copies of the cluster, one with the changes, are left to the scheduler in memory:
-all actions of its configuration run, cycle after cycle, until nothing changes.
-Pods that are placed run and do not end; those that are evicted, or whose node is
-gone, come back as new ones. Nothing is written to the cluster.`
+const simulateLong = `Shows what happens if objects are added, quotas change, or nodes are removed. The
+scheduler runs in memory on two copies of the cluster, one of them with the
+changes: all actions of its configuration run, cycle after cycle, until nothing
+changes. Placed pods run and do not end. Evicted pods, and pods of a removed node,
+come back as new pods. Nothing is written to the cluster.`
 
-const simulateExamples = `  # A job more
+const simulateExamples = `  # One more job
   cardctl simulate --add job.yaml
 
   # A larger quota, one node less, in a dump
   cardctl simulate -f dump.json --set queue/research:cards.NVIDIA-H200=5 --without-node h200-1`
 
-// changes are what simulate is to change.
+// changes are the changes to simulate.
 type changes struct {
 	add     []string
 	set     []string
@@ -36,7 +36,7 @@ type changes struct {
 func newSimulate(s *source) *cobra.Command {
 	c := &changes{}
 	cmd := &cobra.Command{
-		Use: "simulate", Short: "What would happen if something were changed", Long: simulateLong, Example: simulateExamples,
+		Use: "simulate", Short: "What happens if something changes", Long: simulateLong, Example: simulateExamples,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(c.add)+len(c.set)+len(c.without) == 0 {
@@ -48,8 +48,8 @@ func newSimulate(s *source) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&c.add, "add", nil, "File or directory with objects to add or, by the same name, to replace; may be given several times")
 	flags.StringArrayVar(&c.set, "set", nil, "Change of a queue, such as queue/research:cards.NVIDIA-H200=5 or queue/research:capability.cpu=64; may be given several times")
-	flags.StringArrayVar(&c.without, "without-node", nil, "Node to take away; may be given several times")
-	flags.BoolVar(&c.all, "all", false, "Show jobs and queues that stay as they are, too")
+	flags.StringArrayVar(&c.without, "without-node", nil, "Node to remove; may be given several times")
+	flags.BoolVar(&c.all, "all", false, "Also show jobs and queues that stay as they are")
 	s.bind(cmd, formats...)
 	return cmd
 }
@@ -108,7 +108,7 @@ func (s *source) printComparison(c *whatif.Comparison, all bool) error {
 		*whatif.Outcome
 	}{{"before", c.Before}, {"after", c.After}} {
 		if !each.Settled {
-			s.note("%s: the cluster does not settle: pods go on evicting each other; what is shown is the last cycle", each.name)
+			s.note("%s: the cluster does not settle: pods keep evicting each other; the output shows the last cycle", each.name)
 		}
 	}
 	if err := jobChanges(c, all).printOr(out, s.output, "No job is affected."); err != nil {
@@ -149,7 +149,7 @@ func jobChanges(c *whatif.Comparison, all bool) *table {
 	return t
 }
 
-// inShort is a job in a few words.
+// inShort describes a job in a few words.
 func inShort(f *explain.Finding) string {
 	switch {
 	case f == nil:

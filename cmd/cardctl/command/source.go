@@ -17,8 +17,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// source is where the objects and the scheduler's configuration come from, as the
-// flags that all commands share say.
+// source is where the objects and the scheduler's configuration come from: the flags
+// that all commands share.
 type source struct {
 	streams       genericiooptions.IOStreams
 	cluster       *genericclioptions.ConfigFlags
@@ -34,7 +34,7 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&s.files, "filename", "f", nil, "File or directory with objects, - for standard input; may be given several times. "+
 		"Without it, the cluster of the kubeconfig is read")
-	flags.BoolVarP(&s.recursive, "recursive", "R", false, "Read the directories below those of -f, too")
+	flags.BoolVarP(&s.recursive, "recursive", "R", false, "Also read the directories below those of -f")
 	flags.StringVar(&s.configuration, "scheduler-conf", "", "File with the scheduler's configuration, or with the ConfigMap that has it. "+
 		"Without it, that of the cluster or of a ConfigMap in the files, or else a usual one")
 	flags.StringVar(&s.plugin, "plugin", plugin.Name, "Quota plugin of the usual configuration: "+strings.Join(plugin.Names, ", "))
@@ -56,8 +56,8 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 	}
 }
 
-// namespace is the one that was asked for, "" for all: queues are of the cluster,
-// so unlike kubectl's the default is not that of the kubeconfig.
+// namespace is the value of --namespace, "" for all. Queues belong to the cluster, so
+// unlike kubectl's the default is not the namespace of the kubeconfig.
 func (s *source) namespace() string {
 	if s.cluster.Namespace != nil {
 		return *s.cluster.Namespace
@@ -66,10 +66,9 @@ func (s *source) namespace() string {
 }
 
 // errEmpty is about input without a single object that this tool reads.
-var errEmpty = errors.New("the input has nothing that quotas are about: no Node, Queue, PodGroup, Job, Pod or Deployment")
+var errEmpty = errors.New("the input has no object that quotas concern: no Node, Queue, PodGroup, Job, Pod or Deployment")
 
-// objects reads the objects. What was passed over, and what could not be read, is
-// told on stderr.
+// objects reads the objects of the files or of the cluster.
 func (s *source) objects(ctx context.Context) (*input.Objects, error) {
 	progress := newProgress(s.streams.ErrOut)
 	defer progress.done()
@@ -98,7 +97,7 @@ func (s *source) objects(ctx context.Context) (*input.Objects, error) {
 	return objects, nil
 }
 
-// warn tells on stderr what was not read.
+// warn writes to stderr what is skipped and what cannot be read.
 func (s *source) warn(objects *input.Objects) {
 	for _, problem := range objects.Problems {
 		s.note("%s", problem)
@@ -141,7 +140,7 @@ func (s *source) load(ctx context.Context) (*engine.World, *engine.Configuration
 		s.note("plugins that need more than objects, or are not known, are left out: %s", strings.Join(configuration.LeftOut, ", "))
 	}
 	if world.Orphans > 0 {
-		s.note("%d pods are of PodGroups that are not in the input, and no queue is charged for them", world.Orphans)
+		s.note("%d pods belong to PodGroups that are not in the input, and no queue is charged for them", world.Orphans)
 	}
 	return world, configuration, nil
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-const topLong = `Shows the queues with what they deserve, have, and promised to jobs that were let
-in; their share; and a bar for each card: how much of its bound is allocated (#) or
-promised (+). Cpu and memory are shown with -o wide.
+const topLong = `Shows for each queue what it deserves, what is allocated, what is reserved for
+admitted jobs (INQUEUE), its share, and a bar for each card: how much of its
+capability is allocated (#) or reserved (+). With -o wide it shows cpu and memory.
 
-In a terminal the view is drawn anew until Ctrl-C; with --once, from files, or into
-a pipe it is printed once.`
+In a terminal the view refreshes until Ctrl-C. With --once, from files, or into a
+pipe it prints once.`
 
 func newTop(s *source) *cobra.Command {
 	var once bool
@@ -46,15 +46,15 @@ func newTop(s *source) *cobra.Command {
 	return cmd
 }
 
-// follow draws a view again and again. The first one that cannot be had is an
-// error; later ones are shown until the cluster is back.
+// follow refreshes a view. An error of the first view is returned. Later errors are
+// shown below the last view, until the cluster is back.
 func follow(ctx context.Context, out io.Writer, interval time.Duration, view func(context.Context) (string, error)) error {
 	text, err := view(ctx)
 	if err != nil {
 		return err
 	}
 	for {
-		// From the top left, and what is left of the view before is cleared.
+		// Moves to the top left and clears the view before.
 		fmt.Fprintf(out, "\x1b[H\x1b[2J%s\n%s, every %s; Ctrl-C ends\n", text, time.Now().Format(time.TimeOnly), interval)
 		select {
 		case <-ctx.Done():
@@ -73,7 +73,7 @@ func follow(ctx context.Context, out io.Writer, interval time.Duration, view fun
 	}
 }
 
-// queueView is a queue as JSON and YAML have it.
+// queueView is a queue in JSON and YAML output.
 type queueView struct {
 	Queue     string        `json:"queue"`
 	Parent    string        `json:"parent,omitempty"`
@@ -201,16 +201,16 @@ func (s *source) topTable(views []queueView) *table {
 	return t
 }
 
-// barWidth is how many characters all of a bound are.
+// barWidth is the length of a bar in characters.
 const barWidth = 20
 
-// bar draws how much of a bound is allocated and promised.
+// bar draws how much of a bound is allocated and reserved.
 func bar(h holdingView) string {
 	if h.Capability == nil || *h.Capability == 0 {
 		return ""
 	}
 	part := func(x float64) int { return int(min(1, x / *h.Capability)*barWidth + 0.5) }
 	allocated := part(h.Allocated)
-	promised := part(h.Allocated+h.Inqueue) - allocated
-	return "[" + strings.Repeat("#", allocated) + strings.Repeat("+", promised) + strings.Repeat(".", barWidth-allocated-promised) + "]"
+	reserved := part(h.Allocated+h.Inqueue) - allocated
+	return "[" + strings.Repeat("#", allocated) + strings.Repeat("+", reserved) + strings.Repeat(".", barWidth-allocated-reserved) + "]"
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
 )
 
-const validateLong = `Looks for what is wrong with queues, their tree, their card annotations, and jobs:
-unknown parents, cycles, children above their parents, bad JSON, cards that no
-node has, jobs that could not run even on an empty cluster.
+const validateLong = `Checks queues, their tree, their card annotations, and jobs: unknown parents,
+cycles, bounds above those of the parent, bad JSON, cards that no node has, jobs
+that cannot run even on an empty cluster.
 
 Each line names the file, the line where the object begins, the object and the
-field. The exit code is 1 if there is an error among them, and 0 if there are only
-warnings and notes, so that it fits into a pipeline. What needs nodes is left out
-if the input has none.`
+field. The exit code is 1 if there is an error, and 0 if there are only warnings
+and notes, so that a pipeline can use it. Checks that need nodes are skipped if
+the input has none.`
 
 func newValidate(s *source) *cobra.Command {
 	cmd := &cobra.Command{

@@ -16,6 +16,7 @@ import (
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/guard"
 )
@@ -23,22 +24,22 @@ import (
 // ErrNoQuotaPlugin is about configurations without any of plugin.Names.
 var ErrNoQuotaPlugin = errors.New("the scheduler configuration has no quota plugin")
 
-// outside are plugins that ask what a snapshot does not have: metrics, other
+// outside are plugins that need what a snapshot does not have: metrics, other
 // services, the devices of nodes.
 var outside = []string{"extender", "usage", "rescheduling", "numaaware", "deviceshare", "resourcequota", "pdb", "sla"}
 
-// Configuration is what a volcano-scheduler.conf says.
+// Configuration is the content of a volcano-scheduler.conf.
 type Configuration struct {
-	Plugin         string // which of plugin.Names is in force
+	Plugin         string // the quota plugin, one of plugin.Names
 	Hierarchy      bool   // quotas form a tree
 	Actions        []framework.Action
 	Tiers          []conf.Tier
 	Configurations []conf.Configuration
-	LeftOut        []string // plugins that ask what a snapshot does not have, or that this program does not know
+	LeftOut        []string // plugins that need more than a snapshot, or that this program does not know
 }
 
-// usual is a configuration with one quota plugin, which follows the example in
-// docs/cards.md; preempt is added, as what may be preempted is a question, too.
+// usual is a configuration with one quota plugin. It follows the example in
+// docs/cards.md and adds preempt, so that simulate shows preemption as well.
 const usual = `
 actions: "enqueue, allocate, reclaim, preempt, backfill"
 tiers:
@@ -54,10 +55,10 @@ tiers:
   - name: nodeorder
 `
 
-// Usual is the configuration that holds where none is given: quotas are a tree
-// if some queue has a parent.
+// Usual is the configuration if none is given. Quotas form a tree if some queue has a
+// parent.
 func Usual(name string, queues []*scheduling.Queue) (*Configuration, error) {
-	tree := slices.ContainsFunc(queues, func(q *scheduling.Queue) bool { return q.Spec.Parent != "" && q.Spec.Parent != root })
+	tree := slices.ContainsFunc(queues, func(q *scheduling.Queue) bool { return q.Spec.Parent != "" && q.Spec.Parent != index.RootName })
 	return Configure(fmt.Sprintf(usual, name, tree && name != plugin.ProportionName))
 }
 

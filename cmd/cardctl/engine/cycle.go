@@ -33,13 +33,12 @@ const (
 	Evicted  EventKind = "Evicted"
 )
 
-// mostCycles is when a world that does not settle is given up.
+// mostCycles bounds the cycles of a world that does not settle.
 const mostCycles = 100
 
-// Settle runs cycles until one changes nothing, and plays the controllers and the
-// kubelet in between: pods that are placed run, those that are evicted leave their
-// node and come back as new ones, as the controller of their workload sees to it.
-// It reports whether the world settled.
+// Settle runs cycles until one changes nothing. Between two cycles it does the work of
+// the controllers and the kubelet: placed pods run, and evicted pods leave their node
+// and come back as new pods. It reports whether the world settled.
 func Settle(w *World, c *Configuration, progress func(cycle, events int)) (events []Event, settled bool) {
 	for cycle := 1; cycle <= mostCycles; cycle++ {
 		happened, changed := w.cycle(c, cycle)
@@ -83,14 +82,14 @@ func (w *World) cycle(c *Configuration, number int) (events []Event, changed boo
 	return events, changed
 }
 
-// dropEnding drops the pods that were about to leave from the start.
+// dropEnding drops the pods that were terminating before the cycle.
 func (g *Group) dropEnding() (some bool) {
 	before := len(g.Pods)
 	g.Pods = slices.DeleteFunc(g.Pods, func(pod *v1.Pod) bool { return pod.DeletionTimestamp != nil })
 	return len(g.Pods) < before
 }
 
-// follow does to the pods of a group what was decided.
+// follow applies what a session decided to the pods of a group.
 func (w *World) follow(g *Group, job *api.JobInfo) (events []Event) {
 	for i, pod := range g.Pods {
 		task := job.Tasks[api.TaskID(pod.UID)]
@@ -110,7 +109,7 @@ func (w *World) follow(g *Group, job *api.JobInfo) (events []Event) {
 	return events
 }
 
-// again is the pod that is created in the place of one that was evicted.
+// again is the new pod that replaces an evicted one.
 func (w *World) again(pod *v1.Pod) *v1.Pod {
 	own := *pod
 	w.made++
@@ -120,8 +119,8 @@ func (w *World) again(pod *v1.Pod) *v1.Pod {
 	return &own
 }
 
-// Follow takes over which groups a session has let in, and has their pods come. It
-// reports whether any did.
+// Follow creates the pods of the groups that a session admitted. It reports whether
+// there are any.
 func (w *World) Follow(s *Session) (arrived bool) {
 	for _, g := range w.Groups {
 		if job := s.Jobs[g.ID()]; job != nil {
@@ -132,8 +131,7 @@ func (w *World) Follow(s *Session) (arrived bool) {
 	return arrived
 }
 
-// Vacate makes the world one in which nothing runs yet: all jobs wait to be let
-// in, with all their pods, and the nodes are empty.
+// Vacate empties the nodes. All jobs wait to be admitted, with all their pods.
 func (w *World) Vacate() {
 	w.Stray = nil
 	for _, g := range w.Groups {
@@ -155,7 +153,7 @@ func ended(pod *v1.Pod) bool {
 	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
 }
 
-// Lose has the pods of a node that is gone come back without one.
+// Lose replaces the pods of a lost node by new pods without a node.
 func (w *World) Lose(node string) {
 	w.Stray = slices.DeleteFunc(slices.Clone(w.Stray), func(pod *v1.Pod) bool { return pod.Spec.NodeName == node })
 	for _, g := range w.Groups {

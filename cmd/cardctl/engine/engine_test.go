@@ -84,7 +84,7 @@ value: 7
 	assert.Equal(t, map[string]int32{"master": 1, "default1": 2}, train.Spec.MinTaskMember)
 	assert.Equal(t, int64(5), train.Spec.MinResources.Cpu().Value(), "1 + 2 · 2")
 	assert.Equal(t, `{"A":3}`, train.Annotations["volcano.sh/card.request"])
-	assert.Empty(t, train.Pods, "not before it is let in")
+	assert.Empty(t, train.Pods, "not before it is admitted")
 	require.Len(t, train.Coming, 5)
 	worker := train.Coming[1]
 	assert.Equal(t, "train-default1-0", worker.Name)

@@ -18,22 +18,22 @@ import (
 )
 
 // Session is an open session of Volcano's scheduler on a world. A process has one
-// at a time. What happens in it changes nothing in the world.
+// session at a time. A session does not change the world.
 type Session struct {
 	*framework.Session
 	Quota plugin.Inspection
 	*Configuration
 }
 
-// informed is the informers that Volcano's predicates look volumes up in; there
-// are none.
+// informed has the informers in which Volcano's predicates look volumes up. They are
+// empty.
 var informed = sync.OnceValue(func() informers.SharedInformerFactory {
 	metrics.Register() // without which Kubernetes' own plugins panic
 	return informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 })
 
-// Quiet has the scheduler log nothing: it would tell on stderr what a user of this
-// tool is told otherwise.
+// Quiet turns off the scheduler's log, which would repeat on stderr what the commands
+// print.
 var Quiet = sync.OnceFunc(offline.Quiet)
 
 // Open opens a session on a world.
@@ -43,7 +43,7 @@ func Open(w *World, c *Configuration) *Session {
 	for _, action := range c.Actions {
 		conf.EnabledActionMap[action.Name()] = true
 	}
-	plugin.Register() // in place of what the session before has registered
+	plugin.Register() // replaces what the session before registered
 	build, _ := framework.GetPluginBuilder(c.Plugin)
 	var quota framework.Plugin
 	framework.RegisterPluginBuilder(c.Plugin, func(arguments framework.Arguments) framework.Plugin {
@@ -57,8 +57,8 @@ func Open(w *World, c *Configuration) *Session {
 	return s
 }
 
-// Run runs those of the configuration's actions that have one of the names, all of
-// them if none is given.
+// Run runs the actions of the configuration with the given names, or all of them if
+// no name is given.
 func (s *Session) Run(names ...string) {
 	for _, action := range s.Actions {
 		if len(names) == 0 || slices.Contains(names, action.Name()) {
@@ -69,8 +69,8 @@ func (s *Session) Run(names ...string) {
 	}
 }
 
-// forgetLost drops the jobs whose queue does not exist, as Volcano's cache does:
-// its actions take for granted that each job has one.
+// forgetLost drops the jobs whose queue does not exist, as Volcano's cache does.
+// Volcano's actions assume that each job has a queue.
 func (s *Session) forgetLost() {
 	for id, job := range s.Jobs {
 		if s.Queues[job.Queue] == nil {
@@ -85,8 +85,8 @@ func (s *Session) Close() {
 	framework.CloseSession(s.Session)
 }
 
-// Tree returns the accounts of all queues, each followed by those below it, in the
-// order of their names.
+// Tree returns the accounts of all queues, each followed by those below it. Siblings
+// are in the order of their names.
 func (s *Session) Tree() []plugin.Account {
 	below := map[string][]plugin.Account{}
 	var tops []plugin.Account
@@ -110,7 +110,7 @@ func (s *Session) Tree() []plugin.Account {
 	return all
 }
 
-// Bounded is nil for what has no bound, which JSON has no number for.
+// Bounded returns nil for an infinite bound, for which JSON has no number.
 func Bounded(x float64) *float64 {
 	if math.IsInf(x, 1) {
 		return nil

@@ -21,15 +21,15 @@ import (
 )
 
 // workloads makes the PodGroups and pods of manifests, as Volcano's webhook and
-// controllers do for those that are applied (webhooks/admission/jobs/mutate,
+// controllers do when manifests are applied (webhooks/admission/jobs/mutate,
 // controllers/job, controllers/podgroup).
 type workloads struct {
 	*World
 	groups map[types.NamespacedName]*Group
 }
 
-// addPods puts pods into their groups. A pod that Volcano is to schedule and that
-// is in no group gets one of its own.
+// addPods adds pods to their groups. A pod of Volcano's scheduler without a group gets
+// a group of its own.
 func (b *workloads) addPods(pods []*v1.Pod) error {
 	for _, pod := range pods {
 		b.admit(pod)
@@ -54,8 +54,8 @@ func (b *workloads) addPods(pods []*v1.Pod) error {
 	return nil
 }
 
-// addPodsAsGroup makes the PodGroup of pods that come without one. annotations
-// are those of the workload.
+// addPodsAsGroup makes the PodGroup of pods that have none. annotations are those of
+// the workload.
 func (b *workloads) addPodsAsGroup(owner, name string, annotations map[string]string, pods []*v1.Pod) error {
 	first := pods[0]
 	minimum := controllers.CalTaskRequests(first, 1)
@@ -127,8 +127,8 @@ func (b *workloads) newPod(namespace, name string, template *v1.PodTemplateSpec,
 	return pod
 }
 
-// addJobs makes the PodGroups of Volcano jobs that have none, and the pods of those
-// that have none: they come when the group is let in.
+// addJobs makes the PodGroups of Volcano jobs that have none. It also makes the pods of
+// jobs that have none; they are created when the group is admitted.
 func (b *workloads) addJobs(jobs []*batch.Job) error {
 	for _, job := range jobs {
 		switch job.Status.State.Phase {
@@ -152,7 +152,7 @@ func (b *workloads) addJobs(jobs []*batch.Job) error {
 	return nil
 }
 
-// arrive has the pods of a group come that was let in, and reports whether any did.
+// arrive creates the pods of an admitted group, and reports whether there are any.
 func (w *World) arrive(g *Group) bool {
 	if g.Status.Phase == scheduling.PodGroupPending || len(g.Coming) == 0 {
 		return false
@@ -161,7 +161,7 @@ func (w *World) arrive(g *Group) bool {
 	return true
 }
 
-// complete does what Volcano's webhook does to a job.
+// complete sets the defaults of a job, as Volcano's webhook does.
 func complete(job *batch.Job) {
 	job.Spec.Queue = cmp.Or(job.Spec.Queue, defaultQueue)
 	job.Spec.SchedulerName = cmp.Or(job.Spec.SchedulerName, schedulerName)
@@ -178,7 +178,7 @@ func complete(job *batch.Job) {
 	job.Spec.MinAvailable = cmp.Or(job.Spec.MinAvailable, total)
 }
 
-// groupOf finds the PodGroup of a job under the names that Volcano has given it.
+// groupOf finds the PodGroup of a job by the names that releases of Volcano give it.
 func (b *workloads) groupOf(job *batch.Job) *Group {
 	for _, name := range []string{job.Name + "-" + string(job.UID), job.Name} {
 		if g := b.groups[types.NamespacedName{Namespace: job.Namespace, Name: name}]; g != nil {

@@ -1,7 +1,7 @@
-// Package engine runs the scheduler on a cluster in memory: it makes of objects
-// what Volcano's scheduler works on, opens sessions with the quota plugin, and
-// plays the parts of the controllers and the kubelet between two cycles. It
-// decides nothing itself.
+// Package engine runs the scheduler on a cluster in memory. It converts objects to
+// what Volcano's scheduler works on, opens sessions with the quota plugin, and does the
+// work of the controllers and the kubelet between two cycles. All decisions are the
+// scheduler's.
 package engine
 
 import (
@@ -23,13 +23,10 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// The queues that Volcano's scheduler creates.
-const (
-	root         = "root"
-	defaultQueue = "default"
-)
+// defaultQueue is the queue of jobs that name none. Volcano's scheduler creates it, and the root.
+const defaultQueue = "default"
 
-// schedulerName is what pods say that are Volcano's.
+// schedulerName is the schedulerName of Volcano's pods.
 const schedulerName = "volcano"
 
 // World is a cluster in memory.
@@ -37,7 +34,7 @@ type World struct {
 	Nodes  []*v1.Node
 	Queues []*scheduling.Queue
 	Groups []*Group // in the order of their names
-	// Stray are pods that are on nodes and in no PodGroup.
+	// Stray are the pods on nodes that are in no PodGroup.
 	Stray []*v1.Pod
 	// Orphans counts pods of PodGroups that are not in the input; no queue is
 	// charged for them.
@@ -51,19 +48,19 @@ type World struct {
 // Group is a PodGroup with its pods.
 type Group struct {
 	*api.PodGroup
-	// Owner is what users know the group by, such as Job/train.
+	// Owner is the object that users create, such as Job/train.
 	Owner string
 	Pods  []*v1.Pod
-	// Coming are the pods that the controller creates when the group is let in.
+	// Coming are the pods that the controller creates when the group is admitted.
 	Coming []*v1.Pod
 }
 
 // ID is the group's key in a session.
 func (g *Group) ID() api.JobID { return api.JobID(g.Namespace + "/" + g.Name) }
 
-// Build makes a world of objects. Where the objects are not those of a cluster but
-// manifests, it adds what the API server, Volcano's webhook and its controllers
-// would: defaults, PodGroups and pods. The objects belong to the world from then on.
+// Build makes a world of objects. To manifests it adds what the API server, Volcano's
+// webhook and its controllers add: defaults, PodGroups and pods. The caller must not
+// use the objects afterwards.
 func Build(o *input.Objects) (*World, error) {
 	w := &World{Nodes: o.Nodes, classes: map[string]int32{}}
 	for _, class := range o.PriorityClasses {
@@ -116,8 +113,8 @@ func newQueue(name string) *scheduling.Queue {
 	}
 }
 
-// addQueues takes queues over. One that has no state yet will be open: that is
-// what Volcano's controller makes of a new one.
+// addQueues adds queues. A queue without a state is open, because Volcano's controller
+// opens new queues.
 func (w *World) addQueues(queues []*v1beta1.Queue) error {
 	for _, given := range queues {
 		queue := &scheduling.Queue{}
@@ -140,8 +137,7 @@ func (w *World) Queue(name string) *scheduling.Queue {
 	return nil
 }
 
-// Cards is what the text of a card annotation says, in whole cards, with what is
-// bad in it left out.
+// Cards returns the entries of a card annotation in whole cards, without bad entries.
 func Cards(annotation string) map[string]float64 {
 	all := map[string]float64{}
 	entries, _ := card.ParseQuota(annotation)
@@ -151,11 +147,11 @@ func Cards(annotation string) map[string]float64 {
 	return all
 }
 
-// SetQueue puts a queue in the place of that of its name.
+// SetQueue replaces the queue of the same name, or adds the queue.
 func (w *World) SetQueue(queue *scheduling.Queue) {
 	for i, was := range w.Queues {
 		if was.Name == queue.Name {
-			queue.Generation = was.Generation + 1 // by which the plugin tells it from the other
+			queue.Generation = was.Generation + 1 // so that the plugin reads its annotations again
 			w.Queues[i] = queue
 			return
 		}
@@ -182,7 +178,7 @@ func (w *World) addGroup(given *v1beta1.PodGroup) (*Group, error) {
 	return g, nil
 }
 
-// priority is what a class gives; admission writes it into pods.
+// priority is the value of a priority class, which admission writes into pods.
 func (w *World) priority(class string) int32 {
 	if value, ok := w.classes[class]; ok {
 		return value
@@ -200,11 +196,11 @@ func (w *World) admit(pod *v1.Pod) {
 		priority := w.priority(pod.Spec.PriorityClassName)
 		pod.Spec.Priority = &priority
 	}
-	// Volumes decide nothing of quotas, and their claims are not in the input.
+	// Quotas do not depend on volumes, and their claims are not in the input.
 	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
 }
 
-// info makes what a session works on. It has copies of all that sessions change.
+// info returns the input of a session: copies of all that a session changes.
 func (w *World) info() *api.ClusterInfo {
 	info := &api.ClusterInfo{
 		Nodes: map[string]*api.NodeInfo{}, Queues: map[api.QueueID]*api.QueueInfo{}, Jobs: map[api.JobID]*api.JobInfo{},
@@ -239,8 +235,8 @@ func (w *World) info() *api.ClusterInfo {
 	return info
 }
 
-// newTask makes a task of a pod. A session writes into pods that it places, so
-// one that has no node yet is copied.
+// newTask makes a task of a pod. A session writes into the pods that it places, so a
+// pod without a node is copied.
 func newTask(pod *v1.Pod) *api.TaskInfo {
 	if pod.Spec.NodeName == "" {
 		own := *pod
@@ -251,8 +247,8 @@ func newTask(pod *v1.Pod) *api.TaskInfo {
 
 func occupy(info *api.ClusterInfo, task *api.TaskInfo) {
 	if node := info.Nodes[task.NodeName]; node != nil && task.Status != api.Succeeded && task.Status != api.Failed {
-		// A node that has become too small refuses a task that runs on it; its queue
-		// uses what it uses all the same.
+		// A node that is too small refuses a task that runs on it. Its queue is charged
+		// all the same.
 		_ = node.AddTask(task)
 	}
 }

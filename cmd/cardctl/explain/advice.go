@@ -14,41 +14,42 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// advise says what would have to change for a job not to wait.
+// advise returns what has to change so that a job need not wait.
 func (x *explainer) advise(f *Finding) []string {
 	switch f.Rule {
-	case plugin.UnknownQueue:
+	case report.UnknownQueue:
 		return []string{fmt.Sprintf("create the queue %s, or name another one in spec.queue", f.Queue)}
-	case plugin.BrokenQueue:
-		return []string{"mend spec.parent of the queue that is named: each queue has to reach the root"}
-	case plugin.InnerQueue:
+	case report.BrokenQueue:
+		return []string{"correct spec.parent of the queue that is named: the path of each queue must end at the root"}
+	case report.InnerQueue:
 		return []string{fmt.Sprintf("submit it to a queue without children: %s", strings.Join(first(x.children[f.Queue], 5), ", "))}
-	case plugin.ClosedQueue:
+	case report.ClosedQueue:
 		return []string{fmt.Sprintf("open the queue: vcctl queue operate -a open -n %s", f.Level)}
-	case plugin.MixedCards:
+	case report.MixedResources:
 		return []string{"name cards of one resource only, or submit a job for each"}
-	case plugin.OtherCards:
-		return []string{fmt.Sprintf("ask for the resource of the cards in limits, or name a card of %s", f.Reason.Resource)}
-	case plugin.UnnamedCards:
+	case report.ResourceMismatch:
+		return []string{fmt.Sprintf("request the resource of the cards in limits, or name a card of %s", f.Reason.Resource)}
+	case report.UntypedPod:
 		return []string{fmt.Sprintf("set the annotation %s of its pods, or the plugin's argument untypedCards to charge", card.NameKey)}
-	case plugin.NamelessCards:
+	case report.UnlabeledNodes:
 		return []string{fmt.Sprintf("label the nodes: %s.product names the card", f.Reason.Cards)}
-	case plugin.CardUnlabeled:
+	case report.UnlabeledNode:
 		return []string{fmt.Sprintf("set the label %s of the nodes", f.Reason.Label)}
-	case plugin.OverQuota, plugin.OverDeserved:
+	case report.OverQuota, report.OverDeserved:
 		return x.adviseShortages(f)
-	case plugin.NoSuchCard:
+	case report.NoSuchCard:
 		return []string{"name a card that some node has; cardctl cards lists them"}
 	case NodesFull:
-		return []string{"the quota has room and the nodes have not: wait for pods to end, or add nodes with such cards"}
+		return []string{"the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards"}
 	case NodesUnfit:
 		return []string{"the quota has room: look at the pod's node selector, affinity and tolerations"}
 	case NotEnoughPods:
 		return []string{"look at the job's controller: kubectl describe its Job"}
 	case Gated:
-		return []string{"whoever set the gates has to remove them"}
+		return []string{"the controller that set the scheduling gates must remove them"}
 	case OtherPlugin:
 		return []string{"look at the other plugins of the scheduler's configuration: the quota has room"}
 	case Overused:
@@ -57,7 +58,8 @@ func (x *explainer) advise(f *Finding) []string {
 	return nil
 }
 
-// adviseShortages says how much is missing where, and who uses it there.
+// adviseShortages returns, for each bound that is exceeded, how much is missing at
+// which queue, and which jobs use it there.
 func (x *explainer) adviseShortages(f *Finding) []string {
 	var all []string
 	for _, s := range f.Reason.Shortages {
@@ -68,11 +70,11 @@ func (x *explainer) adviseShortages(f *Finding) []string {
 			all = append(all, fmt.Sprintf("no node has the card %s: name one that cardctl cards lists", s.Resource))
 			continue
 		case origin == "":
-			all = append(all, fmt.Sprintf("%s %s are missing: nothing but the cluster, and what other queues are guaranteed, bounds %s", missing, s.Resource, s.Queue))
+			all = append(all, fmt.Sprintf("%s %s are missing: the cluster's total less the guarantees of other queues bounds %s", missing, s.Resource, s.Queue))
 		case x.kept(s, origin):
-			all = append(all, fmt.Sprintf("%s %s are missing in %s: what other queues are guaranteed, and what is not there, is taken off its bound", missing, s.Resource, s.Queue))
+			all = append(all, fmt.Sprintf("%s %s are missing in %s: the guarantees of other queues, or the cluster's total, lower its bound", missing, s.Resource, s.Queue))
 		case s.Requested > s.Bound && x.isLeaf(s.Queue):
-			all = append(all, fmt.Sprintf("it can never run in %s as it is: raise %s to %s at least, or ask for less",
+			all = append(all, fmt.Sprintf("it can never run in %s as it is: raise %s to %s at least, or request less",
 				s.Queue, x.field(s, origin), Amount(s.Resource, s.Requested)))
 			continue
 		default:
@@ -85,7 +87,7 @@ func (x *explainer) adviseShortages(f *Finding) []string {
 	return all
 }
 
-// onNodes is the cards that some node has.
+// onNodes returns the cards that some node has.
 func (x *explainer) onNodes() map[string]bool {
 	if x.cards == nil {
 		x.cards = map[string]bool{}
@@ -100,8 +102,8 @@ func (x *explainer) onNodes() map[string]bool {
 
 func (x *explainer) isLeaf(queue string) bool { return x.accounts[queue].Leaf }
 
-// field is what sets a bound, as users write it.
-func (x *explainer) field(s plugin.Shortage, origin string) string {
+// field is the field that sets a bound, as users write it.
+func (x *explainer) field(s report.Shortage, origin string) string {
 	what := "spec." + s.Against
 	if x.isCard(s) {
 		key := card.QuotaKey
@@ -115,7 +117,7 @@ func (x *explainer) field(s plugin.Shortage, origin string) string {
 	return fmt.Sprintf("%s of queue %s", what, origin)
 }
 
-func (x *explainer) isCard(s plugin.Shortage) bool {
+func (x *explainer) isCard(s report.Shortage) bool {
 	for _, a := range x.accounts {
 		for _, h := range a.Holdings {
 			if h.Resource == s.Resource {
@@ -126,9 +128,9 @@ func (x *explainer) isCard(s plugin.Shortage) bool {
 	return s.Resource != "cpu" && s.Resource != "memory" && x.Plugin == plugin.Name
 }
 
-// origin is the queue whose configuration a bound comes from: the one that has it,
-// or the nearest above that sets it; "" where only the cluster does.
-func (x *explainer) origin(s plugin.Shortage) string {
+// origin is the queue whose configuration sets a bound: the queue of the bound or its
+// nearest ancestor that sets it. It is "" if no queue sets it.
+func (x *explainer) origin(s report.Shortage) string {
 	if x.isCard(s) || s.Against != "capability" || s.Bound == 0 {
 		return s.Queue
 	}
@@ -142,9 +144,9 @@ func (x *explainer) origin(s plugin.Shortage) string {
 	return ""
 }
 
-// kept reports whether a bound is lower than what its queue is configured with: by
-// what others are guaranteed, or because there is no more.
-func (x *explainer) kept(s plugin.Shortage, origin string) bool {
+// kept reports whether a bound is lower than the capability that its queue sets,
+// because of the guarantees of others or the cluster's total.
+func (x *explainer) kept(s report.Shortage, origin string) bool {
 	queue := x.Session.Queues[api.QueueID(origin)]
 	if queue == nil || s.Against != "capability" {
 		return false
@@ -153,7 +155,7 @@ func (x *explainer) kept(s plugin.Shortage, origin string) bool {
 	return set && most >= s.Total
 }
 
-// configured is what a queue's own capability, or its quota, says.
+// configured is the bound of a resource in a queue's own capability or quota.
 func configured(queue *scheduling.Queue, resource string) (most float64, set bool) {
 	if quantity, ok := queue.Spec.Capability[v1.ResourceName(resource)]; ok {
 		return quantity.AsApproximateFloat64(), true
@@ -162,8 +164,9 @@ func configured(queue *scheduling.Queue, resource string) (most float64, set boo
 	return most, set
 }
 
-// users names the jobs that have most of what is short, below the queue that is.
-func (x *explainer) users(s plugin.Shortage) string {
+// users names the jobs that use most of the short resource, in the queue of the
+// shortage and below.
+func (x *explainer) users(s report.Shortage) string {
 	below := append([]string{s.Queue}, x.children[s.Queue]...)
 	type user struct {
 		owner string
@@ -193,8 +196,8 @@ func (x *explainer) users(s plugin.Shortage) string {
 	return fmt.Sprintf("%s of %s is used by %s%s", s.Resource, s.Queue, strings.Join(words, ", "), more)
 }
 
-// allocatedOf is what the pods of a job have of what is short.
-func (x *explainer) allocatedOf(job *api.JobInfo, s plugin.Shortage) float64 {
+// allocatedOf is how much of the short resource is allocated to the pods of a job.
+func (x *explainer) allocatedOf(job *api.JobInfo, s report.Shortage) float64 {
 	switch s.Resource {
 	case "cpu":
 		return job.Allocated.MilliCPU / 1000

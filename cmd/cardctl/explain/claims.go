@@ -10,8 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// claims finds the jobs of other queues that wait and could take pods of a running
-// job: the action reclaim asks the same hooks (actions/reclaim).
+// claims finds the waiting jobs of other queues that can reclaim pods of a running job.
+// It calls the hooks of the action reclaim (actions/reclaim).
 func (x *explainer) claims(f *Finding, job *api.JobInfo) {
 	queue := x.Session.Queues[job.Queue]
 	if queue == nil {
@@ -52,13 +52,13 @@ func (x *explainer) claims(f *Finding, job *api.JobInfo) {
 	slices.SortFunc(f.Claims, func(a, b Claim) int { return strings.Compare(a.Owner, b.Owner) })
 }
 
-// safety says how much of what a job's queue has may be taken back.
+// safety describes how much of what is allocated to a job's queue can be reclaimed.
 func (x *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable, fixed int) string {
 	switch {
 	case !queue.Reclaimable():
-		return fmt.Sprintf("nobody can reclaim it: queue %s has reclaimable: false", queue.Name)
+		return fmt.Sprintf("no job can reclaim it: queue %s has reclaimable: false", queue.Name)
 	case preemptable == 0 && fixed > 0:
-		return "nobody can reclaim it: its pods have volcano.sh/preemptable: \"false\""
+		return "no job can reclaim it: its pods have volcano.sh/preemptable: \"false\""
 	}
 	var over []string
 	account := x.accounts[queue.Name]
@@ -69,7 +69,7 @@ func (x *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable, fixed 
 		}
 	}
 	if len(over) == 0 {
-		return fmt.Sprintf("nobody can reclaim it: queue %s has no more than it deserves", queue.Name)
+		return fmt.Sprintf("no job can reclaim it: queue %s has no more than it deserves", queue.Name)
 	}
-	return fmt.Sprintf("queue %s has more than it deserves, and other queues that have less can take it back: %s", queue.Name, strings.Join(over, ", "))
+	return fmt.Sprintf("queue %s has more than it deserves, and other queues that have less can reclaim it: %s", queue.Name, strings.Join(over, ", "))
 }

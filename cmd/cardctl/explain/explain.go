@@ -11,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // explainer explains the jobs of one session.
@@ -19,24 +20,24 @@ type explainer struct {
 	groups   map[api.JobID]*engine.Group
 	accounts map[string]plugin.Account
 	children map[string][]string // leaves below a queue
-	// unfit remembers which nodes are wrong for the first pod of a job, by what the
-	// pod asks for: jobs are tried one at a time, each on the same cluster.
+	// unfit keeps why no node fits the first pod of a job, by what the pod requests:
+	// jobs are tried one at a time, each on the same cluster.
 	unfit map[string][]Nodes
-	last  int             // the node that was fit last
-	cards map[string]bool // what some node has, once it was asked for
+	last  int             // the position of the last node that a pod fit on
+	cards map[string]bool // the cards that some node has; nil until onNodes is called
 }
 
-// Options are what is to be explained.
+// Options select what to explain.
 type Options struct {
-	// Wanted picks jobs; nil takes all.
+	// Wanted selects jobs; nil selects all.
 	Wanted func(*Finding) bool
-	// Claims finds out who could reclaim running jobs.
+	// Claims adds the jobs that can reclaim a running job.
 	Claims   bool
 	Progress func(done, all int)
 }
 
-// Jobs explains jobs, in the order of their names. The world changes: jobs that
-// are let in by its next enqueue get their pods.
+// Jobs explains jobs, in the order of their names. It changes the world: the jobs that
+// its next enqueue action admits get their pods.
 func Jobs(w *engine.World, c *engine.Configuration, o Options) []Finding {
 	s := engine.Open(w, c)
 	s.Run("enqueue")
@@ -88,7 +89,7 @@ func newExplainer(s *engine.Session, w *engine.World) *explainer {
 	return x
 }
 
-// ownerOf is what users know a job of the session by, with its namespace.
+// ownerOf is the namespace and the owner of a job of the session.
 func (x *explainer) ownerOf(id api.JobID) string {
 	return x.groups[id].Namespace + "/" + x.groups[id].Owner
 }
@@ -126,7 +127,7 @@ func (x *explainer) begin(g *engine.Group) Finding {
 	return f
 }
 
-// explain finds out why a job waits.
+// explain finds the reason why a job waits.
 func (x *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.State != Waiting {
 		return
@@ -134,7 +135,7 @@ func (x *explainer) explain(f *Finding, job *api.JobInfo) {
 	switch {
 	case x.Session.Queues[job.Queue] == nil:
 		f.Stage = Enqueue
-		x.refuse(f, &plugin.Reason{Rule: plugin.UnknownQueue, Queue: string(job.Queue)})
+		x.refuse(f, &report.Reason{Rule: report.UnknownQueue, Queue: string(job.Queue)})
 		f.Message = fmt.Sprintf("Queue <%s> does not exist", job.Queue)
 	case job.IsPending() && conf.EnabledActionMap["enqueue"]:
 		f.Stage = Enqueue
@@ -152,15 +153,15 @@ func (x *explainer) explain(f *Finding, job *api.JobInfo) {
 	f.Advice = x.advise(f)
 }
 
-// refuse takes over what the quota plugin says.
-func (x *explainer) refuse(f *Finding, why *plugin.Reason) {
+// refuse records a refusal of the quota plugin.
+func (x *explainer) refuse(f *Finding, why *report.Reason) {
 	f.Rule, f.Reason, f.Message, f.Level = why.Rule, why, words(why), why.Queue
 	if len(why.Shortages) > 0 {
 		f.Level = why.Shortages[0].Queue
 	}
 }
 
-// refuseOther is for what the quota plugin has nothing against.
+// refuseOther records a refusal of another plugin.
 func (x *explainer) refuseOther(f *Finding, what string, candidates ...string) {
 	f.Rule, f.Level = OtherPlugin, ""
 	var has []string
@@ -175,8 +176,8 @@ func (x *explainer) refuseOther(f *Finding, what string, candidates ...string) {
 	}
 }
 
-// Alone returns the findings on jobs that could not run even if each had the
-// cluster to itself. The world loses its pods' places.
+// Alone returns the findings on jobs that cannot run even alone on the empty cluster.
+// It takes all pods of the world off their nodes.
 func Alone(w *engine.World, c *engine.Configuration) []Finding {
 	w.Vacate()
 	s := engine.Open(w, c)
@@ -187,7 +188,7 @@ func Alone(w *engine.World, c *engine.Configuration) []Finding {
 		f, job := x.begin(g), s.Jobs[g.ID()]
 		f.State = Waiting
 		x.explain(&f, job)
-		if f.Rule == OtherPlugin && f.Stage == Enqueue { // nothing against it so far
+		if f.Rule == OtherPlugin && f.Stage == Enqueue { // the quota plugin admits it
 			f.Rule, f.Message = "", ""
 			x.tryToPlace(&f, job)
 		}

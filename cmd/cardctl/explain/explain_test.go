@@ -39,12 +39,12 @@ func TestRunningJob(t *testing.T) {
 	also, claims, runs := findings[0], findings[1], findings[2]
 
 	assert.Equal(t, Running, runs.State)
-	assert.Equal(t, "queue borrower has more than it deserves, and other queues that have less can take it back: 2 NVIDIA-H200 (6 of 4 deserved)", runs.Safety)
+	assert.Equal(t, "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)", runs.Safety)
 	require.Len(t, runs.Claims, 1)
 	assert.Equal(t, "default/PodGroup/claims", runs.Claims[0].Owner)
 	assert.Len(t, runs.Claims[0].Pods, 2, "what is above deserved, and no more")
 
-	assert.Equal(t, "nobody can reclaim it: queue owner has no more than it deserves", also.Safety)
+	assert.Equal(t, "no job can reclaim it: queue owner has no more than it deserves", also.Safety)
 	assert.Empty(t, also.Claims)
 
 	assert.Equal(t, NodesFull, claims.Rule)
@@ -60,7 +60,7 @@ func TestStartableJob(t *testing.T) {
 	assert.Equal(t, Startable, findings[0].State)
 	assert.Equal(t, 2, findings[0].Pods.Fit)
 	assert.Empty(t, findings[0].Advice)
-	assert.Equal(t, Waiting, findings[1].State, "its cards are promised to the first one")
+	assert.Equal(t, Waiting, findings[1].State, "its cards are reserved for the first one")
 	assert.Equal(t, []string{`raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 4, or free 2 in it`}, findings[1].Advice)
 }
 
@@ -79,7 +79,7 @@ func TestAdviceNamesTheUsers(t *testing.T) {
 		`raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 5, or free 1 in it`,
 		"NVIDIA-H200 of q is used by default/PodGroup/large (3), default/PodGroup/small (1)",
 	}, advice["Deployment/job"])
-	assert.Equal(t, []string{`it can never run in q as it is: raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 5 at least, or ask for less`},
+	assert.Equal(t, []string{`it can never run in q as it is: raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 5 at least, or request less`},
 		advice["Job/never"])
 }
 
@@ -93,13 +93,13 @@ func TestAdviceNamesWhereTheBoundIsSet(t *testing.T) {
 		require.Equal(t, "q", findings[0].Level)
 		return findings[0].Advice[0]
 	}
-	assert.Equal(t, "it can never run in q as it is: raise spec.capability.cpu of queue q to 40 at least, or ask for less",
+	assert.Equal(t, "it can never run in q as it is: raise spec.capability.cpu of queue q to 40 at least, or request less",
 		advice(queue("q", "", "", "capability: {cpu: 2}")))
-	assert.Equal(t, "it can never run in q as it is: raise spec.capability.cpu of queue top to 40 at least, or ask for less",
+	assert.Equal(t, "it can never run in q as it is: raise spec.capability.cpu of queue top to 40 at least, or request less",
 		advice(queue("top", "", "", "capability: {cpu: 2}"), queue("q", "top", "", "")))
-	assert.Equal(t, "10 cpu are missing in q: what other queues are guaranteed, and what is not there, is taken off its bound",
+	assert.Equal(t, "10 cpu are missing in q: the guarantees of other queues, or the cluster's total, lower its bound",
 		advice(queue("q", "", "", "capability: {cpu: 64}"), queue("other", "", "", "guarantee: {resource: {cpu: 34}}")))
-	assert.Equal(t, "10 cpu are missing: nothing but the cluster, and what other queues are guaranteed, bounds q",
+	assert.Equal(t, "10 cpu are missing: the cluster's total less the guarantees of other queues bounds q",
 		advice(queue("q", "", "", ""), queue("other", "", "", "guarantee: {resource: {cpu: 34}}")))
 }
 

@@ -1,70 +1,70 @@
-// Package explain says of each job why it waits, or what may become of it. It asks
-// the scheduler: every answer is that of a hook of an open session, and the numbers
-// are those that the quota plugin gives.
+// Package explain finds the reason why a job waits, and which jobs can reclaim a
+// running one. Every answer comes from a hook of an open session, and the numbers come
+// from the quota plugin.
 package explain
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// State is what a job does.
+// State is whether a job waits or runs.
 type State string
 
 // The states of jobs.
 const (
-	Waiting   State = "Waiting"   // some pod, or the whole job, is refused something
-	Startable State = "Startable" // nothing is in the way: the next cycle places what waits
+	Waiting   State = "Waiting"   // the job, or one of its pods, is refused
+	Startable State = "Startable" // nothing refuses it: the next cycle places its pods
 	Running   State = "Running"   // no pod waits
 	Finished  State = "Finished"
 )
 
-// Stage is where in a cycle a job is held up.
+// Stage is the step of a cycle that refuses a job.
 type Stage string
 
-// The stages, in the order in which a job comes to them.
+// The stages, in the order of a cycle.
 const (
-	Enqueue  Stage = "enqueue"  // the job may not have its pods
-	Gang     Stage = "gang"     // the job has not the pods that it needs to start
-	Allocate Stage = "allocate" // the queue may not have more
-	Node     Stage = "node"     // the queue may, but no node is fit
+	Enqueue  Stage = "enqueue"  // the job is not admitted
+	Gang     Stage = "gang"     // the job has fewer pods than it needs to start
+	Allocate Stage = "allocate" // the queue has no room
+	Node     Stage = "node"     // the queue has room, but no node fits
 )
 
 // Rules beside those of package plugin.
 const (
-	NotEnoughPods plugin.Rule = "NotEnoughPods" // fewer than minAvailable, or none yet
-	Gated         plugin.Rule = "Gated"         // all pods that wait have scheduling gates
-	Overused      plugin.Rule = "Overused"      // proportion: the queue has all it deserves
-	OtherPlugin   plugin.Rule = "OtherPlugin"   // the quota plugin has nothing against it, another one has
-	NodesFull     plugin.Rule = "NodesFull"     // nodes that are fit have no room
-	NodesUnfit    plugin.Rule = "NodesUnfit"    // selectors, affinities, taints
+	NotEnoughPods report.Rule = "NotEnoughPods" // fewer than minAvailable, or none yet
+	Gated         report.Rule = "Gated"         // all pods that wait have scheduling gates
+	Overused      report.Rule = "Overused"      // proportion: the queue has what it deserves
+	OtherPlugin   report.Rule = "OtherPlugin"   // the quota plugin permits it, another plugin refuses it
+	NodesFull     report.Rule = "NodesFull"     // nodes with such cards have no room
+	NodesUnfit    report.Rule = "NodesUnfit"    // selectors, affinities, taints
 )
 
-// Finding is what there is to say about one job.
+// Finding is the explanation of one job.
 type Finding struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`  // of the PodGroup
-	Owner     string `json:"owner"` // kind/name of what users know
+	Owner     string `json:"owner"` // kind/name of the object that users create
 	Queue     string `json:"queue"`
 	Phase     string `json:"phase"`
 	State     State  `json:"state"`
 	Pods      Pods   `json:"pods"`
 
 	Stage Stage       `json:"stage,omitempty"`
-	Rule  plugin.Rule `json:"rule,omitempty"`
-	// Level is the queue whose bound or state it is: the job's, or one above it.
+	Rule  report.Rule `json:"rule,omitempty"`
+	// Level is the queue whose bound or state refuses the job: its own or an ancestor.
 	Level   string         `json:"level,omitempty"`
 	Pod     string         `json:"pod,omitempty"` // the first one that is refused
 	Message string         `json:"message,omitempty"`
-	Reason  *plugin.Reason `json:"reason,omitempty"` // as the quota plugin gives it
+	Reason  *report.Reason `json:"reason,omitempty"` // as the quota plugin gives it
 	Nodes   []Nodes        `json:"nodes,omitempty"`
 	Advice  []string       `json:"advice,omitempty"`
 
 	// Of a running job.
 	Claims []Claim `json:"claims,omitempty"`
-	Safety string  `json:"safety,omitempty"` // what reclaim may take of its queue, in words
+	Safety string  `json:"safety,omitempty"` // how much of its queue can be reclaimed, in words
 }
 
 // Pods counts the pods of a job.
@@ -76,21 +76,21 @@ type Pods struct {
 	Fit     int `json:"fit"` // of those that wait: how many could be placed now
 }
 
-// Nodes are those that one thing is wrong with.
+// Nodes are the nodes that do not fit for one reason.
 type Nodes struct {
 	Why   string   `json:"why"`
 	Count int      `json:"count"`
 	Names []string `json:"names"` // the first few
 }
 
-// Claim is a job of another queue that could take pods of a running one.
+// Claim is a job of another queue that can reclaim pods of a running job.
 type Claim struct {
 	Owner string   `json:"owner"`
 	Queue string   `json:"queue"`
-	Pods  []string `json:"pods"` // that it could take
+	Pods  []string `json:"pods"` // that it can reclaim
 }
 
-// Matches reports whether a job goes by a name: that of its PodGroup or of its
+// Matches reports whether name is the name of the job: that of its PodGroup or of its
 // owner, with or without the namespace in front.
 func (f *Finding) Matches(name string) bool {
 	_, owner, _ := strings.Cut(f.Owner, "/")
@@ -104,8 +104,7 @@ func (f *Finding) Matches(name string) bool {
 	return strings.HasPrefix(f.Owner, "ReplicaSet/") && cut > 0 && name == owner[:cut]
 }
 
-// Amount is a quantity as this tool shows it: memory in Gi, everything else in
-// whole units.
+// Amount formats a quantity: memory in Gi, all other resources in whole units.
 func Amount(resource string, quantity float64) string {
 	if quantity > 1e15 && resource != "memory" || quantity > 1e24 {
 		return "unlimited"
@@ -120,8 +119,8 @@ func trim(x float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", x), "0"), ".")
 }
 
-// words are what a reason says, with memory in Gi.
-func words(r *plugin.Reason) string {
+// words are the words of a reason, with memory in Gi.
+func words(r *report.Reason) string {
 	text := r.String()
 	for _, s := range r.Shortages {
 		if s.Resource == "memory" {

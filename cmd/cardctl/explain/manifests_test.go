@@ -75,7 +75,7 @@ spec: {weight: 1, parent: "%s", %s}`, name, annotations, parent, spec)
 
 func closed(queue string) string { return queue + "\nstatus: {state: Closed}" }
 
-// pods describes those of a job: what each asks for, as YAML, the card that they
+// pods describes those of a job: what each requests, as YAML, the card that they
 // name, and more of their spec.
 type pods struct {
 	n, minimum       int

@@ -12,12 +12,12 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/util"
 
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// tryToPlace goes through the hooks that the action allocate asks about a job
-// (actions/allocate: allocateResourcesForTasks), and takes everything back. The
-// job is alone: what others that wait would take is not taken from it.
+// tryToPlace calls the hooks that the action allocate calls for a job
+// (actions/allocate: allocateResourcesForTasks), and undoes all allocations. The job is
+// tried alone, as if no other job were waiting.
 func (x *explainer) tryToPlace(f *Finding, job *api.JobInfo) {
 	queue := x.Session.Queues[job.Queue]
 	if vr := x.JobValid(job); vr != nil && !vr.Pass {
@@ -49,7 +49,7 @@ func (x *explainer) tryToPlace(f *Finding, job *api.JobInfo) {
 	}
 }
 
-// waiting returns the tasks that may be placed, in the order in which they are.
+// waiting returns the pending tasks that have no scheduling gate, in task order.
 func (x *explainer) waiting(job *api.JobInfo) []*api.TaskInfo {
 	queue := util.NewPriorityQueue(x.TaskOrderFn)
 	for _, task := range job.TaskStatusIndex[api.Pending] {
@@ -64,7 +64,7 @@ func (x *explainer) waiting(job *api.JobInfo) []*api.TaskInfo {
 	return tasks
 }
 
-// place places a task, or notes why it cannot be, for the first one that cannot.
+// place places a task. For the first task that cannot be placed it records the reason.
 func (x *explainer) place(f *Finding, statement *framework.Statement, queue *api.QueueInfo, job *api.JobInfo, task *api.TaskInfo) bool {
 	if !x.Allocatable(queue, task) {
 		if f.Rule == "" {
@@ -77,7 +77,7 @@ func (x *explainer) place(f *Finding, statement *framework.Statement, queue *api
 		}
 		return false
 	}
-	if f.Stage == Node { // one that waits for nodes is enough; others are of its kind, nearly always
+	if f.Stage == Node { // one task that no node fits is enough: nearly always the others equal it
 		return false
 	}
 	node, why := x.nodeFor(f, task)
@@ -103,7 +103,7 @@ func (x *explainer) place(f *Finding, statement *framework.Statement, queue *api
 	return err == nil
 }
 
-// nodeFor finds a node that a task fits on, or what is wrong with each.
+// nodeFor returns a node that a task fits on, or why each node does not fit.
 func (x *explainer) nodeFor(f *Finding, task *api.TaskInfo) (*api.NodeInfo, []Nodes) {
 	kind := ""
 	if f.Pods.Fit == 0 {
@@ -139,7 +139,7 @@ func (x *explainer) nodeFor(f *Finding, task *api.TaskInfo) (*api.NodeInfo, []No
 	return nil, why
 }
 
-// unfitness says why a task cannot be on a node now, "" if it can.
+// unfitness returns why a task does not fit on a node now, "" if it does.
 func (x *explainer) unfitness(task *api.TaskInfo, node *api.NodeInfo) string {
 	if why := x.Quota.Node(task, node.Name); why != nil {
 		return words(why)
@@ -160,8 +160,8 @@ func (x *explainer) unfitness(task *api.TaskInfo, node *api.NodeInfo) string {
 	return err.Error()
 }
 
-// kindOf is the same for pods that fit on the same nodes, as far as this package
-// asks.
+// kindOf is equal for pods that fit on the same nodes, by the hooks that this package
+// calls.
 func kindOf(queue string, task *api.TaskInfo) string {
 	spec := &task.Pod.Spec
 	return fmt.Sprint(queue, card.NameOf(task.Pod.Annotations), task.InitResreq, spec.NodeSelector,
@@ -180,10 +180,10 @@ func sorted(problems map[string]*Nodes) []Nodes {
 	return all
 }
 
-// blameNodes finds the rule that stands for what is wrong with the nodes: the one
-// that is nearest to letting the task in.
+// blameNodes sets the rule for a task that no node fits: among the rules of the nodes,
+// the one that is nearest to placing the task.
 func (x *explainer) blameNodes(f *Finding, task *api.TaskInfo) {
-	rank := []plugin.Rule{plugin.NoSuchCard, plugin.CardUnlabeled, NodesUnfit, NodesFull, plugin.OverQuota}
+	rank := []report.Rule{report.NoSuchCard, report.UnlabeledNode, NodesUnfit, NodesFull, report.OverQuota}
 	best := -1
 	for _, node := range x.NodeList {
 		rule := NodesUnfit

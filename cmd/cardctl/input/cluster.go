@@ -18,7 +18,7 @@ import (
 	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
 )
 
-// Where Volcano's chart puts the scheduler's configuration.
+// The ConfigMap of the scheduler's configuration in Volcano's chart.
 const (
 	configurationNamespace = "volcano-system"
 	configurationName      = "volcano-scheduler-configmap"
@@ -28,7 +28,7 @@ const (
 type list struct {
 	kind     string // as users write it
 	volcano  bool
-	optional bool // a cluster may do without
+	optional bool // the result is complete without it
 	get      func(context.Context, metav1.ListOptions) (runtime.Object, error)
 }
 
@@ -56,8 +56,8 @@ func ReadCluster(ctx context.Context, config *rest.Config, progress Progress) (*
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			// Version 0 is what the API server has in its memory: quick, and no
-			// older than what the scheduler itself sees.
+			// Version 0 reads the API server's cache: quick, and no older than
+			// what the scheduler itself sees.
 			results[i], errs[i] = l.get(ctx, metav1.ListOptions{ResourceVersion: "0"})
 			errs[i] = l.explain(errs[i], config.Host)
 			mu.Lock()
@@ -85,7 +85,7 @@ func ReadCluster(ctx context.Context, config *rest.Config, progress Progress) (*
 		}
 	}
 	configuration, err := kube.CoreV1().ConfigMaps(configurationNamespace).Get(ctx, configurationName, metav1.GetOptions{})
-	if err == nil { // else the defaults hold, which the caller says
+	if err == nil { // otherwise the caller takes the usual configuration
 		objects.add(configuration, Source{})
 	}
 	return objects, nil
@@ -114,7 +114,7 @@ func listsOf(kube kubernetes.Interface, volcano vcclient.Interface) []list {
 	}
 }
 
-// explain says in one line what went wrong, and what to do about it.
+// explain returns an error of one line that names the cause and what to do about it.
 func (l list) explain(err error, host string) error {
 	switch {
 	case err == nil, l.optional && apierrors.IsForbidden(err):
@@ -131,7 +131,7 @@ func (l list) explain(err error, host string) error {
 	return fmt.Errorf("listing %s: %w", l.kind, err)
 }
 
-// lastPart is what is at the bottom of an error of the network.
+// lastPart is the innermost of the wrapped errors of a network error.
 func lastPart(err error) string {
 	for errors.Unwrap(err) != nil {
 		err = errors.Unwrap(err)

@@ -76,5 +76,5 @@ func TestClusterThatCannotBeRead(t *testing.T) {
 	closed.Close()
 	_, err := ReadCluster(t.Context(), &rest.Config{Host: closed.URL}, nil)
 	require.ErrorContains(t, err, "cannot be reached: connection refused")
-	assert.NotContains(t, err.Error(), "\n", "told once, not for each kind")
+	assert.NotContains(t, err.Error(), "\n", "reported once, not for each kind")
 }

@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -31,13 +32,14 @@ var makers = map[string]func() metav1.Object{
 	"batch.volcano.sh/v1alpha1 Job":          func() metav1.Object { return &batch.Job{} },
 }
 
-// document is a piece of a file and what became of it.
+// document is a piece of a file and the objects found in it.
 type document struct {
 	Source
 	text []byte // nil once it was decoded
+	err  error  // why text cannot be decoded, where that is known
 	yaml bool
 
-	apiVersion, kind string // of its list, for items that do not say
+	apiVersion, kind string // of its list, for items without their own
 	found            []found
 }
 
@@ -65,23 +67,27 @@ func (d *document) decode() {
 	if text = bytes.TrimSpace(text); len(text) == 0 || bytes.Equal(text, []byte("null")) {
 		return // only comments
 	}
-	d.decodeJSON(text, d.apiVersion, d.kind)
+	d.decodeJSON(text, d.err, d.apiVersion, d.kind)
 }
 
 func (d *document) fail(message string) { d.found = append(d.found, found{problem: message}) }
 
-func (d *document) decodeJSON(text []byte, apiVersion, kind string) {
-	head, err := readHead(text)
-	if err != nil {
-		d.fail(err.Error())
-		return
-	}
+func (d *document) decodeJSON(text []byte, err error, apiVersion, kind string) {
+	head, headErr := newStream(text).head(false)
 	if head.kind != "" {
 		apiVersion, kind = head.apiVersion, head.kind
 	}
+	switch err := cmp.Or(err, headErr); {
+	case errors.Is(err, errCutShort), errors.Is(err, errNotObject), err != nil && head.kind == "":
+		d.fail(err.Error())
+		return
+	case err != nil:
+		d.fail(head.kind + ": " + err.Error())
+		return
+	}
 	if head.items != nil && strings.HasSuffix(kind, "List") {
 		for _, item := range head.items {
-			d.decodeJSON(item, apiVersion, strings.TrimSuffix(kind, "List"))
+			d.decodeJSON(item.text, item.err, apiVersion, strings.TrimSuffix(kind, "List"))
 		}
 		return
 	}

@@ -20,19 +20,18 @@ import (
 // it has less than half.
 const MostBytes = 768 << 20
 
-// ErrTooLarge is about files of more than MostBytes.
+// ErrTooLarge is the error for files of more than MostBytes.
 var ErrTooLarge = errors.New("the file is too large")
 
-// Progress is told how much has been done, of how much, in units of its own.
+// Progress reports how many of all units of work are done.
 type Progress func(what string, done, all int)
 
-// extensions are those of the files that are read in a directory, as kubectl
-// does.
+// extensions are those of the files that are read in a directory, as in kubectl.
 var extensions = []string{".json", ".yaml", ".yml"}
 
 // ReadFiles reads files, all files of directories, and standard input for "-".
-// It fails for what cannot be opened; documents that cannot be read are among
-// the Problems of what it returns.
+// It fails for files that cannot be opened. Documents that cannot be read are among
+// the Problems of the result.
 func ReadFiles(paths []string, recursive bool, stdin io.Reader, progress Progress) (*Objects, error) {
 	objects := New()
 	var files []string
@@ -118,7 +117,7 @@ func tooLarge(path string) error {
 // read reads the documents of a file, several at a time.
 func (o *Objects) read(file string, text []byte, progress Progress) {
 	var documents []*document
-	if first := space(text, 0); first < len(text) && (text[first] == '{' || text[first] == '[') {
+	if start := bytes.TrimLeft(text, space); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
 		documents = splitJSON(file, text)
 	} else {
 		documents = splitYAML(file, text)
@@ -195,30 +194,25 @@ func skipLines(text []byte, n int) []byte {
 func splitJSON(file string, text []byte) []*document {
 	var documents []*document
 	line, counted := 1, 0
-	at := func(i int) Source {
-		line += bytes.Count(text[counted:i], []byte("\n"))
-		counted = i
+	at := func(offset int) Source {
+		line += bytes.Count(text[counted:offset], []byte("\n"))
+		counted = offset
 		return Source{file, line}
 	}
-	for i := space(text, 0); i < len(text); {
-		end, err := skip(text, i)
-		if err != nil {
-			d := &document{Source: at(i)}
-			d.fail(err.Error())
-			return append(documents, d)
+	for objects := newStream(text); ; {
+		object, list, ok := objects.next()
+		if !ok {
+			return documents
 		}
-		h, err := readHead(text[i:end])
-		if err != nil || h.items == nil {
-			documents = append(documents, &document{Source: at(i), text: text[i:end]})
-		} else {
-			for _, item := range h.items {
-				begins := cap(text) - cap(item) // both are of one array, and neither was cut at its end
-				documents = append(documents, &document{
-					Source: at(begins), text: item, apiVersion: h.apiVersion, kind: strings.TrimSuffix(h.kind, "List"),
-				})
-			}
+		if object.err != nil || list.items == nil {
+			documents = append(documents, &document{Source: at(object.start), text: object.text, err: object.err})
+			continue
 		}
-		i = space(text, end)
+		for _, item := range list.items {
+			documents = append(documents, &document{
+				Source: at(item.start), text: item.text, err: item.err,
+				apiVersion: list.apiVersion, kind: strings.TrimSuffix(list.kind, "List"),
+			})
+		}
 	}
-	return documents
 }

@@ -86,6 +86,19 @@ func TestJSON(t *testing.T) {
 	assert.Equal(t, int32(3), o.Queues[4].Spec.Weight)
 }
 
+// TestEscapedJSON reads names and values whose characters are escaped in each way
+// that JSON permits. Encoders of other languages than Go write a slash as \/.
+func TestEscapedJSON(t *testing.T) {
+	o := readText(t,
+		"a.json", `{"apiVersion":"scheduling.volcano.sh\/v1beta1","kind":"Queue","metadata":{"name":"slash"}}`,
+		"b.json", `{"apiVersion":"scheduling.volcano.sh/v1beta1","k\u0069nd":"\u0051ueue","metadata":{"name":"unicode"}}`,
+		"c.json", `{"apiVersion":"v1","kind":"List","\u0069tems":[{"apiVersion":"scheduling.volcano.sh\/v1beta1","kind":"Queue","metadata":{"name":"item"}}]}`,
+		"d.json", `{"apiVersion":"scheduling.volcano.sh\/v1beta1","kind":"QueueList","items":[{"metadata":{"name":"typed"}}]}`)
+	assert.Empty(t, problems(o))
+	assert.Empty(t, o.Skipped())
+	assert.Equal(t, []string{"slash@a.json:1", "unicode@b.json:1", "item@c.json:1", "typed@d.json:1"}, names(o))
+}
+
 func TestBrokenJSON(t *testing.T) {
 	good := `{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"good"}}`
 	for text, want := range map[string]string{
@@ -93,12 +106,33 @@ func TestBrokenJSON(t *testing.T) {
 		good + "\n" + `{"kind":"Que`:     "a.json:2: the JSON ends in the middle of an object",
 		good + "\n\n" + `[1,2]`:          "a.json:3: not a Kubernetes object",
 		good + "\n" + `}`:                "a.json:2: ",
-		good + "\n" + `{"kind" 1}`:       "a.json:2: the JSON ends in the middle of an object",
-		good + "\n" + `{"apiVersion":"v1","kind":"Node","metadata":{"name":"x",}}`: "a.json:2: Node",
+		good + "\n" + `{"kind" 1}`:       "a.json:2: expected colon after object key",
+		good + "\n" + `{"apiVersion":"v1","kind":"Node","metadata":{"name":"x",}}`: "a.json:2: Node: invalid character '}'",
 	} {
 		o := readText(t, "a.json", text)
 		assert.Len(t, o.Queues, 1, text)
 		require.Len(t, o.Problems, 1, text)
+		assert.Contains(t, o.Problems[0].String(), want)
+	}
+}
+
+// TestBrokenItems has an item with a syntax error between two that are right.
+func TestBrokenItems(t *testing.T) {
+	item := func(name string) string {
+		return `{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"` + name + `"}}`
+	}
+	for broken, want := range map[string]string{
+		`{"kind":"Node","metadata":{"name":}}`:                       "a.json:2: Node: invalid character '}'",
+		`{"apiVersion":"v1","kind":"Service","metadata":{"name" 1}}`: "a.json:2: Service: invalid character '1'",
+		`{"metadata":["}",{"name":"a\"}"},]}`:                        "a.json:2: invalid character ']'",
+		`word`:                                                       "a.json:2: invalid character 'w'",
+		`["a" "b"]`:                                                  "a.json:2: invalid character '\"' after array element",
+		`["a"]`:                                                      "a.json:2: not a Kubernetes object",
+		`7`:                                                          "a.json:2: not a Kubernetes object",
+	} {
+		o := readText(t, "a.json", `{"kind":"List","items":[`+item("one")+",\n"+broken+",\n"+item("two")+"]}\n"+item("three"))
+		assert.Equal(t, []string{"one@a.json:1", "two@a.json:3", "three@a.json:4"}, names(o), broken)
+		require.Len(t, o.Problems, 1, broken)
 		assert.Contains(t, o.Problems[0].String(), want)
 	}
 }

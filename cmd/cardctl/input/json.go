@@ -2,154 +2,196 @@ package input
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
-	"strconv"
+	"io"
+	"strings"
+	"text/scanner"
 )
-
-// A dump of a large cluster is one JSON list of several 100 MB. To split it into
-// its items takes no parser, only the knowledge of where a value ends; the items
-// are then parsed in parallel. What follows takes well-formed JSON for granted:
-// what is not comes out as a piece that the parser refuses.
 
 var (
 	errCutShort  = errors.New("the JSON ends in the middle of an object")
 	errNotObject = errors.New("not a Kubernetes object")
 )
 
-// head is what is needed of an object before it is parsed.
+// space is what JSON permits between two tokens.
+const space = " \t\r\n"
+
+// head holds the fields that decide how an object is decoded.
 type head struct {
 	apiVersion, kind string
-	items            [][]byte // of a list
+	items            []piece // of a list; nil if the object has no array of items
 }
 
-// readHead looks at the fields of the object in text.
-func readHead(text []byte) (head, error) {
-	var h head
-	err := eachField(text, func(name string, value []byte) error {
-		switch name {
-		case "apiVersion":
-			h.apiVersion, _ = strconv.Unquote(string(value))
-		case "kind":
-			h.kind, _ = strconv.Unquote(string(value))
-		case "items":
-			var err error
-			h.items, err = split(value)
-			return err
+// decides reports whether the head of an object that is not a list is complete.
+func (h head) decides() bool {
+	return h.apiVersion != "" && h.kind != "" && !strings.HasSuffix(h.kind, "List")
+}
+
+// piece is a value within a text.
+type piece struct {
+	start int
+	text  []byte
+	err   error // why the value cannot be read: its syntax, errCutShort or errNotObject
+}
+
+// stream reads the heads of the JSON objects in a text. A dump of a large cluster is
+// one list of several 100 MB. Its items are slices of the text and not copies, and
+// are decoded in parallel.
+type stream struct {
+	text    []byte
+	decoder *json.Decoder
+	base    int             // offset in text of the first byte of the decoder's input
+	value   json.RawMessage // the last value, in a buffer that is used again
+}
+
+func newStream(text []byte) *stream {
+	s := &stream{text: text}
+	s.restart(0, "")
+	return s
+}
+
+// restart continues at an offset, with a decoder that has read prefix.
+func (s *stream) restart(offset int, prefix string) {
+	var input io.Reader = bytes.NewReader(s.text[offset:])
+	if prefix != "" {
+		input = io.MultiReader(strings.NewReader(prefix), input)
+	}
+	s.decoder = json.NewDecoder(input)
+	s.base = offset - len(prefix)
+}
+
+func (s *stream) offset() int { return s.base + int(s.decoder.InputOffset()) }
+
+// next reads an object; ok is false after the last one. An object that cannot be read
+// ends at its closing bracket, or at the end of the text if that is missing.
+func (s *stream) next() (object piece, h head, ok bool) {
+	if len(bytes.TrimLeft(s.text[s.offset():], space)) == 0 {
+		return piece{}, head{}, false
+	}
+	s.decoder.More() // moves to the first byte of the object
+	start := s.offset()
+	h, err := s.head(true)
+	switch {
+	case isCutShort(err):
+		s.restart(len(s.text), "")
+		err = errCutShort
+	case err != nil:
+		s.restart(endOf(s.text, start), "")
+	}
+	return piece{start, s.text[start:s.offset()], err}, h, true
+}
+
+func isCutShort(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// head reads an object. Unless it reads the whole object, it stops when it has the
+// fields that decide, which are the first ones in what kubectl writes.
+func (s *stream) head(whole bool) (h head, err error) {
+	token, err := s.decoder.Token()
+	if err != nil {
+		return h, err
+	}
+	if token != json.Delim('{') {
+		return h, errNotObject
+	}
+	for s.decoder.More() {
+		name, err := s.decoder.Token()
+		if err != nil {
+			return h, err
 		}
-		return nil
-	})
+		switch first := s.peek(); {
+		case name == "items" && first == '[':
+			h.items, err = s.items()
+		case name == "apiVersion" && first == '"':
+			h.apiVersion, err = s.stringValue()
+		case name == "kind" && first == '"':
+			h.kind, err = s.stringValue()
+		default:
+			err = s.decoder.Decode(&s.value)
+		}
+		if err != nil || !whole && h.decides() {
+			return h, err
+		}
+	}
+	_, err = s.decoder.Token()
 	return h, err
 }
 
-// eachField calls do with the fields of an object.
-func eachField(text []byte, do func(name string, value []byte) error) error {
-	i := space(text, 0)
-	if i >= len(text) || text[i] != '{' {
-		return errNotObject
+// peek returns the first byte of the value of a field, 0 at the end of the text.
+func (s *stream) peek() byte {
+	if rest := bytes.TrimLeft(s.text[s.offset():], ":"+space); len(rest) > 0 {
+		return rest[0]
 	}
-	for i = space(text, i+1); i < len(text) && text[i] != '}'; {
-		end, err := skip(text, i)
-		if err != nil {
-			return err
-		}
-		name, _ := strconv.Unquote(string(text[i:end]))
-		if i = space(text, end); i >= len(text) || text[i] != ':' {
-			return errCutShort
-		}
-		i = space(text, i+1)
-		if end, err = skip(text, i); err != nil {
-			return err
-		}
-		if err := do(name, text[i:end]); err != nil {
-			return err
-		}
-		if i = space(text, end); i < len(text) && text[i] == ',' {
-			i = space(text, i+1)
+	return 0
+}
+
+func (s *stream) stringValue() (string, error) {
+	token, err := s.decoder.Token()
+	text, _ := token.(string)
+	return text, err
+}
+
+// items reads the array of the field "items". An item that cannot be read ends at its
+// closing bracket, so that the items after it are read.
+func (s *stream) items() ([]piece, error) {
+	if _, err := s.decoder.Token(); err != nil {
+		return nil, err
+	}
+	items := []piece{}
+	for s.decoder.More() {
+		err := s.decoder.Decode(&s.value)
+		switch end := s.offset(); {
+		case err == nil:
+			start := end - len(s.value)
+			items = append(items, piece{start: start, text: s.text[start:end]})
+		case isCutShort(err):
+			return nil, err
+		default:
+			start := len(s.text) - len(bytes.TrimLeft(s.text[end:], ","+space))
+			end = endOf(s.text, start)
+			items = append(items, piece{start, s.text[start:end], err})
+			if err := s.restartItems(end); err != nil {
+				return nil, err
+			}
 		}
 	}
-	if i >= len(text) {
-		return errCutShort
+	_, err := s.decoder.Token()
+	return items, err
+}
+
+// restartItems continues within the array of the field "items".
+func (s *stream) restartItems(offset int) error {
+	const prefix = `{"items":[0`
+	s.restart(offset, prefix)
+	for range []string{"{", `"items"`, "[", "0"} {
+		if _, err := s.decoder.Token(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// split returns the values of an array, nil for what is none.
-func split(text []byte) (values [][]byte, err error) {
-	if len(text) == 0 || text[0] != '[' {
-		return nil, nil
-	}
-	values = [][]byte{}
-	for i := space(text, 1); i < len(text) && text[i] != ']'; {
-		end, err := skip(text, i)
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, text[i:end])
-		if i = space(text, end); i < len(text) && text[i] == ',' {
-			i = space(text, i+1)
-		}
-	}
-	return values, nil
-}
-
-func space(text []byte, i int) int {
-	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t') {
-		i++
-	}
-	return i
-}
-
-// skip returns where the value that begins at i ends.
-func skip(text []byte, i int) (end int, err error) {
-	depth := 0
-	for ; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			if i = closing(text, i); i < 0 {
-				return 0, errCutShort
-			}
+// endOf returns the end of the value at start, which has a syntax error: where as
+// many brackets are closed as are opened. It serves the error message and the values
+// after this one, so a value is a sequence of tokens here and nothing more.
+func endOf(text []byte, start int) int {
+	var tokens scanner.Scanner
+	tokens.Init(bytes.NewReader(text[start:]))
+	tokens.Mode = scanner.ScanIdents | scanner.ScanFloats | scanner.ScanStrings
+	tokens.Error = func(*scanner.Scanner, string) {}
+	for depth := 0; ; {
+		switch tokens.Scan() {
 		case '{', '[':
 			depth++
-			continue
 		case '}', ']':
 			depth--
-		default:
-			if depth > 0 {
-				continue
-			}
-			// A number or a word; what separates it ends it.
-			n := bytes.IndexAny(text[i:], ",:}] \t\r\n")
-			switch {
-			case n < 0:
-				return len(text), nil
-			case n == 0:
-				return 0, errNotObject
-			}
-			return i + n, nil
+		case scanner.EOF:
+			return len(text)
 		}
 		if depth <= 0 {
-			return i + 1, nil
+			return start + tokens.Pos().Offset
 		}
 	}
-	return 0, errCutShort
-}
-
-// closing returns where the string that begins at i has its closing quote, -1 if
-// it has none.
-func closing(text []byte, i int) int {
-	for i++; i < len(text); i++ {
-		n := bytes.IndexByte(text[i:], '"')
-		if n < 0 {
-			return -1
-		}
-		i += n
-		slashes := 0
-		for text[i-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return i
-		}
-	}
-	return -1
 }

@@ -1,6 +1,6 @@
-// Package input reads the objects that cardctl works on, from files or from a
-// live cluster. It reads what quotas are about and passes over everything else;
-// what cannot be read is named, and does not stop the rest.
+// Package input reads the objects that cardctl works on, from files or from a live
+// cluster. It skips objects that quotas do not concern. A document that cannot be read
+// is reported, and the others are read all the same.
 package input
 
 import (
@@ -21,14 +21,14 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// Source is where an object was read: a file and the line its document begins
-// at. The zero value is a live cluster.
+// Source is where an object was read: a file, and the line at which its document
+// begins. The zero value is a live cluster.
 type Source struct {
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 }
 
-// String is the source as compilers write it.
+// String formats the source as compilers do.
 func (s Source) String() string {
 	if s.File == "" {
 		return "cluster"
@@ -36,7 +36,7 @@ func (s Source) String() string {
 	return fmt.Sprintf("%s:%d", s.File, s.Line)
 }
 
-// Objects is what was read.
+// Objects are the objects that were read.
 type Objects struct {
 	Nodes           []*v1.Node
 	Queues          []*scheduling.Queue
@@ -65,7 +65,7 @@ type Problem struct {
 // String is the problem in one line.
 func (p Problem) String() string { return p.Source.String() + ": " + p.Message }
 
-// key tells objects apart, by the kind of Go type.
+// key identifies an object.
 type key struct {
 	kind string
 	types.NamespacedName
@@ -79,10 +79,10 @@ func New() *Objects {
 // SourceOf returns where an object was read.
 func (o *Objects) SourceOf(object metav1.Object) Source { return o.sources[object] }
 
-// Len is how many objects were read, of the kinds that are.
+// Len is the number of objects that were read and not skipped.
 func (o *Objects) Len() int { return len(o.known) }
 
-// Skipped tells in words which other objects were passed over, "" for none.
+// Skipped describes the objects of other kinds, "" for none.
 func (o *Objects) Skipped() string {
 	var kinds []string
 	total := 0
@@ -96,8 +96,8 @@ func (o *Objects) Skipped() string {
 	return fmt.Sprintf("skipped %d objects of other kinds: %s", total, strings.Join(kinds, ", "))
 }
 
-// add takes an object. One that was read before, under the same name, is
-// replaced, as the second kubectl apply replaces the first.
+// add adds an object. It replaces an object of the same name, as the second kubectl
+// apply replaces the first.
 func (o *Objects) add(object metav1.Object, source Source) {
 	switch x := object.(type) {
 	case *v1.Node:
@@ -173,9 +173,8 @@ func metaOf[T metav1.Object](list []T) []metav1.Object {
 // configurationKey is the file of Volcano's ConfigMap that the scheduler reads.
 const configurationKey = "volcano-scheduler.conf"
 
-// Configuration returns the scheduler's configuration in a ConfigMap: the file
-// of the name that Volcano's chart gives it, or else the only one that ends in
-// .conf.
+// Configuration returns the scheduler's configuration in a ConfigMap: the file with the
+// name in Volcano's chart, or else the only file that ends in .conf.
 func Configuration(m *v1.ConfigMap) (text string, ok bool) {
 	if text, ok = m.Data[configurationKey]; ok {
 		return text, true
@@ -190,8 +189,8 @@ func Configuration(m *v1.ConfigMap) (text string, ok bool) {
 	return text, n == 1
 }
 
-// ConfigurationIn is the scheduler's configuration in a file: that of the
-// ConfigMap in it, or else the file as it is.
+// ConfigurationIn is the scheduler's configuration in a file: that of the ConfigMap in
+// it, or else the whole file.
 func ConfigurationIn(text []byte) string {
 	o := New()
 	o.read("", text, nil)
@@ -201,7 +200,7 @@ func ConfigurationIn(text []byte) string {
 	return string(text)
 }
 
-// Clone returns objects of their own, for who changes them.
+// Clone returns a deep copy.
 func (o *Objects) Clone() *Objects {
 	c := New()
 	for _, list := range o.lists() {

@@ -1,5 +1,5 @@
-// Package stock counts cards: what nodes have, what queues are charged for, what
-// is free, and what queues were promised.
+// Package stock counts cards: what nodes have, what queues are charged for, what is
+// free, and what is reserved for admitted jobs.
 package stock
 
 import (
@@ -15,10 +15,10 @@ import (
 
 // Stock is the cards of a cluster.
 type Stock struct {
-	Cards  []Card     `json:"cards"`
-	Nodes  []OnNode   `json:"nodes"`
-	Queues []InQueue  `json:"queues"`
-	Lost   []Nameless `json:"nameless,omitempty"`
+	Cards     []Card          `json:"cards"`
+	Nodes     []OnNode        `json:"nodes"`
+	Queues    []InQueue       `json:"queues"`
+	Unlabeled []UnlabeledNode `json:"unlabeled,omitempty"`
 }
 
 // Card is one model, across the cluster, in whole cards.
@@ -29,8 +29,8 @@ type Card struct {
 	Charged     float64 `json:"charged"` // to queues
 	Used        float64 `json:"used"`    // by all pods, those of no queue included
 	Free        float64 `json:"free"`
-	Quota       float64 `json:"quota"` // of all queues without children
-	// Oversubscribed is by how much the quotas exceed what there is.
+	Quota       float64 `json:"quota"` // of all leaf queues
+	// Oversubscribed is how much the quotas of leaf queues exceed Allocatable.
 	Oversubscribed float64 `json:"oversubscribed"`
 }
 
@@ -56,11 +56,11 @@ type InQueue struct {
 	Deserved   float64  `json:"deserved"`
 	Guarantee  float64  `json:"guarantee"`
 	Quota      *float64 `json:"quota"`      // null: bound by the queues above alone
-	Capability *float64 `json:"capability"` // the bound that admission is held to; null: none
+	Capability *float64 `json:"capability"` // the bound of admission; null: none
 }
 
-// Nameless is a card resource whose card has no name, for want of a label.
-type Nameless struct {
+// UnlabeledNode is a node that lacks the label that names the card of a resource.
+type UnlabeledNode struct {
 	Node     string `json:"node"`
 	Resource string `json:"resource"`
 	Label    string `json:"label"`
@@ -87,7 +87,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 			}
 			on.Free = max(0, on.Allocatable-on.Used)
 			if on.Allocatable == 0 && on.Used == 0 {
-				continue // the label of a card that the node has no whole one of
+				continue // the node has the label of a card and no whole card
 			}
 			stock.Nodes = append(stock.Nodes, on)
 			total := of(c.Name)
@@ -98,7 +98,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 			total.Free += on.Free
 		}
 		for _, u := range inventory.Unlabeled {
-			stock.Lost = append(stock.Lost, Nameless{node.Name, string(u.Resource), u.Label})
+			stock.Unlabeled = append(stock.Unlabeled, UnlabeledNode{node.Name, string(u.Resource), u.Label})
 		}
 	}
 	stock.Queues = inQueues(w, s)
@@ -118,7 +118,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 
 type onNode struct{ node, card string }
 
-// chargedOn is what queues are charged for, by node and card.
+// chargedOn returns what queues are charged for, by node and card.
 func chargedOn(s *engine.Session) map[onNode]float64 {
 	charged := map[onNode]float64{}
 	for _, job := range s.Jobs {
@@ -136,8 +136,7 @@ func chargedOn(s *engine.Session) map[onNode]float64 {
 	return charged
 }
 
-// inQueues is the cards of all queues, parents first, each followed by its
-// children.
+// inQueues returns the cards of all queues, each queue followed by its children.
 func inQueues(w *engine.World, s *engine.Session) []InQueue {
 	all := []InQueue{}
 	for _, a := range s.Tree() {

@@ -13,7 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// manifests have a node with cards of a queue and of nobody, and one whose card has
+// manifests have a node with cards of a queue and of no queue, and one whose card has
 // no name.
 const manifests = `
 apiVersion: v1
@@ -71,7 +71,7 @@ func TestCount(t *testing.T) {
 		{Card: "B", Quota: 2, Oversubscribed: 2},
 	}, stock.Cards)
 	assert.Equal(t, []OnNode{{Node: "a", Card: "A", Resource: "nvidia.com/gpu", Allocatable: 8, Charged: 2, Used: 5, Free: 3}}, stock.Nodes)
-	assert.Equal(t, []Nameless{{Node: "b", Resource: "nvidia.com/gpu", Label: "nvidia.com/gpu.product"}}, stock.Lost)
+	assert.Equal(t, []UnlabeledNode{{Node: "b", Resource: "nvidia.com/gpu", Label: "nvidia.com/gpu.product"}}, stock.Unlabeled)
 	require.Len(t, stock.Queues, 3)
 	q, r := stock.Queues[0], stock.Queues[2]
 	assert.Equal(t, []any{"q", "A", 2.0, 6.0}, []any{q.Queue, q.Card, q.Allocated, *q.Quota})

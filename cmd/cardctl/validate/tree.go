@@ -12,17 +12,17 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// parentOf is the queue above, nil where that is the root and not in the input.
+// parentOf is the parent, nil if that is the root and the root is not in the input.
 func (k *checker) parentOf(q *scheduling.Queue) *scheduling.Queue {
 	parent := q.Spec.Parent
-	if parent == "" && q.Name != rootName {
-		parent = rootName
+	if parent == "" && q.Name != index.RootName {
+		parent = index.RootName
 	}
 	return k.queues[parent]
 }
 
-// checkAgainstParent finds bounds of a queue above those of its parent: it can
-// never use what is beyond.
+// checkAgainstParent finds bounds of a queue above those of its parent, which the queue
+// can never reach.
 func (k *checker) checkAgainstParent(q *scheduling.Queue) {
 	parent := k.parentOf(q)
 	if parent == nil || parent == q || k.tree.Broken(k.tree.Lookup(q.Name)) != nil {
@@ -43,7 +43,8 @@ func (k *checker) checkAgainstParent(q *scheduling.Queue) {
 	}
 }
 
-// checkSums finds queues whose children are promised more than the queue has.
+// checkSums finds queues whose children together are guaranteed, or deserve, more than
+// the queue.
 func (k *checker) checkSums() {
 	for _, q := range k.objects.Queues {
 		n := k.tree.Lookup(q.Name)
@@ -90,8 +91,8 @@ func (k *checker) checkSumsOf(q *scheduling.Queue, cards, deserved map[string]fl
 	}
 }
 
-// guaranteed is what a queue is guaranteed of cards: its quota where it does not
-// say, and never more than that.
+// guaranteed is the guarantee of each card of a queue. It defaults to the quota and is
+// at most the quota.
 func guaranteed(q *scheduling.Queue) map[string]float64 {
 	all := amounts(q, card.QuotaKey)
 	for name, amount := range amounts(q, card.GuaranteeKey) {
@@ -115,7 +116,7 @@ func (k *checker) checkCards(q *scheduling.Queue) {
 	}
 }
 
-// checkOversubscription adds up the quotas of the queues without children.
+// checkOversubscription adds up the quotas of the leaf queues.
 func (k *checker) checkOversubscription() {
 	if len(k.objects.Nodes) == 0 {
 		return

@@ -1,5 +1,5 @@
-// Package validate looks for what is wrong with queues, cards and jobs before it
-// is applied, or in a cluster as it is.
+// Package validate checks queues, cards and jobs, in manifests before they are applied
+// or in a cluster.
 package validate
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Severity says how bad an issue is.
+// Severity is how bad an issue is.
 type Severity string
 
-// The severities. Errors have the scheduler refuse something; warnings are most
-// likely not meant; notes are allowed, and good to know.
+// The severities. For an error the scheduler refuses something. A warning is most
+// likely a mistake. A note is allowed, and worth knowing.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
@@ -39,7 +39,7 @@ type Issue struct {
 	Message  string   `json:"message"`
 }
 
-// String is the issue in one line, as compilers write it.
+// String formats the issue in one line, as compilers do.
 func (i Issue) String() string {
 	where := i.Object
 	if i.Field != "" {
@@ -60,11 +60,8 @@ type checker struct {
 	issues  []Issue
 }
 
-// rootName is the queue that all others hang from.
-const rootName = "root"
-
-// Check returns what is wrong with objects, errors first in each file. With nodes
-// among the objects it also finds jobs that could not run on an empty cluster.
+// Check returns the issues of objects, errors first in each file. If there are nodes
+// among the objects, it also finds jobs that cannot run even on an empty cluster.
 func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	k := &checker{objects: o, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
 	for _, p := range o.Problems {
@@ -78,7 +75,7 @@ func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 		k.queues[q.Name] = q
 		nodes = append(nodes, index.Node{Name: q.Name, Parent: q.Spec.Parent})
 	}
-	k.tree = index.BuildTree(nodes, rootName)
+	k.tree = index.BuildTree(nodes, index.RootName)
 	k.countStock()
 	for _, q := range o.Queues {
 		k.checkParent(q)
@@ -123,12 +120,12 @@ func (k *checker) countStock() {
 	}
 }
 
-// checkParent looks at the queue's place in the tree.
+// checkParent checks the queue's place in the tree.
 func (k *checker) checkParent(q *scheduling.Queue) {
 	n := k.tree.Lookup(q.Name)
 	err := k.tree.Broken(n)
 	switch {
-	case q.Name == rootName && q.Spec.Parent != "":
+	case q.Name == index.RootName && q.Spec.Parent != "":
 		k.report(Error, q, "Queue", "spec.parent", "the root has no parent")
 	case err == nil:
 	case errors.Is(err, index.ErrUnknownParent) && k.queues[q.Spec.Parent] == nil:
@@ -136,7 +133,7 @@ func (k *checker) checkParent(q *scheduling.Queue) {
 	case errors.Is(err, index.ErrCycle) && k.inCycle(q):
 		k.report(Error, q, "Queue", "spec.parent", "the parents form a cycle: %s", k.cycle(q))
 	default:
-		k.report(Error, q, "Queue", "spec.parent", "it does not reach the root: %v", err)
+		k.report(Error, q, "Queue", "spec.parent", "its path does not reach the root: %v", err)
 	}
 }
 
@@ -144,7 +141,8 @@ func (k *checker) inCycle(q *scheduling.Queue) bool {
 	return len(k.around(q)) > 0
 }
 
-// around is the cycle that a queue is part of, none if it only hangs below one.
+// around is the cycle that a queue is part of. It is nil if the queue is only below a
+// cycle.
 func (k *checker) around(q *scheduling.Queue) []string {
 	names := []string{q.Name}
 	for next := k.queues[q.Spec.Parent]; next != nil && len(names) <= len(k.queues); next = k.queues[next.Spec.Parent] {
@@ -201,7 +199,7 @@ func (k *checker) checkAnnotations(q *scheduling.Queue) {
 	}
 }
 
-// amounts is what an annotation says, with what is bad in it left out.
+// amounts returns the entries of an annotation, without bad entries.
 func amounts(q *scheduling.Queue, key string) map[string]float64 {
 	return engine.Cards(q.Annotations[key])
 }

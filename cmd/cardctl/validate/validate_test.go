@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 		"unknown parent, and below": {
 			[]string{queue("p", "gone", "", ""), queue("q", "p", "", "")},
 			[]string{`1: error: Queue/p: spec.parent: there is no queue "gone"`,
-				`6: error: Queue/q: spec.parent: it does not reach the root: queue "p": the parent queue does not exist: "gone"`}},
+				`6: error: Queue/q: spec.parent: its path does not reach the root: queue "p": the parent queue does not exist: "gone"`}},
 		"cycle": {
 			[]string{queue("p", "q", "", ""), queue("q", "p", "", "")},
 			[]string{"1: error: Queue/p: spec.parent: the parents form a cycle: p → q → p", "6: error: Queue/q: spec.parent: the parents form a cycle: q → p → q"}},

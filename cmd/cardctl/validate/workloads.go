@@ -8,10 +8,10 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// checkRequests reads the annotation of jobs that says what they will ask for.
+// checkRequests parses the annotation in which jobs state what they request.
 func (k *checker) checkRequests() {
 	check := func(object metav1.Object, kind string) {
 		text, given := object.GetAnnotations()[card.RequestKey]
@@ -31,8 +31,8 @@ func (k *checker) checkRequests() {
 	}
 }
 
-// checkWorkloads has the scheduler try each job alone on the empty cluster: what
-// is refused there is refused always.
+// checkWorkloads tries each job alone on the empty cluster. A job that is refused there
+// is always refused.
 func (k *checker) checkWorkloads(c *engine.Configuration) error {
 	if len(k.objects.Nodes) == 0 {
 		return nil
@@ -62,8 +62,8 @@ func (k *checker) checkWorkloads(c *engine.Configuration) error {
 			}
 		}
 		severity := Error
-		if f.Rule == plugin.ClosedQueue {
-			severity = Warning // as it is now
+		if f.Rule == report.ClosedQueue {
+			severity = Warning // the queue can be opened
 		}
 		kind, _, _ := strings.Cut(f.Owner, "/")
 		k.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)

@@ -1,4 +1,4 @@
-// Package whatif changes clusters in memory and compares what becomes of them.
+// Package whatif changes clusters in memory and compares the outcomes.
 package whatif
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// ErrSetting is about settings that cannot be read.
+// ErrSetting is the error for settings that cannot be parsed.
 var ErrSetting = errors.New("bad setting")
 
 // settingForm is how a setting is written.
 const settingForm = "queue/NAME:FIELD=VALUE, where FIELD is cards.CARD, deservedCards.CARD, guaranteeCards.CARD, " +
 	"capability.RESOURCE, deserved.RESOURCE, guarantee.RESOURCE, parent or state"
 
-// Set changes a field of a queue in a world, as a setting such as
-// "queue/research:cards.NVIDIA-H200=5" says. An empty value takes the field away.
+// Set changes a field of a queue in a world. A setting is written as
+// "queue/research:cards.NVIDIA-H200=5". An empty value removes the field.
 func Set(w *engine.World, setting string) error {
 	target, assignment, ok := strings.Cut(setting, ":")
 	name, isQueue := strings.CutPrefix(target, "queue/")
@@ -118,8 +118,8 @@ func setResource(list *v1.ResourceList, name, value string) error {
 	return nil
 }
 
-// RemoveNode takes a node out of a world. Its pods come back without one, as the
-// controllers of their workloads see to it.
+// RemoveNode removes a node from a world. New pods without a node replace its pods, as
+// the controllers of their workloads would create them.
 func RemoveNode(w *engine.World, name string) error {
 	i := slices.IndexFunc(w.Nodes, func(n *v1.Node) bool { return n.Name == name })
 	if i < 0 {

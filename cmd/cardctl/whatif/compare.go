@@ -9,15 +9,15 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 )
 
-// Outcome is what became of a world that was left to the scheduler.
+// Outcome is the state of a world after the scheduler has run.
 type Outcome struct {
-	Settled  bool              `json:"settled"` // else it was given up, as it kept on changing
+	Settled  bool              `json:"settled"` // false if it still changed in the last cycle
 	Events   []engine.Event    `json:"events"`
 	Findings []explain.Finding `json:"jobs"`
 	Stock    *stock.Stock      `json:"stock"`
 }
 
-// Run leaves a world to the scheduler until nothing changes.
+// Run runs the scheduler on a world until nothing changes.
 func Run(w *engine.World, c *engine.Configuration, progress func(cycle, events int)) *Outcome {
 	events, settled := engine.Settle(w, c, progress)
 	o := &Outcome{Settled: settled, Events: append([]engine.Event{}, events...)}
@@ -28,7 +28,7 @@ func Run(w *engine.World, c *engine.Configuration, progress func(cycle, events i
 	return o
 }
 
-// Comparison holds two outcomes against each other.
+// Comparison compares two outcomes.
 type Comparison struct {
 	Before *Outcome     `json:"before"`
 	After  *Outcome     `json:"after"`
@@ -45,7 +45,7 @@ type JobChange struct {
 	After     *explain.Finding `json:"after"`
 }
 
-// Changed reports whether the job does anything else than before.
+// Changed reports whether the state of the job differs.
 func (j JobChange) Changed() bool {
 	return j.Before == nil || j.After == nil || j.Before.State != j.After.State || j.Before.Pods != j.After.Pods || j.Before.Rule != j.After.Rule ||
 		j.Before.Level != j.After.Level
@@ -62,7 +62,7 @@ type CardChange struct {
 	AfterQuota  *float64 `json:"afterQuota"`
 }
 
-// Compare holds two outcomes against each other.
+// Compare compares two outcomes.
 func Compare(before, after *Outcome) *Comparison {
 	c := &Comparison{Before: before, After: after, Jobs: []JobChange{}, Queues: []CardChange{}}
 	at := map[string]int{}

@@ -138,7 +138,7 @@ func TestLowerQuotaAndLostNode(t *testing.T) {
 	w, c := settled(t, lending)
 	require.NoError(t, Set(w, "queue/borrower:cards.A=3"))
 	o := Run(w, c, nil)
-	assert.Equal(t, 8, o.Findings[0].Pods.Placed, "nobody is evicted for a lower quota")
+	assert.Equal(t, 8, o.Findings[0].Pods.Placed, "no pod is evicted for a lower quota")
 	assert.Empty(t, o.Events)
 
 	require.NoError(t, RemoveNode(w, "node-1"))
