@@ -89,7 +89,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestProblemsAreReportedOnce(t *testing.T) {
+func TestArgumentProblemsAreReportedOnce(t *testing.T) {
 	m := newMemory()
 	for range 3 {
 		m.parse(capacityBuilder.variant, framework.Arguments{"zebra": 1})
@@ -121,9 +121,9 @@ func TestUnsetCapability(t *testing.T) {
 	assert.Equal(t, all, bound(New, true, "inner"))
 }
 
-// TestCardCountsCPUAndMemoryAlone has the name capacity-card pass over every
+// TestCapacityCardCountsCPUAndMemoryOnly has the name capacity-card pass over every
 // other resource.
-func TestCardCountsCPUAndMemoryAlone(t *testing.T) {
+func TestCapacityCardCountsCPUAndMemoryOnly(t *testing.T) {
 	job := pending("job", "a", 1)
 	job.Tasks[0].Request = workload.Resources{"cpu": 1000, gpuName: 50}
 	job.MinResources = job.Tasks[0].Request

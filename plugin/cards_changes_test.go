@@ -54,13 +54,13 @@ func TestUnlimitedCPUAndMemory(t *testing.T) {
 		for i := range s.Jobs {
 			s.Jobs[i].MinResources = workload.Resources{"cpu": 100, "memory": 1 << 20}
 		}
-		s.pods("later", "q", "", 0, 0, wants(`{"A":1}`, workload.Pending), func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100} }).
-			pods("unsaid", "q", "", 0, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100, gpuName: 1} }).
+		s.pods("later", "q", "", 0, 0, cardRequest(`{"A":1}`, workload.Pending), func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100} }).
+			pods("minimum", "q", "", 0, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100, gpuName: 1} }).
 			pods("cpus", "q", "", 0, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100, gpuName: 0} })
 		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free}
 		f := s.open(t)
 		assert.Equal(t, free, f.JobEnqueueable(f.job("later")), "a job without pods that says what they will be")
-		assert.Equal(t, free, f.JobEnqueueable(f.job("unsaid")), "one whose minimum says so")
+		assert.Equal(t, free, f.JobEnqueueable(f.job("minimum")), "one whose minimum says so")
 		assert.False(t, f.JobEnqueueable(f.job("cpus")))
 		assert.Equal(t, free, f.JobEnqueueable(f.job("done")), "a finished pod asks for nothing")
 		for job, want := range map[string]bool{"card": free, "untyped": free, "plain": false, "pretends": false, "mixed": false} {
@@ -81,9 +81,9 @@ func TestUnlimitedCPUAndMemory(t *testing.T) {
 	}
 }
 
-// TestPromisesOfFreePods has card pods, free of cpu, beside one that is not: what
+// TestReservationsOfExemptPods has card pods, free of cpu, beside one that is not: what
 // they have, or wait behind a gate with, is no part of what it was promised.
-func TestPromisesOfFreePods(t *testing.T) {
+func TestReservationsOfExemptPods(t *testing.T) {
 	plain := func(j *workload.Job) {
 		delete(j.Tasks[1].Request, gpuName)
 		j.MinResources = workload.Resources{"cpu": 200}
@@ -94,14 +94,14 @@ func TestPromisesOfFreePods(t *testing.T) {
 		"placed": newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":4}`).pods("job", "q", "A", 2, 1, members(2), plain, first(1, workload.TaskRunning, "a")),
 	} {
 		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": true}
-		promised := func(f *fixture) float64 {
+		reserved := func(f *fixture) float64 {
 			return f.own.ix.Inqueue.Row(f.own.ix.Lookup("q")).Get(fastres.CPU)
 		}
 		f := s.open(t)
 		f.JobEnqueued(f.job("job"))
-		assert.Equal(t, 100.0, promised(f), name)
+		assert.Equal(t, 100.0, reserved(f), name)
 		s.Jobs[0].Phase = workload.Inqueue
-		assert.Equal(t, 100.0, promised(s.open(t)), name)
+		assert.Equal(t, 100.0, reserved(s.open(t)), name)
 	}
 }
 
@@ -112,7 +112,7 @@ type sequence struct {
 	client  kubernetes.Interface
 	builder *builder
 	last    *fixture
-	spoil   func(*api.ClusterInfo)
+	edit    func(*api.ClusterInfo)
 }
 
 func newSequence(t *testing.T, s *scene) *sequence {
@@ -132,8 +132,8 @@ func (s *sequence) open(t *testing.T) *fixture {
 		if s.client != nil {
 			c.Kube = s.client
 		}
-		if s.spoil != nil {
-			s.spoil(info)
+		if s.edit != nil {
+			s.edit(info)
 		}
 	})
 	return s.last
@@ -262,7 +262,7 @@ func TestWarningsOnQueues(t *testing.T) {
 // TestReasons tells on the PodGroup why a job waits, once while the reason stays.
 func TestReasons(t *testing.T) {
 	s := newScene().node("h", "NVIDIA-H200", 8).queue("cr-queue1", "", "quota", `{"NVIDIA-H200":3}`).
-		pods("job", "cr-queue1", "", 0, 0, wants(`{"NVIDIA-H200":5}`, workload.Pending))
+		pods("job", "cr-queue1", "", 0, 0, cardRequest(`{"NVIDIA-H200":5}`, workload.Pending))
 	run := newSequence(t, s)
 	const words = "Queue <cr-queue1> has insufficient <NVIDIA-H200> quota: requested <5>, total would be <5>, but capability is <3>"
 	f := run.open(t)
@@ -295,7 +295,7 @@ func TestNodeReasons(t *testing.T) {
 		mixedNode("shared", map[string]string{"nvidia.com/gpu.product": "A"}, workload.Resources{"nvidia.com/gpu.shared": 8}).
 		mixedNode("bare", nil, workload.Resources{gpuName: 8}).
 		queue("q", "", "quota", `{"A":1,"B":1}`).pods("run", "q", "B", 1, 1, on("b")).
-		pods("job", "q", "A|B", 1, 1).pods("mps", "q", "", 1, 0, asking("nvidia.com/gpu.shared", 1))
+		pods("job", "q", "A|B", 1, 1).pods("mps", "q", "", 1, 0, requesting("nvidia.com/gpu.shared", 1))
 	f := s.open(t)
 	for node, want := range map[string]string{
 		"a":      "",
@@ -347,9 +347,9 @@ func TestCardMetrics(t *testing.T) {
 	}, got)
 }
 
-// TestScaling has a group grow and shrink from session to session, as an
+// TestJobScalesBetweenSessions has a group grow and shrink from session to session, as an
 // autoscaler does.
-func TestScaling(t *testing.T) {
+func TestJobScalesBetweenSessions(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":3}`)
 	run := newSequence(t, s)
 	for _, step := range []struct{ running, waiting, placed int }{{0, 2, 2}, {2, 4, 1}, {3, 1, 0}, {1, 0, 0}, {1, 5, 2}} {

@@ -98,7 +98,7 @@ func inPhase(p workload.Phase) func(*workload.Job) {
 }
 
 // asking has every pod ask for so many of a resource in place of GPUs.
-func asking(resource string, n int64) func(*workload.Job) {
+func requesting(resource string, n int64) func(*workload.Job) {
 	return func(j *workload.Job) {
 		for i := range j.Tasks {
 			delete(j.Tasks[i].Request, gpuName)
@@ -108,12 +108,12 @@ func asking(resource string, n int64) func(*workload.Job) {
 }
 
 // open opens a session with gang, priority and ours.
-func (s *scene) open(t *testing.T, spoil ...func(*api.ClusterInfo, *offline.Cache)) *fixture {
+func (s *scene) open(t *testing.T, edit ...func(*api.ClusterInfo, *offline.Cache)) *fixture {
 	t.Helper()
 	info, err := cluster.Build(s.Cluster, t.Name())
 	require.NoError(t, err)
 	f := &fixture{cache: offline.NewCache(info)}
-	for _, each := range spoil {
+	for _, each := range edit {
 		each(info, f.cache)
 	}
 	var ours *quotaPlugin
@@ -251,8 +251,8 @@ func TestEitherOrInOneSession(t *testing.T) {
 	}
 }
 
-// TestQueueWithoutACard never has a pod on it.
-func TestQueueWithoutACard(t *testing.T) {
+// TestQueueWithoutQuotaOfACard never has a pod on it.
+func TestQueueWithoutQuotaOfACard(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 1).queue("q", "", "quota", `{"B":4}`).queue("none", "").
 		pods("either", "q", "A|B", 3, 1).pods("just", "q", "A", 2, 1).pods("any", "q", "", 3, 1).
 		pods("elsewhere", "none", "A|B", 1, 1).pods("nothing", "none", "", 1, 1).pods("plain", "none", "", 1, 0)
@@ -304,11 +304,11 @@ func TestSharedCards(t *testing.T) {
 		gpuName: 4, "nvidia.com/gpu.shared": 4, "nvidia.com/mig-1g.18gb": 4, "huawei.com/Ascend910": 4, "nvidia.com/gpumem": 100}).
 		queue("q", "", "quota", `{"H200":1,"H200/mps-140g*1/2":2,"H200/mig-1g.18gb-mixed":3,"Ascend-910B":2}`).
 		pods("whole", "q", "H200", 4, 1).
-		pods("mps", "q", "H200/mps-140g*1/2", 4, 0, asking("nvidia.com/gpu.shared", 1)).
-		pods("mig", "q", "H200/mig-1g.18gb-mixed", 4, 0, asking("nvidia.com/mig-1g.18gb", 1)).
-		pods("npu", "q", "Ascend-910B", 4, 0, asking("huawei.com/Ascend910", 1)).
-		pods("free", "q", "", 4, 0, asking("nvidia.com/mig-1g.18gb", 1)).
-		pods("memory", "q", "", 2, 0, asking("nvidia.com/gpumem", 1))
+		pods("mps", "q", "H200/mps-140g*1/2", 4, 0, requesting("nvidia.com/gpu.shared", 1)).
+		pods("mig", "q", "H200/mig-1g.18gb-mixed", 4, 0, requesting("nvidia.com/mig-1g.18gb", 1)).
+		pods("npu", "q", "Ascend-910B", 4, 0, requesting("huawei.com/Ascend910", 1)).
+		pods("free", "q", "", 4, 0, requesting("nvidia.com/mig-1g.18gb", 1)).
+		pods("memory", "q", "", 2, 0, requesting("nvidia.com/gpumem", 1))
 	f := s.open(t).schedule(t)
 	for job, want := range map[string]int{"whole": 1, "mps": 2, "npu": 2, "memory": 2} {
 		got := 0
@@ -328,7 +328,7 @@ func TestLists(t *testing.T) {
 		pods("vendors", "q", "H200|910B", 1, 1).
 		pods("shared", "q", "H200|H200/mig-1g.18gb-mixed", 1, 1).
 		pods("unknown", "q", "H200|H20/mig-2g.24gb-mixed", 1, 1).
-		pods("other", "q", "H200", 1, 0, asking("nvidia.com/mig-1g.18gb", 1)).
+		pods("other", "q", "H200", 1, 0, requesting("nvidia.com/mig-1g.18gb", 1)).
 		pods("twice", "q", " H200 || H200|", 1, 1).
 		pods("empty", "q", " | ", 1, 1).
 		pods("long", "q", strings.Repeat("x", 4096), 1, 1)
@@ -361,8 +361,8 @@ func TestTwoResourcesOfOneCard(t *testing.T) {
 	assert.Equal(t, 2.0, f.cardsOf("q", "A"))
 }
 
-// TestManyCards does not tell a pod that names no card of each that it cannot have.
-func TestManyCards(t *testing.T) {
+// TestUntypedPodWithManyCards does not tell a pod that names no card of each that it cannot have.
+func TestUntypedPodWithManyCards(t *testing.T) {
 	s := newScene().node("a", "A", 1).node("b", "B", 1).queue("q", "").pods("job", "q", "", 1, 1)
 	words := func() string {
 		f := s.open(t)
@@ -375,8 +375,8 @@ func TestManyCards(t *testing.T) {
 	assert.Equal(t, "Queue <q> has insufficient quota of every <nvidia.com/gpu> card: requested <1>", words())
 }
 
-// TestAlias reads the other spelling of the pod's annotation.
-func TestAlias(t *testing.T) {
+// TestAnnotationAlias reads the other spelling of the pod's annotation.
+func TestAnnotationAlias(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).
 		pods("job", "q", "", 2, 1, func(j *workload.Job) {
 			for i := range j.Tasks {

@@ -84,7 +84,7 @@ func TestRootWithCards(t *testing.T) {
 func TestBoundsFollowCards(t *testing.T) {
 	s := newScene().node("a", "A", 8).lending("q", `{"A":9}`, `{"A":9}`, `{"A":0}`).queue("plain", "")
 	run := newSequence(t, s)
-	run.spoil = func(info *api.ClusterInfo) {
+	run.edit = func(info *api.ClusterInfo) {
 		for _, queue := range info.Queues {
 			queue.Queue.Generation = 1
 		}
@@ -103,9 +103,9 @@ func TestBoundsFollowCards(t *testing.T) {
 
 	s.build = NewCapacity
 	s.Queues[0].Capability = nil
-	generation := run.spoil
+	generation := run.edit
 	run = newSequence(t, s)
-	run.spoil = generation
+	run.edit = generation
 	assert.Equal(t, 6.0, run.open(t).boundOf("q", "A"))
 	for range 2 {
 		s.Queues[0].Annotations = nil
@@ -117,9 +117,9 @@ func TestBoundsFollowCards(t *testing.T) {
 	}
 }
 
-// TestNamesThatComeLater has a pod wait for a card that first has a quota, and
+// TestCardsThatAppearLater has a pod wait for a card that first has a quota, and
 // then a node.
-func TestNamesThatComeLater(t *testing.T) {
+func TestCardsThatAppearLater(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).pods("job", "q", "Z", 1, 1)
 	run := newSequence(t, s)
 	f := run.open(t)
@@ -132,14 +132,14 @@ func TestNamesThatComeLater(t *testing.T) {
 	assert.Equal(t, map[string]int{"Z": 1}, run.open(t).schedule(t).placed(""))
 }
 
-// TestNewQueueOfAnOldName forgets the good values of the queue that had the name.
-func TestNewQueueOfAnOldName(t *testing.T) {
+// TestNewQueueWithTheNameOfAnother forgets the good values of the queue that had the name.
+func TestNewQueueWithTheNameOfAnother(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":4}`)
 	run := newSequence(t, s)
 	assert.Equal(t, 4.0, run.open(t).boundOf("q", "A"))
 	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":"five"}`
 	assert.Equal(t, 4.0, run.open(t).boundOf("q", "A"))
-	run.spoil = func(info *api.ClusterInfo) { info.Queues["q"].Queue.UID = types.UID("another") }
+	run.edit = func(info *api.ClusterInfo) { info.Queues["q"].Queue.UID = types.UID("another") }
 	assert.Equal(t, 0.0, run.open(t).boundOf("q", "A"))
 }
 

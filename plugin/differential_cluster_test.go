@@ -7,8 +7,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// spoil makes some clusters bad in the ways that upstream stops at.
-func (d *differential) spoil() {
+// edit makes some clusters bad in the ways that upstream stops at.
+func (d *differential) breakCluster() {
 	c := &d.cluster
 	if d.rand.IntN(10) != 0 {
 		return

@@ -108,7 +108,7 @@ func (d *differential) check(what string, theirs, ours any) error {
 }
 
 func (d *differential) run() error {
-	d.spoil()
+	d.breakCluster()
 	if stop, err := d.open(); stop || err != nil {
 		return err
 	}

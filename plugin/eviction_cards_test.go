@@ -98,8 +98,8 @@ func TestReclaimCards(t *testing.T) {
 	}
 }
 
-// TestReclaimOfFreePods has victims and reclaimer share nothing but cards.
-func TestReclaimOfFreePods(t *testing.T) {
+// TestReclaimOfExemptPods has victims and reclaimer share nothing but cards.
+func TestReclaimOfExemptPods(t *testing.T) {
 	s := newScene().node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
 		pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) {
 		j.Tasks[0].Request = workload.Resources{gpuName: 1}
@@ -225,9 +225,9 @@ func TestPreemptionInALaterTier(t *testing.T) {
 	assert.Len(t, f.Preemptable(f.task("late-0"), []*api.TaskInfo{f.task("important-0")}), 1)
 }
 
-// TestPlacingPastTheQuota places tasks without asking anybody, as actions that
+// TestAllocationBeyondQuotaFails places tasks without asking anybody, as actions that
 // evict do: what is over a quota fails, is not counted, and can be taken back.
-func TestPlacingPastTheQuota(t *testing.T) {
+func TestAllocationBeyondQuotaFails(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).pods("job", "q", "A|B", 4, 1)
 	f := s.open(t)
 	place := func(task, node string) error {
@@ -250,9 +250,9 @@ func TestPlacingPastTheQuota(t *testing.T) {
 	assert.Equal(t, 1.0, f.cardsOf("q", "B"))
 }
 
-// TestEvictionsThatAreTakenBack restores tasks of a queue whose quota was
+// TestDiscardedEvictionsAreCharged restores tasks of a queue whose quota was
 // lowered below what it has: they are charged again, whatever the quota.
-func TestEvictionsThatAreTakenBack(t *testing.T) {
+func TestDiscardedEvictionsAreCharged(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).pods("job", "q", "A", 3, 1, on("a"))
 	f := s.open(t)
 	assert.Equal(t, 3.0, f.cardsOf("q", "A"))

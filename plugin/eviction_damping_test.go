@@ -20,12 +20,12 @@ import (
 
 // days is a sequence of sessions in which what is decided comes true: pods that
 // are bound run, and pods that are evicted are gone at once and wait again.
-type days struct{ *sequence }
+type cycles struct{ *sequence }
 
-func newDays(t *testing.T, s *scene) days { return days{newSequence(t, s)} }
+func newCycles(t *testing.T, s *scene) cycles { return cycles{newSequence(t, s)} }
 
 // pass lets a session pass, and returns the pods that it evicts.
-func (d days) pass(t *testing.T) []string {
+func (d cycles) next(t *testing.T) []string {
 	t.Helper()
 	f := d.open(t).run(t, enqueue.New(), allocate.New(), reclaim.New())
 	for i := range d.Jobs {
@@ -45,10 +45,10 @@ func (d days) pass(t *testing.T) []string {
 
 // sessions lets n sessions pass, and returns how many evictions there were in the
 // first half of them and in the second.
-func (d days) sessions(t *testing.T, n int) (early, late int) {
+func (d cycles) evictions(t *testing.T, n int) (early, late int) {
 	t.Helper()
 	for i := range n {
-		if evicted := len(d.pass(t)); i < n/2 {
+		if evicted := len(d.next(t)); i < n/2 {
 			early += evicted
 		} else {
 			late += evicted
@@ -58,7 +58,7 @@ func (d days) sessions(t *testing.T, n int) (early, late int) {
 }
 
 // runs counts the pods of a job that run.
-func (d days) runs(job string) (n int) {
+func (d cycles) running(job string) (n int) {
 	for _, j := range d.Jobs {
 		for _, task := range j.Tasks {
 			if j.Name == job && task.Status == workload.TaskRunning {
@@ -128,18 +128,18 @@ func TestExchangesEnd(t *testing.T) {
 	for name, exchange := range exchanges {
 		for _, build := range []framework.PluginBuilder{NewCapacity, New} {
 			t.Run(build(nil).Name()+"/"+name, func(t *testing.T) {
-				endless := newDays(t, exchange.scene())
+				endless := newCycles(t, exchange.scene())
 				endless.build = build
-				_, late := newDays(t, endless.scene).sessions(t, 100)
+				_, late := newCycles(t, endless.scene).evictions(t, 100)
 				assert.GreaterOrEqual(t, late, 25, "this cluster no longer shows an endless exchange")
 
 				damped := exchange.scene()
 				damped.build, damped.arguments = build, framework.Arguments{"ancestorReclaimLevel": 1}
-				d := newDays(t, damped)
-				_, late = d.sessions(t, 100)
+				d := newCycles(t, damped)
+				_, late = d.evictions(t, 100)
 				assert.Zero(t, late)
 				for job, want := range exchange.want {
-					assert.Equal(t, want, d.runs(job), job)
+					assert.Equal(t, want, d.running(job), job)
 				}
 			})
 		}
@@ -170,9 +170,9 @@ func TestDampedOrderOfCards(t *testing.T) {
 	}
 }
 
-// TestLeast finds the least that waits in queues: not what is gated, asks for
+// TestLeastPending finds the least that waits in queues: not what is gated, asks for
 // nothing, or belongs to a job that is not enqueued.
-func TestLeast(t *testing.T) {
+func TestLeastPending(t *testing.T) {
 	s := sharing(50, 50).queue("root", "").deserving("a", "root", 9, 9).deserving("b", "a", 5, 5).deserving("c", "a", 5, 5).deserving("d", "a", 5, 5).
 		batch("one", "b", 2, 0, 3, 7).batch("two", "b", 2, 0, 6, 4).batch("small", "b", 1, 0, 1, 1).batch("none", "b", 1, 0, 0, 0).
 		batch("later", "b", 1, 0, 1, 1).batch("runs", "b", 1, 1, 1, 1).batch("three", "c", 1, 0, 2, 8)
@@ -217,12 +217,12 @@ func crowded(seed uint64) *scene {
 func TestRandomExchangesEnd(t *testing.T) {
 	endless, took := 0, 0
 	for seed := range uint64(25) {
-		if _, late := newDays(t, crowded(seed)).sessions(t, 30); late > 0 {
+		if _, late := newCycles(t, crowded(seed)).evictions(t, 30); late > 0 {
 			endless++
 		}
 		damped := crowded(seed)
 		damped.arguments = framework.Arguments{"ancestorReclaimLevel": 2}
-		early, late := newDays(t, damped).sessions(t, 100)
+		early, late := newCycles(t, damped).evictions(t, 100)
 		require.Zero(t, late, "seed %d", seed)
 		took += early
 	}

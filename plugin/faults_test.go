@@ -23,8 +23,8 @@ import (
 type fault struct {
 	name  string
 	scene func(*scene)
-	spoil func(*api.ClusterInfo)
-	meet  func(*fixture) // in the open session, before any action
+	edit  func(*api.ClusterInfo)
+	hooks func(*fixture) // in the open session, before any action
 	// refused: the job "bad" gets nothing, in trees alone or everywhere.
 	refused, refusedInTrees bool
 	// full: the root has more than it is bound to, so that nobody below gets more.
@@ -51,13 +51,13 @@ var faults = []fault{
 		s.Queues[len(s.Queues)-1].Closed = true
 	}, refused: true},
 	{name: "a job has no pod group", scene: func(s *scene) { s.pods("bare", "good", "A", 1, 1) },
-		spoil: func(info *api.ClusterInfo) { info.Jobs["default/bare"].PodGroup = nil },
-		meet: func(f *fixture) {
+		edit: func(info *api.ClusterInfo) { info.Jobs["default/bare"].PodGroup = nil },
+		hooks: func(f *fixture) {
 			f.own.jobEnqueueable(f.job("bare"))
 			f.own.jobEnqueued(f.job("bare"))
 			delete(f.Jobs, "default/bare") // Volcano's actions would stop at it, and its cache never lets it in
 		}},
-	{name: "a task's job is gone", meet: func(f *fixture) {
+	{name: "a task's job is gone", hooks: func(f *fixture) {
 		stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: small}))
 		f.own.onAllocate(&framework.Event{Task: stray})
 		f.own.onDeallocate(&framework.Event{Task: stray})
@@ -65,7 +65,7 @@ var faults = []fault{
 	{name: "nodes are lost", scene: func(s *scene) {
 		s.queue("bad", "root", "quota", `{"A":50}`).pods("busy", "bad", "A", 40, 1, on("lost")).pods("bad", "bad", "Z", 1, 1)
 	}, full: true},
-	{name: "a refund exceeds what was charged", scene: func(s *scene) { s.pods("busy", "good", "A", 1, 1, on("a")) }, meet: func(f *fixture) {
+	{name: "a refund exceeds what was charged", scene: func(s *scene) { s.pods("busy", "good", "A", 1, 1, on("a")) }, hooks: func(f *fixture) {
 		for range 3 {
 			f.own.onDeallocate(&framework.Event{Task: f.task("busy-0")})
 		}
@@ -83,7 +83,7 @@ var faults = []fault{
 	{name: "quantities are missing", scene: func(s *scene) { s.Queues = append(s.Queues, workload.Queue{Name: "bad", Parent: "root"}) }},
 	{name: "annotations are no JSON", scene: func(s *scene) {
 		s.queue("bad", "root", "quota", `{"A":`, "deserved", "nothing", "guarantee", "[1,2]").
-			pods("bad", "bad", "A", 1, 1, wants(`{"A":`, workload.Pending))
+			pods("bad", "bad", "A", 1, 1, cardRequest(`{"A":`, workload.Pending))
 	}},
 	{name: "annotations have bad keys", scene: func(s *scene) {
 		s.queue("bad", "root", "quota", `{"A":1.5,"B":-1,"C":"3","D":null,"":1,"E|F":2,"N":1e40}`, "deserved", `{"A":[]}`, "guarantee", `{"A":{}}`)
@@ -126,12 +126,12 @@ func (bad *fault) run(t *testing.T, v variant, hierarchy bool) {
 		}
 		s.build, s.Hierarchy = b.build, hierarchy
 		f := s.open(t, func(info *api.ClusterInfo, _ *offline.Cache) {
-			if bad.spoil != nil {
-				bad.spoil(info)
+			if bad.edit != nil {
+				bad.edit(info)
 			}
 		})
-		if bad.meet != nil {
-			bad.meet(f)
+		if bad.hooks != nil {
+			bad.hooks(f)
 		}
 		for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New(), preempt.New()} {
 			action.Execute(f.Session)

@@ -50,7 +50,7 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 		queue("mine", "root", "quota", `{"A":4,"B":4}`, "deserved", `{"A":4,"B":4}`, "guarantee", `{"A":0}`).
 		queue("other", "root", "quota", `{"A":8}`, "deserved", `{"A":1}`, "guarantee", `{"A":0}`).
 		pods("one", "mine", "A", 1, 1).pods("either", "mine", "A|B", 2, 1, members(2)).
-		pods("promised", "mine", "A|B", 2, 1, members(2), inPhase(workload.Inqueue)).pods("busy", "other", "A", 4, 1, on("a"))
+		pods("reserved", "mine", "A|B", 2, 1, members(2), inPhase(workload.Inqueue)).pods("busy", "other", "A", 4, 1, on("a"))
 	f := s.open(t)
 	var one, either any = f.job("one"), f.job("either")
 	placed := f.task("one-0")
@@ -126,7 +126,7 @@ func TestOpeningWithCardsAllocatesTheSame(t *testing.T) {
 			queue := fmt.Sprintf("q%d", i%queues)
 			s.pods(fmt.Sprintf("run%d", i), queue, "A|B", 3, 1, on("a0")).
 				pods(fmt.Sprintf("wait%d", i), queue, "A|B", 3, 1, members(2), inPhase(workload.Inqueue)).
-				pods(fmt.Sprintf("later%d", i), queue, "", 0, 0, wants(`{"A|B":2}`, workload.Inqueue))
+				pods(fmt.Sprintf("later%d", i), queue, "", 0, 0, cardRequest(`{"A|B":2}`, workload.Inqueue))
 		}
 		f := s.open(t)
 		m := newMemory()

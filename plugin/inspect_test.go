@@ -27,9 +27,9 @@ func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) 
 	return f, i
 }
 
-// TestInspectionSaysWhatEventsSay holds a reason against the event, the condition
+// TestInspectionMatchesEvents holds a reason against the event, the condition
 // and the error of a predicate that are made of it.
-func TestInspectionSaysWhatEventsSay(t *testing.T) {
+func TestInspectionMatchesEvents(t *testing.T) {
 	f, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
 		Queues: []workload.Queue{{Name: "top", Capability: workload.Resources{"cpu": 1500, "memory": 8 << 30}}, {Name: "leaf", Parent: "top"}},
 		Jobs:   []workload.Job{pending("job", "leaf", 1), running("other", "leaf", 2)}}, NewCapacity)
@@ -57,10 +57,10 @@ func TestInspectionOfCards(t *testing.T) {
 		{Name: "node", Labels: map[string]string{"nvidia.com/gpu.product": "A"}, Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, gpuName: 8}},
 		{Name: "other", Labels: map[string]string{"nvidia.com/gpu.product": "B"}, Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, gpuName: 8}},
 	}
-	wants := workload.Resources{"cpu": 1000, "memory": 1 << 30, gpuName: 2}
+	request := workload.Resources{"cpu": 1000, "memory": 1 << 30, gpuName: 2}
 	runs, waits := running("runs", "q", 1), pending("waits", "q", 1)
 	for _, j := range []*workload.Job{&runs, &waits} {
-		j.Tasks[0].Request, j.Tasks[0].Annotations = wants, map[string]string{"volcano.sh/card.name": "A"}
+		j.Tasks[0].Request, j.Tasks[0].Annotations = request, map[string]string{"volcano.sh/card.name": "A"}
 	}
 	f, i := inspected(t, workload.Cluster{Nodes: nodes, Jobs: []workload.Job{runs, waits}, Queues: []workload.Queue{{
 		Name: "q", Capability: workload.Resources{"cpu": 8000, "memory": 8 << 30}, Annotations: map[string]string{"volcano.sh/card.quota": `{"A":3}`},
@@ -83,9 +83,9 @@ func TestInspectionOfCards(t *testing.T) {
 	assert.Equal(t, Holding{Resource: "A", Card: true, Allocated: 2, Request: 4, Elastic: card.Elastic, Capability: 3, Deserved: 3, Guarantee: 3}, card)
 }
 
-// TestEachCardOfAListIsToldOf has the cards of a list refused by different queues,
+// TestReasonNamesEachCardOfAList has the cards of a list refused by different queues,
 // the preferred one further up.
-func TestEachCardOfAListIsToldOf(t *testing.T) {
+func TestReasonNamesEachCardOfAList(t *testing.T) {
 	waits, runs := pending("waits", "leaf", 1), running("runs", "sibling", 1)
 	waits.Tasks[0].Annotations = map[string]string{"volcano.sh/card.name": "A|B"}
 	runs.Tasks[0].Annotations = map[string]string{"volcano.sh/card.name": "A"}
@@ -125,8 +125,8 @@ func TestAccountsOfATree(t *testing.T) {
 	assert.Equal(t, 3.0, byName["leaf"].Holdings[2].Capability)
 }
 
-// TestInspectOthers refuses what has no open session of ours.
-func TestInspectOthers(t *testing.T) {
+// TestInspectRefusesOtherPlugins refuses what has no open session of ours.
+func TestInspectRefusesOtherPlugins(t *testing.T) {
 	_, ok := Inspect(gang.New(nil))
 	assert.False(t, ok)
 	_, ok = Inspect(New(nil))

@@ -123,7 +123,7 @@ func TestBadPlaces(t *testing.T) {
 			s.Jobs = []workload.Job{pending("fine", "eng-dev", 1), pending("poor", "another", 1), running("busy", "another", 1)}
 			run := newSequence(t, s)
 			run.client = client
-			run.spoil = func(info *api.ClusterInfo) {
+			run.edit = func(info *api.ClusterInfo) {
 				for name, queue := range info.Queues { // "another" comes first by name, but last by age
 					if queue.Queue.CreationTimestamp = metav1.Unix(1, 0); name == "another" {
 						queue.Queue.CreationTimestamp = metav1.NewTime(time.Unix(2, 0))

@@ -14,9 +14,9 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// TestNothingLasts opens sessions whose queues and jobs are other ones each
+// TestMemoryForgetsGoneObjects opens sessions whose queues and jobs are other ones each
 // time, and expects the memory to hold the last ones alone.
-func TestNothingLasts(t *testing.T) {
+func TestMemoryForgetsGoneObjects(t *testing.T) {
 	m := newMemory()
 	for i := range 50 {
 		queue := fmt.Sprintf("queue-%d", i)

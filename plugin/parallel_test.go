@@ -31,7 +31,7 @@ func crowd() *scene {
 
 // answers asks what Volcano asks about a task in parallel: predicates and scores
 // of each node, and dry runs on clones of the task's cycle state.
-func (f *fixture) answers(t *testing.T, task *api.TaskInfo, others []*api.TaskInfo) (said []string) {
+func (f *fixture) answers(t *testing.T, task *api.TaskInfo, others []*api.TaskInfo) (answers []string) {
 	state := f.GetCycleState(task.UID).Clone()
 	queue := f.Queues[f.Jobs[task.Job].Queue]
 	for i, info := range f.NodeList {
@@ -44,15 +44,15 @@ func (f *fixture) answers(t *testing.T, task *api.TaskInfo, others []*api.TaskIn
 		} else {
 			assert.NoError(t, f.SimulateAddTaskFn(t.Context(), clone, task, other, node))
 		}
-		said = append(said, fmt.Sprint(node.Name, f.PredicateFn(task, node), score, f.SimulatePredicateFn(t.Context(), clone, task, node),
+		answers = append(answers, fmt.Sprint(node.Name, f.PredicateFn(task, node), score, f.SimulatePredicateFn(t.Context(), clone, task, node),
 			f.SimulateAllocatableFn(t.Context(), clone, queue, task)))
 	}
-	return said
+	return answers
 }
 
-// TestParallelAnswers asks from 16 goroutines, and expects what one alone is
+// TestParallelHooksAgree asks from 16 goroutines, and expects what one alone is
 // told. make race runs it with the race detector.
-func TestParallelAnswers(t *testing.T) {
+func TestParallelHooksAgree(t *testing.T) {
 	for _, cards := range []bool{true, false} {
 		s := crowd()
 		if !cards {

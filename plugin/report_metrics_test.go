@@ -36,7 +36,7 @@ func TestAddedMetrics(t *testing.T) {
 	reset(report.AddedSeries())
 	s := newScene().node("a", "A", 8).node("b", "B", 4).queue("root", "").queue("team", "root").
 		queue("leaf", "team", "quota", `{"A":3,"B":2.5}`).queue("other", "root", "quota", `{"A":1}`, "deserved", `{"A":2}`).
-		pods("run", "leaf", "A", 1, 1, on("a")).pods("later", "leaf", "", 0, 0, wants(`{"A":2}`, workload.Pending))
+		pods("run", "leaf", "A", 1, 1, on("a")).pods("later", "leaf", "", 0, 0, cardRequest(`{"A":2}`, workload.Pending))
 	s.Jobs[1].MinResources = workload.Resources{"cpu": 500, "memory": 1 << 20}
 	run := newSequence(t, s)
 	f := run.open(t)
@@ -77,7 +77,7 @@ func TestAddedMetrics(t *testing.T) {
 	assert.Equal(t, want, addedMetrics(t))
 
 	// A queue of the same name is another queue.
-	run.spoil = func(info *api.ClusterInfo) { info.Queues["leaf"].Queue.UID = "another" }
+	run.edit = func(info *api.ClusterInfo) { info.Queues["leaf"].Queue.UID = "another" }
 	run.open(t)
 	delete(want, "queue_inqueue_scalar_resources leaf A")
 	assert.Equal(t, want, addedMetrics(t))

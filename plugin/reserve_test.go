@@ -13,7 +13,7 @@ import (
 )
 
 // wants makes a job without pods that will ask for cards.
-func wants(text string, phase workload.Phase) func(*workload.Job) {
+func cardRequest(text string, phase workload.Phase) func(*workload.Job) {
 	return func(j *workload.Job) {
 		j.Phase, j.Tasks = phase, nil
 		j.Annotations = map[string]string{"volcano.sh/card.request": text}
@@ -44,14 +44,14 @@ func TestEnqueue(t *testing.T) {
 		why   string   // of the first that waits
 	}{
 		{"before pods exist", `{"A":3}`, func(s *scene) {
-			s.pods("j0", "q", "", 0, 0, wants(`{"A":2}`, workload.Pending)).
-				pods("j1", "q", "", 0, 0, wants(`{"A":2}`, workload.Pending)).
-				pods("j2", "q", "", 0, 0, wants(`{"A":1}`, workload.Pending))
+			s.pods("j0", "q", "", 0, 0, cardRequest(`{"A":2}`, workload.Pending)).
+				pods("j1", "q", "", 0, 0, cardRequest(`{"A":2}`, workload.Pending)).
+				pods("j2", "q", "", 0, 0, cardRequest(`{"A":1}`, workload.Pending))
 		}, []string{"j0", "j2"}, "Queue <q> has insufficient <A> quota: requested <2>, total would be <4>, but capability is <3>"},
 		{"a bad request counts where it is good", `{"A":3}`, func(s *scene) {
-			s.pods("j0", "q", "", 0, 0, wants(`{"A":4,"B":-1}`, workload.Pending)).
-				pods("j1", "q", "", 0, 0, wants(`{"A":3,"B":"x","C":1.5}`, workload.Pending)).
-				pods("j2", "q", "", 0, 0, wants(`{`, workload.Pending))
+			s.pods("j0", "q", "", 0, 0, cardRequest(`{"A":4,"B":-1}`, workload.Pending)).
+				pods("j1", "q", "", 0, 0, cardRequest(`{"A":3,"B":"x","C":1.5}`, workload.Pending)).
+				pods("j2", "q", "", 0, 0, cardRequest(`{`, workload.Pending))
 		}, []string{"j1", "j2"}, "Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <3>"},
 		{"pods overrule the request", `{"A":3}`, func(s *scene) {
 			s.pods("j0", "q", "A", 2, 1, members(2), func(j *workload.Job) {
@@ -92,10 +92,10 @@ func TestEnqueue(t *testing.T) {
 			s.pods("j1", "q", "A", 1, 3)
 		}, []string{"j0", "j1"}, ""},
 		{"either one, while somebody can have the other", `{"A":1,"B":1}`, func(s *scene) {
-			s.pods("j0", "q", "", 0, 0, wants(`{"A|B":1}`, workload.Pending)).
-				pods("j1", "q", "", 0, 0, wants(`{"A":1}`, workload.Pending)).
-				pods("j2", "q", "", 0, 0, wants(`{"A|B":1}`, workload.Pending)).
-				pods("j3", "q", "", 0, 0, wants(`{"B":1}`, workload.Pending))
+			s.pods("j0", "q", "", 0, 0, cardRequest(`{"A|B":1}`, workload.Pending)).
+				pods("j1", "q", "", 0, 0, cardRequest(`{"A":1}`, workload.Pending)).
+				pods("j2", "q", "", 0, 0, cardRequest(`{"A|B":1}`, workload.Pending)).
+				pods("j3", "q", "", 0, 0, cardRequest(`{"B":1}`, workload.Pending))
 		}, []string{"j0", "j1"}, "Queue <q> has insufficient <A|B> quota: requested <1>, total would be <3>, but capability is <2>"},
 		{"a pod's cards are of one kind", `{"A":1,"B":1}`, func(s *scene) {
 			s.pods("j0", "q", "A|B", 1, 2).pods("j1", "q", "A|B", 2, 1, members(2))
@@ -116,13 +116,13 @@ func TestEnqueue(t *testing.T) {
 			s.pods("j0", "q", "", 1, 1).pods("j1", "q", "A", 1, 1).pods("j2", "q", "", 1, 1)
 		}, []string{"j0", "j1"}, "Queue <q> has insufficient <nvidia.com/gpu> quota: requested <1>, total would be <3>, but capability is <2>"},
 		{"a list in the request that nobody can take", `{"A":1,"N":1}`, func(s *scene) {
-			s.pods("j0", "q", "", 0, 0, wants(`{"A|N":1}`, workload.Pending))
+			s.pods("j0", "q", "", 0, 0, cardRequest(`{"A|N":1}`, workload.Pending))
 		}, nil, "Cards <A|N> do not share one resource name, so no pod can request either of them"},
 		{"a card that nobody knows", `{"A":1}`, func(s *scene) {
-			s.pods("j0", "q", "", 0, 0, wants(`{"Z":1}`, workload.Pending))
+			s.pods("j0", "q", "", 0, 0, cardRequest(`{"Z":1}`, workload.Pending))
 		}, nil, "Queue <q> has insufficient <Z> quota: requested <1>, total would be <1>, but capability is <0>"},
 		{"a quota that is larger than the cluster", `{"A":100}`, func(s *scene) {
-			s.pods("j0", "q", "", 0, 0, wants(`{"A":100}`, workload.Pending)).pods("j1", "q", "", 0, 0, wants(`{"A":1}`, workload.Pending))
+			s.pods("j0", "q", "", 0, 0, cardRequest(`{"A":100}`, workload.Pending)).pods("j1", "q", "", 0, 0, cardRequest(`{"A":1}`, workload.Pending))
 		}, []string{"j0"}, "Queue <q> has insufficient <A> quota: requested <1>, total would be <101>, but capability is <100>"},
 	}
 	for _, test := range tests {
@@ -155,41 +155,41 @@ func TestEnqueue(t *testing.T) {
 	}
 }
 
-// TestPromisesAcrossQueues has two queues share what their parent has.
-func TestPromisesAcrossQueues(t *testing.T) {
+// TestReservationsAcrossQueues has two queues share what their parent has.
+func TestReservationsAcrossQueues(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").queue("inner", "root", "quota", `{"A":1,"B":1}`).
 		queue("x", "inner", "quota", `{"A":1,"B":1}`).queue("y", "inner", "quota", `{"A":1,"B":1}`).
-		pods("x", "x", "", 0, 0, wants(`{"A|B":1}`, workload.Inqueue)).
-		pods("y", "y", "", 0, 0, wants(`{"A":1}`, workload.Pending)).
-		pods("y2", "y", "", 0, 0, wants(`{"B":1}`, workload.Pending))
+		pods("x", "x", "", 0, 0, cardRequest(`{"A|B":1}`, workload.Inqueue)).
+		pods("y", "y", "", 0, 0, cardRequest(`{"A":1}`, workload.Pending)).
+		pods("y2", "y", "", 0, 0, cardRequest(`{"B":1}`, workload.Pending))
 	f := s.open(t)
 	assert.True(t, f.JobEnqueueable(f.job("y")))
 	f.JobEnqueued(f.job("y"))
 	assert.False(t, f.JobEnqueueable(f.job("y2")), "x would be left with nothing")
 }
 
-// TestBrokenPromises has jobs wait in the queue for what they can never have any
+// TestReservationsThatNoCardServes has jobs wait in the queue for what they can never have any
 // more. They keep nobody out who wants something else.
-func TestBrokenPromises(t *testing.T) {
+func TestReservationsThatNoCardServes(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":2}`)
 	for i := range 5 {
-		s.pods(fmt.Sprintf("old%d", i), "q", "", 0, 0, wants(`{"A|B":1}`, workload.Inqueue))
+		s.pods(fmt.Sprintf("old%d", i), "q", "", 0, 0, cardRequest(`{"A|B":1}`, workload.Inqueue))
 	}
 	s.pods("huge", "q", "A|B", 1, 8, inPhase(workload.Inqueue))
-	s.pods("next", "q", "", 0, 0, wants(`{"B":1}`, workload.Pending))
+	s.pods("next", "q", "", 0, 0, cardRequest(`{"B":1}`, workload.Pending))
 	f := s.open(t)
 	assert.False(t, f.JobEnqueueable(f.job("next")), "three of the old ones can be served")
 	assert.Equal(t, 3, f.own.memory.reservations.Len())
 
 	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":1,"B":2,"C":1}`
-	s.pods("c", "q", "", 0, 0, wants(`{"C":1}`, workload.Pending))
+	s.pods("c", "q", "", 0, 0, cardRequest(`{"C":1}`, workload.Pending))
 	f = s.open(t)
 	assert.True(t, f.JobEnqueueable(f.job("c")))
 }
 
 // TestEnqueueChangesNothing asks many times.
 func TestEnqueueChangesNothing(t *testing.T) {
-	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).pods("job", "q", "", 0, 0, wants(`{"A":1}`, workload.Pending))
+	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).pods("job", "q", "", 0, 0, cardRequest(`{"A":1}`, workload.Pending))
 	f := s.open(t)
 	for range 5 {
 		assert.True(t, f.JobEnqueueable(f.job("job")))
@@ -199,9 +199,9 @@ func TestEnqueueChangesNothing(t *testing.T) {
 	assert.False(t, f.JobEnqueueable(f.job("job")))
 }
 
-// TestElasticKeepsThePreferred has a job with more than its minimum on two cards:
+// TestElasticKeepsPreferredCards has a job with more than its minimum on two cards:
 // it can give back the one that it likes less.
-func TestElasticKeepsThePreferred(t *testing.T) {
+func TestElasticKeepsPreferredCards(t *testing.T) {
 	for least, want := range map[int32][]float64{4: {0, 0}, 3: {0, 1000}, 2: {0, 2000}, 1: {1000, 2000}} {
 		s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":2,"B":2}`).
 			pods("job", "q", "A|B", 4, 1, on("a"), members(least), func(j *workload.Job) {

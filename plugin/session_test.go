@@ -32,11 +32,11 @@ type fixture struct {
 
 // openFixture opens a session. What is not ours to give, such as a missing
 // PodGroup, is spoilt in info before.
-func openFixture(t *testing.T, c workload.Cluster, build framework.PluginBuilder, spoil ...func(*api.ClusterInfo)) *fixture {
+func openFixture(t *testing.T, c workload.Cluster, build framework.PluginBuilder, edit ...func(*api.ClusterInfo)) *fixture {
 	t.Helper()
 	info, err := cluster.Build(c, t.Name())
 	require.NoError(t, err)
-	for _, s := range spoil {
+	for _, s := range edit {
 		s(info)
 	}
 	f := &fixture{cache: offline.NewCache(info)}
@@ -107,7 +107,7 @@ func TestBadConfiguration(t *testing.T) {
 		queues []workload.Queue
 		bad    string // the queue of the bad job
 		reason string
-		spoil  func(*api.ClusterInfo)
+		edit   func(*api.ClusterInfo)
 	}{
 		{"the parent does not exist",
 			append(tree[:2:2], workload.Queue{Name: "bad", Parent: "gone"}),
@@ -199,16 +199,16 @@ func TestNothingPanics(t *testing.T) {
 
 			stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: small}))
 			stray.Job = "default/nowhere"
-			unheard := api.NewTaskInfo(cluster.Pod("job", workload.Task{Name: "unheard",
-				Request: workload.Resources{"example.com/unheard-of": 1}}))
-			unheard.Job = f.job("job").UID
+			unknown := api.NewTaskInfo(cluster.Pod("job", workload.Task{Name: "unknown",
+				Request: workload.Resources{"example.com/unknown-of": 1}}))
+			unknown.Job = f.job("job").UID
 
 			assert.True(t, f.JobEnqueueable(f.job("bare")), "a job without PodGroup asks for nothing")
 			f.JobEnqueued(f.job("bare"))
-			for _, task := range []*api.TaskInfo{stray, unheard, f.task("job-a")} {
+			for _, task := range []*api.TaskInfo{stray, unknown, f.task("job-a")} {
 				f.Allocatable(f.queue("a"), task)
 				f.Preemptive(f.queue("a"), task)
-				f.Reclaimable(task, []*api.TaskInfo{stray, unheard, f.task("job-b"), f.task("job-b"), f.task("job-b")})
+				f.Reclaimable(task, []*api.TaskInfo{stray, unknown, f.task("job-b"), f.task("job-b"), f.task("job-b")})
 				require.NoError(t, f.PrePredicateFn(task))
 				state := f.GetCycleState(task.UID)
 				_ = f.SimulateAddTaskFn(t.Context(), state, task, task, nil)
@@ -224,7 +224,7 @@ func TestNothingPanics(t *testing.T) {
 			assert.Equal(t, util.Reject, f.own.jobEnqueueable(&api.JobInfo{Queue: "nowhere"}))
 			f.QueueOrderFn(f.queue("a"), f.queue("a"))
 			if f.own.variant.scalars {
-				assert.False(t, f.Allocatable(f.queue("a"), unheard), "nobody has a bound for it")
+				assert.False(t, f.Allocatable(f.queue("a"), unknown), "nobody has a bound for it")
 			}
 		})
 	}
@@ -284,13 +284,13 @@ func TestMetricsOfEvents(t *testing.T) {
 	assert.Equal(t, [3]float64{2000, 2000, 2000}, cpus())
 }
 
-// TestUnheardOfMinimum asks for resources that nothing in the session has, more
+// TestMinimumOfUnknownResources asks for resources that nothing in the session has, more
 // of them than there is room for.
-func TestUnheardOfMinimum(t *testing.T) {
+func TestMinimumOfUnknownResources(t *testing.T) {
 	job := pending("job", "a", 0)
 	job.MinResources = workload.Resources{"cpu": 1}
 	for i := range 40 {
-		job.MinResources[fmt.Sprintf("example.com/unheard-of-%d", i)] = 1
+		job.MinResources[fmt.Sprintf("example.com/unknown-of-%d", i)] = 1
 	}
 	one := pending("one", "a", 0)
 	one.MinResources = workload.Resources{"example.com/never": 2}
@@ -300,7 +300,7 @@ func TestUnheardOfMinimum(t *testing.T) {
 	assert.Contains(t, f.job("one").JobFitErrors,
 		"Queue <a> has insufficient <example.com/never> quota: requested <2>, total would be <2>, but capability is <0>")
 	assert.False(t, f.JobEnqueueable(f.job("job")))
-	assert.Contains(t, f.job("job").JobFitErrors, "Queue <a> has insufficient <example.com/unheard-of-0> quota", "room goes by name")
+	assert.Contains(t, f.job("job").JobFitErrors, "Queue <a> has insufficient <example.com/unknown-of-0> quota", "room goes by name")
 	f.JobEnqueued(f.job("job"))
 }
 
