@@ -12,8 +12,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// lendingTree is the tree of company, in which prod is never reclaimed from, with
-// dev and biz at work. All pods take two cores.
+// lendingTree returns the tree of company with running pods in dev and biz. prod is
+// not reclaimable. Each pod requests two cores.
 func lendingTree(t *testing.T, arguments framework.Arguments, annotated bool) cycles {
 	t.Helper()
 	s := &scene{build: NewCapacity, arguments: arguments, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()}}
@@ -32,14 +32,13 @@ func lendingTree(t *testing.T, arguments framework.Arguments, annotated bool) cy
 		info.Queues["prod"].Queue.Spec.Reclaimable = &reclaimable
 	}
 	for range 3 {
-		assert.Empty(t, d.next(t), "there is room for all")
+		assert.Empty(t, d.next(t), "the cluster has room for all pods")
 	}
 	return d
 }
 
-// TestLentCPUIsReclaimed has dev borrow what prod leaves idle, prod take back what it
-// deserves and no more, from its own department alone, and dev wait until there
-// is room again.
+// TestLentCPUIsReclaimed lends the idle cpu of prod to dev. When prod has pods, it
+// reclaims what it deserves and no more, from its own department alone.
 func TestLentCPUIsReclaimed(t *testing.T) {
 	for _, level := range []int{0, 2} {
 		for _, annotated := range []bool{false, true} {
@@ -52,7 +51,7 @@ func TestLentCPUIsReclaimed(t *testing.T) {
 				evicted := 0
 				for range 40 {
 					for _, pod := range d.next(t) {
-						assert.Contains(t, pod, "dev", "another department loses")
+						assert.Contains(t, pod, "dev", "a pod of another department is evicted")
 						evicted++
 					}
 				}
@@ -63,7 +62,8 @@ func TestLentCPUIsReclaimed(t *testing.T) {
 	}
 }
 
-// TestNotReclaimable has prod borrow from dev, which wants it back.
+// TestNotReclaimable lends cpu of dev to prod. dev reclaims it only where prod is
+// reclaimable.
 func TestNotReclaimable(t *testing.T) {
 	for _, level := range []int{0, 2} {
 		for reclaimable, want := range map[bool]int{true: 2, false: 0} {
@@ -81,9 +81,9 @@ func TestNotReclaimable(t *testing.T) {
 	}
 }
 
-// TestNearestQueueIsReclaimedFirst has queues borrow in two departments. The one in the
-// reclaimer's own department gives until it has what it deserves, and then the
-// other. Each pod of prod's takes two cores and frees those of one victim.
+// TestNearestQueueIsReclaimedFirst has borrowing queues in two departments. Pods of
+// the reclaimer's own department are evicted first, until it has what it deserves.
+// Each pod of prod requests the two cores of one victim.
 func TestNearestQueueIsReclaimedFirst(t *testing.T) {
 	s := &scene{build: NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()},
 		arguments: framework.Arguments{"deservedFrom": "weight", "ancestorReclaimLevel": 2}}

@@ -10,7 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 )
 
-// findPending notes what the tasks request that allocate would look at.
+// findPending records the requests of the tasks that the action allocate considers.
 func (m *oracleSession) findPending() {
 	m.pending = map[string][]oracle.Amounts{}
 	for _, job := range m.sortedJobs() {
@@ -29,8 +29,8 @@ func (m *oracleSession) findPending() {
 	}
 }
 
-// compareVictims asks for victims for one of the tasks. Victims that have cards
-// are compared in the tests of cards.
+// compareVictims compares the victims of one reclaimer. The tests of cards compare
+// victims with cards.
 func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 	if m.cards != nil || len(tasks) == 0 {
 		return

@@ -22,19 +22,19 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/intake"
 )
 
-// oracleSession is a session and what the oracle makes of the same cluster.
+// oracleSession is a session and an oracle of the same cluster.
 type oracleSession struct {
 	*fixture
 	t      *testing.T
 	oracle *oracle.Oracle
-	cards  []string // none where cards count for nobody
+	cards  []string // nil where cards count nowhere
 
 	pending map[string][]oracle.Amounts // by queue, the requests of pending tasks
 }
 
-// FuzzSession opens sessions of Volcano on clusters made of bytes, with cards and
-// without, and compares accounts and answers with the oracle after each event.
-// Fuzz targets of package fuzz do the same with the rules alone.
+// FuzzSession opens sessions of Volcano on clusters drawn from bytes, with cards and
+// without. It compares accounts and answers with the oracle after each event. The fuzz
+// targets of package fuzz do the same for the rules alone.
 func FuzzSession(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -73,7 +73,7 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// configureOracle asks the oracle about a cluster.
+// configureOracle makes an oracle of the cluster.
 func (m *oracleSession) configureOracle(c workload.Cluster) {
 	own := m.own
 	from := oracle.Cluster{ZeroLeaf: own.settings.bounds.UnsetCapability == intake.UnsetZero, ByWeight: own.settings.bounds.DeservedFrom == intake.DeservedFromWeight, Total: m.resource(m.TotalResource)}
@@ -102,7 +102,7 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 		for d := range fastres.Dim(own.memory.names.Len()) {
 			from.Bound[m.key(d)] = oracle.Unlimited
 		}
-		for _, job := range m.Jobs { // a job may be the first to ask for something
+		for _, job := range m.Jobs { // only a job may name a resource
 			for d := range m.resource(job.GetMinResources()) {
 				from.Bound[d] = oracle.Unlimited
 			}
@@ -118,7 +118,7 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 	m.findPending()
 }
 
-// cardKey is the oracle's dimension of a card, which may have the name of a
+// cardKey returns the oracle's dimension of a card, which may share its name with a
 // resource.
 func cardKey(name string) string { return "card " + name }
 
@@ -129,7 +129,7 @@ func (m *oracleSession) key(d fastres.Dim) string {
 	return m.own.memory.names.Name(d)
 }
 
-// resource is what counts of a resource.
+// resource returns the counted dimensions of a resource.
 func (m *oracleSession) resource(r *api.Resource) oracle.Amounts {
 	a := oracle.Amounts{oracle.CPU: r.MilliCPU, oracle.Memory: r.Memory}
 	for name, quantity := range r.ScalarResources {
@@ -140,7 +140,7 @@ func (m *oracleSession) resource(r *api.Resource) oracle.Amounts {
 	return a
 }
 
-// list is what counts of resources as they are written.
+// list returns the counted dimensions of a resource list.
 func (m *oracleSession) list(r workload.Resources) oracle.Amounts {
 	if r == nil {
 		return nil
@@ -164,7 +164,7 @@ func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 	from := oracle.Queue{Name: q.Name, Parent: q.Parent,
 		Capability: m.list(q.Capability), Deserved: m.list(q.Deserved), Guarantee: m.list(q.Guarantee), Weight: float64(q.Weight)}
 	if len(q.Capability) > 0 && len(from.Capability) == 0 {
-		from.Capability = oracle.Amounts{oracle.CPU: 0} // it says something, if nothing that counts
+		from.Capability = oracle.Amounts{oracle.CPU: 0} // the capability is set, but no dimension of it counts
 	}
 	if m.own.cards == nil {
 		return from
@@ -184,7 +184,7 @@ func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 	return from
 }
 
-// counted is a job as it is when the session opens.
+// counted returns a job as it is at session open.
 func (m *oracleSession) counted(job *api.JobInfo) oracle.Job {
 	j := oracle.Job{Queue: string(job.Queue), MinMember: int(job.MinAvailable),
 		Inqueue: job.PodGroup.Status.Phase == scheduling.PodGroupInqueue, Running: job.PodGroup.Status.Phase == scheduling.PodGroupRunning}
@@ -194,7 +194,7 @@ func (m *oracleSession) counted(job *api.JobInfo) oracle.Job {
 	for _, task := range job.Tasks {
 		placed := api.AllocatedStatus(task.Status)
 		request := m.request(task, placed)
-		for p := range m.cardRequests(task) { // a pod that waits asks for the card that it prefers
+		for p := range m.cardRequests(task) { // a pending pod counts as a request for its preferred card
 			if task.Status == api.Pending && len(p.Selector.Dims) > 0 {
 				request[m.key(p.Selector.Dims[0])] += float64(p.Amount)
 			}
@@ -205,7 +205,7 @@ func (m *oracleSession) counted(job *api.JobInfo) oracle.Job {
 	return j
 }
 
-// request is what a task asks for, with its cards if it has them.
+// request returns what a task requests, with its cards where it is placed.
 func (m *oracleSession) request(task *api.TaskInfo, placed bool) oracle.Amounts {
 	a := m.resource(task.Resreq)
 	for p := range m.cardRequests(task) {
@@ -219,7 +219,7 @@ func (m *oracleSession) request(task *api.TaskInfo, placed bool) oracle.Amounts 
 	return a
 }
 
-// cardRequests are what a task wants of cards, where they count.
+// cardRequests returns the cards that a task requests, where cards count.
 func (m *oracleSession) cardRequests(task *api.TaskInfo) iter.Seq[cards.Request] {
 	q := m.own.ix.Lookup(m.queueOf(task))
 	if m.own.cards == nil || q == index.None {
@@ -230,11 +230,11 @@ func (m *oracleSession) cardRequests(task *api.TaskInfo) iter.Seq[cards.Request]
 
 func (m *oracleSession) queueOf(task *api.TaskInfo) string { return string(m.Jobs[task.Job].Queue) }
 
-// exact is how far float64 holds every whole number. Beyond it a sum depends on
-// the order in which queues are added up.
+// exact bounds the whole numbers that float64 holds exactly. Beyond it a sum depends
+// on the order of its terms.
 const exact = 1 << 53
 
-// same compares an account with the oracle's.
+// same compares an account with that of the oracle.
 func (m *oracleSession) same(want oracle.Amounts, got fastres.Vector, cards bool, what ...any) {
 	for d := range fastres.Dim(m.own.memory.names.Len()) {
 		if m.own.memory.names.IsCard(d) && !cards {
@@ -257,8 +257,8 @@ func (m *oracleSession) compareBounds() {
 	}
 }
 
-// compareAccounts leaves out what jobs with cards were promised and can give
-// back: that is worked out by hand in the tests of cards.
+// compareAccounts leaves out inqueue and elastic of jobs with cards. The tests of
+// cards compare them with literal values.
 func (m *oracleSession) compareAccounts() {
 	for _, name := range m.oracle.Names() {
 		q := m.own.ix.Lookup(name)
@@ -280,8 +280,8 @@ func (m *oracleSession) compareAllocated() {
 	}
 }
 
-// event places a task that waits, past every admission but that of cards, or
-// evicts one that runs. What waits behind a gate is never placed.
+// event allocates a pending task, with no check but that of cards, or evicts a running
+// one. A gated task is never allocated.
 func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate bool) {
 	statement := framework.NewStatement(m.Session)
 	known := m.own.ix.Lookup(m.queueOf(task)) != index.None
@@ -308,7 +308,7 @@ func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate b
 	}
 }
 
-// compareTask compares what may be done for a task.
+// compareTask compares Allocatable and Preemptive for a task.
 func (m *oracleSession) compareTask(task *api.TaskInfo) {
 	name := m.queueOf(task)
 	queue := m.Queues[api.QueueID(name)]
@@ -345,8 +345,8 @@ func (m *oracleSession) compareOrder(l, r string) {
 	}
 }
 
-// compareJobs enqueues what may be enqueued. Jobs with cards are compared in the
-// tests of cards.
+// compareJobs enqueues jobs as the oracle does. The tests of cards compare jobs with
+// cards.
 func (m *oracleSession) compareJobs() {
 	if m.cards != nil {
 		return
