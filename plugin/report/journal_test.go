@@ -36,6 +36,8 @@ func TestJournalReportsNewReasons(t *testing.T) {
 	assert.Contains(t, waiting.JobFitErrors, "total would be <5>, but capability is <2.5>")
 	assert.True(t, refuse(Refusal{Verdict: overQuota, Cards: f.request(h200, 3)}), "the request is another one")
 	assert.True(t, refuse(Refusal{Verdict: overQuota, Cards: f.request(h800, 3)}), "the card is another one")
+	assert.True(t, refuse(Refusal{Verdict: overQuota, Cards: f.request("NVIDIA-X", 3)}))
+	assert.True(t, refuse(Refusal{Verdict: overQuota, Cards: f.request("NVIDIA-Y", 3)}), "an unknown card is another one")
 	assert.True(t, refuse(Refusal{Verdict: quota.Verdict{Reason: quota.ClosedQueue, Queue: f.q}}), "the rule is another one")
 	assert.True(t, refuse(Refusal{Verdict: quota.Verdict{Reason: quota.ClosedQueue, Queue: f.Index.Lookup("team")}}), "the queue is another one")
 
@@ -43,6 +45,11 @@ func TestJournalReportsNewReasons(t *testing.T) {
 	assert.True(t, refuse(Refusal{Verdict: overQuota, Request: f.vector(2000, 1<<30)}), "a second resource is short")
 	assert.True(t, refuse(Refusal{Verdict: overQuota, Request: f.vector(3000, 1<<30)}), "the request is another one")
 	assert.False(t, refuse(Refusal{Verdict: overQuota, Request: f.vector(3000, 1<<30)}))
+
+	f.Index.RealCapability.Row(f.q).Set(fastres.Memory, 1000)
+	assert.True(t, refuse(Refusal{Verdict: overQuota, Request: f.vector(2000, 0)}))
+	assert.True(t, refuse(Refusal{Verdict: overQuota, Request: f.vector(0, 2000)}), "another resource is short by the same number")
+	assert.True(t, refuse(Refusal{Verdict: overQuota, Request: f.vector(3000, 1<<30)}))
 
 	assert.True(t, j.Refuse(&f.Explainer, job("other"), Refusal{Verdict: overQuota, Request: f.vector(3000, 1<<30)}), "each job has its own reason")
 	assert.Equal(t, 2, j.Len())
