@@ -98,7 +98,7 @@ func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask 
 			return nil
 		}
 	}
-	return fmt.Errorf("Preemptive%s: upstream says %t, ours %t", what, theirs, ours)
+	return fmt.Errorf("Preemptive%s: upstream answers %t, ours %t", what, theirs, ours)
 }
 
 func (d *differential) overusedGauge(queue string) float64 {

@@ -102,7 +102,7 @@ func (d *differential) excuse(name string) { d.excused[name]++ }
 func (d *differential) check(what string, theirs, ours any) error {
 	d.answers++
 	if theirs != ours {
-		return fmt.Errorf("%s: upstream says %v, ours %v", what, theirs, ours)
+		return fmt.Errorf("%s: upstream answers %v, ours %v", what, theirs, ours)
 	}
 	return nil
 }

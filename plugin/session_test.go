@@ -125,7 +125,7 @@ func TestNothingPanics(t *testing.T) {
 			stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: small}))
 			stray.Job = "default/nowhere"
 			unknown := api.NewTaskInfo(cluster.Pod("job", workload.Task{Name: "unknown",
-				Request: workload.Resources{"example.com/unknown-of": 1}}))
+				Request: workload.Resources{"example.com/unheard-of": 1}}))
 			unknown.Job = f.job("job").UID
 
 			assert.True(t, f.JobEnqueueable(f.job("bare")), "a job without a PodGroup requests nothing")
@@ -215,7 +215,7 @@ func TestMinimumOfUnknownResources(t *testing.T) {
 	job := pending("job", "a", 0)
 	job.MinResources = workload.Resources{"cpu": 1}
 	for i := range 40 {
-		job.MinResources[fmt.Sprintf("example.com/unknown-of-%d", i)] = 1
+		job.MinResources[fmt.Sprintf("example.com/unheard-of-%d", i)] = 1
 	}
 	one := pending("one", "a", 0)
 	one.MinResources = workload.Resources{"example.com/never": 2}
@@ -225,7 +225,7 @@ func TestMinimumOfUnknownResources(t *testing.T) {
 	assert.Contains(t, f.job("one").JobFitErrors,
 		"Queue <a> has insufficient <example.com/never> quota: requested <2>, total would be <2>, but capability is <0>")
 	assert.False(t, f.JobEnqueueable(f.job("job")))
-	assert.Contains(t, f.job("job").JobFitErrors, "Queue <a> has insufficient <example.com/unknown-of-0> quota", "the first names get the spare dimensions")
+	assert.Contains(t, f.job("job").JobFitErrors, "Queue <a> has insufficient <example.com/unheard-of-0> quota", "the first names get the spare dimensions")
 	f.JobEnqueued(f.job("job"))
 }
 

@@ -79,8 +79,8 @@ func TestCheck(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	const (
 		victims = "may name victims that"
-		letIn   = "may let in jobs that"
-		unasked = "is not asked about jobs that"
+		admit   = "may let in jobs that"
+		noVote  = "is not asked about jobs that"
 	)
 	all := "enqueue, allocate, reclaim"
 	for name, c := range map[string]struct {
@@ -101,9 +101,9 @@ func TestWarnings(t *testing.T) {
 		"drf with a hierarchy":                            {all, "capacity", "{name: drf, enableHierarchy: true}", []string{"drf " + victims + " capacity"}},
 		"an extender that names victims":                  {all, "capacity", "{name: extender, arguments: {extender.reclaimableVerb: r}}", []string{"extender " + victims + " capacity"}},
 		"an extender that names no victims":               {all, "capacity", "{name: extender, arguments: {extender.predicateVerb: p}}", nil},
-		"jobs are admitted in an earlier tier":            {all, "sla overcommit", "capacity", []string{"sla, overcommit " + letIn + " capacity"}},
+		"jobs are admitted in an earlier tier":            {all, "sla overcommit", "capacity", []string{"sla, overcommit " + admit + " capacity"}},
 		"jobs are admitted in one tier":                   {all, "sla overcommit capacity resourcequota", "drf", nil},
-		"jobs are admitted, and a later tier has no vote": {all, "capacity", "sla overcommit resourcequota", []string{"overcommit, resourcequota " + unasked + " capacity"}},
+		"jobs are admitted, and a later tier has no vote": {all, "capacity", "sla overcommit resourcequota", []string{"overcommit, resourcequota " + noVote + " capacity"}},
 		"no enqueue":                                      {"allocate", "sla", "capacity", nil},
 		"a key that Volcano does not know":                {all, "{name: capacity, enabledHierarchy: true}", "predicates", []string{"Volcano passes over what it does not know: line "}},
 	} {

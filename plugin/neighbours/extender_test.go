@@ -67,7 +67,7 @@ func (a answers) to(verb string, q question) (any, bool) {
 // serve starts an extender for one verb, and returns its options in a configuration.
 // The test fails where the extender is never called.
 func (a answers) serve(t *testing.T, verb string) string {
-	asked := false
+	called := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q question
 		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
@@ -79,12 +79,12 @@ func (a answers) serve(t *testing.T, verb string) string {
 			http.NotFound(w, r)
 			return
 		}
-		asked = true
+		called = true
 		assert.NoError(t, json.NewEncoder(w).Encode(answer))
 	}))
 	t.Cleanup(func() {
 		server.Close()
-		require.True(t, asked, "the extender was not called for %s", verb)
+		require.True(t, called, "the extender was not called for %s", verb)
 	})
 	return "{name: extender, arguments: {extender.urlPrefix: '" + server.URL + "', extender.httpTimeout: 10s, extender." + verb + "Verb: " + verb + "}}"
 }
