@@ -91,15 +91,19 @@ func TestPreferenceHalves(t *testing.T) {
 // TestFreesAUsableCard evicts pods of queue lender for a pod of queue q that
 // requests A.
 func TestFreesAUsableCard(t *testing.T) {
-	f := newFixture().node("a", "A", 8).node("b", "B", 8).queue("q", "", `{"A":2,"B":2}`).queue("lender", "", `{"A":2,"B":2}`).open(t)
+	f := newFixture().node("a", "A", 8).node("b", "B", 8).queue("q", "", `{"A":2,"B":2}`).queue("lender", "", `{"A":2,"B":2}`)
+	f.Nodes[0].Labels["example.com/gpu.product"], f.Nodes[0].Allocatable["example.com/gpu"] = "E", 8
+	f.open(t)
 	f.ix.RealCapability = f.ix.Capability
 	q, claim := f.read("q", pod("A", gpus(1)))
 	lender, victim := f.read("lender", pod("", gpus(1)))
 	_, plain := f.read("lender", pod("", workload.Resources{"cpu": 1000}))
+	_, another := f.read("lender", pod("", workload.Resources{"example.com/gpu": 1}))
 	claimant := Pod{Queue: q, Request: claim}
 	assert.True(t, f.Frees(f.ix, claimant, Pod{lender, victim, "a"}))
 	assert.False(t, f.Frees(f.ix, claimant, Pod{lender, victim, "b"}), "the node has another card")
 	assert.False(t, f.Frees(f.ix, claimant, Pod{lender, plain, "a"}), "the victim has no card")
+	assert.False(t, f.Frees(f.ix, claimant, Pod{lender, another, "a"}), "the victim has another card of the node")
 	assert.False(t, f.Frees(f.ix, claimant, Pod{lender, victim, "unknown"}))
 	f.allocate(t, "q", "A", 2000)
 	assert.False(t, f.Frees(f.ix, claimant, Pod{lender, victim, "a"}), "q has no quota left")
