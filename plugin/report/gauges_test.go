@@ -65,6 +65,7 @@ func TestMetricsPublish(t *testing.T) {
 func TestMetricsFollowEvents(t *testing.T) {
 	resetSeries(t)
 	f, m := newFixture(t), NewMetrics()
+	f.Index.Inqueue.Row(f.q).Set(f.h200, 0)
 	openMetrics(f, m)
 	of := func(queue string) float64 { return value(t, vecs[allocated].scalar, queue, h200) }
 	changed := fastres.NewVector(f.Names.Len())

@@ -1,10 +1,13 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -40,6 +43,7 @@ func TestJournalReportsNewReasons(t *testing.T) {
 	assert.True(t, refuse(Refusal{Verdict: overQuota, Cards: f.request("NVIDIA-Y", 3)}), "an unknown card is another one")
 	assert.True(t, refuse(Refusal{Verdict: quota.Verdict{Reason: quota.ClosedQueue, Queue: f.q}}), "the rule is another one")
 	assert.True(t, refuse(Refusal{Verdict: quota.Verdict{Reason: quota.ClosedQueue, Queue: f.Index.Lookup("team")}}), "the queue is another one")
+	assert.True(t, refuse(Refusal{Verdict: quota.Verdict{Reason: quota.InnerQueue, Queue: f.Index.Lookup("team")}}), "only the rule is another one")
 
 	assert.True(t, refuse(Refusal{Verdict: overQuota, Request: f.vector(2000, 0)}))
 	assert.True(t, refuse(Refusal{Verdict: overQuota, Request: f.vector(2000, 1<<30)}), "a second resource is short")
@@ -89,11 +93,20 @@ func TestJournalKeepsReasonsWhenNamesStartAnew(t *testing.T) {
 
 // TestWarningsOnce logs a warning once, and bounds the memory of warnings.
 func TestWarningsOnce(t *testing.T) {
+	var logged bytes.Buffer
+	klog.SetOutput(&logged)
+	t.Cleanup(func() { klog.SetOutput(io.Discard) })
 	var w Warnings
-	for range 2 {
-		w.Once("capacity", "a")
-		w.Once("capacity", "b")
-	}
+	w.Once("capacity", "a")
+	w.Once("capacity", "b")
+	klog.Flush()
+	text := logged.String()
+	assert.Contains(t, text, "[capacity] a")
+	assert.Contains(t, text, "[capacity] b")
+	w.Once("capacity", "a")
+	w.Once("capacity", "b")
+	klog.Flush()
+	assert.Equal(t, text, logged.String(), "a warning is logged again")
 	assert.Equal(t, 2, w.Len())
 	for i := range 2 * maxWarnings {
 		w.Once("capacity", fmt.Sprint(i))
