@@ -67,7 +67,7 @@ func TestArguments(t *testing.T) {
 			[]string{"argument ancestorReclaimLevel: 1.5 (float64) is not a whole number, 0 or more, using 0"}},
 		{"too many levels", capacity, framework.Arguments{"ancestorReclaimLevel": "1e300"}, with(),
 			[]string{"argument ancestorReclaimLevel: 1e300 (string) is not a whole number, 0 or more, using 0"}},
-		{"levels that are none", capacity, framework.Arguments{"ancestorReclaimLevel": nil}, with(),
+		{"no levels", capacity, framework.Arguments{"ancestorReclaimLevel": nil}, with(),
 			[]string{"argument ancestorReclaimLevel: <nil> (<nil>) is not a whole number, 0 or more, using 0"}},
 		{"not above 0", card, framework.Arguments{"nodeOrderWeight": 0}, with(zeroLeaf),
 			[]string{"argument nodeOrderWeight: 0 (int) is not a number above 0, using 1"}},
@@ -76,7 +76,7 @@ func TestArguments(t *testing.T) {
 		{"empty", card, framework.Arguments{"nodeOrderWeight": nil, "cardUnlimitedCpuMemory": nil}, with(zeroLeaf),
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
-		{"unknown ones", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
+		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
 			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, nodeOrderWeight, rootCapability, unsetCapability, untypedCards",
 				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, nodeOrderWeight, rootCapability, unsetCapability, untypedCards"}},
 	}
@@ -89,7 +89,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestProblemsAreReportedOnce(t *testing.T) {
+func TestArgumentProblemsAreReportedOnce(t *testing.T) {
 	m := newMemory()
 	for range 3 {
 		m.parse(capacityBuilder.variant, framework.Arguments{"zebra": 1})
@@ -97,8 +97,8 @@ func TestProblemsAreReportedOnce(t *testing.T) {
 	assert.Equal(t, 1, m.warnings.Len())
 }
 
-// TestUnsetCapability opens flat and tree sessions with each meaning of a bound
-// that is not set.
+// TestUnsetCapability opens flat sessions and trees under each value of
+// unsetCapability and rootCapability.
 func TestUnsetCapability(t *testing.T) {
 	bound := func(build framework.PluginBuilder, hierarchy bool, queue string) float64 {
 		f := openFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"},
@@ -121,9 +121,9 @@ func TestUnsetCapability(t *testing.T) {
 	assert.Equal(t, all, bound(New, true, "inner"))
 }
 
-// TestCardCountsCPUAndMemoryAlone has the name capacity-card pass over every
-// other resource.
-func TestCardCountsCPUAndMemoryAlone(t *testing.T) {
+// TestCapacityCardCountsCPUAndMemoryOnly exceeds the capability of a scalar resource,
+// which does not count under the name capacity-card.
+func TestCapacityCardCountsCPUAndMemoryOnly(t *testing.T) {
 	job := pending("job", "a", 1)
 	job.Tasks[0].Request = workload.Resources{"cpu": 1000, gpuName: 50}
 	job.MinResources = job.Tasks[0].Request

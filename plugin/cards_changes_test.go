@@ -24,7 +24,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// TestFirstSession has the session know no node yet, but the informer all.
+// TestFirstSession opens a session without one node. The informer has the node, so its
+// cards count.
 func TestFirstSession(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("late", "B", 8).queue("q", "", "quota", `{"A":2,"B":2}`).
 		pods("run", "q", "", 2, 1, on("a")).pods("next", "q", "A", 1, 1)
@@ -38,40 +39,40 @@ func TestFirstSession(t *testing.T) {
 	assert.Equal(t, 2.0, f.cardsOf("q", "A"))
 	assert.False(t, f.Allocatable(f.queue("q"), f.task("next-0")))
 	_, known := f.own.memory.names.LookupCard("B")
-	assert.True(t, known, "a node that only the session knows counts, too")
+	assert.True(t, known, "a node that only the session has counts as well")
 }
 
-// TestUnlimitedCPUAndMemory frees card pods from cpu and memory, and nobody
-// else, from the first session on.
+// TestUnlimitedCPUAndMemory exempts pods with cards, and no others, from cpu and
+// memory quotas, from the first session on.
 func TestUnlimitedCPUAndMemory(t *testing.T) {
 	for _, free := range []bool{true, false} {
 		s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":4}`).
 			pods("run", "q", "A", 2, 1, on("a")).pods("card", "q", "A", 1, 1).pods("untyped", "q", "", 1, 1).
-			pods("plain", "q", "", 1, 0).pods("pretends", "q", "A", 1, 0).
+			pods("plain", "q", "", 1, 0).pods("no-resource", "q", "A", 1, 0).
 			pods("mixed", "q", "A", 2, 1, members(2), func(j *workload.Job) { delete(j.Tasks[1].Request, gpuName) }).
 			pods("done", "q", "A", 2, 1, first(1, workload.TaskSucceeded, "a"), func(j *workload.Job) { delete(j.Tasks[0].Request, gpuName) })
 		s.Queues[0].Capability = workload.Resources{"cpu": 1, "memory": 1}
 		for i := range s.Jobs {
 			s.Jobs[i].MinResources = workload.Resources{"cpu": 100, "memory": 1 << 20}
 		}
-		s.pods("later", "q", "", 0, 0, wants(`{"A":1}`, workload.Pending), func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100} }).
-			pods("unsaid", "q", "", 0, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100, gpuName: 1} }).
+		s.pods("later", "q", "", 0, 0, cardRequest(`{"A":1}`, workload.Pending), func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100} }).
+			pods("minimum", "q", "", 0, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100, gpuName: 1} }).
 			pods("cpus", "q", "", 0, 0, func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 100, gpuName: 0} })
 		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free}
 		f := s.open(t)
-		assert.Equal(t, free, f.JobEnqueueable(f.job("later")), "a job without pods that says what they will be")
-		assert.Equal(t, free, f.JobEnqueueable(f.job("unsaid")), "one whose minimum says so")
+		assert.Equal(t, free, f.JobEnqueueable(f.job("later")), "a job without pods that states card.request")
+		assert.Equal(t, free, f.JobEnqueueable(f.job("minimum")), "a job without pods whose minimum has a card resource")
 		assert.False(t, f.JobEnqueueable(f.job("cpus")))
-		assert.Equal(t, free, f.JobEnqueueable(f.job("done")), "a finished pod asks for nothing")
-		for job, want := range map[string]bool{"card": free, "untyped": free, "plain": false, "pretends": false, "mixed": false} {
-			assert.Equal(t, want, f.JobEnqueueable(f.job(job)), "%s, free: %t", job, free)
-			assert.Equal(t, want, f.Allocatable(f.queue("q"), f.task(job+"-0")) && job != "mixed", "%s, free: %t", job, free)
+		assert.Equal(t, free, f.JobEnqueueable(f.job("done")), "a finished pod requests nothing")
+		for job, want := range map[string]bool{"card": free, "untyped": free, "plain": false, "no-resource": false, "mixed": false} {
+			assert.Equal(t, want, f.JobEnqueueable(f.job(job)), "%s, exempt: %t", job, free)
+			assert.Equal(t, want, f.Allocatable(f.queue("q"), f.task(job+"-0")) && job != "mixed", "%s, exempt: %t", job, free)
 		}
 		cpu := f.allocated("q").MilliCPU
 		request := f.own.ix.Request.Row(f.own.ix.Lookup("q")).Get(fastres.CPU)
 		if free {
 			assert.Zero(t, cpu)
-			assert.Equal(t, 300.0, request, "plain, pretends and one of mixed")
+			assert.Equal(t, 300.0, request, "plain, no-resource and one of mixed")
 			f.JobEnqueued(f.job("card"))
 			assert.Zero(t, f.own.ix.Inqueue.Row(f.own.ix.Lookup("q")).Get(fastres.CPU))
 		} else {
@@ -81,9 +82,9 @@ func TestUnlimitedCPUAndMemory(t *testing.T) {
 	}
 }
 
-// TestPromisesOfFreePods has card pods, free of cpu, beside one that is not: what
-// they have, or wait behind a gate with, is no part of what it was promised.
-func TestPromisesOfFreePods(t *testing.T) {
+// TestReservationsOfExemptPods admits a job of a pod with cards, which is exempt from
+// cpu quotas, and a pod without. Only the cpu of the second is reserved.
+func TestReservationsOfExemptPods(t *testing.T) {
 	plain := func(j *workload.Job) {
 		delete(j.Tasks[1].Request, gpuName)
 		j.MinResources = workload.Resources{"cpu": 200}
@@ -94,25 +95,25 @@ func TestPromisesOfFreePods(t *testing.T) {
 		"placed": newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":4}`).pods("job", "q", "A", 2, 1, members(2), plain, first(1, workload.TaskRunning, "a")),
 	} {
 		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": true}
-		promised := func(f *fixture) float64 {
+		reserved := func(f *fixture) float64 {
 			return f.own.ix.Inqueue.Row(f.own.ix.Lookup("q")).Get(fastres.CPU)
 		}
 		f := s.open(t)
 		f.JobEnqueued(f.job("job"))
-		assert.Equal(t, 100.0, promised(f), name)
+		assert.Equal(t, 100.0, reserved(f), name)
 		s.Jobs[0].Phase = workload.Inqueue
-		assert.Equal(t, 100.0, promised(s.open(t)), name)
+		assert.Equal(t, 100.0, reserved(s.open(t)), name)
 	}
 }
 
-// sequence opens sessions one after the other on what a scene has become, with
-// one memory, as a scheduler that runs on.
+// sequence opens sessions one after the other on a scene that the test changes in
+// between. They share one memory, as the sessions of one scheduler do.
 type sequence struct {
 	*scene
 	client  kubernetes.Interface
 	builder *builder
 	last    *fixture
-	spoil   func(*api.ClusterInfo)
+	edit    func(*api.ClusterInfo)
 }
 
 func newSequence(t *testing.T, s *scene) *sequence {
@@ -120,7 +121,7 @@ func newSequence(t *testing.T, s *scene) *sequence {
 	return &sequence{scene: s, builder: &builder{variant: s.build(nil).(*quotaPlugin).builder.variant}}
 }
 
-// open closes the session before and opens another.
+// open closes the last session and opens the next one.
 func (s *sequence) open(t *testing.T) *fixture {
 	t.Helper()
 	if s.last != nil {
@@ -132,14 +133,14 @@ func (s *sequence) open(t *testing.T) *fixture {
 		if s.client != nil {
 			c.Kube = s.client
 		}
-		if s.spoil != nil {
-			s.spoil(info)
+		if s.edit != nil {
+			s.edit(info)
 		}
 	})
 	return s.last
 }
 
-// TestNodeLostInUse keeps charging pods whose node is gone for what they had.
+// TestNodeLostInUse loses a node with running pods. They stay charged for its cards.
 func TestNodeLostInUse(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":2,"B":2}`).
 		pods("either", "q", "A|B", 2, 1, on("b")).pods("any", "q", "", 1, 1, on("b")).pods("next", "q", "A|B", 3, 1)
@@ -160,10 +161,11 @@ func TestNodeLostInUse(t *testing.T) {
 
 	fresh := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":2,"B":2}`).pods("either", "q", "B|A", 2, 1, on("b"))
 	f = newSequence(t, fresh).open(t)
-	assert.Equal(t, 2.0, f.cardsOf("q", "B"), "after a restart they are charged for what they named first")
+	assert.Equal(t, 2.0, f.cardsOf("q", "B"), "after a restart they are charged for the first card of their list")
 }
 
-// TestRelabelledNode changes what a node with pods on it gives.
+// TestRelabelledNode changes the label that names the card of a node with pods. They
+// are charged for the new card.
 func TestRelabelledNode(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":2,"B":2}`).pods("run", "q", "A|B", 2, 1, on("a")).pods("next", "q", "A|B", 4, 1)
 	run := newSequence(t, s)
@@ -172,14 +174,14 @@ func TestRelabelledNode(t *testing.T) {
 	f := run.open(t)
 	assert.Equal(t, 2.0, f.cardsOf("q", "B"))
 	assert.Equal(t, 0.0, f.cardsOf("q", "A"))
-	assert.Empty(t, f.schedule(t).placed("next"), "B is used up, and nobody has A")
+	assert.Empty(t, f.schedule(t).placed("next"), "the quota of B is used up, and no node has A")
 	s.Nodes[0].Labels = nil
 	f = run.open(t)
-	assert.Equal(t, 2.0, f.cardsOf("q", "A"), "where nothing tells, it is what they named first")
+	assert.Equal(t, 2.0, f.cardsOf("q", "A"), "an unlabeled node: they are charged for the first card of their list")
 }
 
-// TestQuotasFollowAnnotations edits annotations between sessions. A bad key
-// keeps its last good value, and affects nothing else.
+// TestQuotasFollowAnnotations edits annotations between sessions. An invalid value
+// leaves the last good one in force, and affects nothing else.
 func TestQuotasFollowAnnotations(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).queue("other", "", "quota", `{"A":1}`)
 	run := newSequence(t, s)
@@ -221,8 +223,8 @@ func problemsOf(f *fixture, queue string) []string {
 	return nil
 }
 
-// TestWarningsOnQueues records an event on the Queue for each change of what is
-// wrong with its annotations.
+// TestWarningsOnQueues records an event on the Queue when the problems of its
+// annotations change.
 func TestWarningsOnQueues(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("good", "", "quota", `{"A":1}`).
 		queue("bad", "", "quota", `{"A":1,"B":"x"}`, "deserved", `{"A":2,"Z":1}`, "guarantee", `{"A":9}`).
@@ -252,29 +254,30 @@ func TestWarningsOnQueues(t *testing.T) {
 	event = <-events
 	assert.Equal(t, []string{"PodGroup", cluster.Namespace, "large", v1.EventTypeWarning, "Unschedulable"},
 		[]string{event.InvolvedObject.Kind, event.InvolvedObject.Namespace, event.InvolvedObject.Name, event.Type, event.Reason})
-	assert.Empty(t, f.cache.Events(), "it is not recorded twice")
+	assert.Empty(t, f.cache.Events(), "the event is recorded twice")
 	s.Queues[1].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":4}`, "volcano.sh/card.deserved": `{"A":2}`}
 	run.open(t)
 	event = <-events
 	assert.Equal(t, `annotation volcano.sh/card.deserved: "A" is 2, but 4 are guaranteed and never taken back; set volcano.sh/card.guarantee`, event.Message)
 }
 
-// TestReasons tells on the PodGroup why a job waits, once while the reason stays.
+// TestReasons records on the PodGroup why a job waits. It does so once while the
+// reason stays the same.
 func TestReasons(t *testing.T) {
 	s := newScene().node("h", "NVIDIA-H200", 8).queue("cr-queue1", "", "quota", `{"NVIDIA-H200":3}`).
-		pods("job", "cr-queue1", "", 0, 0, wants(`{"NVIDIA-H200":5}`, workload.Pending))
+		pods("job", "cr-queue1", "", 0, 0, cardRequest(`{"NVIDIA-H200":5}`, workload.Pending))
 	run := newSequence(t, s)
-	const words = "Queue <cr-queue1> has insufficient <NVIDIA-H200> quota: requested <5>, total would be <5>, but capability is <3>"
+	const text = "Queue <cr-queue1> has insufficient <NVIDIA-H200> quota: requested <5>, total would be <5>, but capability is <3>"
 	f := run.open(t)
 	assert.False(t, f.JobEnqueueable(f.job("job")))
-	assert.Equal(t, []string{"Warning Unschedulable " + words}, f.cache.Events())
-	assert.Equal(t, words, f.job("job").JobFitErrors)
+	assert.Equal(t, []string{"Warning Unschedulable " + text}, f.cache.Events())
+	assert.Equal(t, text, f.job("job").JobFitErrors)
 
 	s.pods("run", "cr-queue1", "NVIDIA-H200", 2, 1, on("h"))
 	f = run.open(t)
 	assert.False(t, f.JobEnqueueable(f.job("job")))
-	assert.Empty(t, f.cache.Events(), "what others use is no new reason")
-	assert.Equal(t, words, f.job("job").JobFitErrors, "so the conditions stay as they are")
+	assert.Empty(t, f.cache.Events(), "a change in the usage of others is no new reason")
+	assert.Equal(t, text, f.job("job").JobFitErrors, "the text of the condition changed")
 
 	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"NVIDIA-H200":4}`
 	f = run.open(t)
@@ -289,13 +292,13 @@ func TestReasons(t *testing.T) {
 	assert.True(t, strings.HasPrefix(f.cache.Events()[0], "Normal Unschedulable queue resource quota insufficient: insufficient NVIDIA-H200; Queue <"), f.cache.Events()[0])
 }
 
-// TestNodeReasons tells why nodes are passed over.
+// TestNodeReasons explains why the predicate refuses a node.
 func TestNodeReasons(t *testing.T) {
 	s := newScene().node("a", "A", 1).node("b", "B", 8).node("c", "C", 8).
 		mixedNode("shared", map[string]string{"nvidia.com/gpu.product": "A"}, workload.Resources{"nvidia.com/gpu.shared": 8}).
 		mixedNode("bare", nil, workload.Resources{gpuName: 8}).
 		queue("q", "", "quota", `{"A":1,"B":1}`).pods("run", "q", "B", 1, 1, on("b")).
-		pods("job", "q", "A|B", 1, 1).pods("mps", "q", "", 1, 0, asking("nvidia.com/gpu.shared", 1))
+		pods("job", "q", "A|B", 1, 1).pods("mps", "q", "", 1, 0, requesting("nvidia.com/gpu.shared", 1))
 	f := s.open(t)
 	for node, want := range map[string]string{
 		"a":      "",
@@ -318,7 +321,7 @@ func TestNodeReasons(t *testing.T) {
 	assert.Contains(t, f.job("mps").JobFitErrors, "No queue has a quota of <nvidia.com/gpu.shared>")
 }
 
-// TestCardMetrics publishes cards beside resources, in the same series.
+// TestCardMetrics publishes cards in the series of scalar resources.
 func TestCardMetrics(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("root", "").queue("metered", "root", "quota", `{"A":3}`, "deserved", `{"A":2}`, "guarantee", `{"A":1}`).
 		pods("run", "metered", "A", 2, 1, on("a")).pods("wait", "metered", "A", 2, 1)
@@ -347,9 +350,9 @@ func TestCardMetrics(t *testing.T) {
 	}, got)
 }
 
-// TestScaling has a group grow and shrink from session to session, as an
-// autoscaler does.
-func TestScaling(t *testing.T) {
+// TestJobScalesBetweenSessions adds and removes pods of a job between sessions, as an
+// autoscaler does. As many run as the quota admits.
+func TestJobScalesBetweenSessions(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":3}`)
 	run := newSequence(t, s)
 	for _, step := range []struct{ running, waiting, placed int }{{0, 2, 2}, {2, 4, 1}, {3, 1, 0}, {1, 0, 0}, {1, 5, 2}} {

@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 )
 
-// boundOf is the realCapability of a queue for a card, in whole cards.
+// boundOf returns the realCapability of a queue for a card, in whole cards.
 func (f *fixture) boundOf(queue, card string) float64 {
 	d, ok := f.own.memory.names.LookupCard(card)
 	if !ok {
@@ -25,8 +25,8 @@ func (f *fixture) boundOf(queue, card string) float64 {
 	return milli / 1000
 }
 
-// TestCardBounds has quotas, guarantees and what there is decide what a queue may
-// have.
+// TestCardBounds derives realCapability from quotas, guarantees and the cards of the
+// cluster.
 func TestCardBounds(t *testing.T) {
 	const none = fastres.MaxQuantity
 	tests := []struct {
@@ -34,22 +34,22 @@ func TestCardBounds(t *testing.T) {
 		make func(*scene)
 		want map[string]float64
 	}{
-		{"a quota may exceed what there is", func(s *scene) { s.queue("q", "", "quota", `{"A":20}`).queue("p", "", "quota", `{"A":9}`) },
+		{"a quota may exceed the cluster", func(s *scene) { s.queue("q", "", "quota", `{"A":20}`).queue("p", "", "quota", `{"A":9}`) },
 			map[string]float64{"q": 20, "p": 9}},
-		{"what is guaranteed to others is not lent", func(s *scene) {
+		{"guarantees of others are not lent", func(s *scene) {
 			s.lending("q", `{"A":8}`, `{"A":8}`, `{"A":0}`).lending("p", `{"A":8}`, `{"A":8}`, `{"A":3}`)
 		}, map[string]float64{"q": 5, "p": 8}},
-		{"a guarantee above the quota keeps nothing more", func(s *scene) {
+		{"a guarantee is at most the quota", func(s *scene) {
 			s.lending("q", `{"A":8}`, `{"A":8}`, `{"A":0}`).lending("p", `{"A":2}`, `{"A":2}`, `{"A":7}`)
 		}, map[string]float64{"q": 6, "p": 2}},
-		{"a guarantee without a quota keeps nothing", func(s *scene) {
+		{"a guarantee without a quota has no effect", func(s *scene) {
 			s.lending("q", `{"A":8}`, `{"A":8}`, `{"A":0}`).queue("p", "", "guarantee", `{"A":7}`)
 		}, map[string]float64{"q": 8, "p": 0}},
-		{"an inner queue binds its own", func(s *scene) {
+		{"an inner queue bounds its children", func(s *scene) {
 			s.queue("root", "").queue("inner", "root", "quota", `{"A":3}`).queue("q", "inner", "quota", `{"A":5}`).queue("p", "inner").
 				queue("open", "root").queue("r", "open", "quota", `{"A":50}`)
-		}, map[string]float64{"root": none, "inner": 3, "q": 5, "p": 0, "open": none, "r": 50}}, // 5 are q's own, and inner is asked as well
-		{"a guarantee in the tree", func(s *scene) {
+		}, map[string]float64{"root": none, "inner": 3, "q": 5, "p": 0, "open": none, "r": 50}}, // q itself is bound to 5; the check of a request includes inner
+		{"a guarantee of a sibling in a tree", func(s *scene) {
 			s.queue("root", "").queue("inner", "root", "quota", `{"A":6}`).
 				queue("q", "inner", "quota", `{"A":6}`, "guarantee", `{"A":0}`).queue("p", "inner", "quota", `{"A":4}`, "guarantee", `{"A":2}`)
 		}, map[string]float64{"q": 4, "p": 4}},
@@ -66,7 +66,8 @@ func TestCardBounds(t *testing.T) {
 	}
 }
 
-// TestRootWithCards binds cards at the root, and leaves its cpu what it was.
+// TestRootWithCards sets a quota of cards on the root. Its bound of cpu stays the
+// total of the cluster.
 func TestRootWithCards(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("root", "", "quota", `{"A":3}`, "deserved", `{"A":3}`).queue("q", "root", "quota", `{"A":5}`)
 	s.build = NewCapacity
@@ -79,12 +80,12 @@ func TestRootWithCards(t *testing.T) {
 	assert.Equal(t, 64000.0, f.own.ix.Deserved.Row(f.own.ix.Root()).Get(fastres.CPU))
 }
 
-// TestBoundsFollowCards changes what bounds come from, and nothing that Volcano
-// would tell by the generation of a Queue: annotations are not part of it.
+// TestBoundsFollowCards changes annotations and nodes. The bounds follow, although
+// the generation of a Queue does not change with its annotations.
 func TestBoundsFollowCards(t *testing.T) {
 	s := newScene().node("a", "A", 8).lending("q", `{"A":9}`, `{"A":9}`, `{"A":0}`).queue("plain", "")
 	run := newSequence(t, s)
-	run.spoil = func(info *api.ClusterInfo) {
+	run.edit = func(info *api.ClusterInfo) {
 		for _, queue := range info.Queues {
 			queue.Queue.Generation = 1
 		}
@@ -103,9 +104,9 @@ func TestBoundsFollowCards(t *testing.T) {
 
 	s.build = NewCapacity
 	s.Queues[0].Capability = nil
-	generation := run.spoil
+	generation := run.edit
 	run = newSequence(t, s)
-	run.spoil = generation
+	run.edit = generation
 	assert.Equal(t, 6.0, run.open(t).boundOf("q", "A"))
 	for range 2 {
 		s.Queues[0].Annotations = nil
@@ -117,9 +118,9 @@ func TestBoundsFollowCards(t *testing.T) {
 	}
 }
 
-// TestNamesThatComeLater has a pod wait for a card that first has a quota, and
-// then a node.
-func TestNamesThatComeLater(t *testing.T) {
+// TestCardsThatAppearLater schedules a pod whose card gets a quota first, and a node
+// later.
+func TestCardsThatAppearLater(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).pods("job", "q", "Z", 1, 1)
 	run := newSequence(t, s)
 	f := run.open(t)
@@ -132,18 +133,19 @@ func TestNamesThatComeLater(t *testing.T) {
 	assert.Equal(t, map[string]int{"Z": 1}, run.open(t).schedule(t).placed(""))
 }
 
-// TestNewQueueOfAnOldName forgets the good values of the queue that had the name.
-func TestNewQueueOfAnOldName(t *testing.T) {
+// TestNewQueueWithTheNameOfAnother replaces a Queue by another with the same name.
+// The last good values of the first do not count for it.
+func TestNewQueueWithTheNameOfAnother(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":4}`)
 	run := newSequence(t, s)
 	assert.Equal(t, 4.0, run.open(t).boundOf("q", "A"))
 	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":"five"}`
 	assert.Equal(t, 4.0, run.open(t).boundOf("q", "A"))
-	run.spoil = func(info *api.ClusterInfo) { info.Queues["q"].Queue.UID = types.UID("another") }
+	run.edit = func(info *api.ClusterInfo) { info.Queues["q"].Queue.UID = types.UID("another") }
 	assert.Equal(t, 0.0, run.open(t).boundOf("q", "A"))
 }
 
-// TestInheritedCards has cards count below a queue with an annotation.
+// TestInheritedCards counts cards in all queues below one with a card annotation.
 func TestInheritedCards(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("root", "").queue("carded", "root", "quota", `{"A":4}`).queue("inner", "carded").
 		queue("leaf", "inner").queue("other", "root").

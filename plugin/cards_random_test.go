@@ -24,8 +24,8 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// held are the most cards that each queue may have: its quota, or what it had
-// before anything was admitted.
+// held is the maximum of each card that a queue may have: its quota, or what was
+// allocated to it before the test.
 type held map[index.Queue]map[fastres.Dim]float64
 
 func (f *fixture) held() held {
@@ -41,8 +41,8 @@ func (f *fixture) held() held {
 	return h
 }
 
-// check expects every queue to be within what it may hold, and its parent's
-// cards to be its children's and its own.
+// check requires that every queue is within its maximum, and that the cards of a
+// parent are the sum of its children's and its own.
 func (h held) check(t *testing.T, f *fixture) {
 	t.Helper()
 	for q, cards := range h {
@@ -54,9 +54,8 @@ func (h held) check(t *testing.T, f *fixture) {
 	}
 }
 
-// TestRandomCards runs Volcano's actions and random statements on random
-// clusters, and checks after each step that quotas hold and that the accounts
-// are what the tasks on their nodes say.
+// TestRandomCards runs Volcano's actions and random statements on random clusters.
+// After each step all quotas hold, and the accounts agree with the tasks.
 func TestRandomCards(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(*clusters) {
@@ -72,7 +71,7 @@ func TestRandomCards(t *testing.T) {
 	t.Log(seen)
 }
 
-// FuzzCards is TestRandomCards with clusters and statements made of bytes.
+// FuzzCards is TestRandomCards with clusters and statements drawn from bytes.
 func FuzzCards(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -84,7 +83,7 @@ func FuzzCards(f *testing.F) {
 func runCards(t *testing.T, r *rand.Rand, c workload.Cluster, seen map[string]int) {
 	s := newScene()
 	s.Cluster = c
-	// A builder of its own, so that a failure shows again from its input alone.
+	// A builder of its own: a failure then depends on the input alone.
 	s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)]}).build
 	s.arguments = framework.Arguments{
 		"untypedCards":           []string{"charge", "charge", "reject"}[r.IntN(3)],
@@ -135,8 +134,8 @@ func (f *fixture) sortedTasks() []*api.TaskInfo {
 	return tasks
 }
 
-// randomStatement places and evicts tasks, at times past every predicate, and
-// drops it all or keeps it.
+// randomStatement places and evicts tasks, some of them without a predicate, and
+// discards or commits the statement.
 func (f *fixture) randomStatement(t *testing.T, r *rand.Rand, tasks []*api.TaskInfo, h held) {
 	t.Helper()
 	statement := framework.NewStatement(f.Session)

@@ -7,8 +7,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// spoil makes some clusters bad in the ways that upstream stops at.
-func (d *differential) spoil() {
+// breakCluster makes some clusters invalid in the ways that stop upstream.
+func (d *differential) breakCluster() {
 	c := &d.cluster
 	if d.rand.IntN(10) != 0 {
 		return
@@ -35,8 +35,8 @@ func (d *differential) spoil() {
 	}
 }
 
-// forUpstream returns the cluster without what upstream stops at, and with the
-// guarantees written down that ours derives.
+// forUpstream returns the cluster without what stops upstream, and with the effective
+// guarantees, which the engine derives, in the specs.
 func (d *differential) forUpstream() workload.Cluster {
 	c := d.cluster
 	c.Queues, c.Jobs = slices.Clone(c.Queues), slices.Clone(c.Jobs)

@@ -14,7 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 )
 
-// compareAnswers asks both plugins everything that changes nothing.
+// compareAnswers compares all hooks that change nothing.
 func (d *differential) compareAnswers() error {
 	for _, compare := range []func() error{
 		d.compareOrder, d.compareAdmission, d.compareReclaim, d.compareSimulation,
@@ -28,7 +28,7 @@ func (d *differential) compareAnswers() error {
 
 func (d *differential) compareOrder() error {
 	queues := slices.DeleteFunc(slices.Clone(d.queues), func(name string) bool {
-		return d.ours.Queues[api.QueueID(name)] == nil // a root that is made up
+		return d.ours.Queues[api.QueueID(name)] == nil // an added root
 	})
 	for _, l := range queues {
 		for _, r := range queues {
@@ -58,7 +58,7 @@ func (d *differential) compareAdmission() error {
 		for _, queue := range []string{string(d.theirs.Jobs[task.Job].Queue), d.queues[d.rand.IntN(len(d.queues))]} {
 			tq, oq := d.theirs.Queues[api.QueueID(queue)], d.ours.Queues[api.QueueID(queue)]
 			if oq == nil {
-				continue // a root that is made up
+				continue // an added root
 			}
 			what := fmt.Sprintf("(%s, %s requests %v)", queue, task.Name, task.Resreq)
 			if err := d.check("Allocatable"+what, d.theirs.Allocatable(tq, task), d.ours.Allocatable(oq, ours[i])); err != nil {
@@ -98,7 +98,7 @@ func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask 
 			return nil
 		}
 	}
-	return fmt.Errorf("Preemptive%s: upstream says %t, ours %t", what, theirs, ours)
+	return fmt.Errorf("Preemptive%s: upstream answers %t, ours %t", what, theirs, ours)
 }
 
 func (d *differential) overusedGauge(queue string) float64 {
@@ -109,7 +109,7 @@ func (d *differential) overusedGauge(queue string) float64 {
 }
 
 func (d *differential) compareReclaim() error {
-	gone := d.rand.IntN(10) == 0 // now and then, ask for tasks that are already leaving
+	gone := d.rand.IntN(10) == 0 // some calls include tasks that are being deleted
 	theirs, ours := d.tasks(func(t *api.TaskInfo) bool {
 		return api.AllocatedStatus(t.Status) || gone && t.Status == api.Releasing
 	})
@@ -145,8 +145,8 @@ func taskNames(tasks []*api.TaskInfo) []string {
 	return names
 }
 
-// compareSimulation takes some tasks out of a snapshot, puts others in, and asks
-// whether a task would fit, while the real accounts stay as they are.
+// compareSimulation removes some tasks from a snapshot, adds others, and compares
+// whether a task would fit. The accounts of the session stay as they are.
 func (d *differential) compareSimulation() error {
 	theirs, ours := d.tasks(func(*api.TaskInfo) bool { return true })
 	if len(theirs) == 0 {
@@ -163,7 +163,7 @@ func (d *differential) compareSimulation() error {
 		var theirErr, ourErr error
 		if api.AllocatedStatus(theirs[i].Status) && d.rand.IntN(3) > 0 {
 			if guard(func() { theirErr = d.theirs.SimulateRemoveTaskFn(ctx, theirState, theirs[p], theirs[i], nil) }) {
-				d.excuse(saturates) // the same task taken out twice
+				d.excuse(saturates) // the same task is removed twice
 				return nil
 			}
 			ourErr = d.ours.SimulateRemoveTaskFn(ctx, ourState, ours[p], ours[i], nil)
@@ -184,7 +184,7 @@ func (d *differential) compareSimulation() error {
 	return nil
 }
 
-// event changes both sessions alike and compares what follows at once.
+// event makes the same change in both sessions and compares its effects.
 func (d *differential) event() (string, error) {
 	switch d.rand.IntN(4) {
 	case 0:
@@ -203,7 +203,7 @@ func (d *differential) event() (string, error) {
 	}
 }
 
-// move does one operation of a statement on a random task, and discards some.
+// move runs one operation of a statement on a random task, and discards some of them.
 func (d *differential) move(keep func(*api.TaskInfo) bool, do func(*framework.Statement, *api.TaskInfo, *api.NodeInfo) error) error {
 	theirs, ours := d.tasks(keep)
 	if len(theirs) == 0 {
@@ -213,8 +213,8 @@ func (d *differential) move(keep func(*api.TaskInfo) bool, do func(*framework.St
 	node := d.cluster.Nodes[d.rand.IntN(len(d.cluster.Nodes))].Name
 	queue := string(d.theirs.Jobs[theirs[i].Job].Queue)
 	theirStatement, ourStatement := framework.NewStatement(d.theirs), framework.NewStatement(d.ours)
-	// What the nodes say of it is the same on both sides and does not matter here.
-	// Ours goes first: the gauges still have the values from before the event.
+	// The nodes answer the same on both sides.
+	// The engine's session goes first: the gauges still have the values from before the event.
 	_ = do(ourStatement, ours[i], d.ours.Nodes[node])
 	ourSeries := d.eventSeries(queue)
 	_ = do(theirStatement, theirs[i], d.theirs.Nodes[node])
@@ -267,8 +267,8 @@ func (d *differential) eventSeries(queue string) []float64 {
 	return values
 }
 
-// enqueue asks about a random job; a permitted one is enqueued in one of three
-// cases, refused by somebody else in the others.
+// enqueue compares JobEnqueueable for a random job. One of three permitted jobs is
+// enqueued; another plugin refuses the rest.
 func (d *differential) enqueue() error {
 	var ids []api.JobID
 	for id, job := range d.theirs.Jobs {
@@ -300,7 +300,7 @@ func (d *differential) enqueue() error {
 		return nil
 	}
 	if d.rand.IntN(3) > 0 {
-		// Upstream has charged it all the same.
+		// Upstream has charged it already.
 		for _, name := range path {
 			d.upstream.setAccount(name, "inqueue", old[name])
 		}
@@ -314,7 +314,7 @@ func (d *differential) enqueue() error {
 	theirs.PodGroup.Status.Phase = scheduling.PodGroupInqueue
 	ours.PodGroup.Status.Phase = scheduling.PodGroupInqueue
 	if !theirs.Allocated.IsEmpty() {
-		// Ours promises what is not allocated yet.
+		// The engine reserves what is not allocated yet.
 		for _, name := range path {
 			if !close(withoutPods(d.upstream.account(name, "inqueue")), d.inqueue(name), false) {
 				d.excuse(inqueueUnit)

@@ -20,8 +20,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// compareOpen compares the accounts of every queue, then mends upstream's where
-// it differs on purpose.
+// compareOpen compares the accounts of every queue, then corrects upstream's where the
+// difference is intended.
 func (d *differential) compareOpen() error {
 	for _, name := range d.queues {
 		if err := d.compareQueue(name); err != nil {
@@ -49,15 +49,15 @@ func (d *differential) compareQueue(name string) error {
 		theirs, ours := d.upstream.account(name, account), d.own.intake.Dims.Resource(accounts[account])
 		presence := account != "elastic" // no rule depends on it there
 		if account == "guarantee" && name == index.RootName {
-			// Upstream replaces a root's guarantee of nothing, or of pods alone. No
-			// rule looks at it.
+			// Upstream replaces a root's guarantee that is empty or names pods only. No
+			// rule uses it.
 			theirs, ours, presence = withoutPods(theirs), withoutPods(ours), false
 		}
 		if !close(theirs, ours, presence) {
 			return fmt.Errorf("%s is upstream <%v>, ours <%v>", account, theirs, ours)
 		}
 		if account == "deserved" && d.name == ProportionName {
-			// The rounds add fractions in the order of a map; take ours for both.
+			// The rounds add fractions in the order of a map; both sides use the engine's sums.
 			d.upstream.setAccount(name, account, ours)
 		}
 	}
@@ -68,8 +68,8 @@ func (d *differential) compareQueue(name string) error {
 	return nil
 }
 
-// mendInqueue holds ours against the rule, worked out once more from the jobs,
-// and gives it to upstream where it differs on purpose.
+// mendInqueue compares inqueue with the formula, computed from the jobs, and sets
+// upstream's account to it where the difference is intended.
 func (d *differential) mendInqueue(name string) error {
 	ours, ruled := d.inqueue(name), d.ruledInqueue(name)
 	if !close(ours, ruled, false) {
@@ -82,7 +82,7 @@ func (d *differential) mendInqueue(name string) error {
 	return nil
 }
 
-// inqueue is our account of a queue, without pods, which no rule looks at.
+// inqueue returns the engine's account of a queue without pods, which no rule uses.
 func (d *differential) inqueue(name string) *api.Resource {
 	return withoutPods(d.own.intake.Dims.Resource(d.own.ix.Inqueue.Row(d.own.ix.Lookup(name))))
 }
@@ -93,8 +93,8 @@ func withoutPods(r *api.Resource) *api.Resource {
 	return r
 }
 
-// ruledInqueue is Σ max(0, min − allocated − gated) over the jobs of a queue
-// and below that wait with a promise or run with their minimum of tasks.
+// ruledInqueue returns Σ max(0, min − allocated − gated) over the jobs of a queue and
+// below that are in phase Inqueue, or run with their minimum of tasks.
 func (d *differential) ruledInqueue(name string) *api.Resource {
 	sum := api.EmptyResource()
 	for _, job := range d.ours.Jobs {
@@ -111,7 +111,7 @@ func (d *differential) ruledInqueue(name string) *api.Resource {
 	return sum
 }
 
-// near allows for sums of fractions in another order.
+// near tolerates sums of fractions in another order.
 func near(x, y float64) bool {
 	return x == y || math.Abs(x-y) <= 1e-9*max(math.Abs(x), math.Abs(y))
 }
@@ -136,7 +136,7 @@ func close(x, y *api.Resource, presence bool) bool {
 	return true
 }
 
-// mendShares gives upstream the shares of ancestors that it does not refresh.
+// mendShares sets the shares of ancestors, which upstream does not refresh.
 func (d *differential) mendShares(leaf string) {
 	for _, ancestor := range d.upstream.ancestors(leaf) {
 		name := string(ancestor)
@@ -154,7 +154,7 @@ func (d *differential) mendShares(leaf string) {
 	}
 }
 
-// series are the values of metric series by name and labels.
+// series holds values of metric series by name and labels.
 type series map[string]float64
 
 var queueMetrics = registryOf(report.UpstreamSeries())
@@ -192,7 +192,7 @@ func compareMetrics(theirs, ours series) error {
 	return nil
 }
 
-// dropMetrics forgets all series, as Volcano does when queues go.
+// dropMetrics deletes all series, as Volcano does when queues are deleted.
 func dropMetrics(queues []workload.Queue) {
 	for _, q := range queues {
 		metrics.DeleteQueueMetrics(q.Name)

@@ -25,8 +25,8 @@ var (
 	firstSeed = flag.Uint64("seed", 1, "the seed of the first of them")
 )
 
-// The differences on purpose, by the name under which they are excused and
-// counted. Each is marked DIVERGES where it is coded.
+// The intended differences, by the name under which they are excused and counted.
+// The code marks each with DIVERGES.
 const (
 	staleShare      = "ancestors' share refreshed on every event"
 	refusedAlone    = "a bad job, queue or subtree refused alone"
@@ -39,9 +39,9 @@ const (
 	ownArray        = "no shared backing array for ancestors"
 )
 
-// TestDifferential opens our plugins and upstream's on the same random clusters
-// and compares every answer, at open and after each of a few hundred random
-// events.
+// TestDifferential opens the drop-ins and upstream's plugins on the same random
+// clusters. It compares every answer, at session open and after each of a few hundred
+// random events.
 func TestDifferential(t *testing.T) {
 	for _, upstream := range []struct {
 		name     string
@@ -78,12 +78,12 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
-// differential is one cluster with both plugins on it.
+// differential is one cluster with a session of each plugin.
 type differential struct {
 	name                     string
 	theirBuilder, ourBuilder framework.PluginBuilder
 	rand                     *rand.Rand
-	seed                     uint64 // tells one run's objects from another's
+	seed                     uint64 // distinguishes the objects of one run from another's
 	excused                  map[string]int
 	answers                  int
 
@@ -95,20 +95,20 @@ type differential struct {
 	queues   []string // that both know
 }
 
-// excuse counts a difference on purpose.
+// excuse counts an intended difference.
 func (d *differential) excuse(name string) { d.excused[name]++ }
 
 // check compares one answer.
 func (d *differential) check(what string, theirs, ours any) error {
 	d.answers++
 	if theirs != ours {
-		return fmt.Errorf("%s: upstream says %v, ours %v", what, theirs, ours)
+		return fmt.Errorf("%s: upstream answers %v, ours %v", what, theirs, ours)
 	}
 	return nil
 }
 
 func (d *differential) run() error {
-	d.spoil()
+	d.breakCluster()
 	if stop, err := d.open(); stop || err != nil {
 		return err
 	}
@@ -130,8 +130,8 @@ func (d *differential) run() error {
 	return nil
 }
 
-// open opens both sessions. It reports true where upstream cannot serve the
-// cluster even when what is bad is left out.
+// open opens both sessions. It reports true where upstream cannot serve the cluster
+// even without its invalid parts.
 func (d *differential) open() (stop bool, err error) {
 	their := d.forUpstream()
 	generation := fmt.Sprintf("/%s/%d", d.name, d.seed)
@@ -151,7 +151,7 @@ func (d *differential) open() (stop bool, err error) {
 		return true, err
 	}
 	published := slices.DeleteFunc(slices.Clone(d.queues), func(name string) bool {
-		// A root that is made up has no series.
+		// An added root has no series.
 		return !slices.ContainsFunc(d.cluster.Queues, func(q workload.Queue) bool { return q.Name == name })
 	})
 	theirMetrics := gather(published)
@@ -187,8 +187,8 @@ func (d *differential) openUpstream(c workload.Cluster, generation string) (*fra
 	return ssn, inspect(plugin), nil
 }
 
-// trueAncestors reports whether upstream's ancestors are right after open, and
-// keeps its later calls from spoiling them.
+// trueAncestors reports whether upstream's ancestors are right after open, and keeps
+// its later calls from changing them.
 func (d *differential) trueAncestors() bool {
 	for _, name := range d.queues {
 		theirs := d.upstream.ancestors(name)
@@ -203,7 +203,7 @@ func (d *differential) trueAncestors() bool {
 	return true
 }
 
-// guard runs f, and reports whether upstream's assertion stopped it.
+// guard runs f, and reports whether an assertion of upstream panicked.
 func guard(f func()) (stopped bool) {
 	defer func() {
 		if message, ok := recover().(string); ok {

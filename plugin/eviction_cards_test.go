@@ -22,65 +22,65 @@ func (f *fixture) evicted() []string {
 	return f.cache.Evicted
 }
 
-// lending adds a queue with a quota that it may exceed its deserved up to.
+// lending adds a queue with a quota, deserved and guarantee of cards.
 func (s *scene) lending(name, quota, deserved, guarantee string) *scene {
 	return s.queue(name, "", "quota", quota, "deserved", deserved, "guarantee", guarantee)
 }
 
-// TestReclaimCards has a queue take back cards. Every case has a cluster that is
-// full, and a queue "mine" with a waiting job of one pod.
+// TestReclaimCards reclaims cards for the queue "mine", which has one pending pod in a
+// full cluster.
 func TestReclaimCards(t *testing.T) {
 	tests := []struct {
 		name string
 		make func(*scene)
-		want int // victims
+		want int // number of victims
 		of   string
 	}{
-		{"what is lent comes back", func(s *scene) {
+		{"lent cards are reclaimed", func(s *scene) {
 			s.node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
 				pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		}, 1, "run"},
-		{"a queue at its deserved loses none", func(s *scene) {
+		{"a queue at its deserved keeps its cards", func(s *scene) {
 			s.node("a", "A", 2).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
 				pods("run", "other", "A", 2, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		}, 0, ""},
-		{"deserved is the quota where it is not set", func(s *scene) {
+		{"deserved defaults to the quota", func(s *scene) {
 			s.node("a", "A", 2).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).queue("other", "", "quota", `{"A":2}`).
 				pods("run", "other", "A", 2, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		}, 0, ""},
-		{"a guarantee stays", func(s *scene) {
+		{"guaranteed cards are not reclaimed", func(s *scene) {
 			s.node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":1}`, `{"A":3}`).
 				pods("run", "other", "A", 2, 2, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		}, 0, ""},
-		{"more than the guarantee goes", func(s *scene) {
+		{"cards above the guarantee are reclaimed", func(s *scene) {
 			s.node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":1}`, `{"A":2}`).
 				pods("run", "other", "A", 2, 2, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		}, 1, "run"},
-		{"another card is of no use", func(s *scene) {
+		{"a victim with another card is not evicted", func(s *scene) {
 			s.node("a", "A", 2).node("b", "B", 4).
 				lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"B":4}`, `{"B":1}`, `{"B":0}`).
 				pods("run", "other", "B", 4, 1, on("b")).pods("full", "other", "", 2, 1, on("a")).
 				pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		}, 1, "full"},
-		{"a card that has no quota here is of no use", func(s *scene) {
+		{"a victim with a card that the reclaimer has no quota of", func(s *scene) {
 			s.node("a", "A", 4).lending("mine", `{"B":4}`, `{"B":2}`, `{"B":0}`).lending("other", `{"A":4}`, `{"A":1}`, `{"A":0}`).
 				pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A|B", 1, 1, inPhase(workload.Inqueue))
 		}, 0, ""},
-		{"the second choice will do", func(s *scene) {
+		{"a victim with the second card of the list", func(s *scene) {
 			s.node("b", "B", 4).lending("mine", `{"A":4,"B":4}`, `{"A":2,"B":2}`, `{"A":0,"B":0}`).lending("other", `{"B":4}`, `{"B":1}`, `{"B":0}`).
 				pods("run", "other", "B", 4, 1, on("b")).pods("wait", "mine", "A|B", 1, 1, inPhase(workload.Inqueue))
 		}, 1, "run"},
-		{"who has what it deserves takes nothing", func(s *scene) {
+		{"a queue at its deserved reclaims nothing", func(s *scene) {
 			s.node("a", "A", 6).lending("mine", `{"A":4}`, `{"A":1}`, `{"A":0}`).lending("other", `{"A":6}`, `{"A":1}`, `{"A":0}`).
 				pods("have", "mine", "A", 1, 1, on("a")).pods("run", "other", "A", 5, 1, on("a")).
 				pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		}, 0, ""},
-		{"pods without cards are of no use", func(s *scene) {
+		{"a victim without cards is not evicted", func(s *scene) {
 			s.node("a", "A", 1).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":0}`, `{"A":0}`).
 				pods("plain", "other", "", 5, 0, on("a")).pods("run", "other", "A", 1, 1, on("a"), members(0)).
 				pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		}, 1, "run"},
-		{"untyped pods give and take", func(s *scene) {
+		{"untyped pods are reclaimers and victims", func(s *scene) {
 			s.node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
 				pods("run", "other", "", 4, 1, on("a")).pods("wait", "mine", "", 1, 2, inPhase(workload.Inqueue))
 		}, 2, "run"},
@@ -98,8 +98,9 @@ func TestReclaimCards(t *testing.T) {
 	}
 }
 
-// TestReclaimOfFreePods has victims and reclaimer share nothing but cards.
-func TestReclaimOfFreePods(t *testing.T) {
+// TestReclaimOfExemptPods reclaims where cards are the only dimension that victims and
+// reclaimer share.
+func TestReclaimOfExemptPods(t *testing.T) {
 	s := newScene().node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
 		pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue), func(j *workload.Job) {
 		j.Tasks[0].Request = workload.Resources{gpuName: 1}
@@ -110,7 +111,7 @@ func TestReclaimOfFreePods(t *testing.T) {
 	}
 }
 
-// TestVictimsFreeAUsableCard asks for victims without a predicate before.
+// TestVictimsFreeAUsableCard calls Reclaimable without a predicate before it.
 func TestVictimsFreeAUsableCard(t *testing.T) {
 	s := newScene().node("a", "A", 4).node("b", "B", 4).
 		lending("mine", `{"A":1,"B":4}`, `{"A":1,"B":2}`, `{"A":0,"B":0}`).
@@ -120,7 +121,7 @@ func TestVictimsFreeAUsableCard(t *testing.T) {
 		pods("low", "other", "A", 2, 1, on("a"), members(0)).pods("high", "other", "B", 2, 1, on("b"), members(0)).
 		pods("even", "even", "B", 1, 1, on("b"), members(0)).
 		pods("either", "mine", "A|B", 1, 1).pods("just", "mine", "B", 1, 1)
-	s.Queues[2].Deserved = workload.Resources{"cpu": 1} // it has more cpu than it deserves, and just its card
+	s.Queues[2].Deserved = workload.Resources{"cpu": 1} // it has more cpu than it deserves, and as many cards
 	f := s.open(t)
 	victims := func(task string, of ...string) (names []string) {
 		var candidates []*api.TaskInfo
@@ -136,11 +137,11 @@ func TestVictimsFreeAUsableCard(t *testing.T) {
 		return slices.Compact(names)
 	}
 	assert.Equal(t, []string{"high"}, victims("just-0", "low", "high", "even"))
-	assert.Equal(t, []string{"high"}, victims("either-0", "low", "high", "even"), "mine has the one A of its quota")
+	assert.Equal(t, []string{"high"}, victims("either-0", "low", "high", "even"), "mine uses its quota of A")
 }
 
-// TestReclaimUnderAnInnerQuota makes room below a common ancestor, and takes
-// nothing where a bound of its own subtree is in the way.
+// TestReclaimUnderAnInnerQuota evicts where a common ancestor is at its quota, and not
+// where an ancestor of the reclaimer alone is.
 func TestReclaimUnderAnInnerQuota(t *testing.T) {
 	build := func(quota string) *fixture {
 		s := newScene().node("a", "A", 8).queue("root", "").queue("common", "root", "quota", `{"A":4}`).
@@ -154,11 +155,11 @@ func TestReclaimUnderAnInnerQuota(t *testing.T) {
 			pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		return s.open(t).run(t, reclaim.New())
 	}
-	assert.Len(t, build(`{"A":4}`).evicted(), 1, "four are in use of the common four")
-	assert.Empty(t, build(`{"A":1}`).evicted(), "the subtree has its one")
+	assert.Len(t, build(`{"A":4}`).evicted(), 1, "the common ancestor uses four of four")
+	assert.Empty(t, build(`{"A":1}`).evicted(), "the ancestor of the reclaimer uses one of one")
 }
 
-// TestPreemptCards has a job take cards from another of its queue.
+// TestPreemptCards preempts cards of another job in the same queue.
 func TestPreemptCards(t *testing.T) {
 	high := func(j *workload.Job) { j.Phase = workload.Inqueue }
 	tests := []struct {
@@ -171,17 +172,17 @@ func TestPreemptCards(t *testing.T) {
 			s.node("a", "A", 8).queue("q", "", "quota", `{"A":2}`).
 				pods("low", "q", "A", 2, 1, on("a"), members(0)).pods("high", "q", "A", 1, 1, high)
 		}, []string{"low"}, "a"},
-		{"pods without cards stay", func(s *scene) {
+		{"pods without cards are not evicted", func(s *scene) {
 			s.node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).
 				pods("plain", "q", "", 5, 0, on("a"), members(0)).pods("low", "q", "A", 1, 1, on("a"), members(0)).
 				pods("high", "q", "A", 1, 1, high)
 		}, []string{"low"}, "a"},
-		{"the second choice has room", func(s *scene) {
+		{"quota is left for the second card of the list", func(s *scene) {
 			s.node("a", "A", 8).node("b", "B", 1).queue("q", "", "quota", `{"A":1,"B":2}`).
 				pods("first", "q", "A", 1, 1, on("a"), members(0)).pods("low", "q", "B", 1, 1, on("b"), members(0)).
 				pods("high", "q", "A|B", 1, 1, high)
 		}, []string{"low"}, "b"},
-		{"nobody has the card", func(s *scene) {
+		{"no node has the card", func(s *scene) {
 			s.node("a", "A", 8).node("b", "B", 1).queue("q", "", "quota", `{"A":1,"B":2}`).
 				pods("first", "q", "A", 1, 1, on("a"), members(0)).pods("high", "q", "C", 1, 1, high)
 		}, nil, ""},
@@ -211,8 +212,8 @@ func TestPreemptCards(t *testing.T) {
 	}
 }
 
-// TestPreemptionInALaterTier has a first tier agree on nobody. Having no say must
-// not turn into having the only one.
+// TestPreemptionInALaterTier has a first tier in which no task is a victim. The quota
+// plugin in the second tier adds none.
 func TestPreemptionInALaterTier(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).
 		pods("important", "q", "A", 1, 1, on("a"), members(0)).pods("late", "q", "A", 1, 1, inPhase(workload.Inqueue))
@@ -225,9 +226,9 @@ func TestPreemptionInALaterTier(t *testing.T) {
 	assert.Len(t, f.Preemptable(f.task("late-0"), []*api.TaskInfo{f.task("important-0")}), 1)
 }
 
-// TestPlacingPastTheQuota places tasks without asking anybody, as actions that
-// evict do: what is over a quota fails, is not counted, and can be taken back.
-func TestPlacingPastTheQuota(t *testing.T) {
+// TestAllocationBeyondQuotaFails places tasks without a check, as actions that evict
+// do. What exceeds a quota fails, is not charged, and can be undone.
+func TestAllocationBeyondQuotaFails(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).pods("job", "q", "A|B", 4, 1)
 	f := s.open(t)
 	place := func(task, node string) error {
@@ -250,9 +251,9 @@ func TestPlacingPastTheQuota(t *testing.T) {
 	assert.Equal(t, 1.0, f.cardsOf("q", "B"))
 }
 
-// TestEvictionsThatAreTakenBack restores tasks of a queue whose quota was
-// lowered below what it has: they are charged again, whatever the quota.
-func TestEvictionsThatAreTakenBack(t *testing.T) {
+// TestDiscardedEvictionsAreCharged discards evictions in a queue that uses more than
+// its quota. The tasks are charged again.
+func TestDiscardedEvictionsAreCharged(t *testing.T) {
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":1}`).pods("job", "q", "A", 3, 1, on("a"))
 	f := s.open(t)
 	assert.Equal(t, 3.0, f.cardsOf("q", "A"))
@@ -270,7 +271,7 @@ func preemption(topologyAware bool) conf.Configuration {
 	return conf.Configuration{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: topologyAware}}
 }
 
-// TestSimulateWithCards asks what-if questions about cards of a node.
+// TestSimulateWithCards adds and removes tasks with cards in a simulation.
 func TestSimulateWithCards(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":2,"B":1}`).
 		pods("run", "q", "A|B", 2, 1, on("a")).pods("next", "q", "A|B", 2, 1)
@@ -289,6 +290,6 @@ func TestSimulateWithCards(t *testing.T) {
 	assert.True(t, fits("a"))
 	assert.True(t, f.SimulateAllocatableFn(t.Context(), clone, f.queue("q"), task))
 	clone = state.Clone()
-	assert.False(t, fits("a"), "another clone has nothing of it")
+	assert.False(t, fits("a"), "the change of one clone shows in another")
 	assert.True(t, fits("b"))
 }

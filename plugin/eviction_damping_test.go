@@ -18,14 +18,14 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 )
 
-// days is a sequence of sessions in which what is decided comes true: pods that
-// are bound run, and pods that are evicted are gone at once and wait again.
-type days struct{ *sequence }
+// cycles is a sequence of scheduling cycles whose decisions take effect: bound pods
+// run, and evicted pods are pending again in the next cycle.
+type cycles struct{ *sequence }
 
-func newDays(t *testing.T, s *scene) days { return days{newSequence(t, s)} }
+func newCycles(t *testing.T, s *scene) cycles { return cycles{newSequence(t, s)} }
 
-// pass lets a session pass, and returns the pods that it evicts.
-func (d days) pass(t *testing.T) []string {
+// next runs one cycle, and returns the pods that it evicts.
+func (d cycles) next(t *testing.T) []string {
 	t.Helper()
 	f := d.open(t).run(t, enqueue.New(), allocate.New(), reclaim.New())
 	for i := range d.Jobs {
@@ -43,12 +43,12 @@ func (d days) pass(t *testing.T) []string {
 	return f.evicted()
 }
 
-// sessions lets n sessions pass, and returns how many evictions there were in the
-// first half of them and in the second.
-func (d days) sessions(t *testing.T, n int) (early, late int) {
+// evictions runs n cycles, and returns the number of evictions in the first half of
+// them and in the second.
+func (d cycles) evictions(t *testing.T, n int) (early, late int) {
 	t.Helper()
 	for i := range n {
-		if evicted := len(d.pass(t)); i < n/2 {
+		if evicted := len(d.next(t)); i < n/2 {
 			early += evicted
 		} else {
 			late += evicted
@@ -57,8 +57,8 @@ func (d days) sessions(t *testing.T, n int) (early, late int) {
 	return early, late
 }
 
-// runs counts the pods of a job that run.
-func (d days) runs(job string) (n int) {
+// running returns the number of running pods of a job.
+func (d cycles) running(job string) (n int) {
 	for _, j := range d.Jobs {
 		for _, task := range j.Tasks {
 			if j.Name == job && task.Status == workload.TaskRunning {
@@ -69,8 +69,8 @@ func (d days) runs(job string) (n int) {
 	return n
 }
 
-// batch adds a job of n pods that each request cores and GiB; the first that many
-// run. A job that runs can do with none of its pods, one that waits asks for one.
+// batch adds a job of n pods that each request cores and GiB. The first pods run. The
+// minimum of a job with running pods is 0, that of a pending one is 1.
 func (s *scene) batch(job, queue string, n, running int, cores, gib int64) *scene {
 	return s.pods(job, queue, "", n, 0, func(j *workload.Job) {
 		if j.Phase = workload.Inqueue; running > 0 {
@@ -85,7 +85,7 @@ func (s *scene) batch(job, queue string, n, running int, cores, gib int64) *scen
 	})
 }
 
-// deserving adds a queue that deserves so many cores and GiB.
+// deserving adds a queue with a deserved of cores and GiB.
 func (s *scene) deserving(name, parent string, cores, gib int64) *scene {
 	s.queue(name, parent)
 	s.Queues[len(s.Queues)-1].Deserved = workload.Resources{"cpu": cores * 1000, "memory": gib << 30}
@@ -98,67 +98,68 @@ func sharing(cores, gib int64) *scene {
 	return s
 }
 
-// exchanges are clusters in which queues take from one another without end when
-// reclaim asks the victim's queue alone.
+// exchanges are clusters in which queues reclaim from one another without end when
+// reclaim considers the victim's queue alone.
 var exchanges = map[string]struct {
 	scene func() *scene
-	want  map[string]int // pods that run in the end where reclaim is damped
+	want  map[string]int // running pods at the end where reclaim is damped
 }{
-	// mine is over what it deserves in memory, so other comes first once it has
-	// lost a pod.
+	// mine exceeds its deserved memory, so other comes first once it has lost a pod.
 	"one dimension is over, another is not": {func() *scene {
 		return sharing(20, 20).deserving("mine", "", 10, 10).deserving("other", "", 10, 10).
 			batch("mine", "mine", 4, 4, 1, 3).batch("claim", "mine", 1, 0, 1, 3).batch("other", "other", 4, 4, 4, 2)
 	}, map[string]int{"mine": 4, "claim": 0, "other": 4}},
-	// other is over what it deserves, but its parent is not, and mine's is.
+	// other exceeds its deserved, its parent does not, and the parent of mine does.
 	"the parents are the other way round": {func() *scene {
 		return sharing(20, 200).queue("root", "").deserving("a", "root", 10, 100).deserving("b", "root", 10, 100).
 			deserving("mine", "a", 5, 100).deserving("twin", "a", 9, 100).deserving("other", "b", 5, 100).
 			batch("mine", "mine", 2, 2, 1, 1).batch("claim", "mine", 1, 0, 1, 1).batch("twin", "twin", 9, 9, 1, 1).batch("other", "other", 9, 9, 1, 1)
 	}, map[string]int{"mine": 2, "claim": 0, "twin": 9, "other": 9}},
-	// other has nothing without its one large pod, so it comes first once that is gone.
+	// other has one large pod. Once that is evicted, other comes first.
 	"the victim is large": {func() *scene {
 		return sharing(10, 100).deserving("mine", "", 5, 50).deserving("other", "", 5, 50).
 			batch("mine", "mine", 1, 1, 1, 1).batch("claim", "mine", 4, 0, 1, 1).batch("other", "other", 1, 1, 9, 1)
 	}, map[string]int{"mine": 1, "claim": 4, "other": 0}},
 }
 
-// TestExchangesEnd has 100 sessions of Volcano's actions on each of exchanges.
+// TestExchangesEnd runs 100 cycles on each of exchanges. With damping the evictions
+// end.
 func TestExchangesEnd(t *testing.T) {
 	for name, exchange := range exchanges {
 		for _, build := range []framework.PluginBuilder{NewCapacity, New} {
 			t.Run(build(nil).Name()+"/"+name, func(t *testing.T) {
-				endless := newDays(t, exchange.scene())
+				endless := newCycles(t, exchange.scene())
 				endless.build = build
-				_, late := newDays(t, endless.scene).sessions(t, 100)
+				_, late := newCycles(t, endless.scene).evictions(t, 100)
 				assert.GreaterOrEqual(t, late, 25, "this cluster no longer shows an endless exchange")
 
 				damped := exchange.scene()
 				damped.build, damped.arguments = build, framework.Arguments{"ancestorReclaimLevel": 1}
-				d := newDays(t, damped)
-				_, late = d.sessions(t, 100)
+				d := newCycles(t, damped)
+				_, late = d.evictions(t, 100)
 				assert.Zero(t, late)
 				for job, want := range exchange.want {
-					assert.Equal(t, want, d.runs(job), job)
+					assert.Equal(t, want, d.running(job), job)
 				}
 			})
 		}
 	}
 }
 
-// TestDampedReclaimOfCards has a queue that is over what it deserves in cpu take
-// back a card: it may if pods with cards are free of cpu.
+// TestDampedReclaimOfCards reclaims a card for a queue that exceeds its deserved cpu.
+// It may where pods with cards are exempt from cpu quotas.
 func TestDampedReclaimOfCards(t *testing.T) {
 	for free, want := range map[bool]int{true: 1, false: 0} {
 		s := newScene().node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
 			pods("plain", "mine", "", 5, 0, on("a")).pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		s.Queues[0].Deserved = workload.Resources{"cpu": 100}
 		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free, "ancestorReclaimLevel": 1}
-		assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), want, "free: %t", free)
+		assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), want, "exempt: %t", free)
 	}
 }
 
-// TestDampedOrderOfCards has queues wait for cards that one of them deserves.
+// TestDampedOrderOfCards orders two queues with pending pods. Damping puts the one
+// first that deserves the cards that it requests.
 func TestDampedOrderOfCards(t *testing.T) {
 	s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":4}`, `{"A":0}`).
 		pods("busy", "mine", "A", 2, 1, on("a")).pods("wait", "mine", "A|B", 1, 2, inPhase(workload.Inqueue)).
@@ -170,9 +171,9 @@ func TestDampedOrderOfCards(t *testing.T) {
 	}
 }
 
-// TestLeast finds the least that waits in queues: not what is gated, asks for
-// nothing, or belongs to a job that is not enqueued.
-func TestLeast(t *testing.T) {
+// TestLeastPending finds the smallest pending request of each queue. Gated and empty
+// tasks and those of pending jobs do not count.
+func TestLeastPending(t *testing.T) {
 	s := sharing(50, 50).queue("root", "").deserving("a", "root", 9, 9).deserving("b", "a", 5, 5).deserving("c", "a", 5, 5).deserving("d", "a", 5, 5).
 		batch("one", "b", 2, 0, 3, 7).batch("two", "b", 2, 0, 6, 4).batch("small", "b", 1, 0, 1, 1).batch("none", "b", 1, 0, 0, 0).
 		batch("later", "b", 1, 0, 1, 1).batch("runs", "b", 1, 1, 1, 1).batch("three", "c", 1, 0, 2, 8)
@@ -186,8 +187,8 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// crowded is a random cluster of four queues, in a tree or flat, with more pods
-// than there is room for.
+// crowded returns a random cluster of four queues, in a tree or flat, whose pods
+// request more than the cluster has.
 func crowded(seed uint64) *scene {
 	r := rand.New(rand.NewPCG(seed, 0xda))
 	s, hierarchy := sharing(24, 24), r.IntN(2) == 0
@@ -212,21 +213,21 @@ func crowded(seed uint64) *scene {
 	return s
 }
 
-// TestRandomExchangesEnd expects queues to take back what they deserve, and then
-// to leave one another alone.
+// TestRandomExchangesEnd runs cycles on random clusters. Queues reclaim what they
+// deserve, and then the evictions end.
 func TestRandomExchangesEnd(t *testing.T) {
-	endless, took := 0, 0
+	endless, evicted := 0, 0
 	for seed := range uint64(25) {
-		if _, late := newDays(t, crowded(seed)).sessions(t, 30); late > 0 {
+		if _, late := newCycles(t, crowded(seed)).evictions(t, 30); late > 0 {
 			endless++
 		}
 		damped := crowded(seed)
 		damped.arguments = framework.Arguments{"ancestorReclaimLevel": 2}
-		early, late := newDays(t, damped).sessions(t, 100)
+		early, late := newCycles(t, damped).evictions(t, 100)
 		require.Zero(t, late, "seed %d", seed)
-		took += early
+		evicted += early
 	}
-	t.Logf("without damping %d exchanges do not end; with it %d pods are evicted", endless, took)
+	t.Logf("without damping %d exchanges do not end; with it %d pods are evicted", endless, evicted)
 	assert.Positive(t, endless, "the clusters no longer show endless exchanges")
-	assert.Greater(t, took, 10, "nobody takes anything back")
+	assert.Greater(t, evicted, 10, "damped reclaim evicts hardly any pod")
 }

@@ -19,15 +19,15 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// fault is something bad beside a good queue.
+// fault is an invalid configuration or object beside a good queue.
 type fault struct {
 	name  string
 	scene func(*scene)
-	spoil func(*api.ClusterInfo)
-	meet  func(*fixture) // in the open session, before any action
-	// refused: the job "bad" gets nothing, in trees alone or everywhere.
+	edit  func(*api.ClusterInfo)
+	hooks func(*fixture) // calls hooks of the open session, before any action
+	// refused: no pod of the job "bad" runs, in trees alone or everywhere.
 	refused, refusedInTrees bool
-	// full: the root has more than it is bound to, so that nobody below gets more.
+	// full: the root uses more than its bound, so no queue below gets more.
 	full bool
 }
 
@@ -44,20 +44,20 @@ var faults = []fault{
 	{name: "a job runs in an inner queue", scene: func(s *scene) {
 		s.queue("bad", "root").queue("child", "bad").pods("busy", "bad", "A", 1, 1, on("a")).pods("bad", "bad", "A", 1, 1)
 	}, refusedInTrees: true},
-	// Volcano's cache drops such jobs, and its actions do not ask about them.
+	// Volcano's cache drops such jobs, and its actions skip them.
 	{name: "the job's queue was deleted", scene: func(s *scene) { s.pods("orphan", "gone", "A", 1, 1) }},
 	{name: "the queue is closed", scene: func(s *scene) {
 		s.queue("bad", "root").pods("bad", "bad", "A", 1, 1)
 		s.Queues[len(s.Queues)-1].Closed = true
 	}, refused: true},
 	{name: "a job has no pod group", scene: func(s *scene) { s.pods("bare", "good", "A", 1, 1) },
-		spoil: func(info *api.ClusterInfo) { info.Jobs["default/bare"].PodGroup = nil },
-		meet: func(f *fixture) {
+		edit: func(info *api.ClusterInfo) { info.Jobs["default/bare"].PodGroup = nil },
+		hooks: func(f *fixture) {
 			f.own.jobEnqueueable(f.job("bare"))
 			f.own.jobEnqueued(f.job("bare"))
-			delete(f.Jobs, "default/bare") // Volcano's actions would stop at it, and its cache never lets it in
+			delete(f.Jobs, "default/bare") // Volcano's actions would panic on it, and its cache never has such a job
 		}},
-	{name: "a task's job is gone", meet: func(f *fixture) {
+	{name: "a task's job is gone", hooks: func(f *fixture) {
 		stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: small}))
 		f.own.onAllocate(&framework.Event{Task: stray})
 		f.own.onDeallocate(&framework.Event{Task: stray})
@@ -65,11 +65,11 @@ var faults = []fault{
 	{name: "nodes are lost", scene: func(s *scene) {
 		s.queue("bad", "root", "quota", `{"A":50}`).pods("busy", "bad", "A", 40, 1, on("lost")).pods("bad", "bad", "Z", 1, 1)
 	}, full: true},
-	{name: "a refund exceeds what was charged", scene: func(s *scene) { s.pods("busy", "good", "A", 1, 1, on("a")) }, meet: func(f *fixture) {
+	{name: "a refund exceeds what was charged", scene: func(s *scene) { s.pods("busy", "good", "A", 1, 1, on("a")) }, hooks: func(f *fixture) {
 		for range 3 {
 			f.own.onDeallocate(&framework.Event{Task: f.task("busy-0")})
 		}
-		f.own.onAllocate(&framework.Event{Task: f.task("busy-0")}) // and all is well again
+		f.own.onAllocate(&framework.Event{Task: f.task("busy-0")}) // so that the accounts agree with the tasks again
 	}},
 	{name: "quantities are negative", scene: func(s *scene) {
 		less := workload.Resources{"cpu": -9000000, "memory": -1, gpuName: -5}
@@ -81,9 +81,9 @@ var faults = []fault{
 		s.pods("busy", "bad", "", 1, 1, func(j *workload.Job) { j.Tasks[0].Request, j.MinResources = more, more })
 	}},
 	{name: "quantities are missing", scene: func(s *scene) { s.Queues = append(s.Queues, workload.Queue{Name: "bad", Parent: "root"}) }},
-	{name: "annotations are no JSON", scene: func(s *scene) {
+	{name: "annotations are not JSON", scene: func(s *scene) {
 		s.queue("bad", "root", "quota", `{"A":`, "deserved", "nothing", "guarantee", "[1,2]").
-			pods("bad", "bad", "A", 1, 1, wants(`{"A":`, workload.Pending))
+			pods("bad", "bad", "A", 1, 1, cardRequest(`{"A":`, workload.Pending))
 	}},
 	{name: "annotations have bad keys", scene: func(s *scene) {
 		s.queue("bad", "root", "quota", `{"A":1.5,"B":-1,"C":"3","D":null,"":1,"E|F":2,"N":1e40}`, "deserved", `{"A":[]}`, "guarantee", `{"A":{}}`)
@@ -99,9 +99,8 @@ var faults = []fault{
 	}},
 }
 
-// TestFaults has each thing that can be wrong beside a good queue, in sessions
-// one after the other. All of Volcano's actions run, nothing panics, and the
-// good queue gets what it would get alone.
+// TestFaults runs all of Volcano's actions in two sessions with each of faults beside
+// a good queue. Nothing panics, and the pods of the good queue run as they would alone.
 func TestFaults(t *testing.T) {
 	for _, variant := range []variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
 		for _, hierarchy := range []bool{false, true} {
@@ -126,12 +125,12 @@ func (bad *fault) run(t *testing.T, v variant, hierarchy bool) {
 		}
 		s.build, s.Hierarchy = b.build, hierarchy
 		f := s.open(t, func(info *api.ClusterInfo, _ *offline.Cache) {
-			if bad.spoil != nil {
-				bad.spoil(info)
+			if bad.edit != nil {
+				bad.edit(info)
 			}
 		})
-		if bad.meet != nil {
-			bad.meet(f)
+		if bad.hooks != nil {
+			bad.hooks(f)
 		}
 		for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New(), preempt.New()} {
 			action.Execute(f.Session)
@@ -145,7 +144,7 @@ func (bad *fault) run(t *testing.T, v variant, hierarchy bool) {
 		if bad.refused || bad.refusedInTrees && hierarchy && !v.proportion {
 			assert.NotContains(t, f.cache.Bound, "bad-0")
 			require.NotNil(t, f.job("bad"))
-			assert.NotEmpty(t, f.job("bad").JobFitErrors, "nobody says why")
+			assert.NotEmpty(t, f.job("bad").JobFitErrors, "the job has no reason")
 		}
 		f.close()
 		framework.CloseSession(f.Session)

@@ -16,14 +16,14 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
-// seeds are inputs to start from.
+// seeds adds inputs to start from.
 func seeds(f *testing.F) {
 	for _, text := range []string{"", "a", "quota", "root and leaves", "\x00\x00\x00\x00", "\xff\xfe\xfd\xfc\xfb", "0123456789abcdef0123456789abcdef"} {
 		f.Add([]byte(text))
 	}
 }
 
-// FuzzCapacity is TestDifferential with clusters and events made of bytes.
+// FuzzCapacity is TestDifferential with clusters and events drawn from bytes.
 func FuzzCapacity(f *testing.F) { fuzzUpstream(f, upstreamcapacity.New, capacityBuilder.variant) }
 
 // FuzzProportion is the same for proportion.
@@ -36,7 +36,7 @@ func fuzzUpstream(f *testing.F, theirs framework.PluginBuilder, ours variant) {
 		runs++
 		r := workload.Bytes(data)
 		d := &differential{
-			// A builder of its own, so that a failure shows again from its input alone.
+			// A builder of its own: a failure then depends on the input alone.
 			name: ours.name, theirBuilder: theirs, ourBuilder: (&builder{variant: ours}).build,
 			excused: map[string]int{}, rand: r, cluster: workload.Draw(r), seed: runs,
 		}
@@ -44,8 +44,8 @@ func fuzzUpstream(f *testing.F, theirs framework.PluginBuilder, ours variant) {
 	})
 }
 
-// FuzzArguments reads arguments of every type, and expects settings that work,
-// and a word about each that does not.
+// FuzzArguments parses arguments of every type. The settings are always valid, and
+// each argument that is not used has a problem.
 func FuzzArguments(f *testing.F) {
 	for _, each := range [][2]string{{nodeOrderWeight, "1"}, {nodeOrderWeight, "-Inf"}, {cardUnlimitedCPUMemory, "true"},
 		{rootCapability, "unlimited"}, {unsetCapability, "zero"}, {untypedCards, "reject"}, {"", ""}} {
@@ -65,7 +65,7 @@ func FuzzArguments(f *testing.F) {
 				require.Equal(t, byDefault, s, problems)
 				require.True(t, strings.Contains(problems[0], key))
 			}
-			require.False(t, !known && len(problems) == 0, "nothing is said of %q", key)
+			require.False(t, !known && len(problems) == 0, "no problem names %q", key)
 		}
 	})
 }

@@ -31,7 +31,7 @@ func drawResource(r *rand.Rand) (*api.Resource, fastres.Vector) {
 	return x, v
 }
 
-// sameResource compares a resource with a vector, presence included if asked.
+// sameResource compares a resource with a vector, optionally with presence.
 func sameResource(x *api.Resource, v fastres.Vector, presence bool) bool {
 	same := x.MilliCPU == v.Get(fastres.CPU) && x.Memory == v.Get(fastres.Memory)
 	for i, name := range scalarNames {
@@ -42,7 +42,7 @@ func sameResource(x *api.Resource, v fastres.Vector, presence bool) bool {
 	return same
 }
 
-// FuzzVectors holds vectors against api.Resource, operation by operation.
+// FuzzVectors compares vectors with api.Resource, operation by operation.
 func FuzzVectors(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -67,7 +67,7 @@ func FuzzVectors(f *testing.F) {
 			{"ExceedsSomewhere", exceeds, fastres.ExceedsSomewhere(vx, vy, vz)},
 		} {
 			if c.want != c.have {
-				t.Errorf("%s: api.Resource says %t; x %v, y %v, z %v", c.name, c.want, x, y, z)
+				t.Errorf("%s: api.Resource answers %t; x %v, y %v, z %v", c.name, c.want, x, y, z)
 			}
 		}
 		changed := func(change func(fastres.Vector)) fastres.Vector {
@@ -88,11 +88,11 @@ func FuzzVectors(f *testing.F) {
 			{"CapTo", x.Clone().MinDimensionResource(y, api.Infinity), changed(func(v fastres.Vector) { v.CapTo(vy) }), true},
 			{"CapToZero", x.Clone().MinDimensionResource(y, api.Zero), changed(func(v fastres.Vector) { v.CapToZero(vy) }), true},
 			{"RaiseTo", helpers.Max(x, y), changed(func(v fastres.Vector) { v.RaiseTo(vy) }), true},
-			// Upstream gives what does not exceed no name, or 0; nothing depends on it.
+			// Upstream leaves out what does not exceed, or sets it to 0; nothing depends on it.
 			{"SetExceeded", api.ExceededPart(x, y), changed(func(v fastres.Vector) { v.SetExceeded(vx, vy) }), false},
 		} {
 			if !sameResource(c.want, c.have, c.presence) {
-				t.Errorf("%s: api.Resource says %v; x %v, y %v", c.name, c.want, x, y)
+				t.Errorf("%s: api.Resource has %v; x %v, y %v", c.name, c.want, x, y)
 			}
 		}
 		ratio := 0.0

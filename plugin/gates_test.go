@@ -17,7 +17,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// TestHooksDoNotAllocate gates what Volcano calls for every task or job.
+// TestHooksDoNotAllocate bounds the allocations of hooks that Volcano calls for every
+// task or job.
 func TestHooksDoNotAllocate(t *testing.T) {
 	f := openFixture(t, deep(), NewCapacity)
 	var queueA, queueB any = f.queue("a"), f.queue("b")
@@ -39,7 +40,7 @@ func TestHooksDoNotAllocate(t *testing.T) {
 		{"Reclaimable", 1, func() { f.own.reclaimable(event.Task, busy) }},
 		{"the snapshot of a PrePredicate", 1, func() { _ = &whatIf{overlay: f.own.ix.Snapshot()} }},
 	} {
-		gate.call() // gauges are made at the first call
+		gate.call() // the first call creates gauges
 		assert.LessOrEqual(t, testing.AllocsPerRun(200, gate.call), gate.most, gate.name)
 	}
 }
@@ -50,7 +51,7 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 		queue("mine", "root", "quota", `{"A":4,"B":4}`, "deserved", `{"A":4,"B":4}`, "guarantee", `{"A":0}`).
 		queue("other", "root", "quota", `{"A":8}`, "deserved", `{"A":1}`, "guarantee", `{"A":0}`).
 		pods("one", "mine", "A", 1, 1).pods("either", "mine", "A|B", 2, 1, members(2)).
-		pods("promised", "mine", "A|B", 2, 1, members(2), inPhase(workload.Inqueue)).pods("busy", "other", "A", 4, 1, on("a"))
+		pods("reserved", "mine", "A|B", 2, 1, members(2), inPhase(workload.Inqueue)).pods("busy", "other", "A", 4, 1, on("a"))
 	f := s.open(t)
 	var one, either any = f.job("one"), f.job("either")
 	placed := f.task("one-0")
@@ -69,7 +70,7 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 		{"Predicate", 0, func() { require.NoError(t, f.own.predicate(f.job("either").Tasks["default-either-0"], f.Nodes["b"])) }},
 		{"NodeOrder", 0, func() { _, _ = f.own.nodeOrder(f.job("either").Tasks["default-either-0"], f.Nodes["b"]) }},
 		{"JobEnqueueable of one card", 0, func() { require.Positive(t, f.own.jobEnqueueable(one)) }},
-		{"JobEnqueueable of either", 0, func() { require.Positive(t, f.own.jobEnqueueable(either)) }},
+		{"JobEnqueueable of a list", 0, func() { require.Positive(t, f.own.jobEnqueueable(either)) }},
 		{"Preemptive", 0, func() { require.True(t, f.own.preemptive(f.queue("mine"), f.task("either-0"))) }},
 		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
 		{"Reclaimable", 1, func() {
@@ -82,9 +83,8 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 	}
 }
 
-// TestOpeningAllocatesTheSame opens sessions of shapes S and XL, the latter with
-// fewer jobs, which no memory of a session is made for, and expects
-// the same number of allocations.
+// TestOpeningAllocatesTheSame opens sessions of the shapes S and XL, the latter with
+// fewer jobs. Both have the same number of allocations.
 func TestOpeningAllocatesTheSame(t *testing.T) {
 	open := func(shape workload.Shape, with settings) float64 {
 		f := openFixture(t, shape.Make(1), NewCapacity)
@@ -94,7 +94,7 @@ func TestOpeningAllocatesTheSame(t *testing.T) {
 		once()
 		return testing.AllocsPerRun(20, once)
 	}
-	// Else later tests would look through the series of thousands of queues.
+	// Otherwise later tests would gather the series of thousands of queues.
 	t.Cleanup(func() {
 		capacityBuilder.idle = nil
 		reset(report.UpstreamSeries())
@@ -126,7 +126,7 @@ func TestOpeningWithCardsAllocatesTheSame(t *testing.T) {
 			queue := fmt.Sprintf("q%d", i%queues)
 			s.pods(fmt.Sprintf("run%d", i), queue, "A|B", 3, 1, on("a0")).
 				pods(fmt.Sprintf("wait%d", i), queue, "A|B", 3, 1, members(2), inPhase(workload.Inqueue)).
-				pods(fmt.Sprintf("later%d", i), queue, "", 0, 0, wants(`{"A|B":2}`, workload.Inqueue))
+				pods(fmt.Sprintf("later%d", i), queue, "", 0, 0, cardRequest(`{"A|B":2}`, workload.Inqueue))
 		}
 		f := s.open(t)
 		m := newMemory()

@@ -14,7 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// inspected opens a session and returns what can be asked about it.
+// inspected opens a session and returns its Inspection.
 func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) (*fixture, Inspection) {
 	t.Helper()
 	var own framework.Plugin
@@ -27,9 +27,9 @@ func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) 
 	return f, i
 }
 
-// TestInspectionSaysWhatEventsSay holds a reason against the event, the condition
-// and the error of a predicate that are made of it.
-func TestInspectionSaysWhatEventsSay(t *testing.T) {
+// TestInspectionMatchesEvents compares a reason with the event and the condition that
+// show it.
+func TestInspectionMatchesEvents(t *testing.T) {
 	f, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
 		Queues: []workload.Queue{{Name: "top", Capability: workload.Resources{"cpu": 1500, "memory": 8 << 30}}, {Name: "leaf", Parent: "top"}},
 		Jobs:   []workload.Job{pending("job", "leaf", 1), running("other", "leaf", 2)}}, NewCapacity)
@@ -57,10 +57,10 @@ func TestInspectionOfCards(t *testing.T) {
 		{Name: "node", Labels: map[string]string{"nvidia.com/gpu.product": "A"}, Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, gpuName: 8}},
 		{Name: "other", Labels: map[string]string{"nvidia.com/gpu.product": "B"}, Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, gpuName: 8}},
 	}
-	wants := workload.Resources{"cpu": 1000, "memory": 1 << 30, gpuName: 2}
+	request := workload.Resources{"cpu": 1000, "memory": 1 << 30, gpuName: 2}
 	runs, waits := running("runs", "q", 1), pending("waits", "q", 1)
 	for _, j := range []*workload.Job{&runs, &waits} {
-		j.Tasks[0].Request, j.Tasks[0].Annotations = wants, map[string]string{"volcano.sh/card.name": "A"}
+		j.Tasks[0].Request, j.Tasks[0].Annotations = request, map[string]string{"volcano.sh/card.name": "A"}
 	}
 	f, i := inspected(t, workload.Cluster{Nodes: nodes, Jobs: []workload.Job{runs, waits}, Queues: []workload.Queue{{
 		Name: "q", Capability: workload.Resources{"cpu": 8000, "memory": 8 << 30}, Annotations: map[string]string{"volcano.sh/card.quota": `{"A":3}`},
@@ -83,9 +83,9 @@ func TestInspectionOfCards(t *testing.T) {
 	assert.Equal(t, Holding{Resource: "A", Card: true, Allocated: 2, Request: 4, Elastic: card.Elastic, Capability: 3, Deserved: 3, Guarantee: 3}, card)
 }
 
-// TestEachCardOfAListIsToldOf has the cards of a list refused by different queues,
-// the preferred one further up.
-func TestEachCardOfAListIsToldOf(t *testing.T) {
+// TestReasonNamesEachCardOfAList refuses the cards of a list in different queues: the
+// preferred one in an ancestor.
+func TestReasonNamesEachCardOfAList(t *testing.T) {
 	waits, runs := pending("waits", "leaf", 1), running("runs", "sibling", 1)
 	waits.Tasks[0].Annotations = map[string]string{"volcano.sh/card.name": "A|B"}
 	runs.Tasks[0].Annotations = map[string]string{"volcano.sh/card.name": "A"}
@@ -106,7 +106,7 @@ func TestEachCardOfAListIsToldOf(t *testing.T) {
 		"Queue <leaf> has insufficient <B> quota: requested <2>, total would be <2>, but capability is <1>", i.Allocate(f.task("waits-a")).String())
 }
 
-// TestAccountsOfATree has a root that is made up and bound to nothing in cards.
+// TestAccountsOfATree inspects a tree whose root is added and has no bound of cards.
 func TestAccountsOfATree(t *testing.T) {
 	_, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{
 		{Name: "top"}, {Name: "leaf", Parent: "top", Annotations: map[string]string{"volcano.sh/card.quota": `{"A":3}`}}, {Name: "lost", Parent: "gone"},
@@ -125,8 +125,9 @@ func TestAccountsOfATree(t *testing.T) {
 	assert.Equal(t, 3.0, byName["leaf"].Holdings[2].Capability)
 }
 
-// TestInspectOthers refuses what has no open session of ours.
-func TestInspectOthers(t *testing.T) {
+// TestInspectRefusesOtherPlugins refuses plugins of other packages and those without
+// an open session.
+func TestInspectRefusesOtherPlugins(t *testing.T) {
 	_, ok := Inspect(gang.New(nil))
 	assert.False(t, ok)
 	_, ok = Inspect(New(nil))

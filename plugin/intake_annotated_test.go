@@ -20,12 +20,12 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// placed is a queue with a path and weights.
+// placed returns a queue with the annotations for a path and weights.
 func placed(name, path, weights string) workload.Queue {
 	return workload.Queue{Name: name, Weight: 1, Annotations: map[string]string{index.PathKey: path, index.WeightsKey: weights}}
 }
 
-// annotatedScene is the tree of company in annotations, in a cluster of 200 cores.
+// annotatedScene states the tree of company in annotations, in a cluster of 200 cores.
 func annotatedScene() *scene {
 	s := &scene{build: NewCapacity, arguments: framework.Arguments{"deservedFrom": "weight", "hierarchyFrom": "annotation"},
 		Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200)}}
@@ -36,8 +36,8 @@ func annotatedScene() *scene {
 	return s
 }
 
-// TestAnnotatedTree has a tree of which only the leaves are Queues, and the queue
-// default, which nobody has placed.
+// TestAnnotatedTree opens a tree in which only the leaves are Queues. The queue
+// default has no annotation.
 func TestAnnotatedTree(t *testing.T) {
 	s := annotatedScene()
 	s.Jobs = []workload.Job{pending("fine", "eng-prod", 2), running("busy", "eng-dev", 3), pending("plain", "default", 1)}
@@ -50,7 +50,7 @@ func TestAnnotatedTree(t *testing.T) {
 	assert.Equal(t, 3000.0, f.allocated("root/eng").MilliCPU)
 	assert.Equal(t, 0.0, f.allocated("root/biz").MilliCPU)
 	assert.True(t, f.JobEnqueueable(f.job("fine")))
-	assert.True(t, f.JobEnqueueable(f.job("plain")), "what is idle is there for it")
+	assert.True(t, f.JobEnqueueable(f.job("plain")), "idle resources are available to it")
 	f.schedule(t)
 	assert.Contains(t, f.cache.Bound, "fine-a")
 	assert.Equal(t, 5000.0, f.allocated("root/eng").MilliCPU)
@@ -59,7 +59,7 @@ func TestAnnotatedTree(t *testing.T) {
 	assert.Equal(t, index.None, s.open(t).own.ix.Lookup("root/eng"))
 }
 
-// TestAnnotatedTreeInSpecMode has queues say what they deserve.
+// TestAnnotatedTreeInSpecMode takes deserved from the spec in a tree from annotations.
 func TestAnnotatedTreeInSpecMode(t *testing.T) {
 	s := annotatedScene()
 	s.arguments["deservedFrom"] = "spec"
@@ -69,7 +69,7 @@ func TestAnnotatedTreeInSpecMode(t *testing.T) {
 	assert.Equal(t, 100000.0, f.own.ix.RealCapability.Row(f.own.ix.Lookup("eng-prod")).Get(0))
 }
 
-// TestAnnotatedTreeFollowsAnnotations edits annotations while the scheduler runs.
+// TestAnnotatedTreeFollowsAnnotations edits annotations between sessions.
 func TestAnnotatedTreeFollowsAnnotations(t *testing.T) {
 	s := annotatedScene()
 	run := newSequence(t, s)
@@ -77,7 +77,7 @@ func TestAnnotatedTreeFollowsAnnotations(t *testing.T) {
 	tree := f.own.ix.Tree
 	assert.Equal(t, 24.0, f.cpus("eng-dev"))
 	f = run.open(t)
-	assert.Same(t, tree, f.own.ix.Tree, "it is built anew though nothing changed")
+	assert.Same(t, tree, f.own.ix.Tree, "the tree is built again although nothing changed")
 
 	edit := func(queue int, path, weights string) *fixture {
 		s.Queues[queue].Annotations = map[string]string{index.PathKey: path, index.WeightsKey: weights}
@@ -92,15 +92,14 @@ func TestAnnotatedTreeFollowsAnnotations(t *testing.T) {
 	assert.Equal(t, 100.0, run.open(t).cpus("lab"), "a new queue")
 	s.Queues = s.Queues[:6]
 	f = run.open(t)
-	assert.Equal(t, index.None, f.own.ix.Lookup("root/lab"), "and gone again")
+	assert.Equal(t, index.None, f.own.ix.Lookup("root/lab"), "the queue is gone")
 	s.Queues[3].Annotations = nil
 	f = run.open(t)
 	assert.Equal(t, []float64{0, 100}, []float64{f.cpus("eng-dev"), f.cpus("eng-prod")}, "below the root, without a weight")
 }
 
-// TestBadPlaces has each thing that can be wrong with a queue's annotations beside
-// a good queue, and expects the bad one to be refused with a reason, which an
-// event on the Queue tells once.
+// TestBadPlaces puts a good queue beside each kind of invalid hierarchy annotations.
+// The bad queue is refused with a reason, which one event on the Queue shows.
 func TestBadPlaces(t *testing.T) {
 	for path, weights := range map[string]string{
 		"eng/prod":      "6/8",
@@ -123,7 +122,7 @@ func TestBadPlaces(t *testing.T) {
 			s.Jobs = []workload.Job{pending("fine", "eng-dev", 1), pending("poor", "another", 1), running("busy", "another", 1)}
 			run := newSequence(t, s)
 			run.client = client
-			run.spoil = func(info *api.ClusterInfo) {
+			run.edit = func(info *api.ClusterInfo) {
 				for name, queue := range info.Queues { // "another" comes first by name, but last by age
 					if queue.Queue.CreationTimestamp = metav1.Unix(1, 0); name == "another" {
 						queue.Queue.CreationTimestamp = metav1.NewTime(time.Unix(2, 0))
@@ -132,7 +131,7 @@ func TestBadPlaces(t *testing.T) {
 			}
 			for i := range 2 {
 				f := run.open(t)
-				s.Queues[5] = placed("biz-sales", "root/biz/sales", "1/4/2") // so that the tree is built again
+				s.Queues[5] = placed("biz-sales", "root/biz/sales", "1/4/2") // which makes the session build the tree again
 				assert.Equal(t, 24.0, f.cpus("eng-dev"), "the good queue is affected")
 				assert.True(t, f.JobEnqueueable(f.job("fine")), "the good queue is affected")
 				assert.False(t, f.JobEnqueueable(f.job("poor")))
@@ -149,10 +148,10 @@ func TestBadPlaces(t *testing.T) {
 				assert.Contains(t, event.Message, "annotation volcano.sh/hierarchy")
 				assert.Equal(t, "PodGroup", (<-events).InvolvedObject.Kind)
 			}
-			require.Empty(t, events, "it is told again")
+			require.Empty(t, events, "the event is recorded twice")
 			s.Queues[6] = placed("another", "root/another", "1/1")
 			f := run.open(t)
-			assert.True(t, f.JobEnqueueable(f.job("poor")), "mended")
+			assert.True(t, f.JobEnqueueable(f.job("poor")), "the annotation is valid again")
 		})
 	}
 }

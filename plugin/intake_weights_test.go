@@ -19,22 +19,22 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// cpus is what a queue deserves, in cores.
+// cpus returns the deserved cpu of a queue, in cores.
 func (f *fixture) cpus(queue string) float64 {
 	return f.own.ix.Deserved.Row(f.own.ix.Lookup(queue)).Get(fastres.CPU) / 1000
 }
 
-// cores is a quantity of cpu.
+// cores returns a quantity of cpu.
 func cores(n int64) workload.Resources { return workload.Resources{"cpu": n * 1000} }
 
-// wide is a node with so many cores, and more memory than anybody asks for.
+// wide returns a node with n cores and more memory than any test requests.
 func wide(n int64) []workload.Node {
 	return []workload.Node{{Name: "node", Allocatable: workload.Resources{"cpu": n * 1000, "memory": 1 << 42, "pods": 1000}}}
 }
 
-// TestWeightsOfFlatQueues divides 100 cores among three queues, of which the
-// first may not have more than 50 and the third wants no more than 30: proportion
-// knows by what is requested, capacity by the capability.
+// TestWeightsOfFlatQueues divides 100 cores among three queues. The first is bound to
+// 50, and the third requests 30: proportion divides by requests, capacity by
+// capability.
 func TestWeightsOfFlatQueues(t *testing.T) {
 	c := workload.Cluster{Nodes: wide(100), Queues: []workload.Queue{{Name: "root", Weight: 1},
 		{Name: "A", Weight: 2, Capability: cores(50), Guarantee: cores(10)}, {Name: "B", Weight: 3},
@@ -51,24 +51,24 @@ func TestWeightsOfFlatQueues(t *testing.T) {
 
 	for _, build := range []framework.PluginBuilder{NewCapacity, New} {
 		s := &scene{Cluster: c, build: build, arguments: framework.Arguments{"deservedFrom": "weight", "unsetCapability": "unlimited"}}
-		assert.Equal(t, []float64{20, 30, 50}, deserved(s.open(t)), "capacity does not look at requests")
+		assert.Equal(t, []float64{20, 30, 50}, deserved(s.open(t)), "capacity does not consider requests")
 		s.Queues = append([]workload.Queue{}, c.Queues...)
 		s.Queues[3].Capability = cores(30)
 		f := s.open(t)
 		assert.Equal(t, []float64{28, 42, 30}, deserved(f))
-		assert.Zero(t, f.cpus("root"), "the root of a tree that is not there has no part")
+		assert.Zero(t, f.cpus("root"), "a queue with the name root has no part where quotas are flat")
 	}
 }
 
-// company is a tree of two departments with two teams each.
+// company returns a tree of two departments with two teams each.
 func company() []workload.Queue {
 	return []workload.Queue{{Name: "root", Weight: 1}, {Name: "eng", Weight: 6}, {Name: "biz", Weight: 4},
 		{Name: "prod", Parent: "eng", Weight: 8, Capability: cores(100), Guarantee: cores(60)}, {Name: "dev", Parent: "eng", Weight: 2},
 		{Name: "marketing", Parent: "biz", Weight: 3}, {Name: "sales", Parent: "biz", Weight: 1}}
 }
 
-// TestWeightsOfATree divides 200 cores level by level. What the queues set as
-// deserved does not matter, and a guarantee counts for the queues above.
+// TestWeightsOfATree divides 200 cores level by level. deserved of the spec has no
+// effect, and a guarantee counts for the ancestors.
 func TestWeightsOfATree(t *testing.T) {
 	for _, build := range []framework.PluginBuilder{NewCapacity, New} {
 		s := &scene{Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()}, build: build,
@@ -81,7 +81,7 @@ func TestWeightsOfATree(t *testing.T) {
 		for queue, want := range map[string]float64{"root": 60, "eng": 60, "prod": 60, "biz": 0, "dev": 0} {
 			assert.Equal(t, want*1000, f.own.ix.Guarantee.Row(f.own.ix.Lookup(queue)).Get(fastres.CPU), queue)
 		}
-		assert.Equal(t, 140000.0, f.own.ix.RealCapability.Row(f.own.ix.Lookup("biz")).Get(fastres.CPU), "what prod was promised is not lent")
+		assert.Equal(t, 140000.0, f.own.ix.RealCapability.Row(f.own.ix.Lookup("biz")).Get(fastres.CPU), "the guarantee of prod is not lent")
 		assert.Equal(t, 200000.0, f.TotalDeserved.MilliCPU)
 
 		s.arguments["deservedFrom"] = "spec"
@@ -89,7 +89,7 @@ func TestWeightsOfATree(t *testing.T) {
 	}
 }
 
-// TestWeightsChange changes weights and nodes while the scheduler runs.
+// TestWeightsChange changes weights and nodes between sessions.
 func TestWeightsChange(t *testing.T) {
 	s := &scene{Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()}, build: NewCapacity,
 		arguments: framework.Arguments{"deservedFrom": "weight"}}
@@ -103,10 +103,10 @@ func TestWeightsChange(t *testing.T) {
 	assert.Equal(t, []float64{60, 60, 0}, []float64{f.cpus("eng"), f.cpus("prod"), f.cpus("dev")}, "prod is guaranteed all of it")
 	s.Queues[2].Weight = -6
 	f = run.open(t)
-	assert.Equal(t, []float64{100, 0}, []float64{f.cpus("eng"), f.cpus("biz")}, "a negative weight is none")
+	assert.Equal(t, []float64{100, 0}, []float64{f.cpus("eng"), f.cpus("biz")}, "a negative weight counts as 0")
 }
 
-// TestWeightsOfCards splits cards among the queues where they count.
+// TestWeightsOfCards divides cards among the queues in which cards count.
 func TestWeightsOfCards(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 4).queue("root", "").
 		queue("x", "root", "quota", `{"A":8,"B":4}`, "guarantee", `{"A":0,"B":0}`).
@@ -129,12 +129,12 @@ func TestWeightsOfCards(t *testing.T) {
 // TestWeightsAgreeWithProportion compares what queues deserve with upstream's
 // proportion on random clusters where the two are meant to agree:
 //
-//   - every queue asks for more than it may have of everything, as proportion gives
-//     nobody more than it asks for, and takes no part of queues without jobs;
-//   - nobody has a guarantee, as proportion hands out what it raises a queue to on
-//     top of the total, and nobody is left with less;
-//   - but for rounding: parts are whole units here, and proportion's rounds stop
-//     when what remains is next to nothing.
+//   - every queue requests more than its bound in every dimension: proportion gives no
+//     queue more than it requests, and nothing to queues without jobs;
+//   - no queue has a guarantee: proportion adds guarantees to the total, so no other
+//     queue gets less;
+//   - up to rounding: quantities are whole units here, and the rounds of proportion stop
+//     when the remainder is below a tolerance.
 func TestWeightsAgreeWithProportion(t *testing.T) {
 	compared, capped := 0, 0
 	for seed := range uint64(300) {
@@ -171,7 +171,7 @@ func TestWeightsAgreeWithProportion(t *testing.T) {
 			for d := range fastres.Dim(f.own.memory.names.Len()) {
 				resource := f.own.memory.names.Name(d)
 				if d == fastres.Pods {
-					continue // a task asks for one
+					continue // a task requests one
 				}
 				got := f.own.ix.Deserved.Row(q).Get(d)
 				require.InDelta(t, want.Get(v1.ResourceName(resource)), got, float64(len(c.Queues)), "seed %d: %s of %s: %v, %v", seed, resource, name, want, ours)

@@ -27,8 +27,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// TestQueuesChangeBetweenSessions closes, deletes and moves queues while their
-// pods run and others wait.
+// TestQueuesChangeBetweenSessions closes, deletes and moves queues with running and
+// pending pods.
 func TestQueuesChangeBetweenSessions(t *testing.T) {
 	s := newScene().node("a", "A", 16).node("b", "B", 16).queue("root", "").
 		queue("x", "root", "quota", `{"A":2}`).queue("y", "root", "quota", `{"A":9,"B":9}`).queue("q", "x", "quota", `{"A":9,"B":9}`).
@@ -38,18 +38,18 @@ func TestQueuesChangeBetweenSessions(t *testing.T) {
 	q := &s.Queues[3]
 
 	f := run.open(t)
-	assert.True(t, waiting(f), "x is full")
+	assert.True(t, waiting(f), "x uses its quota")
 	assert.Equal(t, 2.0, f.cardsOf("x", "A"))
 
 	q.Parent = "y"
 	f = run.open(t)
-	assert.Equal(t, []float64{0, 2}, []float64{f.cardsOf("x", "A"), f.cardsOf("y", "A")}, "it took what it has along")
+	assert.Equal(t, []float64{0, 2}, []float64{f.cardsOf("x", "A"), f.cardsOf("y", "A")}, "the job has moved with its cards")
 	assert.False(t, waiting(f))
 
 	q.Closed = true
 	f = run.open(t)
 	assert.True(t, waiting(f))
-	assert.Equal(t, 2.0, f.cardsOf("y", "A"), "what runs is counted on")
+	assert.Equal(t, 2.0, f.cardsOf("y", "A"), "running pods stay charged")
 
 	q.Closed, q.Parent = false, "gone"
 	f = run.open(t)
@@ -66,22 +66,21 @@ func TestQueuesChangeBetweenSessions(t *testing.T) {
 	assert.True(t, waiting(f), "its queue was deleted")
 	assert.Equal(t, 0.0, f.cardsOf("y", "A"))
 	s.Queues = all
-	assert.False(t, waiting(run.open(t)), "and made again")
+	assert.False(t, waiting(run.open(t)), "the queue exists again")
 
 	s.Jobs[1].Tasks[0].Annotations[card.NameKey] = "B"
-	assert.Equal(t, map[string]int{"B": 1}, run.open(t).schedule(t).placed("wait"), "it waits for another card now")
+	assert.Equal(t, map[string]int{"B": 1}, run.open(t).schedule(t).placed("wait"), "the pod requests another card now")
 }
 
-// churn draws a cluster that has hardly anything in common with the one before,
-// in queues and jobs of the same few names, with names of resources and cards
-// that were never seen and will not be seen again.
+// churn draws a cluster that differs from the one before in nearly everything. Queues
+// and jobs have a few names, resources and cards have new ones in each session.
 func churn(r *rand.Rand, session int) workload.Cluster {
 	c := workload.DrawCards(r)
 	madeUp := func(i int) string { return fmt.Sprintf("example.com/made-up-%d-%d", session, i) }
 	for i := range c.Queues {
 		for key, text := range c.Queues[i].Annotations {
 			if _, problems := card.ParseQuota(text); len(problems) > 0 {
-				c.Queues[i].Annotations[key] = `{"A":2}` // else the last good value would tell sessions apart
+				c.Queues[i].Annotations[key] = `{"A":2}` // otherwise the last good value would distinguish the sessions
 			}
 		}
 		if c.Queues[i].Annotations != nil && r.IntN(2) == 0 {
@@ -105,10 +104,9 @@ func churn(r *rand.Rand, session int) workload.Cluster {
 	return c
 }
 
-// TestThousandSessions opens and closes sessions on clusters that change all the
-// time, with Volcano's actions at work, and expects each to be as it would be in
-// a scheduler that has just started, and memory and goroutines to stay as they
-// are.
+// TestThousandSessions opens and closes sessions with Volcano's actions on clusters
+// that change each time. Each session equals that of a scheduler that has just
+// started, and neither memory nor the number of goroutines grows.
 func TestThousandSessions(t *testing.T) {
 	for _, v := range []variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
 		t.Run(v.name, func(t *testing.T) {
@@ -143,21 +141,21 @@ func TestThousandSessions(t *testing.T) {
 
 func heapInUse() uint64 {
 	var m runtime.MemStats
-	for range 3 { // what finalizers held is freed by the next
+	for range 3 { // the next call frees what finalizers held
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 
-// stream opens sessions one after the other, with queues that come and go.
+// stream opens sessions one after the other, with queues that are created and deleted.
 type stream struct {
 	builder *builder
-	made    map[string]int // queue → how often it was made, negative while it is gone
+	made    map[string]int // queue → number of its creations, negative while it is deleted
 }
 
-// replace notes which queues came and went. Volcano drops the series of a queue
-// that goes.
+// replace records which queues are created and deleted. Volcano deletes the series of
+// a deleted queue.
 func (s *stream) replace(c workload.Cluster) {
 	there := map[string]bool{}
 	for _, q := range c.Queues {
@@ -192,8 +190,8 @@ func (s *stream) open(t *testing.T, b *builder, c workload.Cluster) (*framework.
 	return offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, gang.PluginName, b.variant.name)), ours.session
 }
 
-// expectAsFresh opens the same cluster with memory of its own, and compares
-// everything that answers come from.
+// expectAsFresh opens the same cluster with new memory, and compares everything that
+// answers depend on.
 func (s *stream) expectAsFresh(t *testing.T, o *session, c workload.Cluster) {
 	t.Helper()
 	ssn, f := s.open(t, &builder{variant: o.variant}, c)
@@ -215,8 +213,8 @@ func (s *stream) expectAsFresh(t *testing.T, o *session, c workload.Cluster) {
 	require.Equal(t, f.memory.reservations.Len(), o.memory.reservations.Len())
 }
 
-// byName is what a vector has; what is bound to nothing is left out where it is
-// only bound because there is room for names to come.
+// byName returns the quantities of a vector by name, without the bounds of spare
+// dimensions.
 func byName(o *session, x fastres.Vector) map[string]float64 {
 	all := map[string]float64{}
 	for d := range fastres.Dim(min(x.Len(), o.memory.names.Len())) {
@@ -227,10 +225,9 @@ func byName(o *session, x fastres.Vector) map[string]float64 {
 	return all
 }
 
-// TestNamesStartAnew has so many names made up that all start anew, and expects
-// what is known by name alone to be known after: the last good value of a bad
-// key, and the card of a node that is gone. What the very first session knew comes
-// before all of it and is soon forgotten, so that nothing keeps its number.
+// TestNamesStartAnew uses so many names that they start anew. What is known by name
+// alone stays known: the last good value of an invalid key, and the card of a lost
+// node. The names of the first session are dropped, so all dimensions change.
 func TestNamesStartAnew(t *testing.T) {
 	s := newScene().mixedNode("first", map[string]string{
 		"x.com/1.product": "X1", "x.com/2.product": "X2", "x.com/3.product": "X3",
@@ -279,7 +276,7 @@ func TestNamesStartAnew(t *testing.T) {
 	assert.Positive(t, renewed, "names never started anew")
 }
 
-// TestUnusedNamesAreDropped when the names start anew.
+// TestUnusedNamesAreDropped starts the names anew. A name without a use is dropped.
 func TestUnusedNamesAreDropped(t *testing.T) {
 	m := newMemory()
 	m.maxNames = 0
@@ -288,9 +285,9 @@ func TestUnusedNamesAreDropped(t *testing.T) {
 	assert.Equal(t, int(fastres.FirstFree), m.names.Len(), "nothing uses the name")
 }
 
-// TestNamesOfEarlierSessions has cards that nobody has any more count for as
-// little as cards that nobody ever had: what a pod is charged for on a node that
-// is lost must not depend on what the scheduler saw before.
+// TestNamesOfEarlierSessions charges pods on a lost node. Cards that no node has any
+// more count as little as cards that no node ever had, so the charge does not depend
+// on earlier sessions.
 func TestNamesOfEarlierSessions(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("z", "Z", 8).queue("q", "", "quota", `{"A":3,"Y":3}`)
 	run := newSequence(t, s)

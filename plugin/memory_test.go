@@ -14,9 +14,9 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// TestNothingLasts opens sessions whose queues and jobs are other ones each
-// time, and expects the memory to hold the last ones alone.
-func TestNothingLasts(t *testing.T) {
+// TestMemoryForgetsGoneObjects opens sessions with other queues and jobs each time. The
+// memory holds those of the last session alone.
+func TestMemoryForgetsGoneObjects(t *testing.T) {
 	m := newMemory()
 	for i := range 50 {
 		queue := fmt.Sprintf("queue-%d", i)
@@ -36,8 +36,8 @@ func TestNothingLasts(t *testing.T) {
 	}
 }
 
-// TestMemoryIsLentOnce gives overlapping sessions memory of their own, and
-// sessions one after the other the same.
+// TestMemoryIsLentOnce lends each of two overlapping sessions memory of its own, and
+// the same memory to sessions one after the other.
 func TestMemoryIsLentOnce(t *testing.T) {
 	b := &builder{}
 	first, second := b.lend(), b.lend()

@@ -10,33 +10,33 @@ import (
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 )
 
-// findWaiting notes what the tasks request that allocate would look at.
-func (m *mirror) findWaiting() {
-	m.waiting = map[string][]oracle.Amounts{}
+// findPending records the requests of the tasks that the action allocate considers.
+func (m *oracleSession) findPending() {
+	m.pending = map[string][]oracle.Amounts{}
 	for _, job := range m.sortedJobs() {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			if job.IsPending() || task.SchGated || task.BestEffort {
 				continue
 			}
 			request := m.request(task, false)
-			for p := range m.parts(task) {
+			for p := range m.cardRequests(task) {
 				if len(p.Selector.Dims) > 0 {
 					request[m.key(p.Selector.Dims[0])] += float64(p.Amount)
 				}
 			}
-			m.waiting[m.queueOf(task)] = append(m.waiting[m.queueOf(task)], request)
+			m.pending[m.queueOf(task)] = append(m.pending[m.queueOf(task)], request)
 		}
 	}
 }
 
-// compareVictims asks for victims for one of the tasks. Victims that have cards
-// are compared in the tests of cards.
-func (m *mirror) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
+// compareVictims compares the victims of one reclaimer. The tests of cards compare
+// victims with cards.
+func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 	if m.cards != nil || len(tasks) == 0 {
 		return
 	}
 	reclaimer := tasks[r.IntN(len(tasks))]
-	to, wanted := m.queueOf(reclaimer), m.resource(reclaimer.InitResreq)
+	to, claim := m.queueOf(reclaimer), m.resource(reclaimer.InitResreq)
 	victims := m.oracle.Victims()
 	var candidates []*api.TaskInfo
 	var want, got []string
@@ -51,9 +51,9 @@ func (m *mirror) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 		}
 		taken := false
 		if m.own.damped() && m.Queues[api.QueueID(to)] != nil {
-			taken = victims.TakeDamped(from, request, to, wanted, m.own.settings.damping)
+			taken = victims.TakeDamped(from, request, to, claim, m.own.settings.damping)
 		} else {
-			taken = victims.Take(from, request, wanted)
+			taken = victims.Take(from, request, claim)
 		}
 		if taken {
 			want = append(want, task.Name)
@@ -63,5 +63,5 @@ func (m *mirror) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 	for _, task := range chosen {
 		got = append(got, task.Name)
 	}
-	require.Equal(m.t, want, got, "victims for %v of %s", wanted, to)
+	require.Equal(m.t, want, got, "victims for %v of %s", claim, to)
 }

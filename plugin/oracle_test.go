@@ -22,19 +22,19 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/intake"
 )
 
-// mirror is a session and what the oracle makes of the same cluster.
-type mirror struct {
+// oracleSession is a session and an oracle of the same cluster.
+type oracleSession struct {
 	*fixture
 	t      *testing.T
 	oracle *oracle.Oracle
-	cards  []string // none where cards count for nobody
+	cards  []string // nil where cards count nowhere
 
-	waiting map[string][]oracle.Amounts // by queue, what the tasks that wait request
+	pending map[string][]oracle.Amounts // by queue, the requests of pending tasks
 }
 
-// FuzzSession opens sessions of Volcano on clusters made of bytes, with cards and
-// without, and compares accounts and answers with the oracle after each event.
-// Fuzz targets of package fuzz do the same with the rules alone.
+// FuzzSession opens sessions of Volcano on clusters drawn from bytes, with cards and
+// without. It compares accounts and answers with the oracle after each event. The fuzz
+// targets of package fuzz do the same for the rules alone.
 func FuzzSession(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -53,8 +53,8 @@ func FuzzSession(f *testing.F) {
 			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
 			"ancestorReclaimLevel":   max(0, r.IntN(6)-2),
 		}
-		m := &mirror{fixture: s.open(t), t: t}
-		m.consult(s.Cluster)
+		m := &oracleSession{fixture: s.open(t), t: t}
+		m.configureOracle(s.Cluster)
 		m.compareBounds()
 		m.compareAccounts()
 		tasks := m.sortedTasks()
@@ -73,8 +73,8 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// consult asks the oracle about a cluster.
-func (m *mirror) consult(c workload.Cluster) {
+// configureOracle makes an oracle of the cluster.
+func (m *oracleSession) configureOracle(c workload.Cluster) {
 	own := m.own
 	from := oracle.Cluster{ZeroLeaf: own.settings.bounds.UnsetCapability == intake.UnsetZero, ByWeight: own.settings.bounds.DeservedFrom == intake.DeservedFromWeight, Total: m.resource(m.TotalResource)}
 	if c.Hierarchy {
@@ -102,7 +102,7 @@ func (m *mirror) consult(c workload.Cluster) {
 		for d := range fastres.Dim(own.memory.names.Len()) {
 			from.Bound[m.key(d)] = oracle.Unlimited
 		}
-		for _, job := range m.Jobs { // a job may be the first to ask for something
+		for _, job := range m.Jobs { // only a job may name a resource
 			for d := range m.resource(job.GetMinResources()) {
 				from.Bound[d] = oracle.Unlimited
 			}
@@ -115,22 +115,22 @@ func (m *mirror) consult(c workload.Cluster) {
 		from.Jobs = append(from.Jobs, m.counted(job))
 	}
 	m.oracle = oracle.New(from)
-	m.findWaiting()
+	m.findPending()
 }
 
-// cardKey is the oracle's dimension of a card, which may have the name of a
+// cardKey returns the oracle's dimension of a card, which may share its name with a
 // resource.
 func cardKey(name string) string { return "card " + name }
 
-func (m *mirror) key(d fastres.Dim) string {
+func (m *oracleSession) key(d fastres.Dim) string {
 	if m.own.memory.names.IsCard(d) {
 		return cardKey(m.own.memory.names.Name(d))
 	}
 	return m.own.memory.names.Name(d)
 }
 
-// resource is what counts of a resource.
-func (m *mirror) resource(r *api.Resource) oracle.Amounts {
+// resource returns the counted dimensions of a resource.
+func (m *oracleSession) resource(r *api.Resource) oracle.Amounts {
 	a := oracle.Amounts{oracle.CPU: r.MilliCPU, oracle.Memory: r.Memory}
 	for name, quantity := range r.ScalarResources {
 		if m.own.variant.scalars {
@@ -140,8 +140,8 @@ func (m *mirror) resource(r *api.Resource) oracle.Amounts {
 	return a
 }
 
-// list is what counts of resources as they are written.
-func (m *mirror) list(r workload.Resources) oracle.Amounts {
+// list returns the counted dimensions of a resource list.
+func (m *oracleSession) list(r workload.Resources) oracle.Amounts {
 	if r == nil {
 		return nil
 	}
@@ -160,11 +160,11 @@ func (m *mirror) list(r workload.Resources) oracle.Amounts {
 	return a
 }
 
-func (m *mirror) configured(q workload.Queue) oracle.Queue {
+func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 	from := oracle.Queue{Name: q.Name, Parent: q.Parent,
 		Capability: m.list(q.Capability), Deserved: m.list(q.Deserved), Guarantee: m.list(q.Guarantee), Weight: float64(q.Weight)}
 	if len(q.Capability) > 0 && len(from.Capability) == 0 {
-		from.Capability = oracle.Amounts{oracle.CPU: 0} // it says something, if nothing that counts
+		from.Capability = oracle.Amounts{oracle.CPU: 0} // the capability is set, but no dimension of it counts
 	}
 	if m.own.cards == nil {
 		return from
@@ -184,8 +184,8 @@ func (m *mirror) configured(q workload.Queue) oracle.Queue {
 	return from
 }
 
-// counted is a job as it is when the session opens.
-func (m *mirror) counted(job *api.JobInfo) oracle.Job {
+// counted returns a job as it is at session open.
+func (m *oracleSession) counted(job *api.JobInfo) oracle.Job {
 	j := oracle.Job{Queue: string(job.Queue), MinMember: int(job.MinAvailable),
 		Inqueue: job.PodGroup.Status.Phase == scheduling.PodGroupInqueue, Running: job.PodGroup.Status.Phase == scheduling.PodGroupRunning}
 	if job.PodGroup.Spec.MinResources != nil {
@@ -194,7 +194,7 @@ func (m *mirror) counted(job *api.JobInfo) oracle.Job {
 	for _, task := range job.Tasks {
 		placed := api.AllocatedStatus(task.Status)
 		request := m.request(task, placed)
-		for p := range m.parts(task) { // a pod that waits asks for the card that it prefers
+		for p := range m.cardRequests(task) { // a pending pod counts as a request for its preferred card
 			if task.Status == api.Pending && len(p.Selector.Dims) > 0 {
 				request[m.key(p.Selector.Dims[0])] += float64(p.Amount)
 			}
@@ -205,10 +205,10 @@ func (m *mirror) counted(job *api.JobInfo) oracle.Job {
 	return j
 }
 
-// request is what a task asks for, with its cards if it has them.
-func (m *mirror) request(task *api.TaskInfo, placed bool) oracle.Amounts {
+// request returns what a task requests, with its cards where it is placed.
+func (m *oracleSession) request(task *api.TaskInfo, placed bool) oracle.Amounts {
 	a := m.resource(task.Resreq)
-	for p := range m.parts(task) {
+	for p := range m.cardRequests(task) {
 		if m.own.settings.cards.UnlimitedCPUMemory {
 			a[oracle.CPU], a[oracle.Memory] = 0, 0
 		}
@@ -219,8 +219,8 @@ func (m *mirror) request(task *api.TaskInfo, placed bool) oracle.Amounts {
 	return a
 }
 
-// parts are what a task wants of cards, where they count.
-func (m *mirror) parts(task *api.TaskInfo) iter.Seq[cards.Request] {
+// cardRequests returns the cards that a task requests, where cards count.
+func (m *oracleSession) cardRequests(task *api.TaskInfo) iter.Seq[cards.Request] {
 	q := m.own.ix.Lookup(m.queueOf(task))
 	if m.own.cards == nil || q == index.None {
 		return func(func(cards.Request) bool) {}
@@ -228,14 +228,14 @@ func (m *mirror) parts(task *api.TaskInfo) iter.Seq[cards.Request] {
 	return m.own.cards.Requests(m.own.cards.PodRequest(q, task.Pod))
 }
 
-func (m *mirror) queueOf(task *api.TaskInfo) string { return string(m.Jobs[task.Job].Queue) }
+func (m *oracleSession) queueOf(task *api.TaskInfo) string { return string(m.Jobs[task.Job].Queue) }
 
-// exact is how far float64 holds every whole number. Beyond it a sum depends on
-// the order in which queues are added up.
+// exact bounds the whole numbers that float64 holds exactly. Beyond it a sum depends
+// on the order of its terms.
 const exact = 1 << 53
 
-// same compares an account with the oracle's.
-func (m *mirror) same(want oracle.Amounts, got fastres.Vector, cards bool, what ...any) {
+// same compares an account with that of the oracle.
+func (m *oracleSession) same(want oracle.Amounts, got fastres.Vector, cards bool, what ...any) {
 	for d := range fastres.Dim(m.own.memory.names.Len()) {
 		if m.own.memory.names.IsCard(d) && !cards {
 			continue
@@ -247,7 +247,7 @@ func (m *mirror) same(want oracle.Amounts, got fastres.Vector, cards bool, what 
 	}
 }
 
-func (m *mirror) compareBounds() {
+func (m *oracleSession) compareBounds() {
 	for _, name := range m.oracle.Names() {
 		q := m.own.ix.Lookup(name)
 		require.Equal(m.t, m.oracle.Broken(name), m.own.ix.Broken(q) != nil, name)
@@ -257,9 +257,9 @@ func (m *mirror) compareBounds() {
 	}
 }
 
-// compareAccounts leaves out what jobs with cards were promised and can give
-// back: that is worked out by hand in the tests of cards.
-func (m *mirror) compareAccounts() {
+// compareAccounts leaves out inqueue and elastic of jobs with cards. The tests of
+// cards compare them with literal values.
+func (m *oracleSession) compareAccounts() {
 	for _, name := range m.oracle.Names() {
 		q := m.own.ix.Lookup(name)
 		m.same(m.oracle.Request(name), m.own.ix.Request.Row(q), true, "request of ", name)
@@ -272,7 +272,7 @@ func (m *mirror) compareAccounts() {
 	m.compareAllocated()
 }
 
-func (m *mirror) compareAllocated() {
+func (m *oracleSession) compareAllocated() {
 	for _, name := range m.oracle.Names() {
 		q := m.own.ix.Lookup(name)
 		m.same(m.oracle.Allocated(name), m.own.ix.Allocated(q), true, "allocated of ", name)
@@ -280,9 +280,9 @@ func (m *mirror) compareAllocated() {
 	}
 }
 
-// event places a task that waits, past every admission but that of cards, or
-// evicts one that runs. What waits behind a gate is never placed.
-func (m *mirror) event(task *api.TaskInfo, node *api.NodeInfo, allocate bool) {
+// event allocates a pending task, with no check but that of cards, or evicts a running
+// one. A gated task is never allocated.
+func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate bool) {
 	statement := framework.NewStatement(m.Session)
 	known := m.own.ix.Lookup(m.queueOf(task)) != index.None
 	switch task.Status {
@@ -308,8 +308,8 @@ func (m *mirror) event(task *api.TaskInfo, node *api.NodeInfo, allocate bool) {
 	}
 }
 
-// compareTask compares what may be done for a task.
-func (m *mirror) compareTask(task *api.TaskInfo) {
+// compareTask compares Allocatable and Preemptive for a task.
+func (m *oracleSession) compareTask(task *api.TaskInfo) {
 	name := m.queueOf(task)
 	queue := m.Queues[api.QueueID(name)]
 	if queue == nil {
@@ -318,7 +318,7 @@ func (m *mirror) compareTask(task *api.TaskInfo) {
 	open := m.oracle.Eligible(name) == "" && queue.Queue.Status.State == scheduling.QueueStateOpen
 	q, request := m.own.ix.Lookup(name), m.request(task, false)
 	fits, preempts, carded := true, true, false
-	for p := range m.parts(task) {
+	for p := range m.cardRequests(task) {
 		allowed := m.own.cards.Allowed(q, p).OK()
 		some := func(rule func(card string) string) bool {
 			return allowed && slices.ContainsFunc(p.Selector.Dims, func(d fastres.Dim) bool { return rule(m.key(d)) == "" })
@@ -334,20 +334,20 @@ func (m *mirror) compareTask(task *api.TaskInfo) {
 	require.Equal(m.t, open && preempts, m.own.preemptive(queue, task), "preemptive: %v in %s", request, name)
 }
 
-func (m *mirror) compareOrder(l, r string) {
+func (m *oracleSession) compareOrder(l, r string) {
 	lq, rq := m.Queues[api.QueueID(l)], m.Queues[api.QueueID(r)]
 	if lq != nil && rq != nil && lq.Queue.Spec.Priority == rq.Queue.Spec.Priority {
 		want := m.oracle.Order(l, r)
 		if m.own.damped() {
-			want = m.oracle.OrderDamped(m.waiting, l, r)
+			want = m.oracle.OrderDamped(m.pending, l, r)
 		}
 		require.Equal(m.t, want, m.own.queueOrder(lq, rq), "order of %s, %s", l, r)
 	}
 }
 
-// compareJobs enqueues what may be enqueued. Jobs with cards are compared in the
-// tests of cards.
-func (m *mirror) compareJobs() {
+// compareJobs enqueues jobs as the oracle does. The tests of cards compare jobs with
+// cards.
+func (m *oracleSession) compareJobs() {
 	if m.cards != nil {
 		return
 	}

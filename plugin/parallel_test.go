@@ -13,8 +13,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// crowd is a cluster of nodes of three models, and queues of a tree whose pods
-// run, wait for one card, list several, or name none.
+// crowd returns a cluster of nodes with three cards and a tree of queues. Pods run,
+// or are pending and request one card, list several, or are untyped.
 func crowd() *scene {
 	s := newScene().queue("root", "").queue("team", "root", "quota", `{"A":9,"B":9}`)
 	for i := range 6 {
@@ -29,9 +29,9 @@ func crowd() *scene {
 	return s
 }
 
-// answers asks what Volcano asks about a task in parallel: predicates and scores
-// of each node, and dry runs on clones of the task's cycle state.
-func (f *fixture) answers(t *testing.T, task *api.TaskInfo, others []*api.TaskInfo) (said []string) {
+// answers returns the results of the hooks that Volcano calls concurrently for a task:
+// the predicate and score of each node, and simulations on clones of the cycle state.
+func (f *fixture) answers(t *testing.T, task *api.TaskInfo, others []*api.TaskInfo) (answers []string) {
 	state := f.GetCycleState(task.UID).Clone()
 	queue := f.Queues[f.Jobs[task.Job].Queue]
 	for i, info := range f.NodeList {
@@ -44,15 +44,15 @@ func (f *fixture) answers(t *testing.T, task *api.TaskInfo, others []*api.TaskIn
 		} else {
 			assert.NoError(t, f.SimulateAddTaskFn(t.Context(), clone, task, other, node))
 		}
-		said = append(said, fmt.Sprint(node.Name, f.PredicateFn(task, node), score, f.SimulatePredicateFn(t.Context(), clone, task, node),
+		answers = append(answers, fmt.Sprint(node.Name, f.PredicateFn(task, node), score, f.SimulatePredicateFn(t.Context(), clone, task, node),
 			f.SimulateAllocatableFn(t.Context(), clone, queue, task)))
 	}
-	return said
+	return answers
 }
 
-// TestParallelAnswers asks from 16 goroutines, and expects what one alone is
-// told. make race runs it with the race detector.
-func TestParallelAnswers(t *testing.T) {
+// TestParallelHooksAgree calls the hooks from 16 goroutines. Each gets the answers that
+// one goroutine alone gets. make race runs the test with the race detector.
+func TestParallelHooksAgree(t *testing.T) {
 	for _, cards := range []bool{true, false} {
 		s := crowd()
 		if !cards {
@@ -86,8 +86,8 @@ func TestParallelAnswers(t *testing.T) {
 	}
 }
 
-// TestParallelSessions has two schedulers in one process open sessions at the
-// same time, from one builder.
+// TestParallelSessions opens sessions of two schedulers in one process at the same
+// time, from one builder.
 func TestParallelSessions(t *testing.T) {
 	b := &builder{variant: cardBuilder.variant}
 	scenes := [2]*scene{crowd(), crowd()}

@@ -12,7 +12,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// addedMetrics are the series that upstream does not have, by name, queue and resource.
+// addedMetrics returns the series that upstream does not have, by name, queue and
+// resource.
 func addedMetrics(t *testing.T) map[string]float64 {
 	t.Helper()
 	families, err := registryOf(report.AddedSeries()).Gather()
@@ -30,13 +31,13 @@ func addedMetrics(t *testing.T) map[string]float64 {
 	return got
 }
 
-// TestAddedMetrics follows the series that upstream does not have through sessions in
-// which jobs are let in, nodes go, annotations change, and queues go and come back.
+// TestAddedMetrics reads the series that upstream does not have in sessions in which
+// jobs are admitted, nodes are lost, and annotations and queues change.
 func TestAddedMetrics(t *testing.T) {
 	reset(report.AddedSeries())
 	s := newScene().node("a", "A", 8).node("b", "B", 4).queue("root", "").queue("team", "root").
 		queue("leaf", "team", "quota", `{"A":3,"B":2.5}`).queue("other", "root", "quota", `{"A":1}`, "deserved", `{"A":2}`).
-		pods("run", "leaf", "A", 1, 1, on("a")).pods("later", "leaf", "", 0, 0, wants(`{"A":2}`, workload.Pending))
+		pods("run", "leaf", "A", 1, 1, on("a")).pods("later", "leaf", "", 0, 0, cardRequest(`{"A":2}`, workload.Pending))
 	s.Jobs[1].MinResources = workload.Resources{"cpu": 500, "memory": 1 << 20}
 	run := newSequence(t, s)
 	f := run.open(t)
@@ -61,7 +62,7 @@ func TestAddedMetrics(t *testing.T) {
 	}
 	assert.Equal(t, want, addedMetrics(t))
 
-	// The promise is void, a node and a queue are gone, and the annotation is mended.
+	// The reservation, a node and a queue are gone, and the annotation is valid.
 	s.Jobs, s.Nodes, s.Queues = s.Jobs[:1], s.Nodes[:1], s.Queues[:3]
 	s.Queues[2].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":3}`}
 	run.open(t)
@@ -77,7 +78,7 @@ func TestAddedMetrics(t *testing.T) {
 	assert.Equal(t, want, addedMetrics(t))
 
 	// A queue of the same name is another queue.
-	run.spoil = func(info *api.ClusterInfo) { info.Queues["leaf"].Queue.UID = "another" }
+	run.edit = func(info *api.ClusterInfo) { info.Queues["leaf"].Queue.UID = "another" }
 	run.open(t)
 	delete(want, "queue_inqueue_scalar_resources leaf A")
 	assert.Equal(t, want, addedMetrics(t))

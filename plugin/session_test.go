@@ -22,84 +22,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// fixture is a real session on a made cluster, with one of our plugins.
-type fixture struct {
-	*framework.Session
-	cache *offline.Cache
-	own   *session
-	close func() // at the end of the test at the latest
-}
-
-// openFixture opens a session. What is not ours to give, such as a missing
-// PodGroup, is spoilt in info before.
-func openFixture(t *testing.T, c workload.Cluster, build framework.PluginBuilder, spoil ...func(*api.ClusterInfo)) *fixture {
-	t.Helper()
-	info, err := cluster.Build(c, t.Name())
-	require.NoError(t, err)
-	for _, s := range spoil {
-		s(info)
-	}
-	f := &fixture{cache: offline.NewCache(info)}
-	var ours *quotaPlugin
-	name := build(nil).Name()
-	framework.RegisterPluginBuilder(name, func(a framework.Arguments) framework.Plugin {
-		ours = build(a).(*quotaPlugin)
-		return ours
-	})
-	f.Session = offline.Open(f.cache, offline.Tiers(c.Hierarchy, name))
-	f.own = ours.session
-	t.Cleanup(func() { ours.OnSessionClose(f.Session) })
-	return f
-}
-
-func (f *fixture) job(name string) *api.JobInfo { return f.Jobs[api.JobID(cluster.Namespace+"/"+name)] }
-func (f *fixture) queue(name string) *api.QueueInfo {
-	return f.Queues[api.QueueID(name)]
-}
-
-func (f *fixture) task(name string) *api.TaskInfo {
-	for _, job := range f.Jobs {
-		for _, task := range job.Tasks {
-			if task.Name == name {
-				return task
-			}
-		}
-	}
-	return nil
-}
-
-func (f *fixture) allocated(queue string) *api.Resource {
-	return f.own.intake.Dims.Resource(f.own.ix.Allocated(f.own.ix.Lookup(queue)))
-}
-
-var (
-	oneNode = []workload.Node{{Name: "node", Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, gpuName: 8}}}
-	small   = workload.Resources{"cpu": 1000, "memory": 1 << 30}
-)
-
-const gpuName = "nvidia.com/gpu"
-
-// pending makes a job that waits with n small tasks.
-func pending(name, queue string, n int) workload.Job {
-	j := workload.Job{Name: name, Queue: queue, Phase: workload.Pending, MinMember: 1, MinResources: small}
-	for i := range n {
-		j.Tasks = append(j.Tasks, workload.Task{Name: name + "-" + string(rune('a'+i)), Request: small, Status: workload.TaskPending})
-	}
-	return j
-}
-
-// running makes a job that runs n small tasks.
-func running(name, queue string, n int) workload.Job {
-	j := pending(name, queue, n)
-	j.Phase = workload.Running
-	for i := range j.Tasks {
-		j.Tasks[i].Status, j.Tasks[i].Node = workload.TaskRunning, "node"
-	}
-	return j
-}
-
-// TestBadConfiguration has one good queue beside each thing that can be wrong,
-// and expects the good one to work and the bad one to be refused with a reason.
+// TestBadConfiguration puts a good queue beside each kind of invalid one. The good
+// queue works as before, and the bad one is refused with a reason.
 func TestBadConfiguration(t *testing.T) {
 	tree := []workload.Queue{{Name: "root"}, {Name: "good"}}
 	tests := []struct {
@@ -107,7 +31,7 @@ func TestBadConfiguration(t *testing.T) {
 		queues []workload.Queue
 		bad    string // the queue of the bad job
 		reason string
-		spoil  func(*api.ClusterInfo)
+		edit   func(*api.ClusterInfo)
 	}{
 		{"the parent does not exist",
 			append(tree[:2:2], workload.Queue{Name: "bad", Parent: "gone"}),
@@ -128,7 +52,7 @@ func TestBadConfiguration(t *testing.T) {
 			append(tree[:2:2], workload.Queue{Name: "bad", Closed: true}),
 			"bad", "Queue <bad> is not open", nil},
 		{"the job's queue was deleted", tree, "gone", "The job's queue does not exist", nil},
-		{"negative quantities do not give room to others",
+		{"negative quantities give no room to others",
 			append(tree[:2:2], workload.Queue{Name: "bad",
 				Guarantee:  workload.Resources{"cpu": -50000, gpuName: -3},
 				Capability: workload.Resources{"cpu": 500, gpuName: -3}}),
@@ -149,7 +73,7 @@ func TestBadConfiguration(t *testing.T) {
 			assert.Contains(t, f.cache.Events()[0], test.reason)
 			assert.Contains(t, f.job("poor").JobFitErrors, test.reason)
 			f.JobEnqueueable(f.job("poor"))
-			assert.Len(t, f.cache.Events(), 1, "the same reason is told twice")
+			assert.Len(t, f.cache.Events(), 1, "the same reason is recorded twice")
 
 			if queue := f.queue(test.bad); queue != nil {
 				assert.False(t, f.Preemptive(queue, f.task("poor-a")))
@@ -166,7 +90,8 @@ func TestBadConfiguration(t *testing.T) {
 	}
 }
 
-// TestRootMissing makes up a root, bound to the cluster's total.
+// TestRootMissing opens a tree without a root queue. A root is added, and the total
+// of the cluster bounds it.
 func TestRootMissing(t *testing.T) {
 	f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
 		Queues: []workload.Queue{{Name: "a"}, {Name: "b", Parent: "root"}},
@@ -181,11 +106,11 @@ func TestRootMissing(t *testing.T) {
 			placed++
 		}
 	}
-	assert.Equal(t, 7, placed, "the made-up root does not bind")
+	assert.Equal(t, 7, placed, "the added root does not bind")
 }
 
-// TestNothingPanics calls every hook with what Volcano's cache may hold at a bad
-// moment, with everything logged that can be.
+// TestNothingPanics calls every hook with the incomplete objects that Volcano's cache
+// may hold, at the highest log level.
 func TestNothingPanics(t *testing.T) {
 	var verbosity klog.Level
 	require.NoError(t, verbosity.Set("5"))
@@ -199,16 +124,16 @@ func TestNothingPanics(t *testing.T) {
 
 			stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: small}))
 			stray.Job = "default/nowhere"
-			unheard := api.NewTaskInfo(cluster.Pod("job", workload.Task{Name: "unheard",
+			unknown := api.NewTaskInfo(cluster.Pod("job", workload.Task{Name: "unknown",
 				Request: workload.Resources{"example.com/unheard-of": 1}}))
-			unheard.Job = f.job("job").UID
+			unknown.Job = f.job("job").UID
 
-			assert.True(t, f.JobEnqueueable(f.job("bare")), "a job without PodGroup asks for nothing")
+			assert.True(t, f.JobEnqueueable(f.job("bare")), "a job without a PodGroup requests nothing")
 			f.JobEnqueued(f.job("bare"))
-			for _, task := range []*api.TaskInfo{stray, unheard, f.task("job-a")} {
+			for _, task := range []*api.TaskInfo{stray, unknown, f.task("job-a")} {
 				f.Allocatable(f.queue("a"), task)
 				f.Preemptive(f.queue("a"), task)
-				f.Reclaimable(task, []*api.TaskInfo{stray, unheard, f.task("job-b"), f.task("job-b"), f.task("job-b")})
+				f.Reclaimable(task, []*api.TaskInfo{stray, unknown, f.task("job-b"), f.task("job-b"), f.task("job-b")})
 				require.NoError(t, f.PrePredicateFn(task))
 				state := f.GetCycleState(task.UID)
 				_ = f.SimulateAddTaskFn(t.Context(), state, task, task, nil)
@@ -224,14 +149,14 @@ func TestNothingPanics(t *testing.T) {
 			assert.Equal(t, util.Reject, f.own.jobEnqueueable(&api.JobInfo{Queue: "nowhere"}))
 			f.QueueOrderFn(f.queue("a"), f.queue("a"))
 			if f.own.variant.scalars {
-				assert.False(t, f.Allocatable(f.queue("a"), unheard), "nobody has a bound for it")
+				assert.False(t, f.Allocatable(f.queue("a"), unknown), "no queue has a quota of it")
 			}
 		})
 	}
 }
 
-// TestSimulateNeedsASnapshot refuses cycle states without one, or with one of
-// an earlier session, whose accounts are void.
+// TestSimulateNeedsASnapshot refuses cycle states without a snapshot, or with a
+// snapshot of an earlier session.
 func TestSimulateNeedsASnapshot(t *testing.T) {
 	c := workload.Cluster{Nodes: oneNode, Queues: []workload.Queue{{Name: "a"}}, Jobs: []workload.Job{running("job", "a", 1)}}
 	f := openFixture(t, c, NewCapacity)
@@ -246,7 +171,7 @@ func TestSimulateNeedsASnapshot(t *testing.T) {
 	assert.False(t, f.SimulateAllocatableFn(t.Context(), state, f.queue("a"), task))
 }
 
-// TestRefundsSaturate refunds more than was charged.
+// TestRefundsSaturate refunds more than was charged. No account becomes negative.
 func TestRefundsSaturate(t *testing.T) {
 	f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
 		Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "b"}},
@@ -258,8 +183,8 @@ func TestRefundsSaturate(t *testing.T) {
 	assert.Equal(t, 2000.0, f.allocated("root").MilliCPU, "the parent is no longer the sum of its children")
 }
 
-// TestMetricsOfEvents has a task taken away: the series of its queue follow at
-// once, those of the queues above when the session ends.
+// TestMetricsOfEvents deallocates a task. The series of its queue change at once,
+// those of the ancestors when the session closes.
 func TestMetricsOfEvents(t *testing.T) {
 	c := workload.Cluster{Hierarchy: true, Nodes: oneNode,
 		Queues: []workload.Queue{{Name: "root"}, {Name: "team"}, {Name: "leaf", Parent: "team", Deserved: workload.Resources{"cpu": 4000}}},
@@ -284,9 +209,9 @@ func TestMetricsOfEvents(t *testing.T) {
 	assert.Equal(t, [3]float64{2000, 2000, 2000}, cpus())
 }
 
-// TestUnheardOfMinimum asks for resources that nothing in the session has, more
-// of them than there is room for.
-func TestUnheardOfMinimum(t *testing.T) {
+// TestMinimumOfUnknownResources enqueues jobs whose minimum names resources that
+// nothing in the session has, more of them than the vectors have dimensions for.
+func TestMinimumOfUnknownResources(t *testing.T) {
 	job := pending("job", "a", 0)
 	job.MinResources = workload.Resources{"cpu": 1}
 	for i := range 40 {
@@ -300,12 +225,12 @@ func TestUnheardOfMinimum(t *testing.T) {
 	assert.Contains(t, f.job("one").JobFitErrors,
 		"Queue <a> has insufficient <example.com/never> quota: requested <2>, total would be <2>, but capability is <0>")
 	assert.False(t, f.JobEnqueueable(f.job("job")))
-	assert.Contains(t, f.job("job").JobFitErrors, "Queue <a> has insufficient <example.com/unheard-of-0> quota", "room goes by name")
+	assert.Contains(t, f.job("job").JobFitErrors, "Queue <a> has insufficient <example.com/unheard-of-0> quota", "the first names get the spare dimensions")
 	f.JobEnqueued(f.job("job"))
 }
 
-// TestNodesLost has more allocated than the cluster has: nothing more is
-// admitted, nothing panics.
+// TestNodesLost has more allocated than the cluster has. Nothing more is admitted,
+// and nothing panics.
 func TestNodesLost(t *testing.T) {
 	for _, hierarchy := range []bool{false, true} {
 		c := workload.Cluster{Hierarchy: hierarchy, Queues: []workload.Queue{{Name: "root"}, {Name: "a"}},
@@ -317,9 +242,9 @@ func TestNodesLost(t *testing.T) {
 	}
 }
 
-// TestVolcanoClosesTheSession closes sessions with queues that Volcano's own
-// closing, which walks from each queue up to the root, would panic on or never
-// return from.
+// TestVolcanoClosesTheSession closes sessions with broken queues. Volcano's own code
+// walks from each queue up to the root when a session closes; with these queues it
+// would panic or never return.
 func TestVolcanoClosesTheSession(t *testing.T) {
 	for _, build := range []framework.PluginBuilder{New, NewCapacity, NewProportion} {
 		for _, hierarchy := range []bool{false, true} {
@@ -334,8 +259,8 @@ func TestVolcanoClosesTheSession(t *testing.T) {
 	}
 }
 
-// TestBoundsFollowConfiguration opens sessions one after the other, as Volcano
-// does, and expects the second to see what changed since the first.
+// TestBoundsFollowConfiguration opens sessions one after the other, as Volcano does.
+// Each session sees what changed since the one before.
 func TestBoundsFollowConfiguration(t *testing.T) {
 	c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "b"}}}
 	var objects []*scheduling.Queue
@@ -374,7 +299,7 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 	assert.Equal(t, 2000.0, bound(update(2, func(q *scheduling.Queue) { q.Generation++; q.Spec.Guarantee.Resource = cores("6") })))
 	assert.Equal(t, 2000.0, bound(unchanged))
 	assert.Equal(t, 3000.0, bound(func(_ []*scheduling.Queue, ssn *framework.Session) { ssn.TotalResource.MilliCPU = 9000 }))
-	assert.Equal(t, 1000.0, bound(update(1, func(q *scheduling.Queue) { q.UID = "made anew"; q.Spec.Capability = cores("1") })))
+	assert.Equal(t, 1000.0, bound(update(1, func(q *scheduling.Queue) { q.UID = "another"; q.Spec.Capability = cores("1") })))
 	assert.Equal(t, 2000.0, bound(update(1, func(q *scheduling.Queue) { q.Generation = 0; q.Spec.Capability = cores("2") })))
 	assert.Equal(t, 1500.0, bound(update(1, func(q *scheduling.Queue) { q.Spec.Capability = cores("1500m") })),
 		"objects without a generation are compared by address")
@@ -383,8 +308,8 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 	assert.Equal(t, 0.0, bound(unchanged), "the argument changed")
 }
 
-// TestEventsFollowReasons refuses one job in session after session. An event is
-// recorded when the reason changes, not when its numbers do.
+// TestEventsFollowReasons refuses one job in several sessions. An event is recorded
+// when the reason changes, not when only its numbers do.
 func TestEventsFollowReasons(t *testing.T) {
 	m := newMemory()
 	refuse := func(capability workload.Resources) []string {

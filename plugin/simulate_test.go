@@ -20,8 +20,8 @@ func deep() workload.Cluster {
 	return c
 }
 
-// TestParallelWhatIfs clones one cycle state in many goroutines, as preemption
-// with dry runs does, and lets each take out and put in what it likes.
+// TestParallelWhatIfs clones one cycle state in many goroutines, as preemption with
+// dry runs does. Each adds and removes tasks in its clone.
 func TestParallelWhatIfs(t *testing.T) {
 	f := openFixture(t, deep(), NewCapacity)
 	task := f.task("next-a")

@@ -9,9 +9,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// upstreamPlugin reads and mends the private accounts of upstream's capacity and
-// proportion plugins. Mending is how a difference on purpose is kept from
-// showing again in every answer that follows from it.
+// upstreamPlugin reads and corrects the private accounts of upstream's capacity and
+// proportion plugins. A correction keeps an intended difference from showing again in
+// every answer that follows from it.
 type upstreamPlugin struct{ queues reflect.Value }
 
 func inspect(p framework.Plugin) upstreamPlugin {
@@ -61,8 +61,8 @@ func (u upstreamPlugin) ancestors(queue string) []api.QueueID {
 	return u.field(queue, "ancestors").Interface().([]api.QueueID)
 }
 
-// unshareAncestors gives every queue a slice of its own. Upstream appends to
-// slices that others hold too, and changes their ancestors by that.
+// unshareAncestors gives every queue a slice of its own. Upstream appends to slices
+// that several queues share, which changes the ancestors of the others.
 func (u upstreamPlugin) unshareAncestors() {
 	for _, queue := range u.names() {
 		u.field(queue, "ancestors").Set(reflect.ValueOf(slices.Clip(slices.Clone(u.ancestors(queue)))))

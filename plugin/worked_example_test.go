@@ -11,9 +11,9 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// TestTreeOfTwoTeams works an example through, number by number: two teams of two
-// queues each in a cluster of 100 cores, in which a queue gets a task of 10 more.
-// docs/dev/SEEDS.md says where it is from.
+// TestTreeOfTwoTeams compares an example number by number: two teams of two queues
+// each in a cluster of 100 cores, in which a task of 10 cores is allocated.
+// docs/dev/SEEDS.md names its source.
 func TestTreeOfTwoTeams(t *testing.T) {
 	both := func(cpu, memory int64) workload.Resources {
 		return workload.Resources{"cpu": cpu * 1000, "memory": memory << 30}

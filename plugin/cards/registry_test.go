@@ -8,8 +8,8 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 )
 
-// TestRenewNamesResolvesSelectors again in the next session, even if as many names
-// are known then as before.
+// TestRenewNamesResolvesSelectors makes the next session resolve all selectors again,
+// even if it has as many names as before.
 func TestRenewNamesResolvesSelectors(t *testing.T) {
 	r := NewRegistry()
 	r.names = 7

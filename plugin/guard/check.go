@@ -12,14 +12,16 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// What is wrong with a configuration. Anything else is Volcano's own complaint.
+// The errors of Check. All other errors are Volcano's own.
 var (
 	ErrUnknownPlugin = errors.New("no such plugin is registered")
 	ErrSeveralQuotas = errors.New("only one quota plugin can be in force")
 )
 
-// Check returns what is wrong with the text of a volcano-scheduler.conf, in one
-// line. All plugins have to be registered by then.
+// Check returns an error of one line where the text of a volcano-scheduler.conf is
+// invalid, where it names a plugin that is not registered (ErrUnknownPlugin), or where
+// it has several quota plugins (ErrSeveralQuotas). Call it after all plugins are
+// registered.
 func Check(configuration string) error {
 	_, tiers, _, _, err := scheduler.UnmarshalSchedulerConf(configuration)
 	if err != nil {

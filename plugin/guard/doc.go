@@ -1,16 +1,16 @@
-// Package guard keeps a scheduler from working with a configuration under which
-// quotas are not what they say.
+// Package guard keeps a scheduler from running with a configuration under which
+// quotas do not hold.
 //
-// Volcano takes a configuration as it is. A plugin that nobody registered is
-// skipped in every cycle, with a line in the log, and what it would have refused
-// is let through. A file that cannot be read at the start is replaced by a
-// default one, with proportion in it. Two quota plugins both have to agree.
+// Volcano checks little of a configuration. It skips a plugin that is not registered,
+// with a line in the log of every cycle, so nothing that the plugin refuses is refused.
+// It replaces a file that it cannot read at start by a default configuration, which
+// has the plugin proportion. Of two quota plugins both have to admit.
 //
-// Check finds such configurations. A Stage goes between the user's file, which
-// may be edited while the scheduler runs, and the file that Volcano watches: only
-// what Check accepts gets from one to the other.
+// Check finds such configurations. A Stage copies the user's file, which may change
+// while the scheduler runs, to the file that Volcano watches. It copies only what
+// Check accepts.
 //
-// Volcano asks the plugins tier by tier, and in some questions the first tier that
-// has an answer decides. Warnings finds where that leaves out the quota plugin, or
-// another one, and keys that Volcano does not know.
+// Volcano calls the plugins tier by tier, and for some hooks the first tier that
+// answers decides. Warnings finds where the quota plugin or another one has no vote
+// because of that. It also finds keys that Volcano does not know.
 package guard

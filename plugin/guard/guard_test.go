@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// configuration is a volcano-scheduler.conf of two tiers. A plugin is a name, or
-// all that stands of it between braces.
+// configuration returns a volcano-scheduler.conf of two tiers. A plugin is a name, or
+// its options in braces.
 func configuration(first, second string) string {
 	plugins := regexp.MustCompile(`\{.*\}|[^ ]+`)
 	list := func(tier string) string {
@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 		"two in a tier":   {configuration("capacity-card capacity", "gang"), "only one quota plugin can be in force: capacity-card, capacity", ErrSeveralQuotas},
 		"two in two":      {configuration("capacity", "proportion"), "only one quota plugin can be in force: capacity, proportion", ErrSeveralQuotas},
 		"unknown action":  {text: strings.Replace(configuration("gang", "drf"), "enqueue", "enque", 1), want: "failed to find Action enque"},
-		"no YAML":         {text: "actions: [\n", want: "yaml: "},
+		"not YAML":        {text: "actions: [\n", want: "yaml: "},
 		"wrong structure": {text: "actions: allocate\ntiers: 3\n", want: "cannot unmarshal"},
 		"empty":           {text: "", want: "failed to find Action"},
 	} {
@@ -75,37 +75,37 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestWarnings has plugins that vote on the same question in several tiers.
+// TestWarnings puts plugins that vote on the same hook in several tiers.
 func TestWarnings(t *testing.T) {
 	const (
 		victims = "may name victims that"
-		letIn   = "may let in jobs that"
-		unasked = "is not asked about jobs that"
+		admit   = "may let in jobs that"
+		noVote  = "is not asked about jobs that"
 	)
 	all := "enqueue, allocate, reclaim"
 	for name, c := range map[string]struct {
 		actions, first, second string
 		want                   []string
 	}{
-		"as recommended":                         {all, "priority gang conformance capacity", "predicates nodeorder", nil},
-		"Volcano's default":                      {"enqueue, allocate, backfill", "priority gang conformance", "overcommit drf predicates proportion nodeorder", nil},
-		"the default, and reclaim":               {all, "priority gang conformance", "drf predicates proportion nodeorder", []string{"gang, conformance " + victims + " proportion"}},
-		"an earlier tier":                        {all, "conformance", "capacity", []string{"conformance " + victims + " capacity"}},
-		"an earlier tier that does not vote":     {all, "{name: conformance, enableReclaimable: false} drf", "capacity", nil},
-		"a later tier":                           {all, "capacity-card", "cdp pdb", []string{"cdp, pdb " + victims + " capacity-card"}},
-		"the only other one is behind":           {all, "capacity gang", "predicates", nil},
-		"a third one is behind":                  {all, "gang capacity conformance", "predicates", []string{"conformance " + victims + " capacity"}},
-		"two are behind":                         {all, "capacity gang conformance", "predicates", []string{"conformance " + victims + " capacity"}},
-		"the quota plugin does not vote":         {all, "{name: capacity, enableReclaimable: false}", "conformance", nil},
-		"no quota plugin":                        {all, "gang", "conformance overcommit", nil},
-		"drf with a hierarchy":                   {all, "capacity", "{name: drf, enableHierarchy: true}", []string{"drf " + victims + " capacity"}},
-		"an extender that names victims":         {all, "capacity", "{name: extender, arguments: {extender.reclaimableVerb: r}}", []string{"extender " + victims + " capacity"}},
-		"an extender that does not":              {all, "capacity", "{name: extender, arguments: {extender.predicateVerb: p}}", nil},
-		"jobs are let in before":                 {all, "sla overcommit", "capacity", []string{"sla, overcommit " + letIn + " capacity"}},
-		"jobs are let in in one tier":            {all, "sla overcommit capacity resourcequota", "drf", nil},
-		"jobs are let in, and nobody asks later": {all, "capacity", "sla overcommit resourcequota", []string{"overcommit, resourcequota " + unasked + " capacity"}},
-		"no enqueue":                             {"allocate", "sla", "capacity", nil},
-		"a key that Volcano does not know":       {all, "{name: capacity, enabledHierarchy: true}", "predicates", []string{"Volcano passes over what it does not know: line "}},
+		"as recommended":                                  {all, "priority gang conformance capacity", "predicates nodeorder", nil},
+		"Volcano's default":                               {"enqueue, allocate, backfill", "priority gang conformance", "overcommit drf predicates proportion nodeorder", nil},
+		"Volcano's default with reclaim":                  {all, "priority gang conformance", "drf predicates proportion nodeorder", []string{"gang, conformance " + victims + " proportion"}},
+		"an earlier tier":                                 {all, "conformance", "capacity", []string{"conformance " + victims + " capacity"}},
+		"an earlier tier that does not vote":              {all, "{name: conformance, enableReclaimable: false} drf", "capacity", nil},
+		"a later tier":                                    {all, "capacity-card", "cdp pdb", []string{"cdp, pdb " + victims + " capacity-card"}},
+		"one other plugin in the tier":                    {all, "capacity gang", "predicates", nil},
+		"a third plugin is last in the tier":              {all, "gang capacity conformance", "predicates", []string{"conformance " + victims + " capacity"}},
+		"two plugins are behind the quota plugin":         {all, "capacity gang conformance", "predicates", []string{"conformance " + victims + " capacity"}},
+		"the quota plugin does not vote":                  {all, "{name: capacity, enableReclaimable: false}", "conformance", nil},
+		"no quota plugin":                                 {all, "gang", "conformance overcommit", nil},
+		"drf with a hierarchy":                            {all, "capacity", "{name: drf, enableHierarchy: true}", []string{"drf " + victims + " capacity"}},
+		"an extender that names victims":                  {all, "capacity", "{name: extender, arguments: {extender.reclaimableVerb: r}}", []string{"extender " + victims + " capacity"}},
+		"an extender that names no victims":               {all, "capacity", "{name: extender, arguments: {extender.predicateVerb: p}}", nil},
+		"jobs are admitted in an earlier tier":            {all, "sla overcommit", "capacity", []string{"sla, overcommit " + admit + " capacity"}},
+		"jobs are admitted in one tier":                   {all, "sla overcommit capacity resourcequota", "drf", nil},
+		"jobs are admitted, and a later tier has no vote": {all, "capacity", "sla overcommit resourcequota", []string{"overcommit, resourcequota " + noVote + " capacity"}},
+		"no enqueue":                                      {"allocate", "sla", "capacity", nil},
+		"a key that Volcano does not know":                {all, "{name: capacity, enabledHierarchy: true}", "predicates", []string{"Volcano passes over what it does not know: line "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := configuration(c.first, c.second)
@@ -118,12 +118,11 @@ func TestWarnings(t *testing.T) {
 			}
 		})
 	}
-	require.Empty(t, Warnings("actions: [\n"), "Check says what is wrong")
+	require.Empty(t, Warnings("actions: [\n"), "Check returns the error")
 }
 
-// TestVotersAreAll looks through the sources of Volcano's plugins for those that
-// vote.
-func TestVotersAreAll(t *testing.T) {
+// TestVotersAreComplete compares the voters with the sources of Volcano's plugins.
+func TestVotersAreComplete(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "volcano.sh/volcano").Output()
 	require.NoError(t, err)
 	sources, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "pkg/scheduler/plugins/*/*.go"))
@@ -143,7 +142,7 @@ func TestVotersAreAll(t *testing.T) {
 	}
 }
 
-// TestWarningsAreLogged has a configuration that is followed, and warned about.
+// TestWarningsAreLogged stages a configuration with a warning.
 func TestWarningsAreLogged(t *testing.T) {
 	var logged bytes.Buffer
 	flags := flag.NewFlagSet("klog", flag.PanicOnError)
@@ -164,7 +163,7 @@ func TestWarningsAreLogged(t *testing.T) {
 	require.Contains(t, logged.String(), source+": conformance may name victims that capacity does not")
 }
 
-// TestStageRefuses has what is there at the start be bad.
+// TestStageRefuses stages files that are invalid or missing at start.
 func TestStageRefuses(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for name, text := range map[string]string{"empty": "", "bad": configuration("capacity", "proportion")} {
@@ -180,8 +179,8 @@ func TestStageRefuses(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestStageFollows changes the file as the kubelet changes a ConfigMap's volume, by
-// replacing a link to a directory, and in place.
+// TestStageFollows changes the file in two ways: as the kubelet updates the volume of
+// a ConfigMap, which replaces a link to a directory, and in place.
 func TestStageFollows(t *testing.T) {
 	volume := t.TempDir()
 	source := filepath.Join(volume, "volcano-scheduler.conf")
@@ -207,7 +206,7 @@ func TestStageFollows(t *testing.T) {
 	}
 	require.Equal(t, one, staged())
 
-	// What is bad is looked at, and changes nothing.
+	// Invalid content is read and changes nothing.
 	for _, bad := range []string{configuration("gang", "capacty"), configuration("capacity", "capacity-card"), ""} {
 		project(bad)
 		changed, err := s.update()
@@ -215,7 +214,7 @@ func TestStageFollows(t *testing.T) {
 		require.Error(t, err)
 		require.Equal(t, one, staged())
 		changed, err = s.update()
-		require.False(t, changed, "told once")
+		require.False(t, changed, "the error is returned again")
 		require.NoError(t, err)
 	}
 

@@ -9,24 +9,25 @@ import (
 	"volcano.sh/volcano/pkg/filewatcher"
 )
 
-// Stage is a copy of a configuration file, of its last good content.
+// Stage is a copy of the last content of a configuration file that Check accepts.
 //
-// Volcano reads a configuration again whenever something happens in the file's
-// directory, so the copy has a directory of its own, and gets there by a rename:
-// Volcano never sees half of it.
+// Volcano reads a configuration again when anything changes in the directory of the
+// file. The copy has a directory of its own and is replaced by a rename, so Volcano
+// never reads a part of it.
 type Stage struct {
 	source    string
 	directory string
 	watcher   filewatcher.FileWatcher
-	// seen is what the source was when it was looked at last: its content, or why
-	// it could not be read. It is nil before the first time.
+	// seen is the content of the source when it was last read, or the error of reading
+	// it. It is nil before the first time.
 	seen *string
 }
 
-// NewStage makes a copy of the file at source, which must be good.
+// NewStage copies the file at source. It fails where the file cannot be read or Check
+// returns an error.
 func NewStage(source string) (*Stage, error) {
-	// Watched before it is read, so that no change is missed in between. It is the
-	// directory that is watched: in a ConfigMap's volume the file is a link.
+	// Watch before reading, so that no change is lost in between. Watch the directory,
+	// since in the volume of a ConfigMap the file is a link.
 	watcher, err := filewatcher.NewFileWatcher(filepath.Dir(source))
 	if err != nil {
 		return nil, fmt.Errorf("watching the directory of %s: %w", source, err)
@@ -48,11 +49,11 @@ func NewStage(source string) (*Stage, error) {
 	return s, nil
 }
 
-// Path is where the copy is.
+// Path is the path of the copy.
 func (s *Stage) Path() string { return filepath.Join(s.directory, "conf", filepath.Base(s.source)) }
 
-// Follow keeps the copy up to date until Close. A change that is not good is
-// logged, and the copy stays as it is.
+// Follow updates the copy until Close. Where Check returns an error, Follow logs it,
+// and the copy stays as it is.
 func (s *Stage) Follow() {
 	for {
 		select {
@@ -64,7 +65,7 @@ func (s *Stage) Follow() {
 			if !open {
 				return
 			}
-			// Such as an overflow of the kernel's queue: something has changed.
+			// For example an overflow of the kernel's queue: something has changed.
 			klog.Warningf("Watching the directory of %s: %v", s.source, err)
 		}
 		changed, err := s.update()
@@ -77,8 +78,8 @@ func (s *Stage) Follow() {
 	}
 }
 
-// update looks at the source and copies it if it is good. It reports whether there
-// was anything new.
+// update reads the source and copies it if Check accepts it. It reports whether the
+// source has changed.
 func (s *Stage) update() (changed bool, err error) {
 	content, err := os.ReadFile(s.source)
 	seen := string(content)

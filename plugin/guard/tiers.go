@@ -6,28 +6,28 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v2" // which Volcano reads its configuration with
+	"gopkg.in/yaml.v2" // the package that Volcano reads its configuration with
 	"volcano.sh/volcano/pkg/scheduler"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// voters are plugins of Volcano's own that have a say in a question, under their
-// options: nil stands for all.
+// voters are the plugins of Volcano that register a hook, by name. The function
+// reports whether they do under their options; nil stands for all options.
 type voters map[string]func(conf.PluginOption) bool
 
 var (
-	// Which tasks a task may reclaim from (Session.Reclaimable). The first tier that
-	// names any decides. In a tier the plugins have to agree, but where they have no
-	// task in common the next one starts anew.
+	// The victims of a reclaimer (Session.Reclaimable). The first tier with a victim
+	// decides. Within a tier the victims are those that all plugins name; where these
+	// are none so far, the next plugin starts anew.
 	reclaimVoters = voters{
 		"cdp": nil, "conformance": nil, "gang": nil, "pdb": nil,
 		"drf":      func(o conf.PluginOption) bool { return isTrue(o.EnabledHierarchy) },
 		"extender": argument("extender.reclaimableVerb"),
 	}
-	// Whether a job may get its pods (Session.JobEnqueueable). A tier in which nobody
-	// says no and somebody says yes decides.
+	// The admission of a job (Session.JobEnqueueable). The first tier decides in which
+	// no plugin rejects and some plugin permits.
 	enqueueVoters = voters{
 		"overcommit": nil, "resourcequota": nil, "sla": nil,
 		"extender": argument("extender.jobEnqueueableVerb"),
@@ -43,8 +43,8 @@ func argument(key string) func(conf.PluginOption) bool {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// among returns the plugins of a tier that vote, in their order, with those that
-// are quota plugins.
+// among returns the plugins of a tier that vote, quota plugins included, in their
+// order.
 func (v voters) among(tier conf.Tier, enabled func(conf.PluginOption) bool) (names []string) {
 	for _, o := range tier.Plugins {
 		votes, known := v[o.Name]
@@ -55,14 +55,14 @@ func (v voters) among(tier conf.Tier, enabled func(conf.PluginOption) bool) (nam
 	return names
 }
 
-// votes are who votes on something, by tier, and where the quota plugin is.
+// votes are the plugins that vote, by tier, and the tier of the quota plugin.
 type votes struct {
 	tiers [][]string
 	quota string
 	in    int // the tier of the quota plugin
 }
 
-// of counts the votes of a configuration, if a quota plugin is among them.
+// of returns the votes in a configuration, and whether a quota plugin is among them.
 func (v voters) of(tiers []conf.Tier, enabled func(conf.PluginOption) bool) (counted votes, found bool) {
 	for i, tier := range tiers {
 		names := v.among(tier, enabled)
@@ -79,9 +79,8 @@ func (v voters) of(tiers []conf.Tier, enabled func(conf.PluginOption) bool) (cou
 func (v votes) earlier() []string { return slices.Concat(v.tiers[:v.in]...) }
 func (v votes) later() []string   { return slices.Concat(v.tiers[v.in+1:]...) }
 
-// behind returns the last of the tier's plugins where that may have the tier to
-// itself: after two others that have no task in common, of which one is the quota
-// plugin.
+// behind returns the last plugin of the quota plugin's tier where it may decide
+// alone: after two others without a common victim, of which one is the quota plugin.
 func (v votes) behind() []string {
 	own := v.tiers[v.in]
 	if last := len(own) - 1; last >= 2 && own[last] != v.quota {
@@ -90,9 +89,9 @@ func (v votes) behind() []string {
 	return nil
 }
 
-// Warnings returns what a configuration that Check accepts makes of quotas and
-// that may not be meant, a line for each. It is not refused: capability holds all
-// the same, and Volcano's default configuration is one of these.
+// Warnings returns a line for each effect on quotas that a configuration may have by
+// mistake. Check accepts such configurations: capability holds under them, and
+// Volcano's default configuration is one of them.
 func Warnings(configuration string) (warnings []string) {
 	actions, tiers, _, _, err := scheduler.UnmarshalSchedulerConf(configuration)
 	if err != nil {
@@ -116,7 +115,7 @@ func Warnings(configuration string) (warnings []string) {
 		case "enqueue":
 			if v, found := enqueueVoters.of(tiers, func(o conf.PluginOption) bool { return isTrue(o.EnabledJobEnqueued) }); found {
 				warn(v.earlier(), "%s may let in jobs that %[2]s would not, and their pods wait: put %[2]s into one tier with them", v.quota)
-				// sla never says no, so nothing is lost with it.
+				// sla never rejects, so it may be in a later tier.
 				unasked := slices.DeleteFunc(v.later(), func(name string) bool { return name == "sla" })
 				warn(unasked, "%s is not asked about jobs that %[2]s lets in: put it into one tier with %[2]s", v.quota)
 			}
@@ -125,8 +124,8 @@ func Warnings(configuration string) (warnings []string) {
 	return warnings
 }
 
-// passedOver is what a configuration has that Volcano reads without a word and
-// without effect, such as enabledHierarchy for enableHierarchy.
+// passedOver returns the keys of a configuration that Volcano ignores without a
+// message, such as enabledHierarchy in place of enableHierarchy.
 func passedOver(configuration string) []string {
 	var unknown *yaml.TypeError
 	if err := yaml.UnmarshalStrict([]byte(configuration), &conf.SchedulerConfiguration{}); errors.As(err, &unknown) {

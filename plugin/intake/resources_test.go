@@ -16,7 +16,7 @@ import (
 const gpuName = "nvidia.com/gpu"
 
 // read returns a resource list as a vector in which gpuName has the first free
-// dimension, and the names that are missing.
+// dimension, and the names without a dimension.
 func read(list v1.ResourceList) (fastres.Vector, []string) {
 	names := &index.Names{}
 	names.Intern(gpuName)
@@ -26,7 +26,7 @@ func read(list v1.ResourceList) (fastres.Vector, []string) {
 	return x, r.missing
 }
 
-// TestHugeQuantities saturate instead of wrapping to 0.
+// TestHugeQuantities reads quantities above the range of milli-units. They saturate.
 func TestHugeQuantities(t *testing.T) {
 	x, _ := read(v1.ResourceList{
 		v1.ResourceCPU: resource.MustParse("9E"), v1.ResourceMemory: resource.MustParse("100E"), gpuName: resource.MustParse("1e30"),
@@ -36,7 +36,7 @@ func TestHugeQuantities(t *testing.T) {
 	}
 }
 
-// TestNegativeQuantities count as 0, and as present.
+// TestNegativeQuantities reads negative quantities as 0, and as present.
 func TestNegativeQuantities(t *testing.T) {
 	x, _ := read(v1.ResourceList{
 		v1.ResourceCPU: resource.MustParse("-1"), v1.ResourceMemory: resource.MustParse("-1Gi"),
@@ -48,7 +48,7 @@ func TestNegativeQuantities(t *testing.T) {
 	}
 }
 
-// TestNegativeRequests count as 0: what a task must not ask for gives nobody room.
+// TestNegativeRequests reads negative requests as 0, so they give no room to others.
 func TestNegativeRequests(t *testing.T) {
 	names := &index.Names{}
 	names.Intern(gpuName)
@@ -64,8 +64,8 @@ func TestNegativeRequests(t *testing.T) {
 	}
 }
 
-// TestListsMirrorResource reads lists as Volcano does: the units, and what is no
-// scalar of a quota.
+// TestListsMirrorResource reads a list as api.NewResource does: with the same units,
+// and without the resources that do not count in quotas.
 func TestListsMirrorResource(t *testing.T) {
 	list := v1.ResourceList{
 		v1.ResourceCPU: resource.MustParse("1500m"), v1.ResourceMemory: resource.MustParse("3Gi"), v1.ResourcePods: resource.MustParse("7"),
@@ -83,7 +83,8 @@ func TestListsMirrorResource(t *testing.T) {
 	assert.Equal(t, []string{"example.com/new"}, missing)
 }
 
-// TestIgnoredDevices are not accounted, though their names are known.
+// TestIgnoredDevices reads a device that Volcano ignores. It does not count, although
+// its name has a dimension.
 func TestIgnoredDevices(t *testing.T) {
 	before := api.IgnoredDevicesList.List()
 	defer api.IgnoredDevicesList.Set(before)

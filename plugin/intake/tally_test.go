@@ -34,8 +34,8 @@ func readCluster(t *testing.T, s *State, names *index.Names, c workload.Cluster)
 	return ix, s.Read(ssn, ix, tree, names, nil, &reserve.Reservations{}, Settings{Scalars: true}), ssn
 }
 
-// TestTalliesAgree counts the same jobs with one tally and with four, and expects
-// the same accounts.
+// TestTalliesAgree counts the same jobs with one tally and with four. The accounts are
+// the same.
 func TestTalliesAgree(t *testing.T) {
 	shape := workload.Shape{Name: "tallies", Nodes: 20, Fanout: []int{3, 4}, Jobs: 1500, TasksPerJob: 3}
 	c := shape.Make(1)
@@ -61,8 +61,8 @@ func TestTalliesAgree(t *testing.T) {
 	assert.Positive(t, alone.Inqueue.Row(0).Get(0))
 }
 
-// TestStateHoldsNoJobs reads clusters with other jobs each time. The state holds
-// none of them afterwards, and no more tallies than processors.
+// TestStateHoldsNoJobs reads clusters with other jobs each time. Between sessions the
+// state holds no job, and no more tallies than processors.
 func TestStateHoldsNoJobs(t *testing.T) {
 	s, names := &State{}, &index.Names{}
 	for i := range 5 {
@@ -78,8 +78,7 @@ func TestStateHoldsNoJobs(t *testing.T) {
 	}
 }
 
-// TestForgetDimensions derives the bounds again, though the configuration is the
-// same.
+// TestForgetDimensions drops the bounds, although the configuration is the same.
 func TestForgetDimensions(t *testing.T) {
 	s := &State{}
 	readCluster(t, s, &index.Names{}, workload.S.Make(1))

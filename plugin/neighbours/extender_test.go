@@ -16,7 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// question is what an extender is asked, as far as the answers below go by it.
+// question is the part of a request to an extender that the answers depend on.
 type question struct {
 	Task     struct{ Name string }
 	Node     struct{ Name string }
@@ -26,8 +26,8 @@ type question struct {
 	Evictees []json.RawMessage
 }
 
-// answers are what an extender answers to each verb: whom it spares, refuses or
-// prefers, by name.
+// answers are the answers of an extender: the names that it protects, refuses and
+// prefers.
 type answers struct {
 	spared, unwanted, favourite string
 }
@@ -64,10 +64,10 @@ func (a answers) to(verb string, q question) (any, bool) {
 	return nil, false
 }
 
-// serve starts an extender, and returns its part of a configuration, where it is
-// asked one verb. The test fails if it is never asked.
+// serve starts an extender for one verb, and returns its options in a configuration.
+// The test fails where the extender is never called.
 func (a answers) serve(t *testing.T, verb string) string {
-	asked := false
+	called := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q question
 		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
@@ -79,17 +79,17 @@ func (a answers) serve(t *testing.T, verb string) string {
 			http.NotFound(w, r)
 			return
 		}
-		asked = true
+		called = true
 		assert.NoError(t, json.NewEncoder(w).Encode(answer))
 	}))
 	t.Cleanup(func() {
 		server.Close()
-		require.True(t, asked, "the extender was not asked for %s", verb)
+		require.True(t, called, "the extender was not called for %s", verb)
 	})
 	return "{name: extender, arguments: {extender.urlPrefix: '" + server.URL + "', extender.httpTimeout: 10s, extender." + verb + "Verb: " + verb + "}}"
 }
 
-// TestExtender has a real HTTP server answer in a plugin's place, verb by verb.
+// TestExtender runs an HTTP server as extender, verb by verb.
 func TestExtender(t *testing.T) {
 	one := []workload.Node{node("n", 16)}
 	for verb, p := range map[string]pair{

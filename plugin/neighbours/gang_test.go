@@ -6,8 +6,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// TestGang has jobs that need several pods at once, or nothing, in a queue that has
-// quota for some of them.
+// TestGang schedules jobs that run with minMember pods or none, in a queue with quota
+// for some of the pods.
 func TestGang(t *testing.T) {
 	for _, p := range []pair{
 		{
@@ -40,8 +40,8 @@ func TestGang(t *testing.T) {
 	}
 }
 
-// TestGangOfCards has a job that needs two pods, each with one of two cards, in a
-// queue that has quota for one of each.
+// TestGangOfCards schedules a job of two pods that list two cards, in a queue with
+// quota for one of each.
 func TestGangOfCards(t *testing.T) {
 	pair{
 		neighbour: "gang", actions: "allocate", tiers: [][]string{{"gang", cardsFirst}, {binpack}}, withCards: true,
@@ -53,7 +53,7 @@ func TestGangOfCards(t *testing.T) {
 			},
 		},
 		both: "two-0 on a, two-1 on b",
-		// Without the quota plugin nobody knows of cards, and the smaller node is filled up.
+		// Without the quota plugin cards do not count, and binpack fills the smaller node.
 		neighbourAlone: "same-0 on b, same-1 on b, same-2 on b, three-0 on b, three-1 on b, three-2 on b, two-0 on b, two-1 on b",
 		quotaAlone:     "same-0 on a, same-1 on a, three-0 on a, three-1 on b",
 	}.run(t)

@@ -1,8 +1,8 @@
-// Package neighbours runs sessions with one of the quota plugins of this module
-// and one of Volcano's own plugins, from a configuration as users write it and
-// with Volcano's own actions: what each of the two promises has to hold beside the
-// other. A scene is run three times, and ends differently with either of the two
-// left out, so no promise is kept by accident. docs/neighbours.md lists the tests.
+// Package neighbours runs sessions with a quota plugin of this module and one of
+// Volcano's own plugins, from a configuration as users write it and with Volcano's own
+// actions. The rules of both plugins must hold. A scene runs three times; it ends
+// differently without either of the two plugins, so no rule holds by accident.
+// docs/neighbours.md lists the tests.
 package neighbours
 
 import (
@@ -48,27 +48,26 @@ func TestMain(m *testing.M) {
 const (
 	quota      = "QUOTA"
 	capacities = "capacity"
-	// Without the argument a leaf queue has none of the cpu that it sets no bound for.
+	// Without the argument a leaf that sets no cpu capability has a capability of 0.
 	cards = "{name: capacity-card, arguments: {unsetCapability: unlimited}}"
 )
 
-// pair is a scene in which a quota plugin and a neighbour both have a part.
+// pair is a scene whose result depends on a quota plugin and on a neighbour.
 type pair struct {
 	name      string
 	neighbour string
 	actions   string
-	tiers     [][]string // plugins by name, or as they stand in a configuration
+	tiers     [][]string // plugins by name, or as in a configuration
 	cluster   workload.Cluster
 	edit      func(*api.ClusterInfo) // what workload cannot describe
 	withCards bool                   // a scene of cards: for capacity-card alone
 
-	// How the session ends, in the words of outcome: with both plugins, and with
-	// one of them left out.
+	// The outcome of the session: with both plugins, and without one of them.
 	both, neighbourAlone, quotaAlone string
 }
 
-// run runs the scene in all its casts, several times: much in Volcano goes by the
-// order of maps.
+// run runs the scene with all combinations of plugins, several times: much in Volcano
+// depends on the order of maps.
 func (p pair) run(t *testing.T) {
 	t.Helper()
 	require.NotEqual(t, p.both, p.neighbourAlone, "the scene does not need the quota plugin")
@@ -92,8 +91,7 @@ func (p pair) run(t *testing.T) {
 	}
 }
 
-// play runs one session with one quota plugin, and without the plugin of the name
-// without.
+// play runs one session with a quota plugin, and without the plugin named without.
 func (p pair) play(t *testing.T, quotaPlugin, without string) string {
 	t.Helper()
 	actions, tiers, configurations, _, err := scheduler.UnmarshalSchedulerConf(p.configuration(quotaPlugin))
@@ -111,7 +109,7 @@ func (p pair) play(t *testing.T, quotaPlugin, without string) string {
 		p.edit(info)
 	}
 	cache := offline.NewCache(info)
-	cache.Informers = informed()
+	cache.Informers = informerFactory()
 	ssn := framework.OpenSession(cache, tiers, configurations)
 	for _, action := range actions {
 		action.Execute(ssn)
@@ -121,9 +119,9 @@ func (p pair) play(t *testing.T, quotaPlugin, without string) string {
 	return outcome
 }
 
-// informed is the informers that Volcano's plugins look things up in. They know of
-// nothing but a disruption budget, which lets no pod of the app "spared" be evicted.
-var informed = sync.OnceValue(func() informers.SharedInformerFactory {
+// informerFactory has the informers of Volcano's plugins. Their only object is a
+// PodDisruptionBudget, which protects the pods of the app "spared".
+var informerFactory = sync.OnceValue(func() informers.SharedInformerFactory {
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 	budget := &policy.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: "spared", Namespace: cluster.Namespace},
@@ -135,7 +133,7 @@ var informed = sync.OnceValue(func() informers.SharedInformerFactory {
 	return factory
 })
 
-// configuration is the text of a volcano-scheduler.conf.
+// configuration returns the text of a volcano-scheduler.conf.
 func (p pair) configuration(quotaPlugin string) string {
 	text := fmt.Sprintf("actions: %q\ntiers:\n", p.actions)
 	for _, tier := range p.tiers {
@@ -153,14 +151,14 @@ func (p pair) configuration(quotaPlugin string) string {
 	return text
 }
 
-// nameOf is the name in a plugin's part of a configuration.
+// nameOf returns the name of a plugin from its options in a configuration.
 func nameOf(option string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(option, "{name: "), ",")
 	return name
 }
 
-// outcome is what a session decided, sorted: "pod on node", "pod evicted", and
-// "job enqueued" of a job that was Pending.
+// outcome returns the decisions of a session, sorted: "pod on node", "pod evicted",
+// and "job enqueued" for a job that was Pending.
 func (p pair) outcome(ssn *framework.Session, cache *offline.Cache) string {
 	var words []string
 	for pod, node := range cache.Bound {

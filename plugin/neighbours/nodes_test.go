@@ -16,12 +16,12 @@ import (
 const (
 	binpack   = "{name: binpack, arguments: {binpack.weight: 10, binpack.resources: nvidia.com/gpu}}"
 	nodeorder = "{name: nodeorder, arguments: {leastrequested.weight: 1}}"
-	// The order of a list of cards weighs more than how full a node is.
+	// The order of a card list weighs more than the usage of a node.
 	cardsFirst = "{name: capacity-card, arguments: {unsetCapability: unlimited, nodeOrderWeight: 20}}"
 )
 
-// drawn is a cluster of two nodes, of which "full" is half full and "idle" is empty,
-// and a job of two pods in a queue with quota for one.
+// drawn returns a cluster of two nodes and a job of two pods in a queue with quota for
+// one. The node "full" is half used, "idle" is empty.
 func drawn() workload.Cluster {
 	return workload.Cluster{
 		Nodes:  []workload.Node{node("full", 8), node("idle", 8)},
@@ -30,8 +30,8 @@ func drawn() workload.Cluster {
 	}
 }
 
-// drawnByCards is the same of cards: "full" and "idle" have card A, which the pods
-// prefer, and "fuller" has card B. There is quota for one A and any number of B.
+// drawnByCards is drawn with cards: "full" and "idle" have card A, which the pods
+// prefer, and "fuller" has card B. The quota is one A and more B than are requested.
 func drawnByCards() workload.Cluster {
 	return workload.Cluster{
 		Nodes:  []workload.Node{cardNode("full", "A", 8), cardNode("fuller", "B", 8), cardNode("idle", "A", 8)},
@@ -43,7 +43,7 @@ func drawnByCards() workload.Cluster {
 	}
 }
 
-// TestBinpack fills nodes up, of those whose card comes first in a list.
+// TestBinpack fills nodes; the order of a card list decides first.
 func TestBinpack(t *testing.T) {
 	pair{
 		neighbour: "binpack", actions: "allocate", tiers: [][]string{{quota}, {nodeorder, binpack}}, cluster: drawn(),
@@ -56,14 +56,14 @@ func TestBinpack(t *testing.T) {
 	}.run(t)
 }
 
-// TestNodeOrder spreads pods, over those nodes whose card comes first in a list.
+// TestNodeOrder spreads pods; the order of a card list decides first.
 func TestNodeOrder(t *testing.T) {
 	spread, light := "{name: nodeorder, arguments: {leastrequested.weight: 10}}", "binpack"
 	pair{
 		neighbour: "nodeorder", actions: "allocate", tiers: [][]string{{quota}, {light, spread}}, cluster: drawn(),
 		both: "new-0 on idle", neighbourAlone: "new-0 on idle, new-1 on idle", quotaAlone: "new-0 on full",
 	}.run(t)
-	// Only cpu draws here; the busy pods have one core for each of their cards.
+	// Only cpu is scored here; the busy pods have one core for each of their cards.
 	pair{
 		neighbour: "nodeorder", actions: "allocate", tiers: [][]string{{cardsFirst}, {light, spread}},
 		cluster: drawnByCards(), withCards: true,
@@ -71,7 +71,7 @@ func TestNodeOrder(t *testing.T) {
 	}.run(t)
 }
 
-// TestPredicates keeps pods off nodes with a taint, and on those that they select.
+// TestPredicates places pods on nodes without a taint that match their selector.
 func TestPredicates(t *testing.T) {
 	pair{
 		neighbour: "predicates", actions: "allocate", tiers: [][]string{{quota}, {"predicates", binpack}}, cluster: drawn(),
@@ -93,7 +93,7 @@ func TestPredicates(t *testing.T) {
 	}.run(t)
 }
 
-// TestNodeGroup keeps the pods of a queue on the nodes of its group.
+// TestNodeGroup places the pods of a queue on the nodes of its group.
 func TestNodeGroup(t *testing.T) {
 	groups := func(of map[string]string, queue string) func(*api.ClusterInfo) {
 		return func(info *api.ClusterInfo) {
@@ -126,8 +126,7 @@ func revocable(info *api.ClusterInfo) {
 	info.RevocableNodes = map[string]*api.NodeInfo{lent.Name: lent}
 }
 
-// TestTDM lends nodes for some hours of the day to pods that may be evicted when
-// these are over.
+// TestTDM places preemptable pods on a revocable node during its hours.
 func TestTDM(t *testing.T) {
 	// The same time twice is a whole day.
 	always := "{name: tdm, arguments: {tdm.revocable-zone.rz1: '00:00-00:00'}}"
@@ -142,9 +141,9 @@ func TestTDM(t *testing.T) {
 	}.run(t)
 }
 
-// TestTDMEvicts has the hours of a lent node be over. What Volcano's action shuffle
-// then evicts is a task of the node's own accounts, which no longer add up after: it
-// panics, whatever the quota plugin is. docs/neighbours.md warns of it.
+// TestTDMEvicts runs the action shuffle after the hours of a revocable node. shuffle
+// evicts a task that the node itself holds, so the accounts of the node become wrong,
+// and it panics, with any quota plugin. docs/neighbours.md warns of it.
 func TestTDMEvicts(t *testing.T) {
 	hour := func(after int) string { return time.Now().Add(time.Duration(after) * time.Hour).Format("15:04") }
 	over := "{name: tdm, arguments: {tdm.evict.period: 0s, tdm.revocable-zone.rz1: '" + hour(2) + "-" + hour(3) + "'}}"

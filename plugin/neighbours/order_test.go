@@ -11,7 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// TestPriority gives what a queue has left to the job of the highest priority.
+// TestPriority gives the rest of a quota to the job with the highest priority.
 func TestPriority(t *testing.T) {
 	pair{
 		neighbour: "priority", actions: "allocate", tiers: [][]string{{"priority", quota}},
@@ -25,8 +25,7 @@ func TestPriority(t *testing.T) {
 	}.run(t)
 }
 
-// TestDRF gives what a queue has left to the job with the smallest share of the
-// cluster.
+// TestDRF gives the rest of a quota to the job with the smallest share of the cluster.
 func TestDRF(t *testing.T) {
 	pair{
 		neighbour: "drf", actions: "allocate", tiers: [][]string{{"drf", quota}},
@@ -40,8 +39,8 @@ func TestDRF(t *testing.T) {
 	}.run(t)
 }
 
-// TestHierarchicalDRF shares the cluster by the weights of a hierarchy that
-// annotations describe, three to one, as far as quotas go.
+// TestHierarchicalDRF divides the cluster by the weights of a hierarchy in
+// annotations, three to one, within the quotas.
 func TestHierarchicalDRF(t *testing.T) {
 	queue := func(name, weights string, capability int64) workload.Queue {
 		q := bounded(name, capability)
@@ -61,8 +60,8 @@ func TestHierarchicalDRF(t *testing.T) {
 	}.run(t)
 }
 
-// TestSLA lets the job in first whose waiting time is over, and no other one for
-// it that the quota has no room for.
+// TestSLA admits the job first whose waiting time is over, and only jobs within the
+// quota.
 func TestSLA(t *testing.T) {
 	pair{
 		neighbour: "sla", actions: "enqueue", tiers: [][]string{{"sla", quota}},
@@ -82,8 +81,8 @@ func TestSLA(t *testing.T) {
 	}.run(t)
 }
 
-// TestOvercommit lets in no more than a factor of what the cluster has, and no more
-// than a queue's quota.
+// TestOvercommit admits jobs up to a factor of the cluster and up to the quota of
+// their queue.
 func TestOvercommit(t *testing.T) {
 	pair{
 		neighbour: "overcommit", actions: "enqueue", tiers: [][]string{{"{name: overcommit, arguments: {overcommit-factor: 1.2}}", quota}},

@@ -13,7 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
-// TestResourceQuota lets a job in that both its queue and its namespace have room for.
+// TestResourceQuota admits a job within the quotas of its queue and of its namespace.
 func TestResourceQuota(t *testing.T) {
 	pair{
 		neighbour: "resourcequota", actions: "enqueue", tiers: [][]string{{"resourcequota", quota}},
@@ -34,7 +34,7 @@ func TestResourceQuota(t *testing.T) {
 	}.run(t)
 }
 
-// TestUsage keeps pods off nodes that are busy as measured.
+// TestUsage places no pods on nodes whose measured usage is high.
 func TestUsage(t *testing.T) {
 	pair{
 		neighbour: "usage", actions: "allocate", tiers: [][]string{{quota}, {"usage", binpack}}, cluster: drawn(),
@@ -46,7 +46,7 @@ func TestUsage(t *testing.T) {
 	}.run(t)
 }
 
-// TestResourceStrategyFit spreads cpu, where binpack does the opposite.
+// TestResourceStrategyFit spreads cpu; binpack does the opposite.
 func TestResourceStrategyFit(t *testing.T) {
 	spread := "{name: resource-strategy-fit, arguments: {resourceStrategyFitWeight: 100}}"
 	pair{
@@ -55,8 +55,8 @@ func TestResourceStrategyFit(t *testing.T) {
 	}.run(t)
 }
 
-// TestTaskTopology places the tasks of a job in an order of their roles, as many as
-// there is quota for.
+// TestTaskTopology places the tasks of a job in the order of their roles, as many as
+// the quota admits.
 func TestTaskTopology(t *testing.T) {
 	c := drawn()
 	c.Jobs = []workload.Job{job("new", "q", 3,

@@ -12,17 +12,17 @@ import (
 
 const gpu = "nvidia.com/gpu"
 
-// cores is an amount of cpu, and nothing else.
+// cores returns a quantity of cpu.
 func cores(n int64) workload.Resources { return workload.Resources{"cpu": n * 1000} }
 
-// node has so many cores, and enough of everything else.
+// node returns a node with n cores and enough of everything else.
 func node(name string, n int64) workload.Node {
 	has := cores(n)
 	has["memory"], has["pods"] = 64<<30, 100
 	return workload.Node{Name: name, Labels: map[string]string{}, Allocatable: has}
 }
 
-// cardNode is a node with so many cards of a model.
+// cardNode returns a node with n cards of one model.
 func cardNode(name, model string, n int64) workload.Node {
 	made := node(name, 64)
 	made.Labels["nvidia.com/gpu.product"] = model
@@ -30,23 +30,22 @@ func cardNode(name, model string, n int64) workload.Node {
 	return made
 }
 
-// bounded is a queue with a capability, that deserves all of it.
+// bounded returns a queue whose capability and deserved are n cores.
 func bounded(name string, n int64) workload.Queue {
 	return workload.Queue{Name: name, Weight: 1, Capability: cores(n), Deserved: cores(n)}
 }
 
-// deserving is a queue that deserves so many cores, and may have more.
+// deserving returns a queue that deserves n cores, without a capability.
 func deserving(name string, n int64) workload.Queue {
 	return workload.Queue{Name: name, Weight: 1, Deserved: cores(n)}
 }
 
-// quoted is a queue with a quota of cards.
+// quoted returns a queue with a quota of cards.
 func quoted(name, quota string) workload.Queue {
 	return workload.Queue{Name: name, Weight: 1, Annotations: map[string]string{"volcano.sh/card.quota": quota}}
 }
 
-// job makes a job of n pods of one core each, which wait for a node. It needs one
-// of them.
+// job makes a job of n pending pods of one core each, with minMember 1.
 func job(name, queue string, n int, change ...func(*workload.Job)) workload.Job {
 	j := workload.Job{Name: name, Queue: queue, Phase: workload.Inqueue, MinMember: 1}
 	for i := range n {
@@ -58,10 +57,10 @@ func job(name, queue string, n int, change ...func(*workload.Job)) workload.Job 
 	return j
 }
 
-// on has the pods of a job run on a node.
+// on makes the pods of a job run on a node.
 func on(node string) func(*workload.Job) { return first(1<<10, node) }
 
-// first has the first n pods of a job run on a node.
+// first makes the first n pods of a job run on a node.
 func first(n int, node string) func(*workload.Job) {
 	return func(j *workload.Job) {
 		j.Phase = workload.Running
@@ -71,7 +70,7 @@ func first(n int, node string) func(*workload.Job) {
 	}
 }
 
-// enqueueing has a job wait for its pods, of so many cores in all.
+// enqueueing makes a job pending, with a minimum of n cores.
 func enqueueing(n int64) func(*workload.Job) {
 	return func(j *workload.Job) { j.Phase, j.MinResources = workload.Pending, cores(n) }
 }
@@ -80,7 +79,7 @@ func needs(members int32) func(*workload.Job) { return func(j *workload.Job) { j
 
 func priority(p int32) func(*workload.Job) { return func(j *workload.Job) { j.Priority = p } }
 
-// annotated has an annotation on the job and on each of its pods.
+// annotated sets an annotation on the job and on each of its pods.
 func annotated(key, value string) func(*workload.Job) {
 	return func(j *workload.Job) {
 		j.Annotations = with(j.Annotations, key, value)
@@ -90,8 +89,8 @@ func annotated(key, value string) func(*workload.Job) {
 	}
 }
 
-// asking has every pod ask for so many of a resource as well.
-func asking(resource string, n int64) func(*workload.Job) {
+// requesting makes every pod request n of a resource as well.
+func requesting(resource string, n int64) func(*workload.Job) {
 	return func(j *workload.Job) {
 		for i := range j.Tasks {
 			j.Tasks[i].Request[resource] = n
@@ -99,11 +98,11 @@ func asking(resource string, n int64) func(*workload.Job) {
 	}
 }
 
-// named has every pod ask for a card of a list.
+// named sets the card list of every pod.
 func named(list string) func(*workload.Job) {
 	return func(j *workload.Job) {
 		annotated("volcano.sh/card.name", list)(j)
-		asking(gpu, 1)(j)
+		requesting(gpu, 1)(j)
 	}
 }
 
@@ -115,7 +114,7 @@ func with(annotations map[string]string, key, value string) map[string]string {
 	return annotations
 }
 
-// pod is a task of the session's content.
+// pod returns a task of a session.
 func pod(info *api.ClusterInfo, name string) *api.TaskInfo {
 	for _, job := range info.Jobs {
 		for _, task := range job.Tasks {

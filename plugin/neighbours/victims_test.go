@@ -14,16 +14,16 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/guard"
 )
 
-// protector is a neighbour that says which pods may be evicted.
+// protector is a neighbour that restricts which pods may be evicted.
 type protector struct {
 	name    string
-	option  func(t *testing.T, verb string) string // its part of a configuration, where it is not the name alone
-	protect func(*api.ClusterInfo)                 // makes it spare the pod spared-0 and nobody else
+	option  func(t *testing.T, verb string) string // its options in a configuration, nil for the name alone
+	protect func(*api.ClusterInfo)                 // makes it protect the pod spared-0 and no other
 }
 
 var protectors = []protector{
 	{
-		// Every other job may lose all its pods. Whether a job starves is left to priority.
+		// Every other job may lose all its pods. priority decides which jobs starve.
 		name:    "gang",
 		option:  func(*testing.T, string) string { return "{name: gang, enableJobStarving: false}" },
 		protect: func(info *api.ClusterInfo) { jobOf(info, "spared").MinAvailable = 1 },
@@ -46,7 +46,7 @@ var protectors = []protector{
 	{
 		name: "pdb",
 		protect: func(info *api.ClusterInfo) {
-			// It spares pods without labels, too.
+			// It protects pods without labels, too.
 			for _, job := range info.Jobs {
 				for _, task := range job.Tasks {
 					task.Pod.Labels = map[string]string{"app": job.Name}
@@ -68,8 +68,9 @@ func (p protector) plugin(t *testing.T, verb string) string {
 	return p.option(t, verb)
 }
 
-// lent is a full node. The queue "borrower" has two pods more than it deserves, and
-// one that nobody evicts; "modest" has what it deserves. Two pods of "claimant" wait.
+// lent returns a full node. The queue "borrower" has two pods more than it deserves,
+// one of them protected; "modest" has what it deserves. Two pods of "claimant" are
+// pending.
 func lent() workload.Cluster {
 	return workload.Cluster{
 		Nodes:  []workload.Node{node("n", 4)},
@@ -82,9 +83,9 @@ func lent() workload.Cluster {
 	}
 }
 
-// TestReclaim takes back what was lent: from nobody who has no more than it deserves,
-// and from nobody whom the neighbour protects. The extender's victims come first, so
-// those are tasks that went through JSON.
+// TestReclaim evicts no pod of a queue within its deserved, and no pod that the
+// neighbour protects. The victims of the extender come first, so they are tasks decoded
+// from JSON.
 func TestReclaim(t *testing.T) {
 	for _, p := range protectors {
 		t.Run(p.name, func(t *testing.T) {
@@ -97,7 +98,7 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
-// TestReclaimOfCards is the same of cards.
+// TestReclaimOfCards is TestReclaim with cards.
 func TestReclaimOfCards(t *testing.T) {
 	for _, p := range protectors {
 		t.Run(p.name, func(t *testing.T) {
@@ -111,7 +112,7 @@ func TestReclaimOfCards(t *testing.T) {
 			c.Queues[1].Annotations["volcano.sh/card.deserved"] = `{"A":2}`
 			for i := range c.Jobs {
 				named("A")(&c.Jobs[i])
-				if i < len(c.Jobs)-1 { // the last one claims
+				if i < len(c.Jobs)-1 { // the last one is the reclaimer
 					on("a")(&c.Jobs[i])
 				}
 			}
@@ -124,8 +125,8 @@ func TestReclaimOfCards(t *testing.T) {
 	}
 }
 
-// crowded is a queue with three pods of low priority, one more than its quota since
-// that was lowered, and one of high priority that waits: two have to go for it.
+// crowded returns a queue with three running pods of low priority, one more than its
+// quota, and a pending pod of high priority, which needs two evictions.
 func crowded() workload.Cluster {
 	return workload.Cluster{
 		Nodes:  []workload.Node{node("n", 3)},
@@ -137,8 +138,8 @@ func crowded() workload.Cluster {
 	}
 }
 
-// TestPreempt makes room in a queue: as much as its quota asks for, and none where
-// the neighbour protects. To gang, which is there in any case, all may go.
+// TestPreempt evicts as many pods of a queue as its quota requires, and none that the
+// neighbour protects. The plugin gang, always present, protects none.
 func TestPreempt(t *testing.T) {
 	others := append(protectors[1:len(protectors):len(protectors)], protector{
 		name:    "priority",
@@ -147,7 +148,7 @@ func TestPreempt(t *testing.T) {
 	others = append(others, protector{
 		name: "tdm",
 		protect: func(info *api.ClusterInfo) {
-			claim := pod(info, "claim-0") // what may be evicted itself evicts nobody
+			claim := pod(info, "claim-0") // a preemptable pod preempts no other
 			claim.Preemptable, claim.RevocableZone = false, ""
 			jobOf(info, "spared").Budget = &api.DisruptionBudget{MinAvailable: "1"}
 		},
@@ -163,8 +164,9 @@ func TestPreempt(t *testing.T) {
 	}
 }
 
-// TestTiersThatBypassDeserved shows what Volcano makes of victims that are named in
-// several tiers, or by a third plugin. Package guard warns of those configurations.
+// TestTiersThatBypassDeserved shows the victims that Volcano evicts where plugins name
+// victims in several tiers, or where a third plugin does. Package guard warns of those
+// configurations.
 func TestTiersThatBypassDeserved(t *testing.T) {
 	gang := "{name: gang, enableJobStarving: false}"
 	for _, c := range []struct {
@@ -183,7 +185,7 @@ func TestTiersThatBypassDeserved(t *testing.T) {
 				Nodes:  []workload.Node{node("n", 3)},
 				Queues: []workload.Queue{deserving("borrower", 0), deserving("claimant", 3), deserving("modest", 1)},
 				Jobs: []workload.Job{
-					// The gang names the first, the quota plugin the second, and nobody both.
+					// gang names the first pod, the quota plugin the second, and no pod is named by both.
 					job("modest", "modest", 1, on("n"), needs(0)), job("whole", "borrower", 2, on("n"), needs(2)),
 					job("claim", "claimant", 1, func(j *workload.Job) { j.Tasks[0].Request = cores(3) }),
 				},
@@ -196,7 +198,7 @@ func TestTiersThatBypassDeserved(t *testing.T) {
 	}
 }
 
-// TestTiersThatBypassTheQuota does the same for jobs that are let in.
+// TestTiersThatBypassTheQuota does the same for the admission of jobs.
 func TestTiersThatBypassTheQuota(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -213,7 +215,7 @@ func TestTiersThatBypassTheQuota(t *testing.T) {
 				Queues: []workload.Queue{bounded("q", 2), {Name: "r", Weight: 1}, {Name: "s", Weight: 1}},
 				Jobs: []workload.Job{
 					job("above", "q", 0, enqueueing(3)), job("fits", "q", 0, enqueueing(2)),
-					// More than the cluster has left, and yet within its queue's bounds.
+					// More than the cluster has left, but within the bounds of its queue.
 					job("used", "s", 6, on("n")), job("huge", "r", 0, enqueueing(7)),
 				},
 			}}

@@ -1,6 +1,5 @@
 // Package offline opens Volcano sessions on a cluster that is held in memory,
-// without an API server: for cardctl, which asks the engine about files, and
-// for tests and benchmarks.
+// without an API server, for cardctl, tests and benchmarks.
 package offline
 
 import (
@@ -22,10 +21,10 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// Cache is a scheduler cache that holds one cluster. It records events, bindings
-// and evictions, and carries none of them out.
+// Cache is a scheduler cache of one cluster. It records events, bindings and evictions
+// and carries none of them out.
 type Cache struct {
-	cache.Cache // panics on what is not overridden below
+	cache.Cache // nil: a method that is not overridden below panics
 	info        *api.ClusterInfo
 	recorder    recorder
 	volcano     vcclient.Interface
@@ -33,12 +32,12 @@ type Cache struct {
 	Kube      kubernetes.Interface            // nil: none
 	Informers informers.SharedInformerFactory // nil: none
 
-	Bound   map[string]string // pod → node, of what was bound
-	Evicted []string          // pods
+	Bound   map[string]string // bound pods: pod → node
+	Evicted []string          // evicted pods
 }
 
-// NewCache returns a cache that gives out info. Sessions change what they are
-// given, so sessions on one cache do not see the same.
+// NewCache returns a cache of info. Sessions change the objects of info, so a second
+// session on one cache does not see the same cluster.
 func NewCache(info *api.ClusterInfo) *Cache {
 	info.HyperNodes = api.HyperNodeInfoMap{}
 	info.HyperNodesSetByTier = map[int]sets.Set[string]{}
@@ -52,7 +51,7 @@ func Open(c *Cache, tiers []conf.Tier) *framework.Session {
 	return framework.OpenSession(c, tiers, nil)
 }
 
-// Tiers is a configuration of one tier with all hooks of all plugins enabled.
+// Tiers returns a configuration of one tier with all hooks of all plugins enabled.
 func Tiers(hierarchy bool, plugins ...string) []conf.Tier {
 	yes := true
 	var tier conf.Tier
@@ -87,17 +86,17 @@ func (r *recorder) AnnotatedEventf(o runtime.Object, _ map[string]string, kind, 
 	r.Eventf(o, kind, reason, format, args...)
 }
 
-// Snapshot gives out the cluster.
+// Snapshot returns the cluster.
 func (c *Cache) Snapshot() *api.ClusterInfo { return c.info }
 
-// EventRecorder keeps what Events returns.
+// EventRecorder returns a recorder that keeps events for Events.
 func (c *Cache) EventRecorder() record.EventRecorder { return &c.recorder }
 
 // OnSessionOpen and OnSessionClose are called around a session.
 func (c *Cache) OnSessionOpen()  {}
 func (c *Cache) OnSessionClose() {}
 
-// What closing a session writes goes nowhere.
+// The writes of a closing session are discarded.
 func (c *Cache) UpdateQueueStatus(*api.QueueInfo) error  { return nil }
 func (c *Cache) RecordJobStatusEvent(*api.JobInfo, bool) {}
 func (c *Cache) VCClient() vcclient.Interface            { return c.volcano }
@@ -105,24 +104,24 @@ func (c *Cache) UpdateJobStatus(job *api.JobInfo, _, _, _ bool) (*api.JobInfo, e
 	return job, nil
 }
 
-// AddBindTask notes a binding.
+// AddBindTask records a binding.
 func (c *Cache) AddBindTask(bind *cache.BindContext) error {
 	c.Bound[bind.TaskInfo.Name] = bind.TaskInfo.NodeName
 	return nil
 }
 
-// Evict notes an eviction.
+// Evict records an eviction.
 func (c *Cache) Evict(task *api.TaskInfo, _ string) error {
 	c.Evicted = append(c.Evicted, task.Name)
 	return nil
 }
 
-// What plugins of Volcano's own ask for, and need not have.
+// Plugins of Volcano call these methods and work without them.
 func (c *Cache) RegisterBinder(string, any)                      {}
 func (c *Cache) SharedDRAManager() k8sframework.SharedDRAManager { return nil }
 func (c *Cache) IsJobTerminated(api.JobID) bool                  { return false }
 
-// The other clients, as far as they were set.
+// The clients and informers, nil where they are not set.
 func (c *Cache) Client() kubernetes.Interface                           { return c.Kube }
 func (c *Cache) ClientConfig() *rest.Config                             { return nil }
 func (c *Cache) SharedInformerFactory() informers.SharedInformerFactory { return c.Informers }

@@ -47,7 +47,7 @@ func (s suite) generate(root, volcano string) error {
 	return writeDir(filepath.Join(root, generatedDir, s.dir), files)
 }
 
-// shim is what upstream's tests see of the plugin that they test.
+// shim returns the package that upstream's tests see in place of the plugin.
 func (s suite) shim() []byte {
 	name := path.Base(s.dir)
 	return fmt.Appendf(nil, "package %s\n\nimport %q\n\nconst PluginName = %q\n\nvar New = plugin.%s\n",
@@ -60,8 +60,8 @@ type edit struct {
 	text       string
 }
 
-// rewrite removes the named functions and redirects the imports of the plugins
-// that we replace. Line numbers stay those of upstream's file. It returns the
+// rewrite removes the named functions and redirects the imports of the plugins that
+// this module replaces. Line numbers stay those of upstream's file. It returns the
 // names of the functions that it removed.
 func rewrite(src []byte, leftOut []string) ([]byte, []string, error) {
 	fset := token.NewFileSet()
@@ -105,8 +105,8 @@ func rewrite(src []byte, leftOut []string) ([]byte, []string, error) {
 	return apply(src, edits), removed, nil
 }
 
-// addQualifiers collects what stands before a dot below the node: the names of
-// the packages in use, and of some variables, which do no harm.
+// addQualifiers collects the qualifiers of selectors below the node: the names of
+// packages in use, and of some variables, which do no harm.
 func addQualifiers(names map[string]bool, node ast.Node) {
 	ast.Inspect(node, func(n ast.Node) bool {
 		if selector, ok := n.(*ast.SelectorExpr); ok {
@@ -118,7 +118,7 @@ func addQualifiers(names map[string]bool, node ast.Node) {
 	})
 }
 
-// redirect maps the import path of a plugin that we replace to that of our shim.
+// redirect maps the import path of a replaced plugin to that of its shim.
 func redirect(target string) (string, bool) {
 	for _, s := range suites {
 		if s.constructor != "" && target == path.Join(volcanoModule, schedulerDir, s.dir) {
@@ -129,7 +129,7 @@ func redirect(target string) (string, bool) {
 }
 
 func apply(src []byte, edits []edit) []byte {
-	// From the back, so that the offsets of the edits to come stay valid.
+	// From the end, so that the offsets of the remaining edits stay valid.
 	slices.SortFunc(edits, func(a, b edit) int { return b.start - a.start })
 	for _, e := range edits {
 		src = slices.Concat(src[:e.start], []byte(e.text), src[e.end:])
@@ -137,8 +137,8 @@ func apply(src []byte, edits []edit) []byte {
 	return src
 }
 
-// writeDir makes files the only Go files of the directory. Files that are right
-// already are not touched, so that go's test cache answers a second run.
+// writeDir makes files the only Go files of the directory. It does not write files that
+// are equal already, so that a second run hits go's test cache.
 func writeDir(dir string, files map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

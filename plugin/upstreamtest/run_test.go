@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// packageResult is what go test reported about one package.
+// packageResult is the result of go test for one package.
 type packageResult struct {
 	verdict string
 	output  []string
 	tests   []*testResult
 }
 
-// testResult is what go test reported about one test or subtest. The verdict
-// stays empty if the test never ended.
+// testResult is the result of go test for one test or subtest. The verdict is empty
+// where the test never ended.
 type testResult struct {
 	name    string
 	verdict string
@@ -50,7 +50,7 @@ func runSuites(t *testing.T, root string) map[string]*packageResult {
 	t.Helper()
 	ctx := context.Background()
 	if deadline, ok := t.Deadline(); ok {
-		// Ends in time to say why, instead of in go test's panic.
+		// Ends before the panic of go test, so that the failure has a reason.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-10*time.Second))
 		defer cancel()

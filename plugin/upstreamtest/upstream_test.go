@@ -22,17 +22,17 @@ const (
 	generatedDir = "build/_upstream"
 )
 
-// The inner run is invisible to go's test cache. Linking the plugins into this
-// test makes a change to them a change to this test, so that it runs again.
+// go's test cache does not see the inner run. This test links the plugins, so a change
+// of a plugin invalidates its cached result.
 var _ = []framework.PluginBuilder{plugin.NewCapacity, plugin.NewProportion}
 
 // suite is one upstream package whose tests are run.
 type suite struct {
 	dir string // below upstream's pkg/scheduler
 
-	// constructor names the function of package plugin that takes the place of
-	// upstream's New; it is set for the packages that we replace. The others are
-	// built from upstream's sources, with imports redirected to our plugins.
+	// constructor is the function of package plugin that takes the place of upstream's
+	// New, for the packages that this module replaces. The others are built from
+	// upstream's sources, with imports redirected to the drop-ins.
 	constructor string
 
 	leftOut []string
@@ -56,8 +56,8 @@ var suites = []suite{
 		dir: "actions/allocate",
 		// Fails on unmodified upstream v1.14.1 too, every time: "task status
 		// Binding: want 2, got 0" in "static pv matched and node with enough
-		// resources". It registers gang and predicates only, so neither of the
-		// plugins that we replace has a part in it.
+		// resources". It registers gang and predicates only, so no
+		// plugin of this module is involved.
 		leftOut: []string{"TestAllocateWithPVC"},
 		passes:  98,
 	},
@@ -100,7 +100,7 @@ func TestUpstream(t *testing.T) {
 // report makes each upstream test a subtest of t and returns how many passed.
 func (p *packageResult) report(t *testing.T) int {
 	if p == nil {
-		t.Error("go test did not report on this package")
+		t.Error("go test has no result of this package")
 		return 0
 	}
 	passed := 0
@@ -116,7 +116,7 @@ func (p *packageResult) report(t *testing.T) int {
 			}
 		})
 	}
-	// Covers what no single test answers for: compile errors, panics, TestMain.
+	// Covers failures outside of single tests: compile errors, panics, TestMain.
 	if p.verdict != "pass" {
 		t.Errorf("upstream package: %q\n%s", p.verdict, tail(p.output))
 	}

@@ -1,0 +1,90 @@
+package cards
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// stock returns the cards of all nodes, in whole cards.
+func (f *fixture) stock() map[string]float64 {
+	stock := map[string]float64{}
+	for _, amount := range f.Stock() {
+		stock[f.names.Name(amount.Dim)] = amount.Milli.Cards()
+	}
+	return stock
+}
+
+// TestLostNodeKeepsItsCards loses a node and brings it back with another card. A
+// lost node is in no stock, and pods on it keep their card while a task is on it.
+func TestLostNodeKeepsItsCards(t *testing.T) {
+	f := newFixture().node("a", "A", 8).node("b", "B", 4).queue("q", "", `{}`).open(t)
+	assert.Equal(t, map[string]float64{"A": 8, "B": 4}, f.stock())
+
+	f.Nodes = f.Nodes[:1]
+	for range 3 {
+		f.open(t)
+		assert.Equal(t, map[string]float64{"A": 8}, f.stock())
+		_, p := f.read("q", pod("A|B", gpus(1)))
+		for r := range f.Requests(p) {
+			d, ok := f.CardOn("b", r)
+			assert.True(t, ok)
+			assert.Equal(t, f.dim(t, "B"), d)
+		}
+	}
+	assert.NotNil(t, f.open(t).Node("b"), "a task was looked up on the lost node in the session before")
+	assert.Nil(t, f.open(t).Node("b"), "no task was looked up on the lost node")
+
+	f.node("b", "C", 2).open(t)
+	assert.Equal(t, map[string]float64{"A": 8, "C": 2}, f.stock())
+}
+
+// TestQuotaKeepsItsLastGoodValue edits an annotation. A bad key keeps its last
+// good value, and good keys count.
+func TestQuotaKeepsItsLastGoodValue(t *testing.T) {
+	f := newFixture().node("a", "A", 8).node("b", "B", 8).queue("q", "", "")
+	for _, step := range []struct {
+		text     string
+		a, b     float64 // milli-cards
+		problems int
+	}{
+		{`{"A":2,"B":1}`, 2000, 1000, 0},
+		{`{"A":"two","B":3}`, 2000, 3000, 1},
+		{`{"A":`, 2000, 3000, 1},
+		{`{"B":1.5}`, 0, 3000, 1},
+		{`{"A":1}`, 1000, 0, 0},
+	} {
+		f.Queues[0].Annotations = map[string]string{card.QuotaKey: step.text}
+		f.open(t)
+		capability := f.ix.Capability.Row(f.ix.Lookup("q"))
+		assert.Equal(t, step.a, capability.Get(f.dim(t, "A")), step.text)
+		assert.Equal(t, step.b, capability.Get(f.dim(t, "B")), step.text)
+		assert.True(t, f.QuotasChanged(), step.text)
+		problems := f.Problems(f.ix)
+		assert.Len(t, problems, 1)
+		assert.Len(t, problems[0].Problems, step.problems, step.text)
+	}
+	f.open(t)
+	assert.False(t, f.QuotasChanged(), "the annotation is the same")
+	assert.False(t, f.Problems(f.ix)[0].Changed)
+}
+
+// TestPodTable finds every pod after the table has grown, and no other.
+func TestPodTable(t *testing.T) {
+	const n = 10 * minPods
+	table, pods, requests := newPodTable(), make([]*v1.Pod, n), make([]*PodRequest, n)
+	for i := range n {
+		pods[i], requests[i] = &v1.Pod{}, &PodRequest{}
+		table.put(pods[i], requests[i])
+		table.put(pods[i], requests[i]) // again, which changes nothing
+	}
+	for i := range n {
+		assert.Same(t, requests[i], table.get(pods[i]))
+	}
+	assert.Nil(t, table.get(&v1.Pod{}))
+	assert.Equal(t, n, table.used)
+	assert.LessOrEqual(t, 2*table.used, len(table.slots))
+}

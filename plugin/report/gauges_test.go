@@ -1,0 +1,116 @@
+package report
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// openMetrics opens Metrics on the session of a fixture, with a Queue object of
+// each queue but the root, and publishes all series.
+func openMetrics(f *fixture, m *Metrics) {
+	objects := make([]*api.QueueInfo, f.Index.Len())
+	for q := range objects {
+		if name := f.Index.Name(index.Queue(q)); name != "root" {
+			objects[q] = api.NewQueueInfo(cluster.Queue(workload.Queue{Name: name}, ""))
+		}
+	}
+	m.Open(f.Index, f.Names, objects, false)
+	total := fastres.NewVector(f.Names.Len())
+	total.Set(fastres.CPU, 64000)
+	total.Set(f.h200, 8000)
+	m.Publish(total, make([]int, f.Index.Len()))
+}
+
+// resetSeries deletes all series before and after a test.
+func resetSeries(t *testing.T) {
+	reset := func() {
+		for _, vec := range append(UpstreamSeries(), AddedSeries()...) {
+			vec.Reset()
+		}
+	}
+	reset()
+	t.Cleanup(reset)
+}
+
+// TestMetricsPublish writes cards as scalars of their queue. A card without a bound
+// is +Inf, and a queue without a Queue object has no series.
+func TestMetricsPublish(t *testing.T) {
+	resetSeries(t)
+	f, m := newFixture(t), NewMetrics()
+	f.Index.RealCapability.Row(f.Index.Lookup("team")).Set(f.nic, fastres.MaxQuantity)
+	openMetrics(f, m)
+	assert.Equal(t, 2000.0, value(t, vecs[allocated].scalar, "research", h200))
+	assert.Equal(t, 3000.0, value(t, vecs[realCapacity].scalar, "research", h200))
+	assert.Equal(t, 1500.0, value(t, vecs[realCapacity].cpu, "research"))
+	assert.True(t, math.IsInf(value(t, vecs[realCapacity].scalar, "team", h200), 1), "a card without a bound")
+	assert.Equal(t, fastres.MaxQuantity, value(t, vecs[realCapacity].cpu, "team"), "cpu is not a card")
+	assert.Equal(t, fastres.MaxQuantity, value(t, vecs[realCapacity].scalar, "team", "example.com/nic"), "not a card")
+	assert.Equal(t, []float64{1, 0}, []float64{value(t, leafVec, "research"), value(t, leafVec, "team")})
+	assert.Equal(t, 8000.0, value(t, clusterVecs.card, h200))
+	assert.Zero(t, count(vecs[allocated].cpu, "root"))
+	assert.Equal(t, 3, m.Len())
+}
+
+// TestMetricsFollowEvents writes the series of a leaf at each event, and those of
+// inner queues when the session closes.
+func TestMetricsFollowEvents(t *testing.T) {
+	resetSeries(t)
+	f, m := newFixture(t), NewMetrics()
+	f.Index.Inqueue.Row(f.q).Set(f.h200, 0)
+	openMetrics(f, m)
+	of := func(queue string) float64 { return value(t, vecs[allocated].scalar, queue, h200) }
+	changed := fastres.NewVector(f.Names.Len())
+	changed.Set(f.h200, 1000)
+	f.allocate(f.h200, 1000)
+	m.PublishAllocated(f.q, changed)
+	assert.Equal(t, []float64{3000, 2000}, []float64{of("research"), of("team")})
+	m.PublishInner()
+	assert.Equal(t, []float64{3000, 3000}, []float64{of("research"), of("team")})
+
+	for _, p := range f.Index.Path(f.q) {
+		f.Index.Inqueue.Row(p).Set(f.h200, 1000)
+	}
+	assert.Zero(t, count(inqueueVecs.scalar, "research"), "nothing was reserved so far")
+	m.PublishInqueue(f.q, changed)
+	assert.Equal(t, 1000.0, value(t, inqueueVecs.scalar, "research", h200))
+	assert.Equal(t, 1000.0, value(t, inqueueVecs.scalar, "team", h200))
+}
+
+// TestMetricsForgetQueues deletes the series that Volcano does not delete with a
+// queue.
+func TestMetricsForgetQueues(t *testing.T) {
+	resetSeries(t)
+	f, m := newFixture(t), NewMetrics()
+	openMetrics(f, m)
+	m.SetProblems("research", 2)
+	assert.Equal(t, 2.0, value(t, problemsVec, "research"))
+	m.ForgetQueues(index.BuildTree([]index.Node{{Name: "root"}, {Name: "team"}}, index.RootName))
+	assert.Zero(t, count(problemsVec, "research"))
+	assert.Zero(t, count(leafVec, "research"))
+	assert.Zero(t, count(inqueueVecs.cpu, "research"))
+	assert.Equal(t, 1, count(leafVec, "team"))
+	assert.Equal(t, 1, m.Len())
+}
+
+// TestMetricsRenewNames deletes the series of scalars, and makes those that are
+// still in use again.
+func TestMetricsRenewNames(t *testing.T) {
+	resetSeries(t)
+	f, m := newFixture(t), NewMetrics()
+	openMetrics(f, m)
+	assert.Equal(t, 2, count(vecs[allocated].scalar, "research"))
+	m.RenewNames(f.Names)
+	assert.Zero(t, count(vecs[allocated].scalar, "research"))
+	openMetrics(f, m)
+	assert.Equal(t, 2, count(vecs[allocated].scalar, "research"))
+	assert.Equal(t, 2000.0, value(t, vecs[allocated].scalar, "research", h200))
+}

@@ -1,0 +1,143 @@
+package report
+
+import (
+	"os"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+)
+
+func TestMain(m *testing.M) {
+	offline.Quiet()
+	os.Exit(m.Run())
+}
+
+const (
+	gpuName    = "nvidia.com/gpu"
+	h200, h800 = "NVIDIA-H200", "NVIDIA-H800"
+)
+
+// fixture is a session with a node of each of two cards, and the tree root, team,
+// research. The quotas of research are 3 NVIDIA-H200 and 1 NVIDIA-H800, of which
+// it uses 2 and 1.
+type fixture struct {
+	Explainer
+	ssn        *framework.Session
+	q          index.Queue
+	h200, h800 fastres.Dim
+	nic        fastres.Dim // a scalar resource that is not a card
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	const text = `{"NVIDIA-H200":3,"NVIDIA-H800":1}`
+	c := workload.Cluster{Hierarchy: true, Queues: []workload.Queue{{Name: "root"}, {Name: "team"},
+		{Name: "research", Parent: "team", Annotations: map[string]string{card.QuotaKey: text}}}}
+	for _, model := range []string{h200, h800} {
+		c.Nodes = append(c.Nodes, workload.Node{Name: model, Labels: map[string]string{"nvidia.com/gpu.product": model},
+			Allocatable: workload.Resources{gpuName: 8}})
+	}
+	info, err := cluster.Build(c, "")
+	require.NoError(t, err)
+	tree := index.BuildTree([]index.Node{{Name: "root"}, {Name: "team"}, {Name: "research", Parent: "team"}, {Name: "lost", Parent: "gone"}}, index.RootName)
+	f := &fixture{ssn: offline.Open(offline.NewCache(info), nil)}
+	f.Index, f.Names, f.Reservations = &index.Index{}, &index.Names{}, &reserve.Reservations{}
+	f.h200, f.h800 = f.Names.InternCard(h200), f.Names.InternCard(h800)
+	f.nic = f.Names.Intern("example.com/nic")
+	f.Cards = cards.NewRegistry().Open(f.ssn, tree, f.Names, cards.Everywhere, cards.Settings{Untyped: cards.UntypedCharge})
+	f.Limit = &f.Index.RealCapability
+	f.Index.Reset(tree, f.Names.Len())
+	for q := range index.Queue(tree.Len()) {
+		f.Cards.AddBounds(f.Index, q)
+		for _, d := range []fastres.Dim{fastres.CPU, fastres.Memory, f.h200, f.h800} {
+			f.Index.RealCapability.Row(q).Set(d, fastres.MaxQuantity)
+		}
+	}
+	f.q = tree.Lookup("research")
+	for d, bound := range map[fastres.Dim]float64{fastres.CPU: 1500, fastres.Memory: 512 << 20, f.h200: 3000, f.h800: 1000} {
+		f.Index.RealCapability.Row(f.q).Set(d, bound)
+	}
+	f.allocate(f.h200, 2000)
+	f.allocate(f.h800, 1000)
+	return f
+}
+
+// allocate adds to what is allocated to research and its ancestors.
+func (f *fixture) allocate(d fastres.Dim, quantity float64) {
+	for _, p := range f.Index.Path(f.q) {
+		f.Index.Mutable(p).Increase(d, quantity)
+	}
+}
+
+// request returns what a pod with a card list, "" for an untyped pod, requests.
+func (f *fixture) request(list string, n int64) cards.Request {
+	task := workload.Task{Name: "pod", Request: workload.Resources{gpuName: n}}
+	if list != "" {
+		task.Annotations = map[string]string{card.NameKey: list}
+	}
+	return f.requestOf(cluster.Pod("job", task))
+}
+
+func (f *fixture) requestOf(pod *v1.Pod) cards.Request {
+	for r := range f.Cards.Requests(f.Cards.PodRequest(f.q, pod)) {
+		return r
+	}
+	panic("the pod requests no card")
+}
+
+// vector returns a request for cpu and memory.
+func (f *fixture) vector(cpu, memory float64) fastres.Vector {
+	x := fastres.NewVector(f.Names.Len())
+	x.Set(fastres.CPU, cpu)
+	x.Set(fastres.Memory, memory)
+	return x
+}
+
+// job returns a job of research.
+func job(name string) *api.JobInfo {
+	j := api.NewJobInfo(api.JobID("default/" + name))
+	j.Queue = "research"
+	return j
+}
+
+// value returns the value of a series.
+func value(t *testing.T, vec *prometheus.GaugeVec, labels ...string) float64 {
+	t.Helper()
+	var m dto.Metric
+	require.NoError(t, vec.WithLabelValues(labels...).Write(&m))
+	return m.GetGauge().GetValue()
+}
+
+// count returns the number of series whose label queue_name is a queue.
+func count(vec *prometheus.GaugeVec, queue string) (n int) {
+	metrics := make(chan prometheus.Metric, 100)
+	vec.Collect(metrics)
+	close(metrics)
+	for metric := range metrics {
+		var m dto.Metric
+		if err := metric.Write(&m); err != nil {
+			panic(err)
+		}
+		for _, label := range m.Label {
+			if label.GetName() == queueLabel && label.GetValue() == queue {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// TestReasonString formats a reason of each rule.
+func TestReasonString(t *testing.T) {
+	short := Shortage{Queue: "q", Resource: "A", Requested: 1, Total: 2, Bound: 1, Against: "capability"}
+	for _, test := range []struct {
+		name   string
+		reason Reason
+		want   string
+	}{
+		{"an unknown queue", Reason{Rule: UnknownQueue}, "The job's queue does not exist"},
+		{"a queue that does not reach the root", Reason{Rule: BrokenQueue, Queue: "q", Detail: "the parents form a cycle"},
+			"Queue <q> takes no jobs: the parents form a cycle"},
+		{"an inner queue", Reason{Rule: InnerQueue, Queue: "q"}, "Queue <q> has child queues and takes no jobs itself"},
+		{"a closed queue", Reason{Rule: ClosedQueue, Queue: "q"}, "Queue <q> is not open"},
+		{"cards of several resources", Reason{Rule: MixedResources, Cards: "A|B"},
+			"Cards <A|B> do not share one resource name, so no pod can request either of them"},
+		{"another resource", Reason{Rule: ResourceMismatch, Cards: "A", Resource: "example.com/gpu"},
+			"Pod requests <example.com/gpu>, which is not the resource name of the cards <A>"},
+		{"an untyped pod", Reason{Rule: UntypedPod, Cards: gpuName},
+			"Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name"},
+		{"unlabeled nodes", Reason{Rule: UnlabeledNodes, Cards: gpuName},
+			"No queue has a quota of <nvidia.com/gpu>: the nodes that have it lack the labels that name the card"},
+		{"no such card, with a list", Reason{Rule: NoSuchCard, Cards: "A|B", typed: true}, "node(s) have none of the cards <A|B>"},
+		{"no such card, untyped", Reason{Rule: NoSuchCard, Cards: gpuName}, "node(s) have no <nvidia.com/gpu>"},
+		{"an unlabeled node", Reason{Rule: UnlabeledNode, Resource: gpuName, Label: "nvidia.com/gpu.product"},
+			"node(s) have <nvidia.com/gpu> but lack the label nvidia.com/gpu.product, which names the card"},
+		{"two shortages", Reason{Rule: OverQuota, Queue: "q", Cards: gpuName, Requested: 1, Shortages: []Shortage{short, short}},
+			short.String() + "; " + short.String()},
+		{"more shortages than an untyped pod is shown", Reason{Rule: OverQuota, Queue: "q", Cards: gpuName, Requested: 1, Shortages: []Shortage{short, short, short}},
+			"Queue <q> has insufficient quota of every <nvidia.com/gpu> card: requested <1>"},
+		{"as many shortages as a list has cards", Reason{Rule: OverQuota, Queue: "q", Cards: "A|B|C", typed: true, Shortages: []Shortage{short, short, short}},
+			short.String() + "; " + short.String() + "; " + short.String()},
+		{"no single bound is exceeded", Reason{Rule: OverQuota, Queue: "q", Cards: "A|B", typed: true, Requested: 1.5},
+			"Queue <q> has insufficient <A|B> quota: requested <1.5>"},
+		{"a resource without a quota", Reason{Rule: OverQuota, Queue: "q"}, "Queue <q> has no quota for a requested resource"},
+	} {
+		t.Run(test.name, func(t *testing.T) { assert.Equal(t, test.want, test.reason.String()) })
+	}
+}
+
+// TestShortageString formats quantities in the units that people read.
+func TestShortageString(t *testing.T) {
+	assert.Equal(t, "Queue <q> has insufficient <cpu> quota: requested <0.5>, total would be <2.25>, but capability is <2>",
+		Shortage{Queue: "q", Resource: "cpu", Requested: 0.5, Total: 2.25, Bound: 2, Against: "capability"}.String())
+	assert.Equal(t, "Queue <q> has insufficient <memory> quota: requested <1024Mi>, total would be <1536Mi>, but deserved is <0.5Mi>",
+		Shortage{Queue: "q", Resource: "memory", Requested: 1 << 30, Total: 1536 << 20, Bound: 512 << 10, Against: "deserved"}.String())
+}
+
+// TestRulesAreThoseOfQuota compares the names of rules with the reasons of package
+// quota, which Explain converts by name.
+func TestRulesAreThoseOfQuota(t *testing.T) {
+	rules := []Rule{UnknownQueue, BrokenQueue, InnerQueue, ClosedQueue, OverQuota, OverDeserved, MixedResources, ResourceMismatch, UntypedPod}
+	for i, rule := range rules {
+		assert.Equal(t, quota.Reason(i+1).String(), string(rule))
+	}
+}
+
+// TestReasonJSON encodes a reason as cardctl prints it.
+func TestReasonJSON(t *testing.T) {
+	text, err := json.Marshal(Reason{Rule: OverQuota, Queue: "q", Cards: "A", Requested: 2, typed: true,
+		Shortages: []Shortage{{Queue: "q", Resource: "A", Requested: 2, Total: 4, Bound: 3, Against: "capability"}}})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"rule":"OverQuota","queue":"q","cards":"A","requested":2,
+		"shortages":[{"queue":"q","resource":"A","requested":2,"total":4,"bound":3,"against":"capability"}]}`, string(text))
+}
