@@ -143,25 +143,16 @@ type jobState struct {
 	reserves           bool
 }
 
-// countAll counts up to chunk jobs. It looks up the state of all of them first:
-// look-ups wait for memory, and short loops let the waits overlap (BenchmarkSessionOpen).
-// A job whose queue does not exist counts nowhere.
+// countAll counts some jobs. A job whose queue does not exist counts nowhere.
 func (t *tally) countAll(jobs []*api.JobInfo) {
-	var memory [chunk]jobState
-	states := memory[:len(jobs)]
-	for i, job := range jobs {
-		states[i].job, states[i].queue = job, t.tree.Lookup(string(job.Queue))
-	}
-	for i := range states {
-		states[i].allocated, states[i].pending = CountTasks(states[i].job)
-	}
-	for i := range states {
-		states[i].reserves = HasMinimum(states[i].job) && admitted(states[i].job, states[i].allocated)
-	}
-	for i := range states {
-		if states[i].queue != index.None {
-			t.count(&states[i])
+	for _, job := range jobs {
+		w := jobState{job: job, queue: t.tree.Lookup(string(job.Queue))}
+		if w.queue == index.None {
+			continue
 		}
+		w.allocated, w.pending = CountTasks(job)
+		w.reserves = HasMinimum(job) && admitted(job, w.allocated)
+		t.count(w)
 	}
 }
 
@@ -175,7 +166,7 @@ func (t *tally) countAll(jobs []*api.JobInfo) {
 // are neither allocated nor pending, and where gates or cards matter.
 //
 // Upstream: capacity/capacity.go, buildQueueAttrs.
-func (t *tally) count(w *jobState) {
+func (t *tally) count(w jobState) {
 	job, q := w.job, w.queue
 	t.jobs[q]++
 	counted := t.cards.Counted(q)
@@ -227,7 +218,7 @@ func (t *tally) count(w *jobState) {
 }
 
 // countCards adds the cards of one job to the accounts of its queue.
-func (t *tally) countCards(w *jobState) {
+func (t *tally) countCards(w jobState) {
 	job, q := w.job, w.queue
 	t.job.Read(t.cards, job, t.cards.CollectingReader(&t.newPods))
 	t.visited += len(job.Tasks)
