@@ -184,7 +184,7 @@ func TestRefusedConfigurations(t *testing.T) {
 	})
 	t.Run("Warned", func(t *testing.T) {
 		p := c.run(t, program, strings.Replace(good, "- name: nodeorder", "- name: nodeorder\n  - name: cdp", 1))
-		p.logs(t, "cdp may name victims that capacity-card does not")
+		p.logs(t, "cdp may select victims that capacity-card does not")
 	})
 	t.Run("AllowUnsafe", func(t *testing.T) {
 		p := c.run(t, program, strings.Replace(good, "capacity-card", "capacity-crad", 1), "--allow-unsafe-conf")

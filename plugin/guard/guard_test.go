@@ -78,9 +78,9 @@ func TestCheck(t *testing.T) {
 // TestWarnings puts plugins that vote on the same hook in several tiers.
 func TestWarnings(t *testing.T) {
 	const (
-		victims = "may name victims that"
-		admit   = "may let in jobs that"
-		noVote  = "is not asked about jobs that"
+		victims = "may select victims that"
+		admit   = "may admit jobs that"
+		noVote  = "does not check jobs that"
 	)
 	all := "enqueue, allocate, reclaim"
 	for name, c := range map[string]struct {
@@ -105,7 +105,7 @@ func TestWarnings(t *testing.T) {
 		"jobs are admitted in one tier":                   {all, "sla overcommit capacity resourcequota", "drf", nil},
 		"jobs are admitted, and a later tier has no vote": {all, "capacity", "sla overcommit resourcequota", []string{"overcommit, resourcequota " + noVote + " capacity"}},
 		"no enqueue":                                      {"allocate", "sla", "capacity", nil},
-		"a key that Volcano does not know":                {all, "{name: capacity, enabledHierarchy: true}", "predicates", []string{"Volcano passes over what it does not know: line "}},
+		"a key that Volcano does not know":                {all, "{name: capacity, enabledHierarchy: true}", "predicates", []string{"Volcano ignores an unknown key: line "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := configuration(c.first, c.second)
@@ -160,7 +160,7 @@ func TestWarningsAreLogged(t *testing.T) {
 	require.NoError(t, err)
 	s.Close()
 	klog.Flush()
-	require.Contains(t, logged.String(), source+": conformance may name victims that capacity does not")
+	require.Contains(t, logged.String(), source+": conformance may select victims that capacity does not")
 }
 
 // TestStageRefuses stages files that are invalid or missing at start.

@@ -98,7 +98,7 @@ func Warnings(configuration string) (warnings []string) {
 		return nil
 	}
 	for _, key := range passedOver(configuration) {
-		warnings = append(warnings, "Volcano passes over what it does not know: "+key)
+		warnings = append(warnings, "Volcano ignores an unknown key: "+key)
 	}
 	warn := func(names []string, format, quota string) {
 		if len(names) > 0 {
@@ -109,15 +109,15 @@ func Warnings(configuration string) (warnings []string) {
 		switch action.Name() {
 		case "reclaim":
 			if v, found := reclaimVoters.of(tiers, func(o conf.PluginOption) bool { return isTrue(o.EnabledReclaimable) }); found {
-				warn(slices.Concat(v.earlier(), v.behind(), v.later()), "%s may name victims that %[2]s does not, so queues can lose what they deserve "+
-					"or are guaranteed when others reclaim: put %[2]s into one tier with them, behind them", v.quota)
+				warn(slices.Concat(v.earlier(), v.behind(), v.later()), "%s may select victims that %[2]s does not, so queues can lose resources that they deserve "+
+					"or that are guaranteed: put %[2]s into the same tier, after %[1]s", v.quota)
 			}
 		case "enqueue":
 			if v, found := enqueueVoters.of(tiers, func(o conf.PluginOption) bool { return isTrue(o.EnabledJobEnqueued) }); found {
-				warn(v.earlier(), "%s may let in jobs that %[2]s would not, and their pods wait: put %[2]s into one tier with them", v.quota)
+				warn(v.earlier(), "%s may admit jobs that %[2]s refuses, and their pods wait: put %[2]s into the same tier", v.quota)
 				// sla never rejects, so it may be in a later tier.
-				unasked := slices.DeleteFunc(v.later(), func(name string) bool { return name == "sla" })
-				warn(unasked, "%s is not asked about jobs that %[2]s lets in: put it into one tier with %[2]s", v.quota)
+				skipped := slices.DeleteFunc(v.later(), func(name string) bool { return name == "sla" })
+				warn(skipped, "%s does not check jobs that %[2]s admits: put it into the same tier as %[2]s", v.quota)
 			}
 		}
 	}

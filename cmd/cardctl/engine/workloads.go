@@ -30,24 +30,24 @@ type workloads struct {
 
 // addPods adds pods to their groups. A pod of Volcano's scheduler without a group gets
 // a group of its own.
-func (b *workloads) addPods(pods []*v1.Pod) error {
+func (w *workloads) addPods(pods []*v1.Pod) error {
 	for _, pod := range pods {
-		b.admit(pod)
+		w.admit(pod)
 		name, grouped := pod.Annotations[v1beta1.KubeGroupNameAnnotationKey]
-		g := b.groups[types.NamespacedName{Namespace: pod.Namespace, Name: name}]
+		g := w.groups[types.NamespacedName{Namespace: pod.Namespace, Name: name}]
 		switch {
 		case g != nil:
 			g.Pods = append(g.Pods, pod)
 		case !grouped && pod.Spec.SchedulerName == schedulerName && pod.Spec.NodeName == "":
-			if err := b.addPodsAsGroup("Pod/"+pod.Name, pod.Name, pod.Annotations, []*v1.Pod{pod}); err != nil {
+			if err := w.addPodsAsGroup("Pod/"+pod.Name, pod.Name, pod.Annotations, []*v1.Pod{pod}); err != nil {
 				return err
 			}
 		default:
 			if grouped {
-				b.Orphans++
+				w.Orphans++
 			}
 			if pod.Spec.NodeName != "" {
-				b.Stray = append(b.Stray, pod)
+				w.Stray = append(w.Stray, pod)
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func (b *workloads) addPods(pods []*v1.Pod) error {
 
 // addPodsAsGroup makes the PodGroup of pods that have none. annotations are those of
 // the workload.
-func (b *workloads) addPodsAsGroup(owner, name string, annotations map[string]string, pods []*v1.Pod) error {
+func (w *workloads) addPodsAsGroup(owner, name string, annotations map[string]string, pods []*v1.Pod) error {
 	first := pods[0]
 	minimum := controllers.CalTaskRequests(first, 1)
 	podGroup := &v1beta1.PodGroup{
@@ -73,7 +73,7 @@ func (b *workloads) addPodsAsGroup(owner, name string, annotations map[string]st
 			podGroup.Annotations[key] = value
 		}
 	}
-	g, err := b.addGroup(podGroup)
+	g, err := w.addGroup(podGroup)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func join(pod *v1.Pod, podGroup string) {
 }
 
 // addDeployments makes the pods of Deployments that no controller has seen yet.
-func (b *workloads) addDeployments(deployments []*appsv1.Deployment) error {
+func (w *workloads) addDeployments(deployments []*appsv1.Deployment) error {
 	for _, d := range deployments {
 		if d.Status.ObservedGeneration > 0 || d.Spec.Template.Spec.SchedulerName != schedulerName {
 			continue
@@ -107,46 +107,46 @@ func (b *workloads) addDeployments(deployments []*appsv1.Deployment) error {
 		}
 		var pods []*v1.Pod
 		for i := range replicas {
-			pods = append(pods, b.newPod(d.Namespace, fmt.Sprintf("%s-%d", d.Name, i), &d.Spec.Template, d.CreationTimestamp))
+			pods = append(pods, w.newPod(d.Namespace, fmt.Sprintf("%s-%d", d.Name, i), &d.Spec.Template, d.CreationTimestamp))
 		}
 		if len(pods) == 0 {
 			continue
 		}
-		if err := b.addPodsAsGroup("Deployment/"+d.Name, d.Name, d.Annotations, pods); err != nil {
+		if err := w.addPodsAsGroup("Deployment/"+d.Name, d.Name, d.Annotations, pods); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *workloads) newPod(namespace, name string, template *v1.PodTemplateSpec, created metav1.Time) *v1.Pod {
+func (w *workloads) newPod(namespace, name string, template *v1.PodTemplateSpec, created metav1.Time) *v1.Pod {
 	content := template.DeepCopy()
 	pod := &v1.Pod{ObjectMeta: content.ObjectMeta, Spec: content.Spec}
 	pod.Namespace, pod.Name, pod.CreationTimestamp = namespace, name, created
-	b.admit(pod)
+	w.admit(pod)
 	return pod
 }
 
 // addJobs makes the PodGroups of Volcano jobs that have none. It also makes the pods of
 // jobs that have none; they are created when the group is admitted.
-func (b *workloads) addJobs(jobs []*batch.Job) error {
+func (w *workloads) addJobs(jobs []*batch.Job) error {
 	for _, job := range jobs {
 		switch job.Status.State.Phase {
 		case batch.Completed, batch.Failed, batch.Terminated, batch.Aborted:
 			continue
 		}
 		complete(job)
-		g := b.groupOf(job)
+		g := w.groupOf(job)
 		if g == nil {
 			var err error
-			if g, err = b.addGroup(b.podGroupOf(job)); err != nil {
+			if g, err = w.addGroup(w.podGroupOf(job)); err != nil {
 				return err
 			}
 		}
 		g.Owner = "Job/" + job.Name
 		if len(g.Pods) == 0 {
-			g.Coming = b.podsOf(job, g.Name)
-			b.arrive(g)
+			g.Coming = w.podsOf(job, g.Name)
+			w.arrive(g)
 		}
 	}
 	return nil
@@ -179,16 +179,16 @@ func complete(job *batch.Job) {
 }
 
 // groupOf finds the PodGroup of a job by the names that releases of Volcano give it.
-func (b *workloads) groupOf(job *batch.Job) *Group {
+func (w *workloads) groupOf(job *batch.Job) *Group {
 	for _, name := range []string{job.Name + "-" + string(job.UID), job.Name} {
-		if g := b.groups[types.NamespacedName{Namespace: job.Namespace, Name: name}]; g != nil {
+		if g := w.groups[types.NamespacedName{Namespace: job.Namespace, Name: name}]; g != nil {
 			return g
 		}
 	}
 	return nil
 }
 
-func (b *workloads) podGroupOf(job *batch.Job) *v1beta1.PodGroup {
+func (w *workloads) podGroupOf(job *batch.Job) *v1beta1.PodGroup {
 	name := job.Name
 	if job.UID != "" {
 		name += "-" + string(job.UID)
@@ -199,12 +199,12 @@ func (b *workloads) podGroupOf(job *batch.Job) *v1beta1.PodGroup {
 	for _, task := range job.Spec.Tasks {
 		minimums[task.Name] = *task.MinAvailable
 		total += *task.MinAvailable
-		pod := b.newPod(job.Namespace, "", &task.Template, job.CreationTimestamp) // with the requests that follow from limits
+		pod := w.newPod(job.Namespace, "", &task.Template, job.CreationTimestamp) // with the requests that follow from limits
 		task.Template.Spec = pod.Spec
 		tasks = append(tasks, jobcontroller.TaskPriority{TaskSpec: task})
 	}
 	sort.SliceStable(tasks, func(i, j int) bool {
-		return b.priority(tasks[i].Template.Spec.PriorityClassName) > b.priority(tasks[j].Template.Spec.PriorityClassName)
+		return w.priority(tasks[i].Template.Spec.PriorityClassName) > w.priority(tasks[j].Template.Spec.PriorityClassName)
 	})
 	var resources v1.ResourceList
 	if job.Spec.MinAvailable < total {
@@ -223,12 +223,12 @@ func (b *workloads) podGroupOf(job *batch.Job) *v1beta1.PodGroup {
 	}
 }
 
-func (b *workloads) podsOf(job *batch.Job, podGroup string) []*v1.Pod {
+func (w *workloads) podsOf(job *batch.Job, podGroup string) []*v1.Pod {
 	var pods []*v1.Pod
 	for i := range job.Spec.Tasks {
 		task := &job.Spec.Tasks[i]
 		for n := range int(task.Replicas) {
-			pod := b.newPod(job.Namespace, jobhelpers.MakePodName(job.Name, task.Name, n), &task.Template, job.CreationTimestamp)
+			pod := w.newPod(job.Namespace, jobhelpers.MakePodName(job.Name, task.Name, n), &task.Template, job.CreationTimestamp)
 			pod.Spec.SchedulerName = job.Spec.SchedulerName
 			pod.Spec.PriorityClassName = cmp.Or(pod.Spec.PriorityClassName, job.Spec.PriorityClassName)
 			join(pod, podGroup)

@@ -18,14 +18,14 @@ import (
 )
 
 // advise returns what has to change so that a job need not wait.
-func (x *explainer) advise(f *Finding) []string {
+func (e *explainer) advise(f *Finding) []string {
 	switch f.Rule {
 	case report.UnknownQueue:
 		return []string{fmt.Sprintf("create the queue %s, or name another one in spec.queue", f.Queue)}
 	case report.BrokenQueue:
 		return []string{"correct spec.parent of the queue that is named: the path of each queue must end at the root"}
 	case report.InnerQueue:
-		return []string{fmt.Sprintf("submit it to a queue without children: %s", strings.Join(first(x.children[f.Queue], 5), ", "))}
+		return []string{fmt.Sprintf("submit it to a queue without children: %s", strings.Join(first(e.children[f.Queue], 5), ", "))}
 	case report.ClosedQueue:
 		return []string{fmt.Sprintf("open the queue: vcctl queue operate -a open -n %s", f.Level)}
 	case report.MixedResources:
@@ -39,7 +39,7 @@ func (x *explainer) advise(f *Finding) []string {
 	case report.UnlabeledNode:
 		return []string{fmt.Sprintf("set the label %s of the nodes", f.Reason.Label)}
 	case report.OverQuota, report.OverDeserved:
-		return x.adviseShortages(f)
+		return e.adviseShortages(f)
 	case report.NoSuchCard:
 		return []string{"name a card that some node has; cardctl cards lists them"}
 	case NodesFull:
@@ -60,27 +60,27 @@ func (x *explainer) advise(f *Finding) []string {
 
 // adviseShortages returns, for each bound that is exceeded, how much is missing at
 // which queue, and which jobs use it there.
-func (x *explainer) adviseShortages(f *Finding) []string {
+func (e *explainer) adviseShortages(f *Finding) []string {
 	var all []string
 	for _, s := range f.Reason.Shortages {
 		missing := Amount(s.Resource, s.Total-s.Bound)
-		origin := x.origin(s)
+		origin := e.origin(s)
 		switch {
-		case x.isCard(s) && !x.onNodes()[s.Resource] && !strings.Contains(s.Resource, "|"):
+		case e.isCard(s) && !e.onNodes()[s.Resource] && !strings.Contains(s.Resource, "|"):
 			all = append(all, fmt.Sprintf("no node has the card %s: name one that cardctl cards lists", s.Resource))
 			continue
 		case origin == "":
 			all = append(all, fmt.Sprintf("%s %s are missing: the cluster's total less the guarantees of other queues bounds %s", missing, s.Resource, s.Queue))
-		case x.kept(s, origin):
+		case e.kept(s, origin):
 			all = append(all, fmt.Sprintf("%s %s are missing in %s: the guarantees of other queues, or the cluster's total, lower its bound", missing, s.Resource, s.Queue))
-		case s.Requested > s.Bound && x.isLeaf(s.Queue):
+		case s.Requested > s.Bound && e.isLeaf(s.Queue):
 			all = append(all, fmt.Sprintf("it can never run in %s as it is: raise %s to %s at least, or request less",
-				s.Queue, x.field(s, origin), Amount(s.Resource, s.Requested)))
+				s.Queue, e.field(s, origin), Amount(s.Resource, s.Requested)))
 			continue
 		default:
-			all = append(all, fmt.Sprintf("raise %s to %s, or free %s in it", x.field(s, origin), Amount(s.Resource, s.Total), missing))
+			all = append(all, fmt.Sprintf("raise %s to %s, or free %s in it", e.field(s, origin), Amount(s.Resource, s.Total), missing))
 		}
-		if users := x.users(s); users != "" {
+		if users := e.users(s); users != "" {
 			all = append(all, users)
 		}
 	}
@@ -88,24 +88,24 @@ func (x *explainer) adviseShortages(f *Finding) []string {
 }
 
 // onNodes returns the cards that some node has.
-func (x *explainer) onNodes() map[string]bool {
-	if x.cards == nil {
-		x.cards = map[string]bool{}
-		for _, node := range x.NodeList {
+func (e *explainer) onNodes() map[string]bool {
+	if e.cards == nil {
+		e.cards = map[string]bool{}
+		for _, node := range e.NodeList {
 			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
-				x.cards[c.Name] = true
+				e.cards[c.Name] = true
 			}
 		}
 	}
-	return x.cards
+	return e.cards
 }
 
-func (x *explainer) isLeaf(queue string) bool { return x.accounts[queue].Leaf }
+func (e *explainer) isLeaf(queue string) bool { return e.accounts[queue].Leaf }
 
 // field is the field that sets a bound, as users write it.
-func (x *explainer) field(s report.Shortage, origin string) string {
+func (e *explainer) field(s report.Shortage, origin string) string {
 	what := "spec." + s.Against
-	if x.isCard(s) {
+	if e.isCard(s) {
 		key := card.QuotaKey
 		if s.Against == "deserved" {
 			key = card.DeservedKey
@@ -117,25 +117,25 @@ func (x *explainer) field(s report.Shortage, origin string) string {
 	return fmt.Sprintf("%s of queue %s", what, origin)
 }
 
-func (x *explainer) isCard(s report.Shortage) bool {
-	for _, a := range x.accounts {
+func (e *explainer) isCard(s report.Shortage) bool {
+	for _, a := range e.accounts {
 		for _, h := range a.Holdings {
 			if h.Resource == s.Resource {
 				return h.Card
 			}
 		}
 	}
-	return s.Resource != "cpu" && s.Resource != "memory" && x.Plugin == plugin.Name
+	return s.Resource != "cpu" && s.Resource != "memory" && e.Plugin == plugin.Name
 }
 
 // origin is the queue whose configuration sets a bound: the queue of the bound or its
 // nearest ancestor that sets it. It is "" if no queue sets it.
-func (x *explainer) origin(s report.Shortage) string {
-	if x.isCard(s) || s.Against != "capability" || s.Bound == 0 {
+func (e *explainer) origin(s report.Shortage) string {
+	if e.isCard(s) || s.Against != "capability" || s.Bound == 0 {
 		return s.Queue
 	}
-	for name := s.Queue; name != ""; name = x.accounts[name].Parent {
-		if queue := x.Session.Queues[api.QueueID(name)]; queue != nil {
+	for name := s.Queue; name != ""; name = e.accounts[name].Parent {
+		if queue := e.Session.Queues[api.QueueID(name)]; queue != nil {
 			if _, set := configured(queue.Queue, s.Resource); set {
 				return name
 			}
@@ -146,8 +146,8 @@ func (x *explainer) origin(s report.Shortage) string {
 
 // kept reports whether a bound is lower than the capability that its queue sets,
 // because of the guarantees of others or the cluster's total.
-func (x *explainer) kept(s report.Shortage, origin string) bool {
-	queue := x.Session.Queues[api.QueueID(origin)]
+func (e *explainer) kept(s report.Shortage, origin string) bool {
+	queue := e.Session.Queues[api.QueueID(origin)]
 	if queue == nil || s.Against != "capability" {
 		return false
 	}
@@ -166,19 +166,19 @@ func configured(queue *scheduling.Queue, resource string) (most float64, set boo
 
 // users names the jobs that use most of the short resource, in the queue of the
 // shortage and below.
-func (x *explainer) users(s report.Shortage) string {
-	below := append([]string{s.Queue}, x.children[s.Queue]...)
+func (e *explainer) users(s report.Shortage) string {
+	below := append([]string{s.Queue}, e.children[s.Queue]...)
 	type user struct {
 		owner string
 		has   float64
 	}
 	var all []user
-	for id, job := range x.Session.Jobs {
+	for id, job := range e.Session.Jobs {
 		if !slices.Contains(below, string(job.Queue)) {
 			continue
 		}
-		if has := x.allocatedOf(job, s); has > 0 {
-			all = append(all, user{x.ownerOf(id), has})
+		if has := e.allocatedOf(job, s); has > 0 {
+			all = append(all, user{e.ownerOf(id), has})
 		}
 	}
 	if len(all) == 0 {
@@ -197,7 +197,7 @@ func (x *explainer) users(s report.Shortage) string {
 }
 
 // allocatedOf is how much of the short resource is allocated to the pods of a job.
-func (x *explainer) allocatedOf(job *api.JobInfo, s report.Shortage) float64 {
+func (e *explainer) allocatedOf(job *api.JobInfo, s report.Shortage) float64 {
 	switch s.Resource {
 	case "cpu":
 		return job.Allocated.MilliCPU / 1000
@@ -210,7 +210,7 @@ func (x *explainer) allocatedOf(job *api.JobInfo, s report.Shortage) float64 {
 			continue
 		}
 		for _, task := range tasks {
-			total += x.Quota.Charged(task)[s.Resource]
+			total += e.Quota.Charged(task)[s.Resource]
 		}
 	}
 	return total

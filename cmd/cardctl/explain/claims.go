@@ -12,8 +12,8 @@ import (
 
 // claims finds the waiting jobs of other queues that can reclaim pods of a running job.
 // It calls the hooks of the action reclaim (actions/reclaim).
-func (x *explainer) claims(f *Finding, job *api.JobInfo) {
-	queue := x.Session.Queues[job.Queue]
+func (e *explainer) claims(f *Finding, job *api.JobInfo) {
+	queue := e.Session.Queues[job.Queue]
 	if queue == nil {
 		return
 	}
@@ -26,22 +26,22 @@ func (x *explainer) claims(f *Finding, job *api.JobInfo) {
 			fixed++
 		}
 	}
-	f.Safety = x.safety(queue, f, len(victims), fixed)
+	f.Safety = e.safety(queue, f, len(victims), fixed)
 	if !queue.Reclaimable() || len(victims) == 0 {
 		return
 	}
 	slices.SortFunc(victims, func(a, b *api.TaskInfo) int { return strings.Compare(a.Name, b.Name) })
-	for id, other := range x.Session.Jobs {
-		claimant := x.Session.Queues[other.Queue]
-		if other.Queue == job.Queue || claimant == nil || other.IsPending() || !x.JobStarving(other) {
+	for id, other := range e.Session.Jobs {
+		claimant := e.Session.Queues[other.Queue]
+		if other.Queue == job.Queue || claimant == nil || other.IsPending() || !e.JobStarving(other) {
 			continue
 		}
-		tasks := x.waiting(other)
-		if len(tasks) == 0 || !x.Preemptive(claimant, tasks[0]) {
+		tasks := e.waiting(other)
+		if len(tasks) == 0 || !e.Preemptive(claimant, tasks[0]) {
 			continue
 		}
-		if taken := x.Reclaimable(tasks[0], victims); len(taken) > 0 {
-			c := Claim{Owner: x.ownerOf(id), Queue: string(other.Queue)}
+		if taken := e.Reclaimable(tasks[0], victims); len(taken) > 0 {
+			c := Claim{Owner: e.ownerOf(id), Queue: string(other.Queue)}
 			for _, task := range taken {
 				c.Pods = append(c.Pods, task.Name)
 			}
@@ -53,7 +53,7 @@ func (x *explainer) claims(f *Finding, job *api.JobInfo) {
 }
 
 // safety describes how much of what is allocated to a job's queue can be reclaimed.
-func (x *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable, fixed int) string {
+func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable, fixed int) string {
 	switch {
 	case !queue.Reclaimable():
 		return fmt.Sprintf("no job can reclaim it: queue %s has reclaimable: false", queue.Name)
@@ -61,9 +61,9 @@ func (x *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable, fixed 
 		return "no job can reclaim it: its pods have volcano.sh/preemptable: \"false\""
 	}
 	var over []string
-	account := x.accounts[queue.Name]
+	account := e.accounts[queue.Name]
 	for _, h := range account.Holdings {
-		if h.Allocated > h.Deserved && (h.Card || x.Plugin != plugin.Name) && h.Resource != "pods" {
+		if h.Allocated > h.Deserved && (h.Card || e.Plugin != plugin.Name) && h.Resource != "pods" {
 			over = append(over, fmt.Sprintf("%s %s (%s of %s deserved)", Amount(h.Resource, h.Allocated-max(h.Deserved, h.Guarantee)), h.Resource,
 				Amount(h.Resource, h.Allocated), Amount(h.Resource, h.Deserved)))
 		}

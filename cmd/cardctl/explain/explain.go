@@ -90,13 +90,13 @@ func newExplainer(s *engine.Session, w *engine.World) *explainer {
 }
 
 // ownerOf is the namespace and the owner of a job of the session.
-func (x *explainer) ownerOf(id api.JobID) string {
-	return x.groups[id].Namespace + "/" + x.groups[id].Owner
+func (e *explainer) ownerOf(id api.JobID) string {
+	return e.groups[id].Namespace + "/" + e.groups[id].Owner
 }
 
 // begin counts the pods of a job.
-func (x *explainer) begin(g *engine.Group) Finding {
-	job := x.Session.Jobs[g.ID()]
+func (e *explainer) begin(g *engine.Group) Finding {
+	job := e.Session.Jobs[g.ID()]
 	f := Finding{
 		Namespace: g.Namespace, Name: g.Name, Owner: g.Owner, Queue: string(job.Queue), Phase: string(job.PodGroup.Status.Phase),
 		Pods: Pods{Total: len(job.Tasks) + len(g.Coming), Minimum: int(job.MinAvailable), Waiting: len(g.Coming)},
@@ -128,33 +128,33 @@ func (x *explainer) begin(g *engine.Group) Finding {
 }
 
 // explain finds the reason why a job waits.
-func (x *explainer) explain(f *Finding, job *api.JobInfo) {
+func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.State != Waiting {
 		return
 	}
 	switch {
-	case x.Session.Queues[job.Queue] == nil:
+	case e.Session.Queues[job.Queue] == nil:
 		f.Stage = Enqueue
-		x.refuse(f, &report.Reason{Rule: report.UnknownQueue, Queue: string(job.Queue)})
+		e.refuse(f, &report.Reason{Rule: report.UnknownQueue, Queue: string(job.Queue)})
 		f.Message = fmt.Sprintf("Queue <%s> does not exist", job.Queue)
 	case job.IsPending() && conf.EnabledActionMap["enqueue"]:
 		f.Stage = Enqueue
-		if why := x.Quota.Enqueue(job); why != nil {
-			x.refuse(f, why)
+		if why := e.Quota.Enqueue(job); why != nil {
+			e.refuse(f, why)
 		} else {
-			x.refuseOther(f, "enqueue", "overcommit", "proportion", "capacity")
+			e.refuseOther(f, "enqueue", "overcommit", "proportion", "capacity")
 		}
 	default:
-		x.tryToPlace(f, job)
+		e.tryToPlace(f, job)
 	}
 	if f.Rule == "" {
 		f.State, f.Stage = Startable, ""
 	}
-	f.Advice = x.advise(f)
+	f.Advice = e.advise(f)
 }
 
 // refuse records a refusal of the quota plugin.
-func (x *explainer) refuse(f *Finding, why *report.Reason) {
+func (e *explainer) refuse(f *Finding, why *report.Reason) {
 	f.Rule, f.Reason, f.Message, f.Level = why.Rule, why, words(why), why.Queue
 	if len(why.Shortages) > 0 {
 		f.Level = why.Shortages[0].Queue
@@ -162,11 +162,11 @@ func (x *explainer) refuse(f *Finding, why *report.Reason) {
 }
 
 // refuseOther records a refusal of another plugin.
-func (x *explainer) refuseOther(f *Finding, what string, candidates ...string) {
+func (e *explainer) refuseOther(f *Finding, what string, candidates ...string) {
 	f.Rule, f.Level = OtherPlugin, ""
 	var has []string
 	for _, name := range candidates {
-		if name != x.Plugin && x.Has(name) {
+		if name != e.Plugin && e.Has(name) {
 			has = append(has, name)
 		}
 	}

@@ -18,25 +18,25 @@ import (
 // tryToPlace calls the hooks that the action allocate calls for a job
 // (actions/allocate: allocateResourcesForTasks), and undoes all allocations. The job is
 // tried alone, as if no other job were waiting.
-func (x *explainer) tryToPlace(f *Finding, job *api.JobInfo) {
-	queue := x.Session.Queues[job.Queue]
-	if vr := x.JobValid(job); vr != nil && !vr.Pass {
+func (e *explainer) tryToPlace(f *Finding, job *api.JobInfo) {
+	queue := e.Session.Queues[job.Queue]
+	if vr := e.JobValid(job); vr != nil && !vr.Pass {
 		f.Stage, f.Rule, f.Message = Gang, NotEnoughPods, vr.Message
 		return
 	}
-	tasks := x.waiting(job)
+	tasks := e.waiting(job)
 	if len(tasks) == 0 {
 		f.Stage, f.Rule, f.Message = Gang, Gated, fmt.Sprintf("All %d pods that wait have scheduling gates", f.Pods.Waiting)
 		return
 	}
-	if x.Overused(queue) {
+	if e.Overused(queue) {
 		f.Stage, f.Rule, f.Level = Allocate, Overused, queue.Name
 		f.Message = fmt.Sprintf("Queue <%s> has all that it deserves", queue.Name)
 		return
 	}
-	statement := framework.NewStatement(x.Session.Session)
+	statement := framework.NewStatement(e.Session.Session)
 	for _, task := range tasks {
-		if x.place(f, statement, queue, job, task) {
+		if e.place(f, statement, queue, job, task) {
 			f.Pods.Fit++
 		}
 	}
@@ -50,8 +50,8 @@ func (x *explainer) tryToPlace(f *Finding, job *api.JobInfo) {
 }
 
 // waiting returns the pending tasks that have no scheduling gate, in task order.
-func (x *explainer) waiting(job *api.JobInfo) []*api.TaskInfo {
-	queue := util.NewPriorityQueue(x.TaskOrderFn)
+func (e *explainer) waiting(job *api.JobInfo) []*api.TaskInfo {
+	queue := util.NewPriorityQueue(e.TaskOrderFn)
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if !task.SchGated {
 			queue.Push(task)
@@ -65,14 +65,14 @@ func (x *explainer) waiting(job *api.JobInfo) []*api.TaskInfo {
 }
 
 // place places a task. For the first task that cannot be placed it records the reason.
-func (x *explainer) place(f *Finding, statement *framework.Statement, queue *api.QueueInfo, job *api.JobInfo, task *api.TaskInfo) bool {
-	if !x.Allocatable(queue, task) {
+func (e *explainer) place(f *Finding, statement *framework.Statement, queue *api.QueueInfo, job *api.JobInfo, task *api.TaskInfo) bool {
+	if !e.Allocatable(queue, task) {
 		if f.Rule == "" {
 			f.Stage, f.Pod = Allocate, task.Name
-			if why := x.Quota.Allocate(task); why != nil {
-				x.refuse(f, why)
+			if why := e.Quota.Allocate(task); why != nil {
+				e.refuse(f, why)
 			} else {
-				x.refuseOther(f, "place", "proportion", "capacity", "capacity-card")
+				e.refuseOther(f, "place", "proportion", "capacity", "capacity-card")
 			}
 		}
 		return false
@@ -80,11 +80,11 @@ func (x *explainer) place(f *Finding, statement *framework.Statement, queue *api
 	if f.Stage == Node { // one task that no node fits is enough: nearly always the others equal it
 		return false
 	}
-	node, why := x.nodeFor(f, task)
+	node, why := e.nodeFor(f, task)
 	if node == nil {
 		if f.Rule == "" {
 			f.Stage, f.Pod, f.Nodes = Node, task.Name, why
-			x.blameNodes(f, task)
+			e.blameNodes(f, task)
 		}
 		return false
 	}
@@ -98,30 +98,30 @@ func (x *explainer) place(f *Finding, statement *framework.Statement, queue *api
 	}
 	if err != nil && f.Rule == "" {
 		f.Stage, f.Pod = Node, task.Name
-		x.refuseOther(f, "place")
+		e.refuseOther(f, "place")
 	}
 	return err == nil
 }
 
 // nodeFor returns a node that a task fits on, or why each node does not fit.
-func (x *explainer) nodeFor(f *Finding, task *api.TaskInfo) (*api.NodeInfo, []Nodes) {
+func (e *explainer) nodeFor(f *Finding, task *api.TaskInfo) (*api.NodeInfo, []Nodes) {
 	kind := ""
 	if f.Pods.Fit == 0 {
 		kind = kindOf(f.Queue, task)
-		if why, known := x.unfit[kind]; known {
+		if why, known := e.unfit[kind]; known {
 			return nil, why
 		}
 	}
-	if err := x.PrePredicateFn(task); err != nil {
-		return nil, []Nodes{{Why: err.Error(), Count: len(x.NodeList)}}
+	if err := e.PrePredicateFn(task); err != nil {
+		return nil, []Nodes{{Why: err.Error(), Count: len(e.NodeList)}}
 	}
 	problems := map[string]*Nodes{}
-	for i := range x.NodeList {
-		at := (x.last + i) % len(x.NodeList)
-		node := x.NodeList[at]
-		why := x.unfitness(task, node)
+	for i := range e.NodeList {
+		at := (e.last + i) % len(e.NodeList)
+		node := e.NodeList[at]
+		why := e.unfitness(task, node)
 		if why == "" {
-			x.last = at
+			e.last = at
 			return node, nil
 		}
 		p := problems[why]
@@ -134,14 +134,14 @@ func (x *explainer) nodeFor(f *Finding, task *api.TaskInfo) (*api.NodeInfo, []No
 	}
 	why := sorted(problems)
 	if kind != "" {
-		x.unfit[kind] = why
+		e.unfit[kind] = why
 	}
 	return nil, why
 }
 
 // unfitness returns why a task does not fit on a node now, "" if it does.
-func (x *explainer) unfitness(task *api.TaskInfo, node *api.NodeInfo) string {
-	if why := x.Quota.Node(task, node.Name); why != nil {
+func (e *explainer) unfitness(task *api.TaskInfo, node *api.NodeInfo) string {
+	if why := e.Quota.Node(task, node.Name); why != nil {
 		return words(why)
 	}
 	if !task.InitResreq.LessEqual(node.Idle, api.Zero) {
@@ -150,7 +150,7 @@ func (x *explainer) unfitness(task *api.TaskInfo, node *api.NodeInfo) string {
 			return "no room: not enough " + strings.Join(short, ", ")
 		}
 	}
-	err := x.PredicateForAllocateAction(task, node)
+	err := e.PredicateForAllocateAction(task, node)
 	if err == nil {
 		return ""
 	}
@@ -182,12 +182,12 @@ func sorted(problems map[string]*Nodes) []Nodes {
 
 // blameNodes sets the rule for a task that no node fits: among the rules of the nodes,
 // the one that is nearest to placing the task.
-func (x *explainer) blameNodes(f *Finding, task *api.TaskInfo) {
+func (e *explainer) blameNodes(f *Finding, task *api.TaskInfo) {
 	rank := []report.Rule{report.NoSuchCard, report.UnlabeledNode, NodesUnfit, NodesFull, report.OverQuota}
 	best := -1
-	for _, node := range x.NodeList {
+	for _, node := range e.NodeList {
 		rule := NodesUnfit
-		why := x.Quota.Node(task, node.Name)
+		why := e.Quota.Node(task, node.Name)
 		switch {
 		case why != nil:
 			rule = why.Rule
@@ -217,7 +217,7 @@ func (x *explainer) blameNodes(f *Finding, task *api.TaskInfo) {
 		}
 		f.Message += fmt.Sprintf("%s%d × %s", separator, n.Count, n.Why)
 	}
-	if len(x.NodeList) == 0 {
+	if len(e.NodeList) == 0 {
 		f.Message = "There are no nodes"
 	}
 }

@@ -13,47 +13,47 @@ import (
 )
 
 // parentOf is the parent, nil if that is the root and the root is not in the input.
-func (k *checker) parentOf(q *scheduling.Queue) *scheduling.Queue {
+func (ck *checker) parentOf(q *scheduling.Queue) *scheduling.Queue {
 	parent := q.Spec.Parent
 	if parent == "" && q.Name != index.RootName {
 		parent = index.RootName
 	}
-	return k.queues[parent]
+	return ck.queues[parent]
 }
 
 // checkAgainstParent finds bounds of a queue above those of its parent, which the queue
 // can never reach.
-func (k *checker) checkAgainstParent(q *scheduling.Queue) {
-	parent := k.parentOf(q)
-	if parent == nil || parent == q || k.tree.Broken(k.tree.Lookup(q.Name)) != nil {
+func (ck *checker) checkAgainstParent(q *scheduling.Queue) {
+	parent := ck.parentOf(q)
+	if parent == nil || parent == q || ck.tree.Broken(ck.tree.Lookup(q.Name)) != nil {
 		return
 	}
 	for _, name := range sortedNames(q.Spec.Capability) {
 		own := q.Spec.Capability[name]
 		if above, ok := parent.Spec.Capability[name]; ok && own.Cmp(above) > 0 {
-			k.report(Error, q, "Queue", "spec.capability."+string(name), "%s is more than the %s of its parent %s", own.String(), above.String(), parent.Name)
+			ck.report(Error, q, "Queue", "spec.capability."+string(name), "%s is more than the %s of its parent %s", own.String(), above.String(), parent.Name)
 		}
 	}
 	above := amounts(parent, card.QuotaKey)
 	own := amounts(q, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if most, ok := above[name]; ok && own[name] > most {
-			k.report(Error, q, "Queue", annotation(card.QuotaKey), "%q is %v, more than the %v of its parent %s", name, own[name], most, parent.Name)
+			ck.report(Error, q, "Queue", annotation(card.QuotaKey), "%q is %v, more than the %v of its parent %s", name, own[name], most, parent.Name)
 		}
 	}
 }
 
 // checkSums finds queues whose children together are guaranteed, or deserve, more than
 // the queue.
-func (k *checker) checkSums() {
-	for _, q := range k.objects.Queues {
-		n := k.tree.Lookup(q.Name)
-		if k.tree.Broken(n) != nil || k.tree.IsLeaf(n) {
+func (ck *checker) checkSums() {
+	for _, q := range ck.objects.Queues {
+		n := ck.tree.Lookup(q.Name)
+		if ck.tree.Broken(n) != nil || ck.tree.IsLeaf(n) {
 			continue
 		}
 		cards, resources, deserved := map[string]float64{}, v1.ResourceList{}, map[string]float64{}
-		for _, c := range k.tree.Children(n) {
-			child := k.queues[k.tree.Name(c)]
+		for _, c := range ck.tree.Children(n) {
+			child := ck.queues[ck.tree.Name(c)]
 			for name, amount := range guaranteed(child) {
 				cards[name] += amount
 			}
@@ -66,27 +66,27 @@ func (k *checker) checkSums() {
 				resources[name] = sum
 			}
 		}
-		k.checkSumsOf(q, cards, deserved, resources)
+		ck.checkSumsOf(q, cards, deserved, resources)
 	}
 }
 
-func (k *checker) checkSumsOf(q *scheduling.Queue, cards, deserved map[string]float64, resources v1.ResourceList) {
+func (ck *checker) checkSumsOf(q *scheduling.Queue, cards, deserved map[string]float64, resources v1.ResourceList) {
 	quota, own := amounts(q, card.QuotaKey), amounts(q, card.DeservedKey)
 	for _, name := range slices.Sorted(maps.Keys(cards)) {
 		if most, ok := quota[name]; ok && cards[name] > most {
-			k.report(Warning, q, "Queue", annotation(card.QuotaKey), "%q is %v, and its children are guaranteed %v "+
+			ck.report(Warning, q, "Queue", annotation(card.QuotaKey), "%q is %v, and its children are guaranteed %v "+
 				"(%s is the quota where it is not set)", name, most, cards[name], card.GuaranteeKey)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(deserved)) {
 		if most, ok := own[name]; ok && deserved[name] > most {
-			k.report(Warning, q, "Queue", annotation(card.DeservedKey), "%q is %v, and its children deserve %v", name, most, deserved[name])
+			ck.report(Warning, q, "Queue", annotation(card.DeservedKey), "%q is %v, and its children deserve %v", name, most, deserved[name])
 		}
 	}
 	for _, name := range sortedNames(resources) {
 		sum := resources[name]
 		if most, ok := q.Spec.Capability[name]; ok && sum.Cmp(most) > 0 {
-			k.report(Error, q, "Queue", "spec.capability."+string(name), "%s, and its children are guaranteed %s", most.String(), sum.String())
+			ck.report(Error, q, "Queue", "spec.capability."+string(name), "%s, and its children are guaranteed %s", most.String(), sum.String())
 		}
 	}
 }
@@ -104,26 +104,26 @@ func guaranteed(q *scheduling.Queue) map[string]float64 {
 }
 
 // checkCards finds cards that no node has.
-func (k *checker) checkCards(q *scheduling.Queue) {
-	if len(k.objects.Nodes) == 0 {
+func (ck *checker) checkCards(q *scheduling.Queue) {
+	if len(ck.objects.Nodes) == 0 {
 		return
 	}
 	own := amounts(q, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		if _, ok := k.stock[name]; !ok && own[name] > 0 {
-			k.report(Warning, q, "Queue", annotation(card.QuotaKey), "no node has the card %q", name)
+		if _, ok := ck.stock[name]; !ok && own[name] > 0 {
+			ck.report(Warning, q, "Queue", annotation(card.QuotaKey), "no node has the card %q", name)
 		}
 	}
 }
 
 // checkOversubscription adds up the quotas of the leaf queues.
-func (k *checker) checkOversubscription() {
-	if len(k.objects.Nodes) == 0 {
+func (ck *checker) checkOversubscription() {
+	if len(ck.objects.Nodes) == 0 {
 		return
 	}
 	sums, last := map[string]float64{}, map[string]*scheduling.Queue{}
-	for _, q := range k.objects.Queues {
-		if n := k.tree.Lookup(q.Name); n == index.None || !k.tree.IsLeaf(n) {
+	for _, q := range ck.objects.Queues {
+		if n := ck.tree.Lookup(q.Name); n == index.None || !ck.tree.IsLeaf(n) {
 			continue
 		}
 		for name, amount := range amounts(q, card.QuotaKey) {
@@ -132,8 +132,8 @@ func (k *checker) checkOversubscription() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		if have, known := k.stock[name]; known && sums[name] > have {
-			k.report(Note, last[name], "Queue", annotation(card.QuotaKey), "the quotas of %q add up to %v, and the nodes have %v", name, sums[name], have)
+		if have, known := ck.stock[name]; known && sums[name] > have {
+			ck.report(Note, last[name], "Queue", annotation(card.QuotaKey), "the quotas of %q add up to %v, and the nodes have %v", name, sums[name], have)
 		}
 	}
 }

@@ -96,56 +96,56 @@ func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	return k.issues, nil
 }
 
-func (k *checker) report(severity Severity, object metav1.Object, kind, field, format string, arguments ...any) {
+func (ck *checker) report(severity Severity, object metav1.Object, kind, field, format string, arguments ...any) {
 	name := kind + "/" + object.GetName()
 	if object.GetNamespace() != "" && object.GetNamespace() != metav1.NamespaceDefault {
 		name = kind + "/" + object.GetNamespace() + "/" + object.GetName()
 	}
-	k.issues = append(k.issues, Issue{k.objects.SourceOf(object), severity, name, field, fmt.Sprintf(format, arguments...)})
+	ck.issues = append(ck.issues, Issue{ck.objects.SourceOf(object), severity, name, field, fmt.Sprintf(format, arguments...)})
 }
 
-func (k *checker) countStock() {
-	for _, node := range k.objects.Nodes {
+func (ck *checker) countStock() {
+	for _, node := range ck.objects.Nodes {
 		allocatable := node.Status.Allocatable
 		if allocatable == nil {
 			allocatable = node.Status.Capacity
 		}
 		inventory := card.Discover(node.Labels, allocatable)
 		for _, c := range inventory.Cards {
-			k.stock[c.Name] += c.Milli.Cards()
+			ck.stock[c.Name] += c.Milli.Cards()
 		}
 		for _, u := range inventory.Unlabeled {
-			k.report(Warning, node, "Node", "metadata.labels", "%s has no card name: the label %s is missing or bad", u.Resource, u.Label)
+			ck.report(Warning, node, "Node", "metadata.labels", "%s has no card name: the label %s is missing or bad", u.Resource, u.Label)
 		}
 	}
 }
 
 // checkParent checks the queue's place in the tree.
-func (k *checker) checkParent(q *scheduling.Queue) {
-	n := k.tree.Lookup(q.Name)
-	err := k.tree.Broken(n)
+func (ck *checker) checkParent(q *scheduling.Queue) {
+	n := ck.tree.Lookup(q.Name)
+	err := ck.tree.Broken(n)
 	switch {
 	case q.Name == index.RootName && q.Spec.Parent != "":
-		k.report(Error, q, "Queue", "spec.parent", "the root has no parent")
+		ck.report(Error, q, "Queue", "spec.parent", "the root has no parent")
 	case err == nil:
-	case errors.Is(err, index.ErrUnknownParent) && k.queues[q.Spec.Parent] == nil:
-		k.report(Error, q, "Queue", "spec.parent", "there is no queue %q", q.Spec.Parent)
-	case errors.Is(err, index.ErrCycle) && k.inCycle(q):
-		k.report(Error, q, "Queue", "spec.parent", "the parents form a cycle: %s", k.cycle(q))
+	case errors.Is(err, index.ErrUnknownParent) && ck.queues[q.Spec.Parent] == nil:
+		ck.report(Error, q, "Queue", "spec.parent", "there is no queue %q", q.Spec.Parent)
+	case errors.Is(err, index.ErrCycle) && ck.inCycle(q):
+		ck.report(Error, q, "Queue", "spec.parent", "the parents form a cycle: %s", ck.cycle(q))
 	default:
-		k.report(Error, q, "Queue", "spec.parent", "its path does not reach the root: %v", err)
+		ck.report(Error, q, "Queue", "spec.parent", "its path does not reach the root: %v", err)
 	}
 }
 
-func (k *checker) inCycle(q *scheduling.Queue) bool {
-	return len(k.around(q)) > 0
+func (ck *checker) inCycle(q *scheduling.Queue) bool {
+	return len(ck.around(q)) > 0
 }
 
 // around is the cycle that a queue is part of. It is nil if the queue is only below a
 // cycle.
-func (k *checker) around(q *scheduling.Queue) []string {
+func (ck *checker) around(q *scheduling.Queue) []string {
 	names := []string{q.Name}
-	for next := k.queues[q.Spec.Parent]; next != nil && len(names) <= len(k.queues); next = k.queues[next.Spec.Parent] {
+	for next := ck.queues[q.Spec.Parent]; next != nil && len(names) <= len(ck.queues); next = ck.queues[next.Spec.Parent] {
 		if next == q {
 			return names
 		}
@@ -154,9 +154,9 @@ func (k *checker) around(q *scheduling.Queue) []string {
 	return nil
 }
 
-func (k *checker) cycle(q *scheduling.Queue) string {
+func (ck *checker) cycle(q *scheduling.Queue) string {
 	text := ""
-	for _, name := range k.around(q) {
+	for _, name := range ck.around(q) {
 		text += name + " → "
 	}
 	return text + q.Name
@@ -168,7 +168,7 @@ var cardKeys = []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey}
 func annotation(key string) string { return "metadata.annotations[" + key + "]" }
 
 // checkAnnotations reads the JSON of card annotations, key by key.
-func (k *checker) checkAnnotations(q *scheduling.Queue) {
+func (ck *checker) checkAnnotations(q *scheduling.Queue) {
 	quota := amounts(q, card.QuotaKey)
 	for _, key := range cardKeys {
 		text, given := q.Annotations[key]
@@ -177,23 +177,23 @@ func (k *checker) checkAnnotations(q *scheduling.Queue) {
 		}
 		entries, problems := card.ParseQuota(text)
 		for _, p := range problems {
-			k.report(Error, q, "Queue", annotation(key), "%s", p)
+			ck.report(Error, q, "Queue", annotation(key), "%s", p)
 		}
 		for _, e := range entries {
 			most, bounded := quota[e.Name]
 			switch {
 			case key == card.QuotaKey:
-			case !bounded && k.tree.IsLeaf(k.tree.Lookup(q.Name)):
-				k.report(Warning, q, "Queue", annotation(key), "%q has no quota, so it counts for nothing", e.Name)
+			case !bounded && ck.tree.IsLeaf(ck.tree.Lookup(q.Name)):
+				ck.report(Warning, q, "Queue", annotation(key), "%q has no quota, so it counts for nothing", e.Name)
 			case bounded && float64(e.Cards) > most:
-				k.report(Warning, q, "Queue", annotation(key), "%q is %d, more than its quota of %v", e.Name, e.Cards, most)
+				ck.report(Warning, q, "Queue", annotation(key), "%q is %d, more than its quota of %v", e.Name, e.Cards, most)
 			}
 		}
 	}
 	for field, list := range map[string]v1.ResourceList{"spec.capability": q.Spec.Capability, "spec.deserved": q.Spec.Deserved, "spec.guarantee.resource": q.Spec.Guarantee.Resource} {
 		for _, name := range sortedNames(list) {
 			if quantity := list[name]; quantity.Sign() < 0 {
-				k.report(Error, q, "Queue", field+"."+string(name), "%s is negative", quantity.String())
+				ck.report(Error, q, "Queue", field+"."+string(name), "%s is negative", quantity.String())
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // checkRequests parses the annotation in which jobs state what they request.
-func (k *checker) checkRequests() {
+func (ck *checker) checkRequests() {
 	check := func(object metav1.Object, kind string) {
 		text, given := object.GetAnnotations()[card.RequestKey]
 		if !given {
@@ -20,37 +20,37 @@ func (k *checker) checkRequests() {
 		}
 		_, problems := card.ParseRequest(text)
 		for _, p := range problems {
-			k.report(Error, object, kind, annotation(card.RequestKey), "%s", p)
+			ck.report(Error, object, kind, annotation(card.RequestKey), "%s", p)
 		}
 	}
-	for _, job := range k.objects.Jobs {
+	for _, job := range ck.objects.Jobs {
 		check(job, "Job")
 	}
-	for _, podGroup := range k.objects.PodGroups {
+	for _, podGroup := range ck.objects.PodGroups {
 		check(podGroup, "PodGroup")
 	}
 }
 
 // checkWorkloads tries each job alone on the empty cluster. A job that is refused there
 // is always refused.
-func (k *checker) checkWorkloads(c *engine.Configuration) error {
-	if len(k.objects.Nodes) == 0 {
+func (ck *checker) checkWorkloads(c *engine.Configuration) error {
+	if len(ck.objects.Nodes) == 0 {
 		return nil
 	}
 	sources := map[string]metav1.Object{}
-	for _, job := range k.objects.Jobs {
+	for _, job := range ck.objects.Jobs {
 		sources[job.Namespace+"/Job/"+job.Name] = job
 	}
-	for _, d := range k.objects.Deployments {
+	for _, d := range ck.objects.Deployments {
 		sources[d.Namespace+"/Deployment/"+d.Name] = d
 	}
-	for _, pod := range k.objects.Pods {
+	for _, pod := range ck.objects.Pods {
 		sources[pod.Namespace+"/Pod/"+pod.Name] = pod
 	}
-	for _, podGroup := range k.objects.PodGroups {
+	for _, podGroup := range ck.objects.PodGroups {
 		sources[podGroup.Namespace+"/PodGroup/"+podGroup.Name] = podGroup
 	}
-	world, err := engine.Build(k.objects)
+	world, err := engine.Build(ck.objects)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (k *checker) checkWorkloads(c *engine.Configuration) error {
 			severity = Warning // the queue can be opened
 		}
 		kind, _, _ := strings.Cut(f.Owner, "/")
-		k.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
+		ck.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
 	}
 	return nil
 }
