@@ -23,7 +23,7 @@ const (
 	bitset = "github.com/bits-and-blooms/bitset"
 )
 
-// layer is what the Go files of a directory, and of those below it that have no
+// layer lists the imports that the Go files of a directory, and of those below it that have no
 // layer of their own, may import. A pattern names one package, or with /... all
 // packages from there down. An empty allow allows everything.
 type layer struct {

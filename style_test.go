@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// mostLines is how long a function may be. Tables of tests may be longer.
+// mostLines bounds the length of a function. Tables of tests may be longer.
 const mostLines = 60
 
 // TestFunctionsAreShort bounds the functions that are no tests.

@@ -35,7 +35,7 @@ import (
 // deployments are the directories that users apply.
 var deployments = []string{"../deploy/drop-in", "../deploy/cards"}
 
-// render is what kubectl apply -k would send.
+// render returns the manifests that kubectl apply -k sends.
 func render(t *testing.T, directory string) []*unstructured.Unstructured {
 	t.Helper()
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), directory)

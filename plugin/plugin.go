@@ -19,7 +19,7 @@ const (
 // queues, so only one can be in force.
 var Names = []string{Name, CapacityName, ProportionName}
 
-// variant is what distinguishes the three names.
+// variant holds the differences between the three names.
 type variant struct {
 	name string
 	// scalars: every scalar resource counts, not cpu and memory alone.

@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hot is what Volcano asks for each task, job or queue, and the counting of jobs
+// hot are the hooks that Volcano calls for each task, job or queue, and the counting of jobs
 // at the opening of a session. None of them allocates.
 var hot = regexp.MustCompile(`/plugin\.\(\*(session|tally)\)\.(allocatable|jobEnqueueable|jobEnqueued|preemptive|queueOrder|victimQueueOrder|onAllocate|onDeallocate|predicate|nodeOrder|countAll)$`)
 
-// kept is what grows once and stays for all sessions to come: the rows that changes
+// kept is memory that grows once and stays for all later sessions: the rows that changes
 // after a snapshot go to, and the series of a queue that has none yet. A profile
 // has the first session of its process, too; that a second call allocates nothing
 // is held by tests beside the code.

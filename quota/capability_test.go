@@ -13,7 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// bounds is what a test expects of a queue. An account that is nil is not compared.
+// bounds are the accounts that a test expects of a queue. An account that is nil is not compared.
 type bounds struct {
 	capability, bound, guarantee, ofChildren, deserved res
 }

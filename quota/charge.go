@@ -42,7 +42,7 @@ func Charge(a Accounts, q index.Queue, request fastres.Vector) {
 func Refund(a Accounts, q index.Queue, request, scratch fastres.Vector) {
 	if a.IsLeaf(q) {
 		scratch.SetLesser(request, a.Allocated(q))
-	} else { // a job in an inner queue: its queue's own part is what the children lack
+	} else { // a job in an inner queue: the queue's own part is allocated less that of its children
 		scratch.CopyFrom(a.Allocated(q))
 		for _, child := range a.Children(q) {
 			scratch.Sub(a.Allocated(child))

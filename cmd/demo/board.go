@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// burst is how long changes are gathered into one set of lines.
+	// burst is the time over which changes are gathered into one set of lines.
 	burst = 100 * time.Millisecond
-	// calm is how long nothing must have happened before the table is printed, and an outcome counts: five scheduling
+	// calm is the time without an event before the table is printed, and an outcome counts: five scheduling
 	// cycles, so that what the scheduler is not supposed to do would have shown.
 	calm = time.Second
-	// width is how many columns the demo prints at most.
+	// width bounds the columns that the demo prints.
 	width = 100
 )
 

@@ -36,7 +36,7 @@ func (c cards) add(other cards) {
 	}
 }
 
-// occupied is what a pod has of its node's cards: it is known by the resource that it requests and by the labels of the
+// occupied returns the cards that a pod has on its node. They are known by the resource that it requests and by the labels of the
 // node, whatever the pod itself calls it.
 func occupied(pod *corev1.Pod, node *corev1.Node) cards {
 	found := cards{}
@@ -49,7 +49,7 @@ func occupied(pod *corev1.Pod, node *corev1.Node) cards {
 	return found
 }
 
-// allotment is what the annotations of a queue say of cards.
+// allotment holds the card annotations of a queue.
 type allotment struct {
 	quota, deserved cards
 }

@@ -101,7 +101,7 @@ func newQueue(name, parent string, annotations map[string]string) *scheduling.Qu
 	}
 }
 
-// job is what the story says of a Volcano job: equal pods that each request so many of a resource, and which start when
+// job describes a Volcano job of the story: equal pods that each request so many of a resource, and which start when
 // at least minimum of them can run. Other queues may reclaim what they deserve from the pods beyond the minimum.
 type job struct {
 	name, queue   string

@@ -15,7 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// actLimit is how long an act may take to come out. It takes a second or two on two cores.
+// actLimit bounds the time until an act has its outcome. It takes a second or two on two cores.
 const actLimit = 45 * time.Second
 
 // act is one step of the story: what is done, in this order, and how the cluster must look once it has settled.
@@ -35,7 +35,7 @@ type outcome struct {
 	jobs []jobOutcome
 	// allocated is, by queue, all cards that its subtree has.
 	allocated map[string]string
-	// evictions is how many pods were evicted in this act.
+	// evictions is the number of pods that were evicted in this act.
 	evictions int
 	// warnings has a part of each Warning event on a queue in this act: its reason and message.
 	warnings []string
@@ -193,7 +193,7 @@ var acts = []act{
 	},
 }
 
-// introduction explains the tables to somebody who has not used Volcano's queues.
+// introduction explains the tables to a user who has not used Volcano's queues.
 const introduction = `
 Quotas of cards, enforced by this module's plugin "capacity-card" with enableHierarchy. Cards are
 named after the labels of their nodes, and a part of a card (MIG, MPS) is a card of its own:
@@ -240,7 +240,7 @@ func (a act) deeds() string {
 		fmt.Fprintf(&text, "\n  queue %s, annotation %s:\n    %s\n", each.queue, card.QuotaKey, each.quota)
 	}
 	if len(a.submit) > 0 {
-		rows := []string{"  JOB\tQUEUE\tPODS\tEACH ASKS FOR\tCARD.NAME"}
+		rows := []string{"  JOB\tQUEUE\tPODS\tEACH REQUESTS\tCARD.NAME"}
 		for _, job := range a.submit {
 			pods := fmt.Sprint(job.pods)
 			if job.minimum < job.pods {

@@ -46,7 +46,7 @@ func (q queueRow) bound(card string) (most int64, bounded bool) {
 	return most, bounded || q.leaf
 }
 
-// share is what the queue deserves of a card.
+// share is the amount of a card that the queue deserves.
 func (q queueRow) share(card string) (deserved int64, known bool) {
 	if deserved, known = q.deserved[card]; known {
 		return deserved, true
@@ -82,7 +82,7 @@ type jobRow struct {
 }
 
 // view is what the demo prints and checks: the queues in tree order, the jobs in the order of their creation, the cards
-// that nobody has, and what has happened since the story began.
+// that no queue has, and what has happened since the story began.
 type view struct {
 	queues   []queueRow
 	jobs     []jobRow

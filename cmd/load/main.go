@@ -26,7 +26,7 @@ const (
 	chartFile = "docs/load.svg"
 )
 
-// podsPerJob is how many pods a job has; half of them are its minimum.
+// podsPerJob is the number of pods of a job; half of them are its minimum.
 const podsPerJob = 10
 
 func main() {
@@ -107,7 +107,7 @@ func (r *report) measure(ctx context.Context, cluster workload.Cluster, schedule
 	return nil
 }
 
-// processor is what the kernel calls the machine's CPU, where it says.
+// processor returns the CPU model as the kernel names it, "" where it does not.
 func processor() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {

@@ -29,7 +29,7 @@ func (r *report) of(name string) []result {
 	return slices.DeleteFunc(slices.Clone(r.Runs), func(run result) bool { return run.Scheduler != name })
 }
 
-// percentile is the smallest of sorted values that so much of them do not exceed.
+// percentile returns the smallest of sorted values that a share of them does not exceed.
 func percentile(sorted []float64, share float64) float64 {
 	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
 }
@@ -43,10 +43,10 @@ var rows = []struct {
 	{"submit to running, half of the pods", "s", func(r result) float64 { return percentile(r.Running, 0.5) }},
 	{"90 %", "s", func(r result) float64 { return percentile(r.Running, 0.9) }},
 	{"99 %", "s", func(r result) float64 { return percentile(r.Running, 0.99) }},
-	{"scheduling cycles, each with what had come in by then", "", func(r result) float64 { return r.Cycles }},
+	{"scheduling cycles", "", func(r result) float64 { return r.Cycles }},
 	{"mean of a cycle", "s", func(r result) float64 { return r.Cycling / max(1, r.Cycles) }},
 	{"cpu of the scheduler", "s", func(r result) float64 { return r.CPU }},
-	{"memory of the scheduler, most", "MiB", func(r result) float64 { return r.Memory / (1 << 20) }},
+	{"peak memory of the scheduler", "MiB", func(r result) float64 { return r.Memory / (1 << 20) }},
 }
 
 // table has the medians of the rounds, and their range.
@@ -72,7 +72,7 @@ func (r *report) table() string {
 	return b.String()
 }
 
-// digits is a number with three digits that matter.
+// digits formats a number with three significant digits.
 func digits(x float64) string {
 	return fmt.Sprintf("%.*f", max(0, 2-int(math.Floor(math.Log10(max(x, 1e-3))))), x)
 }
@@ -81,22 +81,21 @@ func digits(x float64) string {
 func (r *report) page() string {
 	return fmt.Sprintf(`# Under load
 
-%d pods, in Volcano jobs of %d of which half are the minimum, submitted at once to a
-cluster of %d nodes and %d queues in two levels; the plugin is capacity, with
-hierarchy, and everything else is as Volcano installs it. Written by
+This test submits %d pods at once, in Volcano jobs of %d pods of which half are the
+minimum, to a cluster of %d nodes and %d queues in two levels. The plugin is capacity
+with hierarchy. Everything else is Volcano's default. This command writes the page:
 
     %s
 
-which runs a real API server, Volcano's controllers and a kubelet that plays all
-nodes in one process, and each scheduler as another. They share the machine:
+A real API server, Volcano's controllers and a simulated kubelet for all nodes run in
+one process, and each scheduler in another. They share the machine:
 %d × %s, %s.
-Where pods wait for the API server rather than for the scheduler, the two look alike;
-the scheduler's own cpu and memory are what the plugin changes.
+Where pods wait for the API server, both schedulers look alike. The plugin changes the
+scheduler's own cpu and memory.
 
-The load of the machine was %.1f when it began; much more than 0 means that others
-worked on it at the same time, and that the cpu and the memory of the schedulers say
-more than the times. The median of the rounds (%d), in brackets the least and the
-most. Raw results: [bench/results/load.txt](../bench/results/load.txt).
+The load average was %.1f at the start. If it is much above 0, other work used the
+machine, and cpu and memory are more reliable than times. Each value is the median of
+%d rounds, with minimum and maximum in brackets. Raw results: [bench/results/load.txt](../bench/results/load.txt).
 
 %s
 ![Pods bound over time](load.svg)

@@ -26,7 +26,7 @@ import (
 // pause is the time between two looks at the scheduler's metrics and at what runs.
 const pause = 500 * time.Millisecond
 
-// result is what was measured of one scheduler in one round. Times are in seconds.
+// result holds the measurements of one scheduler in one round. Times are in seconds.
 type result struct {
 	Scheduler string  `json:"scheduler"`
 	Round     int     `json:"round"`

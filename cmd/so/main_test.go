@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// host is how a scheduler was built that plugins of self match.
+// host is the build information of a scheduler that plugins of self match.
 func host(change func(*debug.BuildInfo)) *debug.BuildInfo {
 	info := &debug.BuildInfo{
 		GoVersion: "go1.24.1",

@@ -38,7 +38,7 @@ func (cp *ControlPlane) startAPIServer(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("writing credentials: %w", err)
 	}
-	// The listener is opened here rather than by a port number, which somebody else could take in between.
+	// The listener is opened here rather than by a port number, which another process could take in between.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err

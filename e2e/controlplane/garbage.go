@@ -17,7 +17,7 @@ import (
 const garbageResync = 30 * time.Second
 
 // startGarbageCollector runs Kubernetes' garbage collector, the one part of kube-controller-manager that Volcano cannot
-// do without: it removes the pods and the pod group of a job that somebody deletes.
+// do without: it removes the pods and the pod group of a job that is deleted.
 func (cp *ControlPlane) startGarbageCollector(context.Context) error {
 	client, err := metadata.NewForConfig(cp.RestConfig)
 	if err != nil {

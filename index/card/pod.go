@@ -15,7 +15,7 @@ type Request struct {
 	Milli    Milli // above 0
 }
 
-// usage is what the containers of a pod use of one resource, in thousandths.
+// usage is the usage of one resource by the containers of a pod, in thousandths.
 type usage struct {
 	running  int64 // containers and sidecars, which run at the same time
 	sidecars int64 // the sidecars started so far

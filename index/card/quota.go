@@ -38,7 +38,7 @@ type ListRequest struct {
 	Count int64 // whole cards, 0..MaxCards
 }
 
-// Problem is what is wrong with one key of an annotation, or with the whole annotation.
+// Problem is a problem of one key of an annotation, or of the whole annotation.
 type Problem struct {
 	// Key is the trimmed key, in a request annotation as List.String writes it. It
 	// is " " for a blank key, and "" for a problem of the whole annotation.

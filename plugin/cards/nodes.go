@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Node is what a node object states about cards, read once for each object.
+// Node holds the cards of a node, read once for each state of its object.
 type Node struct {
 	object    *v1.Node // nil for a lost node
 	cards     []nodeCard

@@ -47,14 +47,14 @@ type Request struct {
 	Amount   card.Milli
 }
 
-// resourceRequest is what a pod requests of one extended resource.
+// resourceRequest is the request of a pod for one extended resource.
 type resourceRequest struct {
 	resource ResourceID
 	amount   card.Milli
 }
 
-// PodRequest is what a pod object states about cards. Pods that state the same
-// share one PodRequest.
+// PodRequest holds the requests and the card list of a pod. Equal pods share one
+// PodRequest.
 type PodRequest struct {
 	selector  *Selector // nil where the pod is untyped
 	resources []resourceRequest

@@ -76,7 +76,7 @@ func (t *annotatedTree) current(ssn *framework.Session) bool {
 	return true
 }
 
-// TreeProblem is what is wrong with the hierarchy annotations of one queue.
+// TreeProblem is a problem of the hierarchy annotations of one queue.
 type TreeProblem struct {
 	Queue *scheduling.Queue
 	Err   error

@@ -55,7 +55,7 @@ type Settings struct {
 	Proportion      bool // quota.ProportionRounds computes deserved
 }
 
-// State is what intake keeps across sessions. The zero State is ready.
+// State holds trees, bounds and memory across sessions. The zero State is ready.
 type State struct {
 	// The trees of the last session. parents is kept where quotas are flat, too, for
 	// MendParents.
@@ -70,7 +70,7 @@ type State struct {
 	total, rootBound, requested fastres.Vector // of the session that is read
 }
 
-// Session is what Read found in one session.
+// Session holds the queues, dimensions and totals of one session.
 type Session struct {
 	// Queues are the queues by number; nil for a root without a Queue object.
 	Queues []*api.QueueInfo

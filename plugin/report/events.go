@@ -72,7 +72,7 @@ func reference(kind string, of *metav1.ObjectMeta) *v1.ObjectReference {
 // Warnings logs each warning once. The zero Warnings is ready.
 type Warnings struct{ logged map[string]bool }
 
-// maxWarnings is how many warnings are remembered. Warnings name queues and tasks,
+// maxWarnings bounds the warnings that are remembered. Warnings name queues and tasks,
 // which come and go, so the memory must be bounded.
 const maxWarnings = 4096
 

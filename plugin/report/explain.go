@@ -82,7 +82,7 @@ func (e *Explainer) exceeded(dims []fastres.Dim, r Refusal) []fastres.Dim {
 	return dims
 }
 
-// used is what counts against a bound of q besides the request.
+// used returns the quantity that counts against a bound of q besides the request.
 func (e *Explainer) used(r Refusal, q index.Queue, d fastres.Dim) float64 {
 	used := e.Index.Allocated(q).Get(d)
 	if r.Admission {

@@ -24,7 +24,7 @@ type Journal struct {
 	numbers []float64     // memory of one call
 }
 
-// entry is what makes two reasons the same, and the text of the first.
+// entry holds the values by which two reasons are the same, and the text.
 type entry struct {
 	reason   quota.Reason
 	where    string // the queue that refuses, or why it does not reach the root

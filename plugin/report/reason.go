@@ -34,7 +34,7 @@ type Reason struct {
 	// Cards is the list of a pod, or the resource that an untyped pod requests.
 	Cards     string  `json:"cards,omitempty"`
 	Requested float64 `json:"requested,omitempty"` // of Cards, in whole cards
-	// Resource is what the pod requests, where that is not the resource of its cards.
+	// Resource is the resource that the pod requests, where its cards have another one.
 	Resource string `json:"resource,omitempty"`
 	Label    string `json:"label,omitempty"`  // that the node lacks
 	Detail   string `json:"detail,omitempty"` // why the queue does not reach the root

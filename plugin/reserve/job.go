@@ -14,8 +14,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota/assign"
 )
 
-// Job is what one job has and requests of cards. Read fills it, and reuses its
-// memory from one job to the next.
+// Job holds the cards of one job: allocated, pending, and its minimum. Read fills
+// it, and reuses its memory from one job to the next.
 //
 // The minimum of a job is that of its minMember unfinished pods with the smallest
 // requests, or what card.request states while the job has no pods. Each selector
@@ -43,7 +43,7 @@ type Job struct {
 	hasGates bool // some pod has a scheduling gate
 }
 
-// group is what a job has and requests of one selector with one resource,
+// group holds the cards of a job with one selector and one resource,
 // cards.NoResource before there are pods.
 type group struct {
 	selector              *cards.Selector
@@ -56,7 +56,7 @@ func (g group) request() cards.Request {
 	return cards.Request{Selector: g.selector, Resource: g.resource, Amount: g.min}
 }
 
-// groupAmount is what the tasks of a group have of one card.
+// groupAmount is the amount of one card that a task of a group has.
 type groupAmount struct {
 	group int
 	dim   fastres.Dim

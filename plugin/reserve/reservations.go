@@ -13,7 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/assign"
 )
 
-// Reservations are what admitted jobs still wait for, where several cards fit. A
+// Reservations are the demands of admitted jobs that several cards can satisfy. A
 // reservation of a single card is part of the account inqueue; one of A|B is in
 // no account until its pods have nodes. The zero Reservations are ready for Begin.
 type Reservations struct {

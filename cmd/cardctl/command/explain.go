@@ -28,7 +28,7 @@ const explainExamples = `  # All jobs that wait
   cardctl explain pod train-worker-0 -f dump.json
   cardctl explain queue research -f nodes.yaml -f queues.yaml -f jobs/`
 
-// subject is what explain is about.
+// subject is the object that explain is about.
 type subject struct{ kind, name string }
 
 func newExplain(s *source) *cobra.Command {

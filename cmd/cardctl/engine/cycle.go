@@ -23,7 +23,7 @@ type Event struct {
 	Node  string    `json:"node,omitempty"`
 }
 
-// EventKind is what happened.
+// EventKind is the kind of an event.
 type EventKind string
 
 // The kinds of events.

@@ -196,7 +196,7 @@ func (e *explainer) users(s report.Shortage) string {
 	return fmt.Sprintf("%s of %s is used by %s%s", s.Resource, s.Queue, strings.Join(words, ", "), more)
 }
 
-// allocatedOf is how much of the short resource is allocated to the pods of a job.
+// allocatedOf returns the amount of the short resource that is allocated to the pods of a job.
 func (e *explainer) allocatedOf(job *api.JobInfo, s report.Shortage) float64 {
 	switch s.Resource {
 	case "cpu":

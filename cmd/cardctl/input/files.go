@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// MostBytes is how large a file may be. A dump of 100,000 pods as kubectl writes
+// MostBytes bounds the size of a file. A dump of 100,000 pods as kubectl writes
 // it has less than half.
 const MostBytes = 768 << 20
 
@@ -137,7 +137,7 @@ func (o *Objects) read(file string, text []byte, progress Progress) {
 	}
 }
 
-// chunk is how many documents a worker takes at a time.
+// chunk is the number of documents that a worker takes at a time.
 const chunk = 64
 
 func decodeAll(documents []*document, progress Progress) {

@@ -14,7 +14,7 @@ var (
 	errNotObject = errors.New("not a Kubernetes object")
 )
 
-// space is what JSON permits between two tokens.
+// space holds the characters that JSON permits between two tokens.
 const space = " \t\r\n"
 
 // head holds the fields that decide how an object is decoded.

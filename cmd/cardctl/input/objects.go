@@ -56,7 +56,7 @@ type Objects struct {
 	known   map[key]metav1.Object
 }
 
-// Problem is what is wrong with a document.
+// Problem is a problem of a document.
 type Problem struct {
 	Source
 	Message string

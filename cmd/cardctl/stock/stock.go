@@ -30,7 +30,7 @@ type Card struct {
 	Used        float64 `json:"used"`    // by all pods, those of no queue included
 	Free        float64 `json:"free"`
 	Quota       float64 `json:"quota"` // of all leaf queues
-	// Oversubscribed is how much the quotas of leaf queues exceed Allocatable.
+	// Oversubscribed is the amount by which the quotas of leaf queues exceed Allocatable.
 	Oversubscribed float64 `json:"oversubscribed"`
 }
 

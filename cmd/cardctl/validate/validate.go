@@ -19,7 +19,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Severity is how bad an issue is.
+// Severity is the severity of an issue.
 type Severity string
 
 // The severities. For an error the scheduler refuses something. A warning is most

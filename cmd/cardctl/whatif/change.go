@@ -20,7 +20,7 @@ import (
 // ErrSetting is the error for settings that cannot be parsed.
 var ErrSetting = errors.New("bad setting")
 
-// settingForm is how a setting is written.
+// settingForm is the syntax of a setting.
 const settingForm = "queue/NAME:FIELD=VALUE, where FIELD is cards.CARD, deservedCards.CARD, guaranteeCards.CARD, " +
 	"capability.RESOURCE, deserved.RESOURCE, guarantee.RESOURCE, parent or state"
 

@@ -8,7 +8,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// New is what Volcano looks up.
+// New is the symbol that Volcano looks up.
 func New(arguments framework.Arguments) framework.Plugin { return plugin.New(arguments) }
 
 func main() {}
