@@ -26,9 +26,20 @@ func (s *session) claimOf(task *api.TaskInfo) claim {
 	return claim{task, cards.Pod{Queue: q, Request: request}, !request.None() && s.cards.Uses(request)}
 }
 
-// victim returns the pod of a running task.
-func (s *session) victim(q index.Queue, task *api.TaskInfo) cards.Pod {
-	return cards.Pod{Queue: q, Request: s.cards.PodRequest(q, task.Pod), Node: task.NodeName}
+// frees reports whether the eviction of a task of q frees a card that a claim can
+// use.
+func (s *session) frees(c claim, q index.Queue, task *api.TaskInfo) bool {
+	return s.cards.Frees(s.ix, c.pod, cards.Pod{Queue: q, Request: s.cards.Stated(task.Pod), Node: task.NodeName})
+}
+
+// protected reports whether a task of q has a card of which q has no more than it
+// deserves.
+func (s *session) protected(q index.Queue, task *api.TaskInfo) bool {
+	if !s.cards.Counted(q) {
+		return false
+	}
+	pod := cards.Pod{Queue: q, Request: s.cards.PodRequest(q, task.Pod), Node: task.NodeName}
+	return s.cards.Protected(&s.memory.victims, pod)
 }
 
 // reclaimable returns the tasks among reclaimees that reclaimer may evict. Tasks
@@ -44,13 +55,13 @@ func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 			continue
 		}
 		if c.hasCards {
-			if !s.cards.Frees(s.ix, c.pod, s.victim(q, task)) {
+			if !s.frees(c, q, task) {
 				continue
 			}
 			s.setClaim(v.claim, c, task.NodeName)
 		}
 		s.intake.SetCharge(v.request, q, task, task.NodeName)
-		if s.cards != nil && s.cards.Protected(&s.memory.victims, s.victim(q, task)) {
+		if s.protected(q, task) {
 			continue
 		}
 		if s.take(q, v.request, c.pod.Queue, v.claim) {
@@ -141,7 +152,7 @@ func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 	}
 	var useful []*api.TaskInfo
 	for _, task := range preemptees {
-		if from := s.queueOf(task); from != index.None && s.cards.Frees(s.ix, c.pod, s.victim(from, task)) {
+		if from := s.queueOf(task); from != index.None && s.frees(c, from, task) {
 			useful = append(useful, task)
 		}
 	}

@@ -153,7 +153,9 @@ type Pod struct {
 }
 
 // Frees reports whether the eviction of victim frees a card that claimant, a
-// reclaimer or preemptor, can use on that node.
+// reclaimer or preemptor, can use on that node. victim.Request is Stated: a pod
+// frees its cards also where they do not count in its queue, or where untypedCards
+// is ignore.
 func (s *Session) Frees(ix *index.Index, claimant, victim Pod) bool {
 	n := s.Node(victim.Node)
 	if n == nil {
@@ -164,11 +166,9 @@ func (s *Session) Frees(ix *index.Index, claimant, victim Pod) bool {
 		if !ok || !slices.Contains(r.Selector.Dims, c.dim) || !s.Allowed(claimant.Queue, r).OK() {
 			continue
 		}
-		for freed := range s.Requests(victim.Request) {
-			if freed.Resource == r.Resource && (victim.Queue == claimant.Queue ||
-				quota.FreesCard(ix, victim.Queue, claimant.Queue, c.dim, float64(r.Amount))) {
-				return true
-			}
+		if victim.Request.requests(r.Resource) && (victim.Queue == claimant.Queue ||
+			quota.FreesCard(ix, victim.Queue, claimant.Queue, c.dim, float64(r.Amount))) {
+			return true
 		}
 	}
 	return false

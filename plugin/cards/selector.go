@@ -63,6 +63,11 @@ type PodRequest struct {
 // noCards is the PodRequest of all pods where cards do not count.
 var noCards = &PodRequest{}
 
+// requests reports whether the pod requests a resource.
+func (p *PodRequest) requests(r ResourceID) bool {
+	return slices.ContainsFunc(p.resources, func(request resourceRequest) bool { return request.resource == r })
+}
+
 // None reports whether the pod requests no extended resource, thus no card.
 func (p *PodRequest) None() bool { return len(p.resources) == 0 }
 
@@ -103,9 +108,15 @@ func (s *Session) Uses(p *PodRequest) bool {
 // PodRequest returns what a pod of queue q states about cards, no cards where
 // they do not count in q. It is safe for many goroutines.
 func (s *Session) PodRequest(q index.Queue, pod *v1.Pod) *PodRequest {
-	if s == nil || q == index.None || !s.counted[q] {
+	if q == index.None || !s.Counted(q) {
 		return noCards
 	}
+	return s.Stated(pod)
+}
+
+// Stated returns what a pod states about cards, whether or not they count in its
+// queue: a pod occupies cards either way. It is safe for many goroutines.
+func (s *Session) Stated(pod *v1.Pod) *PodRequest {
 	p, _ := s.read(pod)
 	return p
 }
