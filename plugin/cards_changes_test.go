@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -365,4 +366,37 @@ func TestJobScalesBetweenSessions(t *testing.T) {
 		assert.Len(t, f.cache.Bound, step.placed, step)
 		assert.Equal(t, float64(step.running+step.placed), f.cardsOf("q", "A"))
 	}
+}
+
+// TestReasonOfAListFollowsAncestors raises the quota of an ancestor, which is what
+// refuses a card list. The reason names the new quota.
+func TestReasonOfAListFollowsAncestors(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").
+		queue("team", "root", "quota", `{"A":1,"B":1}`).queue("leaf", "team", "quota", `{"A":8,"B":8}`).
+		pods("job", "leaf", "A|B", 1, 4)
+	run := newSequence(t, s)
+	reason := func() string {
+		f := run.open(t)
+		f.own.jobEnqueueable(f.job("job"))
+		return f.job("job").JobFitErrors
+	}
+	assert.Contains(t, reason(), "Queue <team> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <1>")
+	s.Queues[1].Annotations["volcano.sh/card.quota"] = `{"A":2,"B":1}`
+	assert.Contains(t, reason(), "Queue <team> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <2>")
+}
+
+// TestLongListsHaveShortReasons lists thousands of cards. The condition must stay
+// far below the size limit of objects.
+func TestLongListsHaveShortReasons(t *testing.T) {
+	var names []string
+	for i := range 4000 {
+		names = append(names, fmt.Sprintf("Model-%d", i))
+	}
+	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":8}`).pods("job", "q", strings.Join(names, "|"), 1, 1)
+	f := s.open(t)
+	f.own.jobEnqueueable(f.job("job"))
+	reason := f.job("job").JobFitErrors
+	assert.Contains(t, reason, "Queue <q> has insufficient <Model-0> quota: requested <1>, total would be <1>, but capability is <0>; ")
+	assert.Contains(t, reason, "and 3992 more cards of the list")
+	assert.Less(t, len(reason), 2000)
 }

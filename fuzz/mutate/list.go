@@ -180,6 +180,8 @@ var mutants = []mutant{
 	{"plugin/cards/registry.go", "n.cards[i].dim, n.cards[i].resource = renew(c.dim), r.resource(old[c.resource])", "n.cards[i].dim = renew(c.dim)"},
 	{"plugin/cards/registry.go", "r.forgetPods()\n\tr.names", "r.names"},
 	{"plugin/cards/registry.go", "r.names = 0 // so that the next session resolves all selectors", ""},
+	{"plugin/report/journal.go", "for _, q := range e.Index.Path(r.Verdict.Queue) {", "for _, q := range e.Index.Path(r.Verdict.Queue)[:1] {"},
+	{"plugin/report/reason.go", "r.Shortages[:min(len(r.Shortages), maxShortages)]", "r.Shortages"},
 	{"plugin/report/journal.go", "entry.exceeded[i] = renew(d)", "entry.exceeded[i] = d"},
 	{"plugin/report/metrics.go", "vecs[a].scalar.DeleteLabelValues(g.name, old.Name(d))", "_ = a"},
 	{"plugin/intake/state.go", "s.common, s.bounds = nil, bounds{}", "s.common = nil"},

@@ -66,16 +66,19 @@ func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r Refusal) (isNew bool)
 }
 
 // appendNumbers appends the quantities that make a refusal another one: requests,
-// and the quotas of cards. What a queue uses does not, nor does a bound that
-// changes with the nodes.
+// and the quotas of cards in the queue and its ancestors, any of which can refuse
+// a card of a list. What a queue uses does not, nor does a bound that changes with
+// the nodes.
 func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastres.Dim) []float64 {
 	for _, d := range exceeded {
 		numbers = append(numbers, r.Request.Get(d))
 	}
 	if r.aboutCards() {
 		numbers = append(numbers, float64(r.Cards.Amount))
-		for _, d := range r.Cards.Selector.Dims {
-			numbers = append(numbers, e.Index.Capability.Row(r.Verdict.Queue).Get(d))
+		for _, q := range e.Index.Path(r.Verdict.Queue) {
+			for _, d := range r.Cards.Selector.Dims {
+				numbers = append(numbers, e.Index.Capability.Row(q).Get(d))
+			}
 		}
 	}
 	return numbers

@@ -63,6 +63,10 @@ type Shortage struct {
 // one: any card of its resource would do.
 const maxUntypedShortages = 2
 
+// maxShortages is the most shortages that String lists one by one. Volcano copies
+// the text to the conditions of the job and of each pod, whose size is limited.
+const maxShortages = 8
+
 // String formats the reason, in cores, Mi and whole units of everything else.
 func (r Reason) String() string {
 	switch r.Rule {
@@ -105,8 +109,15 @@ func (r Reason) shortages() string {
 		return fmt.Sprintf("Queue <%s> has no quota for a requested resource", r.Queue)
 	}
 	var each []string
-	for _, s := range r.Shortages {
+	for _, s := range r.Shortages[:min(len(r.Shortages), maxShortages)] {
 		each = append(each, s.String())
+	}
+	if more := len(r.Shortages) - maxShortages; more > 0 {
+		of := "resources"
+		if r.Cards != "" {
+			of = "cards of the list"
+		}
+		each = append(each, fmt.Sprintf("and %d more %s", more, of))
 	}
 	return strings.Join(each, "; ")
 }
