@@ -158,3 +158,25 @@ func TestInheritedCards(t *testing.T) {
 	assert.False(t, f.Allocatable(f.queue("leaf"), f.task("one-0")))
 	assert.True(t, f.Allocatable(f.queue("other"), f.task("two-0")))
 }
+
+// TestRootQuotaClosesNoLeaf sets a card quota on the root alone. Under the name
+// capacity the quota bounds all leaves together, and closes none. A quota of an
+// inner queue closes the leaves below it that have none.
+func TestRootQuotaClosesNoLeaf(t *testing.T) {
+	cluster := func(root, team string) *scene {
+		s := newScene().node("a", "A", 8).queue("root", "", "quota", root).queue("team", "root").queue("leaf", "team").queue("other", "root").
+			pods("leaf", "leaf", "A", 4, 1, inPhase(workload.Inqueue)).pods("other", "other", "A", 4, 1, inPhase(workload.Inqueue))
+		if team != "" {
+			s.Queues[1].Annotations["volcano.sh/card.quota"] = team
+		}
+		s.build = NewCapacity
+		return s
+	}
+	f := cluster(`{"A":6}`, "").open(t).schedule(t)
+	assert.Equal(t, 6.0, f.cardsOf("root", "A"), "the quota of the root bounds all leaves")
+	assert.Len(t, f.cache.Bound, 6)
+
+	f = cluster(`{"A":6}`, `{"A":3}`).open(t).schedule(t)
+	assert.Zero(t, f.cardsOf("leaf", "A"), "the leaf has no quota below a queue that has one")
+	assert.Equal(t, 3.0, f.cardsOf("other", "A"), "the guarantee of team, its quota, stays free")
+}

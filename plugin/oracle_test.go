@@ -169,7 +169,7 @@ func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 	if m.own.cards == nil {
 		return from
 	}
-	from.CardsCount = m.own.cards.Counted(m.own.ix.Lookup(q.Name))
+	from.CardsCount, from.CardsClosed = m.own.cards.Counted(m.own.ix.Lookup(q.Name)), m.own.cards.Closed(m.own.ix.Lookup(q.Name))
 	for key, to := range map[string]*oracle.Amounts{
 		card.QuotaKey: &from.CardQuota, card.DeservedKey: &from.CardDeserved, card.GuaranteeKey: &from.CardGuarantee,
 	} {

@@ -9,7 +9,7 @@ func (o *Oracle) configure(q *queue) {
 			continue // the quota of the root is its bound
 		}
 		quota, bounded := q.CardQuota[card]
-		if bounded || o.Leaf(q.Name) {
+		if bounded || q.CardsClosed && o.Leaf(q.Name) {
 			q.capability[card] = quota // a leaf without a quota of a card gets none
 		}
 		if deserved, ok := o.cardSetting(q, q.CardDeserved, card); ok {

@@ -26,6 +26,7 @@ type Queue struct {
 
 	// The three annotations of cards, if cards count in the queue.
 	CardsCount                             bool
+	CardsClosed                            bool // a leaf has 0 of a card that its quota does not name
 	CardQuota, CardDeserved, CardGuarantee Amounts
 }
 

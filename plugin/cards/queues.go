@@ -82,10 +82,13 @@ func (s *Session) readQueues(queues map[api.QueueID]*api.QueueInfo, tree *index.
 	known := len(reg.queues)
 	maps.DeleteFunc(reg.queues, func(_ string, q *queue) bool { return q.session != this })
 	s.quotasChanged = s.quotasChanged || len(reg.queues) < known
-	s.counted = make([]bool, tree.Len())
+	s.counted, s.closed = make([]bool, tree.Len()), make([]bool, tree.Len())
 	for q := range index.Queue(tree.Len()) {
-		own, parent := reg.queues[tree.Name(q)], tree.Parent(q)
-		s.counted[q] = scope == Everywhere || own != nil && own.annotated() || parent != index.None && s.counted[parent]
+		parent, everywhere := tree.Parent(q), scope == Everywhere
+		own := reg.queues[tree.Name(q)]
+		annotated := own != nil && own.annotated()
+		s.counted[q] = everywhere || annotated || parent != index.None && s.counted[parent]
+		s.closed[q] = everywhere || annotated && q != tree.Root() || parent != index.None && s.closed[parent]
 	}
 }
 
@@ -158,9 +161,9 @@ func (s *Session) endDim(ix *index.Index) fastres.Dim {
 	return fastres.Dim(min(ix.Dims(), s.names.Len()))
 }
 
-// AddBounds adds the card annotations of q to its accounts. A leaf has a quota
-// of 0 for a card that its quota does not name. An inner queue is bounded by its
-// parent there. BoundRoot handles the root.
+// AddBounds adds the card annotations of q to its accounts. A closed leaf has a
+// quota of 0 for a card that its quota does not name. All other queues are bounded
+// by their parent there. BoundRoot handles the root.
 func (s *Session) AddBounds(ix *index.Index, q index.Queue) {
 	if !s.Counted(q) || q == ix.Root() {
 		return
@@ -174,7 +177,7 @@ func (s *Session) AddBounds(ix *index.Index, q index.Queue) {
 			continue
 		}
 		amount, bounded := own.amount(quotaAnnotation, d)
-		if bounded || ix.IsLeaf(q) {
+		if bounded || s.Closed(q) && ix.IsLeaf(q) {
 			ix.Capability.Row(q).Set(d, float64(amount))
 		}
 		if !bounded && ix.IsLeaf(q) {

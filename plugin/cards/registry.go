@@ -107,6 +107,8 @@ type Session struct {
 	settings Settings
 	names    *index.Names
 	counted  []bool // by queue
+	// closed: a leaf has a quota of 0 of each card that its quota does not name.
+	closed []bool // by queue
 	// quotasChanged: an annotation changed since the session before.
 	quotasChanged bool
 }
@@ -131,6 +133,12 @@ func (r *Registry) Open(ssn *framework.Session, tree *index.Tree, names *index.N
 
 // Counted reports whether cards count in q. It is for nil Sessions, too.
 func (s *Session) Counted(q index.Queue) bool { return s != nil && s.counted[q] }
+
+// Closed reports whether q, a leaf, has a quota of 0 of each card that its quota
+// does not name: where cards count everywhere, and from the topmost queue with a
+// card annotation on. An annotation of the root bounds the cluster and closes no
+// leaf.
+func (s *Session) Closed(q index.Queue) bool { return s != nil && s.closed[q] }
 
 // QuotasChanged reports whether a card annotation changed since the session
 // before.
