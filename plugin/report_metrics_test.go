@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -82,4 +84,41 @@ func TestAddedMetrics(t *testing.T) {
 	run.open(t)
 	delete(want, "queue_inqueue_scalar_resources leaf A")
 	assert.Equal(t, want, addedMetrics(t))
+}
+
+// TestSeriesOfManyCards has 40 card models and 30 leaf queues. A queue has series
+// of the cards that it uses, requests, deserves, or has a quota of, and of no other.
+func TestSeriesOfManyCards(t *testing.T) {
+	reset(report.AddedSeries())
+	reset(report.UpstreamSeries())
+	s := newScene().queue("root", "")
+	for i := range 40 {
+		s.node(fmt.Sprintf("n%d", i), fmt.Sprintf("Model-%d", i), 8)
+	}
+	for i := range 30 {
+		s.queue(fmt.Sprintf("q%d", i), "root", "quota", fmt.Sprintf(`{"Model-%d":2,"Model-%d":0}`, i, i+1))
+	}
+	s.pods("run", "q0", "Model-0", 1, 1, on("n0")).pods("wait", "q1", "Model-9", 1, 1)
+	s.open(t)
+	families, err := registryOf(report.UpstreamSeries()).Gather()
+	require.NoError(t, err)
+	shown := map[string]map[string]bool{} // by queue
+	for _, family := range families {
+		for _, metric := range family.Metric {
+			labels := map[string]string{}
+			for _, pair := range metric.Label {
+				labels[pair.GetName()] = pair.GetValue()
+			}
+			if queue := labels["queue_name"]; strings.HasPrefix(labels["resource"], "Model-") {
+				if shown[queue] == nil {
+					shown[queue] = map[string]bool{}
+				}
+				shown[queue][labels["resource"]] = true
+			}
+		}
+	}
+	assert.Equal(t, map[string]bool{"Model-0": true, "Model-1": true}, shown["q0"])
+	assert.Equal(t, map[string]bool{"Model-1": true, "Model-2": true, "Model-9": true}, shown["q1"], "q1 requests a card that it has no quota of")
+	assert.Equal(t, map[string]bool{"Model-7": true, "Model-8": true}, shown["q7"])
+	assert.Len(t, shown["root"], 40, "the root deserves the cards of all nodes")
 }

@@ -121,7 +121,7 @@ func (s *session) publish(treeChanged bool) {
 			}
 		}
 	}
-	m.metrics.Open(s.ix, &m.names, s.intake.Queues, s.variant.proportion)
+	m.metrics.Open(s.ix, &m.names, s.cards, s.intake.Queues, s.variant.proportion)
 	m.metrics.Publish(s.intake.Total, s.intake.Jobs)
 	m.journal.ForgetJobs(s.ssn.Jobs)
 }

@@ -84,7 +84,8 @@ var mutants = []mutant{
 
 	// Metrics.
 	{"plugin/plugin.go", "m.metrics.PublishInner()", ""},
-	{"plugin/report/gauges.go", "a.byDim[d].update(x.Get(d))", ""},
+	{"plugin/report/gauges.go", "\t\tg.update(x.Get(d))\n", "\n"},
+	{"plugin/report/metrics.go", "!names.IsCard(d) || a <= request && x.Get(d) != 0", "true"},
 
 	// Trees from annotations.
 	{"index/tree.go", "b.broken[i] = n.Misplaced\n\t\t\tcontinue", ""},

@@ -82,10 +82,11 @@ func (s *Session) readQueues(queues map[api.QueueID]*api.QueueInfo, tree *index.
 	known := len(reg.queues)
 	maps.DeleteFunc(reg.queues, func(_ string, q *queue) bool { return q.session != this })
 	s.quotasChanged = s.quotasChanged || len(reg.queues) < known
-	s.counted, s.closed = make([]bool, tree.Len()), make([]bool, tree.Len())
+	s.counted, s.closed, s.queues = make([]bool, tree.Len()), make([]bool, tree.Len()), make([]*queue, tree.Len())
 	for q := range index.Queue(tree.Len()) {
 		parent, everywhere := tree.Parent(q), scope == Everywhere
 		own := reg.queues[tree.Name(q)]
+		s.queues[q] = own
 		annotated := own != nil && own.annotated()
 		s.counted[q] = everywhere || annotated || parent != index.None && s.counted[parent]
 		s.closed[q] = everywhere || annotated && q != tree.Root() || parent != index.None && s.closed[parent]
@@ -168,7 +169,7 @@ func (s *Session) AddBounds(ix *index.Index, q index.Queue) {
 	if !s.Counted(q) || q == ix.Root() {
 		return
 	}
-	own := s.registry.queues[ix.Name(q)]
+	own := s.queues[q]
 	if own == nil {
 		own = &queue{}
 	}
@@ -199,7 +200,7 @@ func (s *Session) BoundRoot(ix *index.Index, bound fastres.Vector) {
 	if s == nil || !ix.Rooted() {
 		return
 	}
-	root := s.registry.queues[ix.Name(ix.Root())]
+	root := s.queues[ix.Root()]
 	for d := fastres.FirstFree; d < s.endDim(ix); d++ {
 		if !s.names.IsCard(d) {
 			continue

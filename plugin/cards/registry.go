@@ -106,7 +106,8 @@ type Session struct {
 	registry *Registry
 	settings Settings
 	names    *index.Names
-	counted  []bool // by queue
+	queues   []*queue // by queue; nil where it has no card annotation
+	counted  []bool   // by queue
 	// closed: a leaf has a quota of 0 of each card that its quota does not name.
 	closed []bool // by queue
 	// quotasChanged: an annotation changed since the session before.
@@ -139,6 +140,14 @@ func (s *Session) Counted(q index.Queue) bool { return s != nil && s.counted[q] 
 // card annotation on. An annotation of the root bounds the cluster and closes no
 // leaf.
 func (s *Session) Closed(q index.Queue) bool { return s != nil && s.closed[q] }
+
+// Quotas returns the quotas that q itself sets, nil for none. It is for reading.
+func (s *Session) Quotas(q index.Queue) map[fastres.Dim]card.Milli {
+	if s == nil || s.queues[q] == nil {
+		return nil
+	}
+	return s.queues[q].amounts[quotaAnnotation]
+}
 
 // QuotasChanged reports whether a card annotation changed since the session
 // before.

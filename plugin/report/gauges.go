@@ -81,29 +81,53 @@ func (g *gauge) update(value float64) {
 	}
 }
 
-// accountGauges are the gauges of one account.
+// accountGauges are the gauges of one account. They take memory for the dimensions
+// that are shown: a cluster can have thousands of card models, and a queue uses a
+// few.
+//
+// Invariant: position[d] is 1 + the position of d's gauge, 0 for none.
 type accountGauges struct {
-	labels []string // of all of them: the queue, or none
-	byDim  []gauge
+	labels   []string // of all gauges: the queue, or none
+	position []int32  // by dimension
+	gauges   []gauge
+}
+
+// at returns the gauge of d, nil where d was never set.
+func (a *accountGauges) at(d fastres.Dim) *gauge {
+	if int(d) >= len(a.position) || a.position[d] == 0 {
+		return nil
+	}
+	return &a.gauges[a.position[d]-1]
+}
+
+// setDim sets the gauge of d, and creates it the first time.
+func (a *accountGauges) setDim(d fastres.Dim, value float64, vec *prometheus.GaugeVec, labels ...string) {
+	if g := a.at(d); g != nil {
+		g.update(value)
+		return
+	}
+	if n := int(d) + 1 - len(a.position); n > 0 {
+		a.position = append(a.position, make([]int32, n)...)
+	}
+	a.gauges = append(a.gauges, gauge{})
+	a.position[d] = int32(len(a.gauges))
+	a.gauges[len(a.gauges)-1].set(value, vec, labels...)
 }
 
 // set publishes x: cpu, memory, and the scalars that are present in shown. A card
 // without a bound is +Inf.
 func (a *accountGauges) set(x, shown fastres.Vector, names *index.Names, vecs *accountVecs) {
-	if n := x.Len() - len(a.byDim); n > 0 {
-		a.byDim = append(a.byDim, make([]gauge, n)...)
-	}
-	a.byDim[fastres.CPU].set(x.Get(fastres.CPU), vecs.cpu, a.labels...)
-	a.byDim[fastres.Memory].set(x.Get(fastres.Memory), vecs.memory, a.labels...)
+	a.setDim(fastres.CPU, x.Get(fastres.CPU), vecs.cpu, a.labels...)
+	a.setDim(fastres.Memory, x.Get(fastres.Memory), vecs.memory, a.labels...)
 	for d := range shown.Scalars() {
 		if int(d) >= names.Len() || int(d) >= x.Len() {
 			break // dimensions to spare
 		}
-		g, quantity := &a.byDim[d], x.Get(d)
+		g, quantity := a.at(d), x.Get(d)
 		if quantity == fastres.MaxQuantity && names.IsCard(d) {
 			quantity = math.Inf(1)
 		}
-		if g.series != nil {
+		if g != nil {
 			g.update(quantity)
 			continue
 		}
@@ -111,7 +135,7 @@ func (a *accountGauges) set(x, shown fastres.Vector, names *index.Names, vecs *a
 		if names.IsCard(d) {
 			vec = vecs.card
 		}
-		g.set(quantity, vec, append(slices.Clip(a.labels), names.Name(d))...)
+		a.setDim(d, quantity, vec, append(slices.Clip(a.labels), names.Name(d))...)
 	}
 }
 
@@ -119,17 +143,26 @@ func (a *accountGauges) set(x, shown fastres.Vector, names *index.Names, vecs *a
 // false, and may have set some, where one has no series yet.
 func (a *accountGauges) update(x, changed fastres.Vector) bool {
 	for d := range changed.Present() {
-		if int(d) >= len(a.byDim) || a.byDim[d].series == nil {
+		g := a.at(d)
+		if g == nil {
 			return false
 		}
-		a.byDim[d].update(x.Get(d))
+		g.update(x.Get(d))
 	}
 	return true
 }
 
 // forgetFrom drops the gauges of dimension d and above; their series are deleted.
 func (a *accountGauges) forgetFrom(d fastres.Dim) {
-	a.byDim = slices.Clone(a.byDim[:min(len(a.byDim), int(d))])
+	kept := accountGauges{labels: a.labels}
+	for before := range min(d, fastres.Dim(len(a.position))) {
+		if g := a.at(before); g != nil {
+			kept.gauges = append(kept.gauges, *g)
+			kept.position = append(kept.position, make([]int32, int(before)+1-len(kept.position))...)
+			kept.position[before] = int32(len(kept.gauges))
+		}
+	}
+	*a = kept
 }
 
 // lengthen returns x with at least n dimensions. What is present stays present;

@@ -23,7 +23,7 @@ func openMetrics(f *fixture, m *Metrics) {
 			objects[q] = api.NewQueueInfo(cluster.Queue(workload.Queue{Name: name}, ""))
 		}
 	}
-	m.Open(f.Index, f.Names, objects, false)
+	m.Open(f.Index, f.Names, nil, objects, false)
 	total := fastres.NewVector(f.Names.Len())
 	total.Set(fastres.CPU, 64000)
 	total.Set(f.h200, 8000)

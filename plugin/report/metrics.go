@@ -8,15 +8,19 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
 // account is a vector of a queue that Volcano has series for.
 type account int
 
 const (
+	// Cards that are not 0 in these have series.
 	deserved account = iota
 	allocated
 	request
+	// Cards have series here only where a queue has a quota of its own: bounds are
+	// inherited, and 0 for each card that the quota of a leaf does not name.
 	capacity
 	realCapacity
 	accounts // how many there are
@@ -56,6 +60,7 @@ type Metrics struct {
 
 	ix         *index.Index
 	names      *index.Names
+	cards      *cards.Session
 	objects    []*api.QueueInfo // by queue; nil for a root without a Queue object
 	byQueue    []*queueGauges   // by queue, from its first use in the session on
 	proportion bool
@@ -74,8 +79,9 @@ type queueGauges struct {
 	uid      types.UID // of the Queue object; Volcano deletes its series with it
 	accounts [accounts]accountGauges
 	inqueue  accountGauges
-	// shown are the scalars that any account of the queue ever had: all accounts
-	// show them from then on. inqueueShown is the same for inqueue alone.
+	// shown are the scalars that any account of the queue ever had, and the cards
+	// that it ever used, requested, deserved, or had a quota of: all accounts show
+	// them from then on. inqueueShown is the same for inqueue alone.
 	shown, inqueueShown           fastres.Vector
 	share, weight, overused, leaf gauge
 }
@@ -91,8 +97,8 @@ func newQueueGauges(name string, uid types.UID) *queueGauges {
 }
 
 // Open binds the metrics to a session.
-func (m *Metrics) Open(ix *index.Index, names *index.Names, objects []*api.QueueInfo, proportion bool) {
-	m.ix, m.names, m.objects, m.proportion = ix, names, objects, proportion
+func (m *Metrics) Open(ix *index.Index, names *index.Names, c *cards.Session, objects []*api.QueueInfo, proportion bool) {
+	m.ix, m.names, m.cards, m.objects, m.proportion = ix, names, c, objects, proportion
 	m.byQueue = make([]*queueGauges, ix.Len())
 }
 
@@ -134,6 +140,10 @@ func (m *Metrics) Publish(total fastres.Vector, jobs []int) {
 		if m.proportion {
 			m.publishProportion(g, q, jobs[q] > 0)
 			continue
+		}
+		g.shown = lengthen(g.shown, m.ix.Dims())
+		for d := range m.cards.Quotas(q) {
+			g.shown.Set(d, 0)
 		}
 		g.setAccount(deserved, m.ix.Deserved.Row(q), m.names)
 		g.setAccount(allocated, m.ix.Allocated(q), m.names)
@@ -219,7 +229,11 @@ func number(b bool) float64 {
 // setAccount publishes an account, as metrics.UpdateQueueAllocated and its like do.
 func (g *queueGauges) setAccount(a account, x fastres.Vector, names *index.Names) {
 	g.shown = lengthen(g.shown, x.Len())
-	g.shown.Join(x)
+	for d := range x.Scalars() {
+		if !names.IsCard(d) || a <= request && x.Get(d) != 0 {
+			g.shown.Set(d, 0)
+		}
+	}
 	g.accounts[a].set(x, g.shown, names, &vecs[a])
 }
 
@@ -277,7 +291,7 @@ func (m *Metrics) RenewNames(old *index.Names) {
 			g.accounts[a].forgetFrom(fastres.FirstFree)
 		}
 	}
-	for d := fastres.FirstFree; int(d) < min(len(m.cluster.byDim), old.Len()); d++ {
+	for d := fastres.FirstFree; int(d) < min(len(m.cluster.position), old.Len()); d++ {
 		clusterVecs.scalar.DeleteLabelValues(old.Name(d))
 		clusterVecs.card.DeleteLabelValues(old.Name(d))
 	}
