@@ -70,7 +70,7 @@ func (s *session) cardsOf(q index.Queue, job *api.JobInfo) *reserve.Job {
 		return nil
 	}
 	j := &s.memory.job
-	j.Read(s.cards, job, s.cards.Reader())
+	j.Read(s.cards, job, s.cards.Read)
 	if !j.HasCards() {
 		return nil
 	}

@@ -26,10 +26,10 @@ func (s *session) claimOf(task *api.TaskInfo) claim {
 	return claim{task, cards.Pod{Queue: q, Request: request}, !request.None() && s.cards.Uses(request)}
 }
 
-// frees reports whether the eviction of a task of q frees a card that a claim can
-// use.
-func (s *session) frees(c claim, q index.Queue, task *api.TaskInfo) bool {
-	return s.cards.Frees(s.ix, c.pod, cards.Pod{Queue: q, Request: s.cards.Stated(task.Pod), Node: task.NodeName})
+// frees reports whether the eviction of a task of q, which states pod, frees a card
+// that a claim can use.
+func (s *session) frees(c claim, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest) bool {
+	return s.cards.Frees(s.ix, c.pod, cards.Pod{Queue: q, Request: pod, Node: task.NodeName})
 }
 
 // protected reports whether a task of q has a card of which q has no more than it
@@ -55,7 +55,7 @@ func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 			continue
 		}
 		if c.hasCards {
-			if !s.frees(c, q, task) {
+			if !s.frees(c, q, task, s.cards.Read(task.Pod)) {
 				continue
 			}
 			s.setClaim(v.claim, c, task.NodeName)
@@ -152,7 +152,7 @@ func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 	}
 	var useful []*api.TaskInfo
 	for _, task := range preemptees {
-		if from := s.queueOf(task); from != index.None && s.frees(c, from, task) {
+		if from := s.queueOf(task); from != index.None && s.frees(c, from, task, s.cards.Stated(task.Pod)) {
 			useful = append(useful, task)
 		}
 	}

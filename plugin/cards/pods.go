@@ -62,15 +62,14 @@ func (t *podTable) put(pod *v1.Pod, request *PodRequest) {
 // PodReader returns what a pod states about cards.
 type PodReader func(*v1.Pod) *PodRequest
 
-// Reader reads pods for the goroutine that runs the session.
-func (s *Session) Reader() PodReader {
-	return func(pod *v1.Pod) *PodRequest {
-		p, isNew := s.read(pod)
-		if isNew {
-			s.registry.pods.put(pod, p)
-		}
-		return p
+// Read is Stated for the goroutine that runs the session, while no other reads
+// pods: it adds the pod to the table of pods.
+func (s *Session) Read(pod *v1.Pod) *PodRequest {
+	p, isNew := s.read(pod)
+	if isNew {
+		s.registry.pods.put(pod, p)
 	}
+	return p
 }
 
 // NewPod is a pod that is not in the table of pods yet.

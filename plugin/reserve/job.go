@@ -96,7 +96,7 @@ func (j *Job) ExemptAllocated(x fastres.Vector) { j.exemptAllocated.subtractFrom
 func (j *Job) ExemptPending(x fastres.Vector)   { j.exemptPending.subtractFrom(x) }
 func (j *Job) ExemptGated(x fastres.Vector)     { j.exemptGated.subtractFrom(x) }
 
-// Read reads a job. read is PodReader or CollectingReader.
+// Read reads a job. read is s.Read or a CollectingReader.
 func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
 	*j = Job{groups: j.groups[:0], allocated: j.allocated[:0], pending: j.pending[:0], members: j.members[:0],
 		tasks: j.tasks[:0], requests: j.requests[:0], nodes: j.nodes[:0]}

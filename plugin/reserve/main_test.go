@@ -63,7 +63,7 @@ func (f *fixture) read(t *testing.T, name string) (*api.JobInfo, *Job) {
 	info := f.jobs[api.JobID(cluster.Namespace+"/"+name)]
 	require.NotNil(t, info, name)
 	own := &Job{}
-	own.Read(f.Session, info, f.Reader())
+	own.Read(f.Session, info, f.Read)
 	return info, own
 }
 
