@@ -26,7 +26,8 @@ lint: ## staticcheck, a tool of go.mod, with the checks of staticcheck.conf; som
 .PHONY: race
 race: ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
 	$(GO) test -timeout 30m -race ./index ./quota/... ./fuzz
-	$(GO) test -timeout 30m -race ./plugin ./plugin/intake -run 'TestParallel|TestTallies|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
+	$(GO) test -timeout 30m -race ./plugin/intake ./plugin/cards ./plugin/reserve
+	$(GO) test -timeout 30m -race ./plugin -run 'TestParallel|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
 
 .PHONY: prometheus
 prometheus: ## bin/prometheus: Prometheus and promtool of Debian's package, unless they are installed
