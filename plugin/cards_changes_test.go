@@ -368,8 +368,8 @@ func TestJobScalesBetweenSessions(t *testing.T) {
 	}
 }
 
-// TestReasonOfAListFollowsAncestors raises the quota of an ancestor, which is what
-// refuses a card list. The reason names the new quota.
+// TestReasonOfAListFollowsAncestors raises the quota of an ancestor that refuses a
+// card list. The reason names the new quota.
 func TestReasonOfAListFollowsAncestors(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").
 		queue("team", "root", "quota", `{"A":1,"B":1}`).queue("leaf", "team", "quota", `{"A":8,"B":8}`).

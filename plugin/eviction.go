@@ -122,8 +122,8 @@ func (s *session) preemptive(queue *api.QueueInfo, task *api.TaskInfo) bool {
 }
 
 // preemption applies the rule of preemption to a task of q. It sets request to
-// what the task requests. Cards are what a task with cards takes from others, so q
-// must have less than it deserves of one of them.
+// the request of the task. A task with cards takes cards from other queues, so q
+// must have less of one of them than it deserves.
 func (s *session) preemption(q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
 	pod, complete := s.intake.SetTask(request, q, task)
 	switch {

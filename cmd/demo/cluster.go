@@ -112,8 +112,8 @@ type job struct {
 	card string
 }
 
-// object builds the Volcano job. Like every job whose cards are named it says in card.request what its minimum needs,
-// which is what the job requests before it has pods.
+// object builds the Volcano job. The annotation card.request states the cards of its minimum, which count until the
+// job has pods.
 func (j job) object() *batch.Job {
 	limits := corev1.ResourceList{
 		corev1.ResourceCPU:    resource.MustParse("2"),

@@ -135,24 +135,12 @@ func (t *tally) addTo(ix *index.Index, jobs []int) {
 	}
 }
 
-// jobState is a job with what count needs to know of it.
-type jobState struct {
-	job                *api.JobInfo
-	queue              index.Queue
-	allocated, pending int // tasks
-	reserves           bool
-}
-
 // countAll counts some jobs. A job whose queue does not exist counts nowhere.
 func (t *tally) countAll(jobs []*api.JobInfo) {
 	for _, job := range jobs {
-		w := jobState{job: job, queue: t.tree.Lookup(string(job.Queue))}
-		if w.queue == index.None {
-			continue
+		if q := t.tree.Lookup(string(job.Queue)); q != index.None {
+			t.count(q, job)
 		}
-		w.allocated, w.pending = CountTasks(job)
-		w.reserves = HasMinimum(job) && admitted(job, w.allocated)
-		t.count(w)
 	}
 }
 
@@ -166,19 +154,20 @@ func (t *tally) countAll(jobs []*api.JobInfo) {
 // are neither allocated nor pending, and where gates or cards matter.
 //
 // Upstream: capacity/capacity.go, buildQueueAttrs.
-func (t *tally) count(w jobState) {
-	job, q := w.job, w.queue
+func (t *tally) count(q index.Queue, job *api.JobInfo) {
+	allocated, pending := CountTasks(job)
+	reserves := HasMinimum(job) && admitted(job, allocated)
 	t.jobs[q]++
 	counted := t.cards.Counted(q)
 	if counted {
-		t.countCards(w)
+		t.countCards(q, job, allocated)
 	}
-	if w.allocated == 0 && w.pending == len(job.Tasks) {
+	if allocated == 0 && pending == len(job.Tasks) {
 		t.reader.add(t.request.Row(q), job.TotalRequest)
 		if counted {
 			t.job.ExemptPending(t.request.Row(q))
 		}
-		if !w.reserves {
+		if !reserves {
 			return
 		}
 	}
@@ -187,7 +176,7 @@ func (t *tally) count(w jobState) {
 		t.job.ExemptMinimum(t.cards, t.min)
 	}
 	t.placed.Reset()
-	if w.allocated > 0 {
+	if allocated > 0 {
 		t.reader.add(t.placed, job.Allocated)
 		if counted {
 			t.job.ExemptAllocated(t.placed)
@@ -197,7 +186,7 @@ func (t *tally) count(w jobState) {
 		t.excess.SetExceeded(t.placed, t.min)
 		t.elastic.Row(q).Add(t.excess)
 	}
-	if w.pending < len(job.Tasks) {
+	if pending < len(job.Tasks) {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			t.reader.add(t.request.Row(q), task.Resreq)
 		}
@@ -205,9 +194,9 @@ func (t *tally) count(w jobState) {
 			t.job.ExemptPending(t.request.Row(q))
 		}
 	}
-	if w.reserves {
+	if reserves {
 		if t.gated.Reset(); !counted || t.job.HasGates() {
-			t.reader.setGated(t.gated, job, w.allocated)
+			t.reader.setGated(t.gated, job, allocated)
 		}
 		if counted {
 			t.job.ExemptGated(t.gated)
@@ -218,8 +207,7 @@ func (t *tally) count(w jobState) {
 }
 
 // countCards adds the cards of one job to the accounts of its queue.
-func (t *tally) countCards(w jobState) {
-	job, q := w.job, w.queue
+func (t *tally) countCards(q index.Queue, job *api.JobInfo, allocated int) {
 	t.job.Read(t.cards, job, t.cards.CollectingReader(&t.newPods))
 	t.visited += len(job.Tasks)
 	if !t.job.HasCards() {
@@ -229,7 +217,7 @@ func (t *tally) countCards(w jobState) {
 	t.job.AddAllocated(t.request.Row(q))
 	t.job.AddPending(t.request.Row(q))
 	t.job.AddElastic(t.elastic.Row(q))
-	if job.PodGroup == nil || !admitted(job, w.allocated) {
+	if job.PodGroup == nil || !admitted(job, allocated) {
 		return
 	}
 	inqueue := t.inqueue.Row(q)
