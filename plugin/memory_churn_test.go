@@ -152,11 +152,13 @@ func heapInUse() uint64 {
 type stream struct {
 	builder *builder
 	made    map[string]int // queue → number of its creations, negative while it is deleted
+	cluster int            // number of the present cluster; its pods are new
 }
 
 // replace records which queues are created and deleted. Volcano deletes the series of
 // a deleted queue.
 func (s *stream) replace(c workload.Cluster) {
+	s.cluster++
 	there := map[string]bool{}
 	for _, q := range c.Queues {
 		if there[q.Name] = true; s.made[q.Name] <= 0 {
@@ -177,6 +179,11 @@ func (s *stream) open(t *testing.T, b *builder, c workload.Cluster) (*framework.
 	require.NoError(t, err)
 	for name, queue := range info.Queues {
 		queue.Queue.UID = types.UID(fmt.Sprint(name, s.made[queue.Name]))
+	}
+	for _, job := range info.Jobs {
+		for _, task := range job.Tasks {
+			task.Pod.UID += types.UID(fmt.Sprint("/", s.cluster))
+		}
 	}
 	maps.DeleteFunc(info.Jobs, func(_ api.JobID, job *api.JobInfo) bool { // as Volcano's cache does
 		return info.Queues[job.Queue] == nil
