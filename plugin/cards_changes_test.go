@@ -200,6 +200,9 @@ func TestChangedNode(t *testing.T) {
 				t.Helper()
 				for _, card := range []string{"A", "B", "A/mig-1g.5gb-mixed"} {
 					assert.Equal(t, c.want[card], max(0, f.cardsOf("q", card)), card)
+					if d, known := f.own.memory.names.LookupCard(card); known && c.want[card] > 0 {
+						assert.Equal(t, 1000.0, f.own.ix.Elastic.Row(f.own.ix.Lookup("q")).Get(d), "one of the two pods is elastic")
+					}
 				}
 			}
 			check(run.open(t))

@@ -73,9 +73,19 @@ func TestQueuesChangeBetweenSessions(t *testing.T) {
 }
 
 // churn draws a cluster that differs from the one before in nearly everything. Queues
-// and jobs have a few names, resources and cards have new ones in each session.
+// and jobs have a few names, nodes, resources and cards have new ones in each session.
 func churn(r *rand.Rand, session int) workload.Cluster {
 	c := workload.DrawCards(r)
+	for i := range c.Nodes {
+		c.Nodes[i].Name += fmt.Sprint("-", session) // what pods of a known node hold would distinguish the sessions
+	}
+	for i := range c.Jobs {
+		for k := range c.Jobs[i].Tasks {
+			if task := &c.Jobs[i].Tasks[k]; task.Node != "" {
+				task.Node += fmt.Sprint("-", session)
+			}
+		}
+	}
 	madeUp := func(i int) string { return fmt.Sprintf("example.com/made-up-%d-%d", session, i) }
 	for i := range c.Queues {
 		for key, text := range c.Queues[i].Annotations {
@@ -152,13 +162,11 @@ func heapInUse() uint64 {
 type stream struct {
 	builder *builder
 	made    map[string]int // queue → number of its creations, negative while it is deleted
-	cluster int            // number of the present cluster; its pods are new
 }
 
 // replace records which queues are created and deleted. Volcano deletes the series of
 // a deleted queue.
 func (s *stream) replace(c workload.Cluster) {
-	s.cluster++
 	there := map[string]bool{}
 	for _, q := range c.Queues {
 		if there[q.Name] = true; s.made[q.Name] <= 0 {
@@ -179,11 +187,6 @@ func (s *stream) open(t *testing.T, b *builder, c workload.Cluster) (*framework.
 	require.NoError(t, err)
 	for name, queue := range info.Queues {
 		queue.Queue.UID = types.UID(fmt.Sprint(name, s.made[queue.Name]))
-	}
-	for _, job := range info.Jobs {
-		for _, task := range job.Tasks {
-			task.Pod.UID += types.UID(fmt.Sprint("/", s.cluster))
-		}
 	}
 	maps.DeleteFunc(info.Jobs, func(_ api.JobID, job *api.JobInfo) bool { // as Volcano's cache does
 		return info.Queues[job.Queue] == nil

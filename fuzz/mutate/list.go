@@ -174,7 +174,6 @@ var mutants = []mutant{
 	// What is kept from one session to the next.
 	{"plugin/cards/held.go", "reg.held[task.Pod.UID] = held", ""},
 	{"plugin/cards/held.go", "!slices.Contains(r.Selector.Dims, h.dim)", "false"},
-	{"plugin/cards/held.go", "c.resource == r.Resource && r.Held == 0", "c.resource == r.Resource"},
 	{"plugin/cards/nodes.go", "other.resource == c.resource && other.dim == c.dim", "other.resource == c.resource"},
 	{"plugin/cards/registry.go", "h.dim, h.resource = renew(h.dim), r.resource(old[h.resource])", "h.resource = r.resource(old[h.resource])"},
 	{"plugin/cards/selector.go", "ok && s.registry.present[d]", "ok"},
