@@ -387,7 +387,7 @@ func (m *oracleSession) compareJobs() {
 		name := string(job.Queue)
 		queue, min := m.Queues[job.Queue], m.resource(job.GetMinResources())
 		want := m.oracle.Eligible(name) == "" && queue != nil && queue.Queue.Status.State == scheduling.QueueStateOpen &&
-			m.oracle.Enqueueable(name, min) == ""
+			m.oracle.Enqueueable(name, min.Minus(m.resource(job.Allocated))) == ""
 		require.Equal(m.t, want, m.own.jobEnqueueable(job) == util.Permit, "enqueueable: %v in %s", min, name)
 		if !want || job.PodGroup.Spec.MinResources == nil {
 			continue

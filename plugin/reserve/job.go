@@ -51,9 +51,9 @@ type group struct {
 	min, allocated, gated card.Milli
 }
 
-// request is the minimum of the group as one request.
+// request is the missing part of the group's minimum as one request.
 func (g group) request() cards.Request {
-	return cards.Request{Selector: g.selector, Resource: g.resource, Amount: g.min}
+	return cards.Request{Selector: g.selector, Resource: g.resource, Amount: g.missing()}
 }
 
 // groupAmount is the amount of one card that a task of a group has.
@@ -282,45 +282,46 @@ func (j *Job) AddElastic(x fastres.Vector) {
 	}
 }
 
-// AppendMinimum appends the demands of the job's minimum, pod by pod; card by
-// card while the job has no pods.
-func (j *Job) AppendMinimum(to []assign.Demand, s *cards.Session, q index.Queue) []assign.Demand {
-	if len(j.members) == 0 {
-		for _, g := range j.groups {
-			to = j.appendAlike(to, q, g, g.min)
-		}
-		return to
-	}
-	for _, m := range j.members {
-		for r := range s.Requests(m.request) {
-			to = appendDemand(to, assign.Demand{Queue: q, Cards: r.Selector.Dims, Size: float64(r.Amount), Count: 1})
-		}
+// missing is the part of a group's minimum that the job does not have yet.
+func (g group) missing() card.Milli { return max(0, g.min-g.allocated) }
+
+// AppendMissing appends the demands of the job's minimum that it does not have yet:
+//
+//	max(0, min − allocated)
+//
+// of each selector, pod by pod; card by card while the job has no pods. A remainder
+// smaller than a pod is a demand of its own.
+func (j *Job) AppendMissing(to []assign.Demand, s *cards.Session, q index.Queue) []assign.Demand {
+	for _, g := range j.groups {
+		to = j.appendGroup(to, s, q, g, g.missing(), func(*api.TaskInfo) bool { return false })
 	}
 	return to
 }
 
-// AppendReservation appends the demands of what the admitted job still waits for:
-//
-//	max(0, max(0, min − allocated) − gated)
-//
-// of each selector. A remainder smaller than a pod is a demand of its own.
+// AppendReservation appends the demands of what the admitted job still waits for: those
+// of AppendMissing, less the pods with scheduling gates.
 func (j *Job) AppendReservation(to []assign.Demand, s *cards.Session, q index.Queue) []assign.Demand {
 	for _, g := range j.groups {
-		left := max(0, max(0, g.min-g.allocated)-g.gated)
-		for _, m := range j.members {
-			if api.AllocatedStatus(m.task.Status) || m.task.SchGated {
-				continue
-			}
-			for r := range s.Requests(m.request) {
-				if r.Selector == g.selector && r.Resource == g.resource && left > 0 {
-					to = appendDemand(to, assign.Demand{Queue: q, Cards: r.Selector.Dims, Size: float64(min(left, r.Amount)), Count: 1})
-					left -= min(left, r.Amount)
-				}
-			}
-		}
-		to = j.appendAlike(to, q, g, left)
+		to = j.appendGroup(to, s, q, g, max(0, g.missing()-g.gated), func(task *api.TaskInfo) bool { return task.SchGated })
 	}
 	return to
+}
+
+// appendGroup appends the demands of what is left of a group's minimum: the pods that
+// have no node, but for those that skip leaves out, and the remainder.
+func (j *Job) appendGroup(to []assign.Demand, s *cards.Session, q index.Queue, g group, left card.Milli, skip func(*api.TaskInfo) bool) []assign.Demand {
+	for _, m := range j.members {
+		if api.AllocatedStatus(m.task.Status) || skip(m.task) {
+			continue
+		}
+		for r := range s.Requests(m.request) {
+			if r.Selector == g.selector && r.Resource == g.resource && left > 0 {
+				to = appendDemand(to, assign.Demand{Queue: q, Cards: r.Selector.Dims, Size: float64(min(left, r.Amount)), Count: 1})
+				left -= min(left, r.Amount)
+			}
+		}
+	}
+	return j.appendAlike(to, q, g, left)
 }
 
 // appendAlike appends equal pods of amount in total, and the remainder. A job
