@@ -32,7 +32,7 @@ func TestRollUp(t *testing.T) {
 		"tail": {cpu: 100},
 	}
 	// Each account has its own multiple, so that a test detects a mix-up of accounts.
-	multiples := map[string]float64{"allocated": 1, "request": 2, "inqueue": 3, "elastic": 5}
+	multiples := map[string]float64{"allocated": 1, "request": 2, "terminating": 3, "elastic": 5}
 	times := func(r res, multiple float64) res {
 		x := r.vector()
 		x.Scale(multiple)

@@ -147,7 +147,7 @@ var mutants = []mutant{
 
 	// Cards.
 	{"quota/cards.go", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
-	{"quota/cards.go", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
+	{"quota/cards.go", "for _, p := range ix.Path(q) {\n\t\tsum", "for _, p := range ix.Path(q)[:1] {\n\t\tsum"},
 	{"quota/cards.go", "- ix.Elastic.Row(p).Get(d)", ""},
 	{"quota/cards.go", "case after > ix.Deserved.Row(q).Get(d):", "case false:"},
 	{"quota/lca.go", "return lPath[:len(lPath)-n], rPath[:len(rPath)-n]", "return lPath, rPath"},
