@@ -25,8 +25,7 @@ var notHere = []string{
 	"helm upgrade",                      // the Internet
 	"go tool pprof -http",               // somebody who looks
 	"kubectl -n volcano-system get le",  // a leader
-	"{ printf 'apiVersion: monitoring",  // Prometheus' operator
-	"  sed 's/^/  /' deploy/observabil", // the same command
+	"kubectl apply --server-side -k deploy/observability/prometheus", // Prometheus' operator
 }
 
 // TestDocs does what the documentation tells users to do: it runs the shell commands of each page, in its order, on a
