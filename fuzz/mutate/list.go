@@ -194,7 +194,7 @@ var mutants = []mutant{
 	{"plugin/report/waiting.go", "if last.counted == w.session {", "if false {"},
 	{"plugin/report/waiting.go", "if c.session == w.session {", "if true {"},
 	{"plugin/report/waiting.go", "c == nil || c.deleted", "c == nil"},
-	{"plugin/report/waiting.go", "int(d) < e.Total.Len() && e.Total.Has(d) || capability.Has(d)", "true"},
+	{"plugin/report/waiting.go", "int(d) < e.Total.Len() && e.Total.Has(d) || capability.Has(d)", "true || capability.Has(d)"},
 	{"plugin/report/metrics.go", "vecs[a].scalar.DeleteLabelValues(g.name, old.Name(d))", "_ = a"},
 	{"plugin/intake/state.go", "s.common, s.bounds = nil, bounds{}", "s.common = nil"},
 }
