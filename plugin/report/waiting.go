@@ -12,15 +12,18 @@ type cause struct {
 	resource string // "" for a rule without a bound
 }
 
-// otherResource stands for a resource that no node and no quota names: users choose
-// names, and each would be a series.
-const otherResource = "other"
+// other stands for a queue that does not exist, and for a resource that no node and
+// no quota names: users choose names, and each would be a series.
+const other = "other"
 
 // cause returns what a refused job waits for. It has one resource: the first
 // shortage, the card of a list that the job prefers, or the resource of an untyped
 // pod, so that each job counts once.
 func (e *Explainer) cause(queue string, r Refusal, reason *Reason) cause {
 	c := cause{queue: queue, rule: reason.Rule, level: reason.Queue}
+	if reason.Rule == UnknownQueue {
+		c.queue = other
+	}
 	switch {
 	case reason.Rule != OverQuota && reason.Rule != OverDeserved:
 		return c
@@ -30,7 +33,7 @@ func (e *Explainer) cause(queue string, r Refusal, reason *Reason) cause {
 	case r.aboutCards():
 		return e.cardCause(c, r, reason)
 	}
-	c.resource = otherResource
+	c.resource = other
 	capability := e.Index.Capability.Row(r.Verdict.Queue)
 	for _, d := range e.exceeded(nil, r) {
 		if int(d) < e.Total.Len() && e.Total.Has(d) || capability.Has(d) {
@@ -44,7 +47,7 @@ func (e *Explainer) cause(queue string, r Refusal, reason *Reason) cause {
 // cardCause sets the resource to the first card of a list that a node or a quota
 // names, and the level to the queue that lacks it.
 func (e *Explainer) cardCause(c cause, r Refusal, reason *Reason) cause {
-	c.resource = otherResource
+	c.resource = other
 	for _, name := range r.Cards.Selector.Names {
 		if _, known := e.Names.LookupCard(name); !known {
 			continue

@@ -168,14 +168,17 @@ func TestWaitingJobsByCause(t *testing.T) {
 			assert.Equal(t, map[[4]string]float64{{"research", test.want[0], test.want[1], test.want[2]}: 1}, waitingSeries(t))
 		})
 	}
+	resetSeries(t)
+	j, lost := NewJournal(), pendingJob("lost")
+	j.Open(nil)
 	f.Index.RealCapability.Row(team).Set(f.h200, 2000)
 	f.Index.RealCapability.Row(f.q).Set(f.h200, 9000)
-	j := NewJournal()
-	j.Open(nil)
-	resetSeries(t)
 	j.Refuse(&f.Explainer, pendingJob("waiting"), Refusal{Verdict: overQuota, Cards: f.request(h200, 2)})
+	lost.Queue = "no-such-queue"
+	j.Refuse(&f.Explainer, lost, Refusal{Verdict: quota.Verdict{Reason: quota.UnknownQueue, Queue: index.None}})
 	j.PublishWaiting()
-	assert.Equal(t, map[[4]string]float64{{"research", "OverQuota", "team", h200}: 1}, waitingSeries(t), "an ancestor lacks the card")
+	assert.Equal(t, map[[4]string]float64{{"research", "OverQuota", "team", h200}: 1, {"other", "UnknownQueue", "", ""}: 1}, waitingSeries(t),
+		"an ancestor lacks the card, and a queue does not exist")
 }
 
 // TestWaitingJobsFollowSessions counts the jobs that the last session refused. A job
