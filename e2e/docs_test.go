@@ -19,12 +19,12 @@ import (
 
 // notHere are commands that need more than a control plane, by how they begin.
 var notHere = []string{
-	"docker build",                      // a container engine
-	"kubectl -n volcano-system logs",    // a kubelet
-	"CGO_ENABLED=0 go build",            // nothing, but TestSwap builds the scheduler
-	"helm upgrade",                      // the Internet
-	"go tool pprof -http",               // somebody who looks
-	"kubectl -n volcano-system get le",  // a leader
+	"docker build",                     // a container engine
+	"kubectl -n volcano-system logs",   // a kubelet
+	"CGO_ENABLED=0 go build",           // nothing, but TestSwap builds the scheduler
+	"helm upgrade",                     // the Internet
+	"go tool pprof -http",              // somebody who looks
+	"kubectl -n volcano-system get le", // a leader
 	"kubectl apply --server-side -k deploy/observability/prometheus", // Prometheus' operator
 }
 
