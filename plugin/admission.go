@@ -87,9 +87,11 @@ func (s *session) cardsOf(q index.Queue, job *api.JobInfo) *reserve.Job {
 func (s *session) jobEnqueued(obj any) {
 	job := obj.(*api.JobInfo)
 	q := s.ix.Lookup(string(job.Queue))
+	waited := s.memory.journal.Admit(job)
 	if q == index.None {
 		return
 	}
+	s.memory.metrics.ObserveAdmission(q, waited)
 	v := &s.memory.vectors
 	jobCards := s.cardsOf(q, job)
 	if jobCards != nil {
