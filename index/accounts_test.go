@@ -15,10 +15,10 @@ import (
 // accountsOf returns the vectors of q in the accounts that are rolled up, by account.
 func accountsOf(ix *index.Index, q index.Queue) map[string]fastres.Vector {
 	return map[string]fastres.Vector{
-		"allocated": ix.Allocated(q),
-		"request":   ix.Request.Row(q),
-		"inqueue":   ix.Inqueue.Row(q),
-		"elastic":   ix.Elastic.Row(q),
+		"allocated":   ix.Allocated(q),
+		"request":     ix.Request.Row(q),
+		"terminating": ix.Terminating.Row(q),
+		"elastic":     ix.Elastic.Row(q),
 	}
 }
 
