@@ -44,6 +44,13 @@ func gaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
 	}, labels))
 }
 
+// counterVec returns the counters of a name.
+func counterVec(name, help string, labels ...string) *prometheus.CounterVec {
+	return register(name, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Subsystem: metrics.VolcanoSubSystemName, Name: name, Help: help,
+	}, labels))
+}
+
 // histogramVec returns the histograms of a name.
 func histogramVec(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	return register(name, prometheus.NewHistogramVec(prometheus.HistogramOpts{

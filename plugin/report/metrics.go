@@ -49,6 +49,8 @@ var (
 		"the queue that breaks it (level), and the resource that is short", "rule", "level", "resource")
 	admissionVec = histogramVec("queue_admission_wait_seconds", "Time that jobs of one queue waited until they were admitted",
 		[]float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}, queueLabel)
+	exchangesVec = counterVec("queue_exchanges_total", "Number of times that a job of one queue lost a place to another queue "+
+		"which it had taken again, after the first few", queueLabel, "other")
 	clusterVecs = accountVecs{
 		cpu:    gaugeVec("cluster_milli_cpu", "CPU count of the cluster"),
 		memory: gaugeVec("cluster_memory_bytes", "Memory of the cluster"),
@@ -291,6 +293,8 @@ func (m *Metrics) ForgetQueues(tree *index.Tree) {
 		leafVec.Delete(of)
 		problemsVec.Delete(of)
 		admissionVec.Delete(of)
+		exchangesVec.DeletePartialMatch(of)
+		exchangesVec.DeletePartialMatch(prometheus.Labels{"other": name})
 	}
 }
 
@@ -346,6 +350,6 @@ type Series interface {
 
 // AddedSeries returns the series that Volcano does not have.
 func AddedSeries() []Series {
-	return []Series{leafVec, problemsVec, waitingVec, admissionVec, inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar,
+	return []Series{leafVec, problemsVec, waitingVec, admissionVec, exchangesVec, inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar,
 		clusterVecs.cpu, clusterVecs.memory, clusterVecs.scalar, clusterVecs.card}
 }
