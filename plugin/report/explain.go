@@ -68,11 +68,16 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 const capability = "capability"
 
 // source returns the queue that sets the capability of q in a dimension: q itself, or
-// the ancestor that it inherits the bound from.
+// the ancestor that it inherits the bound from. It is q where no queue sets it.
 func (e *Explainer) source(q index.Queue, d fastres.Dim) index.Queue {
 	bound := e.Index.RealCapability.Row(q).Get(d)
-	for p := e.Index.Parent(q); p != index.None && !e.sets(q, d) && e.Index.RealCapability.Row(p).Get(d) == bound; p = e.Index.Parent(q) {
-		q = p
+	for _, p := range e.Index.Path(q) {
+		if e.Index.RealCapability.Row(p).Get(d) != bound {
+			break
+		}
+		if e.sets(p, d) {
+			return p
+		}
 	}
 	return q
 }
