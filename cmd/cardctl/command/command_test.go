@@ -71,23 +71,34 @@ func TestBadInput(t *testing.T) {
 			assert.Contains(t, stderr, c.want)
 			assert.Equal(t, 1, strings.Count(stderr, "error: "), stderr)
 			for line := range strings.Lines(strings.TrimSpace(stderr)) {
-				assert.True(t, strings.HasPrefix(line, "error: ") || strings.HasPrefix(line, "note: "), line)
+				assert.Regexp(t, "^(error|warning|note): ", line)
 			}
 		})
 	}
 }
 
-// TestNotes expects what was not read on stderr, and the rest of the input to count.
-func TestNotes(t *testing.T) {
-	text := queueText + "---\nkind: [\n---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
-	code, stdout, stderr := run(text, "top", "-f", "-")
-	assert.Zero(t, code)
-	assert.Contains(t, stdout, "q ")
-	assert.Equal(t, "note: stdin:5: line 5: did not find expected node content\nnote: skipped 1 objects of other kinds: Service (1)\n", stderr)
+// assumed is the warning about input without the scheduler's configuration.
+const assumed = "warning: no scheduler configuration: the input has no ConfigMap with one. Assumed: plugin capacity-card, queues are flat. " +
+	"The scheduler may decide otherwise: add the ConfigMap to the input, or name the configuration with --scheduler-conf or --plugin\n"
 
-	code, stdout, _ = run(text, "validate", "-f", "-")
-	assert.Equal(t, 1, code, "a document that cannot be read is an error")
-	assert.Contains(t, stdout, "stdin:5: error: line 5: did not find expected node content")
+// TestBrokenDocument expects what was not read on stderr, the rest of the input to
+// count, and an exit code that a script notices.
+func TestBrokenDocument(t *testing.T) {
+	text := queueText + "---\nkind: [\n---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
+	for _, arguments := range everyCommand {
+		if arguments[0] == "simulate" {
+			arguments = []string{"simulate", "--set", "queue/q:capability.cpu=1"}
+		}
+		code, stdout, stderr := run(text, append(arguments, "-f", "-")...)
+		assert.Equal(t, 1, code, arguments)
+		assert.NotEmpty(t, stdout)
+		if arguments[0] == "validate" {
+			assert.Contains(t, stdout, "stdin:5: error: did not find expected node content")
+			assert.Equal(t, assumed+"note: skipped 1 objects of other kinds: Service (1)\n", stderr)
+		} else {
+			assert.Equal(t, assumed+"error: stdin:5: did not find expected node content\nnote: skipped 1 objects of other kinds: Service (1)\n", stderr)
+		}
+	}
 }
 
 // TestFormats expects JSON and YAML of every command to be the same, and tables to

@@ -43,7 +43,7 @@ func (w *workloads) addPods(pods []*v1.Pod) error {
 				return err
 			}
 		default:
-			if grouped {
+			if grouped && !ended(pod) {
 				w.Orphans++
 			}
 			if pod.Spec.NodeName != "" {
@@ -128,13 +128,10 @@ func (w *workloads) newPod(namespace, name string, template *v1.PodTemplateSpec,
 }
 
 // addJobs makes the PodGroups of Volcano jobs that have none. It also makes the pods of
-// jobs that have none; they are created when the group is admitted.
+// jobs that have none; they are created when the group is admitted. Jobs that have ended
+// get no pods: their controller has deleted the PodGroup, and the pods in part.
 func (w *workloads) addJobs(jobs []*batch.Job) error {
 	for _, job := range jobs {
-		switch job.Status.State.Phase {
-		case batch.Completed, batch.Failed, batch.Terminated, batch.Aborted:
-			continue
-		}
 		complete(job)
 		g := w.groupOf(job)
 		if g == nil {
@@ -144,6 +141,11 @@ func (w *workloads) addJobs(jobs []*batch.Job) error {
 			}
 		}
 		g.Owner = "Job/" + job.Name
+		switch phase := job.Status.State.Phase; phase {
+		case batch.Completed, batch.Failed, batch.Terminated, batch.Aborted:
+			g.Ended, g.Status.Phase = string(phase), scheduling.PodGroupCompleted
+			continue
+		}
 		if len(g.Pods) == 0 {
 			g.Coming = w.podsOf(job, g.Name)
 			w.arrive(g)

@@ -53,6 +53,8 @@ type Group struct {
 	Pods  []*v1.Pod
 	// Coming are the pods that the controller creates when the group is admitted.
 	Coming []*v1.Pod
+	// Ended is the last phase of the owner, such as Completed; "" if it has not ended.
+	Ended string
 }
 
 // ID is the group's key in a session.
@@ -85,6 +87,11 @@ func Build(o *input.Objects) (*World, error) {
 		groups[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] = g
 	}
 	b := workloads{World: w, groups: groups}
+	if o.Lacks(input.PodGroups) {
+		if err := b.deriveGroups(o.Pods, o.Jobs); err != nil {
+			return nil, err
+		}
+	}
 	if err := b.addPods(o.Pods); err != nil {
 		return nil, err
 	}

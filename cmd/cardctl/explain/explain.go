@@ -98,7 +98,7 @@ func (e *explainer) ownerOf(id api.JobID) string {
 func (e *explainer) begin(g *engine.Group) Finding {
 	job := e.Session.Jobs[g.ID()]
 	f := Finding{
-		Namespace: g.Namespace, Name: g.Name, Owner: g.Owner, Queue: string(job.Queue), Phase: string(job.PodGroup.Status.Phase),
+		Namespace: g.Namespace, Name: g.Name, Owner: g.Owner, Queue: string(job.Queue), Phase: string(job.PodGroup.Status.Phase), Ended: g.Ended,
 		Pods: Pods{Total: len(job.Tasks) + len(g.Coming), Minimum: int(job.MinAvailable), Waiting: len(g.Coming)},
 	}
 	finished := 0
