@@ -41,15 +41,15 @@ func (k Keys) Unknown(annotations map[string]string) []Problem {
 func (k Keys) reason(key string) string {
 	switch {
 	case slices.Contains(QueueKeys, key):
-		return "is an annotation of queues, so it has no effect here"
+		return "is an annotation of queues and has no effect here"
 	case slices.Contains(JobKeys, key):
-		return "is an annotation of jobs, so it has no effect here"
+		return "is an annotation of jobs and has no effect here"
 	case slices.Contains(PodKeys, key):
-		return "is an annotation of pods, so it has no effect here"
+		return "is an annotation of pods and has no effect here"
 	}
 	nearest := index.Nearest(key, k)
 	if nearest == "" {
-		return "is not an annotation that has an effect"
+		return "is unknown and has no effect"
 	}
-	return fmt.Sprintf("is not an annotation that has an effect; did you mean %q?", nearest)
+	return fmt.Sprintf("is unknown and has no effect; did you mean %q?", nearest)
 }

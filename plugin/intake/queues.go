@@ -96,6 +96,7 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 	session.cards.BoundRoot(ix, limits.Bound)
 	if ix.Rooted() {
 		quota.TreeBounds(ix, limits)
+		session.cards.DeserveRoot(ix, s.total)
 	} else {
 		// DIVERGES: upstream has no accounts of queues without jobs, and panics when
 		// it compares one (upstream issue 5878). Here every queue has accounts.
