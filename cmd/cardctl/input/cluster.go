@@ -50,7 +50,22 @@ func ReadCluster(ctx context.Context, config *rest.Config, configured bool, prog
 	if configured {
 		lists = append(lists, listOfSchedulers(kube))
 	}
-	results, errs, unread := make([]runtime.Object, len(lists)), make([]error, len(lists)), make([]bool, len(lists))
+	objects := New()
+	objects.complete = true
+	if err := objects.readLists(ctx, lists, config.Host, progress); err != nil {
+		return nil, err
+	}
+	if configured {
+		if err := objects.readConfigMaps(ctx, kube, config.Host); err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// readLists reads all lists at once.
+func (o *Objects) readLists(ctx context.Context, lists []list, host string, progress Progress) error {
+	results, errs := make([]runtime.Object, len(lists)), make([]error, len(lists))
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	done := 0
@@ -61,8 +76,6 @@ func ReadCluster(ctx context.Context, config *rest.Config, configured bool, prog
 			// Version 0 reads the API server's cache: quick, and no older than
 			// what the scheduler itself sees.
 			results[i], errs[i] = l.get(ctx, metav1.ListOptions{ResourceVersion: "0"})
-			unread[i] = l.optional && apierrors.IsForbidden(errs[i])
-			errs[i] = l.explain(errs[i], config.Host)
 			mu.Lock()
 			defer mu.Unlock()
 			if done++; progress != nil {
@@ -71,30 +84,29 @@ func ReadCluster(ctx context.Context, config *rest.Config, configured bool, prog
 		}()
 	}
 	all.Wait()
-	if err := joinOnce(errs); err != nil {
-		return nil, err
+	for i, l := range lists {
+		if l.optional && apierrors.IsForbidden(errs[i]) {
+			o.Warnings = append(o.Warnings, fmt.Sprintf("no permission to list %s of %s: %s", l.kind, host, l.purpose))
+			results[i], errs[i] = nil, nil
+		}
+		errs[i] = l.explain(errs[i], host)
 	}
-	objects := New()
-	objects.complete = true
-	for i, result := range results {
-		if unread[i] {
-			objects.Warnings = append(objects.Warnings, fmt.Sprintf("no permission to list %s of %s: %s", lists[i].kind, config.Host, lists[i].purpose))
+	if err := joinOnce(errs); err != nil {
+		return err
+	}
+	for _, result := range results {
+		if result == nil {
 			continue
 		}
 		err := meta.EachListItem(result, func(each runtime.Object) error {
-			objects.add(each.(metav1.Object), Source{})
+			o.add(each.(metav1.Object), Source{})
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if configured {
-		if err := objects.readConfigMaps(ctx, kube, config.Host); err != nil {
-			return nil, err
-		}
-	}
-	return objects, nil
+	return nil
 }
 
 // readConfigMaps reads the ConfigMaps that the scheduler's Deployments mount or, without
@@ -172,7 +184,7 @@ func listsOf(kube kubernetes.Interface, volcano vcclient.Interface) []list {
 // explain returns an error of one line that names the cause and what to do about it.
 func (l list) explain(err error, host string) error {
 	switch {
-	case err == nil, l.optional && apierrors.IsForbidden(err):
+	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("no permission to list %s in all namespaces of %s: %s", l.kind, host, cmp.Or(l.purpose, "quotas are counted across the cluster"))

@@ -118,15 +118,15 @@ func TestCheck(t *testing.T) {
 			[]string{node, job("gone", "A", "cpu: 1", `{}`)}, []string{"8: error: Job/j: it cannot run, even alone: Queue <gone> does not exist (UnknownQueue)"}},
 		"misspelt fields and keys": {
 			[]string{queue("q", "", "volcano.sh/card.quotas: '{}'", "capabilty: {cpu: 1}")},
-			[]string{`1: error: Queue/q: metadata.annotations[volcano.sh/card.quotas]: is not an annotation that has an effect; did you mean "volcano.sh/card.quota"?`,
+			[]string{`1: error: Queue/q: metadata.annotations[volcano.sh/card.quotas]: is unknown and has no effect; did you mean "volcano.sh/card.quota"?`,
 				`4: error: Queue/q: spec.capabilty: unknown field; did you mean "capability"?`}},
 		"keys of other objects": {
 			[]string{queue("q", "", `volcano.sh/card.name: A, volcano.sh/hierarchy: root/q`, ""),
 				strings.Replace(job("q", "A", "cpu: 1", `{"A":1}`), "card.name", "card.quota", 1),
 				strings.Replace(job("q", "A", "cpu: 1", `{"A":1}`), "name: j, annotations: {volcano.sh/card.request:", "name: k, annotations: {volcano.sh/card.card:", 1)},
-			[]string{"1: error: Queue/q: metadata.annotations[volcano.sh/card.name]: is an annotation of pods, so it has no effect here",
-				"7: error: Job/j: spec.tasks[0].template.metadata.annotations[volcano.sh/card.quota]: is an annotation of queues, so it has no effect here",
-				"15: error: Job/k: metadata.annotations[volcano.sh/card.card]: is an annotation of pods, so it has no effect here"}},
+			[]string{"1: error: Queue/q: metadata.annotations[volcano.sh/card.name]: is an annotation of pods and has no effect here",
+				"7: error: Job/j: spec.tasks[0].template.metadata.annotations[volcano.sh/card.quota]: is an annotation of queues and has no effect here",
+				"15: error: Job/k: metadata.annotations[volcano.sh/card.card]: is an annotation of pods and has no effect here"}},
 		"names that are misspelt": {
 			[]string{strings.ReplaceAll(node, "product: A", "product: NVIDIA-H200"), queue("research", "", quota(`{"NVIDIA-H20":1}`), ""), queue("q", "reserch", "", "")},
 			[]string{`12: error: Queue/q: spec.parent: there is no queue "reserch"; did you mean "research"?`,
