@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/capacity-card/capacity-card/cmd/internal/version"
 )
 
 // The exit codes.
@@ -53,12 +55,23 @@ func New(name string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	from := &source{streams: streams, cluster: genericclioptions.NewConfigFlags(true), printed: map[string]bool{}}
-	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newSimulate(from))
+	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newSimulate(from), newVersion(streams))
+	root.Version = version.Of().Text("cardctl")
+	root.SetVersionTemplate("{{.Version}}")
 	return root
+}
+
+func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Versions of cardctl, Volcano and Kubernetes", Args: cobra.NoArgs,
+		Long: "Prints the release and the commit of cardctl, and the versions of Volcano and\nKubernetes whose scheduler it runs.",
+		Run:  func(*cobra.Command, []string) { fmt.Fprint(streams.Out, version.Of().Text("cardctl")) },
+	}
 }
 
 // Main runs cardctl as a process. The first SIGINT or SIGTERM ends it.
 func Main(arguments []string) {
+	version.Of().SetUserAgent()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
