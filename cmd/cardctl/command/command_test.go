@@ -150,6 +150,43 @@ func TestNames(t *testing.T) {
 	assert.Contains(t, help("/usr/bin/kubectl-card"), "  kubectl card explain [job|pod|queue [NAME]] [flags]")
 }
 
+// TestFinishedJobs explains jobs that have ended: one whose PodGroup is deleted, one with
+// a pod that is left, and one that is no Volcano job.
+func TestFinishedJobs(t *testing.T) {
+	job := func(name, phase string) string {
+		return "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: " + name + ", uid: u}\n" +
+			"spec: {queue: q, minAvailable: 2, tasks: [{name: w, replicas: 2}]}\nstatus: {state: {phase: " + phase + "}}\n"
+	}
+	group := func(name, phase string) string {
+		return "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: " + name + "}\nspec: {queue: q, minMember: 1}\nstatus: {phase: " + phase + "}\n"
+	}
+	pod := func(group string) string {
+		return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + group + "-0, annotations: {scheduling.k8s.io/group-name: " + group + "}}\n" +
+			"spec: {schedulerName: volcano, nodeName: node, containers: [{name: c, image: i}]}\nstatus: {phase: Succeeded}\n"
+	}
+	text := queueText + job("deleted", "Completed") + job("kept", "Failed") + group("kept-u", "Running") + pod("kept-u") + group("other", "Completed")
+	for name, want := range map[string]string{
+		"deleted": "State:      Finished (Completed)\nPods:       none left\n",
+		"kept":    "State:      Finished (Failed)\nPods:       1, of which none waits\n",
+		"other":   "State:      Finished\nPods:       none left\n",
+	} {
+		code, stdout, stderr := run(text, "explain", "job", name, "-f", "-", "--plugin", "capacity")
+		assert.Zero(t, code, stderr)
+		assert.True(t, strings.HasSuffix(stdout, want), stdout)
+		assert.NotContains(t, stderr, "PodGroup")
+	}
+	_, stdout, _ := run(text, "explain", "-f", "-", "--plugin", "capacity")
+	assert.Equal(t, "No job waits.\n", stdout)
+}
+
+func TestVersion(t *testing.T) {
+	code, command, _ := run("", "version")
+	assert.Zero(t, code)
+	assert.Regexp(t, "^cardctl .*\ncommit .*\nVolcano .*\nKubernetes .*\nGo +go1.*\n$", command)
+	_, flag, _ := run("", "--version")
+	assert.Equal(t, command, flag)
+}
+
 func TestCompletion(t *testing.T) {
 	code, script, _ := run("", "completion", "bash")
 	assert.Zero(t, code)

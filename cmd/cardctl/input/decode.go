@@ -51,6 +51,7 @@ type found struct {
 	line    int
 	kind    string
 	object  metav1.Object
+	at      *position // of the object, if it is a manifest
 	unknown []Problem // fields of the object that its kind does not have, or has twice
 	skipped string    // kind of an object that is not read
 	problem *Problem
@@ -154,7 +155,8 @@ func (d *document) decodeObject(text []byte, apiVersion, kind string, at *positi
 		return
 	}
 	f := found{line: start, kind: kind, object: object}
-	if len(strict) > 0 && object.GetUID() == "" { // a newer API server can have fields that are not known here
+	if object.GetUID() == "" { // a newer API server can have fields that are not known here
+		f.at = at
 		f.unknown = d.strictProblems(text, kind, object, strict, at)
 	}
 	d.found = append(d.found, f)
@@ -176,6 +178,9 @@ func (d *document) failFields(text []byte, kind string, object metav1.Object, er
 
 // strictProblems describes the errors of the strict decoder: unknown and duplicate fields.
 func (d *document) strictProblems(text []byte, kind string, object metav1.Object, strict []error, at *position) (all []Problem) {
+	if len(strict) == 0 {
+		return nil
+	}
 	name := named(kind, object)
 	for _, p := range fieldProblems(text, reflect.TypeOf(object), "") {
 		if p.unknown {

@@ -30,6 +30,9 @@ func fieldProblems(text json.RawMessage, t reflect.Type, path string) (problems 
 		t = t.Elem()
 	}
 	bad := []fieldProblem{{path: path, message: fmt.Sprintf("%s is not %s", index.Shorten(string(text), 60), nameOf(t))}}
+	if isBool := string(text) == "true" || string(text) == "false"; isBool && t.Kind() == reflect.String {
+		bad[0].message += "; quote it, because yes, no, on, off, y and n are true or false in YAML"
+	}
 	switch unmarshals := reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()); {
 	case string(text) == "null":
 	case !unmarshals && t.Kind() == reflect.Struct:

@@ -154,6 +154,9 @@ func (o *Objects) read(file string, text []byte, progress Progress) {
 			default:
 				o.add(f.object, Source{d.File, f.line})
 				o.Unknown = append(o.Unknown, f.unknown...)
+				if f.at != nil {
+					o.positions[f.object] = f.at
+				}
 			}
 		}
 	}

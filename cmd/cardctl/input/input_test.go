@@ -69,6 +69,7 @@ func TestBrokenDocuments(t *testing.T) {
 		"an annotation":    {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata:\n  name: bad\n  annotations:\n    volcano.sh/hierarchy-weights: 1\n", "a.yaml:10: Queue/bad: metadata.annotations[volcano.sh/hierarchy-weights]: 1 is not a string"},
 		"a list":           {queueText("bad") + "spec: []\n", "a.yaml:8: Queue/bad: spec: [] is not an object"},
 		"an element":       {"apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec:\n  containers:\n  - name: a\n  - name: b\n    tty: maybe\n", "a.yaml:12: Pod/bad: spec.containers[1].tty: \"maybe\" is not true or false"},
+		"a boolean":        {"apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {nodeName: n}\n", "a.yaml:8: Pod/bad: spec.nodeName: false is not a string; quote it, because yes, no,"},
 		"a namespace":      {"apiVersion: v1\nkind: Pod\nmetadata: {name: bad, namespace: team}\nspec: 3\n", "a.yaml:8: Pod/team/bad: spec: 3 is not an object"},
 		"another version":  {strings.Replace(queueText("bad"), "v1beta1", "v1beta2", 1), `a.yaml:5: Queue/bad: apiVersion: "scheduling.volcano.sh/v1beta2" is not read; use scheduling.volcano.sh/v1beta1`},
 		"another group":    {strings.Replace(queueText("bad"), "volcano.sh", "volcano.io", 1), `a.yaml:5: Queue/bad: apiVersion: "scheduling.volcano.io/v1beta1" is not read; use scheduling.volcano.sh/v1beta1`},

@@ -57,6 +57,8 @@ type Objects struct {
 	skipped map[string]int // objects of other kinds, by kind
 	sources map[metav1.Object]Source
 	known   map[key]metav1.Object
+
+	positions map[metav1.Object]*position // of manifests
 }
 
 // Problem is a problem of a document.
@@ -86,11 +88,24 @@ type key struct {
 
 // New returns no objects.
 func New() *Objects {
-	return &Objects{skipped: map[string]int{}, sources: map[metav1.Object]Source{}, known: map[key]metav1.Object{}}
+	return &Objects{skipped: map[string]int{}, sources: map[metav1.Object]Source{}, known: map[key]metav1.Object{},
+		positions: map[metav1.Object]*position{}}
 }
 
 // SourceOf returns where an object was read.
 func (o *Objects) SourceOf(object metav1.Object) Source { return o.sources[object] }
+
+// SourceOfField returns where a field of an object was read, such as spec.parent or
+// metadata.annotations[volcano.sh/card.quota]: its line in a manifest, the line of the
+// innermost object around a field that the manifest does not have, and otherwise the line
+// where the object begins.
+func (o *Objects) SourceOfField(object metav1.Object, field string) Source {
+	source := o.sources[object]
+	if at := o.positions[object]; at != nil && field != "" {
+		source.Line = at.line(field)
+	}
+	return source
+}
 
 // Len is the number of objects that were read and not skipped, ConfigMaps aside.
 func (o *Objects) Len() int { return len(o.known) - len(o.ConfigMaps) }

@@ -103,7 +103,7 @@ func (ck *checker) report(severity Severity, object metav1.Object, kind, field, 
 	if object.GetNamespace() != "" && object.GetNamespace() != metav1.NamespaceDefault {
 		name = kind + "/" + object.GetNamespace() + "/" + object.GetName()
 	}
-	ck.issues = append(ck.issues, Issue{ck.objects.SourceOf(object), severity, name, field, fmt.Sprintf(format, arguments...)})
+	ck.issues = append(ck.issues, Issue{ck.objects.SourceOfField(object, field), severity, name, field, fmt.Sprintf(format, arguments...)})
 }
 
 func (ck *checker) countStock() {
