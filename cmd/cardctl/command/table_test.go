@@ -133,6 +133,30 @@ func TestTable(t *testing.T) {
 // rows are the rows of the table.
 var rows = regexp.MustCompile(`(?m)^\|---\|---\|---\|---\|---\|---\|---\|\n(\|.*\n)*`)
 
+// TestConfigurationInForce expects the line on stderr about the configuration.
+func TestConfigurationInForce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("in.yaml", []byte(queueText+"spec: {parent: research}\n---\n"+strings.Replace(otherQueue, "other", "research", 1)), 0o600))
+	require.NoError(t, os.WriteFile("conf.yaml", []byte(schedConf), 0o600))
+	server := httptest.NewServer(badInput{word: "nothing"})
+	defer server.Close()
+	for want, arguments := range map[string][]string{
+		"note: scheduler configuration: ConfigMap default/conf (conf.yaml:1): plugin capacity, queues are flat":                      {"-f", "."},
+		"note: scheduler configuration: conf.yaml: plugin capacity, queues are flat":                                                 {"-f", "in.yaml", "--scheduler-conf", "conf.yaml"},
+		"note: scheduler configuration: assumed for --plugin: plugin capacity, queues are a tree":                                    {"-f", ".", "--plugin", "capacity"},
+		"note: scheduler configuration: ConfigMap volcano-system/volcano-scheduler-configmap: plugin capacity, queues are flat":      {"--server", server.URL},
+		"warning: no scheduler configuration: the input has no ConfigMap with one. Assumed: plugin capacity-card, queues are a tree": {"-f", "in.yaml"},
+	} {
+		for _, command := range tableCommands {
+			if command[0] == "simulate" {
+				command = []string{"simulate", "--set", "queue/q:capability.cpu=1"}
+			}
+			_, _, stderr := run("", append(command, arguments...)...)
+			assert.True(t, strings.HasPrefix(stderr, want), "%s: %s", command, stderr)
+		}
+	}
+}
+
 // row runs the commands on an input and returns the row of the table.
 func (b badInput) row(t *testing.T) string {
 	arguments := b.flags

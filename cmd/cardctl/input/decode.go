@@ -181,16 +181,20 @@ func (d *document) strictProblems(text []byte, kind string, object metav1.Object
 	if len(strict) == 0 {
 		return nil
 	}
-	name := named(kind, object)
+	unknown := map[string]string{}
 	for _, p := range fieldProblems(text, reflect.TypeOf(object), "") {
-		if p.unknown {
-			all = append(all, Problem{Source{d.File, at.line(p.path)}, name, p.path, p.message})
-		}
+		unknown[p.path] = p.message
 	}
 	for _, err := range strict {
-		if field, ok := err.(kjson.FieldError); ok && strings.HasPrefix(err.Error(), "duplicate") {
-			all = append(all, Problem{Source{d.File, at.line(field.FieldPath())}, name, field.FieldPath(), "duplicate field"})
+		field, ok := err.(kjson.FieldError)
+		if !ok {
+			continue
 		}
+		message := "duplicate field"
+		if !strings.HasPrefix(err.Error(), message) {
+			message = cmp.Or(unknown[field.FieldPath()], "unknown field")
+		}
+		all = append(all, Problem{Source{d.File, at.line(field.FieldPath())}, named(kind, object), field.FieldPath(), message})
 	}
 	return all
 }
