@@ -177,6 +177,12 @@ func TestFinishedJobs(t *testing.T) {
 	}
 	_, stdout, _ := run(text, "explain", "-f", "-", "--plugin", "capacity")
 	assert.Equal(t, "No job waits.\n", stdout)
+	_, stdout, _ = run(text, "simulate", "--all", "--set", "queue/q:capability.cpu=1", "-f", "-", "--plugin", "capacity")
+	for _, name := range []string{"Job/deleted", "Job/kept"} {
+		assert.Regexp(t, "(?m)^default +"+name+" +q +Finished +Finished +-$", stdout)
+	}
+	_, stdout, _ = run(text+"---\napiVersion: v1\nkind: Node\nmetadata: {name: node}\n", "validate", "-f", "-", "--plugin", "capacity")
+	assert.Equal(t, "7 objects: 0 errors, 0 warnings, 0 notes\n", stdout)
 }
 
 func TestVersion(t *testing.T) {

@@ -170,7 +170,11 @@ func podsOf(f *explain.Finding) string {
 func describe(out io.Writer, f *explain.Finding) {
 	line := func(name, text string) { fmt.Fprintf(out, "%-11s %s\n", name, text) }
 	line("Job:", f.Namespace+"/"+f.Owner)
-	line("PodGroup:", fmt.Sprintf("%s, %s", f.Name, f.Phase))
+	podGroup := f.Name
+	if f.Ended == "" { // else it can be deleted
+		podGroup += ", " + f.Phase
+	}
+	line("PodGroup:", podGroup)
 	line("Queue:", f.Queue)
 	state := string(f.State)
 	if detail := f.Ended + string(f.Stage); detail != "" { // a job that has ended is at no stage

@@ -153,8 +153,12 @@ func (w *World) Vacate() {
 
 // finished reports whether the group has ended, or all of its pods have.
 func (g *Group) finished() bool {
-	running := len(g.Pods)+len(g.Coming) == 0 || len(g.Coming) > 0 || slices.ContainsFunc(g.Pods, func(pod *v1.Pod) bool { return !ended(pod) })
-	return g.Status.Phase == scheduling.PodGroupCompleted || !running
+	return g.Ended != "" || g.Status.Phase == scheduling.PodGroupCompleted || len(g.Pods) > 0 && len(g.Coming) == 0 && !g.unfinished()
+}
+
+// unfinished reports whether the group has a pod that has not ended.
+func (g *Group) unfinished() bool {
+	return slices.ContainsFunc(g.Pods, func(pod *v1.Pod) bool { return !ended(pod) })
 }
 
 func ended(pod *v1.Pod) bool {

@@ -50,7 +50,7 @@ func (w *workloads) deriveGroups(pods []*v1.Pod, jobs []*batch.Job) error {
 		if slices.ContainsFunc(members[id], func(pod *v1.Pod) bool { return pod.Spec.NodeName != "" }) {
 			g.Status.Phase = scheduling.PodGroupRunning
 		}
-		w.groups[id] = g
+		w.index(g)
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ status: {capacity: {cpu: 8, pods: 10}}
 	require.Len(t, w.Groups, 2)
 	done, train := w.Groups[0], w.Groups[1]
 	assert.Equal(t, []string{"Job/done", "Completed"}, []string{done.Owner, done.Ended})
-	assert.Equal(t, scheduling.PodGroupCompleted, done.Status.Phase)
+	assert.True(t, done.Over())
 	assert.Empty(t, done.Coming, "it has ended")
 	assert.Equal(t, "Job/train", train.Owner)
 	assert.Empty(t, train.Ended)
@@ -167,6 +167,7 @@ status: {capacity: {cpu: 8, pods: 10}}
 	assert.Len(t, w.Stray, 3)
 	info := w.info()
 	assert.Equal(t, 5000.0, info.Nodes["a"].Idle.MilliCPU, "three pods are on the node")
+	assert.Len(t, info.Jobs, 1)
 
 	w.Vacate()
 	require.Len(t, w.Groups, 1, "the job that has ended does not come back")
@@ -193,7 +194,13 @@ spec: {queue: q, minAvailable: 2, tasks: [{name: w, replicas: 2, template: {spec
 `, pod("a", "train-1234", "", "node", "Running"), pod("b", "train-1234", "", "", "Pending"),
 		pod("c", "eval-5", ", volcano.sh/queue-name: r", "", "Pending"),
 		pod("d", "podgroup-6", ", scheduling.volcano.sh/queue-name: s", "node", "Running"),
-		pod("e", "ended", "", "node", "Succeeded"))
+		pod("e", "ended", "", "node", "Succeeded"), `
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: no-uid}
+spec: {queue: q, minAvailable: 1, tasks: [{name: w, replicas: 1, template: {spec: {`+container+`}}}]}
+status: {state: {phase: Running}}
+`, strings.Replace(pod("f", "no-uid-7", ", volcano.sh/queue-name: q", "node", "Running"), "{apiVersion: x/v1, kind: Owner, name: no-uid-7", "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, name: no-uid", 1))
 	type group struct {
 		owner, queue string
 		minimum      int32
@@ -206,6 +213,7 @@ spec: {queue: q, minAvailable: 2, tasks: [{name: w, replicas: 2, template: {spec
 	}
 	assert.Equal(t, []group{
 		{"Owner/eval-5", "r", 1, scheduling.PodGroupInqueue, 1},
+		{"Job/no-uid", "q", 1, scheduling.PodGroupRunning, 1},
 		{"Owner/podgroup-6", "s", 1, scheduling.PodGroupRunning, 1},
 		{"Job/train", "q", 2, scheduling.PodGroupRunning, 2},
 	}, got)

@@ -25,7 +25,18 @@ import (
 // controllers/job, controllers/podgroup).
 type workloads struct {
 	*World
-	groups map[types.NamespacedName]*Group
+	groups  map[types.NamespacedName]*Group
+	ownedBy map[types.NamespacedName]*Group // by Volcano job
+}
+
+// index adds a PodGroup of the input to the maps.
+func (w *workloads) index(g *Group) {
+	w.groups[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] = g
+	for _, reference := range g.OwnerReferences {
+		if isJob(reference) {
+			w.ownedBy[types.NamespacedName{Namespace: g.Namespace, Name: reference.Name}] = g
+		}
+	}
 }
 
 // addPods adds pods to their groups. A pod of Volcano's scheduler without a group gets
@@ -143,7 +154,7 @@ func (w *workloads) addJobs(jobs []*batch.Job) error {
 		g.Owner = "Job/" + job.Name
 		switch phase := job.Status.State.Phase; phase {
 		case batch.Completed, batch.Failed, batch.Terminated, batch.Aborted:
-			g.Ended, g.Status.Phase = string(phase), scheduling.PodGroupCompleted
+			g.Ended = string(phase)
 			continue
 		}
 		if len(g.Pods) == 0 {
@@ -180,14 +191,20 @@ func complete(job *batch.Job) {
 	job.Spec.MinAvailable = cmp.Or(job.Spec.MinAvailable, total)
 }
 
-// groupOf finds the PodGroup of a job by the names that releases of Volcano give it.
+// groupOf finds the PodGroup of a job by the names that releases of Volcano give it, or by
+// its owner, for dumps without UIDs.
 func (w *workloads) groupOf(job *batch.Job) *Group {
 	for _, name := range []string{job.Name + "-" + string(job.UID), job.Name} {
 		if g := w.groups[types.NamespacedName{Namespace: job.Namespace, Name: name}]; g != nil {
 			return g
 		}
 	}
-	return nil
+	return w.ownedBy[types.NamespacedName{Namespace: job.Namespace, Name: job.Name}]
+}
+
+// isJob reports whether a reference is one to a Volcano job.
+func isJob(reference metav1.OwnerReference) bool {
+	return reference.Kind == "Job" && strings.HasPrefix(reference.APIVersion, batch.SchemeGroupVersion.Group+"/")
 }
 
 func (w *workloads) podGroupOf(job *batch.Job) *v1beta1.PodGroup {
