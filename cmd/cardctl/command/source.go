@@ -114,6 +114,9 @@ func (s *source) warn(objects *input.Objects) {
 	for _, problem := range objects.Unknown {
 		s.warning("%s", problem)
 	}
+	for _, replaced := range objects.Replaced {
+		s.note("%s", replaced)
+	}
 	if skipped := objects.Skipped(); skipped != "" {
 		s.note("%s", skipped)
 	}

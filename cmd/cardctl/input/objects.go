@@ -50,6 +50,7 @@ type Objects struct {
 	Problems []Problem // documents that could not be read
 	Unknown  []Problem // fields of manifests that their kinds do not have, or have twice
 	Repeated []Problem // objects that were read again; the last one counts
+	Replaced []Problem // manifests that replace a workload with its PodGroup and pods
 	Warnings []string  // what the input lacks, and what follows from that
 
 	complete bool // all objects of a cluster were read: what is missing does not exist

@@ -1,6 +1,9 @@
 package input
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,27 +23,36 @@ func (o *Objects) replaceWorkloads() {
 	if len(manifests) == 0 {
 		return
 	}
-	removed := map[types.NamespacedName]bool{}
+	removed, pods := map[types.NamespacedName]owner{}, map[owner]int{}
 	o.PodGroups = slices.DeleteFunc(o.PodGroups, func(g *scheduling.PodGroup) bool {
 		owner, uid := ownerOf(g)
 		manifest, replaced := manifests[owner]
 		if replaced {
 			// So that the PodGroup keeps its name, as with kubectl apply.
 			manifest.SetUID(uid)
-			removed[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] = true
+			removed[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] = owner
+			pods[owner] += 0
 			o.forget("PodGroup", g)
 		}
 		return replaced
 	})
 	o.Pods = slices.DeleteFunc(o.Pods, func(pod *v1.Pod) bool {
-		group := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Annotations[scheduling.KubeGroupNameAnnotationKey]}
-		owner, _ := ownerOf(pod)
-		_, replaced := manifests[owner]
-		if replaced || removed[group] {
+		owner, replaced := removed[types.NamespacedName{Namespace: pod.Namespace, Name: pod.Annotations[scheduling.KubeGroupNameAnnotationKey]}]
+		if !replaced {
+			owner, _ = ownerOf(pod)
+			_, replaced = manifests[owner]
+		}
+		if replaced {
+			pods[owner]++
 			o.forget("Pod", pod)
 		}
-		return replaced || removed[group]
+		return replaced
 	})
+	for _, owner := range slices.SortedFunc(maps.Keys(pods), owner.compare) {
+		manifest := manifests[owner]
+		o.Replaced = append(o.Replaced, Problem{o.sources[manifest], named(owner.kind, manifest), "",
+			fmt.Sprintf("replaces the one of the cluster, with its PodGroup and %d pods", pods[owner])})
+	}
 }
 
 // forget removes an object from the index.
@@ -51,6 +63,10 @@ func (o *Objects) forget(kind string, object metav1.Object) {
 
 // owner identifies a workload.
 type owner struct{ kind, namespace, name string }
+
+func (o owner) compare(x owner) int {
+	return cmp.Or(cmp.Compare(o.kind, x.kind), cmp.Compare(o.namespace, x.namespace), cmp.Compare(o.name, x.name))
+}
 
 // manifests returns the workloads that no cluster has: without a UID and a status.
 func (o *Objects) manifests() map[owner]metav1.Object {

@@ -107,6 +107,16 @@ func TestManifestReplacesWorkload(t *testing.T) {
 	assert.Equal(t, types.UID("u1"), o.Jobs[0].UID, "that of the job which it replaces")
 	assert.Empty(t, o.Pods[0].Annotations, "the pod of the manifest")
 	assert.Equal(t, 6, o.Len())
+	var notes []string
+	for _, p := range o.Replaced {
+		notes = append(notes, strings.TrimPrefix(p.String(), dir+"/"))
+	}
+	assert.Equal(t, []string{
+		"manifest.yaml:11: Deployment/plain: replaces the one of the cluster, with its PodGroup and 1 pods",
+		"manifest.yaml:7: Deployment/web: replaces the one of the cluster, with its PodGroup and 1 pods",
+		"manifest.yaml:2: Job/train: replaces the one of the cluster, with its PodGroup and 1 pods",
+		"manifest.yaml:15: Pod/bare: replaces the one of the cluster, with its PodGroup and 0 pods",
+	}, notes)
 
 	o = read(dump)
 	o.Merge(read(manifests))
