@@ -80,20 +80,28 @@ func Main(arguments []string) {
 
 // Run runs cardctl and returns its exit code. It returns as soon as ctx is done, also from
 // a read or a computation that cannot be interrupted: the commands change nothing that they
-// would have to leave in order.
+// would have to leave in order. The process must end then, because a process has one
+// session at a time.
 func Run(ctx context.Context, name string, arguments []string, streams genericiooptions.IOStreams) int {
 	root := New(name, streams)
 	root.SetArgs(arguments)
+	err := await(ctx, func() error { return root.ExecuteContext(ctx) })
+	if ctx.Err() != nil {
+		return exitInterrupted
+	}
+	return exitCode(err, streams.ErrOut)
+}
+
+// await returns the error of work, or that of ctx as soon as ctx is done.
+func await(ctx context.Context, work func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- root.ExecuteContext(ctx) }()
+	go func() { done <- work() }()
 	select {
 	case err := <-done:
-		if ctx.Err() == nil {
-			return exitCode(err, streams.ErrOut)
-		}
+		return err
 	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return exitInterrupted
 }
 
 // exitCode prints an error and returns its exit code.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func (s *source) objects(ctx context.Context) (*input.Objects, error) {
 	}
 	objects, err := input.ReadFiles(s.files, s.recursive, s.streams.In, progress.report)
 	progress.done()
-	if err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return nil, err
 	}
 	if objects.Len() == 0 && len(objects.Problems) > 0 {
