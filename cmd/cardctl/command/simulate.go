@@ -71,6 +71,9 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 		if len(added.Problems) > 0 {
 			return fmt.Errorf("--add: %s", added.Problems[0])
 		}
+		for _, m := range added.ConfigMaps {
+			s.warning("--add %s: ConfigMap %s: both runs use the scheduler configuration that is in force", added.SourceOf(m), m.Name)
+		}
 		objects.Merge(added)
 	}
 	after, err := engine.Build(objects)
