@@ -94,6 +94,7 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 		}
 	}
 	s.warn(objects)
+	s.warnOfWorld(after, configuration)
 	progress := newProgress(s.streams.ErrOut)
 	defer progress.done()
 	report := func(what string) func(int, int) {
