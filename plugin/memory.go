@@ -32,6 +32,7 @@ type memory struct {
 	exchanges *report.Exchanges
 	recorder  report.Recorder
 	warnings  report.Warnings
+	unknown   cards.UnknownKeys
 }
 
 // vectors are memory of the hooks, named for what they hold. Hooks that Volcano
