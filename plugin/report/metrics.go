@@ -270,6 +270,7 @@ func (m *Metrics) ForgetQueues(tree *index.Tree) {
 		inqueueVecs.scalar.DeletePartialMatch(of)
 		leafVec.Delete(of)
 		problemsVec.Delete(of)
+		exhaustedVec.Delete(of)
 	}
 }
 
