@@ -25,7 +25,7 @@ func (s *session) jobEnqueueable(obj any) int {
 		return util.Permit
 	}
 	if outcome.Verdict.Reason == quota.SearchExhausted {
-		s.memory.metrics.CountExhausted(string(job.Queue))
+		s.memory.metrics.CountExhausted(outcome.Verdict.Queue)
 	}
 	journal := s.memory.journal
 	if journal.Refuse(&s.explain, job, admissionRefusal(minimum, outcome)) {
@@ -90,9 +90,11 @@ func (s *session) cardsOf(q index.Queue, job *api.JobInfo) *reserve.Job {
 func (s *session) jobEnqueued(obj any) {
 	job := obj.(*api.JobInfo)
 	q := s.ix.Lookup(string(job.Queue))
+	waited := s.memory.journal.Admit(job)
 	if q == index.None {
 		return
 	}
+	s.memory.metrics.ObserveAdmission(q, waited)
 	v := &s.memory.vectors
 	jobCards := s.cardsOf(q, job)
 	if jobCards != nil {

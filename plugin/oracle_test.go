@@ -52,6 +52,7 @@ func FuzzSession(f *testing.F) {
 			"deservedFrom":    []string{"spec", "weight"}[r.IntN(2)],
 
 			"keepGuarantees":         r.IntN(2) == 0,
+			"terminatingCards":       []string{"hold", "release"}[r.IntN(2)],
 			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
 			"ancestorReclaimLevel":   max(0, r.IntN(6)-2),
 		}
@@ -229,8 +230,17 @@ func (m *oracleSession) counted(job *api.JobInfo) oracle.Job {
 				request[m.key(p.Selector.Dims[0])] += float64(p.Amount)
 			}
 		}
+		terminating := task.Status == api.Releasing && m.own.settings.cards.Terminating == cards.TerminatingHold
+		if terminating {
+			request = oracle.Amounts{}
+			for p := range m.cardRequests(task) {
+				if name := m.cardFor(task, p); name != "" {
+					request[cardKey(name)] += float64(p.Amount)
+				}
+			}
+		}
 		j.Tasks = append(j.Tasks, oracle.Task{Request: request, Placed: placed,
-			Pending: task.Status == api.Pending, Gated: task.SchGated})
+			Pending: task.Status == api.Pending, Gated: task.SchGated, Terminating: terminating})
 	}
 	return j
 }

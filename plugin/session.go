@@ -67,7 +67,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	m.victims.Reset(s.ix)
 	m.guarantees.Reset(s.ix, s.intake.Available)
 	s.explain = report.Explainer{Index: s.ix, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,
-		Limit: s.limit, Proportion: v.proportion}
+		Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}
 	if s.ix.Rooted() {
 		root := s.ix.Root()
 		release.SetTotals(ssn, s.intake.Dims.Resource(s.ix.Guarantee.Row(root)), s.intake.Dims.Resource(s.ix.Deserved.Row(root)))
@@ -124,7 +124,7 @@ func (s *session) publish(treeChanged bool) {
 	}
 	m.metrics.Open(s.ix, &m.names, s.cards, s.intake.Queues, s.variant.proportion)
 	m.metrics.Publish(s.intake.Total, s.intake.Jobs)
-	m.journal.ForgetJobs(s.ssn.Jobs)
+	m.journal.Open(s.ssn.Jobs)
 }
 
 // warnQueues warns once of queues that are refused, and of leaves whose cpu or

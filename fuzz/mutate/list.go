@@ -147,7 +147,7 @@ var mutants = []mutant{
 
 	// Cards.
 	{"quota/cards.go", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
-	{"quota/cards.go", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
+	{"quota/cards.go", "for _, p := range ix.Path(q) {\n\t\tsum", "for _, p := range ix.Path(q)[:1] {\n\t\tsum"},
 	{"quota/cards.go", "- ix.Elastic.Row(p).Get(d)", ""},
 	{"quota/cards.go", "case after > ix.Deserved.Row(q).Get(d):", "case false:"},
 	{"quota/lca.go", "return lPath[:len(lPath)-n], rPath[:len(rPath)-n]", "return lPath, rPath"},
@@ -214,5 +214,15 @@ var mutants = []mutant{
 	{"plugin/report/journal.go", "for _, q := range e.Index.Path(r.Verdict.Queue) {", "for _, q := range e.Index.Path(r.Verdict.Queue)[:1] {"},
 	{"plugin/report/reason.go", "r.Shortages[:min(len(r.Shortages), maxShortages)]", "r.Shortages"},
 	{"plugin/report/journal.go", "entry.exceeded[i] = renew(d)", "entry.exceeded[i] = d"},
+	{"plugin/report/journal.go", "last.admission != r.Admission || ", ""},
+	{"plugin/report/journal.go", "\t\tsetNotAdmitted(job, last.since, last.text)\n", ""},
+	{"plugin/report/journal.go", "r.Admission || !job.IsReady()", "true"},
+	{"plugin/report/journal.go", "\tsetAdmitted(job, now)\n", ""},
+	{"plugin/report/condition.go", "c.Status == v1.ConditionTrue && c.Reason == NotAdmitted", "c.Status == v1.ConditionTrue"},
+	{"plugin/report/events.go", `owner == nil || owner.Kind == "Pod"`, "owner == nil"},
+	{"plugin/report/waiting.go", "if last.counted == w.session {", "if false {"},
+	{"plugin/report/waiting.go", "if c.session == w.session {", "if true {"},
+	{"plugin/report/waiting.go", "c == nil || c.deleted", "c == nil"},
+	{"plugin/report/waiting.go", "int(d) < e.Total.Len() && e.Total.Has(d) || capability.Has(d)", "true || capability.Has(d)"},
 	{"plugin/report/metrics.go", "vecs[a].scalar.DeleteLabelValues(g.name, old.Name(d))", "_ = a"},
 }

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -43,6 +45,12 @@ var (
 	inqueueVecs = queueAccountVecs("inqueue", "Inqueue")
 	leafVec     = queueVec("leaf", "1 if a queue takes jobs, 0 if it has child queues")
 	problemsVec = queueVec("card_annotation_problems", "Number of problems of the card annotations of one queue")
+	waitingVec  = queueVec("waiting_jobs", "Number of jobs of one queue that wait, by the rule that refuses them, "+
+		"the queue that breaks it (level), and the resource that is short", "rule", "level", "resource")
+	admissionVec = histogramVec("queue_admission_wait_seconds", "Time that jobs of one queue waited until they were admitted",
+		[]float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}, queueLabel)
+	exhaustedVec = counterVec("queue_card_search_exhausted_total", "Number of times that jobs of one queue were refused "+
+		"because the search for an assignment of cards used up its budget", queueLabel)
 	clusterVecs = accountVecs{
 		cpu:    gaugeVec("cluster_milli_cpu", "CPU count of the cluster"),
 		memory: gaugeVec("cluster_memory_bytes", "Memory of the cluster"),
@@ -84,6 +92,7 @@ type queueGauges struct {
 	// them from then on. inqueueShown is the same for inqueue alone.
 	shown, inqueueShown           fastres.Vector
 	share, weight, overused, leaf gauge
+	admission                     prometheus.Observer // nil until a job is admitted
 }
 
 func newQueueGauges(name string, uid types.UID) *queueGauges {
@@ -116,6 +125,7 @@ func (m *Metrics) gauges(q index.Queue) *queueGauges {
 	if g == nil || g.uid != uid {
 		if g != nil {
 			g.deleteInqueue() // Volcano has deleted the others
+			admissionVec.Delete(prometheus.Labels{queueLabel: name})
 		}
 		g = newQueueGauges(name, uid)
 		m.queues[name] = g
@@ -207,6 +217,18 @@ func (m *Metrics) PublishInner() {
 	}
 }
 
+// ObserveAdmission counts a job of q that is admitted, by how long it waited.
+func (m *Metrics) ObserveAdmission(q index.Queue, waited time.Duration) {
+	if m.objects[q] == nil {
+		return
+	}
+	g := m.gauges(q)
+	if g.admission == nil {
+		g.admission = admissionVec.WithLabelValues(g.name)
+	}
+	g.admission.Observe(waited.Seconds())
+}
+
 // SetOverused sets whether a queue is overused.
 func (m *Metrics) SetOverused(q index.Queue, overused bool) {
 	g := m.gauges(q)
@@ -217,6 +239,10 @@ func (m *Metrics) SetOverused(q index.Queue, overused bool) {
 func (m *Metrics) SetProblems(queue string, n int) {
 	problemsVec.WithLabelValues(queue).Set(float64(n))
 }
+
+// CountExhausted counts a job of q that is refused because the search for an assignment of
+// cards used up its budget.
+func (m *Metrics) CountExhausted(q index.Queue) { exhaustedVec.WithLabelValues(m.ix.Name(q)).Inc() }
 
 // number is 1 for true.
 func number(b bool) float64 {
@@ -270,6 +296,7 @@ func (m *Metrics) ForgetQueues(tree *index.Tree) {
 		inqueueVecs.scalar.DeletePartialMatch(of)
 		leafVec.Delete(of)
 		problemsVec.Delete(of)
+		admissionVec.Delete(of)
 		exhaustedVec.Delete(of)
 	}
 }
@@ -318,8 +345,14 @@ func UpstreamSeries() []*prometheus.GaugeVec {
 	return all
 }
 
+// Series are the series of a name.
+type Series interface {
+	prometheus.Collector
+	Reset()
+}
+
 // AddedSeries returns the series that Volcano does not have.
-func AddedSeries() []*prometheus.GaugeVec {
-	return []*prometheus.GaugeVec{leafVec, problemsVec, inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar,
+func AddedSeries() []Series {
+	return []Series{leafVec, problemsVec, waitingVec, admissionVec, exhaustedVec, inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar,
 		clusterVecs.cpu, clusterVecs.memory, clusterVecs.scalar, clusterVecs.card}
 }

@@ -28,7 +28,9 @@ type Job struct {
 
 	groups    []group
 	allocated []groupAmount
-	pending   []cards.Amount // of pending tasks, each of its preferred card
+	// terminating are the cards of pods that are being deleted, where they count.
+	terminating []cards.Amount
+	pending     []cards.Amount // of pending tasks, each of its preferred card
 	// members are the pods of the minimum, the smallest first. They stay empty where
 	// all unfinished pods are alike: then the minimum is minMembers times podSize.
 	members    []member
@@ -98,7 +100,7 @@ func (j *Job) ExemptGated(x fastres.Vector)     { j.exemptGated.subtractFrom(x) 
 
 // Read reads a job. read is s.Read or a CollectingReader.
 func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
-	*j = Job{groups: j.groups[:0], allocated: j.allocated[:0], pending: j.pending[:0], members: j.members[:0],
+	*j = Job{groups: j.groups[:0], allocated: j.allocated[:0], terminating: j.terminating[:0], pending: j.pending[:0], members: j.members[:0],
 		tasks: j.tasks[:0], requests: j.requests[:0], nodes: j.nodes[:0]}
 	if len(job.Tasks) == 0 {
 		for _, r := range s.JobRequests(job) {
@@ -173,6 +175,10 @@ func (j *Job) readTask(s *cards.Session, task *api.TaskInfo, p *cards.PodRequest
 			if d, ok := r.CardOn(n); ok {
 				j.allocated = append(j.allocated, groupAmount{g, d, r.Amount})
 			}
+		case task.Status == api.Releasing && s.Settings().Terminating == cards.TerminatingHold:
+			if d, ok := r.CardOn(n); ok {
+				j.terminating = append(j.terminating, cards.Amount{Dim: d, Milli: r.Amount})
+			}
 		case task.SchGated:
 			j.groups[g].gated += r.Amount
 		}
@@ -245,6 +251,13 @@ func (j *Job) ExemptMinimum(s *cards.Session, minimum fastres.Vector) {
 func (j *Job) AddAllocated(x fastres.Vector) {
 	for _, a := range j.allocated {
 		x.Increase(a.dim, float64(a.milli))
+	}
+}
+
+// AddTerminating adds the cards that pods hold which are being deleted to x.
+func (j *Job) AddTerminating(x fastres.Vector) {
+	for _, a := range j.terminating {
+		x.Increase(a.Dim, float64(a.Milli))
 	}
 }
 
