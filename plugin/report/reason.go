@@ -23,9 +23,9 @@ const (
 	ResourceMismatch Rule = "ResourceMismatch"
 	UntypedPod       Rule = "UntypedPod"
 	SearchExhausted  Rule = "SearchExhausted" // the search for an assignment of cards used up its budget
-	UnlabeledNodes   Rule = "UnlabeledNodes" // no node with the resource has the label that names the card
-	NoSuchCard       Rule = "NoSuchCard"     // the node has none of the cards
-	UnlabeledNode    Rule = "UnlabeledNode"  // the node has the resource, but lacks the label that names the card
+	UnlabeledNodes   Rule = "UnlabeledNodes"  // no node with the resource has the label that names the card
+	NoSuchCard       Rule = "NoSuchCard"      // the node has none of the cards
+	UnlabeledNode    Rule = "UnlabeledNode"   // the node has the resource, but lacks the label that names the card
 )
 
 // Reason is why a job or a task waits. Events, conditions, logs and cardctl all
@@ -93,8 +93,8 @@ func (r Reason) String() string {
 	case UntypedPod:
 		return fmt.Sprintf("Pod requests <%s> but names no card: set the annotation %s", r.Cards, card.NameKey)
 	case SearchExhausted:
-		return fmt.Sprintf("Job is not admitted to queue <%s>: no assignment of <%s> of <%s> along with what is promised to other jobs "+
-			"was found within the search budget of the session", r.Queue, card.FormatDecimal(r.Requested), r.Cards)
+		return fmt.Sprintf("Queue <%s> may have room for <%s> of <%s>, but the search for an assignment of cards used up its budget in this session",
+			r.Queue, card.FormatDecimal(r.Requested), r.Cards)
 	case UnlabeledNodes:
 		return fmt.Sprintf("No queue has a quota of <%s>: the nodes that have it lack the labels that name the card", r.Cards)
 	case NoSuchCard:

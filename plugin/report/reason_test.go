@@ -30,7 +30,7 @@ func TestReasonString(t *testing.T) {
 		{"an untyped pod", Reason{Rule: UntypedPod, Cards: gpuName},
 			"Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name"},
 		{"a search without a result", Reason{Rule: SearchExhausted, Queue: "q", Cards: "A|B", Requested: 2},
-			"Job is not admitted to queue <q>: no assignment of <2> of <A|B> along with what is promised to other jobs was found within the search budget of the session"},
+			"Queue <q> may have room for <2> of <A|B>, but the search for an assignment of cards used up its budget in this session"},
 		{"unlabeled nodes", Reason{Rule: UnlabeledNodes, Cards: gpuName},
 			"No queue has a quota of <nvidia.com/gpu>: the nodes that have it lack the labels that name the card"},
 		{"no such card, with a list", Reason{Rule: NoSuchCard, Cards: "A|B", typed: true}, "node(s) have none of the cards <A|B>"},

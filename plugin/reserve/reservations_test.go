@@ -13,7 +13,7 @@ import (
 )
 
 // reserve reserves what an admitted job waits for. A single card goes to inqueue.
-func (f *fixture) reserve(t *testing.T, r *Reservations, name string) {
+func (f *fixture) reserve(t testing.TB, r *Reservations, name string) {
 	t.Helper()
 	info, own := f.read(t, name)
 	r.Reserve(f.Session, f.q, info, own, func(d fastres.Dim, milli float64) { f.ix.Inqueue.Row(f.q).Increase(d, milli) })
