@@ -33,8 +33,14 @@ type Reservations struct {
 	// text. Until a refund, room only shrinks, and so no answer becomes Yes.
 	refused map[string]assign.Answer
 
+	// given are the demands of pending[:added], equal ones added up: thousands of
+	// reservations are of a few sizes and lists.
+	given   []assign.Demand
+	givenAt map[string]int // by what makes two demands the same
+	added   int
+
 	demands, asked []assign.Demand // memory of one call
-	question       []byte          // memory of one call
+	text           []byte          // memory of one call
 	assigner       assign.Assigner
 }
 
@@ -49,6 +55,8 @@ type Reservation struct {
 func (r *Reservations) Begin(waiting []bool) {
 	clear(r.pending)
 	r.pending, r.pruned = r.pending[:0], false
+	r.refused, r.givenAt = map[string]assign.Answer{}, map[string]int{}
+	r.given, r.added = r.given[:0], 0
 	r.toPrune = searchBudget / 4
 	queues := 0
 	for _, waits := range waiting {
@@ -61,7 +69,6 @@ func (r *Reservations) Begin(waiting []bool) {
 	for range waiting {
 		r.budgets = append(r.budgets, share)
 	}
-	r.Refunded()
 }
 
 // Refunded tells that the room of a queue has grown: what was refused may be asked again.
@@ -119,36 +126,47 @@ func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q index.Queue, j
 
 // ask answers whether the asked demands of q can be served along with all reservations.
 func (r *Reservations) ask(ix *index.Index, q index.Queue) assign.Answer {
-	r.question = appendQuestion(r.question[:0], q, r.asked)
-	if answer, known := r.refused[string(r.question)]; known {
+	r.addGiven()
+	r.text = binary.AppendUvarint(r.text[:0], uint64(q))
+	for _, d := range r.asked {
+		r.text = appendDemandText(binary.AppendUvarint(r.text, uint64(d.Count)), d)
+	}
+	if answer, known := r.refused[string(r.text)]; known {
 		return answer
 	}
-	r.demands = appendDemands(r.demands[:0], r.pending)
-	answer := r.assigner.Feasible(ix, r.demands, r.asked, &r.budgets[q])
+	answer := r.assigner.Feasible(ix, r.given, r.asked, &r.budgets[q])
 	if answer != assign.Yes {
-		if r.refused == nil {
-			r.refused = map[string]assign.Answer{}
-		}
-		r.refused[string(r.question)] = answer
+		r.refused[string(r.text)] = answer
 	}
 	return answer
 }
 
-// appendQuestion appends what makes two questions the same: the queue and the demands.
-func appendQuestion(to []byte, q index.Queue, asked []assign.Demand) []byte {
-	to = binary.AppendUvarint(to, uint64(q))
-	for _, d := range asked {
-		to = binary.AppendUvarint(to, math.Float64bits(d.Size))
-		to = binary.AppendUvarint(to, uint64(d.Count))
-		to = binary.AppendUvarint(to, uint64(len(d.Cards)))
-		for _, card := range d.Cards {
-			to = binary.AppendUvarint(to, uint64(card))
+// addGiven adds the reservations that are new to given.
+func (r *Reservations) addGiven() {
+	for _, p := range r.pending[r.added:] {
+		r.text = appendDemandText(binary.AppendUvarint(r.text[:0], uint64(p.demand.Queue)), p.demand)
+		if at, known := r.givenAt[string(r.text)]; known {
+			r.given[at].Count += p.demand.Count
+			continue
 		}
+		r.givenAt[string(r.text)] = len(r.given)
+		r.given = append(r.given, p.demand)
+	}
+	r.added = len(r.pending)
+}
+
+// appendDemandText appends what makes two demands of a queue equal, but for the number of
+// pods.
+func appendDemandText(to []byte, d assign.Demand) []byte {
+	to = binary.AppendUvarint(to, math.Float64bits(d.Size))
+	to = binary.AppendUvarint(to, uint64(len(d.Cards)))
+	for _, card := range d.Cards {
+		to = binary.AppendUvarint(to, uint64(card))
 	}
 	return to
 }
 
-func appendDemands(to []assign.Demand, reservations []Reservation) []assign.Demand {
+func appendReserved(to []assign.Demand, reservations []Reservation) []assign.Demand {
 	for _, p := range reservations {
 		to = append(to, p.demand)
 	}
@@ -224,7 +242,7 @@ func (r *Reservations) prune(ix *index.Index) {
 // kept, or may be.
 func (r *Reservations) feasible(ix *index.Index, kept, rest []Reservation) int {
 	fits := func(n int) bool {
-		r.demands = appendDemands(appendDemands(r.demands[:0], kept), rest[:n])
+		r.demands = appendReserved(appendReserved(r.demands[:0], kept), rest[:n])
 		return r.assigner.Feasible(ix, nil, r.demands, &r.toPrune) != assign.No
 	}
 	if fits(len(rest)) {
