@@ -378,10 +378,16 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 
 func (m *oracleSession) compareOrder(l, r string) {
 	lq, rq := m.Queues[api.QueueID(l)], m.Queues[api.QueueID(r)]
-	if lq != nil && rq != nil && lq.Queue.Spec.Priority == rq.Queue.Spec.Priority {
-		want := m.oracle.Order(l, r)
+	if lq != nil && rq != nil {
+		want := 0
 		if m.own.damped() {
-			want = m.oracle.OrderDamped(m.pending, l, r)
+			want = m.oracle.OrderClaims(m.pending, l, r)
+		}
+		if want == 0 {
+			want = int(rq.Queue.Spec.Priority) - int(lq.Queue.Spec.Priority)
+		}
+		if want == 0 {
+			want = m.oracle.Order(l, r)
 		}
 		require.Equal(m.t, want, m.own.queueOrder(lq, rq), "order of %s, %s", l, r)
 	}

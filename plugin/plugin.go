@@ -123,6 +123,7 @@ func (p *quotaPlugin) OnSessionClose(ssn *framework.Session) {
 	m := p.session.memory
 	m.metrics.PublishInner()
 	m.journal.PublishWaiting()
+	p.session.watchExchanges()
 	m.intake.MendParents(ssn, p.Name())
 	p.builder.giveBack(m)
 	p.session = nil

@@ -33,6 +33,11 @@ type session struct {
 	explain  report.Explainer
 	byObject queueTable
 
+	reclaimers map[api.TaskID]index.Queue // the queues that tasks may be evicted for
+	evicted    map[api.TaskID]*api.TaskInfo
+	// placed are tasks that were allocated while places are watched (report.Exchanges).
+	placed []*api.TaskInfo
+
 	// notCharged are tasks whose allocation the allocate event refused. Volcano
 	// deallocates them next.
 	notCharged map[api.TaskID]bool
@@ -47,7 +52,8 @@ type session struct {
 func openSession(ssn *framework.Session, v variant, with settings, m *memory) *session {
 	with.bounds.Scalars, with.bounds.Proportion = v.scalars, v.proportion
 	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index,
-		share: quota.Share, notCharged: map[api.TaskID]bool{}}
+		share: quota.Share, notCharged: map[api.TaskID]bool{}, reclaimers: map[api.TaskID]index.Queue{}, evicted: map[api.TaskID]*api.TaskInfo{}}
+	m.exchanges.Open()
 	hierarchy := !v.proportion && ssn.HierarchyEnabled(v.name)
 	if with.bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
 		s.warnOnce(hierarchyFrom + ": " + string(with.bounds.HierarchyFrom) + " has no effect without a tree; set enableHierarchy")

@@ -71,6 +71,13 @@ var mutants = []mutant{
 	{"plugin/events.go", "s.memory.guarantees.Update(q, v.refund, -1)", ""},
 
 	// Order.
+	{"plugin/queues.go", "if s.damped() && !s.variant.proportion {", "if false {"},
+	{"plugin/exchanges.go", "delete(s.evicted, task.UID)", ""},
+	{"plugin/exchanges.go", "task.Status == api.Releasing {", "true {"},
+	{"plugin/report/exchanges.go", "if e.session-x.at > exchangeCycles {", "if false {"},
+	{"plugin/report/exchanges.go", "p.job == job && p.node == node", "p.job == job"},
+	{"quota/reclaim.go", "row.Sub(v.ix.Terminating.Row(q))", ""},
+	{"plugin/claim.go", "left := s.ix.Allocated(p).Get(d) - s.ix.Terminating.Row(p).Get(d)", "left := s.ix.Allocated(p).Get(d)"},
 	{"quota/order.go", "return first(lLeaf)", "return first(rLeaf)"},
 	{"quota/order.go", "below := lcaDepth(ix, l, r) + 1", "below := lcaDepth(ix, l, r)"},
 	{"quota/order.go", "return cmp.Compare(lcaDepth(ix, r, preemptor), lcaDepth(ix, l, preemptor))", "return 0"},

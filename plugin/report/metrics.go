@@ -51,6 +51,8 @@ var (
 		[]float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}, queueLabel)
 	exhaustedVec = counterVec("queue_card_search_exhausted_total", "Number of times that jobs of one queue were refused "+
 		"because the search for an assignment of cards used up its budget", queueLabel)
+	exchangesVec = counterVec("queue_exchanges_total", "Number of times that a job of one queue lost a place to another queue "+
+		"which it had taken again, after the first few", queueLabel, "other")
 	clusterVecs = accountVecs{
 		cpu:    gaugeVec("cluster_milli_cpu", "CPU count of the cluster"),
 		memory: gaugeVec("cluster_memory_bytes", "Memory of the cluster"),
@@ -298,6 +300,8 @@ func (m *Metrics) ForgetQueues(tree *index.Tree) {
 		problemsVec.Delete(of)
 		admissionVec.Delete(of)
 		exhaustedVec.Delete(of)
+		exchangesVec.DeletePartialMatch(of)
+		exchangesVec.DeletePartialMatch(prometheus.Labels{"other": name})
 	}
 }
 
@@ -353,6 +357,6 @@ type Series interface {
 
 // AddedSeries returns the series that Volcano does not have.
 func AddedSeries() []Series {
-	return []Series{leafVec, problemsVec, waitingVec, admissionVec, exhaustedVec, inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar,
-		clusterVecs.cpu, clusterVecs.memory, clusterVecs.scalar, clusterVecs.card}
+	return []Series{leafVec, problemsVec, waitingVec, admissionVec, exhaustedVec, exchangesVec,
+		inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar, clusterVecs.cpu, clusterVecs.memory, clusterVecs.scalar, clusterVecs.card}
 }
