@@ -216,7 +216,7 @@ var mutants = []mutant{
 	{"plugin/reserve/reservations.go", "assign.Budget(max(1, queues))", "1"},
 	{"plugin/reserve/reservations.go", "&r.toPrune) != assign.No", "&r.toPrune) == assign.Yes"},
 	{"plugin/reserve/reservations.go", "r.refused[string(r.text)] = answer", ""},
-	{"plugin/reserve/reservations.go", "r.given[at].Count += p.demand.Count", ""},
+	{"plugin/reserve/reservations.go", "r.given[at].Count += p.demand.Count", "r.given[at].Count += 0"},
 	{"plugin/reserve/reservations.go", "to = binary.AppendUvarint(to, uint64(card))", "_ = card"},
 	{"plugin/intake/tally.go", "t.waiting[q] = t.waiting[q] || job.IsPending()", ""},
 	{"plugin/events.go", "s.memory.reservations.Refunded()", ""},
