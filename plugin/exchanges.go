@@ -6,11 +6,18 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// noteDeallocated records a task that is evicted for a queue that may reclaim it.
+// eviction is a task that is evicted, and the one that it is evicted for.
+type eviction struct{ task, claimant *api.TaskInfo }
+
+// noteDeallocated records a task that is evicted.
 func (s *session) noteDeallocated(task *api.TaskInfo) {
-	if _, ok := s.reclaimers[task.UID]; ok && task.Status == api.Releasing {
-		s.evicted[task.UID] = task
+	if task.Status != api.Releasing || s.claimant == nil {
+		return
 	}
+	if s.evicted == nil {
+		s.evicted = map[api.TaskID]eviction{}
+	}
+	s.evicted[task.UID] = eviction{task, s.claimant}
 }
 
 // noteAllocated records a task that gets a node, where places are watched. A task whose
@@ -31,10 +38,10 @@ func (s *session) watchExchanges() {
 			s.memory.exchanges.Placed(job.UID, task.NodeName)
 		}
 	}
-	for uid, task := range s.evicted {
-		from, to := s.queueOf(task), s.reclaimers[uid]
-		if from != index.None && to != index.None {
-			s.memory.exchanges.Evicted(s.ssn.Jobs[task.Job], task.NodeName, s.ix.Name(from), s.ix.Name(to))
+	for _, e := range s.evicted {
+		from, to := s.queueOf(e.task), s.queueOf(e.claimant)
+		if from != to && from != index.None && to != index.None {
+			s.memory.exchanges.Evicted(s.ssn.Jobs[e.task.Job], e.task.NodeName, s.ix.Name(from), s.ix.Name(to))
 		}
 	}
 }

@@ -33,8 +33,9 @@ type session struct {
 	explain  report.Explainer
 	byObject queueTable
 
-	reclaimers map[api.TaskID]index.Queue // the queues that tasks may be evicted for
-	evicted    map[api.TaskID]*api.TaskInfo
+	// claimant is the task that PrePredicate prepared last: evictions are for it.
+	claimant *api.TaskInfo
+	evicted  map[api.TaskID]eviction // nil where no task was evicted
 	// placed are tasks that were allocated while places are watched (report.Exchanges).
 	placed []*api.TaskInfo
 
@@ -52,7 +53,7 @@ type session struct {
 func openSession(ssn *framework.Session, v variant, with settings, m *memory) *session {
 	with.bounds.Scalars, with.bounds.Proportion = v.scalars, v.proportion
 	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index,
-		share: quota.Share, notCharged: map[api.TaskID]bool{}, reclaimers: map[api.TaskID]index.Queue{}, evicted: map[api.TaskID]*api.TaskInfo{}}
+		share: quota.Share, notCharged: map[api.TaskID]bool{}}
 	m.exchanges.Open()
 	hierarchy := !v.proportion && ssn.HierarchyEnabled(v.name)
 	if with.bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
@@ -72,7 +73,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	m.vectors.resize(s.intake.Dims.Length())
 	m.victims.Reset(s.ix)
 	m.guarantees.Reset(s.ix, s.intake.Available)
-	s.explain = report.Explainer{Index: s.ix, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,
+	s.explain = report.Explainer{Index: s.ix, Queues: s.intake.Queues, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,
 		Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}
 	if s.ix.Rooted() {
 		root := s.ix.Root()

@@ -40,6 +40,7 @@ func (w *whatIf) Clone() fwk.StateData { return &whatIf{overlay: w.overlay.Clone
 // prePredicate takes the snapshot that simulations for a task start from. It
 // copies no account.
 func (s *session) prePredicate(task *api.TaskInfo) error {
+	s.claimant = task
 	w := &whatIf{overlay: s.ix.Snapshot()}
 	if s.cards != nil {
 		w.task, w.queue = task, s.queueOf(task)

@@ -1,8 +1,6 @@
 package quota
 
 import (
-	"slices"
-
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 )
@@ -43,9 +41,10 @@ type Victims struct {
 	ix   *index.Index
 	left index.Rows // queue → allocated without the victims taken, if at[q] = call
 	at   []int      // queue → the call that wrote its row of left
-	call int
-	gone []index.Queue  // those with a victim in this call
-	rest fastres.Vector // allocated without a victim
+	// taken: queue → the last call with a victim in it or below
+	taken []int
+	call  int
+	gone  []index.Queue // those with a victim in this call
 }
 
 // Reset prepares v for a session with the accounts ix.
@@ -53,8 +52,8 @@ func (v *Victims) Reset(ix *index.Index) {
 	v.ix = ix
 	v.left.Reset(ix.Len(), ix.Dims())
 	v.at = append(v.at[:0], make([]int, ix.Len())...)
+	v.taken = append(v.taken[:0], make([]int, ix.Len())...)
 	v.call = 0
-	v.rest = fastres.NewVector(ix.Dims())
 }
 
 // Begin starts a call: no task counts as a victim yet.
@@ -92,7 +91,8 @@ func (v *Victims) take(q index.Queue, victim fastres.Vector, to index.Queue) boo
 	}
 	for _, p := range v.ix.Path(q) {
 		v.allocated(p).Sub(victim)
-		if !slices.Contains(v.gone, p) {
+		if v.taken[p] != v.call {
+			v.taken[p] = v.call
 			v.gone = append(v.gone, p)
 		}
 	}
@@ -108,9 +108,7 @@ func (v *Victims) aboveDeserved(q index.Queue, victim fastres.Vector) bool {
 
 // keepsGuarantee reports whether q is not below guarantee without the victim.
 func (v *Victims) keepsGuarantee(q index.Queue, victim fastres.Vector) bool {
-	v.rest.CopyFrom(v.allocated(q))
-	v.rest.Sub(victim)
-	return v.ix.Guarantee.Row(q).LessEqual(v.rest)
+	return fastres.Leaves(v.allocated(q), victim, v.ix.Guarantee.Row(q))
 }
 
 // Suffice reports whether the quotas allow a reclaimer of q once the victims of this
