@@ -56,10 +56,12 @@ func (w *world) compareCard() {
 	require.Equal(w.t, w.oracle.PreemptiveCard(to, card, amount), reasonOf(quota.PreemptiveCard(w.ix, &w.ix.RealCapability, tq, d, amount)), "preemptive: %v %s in %s", amount, card, to)
 }
 
-// compareFeasible draws a few demands, with a card list each.
+// compareFeasible draws a few demands, with a card list each, and divides them into given
+// and asked ones. The given ones can be served.
 func (w *world) compareFeasible(assigner *assign.Assigner) {
 	var all []oracle.Need
 	var demands []assign.Demand
+	given := 0
 	for range w.rand.IntN(4) {
 		name, q := w.sound()
 		demand := assign.Demand{Queue: q, Size: float64(1 + w.rand.IntN(3)), Count: 1 + w.rand.IntN(2)}
@@ -73,6 +75,13 @@ func (w *world) compareFeasible(assigner *assign.Assigner) {
 			all = append(all, oracle.Need{Queue: name, Cards: cards, Amount: demand.Size})
 		}
 		demands = append(demands, demand)
+		if w.oracle.Feasible(all) && w.rand.IntN(2) == 0 {
+			given = len(demands)
+		}
 	}
-	require.Equal(w.t, w.oracle.Feasible(all), assigner.Feasible(w.ix, demands), "%v", all)
+	want, budget := assign.No, assign.Budget(1<<20)
+	if w.oracle.Feasible(all) {
+		want = assign.Yes
+	}
+	require.Equal(w.t, want, assigner.Feasible(w.ix, demands[:given], demands[given:], &budget), "%v, of which %d demands are given", all, given)
 }

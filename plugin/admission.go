@@ -24,6 +24,9 @@ func (s *session) jobEnqueueable(obj any) int {
 	if outcome.Verdict.OK() {
 		return util.Permit
 	}
+	if outcome.Verdict.Reason == quota.SearchExhausted {
+		s.memory.metrics.CountExhausted(outcome.Verdict.Queue)
+	}
 	journal := s.memory.journal
 	if journal.Refuse(&s.explain, job, admissionRefusal(minimum, outcome)) {
 		s.memory.recorder.RecordPodGroup(s.ssn, job.PodGroup, journal.Event(&s.explain, job, s.variant.scalars))

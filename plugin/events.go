@@ -43,6 +43,7 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 	} else {
 		quota.Refund(s.ix, q, v.request, v.refund)
 		s.memory.guarantees.Update(q, v.refund, -1)
+		s.memory.reservations.Refunded()
 	}
 	quota.RefreshShare(s.ix, q, s.share)
 	s.check()

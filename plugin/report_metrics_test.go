@@ -28,6 +28,9 @@ func addedMetrics(t *testing.T) map[string]float64 {
 				key += " " + pair.GetValue()
 			}
 			got[key] = metric.GetGauge().GetValue()
+			if counter := metric.GetCounter(); counter != nil {
+				got[key] = counter.GetValue()
+			}
 			if histogram := metric.GetHistogram(); histogram != nil {
 				got[key] = float64(histogram.GetSampleCount())
 			}

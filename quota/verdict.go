@@ -22,12 +22,14 @@ const (
 	MixedResources                 // the cards of one list have different resource names
 	ResourceMismatch               // the pod requests a resource that is not that of its cards
 	UntypedPod                     // the pod names no card, and untypedCards is reject
+	SearchExhausted                // the search for an assignment of cards used up its budget
 )
 
 var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
 	ClosedQueue: "ClosedQueue", OverQuota: "OverQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed",
 	MixedResources: "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
+	SearchExhausted: "SearchExhausted",
 }
 
 // String returns the name of the reason, such as "OverQuota".

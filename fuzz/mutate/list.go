@@ -162,6 +162,15 @@ var mutants = []mutant{
 	{"quota/assign/assigner.go", "if a.pathRoom(o.cell) >= d.size {", "if a.pathRoom(o.cell) > d.size {"},
 	{"quota/assign/cells.go", "a.cells[c.above].load += max(0, min(c.load, c.room))", "a.cells[c.above].load += min(c.load, c.room)"},
 
+	{"quota/assign/assigner.go", "if slices.ContainsFunc(rest[:n], a.isAffected) {", "if len(rest) > 0 {"},
+	{"quota/assign/assigner.go", "d.affected = a.isAffected(d)", ""},
+	{"quota/assign/assigner.go", "a.markAffected(at)\n", "\n"},
+	{"quota/assign/components.go", "merged[last].affected = merged[last].affected || d.affected", ""},
+	{"quota/assign/search.go", "int(*budget+1)/2", "int(*budget)"},
+	{"quota/assign/search.go", "*budget -= Budget(a.residual.visited)", ""},
+	{"quota/assign/search.go", "case a.cut:", "case false:"},
+	{"quota/assign/search.go", "if !found && !a.atLimit() {", "if !found {"},
+
 	// Sessions.
 	{"plugin/queues.go", "if queue.Queue.Status.State != scheduling.QueueStateOpen {", "if queue.Queue.Status.State == scheduling.QueueStateUnknown {"},
 	{"plugin/eviction.go", "s.memory.victims.Begin()\n", "\n"},
@@ -207,6 +216,14 @@ var mutants = []mutant{
 	{"plugin/events.go", "if s.cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {", "if s.cards == nil || task.Status != api.Allocated {"},
 	{"plugin/events.go", "delete(s.notCharged, task.UID)", ""},
 	{"plugin/reserve/reservations.go", "r.prune(ix)\n", "\n"},
+	{"plugin/reserve/reservations.go", "assign.Budget(max(1, queues))", "1"},
+	{"plugin/reserve/reservations.go", "&r.toPrune) != assign.No", "&r.toPrune) == assign.Yes"},
+	{"plugin/reserve/reservations.go", "r.refused[string(r.text)] = answer", ""},
+	{"plugin/reserve/reservations.go", "r.given[at].Count += p.demand.Count", "r.given[at].Count += 0"},
+	{"plugin/reserve/reservations.go", "to = binary.AppendUvarint(to, uint64(card))", "_ = card"},
+	{"plugin/intake/tally.go", "t.waiting[q] = t.waiting[q] || job.IsPending()", ""},
+	{"plugin/events.go", "s.memory.reservations.Refunded()", ""},
+	{"plugin/admission.go", "s.memory.metrics.CountExhausted(outcome.Verdict.Queue)", ""},
 
 	// What is kept from one session to the next.
 	{"plugin/cards/held.go", "reg.held[task.Pod.UID] = held", ""},

@@ -28,7 +28,8 @@ type tally struct {
 	open   func(index.Queue) bool
 
 	allocated, request, inqueue, elastic, terminating index.Rows
-	jobs                                              []int // by queue
+	jobs                                              []int  // by queue
+	waiting                                           []bool // by queue: some job that requests cards waits for admission
 
 	// Of the job that is counted.
 	min, placed, excess, gated fastres.Vector
@@ -50,6 +51,7 @@ func (t *tally) reset(session *Session) {
 		rows.Reset(session.tree.Len(), session.Dims.length)
 	}
 	t.jobs = append(t.jobs[:0], make([]int, session.tree.Len())...)
+	t.waiting = append(t.waiting[:0], make([]bool, session.tree.Len())...)
 	for _, x := range []*fastres.Vector{&t.min, &t.placed, &t.excess, &t.gated} {
 		if x.Len() != session.Dims.length {
 			*x = fastres.NewVector(session.Dims.length)
@@ -88,7 +90,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	others.Wait()
 	clear(jobs) // so that the session can be garbage collected
 	s.jobs = jobs
-	reservations.Begin()
+	reservations.Begin(waitingQueues(tallies))
 	visited := 0
 	for i := range tallies {
 		t := &tallies[i]
@@ -105,6 +107,17 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 		session.cards.Visited(visited)
 	}
 	return missing
+}
+
+// waitingQueues returns the queues with jobs that request cards and wait for admission.
+func waitingQueues(tallies []tally) []bool {
+	waiting := tallies[0].waiting
+	for i := range tallies {
+		for q, waits := range tallies[i].waiting {
+			waiting[q] = waiting[q] || waits
+		}
+	}
+	return waiting
 }
 
 // newTallies returns an empty tally for each processor. Counting mostly waits for
@@ -223,6 +236,7 @@ func (t *tally) countCards(q index.Queue, job *api.JobInfo, allocated int) {
 	t.job.AddPending(t.request.Row(q))
 	t.job.AddElastic(t.elastic.Row(q))
 	if job.PodGroup == nil || !admitted(job, allocated) {
+		t.waiting[q] = t.waiting[q] || job.IsPending()
 		return
 	}
 	inqueue := t.inqueue.Row(q)

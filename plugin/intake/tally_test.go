@@ -14,6 +14,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
@@ -32,6 +34,32 @@ func readCluster(t *testing.T, s *State, names *index.Names, c workload.Cluster)
 	ix := &index.Index{}
 	tree, _ := s.Tree(ssn, c.Hierarchy, HierarchyFromParent)
 	return ix, s.Read(ssn, ix, tree, names, nil, &reserve.Reservations{}, Settings{Scalars: true}), ssn
+}
+
+// TestWaitingQueues finds the queues with jobs that request cards and wait for admission.
+func TestWaitingQueues(t *testing.T) {
+	var c workload.Cluster
+	for i, phase := range []workload.Phase{workload.Pending, workload.Inqueue, workload.Running, workload.Pending} {
+		queue := fmt.Sprintf("q%d", i)
+		c.Queues = append(c.Queues, workload.Queue{Name: queue, Annotations: map[string]string{card.QuotaKey: `{"A":8}`}})
+		for j := range 3 * chunk { // for every tally
+			c.Jobs = append(c.Jobs, workload.Job{Name: fmt.Sprintf("%s-%d", queue, j), Queue: queue, Phase: phase, MinMember: 1,
+				Annotations: map[string]string{card.RequestKey: `{"A":1}`}})
+		}
+	}
+	for i := range c.Jobs[9*chunk:] {
+		c.Jobs[9*chunk+i].Annotations = nil // no cards
+	}
+	info, err := cluster.Build(c, "")
+	require.NoError(t, err)
+	ssn, names, ix, s := offline.Open(offline.NewCache(info), nil), &index.Names{}, &index.Index{}, &State{}
+	tree, _ := s.Tree(ssn, false, HierarchyFromParent)
+	session := cards.NewRegistry().Open(ssn, tree, names, cards.Everywhere, cards.Settings{})
+	s.Read(ssn, ix, tree, names, session, &reserve.Reservations{}, Settings{})
+	waiting := waitingQueues(s.tallies)
+	for i, want := range []bool{true, false, false, false} {
+		assert.Equal(t, want, waiting[tree.Lookup(fmt.Sprintf("q%d", i))], "q%d", i)
+	}
 }
 
 // TestTalliesAgree counts the same jobs with one tally and with four. The accounts are

@@ -49,6 +49,8 @@ var (
 		"the queue that breaks it (level), and the resource that is short", "rule", "level", "resource")
 	admissionVec = histogramVec("queue_admission_wait_seconds", "Time that jobs of one queue waited until they were admitted",
 		[]float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}, queueLabel)
+	exhaustedVec = counterVec("queue_card_search_exhausted_total", "Number of times that jobs of one queue were refused "+
+		"because the search for an assignment of cards used up its budget", queueLabel)
 	exchangesVec = counterVec("queue_exchanges_total", "Number of times that a job of one queue lost a place to another queue "+
 		"which it had taken again, after the first few", queueLabel, "other")
 	clusterVecs = accountVecs{
@@ -240,6 +242,10 @@ func (m *Metrics) SetProblems(queue string, n int) {
 	problemsVec.WithLabelValues(queue).Set(float64(n))
 }
 
+// CountExhausted counts a job of q that is refused because the search for an assignment of
+// cards used up its budget.
+func (m *Metrics) CountExhausted(q index.Queue) { exhaustedVec.WithLabelValues(m.ix.Name(q)).Inc() }
+
 // number is 1 for true.
 func number(b bool) float64 {
 	if b {
@@ -293,6 +299,7 @@ func (m *Metrics) ForgetQueues(tree *index.Tree) {
 		leafVec.Delete(of)
 		problemsVec.Delete(of)
 		admissionVec.Delete(of)
+		exhaustedVec.Delete(of)
 		exchangesVec.DeletePartialMatch(of)
 		exchangesVec.DeletePartialMatch(prometheus.Labels{"other": name})
 	}
@@ -350,6 +357,6 @@ type Series interface {
 
 // AddedSeries returns the series that Volcano does not have.
 func AddedSeries() []Series {
-	return []Series{leafVec, problemsVec, waitingVec, admissionVec, exchangesVec, inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar,
-		clusterVecs.cpu, clusterVecs.memory, clusterVecs.scalar, clusterVecs.card}
+	return []Series{leafVec, problemsVec, waitingVec, admissionVec, exhaustedVec, exchangesVec,
+		inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar, clusterVecs.cpu, clusterVecs.memory, clusterVecs.scalar, clusterVecs.card}
 }

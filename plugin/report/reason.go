@@ -10,7 +10,7 @@ import (
 // Rule names the rule that refuses a job or a task.
 type Rule string
 
-// The rules. Those up to UntypedPod are the reasons of package quota.
+// The rules. Those up to SearchExhausted are the reasons of package quota.
 const (
 	UnknownQueue     Rule = "UnknownQueue"
 	BrokenQueue      Rule = "BrokenQueue"
@@ -22,9 +22,10 @@ const (
 	MixedResources   Rule = "MixedResources"
 	ResourceMismatch Rule = "ResourceMismatch"
 	UntypedPod       Rule = "UntypedPod"
-	UnlabeledNodes   Rule = "UnlabeledNodes" // no node with the resource has the label that names the card
-	NoSuchCard       Rule = "NoSuchCard"     // the node has none of the cards
-	UnlabeledNode    Rule = "UnlabeledNode"  // the node has the resource, but lacks the label that names the card
+	SearchExhausted  Rule = "SearchExhausted" // the search for an assignment of cards used up its budget
+	UnlabeledNodes   Rule = "UnlabeledNodes"  // no node with the resource has the label that names the card
+	NoSuchCard       Rule = "NoSuchCard"      // the node has none of the cards
+	UnlabeledNode    Rule = "UnlabeledNode"   // the node has the resource, but lacks the label that names the card
 )
 
 // Reason is why a job or a task waits. Events, conditions, logs and cardctl all
@@ -91,6 +92,9 @@ func (r Reason) String() string {
 		return fmt.Sprintf("Pod requests <%s>, which is not the resource name of the cards <%s>", r.Resource, r.Cards)
 	case UntypedPod:
 		return fmt.Sprintf("Pod requests <%s> but names no card: set the annotation %s", r.Cards, card.NameKey)
+	case SearchExhausted:
+		return fmt.Sprintf("Queue <%s> may have room for <%s> of <%s>, but the search for an assignment of cards used up its budget in this session",
+			r.Queue, card.FormatDecimal(r.Requested), r.Cards)
 	case UnlabeledNodes:
 		return fmt.Sprintf("No queue has a quota of <%s>: the nodes that have it lack the labels that name the card", r.Cards)
 	case NoSuchCard:

@@ -29,6 +29,8 @@ func TestReasonString(t *testing.T) {
 			"Pod requests <example.com/gpu>, which is not the resource name of the cards <A>"},
 		{"an untyped pod", Reason{Rule: UntypedPod, Cards: gpuName},
 			"Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name"},
+		{"a search without a result", Reason{Rule: SearchExhausted, Queue: "q", Cards: "A|B", Requested: 2},
+			"Queue <q> may have room for <2> of <A|B>, but the search for an assignment of cards used up its budget in this session"},
 		{"unlabeled nodes", Reason{Rule: UnlabeledNodes, Cards: gpuName},
 			"No queue has a quota of <nvidia.com/gpu>: the nodes that have it lack the labels that name the card"},
 		{"no such card, with a list", Reason{Rule: NoSuchCard, Cards: "A|B", typed: true}, "node(s) have none of the cards <A|B>"},
@@ -60,7 +62,7 @@ func TestShortageString(t *testing.T) {
 // TestRulesAreThoseOfQuota compares the names of rules with the reasons of package
 // quota, which Explain converts by name.
 func TestRulesAreThoseOfQuota(t *testing.T) {
-	rules := []Rule{UnknownQueue, BrokenQueue, InnerQueue, ClosedQueue, OverQuota, OverDeserved, Guaranteed, MixedResources, ResourceMismatch, UntypedPod}
+	rules := []Rule{UnknownQueue, BrokenQueue, InnerQueue, ClosedQueue, OverQuota, OverDeserved, Guaranteed, MixedResources, ResourceMismatch, UntypedPod, SearchExhausted}
 	for i, rule := range rules {
 		assert.Equal(t, quota.Reason(i+1).String(), string(rule))
 	}

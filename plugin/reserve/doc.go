@@ -16,5 +16,15 @@
 // so the reservation is 2 pods of 2 cards of A|B. It is in no account: admission
 // asks whether it can be assigned together with the minimum of the next job.
 //
+// # Searches
+//
+// An assignment of pods of several sizes takes a search, and all searches of a session
+// have one budget, which is counted in arcs (package quota/assign). A quarter of it is
+// for the reservations of jobs that were admitted before: those that can no longer be
+// served are dropped. The queues with waiting jobs share the rest equally, so that
+// the jobs of one queue cannot use up what those of another one need. A question that
+// was refused is not searched again before a refund, so equal jobs of a queue cost
+// as much as one.
+//
 // It knows jobs and their tasks; nodes, pods and queues are read by package cards.
 package reserve

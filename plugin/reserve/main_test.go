@@ -37,7 +37,7 @@ type fixture struct {
 }
 
 // open opens a session in which q is bound to quota, with the given jobs.
-func open(t *testing.T, quota string, settings cards.Settings, jobs ...workload.Job) *fixture {
+func open(t testing.TB, quota string, settings cards.Settings, jobs ...workload.Job) *fixture {
 	t.Helper()
 	c := workload.Cluster{Jobs: jobs, Queues: []workload.Queue{{Name: "q", Annotations: map[string]string{card.QuotaKey: quota}}}}
 	for node, model := range map[string]string{"a": "A", "b": "B"} {
@@ -58,7 +58,7 @@ func open(t *testing.T, quota string, settings cards.Settings, jobs ...workload.
 }
 
 // read reads a job of the session.
-func (f *fixture) read(t *testing.T, name string) (*api.JobInfo, *Job) {
+func (f *fixture) read(t testing.TB, name string) (*api.JobInfo, *Job) {
 	t.Helper()
 	info := f.jobs[api.JobID(cluster.Namespace+"/"+name)]
 	require.NotNil(t, info, name)

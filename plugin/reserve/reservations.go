@@ -2,6 +2,8 @@ package reserve
 
 import (
 	"cmp"
+	"encoding/binary"
+	"math"
 	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -13,6 +15,11 @@ import (
 	"github.com/capacity-card/capacity-card/quota/assign"
 )
 
+// searchBudget is the number of arcs that the searches of one session may visit, which
+// takes some tens of milliseconds. A quarter is for the reservations, and the queues with
+// waiting jobs share the rest equally.
+const searchBudget assign.Budget = 1 << 22
+
 // Reservations are the demands of admitted jobs that several cards can satisfy. A
 // reservation of a single card is part of the account inqueue; one of A|B is in
 // no account until its pods have nodes. The zero Reservations are ready for Begin.
@@ -20,8 +27,21 @@ type Reservations struct {
 	pending []Reservation
 	pruned  bool // Prune ran in this session
 
-	demands  []assign.Demand // memory of one call
-	assigner assign.Assigner
+	toPrune assign.Budget   // what is left for the reservations
+	budgets []assign.Budget // by queue: what is left for its waiting jobs
+	// refused are the questions of the session whose answer was not Yes, by their
+	// text. Until a refund, room only shrinks, and so no answer becomes Yes.
+	refused map[string]assign.Answer
+
+	// given are the demands of pending[:added], equal ones added up: thousands of
+	// reservations are of a few sizes and lists.
+	given   []assign.Demand
+	givenAt map[string]int // by what makes two demands the same
+	added   int
+
+	demands, asked []assign.Demand // memory of one call
+	text           []byte          // memory of one call
+	assigner       assign.Assigner
 }
 
 // Reservation is a demand of an admitted job.
@@ -30,11 +50,29 @@ type Reservation struct {
 	demand assign.Demand
 }
 
-// Begin empties the reservations for a new session.
-func (r *Reservations) Begin() {
+// Begin empties the reservations for a new session. waiting are the queues with jobs that
+// request cards and wait for admission.
+func (r *Reservations) Begin(waiting []bool) {
 	clear(r.pending)
 	r.pending, r.pruned = r.pending[:0], false
+	r.refused, r.givenAt = map[string]assign.Answer{}, map[string]int{}
+	r.given, r.added = r.given[:0], 0
+	r.toPrune = searchBudget / 4
+	queues := 0
+	for _, waits := range waiting {
+		if waits {
+			queues++
+		}
+	}
+	share := (searchBudget - r.toPrune) / assign.Budget(max(1, queues))
+	r.budgets = r.budgets[:0]
+	for range waiting {
+		r.budgets = append(r.budgets, share)
+	}
 }
+
+// Refunded tells that the room of a queue has grown: what was refused may be asked again.
+func (r *Reservations) Refunded() { clear(r.refused) }
 
 // Len is the number of reservations.
 func (r *Reservations) Len() int { return len(r.pending) }
@@ -76,15 +114,72 @@ func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q index.Queue, j
 		}
 	}
 	r.prune(ix)
-	r.demands = r.demands[:0]
-	for _, p := range r.pending {
-		r.demands = append(r.demands, p.demand)
-	}
-	r.demands = job.AppendMissing(r.demands, s, q)
-	if r.assigner.Feasible(ix, r.demands) {
+	r.asked = job.AppendMissing(r.asked[:0], s, q)
+	switch r.ask(ix, q) {
+	case assign.Yes:
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
+	case assign.Unknown:
+		return undecided(q, job)
 	}
 	return refused(ix, q, job)
+}
+
+// ask answers whether the asked demands of q can be served along with all reservations.
+func (r *Reservations) ask(ix *index.Index, q index.Queue) assign.Answer {
+	r.addGiven()
+	r.text = binary.AppendUvarint(r.text[:0], uint64(q))
+	for _, d := range r.asked {
+		r.text = appendDemandText(binary.AppendUvarint(r.text, uint64(d.Count)), d)
+	}
+	if answer, known := r.refused[string(r.text)]; known {
+		return answer
+	}
+	answer := r.assigner.Feasible(ix, r.given, r.asked, &r.budgets[q])
+	if answer != assign.Yes {
+		r.refused[string(r.text)] = answer
+	}
+	return answer
+}
+
+// addGiven adds the reservations that are new to given.
+func (r *Reservations) addGiven() {
+	for _, p := range r.pending[r.added:] {
+		r.text = appendDemandText(binary.AppendUvarint(r.text[:0], uint64(p.demand.Queue)), p.demand)
+		if at, known := r.givenAt[string(r.text)]; known {
+			r.given[at].Count += p.demand.Count
+			continue
+		}
+		r.givenAt[string(r.text)] = len(r.given)
+		r.given = append(r.given, p.demand)
+	}
+	r.added = len(r.pending)
+}
+
+// appendDemandText appends what makes two demands of a queue equal, but for the number of
+// pods.
+func appendDemandText(to []byte, d assign.Demand) []byte {
+	to = binary.AppendUvarint(to, math.Float64bits(d.Size))
+	to = binary.AppendUvarint(to, uint64(len(d.Cards)))
+	for _, card := range d.Cards {
+		to = binary.AppendUvarint(to, uint64(card))
+	}
+	return to
+}
+
+func appendReserved(to []assign.Demand, reservations []Reservation) []assign.Demand {
+	for _, p := range reservations {
+		to = append(to, p.demand)
+	}
+	return to
+}
+
+// undecided names the request of a job for which the search used up its budget: that
+// with the longest list.
+func undecided(q index.Queue, job *Job) cards.Outcome {
+	longest := slices.MaxFunc(job.groups, func(x, y group) int {
+		return cmp.Or(cmp.Compare(min(1, x.missing()), min(1, y.missing())), cmp.Compare(len(x.selector.Dims), len(y.selector.Dims)))
+	})
+	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.SearchExhausted, Queue: q}, Request: longest.request()}
 }
 
 // refused finds the request of a refused job that is too much: a selector none of
@@ -112,7 +207,12 @@ func refused(ix *index.Index, q index.Queue, job *Job) cards.Outcome {
 
 // prune drops, once in a session, reservations that no assignment can serve any
 // more, because a quota was lowered or tasks took the cards that they prefer. One
-// such reservation would otherwise refuse all jobs. Older jobs keep theirs first.
+// such reservation would otherwise refuse all jobs that it shares cards with. Older
+// jobs keep theirs first.
+//
+// A reservation is dropped only if it is proven that it cannot be served along with
+// those before it. Where the budget is used up, the reservations stay: what was
+// promised to a job is worth more than what others wait for.
 func (r *Reservations) prune(ix *index.Index) {
 	if r.pruned {
 		return
@@ -139,17 +239,11 @@ func (r *Reservations) prune(ix *index.Index) {
 }
 
 // feasible returns how many of rest, from the first on, can be served along with
-// kept.
+// kept, or may be.
 func (r *Reservations) feasible(ix *index.Index, kept, rest []Reservation) int {
 	fits := func(n int) bool {
-		r.demands = r.demands[:0]
-		for _, p := range kept {
-			r.demands = append(r.demands, p.demand)
-		}
-		for _, p := range rest[:n] {
-			r.demands = append(r.demands, p.demand)
-		}
-		return r.assigner.Feasible(ix, r.demands)
+		r.demands = appendReserved(appendReserved(r.demands[:0], kept), rest[:n])
+		return r.assigner.Feasible(ix, nil, r.demands, &r.toPrune) != assign.No
 	}
 	if fits(len(rest)) {
 		return len(rest)

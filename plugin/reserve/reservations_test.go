@@ -13,7 +13,7 @@ import (
 )
 
 // reserve reserves what an admitted job waits for. A single card goes to inqueue.
-func (f *fixture) reserve(t *testing.T, r *Reservations, name string) {
+func (f *fixture) reserve(t testing.TB, r *Reservations, name string) {
 	t.Helper()
 	info, own := f.read(t, name)
 	r.Reserve(f.Session, f.q, info, own, func(d fastres.Dim, milli float64) { f.ix.Inqueue.Row(f.q).Increase(d, milli) })
@@ -61,7 +61,7 @@ func TestAdmitAssignsReservations(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := open(t, test.quota, cards.Settings{}, append(test.admitted, test.job)...)
 			var r Reservations
-			r.Begin()
+			r.Begin([]bool{true})
 			for _, j := range test.admitted {
 				f.reserve(t, &r, j.Name)
 			}
@@ -81,7 +81,7 @@ func TestAdmitDropsReservationsThatNoCardServes(t *testing.T) {
 	f := open(t, `{"A":1,"B":2}`, cards.Settings{}, withoutPods("one", `{"A|B":1}`), withoutPods("two", `{"A|B":1}`),
 		pods("large", "A|B", 1, 8), withoutPods("job", `{"B":1}`), withoutPods("more", `{"B":1}`))
 	var r Reservations
-	r.Begin()
+	r.Begin([]bool{true})
 	for _, name := range []string{"one", "two", "large"} {
 		f.reserve(t, &r, name)
 	}
@@ -94,7 +94,7 @@ func TestAdmitDropsReservationsThatNoCardServes(t *testing.T) {
 	_, own = f.read(t, "more")
 	assert.False(t, r.Admit(f.ix, f.Session, f.q, own).Verdict.OK())
 
-	r.Begin()
+	r.Begin([]bool{true})
 	assert.Zero(t, r.Len(), "a new session starts without reservations")
 }
 
@@ -103,7 +103,7 @@ func TestAdmitDropsReservationsThatNoCardServes(t *testing.T) {
 func TestWithinSumsReservations(t *testing.T) {
 	f := open(t, `{"A":9,"B":9}`, cards.Settings{}, withoutPods("job", `{"A|B":3}`))
 	var r Reservations
-	r.Begin()
+	r.Begin([]bool{true})
 	f.reserve(t, &r, "job")
 	a, _ := f.names.LookupCard("A")
 	b, _ := f.names.LookupCard("B")

@@ -1,6 +1,8 @@
 package assign
 
 import (
+	"slices"
+
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 )
@@ -17,6 +19,20 @@ type Demand struct {
 	Count int           // pods, > 0
 }
 
+// Answer is the answer to a question.
+type Answer uint8
+
+// The answers.
+const (
+	No      Answer = iota // no assignment exists
+	Yes                   // an assignment exists
+	Unknown               // the search ended with its budget
+)
+
+// Budget is the number of arcs that searches may still visit. A search may exceed it by
+// the arcs of one step, and the budget is negative then.
+type Budget int
+
 // Assigner decides whether demands can be served. It keeps its memory between calls, so
 // that a call does not allocate. The zero Assigner is ready for use.
 //
@@ -28,6 +44,9 @@ type Assigner struct {
 	options  []option
 	entered  []int32 // the cells that have a node in the network
 	residual network
+
+	limit int  // the number of arcs that the search of a component may visit
+	cut   bool // the search ended at its limit
 }
 
 // openDemand is a demand that is not settled.
@@ -36,6 +55,7 @@ type openDemand struct {
 	from, to   int32   // its options are options[from:to]
 	component  int32   // the representative cell of its component
 	arc        int32   // from the source
+	affected   bool    // it is asked about, or depends on a demand that is
 }
 
 // option is one card of a demand.
@@ -45,20 +65,23 @@ type option struct {
 	mostPods float64 // the most pods of the demand that may take this card
 }
 
-// Feasible reports whether all demands can be served at the same time. It reads the
-// accounts of ix and changes nothing.
+// Feasible answers whether the asked demands can be served at the same time as the given
+// ones. It reads the accounts of ix and changes nothing but the budget.
 //
-// The answer is exact for quantities below 2^53, with one exception: it is false when
-// the search among mixed sizes exceeds its budget. Then a job waits although it could be
-// admitted, but no quota is exceeded.
-func (a *Assigner) Feasible(ix *index.Index, demands []Demand) bool {
-	a.gather(ix, demands)
+// The given demands can be served among themselves, or nothing is known about them.
+// Therefore Feasible does not decide on those that the asked demands do not affect.
+//
+// The answer is exact for quantities below 2^53, or Unknown. It is Unknown only if a
+// search among mixed sizes reaches its limit, which is half of the budget that is left,
+// so that one component leaves something for the others.
+func (a *Assigner) Feasible(ix *index.Index, given, asked []Demand, budget *Budget) Answer {
+	a.gather(ix, given, asked)
 	options := len(a.options)
 	for range settlePasses {
 		a.skipLooseCells()
 		left, ok := a.settle()
 		if !ok {
-			return false
+			return No
 		}
 		if left == 0 || left == options {
 			break
@@ -66,22 +89,27 @@ func (a *Assigner) Feasible(ix *index.Index, demands []Demand) bool {
 		options = left
 	}
 	a.groupByComponent()
-	a.residual.visited = 0
+	answer := Yes
 	for rest := a.open; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].component == rest[0].component {
 			n++
 		}
-		if !a.serve(rest[:n]) {
-			return false
+		if slices.ContainsFunc(rest[:n], a.isAffected) {
+			switch a.serve(rest[:n], budget) {
+			case No:
+				return No
+			case Unknown:
+				answer = Unknown
+			}
 		}
 		rest = rest[n:]
 	}
-	return true
+	return answer
 }
 
 // gather opens every demand, with one option for each of its cards.
-func (a *Assigner) gather(ix *index.Index, demands []Demand) {
+func (a *Assigner) gather(ix *index.Index, given, asked []Demand) {
 	for i := range a.cells {
 		a.cellAt[a.cells[i].slot] = 0
 	}
@@ -89,23 +117,38 @@ func (a *Assigner) gather(ix *index.Index, demands []Demand) {
 		a.cellAt = make([]int32, n)
 	}
 	a.cells, a.open, a.options = a.cells[:0], a.open[:0], a.options[:0]
-	for _, d := range demands {
-		from, pods := int32(len(a.options)), float64(d.Count)
-		for _, card := range d.Cards {
-			a.options = append(a.options, option{cell: a.cell(ix, d.Queue, card)})
-		}
-		a.open = append(a.open, openDemand{size: d.Size, pods: pods, from: from, to: int32(len(a.options))})
+	for _, d := range given {
+		a.add(ix, d, false)
 	}
+	for _, d := range asked {
+		a.add(ix, d, true)
+	}
+}
+
+// add opens a demand.
+func (a *Assigner) add(ix *index.Index, d Demand, asked bool) {
+	from := int32(len(a.options))
+	for _, card := range d.Cards {
+		a.options = append(a.options, option{cell: a.cell(ix, d.Queue, card)})
+	}
+	a.open = append(a.open, openDemand{size: d.Size, pods: float64(d.Count), from: from, to: int32(len(a.options)), affected: asked})
+}
+
+// isAffected reports whether a demand is asked about, or has an option whose room an
+// affected demand has taken.
+func (a *Assigner) isAffected(d openDemand) bool {
+	return d.affected || slices.ContainsFunc(a.options[d.from:d.to], func(o option) bool { return a.pathAffected(o.cell) })
 }
 
 // settle drops each option that has no room for one pod. Then it settles the demands
 // without a choice: a demand that has an option without a tight cell is served whatever
 // else happens, and a demand with one option is placed there. settle returns the number
-// of options left, and false if some demand cannot be served.
+// of options left, and false if some affected demand cannot be served.
 func (a *Assigner) settle() (left int, ok bool) {
 	still := a.open[:0]
 	for _, d := range a.open {
 		unrestricted, to := false, d.from
+		d.affected = a.isAffected(d)
 		for _, o := range a.options[d.from:d.to] {
 			unrestricted = unrestricted || o.cell == none
 			if a.pathRoom(o.cell) >= d.size {
@@ -117,11 +160,17 @@ func (a *Assigner) settle() (left int, ok bool) {
 		switch choices := int(to - d.from); {
 		case unrestricted:
 		case choices == 0:
-			return 0, false
+			if d.affected {
+				return 0, false
+			}
 		case choices == 1:
 			at := a.options[d.from].cell
-			if a.takeRoom(at, d.pods*d.size); a.pathRoom(at) < 0 {
-				return 0, false
+			a.takeRoom(at, d.pods*d.size)
+			if d.affected {
+				a.markAffected(at)
+				if a.pathRoom(at) < 0 {
+					return 0, false
+				}
 			}
 		default:
 			still, left = append(still, d), left+choices

@@ -98,8 +98,8 @@ func TestFeasible(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			ix := session(test.root, test.queues...)
 			demands := repeat(len(test.demands), func(i int) assign.Demand { return test.demands[i].of(ix) })
-			assert.Equal(t, test.want, new(assign.Assigner).Feasible(ix, demands))
-			assert.Equal(t, test.want, reused.Feasible(ix, demands), "with memory of other calls")
+			assert.Equal(t, test.want, decide(t, new(assign.Assigner), ix, nil, demands))
+			assert.Equal(t, test.want, decide(t, &reused, ix, nil, demands), "with memory of other calls")
 		})
 	}
 }
@@ -162,9 +162,12 @@ func TestFeasibleIsExact(t *testing.T) {
 			shake(r, ix)
 		}
 		want := exhaustive(ix, demands)
-		require.Equal(t, want, a.Feasible(ix, demands), "round %d: %+v", round, demands)
+		require.Equal(t, want, decide(t, &a, ix, nil, demands), "round %d: %+v", round, demands)
 		if want {
 			served++
+		}
+		if given := r.IntN(len(demands) + 1); exhaustive(ix, demands[:given]) {
+			require.Equal(t, want, decide(t, &a, ix, demands[:given], demands[given:]), "round %d, %d given: %+v", round, given, demands)
 		}
 	}
 	t.Logf("%d of %d can be served", served, rounds)
@@ -180,7 +183,7 @@ func TestFeasibleInAnyOrder(t *testing.T) {
 		pods := 1 + r.IntN(60)
 		ix := randomCards(r, pods)
 		demands := randomDemands(r, ix, pods)
-		want := a.Feasible(ix, demands)
+		want := decide(t, &a, ix, nil, demands)
 		if want {
 			served++
 		}
@@ -189,7 +192,7 @@ func TestFeasibleInAnyOrder(t *testing.T) {
 			for _, n := range demands {
 				r.Shuffle(len(n.Cards), func(i, j int) { n.Cards[i], n.Cards[j] = n.Cards[j], n.Cards[i] })
 			}
-			require.Equal(t, want, a.Feasible(ix, demands), "round %d: %+v", round, demands)
+			require.Equal(t, want, decide(t, &a, ix, nil, demands), "round %d: %+v", round, demands)
 		}
 	}
 	t.Logf("%d can be served", served)
@@ -206,7 +209,7 @@ func TestInfeasibleStaysInfeasible(t *testing.T) {
 		ix := randomCards(r, pods)
 		demands, before := randomDemands(r, ix, pods), true
 		for n := range len(demands) + 1 {
-			now := a.Feasible(ix, demands[:n])
+			now := decide(t, &a, ix, nil, demands[:n])
 			require.False(t, now && !before, "round %d, demand %d: %+v", round, n, demands)
 			if before && !now && n > 1 {
 				turned++

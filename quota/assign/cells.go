@@ -17,6 +17,7 @@ type cell struct {
 	component   int32   // parent in the union-find
 	unit        float64 // gcd of the sizes that flow through
 	node, arc   int32   // in the network; arc: to the cell above
+	affected    bool    // an affected demand has taken room
 }
 
 // cell returns the cell of a queue and a card. The first call for them makes the cell,
@@ -54,6 +55,23 @@ func (a *Assigner) takeRoom(at int32, amount float64) {
 	for ; at != none; at = a.cells[at].above {
 		a.cells[at].room -= amount
 	}
+}
+
+// markAffected marks the cells on the path of a cell.
+func (a *Assigner) markAffected(at int32) {
+	for ; at != none; at = a.cells[at].above {
+		a.cells[at].affected = true
+	}
+}
+
+// pathAffected reports whether an affected demand has taken room on the path of a cell.
+func (a *Assigner) pathAffected(at int32) bool {
+	for ; at != none; at = a.cells[at].above {
+		if a.cells[at].affected {
+			return true
+		}
+	}
+	return false
 }
 
 // skipLooseCells removes the cells that are not tight from all paths. An option without

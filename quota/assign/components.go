@@ -26,6 +26,7 @@ func (a *Assigner) groupByComponent() {
 	for _, d := range a.open {
 		if last := len(merged) - 1; last >= 0 && a.compareDemands(merged[last], d) == 0 {
 			merged[last].pods += d.pods
+			merged[last].affected = merged[last].affected || d.affected
 		} else {
 			merged = append(merged, d)
 		}

@@ -9,7 +9,9 @@
 //	Σ size of the pods assigned to c in p and below ≤ room(p, c)
 //	room = realCapability − allocated − inqueue + elastic
 //
-// Sizes and rooms are in milli-cards. The question is whether an assignment exists.
+// Sizes and rooms are in milli-cards. The question is whether an assignment exists. It is
+// asked about some demands along with others that are given: those of jobs that are
+// admitted, and that are known to have an assignment without the asked ones.
 // Volcano has no such rule: it knows no card lists.
 //
 // # Words
@@ -22,6 +24,8 @@
 //	tight      of a cell: its load exceeds its room, so the cell restricts the choice
 //	open       of a demand: not settled yet
 //	component  demands and cells that depend on one another
+//	affected   of a demand: it is asked about, or an affected demand without a choice
+//	           took room that it could take as well
 //
 // # Method
 //
@@ -29,6 +33,8 @@
 //     search: it has one option left, or an option without a tight cell.
 //  2. Components (components.go). The remaining demands are independent of one another
 //     where they share no tight cell. A union-find over the cells finds the components.
+//     A component without an affected demand is skipped: its demands have the assignment
+//     that they had before.
 //  3. Maximum flow (flow.go, search.go). Each component is a flow network: from the
 //     source to the demands, from a demand to its options, from a cell to the cell
 //     above, and from the top cells to the sink. Dinic's method finds a maximum flow:
@@ -37,11 +43,12 @@
 //     maximum flow below the demand proves that no assignment exists. A flow that
 //     meets the demand and splits no pod is an assignment.
 //  4. Branch and bound (search.go). A network with one size never splits a pod,
-//     because capacities are rounded down to multiples of the size. With several sizes the question is bin packing, which is NP-hard. The search branches
-//     on a split pod: on the card that has most of it, or not on that card. The flow
-//     bounds each branch: a branch without a sufficient flow has no assignment. The
-//     search ends when no pod is split, or when it has visited as many arcs as its
-//     budget allows.
+//     because capacities are rounded down to multiples of the size. With several sizes
+//     the question is bin packing, which is NP-hard. The search branches on a split
+//     pod: on the card that has most of it, or not on that card. The flow bounds each
+//     branch: a branch without a sufficient flow has no assignment. The search ends
+//     when no pod is split, or when it has visited half of the arcs that the caller's
+//     budget has left. The first flow costs nothing of it.
 //
 // # Example
 //
@@ -80,6 +87,5 @@
 //
 // # Errors
 //
-// There are none: Feasible returns a truth value. See Feasible for the one case in
-// which it is false although an assignment exists.
+// There are none. The answer is Unknown where the search ended with its budget.
 package assign

@@ -26,8 +26,10 @@ func ExampleAssigner_Feasible() {
 	}
 
 	var assigner assign.Assigner
-	fmt.Println("two pods each:", assigner.Feasible(&ix, []assign.Demand{pods("q", 2), pods("r", 2)}))
-	fmt.Println("a third pod of q:", assigner.Feasible(&ix, []assign.Demand{pods("q", 3), pods("r", 2)}))
+	budget := assign.Budget(1000)
+	given := []assign.Demand{pods("r", 2)}
+	fmt.Println("two pods each:", assigner.Feasible(&ix, given, []assign.Demand{pods("q", 2)}, &budget) == assign.Yes)
+	fmt.Println("a third pod of q:", assigner.Feasible(&ix, given, []assign.Demand{pods("q", 3)}, &budget) == assign.Yes)
 	// Output:
 	// two pods each: true
 	// a third pod of q: false

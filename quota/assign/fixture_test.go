@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -76,6 +79,20 @@ type demand struct {
 
 func (a demand) of(ix *index.Index) assign.Demand {
 	return assign.Demand{Queue: ix.Lookup(a.queue), Cards: a.cards, Size: a.size, Count: a.count}
+}
+
+// plenty returns a budget that one question can use.
+func plenty() *assign.Budget {
+	budget := assign.Budget(1 << 22)
+	return &budget
+}
+
+// decide asks a question that the search decides within its budget.
+func decide(t *testing.T, a *assign.Assigner, ix *index.Index, given, asked []assign.Demand) bool {
+	t.Helper()
+	answer := a.Feasible(ix, given, asked, plenty())
+	require.NotEqual(t, assign.Unknown, answer)
+	return answer == assign.Yes
 }
 
 func of(cards ...fastres.Dim) []fastres.Dim { return cards }

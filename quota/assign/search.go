@@ -2,20 +2,29 @@ package assign
 
 import "math"
 
-// searchBudget is the number of arcs that the searches of one call may visit, which
-// takes some tens of milliseconds. The first flow of each component is not counted, so
-// that demands of one size are always decided.
-const searchBudget = 1 << 21
-
-// serve reports whether a component has an assignment.
-func (a *Assigner) serve(demands []openDemand) bool {
+// serve answers whether a component has an assignment. The first flow is not part of the
+// budget, so that demands of one size are always decided.
+func (a *Assigner) serve(demands []openDemand, budget *Budget) Answer {
 	a.build(demands)
-	visited := a.residual.visited
 	if !a.flow(demands) {
-		return false
+		return No
 	}
-	a.residual.visited = visited
-	return a.branch(demands)
+	a.residual.visited, a.limit, a.cut = 0, int(*budget+1)/2, false
+	found := a.branch(demands)
+	*budget -= Budget(a.residual.visited)
+	switch {
+	case found:
+		return Yes
+	case a.cut:
+		return Unknown
+	}
+	return No
+}
+
+// atLimit reports whether the search has to end.
+func (a *Assigner) atLimit() bool {
+	a.cut = a.cut || a.residual.visited >= a.limit
+	return a.cut
 }
 
 // branch reports whether an assignment exists, given a flow that meets the demands. It
@@ -29,7 +38,7 @@ func (a *Assigner) branch(demands []openDemand) bool {
 	if d == nil {
 		return true
 	}
-	if a.residual.visited > searchBudget {
+	if a.atLimit() {
 		return false
 	}
 	pods, mostPods := math.Ceil(a.residual.arcs[o.arc^1].residual/d.size), o.mostPods
@@ -43,7 +52,7 @@ func (a *Assigner) branch(demands []openDemand) bool {
 	found := a.branch(demands)
 	d.pods += pods
 	a.takeRoom(o.cell, -pods*d.size)
-	if !found && a.residual.visited <= searchBudget {
+	if !found && !a.atLimit() {
 		o.mostPods = pods - 1
 		found = a.flow(demands) && a.branch(demands)
 	}

@@ -20,8 +20,8 @@ func TestSearchEndsWithItsBudget(t *testing.T) {
 
 	// There is room for the sum, but each card has room for 20 of the 41 pods only.
 	ix := session("", queue{name: "q", bound: res{cardA: 20915, cardB: 20915}})
-	demands := repeat(41, func(i int) assign.Demand { return demand{"q", float64(1000 + i), 1, both}.of(ix) })
-	assert.False(t, a.Feasible(ix, demands))
+	demands := unlikely(ix, "q")
+	assert.Equal(t, assign.Unknown, a.Feasible(ix, nil, demands, plenty()))
 
 	// The only known assignment alternates between the cards, and fills both.
 	r := rand.New(rand.NewPCG(29, 31))
@@ -33,12 +33,59 @@ func TestSearchEndsWithItsBudget(t *testing.T) {
 	})
 	ix = session("", queue{name: "q", bound: bound})
 	demands = repeat(40, func(i int) assign.Demand { return drawn[i].of(ix) })
-	t.Log("a partition that is hard to find is found:", a.Feasible(ix, demands))
+	t.Log("a partition that is hard to find is found:", a.Feasible(ix, nil, demands, plenty()) == assign.Yes)
 	bound[cardA]--
 	ix = session("", queue{name: "q", bound: bound})
-	assert.False(t, a.Feasible(ix, demands))
+	assert.NotEqual(t, assign.Yes, a.Feasible(ix, nil, demands, plenty()))
 
-	assert.True(t, a.Feasible(ix, demands[:20]), "after a search that exceeded its budget")
+	assert.Equal(t, assign.Yes, a.Feasible(ix, nil, demands[:20], plenty()), "after a search that reached its limit")
+}
+
+// unlikely returns 41 demands of a queue with room for 40 of them, which the search does
+// not decide within a sensible budget.
+func unlikely(ix *index.Index, queue string) []assign.Demand {
+	return repeat(41, func(i int) assign.Demand { return demand{queue, float64(1000 + i), 1, of(cardA, cardB)}.of(ix) })
+}
+
+// TestHardComponentsAreSearchedForTheirOwnDemands has two queues whose demands the search
+// does not decide. A demand pays for the search of its own component alone.
+func TestHardComponentsAreSearchedForTheirOwnDemands(t *testing.T) {
+	var a assign.Assigner
+	edge := res{cardA: 20915, cardB: 20915}
+	ix := session("root", queue{name: "root", bound: res{cardA: noBound, cardB: noBound}},
+		queue{name: "q", bound: edge}, queue{name: "r", bound: edge}, queue{name: "s", bound: res{cardA: 8000, cardB: 8000}})
+	given := append(unlikely(ix, "q"), unlikely(ix, "r")...)
+	s := []assign.Demand{demand{"s", 3000, 2, of(cardA, cardB)}.of(ix), demand{"s", 5000, 2, of(cardA, cardB)}.of(ix)}
+
+	budget := assign.Budget(10_000)
+	assert.Equal(t, assign.Yes, a.Feasible(ix, given, s, &budget))
+	assert.Greater(t, budget, assign.Budget(9_000))
+
+	s = append(s, demand{"s", 1000, 1, of(cardA, cardB)}.of(ix))
+	assert.Equal(t, assign.No, a.Feasible(ix, given, s, &budget), "q and r are not decided, but s is full")
+
+	budget = 100_000
+	assert.Equal(t, assign.Unknown, a.Feasible(ix, nil, given, &budget))
+	assert.Less(t, budget, assign.Budget(30_000), "both were searched")
+	assert.Greater(t, budget, assign.Budget(20_000), "each with half of what was left")
+
+	affects := []assign.Demand{demand{"q", 10, 1, of(cardA)}.of(ix)}
+	assert.Equal(t, assign.Unknown, a.Feasible(ix, given, affects, &budget), "a demand without a choice takes room of q")
+	assert.Less(t, budget, assign.Budget(20_000))
+}
+
+// TestSearchWithoutBudget decides demands of one size, and what a flow decides.
+func TestSearchWithoutBudget(t *testing.T) {
+	var a assign.Assigner
+	ix := session("", queue{name: "q", bound: res{cardA: 20915, cardB: 20915}})
+	for _, budget := range []assign.Budget{0, -5} {
+		before := budget
+		assert.Equal(t, assign.Yes, a.Feasible(ix, nil, []assign.Demand{demand{"q", 1000, 40, of(cardA, cardB)}.of(ix)}, &budget))
+		assert.Equal(t, assign.No, a.Feasible(ix, nil, []assign.Demand{demand{"q", 1000, 41, of(cardA, cardB)}.of(ix)}, &budget))
+		assert.Equal(t, assign.No, a.Feasible(ix, nil, append(unlikely(ix, "q"), unlikely(ix, "q")...), &budget))
+		assert.Equal(t, assign.Unknown, a.Feasible(ix, nil, unlikely(ix, "q"), &budget))
+		assert.Equal(t, before, budget)
+	}
 }
 
 func TestFeasibleOfThousands(t *testing.T) {
@@ -46,17 +93,17 @@ func TestFeasibleOfThousands(t *testing.T) {
 	for _, sizes := range [][]float64{{1000}, {1000, 8000}} {
 		ix, demands := planted(rand.New(rand.NewPCG(37, 41)), stress, sizes...)
 		next := assign.Demand{Queue: demands[0].Queue, Cards: allCards, Size: 1000, Count: 1}
-		assert.True(t, a.Feasible(ix, demands), "%v, exactly", sizes)
+		assert.True(t, decide(t, &a, ix, nil, demands), "%v, exactly", sizes)
 		widen(ix, 999)
-		assert.True(t, a.Feasible(ix, demands), "%v, with room for less than a pod", sizes)
-		assert.False(t, a.Feasible(ix, append(demands, next)), "%v, one pod too many", sizes)
+		assert.True(t, decide(t, &a, ix, nil, demands), "%v, with room for less than a pod", sizes)
+		assert.False(t, decide(t, &a, ix, nil, append(demands, next)), "%v, one pod too many", sizes)
 		widen(ix, 4000)
-		assert.True(t, a.Feasible(ix, append(demands, next)), "%v, with some room", sizes)
+		assert.True(t, decide(t, &a, ix, nil, append(demands, next)), "%v, with some room", sizes)
 	}
 	ix, demands := planted(rand.New(rand.NewPCG(37, 41)), stress, 1000, 2000, 4000, 8000)
-	assert.True(t, a.Feasible(ix, demands), "four sizes, exactly")
+	assert.True(t, decide(t, &a, ix, nil, demands), "four sizes, exactly")
 	widen(ix, 4000)
-	t.Log("four sizes, with some room, within the budget:", a.Feasible(ix, demands))
+	t.Log("four sizes, with some room, within the budget:", a.Feasible(ix, nil, demands, plenty()) == assign.Yes)
 }
 
 // TestSearchFindsMixedSizes has sizes that must be packed, without spare room above the
@@ -74,7 +121,7 @@ func TestSearchFindsMixedSizes(t *testing.T) {
 				}
 			}
 		}
-		assert.True(t, a.Feasible(ix, demands), "seed %d", seed)
+		assert.True(t, decide(t, &a, ix, nil, demands), "seed %d", seed)
 	}
 }
 
@@ -100,10 +147,11 @@ func oneCard(n int) (*index.Index, []assign.Demand) {
 
 func TestFeasibleAllocatesNothing(t *testing.T) {
 	var a assign.Assigner
+	budget := plenty()
 	gate := func(name string, ix *index.Index, demands []assign.Demand) {
 		t.Helper()
-		require.True(t, a.Feasible(ix, demands), name)
-		assert.Zero(t, testing.AllocsPerRun(100, func() { a.Feasible(ix, demands) }), name)
+		require.True(t, decide(t, &a, ix, nil, demands), name)
+		assert.Zero(t, testing.AllocsPerRun(100, func() { a.Feasible(ix, demands[:len(demands)/2], demands[len(demands)/2:], budget) }), name)
 	}
 	ix, demands := oneCard(50)
 	gate("no demands", ix, nil)
@@ -119,9 +167,12 @@ func BenchmarkFeasible(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			var a assign.Assigner
 			b.ReportAllocs()
-			answer := a.Feasible(ix, demands)
+			budget := plenty()
+			before := *budget
+			answer := a.Feasible(ix, nil, demands, budget)
 			for b.Loop() {
-				if a.Feasible(ix, demands) != answer {
+				*budget = before
+				if a.Feasible(ix, nil, demands, budget) != answer {
 					b.Fatal("the answer changed")
 				}
 			}
