@@ -1,0 +1,760 @@
+package plugin
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// moment is when an invariant is checked.
+type moment int
+
+const (
+	atOpen moment = iota
+	afterEvent
+	afterAction
+	atClose
+	atRest
+)
+
+// invariant is a property that no sequence of acts may break.
+type invariant struct {
+	name  string
+	at    []moment
+	check func(c *chaosCycle, name string)
+	// placed is called after the allocation of a pending task.
+	placed func(c *chaosCycle, name string, p placement)
+	// evicted is called after an eviction.
+	evicted func(c *chaosCycle, name string, p placement)
+}
+
+// placement is a task that an action placed or evicted.
+type placement struct {
+	job  *worldJob
+	pod  *worldPod
+	task *api.TaskInfo
+	path []string
+}
+
+// The names of invariants that other code refers to.
+const (
+	noPanic       = "nothing panics"
+	chargesLast   = "a charge outlives the labels that named its card"
+	innerKeep     = "reclaim leaves an inner queue its guarantee"
+	notLent       = "no queue gets cards that are guaranteed to others"
+	promisesBound = "a job is admitted that fits beside what others can still get"
+	gain          = "no eviction without gain"
+	comesToRest   = "evictions end"
+	settles       = "the world comes to rest"
+	starves       = "no pod waits where its queue has quota and a node has room"
+	refused       = "no pod is refused that fits under all bounds"
+	admitted      = "no job waits that fits under all bounds"
+)
+
+// invariants are checked in this order.
+var invariants = []invariant{
+	{name: "every queue is charged what its tasks have", at: []moment{atOpen, afterEvent, afterAction}, check: (*chaosCycle).checkAccounts},
+	{name: "no allocation exceeds a quota", placed: (*chaosCycle).checkQuota},
+	{name: notLent, placed: (*chaosCycle).checkLent},
+	{name: "a pod runs on a card that it names", placed: (*chaosCycle).checkCard},
+	{name: "reclaim leaves a queue its guarantee", at: []moment{afterAction}, check: (*chaosCycle).checkLeaves},
+	{name: innerKeep, at: []moment{afterAction}, check: (*chaosCycle).checkInner},
+	{name: "reclaim takes no card that its queue deserves", evicted: (*chaosCycle).checkDeserved},
+	{name: "every refusal has a reason", at: []moment{atClose}, check: (*chaosCycle).checkReasons},
+	{name: gain, at: []moment{atClose}, check: (*chaosCycle).checkGain},
+	{name: starves, at: []moment{atRest}, check: (*chaosCycle).checkStarvation},
+	{name: refused, at: []moment{atRest}, check: (*chaosCycle).checkRefusals},
+	{name: admitted, at: []moment{atRest}, check: (*chaosCycle).checkAdmission},
+	{name: promisesBound, at: []moment{atRest}, check: (*chaosCycle).checkBoundedAdmission},
+}
+
+func (c *chaosCycle) checkAll(at moment) {
+	for _, i := range invariants {
+		if i.check != nil && known[i.name] == "" && slices.Contains(i.at, at) {
+			i.check(c, i.name)
+		}
+	}
+}
+
+func (c *chaosCycle) checkEvent(task *api.TaskInfo, allocated bool) {
+	c.checkAll(afterEvent)
+	j, pod := c.taskOf(task)
+	if j == nil || c.own.notCharged[task.UID] {
+		return
+	}
+	p := placement{j, pod, task, c.path(j.spec.queue)}
+	for _, i := range invariants {
+		switch {
+		case known[i.name] != "":
+		case i.placed != nil && allocated && (task.Status == api.Allocated || task.Status == api.Pipelined):
+			i.placed(c, i.name, p)
+		case i.evicted != nil && !allocated && task.Status == api.Releasing:
+			i.evicted(c, i.name, p)
+		}
+	}
+}
+
+// row returns the quantities of a vector by dimension, without those that are 0.
+func (c *chaosCycle) row(x fastres.Vector) map[string]float64 {
+	all, names := map[string]float64{}, &c.own.memory.names
+	for d := range fastres.Dim(min(x.Len(), names.Len())) {
+		if x.Get(d) == 0 {
+			continue
+		}
+		if names.IsCard(d) {
+			all[cardPrefix+names.Name(d)] = x.Get(d)
+		} else {
+			all[names.Name(d)] = x.Get(d)
+		}
+	}
+	return all
+}
+
+func indexQueue(i int) index.Queue { return index.Queue(i) }
+
+func isCard(dimension string) bool { return len(dimension) > len(cardPrefix) && dimension[:len(cardPrefix)] == cardPrefix }
+
+// checkAccounts compares what the engine has charged with the tasks.
+func (c *chaosCycle) checkAccounts(name string) {
+	want, unsure := c.expected()
+	for queue, has := range c.allocated() {
+		if queue != index.RootName && c.queues[queue] == nil || c.path(queue) == nil {
+			continue
+		}
+		dimensions := maps.Clone(has)
+		maps.Copy(dimensions, want[queue])
+		for d := range dimensions {
+			if !same(has[d], want[queue][d]) && !(unsure[queue] && isCard(d)) {
+				violated(name, "queue %s is charged %g of %s, its tasks have %g (%s)", queue, has[d], d, want[queue][d], c.action)
+			}
+		}
+	}
+}
+
+// readAnnotations reads the card annotations of all queues as the scheduler does: a bad
+// value leaves the last good one in force.
+func (w *world) readAnnotations() {
+	for _, name := range sortedKeys(w.queues) {
+		q := w.queues[name]
+		for _, key := range quotaKeys {
+			text, ok := q.object.Annotations[key]
+			before := q.good[key]
+			if q.good[key] = nil; !ok {
+				continue
+			}
+			q.good[key] = map[string]int64{}
+			var entries map[string]json.RawMessage
+			if json.Unmarshal([]byte(text), &entries) != nil {
+				q.good[key] = before
+				if before == nil {
+					q.good[key] = map[string]int64{}
+				}
+				continue
+			}
+			for name, value := range entries {
+				if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && n >= 0 {
+					q.good[key][name] = n
+				} else if n, had := before[name]; had {
+					q.good[key][name] = n
+				}
+			}
+		}
+	}
+	w.doubt()
+}
+
+// doubt marks the pods whose cards begin to count after they got their node.
+func (w *world) doubt() {
+	for _, j := range w.jobs {
+		for _, p := range j.pods {
+			if p.placed() && (!w.counted(j.spec.queue) || known[chargesLast] != "" && !maps.Equal(p.charge, w.cardsOn(p.spec, p.object.Spec.NodeName))) {
+				p.unsure = !maps.Equal(p.charge, w.cardsOn(p.spec, p.object.Spec.NodeName))
+			}
+		}
+	}
+}
+
+// closed reports whether a leaf has none of a card that its quota does not name.
+func (w *world) closed(queue string) bool {
+	if w.plugin == Name {
+		return true
+	}
+	return slices.ContainsFunc(w.path(queue), func(q string) bool {
+		return w.annotated(q) && (q != index.RootName || !w.hierarchy)
+	})
+}
+
+// cardQuota returns the quota of a card, in thousandths.
+func (w *world) cardQuota(queue, name string) float64 {
+	if q := w.queues[queue]; q != nil {
+		if n, ok := q.good[card.QuotaKey][name]; ok {
+			return 1000 * float64(n)
+		}
+	}
+	if w.leaf(queue) && w.closed(queue) {
+		return 0
+	}
+	return math.Inf(1)
+}
+
+// cardAmount returns deserved or guarantee of a card, in thousandths.
+func (w *world) cardAmount(queue, key, name string) float64 {
+	q, quota := w.queues[queue], w.cardQuota(queue, name)
+	if q == nil {
+		return 0
+	}
+	_, bounded := q.good[card.QuotaKey][name]
+	n, ok := q.good[key][name]
+	switch {
+	case !bounded && (w.leaf(queue) || !ok):
+		return 0
+	case !ok:
+		return quota
+	case key == card.GuaranteeKey:
+		return min(quota, 1000*float64(n))
+	}
+	return 1000 * float64(n)
+}
+
+// quantity returns a quantity of a list, in the unit of accounts.
+func quantity(list workload.Resources, dimension string) (float64, bool) {
+	n, ok := list[dimension]
+	if dimension == "cpu" || dimension == "memory" {
+		return float64(n), ok
+	}
+	return 1000 * float64(n), ok
+}
+
+// ownBound returns the bound that a queue itself sets.
+func (w *world) ownBound(queue, dimension string) float64 {
+	if isCard(dimension) {
+		if !w.counted(queue) {
+			return math.Inf(1)
+		}
+		return w.cardQuota(queue, dimension[len(cardPrefix):])
+	}
+	if q := w.queues[queue]; q != nil {
+		if n, ok := quantity(q.spec.queue.Capability, dimension); ok {
+			return n
+		}
+	}
+	zero := w.arguments[unsetCapability] == "zero" || w.plugin == Name && w.arguments[unsetCapability] == nil
+	if zero && w.leaf(queue) && queue != index.RootName && (dimension == "cpu" || dimension == "memory") {
+		return 0
+	}
+	return math.Inf(1)
+}
+
+// guarantee returns what is guaranteed to a queue and, in a tree, to those below it.
+func (w *world) guarantee(queue, dimension string) float64 {
+	own, below := w.ownGuarantee(queue, dimension), 0.0
+	for _, child := range w.children(queue) {
+		below += w.guarantee(child, dimension)
+	}
+	return max(own, below)
+}
+
+func (w *world) ownGuarantee(queue, dimension string) float64 {
+	q := w.queues[queue]
+	switch {
+	case q == nil:
+		return 0
+	case isCard(dimension) && !w.counted(queue):
+		return 0
+	case isCard(dimension):
+		return w.cardAmount(queue, card.GuaranteeKey, dimension[len(cardPrefix):])
+	}
+	n, _ := quantity(q.spec.queue.Guarantee, dimension)
+	return n
+}
+
+// children returns the children of a queue, and for "" all queues that are flat.
+func (w *world) children(queue string) (children []string) {
+	for _, name := range sortedKeys(w.queues) {
+		path := w.path(name)
+		if queue == "" && !w.hierarchy || w.hierarchy && len(path) > 1 && path[1] == queue {
+			children = append(children, name)
+		}
+	}
+	return children
+}
+
+// stock returns what the cluster has.
+func (w *world) stock(dimension string) (sum float64) {
+	for _, n := range w.nodes {
+		if n.lost {
+			continue
+		}
+		if !isCard(dimension) {
+			amount, _ := quantity(n.spec.Allocatable, dimension)
+			sum += amount
+			continue
+		}
+		for _, resource := range cardResources {
+			if cardOf(n.spec, resource) == dimension[len(cardPrefix):] {
+				sum += 1000 * float64(n.spec.Allocatable[resource])
+			}
+		}
+	}
+	return sum
+}
+
+// free returns what the guarantees of others leave of an amount for one of some queues.
+func (w *world) free(queue string, among []string, of float64, dimension string) float64 {
+	for _, other := range among {
+		of -= w.guarantee(other, dimension)
+	}
+	return max(0, of) + w.guarantee(queue, dimension)
+}
+
+// limit returns realCapability, by its formula. A card bounds nothing at the root: the
+// stock bounds it only where nothing is lent.
+func (w *world) limit(queue, dimension string) float64 {
+	switch {
+	case !w.hierarchy:
+		return min(w.ownBound(queue, dimension), w.free(queue, w.children(""), w.stock(dimension), dimension))
+	case queue == index.RootName && isCard(dimension):
+		return w.ownBound(queue, dimension)
+	case queue == index.RootName && w.arguments[rootCapability] == "unlimited":
+		return w.ownBound(queue, dimension)
+	case queue == index.RootName:
+		return min(w.ownBound(queue, dimension), w.stock(dimension))
+	}
+	parent := w.path(queue)[1]
+	return min(w.ownBound(queue, dimension), w.free(queue, w.children(parent), w.limit(parent, dimension), dimension))
+}
+
+// lent returns the most that a queue may have of a card: what the guarantees of others
+// leave of the stock, at every level.
+func (w *world) lent(queue, dimension string) float64 {
+	switch {
+	case !w.hierarchy:
+		return w.free(queue, w.children(""), w.stock(dimension), dimension)
+	case queue == index.RootName:
+		return w.stock(dimension)
+	}
+	parent := w.path(queue)[1]
+	return w.free(queue, w.children(parent), w.lent(parent, dimension), dimension)
+}
+
+// checkQuota checks the quotas of all queues that were charged for a task. Reclaim
+// pipelines tasks without a look at the cpu, memory and scalars of ancestors, as
+// upstream; the cycle that allocates them looks.
+func (c *chaosCycle) checkQuota(name string, p placement) {
+	for d, amount := range c.request(p.job, p.pod, p.task) {
+		if amount == 0 || p.task.Status == api.Pipelined && !isCard(d) {
+			continue
+		}
+		for _, queue := range p.path {
+			q := c.own.ix.Lookup(queue)
+			has, bound := c.row(c.own.ix.Allocated(q))[d], c.row(c.own.limit.Row(q))[d]
+			if c.plugin != ProportionName {
+				bound = min(bound, c.ownBound(queue, d))
+			}
+			if has > bound+0.1 {
+				violated(name, "queue %s has %g of %s after %s is placed on %s by %s, its bound is %g",
+					queue, has, d, p.task.Name, p.task.NodeName, c.action, bound)
+			}
+		}
+	}
+}
+
+// checkLent checks that a queue gets no cards that are guaranteed to others.
+func (c *chaosCycle) checkLent(name string, p placement) {
+	for d := range c.request(p.job, p.pod, p.task) {
+		if !isCard(d) {
+			continue
+		}
+		for _, queue := range p.path {
+			has, most := c.row(c.own.ix.Allocated(c.own.ix.Lookup(queue)))[d], c.lent(queue, d)
+			if has > most+0.1 {
+				violated(name, "queue %s has %g of %s after %s is placed on %s by %s, others leave it %g",
+					queue, has, d, p.task.Name, p.task.NodeName, c.action, most)
+			}
+		}
+	}
+}
+
+// checkCard checks that a node has a card that the task names.
+func (c *chaosCycle) checkCard(name string, p placement) {
+	if c.plugin == ProportionName || !c.counted(p.job.spec.queue) || p.pod.spec.cards == "" {
+		return
+	}
+	for _, resource := range cardResources {
+		if p.pod.spec.requests[resource] > 0 {
+			has := cardOf(c.nodes[p.task.NodeName].spec, resource)
+			if !slices.Contains(card.ParseList(p.pod.spec.cards), has) {
+				violated(name, "%s names %s and is placed on %s, which has %q", p.task.Name, p.pod.spec.cards, p.task.NodeName, has)
+			}
+		}
+	}
+}
+
+// keeps checks that reclaim took no queue below what is guaranteed to it.
+func (c *chaosCycle) keeps(name string, leaf bool) {
+	if c.action != "reclaim" || c.plugin == ProportionName {
+		return
+	}
+	now := c.allocated()
+	for queue, before := range c.before {
+		if c.queues[queue] == nil || c.path(queue) == nil || c.leaf(queue) != leaf {
+			continue
+		}
+		for d, had := range before {
+			if kept := min(had, c.ownGuarantee(queue, d)); now[queue][d] < kept-0.1 {
+				violated(name, "queue %s keeps %g of %s, had %g, %g are guaranteed", queue, now[queue][d], d, had, c.ownGuarantee(queue, d))
+			}
+		}
+	}
+}
+
+func (c *chaosCycle) checkLeaves(name string) { c.keeps(name, true) }
+func (c *chaosCycle) checkInner(name string)  { c.keeps(name, false) }
+
+// checkDeserved checks that a queue had more of a card than it deserves when reclaim
+// took it.
+func (c *chaosCycle) checkDeserved(name string, p placement) {
+	if c.action != "reclaim" || !c.counted(p.job.spec.queue) || c.plugin == ProportionName {
+		return
+	}
+	q := c.own.ix.Lookup(p.job.spec.queue)
+	for d, amount := range c.request(p.job, p.pod, p.task) {
+		deserved := c.row(c.own.ix.Deserved.Row(q))[d]
+		if had := c.row(c.own.ix.Allocated(q))[d] + amount; isCard(d) && had <= deserved {
+			violated(name, "%s is evicted, queue %s had %g of %s and deserves %g", p.task.Name, p.job.spec.queue, had, d, deserved)
+		}
+	}
+}
+
+// checkReasons checks that what waits has a reason.
+func (c *chaosCycle) checkReasons(name string) {
+	for _, j := range c.jobs {
+		job := c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
+		switch {
+		case job == nil || job.JobFitErrors != "":
+		case job.IsPending():
+			if j.spec.minResources != nil && slices.Contains(c.actions, "enqueue") {
+				violated(name, "job %s is not admitted and has no reason", j.spec.name)
+			}
+		case c.plugin != ProportionName && c.waits(job) && len(job.NodesFitErrors) == 0:
+			violated(name, "job %s has pending pods and no reason", j.spec.name)
+		}
+	}
+}
+
+// waits reports whether a valid job, which can have its minimum, has pods that allocate
+// considers and that have no node.
+func (c *chaosCycle) waits(job *api.JobInfo) bool {
+	if valid := c.JobValid(job); valid != nil && !valid.Pass {
+		return false
+	}
+	waiting := int32(0)
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated && !task.Resreq.IsEmpty() {
+			waiting++
+		}
+	}
+	return waiting > 0 && waiting+job.ReadyTaskNum()+job.WaitingTaskNum()+job.PendingBestEffortTaskNum() >= job.MinAvailable
+}
+
+// checkGain checks that a session that evicts pods places others.
+func (c *chaosCycle) checkGain(name string) {
+	if len(c.cache.Evicted) == 0 {
+		return
+	}
+	for _, job := range c.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Pipelined] {
+			if task.EvictionOccurred {
+				return
+			}
+		}
+	}
+	violated(name, "%v are evicted, and no pod waits for their place", c.cache.Evicted)
+}
+
+// checkRest checks a world in which nothing happens any more.
+func (w *world) checkRest(settled bool, broken sabotage) {
+	if !settled {
+		late := 0
+		for _, n := range w.evictions[len(w.evictions)-mostQuiet/3:] {
+			late += n
+		}
+		switch {
+		case late > 0 && w.exchanges():
+			return
+		case late > 0 && known[comesToRest] == "":
+			violated(comesToRest, "%d pods are evicted in the last %d of %d quiet cycles", late, mostQuiet/3, mostQuiet)
+		case late == 0 && known[settles] == "":
+			violated(settles, "something changes in each of %d quiet cycles", mostQuiet)
+		}
+		return
+	}
+	w.checkClaims()
+	w.changed = false
+	w.begin(nil)
+	c := w.open(broken)
+	c.checkAll(atRest)
+	framework.CloseSession(c.Session)
+}
+
+// exchanges reports whether queues may take from one another without end: upstream's
+// reclaim does, and damping ends it.
+func (w *world) exchanges() bool {
+	return w.arguments[ancestorReclaimLevel] == nil && slices.Contains(w.actions, "reclaim")
+}
+
+// patience is how many cycles a pod for which others were evicted may wait after they
+// have ended.
+const patience = 5
+
+// checkClaims checks that the pods for which others were evicted got a node.
+func (w *world) checkClaims() {
+	for _, claim := range w.claims {
+		pod := claim.pod.object
+		if claim.cycle <= w.scenario.cycles || claim.cycle+w.grace+patience > w.cycle || known[gain] != "" {
+			continue
+		}
+		if pod.Spec.NodeName == "" {
+			violated(gain, "others were evicted for %s in cycle %d, and it has no node in cycle %d", pod.Name, claim.cycle, w.cycle)
+		}
+	}
+}
+
+// eligible reports whether a queue takes jobs.
+func (w *world) takesJobs(queue string) bool {
+	q := w.queues[queue]
+	return q != nil && w.path(queue) != nil && w.leaf(queue) && !q.spec.queue.Closed
+}
+
+// checkStarvation places pending pods as the engine permits. It must not be possible,
+// since allocate had the chance.
+func (c *chaosCycle) checkStarvation(name string) {
+	for _, j := range c.jobs {
+		job := c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
+		if job == nil || job.IsPending() || !c.takesJobs(j.spec.queue) || !c.waits(job) || c.plugin == ProportionName {
+			continue
+		}
+		statement := framework.NewStatement(c.Session)
+		var nodes []string
+		for _, p := range j.pods {
+			task := job.Tasks[api.TaskID(p.object.UID)]
+			if task.Status != api.Pending || task.SchGated || task.BestEffort || !c.Allocatable(c.Queues[job.Queue], task) {
+				continue
+			}
+			for _, node := range c.NodeList {
+				if task.InitResreq.LessEqual(node.Idle, api.Zero) && c.PredicateFn(task, node) == nil && statement.Allocate(task, node) == nil {
+					nodes = append(nodes, node.Name)
+					break
+				}
+			}
+		}
+		ready := len(nodes) > 0 && c.JobReady(job)
+		statement.Discard()
+		if ready {
+			violated(name, "job %s waits, and nodes %v have room for its pods", j.spec.name, nodes)
+		}
+	}
+}
+
+// fits reports whether amounts fit under the limits of a queue and its ancestors.
+func (c *chaosCycle) fitsBeside(path []string, has map[string]amounts, more amounts) bool {
+	for _, queue := range path {
+		for d, amount := range more {
+			if amount > 0 && has[queue][d]+amount > c.limit(queue, d)-0.2 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// checkRefusals checks that the engine refuses no pod that fits under all bounds.
+func (c *chaosCycle) checkRefusals(name string) {
+	has, unsure := c.expected()
+	for _, j := range c.jobs {
+		job := c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
+		if job == nil || !c.takesJobs(j.spec.queue) || c.plugin == ProportionName {
+			continue
+		}
+		for _, p := range j.pods {
+			task := job.Tasks[api.TaskID(p.object.UID)]
+			if task.Status != api.Pending || p.spec.cards == "" && c.arguments[untypedCards] == "reject" {
+				continue
+			}
+			for _, node := range c.NodeList {
+				task.NodeName = node.Name
+				request := c.request(j, p, task)
+				task.NodeName = ""
+				if !c.servesOn(p, node.Name) || unsure[index.RootName] || unsure[j.spec.queue] || !c.fitsBeside(c.path(j.spec.queue), has, request) || !c.fitsLent(c.path(j.spec.queue), has, request) {
+					continue
+				}
+				if !c.Allocatable(c.Queues[job.Queue], task) {
+					violated(name, "%s may not be allocated (%s)", task.Name, job.JobFitErrors)
+				}
+				if err := c.PredicateFn(task, node); err != nil {
+					violated(name, "%s may not be placed on %s: %v", task.Name, node.Name, err)
+				}
+			}
+		}
+	}
+}
+
+// fitsLent is fitsBeside for what is guaranteed to others.
+func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amounts) bool {
+	for _, queue := range path {
+		for d, amount := range more {
+			if isCard(d) && amount > 0 && has[queue][d]+amount > c.lent(queue, d) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// servesOn reports whether a node has the cards that a pod names.
+func (c *chaosCycle) servesOn(p *worldPod, node string) bool {
+	for _, resource := range cardResources {
+		if p.spec.requests[resource] == 0 {
+			continue
+		}
+		has := cardOf(c.nodes[node].spec, resource)
+		if has == "" || p.spec.cards != "" && !slices.Contains(card.ParseList(p.spec.cards), has) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkAdmission checks that no job waits that fits beside all that others have and were
+// promised.
+func (c *chaosCycle) checkAdmission(name string) { c.admission(name, false) }
+
+// checkBoundedAdmission is checkAdmission where a queue is promised no more than it can
+// get.
+func (c *chaosCycle) checkBoundedAdmission(name string) { c.admission(name, true) }
+
+func (c *chaosCycle) admission(name string, bounded bool) {
+	has, unsure := c.expected()
+	promised, certain := c.promised(has, bounded)
+	if !certain || c.plugin == ProportionName {
+		return
+	}
+	for queue, more := range promised {
+		if has[queue] == nil {
+			has[queue] = amounts{}
+		}
+		for d, amount := range more {
+			has[queue][d] += amount
+		}
+	}
+	for _, j := range c.jobs {
+		job := c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
+		minimum, certain := c.minimum(j)
+		if job == nil || !job.IsPending() || !certain || j.spec.minResources == nil || !c.takesJobs(j.spec.queue) || unsure[j.spec.queue] || unsure[index.RootName] {
+			continue
+		}
+		if c.fitsBeside(c.path(j.spec.queue), has, minimum) && !c.JobEnqueueable(job) {
+			violated(name, "job %s is not admitted: %s", j.spec.name, job.JobFitErrors)
+		}
+	}
+}
+
+// minimum returns what a job needs to be admitted. It is not certain where a card list
+// leaves a choice.
+func (c *chaosCycle) minimum(j *worldJob) (a amounts, certain bool) {
+	a = amounts{}
+	for name := range j.spec.minResources {
+		if n, _ := quantity(j.spec.minResources, name); c.plugin != Name || name == "cpu" || name == "memory" {
+			a[name] = n
+		}
+	}
+	if !c.counted(j.spec.queue) {
+		return a, true
+	}
+	if j.spec.cardRequest != "" && len(j.pods) == 0 {
+		return a, false
+	}
+	for _, p := range j.pods {
+		for _, resource := range cardResources {
+			if p.spec.requests[resource] > 0 {
+				return a, false
+			}
+		}
+	}
+	return a, true
+}
+
+// promised returns what is reserved for admitted jobs, by queue.
+func (c *chaosCycle) promised(has map[string]amounts, bounded bool) (all map[string]amounts, certain bool) {
+	own := map[string]amounts{}
+	for _, j := range c.jobs {
+		job := c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
+		if job == nil || job.IsPending() || job.PodGroup.Status.Phase == scheduling.PodGroupCompleted {
+			continue
+		}
+		minimum, certain := c.minimum(j)
+		if !certain {
+			return nil, false
+		}
+		for _, p := range j.pods {
+			if task := job.Tasks[api.TaskID(p.object.UID)]; api.AllocatedStatus(task.Status) {
+				for d, amount := range c.request(j, p, task) {
+					minimum[d] = max(0, minimum[d]-amount)
+				}
+			}
+		}
+		if own[j.spec.queue] == nil {
+			own[j.spec.queue] = amounts{}
+		}
+		for d, amount := range minimum {
+			own[j.spec.queue][d] += amount
+		}
+	}
+	return c.rollUp(own, has, bounded), true
+}
+
+// rollUp adds the promises of queues to their ancestors.
+func (c *chaosCycle) rollUp(own, has map[string]amounts, bounded bool) map[string]amounts {
+	all := map[string]amounts{}
+	var visit func(queue string) amounts
+	visit = func(queue string) amounts {
+		sum := amounts{}
+		maps.Copy(sum, own[queue])
+		if c.hierarchy {
+			for _, child := range c.children(queue) {
+				for d, amount := range visit(child) {
+					sum[d] += amount
+				}
+			}
+		}
+		all[queue] = maps.Clone(sum)
+		for d := range sum {
+			if q := c.queues[queue]; bounded && q != nil && q.spec.queue.Closed {
+				sum[d] = 0
+			} else if bounded {
+				sum[d] = min(sum[d], max(0, c.limit(queue, d)-has[queue][d]))
+			}
+		}
+		return sum
+	}
+	if c.hierarchy {
+		visit(index.RootName)
+		return all
+	}
+	for queue := range own {
+		visit(queue)
+	}
+	return all
+}
