@@ -156,7 +156,6 @@ func TestNodeLostInUse(t *testing.T) {
 	s.Jobs = s.Jobs[2:]
 	run.open(t)
 	f := run.open(t)
-	assert.Nil(t, f.own.cards.Node("b"), "no task is left on the lost node")
 	f.schedule(t)
 	assert.Equal(t, map[string]int{"A": 2}, f.placed("next"))
 
@@ -165,20 +164,86 @@ func TestNodeLostInUse(t *testing.T) {
 	assert.Equal(t, 2.0, f.cardsOf("q", "B"), "after a restart they are charged for the first card of their list")
 }
 
-// TestRelabelledNode changes the label that names the card of a node with pods. They
-// are charged for the new card.
-func TestRelabelledNode(t *testing.T) {
-	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":2,"B":2}`).pods("run", "q", "A|B", 2, 1, on("a")).pods("next", "q", "A|B", 4, 1)
+// TestChangedNode takes cards away from a node with running pods. What a pod was
+// charged for stays charged until the pod is gone; new pods get the new cards.
+func TestChangedNode(t *testing.T) {
+	const mig = "nvidia.com/mig-1g.5gb"
+	relabel := func(n *workload.Node) { n.Labels = map[string]string{"nvidia.com/gpu.product": "B"} }
+	unlabel := func(n *workload.Node) { n.Labels = nil }
+	for name, c := range map[string]struct {
+		untyped string
+		pods    func(*scene)
+		change  func(*workload.Node)
+		want    map[string]float64
+		next    map[string]int // further pods of A|B, by card
+	}{
+		"a list, relabeled":            {"charge", func(s *scene) { s.pods("run", "q", "B|A", 2, 1, on("n")) }, relabel, map[string]float64{"A": 2}, map[string]int{"B": 2}},
+		"a list, unlabeled":            {"charge", func(s *scene) { s.pods("run", "q", "B|A", 2, 1, on("n")) }, unlabel, map[string]float64{"A": 2}, map[string]int{}},
+		"untyped, relabeled":           {"charge", func(s *scene) { s.pods("run", "q", "", 2, 1, on("n")) }, relabel, map[string]float64{"A": 2}, map[string]int{"B": 2}},
+		"untyped, unlabeled":           {"charge", func(s *scene) { s.pods("run", "q", "", 2, 1, on("n")) }, unlabel, map[string]float64{"A": 2}, map[string]int{}},
+		"untyped, rejected, unlabeled": {"reject", func(s *scene) { s.pods("run", "q", "", 2, 1, on("n")) }, unlabel, map[string]float64{"A": 2}, map[string]int{}},
+		"untyped, ignored, unlabeled":  {"ignore", func(s *scene) { s.pods("run", "q", "", 2, 1, on("n")) }, unlabel, map[string]float64{}, map[string]int{}},
+		"repartitioned": {"charge", func(s *scene) { s.pods("run", "q", "", 2, 1, on("n"), requesting(mig, 1)) }, func(n *workload.Node) {
+			delete(n.Allocatable, mig)
+		}, map[string]float64{"A/mig-1g.5gb-mixed": 2}, map[string]int{"A": 2}},
+		"the resource is gone": {"charge", func(s *scene) { s.pods("run", "q", "A", 2, 1, on("n")) }, func(n *workload.Node) {
+			delete(n.Allocatable, gpuName)
+		}, map[string]float64{"A": 2}, map[string]int{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene().mixedNode("n", map[string]string{"nvidia.com/gpu.product": "A"}, workload.Resources{gpuName: 8, mig: 4}).
+				queue("q", "", "quota", `{"A":2,"B":2,"A/mig-1g.5gb-mixed":2}`)
+			s.arguments = framework.Arguments{"untypedCards": c.untyped}
+			c.pods(s)
+			run := newSequence(t, s)
+			check := func(f *fixture) {
+				t.Helper()
+				for _, card := range []string{"A", "B", "A/mig-1g.5gb-mixed"} {
+					assert.Equal(t, c.want[card], max(0, f.cardsOf("q", card)), card)
+					if d, known := f.own.memory.names.LookupCard(card); known && c.want[card] > 0 {
+						assert.Equal(t, 1000.0, f.own.ix.Elastic.Row(f.own.ix.Lookup("q")).Get(d), "one of the two pods is elastic")
+					}
+				}
+			}
+			check(run.open(t))
+			c.change(&s.Nodes[0])
+			check(run.open(t))
+			check(run.open(t))
+
+			s.pods("next", "q", "A|B", 2, 1)
+			f := run.open(t).schedule(t)
+			assert.Equal(t, c.next, f.placed("next"))
+			victim := f.task("run-0")
+			require.NoError(t, framework.NewStatement(f.Session).Evict(victim, "test"))
+			for card, want := range c.want {
+				assert.Equal(t, want-1, f.cardsOf("q", card), "the refund is what was charged")
+			}
+			s.Jobs = s.Jobs[1:]
+			for card := range c.want {
+				assert.Zero(t, run.open(t).cardsOf("q", card), "the pods are gone")
+			}
+		})
+	}
+}
+
+// TestHeldCardsOfChurn keeps what the pods of a lost node hold while names and pods come
+// and go.
+func TestHeldCardsOfChurn(t *testing.T) {
+	s := newScene().node("n", "A", 8).node("other", "B", 8).queue("q", "", "quota", `{"A":2,"B":2}`).pods("run", "q", "B|A", 2, 1, on("n"))
 	run := newSequence(t, s)
-	assert.Equal(t, 2.0, run.open(t).cardsOf("q", "A"))
-	s.Nodes[0].Labels = map[string]string{"nvidia.com/gpu.product": "B"}
-	f := run.open(t)
-	assert.Equal(t, 2.0, f.cardsOf("q", "B"))
-	assert.Equal(t, 0.0, f.cardsOf("q", "A"))
-	assert.Empty(t, f.schedule(t).placed("next"), "the quota of B is used up, and no node has A")
-	s.Nodes[0].Labels = nil
-	f = run.open(t)
-	assert.Equal(t, 2.0, f.cardsOf("q", "A"), "an unlabeled node: they are charged for the first card of their list")
+	run.open(t)
+	s.Nodes = s.Nodes[1:]
+	for i := range 4 {
+		s.pods(fmt.Sprint("churn-", i), "q", "", 300, 0, func(j *workload.Job) {
+			for k := range j.Tasks {
+				j.Tasks[k].Request[fmt.Sprintf("example.com/r%d-%d", i, k)] = 1
+			}
+		})
+		f := run.open(t)
+		assert.Equal(t, 2.0, f.cardsOf("q", "A"))
+		assert.Equal(t, 0.0, f.cardsOf("q", "B"))
+		s.Jobs = s.Jobs[:1]
+	}
 }
 
 // TestQuotasFollowAnnotations edits annotations between sessions. An invalid value

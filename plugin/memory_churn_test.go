@@ -73,9 +73,19 @@ func TestQueuesChangeBetweenSessions(t *testing.T) {
 }
 
 // churn draws a cluster that differs from the one before in nearly everything. Queues
-// and jobs have a few names, resources and cards have new ones in each session.
+// and jobs have a few names, nodes, resources and cards have new ones in each session.
 func churn(r *rand.Rand, session int) workload.Cluster {
 	c := workload.DrawCards(r)
+	for i := range c.Nodes {
+		c.Nodes[i].Name += fmt.Sprint("-", session) // what pods of a known node hold would distinguish the sessions
+	}
+	for i := range c.Jobs {
+		for k := range c.Jobs[i].Tasks {
+			if task := &c.Jobs[i].Tasks[k]; task.Node != "" {
+				task.Node += fmt.Sprint("-", session)
+			}
+		}
+	}
 	madeUp := func(i int) string { return fmt.Sprintf("example.com/made-up-%d-%d", session, i) }
 	for i := range c.Queues {
 		for key, text := range c.Queues[i].Annotations {

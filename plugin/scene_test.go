@@ -191,9 +191,12 @@ func (f *fixture) checkCards(t *testing.T) {
 	}
 }
 
-// cardFor returns the card that a placed task is charged for: the card that the
-// labels of its node name, or the first of its list.
+// cardFor returns the card that a placed task is charged for: the one that it holds,
+// the card that the labels of its node name, or the first of its list.
 func (f *fixture) cardFor(task *api.TaskInfo, p cards.Request) string {
+	if p.Held != 0 {
+		return f.own.memory.names.Name(p.Held)
+	}
 	if node := f.Nodes[task.NodeName]; node != nil {
 		for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
 			if string(has.Resource) == f.own.cards.ResourceName(p.Resource) {
@@ -203,7 +206,7 @@ func (f *fixture) cardFor(task *api.TaskInfo, p cards.Request) string {
 	}
 	if n := f.own.cards.Node(task.NodeName); f.Nodes[task.NodeName] == nil && n != nil {
 		if d, ok := p.CardOn(n); ok {
-			return f.own.memory.names.Name(d) // a lost node: only the Registry has its cards
+			return f.own.memory.names.Name(d) // a node that only the informer has
 		}
 	}
 	if p.Selector.Typed && len(p.Selector.Dims) > 0 {

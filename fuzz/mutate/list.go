@@ -156,8 +156,6 @@ var mutants = []mutant{
 	// Cards in sessions.
 	{"plugin/cards/selector.go", "return !s.mixed && (len(s.resources) == 0 || slices.Contains(s.resources, r))", "return !s.mixed"},
 	{"plugin/cards/selector.go", "} else if all == nil || s.settings.Untyped == UntypedIgnore {", "} else if all == nil {"},
-	{"plugin/cards/nodes.go", "n.referenced.Store(true)", ""},
-	{"plugin/cards/nodes.go", "changed = changed || n.object != nil\n", "\n"},
 	{"plugin/cards/queues.go", "if amount, had := before[d]; had {", "if amount, had := before[d]; had && false {"},
 	{"plugin/cards/queues.go", "amount = min(amount, quota)", ""},
 	{"plugin/cards/queues.go", "if bounded || s.Closed(q) && ix.IsLeaf(q) {", "if bounded {"},
@@ -174,6 +172,10 @@ var mutants = []mutant{
 	{"plugin/reserve/reservations.go", "r.prune(ix)\n", "\n"},
 
 	// What is kept from one session to the next.
+	{"plugin/cards/held.go", "reg.held[task.Pod.UID] = held", ""},
+	{"plugin/cards/held.go", "!slices.Contains(r.Selector.Dims, h.dim)", "false"},
+	{"plugin/cards/nodes.go", "other.resource == c.resource && other.dim == c.dim", "other.resource == c.resource"},
+	{"plugin/cards/registry.go", "h.dim, h.resource = renew(h.dim), r.resource(old[h.resource])", "h.resource = r.resource(old[h.resource])"},
 	{"plugin/cards/selector.go", "ok && s.registry.present[d]", "ok"},
 	{"plugin/cards/queues.go", "s.quotasChanged = s.quotasChanged || len(reg.queues) < known", "_ = known"},
 	{"plugin/memory.go", "if m.knownNames() <= m.maxNames {", "if m.maxNames > 0 {"},

@@ -9,7 +9,8 @@
 //	           card of a resource for an untyped pod
 //	request    milli-cards of one card out of a selector; nearly every task has
 //	           at most one
-//	lost node  a node whose object is gone while its pods still run
+//	held card  the card that a running pod stays charged for when its node no
+//	           longer states it: the node is gone, relabeled, or repartitioned
 //
 // # Example
 //
@@ -23,7 +24,9 @@
 // A Registry lives as long as the scheduler: nodes, annotations and pods are read
 // again only when their object changes. A Session is the view of one scheduling
 // session on it. Two facts exist nowhere else: the last good value of an
-// annotation that is now invalid, and the cards of a lost node.
+// annotation that is now invalid, and the held cards. A restart of the scheduler
+// loses both; then a pod is charged for the card that its node states now, or else
+// for the first card of its list.
 //
 // A Registry is for one session at a time. In a session PodRequest, Requests,
 // FitNode and Preference are safe for many goroutines.

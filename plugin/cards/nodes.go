@@ -2,7 +2,6 @@ package cards
 
 import (
 	"slices"
-	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -14,13 +13,11 @@ import (
 
 // Node holds the cards of a node, read once for each state of its object.
 type Node struct {
-	object    *v1.Node // nil for a lost node
+	object    *v1.Node
 	cards     []nodeCard
 	inline    [2]nodeCard // memory of cards where two suffice, to avoid a cache miss
 	unlabeled []unlabeledCard
 	session   uint64 // the last session that had the node
-	// referenced: a task on a lost node was looked up in this session.
-	referenced atomic.Bool
 }
 
 // nodeCard is a card of a node. A node has one card per resource.
@@ -47,6 +44,11 @@ func (n *Node) card(r ResourceID) (nodeCard, bool) {
 	return nodeCard{}, false
 }
 
+// in reports whether cards has the same card for the resource.
+func (c nodeCard) in(cards []nodeCard) bool {
+	return slices.ContainsFunc(cards, func(other nodeCard) bool { return other.resource == c.resource && other.dim == c.dim })
+}
+
 // missingLabel returns the label that the node lacks for r to be a card, "" if
 // none.
 func (n *Node) missingLabel(r ResourceID) string {
@@ -64,41 +66,41 @@ func (n *Node) missingLabel(r ResourceID) string {
 func (s *Session) readNodes(ssn *framework.Session) (changed bool) {
 	reg := s.registry
 	reg.session++
+	before := map[string][]nodeCard{} // of the nodes that had cards which they no longer have
 	if factory := ssn.InformerFactory(); factory != nil {
 		for _, object := range factory.Core().V1().Nodes().Informer().GetStore().List() {
 			if object, ok := object.(*v1.Node); ok {
-				changed = s.readNode(object) || changed
+				changed = s.readNode(object, before) || changed
 			}
 		}
 	}
 	for name, info := range ssn.Nodes {
 		if n := reg.nodes[name]; info.Node != nil && (n == nil || n.session != reg.session) {
-			changed = s.readNode(info.Node) || changed
+			changed = s.readNode(info.Node, before) || changed
 		}
 	}
 	for name, n := range reg.nodes {
-		if n.session == reg.session {
-			continue
-		}
-		changed = changed || n.object != nil
-		if n.object == nil && !n.referenced.Swap(false) {
+		if n.session != reg.session {
+			before[name], changed = n.cards, true
 			delete(reg.nodes, name)
 		}
-		n.object = nil
+	}
+	if len(before) > 0 {
+		s.hold(ssn.Jobs, before)
 	}
 	return changed
 }
 
 // readNode reads the cards of a node, unless its object is that of the session
-// before, and reports whether they changed.
-func (s *Session) readNode(object *v1.Node) (changed bool) {
+// before, and reports whether they changed. It adds the cards of a node that lost
+// some to before.
+func (s *Session) readNode(object *v1.Node, before map[string][]nodeCard) (changed bool) {
 	reg := s.registry
 	n := reg.nodes[object.Name]
 	if n == nil {
 		n, changed = &Node{}, true
 		reg.nodes[object.Name] = n
 	}
-	changed = changed || n.object == nil
 	n.session = reg.session
 	if n.object == object {
 		return false
@@ -114,25 +116,28 @@ func (s *Session) readNode(object *v1.Node) (changed bool) {
 		unlabeled = append(unlabeled, unlabeledCard{reg.resource(u.Resource), u.Label})
 	}
 	changed = changed || !slices.Equal(n.cards, cards) || !slices.Equal(n.unlabeled, unlabeled)
+	if slices.ContainsFunc(n.cards, func(c nodeCard) bool { return !c.in(cards) }) {
+		before[object.Name] = slices.Clone(n.cards)
+	}
 	n.cards, n.unlabeled = append(n.inline[:0], cards...), unlabeled
 	return changed
 }
 
-// Node returns a node of the session, or a lost node; nil for an unknown one.
+// Node returns a node of the session, nil for an unknown one.
 func (s *Session) Node(name string) *Node { return s.registry.nodes[name] }
 
-// CardOn returns the card that a request is charged to on a node. Where the node
-// does not state it, that is the first card of the list.
+// CardOn returns the card that a request is charged to on a node: the card that the
+// pod holds, else the one that the node states, else the first card of the list.
 func (s *Session) CardOn(nodeName string, r Request) (fastres.Dim, bool) {
 	return r.CardOn(s.Node(nodeName))
 }
 
 // CardOn is Session.CardOn for a node that was looked up, nil for an unknown one.
 func (r Request) CardOn(n *Node) (fastres.Dim, bool) {
+	if r.Held != 0 {
+		return r.Held, true
+	}
 	if n != nil {
-		if n.object == nil {
-			n.referenced.Store(true)
-		}
 		if c, ok := n.card(r.Resource); ok {
 			return c.dim, true
 		}

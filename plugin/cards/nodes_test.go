@@ -1,11 +1,14 @@
 package cards
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
@@ -18,28 +21,46 @@ func (f *fixture) stock() map[string]float64 {
 	return stock
 }
 
-// TestLostNodeKeepsItsCards loses a node and brings it back with another card. A
-// lost node is in no stock, and pods on it keep their card while a task is on it.
-func TestLostNodeKeepsItsCards(t *testing.T) {
-	f := newFixture().node("a", "A", 8).node("b", "B", 4).queue("q", "", `{}`).open(t)
+// TestHeldCards loses a node and brings it back with another card. A lost node is in no
+// stock. Its pods hold their card until they are gone.
+func TestHeldCards(t *testing.T) {
+	f := newFixture().node("a", "A", 8).node("b", "B", 4).queue("q", "", `{}`)
+	f.Jobs = []workload.Job{{Name: "run", Queue: "q", Phase: workload.Running}}
+	for i, list := range []string{"A|B", "", "A|B"} {
+		task := workload.Task{Name: fmt.Sprint("pod-", i), Node: "b", Status: workload.TaskRunning, Request: gpus(1)}
+		if list != "" {
+			task.Annotations = map[string]string{card.NameKey: list}
+		}
+		f.Jobs[0].Tasks = append(f.Jobs[0].Tasks, task)
+	}
+	f.Jobs[0].Tasks[2].Status = workload.TaskSucceeded
+	f.open(t)
 	assert.Equal(t, map[string]float64{"A": 8, "B": 4}, f.stock())
+	assert.Empty(t, f.registry.held)
 
 	f.Nodes = f.Nodes[:1]
-	for range 3 {
+	for range 2 {
 		f.open(t)
 		assert.Equal(t, map[string]float64{"A": 8}, f.stock())
-		_, p := f.read("q", pod("A|B", gpus(1)))
-		for r := range f.Requests(p) {
-			d, ok := f.CardOn("b", r)
-			assert.True(t, ok)
-			assert.Equal(t, f.dim(t, "B"), d)
+		assert.Len(t, f.registry.held, 2, "a finished pod holds nothing")
+		for _, task := range f.Jobs[0].Tasks[:2] {
+			_, p := f.read("q", cluster.Pod("run", task))
+			for r := range f.Requests(p) {
+				d, ok := f.CardOn("b", r)
+				assert.True(t, ok)
+				assert.Equal(t, f.dim(t, "B"), d)
+			}
 		}
 	}
-	assert.NotNil(t, f.open(t).Node("b"), "a task was looked up on the lost node in the session before")
-	assert.Nil(t, f.open(t).Node("b"), "no task was looked up on the lost node")
-
 	f.node("b", "C", 2).open(t)
 	assert.Equal(t, map[string]float64{"A": 8, "C": 2}, f.stock())
+	assert.Len(t, f.registry.held, 2)
+
+	f.Jobs = nil
+	f.open(t)
+	f.registry.pods.used = 1 << 20 // so that Open forgets pods
+	f.open(t)
+	assert.Empty(t, f.registry.held, "the pods are gone")
 }
 
 // TestQuotaKeepsItsLastGoodValue edits an annotation. A bad key keeps its last

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -26,6 +27,7 @@ type Registry struct {
 	pods     podTable
 	requests map[string][]Request // by text of card.request
 	visited  int                  // tasks whose cards the last session read
+	held     map[types.UID][]heldCard
 
 	mu          sync.Mutex // guards the rest, since tallies read pods concurrently
 	selectors   map[string]*Selector
@@ -49,7 +51,7 @@ type Amount struct {
 
 // NewRegistry returns an empty Registry.
 func NewRegistry() *Registry {
-	r := &Registry{nodes: map[string]*Node{}, queues: map[string]*queue{}, numbers: map[v1.ResourceName]ResourceID{}}
+	r := &Registry{nodes: map[string]*Node{}, queues: map[string]*queue{}, numbers: map[v1.ResourceName]ResourceID{}, held: map[types.UID][]heldCard{}}
 	r.forgetPods()
 	return r
 }
@@ -124,6 +126,7 @@ func (r *Registry) Open(ssn *framework.Session, tree *index.Tree, names *index.N
 	s := &Session{registry: r, settings: settings, names: names}
 	if r.pods.used > 2*r.visited+1024 || len(r.requests) > 2*len(ssn.Jobs)+1024 {
 		r.forgetPods()
+		r.forgetHeld(ssn.Jobs)
 	}
 	s.readQueues(ssn.Queues, tree, scope)
 	if s.readNodes(ssn) || s.quotasChanged || r.names != names.Len() {
@@ -157,7 +160,7 @@ func (s *Session) QuotasChanged() bool { return s.quotasChanged }
 func (s *Session) Settings() Settings { return s.settings }
 
 // Stock returns the cards of all nodes of the session, in the order of their
-// dimensions; lost nodes do not count. It is for reading.
+// dimensions. It is for reading.
 func (s *Session) Stock() []Amount {
 	if s == nil {
 		return nil
@@ -186,9 +189,6 @@ func (s *Session) resolveAll() {
 	total := map[fastres.Dim]card.Milli{}
 	lists := make([]card.List, len(r.resources)) // by resource
 	for _, n := range r.nodes {
-		if n.object == nil {
-			continue
-		}
 		for _, c := range n.cards {
 			r.present[c.dim] = true
 			total[c.dim] += c.amount
@@ -246,7 +246,7 @@ func (s *Session) JobRequests(job *api.JobInfo) []Request {
 		requests, _ := card.ParseRequest(text)
 		for _, request := range requests {
 			if request.Count > 0 {
-				all = append(all, Request{s.selector(request.List), NoResource, card.Cards(request.Count)})
+				all = append(all, Request{Selector: s.selector(request.List), Resource: NoResource, Amount: card.Cards(request.Count)})
 			}
 		}
 		r.requests[text] = all
@@ -282,6 +282,13 @@ func (r *Registry) RenewNames(renew func(fastres.Dim) fastres.Dim) {
 		}
 		for i, u := range n.unlabeled {
 			n.unlabeled[i].resource = r.resource(old[u.resource])
+		}
+	}
+	for _, held := range r.held {
+		for i, h := range held {
+			h.dim, h.resource = renew(h.dim), r.resource(old[h.resource])
+			h.only.Dims[0], h.only.resources[0] = h.dim, h.resource
+			held[i] = h
 		}
 	}
 	for _, q := range r.queues {

@@ -45,6 +45,9 @@ type Request struct {
 	Selector *Selector // nil in the zero Request, which requests no card
 	Resource ResourceID
 	Amount   card.Milli
+	// Held is the card that the pod is charged for, whatever its node states now; 0
+	// where the node decides.
+	Held fastres.Dim
 }
 
 // resourceRequest is the request of a pod for one extended resource.
@@ -58,6 +61,7 @@ type resourceRequest struct {
 type PodRequest struct {
 	selector  *Selector // nil where the pod is untyped
 	resources []resourceRequest
+	held      []heldCard // empty for nearly every pod
 }
 
 // noCards is the PodRequest of all pods where cards do not count.
@@ -80,8 +84,10 @@ func (s *Session) Requests(p *PodRequest) iter.Seq[Request] {
 			if int(r.resource) < len(s.registry.all) {
 				all = s.registry.all[r.resource]
 			}
-			request := Request{all, r.resource, r.amount}
-			if p.selector != nil {
+			request := Request{Selector: all, Resource: r.resource, Amount: r.amount}
+			if held := p.heldFor(r.resource); held != nil {
+				request = held.request(p.selector, request)
+			} else if p.selector != nil {
 				only := len(p.resources) == 1 && len(p.selector.resources) == 0
 				if all == nil && !only && !slices.Contains(p.selector.resources, r.resource) {
 					continue
@@ -136,12 +142,15 @@ func (s *Session) read(pod *v1.Pod) (p *PodRequest, isNew bool) {
 	for _, r := range requests {
 		resources = append(resources, resourceRequest{reg.resource(r.Resource), r.Milli})
 	}
+	if held := reg.held[pod.UID]; held != nil {
+		return &PodRequest{selector, resources, held}, true
+	}
 	for _, p := range reg.podRequests[selector] {
 		if slices.Equal(p.resources, resources) {
 			return p, true
 		}
 	}
-	p = &PodRequest{selector, resources}
+	p = &PodRequest{selector: selector, resources: resources}
 	reg.podRequests[selector] = append(reg.podRequests[selector], p)
 	return p, true
 }
