@@ -317,8 +317,11 @@ func (d *draw) act(cycle int) {
 	case n < 81:
 		name := d.queues[d.IntN(len(d.queues))].queue.Name
 		d.do(cycle, deleteQueue{name})
-		if d.chance(70) {
-			d.queue(cycle+1+d.IntN(3), name, d.parent())
+		switch back := cycle + 1 + d.IntN(3); {
+		case name == index.RootName:
+			d.queue(back, name, "")
+		case d.chance(70):
+			d.queue(back, name, d.parent())
 		}
 	case n < 88:
 		d.node(cycle, fmt.Sprintf("n%d", d.IntN(5)))

@@ -51,7 +51,6 @@ type placement struct {
 // The names of invariants that other code refers to.
 const (
 	noPanic       = "nothing panics"
-	chargesLast   = "a charge outlives the labels that named its card"
 	innerKeep     = "reclaim leaves an inner queue its guarantee"
 	notLent       = "no queue gets cards that are guaranteed to others"
 	promisesBound = "a job is admitted that fits beside what others can still get"
@@ -172,18 +171,6 @@ func (w *world) readAnnotations() {
 			}
 		}
 	}
-	w.doubt()
-}
-
-// doubt marks the pods whose cards begin to count after they got their node.
-func (w *world) doubt() {
-	for _, j := range w.jobs {
-		for _, p := range j.pods {
-			if p.placed() && (!w.counted(j.spec.queue) || known[chargesLast] != "" && !maps.Equal(p.charge, w.cardsOn(p.spec, p.object.Spec.NodeName))) {
-				p.unsure = !maps.Equal(p.charge, w.cardsOn(p.spec, p.object.Spec.NodeName))
-			}
-		}
-	}
 }
 
 // closed reports whether a leaf has none of a card that its quota does not name.
@@ -245,16 +232,35 @@ func (w *world) ownBound(queue, dimension string) float64 {
 		}
 		return w.cardQuota(queue, dimension[len(cardPrefix):])
 	}
+	if queue == index.RootName && w.hierarchy {
+		return math.Inf(1) // as in upstream: the capability of the root is only inherited
+	}
 	if q := w.queues[queue]; q != nil {
 		if n, ok := quantity(q.spec.queue.Capability, dimension); ok {
 			return n
 		}
 	}
 	zero := w.arguments[unsetCapability] == "zero" || w.plugin == Name && w.arguments[unsetCapability] == nil
-	if zero && w.leaf(queue) && queue != index.RootName && (dimension == "cpu" || dimension == "memory") {
+	if zero && w.leaf(queue) && (dimension == "cpu" || dimension == "memory") {
 		return 0
 	}
 	return math.Inf(1)
+}
+
+// capability returns the bound that a queue sets or inherits.
+func (w *world) capability(queue, dimension string) float64 {
+	own := w.ownBound(queue, dimension)
+	switch q := w.queues[queue]; {
+	case !math.IsInf(own, 1) || isCard(dimension):
+		return own
+	case queue != index.RootName:
+		return w.capability(w.path(queue)[1], dimension)
+	case q != nil:
+		if n, ok := quantity(q.spec.queue.Capability, dimension); ok {
+			return n
+		}
+	}
+	return own
 }
 
 // guarantee returns what is guaranteed to a queue and, in a tree, to those below it.
@@ -325,15 +331,13 @@ func (w *world) limit(queue, dimension string) float64 {
 	switch {
 	case !w.hierarchy:
 		return min(w.ownBound(queue, dimension), w.free(queue, w.children(""), w.stock(dimension), dimension))
-	case queue == index.RootName && isCard(dimension):
-		return w.ownBound(queue, dimension)
-	case queue == index.RootName && w.arguments[rootCapability] == "unlimited":
+	case queue == index.RootName && (isCard(dimension) || w.arguments[rootCapability] == "unlimited"):
 		return w.ownBound(queue, dimension)
 	case queue == index.RootName:
-		return min(w.ownBound(queue, dimension), w.stock(dimension))
+		return w.stock(dimension)
 	}
 	parent := w.path(queue)[1]
-	return min(w.ownBound(queue, dimension), w.free(queue, w.children(parent), w.limit(parent, dimension), dimension))
+	return min(w.capability(queue, dimension), w.free(queue, w.children(parent), w.limit(parent, dimension), dimension))
 }
 
 // lent returns the most that a queue may have of a card: what the guarantees of others
@@ -440,6 +444,9 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 
 // checkReasons checks that what waits has a reason.
 func (c *chaosCycle) checkReasons(name string) {
+	if len(c.NodeList) == 0 {
+		return // allocate asks about no pod
+	}
 	for _, j := range c.jobs {
 		job := c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
 		switch {
@@ -471,8 +478,8 @@ func (c *chaosCycle) waits(job *api.JobInfo) bool {
 
 // checkGain checks that a session that evicts pods places others.
 func (c *chaosCycle) checkGain(name string) {
-	if len(c.cache.Evicted) == 0 {
-		return
+	if len(c.cache.Evicted) == 0 || c.plugin == ProportionName {
+		return // the drop-in for proportion evicts as upstream, for pods without requests too
 	}
 	for _, job := range c.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Pipelined] {

@@ -3,6 +3,5 @@ package plugin
 // known are invariants that do not hold yet, each with the reason. The runner prints
 // them and does not check them.
 var known = map[string]string{
-	chargesLast: "pods on a node that loses its label, or that is repartitioned, are charged by what the node says now",
 	notLent:     "cards that are guaranteed to a queue are lent where no quota bounds the root",
 }

@@ -210,8 +210,7 @@ func (w *world) follow(jobs map[api.JobID]*api.JobInfo, c *chaosCycle) {
 				evictions++
 				w.changed = true
 			case p.object.Spec.NodeName == "" && task.Status == api.Binding:
-				p.charge = w.cardsOn(p.spec, task.NodeName)
-				p.unsure = false
+				w.hold(p, task.NodeName, w.counted(j.spec.queue))
 				p.update(func(pod *v1.Pod) { pod.Spec.NodeName = task.NodeName })
 				w.note("%s runs on %s", task.Name, task.NodeName)
 				w.changed = true
@@ -229,15 +228,20 @@ func (w *world) follow(jobs map[api.JobID]*api.JobInfo, c *chaosCycle) {
 
 // charged returns what a queue is charged for the cards of a task.
 func (c *chaosCycle) charged(j *worldJob, p *worldPod, task *api.TaskInfo) map[string]int64 {
-	switch {
-	case c.plugin == ProportionName || !c.counted(j.spec.queue):
+	if c.plugin == ProportionName || !c.counted(j.spec.queue) || p.spec.cards == "" && c.arguments[untypedCards] == "ignore" {
 		return nil
-	case p.spec.cards == "" && c.arguments[untypedCards] == "ignore":
-		return nil
-	case p.object.Spec.NodeName != "":
-		return p.charge
 	}
-	return c.cardsOn(p.spec, task.NodeName)
+	if p.object.Spec.NodeName == "" {
+		p = &worldPod{spec: p.spec}
+		c.hold(p, task.NodeName, true)
+	}
+	charge := map[string]int64{}
+	for resource, has := range p.has {
+		if has.card != "" {
+			charge[has.card] += p.spec.requests[resource]
+		}
+	}
+	return charge
 }
 
 // exempt reports whether a task counts for no cpu and memory.
@@ -308,7 +312,7 @@ func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool)
 				for name, amount := range request {
 					all[q][name] += amount
 				}
-				unsure[q] = unsure[q] || p.unsure
+				unsure[q] = unsure[q] || p.object.Spec.NodeName != "" && c.unsure(p)
 			}
 		}
 	}

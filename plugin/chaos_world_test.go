@@ -69,11 +69,14 @@ type worldPod struct {
 	spec   podSpec
 	object *v1.Pod
 	ends   int // the cycle in which a terminating pod is gone
-	// charge is what the pod has of each card, in whole cards, since it has a node.
-	charge map[string]int64
-	// unsure: charge is not certain, as the card annotations of its queue are newer than
-	// its place.
-	unsure bool
+	has    map[string]heldName // since it has a node, by resource
+}
+
+// heldName is the card that a pod has of a resource.
+type heldName struct {
+	card string // "" for a resource that nothing names
+	// sure: a node named it while the scheduler ran and the cards of the pod counted.
+	sure bool
 }
 
 func newWorld(s *scenario) *world {
@@ -202,7 +205,7 @@ func (d finishPod) apply(w *world) {
 			pod.Status.Phase = v1.PodFailed
 		}
 	})
-	j.pods[d.pod].charge = nil
+	j.pods[d.pod].has = nil
 }
 
 func (d openGates) apply(w *world) {
@@ -268,9 +271,7 @@ func (restart) apply(w *world) {
 	}
 	for _, j := range w.jobs {
 		for _, p := range j.pods {
-			if p.placed() {
-				p.charge, p.unsure = w.cardsOn(p.spec, p.object.Spec.NodeName), false
-			}
+			p.has = nil
 		}
 	}
 }
@@ -316,23 +317,35 @@ func cardOf(n workload.Node, resource string) string {
 	return ""
 }
 
-// cardsOn returns the cards that a pod has on a node: by the labels of the node, or,
-// where these do not say, the first card that the pod names.
-func (w *world) cardsOn(p podSpec, node string) map[string]int64 {
-	charge := map[string]int64{}
+// hold determines the cards that a pod has on a node. What a node named stays. A pod
+// that no node named a card for has one that it names itself, but which one is not sure:
+// it depends on the cards that are known.
+func (w *world) hold(p *worldPod, node string, counted bool) {
+	if p.has == nil {
+		p.has = map[string]heldName{}
+	}
 	for _, resource := range cardResources {
-		if p.requests[resource] == 0 {
+		if p.spec.requests[resource] == 0 || p.has[resource].sure {
 			continue
 		}
-		name, _, _ := strings.Cut(p.cards, "|")
+		first, _, _ := strings.Cut(p.spec.cards, "|")
+		p.has[resource] = heldName{card: first}
 		if n := w.nodes[node]; n != nil && !n.lost && cardOf(n.spec, resource) != "" {
-			name = cardOf(n.spec, resource)
-		}
-		if name != "" {
-			charge[name] += p.requests[resource]
+			p.has[resource] = heldName{cardOf(n.spec, resource), counted}
 		}
 	}
-	return charge
+}
+
+// unsure reports whether it is not certain what a pod is charged for: what it has was
+// not named by a node, or cards did not count when it was.
+func (w *world) unsure(p *worldPod) bool {
+	for resource, has := range p.has {
+		n := w.nodes[p.object.Spec.NodeName]
+		if !has.sure && has.card != "" && (n == nil || n.lost || cardOf(n.spec, resource) != has.card) {
+			return true
+		}
+	}
+	return false
 }
 
 // parent returns the parent of a queue, "" for the root.
@@ -404,6 +417,17 @@ func (w *world) place() {
 	}
 }
 
+// holdAll determines the cards of the pods that run.
+func (w *world) holdAll() {
+	for _, j := range w.jobs {
+		for _, p := range j.pods {
+			if p.placed() {
+				w.hold(p, p.object.Spec.NodeName, w.counted(j.spec.queue))
+			}
+		}
+	}
+}
+
 // begin lets the time between two cycles pass: pods start and end, and the acts of the
 // cycle happen.
 func (w *world) begin(acts []act) {
@@ -427,6 +451,7 @@ func (w *world) begin(acts []act) {
 	}
 	w.place()
 	w.readAnnotations()
+	w.holdAll()
 	for _, j := range w.jobs {
 		if len(j.pods) == 0 && j.group.Status.Phase != scheduling.PodGroupPending && j.spec.later {
 			j.create(w)
