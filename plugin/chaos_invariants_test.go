@@ -135,7 +135,7 @@ func (c *chaosCycle) checkAccounts(name string) {
 		dimensions := maps.Clone(has)
 		maps.Copy(dimensions, want[queue])
 		for d := range dimensions {
-			if !same(has[d], want[queue][d]) && !(unsure[queue] && isCard(d)) {
+			if !same(has[d], want[queue][d]) && !unsure[queue] {
 				violated(name, "queue %s is charged %g of %s, its tasks have %g (%s)", queue, has[d], d, want[queue][d], c.action)
 			}
 		}
@@ -190,7 +190,7 @@ func (w *world) cardQuota(queue, name string) float64 {
 			return 1000 * float64(n)
 		}
 	}
-	if w.leaf(queue) && w.closed(queue) {
+	if w.leaf(queue) && w.closed(queue) && !(w.hierarchy && queue == index.RootName) {
 		return 0
 	}
 	return math.Inf(1)
@@ -255,10 +255,9 @@ func (w *world) capability(queue, dimension string) float64 {
 		return own
 	case queue != index.RootName:
 		return w.capability(w.path(queue)[1], dimension)
-	case q != nil:
-		if n, ok := quantity(q.spec.queue.Capability, dimension); ok {
-			return n
-		}
+	case q != nil && len(q.spec.queue.Capability) > 0:
+		n, _ := quantity(q.spec.queue.Capability, dimension)
+		return n // as in upstream: 0 of what a capability of the root does not name
 	}
 	return own
 }
@@ -397,7 +396,7 @@ func (c *chaosCycle) checkCard(name string, p placement) {
 		return
 	}
 	for _, resource := range cardResources {
-		if p.pod.spec.requests[resource] > 0 {
+		if p.pod.spec.requests[resource] > 0 && c.isCardResource(resource) {
 			has := cardOf(c.nodes[p.task.NodeName].spec, resource)
 			if !slices.Contains(card.ParseList(p.pod.spec.cards), has) {
 				violated(name, "%s names %s and is placed on %s, which has %q", p.task.Name, p.pod.spec.cards, p.task.NodeName, has)

@@ -231,17 +231,23 @@ func (c *chaosCycle) charged(j *worldJob, p *worldPod, task *api.TaskInfo) map[s
 	if c.plugin == ProportionName || !c.counted(j.spec.queue) || p.spec.cards == "" && c.arguments[untypedCards] == "ignore" {
 		return nil
 	}
-	if p.object.Spec.NodeName == "" {
-		p = &worldPod{spec: p.spec}
-		c.hold(p, task.NodeName, true)
-	}
 	charge := map[string]int64{}
-	for resource, has := range p.has {
+	for resource, has := range c.on(p, task).has {
 		if has.card != "" {
 			charge[has.card] += p.spec.requests[resource]
 		}
 	}
 	return charge
+}
+
+// on returns a pod with the cards that it has on its node, or would have on the one on
+// which the session puts it.
+func (c *chaosCycle) on(p *worldPod, task *api.TaskInfo) *worldPod {
+	if p.object.Spec.NodeName == "" {
+		p = &worldPod{spec: p.spec}
+		c.hold(p, task.NodeName, true)
+	}
+	return p
 }
 
 // exempt reports whether a task counts for no cpu and memory.
@@ -312,7 +318,7 @@ func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool)
 				for name, amount := range request {
 					all[q][name] += amount
 				}
-				unsure[q] = unsure[q] || p.object.Spec.NodeName != "" && c.unsure(p)
+				unsure[q] = unsure[q] || c.on(p, task).unsure()
 			}
 		}
 	}

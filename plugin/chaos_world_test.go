@@ -75,8 +75,11 @@ type worldPod struct {
 // heldName is the card that a pod has of a resource.
 type heldName struct {
 	card string // "" for a resource that nothing names
-	// sure: a node named it while the scheduler ran and the cards of the pod counted.
+	// sure: a node named it while the cards of the pod counted, so the scheduler
+	// remembers it.
 	sure bool
+	// doubt: the scheduler may have seen another name before.
+	doubt bool
 }
 
 func newWorld(s *scenario) *world {
@@ -317,31 +320,45 @@ func cardOf(n workload.Node, resource string) string {
 	return ""
 }
 
-// hold determines the cards that a pod has on a node. What a node named stays. A pod
-// that no node named a card for has one that it names itself, but which one is not sure:
-// it depends on the cards that are known.
+// hold determines the cards that a pod has on a node. What a node named stays. Where no
+// node names one, a pod has a card that it names itself. Which one is not sure: that
+// depends on the cards that the scheduler knows.
 func (w *world) hold(p *worldPod, node string, counted bool) {
 	if p.has == nil {
 		p.has = map[string]heldName{}
 	}
 	for _, resource := range cardResources {
-		if p.spec.requests[resource] == 0 || p.has[resource].sure {
+		before, had := p.has[resource]
+		if p.spec.requests[resource] == 0 || before.sure {
 			continue
 		}
 		first, _, _ := strings.Cut(p.spec.cards, "|")
-		p.has[resource] = heldName{card: first}
+		now := heldName{card: first, doubt: first != "" || !w.isCardResource(resource)}
 		if n := w.nodes[node]; n != nil && !n.lost && cardOf(n.spec, resource) != "" {
-			p.has[resource] = heldName{cardOf(n.spec, resource), counted}
+			now = heldName{card: cardOf(n.spec, resource), sure: counted}
 		}
+		if had && before.card != "" && (before.card != now.card || before.doubt) {
+			now.doubt = true
+		}
+		p.has[resource] = now
 	}
 }
 
-// unsure reports whether it is not certain what a pod is charged for: what it has was
-// not named by a node, or cards did not count when it was.
-func (w *world) unsure(p *worldPod) bool {
-	for resource, has := range p.has {
-		n := w.nodes[p.object.Spec.NodeName]
-		if !has.sure && has.card != "" && (n == nil || n.lost || cardOf(n.spec, resource) != has.card) {
+// isCardResource reports whether a node has a card with this resource. Otherwise the
+// scheduler may not know that it is one.
+func (w *world) isCardResource(resource string) bool {
+	for _, n := range w.nodes {
+		if !n.lost && cardOf(n.spec, resource) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// unsure reports whether it is not certain what a pod is charged for.
+func (p *worldPod) unsure() bool {
+	for _, has := range p.has {
+		if has.doubt {
 			return true
 		}
 	}
