@@ -51,6 +51,7 @@ type placement struct {
 // The names of invariants that other code refers to.
 const (
 	noPanic       = "nothing panics"
+	outlivesQueue = "a charge outlives its queue"
 	innerKeep     = "reclaim leaves an inner queue its guarantee"
 	notLent       = "no queue gets cards that are guaranteed to others"
 	promisesBound = "a job is admitted that fits beside what others can still get"

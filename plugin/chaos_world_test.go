@@ -337,7 +337,7 @@ func (w *world) hold(p *worldPod, node string, counted bool) {
 		if n := w.nodes[node]; n != nil && !n.lost && cardOf(n.spec, resource) != "" {
 			now = heldName{card: cardOf(n.spec, resource), sure: counted}
 		}
-		if had && before.card != "" && (before.card != now.card || before.doubt) {
+		if had && (before.doubt || before.card != "" && before.card != now.card) {
 			now.doubt = true
 		}
 		p.has[resource] = now
@@ -438,8 +438,15 @@ func (w *world) place() {
 func (w *world) holdAll() {
 	for _, j := range w.jobs {
 		for _, p := range j.pods {
-			if p.placed() {
-				w.hold(p, p.object.Spec.NodeName, w.counted(j.spec.queue))
+			if !p.placed() {
+				continue
+			}
+			w.hold(p, p.object.Spec.NodeName, w.counted(j.spec.queue))
+			if w.queues[j.spec.queue] == nil && known[outlivesQueue] != "" {
+				for resource, has := range p.has {
+					has.sure = false
+					p.has[resource] = has
+				}
 			}
 		}
 	}
