@@ -24,7 +24,7 @@ var values = map[string][]any{
 	hierarchyFrom:          {"annotation"},
 	nodeOrderWeight:        {10},
 	rootCapability:         {"unlimited"},
-	unsetCapability:        {"unlimited", "unlimited", "zero"},
+	unsetCapability:        {"unlimited", "unlimited", "unlimited", "unlimited", "zero"},
 	untypedCards:           {"charge", "reject", "ignore"},
 }
 
@@ -35,6 +35,7 @@ type draw struct {
 	s      *scenario
 	plain  bool // no cards
 	lends  bool // quotas are large, and what is deserved and guaranteed is little
+	crowd  bool // little else binds, and jobs can lose most of their pods
 	queues []queueSpec
 	jobs   []jobSpec
 	nodes  []workload.Node
@@ -75,7 +76,7 @@ func (d *draw) do(cycle int, what deed) { d.s.acts = append(d.s.acts, act{cycle,
 func (d *draw) configure() {
 	d.s.plugin = pick(d, Name, Name, Name, CapacityName, CapacityName, CapacityName, ProportionName)
 	d.plain = d.s.plugin == ProportionName || d.chance(25)
-	d.lends = d.chance(60)
+	d.lends, d.crowd = d.chance(75), d.chance(50)
 	d.s.hierarchy = d.s.plugin != ProportionName && d.chance(50)
 	d.s.gangSpares = d.chance(50)
 	d.s.actions = []string{"enqueue", "allocate"}
@@ -90,7 +91,7 @@ func (d *draw) configure() {
 		d.s.actions = d.s.actions[1:] // without enqueue
 	}
 	for _, key := range knownArguments {
-		if of := values[key]; d.chance(35) || key == unsetCapability && d.chance(70) {
+		if of := values[key]; d.chance(35) || key == unsetCapability && d.chance(80) {
 			d.s.arguments[key] = of[d.IntN(len(of))]
 		}
 	}
@@ -113,12 +114,12 @@ func (d *draw) node(cycle int, name string) {
 // equip gives a node cards.
 func (d *draw) equip(n workload.Node) {
 	if d.chance(93) {
-		n.Labels["nvidia.com/gpu.product"] = pick(d, "A", "A", "B", "C")
+		n.Labels["nvidia.com/gpu.product"] = pick(d, "A", "A", "A", "B", "B", "C")
 	}
 	if d.chance(90) {
 		n.Labels["nvidia.com/gpu.memory"], n.Labels["nvidia.com/gpu.replicas"] = "81559", "4"
 	}
-	n.Allocatable[gpuName] = int64(d.IntN(9))
+	n.Allocatable[gpuName] = pick[int64](d, 2, 4, 4, 8, 8, 8)
 	if d.chance(25) {
 		n.Allocatable[migName] = int64(d.IntN(5))
 	}
@@ -169,14 +170,18 @@ func (d *draw) queue(cycle int, name, parent string) {
 	if d.chance(50) {
 		most = 8
 	}
-	if d.chance(50) || d.s.plugin == Name && d.s.arguments[unsetCapability] != "unlimited" {
-		q.queue.Capability = d.resources(90, 2*most)
+	if d.chance(35) || d.s.plugin == Name && d.s.arguments[unsetCapability] != "unlimited" {
+		q.queue.Capability = d.resources(90, 3*most)
 	}
 	if d.chance(70) {
 		q.queue.Deserved = d.resources(80, most)
 	}
 	if d.chance(25) {
 		q.queue.Guarantee = d.resources(60, 3)
+	}
+	if d.crowd {
+		q.queue.Capability = nil
+		q.queue.Deserved = workload.Resources{"cpu": 1000 * int64(d.IntN(10)), "memory": int64(d.IntN(12)) << 30}
 	}
 	if name == index.RootName && d.chance(80) {
 		q.queue.Capability, q.queue.Deserved, q.queue.Guarantee = nil, nil, nil
@@ -188,27 +193,36 @@ func (d *draw) queue(cycle int, name, parent string) {
 	d.do(cycle, setQueue{q})
 }
 
+const nothingGuaranteed = `{"A":0,"B":0,"C":0,"A/mig-1g.10gb-mixed":0,"A/mps-80g*1/4":0,"N":0}`
+
 // annotations draws the card annotations of a queue.
 func (d *draw) annotations() map[string]string {
 	all := map[string]string{}
-	if d.lends {
-		all[card.QuotaKey], all[card.DeservedKey] = d.quota(12), d.quota(4)
-		if all[card.GuaranteeKey] = d.quota(1); d.chance(50) {
-			all[card.GuaranteeKey] = `{"A":0,"B":0,"C":0,"A/mig-1g.10gb-mixed":0,"A/mps-80g*1/4":0,"N":0}`
+	if d.crowd {
+		all[card.QuotaKey], all[card.DeservedKey] = d.quota(20, 30), d.quota(0, 5)
+		if all[card.GuaranteeKey] = nothingGuaranteed; d.chance(20) {
+			all[card.GuaranteeKey] = d.quota(0, 1)
 		}
 		return all
 	}
-	all[card.QuotaKey] = d.quota(8)
+	if d.lends {
+		all[card.QuotaKey], all[card.DeservedKey] = d.quota(6, 16), d.quota(0, 5)
+		if all[card.GuaranteeKey] = d.quota(0, 1); d.chance(75) {
+			all[card.GuaranteeKey] = nothingGuaranteed
+		}
+		return all
+	}
+	all[card.QuotaKey] = d.quota(0, 10)
 	if d.chance(50) {
-		all[card.DeservedKey] = d.quota(4)
+		all[card.DeservedKey] = d.quota(0, 5)
 	}
 	if d.chance(50) {
-		all[card.GuaranteeKey] = d.quota(2)
+		all[card.GuaranteeKey] = d.quota(0, 2)
 	}
 	return all
 }
 
-func (d *draw) quota(most int) string {
+func (d *draw) quota(least, most int) string {
 	if d.chance(2) {
 		return `{"A":3,`
 	}
@@ -217,8 +231,8 @@ func (d *draw) quota(most int) string {
 		switch {
 		case d.chance(2):
 			keys = append(keys, fmt.Sprintf("%q:%s", name, pick(d, "1.5", "-2", `"3"`, "null")))
-		case d.chance(90 - 10*i):
-			keys = append(keys, fmt.Sprintf("%q:%d", name, d.IntN(most+1)))
+		case d.chance(97 - 8*i):
+			keys = append(keys, fmt.Sprintf("%q:%d", name, least+d.IntN(most-least+1)))
 		}
 	}
 	return "{" + strings.Join(keys, ",") + "}"
@@ -226,18 +240,27 @@ func (d *draw) quota(most int) string {
 
 // submit makes a job.
 func (d *draw) submit(cycle int) {
-	j := jobSpec{name: fmt.Sprintf("j%d", len(d.jobs)), queue: d.queues[d.IntN(len(d.queues))].queue.Name, minMember: 1}
-	if d.chance(40) {
+	j := jobSpec{name: fmt.Sprintf("j%d", len(d.jobs)), queue: d.home(), minMember: 1}
+	if d.chance(50) {
 		j.priority = int32(d.IntN(3))
 	}
 	n, p := 1+d.IntN(6), d.pod()
+	late := cycle > 1 && d.crowd && d.chance(70) // a claim on what others have borrowed
+	if late {
+		n = 1 + d.IntN(2)
+	}
 	for range n {
 		if d.chance(10) {
 			p = d.pod()
 		}
 		j.pods = append(j.pods, p)
 	}
-	if d.chance(60) {
+	switch {
+	case late:
+		j.minMember = n
+	case d.crowd && d.chance(80):
+		j.minMember = d.IntN(2)
+	case d.chance(60):
 		j.minMember = d.IntN(n + 1)
 	}
 	if d.chance(3) {
@@ -256,6 +279,21 @@ func (d *draw) submit(cycle int) {
 	}
 	d.jobs = append(d.jobs, j)
 	d.do(cycle, submitJob{j})
+}
+
+// home draws the queue of a job, mostly a leaf.
+func (d *draw) home() string {
+	inner := map[string]bool{}
+	for _, q := range d.queues {
+		if inner[q.queue.Parent] = true; d.s.hierarchy {
+			inner[index.RootName] = true
+		}
+	}
+	for {
+		if name := d.queues[d.IntN(len(d.queues))].queue.Name; !d.s.hierarchy || !inner[name] || d.chance(5) {
+			return name
+		}
+	}
 }
 
 // pod draws a pod.
@@ -282,7 +320,7 @@ func (d *draw) pod() podSpec {
 			resource = npuName
 		}
 	}
-	p.requests[resource] = int64(1 + d.IntN(3))
+	p.requests[resource] = pick[int64](d, 1, 1, 1, 2, 2, 3)
 	if d.chance(15) {
 		p.cards = ""
 	}
@@ -291,18 +329,18 @@ func (d *draw) pod() podSpec {
 
 // list draws a card list.
 func (d *draw) list() string {
-	return pick(d, "A", "A", "A", "B", "A|B", "B|A", "A|B|C", "C", "Z|A")
+	return pick(d, "A", "A", "A", "A", "A", "B", "B", "A|B", "B|A", "A|B|C", "C", "Z|A")
 }
 
 // act draws what happens before a cycle.
 func (d *draw) act(cycle int) {
 	job := func() string { return d.jobs[d.IntN(len(d.jobs))].name }
 	switch n := d.IntN(100); {
-	case n < 30:
+	case n < 20:
 		d.submit(cycle)
-	case n < 37:
+	case n < 33:
 		d.do(cycle, removeJob{job()})
-	case n < 45:
+	case n < 41:
 		d.do(cycle, scaleJob{job(), d.IntN(8)})
 	case n < 58:
 		d.do(cycle, finishPod{job(), d.IntN(6), d.chance(30)})

@@ -11,7 +11,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -52,12 +51,14 @@ type placement struct {
 const (
 	noPanic       = "nothing panics"
 	outlivesQueue = "a charge outlives its queue"
+	unlisted      = "a job has elastic cards that its pods do not name"
 	innerKeep     = "reclaim leaves an inner queue its guarantee"
 	notLent       = "no queue gets cards that are guaranteed to others"
 	promisesBound = "a job is admitted that fits beside what others can still get"
 	gain          = "no eviction without gain"
 	comesToRest   = "evictions end"
 	settles       = "the world comes to rest"
+	owed          = "a queue gets what it deserves"
 	starves       = "no pod waits where its queue has quota and a node has room"
 	refused       = "no pod is refused that fits under all bounds"
 	admitted      = "no job waits that fits under all bounds"
@@ -74,6 +75,8 @@ var invariants = []invariant{
 	{name: "reclaim takes no card that its queue deserves", evicted: (*chaosCycle).checkDeserved},
 	{name: "every refusal has a reason", at: []moment{atClose}, check: (*chaosCycle).checkReasons},
 	{name: gain, at: []moment{atClose}, check: (*chaosCycle).checkGain},
+	{name: "no session depends on earlier ones", at: []moment{atOpen}, check: (*chaosCycle).checkFresh},
+	{name: owed, at: []moment{atRest}, check: (*chaosCycle).checkOwed},
 	{name: starves, at: []moment{atRest}, check: (*chaosCycle).checkStarvation},
 	{name: refused, at: []moment{atRest}, check: (*chaosCycle).checkRefusals},
 	{name: admitted, at: []moment{atRest}, check: (*chaosCycle).checkAdmission},
@@ -100,7 +103,7 @@ func (c *chaosCycle) checkEvent(task *api.TaskInfo, allocated bool) {
 		case known[i.name] != "":
 		case i.placed != nil && allocated && (task.Status == api.Allocated || task.Status == api.Pipelined):
 			i.placed(c, i.name, p)
-		case i.evicted != nil && !allocated && task.Status == api.Releasing:
+		case i.evicted != nil && !allocated && task.Status == api.Releasing && !pod.unsure():
 			i.evicted(c, i.name, p)
 		}
 	}
@@ -124,7 +127,9 @@ func (c *chaosCycle) row(x fastres.Vector) map[string]float64 {
 
 func indexQueue(i int) index.Queue { return index.Queue(i) }
 
-func isCard(dimension string) bool { return len(dimension) > len(cardPrefix) && dimension[:len(cardPrefix)] == cardPrefix }
+func isCard(dimension string) bool {
+	return len(dimension) > len(cardPrefix) && dimension[:len(cardPrefix)] == cardPrefix
+}
 
 // checkAccounts compares what the engine has charged with the tasks.
 func (c *chaosCycle) checkAccounts(name string) {
@@ -148,6 +153,7 @@ func (c *chaosCycle) checkAccounts(name string) {
 func (w *world) readAnnotations() {
 	for _, name := range sortedKeys(w.queues) {
 		q := w.queues[name]
+		q.bad = false
 		for _, key := range quotaKeys {
 			text, ok := q.object.Annotations[key]
 			before := q.good[key]
@@ -157,7 +163,7 @@ func (w *world) readAnnotations() {
 			q.good[key] = map[string]int64{}
 			var entries map[string]json.RawMessage
 			if json.Unmarshal([]byte(text), &entries) != nil {
-				q.good[key] = before
+				q.good[key], q.bad = before, true
 				if before == nil {
 					q.good[key] = map[string]int64{}
 				}
@@ -166,8 +172,11 @@ func (w *world) readAnnotations() {
 			for name, value := range entries {
 				if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && n >= 0 {
 					q.good[key][name] = n
-				} else if n, had := before[name]; had {
-					q.good[key][name] = n
+				} else {
+					q.bad = true
+					if n, had := before[name]; had {
+						q.good[key][name] = n
+					}
 				}
 			}
 		}
@@ -448,7 +457,7 @@ func (c *chaosCycle) checkReasons(name string) {
 		return // allocate asks about no pod
 	}
 	for _, j := range c.jobs {
-		job := c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
+		job := c.jobOf(j)
 		switch {
 		case job == nil || job.JobFitErrors != "":
 		case job.IsPending():
@@ -549,7 +558,7 @@ func (w *world) takesJobs(queue string) bool {
 // since allocate had the chance.
 func (c *chaosCycle) checkStarvation(name string) {
 	for _, j := range c.jobs {
-		job := c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
+		job := c.jobOf(j)
 		if job == nil || job.IsPending() || !c.takesJobs(j.spec.queue) || !c.waits(job) || c.plugin == ProportionName {
 			continue
 		}
@@ -591,7 +600,7 @@ func (c *chaosCycle) fitsBeside(path []string, has map[string]amounts, more amou
 func (c *chaosCycle) checkRefusals(name string) {
 	has, unsure := c.expected()
 	for _, j := range c.jobs {
-		job := c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
+		job := c.jobOf(j)
 		if job == nil || !c.takesJobs(j.spec.queue) || c.plugin == ProportionName {
 			continue
 		}
@@ -667,7 +676,7 @@ func (c *chaosCycle) admission(name string, bounded bool) {
 		}
 	}
 	for _, j := range c.jobs {
-		job := c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
+		job := c.jobOf(j)
 		minimum, certain := c.minimum(j)
 		if job == nil || !job.IsPending() || !certain || j.spec.minResources == nil || !c.takesJobs(j.spec.queue) || unsure[j.spec.queue] || unsure[index.RootName] {
 			continue
@@ -707,7 +716,7 @@ func (c *chaosCycle) minimum(j *worldJob) (a amounts, certain bool) {
 func (c *chaosCycle) promised(has map[string]amounts, bounded bool) (all map[string]amounts, certain bool) {
 	own := map[string]amounts{}
 	for _, j := range c.jobs {
-		job := c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
+		job := c.jobOf(j)
 		if job == nil || job.IsPending() || job.PodGroup.Status.Phase == scheduling.PodGroupCompleted {
 			continue
 		}

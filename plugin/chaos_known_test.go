@@ -4,5 +4,7 @@ package plugin
 // them and does not check them.
 var known = map[string]string{
 	outlivesQueue: "a pod whose queue is deleted is not in the session, so its cards are forgotten if its node changes before the queue exists again",
-	notLent:           "cards that are guaranteed to a queue are lent where no quota bounds the root",
+	comesToRest:   "with damping, a borrower in a queue of higher priority and the owner evict one another without end",
+	unlisted:      "elastic omits the card of a node with another label than the pod names, unless a session remembers it",
+	notLent:       "cards that are guaranteed to a queue are lent where no quota bounds the root",
 }

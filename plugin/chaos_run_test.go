@@ -67,6 +67,9 @@ func play(s *scenario, broken sabotage) (found *violation, history []string) {
 	return nil, nil
 }
 
+// seenInWorlds counts what happens in random worlds.
+var seenInWorlds = map[string]int{}
+
 // resetVolcano resets the state that Volcano keeps across sessions: the node at which it
 // starts to look for one.
 func resetVolcano() {
@@ -149,27 +152,33 @@ func actionOf(name string) framework.Action {
 	}
 }
 
-// open opens a session.
+// open opens the session of a cycle.
 func (w *world) open(broken sabotage) *chaosCycle {
-	c := &chaosCycle{world: w, cache: offline.NewCache(w.info()), broken: broken, evicted: map[api.TaskID]*api.TaskInfo{}}
-	c.cache.Informers = w.informers
-	framework.RegisterPluginBuilder(orderlyName, func(framework.Arguments) framework.Plugin { return orderly{} })
-	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
-	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
-	var ours *quotaPlugin
-	framework.RegisterPluginBuilder(w.plugin, func(framework.Arguments) framework.Plugin {
-		ours = w.builder.build(w.arguments).(*quotaPlugin)
-		return ours
-	})
-	tiers := offline.Tiers(w.hierarchy, orderlyName, priority.PluginName, gang.PluginName, w.plugin)
-	tiers[0].Plugins[2].EnabledPreemptable = &w.gangSpares
-	c.Session = offline.Open(c.cache, tiers)
-	c.own = ours.session
+	c := &chaosCycle{world: w, broken: broken, evicted: map[api.TaskID]*api.TaskInfo{}}
+	c.openWith(w.builder)
 	c.AddEventHandler(&framework.EventHandler{
 		AllocateFunc:   func(e *framework.Event) { c.onEvent(e.Task, true) },
 		DeallocateFunc: func(e *framework.Event) { c.onEvent(e.Task, false) },
 	})
 	return c
+}
+
+// openWith opens a session with the plugin of a builder.
+func (c *chaosCycle) openWith(b *builder) {
+	c.cache = offline.NewCache(c.info())
+	c.cache.Informers = c.informers
+	framework.RegisterPluginBuilder(orderlyName, func(framework.Arguments) framework.Plugin { return orderly{} })
+	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
+	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
+	var ours *quotaPlugin
+	framework.RegisterPluginBuilder(c.plugin, func(framework.Arguments) framework.Plugin {
+		ours = b.build(c.arguments).(*quotaPlugin)
+		return ours
+	})
+	tiers := offline.Tiers(c.hierarchy, orderlyName, priority.PluginName, gang.PluginName, c.plugin)
+	tiers[0].Plugins[2].EnabledPreemptable = &c.gangSpares
+	c.Session = offline.Open(c.cache, tiers)
+	c.own = ours.session
 }
 
 // onEvent checks the session after an event.
@@ -210,6 +219,7 @@ func (w *world) follow(jobs map[api.JobID]*api.JobInfo, c *chaosCycle) {
 				evictions++
 				w.changed = true
 			case p.object.Spec.NodeName == "" && task.Status == api.Binding:
+				seenInWorlds["placed"]++
 				w.hold(p, task.NodeName, w.counted(j.spec.queue))
 				p.update(func(pod *v1.Pod) { pod.Spec.NodeName = task.NodeName })
 				w.note("%s runs on %s", task.Name, task.NodeName)
@@ -224,6 +234,8 @@ func (w *world) follow(jobs map[api.JobID]*api.JobInfo, c *chaosCycle) {
 		}
 	}
 	w.evictions = append(w.evictions, evictions)
+	seenInWorlds["evicted"] += evictions
+	seenInWorlds["cycles"]++
 }
 
 // charged returns what a queue is charged for the cards of a task.
@@ -300,7 +312,7 @@ func (c *chaosCycle) request(j *worldJob, p *worldPod, task *api.TaskInfo) amoun
 func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool) {
 	all, unsure = map[string]amounts{}, map[string]bool{}
 	for _, j := range c.jobs {
-		job := c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
+		job := c.jobOf(j)
 		if job == nil {
 			continue
 		}
@@ -359,6 +371,17 @@ const mostQuiet = 60
 // settle runs cycles in which nothing happens from outside, until nothing changes.
 func (w *world) settle(broken sabotage) {
 	quiet := 0
+	defer func() {
+		for _, j := range w.jobs {
+			for _, p := range j.pods {
+				if p.object.Spec.NodeName == "" {
+					seenInWorlds["waiting at the end"]++
+				} else if p.placed() {
+					seenInWorlds["running at the end"]++
+				}
+			}
+		}
+	}()
 	for range mostQuiet {
 		w.next(nil, broken)
 		if w.changed || w.terminating() {
@@ -366,6 +389,9 @@ func (w *world) settle(broken sabotage) {
 		} else if quiet++; quiet == 3 {
 			break
 		}
+	}
+	if quiet < 3 {
+		seenInWorlds["restless"]++
 	}
 	w.checkRest(quiet == 3, broken)
 }

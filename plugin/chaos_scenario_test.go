@@ -81,9 +81,9 @@ type queueSpec struct {
 }
 
 type (
-	submitJob   struct{ spec jobSpec }
-	removeJob   struct{ job string }
-	scaleJob    struct {
+	submitJob struct{ spec jobSpec }
+	removeJob struct{ job string }
+	scaleJob  struct {
 		job  string
 		pods int
 	}

@@ -46,7 +46,7 @@ func TestChaos(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d worlds, %.1f a second, seeds from %d; violations: %v", ran, float64(ran)/time.Since(began).Seconds(), *worldSeed, finds)
+	t.Logf("%d worlds, %.1f a second, seeds from %d; violations: %v; %v", ran, float64(ran)/time.Since(began).Seconds(), *worldSeed, finds, seenInWorlds)
 }
 
 // describe minimises a scenario that breaks an invariant, and describes it.

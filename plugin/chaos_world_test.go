@@ -54,6 +54,7 @@ type worldQueue struct {
 	// good are the last valid values of the card annotations, as the scheduler knows
 	// them: by key, nil for an annotation that is not there.
 	good map[string]map[string]int64
+	bad  bool // a value of an annotation is bad
 }
 
 // worldJob is a PodGroup and its pods.
@@ -68,7 +69,7 @@ type worldJob struct {
 type worldPod struct {
 	spec   podSpec
 	object *v1.Pod
-	ends   int // the cycle in which a terminating pod is gone
+	ends   int                 // the cycle in which a terminating pod is gone
 	has    map[string]heldName // since it has a node, by resource
 }
 
