@@ -52,6 +52,7 @@ const (
 	noPanic       = "nothing panics"
 	outlivesQueue = "a charge outlives its queue"
 	unlisted      = "a job has elastic cards that its pods do not name"
+	otherCards    = "an unused guarantee of one card does not protect pods with another"
 	innerKeep     = "reclaim leaves an inner queue its guarantee"
 	notLent       = "no queue gets cards that are guaranteed to others"
 	promisesBound = "a job is admitted that fits beside what others can still get"

@@ -6,5 +6,6 @@ var known = map[string]string{
 	outlivesQueue: "a pod whose queue is deleted is not in the session, so its cards are forgotten if its node changes before the queue exists again",
 	comesToRest:   "with damping, a borrower in a queue of higher priority and the owner evict one another without end",
 	unlisted:      "elastic omits the card of a node with another label than the pod names, unless a session remembers it",
+	otherCards:    "reclaim takes nothing from a queue that uses less of any card than is guaranteed to it, and a guarantee that is not set is the quota",
 	notLent:       "cards that are guaranteed to a queue are lent where no quota bounds the root",
 }

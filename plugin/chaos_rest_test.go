@@ -105,22 +105,38 @@ func frees(for_, victim podSpec) bool {
 }
 
 // borrowed reports whether the queue of a pod has more than it deserves of everything
-// that the pod requests, and keeps its guarantees without it.
+// that the pod requests, and keeps its guarantees without it. As in upstream, what is
+// guaranteed and not used protects all pods of the queue.
 func (c *chaosCycle) borrowed(j *worldJob, p *worldPod, task *api.TaskInfo, has map[string]amounts) bool {
-	for d, amount := range c.request(j, p, task) {
-		if amount == 0 {
-			continue
-		}
-		if has[j.spec.queue][d] <= c.deserves(j.spec.queue, d) {
+	request := c.request(j, p, task)
+	for d, amount := range request {
+		if amount > 0 && has[j.spec.queue][d] <= c.deserves(j.spec.queue, d) {
 			return false
 		}
+	}
+	for _, d := range c.dimensions() {
 		for _, queue := range c.path(j.spec.queue) {
-			if has[queue][d]-amount < c.guarantee(queue, d) {
+			if isCard(d) && request[d] == 0 && known[otherCards] == "" {
+				continue
+			}
+			if has[queue][d]-request[d] < c.guarantee(queue, d) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// dimensions returns all dimensions of random worlds.
+func (c *chaosCycle) dimensions() []string {
+	all := []string{"cpu", "memory"}
+	if c.plugin != Name {
+		all = append(all, cardResources...)
+	}
+	for _, name := range cardNames {
+		all = append(all, cardPrefix+name)
+	}
+	return all
 }
 
 // checkFresh opens a second session on the same cluster, with the memory of a scheduler
