@@ -310,14 +310,9 @@ func (d *draw) pod() podSpec {
 	resource := gpuName
 	p.cards = d.list()
 	if d.chance(15) {
-		p.cards, resource = pick(d, cardNames...), pick(d, cardResources...)
-		switch {
-		case strings.Contains(p.cards, "mig"):
-			resource = migName
-		case strings.Contains(p.cards, "mps"):
-			resource = mpsName
-		case p.cards == "N":
-			resource = npuName
+		p.cards = pick(d, cardNames...)
+		if resource = resourceOf(p.cards); d.chance(5) {
+			resource = pick(d, cardResources...)
 		}
 	}
 	p.requests[resource] = pick[int64](d, 1, 1, 1, 2, 2, 3)
@@ -344,8 +339,11 @@ func (d *draw) act(cycle int) {
 		d.do(cycle, scaleJob{job(), d.IntN(8)})
 	case n < 58:
 		d.do(cycle, finishPod{job(), d.IntN(6), d.chance(30)})
-	case n < 60:
+	case n < 59:
 		d.do(cycle, openGates{job()})
+	case n < 62:
+		most := pick(d, 2, 8, 100)
+		d.do(cycle, editGroup{job(), 1 + d.IntN(most), d.resources(90, most)})
 	case n < 78:
 		q := d.queues[d.IntN(len(d.queues))].queue
 		if q.Name != index.RootName && d.chance(20) {

@@ -56,13 +56,15 @@ const (
 	innerKeep     = "reclaim leaves an inner queue its guarantee"
 	notLent       = "no queue gets cards that are guaranteed to others"
 	promisesBound = "a job is admitted that fits beside what others can still get"
+	ownOnce       = "a job is admitted that fits beside what others have and were promised"
 	gain          = "no eviction without gain"
 	comesToRest   = "evictions end"
 	settles       = "the world comes to rest"
 	owed          = "a queue gets what it deserves"
 	starves       = "no pod waits where its queue has quota and a node has room"
 	refused       = "no pod is refused that fits under all bounds"
-	admitted      = "no job waits that fits under all bounds"
+	admitted      = "no job waits that fits as a whole beside what all have and were promised"
+	lostRoot      = "pods on lost nodes do not fill the root"
 )
 
 // invariants are checked in this order.
@@ -79,9 +81,11 @@ var invariants = []invariant{
 	{name: "no session depends on earlier ones", at: []moment{atOpen}, check: (*chaosCycle).checkFresh},
 	{name: owed, at: []moment{atRest}, check: (*chaosCycle).checkOwed},
 	{name: starves, at: []moment{atRest}, check: (*chaosCycle).checkStarvation},
-	{name: refused, at: []moment{atRest}, check: (*chaosCycle).checkRefusals},
-	{name: admitted, at: []moment{atRest}, check: (*chaosCycle).checkAdmission},
-	{name: promisesBound, at: []moment{atRest}, check: (*chaosCycle).checkBoundedAdmission},
+	{name: refused, at: []moment{atOpen, atRest}, check: (*chaosCycle).checkRefusals},
+	{name: lostRoot, at: []moment{atOpen, atRest}, check: (*chaosCycle).checkLostRoot},
+	{name: admitted, at: []moment{atOpen, atRest}, check: (*chaosCycle).checkAdmission},
+	{name: ownOnce, at: []moment{atOpen, atRest}, check: (*chaosCycle).checkOwnAdmission},
+	{name: promisesBound, at: []moment{atOpen, atRest}, check: (*chaosCycle).checkBoundedAdmission},
 }
 
 func (c *chaosCycle) checkAll(at moment) {
@@ -538,6 +542,9 @@ const patience = 5
 
 // checkClaims checks that the pods for which others were evicted got a node.
 func (w *world) checkClaims() {
+	if w.exchanges() {
+		return // the place of a victim goes to the queue that comes first
+	}
 	for _, claim := range w.claims {
 		pod := claim.pod.object
 		if claim.cycle <= w.scenario.cycles || claim.cycle+w.grace+patience > w.cycle || known[gain] != "" {
@@ -598,8 +605,19 @@ func (c *chaosCycle) fitsBeside(path []string, has map[string]amounts, more amou
 }
 
 // checkRefusals checks that the engine refuses no pod that fits under all bounds.
-func (c *chaosCycle) checkRefusals(name string) {
+func (c *chaosCycle) checkRefusals(name string) { c.refusals(name, false) }
+
+// checkLostRoot is checkRefusals, where pods on lost nodes do not count at the root.
+func (c *chaosCycle) checkLostRoot(name string) { c.refusals(name, true) }
+
+func (c *chaosCycle) refusals(name string, lost bool) {
+	if c.cycle%3 != 0 && c.cycle < c.scenario.cycles {
+		return
+	}
 	has, unsure := c.expected()
+	if lost && has[index.RootName] != nil {
+		c.withoutLost(has[index.RootName])
+	}
 	for _, j := range c.jobs {
 		job := c.jobOf(j)
 		if job == nil || !c.takesJobs(j.spec.queue) || c.plugin == ProportionName {
@@ -622,6 +640,27 @@ func (c *chaosCycle) checkRefusals(name string) {
 				}
 				if err := c.PredicateFn(task, node); err != nil {
 					violated(name, "%s may not be placed on %s: %v", task.Name, node.Name, err)
+				}
+			}
+		}
+	}
+}
+
+// withoutLost subtracts what pods on lost nodes have of cpu, memory and scalars.
+func (c *chaosCycle) withoutLost(root amounts) {
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		if job == nil || c.path(j.spec.queue) == nil {
+			continue
+		}
+		for _, p := range j.pods {
+			task := job.Tasks[api.TaskID(p.object.UID)]
+			if n := c.nodes[task.NodeName]; n == nil || !n.lost || !api.AllocatedStatus(task.Status) {
+				continue
+			}
+			for d, amount := range c.request(j, p, task) {
+				if !isCard(d) {
+					root[d] -= amount
 				}
 			}
 		}
@@ -656,19 +695,21 @@ func (c *chaosCycle) servesOn(p *worldPod, node string) bool {
 
 // checkAdmission checks that no job waits that fits beside all that others have and were
 // promised.
-func (c *chaosCycle) checkAdmission(name string) { c.admission(name, false) }
+func (c *chaosCycle) checkAdmission(name string) { c.admission(name, false, false) }
 
 // checkBoundedAdmission is checkAdmission where a queue is promised no more than it can
 // get.
-func (c *chaosCycle) checkBoundedAdmission(name string) { c.admission(name, true) }
+func (c *chaosCycle) checkBoundedAdmission(name string) { c.admission(name, true, false) }
 
-func (c *chaosCycle) admission(name string, bounded bool) {
-	has, unsure := c.expected()
-	promised, certain := c.promised(has, bounded)
-	if !certain || c.plugin == ProportionName {
+// checkOwnAdmission is checkAdmission for jobs that have a part of their minimum.
+func (c *chaosCycle) checkOwnAdmission(name string) { c.admission(name, false, true) }
+
+func (c *chaosCycle) admission(name string, bounded, own bool) {
+	if c.plugin == ProportionName || c.cycle%3 != 0 && c.cycle < c.scenario.cycles {
 		return
 	}
-	for queue, more := range promised {
+	has, unsure := c.expected()
+	for queue, more := range c.promised(has, bounded) {
 		if has[queue] == nil {
 			has[queue] = amounts{}
 		}
@@ -682,16 +723,19 @@ func (c *chaosCycle) admission(name string, bounded bool) {
 		if job == nil || !job.IsPending() || !certain || j.spec.minResources == nil || !c.takesJobs(j.spec.queue) || unsure[j.spec.queue] || unsure[index.RootName] {
 			continue
 		}
-		if c.fitsBeside(c.path(j.spec.queue), has, minimum) && !c.JobEnqueueable(job) {
+		if own {
+			c.lessAllocated(minimum, j, job)
+		}
+		if c.fitsBeside(c.path(j.spec.queue), has, minimum) && c.fitsLent(c.path(j.spec.queue), has, minimum) && !c.JobEnqueueable(job) {
 			violated(name, "job %s is not admitted: %s", j.spec.name, job.JobFitErrors)
 		}
 	}
 }
 
-// minimum returns what a job needs to be admitted. It is not certain where a card list
-// leaves a choice.
+// minimum returns what a job needs to be admitted. Where a pod leaves the choice between
+// cards, it needs all of them, and the result is not certain.
 func (c *chaosCycle) minimum(j *worldJob) (a amounts, certain bool) {
-	a = amounts{}
+	a, certain = amounts{}, true
 	for name := range j.spec.minResources {
 		if n, _ := quantity(j.spec.minResources, name); c.plugin != Name || name == "cpu" || name == "memory" {
 			a[name] = n
@@ -700,38 +744,46 @@ func (c *chaosCycle) minimum(j *worldJob) (a amounts, certain bool) {
 	if !c.counted(j.spec.queue) {
 		return a, true
 	}
-	if j.spec.cardRequest != "" && len(j.pods) == 0 {
-		return a, false
+	if len(j.pods) == 0 {
+		return a, certain && j.spec.cardRequest == ""
 	}
-	for _, p := range j.pods {
+	for i, p := range j.pods {
 		for _, resource := range cardResources {
-			if p.spec.requests[resource] > 0 {
-				return a, false
+			amount := 1000 * float64(p.spec.requests[resource])
+			names := card.ParseList(p.spec.cards)
+			if amount > 0 && len(names) == 0 {
+				names = cardNames
+			}
+			for _, name := range names {
+				a[cardPrefix+name] += amount
+			}
+			certain = certain && (amount == 0 || len(names) == 1 && resourceOf(names[0]) == resource && c.isCardResource(resource) && i < j.spec.minMember)
+		}
+	}
+	return a, certain
+}
+
+// lessAllocated subtracts what a job has from its minimum.
+func (c *chaosCycle) lessAllocated(minimum amounts, j *worldJob, job *api.JobInfo) {
+	for _, p := range j.pods {
+		if task := job.Tasks[api.TaskID(p.object.UID)]; api.AllocatedStatus(task.Status) {
+			for d, amount := range c.request(j, p, task) {
+				minimum[d] = max(0, minimum[d]-amount)
 			}
 		}
 	}
-	return a, true
 }
 
-// promised returns what is reserved for admitted jobs, by queue.
-func (c *chaosCycle) promised(has map[string]amounts, bounded bool) (all map[string]amounts, certain bool) {
+// promised returns what is reserved for admitted jobs, at most, by queue.
+func (c *chaosCycle) promised(has map[string]amounts, bounded bool) map[string]amounts {
 	own := map[string]amounts{}
 	for _, j := range c.jobs {
 		job := c.jobOf(j)
 		if job == nil || job.IsPending() || job.PodGroup.Status.Phase == scheduling.PodGroupCompleted {
 			continue
 		}
-		minimum, certain := c.minimum(j)
-		if !certain {
-			return nil, false
-		}
-		for _, p := range j.pods {
-			if task := job.Tasks[api.TaskID(p.object.UID)]; api.AllocatedStatus(task.Status) {
-				for d, amount := range c.request(j, p, task) {
-					minimum[d] = max(0, minimum[d]-amount)
-				}
-			}
-		}
+		minimum, _ := c.minimum(j)
+		c.lessAllocated(minimum, j, job)
 		if own[j.spec.queue] == nil {
 			own[j.spec.queue] = amounts{}
 		}
@@ -739,7 +791,7 @@ func (c *chaosCycle) promised(has map[string]amounts, bounded bool) (all map[str
 			own[j.spec.queue][d] += amount
 		}
 	}
-	return c.rollUp(own, has, bounded), true
+	return c.rollUp(own, has, bounded)
 }
 
 // rollUp adds the promises of queues to their ancestors.

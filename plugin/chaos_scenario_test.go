@@ -92,7 +92,12 @@ type (
 		pod    int
 		failed bool
 	}
-	openGates   struct{ job string }
+	openGates struct{ job string }
+	editGroup struct { // of a job
+		job          string
+		minMember    int
+		minResources workload.Resources
+	}
 	setQueue    struct{ spec queueSpec }
 	deleteQueue struct{ queue string }
 	setNode     struct{ node workload.Node }
@@ -137,6 +142,9 @@ func (d finishPod) String() string {
 	return fmt.Sprintf("Pod %s-%d succeeds, if it runs", d.job, d.pod)
 }
 func (d openGates) String() string { return "Job " + d.job + " loses its scheduling gates" }
+func (d editGroup) String() string {
+	return fmt.Sprintf("PodGroup %s: minMember %d, minResources %s", d.job, d.minMember, resourceText(d.minResources))
+}
 func (d setQueue) String() string {
 	q := d.spec.queue
 	text := "Queue " + q.Name + ":"

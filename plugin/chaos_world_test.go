@@ -222,6 +222,14 @@ func (d openGates) apply(w *world) {
 	}
 }
 
+func (d editGroup) apply(w *world) {
+	if j := w.job(d.job); j != nil {
+		j.spec.minMember, j.spec.minResources = d.minMember, d.minResources
+		list := cluster.List(d.minResources)
+		j.group.Spec.MinMember, j.group.Spec.MinResources = int32(d.minMember), &list
+	}
+}
+
 func (d setQueue) apply(w *world) {
 	name := d.spec.queue.Name
 	q := w.queues[name]
@@ -300,6 +308,19 @@ const (
 	mpsName = "nvidia.com/gpu.shared"
 	npuName = "huawei.com/Ascend910"
 )
+
+// resourceOf returns the resource of a card in random worlds.
+func resourceOf(name string) string {
+	switch {
+	case strings.Contains(name, "mig"):
+		return migName
+	case strings.Contains(name, "mps"):
+		return mpsName
+	case name == "N":
+		return npuName
+	}
+	return gpuName
+}
 
 // cardOf returns the card that a resource of a node is, "" where the labels do not say.
 func cardOf(n workload.Node, resource string) string {
