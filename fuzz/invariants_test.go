@@ -134,7 +134,7 @@ func (w *world) checkVictims() {
 	w.victims.Begin()
 	left := map[string]oracle.Amounts{}
 	for _, t := range w.known() {
-		if !t.placed || !w.victims.Take(w.number(t.queue), w.vector(t.request), w.vector(reclaimer.request)) {
+		if !t.placed || !w.victims.Take(w.number(t.queue), w.vector(t.request), w.number(reclaimer.queue), w.vector(reclaimer.request)) {
 			continue
 		}
 		if left[t.queue] == nil {

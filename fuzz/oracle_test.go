@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
@@ -109,7 +110,16 @@ func (w *world) compareAdmission(name string) {
 		request := w.vector(t.request)
 		require.Equal(w.t, w.oracle.Allocatable(name, t.request),
 			w.at(quota.Allocatable(w.ix, &w.ix.RealCapability, q, request)), "allocatable: %v in %s", t.request, name)
-		require.Equal(w.t, w.oracle.Preemptive(name, t.request), reasonOf(quota.Preemptive(w.ix, q, request)),
+		require.Equal(w.t, w.oracle.LendsAll(name, t.request), w.lends(w.ix, q, request), "lends %v to %s", t.request, name)
+		overlay := w.ix.Snapshot()
+		s := snapshot{&overlay, w.oracle.Clone()}
+		for range w.rand.IntN(4) {
+			if c := pick(w.rand, w.known()); c != nil {
+				s.change(w, step{c, w.rand.IntN(2) == 0}, w.vector(c.request), w.scratch)
+				require.Equal(w.t, s.oracle.LendsAll(name, t.request), w.lends(s.overlay, q, request), "lends %v to %s in a simulation", t.request, name)
+			}
+		}
+		require.Equal(w.t, w.oracle.Preemptive(name, t.request), reasonOf(quota.Preemptive(w.ix, &w.ix.RealCapability, q, request)),
 			"preemptive: %v in %s", t.request, name)
 	}
 	if j := pick(w.rand, w.jobs); j != nil {
@@ -161,6 +171,16 @@ func (w *world) at(v quota.Verdict) string {
 	return w.ix.Name(v.Queue)
 }
 
+// lends reports whether a request leaves what other queues are guaranteed.
+func (w *world) lends(a quota.View, q index.Queue, request fastres.Vector) bool {
+	for d := range request.Requested() {
+		if !w.kept.Fits(a, q, d, request.Get(d)).OK() {
+			return false
+		}
+	}
+	return true
+}
+
 func (w *world) compareVictims() {
 	tasks := w.known()
 	reclaimer := pick(w.rand, tasks)
@@ -181,12 +201,17 @@ func (w *world) compareVictims() {
 			want = victims.TakeDamped(v.queue, v.request, reclaimer.queue, reclaimer.request, levels)
 			got = w.victims.TakeDamped(q, victim, w.number(reclaimer.queue), request, levels)
 		} else {
-			want, got = victims.Take(v.queue, v.request, reclaimer.request), w.victims.Take(q, victim, request)
+			want, got = victims.Take(v.queue, v.request, reclaimer.queue, reclaimer.request), w.victims.Take(q, victim, w.number(reclaimer.queue), request)
 		}
 		require.Equal(w.t, want, got, "%v of %s for %v", v.request, v.queue, reclaimer.request)
 		for name := range v.request {
 			d, _ := w.names.Lookup(name)
 			require.Equal(w.t, victims.KeepsCard(v.queue, name), w.victims.KeepsCard(w.number(v.queue), d), "%s of %s", name, v.queue)
 		}
+	}
+	if to := reclaimer.queue; !w.oracle.Broken(to) {
+		q, request := w.number(to), w.vector(reclaimer.request)
+		require.Equal(w.t, victims.Suffice(to, reclaimer.request), w.victims.Suffice(&w.ix.RealCapability, q, request) && w.lends(&w.victims, q, request),
+			"%v of %s", reclaimer.request, to)
 	}
 }

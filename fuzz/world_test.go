@@ -24,6 +24,7 @@ type world struct {
 	oracle *oracle.Oracle
 
 	byWeight bool // deserved follows from weights
+	kept     quota.Guarantees
 	victims  quota.Victims
 	scratch  fastres.Vector
 	least    index.Rows // the least request of the pending tasks, by queue
@@ -99,10 +100,13 @@ func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, know
 			from.Bound[name] = oracle.Unlimited
 		}
 	}
+	if len(c.Nodes) == 4 && len(c.Queues)%2 == 0 { // some of these have keepGuarantees: true
+		from.Available = total
+	}
 	from.ZeroLeaf = len(c.Jobs) == 0     // these clusters show bounds alone
 	from.ByWeight = len(c.Queues)%3 == 0 // some clusters have deservedFrom: weight
 	for _, q := range c.Queues {
-		from.Queues = append(from.Queues, oracle.Queue{Name: q.Name, Parent: q.Parent,
+		from.Queues = append(from.Queues, oracle.Queue{Name: q.Name, Parent: q.Parent, Closed: q.Closed,
 			Capability: amounts(q.Capability), Deserved: amounts(q.Deserved), Guarantee: amounts(q.Guarantee), Weight: float64(q.Weight)})
 	}
 	for _, j := range c.Jobs {
@@ -187,7 +191,7 @@ func (w *world) buildIndex(c oracle.Cluster) {
 	}
 	w.scratch = fastres.NewVector(w.names.Len())
 	w.ix.Reset(index.BuildTree(nodes, c.Root), w.names.Len())
-	set, weights := map[index.Queue]bool{}, map[index.Queue]float64{}
+	set, closed, weights := map[index.Queue]bool{}, map[index.Queue]bool{}, map[index.Queue]float64{}
 	for _, queue := range c.Queues {
 		q := w.ix.Lookup(queue.Name)
 		w.ix.Capability.Row(q).Add(w.vector(queue.Capability))
@@ -195,7 +199,7 @@ func (w *world) buildIndex(c oracle.Cluster) {
 			w.ix.Deserved.Row(q).Add(w.vector(queue.Deserved))
 		}
 		w.ix.Guarantee.Row(q).Add(w.vector(queue.Guarantee))
-		set[q], weights[q] = len(queue.Capability) > 0, queue.Weight
+		set[q], closed[q], weights[q] = len(queue.Capability) > 0, queue.Closed, queue.Weight
 	}
 	limits := quota.Limits{Total: w.vector(c.Total), Bound: w.vector(c.Bound), ZeroLeaf: c.ZeroLeaf}
 	if c.Root != "" {
@@ -212,6 +216,14 @@ func (w *world) buildIndex(c oracle.Cluster) {
 		}
 	}
 	w.ix.RollUp()
+	available := fastres.NewVector(w.names.Len())
+	available.Fill(fastres.MaxQuantity)
+	for name, quantity := range c.Available {
+		d, _ := w.names.Lookup(name)
+		available.Set(d, quantity)
+	}
+	w.kept.Reset(w.ix, available)
+	quota.RollUpInqueue(w.ix, func(q index.Queue) bool { return !closed[q] })
 	for q := range index.Queue(w.ix.Len()) {
 		w.ix.SetShare(q, quota.Share(w.ix.Allocated(q), w.ix.Deserved.Row(q)))
 	}
@@ -275,8 +287,10 @@ func (w *world) charge(t *task, placed bool) {
 	w.ix.NoteOwnJobs(q)
 	if placed {
 		quota.Charge(w.ix, q, request)
+		w.kept.Update(q, request, 1)
 	} else {
 		quota.Refund(w.ix, q, request, w.scratch)
+		w.kept.Update(q, w.scratch, -1)
 	}
 	quota.RefreshShare(w.ix, q, quota.Share)
 	w.ix.Check()

@@ -65,14 +65,18 @@ func (ix *Index) Allocated(q Queue) fastres.Vector { return ix.allocated.row(q) 
 // changes the whole path of q (see quota.Charge).
 func (ix *Index) Mutable(q Queue) fastres.Vector { return ix.allocated.mutable(q) }
 
+// Changed returns nil: no account differs from itself.
+func (ix *Index) Changed() []Queue { return nil }
+
 // Share returns the share of q that SetShare set last, 0 at first. See quota.Share.
 func (ix *Index) Share(q Queue) float64 { return ix.share[q] }
 
 // SetShare sets the share of q.
 func (ix *Index) SetShare(q Queue, share float64) { ix.share[q] = share }
 
-// RollUp adds the usage of every queue to its parent's, from the leaves up. Call it once,
-// after the usage of all jobs is added to the queues that they are in.
+// RollUp adds allocated, request and elastic of every queue to its parent's, from the
+// leaves up. Call it once, after the usage of all jobs is added to the queues that they
+// are in. quota.RollUpInqueue does the same for inqueue, which has a bound at each level.
 func (ix *Index) RollUp() {
 	for q := Queue(ix.Len()) - 1; q >= 0; q-- {
 		p := ix.Parent(q)
@@ -81,7 +85,6 @@ func (ix *Index) RollUp() {
 		}
 		ix.Mutable(p).Add(ix.Allocated(q))
 		ix.Request.Row(p).Add(ix.Request.Row(q))
-		ix.Inqueue.Row(p).Add(ix.Inqueue.Row(q))
 		ix.Elastic.Row(p).Add(ix.Elastic.Row(q))
 	}
 	ix.Check()

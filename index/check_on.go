@@ -15,7 +15,6 @@ func (ix *Index) Check() {
 	ix.checkLedger()
 	ix.checkSums("allocated", ix.Allocated)
 	ix.checkSums("request", func(q Queue) fastres.Vector { return ix.Request.Row(q) })
-	ix.checkSums("inqueue", func(q Queue) fastres.Vector { return ix.Inqueue.Row(q) })
 	ix.checkSums("elastic", func(q Queue) fastres.Vector { return ix.Elastic.Row(q) })
 }
 

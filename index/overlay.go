@@ -29,6 +29,10 @@ func (ix *Index) Snapshot() Overlay {
 // other methods are for valid overlays only.
 func (o *Overlay) Valid() bool { return o.session == o.ix.session }
 
+// Changed returns the queues whose allocated has a private change. A change touches the
+// whole path of a queue.
+func (o *Overlay) Changed() []Queue { return o.touched }
+
 // Clone returns an independent copy. It costs as much as o has changed rows.
 func (o *Overlay) Clone() Overlay {
 	c := Overlay{ix: o.ix, session: o.session, version: o.version}

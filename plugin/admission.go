@@ -143,9 +143,15 @@ func (s *session) allocation(a quota.Accounts, q index.Queue, request fastres.Ve
 	if !v.OK() || pod.None() {
 		return cards.Outcome{Verdict: v}
 	}
-	return s.cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict {
-		return quota.CardFits(a, s.limit, q, d, milli)
-	})
+	return s.cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict { return s.fitsCard(a, q, d, milli) })
+}
+
+// fitsCard applies the rule of allocation to one card.
+func (s *session) fitsCard(a quota.Accounts, q index.Queue, d fastres.Dim, milli float64) quota.Verdict {
+	if v := quota.CardFits(a, s.limit, q, d, milli); !v.OK() {
+		return v
+	}
+	return s.memory.guarantees.Fits(a, q, d, milli)
 }
 
 // fits applies the rule of allocation to a request. An incomplete request names a
@@ -154,5 +160,18 @@ func (s *session) fits(a quota.Accounts, q index.Queue, request fastres.Vector, 
 	if !complete {
 		return quota.Verdict{Reason: quota.OverQuota, Queue: q}
 	}
-	return quota.Allocatable(a, s.limit, q, request)
+	if v := quota.Allocatable(a, s.limit, q, request); !v.OK() {
+		return v
+	}
+	return s.keepsGuarantees(a, q, request)
+}
+
+// keepsGuarantees reports whether a request leaves what other queues are guaranteed.
+func (s *session) keepsGuarantees(a quota.View, q index.Queue, request fastres.Vector) quota.Verdict {
+	for d := range request.Requested() {
+		if v := s.memory.guarantees.Fits(a, q, d, request.Get(d)); !v.OK() {
+			return v
+		}
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: q}
 }

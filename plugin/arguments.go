@@ -20,13 +20,14 @@ const (
 	cardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
 	deservedFrom           = "deservedFrom"
 	hierarchyFrom          = "hierarchyFrom"
+	keepGuarantees         = "keepGuarantees"
 	nodeOrderWeight        = "nodeOrderWeight"
 	rootCapability         = "rootCapability"
 	unsetCapability        = "unsetCapability"
 	untypedCards           = "untypedCards"
 )
 
-var knownArguments = []string{ancestorReclaimLevel, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, nodeOrderWeight,
+var knownArguments = []string{ancestorReclaimLevel, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight,
 	rootCapability, unsetCapability, untypedCards}
 
 // settings are the parsed arguments.
@@ -50,6 +51,7 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 			UnsetCapability: oneOf(p, unsetCapability, unset...),
 			DeservedFrom:    oneOf(p, deservedFrom, intake.DeservedFromSpec, intake.DeservedFromWeight),
 			HierarchyFrom:   oneOf(p, hierarchyFrom, intake.HierarchyFromParent, intake.HierarchyFromAnnotation),
+			KeepGuarantees:  p.flag(keepGuarantees),
 		},
 		cards: cards.Settings{
 			Untyped:            oneOf(p, untypedCards, cards.UntypedCharge, cards.UntypedReject, cards.UntypedIgnore),

@@ -77,8 +77,8 @@ func TestArguments(t *testing.T) {
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, nodeOrderWeight, rootCapability, unsetCapability, untypedCards",
-				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, nodeOrderWeight, rootCapability, unsetCapability, untypedCards"}},
+			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, rootCapability, unsetCapability, untypedCards",
+				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, rootCapability, unsetCapability, untypedCards"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -35,6 +35,27 @@ func (d *differential) breakCluster() {
 	}
 }
 
+// bringBackNodes adds the nodes of a tree that are gone, with nothing to give: what pods on
+// them have then counts against the root's total, as it always does upstream.
+func (d *differential) bringBackNodes() {
+	if d.name != CapacityName || !d.cluster.Hierarchy {
+		return
+	}
+	known := map[string]bool{}
+	for _, n := range d.cluster.Nodes {
+		known[n.Name] = true
+	}
+	for _, job := range d.cluster.Jobs {
+		for _, task := range job.Tasks {
+			if task.Node != "" && !known[task.Node] {
+				known[task.Node] = true
+				d.cluster.Nodes = append(d.cluster.Nodes, workload.Node{Name: task.Node})
+				d.excuse(nodesGone)
+			}
+		}
+	}
+}
+
 // forUpstream returns the cluster without what stops upstream, and with the effective
 // guarantees, which the engine derives, in the specs.
 func (d *differential) forUpstream() workload.Cluster {

@@ -129,12 +129,55 @@ func (d *differential) compareReclaim() error {
 			continue
 		}
 		got = d.ours.Reclaimable(ourAll[r], ourList)
+		if d.intended(all[r], want, got) {
+			continue
+		}
 		what := fmt.Sprintf("Reclaimable(%s %v)", all[r].Name, all[r].Resreq)
 		if err := d.check(what, fmt.Sprint(taskNames(want)), fmt.Sprint(taskNames(got))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// intended reports whether the victims differ for an intended reason: those that upstream
+// takes do not make room for the reclaimer at every level, or leave an inner queue less than
+// its guarantee.
+func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskInfo) bool {
+	if d.name != CapacityName || slices.Equal(taskNames(want), taskNames(got)) {
+		return false
+	}
+	queueOf := func(t *api.TaskInfo) string { return string(d.theirs.Jobs[t.Job].Queue) }
+	pathOf := func(queue string) []string { return append([]string{queue}, d.ancestorNames(queue)...) }
+	path := pathOf(queueOf(reclaimer))
+	left := map[string]*api.Resource{}
+	for _, victim := range want {
+		for _, name := range pathOf(queueOf(victim)) {
+			if left[name] == nil {
+				left[name] = d.upstream.account(name, "allocated").Clone()
+			}
+			left[name] = api.ExceededPart(left[name], victim.Resreq)
+		}
+	}
+	for name, rest := range left {
+		if guarantee := d.upstream.account(name, "guarantee"); len(d.own.ix.Children(d.own.ix.Lookup(name))) > 0 && !slices.Contains(path, name) &&
+			guarantee != nil && !guarantee.LessEqual(rest, api.Zero) {
+			d.excuse(innerGuarantee)
+			return true
+		}
+	}
+	for _, name := range path {
+		rest := left[name]
+		if rest == nil {
+			rest = d.upstream.account(name, "allocated")
+		}
+		after := rest.Clone().Add(reclaimer.Resreq)
+		if ok, _ := after.LessEqualWithDimensionAndResourcesName(d.upstream.account(name, "realCapability"), reclaimer.Resreq); !ok && len(got) == 0 {
+			d.excuse(victimsSuffice)
+			return true
+		}
+	}
+	return false
 }
 
 func taskNames(tasks []*api.TaskInfo) []string {
@@ -313,16 +356,33 @@ func (d *differential) enqueue() error {
 	d.ours.JobEnqueued(ours)
 	theirs.PodGroup.Status.Phase = scheduling.PodGroupInqueue
 	ours.PodGroup.Status.Phase = scheduling.PodGroupInqueue
-	if !theirs.Allocated.IsEmpty() {
-		// The engine reserves what is not allocated yet.
-		for _, name := range path {
-			if !close(withoutPods(d.upstream.account(name, "inqueue")), d.inqueue(name), false) {
-				d.excuse(inqueueUnit)
-				d.upstream.setAccount(name, "inqueue", d.inqueue(name))
-			}
+	for i, name := range path {
+		switch {
+		case close(withoutPods(d.upstream.account(name, "inqueue")), d.inqueue(name), false):
+			continue
+		case !theirs.Allocated.IsEmpty(): // the engine reserves what is not allocated yet
+			d.excuse(inqueueUnit)
+		case i > 0 && d.overRoom(path[:i]):
+			d.excuse(boundedInqueue)
+		default:
+			continue
 		}
+		d.upstream.setAccount(name, "inqueue", d.inqueue(name))
 	}
 	return d.compareInqueue(path)
+}
+
+// overRoom reports whether some queue has reserved more than it has room for.
+func (d *differential) overRoom(queues []string) bool {
+	return slices.ContainsFunc(queues, func(name string) bool {
+		ix, q := d.own.ix, d.own.ix.Lookup(name)
+		for dim := range ix.Inqueue.Row(q).Requested() {
+			if ix.Inqueue.Row(q).Get(dim) > ix.RealCapability.Row(q).Get(dim)-ix.Allocated(q).Get(dim)+ix.Elastic.Row(q).Get(dim) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 func (d *differential) ancestorNames(queue string) []string {

@@ -75,8 +75,12 @@ func (d *differential) mendInqueue(name string) error {
 	if !close(ours, ruled, false) {
 		return fmt.Errorf("inqueue is <%v>, by the rule <%v>", ours, ruled)
 	}
-	if !close(withoutPods(d.upstream.account(name, "inqueue")), ours, false) {
-		d.excuse(inqueueUnit)
+	if theirs := withoutPods(d.upstream.account(name, "inqueue")); !close(theirs, ours, false) {
+		if len(d.own.ix.Children(d.own.ix.Lookup(name))) > 0 && !close(ours, d.promised(name, false), false) {
+			d.excuse(boundedInqueue)
+		} else {
+			d.excuse(inqueueUnit)
+		}
 		d.upstream.setAccount(name, "inqueue", ours)
 	}
 	return nil
@@ -93,15 +97,42 @@ func withoutPods(r *api.Resource) *api.Resource {
 	return r
 }
 
-// ruledInqueue returns Σ max(0, min − allocated − gated) over the jobs of a queue and
-// below that are in phase Inqueue, or run with their minimum of tasks.
-func (d *differential) ruledInqueue(name string) *api.Resource {
+// ruledInqueue returns what the jobs of a queue have reserved, and what its children
+// promise.
+func (d *differential) ruledInqueue(name string) *api.Resource { return d.promised(name, true) }
+
+// promised adds up what jobs have reserved in a queue and below, as far as each queue below
+// has room for it if bounded.
+func (d *differential) promised(name string, bounded bool) *api.Resource {
+	sum := d.reserved(name)
+	for _, child := range d.own.ix.Children(d.own.ix.Lookup(name)) {
+		part := d.promised(d.own.ix.Name(child), bounded)
+		if bounded && !d.own.intake.Open(child) {
+			continue
+		}
+		dims := &d.own.intake.Dims
+		room := dims.Resource(d.own.ix.RealCapability.Row(child)).Clone().Add(dims.Resource(d.own.ix.Elastic.Row(child)))
+		room = api.ExceededPart(room, dims.Resource(d.own.ix.Allocated(child)))
+		if bounded {
+			part.MilliCPU, part.Memory = min(part.MilliCPU, room.MilliCPU), min(part.Memory, room.Memory)
+			for name := range part.ScalarResources {
+				part.ScalarResources[name] = min(part.ScalarResources[name], room.Get(name))
+			}
+		}
+		sum.Add(part)
+	}
+	return sum
+}
+
+// reserved returns Σ max(0, min − allocated − gated) over the jobs of a queue that are in
+// phase Inqueue, or run with their minimum of tasks.
+func (d *differential) reserved(name string) *api.Resource {
 	sum := api.EmptyResource()
 	for _, job := range d.ours.Jobs {
 		q := d.own.ix.Lookup(string(job.Queue))
 		phase := job.PodGroup.Status.Phase
 		running := phase == scheduling.PodGroupRunning && job.AllocatedTaskNum() >= job.PodGroup.Spec.MinMember
-		if q == index.None || !slices.Contains(d.own.ix.Path(q), d.own.ix.Lookup(name)) ||
+		if q == index.None || q != d.own.ix.Lookup(name) ||
 			phase != scheduling.PodGroupInqueue && !running {
 			continue
 		}

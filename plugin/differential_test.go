@@ -37,6 +37,10 @@ const (
 	guaranteeUp     = "effective guarantee propagates up"
 	saturates       = "saturating subtraction"
 	ownArray        = "no shared backing array for ancestors"
+	boundedInqueue  = "inqueue counts upwards as far as the queue has room"
+	victimsSuffice  = "victims suffice at every level"
+	innerGuarantee  = "an inner queue keeps its guarantee"
+	nodesGone       = "what is gone does not count against the root's total"
 )
 
 // TestDifferential opens the drop-ins and upstream's plugins on the same random
@@ -50,7 +54,8 @@ func TestDifferential(t *testing.T) {
 		mustShow []string
 	}{
 		{CapacityName, upstreamcapacity.New, NewCapacity, []string{staleShare, refusedAlone, inqueueUnit,
-			inqueueDecided, capabilityFirst, flatWithoutJobs, guaranteeUp, saturates, ownArray}},
+			inqueueDecided, capabilityFirst, flatWithoutJobs, guaranteeUp, saturates, ownArray,
+			boundedInqueue, victimsSuffice, innerGuarantee, nodesGone}},
 		{ProportionName, upstreamproportion.New, NewProportion, []string{refusedAlone, inqueueUnit,
 			inqueueDecided, flatWithoutJobs, saturates}},
 	} {
@@ -109,6 +114,7 @@ func (d *differential) check(what string, theirs, ours any) error {
 
 func (d *differential) run() error {
 	d.breakCluster()
+	d.bringBackNodes()
 	if stop, err := d.open(); stop || err != nil {
 		return err
 	}

@@ -37,8 +37,10 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 	s.ix.NoteOwnJobs(q)
 	if charge {
 		quota.Charge(s.ix, q, v.request)
+		s.memory.guarantees.Update(q, v.request, 1)
 	} else {
 		quota.Refund(s.ix, q, v.request, v.refund)
+		s.memory.guarantees.Update(q, v.refund, -1)
 	}
 	quota.RefreshShare(s.ix, q, s.share)
 	s.check()

@@ -13,23 +13,80 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// claim is a task that others would be evicted for.
-type claim struct {
-	task     *api.TaskInfo
-	pod      cards.Pod
-	hasCards bool // it requests cards
+// reclaimable returns the tasks among reclaimees that reclaimer may evict. Tasks
+// whose queue does not exist or does not reach the root are none. Volcano asks about
+// the tasks of one node at a time.
+func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
+	c := s.claimOf(reclaimer)
+	s.memory.victims.Begin()
+	var victims []*api.TaskInfo
+	if !c.hasCards {
+		victims = s.appendVictims(nil, "", &c, reclaimees)
+	} else {
+		for rest := reclaimees; len(rest) > 0; {
+			n := 1
+			for n < len(rest) && rest[n].NodeName == rest[0].NodeName {
+				n++
+			}
+			victims = s.appendVictims(victims, rest[0].NodeName, &c, rest[:n])
+			rest = rest[n:]
+		}
+	}
+	if klog.V(4).Enabled() {
+		klog.Infof("[%s] task %s/%s may evict %d of %d tasks: %v",
+			s.variant.name, reclaimer.Namespace, reclaimer.Name, len(victims), len(reclaimees), victims)
+	}
+	return victims, util.Permit
 }
 
-func (s *session) claimOf(task *api.TaskInfo) claim {
-	q := s.queueOf(task)
-	request := s.cards.PodRequest(q, task.Pod)
-	return claim{task, cards.Pod{Queue: q, Request: request}, !request.None() && s.cards.Uses(request)}
+// appendVictims appends the tasks among reclaimees that a claim may evict, none unless all
+// of them together let it in at every level. node is where the claim gets its cards.
+func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, reclaimees []*api.TaskInfo) []*api.TaskInfo {
+	if !s.place(c, node) {
+		return victims
+	}
+	v, before := &s.memory.vectors, len(victims)
+	s.setClaim(v.claim, *c, node)
+	for _, task := range reclaimees {
+		q := s.queueOf(task)
+		if q == index.None || s.ix.Broken(q) != nil {
+			continue
+		}
+		if c.hasCards {
+			s.cards.Read(task.Pod) // once: pods of queues without cards are not in the table of pods yet
+		}
+		s.intake.SetCharge(v.request, q, task, task.NodeName)
+		if c.hasCards && !s.frees(c, q, task, v.request) || s.protected(q, task) {
+			continue
+		}
+		if s.take(q, v.request, c.queue, v.claim) {
+			if victims == nil {
+				victims = make([]*api.TaskInfo, 0, len(reclaimees))
+			}
+			victims = append(victims, task)
+		}
+	}
+	if s.variant.proportion || c.queue == index.None {
+		return victims
+	}
+	if !s.memory.victims.Suffice(s.limit, c.queue, v.charge) || !s.keepsGuarantees(&s.memory.victims, c.queue, v.charge).OK() {
+		return victims[:before]
+	}
+	return victims
 }
 
-// frees reports whether the eviction of a task of q, which states pod, frees a card
-// that a claim can use.
-func (s *session) frees(c claim, q index.Queue, task *api.TaskInfo, pod *cards.PodRequest) bool {
-	return s.cards.Frees(s.ix, c.pod, cards.Pod{Queue: q, Request: pod, Node: task.NodeName})
+// setClaim makes x what a reclaimer requests, with the cards that it would have on
+// a node. With damping it need not deserve cpu and memory that it is exempt from.
+func (s *session) setClaim(x fastres.Vector, c claim, node string) {
+	s.intake.Dims.Set(x, c.task.InitResreq)
+	if !c.hasCards {
+		return
+	}
+	if s.damped() && s.settings.cards.UnlimitedCPUMemory {
+		x.Set(fastres.CPU, 0)
+		x.Set(fastres.Memory, 0)
+	}
+	s.cards.AddTo(x, c.pod, node)
 }
 
 // protected reports whether a task of q has a card of which q has no more than it
@@ -42,56 +99,6 @@ func (s *session) protected(q index.Queue, task *api.TaskInfo) bool {
 	return s.cards.Protected(&s.memory.victims, pod)
 }
 
-// reclaimable returns the tasks among reclaimees that reclaimer may evict. Tasks
-// whose queue does not exist or does not reach the root are none.
-func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
-	c, v := s.claimOf(reclaimer), &s.memory.vectors
-	s.setClaim(v.claim, c, "")
-	s.memory.victims.Begin()
-	var victims []*api.TaskInfo
-	for _, task := range reclaimees {
-		q := s.queueOf(task)
-		if q == index.None || s.ix.Broken(q) != nil {
-			continue
-		}
-		if c.hasCards {
-			if !s.frees(c, q, task, s.cards.Read(task.Pod)) {
-				continue
-			}
-			s.setClaim(v.claim, c, task.NodeName)
-		}
-		s.intake.SetCharge(v.request, q, task, task.NodeName)
-		if s.protected(q, task) {
-			continue
-		}
-		if s.take(q, v.request, c.pod.Queue, v.claim) {
-			if victims == nil {
-				victims = make([]*api.TaskInfo, 0, len(reclaimees))
-			}
-			victims = append(victims, task)
-		}
-	}
-	if klog.V(4).Enabled() {
-		klog.Infof("[%s] task %s/%s may evict %d of %d tasks: %v",
-			s.variant.name, reclaimer.Namespace, reclaimer.Name, len(victims), len(reclaimees), victims)
-	}
-	return victims, util.Permit
-}
-
-// setClaim makes x what a reclaimer requests, with the cards that it would have on
-// a node. With damping it need not deserve cpu and memory that it is exempt from.
-func (s *session) setClaim(x fastres.Vector, c claim, node string) {
-	s.intake.Dims.Set(x, c.task.InitResreq)
-	if !c.hasCards || node == "" {
-		return
-	}
-	if s.damped() && s.settings.cards.UnlimitedCPUMemory {
-		x.Set(fastres.CPU, 0)
-		x.Set(fastres.Memory, 0)
-	}
-	s.cards.AddTo(x, c.pod.Request, node)
-}
-
 // take applies the rule of reclaim to one victim of q, for a claim of queue to.
 func (s *session) take(q index.Queue, victim fastres.Vector, to index.Queue, claim fastres.Vector) bool {
 	victims := &s.memory.victims
@@ -101,7 +108,7 @@ func (s *session) take(q index.Queue, victim fastres.Vector, to index.Queue, cla
 	case s.damped() && to != index.None:
 		return victims.TakeDamped(q, victim, to, claim, s.settings.damping)
 	}
-	return victims.Take(q, victim, claim)
+	return victims.Take(q, victim, to, claim)
 }
 
 // preemptive reports whether a queue may reclaim for a task.
@@ -132,27 +139,33 @@ func (s *session) preemption(q index.Queue, request fastres.Vector, task *api.Ta
 	case !complete:
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: q}}
 	case pod.None() || !s.cards.Uses(pod):
-		return cards.Outcome{Verdict: quota.Preemptive(s.ix, q, request)}
-	case !fastres.Fits(s.ix.Allocated(q), request, s.ix.RealCapability.Row(q)):
+		return cards.Outcome{Verdict: quota.Preemptive(s.ix, s.limit, q, request)}
+	case !fastres.Fits(s.ix.Allocated(q), request, s.limit.Row(q)):
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: q}}
 	}
 	return s.cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict {
-		return quota.PreemptiveCard(s.ix, q, d, milli)
+		return quota.PreemptiveCard(s.ix, s.limit, q, d, milli)
 	})
 }
 
 // preemptable keeps, of the victims that all other plugins agree on, those that
-// free a card for a preemptor that requests one. It calls the other plugins
-// itself: Volcano takes the victims of the first tier that names any, so an
-// answer from a tier in which no other plugin has one would overrule them.
+// free what a preemptor with cards lacks. It calls the other plugins itself: Volcano
+// takes the victims of the first tier that names any, so an answer from a tier in which
+// no other plugin has one would overrule them.
 func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	c := s.claimOf(preemptor)
 	if _, own := s.asking.Load(preemptor); own || !c.hasCards {
 		return nil, util.Abstain
 	}
+	request := fastres.NewVector(s.intake.Dims.Length())
+	c.charge = fastres.NewVector(s.intake.Dims.Length())
 	var useful []*api.TaskInfo
 	for _, task := range preemptees {
-		if from := s.queueOf(task); from != index.None && s.frees(c, from, task, s.cards.Stated(task.Pod)) {
+		q := s.queueOf(task)
+		if q == index.None || !s.place(&c, task.NodeName) {
+			continue
+		}
+		if s.intake.SetCharge(request, q, task, task.NodeName); s.frees(&c, q, task, request) {
 			useful = append(useful, task)
 		}
 	}

@@ -113,7 +113,7 @@ func TestReclaimOfExemptPods(t *testing.T) {
 
 // TestVictimsFreeAUsableCard calls Reclaimable without a predicate before it.
 func TestVictimsFreeAUsableCard(t *testing.T) {
-	s := newScene().node("a", "A", 4).node("b", "B", 4).
+	s := newScene().node("a", "A", 3).node("b", "B", 3).
 		lending("mine", `{"A":1,"B":4}`, `{"A":1,"B":2}`, `{"A":0,"B":0}`).
 		lending("other", `{"A":9,"B":9}`, `{"A":1,"B":1}`, `{"A":0,"B":0}`).
 		lending("even", `{"A":9,"B":9}`, `{"A":1,"B":1}`, `{"A":0,"B":0}`).

@@ -27,8 +27,6 @@ type fault struct {
 	hooks func(*fixture) // calls hooks of the open session, before any action
 	// refused: no pod of the job "bad" runs, in trees alone or everywhere.
 	refused, refusedInTrees bool
-	// full: the root uses more than its bound, so no queue below gets more.
-	full bool
 }
 
 var faults = []fault{
@@ -64,7 +62,7 @@ var faults = []fault{
 	}},
 	{name: "nodes are lost", scene: func(s *scene) {
 		s.queue("bad", "root", "quota", `{"A":50}`).pods("busy", "bad", "A", 40, 1, on("lost")).pods("bad", "bad", "Z", 1, 1)
-	}, full: true},
+	}},
 	{name: "a refund exceeds what was charged", scene: func(s *scene) { s.pods("busy", "good", "A", 1, 1, on("a")) }, hooks: func(f *fixture) {
 		for range 3 {
 			f.own.onDeallocate(&framework.Event{Task: f.task("busy-0")})
@@ -135,12 +133,8 @@ func (bad *fault) run(t *testing.T, v variant, hierarchy bool) {
 		for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New(), preempt.New()} {
 			action.Execute(f.Session)
 		}
-		if bad.full && hierarchy && v.scalars && !v.proportion {
-			assert.Empty(t, f.cache.Bound)
-		} else {
-			assert.Contains(t, f.cache.Bound, "good-0")
-			assert.Contains(t, f.cache.Bound, "good-1")
-		}
+		assert.Contains(t, f.cache.Bound, "good-0")
+		assert.Contains(t, f.cache.Bound, "good-1")
 		if bad.refused || bad.refusedInTrees && hierarchy && !v.proportion {
 			assert.NotContains(t, f.cache.Bound, "bad-0")
 			require.NotNil(t, f.job("bad"))

@@ -47,7 +47,7 @@ func TestHooksDoNotAllocate(t *testing.T) {
 
 // TestCardHooksDoNotAllocate is the same where cards count.
 func TestCardHooksDoNotAllocate(t *testing.T) {
-	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").
+	s := newScene().node("a", "A", 4).node("b", "B", 8).queue("root", "").
 		queue("mine", "root", "quota", `{"A":4,"B":4}`, "deserved", `{"A":4,"B":4}`, "guarantee", `{"A":0}`).
 		queue("other", "root", "quota", `{"A":8}`, "deserved", `{"A":1}`, "guarantee", `{"A":0}`).
 		pods("one", "mine", "A", 1, 1).pods("either", "mine", "A|B", 2, 1, members(2)).

@@ -22,6 +22,7 @@ type memory struct {
 	cards        *cards.Registry
 	reservations reserve.Reservations
 	least        intake.LeastPending
+	guarantees   quota.Guarantees
 	victims      quota.Victims
 	job          reserve.Job
 	vectors      vectors
@@ -37,6 +38,7 @@ type memory struct {
 type vectors struct {
 	request fastres.Vector // of a task
 	claim   fastres.Vector // of a reclaimer
+	charge  fastres.Vector // of a reclaimer, to its queue
 	refund  fastres.Vector // the part of a request that is refunded
 
 	minimum, allocated, gated, reservation fastres.Vector // of a job
@@ -56,7 +58,7 @@ func (v *vectors) resize(length int) {
 	if v.request.Len() == length {
 		return
 	}
-	for _, x := range []*fastres.Vector{&v.request, &v.claim, &v.refund, &v.minimum, &v.allocated, &v.gated, &v.reservation} {
+	for _, x := range []*fastres.Vector{&v.request, &v.claim, &v.charge, &v.refund, &v.minimum, &v.allocated, &v.gated, &v.reservation} {
 		*x = fastres.NewVector(length)
 	}
 }

@@ -53,11 +53,14 @@ func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 		if m.own.damped() && m.Queues[api.QueueID(to)] != nil {
 			taken = victims.TakeDamped(from, request, to, claim, m.own.settings.damping)
 		} else {
-			taken = victims.Take(from, request, claim)
+			taken = victims.Take(from, request, to, claim)
 		}
 		if taken {
 			want = append(want, task.Name)
 		}
+	}
+	if m.Queues[api.QueueID(to)] != nil && !victims.Suffice(to, m.request(reclaimer, false)) {
+		want = nil
 	}
 	chosen, _ := m.own.reclaimable(reclaimer, candidates)
 	for _, task := range chosen {

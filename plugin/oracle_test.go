@@ -3,6 +3,7 @@ package plugin
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"testing"
 
@@ -50,6 +51,7 @@ func FuzzSession(f *testing.F) {
 			"unsetCapability": []string{"zero", "unlimited"}[r.IntN(2)],
 			"deservedFrom":    []string{"spec", "weight"}[r.IntN(2)],
 
+			"keepGuarantees":         r.IntN(2) == 0,
 			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
 			"ancestorReclaimLevel":   max(0, r.IntN(6)-2),
 		}
@@ -98,6 +100,10 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 		from.Cards = append(from.Cards, cardKey(name))
 	}
 	from.Bound = oracle.Amounts{}.Plus(from.Total)
+	if c.Hierarchy {
+		from.Bound = from.Bound.Plus(m.gone())
+	}
+	from.Available = oracle.Amounts{}.Plus(from.Bound) // before the root's bound is lifted
 	if own.settings.bounds.RootCapability == intake.RootUnlimited {
 		for d := range fastres.Dim(own.memory.names.Len()) {
 			from.Bound[m.key(d)] = oracle.Unlimited
@@ -108,6 +114,16 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 			}
 		}
 	}
+	if own.settings.bounds.KeepGuarantees {
+		for d := range fastres.Dim(own.memory.names.Len()) {
+			from.Available[m.key(d)] += 0
+		}
+	} else {
+		maps.DeleteFunc(from.Available, func(d string, _ float64) bool { return !slices.Contains(from.Cards, d) })
+	}
+	for _, card := range from.Cards {
+		from.Available[card] += 0
+	}
 	for _, q := range c.Queues {
 		from.Queues = append(from.Queues, m.configured(q))
 	}
@@ -116,6 +132,20 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 	}
 	m.oracle = oracle.New(from)
 	m.findPending()
+}
+
+// gone returns what queues that reach the root are charged for pods on unknown nodes.
+func (m *oracleSession) gone() oracle.Amounts {
+	gone := oracle.Amounts{}
+	for _, job := range m.Jobs {
+		q := m.own.ix.Lookup(string(job.Queue))
+		for _, task := range job.Tasks {
+			if api.AllocatedStatus(task.Status) && m.Nodes[task.NodeName] == nil && q != index.None && m.own.ix.Broken(q) == nil {
+				gone = gone.Plus(m.request(task, true))
+			}
+		}
+	}
+	return gone
 }
 
 // cardKey returns the oracle's dimension of a card, which may share its name with a
@@ -161,7 +191,7 @@ func (m *oracleSession) list(r workload.Resources) oracle.Amounts {
 }
 
 func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
-	from := oracle.Queue{Name: q.Name, Parent: q.Parent,
+	from := oracle.Queue{Name: q.Name, Parent: q.Parent, Closed: q.Closed,
 		Capability: m.list(q.Capability), Deserved: m.list(q.Deserved), Guarantee: m.list(q.Guarantee), Weight: float64(q.Weight)}
 	if len(q.Capability) > 0 && len(from.Capability) == 0 {
 		from.Capability = oracle.Amounts{oracle.CPU: 0} // the capability is set, but no dimension of it counts
@@ -324,10 +354,12 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 			return allowed && slices.ContainsFunc(p.Selector.Dims, func(d fastres.Dim) bool { return rule(m.key(d)) == "" })
 		}
 		carded = true
-		fits = fits && some(func(card string) string { return m.oracle.CardFits(name, card, float64(p.Amount)) })
+		fits = fits && some(func(card string) string {
+			return m.oracle.CardFits(name, card, float64(p.Amount)) + m.oracle.Lends(name, card, float64(p.Amount), m.oracle.Allocated)
+		})
 		preempts = preempts && some(func(card string) string { return m.oracle.PreemptiveCard(name, card, float64(p.Amount)) })
 	}
-	require.Equal(m.t, open && fits && m.oracle.Allocatable(name, request) == "", m.own.allocatable(queue, task),
+	require.Equal(m.t, open && fits && m.oracle.Allocatable(name, request) == "" && m.oracle.LendsAll(name, request), m.own.allocatable(queue, task),
 		"allocatable: %v in %s", request, name)
 	verdict := m.oracle.Preemptive(name, request)
 	preempts = preempts && verdict != "over quota" && (carded || verdict == "")

@@ -8,6 +8,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/quota"
@@ -43,7 +44,7 @@ func (s *session) fitError(a quota.Accounts, task *api.TaskInfo, node *api.NodeI
 
 func (s *session) fitNode(a quota.Accounts, task *api.TaskInfo, node string) cards.NodeFit {
 	q, pod := s.podOf(task)
-	return s.cards.FitNode(a, s.limit, q, pod, node)
+	return s.cards.FitNode(q, pod, node, func(d fastres.Dim, milli float64) quota.Verdict { return s.fitsCard(a, q, d, milli) })
 }
 
 // podOf returns the queue of a task and what its pod states about cards. It is

@@ -48,10 +48,6 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	with.bounds.Scalars, with.bounds.Proportion = v.scalars, v.proportion
 	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index,
 		share: quota.Share, notCharged: map[api.TaskID]bool{}}
-	s.limit = &s.ix.RealCapability
-	if v.proportion {
-		s.limit, s.share = &s.ix.Deserved, quota.WeightedShare
-	}
 	hierarchy := !v.proportion && ssn.HierarchyEnabled(v.name)
 	if with.bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
 		s.warnOnce(hierarchyFrom + ": " + string(with.bounds.HierarchyFrom) + " has no effect without a tree; set enableHierarchy")
@@ -60,11 +56,16 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	renewed := m.renewNames()
 	s.cards = m.cards.Open(ssn, tree, &m.names, v.cards, with.cards)
 	s.intake = m.intake.Read(ssn, s.ix, tree, &m.names, s.cards, &m.reservations, with.bounds)
+	s.limit = &s.ix.RealCapability
+	if v.proportion {
+		s.limit, s.share = &s.ix.Deserved, quota.WeightedShare
+	}
 	if renewed {
 		m.maxNames = 2*m.knownNames() + fewNames
 	}
 	m.vectors.resize(s.intake.Dims.Length())
 	m.victims.Reset(s.ix)
+	m.guarantees.Reset(s.ix, s.intake.Available)
 	s.explain = report.Explainer{Index: s.ix, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,
 		Limit: s.limit, Proportion: v.proportion}
 	if s.ix.Rooted() {

@@ -67,38 +67,17 @@ func EnqueueableCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity flo
 // PreemptiveCard decides whether q may take a quantity of card d from other queues for a
 // task:
 //
-//	allocated + quantity ≤ min(realCapability, deserved)
+//	allocated + quantity ≤ min(bound, deserved)
 //
-// for the queue itself. Preemptive says why its ancestors do not count. A refusal has the
+// for the queue itself. bound is that of allocation, as in CardFits. Preemptive says why its ancestors do not count. A refusal has the
 // reason OverQuota or OverDeserved, and the queue itself.
-func PreemptiveCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Verdict {
+func PreemptiveCard(ix *index.Index, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	after := ix.Allocated(q).Get(d) + quantity
 	switch {
-	case after > ix.RealCapability.Row(q).Get(d):
+	case after > bound.Row(q).Get(d):
 		return Verdict{OverQuota, q}
 	case after > ix.Deserved.Row(q).Get(d):
 		return Verdict{OverDeserved, q}
 	}
 	return Verdict{Admitted, q}
-}
-
-// FreesCard reports whether a victim in the queue from makes a quantity of card d usable
-// for a reclaimer in the queue to:
-//
-//	PreemptiveCard admits to, and
-//	allocated + quantity ≤ realCapability   for to and its ancestors below the LCA
-//
-// The victim itself makes room in the lowest common ancestor (LCA) of from and to, and in
-// the queues above it.
-func FreesCard(ix *index.Index, from, to index.Queue, d fastres.Dim, quantity float64) bool {
-	if !PreemptiveCard(ix, to, d, quantity).OK() {
-		return false
-	}
-	_, below := belowLCA(ix, from, to)
-	for _, p := range below {
-		if ix.Allocated(p).Get(d)+quantity > ix.RealCapability.Row(p).Get(d) {
-			return false
-		}
-	}
-	return true
 }

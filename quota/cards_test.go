@@ -74,7 +74,7 @@ func TestPreemptiveCard(t *testing.T) {
 			queue{name: "q<inner", bound: bound, deserved: deserved, allocated: allocated})
 		q := lookup(t, ix, "q")
 		return verdict(ix, quota.AnyCard(q, []fastres.Dim{cardA, cardB}, func(d fastres.Dim) quota.Verdict {
-			return quota.PreemptiveCard(ix, q, d, 2)
+			return quota.PreemptiveCard(ix, &ix.RealCapability, q, d, 2)
 		}))
 	}
 	assert.Equal(t, "Admitted at q", build(res{cardA: 4}, res{cardA: 4}, res{cardA: 2}))
@@ -82,24 +82,6 @@ func TestPreemptiveCard(t *testing.T) {
 	assert.Equal(t, "OverQuota at q", build(res{cardA: 3}, res{cardA: 9}, res{cardA: 2}))
 	assert.Equal(t, "Admitted at q", build(res{cardA: 3, cardB: 2}, res{cardA: 9, cardB: 2}, res{cardA: 2}))
 	assert.Equal(t, "OverQuota at q", build(res{cardA: 3, cardB: 2}, res{cardA: 9, cardB: 1}, res{cardA: 2}), "the reason is that of the first card")
-}
-
-// TestFreesCard requires room below the lowest common ancestor, and none above.
-func TestFreesCard(t *testing.T) {
-	build := func(side, common float64, flat bool) bool {
-		enough := res{cardA: 4}
-		root, queues := "root", []queue{{name: "root", bound: res{cardA: 0}}, {name: "common", bound: res{cardA: common}},
-			{name: "side<common", bound: res{cardA: side}}, {name: "to<side", bound: enough, deserved: enough, allocated: res{cardA: 1}},
-			{name: "twin<side", bound: enough, allocated: res{cardA: 1}}, {name: "from<common", bound: enough, allocated: res{cardA: 3}}}
-		if flat {
-			root = ""
-		}
-		ix := session(root, queues...)
-		return quota.FreesCard(ix, lookup(t, ix, "from"), lookup(t, ix, "to"), cardA, 2)
-	}
-	assert.True(t, build(4, 5, false), "the victim makes room in the common ancestors")
-	assert.False(t, build(3, 9, false), "the subtree of the reclaimer is full")
-	assert.True(t, build(0, 0, true), "flat: there are no ancestors")
 }
 
 // TestKeepsCard counts the victims of the call as gone.
@@ -110,7 +92,7 @@ func TestKeepsCard(t *testing.T) {
 	victims.Begin()
 	q, one := lookup(t, ix, "q"), res{cardA: 1}.vector()
 	assert.False(t, victims.KeepsCard(q, cardA))
-	assert.True(t, victims.Take(q, one, one))
+	assert.True(t, victims.Take(q, one, q, one))
 	assert.True(t, victims.KeepsCard(q, cardA), "two cards are left, and two are deserved")
 	victims.Begin()
 	assert.False(t, victims.KeepsCard(q, cardA))

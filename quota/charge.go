@@ -8,10 +8,10 @@ import (
 // Accounts gives the rules allocated of every queue: the real one (index.Index), or that
 // of a what-if simulation (index.Overlay). Each method is documented there.
 type Accounts interface {
+	View
 	Path(q index.Queue) []index.Queue
 	IsLeaf(q index.Queue) bool
 	Children(q index.Queue) []index.Queue
-	Allocated(q index.Queue) fastres.Vector
 	Mutable(q index.Queue) fastres.Vector
 }
 

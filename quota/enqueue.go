@@ -45,13 +45,50 @@ func Reservation(dst, min, allocated, gated fastres.Vector) {
 	dst.Sub(gated)
 }
 
-// ChargeInqueue adds a reservation to inqueue of q and of all its ancestors.
+// promised returns the part of an inqueue of q that counts in its parent, in dimension d:
+//
+//	min(inqueue, max(0, realCapability − allocated + elastic))
+//
+// Reservations beyond the room of the queue itself cannot be used, so they keep nothing
+// from its siblings.
+func promised(ix *index.Index, q index.Queue, d fastres.Dim, inqueue float64) float64 {
+	room := ix.RealCapability.Row(q).Get(d) - ix.Allocated(q).Get(d) + ix.Elastic.Row(q).Get(d)
+	return min(inqueue, max(0, room))
+}
+
+// RollUpInqueue adds inqueue of every queue to its parent's, from the leaves up, as far as
+// the queue has room for it. A queue that is not open adds nothing: its jobs get no more
+// than they have. Call it once, after Index.RollUp.
+//
+// DIVERGES: upstream adds inqueue without a bound. One job whose minimum exceeds the
+// capability of its queue, or a queue that is closed, then blocks the siblings.
+func RollUpInqueue(ix *index.Index, open func(index.Queue) bool) {
+	for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
+		p := ix.Parent(q)
+		if p == index.None || !open(q) {
+			continue
+		}
+		inqueue := ix.Inqueue.Row(q)
+		for d := range inqueue.Present() {
+			ix.Inqueue.Row(p).Increase(d, promised(ix, q, d, inqueue.Get(d)))
+		}
+	}
+}
+
+// ChargeInqueue adds a reservation to inqueue of q, and to that of all ancestors as far as
+// the queues below have room for it.
 //
 // DIVERGES: upstream reserves in the check. A job that a later plugin refuses takes
 // room until the session ends (upstream issue 5387). Here the check changes nothing, and
 // the reservation follows the decision.
 func ChargeInqueue(ix *index.Index, q index.Queue, reservation fastres.Vector) {
-	for _, p := range ix.Path(q) {
-		ix.Inqueue.Row(p).Add(reservation)
+	for d := range reservation.Present() {
+		more := reservation.Get(d)
+		for _, p := range ix.Path(q) {
+			inqueue := ix.Inqueue.Row(p)
+			before := inqueue.Get(d)
+			inqueue.Increase(d, more)
+			more = promised(ix, p, d, inqueue.Get(d)) - promised(ix, p, d, before)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -110,15 +111,61 @@ func TestReservation(t *testing.T) {
 	}
 }
 
-func TestChargeInqueue(t *testing.T) {
-	ix := session("root", queue{name: "root"}, queue{name: "a"}, queue{name: "b<a", inqueue: res{cpu: 1}}, queue{name: "c<a"})
-	quota.ChargeInqueue(ix, lookup(t, ix, "b"), res{cpu: 4, gpu: 1}.vector())
-	for name, want := range map[string]res{
-		"root": {cpu: 5, gpu: 1}, "a": {cpu: 5, gpu: 1}, "b": {cpu: 5, gpu: 1}, "c": {},
-	} {
-		assert.Equal(t, want, resOf(ix.Inqueue.Row(lookup(t, ix, name))), name)
-		assert.Equal(t, res{}, resOf(ix.Allocated(lookup(t, ix, name))), "allocated of %s", name)
+func TestRollUpInqueue(t *testing.T) {
+	ten := res{cpu: 10, gpu: 10}
+	tests := []struct {
+		name   string
+		leaf   queue // b, below a; its sibling c has an inqueue of 1 cpu
+		closed string
+		want   map[string]res
+	}{
+		{"all of it has room", queue{bound: ten, inqueue: res{cpu: 4}}, "", map[string]res{"b": {cpu: 4}, "a": {cpu: 5}, "root": {cpu: 5}}},
+		{"more than the bound", queue{bound: ten, inqueue: res{cpu: 40}}, "", map[string]res{"b": {cpu: 40}, "a": {cpu: 11}, "root": {cpu: 11}}},
+		{"each dimension has its bound", queue{bound: ten, inqueue: res{cpu: 4, gpu: 40}}, "",
+			map[string]res{"b": {cpu: 4, gpu: 40}, "a": {cpu: 5, gpu: 10}, "root": {cpu: 5, gpu: 10}}},
+		{"allocated leaves less room", queue{bound: ten, allocated: res{cpu: 8}, inqueue: res{cpu: 4}}, "", map[string]res{"b": {cpu: 4}, "a": {cpu: 3}, "root": {cpu: 3}}},
+		{"what is elastic can be returned", queue{bound: ten, allocated: res{cpu: 8}, elastic: res{cpu: 1}, inqueue: res{cpu: 4}}, "",
+			map[string]res{"b": {cpu: 4}, "a": {cpu: 4}, "root": {cpu: 4}}},
+		{"above the bound", queue{bound: ten, allocated: res{cpu: 80}, inqueue: res{cpu: 4}}, "", map[string]res{"b": {cpu: 4}, "a": {cpu: 1}, "root": {}}},
+		{"a closed leaf", queue{bound: ten, inqueue: res{cpu: 4}}, "b", map[string]res{"b": {cpu: 4}, "a": {cpu: 1}, "root": {cpu: 1}}},
+		{"a closed parent", queue{bound: ten, inqueue: res{cpu: 4}}, "a", map[string]res{"b": {cpu: 4}, "a": {cpu: 5}, "root": {}}},
 	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.leaf.name = "b<a"
+			ix := build("root", queue{name: "root", bound: res{cpu: 100, gpu: 100}}, queue{name: "a", bound: res{cpu: 50, gpu: 50}}, test.leaf,
+				queue{name: "c<a", bound: ten, inqueue: res{cpu: 1}})
+			quota.RollUpInqueue(ix, func(q index.Queue) bool { return ix.Name(q) != test.closed })
+			for name, want := range test.want {
+				got := resOf(ix.Inqueue.Row(lookup(t, ix, name)))
+				assert.Equal(t, []float64{want[cpu], want[gpu]}, []float64{got[cpu], got[gpu]}, name)
+			}
+		})
+	}
+}
+
+// TestChargeInqueue charges in steps what RollUpInqueue adds up at once.
+func TestChargeInqueue(t *testing.T) {
+	bound := res{cpu: 10, gpu: 10}
+	ix := session("root", queue{name: "root", bound: res{cpu: 100, gpu: 100}}, queue{name: "a", bound: res{cpu: 12, gpu: 100}},
+		queue{name: "b<a", bound: bound, inqueue: res{cpu: 1}}, queue{name: "c<a", bound: bound})
+	for _, step := range []struct {
+		queue         string
+		more          res
+		b, c, a, root float64 // cpu
+	}{
+		{"b", res{cpu: 4, gpu: 1}, 5, 0, 5, 5},
+		{"b", res{cpu: 8}, 13, 0, 10, 10},
+		{"b", res{cpu: 50}, 63, 0, 10, 10},
+		{"c", res{cpu: 3}, 63, 3, 13, 12},
+	} {
+		quota.ChargeInqueue(ix, lookup(t, ix, step.queue), step.more.vector())
+		for name, want := range map[string]float64{"b": step.b, "c": step.c, "a": step.a, "root": step.root} {
+			assert.Equal(t, want, ix.Inqueue.Row(lookup(t, ix, name)).Get(cpu), "%s after %v in %s", name, step.more, step.queue)
+		}
+		assert.Equal(t, 1.0, ix.Inqueue.Row(ix.Root()).Get(gpu))
+	}
+	assert.Equal(t, res{}, resOf(ix.Allocated(ix.Root())))
 }
 
 func TestEnqueueableAllocatesNothing(t *testing.T) {

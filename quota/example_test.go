@@ -47,7 +47,7 @@ func ExampleVictims() {
 	victims.Reset(&ix)
 	victims.Begin()
 	for range 3 {
-		fmt.Println("a task of 15 cores is a victim:", victims.Take(dev, cores(15), cores(50)))
+		fmt.Println("a task of 15 cores is a victim:", victims.Take(dev, cores(15), ix.Lookup("prod"), cores(50)))
 	}
 	// Output:
 	// a task of 15 cores is a victim: true

@@ -18,6 +18,13 @@ func belowLCA(ix *index.Index, l, r index.Queue) (lBelow, rBelow []index.Queue) 
 	return lPath[:len(lPath)-n], rPath[:len(rPath)-n]
 }
 
+// Common returns the queues that are on both paths: the lowest common ancestor, and the
+// queues above it.
+func Common(ix *index.Index, l, r index.Queue) []index.Queue {
+	below, _ := belowLCA(ix, l, r)
+	return ix.Path(l)[len(below):]
+}
+
 // lcaDepth returns the depth of the lowest common ancestor of two queues that is
 // neither of the two. The depth of a root is 0, which is also the result for two queues
 // without a common ancestor.

@@ -56,6 +56,13 @@ type queue struct {
 
 // session returns an index of the given queues, rolled up.
 func session(root string, queues ...queue) *index.Index {
+	ix := build(root, queues...)
+	quota.RollUpInqueue(ix, func(index.Queue) bool { return true })
+	return ix
+}
+
+// build returns an index of the given queues, rolled up but for inqueue.
+func build(root string, queues ...queue) *index.Index {
 	var nodes []index.Node
 	for _, q := range queues {
 		name, parent, _ := strings.Cut(q.name, "<")

@@ -1,6 +1,8 @@
 package quota
 
 import (
+	"slices"
+
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 )
@@ -13,9 +15,10 @@ import (
 //     or it requests no dimension that deserved names
 //  3. allocated − victim ≥ guarantee in every dimension of guarantee
 //
-// allocated is that of the victim's queue, without the victims that were taken before in
-// the same call. Quantities have the units of package fastres. Comparison 3 has the
-// tolerance fastres.MinResource.
+// allocated is without the victims that were taken before in the same call. 2 holds for
+// the victim's queue; 3 holds for that queue and its ancestors below the lowest common
+// ancestor with the reclaimer's queue, which alone lose something. Quantities have the
+// units of package fastres. Comparison 3 has the tolerance fastres.MinResource.
 //
 // # Example
 //
@@ -32,12 +35,16 @@ import (
 // A Victims is used in one session, from Reset on, and its memory is kept for the next.
 //
 // Upstream: capacity/capacity.go, AddReclaimableFn.
+//
+// DIVERGES: upstream compares only the guarantee of the victim's own queue, so an inner
+// queue can lose what it is guaranteed.
 type Victims struct {
 	ix   *index.Index
 	left index.Rows // queue → allocated without the victims taken, if at[q] = call
 	at   []int      // queue → the call that wrote its row of left
 	call int
-	rest fastres.Vector // the result of spares
+	gone []index.Queue  // those with a victim in this call
+	rest fastres.Vector // allocated without a victim
 }
 
 // Reset prepares v for a session with the accounts ix.
@@ -50,39 +57,83 @@ func (v *Victims) Reset(ix *index.Index) {
 }
 
 // Begin starts a call: no task counts as a victim yet.
-func (v *Victims) Begin() { v.call++ }
+func (v *Victims) Begin() {
+	v.call++
+	v.gone = v.gone[:0]
+}
 
-// Take decides whether a running task of q may be evicted for a reclaimer, and counts it
-// as gone if so. victim and reclaimer are the requests of the two tasks. The rule is the
-// formula of Victims.
-func (v *Victims) Take(q index.Queue, victim, reclaimer fastres.Vector) bool {
-	if !victim.IntersectsRequest(reclaimer) {
+// Allocated returns allocated of q without the victims of this call (View).
+func (v *Victims) Allocated(q index.Queue) fastres.Vector { return v.allocated(q) }
+
+// Changed returns the queues with a victim in this call (View).
+func (v *Victims) Changed() []index.Queue { return v.gone }
+
+// Take decides whether a running task of q may be evicted for a reclaimer of the queue to,
+// and counts it as gone if so. victim and reclaimer are the requests of the two tasks. to
+// is None for a reclaimer without a queue. The rule is the formula of Victims.
+func (v *Victims) Take(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector) bool {
+	return victim.IntersectsRequest(reclaimer) && v.aboveDeserved(q, victim) && v.take(q, victim, to)
+}
+
+// take takes a victim of q if the queues that lose it keep their guarantees.
+func (v *Victims) take(q index.Queue, victim fastres.Vector, to index.Queue) bool {
+	if !v.keepsGuarantee(q, victim) {
 		return false
 	}
-	allocated := v.allocated(q)
-	if !v.spares(q, allocated, victim) {
-		return false
+	losing := v.ix.Path(q)
+	if to != index.None {
+		losing, _ = belowLCA(v.ix, q, to)
 	}
-	allocated.CopyFrom(v.rest)
+	for _, p := range losing {
+		if p != q && !v.keepsGuarantee(p, victim) {
+			return false
+		}
+	}
+	for _, p := range v.ix.Path(q) {
+		v.allocated(p).Sub(victim)
+		if !slices.Contains(v.gone, p) {
+			v.gone = append(v.gone, p)
+		}
+	}
 	return true
 }
 
-// spares reports whether q, with the given allocated, is above deserved with the victim
-// and not below guarantee without it. It sets rest to allocated without the victim.
-func (v *Victims) spares(q index.Queue, allocated, victim fastres.Vector) bool {
+// aboveDeserved reports whether q is above deserved in a dimension that the victim
+// requests, or deserves nothing that the victim requests.
+func (v *Victims) aboveDeserved(q index.Queue, victim fastres.Vector) bool {
 	deserved := v.ix.Deserved.Row(q)
-	if victim.Intersects(deserved) && !fastres.ExceedsSomewhere(allocated, victim, deserved) {
-		return false
-	}
-	v.rest.CopyFrom(allocated)
+	return !victim.Intersects(deserved) || fastres.ExceedsSomewhere(v.allocated(q), victim, deserved)
+}
+
+// keepsGuarantee reports whether q is not below guarantee without the victim.
+func (v *Victims) keepsGuarantee(q index.Queue, victim fastres.Vector) bool {
+	v.rest.CopyFrom(v.allocated(q))
 	v.rest.Sub(victim)
 	return v.ix.Guarantee.Row(q).LessEqual(v.rest)
+}
+
+// Suffice reports whether the quotas allow a reclaimer of q once the victims of this
+// call are gone:
+//
+//	allocated + request ≤ bound
+//
+// for q and all its ancestors, allocated without the victims. request is what q is
+// charged for the reclaimer, and bound is that of allocation, as in Allocatable.
+//
+// DIVERGES: upstream evicts pods for a task that an ancestor's bound refuses afterwards.
+func (v *Victims) Suffice(bound *index.Rows, q index.Queue, request fastres.Vector) bool {
+	for _, p := range v.ix.Path(q) {
+		if !fastres.Fits(v.allocated(p), request, bound.Row(p)) {
+			return false
+		}
+	}
+	return true
 }
 
 // TakeDamped decides as Take does, with the argument reclaimDamping (levels) above 0. to is
 // the queue of the reclaimer. In addition to the conditions of Take:
 //
-//   - Conditions 2 and 3 also hold for up to levels of q's ancestors.
+//   - Condition 2 also holds for up to levels of q's ancestors.
 //   - to, and up to levels of its ancestors, stay at or below deserved with the
 //     reclaimer, in the dimensions that it requests and deserved names.
 //
@@ -101,7 +152,7 @@ func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queu
 	}
 	from, up := belowLCA(v.ix, q, to)
 	if len(from) == 0 { // q is an ancestor of to: a job in an inner queue
-		return v.Take(q, victim, reclaimer)
+		return v.Take(q, victim, to, reclaimer)
 	}
 	for _, p := range up[:min(len(up), levels+1)] {
 		if fastres.ExceedsWith(v.ix.Allocated(p), reclaimer, v.ix.Deserved.Row(p)) {
@@ -109,14 +160,11 @@ func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queu
 		}
 	}
 	for _, p := range from[:min(len(from), levels+1)] {
-		if !v.spares(p, v.allocated(p), victim) {
+		if !v.aboveDeserved(p, victim) {
 			return false
 		}
 	}
-	for _, p := range from {
-		v.allocated(p).Sub(victim)
-	}
-	return true
+	return v.take(q, victim, to)
 }
 
 // KeepsCard reports whether q, without the victims of this call, has at most its deserved

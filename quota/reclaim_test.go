@@ -62,7 +62,7 @@ func TestTake(t *testing.T) {
 			ix := session("", test.queue)
 			victims := victimsOf(ix)
 			q, victim, reclaimer := lookup(t, ix, "q"), test.victim.vector(), test.reclaimer.vector()
-			assert.Equal(t, test.want, victims.Take(q, victim, reclaimer))
+			assert.Equal(t, test.want, victims.Take(q, victim, index.None, reclaimer))
 			requireAllocated(t, ix, ix, map[string]res{"q": resOf(test.queue.allocated.vector())})
 			assert.Equal(t, test.victim, resOf(victim))
 		})
@@ -85,14 +85,14 @@ func TestTakeCountsVictimsAsGone(t *testing.T) {
 	victims := victimsOf(ix)
 	for range 3 {
 		for i, want := range []bool{true, true, true, false, false} { // 50, 40, 30 > 25
-			assert.Equal(t, want, victims.Take(a, ten, ten), "victim %d of a", i)
+			assert.Equal(t, want, victims.Take(a, ten, index.None, ten), "victim %d of a", i)
 		}
-		assert.True(t, victims.Take(b, ten, ten), "victims of a do not count for b")
+		assert.True(t, victims.Take(b, ten, index.None, ten), "victims of a do not count for b")
 		for range 3 {
-			assert.False(t, victims.Take(b, ten, ten), "30 is below the guarantee of 35")
+			assert.False(t, victims.Take(b, ten, index.None, ten), "30 is below the guarantee of 35")
 		}
-		assert.True(t, victims.Take(b, res{cpu: 5}.vector(), ten), "a task that is spared does not count as gone")
-		assert.False(t, victims.Take(b, res{cpu: 1}.vector(), ten))
+		assert.True(t, victims.Take(b, res{cpu: 5}.vector(), index.None, ten), "a task that is spared does not count as gone")
+		assert.False(t, victims.Take(b, res{cpu: 1}.vector(), index.None, ten))
 		victims.Begin() // all tasks count again
 	}
 	requireAllocated(t, ix, ix, map[string]res{"a": {cpu: 50}, "b": {cpu: 50, gpu: 2}, "root": {cpu: 100, gpu: 2}})
@@ -103,20 +103,20 @@ func TestBeginSeesCharges(t *testing.T) {
 	ix := session("", queue{name: "a", allocated: res{cpu: 20}, deserved: res{cpu: 15}})
 	a, ten := lookup(t, ix, "a"), res{cpu: 10}.vector()
 	victims := victimsOf(ix)
-	assert.True(t, victims.Take(a, ten, ten))
-	assert.False(t, victims.Take(a, ten, ten))
+	assert.True(t, victims.Take(a, ten, index.None, ten))
+	assert.False(t, victims.Take(a, ten, index.None, ten))
 	quota.Charge(ix, a, ten)
 	victims.Begin()
-	assert.True(t, victims.Take(a, ten, ten))
-	assert.True(t, victims.Take(a, ten, ten), "20 of 15")
-	assert.False(t, victims.Take(a, ten, ten))
+	assert.True(t, victims.Take(a, ten, index.None, ten))
+	assert.True(t, victims.Take(a, ten, index.None, ten), "20 of 15")
+	assert.False(t, victims.Take(a, ten, index.None, ten))
 
 	next := session("", queue{name: "a", allocated: res{cpu: 16}, deserved: res{cpu: 15}}, queue{name: "b"})
 	victims.Reset(next)
 	victims.Begin()
 	victims.Begin() // as many calls as in the session before
-	assert.True(t, victims.Take(lookup(t, next, "a"), ten, ten), "the next session")
-	assert.False(t, victims.Take(lookup(t, next, "a"), ten, ten))
+	assert.True(t, victims.Take(lookup(t, next, "a"), ten, index.None, ten), "the next session")
+	assert.False(t, victims.Take(lookup(t, next, "a"), ten, index.None, ten))
 }
 
 func TestTakeOverused(t *testing.T) {
@@ -158,7 +158,7 @@ func TestTakeAllocatesNothing(t *testing.T) {
 	taken := 0
 	assert.Zero(t, testing.AllocsPerRun(99, func() {
 		victims.Begin()
-		for victims.Take(a, victim, victim) {
+		for victims.Take(a, victim, index.None, victim) {
 			taken++
 		}
 		victims.Begin()

@@ -18,6 +18,7 @@ const (
 	ClosedQueue                    // the queue's state is not Open
 	OverQuota                      // the request does not fit under a bound
 	OverDeserved                   // the request does not fit under deserved in any dimension
+	Guaranteed                     // what is left is guaranteed to other queues
 	MixedResources                 // the cards of one list have different resource names
 	ResourceMismatch               // the pod requests a resource that is not that of its cards
 	UntypedPod                     // the pod names no card, and untypedCards is reject
@@ -25,7 +26,7 @@ const (
 
 var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
-	ClosedQueue: "ClosedQueue", OverQuota: "OverQuota", OverDeserved: "OverDeserved",
+	ClosedQueue: "ClosedQueue", OverQuota: "OverQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed",
 	MixedResources: "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
 }
 

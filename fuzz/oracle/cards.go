@@ -1,7 +1,5 @@
 package oracle
 
-import "slices"
-
 // CardFits returns the lowest queue, from name up, without room for an amount of a card, or
 // "".
 func (o *Oracle) CardFits(name, card string, amount float64) string {
@@ -17,17 +15,6 @@ func (o *Oracle) PreemptiveCard(name, card string, amount float64) string {
 		return "over deserved"
 	}
 	return ""
-}
-
-// FreesCard reports whether a victim of one queue makes a card usable for a task of another.
-// The victim makes room in the common ancestors. The other ancestors of the reclaimer need
-// room already.
-func (o *Oracle) FreesCard(from, to, card string, amount float64) bool {
-	if o.PreemptiveCard(to, card, amount) != "" {
-		return false
-	}
-	alone := slices.DeleteFunc(slices.Clone(o.Path(to)), func(q string) bool { return o.within(from, q) })
-	return !slices.ContainsFunc(alone, func(q string) bool { return o.Allocated(q)[card]+amount > o.Bound(q)[card] })
 }
 
 // Need is one pod that takes an amount of one card of a list.

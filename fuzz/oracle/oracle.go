@@ -8,19 +8,22 @@ import (
 
 // Cluster is the input of an oracle.
 type Cluster struct {
-	Root     string   // "" is flat mode: no queue has a parent
-	Total    Amounts  // the resources of the cluster
-	Bound    Amounts  // realCapability of the root: Total, or Unlimited
-	ZeroLeaf bool     // cpu and memory that a leaf does not set are 0
-	ByWeight bool     // deserved follows from weights
-	Cards    []string // the dimensions that are cards
-	Queues   []Queue
-	Jobs     []Job
+	Root  string  // "" is flat mode: no queue has a parent
+	Total Amounts // the resources of the cluster
+	Bound Amounts // realCapability of the root: Total, or Unlimited
+	// Available is what the cluster has in the dimensions whose guarantees are kept free.
+	Available Amounts
+	ZeroLeaf  bool     // cpu and memory that a leaf does not set are 0
+	ByWeight  bool     // deserved follows from weights
+	Cards     []string // the dimensions that are cards
+	Queues    []Queue
+	Jobs      []Job
 }
 
 // Queue is the configuration of a queue.
 type Queue struct {
 	Name, Parent                    string // Parent "" is the root
+	Closed                          bool   // its jobs get no more than they have
 	Capability, Deserved, Guarantee Amounts
 	Weight                          float64
 
@@ -60,6 +63,7 @@ type queue struct {
 	path                                   []string
 	capability, bound, deserved, guarantee Amounts
 	allocated, request, inqueue, elastic   Amounts
+	all                                    Amounts // inqueue with what the children promise
 }
 
 // New computes bounds and accounts. Of two queues with the same name the first counts. A
@@ -93,6 +97,9 @@ func New(c Cluster) *Oracle {
 		if q := o.queues[j.Queue]; q != nil {
 			q.count(j)
 		}
+	}
+	for _, name := range o.names {
+		o.rollUp(name)
 	}
 	return o
 }
@@ -219,9 +226,7 @@ func (o *Oracle) Allocated(name string) Amounts {
 func (o *Oracle) Request(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.request })
 }
-func (o *Oracle) Inqueue(name string) Amounts {
-	return o.sum(name, func(q *queue) Amounts { return q.inqueue })
-}
+func (o *Oracle) Inqueue(name string) Amounts { return o.queues[name].all }
 func (o *Oracle) Elastic(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.elastic })
 }
@@ -237,9 +242,36 @@ func (o *Oracle) Refund(name string, request Amounts) {
 	o.queues[name].allocated = o.queues[name].allocated.Minus(request)
 }
 
-// Promise adds the reservation of an admitted job to a queue.
+// rollUp sets inqueue of a queue to that of its jobs and what each child promises.
+func (o *Oracle) rollUp(name string) Amounts {
+	q := o.queues[name]
+	q.all = Amounts{}.Plus(q.inqueue)
+	for _, child := range o.Children(name) {
+		if below := o.rollUp(child); !o.queues[child].Closed {
+			q.all = q.all.Plus(o.promises(child, below))
+		}
+	}
+	return q.all
+}
+
+// promises returns the part of an inqueue for which a queue has room.
+func (o *Oracle) promises(name string, inqueue Amounts) Amounts {
+	allocated, elastic, bound, part := o.Allocated(name), o.Elastic(name), o.Bound(name), Amounts{}
+	for d, quantity := range inqueue {
+		part[d] = min(quantity, max(0, bound[d]-allocated[d]+elastic[d]))
+	}
+	return part
+}
+
+// Promise adds the reservation of an admitted job to a queue. Its parent gets what the
+// queue promises more than before, and so on up to the root.
 func (o *Oracle) Promise(name string, min, placed, gated Amounts) {
-	o.queues[name].inqueue = o.queues[name].inqueue.Plus(reservation(min, placed, gated))
+	more := reservation(min, placed, gated)
+	for _, p := range o.Path(name) {
+		before := o.queues[p].all
+		o.queues[p].all = before.Plus(more)
+		more = o.promises(p, o.queues[p].all).Minus(o.promises(p, before))
+	}
 }
 
 // Clone returns an independent copy, for a simulation. Amounts are replaced, never changed.

@@ -15,6 +15,54 @@ func (o *Oracle) Allocatable(name string, request Amounts) string {
 	return o.first(name, func(q string) bool { return !fits(o.Allocated(q), request, o.Bound(q)) })
 }
 
+// LendsAll decides for all requested dimensions as Lends does.
+func (o *Oracle) LendsAll(name string, request Amounts) bool {
+	return !slices.ContainsFunc(request.requested(), func(d string) bool { return o.Lends(name, d, request[d], o.Allocated) != "" })
+}
+
+// Lends returns the lowest queue, from name up, whose children are guaranteed the rest of a
+// dimension, so that no more may be allocated, or "". allocated returns what queues have.
+func (o *Oracle) Lends(name, d string, quantity float64, allocated func(string) Amounts) string {
+	available, kept := o.cluster.Available[d]
+	if !kept || o.cluster.Root == "" {
+		return ""
+	}
+	// taken is what a queue has, and what is kept free for it and below it.
+	var taken func(q string, more float64) float64
+	taken = func(q string, more float64) float64 {
+		all := allocated(q)[d]
+		if o.within(name, q) {
+			all += more
+		}
+		for _, child := range o.Children(q) {
+			has := allocated(child)[d]
+			if o.within(name, child) {
+				has += more
+			}
+			all += taken(child, more) - has
+		}
+		return max(all, o.Guarantee(q)[d])
+	}
+	return o.first(name, func(q string) bool {
+		bound := o.Bound(q)[d]
+		if q == o.cluster.Root {
+			bound = min(bound, available)
+		}
+		below := func(more float64) (sum float64) {
+			for _, child := range o.Children(q) {
+				has := allocated(child)[d]
+				if o.within(name, child) {
+					has += more
+				}
+				sum += taken(child, more) - has
+			}
+			return sum
+		}
+		before, after := allocated(q)[d]+below(0), allocated(q)[d]+quantity+below(quantity)
+		return after > before && below(quantity) > 0 && after > bound
+	})
+}
+
 // Enqueueable returns the lowest queue, from name up, without room for the minimum of a job,
 // or "".
 func (o *Oracle) Enqueueable(name string, min Amounts) string {
@@ -75,27 +123,38 @@ func (v *Victims) Left(name string) Amounts {
 }
 
 // Take decides whether a task of a queue may be taken, and takes it if so.
-func (v *Victims) Take(name string, victim, reclaimer Amounts) bool {
-	if !common(victim, reclaimer, false) || !v.spares(name, victim) {
-		return false
+func (v *Victims) Take(name string, victim Amounts, to string, reclaimer Amounts) bool {
+	return common(victim, reclaimer, false) && v.above(name, victim) && v.take(name, victim, to)
+}
+
+// take takes a task if the queues that lose it keep what they are guaranteed.
+func (v *Victims) take(name string, victim Amounts, to string) bool {
+	for _, q := range v.oracle.Path(name) {
+		loses := q == name || v.oracle.queues[to] == nil || !v.oracle.within(to, q)
+		if loses && !v.Left(q).Minus(victim).covers(v.oracle.Guarantee(q)) {
+			return false
+		}
 	}
-	v.left[name] = v.Left(name).Minus(victim)
+	for _, q := range v.oracle.Path(name) {
+		v.left[q] = v.Left(q).Minus(victim)
+	}
 	return true
 }
 
-// spares reports whether a queue is above deserved with the task, and at least at its
-// guarantee without it.
-func (v *Victims) spares(name string, victim Amounts) bool {
+// above reports whether a queue is above deserved in a dimension of the task, or deserves
+// none of them.
+func (v *Victims) above(name string, victim Amounts) bool {
 	left, deserved := v.Left(name), v.oracle.Deserved(name)
-	switch {
-	case !left.Minus(victim).covers(v.oracle.Guarantee(name)):
-		return false
-	case common(victim, deserved, true):
-		return slices.ContainsFunc(victim.requested(), func(d string) bool {
-			return deserved.relevant(d) && left[d] > deserved[d]
-		})
-	}
-	return true
+	return !common(victim, deserved, true) || slices.ContainsFunc(victim.requested(), func(d string) bool {
+		return deserved.relevant(d) && left[d] > deserved[d]
+	})
+}
+
+// Suffice reports whether a request fits at every level without the victims, and leaves what
+// others are guaranteed.
+func (v *Victims) Suffice(name string, request Amounts) bool {
+	return v.oracle.first(name, func(q string) bool { return !fits(v.Left(q), request, v.oracle.Bound(q)) }) == "" &&
+		!slices.ContainsFunc(request.requested(), func(d string) bool { return v.oracle.Lends(name, d, request[d], v.Left) != "" })
 }
 
 // relevant reports whether deserved sets a dimension. A scalar of 0 is set, but cpu and
@@ -113,7 +172,7 @@ func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer A
 	}
 	loses, gains := alone(name, to), alone(to, name)
 	if len(loses) == 0 {
-		return v.Take(name, victim, reclaimer)
+		return v.Take(name, victim, to, reclaimer)
 	}
 	if !common(victim, reclaimer, false) {
 		return false
@@ -124,14 +183,11 @@ func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer A
 		}
 	}
 	for i, q := range loses {
-		if i <= levels && !v.spares(q, victim) {
+		if i <= levels && !v.above(q, victim) {
 			return false
 		}
 	}
-	for _, q := range loses {
-		v.left[q] = v.Left(q).Minus(victim)
-	}
-	return true
+	return v.take(name, victim, to)
 }
 
 // surpasses reports whether a request exceeds deserved in a dimension that deserved sets.

@@ -36,8 +36,11 @@ type Outcome struct {
 	Shared bool
 }
 
+// Rule decides on a quantity of one card.
+type Rule func(d fastres.Dim, milli float64) quota.Verdict
+
 // Fit answers whether each request of a pod has a card that satisfies rule.
-func (s *Session) Fit(q index.Queue, p *PodRequest, rule func(d fastres.Dim, milli float64) quota.Verdict) Outcome {
+func (s *Session) Fit(q index.Queue, p *PodRequest, rule Rule) Outcome {
 	for r := range s.Requests(p) {
 		v := s.Allowed(q, r)
 		if v.OK() {
@@ -72,9 +75,9 @@ type NodeFit struct {
 }
 
 // FitNode answers whether a pod of q can have its cards on a node: the node has a
-// card of each selector, and q and all its ancestors have quota left for it. It
-// is safe for many goroutines.
-func (s *Session) FitNode(a quota.Accounts, limit *index.Rows, q index.Queue, p *PodRequest, nodeName string) NodeFit {
+// card of each selector, and rule admits it. It
+// is safe for many goroutines if rule is.
+func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Rule) NodeFit {
 	if p.None() {
 		return NodeFit{}
 	}
@@ -96,10 +99,10 @@ func (s *Session) FitNode(a quota.Accounts, limit *index.Rows, q index.Queue, p 
 			return NodeFit{Reason: NoSuchCard, Request: r}
 		}
 		r.Amount = s.amountOn(p, n, c.dim)
-		if v := quota.CardFits(a, limit, q, c.dim, float64(r.Amount)); !v.OK() {
+		if v := rule(c.dim, float64(r.Amount)); !v.OK() {
 			reason := OverQuota
 			if another := quota.AnyCard(q, r.Selector.Dims, func(d fastres.Dim) quota.Verdict {
-				return quota.CardFits(a, limit, q, d, float64(r.Amount))
+				return rule(d, float64(r.Amount))
 			}); another.OK() {
 				reason = OtherCard
 			}
@@ -152,26 +155,34 @@ type Pod struct {
 	Node    string // where it runs, "" for none
 }
 
-// Frees reports whether the eviction of victim frees a card that claimant, a
-// reclaimer or preemptor, can use on that node. victim.Request is Stated: a pod
-// frees its cards also where they do not count in its queue, or where untypedCards
-// is ignore.
-func (s *Session) Frees(ix *index.Index, claimant, victim Pod) bool {
-	n := s.Node(victim.Node)
-	if n == nil {
-		return false
-	}
-	for r := range s.Requests(claimant.Request) {
-		c, ok := n.card(r.Resource)
-		if !ok || !slices.Contains(r.Selector.Dims, c.dim) || !s.Allowed(claimant.Queue, r).OK() {
-			continue
+// Usable reports whether each request of a pod of q has a card on a node.
+func (s *Session) Usable(q index.Queue, p *PodRequest, n *Node) bool {
+	for r := range s.Requests(p) {
+		if c, ok := n.card(r.Resource); !ok || !slices.Contains(r.Selector.Dims, c.dim) || !s.Allowed(q, r).OK() {
+			return false
 		}
-		if victim.Request.requests(r.Resource) && (victim.Queue == claimant.Queue ||
-			quota.FreesCard(ix, victim.Queue, claimant.Queue, c.dim, float64(r.Amount))) {
+	}
+	return true
+}
+
+// Frees reports whether the eviction of victim frees a card of its node that claimant,
+// a reclaimer or preemptor, lacks there. victim.Request is Stated: a pod frees its cards
+// also where they do not count in its queue, or where untypedCards is ignore.
+func (s *Session) Frees(claimant, victim Pod, lacks func(r Request, d fastres.Dim) bool) bool {
+	n := s.Node(victim.Node)
+	for r := range s.Requests(claimant.Request) {
+		if c, ok := n.card(r.Resource); ok && victim.Request.requests(r.Resource) && lacks(r, c.dim) {
 			return true
 		}
 	}
 	return false
+}
+
+// Occupies reports whether a pod requests a card resource.
+func (s *Session) Occupies(p *PodRequest) bool {
+	return slices.ContainsFunc(p.resources, func(r resourceRequest) bool {
+		return int(r.resource) < len(s.registry.all) && s.registry.all[r.resource] != nil
+	})
 }
 
 // Protected reports whether a victim has a card of which its queue has no more

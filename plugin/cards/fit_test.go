@@ -58,7 +58,9 @@ func TestFitNode(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			q, p := f.read("q", pod(test.list, test.request))
-			fit := f.FitNode(f.ix, &f.ix.Capability, q, p, test.node)
+			fit := f.FitNode(q, p, test.node, func(d fastres.Dim, milli float64) quota.Verdict {
+				return quota.CardFits(f.ix, &f.ix.Capability, q, d, milli)
+			})
 			assert.Equal(t, test.want, fit.Reason)
 			assert.Equal(t, test.verdict, fit.Verdict)
 			cards := ""
@@ -88,24 +90,29 @@ func TestPreferenceHalves(t *testing.T) {
 	}
 }
 
-// TestFreesAUsableCard evicts pods of queue lender for a pod of queue q that
-// requests A.
-func TestFreesAUsableCard(t *testing.T) {
+// TestFrees evicts pods for a pod of queue q that requests A.
+func TestFrees(t *testing.T) {
 	f := newFixture().node("a", "A", 8).node("b", "B", 8).queue("q", "", `{"A":2,"B":2}`).queue("lender", "", `{"A":2,"B":2}`)
 	f.Nodes[0].Labels["example.com/gpu.product"], f.Nodes[0].Allocatable["example.com/gpu"] = "E", 8
 	f.open(t)
-	f.ix.RealCapability = f.ix.Capability
 	q, claim := f.read("q", pod("A", gpus(1)))
 	lender, victim := f.read("lender", pod("", gpus(1)))
 	_, plain := f.read("lender", pod("", workload.Resources{"cpu": 1000}))
 	_, another := f.read("lender", pod("", workload.Resources{"example.com/gpu": 1}))
-	claimant := Pod{Queue: q, Request: claim}
-	assert.True(t, f.Frees(f.ix, claimant, Pod{lender, victim, "a"}))
-	assert.False(t, f.Frees(f.ix, claimant, Pod{lender, victim, "b"}), "the node has another card")
-	assert.False(t, f.Frees(f.ix, claimant, Pod{lender, plain, "a"}), "the victim has no card")
-	assert.False(t, f.Frees(f.ix, claimant, Pod{lender, another, "a"}), "the victim has another card of the node")
-	assert.False(t, f.Frees(f.ix, claimant, Pod{lender, victim, "unknown"}))
-	f.allocate(t, "q", "A", 2000)
-	assert.False(t, f.Frees(f.ix, claimant, Pod{lender, victim, "a"}), "q has no quota left")
-	assert.True(t, f.Frees(f.ix, claimant, Pod{q, victim, "a"}), "a victim of the same queue frees quota, too")
+	for node, want := range map[string]bool{"a": true, "b": false} {
+		assert.Equal(t, want, f.Usable(q, claim, f.Node(node)), node)
+	}
+	for p, want := range map[*PodRequest]bool{victim: true, plain: false, another: true} {
+		assert.Equal(t, want, f.Occupies(p))
+	}
+	for _, lacking := range []bool{true, false} {
+		lacks := func(_ Request, d fastres.Dim) bool {
+			assert.Equal(t, f.dim(t, "A"), d)
+			return lacking
+		}
+		claimant := Pod{Queue: q, Request: claim}
+		assert.Equal(t, lacking, f.Frees(claimant, Pod{lender, victim, "a"}, lacks))
+		assert.False(t, f.Frees(claimant, Pod{lender, plain, "a"}, lacks), "the victim has no card")
+		assert.False(t, f.Frees(claimant, Pod{lender, another, "a"}, lacks), "the victim has another card of the node")
+	}
 }

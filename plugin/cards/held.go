@@ -43,6 +43,9 @@ func (h *heldCard) request(list *Selector, r Request) Request {
 	return r
 }
 
+// Holding reports whether some pod holds a card. It is for nil Sessions, too.
+func (s *Session) Holding() bool { return s != nil && len(s.registry.held) > 0 }
+
 // hold makes the running pods of nodes that lost cards hold what they are charged
 // for. before has the cards of these nodes in the session before.
 func (s *Session) hold(jobs map[api.JobID]*api.JobInfo, before map[string][]nodeCard) {

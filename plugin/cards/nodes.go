@@ -126,6 +126,12 @@ func (s *Session) readNode(object *v1.Node, before map[string][]nodeCard) (chang
 // Node returns a node of the session, nil for an unknown one.
 func (s *Session) Node(name string) *Node { return s.registry.nodes[name] }
 
+// Gives reports whether a node gives pods a card through a resource.
+func (s *Session) Gives(nodeName string, r ResourceID, d fastres.Dim) bool {
+	n := s.Node(nodeName)
+	return n != nil && nodeCard{resource: r, dim: d}.in(n.cards)
+}
+
 // CardOn returns the card that a request is charged to on a node: the card that the
 // pod holds, else the one that the node states, else the first card of the list.
 func (s *Session) CardOn(nodeName string, r Request) (fastres.Dim, bool) {

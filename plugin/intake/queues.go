@@ -18,6 +18,7 @@ type bounds struct {
 	cards    bool
 	queues   []*scheduling.Queue // by queue
 	total    fastres.Vector
+	gone     fastres.Vector
 }
 
 // readQueues derives the bounds of all queues, unless they are valid, and empties
@@ -34,13 +35,17 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	for id, queue := range ssn.Queues {
 		session.Queues[session.tree.Lookup(string(id))] = queue
 	}
+	if session.tree.Rooted() {
+		s.gone.find(ssn, session)
+	}
 	if s.valid(session) {
 		ix.ResetUsage()
-		return r.missing
+	} else {
+		ix.Reset(session.tree, session.Dims.length)
+		s.deriveBounds(ix, session, &r)
+		session.BoundsChanged = true
 	}
-	ix.Reset(session.tree, session.Dims.length)
-	s.deriveBounds(ix, session, &r)
-	session.BoundsChanged = true
+	session.Available = s.available
 	return r.missing
 }
 
@@ -49,6 +54,9 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 func (s *State) valid(session *Session) bool {
 	b := &s.bounds
 	if b.cards != (session.cards != nil) || session.cards != nil && session.cards.QuotasChanged() {
+		return false
+	}
+	if session.tree.Rooted() && (b.gone.Len() != s.gone.charges.Len() || !b.gone.Equal(s.gone.charges)) {
 		return false
 	}
 	if session.settings.Proportion || b.tree != session.tree || b.settings != session.settings || b.total.Len() != session.Dims.length || !b.total.Equal(s.total) {
@@ -71,8 +79,12 @@ func sameSpec(x, y *scheduling.Queue) bool {
 
 // deriveBounds reads the configuration and applies the rules of capability.
 func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
-	b := bounds{tree: ix.Tree, settings: session.settings, cards: session.cards != nil, total: fastres.NewVector(session.Dims.length)}
+	b := bounds{tree: ix.Tree, settings: session.settings, cards: session.cards != nil,
+		total: fastres.NewVector(session.Dims.length), gone: fastres.NewVector(session.Dims.length)}
 	b.total.CopyFrom(s.total)
+	if ix.Rooted() {
+		b.gone.CopyFrom(s.gone.charges)
+	}
 	b.queues = make([]*scheduling.Queue, len(session.Queues))
 	for i, queue := range session.Queues {
 		if queue == nil {
@@ -89,11 +101,7 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 		session.cards.AddBounds(ix, q)
 	}
 	limits := quota.Limits{Total: s.total, Bound: s.rootBound, ZeroLeaf: session.settings.UnsetCapability == UnsetZero}
-	limits.Bound.CopyFrom(s.total)
-	if session.settings.RootCapability == RootUnlimited {
-		limits.Bound.Fill(fastres.MaxQuantity)
-	}
-	session.cards.BoundRoot(ix, limits.Bound)
+	s.boundRoot(ix, session, b.gone)
 	if ix.Rooted() {
 		quota.TreeBounds(ix, limits)
 	} else {
@@ -110,6 +118,39 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 	if len(r.missing) > 0 {
 		s.bounds = bounds{} // derived without them
 	}
+}
+
+// boundRoot sets rootBound, the bound of admission at the root, and available.
+//
+// DIVERGES: upstream compares all that queues have with what the present nodes have.
+// After a loss of nodes that is more, and no queue below the root gets anything. Here
+// what is gone does not count against the root's total.
+func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector) {
+	s.rootBound.CopyFrom(s.total)
+	s.rootBound.Add(gone)
+	s.available.CopyFrom(s.rootBound)
+	if session.settings.RootCapability == RootUnlimited {
+		s.rootBound.Fill(fastres.MaxQuantity)
+	}
+	session.cards.BoundRoot(ix, s.rootBound)
+	for d := range fastres.Dim(s.available.Len()) {
+		if !session.settings.KeepGuarantees && !session.Dims.names.IsCard(d) {
+			s.available.Set(d, fastres.MaxQuantity)
+		}
+	}
+}
+
+// Open reports whether jobs of a queue can still be admitted, or, of a queue with
+// children, whether it is not being closed.
+func (s *Session) Open(q index.Queue) bool {
+	if s.Queues[q] == nil {
+		return true
+	}
+	switch s.Queues[q].Queue.Status.State {
+	case scheduling.QueueStateClosed, scheduling.QueueStateClosing, scheduling.QueueStateUnknown:
+		return false
+	}
+	return true
 }
 
 // weight is the weight of a queue among its siblings in one dimension. It is 0

@@ -10,6 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
 )
 
 // RootCapability is the argument rootCapability: the bound of the root.
@@ -51,6 +52,7 @@ type Settings struct {
 	UnsetCapability UnsetCapability
 	DeservedFrom    DeservedFrom
 	HierarchyFrom   HierarchyFrom
+	KeepGuarantees  bool // guarantees of cpu, memory and scalars are kept free as those of cards are
 	Scalars         bool // scalar resources count, not cpu and memory alone
 	Proportion      bool // quota.ProportionRounds computes deserved
 }
@@ -67,7 +69,9 @@ type State struct {
 	tallies []tally
 	jobs    []*api.JobInfo // empty between sessions
 
-	total, rootBound, requested fastres.Vector // of the session that is read
+	gone gone
+
+	total, rootBound, available, requested fastres.Vector // of the session that is read
 }
 
 // Session holds the queues, dimensions and totals of one session.
@@ -77,6 +81,10 @@ type Session struct {
 	Jobs   []int // number of jobs by queue
 	Dims   Dimensions
 	Total  fastres.Vector // what the nodes have, cards included
+
+	// Available is what all queues can have at most: the nodes' resources, and what pods
+	// on nodes that are gone still have. Where a guarantee does not count, it is no bound.
+	Available fastres.Vector
 
 	// BoundsChanged: the bounds were derived again from configuration.
 	BoundsChanged bool
@@ -119,7 +127,7 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 			ignored: api.IgnoredDevicesList.List(), common: s.common,
 		}
 		if s.total.Len() != session.Dims.length {
-			for _, x := range []*fastres.Vector{&s.total, &s.rootBound, &s.requested} {
+			for _, x := range []*fastres.Vector{&s.total, &s.rootBound, &s.available, &s.requested} {
 				*x = fastres.NewVector(session.Dims.length)
 			}
 		}
@@ -128,6 +136,7 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 		}
 	}
 	ix.RollUp()
+	quota.RollUpInqueue(ix, session.Open)
 	s.findCommon(ix, session)
 	session.Total = s.bounds.total
 	return session
@@ -149,5 +158,5 @@ func (s *State) findCommon(ix *index.Index, session *Session) {
 // ForgetDimensions drops what depends on the dimensions of names, when the names
 // start anew.
 func (s *State) ForgetDimensions() {
-	s.common, s.bounds = nil, bounds{}
+	s.common, s.bounds, s.gone = nil, bounds{}, gone{}
 }

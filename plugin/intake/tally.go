@@ -25,6 +25,7 @@ type tally struct {
 	reader reader
 	tree   *index.Tree
 	cards  *cards.Session // nil where cards count nowhere
+	open   func(index.Queue) bool
 
 	allocated, request, inqueue, elastic index.Rows
 	jobs                                 []int // by queue
@@ -41,7 +42,7 @@ type tally struct {
 
 func (t *tally) reset(session *Session) {
 	t.reader = reader{dims: &session.Dims}
-	t.tree, t.cards = session.tree, session.cards
+	t.tree, t.cards, t.open = session.tree, session.cards, session.Open
 	clear(t.reservations)
 	clear(t.newPods)
 	t.reservations, t.newPods, t.visited = t.reservations[:0], t.newPods[:0], 0
@@ -222,7 +223,11 @@ func (t *tally) countCards(q index.Queue, job *api.JobInfo, allocated int) {
 	}
 	inqueue := t.inqueue.Row(q)
 	t.demands = t.job.AppendReservation(t.demands[:0], t.cards, q)
+	before := len(t.reservations)
 	t.reservations = reserve.Split(t.reservations, job, t.demands, inqueue.Increase)
+	if !t.open(q) {
+		t.reservations = t.reservations[:before] // they keep nothing from other queues
+	}
 }
 
 // CountTasks returns how many tasks of a job have a status that

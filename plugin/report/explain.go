@@ -108,7 +108,7 @@ func (e *Explainer) explainCards(reason *Reason, r Refusal) {
 	case r.Verdict.Reason == quota.ResourceMismatch:
 		reason.Resource = e.Cards.ResourceName(r.Cards.Resource)
 		return
-	case r.Verdict.Reason == quota.MixedResources || r.Verdict.Reason == quota.UntypedPod:
+	case r.Verdict.Reason == quota.MixedResources || r.Verdict.Reason == quota.UntypedPod || r.Verdict.Reason == quota.Guaranteed:
 		return
 	case len(selector.Names) == 0:
 		reason.Rule = UnlabeledNodes

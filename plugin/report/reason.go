@@ -18,6 +18,7 @@ const (
 	ClosedQueue      Rule = "ClosedQueue"
 	OverQuota        Rule = "OverQuota"
 	OverDeserved     Rule = "OverDeserved"
+	Guaranteed       Rule = "Guaranteed" // what is left is guaranteed to other queues
 	MixedResources   Rule = "MixedResources"
 	ResourceMismatch Rule = "ResourceMismatch"
 	UntypedPod       Rule = "UntypedPod"
@@ -78,6 +79,12 @@ func (r Reason) String() string {
 		return fmt.Sprintf("Queue <%s> has child queues and takes no jobs itself", r.Queue)
 	case ClosedQueue:
 		return fmt.Sprintf("Queue <%s> is not open", r.Queue)
+	case Guaranteed:
+		what := "it"
+		if r.Cards != "" {
+			what = fmt.Sprintf("<%s> of <%s>", card.FormatDecimal(r.Requested), r.Cards)
+		}
+		return fmt.Sprintf("Queue <%s> cannot lend %s: what is left is guaranteed to other queues", r.Queue, what)
 	case MixedResources:
 		return fmt.Sprintf("Cards <%s> do not share one resource name, so no pod can request either of them", r.Cards)
 	case ResourceMismatch:

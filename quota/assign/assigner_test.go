@@ -70,7 +70,7 @@ func TestFeasible(t *testing.T) {
 			[]demand{{"q", 1, 2, of(cardA, cardB)}}, false},
 		{"a queue above its bound does not reduce the load of its parent", "root", []queue{
 			{name: "root", bound: res{cardA: 3, cardB: 1}}, {name: "q", bound: res{cardA: 9, cardB: 9}},
-			{name: "r", bound: res{cardA: 0, cardB: 2}, inqueue: res{cardA: 2}},
+			{name: "r", bound: res{cardA: 0, cardB: 2}, allocated: res{cardA: 2}},
 		}, []demand{{"q", 1, 2, of(cardA, cardB)}, {"r", 1, 1, of(cardA, cardB)}}, false},
 		{"a queue above its bound in another subtree", "root", []queue{
 			{name: "root", bound: res{cardA: 9, cardB: 1}}, {name: "q", bound: res{cardA: 1, cardB: 1}},

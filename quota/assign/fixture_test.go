@@ -7,6 +7,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
 	"github.com/capacity-card/capacity-card/quota/assign"
 )
 
@@ -51,6 +52,7 @@ func session(root string, queues ...queue) *index.Index {
 		ix.NoteOwnJobs(q)
 	}
 	ix.RollUp()
+	quota.RollUpInqueue(ix, func(index.Queue) bool { return true })
 	return ix
 }
 

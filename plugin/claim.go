@@ -1,0 +1,92 @@
+package plugin
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// claim is a task that others would be evicted for.
+type claim struct {
+	task     *api.TaskInfo
+	queue    index.Queue
+	pod      *cards.PodRequest
+	hasCards bool // it requests cards
+
+	// Set by place.
+	node   *api.NodeInfo
+	charge fastres.Vector // what the queue is charged for the task on the node
+}
+
+func (s *session) claimOf(task *api.TaskInfo) claim {
+	q := s.queueOf(task)
+	pod := s.cards.PodRequest(q, task.Pod)
+	return claim{task: task, queue: q, pod: pod, hasCards: !pod.None() && s.cards.Uses(pod), charge: s.memory.vectors.charge}
+}
+
+// place sets what the claim is charged on a node, and reports whether it can have its
+// cards there. The node does not matter to a claim without cards.
+func (s *session) place(c *claim, node string) bool {
+	if c.hasCards {
+		c.node = s.ssn.Nodes[node]
+		n := s.cards.Node(node)
+		if c.node == nil || n == nil || !s.cards.Usable(c.queue, c.pod, n) {
+			return false
+		}
+	}
+	if c.queue != index.None {
+		s.intake.SetCharge(c.charge, c.queue, c.task, node)
+	}
+	return true
+}
+
+// frees reports whether the eviction of a task of q, which q is charged for, frees
+// something that the claim lacks: a resource of the node, or room in a queue that both
+// are in. A task with cards must free a card that is lacking: cards are not taken for
+// the sake of cpu or memory.
+func (s *session) frees(c *claim, q index.Queue, task *api.TaskInfo, charge fastres.Vector) bool {
+	pod := s.cards.Stated(task.Pod)
+	if s.cards.Occupies(pod) {
+		return s.cards.Frees(cards.Pod{Queue: c.queue, Request: c.pod}, cards.Pod{Queue: q, Request: pod, Node: task.NodeName},
+			func(r cards.Request, d fastres.Dim) bool {
+				if q != c.queue && !quota.PreemptiveCard(s.ix, s.limit, c.queue, d, float64(r.Amount)).OK() {
+					return false
+				}
+				return c.lacks(v1.ResourceName(s.cards.ResourceName(r.Resource))) || charge.Get(d) > 0 && s.lacksRoom(c, q, d)
+			})
+	}
+	for _, name := range task.Resreq.ResourceNames() {
+		if task.Resreq.Get(name) > 0 && c.lacks(name) {
+			return true
+		}
+	}
+	for d := range charge.Requested() {
+		if s.lacksRoom(c, q, d) {
+			return true
+		}
+	}
+	return false
+}
+
+// lacks reports whether the node has less of a resource than the claim requests, once the
+// pods that are being deleted are gone.
+func (c *claim) lacks(name v1.ResourceName) bool {
+	n := c.node
+	return c.task.InitResreq.Get(name) > n.Idle.Get(name)+n.Releasing.Get(name)-n.Pipelined.Get(name)
+}
+
+// lacksRoom reports whether a queue that holds both the claim and q has too little room
+// for the claim in one dimension.
+func (s *session) lacksRoom(c *claim, q index.Queue, d fastres.Dim) bool {
+	for _, p := range quota.Common(s.ix, c.queue, q) {
+		if s.ix.Allocated(p).Get(d)+c.charge.Get(d) > s.limit.Row(p).Get(d) && c.charge.Get(d) > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+package intake
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// gone finds what the jobs of a tree have that the nodes of the session do not give
+// (any more). The zero gone is ready.
+//
+// Pods are few on such nodes, and a task has to be looked at to know its node. So gone
+// looks at tasks only when a node has left since the session before, and in each
+// session from then on until nothing is gone.
+type gone struct {
+	charges, request fastres.Vector
+	nodes            map[string]struct{} // those of the session before, nil at first
+}
+
+// find sets charges to what queues of the tree are charged for pods on nodes that the
+// session does not have, and for cards that their nodes do not state any more.
+func (g *gone) find(ssn *framework.Session, session *Session) {
+	if g.charges.Len() != session.Dims.length {
+		g.charges, g.request = fastres.NewVector(session.Dims.length), fastres.NewVector(session.Dims.length)
+		g.nodes = nil
+	}
+	left := g.update(ssn)
+	if !left && g.charges.IsEmpty() && !session.cards.Holding() {
+		return
+	}
+	g.charges.Reset()
+	for _, job := range ssn.Jobs {
+		q := session.tree.Lookup(string(job.Queue))
+		if q == index.None || session.tree.Broken(q) != nil {
+			continue
+		}
+		for _, task := range job.Tasks {
+			if api.AllocatedStatus(task.Status) {
+				g.add(ssn, session, q, task)
+			}
+		}
+	}
+}
+
+// update records the nodes of the session, and reports whether some of those before
+// have left; true at first, when nothing is known.
+func (g *gone) update(ssn *framework.Session) (left bool) {
+	for name := range g.nodes {
+		if _, ok := ssn.Nodes[name]; !ok {
+			left = true
+			break
+		}
+	}
+	if g.nodes != nil && !left && len(g.nodes) == len(ssn.Nodes) {
+		return false
+	}
+	left = left || g.nodes == nil
+	g.nodes = make(map[string]struct{}, len(ssn.Nodes))
+	for name := range ssn.Nodes {
+		g.nodes[name] = struct{}{}
+	}
+	return left
+}
+
+// add adds the charge of one allocated task, as far as its node does not give it.
+func (g *gone) add(ssn *framework.Session, session *Session, q index.Queue, task *api.TaskInfo) {
+	_, there := ssn.Nodes[task.NodeName]
+	pod, _ := session.SetTask(g.request, q, task)
+	if !there {
+		g.charges.Add(g.request)
+	}
+	for r := range session.cards.Requests(pod) {
+		if d, ok := session.cards.CardOn(task.NodeName, r); ok && !session.cards.Gives(task.NodeName, r.Resource, d) {
+			g.charges.Increase(d, float64(r.Amount))
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package quota
+
+import (
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// Guarantees keeps free what is guaranteed to queues of a tree and not used by them.
+// realCapability leaves the guarantees of siblings to each queue by itself, but two
+// siblings together can take what a third one is guaranteed, and a root without a bound
+// leaves nothing at all. Guarantees decides on the sums:
+//
+//	unused(q) = max(Σ unused(children), guarantee − allocated)
+//	allocated + Σ unused(children) ≤ min(realCapability, available)   for every inner queue
+//
+// available is what the cluster has. A charge that leaves the left side as it is, because
+// the queue uses its own guarantee, is always allowed. So is one where nothing is unused:
+// then the nodes decide. Quantities have the units of package fastres.
+//
+// # Example
+//
+// The cluster has 8 cards. x, y and z are children of the root; y is guaranteed 3.
+//
+//	allocated  unused of y  charge    allocated + unused
+//	x 4, z 0   3            z 1       5 + 3 ≤ 8: allowed
+//	x 4, z 1   3            z 1       6 + 3 > 8: refused
+//	x 4, z 1   3            y 1       6 + 2 ≤ 8: allowed
+//
+// A Guarantees is used in one session, from Reset on, and its memory is kept for the next.
+//
+// Upstream: none.
+type Guarantees struct {
+	ix        *index.Index
+	available fastres.Vector // a dimension without a bound is not kept free
+	unused    index.Rows     // queue → Σ unused of its children
+	active    bool           // some dimension is kept free
+}
+
+// View is the accounts that a charge is added to: those of the session, of a what-if
+// simulation, or of a session without some victims.
+type View interface {
+	Allocated(q index.Queue) fastres.Vector
+	// Changed returns the queues whose allocated differs from that of the session, with
+	// all their ancestors.
+	Changed() []index.Queue
+}
+
+// Reset prepares g for a session with the accounts ix, rolled up. Flat queues keep
+// nothing free beyond realCapability.
+func (g *Guarantees) Reset(ix *index.Index, available fastres.Vector) {
+	g.ix, g.available, g.active = ix, available, false
+	for d := range fastres.Dim(available.Len()) {
+		g.active = g.active || ix.Rooted() && g.keeps(d)
+	}
+	if !g.active {
+		return
+	}
+	g.unused.Reset(ix.Len(), ix.Dims())
+	for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
+		p := ix.Parent(q)
+		if p == index.None {
+			continue
+		}
+		for d := range ix.Guarantee.Row(q).Present() {
+			if g.keeps(d) {
+				g.unused.Row(p).Increase(d, max(g.unused.Row(q).Get(d), ix.Guarantee.Row(q).Get(d)-ix.Allocated(q).Get(d), 0))
+			}
+		}
+	}
+}
+
+// keeps reports whether guarantees of d are kept free.
+func (g *Guarantees) keeps(d fastres.Dim) bool { return g.available.Get(d) < fastres.MaxQuantity }
+
+// Fits decides whether q may be charged a quantity in one dimension. A refusal has the
+// reason Guaranteed, and the lowest queue whose children are guaranteed the rest. A what-if
+// on an older snapshot sees what is unused now.
+func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64) Verdict {
+	if !g.active || !g.keeps(d) {
+		return Verdict{Admitted, q}
+	}
+	change := 0.0 // of what is unused below p
+	for _, p := range g.ix.Path(q) {
+		allocated, unused := a.Allocated(p).Get(d), g.unusedBelow(a, p, d)
+		if quantity+change > 0 && unused+change > 0 && allocated+quantity+unused+change > g.bound(p, d) {
+			return Verdict{Guaranteed, p}
+		}
+		own := g.ix.Guarantee.Row(p).Get(d) - allocated
+		change = max(unused+change, own-quantity, 0) - max(unused, own, 0)
+	}
+	return Verdict{Admitted, q}
+}
+
+// bound returns what q and the queues below it can have at most.
+func (g *Guarantees) bound(q index.Queue, d fastres.Dim) float64 {
+	bound := g.ix.RealCapability.Row(q).Get(d)
+	if q == g.ix.Root() {
+		bound = min(bound, g.available.Get(d))
+	}
+	return bound
+}
+
+// unusedBelow returns Σ unused of the children of q.
+func (g *Guarantees) unusedBelow(a View, q index.Queue, d fastres.Dim) float64 {
+	unused := g.unused.Row(q).Get(d)
+	for _, child := range a.Changed() {
+		if g.ix.Parent(child) == q {
+			guarantee := g.ix.Guarantee.Row(child).Get(d)
+			unused += max(g.unusedBelow(a, child, d), guarantee-a.Allocated(child).Get(d), 0) -
+				max(g.unused.Row(child).Get(d), guarantee-g.ix.Allocated(child).Get(d), 0)
+		}
+	}
+	return unused
+}
+
+// Update follows a charge of q and its ancestors (sign 1), or a refund (sign −1). Call it
+// after the change of allocated.
+func (g *Guarantees) Update(q index.Queue, changed fastres.Vector, sign float64) {
+	if !g.active {
+		return
+	}
+	for d := range changed.Requested() {
+		if g.keeps(d) {
+			g.update(q, d, sign*changed.Get(d))
+		}
+	}
+}
+
+func (g *Guarantees) update(q index.Queue, d fastres.Dim, more float64) {
+	change := 0.0 // of what is unused below p
+	for _, p := range g.ix.Path(q) {
+		unused := g.unused.Row(p)
+		before := unused.Get(d)
+		if change != 0 {
+			unused.Set(d, before+change)
+		}
+		own := g.ix.Guarantee.Row(p).Get(d) - g.ix.Allocated(p).Get(d)
+		if change = max(before+change, own, 0) - max(before, own+more, 0); change == 0 {
+			return
+		}
+	}
+}
