@@ -22,6 +22,7 @@ var values = map[string][]any{
 	cardUnlimitedCPUMemory: {true},
 	deservedFrom:           {"weight"},
 	hierarchyFrom:          {"annotation"},
+	keepGuarantees:         {true},
 	nodeOrderWeight:        {10},
 	rootCapability:         {"unlimited"},
 	unsetCapability:        {"unlimited", "unlimited", "unlimited", "unlimited", "zero"},

@@ -54,7 +54,8 @@ const (
 	unlisted      = "a job has elastic cards that its pods do not name"
 	otherCards    = "an unused guarantee of one card does not protect pods with another"
 	innerKeep     = "reclaim leaves an inner queue its guarantee"
-	notLent       = "no queue gets cards that are guaranteed to others"
+	notLent       = "no queue of a tree gets what is guaranteed to others"
+	notLentFlat   = "no flat queue gets cards that are guaranteed to others"
 	promisesBound = "a job is admitted that fits beside what others can still get"
 	ownOnce       = "a job is admitted that fits beside what others have and were promised"
 	gain          = "no eviction without gain"
@@ -72,6 +73,7 @@ var invariants = []invariant{
 	{name: "every queue is charged what its tasks have", at: []moment{atOpen, afterEvent, afterAction}, check: (*chaosCycle).checkAccounts},
 	{name: "no allocation exceeds a quota", placed: (*chaosCycle).checkQuota},
 	{name: notLent, placed: (*chaosCycle).checkLent},
+	{name: notLentFlat, placed: (*chaosCycle).checkFlatLent},
 	{name: "a pod runs on a card that it names", placed: (*chaosCycle).checkCard},
 	{name: "reclaim leaves a queue its guarantee", at: []moment{afterAction}, check: (*chaosCycle).checkLeaves},
 	{name: innerKeep, at: []moment{afterAction}, check: (*chaosCycle).checkInner},
@@ -354,17 +356,47 @@ func (w *world) limit(queue, dimension string) float64 {
 	return min(w.capability(queue, dimension), w.free(queue, w.children(parent), w.limit(parent, dimension), dimension))
 }
 
-// lent returns the most that a queue may have of a card: what the guarantees of others
-// leave of the stock, at every level.
-func (w *world) lent(queue, dimension string) float64 {
-	switch {
-	case !w.hierarchy:
-		return w.free(queue, w.children(""), w.stock(dimension), dimension)
-	case queue == index.RootName:
-		return w.stock(dimension)
+// unused returns what is guaranteed to a queue, or to those below it, and not used.
+func (w *world) unused(queue, dimension string, has map[string]amounts) float64 {
+	below := 0.0
+	for _, child := range w.children(queue) {
+		below += w.unused(child, dimension, has)
 	}
-	parent := w.path(queue)[1]
-	return w.free(queue, w.children(parent), w.lent(parent, dimension), dimension)
+	return max(below, w.guarantee(queue, dimension)-has[queue][dimension], 0)
+}
+
+// lends reports where the charge of an amount takes what is guaranteed to others: the
+// queue whose children are guaranteed the rest, and what is too much. A queue that uses
+// its own guarantee takes nothing. has includes the charge; present is what pods have on
+// nodes that are there.
+func (w *world) lends(path []string, dimension string, amount float64, has map[string]amounts, present float64) (at string, excess float64) {
+	before := maps.Clone(has)
+	for _, queue := range path {
+		before[queue] = amounts{dimension: has[queue][dimension] - amount}
+	}
+	for i, queue := range path {
+		if w.unused(queue, dimension, before)-w.unused(queue, dimension, has) >= amount {
+			return "", 0
+		}
+		parent, sum, bound := "", present, w.stock(dimension)
+		switch {
+		case !w.hierarchy:
+		case i+1 == len(path):
+			return "", 0 // the root
+		default:
+			if parent = path[i+1]; parent != index.RootName {
+				sum, bound = has[parent][dimension], w.limit(parent, dimension)
+			}
+		}
+		unused := 0.0
+		for _, child := range w.children(parent) {
+			unused += w.unused(child, dimension, has)
+		}
+		if excess := sum + unused - bound; unused > 0 && excess > 0.1 {
+			return parent, excess
+		}
+	}
+	return "", 0
 }
 
 // checkQuota checks the quotas of all queues that were charged for a task. Reclaim
@@ -389,20 +421,59 @@ func (c *chaosCycle) checkQuota(name string, p placement) {
 	}
 }
 
-// checkLent checks that a queue gets no cards that are guaranteed to others.
+// checkLent checks that a queue of a tree gets nothing that is guaranteed to others:
+// cards, and with keepGuarantees cpu, memory and scalars.
 func (c *chaosCycle) checkLent(name string, p placement) {
-	for d := range c.request(p.job, p.pod, p.task) {
-		if !isCard(d) {
+	if c.hierarchy {
+		c.checkGuarantees(name, p)
+	}
+}
+
+// checkFlatLent is checkLent for flat queues.
+func (c *chaosCycle) checkFlatLent(name string, p placement) {
+	if !c.hierarchy {
+		c.checkGuarantees(name, p)
+	}
+}
+
+func (c *chaosCycle) checkGuarantees(name string, p placement) {
+	has, unsure := c.expected()
+	if c.plugin == ProportionName || len(p.path) == 0 || unsure[p.path[len(p.path)-1]] {
+		return
+	}
+	for d, amount := range c.request(p.job, p.pod, p.task) {
+		if amount == 0 || !isCard(d) && (c.arguments[keepGuarantees] != true || !c.hierarchy || p.task.Status == api.Pipelined) {
 			continue
 		}
-		for _, queue := range p.path {
-			has, most := c.row(c.own.ix.Allocated(c.own.ix.Lookup(queue)))[d], c.lent(queue, d)
-			if has > most+0.1 {
-				violated(name, "queue %s has %g of %s after %s is placed on %s by %s, others leave it %g",
-					queue, has, d, p.task.Name, p.task.NodeName, c.action, most)
+		if at, excess := c.lends(p.path, d, amount, has, c.present(d)); excess > 0 {
+			violated(name, "%s is placed on %s by %s: of %s, %g is guaranteed to others below queue %q", p.task.Name, p.task.NodeName, c.action, d, excess, at)
+		}
+	}
+}
+
+// present returns what pods of queues have of a dimension on nodes that are there and
+// give it.
+func (c *chaosCycle) present(dimension string) (sum float64) {
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		if job == nil || c.path(j.spec.queue) == nil {
+			continue
+		}
+		for _, p := range j.pods {
+			task := job.Tasks[api.TaskID(p.object.UID)]
+			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined || c.own.notCharged[task.UID] {
+				continue
+			}
+			if n := c.nodes[task.NodeName]; n != nil && !n.lost && c.gives(n.spec, dimension) {
+				sum += c.request(j, p, task)[dimension]
 			}
 		}
 	}
+	return sum
+}
+
+func (c *chaosCycle) gives(n workload.Node, dimension string) bool {
+	return !isCard(dimension) || slices.ContainsFunc(cardResources, func(resource string) bool { return cardPrefix+cardOf(n, resource) == dimension })
 }
 
 // checkCard checks that a node has a card that the task names.
@@ -669,11 +740,21 @@ func (c *chaosCycle) withoutLost(root amounts) {
 
 // fitsLent is fitsBeside for what is guaranteed to others.
 func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amounts) bool {
+	after := map[string]amounts{}
+	for queue, of := range has {
+		after[queue] = maps.Clone(of)
+	}
 	for _, queue := range path {
+		if after[queue] == nil {
+			after[queue] = amounts{}
+		}
 		for d, amount := range more {
-			if isCard(d) && amount > 0 && has[queue][d]+amount > c.lent(queue, d) {
-				return false
-			}
+			after[queue][d] += amount
+		}
+	}
+	for d, amount := range more {
+		if _, excess := c.lends(path, d, amount, after, after[path[len(path)-1]][d]); amount > 0 && excess > 0 && (isCard(d) || c.arguments[keepGuarantees] == true) {
+			return false
 		}
 	}
 	return true

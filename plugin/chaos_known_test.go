@@ -7,7 +7,6 @@ var known = map[string]string{
 	comesToRest:   "with damping, a borrower in a queue of higher priority and the owner evict one another without end",
 	unlisted:      "elastic omits the card of a node with another label than the pod names, unless a session remembers it",
 	otherCards:    "reclaim takes nothing from a queue that uses less of any card than is guaranteed to it, and a guarantee that is not set is the quota",
-	lostRoot:      "what pods on lost nodes use counts against the total of the cluster at the root",
 	ownOnce:       "what a pending job has counts in allocated and in its minimum",
-	notLent:       "cards that are guaranteed to a queue are lent where no quota bounds the root",
+	notLentFlat:   "each flat queue is bounded by what the guarantees of the others leave, several together are not",
 }
