@@ -242,6 +242,36 @@ func TestNodesLost(t *testing.T) {
 	}
 }
 
+// TestNodesGoneInATree loses 40 of 72 GPUs with their pods. The queues can use the other 32;
+// the pods stay charged to their own queue. When they are gone, so is their allowance.
+func TestNodesGoneInATree(t *testing.T) {
+	s := newScene().node("lost", "A", 40).node("left", "A", 32).queue("root", "").queue("x", "root").queue("y", "root").
+		pods("run", "x", "", 40, 1, on("lost")).pods("x", "x", "", 1, 20).pods("y", "y", "", 1, 20).pods("more", "y", "", 20, 1)
+	s.build = NewCapacity
+	for i := range s.Queues {
+		s.Queues[i].Capability, s.Queues[i].Annotations = nil, nil
+	}
+	s.Queues[1].Capability = workload.Resources{gpuName: 40}
+	run := newSequence(t, s)
+	assert.False(t, run.open(t).Allocatable(run.last.queue("x"), run.last.task("x-0")), "x has its 40")
+	s.Nodes = s.Nodes[1:]
+	for range 2 {
+		f := run.open(t)
+		assert.False(t, f.Allocatable(f.queue("x"), f.task("x-0")), "its pods stay charged")
+		assert.True(t, f.Allocatable(f.queue("y"), f.task("y-0")))
+	}
+	f := run.open(t).schedule(t)
+	assert.Equal(t, 32, 20*f.placed("y")["A"]+f.placed("more")["A"], "all that is left")
+	s.Jobs = s.Jobs[1:]
+	f = run.open(t)
+	assert.Equal(t, 32000.0, f.own.ix.RealCapability.Row(f.own.ix.Root()).Get(f.own.memory.names.Intern(gpuName)))
+
+	restarted := newSequence(t, s)
+	s.Jobs[0] = newScene().pods("run", "x", "", 40, 1, on("lost")).Jobs[0]
+	f = restarted.open(t)
+	assert.True(t, f.Allocatable(f.queue("y"), f.task("y-0")), "after a restart")
+}
+
 // TestVolcanoClosesTheSession closes sessions with broken queues. Volcano's own code
 // walks from each queue up to the root when a session closes; with these queues it
 // would panic or never return.

@@ -1,0 +1,99 @@
+package plugin
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// TestVictimsSuffice reclaims under a parent that is full because of queues that keep what
+// they have: the reclaimer would be refused after the evictions, so nothing is evicted.
+func TestVictimsSuffice(t *testing.T) {
+	cores := func(n int64) workload.Resources { return workload.Resources{"cpu": n * 1000, "memory": 1 << 40} }
+	build := func(team int64) *scene {
+		s := sharing(20, 200).queue("root", "").queue("team", "root").
+			deserving("mine", "team", 8, 50).deserving("twin", "team", 8, 50).deserving("other", "root", 2, 50).
+			batch("twin", "twin", 6, 6, 1, 1).batch("other", "other", 14, 14, 1, 1).batch("claim", "mine", 1, 0, 1, 1)
+		s.Queues[1].Capability = cores(team)
+		return s
+	}
+	assert.Empty(t, build(6).open(t).run(t, reclaim.New()).evicted(), "team has six of six, and no victim is in team")
+	assert.Len(t, build(7).open(t).run(t, reclaim.New()).evicted(), 1)
+}
+
+// TestInnerGuaranteeIsKept reclaims from a queue below an inner queue that is guaranteed
+// more than its children.
+func TestInnerGuaranteeIsKept(t *testing.T) {
+	for guarantee, want := range map[int64]int{0: 4, 8: 2, 10: 0, 6: 4} {
+		s := sharing(10, 200).queue("root", "").queue("team", "root").deserving("mine", "root", 4, 50).deserving("other", "team", 2, 50).
+			batch("other", "other", 10, 10, 1, 1)
+		for _, name := range []string{"c1", "c2", "c3", "c4"} {
+			s.batch(name, "mine", 1, 0, 1, 1)
+		}
+		s.Queues[1].Guarantee, s.Queues[2].Guarantee = workload.Resources{"cpu": guarantee * 1000}, workload.Resources{"cpu": 4000}
+		assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), want, "guarantee %d", guarantee)
+	}
+}
+
+// TestVictimsFreeWhatIsLacking evicts for a pod with a card on a full node. Pods without
+// cards are victims where cpu is lacking, and pods with cards where the card is.
+func TestVictimsFreeWhatIsLacking(t *testing.T) {
+	const cpu = 60000 // of the 64 cores of the node
+	request := func(cores int64) func(*workload.Job) {
+		return func(j *workload.Job) {
+			for i := range j.Tasks {
+				j.Tasks[i].Request["cpu"] = cores
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		plain, card, claim int64 // cpu of a pod without a card, of the pods with cards, of the claim
+		cards              int   // pods with cards that run, of the four cards of the node
+		want               string
+	}{
+		"cpu is lacking":                {cpu, 100, 8000, 2, "plain"},
+		"the card is lacking":           {1000, 100, 8000, 4, "card"},
+		"nothing is lacking":            {1000, 100, 1000, 2, ""},
+		"cpu is lacking, cards have it": {1000, 31000, 8000, 2, ""},
+	} {
+		for _, within := range []bool{false, true} {
+			kind := "reclaim"
+			if within {
+				kind = "preempt"
+			}
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				s := newScene().node("a", "A", 4).
+					lending("mine", `{"A":4}`, `{"A":4}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":1}`, `{"A":0}`)
+				from := "other"
+				if within {
+					from = "mine"
+				}
+				low := func(j *workload.Job) { j.Priority = 1 }
+				high := func(j *workload.Job) { j.Priority = 9 }
+				s.pods("plain", from, "", 1, 0, on("a"), members(0), request(test.plain), low).
+					pods("card", from, "A", test.cards, 1, on("a"), members(0), request(test.card), low).
+					pods("claim", "mine", "A", 1, 1, inPhase(workload.Inqueue), request(test.claim), high)
+				f := s.open(t)
+				if within {
+					f.run(t, preempt.New())
+				} else {
+					f.run(t, reclaim.New())
+				}
+				evicted := f.evicted()
+				if test.want == "" {
+					assert.Empty(t, evicted)
+					return
+				}
+				assert.NotEmpty(t, evicted)
+				for _, pod := range evicted {
+					assert.Contains(t, pod, test.want)
+				}
+			})
+		}
+	}
+}

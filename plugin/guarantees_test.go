@@ -1,0 +1,105 @@
+package plugin
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// borrowers is a tree without a quota of the root: x and z may borrow what y is guaranteed
+// and does not use.
+func borrowers() *scene {
+	return newScene().node("a", "A", 8).queue("root", "").
+		queue("x", "root", "quota", `{"A":8}`, "guarantee", `{"A":3}`).
+		queue("y", "root", "quota", `{"A":8}`, "guarantee", `{"A":3}`).
+		queue("z", "root", "quota", `{"A":8}`, "guarantee", `{"A":0}`)
+}
+
+// TestGuaranteesStayFree allocates in a tree whose root has no card quota. What a queue is
+// guaranteed stays free for it, whoever else asks.
+func TestGuaranteesStayFree(t *testing.T) {
+	many := func(s *scene, queue string, n int) { s.pods(queue, queue, "A", n, 1, members(0)) }
+	for name, test := range map[string]struct {
+		pods func(*scene)
+		want map[string]int // bound pods of the queues together, by card
+	}{
+		"one borrower": {func(s *scene) { many(s, "x", 8) }, map[string]int{"x": 5}},
+		"a gang of eight": {func(s *scene) {
+			s.pods("x", "x", "A", 8, 1, members(8))
+		}, map[string]int{"x": 0}},
+		"two borrowers": {func(s *scene) { many(s, "x", 8); many(s, "z", 8) }, nil},
+		"a list": {func(s *scene) {
+			s.pods("x", "x", "B|A", 8, 1, members(0))
+		}, map[string]int{"x": 5}},
+		"untyped pods":            {func(s *scene) { s.pods("x", "x", "", 8, 1, members(0)) }, map[string]int{"x": 5}},
+		"the owner takes its own": {func(s *scene) { many(s, "y", 8) }, map[string]int{"y": 5}},
+		"it is used": {func(s *scene) {
+			s.pods("run", "y", "A", 3, 1, on("a"))
+			many(s, "x", 8)
+		}, map[string]int{"x": 5}},
+		"an inner queue without a quota": {func(s *scene) {
+			s.queue("team", "root").queue("t1", "team", "quota", `{"A":8}`, "guarantee", `{"A":0}`).queue("t2", "team", "quota", `{"A":8}`, "guarantee", `{"A":2}`)
+			many(s, "t1", 8)
+		}, nil}, // 8 − 3 − 3 − 2: nothing
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := borrowers()
+			test.pods(s)
+			f := s.open(t).schedule(t)
+			for queue, want := range test.want {
+				assert.Equal(t, want, f.placed(queue)["A"], queue)
+			}
+			used := map[string]float64{}
+			kept := 0.0
+			for queue, guarantee := range map[string]float64{"x": 3, "y": 3, "z": 0, "t2": 2} {
+				if f.own.ix.Lookup(queue) >= 0 {
+					used[queue] = f.cardsOf(queue, "A")
+					kept += max(0, guarantee-used[queue])
+				}
+			}
+			assert.LessOrEqual(t, f.cardsOf("root", "A")+kept, 8.0, "what is guaranteed and not used is free: %v", used)
+			if name == "one borrower" {
+				assert.Contains(t, f.job("x").JobFitErrors, "Queue <root> cannot lend <1> of <A>: what is left is guaranteed to other queues")
+			}
+		})
+	}
+}
+
+// TestGuaranteesAboveTheStock has more guaranteed than the nodes have. Each queue can use
+// what there is, up to its guarantee, and nobody is blocked.
+func TestGuaranteesAboveTheStock(t *testing.T) {
+	s := newScene().node("a", "A", 4).queue("root", "").
+		queue("x", "root", "quota", `{"A":8}`, "guarantee", `{"A":3}`).queue("y", "root", "quota", `{"A":8}`, "guarantee", `{"A":3}`).
+		pods("x", "x", "A", 8, 1, members(0))
+	assert.Equal(t, map[string]int{"A": 3}, s.open(t).schedule(t).placed("x"))
+}
+
+// TestGuaranteesWithoutABoundOfTheRoot has rootCapability: unlimited. cpu is given away as
+// upstream does, unless guarantees are kept; jobs are admitted either way.
+func TestGuaranteesWithoutABoundOfTheRoot(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		s := &scene{build: NewCapacity, arguments: framework.Arguments{"rootCapability": "unlimited", "keepGuarantees": keep}}
+		s.Nodes = []workload.Node{{Name: "node", Allocatable: workload.Resources{"cpu": 8000, "memory": 64 << 30, "pods": 100}}}
+		s.queue("root", "").queue("x", "root").queue("y", "root").batch("x", "x", 8, 0, 1, 1)
+		s.Queues[0].Capability = nil
+		s.Queues[2].Guarantee = workload.Resources{"cpu": 3000}
+		for i := range s.Jobs {
+			s.Jobs[i].MinResources = workload.Resources{"cpu": 16000}
+		}
+		f := s.open(t)
+		assert.True(t, f.JobEnqueueable(f.job("x")))
+		want := 8
+		if keep {
+			want = 5
+		}
+		f.schedule(t)
+		assert.Len(t, f.cache.Bound, want, "keepGuarantees: %t", keep)
+		if keep {
+			assert.Contains(t, f.job("x").JobFitErrors, "Queue <root> cannot lend it: what is left is guaranteed to other queues")
+		}
+	}
+}
