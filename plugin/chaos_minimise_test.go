@@ -27,7 +27,7 @@ func (m *minimiser) fails(s *scenario) bool {
 		if m.runs--; m.runs < 0 {
 			return false
 		}
-		if found, _ := play(s, m.broken); found != nil && found.invariant == m.invariant {
+		if _, found := play(s, m.broken); found != nil && found.invariant == m.invariant {
 			return true
 		}
 	}

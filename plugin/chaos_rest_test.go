@@ -95,9 +95,9 @@ func (c *chaosCycle) victimsFor(j *worldJob, p *worldPod, task *api.TaskInfo, no
 
 // frees reports whether the eviction of a pod frees a card resource that another
 // requests, if it requests any.
-func frees(for_, victim podSpec) bool {
+func frees(wants, victim podSpec) bool {
 	for _, resource := range cardResources {
-		if for_.requests[resource] > 0 && victim.requests[resource] == 0 {
+		if wants.requests[resource] > 0 && victim.requests[resource] == 0 {
 			return false
 		}
 	}

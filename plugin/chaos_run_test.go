@@ -44,13 +44,12 @@ func violated(invariant, format string, args ...any) {
 // after each event.
 type sabotage func(c *chaosCycle, task *api.TaskInfo, allocated bool)
 
-// play runs a scenario, and returns the first violation, nil if there is none, and what
-// happened.
-func play(s *scenario, broken sabotage) (found *violation, history []string) {
-	w := newWorld(s)
+// play runs a scenario, and returns the world at its end, and the first violation, nil if
+// there is none.
+func play(s *scenario, broken sabotage) (w *world, found *violation) {
+	w = newWorld(s)
 	resetVolcano()
 	defer func() {
-		history = w.history
 		if problem := recover(); problem != nil {
 			var ok bool
 			if found, ok = problem.(*violation); !ok {
@@ -64,11 +63,8 @@ func play(s *scenario, broken sabotage) (found *violation, history []string) {
 		w.next(acts, broken)
 	}
 	w.settle(broken)
-	return nil, nil
+	return w, nil
 }
-
-// seenInWorlds counts what happens in random worlds.
-var seenInWorlds = map[string]int{}
 
 // resetVolcano resets the state that Volcano keeps across sessions: the node at which it
 // starts to look for one.
@@ -219,7 +215,7 @@ func (w *world) follow(jobs map[api.JobID]*api.JobInfo, c *chaosCycle) {
 				evictions++
 				w.changed = true
 			case p.object.Spec.NodeName == "" && task.Status == api.Binding:
-				seenInWorlds["placed"]++
+				w.seen["pods placed"]++
 				w.hold(p, task.NodeName, w.counted(j.spec.queue))
 				p.update(func(pod *v1.Pod) { pod.Spec.NodeName = task.NodeName })
 				w.note("%s runs on %s", task.Name, task.NodeName)
@@ -234,8 +230,8 @@ func (w *world) follow(jobs map[api.JobID]*api.JobInfo, c *chaosCycle) {
 		}
 	}
 	w.evictions = append(w.evictions, evictions)
-	seenInWorlds["evicted"] += evictions
-	seenInWorlds["cycles"]++
+	w.seen["pods evicted"] += evictions
+	w.seen["cycles"]++
 }
 
 // charged returns what a queue is charged for the cards of a task.
@@ -371,17 +367,6 @@ const mostQuiet = 60
 // settle runs cycles in which nothing happens from outside, until nothing changes.
 func (w *world) settle(broken sabotage) {
 	quiet := 0
-	defer func() {
-		for _, j := range w.jobs {
-			for _, p := range j.pods {
-				if p.object.Spec.NodeName == "" {
-					seenInWorlds["waiting at the end"]++
-				} else if p.placed() {
-					seenInWorlds["running at the end"]++
-				}
-			}
-		}
-	}()
 	for range mostQuiet {
 		w.next(nil, broken)
 		if w.changed || w.terminating() {
@@ -391,7 +376,7 @@ func (w *world) settle(broken sabotage) {
 		}
 	}
 	if quiet < 3 {
-		seenInWorlds["restless"]++
+		w.seen["worlds without rest"]++
 	}
 	w.checkRest(quiet == 3, broken)
 }

@@ -35,8 +35,9 @@ type world struct {
 	builder   *builder // the scheduler's: a restart replaces it
 	informers informers.SharedInformerFactory
 	history   []string // what happened
-	changed   bool     // by the last cycle
-	evictions []int    // by cycle
+	seen      map[string]int
+	changed   bool  // by the last cycle
+	evictions []int // by cycle
 	claims    []claimed
 }
 
@@ -69,12 +70,12 @@ type worldJob struct {
 type worldPod struct {
 	spec   podSpec
 	object *v1.Pod
-	ends   int                 // the cycle in which a terminating pod is gone
-	has    map[string]heldName // since it has a node, by resource
+	ends   int                  // the cycle in which a terminating pod is gone
+	has    map[string]namedCard // since it has a node, by resource
 }
 
-// heldName is the card that a pod has of a resource.
-type heldName struct {
+// namedCard is the card that a pod has of a resource.
+type namedCard struct {
 	card string // "" for a resource that nothing names
 	// sure: a node named it while the cards of the pod counted, so the scheduler
 	// remembers it.
@@ -85,7 +86,7 @@ type heldName struct {
 
 func newWorld(s *scenario) *world {
 	w := &world{scenario: s, nodes: map[string]*worldNode{}, queues: map[string]*worldQueue{},
-		informers: informers.NewSharedInformerFactory(nil, 0)}
+		seen: map[string]int{}, informers: informers.NewSharedInformerFactory(nil, 0)}
 	w.start()
 	return w
 }
@@ -347,7 +348,7 @@ func cardOf(n workload.Node, resource string) string {
 // depends on the cards that the scheduler knows.
 func (w *world) hold(p *worldPod, node string, counted bool) {
 	if p.has == nil {
-		p.has = map[string]heldName{}
+		p.has = map[string]namedCard{}
 	}
 	for _, resource := range cardResources {
 		before, had := p.has[resource]
@@ -355,9 +356,9 @@ func (w *world) hold(p *worldPod, node string, counted bool) {
 			continue
 		}
 		first, _, _ := strings.Cut(p.spec.cards, "|")
-		now := heldName{card: first, doubt: first != "" || !w.isCardResource(resource)}
+		now := namedCard{card: first, doubt: first != "" || !w.isCardResource(resource)}
 		if n := w.nodes[node]; n != nil && !n.lost && cardOf(n.spec, resource) != "" {
-			now = heldName{card: cardOf(n.spec, resource), sure: counted}
+			now = namedCard{card: cardOf(n.spec, resource), sure: counted}
 		}
 		if had && (before.doubt || before.card != "" && before.card != now.card) {
 			now.doubt = true
