@@ -92,7 +92,7 @@ var invariants = []invariant{
 
 func (c *chaosCycle) checkAll(at moment) {
 	for _, i := range invariants {
-		if i.check != nil && known[i.name] == "" && slices.Contains(i.at, at) {
+		if i.check != nil && !unchecked(i.name) && slices.Contains(i.at, at) {
 			i.check(c, i.name)
 		}
 	}
@@ -107,7 +107,7 @@ func (c *chaosCycle) checkEvent(task *api.TaskInfo, allocated bool) {
 	p := placement{j, pod, task, c.path(j.spec.queue)}
 	for _, i := range invariants {
 		switch {
-		case known[i.name] != "":
+		case unchecked(i.name):
 		case i.placed != nil && allocated && (task.Status == api.Allocated || task.Status == api.Pipelined):
 			i.placed(c, i.name, p)
 		case i.evicted != nil && !allocated && task.Status == api.Releasing && !pod.unsure():
@@ -586,9 +586,9 @@ func (w *world) checkRest(settled bool, broken sabotage) {
 		switch {
 		case late > 0 && w.exchanges():
 			return
-		case late > 0 && known[comesToRest] == "":
+		case late > 0 && !unchecked(comesToRest):
 			violated(comesToRest, "%d pods are evicted in the last %d of %d quiet cycles", late, mostQuiet/3, mostQuiet)
-		case late == 0 && known[settles] == "":
+		case late == 0 && !unchecked(settles):
 			violated(settles, "something changes in each of %d quiet cycles", mostQuiet)
 		}
 		return
@@ -618,7 +618,7 @@ func (w *world) checkClaims() {
 	}
 	for _, claim := range w.claims {
 		pod := claim.pod.object
-		if claim.cycle <= w.scenario.cycles || claim.cycle+w.grace+patience > w.cycle || known[gain] != "" {
+		if claim.cycle <= w.scenario.cycles || claim.cycle+w.grace+patience > w.cycle || unchecked(gain) {
 			continue
 		}
 		if pod.Spec.NodeName == "" {

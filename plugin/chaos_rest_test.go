@@ -116,7 +116,7 @@ func (c *chaosCycle) borrowed(j *worldJob, p *worldPod, task *api.TaskInfo, has 
 	}
 	for _, d := range c.dimensions() {
 		for _, queue := range c.path(j.spec.queue) {
-			if isCard(d) && request[d] == 0 && known[otherCards] == "" {
+			if isCard(d) && request[d] == 0 && !unchecked(otherCards) {
 				continue
 			}
 			if has[queue][d]-request[d] < c.guarantee(queue, d) {
@@ -189,7 +189,7 @@ func (w *world) remembers() bool {
 			fresh := &worldPod{spec: p.spec}
 			w.hold(fresh, p.object.Spec.NodeName, w.counted(j.spec.queue))
 			for resource, has := range p.has {
-				if has.card != fresh.has[resource].card || has.doubt || known[unlisted] != "" && p.spec.cards != "" && !slices.Contains(card.ParseList(p.spec.cards), has.card) {
+				if has.card != fresh.has[resource].card || has.doubt || unchecked(unlisted) && p.spec.cards != "" && !slices.Contains(card.ParseList(p.spec.cards), has.card) {
 					return true
 				}
 			}

@@ -22,6 +22,7 @@ var (
 	worldSeed  = flag.Uint64("world-seed", 1, "the seed of the first of them")
 	worldTime  = flag.Duration("world-time", 0, "how long TestChaos runs, instead of a number of worlds")
 	worldFinds = flag.Int("world-finds", 1, "the number of violations after which TestChaos stops")
+	worldKnown = flag.Bool("world-known", false, "check the invariants that are known not to hold as well")
 	worldRaw   = flag.Bool("world-raw", false, "print a world that breaks an invariant as it was drawn, and not the smallest one")
 )
 

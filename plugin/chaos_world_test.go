@@ -465,7 +465,7 @@ func (w *world) holdAll() {
 				continue
 			}
 			w.hold(p, p.object.Spec.NodeName, w.counted(j.spec.queue))
-			if w.queues[j.spec.queue] == nil && known[outlivesQueue] != "" {
+			if w.queues[j.spec.queue] == nil && unchecked(outlivesQueue) {
 				for resource, has := range p.has {
 					has.sure = false
 					p.has[resource] = has
