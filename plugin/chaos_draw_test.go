@@ -190,7 +190,11 @@ func (d *draw) queue(cycle int, name, parent string) {
 		q.queue.Annotations = d.annotations()
 	}
 	q.queue.Closed = name != index.RootName && d.chance(3)
-	d.queues = append(slices.DeleteFunc(d.queues, func(x queueSpec) bool { return x.queue.Name == name }), q)
+	d.set(cycle, q)
+}
+
+func (d *draw) set(cycle int, q queueSpec) {
+	d.queues = append(slices.DeleteFunc(d.queues, func(x queueSpec) bool { return x.queue.Name == q.queue.Name }), q)
 	d.do(cycle, setQueue{q})
 }
 
@@ -346,7 +350,13 @@ func (d *draw) act(cycle int) {
 		most := pick(d, 2, 8, 100)
 		d.do(cycle, editGroup{job(), 1 + d.IntN(most), d.resources(90, most)})
 	case n < 78:
-		q := d.queues[d.IntN(len(d.queues))].queue
+		spec := d.queues[d.IntN(len(d.queues))]
+		q := spec.queue
+		if !d.plain && d.chance(40) {
+			spec.queue.Annotations = d.annotations()
+			d.set(cycle, spec)
+			return
+		}
 		if q.Name != index.RootName && d.chance(20) {
 			q.Parent = d.parent()
 		}

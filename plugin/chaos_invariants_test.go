@@ -59,6 +59,8 @@ const (
 	promisesBound = "a job is admitted that fits beside what others can still get"
 	ownOnce       = "a job is admitted that fits beside what others have and were promised"
 	gain          = "no eviction without gain"
+	preemptGain   = "no preemption without gain"
+	staleNodes    = "a pod is charged for the card of its node, whenever cards begin to count"
 	comesToRest   = "evictions end"
 	settles       = "the world comes to rest"
 	owed          = "a queue gets what it deserves"
@@ -80,6 +82,7 @@ var invariants = []invariant{
 	{name: "reclaim takes no card that its queue deserves", evicted: (*chaosCycle).checkDeserved},
 	{name: "every refusal has a reason", at: []moment{atClose}, check: (*chaosCycle).checkReasons},
 	{name: gain, at: []moment{atClose}, check: (*chaosCycle).checkGain},
+	{name: preemptGain, at: []moment{atClose}, check: (*chaosCycle).checkPreemption},
 	{name: "no session depends on earlier ones", at: []moment{atOpen}, check: (*chaosCycle).checkFresh},
 	{name: owed, at: []moment{atRest}, check: (*chaosCycle).checkOwed},
 	{name: starves, at: []moment{atRest}, check: (*chaosCycle).checkStarvation},
@@ -561,10 +564,19 @@ func (c *chaosCycle) waits(job *api.JobInfo) bool {
 	return waiting > 0 && waiting+job.ReadyTaskNum()+job.WaitingTaskNum()+job.PendingBestEffortTaskNum() >= job.MinAvailable
 }
 
-// checkGain checks that a session that evicts pods places others.
-func (c *chaosCycle) checkGain(name string) {
-	if len(c.cache.Evicted) == 0 || c.plugin == ProportionName {
+// checkGain checks that a session in which reclaim evicts pods places others.
+func (c *chaosCycle) checkGain(name string) { c.gains(name, "reclaim") }
+
+// checkPreemption is checkGain for preempt.
+func (c *chaosCycle) checkPreemption(name string) { c.gains(name, "preempt") }
+
+func (c *chaosCycle) gains(name, action string) {
+	if c.plugin == ProportionName {
 		return // the drop-in for proportion evicts as upstream, for pods without requests too
+	}
+	i := slices.IndexFunc(c.cache.Evicted, func(pod string) bool { return c.evictor[pod] == action })
+	if i < 0 {
+		return
 	}
 	for _, job := range c.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Pipelined] {
@@ -573,7 +585,7 @@ func (c *chaosCycle) checkGain(name string) {
 			}
 		}
 	}
-	violated(name, "%v are evicted, and no pod waits for their place", c.cache.Evicted)
+	violated(name, "%s is evicted, and no pod waits for its place", c.cache.Evicted[i])
 }
 
 // checkRest checks a world in which nothing happens any more.
@@ -621,7 +633,7 @@ func (w *world) checkClaims() {
 		if claim.cycle <= w.scenario.cycles || claim.cycle+w.grace+patience > w.cycle || unchecked(gain) {
 			continue
 		}
-		if pod.Spec.NodeName == "" {
+		if pod.Spec.NodeName == "" && w.filled[claim.node] <= claim.cycle {
 			violated(gain, "others were evicted for %s in cycle %d, and it has no node in cycle %d", pod.Name, claim.cycle, w.cycle)
 		}
 	}

@@ -106,8 +106,8 @@ type chaosCycle struct {
 	own    *session
 	broken sabotage
 	action string // the one that runs
-	// evicted are the tasks that are evicted in this session, by their UIDs.
-	evicted map[api.TaskID]*api.TaskInfo
+	// evictor is the action that evicted a task, by its name.
+	evictor map[string]string
 	before  map[string]map[string]float64 // allocated before the action, by queue
 }
 
@@ -150,7 +150,7 @@ func actionOf(name string) framework.Action {
 
 // open opens the session of a cycle.
 func (w *world) open(broken sabotage) *chaosCycle {
-	c := &chaosCycle{world: w, broken: broken, evicted: map[api.TaskID]*api.TaskInfo{}}
+	c := &chaosCycle{world: w, broken: broken, evictor: map[string]string{}}
 	c.openWith(w.builder)
 	c.AddEventHandler(&framework.EventHandler{
 		AllocateFunc:   func(e *framework.Event) { c.onEvent(e.Task, true) },
@@ -179,11 +179,8 @@ func (c *chaosCycle) openWith(b *builder) {
 
 // onEvent checks the session after an event.
 func (c *chaosCycle) onEvent(task *api.TaskInfo, allocated bool) {
-	switch {
-	case !allocated && task.Status == api.Releasing:
-		c.evicted[task.UID] = task
-	case allocated:
-		delete(c.evicted, task.UID)
+	if !allocated && task.Status == api.Releasing {
+		c.evictor[task.Name] = c.action
 	}
 	if c.broken != nil {
 		c.broken(c, task, allocated)
@@ -216,13 +213,14 @@ func (w *world) follow(jobs map[api.JobID]*api.JobInfo, c *chaosCycle) {
 				w.changed = true
 			case p.object.Spec.NodeName == "" && task.Status == api.Binding:
 				w.seen["pods placed"]++
+				w.filled[task.NodeName] = w.cycle
 				w.hold(p, task.NodeName, w.counted(j.spec.queue))
 				p.update(func(pod *v1.Pod) { pod.Spec.NodeName = task.NodeName })
 				w.note("%s runs on %s", task.Name, task.NodeName)
 				w.changed = true
 			case task.Status == api.Pipelined && task.EvictionOccurred:
 				w.note("%s waits for %s, others were evicted for it", task.Name, task.NodeName)
-				w.claims = append(w.claims, claimed{w.cycle, p})
+				w.claims = append(w.claims, claimed{w.cycle, p, task.NodeName})
 				if p.object.Status.NominatedNodeName != task.NodeName {
 					p.update(func(pod *v1.Pod) { pod.Status.NominatedNodeName = task.NodeName })
 				}
@@ -359,6 +357,7 @@ func (c *chaosCycle) taskOf(task *api.TaskInfo) (*worldJob, *worldPod) {
 type claimed struct {
 	cycle int
 	pod   *worldPod
+	node  string
 }
 
 // mostQuiet is the number of cycles without acts after which a world must be at rest.

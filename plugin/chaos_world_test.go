@@ -3,6 +3,7 @@ package plugin
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -39,6 +40,7 @@ type world struct {
 	changed   bool  // by the last cycle
 	evictions []int // by cycle
 	claims    []claimed
+	filled    map[string]int // the cycle in which a node last got a pod
 }
 
 // worldNode is a node. A lost one stays known: its pods ran on its cards.
@@ -86,7 +88,7 @@ type namedCard struct {
 
 func newWorld(s *scenario) *world {
 	w := &world{scenario: s, nodes: map[string]*worldNode{}, queues: map[string]*worldQueue{},
-		seen: map[string]int{}, informers: informers.NewSharedInformerFactory(nil, 0)}
+		seen: map[string]int{}, filled: map[string]int{}, informers: informers.NewSharedInformerFactory(nil, 0)}
 	w.start()
 	return w
 }
@@ -232,22 +234,22 @@ func (d editGroup) apply(w *world) {
 }
 
 func (d setQueue) apply(w *world) {
-	name := d.spec.queue.Name
-	q := w.queues[name]
+	object := cluster.Queue(d.spec.queue, "")
+	if d.spec.unreclaimable {
+		object.Spec.Reclaimable = new(bool)
+	}
+	q := w.queues[d.spec.queue.Name]
 	if q == nil {
 		q = &worldQueue{good: map[string]map[string]int64{}}
-		q.object = cluster.Queue(d.spec.queue, string(w.uid("")))
-		q.object.Generation = 1
-		w.queues[name] = q
+		object.UID, object.Generation = w.uid(object.Name), 1
+		w.queues[object.Name] = q
 	} else {
-		was := q.object
-		q.object = cluster.Queue(d.spec.queue, "")
-		q.object.UID, q.object.Generation = was.UID, was.Generation+1
+		object.UID, object.Generation = q.object.UID, q.object.Generation
+		if !reflect.DeepEqual(object.Spec, q.object.Spec) {
+			object.Generation++ // annotations and status have none
+		}
 	}
-	q.spec = d.spec
-	if d.spec.unreclaimable {
-		q.object.Spec.Reclaimable = new(bool)
-	}
+	q.spec, q.object = d.spec, object
 }
 
 func (d deleteQueue) apply(w *world) { delete(w.queues, d.queue) }
@@ -360,11 +362,24 @@ func (w *world) hold(p *worldPod, node string, counted bool) {
 		if n := w.nodes[node]; n != nil && !n.lost && cardOf(n.spec, resource) != "" {
 			now = namedCard{card: cardOf(n.spec, resource), sure: counted}
 		}
+		if unchecked(staleNodes) && !w.anyAnnotated() && !now.sure {
+			now.doubt = true
+		}
 		if had && (before.doubt || before.card != "" && before.card != now.card) {
 			now.doubt = true
 		}
 		p.has[resource] = now
 	}
+}
+
+// anyAnnotated reports whether any queue has a card annotation.
+func (w *world) anyAnnotated() bool {
+	for name := range w.queues {
+		if w.annotated(name) {
+			return true
+		}
+	}
+	return w.plugin == Name
 }
 
 // isCardResource reports whether a node has a card with this resource. Otherwise the
