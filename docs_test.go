@@ -153,7 +153,7 @@ func TestSeedsAreWholeRows(t *testing.T) {
 // panel, and each series in their queries that Volcano does not have.
 func TestObservabilityIsDocumented(t *testing.T) {
 	page := read(t, "docs/observability.md")
-	alerts := read(t, "deploy/observability/alerts.yaml")
+	alerts := read(t, "deploy/observability/prometheus/alerts.yaml")
 	dashboard := read(t, "deploy/observability/dashboard.json")
 	want := func(found [][][]byte, format string) {
 		t.Helper()
@@ -167,9 +167,9 @@ func TestObservabilityIsDocumented(t *testing.T) {
 		}
 	}
 	want(regexp.MustCompile(`- alert: (\w+)`).FindAllSubmatch(alerts, -1), "### %s\n")
-	want(regexp.MustCompile(`"type": "timeseries",\s+"title": "(.+)"`).FindAllSubmatch(dashboard, -1), "%s")
+	want(regexp.MustCompile(`"type": "(?:timeseries|table|stat)",\s+"title": "(.+)"`).FindAllSubmatch(dashboard, -1), "%s")
 	both := append(bytes.Clone(alerts), dashboard...)
-	want(regexp.MustCompile(`(volcano_(?:cluster|queue_inqueue|queue_leaf|queue_card)[a-z_]*?)(?:_memory_bytes|_scalar_resources)?\b`).
+	want(regexp.MustCompile(`(volcano_(?:cluster|queue_inqueue|queue_leaf|queue_card|queue_waiting|queue_admission)[a-z_]*?)(?:_memory_bytes|_scalar_resources|_bucket|_sum|_count)?\b`).
 		FindAllSubmatch(both, -1), "`%s")
 }
 

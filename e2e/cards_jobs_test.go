@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
@@ -65,6 +66,43 @@ func requestAboveQuota(t *testing.T, c *cluster) {
 	c.submit(t, "modest", sixCards, h200, 3, gang, requesting(`{"NVIDIA-H200": 3}`))
 	c.runs(t, "modest", map[string]int{h200: 3}, 0)
 	c.refused(t, "greedy", insufficient(sixCards, h200, 5, 5, 3))
+}
+
+// reasonsOnTheOwner has a user ask why a job does not start: the Job and its pod group say it, once for each reason.
+// So does the ReplicaSet of a Deployment.
+func reasonsOnTheOwner(t *testing.T, c *cluster) {
+	c.apply(t, "queue.yaml")
+	c.submit(t, "greedy", sixCards, h200, 5, gang, requesting(`{"NVIDIA-H200": 5}`))
+	const three = "Queue <cr-queue1> has insufficient <NVIDIA-H200> quota: requested <5>, total would be <5>, but capability is <3>"
+	const four = "Queue <cr-queue1> has insufficient <NVIDIA-H200> quota: requested <5>, total would be <5>, but capability is <4>"
+	c.refused(t, "greedy", three)
+	c.cycles(t, 6)
+	c.setQuota(t, sixCards, `{"NVIDIA-H200": 4}`)
+	c.refused(t, "greedy", four)
+	c.cycles(t, 6)
+	group := c.group("greedy")
+	require.Len(t, group.Status.Conditions, 1)
+	owner := metav1.GetControllerOf(group)
+	require.Equal(t, []string{"batch.volcano.sh/v1alpha1", "Job", "greedy"}, []string{owner.APIVersion, owner.Kind, owner.Name})
+	for _, words := range []string{three, four} {
+		require.Equal(t, 1, c.eventsOf(owner.UID, corev1.EventTypeWarning, "Unschedulable", words), words)
+		require.Equal(t, 1, c.eventsOf(group.UID, corev1.EventTypeWarning, "Unschedulable", words), words)
+	}
+	c.setQuota(t, sixCards, `{"NVIDIA-H200": 5}`)
+	c.runs(t, "greedy", map[string]int{h200: 5}, 0)
+	c.until(t, func() string { return notAdmitted(c.group("greedy")) })
+
+	c.deploy(t, "serve", sixCards, h800, 1)
+	c.until(t, func() string {
+		sets, err := c.Kube.AppsV1().ReplicaSets(c.namespace).List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		for _, set := range sets.Items {
+			if c.eventsOf(set.UID, corev1.EventTypeWarning, "Unschedulable", insufficient(sixCards, h800, 1, 1, 0)) == 1 {
+				return ""
+			}
+		}
+		return "the ReplicaSet has no event that says why it does not start"
+	})
 }
 
 // eitherOrJob has the example's job take the second card when the first one's quota is used up.

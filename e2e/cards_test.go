@@ -43,6 +43,7 @@ var cardTests = []struct {
 	{"QueueOfSixCards", queueOfSixCards},
 	{"SingleCardJob", singleCardJob},
 	{"RequestAboveQuota", requestAboveQuota},
+	{"ReasonsOnTheOwner", reasonsOnTheOwner},
 	{"JobOfRoles", jobOfRoles},
 	{"EitherOrJob", eitherOrJob},
 	{"Preference", preference},

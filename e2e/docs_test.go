@@ -19,14 +19,13 @@ import (
 
 // notHere are commands that need more than a control plane, by how they begin.
 var notHere = []string{
-	"docker build",                      // a container engine
-	"kubectl -n volcano-system logs",    // a kubelet
-	"CGO_ENABLED=0 go build",            // nothing, but TestSwap builds the scheduler
-	"helm upgrade",                      // the Internet
-	"go tool pprof -http",               // somebody who looks
-	"kubectl -n volcano-system get le",  // a leader
-	"{ printf 'apiVersion: monitoring",  // Prometheus' operator
-	"  sed 's/^/  /' deploy/observabil", // the same command
+	"docker build",                     // a container engine
+	"kubectl -n volcano-system logs",   // a kubelet
+	"CGO_ENABLED=0 go build",           // nothing, but TestSwap builds the scheduler
+	"helm upgrade",                     // the Internet
+	"go tool pprof -http",              // somebody who looks
+	"kubectl -n volcano-system get le", // a leader
+	"kubectl apply --server-side -k deploy/observability/prometheus", // Prometheus' operator
 }
 
 // TestDocs does what the documentation tells users to do: it runs the shell commands of each page, in its order, on a

@@ -315,7 +315,18 @@ func (m *mirror) says(t *testing.T, workload, words string) {
 	})
 }
 
-// refused waits until a Volcano job is kept out of its queue with these words in an event on its pod group.
+// notAdmitted returns the message of a pod group's condition that its job is not admitted, "" if it has none.
+func notAdmitted(group *scheduling.PodGroup) string {
+	for _, condition := range group.Status.Conditions {
+		if condition.Type == scheduling.PodGroupUnschedulableType && condition.Status == corev1.ConditionTrue && condition.Reason == "NotAdmitted" {
+			return condition.Message
+		}
+	}
+	return ""
+}
+
+// refused waits until a Volcano job is kept out of its queue with these words in the condition of its pod group, and in
+// events on its pod group and on the job.
 func (m *mirror) refused(t *testing.T, job, words string) {
 	t.Helper()
 	m.until(t, func() string {
@@ -327,6 +338,11 @@ func (m *mirror) refused(t *testing.T, job, words string) {
 			return fmt.Sprintf("the pod group of %s should be Pending, it is %s", job, group.Status.Phase)
 		case m.eventsOf(group.UID, corev1.EventTypeWarning, "Unschedulable", words) == 0:
 			return fmt.Sprintf("the pod group of %s has no event that says %q", job, words)
+		case notAdmitted(group) != words:
+			return fmt.Sprintf("the pod group of %s has no condition that says %q, but %v", job, words, group.Status.Conditions)
+		}
+		if owner := metav1.GetControllerOf(group); owner != nil && m.eventsOf(owner.UID, corev1.EventTypeWarning, "Unschedulable", words) == 0 {
+			return fmt.Sprintf("%s %s has no event that says %q", owner.Kind, owner.Name, words)
 		}
 		return ""
 	})

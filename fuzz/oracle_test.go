@@ -93,7 +93,7 @@ func (w *world) compareVerdicts() {
 		l, r, p := pick(w.rand, names), pick(w.rand, names), pick(w.rand, names)
 		lq, rq := w.number(l), w.number(r)
 		require.Equal(w.t, w.oracle.Order(l, r), quota.Order(w.ix, lq, rq), "order of %s, %s: %v %v %v %v", l, r, w.oracle.Share(l), w.oracle.Share(r), w.oracle.Deserved(l), w.oracle.Deserved(r))
-		require.Equal(w.t, w.oracle.OrderDamped(pending, l, r), quota.OrderDamped(w.ix, &w.least, lq, rq), "damped order of %s, %s", l, r)
+		require.Equal(w.t, w.oracle.OrderClaims(pending, l, r), quota.OrderClaims(w.ix, &w.least, lq, rq), "claims of %s, %s", l, r)
 		require.Equal(w.t, w.oracle.VictimOrder(l, r, p), quota.VictimOrder(w.ix, lq, rq, w.number(p)), "victims of %s, %s for %s", l, r, p)
 		w.compareAdmission(l)
 	}

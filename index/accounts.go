@@ -19,6 +19,8 @@ type Index struct {
 	Request Rows // allocated + pending
 	Inqueue Rows // reserved for admitted jobs
 	Elastic Rows // allocated beyond the minimum of the jobs
+	// Terminating is the part of allocated that pods hold which are being deleted.
+	Terminating Rows
 
 	allocated ledger
 	share     []float64 // a ratio without unit
@@ -45,7 +47,7 @@ func (ix *Index) Reset(t *Tree, dims int) {
 // vectors of these accounts, and earlier snapshots, are invalid.
 func (ix *Index) ResetUsage() {
 	n := ix.Len()
-	for _, rows := range []*Rows{&ix.Request, &ix.Inqueue, &ix.Elastic} {
+	for _, rows := range []*Rows{&ix.Request, &ix.Inqueue, &ix.Elastic, &ix.Terminating} {
 		rows.Reset(n, ix.dims)
 	}
 	ix.allocated.reset(n, ix.dims)
@@ -74,7 +76,7 @@ func (ix *Index) Share(q Queue) float64 { return ix.share[q] }
 // SetShare sets the share of q.
 func (ix *Index) SetShare(q Queue, share float64) { ix.share[q] = share }
 
-// RollUp adds allocated, request and elastic of every queue to its parent's, from the
+// RollUp adds allocated, request, elastic and terminating of every queue to its parent's, from the
 // leaves up. Call it once, after the usage of all jobs is added to the queues that they
 // are in. quota.RollUpInqueue does the same for inqueue, which has a bound at each level.
 func (ix *Index) RollUp() {
@@ -86,6 +88,7 @@ func (ix *Index) RollUp() {
 		ix.Mutable(p).Add(ix.Allocated(q))
 		ix.Request.Row(p).Add(ix.Request.Row(q))
 		ix.Elastic.Row(p).Add(ix.Elastic.Row(q))
+		ix.Terminating.Row(p).Add(ix.Terminating.Row(q))
 	}
 	ix.Check()
 }

@@ -15,10 +15,10 @@ import (
 // accountsOf returns the vectors of q in the accounts that are rolled up, by account.
 func accountsOf(ix *index.Index, q index.Queue) map[string]fastres.Vector {
 	return map[string]fastres.Vector{
-		"allocated": ix.Allocated(q),
-		"request":   ix.Request.Row(q),
-		"inqueue":   ix.Inqueue.Row(q),
-		"elastic":   ix.Elastic.Row(q),
+		"allocated":   ix.Allocated(q),
+		"request":     ix.Request.Row(q),
+		"terminating": ix.Terminating.Row(q),
+		"elastic":     ix.Elastic.Row(q),
 	}
 }
 
@@ -32,7 +32,7 @@ func TestRollUp(t *testing.T) {
 		"tail": {cpu: 100},
 	}
 	// Each account has its own multiple, so that a test detects a mix-up of accounts.
-	multiples := map[string]float64{"allocated": 1, "request": 2, "inqueue": 3, "elastic": 5}
+	multiples := map[string]float64{"allocated": 1, "request": 2, "terminating": 3, "elastic": 5}
 	times := func(r res, multiple float64) res {
 		x := r.vector()
 		x.Scale(multiple)

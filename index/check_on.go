@@ -16,6 +16,7 @@ func (ix *Index) Check() {
 	ix.checkSums("allocated", ix.Allocated)
 	ix.checkSums("request", func(q Queue) fastres.Vector { return ix.Request.Row(q) })
 	ix.checkSums("elastic", func(q Queue) fastres.Vector { return ix.Elastic.Row(q) })
+	ix.checkSums("terminating", func(q Queue) fastres.Vector { return ix.Terminating.Row(q) })
 }
 
 // NoteOwnJobs records that jobs of q itself changed its accounts, in builds with the tag

@@ -36,8 +36,11 @@ func admissionRefusal(minimum fastres.Vector, outcome cards.Outcome) report.Refu
 	return report.Refusal{Request: minimum, Admission: true}.With(outcome)
 }
 
-// admission applies the rules of enqueue to a job. It sets minimum to the job's
-// minimum resources.
+// admission applies the rules of enqueue to a job. It sets minimum to the part of the
+// job's minimum resources that it does not have yet.
+//
+// DIVERGES: upstream adds the whole minimum to allocated, which has the job's own pods in
+// it. A gang that loses a pod before it runs is then never admitted again.
 func (s *session) admission(minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
 	queue := s.ssn.Queues[job.Queue]
 	if queue == nil {
@@ -53,6 +56,8 @@ func (s *session) admission(minimum fastres.Vector, job *api.JobInfo) cards.Outc
 		if jobCards != nil {
 			jobCards.ExemptMinimum(s.cards, minimum)
 		}
+		s.setAllocated(job, jobCards)
+		minimum.Sub(s.memory.vectors.allocated)
 		if v = quota.Enqueueable(s.ix, v.Queue, minimum); !complete {
 			v.Reason = quota.OverQuota
 		}
@@ -82,9 +87,11 @@ func (s *session) cardsOf(q index.Queue, job *api.JobInfo) *reserve.Job {
 func (s *session) jobEnqueued(obj any) {
 	job := obj.(*api.JobInfo)
 	q := s.ix.Lookup(string(job.Queue))
+	waited := s.memory.journal.Admit(job)
 	if q == index.None {
 		return
 	}
+	s.memory.metrics.ObserveAdmission(q, waited)
 	v := &s.memory.vectors
 	jobCards := s.cardsOf(q, job)
 	if jobCards != nil {
@@ -98,16 +105,24 @@ func (s *session) jobEnqueued(obj any) {
 		return
 	}
 	s.intake.SetMinimum(v.minimum, job)
-	s.intake.Dims.Set(v.allocated, job.Allocated)
+	s.setAllocated(job, jobCards)
 	s.intake.SetGated(v.gated, job)
 	if jobCards != nil {
 		jobCards.ExemptMinimum(s.cards, v.minimum)
-		jobCards.ExemptAllocated(v.allocated)
 		jobCards.ExemptGated(v.gated)
 	}
 	quota.Reservation(v.reservation, v.minimum, v.allocated, v.gated)
 	s.chargeInqueue(q, v.reservation)
 	s.check()
+}
+
+// setAllocated sets the vector allocated to what a job has, without its cards.
+func (s *session) setAllocated(job *api.JobInfo, jobCards *reserve.Job) {
+	allocated := s.memory.vectors.allocated
+	s.intake.Dims.Set(allocated, job.Allocated)
+	if jobCards != nil {
+		jobCards.ExemptAllocated(allocated)
+	}
 }
 
 func (s *session) chargeInqueue(q index.Queue, reservation fastres.Vector) {

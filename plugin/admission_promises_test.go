@@ -78,3 +78,49 @@ func TestQuotaLoweredUnderAPromise(t *testing.T) {
 	f.JobEnqueued(f.job("six"))
 	assert.False(t, f.JobEnqueueable(f.job("six")), "six of eight are reserved now, and two are promised to bad")
 }
+
+// TestGangThatLostAPod has a gang of three of which two pods are bound. The third pod was
+// deleted and created again, and the job is Pending: its own pods do not count twice.
+func TestGangThatLostAPod(t *testing.T) {
+	for name, build := range map[string]func() *scene{
+		"one card": func() *scene { return newScene().pods("gang", "q", "A", 3, 1, members(3)) },
+		"a list":   func() *scene { return newScene().node("b", "B", 8).pods("gang", "q", "A|B", 3, 1, members(3)) },
+		"mixed sizes": func() *scene {
+			return newScene().pods("gang", "q", "A", 2, 1, members(2), func(j *workload.Job) { j.Tasks[0].Request[gpuName] = 2 })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := build().node("a", "A", 8).queue("q", "", "quota", `{"A":3}`)
+			placed := len(s.Jobs[0].Tasks) - 1
+			first(placed, workload.TaskBound, "a")(&s.Jobs[0])
+			f := s.open(t)
+			assert.True(t, f.JobEnqueueable(f.job("gang")))
+			f.JobEnqueued(f.job("gang"))
+			d, _ := f.own.memory.names.LookupCard("A")
+			if name != "a list" {
+				assert.Equal(t, 1000.0, f.own.ix.Inqueue.Row(f.own.ix.Lookup("q")).Get(d), "what is missing")
+			}
+		})
+	}
+	s := &scene{build: NewCapacity}
+	s.Nodes = oneNode
+	s.queue("q", "").batch("gang", "q", 3, 2, 1, 1)
+	s.Queues[0].Capability = workload.Resources{"cpu": 3000}
+	s.Jobs[0].MinMember, s.Jobs[0].MinResources, s.Jobs[0].Phase = 3, workload.Resources{"cpu": 3000}, workload.Pending
+	f := s.open(t)
+	assert.True(t, f.JobEnqueueable(f.job("gang")))
+}
+
+// TestPromisedCardsComeLast schedules a pod that prefers A beside a job that was promised the
+// whole quota of A and can use no other card.
+func TestPromisedCardsComeLast(t *testing.T) {
+	for quota, want := range map[string]map[string]int{
+		`{"A":2,"B":2}`: {"B": 1},
+		`{"A":3,"B":2}`: {"A": 1},
+		`{"A":2}`:       {"A": 1},
+	} {
+		s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", quota).
+			pods("only", "q", "", 0, 0, cardRequest(`{"A":2}`, workload.Inqueue)).pods("either", "q", "A|B", 1, 1, inPhase(workload.Inqueue))
+		assert.Equal(t, want, s.open(t).schedule(t).placed("either"), quota)
+	}
+}

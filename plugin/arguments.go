@@ -23,12 +23,13 @@ const (
 	keepGuarantees         = "keepGuarantees"
 	nodeOrderWeight        = "nodeOrderWeight"
 	rootCapability         = "rootCapability"
+	terminatingCards       = "terminatingCards"
 	unsetCapability        = "unsetCapability"
 	untypedCards           = "untypedCards"
 )
 
 var knownArguments = []string{ancestorReclaimLevel, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight,
-	rootCapability, unsetCapability, untypedCards}
+	rootCapability, terminatingCards, unsetCapability, untypedCards}
 
 // settings are the parsed arguments.
 type settings struct {
@@ -44,6 +45,10 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 	if v.zeroUnset {
 		slices.Reverse(unset)
 	}
+	terminating := []cards.TerminatingCards{cards.TerminatingRelease, cards.TerminatingHold}
+	if v.cards == cards.Everywhere {
+		slices.Reverse(terminating)
+	}
 	p := &argumentParser{arguments: arguments}
 	s := settings{
 		bounds: intake.Settings{
@@ -55,6 +60,7 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 		},
 		cards: cards.Settings{
 			Untyped:            oneOf(p, untypedCards, cards.UntypedCharge, cards.UntypedReject, cards.UntypedIgnore),
+			Terminating:        oneOf(p, terminatingCards, terminating...),
 			UnlimitedCPUMemory: p.flag(cardUnlimitedCPUMemory),
 			NodeOrderWeight:    p.positive(nodeOrderWeight, 1),
 		},

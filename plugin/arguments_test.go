@@ -20,14 +20,16 @@ func TestArguments(t *testing.T) {
 		s := settings{
 			bounds: intake.Settings{RootCapability: intake.RootTotal, UnsetCapability: intake.UnsetUnlimited,
 				DeservedFrom: intake.DeservedFromSpec, HierarchyFrom: intake.HierarchyFromParent},
-			cards: cards.Settings{Untyped: cards.UntypedCharge, NodeOrderWeight: 1},
+			cards: cards.Settings{Untyped: cards.UntypedCharge, Terminating: cards.TerminatingRelease, NodeOrderWeight: 1},
 		}
 		for _, change := range changes {
 			change(&s)
 		}
 		return s
 	}
-	zeroLeaf := func(s *settings) { s.bounds.UnsetCapability = intake.UnsetZero }
+	zeroLeaf := func(s *settings) { // the defaults of capacity-card
+		s.bounds.UnsetCapability, s.cards.Terminating = intake.UnsetZero, cards.TerminatingHold
+	}
 	tests := []struct {
 		name      string
 		variant   variant
@@ -37,16 +39,16 @@ func TestArguments(t *testing.T) {
 	}{
 		{"none", capacity, nil, with(), nil},
 		{"none for cards", card, nil, with(zeroLeaf), nil},
-		{"all", capacity, framework.Arguments{"rootCapability": "unlimited", "unsetCapability": "zero", "untypedCards": "reject",
+		{"all", capacity, framework.Arguments{"rootCapability": "unlimited", "unsetCapability": "zero", "untypedCards": "reject", "keepGuarantees": true, "terminatingCards": "hold",
 			"cardUnlimitedCpuMemory": true, "nodeOrderWeight": 2.5, "deservedFrom": "weight", "hierarchyFrom": "annotation", "ancestorReclaimLevel": 2},
 			settings{
 				bounds: intake.Settings{RootCapability: intake.RootUnlimited, UnsetCapability: intake.UnsetZero,
-					DeservedFrom: intake.DeservedFromWeight, HierarchyFrom: intake.HierarchyFromAnnotation},
-				cards: cards.Settings{Untyped: cards.UntypedReject, UnlimitedCPUMemory: true, NodeOrderWeight: 2.5}, damping: 2}, nil},
+					DeservedFrom: intake.DeservedFromWeight, HierarchyFrom: intake.HierarchyFromAnnotation, KeepGuarantees: true},
+				cards: cards.Settings{Untyped: cards.UntypedReject, Terminating: cards.TerminatingHold, UnlimitedCPUMemory: true, NodeOrderWeight: 2.5}, damping: 2}, nil},
 		{"all for cards", card, framework.Arguments{"rootCapability": "total", "unsetCapability": "unlimited", "untypedCards": "ignore",
 			"cardUnlimitedCpuMemory": "true", "nodeOrderWeight": 3, "deservedFrom": "spec", "hierarchyFrom": "parent", "ancestorReclaimLevel": 0.0},
 			with(func(s *settings) {
-				s.cards = cards.Settings{Untyped: cards.UntypedIgnore, UnlimitedCPUMemory: true, NodeOrderWeight: 3}
+				s.cards = cards.Settings{Untyped: cards.UntypedIgnore, Terminating: cards.TerminatingHold, UnlimitedCPUMemory: true, NodeOrderWeight: 3}
 			}), nil},
 		{"numbers and flags as text", card, framework.Arguments{"cardUnlimitedCpuMemory": "false", "nodeOrderWeight": "0.5", "ancestorReclaimLevel": "3"},
 			with(zeroLeaf, func(s *settings) { s.cards.NodeOrderWeight, s.damping = 0.5, 3 }), nil},
@@ -77,8 +79,8 @@ func TestArguments(t *testing.T) {
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, rootCapability, unsetCapability, untypedCards",
-				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, rootCapability, unsetCapability, untypedCards"}},
+			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, rootCapability, terminatingCards, unsetCapability, untypedCards",
+				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, rootCapability, terminatingCards, unsetCapability, untypedCards"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -289,12 +289,8 @@ func problemsOf(f *fixture, queue string) []string {
 	return nil
 }
 
-// TestWarningsOnQueues records an event on the Queue when the problems of its
-// annotations change.
-func TestWarningsOnQueues(t *testing.T) {
-	s := newScene().node("a", "A", 8).queue("good", "", "quota", `{"A":1}`).
-		queue("bad", "", "quota", `{"A":1,"B":"x"}`, "deserved", `{"A":2,"Z":1}`, "guarantee", `{"A":9}`).
-		pods("fine", "good", "A", 1, 1).pods("large", "good", "A", 1, 2)
+// recordedEvents returns a client, and the events that are created through it.
+func recordedEvents() (kubernetes.Interface, <-chan *v1.Event) {
 	client := fake.NewClientset()
 	events := make(chan *v1.Event, 10)
 	client.PrependReactor("create", "events", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -302,7 +298,17 @@ func TestWarningsOnQueues(t *testing.T) {
 		events <- event
 		return true, event, nil
 	})
+	return client, events
+}
+
+// TestWarningsOnQueues records an event on the Queue when the problems of its
+// annotations change.
+func TestWarningsOnQueues(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("good", "", "quota", `{"A":1}`).
+		queue("bad", "", "quota", `{"A":1,"B":"x"}`, "deserved", `{"A":2,"Z":1}`, "guarantee", `{"A":9}`).
+		pods("fine", "good", "A", 1, 1).pods("large", "good", "A", 1, 2)
 	run := newSequence(t, s)
+	client, events := recordedEvents()
 	run.client = client
 	run.open(t)
 	event := <-events

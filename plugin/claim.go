@@ -81,10 +81,11 @@ func (c *claim) lacks(name v1.ResourceName) bool {
 }
 
 // lacksRoom reports whether a queue that holds both the claim and q has too little room
-// for the claim in one dimension.
+// for the claim in one dimension, once the pods that are being deleted are gone.
 func (s *session) lacksRoom(c *claim, q index.Queue, d fastres.Dim) bool {
 	for _, p := range quota.Common(s.ix, c.queue, q) {
-		if s.ix.Allocated(p).Get(d)+c.charge.Get(d) > s.limit.Row(p).Get(d) && c.charge.Get(d) > 0 {
+		left := s.ix.Allocated(p).Get(d) - s.ix.Terminating.Row(p).Get(d)
+		if c.charge.Get(d) > 0 && left+c.charge.Get(d) > s.limit.Row(p).Get(d) {
 			return true
 		}
 	}

@@ -335,6 +335,10 @@ func (d *differential) enqueue() error {
 		d.excuse(saturates) // evictions have left less allocated than elastic
 		return nil
 	}
+	if !permitted && !theirs.Allocated.IsEmpty() && d.ours.JobEnqueueable(ours) {
+		d.excuse(ownPodsOnce)
+		return nil
+	}
 	if err := d.check(fmt.Sprintf("JobEnqueueable(%s min %v)", id, theirs.GetMinResources()),
 		permitted, d.ours.JobEnqueueable(ours)); err != nil {
 		return err

@@ -40,6 +40,7 @@ const (
 	boundedInqueue  = "inqueue counts upwards as far as the queue has room"
 	victimsSuffice  = "victims suffice at every level"
 	innerGuarantee  = "an inner queue keeps its guarantee"
+	ownPodsOnce     = "a job's own pods do not count twice"
 	nodesGone       = "what is gone does not count against the root's total"
 )
 
@@ -55,7 +56,7 @@ func TestDifferential(t *testing.T) {
 	}{
 		{CapacityName, upstreamcapacity.New, NewCapacity, []string{staleShare, refusedAlone, inqueueUnit,
 			inqueueDecided, capabilityFirst, flatWithoutJobs, guaranteeUp, saturates, ownArray,
-			boundedInqueue, victimsSuffice, innerGuarantee, nodesGone}},
+			boundedInqueue, victimsSuffice, innerGuarantee, ownPodsOnce, nodesGone}},
 		{ProportionName, upstreamproportion.New, NewProportion, []string{refusedAlone, inqueueUnit,
 			inqueueDecided, flatWithoutJobs, saturates}},
 	} {

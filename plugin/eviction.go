@@ -64,6 +64,7 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 				victims = make([]*api.TaskInfo, 0, len(reclaimees))
 			}
 			victims = append(victims, task)
+			s.reclaimers[task.UID] = c.queue
 		}
 	}
 	if s.variant.proportion || c.queue == index.None {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // cycles is a sequence of scheduling cycles whose decisions take effect: bound pods
@@ -115,6 +116,13 @@ var exchanges = map[string]struct {
 			deserving("mine", "a", 5, 100).deserving("twin", "a", 9, 100).deserving("other", "b", 5, 100).
 			batch("mine", "mine", 2, 2, 1, 1).batch("claim", "mine", 1, 0, 1, 1).batch("twin", "twin", 9, 9, 1, 1).batch("other", "other", 9, 9, 1, 1)
 	}, map[string]int{"mine": 2, "claim": 0, "twin": 9, "other": 9}},
+	// other borrows, and goes first.
+	"the borrower has the higher priority": {func() *scene {
+		s := sharing(10, 100).deserving("mine", "", 5, 50).deserving("other", "", 5, 50).
+			batch("claim", "mine", 5, 0, 1, 1).batch("other", "other", 10, 10, 1, 1)
+		s.Queues[1].Priority = 10
+		return s
+	}, map[string]int{"claim": 1, "other": 9}}, // the job of claim needs one pod
 	// other has one large pod. Once that is evicted, other comes first.
 	"the victim is large": {func() *scene {
 		return sharing(10, 100).deserving("mine", "", 5, 50).deserving("other", "", 5, 50).
@@ -130,20 +138,39 @@ func TestExchangesEnd(t *testing.T) {
 			t.Run(build(nil).Name()+"/"+name, func(t *testing.T) {
 				endless := newCycles(t, exchange.scene())
 				endless.build = build
+				before := sumOf(t, report.AddedSeries(), "volcano_queue_exchanges_total")
 				_, late := newCycles(t, endless.scene).evictions(t, 100)
 				assert.GreaterOrEqual(t, late, 25, "this cluster no longer shows an endless exchange")
+				found := sumOf(t, report.AddedSeries(), "volcano_queue_exchanges_total")
+				assert.Greater(t, found, before+10, "it is not reported")
 
 				damped := exchange.scene()
 				damped.build, damped.arguments = build, framework.Arguments{"ancestorReclaimLevel": 1}
 				d := newCycles(t, damped)
 				_, late = d.evictions(t, 100)
 				assert.Zero(t, late)
+				assert.Equal(t, found, sumOf(t, report.AddedSeries(), "volcano_queue_exchanges_total"))
 				for job, want := range exchange.want {
 					assert.Equal(t, want, d.running(job), job)
 				}
 			})
 		}
 	}
+}
+
+// sumOf adds up all series of a name.
+func sumOf(t *testing.T, all []report.Series, name string) (sum float64) {
+	t.Helper()
+	families, err := registryOf(all).Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == name {
+				sum += metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
 }
 
 // TestDampedReclaimOfCards reclaims a card for a queue that exceeds its deserved cpu.
@@ -222,6 +249,9 @@ func TestRandomExchangesEnd(t *testing.T) {
 			endless++
 		}
 		damped := crowded(seed)
+		for i := range damped.Queues {
+			damped.Queues[i].Priority = int32(seed) % 3 * int32(i) % 5
+		}
 		damped.arguments = framework.Arguments{"ancestorReclaimLevel": 2}
 		early, late := newCycles(t, damped).evictions(t, 100)
 		require.Zero(t, late, "seed %d", seed)

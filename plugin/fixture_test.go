@@ -19,6 +19,8 @@ type fixture struct {
 	cache *offline.Cache
 	own   *session
 	close func() // at the end of the test at the latest
+
+	terminating map[api.TaskID]bool // pods that were being deleted when the session opened, where they hold cards
 }
 
 // openFixture opens a session. edit changes what package workload cannot describe,

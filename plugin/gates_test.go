@@ -51,9 +51,10 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 		queue("mine", "root", "quota", `{"A":4,"B":4}`, "deserved", `{"A":4,"B":4}`, "guarantee", `{"A":0}`).
 		queue("other", "root", "quota", `{"A":8}`, "deserved", `{"A":1}`, "guarantee", `{"A":0}`).
 		pods("one", "mine", "A", 1, 1).pods("either", "mine", "A|B", 2, 1, members(2)).
-		pods("reserved", "mine", "A|B", 2, 1, members(2), inPhase(workload.Inqueue)).pods("busy", "other", "A", 4, 1, on("a"))
+		pods("reserved", "mine", "A|B", 2, 1, members(2), inPhase(workload.Inqueue)).pods("busy", "other", "A", 4, 1, on("a")).
+		pods("refused", "mine", "", 0, 0, cardRequest(`{"A":9}`, workload.Pending))
 	f := s.open(t)
-	var one, either any = f.job("one"), f.job("either")
+	var one, either, refused any = f.job("one"), f.job("either"), f.job("refused")
 	placed := f.task("one-0")
 	placed.NodeName = "a"
 	event := &framework.Event{Task: placed}
@@ -71,6 +72,8 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 		{"NodeOrder", 0, func() { _, _ = f.own.nodeOrder(f.job("either").Tasks["default-either-0"], f.Nodes["b"]) }},
 		{"JobEnqueueable of one card", 0, func() { require.Positive(t, f.own.jobEnqueueable(one)) }},
 		{"JobEnqueueable of a list", 0, func() { require.Positive(t, f.own.jobEnqueueable(either)) }},
+		{"JobEnqueueable of a job that stays refused", 0, func() { require.True(t, f.own.jobEnqueueable(refused) < 0) }},
+		{"the count of jobs that wait", 0, f.own.memory.journal.PublishWaiting},
 		{"Preemptive", 0, func() { require.True(t, f.own.preemptive(f.queue("mine"), f.task("either-0"))) }},
 		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
 		{"Reclaimable", 1, func() {

@@ -27,10 +27,11 @@ type memory struct {
 	job          reserve.Job
 	vectors      vectors
 
-	metrics  *report.Metrics
-	journal  *report.Journal
-	recorder report.Recorder
-	warnings report.Warnings
+	metrics   *report.Metrics
+	journal   *report.Journal
+	exchanges *report.Exchanges
+	recorder  report.Recorder
+	warnings  report.Warnings
 }
 
 // vectors are memory of the hooks, named for what they hold. Hooks that Volcano
@@ -46,10 +47,11 @@ type vectors struct {
 
 func newMemory() *memory {
 	return &memory{
-		maxNames: fewNames,
-		cards:    cards.NewRegistry(),
-		metrics:  report.NewMetrics(),
-		journal:  report.NewJournal(),
+		maxNames:  fewNames,
+		cards:     cards.NewRegistry(),
+		metrics:   report.NewMetrics(),
+		journal:   report.NewJournal(),
+		exchanges: report.NewExchanges(),
 	}
 }
 

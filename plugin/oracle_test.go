@@ -52,6 +52,7 @@ func FuzzSession(f *testing.F) {
 			"deservedFrom":    []string{"spec", "weight"}[r.IntN(2)],
 
 			"keepGuarantees":         r.IntN(2) == 0,
+			"terminatingCards":       []string{"hold", "release"}[r.IntN(2)],
 			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
 			"ancestorReclaimLevel":   max(0, r.IntN(6)-2),
 		}
@@ -229,8 +230,17 @@ func (m *oracleSession) counted(job *api.JobInfo) oracle.Job {
 				request[m.key(p.Selector.Dims[0])] += float64(p.Amount)
 			}
 		}
+		terminating := task.Status == api.Releasing && m.own.settings.cards.Terminating == cards.TerminatingHold
+		if terminating {
+			request = oracle.Amounts{}
+			for p := range m.cardRequests(task) {
+				if name := m.cardFor(task, p); name != "" {
+					request[cardKey(name)] += float64(p.Amount)
+				}
+			}
+		}
 		j.Tasks = append(j.Tasks, oracle.Task{Request: request, Placed: placed,
-			Pending: task.Status == api.Pending, Gated: task.SchGated})
+			Pending: task.Status == api.Pending, Gated: task.SchGated, Terminating: terminating})
 	}
 	return j
 }
@@ -368,10 +378,16 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 
 func (m *oracleSession) compareOrder(l, r string) {
 	lq, rq := m.Queues[api.QueueID(l)], m.Queues[api.QueueID(r)]
-	if lq != nil && rq != nil && lq.Queue.Spec.Priority == rq.Queue.Spec.Priority {
-		want := m.oracle.Order(l, r)
+	if lq != nil && rq != nil {
+		want := 0
 		if m.own.damped() {
-			want = m.oracle.OrderDamped(m.pending, l, r)
+			want = m.oracle.OrderClaims(m.pending, l, r)
+		}
+		if want == 0 {
+			want = int(rq.Queue.Spec.Priority) - int(lq.Queue.Spec.Priority)
+		}
+		if want == 0 {
+			want = m.oracle.Order(l, r)
 		}
 		require.Equal(m.t, want, m.own.queueOrder(lq, rq), "order of %s, %s", l, r)
 	}
@@ -387,7 +403,7 @@ func (m *oracleSession) compareJobs() {
 		name := string(job.Queue)
 		queue, min := m.Queues[job.Queue], m.resource(job.GetMinResources())
 		want := m.oracle.Eligible(name) == "" && queue != nil && queue.Queue.Status.State == scheduling.QueueStateOpen &&
-			m.oracle.Enqueueable(name, min) == ""
+			m.oracle.Enqueueable(name, min.Minus(m.resource(job.Allocated))) == ""
 		require.Equal(m.t, want, m.own.jobEnqueueable(job) == util.Permit, "enqueueable: %v in %s", min, name)
 		if !want || job.PodGroup.Spec.MinResources == nil {
 			continue

@@ -59,6 +59,8 @@ func (s *session) podOf(task *api.TaskInfo) (index.Queue, *cards.PodRequest) {
 
 // nodeOrder scores the card of a node by its position in the task's list.
 func (s *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
-	_, pod := s.podOf(task)
-	return s.cards.Preference(pod, node.Name), nil
+	q, pod := s.podOf(task)
+	return s.cards.Preference(pod, node.Name, func(d fastres.Dim, milli float64) bool {
+		return q != index.None && !quota.Unpromised(s.ix, q, d, milli)
+	}), nil
 }

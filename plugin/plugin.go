@@ -122,6 +122,8 @@ func (p *quotaPlugin) OnSessionClose(ssn *framework.Session) {
 	inForce.closed(ssn)
 	m := p.session.memory
 	m.metrics.PublishInner()
+	m.journal.PublishWaiting()
+	p.session.watchExchanges()
 	m.intake.MendParents(ssn, p.Name())
 	p.builder.giveBack(m)
 	p.session = nil

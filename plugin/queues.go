@@ -62,9 +62,15 @@ func (s *session) eligible(queue *api.QueueInfo) quota.Verdict {
 	return quota.Verdict{Reason: quota.Admitted, Queue: q}
 }
 
-// queueOrder compares two queues: by priority, then by the rule of the plugin.
+// queueOrder compares two queues: by priority, then by the rule of the plugin. Where
+// reclaim is damped, what queues deserve comes before priority.
 func (s *session) queueOrder(l, r any) int {
 	left, right := l.(*api.QueueInfo), r.(*api.QueueInfo)
+	if s.damped() && !s.variant.proportion {
+		if c := s.orderClaims(left, right); c != 0 {
+			return c
+		}
+	}
 	if lp, rp := left.Queue.Spec.Priority, right.Queue.Spec.Priority; lp != rp {
 		return int(rp) - int(lp)
 	}
@@ -74,10 +80,16 @@ func (s *session) queueOrder(l, r any) int {
 		return int(lq) - int(rq)
 	case s.variant.proportion:
 		return quota.OrderByShare(s.ix, lq, rq)
-	case s.damped():
-		return quota.OrderDamped(s.ix, &s.memory.least.Rows, lq, rq)
 	}
 	return quota.Order(s.ix, lq, rq)
+}
+
+func (s *session) orderClaims(l, r *api.QueueInfo) int {
+	lq, rq := s.lookup(l), s.lookup(r)
+	if lq == index.None || rq == index.None {
+		return 0
+	}
+	return quota.OrderClaims(s.ix, &s.memory.least.Rows, lq, rq)
 }
 
 // victimQueueOrder compares two queues that victims of preemptor's queue are in.

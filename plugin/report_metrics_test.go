@@ -14,8 +14,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// addedMetrics returns the series that upstream does not have, by name, queue and
-// resource.
+// addedMetrics returns the series that upstream does not have, by name and the values
+// of the labels. A histogram has the number of its observations.
 func addedMetrics(t *testing.T) map[string]float64 {
 	t.Helper()
 	families, err := registryOf(report.AddedSeries()).Gather()
@@ -28,6 +28,9 @@ func addedMetrics(t *testing.T) map[string]float64 {
 				key += " " + pair.GetValue()
 			}
 			got[key] = metric.GetGauge().GetValue()
+			if histogram := metric.GetHistogram(); histogram != nil {
+				got[key] = float64(histogram.GetSampleCount())
+			}
 		}
 	}
 	return got
@@ -39,7 +42,8 @@ func TestAddedMetrics(t *testing.T) {
 	reset(report.AddedSeries())
 	s := newScene().node("a", "A", 8).node("b", "B", 4).queue("root", "").queue("team", "root").
 		queue("leaf", "team", "quota", `{"A":3,"B":2.5}`).queue("other", "root", "quota", `{"A":1}`, "deserved", `{"A":2}`).
-		pods("run", "leaf", "A", 1, 1, on("a")).pods("later", "leaf", "", 0, 0, cardRequest(`{"A":2}`, workload.Pending))
+		pods("run", "leaf", "A", 1, 1, on("a")).pods("later", "leaf", "", 0, 0, cardRequest(`{"A":2}`, workload.Pending)).
+		pods("never", "leaf", "", 0, 0, cardRequest(`{"A":9}`, workload.Pending))
 	s.Jobs[1].MinResources = workload.Resources{"cpu": 500, "memory": 1 << 20}
 	run := newSequence(t, s)
 	f := run.open(t)
@@ -58,16 +62,22 @@ func TestAddedMetrics(t *testing.T) {
 
 	require.True(t, f.JobEnqueueable(f.job("later")))
 	f.JobEnqueued(f.job("later"))
+	require.False(t, f.JobEnqueueable(f.job("never")))
+	want["queue_admission_wait_seconds leaf"] = 1
 	inqueue(500, 1<<20, "root", "team", "leaf")
 	for _, q := range []string{"root", "team", "leaf"} {
 		want["queue_inqueue_scalar_resources "+q+" A"] = 2000
 	}
 	assert.Equal(t, want, addedMetrics(t))
+	f.close()
+	want["queue_waiting_jobs leaf leaf A OverQuota"] = 1
+	assert.Equal(t, want, addedMetrics(t), "the jobs that wait are counted when the session closes")
 
 	// The reservation, a node and a queue are gone, and the annotation is valid.
 	s.Jobs, s.Nodes, s.Queues = s.Jobs[:1], s.Nodes[:1], s.Queues[:3]
 	s.Queues[2].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":3}`}
-	run.open(t)
+	run.open(t).close()
+	delete(want, "queue_waiting_jobs leaf leaf A OverQuota")
 	inqueue(0, 0, "root", "team", "leaf")
 	for _, q := range []string{"root", "team", "leaf"} {
 		want["queue_inqueue_scalar_resources "+q+" A"] = 0
@@ -83,6 +93,7 @@ func TestAddedMetrics(t *testing.T) {
 	run.edit = func(info *api.ClusterInfo) { info.Queues["leaf"].Queue.UID = "another" }
 	run.open(t)
 	delete(want, "queue_inqueue_scalar_resources leaf A")
+	delete(want, "queue_admission_wait_seconds leaf")
 	assert.Equal(t, want, addedMetrics(t))
 }
 

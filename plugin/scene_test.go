@@ -126,6 +126,12 @@ func (s *scene) open(t *testing.T, edit ...func(*api.ClusterInfo, *offline.Cache
 	})
 	f.Session = offline.Open(f.cache, offline.Tiers(s.Hierarchy, priority.PluginName, gang.PluginName, name))
 	f.own = ours.session
+	f.terminating = map[api.TaskID]bool{}
+	for _, job := range f.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Releasing] {
+			f.terminating[task.UID] = f.own != nil && f.own.settings.cards.Terminating == cards.TerminatingHold
+		}
+	}
 	f.close = sync.OnceFunc(func() {
 		f.checkCards(t)
 		ours.OnSessionClose(f.Session)
@@ -169,7 +175,7 @@ func (f *fixture) checkCards(t *testing.T) {
 			continue
 		}
 		for _, task := range job.Tasks {
-			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined {
+			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined && !f.terminating[task.UID] {
 				continue
 			}
 			d := f.own.cards.PodRequest(q, task.Pod)

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -9,9 +8,9 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// queueSeries returns the series volcano_queue_<name>.
+// queueSeries returns the series volcano_queue_<name> of Volcano.
 func queueSeries(name string) *prometheus.GaugeVec {
-	for _, vec := range slices.Concat(report.UpstreamSeries(), report.AddedSeries()) {
+	for _, vec := range report.UpstreamSeries() {
 		descriptions := make(chan *prometheus.Desc, 1)
 		vec.Describe(descriptions)
 		if strings.Contains((<-descriptions).String(), `fqName: "volcano_queue_`+name+`"`) {
@@ -22,7 +21,7 @@ func queueSeries(name string) *prometheus.GaugeVec {
 }
 
 // registryOf returns a registry of some series alone.
-func registryOf(series []*prometheus.GaugeVec) *prometheus.Registry {
+func registryOf[S report.Series](series []S) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	for _, vec := range series {
 		r.MustRegister(vec)
@@ -30,7 +29,7 @@ func registryOf(series []*prometheus.GaugeVec) *prometheus.Registry {
 	return r
 }
 
-func reset(series []*prometheus.GaugeVec) {
+func reset[S report.Series](series []S) {
 	for _, vec := range series {
 		vec.Reset()
 	}

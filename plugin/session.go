@@ -33,6 +33,11 @@ type session struct {
 	explain  report.Explainer
 	byObject queueTable
 
+	reclaimers map[api.TaskID]index.Queue // the queues that tasks may be evicted for
+	evicted    map[api.TaskID]*api.TaskInfo
+	// placed are tasks that were allocated while places are watched (report.Exchanges).
+	placed []*api.TaskInfo
+
 	// notCharged are tasks whose allocation the allocate event refused. Volcano
 	// deallocates them next.
 	notCharged map[api.TaskID]bool
@@ -47,7 +52,8 @@ type session struct {
 func openSession(ssn *framework.Session, v variant, with settings, m *memory) *session {
 	with.bounds.Scalars, with.bounds.Proportion = v.scalars, v.proportion
 	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index,
-		share: quota.Share, notCharged: map[api.TaskID]bool{}}
+		share: quota.Share, notCharged: map[api.TaskID]bool{}, reclaimers: map[api.TaskID]index.Queue{}, evicted: map[api.TaskID]*api.TaskInfo{}}
+	m.exchanges.Open()
 	hierarchy := !v.proportion && ssn.HierarchyEnabled(v.name)
 	if with.bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
 		s.warnOnce(hierarchyFrom + ": " + string(with.bounds.HierarchyFrom) + " has no effect without a tree; set enableHierarchy")
@@ -67,7 +73,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	m.victims.Reset(s.ix)
 	m.guarantees.Reset(s.ix, s.intake.Available)
 	s.explain = report.Explainer{Index: s.ix, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,
-		Limit: s.limit, Proportion: v.proportion}
+		Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}
 	if s.ix.Rooted() {
 		root := s.ix.Root()
 		release.SetTotals(ssn, s.intake.Dims.Resource(s.ix.Guarantee.Row(root)), s.intake.Dims.Resource(s.ix.Deserved.Row(root)))
@@ -124,7 +130,7 @@ func (s *session) publish(treeChanged bool) {
 	}
 	m.metrics.Open(s.ix, &m.names, s.cards, s.intake.Queues, s.variant.proportion)
 	m.metrics.Publish(s.intake.Total, s.intake.Jobs)
-	m.journal.ForgetJobs(s.ssn.Jobs)
+	m.journal.Open(s.ssn.Jobs)
 }
 
 // warnQueues warns once of queues that are refused, and of leaves whose cpu or

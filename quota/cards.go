@@ -64,6 +64,22 @@ func EnqueueableCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity flo
 	return Verdict{Admitted, q}
 }
 
+// Unpromised reports whether a task of q can take a quantity of card d and leave what is
+// reserved for admitted jobs:
+//
+//	quantity + allocated + inqueue ≤ realCapability
+//
+// for the queue and all its ancestors. A reservation counts until the next session, also
+// when pods of its job have been placed in this one.
+func Unpromised(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) bool {
+	for _, p := range ix.Path(q) {
+		if quantity+ix.Allocated(p).Get(d)+ix.Inqueue.Row(p).Get(d) > ix.RealCapability.Row(p).Get(d) {
+			return false
+		}
+	}
+	return true
+}
+
 // PreemptiveCard decides whether q may take a quantity of card d from other queues for a
 // task:
 //

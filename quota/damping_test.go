@@ -72,7 +72,7 @@ func TestTakeDampedCountsVictimsAsGone(t *testing.T) {
 	assert.False(t, victims.TakeDamped(lookup(t, ix, "above"), one, near, one, 1))
 }
 
-func TestOrderDamped(t *testing.T) {
+func TestOrderClaims(t *testing.T) {
 	ix := session("root", queue{name: "root"},
 		queue{name: "a", deserved: res{cpu: 10, memory: 10}, share: 0.9}, queue{name: "b", deserved: res{cpu: 10, memory: 10}, share: 0.1},
 		queue{name: "a1<a", allocated: res{cpu: 3, memory: 12}, deserved: res{cpu: 5, memory: 5}, share: 0.9},
@@ -86,33 +86,33 @@ func TestOrderDamped(t *testing.T) {
 		}
 		return rows
 	}
-	const before, after = -1, 1
+	const before, none, after = -1, 0, 1
 	for _, test := range []struct {
 		name  string
 		least map[string]res
 		l, r  string
 		want  int
 	}{
-		{"nothing is pending: by share", nil, "a1", "a2", after},
+		{"nothing is pending", nil, "a1", "a2", none},
 		{"one deserves its pending task", map[string]res{"a1": {cpu: 2}}, "a1", "a2", before},
-		{"one would exceed deserved", map[string]res{"a1": {cpu: 3}}, "a1", "a2", after},
-		{"one would exceed deserved in one dimension", map[string]res{"a1": {cpu: 2, memory: 1}}, "a1", "a2", after},
+		{"one would exceed deserved", map[string]res{"a1": {cpu: 3}}, "a1", "a2", none},
+		{"one would exceed deserved in one dimension", map[string]res{"a1": {cpu: 2, memory: 1}}, "a1", "a2", none},
 		{"a dimension that deserved does not name", map[string]res{"a1": {cpu: 2, gpu: 1}}, "a1", "a2", before},
-		{"only a dimension that deserved does not name", map[string]res{"a1": {gpu: 1}}, "a1", "a2", after},
-		{"both deserve their pending tasks: by share", map[string]res{"a1": {cpu: 1}, "a2": {cpu: 1}}, "a1", "a2", after},
-		{"the queues just below the LCA count", map[string]res{"a1": {cpu: 2}, "a": {cpu: 7}}, "a1", "b1", after},
+		{"only a dimension that deserved does not name", map[string]res{"a1": {gpu: 1}}, "a1", "a2", none},
+		{"both deserve their pending tasks: neither goes first", map[string]res{"a1": {cpu: 1}, "a2": {cpu: 1}}, "a1", "a2", none},
+		{"the queues just below the LCA count", map[string]res{"a1": {cpu: 2}, "a": {cpu: 7}}, "a1", "b1", none},
 		{"the queues just below the LCA count, not the leaf", map[string]res{"a1": {cpu: 9}, "a": {cpu: 4}, "b": {cpu: 10}}, "a1", "b1", before},
 		{"the leaf deserves its pending task", map[string]res{"a2": {cpu: 4}, "b": {cpu: 10}}, "a2", "a1", before},
 	} {
 		l, r := lookup(t, ix, test.l), lookup(t, ix, test.r)
-		assert.Equal(t, test.want, quota.OrderDamped(ix, least(test.least), l, r), test.name)
-		assert.Equal(t, -test.want, quota.OrderDamped(ix, least(test.least), r, l), test.name)
+		assert.Equal(t, test.want, quota.OrderClaims(ix, least(test.least), l, r), test.name)
+		assert.Equal(t, -test.want, quota.OrderClaims(ix, least(test.least), r, l), test.name)
 	}
 	flat := session("", queue{name: "x", deserved: res{cpu: 5}, share: 1}, queue{name: "y", share: 0.5})
 	rows := &index.Rows{}
 	rows.Reset(2, flat.Dims())
 	rows.Row(0).Set(cpu, 5)
-	assert.Equal(t, before, quota.OrderDamped(flat, rows, flat.Lookup("x"), flat.Lookup("y")), "flat")
+	assert.Equal(t, before, quota.OrderClaims(flat, rows, flat.Lookup("x"), flat.Lookup("y")), "flat")
 	assert.Equal(t, after, quota.Order(flat, flat.Lookup("x"), flat.Lookup("y")))
-	assert.Zero(t, testing.AllocsPerRun(99, func() { quota.OrderDamped(flat, rows, index.Queue(0), index.Queue(1)) }))
+	assert.Zero(t, testing.AllocsPerRun(99, func() { quota.OrderClaims(flat, rows, index.Queue(0), index.Queue(1)) }))
 }

@@ -19,52 +19,55 @@ import (
 // and 4. In flat mode only 3 and 4 apply.
 //
 // Upstream: capacity/capacity.go, AddQueueOrderFn and compareShareWithDeserved.
-func Order(ix *index.Index, l, r index.Queue) int { return order(ix, nil, l, r) }
-
-// OrderDamped compares two queues as Order does, with one more step before 3: a queue
-// with a pending task that the queue deserves goes before a queue that can only borrow.
-// least holds for each queue the least that its pending tasks request in each dimension,
-// and an empty vector for a queue without pending tasks.
-//
-// The step prevents an endless exchange. A queue that loses a task to a reclaimer often
-// has the smallest share afterwards. By share alone it gets the resources back before
-// the reclaimer is placed, and the reclaimer reclaims again in the next cycle. The lost
-// task was above deserved, so its queue can only borrow for it, and the reclaimer goes
-// first.
-//
-// Upstream: none.
-func OrderDamped(ix *index.Index, least *index.Rows, l, r index.Queue) int {
-	return order(ix, least, l, r)
-}
-
-// order is OrderDamped, and Order if least is nil.
-func order(ix *index.Index, least *index.Rows, l, r index.Queue) int {
-	if !ix.Rooted() {
-		return compare(ix, least, l, r)
-	}
-	if lb, rb := ix.Broken(l) != nil, ix.Broken(r) != nil; lb != rb {
-		return first(rb)
-	} else if lb {
-		return compareShare(ix, l, r)
-	}
-	lLeaf, rLeaf := ix.IsLeaf(l), ix.IsLeaf(r)
-	switch {
-	case lLeaf != rLeaf:
-		return first(lLeaf)
-	case lLeaf:
-		below := lcaDepth(ix, l, r) + 1
-		l, r = ancestorAt(ix, l, below), ancestorAt(ix, r, below)
-	}
-	return compare(ix, least, l, r)
-}
-
-func compare(ix *index.Index, least *index.Rows, l, r index.Queue) int {
-	if least != nil {
-		if lc, rc := claims(ix, least, l), claims(ix, least, r); lc != rc {
-			return first(lc)
+func Order(ix *index.Index, l, r index.Queue) int {
+	if ix.Rooted() {
+		if lb, rb := ix.Broken(l) != nil, ix.Broken(r) != nil; lb != rb {
+			return first(rb)
+		} else if lb {
+			return compareShare(ix, l, r)
 		}
+		if lLeaf := ix.IsLeaf(l); lLeaf != ix.IsLeaf(r) {
+			return first(lLeaf)
+		}
+		l, r = rivals(ix, l, r)
 	}
 	return compareShare(ix, l, r)
+}
+
+// OrderClaims compares two queues where reclaim is damped, before their priorities and
+// Order: a queue with a pending task that the queue deserves goes before a queue that can
+// only borrow. The result is 0 for two queues of which both or neither claims, or that
+// Order compares by the steps 1 or 2. least holds for each queue the least that its pending
+// tasks request in each dimension, and an empty vector for a queue without pending tasks.
+//
+// The step prevents an endless exchange. A queue that loses a task to a reclaimer often
+// has the smallest share afterwards, or a higher priority. By these it gets the resources
+// back before the reclaimer is placed, and the reclaimer reclaims again in the next cycle.
+// The lost task was above deserved, so its queue can only borrow for it, and the reclaimer
+// goes first.
+//
+// Upstream: none.
+func OrderClaims(ix *index.Index, least *index.Rows, l, r index.Queue) int {
+	if ix.Rooted() {
+		if ix.Broken(l) != nil || ix.Broken(r) != nil || ix.IsLeaf(l) != ix.IsLeaf(r) {
+			return 0
+		}
+		l, r = rivals(ix, l, r)
+	}
+	if lc, rc := claims(ix, least, l), claims(ix, least, r); lc != rc {
+		return first(lc)
+	}
+	return 0
+}
+
+// rivals returns the queues by which two queues of a tree compare: of two leaves, the
+// ancestors just below their lowest common ancestor.
+func rivals(ix *index.Index, l, r index.Queue) (index.Queue, index.Queue) {
+	if !ix.IsLeaf(l) {
+		return l, r
+	}
+	below := lcaDepth(ix, l, r) + 1
+	return ancestorAt(ix, l, below), ancestorAt(ix, r, below)
 }
 
 // claims reports whether a pending task in q, or below q, may be one that q deserves:

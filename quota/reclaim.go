@@ -15,7 +15,8 @@ import (
 //     or it requests no dimension that deserved names
 //  3. allocated − victim ≥ guarantee in every dimension of guarantee
 //
-// allocated is without the victims that were taken before in the same call. 2 holds for
+// allocated is without the victims that were taken before in the same call, and without
+// what pods hold that are being deleted. 2 holds for
 // the victim's queue; 3 holds for that queue and its ancestors below the lowest common
 // ancestor with the reclaimer's queue, which alone lose something. Quantities have the
 // units of package fastres. Comparison 3 has the tolerance fastres.MinResource.
@@ -197,12 +198,14 @@ func (v *Victims) TakeOverused(q index.Queue, victim fastres.Vector) bool {
 	return true
 }
 
-// allocated returns allocated of q without the victims of this call, for writing.
+// allocated returns allocated of q without the victims of this call, and without pods that
+// are being deleted already, for writing.
 func (v *Victims) allocated(q index.Queue) fastres.Vector {
 	row := v.left.Row(q)
 	if v.at[q] != v.call {
 		v.at[q] = v.call
 		row.CopyFrom(v.ix.Allocated(q))
+		row.Sub(v.ix.Terminating.Row(q))
 	}
 	return row
 }

@@ -47,6 +47,7 @@ type Job struct {
 type Task struct {
 	Request                Amounts // with the card of its node
 	Placed, Pending, Gated bool
+	Terminating            bool // it is being deleted, and Request is what it holds until then
 }
 
 // Oracle holds the queues of one session and their accounts.
@@ -190,6 +191,8 @@ func (q *queue) count(j Job) {
 			members++
 		case t.Pending:
 			pending = pending.Plus(t.Request)
+		case t.Terminating:
+			q.allocated, q.request = q.allocated.Plus(t.Request), q.request.Plus(t.Request)
 		}
 		if t.Gated {
 			gated = gated.Plus(t.Request)

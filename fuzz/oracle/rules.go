@@ -218,13 +218,46 @@ func (o *Oracle) Share(name string) float64 {
 }
 
 // Order compares two queues of the same priority: negative if l is served first.
-func (o *Oracle) Order(l, r string) int { return o.order(nil, l, r) }
+func (o *Oracle) Order(l, r string) int {
+	switch {
+	case o.cluster.Root == "":
+	case o.Broken(l) != o.Broken(r):
+		return before(!o.Broken(l))
+	case o.Broken(l):
+	case o.Leaf(l) != o.Leaf(r):
+		return before(o.Leaf(l))
+	default:
+		l, r = o.rivals(l, r)
+	}
+	if c := cmp.Compare(o.Share(l), o.Share(r)); c != 0 {
+		return c
+	}
+	if deserves := !o.Deserved(l).empty(); deserves == o.Deserved(r).empty() {
+		return before(deserves)
+	}
+	return 0
+}
 
-// OrderDamped compares as Order does, but before the share counts whether a queue deserves
-// the least request of its pending tasks. pending holds the requests of the pending tasks
-// by queue.
-func (o *Oracle) OrderDamped(pending map[string][]Amounts, l, r string) int {
-	return o.order(func(name string) bool {
+// rivals returns the queues by which two queues compare. Leaves compare by the ancestors just
+// below their lowest common ancestor.
+func (o *Oracle) rivals(l, r string) (string, string) {
+	if !o.Leaf(l) {
+		return l, r
+	}
+	level := o.commonLevel(l, r) + 1
+	return o.atLevel(l, level), o.atLevel(r, level)
+}
+
+// OrderClaims compares two queues by whether they deserve the least request of their pending
+// tasks: negative if only l does. pending holds the requests of the pending tasks by queue.
+func (o *Oracle) OrderClaims(pending map[string][]Amounts, l, r string) int {
+	if o.cluster.Root != "" {
+		if o.Broken(l) || o.Broken(r) || o.Leaf(l) != o.Leaf(r) {
+			return 0
+		}
+		l, r = o.rivals(l, r)
+	}
+	claims := func(name string) bool {
 		var all []Amounts
 		for _, below := range o.names {
 			if o.within(below, name) {
@@ -242,31 +275,9 @@ func (o *Oracle) OrderDamped(pending map[string][]Amounts, l, r string) int {
 			}
 		}
 		return o.deservesSome(name, least) && !o.surpasses(name, least)
-	}, l, r)
-}
-
-func (o *Oracle) order(claims func(string) bool, l, r string) int {
-	switch {
-	case o.cluster.Root == "":
-	case o.Broken(l) != o.Broken(r):
-		return before(!o.Broken(l))
-	case o.Broken(l):
-		claims = nil
-	case o.Leaf(l) != o.Leaf(r):
-		return before(o.Leaf(l))
-	case o.Leaf(l):
-		// Leaves compare by the ancestors just below their lowest common ancestor.
-		level := o.commonLevel(l, r) + 1
-		l, r = o.atLevel(l, level), o.atLevel(r, level)
 	}
-	if claims != nil && claims(l) != claims(r) {
-		return before(claims(l))
-	}
-	if c := cmp.Compare(o.Share(l), o.Share(r)); c != 0 {
-		return c
-	}
-	if deserves := !o.Deserved(l).empty(); deserves == o.Deserved(r).empty() {
-		return before(deserves)
+	if lc := claims(l); lc != claims(r) {
+		return before(lc)
 	}
 	return 0
 }

@@ -132,9 +132,11 @@ func (s *Session) single(d fastres.Dim, r Request) Request {
 //
 //	100 · 0.5^i · nodeOrderWeight
 //
-// i is the position of the node's card in the list. It is 0 for an untyped pod
-// and for a node with none of the cards. It is safe for many goroutines.
-func (s *Session) Preference(p *PodRequest, nodeName string) float64 {
+// i is the position of the node's card in the list. Cards that are promised to other
+// jobs, which may be unable to use another one, come after all others of the list. The
+// score is 0 for an untyped pod and for a node with none of the cards. It is safe for many
+// goroutines.
+func (s *Session) Preference(p *PodRequest, nodeName string, promised func(d fastres.Dim, milli float64) bool) float64 {
 	n := s.Node(nodeName)
 	if p.selector == nil || n == nil {
 		return 0
@@ -142,7 +144,11 @@ func (s *Session) Preference(p *PodRequest, nodeName string) float64 {
 	for r := range s.Requests(p) {
 		c, _ := n.card(r.Resource)
 		if i := slices.Index(r.Selector.Dims, c.dim); i >= 0 {
-			return 100 * math.Pow(0.5, float64(r.Selector.rank[i])) * s.settings.NodeOrderWeight
+			rank := r.Selector.rank[i]
+			if len(r.Selector.Dims) > 1 && promised(c.dim, float64(r.Amount)) {
+				rank += len(r.Selector.Names)
+			}
+			return 100 * math.Pow(0.5, float64(rank)) * s.settings.NodeOrderWeight
 		}
 	}
 	return 0

@@ -93,9 +93,19 @@ const (
 	UntypedIgnore UntypedCards = "ignore" // do not count them
 )
 
+// TerminatingCards is the argument terminatingCards: the cards of pods that are being
+// deleted.
+type TerminatingCards string
+
+const (
+	TerminatingHold    TerminatingCards = "hold"    // they count until the pod is gone
+	TerminatingRelease TerminatingCards = "release" // they do not count
+)
+
 // Settings are the arguments of a plugin that concern cards.
 type Settings struct {
-	Untyped UntypedCards
+	Untyped     UntypedCards
+	Terminating TerminatingCards
 	// UnlimitedCPUMemory: the cpu and memory of pods with cards are neither checked
 	// nor counted.
 	UnlimitedCPUMemory bool

@@ -27,8 +27,8 @@ type tally struct {
 	cards  *cards.Session // nil where cards count nowhere
 	open   func(index.Queue) bool
 
-	allocated, request, inqueue, elastic index.Rows
-	jobs                                 []int // by queue
+	allocated, request, inqueue, elastic, terminating index.Rows
+	jobs                                              []int // by queue
 
 	// Of the job that is counted.
 	min, placed, excess, gated fastres.Vector
@@ -46,7 +46,7 @@ func (t *tally) reset(session *Session) {
 	clear(t.reservations)
 	clear(t.newPods)
 	t.reservations, t.newPods, t.visited = t.reservations[:0], t.newPods[:0], 0
-	for _, rows := range []*index.Rows{&t.allocated, &t.request, &t.inqueue, &t.elastic} {
+	for _, rows := range []*index.Rows{&t.allocated, &t.request, &t.inqueue, &t.elastic, &t.terminating} {
 		rows.Reset(session.tree.Len(), session.Dims.length)
 	}
 	t.jobs = append(t.jobs[:0], make([]int, session.tree.Len())...)
@@ -133,6 +133,7 @@ func (t *tally) addTo(ix *index.Index, jobs []int) {
 		ix.Request.Row(q).Add(t.request.Row(q))
 		ix.Inqueue.Row(q).Add(t.inqueue.Row(q))
 		ix.Elastic.Row(q).Add(t.elastic.Row(q))
+		ix.Terminating.Row(q).Add(t.terminating.Row(q))
 	}
 }
 
@@ -216,6 +217,9 @@ func (t *tally) countCards(q index.Queue, job *api.JobInfo, allocated int) {
 	}
 	t.job.AddAllocated(t.allocated.Row(q))
 	t.job.AddAllocated(t.request.Row(q))
+	for _, x := range []fastres.Vector{t.allocated.Row(q), t.request.Row(q), t.terminating.Row(q)} {
+		t.job.AddTerminating(x)
+	}
 	t.job.AddPending(t.request.Row(q))
 	t.job.AddElastic(t.elastic.Row(q))
 	if job.PodGroup == nil || !admitted(job, allocated) {

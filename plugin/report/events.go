@@ -53,13 +53,28 @@ func (r *Recorder) WarnQueue(ssn *framework.Session, plugin string, queue *sched
 	}
 }
 
-// RecordPodGroup records an event on a PodGroup.
+// RecordPodGroup records an event on a PodGroup, and on the workload that owns it.
 func (r *Recorder) RecordPodGroup(ssn *framework.Session, podGroup *api.PodGroup, event PodGroupEvent) {
-	if client := ssn.KubeClient(); client != nil && podGroup != nil {
-		r.of(client).Event(reference("PodGroup", &podGroup.ObjectMeta), event.Type, event.Reason, event.Message)
-	} else {
+	client := ssn.KubeClient()
+	if client == nil || podGroup == nil {
 		ssn.RecordPodGroupEvent(podGroup, event.Type, event.Reason, event.Message)
+		return
 	}
+	r.of(client).Event(reference("PodGroup", &podGroup.ObjectMeta), event.Type, event.Reason, event.Message)
+	if owner := ownerOf(podGroup); owner != nil {
+		r.of(client).Event(owner, event.Type, event.Reason, event.Message)
+	}
+}
+
+// ownerOf returns the Job, ReplicaSet or other controller of a PodGroup, nil if it
+// has none. The controller of a lone pod's PodGroup is the pod, on which Volcano
+// records the reason.
+func ownerOf(podGroup *api.PodGroup) *v1.ObjectReference {
+	owner := metav1.GetControllerOfNoCopy(&podGroup.ObjectMeta)
+	if owner == nil || owner.Kind == "Pod" {
+		return nil
+	}
+	return &v1.ObjectReference{APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: podGroup.Namespace, Name: owner.Name, UID: owner.UID}
 }
 
 func reference(kind string, of *metav1.ObjectMeta) *v1.ObjectReference {

@@ -17,6 +17,7 @@ type Explainer struct {
 	Names        *index.Names
 	Cards        *cards.Session
 	Reservations *reserve.Reservations
+	Total        fastres.Vector // of the cluster
 	// Limit bounds allocation: realCapability, or deserved for proportion.
 	Limit      *index.Rows
 	Proportion bool

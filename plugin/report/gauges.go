@@ -37,16 +37,34 @@ func queueVec(name, help string, labels ...string) *prometheus.GaugeVec {
 
 const queueLabel = "queue_name"
 
-// gaugeVec returns the series of a name, Volcano's own where Volcano has
-// registered them: registering equal ones again returns the registered ones.
+// gaugeVec returns the gauges of a name.
 func gaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
-	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	return register(name, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Subsystem: metrics.VolcanoSubSystemName, Name: name, Help: help,
-	}, labels)
+	}, labels))
+}
+
+// counterVec returns the counters of a name.
+func counterVec(name, help string, labels ...string) *prometheus.CounterVec {
+	return register(name, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Subsystem: metrics.VolcanoSubSystemName, Name: name, Help: help,
+	}, labels))
+}
+
+// histogramVec returns the histograms of a name.
+func histogramVec(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return register(name, prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Subsystem: metrics.VolcanoSubSystemName, Name: name, Help: help, Buckets: buckets,
+	}, labels))
+}
+
+// register returns the series of a name, Volcano's own where Volcano has
+// registered them: registering equal ones again returns the registered ones.
+func register[V prometheus.Collector](name string, vec V) V {
 	err := prometheus.Register(vec)
 	var registered prometheus.AlreadyRegisteredError
 	if errors.As(err, &registered) {
-		if existing, ok := registered.ExistingCollector.(*prometheus.GaugeVec); ok {
+		if existing, ok := registered.ExistingCollector.(V); ok {
 			return existing
 		}
 	}

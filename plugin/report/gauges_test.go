@@ -33,7 +33,10 @@ func openMetrics(f *fixture, m *Metrics) {
 // resetSeries deletes all series before and after a test.
 func resetSeries(t *testing.T) {
 	reset := func() {
-		for _, vec := range append(UpstreamSeries(), AddedSeries()...) {
+		for _, vec := range UpstreamSeries() {
+			vec.Reset()
+		}
+		for _, vec := range AddedSeries() {
 			vec.Reset()
 		}
 	}

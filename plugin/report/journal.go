@@ -2,8 +2,10 @@ package report
 
 import (
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -19,29 +21,40 @@ import (
 // conditions are not written again in every session.
 type Journal struct {
 	entries map[api.JobID]*entry
+	waiting waitingJobs
 
 	dims    []fastres.Dim // memory of one call
 	numbers []float64     // memory of one call
 }
 
-// entry holds the values by which two reasons are the same, and the text.
+// entry holds the values by which two reasons are the same, the text, and what the
+// job counts as.
 type entry struct {
-	reason   quota.Reason
-	where    string // the queue that refuses, or why it does not reach the root
-	exceeded []fastres.Dim
-	cards    string    // that are refused
-	numbers  []float64 // requests, and the quotas of cards
-	text     string
+	reason    quota.Reason
+	admission bool   // the job is not admitted, as opposed to its pods
+	where     string // the queue that refuses, or why it does not reach the root
+	exceeded  []fastres.Dim
+	cards     string    // that are refused
+	numbers   []float64 // requests, and the quotas of cards
+
+	text    string
+	since   metav1.Time // when the job began to wait for admission
+	cause   cause
+	counted uint64 // session in which the job was last counted
+	waiting *waitingCount
 }
 
 // NewJournal returns an empty Journal.
-func NewJournal() *Journal { return &Journal{entries: map[api.JobID]*entry{}} }
+func NewJournal() *Journal {
+	return &Journal{entries: map[api.JobID]*entry{}, waiting: waitingJobs{by: map[cause]*waitingCount{}}}
+}
 
 // Len is the number of jobs that have a reason.
 func (j *Journal) Len() int { return len(j.entries) }
 
 // Refuse sets the reason of a waiting job, which Volcano copies to the conditions
-// of the job and its pods. It reports whether the reason is new.
+// of its pods, and the condition of a job that is not admitted. It reports whether
+// the reason is new.
 func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r Refusal) (isNew bool) {
 	where := string(job.Queue)
 	switch q := r.Verdict.Queue; {
@@ -54,16 +67,44 @@ func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r Refusal) (isNew bool)
 	j.numbers = e.appendNumbers(j.numbers[:0], r, j.dims)
 	cards := e.Cards.Describe(r.Cards)
 	last := j.entries[job.UID]
-	if last == nil || last.reason != r.Verdict.Reason || last.where != where || last.cards != cards ||
+	if last == nil || last.reason != r.Verdict.Reason || last.admission != r.Admission || last.where != where || last.cards != cards ||
 		!slices.Equal(last.exceeded, j.dims) || !slices.Equal(last.numbers, j.numbers) {
-		last = &entry{reason: r.Verdict.Reason, where: where, exceeded: slices.Clone(j.dims), cards: cards,
-			numbers: slices.Clone(j.numbers), text: e.Explain(r).String()}
-		j.entries[job.UID] = last
+		reason := e.Explain(r)
+		next := &entry{reason: r.Verdict.Reason, admission: r.Admission, where: where, exceeded: slices.Clone(j.dims), cards: cards,
+			numbers: slices.Clone(j.numbers), text: reason.String(), cause: e.cause(string(job.Queue), r, reason)}
+		if last != nil && last.admission {
+			next.since = last.since
+		} else {
+			next.since = waitsSince(job, metav1.Now())
+		}
+		j.entries[job.UID], last = next, next
 		isNew = true
 	}
 	job.JobFitErrors = last.text
+	if r.Admission {
+		setNotAdmitted(job, last.since, last.text)
+	}
+	if r.Admission || !job.IsReady() {
+		j.waiting.count(last)
+	}
 	return isNew
 }
+
+// Admit drops the reason of a job that is admitted. It returns how long the job
+// waited: 0 for one that was never refused.
+func (j *Journal) Admit(job *api.JobInfo) time.Duration {
+	now := metav1.Now()
+	since := waitsSince(job, now)
+	if last := j.entries[job.UID]; last != nil && last.admission {
+		since = last.since
+	}
+	delete(j.entries, job.UID)
+	setAdmitted(job, now)
+	return max(0, now.Sub(since.Time))
+}
+
+// PublishWaiting sets the series of the jobs that wait, at the end of a session.
+func (j *Journal) PublishWaiting() { j.waiting.publish() }
 
 // appendNumbers appends the quantities that make a refusal another one: requests,
 // and the quotas of cards in the queue and its ancestors, any of which can refuse
@@ -106,8 +147,9 @@ func (j *Journal) Event(e *Explainer, job *api.JobInfo, dropIn bool) PodGroupEve
 	return PodGroupEvent{v1.EventTypeNormal, reason, opening + "; " + last.text}
 }
 
-// ForgetJobs drops the reasons of jobs that are gone.
-func (j *Journal) ForgetJobs(jobs map[api.JobID]*api.JobInfo) {
+// Open begins a session with these jobs: it drops the reasons of jobs that are gone.
+func (j *Journal) Open(jobs map[api.JobID]*api.JobInfo) {
+	j.waiting.session++
 	for id := range j.entries {
 		if _, ok := jobs[id]; !ok {
 			delete(j.entries, id)

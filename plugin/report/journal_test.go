@@ -57,7 +57,7 @@ func TestJournalReportsNewReasons(t *testing.T) {
 
 	assert.True(t, j.Refuse(&f.Explainer, job("other"), Refusal{Verdict: overQuota, Request: f.vector(3000, 1<<30)}), "each job has its own reason")
 	assert.Equal(t, 2, j.Len())
-	j.ForgetJobs(map[api.JobID]*api.JobInfo{waiting.UID: waiting})
+	j.Open(map[api.JobID]*api.JobInfo{waiting.UID: waiting})
 	assert.Equal(t, 1, j.Len())
 	assert.False(t, refuse(Refusal{Verdict: overQuota, Request: f.vector(3000, 1<<30)}))
 }

@@ -41,6 +41,7 @@ type fixture struct {
 	q          index.Queue
 	h200, h800 fastres.Dim
 	nic        fastres.Dim // a scalar resource that is not a card
+	invented   fastres.Dim // a resource that only a job names
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -58,7 +59,7 @@ func newFixture(t *testing.T) *fixture {
 	f := &fixture{ssn: offline.Open(offline.NewCache(info), nil)}
 	f.Index, f.Names, f.Reservations = &index.Index{}, &index.Names{}, &reserve.Reservations{}
 	f.h200, f.h800 = f.Names.InternCard(h200), f.Names.InternCard(h800)
-	f.nic = f.Names.Intern("example.com/nic")
+	f.nic, f.invented = f.Names.Intern("example.com/nic"), f.Names.Intern("example.com/invented")
 	f.Cards = cards.NewRegistry().Open(f.ssn, tree, f.Names, cards.Everywhere, cards.Settings{Untyped: cards.UntypedCharge})
 	f.Limit = &f.Index.RealCapability
 	f.Index.Reset(tree, f.Names.Len())

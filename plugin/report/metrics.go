@@ -1,6 +1,8 @@
 package report
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -43,6 +45,12 @@ var (
 	inqueueVecs = queueAccountVecs("inqueue", "Inqueue")
 	leafVec     = queueVec("leaf", "1 if a queue takes jobs, 0 if it has child queues")
 	problemsVec = queueVec("card_annotation_problems", "Number of problems of the card annotations of one queue")
+	waitingVec  = queueVec("waiting_jobs", "Number of jobs of one queue that wait, by the rule that refuses them, "+
+		"the queue that breaks it (level), and the resource that is short", "rule", "level", "resource")
+	admissionVec = histogramVec("queue_admission_wait_seconds", "Time that jobs of one queue waited until they were admitted",
+		[]float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}, queueLabel)
+	exchangesVec = counterVec("queue_exchanges_total", "Number of times that a job of one queue lost a place to another queue "+
+		"which it had taken again, after the first few", queueLabel, "other")
 	clusterVecs = accountVecs{
 		cpu:    gaugeVec("cluster_milli_cpu", "CPU count of the cluster"),
 		memory: gaugeVec("cluster_memory_bytes", "Memory of the cluster"),
@@ -84,6 +92,7 @@ type queueGauges struct {
 	// them from then on. inqueueShown is the same for inqueue alone.
 	shown, inqueueShown           fastres.Vector
 	share, weight, overused, leaf gauge
+	admission                     prometheus.Observer // nil until a job is admitted
 }
 
 func newQueueGauges(name string, uid types.UID) *queueGauges {
@@ -116,6 +125,7 @@ func (m *Metrics) gauges(q index.Queue) *queueGauges {
 	if g == nil || g.uid != uid {
 		if g != nil {
 			g.deleteInqueue() // Volcano has deleted the others
+			admissionVec.Delete(prometheus.Labels{queueLabel: name})
 		}
 		g = newQueueGauges(name, uid)
 		m.queues[name] = g
@@ -207,6 +217,18 @@ func (m *Metrics) PublishInner() {
 	}
 }
 
+// ObserveAdmission counts a job of q that is admitted, by how long it waited.
+func (m *Metrics) ObserveAdmission(q index.Queue, waited time.Duration) {
+	if m.objects[q] == nil {
+		return
+	}
+	g := m.gauges(q)
+	if g.admission == nil {
+		g.admission = admissionVec.WithLabelValues(g.name)
+	}
+	g.admission.Observe(waited.Seconds())
+}
+
 // SetOverused sets whether a queue is overused.
 func (m *Metrics) SetOverused(q index.Queue, overused bool) {
 	g := m.gauges(q)
@@ -270,6 +292,9 @@ func (m *Metrics) ForgetQueues(tree *index.Tree) {
 		inqueueVecs.scalar.DeletePartialMatch(of)
 		leafVec.Delete(of)
 		problemsVec.Delete(of)
+		admissionVec.Delete(of)
+		exchangesVec.DeletePartialMatch(of)
+		exchangesVec.DeletePartialMatch(prometheus.Labels{"other": name})
 	}
 }
 
@@ -317,8 +342,14 @@ func UpstreamSeries() []*prometheus.GaugeVec {
 	return all
 }
 
+// Series are the series of a name.
+type Series interface {
+	prometheus.Collector
+	Reset()
+}
+
 // AddedSeries returns the series that Volcano does not have.
-func AddedSeries() []*prometheus.GaugeVec {
-	return []*prometheus.GaugeVec{leafVec, problemsVec, inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar,
+func AddedSeries() []Series {
+	return []Series{leafVec, problemsVec, waitingVec, admissionVec, exchangesVec, inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar,
 		clusterVecs.cpu, clusterVecs.memory, clusterVecs.scalar, clusterVecs.card}
 }

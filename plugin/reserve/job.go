@@ -28,7 +28,9 @@ type Job struct {
 
 	groups    []group
 	allocated []groupAmount
-	pending   []cards.Amount // of pending tasks, each of its preferred card
+	// terminating are the cards of pods that are being deleted, where they count.
+	terminating []cards.Amount
+	pending     []cards.Amount // of pending tasks, each of its preferred card
 	// members are the pods of the minimum, the smallest first. They stay empty where
 	// all unfinished pods are alike: then the minimum is minMembers times podSize.
 	members    []member
@@ -51,9 +53,9 @@ type group struct {
 	min, allocated, gated card.Milli
 }
 
-// request is the minimum of the group as one request.
+// request is the missing part of the group's minimum as one request.
 func (g group) request() cards.Request {
-	return cards.Request{Selector: g.selector, Resource: g.resource, Amount: g.min}
+	return cards.Request{Selector: g.selector, Resource: g.resource, Amount: g.missing()}
 }
 
 // groupAmount is the amount of one card that a task of a group has.
@@ -98,7 +100,7 @@ func (j *Job) ExemptGated(x fastres.Vector)     { j.exemptGated.subtractFrom(x) 
 
 // Read reads a job. read is s.Read or a CollectingReader.
 func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
-	*j = Job{groups: j.groups[:0], allocated: j.allocated[:0], pending: j.pending[:0], members: j.members[:0],
+	*j = Job{groups: j.groups[:0], allocated: j.allocated[:0], terminating: j.terminating[:0], pending: j.pending[:0], members: j.members[:0],
 		tasks: j.tasks[:0], requests: j.requests[:0], nodes: j.nodes[:0]}
 	if len(job.Tasks) == 0 {
 		for _, r := range s.JobRequests(job) {
@@ -172,6 +174,10 @@ func (j *Job) readTask(s *cards.Session, task *api.TaskInfo, p *cards.PodRequest
 			j.groups[g].allocated += r.Amount
 			if d, ok := r.CardOn(n); ok {
 				j.allocated = append(j.allocated, groupAmount{g, d, r.Amount})
+			}
+		case task.Status == api.Releasing && s.Settings().Terminating == cards.TerminatingHold:
+			if d, ok := r.CardOn(n); ok {
+				j.terminating = append(j.terminating, cards.Amount{Dim: d, Milli: r.Amount})
 			}
 		case task.SchGated:
 			j.groups[g].gated += r.Amount
@@ -248,6 +254,13 @@ func (j *Job) AddAllocated(x fastres.Vector) {
 	}
 }
 
+// AddTerminating adds the cards that pods hold which are being deleted to x.
+func (j *Job) AddTerminating(x fastres.Vector) {
+	for _, a := range j.terminating {
+		x.Increase(a.Dim, float64(a.Milli))
+	}
+}
+
 // AddPending adds the cards that the job's pending tasks prefer to x.
 func (j *Job) AddPending(x fastres.Vector) {
 	for _, a := range j.pending {
@@ -282,45 +295,46 @@ func (j *Job) AddElastic(x fastres.Vector) {
 	}
 }
 
-// AppendMinimum appends the demands of the job's minimum, pod by pod; card by
-// card while the job has no pods.
-func (j *Job) AppendMinimum(to []assign.Demand, s *cards.Session, q index.Queue) []assign.Demand {
-	if len(j.members) == 0 {
-		for _, g := range j.groups {
-			to = j.appendAlike(to, q, g, g.min)
-		}
-		return to
-	}
-	for _, m := range j.members {
-		for r := range s.Requests(m.request) {
-			to = appendDemand(to, assign.Demand{Queue: q, Cards: r.Selector.Dims, Size: float64(r.Amount), Count: 1})
-		}
+// missing is the part of a group's minimum that the job does not have yet.
+func (g group) missing() card.Milli { return max(0, g.min-g.allocated) }
+
+// AppendMissing appends the demands of the job's minimum that it does not have yet:
+//
+//	max(0, min − allocated)
+//
+// of each selector, pod by pod; card by card while the job has no pods. A remainder
+// smaller than a pod is a demand of its own.
+func (j *Job) AppendMissing(to []assign.Demand, s *cards.Session, q index.Queue) []assign.Demand {
+	for _, g := range j.groups {
+		to = j.appendGroup(to, s, q, g, g.missing(), func(*api.TaskInfo) bool { return false })
 	}
 	return to
 }
 
-// AppendReservation appends the demands of what the admitted job still waits for:
-//
-//	max(0, max(0, min − allocated) − gated)
-//
-// of each selector. A remainder smaller than a pod is a demand of its own.
+// AppendReservation appends the demands of what the admitted job still waits for: those
+// of AppendMissing, less the pods with scheduling gates.
 func (j *Job) AppendReservation(to []assign.Demand, s *cards.Session, q index.Queue) []assign.Demand {
 	for _, g := range j.groups {
-		left := max(0, max(0, g.min-g.allocated)-g.gated)
-		for _, m := range j.members {
-			if api.AllocatedStatus(m.task.Status) || m.task.SchGated {
-				continue
-			}
-			for r := range s.Requests(m.request) {
-				if r.Selector == g.selector && r.Resource == g.resource && left > 0 {
-					to = appendDemand(to, assign.Demand{Queue: q, Cards: r.Selector.Dims, Size: float64(min(left, r.Amount)), Count: 1})
-					left -= min(left, r.Amount)
-				}
-			}
-		}
-		to = j.appendAlike(to, q, g, left)
+		to = j.appendGroup(to, s, q, g, max(0, g.missing()-g.gated), func(task *api.TaskInfo) bool { return task.SchGated })
 	}
 	return to
+}
+
+// appendGroup appends the demands of what is left of a group's minimum: the pods that
+// have no node, but for those that skip leaves out, and the remainder.
+func (j *Job) appendGroup(to []assign.Demand, s *cards.Session, q index.Queue, g group, left card.Milli, skip func(*api.TaskInfo) bool) []assign.Demand {
+	for _, m := range j.members {
+		if api.AllocatedStatus(m.task.Status) || skip(m.task) {
+			continue
+		}
+		for r := range s.Requests(m.request) {
+			if r.Selector == g.selector && r.Resource == g.resource && left > 0 {
+				to = appendDemand(to, assign.Demand{Queue: q, Cards: r.Selector.Dims, Size: float64(min(left, r.Amount)), Count: 1})
+				left -= min(left, r.Amount)
+			}
+		}
+	}
+	return j.appendAlike(to, q, g, left)
 }
 
 // appendAlike appends equal pods of amount in total, and the remainder. A job

@@ -15,7 +15,7 @@ func TestJobAccounts(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		job         workload.Job
-		minimum     []demand
+		missing     []demand
 		reservation []demand
 		allocated   map[string]float64
 		pending     map[string]float64
@@ -23,48 +23,46 @@ func TestJobAccounts(t *testing.T) {
 	}{
 		{name: "the example of the package",
 			job:         with(pods("job", "A|B", 3, 2, 2, 2, 2), 0, 1, running("b")),
-			minimum:     []demand{{"AB", 2, 3}},
+			missing:     []demand{{"AB", 2, 2}},
 			reservation: []demand{{"AB", 2, 2}},
 			allocated:   map[string]float64{"B": 2},
 			pending:     map[string]float64{"A": 6}},
 		{name: "no pods: card.request, one card at a time",
 			job:         withoutPods("job", `{"A|B":3}`),
-			minimum:     []demand{{"AB", 1, 3}},
+			missing:     []demand{{"AB", 1, 3}},
 			reservation: []demand{{"AB", 1, 3}}},
 		{name: "the smallest unfinished pods make the minimum",
 			job:         with(pods("job", "A", 2, 1, 4, 2, 3), 0, 1, finishes),
-			minimum:     []demand{{"A", 2, 1}, {"A", 3, 1}},
+			missing:     []demand{{"A", 2, 1}, {"A", 3, 1}},
 			reservation: []demand{{"A", 2, 1}, {"A", 3, 1}},
 			pending:     map[string]float64{"A": 9}},
 		{name: "a minimum of more pods than are unfinished",
 			job:         with(pods("job", "A", 5, 1, 1, 1), 0, 1, finishes),
-			minimum:     []demand{{"A", 1, 2}},
+			missing:     []demand{{"A", 1, 2}},
 			reservation: []demand{{"A", 1, 2}},
 			pending:     map[string]float64{"A": 2}},
 		{name: "gated pods are deducted from the reservation",
 			job:         with(pods("job", "A", 3, 1, 1, 1), 0, 2, gated),
-			minimum:     []demand{{"A", 1, 3}},
+			missing:     []demand{{"A", 1, 3}},
 			reservation: []demand{{"A", 1, 1}},
 			pending:     map[string]float64{"A": 3}},
 		{name: "an allocated pod that is larger than those of the minimum",
 			job:         with(pods("job", "A", 2, 3, 2, 2), 0, 1, running("a")),
-			minimum:     []demand{{"A", 2, 2}},
+			missing:     []demand{{"A", 1, 1}},
 			reservation: []demand{{"A", 1, 1}},
 			allocated:   map[string]float64{"A": 3},
 			pending:     map[string]float64{"A": 4}},
 		{name: "elastic is what is allocated beyond the minimum",
 			job:       with(pods("job", "A", 1, 2, 2, 2), 0, 3, running("a")),
-			minimum:   []demand{{"A", 2, 1}},
 			allocated: map[string]float64{"A": 6},
 			elastic:   map[string]float64{"A": 4}},
 		{name: "the minimum keeps the preferred cards",
 			job:       with(with(pods("job", "A|B", 2, 1, 1, 1, 1), 0, 3, running("b")), 3, 1, running("a")),
-			minimum:   []demand{{"AB", 1, 2}},
 			allocated: map[string]float64{"A": 1, "B": 3},
 			elastic:   map[string]float64{"B": 2}},
 		{name: "each selector counts like a dimension of its own",
 			job:         mixed(),
-			minimum:     []demand{{"AB", 1, 1}, {"A", 1, 1}}, // by name
+			missing:     []demand{{"AB", 1, 1}},
 			reservation: []demand{{"AB", 1, 1}},
 			allocated:   map[string]float64{"A": 1},
 			pending:     map[string]float64{"A": 1}},
@@ -73,7 +71,7 @@ func TestJobAccounts(t *testing.T) {
 			f := open(t, `{"A":8,"B":8}`, cards.Settings{Untyped: cards.UntypedCharge}, test.job)
 			_, own := f.read(t, "job")
 			assert.True(t, own.HasCards())
-			assert.Equal(t, test.minimum, f.demands(own.AppendMinimum(nil, f.Session, f.q)), "minimum")
+			assert.Equal(t, test.missing, f.demands(own.AppendMissing(nil, f.Session, f.q)), "missing")
 			assert.Equal(t, test.reservation, f.demands(own.AppendReservation(nil, f.Session, f.q)), "reservation")
 			for _, account := range []struct {
 				name string
@@ -110,7 +108,7 @@ func TestJobWithoutCards(t *testing.T) {
 	_, own := f.read(t, "job")
 	assert.False(t, own.HasCards())
 	assert.True(t, own.HasGates())
-	assert.Empty(t, own.AppendMinimum(nil, f.Session, f.q))
+	assert.Empty(t, own.AppendMissing(nil, f.Session, f.q))
 	assert.Empty(t, own.AppendReservation(nil, f.Session, f.q))
 }
 

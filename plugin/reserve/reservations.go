@@ -67,7 +67,7 @@ func (r *Reservations) Reserve(s *cards.Session, q index.Queue, job *api.JobInfo
 	r.pending = Split(r.pending, job, r.demands, charge)
 }
 
-// Admit answers whether the cards of a job's minimum can be reserved: the cards
+// Admit answers whether the missing cards of a job's minimum can be reserved: the cards
 // of the job and of all reservations can be assigned within all quotas.
 func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q index.Queue, job *Job) cards.Outcome {
 	for _, g := range job.groups {
@@ -80,7 +80,7 @@ func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q index.Queue, j
 	for _, p := range r.pending {
 		r.demands = append(r.demands, p.demand)
 	}
-	r.demands = job.AppendMinimum(r.demands, s, q)
+	r.demands = job.AppendMissing(r.demands, s, q)
 	if r.assigner.Feasible(ix, r.demands) {
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
 	}
@@ -93,14 +93,14 @@ func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q index.Queue, j
 func refused(ix *index.Index, q index.Queue, job *Job) cards.Outcome {
 	o := cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: q}}
 	for _, g := range job.groups {
-		if g.min == 0 {
+		if g.missing() == 0 {
 			continue
 		}
 		v := quota.AnyCard(q, g.selector.Dims, func(d fastres.Dim) quota.Verdict {
-			return quota.EnqueueableCard(ix, q, d, float64(g.min))
+			return quota.EnqueueableCard(ix, q, d, float64(g.missing()))
 		})
 		if !v.OK() {
-			severalPods := len(g.selector.Dims) > 1 && g.min > job.podSize
+			severalPods := len(g.selector.Dims) > 1 && g.missing() > job.podSize
 			return cards.Outcome{Verdict: v, Request: g.request(), Shared: severalPods}
 		}
 		if o.Request.Selector == nil {

@@ -1,0 +1,67 @@
+package report
+
+import (
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// The reasons of the condition Unschedulable of a PodGroup: True while the job is
+// not admitted, and False from its admission on. Volcano's plugin gang sets the
+// same condition, with the reason NotEnoughResources, for jobs that have pods.
+// A job that waits for admission has none, so gang skips it.
+const (
+	NotAdmitted = "NotAdmitted"
+	Admitted    = "Admitted"
+)
+
+// unschedulable returns the condition Unschedulable of a job, nil if it has none.
+func unschedulable(job *api.JobInfo) *scheduling.PodGroupCondition {
+	if job.PodGroup == nil {
+		return nil
+	}
+	for i := range job.PodGroup.Status.Conditions {
+		if c := &job.PodGroup.Status.Conditions[i]; c.Type == scheduling.PodGroupUnschedulableType {
+			return c
+		}
+	}
+	return nil
+}
+
+// setNotAdmitted sets the condition of a job that is not admitted. Volcano writes
+// the PodGroup when the session closes, if a condition has changed.
+//
+// The condition has no TransitionID: Volcano sets the phase of a job with the one
+// of the session to Unknown if some of its pods run.
+func setNotAdmitted(job *api.JobInfo, since metav1.Time, message string) {
+	if job.PodGroup == nil {
+		return
+	}
+	c := unschedulable(job)
+	if c == nil {
+		all := &job.PodGroup.Status.Conditions
+		*all = append(*all, scheduling.PodGroupCondition{})
+		c = &(*all)[len(*all)-1]
+	}
+	*c = scheduling.PodGroupCondition{Type: scheduling.PodGroupUnschedulableType, Status: v1.ConditionTrue,
+		LastTransitionTime: since, Reason: NotAdmitted, Message: message}
+}
+
+// setAdmitted ends the condition Unschedulable of a job that is admitted.
+func setAdmitted(job *api.JobInfo, now metav1.Time) {
+	if c := unschedulable(job); c != nil && c.Status == v1.ConditionTrue {
+		*c = scheduling.PodGroupCondition{Type: scheduling.PodGroupUnschedulableType, Status: v1.ConditionFalse,
+			LastTransitionTime: now, Reason: Admitted}
+	}
+}
+
+// waitsSince returns when a job that is not admitted began to wait: now, or the time
+// in its condition, which outlasts the scheduler.
+func waitsSince(job *api.JobInfo, now metav1.Time) metav1.Time {
+	if c := unschedulable(job); c != nil && c.Status == v1.ConditionTrue && c.Reason == NotAdmitted {
+		return c.LastTransitionTime
+	}
+	return now
+}

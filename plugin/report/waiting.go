@@ -1,0 +1,114 @@
+package report
+
+import (
+	"github.com/capacity-card/capacity-card/plugin/cards"
+)
+
+// cause is what a job waits for: the labels of volcano_queue_waiting_jobs.
+type cause struct {
+	queue    string // of the job
+	rule     Rule
+	level    string // queue that breaks the rule: the job's or an ancestor
+	resource string // "" for a rule without a bound
+}
+
+// other stands for a queue that does not exist, and for a resource that no node and
+// no quota names: users choose names, and each would be a series.
+const other = "other"
+
+// cause returns what a refused job waits for. It has one resource: the first
+// shortage, the card of a list that the job prefers, or the resource of an untyped
+// pod, so that each job counts once.
+func (e *Explainer) cause(queue string, r Refusal, reason *Reason) cause {
+	c := cause{queue: queue, rule: reason.Rule, level: reason.Queue}
+	if reason.Rule == UnknownQueue {
+		c.queue = other
+	}
+	switch {
+	case reason.Rule != OverQuota && reason.Rule != OverDeserved:
+		return c
+	case r.aboutCards() && !r.Cards.Selector.Typed:
+		c.resource = e.Cards.ResourceName(r.Cards.Resource)
+		return c
+	case r.aboutCards():
+		return e.cardCause(c, r, reason)
+	}
+	c.resource = other
+	capability := e.Index.Capability.Row(r.Verdict.Queue)
+	for _, d := range e.exceeded(nil, r) {
+		if int(d) < e.Total.Len() && e.Total.Has(d) || capability.Has(d) {
+			c.resource = e.Names.Name(d)
+			break
+		}
+	}
+	return c
+}
+
+// cardCause sets the resource to the first card of a list that a node or a quota
+// names, and the level to the queue that lacks it.
+func (e *Explainer) cardCause(c cause, r Refusal, reason *Reason) cause {
+	c.resource = other
+	for _, name := range r.Cards.Selector.Names {
+		if _, known := e.Names.LookupCard(name); !known {
+			continue
+		}
+		c.resource = name
+		for _, s := range reason.Shortages {
+			if s.Resource == cards.Shown(name) {
+				c.level = s.Queue
+			}
+		}
+		break
+	}
+	return c
+}
+
+// waitingJobs counts the jobs that wait, by cause, session by session. A series
+// exists while a job waits for its cause.
+type waitingJobs struct {
+	session uint64
+	by      map[cause]*waitingCount
+}
+
+// waitingCount is a series of volcano_queue_waiting_jobs.
+type waitingCount struct {
+	session uint64 // in which jobs was counted
+	jobs    int
+	series  gauge
+	deleted bool // no longer in waitingJobs
+}
+
+// count adds a job that waits for the reason of an entry, once in a session.
+func (w *waitingJobs) count(last *entry) {
+	if last.counted == w.session {
+		return
+	}
+	last.counted = w.session
+	c := last.waiting
+	if c == nil || c.deleted {
+		if c = w.by[last.cause]; c == nil {
+			c = &waitingCount{}
+			w.by[last.cause] = c
+		}
+		last.waiting = c
+	}
+	if c.session != w.session {
+		c.session, c.jobs = w.session, 0
+	}
+	c.jobs++
+}
+
+// publish sets the series of the causes that jobs of this session wait for, and
+// deletes the others.
+func (w *waitingJobs) publish() {
+	for cause, c := range w.by {
+		labels := [...]string{cause.queue, string(cause.rule), cause.level, cause.resource}
+		if c.session == w.session {
+			c.series.set(float64(c.jobs), waitingVec, labels[:]...)
+			continue
+		}
+		waitingVec.DeleteLabelValues(labels[:]...)
+		delete(w.by, cause)
+		c.deleted = true
+	}
+}
