@@ -25,6 +25,7 @@ var values = map[string][]any{
 	keepGuarantees:         {true},
 	nodeOrderWeight:        {10},
 	rootCapability:         {"unlimited"},
+	terminatingCards:       {"hold", "release"},
 	unsetCapability:        {"unlimited", "unlimited", "unlimited", "unlimited", "zero"},
 	untypedCards:           {"charge", "reject", "ignore"},
 }

@@ -698,7 +698,7 @@ func (c *chaosCycle) refusals(name string, lost bool) {
 		return
 	}
 	has, unsure := c.expected()
-	if lost && has[index.RootName] != nil {
+	if lost && has[index.RootName] != nil && !slices.ContainsFunc(c.jobs, c.forgotten) {
 		c.withoutLost(has[index.RootName])
 	}
 	for _, j := range c.jobs {

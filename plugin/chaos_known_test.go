@@ -4,10 +4,8 @@ package plugin
 // them and does not check them.
 var known = map[string]string{
 	outlivesQueue: "a pod whose queue is deleted is not in the session, so its cards are forgotten if its node changes before the queue exists again",
-	comesToRest:   "with damping, a borrower in a queue of higher priority and the owner evict one another without end",
 	unlisted:      "elastic omits the card of a node with another label than the pod names, unless a session remembers it",
 	otherCards:    "reclaim takes nothing from a queue that uses less of any card than is guaranteed to it, and a guarantee that is not set is the quota",
-	ownOnce:       "what a pending job has counts in allocated and in its minimum",
 	preemptGain:   "preempt evicts pods for one without cards that its queue does not admit without them either",
 	staleNodes:    "nodes are not read while no queue has a card annotation, so a pod that came meanwhile is charged for the card that its node had before",
 	notLentFlat:   "each flat queue is bounded by what the guarantees of the others leave, several together are not",

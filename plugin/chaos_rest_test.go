@@ -173,6 +173,12 @@ func (s *session) accounts(q index.Queue) map[string]fastres.Vector {
 	}
 }
 
+// forgotten reports whether the scheduler may have missed what became of the nodes of a
+// job.
+func (w *world) forgotten(j *worldJob) bool {
+	return unchecked(outlivesQueue) && j.orphaned && slices.ContainsFunc(j.pods, (*worldPod).placed)
+}
+
 // remembers reports whether the scheduler knows what a new one would not: good values of
 // annotations that are bad now, and cards that nodes do not name any more.
 func (w *world) remembers() bool {
@@ -182,6 +188,9 @@ func (w *world) remembers() bool {
 		}
 	}
 	for _, j := range w.jobs {
+		if w.forgotten(j) {
+			return true
+		}
 		for _, p := range j.pods {
 			if !p.placed() {
 				continue

@@ -313,10 +313,14 @@ func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool)
 		path := c.path(j.spec.queue)
 		for _, p := range j.pods {
 			task := job.Tasks[api.TaskID(p.object.UID)]
-			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined || c.own.notCharged[task.UID] {
+			holds := task.Status == api.Releasing && p.object.DeletionTimestamp != nil && c.holds()
+			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined && !holds || c.own.notCharged[task.UID] {
 				continue
 			}
 			request := c.request(j, p, task)
+			if holds {
+				maps.DeleteFunc(request, func(d string, _ float64) bool { return !isCard(d) })
+			}
 			for _, q := range path {
 				if all[q] == nil {
 					all[q] = amounts{}
@@ -329,6 +333,12 @@ func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool)
 		}
 	}
 	return all, unsure
+}
+
+// holds reports whether a pod that is being deleted holds its cards.
+func (w *world) holds() bool {
+	how, set := w.arguments[terminatingCards]
+	return how == "hold" || !set && w.plugin == Name
 }
 
 // allocated returns what the engine has charged to all queues.

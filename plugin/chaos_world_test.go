@@ -65,6 +65,8 @@ type worldJob struct {
 	spec  jobSpec
 	group *api.PodGroup
 	pods  []*worldPod
+	// orphaned: a session was without the job, because its queue did not exist.
+	orphaned bool
 }
 
 // worldPod is a pod. One that ended is replaced by a new one with the same name, unless
@@ -475,6 +477,7 @@ func (w *world) place() {
 // holdAll determines the cards of the pods that run.
 func (w *world) holdAll() {
 	for _, j := range w.jobs {
+		j.orphaned = j.orphaned || w.queues[j.spec.queue] == nil
 		for _, p := range j.pods {
 			if !p.placed() {
 				continue
