@@ -35,9 +35,9 @@ func (m *minimiser) fails(s *scenario) bool {
 }
 
 // minimise returns a scenario that breaks the invariant as s does, and that is smaller.
-// A change is kept if the invariant is still broken.
-func minimise(s *scenario, invariant string, broken sabotage) *scenario {
-	m := &minimiser{invariant: invariant, broken: broken, tries: 1, runs: 6000}
+// A change is kept if the invariant is still broken. It runs at most runs scenarios.
+func minimise(s *scenario, invariant string, broken sabotage, runs int) *scenario {
+	m := &minimiser{invariant: invariant, broken: broken, tries: 1, runs: runs}
 	for !m.fails(s) {
 		if m.tries *= 2; m.tries > 64 {
 			return s
