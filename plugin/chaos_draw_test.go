@@ -366,7 +366,7 @@ func (d *draw) act(cycle int) {
 		name := d.queues[d.IntN(len(d.queues))].queue.Name
 		d.do(cycle, deleteQueue{name})
 		switch back := cycle + 1 + d.IntN(3); {
-		case name == index.RootName:
+		case name == index.RootName && (unchecked(rootParent) || d.chance(80)):
 			d.queue(back, name, "")
 		case d.chance(70):
 			d.queue(back, name, d.parent())

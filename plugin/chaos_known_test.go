@@ -8,6 +8,9 @@ var known = map[string]string{
 	otherCards:    "reclaim takes nothing from a queue that uses less of any card than is guaranteed to it, and a guarantee that is not set is the quota",
 	preemptGain:   "preempt evicts pods for one without cards that its queue does not admit without them either",
 	staleNodes:    "nodes are not read while no queue has a card annotation, so a pod that came meanwhile is charged for the card that its node had before",
+	rootParent:    "Volcano panics when it closes a session in which a job of the root has pods and the parent does not exist",
+	goneQueue:     "pods on lost nodes are looked for when a node leaves, and their job may not be in that session",
+	gonePods:      "an account of pods alone counts as empty",
 	notLentFlat:   "each flat queue is bounded by what the guarantees of the others leave, several together are not",
 }
 
