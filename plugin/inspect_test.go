@@ -38,7 +38,7 @@ func TestInspectionMatchesEvents(t *testing.T) {
 	why := i.Enqueue(job)
 	require.NotNil(t, why)
 	assert.Equal(t, report.OverQuota, why.Rule)
-	assert.Equal(t, []report.Shortage{{Queue: "leaf", Resource: "cpu", Requested: 1, Total: 2, Bound: 1.5, Against: "capability"}}, why.Shortages)
+	assert.Equal(t, []report.Shortage{{Queue: "top", Resource: "cpu", Requested: 1, Total: 2, Bound: 1.5, Against: "capability"}}, why.Shortages)
 	require.False(t, f.JobEnqueueable(job))
 	assert.Equal(t, why.String(), job.JobFitErrors)
 	assert.Contains(t, f.cache.Events()[0], why.String())
@@ -46,8 +46,8 @@ func TestInspectionMatchesEvents(t *testing.T) {
 	require.False(t, f.Allocatable(f.queue("leaf"), task))
 	why = i.Allocate(task)
 	require.NotNil(t, why)
-	assert.Equal(t, []report.Shortage{{Queue: "leaf", Resource: "cpu", Requested: 1, Total: 3, Bound: 1.5, Against: "capability"}}, why.Shortages)
-	assert.Equal(t, "Queue <leaf> has insufficient <cpu> quota: requested <1>, total would be <3>, but capability is <1.5>", why.String())
+	assert.Equal(t, []report.Shortage{{Queue: "top", Resource: "cpu", Requested: 1, Total: 3, Bound: 1.5, Against: "capability"}}, why.Shortages)
+	assert.Equal(t, "Queue <top> has insufficient <cpu> quota: requested <1>, total would be <3>, but capability is <1.5>", why.String())
 	assert.Nil(t, i.Node(task, "node"), "cards do not count")
 	assert.Empty(t, i.Charged(task))
 }
@@ -104,6 +104,26 @@ func TestReasonNamesEachCardOfAList(t *testing.T) {
 	}, New)
 	assert.Equal(t, "Queue <top> has insufficient <A> quota: requested <2>, total would be <4>, but capability is <3>; "+
 		"Queue <leaf> has insufficient <B> quota: requested <2>, total would be <2>, but capability is <1>", i.Allocate(f.task("waits-a")).String())
+}
+
+// TestReasonNamesWhereTheBoundIsSet refuses a task whose queue inherits its bound. The reason
+// names the queue that sets it, with what that queue has.
+func TestReasonNamesWhereTheBoundIsSet(t *testing.T) {
+	waits, runs := pending("waits", "leaf", 1), running("runs", "sibling", 1)
+	for _, test := range []struct {
+		own  workload.Resources
+		want string
+	}{
+		{nil, "Queue <top> has insufficient <cpu> quota: requested <1>, total would be <2>, but capability is <0.9>"},
+		{workload.Resources{"cpu": 800}, "Queue <leaf> has insufficient <cpu> quota: requested <1>, total would be <1>, but capability is <0.8>"},
+	} {
+		f, i := inspected(t, workload.Cluster{Hierarchy: true, Jobs: []workload.Job{waits, runs}, Nodes: oneNode, Queues: []workload.Queue{
+			{Name: "root"}, {Name: "top", Capability: workload.Resources{"cpu": 900, "memory": 8 << 30}},
+			{Name: "middle", Parent: "top"}, {Name: "leaf", Parent: "middle", Capability: test.own}, {Name: "sibling", Parent: "top"},
+		}}, NewCapacity)
+		assert.Equal(t, test.want, i.Allocate(f.task("waits-a")).String())
+		assert.Equal(t, test.want, i.Enqueue(f.job("waits")).String())
+	}
 }
 
 // TestAccountsOfATree inspects a tree whose root is added and has no bound of cards.

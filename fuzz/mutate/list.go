@@ -49,10 +49,10 @@ var mutants = []mutant{
 	{"quota/share.go", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
 	{"quota/share.go", "return 1", "return 0"},
 
-	{"quota/enqueue.go", "return min(inqueue, max(0, room))", "return inqueue"},
+	{"quota/enqueue.go", "max(0, room)", "max(inqueue, room)"},
 	{"quota/enqueue.go", "- ix.Allocated(q).Get(d) + ix.Elastic.Row(q).Get(d)", "- ix.Allocated(q).Get(d)"},
 	{"quota/enqueue.go", "if p == index.None || !open(q) {", "if p == index.None {"},
-	{"quota/enqueue.go", "more = promised(ix, p, d, inqueue.Get(d)) - promised(ix, p, d, before)", ""},
+	{"quota/enqueue.go", "more = promised(ix, p, d, inqueue.Get(d)) - promised(ix, p, d, before)", "_ = before"},
 	{"plugin/intake/tally.go", "t.reservations = t.reservations[:before] // they keep nothing from other queues", "_ = before"},
 	{"plugin/intake/queues.go", "s.rootBound.Add(gone)", ""},
 	{"plugin/intake/gone.go", "session.tree.Broken(q) != nil", "false"},

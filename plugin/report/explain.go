@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
@@ -14,6 +18,7 @@ import (
 // Explainer makes reasons of refusals, from the accounts of one session.
 type Explainer struct {
 	Index        *index.Index
+	Queues       []*api.QueueInfo // by queue; nil for a root without a Queue object
 	Names        *index.Names
 	Cards        *cards.Session
 	Reservations *reserve.Reservations
@@ -43,14 +48,51 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 	default:
 		bound, name := e.bound(r)
 		for _, d := range e.exceeded(nil, r) {
-			requested := r.Request.Get(d)
+			requested, at := r.Request.Get(d), q
+			if name == capability {
+				at = e.source(q, d)
+			}
 			reason.Shortages = append(reason.Shortages, Shortage{
-				Queue: e.Index.Name(q), Resource: e.Names.Name(d), Against: name,
-				Requested: Readable(d, requested), Total: Readable(d, requested+e.used(r, q, d)), Bound: Readable(d, bound.Get(d)),
+				Queue: e.Index.Name(at), Resource: e.Names.Name(d), Against: name,
+				Requested: Readable(d, requested), Total: Readable(d, requested+e.used(r, at, d)), Bound: Readable(d, bound.Get(d)),
 			})
 		}
 	}
+	if len(reason.Shortages) == 1 {
+		reason.Queue = reason.Shortages[0].Queue
+	}
 	return reason
+}
+
+// capability is the name of the bound of admission.
+const capability = "capability"
+
+// source returns the queue that sets the capability of q in a dimension: q itself, or
+// the ancestor that it inherits the bound from. It is q where no queue sets it.
+func (e *Explainer) source(q index.Queue, d fastres.Dim) index.Queue {
+	bound := e.Index.RealCapability.Row(q).Get(d)
+	for _, p := range e.Index.Path(q) {
+		if e.Index.RealCapability.Row(p).Get(d) != bound {
+			break
+		}
+		if e.sets(p, d) {
+			return p
+		}
+	}
+	return q
+}
+
+// sets reports whether a queue has a capability or quota of its own in a dimension.
+func (e *Explainer) sets(q index.Queue, d fastres.Dim) bool {
+	if e.Names.IsCard(d) {
+		_, ok := e.Cards.Quotas(q)[d]
+		return ok
+	}
+	if e.Queues[q] == nil {
+		return false
+	}
+	_, ok := e.Queues[q].Queue.Spec.Capability[v1.ResourceName(e.Names.Name(d))]
+	return ok
 }
 
 // ExplainNode returns why a pod cannot have its cards on a node, nil if it can.
@@ -98,7 +140,7 @@ func (e *Explainer) bound(r Refusal) (fastres.Vector, string) {
 	if r.Verdict.Reason == quota.OverDeserved || e.Proportion && !r.Admission {
 		return e.Index.Deserved.Row(q), "deserved"
 	}
-	return e.Index.RealCapability.Row(q), "capability"
+	return e.Index.RealCapability.Row(q), capability
 }
 
 // explainCards sets what a reason states about cards, in whole cards.
@@ -132,7 +174,7 @@ func (e *Explainer) explainCards(reason *Reason, r Refusal) {
 // No queue has a quota of an unknown card.
 func (e *Explainer) cardShortage(r Refusal, name string, d fastres.Dim, known bool) (s Shortage, exceeded bool) {
 	requested := float64(r.Cards.Amount)
-	s = Shortage{Queue: e.Index.Name(r.Verdict.Queue), Resource: cards.Shown(name), Requested: requested / 1000, Total: requested / 1000, Against: "capability"}
+	s = Shortage{Queue: e.Index.Name(r.Verdict.Queue), Resource: cards.Shown(name), Requested: requested / 1000, Total: requested / 1000, Against: capability}
 	if !known {
 		return s, true
 	}
@@ -143,6 +185,10 @@ func (e *Explainer) cardShortage(r Refusal, name string, d fastres.Dim, known bo
 	for _, p := range path {
 		sum, bound := requested+e.used(r, p, d), bounds.Row(p).Get(d)
 		if sum > bound {
+			if s.Against == capability {
+				p = e.source(p, d)
+				sum = requested + e.used(r, p, d)
+			}
 			s.Queue, s.Total, s.Bound = e.Index.Name(p), sum/1000, bound/1000
 			return s, true
 		}
@@ -161,7 +207,7 @@ func (e *Explainer) sharedShortage(r Refusal) (s Shortage, exceeded bool) {
 	}
 	sum += e.Reservations.Within(e.Index, q, dims)
 	return Shortage{
-		Queue: e.Index.Name(q), Resource: e.Cards.Describe(r.Cards), Against: "capability",
+		Queue: e.Index.Name(q), Resource: e.Cards.Describe(r.Cards), Against: capability,
 		Requested: r.Cards.Amount.Cards(), Total: sum / 1000, Bound: bound / 1000,
 	}, sum > bound
 }

@@ -62,6 +62,7 @@ func newFixture(t *testing.T) *fixture {
 	f.nic, f.invented = f.Names.Intern("example.com/nic"), f.Names.Intern("example.com/invented")
 	f.Cards = cards.NewRegistry().Open(f.ssn, tree, f.Names, cards.Everywhere, cards.Settings{Untyped: cards.UntypedCharge})
 	f.Limit = &f.Index.RealCapability
+	f.Queues = make([]*api.QueueInfo, tree.Len())
 	f.Index.Reset(tree, f.Names.Len())
 	for q := range index.Queue(tree.Len()) {
 		f.Cards.AddBounds(f.Index, q)

@@ -73,9 +73,9 @@ func (e *explainer) adviseShortages(f *Finding) []string {
 			all = append(all, fmt.Sprintf("%s %s are missing: the cluster's total less the guarantees of other queues bounds %s", missing, s.Resource, s.Queue))
 		case e.kept(s, origin):
 			all = append(all, fmt.Sprintf("%s %s are missing in %s: the guarantees of other queues, or the cluster's total, lower its bound", missing, s.Resource, s.Queue))
-		case s.Requested > s.Bound && e.isLeaf(s.Queue):
+		case s.Requested > s.Bound:
 			all = append(all, fmt.Sprintf("it can never run in %s as it is: raise %s to %s at least, or request less",
-				s.Queue, e.field(s, origin), Amount(s.Resource, s.Requested)))
+				f.Queue, e.field(s, origin), Amount(s.Resource, s.Requested)))
 			continue
 		default:
 			all = append(all, fmt.Sprintf("raise %s to %s, or free %s in it", e.field(s, origin), Amount(s.Resource, s.Total), missing))
@@ -99,8 +99,6 @@ func (e *explainer) onNodes() map[string]bool {
 	}
 	return e.cards
 }
-
-func (e *explainer) isLeaf(queue string) bool { return e.accounts[queue].Leaf }
 
 // field is the field that sets a bound, as users write it.
 func (e *explainer) field(s report.Shortage, origin string) string {
@@ -128,17 +126,14 @@ func (e *explainer) isCard(s report.Shortage) bool {
 	return s.Resource != "cpu" && s.Resource != "memory" && e.Plugin == plugin.Name
 }
 
-// origin is the queue whose configuration sets a bound: the queue of the bound or its
-// nearest ancestor that sets it. It is "" if no queue sets it.
+// origin is the queue whose configuration sets a bound, "" if no queue sets it.
 func (e *explainer) origin(s report.Shortage) string {
 	if e.isCard(s) || s.Against != "capability" || s.Bound == 0 {
 		return s.Queue
 	}
-	for name := s.Queue; name != ""; name = e.accounts[name].Parent {
-		if queue := e.Session.Queues[api.QueueID(name)]; queue != nil {
-			if _, set := configured(queue.Queue, s.Resource); set {
-				return name
-			}
+	if queue := e.Session.Queues[api.QueueID(s.Queue)]; queue != nil {
+		if _, set := configured(queue.Queue, s.Resource); set {
+			return s.Queue
 		}
 	}
 	return ""

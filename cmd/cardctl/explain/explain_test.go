@@ -86,21 +86,21 @@ func TestAdviceNamesTheUsers(t *testing.T) {
 // TestAdviceNamesWhereTheBoundIsSet has bounds that a queue inherits, that others
 // are guaranteed, and that the cluster sets.
 func TestAdviceNamesWhereTheBoundIsSet(t *testing.T) {
-	advice := func(queues ...string) string {
+	advice := func(level string, queues ...string) string {
 		w, c := read(t, append(queues, node("a", h200, 8), job("job", "q", pods{n: 1, limits: "cpu: 40"})), plugin.CapacityName, "")
 		findings := Jobs(w, c, Options{})
 		require.Len(t, findings, 1)
-		require.Equal(t, "q", findings[0].Level)
+		require.Equal(t, level, findings[0].Level)
 		return findings[0].Advice[0]
 	}
 	assert.Equal(t, "it can never run in q as it is: raise spec.capability.cpu of queue q to 40 at least, or request less",
-		advice(queue("q", "", "", "capability: {cpu: 2}")))
+		advice("q", queue("q", "", "", "capability: {cpu: 2}")))
 	assert.Equal(t, "it can never run in q as it is: raise spec.capability.cpu of queue top to 40 at least, or request less",
-		advice(queue("top", "", "", "capability: {cpu: 2}"), queue("q", "top", "", "")))
+		advice("top", queue("top", "", "", "capability: {cpu: 2}"), queue("q", "top", "", "")))
 	assert.Equal(t, "10 cpu are missing in q: the guarantees of other queues, or the cluster's total, lower its bound",
-		advice(queue("q", "", "", "capability: {cpu: 64}"), queue("other", "", "", "guarantee: {resource: {cpu: 34}}")))
+		advice("q", queue("q", "", "", "capability: {cpu: 64}"), queue("other", "", "", "guarantee: {resource: {cpu: 34}}")))
 	assert.Equal(t, "10 cpu are missing: the cluster's total less the guarantees of other queues bounds q",
-		advice(queue("q", "", "", ""), queue("other", "", "", "guarantee: {resource: {cpu: 34}}")))
+		advice("q", queue("q", "", "", ""), queue("other", "", "", "guarantee: {resource: {cpu: 34}}")))
 }
 
 func TestMatches(t *testing.T) {

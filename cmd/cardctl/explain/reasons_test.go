@@ -98,7 +98,7 @@ func TestReasons(t *testing.T) {
 		{name: "cpu above the capability two levels up", plugin: plugin.CapacityName,
 			manifests: []string{queue("one", "root", "", "capability: {cpu: 4}"), queue("two", "one", "", ""), queue("q", "two", "", "capability: {cpu: 4}"), queue("r", "two", "", ""),
 				group("runs", "r", "Running", pods{n: 3, minimum: 3, limits: "cpu: 1", node: "a"}), job("job", "q", pods{n: 2, limits: "cpu: 1"})},
-			stage: Enqueue, rule: report.OverQuota, level: "two", says: "requested <2>, total would be <5>, but capability is <4>"},
+			stage: Enqueue, rule: report.OverQuota, level: "one", says: "requested <2>, total would be <5>, but capability is <4>"},
 		{name: "another resource", plugin: plugin.CapacityName,
 			manifests: []string{queue("q", "", "", "capability: {cpu: 64, example.com/license: 1}"), job("job", "q", pods{n: 2, limits: "example.com/license: 1"})},
 			stage:     Enqueue, rule: report.OverQuota, level: "q", says: "<example.com/license> quota: requested <2>"},
