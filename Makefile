@@ -16,7 +16,7 @@ test: ## vet, layers, unit, property, differential and upstream's own tests
 	$(GO) test -timeout 30m $(PACKAGES)
 	$(GO) test -timeout 10m -race ./index ./quota/... ./fuzz
 	$(GO) test -timeout 10m -tags invariants ./index ./quota/... ./fuzz
-	$(GO) test -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|Fuzz' -clusters 200
+	$(GO) test -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|TestChaos$$|Fuzz' -clusters 200 -worlds 40
 
 .PHONY: lint
 lint: ## staticcheck, a tool of go.mod, with the checks of staticcheck.conf; some two minutes the first time
@@ -82,6 +82,15 @@ fuzz: ## each fuzz target for FUZZTIME, one after the other; the first time, eve
 			$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x || exit 1; \
 		done; \
 	done
+
+# How long "make chaos" runs, and the seed of its first world. WORLDS=10000 runs that many worlds instead.
+CHAOS_TIME ?= 1h
+CHAOS_SEED ?= $(shell date +%s)0000
+WORLDS =
+
+.PHONY: chaos
+chaos: ## random worlds for CHAOS_TIME, 1h by default: tenants, admins, nodes and restarts of the scheduler against the invariants
+	$(GO) test ./plugin -run 'TestChaos$$' -v -timeout 0 -world-seed $(CHAOS_SEED) $(if $(WORLDS),-worlds $(WORLDS),-world-time $(CHAOS_TIME))
 
 .PHONY: mutants
 mutants: ## break the rules in small ways, one at a time, and see that a test fails for each; half an hour on two cores

@@ -1,0 +1,390 @@
+package plugin
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// chaosCycles is the number of cycles in which a random world changes.
+const chaosCycles = 50
+
+// values are the values of the plugin's arguments in random worlds.
+var values = map[string][]any{
+	ancestorReclaimLevel:   {1, 2, 3},
+	cardUnlimitedCPUMemory: {true},
+	deservedFrom:           {"weight"},
+	hierarchyFrom:          {"annotation"},
+	keepGuarantees:         {true},
+	nodeOrderWeight:        {10},
+	rootCapability:         {"unlimited"},
+	terminatingCards:       {"hold", "release"},
+	unsetCapability:        {"unlimited", "unlimited", "unlimited", "unlimited", "zero"},
+	untypedCards:           {"charge", "reject", "ignore"},
+}
+
+// draw draws scenarios. It knows the queues, jobs and nodes that it has made, not what
+// becomes of them.
+type draw struct {
+	*rand.Rand
+	s      *scenario
+	plain  bool // no cards
+	lends  bool // quotas are large, and what is deserved and guaranteed is little
+	crowd  bool // little else binds, and jobs can lose most of their pods
+	queues []queueSpec
+	jobs   []jobSpec
+	nodes  []workload.Node
+}
+
+// drawScenario draws the scenario of a seed.
+func drawScenario(seed uint64) *scenario {
+	d := &draw{Rand: rand.New(rand.NewPCG(seed, 0xca05))}
+	d.s = &scenario{arguments: framework.Arguments{}, cycles: chaosCycles, grace: d.IntN(3)}
+	d.configure()
+	for i := range 1 + d.IntN(4) {
+		d.node(1, fmt.Sprintf("n%d", i))
+	}
+	if d.s.hierarchy {
+		d.queue(1, index.RootName, "")
+	}
+	for i := range 2 + d.IntN(5) {
+		d.queue(1, fmt.Sprintf("q%d", i), d.parent())
+	}
+	for range 2 + d.IntN(5) {
+		d.submit(1)
+	}
+	busy := 1 + d.IntN(100)
+	for cycle := 2; cycle <= chaosCycles; cycle++ {
+		for d.chance(busy) && len(d.s.acts) < 120 {
+			d.act(cycle)
+		}
+	}
+	return d.s
+}
+
+func (d *draw) chance(percent int) bool { return d.IntN(100) < percent }
+
+func pick[T any](d *draw, of ...T) T { return of[d.IntN(len(of))] }
+
+func (d *draw) do(cycle int, what deed) { d.s.acts = append(d.s.acts, act{cycle, what}) }
+
+func (d *draw) configure() {
+	d.s.plugin = pick(d, Name, Name, Name, CapacityName, CapacityName, CapacityName, ProportionName)
+	d.plain = d.s.plugin == ProportionName || d.chance(25)
+	d.lends, d.crowd = d.chance(75), d.chance(50)
+	d.s.hierarchy = d.s.plugin != ProportionName && d.chance(50)
+	d.s.gangSpares = d.chance(50)
+	d.s.actions = []string{"enqueue", "allocate"}
+	others := []string{"backfill", "preempt", "reclaim"}
+	d.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	for _, name := range others {
+		if d.chance(75) {
+			d.s.actions = append(d.s.actions, name)
+		}
+	}
+	if d.chance(10) {
+		d.s.actions = d.s.actions[1:] // without enqueue
+	}
+	for _, key := range knownArguments {
+		if of := values[key]; d.chance(35) || key == unsetCapability && d.chance(80) {
+			d.s.arguments[key] = of[d.IntN(len(of))]
+		}
+	}
+	if !d.s.hierarchy {
+		delete(d.s.arguments, hierarchyFrom)
+	}
+}
+
+// node makes a node, or changes it.
+func (d *draw) node(cycle int, name string) {
+	n := workload.Node{Name: name, Labels: map[string]string{},
+		Allocatable: workload.Resources{"cpu": 1000 * int64(4+4*d.IntN(4)), "memory": int64(8+8*d.IntN(4)) << 30, "pods": 100}}
+	if !d.plain {
+		d.equip(n)
+	}
+	d.nodes = append(slices.DeleteFunc(d.nodes, func(x workload.Node) bool { return x.Name == name }), n)
+	d.do(cycle, setNode{n})
+}
+
+// equip gives a node cards.
+func (d *draw) equip(n workload.Node) {
+	if d.chance(93) {
+		n.Labels["nvidia.com/gpu.product"] = pick(d, "A", "A", "A", "B", "B", "C")
+	}
+	if d.chance(90) {
+		n.Labels["nvidia.com/gpu.memory"], n.Labels["nvidia.com/gpu.replicas"] = "81559", "4"
+	}
+	n.Allocatable[gpuName] = pick[int64](d, 2, 4, 4, 8, 8, 8)
+	if d.chance(25) {
+		n.Allocatable[migName] = int64(d.IntN(5))
+	}
+	if d.chance(15) {
+		n.Allocatable[mpsName] = int64(d.IntN(5))
+	}
+	if d.chance(20) {
+		n.Allocatable[npuName] = int64(d.IntN(9))
+		if d.chance(90) {
+			n.Labels["huawei.com/Ascend910.product"] = "N"
+		}
+	}
+}
+
+// cardNames are the cards of random worlds. No node has the last one.
+var cardNames = []string{"A", "B", "C", "A/mig-1g.10gb-mixed", "A/mps-80g*1/4", "N", "Z"}
+
+// resources draws some amounts of cpu, memory and GPUs.
+func (d *draw) resources(named, most int) workload.Resources {
+	r := workload.Resources{}
+	if d.chance(named) {
+		r["cpu"] = 500 * int64(1+d.IntN(2*most))
+	}
+	if d.chance(named) {
+		r["memory"] = int64(1+d.IntN(2*most)) << 30
+	}
+	if !d.plain && d.chance(named/3) {
+		r[gpuName] = int64(1 + d.IntN(most))
+	}
+	return r
+}
+
+// parent draws a queue to be the parent of another.
+func (d *draw) parent() string {
+	if !d.s.hierarchy || d.chance(30) {
+		return ""
+	}
+	return d.queues[d.IntN(len(d.queues))].queue.Name
+}
+
+// queue makes a queue, or changes it.
+func (d *draw) queue(cycle int, name, parent string) {
+	q := queueSpec{queue: workload.Queue{Name: name, Parent: parent, Weight: int32(1 + d.IntN(4))}, unreclaimable: d.chance(5)}
+	if d.chance(20) {
+		q.queue.Priority = int32(d.IntN(3))
+	}
+	most := 20
+	if d.chance(50) {
+		most = 8
+	}
+	if d.chance(35) || d.s.plugin == Name && d.s.arguments[unsetCapability] != "unlimited" {
+		q.queue.Capability = d.resources(90, 3*most)
+	}
+	if d.chance(70) {
+		q.queue.Deserved = d.resources(80, most)
+	}
+	if d.chance(25) {
+		q.queue.Guarantee = d.resources(60, 3)
+	}
+	if d.crowd {
+		q.queue.Capability = nil
+		q.queue.Deserved = workload.Resources{"cpu": 1000 * int64(d.IntN(10)), "memory": int64(d.IntN(12)) << 30}
+	}
+	if name == index.RootName && d.chance(80) {
+		q.queue.Capability, q.queue.Deserved, q.queue.Guarantee = nil, nil, nil
+	} else if !d.plain && d.chance(85) {
+		q.queue.Annotations = d.annotations()
+	}
+	q.queue.Closed = name != index.RootName && d.chance(3)
+	d.set(cycle, q)
+}
+
+func (d *draw) set(cycle int, q queueSpec) {
+	d.queues = append(slices.DeleteFunc(d.queues, func(x queueSpec) bool { return x.queue.Name == q.queue.Name }), q)
+	d.do(cycle, setQueue{q})
+}
+
+const nothingGuaranteed = `{"A":0,"B":0,"C":0,"A/mig-1g.10gb-mixed":0,"A/mps-80g*1/4":0,"N":0}`
+
+// annotations draws the card annotations of a queue.
+func (d *draw) annotations() map[string]string {
+	all := map[string]string{}
+	if d.crowd {
+		all[card.QuotaKey], all[card.DeservedKey] = d.quota(20, 30), d.quota(0, 5)
+		if all[card.GuaranteeKey] = nothingGuaranteed; d.chance(20) {
+			all[card.GuaranteeKey] = d.quota(0, 1)
+		}
+		return all
+	}
+	if d.lends {
+		all[card.QuotaKey], all[card.DeservedKey] = d.quota(6, 16), d.quota(0, 5)
+		if all[card.GuaranteeKey] = d.quota(0, 1); d.chance(75) {
+			all[card.GuaranteeKey] = nothingGuaranteed
+		}
+		return all
+	}
+	all[card.QuotaKey] = d.quota(0, 10)
+	if d.chance(50) {
+		all[card.DeservedKey] = d.quota(0, 5)
+	}
+	if d.chance(50) {
+		all[card.GuaranteeKey] = d.quota(0, 2)
+	}
+	return all
+}
+
+func (d *draw) quota(least, most int) string {
+	if d.chance(2) {
+		return `{"A":3,`
+	}
+	var keys []string
+	for i, name := range cardNames {
+		switch {
+		case d.chance(2):
+			keys = append(keys, fmt.Sprintf("%q:%s", name, pick(d, "1.5", "-2", `"3"`, "null")))
+		case d.chance(97 - 8*i):
+			keys = append(keys, fmt.Sprintf("%q:%d", name, least+d.IntN(most-least+1)))
+		}
+	}
+	return "{" + strings.Join(keys, ",") + "}"
+}
+
+// submit makes a job.
+func (d *draw) submit(cycle int) {
+	j := jobSpec{name: fmt.Sprintf("j%d", len(d.jobs)), queue: d.home(), minMember: 1}
+	if d.chance(50) {
+		j.priority = int32(d.IntN(3))
+	}
+	n, p := 1+d.IntN(6), d.pod()
+	late := cycle > 1 && d.crowd && d.chance(70) // a claim on what others have borrowed
+	if late {
+		n = 1 + d.IntN(2)
+	}
+	for range n {
+		if d.chance(10) {
+			p = d.pod()
+		}
+		j.pods = append(j.pods, p)
+	}
+	switch {
+	case late:
+		j.minMember = n
+	case d.crowd && d.chance(80):
+		j.minMember = d.IntN(2)
+	case d.chance(60):
+		j.minMember = d.IntN(n + 1)
+	}
+	if d.chance(3) {
+		j.minMember = 100
+	}
+	if d.chance(75) {
+		j.minResources = workload.Resources{}
+		for _, p := range j.pods[:min(j.minMember, n)] {
+			for name, amount := range p.requests {
+				j.minResources[name] += amount
+			}
+		}
+	}
+	if j.later = d.chance(30); j.later && !d.plain && d.chance(60) {
+		j.cardRequest = fmt.Sprintf("{%q:%d}", d.list(), 1+d.IntN(6))
+	}
+	d.jobs = append(d.jobs, j)
+	d.do(cycle, submitJob{j})
+}
+
+// home draws the queue of a job, mostly a leaf.
+func (d *draw) home() string {
+	inner := map[string]bool{}
+	for _, q := range d.queues {
+		if inner[q.queue.Parent] = true; d.s.hierarchy {
+			inner[index.RootName] = true
+		}
+	}
+	for {
+		if name := d.queues[d.IntN(len(d.queues))].queue.Name; !d.s.hierarchy || !inner[name] || d.chance(5) {
+			return name
+		}
+	}
+}
+
+// pod draws a pod.
+func (d *draw) pod() podSpec {
+	p := podSpec{requests: workload.Resources{"cpu": 100 * int64(1+d.IntN(20)), "memory": int64(1+d.IntN(4)) << 29}, kept: d.chance(5), gated: d.chance(3)}
+	if d.chance(3) {
+		return podSpec{} // best effort
+	}
+	if d.plain || d.chance(15) {
+		p.requests["cpu"] = 1000 * int64(1+d.IntN(6))
+		p.requests["memory"] = int64(1+d.IntN(6)) << 30
+		return p
+	}
+	resource := gpuName
+	p.cards = d.list()
+	if d.chance(15) {
+		p.cards = pick(d, cardNames...)
+		if resource = resourceOf(p.cards); d.chance(5) {
+			resource = pick(d, cardResources...)
+		}
+	}
+	p.requests[resource] = pick[int64](d, 1, 1, 1, 2, 2, 3)
+	if d.chance(15) {
+		p.cards = ""
+	}
+	return p
+}
+
+// list draws a card list.
+func (d *draw) list() string {
+	return pick(d, "A", "A", "A", "A", "A", "B", "B", "A|B", "B|A", "A|B|C", "C", "Z|A")
+}
+
+// act draws what happens before a cycle.
+func (d *draw) act(cycle int) {
+	job := func() string { return d.jobs[d.IntN(len(d.jobs))].name }
+	switch n := d.IntN(100); {
+	case n < 20:
+		d.submit(cycle)
+	case n < 33:
+		d.do(cycle, removeJob{job()})
+	case n < 41:
+		d.do(cycle, scaleJob{job(), d.IntN(8)})
+	case n < 58:
+		d.do(cycle, finishPod{job(), d.IntN(6), d.chance(30)})
+	case n < 59:
+		d.do(cycle, openGates{job()})
+	case n < 62:
+		most := pick(d, 2, 8, 100)
+		d.do(cycle, editGroup{job(), 1 + d.IntN(most), d.resources(90, most)})
+	case n < 78:
+		spec := d.queues[d.IntN(len(d.queues))]
+		q := spec.queue
+		if !d.plain && d.chance(40) {
+			spec.queue.Annotations = d.annotations()
+			d.set(cycle, spec)
+			return
+		}
+		if q.Name != index.RootName && d.chance(20) {
+			q.Parent = d.parent()
+		}
+		d.queue(cycle, q.Name, q.Parent)
+	case n < 81:
+		name := d.queues[d.IntN(len(d.queues))].queue.Name
+		d.do(cycle, deleteQueue{name})
+		switch back := cycle + 1 + d.IntN(3); {
+		case name == index.RootName && (unchecked(rootParent) || d.chance(80)):
+			d.queue(back, name, "")
+		case d.chance(70):
+			d.queue(back, name, d.parent())
+		}
+	case n < 88:
+		d.node(cycle, fmt.Sprintf("n%d", d.IntN(5)))
+	case n < 92:
+		name := d.nodes[d.IntN(len(d.nodes))].Name
+		d.do(cycle, loseNode{name})
+		if d.chance(80) {
+			d.do(cycle+1+d.IntN(6), replacePods{name})
+		}
+		if d.chance(60) {
+			d.do(cycle+2+d.IntN(8), setNode{d.nodes[slices.IndexFunc(d.nodes, func(n workload.Node) bool { return n.Name == name })]})
+		}
+	case n < 97:
+		d.do(cycle, restart{})
+	default:
+		d.do(cycle, renew{})
+	}
+}

@@ -1,0 +1,118 @@
+package plugin
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// found are minimised scenarios of what random worlds have found, by the entry of known
+// that they belong to.
+var found = map[string]*scenario{
+	outlivesQueue: acts(Name, false, "allocate").
+		then(card8("A"), annotated("q", `{"A":7}`, "", ""), job("j", "q", 1, gpus("", 1))).
+		then(deleteQueue{"q"}, loseNode{"n"}).
+		then(annotated("q", `{"A":7}`, "", "")),
+	unlisted: acts(Name, false, "allocate").
+		then(card8("B"), annotated("q", `{"B":8}`, "", ""), job("j", "q", 0, gpus("B", 2))).
+		then(card8("A"), restart{}).
+		then(card8("")).
+		then(card8("A")),
+	otherCards: acts(Name, false, "allocate", "reclaim").
+		then(card8("A"), annotated("mine", `{"A":8}`, "", `{"A":0}`), annotated("other", `{"A":8,"B":8}`, `{"A":1}`, `{"A":0}`),
+			job("borrows", "other", 0, gpus("A", 4), gpus("A", 4))).
+		then(job("claims", "mine", 1, gpus("A", 1))),
+	// The pod without cards may not run: the queue has no cpu. Its job counts as ready for
+	// the pod without requests, so Volcano evicts the other job's pod for nothing.
+	preemptGain: acts(Name, false, "allocate", "preempt").
+		then(card8("B"), annotated("q", `{"B":6}`, "", ""), job("runs", "q", 1, gpus("B", 1)), urgent(job("waits", "q", 1, cpus(2), podSpec{cards: "B"}))),
+	staleNodes: acts(CapacityName, false, "allocate").
+		then(card8("C"), annotated("q", `{}`, "", "")).
+		then(setQueue{queueSpec{queue: workload.Queue{Name: "q"}}}, card8("A"), job("j", "q", 1, gpus("B", 1))).
+		then(annotated("q", `{}`, "", "")),
+	notLentFlat: acts(Name, false, "allocate").
+		then(card8("A"), annotated("owner", `{"A":3}`, "", ""), annotated("x", `{"A":8}`, "", `{"A":0}`), annotated("y", `{"A":8}`, "", `{"A":0}`),
+			job("jx", "x", 1, gpus("A", 4)), job("jy", "y", 1, gpus("A", 4))),
+	rootParent: acts(CapacityName, false, "allocate").
+		then(card8(""), setQueue{queueSpec{queue: workload.Queue{Name: index.RootName, Parent: "q"}}}, job("j", index.RootName, 1, cpus(1))),
+	goneQueue: acts(CapacityName, true, "allocate").
+		then(card8(""), setQueue{queueSpec{queue: workload.Queue{Name: "q"}}}, job("j", "q", 1, cpus(4))).
+		then(deleteQueue{"q"}, loseNode{"n"}).
+		then(setQueue{queueSpec{queue: workload.Queue{Name: "q"}}}),
+	gonePods: acts(CapacityName, true, "allocate", "backfill").
+		then(card8(""), setQueue{queueSpec{queue: workload.Queue{Name: "q"}}}, job("j", "q", 0, podSpec{})).
+		then(loseNode{"n"}).
+		then(replacePods{"n"}),
+}
+
+// acts returns a scenario without acts.
+func acts(plugin string, hierarchy bool, actions ...string) *scenario {
+	return &scenario{plugin: plugin, hierarchy: hierarchy, actions: actions}
+}
+
+// then adds a cycle.
+func (s *scenario) then(deeds ...deed) *scenario {
+	s.cycles++
+	for _, d := range deeds {
+		s.acts = append(s.acts, act{s.cycles, d})
+	}
+	return s
+}
+
+// card8 makes the node n with 8 GPUs, or changes its label.
+func card8(product string) deed {
+	n := workload.Node{Name: "n", Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100, gpuName: 8}}
+	if product != "" {
+		n.Labels = map[string]string{"nvidia.com/gpu.product": product}
+	}
+	return setNode{n}
+}
+
+// annotated makes a queue with card annotations.
+func annotated(name, quota, deserved, guarantee string) deed {
+	q := workload.Queue{Name: name, Annotations: map[string]string{card.QuotaKey: quota}}
+	for key, text := range map[string]string{card.DeservedKey: deserved, card.GuaranteeKey: guarantee} {
+		if text != "" {
+			q.Annotations[key] = text
+		}
+	}
+	return setQueue{queueSpec{queue: q}}
+}
+
+func job(name, queue string, minMember int, pods ...podSpec) submitJob {
+	return submitJob{jobSpec{name: name, queue: queue, minMember: minMember, pods: pods}}
+}
+
+func urgent(d submitJob) deed {
+	d.spec.priority = 1
+	return d
+}
+
+func gpus(cards string, n int64) podSpec {
+	return podSpec{cards: cards, requests: workload.Resources{gpuName: n}}
+}
+
+func cpus(cores int64) podSpec { return podSpec{requests: workload.Resources{"cpu": 1000 * cores}} }
+
+// TestChaosFound plays the scenarios of found. Those of known break an invariant, and all
+// others do not.
+func TestChaosFound(t *testing.T) {
+	defer oneAtATime()()
+	defer func(was bool) { *worldKnown = was }(*worldKnown)
+	*worldKnown = true
+	for name := range known {
+		assert.Contains(t, found, name)
+	}
+	for name, s := range found {
+		_, violation := play(s, nil)
+		if known[name] != "" {
+			assert.NotNil(t, violation, "%q holds: take it off known", name)
+		} else {
+			assert.Nil(t, violation, name)
+		}
+	}
+}
