@@ -51,20 +51,6 @@ func (x Vector) LessEqual(y Vector) bool {
 	return true
 }
 
-// Leaves reports whether x without y is at least floor, with the tolerance MinResource, in
-// every dimension that floor names.
-func Leaves(x, y, floor Vector) bool {
-	for w, word := range floor.present() {
-		for ; word != 0; word &= word - 1 {
-			d := w<<6 + bits.TrailingZeros64(word)
-			if !lessEqual(floor.at(d), max(0, x.at(d)-y.at(d))) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // IsEmpty reports whether every dimension except pods is below MinResource
 // (api.Resource.IsEmpty).
 func (x Vector) IsEmpty() bool {

@@ -328,25 +328,3 @@ func TestExceedsWith(t *testing.T) {
 		})
 	}
 }
-
-// TestLeaves compares with LessEqual of the difference.
-func TestLeaves(t *testing.T) {
-	vector := func(cpu, gpu float64) fastres.Vector {
-		x := fastres.NewVector(int(fastres.FirstFree) + 1)
-		x.Set(fastres.CPU, cpu)
-		x.Set(fastres.FirstFree, gpu)
-		return x
-	}
-	for _, has := range []float64{0, 3, 10} {
-		for _, gone := range []float64{0, 3, 11} {
-			for _, floor := range []float64{0, 6.95, 7, 7.2} {
-				left := vector(has, has)
-				left.Sub(vector(0, gone))
-				want := vector(0, floor).LessEqual(left)
-				if got := fastres.Leaves(vector(has, has), vector(0, gone), vector(0, floor)); got != want {
-					t.Errorf("%v without %v leaves %v: %t, want %t", has, gone, floor, got, want)
-				}
-			}
-		}
-	}
-}

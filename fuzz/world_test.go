@@ -115,7 +115,7 @@ func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, know
 	w.byWeight = from.ByWeight
 	w.oracle = oracle.New(from)
 	w.buildIndex(from)
-	w.victims.Reset(w.ix)
+	w.victims.Reset(w.ix, w.names)
 	return w
 }
 

@@ -768,7 +768,11 @@ func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amount
 		}
 	}
 	for d, amount := range more {
-		if _, excess := c.lends(path, d, amount, after, after[path[len(path)-1]][d]); amount > 0 && excess > 0 && (isCard(d) || c.arguments[keepGuarantees] == true) {
+		present := after[path[len(path)-1]][d]
+		if !c.hierarchy {
+			present = c.present(d) + amount
+		}
+		if _, excess := c.lends(path, d, amount, after, present); amount > 0 && excess > 0 && (isCard(d) || c.arguments[keepGuarantees] == true) {
 			return false
 		}
 	}

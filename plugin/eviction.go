@@ -148,17 +148,44 @@ func (s *session) preemption(q index.Queue, request fastres.Vector, task *api.Ta
 	})
 }
 
+// fitsWithout reports whether the quotas allow a preemptor without cards once all
+// preemptees of its queue are gone. request is memory of the call.
+func (s *session) fitsWithout(c *claim, request fastres.Vector, preemptees []*api.TaskInfo) bool {
+	gone := fastres.NewVector(request.Len())
+	for _, task := range preemptees {
+		if s.queueOf(task) == c.queue {
+			s.intake.SetCharge(request, c.queue, task, task.NodeName)
+			gone.Add(request)
+		}
+	}
+	s.place(c, "")
+	for _, p := range s.ix.Path(c.queue) {
+		left := request
+		left.CopyFrom(s.ix.Allocated(p))
+		if left.Sub(gone); !fastres.Fits(left, c.charge, s.limit.Row(p)) {
+			return false
+		}
+	}
+	return true
+}
+
 // preemptable keeps, of the victims that all other plugins agree on, those that
-// free what a preemptor with cards lacks. It calls the other plugins itself: Volcano
+// free what a preemptor with cards lacks, and none for one that the quotas never admit. It calls the other plugins itself: Volcano
 // takes the victims of the first tier that names any, so an answer from a tier in which
 // no other plugin has one would overrule them.
 func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	c := s.claimOf(preemptor)
-	if _, own := s.asking.Load(preemptor); own || !c.hasCards {
-		return nil, util.Abstain
-	}
 	request := fastres.NewVector(s.intake.Dims.Length())
 	c.charge = fastres.NewVector(s.intake.Dims.Length())
+	if _, own := s.asking.Load(preemptor); own {
+		return nil, util.Abstain
+	}
+	if !c.hasCards {
+		if c.queue != index.None && !s.fitsWithout(&c, request, preemptees) {
+			return nil, util.Reject
+		}
+		return nil, util.Abstain
+	}
 	var useful []*api.TaskInfo
 	for _, task := range preemptees {
 		q := s.queueOf(task)

@@ -63,7 +63,7 @@ func TestGuaranteesStayFree(t *testing.T) {
 			}
 			assert.LessOrEqual(t, f.cardsOf("root", "A")+kept, 8.0, "what is guaranteed and not used is free: %v", used)
 			if name == "one borrower" {
-				assert.Contains(t, f.job("x").JobFitErrors, "Queue <root> cannot lend <1> of <A>: what is left is guaranteed to other queues")
+				assert.Contains(t, f.job("x").JobFitErrors, "What is left at queue <root> is guaranteed to other queues: requested <1> of <A>")
 			}
 		})
 	}
@@ -99,7 +99,7 @@ func TestGuaranteesWithoutABoundOfTheRoot(t *testing.T) {
 		f.schedule(t)
 		assert.Len(t, f.cache.Bound, want, "keepGuarantees: %t", keep)
 		if keep {
-			assert.Contains(t, f.job("x").JobFitErrors, "Queue <root> cannot lend it: what is left is guaranteed to other queues")
+			assert.Contains(t, f.job("x").JobFitErrors, "What is left at queue <root> is guaranteed to other queues")
 		}
 	}
 }

@@ -101,10 +101,10 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 		from.Cards = append(from.Cards, cardKey(name))
 	}
 	from.Bound = oracle.Amounts{}.Plus(from.Total)
+	from.Available = from.Bound.Plus(m.gone()) // before the root's bound is lifted
 	if c.Hierarchy {
 		from.Bound = from.Bound.Plus(m.gone())
 	}
-	from.Available = oracle.Amounts{}.Plus(from.Bound) // before the root's bound is lifted
 	if own.settings.bounds.RootCapability == intake.RootUnlimited {
 		for d := range fastres.Dim(own.memory.names.Len()) {
 			from.Bound[m.key(d)] = oracle.Unlimited

@@ -72,7 +72,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 		m.maxNames = 2*m.knownNames() + fewNames
 	}
 	m.vectors.resize(s.intake.Dims.Length())
-	m.victims.Reset(s.ix)
+	m.victims.Reset(s.ix, &m.names)
 	m.guarantees.Reset(s.ix, s.intake.Available)
 	s.explain = report.Explainer{Index: s.ix, Queues: s.intake.Queues, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,
 		Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}

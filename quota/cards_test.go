@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -88,7 +89,7 @@ func TestPreemptiveCard(t *testing.T) {
 func TestKeepsCard(t *testing.T) {
 	ix := session("", queue{name: "q", allocated: res{cardA: 3}, deserved: res{cardA: 2}})
 	var victims quota.Victims
-	victims.Reset(ix)
+	victims.Reset(ix, &index.Names{})
 	victims.Begin()
 	q, one := lookup(t, ix, "q"), res{cardA: 1}.vector()
 	assert.False(t, victims.KeepsCard(q, cardA))

@@ -5,17 +5,18 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// Guarantees keeps free what is guaranteed to queues of a tree and not used by them.
-// realCapability leaves the guarantees of siblings to each queue by itself, but two
-// siblings together can take what a third one is guaranteed, and a root without a bound
-// leaves nothing at all. Guarantees decides on the sums:
+// Guarantees keeps free what is guaranteed to queues and not used by them. realCapability
+// leaves the guarantees of siblings to each queue by itself, but two siblings together can
+// take what a third one is guaranteed, and a root without a bound leaves nothing at all.
+// Guarantees decides on the sums:
 //
 //	unused(q) = max(Σ unused(children), guarantee − allocated)
 //	allocated + Σ unused(children) ≤ min(realCapability, available)   for every inner queue
 //
-// available is what the cluster has. A charge that leaves the left side as it is, because
-// the queue uses its own guarantee, is always allowed. So is one where nothing is unused:
-// then the nodes decide. Quantities have the units of package fastres.
+// available is what the cluster has. It bounds the root, or all flat queues together. A
+// charge that leaves the left side as it is, because the queue uses its own guarantee, is
+// always allowed. So is one where nothing is unused: then the nodes decide. Quantities have
+// the units of package fastres.
 //
 // # Example
 //
@@ -32,8 +33,9 @@ import (
 type Guarantees struct {
 	ix        *index.Index
 	available fastres.Vector // a dimension without a bound is not kept free
-	unused    index.Rows     // queue → Σ unused of its children
 	active    bool           // some dimension is kept free
+	unused    index.Rows     // queue → Σ unused of its children; the last row is of flat queues
+	all       fastres.Vector // allocated of all flat queues
 }
 
 // View is the accounts that a charge is added to: those of the session, of a what-if
@@ -45,21 +47,27 @@ type View interface {
 	Changed() []index.Queue
 }
 
-// Reset prepares g for a session with the accounts ix, rolled up. Flat queues keep
-// nothing free beyond realCapability.
+// Reset prepares g for a session with the accounts ix, rolled up.
 func (g *Guarantees) Reset(ix *index.Index, available fastres.Vector) {
 	g.ix, g.available, g.active = ix, available, false
 	for d := range fastres.Dim(available.Len()) {
-		g.active = g.active || ix.Rooted() && g.keeps(d)
+		g.active = g.active || g.keeps(d)
 	}
 	if !g.active {
 		return
 	}
-	g.unused.Reset(ix.Len(), ix.Dims())
+	g.unused.Reset(ix.Len()+1, ix.Dims())
+	if g.all.Len() != ix.Dims() {
+		g.all = fastres.NewVector(ix.Dims())
+	}
+	g.all.Reset()
 	for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
-		p := ix.Parent(q)
+		p := g.above(q)
 		if p == index.None {
 			continue
+		}
+		if p == g.top() {
+			g.all.Add(ix.Allocated(q))
 		}
 		for d := range ix.Guarantee.Row(q).Present() {
 			if g.keeps(d) {
@@ -72,9 +80,20 @@ func (g *Guarantees) Reset(ix *index.Index, available fastres.Vector) {
 // keeps reports whether guarantees of d are kept free.
 func (g *Guarantees) keeps(d fastres.Dim) bool { return g.available.Get(d) < fastres.MaxQuantity }
 
+// top stands for all flat queues together.
+func (g *Guarantees) top() index.Queue { return index.Queue(g.ix.Len()) }
+
+// above returns the parent of q, top for a flat queue.
+func (g *Guarantees) above(q index.Queue) index.Queue {
+	if p := g.ix.Parent(q); p != index.None || g.ix.Rooted() {
+		return p
+	}
+	return g.top()
+}
+
 // Fits decides whether q may be charged a quantity in one dimension. A refusal has the
-// reason Guaranteed, and the lowest queue whose children are guaranteed the rest. A what-if
-// on an older snapshot sees what is unused now.
+// reason Guaranteed, and the lowest queue whose children are guaranteed the rest, or q
+// where queues are flat. A what-if on an older snapshot sees what is unused now.
 func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	if !g.active || !g.keeps(d) {
 		return Verdict{Admitted, q}
@@ -82,29 +101,38 @@ func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64
 	change := 0.0 // of what is unused below p
 	for _, p := range g.ix.Path(q) {
 		allocated, unused := a.Allocated(p).Get(d), g.unusedBelow(a, p, d)
-		if quantity+change > 0 && unused+change > 0 && allocated+quantity+unused+change > g.bound(p, d) {
+		bound := g.ix.RealCapability.Row(p).Get(d)
+		if g.ix.Rooted() && p == g.ix.Root() {
+			bound = min(bound, g.available.Get(d))
+		}
+		if lends(quantity, change, allocated, unused, bound) {
 			return Verdict{Guaranteed, p}
 		}
 		own := g.ix.Guarantee.Row(p).Get(d) - allocated
 		change = max(unused+change, own-quantity, 0) - max(unused, own, 0)
 	}
+	if !g.ix.Rooted() {
+		allocated := g.all.Get(d)
+		for _, other := range a.Changed() {
+			allocated += a.Allocated(other).Get(d) - g.ix.Allocated(other).Get(d)
+		}
+		if lends(quantity, change, allocated, g.unusedBelow(a, g.top(), d), g.available.Get(d)) {
+			return Verdict{Guaranteed, q}
+		}
+	}
 	return Verdict{Admitted, q}
 }
 
-// bound returns what q and the queues below it can have at most.
-func (g *Guarantees) bound(q index.Queue, d fastres.Dim) float64 {
-	bound := g.ix.RealCapability.Row(q).Get(d)
-	if q == g.ix.Root() {
-		bound = min(bound, g.available.Get(d))
-	}
-	return bound
+// lends reports whether a charge would take what is guaranteed to others.
+func lends(quantity, change, allocated, unused, bound float64) bool {
+	return quantity+change > 0 && unused+change > 0 && allocated+quantity+unused+change > bound
 }
 
 // unusedBelow returns Σ unused of the children of q.
 func (g *Guarantees) unusedBelow(a View, q index.Queue, d fastres.Dim) float64 {
 	unused := g.unused.Row(q).Get(d)
 	for _, child := range a.Changed() {
-		if g.ix.Parent(child) == q {
+		if g.above(child) == q {
 			guarantee := g.ix.Guarantee.Row(child).Get(d)
 			unused += max(g.unusedBelow(a, child, d), guarantee-a.Allocated(child).Get(d), 0) -
 				max(g.unused.Row(child).Get(d), guarantee-g.ix.Allocated(child).Get(d), 0)
@@ -127,12 +155,18 @@ func (g *Guarantees) Update(q index.Queue, changed fastres.Vector, sign float64)
 }
 
 func (g *Guarantees) update(q index.Queue, d fastres.Dim, more float64) {
+	if !g.ix.Rooted() {
+		g.all.Increase(d, more)
+	}
 	change := 0.0 // of what is unused below p
-	for _, p := range g.ix.Path(q) {
+	for p := q; p != index.None; p = g.above(p) {
 		unused := g.unused.Row(p)
 		before := unused.Get(d)
 		if change != 0 {
 			unused.Set(d, before+change)
+		}
+		if p == g.top() {
+			return
 		}
 		own := g.ix.Guarantee.Row(p).Get(d) - g.ix.Allocated(p).Get(d)
 		if change = max(before+change, own, 0) - max(before, own+more, 0); change == 0 {

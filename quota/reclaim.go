@@ -11,7 +11,8 @@ import (
 //  1. it requests a dimension that the reclaimer requests, except pods
 //  2. allocated > deserved in a dimension that it requests and deserved names,
 //     or it requests no dimension that deserved names
-//  3. allocated − victim ≥ guarantee in every dimension of guarantee
+//  3. allocated − victim ≥ guarantee in every dimension of guarantee; of the cards, in
+//     those that it has
 //
 // allocated is without the victims that were taken before in the same call, and without
 // what pods hold that are being deleted. 2 holds for
@@ -38,18 +39,19 @@ import (
 // DIVERGES: upstream compares only the guarantee of the victim's own queue, so an inner
 // queue can lose what it is guaranteed.
 type Victims struct {
-	ix   *index.Index
-	left index.Rows // queue → allocated without the victims taken, if at[q] = call
-	at   []int      // queue → the call that wrote its row of left
+	ix    *index.Index
+	names *index.Names
+	left  index.Rows // queue → allocated without the victims taken, if at[q] = call
+	at    []int      // queue → the call that wrote its row of left
 	// taken: queue → the last call with a victim in it or below
 	taken []int
 	call  int
 	gone  []index.Queue // those with a victim in this call
 }
 
-// Reset prepares v for a session with the accounts ix.
-func (v *Victims) Reset(ix *index.Index) {
-	v.ix = ix
+// Reset prepares v for a session with the accounts ix, whose dimensions names has.
+func (v *Victims) Reset(ix *index.Index, names *index.Names) {
+	v.ix, v.names = ix, names
 	v.left.Reset(ix.Len(), ix.Dims())
 	v.at = append(v.at[:0], make([]int, ix.Len())...)
 	v.taken = append(v.taken[:0], make([]int, ix.Len())...)
@@ -106,9 +108,19 @@ func (v *Victims) aboveDeserved(q index.Queue, victim fastres.Vector) bool {
 	return !victim.Intersects(deserved) || fastres.ExceedsSomewhere(v.allocated(q), victim, deserved)
 }
 
-// keepsGuarantee reports whether q is not below guarantee without the victim.
+// keepsGuarantee reports whether q is not below guarantee without the victim. A guarantee of
+// a card protects the pods that have the card.
 func (v *Victims) keepsGuarantee(q index.Queue, victim fastres.Vector) bool {
-	return fastres.Leaves(v.allocated(q), victim, v.ix.Guarantee.Row(q))
+	allocated, guarantee := v.allocated(q), v.ix.Guarantee.Row(q)
+	for d := range guarantee.Present() {
+		if victim.Get(d) == 0 && v.names.IsCard(d) {
+			continue
+		}
+		if left := max(0, allocated.Get(d)-victim.Get(d)); guarantee.Get(d)-left >= fastres.MinResource {
+			return false
+		}
+	}
+	return true
 }
 
 // Suffice reports whether the quotas allow a reclaimer of q once the victims of this

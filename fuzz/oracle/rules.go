@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -24,7 +25,7 @@ func (o *Oracle) LendsAll(name string, request Amounts) bool {
 // dimension, so that no more may be allocated, or "". allocated returns what queues have.
 func (o *Oracle) Lends(name, d string, quantity float64, allocated func(string) Amounts) string {
 	available, kept := o.cluster.Available[d]
-	if !kept || o.cluster.Root == "" {
+	if !kept {
 		return ""
 	}
 	// taken is what a queue has, and what is kept free for it and below it.
@@ -42,6 +43,16 @@ func (o *Oracle) Lends(name, d string, quantity float64, allocated func(string) 
 			all += taken(child, more) - has
 		}
 		return max(all, o.Guarantee(q)[d])
+	}
+	if o.cluster.Root == "" { // all queues share what is available
+		before, after, has := 0.0, 0.0, quantity
+		for _, q := range o.names {
+			before, after, has = before+taken(q, 0), after+taken(q, quantity), has+allocated(q)[d]
+		}
+		if after > before && after > has && after > available {
+			return name
+		}
+		return ""
 	}
 	return o.first(name, func(q string) bool {
 		bound := o.Bound(q)[d]
@@ -131,7 +142,13 @@ func (v *Victims) Take(name string, victim Amounts, to string, reclaimer Amounts
 func (v *Victims) take(name string, victim Amounts, to string) bool {
 	for _, q := range v.oracle.Path(name) {
 		loses := q == name || v.oracle.queues[to] == nil || !v.oracle.within(to, q)
-		if loses && !v.Left(q).Minus(victim).covers(v.oracle.Guarantee(q)) {
+		kept := maps.Clone(v.oracle.Guarantee(q))
+		for _, card := range v.oracle.cluster.Cards {
+			if victim[card] == 0 {
+				delete(kept, card) // it protects the pods that have the card
+			}
+		}
+		if loses && !v.Left(q).Minus(victim).covers(kept) {
 			return false
 		}
 	}

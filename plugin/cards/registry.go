@@ -130,7 +130,10 @@ type Session struct {
 // names. It returns nil where cards count nowhere.
 func (r *Registry) Open(ssn *framework.Session, tree *index.Tree, names *index.Names, scope Scope, settings Settings) *Session {
 	if scope == Nowhere || scope == Annotated && !anyAnnotated(ssn.Queues) {
+		// What nodes and pods had is out of date when cards count again.
 		clear(r.queues)
+		clear(r.nodes)
+		clear(r.held)
 		return nil
 	}
 	s := &Session{registry: r, settings: settings, names: names}

@@ -8,7 +8,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// gone finds what the jobs of a tree have that the nodes of the session do not give
+// gone finds what the jobs have that the nodes of the session do not give
 // (any more). The zero gone is ready.
 //
 // Pods are few on such nodes, and a task has to be looked at to know its node. So gone
@@ -16,21 +16,26 @@ import (
 // session from then on until nothing is gone.
 type gone struct {
 	charges, request fastres.Vector
+	some             bool                // charges are of some task
 	nodes            map[string]struct{} // those of the session before, nil at first
 }
 
-// find sets charges to what queues of the tree are charged for pods on nodes that the
+// resize gives the vectors a length. What was found for another is not known any more.
+func (g *gone) resize(length int) {
+	if g.charges.Len() != length {
+		*g = gone{charges: fastres.NewVector(length), request: fastres.NewVector(length)}
+	}
+}
+
+// find sets charges to what queues are charged for pods on nodes that the
 // session does not have, and for cards that their nodes do not state any more.
 func (g *gone) find(ssn *framework.Session, session *Session) {
-	if g.charges.Len() != session.Dims.length {
-		g.charges, g.request = fastres.NewVector(session.Dims.length), fastres.NewVector(session.Dims.length)
-		g.nodes = nil
-	}
 	left := g.update(ssn)
-	if !left && g.charges.IsEmpty() && !session.cards.Holding() {
+	if !left && !g.some && !session.cards.Holding() {
 		return
 	}
 	g.charges.Reset()
+	g.some = false
 	for _, job := range ssn.Jobs {
 		q := session.tree.Lookup(string(job.Queue))
 		if q == index.None || session.tree.Broken(q) != nil {
@@ -70,10 +75,12 @@ func (g *gone) add(ssn *framework.Session, session *Session, q index.Queue, task
 	pod, _ := session.SetTask(g.request, q, task)
 	if !there {
 		g.charges.Add(g.request)
+		g.some = true
 	}
 	for r := range session.cards.Requests(pod) {
 		if d, ok := session.cards.CardOn(task.NodeName, r); ok && !session.cards.Gives(task.NodeName, r.Resource, d) {
 			g.charges.Increase(d, float64(r.Amount))
+			g.some = true
 		}
 	}
 }

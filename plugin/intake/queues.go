@@ -35,7 +35,8 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	for id, queue := range ssn.Queues {
 		session.Queues[session.tree.Lookup(string(id))] = queue
 	}
-	if session.tree.Rooted() {
+	s.gone.resize(session.Dims.length)
+	if session.tree.Rooted() || session.cards != nil {
 		s.gone.find(ssn, session)
 	}
 	if s.valid(session) {
@@ -56,10 +57,7 @@ func (s *State) valid(session *Session) bool {
 	if b.cards != (session.cards != nil) || session.cards != nil && session.cards.QuotasChanged() {
 		return false
 	}
-	if session.tree.Rooted() && (b.gone.Len() != s.gone.charges.Len() || !b.gone.Equal(s.gone.charges)) {
-		return false
-	}
-	if session.settings.Proportion || b.tree != session.tree || b.settings != session.settings || b.total.Len() != session.Dims.length || !b.total.Equal(s.total) {
+	if session.settings.Proportion || b.gone.Len() != s.gone.charges.Len() || !b.gone.Equal(s.gone.charges) || b.tree != session.tree || b.settings != session.settings || b.total.Len() != session.Dims.length || !b.total.Equal(s.total) {
 		return false
 	}
 	for q, queue := range session.Queues {
@@ -82,9 +80,7 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 	b := bounds{tree: ix.Tree, settings: session.settings, cards: session.cards != nil,
 		total: fastres.NewVector(session.Dims.length), gone: fastres.NewVector(session.Dims.length)}
 	b.total.CopyFrom(s.total)
-	if ix.Rooted() {
-		b.gone.CopyFrom(s.gone.charges)
-	}
+	b.gone.CopyFrom(s.gone.charges)
 	b.queues = make([]*scheduling.Queue, len(session.Queues))
 	for i, queue := range session.Queues {
 		if queue == nil {
@@ -127,9 +123,12 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 // After a loss of nodes that is more, and no queue below the root gets anything. Here
 // what is gone does not count against the root's total.
 func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector) {
+	s.available.CopyFrom(s.total)
+	s.available.Add(gone)
 	s.rootBound.CopyFrom(s.total)
-	s.rootBound.Add(gone)
-	s.available.CopyFrom(s.rootBound)
+	if ix.Rooted() {
+		s.rootBound.Add(gone)
+	}
 	if session.settings.RootCapability == RootUnlimited {
 		s.rootBound.Fill(fastres.MaxQuantity)
 	}

@@ -45,7 +45,7 @@ func nodesOf(ssn *framework.Session) iter.Seq[index.Node] {
 }
 
 // MendParents gives queues that do not reach the root a parent that does, in this
-// session alone. Volcano itself walks up to the root when it closes a session: an
+// session alone, and the root none. Volcano itself walks up to the root when it closes a session: an
 // unknown parent makes it panic, a cycle makes it loop without end
 // (framework/session.go, updateQueueStatus).
 func (s *State) MendParents(ssn *framework.Session, plugin string) {
@@ -54,12 +54,15 @@ func (s *State) MendParents(ssn *framework.Session, plugin string) {
 			break // queues are ordered by depth: all tops have been visited
 		}
 		queue := ssn.Queues[api.QueueID(s.parents.Name(q))]
-		if queue == nil || s.parents.Broken(q) == nil {
+		isRoot := q == s.parents.Root()
+		if queue == nil || isRoot && queue.Queue.Spec.Parent == "" || !isRoot && s.parents.Broken(q) == nil {
 			continue
 		}
 		mended := *queue.Queue
-		mended.Spec.Parent = index.RootName
+		if mended.Spec.Parent = index.RootName; isRoot {
+			mended.Spec.Parent = ""
+		}
 		queue.Queue = &mended
-		klog.V(4).Infof("[%s] queue %s counts as a child of the root: %v", plugin, queue.Name, s.parents.Broken(q))
+		klog.V(4).Infof("[%s] queue %s has the parent %q in this session: %v", plugin, queue.Name, mended.Spec.Parent, s.parents.Broken(q))
 	}
 }

@@ -81,11 +81,11 @@ func (r Reason) String() string {
 	case ClosedQueue:
 		return fmt.Sprintf("Queue <%s> is not open", r.Queue)
 	case Guaranteed:
-		what := "it"
+		requested := ""
 		if r.Cards != "" {
-			what = fmt.Sprintf("<%s> of <%s>", card.FormatDecimal(r.Requested), r.Cards)
+			requested = fmt.Sprintf(": requested <%s> of <%s>", card.FormatDecimal(r.Requested), r.Cards)
 		}
-		return fmt.Sprintf("Queue <%s> cannot lend %s: what is left is guaranteed to other queues", r.Queue, what)
+		return fmt.Sprintf("What is left at queue <%s> is guaranteed to other queues%s", r.Queue, requested)
 	case MixedResources:
 		return fmt.Sprintf("Cards <%s> do not share one resource name, so no pod can request either of them", r.Cards)
 	case ResourceMismatch:

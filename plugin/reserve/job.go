@@ -27,6 +27,7 @@ type Job struct {
 	nodes    []*cards.Node       // by task; nil for an unknown node
 
 	groups    []group
+	dims      []fastres.Dim // memory of dimsOf
 	allocated []groupAmount
 	// terminating are the cards of pods that are being deleted, where they count.
 	terminating []cards.Amount
@@ -100,7 +101,7 @@ func (j *Job) ExemptGated(x fastres.Vector)     { j.exemptGated.subtractFrom(x) 
 
 // Read reads a job. read is s.Read or a CollectingReader.
 func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
-	*j = Job{groups: j.groups[:0], allocated: j.allocated[:0], terminating: j.terminating[:0], pending: j.pending[:0], members: j.members[:0],
+	*j = Job{groups: j.groups[:0], dims: j.dims[:0], allocated: j.allocated[:0], terminating: j.terminating[:0], pending: j.pending[:0], members: j.members[:0],
 		tasks: j.tasks[:0], requests: j.requests[:0], nodes: j.nodes[:0]}
 	if len(job.Tasks) == 0 {
 		for _, r := range s.JobRequests(job) {
@@ -268,6 +269,20 @@ func (j *Job) AddPending(x fastres.Vector) {
 	}
 }
 
+// dimsOf returns the cards of a group's selector, the preferred first, and then those that
+// its tasks have on nodes whose label changed.
+func (j *Job) dimsOf(group int) []fastres.Dim {
+	j.dims = append(j.dims[:0], j.groups[group].selector.Dims...)
+	listed := len(j.dims)
+	for _, a := range j.allocated {
+		if a.group == group && !slices.Contains(j.dims, a.dim) {
+			j.dims = append(j.dims, a.dim)
+		}
+	}
+	slices.Sort(j.dims[listed:])
+	return j.dims
+}
+
 // AddElastic adds what the job has beyond its minimum to x:
 //
 //	max(0, allocated − min)
@@ -279,7 +294,7 @@ func (j *Job) AddElastic(x fastres.Vector) {
 			continue
 		}
 		keep := g.min
-		for _, d := range g.selector.Dims {
+		for _, d := range j.dimsOf(i) {
 			var has card.Milli
 			for _, a := range j.allocated {
 				if a.group == i && a.dim == d {
