@@ -356,16 +356,13 @@ func (w *world) hold(p *worldPod, node string, counted bool) {
 	}
 	for _, resource := range cardResources {
 		before, had := p.has[resource]
-		if p.spec.requests[resource] == 0 || before.sure {
-			continue
+		if p.spec.requests[resource] == 0 || before.sure && counted {
+			continue // while cards do not count in its queue, the scheduler forgets
 		}
 		first, _, _ := strings.Cut(p.spec.cards, "|")
 		now := namedCard{card: first, doubt: first != "" || !w.isCardResource(resource)}
 		if n := w.nodes[node]; n != nil && !n.lost && cardOf(n.spec, resource) != "" {
 			now = namedCard{card: cardOf(n.spec, resource), sure: counted}
-		}
-		if unchecked(staleNodes) && !w.anyAnnotated() && !now.sure {
-			now.doubt = true
 		}
 		if had && (before.doubt || before.card != "" && before.card != now.card) {
 			now.doubt = true

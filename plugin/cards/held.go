@@ -50,6 +50,9 @@ func (s *Session) Holding() bool { return s != nil && len(s.registry.held) > 0 }
 // for. before has the cards of these nodes in the session before.
 func (s *Session) hold(jobs map[api.JobID]*api.JobInfo, before map[string][]nodeCard) {
 	for _, job := range jobs {
+		if !s.registry.charged(string(job.Queue)) {
+			continue
+		}
 		for _, task := range job.Tasks {
 			if had := before[task.NodeName]; len(had) > 0 && task.Status != api.Succeeded && task.Status != api.Failed {
 				s.holdPod(task, had)

@@ -28,6 +28,8 @@ type Registry struct {
 	requests map[string][]Request // by text of card.request
 	visited  int                  // tasks whose cards the last session read
 	held     map[types.UID][]heldCard
+	tree     *index.Tree // of the session before, nil where cards counted nowhere
+	counted  []bool      // by queue of tree
 
 	mu          sync.Mutex // guards the rest, since tallies read pods concurrently
 	selectors   map[string]*Selector
@@ -134,6 +136,7 @@ func (r *Registry) Open(ssn *framework.Session, tree *index.Tree, names *index.N
 		clear(r.queues)
 		clear(r.nodes)
 		clear(r.held)
+		r.tree = nil
 		return nil
 	}
 	s := &Session{registry: r, settings: settings, names: names}
@@ -145,7 +148,17 @@ func (r *Registry) Open(ssn *framework.Session, tree *index.Tree, names *index.N
 	if s.readNodes(ssn) || s.quotasChanged || r.names != names.Len() {
 		s.resolveAll()
 	}
+	r.tree, r.counted = tree, s.counted
 	return s
+}
+
+// charged reports whether the session before charged a queue for cards.
+func (r *Registry) charged(queue string) bool {
+	if r.tree == nil {
+		return false
+	}
+	q := r.tree.Lookup(queue)
+	return q != index.None && r.counted[q]
 }
 
 // Counted reports whether cards count in q. It is for nil Sessions, too.
