@@ -333,6 +333,39 @@ func TestWarningsOnQueues(t *testing.T) {
 	assert.Equal(t, `annotation volcano.sh/card.deserved: "A" is 2, but 4 are guaranteed and never taken back; set volcano.sh/card.guarantee`, event.Message)
 }
 
+// TestWarningsOnUnknownAnnotations records an event on the Queue for each annotation that
+// has no effect, once while it is there. It does so under every name of the plugin, also
+// where no queue has a card annotation.
+func TestWarningsOnUnknownAnnotations(t *testing.T) {
+	for name, build := range map[string]framework.PluginBuilder{Name: New, CapacityName: NewCapacity, ProportionName: NewProportion} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene().node("a", "A", 8).queue("q", "", "quotas", `{"A":1}`).queue("p", "", "name", "A")
+			s.Queues[0].Annotations["volcano.sh/hierachy"] = "root/q" // starts with no prefix of this module
+			s.Queues[0].Annotations["volcano.sh/hierarchy-weight"] = "1/2"
+			s.build = build
+			client := fake.NewClientset()
+			events := make(chan string, 10)
+			client.PrependReactor("create", "events", func(action clienttesting.Action) (bool, runtime.Object, error) {
+				event := action.(clienttesting.CreateAction).GetObject().(*v1.Event)
+				events <- event.InvolvedObject.Name + " " + event.Type + " " + event.Reason + " " + event.Message
+				return true, event, nil
+			})
+			run := newSequence(t, s)
+			run.client = client
+			run.open(t)
+			assert.Equal(t, "p Warning BadCardAnnotation annotation volcano.sh/card.name is an annotation of pods and has no effect here", <-events)
+			assert.Equal(t, `q Warning BadCardAnnotation annotation volcano.sh/card.quotas is unknown and has no effect; did you mean "volcano.sh/card.quota"?`, <-events)
+			assert.Equal(t, `q Warning BadHierarchyAnnotation annotation volcano.sh/hierarchy-weight is unknown and has no effect; did you mean "volcano.sh/hierarchy-weights"?`, <-events)
+			run.open(t)
+			delete(s.Queues[0].Annotations, "volcano.sh/card.quotas")
+			run.open(t)
+			s.Queues[0].Annotations["volcano.sh/card.quotas"] = "{}"
+			run.open(t)
+			assert.Contains(t, <-events, "q Warning BadCardAnnotation annotation volcano.sh/card.quotas", "the next event, after it came back")
+		})
+	}
+}
+
 // TestReasons records on the PodGroup why a job waits. It does so once while the
 // reason stays the same.
 func TestReasons(t *testing.T) {

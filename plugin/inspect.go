@@ -110,6 +110,9 @@ func (i Inspection) Accounts() []Account {
 	var accounts []Account
 	for q := range index.Queue(ix.Len()) {
 		a := Account{Queue: ix.Name(q), Depth: ix.Depth(q), Leaf: ix.IsLeaf(q), Broken: ix.Broken(q), Share: ix.Share(q)}
+		if ix.Allocated(q).IsEmpty() {
+			a.Share = 0 // and not the 1 of best effort, which only places the queue in the order
+		}
 		if p := ix.Parent(q); p != index.None {
 			a.Parent = ix.Name(p)
 		}

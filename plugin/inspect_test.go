@@ -125,6 +125,33 @@ func TestAccountsOfATree(t *testing.T) {
 	assert.Equal(t, 3.0, byName["leaf"].Holdings[2].Capability)
 }
 
+// TestAccountsOfRootSpec inspects a root whose spec has the deserved that Volcano writes
+// there: it deserves the cards of the cluster all the same.
+func TestAccountsOfRootSpec(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("root", "").queue("q", "root", "quota", `{"A":3}`)
+	s.Queues[0].Deserved = workload.Resources{"cpu": 4000, "memory": 4 << 30}
+	_, i := inspected(t, s.Cluster, New)
+	root := i.Accounts()[0]
+	require.Equal(t, "root", root.Queue)
+	deserved := map[string]float64{}
+	for _, h := range root.Holdings {
+		deserved[h.Resource] = h.Deserved
+	}
+	assert.Equal(t, 4.0, deserved["cpu"])
+	assert.Equal(t, 8.0, deserved["A"])
+}
+
+// TestShareOfEmptyQueues expects 0 of queues to which nothing is allocated, whether they
+// deserve something or not.
+func TestShareOfEmptyQueues(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("deserves", "", "quota", `{"A":3}`).queue("empty", "", "quota", `{}`).
+		queue("best-effort", "").pods("runs", "best-effort", "", 1, 0, on("a"))
+	_, i := inspected(t, s.Cluster, NewCapacity)
+	for _, a := range i.Accounts() {
+		assert.Equal(t, map[string]float64{"deserves": 0, "empty": 0, "best-effort": 1}[a.Queue], a.Share, a.Queue)
+	}
+}
+
 // TestInspectRefusesOtherPlugins refuses plugins of other packages and those without
 // an open session.
 func TestInspectRefusesOtherPlugins(t *testing.T) {

@@ -31,6 +31,7 @@ type memory struct {
 	journal  *report.Journal
 	recorder report.Recorder
 	warnings report.Warnings
+	unknown  cards.UnknownKeys
 }
 
 // vectors are memory of the hooks, named for what they hold. Hooks that Volcano

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -109,6 +110,13 @@ func (s *session) publish(treeChanged bool) {
 	m := s.memory
 	for _, p := range m.intake.TreeProblems(s.ssn) {
 		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, report.BadHierarchyAnnotation, p.Err.Error())
+	}
+	for _, p := range m.unknown.Added(s.ssn.Queues) {
+		reason := report.BadCardAnnotation
+		if strings.HasPrefix(p.Key, index.PathKey) {
+			reason = report.BadHierarchyAnnotation
+		}
+		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, reason, fmt.Sprintf("annotation %s %s", p.Key, p.Reason))
 	}
 	if treeChanged {
 		m.metrics.ForgetQueues(s.ix.Tree)

@@ -6,12 +6,14 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
+	"github.com/capacity-card/capacity-card/cmd/internal/version"
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 	"github.com/capacity-card/capacity-card/plugin"
 )
@@ -42,6 +44,13 @@ tiers:
 const interruptedStatus = 130
 
 func main() {
+	showVersion := flag.Bool("version", false, "print the versions of this program, Volcano and Kubernetes")
+	flag.Parse()
+	if *showVersion {
+		fmt.Print(version.Of().Text("demo"))
+		return
+	}
+	version.Of().SetUserAgent()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
 	err := run(ctx, os.Getenv("DEMO_KEEP") == "1")

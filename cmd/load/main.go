@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/cmd/internal/version"
 )
 
 // Where things go, seen from the root of the module.
@@ -37,7 +38,13 @@ func main() {
 	ours := flag.String("ours", "bin/load/ours", "our scheduler")
 	upstream := flag.String("upstream", "bin/load/upstream", "Volcano's own scheduler")
 	limit := flag.Duration("limit", 10*time.Minute, "how long a scheduler may take")
+	showVersion := flag.Bool("version", false, "print the versions of this program, Volcano and Kubernetes")
 	flag.Parse()
+	if *showVersion {
+		fmt.Print(version.Of().Text("load"))
+		return
+	}
+	version.Of().SetUserAgent()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
 

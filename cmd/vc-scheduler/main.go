@@ -20,13 +20,13 @@ import (
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	commonutil "volcano.sh/volcano/pkg/util"
-	"volcano.sh/volcano/pkg/version"
 
 	// The actions and plugins that Volcano's own scheduler registers, and its assertions.
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
 	_ "volcano.sh/volcano/pkg/scheduler/plugins"
 	_ "volcano.sh/volcano/pkg/scheduler/util/assert"
 
+	"github.com/capacity-card/capacity-card/cmd/internal/version"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/guard"
 )
@@ -71,8 +71,10 @@ func run() error {
 	cliflag.InitFlags()
 
 	if server.PrintVersion {
-		version.PrintVersionAndExit()
+		fmt.Print(version.Of().Text("vc-scheduler"))
+		return nil
 	}
+	version.Of().SetUserAgent()
 	if err := server.CheckOptionOrDie(); err != nil {
 		return err
 	}

@@ -214,6 +214,22 @@ func (s *Session) BoundRoot(ix *index.Index, bound fastres.Vector) {
 	}
 }
 
+// DeserveRoot sets the cards of the root's deserved to total.
+//
+// Volcano writes the deserved that it computes for the root into its spec, which then
+// names cpu and memory but no card. A root without deserved deserves the total.
+func (s *Session) DeserveRoot(ix *index.Index, total fastres.Vector) {
+	if s == nil {
+		return
+	}
+	deserved := ix.Deserved.Row(ix.Root())
+	for d := fastres.FirstFree; d < s.endDim(ix); d++ {
+		if s.names.IsCard(d) && total.Has(d) {
+			deserved.Set(d, total.Get(d))
+		}
+	}
+}
+
 // QueueProblems are the problems of the card annotations of one queue.
 type QueueProblems struct {
 	Queue    *scheduling.Queue

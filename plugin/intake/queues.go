@@ -104,6 +104,7 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 	s.boundRoot(ix, session, b.gone)
 	if ix.Rooted() {
 		quota.TreeBounds(ix, limits)
+		session.cards.DeserveRoot(ix, s.total)
 	} else {
 		// DIVERGES: upstream has no accounts of queues without jobs, and panics when
 		// it compares one (upstream issue 5878). Here every queue has accounts.

@@ -71,23 +71,34 @@ func TestBadInput(t *testing.T) {
 			assert.Contains(t, stderr, c.want)
 			assert.Equal(t, 1, strings.Count(stderr, "error: "), stderr)
 			for line := range strings.Lines(strings.TrimSpace(stderr)) {
-				assert.True(t, strings.HasPrefix(line, "error: ") || strings.HasPrefix(line, "note: "), line)
+				assert.Regexp(t, "^(error|warning|note): ", line)
 			}
 		})
 	}
 }
 
-// TestNotes expects what was not read on stderr, and the rest of the input to count.
-func TestNotes(t *testing.T) {
-	text := queueText + "---\nkind: [\n---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
-	code, stdout, stderr := run(text, "top", "-f", "-")
-	assert.Zero(t, code)
-	assert.Contains(t, stdout, "q ")
-	assert.Equal(t, "note: stdin:5: line 5: did not find expected node content\nnote: skipped 1 objects of other kinds: Service (1)\n", stderr)
+// assumed is the warning about input without the scheduler's configuration.
+const assumed = "warning: no scheduler configuration: the input has no ConfigMap with one. Assumed: plugin capacity-card, queues are flat. " +
+	"The scheduler may decide otherwise: add the ConfigMap to the input, or name the configuration with --scheduler-conf or --plugin\n"
 
-	code, stdout, _ = run(text, "validate", "-f", "-")
-	assert.Equal(t, 1, code, "a document that cannot be read is an error")
-	assert.Contains(t, stdout, "stdin:5: error: line 5: did not find expected node content")
+// TestBrokenDocument expects what was not read on stderr, the rest of the input to
+// count, and an exit code that a script notices.
+func TestBrokenDocument(t *testing.T) {
+	text := queueText + "---\nkind: [\n---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
+	for _, arguments := range everyCommand {
+		if arguments[0] == "simulate" {
+			arguments = []string{"simulate", "--set", "queue/q:capability.cpu=1"}
+		}
+		code, stdout, stderr := run(text, append(arguments, "-f", "-")...)
+		assert.Equal(t, 1, code, arguments)
+		assert.NotEmpty(t, stdout)
+		if arguments[0] == "validate" {
+			assert.Contains(t, stdout, "stdin:5: error: did not find expected node content")
+			assert.Equal(t, assumed+"note: skipped 1 objects of other kinds: Service (1)\n", stderr)
+		} else {
+			assert.Equal(t, assumed+"error: stdin:5: did not find expected node content\nnote: skipped 1 objects of other kinds: Service (1)\n", stderr)
+		}
+	}
 }
 
 // TestFormats expects JSON and YAML of every command to be the same, and tables to
@@ -137,6 +148,49 @@ func TestNames(t *testing.T) {
 	}
 	assert.Contains(t, help("/usr/bin/cardctl"), "  cardctl explain [job|pod|queue [NAME]] [flags]")
 	assert.Contains(t, help("/usr/bin/kubectl-card"), "  kubectl card explain [job|pod|queue [NAME]] [flags]")
+}
+
+// TestFinishedJobs explains jobs that have ended: one whose PodGroup is deleted, one with
+// a pod that is left, and one that is no Volcano job.
+func TestFinishedJobs(t *testing.T) {
+	job := func(name, phase string) string {
+		return "---\napiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: " + name + ", uid: u}\n" +
+			"spec: {queue: q, minAvailable: 2, tasks: [{name: w, replicas: 2}]}\nstatus: {state: {phase: " + phase + "}}\n"
+	}
+	group := func(name, phase string) string {
+		return "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: " + name + "}\nspec: {queue: q, minMember: 1}\nstatus: {phase: " + phase + "}\n"
+	}
+	pod := func(group string) string {
+		return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + group + "-0, annotations: {scheduling.k8s.io/group-name: " + group + "}}\n" +
+			"spec: {schedulerName: volcano, nodeName: node, containers: [{name: c, image: i}]}\nstatus: {phase: Succeeded}\n"
+	}
+	text := queueText + job("deleted", "Completed") + job("kept", "Failed") + group("kept-u", "Running") + pod("kept-u") + group("other", "Completed")
+	for name, want := range map[string]string{
+		"deleted": "State:      Finished (Completed)\nPods:       none left\n",
+		"kept":    "State:      Finished (Failed)\nPods:       1, of which none waits\n",
+		"other":   "State:      Finished\nPods:       none left\n",
+	} {
+		code, stdout, stderr := run(text, "explain", "job", name, "-f", "-", "--plugin", "capacity")
+		assert.Zero(t, code, stderr)
+		assert.True(t, strings.HasSuffix(stdout, want), stdout)
+		assert.NotContains(t, stderr, "PodGroup")
+	}
+	_, stdout, _ := run(text, "explain", "-f", "-", "--plugin", "capacity")
+	assert.Equal(t, "No job waits.\n", stdout)
+	_, stdout, _ = run(text, "simulate", "--all", "--set", "queue/q:capability.cpu=1", "-f", "-", "--plugin", "capacity")
+	for _, name := range []string{"Job/deleted", "Job/kept"} {
+		assert.Regexp(t, "(?m)^default +"+name+" +q +Finished +Finished +-$", stdout)
+	}
+	_, stdout, _ = run(text+"---\napiVersion: v1\nkind: Node\nmetadata: {name: node}\n", "validate", "-f", "-", "--plugin", "capacity")
+	assert.Equal(t, "7 objects: 0 errors, 0 warnings, 0 notes\n", stdout)
+}
+
+func TestVersion(t *testing.T) {
+	code, command, _ := run("", "version")
+	assert.Zero(t, code)
+	assert.Regexp(t, "^cardctl .*\ncommit .*\nVolcano .*\nKubernetes .*\nGo +go1.*\n$", command)
+	_, flag, _ := run("", "--version")
+	assert.Equal(t, command, flag)
 }
 
 func TestCompletion(t *testing.T) {

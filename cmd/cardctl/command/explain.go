@@ -153,22 +153,35 @@ func subtree(world *engine.World, name string) (map[string]bool, error) {
 	return below, nil
 }
 
+// podsOf counts the pods of a job in words.
+func podsOf(f *explain.Finding) string {
+	switch {
+	case f.State == explain.Finished && f.Pods.Total == 0:
+		return "none left"
+	case f.State == explain.Finished:
+		return fmt.Sprintf("%d, of which none waits", f.Pods.Total)
+	case f.Pods.Total == 0:
+		return fmt.Sprintf("none yet; %d needed to start", f.Pods.Minimum)
+	}
+	return fmt.Sprintf("%d, of which %d placed and %d waiting; %d needed to start", f.Pods.Total, f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum)
+}
+
 // describe prints one finding as kubectl describes an object.
 func describe(out io.Writer, f *explain.Finding) {
 	line := func(name, text string) { fmt.Fprintf(out, "%-11s %s\n", name, text) }
 	line("Job:", f.Namespace+"/"+f.Owner)
-	line("PodGroup:", fmt.Sprintf("%s, %s", f.Name, f.Phase))
+	podGroup := f.Name
+	if f.Ended == "" { // else it can be deleted
+		podGroup += ", " + f.Phase
+	}
+	line("PodGroup:", podGroup)
 	line("Queue:", f.Queue)
 	state := string(f.State)
-	if f.Stage != "" {
-		state += fmt.Sprintf(" (%s)", f.Stage)
+	if detail := f.Ended + string(f.Stage); detail != "" { // a job that has ended is at no stage
+		state += fmt.Sprintf(" (%s)", detail)
 	}
 	line("State:", state)
-	pods := fmt.Sprintf("%d, of which %d placed and %d waiting", f.Pods.Total, f.Pods.Placed, f.Pods.Waiting)
-	if f.Pods.Total == 0 {
-		pods = "none yet"
-	}
-	line("Pods:", fmt.Sprintf("%s; %d needed to start", pods, f.Pods.Minimum))
+	line("Pods:", podsOf(f))
 	if f.Rule != "" {
 		level := ""
 		if f.Level != "" {

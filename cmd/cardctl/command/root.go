@@ -6,22 +6,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/capacity-card/capacity-card/cmd/internal/version"
 )
 
 // The exit codes.
 const (
-	exitOK      = 0
-	exitInvalid = 1 // validate has found errors
-	exitUsage   = 2 // bad flags or bad input: nothing was printed
+	exitOK          = 0
+	exitInvalid     = 1   // validate has found errors, or a part of the input could not be read
+	exitUsage       = 2   // bad flags or bad input: nothing was printed
+	exitInterrupted = 130 // SIGINT or SIGTERM, as shells report it
 )
 
-// errInvalid is the result of validate after it has printed an error.
+// errInvalid is the result of a command that has printed its output and the errors in it.
 var errInvalid = errors.New("invalid")
 
 const long = `cardctl shows what the quotas of Volcano's queues do: why jobs wait, who uses
@@ -47,16 +54,50 @@ func New(name string, streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
-	from := &source{streams: streams, cluster: genericclioptions.NewConfigFlags(true)}
-	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newSimulate(from))
+	from := &source{streams: streams, cluster: genericclioptions.NewConfigFlags(true), printed: map[string]bool{}}
+	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newSimulate(from), newVersion(streams))
+	root.Version = version.Of().Text("cardctl")
+	root.SetVersionTemplate("{{.Version}}")
 	return root
 }
 
-// Run runs cardctl and returns its exit code.
+func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Versions of cardctl, Volcano and Kubernetes", Args: cobra.NoArgs,
+		Long: "Prints the release and the commit of cardctl, and the versions of Volcano and\nKubernetes whose scheduler it runs.",
+		Run:  func(*cobra.Command, []string) { fmt.Fprint(streams.Out, version.Of().Text("cardctl")) },
+	}
+}
+
+// Main runs cardctl as a process. The first SIGINT or SIGTERM ends it.
+func Main(arguments []string) {
+	version.Of().SetUserAgent()
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer cancel()
+	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
+	os.Exit(Run(ctx, arguments[0], arguments[1:], streams))
+}
+
+// Run runs cardctl and returns its exit code. It returns as soon as ctx is done, also from
+// a read or a computation that cannot be interrupted: the commands change nothing that they
+// would have to leave in order.
 func Run(ctx context.Context, name string, arguments []string, streams genericiooptions.IOStreams) int {
 	root := New(name, streams)
 	root.SetArgs(arguments)
-	err := root.ExecuteContext(ctx)
+	done := make(chan error, 1)
+	go func() { done <- root.ExecuteContext(ctx) }()
+	select {
+	case err := <-done:
+		if ctx.Err() == nil {
+			return exitCode(err, streams.ErrOut)
+		}
+	case <-ctx.Done():
+	}
+	return exitInterrupted
+}
+
+// exitCode prints an error and returns its exit code.
+func exitCode(err error, errOut io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
@@ -64,7 +105,7 @@ func Run(ctx context.Context, name string, arguments []string, streams genericio
 		return exitInvalid
 	}
 	for _, line := range strings.Split(err.Error(), "\n") {
-		fmt.Fprintln(streams.ErrOut, "error: "+line)
+		fmt.Fprintln(errOut, "error: "+line)
 	}
 	return exitUsage
 }

@@ -81,6 +81,9 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 		if err := whatif.Set(after, setting); err != nil {
 			return fmt.Errorf("--set: %w", err)
 		}
+		if missing := whatif.MissingCard(after, setting); missing != "" {
+			s.warning("--set %s: %s", setting, missing)
+		}
 	}
 	for _, node := range c.without {
 		if err := whatif.RemoveNode(after, node); err != nil {

@@ -26,7 +26,10 @@ type source struct {
 	recursive     bool
 	configuration string
 	plugin        string
+	pluginGiven   bool
 	output        string
+	printed       map[string]bool // notes and warnings, each printed once
+	broken        bool            // a part of the input could not be read
 }
 
 // bind adds the flags to a command.
@@ -36,8 +39,8 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 		"Without it, the cluster of the kubeconfig is read")
 	flags.BoolVarP(&s.recursive, "recursive", "R", false, "Also read the directories below those of -f")
 	flags.StringVar(&s.configuration, "scheduler-conf", "", "File with the scheduler's configuration, or with the ConfigMap that has it. "+
-		"Without it, that of the cluster or of a ConfigMap in the files, or else a usual one")
-	flags.StringVar(&s.plugin, "plugin", plugin.Name, "Quota plugin of the usual configuration: "+strings.Join(plugin.Names, ", "))
+		"Without it, that of the ConfigMap which the scheduler's Deployment mounts, in the cluster or in the files")
+	flags.StringVar(&s.plugin, "plugin", plugin.Name, "Assume a configuration with this quota plugin: "+strings.Join(plugin.Names, ", "))
 	if len(outputs) > 0 {
 		flags.StringVarP(&s.output, "output", "o", outputs[0], "Output format: "+strings.Join(outputs, ", "))
 		_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
@@ -52,7 +55,11 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 		if !slices.Contains(plugin.Names, s.plugin) {
 			return fmt.Errorf("unknown plugin %q: one of %s", s.plugin, strings.Join(plugin.Names, ", "))
 		}
-		return run(cmd, arguments)
+		s.pluginGiven = flags.Changed("plugin")
+		if err := run(cmd, arguments); err != nil || !s.broken {
+			return err
+		}
+		return errInvalid
 	}
 }
 
@@ -77,7 +84,7 @@ func (s *source) objects(ctx context.Context) (*input.Objects, error) {
 		if err != nil {
 			return nil, fmt.Errorf("no cluster to read: %s (name files with -f, or a kubeconfig with --kubeconfig)", firstLine(err))
 		}
-		objects, err := input.ReadCluster(ctx, config, progress.report)
+		objects, err := input.ReadCluster(ctx, config, s.configuration == "" && !s.pluginGiven, progress.report)
 		if err != nil {
 			return nil, err
 		}
@@ -97,18 +104,37 @@ func (s *source) objects(ctx context.Context) (*input.Objects, error) {
 	return objects, nil
 }
 
-// warn writes to stderr what is skipped and what cannot be read.
+// warn writes to stderr what is skipped and what cannot be read. A command that prints a
+// result without the latter ends with errInvalid.
 func (s *source) warn(objects *input.Objects) {
 	for _, problem := range objects.Problems {
-		s.note("%s", problem)
+		s.line("error", "%s", problem)
+	}
+	s.broken = len(objects.Problems) > 0
+	for _, problem := range objects.Unknown {
+		s.warning("%s", problem)
+	}
+	for _, replaced := range objects.Replaced {
+		s.note("%s", replaced)
 	}
 	if skipped := objects.Skipped(); skipped != "" {
 		s.note("%s", skipped)
 	}
 }
 
-func (s *source) note(format string, arguments ...any) {
-	fmt.Fprintf(s.streams.ErrOut, "note: "+format+"\n", arguments...)
+// note writes a line to stderr, once if it is the same again.
+func (s *source) note(format string, arguments ...any) { s.line("note", format, arguments...) }
+
+// warning is a note on something that makes the output differ from what the scheduler
+// does.
+func (s *source) warning(format string, arguments ...any) { s.line("warning", format, arguments...) }
+
+func (s *source) line(severity, format string, arguments ...any) {
+	text := severity + ": " + fmt.Sprintf(format, arguments...)
+	if !s.printed[text] {
+		s.printed[text] = true
+		fmt.Fprintln(s.streams.ErrOut, text)
+	}
 }
 
 // read reads objects, and finds the configuration of their scheduler.
@@ -120,6 +146,9 @@ func (s *source) read(ctx context.Context) (*input.Objects, *engine.Configuratio
 	configuration, err := s.configure(objects)
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, lack := range append(objects.Warnings, objects.Missing()...) {
+		s.warning("%s", lack)
 	}
 	return objects, configuration, nil
 }
@@ -145,19 +174,52 @@ func (s *source) load(ctx context.Context) (*engine.World, *engine.Configuration
 	return world, configuration, nil
 }
 
-// configure finds the scheduler's configuration.
+// configure finds the scheduler's configuration and prints which one is in force.
 func (s *source) configure(objects *input.Objects) (*engine.Configuration, error) {
 	if s.configuration != "" {
 		text, err := os.ReadFile(s.configuration)
 		if err != nil {
 			return nil, err
 		}
-		return engine.Configure(input.ConfigurationIn(text))
+		return s.configureFrom(&input.Configuration{Text: input.ConfigurationIn(text), Origin: s.configuration})
 	}
-	if n := len(objects.Configurations); n > 0 {
-		return engine.Configure(objects.Configurations[n-1])
+	if s.pluginGiven {
+		configuration, err := engine.Usual(s.plugin, objects.Queues)
+		if err == nil {
+			s.note("scheduler configuration: assumed for --plugin: %s", inForce(configuration))
+		}
+		return configuration, err
 	}
-	return engine.Usual(s.plugin, objects.Queues)
+	found, missing, err := objects.Configuration()
+	if err != nil {
+		return nil, err
+	}
+	if found != nil {
+		return s.configureFrom(found)
+	}
+	configuration, err := engine.Usual(s.plugin, objects.Queues)
+	if err == nil {
+		s.warning("no scheduler configuration: %s. Assumed: %s. The scheduler may decide otherwise: "+
+			"add the ConfigMap to the input, or name the configuration with --scheduler-conf or --plugin", missing, inForce(configuration))
+	}
+	return configuration, err
+}
+
+func (s *source) configureFrom(c *input.Configuration) (*engine.Configuration, error) {
+	configuration, err := engine.Configure(c.Text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Origin, err)
+	}
+	s.note("scheduler configuration: %s: %s", c.Origin, inForce(configuration))
+	return configuration, nil
+}
+
+// inForce describes the quotas of a configuration.
+func inForce(c *engine.Configuration) string {
+	if c.Hierarchy {
+		return "plugin " + c.Plugin + ", queues are a tree"
+	}
+	return "plugin " + c.Plugin + ", queues are flat"
 }
 
 func firstLine(err error) string {

@@ -131,9 +131,11 @@ func (w *World) Follow(s *Session) (arrived bool) {
 	return arrived
 }
 
-// Vacate empties the nodes. All jobs wait to be admitted, with all their pods.
+// Vacate empties the nodes. All jobs that have not ended wait to be admitted, with all
+// their pods.
 func (w *World) Vacate() {
 	w.Stray = nil
+	w.Groups = slices.DeleteFunc(w.Groups, (*Group).finished)
 	for _, g := range w.Groups {
 		g.Status.Phase = scheduling.PodGroupPending
 		pods := append(g.Pods, g.Coming...)
@@ -147,6 +149,16 @@ func (w *World) Vacate() {
 			g.Pods = append(g.Pods, &own)
 		}
 	}
+}
+
+// finished reports whether the group has ended, or all of its pods have.
+func (g *Group) finished() bool {
+	return g.Ended != "" || g.Status.Phase == scheduling.PodGroupCompleted || len(g.Pods) > 0 && len(g.Coming) == 0 && !g.unfinished()
+}
+
+// unfinished reports whether the group has a pod that has not ended.
+func (g *Group) unfinished() bool {
+	return slices.ContainsFunc(g.Pods, func(pod *v1.Pod) bool { return !ended(pod) })
 }
 
 func ended(pod *v1.Pod) bool {

@@ -134,6 +134,12 @@ status: {phase: Running}
 `, `
 apiVersion: v1
 kind: Pod
+metadata: {name: finished, annotations: {scheduling.k8s.io/group-name: gone}}
+spec: {schedulerName: volcano, nodeName: a, `+container+`}
+status: {phase: Succeeded}
+`, `
+apiVersion: v1
+kind: Pod
 metadata: {name: system}
 spec: {nodeName: a, `+container+`}
 status: {phase: Running}
@@ -148,15 +154,70 @@ kind: Node
 metadata: {name: a}
 status: {capacity: {cpu: 8, pods: 10}}
 `)
-	require.Len(t, w.Groups, 1)
-	assert.Equal(t, "Job/train", w.Groups[0].Owner)
-	assert.Len(t, w.Groups[0].Pods, 1, "the controller knows why there is no second one")
-	assert.Empty(t, w.Groups[0].Coming)
-	assert.Equal(t, 1, w.Orphans)
-	assert.Len(t, w.Stray, 2)
+	require.Len(t, w.Groups, 2)
+	done, train := w.Groups[0], w.Groups[1]
+	assert.Equal(t, []string{"Job/done", "Completed"}, []string{done.Owner, done.Ended})
+	assert.True(t, done.Over())
+	assert.Empty(t, done.Coming, "it has ended")
+	assert.Equal(t, "Job/train", train.Owner)
+	assert.Empty(t, train.Ended)
+	assert.Len(t, train.Pods, 1, "the controller knows why there is no second one")
+	assert.Empty(t, train.Coming)
+	assert.Equal(t, 1, w.Orphans, "the pod that has ended does not count")
+	assert.Len(t, w.Stray, 3)
 	info := w.info()
 	assert.Equal(t, 5000.0, info.Nodes["a"].Idle.MilliCPU, "three pods are on the node")
 	assert.Len(t, info.Jobs, 1)
+
+	w.Vacate()
+	require.Len(t, w.Groups, 1, "the job that has ended does not come back")
+	assert.Equal(t, "Job/train", w.Groups[0].Owner)
+}
+
+// TestDumpWithoutPodGroups derives the PodGroups of pods: from their job, from the queue
+// that Volcano's job controller writes into pods, and from the queue that users write.
+func TestDumpWithoutPodGroups(t *testing.T) {
+	const container = "containers: [{name: c, image: i, resources: {limits: {cpu: 1}}}]"
+	pod := func(name, group, annotation, node, phase string) string {
+		return `
+apiVersion: v1
+kind: Pod
+metadata: {name: ` + name + `, annotations: {scheduling.k8s.io/group-name: ` + group + annotation + `}, ownerReferences: [{apiVersion: x/v1, kind: Owner, name: ` + group + `, uid: u}]}
+spec: {schedulerName: volcano, nodeName: "` + node + `", ` + container + `}
+status: {phase: ` + phase + `}`
+	}
+	w := build(t, `
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: train, uid: "1234"}
+spec: {queue: q, minAvailable: 2, tasks: [{name: w, replicas: 2, template: {spec: {`+container+`}}}]}
+`, pod("a", "train-1234", "", "node", "Running"), pod("b", "train-1234", "", "", "Pending"),
+		pod("c", "eval-5", ", volcano.sh/queue-name: r", "", "Pending"),
+		pod("d", "podgroup-6", ", scheduling.volcano.sh/queue-name: s", "node", "Running"),
+		pod("e", "ended", "", "node", "Succeeded"), `
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: no-uid}
+spec: {queue: q, minAvailable: 1, tasks: [{name: w, replicas: 1, template: {spec: {`+container+`}}}]}
+status: {state: {phase: Running}}
+`, strings.Replace(pod("f", "no-uid-7", ", volcano.sh/queue-name: q", "node", "Running"), "{apiVersion: x/v1, kind: Owner, name: no-uid-7", "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, name: no-uid", 1))
+	type group struct {
+		owner, queue string
+		minimum      int32
+		phase        scheduling.PodGroupPhase
+		pods         int
+	}
+	var got []group
+	for _, g := range w.Groups {
+		got = append(got, group{g.Owner, g.Spec.Queue, g.Spec.MinMember, g.Status.Phase, len(g.Pods) + len(g.Coming)})
+	}
+	assert.Equal(t, []group{
+		{"Owner/eval-5", "r", 1, scheduling.PodGroupInqueue, 1},
+		{"Job/no-uid", "q", 1, scheduling.PodGroupRunning, 1},
+		{"Owner/podgroup-6", "s", 1, scheduling.PodGroupRunning, 1},
+		{"Job/train", "q", 2, scheduling.PodGroupRunning, 2},
+	}, got)
+	assert.Zero(t, w.Orphans)
 }
 
 // TestSessionsLeaveTheWorldAlone runs all actions twice.

@@ -25,7 +25,18 @@ import (
 // controllers/job, controllers/podgroup).
 type workloads struct {
 	*World
-	groups map[types.NamespacedName]*Group
+	groups  map[types.NamespacedName]*Group
+	ownedBy map[types.NamespacedName]*Group // by Volcano job
+}
+
+// index adds a PodGroup of the input to the maps.
+func (w *workloads) index(g *Group) {
+	w.groups[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] = g
+	for _, reference := range g.OwnerReferences {
+		if isJob(reference) {
+			w.ownedBy[types.NamespacedName{Namespace: g.Namespace, Name: reference.Name}] = g
+		}
+	}
 }
 
 // addPods adds pods to their groups. A pod of Volcano's scheduler without a group gets
@@ -43,7 +54,7 @@ func (w *workloads) addPods(pods []*v1.Pod) error {
 				return err
 			}
 		default:
-			if grouped {
+			if grouped && !ended(pod) {
 				w.Orphans++
 			}
 			if pod.Spec.NodeName != "" {
@@ -128,13 +139,10 @@ func (w *workloads) newPod(namespace, name string, template *v1.PodTemplateSpec,
 }
 
 // addJobs makes the PodGroups of Volcano jobs that have none. It also makes the pods of
-// jobs that have none; they are created when the group is admitted.
+// jobs that have none; they are created when the group is admitted. Jobs that have ended
+// get no pods: their controller has deleted the PodGroup, and the pods in part.
 func (w *workloads) addJobs(jobs []*batch.Job) error {
 	for _, job := range jobs {
-		switch job.Status.State.Phase {
-		case batch.Completed, batch.Failed, batch.Terminated, batch.Aborted:
-			continue
-		}
 		complete(job)
 		g := w.groupOf(job)
 		if g == nil {
@@ -144,6 +152,11 @@ func (w *workloads) addJobs(jobs []*batch.Job) error {
 			}
 		}
 		g.Owner = "Job/" + job.Name
+		switch phase := job.Status.State.Phase; phase {
+		case batch.Completed, batch.Failed, batch.Terminated, batch.Aborted:
+			g.Ended = string(phase)
+			continue
+		}
 		if len(g.Pods) == 0 {
 			g.Coming = w.podsOf(job, g.Name)
 			w.arrive(g)
@@ -178,14 +191,20 @@ func complete(job *batch.Job) {
 	job.Spec.MinAvailable = cmp.Or(job.Spec.MinAvailable, total)
 }
 
-// groupOf finds the PodGroup of a job by the names that releases of Volcano give it.
+// groupOf finds the PodGroup of a job by the names that releases of Volcano give it, or by
+// its owner, for dumps without UIDs.
 func (w *workloads) groupOf(job *batch.Job) *Group {
 	for _, name := range []string{job.Name + "-" + string(job.UID), job.Name} {
 		if g := w.groups[types.NamespacedName{Namespace: job.Namespace, Name: name}]; g != nil {
 			return g
 		}
 	}
-	return nil
+	return w.ownedBy[types.NamespacedName{Namespace: job.Namespace, Name: job.Name}]
+}
+
+// isJob reports whether a reference is one to a Volcano job.
+func isJob(reference metav1.OwnerReference) bool {
+	return reference.Kind == "Job" && strings.HasPrefix(reference.APIVersion, batch.SchemeGroupVersion.Group+"/")
 }
 
 func (w *workloads) podGroupOf(job *batch.Job) *v1beta1.PodGroup {

@@ -53,10 +53,16 @@ type Group struct {
 	Pods  []*v1.Pod
 	// Coming are the pods that the controller creates when the group is admitted.
 	Coming []*v1.Pod
+	// Ended is the last phase of the owner, such as Completed; "" if it has not ended.
+	Ended string
 }
 
 // ID is the group's key in a session.
 func (g *Group) ID() api.JobID { return api.JobID(g.Namespace + "/" + g.Name) }
+
+// Over reports whether the owner of the group has ended and no pod is left to run. Its
+// controller deletes the PodGroup, so sessions do not have it.
+func (g *Group) Over() bool { return g.Ended != "" && !g.unfinished() }
 
 // Build makes a world of objects. To manifests it adds what the API server, Volcano's
 // webhook and its controllers add: defaults, PodGroups and pods. The caller must not
@@ -76,15 +82,19 @@ func Build(o *input.Objects) (*World, error) {
 	if err := w.addQueues(o.Queues); err != nil {
 		return nil, err
 	}
-	groups := map[types.NamespacedName]*Group{}
+	b := workloads{World: w, groups: map[types.NamespacedName]*Group{}, ownedBy: map[types.NamespacedName]*Group{}}
 	for _, podGroup := range o.PodGroups {
 		g, err := w.addGroup(podGroup)
 		if err != nil {
 			return nil, err
 		}
-		groups[types.NamespacedName{Namespace: g.Namespace, Name: g.Name}] = g
+		b.index(g)
 	}
-	b := workloads{World: w, groups: groups}
+	if o.Lacks(input.PodGroups) {
+		if err := b.deriveGroups(o.Pods, o.Jobs); err != nil {
+			return nil, err
+		}
+	}
 	if err := b.addPods(o.Pods); err != nil {
 		return nil, err
 	}
@@ -219,6 +229,9 @@ func (w *World) info() *api.ClusterInfo {
 		info.Queues[api.QueueID(queue.Name)] = api.NewQueueInfo(queue)
 	}
 	for _, g := range w.Groups {
+		if g.Over() {
+			continue
+		}
 		job := api.NewJobInfo(g.ID())
 		job.SetPodGroup(g.PodGroup.Clone())
 		job.Priority = w.priority(g.Spec.PriorityClassName)

@@ -96,9 +96,15 @@ func (e *explainer) ownerOf(id api.JobID) string {
 
 // begin counts the pods of a job.
 func (e *explainer) begin(g *engine.Group) Finding {
+	if g.Over() {
+		return Finding{
+			Namespace: g.Namespace, Name: g.Name, Owner: g.Owner, Queue: g.Spec.Queue, Phase: string(g.Status.Phase), Ended: g.Ended,
+			State: Finished, Pods: Pods{Total: len(g.Pods), Minimum: int(g.Spec.MinMember)},
+		}
+	}
 	job := e.Session.Jobs[g.ID()]
 	f := Finding{
-		Namespace: g.Namespace, Name: g.Name, Owner: g.Owner, Queue: string(job.Queue), Phase: string(job.PodGroup.Status.Phase),
+		Namespace: g.Namespace, Name: g.Name, Owner: g.Owner, Queue: string(job.Queue), Phase: string(job.PodGroup.Status.Phase), Ended: g.Ended,
 		Pods: Pods{Total: len(job.Tasks) + len(g.Coming), Minimum: int(job.MinAvailable), Waiting: len(g.Coming)},
 	}
 	finished := 0

@@ -50,6 +50,7 @@ type Finding struct {
 	Queue     string `json:"queue"`
 	Phase     string `json:"phase"`
 	State     State  `json:"state"`
+	Ended     string `json:"ended,omitempty"` // the phase in which the job ended, such as Completed or Failed
 	Pods      Pods   `json:"pods"`
 
 	Stage Stage       `json:"stage,omitempty"`

@@ -1,27 +1,24 @@
 package input
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
-)
-
-// The ConfigMap of the scheduler's configuration in Volcano's chart.
-const (
-	configurationNamespace = "volcano-system"
-	configurationName      = "volcano-scheduler-configmap"
 )
 
 // list is one kind of object of a live cluster.
@@ -29,12 +26,14 @@ type list struct {
 	kind     string // as users write it
 	volcano  bool
 	optional bool // the result is complete without it
+	purpose  string
 	get      func(context.Context, metav1.ListOptions) (runtime.Object, error)
 }
 
-// ReadCluster lists the objects of a live cluster; it writes nothing. The error
-// joins one line for each kind that could not be listed.
-func ReadCluster(ctx context.Context, config *rest.Config, progress Progress) (*Objects, error) {
+// ReadCluster lists the objects of a live cluster, and with configured the scheduler's
+// Deployment and ConfigMap; it writes nothing. The error joins one line for each kind that
+// could not be listed.
+func ReadCluster(ctx context.Context, config *rest.Config, configured bool, progress Progress) (*Objects, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 50, 100
 	volcano, err := vcclient.NewForConfig(config)
@@ -48,6 +47,24 @@ func ReadCluster(ctx context.Context, config *rest.Config, progress Progress) (*
 		return nil, err
 	}
 	lists := listsOf(kube, volcano)
+	if configured {
+		lists = append(lists, listOfSchedulers(kube))
+	}
+	objects := New()
+	objects.complete = true
+	if err := objects.readLists(ctx, lists, config.Host, progress); err != nil {
+		return nil, err
+	}
+	if configured {
+		if err := objects.readConfigMaps(ctx, kube, config.Host); err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// readLists reads all lists at once.
+func (o *Objects) readLists(ctx context.Context, lists []list, host string, progress Progress) error {
 	results, errs := make([]runtime.Object, len(lists)), make([]error, len(lists))
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -59,7 +76,6 @@ func ReadCluster(ctx context.Context, config *rest.Config, progress Progress) (*
 			// Version 0 reads the API server's cache: quick, and no older than
 			// what the scheduler itself sees.
 			results[i], errs[i] = l.get(ctx, metav1.ListOptions{ResourceVersion: "0"})
-			errs[i] = l.explain(errs[i], config.Host)
 			mu.Lock()
 			defer mu.Unlock()
 			if done++; progress != nil {
@@ -68,27 +84,78 @@ func ReadCluster(ctx context.Context, config *rest.Config, progress Progress) (*
 		}()
 	}
 	all.Wait()
-	if err := joinOnce(errs); err != nil {
-		return nil, err
+	for i, l := range lists {
+		if l.optional && apierrors.IsForbidden(errs[i]) {
+			o.Warnings = append(o.Warnings, fmt.Sprintf("no permission to list %s of %s: %s", l.kind, host, l.purpose))
+			results[i], errs[i] = nil, nil
+		}
+		errs[i] = l.explain(errs[i], host)
 	}
-	objects := New()
+	if err := joinOnce(errs); err != nil {
+		return err
+	}
 	for _, result := range results {
 		if result == nil {
 			continue
 		}
 		err := meta.EachListItem(result, func(each runtime.Object) error {
-			objects.add(each.(metav1.Object), Source{})
+			o.add(each.(metav1.Object), Source{})
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	configuration, err := kube.CoreV1().ConfigMaps(configurationNamespace).Get(ctx, configurationName, metav1.GetOptions{})
-	if err == nil { // otherwise the caller takes the usual configuration
-		objects.add(configuration, Source{})
+	return nil
+}
+
+// readConfigMaps reads the ConfigMaps that the scheduler's Deployments mount or, without
+// such a Deployment, that of Volcano's chart.
+func (o *Objects) readConfigMaps(ctx context.Context, kube kubernetes.Interface, host string) error {
+	names := map[types.NamespacedName]bool{}
+	for _, m := range mounts(o.Deployments) {
+		if m.configMap != "" {
+			names[types.NamespacedName{Namespace: m.deployment.Namespace, Name: m.configMap}] = true
+		}
 	}
-	return objects, nil
+	if len(o.Deployments) == 0 {
+		names[types.NamespacedName{Namespace: chartNamespace, Name: chartConfigMap}] = true
+	}
+	var errs []error
+	for name := range names {
+		configMap, err := kube.CoreV1().ConfigMaps(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			o.add(configMap, Source{})
+		case apierrors.IsNotFound(err): // Configuration reports it
+		case apierrors.IsForbidden(err):
+			errs = append(errs, fmt.Errorf("no permission to get the ConfigMap %s of %s, which has the scheduler's configuration (%s)", name, host, otherwise))
+		default:
+			errs = append(errs, list{kind: "configmaps"}.explain(err, host))
+		}
+	}
+	return joinOnce(errs)
+}
+
+// otherwise is what to do where the scheduler's configuration cannot be read.
+const otherwise = "name it with --scheduler-conf or --plugin"
+
+// listOfSchedulers lists the Deployments that run Volcano's scheduler.
+func listOfSchedulers(kube kubernetes.Interface) list {
+	return list{kind: "deployments.apps", purpose: "the scheduler's Deployment names its configuration (" + otherwise + ")",
+		get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			all, err := kube.AppsV1().Deployments(v1.NamespaceAll).List(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			schedulers := &appsv1.DeploymentList{}
+			for i := range all.Items {
+				if len(mounts([]*appsv1.Deployment{&all.Items[i]})) > 0 {
+					schedulers.Items = append(schedulers.Items, all.Items[i])
+				}
+			}
+			return schedulers, nil
+		}}
 }
 
 func listsOf(kube kubernetes.Interface, volcano vcclient.Interface) []list {
@@ -108,7 +175,7 @@ func listsOf(kube kubernetes.Interface, volcano vcclient.Interface) []list {
 		{kind: "jobs.batch.volcano.sh", volcano: true, get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return volcano.BatchV1alpha1().Jobs(v1.NamespaceAll).List(ctx, o)
 		}},
-		{kind: "priorityclasses.scheduling.k8s.io", optional: true, get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		{kind: "priorityclasses.scheduling.k8s.io", optional: true, purpose: "every job has the priority 0", get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return kube.SchedulingV1().PriorityClasses().List(ctx, o)
 		}},
 	}
@@ -117,10 +184,10 @@ func listsOf(kube kubernetes.Interface, volcano vcclient.Interface) []list {
 // explain returns an error of one line that names the cause and what to do about it.
 func (l list) explain(err error, host string) error {
 	switch {
-	case err == nil, l.optional && apierrors.IsForbidden(err):
+	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("no permission to list %s in all namespaces of %s: quotas are counted across the cluster", l.kind, host)
+		return fmt.Errorf("no permission to list %s in all namespaces of %s: %s", l.kind, host, cmp.Or(l.purpose, "quotas are counted across the cluster"))
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster %s does not accept these credentials", host)
 	case l.volcano && apierrors.IsNotFound(err):

@@ -5,8 +5,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,6 +19,8 @@ import (
 
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/index"
 )
 
 // makers make an empty object of each kind that is read.
@@ -45,21 +48,33 @@ type document struct {
 
 // found is an object, or why there is none.
 type found struct {
+	line    int
+	kind    string
 	object  metav1.Object
-	skipped string // kind of an object that is not read
-	problem string
+	at      *position // of the object, if it is a manifest
+	unknown []Problem // fields of the object that its kind does not have, or has twice
+	skipped string    // kind of an object that is not read
+	problem *Problem
 }
 
 var errNoObject = errors.New("not a Kubernetes object: it has no apiVersion and kind")
 
 // decode reads the objects of a document.
 func (d *document) decode() {
-	text := d.text
+	text, at := d.text, &position{text: d.text, first: d.Line}
 	d.text = nil
+	duplicates := map[int]string{}
 	if d.yaml {
-		converted, err := yaml.YAMLToJSON(text)
+		converted, err := yaml.YAMLToJSONStrict(text)
 		if err != nil {
-			d.fail(inFile(err, d.Line))
+			duplicates = duplicateKeys(err)
+		}
+		if len(duplicates) > 0 {
+			converted, err = yaml.YAMLToJSON(text) // the last one counts, as for kubectl
+		}
+		if err != nil {
+			line, message := syntaxProblem(err, text)
+			d.fail(d.Line+line-1, Problem{Message: message})
 			return
 		}
 		text = converted
@@ -67,72 +82,167 @@ func (d *document) decode() {
 	if text = bytes.TrimSpace(text); len(text) == 0 || bytes.Equal(text, []byte("null")) {
 		return // only comments
 	}
-	d.decodeJSON(text, d.err, d.apiVersion, d.kind)
+	d.decodeJSON(text, d.err, d.apiVersion, d.kind, at)
+	for _, line := range slices.Sorted(maps.Keys(duplicates)) {
+		d.duplicate(d.Line+line-1, duplicates[line])
+	}
 }
 
-func (d *document) fail(message string) { d.found = append(d.found, found{problem: message}) }
+// duplicate reports a duplicate key with the object in which it is.
+func (d *document) duplicate(line int, key string) {
+	for i := len(d.found) - 1; i >= 0; i-- {
+		if f := &d.found[i]; f.object != nil && (f.line <= line || i == 0) {
+			f.unknown = append(f.unknown, Problem{Source{d.File, line}, named(f.kind, f.object), "", "duplicate field " + key})
+			return
+		}
+	}
+}
 
-func (d *document) decodeJSON(text []byte, err error, apiVersion, kind string) {
+func (d *document) fail(line int, problem Problem) {
+	problem.Source = Source{d.File, line}
+	d.found = append(d.found, found{problem: &problem})
+}
+
+func (d *document) decodeJSON(text []byte, err error, apiVersion, kind string, at *position) {
 	head, headErr := newStream(text).head(false)
 	if head.kind != "" {
 		apiVersion, kind = head.apiVersion, head.kind
 	}
 	switch err := cmp.Or(err, headErr); {
-	case errors.Is(err, errCutShort), errors.Is(err, errNotObject), err != nil && head.kind == "":
-		d.fail(err.Error())
+	case errors.Is(err, errCutShort), errors.Is(err, errNotObject):
+		d.fail(at.first, Problem{Message: err.Error()})
 		return
 	case err != nil:
-		d.fail(head.kind + ": " + err.Error())
+		d.fail(at.first+syntaxErrorLine(text), Problem{Object: head.kind, Message: err.Error()})
 		return
 	}
 	if head.items != nil && strings.HasSuffix(kind, "List") {
-		for _, item := range head.items {
-			d.decodeJSON(item.text, item.err, apiVersion, strings.TrimSuffix(kind, "List"))
+		for i, item := range head.items {
+			d.decodeJSON(item.text, item.err, apiVersion, strings.TrimSuffix(kind, "List"), at.item(i))
 		}
 		return
 	}
 	if kind == "" {
-		d.fail(errNoObject.Error())
+		d.fail(at.first, Problem{Message: errNoObject.Error()})
 		return
+	}
+	d.decodeObject(text, apiVersion, kind, at)
+}
+
+// decodeObject reads an object of a known kind.
+func (d *document) decodeObject(text []byte, apiVersion, kind string, at *position) {
+	start := at.first
+	if at.node != nil { // an item of a list in YAML
+		start = at.start()
 	}
 	make := makers[apiVersion+" "+kind]
 	if make == nil {
-		d.found = append(d.found, found{skipped: kind})
+		if field, message := misspelt(apiVersion, kind); message != "" {
+			d.fail(at.line(field), Problem{Object: namedIn(kind, text), Field: field, Message: message})
+		} else {
+			d.found = append(d.found, found{skipped: kind})
+		}
 		return
 	}
 	object := make()
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, object); err != nil {
-		d.fail(fmt.Sprintf("%s %s: %s", kind, nameIn(text), strings.TrimPrefix(err.Error(), "json: ")))
+	strict, err := kjson.UnmarshalStrict(text, object)
+	if err != nil {
+		d.failFields(text, kind, object, err, at)
 		return
 	}
 	if object.GetName() == "" {
-		d.fail(kind + " without a name: metadata.name")
+		d.fail(start, Problem{Message: kind + " without a name: metadata.name"})
 		return
 	}
-	d.found = append(d.found, found{object: object})
-}
-
-// nameIn is the name of an object that could not be read as a whole.
-func nameIn(text []byte) string {
-	var object struct {
-		Metadata struct {
-			Name string `json:"name"`
-		} `json:"metadata"`
+	f := found{line: start, kind: kind, object: object}
+	if object.GetUID() == "" { // a newer API server can have fields that are not known here
+		f.at = at
+		f.unknown = d.strictProblems(text, kind, object, strict, at)
 	}
-	_ = kjson.UnmarshalCaseSensitivePreserveInts(text, &object)
-	return object.Metadata.Name
+	d.found = append(d.found, f)
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line|control characters|unmarshal errors:\s+line) (\d+):? ?`)
-
-// inFile rewrites the line in an error of the YAML parser, which counts within
-// its document, to that of the file.
-func inFile(err error, first int) string {
-	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
-		if line, bad := strconv.Atoi(m[1]); bad == nil {
-			return fmt.Sprintf("line %d: %s", first+line-1, strings.TrimPrefix(text, m[0]))
+// failFields reports the bad values of an object, or else the error of the decoder.
+func (d *document) failFields(text []byte, kind string, object metav1.Object, err error, at *position) {
+	name, failed := namedIn(kind, text), false
+	for _, p := range fieldProblems(text, reflect.TypeOf(object), "") {
+		if !p.unknown {
+			d.fail(at.line(p.path), Problem{Object: name, Field: p.path, Message: p.message})
+			failed = true
 		}
 	}
-	return strings.TrimPrefix(text, "yaml: ")
+	if !failed {
+		d.fail(at.first, Problem{Object: name, Message: strings.TrimPrefix(err.Error(), "json: ")})
+	}
+}
+
+// strictProblems describes the errors of the strict decoder: unknown and duplicate fields.
+func (d *document) strictProblems(text []byte, kind string, object metav1.Object, strict []error, at *position) (all []Problem) {
+	if len(strict) == 0 {
+		return nil
+	}
+	unknown := map[string]string{}
+	for _, p := range fieldProblems(text, reflect.TypeOf(object), "") {
+		unknown[p.path] = p.message
+	}
+	for _, err := range strict {
+		field, ok := err.(kjson.FieldError)
+		if !ok {
+			continue
+		}
+		message := "duplicate field"
+		if !strings.HasPrefix(err.Error(), message) {
+			message = cmp.Or(unknown[field.FieldPath()], "unknown field")
+		}
+		all = append(all, Problem{Source{d.File, at.line(field.FieldPath())}, named(kind, object), field.FieldPath(), message})
+	}
+	return all
+}
+
+// named is the kind and the name of an object, with its namespace unless that is default.
+func named(kind string, object metav1.Object) string {
+	if namespace := object.GetNamespace(); namespace != "" && namespace != metav1.NamespaceDefault {
+		return kind + "/" + namespace + "/" + object.GetName()
+	}
+	return kind + "/" + object.GetName()
+}
+
+// namedIn is the kind and the name of an object that could not be read as a whole.
+func namedIn(kind string, text []byte) string {
+	var object metav1.PartialObjectMetadata
+	_ = kjson.UnmarshalCaseSensitivePreserveInts(text, &object)
+	if object.Name == "" {
+		return kind
+	}
+	return named(kind, &object)
+}
+
+// foreign are objects of other API groups with the kind of one that is read.
+var foreign = []string{"batch/v1 Job"}
+
+// misspelt returns the field and the problem of an apiVersion or a kind that is most
+// likely a mistake, "" if the object is one of those that are not read.
+func misspelt(apiVersion, kind string) (field, message string) {
+	group, _, _ := strings.Cut(apiVersion, "/")
+	var kinds []string
+	for _, known := range slices.Sorted(maps.Keys(makers)) {
+		wantVersion, wantKind, _ := strings.Cut(known, " ")
+		wantGroup, _, _ := strings.Cut(wantVersion, "/")
+		if wantVersion == apiVersion && strings.HasSuffix(group, ".volcano.sh") {
+			kinds = append(kinds, wantKind)
+		}
+		if wantKind != kind || slices.Contains(foreign, apiVersion+" "+kind) {
+			continue
+		}
+		switch {
+		case apiVersion == "":
+			return "apiVersion", "is missing; use " + wantVersion
+		case group == wantGroup, !strings.Contains(group, "."), index.Nearest(group, []string{wantGroup}) != "":
+			return "apiVersion", fmt.Sprintf("%q is not read; use %s", apiVersion, wantVersion)
+		}
+	}
+	if nearest := index.Nearest(kind, kinds); nearest != "" {
+		return "kind", fmt.Sprintf("%q is not read; did you mean %s?", kind, nearest)
+	}
+	return "", ""
 }

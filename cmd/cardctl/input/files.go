@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// MostBytes bounds the size of a file. A dump of 100,000 pods as kubectl writes
+// MostBytes bounds the size of a file, uncompressed. A dump of 100,000 pods as kubectl writes
 // it has less than half.
 const MostBytes = 768 << 20
 
@@ -26,10 +27,14 @@ var ErrTooLarge = errors.New("the file is too large")
 // Progress reports how many of all units of work are done.
 type Progress func(what string, done, all int)
 
-// extensions are those of the files that are read in a directory, as in kubectl.
+// extensions are those of the files that are read in a directory, as in kubectl. Each may
+// be followed by compressed.
 var extensions = []string{".json", ".yaml", ".yml"}
 
-// ReadFiles reads files, all files of directories, and standard input for "-".
+const compressed = ".gz"
+
+// ReadFiles reads files, all files of directories, and standard input for "-", each
+// compressed with gzip or not.
 // It fails for files that cannot be opened. Documents that cannot be read are among
 // the Problems of the result.
 func ReadFiles(paths []string, recursive bool, stdin io.Reader, progress Progress) (*Objects, error) {
@@ -52,6 +57,7 @@ func ReadFiles(paths []string, recursive bool, stdin io.Reader, progress Progres
 		}
 		objects.read(file, text, progress)
 	}
+	objects.replaceWorkloads()
 	return objects, nil
 }
 
@@ -74,7 +80,7 @@ func expand(path string, recursive bool) ([]string, error) {
 			return err
 		case entry.IsDir() && name != path && !recursive:
 			return filepath.SkipDir
-		case !entry.IsDir() && slices.Contains(extensions, filepath.Ext(name)):
+		case !entry.IsDir() && slices.Contains(extensions, filepath.Ext(strings.TrimSuffix(name, compressed))):
 			files = append(files, name)
 		}
 		return nil
@@ -84,6 +90,7 @@ func expand(path string, recursive bool) ([]string, error) {
 
 func readFile(path string, stdin io.Reader) ([]byte, error) {
 	from := stdin
+	size := int64(0)
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
@@ -91,23 +98,37 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 		}
 		defer file.Close()
 		if status, err := file.Stat(); err == nil && status.Mode().IsRegular() {
-			if status.Size() > MostBytes {
-				return nil, tooLarge(path)
-			}
-			text := make([]byte, status.Size())
-			_, err := io.ReadFull(file, text)
-			return text, err
+			size = status.Size()
 		}
 		from = file
 	}
-	text, err := io.ReadAll(io.LimitReader(from, MostBytes+1))
+	if size > MostBytes {
+		return nil, tooLarge(path)
+	}
+	text, err := readAll(path, from, size)
+	if err != nil || !bytes.HasPrefix(text, gzipMagic) {
+		return text, err
+	}
+	unzipped, err := gzip.NewReader(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
-	if len(text) > MostBytes {
+	return readAll(path, unzipped, 0)
+}
+
+// gzipMagic begins a gzip file.
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// readAll reads at most MostBytes. size is that of the text, 0 if it is not known.
+func readAll(path string, from io.Reader, size int64) ([]byte, error) {
+	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := text.ReadFrom(io.LimitReader(from, MostBytes+1)); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if text.Len() > MostBytes {
 		return nil, tooLarge(path)
 	}
-	return text, nil
+	return text.Bytes(), nil
 }
 
 func tooLarge(path string) error {
@@ -126,12 +147,16 @@ func (o *Objects) read(file string, text []byte, progress Progress) {
 	for _, d := range documents {
 		for _, f := range d.found {
 			switch {
-			case f.problem != "":
-				o.Problems = append(o.Problems, Problem{d.Source, f.problem})
+			case f.problem != nil:
+				o.Problems = append(o.Problems, *f.problem)
 			case f.skipped != "":
 				o.skipped[f.skipped]++
 			default:
-				o.add(f.object, d.Source)
+				o.add(f.object, Source{d.File, f.line})
+				o.Unknown = append(o.Unknown, f.unknown...)
+				if f.at != nil {
+					o.positions[f.object] = f.at
+				}
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package input
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,13 +55,29 @@ func TestYAMLDocuments(t *testing.T) {
 // right.
 func TestBrokenDocuments(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"not YAML":     {"a: [1\nb: 2\n", "a.yaml:5: line 5: did not find expected ',' or ']'"},
-		"a tab":        {"kind: Queue\n\tname: x\n", "a.yaml:5: line 6: found a tab character that violates indentation"},
-		"no object":    {"just text\n", "a.yaml:5: not a Kubernetes object"},
-		"no kind":      {"metadata: {name: x}\n", "a.yaml:5: not a Kubernetes object: it has no apiVersion and kind"},
-		"no name":      {"apiVersion: v1\nkind: Node\n", "a.yaml:5: Node without a name: metadata.name"},
-		"a wrong type": {queueText("bad") + "spec: {weight: high}\n", "a.yaml:5: Queue bad: cannot unmarshal string into Go struct field QueueSpec.spec.weight of type int32"},
-		"a quantity":   {queueText("bad") + "spec: {capability: {cpu: lots}}\n", "a.yaml:5: Queue bad: quantities must match the regular expression"},
+		"not YAML":         {"a: [1\nb: 2\n", "a.yaml:6: did not find expected ',' or ']'"},
+		"a cut list":       {"x: 1\na: [1,\n", "a.yaml:6: did not find expected node content"},
+		"an indent":        {"k:\n  a: 1\n b: 2\nc: 3\n", "a.yaml:7: did not find expected key"},
+		"a tab":            {"kind: Queue\n\tname: x\n", "a.yaml:6: found a tab character that violates indentation"},
+		"two colons":       {"kind: Queue\na: b: c\n", "a.yaml:6: mapping values are not allowed in this context"},
+		"no object":        {"just text\n", "a.yaml:5: not a Kubernetes object"},
+		"no kind":          {"metadata: {name: x}\n", "a.yaml:5: not a Kubernetes object: it has no apiVersion and kind"},
+		"no name":          {"apiVersion: v1\nkind: Node\n", "a.yaml:5: Node without a name: metadata.name"},
+		"a wrong type":     {queueText("bad") + "spec:\n  weight: high\n", "a.yaml:9: Queue/bad: spec.weight: \"high\" is not a whole number"},
+		"a fraction":       {queueText("bad") + "spec: {weight: 1.5}\n", "a.yaml:8: Queue/bad: spec.weight: 1.5 is not a whole number"},
+		"a quantity":       {queueText("bad") + "spec:\n  capability:\n    cpu: 4\n    memory: lots\n", "a.yaml:11: Queue/bad: spec.capability.memory: \"lots\" is not a quantity"},
+		"an annotation":    {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata:\n  name: bad\n  annotations:\n    volcano.sh/hierarchy-weights: 1\n", "a.yaml:10: Queue/bad: metadata.annotations[volcano.sh/hierarchy-weights]: 1 is not a string"},
+		"a list":           {queueText("bad") + "spec: []\n", "a.yaml:8: Queue/bad: spec: [] is not an object"},
+		"an element":       {"apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec:\n  containers:\n  - name: a\n  - name: b\n    tty: maybe\n", "a.yaml:12: Pod/bad: spec.containers[1].tty: \"maybe\" is not true or false"},
+		"a boolean":        {"apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {nodeName: n}\n", "a.yaml:8: Pod/bad: spec.nodeName: false is not a string; quote it, because yes, no,"},
+		"a namespace":      {"apiVersion: v1\nkind: Pod\nmetadata: {name: bad, namespace: team}\nspec: 3\n", "a.yaml:8: Pod/team/bad: spec: 3 is not an object"},
+		"another version":  {strings.Replace(queueText("bad"), "v1beta1", "v1beta2", 1), `a.yaml:5: Queue/bad: apiVersion: "scheduling.volcano.sh/v1beta2" is not read; use scheduling.volcano.sh/v1beta1`},
+		"another group":    {strings.Replace(queueText("bad"), "volcano.sh", "volcano.io", 1), `a.yaml:5: Queue/bad: apiVersion: "scheduling.volcano.io/v1beta1" is not read; use scheduling.volcano.sh/v1beta1`},
+		"the core group":   {"kind: Queue\nmetadata: {name: bad}\napiVersion: v1\n", `a.yaml:7: Queue/bad: apiVersion: "v1" is not read; use scheduling.volcano.sh/v1beta1`},
+		"no version":       {"kind: Queue\nmetadata: {name: bad}\n", "a.yaml:5: Queue/bad: apiVersion: is missing; use scheduling.volcano.sh/v1beta1"},
+		"a removed group":  {"apiVersion: extensions/v1beta1\nkind: Deployment\n", `a.yaml:5: Deployment: apiVersion: "extensions/v1beta1" is not read; use apps/v1`},
+		"a misspelt kind":  {strings.Replace(queueText("bad"), "Queue", "Queeu", 1), `a.yaml:6: Queeu/bad: kind: "Queeu" is not read; did you mean Queue?`},
+		"a misspelt group": {"apiVersion: batch.volcno.sh/v1alpha1\nkind: Job\n", `a.yaml:5: Job: apiVersion: "batch.volcno.sh/v1alpha1" is not read; use batch.volcano.sh/v1alpha1`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := readText(t, "a.yaml", queueText("one")+"---\n"+c.text+"---\n"+queueText("two"))
@@ -81,7 +99,7 @@ func TestJSON(t *testing.T) {
 		"typed.json", `{"kind":"QueueList","apiVersion":"scheduling.volcano.sh/v1beta1","items":[{"metadata":{"name":"four"},"spec":{"weight":3}}]}`,
 		"list.yaml", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: scheduling.volcano.sh/v1beta1\n  kind: Queue\n  metadata: {name: five}\n")
 	assert.Empty(t, problems(o))
-	assert.Equal(t, []string{"one@list.json:3", "two@list.json:4", "three@list.json:5", "five@list.yaml:1", "four@typed.json:1"}, names(o))
+	assert.Equal(t, []string{"one@list.json:3", "two@list.json:4", "three@list.json:5", "five@list.yaml:4", "four@typed.json:1"}, names(o))
 	assert.Equal(t, odd, o.Queues[0].Annotations["text"])
 	assert.Equal(t, int32(3), o.Queues[4].Spec.Weight)
 }
@@ -107,7 +125,9 @@ func TestBrokenJSON(t *testing.T) {
 		good + "\n\n" + `[1,2]`:          "a.json:3: not a Kubernetes object",
 		good + "\n" + `}`:                "a.json:2: ",
 		good + "\n" + `{"kind" 1}`:       "a.json:2: expected colon after object key",
-		good + "\n" + `{"apiVersion":"v1","kind":"Node","metadata":{"name":"x",}}`: "a.json:2: Node: invalid character '}'",
+		good + "\n" + `{"apiVersion":"v1","kind":"Node","metadata":{"name":"x",}}`:                                                                              "a.json:2: Node: invalid character '}'",
+		good + "\n" + "{\"kind\":\"Queue\",\n\"spec\":{\n\"weight\":,\n}}":                                                                                      "a.json:4: Queue: invalid character ','",
+		good + "\n" + "{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"q\"},\n\"spec\":{\n\t\"weight\":\"x\"\n}}": "a.json:4: Queue/q: spec.weight: \"x\" is not a whole number",
 	} {
 		o := readText(t, "a.json", text)
 		assert.Len(t, o.Queues, 1, text)
@@ -154,6 +174,51 @@ func TestCutAnywhere(t *testing.T) {
 	assert.Len(t, o.Queues, 1)
 }
 
+// TestUnknownFields expects the fields that the kind of a manifest does not have, and
+// those that it has twice, with their lines. The object counts all the same.
+func TestUnknownFields(t *testing.T) {
+	const head = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\n"
+	for text, want := range map[string][]string{
+		head + "metadata:\n  name: q\nspec:\n  capabilty: {cpu: 1}\n  weight: 2\n": {`a.yaml:6: Queue/q: spec.capabilty: unknown field; did you mean "capability"?`},
+		head + "metadata: {name: q, annotaions: {}}\nspec:\n  guarantee:\n    cpu: 1\n": {
+			`a.yaml:3: Queue/q: metadata.annotaions: unknown field; did you mean "annotations"?`, "a.yaml:6: Queue/q: spec.guarantee.cpu: unknown field"},
+		head + "metadata: {name: q}\nspec:\n  weight: 2\n  weight: 3\n": {`a.yaml:6: Queue/q: duplicate field "weight"`},
+		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: scheduling.volcano.sh/v1beta1\n  kind: Queue\n  metadata: {name: p}\n" +
+			"- apiVersion: scheduling.volcano.sh/v1beta1\n  kind: Queue\n  metadata: {name: q}\n  Spec: {}\n": {`a.yaml:10: Queue/q: Spec: unknown field; did you mean "spec"?`},
+		"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: q}\nspec:\n  tasks:\n  - replicas: 1\n  - replicas: 2\n    template:\n      spec:\n        contaners: []\n": {
+			`a.yaml:10: Job/q: spec.tasks[1].template.spec.contaners: unknown field; did you mean "containers"?`},
+		"{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"q\"},\n \"spec\":{\n  \"wieght\":1,\n  \"weight\":1,\n  \"weight\":2}}": {
+			`a.yaml:3: Queue/q: spec.wieght: unknown field; did you mean "weight"?`, "a.yaml:5: Queue/q: spec.weight: duplicate field"},
+		head + "metadata: {name: q, uid: of-a-cluster}\nspec: {ofANewerRelease: 1}\n": nil,
+	} {
+		o := readText(t, "a.yaml", text)
+		assert.Empty(t, problems(o), text)
+		assert.NotZero(t, o.Len())
+		var got []string
+		for _, p := range o.Unknown {
+			got = append(got, p.String())
+		}
+		assert.Equal(t, want, got, text)
+	}
+}
+
+// TestGzip reads a compressed file, from a directory and from standard input.
+func TestGzip(t *testing.T) {
+	var text bytes.Buffer
+	zip := gzip.NewWriter(&text)
+	_, err := zip.Write([]byte("# first\n" + queueText("q")))
+	require.NoError(t, err)
+	require.NoError(t, zip.Close())
+	assert.Equal(t, []string{"q@dump.yaml.gz:2"}, names(readText(t, "dump.yaml.gz", text.String(), "text.gz", "not read")))
+	o, err := ReadFiles([]string{"-"}, false, bytes.NewReader(text.Bytes()), nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"q@stdin:2"}, names(o))
+	for _, cut := range []int{5, text.Len() - 4} {
+		_, err = ReadFiles([]string{"-"}, false, bytes.NewReader(text.Bytes()[:cut]), nil)
+		require.ErrorContains(t, err, "reading -: unexpected EOF")
+	}
+}
+
 func TestSkippedAndRepeated(t *testing.T) {
 	o := readText(t, "a.yaml", queueText("q")+"---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\n",
 		"b.yaml", queueText("q")+"spec: {weight: 7}\n", "c.txt", "not read")
@@ -161,19 +226,73 @@ func TestSkippedAndRepeated(t *testing.T) {
 	require.Len(t, o.Queues, 1)
 	assert.Equal(t, int32(7), o.Queues[0].Spec.Weight, "the last one counts")
 	require.Len(t, o.Repeated, 1)
-	assert.Equal(t, "b.yaml:1: Queue q was read at a.yaml:1 already; this one counts", o.Repeated[0].String())
+	assert.Equal(t, "b.yaml:1: Queue/q: was read at a.yaml:1 already; this one counts", o.Repeated[0].String())
+}
+
+func configMapText(name, key, text string) string {
+	indented := "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata:\n  %s: |\n%s\n", name, key, indented)
+}
+
+// deploymentText is a Deployment of a scheduler with flags and a volume.
+func deploymentText(replicas int, args, mount, volume string) string {
+	return fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d%d}\nspec: {replicas: %d, template: {spec: {containers: [{name: c, args: [%s], "+
+		"volumeMounts: [{name: v, %s}]}], volumes: [{name: v, %s}]}}}\n", replicas, replicas, args, mount, volume)
 }
 
 func TestConfigurations(t *testing.T) {
-	text := "actions: allocate\ntiers:\n- plugins:\n  - name: capacity\n"
-	indented := "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
-	configMap := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  %s: |\n" + indented + "\n"
-	for key, found := range map[string]bool{"volcano-scheduler.conf": true, "other.conf": true, "other.yaml": false} {
-		o := readText(t, "m.yaml", fmt.Sprintf(configMap, key))
-		assert.Equal(t, found, len(o.Configurations) == 1, key)
+	const (
+		chart  = "volcano-scheduler.conf"
+		text   = "actions: allocate\ntiers:\n- plugins:\n  - name: capacity\n"
+		other  = "actions: enqueue\ntiers: []\n"
+		args   = `--scheduler-conf=/conf/volcano-scheduler.conf`
+		mount  = "mountPath: /conf"
+		volume = "configMap: {name: m}"
+	)
+	none := "the input has no ConfigMap with one"
+	for name, c := range map[string]struct {
+		documents    []string
+		origin       string // of text
+		missing, err string
+	}{
+		"the key of the chart":           {[]string{configMapText("m", chart, text)}, "ConfigMap default/m (a.yaml:1)", "", ""},
+		"the only .conf":                 {[]string{configMapText("m", "other.conf", text)}, "ConfigMap default/m (a.yaml:1)", "", ""},
+		"another file":                   {[]string{configMapText("m", "other.yaml", text)}, "", none, ""},
+		"no ConfigMap":                   {nil, "", none, ""},
+		"two that are the same":          {[]string{configMapText("m", chart, text), configMapText("o", chart, text)}, "ConfigMap default/m (a.yaml:1)", "", ""},
+		"two that differ":                {[]string{configMapText("m", chart, text), configMapText("o", chart, other)}, "", "", "2 different scheduler configurations: ConfigMap default/m (a.yaml:1); ConfigMap default/o (a.yaml:11); name one with --scheduler-conf"},
+		"the Deployment decides":         {[]string{configMapText("o", chart, other), configMapText("m", chart, text), deploymentText(1, args, mount, volume)}, "ConfigMap default/m (a.yaml:9), which Deployment default/d1 mounts", "", ""},
+		"any key and path":               {[]string{configMapText("m", "x.yaml", text), deploymentText(1, `--scheduler-conf, /conf/y/z`, mount, "configMap: {name: m, items: [{key: x.yaml, path: y/z}]}")}, "ConfigMap default/m (a.yaml:1), which Deployment default/d1 mounts", "", ""},
+		"a file by its subPath":          {[]string{configMapText("m", "x.yaml", text), deploymentText(1, `--scheduler-conf=/conf/c`, "mountPath: /conf/c, subPath: x.yaml", volume)}, "ConfigMap default/m (a.yaml:1), which Deployment default/d1 mounts", "", ""},
+		"a shell":                        {[]string{configMapText("m", chart, text), deploymentText(1, `"exec vc-scheduler `+args+` -v=3"`, mount, volume)}, "ConfigMap default/m (a.yaml:1), which Deployment default/d1 mounts", "", ""},
+		"no such ConfigMap":              {[]string{configMapText("o", chart, other), deploymentText(1, args, mount, volume)}, "", "Deployment default/d1 mounts ConfigMap default/m, which is missing", ""},
+		"no such file":                   {[]string{configMapText("m", "x.conf", text), deploymentText(1, args, mount, volume)}, "", "Deployment default/d1 reads volcano-scheduler.conf of ConfigMap default/m, which has no such file", ""},
+		"another volume":                 {[]string{configMapText("m", chart, text), deploymentText(1, args, mount, "emptyDir: {}")}, "", "Deployment default/d1 reads its configuration from a volume that is no ConfigMap", ""},
+		"two Deployments":                {[]string{configMapText("m", chart, text), configMapText("o", chart, other), deploymentText(1, args, mount, volume), deploymentText(2, args, mount, "configMap: {name: o}")}, "", "", "2 different scheduler configurations"},
+		"a Deployment without a pod":     {[]string{configMapText("m", chart, text), configMapText("o", chart, other), deploymentText(1, args, mount, volume), deploymentText(0, args, mount, "configMap: {name: o}")}, "ConfigMap default/m (a.yaml:1), which Deployment default/d1 mounts", "", ""},
+		"a scheduler of another name":    {[]string{configMapText("m", chart, text), configMapText("o", chart, other), deploymentText(1, args, mount, volume), deploymentText(2, args+", --scheduler-name=agent-scheduler", mount, "configMap: {name: o}")}, "ConfigMap default/m (a.yaml:1), which Deployment default/d1 mounts", "", ""},
+		"a Deployment of something else": {[]string{configMapText("m", chart, text), deploymentText(1, "--config=/conf/x", mount, volume)}, "ConfigMap default/m (a.yaml:1)", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := readText(t, "a.yaml", strings.Join(c.documents, "---\n"))
+			found, missing, err := o.Configuration()
+			if c.err != "" {
+				require.ErrorContains(t, err, c.err)
+				return
+			}
+			require.NoError(t, err)
+			if c.origin == "" {
+				assert.Nil(t, found)
+				assert.Equal(t, c.missing, missing)
+				return
+			}
+			require.NotNil(t, found)
+			assert.Equal(t, text, found.Text)
+			assert.Equal(t, c.origin, found.Origin)
+		})
 	}
 	assert.Equal(t, text, ConfigurationIn([]byte(text)))
-	assert.Equal(t, text, ConfigurationIn(fmt.Appendf(nil, configMap, "volcano-scheduler.conf")))
+	assert.Equal(t, text, ConfigurationIn([]byte(configMapText("m", chart, text))))
 }
 
 func TestTooLarge(t *testing.T) {

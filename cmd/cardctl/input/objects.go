@@ -45,25 +45,41 @@ type Objects struct {
 	Pods            []*v1.Pod
 	Deployments     []*appsv1.Deployment
 	PriorityClasses []*schedulingv1.PriorityClass
-	// Configurations are the texts of volcano-scheduler.conf in ConfigMaps.
-	Configurations []string
+	ConfigMaps      []*v1.ConfigMap // those that may have the scheduler's configuration
 
 	Problems []Problem // documents that could not be read
+	Unknown  []Problem // fields of manifests that their kinds do not have, or have twice
 	Repeated []Problem // objects that were read again; the last one counts
+	Replaced []Problem // manifests that replace a workload with its PodGroup and pods
+	Warnings []string  // what the input lacks, and what follows from that
+
+	complete bool // all objects of a cluster were read: what is missing does not exist
 
 	skipped map[string]int // objects of other kinds, by kind
 	sources map[metav1.Object]Source
 	known   map[key]metav1.Object
+
+	positions map[metav1.Object]*position // of manifests
 }
 
 // Problem is a problem of a document.
 type Problem struct {
 	Source
+	Object  string // kind/name; "" if the document is no object
+	Field   string
 	Message string
 }
 
 // String is the problem in one line.
-func (p Problem) String() string { return p.Source.String() + ": " + p.Message }
+func (p Problem) String() string {
+	text := p.Source.String() + ": "
+	for _, part := range []string{p.Object, p.Field} {
+		if part != "" {
+			text += part + ": "
+		}
+	}
+	return text + p.Message
+}
 
 // key identifies an object.
 type key struct {
@@ -73,14 +89,27 @@ type key struct {
 
 // New returns no objects.
 func New() *Objects {
-	return &Objects{skipped: map[string]int{}, sources: map[metav1.Object]Source{}, known: map[key]metav1.Object{}}
+	return &Objects{skipped: map[string]int{}, sources: map[metav1.Object]Source{}, known: map[key]metav1.Object{},
+		positions: map[metav1.Object]*position{}}
 }
 
 // SourceOf returns where an object was read.
 func (o *Objects) SourceOf(object metav1.Object) Source { return o.sources[object] }
 
-// Len is the number of objects that were read and not skipped.
-func (o *Objects) Len() int { return len(o.known) }
+// SourceOfField returns where a field of an object was read, such as spec.parent or
+// metadata.annotations[volcano.sh/card.quota]: its line in a manifest, the line of the
+// innermost object around a field that the manifest does not have, and otherwise the line
+// where the object begins.
+func (o *Objects) SourceOfField(object metav1.Object, field string) Source {
+	source := o.sources[object]
+	if at := o.positions[object]; at != nil && field != "" {
+		source.Line = at.line(field)
+	}
+	return source
+}
+
+// Len is the number of objects that were read and not skipped, ConfigMaps aside.
+func (o *Objects) Len() int { return len(o.known) - len(o.ConfigMaps) }
 
 // Skipped describes the objects of other kinds, "" for none.
 func (o *Objects) Skipped() string {
@@ -115,8 +144,8 @@ func (o *Objects) add(object metav1.Object, source Source) {
 	case *schedulingv1.PriorityClass:
 		o.PriorityClasses = put(o, o.PriorityClasses, "PriorityClass", x, source)
 	case *v1.ConfigMap:
-		if text, ok := Configuration(x); ok {
-			o.Configurations = append(o.Configurations, text)
+		if mayConfigure(x) {
+			o.ConfigMaps = put(o, o.ConfigMaps, "ConfigMap", x, source)
 		} else {
 			o.skipped["ConfigMap"]++
 		}
@@ -137,28 +166,30 @@ func put[T interface {
 	if !repeated {
 		return append(all, object)
 	}
-	o.Repeated = append(o.Repeated, Problem{source, fmt.Sprintf("%s %s was read at %s already; this one counts", kind, object.GetName(), o.sources[was])})
+	o.Repeated = append(o.Repeated, Problem{source, named(kind, object), "", fmt.Sprintf("was read at %s already; this one counts", o.sources[was])})
 	all[slices.Index(all, was.(T))] = object
 	return all
 }
 
-// Merge adds the objects of others, which replace those of the same name.
+// Merge adds the objects of others, which replace those of the same name. A workload
+// replaces its PodGroup and its pods as well.
 func (o *Objects) Merge(others *Objects) {
 	for _, list := range others.lists() {
 		for _, object := range list {
 			o.add(object, others.sources[object])
 		}
 	}
-	o.Configurations = append(o.Configurations, others.Configurations...)
 	o.Problems = append(o.Problems, others.Problems...)
+	o.Unknown = append(o.Unknown, others.Unknown...)
 	for kind, n := range others.skipped {
 		o.skipped[kind] += n
 	}
+	o.replaceWorkloads()
 }
 
 func (o *Objects) lists() [][]metav1.Object {
 	return [][]metav1.Object{
-		metaOf(o.Nodes), metaOf(o.Queues), metaOf(o.PodGroups), metaOf(o.Jobs), metaOf(o.Pods), metaOf(o.Deployments), metaOf(o.PriorityClasses),
+		metaOf(o.Nodes), metaOf(o.Queues), metaOf(o.PodGroups), metaOf(o.Jobs), metaOf(o.Pods), metaOf(o.Deployments), metaOf(o.PriorityClasses), metaOf(o.ConfigMaps),
 	}
 }
 
@@ -170,44 +201,14 @@ func metaOf[T metav1.Object](list []T) []metav1.Object {
 	return all
 }
 
-// configurationKey is the file of Volcano's ConfigMap that the scheduler reads.
-const configurationKey = "volcano-scheduler.conf"
-
-// Configuration returns the scheduler's configuration in a ConfigMap: the file with the
-// name in Volcano's chart, or else the only file that ends in .conf.
-func Configuration(m *v1.ConfigMap) (text string, ok bool) {
-	if text, ok = m.Data[configurationKey]; ok {
-		return text, true
-	}
-	n := 0
-	for name, content := range m.Data {
-		if strings.HasSuffix(name, ".conf") && strings.Contains(content, "tiers:") {
-			text = content
-			n++
-		}
-	}
-	return text, n == 1
-}
-
-// ConfigurationIn is the scheduler's configuration in a file: that of the ConfigMap in
-// it, or else the whole file.
-func ConfigurationIn(text []byte) string {
-	o := New()
-	o.read("", text, nil)
-	if len(o.Configurations) > 0 {
-		return o.Configurations[0]
-	}
-	return string(text)
-}
-
 // Clone returns a deep copy.
 func (o *Objects) Clone() *Objects {
 	c := New()
+	c.complete = o.complete
 	for _, list := range o.lists() {
 		for _, object := range list {
 			c.add(object.(runtime.Object).DeepCopyObject().(metav1.Object), o.sources[object])
 		}
 	}
-	c.Configurations = slices.Clone(o.Configurations)
 	return c
 }

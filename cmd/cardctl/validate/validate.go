@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -64,11 +66,10 @@ type checker struct {
 // among the objects, it also finds jobs that cannot run even on an empty cluster.
 func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	k := &checker{objects: o, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
-	for _, p := range o.Problems {
-		k.issues = append(k.issues, Issue{Source: p.Source, Severity: Error, Message: p.Message})
-	}
-	for _, p := range o.Repeated {
-		k.issues = append(k.issues, Issue{Source: p.Source, Severity: Warning, Message: p.Message})
+	for severity, problems := range map[Severity][]input.Problem{Error: slices.Concat(o.Problems, o.Unknown), Warning: o.Repeated} {
+		for _, p := range problems {
+			k.issues = append(k.issues, Issue{p.Source, severity, p.Object, p.Field, p.Message})
+		}
 	}
 	var nodes []index.Node
 	for _, q := range o.Queues {
@@ -86,6 +87,7 @@ func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	k.checkSums()
 	k.checkOversubscription()
 	k.checkRequests()
+	k.checkKeys()
 	if err := k.checkWorkloads(c); err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func (ck *checker) report(severity Severity, object metav1.Object, kind, field, 
 	if object.GetNamespace() != "" && object.GetNamespace() != metav1.NamespaceDefault {
 		name = kind + "/" + object.GetNamespace() + "/" + object.GetName()
 	}
-	ck.issues = append(ck.issues, Issue{ck.objects.SourceOf(object), severity, name, field, fmt.Sprintf(format, arguments...)})
+	ck.issues = append(ck.issues, Issue{ck.objects.SourceOfField(object, field), severity, name, field, fmt.Sprintf(format, arguments...)})
 }
 
 func (ck *checker) countStock() {
@@ -120,6 +122,14 @@ func (ck *checker) countStock() {
 	}
 }
 
+// didYouMean is the end of a message about a name that does not exist.
+func didYouMean(name string, names iter.Seq[string]) string {
+	if nearest := index.Nearest(name, slices.Sorted(names)); nearest != "" {
+		return fmt.Sprintf("; did you mean %q?", nearest)
+	}
+	return ""
+}
+
 // checkParent checks the queue's place in the tree.
 func (ck *checker) checkParent(q *scheduling.Queue) {
 	n := ck.tree.Lookup(q.Name)
@@ -129,7 +139,7 @@ func (ck *checker) checkParent(q *scheduling.Queue) {
 		ck.report(Error, q, "Queue", "spec.parent", "the root has no parent")
 	case err == nil:
 	case errors.Is(err, index.ErrUnknownParent) && ck.queues[q.Spec.Parent] == nil:
-		ck.report(Error, q, "Queue", "spec.parent", "there is no queue %q", q.Spec.Parent)
+		ck.report(Error, q, "Queue", "spec.parent", "there is no queue %q%s", q.Spec.Parent, didYouMean(q.Spec.Parent, maps.Keys(ck.queues)))
 	case errors.Is(err, index.ErrCycle) && ck.inCycle(q):
 		ck.report(Error, q, "Queue", "spec.parent", "the parents form a cycle: %s", ck.cycle(q))
 	default:

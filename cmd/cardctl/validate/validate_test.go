@@ -68,56 +68,71 @@ func TestCheck(t *testing.T) {
 		"all is well": {[]string{node, queue("q", "", quota(`{"A":4}`), open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 2", `{"A":4}`)}, nil},
 		"unknown parent, and below": {
 			[]string{queue("p", "gone", "", ""), queue("q", "p", "", "")},
-			[]string{`1: error: Queue/p: spec.parent: there is no queue "gone"`,
-				`6: error: Queue/q: spec.parent: its path does not reach the root: queue "p": the parent queue does not exist: "gone"`}},
+			[]string{`4: error: Queue/p: spec.parent: there is no queue "gone"`,
+				`9: error: Queue/q: spec.parent: its path does not reach the root: queue "p": the parent queue does not exist: "gone"`}},
 		"cycle": {
 			[]string{queue("p", "q", "", ""), queue("q", "p", "", "")},
-			[]string{"1: error: Queue/p: spec.parent: the parents form a cycle: p → q → p", "6: error: Queue/q: spec.parent: the parents form a cycle: q → p → q"}},
-		"its own parent": {[]string{queue("p", "p", "", "")}, []string{"1: error: Queue/p: spec.parent: the parents form a cycle: p → p"}},
+			[]string{"4: error: Queue/p: spec.parent: the parents form a cycle: p → q → p", "9: error: Queue/q: spec.parent: the parents form a cycle: q → p → q"}},
+		"its own parent": {[]string{queue("p", "p", "", "")}, []string{"4: error: Queue/p: spec.parent: the parents form a cycle: p → p"}},
 		"root with a parent": {
-			[]string{queue("root", "p", "", ""), queue("p", "", "", "")}, []string{"1: error: Queue/root: spec.parent: the root has no parent"}},
+			[]string{queue("root", "p", "", ""), queue("p", "", "", "")}, []string{"4: error: Queue/root: spec.parent: the root has no parent"}},
 		"bad keys": {
 			[]string{queue("q", "", quota(`{"A":1.5,"B":"x","C":2}`), "")},
-			[]string{`1: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "A": 1.5 is not a whole number of cards`,
-				`1: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "B": `}},
-		"no JSON": {[]string{queue("q", "", quota(`{"A":1`), "")}, []string{"1: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "}},
+			[]string{`3: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "A": 1.5 is not a whole number of cards`,
+				`3: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "B": `}},
+		"no JSON": {[]string{queue("q", "", quota(`{"A":1`), "")}, []string{"3: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "}},
 		"above the parent": {
 			[]string{queue("p", "", quota(`{"A":2}`), "capability: {cpu: 2}"), queue("q", "p", quota(`{"A":3}`)+", "+guarantee(`{"A":0}`), "capability: {cpu: 3}")},
-			[]string{"6: error: Queue/q: spec.capability.cpu: 3 is more than the 2 of its parent p",
-				`6: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "A" is 3, more than the 2 of its parent p`}},
+			[]string{`8: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "A" is 3, more than the 2 of its parent p`,
+				"9: error: Queue/q: spec.capability.cpu: 3 is more than the 2 of its parent p"}},
 		"children are guaranteed too much": {
 			[]string{queue("p", "", quota(`{"A":3}`), "capability: {cpu: 3}"), queue("q", "p", quota(`{"A":2}`), "guarantee: {resource: {cpu: 2}}"),
 				queue("r", "p", quota(`{"A":2}`), "guarantee: {resource: {cpu: 2}}")},
-			[]string{"1: error: Queue/p: spec.capability.cpu: 3, and its children are guaranteed 4",
-				`1: warning: Queue/p: metadata.annotations[volcano.sh/card.quota]: "A" is 3, and its children are guaranteed 4`}},
+			[]string{"4: error: Queue/p: spec.capability.cpu: 3, and its children are guaranteed 4",
+				`3: warning: Queue/p: metadata.annotations[volcano.sh/card.quota]: "A" is 3, and its children are guaranteed 4`}},
 		"children deserve too much": {
 			[]string{queue("p", "", quota(`{"A":3}`)+", "+deserved(`{"A":1}`), ""), queue("q", "p", quota(`{"A":3}`)+", "+deserved(`{"A":2}`)+", "+guarantee(`{"A":0}`), "")},
-			[]string{`1: warning: Queue/p: metadata.annotations[volcano.sh/card.deserved]: "A" is 1, and its children deserve 2`}},
+			[]string{`3: warning: Queue/p: metadata.annotations[volcano.sh/card.deserved]: "A" is 1, and its children deserve 2`}},
 		"deserved and guarantee of one queue": {
 			[]string{queue("q", "", quota(`{"A":1}`)+", "+deserved(`{"A":2}`)+", "+guarantee(`{"B":1}`), "")},
-			[]string{`1: warning: Queue/q: metadata.annotations[volcano.sh/card.deserved]: "A" is 2, more than its quota of 1`,
-				`1: warning: Queue/q: metadata.annotations[volcano.sh/card.guarantee]: "B" has no quota, so it counts for nothing`}},
-		"negative": {[]string{queue("q", "", "", "capability: {cpu: -1}")}, []string{"1: error: Queue/q: spec.capability.cpu: -1 is negative"}},
+			[]string{`3: warning: Queue/q: metadata.annotations[volcano.sh/card.deserved]: "A" is 2, more than its quota of 1`,
+				`3: warning: Queue/q: metadata.annotations[volcano.sh/card.guarantee]: "B" has no quota, so it counts for nothing`}},
+		"negative": {[]string{queue("q", "", "", "capability: {cpu: -1}")}, []string{"4: error: Queue/q: spec.capability.cpu: -1 is negative"}},
 		"stock": {
 			[]string{node, queue("q", "", quota(`{"A":3,"B":1}`), ""), queue("r", "", quota(`{"A":3}`), "")},
-			[]string{`7: warning: Queue/q: metadata.annotations[volcano.sh/card.quota]: no node has the card "B"`,
-				`12: note: Queue/r: metadata.annotations[volcano.sh/card.quota]: the quotas of "A" add up to 6, and the nodes have 4`}},
+			[]string{`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota]: no node has the card "B"`,
+				`14: note: Queue/r: metadata.annotations[volcano.sh/card.quota]: the quotas of "A" add up to 6, and the nodes have 4`}},
 		"a node whose card has no name": {
 			[]string{strings.Replace(node, "product: A", `product: ""`, 1)},
-			[]string{"2: warning: Node/node-1: metadata.labels: nvidia.com/gpu has no card name: the label nvidia.com/gpu.product is missing or bad"}},
+			[]string{"4: warning: Node/node-1: metadata.labels: nvidia.com/gpu has no card name: the label nvidia.com/gpu.product is missing or bad"}},
 		"a bad request": {
-			[]string{job("q", "A", "cpu: 1", `{"A":-1}`)}, []string{"2: error: Job/j: metadata.annotations[volcano.sh/card.request]: "}},
+			[]string{job("q", "A", "cpu: 1", `{"A":-1}`)}, []string{"4: error: Job/j: metadata.annotations[volcano.sh/card.request]: "}},
 		"a job above the quota": {
 			[]string{node, queue("q", "", quota(`{"A":3}`), open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 2", `{"A":4}`)},
 			[]string{"13: error: Job/j: it cannot run, even alone: Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <3> (OverQuota)"}},
 		"a job that no node has room for": {
 			[]string{node, queue("q", "", quota(`{"A":40}`), open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 5", `{}`)},
 			[]string{"13: error: Job/j: it cannot run, even alone: No node fits: 1 × no room: not enough nvidia.com/gpu (NodesFull)",
-				`7: note: Queue/q: metadata.annotations[volcano.sh/card.quota]: the quotas of "A" add up to 40, and the nodes have 4`}},
+				`9: note: Queue/q: metadata.annotations[volcano.sh/card.quota]: the quotas of "A" add up to 40, and the nodes have 4`}},
 		"a job in no queue": {
 			[]string{node, job("gone", "A", "cpu: 1", `{}`)}, []string{"8: error: Job/j: it cannot run, even alone: Queue <gone> does not exist (UnknownQueue)"}},
+		"misspelt fields and keys": {
+			[]string{queue("q", "", "volcano.sh/card.quotas: '{}'", "capabilty: {cpu: 1}")},
+			[]string{`3: error: Queue/q: metadata.annotations[volcano.sh/card.quotas]: is unknown and has no effect; did you mean "volcano.sh/card.quota"?`,
+				`4: error: Queue/q: spec.capabilty: unknown field; did you mean "capability"?`}},
+		"keys of other objects": {
+			[]string{queue("q", "", `volcano.sh/card.name: A, volcano.sh/hierarchy: root/q`, ""),
+				strings.Replace(job("q", "A", "cpu: 1", `{"A":1}`), "card.name", "card.quota", 1),
+				strings.Replace(job("q", "A", "cpu: 1", `{"A":1}`), "name: j, annotations: {volcano.sh/card.request:", "name: k, annotations: {volcano.sh/card.card:", 1)},
+			[]string{"3: error: Queue/q: metadata.annotations[volcano.sh/card.name]: is an annotation of pods and has no effect here",
+				"12: error: Job/j: spec.tasks[0].template.metadata.annotations[volcano.sh/card.quota]: is an annotation of queues and has no effect here",
+				"17: error: Job/k: metadata.annotations[volcano.sh/card.card]: is an annotation of pods and has no effect here"}},
+		"names that are misspelt": {
+			[]string{strings.ReplaceAll(node, "product: A", "product: NVIDIA-H200"), queue("research", "", quota(`{"NVIDIA-H20":1}`), ""), queue("q", "reserch", "", "")},
+			[]string{`15: error: Queue/q: spec.parent: there is no queue "reserch"; did you mean "research"?`,
+				`9: warning: Queue/research: metadata.annotations[volcano.sh/card.quota]: no node has the card "NVIDIA-H20"; did you mean "NVIDIA-H200"?`}},
 		"no nodes": {[]string{queue("q", "", quota(`{"A":3}`), open), job("q", "A", "nvidia.com/gpu: 2", `{"A":4}`)}, nil},
-		"twice":    {[]string{queue("q", "", "", ""), queue("q", "", "", "")}, []string{"6: warning: Queue q was read at "}},
+		"twice":    {[]string{queue("q", "", "", ""), queue("q", "", "", "")}, []string{"6: warning: Queue/q: was read at "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := check(t, c.manifests...)

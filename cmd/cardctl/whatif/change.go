@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
@@ -27,10 +29,8 @@ const settingForm = "queue/NAME:FIELD=VALUE, where FIELD is cards.CARD, deserved
 // Set changes a field of a queue in a world. A setting is written as
 // "queue/research:cards.NVIDIA-H200=5". An empty value removes the field.
 func Set(w *engine.World, setting string) error {
-	target, assignment, ok := strings.Cut(setting, ":")
-	name, isQueue := strings.CutPrefix(target, "queue/")
-	at := strings.LastIndexByte(assignment, '=')
-	if !ok || !isQueue || at < 0 {
+	name, field, value, ok := parse(setting)
+	if !ok {
 		return fmt.Errorf("%w %q: want %s", ErrSetting, setting, settingForm)
 	}
 	was := w.Queue(name)
@@ -38,11 +38,46 @@ func Set(w *engine.World, setting string) error {
 		return fmt.Errorf("%w %q: there is no queue %q", ErrSetting, setting, name)
 	}
 	queue := was.DeepCopy()
-	if err := set(queue, assignment[:at], assignment[at+1:]); err != nil {
+	if err := set(queue, field, value); err != nil {
 		return fmt.Errorf("%w %q: %w", ErrSetting, setting, err)
 	}
 	w.SetQueue(queue)
 	return nil
+}
+
+// MissingCard describes a setting of a card that no node of the world has. It is "" for
+// all other settings. Such a setting is allowed, because nodes can come later.
+func MissingCard(w *engine.World, setting string) string {
+	_, field, value, _ := parse(setting)
+	kind, name, _ := strings.Cut(field, ".")
+	if !slices.Contains([]string{"cards", "deservedCards", "guaranteeCards"}, kind) || value == "" || value == "0" || len(w.Nodes) == 0 {
+		return ""
+	}
+	known := map[string]bool{}
+	for _, node := range w.Nodes {
+		for _, c := range card.Discover(node.Labels, node.Status.Allocatable).Cards {
+			known[c.Name] = true
+		}
+	}
+	if known[name] {
+		return ""
+	}
+	text := fmt.Sprintf("no node has the card %q", name)
+	if nearest := index.Nearest(name, slices.Sorted(maps.Keys(known))); nearest != "" {
+		text += fmt.Sprintf("; did you mean %q?", nearest)
+	}
+	return text
+}
+
+// parse splits a setting.
+func parse(setting string) (queue, field, value string, ok bool) {
+	target, assignment, ok := strings.Cut(setting, ":")
+	queue, isQueue := strings.CutPrefix(target, "queue/")
+	at := strings.LastIndexByte(assignment, '=')
+	if !ok || !isQueue || at < 0 {
+		return "", "", "", false
+	}
+	return queue, assignment[:at], assignment[at+1:], true
 }
 
 func set(queue *scheduling.Queue, field, value string) error {

@@ -66,8 +66,12 @@ type CardChange struct {
 func Compare(before, after *Outcome) *Comparison {
 	c := &Comparison{Before: before, After: after, Jobs: []JobChange{}, Queues: []CardChange{}}
 	at := map[string]int{}
+	several := ownersOfSeveral(before, after)
 	job := func(f *explain.Finding) *JobChange {
-		key := f.Namespace + "/" + f.Name
+		key := f.Namespace + "/" + f.Owner
+		if several[key] {
+			key += "/" + f.Name
+		}
 		if _, ok := at[key]; !ok {
 			at[key] = len(c.Jobs)
 			c.Jobs = append(c.Jobs, JobChange{Namespace: f.Namespace, Owner: f.Owner, Queue: f.Queue})
@@ -85,6 +89,21 @@ func Compare(before, after *Outcome) *Comparison {
 	})
 	c.compareQueues()
 	return c
+}
+
+// ownersOfSeveral returns the owners of several PodGroups in one outcome. The only
+// PodGroup of an owner may have another name in the other outcome.
+func ownersOfSeveral(outcomes ...*Outcome) map[string]bool {
+	several := map[string]bool{}
+	for _, o := range outcomes {
+		seen := map[string]bool{}
+		for _, f := range o.Findings {
+			owner := f.Namespace + "/" + f.Owner
+			several[owner] = several[owner] || seen[owner]
+			seen[owner] = true
+		}
+	}
+	return several
 }
 
 func (c *Comparison) compareQueues() {

@@ -180,3 +180,19 @@ func TestSet(t *testing.T) {
 		assert.ErrorIs(t, Set(w, setting), ErrSetting, setting)
 	}
 }
+
+func TestMissingCard(t *testing.T) {
+	w, _ := world(t, strings.ReplaceAll(lending, "product: A", "product: NVIDIA-H200"))
+	for setting, want := range map[string]string{
+		"queue/owner:cards.NVIDIA-H20=9":          `no node has the card "NVIDIA-H20"; did you mean "NVIDIA-H200"?`,
+		"queue/owner:deservedCards.NVIDIA-A100=9": `no node has the card "NVIDIA-A100"`,
+		"queue/owner:guaranteeCards.X=1":          `no node has the card "X"`,
+		"queue/owner:cards.NVIDIA-H200=9":         "",
+		"queue/owner:cards.X=":                    "",
+		"queue/owner:cards.X=0":                   "",
+		"queue/owner:capability.cpu=9":            "",
+	} {
+		assert.Equal(t, want, MissingCard(w, setting), setting)
+	}
+	assert.Empty(t, MissingCard(&engine.World{}, "queue/owner:cards.X=1"), "no nodes in the input")
+}

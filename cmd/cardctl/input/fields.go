@@ -1,0 +1,132 @@
+package input
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// fieldProblem is a problem of one field of an object.
+type fieldProblem struct {
+	path    string // such as spec.tasks[0].replicas or metadata.annotations[volcano.sh/card.quota]
+	message string
+	unknown bool // no such field; otherwise its value is bad
+}
+
+// fieldProblems finds the fields of a JSON object that its type does not have, and the
+// values that are not of the type of their field. The decoder reports the first bad value,
+// without its field if that is a quantity.
+func fieldProblems(text json.RawMessage, t reflect.Type, path string) (problems []fieldProblem) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	bad := []fieldProblem{{path: path, message: fmt.Sprintf("%s is not %s", index.Shorten(string(text), 60), nameOf(t))}}
+	if isBool := string(text) == "true" || string(text) == "false"; isBool && t.Kind() == reflect.String {
+		bad[0].message += "; quote it, because yes, no, on, off, y and n are true or false in YAML"
+	}
+	switch unmarshals := reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()); {
+	case string(text) == "null":
+	case !unmarshals && t.Kind() == reflect.Struct:
+		members := map[string]json.RawMessage{}
+		if json.Unmarshal(text, &members) != nil {
+			return bad
+		}
+		fields := fieldsOf(t)
+		for _, key := range slices.Sorted(maps.Keys(members)) {
+			if field, ok := fields[key]; ok {
+				problems = append(problems, fieldProblems(members[key], field, below(path, key))...)
+			} else {
+				problems = append(problems, fieldProblem{below(path, key), unknownField(key, fields), true})
+			}
+		}
+	case !unmarshals && t.Kind() == reflect.Map:
+		members := map[string]json.RawMessage{}
+		if json.Unmarshal(text, &members) != nil {
+			return bad
+		}
+		for _, key := range slices.Sorted(maps.Keys(members)) {
+			problems = append(problems, fieldProblems(members[key], t.Elem(), below(path, key))...)
+		}
+	case !unmarshals && t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		var elements []json.RawMessage
+		if json.Unmarshal(text, &elements) != nil {
+			return bad
+		}
+		for i, element := range elements {
+			problems = append(problems, fieldProblems(element, t.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
+		}
+	default:
+		if kjson.UnmarshalCaseSensitivePreserveInts(text, reflect.New(t).Interface()) != nil {
+			return bad
+		}
+	}
+	return problems
+}
+
+func unknownField(name string, fields map[string]reflect.Type) string {
+	if nearest := index.Nearest(name, slices.Sorted(maps.Keys(fields))); nearest != "" {
+		return fmt.Sprintf("unknown field; did you mean %q?", nearest)
+	}
+	return "unknown field"
+}
+
+// fieldsOf returns the fields of a struct by their names in JSON.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	fields := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "" && f.Anonymous:
+			maps.Copy(fields, fieldsOf(f.Type))
+		case name == "":
+			fields[f.Name] = f.Type
+		case name != "-":
+			fields[name] = f.Type
+		}
+	}
+	return fields
+}
+
+// below appends a name to a path. A name with a dot is in brackets.
+func below(path, name string) string {
+	switch {
+	case strings.ContainsAny(name, "./"):
+		return path + "[" + name + "]"
+	case path == "":
+		return name
+	}
+	return path + "." + name
+}
+
+// nameOf describes the values of a type.
+func nameOf(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[resource.Quantity]():
+		return `a quantity such as 4, 500m or "16Gi"`
+	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]():
+		return "a time"
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	}
+	return "a value of type " + t.String()
+}

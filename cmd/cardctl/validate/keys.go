@@ -1,0 +1,42 @@
+package validate
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// checkKeys finds annotations of this module that have no effect: misspelt keys, and keys
+// on the wrong object.
+func (ck *checker) checkKeys() {
+	check := func(object metav1.Object, kind, field string, annotations map[string]string, known card.Keys) {
+		for _, p := range known.Unknown(annotations) {
+			ck.report(Error, object, kind, field+annotation(p.Key), "%s", p.Reason)
+		}
+	}
+	template := func(object metav1.Object, kind, field string, pod *v1.PodTemplateSpec) {
+		check(object, kind, field, pod.Annotations, card.PodKeys)
+	}
+	for _, q := range ck.objects.Queues {
+		check(q, "Queue", "", q.Annotations, card.QueueKeys)
+	}
+	for _, job := range ck.objects.Jobs {
+		check(job, "Job", "", job.Annotations, card.JobKeys)
+		for i := range job.Spec.Tasks {
+			template(job, "Job", fmt.Sprintf("spec.tasks[%d].template.", i), &job.Spec.Tasks[i].Template)
+		}
+	}
+	for _, d := range ck.objects.Deployments {
+		check(d, "Deployment", "", d.Annotations, card.JobKeys)
+		template(d, "Deployment", "spec.template.", &d.Spec.Template)
+	}
+	for _, podGroup := range ck.objects.PodGroups {
+		check(podGroup, "PodGroup", "", podGroup.Annotations, card.PodKeys)
+	}
+	for _, pod := range ck.objects.Pods {
+		check(pod, "Pod", "", pod.Annotations, card.PodKeys)
+	}
+}

@@ -1,0 +1,55 @@
+package card
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// Keys are the annotations that objects of some kind can have.
+type Keys []string
+
+// The annotations by object. Those of a job become those of its PodGroup, and those of a
+// pod without a job as well.
+var (
+	QueueKeys = Keys{QuotaKey, DeservedKey, GuaranteeKey, index.PathKey, index.WeightsKey}
+	JobKeys   = Keys{RequestKey}
+	PodKeys   = Keys{NameKey, nameAlias, RequestKey}
+)
+
+// prefixes are those of the annotations that this module reads. A key with such a prefix
+// that no rule reads is a mistake: the annotation counts for nothing.
+var prefixes = []string{"volcano.sh/card", "volcano.sh/hierarchy"}
+
+// Unknown returns the keys of annotations that have a prefix of this module and are not
+// among keys, in order. Problem.Key is the key of the annotation.
+func (k Keys) Unknown(annotations map[string]string) []Problem {
+	var problems []Problem
+	for key := range annotations {
+		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) && !slices.Contains(k, key) {
+			problems = append(problems, Problem{Key: key, Reason: k.reason(key)})
+		}
+	}
+	slices.SortFunc(problems, func(x, y Problem) int { return strings.Compare(x.Key, y.Key) })
+	return problems
+}
+
+// reason names the object that can have the annotation, or the annotation that was most
+// likely meant.
+func (k Keys) reason(key string) string {
+	switch {
+	case slices.Contains(QueueKeys, key):
+		return "is an annotation of queues and has no effect here"
+	case slices.Contains(JobKeys, key):
+		return "is an annotation of jobs and has no effect here"
+	case slices.Contains(PodKeys, key):
+		return "is an annotation of pods and has no effect here"
+	}
+	nearest := index.Nearest(key, k)
+	if nearest == "" {
+		return "is unknown and has no effect"
+	}
+	return fmt.Sprintf("is unknown and has no effect; did you mean %q?", nearest)
+}
