@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestBadInput(t *testing.T) {
 		"no such queue on top": {queueText, []string{"top", "gone", "-f", "-"}, `no queue "gone" in the input`},
 		"nothing to simulate":  {queueText, []string{"simulate", "-f", "-"}, "nothing to simulate"},
 		"a bad setting":        {queueText, []string{"simulate", "-f", "-", "--set", "q=1"}, `--set: bad setting "q=1"`},
-		"no such node":         {queueText, []string{"simulate", "-f", "-", "--without-node", "n"}, `--without-node: there is no node "n"`},
+		"no such node":         {queueText, []string{"simulate", "-f", "-", "--remove", "node/n"}, `--remove: cannot remove "node/n": there is no node "n"`},
 		"nothing to add":       {queueText, []string{"simulate", "-f", "-", "--add", "none"}, "stat none"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestFormats(t *testing.T) {
 	t.Chdir(scene)
 	for _, arguments := range [][]string{
 		{"explain"}, {"explain", "job", "llm"}, {"explain", "queue", "serving"}, {"cards"}, {"top"}, {"top", "lab"},
-		{"simulate", "--set", "queue/research:cards.NVIDIA-H200=8"}, {"simulate", "--without-node", "ascend-1", "--all"}, {"validate"},
+		{"simulate", "--set", "queue/research:cards.NVIDIA-H200=8"}, {"simulate", "--remove", "node/ascend-1", "--all"}, {"validate"},
 	} {
 		arguments = append(arguments, "-f", ".")
 		code, text, stderr := run("", append(arguments, "-o", "json")...)
@@ -203,37 +204,49 @@ func TestCompletion(t *testing.T) {
 	assert.Contains(t, words, "table\nwide\njson\nyaml\n")
 }
 
-// TestFollow draws views until it is interrupted; a cluster that is gone for a while
-// does not end it.
-func TestFollow(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	views := 0
-	var out bytes.Buffer
-	err := follow(ctx, &out, 1, func(context.Context) (string, error) {
-		views++
-		switch views {
-		case 2:
-			return "", errors.New("gone\nfor a while")
-		case 4:
-			cancel()
-		}
-		return strings.Repeat("view ", views), nil
-	})
-	require.NoError(t, err)
-	assert.Contains(t, out.String(), "view \ngone\n", "the last view stays")
-	assert.Contains(t, out.String(), "view view view ")
-	require.EqualError(t, follow(t.Context(), &out, 1, func(context.Context) (string, error) { return "", errors.New("no cluster") }), "no cluster")
+type reading struct {
+	text string
+	err  error
 }
 
-func TestBar(t *testing.T) {
-	four := 4.0
-	for want, h := range map[string]holdingView{
-		"[##########+++++.....]": {Allocated: 2, Inqueue: 1, Capability: &four},
-		"[####################]": {Allocated: 9, Inqueue: 9, Capability: &four},
-		"[....................]": {Capability: &four},
-		"":                       {Allocated: 3},
+// TestWatch prints the rows that change, and an error until the cluster is back.
+func TestWatch(t *testing.T) {
+	for format, want := range map[string]string{
+		asTable: "NAME   STATE\na      1\nb      1\nb      2\nc      1\n",
+		asYAML:  "a: 1\nb: 1\n---\na: 1\nb: 2\n---\na: 1\nb: 2\nc: 1\n",
 	} {
-		assert.Equal(t, want, bar(h))
+		ctx, cancel := context.WithCancel(t.Context())
+		readings := []reading{{text: "a=1 b=1"}, {text: "a=1 b=1"}, {err: errors.New("gone\nfor a while")}, {err: errors.New("gone")}, {text: "a=1 b=2"},
+			{err: errors.New("gone")}, {text: "a=1 b=2 c=1"}}
+		var out, errOut bytes.Buffer
+		s := newSource(genericiooptions.IOStreams{Out: &out, ErrOut: &errOut})
+		s.watch, s.interval, s.output = true, 1, format
+		err := s.show(ctx, func(context.Context) (*result, error) {
+			r := readings[0]
+			if len(readings) == 1 {
+				cancel()
+			} else {
+				readings = readings[1:]
+			}
+			return resultOf(r.text), r.err
+		})
+		require.NoError(t, err)
+		assert.Equal(t, want, out.String())
+		assert.Equal(t, "error: gone\nerror: gone\n", errOut.String(), "once until the cluster is back")
 	}
+	s := newSource(genericiooptions.NewTestIOStreamsDiscard())
+	s.watch = true
+	require.EqualError(t, s.show(t.Context(), func(context.Context) (*result, error) { return nil, errors.New("no cluster") }), "no cluster")
+}
+
+// resultOf makes a result of text such as "a=1 b=2".
+func resultOf(text string) *result {
+	r, data := &result{rows: &table{columns: columns("NAME", "STATE")}}, map[string]int{}
+	for _, word := range strings.Fields(text) {
+		name, state, _ := strings.Cut(word, "=")
+		r.rows.add(name, state)
+		data[name], _ = strconv.Atoi(state)
+	}
+	r.data = data
+	return r
 }

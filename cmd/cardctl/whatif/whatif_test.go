@@ -141,11 +141,11 @@ func TestLowerQuotaAndLostNode(t *testing.T) {
 	assert.Equal(t, 8, o.Findings[0].Pods.Placed, "no pod is evicted for a lower quota")
 	assert.Empty(t, o.Events)
 
-	require.NoError(t, RemoveNode(w, "node-1"))
+	require.NoError(t, Remove(w, "node/node-1", ""))
 	o = Run(w, c, nil)
 	assert.Equal(t, 0, o.Findings[0].Pods.Placed)
 	assert.Equal(t, 8, o.Findings[0].Pods.Waiting)
-	assert.Error(t, RemoveNode(w, "node-1"))
+	assert.Error(t, Remove(w, "node/node-1", ""))
 }
 
 func TestLowerQuotaFromTheStart(t *testing.T) {
