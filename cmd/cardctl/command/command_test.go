@@ -197,6 +197,15 @@ func TestFinishedJobs(t *testing.T) {
 	assert.Equal(t, "7 objects: 0 errors, 0 warnings, 0 notes\n", stdout)
 }
 
+// TestAddedConfiguration expects a warning about a configuration among the added objects.
+func TestAddedConfiguration(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("conf.yaml", []byte(schedConf), 0o600))
+	code, _, stderr := run(queueText, "simulate", "-f", "-", "--add", "conf.yaml", "--plugin", "capacity")
+	assert.Zero(t, code)
+	assert.Contains(t, stderr, "warning: --add conf.yaml:1: ConfigMap conf: both runs use the scheduler configuration that is in force\n")
+}
+
 func TestVersion(t *testing.T) {
 	code, command, _ := run("", "version")
 	assert.Zero(t, code)

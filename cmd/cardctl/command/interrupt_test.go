@@ -51,14 +51,27 @@ func (i interrupting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestInterruptedWork interrupts each command when it begins to decode and compute.
-func TestInterruptedWork(t *testing.T) {
+// TestInterruptedAfterRead interrupts each command when it has read its input.
+func TestInterruptedAfterRead(t *testing.T) {
 	for _, arguments := range everyCommand {
 		ctx, cancel := context.WithCancel(t.Context())
 		in := interrupting{strings.NewReader(queueText), cancel}
 		code := Run(ctx, "cardctl", append(arguments, "-f", "-"), genericiooptions.IOStreams{In: in, Out: io.Discard, ErrOut: io.Discard})
 		assert.Equal(t, 130, code, arguments)
 	}
+}
+
+// TestInterruptedWork interrupts work that does not look at ctx, such as a cycle.
+func TestInterruptedWork(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	forever := make(chan struct{})
+	defer close(forever)
+	err := await(ctx, func() error {
+		cancel()
+		<-forever
+		return nil
+	})
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 // TestInterruptedCluster interrupts a command while a cluster does not answer. That is

@@ -106,7 +106,8 @@ func Main(arguments []string) {
 
 // Run runs cardctl and returns its exit code. It returns as soon as ctx is done, also from
 // a read or a computation that cannot be interrupted: all that the commands have to leave in
-// order is a terminal on which they draw.
+// order is a terminal on which they draw. The process must end then, because a process has
+// one session at a time.
 func Run(ctx context.Context, name string, arguments []string, streams genericiooptions.IOStreams) int {
 	from := newSource(streams)
 	root := newRoot(name, from)
@@ -114,17 +115,24 @@ func Run(ctx context.Context, name string, arguments []string, streams genericio
 		arguments = append([]string{cobra.ShellCompRequestCmd}, arguments...)
 	}
 	root.SetArgs(arguments)
+	err := await(ctx, func() error { return root.ExecuteContext(ctx) })
+	if ctx.Err() != nil {
+		from.terminal.Lock() // a screen restores the terminal before it unlocks
+		return exitInterrupted
+	}
+	return exitCode(err, streams.ErrOut)
+}
+
+// await returns the error of work, or that of ctx as soon as ctx is done.
+func await(ctx context.Context, work func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- root.ExecuteContext(ctx) }()
+	go func() { done <- work() }()
 	select {
 	case err := <-done:
-		if ctx.Err() == nil {
-			return exitCode(err, streams.ErrOut)
-		}
+		return err
 	case <-ctx.Done():
-		from.terminal.Lock() // a screen restores the terminal before it unlocks
+		return ctx.Err()
 	}
-	return exitInterrupted
 }
 
 // exitCode prints an error and returns its exit code.

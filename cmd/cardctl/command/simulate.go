@@ -77,6 +77,9 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 		if len(added.Problems) > 0 {
 			return fmt.Errorf("--add: %s", added.Problems[0])
 		}
+		for _, m := range added.ConfigMaps {
+			s.warning("--add %s: ConfigMap %s: both runs use the scheduler configuration that is in force", added.SourceOf(m), m.Name)
+		}
 		objects.Merge(added)
 	}
 	after, err := engine.Build(objects)
@@ -97,6 +100,7 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 		}
 	}
 	s.warn(objects)
+	s.warnOfWorld(after, configuration)
 	progress := newProgress(s.streams.ErrOut)
 	defer progress.done()
 	report := func(what string) func(int, int) {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,7 +139,7 @@ func (s *source) objects(ctx context.Context) (*input.Objects, error) {
 	}
 	objects, err := input.ReadFiles(s.files, s.recursive, s.streams.In, progress.report)
 	progress.done()
-	if err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return nil, err
 	}
 	if objects.Len() == 0 && len(objects.Problems) > 0 {
@@ -213,13 +214,18 @@ func (s *source) load(ctx context.Context) (*engine.World, *engine.Configuration
 		return nil, nil, err
 	}
 	s.warn(objects)
+	s.warnOfWorld(world, configuration)
+	return world, configuration, nil
+}
+
+// warnOfWorld writes to stderr what the sessions on a world do not have.
+func (s *source) warnOfWorld(world *engine.World, configuration *engine.Configuration) {
 	if len(configuration.LeftOut) > 0 {
 		s.note("plugins that need more than objects, or are not known, are left out: %s", strings.Join(configuration.LeftOut, ", "))
 	}
 	if world.Orphans > 0 {
-		s.note("%d pods belong to PodGroups that are not in the input, and no queue is charged for them", world.Orphans)
+		s.warning("%d pods belong to PodGroups that are not in the input, and no queue is charged for them", world.Orphans)
 	}
-	return world, configuration, nil
 }
 
 // configure finds the scheduler's configuration and prints which one is in force.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,7 +17,8 @@ import (
 
 // deriveGroups makes the PodGroups of pods, for a dump without PodGroups: from their Volcano
 // job or, without one, from the queue that the pods name. A group has started if a pod is
-// on a node. Its pods exist, so it is admitted.
+// on a node. Its pods exist, so it is admitted. Pods whose queue is not known stay without
+// a group, and no queue is charged for them.
 func (w *workloads) deriveGroups(pods []*v1.Pod, jobs []*batch.Job) error {
 	members := map[types.NamespacedName][]*v1.Pod{}
 	for _, pod := range pods {
@@ -35,12 +37,10 @@ func (w *workloads) deriveGroups(pods []*v1.Pod, jobs []*batch.Job) error {
 		first := members[id][0]
 		podGroup := podGroups[id]
 		if podGroup == nil {
-			minimum := controllers.CalTaskRequests(first, 1)
-			podGroup = &v1beta1.PodGroup{Spec: v1beta1.PodGroupSpec{
-				MinMember: 1, MinResources: &minimum, PriorityClassName: first.Spec.PriorityClassName,
-				Queue: cmp.Or(first.Annotations[v1beta1.QueueNameAnnotationKey], first.Annotations[batch.QueueNameKey]),
-			}}
-			podGroup.Namespace, podGroup.Name, podGroup.OwnerReferences = id.Namespace, id.Name, first.OwnerReferences
+			podGroup = podGroupOfPods(id, first)
+		}
+		if podGroup == nil {
+			continue
 		}
 		g, err := w.addGroup(podGroup)
 		if err != nil {
@@ -53,4 +53,20 @@ func (w *workloads) deriveGroups(pods []*v1.Pod, jobs []*batch.Job) error {
 		w.index(g)
 	}
 	return nil
+}
+
+// podGroupOfPods makes a PodGroup of the first of its pods, nil if the queue is not known.
+// Volcano's job controller writes the queue into all pods. Other pods name it themselves,
+// or are in the default queue; their PodGroups have a prefix.
+func podGroupOfPods(id types.NamespacedName, first *v1.Pod) *v1beta1.PodGroup {
+	queue := cmp.Or(first.Annotations[v1beta1.QueueNameAnnotationKey], first.Annotations[batch.QueueNameKey])
+	if queue == "" && !strings.HasPrefix(id.Name, batch.PodgroupNamePrefix) {
+		return nil
+	}
+	minimum := controllers.CalTaskRequests(first, 1)
+	podGroup := &v1beta1.PodGroup{Spec: v1beta1.PodGroupSpec{
+		MinMember: 1, MinResources: &minimum, PriorityClassName: first.Spec.PriorityClassName, Queue: queue,
+	}}
+	podGroup.Namespace, podGroup.Name, podGroup.OwnerReferences = id.Namespace, id.Name, first.OwnerReferences
+	return podGroup
 }

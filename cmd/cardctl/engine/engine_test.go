@@ -194,7 +194,8 @@ spec: {queue: q, minAvailable: 2, tasks: [{name: w, replicas: 2, template: {spec
 `, pod("a", "train-1234", "", "node", "Running"), pod("b", "train-1234", "", "", "Pending"),
 		pod("c", "eval-5", ", volcano.sh/queue-name: r", "", "Pending"),
 		pod("d", "podgroup-6", ", scheduling.volcano.sh/queue-name: s", "node", "Running"),
-		pod("e", "ended", "", "node", "Succeeded"), `
+		pod("e", "ended", "", "node", "Succeeded"),
+		pod("g", "podgroup-8", "", "", "Pending"), pod("h", "unknown-9", "", "node", "Running"), `
 apiVersion: batch.volcano.sh/v1alpha1
 kind: Job
 metadata: {name: no-uid}
@@ -215,9 +216,10 @@ status: {state: {phase: Running}}
 		{"Owner/eval-5", "r", 1, scheduling.PodGroupInqueue, 1},
 		{"Job/no-uid", "q", 1, scheduling.PodGroupRunning, 1},
 		{"Owner/podgroup-6", "s", 1, scheduling.PodGroupRunning, 1},
+		{"Owner/podgroup-8", "default", 1, scheduling.PodGroupInqueue, 1},
 		{"Job/train", "q", 2, scheduling.PodGroupRunning, 2},
 	}, got)
-	assert.Zero(t, w.Orphans)
+	assert.Equal(t, 1, w.Orphans, "the pod whose queue is not known")
 }
 
 // TestSessionsLeaveTheWorldAlone runs all actions twice.

@@ -155,8 +155,10 @@ func (d *document) decodeObject(text []byte, apiVersion, kind string, at *positi
 		return
 	}
 	f := found{line: start, kind: kind, object: object}
-	if object.GetUID() == "" { // a newer API server can have fields that are not known here
+	if object.GetUID() == "" {
 		f.at = at
+	}
+	if f.at != nil || kind == "Queue" { // in a dump, newer releases give each object the same fields
 		f.unknown = d.strictProblems(text, kind, object, strict, at)
 	}
 	d.found = append(d.found, f)

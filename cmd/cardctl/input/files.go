@@ -153,10 +153,12 @@ func (o *Objects) read(file string, text []byte, progress Progress) {
 				o.skipped[f.skipped]++
 			default:
 				o.add(f.object, Source{d.File, f.line})
-				o.Unknown = append(o.Unknown, f.unknown...)
-				if f.at != nil {
-					o.positions[f.object] = f.at
+				if f.at == nil {
+					o.Newer = append(o.Newer, f.unknown...)
+					continue
 				}
+				o.Unknown = append(o.Unknown, f.unknown...)
+				o.positions[f.object] = f.at
 			}
 		}
 	}

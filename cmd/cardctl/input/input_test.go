@@ -189,7 +189,6 @@ func TestUnknownFields(t *testing.T) {
 			`a.yaml:10: Job/q: spec.tasks[1].template.spec.contaners: unknown field; did you mean "containers"?`},
 		"{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"q\"},\n \"spec\":{\n  \"wieght\":1,\n  \"weight\":1,\n  \"weight\":2}}": {
 			`a.yaml:3: Queue/q: spec.wieght: unknown field; did you mean "weight"?`, "a.yaml:5: Queue/q: spec.weight: duplicate field"},
-		head + "metadata: {name: q, uid: of-a-cluster}\nspec: {ofANewerRelease: 1}\n": nil,
 	} {
 		o := readText(t, "a.yaml", text)
 		assert.Empty(t, problems(o), text)
@@ -200,6 +199,17 @@ func TestUnknownFields(t *testing.T) {
 		}
 		assert.Equal(t, want, got, text)
 	}
+}
+
+// TestFieldsOfNewerReleases expects unknown fields of queues of a cluster apart from those
+// of manifests, and none of other objects of a cluster.
+func TestFieldsOfNewerReleases(t *testing.T) {
+	o := readText(t, "a.yaml", "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q, uid: u}\nspec: {capabilty: 1}\n"+
+		"---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, uid: v}\nspec: {ofANewerRelease: 1}\n")
+	assert.Equal(t, 2, o.Len())
+	assert.Empty(t, o.Unknown)
+	require.Len(t, o.Newer, 1)
+	assert.Equal(t, `a.yaml:4: Queue/q: spec.capabilty: unknown field; did you mean "capability"?`, o.Newer[0].String())
 }
 
 // TestGzip reads a compressed file, from a directory and from standard input.

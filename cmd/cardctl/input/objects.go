@@ -49,6 +49,7 @@ type Objects struct {
 
 	Problems []Problem // documents that could not be read
 	Unknown  []Problem // fields of manifests that their kinds do not have, or have twice
+	Newer    []Problem // the same of queues of a cluster, whose release can be newer
 	Repeated []Problem // objects that were read again; the last one counts
 	Replaced []Problem // manifests that replace a workload with its PodGroup and pods
 	Warnings []string  // what the input lacks, and what follows from that

@@ -65,7 +65,7 @@ type checker struct {
 // among the objects, it also finds jobs that cannot run even on an empty cluster.
 func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	k := &checker{objects: o, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
-	for severity, problems := range map[Severity][]input.Problem{Error: slices.Concat(o.Problems, o.Unknown), Warning: o.Repeated} {
+	for severity, problems := range map[Severity][]input.Problem{Error: slices.Concat(o.Problems, o.Unknown), Warning: slices.Concat(o.Repeated, o.Newer)} {
 		for _, p := range problems {
 			k.issues = append(k.issues, Issue{p.Source, severity, p.Object, p.Field, p.Message})
 		}

@@ -120,6 +120,9 @@ func TestCheck(t *testing.T) {
 			[]string{queue("q", "", "volcano.sh/card.quotas: '{}'", "capabilty: {cpu: 1}")},
 			[]string{`3: error: Queue/q: metadata.annotations[volcano.sh/card.quotas]: is unknown and has no effect; did you mean "volcano.sh/card.quota"?`,
 				`4: error: Queue/q: spec.capabilty: unknown field; did you mean "capability"?`}},
+		"a misspelt field in an export": {
+			[]string{strings.Replace(queue("q", "", "", "capabilty: {cpu: 1}"), "{name: q,", "{name: q, uid: u,", 1)},
+			[]string{`4: warning: Queue/q: spec.capabilty: unknown field; did you mean "capability"?`}},
 		"keys of other objects": {
 			[]string{queue("q", "", `volcano.sh/card.name: A, volcano.sh/hierarchy: root/q`, ""),
 				strings.Replace(job("q", "A", "cpu: 1", `{"A":1}`), "card.name", "card.quota", 1),
