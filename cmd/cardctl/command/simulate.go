@@ -170,6 +170,8 @@ func inShort(f *explain.Finding) string {
 		return ""
 	case f.State == explain.Finished:
 		return "Finished"
+	case f.Pods.Total == 0: // before its controller creates its pods
+		return string(f.State)
 	case f.Pods.Waiting == 0:
 		return fmt.Sprintf("Running %d", f.Pods.Placed)
 	case f.Pods.Placed == 0:
