@@ -2,10 +2,14 @@ package command
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -94,4 +98,56 @@ func TestNoQuestionsToTerminal(t *testing.T) {
 		assert.Zero(t, p.end(), arguments)
 		assert.NotContains(t, p.written.String(), "\x1b", arguments)
 	}
+}
+
+// growing is a cluster that has one more queue at each reading, up to six. The fourth
+// reading is refused.
+type growing struct {
+	badInput
+	readings atomic.Int64
+}
+
+func (g *growing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !strings.HasSuffix(r.URL.Path, "/queues") {
+		g.badInput.ServeHTTP(w, r)
+		return
+	}
+	n := min(6, g.readings.Add(1))
+	if n == 4 {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	var items []string
+	for i := range n {
+		items = append(items, fmt.Sprintf(`{"metadata":{"name":"q%d","uid":"u%d"},"spec":{"capability":{"cpu":"4"}}}`, i, i))
+	}
+	fmt.Fprintf(w, `{"kind":"QueueList","apiVersion":"scheduling.volcano.sh/v1beta1","items":[%s]}`, strings.Join(items, ","))
+}
+
+// TestTopFollowsCluster expects the screen to follow the cluster, whose first reading has
+// one queue.
+func TestTopFollowsCluster(t *testing.T) {
+	server := httptest.NewServer(&growing{badInput: badInput{word: "nothing"}})
+	defer server.Close()
+	p := startOnTerminal(t, "top --interval 1ms --server "+server.URL)
+	p.until(t, "6 queues,")
+	_, err := p.Write([]byte("q"))
+	require.NoError(t, err)
+	assert.Zero(t, p.end())
+}
+
+// TestTopWatch expects a row for each queue that comes, as kubectl get -w prints it.
+func TestTopWatch(t *testing.T) {
+	server := httptest.NewServer(&growing{badInput: badInput{word: "nothing"}})
+	defer server.Close()
+	p := startOnTerminal(t, "top --watch --interval 1ms --server "+server.URL)
+	p.until(t, "q4     ")
+	require.NoError(t, p.command.Process.Signal(syscall.SIGINT))
+	assert.Equal(t, 130, p.end())
+	var first []string
+	for line := range strings.Lines(p.written.String()) {
+		first = append(first, strings.Fields(line)[0])
+	}
+	assert.Equal(t, []string{"note:", "QUEUE", "q0", "memory", "q1", "q1", "q2", "q2", "error:", "q3", "q3", "q4"}, first[:12])
 }

@@ -247,6 +247,9 @@ func (m *model) body() int { return max(1, m.height-3-m.summary()) }
 // title describes what the table shows.
 func (m *model) title() (left, right string) {
 	left = fmt.Sprintf("%d queues", len(m.queues))
+	if len(m.queues) == 1 {
+		left = "1 queue"
+	}
 	if m.filter.Value() != "" {
 		found := map[string]bool{}
 		for _, r := range m.rows {
