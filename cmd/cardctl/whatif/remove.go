@@ -70,7 +70,7 @@ func removeQueue(w *engine.World, name string) error {
 		return unknown("queue", name, w.QueueNames())
 	}
 	if name == index.RootName || name == engine.DefaultQueue {
-		return errors.New("Volcano does not permit it")
+		return errors.New("it cannot be removed from Volcano")
 	}
 	var children []string
 	for _, q := range w.Queues {

@@ -274,7 +274,7 @@ func TestRemoveQueue(t *testing.T) {
 
 	w, _ = world(t, strings.ReplaceAll(lending, "name: owner", "name: default"))
 	for object, want := range map[string]string{
-		"queue/borower": `there is no queue "borower"; did you mean "borrower"?`, "queue/default": "Volcano does not permit it",
+		"queue/borower": `there is no queue "borower"; did you mean "borrower"?`, "queue/default": "it cannot be removed from Volcano",
 		"node/node-2": `there is no node "node-2"; did you mean "node-1"?`, "pod/p": `a "pod": only a job, a queue or a node`,
 		"node": "want job/NAME", "job/": "want job/NAME",
 	} {
