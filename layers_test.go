@@ -106,6 +106,14 @@ var layers = []layer{
 		reason: "an oracle that shares code with the engine shares its errors",
 	},
 	{dir: "cmd", reason: "the top: nothing imports it"},
+	{
+		dir: "cmd/cardctl/screen", allow: []string{std, "github.com/charmbracelet/...", module + "/cmd/cardctl/queues", module + "/cmd/cardctl/screen/..."},
+		reason: "draws queues, and reads no cluster",
+	},
+	{
+		dir: "cmd/cardctl/screen/background", allow: []string{"github.com/charmbracelet/lipgloss"}, silent: true,
+		reason: "is initialized before Bubble Tea, as long as it imports nothing but Lip Gloss",
+	},
 	{dir: "e2e", reason: "drives the built programs from outside"},
 	{dir: "profiles", reason: "recorded data, imported by no layer"},
 	{dir: "deploy", reason: "manifests, imported by no layer"},

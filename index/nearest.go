@@ -1,6 +1,9 @@
 package index
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Nearest returns the name among names that a user most likely meant by name, or "" if
 // none is similar: one mistake, one more in a long name, and never more than every third
@@ -14,6 +17,15 @@ func Nearest(name string, names []string) string {
 		}
 	}
 	return nearest
+}
+
+// DidYouMean suggests the name that is most like name, for the end of a sentence about an
+// unknown name. It is "" without one.
+func DidYouMean(name string, names []string) string {
+	if nearest := Nearest(name, names); nearest != "" {
+		return fmt.Sprintf("; did you mean %q?", nearest)
+	}
+	return ""
 }
 
 // distance is the number of mistakes that make a text of another one: characters that

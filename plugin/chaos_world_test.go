@@ -371,16 +371,6 @@ func (w *world) hold(p *worldPod, node string, counted bool) {
 	}
 }
 
-// anyAnnotated reports whether any queue has a card annotation.
-func (w *world) anyAnnotated() bool {
-	for name := range w.queues {
-		if w.annotated(name) {
-			return true
-		}
-	}
-	return w.plugin == Name
-}
-
 // isCardResource reports whether a node has a card with this resource. Otherwise the
 // scheduler may not know that it is one.
 func (w *world) isCardResource(resource string) bool {

@@ -42,7 +42,7 @@ func (s *source) printStock(all *stock.Stock) error {
 	}
 	if len(all.Cards) == 0 {
 		fmt.Fprintln(out, "No node has cards, and no queue has a quota of any.")
-	} else if err := cardTable(all).print(out, s.output); err != nil {
+	} else if err := cardTable(all).print(out, s.output, !s.noHeaders); err != nil {
 		return err
 	}
 	if len(all.Nodes) > 0 {
@@ -51,13 +51,13 @@ func (s *source) printStock(all *stock.Stock) error {
 		for _, n := range all.Nodes {
 			nodes.add(n.Node, n.Card, n.Resource, number(n.Allocatable), number(n.Charged), number(n.Used), number(n.Free))
 		}
-		if err := nodes.print(out, s.output); err != nil {
+		if err := nodes.print(out, s.output, !s.noHeaders); err != nil {
 			return err
 		}
 	}
 	if len(all.Queues) > 0 {
 		fmt.Fprintln(out)
-		if err := queueTable(all).print(out, s.output); err != nil {
+		if err := queueTable(all).print(out, s.output, !s.noHeaders); err != nil {
 			return err
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 )
 
 const queueText = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\n"
@@ -53,7 +58,7 @@ func TestBadInput(t *testing.T) {
 		"unknown plugin":       {queueText, []string{"explain", "-f", "-", "--plugin", "drf"}, `unknown plugin "drf"`},
 		"unknown format":       {queueText, []string{"explain", "-f", "-", "-o", "xml"}, `unknown output format "xml"`},
 		"unknown flag":         {"", []string{"explain", "--colour"}, "unknown flag: --colour"},
-		"unknown command":      {"", []string{"explian"}, `unknown command "explian"`},
+		"unknown command":      {"", []string{"explian"}, `unknown command "explian"; did you mean "explain"?`},
 		"unknown subject":      {queueText, []string{"explain", "node", "a", "-f", "-"}, `cannot explain a "node"`},
 		"no such job":          {queueText, []string{"explain", "job", "j", "-f", "-"}, `no job "j" in the input`},
 		"no such pod":          {queueText, []string{"explain", "pod", "p", "-f", "-"}, `no pod "p" in the input`},
@@ -61,7 +66,14 @@ func TestBadInput(t *testing.T) {
 		"no such queue on top": {queueText, []string{"top", "gone", "-f", "-"}, `no queue "gone" in the input`},
 		"nothing to simulate":  {queueText, []string{"simulate", "-f", "-"}, "nothing to simulate"},
 		"a bad setting":        {queueText, []string{"simulate", "-f", "-", "--set", "q=1"}, `--set: bad setting "q=1"`},
-		"no such node":         {queueText, []string{"simulate", "-f", "-", "--without-node", "n"}, `--without-node: there is no node "n"`},
+		"no such node":         {queueText, []string{"simulate", "-f", "-", "--remove", "node/n"}, `--remove: cannot remove "node/n": there is no node "n"`},
+		"a queue by mistake":   {queueText + "---\n" + otherQueue, []string{"top", "othr", "-f", "-"}, `no queue "othr" in the input; did you mean "other"?`},
+		"a job by mistake":     {queueText + "---\n" + groupText, []string{"explain", "job", "G", "-f", "-", "-n", "default"}, `no job "G" in the input`},
+		"a pod by mistake":     {"---\n" + groupText + "---\n" + strings.Replace(podText, "name: p,", "name: pod-0,", 1), []string{"explain", "pod", "pod-1", "-f", "-"}, `no pod "pod-1" in the input; did you mean "pod-0"?`},
+		"a bad selector":       {queueText, []string{"explain", "-f", "-", "-l", "a in"}, "--selector: "},
+		"a bad interval":       {queueText, []string{"top", "-f", "-", "--interval", "0s"}, "--interval: must be positive"},
+		"files and --watch":    {queueText, []string{"top", "-f", "-", "-w"}, "--watch is for clusters: files are read once"},
+		"--once and --watch":   {queueText, []string{"top", "--once", "-w"}, "[once watch]"},
 		"nothing to add":       {queueText, []string{"simulate", "-f", "-", "--add", "none"}, "stat none"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +119,7 @@ func TestFormats(t *testing.T) {
 	t.Chdir(scene)
 	for _, arguments := range [][]string{
 		{"explain"}, {"explain", "job", "llm"}, {"explain", "queue", "serving"}, {"cards"}, {"top"}, {"top", "lab"},
-		{"simulate", "--set", "queue/research:cards.NVIDIA-H200=8"}, {"simulate", "--without-node", "ascend-1", "--all"}, {"validate"},
+		{"simulate", "--set", "queue/research:cards.NVIDIA-H200=8"}, {"simulate", "--remove", "node/ascend-1", "--all"}, {"validate"},
 	} {
 		arguments = append(arguments, "-f", ".")
 		code, text, stderr := run("", append(arguments, "-o", "json")...)
@@ -206,43 +218,170 @@ func TestCompletion(t *testing.T) {
 	code, script, _ := run("", "completion", "bash")
 	assert.Zero(t, code)
 	assert.Contains(t, script, "__start_cardctl")
-	_, words, _ := run("", "__complete", "explain", "")
-	assert.Contains(t, words, "job\npod\nqueue\n")
-	_, words, _ = run("", "__complete", "explain", "-o", "")
-	assert.Contains(t, words, "table\nwide\njson\nyaml\n")
-}
-
-// TestFollow draws views until it is interrupted; a cluster that is gone for a while
-// does not end it.
-func TestFollow(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	views := 0
-	var out bytes.Buffer
-	err := follow(ctx, &out, 1, func(context.Context) (string, error) {
-		views++
-		switch views {
-		case 2:
-			return "", errors.New("gone\nfor a while")
-		case 4:
-			cancel()
-		}
-		return strings.Repeat("view ", views), nil
-	})
-	require.NoError(t, err)
-	assert.Contains(t, out.String(), "view \ngone\n", "the last view stays")
-	assert.Contains(t, out.String(), "view view view ")
-	require.EqualError(t, follow(t.Context(), &out, 1, func(context.Context) (string, error) { return "", errors.New("no cluster") }), "no cluster")
-}
-
-func TestBar(t *testing.T) {
-	four := 4.0
-	for want, h := range map[string]holdingView{
-		"[##########+++++.....]": {Allocated: 2, Inqueue: 1, Capability: &four},
-		"[####################]": {Allocated: 9, Inqueue: 9, Capability: &four},
-		"[....................]": {Capability: &four},
-		"":                       {Allocated: 3},
+	t.Chdir(scene)
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	require.NoError(t, os.WriteFile(kubeconfig, []byte("contexts: [{name: here}, {name: there}]\nclusters: [{name: one}]\nusers: [{name: me}]\n"), 0o600))
+	server := httptest.NewServer(badInput{word: "nothing"})
+	defer server.Close()
+	for line, want := range map[string]string{
+		"explain ":                                         "job pod queue",
+		"explain job -f . ":                                "chat embed eval llm ocean survey tune vision",
+		"explain jobs -f . e":                              "embed eval",
+		"explain job llm -f . ":                            "",
+		"explain -f . job/e":                               "job/embed job/eval",
+		"explain queue -f . l":                             "lab",
+		"explain -f . q/":                                  "",
+		"explain pod -f . llm-worker-4":                    "llm-worker-4",
+		"explain job -n other -f . ":                       "",
+		"explain -n other -A job -f . l":                   "llm",
+		"explain -f . --namespace ":                        "default",
+		"explain -o ":                                      "table wide json yaml",
+		"top -f . r":                                       "research",
+		"top -f . lab ":                                    "",
+		"top -f none.yaml ":                                "",
+		"top -f - ":                                        "",
+		"top --server " + server.URL + " ":                 "q",
+		"simulate -f . --set ":                             "queue/climate: queue/lab: queue/research: queue/serving: queue/train:",
+		"simulate -f . --set queue/lab:w":                  "queue/lab:weight=",
+		"simulate -f . --set queue/lab:deservedCards.A":    "queue/lab:deservedCards.Ascend910B=",
+		"simulate -f . --set queue/lab:weight=":            "",
+		"simulate -f . --remove ":                          "job/ node/ queue/",
+		"simulate -f . --remove node/h200":                 "node/h200-1 node/h200-2",
+		"simulate -f . --remove job/l":                     "job/llm",
+		"simulate -f . --remove pod/":                      "",
+		"cards --kubeconfig " + kubeconfig + " --context ": "here there",
+		"cards --kubeconfig " + kubeconfig + " --cluster ": "one",
+		"cards --kubeconfig " + kubeconfig + " --user ":    "me",
 	} {
-		assert.Equal(t, want, bar(h))
+		_, words, _ := run("", append([]string{"__complete"}, strings.Split(line, " ")...)...)
+		words, _, _ = strings.Cut(words, ":4\n")
+		words, _, _ = strings.Cut(words, ":6\n")
+		assert.Equal(t, want, strings.Join(strings.Fields(words), " "), line)
 	}
+	var asked bytes.Buffer // by kubectl, for the words after "kubectl card"
+	Run(t.Context(), "/usr/bin/kubectl_complete-card", []string{"top", "-f", ".", "tr"}, genericiooptions.IOStreams{In: &asked, Out: &asked, ErrOut: &asked})
+	assert.True(t, strings.HasPrefix(asked.String(), "train\n:4\n"), asked.String())
+}
+
+// TestSelectors narrows by labels and namespaces.
+func TestSelectors(t *testing.T) {
+	pod := func(namespace, name, label string) string {
+		return "---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: " + namespace + ", name: " + name + ", labels: {app: " + label + "}, annotations: {scheduling.volcano.sh/queue-name: q}}\n" +
+			"spec: {schedulerName: volcano, containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}\n"
+	}
+	text := strings.Replace(queueText, "{name: q}", "{name: q, labels: {team: a}}", 1) + "spec: {capability: {cpu: 1m}}\n---\n" + otherQueue +
+		pod("a", "one", "web") + pod("b", "two", "web") + pod("b", "three", "db") + "---\napiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {allocatable: {cpu: 8}}\n"
+	for line, want := range map[string]string{
+		"explain":                                  "Pod/one Pod/three Pod/two",
+		"explain -l app=web":                       "Pod/one Pod/two",
+		"explain -l app!=web":                      "Pod/three",
+		"explain -l app=web -n b":                  "Pod/two",
+		"explain queue q -l app=db":                "Pod/three",
+		"explain -n a -A":                          "Pod/one Pod/three Pod/two",
+		"simulate --remove node/node-1 --all -n b": "Pod/three Pod/two",
+		"simulate --remove job/one --all -n a":     "Pod/one",
+		"top -l team=a":                            "q",
+		"top -l !team":                             "other",
+	} {
+		code, stdout, stderr := run(text, append(strings.Fields(line), "-f", "-", "--plugin", "capacity", "--no-headers")...)
+		require.Zero(t, code, stderr)
+		first, _, _ := strings.Cut(stdout, "\n\n")
+		var found []string
+		for row := range strings.Lines(first) {
+			switch words := strings.Fields(row); {
+			case strings.HasPrefix(row, " ") && !strings.HasPrefix(row, "  other") && !strings.HasPrefix(row, "  q"): // another resource of the queue
+			case strings.HasPrefix(line, "top"):
+				found = append(found, words[0])
+			default:
+				found = append(found, words[1])
+			}
+		}
+		assert.Equal(t, want, strings.Join(found, " "), line)
+	}
+}
+
+// TestNoHeaders compares the tables of each command with and without headers.
+func TestNoHeaders(t *testing.T) {
+	t.Chdir(scene)
+	for _, arguments := range [][]string{{"explain"}, {"cards"}, {"top"}, {"simulate", "--remove", "node/h200-1"}} {
+		_, with, _ := run("", append(arguments, "-f", ".")...)
+		_, without, _ := run("", append(arguments, "-f", ".", "--no-headers")...)
+		tables := strings.Split(with, "\n\n")
+		for i := range tables {
+			_, tables[i], _ = strings.Cut(tables[i], "\n")
+		}
+		assert.Equal(t, strings.Join(tables, "\n\n"), without, arguments)
+	}
+}
+
+// TestWatchedJobs expects a job that no longer waits to be shown as running.
+func TestWatchedJobs(t *testing.T) {
+	s := newSource(genericiooptions.NewTestIOStreamsDiscard())
+	shown := map[string]bool{}
+	states := func(capability string) (all []string) {
+		objects, err := input.ReadFiles([]string{"-"}, false, strings.NewReader(queueText+"spec: {capability: {cpu: "+capability+"}}\n---\n"+otherQueue+
+			"---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {scheduling.volcano.sh/queue-name: q}}\n"+
+			"spec: {schedulerName: volcano, containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}\n"+
+			"---\napiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {allocatable: {cpu: 8, pods: 9}}\n"), nil)
+		require.NoError(t, err)
+		configuration, err := engine.Usual("capacity", nil)
+		require.NoError(t, err)
+		world, err := engine.Build(objects)
+		require.NoError(t, err)
+		r, err := s.explain(subject{kind: "job"}, world, configuration, shown)
+		require.NoError(t, err)
+		for _, row := range r.rows.rows {
+			all = append(all, row[1]+" "+row[3])
+		}
+		return all
+	}
+	assert.Equal(t, []string{"Pod/p Waiting"}, states("1m"))
+	assert.Equal(t, []string{"Pod/p Startable"}, states("4"))
+}
+
+type reading struct {
+	text string
+	err  error
+}
+
+// TestWatch prints the rows that change, and an error until the cluster is back.
+func TestWatch(t *testing.T) {
+	for format, want := range map[string]string{
+		asTable: "NAME   STATE\na      1\nb      1\nb      2\nc      1\n",
+		asYAML:  "a: 1\nb: 1\n---\na: 1\nb: 2\n---\na: 1\nb: 2\nc: 1\n",
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		readings := []reading{{text: "a=1 b=1"}, {text: "a=1 b=1"}, {err: errors.New("gone\nfor a while")}, {err: errors.New("gone")}, {text: "a=1 b=2"},
+			{err: errors.New("gone")}, {text: "a=1 b=2 c=1"}}
+		var out, errOut bytes.Buffer
+		s := newSource(genericiooptions.IOStreams{Out: &out, ErrOut: &errOut})
+		s.watch, s.interval, s.output = true, 1, format
+		err := s.show(ctx, func(context.Context) (*result, error) {
+			r := readings[0]
+			if len(readings) == 1 {
+				cancel()
+			} else {
+				readings = readings[1:]
+			}
+			return resultOf(r.text), r.err
+		})
+		require.NoError(t, err)
+		assert.Equal(t, want, out.String())
+		assert.Equal(t, "error: gone\nerror: gone\n", errOut.String(), "once until the cluster is back")
+	}
+	s := newSource(genericiooptions.NewTestIOStreamsDiscard())
+	s.watch = true
+	require.EqualError(t, s.show(t.Context(), func(context.Context) (*result, error) { return nil, errors.New("no cluster") }), "no cluster")
+}
+
+// resultOf makes a result of text such as "a=1 b=2".
+func resultOf(text string) *result {
+	r, data := &result{rows: &table{columns: columns("NAME", "STATE")}}, map[string]int{}
+	for _, word := range strings.Fields(text) {
+		name, state, _ := strings.Cut(word, "=")
+		r.rows.add(name, state)
+		data[name], _ = strconv.Atoi(state)
+	}
+	r.data = data
+	return r
 }

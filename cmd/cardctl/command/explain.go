@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/index"
 )
 
 const explainLong = `Shows for each waiting job which rule refuses it, at which queue of its path, with
@@ -23,6 +25,9 @@ waiting.`
 const explainExamples = `  # All jobs that wait
   cardctl explain
 
+  # Those of a namespace with a label, and from then on each change
+  cardctl explain -n research -l team=vision --watch
+
   # One job, one pod, or all of a queue, in files
   cardctl explain job train -f dump.json
   cardctl explain pod train-worker-0 -f dump.json
@@ -34,21 +39,27 @@ type subject struct{ kind, name string }
 func newExplain(s *source) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "explain [job|pod|queue [NAME]]", Short: "Why jobs wait, and what would have to change", Long: explainLong, Example: explainExamples,
-		ValidArgs: []string{"job", "pod", "queue"},
-		Args:      cobra.MaximumNArgs(2),
+		ValidArgsFunction: s.completeSubject,
+		Args:              cobra.MaximumNArgs(2),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			about, err := subjectOf(arguments)
 			if err != nil {
 				return err
 			}
-			world, configuration, err := s.load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return s.explain(about, world, configuration)
+			shown := map[string]bool{}
+			return s.show(cmd.Context(), func(ctx context.Context) (*result, error) {
+				world, configuration, err := s.load(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return s.explain(about, world, configuration, shown)
+			})
 		},
 	}
 	s.bind(cmd, formats...)
+	s.bindNamespaces(cmd)
+	s.bindSelector(cmd, "Labels of the jobs to explain, or of their pods, such as app=train")
+	s.bindWatch(cmd)
 	return cmd
 }
 
@@ -74,10 +85,17 @@ func subjectOf(arguments []string) (subject, error) {
 	return about, fmt.Errorf("cannot explain a %q: only a job, a pod or a queue", about.kind)
 }
 
-func (s *source) explain(about subject, world *engine.World, configuration *engine.Configuration) error {
-	wanted, err := about.filter(world, s.namespace())
+// explain explains the jobs of a subject, and those that were shown before: a job that no
+// longer waits is a change.
+func (s *source) explain(about subject, world *engine.World, configuration *engine.Configuration, shown map[string]bool) (*result, error) {
+	filter, err := about.filter(world, s.namespace())
 	if err != nil {
-		return err
+		return nil, err
+	}
+	selected := s.selected(world)
+	wanted := func(f *explain.Finding) bool {
+		id := f.Namespace + "/" + f.Name
+		return shown[id] || filter(f) && selected(id)
 	}
 	progress := newProgress(s.streams.ErrOut)
 	findings := explain.Jobs(world, configuration, explain.Options{
@@ -86,29 +104,55 @@ func (s *source) explain(about subject, world *engine.World, configuration *engi
 	})
 	progress.done()
 	if about.name != "" && about.kind != "queue" && len(findings) == 0 {
-		return fmt.Errorf("no %s %q in the input", about.kind, about.name)
+		return nil, about.unknown(world, s.namespace())
 	}
-	out := s.streams.Out
+	r := &result{data: document{"ExplanationList", append([]explain.Finding{}, findings...)}}
 	switch {
-	case s.output == asJSON || s.output == asYAML:
-		return printData(out, s.output, document{"ExplanationList", append([]explain.Finding{}, findings...)})
 	case about.name != "" && about.kind != "queue":
-		for i := range findings {
-			if i > 0 {
-				fmt.Fprintln(out)
-			}
-			describe(out, &findings[i])
-		}
-		return nil
+		r.text = describeAll(findings)
 	case len(findings) == 0:
-		fmt.Fprintln(out, "No job waits.")
-		return nil
+		r.text = "No job waits.\n"
+	default:
+		r.rows = explanations(findings)
 	}
-	t := table{columns: columns("NAMESPACE", "JOB", "QUEUE", "STATE", "(PHASE)", "(STAGE)", "RULE", "LEVEL", "PLACED", "WAITING", "(MINIMUM)", "(FIT)", "MESSAGE")}
+	for _, f := range findings {
+		shown[f.Namespace+"/"+f.Name] = true
+	}
+	return r, nil
+}
+
+func explanations(findings []explain.Finding) *table {
+	t := &table{columns: columns("NAMESPACE", "JOB", "QUEUE", "STATE", "(PHASE)", "(STAGE)", "RULE", "LEVEL", "PLACED", "WAITING", "(MINIMUM)", "(FIT)", "MESSAGE")}
 	for _, f := range findings {
 		t.add(f.Namespace, f.Owner, f.Queue, f.State, f.Phase, f.Stage, f.Rule, f.Level, f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum, f.Pods.Fit, f.Message)
 	}
-	return t.print(out, s.output)
+	return t
+}
+
+// selected selects jobs by --selector.
+func (s *source) selected(world *engine.World) func(id string) bool {
+	if s.labels.Empty() {
+		return func(string) bool { return true }
+	}
+	matching := map[string]bool{}
+	for _, g := range world.Groups {
+		matching[string(g.ID())] = s.labels.Matches(g.LabelSet())
+	}
+	return func(id string) bool { return matching[id] }
+}
+
+// unknown is the error about a job or a pod that does not exist.
+func (about subject) unknown(world *engine.World, namespace string) error {
+	known := jobNames(world, namespace)
+	if about.kind == "pod" {
+		known = podNames(world, namespace)
+	}
+	return unknown(about.kind, about.name, known)
+}
+
+// unknown is the error about a name that the input does not have.
+func unknown(kind, name string, known []string) error {
+	return fmt.Errorf("no %s %q in the input%s", kind, name, index.DidYouMean(name, known))
 }
 
 // filter selects the jobs of a subject: all waiting jobs, those of a queue and the
@@ -148,7 +192,7 @@ func subtree(world *engine.World, name string) (map[string]bool, error) {
 		}
 	}
 	if world.Queue(name) == nil {
-		return nil, fmt.Errorf("no queue %q in the input", name)
+		return nil, unknown("queue", name, world.QueueNames())
 	}
 	return below, nil
 }
@@ -164,6 +208,17 @@ func podsOf(f *explain.Finding) string {
 		return fmt.Sprintf("none yet; %d needed to start", f.Pods.Minimum)
 	}
 	return fmt.Sprintf("%d, of which %d placed and %d waiting; %d needed to start", f.Pods.Total, f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum)
+}
+
+func describeAll(findings []explain.Finding) string {
+	var out strings.Builder
+	for i := range findings {
+		if i > 0 {
+			out.WriteString("\n")
+		}
+		describe(&out, &findings[i])
+	}
+	return out.String()
 }
 
 // describe prints one finding as kubectl describes an object.

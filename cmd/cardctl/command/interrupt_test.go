@@ -18,7 +18,7 @@ import (
 )
 
 // everyCommand has a line of arguments for each command that reads objects.
-var everyCommand = [][]string{{"explain"}, {"cards"}, {"validate"}, {"top"}, {"simulate", "--without-node", "n"}}
+var everyCommand = [][]string{{"explain"}, {"cards"}, {"validate"}, {"top"}, {"simulate", "--remove", "node/n"}}
 
 // TestInterruptedRead interrupts each command while it reads from a pipe that nobody
 // closes.

@@ -75,7 +75,7 @@ func TestPageNamesCommandsAndFlags(t *testing.T) {
 	for _, cmd := range New("cardctl", genericiooptions.NewTestIOStreamsDiscard()).Commands() {
 		assert.Contains(t, string(text), "## "+cmd.Name(), cmd.Name())
 	}
-	for _, flag := range []string{"--filename", "--recursive", "--scheduler-conf", "--plugin", "--output", "--once", "--interval", "--add", "--set", "--without-node", "--all"} {
+	for _, flag := range []string{"--filename", "--recursive", "--scheduler-conf", "--plugin", "--output", "--once", "--interval", "--add", "--set", "--remove", "--all", "--no-headers", "--watch", "--selector", "--all-namespaces"} {
 		assert.Contains(t, string(text), flag)
 	}
 }

@@ -47,11 +47,13 @@ func printData(out io.Writer, format string, value any) error {
 type table struct {
 	columns []column
 	rows    [][]string
+	omitted []bool // rows that are not printed, nil for none; the others are complete then
 }
 
 type column struct {
 	name string
 	wide bool
+	once bool // empty in a row that has the same in all such columns as the row before
 }
 
 func (t *table) add(cells ...any) {
@@ -67,7 +69,7 @@ func (t *table) add(cells ...any) {
 }
 
 // print prints the table as kubectl does.
-func (t *table) print(out io.Writer, format string) error {
+func (t *table) print(out io.Writer, format string, headers bool) error {
 	var padded bytes.Buffer
 	w := printers.GetNewTabWriter(&padded)
 	line := func(cells func(i int) string) {
@@ -80,18 +82,41 @@ func (t *table) print(out io.Writer, format string) error {
 		fmt.Fprintln(w, strings.Join(shown, "\t"))
 	}
 	line(func(i int) string { return t.columns[i].name })
-	for _, row := range t.rows {
-		line(func(i int) string { return row[i] })
+	for n, row := range t.rows {
+		repeats := t.repeats(n)
+		line(func(i int) string {
+			if repeats && t.columns[i].once {
+				return ""
+			}
+			return row[i]
+		})
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	for row := range strings.Lines(padded.String()) { // the last cell may be empty
-		if _, err := fmt.Fprintln(out, strings.TrimRight(row, " \n")); err != nil {
-			return err
+	n := -1 // the header
+	for row := range strings.Lines(padded.String()) {
+		if omitted := n < 0 && !headers || n >= 0 && t.omitted != nil && t.omitted[n]; !omitted {
+			if _, err := fmt.Fprintln(out, strings.TrimRight(row, " \n")); err != nil { // the last cell may be empty
+				return err
+			}
 		}
+		n++
 	}
 	return nil
+}
+
+// repeats reports whether a row has the same as the row before in the columns that
+// are printed once.
+func (t *table) repeats(n int) bool {
+	same, some := n > 0 && t.omitted == nil, false
+	for i, c := range t.columns {
+		if c.once {
+			some = true
+			same = same && t.rows[n][i] == t.rows[n-1][i]
+		}
+	}
+	return same && some
 }
 
 // columns makes columns of names; those in parentheses are for -o wide.
@@ -99,7 +124,7 @@ func columns(names ...string) []column {
 	var all []column
 	for _, name := range names {
 		inner, wide := strings.CutPrefix(name, "(")
-		all = append(all, column{strings.TrimSuffix(inner, ")"), wide})
+		all = append(all, column{name: strings.TrimSuffix(inner, ")"), wide: wide})
 	}
 	return all
 }

@@ -14,10 +14,10 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/capacity-card/capacity-card/cmd/internal/version"
+	"github.com/capacity-card/capacity-card/index"
 )
 
 // The exit codes.
@@ -31,6 +31,10 @@ const (
 // errInvalid is the result of a command that has printed its output and the errors in it.
 var errInvalid = errors.New("invalid")
 
+// errInterrupted is the result of a command that Ctrl-C has ended, on a terminal where it is
+// no signal.
+var errInterrupted = errors.New("interrupted")
+
 const long = `cardctl shows what the quotas of Volcano's queues do: why jobs wait, who uses
 which cards, what is wrong with queues, and what would change.
 
@@ -40,25 +44,47 @@ it only reads, or on files: dumps of a cluster, or manifests from a Git reposito
 // New returns cardctl. name is the name of the program: as kubectl-card it is a
 // plugin of kubectl.
 func New(name string, streams genericiooptions.IOStreams) *cobra.Command {
+	return newRoot(name, newSource(streams))
+}
+
+func newRoot(name string, from *source) *cobra.Command {
+	streams := from.streams
 	use := "cardctl"
-	if strings.HasPrefix(filepath.Base(name), "kubectl-card") || strings.HasPrefix(filepath.Base(name), "kubectl_complete-card") {
+	if strings.HasPrefix(filepath.Base(name), "kubectl-card") || completes(name) {
 		use = "kubectl card"
 	}
 	root := &cobra.Command{
 		Use: "cardctl", Short: "Quotas of Volcano's queues, explained", Long: long,
 		SilenceUsage: true, SilenceErrors: true,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: use},
-		Args:        cobra.NoArgs,
+		Args:        knownCommand,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
-	from := &source{streams: streams, cluster: genericclioptions.NewConfigFlags(true), printed: map[string]bool{}}
 	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newSimulate(from), newVersion(streams))
 	root.Version = version.Of().Text("cardctl")
 	root.SetVersionTemplate("{{.Version}}")
 	return root
+}
+
+// completes reports whether kubectl calls this program to complete the words after
+// "kubectl card".
+func completes(name string) bool {
+	return strings.HasPrefix(filepath.Base(name), "kubectl_complete-card")
+}
+
+// knownCommand refuses the name of a command that does not exist.
+func knownCommand(cmd *cobra.Command, arguments []string) error {
+	if len(arguments) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return fmt.Errorf("unknown command %q%s", arguments[0], index.DidYouMean(arguments[0], names))
 }
 
 func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
@@ -79,14 +105,19 @@ func Main(arguments []string) {
 }
 
 // Run runs cardctl and returns its exit code. It returns as soon as ctx is done, also from
-// a read or a computation that cannot be interrupted: the commands change nothing that they
-// would have to leave in order. The process must end then, because a process has one
-// session at a time.
+// a read or a computation that cannot be interrupted: all that the commands have to leave in
+// order is a terminal on which they draw. The process must end then, because a process has
+// one session at a time.
 func Run(ctx context.Context, name string, arguments []string, streams genericiooptions.IOStreams) int {
-	root := New(name, streams)
+	from := newSource(streams)
+	root := newRoot(name, from)
+	if completes(name) {
+		arguments = append([]string{cobra.ShellCompRequestCmd}, arguments...)
+	}
 	root.SetArgs(arguments)
 	err := await(ctx, func() error { return root.ExecuteContext(ctx) })
 	if ctx.Err() != nil {
+		from.terminal.Lock() // a screen restores the terminal before it unlocks
 		return exitInterrupted
 	}
 	return exitCode(err, streams.ErrOut)
@@ -111,6 +142,8 @@ func exitCode(err error, errOut io.Writer) int {
 		return exitOK
 	case errors.Is(err, errInvalid):
 		return exitInvalid
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
 	}
 	for _, line := range strings.Split(err.Error(), "\n") {
 		fmt.Fprintln(errOut, "error: "+line)

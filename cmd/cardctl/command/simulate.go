@@ -2,7 +2,7 @@ package command
 
 import (
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
 )
 
-const simulateLong = `Shows what happens if objects are added, quotas change, or nodes are removed. The
+const simulateLong = `Shows what happens if objects are added, changed or removed. The
 scheduler runs in memory on two copies of the cluster, one of them with the
 changes: all actions of its configuration run, cycle after cycle, until nothing
 changes. Placed pods run and do not end. Evicted pods, and pods of a removed node,
@@ -23,14 +23,17 @@ const simulateExamples = `  # One more job
   cardctl simulate --add job.yaml
 
   # A larger quota, one node less, in a dump
-  cardctl simulate -f dump.json --set queue/research:cards.NVIDIA-H200=5 --without-node h200-1`
+  cardctl simulate -f dump.json --set queue/research:cards.NVIDIA-H200=5 --remove node/h200-1
+
+  # Without a job
+  cardctl simulate --remove job/research/train`
 
 // changes are the changes to simulate.
 type changes struct {
-	add     []string
-	set     []string
-	without []string
-	all     bool
+	add    []string
+	set    []string
+	remove []string
+	all    bool
 }
 
 func newSimulate(s *source) *cobra.Command {
@@ -39,8 +42,8 @@ func newSimulate(s *source) *cobra.Command {
 		Use: "simulate", Short: "What happens if something changes", Long: simulateLong, Example: simulateExamples,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(c.add)+len(c.set)+len(c.without) == 0 {
-				return fmt.Errorf("nothing to simulate: name a change with --add, --set or --without-node")
+			if len(c.add)+len(c.set)+len(c.remove) == 0 {
+				return fmt.Errorf("nothing to simulate: name a change with --add, --set or --remove")
 			}
 			return s.simulate(cmd, c)
 		},
@@ -48,9 +51,12 @@ func newSimulate(s *source) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&c.add, "add", nil, "File or directory with objects to add or, by the same name, to replace; may be given several times")
 	flags.StringArrayVar(&c.set, "set", nil, "Change of a queue, such as queue/research:cards.NVIDIA-H200=5 or queue/research:capability.cpu=64; may be given several times")
-	flags.StringArrayVar(&c.without, "without-node", nil, "Node to remove; may be given several times")
+	flags.StringArrayVar(&c.remove, "remove", nil, "Object to remove: job/NAME, job/NAMESPACE/NAME, queue/NAME or node/NAME; may be given several times")
 	flags.BoolVar(&c.all, "all", false, "Also show jobs and queues that stay as they are")
+	_ = cmd.RegisterFlagCompletionFunc("set", s.completeSetting)
+	_ = cmd.RegisterFlagCompletionFunc("remove", s.completeRemoval)
 	s.bind(cmd, formats...)
+	s.bindNamespaces(cmd)
 	return cmd
 }
 
@@ -88,9 +94,9 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 			s.warning("--set %s: %s", setting, missing)
 		}
 	}
-	for _, node := range c.without {
-		if err := whatif.RemoveNode(after, node); err != nil {
-			return fmt.Errorf("--without-node: %w", err)
+	for _, object := range c.remove {
+		if err := whatif.Remove(after, object, s.namespace()); err != nil {
+			return fmt.Errorf("--remove: %w", err)
 		}
 	}
 	s.warn(objects)
@@ -102,6 +108,7 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 	}
 	comparison := whatif.Compare(whatif.Run(before, configuration, report("before")), whatif.Run(after, configuration, report("after")))
 	progress.done()
+	comparison.Jobs = slices.DeleteFunc(comparison.Jobs, func(j whatif.JobChange) bool { return s.namespace() != "" && j.Namespace != s.namespace() })
 	return s.printComparison(comparison, c.all)
 }
 
@@ -118,11 +125,11 @@ func (s *source) printComparison(c *whatif.Comparison, all bool) error {
 			s.note("%s: the cluster does not settle: pods keep evicting each other; the output shows the last cycle", each.name)
 		}
 	}
-	if err := jobChanges(c, all).printOr(out, s.output, "No job is affected."); err != nil {
+	if err := s.printOr(jobChanges(c, all), "No job is affected."); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)
-	if err := queueChanges(c, all).printOr(out, s.output, "No queue has more or fewer cards than before."); err != nil {
+	if err := s.printOr(queueChanges(c, all), "No queue has more or fewer cards than before."); err != nil {
 		return err
 	}
 	events := newEvents(c)
@@ -130,15 +137,15 @@ func (s *source) printComparison(c *whatif.Comparison, all bool) error {
 		return nil
 	}
 	fmt.Fprintln(out)
-	return events.print(out, s.output)
+	return events.print(out, s.output, !s.noHeaders)
 }
 
-func (t *table) printOr(out io.Writer, format, empty string) error {
+func (s *source) printOr(t *table, empty string) error {
 	if len(t.rows) == 0 {
-		fmt.Fprintln(out, empty)
+		fmt.Fprintln(s.streams.Out, empty)
 		return nil
 	}
-	return t.print(out, format)
+	return t.print(s.streams.Out, s.output, !s.noHeaders)
 }
 
 func jobChanges(c *whatif.Comparison, all bool) *table {
@@ -163,6 +170,8 @@ func inShort(f *explain.Finding) string {
 		return ""
 	case f.State == explain.Finished:
 		return "Finished"
+	case f.Pods.Total == 0: // before its controller creates its pods
+		return string(f.State)
 	case f.Pods.Waiting == 0:
 		return fmt.Sprintf("Running %d", f.Pods.Placed)
 	case f.Pods.Placed == 0:

@@ -8,8 +8,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -29,8 +32,20 @@ type source struct {
 	plugin        string
 	pluginGiven   bool
 	output        string
+	noHeaders     bool
+	allNamespaces bool
+	selector      string
+	labels        labels.Selector // the selector; everything without one
+	watch         bool
+	interval      time.Duration
 	printed       map[string]bool // notes and warnings, each printed once
 	broken        bool            // a part of the input could not be read
+	terminal      sync.Mutex      // held while a command draws on the terminal
+}
+
+// newSource returns a source without flags.
+func newSource(streams genericiooptions.IOStreams) *source {
+	return &source{streams: streams, cluster: genericclioptions.NewConfigFlags(true), labels: labels.Everything(), printed: map[string]bool{}}
 }
 
 // bind adds the flags to a command.
@@ -46,8 +61,12 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 		flags.StringVarP(&s.output, "output", "o", outputs[0], "Output format: "+strings.Join(outputs, ", "))
 		_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
 	}
+	if slices.Contains(outputs, asWide) {
+		flags.BoolVar(&s.noHeaders, "no-headers", false, "Print tables without headers")
+	}
 	_ = cmd.RegisterFlagCompletionFunc("plugin", cobra.FixedCompletions(plugin.Names, cobra.ShellCompDirectiveNoFileComp))
 	s.cluster.AddFlags(flags)
+	s.completeClusterFlags(cmd)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, arguments []string) error {
 		if len(outputs) > 0 && !slices.Contains(outputs, s.output) {
@@ -57,6 +76,9 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 			return fmt.Errorf("unknown plugin %q: one of %s", s.plugin, strings.Join(plugin.Names, ", "))
 		}
 		s.pluginGiven = flags.Changed("plugin")
+		if err := s.checkFlags(cmd); err != nil {
+			return err
+		}
 		if err := run(cmd, arguments); err != nil || !s.broken {
 			return err
 		}
@@ -64,13 +86,37 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 	}
 }
 
+// bindNamespaces adds the flag of commands that print objects of namespaces.
+func (s *source) bindNamespaces(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "Jobs of all namespaces, whatever --namespace is. This is the default")
+}
+
+// bindSelector adds the flag that selects objects by their labels.
+func (s *source) bindSelector(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringVarP(&s.selector, "selector", "l", "", usage)
+}
+
+// checkFlags checks the flags that only some commands have.
+func (s *source) checkFlags(cmd *cobra.Command) (err error) {
+	if s.labels, err = labels.Parse(s.selector); err != nil {
+		return fmt.Errorf("--selector: %s", firstLine(err))
+	}
+	if cmd.Flags().Lookup("interval") != nil && s.interval <= 0 {
+		return errInterval
+	}
+	if s.watch && len(s.files) > 0 {
+		return errWatchFiles
+	}
+	return nil
+}
+
 // namespace is the value of --namespace, "" for all. Queues belong to the cluster, so
 // unlike kubectl's the default is not the namespace of the kubeconfig.
 func (s *source) namespace() string {
-	if s.cluster.Namespace != nil {
-		return *s.cluster.Namespace
+	if s.cluster.Namespace == nil || s.allNamespaces {
+		return ""
 	}
-	return ""
+	return *s.cluster.Namespace
 }
 
 // errEmpty is about input without a single object that this tool reads.
@@ -111,7 +157,9 @@ func (s *source) warn(objects *input.Objects) {
 	for _, problem := range objects.Problems {
 		s.line("error", "%s", problem)
 	}
-	s.broken = len(objects.Problems) > 0
+	if len(objects.Problems) > 0 {
+		s.broken = true
+	}
 	for _, problem := range objects.Unknown {
 		s.warning("%s", problem)
 	}

@@ -3,214 +3,129 @@ package command
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"volcano.sh/volcano/pkg/scheduler/api"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
-	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
-	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/screen"
 )
 
 const topLong = `Shows for each queue what it deserves, what is allocated, what is reserved for
 admitted jobs (INQUEUE), its share, and a bar for each card: how much of its
 capability is allocated (#) or reserved (+). With -o wide it shows cpu and memory.
 
-In a terminal the view refreshes until Ctrl-C. With --once, from files, or into a
-pipe it prints once.`
+In a terminal, the table fits it and is refreshed, and the keys scroll, sort and
+filter it; q ends the command. Into a pipe, and with --once, the table is printed
+once.`
+
+const topExamples = `  cardctl top
+
+  # The queues below research, once
+  cardctl top research --once -o wide
+
+  # Each change of a queue of a team, for a log
+  cardctl top -l team=vision --watch`
 
 func newTop(s *source) *cobra.Command {
 	var once bool
-	var interval time.Duration
 	cmd := &cobra.Command{
-		Use: "top [QUEUE]", Short: "Queues with what they deserve and have", Long: topLong,
-		Example: "  cardctl top\n  cardctl top research --once -o wide",
-		Args:    cobra.MaximumNArgs(1),
+		Use: "top [QUEUE]", Short: "Queues with what they deserve and have", Long: topLong, Example: topExamples,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: s.completeFirst(s.queueNames),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			view := func(ctx context.Context) (string, error) { return s.view(ctx, strings.Join(arguments, "")) }
-			if once || len(s.files) > 0 || s.output == asJSON || s.output == asYAML || !isTerminal(s.streams.Out) {
-				text, err := view(cmd.Context())
-				fmt.Fprint(s.streams.Out, text)
-				return err
+			read := func(ctx context.Context) ([]queues.Queue, error) { return s.queues(ctx, strings.Join(arguments, "")) }
+			if !once && !s.watch && (s.output == asTable || s.output == asWide) && isTerminal(s.streams.Out) {
+				return s.screen(cmd.Context(), read)
 			}
-			return follow(cmd.Context(), s.streams.Out, interval, view)
+			return s.show(cmd.Context(), func(ctx context.Context) (*result, error) {
+				all, err := read(ctx)
+				return &result{rows: queuesTable(all, s.output == asWide), data: document{"QueueList", all}}, err
+			})
 		},
 	}
-	cmd.Flags().BoolVar(&once, "once", false, "Print the queues once")
-	cmd.Flags().DurationVar(&interval, "interval", 2*time.Second, "Time between two views in a terminal")
+	cmd.Flags().BoolVar(&once, "once", false, "Print the queues once, also in a terminal")
 	s.bind(cmd, formats...)
+	s.bindSelector(cmd, "Labels of the queues to show, such as team=vision")
+	s.bindWatch(cmd)
+	cmd.MarkFlagsMutuallyExclusive("once", "watch")
 	return cmd
 }
 
-// follow refreshes a view. An error of the first view is returned. Later errors are
-// shown below the last view, until the cluster is back.
-func follow(ctx context.Context, out io.Writer, interval time.Duration, view func(context.Context) (string, error)) error {
-	text, err := view(ctx)
-	if err != nil {
-		return err
-	}
-	for {
-		// Moves to the top left and clears the view before.
-		fmt.Fprintf(out, "\x1b[H\x1b[2J%s\n%s, every %s; Ctrl-C ends\n", text, time.Now().Format(time.TimeOnly), interval)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(interval):
-		}
-		fresh, err := view(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			text += "\n" + firstLine(err)
-		default:
-			text = fresh
-		}
-	}
-}
-
-// queueView is a queue in JSON and YAML output.
-type queueView struct {
-	Queue     string        `json:"queue"`
-	Parent    string        `json:"parent,omitempty"`
-	Depth     int           `json:"depth"`
-	State     string        `json:"state,omitempty"`
-	Share     float64       `json:"share"`
-	Broken    string        `json:"broken,omitempty"`
-	Waiting   int           `json:"waitingJobs"` // its own and those below
-	Resources []holdingView `json:"resources"`
-}
-
-type holdingView struct {
-	Resource   string   `json:"resource"`
-	Card       bool     `json:"card,omitempty"`
-	Deserved   *float64 `json:"deserved"` // null: no bound
-	Guarantee  float64  `json:"guarantee"`
-	Allocated  float64  `json:"allocated"`
-	Inqueue    float64  `json:"inqueue"`
-	Capability *float64 `json:"capability"`
-}
-
-// view reads the input and makes the text of one view.
-func (s *source) view(ctx context.Context, queue string) (string, error) {
+// queues reads the input and returns the queues that the arguments and flags select.
+func (s *source) queues(ctx context.Context, queue string) ([]queues.Queue, error) {
 	world, configuration, err := s.load(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var below map[string]bool
 	if queue != "" {
 		if below, err = subtree(world, queue); err != nil {
-			return "", err
+			return nil, err
 		}
+	}
+	wanted := func(name string) bool {
+		var own labels.Set
+		if q := world.Queue(name); q != nil {
+			own = q.Labels
+		}
+		return (below == nil || below[name]) && s.labels.Matches(own)
 	}
 	session := engine.Open(world, configuration)
 	defer session.Close()
-	waiting := waitingJobs(session)
-	views := []queueView{}
-	for _, a := range session.Tree() {
-		if below == nil || below[a.Queue] {
-			views = append(views, viewOf(world, a, waiting[a.Queue]))
-		}
-	}
-	var out bytes.Buffer
-	if s.output == asJSON || s.output == asYAML {
-		err = printData(&out, s.output, document{"QueueList", views})
-	} else {
-		err = s.topTable(views).print(&out, s.output)
-	}
-	return out.String(), err
+	return queues.List(world, session, wanted), nil
 }
 
-// waitingJobs counts the jobs with pods that wait, by queue, with those below.
-func waitingJobs(s *engine.Session) map[string]int {
-	parents, counts := map[string]string{}, map[string]int{}
-	for _, a := range s.Quota.Accounts() {
-		parents[a.Queue] = a.Parent
+func queuesTable(all []queues.Queue, wide bool) *table {
+	t := &table{}
+	for _, c := range queues.Columns {
+		t.columns = append(t.columns, column{name: c.Name, wide: c.Wide, once: c.OfQueue})
 	}
-	for _, job := range s.Jobs {
-		if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) > 0 {
-			for q := string(job.Queue); q != ""; q = parents[q] {
-				counts[q]++
-			}
+	rows := queues.Rows(all, wide)
+	for i := range rows {
+		var cells []string
+		for _, c := range queues.Columns {
+			cells = append(cells, c.Text(&rows[i]))
 		}
-	}
-	return counts
-}
-
-func viewOf(world *engine.World, a plugin.Account, waiting int) queueView {
-	v := queueView{Queue: a.Queue, Parent: a.Parent, Depth: a.Depth, Share: a.Share, Waiting: waiting, Resources: []holdingView{}}
-	if queue := world.Queue(a.Queue); queue != nil {
-		v.State = string(queue.Status.State)
-	}
-	if a.Broken != nil {
-		v.Broken = a.Broken.Error()
-	}
-	for _, h := range a.Holdings {
-		if h.Resource == "pods" || h.Card && h.Allocated == 0 && h.Inqueue == 0 && h.Deserved == 0 && engine.Bounded(h.Capability) == nil {
-			continue
-		}
-		v.Resources = append(v.Resources, holdingView{
-			Resource: h.Resource, Card: h.Card, Deserved: engine.Bounded(h.Deserved), Guarantee: h.Guarantee,
-			Allocated: h.Allocated, Inqueue: h.Inqueue, Capability: engine.Bounded(h.Capability),
-		})
-	}
-	return v
-}
-
-// topTable has a row for each resource of each queue; cards come first.
-func (s *source) topTable(views []queueView) *table {
-	t := &table{columns: columns("QUEUE", "SHARE", "WAITING", "RESOURCE", "DESERVED", "ALLOCATED", "INQUEUE", "(GUARANTEE)", "CAPABILITY", "USE")}
-	for _, v := range views {
-		name := strings.Repeat("  ", v.Depth) + v.Queue
-		if v.State != "Open" && v.State != "" {
-			name += " (" + v.State + ")"
-		}
-		if v.Broken != "" {
-			name += " (broken)"
-		}
-		share, waiting := fmt.Sprintf("%.2f", v.Share), fmt.Sprint(v.Waiting)
-		row := func(h holdingView) {
-			amount := func(x float64) string { return explain.Amount(h.Resource, x) }
-			deserved, capability := "-", "-"
-			if h.Deserved != nil {
-				deserved = amount(*h.Deserved)
-			}
-			if h.Capability != nil {
-				capability = amount(*h.Capability)
-			}
-			t.rows = append(t.rows, []string{name, share, waiting, h.Resource, deserved, amount(h.Allocated), amount(h.Inqueue), amount(h.Guarantee), capability, bar(h)})
-			name, share, waiting = "", "", ""
-		}
-		cards := false
-		for _, h := range v.Resources {
-			if h.Card {
-				row(h)
-				cards = true
-			}
-		}
-		for _, h := range v.Resources {
-			if !h.Card && (s.output == asWide || !cards) {
-				row(h)
-			}
-		}
+		t.rows = append(t.rows, cells)
 	}
 	return t
 }
 
-// barWidth is the length of a bar in characters.
-const barWidth = 20
-
-// bar draws how much of a bound is allocated and reserved.
-func bar(h holdingView) string {
-	if h.Capability == nil || *h.Capability == 0 {
-		return ""
+// screen shows queues in a terminal. The queues of files do not change. An error of the
+// first reading is returned; later ones are shown until the cluster is back.
+func (s *source) screen(ctx context.Context, read func(context.Context) ([]queues.Queue, error)) error {
+	all, err := read(ctx)
+	if err != nil {
+		return err
 	}
-	part := func(x float64) int { return int(min(1, x / *h.Capability)*barWidth + 0.5) }
-	allocated := part(h.Allocated)
-	reserved := part(h.Allocated+h.Inqueue) - allocated
-	return "[" + strings.Repeat("#", allocated) + strings.Repeat("+", reserved) + strings.Repeat(".", barWidth-allocated-reserved) + "]"
+	// From here on Run waits until the terminal is as it was.
+	s.terminal.Lock()
+	defer s.terminal.Unlock()
+	options := screen.Options{First: screen.Reading{Queues: all, Time: time.Now()}, Interval: s.interval, Wide: s.output == asWide}
+	errOut := s.streams.ErrOut
+	if len(s.files) == 0 {
+		options.Read = func() screen.Reading {
+			var lines bytes.Buffer // stderr is the terminal
+			s.streams.ErrOut = &lines
+			all, err := read(ctx)
+			return screen.Reading{Queues: all, Err: err, Lines: slices.Collect(strings.Lines(lines.String())), Time: time.Now()}
+		}
+	}
+	lines, err := screen.Show(ctx, s.streams.Out, options)
+	_, _ = io.WriteString(errOut, strings.Join(lines, ""))
+	switch {
+	case errors.Is(err, screen.ErrInterrupted):
+		return errInterrupted
+	case err != nil && ctx.Err() == nil:
+		return fmt.Errorf("the terminal: %w", err)
+	}
+	return nil
 }

@@ -176,7 +176,7 @@ func (w *World) arrive(g *Group) bool {
 
 // complete sets the defaults of a job, as Volcano's webhook does.
 func complete(job *batch.Job) {
-	job.Spec.Queue = cmp.Or(job.Spec.Queue, defaultQueue)
+	job.Spec.Queue = cmp.Or(job.Spec.Queue, DefaultQueue)
 	job.Spec.SchedulerName = cmp.Or(job.Spec.SchedulerName, schedulerName)
 	total := int32(0)
 	for i := range job.Spec.Tasks {

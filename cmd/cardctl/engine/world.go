@@ -7,10 +7,12 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	corev1 "k8s.io/kubernetes/pkg/apis/core/v1"
 
@@ -23,8 +25,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// defaultQueue is the queue of jobs that name none. Volcano's scheduler creates it, and the root.
-const defaultQueue = "default"
+// DefaultQueue is the queue of jobs that name none. Volcano's scheduler creates it, and the root.
+const DefaultQueue = "default"
 
 // schedulerName is the schedulerName of Volcano's pods.
 const schedulerName = "volcano"
@@ -59,6 +61,19 @@ type Group struct {
 
 // ID is the group's key in a session.
 func (g *Group) ID() api.JobID { return api.JobID(g.Namespace + "/" + g.Name) }
+
+// LabelSet has the labels of the PodGroup, which are those of a Volcano job, and those of
+// its first pod.
+func (g *Group) LabelSet() labels.Set {
+	all := labels.Set{}
+	for _, pods := range [][]*v1.Pod{g.Coming, g.Pods} {
+		if len(pods) > 0 {
+			maps.Copy(all, pods[0].Labels)
+		}
+	}
+	maps.Copy(all, g.Labels)
+	return all
+}
 
 // Over reports whether the owner of the group has ended and no pod is left to run. Its
 // controller deletes the PodGroup, so sessions do not have it.
@@ -105,8 +120,8 @@ func Build(o *input.Objects) (*World, error) {
 		return nil, err
 	}
 	w.sort()
-	if usesDefault := slices.ContainsFunc(w.Groups, func(g *Group) bool { return g.Spec.Queue == defaultQueue }); usesDefault && w.Queue(defaultQueue) == nil {
-		w.Queues = append(w.Queues, newQueue(defaultQueue))
+	if usesDefault := slices.ContainsFunc(w.Groups, func(g *Group) bool { return g.Spec.Queue == DefaultQueue }); usesDefault && w.Queue(DefaultQueue) == nil {
+		w.Queues = append(w.Queues, newQueue(DefaultQueue))
 	}
 	return w, nil
 }
@@ -147,6 +162,24 @@ func (w *World) Queue(name string) *scheduling.Queue {
 	return nil
 }
 
+// QueueNames are the names of all queues.
+func (w *World) QueueNames() []string {
+	var all []string
+	for _, q := range w.Queues {
+		all = append(all, q.Name)
+	}
+	return all
+}
+
+// NodeNames are the names of all nodes.
+func (w *World) NodeNames() []string {
+	var all []string
+	for _, n := range w.Nodes {
+		all = append(all, n.Name)
+	}
+	return all
+}
+
 // Cards returns the entries of a card annotation in whole cards, without bad entries.
 func Cards(annotation string) map[string]float64 {
 	all := map[string]float64{}
@@ -178,7 +211,7 @@ func (w *World) addGroup(given *v1beta1.PodGroup) (*Group, error) {
 		podGroup.Annotations = map[string]string{}
 	}
 	podGroup.UID = cmp.Or(podGroup.UID, types.UID(podGroup.Namespace+"/"+podGroup.Name))
-	podGroup.Spec.Queue = cmp.Or(podGroup.Spec.Queue, defaultQueue)
+	podGroup.Spec.Queue = cmp.Or(podGroup.Spec.Queue, DefaultQueue)
 	podGroup.Status.Phase = cmp.Or(podGroup.Status.Phase, scheduling.PodGroupPending)
 	g := &Group{PodGroup: podGroup, Owner: "PodGroup/" + podGroup.Name}
 	if len(given.OwnerReferences) > 0 {

@@ -5,8 +5,10 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -93,16 +95,29 @@ type Claim struct {
 
 // Matches reports whether name is the name of the job: that of its PodGroup or of its
 // owner, with or without the namespace in front.
-func (f *Finding) Matches(name string) bool {
-	_, owner, _ := strings.Cut(f.Owner, "/")
-	for _, own := range []string{f.Name, owner, f.Owner} {
-		if name == own || name == f.Namespace+"/"+own {
-			return true
-		}
+func (f *Finding) Matches(name string) bool { return matches(name, f.Namespace, f.Name, f.Owner) }
+
+// IsNamed reports whether name is the name of the job of a group, as Matches does.
+func IsNamed(g *engine.Group, name string) bool { return matches(name, g.Namespace, g.Name, g.Owner) }
+
+func matches(name, namespace, podGroup, owner string) bool {
+	_, ofOwner, _ := strings.Cut(owner, "/")
+	return slices.ContainsFunc([]string{podGroup, ofOwner, owner, workload(owner)}, func(own string) bool {
+		return name == own || name == namespace+"/"+own
+	})
+}
+
+// JobName is the name of the job of a group, as users know it.
+func JobName(g *engine.Group) string { return workload(g.Owner) }
+
+// workload is the name of an owner, or of its Deployment: the PodGroup of a Deployment
+// belongs to its ReplicaSet, whose name has a hash.
+func workload(owner string) string {
+	kind, name, _ := strings.Cut(owner, "/")
+	if cut := strings.LastIndexByte(name, '-'); kind == "ReplicaSet" && cut > 0 {
+		return name[:cut]
 	}
-	// A Deployment's PodGroup belongs to its ReplicaSet, whose name has a hash.
-	cut := strings.LastIndexByte(owner, '-')
-	return strings.HasPrefix(f.Owner, "ReplicaSet/") && cut > 0 && name == owner[:cut]
+	return name
 }
 
 // Amount formats a quantity: memory in Gi, all other resources in whole units.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,15 +35,7 @@ type list struct {
 // Deployment and ConfigMap; it writes nothing. The error joins one line for each kind that
 // could not be listed.
 func ReadCluster(ctx context.Context, config *rest.Config, configured bool, progress Progress) (*Objects, error) {
-	config = rest.CopyConfig(config)
-	config.QPS, config.Burst = 50, 100
-	volcano, err := vcclient.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	config.ContentType = runtime.ContentTypeProtobuf
-	kube, err := kubernetes.NewForConfig(config)
+	kube, volcano, err := clientsOf(config)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +54,37 @@ func ReadCluster(ctx context.Context, config *rest.Config, configured bool, prog
 		}
 	}
 	return objects, nil
+}
+
+// ReadKinds lists the objects of some kinds of a live cluster.
+func ReadKinds(ctx context.Context, config *rest.Config, kinds ...Kind) (*Objects, error) {
+	kube, volcano, err := clientsOf(config)
+	if err != nil {
+		return nil, err
+	}
+	lists := slices.DeleteFunc(listsOf(kube, volcano), func(l list) bool {
+		plural, _, _ := strings.Cut(l.kind, ".")
+		return !slices.Contains(kinds, Kind(plural))
+	})
+	objects := New()
+	objects.complete = true
+	return objects, objects.readLists(ctx, lists, config.Host, nil)
+}
+
+func clientsOf(config *rest.Config) (kubernetes.Interface, vcclient.Interface, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = 50, 100
+	volcano, err := vcclient.NewForConfig(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	config.ContentType = runtime.ContentTypeProtobuf
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	return kube, volcano, nil
 }
 
 // readLists reads all lists at once.

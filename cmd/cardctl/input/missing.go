@@ -8,11 +8,13 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// Kind is a kind of object that a dump may lack, as kubectl lists it.
+// Kind is a kind of object, as kubectl lists it.
 type Kind string
 
-// The kinds without which a dump does not show what runs.
+// The kinds without which a dump does not show what runs, and two others that are listed.
 const (
+	Nodes           Kind = "nodes"
+	Jobs            Kind = "jobs"
 	Queues          Kind = "queues"
 	PodGroups       Kind = "podgroups"
 	Pods            Kind = "pods"

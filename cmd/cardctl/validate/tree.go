@@ -111,7 +111,7 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 	own := amounts(q, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if _, ok := ck.stock[name]; !ok && own[name] > 0 {
-			ck.report(Warning, q, "Queue", annotation(card.QuotaKey), "no node has the card %q%s", name, didYouMean(name, maps.Keys(ck.stock)))
+			ck.report(Warning, q, "Queue", annotation(card.QuotaKey), "no node has the card %q%s", name, index.DidYouMean(name, slices.Sorted(maps.Keys(ck.stock))))
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 
@@ -122,14 +121,6 @@ func (ck *checker) countStock() {
 	}
 }
 
-// didYouMean is the end of a message about a name that does not exist.
-func didYouMean(name string, names iter.Seq[string]) string {
-	if nearest := index.Nearest(name, slices.Sorted(names)); nearest != "" {
-		return fmt.Sprintf("; did you mean %q?", nearest)
-	}
-	return ""
-}
-
 // checkParent checks the queue's place in the tree.
 func (ck *checker) checkParent(q *scheduling.Queue) {
 	n := ck.tree.Lookup(q.Name)
@@ -139,7 +130,7 @@ func (ck *checker) checkParent(q *scheduling.Queue) {
 		ck.report(Error, q, "Queue", "spec.parent", "the root has no parent")
 	case err == nil:
 	case errors.Is(err, index.ErrUnknownParent) && ck.queues[q.Spec.Parent] == nil:
-		ck.report(Error, q, "Queue", "spec.parent", "there is no queue %q%s", q.Spec.Parent, didYouMean(q.Spec.Parent, maps.Keys(ck.queues)))
+		ck.report(Error, q, "Queue", "spec.parent", "there is no queue %q%s", q.Spec.Parent, index.DidYouMean(q.Spec.Parent, slices.Sorted(maps.Keys(ck.queues))))
 	case errors.Is(err, index.ErrCycle) && ck.inCycle(q):
 		ck.report(Error, q, "Queue", "spec.parent", "the parents form a cycle: %s", ck.cycle(q))
 	default:

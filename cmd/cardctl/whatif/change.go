@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -24,7 +26,37 @@ var ErrSetting = errors.New("bad setting")
 
 // settingForm is the syntax of a setting.
 const settingForm = "queue/NAME:FIELD=VALUE, where FIELD is cards.CARD, deservedCards.CARD, guaranteeCards.CARD, " +
-	"capability.RESOURCE, deserved.RESOURCE, guarantee.RESOURCE, parent or state"
+	"capability.RESOURCE, deserved.RESOURCE, guarantee.RESOURCE, parent, priority, reclaimable, state or weight"
+
+// fields are the fields of a setting, those with a dot before a card or a resource.
+var fields = []string{"cards.", "deservedCards.", "guaranteeCards.", "capability.", "deserved.", "guarantee.", "parent", "priority", "reclaimable", "state", "weight"}
+
+// Fields returns the fields of a setting of a queue of the world, with the cards and the
+// resources of its nodes, as far as "=".
+func Fields(w *engine.World) (all []string) {
+	cards, resources := map[string]bool{}, map[string]bool{}
+	for _, node := range w.Nodes {
+		for name := range node.Status.Allocatable {
+			resources[string(name)] = true
+		}
+		for _, c := range card.Discover(node.Labels, node.Status.Allocatable).Cards {
+			cards[c.Name] = true
+		}
+	}
+	for _, field := range fields {
+		keys := map[string]bool{"": true}
+		switch kind, _, dot := strings.Cut(field, "."); {
+		case dot && strings.HasSuffix(strings.ToLower(kind), "cards"):
+			keys = cards
+		case dot:
+			keys = resources
+		}
+		for key := range keys {
+			all = append(all, field+key+"=")
+		}
+	}
+	return all
+}
 
 // Set changes a field of a queue in a world. A setting is written as
 // "queue/research:cards.NVIDIA-H200=5". An empty value removes the field.
@@ -35,7 +67,7 @@ func Set(w *engine.World, setting string) error {
 	}
 	was := w.Queue(name)
 	if was == nil {
-		return fmt.Errorf("%w %q: there is no queue %q", ErrSetting, setting, name)
+		return fmt.Errorf("%w %q: %w", ErrSetting, setting, unknown("queue", name, w.QueueNames()))
 	}
 	queue := was.DeepCopy()
 	if err := set(queue, field, value); err != nil {
@@ -62,11 +94,12 @@ func MissingCard(w *engine.World, setting string) string {
 	if known[name] {
 		return ""
 	}
-	text := fmt.Sprintf("no node has the card %q", name)
-	if nearest := index.Nearest(name, slices.Sorted(maps.Keys(known))); nearest != "" {
-		text += fmt.Sprintf("; did you mean %q?", nearest)
-	}
-	return text
+	return fmt.Sprintf("no node has the card %q%s", name, index.DidYouMean(name, slices.Sorted(maps.Keys(known))))
+}
+
+// unknown is the error about the name of an object that does not exist.
+func unknown(kind, name string, known []string) error {
+	return fmt.Errorf("there is no %s %q%s", kind, name, index.DidYouMean(name, known))
 }
 
 // parse splits a setting.
@@ -98,6 +131,12 @@ func set(queue *scheduling.Queue, field, value string) error {
 	case "parent":
 		queue.Spec.Parent = value
 		return nil
+	case "priority":
+		return setWhole(&queue.Spec.Priority, value, 0, math.MinInt32)
+	case "weight":
+		return setWhole(&queue.Spec.Weight, value, 1, 1) // Volcano's default, and its least
+	case "reclaimable":
+		return setBool(&queue.Spec.Reclaimable, value)
 	case "state":
 		states := []scheduling.QueueState{scheduling.QueueStateOpen, scheduling.QueueStateClosed}
 		if !slices.Contains(states, scheduling.QueueState(value)) {
@@ -106,7 +145,40 @@ func set(queue *scheduling.Queue, field, value string) error {
 		queue.Status.State = scheduling.QueueState(value)
 		return nil
 	}
+	var known []string
+	for _, f := range fields {
+		known = append(known, strings.TrimSuffix(f, "."))
+	}
+	if hint := index.DidYouMean(kind, known); hint != "" {
+		return fmt.Errorf("no field %q%s", field, hint)
+	}
 	return fmt.Errorf("no field %q: want %s", field, settingForm)
+}
+
+// setWhole sets a whole number of at least least; an empty value is unset.
+func setWhole(to *int32, value string, unset, least int64) error {
+	number := unset
+	if value != "" {
+		var err error
+		if number, err = strconv.ParseInt(value, 10, 32); err != nil || number < least {
+			return fmt.Errorf("%q is not a whole number of at least %d", value, least)
+		}
+	}
+	*to = int32(number)
+	return nil
+}
+
+func setBool(to **bool, value string) error {
+	switch value {
+	case "":
+		*to = nil
+	case "true", "false":
+		on := value == "true"
+		*to = &on
+	default:
+		return fmt.Errorf("%q is not true or false", value)
+	}
+	return nil
 }
 
 func setCard(queue *scheduling.Queue, annotation, name, value string) error {
@@ -150,17 +222,5 @@ func setResource(list *v1.ResourceList, name, value string) error {
 		return fmt.Errorf("%q is no quantity", value)
 	}
 	(*list)[v1.ResourceName(name)] = quantity
-	return nil
-}
-
-// RemoveNode removes a node from a world. New pods without a node replace its pods, as
-// the controllers of their workloads would create them.
-func RemoveNode(w *engine.World, name string) error {
-	i := slices.IndexFunc(w.Nodes, func(n *v1.Node) bool { return n.Name == name })
-	if i < 0 {
-		return fmt.Errorf("there is no node %q", name)
-	}
-	w.Nodes = slices.Delete(slices.Clone(w.Nodes), i, i+1)
-	w.Lose(name)
 	return nil
 }

@@ -3,6 +3,7 @@ package whatif
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,11 +142,11 @@ func TestLowerQuotaAndLostNode(t *testing.T) {
 	assert.Equal(t, 8, o.Findings[0].Pods.Placed, "no pod is evicted for a lower quota")
 	assert.Empty(t, o.Events)
 
-	require.NoError(t, RemoveNode(w, "node-1"))
+	require.NoError(t, Remove(w, "node/node-1", ""))
 	o = Run(w, c, nil)
 	assert.Equal(t, 0, o.Findings[0].Pods.Placed)
 	assert.Equal(t, 8, o.Findings[0].Pods.Waiting)
-	assert.Error(t, RemoveNode(w, "node-1"))
+	assert.Error(t, Remove(w, "node/node-1", ""))
 }
 
 func TestLowerQuotaFromTheStart(t *testing.T) {
@@ -161,6 +162,7 @@ func TestSet(t *testing.T) {
 	for _, setting := range []string{
 		"queue/owner:cards.NVIDIA-H200/mig-1g.18gb-mixed=5", "queue/owner:cards.A=", "queue/owner:deservedCards.A=2", "queue/owner:guaranteeCards.B=1",
 		"queue/owner:capability.cpu=1500m", "queue/owner:deserved.memory=2Gi", "queue/owner:guarantee.cpu=1", "queue/owner:parent=borrower", "queue/owner:state=Closed",
+		"queue/owner:weight=7", "queue/owner:priority=-3", "queue/owner:reclaimable=false",
 	} {
 		require.NoError(t, Set(w, setting), setting)
 	}
@@ -172,12 +174,113 @@ func TestSet(t *testing.T) {
 	assert.Equal(t, int64(2<<30), q.Spec.Deserved.Memory().Value())
 	assert.Equal(t, "borrower", q.Spec.Parent)
 	assert.Equal(t, scheduling.QueueStateClosed, q.Status.State)
+	assert.Equal(t, int32(7), q.Spec.Weight)
+	assert.Equal(t, int32(-3), q.Spec.Priority)
+	assert.False(t, *q.Spec.Reclaimable)
+
+	for _, field := range []string{"weight", "priority", "reclaimable"} {
+		require.NoError(t, Set(w, "queue/owner:"+field+"="))
+	}
+	q = w.Queue("owner")
+	assert.Equal(t, int32(1), q.Spec.Weight, "Volcano's default")
+	assert.Zero(t, q.Spec.Priority)
+	assert.Nil(t, q.Spec.Reclaimable)
 
 	for _, setting := range []string{
 		"", "queue/owner", "queue/owner:cards.A", "owner:cards.A=1", "queue/gone:cards.A=1", "queue/owner:cards.A=x", "queue/owner:cards.A=1.5",
-		"queue/owner:cards.A=-1", "queue/owner:capability.cpu=lots", "queue/owner:state=Ajar", "queue/owner:weight=1",
+		"queue/owner:cards.A=-1", "queue/owner:capability.cpu=lots", "queue/owner:state=Ajar", "queue/owner:weight=0",
+		"queue/owner:weight=1.5", "queue/owner:priority=high", "queue/owner:reclaimable=maybe", "queue/owner:size=1",
 	} {
 		assert.ErrorIs(t, Set(w, setting), ErrSetting, setting)
+	}
+}
+
+// TestSetTakesEffect expects the scheduler to follow a changed queue: a queue that cannot be
+// reclaimed keeps what it has borrowed.
+func TestSetTakesEffect(t *testing.T) {
+	w, c := settled(t, lending)
+	more, _ := world(t, claims)
+	w.Groups = append(w.Groups, more.Groups...)
+	require.NoError(t, Set(w, "queue/borrower:reclaimable=false"))
+	o := Run(w, c, nil)
+	assert.Empty(t, slices.DeleteFunc(o.Events, func(e engine.Event) bool { return e.Kind == engine.Admitted }))
+	require.NoError(t, Set(w, "queue/borrower:reclaimable="))
+	o = Run(w, c, nil)
+	assert.Equal(t, []engine.EventKind{engine.Evicted, engine.Placed}, []engine.EventKind{o.Events[0].Kind, o.Events[1].Kind})
+}
+
+func TestUnknownNames(t *testing.T) {
+	w, _ := world(t, lending)
+	for setting, want := range map[string]string{
+		"queue/ower:cards.A=1":  `there is no queue "ower"; did you mean "owner"?`,
+		"queue/owner:wieght=1":  `no field "wieght"; did you mean "weight"?`,
+		"queue/owner:card.A=1":  `no field "card.A"; did you mean "cards"?`,
+		"queue/owner:nothing=1": `no field "nothing": want queue/NAME:FIELD=VALUE`,
+	} {
+		assert.ErrorContains(t, Set(w, setting), want)
+	}
+}
+
+// TestFields expects each field to be one that can be set.
+func TestFields(t *testing.T) {
+	w, _ := world(t, lending)
+	all := Fields(w)
+	for _, want := range []string{"cards.A=", "guaranteeCards.A=", "capability.cpu=", "deserved.nvidia.com/gpu=", "weight=", "priority=", "reclaimable="} {
+		assert.Contains(t, all, want)
+	}
+	for _, field := range all {
+		value := map[string]string{"state=": "Open", "reclaimable=": "true", "parent=": "root"}[field]
+		if value == "" {
+			value = "2"
+		}
+		assert.NoError(t, Set(w, "queue/owner:"+field+value))
+	}
+}
+
+func TestRemoveJob(t *testing.T) {
+	other := strings.Replace(claims, "{name: claims}", "{name: claims, namespace: other}", 1)
+	w, _ := world(t, lending, claims, other)
+	owners := func() (all []string) {
+		for _, g := range w.Groups {
+			all = append(all, g.Namespace+"/"+g.Owner)
+		}
+		return all
+	}
+	require.ErrorContains(t, Remove(w, "job/claims", ""), "namespaces default, other have one; name it job/NAMESPACE/NAME")
+	require.ErrorContains(t, Remove(w, "job/claim", ""), `there is no job "claim"; did you mean "claims"?`)
+	require.ErrorContains(t, Remove(w, "job/borrows", "other"), `there is no job "borrows"`)
+	require.NoError(t, Remove(w, "job/claims", "other"))
+	assert.Equal(t, []string{"default/Job/borrows", "default/Job/claims"}, owners())
+	require.NoError(t, Remove(w, "job/default/claims", ""))
+	require.NoError(t, Remove(w, "job/borrows", ""))
+	assert.Empty(t, owners())
+}
+
+// TestRemoveQueue removes queues: one whose job waits, and one whose job runs.
+func TestRemoveQueue(t *testing.T) {
+	child := "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: child}\nspec: {parent: owner}\n"
+	w, c := settled(t, lending+child)
+	more, _ := world(t, claims)
+	w.Groups = append(w.Groups, more.Groups...)
+	require.ErrorContains(t, Remove(w, "queue/owner", ""), "it has child queues, which have to be removed first: child")
+	for _, queue := range []string{"child", "owner", "borrower"} {
+		require.NoError(t, Remove(w, "queue/"+queue, ""))
+	}
+	assert.Empty(t, w.Queues)
+	o := Run(w, c, nil)
+	assert.Equal(t, 8, o.Findings[0].Pods.Placed, "the pods run on")
+	assert.Equal(t, "Queue <owner> does not exist", o.Findings[1].Message)
+	assert.Empty(t, o.Stock.Queues)
+
+	w, _ = world(t, strings.ReplaceAll(lending, "name: owner", "name: default"))
+	for object, want := range map[string]string{
+		"queue/borower": `there is no queue "borower"; did you mean "borrower"?`, "queue/default": "it cannot be removed from Volcano",
+		"node/node-2": `there is no node "node-2"; did you mean "node-1"?`, "pod/p": `a "pod": only a job, a queue or a node`,
+		"node": "want job/NAME", "job/": "want job/NAME",
+	} {
+		err := Remove(w, object, "")
+		require.ErrorIs(t, err, ErrRemoval)
+		require.ErrorContains(t, err, want)
 	}
 }
 

@@ -1,0 +1,111 @@
+// Package queues lists the queues of a session with what they deserve and have, for
+// tables and for JSON.
+package queues
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// Queue is a queue with the resources that it holds.
+type Queue struct {
+	Queue     string    `json:"queue"`
+	Parent    string    `json:"parent,omitempty"`
+	Depth     int       `json:"depth"`
+	State     string    `json:"state,omitempty"`
+	Share     float64   `json:"share"`
+	Broken    string    `json:"broken,omitempty"`
+	Waiting   int       `json:"waitingJobs"` // its own and those below
+	Resources []Holding `json:"resources"`
+}
+
+// Holding has the quantities of a resource of a queue.
+type Holding struct {
+	Resource   string   `json:"resource"`
+	Card       bool     `json:"card,omitempty"`
+	Deserved   *float64 `json:"deserved"` // null: no bound
+	Guarantee  float64  `json:"guarantee"`
+	Allocated  float64  `json:"allocated"`
+	Inqueue    float64  `json:"inqueue"`
+	Capability *float64 `json:"capability"`
+}
+
+// List returns the queues of a session that wanted selects, in the order of the tree.
+func List(world *engine.World, session *engine.Session, wanted func(queue string) bool) []Queue {
+	waiting := waitingJobs(session)
+	all := []Queue{}
+	for _, a := range session.Tree() {
+		if wanted(a.Queue) {
+			all = append(all, newQueue(world, a, waiting[a.Queue]))
+		}
+	}
+	return all
+}
+
+// waitingJobs counts the jobs with pods that wait, by queue, with those below.
+func waitingJobs(s *engine.Session) map[string]int {
+	parents, counts := map[string]string{}, map[string]int{}
+	for _, a := range s.Quota.Accounts() {
+		parents[a.Queue] = a.Parent
+	}
+	for _, job := range s.Jobs {
+		if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) > 0 {
+			for q := string(job.Queue); q != ""; q = parents[q] {
+				counts[q]++
+			}
+		}
+	}
+	return counts
+}
+
+func newQueue(world *engine.World, a plugin.Account, waiting int) Queue {
+	q := Queue{Queue: a.Queue, Parent: a.Parent, Depth: a.Depth, Share: a.Share, Waiting: waiting, Resources: []Holding{}}
+	if object := world.Queue(a.Queue); object != nil {
+		q.State = string(object.Status.State)
+	}
+	if a.Broken != nil {
+		q.Broken = a.Broken.Error()
+	}
+	for _, h := range a.Holdings {
+		if h.Resource == "pods" || h.Card && h.Allocated == 0 && h.Inqueue == 0 && h.Deserved == 0 && engine.Bounded(h.Capability) == nil {
+			continue
+		}
+		q.Resources = append(q.Resources, Holding{
+			Resource: h.Resource, Card: h.Card, Deserved: engine.Bounded(h.Deserved), Guarantee: h.Guarantee,
+			Allocated: h.Allocated, Inqueue: h.Inqueue, Capability: engine.Bounded(h.Capability),
+		})
+	}
+	return q
+}
+
+// Use is the part of a capability that is allocated or reserved, 0 without a capability.
+func (h *Holding) Use() float64 {
+	if h.Capability == nil || *h.Capability == 0 {
+		return 0
+	}
+	return (h.Allocated + h.Inqueue) / *h.Capability
+}
+
+// Use is that of the resource with the highest use, of the cards if there are any.
+func (q *Queue) Use() float64 {
+	highest := 0.0
+	for _, h := range q.shown(false) {
+		highest = max(highest, h.Use())
+	}
+	return highest
+}
+
+// shown are the resources that have rows: cards, then others if there are no cards, or
+// for a wide table.
+func (q *Queue) shown(wide bool) []Holding {
+	isCard := func(h Holding) bool { return h.Card }
+	rows := slices.DeleteFunc(slices.Clone(q.Resources), func(h Holding) bool { return !h.Card })
+	if wide || len(rows) == 0 {
+		rows = append(rows, slices.DeleteFunc(slices.Clone(q.Resources), isCard)...)
+	}
+	return rows
+}

@@ -1,0 +1,106 @@
+package queues
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+)
+
+// Row is a line of a table of queues: a queue and a resource of it. A queue without
+// resources has no row.
+type Row struct {
+	Queue   *Queue
+	Holding Holding
+}
+
+// Rows returns the rows of queues, in their order.
+func Rows(all []Queue, wide bool) []Row {
+	var rows []Row
+	for i := range all {
+		for _, h := range all[i].shown(wide) {
+			rows = append(rows, Row{&all[i], h})
+		}
+	}
+	return rows
+}
+
+// Column is a column of a table of queues.
+type Column struct {
+	Name    string
+	OfQueue bool // the same in all rows of a queue
+	Number  bool
+	Wide    bool // only in wide tables
+	Text    func(*Row) string
+}
+
+// Use is the column of the bars, the last one.
+const Use = "USE"
+
+// barWidth is the length of a bar in a table, with its brackets.
+const barWidth = 22
+
+// Columns are the columns of a table of queues.
+var Columns = []Column{
+	{Name: "QUEUE", OfQueue: true, Text: func(r *Row) string { return r.Queue.indented() }},
+	{Name: "SHARE", OfQueue: true, Number: true, Text: func(r *Row) string { return fmt.Sprintf("%.2f", r.Queue.Share) }},
+	{Name: "WAITING", OfQueue: true, Number: true, Text: func(r *Row) string { return fmt.Sprint(r.Queue.Waiting) }},
+	{Name: "RESOURCE", Text: func(r *Row) string { return r.Holding.Resource }},
+	{Name: "DESERVED", Number: true, Text: func(r *Row) string { return r.bound(r.Holding.Deserved) }},
+	{Name: "ALLOCATED", Number: true, Text: func(r *Row) string { return r.amount(r.Holding.Allocated) }},
+	{Name: "INQUEUE", Number: true, Text: func(r *Row) string { return r.amount(r.Holding.Inqueue) }},
+	{Name: "GUARANTEE", Number: true, Wide: true, Text: func(r *Row) string { return r.amount(r.Holding.Guarantee) }},
+	{Name: "CAPABILITY", Number: true, Text: func(r *Row) string { return r.bound(r.Holding.Capability) }},
+	{Name: Use, Text: func(r *Row) string { return strings.Join(r.Holding.Bar(barWidth), "") }},
+}
+
+// indented is the name in the tree, with what is wrong with the queue.
+func (q *Queue) indented() string {
+	name := strings.Repeat("  ", q.Depth) + q.Queue
+	if q.State != "Open" && q.State != "" {
+		name += " (" + q.State + ")"
+	}
+	if q.Broken != "" {
+		name += " (broken)"
+	}
+	return name
+}
+
+func (r *Row) amount(x float64) string { return explain.Amount(r.Holding.Resource, x) }
+
+func (r *Row) bound(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return r.amount(*x)
+}
+
+// Bar draws in width characters how much of the capability is allocated and reserved. Its
+// parts are "[", the allocated part, the reserved part, and the rest with "]". Without a
+// capability it is empty.
+func (h *Holding) Bar(width int) []string {
+	if h.Capability == nil || *h.Capability == 0 {
+		return nil
+	}
+	width -= 2 // the brackets
+	part := func(x float64) int { return int(min(1, x / *h.Capability)*float64(width) + 0.5) }
+	allocated := part(h.Allocated)
+	reserved := part(h.Allocated+h.Inqueue) - allocated
+	return []string{"[", strings.Repeat("#", allocated), strings.Repeat("+", reserved), strings.Repeat(".", width-allocated-reserved) + "]"}
+}
+
+// Summary describes a row: in the first line its queue, in the second one all quantities of
+// its resource.
+func (r *Row) Summary() string {
+	q := r.Queue
+	queue := "queue " + strings.TrimSpace(q.indented())
+	if q.Parent != "" {
+		queue += ", parent " + q.Parent
+	}
+	queue += fmt.Sprintf(": share %.2f, waiting jobs %d", q.Share, q.Waiting)
+	if q.Broken != "" {
+		queue += ": " + q.Broken
+	}
+	return queue + fmt.Sprintf("\n%s: deserved %s, guarantee %s, allocated %s, inqueue %s, capability %s", r.Holding.Resource,
+		r.bound(r.Holding.Deserved), r.amount(r.Holding.Guarantee), r.amount(r.Holding.Allocated), r.amount(r.Holding.Inqueue), r.bound(r.Holding.Capability))
+}

@@ -1,0 +1,34 @@
+package queues
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestBar(t *testing.T) {
+	four := 4.0
+	for want, h := range map[string]Holding{
+		"[##########+++++.....]": {Allocated: 2, Inqueue: 1, Capability: &four},
+		"[####################]": {Allocated: 9, Inqueue: 9, Capability: &four},
+		"[....................]": {Capability: &four},
+		"":                       {Allocated: 3},
+	} {
+		assert.Equal(t, want, strings.Join(h.Bar(22), ""))
+	}
+}
+
+// TestUse expects the use of the card that is used most. cpu counts where there are no
+// cards.
+func TestUse(t *testing.T) {
+	four := 4.0
+	cpu := Holding{Resource: "cpu", Allocated: 4, Capability: &four}
+	a, b := Holding{Resource: "A", Card: true, Allocated: 1, Inqueue: 1, Capability: &four}, Holding{Resource: "B", Card: true, Allocated: 1, Capability: &four}
+	for want, holdings := range map[float64][]Holding{0.5: {cpu, a, b}, 0.25: {cpu, b}, 1: {cpu}, 0: {}} {
+		assert.InDelta(t, want, (&Queue{Resources: holdings}).Use(), 0)
+	}
+	q := Queue{Resources: []Holding{cpu, a}}
+	assert.Equal(t, []Row{{&q, a}}, Rows([]Queue{q}, false))
+	assert.Equal(t, []Row{{&q, a}, {&q, cpu}}, Rows([]Queue{q}, true), "cards come first")
+}
