@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	worlds     = flag.Int("worlds", 400, "how many random worlds TestChaos runs")
+	worlds     = flag.Int("worlds", 200, "how many random worlds TestChaos runs")
 	worldSeed  = flag.Uint64("world-seed", 1, "the seed of the first of them")
 	worldTime  = flag.Duration("world-time", 0, "how long TestChaos runs, instead of a number of worlds")
 	worldFinds = flag.Int("world-finds", 1, "the number of violations after which TestChaos stops")

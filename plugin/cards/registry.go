@@ -194,6 +194,9 @@ func (s *Session) Stock() []Amount {
 	return s.registry.stock
 }
 
+// CardName returns the name of a card.
+func (s *Session) CardName(d fastres.Dim) string { return s.names.Name(d) }
+
 // ResourceName returns the name of a resource. It is safe for many goroutines.
 func (s *Session) ResourceName(r ResourceID) string {
 	s.registry.mu.Lock()

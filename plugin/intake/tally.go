@@ -234,7 +234,7 @@ func (t *tally) countCards(q index.Queue, job *api.JobInfo, allocated int) {
 		t.job.AddTerminating(x)
 	}
 	t.job.AddPending(t.request.Row(q))
-	t.job.AddElastic(t.elastic.Row(q))
+	t.job.AddElastic(t.cards, t.elastic.Row(q))
 	if job.PodGroup == nil || !admitted(job, allocated) {
 		t.waiting[q] = t.waiting[q] || job.IsPending()
 		return

@@ -270,8 +270,8 @@ func (j *Job) AddPending(x fastres.Vector) {
 }
 
 // dimsOf returns the cards of a group's selector, the preferred first, and then those that
-// its tasks have on nodes whose label changed.
-func (j *Job) dimsOf(group int) []fastres.Dim {
+// its tasks have on nodes whose label changed, by name.
+func (j *Job) dimsOf(s *cards.Session, group int) []fastres.Dim {
 	j.dims = append(j.dims[:0], j.groups[group].selector.Dims...)
 	listed := len(j.dims)
 	for _, a := range j.allocated {
@@ -279,7 +279,7 @@ func (j *Job) dimsOf(group int) []fastres.Dim {
 			j.dims = append(j.dims, a.dim)
 		}
 	}
-	slices.Sort(j.dims[listed:])
+	slices.SortFunc(j.dims[listed:], func(x, y fastres.Dim) int { return cmp.Compare(s.CardName(x), s.CardName(y)) })
 	return j.dims
 }
 
@@ -288,13 +288,13 @@ func (j *Job) dimsOf(group int) []fastres.Dim {
 //	max(0, allocated − min)
 //
 // of each selector. The minimum keeps the preferred cards.
-func (j *Job) AddElastic(x fastres.Vector) {
+func (j *Job) AddElastic(s *cards.Session, x fastres.Vector) {
 	for i, g := range j.groups {
 		if g.allocated <= g.min {
 			continue
 		}
 		keep := g.min
-		for _, d := range j.dimsOf(i) {
+		for _, d := range j.dimsOf(s, i) {
 			var has card.Milli
 			for _, a := range j.allocated {
 				if a.group == i && a.dim == d {

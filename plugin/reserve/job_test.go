@@ -77,7 +77,7 @@ func TestJobAccounts(t *testing.T) {
 				name string
 				add  func(fastres.Vector)
 				want map[string]float64
-			}{{"allocated", own.AddAllocated, test.allocated}, {"pending", own.AddPending, test.pending}, {"elastic", own.AddElastic, test.elastic}} {
+			}{{"allocated", own.AddAllocated, test.allocated}, {"pending", own.AddPending, test.pending}, {"elastic", func(x fastres.Vector) { own.AddElastic(f.Session, x) }, test.elastic}} {
 				x := fastres.NewVector(f.names.Len())
 				account.add(x)
 				if account.want == nil {

@@ -34,6 +34,8 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{fmt.Sprintf("request the resource of the cards in limits, or name a card of %s", f.Reason.Resource)}
 	case report.UntypedPod:
 		return []string{fmt.Sprintf("set the annotation %s of its pods, or the plugin's argument untypedCards to charge", card.NameKey)}
+	case report.Guaranteed:
+		return []string{"wait for pods to end, or lower what is guaranteed to queues that do not use it: spec.guarantee, or " + card.GuaranteeKey}
 	case report.SearchExhausted:
 		return []string{"wait for pods of the queue to end, or use fewer sizes of pods or shorter lists of cards"}
 	case report.UnlabeledNodes:
