@@ -48,12 +48,12 @@ func TestCheck(t *testing.T) {
 		{"a request that skips the parents", func(ix *index.Index, _, b index.Queue) {
 			ix.Request.Row(b).Add(res{cpu: 1}.vector())
 		}, false},
-		{"a reservation for a parent alone", func(ix *index.Index, a, _ index.Queue) {
-			ix.Inqueue.Row(a).Add(res{cpu: 1}.vector())
+		{"terminating pods of a parent alone", func(ix *index.Index, a, _ index.Queue) {
+			ix.Terminating.Row(a).Add(res{cpu: 1}.vector())
 		}, false},
-		{"a reservation for a parent with jobs of its own, without the root", func(ix *index.Index, a, _ index.Queue) {
+		{"terminating pods of a parent with jobs of its own, without the root", func(ix *index.Index, a, _ index.Queue) {
 			ix.NoteOwnJobs(a)
-			ix.Inqueue.Row(a).Add(res{cpu: 1}.vector())
+			ix.Terminating.Row(a).Add(res{cpu: 1}.vector())
 		}, false},
 		{"elastic on the whole path", func(ix *index.Index, _, b index.Queue) {
 			for _, p := range ix.Path(b) {
