@@ -184,7 +184,7 @@ func TestAlertRules(t *testing.T) {
 	}
 }
 
-// serviceMonitor is what the manifest has of the operator's kind.
+// serviceMonitor is the part of the operator's kind that the manifest sets.
 type serviceMonitor struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        metav1.ObjectMeta `json:"metadata"`

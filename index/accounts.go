@@ -76,9 +76,9 @@ func (ix *Index) Share(q Queue) float64 { return ix.share[q] }
 // SetShare sets the share of q.
 func (ix *Index) SetShare(q Queue, share float64) { ix.share[q] = share }
 
-// RollUp adds allocated, request, elastic and terminating of every queue to its parent's, from the
-// leaves up. Call it once, after the usage of all jobs is added to the queues that they
-// are in. quota.RollUpInqueue does the same for inqueue, which has a bound at each level.
+// RollUp adds allocated, request, elastic and terminating of every queue to its parent's,
+// from the leaves up. Call it once, after the usage of all jobs is added to the queues that
+// they are in. quota.RollUpInqueue rolls up inqueue, which has a bound at each level.
 func (ix *Index) RollUp() {
 	for q := Queue(ix.Len()) - 1; q >= 0; q-- {
 		p := ix.Parent(q)

@@ -622,7 +622,7 @@ func (w *world) exchanges() bool {
 	return w.arguments[ancestorReclaimLevel] == nil && slices.Contains(w.actions, "reclaim")
 }
 
-// patience is how many cycles a pod for which others were evicted may wait after they
+// patience is the number of cycles that a pod for which others were evicted may wait after they
 // have ended.
 const patience = 5
 

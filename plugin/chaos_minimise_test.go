@@ -15,7 +15,7 @@ import (
 type minimiser struct {
 	invariant string
 	broken    sabotage
-	// tries is how often a scenario runs before it counts as one that breaks nothing.
+	// tries is the number of runs after which a scenario counts as one that breaks nothing.
 	// Volcano's actions visit maps in Go's random order, and some worlds depend on it.
 	tries int
 	runs  int // left

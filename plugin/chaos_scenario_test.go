@@ -32,7 +32,7 @@ type act struct {
 	deed  deed
 }
 
-// deed is what an act does. Deeds are independent: each one is valid in any world, and
+// deed is the change that an act makes. Deeds are independent: each one is valid in any world, and
 // does nothing where its object does not exist.
 type deed interface {
 	apply(w *world)

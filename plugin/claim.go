@@ -52,13 +52,12 @@ func (s *session) place(c *claim, node string) bool {
 func (s *session) frees(c *claim, q index.Queue, task *api.TaskInfo, charge fastres.Vector) bool {
 	pod := s.cards.Stated(task.Pod)
 	if s.cards.Occupies(pod) {
-		return s.cards.Frees(cards.Pod{Queue: c.queue, Request: c.pod}, cards.Pod{Queue: q, Request: pod, Node: task.NodeName},
-			func(r cards.Request, d fastres.Dim) bool {
-				if q != c.queue && !quota.PreemptiveCard(s.ix, s.limit, c.queue, d, float64(r.Amount)).OK() {
-					return false
-				}
-				return c.lacks(v1.ResourceName(s.cards.ResourceName(r.Resource))) || charge.Get(d) > 0 && s.lacksRoom(c, q, d)
-			})
+		return s.cards.Frees(c.pod, pod, s.cards.Node(task.NodeName), func(r cards.Request, d fastres.Dim) bool {
+			if q != c.queue && !quota.PreemptiveCard(s.ix, s.limit, c.queue, d, float64(r.Amount)).OK() {
+				return false
+			}
+			return c.lacks(v1.ResourceName(s.cards.ResourceName(r.Resource))) || charge.Get(d) > 0 && s.lacksRoom(c, q, d)
+		})
 	}
 	for _, name := range task.Resreq.ResourceNames() {
 		if task.Resreq.Get(name) > 0 && c.lacks(name) {

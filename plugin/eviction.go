@@ -170,16 +170,16 @@ func (s *session) fitsWithout(c *claim, request fastres.Vector, preemptees []*ap
 }
 
 // preemptable keeps, of the victims that all other plugins agree on, those that
-// free what a preemptor with cards lacks, and none for one that the quotas never admit. It calls the other plugins itself: Volcano
-// takes the victims of the first tier that names any, so an answer from a tier in which
-// no other plugin has one would overrule them.
+// free what a preemptor with cards lacks, and none for one that the quotas never admit.
+// It calls the other plugins itself: Volcano takes the victims of the first tier that
+// names any, so an answer from a tier in which no other plugin has one would overrule them.
 func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
-	c := s.claimOf(preemptor)
-	request := fastres.NewVector(s.intake.Dims.Length())
-	c.charge = fastres.NewVector(s.intake.Dims.Length())
 	if _, own := s.asking.Load(preemptor); own {
 		return nil, util.Abstain
 	}
+	c := s.claimOf(preemptor)
+	request := fastres.NewVector(s.intake.Dims.Length())
+	c.charge = fastres.NewVector(s.intake.Dims.Length()) // Volcano calls the hook concurrently
 	if !c.hasCards {
 		if c.queue != index.None && !s.fitsWithout(&c, request, preemptees) {
 			return nil, util.Reject

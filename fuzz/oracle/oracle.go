@@ -11,7 +11,7 @@ type Cluster struct {
 	Root  string  // "" is flat mode: no queue has a parent
 	Total Amounts // the resources of the cluster
 	Bound Amounts // realCapability of the root: Total, or Unlimited
-	// Available is what the cluster has in the dimensions whose guarantees are kept free.
+	// Available are the resources of the cluster in the dimensions whose guarantees are kept free.
 	Available Amounts
 	ZeroLeaf  bool     // cpu and memory that a leaf does not set are 0
 	ByWeight  bool     // deserved follows from weights

@@ -28,7 +28,7 @@ func (o *Oracle) Lends(name, d string, quantity float64, allocated func(string) 
 	if !kept {
 		return ""
 	}
-	// taken is what a queue has, and what is kept free for it and below it.
+	// taken returns allocated of a queue, and the unused guarantees in it and below it.
 	var taken func(q string, more float64) float64
 	taken = func(q string, more float64) float64 {
 		all := allocated(q)[d]

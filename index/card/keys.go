@@ -1,7 +1,6 @@
 package card
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -47,9 +46,5 @@ func (k Keys) reason(key string) string {
 	case slices.Contains(PodKeys, key):
 		return "is an annotation of pods and has no effect here"
 	}
-	nearest := index.Nearest(key, k)
-	if nearest == "" {
-		return "is unknown and has no effect"
-	}
-	return fmt.Sprintf("is unknown and has no effect; did you mean %q?", nearest)
+	return "is unknown and has no effect" + index.DidYouMean(key, k)
 }

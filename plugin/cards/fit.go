@@ -75,8 +75,7 @@ type NodeFit struct {
 }
 
 // FitNode answers whether a pod of q can have its cards on a node: the node has a
-// card of each selector, and rule admits it. It
-// is safe for many goroutines if rule is.
+// card of each selector, and rule admits it. It is safe for many goroutines if rule is.
 func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Rule) NodeFit {
 	if p.None() {
 		return NodeFit{}
@@ -171,13 +170,12 @@ func (s *Session) Usable(q index.Queue, p *PodRequest, n *Node) bool {
 	return true
 }
 
-// Frees reports whether the eviction of victim frees a card of its node that claimant,
-// a reclaimer or preemptor, lacks there. victim.Request is Stated: a pod frees its cards
-// also where they do not count in its queue, or where untypedCards is ignore.
-func (s *Session) Frees(claimant, victim Pod, lacks func(r Request, d fastres.Dim) bool) bool {
-	n := s.Node(victim.Node)
-	for r := range s.Requests(claimant.Request) {
-		if c, ok := n.card(r.Resource); ok && victim.Request.requests(r.Resource) && lacks(r, c.dim) {
+// Frees reports whether the eviction of victim frees a card of a node that claimant,
+// a reclaimer or preemptor, lacks there. victim is Stated: a pod frees its cards also
+// where they do not count in its queue, or where untypedCards is ignore.
+func (s *Session) Frees(claimant, victim *PodRequest, n *Node, lacks func(r Request, d fastres.Dim) bool) bool {
+	for r := range s.Requests(claimant) {
+		if c, ok := n.card(r.Resource); ok && victim.requests(r.Resource) && lacks(r, c.dim) {
 			return true
 		}
 	}

@@ -100,7 +100,7 @@ func TestFrees(t *testing.T) {
 	f.Nodes[0].Labels["example.com/gpu.product"], f.Nodes[0].Allocatable["example.com/gpu"] = "E", 8
 	f.open(t)
 	q, claim := f.read("q", pod("A", gpus(1)))
-	lender, victim := f.read("lender", pod("", gpus(1)))
+	_, victim := f.read("lender", pod("", gpus(1)))
 	_, plain := f.read("lender", pod("", workload.Resources{"cpu": 1000}))
 	_, another := f.read("lender", pod("", workload.Resources{"example.com/gpu": 1}))
 	for node, want := range map[string]bool{"a": true, "b": false} {
@@ -114,9 +114,8 @@ func TestFrees(t *testing.T) {
 			assert.Equal(t, f.dim(t, "A"), d)
 			return lacking
 		}
-		claimant := Pod{Queue: q, Request: claim}
-		assert.Equal(t, lacking, f.Frees(claimant, Pod{lender, victim, "a"}, lacks))
-		assert.False(t, f.Frees(claimant, Pod{lender, plain, "a"}, lacks), "the victim has no card")
-		assert.False(t, f.Frees(claimant, Pod{lender, another, "a"}, lacks), "the victim has another card of the node")
+		assert.Equal(t, lacking, f.Frees(claim, victim, f.Node("a"), lacks))
+		assert.False(t, f.Frees(claim, plain, f.Node("a"), lacks), "the victim has no card")
+		assert.False(t, f.Frees(claim, another, f.Node("a"), lacks), "the victim has another card of the node")
 	}
 }

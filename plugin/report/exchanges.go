@@ -22,8 +22,8 @@ type Exchanges struct {
 	places  map[place]*exchange
 }
 
-// place is what two queues exchange: the pod of a job on a node. The job is what remains:
-// its controller creates a new pod for each that is evicted.
+// place is a pod of a job on a node that two queues exchange. The job identifies it: its
+// controller creates a new pod for each that is evicted.
 type place struct {
 	job  api.JobID
 	node string

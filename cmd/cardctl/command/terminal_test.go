@@ -54,7 +54,7 @@ func (p *terminal) end() int {
 	return p.command.ProcessState.ExitCode()
 }
 
-// leaves is what restores the screen behind that of top, and shows the cursor.
+// leaves restores the screen behind that of top, and shows the cursor.
 const leaves = "\x1b[?1049l"
 
 // TestTopOnTerminal ends top by each key and signal. The terminal is as it was before.

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// result is what a command prints: rows of a table, data for JSON and YAML, or a text.
+// result is the output of a command: rows of a table, data for JSON and YAML, or a text.
 type result struct {
 	rows *table
 	data any

@@ -161,7 +161,7 @@ func (o *Objects) readConfigMaps(ctx context.Context, kube kubernetes.Interface,
 	return joinOnce(errs)
 }
 
-// otherwise is what to do where the scheduler's configuration cannot be read.
+// otherwise tells the user what to do where the scheduler's configuration cannot be read.
 const otherwise = "name it with --scheduler-conf or --plugin"
 
 // listOfSchedulers lists the Deployments that run Volcano's scheduler.

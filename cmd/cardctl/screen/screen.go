@@ -23,7 +23,7 @@ import (
 // ErrInterrupted is the error after Ctrl-C.
 var ErrInterrupted = tea.ErrInterrupted
 
-// Reading is what was read of a cluster.
+// Reading holds the objects of a cluster.
 type Reading struct {
 	Queues []queues.Queue
 	Lines  []string // warnings and notes, those that were not in the reading before
