@@ -16,20 +16,20 @@ import (
 
 // The plugin's arguments.
 const (
-	ancestorReclaimLevel   = "ancestorReclaimLevel"
 	cardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
 	deservedFrom           = "deservedFrom"
 	hierarchyFrom          = "hierarchyFrom"
 	keepGuarantees         = "keepGuarantees"
 	nodeOrderWeight        = "nodeOrderWeight"
+	reclaimDamping         = "reclaimDamping"
 	rootCapability         = "rootCapability"
 	terminatingCards       = "terminatingCards"
 	unsetCapability        = "unsetCapability"
 	untypedCards           = "untypedCards"
 )
 
-var knownArguments = []string{ancestorReclaimLevel, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight,
-	rootCapability, terminatingCards, unsetCapability, untypedCards}
+var knownArguments = []string{cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight,
+	reclaimDamping, rootCapability, terminatingCards, unsetCapability, untypedCards}
 
 // settings are the parsed arguments.
 type settings struct {
@@ -64,7 +64,7 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 			UnlimitedCPUMemory: p.flag(cardUnlimitedCPUMemory),
 			NodeOrderWeight:    p.positive(nodeOrderWeight, 1),
 		},
-		damping: p.count(ancestorReclaimLevel),
+		damping: p.count(reclaimDamping),
 	}
 	for _, key := range slices.Sorted(maps.Keys(arguments)) {
 		if !slices.Contains(knownArguments, key) {

@@ -18,7 +18,7 @@ const chaosCycles = 50
 
 // values are the values of the plugin's arguments in random worlds.
 var values = map[string][]any{
-	ancestorReclaimLevel:   {1, 2, 3},
+	reclaimDamping:         {1, 2, 3},
 	cardUnlimitedCPUMemory: {true},
 	deservedFrom:           {"weight"},
 	hierarchyFrom:          {"annotation"},

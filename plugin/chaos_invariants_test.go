@@ -619,7 +619,7 @@ func (w *world) checkRest(settled bool, broken sabotage) {
 // exchanges reports whether queues may take from one another without end: upstream's
 // reclaim does, and damping ends it.
 func (w *world) exchanges() bool {
-	return w.arguments[ancestorReclaimLevel] == nil && slices.Contains(w.actions, "reclaim")
+	return w.arguments[reclaimDamping] == nil && slices.Contains(w.actions, "reclaim")
 }
 
 // patience is the number of cycles that a pod for which others were evicted may wait after they

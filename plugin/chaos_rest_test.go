@@ -18,7 +18,7 @@ import (
 // rest there is none.
 func (c *chaosCycle) checkOwed(name string) {
 	has, unsure := c.expected()
-	if !slices.Contains(c.actions, "reclaim") || c.plugin == ProportionName || c.arguments[ancestorReclaimLevel] != nil {
+	if !slices.Contains(c.actions, "reclaim") || c.plugin == ProportionName || c.arguments[reclaimDamping] != nil {
 		return
 	}
 	for _, j := range c.jobs {

@@ -145,7 +145,7 @@ func TestExchangesEnd(t *testing.T) {
 				assert.Greater(t, found, before+10, "it is not reported")
 
 				damped := exchange.scene()
-				damped.build, damped.arguments = build, framework.Arguments{"ancestorReclaimLevel": 1}
+				damped.build, damped.arguments = build, framework.Arguments{"reclaimDamping": 1}
 				d := newCycles(t, damped)
 				_, late = d.evictions(t, 100)
 				assert.Zero(t, late)
@@ -180,7 +180,7 @@ func TestDampedReclaimOfCards(t *testing.T) {
 		s := newScene().node("a", "A", 4).lending("mine", `{"A":4}`, `{"A":2}`, `{"A":0}`).lending("other", `{"A":4}`, `{"A":2}`, `{"A":0}`).
 			pods("plain", "mine", "", 5, 0, on("a")).pods("run", "other", "A", 4, 1, on("a")).pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		s.Queues[0].Deserved = workload.Resources{"cpu": 100}
-		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free, "ancestorReclaimLevel": 1}
+		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": free, "reclaimDamping": 1}
 		assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), want, "exempt: %t", free)
 	}
 }
@@ -192,7 +192,7 @@ func TestDampedOrderOfCards(t *testing.T) {
 		pods("busy", "mine", "A", 2, 1, on("a")).pods("wait", "mine", "A|B", 1, 2, inPhase(workload.Inqueue)).
 		pods("large", "other", "A", 1, 5, inPhase(workload.Inqueue))
 	for level, want := range map[int]bool{0: false, 1: true} {
-		s.arguments = framework.Arguments{"ancestorReclaimLevel": level}
+		s.arguments = framework.Arguments{"reclaimDamping": level}
 		f := s.open(t)
 		assert.Equal(t, want, f.QueueOrderFn(f.queue("mine"), f.queue("other")), "level %d", level)
 	}
@@ -206,7 +206,7 @@ func TestLeastPending(t *testing.T) {
 		batch("later", "b", 1, 0, 1, 1).batch("runs", "b", 1, 1, 1, 1).batch("three", "c", 1, 0, 2, 8)
 	s.Jobs[2].Tasks[0].Gated = true
 	s.Jobs[4].Phase = workload.Pending
-	s.arguments = framework.Arguments{"ancestorReclaimLevel": 1}
+	s.arguments = framework.Arguments{"reclaimDamping": 1}
 	f := s.open(t)
 	for queue, want := range map[string][]float64{"b": {3, 4}, "c": {2, 8}, "a": {2, 4}, "root": {2, 4}, "d": {0, 0}} {
 		least := f.own.memory.least.Rows.Row(f.own.ix.Lookup(queue))
@@ -252,7 +252,7 @@ func TestRandomExchangesEnd(t *testing.T) {
 		for i := range damped.Queues {
 			damped.Queues[i].Priority = int32(seed) % 3 * int32(i) % 5
 		}
-		damped.arguments = framework.Arguments{"ancestorReclaimLevel": 2}
+		damped.arguments = framework.Arguments{"reclaimDamping": 2}
 		early, late := newCycles(t, damped).evictions(t, 100)
 		require.Zero(t, late, "seed %d", seed)
 		evicted += early

@@ -19,7 +19,7 @@ func lendingTree(t *testing.T, arguments framework.Arguments, annotated bool) cy
 	s := &scene{build: NewCapacity, arguments: arguments, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()}}
 	if annotated {
 		again := annotatedScene()
-		again.arguments["ancestorReclaimLevel"] = arguments["ancestorReclaimLevel"]
+		again.arguments["reclaimDamping"] = arguments["reclaimDamping"]
 		s.Queues, s.arguments = again.Queues, again.arguments
 		for i, name := range []string{"prod", "dev", "marketing", "sales"} {
 			s.Queues[2+i].Name = name
@@ -43,7 +43,7 @@ func TestLentCPUIsReclaimed(t *testing.T) {
 	for _, level := range []int{0, 2} {
 		for _, annotated := range []bool{false, true} {
 			t.Run(fmt.Sprintf("level %d, annotated %t", level, annotated), func(t *testing.T) {
-				d := lendingTree(t, framework.Arguments{"deservedFrom": "weight", "ancestorReclaimLevel": level}, annotated)
+				d := lendingTree(t, framework.Arguments{"deservedFrom": "weight", "reclaimDamping": level}, annotated)
 				assert.Equal(t, 50, 2*d.running("dev"), "26 of them are borrowed")
 
 				d.batch("prod", "prod", 48, 0, 2, 1)
@@ -68,7 +68,7 @@ func TestNotReclaimable(t *testing.T) {
 	for _, level := range []int{0, 2} {
 		for reclaimable, want := range map[bool]int{true: 2, false: 0} {
 			s := &scene{build: NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()},
-				arguments: framework.Arguments{"deservedFrom": "weight", "ancestorReclaimLevel": level}}
+				arguments: framework.Arguments{"deservedFrom": "weight", "reclaimDamping": level}}
 			s.batch("prod", "prod", 50, 50, 2, 1).batch("dev", "dev", 10, 10, 2, 1).batch("claim", "dev", 2, 0, 2, 1).
 				batch("marketing", "marketing", 30, 30, 2, 1).batch("sales", "sales", 10, 10, 2, 1)
 			s.Jobs[2].MinMember = 2
@@ -86,7 +86,7 @@ func TestNotReclaimable(t *testing.T) {
 // Each pod of prod requests the two cores of one victim.
 func TestNearestQueueIsReclaimedFirst(t *testing.T) {
 	s := &scene{build: NewCapacity, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(200), Queues: company()},
-		arguments: framework.Arguments{"deservedFrom": "weight", "ancestorReclaimLevel": 2}}
+		arguments: framework.Arguments{"deservedFrom": "weight", "reclaimDamping": 2}}
 	s.batch("dev", "dev", 14, 14, 2, 1).batch("sales", "sales", 56, 56, 2, 1).batch("prod", "prod", 30, 30, 2, 1)
 	for i := range 4 {
 		s.batch(fmt.Sprint("claim-", i), "prod", 1, 0, 2, 1)

@@ -145,7 +145,7 @@ func TestOpeningWithCardsAllocatesTheSame(t *testing.T) {
 
 // TestDampedHooksDoNotAllocate is TestHooksDoNotAllocate where reclaim is damped.
 func TestDampedHooksDoNotAllocate(t *testing.T) {
-	s := &scene{Cluster: deep(), build: NewCapacity, arguments: framework.Arguments{"ancestorReclaimLevel": 9}}
+	s := &scene{Cluster: deep(), build: NewCapacity, arguments: framework.Arguments{"reclaimDamping": 9}}
 	f := s.open(t)
 	var queueA, queueB any = f.queue("a"), f.queue("b")
 	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}

@@ -54,7 +54,7 @@ func FuzzSession(f *testing.F) {
 			"keepGuarantees":         r.IntN(2) == 0,
 			"terminatingCards":       []string{"hold", "release"}[r.IntN(2)],
 			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
-			"ancestorReclaimLevel":   max(0, r.IntN(6)-2),
+			"reclaimDamping":         max(0, r.IntN(6)-2),
 		}
 		m := &oracleSession{fixture: s.open(t), t: t}
 		m.configureOracle(s.Cluster)
