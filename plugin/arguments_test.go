@@ -79,8 +79,8 @@ func TestArguments(t *testing.T) {
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are reclaimDamping, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, rootCapability, terminatingCards, unsetCapability, untypedCards",
-				"argument zebra is unknown and ignored; known are reclaimDamping, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, rootCapability, terminatingCards, unsetCapability, untypedCards"}},
+			[]string{"argument apple is unknown and ignored; known are cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, reclaimDamping, rootCapability, terminatingCards, unsetCapability, untypedCards",
+				"argument zebra is unknown and ignored; known are cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, reclaimDamping, rootCapability, terminatingCards, unsetCapability, untypedCards"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
