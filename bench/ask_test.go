@@ -13,6 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // The hooks that Volcano calls for each task, job or queue, through the
@@ -53,7 +54,7 @@ func BenchmarkPreemptive(b *testing.B) {
 		measure(b, theLarge(b), func(b *testing.B, s *bed) func() bool {
 			s.open(b)
 			queue, task := s.queue(s.waits), s.task(s.waits, 0)
-			return func() bool { return s.Preemptive(queue, task) }
+			return func() bool { return release.Preemptive(s.Session, queue, task) }
 		}, withBystander...)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // withBystander compares with a plugin that permits everything.
@@ -27,7 +28,7 @@ func (x bystander) Clone() fwk.StateData { return x }
 
 func (x bystander) OnSessionOpen(ssn *framework.Session) {
 	ssn.AddAllocatableFn(x.Name(), func(*api.QueueInfo, *api.TaskInfo) bool { return true })
-	ssn.AddPreemptiveFn(x.Name(), func(any, any) bool { return true })
+	release.AddPreemptiveFn(ssn, x.Name(), func(*api.QueueInfo, []*api.TaskInfo) bool { return true })
 	ssn.AddJobEnqueueableFn(x.Name(), func(any) int { return util.Permit })
 	ssn.AddQueueOrderFn(x.Name(), func(l, r any) int {
 		return strings.Compare(l.(*api.QueueInfo).Name, r.(*api.QueueInfo).Name)

@@ -119,7 +119,8 @@ func (w *world) compareAdmission(name string) {
 				require.Equal(w.t, s.oracle.LendsAll(name, t.request), w.lends(s.overlay, q, request), "lends %v to %s in a simulation", t.request, name)
 			}
 		}
-		require.Equal(w.t, w.oracle.Preemptive(name, t.request), reasonOf(quota.Preemptive(w.ix, &w.ix.RealCapability, q, request)),
+		levels := w.rand.IntN(4)
+		require.Equal(w.t, w.oracle.Preemptive(name, t.request, levels), reasonOf(quota.Preemptive(w.ix, &w.ix.RealCapability, q, request, levels)),
 			"preemptive: %v in %s", t.request, name)
 	}
 	if j := pick(w.rand, w.jobs); j != nil {
@@ -189,7 +190,7 @@ func (w *world) compareVictims() {
 	}
 	w.victims.Begin()
 	victims := w.oracle.Victims()
-	levels := w.rand.IntN(5)
+	levels, mode := 1+w.rand.IntN(4), w.rand.IntN(5)
 	for range w.rand.IntN(10) {
 		v := pick(w.rand, tasks)
 		if w.oracle.Broken(v.queue) {
@@ -197,11 +198,17 @@ func (w *world) compareVictims() {
 		}
 		q, victim, request := w.number(v.queue), w.vector(v.request), w.vector(reclaimer.request)
 		var want, got bool
-		if levels > 0 {
+		switch to := w.number(reclaimer.queue); mode {
+		case 0:
+			want, got = victims.Take(v.queue, v.request, reclaimer.queue, reclaimer.request), w.victims.Take(q, victim, to, request)
+		case 1:
+			want, got = victims.TakeForGang(v.queue, v.request, reclaimer.queue), w.victims.TakeForGang(q, victim, to)
+		case 2:
+			want = victims.TakeContended(v.queue, v.request, reclaimer.queue, reclaimer.request, w.oracle.Deserves(reclaimer.queue, reclaimer.request), levels)
+			got = w.victims.TakeContended(q, victim, to, request, request.Intersects(w.ix.Deserved.Row(to)), levels)
+		default:
 			want = victims.TakeDamped(v.queue, v.request, reclaimer.queue, reclaimer.request, levels)
-			got = w.victims.TakeDamped(q, victim, w.number(reclaimer.queue), request, levels)
-		} else {
-			want, got = victims.Take(v.queue, v.request, reclaimer.queue, reclaimer.request), w.victims.Take(q, victim, w.number(reclaimer.queue), request)
+			got = w.victims.TakeDamped(q, victim, to, request, levels)
 		}
 		require.Equal(w.t, want, got, "%v of %s for %v", v.request, v.queue, reclaimer.request)
 		for name := range v.request {

@@ -103,6 +103,7 @@ func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, know
 	if len(c.Nodes) == 4 && len(c.Queues)%2 == 0 { // some of these have keepGuarantees: true
 		from.Available = total
 	}
+	from.OpenRoot = len(c.Jobs)%2 == 1   // some clusters have the rules of Volcano v1.14.2
 	from.ZeroLeaf = len(c.Jobs) == 0     // these clusters show bounds alone
 	from.ByWeight = len(c.Queues)%3 == 0 // some clusters have deservedFrom: weight
 	for _, q := range c.Queues {
@@ -201,7 +202,7 @@ func (w *world) buildIndex(c oracle.Cluster) {
 		w.ix.Guarantee.Row(q).Add(w.vector(queue.Guarantee))
 		set[q], closed[q], weights[q] = len(queue.Capability) > 0, queue.Closed, queue.Weight
 	}
-	limits := quota.Limits{Total: w.vector(c.Total), Bound: w.vector(c.Bound), ZeroLeaf: c.ZeroLeaf}
+	limits := quota.Limits{Total: w.vector(c.Total), Bound: w.vector(c.Bound), OpenRoot: c.OpenRoot, ZeroLeaf: c.ZeroLeaf}
 	if c.Root != "" {
 		quota.TreeBounds(w.ix, limits)
 	} else {

@@ -12,10 +12,12 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // The plugin's arguments.
 const (
+	ancestorReclaimLevel   = "ancestorReclaimLevel"
 	cardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
 	deservedFrom           = "deservedFrom"
 	hierarchyFrom          = "hierarchyFrom"
@@ -23,19 +25,22 @@ const (
 	nodeOrderWeight        = "nodeOrderWeight"
 	reclaimDamping         = "reclaimDamping"
 	rootCapability         = "rootCapability"
+	semantics              = "semantics"
 	terminatingCards       = "terminatingCards"
 	unsetCapability        = "unsetCapability"
 	untypedCards           = "untypedCards"
 )
 
-var knownArguments = []string{cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight,
-	reclaimDamping, rootCapability, terminatingCards, unsetCapability, untypedCards}
+var knownArguments = []string{ancestorReclaimLevel, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight,
+	reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards}
 
 // settings are the parsed arguments.
 type settings struct {
 	bounds  intake.Settings
 	cards   cards.Settings
 	damping int // ancestors that reclaim considers; above 0 reclaim is damped
+	levels  int // ancestors whose deserved reclaim considers, as upstream v1.15 does
+	rules   release.Rules
 }
 
 // parseArguments parses the arguments of a plugin. Each problem names the key, the
@@ -50,13 +55,19 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 		slices.Reverse(terminating)
 	}
 	p := &argumentParser{arguments: arguments}
+	rules := p.release(semantics).Rules()
+	root := []intake.RootCapability{intake.RootTotal, intake.RootOwn}
+	if rules.OpenRoot {
+		slices.Reverse(root)
+	}
 	s := settings{
 		bounds: intake.Settings{
-			RootCapability:  oneOf(p, rootCapability, intake.RootTotal, intake.RootUnlimited),
+			RootCapability:  oneOf(p, rootCapability, append(root, intake.RootUnlimited)...),
 			UnsetCapability: oneOf(p, unsetCapability, unset...),
 			DeservedFrom:    oneOf(p, deservedFrom, intake.DeservedFromSpec, intake.DeservedFromWeight),
 			HierarchyFrom:   oneOf(p, hierarchyFrom, intake.HierarchyFromParent, intake.HierarchyFromAnnotation),
 			KeepGuarantees:  p.flag(keepGuarantees),
+			OpenRoot:        rules.OpenRoot,
 		},
 		cards: cards.Settings{
 			Untyped:            oneOf(p, untypedCards, cards.UntypedCharge, cards.UntypedReject, cards.UntypedIgnore),
@@ -65,6 +76,12 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 			NodeOrderWeight:    p.positive(nodeOrderWeight, 1),
 		},
 		damping: p.count(reclaimDamping),
+		levels:  p.count(ancestorReclaimLevel),
+		rules:   rules,
+	}
+	if s.damping > 0 && s.levels > 0 {
+		s.levels = 0
+		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect beside %s", ancestorReclaimLevel, reclaimDamping))
 	}
 	for _, key := range slices.Sorted(maps.Keys(arguments)) {
 		if !slices.Contains(knownArguments, key) {
@@ -152,6 +169,22 @@ func (p *argumentParser) count(key string) int {
 	}
 	p.wrong(key, "a whole number, 0 or more", 0)
 	return 0
+}
+
+// release reads the name of a release, by default that of the program.
+func (p *argumentParser) release(key string) release.Release {
+	built := release.Built()
+	given, ok := p.arguments[key]
+	if !ok {
+		return built
+	}
+	if name, isText := given.(string); isText {
+		if r, err := release.Parse(name); err == nil {
+			return r
+		}
+	}
+	p.wrong(key, "one of "+strings.Join(release.Names(), ", "), built)
+	return built
 }
 
 // number returns the value of a key, NaN for one that is not a number.

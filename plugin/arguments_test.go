@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"maps"
 	"math"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 func TestArguments(t *testing.T) {
@@ -30,6 +32,11 @@ func TestArguments(t *testing.T) {
 	zeroLeaf := func(s *settings) { // the defaults of capacity-card
 		s.bounds.UnsetCapability, s.cards.Terminating = intake.UnsetZero, cards.TerminatingHold
 	}
+	openRoot := func(s *settings) {
+		s.bounds.OpenRoot, s.bounds.RootCapability, s.rules = true, intake.RootOwn, release.V1144.Rules()
+	}
+	fallback, _ := parseArguments(capacity, nil)
+	assert.Equal(t, release.Built().Rules(), fallback.rules)
 	tests := []struct {
 		name      string
 		variant   variant
@@ -53,14 +60,22 @@ func TestArguments(t *testing.T) {
 		{"numbers and flags as text", card, framework.Arguments{"cardUnlimitedCpuMemory": "false", "nodeOrderWeight": "0.5", "reclaimDamping": "3"},
 			with(zeroLeaf, func(s *settings) { s.cards.NodeOrderWeight, s.damping = 0.5, 3 }), nil},
 		{"a wrong value", capacity, framework.Arguments{"rootCapability": "none"}, with(),
-			[]string{"argument rootCapability: none (string) is not one of total, unlimited, using total"}},
+			[]string{"argument rootCapability: none (string) is not one of total, own, unlimited, using total"}},
 		{"wrong types", card, framework.Arguments{"rootCapability": 3, "unsetCapability": map[string]int{"a": 1}, "untypedCards": true,
 			"cardUnlimitedCpuMemory": "perhaps", "nodeOrderWeight": []int{1}}, with(zeroLeaf),
-			[]string{"argument rootCapability: 3 (int) is not one of total, unlimited, using total",
+			[]string{"argument rootCapability: 3 (int) is not one of total, own, unlimited, using total",
 				"argument unsetCapability: map[a:1] (map[string]int) is not one of zero, unlimited, using zero",
 				"argument untypedCards: true (bool) is not one of charge, reject, ignore, using charge",
 				"argument cardUnlimitedCpuMemory: perhaps (string) is not true or false, using false",
 				"argument nodeOrderWeight: [1] ([]int) is not a number above 0, using 1"}},
+		{"the rules of a later release", capacity, framework.Arguments{"semantics": "v1.15", "ancestorReclaimLevel": 2},
+			with(openRoot, func(s *settings) { s.rules, s.levels = release.V115.Rules(), 2 }), nil},
+		{"a later release with the root of v1.14.1", capacity, framework.Arguments{"semantics": "v1.14.4", "rootCapability": "total"},
+			with(openRoot, func(s *settings) { s.bounds.RootCapability = intake.RootTotal }), nil},
+		{"an unknown release", capacity, framework.Arguments{"semantics": "v1.13"}, fallback,
+			[]string{"argument semantics: v1.13 (string) is not one of v1.14.1, v1.14.4, v1.15, using " + release.Built().String()}},
+		{"both rules of ancestors", capacity, framework.Arguments{"ancestorReclaimLevel": "2", "reclaimDamping": 1}, with(func(s *settings) { s.damping = 1 }),
+			[]string{"argument ancestorReclaimLevel has no effect beside reclaimDamping"}},
 		{"wrong sources and levels", capacity, framework.Arguments{"deservedFrom": "weights", "hierarchyFrom": 1, "reclaimDamping": -1}, with(),
 			[]string{"argument deservedFrom: weights (string) is not one of spec, weight, using spec",
 				"argument hierarchyFrom: 1 (int) is not one of parent, annotation, using parent",
@@ -79,12 +94,14 @@ func TestArguments(t *testing.T) {
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, reclaimDamping, rootCapability, terminatingCards, unsetCapability, untypedCards",
-				"argument zebra is unknown and ignored; known are cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, reclaimDamping, rootCapability, terminatingCards, unsetCapability, untypedCards"}},
+			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards",
+				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, problems := parseArguments(test.variant, test.arguments)
+			arguments := framework.Arguments{"semantics": "v1.14.1"}
+			maps.Copy(arguments, test.arguments)
+			got, problems := parseArguments(test.variant, arguments)
 			assert.Equal(t, test.want, got)
 			assert.Equal(t, test.problems, problems)
 		})

@@ -22,6 +22,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -214,7 +215,7 @@ func TestChangedNode(t *testing.T) {
 			f := run.open(t).schedule(t)
 			assert.Equal(t, c.next, f.placed("next"))
 			victim := f.task("run-0")
-			require.NoError(t, framework.NewStatement(f.Session).Evict(victim, "test"))
+			require.NoError(t, release.Evict(framework.NewStatement(f.Session), victim, "test"))
 			for card, want := range c.want {
 				assert.Equal(t, want-1, f.cardsOf("q", card), "the refund is what was charged")
 			}

@@ -22,6 +22,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // held is the maximum of each card that a queue may have: its quota, or what was
@@ -144,7 +145,7 @@ func (f *fixture) randomStatement(t *testing.T, r *rand.Rand, tasks []*api.TaskI
 		node := f.Nodes[f.NodeList[r.IntN(len(f.NodeList))].Name]
 		switch task.Status {
 		case api.Running:
-			require.NoError(t, statement.Evict(task, "test"))
+			require.NoError(t, release.Evict(statement, task, "test"))
 		case api.Pending:
 			if task.SchGated || f.own.ix.Lookup(string(f.Jobs[task.Job].Queue)) == index.None {
 				continue
@@ -152,14 +153,10 @@ func (f *fixture) randomStatement(t *testing.T, r *rand.Rand, tasks []*api.TaskI
 			if r.IntN(2) == 0 && f.PredicateFn(task, node) != nil {
 				continue
 			}
-			place := func() error { return statement.Pipeline(task, node.Name, false) }
-			undo := statement.UnPipeline
 			if r.IntN(2) == 0 {
-				place = func() error { return statement.Allocate(task, node) }
-				undo = statement.UnAllocate
-			}
-			if place() != nil {
-				require.NoError(t, undo(task))
+				_ = release.Pipeline(statement, task, node.Name, false)
+			} else {
+				_ = release.Allocate(statement, task, node)
 			}
 		}
 		f.checkCards(t)

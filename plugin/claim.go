@@ -53,7 +53,7 @@ func (s *session) frees(c *claim, q index.Queue, task *api.TaskInfo, charge fast
 	pod := s.cards.Stated(task.Pod)
 	if s.cards.Occupies(pod) {
 		return s.cards.Frees(c.pod, pod, s.cards.Node(task.NodeName), func(r cards.Request, d fastres.Dim) bool {
-			if q != c.queue && !quota.PreemptiveCard(s.ix, s.limit, c.queue, d, float64(r.Amount)).OK() {
+			if q != c.queue && !quota.PreemptiveCard(s.ix, s.limit, c.queue, d, float64(r.Amount), s.settings.levels).OK() {
 				return false
 			}
 			return c.lacks(v1.ResourceName(s.cards.ResourceName(r.Resource))) || charge.Get(d) > 0 && s.lacksRoom(c, q, d)

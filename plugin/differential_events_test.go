@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	dto "github.com/prometheus/client_model/go"
@@ -12,12 +13,13 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // compareAnswers compares all hooks that change nothing.
 func (d *differential) compareAnswers() error {
 	for _, compare := range []func() error{
-		d.compareOrder, d.compareAdmission, d.compareReclaim, d.compareSimulation,
+		d.compareOrder, d.compareAdmission, d.compareReclaim, d.compareGangs, d.compareSimulation,
 	} {
 		if err := compare(); err != nil {
 			return err
@@ -76,9 +78,9 @@ func (d *differential) compareAdmission() error {
 }
 
 func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask *api.TaskInfo) error {
-	ours := d.ours.Preemptive(d.ours.Queues[api.QueueID(queue)], ourTask)
+	ours := release.Preemptive(d.ours, d.ours.Queues[api.QueueID(queue)], ourTask)
 	ourGauge := d.overusedGauge(queue)
-	theirs := d.theirs.Preemptive(d.theirs.Queues[api.QueueID(queue)], theirTask)
+	theirs := release.Preemptive(d.theirs, d.theirs.Queues[api.QueueID(queue)], theirTask)
 	if theirs == ours {
 		if theirGauge := d.overusedGauge(queue); d.own.ix.IsLeaf(d.own.ix.Lookup(queue)) && theirGauge != ourGauge {
 			return fmt.Errorf("queue_overused after Preemptive%s: upstream %v, ours %v", what, theirGauge, ourGauge)
@@ -147,24 +149,11 @@ func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskIn
 	if d.name != CapacityName || slices.Equal(taskNames(want), taskNames(got)) {
 		return false
 	}
-	queueOf := func(t *api.TaskInfo) string { return string(d.theirs.Jobs[t.Job].Queue) }
-	pathOf := func(queue string) []string { return append([]string{queue}, d.ancestorNames(queue)...) }
-	path := pathOf(queueOf(reclaimer))
-	left := map[string]*api.Resource{}
-	for _, victim := range want {
-		for _, name := range pathOf(queueOf(victim)) {
-			if left[name] == nil {
-				left[name] = d.upstream.account(name, "allocated").Clone()
-			}
-			left[name] = api.ExceededPart(left[name], victim.Resreq)
-		}
-	}
-	for name, rest := range left {
-		if guarantee := d.upstream.account(name, "guarantee"); len(d.own.ix.Children(d.own.ix.Lookup(name))) > 0 && !slices.Contains(path, name) &&
-			guarantee != nil && !guarantee.LessEqual(rest, api.Zero) {
-			d.excuse(innerGuarantee)
-			return true
-		}
+	path := d.path(string(d.theirs.Jobs[reclaimer.Job].Queue))
+	left := d.without(want)
+	if d.breaksInnerGuarantee(path, left) {
+		d.excuse(innerGuarantee)
+		return true
 	}
 	for _, name := range path {
 		rest := left[name]
@@ -180,12 +169,70 @@ func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskIn
 	return false
 }
 
+func (d *differential) path(queue string) []string {
+	return append([]string{queue}, d.ancestorNames(queue)...)
+}
+
+// without returns allocated of the queues with a victim, without the victims.
+func (d *differential) without(victims []*api.TaskInfo) map[string]*api.Resource {
+	left := map[string]*api.Resource{}
+	for _, victim := range victims {
+		for _, name := range d.path(string(d.theirs.Jobs[victim.Job].Queue)) {
+			if left[name] == nil {
+				left[name] = d.upstream.account(name, "allocated").Clone()
+			}
+			left[name] = api.ExceededPart(left[name], victim.Resreq)
+		}
+	}
+	return left
+}
+
+// breaksInnerGuarantee reports whether an inner queue that is not on the path is left with
+// less than its guarantee.
+func (d *differential) breaksInnerGuarantee(path []string, left map[string]*api.Resource) bool {
+	for name, rest := range left {
+		if guarantee := d.upstream.account(name, "guarantee"); len(d.own.ix.Children(d.own.ix.Lookup(name))) > 0 && !slices.Contains(path, name) &&
+			guarantee != nil && !guarantee.LessEqual(rest, api.Zero) {
+			return true
+		}
+	}
+	return false
+}
+
 func taskNames(tasks []*api.TaskInfo) []string {
 	var names []string
 	for _, t := range tasks {
 		names = append(names, t.Name)
 	}
 	return names
+}
+
+// compareGangs compares the victims of gang reclaim and of gang preemption.
+func (d *differential) compareGangs() error {
+	theirs, ours := d.tasks(func(t *api.TaskInfo) bool { return t.Status == api.Running })
+	if release.Built() < release.V115 || len(theirs) == 0 {
+		return nil
+	}
+	for range 2 {
+		var theirList, ourList []*api.TaskInfo
+		for _, i := range d.rand.Perm(len(theirs)) {
+			theirList, ourList = append(theirList, theirs[i]), append(ourList, ours[i])
+		}
+		for _, kind := range []release.EvictionKind{release.GangReclaim, release.GangPreempt} {
+			ids := slices.Sorted(maps.Keys(d.theirs.Jobs))
+			id := ids[d.rand.IntN(len(ids))]
+			want := release.UnifiedEvictable(d.theirs, release.Eviction{Kind: kind, Job: d.theirs.Jobs[id]}, theirList)
+			got := release.UnifiedEvictable(d.ours, release.Eviction{Kind: kind, Job: d.ours.Jobs[id]}, ourList)
+			if fmt.Sprint(taskNames(want)) != fmt.Sprint(taskNames(got)) && d.breaksInnerGuarantee(d.path(string(d.theirs.Jobs[id].Queue)), d.without(want)) {
+				d.excuse(innerGuarantee)
+				continue
+			}
+			if err := d.check(fmt.Sprintf("UnifiedEvictable(%d, %s)", kind, id), fmt.Sprint(taskNames(want)), fmt.Sprint(taskNames(got))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // compareSimulation removes some tasks from a snapshot, adds others, and compares
@@ -234,7 +281,9 @@ func (d *differential) event() (string, error) {
 		return "enqueue", d.enqueue()
 	case 1:
 		return "evict", d.move(func(t *api.TaskInfo) bool { return api.AllocatedStatus(t.Status) },
-			func(s *framework.Statement, t *api.TaskInfo, _ *api.NodeInfo) error { return s.Evict(t, "test") })
+			func(s *framework.Statement, t *api.TaskInfo, _ *api.NodeInfo) error {
+				return release.Evict(s, t, "test")
+			})
 	case 2:
 		return "pipeline", d.move(func(t *api.TaskInfo) bool { return t.Status == api.Pending },
 			func(s *framework.Statement, t *api.TaskInfo, n *api.NodeInfo) error {

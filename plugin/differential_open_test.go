@@ -142,9 +142,10 @@ func (d *differential) reserved(name string) *api.Resource {
 	return sum
 }
 
-// near tolerates sums of fractions in another order.
+// near tolerates sums of fractions in another order, and upstream's two numbers for no bound.
 func near(x, y float64) bool {
-	return x == y || math.Abs(x-y) <= 1e-9*max(math.Abs(x), math.Abs(y))
+	const unlimited = (1 - 1e-9) * math.MaxInt64
+	return x == y || x >= unlimited && y >= unlimited || math.Abs(x-y) <= 1e-9*max(math.Abs(x), math.Abs(y))
 }
 
 // close compares two resources, with or without the presence of scalars.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	upstreamcapacity "volcano.sh/volcano/pkg/scheduler/plugins/capacity"
 	upstreamproportion "volcano.sh/volcano/pkg/scheduler/plugins/proportion"
@@ -18,6 +19,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 var (
@@ -65,7 +67,7 @@ func TestDifferential(t *testing.T) {
 			answers := 0
 			for seed := *firstSeed; seed < *firstSeed+uint64(*clusters); seed++ {
 				d := &differential{
-					name: upstream.name, theirBuilder: upstream.theirs, ourBuilder: upstream.ours, excused: excused,
+					arguments: arguments(seed), name: upstream.name, theirBuilder: upstream.theirs, ourBuilder: upstream.ours, excused: excused,
 					rand: rand.New(rand.NewPCG(seed, 0xd1ff)), cluster: workload.Random(seed), seed: seed,
 				}
 				require.NoError(t, d.run(), "plugin %s, seed %d", upstream.name, seed)
@@ -84,9 +86,18 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
+// arguments returns the arguments of both plugins: those that upstream has, too.
+func arguments(seed uint64) framework.Arguments {
+	if release.Built() < release.V115 {
+		return nil
+	}
+	return framework.Arguments{ancestorReclaimLevel: int(seed % 4)}
+}
+
 // differential is one cluster with a session of each plugin.
 type differential struct {
 	name                     string
+	arguments                framework.Arguments
 	theirBuilder, ourBuilder framework.PluginBuilder
 	rand                     *rand.Rand
 	seed                     uint64 // distinguishes the objects of one run from another's
@@ -168,7 +179,7 @@ func (d *differential) open() (stop bool, err error) {
 		ours = d.ourBuilder(a).(*quotaPlugin)
 		return ours
 	})
-	d.ours = offline.Open(offline.NewCache(info), offline.Tiers(d.cluster.Hierarchy, d.name))
+	d.ours = offline.Open(offline.NewCache(info), d.tiers(d.cluster.Hierarchy))
 	d.own = ours.session
 	if d.name == CapacityName && d.cluster.Hierarchy && !d.trueAncestors() {
 		d.excuse(ownArray)
@@ -190,8 +201,14 @@ func (d *differential) openUpstream(c workload.Cluster, generation string) (*fra
 		plugin = d.theirBuilder(a)
 		return plugin
 	})
-	ssn := offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, d.name))
+	ssn := offline.Open(offline.NewCache(info), d.tiers(c.Hierarchy))
 	return ssn, inspect(plugin), nil
+}
+
+func (d *differential) tiers(hierarchy bool) []conf.Tier {
+	tiers := offline.Tiers(hierarchy, d.name)
+	tiers[0].Plugins[0].Arguments = d.arguments
+	return tiers
 }
 
 // trueAncestors reports whether upstream's ancestors are right after open, and keeps

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"slices"
+
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -18,6 +20,12 @@ import (
 // the tasks of one node at a time.
 func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	c := s.claimOf(reclaimer)
+	if s.settings.rules.OrderVictims && !s.variant.proportion {
+		if c.queue == index.None {
+			return nil, util.Reject
+		}
+		reclaimees = s.evictionOrder(reclaimer, reclaimees)
+	}
 	s.memory.victims.Begin()
 	var victims []*api.TaskInfo
 	if !c.hasCards {
@@ -37,6 +45,16 @@ func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 			s.variant.name, reclaimer.Namespace, reclaimer.Name, len(victims), len(reclaimees), victims)
 	}
 	return victims, util.Permit
+}
+
+// evictionOrder returns tasks in the order in which Volcano evicts them for a task.
+func (s *session) evictionOrder(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
+	queue := s.ssn.BuildVictimsPriorityQueue(tasks, reclaimer)
+	ordered := make([]*api.TaskInfo, 0, len(tasks))
+	for !queue.Empty() {
+		ordered = append(ordered, queue.Pop().(*api.TaskInfo))
+	}
+	return ordered
 }
 
 // appendVictims appends the tasks among reclaimees that a claim may evict, none unless all
@@ -107,45 +125,83 @@ func (s *session) take(q index.Queue, victim fastres.Vector, to index.Queue, cla
 		return victims.TakeOverused(q, victim)
 	case s.damped() && to != index.None:
 		return victims.TakeDamped(q, victim, to, claim, s.settings.damping)
+	case s.settings.levels > 0 && to != index.None:
+		deserves := s.memory.vectors.charge.Intersects(s.ix.Deserved.Row(to))
+		return victims.TakeContended(q, victim, to, claim, deserves, s.settings.levels)
 	}
 	return victims.Take(q, victim, to, claim)
 }
 
-// preemptive reports whether a queue may reclaim for a task.
-func (s *session) preemptive(queue *api.QueueInfo, task *api.TaskInfo) bool {
+// preemptive reports whether a queue may reclaim for tasks.
+func (s *session) preemptive(queue *api.QueueInfo, tasks []*api.TaskInfo) bool {
 	v := s.eligible(queue)
 	outcome, request := cards.Outcome{Verdict: v}, s.memory.vectors.request
 	if v.OK() {
-		outcome = s.preemption(v.Queue, request, task)
-		if !s.variant.proportion {
+		outcome = s.preemption(v.Queue, request, tasks)
+		if !s.variant.proportion && !s.settings.rules.OverusedByShare {
 			s.memory.metrics.SetOverused(v.Queue, !outcome.Verdict.OK())
 		}
 	}
 	if !outcome.Verdict.OK() && klog.V(3).Enabled() {
-		klog.Infof("[%s] task %s/%s may evict nothing: %s", s.variant.name, task.Namespace, task.Name,
+		klog.Infof("[%s] queue %s may evict nothing for %d tasks: %s", s.variant.name, queue.Name, len(tasks),
 			s.explain.Explain(report.Refusal{Request: request}.With(outcome)))
 	}
 	return outcome.Verdict.OK()
 }
 
-// preemption applies the rule of preemption to a task of q. It sets request to
-// the request of the task. A task with cards takes cards from other queues, so q
-// must have less of one of them than it deserves.
-func (s *session) preemption(q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
-	pod, complete := s.intake.SetTask(request, q, task)
+// preemption applies the rule of preemption to tasks of q. It sets request to the request
+// of all of them. Tasks with cards take cards from other queues, so q must have less of one
+// of them than it deserves.
+func (s *session) preemption(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
+	pods, complete := s.requestAll(q, request, tasks)
 	switch {
 	case s.variant.proportion:
 		return cards.Outcome{Verdict: s.fits(s.ix, q, request, complete)}
 	case !complete:
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: q}}
-	case pod.None() || !s.cards.Uses(pod):
-		return cards.Outcome{Verdict: quota.Preemptive(s.ix, s.limit, q, request)}
+	case len(pods) == 0:
+		return cards.Outcome{Verdict: quota.Preemptive(s.ix, s.limit, q, request, s.settings.levels)}
 	case !fastres.Fits(s.ix.Allocated(q), request, s.limit.Row(q)):
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: q}}
 	}
-	return s.cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict {
-		return quota.PreemptiveCard(s.ix, s.limit, q, d, milli)
-	})
+	for i, pod := range pods {
+		if slices.Contains(pods[:i], pod) {
+			continue
+		}
+		equal := 0
+		for _, other := range pods[i:] {
+			if other == pod {
+				equal++
+			}
+		}
+		if outcome := s.cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict {
+			return quota.PreemptiveCard(s.ix, s.limit, q, d, milli*float64(equal), s.settings.levels)
+		}); !outcome.Verdict.OK() {
+			return outcome
+		}
+	}
+	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
+}
+
+// requestAll sets request to what tasks of q request together, without cards. It returns the
+// requests of those that have cards, in memory of the session.
+func (s *session) requestAll(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) (pods []*cards.PodRequest, complete bool) {
+	v := &s.memory.vectors
+	request.Reset()
+	pods, complete = s.memory.pods[:0], true
+	for _, task := range tasks {
+		if task == nil {
+			continue
+		}
+		pod, known := s.intake.SetTask(v.charge, q, task)
+		request.Add(v.charge)
+		complete = complete && known
+		if !pod.None() && s.cards.Uses(pod) {
+			pods = append(pods, pod)
+		}
+	}
+	s.memory.pods = pods[:0]
+	return pods, complete
 }
 
 // fitsWithout reports whether the quotas allow a preemptor without cards once all

@@ -14,6 +14,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // evicted returns the names of the evicted pods, sorted.
@@ -232,20 +233,14 @@ func TestAllocationBeyondQuotaFails(t *testing.T) {
 	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":1,"B":1}`).pods("job", "q", "A|B", 4, 1)
 	f := s.open(t)
 	place := func(task, node string) error {
-		statement := framework.NewStatement(f.Session)
-		if err := statement.Pipeline(f.task(task), node, false); err != nil {
-			require.NoError(t, statement.UnPipeline(f.task(task)))
-			return err
-		}
-		return nil
+		return release.Pipeline(framework.NewStatement(f.Session), f.task(task), node, false)
 	}
 	assert.NoError(t, place("job-0", "a"))
 	assert.Error(t, place("job-1", "a"))
 	f.checkCards(t)
 	assert.NoError(t, place("job-1", "b"))
 	statement := framework.NewStatement(f.Session)
-	assert.Error(t, statement.Allocate(f.task("job-2"), f.Nodes["b"]))
-	require.NoError(t, statement.UnAllocate(f.task("job-2")))
+	assert.Error(t, release.Allocate(statement, f.task("job-2"), f.Nodes["b"]))
 	f.checkCards(t)
 	assert.Equal(t, 1.0, f.cardsOf("q", "A"))
 	assert.Equal(t, 1.0, f.cardsOf("q", "B"))
@@ -259,7 +254,7 @@ func TestDiscardedEvictionsAreCharged(t *testing.T) {
 	assert.Equal(t, 3.0, f.cardsOf("q", "A"))
 	statement := framework.NewStatement(f.Session)
 	for _, name := range []string{"job-0", "job-2"} {
-		require.NoError(t, statement.Evict(f.task(name), "test"))
+		require.NoError(t, release.Evict(statement, f.task(name), "test"))
 	}
 	assert.Equal(t, 1.0, f.cardsOf("q", "A"))
 	statement.Discard()

@@ -24,6 +24,7 @@ func TestHooksDoNotAllocate(t *testing.T) {
 	var queueA, queueB any = f.queue("a"), f.queue("b")
 	var next any = f.job("next")
 	event := &framework.Event{Task: f.task("next-a")}
+	nextTask := []*api.TaskInfo{event.Task}
 	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
 	for _, gate := range []struct {
 		name string
@@ -33,7 +34,7 @@ func TestHooksDoNotAllocate(t *testing.T) {
 		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("a"), event.Task)) }},
 		{"JobEnqueueable", 0, func() { f.own.jobEnqueueable(next) }},
 		{"JobEnqueued", 0, func() { f.own.jobEnqueued(next) }},
-		{"Preemptive", 0, func() { f.own.preemptive(f.queue("a"), event.Task) }},
+		{"Preemptive", 0, func() { f.own.preemptive(f.queue("a"), nextTask) }},
 		{"QueueOrder", 0, func() { f.own.queueOrder(queueA, queueB) }},
 		{"VictimQueueOrder", 0, func() { f.own.victimQueueOrder(queueA, queueB, queueA) }},
 		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
@@ -57,7 +58,7 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 	var one, either, refused any = f.job("one"), f.job("either"), f.job("refused")
 	placed := f.task("one-0")
 	placed.NodeName = "a"
-	event := &framework.Event{Task: placed}
+	event, eitherTask := &framework.Event{Task: placed}, []*api.TaskInfo{f.task("either-0")}
 	var busy []*api.TaskInfo
 	for _, each := range f.job("busy").Tasks {
 		busy = append(busy, each)
@@ -74,7 +75,7 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 		{"JobEnqueueable of a list", 0, func() { require.Positive(t, f.own.jobEnqueueable(either)) }},
 		{"JobEnqueueable of a job that stays refused", 0, func() { require.True(t, f.own.jobEnqueueable(refused) < 0) }},
 		{"the count of jobs that wait", 0, f.own.memory.journal.PublishWaiting},
-		{"Preemptive", 0, func() { require.True(t, f.own.preemptive(f.queue("mine"), f.task("either-0"))) }},
+		{"Preemptive", 0, func() { require.True(t, f.own.preemptive(f.queue("mine"), eitherTask)) }},
 		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
 		{"Reclaimable", 1, func() {
 			victims, _ := f.own.reclaimable(placed, busy)

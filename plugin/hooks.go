@@ -21,6 +21,9 @@ func (s *session) register(hierarchy bool) {
 
 	ssn.AddReclaimableFn(name, s.reclaimable)
 	release.AddPreemptiveFn(ssn, name, s.preemptive)
+	if !s.variant.proportion {
+		release.AddUnifiedEvictableFn(ssn, name, s.evictableForGang)
+	}
 	if hierarchy {
 		ssn.AddVictimQueueOrderFn(name, s.victimQueueOrder)
 	}

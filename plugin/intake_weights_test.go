@@ -82,7 +82,7 @@ func TestWeightsOfATree(t *testing.T) {
 			assert.Equal(t, want*1000, f.own.ix.Guarantee.Row(f.own.ix.Lookup(queue)).Get(fastres.CPU), queue)
 		}
 		assert.Equal(t, 140000.0, f.own.ix.RealCapability.Row(f.own.ix.Lookup("biz")).Get(fastres.CPU), "the guarantee of prod is not lent")
-		assert.Equal(t, 200000.0, f.TotalDeserved.MilliCPU)
+		assert.Equal(t, 200000.0, f.own.ix.Deserved.Row(f.own.ix.Root()).Get(fastres.CPU))
 
 		s.arguments["deservedFrom"] = "spec"
 		assert.Equal(t, 199.0, s.open(t).cpus("dev"))

@@ -26,6 +26,7 @@ type memory struct {
 	victims      quota.Victims
 	job          reserve.Job
 	vectors      vectors
+	pods         []*cards.PodRequest // of the tasks of one call of preemptive
 
 	metrics   *report.Metrics
 	journal   *report.Journal

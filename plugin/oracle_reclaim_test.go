@@ -39,20 +39,32 @@ func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 	to, claim := m.queueOf(reclaimer), m.resource(reclaimer.InitResreq)
 	victims := m.oracle.Victims()
 	var candidates []*api.TaskInfo
-	var want, got []string
 	for _, task := range tasks {
-		if task.Status != api.Running {
-			continue
+		if task.Status == api.Running {
+			candidates = append(candidates, task)
 		}
-		candidates = append(candidates, task)
+	}
+	ordered := candidates
+	if m.own.settings.rules.OrderVictims {
+		if ordered = m.own.evictionOrder(reclaimer, candidates); m.Queues[api.QueueID(to)] == nil {
+			ordered = nil
+		}
+	}
+	var want, got []string
+	for _, task := range ordered {
 		from, request := m.queueOf(task), m.request(task, true)
 		if m.Queues[api.QueueID(from)] == nil || m.oracle.Broken(from) {
 			continue
 		}
 		taken := false
-		if m.own.damped() && m.Queues[api.QueueID(to)] != nil {
+		switch {
+		case m.Queues[api.QueueID(to)] == nil:
+			taken = victims.Take(from, request, to, claim)
+		case m.own.damped():
 			taken = victims.TakeDamped(from, request, to, claim, m.own.settings.damping)
-		} else {
+		case m.own.settings.levels > 0:
+			taken = victims.TakeContended(from, request, to, claim, m.oracle.Deserves(to, m.request(reclaimer, false)), m.own.settings.levels)
+		default:
 			taken = victims.Take(from, request, to, claim)
 		}
 		if taken {

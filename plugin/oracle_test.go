@@ -21,6 +21,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // oracleSession is a session and an oracle of the same cluster.
@@ -47,7 +48,7 @@ func FuzzSession(f *testing.F) {
 		s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)]}).build
 		s.arguments = framework.Arguments{
 			"untypedCards":    []string{"charge", "reject", "ignore"}[r.IntN(3)],
-			"rootCapability":  []string{"total", "unlimited"}[r.IntN(2)],
+			"semantics":       release.Names()[r.IntN(3)],
 			"unsetCapability": []string{"zero", "unlimited"}[r.IntN(2)],
 			"deservedFrom":    []string{"spec", "weight"}[r.IntN(2)],
 
@@ -55,6 +56,10 @@ func FuzzSession(f *testing.F) {
 			"terminatingCards":       []string{"hold", "release"}[r.IntN(2)],
 			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
 			"reclaimDamping":         max(0, r.IntN(6)-2),
+			"ancestorReclaimLevel":   r.IntN(4),
+		}
+		if r.IntN(3) > 0 {
+			s.arguments["rootCapability"] = []string{"total", "unlimited", "own"}[r.IntN(3)]
 		}
 		m := &oracleSession{fixture: s.open(t), t: t}
 		m.configureOracle(s.Cluster)
@@ -79,7 +84,7 @@ func FuzzSession(f *testing.F) {
 // configureOracle makes an oracle of the cluster.
 func (m *oracleSession) configureOracle(c workload.Cluster) {
 	own := m.own
-	from := oracle.Cluster{ZeroLeaf: own.settings.bounds.UnsetCapability == intake.UnsetZero, ByWeight: own.settings.bounds.DeservedFrom == intake.DeservedFromWeight, Total: m.resource(m.TotalResource)}
+	from := oracle.Cluster{OpenRoot: own.settings.bounds.OpenRoot, ZeroLeaf: own.settings.bounds.UnsetCapability == intake.UnsetZero, ByWeight: own.settings.bounds.DeservedFrom == intake.DeservedFromWeight, Total: m.resource(m.TotalResource)}
 	if c.Hierarchy {
 		from.Root = index.RootName
 	}
@@ -115,6 +120,9 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 			}
 		}
 	}
+	if own.settings.bounds.RootCapability == intake.RootOwn && c.Hierarchy {
+		from.Bound = m.ownBound(c)
+	}
 	if own.settings.bounds.KeepGuarantees {
 		for d := range fastres.Dim(own.memory.names.Len()) {
 			from.Available[m.key(d)] += 0
@@ -133,6 +141,21 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 	}
 	m.oracle = oracle.New(from)
 	m.findPending()
+}
+
+// ownBound returns the capability that the root sets, or no bound on what nodes have.
+func (m *oracleSession) ownBound(c workload.Cluster) oracle.Amounts {
+	for _, q := range c.Queues {
+		set := m.list(q.Capability)
+		if q.Name == index.RootName && slices.ContainsFunc(slices.Collect(maps.Values(set)), func(quantity float64) bool { return quantity >= fastres.MinResource }) {
+			return set
+		}
+	}
+	bound := oracle.Amounts{oracle.CPU: oracle.Unlimited, oracle.Memory: oracle.Unlimited}
+	for d := range m.resource(m.TotalResource) {
+		bound[d] = oracle.Unlimited
+	}
+	return bound
 }
 
 // gone returns what queues that reach the root are charged for pods on unknown nodes.
@@ -328,7 +351,7 @@ func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate b
 	switch task.Status {
 	case api.Running:
 		gone := m.request(task, true)
-		require.NoError(m.t, statement.Evict(task, "test"))
+		require.NoError(m.t, release.Evict(statement, task, "test"))
 		if known {
 			m.oracle.Refund(m.queueOf(task), gone)
 		}
@@ -336,13 +359,11 @@ func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate b
 		if task.SchGated {
 			return
 		}
-		place, undo := func() error { return statement.Pipeline(task, node.Name, false) }, statement.UnPipeline
+		place := func() error { return release.Pipeline(statement, task, node.Name, false) }
 		if allocate {
-			place, undo = func() error { return statement.Allocate(task, node) }, statement.UnAllocate
+			place = func() error { return release.Allocate(statement, task, node) }
 		}
-		if err := place(); err != nil {
-			require.NoError(m.t, undo(task))
-		} else if known {
+		if place() == nil && known {
 			m.oracle.Charge(m.queueOf(task), m.request(task, true))
 		}
 	}
@@ -367,13 +388,15 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 		fits = fits && some(func(card string) string {
 			return m.oracle.CardFits(name, card, float64(p.Amount)) + m.oracle.Lends(name, card, float64(p.Amount), m.oracle.Allocated)
 		})
-		preempts = preempts && some(func(card string) string { return m.oracle.PreemptiveCard(name, card, float64(p.Amount)) })
+		preempts = preempts && some(func(card string) string {
+			return m.oracle.PreemptiveCard(name, card, float64(p.Amount), m.own.settings.levels)
+		})
 	}
 	require.Equal(m.t, open && fits && m.oracle.Allocatable(name, request) == "" && m.oracle.LendsAll(name, request), m.own.allocatable(queue, task),
 		"allocatable: %v in %s", request, name)
-	verdict := m.oracle.Preemptive(name, request)
+	verdict := m.oracle.Preemptive(name, request, m.own.settings.levels)
 	preempts = preempts && verdict != "over quota" && (carded || verdict == "")
-	require.Equal(m.t, open && preempts, m.own.preemptive(queue, task), "preemptive: %v in %s", request, name)
+	require.Equal(m.t, open && preempts, m.own.preemptive(queue, []*api.TaskInfo{task}), "preemptive: %v in %s", request, name)
 }
 
 func (m *oracleSession) compareOrder(l, r string) {

@@ -121,6 +121,7 @@ func (p *quotaPlugin) OnSessionClose(ssn *framework.Session) {
 	}
 	inForce.closed(ssn)
 	m := p.session.memory
+	p.session.publishOverused()
 	m.metrics.PublishInner()
 	m.journal.PublishWaiting()
 	p.session.watchExchanges()

@@ -111,3 +111,14 @@ func (s *session) overused(queue any) bool {
 	s.memory.metrics.SetOverused(q, overused)
 	return overused
 }
+
+// publishOverused sets the metric of queues that have more than they deserve, for releases
+// that set it once per session.
+func (s *session) publishOverused() {
+	if s.variant.proportion || !s.settings.rules.OverusedByShare {
+		return
+	}
+	for q := range index.Queue(s.ix.Len()) {
+		s.memory.metrics.SetOverused(q, s.ix.Share(q) > 1)
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // TestBadConfiguration puts a good queue beside each kind of invalid one. The good
@@ -76,7 +77,7 @@ func TestBadConfiguration(t *testing.T) {
 			assert.Len(t, f.cache.Events(), 1, "the same reason is recorded twice")
 
 			if queue := f.queue(test.bad); queue != nil {
-				assert.False(t, f.Preemptive(queue, f.task("poor-a")))
+				assert.False(t, release.Preemptive(f.Session, queue, f.task("poor-a")))
 				if test.bad == "bad" && f.own.ix.Broken(f.own.ix.Lookup("bad")) != nil {
 					assert.False(t, f.Allocatable(queue, f.task("poor-a")))
 					assert.Empty(t, f.Reclaimable(f.task("fine-a"), []*api.TaskInfo{f.task("busy-a")}))
@@ -84,7 +85,7 @@ func TestBadConfiguration(t *testing.T) {
 			}
 			statement := framework.NewStatement(f.Session)
 			require.NoError(t, statement.Allocate(f.task("fine-a"), f.Nodes["node"]))
-			require.NoError(t, statement.Evict(f.task("busy-a"), "test"))
+			require.NoError(t, release.Evict(statement, f.task("busy-a"), "test"))
 			statement.Discard()
 		})
 	}
@@ -132,7 +133,7 @@ func TestNothingPanics(t *testing.T) {
 			f.JobEnqueued(f.job("bare"))
 			for _, task := range []*api.TaskInfo{stray, unknown, f.task("job-a")} {
 				f.Allocatable(f.queue("a"), task)
-				f.Preemptive(f.queue("a"), task)
+				release.Preemptive(f.Session, f.queue("a"), task)
 				f.Reclaimable(task, []*api.TaskInfo{stray, unknown, f.task("job-b"), f.task("job-b"), f.task("job-b")})
 				require.NoError(t, f.PrePredicateFn(task))
 				state := f.GetCycleState(task.UID)
@@ -145,7 +146,7 @@ func TestNothingPanics(t *testing.T) {
 			f.Overused(f.queue("a"))
 			f.Overused(&api.QueueInfo{UID: "nowhere"})
 			assert.False(t, f.own.allocatable(nil, f.task("job-a")))
-			assert.False(t, f.own.preemptive(nil, f.task("job-a")))
+			assert.False(t, f.own.preemptive(nil, []*api.TaskInfo{f.task("job-a")}))
 			assert.Equal(t, util.Reject, f.own.jobEnqueueable(&api.JobInfo{Queue: "nowhere"}))
 			f.QueueOrderFn(f.queue("a"), f.queue("a"))
 			if f.own.variant.scalars {

@@ -9,7 +9,11 @@ import (
 // Quantities have the units of package fastres.
 type Limits struct {
 	Total fastres.Vector // the resources of the cluster
-	Bound fastres.Vector // realCapability of the root: Total, or fastres.MaxQuantity
+	// Bound is realCapability of the root: Total, its own capability, or
+	// fastres.MaxQuantity.
+	Bound fastres.Vector
+	// OpenRoot selects the rules of Volcano v1.14.2 and later for deserved in a tree.
+	OpenRoot bool
 	// ZeroLeaf selects what a cpu or memory capability that a leaf queue does not
 	// set means: 0 if true, unlimited or the parent's value if false.
 	ZeroLeaf bool
@@ -24,10 +28,15 @@ type Limits struct {
 //	                 − Σ guarantee of the parent's children) + guarantee)
 //
 // Resources that are guaranteed to one child are not available to its siblings. The
-// root's realCapability is l.Bound. If the root sets no capability, it is l.Bound too, and
-// if it sets no deserved, that is l.Total. deserved of the other queues stays as
-// configured. A queue that does not reach the root keeps an empty realCapability at the
-// top of its subtree.
+// root's realCapability is l.Bound. If the root sets no capability, it is l.Bound too. A
+// queue that does not reach the root keeps an empty realCapability at the top of its
+// subtree.
+//
+// If the root sets no deserved, that is l.Total. deserved of the other queues stays as
+// configured. With l.OpenRoot:
+//
+//	deserved = max(deserved, guarantee)
+//	deserved, guarantee of the root = Σ of the children's
 //
 // Upstream: capacity/capacity.go, buildHierarchicalQueueAttrs and
 // checkHierarchicalQueue.
@@ -44,6 +53,9 @@ func TreeBounds(ix *index.Index, l Limits) {
 		ix.Deserved.Row(root).CopyFrom(l.Total)
 	}
 	ix.RealCapability.Row(root).CopyFrom(l.Bound)
+	if l.OpenRoot {
+		openRoot(ix)
+	}
 	for q := range index.Queue(ix.Len()) {
 		p := ix.Parent(q)
 		if p == index.None {
@@ -60,6 +72,23 @@ func TreeBounds(ix *index.Index, l Limits) {
 		bound.SetExceeded(ix.RealCapability.Row(p), ix.ChildGuarantees.Row(p))
 		bound.Add(ix.Guarantee.Row(q))
 		bound.CapTo(capability)
+	}
+}
+
+// openRoot raises deserved of every queue to its guarantee, and sets deserved and guarantee
+// of the root to the sums of its children's.
+func openRoot(ix *index.Index) {
+	root := ix.Root()
+	ix.Deserved.Row(root).Reset()
+	ix.Guarantee.Row(root).CopyFrom(ix.ChildGuarantees.Row(root))
+	for q := range index.Queue(ix.Len()) {
+		if q == root || ix.Broken(q) != nil {
+			continue
+		}
+		ix.Deserved.Row(q).RaiseTo(ix.Guarantee.Row(q))
+		if ix.Parent(q) == root {
+			ix.Deserved.Row(root).Add(ix.Deserved.Row(q))
+		}
 	}
 }
 

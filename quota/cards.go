@@ -83,17 +83,20 @@ func Unpromised(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64)
 // PreemptiveCard decides whether q may take a quantity of card d from other queues for a
 // task:
 //
-//	allocated + quantity ≤ min(bound, deserved)
+//	allocated + quantity ≤ bound      for q, and
+//	allocated + quantity ≤ deserved   for q, or an ancestor up to levels above it
 //
-// for the queue itself. bound is that of allocation, as in CardFits. Preemptive says why its ancestors do not count. A refusal has the
-// reason OverQuota or OverDeserved, and the queue itself.
-func PreemptiveCard(ix *index.Index, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
-	after := ix.Allocated(q).Get(d) + quantity
-	switch {
-	case after > bound.Row(q).Get(d):
+// bound is that of allocation, as in CardFits. levels is that of Preemptive, which says why
+// bounds of ancestors do not count. A refusal has the reason OverQuota or OverDeserved, and
+// the queue itself.
+func PreemptiveCard(ix *index.Index, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64, levels int) Verdict {
+	if ix.Allocated(q).Get(d)+quantity > bound.Row(q).Get(d) {
 		return Verdict{OverQuota, q}
-	case after > ix.Deserved.Row(q).Get(d):
-		return Verdict{OverDeserved, q}
 	}
-	return Verdict{Admitted, q}
+	for _, p := range lowest(ix, q, levels) {
+		if ix.Allocated(p).Get(d)+quantity <= ix.Deserved.Row(p).Get(d) {
+			return Verdict{Admitted, q}
+		}
+	}
+	return Verdict{OverDeserved, q}
 }

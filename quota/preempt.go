@@ -10,23 +10,34 @@ import (
 //	allocated + request ≤ bound      in every requested dimension, and
 //	allocated + request ≤ deserved   in at least one requested dimension
 //
-// bound is that of allocation, as in Allocatable. Pods do not count. Only the queue's own bounds count: the victims may free the
-// resources that an ancestor lacks. The first comparison has no tolerance. The second
-// has the tolerance fastres.MinResource.
+// bound is that of allocation, as in Allocatable. Pods do not count. Of the bounds, only
+// the queue's own counts: the victims may free the resources that an ancestor lacks. The
+// second condition may hold for an ancestor instead, up to levels above the queue; the
+// root does not count. The first comparison has no tolerance. The second has the tolerance
+// fastres.MinResource.
 //
 // A refusal has the reason OverQuota or OverDeserved, and the queue itself.
 //
-// Upstream: capacity/capacity.go, AddPreemptiveFn.
+// Upstream: capacity/capacity.go, AddPreemptiveFn. levels is ancestorReclaimLevel, from
+// v1.15 on.
 //
-// DIVERGES: upstream does not compare with the capability. It evicts pods for a task
-// that is not allowed to run afterwards (upstream issue 5048).
-func Preemptive(ix *index.Index, bound *index.Rows, q index.Queue, request fastres.Vector) Verdict {
-	allocated := ix.Allocated(q)
-	switch {
-	case !fastres.Fits(allocated, request, bound.Row(q)):
+// DIVERGES: before v1.15, upstream does not compare with the capability. It evicts pods
+// for a task that is not allowed to run afterwards (upstream issue 5048).
+func Preemptive(ix *index.Index, bound *index.Rows, q index.Queue, request fastres.Vector, levels int) Verdict {
+	if !fastres.Fits(ix.Allocated(q), request, bound.Row(q)) {
 		return Verdict{OverQuota, q}
-	case !fastres.FitsSomewhere(allocated, request, ix.Deserved.Row(q)):
-		return Verdict{OverDeserved, q}
 	}
-	return Verdict{Admitted, q}
+	for _, p := range lowest(ix, q, levels) {
+		if fastres.FitsSomewhere(ix.Allocated(p), request, ix.Deserved.Row(p)) {
+			return Verdict{Admitted, q}
+		}
+	}
+	return Verdict{OverDeserved, q}
+}
+
+// lowest returns q and its ancestors up to levels above it, without the root.
+func lowest(ix *index.Index, q index.Queue, levels int) []index.Queue {
+	path := ix.Path(q)
+	below := max(1, len(path)-1) // the last one is the root
+	return path[:min(below, levels+1)]
 }

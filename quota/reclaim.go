@@ -1,6 +1,8 @@
 package quota
 
 import (
+	"slices"
+
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 )
@@ -176,6 +178,45 @@ func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queu
 		}
 	}
 	return v.take(q, victim, to)
+}
+
+// TakeContended decides as Take does, with the argument ancestorReclaimLevel (levels) above
+// 0. to is the queue of the reclaimer, and reclaimer its request; deserves: to deserves
+// something that the reclaimer requests. In addition to the conditions of Take:
+//
+//   - Condition 2 also holds for the ancestors 1 to levels above q, but for the root and an
+//     ancestor that is as many levels above to.
+//   - If q deserves nothing that the victim requests, and q and to have an ancestor other
+//     than the root in common among their first levels, to deserves something of the
+//     reclaimer. Two queues that borrow from the same parent do not contend.
+//
+// Upstream: v1.15 capacity/capacity.go, AddReclaimableFn, getReclaimeeAncestorToCheck,
+// sharesAnyNonRootAncestorWithinLevel.
+//
+// DIVERGES: upstream subtracts a victim only from the ancestors that it compares. Where
+// leaves have different depths, it evicts more than an ancestor has above deserved.
+func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector, deserves bool, levels int) bool {
+	if !victim.IntersectsRequest(reclaimer) || !v.aboveDeserved(q, victim) {
+		return false
+	}
+	from, up := lowest(v.ix, q, levels)[1:], lowest(v.ix, to, levels)[1:]
+	if !deserves && !victim.Intersects(v.ix.Deserved.Row(q)) && slices.ContainsFunc(from, func(p index.Queue) bool { return slices.Contains(up, p) }) {
+		return false
+	}
+	for i, p := range from {
+		if same := i < len(up) && up[i] == p; !same && !v.aboveDeserved(p, victim) {
+			return false
+		}
+	}
+	return v.take(q, victim, to)
+}
+
+// TakeForGang decides as Take does, but for condition 1: a gang is several tasks, and one
+// of them is likely to request what a victim frees.
+//
+// Upstream: v1.15 capacity/capacity.go, AddUnifiedEvictableFn.
+func (v *Victims) TakeForGang(q index.Queue, victim fastres.Vector, to index.Queue) bool {
+	return v.aboveDeserved(q, victim) && v.take(q, victim, to)
 }
 
 // KeepsCard reports whether q, without the victims of this call, has at most its deserved

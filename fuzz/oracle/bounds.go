@@ -114,6 +114,12 @@ func (o *Oracle) boundBelow(name string) {
 		if q.deserved.empty() {
 			q.deserved = o.cluster.Total
 		}
+		if o.cluster.OpenRoot {
+			q.deserved, q.guarantee = Amounts{}, o.reserved(o.Children(name))
+			for _, child := range o.Children(name) {
+				q.deserved = q.deserved.Plus(o.queues[child].deserved.atLeast(o.queues[child].guarantee))
+			}
+		}
 	} else {
 		parent := o.queues[q.path[1]]
 		for _, d := range dimensions(parent.capability) {
@@ -127,6 +133,9 @@ func (o *Oracle) boundBelow(name string) {
 		}
 		free := parent.bound.beyond(o.reserved(o.Children(parent.Name)))
 		q.bound = free.Plus(q.guarantee).within(q.capability)
+		if o.cluster.OpenRoot {
+			q.deserved = q.deserved.atLeast(q.guarantee)
+		}
 	}
 	for _, child := range o.Children(name) {
 		o.boundBelow(child)

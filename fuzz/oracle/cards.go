@@ -1,5 +1,7 @@
 package oracle
 
+import "slices"
+
 // CardFits returns the lowest queue, from name up, without room for an amount of a card, or
 // "".
 func (o *Oracle) CardFits(name, card string, amount float64) string {
@@ -7,14 +9,16 @@ func (o *Oracle) CardFits(name, card string, amount float64) string {
 }
 
 // PreemptiveCard decides whether a queue may take a card from others. See Preemptive.
-func (o *Oracle) PreemptiveCard(name, card string, amount float64) string {
-	switch after := o.Allocated(name)[card] + amount; {
-	case after > o.Bound(name)[card]:
+func (o *Oracle) PreemptiveCard(name, card string, amount float64, levels int) string {
+	if o.Allocated(name)[card]+amount > o.Bound(name)[card] {
 		return "over quota"
-	case after > o.Deserved(name)[card]:
-		return "over deserved"
 	}
-	return ""
+	if slices.ContainsFunc(append(o.above(name, levels), name), func(q string) bool {
+		return o.Allocated(q)[card]+amount <= o.Deserved(q)[card]
+	}) {
+		return ""
+	}
+	return "over deserved"
 }
 
 // Need is one pod that takes an amount of one card of a list.

@@ -10,7 +10,10 @@ import (
 type Cluster struct {
 	Root  string  // "" is flat mode: no queue has a parent
 	Total Amounts // the resources of the cluster
-	Bound Amounts // realCapability of the root: Total, or Unlimited
+	Bound Amounts // realCapability of the root
+	// OpenRoot: every queue deserves at least its guarantee, and the root deserves and is
+	// guaranteed what its children are together (Volcano v1.14.2 and later).
+	OpenRoot bool
 	// Available are the resources of the cluster in the dimensions whose guarantees are kept free.
 	Available Amounts
 	ZeroLeaf  bool     // cpu and memory that a leaf does not set are 0

@@ -95,16 +95,27 @@ func (o *Oracle) first(name string, full func(string) bool) string {
 }
 
 // Preemptive decides whether a queue may take from others for a task: "over quota", "over
-// deserved", or "". One dimension under deserved suffices. Dimensions in which both sides
-// are below the tolerance do not count.
-func (o *Oracle) Preemptive(name string, request Amounts) string {
-	switch {
-	case !fits(o.Allocated(name), request, o.Bound(name)):
+// deserved", or "". One dimension under deserved suffices, of the queue or of an ancestor up
+// to levels above it, but for the root. Dimensions in which both sides are below the
+// tolerance do not count.
+func (o *Oracle) Preemptive(name string, request Amounts, levels int) string {
+	if !fits(o.Allocated(name), request, o.Bound(name)) {
 		return "over quota"
-	case !o.deservesSome(name, request):
-		return "over deserved"
 	}
-	return ""
+	if slices.ContainsFunc(append(o.above(name, levels), name), func(q string) bool { return o.deservesSome(q, request) }) {
+		return ""
+	}
+	return "over deserved"
+}
+
+// above returns the ancestors up to levels above a queue, from the nearest, without the root.
+func (o *Oracle) above(name string, levels int) (ancestors []string) {
+	for i, q := range o.Path(name)[1:] {
+		if i < levels && q != o.cluster.Root {
+			ancestors = append(ancestors, q)
+		}
+	}
+	return ancestors
 }
 
 // deservesSome reports whether a request stays within deserved in some dimension.
@@ -205,6 +216,34 @@ func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer A
 		}
 	}
 	return v.take(name, victim, to)
+}
+
+// TakeContended decides as Take does, also for ancestors of the victim's queue, up to levels
+// above it, that are not as near to the reclaimer's queue. A queue that deserves nothing of
+// the victim does not lose to one of the same ancestors that deserves nothing of its request.
+func (v *Victims) TakeContended(name string, victim Amounts, to string, reclaimer Amounts, deserves bool, levels int) bool {
+	o := v.oracle
+	loses, gains := o.above(name, levels), o.above(to, levels)
+	related := slices.ContainsFunc(loses, func(q string) bool { return slices.Contains(gains, q) })
+	if !common(victim, o.Deserved(name), true) && related && !deserves {
+		return false
+	}
+	for i, q := range loses {
+		if (i >= len(gains) || gains[i] != q) && !v.above(q, victim) {
+			return false
+		}
+	}
+	return v.Take(name, victim, to, reclaimer)
+}
+
+// Deserves reports whether a queue deserves something that is requested.
+func (o *Oracle) Deserves(name string, request Amounts) bool {
+	return common(request, o.Deserved(name), true)
+}
+
+// TakeForGang decides as Take does, whatever the reclaimers request.
+func (v *Victims) TakeForGang(name string, victim Amounts, to string) bool {
+	return v.above(name, victim) && v.take(name, victim, to)
 }
 
 // surpasses reports whether a request exceeds deserved in a dimension that deserved sets.

@@ -96,7 +96,8 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 		}
 		session.cards.AddBounds(ix, q)
 	}
-	limits := quota.Limits{Total: s.total, Bound: s.rootBound, ZeroLeaf: session.settings.UnsetCapability == UnsetZero}
+	limits := quota.Limits{Total: s.total, Bound: s.rootBound, OpenRoot: session.settings.OpenRoot,
+		ZeroLeaf: session.settings.UnsetCapability == UnsetZero}
 	s.boundRoot(ix, session, b.gone)
 	if ix.Rooted() {
 		quota.TreeBounds(ix, limits)
@@ -129,14 +130,30 @@ func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector
 	if ix.Rooted() {
 		s.rootBound.Add(gone)
 	}
-	if session.settings.RootCapability == RootUnlimited {
+	switch {
+	case session.settings.RootCapability == RootUnlimited:
 		s.rootBound.Fill(fastres.MaxQuantity)
+	case session.settings.RootCapability == RootOwn && ix.Rooted():
+		s.ownBound(ix.Capability.Row(ix.Root()))
 	}
 	session.cards.BoundRoot(ix, s.rootBound)
 	for d := range fastres.Dim(s.available.Len()) {
 		if !session.settings.KeepGuarantees && !session.Dims.names.IsCard(d) {
 			s.available.Set(d, fastres.MaxQuantity)
 		}
+	}
+}
+
+// ownBound sets rootBound to the root's capability, or to no bound in the dimensions of
+// the nodes if it is empty.
+func (s *State) ownBound(capability fastres.Vector) {
+	if s.rootBound.CopyFrom(capability); !capability.IsEmpty() {
+		return
+	}
+	s.rootBound.Set(fastres.CPU, fastres.MaxQuantity)
+	s.rootBound.Set(fastres.Memory, fastres.MaxQuantity)
+	for d := range s.total.Present() {
+		s.rootBound.Set(d, fastres.MaxQuantity)
 	}
 }
 

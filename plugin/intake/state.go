@@ -19,6 +19,9 @@ type RootCapability string
 const (
 	RootTotal     RootCapability = "total"     // what the nodes have
 	RootUnlimited RootCapability = "unlimited" // no bound, for clusters with an autoscaler
+	// RootOwn is the root's own capability. If it sets none, what any node has is
+	// unlimited, and what no node has is refused.
+	RootOwn RootCapability = "own"
 )
 
 // UnsetCapability is the argument unsetCapability: the bound of a leaf that sets
@@ -52,6 +55,7 @@ type Settings struct {
 	UnsetCapability UnsetCapability
 	DeservedFrom    DeservedFrom
 	HierarchyFrom   HierarchyFrom
+	OpenRoot        bool // release.Rules.OpenRoot
 	KeepGuarantees  bool // guarantees of cpu, memory and scalars are kept free as those of cards are
 	Scalars         bool // scalar resources count, not cpu and memory alone
 	Proportion      bool // quota.ProportionRounds computes deserved

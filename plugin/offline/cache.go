@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
-	k8sframework "k8s.io/kubernetes/pkg/scheduler/framework"
 
 	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
 	"volcano.sh/apis/pkg/client/clientset/versioned/fake"
@@ -19,12 +18,14 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/cache"
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // Cache is a scheduler cache of one cluster. It records events, bindings and evictions
 // and carries none of them out.
 type Cache struct {
-	cache.Cache // nil: a method that is not overridden below panics
+	cache.Cache // without DRA; any other method that is not overridden below panics
 	info        *api.ClusterInfo
 	recorder    recorder
 	volcano     vcclient.Interface
@@ -43,7 +44,7 @@ func NewCache(info *api.ClusterInfo) *Cache {
 	info.HyperNodesSetByTier = map[int]sets.Set[string]{}
 	info.RealNodesSet = map[string]sets.Set[string]{}
 	info.NodesInShard = sets.Set[string]{}
-	return &Cache{info: info, volcano: fake.NewSimpleClientset(), Bound: map[string]string{}}
+	return &Cache{Cache: release.WithoutDRA(), info: info, volcano: fake.NewSimpleClientset(), Bound: map[string]string{}}
 }
 
 // Open opens a session with the given tiers.
@@ -117,9 +118,8 @@ func (c *Cache) Evict(task *api.TaskInfo, _ string) error {
 }
 
 // Plugins of Volcano call these methods and work without them.
-func (c *Cache) RegisterBinder(string, any)                      {}
-func (c *Cache) SharedDRAManager() k8sframework.SharedDRAManager { return nil }
-func (c *Cache) IsJobTerminated(api.JobID) bool                  { return false }
+func (c *Cache) RegisterBinder(string, any)     {}
+func (c *Cache) IsJobTerminated(api.JobID) bool { return false }
 
 // The clients and informers, nil where they are not set.
 func (c *Cache) Client() kubernetes.Interface                           { return c.Kube }

@@ -1,22 +1,89 @@
-// Package release holds all that differs between releases of Volcano. Other
-// packages call it and know no release. This version is for v1.14.1.
+// Package release is the seam between the engine and the releases of Volcano. One
+// source tree serves v1.14.1 and later: a Go program gets the Volcano that its own
+// build list selects, so build tags cannot tell which one it is, and the source has to
+// compile with each. No other package knows a release but by the values in Rules.
+//
+// # Technique
+//
+// A declaration that some releases lack is reached through embedding. A field or method
+// of an embedded struct wins over one that is embedded more deeply, so a fallback two
+// levels down stands in where, and only where, Volcano has nothing of the name:
+//
+//	type session struct {
+//		*framework.Session // its TotalGuarantee, in v1.14.1
+//		absent             // else the one below
+//	}
+//	type absent struct{ absentTotals }
+//	type absentTotals struct{ TotalGuarantee *api.Resource }
+//
+//	session{Session: ssn}.TotalGuarantee = total // compiles with every release
+//
+// A hook whose type differs is registered by a generic function. The compiler infers the
+// type from the method value, and its parts from the constraint:
+//
+//	func register[F ~func(any, T) bool, T any](add func(string, F), …)
+//
+//	register(ssn.AddPreemptiveFn, …) // T is any, or []*api.TaskInfo from v1.15 on
+//
+// A struct of a type that some releases lack is converted to an identical one, which a
+// constraint ~struct{…} permits. If a later release changes the struct, this package no
+// longer compiles, which is better than to misread it.
 package release
 
 import (
-	"volcano.sh/volcano/pkg/scheduler/api"
-	"volcano.sh/volcano/pkg/scheduler/framework"
+	"fmt"
+	"slices"
 )
 
-// SetTotals sets what all queues of a tree are guaranteed and deserve. Plugins of
-// v1.14.1 read it from the session; v1.14.2 has no such fields.
-func SetTotals(ssn *framework.Session, guarantee, deserved *api.Resource) {
-	ssn.TotalGuarantee, ssn.TotalDeserved = guarantee, deserved
+// Release is a release of Volcano with the rules of its quota plugins. Releases are
+// ordered.
+type Release int
+
+// The releases whose rules differ.
+const (
+	V1141 Release = iota // v1.14.1
+	V1144                // v1.14.2 to v1.14.4
+	V115                 // v1.15
+)
+
+// names are what Volcano's users call the releases.
+var names = []string{V1141: "v1.14.1", V1144: "v1.14.4", V115: "v1.15"}
+
+// String returns the name of a release, such as v1.14.4.
+func (r Release) String() string { return names[r] }
+
+// Names returns the names of all releases, in their order.
+func Names() []string { return slices.Clone(names) }
+
+// Parse returns the release with a name.
+func Parse(name string) (Release, error) {
+	if r := slices.Index(names, name); r >= 0 {
+		return Release(r), nil
+	}
+	return Built(), fmt.Errorf("%q is not one of %v", name, names)
 }
 
-// AddPreemptiveFn registers the hook that answers whether a queue may reclaim for
-// a task. From v1.15 on Volcano passes several tasks.
-func AddPreemptiveFn(ssn *framework.Session, plugin string, preemptive func(*api.QueueInfo, *api.TaskInfo) bool) {
-	ssn.AddPreemptiveFn(plugin, func(queue, task any) bool {
-		return preemptive(queue.(*api.QueueInfo), task.(*api.TaskInfo))
-	})
+// Rules are the rules that differ between releases.
+type Rules struct {
+	// OpenRoot, of a tree: the root has no bound but a capability of its own, and deserves
+	// what its children deserve together. Every queue deserves at least its guarantee.
+	// From v1.14.2 on.
+	//
+	// Upstream: capacity/capacity.go, buildHierarchicalQueueAttrs, checkHierarchicalQueue.
+	OpenRoot bool
+	// OrderVictims: Reclaimable decides on candidates in the order in which Volcano evicts
+	// them, and refuses a reclaimer without a job or queue. From v1.15 on.
+	//
+	// Upstream: capacity/capacity.go, AddReclaimableFn.
+	OrderVictims bool
+	// OverusedByShare: the metric queue_overused is written when the session closes, for
+	// queues with a share above 1. Before v1.15, Preemptive writes it.
+	//
+	// Upstream: capacity/capacity.go, OnSessionClose.
+	OverusedByShare bool
+}
+
+// Rules returns the rules of a release.
+func (r Release) Rules() Rules {
+	return Rules{OpenRoot: r >= V1144, OrderVictims: r >= V115, OverusedByShare: r >= V115}
 }

@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // claims finds the waiting jobs of other queues that can reclaim pods of a running job.
@@ -37,7 +38,7 @@ func (e *explainer) claims(f *Finding, job *api.JobInfo) {
 			continue
 		}
 		tasks := e.waiting(other)
-		if len(tasks) == 0 || !e.Preemptive(claimant, tasks[0]) {
+		if len(tasks) == 0 || !release.Preemptive(e.Session.Session, claimant, tasks[0]) {
 			continue
 		}
 		if taken := e.Reclaimable(tasks[0], victims); len(taken) > 0 {

@@ -12,6 +12,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/util"
 
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -90,11 +91,9 @@ func (e *explainer) place(f *Finding, statement *framework.Statement, queue *api
 	}
 	var err error
 	if task.InitResreq.LessEqual(node.Idle, api.Zero) {
-		if err = statement.Allocate(task, node); err != nil {
-			err = errors.Join(err, statement.UnAllocate(task))
-		}
+		err = release.Allocate(statement, task, node)
 	} else {
-		err = statement.Pipeline(task, node.Name, false)
+		err = release.Pipeline(statement, task, node.Name, false)
 	}
 	if err != nil && f.Rule == "" {
 		f.Stage, f.Pod = Node, task.Name

@@ -1,0 +1,86 @@
+package plugin
+
+import (
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// evictableForGang returns the tasks among candidates that may be evicted for a whole job.
+// Volcano simulates the placement of the job without them, and evicts none if it fails, so
+// the victims need not suffice here. A task with cards must free one that a pod of the job
+// can use.
+func (s *session) evictableForGang(eviction release.Eviction, candidates []*api.TaskInfo) ([]*api.TaskInfo, int) {
+	to := index.None
+	if eviction.Job != nil {
+		to = s.ix.Lookup(string(eviction.Job.Queue))
+	}
+	pods := s.pendingCards(to, eviction.Job)
+	useful := func(task *api.TaskInfo) bool {
+		q := s.queueOf(task)
+		return q != index.None && s.ix.Broken(q) == nil && s.freesForAny(to, pods, q, task)
+	}
+	if eviction.Kind == release.GangPreempt {
+		return slices.DeleteFunc(slices.Clone(candidates), func(task *api.TaskInfo) bool { return !useful(task) }), util.Permit
+	}
+	s.memory.victims.Begin()
+	v := &s.memory.vectors
+	var victims []*api.TaskInfo
+	for _, task := range candidates {
+		if !useful(task) {
+			continue
+		}
+		q := s.queueOf(task)
+		if s.intake.SetCharge(v.request, q, task, task.NodeName); s.protected(q, task) {
+			continue
+		}
+		if s.memory.victims.TakeForGang(q, v.request, to) {
+			victims = append(victims, task)
+		}
+	}
+	if klog.V(4).Enabled() {
+		klog.Infof("[%s] gang reclaim may evict %d of %d tasks: %v", s.variant.name, len(victims), len(candidates), victims)
+	}
+	return victims, util.Permit
+}
+
+// pendingCards returns the different requests for cards of the pending tasks of a job.
+func (s *session) pendingCards(q index.Queue, job *api.JobInfo) (pods []*cards.PodRequest) {
+	if job == nil || s.cards == nil {
+		return nil
+	}
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		pod := s.cards.PodRequest(q, task.Pod)
+		if !pod.None() && s.cards.Uses(pod) && !slices.Contains(pods, pod) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// freesForAny reports whether a task of q has no cards, or frees one that a pod of the queue
+// to can use and may take.
+func (s *session) freesForAny(to index.Queue, pods []*cards.PodRequest, q index.Queue, task *api.TaskInfo) bool {
+	if s.cards == nil {
+		return true
+	}
+	occupied := s.cards.Stated(task.Pod)
+	if !s.cards.Occupies(occupied) {
+		return true
+	}
+	node := s.cards.Node(task.NodeName)
+	return slices.ContainsFunc(pods, func(pod *cards.PodRequest) bool {
+		return node != nil && s.cards.Usable(to, pod, node) && s.cards.Frees(pod, occupied, node, func(r cards.Request, d fastres.Dim) bool {
+			return q == to || quota.PreemptiveCard(s.ix, s.limit, to, d, float64(r.Amount), s.settings.levels).OK()
+		})
+	})
+}

@@ -1,0 +1,158 @@
+package release
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/cache"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+// session is a session of any release.
+type session struct {
+	*framework.Session
+	absent
+}
+
+// absent has what some releases lack.
+type absent struct {
+	absentTotals
+	absentGangs
+}
+
+// absentTotals stands in for the totals that sessions have in v1.14.1 only.
+type absentTotals struct{ TotalGuarantee, TotalDeserved *api.Resource }
+
+// absentGangs stands in for gang eviction, which sessions have from v1.15 on.
+type absentGangs struct{}
+
+type absentEvictable func(*evictionContext[int], []*api.TaskInfo) ([]*api.TaskInfo, int)
+
+// AddUnifiedEvictableFn registers nothing.
+func (absentGangs) AddUnifiedEvictableFn(string, absentEvictable) {}
+
+// UnifiedEvictable returns nothing.
+func (absentGangs) UnifiedEvictable(*evictionContext[int], []*api.TaskInfo) []*api.TaskInfo {
+	return nil
+}
+
+// Built returns the release that the program is built with, by what its types have.
+func Built() Release {
+	s := &session{Session: &framework.Session{}}
+	_, noGangs := any(s.AddUnifiedEvictableFn).(func(string, absentEvictable))
+	switch {
+	case &s.TotalGuarantee != &s.absent.TotalGuarantee:
+		return V1141
+	case noGangs:
+		return V1144
+	}
+	return V115
+}
+
+// SetTotals sets what all queues of a tree are guaranteed and deserve. Plugins of v1.14.1
+// read it from the session. Later releases have no such fields.
+func SetTotals(ssn *framework.Session, guarantee, deserved *api.Resource) {
+	s := session{Session: ssn}
+	s.TotalGuarantee, s.TotalDeserved = guarantee, deserved
+}
+
+// AddPreemptiveFn registers the hook that answers whether a queue may reclaim for tasks.
+// Before v1.15 Volcano passes one task.
+func AddPreemptiveFn(ssn *framework.Session, plugin string, preemptive func(*api.QueueInfo, []*api.TaskInfo) bool) {
+	addPreemptive(ssn.AddPreemptiveFn, plugin, preemptive)
+}
+
+func addPreemptive[F ~func(any, T) bool, T any](add func(string, F), plugin string, preemptive func(*api.QueueInfo, []*api.TaskInfo) bool) {
+	add(plugin, func(queue any, candidates T) bool {
+		tasks, several := any(candidates).([]*api.TaskInfo)
+		if task, one := any(candidates).(*api.TaskInfo); one && !several {
+			tasks = []*api.TaskInfo{task}
+		}
+		return preemptive(queue.(*api.QueueInfo), tasks)
+	})
+}
+
+// Preemptive asks the hooks of AddPreemptiveFn about tasks. Before v1.15 a session answers
+// about one task at a time, and all of them must be allowed.
+func Preemptive(ssn *framework.Session, queue *api.QueueInfo, tasks ...*api.TaskInfo) bool {
+	switch ask := any(ssn.Preemptive).(type) {
+	case func(*api.QueueInfo, []*api.TaskInfo) bool:
+		return ask(queue, tasks)
+	case func(*api.QueueInfo, *api.TaskInfo) bool:
+		for _, task := range tasks {
+			if !ask(queue, task) {
+				return false
+			}
+		}
+		return true
+	}
+	panic("release: Session.Preemptive has a type that no known release has")
+}
+
+// EvictionKind is the purpose of gang eviction.
+type EvictionKind int
+
+// The purposes of gang eviction, with the numbers of api.EvictionKind.
+const (
+	GangPreempt EvictionKind = 1 // for a job of the same queue
+	GangReclaim EvictionKind = 2 // for a job of another queue
+)
+
+// Eviction is what victims of gang eviction are selected for.
+type Eviction struct {
+	Kind EvictionKind
+	Job  *api.JobInfo // the preemptor or reclaimer
+}
+
+// Evictable selects the tasks among candidates that may be evicted.
+type Evictable func(eviction Eviction, candidates []*api.TaskInfo) ([]*api.TaskInfo, int)
+
+// AddUnifiedEvictableFn registers the hook of gang eviction. Volcano calls it from v1.15
+// on.
+func AddUnifiedEvictableFn(ssn *framework.Session, plugin string, evictable Evictable) {
+	addEvictable(session{Session: ssn}.AddUnifiedEvictableFn, plugin, evictable)
+}
+
+// evictionContext is api.EvictionContext, with K for api.EvictionKind.
+type evictionContext[K ~int] struct {
+	Kind      K
+	Job       *api.JobInfo
+	Task      *api.TaskInfo
+	HyperNode string
+}
+
+func addEvictable[F ~func(*C, []*api.TaskInfo) ([]*api.TaskInfo, int), C ~struct {
+	Kind      K
+	Job       *api.JobInfo
+	Task      *api.TaskInfo
+	HyperNode string
+}, K ~int](add func(string, F), plugin string, evictable Evictable) {
+	add(plugin, func(context *C, candidates []*api.TaskInfo) ([]*api.TaskInfo, int) {
+		c := evictionContext[K](*context)
+		return evictable(Eviction{Kind: EvictionKind(c.Kind), Job: c.Job}, candidates)
+	})
+}
+
+// UnifiedEvictable asks the hooks of AddUnifiedEvictableFn. Before v1.15 it returns nil.
+func UnifiedEvictable(ssn *framework.Session, eviction Eviction, candidates []*api.TaskInfo) []*api.TaskInfo {
+	return askEvictable(session{Session: ssn}.UnifiedEvictable, eviction, candidates)
+}
+
+func askEvictable[C ~struct {
+	Kind      K
+	Job       *api.JobInfo
+	Task      *api.TaskInfo
+	HyperNode string
+}, K ~int](ask func(*C, []*api.TaskInfo) []*api.TaskInfo, eviction Eviction, candidates []*api.TaskInfo) []*api.TaskInfo {
+	context := C(evictionContext[K]{Kind: K(eviction.Kind), Job: eviction.Job})
+	return ask(&context, candidates)
+}
+
+// WithoutDRA returns a cache of which only SharedDRAManager may be called. It returns nil.
+func WithoutDRA() cache.Cache { return withoutDRA(cache.Cache.SharedDRAManager) }
+
+func withoutDRA[M any](func(cache.Cache) M) cache.Cache { return any(&noDRA[M]{}).(cache.Cache) }
+
+// noDRA is a cache without a manager of type M.
+type noDRA[M any] struct{ cache.Cache }
+
+// SharedDRAManager returns nil.
+func (*noDRA[M]) SharedDRAManager() (none M) { return none }

@@ -1,0 +1,61 @@
+package release
+
+import (
+	"errors"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+// statement is a statement of any release.
+type statement struct {
+	*framework.Statement
+	absentUndo
+}
+
+type absentUndo struct{ absentUnAllocate }
+
+// absentUnAllocate stands in for UnAllocate, which is gone from v1.15: there a statement
+// undoes what fails.
+type absentUnAllocate struct{}
+
+// UnAllocate has a type of its own, by which unAllocate tells it from Volcano's.
+func (absentUnAllocate) UnAllocate() {}
+
+// unAllocate returns the method that undoes an allocation, nil where statements undo by
+// themselves what fails.
+func unAllocate(s *framework.Statement) func(*api.TaskInfo) error {
+	undo, _ := any(statement{Statement: s}.UnAllocate).(func(*api.TaskInfo) error)
+	return undo
+}
+
+// Allocate allocates a task on a node. It has no effect where it fails.
+func Allocate(s *framework.Statement, task *api.TaskInfo, node *api.NodeInfo) error {
+	err := s.Allocate(task, node)
+	if undo := unAllocate(s); err != nil && undo != nil {
+		return errors.Join(err, undo(task))
+	}
+	return err
+}
+
+// Pipeline assigns a task to a node on which resources become free. It has no effect where
+// it fails.
+func Pipeline(s *framework.Statement, task *api.TaskInfo, node string, evictionOccurred bool) error {
+	err := s.Pipeline(task, node, evictionOccurred)
+	if err != nil && unAllocate(s) != nil {
+		return errors.Join(err, s.UnPipeline(task))
+	}
+	return err
+}
+
+// Evict evicts a task. From v1.15 on it cannot fail.
+func Evict(s *framework.Statement, task *api.TaskInfo, reason string) error {
+	switch evict := any(s.Evict).(type) {
+	case func(*api.TaskInfo, string) error:
+		return evict(task, reason)
+	case func(*api.TaskInfo, string):
+		evict(task, reason)
+		return nil
+	}
+	panic("release: Statement.Evict has a type that no known release has")
+}
