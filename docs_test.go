@@ -173,6 +173,30 @@ func TestObservabilityIsDocumented(t *testing.T) {
 		FindAllSubmatch(both, -1), "`%s")
 }
 
+// TestWordsAreExplained expects a link to docs/concepts.md before or in the paragraph in
+// which a page first uses a word of the scheduler.
+func TestWordsAreExplained(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) < 10 {
+		t.Fatal(pages, err)
+	}
+	word := regexp.MustCompile(`(?i)\b(sessions?|(?:scheduling )?cycles?|tiers?|victims?|realCapability)\b`)
+	for _, page := range pages {
+		if slices.Contains([]string{"docs/concepts.md", "docs/quickstart.md", "docs/cardctl.md"}, page) {
+			continue // the first is the explanation; the others run on the demo step by step
+		}
+		for paragraph := range strings.SplitSeq(withoutCode(string(read(t, page))), "\n\n") {
+			if strings.Contains(paragraph, "concepts.md") {
+				break
+			}
+			if used := word.FindString(paragraph); used != "" {
+				t.Errorf("%s uses %q before a link to docs/concepts.md", page, used)
+				break
+			}
+		}
+	}
+}
+
 // TestNeighboursAreAll expects docs/neighbours.md to have a row for each of Volcano's
 // plugins, and to name each test of package neighbours.
 func TestNeighboursAreAll(t *testing.T) {

@@ -64,7 +64,8 @@ A real API server, Volcano's controllers and a simulated kubelet for all nodes r
 one process, and each scheduler in another. They share the machine:
 %d × %s, %s.
 Where pods wait for the API server, both schedulers look alike. The plugin changes the
-scheduler's own cpu and memory.
+scheduler's own cpu and memory. A [cycle](concepts.md#cycles-sessions-and-tiers) decides on all
+pending pods.
 
 The load average was %.1f at the start. If it is much above 0, other work used the
 machine, and cpu and memory are more reliable than times. Each value is the median of
