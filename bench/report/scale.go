@@ -18,7 +18,7 @@ type scale struct {
 	Panels []panel // of the cycle
 	Groups []group // of the cluster
 	load   *load.Report
-	procs  string // of the machine
+	Cores  string // of the machine
 }
 
 // implementations are in the order in which they are drawn; the last is on top.
@@ -42,7 +42,7 @@ const (
 
 // newScale finds what is shown among the results.
 func newScale(s *set, r *load.Report) (*scale, error) {
-	found := &scale{load: r, procs: s.config["procs"]}
+	found := &scale{load: r, Cores: s.config["procs"]}
 	for i, p := range []panel{
 		{Title: "Scheduling cycle", Below: "queues", unit: timeUnit},
 		{Title: "Memory allocated in a cycle", Below: "queues", unit: bytesUnit},
@@ -207,9 +207,6 @@ var scaleTemplate = template.Must(template.New("scale").Parse(scaleSource))
 func (s *scale) Cluster() string {
 	return fmt.Sprintf("%s queues, %s nodes, %s pods", number(float64(s.load.Queues)), number(float64(s.load.Nodes)), number(float64(s.load.Pods)))
 }
-
-// Cores is the number of cores of the machine.
-func (s *scale) Cores() string { return s.procs }
 
 // svg draws the picture. Equal results make equal pictures.
 func (s *scale) svg() (string, error) {
