@@ -197,6 +197,49 @@ func TestWordsAreExplained(t *testing.T) {
 	}
 }
 
+// TestComparisonNamesSources expects a link in each cell of the tables that compare this
+// project with others, and in each claim of docs/comparison.md about another project.
+func TestComparisonNamesSources(t *testing.T) {
+	used := regexp.MustCompile(`\]\[([^]]+)\]`)
+	for _, path := range []string{"README.md", "docs/zh/README.md"} {
+		page, cells := string(read(t, path)), 0
+		_, table, _ := strings.Cut(page, "| KAI Scheduler | YuniKorn |\n")
+		for line := range strings.Lines(table) {
+			if !strings.HasPrefix(line, "|") {
+				break
+			}
+			if strings.HasPrefix(line, "|---") {
+				continue
+			}
+			for _, cell := range strings.Split(strings.Trim(line, "|\n"), "|")[1:] {
+				cells++
+				if !strings.Contains(cell, "](") && !strings.Contains(cell, "][") {
+					t.Errorf("%s has a claim without a source: %s in %s", path, cell, line)
+				}
+			}
+		}
+		if cells < 50 {
+			t.Errorf("%s compares in %d cells", path, cells)
+		}
+		for _, name := range used.FindAllStringSubmatch(page, -1) {
+			if !strings.Contains(page, "\n["+name[1]+"]: https://") {
+				t.Errorf("%s does not define the link %s", path, name[1])
+			}
+		}
+	}
+	claims := 0
+	for _, claim := range strings.Split(string(read(t, "docs/comparison.md")), "\n- **")[1:] {
+		claim, _, _ = strings.Cut(claim, "\n\n")
+		claims++
+		if !strings.HasPrefix(claim, "capacity-card**") && !strings.Contains(claim, "](") {
+			t.Errorf("docs/comparison.md has a claim without a source: %s", claim)
+		}
+	}
+	if claims < 50 {
+		t.Errorf("docs/comparison.md has %d claims", claims)
+	}
+}
+
 // TestNeighboursAreAll expects docs/neighbours.md to have a row for each of Volcano's
 // plugins, and to name each test of package neighbours.
 func TestNeighboursAreAll(t *testing.T) {
