@@ -39,11 +39,11 @@ func TestPicture(t *testing.T) {
 	renderer := lipgloss.NewRenderer(io.Discard)
 	renderer.SetColorProfile(termenv.ANSI)
 	m := newModel(renderer, Options{First: Reading{Queues: all, Time: time.Date(2026, 1, 1, 10, 30, 0, 0, time.UTC)}, Read: func() Reading { return Reading{} }})
-	m.Update(tea.WindowSizeMsg{Width: 112, Height: 19})
+	m.Update(tea.WindowSizeMsg{Width: 124, Height: 19})
 	press(m, "down", "down", "down", "down", "down", "down", "down", "down", "down")
 
 	const file = "../../../docs/top.svg"
-	drawn := picture.SVG("cardctl top", m.View(), 112)
+	drawn := picture.SVG("cardctl top", m.View(), 124)
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(drawn), 0o644))
 	}
