@@ -51,9 +51,9 @@ func TestPage(t *testing.T) {
 	assert.NotEqual(t, string(want), rendered(t, []byte(slower)), "other results make another page")
 }
 
-// TestScaleIsOfTheResults holds the picture of the README and the sentences below it
-// against the raw results.
-func TestScaleIsOfTheResults(t *testing.T) {
+// TestPagesAreOfTheResults holds BENCHMARKS.md, the picture of the README and the
+// sentences below it against the raw results.
+func TestPagesAreOfTheResults(t *testing.T) {
 	t.Chdir("../..")
 	if *update {
 		require.NoError(t, write())
@@ -65,6 +65,12 @@ func TestScaleIsOfTheResults(t *testing.T) {
 	}
 	set, err := readFile(latest)
 	require.NoError(t, err)
+	benchmarks, charts, err := render(set)
+	require.NoError(t, err)
+	assert.Equal(t, file(page), benchmarks, "run go run ./bench/report")
+	for name, svg := range charts {
+		assert.Equal(t, file(filepath.Join(results, name)), svg, "run go run ./bench/report")
+	}
 	cluster, err := load.Read(loaded)
 	require.NoError(t, err)
 	scale, err := newScale(set, cluster)
