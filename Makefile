@@ -115,10 +115,11 @@ QUEUES = 500
 ROUNDS = 3
 
 .PHONY: load
-load: ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt and docs/load.md
+load: ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt, docs/load.md and the picture of the README
 	$(GO) build -o bin/load/ours ./cmd/vc-scheduler
 	$(GO) build -o bin/load/upstream volcano.sh/volcano/cmd/scheduler
 	$(GO) run ./cmd/load -nodes $(NODES) -pods $(PODS) -queues $(QUEUES) -rounds $(ROUNDS)
+	$(GO) run ./bench/report
 
 .PHONY: profile
 profile: ## the profiles under profiles/, in a quarter of an hour

@@ -173,6 +173,73 @@ func TestObservabilityIsDocumented(t *testing.T) {
 		FindAllSubmatch(both, -1), "`%s")
 }
 
+// TestWordsAreExplained expects a link to docs/concepts.md before or in the paragraph in
+// which a page first uses a word of the scheduler.
+func TestWordsAreExplained(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) < 10 {
+		t.Fatal(pages, err)
+	}
+	word := regexp.MustCompile(`(?i)\b(sessions?|(?:scheduling )?cycles?|tiers?|victims?|realCapability)\b`)
+	for _, page := range pages {
+		if slices.Contains([]string{"docs/concepts.md", "docs/quickstart.md", "docs/cardctl.md"}, page) {
+			continue // the first is the explanation; the others run on the demo step by step
+		}
+		for paragraph := range strings.SplitSeq(withoutCode(string(read(t, page))), "\n\n") {
+			if strings.Contains(paragraph, "concepts.md") {
+				break
+			}
+			if used := word.FindString(paragraph); used != "" {
+				t.Errorf("%s uses %q before a link to docs/concepts.md", page, used)
+				break
+			}
+		}
+	}
+}
+
+// TestComparisonNamesSources expects a link in each cell of the tables that compare this
+// project with others, and in each claim of docs/comparison.md about another project.
+func TestComparisonNamesSources(t *testing.T) {
+	used := regexp.MustCompile(`\]\[([^]]+)\]`)
+	for _, path := range []string{"README.md", "docs/zh/README.md"} {
+		page, cells := string(read(t, path)), 0
+		_, table, _ := strings.Cut(page, "| KAI Scheduler | YuniKorn |\n")
+		for line := range strings.Lines(table) {
+			if !strings.HasPrefix(line, "|") {
+				break
+			}
+			if strings.HasPrefix(line, "|---") {
+				continue
+			}
+			for _, cell := range strings.Split(strings.Trim(line, "|\n"), "|")[1:] {
+				cells++
+				if !strings.Contains(cell, "](") && !strings.Contains(cell, "][") {
+					t.Errorf("%s has a claim without a source: %s in %s", path, cell, line)
+				}
+			}
+		}
+		if cells < 50 {
+			t.Errorf("%s compares in %d cells", path, cells)
+		}
+		for _, name := range used.FindAllStringSubmatch(page, -1) {
+			if !strings.Contains(page, "\n["+name[1]+"]: https://") {
+				t.Errorf("%s does not define the link %s", path, name[1])
+			}
+		}
+	}
+	claims := 0
+	for _, claim := range strings.Split(string(read(t, "docs/comparison.md")), "\n- **")[1:] {
+		claim, _, _ = strings.Cut(claim, "\n\n")
+		claims++
+		if !strings.HasPrefix(claim, "capacity-card**") && !strings.Contains(claim, "](") {
+			t.Errorf("docs/comparison.md has a claim without a source: %s", claim)
+		}
+	}
+	if claims < 50 {
+		t.Errorf("docs/comparison.md has %d claims", claims)
+	}
+}
+
 // TestNeighboursAreAll expects docs/neighbours.md to have a row for each of Volcano's
 // plugins, and to name each test of package neighbours.
 func TestNeighboursAreAll(t *testing.T) {

@@ -100,12 +100,20 @@ var layers = []layer{
 		dir: "bench/workload", allow: []string{std},
 		reason: "describes load without a word on who carries it, so that it fits any scheduler",
 	},
+	{
+		dir: "bench/load", allow: []string{std}, silent: true,
+		reason: "the results of a measurement, for the pages of several programs",
+	},
 	{dir: "fuzz", reason: "holds the engine against the oracle, so it sees both"},
 	{
 		dir: "fuzz/oracle", deny: []string{module + "/quota/...", module + "/index/...", module + "/fastres/...", module + "/plugin/..."},
 		reason: "an oracle that shares code with the engine shares its errors",
 	},
 	{dir: "cmd", reason: "the top: nothing imports it"},
+	{
+		dir: "cmd/internal/picture", allow: []string{std, "github.com/charmbracelet/x/ansi"}, silent: true,
+		reason: "draws text, whoever wrote it",
+	},
 	{
 		dir: "cmd/cardctl/screen", allow: []string{std, "github.com/charmbracelet/...", module + "/cmd/cardctl/queues", module + "/cmd/cardctl/screen/..."},
 		reason: "draws queues, and reads no cluster",

@@ -19,7 +19,7 @@ func (c curve) chart() (string, error) {
 	for _, l := range c.lines {
 		var points plotter.XYs
 		for _, p := range l.points {
-			points = append(points, plotter.XY{X: p.n, Y: p.seconds})
+			points = append(points, plotter.XY{X: p.n, Y: p.value})
 		}
 		drawn.Lines = append(drawn.Lines, chart.Line{Name: l.name, Points: points, Dots: true})
 	}

@@ -1,7 +1,7 @@
 // Command report measures the engine against upstream's plugins and writes what
 // came of it. From the root of the module:
 //
-//	go run ./bench/report                 write BENCHMARKS.md from the raw output that is there
+//	go run ./bench/report                 write BENCHMARKS.md and the picture of README.md from the raw output that is there
 //	go run ./bench/report -measure quick  measure first, for a quarter of an hour (make bench)
 //	go run ./bench/report -measure full   the same with everything, for an hour and with 22 GiB (make bench-full)
 //	go run ./bench/report -measure check  measure what has a goal, and exit 1 where one is missed (make bench-check)

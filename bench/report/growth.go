@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// curve is an operation whose costs were measured for several sizes of one thing.
+// curve is an operation whose time or memory was measured for several sizes of one thing.
 type curve struct {
 	title string // "SessionOpen"
 	axis  string // "queues"
@@ -20,11 +20,11 @@ type line struct {
 	points []point
 }
 
-type point struct{ n, seconds float64 }
+type point struct{ n, value float64 }
 
 // curves finds the benchmarks whose names have a prefix and a key that counts, such
 // as n= or queues=. What is in front of the key names the curve.
-func (s *set) curves(prefix, key string) []curve {
+func (s *set) curves(prefix, key, unit string) []curve {
 	var all []curve
 	for _, name := range s.names {
 		rest, ok := strings.CutPrefix(name, prefix)
@@ -34,7 +34,7 @@ func (s *set) curves(prefix, key string) []curve {
 		front, back, _ := strings.Cut(rest, "/"+key+"=")
 		size, impl, ok := strings.Cut(back, "/impl=")
 		n, err := strconv.ParseFloat(size, 64)
-		m, measured := s.median(name, timeUnit)
+		m, measured := s.median(name, unit)
 		if !ok || err != nil || !measured {
 			continue
 		}
@@ -69,7 +69,7 @@ func (c *curve) add(impl string, p point) {
 func (l line) exponent() (slope float64, ok bool) {
 	var n, sx, sy, sxx, sxy float64
 	for _, p := range l.points {
-		x, y := math.Log(p.n), math.Log(p.seconds)
+		x, y := math.Log(p.n), math.Log(p.value)
 		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
 	}
 	if spread := n*sxx - sx*sx; n >= 2 && spread > 0 {

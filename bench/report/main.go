@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/capacity-card/capacity-card/bench/load"
 )
 
 // Where things are, seen from the root of the module.
@@ -13,6 +15,9 @@ const (
 	results = "bench/results"
 	latest  = results + "/latest.txt"
 	checked = "bin/bench-check.txt"
+	readme  = "README.md"
+	picture = "docs/scale.svg"
+	loaded  = results + "/load.txt"
 )
 
 func main() {
@@ -72,7 +77,38 @@ func write() error {
 			return err
 		}
 	}
-	return os.WriteFile(page, []byte(text), 0o644)
+	if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
+		return err
+	}
+	return writeScale(set)
+}
+
+// writeScale writes the picture of the README, and its figures into the README.
+func writeScale(set *set) error {
+	cluster, err := load.Read(loaded)
+	if err != nil {
+		return err
+	}
+	scale, err := newScale(set, cluster)
+	if err != nil {
+		return err
+	}
+	svg, err := scale.svg()
+	if err != nil {
+		return err
+	}
+	old, err := os.ReadFile(readme)
+	if err != nil {
+		return err
+	}
+	text, err := scale.into(string(old))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(readme, []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(picture, []byte(svg), 0o644)
 }
 
 // check prints every goal, and fails if one is missed.

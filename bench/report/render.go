@@ -24,7 +24,7 @@ type contents struct {
 // render makes the page and the charts, by their names. Equal results make equal
 // pages.
 func render(s *set) (text string, charts map[string]string, err error) {
-	c := contents{s, append(s.curves(growth, "n"), s.curves("Cycle", "queues")...)}
+	c := contents{s, append(s.curves(growth, "n", timeUnit), s.curves("Cycle", "queues", timeUnit)...)}
 	charts = map[string]string{}
 	for _, curve := range c.curves {
 		if charts[curve.file()], err = curve.chart(); err != nil {

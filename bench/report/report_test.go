@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/capacity-card/capacity-card/bench/binary"
+	"github.com/capacity-card/capacity-card/bench/load"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -48,6 +49,54 @@ func TestPage(t *testing.T) {
 	}
 	slower := strings.ReplaceAll(string(raw), "impl=none-2\t1\t1", "impl=none-2\t1\t9")
 	assert.NotEqual(t, string(want), rendered(t, []byte(slower)), "other results make another page")
+}
+
+// TestPagesAreOfTheResults holds BENCHMARKS.md, the picture of the README and the
+// sentences below it against the raw results.
+func TestPagesAreOfTheResults(t *testing.T) {
+	t.Chdir("../..")
+	if *update {
+		require.NoError(t, write())
+	}
+	file := func(path string) string {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return string(text)
+	}
+	set, err := readFile(latest)
+	require.NoError(t, err)
+	benchmarks, charts, err := render(set)
+	require.NoError(t, err)
+	assert.Equal(t, file(page), benchmarks, "run go run ./bench/report")
+	for name, svg := range charts {
+		assert.Equal(t, file(filepath.Join(results, name)), svg, "run go run ./bench/report")
+	}
+	cluster, err := load.Read(loaded)
+	require.NoError(t, err)
+	scale, err := newScale(set, cluster)
+	require.NoError(t, err)
+	svg, err := scale.svg()
+	require.NoError(t, err)
+	assert.Equal(t, file(picture), svg, "run go run ./bench/report")
+	text, err := scale.into(file(readme))
+	require.NoError(t, err)
+	assert.Equal(t, file(readme), text, "run go run ./bench/report")
+	_, err = scale.into("a page without the part")
+	assert.ErrorContains(t, err, "the page has no part")
+
+	cluster.Runs = nil
+	_, err = newScale(set, cluster)
+	assert.ErrorContains(t, err, "the results lack")
+}
+
+// TestScaleAxis has at most six steps, up to the largest value.
+func TestScaleAxis(t *testing.T) {
+	for largest, want := range map[float64][2]float64{12: {12, 2}, 12.1: {15, 5}, 4.8: {5, 1}, 0.31: {0.4, 0.1}, 80: {80, 20}, 1: {1, 0.2}} {
+		p := panel{unit: timeUnit, curve: curve{lines: []line{{points: []point{{10, largest / 2}, {100, largest}}}}}}
+		p.scaleAxis()
+		assert.InDelta(t, want[0], p.most, 1e-9, largest)
+		assert.InDelta(t, want[1], p.step, 1e-9, largest)
+	}
 }
 
 // rounds makes the raw output of six rounds of two benchmarks.

@@ -9,7 +9,7 @@ import (
 )
 
 // chart draws how many pods have a node over time, a line for each run.
-func (r *report) chart() (string, error) {
+func (r report) chart() (string, error) {
 	drawn := chart.Chart{
 		Title: fmt.Sprintf("Pods bound, of %d", r.Pods),
 		X: chart.Axis{

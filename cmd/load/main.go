@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/capacity-card/capacity-card/bench/load"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/cmd/internal/version"
 )
@@ -55,11 +56,11 @@ func main() {
 	if *rounds == 0 {
 		exit(rewrite())
 	}
-	report := &report{
+	report := report{&load.Report{
 		Command: fmt.Sprintf("make load NODES=%d PODS=%d QUEUES=%d ROUNDS=%d", *nodes, *pods, *queues, *rounds),
 		Nodes:   *nodes, Pods: shape.Jobs * podsPerJob, Queues: *queues, Rounds: *rounds,
 		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
-	}
+	}}
 	schedulers := []scheduler{{"upstream", *upstream}, {"ours", *ours}}
 	err := report.measure(ctx, shape.Make(1), schedulers, *limit)
 	if err == nil {
@@ -81,22 +82,18 @@ func exit(err error) {
 
 // rewrite makes the page and the chart of the raw results anew.
 func rewrite() error {
-	raw, err := os.ReadFile(results)
+	r, err := load.Read(results)
 	if err != nil {
 		return err
 	}
-	var r report
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return fmt.Errorf("reading %s: %w", results, err)
-	}
-	return r.write()
+	return report{r}.write()
 }
 
 // scheduler is a program to be measured.
 type scheduler struct{ name, program string }
 
 // measure runs the schedulers in turn, and every second time in the other order.
-func (r *report) measure(ctx context.Context, cluster workload.Cluster, schedulers []scheduler, limit time.Duration) error {
+func (r report) measure(ctx context.Context, cluster workload.Cluster, schedulers []scheduler, limit time.Duration) error {
 	for round := range r.Rounds {
 		for i := range schedulers {
 			each := schedulers[(i+round)%len(schedulers)]
@@ -133,8 +130,8 @@ func machineLoad() (load float64) {
 }
 
 // write writes the raw results, and the page and the chart made of them.
-func (r *report) write() error {
-	raw, err := json.Marshal(r)
+func (r report) write() error {
+	raw, err := json.Marshal(r.Report)
 	if err != nil {
 		return err
 	}

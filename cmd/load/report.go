@@ -3,65 +3,38 @@ package main
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
+
+	"github.com/capacity-card/capacity-card/bench/load"
 )
 
-// report is all that was measured, and on what.
-type report struct {
-	Command string   `json:"command"`
-	Nodes   int      `json:"nodes"`
-	Pods    int      `json:"pods"`
-	Queues  int      `json:"queues"`
-	Rounds  int      `json:"rounds"`
-	Go      string   `json:"go"`
-	CPU     string   `json:"cpu"`
-	CPUs    int      `json:"cpus"`
-	Load    float64  `json:"load"` // the machine's load average of a minute when it began, 0 if it is unknown
-	Runs    []result `json:"runs"`
-}
-
-// names are the schedulers in the order of the table.
-var names = []string{"upstream", "ours"}
-
-// of returns the runs of a scheduler.
-func (r *report) of(name string) []result {
-	return slices.DeleteFunc(slices.Clone(r.Runs), func(run result) bool { return run.Scheduler != name })
-}
-
-// percentile returns the smallest of sorted values that a share of them does not exceed.
-func percentile(sorted []float64, share float64) float64 {
-	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
-}
+// report writes the page of what was measured.
+type report struct{ *load.Report }
 
 // rows are the figures of a run, in the order of the table.
 var rows = []struct {
 	title, unit string
-	of          func(result) float64
+	of          func(load.Result) float64
 }{
-	{"pods bound", "per second", func(r result) float64 { return float64(len(r.Bound)) / r.Total }},
-	{"submit to running, half of the pods", "s", func(r result) float64 { return percentile(r.Running, 0.5) }},
-	{"90 %", "s", func(r result) float64 { return percentile(r.Running, 0.9) }},
-	{"99 %", "s", func(r result) float64 { return percentile(r.Running, 0.99) }},
-	{"scheduling cycles", "", func(r result) float64 { return r.Cycles }},
-	{"mean of a cycle", "s", func(r result) float64 { return r.Cycling / max(1, r.Cycles) }},
-	{"cpu of the scheduler", "s", func(r result) float64 { return r.CPU }},
-	{"peak memory of the scheduler", "MiB", func(r result) float64 { return r.Memory / (1 << 20) }},
+	{"pods bound", "per second", load.Result.Throughput},
+	{"submit to running, half of the pods", "s", func(r load.Result) float64 { return load.Percentile(r.Running, 0.5) }},
+	{"90 %", "s", func(r load.Result) float64 { return load.Percentile(r.Running, 0.9) }},
+	{"99 %", "s", func(r load.Result) float64 { return load.Percentile(r.Running, 0.99) }},
+	{"scheduling cycles", "", func(r load.Result) float64 { return r.Cycles }},
+	{"mean of a cycle", "s", load.Result.Cycle},
+	{"cpu of the scheduler", "s", func(r load.Result) float64 { return r.CPU }},
+	{"peak memory of the scheduler", "MiB", func(r load.Result) float64 { return r.Memory / (1 << 20) }},
 }
 
 // table has the medians of the rounds, and their range.
-func (r *report) table() string {
+func (r report) table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| | | %s |\n|---|---|%s\n", strings.Join(names, " | "), strings.Repeat("---|", len(names)))
+	fmt.Fprintf(&b, "| | | %s |\n|---|---|%s\n", strings.Join(load.Schedulers, " | "), strings.Repeat("---|", len(load.Schedulers)))
 	for _, row := range rows {
 		fmt.Fprintf(&b, "| %s | %s |", row.title, row.unit)
-		for _, name := range names {
-			var values []float64
-			for _, run := range r.of(name) {
-				values = append(values, row.of(run))
-			}
-			slices.Sort(values)
-			fmt.Fprintf(&b, " %s", digits(percentile(values, 0.5)))
+		for _, name := range load.Schedulers {
+			values := r.Values(name, row.of)
+			fmt.Fprintf(&b, " %s", digits(load.Percentile(values, 0.5)))
 			if len(values) > 1 {
 				fmt.Fprintf(&b, " (%s–%s)", digits(values[0]), digits(values[len(values)-1]))
 			}
@@ -78,7 +51,7 @@ func digits(x float64) string {
 }
 
 // page is docs/load.md.
-func (r *report) page() string {
+func (r report) page() string {
 	return fmt.Sprintf(`# Under load
 
 This test submits %d pods at once, in Volcano jobs of %d pods of which half are the
@@ -91,7 +64,8 @@ A real API server, Volcano's controllers and a simulated kubelet for all nodes r
 one process, and each scheduler in another. They share the machine:
 %d × %s, %s.
 Where pods wait for the API server, both schedulers look alike. The plugin changes the
-scheduler's own cpu and memory.
+scheduler's own cpu and memory. A [cycle](concepts.md#cycles-sessions-and-tiers) decides on all
+pending pods.
 
 The load average was %.1f at the start. If it is much above 0, other work used the
 machine, and cpu and memory are more reliable than times. Each value is the median of

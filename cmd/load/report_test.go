@@ -1,29 +1,23 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/bench/load"
 )
 
 // sample has two rounds of four pods.
-var sample = report{Pods: 4, Rounds: 2, Runs: []result{
+var sample = report{&load.Report{Pods: 4, Rounds: 2, Runs: []load.Result{
 	{Scheduler: "upstream", Total: 8, Bound: []float64{1, 2, 4, 8}, Running: []float64{1, 2, 3, 9}, CPU: 5},
 	{Scheduler: "ours", Total: 2, Bound: []float64{1, 1, 1, 2}, Running: []float64{1, 1, 2, 2}, CPU: 1, Memory: 100 << 20},
 	{Scheduler: "ours", Total: 4, Bound: []float64{1, 1, 1, 4}, Running: []float64{1, 2, 3, 4}, CPU: 0.25, Memory: 120 << 20},
 	{Scheduler: "upstream", Total: 4, Bound: []float64{1, 2, 3, 4}, Running: []float64{1, 2, 3, 4}, CPU: 7},
-}}
-
-func TestPercentile(t *testing.T) {
-	values := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-	for share, want := range map[float64]float64{0: 1, 0.1: 1, 0.5: 5, 0.9: 9, 0.99: 10, 1: 10} {
-		require.Equal(t, want, percentile(values, share), share)
-	}
-}
+}}}
 
 func TestTable(t *testing.T) {
 	table := sample.table()
@@ -49,9 +43,10 @@ func TestPageIsOfTheResults(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	var r report
-	require.NoError(t, json.Unmarshal([]byte(file(results)), &r))
-	require.NotEmpty(t, r.Runs)
+	read, err := load.Read(filepath.Join("..", "..", results))
+	require.NoError(t, err)
+	require.NotEmpty(t, read.Runs)
+	r := report{read}
 	require.Equal(t, r.page(), file(page))
 	chart, err := r.chart()
 	require.NoError(t, err)

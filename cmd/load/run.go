@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 
+	"github.com/capacity-card/capacity-card/bench/load"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
@@ -26,23 +27,8 @@ import (
 // pause is the time between two looks at the scheduler's metrics and at what runs.
 const pause = 500 * time.Millisecond
 
-// result holds the measurements of one scheduler in one round. Times are in seconds.
-type result struct {
-	Scheduler string  `json:"scheduler"`
-	Round     int     `json:"round"`
-	Total     float64 `json:"total"` // from the first job's submission to the last pod's binding
-	// Running is, for each pod in order, the time from its job's submission until it ran; Bound from the first job's
-	// until it had a node.
-	Running []float64 `json:"running"`
-	Bound   []float64 `json:"bound"`
-	CPU     float64   `json:"cpu"`    // of the scheduler in that time
-	Memory  float64   `json:"memory"` // of the scheduler at its most, resident, in bytes
-	Cycles  float64   `json:"cycles"` // scheduling cycles in that time, and what they took in all
-	Cycling float64   `json:"cycling"`
-}
-
 // run measures one scheduler on a control plane of its own.
-func run(ctx context.Context, c workload.Cluster, s scheduler) (r result, err error) {
+func run(ctx context.Context, c workload.Cluster, s scheduler) (r load.Result, err error) {
 	cp, err := controlplane.Start(ctx, controlplane.Options{})
 	if err != nil {
 		return r, err
@@ -103,7 +89,7 @@ func run(ctx context.Context, c workload.Cluster, s scheduler) (r result, err er
 }
 
 // follow waits until all pods run. It reports how many run, and records the memory of the scheduler in the meantime.
-func follow(ctx context.Context, process *controlplane.Process, seen *sightings, began time.Time, pods int, r *result) (figures, error) {
+func follow(ctx context.Context, process *controlplane.Process, seen *sightings, began time.Time, pods int, r *load.Result) (figures, error) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
@@ -210,7 +196,7 @@ func (s *sightings) see(pod *corev1.Pod) {
 	}
 }
 
-func (s *sightings) report(began time.Time, r *result) {
+func (s *sightings) report(began time.Time, r *load.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, at := range s.bound {

@@ -1,0 +1,77 @@
+// Package load has the results of "make load": both schedulers on a real API server.
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+)
+
+// Schedulers are the schedulers that are compared, in the order of the tables.
+var Schedulers = []string{"upstream", "ours"}
+
+// Report is all that was measured, and on what.
+type Report struct {
+	Command string   `json:"command"`
+	Nodes   int      `json:"nodes"`
+	Pods    int      `json:"pods"`
+	Queues  int      `json:"queues"`
+	Rounds  int      `json:"rounds"`
+	Go      string   `json:"go"`
+	CPU     string   `json:"cpu"`
+	CPUs    int      `json:"cpus"`
+	Load    float64  `json:"load"` // the machine's load average of a minute when it began, 0 if it is unknown
+	Runs    []Result `json:"runs"`
+}
+
+// Result holds the measurements of one scheduler in one round. Times are in seconds.
+type Result struct {
+	Scheduler string  `json:"scheduler"`
+	Round     int     `json:"round"`
+	Total     float64 `json:"total"` // from the first job's submission to the last pod's binding
+	// Running is, for each pod in order, the time from its job's submission until it ran; Bound from the first job's
+	// until it had a node.
+	Running []float64 `json:"running"`
+	Bound   []float64 `json:"bound"`
+	CPU     float64   `json:"cpu"`    // of the scheduler in that time
+	Memory  float64   `json:"memory"` // of the scheduler at its most, resident, in bytes
+	Cycles  float64   `json:"cycles"` // scheduling cycles in that time, and what they took in all
+	Cycling float64   `json:"cycling"`
+}
+
+// Read reads a report.
+func Read(path string) (*Report, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{}
+	if err := json.Unmarshal(raw, r); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Values returns a figure of each round of a scheduler, sorted.
+func (r *Report) Values(scheduler string, figure func(Result) float64) (values []float64) {
+	for _, run := range r.Runs {
+		if run.Scheduler == scheduler {
+			values = append(values, figure(run))
+		}
+	}
+	slices.Sort(values)
+	return values
+}
+
+// Percentile returns the smallest of sorted values that a share of them does not exceed.
+func Percentile(sorted []float64, share float64) float64 {
+	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
+}
+
+// Throughput is the number of pods bound per second.
+func (r Result) Throughput() float64 { return float64(len(r.Bound)) / r.Total }
+
+// Cycle is the mean time of a scheduling cycle.
+func (r Result) Cycle() float64 { return r.Cycling / max(1, r.Cycles) }

@@ -1,0 +1,40 @@
+package load
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestPercentile(t *testing.T) {
+	values := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	for share, want := range map[float64]float64{0: 1, 0.1: 1, 0.5: 5, 0.9: 9, 0.99: 10, 1: 10} {
+		assert.Equal(t, want, Percentile(values, share), share)
+	}
+}
+
+func TestValues(t *testing.T) {
+	r := Report{Runs: []Result{
+		{Scheduler: "ours", Total: 2, Bound: make([]float64, 8)},
+		{Scheduler: "upstream", Total: 8, Bound: make([]float64, 8)},
+		{Scheduler: "ours", Total: 4, Bound: make([]float64, 8), Cycles: 2, Cycling: 3},
+	}}
+	assert.Equal(t, []float64{2, 4}, r.Values("ours", Result.Throughput))
+	assert.Equal(t, []float64{1}, r.Values("upstream", Result.Throughput))
+	assert.Equal(t, []float64{0, 1.5}, r.Values("ours", Result.Cycle))
+	assert.Empty(t, r.Values("other", Result.Throughput))
+}
+
+func TestRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "load.txt")
+	require.NoError(t, os.WriteFile(path, []byte(`{"queues":5,"runs":[{"scheduler":"ours","total":2}]}`), 0o600))
+	r, err := Read(path)
+	require.NoError(t, err)
+	assert.Equal(t, &Report{Queues: 5, Runs: []Result{{Scheduler: "ours", Total: 2}}}, r)
+	require.NoError(t, os.WriteFile(path, []byte(`{`), 0o600))
+	_, err = Read(path)
+	assert.ErrorContains(t, err, path)
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"text/template"
+
+	"github.com/capacity-card/capacity-card/bench/load"
+)
+
+// scale is what the first screen of the README shows: a cycle of the scheduler against
+// the number of queues, and a whole cluster under load.
+type scale struct {
+	Panels []panel // of the cycle
+	Groups []group // of the cluster
+	load   *load.Report
+	Cores  string // of the machine
+}
+
+// implementations are in the order in which they are drawn; the last is on top.
+var implementations = []string{"none", "upstream", "ours"}
+
+// panel is a diagram of lines, with its origin on the page.
+type panel struct {
+	X            float64
+	Title, Below string
+	curve        curve
+	unit         string
+	most, step   float64 // of the vertical axis
+}
+
+// The size of a panel's lines, in pixels.
+const (
+	panelWidth  = 206
+	panelHeight = 150
+	panelIndent = 48 // before the vertical axis
+)
+
+// newScale finds what is shown among the results.
+func newScale(s *set, r *load.Report) (*scale, error) {
+	found := &scale{load: r, Cores: s.config["procs"]}
+	for i, p := range []panel{
+		{Title: "Scheduling cycle", Below: "queues", unit: timeUnit},
+		{Title: "Memory allocated in a cycle", Below: "queues", unit: bytesUnit},
+	} {
+		curves := s.curves("Cycle/session=first", "queues", p.unit)
+		if len(curves) != 1 || len(curves[0].lines) != len(implementations) || len(r.Runs) == 0 {
+			return nil, errors.New("the results lack cycles with several numbers of queues, or a cluster under load")
+		}
+		p.X, p.curve = 16+float64(i)*(panelIndent+panelWidth+34), curves[0]
+		p.scaleAxis()
+		found.Panels = append(found.Panels, p)
+	}
+	found.Groups = []group{
+		newGroup(r, "Pods bound per second", 128, load.Result.Throughput, number),
+		newGroup(r, "Peak memory of the scheduler", 214, func(one load.Result) float64 { return one.Memory }, func(x float64) string {
+			return quantity(x, bytesUnit)
+		}),
+	}
+	return found, nil
+}
+
+// per is the size of the unit in which an axis counts.
+func (p *panel) per() float64 {
+	if p.unit == bytesUnit {
+		return 1 << 30
+	}
+	return 1
+}
+
+// scaleAxis chooses a vertical axis of at most six steps.
+func (p *panel) scaleAxis() {
+	largest := 0.0
+	for _, l := range p.curve.lines {
+		for _, at := range l.points {
+			largest = max(largest, at.value/p.per())
+		}
+	}
+	p.step = math.Pow(10, math.Floor(math.Log10(largest))-1)
+	for i := 0; largest > 6*p.step; i++ {
+		p.step *= []float64{2, 2.5, 2}[i%3]
+	}
+	p.most = math.Ceil(largest/p.step) * p.step
+}
+
+// tick is a value beside an axis.
+type tick struct {
+	At   float64
+	Text string
+}
+
+// Rows are the values of the vertical axis.
+func (p panel) Rows() (rows []tick) {
+	for value := 0.0; value <= p.most; value += p.step {
+		text := number(value) + " s"
+		if p.unit == bytesUnit {
+			text = number(value) + " GiB"
+		}
+		rows = append(rows, tick{panelHeight * (1 - value/p.most), text})
+	}
+	return rows
+}
+
+// Columns are the numbers of queues.
+func (p panel) Columns() (columns []tick) {
+	for _, at := range p.curve.lines[0].points {
+		columns = append(columns, tick{p.x(at), number(at.n)})
+	}
+	return columns
+}
+
+// x is where a number of queues is, on a logarithmic axis.
+func (p panel) x(at point) float64 {
+	points := p.curve.lines[0].points
+	first, last := points[0].n, points[len(points)-1].n
+	return panelIndent + 12 + (panelWidth-24)*math.Log(at.n/first)/math.Log(last/first)
+}
+
+func (p panel) y(at point) float64 { return panelHeight * (1 - at.value/p.per()/p.most) }
+
+// stroke is a line as it is drawn, with its last value.
+type stroke struct {
+	Name, Path, Text string
+	Dots             [][2]float64
+	X, Y             float64 // of the text
+}
+
+// Lines are the lines in the order in which they are drawn.
+func (p panel) Lines() (lines []stroke) {
+	for _, name := range implementations {
+		drawn := stroke{Name: name}
+		points := p.line(name).points
+		for i, at := range points {
+			drawn.Path += fmt.Sprintf("%c%.1f %.1f", "ML"[min(i, 1)], p.x(at), p.y(at))
+			drawn.Dots = append(drawn.Dots, [2]float64{p.x(at), p.y(at)})
+		}
+		last := points[len(points)-1]
+		if name != "none" { // as ours, whose text is there
+			drawn.X, drawn.Y, drawn.Text = p.x(last), p.y(last)-10, quantity(last.value, p.unit)
+		}
+		lines = append(lines, drawn)
+	}
+	return lines
+}
+
+func (p panel) line(name string) line {
+	for _, l := range p.curve.lines {
+		if l.name == name {
+			return l
+		}
+	}
+	return line{}
+}
+
+// last is the value of an implementation with the most queues.
+func (p panel) last(name string) string {
+	points := p.line(name).points
+	return quantity(points[len(points)-1].value, p.unit)
+}
+
+// group is a figure of both schedulers, as bars.
+type group struct {
+	Title string
+	Y     float64
+	Bars  []bar
+}
+
+// bar is a bar and its value.
+type bar struct {
+	Name, Label, Text string
+	Y, Width          float64
+}
+
+func newGroup(r *load.Report, title string, y float64, figure func(load.Result) float64, words func(float64) string) group {
+	g, most, values := group{Title: title, Y: y}, 0.0, map[string]float64{}
+	for _, name := range load.Schedulers {
+		values[name] = load.Percentile(r.Values(name, figure), 0.5)
+		most = max(most, values[name])
+	}
+	for i, name := range []string{"ours", "upstream"} {
+		label := map[string]string{"ours": "capacity-card", "upstream": "Volcano"}[name]
+		g.Bars = append(g.Bars, bar{name, label, words(values[name]), 10 + 24*float64(i), 108 * values[name] / most})
+	}
+	return g
+}
+
+// text is the value of a scheduler.
+func (g group) text(name string) string {
+	for _, b := range g.Bars {
+		if b.Name == name {
+			return b.Text
+		}
+	}
+	return ""
+}
+
+//go:embed scale.svg.tmpl
+var scaleSource string
+
+var scaleTemplate = template.Must(template.New("scale").Parse(scaleSource))
+
+// Cluster describes the cluster under load.
+func (s *scale) Cluster() string {
+	return fmt.Sprintf("%s queues, %s nodes, %s pods", number(float64(s.load.Queues)), number(float64(s.load.Nodes)), number(float64(s.load.Pods)))
+}
+
+// svg draws the picture. Equal results make equal pictures.
+func (s *scale) svg() (string, error) {
+	var b bytes.Buffer
+	err := scaleTemplate.Execute(&b, s)
+	return b.String(), err
+}
+
+// The part of the README that the results make.
+const (
+	scaleBegin = "<!-- written by go run ./bench/report -->\n"
+	scaleEnd   = "<!-- end -->\n"
+)
+
+// sentences are the figures of the picture in words.
+func (s *scale) sentences() string {
+	cycle, memory := s.Panels[0], s.Panels[1]
+	points := cycle.curve.lines[0].points
+	return fmt.Sprintf(`With %s queues, a scheduling cycle takes %s instead of %s and allocates %s instead
+of %s. In a cluster with %s queues, the scheduler binds %s pods per second instead of
+%s, with %s of memory instead of %s.
+`, number(points[len(points)-1].n), cycle.last("ours"), cycle.last("upstream"), memory.last("ours"), memory.last("upstream"),
+		number(float64(s.load.Queues)), s.Groups[0].text("ours"), s.Groups[0].text("upstream"), s.Groups[1].text("ours"), s.Groups[1].text("upstream"))
+}
+
+// into replaces the part of a page that the results make.
+func (s *scale) into(page string) (string, error) {
+	before, rest, begins := strings.Cut(page, scaleBegin)
+	_, after, ends := strings.Cut(rest, scaleEnd)
+	if !begins || !ends {
+		return "", fmt.Errorf("the page has no part between %q and %q", scaleBegin, scaleEnd)
+	}
+	return before + scaleBegin + s.sentences() + scaleEnd + after, nil
+}

@@ -1,0 +1,53 @@
+package screen
+
+import (
+	"flag"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/cmd/internal/picture"
+)
+
+var update = flag.Bool("update", false, "write the picture of the screen into docs/top.svg")
+
+// TestPicture holds the picture of the screen in the README against the screen with the
+// cluster of the demo.
+func TestPicture(t *testing.T) {
+	objects, err := input.ReadFiles([]string{"../../../examples/cardctl"}, false, nil, func(string, int, int) {})
+	require.NoError(t, err)
+	found, _, err := objects.Configuration()
+	require.NoError(t, err)
+	configuration, err := engine.Configure(found.Text)
+	require.NoError(t, err)
+	world, err := engine.Build(objects)
+	require.NoError(t, err)
+	session := engine.Open(world, configuration)
+	defer session.Close()
+	all := queues.List(world, session, func(string) bool { return true })
+
+	renderer := lipgloss.NewRenderer(io.Discard)
+	renderer.SetColorProfile(termenv.ANSI)
+	m := newModel(renderer, Options{First: Reading{Queues: all, Time: time.Date(2026, 1, 1, 10, 30, 0, 0, time.UTC)}, Read: func() Reading { return Reading{} }})
+	m.Update(tea.WindowSizeMsg{Width: 124, Height: 19})
+	press(m, "down", "down", "down", "down", "down", "down", "down", "down", "down")
+
+	const file = "../../../docs/top.svg"
+	drawn := picture.SVG("cardctl top", m.View(), 124)
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(drawn), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), drawn, "run this test with -update")
+}

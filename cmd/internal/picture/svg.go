@@ -1,0 +1,103 @@
+// Package picture draws what a program writes to a terminal, for the pictures of the
+// documentation.
+package picture
+
+import (
+	"encoding/xml"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// The size of a character cell and of the frame, in pixels.
+const (
+	cellWidth, cellHeight = 7.5, 17.0
+	frame                 = 14.0
+)
+
+// head has the styles: a class for each parameter of an SGR sequence that is supported.
+// The background is opaque, so that the picture is readable on any page.
+const head = `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]g" height="%[2]g" viewBox="0 0 %[1]g %[2]g" font-family="ui-monospace,SFMono-Regular,Menlo,Liberation Mono,DejaVu Sans Mono,monospace" font-size="12.5">
+<title>%[3]s</title>
+<style>
+text { fill: #d1d7e0; white-space: pre }
+.c1 { font-weight: bold; fill: #f0f6fc } .c31 { fill: #ff7b72 } .c32 { fill: #3fb950 } .c33 { fill: #d29922 }
+.c7 { fill: #0d1117 } .back { fill: #d1d7e0 }
+</style>
+<rect x="0.5" y="0.5" width="%[4]g" height="%[5]g" rx="8" fill="#0d1117" stroke="#3d444d"/>
+`
+
+// prompt is what a line begins with that the user types.
+const prompt = "$ "
+
+var sgr = regexp.MustCompile(`\x1b\[([0-9;]*)m`)
+
+// SVG draws text in a terminal of a number of columns. Lines that are longer are wrapped, and
+// lines that begin with "$ " are bold.
+func SVG(title, text string, columns int) string {
+	lines := strings.Split(strings.TrimRight(ansi.Hardwrap(text, columns, true), "\n"), "\n")
+	width, height := float64(columns)*cellWidth+2*frame, float64(len(lines))*cellHeight+2*frame
+	var b strings.Builder
+	fmt.Fprintf(&b, head, width, height, escape(title), width-1, height-1)
+	for i, line := range lines {
+		if strings.HasPrefix(line, prompt) {
+			line = "\x1b[1m" + line + "\x1b[0m"
+		}
+		drawLine(&b, line, frame+float64(i)*cellHeight)
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// drawLine draws each span of equal style where its cells are: the reader's font may have
+// characters of another width.
+func drawLine(b *strings.Builder, line string, top float64) {
+	var styles []string
+	column := 0
+	span := func(text string) {
+		width := ansi.StringWidth(text)
+		at := frame + float64(column)*cellWidth
+		if slices.Contains(styles, "c7") {
+			fmt.Fprintf(b, `<rect class="back" x="%g" y="%g" width="%g" height="%g"/>`+"\n", at, top, float64(width)*cellWidth, cellHeight)
+		}
+		if strings.TrimSpace(text) != "" {
+			fmt.Fprintf(b, `<text x="%g" y="%g" textLength="%g" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
+				at, top+12.5, float64(width)*cellWidth, class(styles), escape(text))
+		}
+		column += width
+	}
+	for line != "" {
+		at := sgr.FindStringSubmatchIndex(line)
+		if at == nil {
+			span(line)
+			return
+		}
+		if at[0] > 0 {
+			span(line[:at[0]])
+		}
+		for parameter := range strings.SplitSeq(line[at[2]:at[3]], ";") {
+			if parameter == "" || parameter == "0" {
+				styles = nil
+			} else {
+				styles = append(styles, "c"+parameter)
+			}
+		}
+		line = line[at[1]:]
+	}
+}
+
+func class(styles []string) string {
+	if len(styles) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(` class=%q`, strings.Join(styles, " "))
+}
+
+func escape(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes everything
+	return b.String()
+}
