@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"maps"
 	"math"
 	"testing"
 
@@ -99,9 +98,7 @@ func TestArguments(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			arguments := framework.Arguments{"semantics": "v1.14.1"}
-			maps.Copy(arguments, test.arguments)
-			got, problems := parseArguments(test.variant, arguments)
+			got, problems := parseArguments(test.variant, pinned(test.arguments))
 			assert.Equal(t, test.want, got)
 			assert.Equal(t, test.problems, problems)
 		})
@@ -125,7 +122,7 @@ func TestUnsetCapability(t *testing.T) {
 		return f.own.ix.RealCapability.Row(f.own.ix.Lookup(queue)).Get(fastres.CPU)
 	}
 	with := func(build framework.PluginBuilder, key, value string) framework.PluginBuilder {
-		return func(framework.Arguments) framework.Plugin { return build(framework.Arguments{key: value}) }
+		return func(framework.Arguments) framework.Plugin { return build(pinned(framework.Arguments{key: value})) }
 	}
 	const all, none = 8000.0, 0.0
 	for _, hierarchy := range []bool{false, true} {

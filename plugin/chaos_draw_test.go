@@ -18,13 +18,15 @@ const chaosCycles = 50
 
 // values are the values of the plugin's arguments in random worlds.
 var values = map[string][]any{
-	reclaimDamping:         {1, 2, 3},
+	ancestorReclaimLevel:   {1, 2, 3},
 	cardUnlimitedCPUMemory: {true},
 	deservedFrom:           {"weight"},
 	hierarchyFrom:          {"annotation"},
 	keepGuarantees:         {true},
 	nodeOrderWeight:        {10},
-	rootCapability:         {"unlimited"},
+	reclaimDamping:         {1, 2, 3},
+	rootCapability:         {"own", "total", "unlimited"},
+	semantics:              {"v1.14.1", "v1.14.4", "v1.15"},
 	terminatingCards:       {"hold", "release"},
 	unsetCapability:        {"unlimited", "unlimited", "unlimited", "unlimited", "zero"},
 	untypedCards:           {"charge", "reject", "ignore"},

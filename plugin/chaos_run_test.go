@@ -168,7 +168,7 @@ func (c *chaosCycle) openWith(b *builder) {
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
 	var ours *quotaPlugin
 	framework.RegisterPluginBuilder(c.plugin, func(framework.Arguments) framework.Plugin {
-		ours = b.build(c.arguments).(*quotaPlugin)
+		ours = b.build(pinned(c.arguments)).(*quotaPlugin)
 		return ours
 	})
 	tiers := offline.Tiers(c.hierarchy, orderlyName, priority.PluginName, gang.PluginName, c.plugin)

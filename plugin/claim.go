@@ -30,7 +30,8 @@ func (s *session) claimOf(task *api.TaskInfo) claim {
 }
 
 // place sets what the claim is charged on a node, and reports whether it can have its
-// cards there. The node does not matter to a claim without cards.
+// cards there, and, but under the name proportion, whether any queue has a bound of all that it requests. The node does not
+// matter to a claim without cards.
 func (s *session) place(c *claim, node string) bool {
 	if c.hasCards {
 		c.node = s.ssn.Nodes[node]
@@ -39,10 +40,7 @@ func (s *session) place(c *claim, node string) bool {
 			return false
 		}
 	}
-	if c.queue != index.None {
-		s.intake.SetCharge(c.charge, c.queue, c.task, node)
-	}
-	return true
+	return c.queue == index.None || s.intake.SetCharge(c.charge, c.queue, c.task, node) || s.variant.proportion
 }
 
 // frees reports whether the eviction of a task of q, which q is charged for, frees

@@ -13,6 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -155,6 +156,10 @@ func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskIn
 		d.excuse(innerGuarantee)
 		return true
 	}
+	if d.spares(want, got) {
+		d.excuse(goneEverywhere)
+		return true
+	}
 	for _, name := range path {
 		rest := left[name]
 		if rest == nil {
@@ -165,6 +170,28 @@ func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskIn
 			d.excuse(victimsSuffice)
 			return true
 		}
+	}
+	return false
+}
+
+// spares reports whether an ancestor of the first victim that only upstream takes has no more
+// than it deserves without the victims before it.
+func (d *differential) spares(want, got []*api.TaskInfo) bool {
+	levels, _ := d.arguments[ancestorReclaimLevel].(int)
+	for i, victim := range want {
+		if slices.Contains(taskNames(got), victim.Name) {
+			continue
+		}
+		left := d.without(want[:i])
+		for _, name := range d.path(string(d.theirs.Jobs[victim.Job].Queue))[1:] {
+			if levels--; levels < 0 || name == index.RootName || left[name] == nil {
+				continue
+			}
+			if above, _ := left[name].GreaterPartlyWithRelevantDimensions(d.upstream.account(name, "deserved"), victim.Resreq); !above {
+				return true
+			}
+		}
+		return false
 	}
 	return false
 }

@@ -143,7 +143,7 @@ func (s *session) preemptive(queue *api.QueueInfo, tasks []*api.TaskInfo) bool {
 		}
 	}
 	if !outcome.Verdict.OK() && klog.V(3).Enabled() {
-		klog.Infof("[%s] queue %s may evict nothing for %d tasks: %s", s.variant.name, queue.Name, len(tasks),
+		klog.Infof("[%s] nothing may be evicted for %d tasks: %s", s.variant.name, len(tasks),
 			s.explain.Explain(report.Refusal{Request: request}.With(outcome)))
 	}
 	return outcome.Verdict.OK()
@@ -214,7 +214,9 @@ func (s *session) fitsWithout(c *claim, request fastres.Vector, preemptees []*ap
 			gone.Add(request)
 		}
 	}
-	s.place(c, "")
+	if !s.place(c, "") {
+		return false
+	}
 	for _, p := range s.ix.Path(c.queue) {
 		left := request
 		left.CopyFrom(s.ix.Allocated(p))

@@ -144,8 +144,8 @@ func TestVictimsFreeAUsableCard(t *testing.T) {
 // TestReclaimUnderAnInnerQuota evicts where a common ancestor is at its quota, and not
 // where an ancestor of the reclaimer alone is.
 func TestReclaimUnderAnInnerQuota(t *testing.T) {
-	build := func(quota string) *fixture {
-		s := newScene().node("a", "A", 8).queue("root", "").queue("common", "root", "quota", `{"A":4}`).
+	build := func(quota string, onNode int64) *fixture {
+		s := newScene().node("a", "A", onNode).queue("root", "").queue("common", "root", "quota", `{"A":4}`).
 			queue("side", "common", "quota", quota).
 			queue("mine", "side", "quota", `{"A":4}`, "deserved", `{"A":2}`, "guarantee", `{"A":0}`).
 			queue("twin", "side", "quota", `{"A":4}`, "deserved", `{"A":4}`, "guarantee", `{"A":0}`).
@@ -156,8 +156,13 @@ func TestReclaimUnderAnInnerQuota(t *testing.T) {
 			pods("wait", "mine", "A", 1, 1, inPhase(workload.Inqueue))
 		return s.open(t).run(t, reclaim.New())
 	}
-	assert.Len(t, build(`{"A":4}`).evicted(), 1, "the common ancestor uses four of four")
-	assert.Empty(t, build(`{"A":1}`).evicted(), "the ancestor of the reclaimer uses one of one")
+	assert.Len(t, build(`{"A":4}`, 4).evicted(), 1, "the common ancestor uses four of four")
+	assert.Empty(t, build(`{"A":1}`, 4).evicted(), "the ancestor of the reclaimer uses one of one")
+	onIdle := 1
+	if release.Built() >= release.V115 {
+		onIdle = 0 // Volcano's reclaim evicts nothing on a node with room, whatever the quotas
+	}
+	assert.Len(t, build(`{"A":4}`, 8).evicted(), onIdle, "the node has room")
 }
 
 // TestPreemptCards preempts cards of another job in the same queue.

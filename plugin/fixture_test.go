@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // fixture is a Volcano session on a cluster in memory, with one plugin of the engine.
@@ -21,6 +23,14 @@ type fixture struct {
 	close func() // at the end of the test at the latest
 
 	terminating map[api.TaskID]bool // pods that were being deleted when the session opened, where they hold cards
+}
+
+// pinned returns arguments with the rules of v1.14.1, which tests state unless they name a
+// release.
+func pinned(a framework.Arguments) framework.Arguments {
+	with := framework.Arguments{semantics: release.V1141.String()}
+	maps.Copy(with, a)
+	return with
 }
 
 // openFixture opens a session. edit changes what package workload cannot describe,
@@ -36,7 +46,7 @@ func openFixture(t *testing.T, c workload.Cluster, build framework.PluginBuilder
 	var ours *quotaPlugin
 	name := build(nil).Name()
 	framework.RegisterPluginBuilder(name, func(a framework.Arguments) framework.Plugin {
-		ours = build(a).(*quotaPlugin)
+		ours = build(pinned(a)).(*quotaPlugin)
 		return ours
 	})
 	f.Session = offline.Open(f.cache, offline.Tiers(c.Hierarchy, name))

@@ -19,7 +19,7 @@ func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) 
 	t.Helper()
 	var own framework.Plugin
 	f := openFixture(t, c, func(a framework.Arguments) framework.Plugin {
-		own = build(a)
+		own = build(pinned(a))
 		return own
 	})
 	i, ok := Inspect(own)

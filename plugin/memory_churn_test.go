@@ -194,7 +194,7 @@ func (s *stream) open(t *testing.T, b *builder, c workload.Cluster) (*framework.
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	var ours *quotaPlugin
 	framework.RegisterPluginBuilder(b.variant.name, func(a framework.Arguments) framework.Plugin {
-		ours = b.build(a).(*quotaPlugin)
+		ours = b.build(pinned(a)).(*quotaPlugin)
 		return ours
 	})
 	return offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, gang.PluginName, b.variant.name)), ours.session

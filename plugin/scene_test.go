@@ -121,7 +121,7 @@ func (s *scene) open(t *testing.T, edit ...func(*api.ClusterInfo, *offline.Cache
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
 	framework.RegisterPluginBuilder(name, func(framework.Arguments) framework.Plugin {
-		ours = s.build(s.arguments).(*quotaPlugin)
+		ours = s.build(pinned(s.arguments)).(*quotaPlugin)
 		return ours
 	})
 	f.Session = offline.Open(f.cache, offline.Tiers(s.Hierarchy, priority.PluginName, gang.PluginName, name))

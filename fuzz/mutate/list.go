@@ -56,6 +56,7 @@ var mutants = []mutant{
 	{"quota/enqueue.go", "- ix.Allocated(q).Get(d) + ix.Elastic.Row(q).Get(d)", "- ix.Allocated(q).Get(d)"},
 	{"quota/enqueue.go", "if p == index.None || !open(q) {", "if p == index.None {"},
 	{"quota/enqueue.go", "more = promised(ix, p, d, inqueue.Get(d)) - promised(ix, p, d, before)", "_ = before"},
+	{"plugin/intake/queues.go", "session.cards != nil || session.settings.KeepGuarantees {", "session.cards != nil {"},
 	{"plugin/intake/tally.go", "t.reservations = t.reservations[:before] // they keep nothing from other queues", "_ = before"},
 	{"plugin/intake/queues.go", "s.rootBound.Add(gone)", ""},
 	{"plugin/intake/gone.go", "session.tree.Broken(q) != nil", "false"},
@@ -64,6 +65,7 @@ var mutants = []mutant{
 	{"plugin/intake/state.go", "s.common, s.bounds, s.gone = nil, bounds{}, gone{}", "s.common, s.gone = nil, gone{}"},
 
 	// Guarantees.
+	{"quota/guarantees.go", "own, 0) - max(before, own+more, 0)\n", "own, 0) - max(before, own+more, 0)\n\t\tif change == 0 {\n\t\t\treturn\n\t\t}\n"},
 	{"quota/guarantees.go", "quantity+change > 0 && unused+change > 0 && allocated", "unused+change > 0 && allocated"},
 	{"quota/guarantees.go", "quantity+change > 0 && unused+change > 0 && allocated", "quantity+change > 0 && allocated"},
 	{"quota/guarantees.go", "bound = min(bound, g.available.Get(d))", ""},

@@ -36,7 +36,7 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 		session.Queues[session.tree.Lookup(string(id))] = queue
 	}
 	s.gone.resize(session.Dims.length)
-	if session.tree.Rooted() || session.cards != nil {
+	if session.tree.Rooted() || session.cards != nil || session.settings.KeepGuarantees {
 		s.gone.find(ssn, session)
 	}
 	if s.valid(session) {
@@ -101,7 +101,9 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 	s.boundRoot(ix, session, b.gone)
 	if ix.Rooted() {
 		quota.TreeBounds(ix, limits)
-		session.cards.DeserveRoot(ix, s.total)
+		if !limits.OpenRoot {
+			session.cards.DeserveRoot(ix, s.total)
+		}
 	} else {
 		// DIVERGES: upstream has no accounts of queues without jobs, and panics when
 		// it compares one (upstream issue 5878). Here every queue has accounts.
