@@ -2,13 +2,27 @@
 
 GO ?= go
 
+# The release of Volcano to build and test with: "make test VOLCANO=1.15.1". The go
+# commands that tests run need the file's absolute path.
+VOLCANO ?= 1.14.1
+ifeq ($(VOLCANO),1.15.1)
+export GOFLAGS := -modfile=$(CURDIR)/go.v1.15.mod
+APIS = build/apis
+else ifneq ($(VOLCANO),1.14.1)
+$(error VOLCANO is $(VOLCANO), not 1.14.1 or 1.15.1)
+endif
+
+build/apis: plugin/release/apis/main.go # volcano.sh/apis for go.v1.15.mod
+	GOFLAGS= $(GO) run ./plugin/release/apis
+	@touch $@
+
 # The control plane takes as long to compile as everything else together, so
 # what runs on it is left to "make demo", "make e2e" and "make load".
 PLANE = ./e2e/... ./cmd/demo ./cmd/load
 PACKAGES = $$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo -e /cmd/load)
 
 .PHONY: test
-test: ## vet, layers, unit, property, differential and upstream's own tests
+test: $(APIS) ## vet, layers, unit, property, differential and upstream's own tests
 	@echo "make test: the first time, Volcano and Kubernetes are compiled, which takes some minutes."
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
 	$(GO) vet $(PACKAGES)
@@ -19,12 +33,12 @@ test: ## vet, layers, unit, property, differential and upstream's own tests
 	$(GO) test -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|TestChaos$$|Fuzz' -clusters 200 -worlds 40
 
 .PHONY: lint
-lint: ## staticcheck, a tool of go.mod, with the checks of staticcheck.conf; some two minutes the first time
+lint: $(APIS) ## staticcheck, a tool of go.mod, with the checks of staticcheck.conf; some two minutes the first time
 	$(GO) tool staticcheck $(PACKAGES)
 	$(GO) tool staticcheck -tags invariants ./index ./quota/... ./fuzz ./plugin
 
 .PHONY: race
-race: ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
+race: $(APIS) ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
 	$(GO) test -timeout 30m -race ./index ./quota/... ./fuzz
 	$(GO) test -timeout 30m -race ./plugin/intake ./plugin/cards ./plugin/reserve
 	$(GO) test -timeout 30m -race ./plugin -run 'TestParallel|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
@@ -37,7 +51,7 @@ prometheus: ## bin/prometheus: Prometheus and promtool of Debian's package, unle
 	{ echo "Prometheus could not be had; apt-get update may help."; exit 1; }
 
 .PHONY: e2e
-e2e: prometheus ## what users deploy, on a real control plane in one process: examples/ applied through its API
+e2e: $(APIS) prometheus ## what users deploy, on a real control plane in one process: examples/ applied through its API
 	$(GO) vet $(PLANE)
 	$(GO) test -timeout 20m $(PLANE)
 
@@ -54,11 +68,11 @@ so: ## bin/so: the plugins as shared objects for a scheduler, SCHEDULER=path
 	$(GO) run ./cmd/so -scheduler $(or $(SCHEDULER),bin/so/vc-scheduler)
 
 .PHONY: cardctl
-cardctl: ## bin/cardctl, which explains what quotas do: docs/cardctl.md
+cardctl: $(APIS) ## bin/cardctl, which explains what quotas do: docs/cardctl.md
 	CGO_ENABLED=0 $(GO) build -ldflags='-s -w' -o bin/cardctl ./cmd/cardctl
 
 .PHONY: demo
-demo: ## quotas at work on a real control plane in one process; DEMO_KEEP=1 leaves it up
+demo: $(APIS) ## quotas at work on a real control plane in one process; DEMO_KEEP=1 leaves it up
 	@mkdir -p bin && rm -f bin/.demo-built
 	@echo "Building bin/demo, a Kubernetes control plane in one binary: some 5 minutes the first time, seconds after that."
 	@{ $(GO) build -v -ldflags='-s -w' -o bin/demo ./cmd/demo 2>&1 && touch bin/.demo-built; } | { n=0; while IFS= read -r line; do case $$line in \
@@ -68,13 +82,13 @@ demo: ## quotas at work on a real control plane in one process; DEMO_KEEP=1 leav
 	@bin/demo
 
 .PHONY: differential
-differential: ## compare with upstream on 10,000 random clusters for each plugin
+differential: $(APIS) ## compare with upstream on 10,000 random clusters for each plugin
 	$(GO) test ./plugin -run TestDifferential -v -timeout 60m -clusters 10000
 
 FUZZTIME ?= 1m
 
 .PHONY: fuzz
-fuzz: ## each fuzz target for FUZZTIME, one after the other; the first time, everything is compiled once more
+fuzz: $(APIS) ## each fuzz target for FUZZTIME, one after the other; the first time, everything is compiled once more
 	@for package in ./index/card ./fuzz ./plugin; do \
 		targets=$$($(GO) test $$package -list '^Fuzz' | grep '^Fuzz') || exit 1; \
 		for target in $$targets; do \
@@ -89,7 +103,7 @@ CHAOS_SEED ?= $(shell date +%s)0000
 WORLDS =
 
 .PHONY: chaos
-chaos: ## random worlds for CHAOS_TIME, 1h by default: tenants, admins, nodes and restarts of the scheduler against the invariants
+chaos: $(APIS) ## random worlds for CHAOS_TIME, 1h by default: tenants, admins, nodes and restarts of the scheduler against the invariants
 	$(GO) test ./plugin -run 'TestChaos$$' -v -timeout 0 -world-seed $(CHAOS_SEED) $(if $(WORLDS),-worlds $(WORLDS),-world-time $(CHAOS_TIME))
 
 .PHONY: mutants
@@ -97,15 +111,15 @@ mutants: ## break the rules in small ways, one at a time, and see that a test fa
 	$(GO) run ./fuzz/mutate
 
 .PHONY: bench
-bench: ## measure against upstream for half an hour and write BENCHMARKS.md
+bench: $(APIS) ## measure against upstream for half an hour and write BENCHMARKS.md
 	$(GO) run ./bench/report -measure quick
 
 .PHONY: bench-full
-bench-full: ## the same with larger clusters, for more than an hour, with 22 GiB of memory
+bench-full: $(APIS) ## the same with larger clusters, for more than an hour, with 22 GiB of memory
 	$(GO) run ./bench/report -measure full
 
 .PHONY: bench-check
-bench-check: ## measure what has a goal; fails where one is missed
+bench-check: $(APIS) ## measure what has a goal; fails where one is missed
 	$(GO) run ./bench/report -measure check
 
 # Of the cluster of "make load". ROUNDS is how often each scheduler is measured.
@@ -115,7 +129,7 @@ QUEUES = 500
 ROUNDS = 3
 
 .PHONY: load
-load: ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt, docs/load.md and the picture of the README
+load: $(APIS) ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt, docs/load.md and the picture of the README
 	$(GO) build -o bin/load/ours ./cmd/vc-scheduler
 	$(GO) build -o bin/load/upstream volcano.sh/volcano/cmd/scheduler
 	$(GO) run ./cmd/load -nodes $(NODES) -pods $(PODS) -queues $(QUEUES) -rounds $(ROUNDS)
