@@ -42,7 +42,7 @@ func TestLastGoodValueStays(t *testing.T) {
 	require.Empty(t, a.read(nil).quota)
 }
 
-// story is a snapshot in which llm of train has two cards of h200-2, a pod that waits and one that is done, and a pod of
+// story is a snapshot in which llm of train has two cards of h200-1, a pod that waits and one that is done, and a pod of
 // serving has a card that it does not name.
 func story() snapshot {
 	uid := func(job *batch.Job) *batch.Job {
@@ -69,8 +69,8 @@ func story() snapshot {
 			Status:     scheduling.PodGroupStatus{Phase: scheduling.PodGroupRunning},
 		}},
 		pods: []*corev1.Pod{
-			pod(llm, "h200-2", corev1.PodRunning), pod(llm, "h200-2", corev1.PodPending),
-			pod(llm, "h200-2", corev1.PodSucceeded), waits,
+			pod(llm, "h200-1", corev1.PodRunning), pod(llm, "h200-1", corev1.PodPending),
+			pod(llm, "h200-1", corev1.PodSucceeded), waits,
 			pod(untyped, "h800-1", corev1.PodRunning),
 		},
 	}
