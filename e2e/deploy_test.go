@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -21,19 +20,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/restmapper"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/yaml"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 	"github.com/capacity-card/capacity-card/plugin/guard"
 )
 
-// deployments are the directories that users apply.
-var deployments = []string{"../deploy/drop-in", "../deploy/cards"}
+// deployments are the directories that users apply, and the installation of the demo.
+var deployments = []string{"../deploy/drop-in", "../deploy/cards", "../cmd/demo/installation"}
 
 // render returns the objects that kubectl apply -k sends.
 func render(t *testing.T, directory string) []*unstructured.Unstructured {
@@ -87,9 +80,11 @@ func TestDeployIsValid(t *testing.T) {
 			}
 		})
 	}
-	configuration := find[corev1.ConfigMap](t, render(t, "../deploy/cards"), "ConfigMap")
-	require.NoError(t, guard.Check(configuration.Data["volcano-scheduler.conf"]))
-	require.Empty(t, guard.Warnings(configuration.Data["volcano-scheduler.conf"]))
+	for _, directory := range deployments[1:] {
+		configuration := find[corev1.ConfigMap](t, render(t, directory), "ConfigMap")
+		require.NoError(t, guard.Check(configuration.Data["volcano-scheduler.conf"]))
+		require.Empty(t, guard.Warnings(configuration.Data["volcano-scheduler.conf"]))
+	}
 	require.Empty(t, guard.Warnings(exampleConfiguration(t)))
 }
 

@@ -17,6 +17,7 @@ const page = "../docs/cards.md"
 func TestPageQuotesExamples(t *testing.T) {
 	quotes(t, page, examples)
 	quotes(t, "../docs/weights.md", "../examples/weights")
+	quotes(t, "../docs/quickstart.md", "../examples/quickstart")
 }
 
 func quotes(t *testing.T, page, examples string) {

@@ -74,7 +74,7 @@ func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time,
 		return err
 	}
 	// The scheduler comes first because it creates the root queue.
-	if err := cp.StartInstalledScheduler(ctx); err != nil {
+	if _, err := cp.StartInstalledScheduler(ctx); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", err)
 	}
 	if err := createCluster(ctx, cp); err != nil {
@@ -92,6 +92,7 @@ func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time,
 	if keep {
 		return stay(ctx, cp, board)
 	}
+	fmt.Println("make demo DEMO_KEEP=1 keeps the control plane up, for docs/quickstart.md.")
 	return nil
 }
 

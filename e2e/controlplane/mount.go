@@ -24,23 +24,23 @@ const (
 )
 
 // StartInstalledScheduler starts a Volcano scheduler with the configuration of the ConfigMap volcano-scheduler-configmap,
-// and follows the ConfigMap as cmd/vc-scheduler in a pod does: a change that is refused is logged and changes nothing.
-func (cp *ControlPlane) StartInstalledScheduler(ctx context.Context) error {
+// and follows the ConfigMap as cmd/vc-scheduler in a pod does: a change that is refused is logged and changes nothing. stop
+// is that of StartScheduler.
+func (cp *ControlPlane) StartInstalledScheduler(ctx context.Context) (stop func(), err error) {
 	directory, err := cp.mount(ctx, VolcanoNamespace, schedulerConfig)
 	if err != nil {
-		return fmt.Errorf("mounting ConfigMap %s/%s: %w", VolcanoNamespace, schedulerConfig, err)
+		return nil, fmt.Errorf("mounting ConfigMap %s/%s: %w", VolcanoNamespace, schedulerConfig, err)
 	}
 	stage, err := guard.NewStage(filepath.Join(directory, configurationFile))
 	if err != nil {
-		return fmt.Errorf("reading the scheduler configuration: %w", err)
+		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
 	}
 	cp.stops = append(cp.stops, func() error {
 		stage.Close()
 		return nil
 	})
 	go stage.Follow()
-	_, err = cp.startSchedulerAt(stage.Path())
-	return err
+	return cp.startSchedulerAt(stage.Path())
 }
 
 // mount keeps the files of a ConfigMap up to date in a directory, as the kubelet does for a pod.
