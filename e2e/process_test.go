@@ -236,7 +236,7 @@ func TestInstalledConfiguration(t *testing.T) {
 	configuration, err := configMaps.Get(t.Context(), "volcano-scheduler-configmap", metav1.GetOptions{})
 	require.NoError(t, err)
 	text := configuration.Data["volcano-scheduler.conf"]
-	configuration.Data["volcano-scheduler.conf"] = strings.Replace(text, "arguments:", "arguments:\n          untypedCards: reject", 1)
+	configuration.Data["volcano-scheduler.conf"] = strings.Replace(text, "arguments:", "arguments:\n      untypedCards: reject", 1)
 	_, err = configMaps.Update(t.Context(), configuration, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	c.says(t, "untyped", "Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
