@@ -72,11 +72,11 @@ func TestPlayground(t *testing.T) {
 	}
 }
 
-// TestTranslation expects the same blocks in the translation of a page, apart from comments.
+// TestTranslation expects the same blocks in the translation of the quick start, apart from comments.
 func TestTranslation(t *testing.T) {
 	blocks := func(page string) (all []string) {
 		for _, block := range fenced.FindAllStringSubmatch(string(read(t, page)), -1) {
-			all = append(all, regexp.MustCompile(`(?m) +# .*$`).ReplaceAllString(block[1]+"\n"+block[2], ""))
+			all = append(all, block[1], steady(regexp.MustCompile(`(?m) +# .*$`).ReplaceAllString(block[2], "")))
 		}
 		return all
 	}
