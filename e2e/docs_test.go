@@ -71,7 +71,7 @@ func TestDocs(t *testing.T) {
 					shell(t, body, "")
 				case "yaml":
 					c.checkYAML(t, shell, body)
-				case "": // what is seen
+				case "", "console": // what is seen
 				default:
 					t.Errorf("no test checks blocks of %s", language)
 				}

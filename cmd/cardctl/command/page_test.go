@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,24 +16,31 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-var update = flag.Bool("update", false, "write what the commands print into testdata/sessions.txt")
+var update = flag.Bool("update", false, "write what the commands print into testdata/sessions.md")
 
 // The page, the terminal sessions, and where their commands are run.
 const (
 	page     = "../../../docs/cardctl.md"
-	sessions = "testdata/sessions.txt"
+	sessions = "testdata/sessions.md"
 	scene    = "../../../examples/cardctl"
 )
 
-// TestSessions runs the terminal sessions, and expects what they show.
+var session = regexp.MustCompile("(?s)```console\n(.*?)```")
+
+// TestSessions runs terminal sessions on the files of examples/cardctl, and expects what
+// they show. TestPlayground in e2e runs those of the page on a cluster.
 func TestSessions(t *testing.T) {
 	text, err := os.ReadFile(sessions)
 	require.NoError(t, err)
 	path, err := filepath.Abs(sessions)
 	require.NoError(t, err)
 	t.Chdir(scene)
-	played := play(string(text))
-	require.GreaterOrEqual(t, strings.Count(played, "$ "), 17)
+	found := 0
+	played := session.ReplaceAllStringFunc(string(text), func(block string) string {
+		found++
+		return "```console\n" + play(session.FindStringSubmatch(block)[1]) + "```"
+	})
+	require.GreaterOrEqual(t, found, 8)
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(played), 0o600))
 		return
@@ -40,7 +48,7 @@ func TestSessions(t *testing.T) {
 	assert.Equal(t, string(text), played, "run this test with -update")
 }
 
-// play runs the commands of sessions, one for each line that begins with "$ ".
+// play runs the commands of a session, one for each line that begins with "$ ".
 func play(lines string) string {
 	var out bytes.Buffer
 	code := 0
