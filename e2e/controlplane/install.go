@@ -43,7 +43,7 @@ func VolcanoInstallation(prefixes ...string) ([]*unstructured.Unstructured, erro
 		}
 	}
 	if len(objects) == 0 {
-		return nil, fmt.Errorf("Volcano's manifest has no object named %s*", strings.Join(prefixes, "*, "))
+		return nil, fmt.Errorf("the manifest of Volcano has no object named %s*", strings.Join(prefixes, "*, "))
 	}
 	return objects, nil
 }
