@@ -71,11 +71,16 @@ so: ## bin/so: the plugins as shared objects for a scheduler, SCHEDULER=path
 cardctl: $(APIS) ## bin/cardctl, which explains what quotas do: docs/cardctl.md
 	CGO_ENABLED=0 $(GO) build -ldflags='-s -w' -o bin/cardctl ./cmd/cardctl
 
+.PHONY: kubectl
+kubectl: $(APIS) ## bin/kubectl, of the Kubernetes of this module
+	CGO_ENABLED=0 $(GO) build -ldflags='-s -w' -o bin/kubectl k8s.io/kubernetes/cmd/kubectl
+
+# Without cgo, as cardctl and kubectl, which share what is compiled.
 .PHONY: demo
-demo: $(APIS) ## quotas at work on a real control plane in one process; DEMO_KEEP=1 leaves it up
+demo: $(APIS) ## quotas at work on a real control plane in one process; DEMO_KEEP=1 keeps it up as a playground: docs/quickstart.md
 	@mkdir -p bin && rm -f bin/.demo-built
 	@echo "Building bin/demo, a Kubernetes control plane in one binary: some 5 minutes the first time, seconds after that."
-	@{ $(GO) build -v -ldflags='-s -w' -o bin/demo ./cmd/demo 2>&1 && touch bin/.demo-built; } | { n=0; while IFS= read -r line; do case $$line in \
+	@{ CGO_ENABLED=0 $(GO) build -v -ldflags='-s -w' -o bin/demo ./cmd/demo 2>&1 && touch bin/.demo-built; } | { n=0; while IFS= read -r line; do case $$line in \
 		*[\ :\#]*) echo "$$line" ;; \
 		*) n=$$((n + 1)); [ $$((n % 100)) -ne 0 ] || echo "  $$n packages compiled" ;; esac; done; }
 	@test -e bin/.demo-built && rm bin/.demo-built

@@ -85,7 +85,7 @@ var layers = []layer{
 		reason: "the only room that knows releases of Volcano, and nothing of the engine",
 	},
 	{
-		dir: "plugin/offline", allow: []string{std, "volcano.sh/...", "k8s.io/..."},
+		dir: "plugin/offline", allow: []string{std, module + "/plugin/release", "volcano.sh/...", "k8s.io/..."},
 		reason: "stands in for an API server, whichever plugin the session has",
 	},
 	{

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -21,54 +20,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/restmapper"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/yaml"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 	"github.com/capacity-card/capacity-card/plugin/guard"
 )
 
-// deployments are the directories that users apply.
-var deployments = []string{"../deploy/drop-in", "../deploy/cards"}
+// deployments are the directories that users apply, and the installation of the demo.
+var deployments = []string{"../deploy/drop-in", "../deploy/cards", "../cmd/demo/installation"}
 
-// render returns the manifests that kubectl apply -k sends.
+// render returns the objects that kubectl apply -k sends.
 func render(t *testing.T, directory string) []*unstructured.Unstructured {
 	t.Helper()
-	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), directory)
+	objects, err := controlplane.Render(directory)
 	require.NoError(t, err)
-	var objects []*unstructured.Unstructured
-	for _, each := range resources.Resources() {
-		text, err := each.AsYAML()
-		require.NoError(t, err)
-		objects = append(objects, parse(t, text))
-	}
 	return objects
-}
-
-func parse(t *testing.T, manifest []byte) *unstructured.Unstructured {
-	t.Helper()
-	object := &unstructured.Unstructured{}
-	require.NoError(t, yaml.Unmarshal(manifest, &object.Object))
-	return object
 }
 
 // upstreamScheduler is what Volcano's own installation has of its scheduler.
 func upstreamScheduler(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	module, err := controlplane.VolcanoModule()
+	objects, err := controlplane.VolcanoInstallation("volcano-scheduler")
 	require.NoError(t, err)
-	manifest := read(t, filepath.Join(module, "installer", "volcano-development.yaml"))
-	var objects []*unstructured.Unstructured
-	for _, document := range bytes.Split(manifest, []byte("\n---\n")) {
-		if bytes.Contains(document, []byte("# Source: volcano/templates/scheduler.yaml")) {
-			objects = append(objects, parse(t, document))
-		}
-	}
-	require.NotEmpty(t, objects, "Volcano's manifest is not what it used to be")
+	require.Len(t, objects, 6, "Volcano's manifest is not what it used to be")
 	return objects
 }
 
@@ -89,17 +62,7 @@ func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string
 // send applies objects on the server's side, as kubectl apply --server-side --force-conflicts does.
 func (c *cluster) send(t *testing.T, objects []*unstructured.Unstructured, manager string, dryRun ...string) {
 	t.Helper()
-	client, err := dynamic.NewForConfig(c.RestConfig)
-	require.NoError(t, err)
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Kube.Discovery()))
-	for _, object := range objects {
-		kind := object.GroupVersionKind()
-		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
-		require.NoError(t, err)
-		_, err = client.Resource(mapping.Resource).Namespace(object.GetNamespace()).Apply(t.Context(), object.GetName(), object,
-			metav1.ApplyOptions{FieldManager: manager, Force: true, DryRun: dryRun})
-		require.NoError(t, err, "applying %s %s", object.GetKind(), object.GetName())
-	}
+	require.NoError(t, c.Apply(t.Context(), objects, manager, dryRun...))
 }
 
 // TestDeployIsValid has the API server validate what deploy/ says, and holds it against what the scheduler knows.
@@ -117,9 +80,11 @@ func TestDeployIsValid(t *testing.T) {
 			}
 		})
 	}
-	configuration := find[corev1.ConfigMap](t, render(t, "../deploy/cards"), "ConfigMap")
-	require.NoError(t, guard.Check(configuration.Data["volcano-scheduler.conf"]))
-	require.Empty(t, guard.Warnings(configuration.Data["volcano-scheduler.conf"]))
+	for _, directory := range deployments[1:] {
+		configuration := find[corev1.ConfigMap](t, render(t, directory), "ConfigMap")
+		require.NoError(t, guard.Check(configuration.Data["volcano-scheduler.conf"]))
+		require.Empty(t, guard.Warnings(configuration.Data["volcano-scheduler.conf"]))
+	}
 	require.Empty(t, guard.Warnings(exampleConfiguration(t)))
 }
 

@@ -36,6 +36,24 @@ func quotes(t *testing.T, page, examples string) {
 	}
 }
 
+// TestQuickstartShowsItsFiles expects each manifest of the quick start to be a whole file, apart from its first comment.
+func TestQuickstartShowsItsFiles(t *testing.T) {
+	files, err := filepath.Glob("../examples/quickstart/*.yaml")
+	require.NoError(t, err)
+	var all []string
+	for _, file := range files {
+		all = append(all, regexp.MustCompile(`^(#.*\n)+`).ReplaceAllString(string(read(t, file)), ""))
+	}
+	shown := 0
+	for _, block := range fenced.FindAllStringSubmatch(string(read(t, "../docs/quickstart.md")), -1) {
+		if block[1] == "yaml" {
+			shown++
+			require.Contains(t, all, block[2])
+		}
+	}
+	require.Equal(t, 2, shown)
+}
+
 // TestPageNamesCardTests expects the page about cards to name all tests of cards in this package, and no others.
 func TestPageNamesCardTests(t *testing.T) {
 	named := map[string]bool{}

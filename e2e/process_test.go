@@ -30,7 +30,7 @@ const (
 )
 
 // volcanoNamespace is where Volcano is installed.
-const volcanoNamespace = "volcano-system"
+const volcanoNamespace = controlplane.VolcanoNamespace
 
 // build builds a program into bin, once for as long as nothing changes, and returns where it is.
 func build(t *testing.T, of string, flags ...string) string {
@@ -217,4 +217,27 @@ func TestEditedConfiguration(t *testing.T) {
 	p.logs(t, fmt.Sprintf("The scheduler's configuration %s was changed and is in force", file))
 	c.submit(t, "edited-untyped", sixCards, "", 1)
 	c.says(t, "edited-untyped", "Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
+}
+
+// TestInstalledConfiguration edits the ConfigMap of an installation. The scheduler of this process follows it, as that of
+// the demo does.
+func TestInstalledConfiguration(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	install(t, c)
+	c.send(t, render(t, "../deploy/cards"), "kubectl")
+	var err error
+	c.stopScheduler, err = c.StartInstalledScheduler(t.Context())
+	require.NoError(t, err)
+	c.apply(t, "queue.yaml")
+	c.submit(t, "untyped", sixCards, "", 8)
+	c.runs(t, "untyped", map[string]int{h200: 3, h800: 2, rtx4090: 2}, 1)
+
+	configMaps := c.Kube.CoreV1().ConfigMaps(volcanoNamespace)
+	configuration, err := configMaps.Get(t.Context(), "volcano-scheduler-configmap", metav1.GetOptions{})
+	require.NoError(t, err)
+	text := configuration.Data["volcano-scheduler.conf"]
+	configuration.Data["volcano-scheduler.conf"] = strings.Replace(text, "arguments:", "arguments:\n      untypedCards: reject", 1)
+	_, err = configMaps.Update(t.Context(), configuration, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	c.says(t, "untyped", "Pod requests <nvidia.com/gpu> but names no card: set the annotation volcano.sh/card.name")
 }

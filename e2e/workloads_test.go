@@ -15,10 +15,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/scale"
-	"k8s.io/kubernetes/pkg/controller/deployment"
 	"k8s.io/kubernetes/pkg/controller/podautoscaler"
 	"k8s.io/kubernetes/pkg/controller/podautoscaler/metrics"
-	"k8s.io/kubernetes/pkg/controller/replicaset"
 
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
@@ -26,14 +24,10 @@ import (
 // startWorkloadControllers runs Kubernetes' own controllers of Deployments, ReplicaSets and HorizontalPodAutoscalers,
 // until ctx ends. Only the metric that autoscalers see is made up.
 func startWorkloadControllers(ctx context.Context, cp *controlplane.ControlPlane, metric *load) error {
-	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
-	apps, pods := factory.Apps().V1(), factory.Core().V1().Pods()
-	deployments, err := deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), pods, cp.Kube)
-	if err != nil {
-		return fmt.Errorf("creating the controller of Deployments: %w", err)
+	if err := cp.StartWorkloadControllers(ctx); err != nil {
+		return err
 	}
-	replicaSets := replicaset.NewReplicaSetController(ctx, apps.ReplicaSets(), pods, cp.Kube, replicaset.BurstReplicas)
-
+	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
 	discovery := cp.Kube.Discovery()
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discovery))
 	scales, err := scale.NewForConfig(cp.RestConfig, mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(discovery))
@@ -43,11 +37,9 @@ func startWorkloadControllers(ctx context.Context, cp *controlplane.ControlPlane
 	// Where the defaults of kube-controller-manager wait for minutes before they scale down, this does not.
 	const often, tolerance = 200 * time.Millisecond, 0.1
 	autoscalers := podautoscaler.NewHorizontalController(ctx, cp.Kube.CoreV1(), scales, cp.Kube.AutoscalingV2(), mapper, metric,
-		factory.Autoscaling().V2().HorizontalPodAutoscalers(), pods, often, 0, tolerance, 0, 0)
+		factory.Autoscaling().V2().HorizontalPodAutoscalers(), factory.Core().V1().Pods(), often, 0, tolerance, 0, 0)
 
 	factory.Start(ctx.Done())
-	go deployments.Run(ctx, 2)
-	go replicaSets.Run(ctx, 2)
 	go autoscalers.Run(ctx, 1)
 	return nil
 }

@@ -55,7 +55,11 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 		slices.Reverse(terminating)
 	}
 	p := &argumentParser{arguments: arguments}
-	rules := p.release(semantics).Rules()
+	r, err := Release(arguments)
+	if err != nil {
+		p.wrong(semantics, "one of "+strings.Join(release.Names(), ", "), r)
+	}
+	rules := r.Rules()
 	root := []intake.RootCapability{intake.RootTotal, intake.RootOwn}
 	if rules.OpenRoot {
 		slices.Reverse(root)
@@ -92,9 +96,26 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 	return s, p.problems
 }
 
+// Release returns the release of Volcano whose rules the arguments of a plugin select: by
+// default the one that the program is built with. It returns an error for an unknown one.
+func Release(arguments framework.Arguments) (release.Release, error) {
+	given, ok := arguments[semantics]
+	if !ok {
+		return release.Built(), nil
+	}
+	r, err := release.Parse(fmt.Sprint(given))
+	if err != nil {
+		return r, fmt.Errorf("argument %s: %w", semantics, err)
+	}
+	return r, nil
+}
+
 // parse parses the arguments of a plugin and logs each problem once.
 func (m *memory) parse(v variant, arguments framework.Arguments) settings {
 	s, problems := parseArguments(v, arguments)
+	if r, _ := Release(arguments); r != release.Built() {
+		problems = append(problems, fmt.Sprintf("decisions follow the rules of Volcano %s, and not those of %s that it is built with", r, release.Built()))
+	}
 	for _, problem := range problems {
 		m.warnings.Once(v.name, problem)
 	}
@@ -169,22 +190,6 @@ func (p *argumentParser) count(key string) int {
 	}
 	p.wrong(key, "a whole number, 0 or more", 0)
 	return 0
-}
-
-// release reads the name of a release, by default that of the program.
-func (p *argumentParser) release(key string) release.Release {
-	built := release.Built()
-	given, ok := p.arguments[key]
-	if !ok {
-		return built
-	}
-	if name, isText := given.(string); isText {
-		if r, err := release.Parse(name); err == nil {
-			return r
-		}
-	}
-	p.wrong(key, "one of "+strings.Join(release.Names(), ", "), built)
-	return built
 }
 
 // number returns the value of a key, NaN for one that is not a number.

@@ -34,13 +34,13 @@ const (
 	ascend910 = "Ascend910B"
 )
 
-// nodes have the labels and the resources that the vendors' feature discovery and device plugins give them. The fourth
-// card of h200-2 is cut into MIG slices, and the two cards of h800-2 are shared by four pods each.
+// nodes have the labels and the resources that the vendors' feature discovery and device plugins give them. The eighth
+// card of h200-1 is cut into MIG slices, and the two cards of h800-2 are shared by four pods each. Only one node has each
+// card, so that every run of the demo puts pods on the same nodes.
 func nodes() []*corev1.Node {
 	type labels = map[string]string
 	return []*corev1.Node{
-		newNode("h200-1", labels{"nvidia.com/gpu.product": "NVIDIA-H200"}, map[corev1.ResourceName]int64{gpu: 4}),
-		newNode("h200-2", labels{"nvidia.com/gpu.product": "NVIDIA-H200"}, map[corev1.ResourceName]int64{gpu: 3, mig: 7}),
+		newNode("h200-1", labels{"nvidia.com/gpu.product": "NVIDIA-H200"}, map[corev1.ResourceName]int64{gpu: 7, mig: 7}),
 		newNode("h800-1", labels{"nvidia.com/gpu.product": "NVIDIA-H800"}, map[corev1.ResourceName]int64{gpu: 4}),
 		newNode("h800-2", labels{
 			"nvidia.com/gpu.product":  "NVIDIA-H800",

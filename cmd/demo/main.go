@@ -18,28 +18,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// schedulerConfiguration is the volcano-scheduler.conf of the demo. Reclaim calls the plugins tier by tier and stops at
-// the first tier with an answer. So gang, conformance and capacity-card share a tier: a pod is evicted only if its job can
-// spare it, it is no system pod, and its queue has more of its card than it deserves. The queues of the story say nothing
-// of cpu and memory, which would mean none at all.
-const schedulerConfiguration = `
-actions: "enqueue, allocate, reclaim, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-    enablePreemptable: false
-  - name: conformance
-  - name: capacity-card
-    enableHierarchy: true
-    arguments:
-      unsetCapability: unlimited
-- plugins:
-  - name: predicates
-  - name: nodeorder
-  - name: binpack
-`
-
 // interruptedStatus is the exit status of a shell command that SIGINT ended.
 const interruptedStatus = 130
 
@@ -92,8 +70,11 @@ func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time,
 	// Hangs up the watches at the end, so that the API server need not wait for them when it stops.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if err := install(ctx, cp); err != nil {
+		return err
+	}
 	// The scheduler comes first because it creates the root queue.
-	if _, err := cp.StartScheduler(schedulerConfiguration); err != nil {
+	if _, err := cp.StartInstalledScheduler(ctx); err != nil {
 		return fmt.Errorf("starting the scheduler: %w", err)
 	}
 	if err := createCluster(ctx, cp); err != nil {
@@ -111,28 +92,10 @@ func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time,
 	if keep {
 		return stay(ctx, cp, board)
 	}
+	fmt.Println("make demo DEMO_KEEP=1 keeps the control plane up, for docs/quickstart.md.")
 	return nil
 }
 
 func printStage(stage string, elapsed time.Duration) {
 	fmt.Printf("  %-36s %5.1fs\n", stage, elapsed.Seconds())
-}
-
-// stay goes on printing what happens until the demo is interrupted, which is no failure here.
-func stay(ctx context.Context, cp *controlplane.ControlPlane, board *board) error {
-	fmt.Printf(`
-The control plane stays up. Try, in another terminal:
-  export KUBECONFIG=%s
-  kubectl get queues,jobs.batch.volcano.sh,podgroups,pods
-  kubectl describe queue serving
-  kubectl annotate queue research --overwrite volcano.sh/card.quota='{"NVIDIA-H200": 7}'
-  kubectl delete jobs.batch.volcano.sh vision
-Ctrl-C stops it and removes everything.
-
-`, cp.Kubeconfig())
-	err := board.follow(ctx)
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
 }

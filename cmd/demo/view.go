@@ -113,30 +113,56 @@ func newView(s snapshot) view {
 			v.idle[each.Name] += int64(each.Milli.Cards())
 		}
 	}
-	for _, job := range s.jobs {
-		row := newJobRow(job, s)
-		v.jobs = append(v.jobs, row)
-		v.charge(row, s)
-		for name, count := range row.cards {
+	for _, pod := range s.pods {
+		held := heldBy(pod, s.nodes)
+		v.charge(queueOf(pod, s.podGroups), held, s)
+		for name, count := range held {
 			v.idle[name] -= count
 		}
+	}
+	for _, job := range s.jobs {
+		v.jobs = append(v.jobs, newJobRow(job, s))
 	}
 	return v
 }
 
-// charge adds what a job has to its queue and all queues above.
-func (v *view) charge(job jobRow, s snapshot) {
+// charge adds what a pod has to its queue and all queues above.
+func (v *view) charge(name string, held cards, s snapshot) {
 	parents := map[string]string{}
 	for _, queue := range s.queues {
 		parents[queue.Name] = queue.Spec.Parent
 	}
-	for name := job.queue; name != ""; name = parents[name] {
+	for ; name != ""; name = parents[name] {
 		for _, queue := range v.queues {
 			if queue.name == name {
-				queue.allocated.add(job.cards)
+				queue.allocated.add(held)
 			}
 		}
 	}
+}
+
+// queueOf is the queue of a pod's group, be it of a Volcano job or of a Deployment.
+func queueOf(pod *corev1.Pod, groups []*scheduling.PodGroup) string {
+	for _, group := range groups {
+		if group.Namespace == pod.Namespace && group.Name == pod.Annotations[scheduling.KubeGroupNameAnnotationKey] {
+			return group.Spec.Queue
+		}
+	}
+	return ""
+}
+
+// heldBy returns the cards that a pod has. It has them while it is bound to a node and not at its end.
+func heldBy(pod *corev1.Pod, nodes []*corev1.Node) cards {
+	for _, node := range nodes {
+		if node.Name == pod.Spec.NodeName && live(pod) {
+			return occupied(pod, node)
+		}
+	}
+	return nil
+}
+
+func live(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodPending || pod.Status.Phase == corev1.PodRunning
 }
 
 // below returns the rows of all queues under parent, in tree order. The queue that Volcano creates for jobs without one
@@ -185,17 +211,10 @@ func newJobRow(job *batch.Job, s snapshot) jobRow {
 	return row
 }
 
-// count adds a pod of the job. It occupies cards while it is bound to a node and not at its end.
+// count adds a pod of the job.
 func (j *jobRow) count(pod *corev1.Pod, s snapshot) {
-	live := pod.Status.Phase == corev1.PodPending || pod.Status.Phase == corev1.PodRunning
-	switch {
-	case live && pod.Spec.NodeName != "":
-		for _, node := range s.nodes {
-			if node.Name == pod.Spec.NodeName {
-				j.cards.add(occupied(pod, node))
-			}
-		}
-	case live:
+	j.cards.add(heldBy(pod, s.nodes))
+	if live(pod) && pod.Spec.NodeName == "" {
 		j.unplaced++
 		j.reason = cmp.Or(j.reason, unscheduledReason(pod))
 	}

@@ -42,7 +42,7 @@ func TestLastGoodValueStays(t *testing.T) {
 	require.Empty(t, a.read(nil).quota)
 }
 
-// story is a snapshot in which llm of train has two cards of h200-2, a pod that waits and one that is done, and a pod of
+// story is a snapshot in which llm of train has two cards of h200-1, a pod that waits and one that is done, and a pod of
 // serving has a card that it does not name.
 func story() snapshot {
 	uid := func(job *batch.Job) *batch.Job {
@@ -54,6 +54,7 @@ func story() snapshot {
 	pod := func(job *batch.Job, node string, phase corev1.PodPhase) *corev1.Pod {
 		pod := &corev1.Pod{Spec: *job.Spec.Tasks[0].Template.Spec.DeepCopy(), Status: corev1.PodStatus{Phase: phase}}
 		pod.Labels = map[string]string{batch.JobNameKey: job.Name}
+		pod.Annotations = map[string]string{scheduling.KubeGroupNameAnnotationKey: job.Name}
 		pod.Spec.NodeName = node
 		return pod
 	}
@@ -65,12 +66,17 @@ func story() snapshot {
 		jobs:       []*batch.Job{llm, untyped},
 		allotments: map[types.UID]allotment{},
 		podGroups: []*scheduling.PodGroup{{
-			ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "llm"}}},
+			ObjectMeta: metav1.ObjectMeta{Name: "llm", OwnerReferences: []metav1.OwnerReference{{UID: "llm"}}},
+			Spec:       scheduling.PodGroupSpec{Queue: "train"},
 			Status:     scheduling.PodGroupStatus{Phase: scheduling.PodGroupRunning},
+		}, {
+			ObjectMeta: metav1.ObjectMeta{Name: "untyped", OwnerReferences: []metav1.OwnerReference{{UID: "untyped"}}},
+			Spec:       scheduling.PodGroupSpec{Queue: "serving"},
+			Status:     scheduling.PodGroupStatus{Phase: scheduling.PodGroupPending},
 		}},
 		pods: []*corev1.Pod{
-			pod(llm, "h200-2", corev1.PodRunning), pod(llm, "h200-2", corev1.PodPending),
-			pod(llm, "h200-2", corev1.PodSucceeded), waits,
+			pod(llm, "h200-1", corev1.PodRunning), pod(llm, "h200-1", corev1.PodPending),
+			pod(llm, "h200-1", corev1.PodSucceeded), waits,
 			pod(untyped, "h800-1", corev1.PodRunning),
 		},
 	}
@@ -102,6 +108,24 @@ func TestViewRollsUp(t *testing.T) {
 	}, allocated)
 	require.EqualValues(t, 5, v.idle[h200])
 	require.EqualValues(t, 2, v.idle[h800])
+}
+
+// TestDeploymentsCount expects the pods of a Deployment to count for the queue of their group.
+func TestDeploymentsCount(t *testing.T) {
+	s := story()
+	served := s.pods[0].DeepCopy()
+	served.Labels, served.Annotations = nil, map[string]string{scheduling.KubeGroupNameAnnotationKey: "podgroup-1"}
+	s.pods = append(s.pods, served)
+	s.podGroups = append(s.podGroups, &scheduling.PodGroup{
+		ObjectMeta: metav1.ObjectMeta{Name: "podgroup-1"}, Spec: scheduling.PodGroupSpec{Queue: "lab"},
+	})
+	v := newView(s)
+	require.EqualValues(t, 4, v.idle[h200])
+	for _, queue := range v.queues {
+		if queue.name == "lab" {
+			require.Equal(t, "1 NVIDIA-H200", queue.allocated.String())
+		}
+	}
 }
 
 // TestExcess is about the quotas that the demo watches: a leaf is bound to what it names, an inner queue is free in what

@@ -86,6 +86,7 @@ func run() error {
 
 	// Volcano's plugins registered themselves when their packages were initialized, so this replaces them.
 	plugin.Register()
+	klog.Infof("capacity-card %s: built with Volcano %s, quotas by the rules of %s", version.Of().Release, version.Of().Volcano, version.Of().Rules)
 	if err := loadPlugins(server); err != nil {
 		return err
 	}

@@ -110,6 +110,7 @@ func (k *kubelet) sync(ctx context.Context, name cache.ObjectName) error {
 			Conditions: []corev1.PodCondition{
 				{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: started},
 			},
+			ContainerStatuses: containers(pod, true, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: started}}),
 		})
 	}
 	return nil
@@ -133,12 +134,26 @@ func (cp *ControlPlane) CompletePods(ctx context.Context, namespace, selector st
 			Conditions: []corev1.PodCondition{
 				{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "PodCompleted", LastTransitionTime: finished},
 			},
+			ContainerStatuses: containers(pod, false, corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: finished},
+			}),
 		})
 		if err != nil {
 			return i, fmt.Errorf("completing pod %s/%s: %w", namespace, pod.Name, err)
 		}
 	}
 	return len(pods.Items), nil
+}
+
+// containers returns the status of a pod whose containers are all in one state.
+func containers(pod *corev1.Pod, ready bool, state corev1.ContainerState) []corev1.ContainerStatus {
+	var statuses []corev1.ContainerStatus
+	for _, container := range pod.Spec.Containers {
+		statuses = append(statuses, corev1.ContainerStatus{
+			Name: container.Name, Image: container.Image, Started: &ready, Ready: ready, State: state,
+		})
+	}
+	return statuses
 }
 
 // patchStatus merges status into the pod's; a pod that is gone needs none.

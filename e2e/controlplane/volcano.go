@@ -90,6 +90,11 @@ func (cp *ControlPlane) StartScheduler(configuration string) (stop func(), err e
 	if err != nil {
 		return nil, fmt.Errorf("writing the scheduler configuration: %w", err)
 	}
+	return cp.startSchedulerAt(path)
+}
+
+// startSchedulerAt starts a Volcano scheduler with the configuration in a file, which it watches.
+func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
 	// The scheduler serves its log level on a socket, by default in a directory shared by all schedulers of a machine.
 	if err := os.Setenv("DEBUG_SOCKET_DIR", cp.directory); err != nil {
 		return nil, err

@@ -16,11 +16,13 @@ import (
 var (
 	ErrUnknownPlugin = errors.New("no such plugin is registered")
 	ErrSeveralQuotas = errors.New("only one quota plugin can be in force")
+	ErrBadArgument   = errors.New("the plugin has an invalid argument")
 )
 
 // Check returns an error of one line where the text of a volcano-scheduler.conf is
 // invalid, where it names a plugin that is not registered (ErrUnknownPlugin), or where
-// it has several quota plugins (ErrSeveralQuotas). Call it after all plugins are
+// it has several quota plugins (ErrSeveralQuotas), or one whose argument semantics is not a
+// release of Volcano (ErrBadArgument). Call it after all plugins are
 // registered.
 func Check(configuration string) error {
 	_, tiers, _, _, err := scheduler.UnmarshalSchedulerConf(configuration)
@@ -35,6 +37,9 @@ func Check(configuration string) error {
 			}
 			if slices.Contains(plugin.Names, option.Name) {
 				quotas = append(quotas, option.Name)
+				if _, err := plugin.Release(option.Arguments); err != nil {
+					return fmt.Errorf("%w: %s: %w", ErrBadArgument, option.Name, err)
+				}
 			}
 		}
 	}

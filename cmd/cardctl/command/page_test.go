@@ -16,29 +16,31 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-var update = flag.Bool("update", false, "write what the commands print into docs/cardctl.md")
+var update = flag.Bool("update", false, "write what the commands print into testdata/sessions.md")
 
-// The page, and where its commands are run.
+// The page, the terminal sessions, and where their commands are run.
 const (
-	page  = "../../../docs/cardctl.md"
-	scene = "../../../examples/cardctl"
+	page     = "../../../docs/cardctl.md"
+	sessions = "testdata/sessions.md"
+	scene    = "../../../examples/cardctl"
 )
 
 var session = regexp.MustCompile("(?s)```console\n(.*?)```")
 
-// TestPage runs the terminal sessions of the page and expects what they show.
-func TestPage(t *testing.T) {
-	text, err := os.ReadFile(page)
+// TestSessions runs terminal sessions on the files of examples/cardctl, and expects what
+// they show. TestPlayground in e2e runs those of the page on a cluster.
+func TestSessions(t *testing.T) {
+	text, err := os.ReadFile(sessions)
 	require.NoError(t, err)
-	path, err := filepath.Abs(page)
+	path, err := filepath.Abs(sessions)
 	require.NoError(t, err)
 	t.Chdir(scene)
-	sessions := 0
+	found := 0
 	played := session.ReplaceAllStringFunc(string(text), func(block string) string {
-		sessions++
+		found++
 		return "```console\n" + play(session.FindStringSubmatch(block)[1]) + "```"
 	})
-	require.GreaterOrEqual(t, sessions, 8)
+	require.GreaterOrEqual(t, found, 8)
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(played), 0o600))
 		return

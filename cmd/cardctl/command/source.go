@@ -19,6 +19,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // source is where the objects and the scheduler's configuration come from: the flags
@@ -270,10 +271,15 @@ func (s *source) configureFrom(c *input.Configuration) (*engine.Configuration, e
 
 // inForce describes the quotas of a configuration.
 func inForce(c *engine.Configuration) string {
+	shape := "flat"
 	if c.Hierarchy {
-		return "plugin " + c.Plugin + ", queues are a tree"
+		shape = "a tree"
 	}
-	return "plugin " + c.Plugin + ", queues are flat"
+	text := fmt.Sprintf("plugin %s, queues are %s", c.Plugin, shape)
+	if c.Release != release.Built() {
+		text += ", rules of Volcano " + c.Release.String()
+	}
+	return text
 }
 
 func firstLine(err error) string {

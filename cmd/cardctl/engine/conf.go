@@ -19,6 +19,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/guard"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // ErrNoQuotaPlugin is about configurations without any of plugin.Names.
@@ -30,8 +31,9 @@ var outside = []string{"extender", "usage", "rescheduling", "numaaware", "device
 
 // Configuration is the content of a volcano-scheduler.conf.
 type Configuration struct {
-	Plugin         string // the quota plugin, one of plugin.Names
-	Hierarchy      bool   // quotas form a tree
+	Plugin         string          // the quota plugin, one of plugin.Names
+	Hierarchy      bool            // quotas form a tree
+	Release        release.Release // whose rules the quota plugin follows
 	Actions        []framework.Action
 	Tiers          []conf.Tier
 	Configurations []conf.Configuration
@@ -82,6 +84,9 @@ func Configure(text string) (*Configuration, error) {
 				return nil, fmt.Errorf("the scheduler configuration: %w: %s, %s", guard.ErrSeveralQuotas, c.Plugin, option.Name)
 			case slices.Contains(plugin.Names, option.Name):
 				c.Plugin = option.Name
+				if c.Release, err = plugin.Release(option.Arguments); err != nil {
+					return nil, fmt.Errorf("the scheduler configuration: %w: %s: %w", guard.ErrBadArgument, option.Name, err)
+				}
 				c.Hierarchy = option.EnabledHierarchy != nil && *option.EnabledHierarchy && option.Name != plugin.ProportionName
 			}
 			kept.Plugins = append(kept.Plugins, option)

@@ -10,6 +10,8 @@ import (
 	_ "unsafe" // for go:linkname
 
 	_ "k8s.io/client-go/pkg/version" // has the variables below
+
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // Info is the versions of a program. A version that the build did not record is unknown.
@@ -17,6 +19,7 @@ type Info struct {
 	Release    string // of this module
 	Commit     string
 	Volcano    string
+	Rules      string // the release of Volcano whose rules the quota plugins follow by default
 	Kubernetes string
 	Go         string
 }
@@ -33,7 +36,7 @@ func Of() Info {
 }
 
 func from(build *debug.BuildInfo) Info {
-	info := Info{Release: unknown, Commit: unknown, Volcano: unknown, Kubernetes: unknown,
+	info := Info{Release: unknown, Commit: unknown, Volcano: unknown, Rules: release.Built().String(), Kubernetes: unknown,
 		Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
 	if v := build.Main.Version; v != "" && v != "(devel)" {
 		info.Release = v
@@ -64,7 +67,8 @@ func from(build *debug.BuildInfo) Info {
 
 // Text describes the versions of a program in lines.
 func (i Info) Text(program string) string {
-	return fmt.Sprintf("%s %s\ncommit      %s\nVolcano     %s\nKubernetes  %s\nGo          %s\n", program, i.Release, i.Commit, i.Volcano, i.Kubernetes, i.Go)
+	return fmt.Sprintf("%s %s\ncommit      %s\nVolcano     %s, rules of %s\nKubernetes  %s\nGo          %s\n",
+		program, i.Release, i.Commit, i.Volcano, i.Rules, i.Kubernetes, i.Go)
 }
 
 // The version and the commit in the User-Agent of all clients of this program. client-go

@@ -7,10 +7,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"k8s.io/client-go/rest"
+
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 func TestText(t *testing.T) {
 	end := runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
+	rules := release.Built().String()
 	build := &debug.BuildInfo{
 		Main: debug.Module{Version: "v1.2.0"},
 		Deps: []*debug.Module{
@@ -19,10 +22,10 @@ func TestText(t *testing.T) {
 		},
 		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "8a7c2f1d"}, {Key: "vcs.modified", Value: "false"}},
 	}
-	assert.Equal(t, "cardctl v1.2.0\ncommit      8a7c2f1d\nVolcano     v1.15.0\nKubernetes  v1.34.1\nGo          "+end, from(build).Text("cardctl"))
+	assert.Equal(t, "cardctl v1.2.0\ncommit      8a7c2f1d\nVolcano     v1.15.0, rules of "+rules+"\nKubernetes  v1.34.1\nGo          "+end, from(build).Text("cardctl"))
 	build.Settings[1].Value = "true"
 	assert.Equal(t, "8a7c2f1d with changes", from(build).Commit)
-	assert.Equal(t, "load unknown\ncommit      unknown\nVolcano     unknown\nKubernetes  unknown\nGo          "+end,
+	assert.Equal(t, "load unknown\ncommit      unknown\nVolcano     unknown, rules of "+rules+"\nKubernetes  unknown\nGo          "+end,
 		from(&debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}).Text("load"))
 }
 

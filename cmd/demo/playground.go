@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/capacity-card/capacity-card/e2e/controlplane"
+)
+
+// The files of the playground, below the directory from which the demo is run.
+const (
+	binaries   = "bin"
+	settings   = "bin/playground"            // the settings of a shell
+	kubeconfig = "bin/playground.kubeconfig" // a link
+)
+
+// installation is what kubectl apply -k installs.
+const installation = "cmd/demo/installation"
+
+// controlPlaneNode runs Volcano's own pods.
+const controlPlaneNode = "control-plane"
+
+// install puts the objects of an installation into the cluster: Volcano's controllers, and the scheduler with its
+// configuration. Volcano's webhooks are left out, because nothing here answers them.
+func install(ctx context.Context, cp *controlplane.ControlPlane) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: controlplane.VolcanoNamespace}}
+	if _, err := cp.Kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating namespace %s: %w", namespace.Name, err)
+	}
+	controllers, err := controlplane.VolcanoInstallation("volcano-controllers")
+	if err != nil {
+		return err
+	}
+	scheduler, err := controlplane.Render(installation)
+	if err != nil {
+		return fmt.Errorf("%w (the demo runs in the root of the repository)", err)
+	}
+	if err := cp.Apply(ctx, controllers, "volcano"); err != nil {
+		return err
+	}
+	return cp.Apply(ctx, scheduler, "kubectl")
+}
+
+// open makes a playground of the cluster of the story: it adds nodes, runs the Deployments, serves the metrics, and
+// writes the settings of a shell. It returns the address of the metrics.
+func open(ctx context.Context, cp *controlplane.ControlPlane) (metrics string, err error) {
+	node := newNode(controlPlaneNode, map[string]string{"node-role.kubernetes.io/control-plane": ""}, nil)
+	node.Spec.Taints = []corev1.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}}
+	for _, node := range []*corev1.Node{node, newNode("l40s-1", map[string]string{"nvidia.com/gpu.product": "NVIDIA-L40S"}, map[corev1.ResourceName]int64{gpu: 8})} {
+		if _, err := cp.Kube.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
+			return "", fmt.Errorf("creating node %s: %w", node.Name, err)
+		}
+	}
+	if err := cp.StartDefaultScheduler(ctx, controlPlaneNode); err != nil {
+		return "", fmt.Errorf("playing kube-scheduler: %w", err)
+	}
+	if err := cp.StartWorkloadControllers(ctx); err != nil {
+		return "", err
+	}
+	if metrics, err = cp.ServeMetrics(); err != nil {
+		return "", fmt.Errorf("serving the metrics: %w", err)
+	}
+	return metrics, writeSettings(cp.Kubeconfig(), metrics)
+}
+
+// writeSettings writes what a shell needs to use the playground, the settings last.
+func writeSettings(config, metrics string) error {
+	directory, err := filepath.Abs(binaries)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return err
+	}
+	if err := removeSettings(); err != nil {
+		return err
+	}
+	if err := os.Symlink(config, kubeconfig); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("export KUBECONFIG='%s/%s'\nexport PATH='%s':\"$PATH\"\nexport METRICS=http://%s/metrics\n",
+		directory, filepath.Base(kubeconfig), directory, metrics)
+	return os.WriteFile(settings, []byte(text), 0o600)
+}
+
+// removeSettings removes them from the playground that is closed.
+func removeSettings() error {
+	var errs []error
+	for _, file := range []string{settings, kubeconfig} {
+		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// stay opens the playground, and prints what happens until the demo is interrupted, which is no failure here.
+func stay(ctx context.Context, cp *controlplane.ControlPlane, board *board) (err error) {
+	defer func() { err = errors.Join(err, removeSettings()) }()
+	metrics, err := open(ctx, cp)
+	if err != nil {
+		return err
+	}
+	if _, err := board.next(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	fmt.Fprintf(board.out, `
+The control plane stays up, with a node l40s-1 for the pages. In another terminal, in this directory:
+
+  make cardctl kubectl      # bin/cardctl, and bin/kubectl if you have none
+  source %s     # sets KUBECONFIG, PATH and METRICS
+  kubectl get queues,jobs.batch.volcano.sh,podgroups,pods
+  cardctl explain
+
+API server   https://%s (%s)
+metrics      http://%s/metrics
+health       http://%s/healthz
+
+docs/quickstart.md and docs/cardctl.md continue here. Ctrl-C stops the control plane and removes
+everything. Until then, what happens in it is printed below.
+
+`, settings, cp.Address, kubeconfig, metrics, metrics)
+	if err := board.follow(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/capacity-card/capacity-card/plugin/guard"
+)
+
+// The configuration of Volcano's scheduler, as its installation names it.
+const (
+	VolcanoNamespace  = "volcano-system"
+	schedulerConfig   = "volcano-scheduler-configmap"
+	configurationFile = "volcano-scheduler.conf"
+)
+
+// StartInstalledScheduler starts a Volcano scheduler with the configuration of the ConfigMap volcano-scheduler-configmap,
+// and follows the ConfigMap as cmd/vc-scheduler in a pod does: a change that is refused is logged and changes nothing. stop
+// is that of StartScheduler.
+func (cp *ControlPlane) StartInstalledScheduler(ctx context.Context) (stop func(), err error) {
+	directory, err := cp.mount(ctx, VolcanoNamespace, schedulerConfig)
+	if err != nil {
+		return nil, fmt.Errorf("mounting ConfigMap %s/%s: %w", VolcanoNamespace, schedulerConfig, err)
+	}
+	stage, err := guard.NewStage(filepath.Join(directory, configurationFile))
+	if err != nil {
+		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
+	}
+	cp.stops = append(cp.stops, func() error {
+		stage.Close()
+		return nil
+	})
+	go stage.Follow()
+	return cp.startSchedulerAt(stage.Path())
+}
+
+// mount keeps the files of a ConfigMap up to date in a directory, as the kubelet does for a pod.
+func (cp *ControlPlane) mount(ctx context.Context, namespace, name string) (directory string, err error) {
+	if directory, err = os.MkdirTemp(cp.directory, "configmap-"); err != nil {
+		return "", err
+	}
+	one := func(options *metav1.ListOptions) {
+		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(cp.Kube, 0, informers.WithNamespace(namespace), informers.WithTweakListOptions(one))
+	write := func(object any) {
+		if err := writeFiles(directory, object.(*corev1.ConfigMap).Data); err != nil {
+			klog.Errorf("Writing the files of ConfigMap %s/%s: %v", namespace, name, err)
+		}
+	}
+	registration, err := factory.Core().V1().ConfigMaps().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    write,
+		UpdateFunc: func(_, object any) { write(object) },
+	})
+	if err != nil {
+		return "", err
+	}
+	running, cancel := context.WithCancel(context.Background())
+	cp.stops = append(cp.stops, func() error {
+		cancel()
+		factory.Shutdown()
+		return nil
+	})
+	factory.Start(running.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return "", ctx.Err()
+	}
+	return directory, nil
+}
+
+// writeFiles replaces files by renames, so that nobody reads a part of one.
+func writeFiles(directory string, files map[string]string) error {
+	for name, text := range files {
+		path := filepath.Join(directory, name)
+		if err := os.WriteFile(path+".next", []byte(text), 0o600); err != nil {
+			return err
+		}
+		if err := os.Rename(path+".next", path); err != nil {
+			return err
+		}
+	}
+	return nil
+}

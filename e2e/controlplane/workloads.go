@@ -1,0 +1,54 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller/deployment"
+	"k8s.io/kubernetes/pkg/controller/replicaset"
+)
+
+// StartWorkloadControllers runs Kubernetes' own controllers of Deployments and ReplicaSets until ctx ends.
+func (cp *ControlPlane) StartWorkloadControllers(ctx context.Context) error {
+	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
+	apps, pods := factory.Apps().V1(), factory.Core().V1().Pods()
+	deployments, err := deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), pods, cp.Kube)
+	if err != nil {
+		return fmt.Errorf("creating the controller of Deployments: %w", err)
+	}
+	replicaSets := replicaset.NewReplicaSetController(ctx, apps.ReplicaSets(), pods, cp.Kube, replicaset.BurstReplicas)
+	factory.Start(ctx.Done())
+	go deployments.Run(ctx, 2)
+	go replicaSets.Run(ctx, 2)
+	return nil
+}
+
+// StartDefaultScheduler plays kube-scheduler until ctx ends: it binds the pods that do not name Volcano's to one node.
+// Volcano's own Deployments are such pods.
+func (cp *ControlPlane) StartDefaultScheduler(ctx context.Context, node string) error {
+	unbound := func(options *metav1.ListOptions) {
+		options.FieldSelector = fields.Set{"spec.schedulerName": corev1.DefaultSchedulerName, "spec.nodeName": ""}.AsSelector().String()
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(cp.Kube, 0, informers.WithTweakListOptions(unbound))
+	bind := func(object any) {
+		pod := object.(*corev1.Pod)
+		binding := &corev1.Binding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+			Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+		}
+		if err := cp.Kube.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{}); err != nil && ctx.Err() == nil {
+			klog.Errorf("Binding pod %s/%s: %v", pod.Namespace, pod.Name, err)
+		}
+	}
+	if _, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: bind}); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	return nil
+}
