@@ -184,7 +184,7 @@ func (s *session) accounts(q index.Queue) map[string]fastres.Vector {
 // forgotten reports whether the scheduler may have missed what became of the nodes of a
 // job.
 func (w *world) forgotten(j *worldJob) bool {
-	return (unchecked(outlivesQueue) || unchecked(goneQueue)) && j.orphaned && slices.ContainsFunc(j.pods, (*worldPod).placed)
+	return unchecked(outlivesQueue) && j.orphaned && slices.ContainsFunc(j.pods, (*worldPod).placed)
 }
 
 // remembers reports whether the scheduler knows what a new one would not: good values of

@@ -57,7 +57,9 @@ var mutants = []mutant{
 	{"plugin/intake/queues.go", "s.rootBound.Add(gone)", ""},
 	{"plugin/intake/gone.go", "session.tree.Broken(q) != nil", "false"},
 	{"plugin/intake/gone.go", "!session.cards.Gives(task.NodeName, r.Resource, d)", "!there"},
-	{"plugin/intake/gone.go", "left = left || g.nodes == nil", ""},
+	{"plugin/intake/gone.go", "!left && !moved && !g.some", "!left && !g.some"},
+	{"plugin/intake/gone.go", "|| session.cards.Occupied(task)", ""},
+	{"plugin/intake/queues.go", "|| session.settings.KeepGuarantees {", "{"},
 	{"plugin/intake/state.go", "s.common, s.bounds, s.gone = nil, bounds{}, gone{}", "s.common, s.gone = nil, gone{}"},
 
 	// Guarantees.
@@ -66,6 +68,7 @@ var mutants = []mutant{
 	{"quota/guarantees.go", "bound = min(bound, g.available.Get(d))", ""},
 	{"quota/guarantees.go", "if g.above(child) == q {", "if false {"},
 	{"quota/guarantees.go", "max(before+change, own, 0) - max(before, own+more, 0)", "max(before+change, own, 0) - max(before, own, 0)"},
+	{"quota/guarantees.go", " // 0 here does not mean 0 above", "\n\t\tif change == 0 {\n\t\t\treturn\n\t\t}"},
 	{"plugin/admission.go", "return s.memory.guarantees.Fits(a, q, d, milli)", "return quota.Verdict{Queue: q}"},
 	{"plugin/admission.go", "return s.keepsGuarantees(a, q, request)", "return quota.Verdict{Queue: q}"},
 	{"plugin/events.go", "s.memory.guarantees.Update(q, v.refund, -1)", ""},

@@ -36,7 +36,7 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 		session.Queues[session.tree.Lookup(string(id))] = queue
 	}
 	s.gone.resize(session.Dims.length)
-	if session.tree.Rooted() || session.cards != nil {
+	if session.tree.Rooted() || session.cards != nil || session.settings.KeepGuarantees {
 		s.gone.find(ssn, session)
 	}
 	if s.valid(session) {
