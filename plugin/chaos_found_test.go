@@ -46,8 +46,19 @@ var found = map[string]*scenario{
 	// The queue above the reclaimer's is guaranteed more than its children: a refund changes
 	// what it does not use, and nothing of the child.
 	"a refund below an inner queue frees its guarantee": acts(Name, true, "allocate", "preempt").
-		then(gpuNode("n", 2), annotated("inner", `{}`, "", `{"A":1}`), annotated("other", `{"A":8}`, "", `{"A":1}`),
+		then(gpuNode("n", "A", 2), annotated("inner", `{}`, "", `{"A":1}`), annotated("other", `{"A":8}`, "", `{"A":1}`),
 			below("inner", annotated("q", `{"A":8}`, "", `{"A":0}`)), job("low", "q", 1, gpus("", 1)), urgent(job("high", "q", 1, gpus("A", 2)))),
+	"a preemptor that the capability never admits": acts(CapacityName, false, "allocate", "preempt").
+		then(card8(""), queueBelow("q", ""), job("runs", "q", 0, cpus(5))).
+		then(setQueue{queueSpec{queue: workload.Queue{Name: "q", Capability: workload.Resources{"cpu": 2000}}}}, urgent(job("waits", "q", 1, cpus(4), podSpec{}))),
+	"a preemptor that the quota of a card never admits": acts(Name, false, "allocate", "preempt").
+		then(card8("A"), annotated("q", `{"A":4}`, "", ""), job("runs", "q", 1, gpus("A", 2)), urgent(job("waits", "q", 1, gpus("A", 6), podSpec{}))),
+	// The quotas of A and B are used up. The pods on n, which has B now, are charged for A.
+	"a preemptor with a list is not admitted on the card of the node": acts(CapacityName, true, "allocate", "preempt").
+		then(gpuNode("n", "A", 8), gpuNode("z", "B", 4), annotated("q", `{"A":8,"B":4}`, "", ""),
+			job("a", "q", 0, gpus("A", 2), gpus("A", 2), gpus("A", 2), gpus("A", 2)), job("b", "q", 1, gpus("B", 4))).
+		then(gpuNode("n", "B", 8)).
+		then(urgent(job("waits", "q", 1, gpus("B|A", 2), podSpec{cards: "B"}))),
 	"the parent of a queue exists again after a node is lost": acts(CapacityName, true, "allocate").
 		then(card8(""), queueBelow("p", ""), queueBelow("q", "p"), job("j", "q", 1, cpus(4))).
 		then(deleteQueue{"p"}, loseNode{"n"}).
@@ -81,9 +92,9 @@ func card8(product string) deed {
 	return setNode{n}
 }
 
-// gpuNode makes a node with GPUs of the model A.
-func gpuNode(name string, n int64) deed {
-	return setNode{workload.Node{Name: name, Allocatable: workload.Resources{"pods": 100, gpuName: n}, Labels: map[string]string{"nvidia.com/gpu.product": "A"}}}
+// gpuNode makes a node with GPUs of a model.
+func gpuNode(name, model string, n int64) deed {
+	return setNode{workload.Node{Name: name, Allocatable: workload.Resources{"pods": 100, gpuName: n}, Labels: map[string]string{"nvidia.com/gpu.product": model}}}
 }
 
 // queueBelow makes a queue without card annotations.
