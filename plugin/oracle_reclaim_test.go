@@ -8,9 +8,11 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
-// findPending records the requests of the tasks that the action allocate considers.
+// findPending records the requests of the tasks that the action allocate considers, with
+// each choice of cards that their queues deserve.
 func (m *oracleSession) findPending() {
 	m.pending = map[string][]oracle.Amounts{}
 	for _, job := range m.sortedJobs() {
@@ -18,15 +20,26 @@ func (m *oracleSession) findPending() {
 			if job.IsPending() || task.SchGated || task.BestEffort {
 				continue
 			}
-			request := m.request(task, false)
+			name, requests := m.queueOf(task), []oracle.Amounts{m.request(task, false)}
 			for p := range m.cardRequests(task) {
-				if len(p.Selector.Dims) > 0 {
-					request[m.key(p.Selector.Dims[0])] += float64(p.Amount)
-				}
+				requests = m.choices(name, p, requests)
 			}
-			m.pending[m.queueOf(task)] = append(m.pending[m.queueOf(task)], request)
+			m.pending[name] = append(m.pending[name], requests...)
 		}
 	}
+}
+
+// choices returns requests with each card that a queue deserves.
+func (m *oracleSession) choices(name string, p cards.Request, requests []oracle.Amounts) (all []oracle.Amounts) {
+	for _, d := range p.Selector.Dims {
+		if m.oracle.Deserved(name)[m.key(d)] <= 0 || !m.own.cards.Allowed(m.own.ix.Lookup(name), p).OK() {
+			continue
+		}
+		for _, request := range requests {
+			all = append(all, request.Plus(oracle.Amounts{m.key(d): float64(p.Amount)}))
+		}
+	}
+	return all
 }
 
 // compareVictims compares the victims of one reclaimer. The tests of cards compare

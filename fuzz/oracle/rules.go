@@ -184,20 +184,15 @@ func (a Amounts) relevant(d string) bool {
 // reclaimer's queue, and as many ancestors of it, must stay within deserved. Common
 // ancestors do not count.
 func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer Amounts, levels int) bool {
-	alone := func(name, other string) []string {
-		return slices.DeleteFunc(slices.Clone(v.oracle.Path(name)), func(q string) bool { return v.oracle.within(other, q) })
-	}
-	loses, gains := alone(name, to), alone(to, name)
+	loses, gains := v.oracle.alone(name, to), v.oracle.alone(to, name)
 	if len(loses) == 0 {
 		return v.Take(name, victim, to, reclaimer)
 	}
 	if !common(victim, reclaimer, false) {
 		return false
 	}
-	for i, q := range gains {
-		if i <= levels && v.oracle.surpasses(q, reclaimer) {
-			return false
-		}
+	if v.oracle.surpassAny(gains, reclaimer, levels) {
+		return false
 	}
 	for i, q := range loses {
 		if i <= levels && !v.above(q, victim) {
@@ -205,6 +200,16 @@ func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer A
 		}
 	}
 	return v.take(name, victim, to)
+}
+
+// alone returns a queue and its ancestors that are not those of another.
+func (o *Oracle) alone(name, other string) []string {
+	return slices.DeleteFunc(slices.Clone(o.Path(name)), func(q string) bool { return o.within(other, q) })
+}
+
+// surpassAny reports whether a request exceeds deserved of a queue or some ancestors.
+func (o *Oracle) surpassAny(path []string, request Amounts, levels int) bool {
+	return slices.ContainsFunc(path[:min(len(path), levels+1)], func(q string) bool { return o.surpasses(q, request) })
 }
 
 // surpasses reports whether a request exceeds deserved in a dimension that deserved sets.
@@ -265,35 +270,19 @@ func (o *Oracle) rivals(l, r string) (string, string) {
 	return o.atLevel(l, level), o.atLevel(r, level)
 }
 
-// OrderClaims compares two queues by whether they deserve the least request of their pending
-// tasks: negative if only l does. pending holds the requests of the pending tasks by queue.
-func (o *Oracle) OrderClaims(pending map[string][]Amounts, l, r string) int {
-	if o.cluster.Root != "" {
-		if o.Broken(l) || o.Broken(r) || o.Leaf(l) != o.Leaf(r) {
-			return 0
-		}
-		l, r = o.rivals(l, r)
+// OrderClaims compares two queues by whether they can reclaim for one of their pending tasks:
+// negative if only l can. pending holds the requests of the pending tasks by queue.
+func (o *Oracle) OrderClaims(pending map[string][]Amounts, l, r string, levels int) int {
+	if o.cluster.Root != "" && (o.Broken(l) || o.Broken(r) || o.Leaf(l) != o.Leaf(r)) {
+		return 0
 	}
-	claims := func(name string) bool {
-		var all []Amounts
-		for _, below := range o.names {
-			if o.within(below, name) {
-				all = append(all, pending[below]...)
-			}
-		}
-		if len(all) == 0 {
-			return false
-		}
-		least := Amounts{}
-		for _, d := range dimensions(all...) {
-			least[d] = Unlimited
-			for _, request := range all {
-				least[d] = min(least[d], request[d])
-			}
-		}
-		return o.deservesSome(name, least) && !o.surpasses(name, least)
+	claims := func(name, other string) bool {
+		gains := o.alone(name, other)
+		return len(gains) > 0 && slices.ContainsFunc(pending[name], func(request Amounts) bool {
+			return o.deservesSome(name, request) && !o.surpassAny(gains, request, levels)
+		})
 	}
-	if lc := claims(l); lc != claims(r) {
+	if lc := claims(l, r); lc != claims(r, l) {
 		return before(lc)
 	}
 	return 0
