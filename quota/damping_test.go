@@ -96,6 +96,7 @@ func TestOrderClaims(t *testing.T) {
 		{"both deserve their pending tasks: neither goes first", map[string][]res{"a1": {{cpu: 1}}, "a2": {{cpu: 1}}}, "a1", "a2", 1, none},
 		{"one of many", map[string][]res{"a2": {{cpu: 5}, {gpu: 1}, {cpu: 2, memory: 6}, {cpu: 3, memory: 5}}}, "a2", "a1", 1, before},
 		{"each is too large in another dimension", map[string][]res{"a2": {{cpu: 5, memory: 1}, {cpu: 1, memory: 6}}}, "a2", "a1", 1, none},
+		{"a dimension more", map[string][]res{"a2": {{gpu: 1}, {gpu: 1, cpu: 1}}}, "a2", "a1", 1, before},
 		{"the smaller one, whatever comes first", map[string][]res{"a2": {{cpu: 4, memory: 5}, {cpu: 9, memory: 9}}}, "a2", "a1", 1, before},
 		{"an ancestor would exceed deserved", map[string][]res{"a3": {{cpu: 2}}}, "a3", "b1", 1, none},
 		{"an ancestor that is not asked", map[string][]res{"a3": {{cpu: 2}}}, "a3", "b1", 0, before},
