@@ -129,15 +129,26 @@ func (w *world) compareAdmission(name string) {
 	}
 }
 
-// findPending sets pending to the requests of the pending tasks, and returns them by queue.
-func (w *world) findPending() map[string][]oracle.Amounts {
-	all := map[string][]oracle.Amounts{}
-	w.pending.Reset(w.ix)
+// findPending sets pending to the pending tasks, and returns them by queue. A task has the
+// request of another one as a second choice, or none.
+func (w *world) findPending() map[string][][]oracle.Amounts {
+	all := map[string][][]oracle.Amounts{}
+	w.pending.Reset(w.ix, w.names)
 	for _, t := range w.known() {
-		if !t.placed {
-			all[t.queue] = append(all[t.queue], t.request)
-			w.pending.Add(w.number(t.queue), w.vector(t.request))
+		if t.placed {
+			continue
 		}
+		choices := []oracle.Amounts{t.request}
+		if other := pick(w.rand, w.tasks); w.rand.IntN(2) == 0 {
+			choices = append(choices, other.request)
+		}
+		rows := &fastres.Rows{}
+		rows.Reset(0, w.ix.Dims())
+		for _, request := range choices {
+			rows.Append(w.vector(request))
+		}
+		all[t.queue] = append(all[t.queue], choices)
+		w.pending.Add(w.number(t.queue), rows)
 	}
 	return all
 }

@@ -28,6 +28,9 @@ func (c *chaosCycle) checkOwed(name string) {
 		if job == nil || job.IsPending() || !c.takesJobs(j.spec.queue) || !c.waits(job) || job.MinAvailable-job.ReadyTaskNum() != 1 || unsure[j.spec.queue] {
 			continue
 		}
+		if slices.Contains(c.actions, "preempt") && c.anotherWaits(j) {
+			continue // preempt gives a part of another job what is free, before reclaim runs
+		}
 		for _, p := range j.pods {
 			task := job.Tasks[api.TaskID(p.object.UID)]
 			if task.Status != api.Pending || task.SchGated || task.BestEffort || p.spec.cards == "" && c.arguments[untypedCards] == "reject" {
@@ -40,6 +43,14 @@ func (c *chaosCycle) checkOwed(name string) {
 			}
 		}
 	}
+}
+
+// anotherWaits reports whether another job of the queue waits.
+func (c *chaosCycle) anotherWaits(j *worldJob) bool {
+	return slices.ContainsFunc(c.jobs, func(other *worldJob) bool {
+		job := c.jobOf(other)
+		return other != j && job != nil && other.spec.queue == j.spec.queue && !job.IsPending() && len(job.TaskStatusIndex[api.Pending]) > 0
+	})
 }
 
 func (c *chaosCycle) jobOf(j *worldJob) *api.JobInfo {

@@ -12,31 +12,31 @@ import (
 )
 
 // findPending records the requests of the tasks that the action allocate considers, with
-// each choice of cards that their queues deserve.
+// each choice of cards that fits under the bounds of their queues.
 func (m *oracleSession) findPending() {
-	m.pending = map[string][]oracle.Amounts{}
+	m.pending = map[string][][]oracle.Amounts{}
 	for _, job := range m.sortedJobs() {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			if job.IsPending() || task.SchGated || task.BestEffort {
 				continue
 			}
-			name, requests := m.queueOf(task), []oracle.Amounts{m.request(task, false)}
+			name, choices := m.queueOf(task), []oracle.Amounts{m.request(task, false)}
 			for p := range m.cardRequests(task) {
-				requests = m.choices(name, p, requests)
+				choices = m.choices(name, p, choices)
 			}
-			m.pending[name] = append(m.pending[name], requests...)
+			m.pending[name] = append(m.pending[name], choices)
 		}
 	}
 }
 
-// choices returns requests with each card that a queue deserves.
+// choices returns requests with each card that a queue can have.
 func (m *oracleSession) choices(name string, p cards.Request, requests []oracle.Amounts) (all []oracle.Amounts) {
-	for _, d := range p.Selector.Dims {
-		if m.oracle.Deserved(name)[m.key(d)] <= 0 || !m.own.cards.Allowed(m.own.ix.Lookup(name), p).OK() {
-			continue
-		}
-		for _, request := range requests {
-			all = append(all, request.Plus(oracle.Amounts{m.key(d): float64(p.Amount)}))
+	for _, request := range requests {
+		for _, d := range p.Selector.Dims {
+			with := request.Plus(oracle.Amounts{m.key(d): float64(p.Amount)})
+			if m.own.cards.Allowed(m.own.ix.Lookup(name), p).OK() && with[m.key(d)] <= m.oracle.Bound(name)[m.key(d)] {
+				all = append(all, with)
+			}
 		}
 	}
 	return all

@@ -30,7 +30,7 @@ type oracleSession struct {
 	oracle *oracle.Oracle
 	cards  []string // nil where cards count nowhere
 
-	pending map[string][]oracle.Amounts // by queue, the requests of pending tasks
+	pending map[string][][]oracle.Amounts // by queue, the requests of pending tasks
 }
 
 // FuzzSession opens sessions of Volcano on clusters drawn from bytes, with cards and

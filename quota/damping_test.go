@@ -1,10 +1,12 @@
 package quota_test
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -80,6 +82,7 @@ func TestOrderClaims(t *testing.T) {
 		queue{name: "a3<a", allocated: res{cpu: 5}, deserved: res{cpu: 15}, share: 0.1},
 		queue{name: "b1<b", allocated: res{cpu: 1}, deserved: res{cpu: 5, memory: 5}, share: 0.1})
 	const before, none, after = -1, 0, 1
+	var names index.Names
 	for _, test := range []struct {
 		name    string
 		pending map[string][]res
@@ -105,11 +108,11 @@ func TestOrderClaims(t *testing.T) {
 		{"an inner queue", map[string][]res{"a2": {{cpu: 1}}}, "a2", "b", 1, none},
 	} {
 		pending := &quota.Pending{}
-		pending.Reset(ix)
+		pending.Reset(ix, &names)
 		for range 2 { // each is added twice
 			for name, requests := range test.pending {
 				for _, request := range requests {
-					pending.Add(lookup(t, ix, name), request.vector())
+					pending.Add(lookup(t, ix, name), choices(request))
 				}
 			}
 		}
@@ -119,11 +122,46 @@ func TestOrderClaims(t *testing.T) {
 	}
 	flat := session("", queue{name: "x", deserved: res{cpu: 5}, share: 1}, queue{name: "y", share: 0.5})
 	pending := &quota.Pending{}
-	pending.Reset(flat)
-	pending.Add(flat.Lookup("x"), res{cpu: 5}.vector())
+	pending.Reset(flat, &names)
+	pending.Add(flat.Lookup("x"), choices(res{cpu: 5}))
 	assert.Equal(t, before, quota.OrderClaims(flat, pending, flat.Lookup("x"), flat.Lookup("y"), 1), "flat")
 	assert.Equal(t, after, quota.Order(flat, flat.Lookup("x"), flat.Lookup("y")))
 	assert.Zero(t, testing.AllocsPerRun(99, func() { quota.OrderClaims(flat, pending, index.Queue(0), index.Queue(1), 1) }))
+}
+
+// choices are the rows that Pending.Add expects.
+func choices(requests ...res) *fastres.Rows {
+	rows := &fastres.Rows{}
+	rows.Reset(0, dims)
+	for _, request := range requests {
+		rows.Append(request.vector())
+	}
+	return rows
+}
+
+// TestOrderOfChoices orders queues with pending tasks that have lists of two cards.
+func TestOrderOfChoices(t *testing.T) {
+	var names index.Names
+	a, b := names.InternCard("A"), names.InternCard("B")
+	none, many := res{a: 0, b: 0}, res{cpu: 9, a: 9, b: 9}
+	ix := session("", queue{name: "idle", bound: many}, queue{name: "has", bound: many, deserved: res{a: 2, b: 2}, allocated: res{b: 2}},
+		queue{name: "full", bound: res{cpu: 9, a: 9, b: 2}, deserved: res{a: 2, b: 2}, allocated: res{b: 2}},
+		queue{name: "undeserved", bound: many, deserved: res{cpu: 9, a: 2}}, queue{name: "all", bound: many, deserved: res{a: 2, b: 2}}, queue{name: "over", bound: many, deserved: none})
+	pending := &quota.Pending{}
+	pending.Reset(ix, &names)
+	for q := range index.Queue(ix.Len()) {
+		if q != ix.Lookup("idle") {
+			pending.Add(q, choices(res{cpu: 1, a: 1}, res{cpu: 1, b: 1}))
+		}
+	}
+	want := map[string]int{"all": 2, "full": 2, "has": 1, "undeserved": 1, "over": 0, "idle": 0}
+	for l := range want {
+		for r := range want {
+			assert.Equal(t, cmp.Compare(want[r], want[l]), quota.OrderClaims(ix, pending, lookup(t, ix, l), lookup(t, ix, r), 1), "%s, %s", l, r)
+		}
+	}
+	pending.Add(ix.Lookup("has"), choices(res{a: 1}))
+	assert.Zero(t, quota.OrderClaims(ix, pending, ix.Lookup("has"), ix.Lookup("all"), 1), "a task without a choice")
 }
 
 // TestPendingIsBounded adds many sizes of which none is smaller than another. The queue
@@ -131,14 +169,14 @@ func TestOrderClaims(t *testing.T) {
 func TestPendingIsBounded(t *testing.T) {
 	flat := session("", queue{name: "x", deserved: res{cpu: 1e6, memory: 1e6}})
 	pending := &quota.Pending{}
-	pending.Reset(flat)
+	pending.Reset(flat, &index.Names{})
 	sizes := func() (n int) {
 		for i := range 10000 {
-			pending.Add(0, res{cpu: float64(1 + i), memory: float64(20000 - i)}.vector())
+			pending.Add(0, choices(res{cpu: float64(1 + i), memory: float64(20000 - i)}))
 		}
 		return pending.Len(0)
 	}
 	assert.Equal(t, 128, sizes())
-	pending.Add(0, res{cpu: 1, memory: 1}.vector())
+	pending.Add(0, choices(res{cpu: 1, memory: 1}))
 	assert.Equal(t, 1, pending.Len(0), "it is smaller than all others")
 }

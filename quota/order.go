@@ -35,10 +35,11 @@ func Order(ix *index.Index, l, r index.Queue) int {
 
 // OrderClaims compares two queues where reclaim is damped, before their priorities and
 // Order: a queue with a pending task that it can reclaim for goes before a queue that can
-// only borrow. The result is 0 for two queues of which both or neither claims, or that
-// Order compares by the steps 1 or 2. levels is the argument reclaimDamping.
+// only borrow. A task with a list of cards may borrow one card and reclaim another: its
+// queue goes between the two. The result is 0 for two queues with equal claims, or that Order
+// compares by the steps 1 or 2. levels is the argument reclaimDamping.
 //
-// A queue claims if one of its pending tasks fits under its deserved in some dimension, and
+// A queue can reclaim for a pending task that fits under its deserved in some dimension, and
 // exceeds deserved in none, of the queue and of as many of its ancestors as TakeDamped asks.
 //
 // The step prevents an endless exchange. A queue that loses a task to a reclaimer often
@@ -53,11 +54,9 @@ func OrderClaims(ix *index.Index, pending *Pending, l, r index.Queue, levels int
 		return 0
 	}
 	lBelow, rBelow := belowLCA(ix, l, r)
-	lc := pending.claims(ix, lBelow[:min(len(lBelow), levels+1)])
-	if rc := pending.claims(ix, rBelow[:min(len(rBelow), levels+1)]); lc != rc {
-		return first(lc)
-	}
-	return 0
+	lClaim := pending.claimOf(ix, lBelow[:min(len(lBelow), levels+1)])
+	rClaim := pending.claimOf(ix, rBelow[:min(len(rBelow), levels+1)])
+	return cmp.Compare(rClaim, lClaim)
 }
 
 // rivals returns the queues by which two queues of a tree compare: of two leaves, the

@@ -271,21 +271,32 @@ func (o *Oracle) rivals(l, r string) (string, string) {
 }
 
 // OrderClaims compares two queues by whether they can reclaim for one of their pending tasks:
-// negative if only l can. pending holds the requests of the pending tasks by queue.
-func (o *Oracle) OrderClaims(pending map[string][]Amounts, l, r string, levels int) int {
+// negative if l has the better claim. pending holds the choices of the pending tasks by queue.
+func (o *Oracle) OrderClaims(pending map[string][][]Amounts, l, r string, levels int) int {
 	if o.cluster.Root != "" && (o.Broken(l) || o.Broken(r) || o.Leaf(l) != o.Leaf(r)) {
 		return 0
 	}
-	claims := func(name, other string) bool {
+	claim := func(name, other string) (best int) {
 		gains := o.alone(name, other)
-		return len(gains) > 0 && slices.ContainsFunc(pending[name], func(request Amounts) bool {
-			return o.deservesSome(name, request) && !o.surpassAny(gains, request, levels)
-		})
+		for _, choices := range pending[name] {
+			if len(gains) == 0 {
+				return 0
+			}
+			deserves := func(request Amounts) bool {
+				undeserved := func(d string) bool { return slices.Contains(o.cluster.Cards, d) && o.Deserved(name)[d] <= 0 }
+				return !slices.ContainsFunc(request.requested(), undeserved) && o.deservesSome(name, request) && !o.surpassAny(gains, request, levels)
+			}
+			borrows := func(request Amounts) bool { return !deserves(request) && o.Allocatable(name, request) == "" }
+			if slices.ContainsFunc(choices, deserves) {
+				best = max(best, 1)
+				if !slices.ContainsFunc(choices, borrows) {
+					best = 2
+				}
+			}
+		}
+		return best
 	}
-	if lc := claims(l, r); lc != claims(r, l) {
-		return before(lc)
-	}
-	return 0
+	return cmp.Compare(claim(r, l), claim(l, r))
 }
 
 // VictimOrder compares two queues to take victims from: negative if l, which is nearer to

@@ -13,9 +13,10 @@ import (
 // Pending reads the pending tasks of a session, for the order of queues where reclaim is
 // damped. The zero Pending is ready for Read.
 type Pending struct {
-	Requests quota.Pending
-	request  fastres.Vector
-	read     map[podShape]struct{} // in this session
+	Tasks   quota.Pending
+	request fastres.Vector        // of a task
+	choices fastres.Rows          // of a task: its request with cards
+	read    map[podShape]struct{} // in this session
 }
 
 // podShape is what pods with the same request have in common, where they request extended
@@ -27,12 +28,11 @@ type podShape struct {
 }
 
 // Read reads the pending tasks of the jobs that allocate considers. A task with a list of
-// cards counts once for each card that its queue deserves: the queue can reclaim no other.
-// The result stays as it is during the session: a task that is allocated counts as if it
+// cards has a choice for each card that its queue has a quota of. The result stays as it is during the session: a task that is allocated counts as if it
 // were pending until the next.
 func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session) {
-	p.Requests.Reset(ix)
-	p.read = map[podShape]struct{}{}
+	p.Tasks.Reset(ix, session.Dims.names)
+	clear(p.read)
 	if p.request.Len() != session.Dims.length {
 		p.request = fastres.NewVector(session.Dims.length)
 	}
@@ -56,6 +56,9 @@ func (p *Pending) readTask(ix *index.Index, session *Session, q index.Queue, tas
 		if _, known := p.read[shape]; known {
 			return
 		}
+		if p.read == nil {
+			p.read = map[podShape]struct{}{}
+		}
 		p.read[shape] = struct{}{}
 	}
 	var requests []cards.Request
@@ -65,20 +68,22 @@ func (p *Pending) readTask(ix *index.Index, session *Session, q index.Queue, tas
 		}
 		requests = append(requests, r)
 	}
-	p.add(ix.Deserved.Row(q), q, requests)
+	p.choices.Reset(0, session.Dims.length)
+	if p.choose(ix.RealCapability.Row(q), requests); p.choices.Len() > 0 {
+		p.Tasks.Add(q, &p.choices)
+	}
 }
 
-// add adds the request once for each choice of cards that the queue deserves.
-func (p *Pending) add(deserved fastres.Vector, q index.Queue, requests []cards.Request) {
+// choose appends the request to choices, once for each choice of cards that fits under bound.
+func (p *Pending) choose(bound fastres.Vector, requests []cards.Request) {
 	if len(requests) == 0 {
-		p.Requests.Add(q, p.request)
+		p.choices.Append(p.request)
 		return
 	}
 	for _, d := range requests[0].Selector.Dims {
-		if deserved.Get(d) > 0 {
-			before := p.request.Get(d)
+		if before := p.request.Get(d); before+float64(requests[0].Amount) <= bound.Get(d) {
 			p.request.Increase(d, float64(requests[0].Amount))
-			p.add(deserved, q, requests[1:])
+			p.choose(bound, requests[1:])
 			p.request.Set(d, before)
 		}
 	}
