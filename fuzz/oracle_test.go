@@ -88,12 +88,13 @@ func (w *world) compareAccounts() {
 // compareVerdicts compares every rule for some queues, tasks and jobs.
 func (w *world) compareVerdicts() {
 	names := w.oracle.Names()
-	pending := w.findLeast()
+	pending := w.findPending()
 	for range 6 {
 		l, r, p := pick(w.rand, names), pick(w.rand, names), pick(w.rand, names)
 		lq, rq := w.number(l), w.number(r)
 		require.Equal(w.t, w.oracle.Order(l, r), quota.Order(w.ix, lq, rq), "order of %s, %s: %v %v %v %v", l, r, w.oracle.Share(l), w.oracle.Share(r), w.oracle.Deserved(l), w.oracle.Deserved(r))
-		require.Equal(w.t, w.oracle.OrderClaims(pending, l, r), quota.OrderClaims(w.ix, &w.least, lq, rq), "claims of %s, %s", l, r)
+		levels := w.rand.IntN(4)
+		require.Equal(w.t, w.oracle.OrderClaims(pending, l, r, levels), quota.OrderClaims(w.ix, &w.pending, lq, rq, levels), "claims of %s, %s", l, r)
 		require.Equal(w.t, w.oracle.VictimOrder(l, r, p), quota.VictimOrder(w.ix, lq, rq, w.number(p)), "victims of %s, %s for %s", l, r, p)
 		w.compareAdmission(l)
 	}
@@ -129,27 +130,28 @@ func (w *world) compareAdmission(name string) {
 	}
 }
 
-// findLeast sets least to the least request of the pending tasks in each queue and below.
-// It returns the requests of the pending tasks by queue.
-func (w *world) findLeast() map[string][]oracle.Amounts {
-	pending, seen := map[string][]oracle.Amounts{}, map[string]bool{}
-	w.least.Reset(w.ix.Len(), w.names.Len())
+// findPending sets pending to the pending tasks, and returns them by queue. A task has the
+// request of another one as a second choice, or none.
+func (w *world) findPending() map[string][][]oracle.Amounts {
+	all := map[string][][]oracle.Amounts{}
+	w.pending.Reset(w.ix, w.names)
 	for _, t := range w.known() {
 		if t.placed {
 			continue
 		}
-		pending[t.queue] = append(pending[t.queue], t.request)
-		request := w.vector(t.request)
-		for _, name := range w.oracle.Path(t.queue) {
-			row := w.least.Row(w.number(name))
-			if !seen[name] {
-				row.CopyFrom(request)
-				seen[name] = true
-			}
-			row.SetLesser(row, request)
+		choices := []oracle.Amounts{t.request}
+		if other := pick(w.rand, w.tasks); w.rand.IntN(2) == 0 {
+			choices = append(choices, other.request)
 		}
+		rows := &fastres.Rows{}
+		rows.Reset(0, w.ix.Dims())
+		for _, request := range choices {
+			rows.Append(w.vector(request))
+		}
+		all[t.queue] = append(all[t.queue], choices)
+		w.pending.Add(w.number(t.queue), rows)
 	}
-	return pending
+	return all
 }
 
 // reasonOf returns the oracle's word for the reason of a verdict.

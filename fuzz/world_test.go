@@ -27,7 +27,7 @@ type world struct {
 	kept     quota.Guarantees
 	victims  quota.Victims
 	scratch  fastres.Vector
-	least    index.Rows // the least request of the pending tasks, by queue
+	pending  quota.Pending
 	tasks    []*task
 	jobs     []*job
 }

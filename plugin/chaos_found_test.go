@@ -34,7 +34,7 @@ var found = map[string]*scenario{
 		then(card8("C"), annotated("q", `{}`, "", "")).
 		then(setQueue{queueSpec{queue: workload.Queue{Name: "q"}}}, card8("A"), job("j", "q", 1, gpus("B", 1))).
 		then(annotated("q", `{}`, "", "")),
-	notLentFlat: acts(Name, false, "allocate").
+	"what is guaranteed to a flat queue is lent": acts(Name, false, "allocate").
 		then(card8("A"), annotated("owner", `{"A":3}`, "", ""), annotated("x", `{"A":8}`, "", `{"A":0}`), annotated("y", `{"A":8}`, "", `{"A":0}`),
 			job("jx", "x", 1, gpus("A", 4)), job("jy", "y", 1, gpus("A", 4))),
 	rootParent: acts(CapacityName, false, "allocate").
@@ -43,6 +43,26 @@ var found = map[string]*scenario{
 		then(card8(""), setQueue{queueSpec{queue: workload.Queue{Name: "q"}}}, job("j", "q", 1, cpus(4))).
 		then(deleteQueue{"q"}, loseNode{"n"}).
 		then(setQueue{queueSpec{queue: workload.Queue{Name: "q"}}}),
+	// The queue above the reclaimer's is guaranteed more than its children: a refund changes
+	// what it does not use, and nothing of the child.
+	"a refund below an inner queue frees its guarantee": acts(Name, true, "allocate", "preempt").
+		then(gpuNode("n", "A", 2), annotated("inner", `{}`, "", `{"A":1}`), annotated("other", `{"A":8}`, "", `{"A":1}`),
+			below("inner", annotated("q", `{"A":8}`, "", `{"A":0}`)), job("low", "q", 1, gpus("", 1)), urgent(job("high", "q", 1, gpus("A", 2)))),
+	"a preemptor that the capability never admits": acts(CapacityName, false, "allocate", "preempt").
+		then(card8(""), queueBelow("q", ""), job("runs", "q", 0, cpus(5))).
+		then(setQueue{queueSpec{queue: workload.Queue{Name: "q", Capability: workload.Resources{"cpu": 2000}}}}, urgent(job("waits", "q", 1, cpus(4), podSpec{}))),
+	"a preemptor that the quota of a card never admits": acts(Name, false, "allocate", "preempt").
+		then(card8("A"), annotated("q", `{"A":4}`, "", ""), job("runs", "q", 1, gpus("A", 2)), urgent(job("waits", "q", 1, gpus("A", 6), podSpec{}))),
+	// The quotas of A and B are used up. The pods on n, which has B now, are charged for A.
+	"a preemptor with a list is not admitted on the card of the node": acts(CapacityName, true, "allocate", "preempt").
+		then(gpuNode("n", "A", 8), gpuNode("z", "B", 4), annotated("q", `{"A":8,"B":4}`, "", ""),
+			job("a", "q", 0, gpus("A", 2), gpus("A", 2), gpus("A", 2), gpus("A", 2)), job("b", "q", 1, gpus("B", 4))).
+		then(gpuNode("n", "B", 8)).
+		then(urgent(job("waits", "q", 1, gpus("B|A", 2), podSpec{cards: "B"}))),
+	"the parent of a queue exists again after a node is lost": acts(CapacityName, true, "allocate").
+		then(card8(""), queueBelow("p", ""), queueBelow("q", "p"), job("j", "q", 1, cpus(4))).
+		then(deleteQueue{"p"}, loseNode{"n"}).
+		then(queueBelow("p", "")),
 	gonePods: acts(CapacityName, true, "allocate", "backfill").
 		then(card8(""), setQueue{queueSpec{queue: workload.Queue{Name: "q"}}}, job("j", "q", 0, podSpec{})).
 		then(loseNode{"n"}).
@@ -70,6 +90,23 @@ func card8(product string) deed {
 		n.Labels = map[string]string{"nvidia.com/gpu.product": product}
 	}
 	return setNode{n}
+}
+
+// gpuNode makes a node with GPUs of a model.
+func gpuNode(name, model string, n int64) deed {
+	return setNode{workload.Node{Name: name, Allocatable: workload.Resources{"pods": 100, gpuName: n}, Labels: map[string]string{"nvidia.com/gpu.product": model}}}
+}
+
+// queueBelow makes a queue without card annotations.
+func queueBelow(name, parent string) deed {
+	return setQueue{queueSpec{queue: workload.Queue{Name: name, Parent: parent}}}
+}
+
+// below moves a queue that is made below another one.
+func below(parent string, d deed) deed {
+	made := d.(setQueue)
+	made.spec.queue.Parent = parent
+	return made
 }
 
 // annotated makes a queue with card annotations.

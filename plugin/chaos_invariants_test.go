@@ -57,8 +57,7 @@ const (
 	goneQueue     = "the root is bounded as before when the queue of pods on a lost node exists again"
 	gonePods      = "pods without requests leave no trace when their lost node is forgotten"
 	innerKeep     = "reclaim leaves an inner queue its guarantee"
-	notLent       = "no queue of a tree gets what is guaranteed to others"
-	notLentFlat   = "no flat queue gets cards that are guaranteed to others"
+	notLent       = "no queue gets what is guaranteed to others"
 	promisesBound = "a job is admitted that fits beside what others can still get"
 	ownOnce       = "a job is admitted that fits beside what others have and were promised"
 	gain          = "no eviction without gain"
@@ -70,7 +69,6 @@ const (
 	starves       = "no pod waits where its queue has quota and a node has room"
 	refused       = "no pod is refused that fits under all bounds"
 	admitted      = "no job waits that fits as a whole beside what all have and were promised"
-	lostRoot      = "pods on lost nodes do not fill the root"
 )
 
 // invariants are checked in this order.
@@ -78,10 +76,9 @@ var invariants = []invariant{
 	{name: "every queue is charged what its tasks have", at: []moment{atOpen, afterEvent, afterAction}, check: (*chaosCycle).checkAccounts},
 	{name: "no allocation exceeds a quota", placed: (*chaosCycle).checkQuota},
 	{name: notLent, placed: (*chaosCycle).checkLent},
-	{name: notLentFlat, placed: (*chaosCycle).checkFlatLent},
 	{name: "a pod runs on a card that it names", placed: (*chaosCycle).checkCard},
 	{name: "reclaim leaves a queue its guarantee", at: []moment{afterAction}, check: (*chaosCycle).checkLeaves},
-	{name: innerKeep, at: []moment{afterAction}, check: (*chaosCycle).checkInner},
+	{name: innerKeep, evicted: (*chaosCycle).checkInner},
 	{name: "reclaim takes no card that its queue deserves", evicted: (*chaosCycle).checkDeserved},
 	{name: "every refusal has a reason", at: []moment{atClose}, check: (*chaosCycle).checkReasons},
 	{name: gain, at: []moment{atClose}, check: (*chaosCycle).checkGain},
@@ -90,7 +87,6 @@ var invariants = []invariant{
 	{name: owed, at: []moment{atRest}, check: (*chaosCycle).checkOwed},
 	{name: starves, at: []moment{atRest}, check: (*chaosCycle).checkStarvation},
 	{name: refused, at: []moment{atOpen, atRest}, check: (*chaosCycle).checkRefusals},
-	{name: lostRoot, at: []moment{atOpen, atRest}, check: (*chaosCycle).checkLostRoot},
 	{name: admitted, at: []moment{atOpen, atRest}, check: (*chaosCycle).checkAdmission},
 	{name: ownOnce, at: []moment{atOpen, atRest}, check: (*chaosCycle).checkOwnAdmission},
 	{name: promisesBound, at: []moment{atOpen, atRest}, check: (*chaosCycle).checkBoundedAdmission},
@@ -279,8 +275,9 @@ func (w *world) capability(queue, dimension string) float64 {
 	case queue != index.RootName:
 		return w.capability(w.path(queue)[1], dimension)
 	case q != nil && len(q.spec.queue.Capability) > 0:
-		n, _ := quantity(q.spec.queue.Capability, dimension)
-		return n // as in upstream: 0 of what a capability of the root does not name
+		if n, ok := quantity(q.spec.queue.Capability, dimension); ok || dimension == "cpu" || dimension == "memory" {
+			return n // as in upstream: 0 of cpu or memory that a capability of the root does not name
+		}
 	}
 	return own
 }
@@ -347,19 +344,19 @@ func (w *world) free(queue string, among []string, of float64, dimension string)
 	return max(0, of) + w.guarantee(queue, dimension)
 }
 
-// limit returns realCapability, by its formula. A card bounds nothing at the root: the
-// stock bounds it only where nothing is lent.
-func (w *world) limit(queue, dimension string) float64 {
+// limit returns realCapability, by its formula. The stock bounds no card at the root, only
+// what is lent. What pods on lost nodes have raises the bound of the root.
+func (c *chaosCycle) limit(queue, dimension string) float64 {
 	switch {
-	case !w.hierarchy:
-		return min(w.ownBound(queue, dimension), w.free(queue, w.children(""), w.stock(dimension), dimension))
-	case queue == index.RootName && (isCard(dimension) || w.arguments[rootCapability] == "unlimited"):
-		return w.ownBound(queue, dimension)
+	case !c.hierarchy:
+		return min(c.ownBound(queue, dimension), c.free(queue, c.children(""), c.stock(dimension), dimension))
+	case queue == index.RootName && (isCard(dimension) || c.arguments[rootCapability] == "unlimited"):
+		return c.ownBound(queue, dimension)
 	case queue == index.RootName:
-		return w.stock(dimension)
+		return c.stock(dimension) + c.lost[dimension]
 	}
-	parent := w.path(queue)[1]
-	return min(w.capability(queue, dimension), w.free(queue, w.children(parent), w.limit(parent, dimension), dimension))
+	parent := c.path(queue)[1]
+	return min(c.capability(queue, dimension), c.free(queue, c.children(parent), c.limit(parent, dimension), dimension))
 }
 
 // unused returns what is guaranteed to a queue, or to those below it, and not used.
@@ -374,31 +371,36 @@ func (w *world) unused(queue, dimension string, has map[string]amounts) float64 
 // lends reports where the charge of an amount takes what is guaranteed to others: the
 // queue whose children are guaranteed the rest, and what is too much. A queue that uses
 // its own guarantee takes nothing. has includes the charge; present is what pods have on
-// nodes that are there.
-func (w *world) lends(path []string, dimension string, amount float64, has map[string]amounts, present float64) (at string, excess float64) {
+// nodes that are there, with the charge.
+func (c *chaosCycle) lends(path []string, dimension string, amount float64, has map[string]amounts, present float64) (at string, excess float64) {
 	before := maps.Clone(has)
 	for _, queue := range path {
 		before[queue] = amounts{dimension: has[queue][dimension] - amount}
 	}
 	for i, queue := range path {
-		if w.unused(queue, dimension, before)-w.unused(queue, dimension, has) >= amount {
+		if c.unused(queue, dimension, before)-c.unused(queue, dimension, has) >= amount {
 			return "", 0
 		}
-		parent, sum, bound := "", present, w.stock(dimension)
-		switch {
-		case !w.hierarchy:
-		case i+1 == len(path):
-			return "", 0 // the root
-		default:
-			if parent = path[i+1]; parent != index.RootName {
-				sum, bound = has[parent][dimension], w.limit(parent, dimension)
+		parent := "" // of all flat queues
+		if c.hierarchy {
+			if i+1 == len(path) {
+				return "", 0 // the root
 			}
+			parent = path[i+1]
 		}
 		unused := 0.0
-		for _, child := range w.children(parent) {
-			unused += w.unused(child, dimension, has)
+		for _, child := range c.children(parent) {
+			unused += c.unused(child, dimension, has)
 		}
-		if excess := sum + unused - bound; unused > 0 && excess > 0.1 {
+		excess := present - c.stock(dimension)
+		switch parent {
+		case "":
+		case index.RootName: // its quota of cards bounds what is lent as well
+			excess = max(excess, has[parent][dimension]-c.limit(parent, dimension))
+		default:
+			excess = has[parent][dimension] - c.limit(parent, dimension)
+		}
+		if excess += unused; unused > 0 && excess > 0.1 {
 			return parent, excess
 		}
 	}
@@ -427,28 +429,15 @@ func (c *chaosCycle) checkQuota(name string, p placement) {
 	}
 }
 
-// checkLent checks that a queue of a tree gets nothing that is guaranteed to others:
-// cards, and with keepGuarantees cpu, memory and scalars.
+// checkLent checks that a queue gets nothing that is guaranteed to others: cards, and with
+// keepGuarantees cpu, memory and scalars.
 func (c *chaosCycle) checkLent(name string, p placement) {
-	if c.hierarchy {
-		c.checkGuarantees(name, p)
-	}
-}
-
-// checkFlatLent is checkLent for flat queues.
-func (c *chaosCycle) checkFlatLent(name string, p placement) {
-	if !c.hierarchy {
-		c.checkGuarantees(name, p)
-	}
-}
-
-func (c *chaosCycle) checkGuarantees(name string, p placement) {
 	has, unsure := c.expected()
 	if c.plugin == ProportionName || len(p.path) == 0 || unsure[p.path[len(p.path)-1]] {
 		return
 	}
 	for d, amount := range c.request(p.job, p.pod, p.task) {
-		if amount == 0 || !isCard(d) && (c.arguments[keepGuarantees] != true || !c.hierarchy || p.task.Status == api.Pipelined) {
+		if amount == 0 || !isCard(d) && (c.arguments[keepGuarantees] != true || p.task.Status == api.Pipelined) {
 			continue
 		}
 		if at, excess := c.lends(p.path, d, amount, has, c.present(d)); excess > 0 {
@@ -457,24 +446,14 @@ func (c *chaosCycle) checkGuarantees(name string, p placement) {
 	}
 }
 
-// present returns what pods of queues have of a dimension on nodes that are there and
-// give it.
+// present returns what queues are charged of a dimension for pods on nodes that are there
+// and give it.
 func (c *chaosCycle) present(dimension string) (sum float64) {
-	for _, j := range c.jobs {
-		job := c.jobOf(j)
-		if job == nil || c.path(j.spec.queue) == nil {
-			continue
+	c.eachCharge(func(_ *worldJob, _ *worldPod, task *api.TaskInfo, charge amounts) {
+		if n := c.nodes[task.NodeName]; n != nil && !n.lost && c.gives(n.spec, dimension) {
+			sum += charge[dimension]
 		}
-		for _, p := range j.pods {
-			task := job.Tasks[api.TaskID(p.object.UID)]
-			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined || c.own.notCharged[task.UID] {
-				continue
-			}
-			if n := c.nodes[task.NodeName]; n != nil && !n.lost && c.gives(n.spec, dimension) {
-				sum += c.request(j, p, task)[dimension]
-			}
-		}
-	}
+	})
 	return sum
 }
 
@@ -497,14 +476,14 @@ func (c *chaosCycle) checkCard(name string, p placement) {
 	}
 }
 
-// keeps checks that reclaim took no queue below what is guaranteed to it.
-func (c *chaosCycle) keeps(name string, leaf bool) {
+// checkLeaves checks that reclaim took no queue below what is guaranteed to it.
+func (c *chaosCycle) checkLeaves(name string) {
 	if c.action != "reclaim" || c.plugin == ProportionName {
 		return
 	}
 	now := c.allocated()
 	for queue, before := range c.before {
-		if c.queues[queue] == nil || c.path(queue) == nil || c.leaf(queue) != leaf {
+		if c.queues[queue] == nil || c.path(queue) == nil || !c.leaf(queue) {
 			continue
 		}
 		for d, had := range before {
@@ -515,8 +494,25 @@ func (c *chaosCycle) keeps(name string, leaf bool) {
 	}
 }
 
-func (c *chaosCycle) checkLeaves(name string) { c.keeps(name, true) }
-func (c *chaosCycle) checkInner(name string)  { c.keeps(name, false) }
+// checkInner checks that reclaim takes no inner queue below its guarantee. A queue that the
+// reclaimer is in gives to itself, so it may.
+func (c *chaosCycle) checkInner(name string, p placement) {
+	if c.action != "reclaim" || c.plugin == ProportionName {
+		return
+	}
+	to, _ := c.taskOf(c.own.claimant)
+	for _, queue := range p.path[1:] {
+		if slices.Contains(c.path(to.spec.queue), queue) {
+			return
+		}
+		now := c.row(c.own.ix.Allocated(c.own.ix.Lookup(queue)))
+		for d, amount := range c.request(p.job, p.pod, p.task) {
+			if kept := min(now[d]+amount, c.guarantee(queue, d)); amount > 0 && now[d] < kept-0.1 {
+				violated(name, "%s is evicted for %s: queue %s keeps %g of %s, %g are guaranteed", p.task.Name, c.own.claimant.Name, queue, now[d], d, kept)
+			}
+		}
+	}
+}
 
 // checkDeserved checks that a queue had more of a card than it deserves when reclaim
 // took it.
@@ -691,19 +687,11 @@ func (c *chaosCycle) fitsBeside(path []string, has map[string]amounts, more amou
 }
 
 // checkRefusals checks that the engine refuses no pod that fits under all bounds.
-func (c *chaosCycle) checkRefusals(name string) { c.refusals(name, false) }
-
-// checkLostRoot is checkRefusals, where pods on lost nodes do not count at the root.
-func (c *chaosCycle) checkLostRoot(name string) { c.refusals(name, true) }
-
-func (c *chaosCycle) refusals(name string, lost bool) {
+func (c *chaosCycle) checkRefusals(name string) {
 	if c.cycle%3 != 0 && c.cycle < c.scenario.cycles {
 		return
 	}
 	has, unsure := c.expected()
-	if lost && has[index.RootName] != nil && !slices.ContainsFunc(c.jobs, c.forgotten) {
-		c.withoutLost(has[index.RootName])
-	}
 	for _, j := range c.jobs {
 		job := c.jobOf(j)
 		if job == nil || !c.takesJobs(j.spec.queue) || c.plugin == ProportionName {
@@ -732,27 +720,6 @@ func (c *chaosCycle) refusals(name string, lost bool) {
 	}
 }
 
-// withoutLost subtracts what pods on lost nodes have of cpu, memory and scalars.
-func (c *chaosCycle) withoutLost(root amounts) {
-	for _, j := range c.jobs {
-		job := c.jobOf(j)
-		if job == nil || c.path(j.spec.queue) == nil {
-			continue
-		}
-		for _, p := range j.pods {
-			task := job.Tasks[api.TaskID(p.object.UID)]
-			if n := c.nodes[task.NodeName]; n == nil || !n.lost || !api.AllocatedStatus(task.Status) {
-				continue
-			}
-			for d, amount := range c.request(j, p, task) {
-				if !isCard(d) {
-					root[d] -= amount
-				}
-			}
-		}
-	}
-}
-
 // fitsLent is fitsBeside for what is guaranteed to others.
 func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amounts) bool {
 	after := map[string]amounts{}
@@ -768,11 +735,7 @@ func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amount
 		}
 	}
 	for d, amount := range more {
-		present := after[path[len(path)-1]][d]
-		if !c.hierarchy {
-			present = c.present(d) + amount
-		}
-		if _, excess := c.lends(path, d, amount, after, present); amount > 0 && excess > 0 && (isCard(d) || c.arguments[keepGuarantees] == true) {
+		if _, excess := c.lends(path, d, amount, after, c.present(d)+amount); amount > 0 && excess > 0 && (isCard(d) || c.arguments[keepGuarantees] == true) {
 			return false
 		}
 	}
@@ -826,7 +789,7 @@ func (c *chaosCycle) admission(name string, bounded, own bool) {
 		if own {
 			c.lessAllocated(minimum, j, job)
 		}
-		if c.fitsBeside(c.path(j.spec.queue), has, minimum) && c.fitsLent(c.path(j.spec.queue), has, minimum) && !c.JobEnqueueable(job) {
+		if c.fitsBeside(c.path(j.spec.queue), has, minimum) && !c.JobEnqueueable(job) {
 			violated(name, "job %s is not admitted: %s", j.spec.name, job.JobFitErrors)
 		}
 	}

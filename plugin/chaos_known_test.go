@@ -4,7 +4,6 @@ package plugin
 // them and does not check them.
 var known = map[string]string{
 	outlivesQueue: "a pod whose queue is deleted is not in the session, so its cards are forgotten if its node changes before the queue exists again",
-	goneQueue:     "pods on lost nodes are looked for when a node leaves, and their job may not be in that session",
 }
 
 // unchecked reports whether an invariant does not hold yet, so that it is not checked.

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -26,6 +28,9 @@ func (c *chaosCycle) checkOwed(name string) {
 		if job == nil || job.IsPending() || !c.takesJobs(j.spec.queue) || !c.waits(job) || job.MinAvailable-job.ReadyTaskNum() != 1 || unsure[j.spec.queue] {
 			continue
 		}
+		if slices.Contains(c.actions, "preempt") && c.anotherWaits(j) {
+			continue // preempt gives a part of another job what is free, before reclaim runs
+		}
 		for _, p := range j.pods {
 			task := job.Tasks[api.TaskID(p.object.UID)]
 			if task.Status != api.Pending || task.SchGated || task.BestEffort || p.spec.cards == "" && c.arguments[untypedCards] == "reject" {
@@ -38,6 +43,14 @@ func (c *chaosCycle) checkOwed(name string) {
 			}
 		}
 	}
+}
+
+// anotherWaits reports whether another job of the queue waits.
+func (c *chaosCycle) anotherWaits(j *worldJob) bool {
+	return slices.ContainsFunc(c.jobs, func(other *worldJob) bool {
+		job := c.jobOf(other)
+		return other != j && job != nil && other.spec.queue == j.spec.queue && !job.IsPending() && len(job.TaskStatusIndex[api.Pending]) > 0
+	})
 }
 
 func (c *chaosCycle) jobOf(j *worldJob) *api.JobInfo {
@@ -63,7 +76,7 @@ func (c *chaosCycle) victimsFor(j *worldJob, p *worldPod, task *api.TaskInfo, no
 			return nil
 		}
 	}
-	room, left := node.FutureIdle(), map[string]amounts{}
+	free, room, left := node.FutureIdle(), node.FutureIdle(), map[string]amounts{}
 	for queue, of := range has {
 		left[queue] = maps.Clone(of)
 	}
@@ -75,7 +88,7 @@ func (c *chaosCycle) victimsFor(j *worldJob, p *worldPod, task *api.TaskInfo, no
 		spare := victimJob.ReadyTaskNum() - victimJob.MinAvailable
 		for _, v := range other.pods {
 			victim := victimJob.Tasks[api.TaskID(v.object.UID)]
-			if victim.Status != api.Running || victim.NodeName != node.Name || v.spec.kept || spare <= 0 || !c.borrowed(other, v, victim, left) || !frees(p.spec, v.spec) {
+			if victim.Status != api.Running || victim.NodeName != node.Name || v.spec.kept || spare <= 0 || !c.borrowed(other, v, victim, left) || !frees(p.spec, v.spec, free) {
 				continue
 			}
 			for d, amount := range c.request(other, v, victim) {
@@ -93,15 +106,22 @@ func (c *chaosCycle) victimsFor(j *worldJob, p *worldPod, task *api.TaskInfo, no
 	return nil
 }
 
-// frees reports whether the eviction of a pod frees a card resource that another
-// requests, if it requests any.
-func frees(wants, victim podSpec) bool {
+// frees reports whether the eviction of a pod frees the card resources that another
+// requests, and lacks one of where a node has some free: cards are not taken for the sake of
+// cpu or memory. A pod without cards takes any.
+func frees(wants, victim podSpec, free *api.Resource) bool {
+	all, lacks := true, false
 	for _, resource := range cardResources {
-		if wants.requests[resource] > 0 && victim.requests[resource] == 0 {
-			return false
+		if n := wants.requests[resource]; n > 0 {
+			all = all && victim.requests[resource] > 0
+			lacks = lacks || free.Get(v1.ResourceName(resource)) < float64(1000*n)
 		}
 	}
-	return true
+	return all && (lacks || !wants.hasCards())
+}
+
+func (p podSpec) hasCards() bool {
+	return slices.ContainsFunc(cardResources, func(resource string) bool { return p.requests[resource] > 0 })
 }
 
 // borrowed reports whether the queue of a pod has more than it deserves of everything
@@ -184,7 +204,7 @@ func (s *session) accounts(q index.Queue) map[string]fastres.Vector {
 // forgotten reports whether the scheduler may have missed what became of the nodes of a
 // job.
 func (w *world) forgotten(j *worldJob) bool {
-	return (unchecked(outlivesQueue) || unchecked(goneQueue)) && j.orphaned && slices.ContainsFunc(j.pods, (*worldPod).placed)
+	return unchecked(outlivesQueue) && j.orphaned && slices.ContainsFunc(j.pods, (*worldPod).placed)
 }
 
 // remembers reports whether the scheduler knows what a new one would not: good values of

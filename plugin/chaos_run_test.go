@@ -109,6 +109,7 @@ type chaosCycle struct {
 	// evictor is the action that evicted a task, by its name.
 	evictor map[string]string
 	before  map[string]map[string]float64 // allocated before the action, by queue
+	lost    amounts                       // what pods on lost nodes have: no action changes it
 }
 
 // next runs a cycle.
@@ -150,8 +151,15 @@ func actionOf(name string) framework.Action {
 
 // open opens the session of a cycle.
 func (w *world) open(broken sabotage) *chaosCycle {
-	c := &chaosCycle{world: w, broken: broken, evictor: map[string]string{}}
+	c := &chaosCycle{world: w, broken: broken, evictor: map[string]string{}, lost: amounts{}}
 	c.openWith(w.builder)
+	c.eachCharge(func(_ *worldJob, _ *worldPod, task *api.TaskInfo, charge amounts) {
+		if n := c.nodes[task.NodeName]; n == nil || n.lost {
+			for d, amount := range charge {
+				c.lost[d] += amount
+			}
+		}
+	})
 	c.AddEventHandler(&framework.EventHandler{
 		AllocateFunc:   func(e *framework.Event) { c.onEvent(e.Task, true) },
 		DeallocateFunc: func(e *framework.Event) { c.onEvent(e.Task, false) },
@@ -301,37 +309,44 @@ func (c *chaosCycle) request(j *worldJob, p *worldPod, task *api.TaskInfo) amoun
 	return a
 }
 
-// expected returns what all queues are charged, from the tasks alone. unsure are the
-// queues with tasks whose cards are not certain.
-func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool) {
-	all, unsure = map[string]amounts{}, map[string]bool{}
+// eachCharge calls visit for each pod that its queue is charged for. A pod that is being
+// deleted may hold its cards.
+func (c *chaosCycle) eachCharge(visit func(j *worldJob, p *worldPod, task *api.TaskInfo, charge amounts)) {
 	for _, j := range c.jobs {
 		job := c.jobOf(j)
-		if job == nil {
+		if job == nil || c.path(j.spec.queue) == nil {
 			continue
 		}
-		path := c.path(j.spec.queue)
 		for _, p := range j.pods {
 			task := job.Tasks[api.TaskID(p.object.UID)]
 			holds := task.Status == api.Releasing && p.object.DeletionTimestamp != nil && c.holds()
 			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined && !holds || c.own.notCharged[task.UID] {
 				continue
 			}
-			request := c.request(j, p, task)
+			charge := c.request(j, p, task)
 			if holds {
-				maps.DeleteFunc(request, func(d string, _ float64) bool { return !isCard(d) })
+				maps.DeleteFunc(charge, func(d string, _ float64) bool { return !isCard(d) })
 			}
-			for _, q := range path {
-				if all[q] == nil {
-					all[q] = amounts{}
-				}
-				for name, amount := range request {
-					all[q][name] += amount
-				}
-				unsure[q] = unsure[q] || c.on(p, task).unsure()
-			}
+			visit(j, p, task, charge)
 		}
 	}
+}
+
+// expected returns what all queues are charged, from the tasks alone. unsure are the
+// queues with tasks whose cards are not certain.
+func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool) {
+	all, unsure = map[string]amounts{}, map[string]bool{}
+	c.eachCharge(func(j *worldJob, p *worldPod, task *api.TaskInfo, charge amounts) {
+		for _, q := range c.path(j.spec.queue) {
+			if all[q] == nil {
+				all[q] = amounts{}
+			}
+			for name, amount := range charge {
+				all[q][name] += amount
+			}
+			unsure[q] = unsure[q] || c.on(p, task).unsure()
+		}
+	})
 	return all, unsure
 }
 

@@ -15,7 +15,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
-	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -198,19 +197,43 @@ func TestDampedOrderOfCards(t *testing.T) {
 	}
 }
 
-// TestLeastPending finds the smallest pending request of each queue. Gated and empty
-// tasks and those of pending jobs do not count.
-func TestLeastPending(t *testing.T) {
-	s := sharing(50, 50).queue("root", "").deserving("a", "root", 9, 9).deserving("b", "a", 5, 5).deserving("c", "a", 5, 5).deserving("d", "a", 5, 5).
-		batch("one", "b", 2, 0, 3, 7).batch("two", "b", 2, 0, 6, 4).batch("small", "b", 1, 0, 1, 1).batch("none", "b", 1, 0, 0, 0).
-		batch("later", "b", 1, 0, 1, 1).batch("runs", "b", 1, 1, 1, 1).batch("three", "c", 1, 0, 2, 8)
-	s.Jobs[2].Tasks[0].Gated = true
-	s.Jobs[4].Phase = workload.Pending
-	s.arguments = framework.Arguments{"reclaimDamping": 1}
-	f := s.open(t)
-	for queue, want := range map[string][]float64{"b": {3, 4}, "c": {2, 8}, "a": {2, 4}, "root": {2, 4}, "d": {0, 0}} {
-		least := f.own.memory.least.Rows.Row(f.own.ix.Lookup(queue))
-		assert.Equal(t, want, []float64{least.Get(fastres.CPU) / 1000, least.Get(fastres.Memory) / (1 << 30)}, queue)
+// TestOrderByEachPendingPod orders two queues, of which one borrows and has the higher
+// priority. The other one goes first if it deserves one of its pending pods. Pods of other
+// sizes and with other cards do not matter, nor do gated pods and those of pending jobs.
+func TestOrderByEachPendingPod(t *testing.T) {
+	for name, test := range map[string]struct {
+		pods func(*scene)
+		want bool
+	}{
+		"none":                        {func(s *scene) {}, false},
+		"one":                         {func(s *scene) { s.pods("one", "mine", "A", 1, 1) }, true},
+		"one beside another card":     {func(s *scene) { s.pods("one", "mine", "A", 1, 1).pods("other", "mine", "C", 1, 1) }, true},
+		"a list":                      {func(s *scene) { s.pods("one", "mine", "C|A", 1, 1) }, true},
+		"an untyped pod":              {func(s *scene) { s.pods("one", "mine", "", 1, 1) }, true},
+		"too large":                   {func(s *scene) { s.pods("one", "mine", "A", 1, 5) }, false},
+		"another card":                {func(s *scene) { s.pods("one", "mine", "C", 1, 1) }, false},
+		"one of a list is too large":  {func(s *scene) { s.pods("one", "mine", "B|A", 1, 4) }, true},
+		"small in one dimension each": {func(s *scene) { s.batch("cpu", "mine", 1, 0, 1, 9).batch("memory", "mine", 1, 0, 9, 1) }, false},
+		"both small":                  {func(s *scene) { s.batch("large", "mine", 1, 0, 9, 9).batch("small", "mine", 1, 0, 1, 1) }, true},
+		"without requests":            {func(s *scene) { s.batch("none", "mine", 1, 0, 0, 0) }, false},
+	} {
+		for phase, counts := range map[workload.Phase]bool{workload.Inqueue: true, workload.Pending: false} {
+			s := newScene().node("a", "A", 8).node("b", "B", 8).node("c", "C", 8).
+				lending("mine", `{"A":8,"B":8}`, `{"A":4,"B":2}`, `{"A":0,"B":0}`).lending("other", `{"A":8}`, `{"A":2}`, `{"A":0}`)
+			s.Queues[0].Deserved, s.Queues[1].Priority = workload.Resources{"cpu": 8000, "memory": 8 << 30}, 1
+			s.arguments = framework.Arguments{"reclaimDamping": 1}
+			test.pods(s)
+			for i := range s.Jobs {
+				s.Jobs[i].Phase = phase
+			}
+			f := s.open(t)
+			assert.Equal(t, test.want && counts, f.QueueOrderFn(f.queue("mine"), f.queue("other")), "%s, %s", name, phase)
+			for i := range s.Jobs {
+				s.Jobs[i].Tasks[0].Gated = true
+			}
+			f = s.open(t)
+			assert.False(t, f.QueueOrderFn(f.queue("mine"), f.queue("other")), "%s, gated", name)
+		}
 	}
 }
 

@@ -103,3 +103,36 @@ func TestGuaranteesWithoutABoundOfTheRoot(t *testing.T) {
 		}
 	}
 }
+
+// TestGuaranteesWithoutLostNodes loses a node with four pods of x. They do not take from what
+// is left: x and z can use it, except what y is guaranteed.
+func TestGuaranteesWithoutLostNodes(t *testing.T) {
+	for name, test := range map[string]struct {
+		build     framework.PluginBuilder
+		arguments framework.Arguments
+		cards     bool
+		lost      []func(*workload.Job)
+	}{
+		"cards":                                {New, nil, true, nil},
+		"cards of pods that are being deleted": {New, nil, true, []func(*workload.Job){terminate(4)}},
+		"cpu":                                  {NewCapacity, framework.Arguments{"keepGuarantees": true}, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene().node("a", "A", 4)
+			s.build, s.arguments = test.build, test.arguments
+			card, gpus := "A", int64(1)
+			if test.cards {
+				s.lending("x", `{"A":8}`, `{"A":0}`, `{"A":0}`).lending("y", `{"A":8}`, `{"A":2}`, `{"A":2}`).lending("z", `{"A":8}`, `{"A":0}`, `{"A":0}`)
+			} else {
+				card, gpus = "", 0
+				s.Nodes[0].Allocatable["cpu"] = 400
+				s.queue("x", "").queue("y", "").queue("z", "")
+				s.Queues[1].Guarantee = workload.Resources{"cpu": 200}
+			}
+			s.pods("run", "x", card, 4, gpus, append([]func(*workload.Job){on("lost")}, test.lost...)...).
+				pods("more", "x", card, 1, gpus).pods("z", "z", card, 3, gpus)
+			f := s.open(t).schedule(t)
+			assert.Len(t, f.cache.Bound, 2, "%v", f.cache.Bound)
+		})
+	}
+}

@@ -37,6 +37,8 @@ func (s *session) register(hierarchy bool) {
 		ssn.AddPredicateFn(name, s.predicate)
 		ssn.AddSimulatePredicateFn(name, s.simulatePredicate)
 		ssn.AddNodeOrderFn(name, s.nodeOrder)
+	}
+	if !s.variant.proportion {
 		ssn.AddPreemptableFn(name, s.preemptable)
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: s.onAllocate, DeallocateFunc: s.onDeallocate})

@@ -21,7 +21,7 @@ type memory struct {
 	intake       intake.State
 	cards        *cards.Registry
 	reservations reserve.Reservations
-	least        intake.LeastPending
+	pending      intake.Pending
 	guarantees   quota.Guarantees
 	victims      quota.Victims
 	job          reserve.Job

@@ -8,25 +8,38 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
-// findPending records the requests of the tasks that the action allocate considers.
+// findPending records the requests of the tasks that the action allocate considers, with
+// each choice of cards that fits under the bounds of their queues.
 func (m *oracleSession) findPending() {
-	m.pending = map[string][]oracle.Amounts{}
+	m.pending = map[string][][]oracle.Amounts{}
 	for _, job := range m.sortedJobs() {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			if job.IsPending() || task.SchGated || task.BestEffort {
 				continue
 			}
-			request := m.request(task, false)
+			name, choices := m.queueOf(task), []oracle.Amounts{m.request(task, false)}
 			for p := range m.cardRequests(task) {
-				if len(p.Selector.Dims) > 0 {
-					request[m.key(p.Selector.Dims[0])] += float64(p.Amount)
-				}
+				choices = m.choices(name, p, choices)
 			}
-			m.pending[m.queueOf(task)] = append(m.pending[m.queueOf(task)], request)
+			m.pending[name] = append(m.pending[name], choices)
 		}
 	}
+}
+
+// choices returns requests with each card that a queue can have.
+func (m *oracleSession) choices(name string, p cards.Request, requests []oracle.Amounts) (all []oracle.Amounts) {
+	for _, request := range requests {
+		for _, d := range p.Selector.Dims {
+			with := request.Plus(oracle.Amounts{m.key(d): float64(p.Amount)})
+			if m.own.cards.Allowed(m.own.ix.Lookup(name), p).OK() && with[m.key(d)] <= m.oracle.Bound(name)[m.key(d)] {
+				all = append(all, with)
+			}
+		}
+	}
+	return all
 }
 
 // compareVictims compares the victims of one reclaimer. The tests of cards compare

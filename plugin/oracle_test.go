@@ -31,7 +31,7 @@ type oracleSession struct {
 	oracle *oracle.Oracle
 	cards  []string // nil where cards count nowhere
 
-	pending map[string][]oracle.Amounts // by queue, the requests of pending tasks
+	pending map[string][][]oracle.Amounts // by queue, the requests of pending tasks
 }
 
 // FuzzSession opens sessions of Volcano on clusters drawn from bytes, with cards and
@@ -164,8 +164,12 @@ func (m *oracleSession) gone() oracle.Amounts {
 	for _, job := range m.Jobs {
 		q := m.own.ix.Lookup(string(job.Queue))
 		for _, task := range job.Tasks {
-			if api.AllocatedStatus(task.Status) && m.Nodes[task.NodeName] == nil && q != index.None && m.own.ix.Broken(q) == nil {
+			switch {
+			case m.Nodes[task.NodeName] != nil || q == index.None || m.own.ix.Broken(q) != nil:
+			case api.AllocatedStatus(task.Status):
 				gone = gone.Plus(m.request(task, true))
+			case m.terminating(task):
+				gone = gone.Plus(m.cardsHeld(task))
 			}
 		}
 	}
@@ -253,19 +257,29 @@ func (m *oracleSession) counted(job *api.JobInfo) oracle.Job {
 				request[m.key(p.Selector.Dims[0])] += float64(p.Amount)
 			}
 		}
-		terminating := task.Status == api.Releasing && m.own.settings.cards.Terminating == cards.TerminatingHold
+		terminating := m.terminating(task)
 		if terminating {
-			request = oracle.Amounts{}
-			for p := range m.cardRequests(task) {
-				if name := m.cardFor(task, p); name != "" {
-					request[cardKey(name)] += float64(p.Amount)
-				}
-			}
+			request = m.cardsHeld(task)
 		}
 		j.Tasks = append(j.Tasks, oracle.Task{Request: request, Placed: placed,
 			Pending: task.Status == api.Pending, Gated: task.SchGated, Terminating: terminating})
 	}
 	return j
+}
+
+// terminating reports whether a task that is being deleted counts for its cards.
+func (m *oracleSession) terminating(task *api.TaskInfo) bool {
+	return task.Status == api.Releasing && m.own.settings.cards.Terminating == cards.TerminatingHold
+}
+
+func (m *oracleSession) cardsHeld(task *api.TaskInfo) oracle.Amounts {
+	held := oracle.Amounts{}
+	for p := range m.cardRequests(task) {
+		if name := m.cardFor(task, p); name != "" {
+			held[cardKey(name)] += float64(p.Amount)
+		}
+	}
+	return held
 }
 
 // request returns what a task requests, with its cards where it is placed.
@@ -404,7 +418,7 @@ func (m *oracleSession) compareOrder(l, r string) {
 	if lq != nil && rq != nil {
 		want := 0
 		if m.own.damped() {
-			want = m.oracle.OrderClaims(m.pending, l, r)
+			want = m.oracle.OrderClaims(m.pending, l, r, m.own.settings.damping)
 		}
 		if want == 0 {
 			want = int(rq.Queue.Spec.Priority) - int(lq.Queue.Spec.Priority)

@@ -89,7 +89,7 @@ func (s *session) orderClaims(l, r *api.QueueInfo) int {
 	if lq == index.None || rq == index.None {
 		return 0
 	}
-	return quota.OrderClaims(s.ix, &s.memory.least.Rows, lq, rq)
+	return quota.OrderClaims(s.ix, &s.memory.pending.Tasks, lq, rq, s.settings.damping)
 }
 
 // victimQueueOrder compares two queues that victims of preemptor's queue are in.

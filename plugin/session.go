@@ -82,7 +82,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	}
 	s.setShares()
 	if s.damped() && !v.proportion {
-		m.least.Find(ssn, s.ix, s.intake)
+		m.pending.Read(ssn, s.ix, s.intake)
 	}
 	s.check()
 	s.publish(treeChanged)

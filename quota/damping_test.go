@@ -1,10 +1,12 @@
 package quota_test
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -77,42 +79,104 @@ func TestOrderClaims(t *testing.T) {
 		queue{name: "a", deserved: res{cpu: 10, memory: 10}, share: 0.9}, queue{name: "b", deserved: res{cpu: 10, memory: 10}, share: 0.1},
 		queue{name: "a1<a", allocated: res{cpu: 3, memory: 12}, deserved: res{cpu: 5, memory: 5}, share: 0.9},
 		queue{name: "a2<a", allocated: res{cpu: 1}, deserved: res{cpu: 5, memory: 5}, share: 0.1},
+		queue{name: "a3<a", allocated: res{cpu: 5}, deserved: res{cpu: 15}, share: 0.1},
 		queue{name: "b1<b", allocated: res{cpu: 1}, deserved: res{cpu: 5, memory: 5}, share: 0.1})
-	least := func(of map[string]res) *index.Rows {
-		rows := &index.Rows{}
-		rows.Reset(ix.Len(), ix.Dims())
-		for name, request := range of {
-			rows.Row(lookup(t, ix, name)).CopyFrom(request.vector())
-		}
-		return rows
-	}
 	const before, none, after = -1, 0, 1
+	var names index.Names
 	for _, test := range []struct {
-		name  string
-		least map[string]res
-		l, r  string
-		want  int
+		name    string
+		pending map[string][]res
+		l, r    string
+		levels  int
+		want    int
 	}{
-		{"nothing is pending", nil, "a1", "a2", none},
-		{"one deserves its pending task", map[string]res{"a1": {cpu: 2}}, "a1", "a2", before},
-		{"one would exceed deserved", map[string]res{"a1": {cpu: 3}}, "a1", "a2", none},
-		{"one would exceed deserved in one dimension", map[string]res{"a1": {cpu: 2, memory: 1}}, "a1", "a2", none},
-		{"a dimension that deserved does not name", map[string]res{"a1": {cpu: 2, gpu: 1}}, "a1", "a2", before},
-		{"only a dimension that deserved does not name", map[string]res{"a1": {gpu: 1}}, "a1", "a2", none},
-		{"both deserve their pending tasks: neither goes first", map[string]res{"a1": {cpu: 1}, "a2": {cpu: 1}}, "a1", "a2", none},
-		{"the queues just below the LCA count", map[string]res{"a1": {cpu: 2}, "a": {cpu: 7}}, "a1", "b1", none},
-		{"the queues just below the LCA count, not the leaf", map[string]res{"a1": {cpu: 9}, "a": {cpu: 4}, "b": {cpu: 10}}, "a1", "b1", before},
-		{"the leaf deserves its pending task", map[string]res{"a2": {cpu: 4}, "b": {cpu: 10}}, "a2", "a1", before},
+		{"nothing is pending", nil, "a1", "a2", 1, none},
+		{"one deserves its pending task", map[string][]res{"a1": {{cpu: 2}}}, "a1", "a2", 1, before},
+		{"one would exceed deserved", map[string][]res{"a1": {{cpu: 3}}}, "a1", "a2", 1, none},
+		{"one would exceed deserved in one dimension", map[string][]res{"a1": {{cpu: 2, memory: 1}}}, "a1", "a2", 1, none},
+		{"a dimension that deserved does not name", map[string][]res{"a1": {{cpu: 2, gpu: 1}}}, "a1", "a2", 1, before},
+		{"only a dimension that deserved does not name", map[string][]res{"a1": {{gpu: 1}}}, "a1", "a2", 1, none},
+		{"both deserve their pending tasks: neither goes first", map[string][]res{"a1": {{cpu: 1}}, "a2": {{cpu: 1}}}, "a1", "a2", 1, none},
+		{"one of many", map[string][]res{"a2": {{cpu: 5}, {gpu: 1}, {cpu: 2, memory: 6}, {cpu: 3, memory: 5}}}, "a2", "a1", 1, before},
+		{"each is too large in another dimension", map[string][]res{"a2": {{cpu: 5, memory: 1}, {cpu: 1, memory: 6}}}, "a2", "a1", 1, none},
+		{"a dimension more", map[string][]res{"a2": {{gpu: 1}, {gpu: 1, cpu: 1}}}, "a2", "a1", 1, before},
+		{"the smaller one, whatever comes first", map[string][]res{"a2": {{cpu: 4, memory: 5}, {cpu: 9, memory: 9}}}, "a2", "a1", 1, before},
+		{"an ancestor would exceed deserved", map[string][]res{"a3": {{cpu: 2}}}, "a3", "b1", 1, none},
+		{"an ancestor that is not asked", map[string][]res{"a3": {{cpu: 2}}}, "a3", "b1", 0, before},
+		{"a common ancestor does not count", map[string][]res{"a3": {{cpu: 2}}}, "a3", "a1", 1, before},
+		{"a pending task of a sibling", map[string][]res{"a2": {{cpu: 1}}}, "a1", "b1", 1, none},
+		{"an inner queue", map[string][]res{"a2": {{cpu: 1}}}, "a2", "b", 1, none},
 	} {
+		pending := &quota.Pending{}
+		pending.Reset(ix, &names)
+		for range 2 { // each is added twice
+			for name, requests := range test.pending {
+				for _, request := range requests {
+					pending.Add(lookup(t, ix, name), choices(request))
+				}
+			}
+		}
 		l, r := lookup(t, ix, test.l), lookup(t, ix, test.r)
-		assert.Equal(t, test.want, quota.OrderClaims(ix, least(test.least), l, r), test.name)
-		assert.Equal(t, -test.want, quota.OrderClaims(ix, least(test.least), r, l), test.name)
+		assert.Equal(t, test.want, quota.OrderClaims(ix, pending, l, r, test.levels), test.name)
+		assert.Equal(t, -test.want, quota.OrderClaims(ix, pending, r, l, test.levels), test.name)
 	}
 	flat := session("", queue{name: "x", deserved: res{cpu: 5}, share: 1}, queue{name: "y", share: 0.5})
-	rows := &index.Rows{}
-	rows.Reset(2, flat.Dims())
-	rows.Row(0).Set(cpu, 5)
-	assert.Equal(t, before, quota.OrderClaims(flat, rows, flat.Lookup("x"), flat.Lookup("y")), "flat")
+	pending := &quota.Pending{}
+	pending.Reset(flat, &names)
+	pending.Add(flat.Lookup("x"), choices(res{cpu: 5}))
+	assert.Equal(t, before, quota.OrderClaims(flat, pending, flat.Lookup("x"), flat.Lookup("y"), 1), "flat")
 	assert.Equal(t, after, quota.Order(flat, flat.Lookup("x"), flat.Lookup("y")))
-	assert.Zero(t, testing.AllocsPerRun(99, func() { quota.OrderClaims(flat, rows, index.Queue(0), index.Queue(1)) }))
+	assert.Zero(t, testing.AllocsPerRun(99, func() { quota.OrderClaims(flat, pending, index.Queue(0), index.Queue(1), 1) }))
+}
+
+// choices are the rows that Pending.Add expects.
+func choices(requests ...res) *fastres.Rows {
+	rows := &fastres.Rows{}
+	rows.Reset(0, dims)
+	for _, request := range requests {
+		rows.Append(request.vector())
+	}
+	return rows
+}
+
+// TestOrderOfChoices orders queues with pending tasks that have lists of two cards.
+func TestOrderOfChoices(t *testing.T) {
+	var names index.Names
+	a, b := names.InternCard("A"), names.InternCard("B")
+	none, many := res{a: 0, b: 0}, res{cpu: 9, a: 9, b: 9}
+	ix := session("", queue{name: "idle", bound: many}, queue{name: "has", bound: many, deserved: res{a: 2, b: 2}, allocated: res{b: 2}},
+		queue{name: "full", bound: res{cpu: 9, a: 9, b: 2}, deserved: res{a: 2, b: 2}, allocated: res{b: 2}},
+		queue{name: "undeserved", bound: many, deserved: res{cpu: 9, a: 2}}, queue{name: "all", bound: many, deserved: res{a: 2, b: 2}}, queue{name: "over", bound: many, deserved: none})
+	pending := &quota.Pending{}
+	pending.Reset(ix, &names)
+	for q := range index.Queue(ix.Len()) {
+		if q != ix.Lookup("idle") {
+			pending.Add(q, choices(res{cpu: 1, a: 1}, res{cpu: 1, b: 1}))
+		}
+	}
+	want := map[string]int{"all": 2, "full": 2, "has": 1, "undeserved": 1, "over": 0, "idle": 0}
+	for l := range want {
+		for r := range want {
+			assert.Equal(t, cmp.Compare(want[r], want[l]), quota.OrderClaims(ix, pending, lookup(t, ix, l), lookup(t, ix, r), 1), "%s, %s", l, r)
+		}
+	}
+	pending.Add(ix.Lookup("has"), choices(res{a: 1}))
+	assert.Zero(t, quota.OrderClaims(ix, pending, ix.Lookup("has"), ix.Lookup("all"), 1), "a task without a choice")
+}
+
+// TestPendingIsBounded adds many sizes of which none is smaller than another. The queue
+// still has a bounded number of them to compare.
+func TestPendingIsBounded(t *testing.T) {
+	flat := session("", queue{name: "x", deserved: res{cpu: 1e6, memory: 1e6}})
+	pending := &quota.Pending{}
+	pending.Reset(flat, &index.Names{})
+	sizes := func() (n int) {
+		for i := range 10000 {
+			pending.Add(0, choices(res{cpu: float64(1 + i), memory: float64(20000 - i)}))
+		}
+		return pending.Len(0)
+	}
+	assert.Equal(t, 128, sizes())
+	pending.Add(0, choices(res{cpu: 1, memory: 1}))
+	assert.Equal(t, 1, pending.Len(0), "it is smaller than all others")
 }

@@ -169,6 +169,6 @@ func (g *Guarantees) update(q index.Queue, d fastres.Dim, more float64) {
 			return
 		}
 		own := g.ix.Guarantee.Row(p).Get(d) - g.ix.Allocated(p).Get(d)
-		change = max(before+change, own, 0) - max(before, own+more, 0)
+		change = max(before+change, own, 0) - max(before, own+more, 0) // 0 here does not mean 0 above
 	}
 }

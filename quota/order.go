@@ -3,7 +3,6 @@ package quota
 import (
 	"cmp"
 
-	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 )
 
@@ -35,10 +34,13 @@ func Order(ix *index.Index, l, r index.Queue) int {
 }
 
 // OrderClaims compares two queues where reclaim is damped, before their priorities and
-// Order: a queue with a pending task that the queue deserves goes before a queue that can
-// only borrow. The result is 0 for two queues of which both or neither claims, or that
-// Order compares by the steps 1 or 2. least holds for each queue the least that its pending
-// tasks request in each dimension, and an empty vector for a queue without pending tasks.
+// Order: a queue with a pending task that it can reclaim for goes before a queue that can
+// only borrow. A task with a list of cards may borrow one card and reclaim another: its
+// queue goes between the two. The result is 0 for two queues with equal claims, or that Order
+// compares by the steps 1 or 2. levels is the argument reclaimDamping.
+//
+// A queue can reclaim for a pending task that fits under its deserved in some dimension, and
+// exceeds deserved in none, of the queue and of as many of its ancestors as TakeDamped asks.
 //
 // The step prevents an endless exchange. A queue that loses a task to a reclaimer often
 // has the smallest share afterwards, or a higher priority. By these it gets the resources
@@ -47,17 +49,14 @@ func Order(ix *index.Index, l, r index.Queue) int {
 // goes first.
 //
 // Upstream: none.
-func OrderClaims(ix *index.Index, least *index.Rows, l, r index.Queue) int {
-	if ix.Rooted() {
-		if ix.Broken(l) != nil || ix.Broken(r) != nil || ix.IsLeaf(l) != ix.IsLeaf(r) {
-			return 0
-		}
-		l, r = rivals(ix, l, r)
+func OrderClaims(ix *index.Index, pending *Pending, l, r index.Queue, levels int) int {
+	if ix.Rooted() && (ix.Broken(l) != nil || ix.Broken(r) != nil || ix.IsLeaf(l) != ix.IsLeaf(r)) {
+		return 0
 	}
-	if lc, rc := claims(ix, least, l), claims(ix, least, r); lc != rc {
-		return first(lc)
-	}
-	return 0
+	lBelow, rBelow := belowLCA(ix, l, r)
+	lClaim := pending.claimOf(ix, lBelow[:min(len(lBelow), levels+1)])
+	rClaim := pending.claimOf(ix, rBelow[:min(len(rBelow), levels+1)])
+	return cmp.Compare(rClaim, lClaim)
 }
 
 // rivals returns the queues by which two queues of a tree compare: of two leaves, the
@@ -68,14 +67,6 @@ func rivals(ix *index.Index, l, r index.Queue) (index.Queue, index.Queue) {
 	}
 	below := lcaDepth(ix, l, r) + 1
 	return ancestorAt(ix, l, below), ancestorAt(ix, r, below)
-}
-
-// claims reports whether a pending task in q, or below q, may be one that q deserves:
-// the least request of these tasks fits under deserved in some dimension, and exceeds
-// deserved in none.
-func claims(ix *index.Index, least *index.Rows, q index.Queue) bool {
-	allocated, request, deserved := ix.Allocated(q), least.Row(q), ix.Deserved.Row(q)
-	return fastres.FitsSomewhere(allocated, request, deserved) && !fastres.ExceedsWith(allocated, request, deserved)
 }
 
 // OrderByShare compares two queues by share: the smaller share goes first. It is the

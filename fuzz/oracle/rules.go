@@ -195,20 +195,15 @@ func (a Amounts) relevant(d string) bool {
 // reclaimer's queue, and as many ancestors of it, must stay within deserved. Common
 // ancestors do not count.
 func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer Amounts, levels int) bool {
-	alone := func(name, other string) []string {
-		return slices.DeleteFunc(slices.Clone(v.oracle.Path(name)), func(q string) bool { return v.oracle.within(other, q) })
-	}
-	loses, gains := alone(name, to), alone(to, name)
+	loses, gains := v.oracle.alone(name, to), v.oracle.alone(to, name)
 	if len(loses) == 0 {
 		return v.Take(name, victim, to, reclaimer)
 	}
 	if !common(victim, reclaimer, false) {
 		return false
 	}
-	for i, q := range gains {
-		if i <= levels && v.oracle.surpasses(q, reclaimer) {
-			return false
-		}
+	if v.oracle.surpassAny(gains, reclaimer, levels) {
+		return false
 	}
 	for i, q := range loses {
 		if i <= levels && !v.above(q, victim) {
@@ -244,6 +239,16 @@ func (o *Oracle) Deserves(name string, request Amounts) bool {
 // TakeForGang decides as Take does, whatever the reclaimers request.
 func (v *Victims) TakeForGang(name string, victim Amounts, to string) bool {
 	return v.above(name, victim) && v.take(name, victim, to)
+}
+
+// alone returns a queue and its ancestors that are not those of another.
+func (o *Oracle) alone(name, other string) []string {
+	return slices.DeleteFunc(slices.Clone(o.Path(name)), func(q string) bool { return o.within(other, q) })
+}
+
+// surpassAny reports whether a request exceeds deserved of a queue or some ancestors.
+func (o *Oracle) surpassAny(path []string, request Amounts, levels int) bool {
+	return slices.ContainsFunc(path[:min(len(path), levels+1)], func(q string) bool { return o.surpasses(q, request) })
 }
 
 // surpasses reports whether a request exceeds deserved in a dimension that deserved sets.
@@ -304,38 +309,33 @@ func (o *Oracle) rivals(l, r string) (string, string) {
 	return o.atLevel(l, level), o.atLevel(r, level)
 }
 
-// OrderClaims compares two queues by whether they deserve the least request of their pending
-// tasks: negative if only l does. pending holds the requests of the pending tasks by queue.
-func (o *Oracle) OrderClaims(pending map[string][]Amounts, l, r string) int {
-	if o.cluster.Root != "" {
-		if o.Broken(l) || o.Broken(r) || o.Leaf(l) != o.Leaf(r) {
-			return 0
-		}
-		l, r = o.rivals(l, r)
+// OrderClaims compares two queues by whether they can reclaim for one of their pending tasks:
+// negative if l has the better claim. pending holds the choices of the pending tasks by queue.
+func (o *Oracle) OrderClaims(pending map[string][][]Amounts, l, r string, levels int) int {
+	if o.cluster.Root != "" && (o.Broken(l) || o.Broken(r) || o.Leaf(l) != o.Leaf(r)) {
+		return 0
 	}
-	claims := func(name string) bool {
-		var all []Amounts
-		for _, below := range o.names {
-			if o.within(below, name) {
-				all = append(all, pending[below]...)
+	claim := func(name, other string) (best int) {
+		gains := o.alone(name, other)
+		for _, choices := range pending[name] {
+			if len(gains) == 0 {
+				return 0
+			}
+			deserves := func(request Amounts) bool {
+				undeserved := func(d string) bool { return slices.Contains(o.cluster.Cards, d) && o.Deserved(name)[d] <= 0 }
+				return !slices.ContainsFunc(request.requested(), undeserved) && o.deservesSome(name, request) && !o.surpassAny(gains, request, levels)
+			}
+			borrows := func(request Amounts) bool { return !deserves(request) && o.Allocatable(name, request) == "" }
+			if slices.ContainsFunc(choices, deserves) {
+				best = max(best, 1)
+				if !slices.ContainsFunc(choices, borrows) {
+					best = 2
+				}
 			}
 		}
-		if len(all) == 0 {
-			return false
-		}
-		least := Amounts{}
-		for _, d := range dimensions(all...) {
-			least[d] = Unlimited
-			for _, request := range all {
-				least[d] = min(least[d], request[d])
-			}
-		}
-		return o.deservesSome(name, least) && !o.surpasses(name, least)
+		return best
 	}
-	if lc := claims(l); lc != claims(r) {
-		return before(lc)
-	}
-	return 0
+	return cmp.Compare(claim(r, l), claim(l, r))
 }
 
 // VictimOrder compares two queues to take victims from: negative if l, which is nearer to

@@ -185,6 +185,12 @@ func (s *Session) QuotasChanged() bool { return s.quotasChanged }
 // Settings are those that the session was opened with.
 func (s *Session) Settings() Settings { return s.settings }
 
+// Occupied reports whether a task that is being deleted still counts for its cards. It is
+// for nil Sessions, too.
+func (s *Session) Occupied(task *api.TaskInfo) bool {
+	return s != nil && task.Status == api.Releasing && s.settings.Terminating == TerminatingHold
+}
+
 // Stock returns the cards of all nodes of the session, in the order of their
 // dimensions. It is for reading.
 func (s *Session) Stock() []Amount {

@@ -13,7 +13,7 @@
 //	Tree           queues by parent or by annotation        index.Tree
 //	Read           until the vectors have a dimension for every name:
 //	               bounds of queues, then tallies of jobs   index.Index
-//	LeastPending   the smallest pending request of each queue, for damped reclaim
+//	Pending        the pending requests of each queue, for damped reclaim
 //
 // A State lives as long as the scheduler. It is a cache: a session gives the same
 // answers with a new State. It serves one session at a time.

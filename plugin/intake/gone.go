@@ -12,12 +12,14 @@ import (
 // (any more). The zero gone is ready.
 //
 // Pods are few on such nodes, and a task has to be looked at to know its node. So gone
-// looks at tasks only when a node has left since the session before, and in each
-// session from then on until nothing is gone.
+// looks at tasks only when a node has left since the session before, or when the tree has
+// changed: a queue that exists again brings its jobs back. It looks in each session from
+// then on until nothing is gone.
 type gone struct {
 	charges, request fastres.Vector
 	some             bool                // charges are of some task
 	nodes            map[string]struct{} // those of the session before, nil at first
+	tree             *index.Tree         // that of the session before, nil at first
 }
 
 // resize gives the vectors a length. What was found for another is not known any more.
@@ -30,8 +32,9 @@ func (g *gone) resize(length int) {
 // find sets charges to what queues are charged for pods on nodes that the
 // session does not have, and for cards that their nodes do not state any more.
 func (g *gone) find(ssn *framework.Session, session *Session) {
-	left := g.update(ssn)
-	if !left && !g.some && !session.cards.Holding() {
+	left, moved := g.update(ssn), g.tree != session.tree
+	g.tree = session.tree
+	if !left && !moved && !g.some && !session.cards.Holding() {
 		return
 	}
 	g.charges.Reset()
@@ -42,7 +45,7 @@ func (g *gone) find(ssn *framework.Session, session *Session) {
 			continue
 		}
 		for _, task := range job.Tasks {
-			if api.AllocatedStatus(task.Status) {
+			if api.AllocatedStatus(task.Status) || session.cards.Occupied(task) {
 				g.add(ssn, session, q, task)
 			}
 		}
@@ -50,7 +53,7 @@ func (g *gone) find(ssn *framework.Session, session *Session) {
 }
 
 // update records the nodes of the session, and reports whether some of those before
-// have left; true at first, when nothing is known.
+// have left.
 func (g *gone) update(ssn *framework.Session) (left bool) {
 	for name := range g.nodes {
 		if _, ok := ssn.Nodes[name]; !ok {
@@ -61,7 +64,6 @@ func (g *gone) update(ssn *framework.Session) (left bool) {
 	if g.nodes != nil && !left && len(g.nodes) == len(ssn.Nodes) {
 		return false
 	}
-	left = left || g.nodes == nil
 	g.nodes = make(map[string]struct{}, len(ssn.Nodes))
 	for name := range ssn.Nodes {
 		g.nodes[name] = struct{}{}
@@ -69,11 +71,12 @@ func (g *gone) update(ssn *framework.Session) (left bool) {
 	return left
 }
 
-// add adds the charge of one allocated task, as far as its node does not give it.
+// add adds the charge of one task, as far as its node does not give it. A task that is
+// being deleted is charged for its cards alone.
 func (g *gone) add(ssn *framework.Session, session *Session, q index.Queue, task *api.TaskInfo) {
 	_, there := ssn.Nodes[task.NodeName]
 	pod, _ := session.SetTask(g.request, q, task)
-	if !there {
+	if !there && api.AllocatedStatus(task.Status) {
 		g.charges.Add(g.request)
 		g.some = true
 	}

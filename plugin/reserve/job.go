@@ -176,7 +176,7 @@ func (j *Job) readTask(s *cards.Session, task *api.TaskInfo, p *cards.PodRequest
 			if d, ok := r.CardOn(n); ok {
 				j.allocated = append(j.allocated, groupAmount{g, d, r.Amount})
 			}
-		case task.Status == api.Releasing && s.Settings().Terminating == cards.TerminatingHold:
+		case s.Occupied(task):
 			if d, ok := r.CardOn(n); ok {
 				j.terminating = append(j.terminating, cards.Amount{Dim: d, Milli: r.Amount})
 			}

@@ -1,0 +1,126 @@
+package plugin
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// preemptable keeps, of the victims that all other plugins agree on, those that
+// free what a preemptor with cards lacks, and none for one that the quotas do not admit
+// without them. It calls the other plugins itself: Volcano takes the victims of the first
+// tier that names any, so an answer from a tier in which no other plugin has one would
+// overrule them. Volcano asks about the tasks of one node at a time, from many goroutines.
+//
+// DIVERGES: upstream evicts pods for a task that the quotas refuse afterwards, if its job
+// counts as ready for other pods, such as those without requests.
+func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
+	if _, own := s.asking.Load(preemptor); own {
+		return nil, util.Abstain
+	}
+	c := s.claimOf(preemptor)
+	c.charge = fastres.NewVector(s.intake.Dims.Length())
+	switch {
+	case !c.hasCards && (c.queue == index.None || s.place(&c, "") && s.admitsWithout(&c, preemptees)):
+		return nil, util.Abstain
+	case !c.hasCards:
+		return nil, util.Reject
+	}
+	useful := s.useful(&c, preemptees)
+	if len(useful) == 0 {
+		return nil, util.Reject
+	}
+	question := *preemptor
+	s.asking.Store(&question, true)
+	defer s.asking.Delete(&question)
+	victims := s.ssn.Preemptable(&question, useful)
+	if !s.admitsWithout(&c, victims) {
+		return nil, util.Reject
+	}
+	return victims, util.Permit
+}
+
+// useful returns the preemptees that free what a claim with cards lacks on their node. Where
+// the quotas have no room for a card of the node, they have that card. Volcano evicts until
+// there is room for some card of a list, which other nodes may have.
+func (s *session) useful(c *claim, preemptees []*api.TaskInfo) (useful []*api.TaskInfo) {
+	request, node, usable := fastres.NewVector(c.charge.Len()), "", false
+	var full []fastres.Dim
+	for i, task := range preemptees {
+		if i == 0 || task.NodeName != node {
+			if node, usable = task.NodeName, s.place(c, task.NodeName); usable {
+				full = s.fullCards(c)
+			}
+		}
+		q := s.queueOf(task)
+		if q == index.None || !usable {
+			continue
+		}
+		s.intake.SetCharge(request, q, task, node)
+		if s.frees(c, q, task, request) && !slices.ContainsFunc(full, func(d fastres.Dim) bool { return request.Get(d) == 0 }) {
+			useful = append(useful, task)
+		}
+	}
+	return useful
+}
+
+// fullCards returns the cards on the claim's node of which the quotas have too few left.
+func (s *session) fullCards(c *claim) (full []fastres.Dim) {
+	for d := range c.charge.Requested() {
+		if s.memory.names.IsCard(d) && !s.fitsCard(s.ix, c.queue, d, c.charge.Get(d)).OK() {
+			full = append(full, d)
+		}
+	}
+	return full
+}
+
+// admitsWithout reports whether the quotas admit a claim on the node where it was placed
+// once some tasks are gone.
+func (s *session) admitsWithout(c *claim, tasks []*api.TaskInfo) bool {
+	gone, request := fastres.NewVector(c.charge.Len()), fastres.NewVector(c.charge.Len())
+	for _, task := range tasks {
+		if s.queueOf(task) == c.queue {
+			s.intake.SetCharge(request, c.queue, task, task.NodeName)
+			gone.Add(request)
+		}
+	}
+	return s.admitsAfter(c, gone)
+}
+
+// admitsAfter reports whether the quotas admit a claim after a refund to its queue.
+func (s *session) admitsAfter(c *claim, refund fastres.Vector) bool {
+	a := after{ix: s.ix, path: s.ix.Path(c.queue)}
+	for _, p := range a.path {
+		left := fastres.NewVector(refund.Len())
+		left.CopyFrom(s.ix.Allocated(p))
+		left.Sub(refund)
+		if !fastres.Fits(left, c.charge, s.limit.Row(p)) {
+			return false
+		}
+		a.left = append(a.left, left)
+	}
+	return s.keepsGuarantees(a, c.queue, c.charge).OK()
+}
+
+// after is the accounts of a session after a refund to one queue (quota.View).
+type after struct {
+	ix   *index.Index
+	path []index.Queue // the queue and its ancestors
+	left []fastres.Vector
+}
+
+var _ quota.View = after{}
+
+func (a after) Allocated(q index.Queue) fastres.Vector {
+	if i := slices.Index(a.path, q); i >= 0 {
+		return a.left[i]
+	}
+	return a.ix.Allocated(q)
+}
+
+func (a after) Changed() []index.Queue { return a.path }
