@@ -32,6 +32,12 @@ test: $(APIS) ## vet, layers, unit, property, differential and upstream's own te
 	$(GO) test -timeout 10m -tags invariants ./index ./quota/... ./fuzz
 	$(GO) test -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|TestChaos$$|Fuzz' -clusters 200 -worlds 40
 
+.PHONY: conformance
+conformance: $(APIS) ## the part of make test that depends on the release: VOLCANO=1.15.1
+	$(GO) vet $(PACKAGES)
+	$(GO) test -timeout 30m ./plugin/release ./plugin/upstreamtest
+	$(GO) test -timeout 30m ./plugin -run 'TestDifferential|TestGang|TestVictims|TestArguments|TestChaos$$|Fuzz' -clusters 1000 -worlds 50
+
 .PHONY: lint
 lint: $(APIS) ## staticcheck, a tool of go.mod, with the checks of staticcheck.conf; some two minutes the first time
 	$(GO) tool staticcheck $(PACKAGES)
