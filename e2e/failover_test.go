@@ -62,11 +62,11 @@ func TestSchedulerKilledMidGang(t *testing.T) {
 func TestLeaderKilled(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	program, configuration := build(t, ours), exampleConfiguration(t)
-	const leads = "successfully acquired lease " + volcanoNamespace + "/volcano"
+	const leads, waits = "uccessfully acquired lease", "ttempting to acquire leader lease" // client-go v0.35 begins with a capital
 	leader := c.run(t, program, configuration, append(slowly, electing...)...)
 	leader.logs(t, leads)
 	standby := c.run(t, program, configuration, electing...)
-	standby.logs(t, "attempting to acquire leader lease")
+	standby.logs(t, waits)
 
 	c.queue(t, "either", `{"NVIDIA-GeForce-RTX-4090": 7, "NVIDIA-GeForce-RTX-4090-D": 7}`)
 	c.submit(t, "many", "either", rtx4090+"|"+rtx4090D, 20)

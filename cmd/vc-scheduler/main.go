@@ -86,7 +86,6 @@ func run() error {
 
 	// Volcano's plugins registered themselves when their packages were initialized, so this replaces them.
 	plugin.Register()
-	klog.Infof("capacity-card %s: built with Volcano %s, quotas by the rules of %s", version.Of().Release, version.Of().Volcano, version.Of().Rules)
 	if err := loadPlugins(server); err != nil {
 		return err
 	}
@@ -102,5 +101,6 @@ func run() error {
 
 	klog.StartFlushDaemon(*logFlushFrequency)
 	defer klog.Flush()
+	klog.Infof("capacity-card %s: built with Volcano %s, quotas by the rules of %s", version.Of().Release, version.Of().Volcano, version.Of().Rules)
 	return app.Run(server)
 }
