@@ -96,7 +96,7 @@ func reclaimable(candidates int) operation {
 			b.Fatalf("%d candidates", len(from))
 		}
 		from = from[:candidates]
-		victims := names(s.Reclaimable(reclaimer, from))
+		victims := slices.Sorted(slices.Values(names(s.Reclaimable(reclaimer, from)))) // v1.15 orders them by UIDs
 		if len(victims) == 0 {
 			b.Fatal("no victims")
 		}

@@ -61,12 +61,16 @@ func AddPreemptiveFn(ssn *framework.Session, plugin string, preemptive func(*api
 }
 
 func addPreemptive[F ~func(any, T) bool, T any](add func(string, F), plugin string, preemptive func(*api.QueueInfo, []*api.TaskInfo) bool) {
+	one := make([]*api.TaskInfo, 1) // sessions ask from one goroutine
 	add(plugin, func(queue any, candidates T) bool {
-		tasks, several := any(candidates).([]*api.TaskInfo)
-		if task, one := any(candidates).(*api.TaskInfo); one && !several {
-			tasks = []*api.TaskInfo{task}
+		switch c := any(&candidates).(type) { // a pointer, as a slice in an interface takes an allocation
+		case *[]*api.TaskInfo:
+			return preemptive(queue.(*api.QueueInfo), *c)
+		case *any:
+			one[0] = (*c).(*api.TaskInfo)
+			return preemptive(queue.(*api.QueueInfo), one)
 		}
-		return preemptive(queue.(*api.QueueInfo), tasks)
+		panic("release: api.ValidateWithCandidateFn has a type that no known release has")
 	})
 }
 
