@@ -433,7 +433,7 @@ func (c *chaosCycle) checkQuota(name string, p placement) {
 // keepGuarantees cpu, memory and scalars.
 func (c *chaosCycle) checkLent(name string, p placement) {
 	has, unsure := c.expected()
-	if c.plugin == ProportionName || len(p.path) == 0 || unsure[p.path[len(p.path)-1]] {
+	if c.plugin == ProportionName || len(p.path) == 0 || c.anyUnsure(p.path, unsure) {
 		return
 	}
 	for d, amount := range c.request(p.job, p.pod, p.task) {
@@ -444,6 +444,16 @@ func (c *chaosCycle) checkLent(name string, p placement) {
 			violated(name, "%s is placed on %s by %s: of %s, %g is guaranteed to others below queue %q", p.task.Name, p.task.NodeName, c.action, d, excess, at)
 		}
 	}
+}
+
+// anyUnsure reports whether it is not certain what the queues are charged that share what
+// guarantees leave: those below the root, or all flat queues.
+func (c *chaosCycle) anyUnsure(path []string, unsure map[string]bool) bool {
+	all := path[len(path)-1:]
+	if !c.hierarchy {
+		all = c.children("")
+	}
+	return slices.ContainsFunc(all, func(queue string) bool { return unsure[queue] })
 }
 
 // present returns what queues are charged of a dimension for pods on nodes that are there
@@ -515,15 +525,23 @@ func (c *chaosCycle) checkInner(name string, p placement) {
 }
 
 // checkDeserved checks that a queue had more of a card than it deserves when reclaim
-// took it.
+// took it. Volcano evicts the victims for one pod in its own order, so one of them may be
+// below.
 func (c *chaosCycle) checkDeserved(name string, p placement) {
 	if c.action != "reclaim" || !c.counted(p.job.spec.queue) || c.plugin == ProportionName {
 		return
 	}
 	q := c.own.ix.Lookup(p.job.spec.queue)
 	for d, amount := range c.request(p.job, p.pod, p.task) {
-		deserved := c.row(c.own.ix.Deserved.Row(q))[d]
-		if had := c.row(c.own.ix.Allocated(q))[d] + amount; isCard(d) && had <= deserved {
+		if !isCard(d) {
+			continue
+		}
+		for _, e := range c.own.evicted {
+			if other, pod := c.taskOf(e.task); e.claimant == c.own.claimant && other.spec.queue == p.job.spec.queue {
+				amount = max(amount, c.request(other, pod, e.task)[d])
+			}
+		}
+		if had, deserved := c.row(c.own.ix.Allocated(q))[d]+amount, c.deserves(p.job.spec.queue, d); had <= deserved {
 			violated(name, "%s is evicted, queue %s had %g of %s and deserves %g", p.task.Name, p.job.spec.queue, had, d, deserved)
 		}
 	}
@@ -706,7 +724,7 @@ func (c *chaosCycle) checkRefusals(name string) {
 				task.NodeName = node.Name
 				request := c.request(j, p, task)
 				task.NodeName = ""
-				if !c.servesOn(p, node.Name) || unsure[index.RootName] || unsure[j.spec.queue] || !c.fitsBeside(c.path(j.spec.queue), has, request) || !c.fitsLent(c.path(j.spec.queue), has, request) {
+				if !c.servesOn(p, node.Name) || unsure[j.spec.queue] || c.anyUnsure(c.path(j.spec.queue), unsure) || !c.fitsBeside(c.path(j.spec.queue), has, request) || !c.fitsLent(c.path(j.spec.queue), has, request) {
 					continue
 				}
 				if !c.Allocatable(c.Queues[job.Queue], task) {

@@ -58,6 +58,7 @@ var mutants = []mutant{
 	{"plugin/intake/gone.go", "session.tree.Broken(q) != nil", "false"},
 	{"plugin/intake/gone.go", "!session.cards.Gives(task.NodeName, r.Resource, d)", "!there"},
 	{"plugin/intake/gone.go", "!left && !moved && !g.some", "!left && !g.some"},
+	{"plugin/intake/gone.go", "g.tree != session.tree || session.cards.QuotasChanged()", "g.tree != session.tree"},
 	{"plugin/intake/gone.go", "|| session.cards.Occupied(task)", ""},
 	{"plugin/intake/queues.go", "|| session.settings.KeepGuarantees {", "{"},
 	{"plugin/intake/state.go", "s.common, s.bounds, s.gone = nil, bounds{}, gone{}", "s.common, s.gone = nil, gone{}"},
