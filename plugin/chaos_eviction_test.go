@@ -91,10 +91,56 @@ func (c *chaosCycle) gains(name, action string) {
 	violated(name, "%s is evicted, and no pod waits for its place", c.cache.Evicted[i])
 }
 
-// exchanges reports whether queues may take from one another without end: upstream's
-// reclaim does, and damping ends it.
+// exchanges reports whether queues may take from one another without end. Upstream's
+// reclaim does. Damping ends it, except where a queue deserves a pending pod and borrows with
+// another, which its own jobs may put first.
 func (w *world) exchanges() bool {
-	return w.arguments[reclaimDamping] == nil && slices.Contains(w.actions, "reclaim")
+	if !slices.Contains(w.actions, "reclaim") {
+		return false
+	}
+	return w.arguments[reclaimDamping] == nil || w.borrowsFirst > w.cycle-mostQuiet/3
+}
+
+// noteBorrowers records that a queue which lost pods to reclaim has another pending pod that
+// it deserves, and for which a node has room.
+func (c *chaosCycle) noteBorrowers() {
+	has, _ := c.expected()
+	for _, j := range c.jobs {
+		loses := slices.ContainsFunc(j.pods, func(p *worldPod) bool {
+			return c.evictor[p.object.Name] == "reclaim" && slices.Contains(c.cache.Evicted, p.object.Name)
+		})
+		if loses && slices.ContainsFunc(c.jobs, func(other *worldJob) bool {
+			return other.spec.queue == j.spec.queue && c.claimsFor(other, has[j.spec.queue])
+		}) {
+			c.borrowsFirst = c.cycle
+		}
+	}
+}
+
+// claimsFor reports whether a job has a pending pod that its queue deserves, on a node that
+// has room.
+func (c *chaosCycle) claimsFor(j *worldJob, has amounts) bool {
+	job := c.jobOf(j)
+	if job == nil || job.IsPending() {
+		return false
+	}
+	return slices.ContainsFunc(j.pods, func(p *worldPod) bool {
+		task := job.Tasks[api.TaskID(p.object.UID)]
+		if task.Status != api.Pending || task.SchGated || task.BestEffort {
+			return false
+		}
+		return slices.ContainsFunc(c.NodeList, func(n *api.NodeInfo) bool {
+			task.NodeName = n.Name
+			request := c.request(j, p, task)
+			task.NodeName = ""
+			for d, amount := range request {
+				if deserved := c.deserves(j.spec.queue, d); amount > 0 && deserved > 0 && has[d]+amount > deserved {
+					return false
+				}
+			}
+			return c.servesOn(p, n.Name) && task.InitResreq.LessEqual(n.FutureIdle(), api.Zero)
+		})
+	})
 }
 
 // patience is the number of cycles that a pod for which others were evicted may wait after they

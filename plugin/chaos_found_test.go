@@ -76,6 +76,12 @@ var found = map[string]*scenario{
 		then(setNode{workload.Node{Name: "n", Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100}}},
 			setQueue{queueSpec{queue: workload.Queue{Name: "mine", Deserved: workload.Resources{"memory": 8 << 30}}}}, annotated("other", `{"A":1}`, "", ""),
 			job("waits", "mine", 1, gpus("A", 1)), job("borrows", "other", 1, cpus(3), cpus(3)), job("runs", "mine", 1, sized(1, 3)), job("claims", "mine", 1, sized(2, 1))),
+	// early deserves B, too, but no node has it.
+	"reclaim from a queue that deserves what is not there": damped(acts(CapacityName, false, "allocate", "reclaim")).
+		then(setNode{workload.Node{Name: "n", Allocatable: workload.Resources{"cpu": 4000, "pods": 100}}}, queueBelow("third", ""),
+			annotated("early", `{"B":20}`, "", ""), job("borrows", "early", 1, cpus(1), cpus(1), cpus(1)), job("runs", "third", 1, podSpec{requests: workload.Resources{"cpu": 600}}),
+			job("waits", "early", 0, gpus("B", 1))).
+		then(setQueue{queueSpec{queue: workload.Queue{Name: "late", Deserved: workload.Resources{"cpu": 1000}}}}, job("claims", "late", 1, cpus(1))),
 	// other deserves A, too, but no node with A has cpu.
 	"reclaim from an untyped pod that may get another card": damped(acts(Name, false, "allocate", "reclaim")).
 		then(setNode{workload.Node{Name: "n", Allocatable: workload.Resources{"cpu": 2000, "pods": 100, gpuName: 6}, Labels: map[string]string{"nvidia.com/gpu.product": "B"}}},
