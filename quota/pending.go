@@ -30,10 +30,10 @@ const mostTasks = 128
 
 // Reset forgets all tasks, for a session with the accounts ix, whose dimensions names has.
 func (p *Pending) Reset(ix *index.Index, names *index.Names) {
-	p.names, p.used = names, 0
-	if p.rows.Len() == 0 || p.rows.Row(0).Len() != ix.Dims() {
-		p.rows.Reset(0, ix.Dims())
+	if p.rows.Len() == 0 || p.rows.Row(0).Len() != ix.Dims() || p.rows.Len() > 8*(p.used+1024) {
+		p.rows.Reset(0, ix.Dims()) // one huge session does not keep its memory
 	}
+	p.names, p.used = names, 0
 	p.of = slices.Grow(p.of[:0], ix.Len())[:ix.Len()]
 	for q := range p.of {
 		p.of[q] = p.of[q][:0]
