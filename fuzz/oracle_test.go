@@ -149,7 +149,7 @@ func (w *world) findPending() map[string][][]oracle.Amounts {
 			rows.Append(w.vector(request))
 		}
 		all[t.queue] = append(all[t.queue], choices)
-		w.pending.Add(w.number(t.queue), rows)
+		w.pending.Add(w.number(t.queue), rows, 0)
 	}
 	return all
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
@@ -63,6 +65,29 @@ var found = map[string]*scenario{
 		then(card8(""), queueBelow("p", ""), queueBelow("q", "p"), job("j", "q", 1, cpus(4))).
 		then(deleteQueue{"p"}, loseNode{"n"}).
 		then(queueBelow("p", "")),
+	// The pods on n hold A, which their list does not name, and another one of the job has C.
+	"a node loses the cards of pods that have an unlisted one": acts(CapacityName, false, "allocate").
+		then(setNode{workload.Node{Name: "n", Allocatable: workload.Resources{"pods": 100, gpuName: 2, mpsName: 3},
+			Labels: map[string]string{"nvidia.com/gpu.product": "A", "nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.memory": "81559"}}},
+			gpuNode("z", "C", 1), queueBelow("q", ""), job("j", "q", 1, gpus("C", 1), gpus("C", 1), gpus("C", 1))).
+		then(annotated("q", `{}`, "", "")).
+		then(setNode{workload.Node{Name: "n", Labels: map[string]string{"nvidia.com/gpu.product": "A"}}}),
+	"reclaim for a pod beside one that requests a card": damped(acts(Name, false, "allocate", "reclaim")).
+		then(setNode{workload.Node{Name: "n", Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100}}},
+			setQueue{queueSpec{queue: workload.Queue{Name: "mine", Deserved: workload.Resources{"memory": 8 << 30}}}}, annotated("other", `{"A":1}`, "", ""),
+			job("waits", "mine", 1, gpus("A", 1)), job("borrows", "other", 1, cpus(3), cpus(3)), job("runs", "mine", 1, sized(1, 3)), job("claims", "mine", 1, sized(2, 1))),
+	// early deserves B, too, but no node has it.
+	"reclaim from a queue that deserves what is not there": damped(acts(CapacityName, false, "allocate", "reclaim")).
+		then(setNode{workload.Node{Name: "n", Allocatable: workload.Resources{"cpu": 4000, "pods": 100}}}, queueBelow("third", ""),
+			annotated("early", `{"B":20}`, "", ""), job("borrows", "early", 1, cpus(1), cpus(1), cpus(1)), job("runs", "third", 1, podSpec{requests: workload.Resources{"cpu": 600}}),
+			job("waits", "early", 0, gpus("B", 1))).
+		then(setQueue{queueSpec{queue: workload.Queue{Name: "late", Deserved: workload.Resources{"cpu": 1000}}}}, job("claims", "late", 1, cpus(1))),
+	// other deserves A, too, but no node with A has cpu.
+	"reclaim from an untyped pod that may get another card": damped(acts(Name, false, "allocate", "reclaim")).
+		then(setNode{workload.Node{Name: "n", Allocatable: workload.Resources{"cpu": 2000, "pods": 100, gpuName: 6}, Labels: map[string]string{"nvidia.com/gpu.product": "B"}}},
+			gpuNode("z", "A", 4), annotated("mine", `{"A":8,"B":8}`, `{"A":1}`, `{"A":0,"B":0}`), annotated("other", `{"A":8,"B":8}`, `{"B":5}`, `{"A":0,"B":0}`),
+			job("a", "mine", 1, gpus("A", 2)), job("borrows", "other", 1, untyped, untyped, untyped)).
+		then(job("claims", "mine", 1, podSpec{cards: "B", requests: workload.Resources{"cpu": 800, gpuName: 1}})),
 	gonePods: acts(CapacityName, true, "allocate", "backfill").
 		then(card8(""), setQueue{queueSpec{queue: workload.Queue{Name: "q"}}}, job("j", "q", 0, podSpec{})).
 		then(loseNode{"n"}).
@@ -72,6 +97,12 @@ var found = map[string]*scenario{
 // acts returns a scenario without acts.
 func acts(plugin string, hierarchy bool, actions ...string) *scenario {
 	return &scenario{plugin: plugin, hierarchy: hierarchy, actions: actions}
+}
+
+// damped damps reclaim, and sets no bound of cpu and memory.
+func damped(s *scenario) *scenario {
+	s.arguments = framework.Arguments{reclaimDamping: 1, unsetCapability: "unlimited"}
+	return s
 }
 
 // then adds a cycle.
@@ -131,6 +162,12 @@ func urgent(d submitJob) deed {
 
 func gpus(cards string, n int64) podSpec {
 	return podSpec{cards: cards, requests: workload.Resources{gpuName: n}}
+}
+
+var untyped = podSpec{requests: workload.Resources{"cpu": 600, gpuName: 2}}
+
+func sized(cores, gib int64) podSpec {
+	return podSpec{requests: workload.Resources{"cpu": 1000 * cores, "memory": gib << 30}}
 }
 
 func cpus(cores int64) podSpec { return podSpec{requests: workload.Resources{"cpu": 1000 * cores}} }

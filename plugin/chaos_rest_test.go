@@ -207,6 +207,23 @@ func (w *world) forgotten(j *worldJob) bool {
 	return unchecked(outlivesQueue) && j.orphaned && slices.ContainsFunc(j.pods, (*worldPod).placed)
 }
 
+// known reports whether a node or a queue names a card. A new scheduler knows no other.
+func (w *world) known(name string) bool {
+	for _, n := range w.nodes {
+		if !n.lost && slices.ContainsFunc(cardResources, func(resource string) bool { return cardOf(n.spec, resource) == name }) {
+			return true
+		}
+	}
+	for _, q := range w.queues {
+		for _, amounts := range q.good {
+			if _, ok := amounts[name]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // remembers reports whether the scheduler knows what a new one would not: good values of
 // annotations that are bad now, and cards that nodes do not name any more.
 func (w *world) remembers() bool {
@@ -226,7 +243,7 @@ func (w *world) remembers() bool {
 			fresh := &worldPod{spec: p.spec}
 			w.hold(fresh, p.object.Spec.NodeName, w.counted(j.spec.queue))
 			for resource, has := range p.has {
-				if has.card != fresh.has[resource].card || has.doubt || unchecked(unlisted) && p.spec.cards != "" && !slices.Contains(card.ParseList(p.spec.cards), has.card) {
+				if has.card != fresh.has[resource].card || has.doubt || !w.known(has.card) || unchecked(unlisted) && p.spec.cards != "" && !slices.Contains(card.ParseList(p.spec.cards), has.card) {
 					return true
 				}
 			}

@@ -41,6 +41,8 @@ type world struct {
 	evictions []int // by cycle
 	claims    []claimed
 	filled    map[string]int // the cycle in which a node last got a pod
+	// borrowsFirst is the last cycle in which a queue that lost pods deserved another one.
+	borrowsFirst int
 }
 
 // worldNode is a node. A lost one stays known: its pods ran on its cards.

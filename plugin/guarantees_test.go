@@ -136,3 +136,20 @@ func TestGuaranteesWithoutLostNodes(t *testing.T) {
 		})
 	}
 }
+
+// TestGuaranteesWithoutUnlabeledNodes lets cards begin to count in a queue with pods on a node
+// without a label. They are charged for A, which the node does not give, so they take nothing
+// of the node that does.
+func TestGuaranteesWithoutUnlabeledNodes(t *testing.T) {
+	s := newScene().mixedNode("n", nil, workload.Resources{gpuName: 8}).node("z", "A", 4).queue("late", "").
+		lending("q", `{"A":8}`, `{"A":0}`, `{"A":0}`).lending("owner", `{"A":8}`, `{"A":1}`, `{"A":1}`).
+		pods("old", "late", "A", 2, 1, on("n")).pods("new", "q", "A", 4, 1)
+	s.build = NewCapacity
+	run := newSequence(t, s)
+	run.open(t)
+	s.Queues[0].Annotations["volcano.sh/card.quota"] = `{"A":2}`
+	s.Queues[0].Annotations["volcano.sh/card.guarantee"] = `{"A":0}`
+	f := run.open(t).schedule(t)
+	assert.Equal(t, 2.0, f.cardsOf("late", "A"))
+	assert.Equal(t, map[string]int{"A": 3}, f.placed("new"), "4, less the guarantee")
+}

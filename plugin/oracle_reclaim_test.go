@@ -2,17 +2,18 @@ package plugin
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/stretchr/testify/require"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
-	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
 // findPending records the requests of the tasks that the action allocate considers, with
-// each choice of cards that fits under the bounds of their queues.
+// each choice of cards that fits under the bounds of their queues and on a node.
 func (m *oracleSession) findPending() {
 	m.pending = map[string][][]oracle.Amounts{}
 	for _, job := range m.sortedJobs() {
@@ -20,26 +21,33 @@ func (m *oracleSession) findPending() {
 			if job.IsPending() || task.SchGated || task.BestEffort {
 				continue
 			}
-			name, choices := m.queueOf(task), []oracle.Amounts{m.request(task, false)}
-			for p := range m.cardRequests(task) {
-				choices = m.choices(name, p, choices)
+			name := m.queueOf(task)
+			var choices []oracle.Amounts
+			for _, node := range m.NodeList {
+				if task.InitResreq.LessEqual(node.FutureIdle(), api.Zero) {
+					choices = append(choices, m.choices(name, task, node.Name)...)
+				}
 			}
 			m.pending[name] = append(m.pending[name], choices)
 		}
 	}
 }
 
-// choices returns requests with each card that a queue can have.
-func (m *oracleSession) choices(name string, p cards.Request, requests []oracle.Amounts) (all []oracle.Amounts) {
-	for _, request := range requests {
-		for _, d := range p.Selector.Dims {
-			with := request.Plus(oracle.Amounts{m.key(d): float64(p.Amount)})
-			if m.own.cards.Allowed(m.own.ix.Lookup(name), p).OK() && with[m.key(d)] <= m.oracle.Bound(name)[m.key(d)] {
-				all = append(all, with)
-			}
+// choices returns the request of a task with the cards that it would have on a node, none if
+// it cannot have them.
+func (m *oracleSession) choices(name string, task *api.TaskInfo, node string) []oracle.Amounts {
+	request := m.request(task, false)
+	for p := range m.cardRequests(task) {
+		given := slices.IndexFunc(p.Selector.Dims, func(d fastres.Dim) bool { return m.own.cards.Gives(node, p.Resource, d) })
+		if given < 0 || !m.own.cards.Allowed(m.own.ix.Lookup(name), p).OK() {
+			return nil
+		}
+		key := m.key(p.Selector.Dims[given])
+		if request[key] += float64(p.Amount); request[key] > m.oracle.Bound(name)[key] {
+			return nil
 		}
 	}
-	return all
+	return []oracle.Amounts{request}
 }
 
 // compareVictims compares the victims of one reclaimer. The tests of cards compare

@@ -112,7 +112,7 @@ func TestOrderClaims(t *testing.T) {
 		for range 2 { // each is added twice
 			for name, requests := range test.pending {
 				for _, request := range requests {
-					pending.Add(lookup(t, ix, name), choices(request))
+					pending.Add(lookup(t, ix, name), choices(request), 0)
 				}
 			}
 		}
@@ -123,7 +123,7 @@ func TestOrderClaims(t *testing.T) {
 	flat := session("", queue{name: "x", deserved: res{cpu: 5}, share: 1}, queue{name: "y", share: 0.5})
 	pending := &quota.Pending{}
 	pending.Reset(flat, &names)
-	pending.Add(flat.Lookup("x"), choices(res{cpu: 5}))
+	pending.Add(flat.Lookup("x"), choices(res{cpu: 5}), 0)
 	assert.Equal(t, before, quota.OrderClaims(flat, pending, flat.Lookup("x"), flat.Lookup("y"), 1), "flat")
 	assert.Equal(t, after, quota.Order(flat, flat.Lookup("x"), flat.Lookup("y")))
 	assert.Zero(t, testing.AllocsPerRun(99, func() { quota.OrderClaims(flat, pending, index.Queue(0), index.Queue(1), 1) }))
@@ -151,7 +151,7 @@ func TestOrderOfChoices(t *testing.T) {
 	pending.Reset(ix, &names)
 	for q := range index.Queue(ix.Len()) {
 		if q != ix.Lookup("idle") {
-			pending.Add(q, choices(res{cpu: 1, a: 1}, res{cpu: 1, b: 1}))
+			pending.Add(q, choices(res{cpu: 1, a: 1}, res{cpu: 1, b: 1}), 0)
 		}
 	}
 	want := map[string]int{"all": 2, "full": 2, "has": 1, "undeserved": 1, "over": 0, "idle": 0}
@@ -160,7 +160,7 @@ func TestOrderOfChoices(t *testing.T) {
 			assert.Equal(t, cmp.Compare(want[r], want[l]), quota.OrderClaims(ix, pending, lookup(t, ix, l), lookup(t, ix, r), 1), "%s, %s", l, r)
 		}
 	}
-	pending.Add(ix.Lookup("has"), choices(res{a: 1}))
+	pending.Add(ix.Lookup("has"), choices(res{a: 1}), 0)
 	assert.Zero(t, quota.OrderClaims(ix, pending, ix.Lookup("has"), ix.Lookup("all"), 1), "a task without a choice")
 }
 
@@ -172,11 +172,11 @@ func TestPendingIsBounded(t *testing.T) {
 	pending.Reset(flat, &index.Names{})
 	sizes := func() (n int) {
 		for i := range 10000 {
-			pending.Add(0, choices(res{cpu: float64(1 + i), memory: float64(20000 - i)}))
+			pending.Add(0, choices(res{cpu: float64(1 + i), memory: float64(20000 - i)}), 0)
 		}
 		return pending.Len(0)
 	}
 	assert.Equal(t, 128, sizes())
-	pending.Add(0, choices(res{cpu: 1, memory: 1}))
+	pending.Add(0, choices(res{cpu: 1, memory: 1}), 0)
 	assert.Equal(t, 1, pending.Len(0), "it is smaller than all others")
 }

@@ -22,7 +22,7 @@ type Pending struct {
 }
 
 // pendingTask is the choices of a task: n rows.
-type pendingTask struct{ first, n int }
+type pendingTask struct{ first, n, number int }
 
 // mostTasks is the number of tasks that are kept for a queue. Random sizes leave a dozen.
 // A tenant can make up any number, which must not slow down the session.
@@ -30,19 +30,19 @@ const mostTasks = 128
 
 // Reset forgets all tasks, for a session with the accounts ix, whose dimensions names has.
 func (p *Pending) Reset(ix *index.Index, names *index.Names) {
-	p.names, p.used = names, 0
-	if p.rows.Len() == 0 || p.rows.Row(0).Len() != ix.Dims() {
-		p.rows.Reset(0, ix.Dims())
+	if p.rows.Len() == 0 || p.rows.Row(0).Len() != ix.Dims() || p.rows.Len() > 8*(p.used+1024) {
+		p.rows.Reset(0, ix.Dims()) // one huge session does not keep its memory
 	}
+	p.names, p.used = names, 0
 	p.of = slices.Grow(p.of[:0], ix.Len())[:ix.Len()]
 	for q := range p.of {
 		p.of[q] = p.of[q][:0]
 	}
 }
 
-// Add adds a pending task of q with its choices.
-func (p *Pending) Add(q index.Queue, choices *fastres.Rows) {
-	t := pendingTask{p.used, choices.Len()}
+// Add adds a pending task of q with its choices. number is for Keep.
+func (p *Pending) Add(q index.Queue, choices *fastres.Rows, number int) {
+	t := pendingTask{p.used, choices.Len(), number}
 	for i := range choices.Len() {
 		if x := choices.Row(i); p.used < p.rows.Len() {
 			p.rows.Row(p.used).CopyFrom(x)
@@ -61,6 +61,26 @@ func (p *Pending) Add(q index.Queue, choices *fastres.Rows) {
 		return
 	}
 	p.of[q] = append(p.of[q], t)
+}
+
+// Keep drops the choices of tasks that are not possible. One that is dropped already,
+// because another task requests no more, must be possible only if that one is.
+func (p *Pending) Keep(possible func(number, choice int) bool) {
+	for q, tasks := range p.of {
+		p.of[q] = tasks[:0]
+		for _, t := range tasks {
+			n := 0
+			for i := range t.n {
+				if possible(t.number, i) {
+					p.rows.Row(t.first + n).CopyFrom(p.rows.Row(t.first + i))
+					n++
+				}
+			}
+			if t.n = n; n > 0 {
+				p.of[q] = append(p.of[q], t)
+			}
+		}
+	}
 }
 
 // Len returns the number of tasks that are kept for q.

@@ -31,13 +31,14 @@ func (p *PodRequest) heldFor(r ResourceID) *heldCard {
 }
 
 // request narrows the request of a pod for the resource to the held card. It keeps
-// the pod's list, so that all pods of a job with one list remain alike.
+// the pod's list, also if that does not name the card, so that all pods of a job with one
+// list remain alike.
 func (h *heldCard) request(list *Selector, r Request) Request {
 	r.Held = h.dim
 	if list != nil {
 		r.Selector = list
 	}
-	if r.Selector == nil || !slices.Contains(r.Selector.Dims, h.dim) {
+	if r.Selector == nil {
 		r.Selector = h.only
 	}
 	return r

@@ -179,8 +179,8 @@ func (s *Session) Quotas(q index.Queue) map[fastres.Dim]card.Milli {
 }
 
 // QuotasChanged reports whether a card annotation changed since the session
-// before.
-func (s *Session) QuotasChanged() bool { return s.quotasChanged }
+// before. It is for nil Sessions, too.
+func (s *Session) QuotasChanged() bool { return s != nil && s.quotasChanged }
 
 // Settings are those that the session was opened with.
 func (s *Session) Settings() Settings { return s.settings }

@@ -12,9 +12,9 @@ import (
 // (any more). The zero gone is ready.
 //
 // Pods are few on such nodes, and a task has to be looked at to know its node. So gone
-// looks at tasks only when a node has left since the session before, or when the tree has
-// changed: a queue that exists again brings its jobs back. It looks in each session from
-// then on until nothing is gone.
+// looks at tasks only when a node has left since the session before, when the tree has
+// changed, since a queue that exists again brings its jobs back, and when annotations have,
+// since cards may begin to count. It looks in each session from then on until nothing is gone.
 type gone struct {
 	charges, request fastres.Vector
 	some             bool                // charges are of some task
@@ -32,7 +32,7 @@ func (g *gone) resize(length int) {
 // find sets charges to what queues are charged for pods on nodes that the
 // session does not have, and for cards that their nodes do not state any more.
 func (g *gone) find(ssn *framework.Session, session *Session) {
-	left, moved := g.update(ssn), g.tree != session.tree
+	left, moved := g.update(ssn), g.tree != session.tree || session.cards.QuotasChanged()
 	g.tree = session.tree
 	if !left && !moved && !g.some && !session.cards.Holding() {
 		return

@@ -1,6 +1,8 @@
 package intake
 
 import (
+	"slices"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -17,6 +19,9 @@ type Pending struct {
 	request fastres.Vector        // of a task
 	choices fastres.Rows          // of a task: its request with cards
 	read    map[podShape]struct{} // in this session
+	tasks   []pendingTask
+	picks   []pick // of the choices of all tasks
+	picked  []pick // of one choice
 }
 
 // podShape is what pods with the same request have in common, where they request extended
@@ -27,12 +32,27 @@ type podShape struct {
 	cpu, memory float64
 }
 
+// pendingTask is a task whose choices each have n picks, the first at first.
+type pendingTask struct {
+	task     *api.TaskInfo
+	first, n int
+}
+
+// pick is the card that a task has of a resource.
+type pick struct {
+	resource cards.ResourceID
+	dim      fastres.Dim
+}
+
 // Read reads the pending tasks of the jobs that allocate considers. A task with a list of
-// cards has a choice for each card that its queue has a quota of. The result stays as it is during the session: a task that is allocated counts as if it
-// were pending until the next.
+// cards has a choice for each card that its queue has a quota of. What no node has room for
+// is left out: it would put the queue first, and let its other tasks borrow. The result stays
+// as it is during the session: a task that is allocated counts as if it were pending until
+// the next.
 func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session) {
 	p.Tasks.Reset(ix, session.Dims.names)
 	clear(p.read)
+	p.tasks, p.picks = p.tasks[:0], p.picks[:0]
 	if p.request.Len() != session.Dims.length {
 		p.request = fastres.NewVector(session.Dims.length)
 	}
@@ -47,6 +67,8 @@ func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session
 			}
 		}
 	}
+	p.Tasks.Keep(func(number, choice int) bool { return p.hasRoom(ssn, session, p.tasks[number], choice) })
+	clear(p.tasks) // of this session
 }
 
 func (p *Pending) readTask(ix *index.Index, session *Session, q index.Queue, task *api.TaskInfo) {
@@ -69,8 +91,9 @@ func (p *Pending) readTask(ix *index.Index, session *Session, q index.Queue, tas
 		requests = append(requests, r)
 	}
 	p.choices.Reset(0, session.Dims.length)
+	p.tasks = append(p.tasks, pendingTask{task, len(p.picks), len(requests)})
 	if p.choose(ix.RealCapability.Row(q), requests); p.choices.Len() > 0 {
-		p.Tasks.Add(q, &p.choices)
+		p.Tasks.Add(q, &p.choices, len(p.tasks)-1)
 	}
 }
 
@@ -78,13 +101,41 @@ func (p *Pending) readTask(ix *index.Index, session *Session, q index.Queue, tas
 func (p *Pending) choose(bound fastres.Vector, requests []cards.Request) {
 	if len(requests) == 0 {
 		p.choices.Append(p.request)
+		p.picks = append(p.picks, p.picked...)
 		return
 	}
-	for _, d := range requests[0].Selector.Dims {
-		if before := p.request.Get(d); before+float64(requests[0].Amount) <= bound.Get(d) {
-			p.request.Increase(d, float64(requests[0].Amount))
+	r := requests[0]
+	for _, d := range r.Selector.Dims {
+		if before := p.request.Get(d); before+float64(r.Amount) <= bound.Get(d) {
+			p.request.Increase(d, float64(r.Amount))
+			p.picked = append(p.picked, pick{r.Resource, d})
 			p.choose(bound, requests[1:])
+			p.picked = p.picked[:len(p.picked)-1]
 			p.request.Set(d, before)
 		}
 	}
+}
+
+// hasRoom reports whether a node has the cards of a choice and, once the pods that are being
+// deleted are gone, room for the task.
+func (p *Pending) hasRoom(ssn *framework.Session, session *Session, t pendingTask, choice int) bool {
+	picks := p.picks[t.first+choice*t.n:][:t.n]
+	for _, n := range ssn.NodeList {
+		if roomFor(t.task.InitResreq, n) && !slices.ContainsFunc(picks, func(c pick) bool { return !session.cards.Gives(n.Name, c.resource, c.dim) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func roomFor(request *api.Resource, n *api.NodeInfo) bool {
+	if request.MilliCPU > n.Idle.MilliCPU+n.Releasing.MilliCPU-n.Pipelined.MilliCPU || request.Memory > n.Idle.Memory+n.Releasing.Memory-n.Pipelined.Memory {
+		return false
+	}
+	for name, amount := range request.ScalarResources {
+		if amount > n.Idle.ScalarResources[name]+n.Releasing.ScalarResources[name]-n.Pipelined.ScalarResources[name] {
+			return false
+		}
+	}
+	return true
 }

@@ -54,7 +54,7 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 // this session. Those of proportion depend on requests, so they never do.
 func (s *State) valid(session *Session) bool {
 	b := &s.bounds
-	if b.cards != (session.cards != nil) || session.cards != nil && session.cards.QuotasChanged() {
+	if b.cards != (session.cards != nil) || session.cards.QuotasChanged() {
 		return false
 	}
 	if session.settings.Proportion || b.gone.Len() != s.gone.charges.Len() || !b.gone.Equal(s.gone.charges) || b.tree != session.tree || b.settings != session.settings || b.total.Len() != session.Dims.length || !b.total.Equal(s.total) {

@@ -1,0 +1,146 @@
+package plugin
+
+import (
+	"maps"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// checkAdmission checks that no job waits that fits beside all that others have and were
+// promised.
+func (c *chaosCycle) checkAdmission(name string) { c.admission(name, false, false) }
+
+// checkBoundedAdmission is checkAdmission where a queue is promised no more than it can
+// get.
+func (c *chaosCycle) checkBoundedAdmission(name string) { c.admission(name, true, false) }
+
+// checkOwnAdmission is checkAdmission for jobs that have a part of their minimum.
+func (c *chaosCycle) checkOwnAdmission(name string) { c.admission(name, false, true) }
+
+func (c *chaosCycle) admission(name string, bounded, own bool) {
+	if c.plugin == ProportionName || c.cycle%3 != 0 && c.cycle < c.scenario.cycles {
+		return
+	}
+	has, unsure := c.expected()
+	for queue, more := range c.promised(has, bounded) {
+		if has[queue] == nil {
+			has[queue] = amounts{}
+		}
+		for d, amount := range more {
+			has[queue][d] += amount
+		}
+	}
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		minimum, certain := c.minimum(j)
+		if job == nil || !job.IsPending() || !certain || j.spec.minResources == nil || !c.takesJobs(j.spec.queue) || unsure[j.spec.queue] || unsure[index.RootName] {
+			continue
+		}
+		if own {
+			c.lessAllocated(minimum, j, job)
+		}
+		if c.fitsBeside(c.path(j.spec.queue), has, minimum) && !c.JobEnqueueable(job) {
+			violated(name, "job %s is not admitted: %s", j.spec.name, job.JobFitErrors)
+		}
+	}
+}
+
+// minimum returns what a job needs to be admitted. Where a pod leaves the choice between
+// cards, it needs all of them, and the result is not certain.
+func (c *chaosCycle) minimum(j *worldJob) (a amounts, certain bool) {
+	a, certain = amounts{}, true
+	for name := range j.spec.minResources {
+		if n, _ := quantity(j.spec.minResources, name); c.plugin != Name || name == "cpu" || name == "memory" {
+			a[name] = n
+		}
+	}
+	if !c.counted(j.spec.queue) {
+		return a, true
+	}
+	if len(j.pods) == 0 {
+		return a, certain && j.spec.cardRequest == ""
+	}
+	for i, p := range j.pods {
+		for _, resource := range cardResources {
+			amount := 1000 * float64(p.spec.requests[resource])
+			names := card.ParseList(p.spec.cards)
+			if amount > 0 && len(names) == 0 {
+				names = cardNames
+			}
+			for _, name := range names {
+				a[cardPrefix+name] += amount
+			}
+			certain = certain && (amount == 0 || len(names) == 1 && resourceOf(names[0]) == resource && c.isCardResource(resource) && i < j.spec.minMember)
+		}
+	}
+	return a, certain
+}
+
+// lessAllocated subtracts what a job has from its minimum.
+func (c *chaosCycle) lessAllocated(minimum amounts, j *worldJob, job *api.JobInfo) {
+	for _, p := range j.pods {
+		if task := job.Tasks[api.TaskID(p.object.UID)]; api.AllocatedStatus(task.Status) {
+			for d, amount := range c.request(j, p, task) {
+				minimum[d] = max(0, minimum[d]-amount)
+			}
+		}
+	}
+}
+
+// promised returns what is reserved for admitted jobs, at most, by queue.
+func (c *chaosCycle) promised(has map[string]amounts, bounded bool) map[string]amounts {
+	own := map[string]amounts{}
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		if job == nil || job.IsPending() || job.PodGroup.Status.Phase == scheduling.PodGroupCompleted {
+			continue
+		}
+		minimum, _ := c.minimum(j)
+		c.lessAllocated(minimum, j, job)
+		if own[j.spec.queue] == nil {
+			own[j.spec.queue] = amounts{}
+		}
+		for d, amount := range minimum {
+			own[j.spec.queue][d] += amount
+		}
+	}
+	return c.rollUp(own, has, bounded)
+}
+
+// rollUp adds the promises of queues to their ancestors.
+func (c *chaosCycle) rollUp(own, has map[string]amounts, bounded bool) map[string]amounts {
+	all := map[string]amounts{}
+	var visit func(queue string) amounts
+	visit = func(queue string) amounts {
+		sum := amounts{}
+		maps.Copy(sum, own[queue])
+		if c.hierarchy {
+			for _, child := range c.children(queue) {
+				for d, amount := range visit(child) {
+					sum[d] += amount
+				}
+			}
+		}
+		all[queue] = maps.Clone(sum)
+		for d := range sum {
+			if q := c.queues[queue]; bounded && q != nil && q.spec.queue.Closed {
+				sum[d] = 0
+			} else if bounded {
+				sum[d] = min(sum[d], max(0, c.limit(queue, d)-has[queue][d]))
+			}
+		}
+		return sum
+	}
+	if c.hierarchy {
+		visit(index.RootName)
+		return all
+	}
+	for queue := range own {
+		visit(queue)
+	}
+	return all
+}

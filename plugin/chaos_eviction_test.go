@@ -1,0 +1,164 @@
+package plugin
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// checkLeaves checks that reclaim took no queue below what is guaranteed to it.
+func (c *chaosCycle) checkLeaves(name string) {
+	if c.action != "reclaim" || c.plugin == ProportionName {
+		return
+	}
+	now := c.allocated()
+	for queue, before := range c.before {
+		if c.queues[queue] == nil || c.path(queue) == nil || !c.leaf(queue) {
+			continue
+		}
+		for d, had := range before {
+			if kept := min(had, c.ownGuarantee(queue, d)); now[queue][d] < kept-0.1 {
+				violated(name, "queue %s keeps %g of %s, had %g, %g are guaranteed", queue, now[queue][d], d, had, c.ownGuarantee(queue, d))
+			}
+		}
+	}
+}
+
+// checkInner checks that reclaim takes no inner queue below its guarantee. A queue that the
+// reclaimer is in gives to itself, so it may.
+func (c *chaosCycle) checkInner(name string, p placement) {
+	if c.action != "reclaim" || c.plugin == ProportionName {
+		return
+	}
+	to, _ := c.taskOf(c.own.claimant)
+	for _, queue := range p.path[1:] {
+		if slices.Contains(c.path(to.spec.queue), queue) {
+			return
+		}
+		now := c.row(c.own.ix.Allocated(c.own.ix.Lookup(queue)))
+		for d, amount := range c.request(p.job, p.pod, p.task) {
+			if kept := min(now[d]+amount, c.guarantee(queue, d)); amount > 0 && now[d] < kept-0.1 {
+				violated(name, "%s is evicted for %s: queue %s keeps %g of %s, %g are guaranteed", p.task.Name, c.own.claimant.Name, queue, now[d], d, kept)
+			}
+		}
+	}
+}
+
+// checkDeserved checks that a queue had more of a card than it deserves when reclaim
+// took it. Volcano evicts the victims for one pod in its own order, so one of them may be
+// below.
+func (c *chaosCycle) checkDeserved(name string, p placement) {
+	if c.action != "reclaim" || !c.counted(p.job.spec.queue) || c.plugin == ProportionName {
+		return
+	}
+	q := c.own.ix.Lookup(p.job.spec.queue)
+	for d, amount := range c.request(p.job, p.pod, p.task) {
+		if !isCard(d) {
+			continue
+		}
+		for _, e := range c.own.evicted {
+			if other, pod := c.taskOf(e.task); e.claimant == c.own.claimant && other.spec.queue == p.job.spec.queue {
+				amount = max(amount, c.request(other, pod, e.task)[d])
+			}
+		}
+		if had, deserved := c.row(c.own.ix.Allocated(q))[d]+amount, c.deserves(p.job.spec.queue, d); had <= deserved {
+			violated(name, "%s is evicted, queue %s had %g of %s and deserves %g", p.task.Name, p.job.spec.queue, had, d, deserved)
+		}
+	}
+}
+
+// checkGain checks that a session in which reclaim evicts pods places others.
+func (c *chaosCycle) checkGain(name string) { c.gains(name, "reclaim") }
+
+// checkPreemption is checkGain for preempt.
+func (c *chaosCycle) checkPreemption(name string) { c.gains(name, "preempt") }
+
+func (c *chaosCycle) gains(name, action string) {
+	if c.plugin == ProportionName {
+		return // the drop-in for proportion evicts as upstream, for pods without requests too
+	}
+	i := slices.IndexFunc(c.cache.Evicted, func(pod string) bool { return c.evictor[pod] == action })
+	if i < 0 {
+		return
+	}
+	for _, job := range c.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Pipelined] {
+			if task.EvictionOccurred {
+				return
+			}
+		}
+	}
+	violated(name, "%s is evicted, and no pod waits for its place", c.cache.Evicted[i])
+}
+
+// exchanges reports whether queues may take from one another without end. Upstream's
+// reclaim does. Damping ends it, except where a queue deserves a pending pod and borrows with
+// another, which its own jobs may put first.
+func (w *world) exchanges() bool {
+	if !slices.Contains(w.actions, "reclaim") {
+		return false
+	}
+	return w.arguments[reclaimDamping] == nil || w.borrowsFirst > w.cycle-mostQuiet/3
+}
+
+// noteBorrowers records that a queue which lost pods to reclaim has another pending pod that
+// it deserves, and for which a node has room.
+func (c *chaosCycle) noteBorrowers() {
+	has, _ := c.expected()
+	for _, j := range c.jobs {
+		loses := slices.ContainsFunc(j.pods, func(p *worldPod) bool {
+			return c.evictor[p.object.Name] == "reclaim" && slices.Contains(c.cache.Evicted, p.object.Name)
+		})
+		if loses && slices.ContainsFunc(c.jobs, func(other *worldJob) bool {
+			return other.spec.queue == j.spec.queue && c.claimsFor(other, has[j.spec.queue])
+		}) {
+			c.borrowsFirst = c.cycle
+		}
+	}
+}
+
+// claimsFor reports whether a job has a pending pod that its queue deserves, on a node that
+// has room.
+func (c *chaosCycle) claimsFor(j *worldJob, has amounts) bool {
+	job := c.jobOf(j)
+	if job == nil || job.IsPending() {
+		return false
+	}
+	return slices.ContainsFunc(j.pods, func(p *worldPod) bool {
+		task := job.Tasks[api.TaskID(p.object.UID)]
+		if task.Status != api.Pending || task.SchGated || task.BestEffort {
+			return false
+		}
+		return slices.ContainsFunc(c.NodeList, func(n *api.NodeInfo) bool {
+			task.NodeName = n.Name
+			request := c.request(j, p, task)
+			task.NodeName = ""
+			for d, amount := range request {
+				if deserved := c.deserves(j.spec.queue, d); amount > 0 && deserved > 0 && has[d]+amount > deserved {
+					return false
+				}
+			}
+			return c.servesOn(p, n.Name) && task.InitResreq.LessEqual(n.FutureIdle(), api.Zero)
+		})
+	})
+}
+
+// patience is the number of cycles that a pod for which others were evicted may wait after they
+// have ended.
+const patience = 5
+
+// checkClaims checks that the pods for which others were evicted got a node.
+func (w *world) checkClaims() {
+	if w.exchanges() {
+		return // the place of a victim goes to the queue that comes first
+	}
+	for _, claim := range w.claims {
+		pod := claim.pod.object
+		if claim.cycle <= w.scenario.cycles || claim.cycle+w.grace+patience > w.cycle || unchecked(gain) {
+			continue
+		}
+		if pod.Spec.NodeName == "" && w.filled[claim.node] <= claim.cycle {
+			violated(gain, "others were evicted for %s in cycle %d, and it has no node in cycle %d", pod.Name, claim.cycle, w.cycle)
+		}
+	}
+}

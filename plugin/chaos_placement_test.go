@@ -1,0 +1,176 @@
+package plugin
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// checkQuota checks the quotas of all queues that were charged for a task. Reclaim
+// pipelines tasks without a look at the cpu, memory and scalars of ancestors, as
+// upstream; the cycle that allocates them looks.
+func (c *chaosCycle) checkQuota(name string, p placement) {
+	for d, amount := range c.request(p.job, p.pod, p.task) {
+		if amount == 0 || p.task.Status == api.Pipelined && !isCard(d) {
+			continue
+		}
+		for _, queue := range p.path {
+			q := c.own.ix.Lookup(queue)
+			has, bound := c.row(c.own.ix.Allocated(q))[d], c.row(c.own.limit.Row(q))[d]
+			if c.plugin != ProportionName {
+				bound = min(bound, c.ownBound(queue, d))
+			}
+			if has > bound+0.1 {
+				violated(name, "queue %s has %g of %s after %s is placed on %s by %s, its bound is %g",
+					queue, has, d, p.task.Name, p.task.NodeName, c.action, bound)
+			}
+		}
+	}
+}
+
+// checkLent checks that a queue gets nothing that is guaranteed to others: cards, and with
+// keepGuarantees cpu, memory and scalars.
+func (c *chaosCycle) checkLent(name string, p placement) {
+	has, unsure := c.expected()
+	if c.plugin == ProportionName || len(p.path) == 0 || c.anyUnsure(p.path, unsure) {
+		return
+	}
+	for d, amount := range c.request(p.job, p.pod, p.task) {
+		if amount == 0 || !isCard(d) && (c.arguments[keepGuarantees] != true || p.task.Status == api.Pipelined) {
+			continue
+		}
+		if at, excess := c.lends(p.path, d, amount, has, c.present(d)); excess > 0 {
+			violated(name, "%s is placed on %s by %s: of %s, %g is guaranteed to others below queue %q", p.task.Name, p.task.NodeName, c.action, d, excess, at)
+		}
+	}
+}
+
+// checkCard checks that a node has a card that the task names.
+func (c *chaosCycle) checkCard(name string, p placement) {
+	if c.plugin == ProportionName || !c.counted(p.job.spec.queue) || p.pod.spec.cards == "" {
+		return
+	}
+	for _, resource := range cardResources {
+		if p.pod.spec.requests[resource] > 0 && c.isCardResource(resource) {
+			has := cardOf(c.nodes[p.task.NodeName].spec, resource)
+			if !slices.Contains(card.ParseList(p.pod.spec.cards), has) {
+				violated(name, "%s names %s and is placed on %s, which has %q", p.task.Name, p.pod.spec.cards, p.task.NodeName, has)
+			}
+		}
+	}
+}
+
+// checkReasons checks that what waits has a reason.
+func (c *chaosCycle) checkReasons(name string) {
+	if len(c.NodeList) == 0 {
+		return // allocate asks about no pod
+	}
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		switch {
+		case job == nil || job.JobFitErrors != "":
+		case job.IsPending():
+			if j.spec.minResources != nil && slices.Contains(c.actions, "enqueue") {
+				violated(name, "job %s is not admitted and has no reason", j.spec.name)
+			}
+		case c.plugin != ProportionName && c.waits(job) && len(job.NodesFitErrors) == 0:
+			violated(name, "job %s has pending pods and no reason", j.spec.name)
+		}
+	}
+}
+
+// waits reports whether a valid job, which can have its minimum, has pods that allocate
+// considers and that have no node.
+func (c *chaosCycle) waits(job *api.JobInfo) bool {
+	if valid := c.JobValid(job); valid != nil && !valid.Pass {
+		return false
+	}
+	waiting := int32(0)
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated && !task.Resreq.IsEmpty() {
+			waiting++
+		}
+	}
+	return waiting > 0 && waiting+job.ReadyTaskNum()+job.WaitingTaskNum()+job.PendingBestEffortTaskNum() >= job.MinAvailable
+}
+
+// checkStarvation places pending pods as the engine permits. It must not be possible,
+// since allocate had the chance.
+func (c *chaosCycle) checkStarvation(name string) {
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		if job == nil || job.IsPending() || !c.takesJobs(j.spec.queue) || !c.waits(job) || c.plugin == ProportionName {
+			continue
+		}
+		statement := framework.NewStatement(c.Session)
+		var nodes []string
+		for _, p := range j.pods {
+			task := job.Tasks[api.TaskID(p.object.UID)]
+			if task.Status != api.Pending || task.SchGated || task.BestEffort || !c.Allocatable(c.Queues[job.Queue], task) {
+				continue
+			}
+			for _, node := range c.NodeList {
+				if task.InitResreq.LessEqual(node.Idle, api.Zero) && c.PredicateFn(task, node) == nil && statement.Allocate(task, node) == nil {
+					nodes = append(nodes, node.Name)
+					break
+				}
+			}
+		}
+		ready := len(nodes) > 0 && c.JobReady(job)
+		statement.Discard()
+		if ready {
+			violated(name, "job %s waits, and nodes %v have room for its pods", j.spec.name, nodes)
+		}
+	}
+}
+
+// checkRefusals checks that the engine refuses no pod that fits under all bounds.
+func (c *chaosCycle) checkRefusals(name string) {
+	if c.cycle%3 != 0 && c.cycle < c.scenario.cycles {
+		return
+	}
+	has, unsure := c.expected()
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		if job == nil || !c.takesJobs(j.spec.queue) || c.plugin == ProportionName {
+			continue
+		}
+		for _, p := range j.pods {
+			task := job.Tasks[api.TaskID(p.object.UID)]
+			if task.Status != api.Pending || p.spec.cards == "" && c.arguments[untypedCards] == "reject" {
+				continue
+			}
+			for _, node := range c.NodeList {
+				task.NodeName = node.Name
+				request := c.request(j, p, task)
+				task.NodeName = ""
+				if !c.servesOn(p, node.Name) || unsure[j.spec.queue] || c.anyUnsure(c.path(j.spec.queue), unsure) || !c.fitsBeside(c.path(j.spec.queue), has, request) || !c.fitsLent(c.path(j.spec.queue), has, request) {
+					continue
+				}
+				if !c.Allocatable(c.Queues[job.Queue], task) {
+					violated(name, "%s may not be allocated (%s)", task.Name, job.JobFitErrors)
+				}
+				if err := c.PredicateFn(task, node); err != nil {
+					violated(name, "%s may not be placed on %s: %v", task.Name, node.Name, err)
+				}
+			}
+		}
+	}
+}
+
+// servesOn reports whether a node has the cards that a pod names.
+func (c *chaosCycle) servesOn(p *worldPod, node string) bool {
+	for _, resource := range cardResources {
+		if p.spec.requests[resource] == 0 {
+			continue
+		}
+		has := cardOf(c.nodes[node].spec, resource)
+		if has == "" || p.spec.cards != "" && !slices.Contains(card.ParseList(p.spec.cards), has) {
+			return false
+		}
+	}
+	return true
+}
