@@ -157,7 +157,7 @@ var mutants = []mutant{
 	{"fastres/compare.go", "bound.binds(d) && q > 0 && !lessEqual(", "bound.binds(d) && !lessEqual("},
 	{"plugin/eviction.go", "case s.damped() && to != index.None:", "case false:"},
 	{"plugin/intake/pending.go", "|| job.IsPending()", ""},
-	{"plugin/intake/pending.go", "task.SchGated || task.BestEffort", "task.BestEffort"},
+	{"plugin/intake/pending.go", "session.settings.Gates.Gated(task) || task.BestEffort", "task.BestEffort"},
 	{"plugin/intake/pending.go", "row.SetLesser(row, l.request)", ""},
 	{"plugin/intake/pending.go", "l.request.Increase(r.Selector.Dims[0], float64(r.Amount))", ""},
 	{"plugin/intake/pending.go", "\t\t\tl.lower(p)\n", ""},

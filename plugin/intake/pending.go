@@ -32,7 +32,7 @@ func (l *LeastPending) Find(ssn *framework.Session, ix *index.Index, session *Se
 			continue
 		}
 		for _, task := range job.TaskStatusIndex[api.Pending] {
-			if task.SchGated || task.BestEffort {
+			if session.settings.Gates.Gated(task) || task.BestEffort {
 				continue
 			}
 			pod, _ := session.SetTask(l.request, q, task)
