@@ -16,6 +16,12 @@ func (o *Oracle) Allocatable(name string, request Amounts) string {
 	return o.first(name, func(q string) bool { return !fits(o.Allocated(q), request, o.Bound(q)) })
 }
 
+// AllocatableBeside returns the lowest queue, from name up, without room for a task beside all
+// reservations, or "".
+func (o *Oracle) AllocatableBeside(name string, request Amounts) string {
+	return o.first(name, func(q string) bool { return !fits(o.Allocated(q).Plus(o.Reserved(q)), request, o.Bound(q)) })
+}
+
 // LendsAll decides for all requested dimensions as Lends does.
 func (o *Oracle) LendsAll(name string, request Amounts) bool {
 	return !slices.ContainsFunc(request.requested(), func(d string) bool { return o.Lends(name, d, request[d], o.Allocated) != "" })
