@@ -165,8 +165,8 @@ var mutants = []mutant{
 
 	// Queue allocation gates.
 	{"fastres/compare.go", "q > 0 && q+used.at(d)+reserved.at(d) > limit.at(d)", "q > 0 && q+used.at(d) > limit.at(d)"},
-	{"quota/gates.go", "ix.Reserved.Row(p).Add(request)", "ix.Reserved.Row(q).SetLesser(request, request)"},
-	{"quota/gates.go", "ix.Reserved.Row(p).Sub(request)", "ix.Reserved.Row(q).Sub(request)"},
+	{"quota/gates.go", "for _, p := range ix.Path(q) {\n\t\tix.Reserved.Row(p).Add", "for _, p := range ix.Path(q)[:1] {\n\t\tix.Reserved.Row(p).Add"},
+	{"quota/gates.go", "for _, p := range ix.Path(q) {\n\t\tix.Reserved.Row(p).Sub", "for _, p := range ix.Path(q)[:1] {\n\t\tix.Reserved.Row(p).Sub"},
 	{"quota/gates.go", "for _, p := range a.Path(q) {\n\t\tif !fastres", "for _, p := range a.Path(q)[:1] {\n\t\tif !fastres"},
 	{"quota/gates.go", "+reserved.Row(p).Get(d)+quantity", "+quantity"},
 	{"quota/gates.go", "for _, p := range a.Path(q) {\n\t\tif a.", "for _, p := range a.Path(q)[:1] {\n\t\tif a."},
