@@ -111,20 +111,6 @@ func Fits(used, request, limit Vector) bool {
 	return true
 }
 
-// FitsBeside reports whether request + used + reserved ≤ limit, without tolerance, in every
-// dimension that is requested; see Fits.
-func FitsBeside(request, used, reserved, limit Vector) bool {
-	for w := range request.present() {
-		for word := request.counted(w); word != 0; word &= word - 1 {
-			d := w<<6 + bits.TrailingZeros64(word)
-			if q := request.at(d); q > 0 && q+used.at(d)+reserved.at(d) > limit.at(d) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // FitsNet reports whether request + used + reserved − returnable ≤ limit, without
 // tolerance, in every dimension that is requested; see Fits.
 func FitsNet(request, used, reserved, returnable, limit Vector) bool {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
-	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -45,7 +44,10 @@ func (w *world) gateEvent(t *task, held map[*task]bool) {
 		quota.Release(w.ix, q, request)
 		w.oracle.Release(t.queue, t.request)
 	default:
-		beside := w.ix.Reserved.Len() == 0 || quota.AllocatableBeside(w.ix, &w.ix.RealCapability, &w.ix.Reserved, q, request).OK()
+		beside := true
+		for d := range request.Requested() {
+			beside = beside && quota.FitsBeside(w.ix, w.ix, &w.ix.RealCapability, q, d, request.Get(d)).OK()
+		}
 		if (!admits || !beside) && w.rand.IntN(4) > 0 {
 			return
 		}
@@ -62,7 +64,7 @@ func (w *world) gateEvent(t *task, held map[*task]bool) {
 	w.ix.Check()
 }
 
-// compareGates compares reserved of all queues, and the rules for a random queue.
+// compareGates compares reserved of all queues, and the rule for a random queue.
 func (w *world) compareGates() {
 	if w.ix.Reserved.Len() == 0 {
 		return
@@ -71,14 +73,15 @@ func (w *world) compareGates() {
 		w.same(w.oracle.Reserved(name), w.ix.Reserved.Row(w.number(name)), false, "reserved of ", name)
 	}
 	to, q := w.sound()
-	request := oracle.Amounts{}
-	if t := pick(w.rand, w.tasks); t != nil {
-		request = t.request
+	d := fastres.Dim(w.rand.IntN(w.names.Len()))
+	name, quantity := w.names.Name(d), float64(1+w.rand.IntN(4000))
+	require.Equal(w.t, w.oracle.FitsBeside(to, name, quantity), w.at(quota.FitsBeside(w.ix, w.ix, &w.ix.RealCapability, q, d, quantity)),
+		"%v %s in %s", quantity, name, to)
+	overlay := w.ix.Snapshot()
+	s := snapshot{&overlay, w.oracle.Clone()}
+	if c := pick(w.rand, w.known()); c != nil {
+		s.change(w, step{c, w.rand.IntN(2) == 0}, w.vector(c.request), w.scratch)
+		require.Equal(w.t, s.oracle.FitsBeside(to, name, quantity), w.at(quota.FitsBeside(w.ix, s.overlay, &w.ix.RealCapability, q, d, quantity)),
+			"%v %s in %s in a simulation", quantity, name, to)
 	}
-	require.Equal(w.t, w.oracle.AllocatableBeside(to, request),
-		w.at(quota.AllocatableBeside(w.ix, &w.ix.RealCapability, &w.ix.Reserved, q, w.vector(request))), "%v in %s", request, to)
-	d, card := w.card()
-	amount := float64(1 + w.rand.IntN(4))
-	require.Equal(w.t, w.oracle.CardFitsBeside(to, card, amount),
-		w.at(quota.CardFitsBeside(w.ix, &w.ix.RealCapability, &w.ix.Reserved, q, d, amount)), "%v %s in %s", amount, card, to)
 }

@@ -87,7 +87,7 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 	if s.variant.proportion || c.queue == index.None {
 		return victims
 	}
-	if !s.memory.victims.Suffice(s.limit, c.queue, v.charge) || !s.keepsGuarantees(&s.memory.victims, c.queue, v.charge).OK() {
+	if !s.memory.victims.Suffice(s.limit, c.queue, v.charge) || !s.keepsGuarantees(&s.memory.victims, c.queue, v.charge).OK() || !s.fitsBeside(&s.memory.victims, c.queue, c.task, v.charge).OK() {
 		return victims[:before]
 	}
 	return victims

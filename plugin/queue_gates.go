@@ -152,21 +152,25 @@ func (s *session) restore(task *api.TaskInfo) {
 	}
 }
 
-// fitsBeside applies the rule of allocation to a request beside all reservations. The pod of a
-// task with a reservation has its room.
-func (s *session) fitsBeside(a quota.Accounts, q index.Queue, task *api.TaskInfo, request fastres.Vector) quota.Verdict {
-	if _, has := s.memory.gates.of(task); has || s.memory.gates.active == 0 {
-		return quota.Verdict{Reason: quota.Admitted, Queue: q}
+// fitsBeside applies the rule of reservations to what a task of q requests, or is charged on a
+// node.
+func (s *session) fitsBeside(a quota.View, q index.Queue, task *api.TaskInfo, request fastres.Vector) quota.Verdict {
+	if s.memory.gates.active > 0 {
+		for d := range request.Requested() {
+			if v := s.fitsCardBeside(a, q, task, d, request.Get(d)); !v.OK() {
+				return v
+			}
+		}
 	}
-	return quota.AllocatableBeside(a, s.limit, &s.ix.Reserved, q, request)
+	return quota.Verdict{Reason: quota.Admitted, Queue: q}
 }
 
-// fitsCardBeside is fitsBeside for a quantity of one card. A task with a reservation may have
-// another card of its list, as far as that is not reserved.
-func (s *session) fitsCardBeside(a quota.Accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
+// fitsCardBeside is fitsBeside for one card. A task with a reservation may have another card of
+// its list, as far as that is not reserved.
+func (s *session) fitsCardBeside(a quota.View, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
 	g := &s.memory.gates
-	if g.active == 0 || milli <= g.reserved(task, d) {
+	if g.active == 0 {
 		return quota.Verdict{Reason: quota.Admitted, Queue: q}
 	}
-	return quota.CardFitsBeside(a, s.limit, &s.ix.Reserved, q, d, milli-g.reserved(task, d))
+	return quota.FitsBeside(s.ix, a, s.limit, q, d, milli-g.reserved(task, d))
 }

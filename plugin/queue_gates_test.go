@@ -233,6 +233,21 @@ func TestOtherCardOfTheList(t *testing.T) {
 	}
 }
 
+// TestNoVictimsForWhatIsReserved has a reclaimer whose team has no room beside what is reserved
+// in another queue of the team. No pod is evicted for it.
+func TestNoVictimsForWhatIsReserved(t *testing.T) {
+	for quota, victims := range map[string]int{`{"A":4}`: 1, `{"A":3}`: 0} {
+		f := gatedScene(t).node("a", "A", 4).queue("root", "").queue("team", "root", "quota", quota, "guarantee", `{"A":0}`).
+			queue("mine", "team", "quota", `{"A":2}`, "deserved", `{"A":2}`, "guarantee", `{"A":0}`).
+			queue("next", "team", "quota", `{"A":2}`, "deserved", `{"A":2}`, "guarantee", `{"A":0}`).
+			queue("other", "root", "quota", `{"A":4}`, "deserved", `{"A":0}`, "guarantee", `{"A":0}`).
+			pods("busy", "other", "A", 2, 2, on("a")).pods("gate", "next", "A", 1, 2, optedIn(true)).
+			pods("reclaimer", "mine", "A", 1, 2, inPhase(workload.Inqueue)).openGated(t)
+		got := f.Reclaimable(f.task("reclaimer-0"), []*api.TaskInfo{f.task("busy-0")})
+		assert.Len(t, got, victims, quota)
+	}
+}
+
 // TestReservedReason says what a pod without a reservation waits for.
 func TestReservedReason(t *testing.T) {
 	f := gatedScene(t).node("a", "A", 8).queue("q", "", "quota", `{"A":4}`).pods("gate", "q", "A", 1, 3, optedIn(true)).

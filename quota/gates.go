@@ -38,34 +38,27 @@ func Release(ix *index.Index, q index.Queue, request fastres.Vector) {
 	}
 }
 
-// AllocatableBeside decides whether the quota of a queue allows one more pod beside those
-// with a reservation:
+// FitsBeside decides whether a queue has room for a quantity in one dimension beside what is
+// reserved:
 //
-//	allocated + reserved + request ≤ limit
+//	allocated + reserved + quantity ≤ limit
 //
-// in every dimension that the pod requests, except pods, for the queue and all its ancestors.
-// A refusal has the reason Reserved and the lowest queue whose limit is exceeded. Ask
-// Allocatable first; for a pod with a reservation its answer is the final one.
+// for the queue and all its ancestors. quantity is without what is reserved for the pod
+// itself. A refusal has the reason Reserved and the lowest queue whose limit is exceeded. Ask
+// Allocatable or CardFits first: for a pod that has all that it requests reserved, their
+// answer is the final one.
 //
 // DIVERGES: upstream asks a pod with a reservation as well, about the reservations of all
 // others. Where these exceed the limit together, because it was lowered, or because pods have
 // the annotation and never had the gate, none of them gets a node again.
 //
 // Upstream: capacity/capacity.go, queueAllocatableWithReserved.
-func AllocatableBeside(a Accounts, limit, reserved *index.Rows, q index.Queue, request fastres.Vector) Verdict {
-	for _, p := range a.Path(q) {
-		if !fastres.FitsBeside(request, a.Allocated(p), reserved.Row(p), limit.Row(p)) {
-			return Verdict{Reserved, p}
-		}
+func FitsBeside(ix *index.Index, a View, limit *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
+	if ix.Reserved.Len() == 0 || quantity <= 0 {
+		return Verdict{Admitted, q}
 	}
-	return Verdict{Admitted, q}
-}
-
-// CardFitsBeside is AllocatableBeside for a quantity of one card, in milli-cards. quantity
-// is without what is reserved of the card for the pod itself.
-func CardFitsBeside(a Accounts, bound, reserved *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
-	for _, p := range a.Path(q) {
-		if a.Allocated(p).Get(d)+reserved.Row(p).Get(d)+quantity > bound.Row(p).Get(d) {
+	for _, p := range ix.Path(q) {
+		if a.Allocated(p).Get(d)+ix.Reserved.Row(p).Get(d)+quantity > limit.Row(p).Get(d) {
 			return Verdict{Reserved, p}
 		}
 	}

@@ -8,11 +8,6 @@ func (o *Oracle) CardFits(name, card string, amount float64) string {
 	return o.first(name, func(q string) bool { return o.Allocated(q)[card]+amount > o.Bound(q)[card] })
 }
 
-// CardFitsBeside is CardFits beside all reservations.
-func (o *Oracle) CardFitsBeside(name, card string, amount float64) string {
-	return o.first(name, func(q string) bool { return o.Allocated(q)[card]+o.Reserved(q)[card]+amount > o.Bound(q)[card] })
-}
-
 // PreemptiveCard decides whether a queue may take a card from others. See Preemptive.
 func (o *Oracle) PreemptiveCard(name, card string, amount float64, levels int) string {
 	if o.Allocated(name)[card]+amount > o.Bound(name)[card] {

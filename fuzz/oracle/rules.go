@@ -16,10 +16,10 @@ func (o *Oracle) Allocatable(name string, request Amounts) string {
 	return o.first(name, func(q string) bool { return !fits(o.Allocated(q), request, o.Bound(q)) })
 }
 
-// AllocatableBeside returns the lowest queue, from name up, without room for a task beside all
+// FitsBeside returns the lowest queue, from name up, without room for a quantity beside all
 // reservations, or "".
-func (o *Oracle) AllocatableBeside(name string, request Amounts) string {
-	return o.first(name, func(q string) bool { return !fits(o.Allocated(q).Plus(o.Reserved(q)), request, o.Bound(q)) })
+func (o *Oracle) FitsBeside(name, d string, quantity float64) string {
+	return o.first(name, func(q string) bool { return o.Allocated(q)[d]+o.Reserved(q)[d]+quantity > o.Bound(q)[d] })
 }
 
 // LendsAll decides for all requested dimensions as Lends does.
