@@ -175,6 +175,11 @@ func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskIn
 			d.excuse(victimsSuffice)
 			return true
 		}
+		after.Add(d.reservedForOthers(name, reclaimer))
+		if ok, _ := after.LessEqualWithDimensionAndResourcesName(d.upstream.account(name, "realCapability"), reclaimer.Resreq); !ok && len(got) == 0 {
+			d.excuse(gatesKept)
+			return true
+		}
 	}
 	return false
 }

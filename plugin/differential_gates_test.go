@@ -84,19 +84,28 @@ func (d *differential) compareAllocatable(what, queue string, task *api.TaskInfo
 // a task leaves no room for it there.
 func (d *differential) crowdedOut(queue string, task *api.TaskInfo, a quota.View) bool {
 	for _, name := range d.path(queue)[1:] {
-		sum := d.own.intake.Dims.Resource(a.Allocated(d.own.ix.Lookup(name))).Add(task.Resreq)
-		for below, tasks := range d.upstream.reserved {
-			for _, other := range tasks {
-				if other.UID != task.UID && slices.Contains(d.path(string(below)), name) {
-					sum.Add(other.Resreq)
-				}
-			}
-		}
+		sum := d.own.intake.Dims.Resource(a.Allocated(d.own.ix.Lookup(name))).Add(task.Resreq).Add(d.reservedForOthers(name, task))
 		if ok, _ := sum.LessEqualWithDimensionAndResourcesName(d.upstream.account(name, "realCapability"), task.Resreq); !ok {
 			return true
 		}
 	}
 	return false
+}
+
+// reservedForOthers returns what upstream has reserved in a queue and below for other tasks.
+func (d *differential) reservedForOthers(queue string, task *api.TaskInfo) *api.Resource {
+	sum := api.EmptyResource()
+	for below, tasks := range d.upstream.reserved {
+		if !slices.Contains(d.path(string(below)), queue) {
+			continue
+		}
+		for _, other := range tasks {
+			if other.UID != task.UID {
+				sum.Add(other.Resreq)
+			}
+		}
+	}
+	return sum
 }
 
 func (d *differential) gates() *gates { return &d.own.memory.gates }

@@ -45,6 +45,7 @@ const (
 	ownPodsOnce     = "a job's own pods do not count twice"
 	goneEverywhere  = "a victim counts as gone for all its ancestors"
 	gatesUpwards    = "what is reserved for a pod without its gate counts at every level"
+	gatesKept       = "no victims for a task without room beside what is reserved"
 	gatesSettle     = "pods with a reservation do not block one another"
 	evictedReserve  = "an evicted pod reserves nothing"
 	nodesGone       = "what is gone does not count against the root's total"
@@ -56,7 +57,7 @@ func shows(name string) (since, until release.Release) {
 	case capabilityFirst: // upstream does so from v1.15 on
 		return release.V1141, release.V1144
 	case goneEverywhere, // of the argument ancestorReclaimLevel
-		gatesUpwards, gatesSettle, evictedReserve: // of the feature gate SchedulingGatesQueueAdmission
+		gatesUpwards, gatesKept, gatesSettle, evictedReserve: // of the feature gate SchedulingGatesQueueAdmission
 		return release.V115, release.V115
 	}
 	return release.V1141, release.V115
@@ -74,7 +75,7 @@ func TestDifferential(t *testing.T) {
 	}{
 		{CapacityName, upstreamcapacity.New, NewCapacity, []string{staleShare, refusedAlone, inqueueUnit,
 			inqueueDecided, capabilityFirst, flatWithoutJobs, guaranteeUp, saturates, ownArray,
-			boundedInqueue, victimsSuffice, innerGuarantee, ownPodsOnce, nodesGone, goneEverywhere, gatesUpwards, gatesSettle, evictedReserve}},
+			boundedInqueue, victimsSuffice, innerGuarantee, ownPodsOnce, nodesGone, goneEverywhere, gatesUpwards, gatesKept, gatesSettle, evictedReserve}},
 		{ProportionName, upstreamproportion.New, NewProportion, []string{refusedAlone, inqueueUnit,
 			inqueueDecided, flatWithoutJobs, saturates}},
 	} {
