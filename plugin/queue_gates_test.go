@@ -187,7 +187,8 @@ func TestReservationsBeyondTheQuota(t *testing.T) {
 
 // TestReservationsFollowEvents allocates, discards and evicts a pod without its gate.
 func TestReservationsFollowEvents(t *testing.T) {
-	f := gatedScene(t).node("a", "A", 1).node("b", "B", 1).queue("q", "", "quota", `{"A":1,"B":1}`).pods("gate", "q", "B|A", 1, 1, optedIn(true)).openGated(t)
+	f := gatedScene(t).node("a", "A", 1).node("b", "B", 1).queue("q", "", "quota", `{"A":1,"B":1}`).
+		pods("gate", "q", "B|A", 1, 1, optedIn(true)).pods("plain", "q", "B", 1, 1, inPhase(workload.Inqueue)).openGated(t)
 	task := f.task("gate-0")
 	expect := func(a, b float64) {
 		t.Helper()
@@ -205,8 +206,16 @@ func TestReservationsFollowEvents(t *testing.T) {
 	expect(0, 0)
 	require.NoError(t, statement.UnPipeline(task))
 	expect(0, 1)
+	// Another pod takes the card that was reserved, so the other one is reserved.
 	statement = framework.NewStatement(f.Session)
+	require.NoError(t, release.Allocate(statement, task, f.Nodes["a"]))
+	other := framework.NewStatement(f.Session)
+	require.NoError(t, release.Allocate(other, f.task("plain-0"), f.Nodes["b"]))
+	statement.Discard()
+	expect(1, 0)
+	other.Discard()
 	require.NoError(t, release.Allocate(statement, task, f.Nodes["b"]))
+	expect(0, 0)
 	require.NoError(t, release.Evict(statement, task, "test"))
 	expect(0, 0)
 }

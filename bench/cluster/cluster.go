@@ -104,11 +104,11 @@ func Pod(job string, t workload.Task) *v1.Pod {
 		Status: v1.PodStatus{Phase: v1.PodPending},
 	}
 	maps.Copy(pod.Annotations, t.Annotations)
-	if t.Gated {
-		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: "example.com/wait"})
-	}
 	if t.QueueGated {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: QueueGate})
+	}
+	if t.Gated {
+		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: "example.com/wait"})
 	}
 	return pod
 }
