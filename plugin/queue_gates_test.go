@@ -164,6 +164,18 @@ func TestCardQuotaKeepsGates(t *testing.T) {
 	}
 }
 
+// TestOtherQuotasKeepGates is the same for cpu, in a tree under the name capacity.
+func TestOtherQuotasKeepGates(t *testing.T) {
+	s := gatedScene(t).node("a", "A", 1).queue("root", "").queue("team", "root").queue("one", "team").queue("two", "team").
+		pods("held", "two", "", 2, 0, optedIn(true)).pods("new", "one", "", 2, 0, optedIn(false))
+	s.build = NewCapacity
+	s.Queues[1].Capability["cpu"] = 300
+	s.Nodes[0].Allocatable["cpu"], s.Nodes[0].Allocatable["pods"] = 300, 0 // no pod gets a node
+	f := s.openGated(t)
+	assert.Equal(t, []string{"new-0"}, f.gatesRemoved(t))
+	assert.Equal(t, 300.0, f.own.ix.Reserved.Row(f.own.ix.Lookup("team")).Get(fastres.CPU))
+}
+
 // TestRemovedGateGetsItsNode has a node for one of two pods with equal requests. The one whose
 // gate is removed gets the card, though the other one comes first.
 func TestRemovedGateGetsItsNode(t *testing.T) {
