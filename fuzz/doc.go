@@ -5,6 +5,7 @@
 //
 //	FuzzOracle            every rule against package oracle, after every event
 //	FuzzInvariants        inequalities that hold after every event
+//	FuzzGates             reservations against package oracle, and that they have room
 //	FuzzCards             the rules of cards, and assignments, against package oracle
 //	FuzzProportionRounds  inequalities of deserved by rounds
 //	FuzzUndo              simulations that are undone leave no trace

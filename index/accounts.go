@@ -21,6 +21,9 @@ type Index struct {
 	Elastic Rows // allocated beyond the minimum of the jobs
 	// Terminating is the part of allocated that pods hold which are being deleted.
 	Terminating Rows
+	// Reserved is kept for pods that may have a node and have none yet. It has no rows before
+	// the first of them: see quota.Reserve.
+	Reserved Rows
 
 	allocated ledger
 	share     []float64 // a ratio without unit
@@ -43,13 +46,14 @@ func (ix *Index) Reset(t *Tree, dims int) {
 }
 
 // ResetUsage begins a session with the same queues and the same configuration. It empties
-// the accounts of usage: allocated, Request, Inqueue, Elastic, and the shares. Earlier
+// the accounts of usage: allocated, Request, Inqueue, Elastic, Reserved, and the shares. Earlier
 // vectors of these accounts, and earlier snapshots, are invalid.
 func (ix *Index) ResetUsage() {
 	n := ix.Len()
 	for _, rows := range []*Rows{&ix.Request, &ix.Inqueue, &ix.Elastic, &ix.Terminating} {
 		rows.Reset(n, ix.dims)
 	}
+	ix.Reserved.Reset(0, ix.dims)
 	ix.allocated.reset(n, ix.dims)
 	ix.share = append(ix.share[:0], make([]float64, n)...)
 	ix.own.reset(n)

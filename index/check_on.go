@@ -17,6 +17,9 @@ func (ix *Index) Check() {
 	ix.checkSums("request", func(q Queue) fastres.Vector { return ix.Request.Row(q) })
 	ix.checkSums("elastic", func(q Queue) fastres.Vector { return ix.Elastic.Row(q) })
 	ix.checkSums("terminating", func(q Queue) fastres.Vector { return ix.Terminating.Row(q) })
+	if ix.Reserved.Len() > 0 {
+		ix.checkSums("reserved", func(q Queue) fastres.Vector { return ix.Reserved.Row(q) })
+	}
 }
 
 // NoteOwnJobs records that jobs of q itself changed its accounts, in builds with the tag

@@ -78,6 +78,7 @@ func (s *session) cardsOf(q index.Queue, job *api.JobInfo) *reserve.Job {
 		return nil
 	}
 	j := &s.memory.job
+	j.Gates = s.settings.bounds.Gates
 	j.Read(s.cards, job, s.cards.Read)
 	if !j.HasCards() {
 		return nil
@@ -141,6 +142,9 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 		outcome = s.allocation(s.ix, v.Queue, request, task)
 	}
 	if outcome.Verdict.OK() {
+		if s.memory.gates.on && reserve.OptedIn(task) {
+			s.reserve(task)
+		}
 		return true
 	}
 	refusal := report.Refusal{Request: request}.With(outcome)
@@ -158,18 +162,24 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 func (s *session) allocation(a quota.Accounts, q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
 	pod, complete := s.intake.SetTask(request, q, task)
 	v := s.fits(a, q, request, complete)
+	if v.OK() {
+		v = s.fitsBeside(a, q, task, request)
+	}
 	if !v.OK() || pod.None() {
 		return cards.Outcome{Verdict: v}
 	}
-	return s.cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict { return s.fitsCard(a, q, d, milli) })
+	return s.cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict { return s.fitsCard(a, q, task, d, milli) })
 }
 
-// fitsCard applies the rule of allocation to one card.
-func (s *session) fitsCard(a quota.Accounts, q index.Queue, d fastres.Dim, milli float64) quota.Verdict {
+// fitsCard applies the rule of allocation to one card for a task.
+func (s *session) fitsCard(a quota.Accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
 	if v := quota.CardFits(a, s.limit, q, d, milli); !v.OK() {
 		return v
 	}
-	return s.memory.guarantees.Fits(a, q, d, milli)
+	if v := s.memory.guarantees.Fits(a, q, d, milli); !v.OK() {
+		return v
+	}
+	return s.fitsCardBeside(a, q, task, d, milli)
 }
 
 // fits applies the rule of allocation to a request. An incomplete request names a

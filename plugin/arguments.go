@@ -13,6 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
 // The plugin's arguments.
@@ -38,8 +39,9 @@ var knownArguments = []string{ancestorReclaimLevel, cardUnlimitedCPUMemory, dese
 type settings struct {
 	bounds  intake.Settings
 	cards   cards.Settings
-	damping int // ancestors that reclaim considers; above 0 reclaim is damped
-	levels  int // ancestors whose deserved reclaim considers, as upstream v1.15 does
+	damping int  // ancestors that reclaim considers; above 0 reclaim is damped
+	levels  int  // ancestors whose deserved reclaim considers, as upstream v1.15 does
+	gates   bool // Volcano removes queue allocation gates
 	rules   release.Rules
 }
 
@@ -72,6 +74,7 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 			HierarchyFrom:   oneOf(p, hierarchyFrom, intake.HierarchyFromParent, intake.HierarchyFromAnnotation),
 			KeepGuarantees:  p.flag(keepGuarantees),
 			OpenRoot:        rules.OpenRoot,
+			Gates:           reserve.Gates(rules.QueueGates),
 		},
 		cards: cards.Settings{
 			Untyped:            oneOf(p, untypedCards, cards.UntypedCharge, cards.UntypedReject, cards.UntypedIgnore),
@@ -81,6 +84,7 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 		},
 		damping: p.count(reclaimDamping),
 		levels:  p.count(ancestorReclaimLevel),
+		gates:   rules.QueueGates && release.RemovesQueueGates(),
 		rules:   rules,
 	}
 	if s.damping > 0 && s.levels > 0 {

@@ -68,7 +68,7 @@ func TestArguments(t *testing.T) {
 				"argument cardUnlimitedCpuMemory: perhaps (string) is not true or false, using false",
 				"argument nodeOrderWeight: [1] ([]int) is not a number above 0, using 1"}},
 		{"the rules of a later release", capacity, framework.Arguments{"semantics": "v1.15", "ancestorReclaimLevel": 2},
-			with(openRoot, func(s *settings) { s.rules, s.levels = release.V115.Rules(), 2 }), nil},
+			with(openRoot, func(s *settings) { s.rules, s.bounds.Gates, s.levels = release.V115.Rules(), true, 2 }), nil},
 		{"a later release with the root of v1.14.1", capacity, framework.Arguments{"semantics": "v1.14.4", "rootCapability": "total"},
 			with(openRoot, func(s *settings) { s.bounds.RootCapability = intake.RootTotal }), nil},
 		{"an unknown release", capacity, framework.Arguments{"semantics": "v1.13"}, fallback,

@@ -15,6 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
 // compareAnswers compares all hooks that change nothing.
@@ -58,16 +59,20 @@ func (d *differential) compareOrder() error {
 func (d *differential) compareAdmission() error {
 	theirs, ours := d.tasks(func(*api.TaskInfo) bool { return true })
 	for i, task := range theirs {
-		for _, queue := range []string{string(d.theirs.Jobs[task.Job].Queue), d.queues[d.rand.IntN(len(d.queues))]} {
+		own := ours[i]
+		for i, queue := range []string{string(d.theirs.Jobs[task.Job].Queue), d.queues[d.rand.IntN(len(d.queues))]} {
+			if reserve.OptedIn(task) && (i > 0 || task.Status != api.Pending) {
+				continue // actions ask for pending pods in their own queue, and upstream reserves what they ask for
+			}
 			tq, oq := d.theirs.Queues[api.QueueID(queue)], d.ours.Queues[api.QueueID(queue)]
 			if oq == nil {
 				continue // an added root
 			}
 			what := fmt.Sprintf("(%s, %s requests %v)", queue, task.Name, task.Resreq)
-			if err := d.check("Allocatable"+what, d.theirs.Allocatable(tq, task), d.ours.Allocatable(oq, ours[i])); err != nil {
+			if err := d.compareAllocatable("Allocatable"+what, queue, task, d.own.ix, d.theirs.Allocatable(tq, task), d.ours.Allocatable(oq, own)); err != nil {
 				return err
 			}
-			if err := d.comparePreemptive(what, queue, task, ours[i]); err != nil {
+			if err := d.comparePreemptive(what, queue, task, own); err != nil {
 				return err
 			}
 			if err := d.check("Overused"+what, d.theirs.Overused(tq), d.ours.Overused(oq)); err != nil {
@@ -168,6 +173,11 @@ func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskIn
 		after := rest.Clone().Add(reclaimer.Resreq)
 		if ok, _ := after.LessEqualWithDimensionAndResourcesName(d.upstream.account(name, "realCapability"), reclaimer.Resreq); !ok && len(got) == 0 {
 			d.excuse(victimsSuffice)
+			return true
+		}
+		after.Add(d.reservedForOthers(name, reclaimer))
+		if ok, _ := after.LessEqualWithDimensionAndResourcesName(d.upstream.account(name, "realCapability"), reclaimer.Resreq); !ok && len(got) == 0 {
+			d.excuse(gatesKept)
 			return true
 		}
 	}
@@ -292,7 +302,7 @@ func (d *differential) compareSimulation() error {
 			return err
 		}
 		queue := d.theirs.Jobs[theirs[p].Job].Queue
-		if err := d.check("SimulateAllocatable",
+		if err := d.compareAllocatable("SimulateAllocatable", string(queue), theirs[p], d.simulated(ourState),
 			d.theirs.SimulateAllocatableFn(ctx, theirState, d.theirs.Queues[queue], theirs[p]),
 			d.ours.SimulateAllocatableFn(ctx, ourState, d.ours.Queues[queue], ours[p])); err != nil {
 			return err
@@ -337,6 +347,7 @@ func (d *differential) move(keep func(*api.TaskInfo) bool, do func(*framework.St
 	_ = do(ourStatement, ours[i], d.ours.Nodes[node])
 	ourSeries := d.eventSeries(queue)
 	_ = do(theirStatement, theirs[i], d.theirs.Nodes[node])
+	d.mendEvicted(theirs[i])
 	if err := d.afterMove(queue, ourSeries); err != nil {
 		return fmt.Errorf("%s: %w", theirs[i].Name, err)
 	}
@@ -358,6 +369,9 @@ func (d *differential) afterMove(queue string, ourSeries []float64) error {
 	}
 	if d.name == CapacityName && d.cluster.Hierarchy {
 		d.mendShares(queue)
+	}
+	if err := d.compareReserved(); err != nil {
+		return err
 	}
 	for _, name := range d.queues {
 		q := d.own.ix.Lookup(name)

@@ -44,6 +44,10 @@ const (
 	innerGuarantee  = "an inner queue keeps its guarantee"
 	ownPodsOnce     = "a job's own pods do not count twice"
 	goneEverywhere  = "a victim counts as gone for all its ancestors"
+	gatesUpwards    = "what is reserved for a pod without its gate counts at every level"
+	gatesKept       = "no victims for a task without room beside what is reserved"
+	gatesSettle     = "pods with a reservation do not block one another"
+	evictedReserve  = "an evicted pod reserves nothing"
 	nodesGone       = "what is gone does not count against the root's total"
 )
 
@@ -52,7 +56,8 @@ func shows(name string) (since, until release.Release) {
 	switch name {
 	case capabilityFirst: // upstream does so from v1.15 on
 		return release.V1141, release.V1144
-	case goneEverywhere: // of the argument ancestorReclaimLevel
+	case goneEverywhere, // of the argument ancestorReclaimLevel
+		gatesUpwards, gatesKept, gatesSettle, evictedReserve: // of the feature gate SchedulingGatesQueueAdmission
 		return release.V115, release.V115
 	}
 	return release.V1141, release.V115
@@ -70,11 +75,12 @@ func TestDifferential(t *testing.T) {
 	}{
 		{CapacityName, upstreamcapacity.New, NewCapacity, []string{staleShare, refusedAlone, inqueueUnit,
 			inqueueDecided, capabilityFirst, flatWithoutJobs, guaranteeUp, saturates, ownArray,
-			boundedInqueue, victimsSuffice, innerGuarantee, ownPodsOnce, nodesGone, goneEverywhere}},
+			boundedInqueue, victimsSuffice, innerGuarantee, ownPodsOnce, nodesGone, goneEverywhere, gatesUpwards, gatesKept, gatesSettle, evictedReserve}},
 		{ProportionName, upstreamproportion.New, NewProportion, []string{refusedAlone, inqueueUnit,
 			inqueueDecided, flatWithoutJobs, saturates}},
 	} {
 		t.Run(upstream.name, func(t *testing.T) {
+			removeQueueGates(t)
 			excused := map[string]int{}
 			answers := 0
 			for seed := *firstSeed; seed < *firstSeed+uint64(*clusters); seed++ {
@@ -142,6 +148,7 @@ func (d *differential) check(what string, theirs, ours any) error {
 func (d *differential) run() error {
 	d.breakCluster()
 	d.bringBackNodes()
+	d.gatePods()
 	if stop, err := d.open(); stop || err != nil {
 		return err
 	}

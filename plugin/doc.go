@@ -46,6 +46,7 @@
 //	admission.go   JobEnqueueable, JobEnqueued, Allocatable
 //	placement.go   Predicate and NodeOrder, for cards
 //	events.go      Allocate and Deallocate: charges and refunds
+//	queue_gates.go reservations of pods whose queue allocation gate is removed
 //	eviction.go    Preemptive, Reclaimable, Preemptable
 //	simulate.go    what-if simulations of preemption
 //	queues.go      QueueOrder, VictimQueueOrder, Overused

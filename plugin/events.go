@@ -17,6 +17,7 @@ import (
 func (s *session) onAllocate(event *framework.Event) {
 	if q := s.queueOf(event.Task); q != index.None && !s.refuseEvent(event) {
 		s.change(q, event.Task, true)
+		s.release(event.Task)
 		s.noteAllocated(event.Task)
 	}
 }
@@ -25,6 +26,7 @@ func (s *session) onAllocate(event *framework.Event) {
 func (s *session) onDeallocate(event *framework.Event) {
 	if q := s.queueOf(event.Task); q != index.None && s.charged(event.Task) {
 		s.change(q, event.Task, false)
+		s.restore(event.Task)
 		s.noteDeallocated(event.Task)
 	}
 }

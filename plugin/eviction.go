@@ -87,10 +87,20 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 	if s.variant.proportion || c.queue == index.None {
 		return victims
 	}
-	if !s.memory.victims.Suffice(s.limit, c.queue, v.charge) || !s.keepsGuarantees(&s.memory.victims, c.queue, v.charge).OK() {
+	if !s.letsIn(c) {
 		return victims[:before]
 	}
 	return victims
+}
+
+// letsIn reports whether the victims so far let a claim in at every level, and leave what is
+// guaranteed to other queues.
+//
+// DIVERGES: upstream evicts pods for a task that has no room beside what is reserved for others.
+func (s *session) letsIn(c *claim) bool {
+	victims, charge := &s.memory.victims, s.memory.vectors.charge
+	return victims.Suffice(s.limit, c.queue, charge) && s.keepsGuarantees(victims, c.queue, charge).OK() &&
+		s.fitsBeside(victims, c.queue, c.task, charge).OK()
 }
 
 // setClaim makes x what a reclaimer requests, with the cards that it would have on

@@ -87,6 +87,31 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 	}
 }
 
+// TestQueueGateHooksDoNotAllocate is the same where pods have reservations.
+func TestQueueGateHooksDoNotAllocate(t *testing.T) {
+	f := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").queue("q", "root", "quota", `{"A":8,"B":8}`).
+		pods("gate", "q", "A|B", 2, 1, optedIn(true)).pods("plain", "q", "A", 1, 1).open(t)
+	with := f.own.settings
+	with.gates = true
+	s := openSession(f.Session, f.own.variant, with, newMemory())
+	require.Equal(t, 2, s.memory.gates.active)
+	held, plain := f.task("gate-0"), f.task("plain-0")
+	placed := *held
+	placed.NodeName = "a"
+	event := &framework.Event{Task: &placed}
+	for name, call := range map[string]func(){
+		"Allocatable of a reserved pod":  func() { require.True(t, s.allocatable(f.queue("q"), held)) },
+		"Allocatable of another pod":     func() { require.True(t, s.allocatable(f.queue("q"), plain)) },
+		"Predicate":                      func() { require.NoError(t, s.predicate(held, f.Nodes["b"])) },
+		"Allocate and Deallocate":        func() { s.onAllocate(event); s.onDeallocate(event) },
+		"Predicate, without reservation": func() { require.NoError(t, s.predicate(plain, f.Nodes["a"])) },
+	} {
+		call()
+		assert.Zero(t, testing.AllocsPerRun(200, call), name)
+	}
+	require.Equal(t, 2, s.memory.gates.active)
+}
+
 // TestOpeningAllocatesTheSame opens sessions of the shapes S and XL, the latter with
 // fewer jobs. Both have the same number of allocations.
 func TestOpeningAllocatesTheSame(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
 // Inspection reads what a plugin knows during an open session: why a job or task
@@ -73,6 +74,12 @@ func (i Inspection) queueOf(task *api.TaskInfo) *api.QueueInfo {
 		return i.session.ssn.Queues[job.Queue]
 	}
 	return nil
+}
+
+// Gated reports whether a pod has a scheduling gate that allocate does not remove once the
+// quotas have room.
+func (i Inspection) Gated(task *api.TaskInfo) bool {
+	return task.SchGated && (i.session.settings.bounds.Gates.Gated(task) || !reserve.OptedIn(task))
 }
 
 // Account is the account of a queue, its children included. A root without a

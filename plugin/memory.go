@@ -24,6 +24,7 @@ type memory struct {
 	pending      intake.Pending
 	guarantees   quota.Guarantees
 	victims      quota.Victims
+	gates        gates
 	job          reserve.Job
 	vectors      vectors
 	pods         []*cards.PodRequest // of the tasks of one call of preemptive

@@ -44,7 +44,7 @@ func (s *session) fitError(a quota.Accounts, task *api.TaskInfo, node *api.NodeI
 
 func (s *session) fitNode(a quota.Accounts, task *api.TaskInfo, node string) cards.NodeFit {
 	q, pod := s.podOf(task)
-	return s.cards.FitNode(q, pod, node, func(d fastres.Dim, milli float64) quota.Verdict { return s.fitsCard(a, q, d, milli) })
+	return s.cards.FitNode(q, pod, node, func(d fastres.Dim, milli float64) quota.Verdict { return s.fitsCard(a, q, task, d, milli) })
 }
 
 // podOf returns the queue of a task and what its pod states about cards. It is

@@ -81,6 +81,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 		release.SetTotals(ssn, s.intake.Dims.Resource(s.ix.Guarantee.Row(root)), s.intake.Dims.Resource(s.ix.Deserved.Row(root)))
 	}
 	s.setShares()
+	s.openGates()
 	if s.damped() && !v.proportion {
 		m.pending.Read(ssn, s.ix, s.intake)
 	}

@@ -12,10 +12,18 @@ import (
 // upstreamPlugin reads and corrects the private accounts of upstream's capacity and
 // proportion plugins. A correction keeps an intended difference from showing again in
 // every answer that follows from it.
-type upstreamPlugin struct{ queues reflect.Value }
+type upstreamPlugin struct {
+	queues   reflect.Value
+	reserved map[api.QueueID]map[api.TaskID]*api.TaskInfo // nil before v1.15, and in proportion
+}
 
 func inspect(p framework.Plugin) upstreamPlugin {
-	return upstreamPlugin{queues: open(reflect.ValueOf(p).Elem().FieldByName("queueOpts"))}
+	fields := reflect.ValueOf(p).Elem()
+	u := upstreamPlugin{queues: open(fields.FieldByName("queueOpts"))}
+	if reserved := fields.FieldByName("queueGateReservedTasks"); reserved.IsValid() {
+		u.reserved = open(reserved).Interface().(map[api.QueueID]map[api.TaskID]*api.TaskInfo)
+	}
+	return u
 }
 
 // open makes an unexported field of an addressable struct readable and settable.

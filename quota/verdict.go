@@ -19,6 +19,7 @@ const (
 	OverQuota                      // the request does not fit under a bound
 	OverDeserved                   // the request does not fit under deserved in any dimension
 	Guaranteed                     // what is left is guaranteed to other queues
+	Reserved                       // what is left is reserved for pods that get a node soon
 	MixedResources                 // the cards of one list have different resource names
 	ResourceMismatch               // the pod requests a resource that is not that of its cards
 	UntypedPod                     // the pod names no card, and untypedCards is reject
@@ -27,7 +28,7 @@ const (
 
 var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
-	ClosedQueue: "ClosedQueue", OverQuota: "OverQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed",
+	ClosedQueue: "ClosedQueue", OverQuota: "OverQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved",
 	MixedResources: "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
 	SearchExhausted: "SearchExhausted",
 }

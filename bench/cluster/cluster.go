@@ -83,6 +83,10 @@ func PodGroup(j workload.Job) *api.PodGroup {
 	return pg
 }
 
+// QueueGate is the name of Volcano's queue allocation gate, and of the annotation that asks
+// for it.
+const QueueGate = "scheduling.volcano.sh/queue-allocation-gate"
+
 // Pod makes the pod of a task.
 func Pod(job string, t workload.Task) *v1.Pod {
 	pod := &v1.Pod{
@@ -100,8 +104,11 @@ func Pod(job string, t workload.Task) *v1.Pod {
 		Status: v1.PodStatus{Phase: v1.PodPending},
 	}
 	maps.Copy(pod.Annotations, t.Annotations)
+	if t.QueueGated {
+		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: QueueGate})
+	}
 	if t.Gated {
-		pod.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
+		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: "example.com/wait"})
 	}
 	return pod
 }

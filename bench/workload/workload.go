@@ -87,4 +87,5 @@ type Task struct {
 	Status      Status
 	Node        string
 	Gated       bool // has a scheduling gate, so is Pending
+	QueueGated  bool // has Volcano's queue allocation gate, so is Pending
 }

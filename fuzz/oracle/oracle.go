@@ -68,6 +68,7 @@ type queue struct {
 	capability, bound, deserved, guarantee Amounts
 	allocated, request, inqueue, elastic   Amounts
 	all                                    Amounts // inqueue with what the children promise
+	reserved                               Amounts // for pods that may have a node and have none yet
 }
 
 // New computes bounds and accounts. Of two queues with the same name the first counts. A
@@ -246,6 +247,19 @@ func (o *Oracle) Charge(name string, request Amounts) {
 // charged. Otherwise its parents would refund what other queues use.
 func (o *Oracle) Refund(name string, request Amounts) {
 	o.queues[name].allocated = o.queues[name].allocated.Minus(request)
+}
+
+// Reserved is what is reserved in a queue, and in all queues below it.
+func (o *Oracle) Reserved(name string) Amounts {
+	return o.sum(name, func(q *queue) Amounts { return q.reserved })
+}
+
+// Reserve reserves the request of a pod, and Release takes it back.
+func (o *Oracle) Reserve(name string, request Amounts) {
+	o.queues[name].reserved = o.queues[name].reserved.Plus(request)
+}
+func (o *Oracle) Release(name string, request Amounts) {
+	o.queues[name].reserved = o.queues[name].reserved.Minus(request)
 }
 
 // rollUp sets inqueue of a queue to that of its jobs and what each child promises.

@@ -16,6 +16,12 @@ func (o *Oracle) Allocatable(name string, request Amounts) string {
 	return o.first(name, func(q string) bool { return !fits(o.Allocated(q), request, o.Bound(q)) })
 }
 
+// FitsBeside returns the lowest queue, from name up, without room for a quantity beside all
+// reservations, or "".
+func (o *Oracle) FitsBeside(name, d string, quantity float64) string {
+	return o.first(name, func(q string) bool { return o.Allocated(q)[d]+o.Reserved(q)[d]+quantity > o.Bound(q)[d] })
+}
+
 // LendsAll decides for all requested dimensions as Lends does.
 func (o *Oracle) LendsAll(name string, request Amounts) bool {
 	return !slices.ContainsFunc(request.requested(), func(d string) bool { return o.Lends(name, d, request[d], o.Allocated) != "" })

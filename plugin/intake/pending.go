@@ -62,7 +62,7 @@ func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session
 			continue
 		}
 		for _, task := range job.TaskStatusIndex[api.Pending] {
-			if !task.SchGated && !task.BestEffort {
+			if !session.settings.Gates.Gated(task) && !task.BestEffort {
 				p.readTask(ix, session, q, task)
 			}
 		}

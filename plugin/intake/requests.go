@@ -50,5 +50,5 @@ func (s *Session) SetMinimum(x fastres.Vector, job *api.JobInfo) (complete bool)
 func (s *Session) SetGated(x fastres.Vector, job *api.JobInfo) {
 	allocated, _ := CountTasks(job)
 	r := reader{dims: &s.Dims}
-	r.setGated(x, job, allocated)
+	r.setGated(x, s.settings.Gates, job, allocated)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
 // Dimensions maps resource names to dimensions, for vectors of one length. It is
@@ -216,13 +217,13 @@ func (r *reader) setMinimum(x fastres.Vector, job *api.JobInfo) {
 
 // setGated sets x to what the job's pods with scheduling gates request. Such a
 // pod has no node, so a job whose tasks are all allocated has none.
-func (r *reader) setGated(x fastres.Vector, job *api.JobInfo, allocated int) {
+func (r *reader) setGated(x fastres.Vector, gates reserve.Gates, job *api.JobInfo, allocated int) {
 	x.Reset()
 	if allocated == len(job.Tasks) {
 		return
 	}
 	for _, task := range job.Tasks {
-		if task.SchGated {
+		if gates.Gated(task) {
 			r.add(x, task.Resreq)
 		}
 	}

@@ -56,6 +56,7 @@ type Settings struct {
 	DeservedFrom    DeservedFrom
 	HierarchyFrom   HierarchyFrom
 	OpenRoot        bool // release.Rules.OpenRoot
+	Gates           reserve.Gates
 	KeepGuarantees  bool // guarantees of cpu, memory and scalars are kept free as those of cards are
 	Scalars         bool // scalar resources count, not cpu and memory alone
 	Proportion      bool // quota.ProportionRounds computes deserved

@@ -44,6 +44,7 @@ type tally struct {
 func (t *tally) reset(session *Session) {
 	t.reader = reader{dims: &session.Dims}
 	t.tree, t.cards, t.open = session.tree, session.cards, session.Open
+	t.job.Gates = session.settings.Gates
 	clear(t.reservations)
 	clear(t.newPods)
 	t.reservations, t.newPods, t.visited = t.reservations[:0], t.newPods[:0], 0
@@ -211,7 +212,7 @@ func (t *tally) count(q index.Queue, job *api.JobInfo) {
 	}
 	if reserves {
 		if t.gated.Reset(); !counted || t.job.HasGates() {
-			t.reader.setGated(t.gated, job, allocated)
+			t.reader.setGated(t.gated, t.job.Gates, job, allocated)
 		}
 		if counted {
 			t.job.ExemptGated(t.gated)

@@ -81,9 +81,16 @@ type Rules struct {
 	//
 	// Upstream: capacity/capacity.go, OnSessionClose.
 	OverusedByShare bool
+	// QueueGates: a pod whose only scheduling gate is Volcano's queue allocation gate counts
+	// as if it had none, and a pod that the quotas allow keeps its room until it gets a node
+	// (see RemovesQueueGates). From v1.15 on.
+	//
+	// Upstream: api/job_info.go, GetSchGatedPodResources; capacity/capacity.go,
+	// queueGateReservedTasks.
+	QueueGates bool
 }
 
 // Rules returns the rules of a release.
 func (r Release) Rules() Rules {
-	return Rules{OpenRoot: r >= V1144, OrderVictims: r >= V115, OverusedByShare: r >= V115}
+	return Rules{OpenRoot: r >= V1144, OrderVictims: r >= V115, OverusedByShare: r >= V115, QueueGates: r >= V115}
 }

@@ -112,7 +112,7 @@ func (e *Explainer) ExplainNode(fit cards.NodeFit) *Reason {
 // order of their names. A request for cards has none.
 func (e *Explainer) exceeded(dims []fastres.Dim, r Refusal) []fastres.Dim {
 	reason := r.Verdict.Reason
-	if reason != quota.OverQuota && reason != quota.OverDeserved || r.aboutCards() {
+	if reason != quota.OverQuota && reason != quota.OverDeserved && reason != quota.Reserved || r.aboutCards() {
 		return dims
 	}
 	bound, _ := e.bound(r)
@@ -130,6 +130,9 @@ func (e *Explainer) used(r Refusal, q index.Queue, d fastres.Dim) float64 {
 	used := e.Index.Allocated(q).Get(d)
 	if r.Admission {
 		used += e.Index.Inqueue.Row(q).Get(d) - e.Index.Elastic.Row(q).Get(d)
+	}
+	if r.Verdict.Reason == quota.Reserved {
+		used += e.Index.Reserved.Row(q).Get(d)
 	}
 	return used
 }

@@ -19,6 +19,7 @@ const (
 	OverQuota        Rule = "OverQuota"
 	OverDeserved     Rule = "OverDeserved"
 	Guaranteed       Rule = "Guaranteed" // what is left is guaranteed to other queues
+	Reserved         Rule = "Reserved"   // what is left is reserved for pods that get a node soon
 	MixedResources   Rule = "MixedResources"
 	ResourceMismatch Rule = "ResourceMismatch"
 	UntypedPod       Rule = "UntypedPod"
@@ -104,6 +105,9 @@ func (r Reason) String() string {
 		return fmt.Sprintf("node(s) have no <%s>", r.Cards)
 	case UnlabeledNode:
 		return fmt.Sprintf("node(s) have <%s> but lack the label %s, which names the card", r.Resource, r.Label)
+	}
+	if r.Rule == Reserved {
+		return r.shortages() + "; the rest is reserved for pods that wait for a node"
 	}
 	return r.shortages()
 }

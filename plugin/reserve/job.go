@@ -22,6 +22,9 @@ import (
 // counts like a dimension of its own: allocated cards of a selector are held
 // against the minimum of that selector, whichever card they are.
 type Job struct {
+	// Gates is set before Read.
+	Gates Gates
+
 	tasks    []*api.TaskInfo
 	requests []*cards.PodRequest // by task
 	nodes    []*cards.Node       // by task; nil for an unknown node
@@ -101,7 +104,7 @@ func (j *Job) ExemptGated(x fastres.Vector)     { j.exemptGated.subtractFrom(x) 
 
 // Read reads a job. read is s.Read or a CollectingReader.
 func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
-	*j = Job{groups: j.groups[:0], dims: j.dims[:0], allocated: j.allocated[:0], terminating: j.terminating[:0], pending: j.pending[:0], members: j.members[:0],
+	*j = Job{Gates: j.Gates, groups: j.groups[:0], dims: j.dims[:0], allocated: j.allocated[:0], terminating: j.terminating[:0], pending: j.pending[:0], members: j.members[:0],
 		tasks: j.tasks[:0], requests: j.requests[:0], nodes: j.nodes[:0]}
 	if len(job.Tasks) == 0 {
 		for _, r := range s.JobRequests(job) {
@@ -144,7 +147,7 @@ func (j *Job) fetch(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
 		j.tasks = append(j.tasks, task)
 	}
 	for _, task := range j.tasks {
-		j.hasGates = j.hasGates || task.SchGated
+		j.hasGates = j.hasGates || j.Gates.Gated(task)
 	}
 	for _, task := range j.tasks {
 		j.requests = append(j.requests, read(task.Pod))
@@ -180,7 +183,7 @@ func (j *Job) readTask(s *cards.Session, task *api.TaskInfo, p *cards.PodRequest
 			if d, ok := r.CardOn(n); ok {
 				j.terminating = append(j.terminating, cards.Amount{Dim: d, Milli: r.Amount})
 			}
-		case task.SchGated:
+		case j.Gates.Gated(task):
 			j.groups[g].gated += r.Amount
 		}
 		if task.Status == api.Pending && len(r.Selector.Dims) > 0 {
@@ -197,7 +200,7 @@ func (j *Job) readTask(s *cards.Session, task *api.TaskInfo, p *cards.PodRequest
 		j.exemptAllocated.add(task.Resreq)
 	case task.Status == api.Pending:
 		j.exemptPending.add(task.Resreq)
-		if task.SchGated {
+		if j.Gates.Gated(task) {
 			j.exemptGated.add(task.Resreq)
 		}
 	}
@@ -330,7 +333,7 @@ func (j *Job) AppendMissing(to []assign.Demand, s *cards.Session, q index.Queue)
 // of AppendMissing, less the pods with scheduling gates.
 func (j *Job) AppendReservation(to []assign.Demand, s *cards.Session, q index.Queue) []assign.Demand {
 	for _, g := range j.groups {
-		to = j.appendGroup(to, s, q, g, max(0, g.missing()-g.gated), func(task *api.TaskInfo) bool { return task.SchGated })
+		to = j.appendGroup(to, s, q, g, max(0, g.missing()-g.gated), j.Gates.Gated)
 	}
 	return to
 }

@@ -91,7 +91,7 @@ func (p pods) annotations() string {
 	if p.card != "" {
 		all = append(all, fmt.Sprintf("volcano.sh/card.name: %q", p.card))
 	}
-	return strings.Join(append(all, p.extraAnnotations), ", ")
+	return strings.Join(append(all, strings.TrimPrefix(p.extraAnnotations, ", ")), ", ")
 }
 
 func (p pods) container() string {
@@ -136,7 +136,7 @@ status: {phase: %[4]s}`, name, queue, p.minimum, phase)
 	if p.node != "" {
 		podPhase = "Running"
 	}
-	p.extraAnnotations = "scheduling.k8s.io/group-name: " + name
+	p.extraAnnotations += ", scheduling.k8s.io/group-name: " + name
 	for i := range p.n {
 		text += fmt.Sprintf(`
 ---

@@ -50,11 +50,12 @@ func (e *explainer) tryToPlace(f *Finding, job *api.JobInfo) {
 	}
 }
 
-// waiting returns the pending tasks that have no scheduling gate, in task order.
+// waiting returns the pending tasks that allocate tries, in task order: those without a
+// scheduling gate, and those whose gate it removes.
 func (e *explainer) waiting(job *api.JobInfo) []*api.TaskInfo {
 	queue := util.NewPriorityQueue(e.TaskOrderFn)
 	for _, task := range job.TaskStatusIndex[api.Pending] {
-		if !task.SchGated {
+		if !e.Quota.Gated(task) {
 			queue.Push(task)
 		}
 	}

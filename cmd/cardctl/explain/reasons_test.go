@@ -180,6 +180,13 @@ func TestReasons(t *testing.T) {
 		{name: "scheduling gates", conf: unlimited(false),
 			manifests: []string{queue("q", "", "", ""), group("job", "q", "Inqueue", pods{n: 2, minimum: 2, limits: plain, spec: "schedulingGates: [{name: example.com/wait}]"})},
 			stage:     Gang, rule: Gated, says: "All 2 pods"},
+		{name: "queue allocation gates, and the quota has no room", conf: unlimited(false, "semantics: v1.15"),
+			manifests: []string{queue("q", "", `{"NVIDIA-H200": 1}`, ""), group("job", "q", "Inqueue", pods{n: 2, minimum: 1, limits: "nvidia.com/gpu: 2", card: h200,
+				spec: "schedulingGates: [{name: scheduling.volcano.sh/queue-allocation-gate}]", extraAnnotations: `scheduling.volcano.sh/queue-allocation-gate: "true"`})},
+			stage: Allocate, rule: report.OverQuota, level: "q", says: "insufficient <NVIDIA-H200> quota"},
+		{name: "queue allocation gates without the annotation", conf: unlimited(false, "semantics: v1.15"),
+			manifests: []string{queue("q", "", "", ""), group("job", "q", "Inqueue", pods{n: 2, minimum: 2, limits: plain, spec: "schedulingGates: [{name: scheduling.volcano.sh/queue-allocation-gate}]"})},
+			stage:     Gang, rule: Gated, says: "All 2 pods"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,0 +1,66 @@
+package quota
+
+import (
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// A pod with a queue allocation gate waits until the quotas allow it. Then its gate is
+// removed, and it needs a node, for which an autoscaler may have to add one. What the pod
+// requests is reserved until it has the node: no other pod may take the room meanwhile, and
+// the gate of no other pod is removed for the same room.
+//
+// DIVERGES: upstream keeps reservations of the queue itself only. Several queues below one
+// bound then have more gates removed than it has room for. Here reserved rolls up, as
+// allocated does.
+
+// Reserve adds the request of a pod to reserved of its queue, and of all ancestors:
+//
+//	reserved = reserved + request
+//
+// Upstream: capacity/capacity.go, addTaskToReservedCache.
+func Reserve(ix *index.Index, q index.Queue, request fastres.Vector) {
+	if ix.Reserved.Len() == 0 {
+		ix.Reserved.Reset(ix.Len(), ix.Dims())
+	}
+	for _, p := range ix.Path(q) {
+		ix.Reserved.Row(p).Add(request)
+	}
+}
+
+// Release subtracts the request of a pod from reserved of its queue, and of all ancestors.
+// request is what was reserved for it.
+//
+// Upstream: capacity/capacity.go, removeTaskFromReservedCache.
+func Release(ix *index.Index, q index.Queue, request fastres.Vector) {
+	for _, p := range ix.Path(q) {
+		ix.Reserved.Row(p).Sub(request)
+	}
+}
+
+// FitsBeside decides whether a queue has room for a quantity in one dimension beside what is
+// reserved:
+//
+//	allocated + reserved + quantity ≤ limit
+//
+// for the queue and all its ancestors. quantity is without what is reserved for the pod
+// itself. A refusal has the reason Reserved and the lowest queue whose limit is exceeded. Ask
+// Allocatable or CardFits first: for a pod that has all that it requests reserved, their
+// answer is the final one.
+//
+// DIVERGES: upstream asks a pod with a reservation as well, about the reservations of all
+// others. Where these exceed the limit together, because it was lowered, or because pods have
+// the annotation and never had the gate, none of them gets a node again.
+//
+// Upstream: capacity/capacity.go, queueAllocatableWithReserved.
+func FitsBeside(ix *index.Index, a View, limit *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
+	if ix.Reserved.Len() == 0 || quantity <= 0 {
+		return Verdict{Admitted, q}
+	}
+	for _, p := range ix.Path(q) {
+		if a.Allocated(p).Get(d)+ix.Reserved.Row(p).Get(d)+quantity > limit.Row(p).Get(d) {
+			return Verdict{Reserved, p}
+		}
+	}
+	return Verdict{Admitted, q}
+}
