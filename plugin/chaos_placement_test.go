@@ -3,6 +3,7 @@ package plugin
 import (
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -14,8 +15,8 @@ import (
 // upstream; the cycle that allocates them looks.
 func (c *chaosCycle) checkQuota(name string, p placement) {
 	for d, amount := range c.request(p.job, p.pod, p.task) {
-		if amount == 0 || p.task.Status == api.Pipelined && !isCard(d) {
-			continue
+		if amount == 0 || d == string(v1.ResourcePods) || p.task.Status == api.Pipelined && !isCard(d) {
+			continue // no rule compares pods
 		}
 		for _, queue := range p.path {
 			q := c.own.ix.Lookup(queue)
