@@ -201,6 +201,26 @@ func (w *world) free(queue string, among []string, of float64, dimension string)
 	return max(0, of) + w.guarantee(queue, dimension)
 }
 
+// openRoot reports whether the root has no bound but its own.
+func (w *world) openRoot() bool {
+	if how := w.arguments[rootCapability]; how != nil {
+		return how == "own"
+	}
+	return w.arguments[semantics] == "v1.14.4" || w.arguments[semantics] == "v1.15"
+}
+
+// ownRoot returns the capability of the root, or no bound on what some node has.
+func (w *world) ownRoot(dimension string) float64 {
+	if q := w.queues[index.RootName]; q != nil && len(q.spec.queue.Capability) > 0 {
+		n, _ := quantity(q.spec.queue.Capability, dimension)
+		return n
+	}
+	if dimension == "cpu" || dimension == "memory" || w.stock(dimension) > 0 {
+		return math.Inf(1)
+	}
+	return 0
+}
+
 // limit returns realCapability, by its formula. The stock bounds no card at the root, only
 // what is lent. What pods on lost nodes have raises the bound of the root.
 func (c *chaosCycle) limit(queue, dimension string) float64 {
@@ -209,6 +229,8 @@ func (c *chaosCycle) limit(queue, dimension string) float64 {
 		return min(c.ownBound(queue, dimension), c.free(queue, c.children(""), c.stock(dimension), dimension))
 	case queue == index.RootName && (isCard(dimension) || c.arguments[rootCapability] == "unlimited"):
 		return c.ownBound(queue, dimension)
+	case queue == index.RootName && c.openRoot():
+		return c.ownRoot(dimension)
 	case queue == index.RootName:
 		return c.stock(dimension) + c.lost[dimension]
 	}
