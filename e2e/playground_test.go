@@ -211,8 +211,8 @@ func commands(block string) []string {
 	return strings.Split(strings.TrimSpace(strings.ReplaceAll(block, "\\\n", "")), "\n")
 }
 
-// varying is what differs from one run to the next, and nothing else is: UIDs, ages as kubectl prints them, and the random
-// ends of the names of a Deployment's pods.
+// varying matches all text that may differ between two runs: UIDs, ages as kubectl prints them, and the random ends of the
+// names of a Deployment's pods.
 var varying = []struct {
 	pattern *regexp.Regexp
 	name    string

@@ -249,8 +249,8 @@ func (w *world) unused(queue, dimension string, has map[string]amounts) float64 
 
 // lends reports where the charge of an amount takes what is guaranteed to others: the
 // queue whose children are guaranteed the rest, and what is too much. A queue that uses
-// its own guarantee takes nothing. has includes the charge; present is what pods have on
-// nodes that are there, with the charge.
+// its own guarantee takes nothing. has and present include the charge; present
+// counts only pods whose node is there.
 func (c *chaosCycle) lends(path []string, dimension string, amount float64, has map[string]amounts, present float64) (at string, excess float64) {
 	before := maps.Clone(has)
 	for _, queue := range path {

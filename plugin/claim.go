@@ -29,9 +29,10 @@ func (s *session) claimOf(task *api.TaskInfo) claim {
 	return claim{task: task, queue: q, pod: pod, hasCards: !pod.None() && s.cards.Uses(pod), charge: s.memory.vectors.charge}
 }
 
-// place sets what the claim is charged on a node, and reports whether it can have its
-// cards there, and, but under the name proportion, whether any queue has a bound of all that it requests. The node does not
-// matter to a claim without cards.
+// place sets what the claim is charged on a node, and reports whether it can run there: the
+// node has its cards, and it requests nothing that the session does not know, which no queue
+// admits. The node does not matter to a claim without cards. Under the name proportion,
+// unknown resources do not matter, as upstream.
 func (s *session) place(c *claim, node string) bool {
 	if c.hasCards {
 		c.node = s.ssn.Nodes[node]

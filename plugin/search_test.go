@@ -24,8 +24,8 @@ func eight(quota int) (list, quotas string) {
 }
 
 // TestHardJobsOfOneTenant has a tenant with 200 waiting jobs of mixed sizes, for which the
-// search for an assignment uses up its budget. It is told so, and a metric counts it. The
-// jobs of another tenant are admitted, also where both share the room of a parent.
+// search for an assignment uses up its budget. Its reason is SearchExhausted, and a metric
+// counts it. The jobs of another tenant are admitted, also where both share the room of a parent.
 func TestHardJobsOfOneTenant(t *testing.T) {
 	list, quotas := eight(16)
 	_, shared := eight(17)

@@ -29,7 +29,7 @@ func Reserve(ix *index.Index, q index.Queue, request fastres.Vector) {
 }
 
 // Release subtracts the request of a pod from reserved of its queue, and of all ancestors.
-// request is what was reserved for it.
+// request equals the one that was reserved.
 //
 // Upstream: capacity/capacity.go, removeTaskFromReservedCache.
 func Release(ix *index.Index, q index.Queue, request fastres.Vector) {

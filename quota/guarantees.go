@@ -13,10 +13,10 @@ import (
 //	unused(q) = max(Σ unused(children), guarantee − allocated)
 //	allocated + Σ unused(children) ≤ min(realCapability, available)   for every inner queue
 //
-// available is what the cluster has. It bounds the root, or all flat queues together. A
-// charge that leaves the left side as it is, because the queue uses its own guarantee, is
-// always allowed. So is one where nothing is unused: then the nodes decide. Quantities have
-// the units of package fastres.
+// available holds the resources of the cluster. It bounds the root, or all flat queues
+// together. A charge that leaves the left side as it is, because the queue uses its own
+// guarantee, is always allowed. So is one where nothing is unused: then the nodes decide.
+// Quantities have the units of package fastres.
 //
 // # Example
 //

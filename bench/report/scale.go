@@ -12,8 +12,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/load"
 )
 
-// scale is what the first screen of the README shows: a cycle of the scheduler against
-// the number of queues, and a whole cluster under load.
+// scale holds the diagrams on the first screen of the README: a cycle of the scheduler
+// against the number of queues, and a whole cluster under load.
 type scale struct {
 	Panels []panel // of the cycle
 	Groups []group // of the cluster

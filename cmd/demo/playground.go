@@ -21,7 +21,7 @@ const (
 	kubeconfig = "bin/playground.kubeconfig" // a link
 )
 
-// installation is what kubectl apply -k installs.
+// installation is the kustomization of the scheduler and its configuration.
 const installation = "cmd/demo/installation"
 
 // controlPlaneNode runs Volcano's own pods.

@@ -249,7 +249,7 @@ func (o *Oracle) Refund(name string, request Amounts) {
 	o.queues[name].allocated = o.queues[name].allocated.Minus(request)
 }
 
-// Reserved is what is reserved in a queue, and in all queues below it.
+// Reserved returns the sum of the reservations in a queue and in all queues below it.
 func (o *Oracle) Reserved(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.reserved })
 }

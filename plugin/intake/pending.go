@@ -24,8 +24,8 @@ type Pending struct {
 	picked  []pick // of one choice
 }
 
-// podShape is what pods with the same request have in common, where they request extended
-// resources: pods with the same share one PodRequest.
+// podShape identifies pods of one queue with equal requests, of which one is enough. Pods
+// that request the same extended resources share one PodRequest.
 type podShape struct {
 	queue       index.Queue
 	pod         *cards.PodRequest

@@ -36,8 +36,14 @@ func (absentGangs) UnifiedEvictable(*evictionContext[int], []*api.TaskInfo) []*a
 	return nil
 }
 
-// Built returns the release that the program is built with, by what its types have.
-func Built() Release {
+// Built returns the release that the program is built with.
+func Built() Release { return built }
+
+// built is found once: each session reads its arguments, which default to it.
+var built = find()
+
+// find tells releases apart by what their types have.
+func find() Release {
 	s := &session{Session: &framework.Session{}}
 	_, noGangs := any(s.AddUnifiedEvictableFn).(func(string, absentEvictable))
 	switch {
@@ -102,7 +108,7 @@ const (
 	GangReclaim EvictionKind = 2 // for a job of another queue
 )
 
-// Eviction is what victims of gang eviction are selected for.
+// Eviction describes a gang eviction: its purpose, and the job that it makes room for.
 type Eviction struct {
 	Kind EvictionKind
 	Job  *api.JobInfo // the preemptor or reclaimer

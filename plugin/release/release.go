@@ -46,7 +46,7 @@ const (
 	V115                 // v1.15
 )
 
-// names are what Volcano's users call the releases.
+// names are the names of the releases, as the argument semantics has them.
 var names = []string{V1141: "v1.14.1", V1144: "v1.14.4", V115: "v1.15"}
 
 // String returns the name of a release, such as v1.14.4.

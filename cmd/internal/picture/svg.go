@@ -30,7 +30,7 @@ text { fill: #d1d7e0; white-space: pre }
 <rect x="0.5" y="0.5" width="%[4]g" height="%[5]g" rx="8" fill="#0d1117" stroke="#3d444d"/>
 `
 
-// prompt is what a line begins with that the user types.
+// prompt starts each line that the user types.
 const prompt = "$ "
 
 var sgr = regexp.MustCompile(`\x1b\[([0-9;]*)m`)
