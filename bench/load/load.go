@@ -15,6 +15,7 @@ var Schedulers = []string{"upstream", "ours"}
 // Report is all that was measured, and on what.
 type Report struct {
 	Command string   `json:"command"`
+	Volcano string   `json:"volcano,omitempty"` // the release that both schedulers are built with
 	Nodes   int      `json:"nodes"`
 	Pods    int      `json:"pods"`
 	Queues  int      `json:"queues"`

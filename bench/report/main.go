@@ -14,6 +14,7 @@ const (
 	page    = "BENCHMARKS.md"
 	results = "bench/results"
 	latest  = results + "/latest.txt"
+	others  = results + "/latest-%s.txt" // with another release of Volcano
 	checked = "bin/bench-check.txt"
 	readme  = "README.md"
 	picture = "docs/scale.svg"
@@ -34,6 +35,17 @@ func run(name string, rounds int) error {
 	if name == "" {
 		return write()
 	}
+	volcano, err := release()
+	if err != nil {
+		return err
+	}
+	path := latest
+	if volcano != mainRelease {
+		path = fmt.Sprintf(others, volcano)
+		if name == "quick" {
+			name = "other"
+		}
+	}
 	p, ok := plans[name]
 	if !ok {
 		return fmt.Errorf("there is no plan %q", name)
@@ -42,24 +54,43 @@ func run(name string, rounds int) error {
 		p.rounds = rounds
 	}
 	if name == "check" {
-		if err := p.measure(checked); err != nil {
+		if err := p.measure(checked, volcano); err != nil {
 			return err
 		}
 		return check(checked)
 	}
-	if err := p.measure(latest); err != nil {
+	if err := p.measure(path, volcano); err != nil {
 		return err
 	}
 	return write()
 }
 
+// readAll reads the raw output with the main release, and with the others.
+func readAll() (main *set, rest []*set, err error) {
+	if main, err = readFile(latest); err != nil {
+		return nil, nil, err
+	}
+	paths, err := filepath.Glob(fmt.Sprintf(others, "*"))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, path := range paths {
+		other, err := readFile(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		rest = append(rest, other)
+	}
+	return main, rest, nil
+}
+
 // write writes the page and its charts from the raw output.
 func write() error {
-	set, err := readFile(latest)
+	set, rest, err := readAll()
 	if err != nil {
 		return err
 	}
-	text, charts, err := render(set)
+	text, charts, err := render(set, rest...)
 	if err != nil {
 		return err
 	}

@@ -51,12 +51,19 @@ var (
 			{growing, "0.5s", everything},
 			{actions, "0.5s", everything},
 		}, cycles(everything, 10, 100, 300, 1000, 5000)...)},
-		"check": {"bench-check", 4, append([]process{
-			{operations, "1s", nil},
-			{growing + "/^of=Simulate$", "0.1s", nil},
-		}, cycles(nil, 1000)...)},
+		"check": {"bench-check", 4, goalProcesses},
+		"other": {"bench", 6, goalProcesses},
 	}
+
+	// goalProcesses measure what has a goal.
+	goalProcesses = append([]process{
+		{operations, "1s", nil},
+		{growing + "/^of=Simulate$", "0.1s", nil},
+	}, cycles(nil, 1000)...)
 )
+
+// mainRelease is the release of Volcano that go.mod names. The page is about it, and has a section for each other one.
+const mainRelease = "v1.14.1"
 
 // cycles are whole cycles, each the first of its process; and with 1,000 queues
 // later ones too, of a process for each implementation, as what one leaves in
@@ -82,8 +89,8 @@ func cycles(flags []string, queues ...int) []process {
 
 func (p process) command() *exec.Cmd { return binary.Command(p.bench, p.benchtime, p.flags...) }
 
-// measure runs the plan and leaves the raw output in a file.
-func (p plan) measure(path string) error {
+// measure runs the plan with a release of Volcano and leaves the raw output in a file.
+func (p plan) measure(path, volcano string) error {
 	if err := binary.Build(); err != nil {
 		return err
 	}
@@ -99,7 +106,7 @@ func (p plan) measure(path string) error {
 		return err
 	}
 	defer raw.Close()
-	fmt.Fprintf(raw, "target: %s\ncommit: %s\ngo: %s\nrounds: %d\n", p.target, commit, runtime.Version(), p.rounds)
+	fmt.Fprintf(raw, "target: %s\nvolcano: %s\ncommit: %s\ngo: %s\nrounds: %d\n", p.target, volcano, commit, runtime.Version(), p.rounds)
 	for round := range p.rounds {
 		for i, process := range p.processes {
 			fmt.Fprintf(os.Stderr, "round %d of %d, process %d of %d: %s\n", round+1, p.rounds, i+1, len(p.processes), binary.Line(process.command()))
@@ -124,6 +131,15 @@ func (p process) run(raw io.Writer) error {
 		return fmt.Errorf("%s: %w", binary.Line(command), err)
 	}
 	return nil
+}
+
+// release is the version of Volcano that the benchmarks are built with.
+func release() (string, error) {
+	version, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", "volcano.sh/volcano").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the release of Volcano: %w", err)
+	}
+	return strings.TrimSpace(string(version)), nil
 }
 
 // head is the commit that is checked out; "-dirty" marks code that is not in it.

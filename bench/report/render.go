@@ -19,12 +19,17 @@ var pageTemplate = template.Must(template.New("page").Parse(pageSource))
 type contents struct {
 	*set
 	curves []curve
+	// Others are the results with other releases of Volcano.
+	Others []contents
 }
 
 // render makes the page and the charts, by their names. Equal results make equal
 // pages.
-func render(s *set) (text string, charts map[string]string, err error) {
-	c := contents{s, append(s.curves(growth, "n", timeUnit), s.curves("Cycle", "queues", timeUnit)...)}
+func render(s *set, others ...*set) (text string, charts map[string]string, err error) {
+	c := contents{set: s, curves: append(s.curves(growth, "n", timeUnit), s.curves("Cycle", "queues", timeUnit)...)}
+	for _, other := range others {
+		c.Others = append(c.Others, contents{set: other})
+	}
 	charts = map[string]string{}
 	for _, curve := range c.curves {
 		if charts[curve.file()], err = curve.chart(); err != nil {
@@ -47,7 +52,12 @@ func (c contents) Config(key string) string {
 }
 
 // Command is what made the raw output.
-func (c contents) Command() string { return "make " + c.Config("target") }
+func (c contents) Command() string {
+	if volcano := c.config["volcano"]; volcano != "" && volcano != mainRelease {
+		return "make " + c.Config("target") + " VOLCANO=" + strings.TrimPrefix(volcano, "v")
+	}
+	return "make " + c.Config("target")
+}
 
 // Commands are the processes of a round.
 func (c contents) Commands() []string { return c.commands }

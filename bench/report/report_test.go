@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -26,7 +27,9 @@ func rendered(t *testing.T, raw []byte) string {
 	t.Helper()
 	s, err := read(bytes.NewReader(raw), sample)
 	require.NoError(t, err)
-	text, charts, err := render(s)
+	other, err := read(io.MultiReader(strings.NewReader("volcano: v1.15.1\n"), bytes.NewReader(raw)), sample)
+	require.NoError(t, err)
+	text, charts, err := render(s, other)
 	require.NoError(t, err)
 	require.Len(t, charts, 2)
 	return text + charts["prepredicate-by-queues.svg"] + charts["first-cycle-by-queues.svg"]
@@ -63,9 +66,9 @@ func TestPagesAreOfTheResults(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	set, err := readFile(latest)
+	set, rest, err := readAll()
 	require.NoError(t, err)
-	benchmarks, charts, err := render(set)
+	benchmarks, charts, err := render(set, rest...)
 	require.NoError(t, err)
 	assert.Equal(t, file(page), benchmarks, "run go run ./bench/report")
 	for name, svg := range charts {

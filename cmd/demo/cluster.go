@@ -34,13 +34,14 @@ const (
 	ascend910 = "Ascend910B"
 )
 
-// nodes have the labels and the resources that the vendors' feature discovery and device plugins give them. The eighth
-// card of h200-1 is cut into MIG slices, and the two cards of h800-2 are shared by four pods each. Only one node has each
-// card, so that every run of the demo puts pods on the same nodes.
+// nodes have the labels and the resources that the vendors' feature discovery and device plugins give them. Two of the
+// eight cards of h200-1 are cut into MIG slices, and the two cards of h800-2 are shared by four pods each. Only one node
+// has each card, so that every run of the demo puts pods on the same nodes. research has a quota of all whole H200: the
+// reclaim action of Volcano v1.15 evicts nothing on a node that has room for the pod.
 func nodes() []*corev1.Node {
 	type labels = map[string]string
 	return []*corev1.Node{
-		newNode("h200-1", labels{"nvidia.com/gpu.product": "NVIDIA-H200"}, map[corev1.ResourceName]int64{gpu: 7, mig: 7}),
+		newNode("h200-1", labels{"nvidia.com/gpu.product": "NVIDIA-H200"}, map[corev1.ResourceName]int64{gpu: 6, mig: 14}),
 		newNode("h800-1", labels{"nvidia.com/gpu.product": "NVIDIA-H800"}, map[corev1.ResourceName]int64{gpu: 4}),
 		newNode("h800-2", labels{
 			"nvidia.com/gpu.product":  "NVIDIA-H800",

@@ -85,7 +85,7 @@ var acts = []act{
 	{
 		title: "The quota of an inner queue binds all queues below it",
 		text: "llm would take 6 H200 and can start with 2. train's own quota is 6, but research above it has 6 for\n" +
-			"train and lab together: llm gets 4, and its other pods wait, although one H200 is idle.",
+			"train and lab together, and tune of lab has 2: llm gets 4, and its other pods wait.",
 		submit: []job{{name: "llm", queue: "train", pods: 6, minimum: 2, count: 1, resource: gpu, card: h200}},
 		outcome: outcome{
 			jobs: []jobOutcome{{

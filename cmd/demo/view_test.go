@@ -23,7 +23,7 @@ func TestCardsString(t *testing.T) {
 // TestNodesHaveTheCards fails when the labels of the nodes do not make the names that the quotas and jobs use.
 func TestNodesHaveTheCards(t *testing.T) {
 	v := newView(snapshot{nodes: nodes()})
-	require.Equal(t, "8 Ascend910B, 7 NVIDIA-H200, 7 NVIDIA-H200/mig-1g.18gb-mixed, 4 NVIDIA-H800, 8 NVIDIA-H800/mps-80g*1/4",
+	require.Equal(t, "8 Ascend910B, 6 NVIDIA-H200, 14 NVIDIA-H200/mig-1g.18gb-mixed, 4 NVIDIA-H800, 8 NVIDIA-H800/mps-80g*1/4",
 		v.idle.String())
 	for _, name := range []string{h200, h800, h200Slice, h800Share, ascend910} {
 		require.Contains(t, v.idle, name)

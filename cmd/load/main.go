@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -24,9 +25,13 @@ import (
 // Where things go, seen from the root of the module.
 const (
 	results   = "bench/results/load.txt"
+	others    = "bench/results/load-%s.txt" // with another release of Volcano
 	page      = "docs/load.md"
 	chartFile = "docs/load.svg"
 )
+
+// mainRelease is the release of Volcano that go.mod names. The page is about it, and has a table for each other one.
+const mainRelease = "v1.14.1"
 
 // podsPerJob is the number of pods of a job; half of them are its minimum.
 const podsPerJob = 10
@@ -56,11 +61,15 @@ func main() {
 	if *rounds == 0 {
 		exit(rewrite())
 	}
+	volcano := version.Of().Volcano
 	report := report{&load.Report{
 		Command: fmt.Sprintf("make load NODES=%d PODS=%d QUEUES=%d ROUNDS=%d", *nodes, *pods, *queues, *rounds),
-		Nodes:   *nodes, Pods: shape.Jobs * podsPerJob, Queues: *queues, Rounds: *rounds,
+		Volcano: volcano, Nodes: *nodes, Pods: shape.Jobs * podsPerJob, Queues: *queues, Rounds: *rounds,
 		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
 	}}
+	if volcano != mainRelease {
+		report.Command += " VOLCANO=" + strings.TrimPrefix(volcano, "v")
+	}
 	schedulers := []scheduler{{"upstream", *upstream}, {"ours", *ours}}
 	err := report.measure(ctx, shape.Make(1), schedulers, *limit)
 	if err == nil {
@@ -82,11 +91,36 @@ func exit(err error) {
 
 // rewrite makes the page and the chart of the raw results anew.
 func rewrite() error {
-	r, err := load.Read(results)
+	main, rest, err := readAll("")
 	if err != nil {
 		return err
 	}
-	return report{r}.write()
+	chart, err := main.chart()
+	if err != nil {
+		return err
+	}
+	for path, text := range map[string]string{page: main.page(rest), chartFile: chart} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readAll reads the results with the main release, and with the others, below the root of the module.
+func readAll(root string) (main report, rest []report, err error) {
+	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(others, "*")))
+	if err != nil {
+		return report{}, nil, err
+	}
+	for _, path := range append([]string{filepath.Join(root, results)}, paths...) {
+		read, err := load.Read(path)
+		if err != nil {
+			return report{}, nil, err
+		}
+		rest = append(rest, report{read})
+	}
+	return rest[0], rest[1:], nil
 }
 
 // scheduler is a program to be measured.
@@ -129,20 +163,18 @@ func machineLoad() (load float64) {
 	return load
 }
 
-// write writes the raw results, and the page and the chart made of them.
+// write writes the raw results, and makes the page and the chart anew.
 func (r report) write() error {
 	raw, err := json.Marshal(r.Report)
 	if err != nil {
 		return err
 	}
-	chart, err := r.chart()
-	if err != nil {
+	path := results
+	if r.Volcano != mainRelease {
+		path = fmt.Sprintf(others, r.Volcano)
+	}
+	if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {
 		return err
 	}
-	for path, text := range map[string]string{results: string(raw) + "\n", page: r.page(), chartFile: chart} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	return rewrite()
 }

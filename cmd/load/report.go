@@ -50,9 +50,9 @@ func digits(x float64) string {
 	return fmt.Sprintf("%.*f", max(0, 2-int(math.Floor(math.Log10(max(x, 1e-3))))), x)
 }
 
-// page is docs/load.md.
-func (r report) page() string {
-	return fmt.Sprintf(`# Under load
+// page is docs/load.md, with a table for each other release of Volcano.
+func (r report) page(others []report) string {
+	text := fmt.Sprintf(`# Under load
 
 This test submits %d pods at once, in Volcano jobs of %d pods of which half are the
 minimum, to a cluster of %d nodes and %d queues in two levels. The plugin is capacity
@@ -74,4 +74,17 @@ machine, and cpu and memory are more reliable than times. Each value is the medi
 %s
 ![Pods bound over time](load.svg)
 `, r.Pods, podsPerJob, r.Nodes, r.Queues, r.Command, r.CPUs, r.CPU, r.Go, r.Load, r.Rounds, r.table())
+	for _, other := range others {
+		text += fmt.Sprintf(`
+## Volcano %s
+
+The same with another release of Volcano, %d nodes, %d pods and %d queues. This command measures it:
+
+    %s
+
+The load average was %.1f at the start.
+
+%s`, other.Volcano, other.Nodes, other.Pods, other.Queues, other.Command, other.Load, other.table())
+	}
+	return text
 }

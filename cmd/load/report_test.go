@@ -43,11 +43,10 @@ func TestPageIsOfTheResults(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	read, err := load.Read(filepath.Join("..", "..", results))
+	r, rest, err := readAll(filepath.Join("..", ".."))
 	require.NoError(t, err)
-	require.NotEmpty(t, read.Runs)
-	r := report{read}
-	require.Equal(t, r.page(), file(page))
+	require.NotEmpty(t, r.Runs)
+	require.Equal(t, r.page(rest), file(page))
 	chart, err := r.chart()
 	require.NoError(t, err)
 	require.Equal(t, chart, file(chartFile))
