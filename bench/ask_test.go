@@ -53,8 +53,9 @@ func BenchmarkPreemptive(b *testing.B) {
 	b.Run("shape=L", func(b *testing.B) {
 		measure(b, theLarge(b), func(b *testing.B, s *bed) func() bool {
 			s.open(b)
-			queue, task := s.queue(s.waits), s.task(s.waits, 0)
-			return func() bool { return release.Preemptive(s.Session, queue, task) }
+			queue, tasks := s.queue(s.waits), []*api.TaskInfo{s.task(s.waits, 0)}
+			preemptive := release.Preemptive(s.Session)
+			return func() bool { return preemptive(queue, tasks...) }
 		}, withBystander...)
 	})
 }

@@ -188,10 +188,11 @@ func (s *session) fits(a quota.Accounts, q index.Queue, request fastres.Vector, 
 	if !complete {
 		return quota.Verdict{Reason: quota.OverQuota, Queue: q}
 	}
-	if v := quota.Allocatable(a, s.limit, q, request); !v.OK() {
-		return v
+	v := quota.Allocatable(a, s.limit, q, request)
+	if v.OK() && s.memory.guarantees.Active() {
+		v = s.keepsGuarantees(a, q, request)
 	}
-	return s.keepsGuarantees(a, q, request)
+	return v
 }
 
 // keepsGuarantees reports whether a request leaves what other queues are guaranteed.

@@ -84,9 +84,9 @@ func (d *differential) compareAdmission() error {
 }
 
 func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask *api.TaskInfo) error {
-	ours := release.Preemptive(d.ours, d.ours.Queues[api.QueueID(queue)], ourTask)
+	ours := release.Preemptive(d.ours)(d.ours.Queues[api.QueueID(queue)], ourTask)
 	ourGauge := d.overusedGauge(queue)
-	theirs := release.Preemptive(d.theirs, d.theirs.Queues[api.QueueID(queue)], theirTask)
+	theirs := release.Preemptive(d.theirs)(d.theirs.Queues[api.QueueID(queue)], theirTask)
 	if theirs == ours {
 		if theirGauge := d.overusedGauge(queue); d.own.ix.IsLeaf(d.own.ix.Lookup(queue)) && theirGauge != ourGauge {
 			return fmt.Errorf("queue_overused after Preemptive%s: upstream %v, ours %v", what, theirGauge, ourGauge)

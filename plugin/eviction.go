@@ -198,18 +198,24 @@ func (s *session) preemption(q index.Queue, request fastres.Vector, tasks []*api
 // requests of those that have cards, in memory of the session.
 func (s *session) requestAll(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) (pods []*cards.PodRequest, complete bool) {
 	v := &s.memory.vectors
-	request.Reset()
 	pods, complete = s.memory.pods[:0], true
+	into, counted := request, 0 // the first task needs no sum
 	for _, task := range tasks {
 		if task == nil {
 			continue
 		}
-		pod, known := s.intake.SetTask(v.charge, q, task)
-		request.Add(v.charge)
+		pod, known := s.intake.SetTask(into, q, task)
+		if counted > 0 {
+			request.Add(into)
+		}
+		into, counted = v.charge, counted+1
 		complete = complete && known
 		if !pod.None() && s.cards.Uses(pod) {
 			pods = append(pods, pod)
 		}
+	}
+	if counted == 0 {
+		request.Reset()
 	}
 	s.memory.pods = pods[:0]
 	return pods, complete

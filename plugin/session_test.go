@@ -77,7 +77,7 @@ func TestBadConfiguration(t *testing.T) {
 			assert.Len(t, f.cache.Events(), 1, "the same reason is recorded twice")
 
 			if queue := f.queue(test.bad); queue != nil {
-				assert.False(t, release.Preemptive(f.Session, queue, f.task("poor-a")))
+				assert.False(t, release.Preemptive(f.Session)(queue, f.task("poor-a")))
 				if test.bad == "bad" && f.own.ix.Broken(f.own.ix.Lookup("bad")) != nil {
 					assert.False(t, f.Allocatable(queue, f.task("poor-a")))
 					assert.Empty(t, f.Reclaimable(f.task("fine-a"), []*api.TaskInfo{f.task("busy-a")}))
@@ -133,7 +133,7 @@ func TestNothingPanics(t *testing.T) {
 			f.JobEnqueued(f.job("bare"))
 			for _, task := range []*api.TaskInfo{stray, unknown, f.task("job-a")} {
 				f.Allocatable(f.queue("a"), task)
-				release.Preemptive(f.Session, f.queue("a"), task)
+				release.Preemptive(f.Session)(f.queue("a"), task)
 				f.Reclaimable(task, []*api.TaskInfo{stray, unknown, f.task("job-b"), f.task("job-b"), f.task("job-b")})
 				require.NoError(t, f.PrePredicateFn(task))
 				state := f.GetCycleState(task.UID)

@@ -77,6 +77,10 @@ func (g *Guarantees) Reset(ix *index.Index, available fastres.Vector) {
 	}
 }
 
+// Active reports whether guarantees of some dimension are kept free. If not, Fits allows all
+// charges.
+func (g *Guarantees) Active() bool { return g.active }
+
 // keeps reports whether guarantees of d are kept free.
 func (g *Guarantees) keeps(d fastres.Dim) bool { return g.available.Get(d) < fastres.MaxQuantity }
 

@@ -106,7 +106,7 @@ func TestViewRollsUp(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"climate": "-", "research": "2 NVIDIA-H200", "lab": "-", "train": "2 NVIDIA-H200", "serving": "2 NVIDIA-H800",
 	}, allocated)
-	require.EqualValues(t, 5, v.idle[h200])
+	require.EqualValues(t, 4, v.idle[h200])
 	require.EqualValues(t, 2, v.idle[h800])
 }
 
@@ -120,7 +120,7 @@ func TestDeploymentsCount(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "podgroup-1"}, Spec: scheduling.PodGroupSpec{Queue: "lab"},
 	})
 	v := newView(s)
-	require.EqualValues(t, 4, v.idle[h200])
+	require.EqualValues(t, 3, v.idle[h200])
 	for _, queue := range v.queues {
 		if queue.name == "lab" {
 			require.Equal(t, "1 NVIDIA-H200", queue.allocated.String())

@@ -82,19 +82,21 @@ func addPreemptive[F ~func(any, T) bool, T any](add func(string, F), plugin stri
 	})
 }
 
-// Preemptive asks the hooks of AddPreemptiveFn about tasks. Before v1.15 a session answers
-// about one task at a time, and all of them must be allowed.
-func Preemptive(ssn *framework.Session, queue *api.QueueInfo, tasks ...*api.TaskInfo) bool {
+// Preemptive returns the question to the hooks of AddPreemptiveFn. Before v1.15 a session
+// answers about one task at a time, and all of them must be allowed.
+func Preemptive(ssn *framework.Session) func(queue *api.QueueInfo, tasks ...*api.TaskInfo) bool {
 	switch ask := any(ssn.Preemptive).(type) {
 	case func(*api.QueueInfo, []*api.TaskInfo) bool:
-		return ask(queue, tasks)
+		return func(queue *api.QueueInfo, tasks ...*api.TaskInfo) bool { return ask(queue, tasks) }
 	case func(*api.QueueInfo, *api.TaskInfo) bool:
-		for _, task := range tasks {
-			if !ask(queue, task) {
-				return false
+		return func(queue *api.QueueInfo, tasks ...*api.TaskInfo) bool {
+			for _, task := range tasks {
+				if !ask(queue, task) {
+					return false
+				}
 			}
+			return true
 		}
-		return true
 	}
 	panic("release: Session.Preemptive has a type that no known release has")
 }

@@ -97,13 +97,13 @@ func TestPreemptive(t *testing.T) {
 			return tasks[0].Name != "refused"
 		})
 	})
-	assert.True(t, release.Preemptive(ssn, queue, tasks...))
+	assert.True(t, release.Preemptive(ssn)(queue, tasks...))
 	want := []int{1, 1}
 	if release.Built() >= release.V115 {
 		want = []int{2}
 	}
 	assert.Equal(t, want, asked)
-	assert.False(t, release.Preemptive(ssn, queue, &api.TaskInfo{Name: "refused"}))
+	assert.False(t, release.Preemptive(ssn)(queue, &api.TaskInfo{Name: "refused"}))
 }
 
 // TestUnifiedEvictable calls the hook through the session where sessions have gang eviction.
