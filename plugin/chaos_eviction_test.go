@@ -77,7 +77,7 @@ func (c *chaosCycle) gains(name, action string) {
 	if c.plugin == ProportionName {
 		return // the drop-in for proportion evicts as upstream, for pods without requests too
 	}
-	i := slices.IndexFunc(c.cache.Evicted, func(pod string) bool { return c.evictor[pod] == action })
+	i := slices.IndexFunc(c.cache.Evicted, func(pod string) bool { return c.evictor[pod] == action && !c.forBestEffort(pod) })
 	if i < 0 {
 		return
 	}
@@ -89,6 +89,17 @@ func (c *chaosCycle) gains(name, action string) {
 		}
 	}
 	violated(name, "%s is evicted, and no pod waits for its place", c.cache.Evicted[i])
+}
+
+// forBestEffort reports whether a pod is evicted for one that requests nothing. Volcano evicts
+// for it on nodes without room for any pod, since gang counts it as placed while it is pending.
+func (c *chaosCycle) forBestEffort(pod string) bool {
+	for _, e := range c.own.evicted {
+		if e.task.Name == pod {
+			return e.claimant.BestEffort
+		}
+	}
+	return false
 }
 
 // exchanges reports whether queues may take from one another without end. Upstream's

@@ -53,6 +53,10 @@ var found = map[string]*scenario{
 	"a preemptor that the capability never admits": acts(CapacityName, false, "allocate", "preempt").
 		then(card8(""), queueBelow("q", ""), job("runs", "q", 0, cpus(5))).
 		then(setQueue{queueSpec{queue: workload.Queue{Name: "q", Capability: workload.Resources{"cpu": 2000}}}}, urgent(job("waits", "q", 1, cpus(4), podSpec{}))),
+	// Without the gang's pods there would be room, but gang keeps them.
+	"a preemptor that the victims of gang do not make room for": spared(acts(CapacityName, false, "allocate", "preempt").
+		then(card8(""), queueBelow("q", ""), job("gang", "q", 2, cpus(1), cpus(3)), job("low", "q", 0, podSpec{requests: workload.Resources{"memory": 1 << 30}})).
+		then(setQueue{queueSpec{queue: workload.Queue{Name: "q", Capability: workload.Resources{"cpu": 6000}}}}, urgent(job("waits", "q", 1, cpus(3), podSpec{})))),
 	"a preemptor that the quota of a card never admits": acts(Name, false, "allocate", "preempt").
 		then(card8("A"), annotated("q", `{"A":4}`, "", ""), job("runs", "q", 1, gpus("A", 2)), urgent(job("waits", "q", 1, gpus("A", 6), podSpec{}))),
 	// The quotas of A and B are used up. The pods on n, which has B now, are charged for A.
@@ -102,6 +106,12 @@ func acts(plugin string, hierarchy bool, actions ...string) *scenario {
 // damped damps reclaim, and sets no bound of cpu and memory.
 func damped(s *scenario) *scenario {
 	s.arguments = framework.Arguments{reclaimDamping: 1, unsetCapability: "unlimited"}
+	return s
+}
+
+// spared has gang spare the minimum of a job from preemption.
+func spared(s *scenario) *scenario {
+	s.gangSpares = true
 	return s
 }
 

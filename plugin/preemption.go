@@ -25,24 +25,40 @@ func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 	}
 	c := s.claimOf(preemptor)
 	c.charge = fastres.NewVector(s.intake.Dims.Length())
-	switch {
-	case !c.hasCards && (c.queue == index.None || s.place(&c, "") && s.admitsWithout(&c, preemptees)):
-		return nil, util.Abstain
-	case !c.hasCards:
-		return nil, util.Reject
+	if !c.hasCards {
+		return nil, s.admitsPreemption(&c, preemptees)
 	}
 	useful := s.useful(&c, preemptees)
 	if len(useful) == 0 {
 		return nil, util.Reject
 	}
-	question := *preemptor
-	s.asking.Store(&question, true)
-	defer s.asking.Delete(&question)
-	victims := s.ssn.Preemptable(&question, useful)
+	victims := s.victimsOfOthers(preemptor, useful)
 	if !s.admitsWithout(&c, victims) {
 		return nil, util.Reject
 	}
 	return victims, util.Permit
+}
+
+// admitsPreemption abstains where the quotas admit a claim without cards, once the victims of
+// the other plugins are gone.
+func (s *session) admitsPreemption(c *claim, preemptees []*api.TaskInfo) int {
+	switch {
+	case c.queue == index.None:
+		return util.Abstain
+	case !s.place(c, "") || !s.admitsWithout(c, preemptees):
+		return util.Reject
+	case s.admitsWithout(c, nil) || s.admitsWithout(c, s.victimsOfOthers(c.task, preemptees)):
+		return util.Abstain
+	}
+	return util.Reject
+}
+
+// victimsOfOthers returns the preemptees that all other plugins agree on.
+func (s *session) victimsOfOthers(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) []*api.TaskInfo {
+	question := *preemptor
+	s.asking.Store(&question, true)
+	defer s.asking.Delete(&question)
+	return s.ssn.Preemptable(&question, preemptees)
 }
 
 // useful returns the preemptees that free what a claim with cards lacks on their node. Where

@@ -76,7 +76,7 @@ var mutants = []mutant{
 	{"quota/guarantees.go", "max(before+change, own, 0) - max(before, own+more, 0)", "max(before+change, own, 0) - max(before, own, 0)"},
 	{"quota/guarantees.go", " // 0 here does not mean 0 above", "\n\t\tif change == 0 {\n\t\t\treturn\n\t\t}"},
 	{"plugin/admission.go", "if v := s.memory.guarantees.Fits(a, q, d, milli); !v.OK() {", "if v := s.memory.guarantees.Fits(a, q, d, milli); false {"},
-	{"plugin/admission.go", "return s.keepsGuarantees(a, q, request)", "return quota.Verdict{Queue: q}"},
+	{"plugin/admission.go", "v = s.keepsGuarantees(a, q, request)", "v = quota.Verdict{Queue: q}"},
 	{"plugin/events.go", "s.memory.guarantees.Update(q, v.refund, -1)", ""},
 
 	// Order.
@@ -116,7 +116,7 @@ var mutants = []mutant{
 	{"quota/reclaim.go", "if !victim.IntersectsRequest(reclaimer) || !v.aboveDeserved(q, victim) {", "if !v.aboveDeserved(q, victim) {"},
 	{"quota/reclaim.go", "return v.aboveDeserved(q, victim) && v.take(q, victim, to)", "return v.take(q, victim, to)"},
 	{"quota/preempt.go", "if fastres.FitsSomewhere(", "if fastres.Fits("},
-	{"plugin/preemption.go", "s.place(&c, \"\") && s.admitsWithout(&c, preemptees)", "s.place(&c, \"\")"},
+	{"plugin/preemption.go", "|| s.admitsWithout(c, s.victimsOfOthers(c.task, preemptees))", "|| true"},
 	{"plugin/preemption.go", "if !s.admitsWithout(&c, victims) {", "if false {"},
 	{"plugin/preemption.go", "full = s.fullCards(c)", "full = nil"},
 	{"plugin/hooks.go", "if !s.variant.proportion {\n\t\tssn.AddPreemptableFn", "if s.cards != nil {\n\t\tssn.AddPreemptableFn"},

@@ -38,7 +38,7 @@ func (e *explainer) claims(f *Finding, job *api.JobInfo) {
 			continue
 		}
 		tasks := e.waiting(other)
-		if len(tasks) == 0 || !release.Preemptive(e.Session.Session, claimant, tasks[0]) {
+		if len(tasks) == 0 || !release.Preemptive(e.Session.Session)(claimant, tasks[0]) {
 			continue
 		}
 		if taken := e.Reclaimable(tasks[0], victims); len(taken) > 0 {
