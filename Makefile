@@ -57,7 +57,7 @@ prometheus: ## bin/prometheus: Prometheus and promtool of Debian's package, unle
 	{ echo "Prometheus could not be had; apt-get update may help."; exit 1; }
 
 .PHONY: e2e
-e2e: $(APIS) prometheus ## what users deploy, on a real control plane in one process: examples/ applied through its API
+e2e: $(APIS) prometheus runc ## what users deploy, on a real control plane in one process: examples/ applied through its API
 	$(GO) vet $(PLANE)
 	$(GO) test -timeout 20m $(PLANE)
 
@@ -149,3 +149,104 @@ load: $(APIS) ## jobs on a real control plane, with ours and Volcano's own sched
 .PHONY: profile
 profile: ## the profiles under profiles/, in a quarter of an hour
 	$(GO) run ./bench/profile
+
+# Packaging: what a release has. packaging/ is a module of its own, and its tools are modules as
+# well, so that none of them is a requirement of the scheduler: docs/dev/RELEASING.md.
+
+.PHONY: runc
+runc: ## bin/runc: runc of Debian's package, unless it is installed; the tests start the images with it
+	@if command -v runc >/dev/null || test -x bin/runc/usr/sbin/runc; then exit 0; fi; \
+	command -v apt-get dpkg-deb >/dev/null || { echo "The images are not started: install runc."; exit 0; }; \
+	mkdir -p bin/runc && cd bin/runc && apt-get download runc && dpkg-deb -x runc_*.deb . && rm runc_*.deb || \
+	{ echo "runc could not be had; apt-get update may help."; exit 1; }
+
+bin/packaging: $(wildcard packaging/*.go) packaging/go.mod packaging/go.sum
+	GOFLAGS= $(GO) build -C packaging -o ../bin/packaging .
+
+# The tools that the targets below run: helm, cosign, govulncheck, actionlint.
+bin/tools/%: packaging/tools/%/go.mod packaging/tools/%/go.sum
+	GOFLAGS= $(GO) build -C packaging/tools/$* -o ../../../bin/tools/$* $$($(GO) mod edit -json packaging/tools/$*/go.mod | sed -n '/"Tool"/,$$s/.*"Path": "\(.*\)".*/\1/p')
+
+.PHONY: image
+image: $(APIS) bin/packaging ## bin/images: vc-scheduler and cardctl for linux on amd64 and arm64, as OCI layouts
+	bin/packaging image
+
+.PHONY: charts
+charts: bin/packaging bin/tools/helm ## bin/charts: the Helm chart with the files that it shares with deploy/
+	bin/packaging charts
+	bin/tools/helm lint --strict bin/charts/capacity-card
+
+# Everything is built in a clone of the last commit: it has no changes, and it has the tag.
+.PHONY: release
+release: $(APIS) bin/packaging ## bin/release: binaries, images, charts, manifests, SBOMs and checksums of VERSION=v0.1.0
+	@test -n "$(VERSION)" || { echo "make release VERSION=v0.1.0"; exit 1; }
+	@$(if $(APIS),,rm -rf bin/release)
+	@rm -rf build/release && git clone -q . build/release
+	@git -C build/release rev-parse -q --verify refs/tags/$(VERSION) >/dev/null || git -C build/release tag $(VERSION)
+	@test "$$(git -C build/release rev-parse $(VERSION)^{commit})" = "$$(git -C build/release rev-parse HEAD)" || { echo "$(VERSION) is the tag of another commit"; exit 1; }
+	@$(if $(APIS),cp -r build/apis build/release/ 2>/dev/null || { mkdir -p build/release/build && cp -r build/apis build/release/build/; })
+	bin/packaging release -source build/release -version $(VERSION)
+
+# A second clone in another directory, with other names and times of files.
+.PHONY: reproduce
+reproduce: bin/packaging ## compare bin/release with a second build of VERSION
+	@test -n "$(VERSION)" || { echo "make reproduce VERSION=v0.1.0, after make release"; exit 1; }
+	@rm -rf build/again && git clone -q . build/again/source && { git -C build/again/source tag $(VERSION) 2>/dev/null || true; }
+	@bin/packaging release -source build/again/source -version $(VERSION) -binaries build/again/binaries -o build/again/release >/dev/null
+	diff -r bin/release build/again/release && echo "bin/release is reproducible"
+
+# Where the images go. A release pushes to ghcr.io/capacity-card, and to docker.io/capacitycard, where Volcano's chart
+# finds the scheduler beside Volcano's other images.
+REGISTRY =
+
+bin/tools/crane: packaging/go.mod packaging/go.sum
+	GOFLAGS= $(GO) build -C packaging -o ../bin/tools/crane github.com/google/go-containerregistry/cmd/crane
+
+# Each image has two tags: that of our release and of Volcano's, and that of Volcano's alone, which Volcano's chart wants.
+.PHONY: push
+push: bin/tools/crane ## push the images of bin/release to REGISTRY=host/name
+	@test -n "$(REGISTRY)" || { echo "make push REGISTRY=ghcr.io/capacity-card, after make release"; exit 1; }
+	@set -e; for image in $$(cat bin/release/images_*.txt); do \
+		tagged=$${image%@*}; tag=$${tagged##*:}; name=$${tagged%:*}; name=$${name##*/}; volcano=$${tag##*-volcano-}; \
+		bin/tools/crane push bin/release/images/$${name}_volcano-$$volcano $(REGISTRY)/$$name:$$tag; \
+		bin/tools/crane tag $(REGISTRY)/$$name:$$tag $$volcano; \
+	done
+
+# Without a key, cosign signs with a certificate for the identity of the workflow that calls it.
+SIGN = --yes
+
+.PHONY: sign
+sign: bin/tools/cosign ## sign the images in REGISTRY by their digests, and the checksums: SIGN="--yes --key cosign.key"
+	@test -n "$(REGISTRY)" || { echo "make sign REGISTRY=ghcr.io/capacity-card, after make push"; exit 1; }
+	@set -e; for image in $$(cat bin/release/images_*.txt); do \
+		tagged=$${image%@*}; name=$${tagged%:*}; bin/tools/cosign sign $(SIGN) $(REGISTRY)/$${name##*/}@$${image#*@}; \
+	done
+	bin/tools/cosign sign-blob $(SIGN) --bundle bin/release/checksums.txt.bundle bin/release/checksums.txt >/dev/null
+
+.PHONY: sign-check
+sign-check: bin/tools/crane bin/tools/cosign ## push the images of bin/release to a registry of this machine, sign them with a new key, and verify them
+	packaging/sign-check.sh
+
+.PHONY: publish
+publish: ## create the release VERSION on GitHub with the files of bin/release
+	gh release create $(VERSION) --verify-tag --notes "CHANGELOG.md has the changes." $$(find bin/release -maxdepth 1 -type f)
+
+.PHONY: sbom
+sbom: image ## bin/binaries/*/*.cdx.json: the modules of each program, as CycloneDX
+	@for program in bin/binaries/linux-*/vc-scheduler bin/binaries/linux-*/cardctl; do \
+		bin/packaging sbom -binary $$program >$$program.cdx.json && echo $$program.cdx.json || exit 1; done
+
+.PHONY: licenses
+licenses: image ## the modules of the programs and their licenses; fails for one that is not allowed
+	bin/packaging licenses -binaries bin/binaries/linux-amd64/vc-scheduler,bin/binaries/linux-amd64/cardctl
+
+# VULNDB can be a copy of the database for a machine without a network: file:///path.
+VULNDB = https://vuln.go.dev
+
+.PHONY: govulncheck
+govulncheck: bin/tools/govulncheck ## known vulnerabilities in what the programs call; needs the network, or VULNDB=file:///path
+	bin/tools/govulncheck -db $(VULNDB) ./cmd/vc-scheduler ./cmd/cardctl
+
+.PHONY: actionlint
+actionlint: bin/tools/actionlint ## check .github/workflows
+	bin/tools/actionlint -shellcheck= -pyflakes=

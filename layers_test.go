@@ -123,6 +123,10 @@ var layers = []layer{
 		reason: "is initialized before Bubble Tea, as long as it imports nothing but Lip Gloss",
 	},
 	{dir: "e2e", reason: "drives the built programs from outside"},
+	{
+		dir: "packaging", deny: []string{module + "/..."},
+		reason: "a module of its own, whose requirements are not those of the scheduler: it builds the others, and imports none",
+	},
 	{dir: "profiles", reason: "recorded data, imported by no layer"},
 	{dir: "deploy", reason: "manifests, imported by no layer"},
 	{dir: "docs", reason: "text, imported by no layer"},

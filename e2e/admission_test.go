@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+const quotaKey = card.QuotaKey
+
+// admits has the API server admit a queue with these annotations without creating it, and returns why it does not.
+func (c *cluster) admits(ctx context.Context, annotations map[string]string) error {
+	queue := &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: "admitted", Annotations: annotations}, Spec: scheduling.QueueSpec{Weight: 1}}
+	_, err := c.Volcano.SchedulingV1beta1().Queues().Create(ctx, queue, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
+}
+
+// awaitPolicy waits until the API server follows the policy, or no longer does. It reads policies some time after they
+// are written.
+func (c *cluster) awaitPolicy(t *testing.T, ctx context.Context, inForce bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(ctx, schedulePeriod, patience, true, func(ctx context.Context) (bool, error) {
+		return (c.admits(ctx, map[string]string{quotaKey: "broken"}) != nil) == inForce, nil
+	})
+	require.NoError(t, err)
+}
+
+// policy applies deploy/admission until the test ends.
+func (c *cluster) policy(t *testing.T) {
+	t.Helper()
+	objects := render(t, "../deploy/admission")
+	c.send(t, objects, "kubectl")
+	t.Cleanup(func() { c.removePolicy(t) })
+	c.awaitPolicy(t, t.Context(), true)
+}
+
+func (c *cluster) removePolicy(t *testing.T) {
+	t.Helper()
+	ctx, all := context.Background(), c.Kube.AdmissionregistrationV1()
+	require.NoError(t, all.ValidatingAdmissionPolicyBindings().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	require.NoError(t, all.ValidatingAdmissionPolicies().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	c.awaitPolicy(t, ctx, false)
+}
+
+const wholeNumbers = ` is not a JSON object of card names and whole numbers of cards, such as {"NVIDIA-H200": 8}`
+
+// TestAdmission has the API server admit and refuse queues by deploy/admission.
+func TestAdmission(t *testing.T) {
+	c := plane(t)
+	c.policy(t)
+	for _, each := range []struct{ name, key, text, refused string }{
+		{"Quota", quotaKey, `{"NVIDIA-H200": 8, "NVIDIA-GeForce-RTX-4090":4}`, ""},
+		{"Slices", quotaKey, `{"NVIDIA-H200/mig-1g.18gb-mixed":3,"NVIDIA-H800/mps-80g*1/2":0}`, ""},
+		{"Empty", quotaKey, `{}`, ""},
+		{"Lines", quotaKey, "\n{\n  \"NVIDIA H200\" : 8\n}\n", ""},
+		{"Escapes", quotaKey, `{"NVIDIA-H200\/mig-1g.18gb-mixed": 3, "a\u002db": 1}`, ""},
+		{"Deserved", card.DeservedKey, `{"NVIDIA-H200": 8}`, ""},
+		{"Guarantee", card.GuaranteeKey, `{"NVIDIA-H200": 8}`, ""},
+		{"Large", quotaKey, `{"NVIDIA-H200": 99999999999999999999}`, ""},
+		{"LongName", quotaKey, `{"` + strings.Repeat("x", 4096) + `": 1}`, ""},
+		{"ManyCards", quotaKey, manyCards(500), ""},
+		{"Hierarchy", "volcano.sh/hierarchy", "root/eng", ""},
+		{"OfOthers", "volcano.sh/queue-owner", "eng", ""},
+
+		{"NoText", quotaKey, ``, quotaKey + wholeNumbers},
+		{"NoJSON", quotaKey, `NVIDIA-H200: 8`, quotaKey + wholeNumbers},
+		{"NoEnd", quotaKey, `{"NVIDIA-H200": 8`, quotaKey + wholeNumbers},
+		{"NoObject", quotaKey, `["NVIDIA-H200"]`, quotaKey + wholeNumbers},
+		{"GoesOn", quotaKey, `{"NVIDIA-H200": 8} {}`, quotaKey + wholeNumbers},
+		{"CommaAtTheEnd", quotaKey, `{"NVIDIA-H200": 8,}`, quotaKey + wholeNumbers},
+		{"Fraction", card.DeservedKey, `{"A": 1, "NVIDIA-H200": 2.5}`, card.DeservedKey + wholeNumbers + `: "NVIDIA-H200": 2.5`},
+		{"Negative", card.GuaranteeKey, `{"NVIDIA-H200": -1, "A": 1}`, card.GuaranteeKey + wholeNumbers + `: "NVIDIA-H200": -1`},
+		{"Text", quotaKey, `{"NVIDIA-H200": "8"}`, quotaKey + wholeNumbers + `: "NVIDIA-H200": "8"`},
+		{"Null", quotaKey, `{"NVIDIA-H200": null}`, quotaKey + wholeNumbers + `: "NVIDIA-H200": null`},
+		{"Nested", quotaKey, `{"NVIDIA-H200": {"count": 8}}`, quotaKey + wholeNumbers},
+		{"List", quotaKey, `{"NVIDIA-H200|NVIDIA-H800": 8}`, quotaKey + wholeNumbers + `: "NVIDIA-H200|NVIDIA-H800": 8`},
+		{"BlankName", quotaKey, `{" ": 8}`, quotaKey + wholeNumbers + `: " ": 8`},
+		{"LeadingZero", quotaKey, `{"NVIDIA-H200": 08}`, quotaKey + wholeNumbers + `: "NVIDIA-H200": 08`},
+		{"Misspelt", "volcano.sh/card.qouta", `{"NVIDIA-H200": 8}`, "unknown annotation volcano.sh/card.qouta: a queue can have volcano.sh/card.quota"},
+		{"OfPods", "volcano.sh/card.name", `NVIDIA-H200`, "unknown annotation volcano.sh/card.name"},
+		{"OfTrees", "volcano.sh/hierarchy-weight", `1/2`, "unknown annotation volcano.sh/hierarchy-weight"},
+	} {
+		t.Run(each.name, func(t *testing.T) {
+			annotations := map[string]string{each.key: each.text}
+			_, problems := card.ParseQuota(each.text)
+			if !strings.HasPrefix(each.key, "volcano.sh/card.") {
+				problems = nil
+			}
+			problems = append(problems, card.QueueKeys.Unknown(annotations)...)
+			err := c.admits(t.Context(), annotations)
+			if each.refused == "" {
+				assert.NoError(t, err)
+				assert.Empty(t, problems, "the scheduler reports a queue that the policy admits")
+				return
+			}
+			assert.ErrorContains(t, err, each.refused)
+			assert.NotEmpty(t, problems, "the policy refuses a queue that the scheduler does not report")
+		})
+	}
+}
+
+// manyCards is a quota of so many cards.
+func manyCards(n int) string {
+	var members []string
+	for i := range n {
+		members = append(members, fmt.Sprintf(`"NVIDIA-H200-of-the-rack-number-%d": %d`, i, i))
+	}
+	return "{" + strings.Join(members, ", ") + "}"
+}
+
+// TestAdmissionLeavesOut shows what CEL cannot say, and where the policy is stricter than the scheduler, as docs/deploy.md
+// describes.
+func TestAdmissionLeavesOut(t *testing.T) {
+	c := plane(t)
+	c.policy(t)
+	for _, text := range []string{`{"NVIDIA-H200": 8, "NVIDIA-H200": 4}`, `{"NVIDIA-H200\u007cNVIDIA-H800": 8}`} {
+		require.NoError(t, c.admits(t.Context(), map[string]string{quotaKey: text}))
+		_, problems := card.ParseQuota(text)
+		require.NotEmpty(t, problems)
+	}
+	for _, text := range []string{`{"NVIDIA-H200": 8.0}`, `{"NVIDIA-H200": 1e1}`} {
+		require.Error(t, c.admits(t.Context(), map[string]string{quotaKey: text}))
+		_, problems := card.ParseQuota(text)
+		require.Empty(t, problems)
+	}
+}
+
+// TestAdmissionOfUpdates changes a queue that was broken before the policy: what an update leaves as it is stays admitted.
+func TestAdmissionOfUpdates(t *testing.T) {
+	c := plane(t)
+	c.queue(t, "old", `{"NVIDIA-H200": 2.5}`)
+	c.policy(t)
+	patch := func(text string) error {
+		_, err := c.Volcano.SchedulingV1beta1().Queues().Patch(t.Context(), "old", types.MergePatchType, []byte(text), metav1.PatchOptions{})
+		return err
+	}
+	require.NoError(t, patch(`{"spec": {"weight": 3}}`))
+	require.NoError(t, patch(`{"metadata": {"annotations": {"volcano.sh/card.deserved": "{}"}}}`))
+	require.ErrorContains(t, patch(`{"metadata": {"annotations": {"volcano.sh/card.quota": "{\"NVIDIA-H200\": 3.5}"}}}`), `"NVIDIA-H200": 3.5`)
+	require.NoError(t, patch(`{"metadata": {"annotations": {"volcano.sh/card.quota": "{\"NVIDIA-H200\": 3}"}}}`))
+	require.NoError(t, patch(`{"metadata": {"annotations": {"volcano.sh/card.quota": null}}}`))
+}
+
+// TestAdmissionOfALongQuota has the API server evaluate the policy on an annotation of more than 100 kB. It gives up on an
+// expression that costs too much, and then admits the queue.
+func TestAdmissionOfALongQuota(t *testing.T) {
+	c := plane(t)
+	c.policy(t)
+	broken := strings.TrimSuffix(manyCards(3000), "}") + `, "last": 2.5}`
+	require.Greater(t, len(broken), 100_000)
+	require.ErrorContains(t, c.admits(t.Context(), map[string]string{quotaKey: broken}), `"last": 2.5`)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/semver"
+)
+
+// program is a main package of the repository.
+type program struct {
+	name        string
+	description string
+	platforms   []platform // of the binaries in a release; images are for those with linux
+}
+
+// platform is an operating system and an architecture, as Go names them.
+type platform struct{ os, arch string }
+
+func (p platform) String() string { return p.os + "/" + p.arch }
+
+var linux = []platform{{"linux", "amd64"}, {"linux", "arm64"}}
+
+var programs = []program{
+	{
+		name: "vc-scheduler", platforms: linux,
+		description: "Volcano's scheduler with the quota plugins capacity, proportion and capacity-card",
+	},
+	{
+		name: "cardctl", platforms: append(linux[:2:2], platform{"darwin", "amd64"}, platform{"darwin", "arm64"}, platform{"windows", "amd64"}),
+		description: "Explains what the quotas of Volcano's queues do",
+	},
+}
+
+// binary is a program that was built.
+type binary struct {
+	program
+	platform
+	path string
+}
+
+// build builds a program of the repository in the directory source.
+//
+// -trimpath keeps the directories of this machine out of it, and without cgo it does not
+// depend on the C compiler and library of this machine.
+func build(source string, p program, on platform, directory string) (binary, error) {
+	name := p.name
+	if on.os == "windows" {
+		name += ".exe"
+	}
+	path, err := filepath.Abs(filepath.Join(directory, on.os+"-"+on.arch, name))
+	if err != nil {
+		return binary{}, err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/"+p.name)
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+on.os, "GOARCH="+on.arch)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return binary{}, fmt.Errorf("building %s for %s: %w", p.name, on, err)
+	}
+	return binary{p, on, path}, nil
+}
+
+// versions are the versions that the go command recorded in a program.
+type versions struct {
+	release string // of this module; devel if the source is no clone with git
+	commit  string // unknown if the source is no clone with git
+	volcano string // for example v1.14.1
+}
+
+func versionsOf(path string) (versions, error) {
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return versions{}, err
+	}
+	found := versions{release: "devel", commit: "unknown"}
+	if semver.IsValid(info.Main.Version) {
+		found.release = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			found.commit = s.Value
+		}
+	}
+	for _, d := range info.Deps {
+		if d.Path == "volcano.sh/volcano" {
+			found.volcano = d.Version
+		}
+	}
+	if found.volcano == "" {
+		return versions{}, fmt.Errorf("%s is not built with Volcano", path)
+	}
+	return found, nil
+}
+
+// timestamp is the time in everything that is made from the sources: SOURCE_DATE_EPOCH, or
+// the time of the commit.
+func timestamp(source string) (time.Time, error) {
+	text := os.Getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		output, err := exec.Command("git", "-C", source, "log", "-1", "--format=%ct").Output()
+		if err != nil {
+			return time.Time{}, fmt.Errorf("reading the time of the commit: %w", err)
+		}
+		text = strings.TrimSpace(string(output))
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	return time.Unix(seconds, 0).UTC(), err
+}

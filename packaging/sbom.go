@@ -1,0 +1,85 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"debug/buildinfo"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+)
+
+func defineSBOM(flags *flag.FlagSet) func() error {
+	source := flags.String("source", ".", "the `directory` of the repository")
+	of := flags.String("binary", "", "the `path` of the program")
+	return func() error {
+		created, err := timestamp(*source)
+		if err != nil {
+			return err
+		}
+		return writeSBOM(os.Stdout, *source, *of, created)
+	}
+}
+
+// writeSBOM writes the modules that the go command recorded in a program, with their
+// licenses, as CycloneDX. It reads no go.mod: what a go.mod requires and the program does
+// not have is not in it.
+func writeSBOM(to io.Writer, source, path string, created time.Time) error {
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	dependencies, err := dependenciesOf(source, path)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(content)
+	_, name, _ := strings.Cut(info.Path, info.Main.Path+"/cmd/")
+	main := cdx.Component{
+		BOMRef: "program", Type: cdx.ComponentTypeApplication, Name: name, Version: info.Main.Version,
+		PackageURL: "pkg:golang/" + info.Main.Path + "@" + info.Main.Version + "#cmd/" + name,
+		Hashes:     &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum[:])}},
+		Licenses:   &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}},
+	}
+	components := []cdx.Component{library("std", strings.TrimPrefix(info.GoVersion, "go"), []string{"BSD-3-Clause"})}
+	for _, d := range dependencies {
+		c := library(d.path, d.version, d.licenses)
+		if base, ok := strings.CutPrefix(d.sum, "h1:"); ok {
+			hash, err := base64.StdEncoding.DecodeString(base)
+			if err != nil {
+				return fmt.Errorf("the sum of %s: %w", d.path, err)
+			}
+			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(hash)}}
+		}
+		components = append(components, c)
+	}
+	direct := make([]string, 0, len(components))
+	for _, c := range components {
+		direct = append(direct, c.BOMRef)
+	}
+	bom := cdx.NewBOM()
+	bom.Metadata = &cdx.Metadata{Timestamp: created.Format(time.RFC3339), Component: &main}
+	bom.Components = &components
+	bom.Dependencies = &[]cdx.Dependency{{Ref: main.BOMRef, Dependencies: &direct}}
+	return cdx.NewBOMEncoder(to, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6)
+}
+
+func library(path, version string, licenses []string) cdx.Component {
+	url := "pkg:golang/" + path + "@" + version
+	choices := cdx.Licenses{}
+	for _, id := range licenses {
+		choices = append(choices, cdx.LicenseChoice{License: &cdx.License{ID: id}})
+	}
+	return cdx.Component{BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: url, Licenses: &choices}
+}

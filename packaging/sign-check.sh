@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Pushes the images of bin/release to a registry of this machine, signs them with a key that
+# is thrown away, and verifies them as users do. It needs no network: the signatures are not
+# in the public log, as those of a release are.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+bin/tools/crane registry serve --address 127.0.0.1:0 --disk "$work" >"$work/log" 2>&1 &
+registry=$!
+trap 'kill $registry; rm -rf "$work"' EXIT
+until port=$(sed -n 's/.*serving on port \([0-9]*\).*/\1/p' "$work/log") && [ -n "$port" ]; do
+	kill -0 $registry
+done
+at=127.0.0.1:$port/capacity-card
+export COSIGN_PASSWORD=
+(cd "$work" && "$OLDPWD/bin/tools/cosign" generate-key-pair)
+make push REGISTRY="$at"
+make sign REGISTRY="$at" SIGN="--yes --key $work/cosign.key --tlog-upload=false"
+for image in $(cat bin/release/images_*.txt); do
+	tagged=${image%@*} name=${image%@*}
+	name=${name%:*} name=${name##*/}
+	bin/tools/cosign verify --key "$work/cosign.pub" --insecure-ignore-tlog=true "$at/$name:${tagged##*:}" >/dev/null
+done
+bin/tools/cosign verify-blob --key "$work/cosign.pub" --insecure-ignore-tlog=true \
+	--bundle bin/release/checksums.txt.bundle bin/release/checksums.txt
+rm bin/release/checksums.txt.bundle
