@@ -71,8 +71,9 @@ func (e *explainer) adviseShortages(f *Finding) []string {
 	for _, s := range f.Reason.Shortages {
 		missing := Amount(s.Resource, s.Total-s.Bound)
 		origin := e.origin(s)
+		free, known := e.free()[s.Resource]
 		switch {
-		case e.isCard(s) && !e.onNodes()[s.Resource] && !strings.Contains(s.Resource, "|"):
+		case e.isCard(s) && !known && !strings.Contains(s.Resource, "|"):
 			all = append(all, fmt.Sprintf("no node has the card %s: name one that cardctl cards lists", s.Resource))
 			continue
 		case origin == "":
@@ -83,6 +84,9 @@ func (e *explainer) adviseShortages(f *Finding) []string {
 			all = append(all, fmt.Sprintf("it can never run in %s as it is: raise %s to %s at least, or request less",
 				f.Queue, e.field(s, origin), Amount(s.Resource, s.Requested)))
 			continue
+		case e.isCard(s) && known && free < s.Total-e.allocated(s):
+			all = append(all, fmt.Sprintf("free %s in it: raising %s does not help while the nodes have %s free",
+				missing, e.field(s, origin), Amount(s.Resource, free)))
 		default:
 			all = append(all, fmt.Sprintf("raise %s to %s, or free %s in it", e.field(s, origin), Amount(s.Resource, s.Total), missing))
 		}
@@ -93,17 +97,17 @@ func (e *explainer) adviseShortages(f *Finding) []string {
 	return all
 }
 
-// onNodes returns the cards that some node has.
-func (e *explainer) onNodes() map[string]bool {
-	if e.cards == nil {
-		e.cards = map[string]bool{}
+// free returns how many of each card no pod uses. It has the cards that some node has.
+func (e *explainer) free() map[string]float64 {
+	if e.unused == nil {
+		e.unused = map[string]float64{}
 		for _, node := range e.NodeList {
 			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
-				e.cards[c.Name] = true
+				e.unused[c.Name] += max(0, c.Milli.Cards()-node.Used.Get(c.Resource)/1000)
 			}
 		}
 	}
-	return e.cards
+	return e.unused
 }
 
 // field is the field that sets a bound, as users write it.
@@ -119,6 +123,16 @@ func (e *explainer) field(s report.Shortage, origin string) string {
 		what += "." + s.Resource
 	}
 	return fmt.Sprintf("%s of queue %s", what, origin)
+}
+
+// allocated is how many of the cards that a bound is about its queue has.
+func (e *explainer) allocated(s report.Shortage) float64 {
+	for _, h := range e.accounts[s.Queue].Holdings {
+		if h.Resource == s.Resource {
+			return h.Allocated
+		}
+	}
+	return 0
 }
 
 func (e *explainer) isCard(s report.Shortage) bool {

@@ -22,9 +22,9 @@ type explainer struct {
 	children map[string][]string // leaves below a queue
 	// unfit keeps why no node fits the first pod of a job, by what the pod requests:
 	// jobs are tried one at a time, each on the same cluster.
-	unfit map[string][]Nodes
-	last  int             // the position of the last node that a pod fit on
-	cards map[string]bool // the cards that some node has; nil until onNodes is called
+	unfit  map[string][]Nodes
+	last   int                // the position of the last node that a pod fit on
+	unused map[string]float64 // of free; nil until it is called
 }
 
 // Options select what to explain.

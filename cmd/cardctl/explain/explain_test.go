@@ -66,7 +66,8 @@ func TestStartableJob(t *testing.T) {
 	assert.Equal(t, 2, findings[0].Pods.Fit)
 	assert.Empty(t, findings[0].Advice)
 	assert.Equal(t, Waiting, findings[1].State, "its cards are reserved for the first one")
-	assert.Equal(t, []string{`raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 4, or free 2 in it`}, findings[1].Advice)
+	assert.Equal(t, []string{`free 2 in it: raising volcano.sh/card.quota of "NVIDIA-H200" of queue q does not help while the nodes have 2 free`},
+		findings[1].Advice)
 }
 
 func TestAdviceNamesTheUsers(t *testing.T) {
@@ -86,6 +87,24 @@ func TestAdviceNamesTheUsers(t *testing.T) {
 	}, advice["Deployment/job"])
 	assert.Equal(t, []string{`it can never run in q as it is: raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 5 at least, or request less`},
 		advice["Job/never"])
+}
+
+// TestAdviceKnowsWhatIsFree has a quota of all cards of the nodes: a higher one gives a job nothing.
+func TestAdviceKnowsWhatIsFree(t *testing.T) {
+	w, c := read(t, []string{node("a", h200, 3), queue("q", "", `{"NVIDIA-H200": 3}`, ""),
+		group("runs", "q", "Running", pods{n: 2, minimum: 1, limits: gpu, card: h200, node: "a"}),
+		job("waits", "q", pods{n: 2, limits: gpu, card: h200, request: `{"NVIDIA-H200": 2}`}),
+	}, plugin.Name, unlimited(false))
+	for _, f := range Jobs(w, c, Options{}) {
+		if f.Owner == "Job/waits" {
+			assert.Equal(t, []string{
+				`free 1 in it: raising volcano.sh/card.quota of "NVIDIA-H200" of queue q does not help while the nodes have 1 free`,
+				"NVIDIA-H200 of q is used by default/PodGroup/runs (2)",
+			}, f.Advice)
+			return
+		}
+	}
+	t.Error("the job is not explained")
 }
 
 // TestAdviceNamesWhereTheBoundIsSet has bounds that a queue inherits, that others
