@@ -203,6 +203,7 @@ func thousandQueuesAreReadable(t *testing.T, p prometheus.API) {
 
 	// What is counted in other units does not push out the cards.
 	for _, title := range []string{"Who borrows", "From whom"} {
+		require.NotEmpty(t, byTitle[title])
 		for _, value := range byTitle[title] {
 			resources := map[string]bool{}
 			for _, labels := range series(t, value) {
@@ -243,8 +244,9 @@ func newClusterHasFigures(t *testing.T, p prometheus.API) {
 				continue
 			}
 			figures++
-			value := ask(t, p, query, newCluster).(model.Vector)
-			if !assert.Len(t, value, 1, panel.Title) {
+			value, ok := ask(t, p, query, newCluster).(model.Vector)
+			if !ok || len(value) != 1 {
+				assert.Failf(t, "not one figure", "%s: %v", panel.Title, value)
 				continue
 			}
 			want := map[string]model.SampleValue{"Queues": 1, "Opening a session": 20, "Cycle": 20}[panel.Title]
