@@ -51,20 +51,23 @@ func alertingRules(t *testing.T) []byte {
 	return rules
 }
 
-// startPrometheus runs a Prometheus that scrapes and evaluates every second, with the alerting rules of deploy/ but that
-// nothing has to last before it fires.
-func startPrometheus(t *testing.T, metrics string) prometheus.API {
+// scrape returns the configuration of a Prometheus that scrapes and evaluates every second, with the alerting rules of
+// deploy/ but that nothing has to last before it fires.
+func scrape(t *testing.T, metrics string) string {
+	t.Helper()
+	rules := filepath.Join(t.TempDir(), "alerts.yaml")
+	require.NoError(t, os.WriteFile(rules, regexp.MustCompile(`(?m)^ +for: .*\n`).ReplaceAll(alertingRules(t), nil), 0o600))
+	host := strings.TrimSuffix(strings.TrimPrefix(metrics, "http://"), "/metrics")
+	return fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\n"+
+		"scrape_configs:\n- {job_name: volcano-scheduler, static_configs: [{targets: [%q]}]}\n", rules, host)
+}
+
+// startPrometheus runs a Prometheus with a configuration, on the blocks that are in the directory data.
+func startPrometheus(t *testing.T, configuration, data string) prometheus.API {
 	t.Helper()
 	directory := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(directory, name)
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
-	rules := write("alerts.yaml", regexp.MustCompile(`(?m)^ +for: .*\n`).ReplaceAllString(string(alertingRules(t)), ""))
-	host := strings.TrimSuffix(strings.TrimPrefix(metrics, "http://"), "/metrics")
-	configuration := write("prometheus.yml", fmt.Sprintf("global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%q]\n"+
-		"scrape_configs:\n- {job_name: volcano-scheduler, static_configs: [{targets: [%q]}]}\n", rules, host))
+	file := filepath.Join(directory, "prometheus.yml")
+	require.NoError(t, os.WriteFile(file, []byte(configuration), 0o600))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := listener.Addr().String()
@@ -72,7 +75,7 @@ func startPrometheus(t *testing.T, metrics string) prometheus.API {
 
 	log, err := os.Create(filepath.Join(directory, "log"))
 	require.NoError(t, err)
-	command := exec.Command(prometheusTool(t, "prometheus"), "--config.file="+configuration, "--storage.tsdb.path="+filepath.Join(directory, "data"),
+	command := exec.Command(prometheusTool(t, "prometheus"), "--config.file="+file, "--storage.tsdb.path="+data,
 		"--web.listen-address="+address, "--log.level=warn")
 	command.Stdout, command.Stderr = log, log
 	require.NoError(t, command.Start())
@@ -96,8 +99,34 @@ type dashboard struct {
 	}
 	Panels []struct {
 		Title, Type string
-		Targets     []struct{ Expr string }
+		GridPos     struct{ W int }
+		Targets     []target
+		FieldConfig struct {
+			Defaults struct {
+				Unit, NoValue string
+				Custom        struct {
+					MinWidth          int
+					ScaleDistribution struct{ Type string }
+				}
+			}
+			Overrides []struct {
+				Matcher    struct{ Options string }
+				Properties []struct {
+					ID    string
+					Value any
+				}
+			}
+		}
+		Transformations []struct {
+			Options struct{ RenameByName map[string]string }
+		}
 	}
+}
+
+// target is a query of a panel. Without instant it is a query over the time range that is shown.
+type target struct {
+	Expr, LegendFormat string
+	Instant            bool
 }
 
 func readDashboard(t *testing.T) (d dashboard) {
@@ -223,7 +252,7 @@ func TestObservability(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.send(t, render(t, "../deploy/observability"), "test", metav1.DryRunAll)
 	scheduler := c.run(t, build(t, ours), exampleConfiguration(t))
-	p := startPrometheus(t, scheduler.Metrics)
+	p := startPrometheus(t, scrape(t, scheduler.Metrics), t.TempDir())
 
 	c.queue(t, "well", `{"NVIDIA-GeForce-RTX-4090-D": 2}`)
 	c.submit(t, "well", "well", rtx4090D, 3)
@@ -295,6 +324,7 @@ func makeAlertsFire(t *testing.T, c *cluster) {
 	c.annotate(t, "lender", "volcano.sh/card.guarantee", `{"NVIDIA-H800": 0}`)
 	c.submit(t, "wants-back", "lender", h800, 2)
 	c.runs(t, "wants-back", map[string]int{}, 2)
+	c.submit(t, "greedier", "lender", h800, 20, gang, requesting(`{"NVIDIA-H800": 20}`)) // a second cause, which is among the others
 
 	// Admitted one by one, so that rates see the histogram of a queue grow; the last one has a pod above the quota.
 	for _, name := range []string{"first", "second", "third"} {
@@ -316,11 +346,12 @@ func makeAlertsFire(t *testing.T, c *cluster) {
 	require.NoError(t, c.Kube.CoreV1().Nodes().Delete(t.Context(), "rtx4090d-1", metav1.DeleteOptions{}))
 }
 
-// queryAll has every query of the dashboard answered with data, for all queues and cards.
+// queryAll has every query of the dashboard answered with data, for all queues and cards, and one line in a graph, so that
+// there are others.
 func queryAll(t *testing.T, p prometheus.API) {
 	t.Helper()
 	d := readDashboard(t)
-	variables := strings.NewReplacer("$queue", ".+", "$card", ".+", "$leaf", "1", "$top", "10", "$__rate_interval", "1m", "$__range", "5m")
+	variables := strings.NewReplacer("$queue", ".+", "$card", ".+", "$leaf", "1", "$top", "1", "$rows", "100", "$__rate_interval", "1m", "$__range", "5m")
 	for _, v := range d.Templating.List {
 		if v.Type != "query" {
 			continue
