@@ -216,6 +216,7 @@ func TestOrderByEachPendingPod(t *testing.T) {
 		"small in one dimension each": {func(s *scene) { s.batch("cpu", "mine", 1, 0, 1, 9).batch("memory", "mine", 1, 0, 9, 1) }, false},
 		"both small":                  {func(s *scene) { s.batch("large", "mine", 1, 0, 9, 9).batch("small", "mine", 1, 0, 1, 1) }, true},
 		"without requests":            {func(s *scene) { s.batch("none", "mine", 1, 0, 0, 0) }, false},
+		"one of two that are needed":  {func(s *scene) { s.pods("one", "mine", "A", 1, 1, func(j *workload.Job) { j.MinMember = 2 }) }, false},
 	} {
 		for phase, counts := range map[workload.Phase]bool{workload.Inqueue: true, workload.Pending: false} {
 			s := newScene().node("a", "A", 8).node("b", "B", 8).node("c", "C", 8).

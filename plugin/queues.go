@@ -89,6 +89,10 @@ func (s *session) orderClaims(l, r *api.QueueInfo) int {
 	if lq == index.None || rq == index.None {
 		return 0
 	}
+	if !s.claimsRead { // not when the session opens: other plugins say later which jobs are valid
+		s.claimsRead = true
+		s.memory.pending.Read(s.ssn, s.ix, s.intake)
+	}
 	return quota.OrderClaims(s.ix, &s.memory.pending.Tasks, lq, rq, s.settings.damping)
 }
 

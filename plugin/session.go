@@ -33,6 +33,8 @@ type session struct {
 	share    quota.ShareRule // of capacity or of proportion
 	explain  report.Explainer
 	byObject queueTable
+	// claimsRead: memory.pending has the tasks of this session.
+	claimsRead bool
 
 	// claimant is the task that PrePredicate prepared last: evictions are for it.
 	claimant *api.TaskInfo
@@ -82,9 +84,6 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	}
 	s.setShares()
 	s.openGates()
-	if s.damped() && !v.proportion {
-		m.pending.Read(ssn, s.ix, s.intake)
-	}
 	s.check()
 	s.publish(treeChanged)
 	s.register(hierarchy)

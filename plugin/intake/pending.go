@@ -61,6 +61,9 @@ func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session
 		if q == index.None || job.PodGroup == nil || job.IsPending() {
 			continue
 		}
+		if valid := ssn.JobValid(job); valid != nil && !valid.Pass {
+			continue
+		}
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			if !session.settings.Gates.Gated(task) && !task.BestEffort {
 				p.readTask(ix, session, q, task)
