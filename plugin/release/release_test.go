@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 func TestRules(t *testing.T) {
 	assert.Equal(t, release.Rules{}, release.V1141.Rules())
 	assert.Equal(t, release.Rules{OpenRoot: true}, release.V1144.Rules())
-	assert.Equal(t, release.Rules{OpenRoot: true, OrderVictims: true, OverusedByShare: true, QueueGates: true}, release.V115.Rules())
+	assert.Equal(t, release.Rules{OpenRoot: true, OrderVictims: true, OverusedByShare: true, QueueGates: true, DeviceQuotas: true}, release.V115.Rules())
 }
 
 // open opens a session in which a plugin has registered hooks.
