@@ -3,7 +3,8 @@ package plugin
 import (
 	"slices"
 
-	"volcano.sh/apis/pkg/apis/scheduling"
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -95,11 +96,11 @@ func (s *session) setMissingDevices(x fastres.Vector, job *api.JobInfo) {
 
 // DeviceProblems returns the quotas of device classes of a queue that have no effect with a
 // plugin of this package and its arguments.
-func DeviceProblems(name string, arguments framework.Arguments, queue *scheduling.QueueSpec) []intake.DeviceProblem {
+func DeviceProblems(name string, arguments framework.Arguments, capability, deserved, guarantee v1.ResourceList) []intake.DeviceProblem {
 	for _, b := range []*builder{cardBuilder, capacityBuilder, proportionBuilder} {
 		if b.variant.name == name {
 			with, _ := parseArguments(b.variant, arguments)
-			return with.bounds.Devices.Problems(queue.Capability, queue.Deserved, queue.Guarantee.Resource)
+			return with.bounds.Devices.Problems(capability, deserved, guarantee)
 		}
 	}
 	return nil

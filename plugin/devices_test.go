@@ -424,7 +424,7 @@ func TestDeviceProblems(t *testing.T) {
 }
 
 func texts(name string, arguments framework.Arguments, spec *scheduling.QueueSpec) (all []string) {
-	for _, p := range DeviceProblems(name, arguments, spec) {
+	for _, p := range DeviceProblems(name, arguments, spec.Capability, spec.Deserved, spec.Guarantee.Resource) {
 		all = append(all, p.String())
 	}
 	return all
