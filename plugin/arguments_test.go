@@ -35,6 +35,7 @@ func TestArguments(t *testing.T) {
 		s.bounds.OpenRoot, s.bounds.RootCapability, s.rules = true, intake.RootOwn, release.V1144.Rules()
 	}
 	fallback, _ := parseArguments(capacity, nil)
+	fallback.bounds.Devices = intake.Devices{} // see TestDeviceArguments
 	assert.Equal(t, release.Built().Rules(), fallback.rules)
 	tests := []struct {
 		name      string
@@ -99,7 +100,7 @@ func TestArguments(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got, problems := parseArguments(test.variant, pinned(test.arguments))
-			got.bounds.Devices = intake.Devices{} // see TestDeviceArguments
+			got.bounds.Devices = intake.Devices{}
 			assert.Equal(t, test.want, got)
 			assert.Equal(t, test.problems, problems)
 		})

@@ -472,3 +472,26 @@ func TestClaimsInSimulations(t *testing.T) {
 	assert.Equal(t, 2.0, f.devicesOf("q", gpuClass), "the accounts of the session")
 	assert.False(t, quota.ClaimsFit(f.own.ix, f.own.limit, &f.own.memory.names, index.Queue(0), f.own.intake.Claims(b)).OK())
 }
+
+// TestPodLevelResources asks about a pod that requests resources for all its containers
+// together. From v1.15 on Volcano counts them; before, it counts the containers.
+func TestPodLevelResources(t *testing.T) {
+	s := deviceScene().queue("q", "").pods("j", "q", "", 1, 0, inPhase(workload.Inqueue))
+	s.Queues[0].Capability = workload.Resources{"cpu": 2000}
+	f := s.open(t, func(info *api.ClusterInfo, _ *offline.Cache) {
+		for id, job := range info.Jobs {
+			again := api.NewJobInfo(id)
+			again.SetPodGroup(job.PodGroup)
+			for _, task := range job.Tasks {
+				pod := task.Pod.DeepCopy()
+				pod.Spec.Resources = &v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("3")}}
+				again.AddTaskInfo(api.NewTaskInfo(pod))
+			}
+			info.Jobs[id] = again
+		}
+	})
+	before := release.Built() < release.V115
+	assert.Equal(t, before, f.Allocatable(f.queue("q"), f.task("j-0")))
+	f.run(t, allocate.New())
+	assert.Equal(t, map[bool]int{true: 1, false: 0}[before], len(f.cache.Bound))
+}
