@@ -46,7 +46,7 @@ var mutants = []mutant{
 
 	// Devices.
 	{"index/claims.go", "case c.entries[previous].version == version:", "case true:"},
-	{"index/overlay.go", "claims: maps.Clone(o.claims)", "claims: o.claims"},
+	{"index/overlay.go", "claims: maps.Clone(o.claims)", "claims: maps.Clone(map[claimKey]Held{})"},
 	{"index/accounts.go", "ix.claims.reset()", ""},
 	{"quota/devices.go", "device && !bounds.Has(class)", "device && false && bounds.Has(class)"},
 	{"quota/devices.go", "for _, p := range a.Path(q) {\n\t\tfor _, claim := range claims {\n\t\t\tfor _, of", "for _, p := range a.Path(q)[:1] {\n\t\tfor _, claim := range claims {\n\t\t\tfor _, of"},

@@ -1,5 +1,7 @@
 package release
 
+//lint:file-ignore U1000 a fallback is unused with the releases that have the declaration
+
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
