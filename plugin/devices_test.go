@@ -495,3 +495,40 @@ func TestPodLevelResources(t *testing.T) {
 	f.run(t, allocate.New())
 	assert.Equal(t, map[bool]int{true: 1, false: 0}[before], len(f.cache.Bound))
 }
+
+// TestDevicesAcrossSessions opens session after session in which capacities of devices appear,
+// names start anew, quotas change and go, and the scheduler restarts.
+func TestDevicesAcrossSessions(t *testing.T) {
+	s := deviceScene().deviceQueue("named", "", workload.Resources{gpuClass: 4}).queue("free", "").
+		pods("runs", "named", "", 2, 0, on("node")).pods("waits", "named", "", 1, 0).pods("passes", "free", "", 1, 0)
+	shared := map[string]map[string]release.Devices{"ns/shared": gpuDevices(3)}
+	claims := podClaims{"runs-0": shared, "runs-1": shared, "waits-0": {"ns/w": gpuDevices(1)}}
+	if s.openClaimed(t, claims) == nil {
+		return
+	}
+	run := newSequence(t, s)
+	run.edit = claims.giveAll
+	compare := func(what string, allocated float64, waits, passes bool) {
+		f := run.open(t)
+		assert.Equal(t, allocated, f.devicesOf("named", gpuClass), what)
+		assert.Equal(t, waits, f.Allocatable(f.queue("named"), f.task("waits-0")), what)
+		assert.Equal(t, passes, f.Allocatable(f.queue("free"), f.task("passes-0")), what)
+		f.own.ix.Check()
+	}
+	compare("the first session", 3, true, true)
+	for _, dimension := range []string{"memory", "cores", "slices", "bandwidth", "encoders", "decoders", "links", "tiles", "engines"} {
+		claims["waits-0"] = map[string]map[string]release.Devices{"ns/w": gpuDevices(1, dimension, "1")}
+		claims["passes-0"] = map[string]map[string]release.Devices{"ns/p": gpuDevices(9, dimension, "99")}
+		compare("a new capacity: "+dimension, 3, false, true)
+	}
+	claims["waits-0"] = map[string]map[string]release.Devices{"ns/w": gpuDevices(1)}
+	run.last.own.memory.maxNames = 0
+	compare("names start anew", 3, true, true)
+	s.Queues[0].Capability = workload.Resources{"cpu": 1 << 30, "memory": 1 << 50, gpuClass: 3}
+	compare("a lower quota", 3, false, true)
+	run.builder = &builder{variant: run.builder.variant}
+	compare("a restart", 3, false, true)
+	s.Queues[0].Capability = workload.Resources{"cpu": 1 << 30, "memory": 1 << 50}
+	compare("no quota", 0, true, true)
+	assert.False(t, run.last.own.intake.HasClaims(), "claims are not read")
+}
