@@ -72,7 +72,7 @@ var layers = []layer{
 		reason: "the cards of jobs; bounds and words are the business of others",
 	},
 	{
-		dir: "plugin/intake", allow: append(below(), module+"/quota/assign", module+"/plugin/cards", module+"/plugin/reserve"),
+		dir: "plugin/intake", allow: append(below(), module+"/quota/assign", module+"/plugin/cards", module+"/plugin/reserve", module+"/plugin/release"),
 		reason: "reads sessions into the index, and reports nothing",
 	},
 	{

@@ -26,6 +26,7 @@ type Index struct {
 	Reserved Rows
 
 	allocated ledger
+	claims    claims
 	share     []float64 // a ratio without unit
 	own       ownJobs
 	dims      int
@@ -55,6 +56,7 @@ func (ix *Index) ResetUsage() {
 	}
 	ix.Reserved.Reset(0, ix.dims)
 	ix.allocated.reset(n, ix.dims)
+	ix.claims.reset()
 	ix.share = append(ix.share[:0], make([]float64, n)...)
 	ix.own.reset(n)
 	ix.session++

@@ -13,7 +13,8 @@ import (
 func (ix *Index) Check() {
 	ix.checkTree()
 	ix.checkLedger()
-	ix.checkSums("allocated", ix.Allocated)
+	ix.checkClaims()
+	ix.checkSums("allocated", ix.withoutClaims)
 	ix.checkSums("request", func(q Queue) fastres.Vector { return ix.Request.Row(q) })
 	ix.checkSums("elastic", func(q Queue) fastres.Vector { return ix.Elastic.Row(q) })
 	ix.checkSums("terminating", func(q Queue) fastres.Vector { return ix.Terminating.Row(q) })
@@ -49,6 +50,47 @@ func (ix *Index) checkSums(name string, account func(Queue) fastres.Vector) {
 			if own < children || own > children && !ix.own[q] {
 				panic(fmt.Sprintf("index: %s of %q in dimension %d is %v, its children's %v",
 					name, ix.Name(q), d, own, children))
+			}
+		}
+	}
+}
+
+// withoutClaims returns allocated of q without what its claims add. Queues that share a claim
+// are charged for it each, and their ancestors once.
+func (ix *Index) withoutClaims(q Queue) fastres.Vector {
+	rest := fastres.NewVector(ix.dims)
+	rest.CopyFrom(ix.Allocated(q))
+	for k, entry := range ix.claims.newest {
+		for _, of := range ix.claims.entries[entry].held.Devices {
+			if k.queue == q {
+				rest.Set(of.Dim, 0)
+			}
+		}
+	}
+	return rest
+}
+
+// checkClaims expects allocated of every queue to have what its claims add, and the references
+// of an ancestor to be at least those of a queue below.
+func (ix *Index) checkClaims() {
+	var sums Rows
+	sums.Reset(ix.Len(), ix.dims)
+	for k, entry := range ix.claims.newest {
+		held := ix.claims.entries[entry].held
+		if held.References < 0 || held.References == 0 && held.Devices != nil {
+			panic(fmt.Sprintf("index: %q holds %q: %v", ix.Name(k.queue), k.claim, held))
+		}
+		for _, of := range held.Devices {
+			sums.Row(k.queue).Increase(of.Dim, of.Quantity)
+		}
+		if p := ix.Parent(k.queue); p != None && ix.Claim(p, k.claim).References < held.References {
+			panic(fmt.Sprintf("index: %q refers to %q more often than its parent", ix.Name(k.queue), k.claim))
+		}
+	}
+	for q := range Queue(ix.Len()) {
+		for d := range sums.Row(q).Scalars() {
+			if got, want := ix.Allocated(q).Get(d), sums.Row(q).Get(d); got != want {
+				panic(fmt.Sprintf("index: allocated of %q in dimension %d is %v, its claims' %v", ix.Name(q), d, got, want))
 			}
 		}
 	}

@@ -52,19 +52,25 @@ func (l *ledger) row(q Queue) fastres.Vector { return l.rows.Row(int(l.newest[q]
 
 // mutable returns the row of q for writing. It copies a row that a snapshot may read.
 func (l *ledger) mutable(q Queue) fastres.Vector {
-	if l.frozen {
-		l.current++
-		l.frozen = false
-	}
+	current := l.begin()
 	row := l.newest[q]
-	if l.version[row] == l.current {
+	if l.version[row] == current {
 		return l.rows.Row(int(row))
 	}
 	copied := l.rows.Append(l.rows.Row(int(row)))
 	l.previous = append(l.previous, row)
-	l.version = append(l.version, l.current)
+	l.version = append(l.version, current)
 	l.newest[q] = int32(copied)
 	return l.rows.Row(copied)
+}
+
+// begin returns the version for a write: a new one if a snapshot reads the current one.
+func (l *ledger) begin() int {
+	if l.frozen {
+		l.current++
+		l.frozen = false
+	}
+	return l.current
 }
 
 // snapshot returns the current version, for at.

@@ -6,14 +6,15 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 )
 
-// Names maps the names of resources and cards to dimensions. A name keeps its dimension
-// for the life of the Names, across sessions. To remove names, begin with new Names. A
-// resource and a card with the same name have two dimensions. The zero Names is ready for
-// use.
+// Names maps the names of resources, cards and devices to dimensions. A name keeps its
+// dimension for the life of the Names, across sessions. To remove names, begin with new
+// Names. A resource, a card and devices with the same name have three dimensions. The zero
+// Names is ready for use.
 type Names struct {
-	resources, cards map[string]fastres.Dim
-	names            []string // by dimension
-	card             []bool   // by dimension
+	resources, cards, devices map[string]fastres.Dim
+	names                     []string      // by dimension
+	card                      []bool        // by dimension
+	class                     []fastres.Dim // by dimension; 0 for what is no device
 }
 
 // fixedNames are the names of the dimensions that fastres fixes.
@@ -37,11 +38,35 @@ func (n *Names) InternCard(card string) fastres.Dim {
 	return n.add(n.cards, card, true)
 }
 
+// InternClass returns the dimension that counts the devices of a class. name is the key of
+// its quota, deviceclass/<class>. A new class gets the next dimension.
+func (n *Names) InternClass(name string) fastres.Dim {
+	n.init()
+	if d, ok := n.devices[name]; ok {
+		return d
+	}
+	d := n.add(n.devices, name, false)
+	n.class[d] = d
+	return d
+}
+
+// InternCapacity returns the dimension of a capacity of the devices of a class, which
+// InternClass has returned. name is the key of its quota, <dimension>.deviceclass/<class>. A
+// new capacity gets the next dimension.
+func (n *Names) InternCapacity(name string, class fastres.Dim) fastres.Dim {
+	if d, ok := n.devices[name]; ok {
+		return d
+	}
+	d := n.add(n.devices, name, false)
+	n.class[d] = class
+	return d
+}
+
 func (n *Names) init() {
 	if n.resources != nil {
 		return
 	}
-	n.resources, n.cards = map[string]fastres.Dim{}, map[string]fastres.Dim{}
+	n.resources, n.cards, n.devices = map[string]fastres.Dim{}, map[string]fastres.Dim{}, map[string]fastres.Dim{}
 	for _, fixed := range fixedNames {
 		n.add(n.resources, fixed, false)
 	}
@@ -52,6 +77,7 @@ func (n *Names) add(to map[string]fastres.Dim, name string, card bool) fastres.D
 	to[name] = d
 	n.names = append(n.names, name)
 	n.card = append(n.card, card)
+	n.class = append(n.class, 0)
 	return d
 }
 
@@ -72,6 +98,13 @@ func (n *Names) LookupCard(card string) (fastres.Dim, bool) {
 	return d, ok
 }
 
+// LookupClass returns the dimension that counts the devices of a class, and whether the class
+// has one. See Lookup.
+func (n *Names) LookupClass(name string) (fastres.Dim, bool) {
+	d, ok := n.devices[name]
+	return d, ok
+}
+
 // Name returns the name of a dimension of these Names.
 func (n *Names) Name(d fastres.Dim) string {
 	if d < fastres.FirstFree {
@@ -82,6 +115,15 @@ func (n *Names) Name(d fastres.Dim) string {
 
 // IsCard reports whether d is the dimension of a card.
 func (n *Names) IsCard(d fastres.Dim) bool { return int(d) < len(n.card) && n.card[d] }
+
+// Class returns the dimension that counts the devices of the class that d belongs to, and
+// whether d is a dimension of devices: their count, or a capacity.
+func (n *Names) Class(d fastres.Dim) (class fastres.Dim, ok bool) {
+	if int(d) >= len(n.class) {
+		return 0, false
+	}
+	return n.class[d], n.class[d] != 0
+}
 
 // Len returns the number of dimensions, which includes those that fastres fixes.
 func (n *Names) Len() int { return max(len(n.names), int(fastres.FirstFree)) }

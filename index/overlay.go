@@ -1,6 +1,7 @@
 package index
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -17,12 +18,19 @@ type Overlay struct {
 	version int          // of the ledger
 	touched []Queue      // the queues with a row here
 	rows    fastres.Rows // row i is that of touched[i]
+	claims  map[claimKey]Held
 }
 
 // Snapshot returns an overlay without changes. Later changes of the index do not show in
 // it.
 func (ix *Index) Snapshot() Overlay {
 	return Overlay{ix: ix, session: ix.session, version: ix.allocated.snapshot()}
+}
+
+// WhatIf returns an overlay without changes that is used at once: it is invalid after the next
+// change of the index. It is safe for concurrent use, as Snapshot is not.
+func (ix *Index) WhatIf() Overlay {
+	return Overlay{ix: ix, session: ix.session, version: ix.allocated.current}
 }
 
 // Valid reports whether the overlay belongs to the present session of the index. The
@@ -35,7 +43,7 @@ func (o *Overlay) Changed() []Queue { return o.touched }
 
 // Clone returns an independent copy. It costs as much as o has changed rows.
 func (o *Overlay) Clone() Overlay {
-	c := Overlay{ix: o.ix, session: o.session, version: o.version}
+	c := Overlay{ix: o.ix, session: o.session, version: o.version, claims: maps.Clone(o.claims)}
 	if len(o.touched) > 0 {
 		c.touched = slices.Clone(o.touched)
 		c.rows = o.rows.Clone()

@@ -65,6 +65,9 @@ func (s *session) admission(minimum fastres.Vector, job *api.JobInfo) cards.Outc
 			v.Reason = quota.OverQuota
 		}
 	}
+	if v.OK() && s.intake.HasClaims() {
+		v = s.fitsDevices(minimum, v.Queue, job)
+	}
 	if !v.OK() || jobCards == nil {
 		return cards.Outcome{Verdict: v}
 	}
@@ -96,6 +99,7 @@ func (s *session) jobEnqueued(obj any) {
 		return
 	}
 	s.memory.metrics.ObserveAdmission(q, waited)
+	s.promiseDevices(q, job)
 	v := &s.memory.vectors
 	jobCards := s.cardsOf(q, job)
 	if jobCards != nil {
@@ -164,6 +168,9 @@ func (s *session) allocation(a quota.Accounts, q index.Queue, request fastres.Ve
 	v := s.fits(a, q, request, complete)
 	if v.OK() {
 		v = s.fitsBeside(a, q, task, request)
+	}
+	if v.OK() {
+		v = s.fitsClaims(a, q, request, task)
 	}
 	if !v.OK() || pod.None() {
 		return cards.Outcome{Verdict: v}

@@ -20,6 +20,8 @@ import (
 const (
 	ancestorReclaimLevel   = "ancestorReclaimLevel"
 	cardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
+	deviceCapacities       = "capacity.DRAConsumableCapacityEnable"
+	deviceQuotas           = "capacity.DynamicResourceAllocationEnable"
 	deservedFrom           = "deservedFrom"
 	hierarchyFrom          = "hierarchyFrom"
 	keepGuarantees         = "keepGuarantees"
@@ -32,7 +34,7 @@ const (
 	untypedCards           = "untypedCards"
 )
 
-var knownArguments = []string{ancestorReclaimLevel, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight,
+var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight,
 	reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards}
 
 // settings are the parsed arguments.
@@ -72,14 +74,15 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 			UnsetCapability: oneOf(p, unsetCapability, unset...),
 			DeservedFrom:    oneOf(p, deservedFrom, intake.DeservedFromSpec, intake.DeservedFromWeight),
 			HierarchyFrom:   oneOf(p, hierarchyFrom, intake.HierarchyFromParent, intake.HierarchyFromAnnotation),
-			KeepGuarantees:  p.flag(keepGuarantees),
+			KeepGuarantees:  p.flag(keepGuarantees, false),
 			OpenRoot:        rules.OpenRoot,
 			Gates:           reserve.Gates(rules.QueueGates),
+			Devices:         p.devices(v, r),
 		},
 		cards: cards.Settings{
 			Untyped:            oneOf(p, untypedCards, cards.UntypedCharge, cards.UntypedReject, cards.UntypedIgnore),
 			Terminating:        oneOf(p, terminatingCards, terminating...),
-			UnlimitedCPUMemory: p.flag(cardUnlimitedCPUMemory),
+			UnlimitedCPUMemory: p.flag(cardUnlimitedCPUMemory, false),
 			NodeOrderWeight:    p.positive(nodeOrderWeight, 1),
 		},
 		damping: p.count(reclaimDamping),
@@ -154,12 +157,12 @@ func oneOf[T ~string](p *argumentParser, key string, words ...T) T {
 	return words[0]
 }
 
-// flag reads a boolean, false by default.
-func (p *argumentParser) flag(key string) bool {
+// flag reads a boolean.
+func (p *argumentParser) flag(key string, byDefault bool) bool {
 	switch given := p.arguments[key].(type) {
 	case nil:
 		if _, ok := p.arguments[key]; !ok {
-			return false
+			return byDefault
 		}
 	case bool:
 		return given
@@ -168,8 +171,35 @@ func (p *argumentParser) flag(key string) bool {
 			return value
 		}
 	}
-	p.wrong(key, "true or false", false)
-	return false
+	p.wrong(key, "true or false", byDefault)
+	return byDefault
+}
+
+// devices reads the arguments for quotas of device classes. Their defaults are the feature
+// gates of Kubernetes.
+func (p *argumentParser) devices(v variant, r release.Release) intake.Devices {
+	off := ""
+	switch {
+	case v.proportion:
+		off = "the plugin " + v.name + " has no quotas of device classes"
+	case !r.Rules().DeviceQuotas:
+		off = fmt.Sprintf("Volcano %s has no quotas of device classes", r)
+	case !release.KnowsClaims():
+		off = fmt.Sprintf("Volcano %s, which the scheduler is built with, does not read resource claims", release.Built())
+	default:
+		counts, capacities := release.DeviceQuotas()
+		counts, capacities = p.flag(deviceQuotas, counts), p.flag(deviceCapacities, capacities)
+		if !counts {
+			return intake.Devices{Off: deviceQuotas + " is false"}
+		}
+		return intake.Devices{Capacities: capacities}
+	}
+	for _, key := range []string{deviceCapacities, deviceQuotas} {
+		if _, given := p.arguments[key]; given {
+			p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect: %s", key, off))
+		}
+	}
+	return intake.Devices{Off: off}
 }
 
 // positive reads a number above 0.

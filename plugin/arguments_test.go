@@ -35,6 +35,7 @@ func TestArguments(t *testing.T) {
 		s.bounds.OpenRoot, s.bounds.RootCapability, s.rules = true, intake.RootOwn, release.V1144.Rules()
 	}
 	fallback, _ := parseArguments(capacity, nil)
+	fallback.bounds.Devices = intake.Devices{} // see TestDeviceArguments
 	assert.Equal(t, release.Built().Rules(), fallback.rules)
 	tests := []struct {
 		name      string
@@ -93,16 +94,36 @@ func TestArguments(t *testing.T) {
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards",
-				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards"}},
+			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards",
+				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got, problems := parseArguments(test.variant, pinned(test.arguments))
+			got.bounds.Devices = intake.Devices{}
 			assert.Equal(t, test.want, got)
 			assert.Equal(t, test.problems, problems)
 		})
 	}
+}
+
+// TestDeviceArguments reads the arguments for quotas of device classes with each release.
+func TestDeviceArguments(t *testing.T) {
+	if counts, capacities := release.DeviceQuotas(); release.KnowsClaims() {
+		s, problems := parseArguments(capacityBuilder.variant, nil)
+		assert.Equal(t, intake.Devices{Capacities: capacities}, s.bounds.Devices, "the feature gates")
+		assert.True(t, counts)
+		assert.Empty(t, problems)
+		s, problems = parseArguments(capacityBuilder.variant, framework.Arguments{deviceCapacities: !capacities, deviceQuotas: "perhaps"})
+		assert.Equal(t, intake.Devices{Capacities: !capacities}, s.bounds.Devices)
+		assert.Equal(t, []string{"argument capacity.DynamicResourceAllocationEnable: perhaps (string) is not true or false, using true"}, problems)
+	}
+	for _, v := range []variant{capacityBuilder.variant, cardBuilder.variant} {
+		_, problems := parseArguments(v, framework.Arguments{semantics: "v1.14.4", deviceQuotas: true})
+		assert.Contains(t, problems, "argument capacity.DynamicResourceAllocationEnable has no effect: Volcano v1.14.4 has no quotas of device classes")
+	}
+	_, problems := parseArguments(proportionBuilder.variant, framework.Arguments{deviceCapacities: true})
+	assert.Equal(t, []string{"argument capacity.DRAConsumableCapacityEnable has no effect: the plugin proportion has no quotas of device classes"}, problems)
 }
 
 func TestArgumentProblemsAreReportedOnce(t *testing.T) {

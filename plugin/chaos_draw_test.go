@@ -20,6 +20,8 @@ const chaosCycles = 50
 var values = map[string][]any{
 	ancestorReclaimLevel:   {1, 2, 3},
 	cardUnlimitedCPUMemory: {true},
+	deviceCapacities:       {true},
+	deviceQuotas:           {true, false},
 	deservedFrom:           {"weight"},
 	hierarchyFrom:          {"annotation"},
 	keepGuarantees:         {true},

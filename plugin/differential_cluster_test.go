@@ -61,6 +61,9 @@ func (d *differential) bringBackNodes() {
 func (d *differential) forUpstream() workload.Cluster {
 	c := d.cluster
 	c.Queues, c.Jobs = slices.Clone(c.Queues), slices.Clone(c.Jobs)
+	if d.devices {
+		d.devicesAloneIn(&c)
+	}
 	if d.name == ProportionName || !c.Hierarchy {
 		c.Jobs = slices.DeleteFunc(c.Jobs, func(j workload.Job) bool {
 			gone := !slices.ContainsFunc(c.Queues, func(q workload.Queue) bool { return q.Name == j.Queue })

@@ -155,6 +155,10 @@ func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskIn
 	if d.name != CapacityName || slices.Equal(taskNames(want), taskNames(got)) {
 		return false
 	}
+	if len(got) == 0 && d.claimsRefused(reclaimer, want) {
+		d.excuse(victimsSuffice)
+		return true
+	}
 	path := d.path(string(d.theirs.Jobs[reclaimer.Job].Queue))
 	left := d.without(want)
 	if d.breaksInnerGuarantee(path, left) {
@@ -285,16 +289,22 @@ func (d *differential) compareSimulation() error {
 	}
 	theirState, ourState := d.theirs.GetCycleState(theirs[p].UID).Clone(), d.ours.GetCycleState(ours[p].UID).Clone()
 	ctx := context.Background()
+	gone := map[int]int{}
 	for range d.rand.IntN(8) {
 		i := d.rand.IntN(len(theirs))
 		var theirErr, ourErr error
 		if api.AllocatedStatus(theirs[i].Status) && d.rand.IntN(3) > 0 {
+			if gone[i]++; gone[i] > 1 && len(d.claims[theirs[i].Name]) > 0 {
+				d.excuse(saturates) // upstream refunds a claim that the queue does not hold
+				return nil
+			}
 			if guard(func() { theirErr = d.theirs.SimulateRemoveTaskFn(ctx, theirState, theirs[p], theirs[i], nil) }) {
 				d.excuse(saturates) // the same task is removed twice
 				return nil
 			}
 			ourErr = d.ours.SimulateRemoveTaskFn(ctx, ourState, ours[p], ours[i], nil)
 		} else {
+			gone[i]--
 			theirErr = d.theirs.SimulateAddTaskFn(ctx, theirState, theirs[p], theirs[i], nil)
 			ourErr = d.ours.SimulateAddTaskFn(ctx, ourState, ours[p], ours[i], nil)
 		}
@@ -375,7 +385,7 @@ func (d *differential) afterMove(queue string, ourSeries []float64) error {
 	}
 	for _, name := range d.queues {
 		q := d.own.ix.Lookup(name)
-		theirs, ours := d.upstream.account(name, "allocated"), d.own.intake.Dims.Resource(d.own.ix.Allocated(q))
+		theirs, ours := d.upstream.account(name, "allocated"), d.withoutDevices(d.own.intake.Dims.Resource(d.own.ix.Allocated(q)))
 		if !close(theirs, ours, true) {
 			return fmt.Errorf("allocated of %s is upstream <%v>, ours <%v>", name, theirs, ours)
 		}
@@ -383,7 +393,7 @@ func (d *differential) afterMove(queue string, ourSeries []float64) error {
 			return err
 		}
 	}
-	return nil
+	return d.compareDevices(false)
 }
 
 // eventSeries are the values that an event in a queue sets.
@@ -425,9 +435,13 @@ func (d *differential) enqueue() error {
 		d.excuse(saturates) // evictions have left less allocated than elastic
 		return nil
 	}
-	if !permitted && !theirs.Allocated.IsEmpty() && d.ours.JobEnqueueable(ours) {
+	if !permitted && d.hasPods(theirs) && d.ours.JobEnqueueable(ours) {
 		d.excuse(ownPodsOnce)
 		return nil
+	}
+	if _, known := d.deviceQuota(path[0]); permitted && !known && theirs.PodGroup.Spec.MinResources == nil && d.devices && !d.ours.JobEnqueueable(ours) {
+		d.excuse(claimsExact) // only an ancestor has a quota of devices
+		return d.mendPromised(claimsExact)
 	}
 	if err := d.check(fmt.Sprintf("JobEnqueueable(%s min %v)", id, theirs.GetMinResources()),
 		permitted, d.ours.JobEnqueueable(ours)); err != nil {
@@ -443,6 +457,9 @@ func (d *differential) enqueue() error {
 		}
 		if theirs.PodGroup.Spec.MinResources != nil {
 			d.excuse(inqueueDecided)
+		}
+		if err := d.mendPromised(inqueueDecided); err != nil {
+			return err
 		}
 		return d.compareInqueue(path)
 	}
@@ -463,7 +480,28 @@ func (d *differential) enqueue() error {
 		}
 		d.upstream.setAccount(name, "inqueue", d.inqueue(name))
 	}
+	intended := ""
+	if _, known := d.deviceQuota(path[0]); !known {
+		intended = claimsExact // upstream charges no ancestor
+	} else if d.hasPods(theirs) {
+		intended = ownPodsOnce
+	}
+	if err := d.mendPromised(intended); err != nil {
+		return err
+	}
 	return d.compareInqueue(path)
+}
+
+// hasPods reports whether a job has something of its minimum.
+func (d *differential) hasPods(job *api.JobInfo) bool {
+	for status, tasks := range job.TaskStatusIndex {
+		for _, task := range tasks {
+			if api.AllocatedStatus(status) && len(d.claims[task.Name]) > 0 {
+				return true
+			}
+		}
+	}
+	return !job.Allocated.IsEmpty()
 }
 
 // overRoom reports whether some queue has reserved more than it has room for.

@@ -31,7 +31,7 @@ func (d *differential) compareOpen() error {
 			return fmt.Errorf("queue %s: %w", name, err)
 		}
 	}
-	return nil
+	return d.compareDevices(true)
 }
 
 func (d *differential) compareQueue(name string) error {
@@ -46,7 +46,7 @@ func (d *differential) compareQueue(name string) error {
 	}
 	for _, account := range slices.Sorted(maps.Keys(accounts)) {
 		d.answers++
-		theirs, ours := d.upstream.account(name, account), d.own.intake.Dims.Resource(accounts[account])
+		theirs, ours := d.withoutDevices(d.upstream.account(name, account)), d.withoutDevices(d.own.intake.Dims.Resource(accounts[account]))
 		presence := account != "elastic" // no rule depends on it there
 		if account == "guarantee" && name == index.RootName {
 			// Upstream replaces a root's guarantee that is empty or names pods only. No

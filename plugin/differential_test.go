@@ -48,6 +48,8 @@ const (
 	gatesKept       = "no victims for a task without room beside what is reserved"
 	gatesSettle     = "pods with a reservation do not block one another"
 	evictedReserve  = "an evicted pod reserves nothing"
+	claimsExact     = "resource claims that ran before the session count once for each ancestor"
+	devicesAlone    = "keys of device classes bound devices alone"
 	nodesGone       = "what is gone does not count against the root's total"
 )
 
@@ -57,6 +59,7 @@ func shows(name string) (since, until release.Release) {
 	case capabilityFirst: // upstream does so from v1.15 on
 		return release.V1141, release.V1144
 	case goneEverywhere, // of the argument ancestorReclaimLevel
+		claimsExact, devicesAlone, // of resource claims
 		gatesUpwards, gatesKept, gatesSettle, evictedReserve: // of the feature gate SchedulingGatesQueueAdmission
 		return release.V115, release.V115
 	}
@@ -75,7 +78,8 @@ func TestDifferential(t *testing.T) {
 	}{
 		{CapacityName, upstreamcapacity.New, NewCapacity, []string{staleShare, refusedAlone, inqueueUnit,
 			inqueueDecided, capabilityFirst, flatWithoutJobs, guaranteeUp, saturates, ownArray,
-			boundedInqueue, victimsSuffice, innerGuarantee, ownPodsOnce, nodesGone, goneEverywhere, gatesUpwards, gatesKept, gatesSettle, evictedReserve}},
+			boundedInqueue, victimsSuffice, innerGuarantee, ownPodsOnce, nodesGone, goneEverywhere, gatesUpwards, gatesKept, gatesSettle, evictedReserve,
+			claimsExact, devicesAlone}},
 		{ProportionName, upstreamproportion.New, NewProportion, []string{refusedAlone, inqueueUnit,
 			inqueueDecided, flatWithoutJobs, saturates}},
 	} {
@@ -112,7 +116,7 @@ func arguments(seed uint64) framework.Arguments {
 	if release.Built() < release.V115 {
 		return nil
 	}
-	return framework.Arguments{ancestorReclaimLevel: int(seed % 4)}
+	return framework.Arguments{ancestorReclaimLevel: int(seed % 4), deviceQuotas: seed%8 != 7, deviceCapacities: seed%3 > 0}
 }
 
 // differential is one cluster with a session of each plugin.
@@ -131,6 +135,11 @@ type differential struct {
 	upstream upstreamPlugin
 	own      *session
 	queues   []string // that both know
+
+	devices          bool // quotas bound devices
+	claims           podClaims
+	roles            map[string]int32 // of jobs: the minimum of their one role
+	initialPipelined map[string]bool  // pods whose node was not charged at open
 }
 
 // excuse counts an intended difference.
@@ -149,6 +158,8 @@ func (d *differential) run() error {
 	d.breakCluster()
 	d.bringBackNodes()
 	d.gatePods()
+	d.roles = map[string]int32{}
+	d.drawDevices()
 	if stop, err := d.open(); stop || err != nil {
 		return err
 	}
@@ -190,11 +201,12 @@ func (d *differential) open() (stop bool, err error) {
 	if err != nil {
 		return true, err
 	}
+	d.giveClaims(info)
 	published := slices.DeleteFunc(slices.Clone(d.queues), func(name string) bool {
 		// An added root has no series.
 		return !slices.ContainsFunc(d.cluster.Queues, func(q workload.Queue) bool { return q.Name == name })
 	})
-	theirMetrics := gather(published)
+	theirMetrics := d.withoutDeviceSeries(gather(published))
 	dropMetrics(d.cluster.Queues)
 	var ours *quotaPlugin
 	framework.RegisterPluginBuilder(d.name, func(a framework.Arguments) framework.Plugin {
@@ -207,7 +219,7 @@ func (d *differential) open() (stop bool, err error) {
 		d.excuse(ownArray)
 		return true, nil
 	}
-	if err := compareMetrics(theirMetrics, gather(published)); err != nil {
+	if err := compareMetrics(theirMetrics, d.withoutDeviceSeries(gather(published))); err != nil {
 		return true, fmt.Errorf("metrics at open: %w", err)
 	}
 	return false, nil
@@ -218,6 +230,7 @@ func (d *differential) openUpstream(c workload.Cluster, generation string) (*fra
 	if err != nil {
 		return nil, upstreamPlugin{}, err
 	}
+	d.giveClaims(info)
 	var plugin framework.Plugin
 	framework.RegisterPluginBuilder(d.name, func(a framework.Arguments) framework.Plugin {
 		plugin = d.theirBuilder(a)

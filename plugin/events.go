@@ -47,6 +47,7 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 		s.memory.guarantees.Update(q, v.refund, -1)
 		s.memory.reservations.Refunded()
 	}
+	s.changeClaims(q, task, charge, v.request)
 	quota.RefreshShare(s.ix, q, s.share)
 	s.check()
 	s.memory.metrics.PublishAllocated(q, v.request)

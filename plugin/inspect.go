@@ -13,6 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
 )
 
 // Inspection reads what a plugin knows during an open session: why a job or task
@@ -124,7 +125,12 @@ func (i Inspection) Accounts() []Account {
 			a.Parent = ix.Name(p)
 		}
 		for d := range fastres.Dim(min(ix.Dims(), s.memory.names.Len())) {
-			if h := s.holding(q, d); d <= fastres.Memory || h != (Holding{Resource: h.Resource, Card: h.Card}) {
+			h := s.holding(q, d)
+			none := Holding{Resource: h.Resource, Card: h.Card}
+			if _, device := s.memory.names.Class(d); device && math.IsInf(h.Capability, 1) {
+				none.Capability = h.Capability
+			}
+			if d <= fastres.Memory || h != none {
 				a.Holdings = append(a.Holdings, h)
 			}
 		}
@@ -135,17 +141,18 @@ func (i Inspection) Accounts() []Account {
 }
 
 func (s *session) holding(q index.Queue, d fastres.Dim) Holding {
-	of := func(row fastres.Vector) float64 {
-		if quantity := row.Get(d); quantity < fastres.MaxQuantity {
+	readable := func(quantity float64) float64 {
+		if quantity < fastres.MaxQuantity {
 			return report.Readable(d, quantity)
 		}
 		return math.Inf(1)
 	}
+	of := func(row fastres.Vector) float64 { return readable(row.Get(d)) }
 	ix := s.ix
 	return Holding{
 		Resource: s.memory.names.Name(d), Card: s.memory.names.IsCard(d),
 		Allocated: of(ix.Allocated(q)), Request: of(ix.Request.Row(q)), Inqueue: of(ix.Inqueue.Row(q)), Elastic: of(ix.Elastic.Row(q)),
-		Capability: of(s.limit.Row(q)), Deserved: of(ix.Deserved.Row(q)), Guarantee: of(ix.Guarantee.Row(q)),
+		Capability: readable(quota.Bound(s.limit, &s.memory.names, q, d)), Deserved: of(ix.Deserved.Row(q)), Guarantee: of(ix.Guarantee.Row(q)),
 	}
 }
 

@@ -35,6 +35,7 @@ type memory struct {
 	recorder  report.Recorder
 	warnings  report.Warnings
 	unknown   cards.UnknownKeys
+	devices   deviceProblems
 }
 
 // vectors are memory of the hooks, named for what they hold. Hooks that Volcano
@@ -86,6 +87,13 @@ func (m *memory) renewNames() bool {
 	renew := func(d fastres.Dim) fastres.Dim {
 		if old.IsCard(d) {
 			return m.names.InternCard(old.Name(d))
+		}
+		if class, ok := old.Class(d); ok {
+			count := m.names.InternClass(old.Name(class))
+			if d == class {
+				return count
+			}
+			return m.names.InternCapacity(old.Name(d), count)
 		}
 		return m.names.Intern(old.Name(d))
 	}

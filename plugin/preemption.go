@@ -105,10 +105,11 @@ func (s *session) admitsWithout(c *claim, tasks []*api.TaskInfo) bool {
 			gone.Add(request)
 		}
 	}
-	return s.admitsAfter(c, gone)
+	return s.admitsAfter(c, gone) && s.fitsClaimsWithout(c.queue, c.task, tasks)
 }
 
-// admitsAfter reports whether the quotas admit a claim after a refund to its queue.
+// admitsAfter reports whether the quotas admit a claim after a refund to its queue, beside
+// what is reserved for others.
 func (s *session) admitsAfter(c *claim, refund fastres.Vector) bool {
 	a := after{ix: s.ix, path: s.ix.Path(c.queue)}
 	for _, p := range a.path {
@@ -120,7 +121,7 @@ func (s *session) admitsAfter(c *claim, refund fastres.Vector) bool {
 		}
 		a.left = append(a.left, left)
 	}
-	return s.keepsGuarantees(a, c.queue, c.charge).OK()
+	return s.keepsGuarantees(a, c.queue, c.charge).OK() && s.fitsBeside(a, c.queue, c.task, c.charge).OK()
 }
 
 // after is the accounts of a session after a refund to one queue (quota.View).

@@ -130,6 +130,9 @@ func (s *session) publish(treeChanged bool) {
 	}
 	if s.intake.BoundsChanged {
 		s.warnQueues()
+		if !s.variant.proportion {
+			s.warnDevices()
+		}
 		for _, p := range s.cards.Problems(s.ix) {
 			m.metrics.SetProblems(p.Queue.Name, len(p.Problems))
 			if p.Changed && len(p.Problems) > 0 {

@@ -68,11 +68,17 @@ func (s *session) whatIf(state fwk.CycleState) (*whatIf, error) {
 }
 
 func (s *session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.simulate(state, task, node, func(w *whatIf, q index.Queue) { quota.Charge(&w.overlay, q, w.request) })
+	return s.simulate(state, task, node, func(w *whatIf, q index.Queue) {
+		quota.Charge(&w.overlay, q, w.request)
+		quota.ChargeClaims(&w.overlay, q, s.intake.Claims(task))
+	})
 }
 
 func (s *session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.simulate(state, task, node, func(w *whatIf, q index.Queue) { quota.Refund(&w.overlay, q, w.request, w.refund) })
+	return s.simulate(state, task, node, func(w *whatIf, q index.Queue) {
+		quota.Refund(&w.overlay, q, w.request, w.refund)
+		quota.RefundClaims(&w.overlay, q, s.intake.Claims(task))
+	})
 }
 
 func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*whatIf, index.Queue)) error {

@@ -44,6 +44,23 @@ var mutants = []mutant{
 	{"quota/verdict.go", "case !t.IsLeaf(q):", "case false:"},
 	{"quota/verdict.go", "case t.Broken(q) != nil:", "case false:"},
 
+	// Devices.
+	{"index/claims.go", "case c.entries[previous].version == version:", "case true:"},
+	{"index/overlay.go", "claims: maps.Clone(o.claims)", "claims: maps.Clone(map[claimKey]Held{})"},
+	{"index/accounts.go", "ix.claims.reset()", ""},
+	{"quota/devices.go", "device && !bounds.Has(class)", "device && false && bounds.Has(class)"},
+	{"quota/devices.go", "for _, p := range a.Path(q) {\n\t\tfor _, claim := range claims {\n\t\t\tfor _, of", "for _, p := range a.Path(q)[:1] {\n\t\tfor _, claim := range claims {\n\t\t\tfor _, of"},
+	{"quota/devices.go", "added > 0 && a.Allocated", "a.Allocated"},
+	{"quota/devices.go", "if a.Claim(q, claim.Name).References > 0 {", "if false {"},
+	{"quota/devices.go", "for _, p := range a.Path(q) {\n\t\tfor _, claim := range claims {\n\t\t\theld", "for _, p := range a.Path(q)[:1] {\n\t\tfor _, claim := range claims {\n\t\t\theld"},
+	{"quota/devices.go", "if held.References == 0 {", "if true {"},
+	{"quota/devices.go", "if a.Claim(q, claim.Name).References == 0 {", "if false {"},
+	{"quota/devices.go", "for _, p := range a.Path(q) {\n\t\t\theld", "for _, p := range a.Path(q)[:1] {\n\t\t\theld"},
+	{"quota/devices.go", "held.References == 0 {\n\t\t\t\tallocated", "true {\n\t\t\t\tallocated"},
+	{"quota/devices.go", "for _, p := range ix.Path(q) {\n\t\tfor d", "for _, p := range ix.Path(q)[:1] {\n\t\tfor d"},
+	{"quota/devices.go", "+ix.Inqueue.Row(p).Get(d) > Bound", " > Bound"},
+	{"quota/devices.go", "for _, p := range ix.Path(q) {\n\t\tix.Inqueue", "for _, p := range ix.Path(q)[:1] {\n\t\tix.Inqueue"},
+
 	// Charges, refunds, shares.
 	{"quota/charge.go", "for _, p := range a.Path(q) {\n\t\ta.Mutable(p).Add(request)", "for _, p := range a.Path(q)[:1] {\n\t\ta.Mutable(p).Add(request)"},
 	{"quota/charge.go", "for _, p := range a.Path(q) {\n\t\ta.Mutable(p).Sub(scratch)", "for _, p := range a.Path(q)[:1] {\n\t\ta.Mutable(p).Sub(scratch)"},

@@ -19,6 +19,7 @@ type bounds struct {
 	queues   []*scheduling.Queue // by queue
 	total    fastres.Vector
 	gone     fastres.Vector
+	devices  bool // the capability of some queue bounds devices
 }
 
 // readQueues derives the bounds of all queues, unless they are valid, and empties
@@ -41,6 +42,7 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	}
 	if s.valid(session) {
 		ix.ResetUsage()
+		session.devices = s.bounds.devices
 	} else {
 		ix.Reset(session.tree, session.Dims.length)
 		s.deriveBounds(ix, session, &r)
@@ -89,10 +91,11 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 		q := index.Queue(i)
 		b.queues[q] = queue.Queue
 		spec := &queue.Queue.Spec
-		r.addList(ix.Capability.Row(q), spec.Capability)
-		r.addList(ix.Guarantee.Row(q), spec.Guarantee.Resource)
+		devices := session.settings.Devices
+		r.addList(ix.Capability.Row(q), devices.withoutDevices(spec.Capability))
+		r.addList(ix.Guarantee.Row(q), devices.withoutDevices(spec.Guarantee.Resource))
 		if !session.settings.Proportion {
-			r.addList(ix.Deserved.Row(q), spec.Deserved)
+			r.addList(ix.Deserved.Row(q), devices.withoutDevices(spec.Deserved))
 		}
 		session.cards.AddBounds(ix, q)
 	}
@@ -111,10 +114,16 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 			return len(session.Queues[q].Queue.Spec.Capability) != 0 || session.cards.Counted(q)
 		})
 	}
+	for q, queue := range b.queues {
+		if queue != nil && session.boundDevices(ix, index.Queue(q), queue.Spec.Capability) {
+			b.devices = true
+		}
+	}
 	if session.settings.DeservedFrom == DeservedFromWeight && !session.settings.Proportion {
 		quota.DeservedByWeight(ix, s.total, func(q index.Queue, d fastres.Dim) float64 { return session.weight(ix, q, d) })
 	}
 	s.bounds = b
+	session.devices = b.devices
 	if len(r.missing) > 0 {
 		s.bounds = bounds{} // derived without them
 	}

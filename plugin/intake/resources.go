@@ -196,11 +196,11 @@ func units(q resource.Quantity) float64 {
 	return math.MaxInt64
 }
 
-// Resource converts x to Volcano's form, without cards.
+// Resource converts x to Volcano's form, without cards and devices.
 func (d *Dimensions) Resource(x fastres.Vector) *api.Resource {
 	r := &api.Resource{MilliCPU: x.Get(fastres.CPU), Memory: x.Get(fastres.Memory)}
 	for dim := fastres.Pods; int(dim) < min(x.Len(), d.names.Len()); dim++ {
-		if x.Has(dim) && !d.names.IsCard(dim) {
+		if _, device := d.names.Class(dim); x.Has(dim) && !device && !d.names.IsCard(dim) {
 			r.SetScalar(v1.ResourceName(d.names.Name(dim)), x.Get(dim))
 		}
 	}

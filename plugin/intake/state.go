@@ -57,6 +57,7 @@ type Settings struct {
 	HierarchyFrom   HierarchyFrom
 	OpenRoot        bool // release.Rules.OpenRoot
 	Gates           reserve.Gates
+	Devices         Devices
 	KeepGuarantees  bool // guarantees of cpu, memory and scalars are kept free as those of cards are
 	Scalars         bool // scalar resources count, not cpu and memory alone
 	Proportion      bool // quota.ProportionRounds computes deserved
@@ -73,6 +74,8 @@ type State struct {
 	common  common
 	tallies []tally
 	jobs    []*api.JobInfo // empty between sessions
+
+	claimants []claimant // empty between sessions
 
 	gone gone
 
@@ -98,6 +101,8 @@ type Session struct {
 	cards    *cards.Session
 	settings Settings
 	weights  []float64 // of annotations, by queue
+	devices  bool      // the capability of some queue bounds devices
+	claims   map[api.TaskID][]index.Claim
 }
 
 // spareDims are dimensions for names that appear while a session runs. The
@@ -136,11 +141,15 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 				*x = fastres.NewVector(session.Dims.length)
 			}
 		}
-		if Intern(names, s.readQueues(ssn, ix, session)) && Intern(names, s.readJobs(ssn, ix, session, reservations)) {
+		if Intern(names, s.readQueues(ssn, ix, session)) && Intern(names, s.readJobs(ssn, ix, session, reservations)) &&
+			names.Len() <= session.Dims.length {
 			break
 		}
 	}
 	ix.RollUp()
+	session.chargeClaims(ix, s.claimants)
+	clear(s.claimants) // so that the session can be garbage collected
+	s.claimants = s.claimants[:0]
 	quota.RollUpInqueue(ix, session.Open)
 	s.findCommon(ix, session)
 	session.Total = s.bounds.total

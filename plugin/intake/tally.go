@@ -12,6 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
 	"github.com/capacity-card/capacity-card/quota/assign"
@@ -36,6 +37,9 @@ type tally struct {
 	job                        reserve.Job
 	demands                    []assign.Demand
 
+	devices   bool // some queue has a quota of devices
+	claimants []claimant
+
 	reservations []reserve.Reservation
 	newPods      []cards.NewPod
 	visited      int // tasks whose cards were read
@@ -45,6 +49,8 @@ func (t *tally) reset(session *Session) {
 	t.reader = reader{dims: &session.Dims}
 	t.tree, t.cards, t.open = session.tree, session.cards, session.Open
 	t.job.Gates = session.settings.Gates
+	clear(t.claimants)
+	t.devices, t.claimants = session.devices, t.claimants[:0]
 	clear(t.reservations)
 	clear(t.newPods)
 	t.reservations, t.newPods, t.visited = t.reservations[:0], t.newPods[:0], 0
@@ -93,6 +99,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	s.jobs = jobs
 	reservations.Begin(waitingQueues(tallies))
 	visited := 0
+	s.claimants = s.claimants[:0]
 	for i := range tallies {
 		t := &tallies[i]
 		t.addTo(ix, session.Jobs)
@@ -100,6 +107,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 		if session.cards != nil {
 			session.cards.AddPods(t.newPods)
 		}
+		s.claimants = append(s.claimants, t.claimants...)
 		visited += t.visited
 		missing = append(missing, t.reader.missing...)
 		t.reader = reader{} // so that the session can be garbage collected
@@ -107,6 +115,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	if session.cards != nil {
 		session.cards.Visited(visited)
 	}
+	session.addClaims(s.claimants)
 	return missing
 }
 
@@ -174,6 +183,9 @@ func (t *tally) count(q index.Queue, job *api.JobInfo) {
 	allocated, pending := CountTasks(job)
 	reserves := HasMinimum(job) && admitted(job, allocated)
 	t.jobs[q]++
+	if t.devices {
+		t.findClaims(q, job)
+	}
 	counted := t.cards.Counted(q)
 	if counted {
 		t.countCards(q, job, allocated)
@@ -219,6 +231,15 @@ func (t *tally) count(q index.Queue, job *api.JobInfo) {
 		}
 		quota.Reservation(t.excess, t.min, t.placed, t.gated)
 		t.inqueue.Row(q).Add(t.excess)
+	}
+}
+
+// findClaims finds the tasks of a job that have resource claims.
+func (t *tally) findClaims(q index.Queue, job *api.JobInfo) {
+	for _, task := range job.Tasks {
+		if release.HasClaims(task) {
+			t.claimants = append(t.claimants, claimant{q, task})
+		}
 	}
 }
 

@@ -88,9 +88,16 @@ type Rules struct {
 	// Upstream: api/job_info.go, GetSchGatedPodResources; capacity/capacity.go,
 	// queueGateReservedTasks.
 	QueueGates bool
+
+	// DeviceQuotas: the capability of a queue bounds the devices of resource claims. From
+	// v1.15 on, and only if tasks have claims (see KnowsClaims).
+	//
+	// Upstream: capacity/capacity.go, checkDRAAllocatable.
+	DeviceQuotas bool
 }
 
 // Rules returns the rules of a release.
 func (r Release) Rules() Rules {
-	return Rules{OpenRoot: r >= V1144, OrderVictims: r >= V115, OverusedByShare: r >= V115, QueueGates: r >= V115}
+	return Rules{OpenRoot: r >= V1144, OrderVictims: r >= V115, OverusedByShare: r >= V115, QueueGates: r >= V115,
+		DeviceQuotas: r >= V115}
 }

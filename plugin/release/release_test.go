@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 func TestRules(t *testing.T) {
 	assert.Equal(t, release.Rules{}, release.V1141.Rules())
 	assert.Equal(t, release.Rules{OpenRoot: true}, release.V1144.Rules())
-	assert.Equal(t, release.Rules{OpenRoot: true, OrderVictims: true, OverusedByShare: true, QueueGates: true}, release.V115.Rules())
+	assert.Equal(t, release.Rules{OpenRoot: true, OrderVictims: true, OverusedByShare: true, QueueGates: true, DeviceQuotas: true}, release.V115.Rules())
 }
 
 // open opens a session in which a plugin has registered hooks.
@@ -158,4 +158,39 @@ func TestEvict(t *testing.T) {
 		require.NoError(t, release.Evict(framework.NewStatement(ssn), task, "test"))
 		assert.Equal(t, api.Releasing, task.Status)
 	}
+}
+
+// TestClaims gives a task resource claims, by reflection, where tasks have them.
+func TestClaims(t *testing.T) {
+	task := &api.TaskInfo{}
+	fields := reflect.ValueOf(task).Elem()
+	all, names, claims := fields.FieldByName("DRAResreq"), fields.FieldByName("ResourceClaimKeys"), fields.FieldByName("ResourceClaimDRAResreq")
+	found := map[string]release.Devices{}
+	visit := func(claim, class string, devices release.Devices) { found[claim+" of "+class] = devices }
+	release.EachClaim(task, visit)
+	assert.False(t, release.HasClaims(task))
+	assert.Empty(t, found)
+	require.Equal(t, release.Built() >= release.V115, release.KnowsClaims())
+	require.Equal(t, release.KnowsClaims(), all.IsValid() && names.IsValid() && claims.IsValid(), "the bridge is live where the fields are")
+	if !release.KnowsClaims() {
+		return
+	}
+	want := release.Devices{Count: 2, Capacity: map[string]resource.Quantity{"memory": resource.MustParse("8Gi")}}
+	devices := reflect.MakeMap(all.Type())
+	pointer := reflect.New(all.Type().Elem().Elem())
+	pointer.Elem().Set(reflect.ValueOf(want).Convert(pointer.Elem().Type()))
+	devices.SetMapIndex(reflect.ValueOf("gpu"), pointer)
+	devices.SetMapIndex(reflect.ValueOf("none"), reflect.Zero(pointer.Type()))
+	all.Set(devices)
+	assert.True(t, release.HasClaims(task))
+	release.EachClaim(task, visit)
+	assert.Equal(t, map[string]release.Devices{" of gpu": want}, found, "devices without a claim")
+
+	clear(found)
+	byClaim := reflect.MakeMap(claims.Type())
+	byClaim.SetMapIndex(reflect.ValueOf("ns/c"), devices)
+	claims.Set(byClaim)
+	names.Set(reflect.ValueOf([]string{"ns/c", "ns/unknown"}))
+	release.EachClaim(task, visit)
+	assert.Equal(t, map[string]release.Devices{"ns/c of gpu": want}, found)
 }

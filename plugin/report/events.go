@@ -15,9 +15,10 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// The reasons of events about a queue's annotations.
+// The reasons of events about a queue's configuration.
 const (
 	BadCardAnnotation      = "BadCardAnnotation"
+	BadDeviceQuota         = "BadDeviceQuota"
 	BadHierarchyAnnotation = "BadHierarchyAnnotation"
 )
 

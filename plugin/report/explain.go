@@ -49,12 +49,12 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 		bound, name := e.bound(r)
 		for _, d := range e.exceeded(nil, r) {
 			requested, at := r.Request.Get(d), q
-			if name == capability {
+			if _, device := e.Names.Class(d); name == capability && !device {
 				at = e.source(q, d)
 			}
 			reason.Shortages = append(reason.Shortages, Shortage{
 				Queue: e.Index.Name(at), Resource: e.Names.Name(d), Against: name,
-				Requested: Readable(d, requested), Total: Readable(d, requested+e.used(r, at, d)), Bound: Readable(d, bound.Get(d)),
+				Requested: Readable(d, requested), Total: Readable(d, requested+e.used(r, at, d)), Bound: Readable(d, bound(d)),
 			})
 		}
 	}
@@ -117,7 +117,7 @@ func (e *Explainer) exceeded(dims []fastres.Dim, r Refusal) []fastres.Dim {
 	}
 	bound, _ := e.bound(r)
 	for d := range r.Request.Requested() {
-		if r.Request.Get(d)+e.used(r, r.Verdict.Queue, d) > bound.Get(d) {
+		if r.Request.Get(d)+e.used(r, r.Verdict.Queue, d) > bound(d) {
 			dims = append(dims, d)
 		}
 	}
@@ -137,13 +137,13 @@ func (e *Explainer) used(r Refusal, q index.Queue, d fastres.Dim) float64 {
 	return used
 }
 
-// bound returns the bound that the request does not fit under, and its name.
-func (e *Explainer) bound(r Refusal) (fastres.Vector, string) {
+// bound returns the bound that the request does not fit under, by dimension, and its name.
+func (e *Explainer) bound(r Refusal) (of func(fastres.Dim) float64, name string) {
 	q := r.Verdict.Queue
 	if r.Verdict.Reason == quota.OverDeserved || e.Proportion && !r.Admission {
-		return e.Index.Deserved.Row(q), "deserved"
+		return e.Index.Deserved.Row(q).Get, "deserved"
 	}
-	return e.Index.RealCapability.Row(q), capability
+	return func(d fastres.Dim) float64 { return quota.Bound(&e.Index.RealCapability, e.Names, q, d) }, capability
 }
 
 // explainCards sets what a reason states about cards, in whole cards.

@@ -132,7 +132,7 @@ func (a *accountGauges) setDim(d fastres.Dim, value float64, vec *prometheus.Gau
 	a.gauges[len(a.gauges)-1].set(value, vec, labels...)
 }
 
-// set publishes x: cpu, memory, and the scalars that are present in shown. A card
+// set publishes x: cpu, memory, and the scalars that are present in shown. A card or device
 // without a bound is +Inf.
 func (a *accountGauges) set(x, shown fastres.Vector, names *index.Names, vecs *accountVecs) {
 	a.setDim(fastres.CPU, x.Get(fastres.CPU), vecs.cpu, a.labels...)
@@ -142,12 +142,16 @@ func (a *accountGauges) set(x, shown fastres.Vector, names *index.Names, vecs *a
 			break // dimensions to spare
 		}
 		g, quantity := a.at(d), x.Get(d)
-		if quantity == fastres.MaxQuantity && names.IsCard(d) {
+		_, device := names.Class(d)
+		if quantity == fastres.MaxQuantity && (device || names.IsCard(d)) {
 			quantity = math.Inf(1)
 		}
 		if g != nil {
 			g.update(quantity)
 			continue
+		}
+		if device && !x.Has(d) {
+			continue // a queue that does not name a class has no bound of its devices
 		}
 		vec := vecs.scalar
 		if names.IsCard(d) {

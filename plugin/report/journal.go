@@ -128,6 +128,9 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 // PodGroupEvent is an event on the PodGroup of a job.
 type PodGroupEvent struct{ Type, Reason, Message string }
 
+// devicesExceeded is upstream's word for a quota of devices, of whatever class.
+const devicesExceeded = "dra-resource-exceeded"
+
 // Event returns the event of the last refusal of a job. The drop-ins keep
 // upstream's type, reason and opening words, which programs may match.
 func (j *Journal) Event(e *Explainer, job *api.JobInfo, dropIn bool) PodGroupEvent {
@@ -138,7 +141,13 @@ func (j *Journal) Event(e *Explainer, job *api.JobInfo, dropIn bool) PodGroupEve
 	}
 	var names []string
 	for _, d := range last.exceeded {
-		names = append(names, e.Names.Name(d))
+		name := e.Names.Name(d)
+		if _, device := e.Names.Class(d); device {
+			name = devicesExceeded
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	if last.cards != "" {
 		names = append(names, last.cards)

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -50,8 +51,12 @@ func (s suite) generate(root, volcano string) error {
 // shim returns the package that upstream's tests see in place of the plugin.
 func (s suite) shim() []byte {
 	name := path.Base(s.dir)
-	return fmt.Appendf(nil, "package %s\n\nimport %q\n\nconst PluginName = %q\n\nvar New = plugin.%s\n",
+	shim := fmt.Appendf(nil, "package %s\n\nimport %q\n\nconst PluginName = %q\n\nvar New = plugin.%s\n",
 		name, ourModule+"/plugin", name, s.constructor)
+	for _, constant := range slices.Sorted(maps.Keys(s.constants)) {
+		shim = fmt.Appendf(shim, "\nconst %s = %q\n", constant, s.constants[constant])
+	}
+	return shim
 }
 
 // edit replaces the bytes from start to end.

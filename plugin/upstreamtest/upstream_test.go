@@ -36,6 +36,9 @@ type suite struct {
 	// upstream's sources, with imports redirected to the drop-ins.
 	constructor string
 
+	// constants are those of upstream's plugin that its tests name, with their values.
+	constants map[string]string
+
 	leftOut []string
 
 	// passes is the number of passing tests, subtests included, below which the
@@ -74,16 +77,18 @@ var v115 = []suite{
 	{
 		dir:         "plugins/capacity",
 		constructor: "NewCapacity",
+		constants: map[string]string{
+			"DeviceClassCountPrefix":          "deviceclass/",
+			"DynamicResourceAllocationEnable": "capacity.DynamicResourceAllocationEnable",
+		},
 		leftOut: []string{
 			// They use upstream's unexported plugin struct and functions.
 			"Test_updateQueueAttrShare", "Test_buildHierarchicalQueueAttrs_nilSafety",
 			"TestParseDRAResourceListCombinesCountAndCapacity", "TestSharedResourceClaimIsChargedOnce",
 			"TestJobEnqueueableChecksDRAWithoutMinResources", "TestJobEnqueueableAccountsDRAInqueue",
 			"TestDRAAllocatableIgnoresInqueue", "TestCheckDRAAllocatable_overflowRejected",
-			// Quotas of device classes are not there yet.
-			"TestCapacityPluginDRA",
 		},
-		passes: 44,
+		passes: 48,
 	},
 	{dir: "plugins/proportion", constructor: "NewProportion", passes: 10},
 	{dir: "actions/allocate", passes: 113},

@@ -6,8 +6,24 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin"
 )
+
+// checkDevices finds quotas of device classes that have no effect with the scheduler's
+// configuration.
+func (ck *checker) checkDevices(c *engine.Configuration) {
+	for _, tier := range c.Tiers {
+		for _, option := range tier.Plugins {
+			for _, q := range ck.objects.Queues {
+				for _, p := range plugin.DeviceProblems(option.Name, option.Arguments, q.Spec.Capability, q.Spec.Deserved, q.Spec.Guarantee.Resource) {
+					ck.report(Warning, q, "Queue", p.Field+"."+p.Key, "%s", p.Text)
+				}
+			}
+		}
+	}
+}
 
 // checkKeys finds annotations of this module that have no effect: misspelt keys, and keys
 // on the wrong object.

@@ -87,6 +87,7 @@ func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	k.checkOversubscription()
 	k.checkRequests()
 	k.checkKeys()
+	k.checkDevices(c)
 	if err := k.checkWorkloads(c); err != nil {
 		return nil, err
 	}

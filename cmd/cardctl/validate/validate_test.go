@@ -12,6 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // check validates manifests and returns the issues as they are printed, without
@@ -144,5 +145,22 @@ func TestCheck(t *testing.T) {
 				assert.Truef(t, strings.HasPrefix(got[i], want), "want %s\n got %s", want, got[i])
 			}
 		})
+	}
+}
+
+// TestDeviceQuotas warns of quotas of device classes that have no effect. With releases before
+// v1.15 none has.
+func TestDeviceQuotas(t *testing.T) {
+	issues := check(t, queue("q", "", "", `capability: {cpu: 8, memory: 8Gi, deviceclass/gpu.example.com: 2}, guarantee: {resource: {deviceclass/gpu.example.com: 1}}`))
+	require.NotEmpty(t, issues)
+	last := issues[len(issues)-1]
+	if release.KnowsClaims() {
+		require.Len(t, issues, 1)
+		assert.Contains(t, last, "warning: Queue/q: spec.guarantee.resource.deviceclass/gpu.example.com: has no effect: of devices, only the capability counts")
+		return
+	}
+	require.Len(t, issues, 2)
+	for _, field := range []string{"spec.capability", "spec.guarantee.resource"} {
+		assert.Contains(t, strings.Join(issues, "\n"), "warning: Queue/q: "+field+".deviceclass/gpu.example.com: bounds no devices: Volcano "+release.Built().String()+" has no quotas of device classes")
 	}
 }

@@ -1,0 +1,58 @@
+package oracle
+
+import "slices"
+
+// A resource claim has the same devices for all pods that refer to it.
+
+// Claims are resource claims by name.
+type Claims map[string]Amounts
+
+// Plain is a task with claims and the queue that it runs in.
+type Plain struct {
+	Queue  string
+	Claims []string
+}
+
+// Devices returns the devices that tasks in a queue and below have: those of each claim once.
+func (o *Oracle) Devices(name string, claims Claims, running []Plain) Amounts {
+	var held []string
+	for _, task := range running {
+		for _, claim := range task.Claims {
+			if o.within(task.Queue, name) && !slices.Contains(held, claim) {
+				held = append(held, claim)
+			}
+		}
+	}
+	sum := Amounts{}
+	for _, claim := range held {
+		sum = sum.Plus(claims[claim])
+	}
+	return sum
+}
+
+// ClaimsFit returns the lowest queue, from the task's up, whose quotas of devices refuse a task
+// beside others, or "". quotas has a queue's quotas by key; class returns the key of the count
+// of devices.
+func (o *Oracle) ClaimsFit(task Plain, claims Claims, running []Plain, quotas map[string]Amounts, class func(key string) string) string {
+	return o.first(task.Queue, func(q string) bool {
+		before := o.Devices(q, claims, running)
+		after := o.Devices(q, claims, append(slices.Clone(running), task))
+		return slices.ContainsFunc(after.requested(), func(d string) bool {
+			return after[d] > before[d] && after[d] > DeviceBound(quotas[q], d, class)
+		})
+	})
+}
+
+// DeviceBound returns the bound of devices that a queue's quotas set: none if they do not name
+// the class, and none of the count if they name capacities alone.
+func DeviceBound(quotas Amounts, key string, class func(string) string) float64 {
+	if quota, ok := quotas[key]; ok && (quota > 0 || key != class(key)) {
+		return quota
+	}
+	for named := range quotas {
+		if class(named) == class(key) && key != class(key) {
+			return 0
+		}
+	}
+	return Unlimited
+}

@@ -1,0 +1,109 @@
+package index
+
+import "github.com/capacity-card/capacity-card/fastres"
+
+// Claim is a resource claim of a pod: devices that it has for itself, or shares with other
+// pods that name the same claim.
+type Claim struct {
+	Name    string // with its namespace, unique in a session
+	Devices []Devices
+}
+
+// Devices is a quantity of devices: their count, or a capacity, in the dimension of one class.
+type Devices struct {
+	Dim      fastres.Dim
+	Quantity float64
+}
+
+// Held is a claim as a queue holds it: as long as some pod of the queue, or of a queue below,
+// refers to it. The zero Held is a claim that the queue does not hold.
+type Held struct {
+	References int       // of pods
+	Devices    []Devices // that the queue is charged for the claim
+}
+
+// claims keeps the claims that queues hold, with the older versions that snapshots read, as
+// ledger does for allocated and with its versions.
+//
+// Invariant: along newest[k] and previous, versions strictly decrease.
+type claims struct {
+	newest  map[claimKey]int32 // to its newest entry
+	entries []claimEntry
+}
+
+type claimKey struct {
+	queue Queue
+	claim string
+}
+
+type claimEntry struct {
+	held     Held
+	version  int
+	previous int32 // the entry that it replaced, or -1
+}
+
+func (c *claims) reset() {
+	clear(c.newest)
+	clear(c.entries)
+	c.entries = c.entries[:0]
+}
+
+// at returns a claim as of a version.
+func (c *claims) at(k claimKey, version int) Held {
+	entry, ok := c.newest[k]
+	if !ok {
+		return Held{}
+	}
+	for entry >= 0 && c.entries[entry].version > version {
+		entry = c.entries[entry].previous
+	}
+	if entry < 0 {
+		return Held{}
+	}
+	return c.entries[entry].held
+}
+
+// set changes a claim in a version, which is the newest one.
+func (c *claims) set(k claimKey, held Held, version int) {
+	previous, ok := c.newest[k]
+	switch {
+	case !ok:
+		previous = -1
+	case c.entries[previous].version == version:
+		c.entries[previous].held = held
+		return
+	}
+	if c.newest == nil {
+		c.newest = map[claimKey]int32{}
+	}
+	c.newest[k] = int32(len(c.entries))
+	c.entries = append(c.entries, claimEntry{held, version, previous})
+}
+
+// Claim returns a claim as q holds it.
+func (ix *Index) Claim(q Queue, name string) Held {
+	return ix.claims.at(claimKey{q, name}, ix.allocated.current)
+}
+
+// SetClaim changes a claim of q. A writer changes the whole path of q, and allocated with it
+// (see quota.ChargeClaims).
+func (ix *Index) SetClaim(q Queue, name string, held Held) {
+	ix.claims.set(claimKey{q, name}, held, ix.allocated.begin())
+}
+
+// Claim returns a claim as q holds it, with what the overlay changed.
+func (o *Overlay) Claim(q Queue, name string) Held {
+	k := claimKey{q, name}
+	if held, ok := o.claims[k]; ok {
+		return held
+	}
+	return o.ix.claims.at(k, o.version)
+}
+
+// SetClaim changes a claim of q, in this overlay alone.
+func (o *Overlay) SetClaim(q Queue, name string, held Held) {
+	if o.claims == nil {
+		o.claims = map[claimKey]Held{}
+	}
+	o.claims[claimKey{q, name}] = held
+}

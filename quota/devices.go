@@ -1,0 +1,158 @@
+package quota
+
+import (
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// A resource claim gives devices to the pods that name it. Several pods can share one, in one
+// queue or in several, and use its devices together. So a queue is charged for a claim when the
+// first pod in it, or in a queue below, gets a node, and refunded when the last one leaves:
+// the charge differs from level to level, and the rules of this file find it for each.
+//
+// Only the capability of a queue bounds devices. It names a class if it has a bound for the
+// count of its devices or for one of their capacities:
+//
+//	class   dimension         bound
+//	no      any               none
+//	named   count             as set; none if only capacities are
+//	named   capacity, named   as set
+//	named   capacity, other   0
+//
+// A count is in thousandths of devices, a capacity in thousandths of its unit. Comparisons have
+// no tolerance.
+//
+// Upstream: v1.15 capacity/capacity.go, checkDRAAllocatable.
+
+// Bound returns the bound of q in any dimension. Of devices, limit has the bounds of the named
+// dimensions, and of the count of every named class.
+func Bound(limit *index.Rows, names *index.Names, q index.Queue, d fastres.Dim) float64 {
+	bounds := limit.Row(q)
+	if class, device := names.Class(d); device && !bounds.Has(class) {
+		return fastres.MaxQuantity
+	}
+	return bounds.Get(d)
+}
+
+// ClaimsFit decides whether the quotas of a queue allow the claims of one more pod:
+//
+//	allocated + Σ claims that the queue does not hold ≤ bound
+//
+// in every dimension of these claims, for the queue and all its ancestors. A refusal has the
+// reason OverQuota and the lowest queue whose bound is exceeded.
+//
+// Upstream: v1.15 capacity/capacity.go, queueAllocatableWithReserved, incrementalTaskDRA.
+//
+// DIVERGES: upstream knows claims of ancestors from events only, and of a queue only if it
+// has a quota of devices itself. So what ran before the session counts for each queue below
+// again, or not at all.
+func ClaimsFit(a Accounts, limit *index.Rows, names *index.Names, q index.Queue, claims []index.Claim) Verdict {
+	for _, p := range a.Path(q) {
+		for _, claim := range claims {
+			for _, of := range claim.Devices {
+				added := Added(a, p, claims, of.Dim)
+				if added > 0 && a.Allocated(p).Get(of.Dim)+added > Bound(limit, names, p, of.Dim) {
+					return Verdict{OverQuota, p}
+				}
+			}
+		}
+	}
+	return Verdict{Admitted, q}
+}
+
+// Added returns what q is charged in dimension d for the claims of one more pod: Σ claims that
+// it does not hold.
+func Added(a Accounts, q index.Queue, claims []index.Claim, d fastres.Dim) (added float64) {
+	for _, claim := range claims {
+		if a.Claim(q, claim.Name).References > 0 {
+			continue
+		}
+		for _, of := range claim.Devices {
+			if of.Dim == d {
+				added += of.Quantity
+			}
+		}
+	}
+	return added
+}
+
+// ChargeClaims charges q, and all its ancestors, for the claims of a pod that gets a node. Each
+// of them is charged for a claim that it does not hold:
+//
+//	allocated = allocated + claim   if references = 0
+//	references = references + 1
+//
+// Upstream: v1.15 capacity/capacity.go, addTaskDRAAllocated.
+func ChargeClaims(a Accounts, q index.Queue, claims []index.Claim) {
+	for _, p := range a.Path(q) {
+		for _, claim := range claims {
+			held := a.Claim(p, claim.Name)
+			if held.References == 0 {
+				held.Devices = claim.Devices
+				for _, of := range held.Devices {
+					a.Mutable(p).Increase(of.Dim, of.Quantity)
+				}
+			}
+			held.References++
+			a.SetClaim(p, claim.Name, held)
+		}
+	}
+}
+
+// RefundClaims takes back what ChargeClaims does for a pod that leaves its node:
+//
+//	references = references − 1
+//	allocated = allocated − claim   if references = 0
+//
+// A claim that a queue does not hold is not refunded.
+//
+// Upstream: v1.15 capacity/capacity.go, removeTaskDRAAllocated.
+func RefundClaims(a Accounts, q index.Queue, claims []index.Claim) {
+	for _, claim := range claims {
+		if a.Claim(q, claim.Name).References == 0 {
+			continue
+		}
+		for _, p := range a.Path(q) {
+			held := a.Claim(p, claim.Name)
+			if held.References--; held.References == 0 {
+				allocated := a.Mutable(p)
+				for _, of := range held.Devices {
+					allocated.Set(of.Dim, max(0, allocated.Get(of.Dim)-of.Quantity))
+				}
+				held = index.Held{}
+			}
+			a.SetClaim(p, claim.Name, held)
+		}
+	}
+}
+
+// EnqueueableDevices decides whether a job that requests devices is admitted:
+//
+//	min + allocated + inqueue ≤ bound
+//
+// in every dimension of min, which has dimensions of devices only, for the queue and all its
+// ancestors. What jobs hold beyond their minimum counts, and so does each pod of min that
+// shares a claim. A refusal has the reason OverQuota and the lowest queue whose bound is
+// exceeded.
+//
+// Upstream: v1.15 capacity/capacity.go, jobEnqueueable.
+func EnqueueableDevices(ix *index.Index, names *index.Names, q index.Queue, min fastres.Vector) Verdict {
+	for _, p := range ix.Path(q) {
+		for d := range min.Requested() {
+			if min.Get(d)+ix.Allocated(p).Get(d)+ix.Inqueue.Row(p).Get(d) > Bound(&ix.RealCapability, names, p, d) {
+				return Verdict{OverQuota, p}
+			}
+		}
+	}
+	return Verdict{Admitted, q}
+}
+
+// PromiseDevices adds the devices of an admitted job to inqueue of its queue, and of all
+// ancestors, until the session ends.
+//
+// Upstream: v1.15 capacity/capacity.go, updateDRAInqueue.
+func PromiseDevices(ix *index.Index, q index.Queue, devices fastres.Vector) {
+	for _, p := range ix.Path(q) {
+		ix.Inqueue.Row(p).Add(devices)
+	}
+}
