@@ -57,8 +57,9 @@ prometheus: ## bin/prometheus: Prometheus and promtool of Debian's package, unle
 	{ echo "Prometheus could not be had; apt-get update may help."; exit 1; }
 
 .PHONY: e2e
-e2e: $(APIS) prometheus runc ## what users deploy, on a real control plane in one process: examples/ applied through its API
+e2e: $(APIS) prometheus runc bin/packaging bin/tools/helm ## what users deploy, on a real control plane in one process: examples/ applied through its API
 	$(GO) vet $(PLANE)
+	bin/packaging image -platforms linux/$$($(GO) env GOARCH) -o bin/e2e/images
 	$(GO) test -timeout 20m $(PLANE)
 
 .PHONY: e2e-so
@@ -176,6 +177,9 @@ charts: bin/packaging bin/tools/helm ## bin/charts: the Helm chart with the file
 	bin/packaging charts
 	bin/tools/helm lint --strict bin/charts/capacity-card
 
+# To try a release in less time: PLATFORMS=linux/amd64.
+PLATFORMS =
+
 # Everything is built in a clone of the last commit: it has no changes, and it has the tag.
 .PHONY: release
 release: $(APIS) bin/packaging ## bin/release: binaries, images, charts, manifests, SBOMs and checksums of VERSION=v0.1.0
@@ -185,14 +189,14 @@ release: $(APIS) bin/packaging ## bin/release: binaries, images, charts, manifes
 	@git -C build/release rev-parse -q --verify refs/tags/$(VERSION) >/dev/null || git -C build/release tag $(VERSION)
 	@test "$$(git -C build/release rev-parse $(VERSION)^{commit})" = "$$(git -C build/release rev-parse HEAD)" || { echo "$(VERSION) is the tag of another commit"; exit 1; }
 	@$(if $(APIS),cp -r build/apis build/release/ 2>/dev/null || { mkdir -p build/release/build && cp -r build/apis build/release/build/; })
-	bin/packaging release -source build/release -version $(VERSION)
+	bin/packaging release -source build/release -version $(VERSION) -platforms "$(PLATFORMS)"
 
 # A second clone in another directory, with other names and times of files.
 .PHONY: reproduce
 reproduce: bin/packaging ## compare bin/release with a second build of VERSION
 	@test -n "$(VERSION)" || { echo "make reproduce VERSION=v0.1.0, after make release"; exit 1; }
 	@rm -rf build/again && git clone -q . build/again/source && { git -C build/again/source tag $(VERSION) 2>/dev/null || true; }
-	@bin/packaging release -source build/again/source -version $(VERSION) -binaries build/again/binaries -o build/again/release >/dev/null
+	@bin/packaging release -source build/again/source -version $(VERSION) -platforms "$(PLATFORMS)" -binaries build/again/binaries -o build/again/release >/dev/null
 	diff -r bin/release build/again/release && echo "bin/release is reproducible"
 
 # Where the images go. A release pushes to ghcr.io/capacity-card, and to docker.io/capacitycard, where Volcano's chart

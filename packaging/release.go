@@ -36,6 +36,7 @@ func defineRelease(flags *flag.FlagSet) func() error {
 	version := flags.String("version", "", "the release, for example v0.1.0")
 	binaries := flags.String("binaries", "bin/binaries", "the `directory` of the programs")
 	output := flags.String("o", "bin/release", "the `directory` to write to")
+	on := flags.String("platforms", "", "only these platforms, to try a release")
 	return func() error {
 		if !semver.IsValid(*version) || semver.Canonical(*version) != *version {
 			return fmt.Errorf("%q is not a version such as v0.1.0", *version)
@@ -44,7 +45,7 @@ func defineRelease(flags *flag.FlagSet) func() error {
 		if err != nil {
 			return err
 		}
-		r := &release{source: *source, version: *version, output: *output, binaries: *binaries, created: created}
+		r := &release{source: *source, version: *version, output: *output, binaries: *binaries, platforms: *on, created: created}
 		return r.make()
 	}
 }
@@ -52,6 +53,7 @@ func defineRelease(flags *flag.FlagSet) func() error {
 // release is what the parts of a release share.
 type release struct {
 	source, version, output, binaries string
+	platforms                         string // empty for all
 
 	created time.Time
 	volcano string  // for example v1.14.1
@@ -87,6 +89,9 @@ func (r *release) make() error {
 func (r *release) makeProgram(p program) error {
 	var forImage []binary
 	for _, on := range p.platforms {
+		if r.platforms != "" && !slices.Contains(strings.Split(r.platforms, ","), on.String()) {
+			continue
+		}
 		b, err := build(r.source, p, on, r.binaries)
 		if err != nil {
 			return err
