@@ -48,7 +48,8 @@ type binary struct {
 // build builds a program of the repository in the directory source.
 //
 // -trimpath keeps the directories of this machine out of it, and without cgo it does not
-// depend on the C compiler and library of this machine.
+// depend on the C compiler and library of this machine. The commit is recorded whatever
+// GOFLAGS says.
 func build(source string, p program, on platform, directory string) (binary, error) {
 	name := p.name
 	if on.os == "windows" {
@@ -58,7 +59,7 @@ func build(source string, p program, on platform, directory string) (binary, err
 	if err != nil {
 		return binary{}, err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/"+p.name)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w", "-o", path, "./cmd/"+p.name)
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+on.os, "GOARCH="+on.arch)
 	cmd.Stderr = os.Stderr

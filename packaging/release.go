@@ -251,7 +251,7 @@ func (r *release) makeManifests() error {
 			tagged := regexp.MustCompile(regexp.QuoteMeta(registry+"/"+i.name) + `:\S+`)
 			text = tagged.ReplaceAll(text, []byte(registry+"/"+i.name+"@"+i.digest.String()))
 		}
-		if err := os.WriteFile(filepath.Join(r.output, fmt.Sprintf("%s_%s_volcano-%s.yaml", name, r.version, r.volcano)), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(r.output, fmt.Sprintf("deploy-%s_%s_volcano-%s.yaml", name, r.version, r.volcano)), text, 0o644); err != nil {
 			return err
 		}
 	}
