@@ -42,6 +42,7 @@ conformance: $(APIS) ## the part of make test that depends on the release: VOLCA
 lint: $(APIS) ## staticcheck, a tool of go.mod, with the checks of staticcheck.conf; some two minutes the first time
 	$(GO) tool staticcheck $(PACKAGES)
 	$(GO) tool staticcheck -tags invariants ./index ./quota/... ./fuzz ./plugin
+	cd packaging && GOFLAGS= $$(cd .. && $(GO) tool -n staticcheck) .
 
 .PHONY: race
 race: $(APIS) ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more

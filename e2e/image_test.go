@@ -57,14 +57,19 @@ var buildPackaging = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
+// layouts are the images that were built, by program.
+var layouts = map[string]string{}
+
 // buildImage builds the image of a program for this machine, as make image does for others too, and returns its layout.
 func buildImage(t *testing.T, name string) (layout string) {
 	t.Helper()
-	command := exec.Command(packaging(t), "image", "-source", "..", "-programs", name, "-platforms", "linux/"+runtime.GOARCH,
-		"-binaries", "../bin/binaries", "-o", "../bin/e2e/images")
-	output, err := command.CombinedOutput()
-	require.NoError(t, err, "%s", output)
-	return filepath.Join("../bin/e2e/images", name)
+	if layouts[name] == "" {
+		output, err := exec.Command(packaging(t), "image", "-source", "..", "-programs", name, "-platforms", "linux/"+runtime.GOARCH,
+			"-binaries", "../bin/binaries", "-o", "../bin/e2e/images").CombinedOutput()
+		require.NoError(t, err, "%s", output)
+		layouts[name] = filepath.Join("../bin/e2e/images", name)
+	}
+	return layouts[name]
 }
 
 // unpack writes the files of an image to a new directory.
