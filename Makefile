@@ -189,7 +189,7 @@ release: $(APIS) bin/packaging ## bin/release: binaries, images, charts, manifes
 	@rm -rf build/release && git clone -q . build/release
 	@git -C build/release rev-parse -q --verify refs/tags/$(VERSION) >/dev/null || git -C build/release tag $(VERSION)
 	@test "$$(git -C build/release rev-parse $(VERSION)^{commit})" = "$$(git -C build/release rev-parse HEAD)" || { echo "$(VERSION) is the tag of another commit"; exit 1; }
-	@$(if $(APIS),cp -r build/apis build/release/ 2>/dev/null || { mkdir -p build/release/build && cp -r build/apis build/release/build/; })
+	@$(if $(APIS),mkdir -p build/release/build && cp -r build/apis build/release/build/)
 	bin/packaging release -source build/release -version $(VERSION) -platforms "$(PLATFORMS)"
 
 # A second clone in another directory, with other names and times of files.
@@ -199,6 +199,7 @@ reproduce: bin/packaging ## compare bin/release with a second build of VERSION
 	@rm -rf build/again && git clone -q . build/again/source && { git -C build/again/source tag $(VERSION) 2>/dev/null || true; }
 	@bin/packaging release -source build/again/source -version $(VERSION) -platforms "$(PLATFORMS)" -binaries build/again/binaries -o build/again/release >/dev/null
 	diff -r bin/release build/again/release && echo "bin/release is reproducible"
+	@rm -rf build/again
 
 # Where the images go. A release pushes to ghcr.io/capacity-card, and to docker.io/capacitycard, where Volcano's chart
 # finds the scheduler beside Volcano's other images.
@@ -236,14 +237,10 @@ sign-check: bin/tools/crane bin/tools/cosign ## push the images of bin/release t
 publish: ## create the release VERSION on GitHub with the files of bin/release
 	gh release create $(VERSION) --verify-tag --notes "CHANGELOG.md has the changes." $$(find bin/release -maxdepth 1 -type f)
 
-.PHONY: sbom
-sbom: image ## bin/binaries/*/*.cdx.json: the modules of each program, as CycloneDX
-	@for program in bin/binaries/linux-*/vc-scheduler bin/binaries/linux-*/cardctl; do \
-		bin/packaging sbom -binary $$program >$$program.cdx.json && echo $$program.cdx.json || exit 1; done
-
 .PHONY: licenses
-licenses: image ## the modules of the programs and their licenses; fails for one that is not allowed
-	bin/packaging licenses -binaries bin/binaries/linux-amd64/vc-scheduler,bin/binaries/linux-amd64/cardctl
+licenses: bin/packaging ## the modules of the programs and their licenses; fails for one that is not allowed
+	bin/packaging image -platforms linux/$$($(GO) env GOARCH) -o bin/e2e/images
+	bin/packaging licenses -binaries $$(echo bin/binaries/linux-$$($(GO) env GOARCH)/* | tr ' ' ,)
 
 # VULNDB can be a copy of the database for a machine without a network: file:///path.
 VULNDB = https://vuln.go.dev
