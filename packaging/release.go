@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/zip"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -141,14 +140,11 @@ func (r *release) makeArchive(b binary) error {
 	files := []file{
 		{name: "LICENSE", mode: 0o644, path: filepath.Join(r.source, "LICENSE")},
 		{name: "THIRD-PARTY-LICENSES", mode: 0o644, text: notices},
-		{name: filepath.Base(b.path), mode: 0o755, path: b.path},
+		{name: b.name, mode: 0o755, path: b.path},
 	}
-	name, write := r.stem(b)+".tar.gz", writeTarGz
-	if b.os == "windows" {
-		name, write = r.stem(b)+".zip", writeZip
-	}
+	name := r.stem(b) + ".tar.gz"
 	path := filepath.Join(r.output, name)
-	if err := write(path, r.created, files); err != nil {
+	if err := writeTarGz(path, r.created, files); err != nil {
 		return err
 	}
 	sum, err := sumOf(path)
@@ -163,37 +159,6 @@ func (r *release) makeArchive(b binary) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(r.output, r.stem(b)+".cdx.json"), bom.Bytes(), 0o644)
-}
-
-// writeZip writes an archive of files, for systems without tar.
-func writeZip(path string, created time.Time, files []file) error {
-	to, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	archive := zip.NewWriter(to)
-	for _, f := range files {
-		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: created}
-		header.SetMode(fs.FileMode(f.mode))
-		entry, err := archive.CreateHeader(header)
-		if err != nil {
-			return err
-		}
-		content, _, err := f.open()
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(entry, content)
-		content.Close()
-		if err != nil {
-			return err
-		}
-	}
-	if err := archive.Close(); err != nil {
-		return err
-	}
-	return to.Close()
 }
 
 // archiveImage writes an OCI layout as one file, for clusters that reach no registry.
@@ -280,7 +245,7 @@ spec:
     uri: https://%s/releases/download/%s/%s
     sha256: %s
     bin: %s
-`, a.os, a.arch, repository, r.version, a.name, a.sha256, filepath.Base(a.path))
+`, a.os, a.arch, repository, r.version, a.name, a.sha256, a.binary.name)
 	}
 	return os.WriteFile(filepath.Join(r.output, "krew_card_volcano-"+r.volcano+".yaml"), []byte(text.String()), 0o644)
 }
