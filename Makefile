@@ -42,6 +42,7 @@ conformance: $(APIS) ## the part of make test that depends on the release: VOLCA
 lint: $(APIS) ## staticcheck, a tool of go.mod, with the checks of staticcheck.conf; some two minutes the first time
 	$(GO) tool staticcheck $(PACKAGES)
 	$(GO) tool staticcheck -tags invariants ./index ./quota/... ./fuzz ./plugin
+	cd packaging && GOFLAGS= $$(cd .. && $(GO) tool -n staticcheck) .
 
 .PHONY: race
 race: $(APIS) ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
@@ -57,8 +58,9 @@ prometheus: ## bin/prometheus: Prometheus and promtool of Debian's package, unle
 	{ echo "Prometheus could not be had; apt-get update may help."; exit 1; }
 
 .PHONY: e2e
-e2e: $(APIS) prometheus runc ## what users deploy, on a real control plane in one process: examples/ applied through its API
+e2e: $(APIS) prometheus runc bin/packaging bin/tools/helm ## what users deploy, on a real control plane in one process: examples/ applied through its API
 	$(GO) vet $(PLANE)
+	bin/packaging image -platforms linux/$$($(GO) env GOARCH) -o bin/e2e/images
 	$(GO) test -timeout 20m $(PLANE)
 
 .PHONY: e2e-so
@@ -176,6 +178,9 @@ charts: bin/packaging bin/tools/helm ## bin/charts: the Helm chart with the file
 	bin/packaging charts
 	bin/tools/helm lint --strict bin/charts/capacity-card
 
+# To try a release in less time: PLATFORMS=linux/amd64.
+PLATFORMS =
+
 # Everything is built in a clone of the last commit: it has no changes, and it has the tag.
 .PHONY: release
 release: $(APIS) bin/packaging ## bin/release: binaries, images, charts, manifests, SBOMs and checksums of VERSION=v0.1.0
@@ -184,16 +189,17 @@ release: $(APIS) bin/packaging ## bin/release: binaries, images, charts, manifes
 	@rm -rf build/release && git clone -q . build/release
 	@git -C build/release rev-parse -q --verify refs/tags/$(VERSION) >/dev/null || git -C build/release tag $(VERSION)
 	@test "$$(git -C build/release rev-parse $(VERSION)^{commit})" = "$$(git -C build/release rev-parse HEAD)" || { echo "$(VERSION) is the tag of another commit"; exit 1; }
-	@$(if $(APIS),cp -r build/apis build/release/ 2>/dev/null || { mkdir -p build/release/build && cp -r build/apis build/release/build/; })
-	bin/packaging release -source build/release -version $(VERSION)
+	@$(if $(APIS),mkdir -p build/release/build && cp -r build/apis build/release/build/)
+	bin/packaging release -source build/release -version $(VERSION) -platforms "$(PLATFORMS)"
 
 # A second clone in another directory, with other names and times of files.
 .PHONY: reproduce
 reproduce: bin/packaging ## compare bin/release with a second build of VERSION
 	@test -n "$(VERSION)" || { echo "make reproduce VERSION=v0.1.0, after make release"; exit 1; }
 	@rm -rf build/again && git clone -q . build/again/source && { git -C build/again/source tag $(VERSION) 2>/dev/null || true; }
-	@bin/packaging release -source build/again/source -version $(VERSION) -binaries build/again/binaries -o build/again/release >/dev/null
+	@bin/packaging release -source build/again/source -version $(VERSION) -platforms "$(PLATFORMS)" -binaries build/again/binaries -o build/again/release >/dev/null
 	diff -r bin/release build/again/release && echo "bin/release is reproducible"
+	@rm -rf build/again
 
 # Where the images go. A release pushes to ghcr.io/capacity-card, and to docker.io/capacitycard, where Volcano's chart
 # finds the scheduler beside Volcano's other images.
@@ -231,14 +237,10 @@ sign-check: bin/tools/crane bin/tools/cosign ## push the images of bin/release t
 publish: ## create the release VERSION on GitHub with the files of bin/release
 	gh release create $(VERSION) --verify-tag --notes "CHANGELOG.md has the changes." $$(find bin/release -maxdepth 1 -type f)
 
-.PHONY: sbom
-sbom: image ## bin/binaries/*/*.cdx.json: the modules of each program, as CycloneDX
-	@for program in bin/binaries/linux-*/vc-scheduler bin/binaries/linux-*/cardctl; do \
-		bin/packaging sbom -binary $$program >$$program.cdx.json && echo $$program.cdx.json || exit 1; done
-
 .PHONY: licenses
-licenses: image ## the modules of the programs and their licenses; fails for one that is not allowed
-	bin/packaging licenses -binaries bin/binaries/linux-amd64/vc-scheduler,bin/binaries/linux-amd64/cardctl
+licenses: bin/packaging ## the modules of the programs and their licenses; fails for one that is not allowed
+	bin/packaging image -platforms linux/$$($(GO) env GOARCH) -o bin/e2e/images
+	bin/packaging licenses -binaries $$(echo bin/binaries/linux-$$($(GO) env GOARCH)/* | tr ' ' ,)
 
 # VULNDB can be a copy of the database for a machine without a network: file:///path.
 VULNDB = https://vuln.go.dev

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,23 +39,37 @@ type image struct {
 // packaging builds the program packaging and returns where it is.
 func packaging(t *testing.T) string {
 	t.Helper()
-	path, err := filepath.Abs("../bin/packaging")
+	path, err := buildPackaging()
 	require.NoError(t, err)
-	command := exec.Command("go", "build", "-C", "../packaging", "-o", path, ".")
-	command.Env = append(os.Environ(), "GOFLAGS=")
-	output, err := command.CombinedOutput()
-	require.NoError(t, err, "%s", output)
 	return path
 }
+
+var buildPackaging = sync.OnceValues(func() (string, error) {
+	path, err := filepath.Abs("../bin/packaging")
+	if err != nil {
+		return "", err
+	}
+	command := exec.Command("go", "build", "-C", "../packaging", "-o", path, ".")
+	command.Env = append(os.Environ(), "GOFLAGS=")
+	if output, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building packaging: %w\n%s", err, output)
+	}
+	return path, nil
+})
+
+// layouts are the images that were built, by program.
+var layouts = map[string]string{}
 
 // buildImage builds the image of a program for this machine, as make image does for others too, and returns its layout.
 func buildImage(t *testing.T, name string) (layout string) {
 	t.Helper()
-	command := exec.Command(packaging(t), "image", "-source", "..", "-programs", name, "-platforms", "linux/"+runtime.GOARCH,
-		"-binaries", "../bin/binaries", "-o", "../bin/e2e/images")
-	output, err := command.CombinedOutput()
-	require.NoError(t, err, "%s", output)
-	return filepath.Join("../bin/e2e/images", name)
+	if layouts[name] == "" {
+		output, err := exec.Command(packaging(t), "image", "-source", "..", "-programs", name, "-platforms", "linux/"+runtime.GOARCH,
+			"-binaries", "../bin/binaries", "-o", "../bin/e2e/images").CombinedOutput()
+		require.NoError(t, err, "%s", output)
+		layouts[name] = filepath.Join("../bin/e2e/images", name)
+	}
+	return layouts[name]
 }
 
 // unpack writes the files of an image to a new directory.
@@ -374,6 +389,7 @@ func TestImageFiles(t *testing.T) {
 			require.Contains(t, string(read(t, filepath.Join(i.root, "etc/passwd"))), ":1000:1000:")
 			require.Contains(t, string(read(t, filepath.Join(i.root, "etc/ssl/certs/ca-certificates.crt"))), "BEGIN CERTIFICATE")
 			require.FileExists(t, filepath.Join(i.root, "licenses/LICENSE"))
+			require.Contains(t, string(read(t, filepath.Join(i.root, "licenses/THIRD-PARTY-LICENSES"))), "==== volcano.sh/volcano ")
 			output, err := exec.Command(filepath.Join(i.root, program), "--version").Output()
 			require.NoError(t, err)
 			require.Contains(t, string(output), i.config.Labels["org.opencontainers.image.revision"])

@@ -27,13 +27,14 @@ func (p platform) String() string { return p.os + "/" + p.arch }
 
 var linux = []platform{{"linux", "amd64"}, {"linux", "arm64"}}
 
+// cardctl is not for Windows, where Volcano's scheduler, which it runs, does not compile.
 var programs = []program{
 	{
 		name: "vc-scheduler", platforms: linux,
 		description: "Volcano's scheduler with the quota plugins capacity, proportion and capacity-card",
 	},
 	{
-		name: "cardctl", platforms: append(linux[:2:2], platform{"darwin", "amd64"}, platform{"darwin", "arm64"}, platform{"windows", "amd64"}),
+		name: "cardctl", platforms: append(linux[:2:2], platform{"darwin", "amd64"}, platform{"darwin", "arm64"}),
 		description: "Explains what the quotas of Volcano's queues do",
 	},
 }
@@ -48,17 +49,14 @@ type binary struct {
 // build builds a program of the repository in the directory source.
 //
 // -trimpath keeps the directories of this machine out of it, and without cgo it does not
-// depend on the C compiler and library of this machine.
+// depend on the C compiler and library of this machine. The commit is recorded whatever
+// GOFLAGS says.
 func build(source string, p program, on platform, directory string) (binary, error) {
-	name := p.name
-	if on.os == "windows" {
-		name += ".exe"
-	}
-	path, err := filepath.Abs(filepath.Join(directory, on.os+"-"+on.arch, name))
+	path, err := filepath.Abs(filepath.Join(directory, on.os+"-"+on.arch, p.name))
 	if err != nil {
 		return binary{}, err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/"+p.name)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w", "-o", path, "./cmd/"+p.name)
 	cmd.Dir = source
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+on.os, "GOARCH="+on.arch)
 	cmd.Stderr = os.Stderr

@@ -103,7 +103,7 @@ func writeImage(source string, built []binary, directory string) (image, error) 
 	result := image{program: built[0].program, versions: made}
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, b := range built {
-		one, err := platformImage(b, base, result.labels(created), created)
+		one, err := platformImage(source, b, base, result.labels(created), created)
 		if err != nil {
 			return image{}, err
 		}
@@ -142,9 +142,20 @@ func (i image) labels(created time.Time) map[string]string {
 	}
 }
 
-// platformImage is the image for one platform: the base, and the program above it.
-func platformImage(b binary, base v1.Layer, labels map[string]string, created time.Time) (v1.Image, error) {
-	programLayer, err := tarLayer(created, file{name: b.name, mode: 0o755, path: b.path})
+// platformImage is the image for one platform: the base, and above it the program with the
+// licenses of its modules.
+func platformImage(source string, b binary, base v1.Layer, labels map[string]string, created time.Time) (v1.Image, error) {
+	dependencies, err := dependenciesOf(source, b.path)
+	if err != nil {
+		return nil, err
+	}
+	notices, err := texts(dependencies)
+	if err != nil {
+		return nil, err
+	}
+	programLayer, err := tarLayer(created,
+		file{name: "licenses/THIRD-PARTY-LICENSES", mode: 0o644, text: notices},
+		file{name: b.name, mode: 0o755, path: b.path})
 	if err != nil {
 		return nil, err
 	}

@@ -89,8 +89,9 @@ func (d *dependency) readLicenses() error {
 		return fmt.Errorf("%s %s is not in the module cache: %w", d.path, d.version, err)
 	}
 	for _, entry := range entries {
-		if entry.IsDir() || !licenseFile.MatchString(entry.Name()) || filepath.Ext(entry.Name()) == ".go" {
-			continue
+		extension := filepath.Ext(entry.Name())
+		if entry.IsDir() || !licenseFile.MatchString(entry.Name()) || extension == ".go" || extension == ".docs" {
+			continue // LICENSE.docs is that of documentation, which no program has
 		}
 		d.files = append(d.files, entry.Name())
 		text, err := os.ReadFile(filepath.Join(d.directory, entry.Name()))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/zip"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -36,6 +35,7 @@ func defineRelease(flags *flag.FlagSet) func() error {
 	version := flags.String("version", "", "the release, for example v0.1.0")
 	binaries := flags.String("binaries", "bin/binaries", "the `directory` of the programs")
 	output := flags.String("o", "bin/release", "the `directory` to write to")
+	on := flags.String("platforms", "", "only these platforms, to try a release")
 	return func() error {
 		if !semver.IsValid(*version) || semver.Canonical(*version) != *version {
 			return fmt.Errorf("%q is not a version such as v0.1.0", *version)
@@ -44,7 +44,7 @@ func defineRelease(flags *flag.FlagSet) func() error {
 		if err != nil {
 			return err
 		}
-		r := &release{source: *source, version: *version, output: *output, binaries: *binaries, created: created}
+		r := &release{source: *source, version: *version, output: *output, binaries: *binaries, platforms: *on, created: created}
 		return r.make()
 	}
 }
@@ -52,6 +52,7 @@ func defineRelease(flags *flag.FlagSet) func() error {
 // release is what the parts of a release share.
 type release struct {
 	source, version, output, binaries string
+	platforms                         string // empty for all
 
 	created time.Time
 	volcano string  // for example v1.14.1
@@ -87,6 +88,9 @@ func (r *release) make() error {
 func (r *release) makeProgram(p program) error {
 	var forImage []binary
 	for _, on := range p.platforms {
+		if r.platforms != "" && !slices.Contains(strings.Split(r.platforms, ","), on.String()) {
+			continue
+		}
 		b, err := build(r.source, p, on, r.binaries)
 		if err != nil {
 			return err
@@ -136,14 +140,11 @@ func (r *release) makeArchive(b binary) error {
 	files := []file{
 		{name: "LICENSE", mode: 0o644, path: filepath.Join(r.source, "LICENSE")},
 		{name: "THIRD-PARTY-LICENSES", mode: 0o644, text: notices},
-		{name: filepath.Base(b.path), mode: 0o755, path: b.path},
+		{name: b.name, mode: 0o755, path: b.path},
 	}
-	name, write := r.stem(b)+".tar.gz", writeTarGz
-	if b.os == "windows" {
-		name, write = r.stem(b)+".zip", writeZip
-	}
+	name := r.stem(b) + ".tar.gz"
 	path := filepath.Join(r.output, name)
-	if err := write(path, r.created, files); err != nil {
+	if err := writeTarGz(path, r.created, files); err != nil {
 		return err
 	}
 	sum, err := sumOf(path)
@@ -158,37 +159,6 @@ func (r *release) makeArchive(b binary) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(r.output, r.stem(b)+".cdx.json"), bom.Bytes(), 0o644)
-}
-
-// writeZip writes an archive of files, for systems without tar.
-func writeZip(path string, created time.Time, files []file) error {
-	to, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	archive := zip.NewWriter(to)
-	for _, f := range files {
-		header := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: created}
-		header.SetMode(fs.FileMode(f.mode))
-		entry, err := archive.CreateHeader(header)
-		if err != nil {
-			return err
-		}
-		content, _, err := f.open()
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(entry, content)
-		content.Close()
-		if err != nil {
-			return err
-		}
-	}
-	if err := archive.Close(); err != nil {
-		return err
-	}
-	return to.Close()
 }
 
 // archiveImage writes an OCI layout as one file, for clusters that reach no registry.
@@ -246,7 +216,7 @@ func (r *release) makeManifests() error {
 			tagged := regexp.MustCompile(regexp.QuoteMeta(registry+"/"+i.name) + `:\S+`)
 			text = tagged.ReplaceAll(text, []byte(registry+"/"+i.name+"@"+i.digest.String()))
 		}
-		if err := os.WriteFile(filepath.Join(r.output, fmt.Sprintf("%s_%s_volcano-%s.yaml", name, r.version, r.volcano)), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(r.output, fmt.Sprintf("deploy-%s_%s_volcano-%s.yaml", name, r.version, r.volcano)), text, 0o644); err != nil {
 			return err
 		}
 	}
@@ -275,7 +245,7 @@ spec:
     uri: https://%s/releases/download/%s/%s
     sha256: %s
     bin: %s
-`, a.os, a.arch, repository, r.version, a.name, a.sha256, filepath.Base(a.path))
+`, a.os, a.arch, repository, r.version, a.name, a.sha256, a.binary.name)
 	}
 	return os.WriteFile(filepath.Join(r.output, "krew_card_volcano-"+r.volcano+".yaml"), []byte(text.String()), 0o644)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/base64"
 	"encoding/hex"
 	"flag"
@@ -10,8 +11,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	"debug/buildinfo"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
@@ -44,11 +43,15 @@ func writeSBOM(to io.Writer, source, path string, created time.Time) error {
 	if err != nil {
 		return err
 	}
+	made, err := versionsOf(path)
+	if err != nil {
+		return err
+	}
 	sum := sha256.Sum256(content)
 	_, name, _ := strings.Cut(info.Path, info.Main.Path+"/cmd/")
 	main := cdx.Component{
-		BOMRef: "program", Type: cdx.ComponentTypeApplication, Name: name, Version: info.Main.Version,
-		PackageURL: "pkg:golang/" + info.Main.Path + "@" + info.Main.Version + "#cmd/" + name,
+		BOMRef: "program", Type: cdx.ComponentTypeApplication, Name: name, Version: made.release,
+		PackageURL: "pkg:golang/" + info.Main.Path + "@" + made.release + "#cmd/" + name,
 		Hashes:     &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum[:])}},
 		Licenses:   &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}},
 	}

@@ -13,13 +13,15 @@ until port=$(sed -n 's/.*serving on port \([0-9]*\).*/\1/p' "$work/log") && [ -n
 done
 at=127.0.0.1:$port/capacity-card
 export COSIGN_PASSWORD=
-(cd "$work" && "$OLDPWD/bin/tools/cosign" generate-key-pair)
+(cd "$work" && "$OLDPWD/bin/tools/cosign" generate-key-pair && "$OLDPWD/bin/tools/cosign" generate-key-pair --output-key-prefix other)
 make push REGISTRY="$at"
 make sign REGISTRY="$at" SIGN="--yes --key $work/cosign.key --tlog-upload=false"
 for image in $(cat bin/release/images_*.txt); do
-	tagged=${image%@*} name=${image%@*}
-	name=${name%:*} name=${name##*/}
-	bin/tools/cosign verify --key "$work/cosign.pub" --insecure-ignore-tlog=true "$at/$name:${tagged##*:}" >/dev/null
+	tagged=${image%@*}
+	name=${tagged%:*} name=${name##*/}
+	verify() { bin/tools/cosign verify --key "$1" --insecure-ignore-tlog=true "$at/$name:${tagged##*:}" >/dev/null; }
+	verify "$work/cosign.pub"
+	! verify "$work/other.pub" 2>/dev/null || { echo "$tagged is verified with another key"; exit 1; }
 done
 bin/tools/cosign verify-blob --key "$work/cosign.pub" --insecure-ignore-tlog=true \
 	--bundle bin/release/checksums.txt.bundle bin/release/checksums.txt

@@ -97,6 +97,10 @@ func extract(from io.Reader, directory string) error {
 }
 
 func extractFile(content io.Reader, path string) error {
+	// The upper layers come first, and may be without the directories of the lower ones.
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
 	to, err := os.Create(path)
 	if err != nil {
 		return err

@@ -8,3 +8,13 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}
+
+{{- /* The rules of the viewer, with the name of the scheduler's ConfigMap in this cluster. */}}
+{{- define "capacity-card.viewerRules" -}}
+{{- range (.Files.Get "files/clusterrole.yaml" | fromYaml).rules }}
+{{- if .resourceNames }}
+{{- $_ := set . "resourceNames" (list $.Values.scheduler.configMap) }}
+{{- end }}
+- {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
