@@ -21,7 +21,7 @@ import (
 
 // termination is how long a pod takes to end after it is deleted, where pods run commands. The time of the deletion is
 // stored in whole seconds, so it is up to a second less.
-const termination = 2 * time.Second
+const termination = time.Second
 
 // kubelet plays the kubelets of all nodes: a pod that is bound runs, a pod that is deleted is gone. A pod ends by itself
 // only if pods run commands; otherwise see CompletePods.
