@@ -65,8 +65,8 @@ e2e: $(APIS) prometheus ## what users deploy, on a real control plane in one pro
 e2e-so: ## Volcano's own scheduler with the plugins as shared objects; the first time, everything is compiled once more
 	$(GO) test -timeout 30m ./e2e -run TestSharedObjects -so -v
 
-# How many of Volcano's suites run side by side, each with a control plane of 0.6 GiB.
-LANES = 6
+# How many of Volcano's suites run side by side, each with 0.8 GiB of memory.
+LANES = 4
 
 .PHONY: e2e-volcano
 e2e-volcano: $(APIS) ## Volcano's own end-to-end suites with its scheduler and with ours: docs/volcano-e2e.md; some two hours

@@ -34,7 +34,7 @@ const (
 const repeats = 2
 
 func main() {
-	lanes := flag.Int("lanes", 6, "suites that run side by side, each with a control plane of 0.6 GiB; 0 writes the page of the results that are there")
+	lanes := flag.Int("lanes", 4, "suites that run side by side, each with 0.8 GiB of memory; 0 writes the page of the results that are there")
 	suitePattern := flag.String("suites", "", "only suites that match this regular expression")
 	configurationPattern := flag.String("configurations", "", "only configurations that match this regular expression")
 	specs := flag.String("specs", "", "only specs that match this regular expression; the results are printed and not written")
