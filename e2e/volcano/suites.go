@@ -67,6 +67,8 @@ var causes = []remark{
 	{"schedulingaction", "Job E2E Test should preempt low priority pod with anti-affinity constraint", "The test is a race. If the " +
 		"evicted pods are still there in the next cycle, the scheduler evicts those of a third node as well, and fewer stay than the " +
 		"test expects. Volcano v1.15 has replaced the test."},
+	{"schedulingbase", "SLA Test", "The plugin sla admits a job that waits too long. If capacity is in the tier of sla, both have to admit " +
+		"it, and capacity refuses a job that is larger than the cluster."},
 	{"stress", "[Stress] Pod Group Test", "The pod groups have no pods, and Volcano does not set such a pod group to Running. Volcano's " +
 		"CI does not run this suite."},
 }
