@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -94,5 +96,10 @@ func (r runner) one(ctx context.Context, t trial) (map[string]string, error) {
 		text, _ := os.ReadFile(log.Name())
 		return nil, fmt.Errorf("%w: %s", err, text)
 	}
-	return readReport(t)
+	outcomes, err := readReport(t)
+	if err != nil || slices.Contains(slices.Collect(maps.Values(outcomes)), failed) {
+		return outcomes, err
+	}
+	// Nobody needs it, and it is large.
+	return outcomes, os.Remove(filepath.Join(t.directory, schedulerLog))
 }
