@@ -67,6 +67,13 @@ e2e: $(APIS) prometheus runc bin/packaging bin/tools/helm ## what users deploy, 
 e2e-so: ## Volcano's own scheduler with the plugins as shared objects; the first time, everything is compiled once more
 	$(GO) test -timeout 30m ./e2e -run TestSharedObjects -so -v
 
+# How many of Volcano's suites run side by side, each with 0.8 GiB of memory.
+LANES = 4
+
+.PHONY: e2e-volcano
+e2e-volcano: $(APIS) ## Volcano's own end-to-end suites with its scheduler and with ours: docs/volcano-e2e.md; some two hours
+	$(GO) run ./e2e/volcano -lanes $(LANES)
+
 # The scheduler that is to load the plugins. By default one is built: Volcano's own, of the versions of this module.
 SCHEDULER =
 

@@ -27,6 +27,9 @@ type Options struct {
 	Progress func(stage string, elapsed time.Duration)
 	// SchedulePeriod is the time between two scheduling cycles. Default: 200ms, Volcano's own default being one second.
 	SchedulePeriod time.Duration
+	// Commands makes pods end as their commands do: a shell's sleeps and exits. Pods run on nodes that exist, and take time
+	// to end when they are deleted. By default every bound pod runs until it is deleted, and then it is gone.
+	Commands bool
 }
 
 // ControlPlane is a running control plane. Its clients are not throttled.
@@ -39,6 +42,7 @@ type ControlPlane struct {
 	Address string
 
 	schedulePeriod time.Duration
+	commands       bool
 	directory      string
 	log            *logFile
 	// stops undoes what Start and StartScheduler did; Stop calls it from the last to the first.
@@ -54,7 +58,7 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	if !running.CompareAndSwap(false, true) {
 		return nil, ErrRunning
 	}
-	cp := &ControlPlane{schedulePeriod: options.SchedulePeriod}
+	cp := &ControlPlane{schedulePeriod: options.SchedulePeriod, commands: options.Commands}
 	if cp.schedulePeriod == 0 {
 		cp.schedulePeriod = 200 * time.Millisecond
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,12 +19,18 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
+// termination is how long a pod takes to end after it is deleted, where pods run commands. The time of the deletion is
+// stored in whole seconds, so it is up to a second less.
+const termination = time.Second
+
 // kubelet plays the kubelets of all nodes: a pod that is bound runs, a pod that is deleted is gone. A pod ends by itself
-// never; see CompletePods.
+// only if pods run commands; otherwise see CompletePods.
 type kubelet struct {
-	kube kubernetes.Interface
-	pods corelisters.PodLister
-	work workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	kube     kubernetes.Interface
+	pods     corelisters.PodLister
+	nodes    corelisters.NodeLister
+	commands bool
+	work     workqueue.TypedRateLimitingInterface[cache.ObjectName]
 }
 
 // startKubelet watches the pods that are bound to a node.
@@ -33,10 +40,14 @@ func (cp *ControlPlane) startKubelet(ctx context.Context) error {
 	}
 	factory := informers.NewSharedInformerFactoryWithOptions(cp.Kube, 0, informers.WithTweakListOptions(bound))
 	informer := factory.Core().V1().Pods()
+	all := informers.NewSharedInformerFactory(cp.Kube, 0)
+	nodes := all.Core().V1().Nodes()
 	k := &kubelet{
-		kube: cp.Kube,
-		pods: informer.Lister(),
-		work: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]()),
+		kube:     cp.Kube,
+		pods:     informer.Lister(),
+		nodes:    nodes.Lister(),
+		commands: cp.commands,
+		work:     workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]()),
 	}
 	add := func(object any) { k.work.Add(cache.MetaObjectToName(object.(*corev1.Pod))) }
 	_, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -53,11 +64,14 @@ func (cp *ControlPlane) startKubelet(ctx context.Context) error {
 		k.work.ShutDown()
 		workers.Wait()
 		factory.Shutdown()
+		all.Shutdown()
 		return nil
 	})
+	synced := []cache.InformerSynced{informer.Informer().HasSynced, nodes.Informer().HasSynced}
 	factory.Start(running.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), informer.Informer().HasSynced) {
-		return fmt.Errorf("waiting for the pods: %w", ctx.Err())
+	all.Start(running.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return fmt.Errorf("waiting for the pods and nodes: %w", ctx.Err())
 	}
 	for range 4 {
 		workers.Add(1)
@@ -93,6 +107,10 @@ func (k *kubelet) sync(ctx context.Context, name cache.ObjectName) error {
 	case err != nil:
 		return err
 	case pod.DeletionTimestamp != nil:
+		if left := k.terminating(pod); left > 0 {
+			k.work.AddAfter(name, left)
+			return nil
+		}
 		now := int64(0)
 		err := k.kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 			GracePeriodSeconds: &now,
@@ -102,6 +120,8 @@ func (k *kubelet) sync(ctx context.Context, name cache.ObjectName) error {
 			return nil // gone already, or a new pod has its name
 		}
 		return err
+	case k.commands && !k.hasNode(pod):
+		return nil
 	case pod.Status.Phase == corev1.PodPending:
 		started := metav1.Now()
 		return patchStatus(ctx, k.kube, pod, corev1.PodStatus{
@@ -112,8 +132,39 @@ func (k *kubelet) sync(ctx context.Context, name cache.ObjectName) error {
 			},
 			ContainerStatuses: containers(pod, true, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: started}}),
 		})
+	case k.commands && pod.Status.Phase == corev1.PodRunning && pod.Status.StartTime != nil:
+		return k.follow(ctx, name, pod)
 	}
 	return nil
+}
+
+// hasNode reports whether the node that the pod is bound to exists. Nobody runs the pods of another one.
+func (k *kubelet) hasNode(pod *corev1.Pod) bool {
+	_, err := k.nodes.Get(pod.Spec.NodeName)
+	return err == nil
+}
+
+// terminating returns how long a deleted pod still takes to end.
+func (k *kubelet) terminating(pod *corev1.Pod) time.Duration {
+	if !k.commands || pod.Status.Phase != corev1.PodRunning || pod.DeletionGracePeriodSeconds == nil {
+		return 0
+	}
+	grace := time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second
+	return time.Until(pod.DeletionTimestamp.Add(min(grace, termination) - grace))
+}
+
+// follow ends a running pod when its containers have ended. The start is stored in whole seconds, so each pod gets one
+// more.
+func (k *kubelet) follow(ctx context.Context, name cache.ObjectName, pod *corev1.Pod) error {
+	r := runOfPod(pod)
+	if r.forever {
+		return nil
+	}
+	if left := time.Until(pod.Status.StartTime.Add(r.after + time.Second)); left > 0 {
+		k.work.AddAfter(name, left)
+		return nil
+	}
+	return complete(ctx, k.kube, pod, r.status)
 }
 
 // CompletePods ends the running pods that the label selector matches as their containers' success would end them, and
@@ -128,21 +179,29 @@ func (cp *ControlPlane) CompletePods(ctx context.Context, namespace, selector st
 	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		finished := metav1.Now()
-		err := patchStatus(ctx, cp.Kube, pod, corev1.PodStatus{
-			Phase: corev1.PodSucceeded,
-			Conditions: []corev1.PodCondition{
-				{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "PodCompleted", LastTransitionTime: finished},
-			},
-			ContainerStatuses: containers(pod, false, corev1.ContainerState{
-				Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: finished},
-			}),
-		})
-		if err != nil {
+		if err := complete(ctx, cp.Kube, pod, 0); err != nil {
 			return i, fmt.Errorf("completing pod %s/%s: %w", namespace, pod.Name, err)
 		}
 	}
 	return len(pods.Items), nil
+}
+
+// complete ends a pod all of whose containers have exited with a status.
+func complete(ctx context.Context, kube kubernetes.Interface, pod *corev1.Pod, status int32) error {
+	finished := metav1.Now()
+	phase, reason := corev1.PodSucceeded, "Completed"
+	if status != 0 {
+		phase, reason = corev1.PodFailed, "Error"
+	}
+	return patchStatus(ctx, kube, pod, corev1.PodStatus{
+		Phase: phase,
+		Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "Pod" + reason, LastTransitionTime: finished},
+		},
+		ContainerStatuses: containers(pod, false, corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: status, Reason: reason, FinishedAt: finished},
+		}),
+	})
 }
 
 // containers returns the status of a pod whose containers are all in one state.

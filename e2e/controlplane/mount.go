@@ -27,7 +27,7 @@ const (
 // and follows the ConfigMap as cmd/vc-scheduler in a pod does: a change that is refused is logged and changes nothing. stop
 // is that of StartScheduler.
 func (cp *ControlPlane) StartInstalledScheduler(ctx context.Context) (stop func(), err error) {
-	directory, err := cp.mount(ctx, VolcanoNamespace, schedulerConfig)
+	directory, err := cp.Mount(ctx, VolcanoNamespace, schedulerConfig)
 	if err != nil {
 		return nil, fmt.Errorf("mounting ConfigMap %s/%s: %w", VolcanoNamespace, schedulerConfig, err)
 	}
@@ -43,8 +43,8 @@ func (cp *ControlPlane) StartInstalledScheduler(ctx context.Context) (stop func(
 	return cp.startSchedulerAt(stage.Path())
 }
 
-// mount keeps the files of a ConfigMap up to date in a directory, as the kubelet does for a pod.
-func (cp *ControlPlane) mount(ctx context.Context, namespace, name string) (directory string, err error) {
+// Mount keeps the files of a ConfigMap up to date in a directory, as the kubelet does for a pod.
+func (cp *ControlPlane) Mount(ctx context.Context, namespace, name string) (directory string, err error) {
 	if directory, err = os.MkdirTemp(cp.directory, "configmap-"); err != nil {
 		return "", err
 	}

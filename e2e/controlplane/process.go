@@ -14,9 +14,9 @@ import (
 // processShutdown bounds the time until a process stops.
 const processShutdown = 10 * time.Second
 
-// Process is a scheduler that runs as a process of its own, as in a Deployment. Stop of the control plane kills it.
+// Process is a program that runs as a process of its own, as in a Deployment. Stop of the control plane kills it.
 type Process struct {
-	// Metrics is the URL of its metrics, if they are enabled.
+	// Metrics is the URL of a scheduler's metrics, if they are enabled.
 	Metrics string
 
 	command   *exec.Cmd
@@ -27,23 +27,32 @@ type Process struct {
 // StartProcess runs the program at a path, a scheduler, with these flags, and with those that it needs here: addresses
 // that are free, and a kubeconfig for the admin unless there is one among the flags, which win. It does not wait.
 func (cp *ControlPlane) StartProcess(program string, flags ...string) (*Process, error) {
-	cp.schedulers++
-	p := &Process{directory: cp.path(fmt.Sprintf("scheduler-%d", cp.schedulers)), exited: make(chan struct{})}
-	if err := os.Mkdir(p.directory, 0o700); err != nil {
-		return nil, err
-	}
 	metrics, healthz, err := freeAddresses()
 	if err != nil {
 		return nil, err
 	}
+	cp.schedulers++
+	own := []string{"--kubeconfig=" + cp.Kubeconfig(), "--listen-address=" + metrics, "--healthz-address=" + healthz}
+	p, err := cp.start(fmt.Sprintf("scheduler-%d", cp.schedulers), program, append(own, flags...)...)
+	if err != nil {
+		return nil, err
+	}
 	p.Metrics = "http://" + metrics + "/metrics"
+	return p, nil
+}
+
+// start runs a program, with a directory of its own of that name for its log and its files.
+func (cp *ControlPlane) start(name, program string, arguments ...string) (*Process, error) {
+	p := &Process{directory: cp.path(name), exited: make(chan struct{})}
+	if err := os.Mkdir(p.directory, 0o700); err != nil {
+		return nil, err
+	}
 	log, err := os.Create(filepath.Join(p.directory, "log"))
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	own := []string{"--kubeconfig=" + cp.Kubeconfig(), "--listen-address=" + metrics, "--healthz-address=" + healthz}
-	p.command = exec.Command(program, append(own, flags...)...)
+	p.command = exec.Command(program, arguments...)
 	p.command.Env = append(os.Environ(), "DEBUG_SOCKET_DIR="+p.directory, "TMPDIR="+p.directory)
 	p.command.Stdout, p.command.Stderr = log, log
 	if err := p.command.Start(); err != nil {

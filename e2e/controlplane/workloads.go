@@ -3,16 +3,27 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/deployment"
+	"k8s.io/kubernetes/pkg/controller/job"
+	"k8s.io/kubernetes/pkg/controller/namespace"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
+	"k8s.io/kubernetes/pkg/controller/replication"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/profile"
 )
+
+// namespaceResync is how often deleted namespaces are looked at again, as in kube-controller-manager.
+const namespaceResync = 5 * time.Minute
 
 // StartWorkloadControllers runs Kubernetes' own controllers of Deployments and ReplicaSets until ctx ends.
 func (cp *ControlPlane) StartWorkloadControllers(ctx context.Context) error {
@@ -26,6 +37,47 @@ func (cp *ControlPlane) StartWorkloadControllers(ctx context.Context) error {
 	factory.Start(ctx.Done())
 	go deployments.Run(ctx, 2)
 	go replicaSets.Run(ctx, 2)
+	return nil
+}
+
+// StartJobControllers runs Kubernetes' own controllers of Jobs, ReplicationControllers and namespaces until ctx ends. A
+// namespace that is deleted is emptied only with the last.
+func (cp *ControlPlane) StartJobControllers(ctx context.Context) error {
+	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
+	pods := factory.Core().V1().Pods()
+	jobs, err := job.NewController(ctx, pods, factory.Batch().V1().Jobs(), cp.Kube)
+	if err != nil {
+		return fmt.Errorf("creating the controller of Jobs: %w", err)
+	}
+	objects, err := metadata.NewForConfig(cp.RestConfig)
+	if err != nil {
+		return err
+	}
+	replicas := replication.NewReplicationManager(ctx, pods, factory.Core().V1().ReplicationControllers(), cp.Kube, replication.BurstReplicas)
+	namespaces := namespace.NewNamespaceController(ctx, cp.Kube, objects, cp.Kube.Discovery().ServerPreferredNamespacedResources,
+		factory.Core().V1().Namespaces(), namespaceResync, corev1.FinalizerKubernetes)
+	factory.Start(ctx.Done())
+	go jobs.Run(ctx, 2)
+	go replicas.Run(ctx, 2)
+	go namespaces.Run(ctx, 2)
+	return nil
+}
+
+// StartKubeScheduler runs kube-scheduler with its default profile until ctx ends.
+func (cp *ControlPlane) StartKubeScheduler(ctx context.Context) error {
+	factory := scheduler.NewInformerFactory(cp.Kube, 0)
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: cp.Kube.EventsV1()})
+	instance, err := scheduler.New(ctx, cp.Kube, factory, nil, profile.NewRecorderFactory(broadcaster))
+	if err != nil {
+		return fmt.Errorf("creating kube-scheduler: %w", err)
+	}
+	broadcaster.StartRecordingToSink(ctx.Done())
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	if err := instance.WaitForHandlersSync(ctx); err != nil {
+		return fmt.Errorf("starting kube-scheduler: %w", err)
+	}
+	go instance.Run(ctx)
 	return nil
 }
 

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The outcomes of a spec in one run.
+const (
+	passed  = "p"
+	failed  = "f"
+	skipped = "s" // by itself
+	leftOut = "o" // by this program
+)
+
+// report is what is of interest of a report of Ginkgo.
+type report []struct {
+	SpecReports []specReport
+}
+
+type specReport struct {
+	ContainerHierarchyTexts []string
+	LeafNodeType            string
+	LeafNodeText            string
+	State                   string
+	Failure                 struct{ Message string }
+}
+
+// name is how Ginkgo shows the spec, and how its focus matches it.
+func (s specReport) name() string {
+	return strings.Join(append(append([]string{}, s.ContainerHierarchyTexts...), s.LeafNodeText), " ")
+}
+
+// readReport returns the outcomes of the specs of a trial. Specs that were not selected are not among them.
+func readReport(t trial) (outcomes map[string]string, err error) {
+	text, err := os.ReadFile(filepath.Join(t.directory, reportFile))
+	if err != nil {
+		return nil, err
+	}
+	return outcomesOf(t.suite.name, text)
+}
+
+func outcomesOf(suite string, text []byte) (map[string]string, error) {
+	var r report
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("reading the report of %s: %w", suite, err)
+	}
+	outcomes := map[string]string{}
+	for _, part := range r {
+		for _, s := range part.SpecReports {
+			outcome := s.outcome(suite)
+			if outcome == "" {
+				continue
+			}
+			name := s.name()
+			for n := 2; outcomes[name] != ""; n++ { // two specs may have one name
+				name = fmt.Sprintf("%s (%d)", s.name(), n)
+			}
+			outcomes[name] = outcome
+		}
+	}
+	if len(outcomes) == 0 {
+		return nil, fmt.Errorf("the report of %s has no specs", suite)
+	}
+	return outcomes, nil
+}
+
+// outcome is empty for what is no spec of Volcano, and for a spec that was not selected.
+func (s specReport) outcome(suite string) string {
+	switch {
+	case s.LeafNodeType != "It" || strings.HasPrefix(s.name(), kubernetesSpecs):
+		return ""
+	case omitted(suite, s.name()):
+		return leftOut
+	case s.State == "passed":
+		return passed
+	case s.State == "pending" || s.State == "skipped" && s.Failure.Message != "":
+		return skipped
+	case s.State == "skipped":
+		return ""
+	}
+	return failed
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// patience is how long the process of a trial may take to stop when the program is interrupted.
+const patience = 30 * time.Second
+
+// runner runs trials side by side, each in a process of its own: a process can have only one control plane.
+type runner struct {
+	work  string // the directory of the programs
+	lanes int
+}
+
+// finished is a trial and the outcomes of its specs.
+type finished struct {
+	trial
+	outcomes map[string]string
+}
+
+// trial describes a run of a suite. Attempts are counted from 1.
+func (r runner) trial(s suite, c configuration, scheduler string, attempt int, specs string) trial {
+	name := strings.Join([]string{s.name, c.name, scheduler, fmt.Sprint(attempt)}, "-")
+	return trial{suite: s, configuration: c, scheduler: scheduler, directory: filepath.Join(r.work, name), specs: specs}
+}
+
+// run runs all trials and returns those that came to an end.
+func (r runner) run(ctx context.Context, trials []trial) (ended []finished, err error) {
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(r.lanes)
+	for _, t := range trials {
+		group.Go(func() error {
+			start := time.Now()
+			outcomes, runErr := r.one(ctx, t)
+			mu.Lock()
+			defer mu.Unlock()
+			if runErr != nil {
+				err = errors.Join(err, fmt.Errorf("%s, %s, %s: %w", t.suite.name, t.configuration.name, t.scheduler, runErr))
+				fmt.Printf("%s, %s, %s: %v\n", t.suite.name, t.configuration.name, t.scheduler, runErr)
+				return nil
+			}
+			ended = append(ended, finished{t, outcomes})
+			count := map[string]int{}
+			for _, outcome := range outcomes {
+				count[outcome]++
+			}
+			fmt.Printf("%s  %s, %s, %s: %d passed, %d failed, %d skipped by Volcano, %d left out, %s\n", time.Now().Format(time.TimeOnly),
+				t.suite.name, t.configuration.name, t.scheduler, count[passed], count[failed], count[skipped], count[leftOut],
+				time.Since(start).Round(time.Second))
+			return nil
+		})
+	}
+	return ended, errors.Join(group.Wait(), err)
+}
+
+// one runs a trial.
+func (r runner) one(ctx context.Context, t trial) (map[string]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(t.directory); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(t.directory, 0o755); err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(t.directory, controlPlaneLog))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	command := exec.CommandContext(ctx, self, "-run", t.String(), "-specs", t.specs)
+	command.Stdout, command.Stderr = log, log
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+	command.WaitDelay = patience
+	if err := command.Run(); err != nil {
+		text, _ := os.ReadFile(log.Name())
+		return nil, fmt.Errorf("%w: %s", err, text)
+	}
+	outcomes, err := readReport(t)
+	if err != nil || slices.Contains(slices.Collect(maps.Values(outcomes)), failed) {
+		return outcomes, err
+	}
+	// Nobody needs it, and it is large.
+	return outcomes, os.Remove(filepath.Join(t.directory, schedulerLog))
+}
