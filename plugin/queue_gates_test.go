@@ -278,6 +278,7 @@ func TestNoPreemptionOfWhatIsReserved(t *testing.T) {
 			pods("gate", "q", "", 1, 0, optedIn(true), requesting("cpu", 4000)).pods("high", "q", "", 1, 0, inPhase(workload.Inqueue), requesting("cpu", 8000))
 		s.Queues[0].Capability["cpu"] = capability
 		f := s.openGated(t)
+		f.job("high").Priority = 100
 		_, got := f.own.preemptable(f.task("high-0"), []*api.TaskInfo{f.task("low-0")})
 		assert.Equal(t, want, got, capability)
 	}
