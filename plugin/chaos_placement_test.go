@@ -14,8 +14,9 @@ import (
 // pipelines tasks without a look at the cpu, memory and scalars of ancestors, as
 // upstream; the cycle that allocates them looks.
 func (c *chaosCycle) checkQuota(name string, p placement) {
+	unsure := c.on(p.pod, p.task).unsure()
 	for d, amount := range c.request(p.job, p.pod, p.task) {
-		if amount == 0 || d == string(v1.ResourcePods) || p.task.Status == api.Pipelined && !isCard(d) {
+		if amount == 0 || d == string(v1.ResourcePods) || p.task.Status == api.Pipelined && !isCard(d) || unsure && isCard(d) {
 			continue // no rule compares pods
 		}
 		for _, queue := range p.path {
