@@ -219,6 +219,7 @@ var varying = []struct {
 }{
 	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "UID"},
 	{regexp.MustCompile(`-[bcdf-hj-np-tv-z2456789]{8,10}-[bcdf-hj-np-tv-z2456789]{5}\b`), "-SUFFIX"},
+	{regexp.MustCompile(`\bsweep-worker-\d\b`), "sweep-worker-N"}, // one of three pods is placed: the one that is created first
 	{regexp.MustCompile(`\b(\d+[dhms])+\b( \(x\d+ over (\d+[dhms])+\))?`), "AGE"},
 }
 
