@@ -24,6 +24,7 @@ var notHere = []string{
 	"CGO_ENABLED=0 go build",           // nothing, but TestSwap builds the scheduler
 	"helm ",                            // the Internet; TestHelm and TestChartInstalled run helm
 	"cosign ",                          // a release
+	"go install ",                      // a release
 	"go tool pprof -http",              // somebody who looks
 	"kubectl -n volcano-system get le", // a leader
 	"kubectl apply --server-side -k deploy/observability/prometheus", // Prometheus' operator

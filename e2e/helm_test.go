@@ -265,7 +265,7 @@ func TestChartInstalled(t *testing.T) {
 	h, chart, layout := newHelm(t, c.Kubeconfig()), ownChart(t), buildImage(t, "cardctl")
 	c.send(t, render(t, "../deploy/cards"), "kubectl")
 	t.Cleanup(func() { c.removeChart(t) })
-	notes := h.run(t, "install", "capacity-card", chart)
+	notes := h.run(t, "install", "capacity-card", chart, "--take-ownership") // of what the pages apply with kubectl
 	t.Cleanup(func() { c.removePolicy(t) })
 	require.Contains(t, notes, "helm test capacity-card -n volcano-system")
 	c.awaitPolicy(t, t.Context(), true)

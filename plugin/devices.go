@@ -35,7 +35,7 @@ func (s *session) fitsClaims(a quota.Accounts, q index.Queue, request fastres.Ve
 }
 
 // fitsClaimsWithout reports whether the quotas allow the claims of a task of q once others are
-// gone. It is safe for many goroutines.
+// gone. Those that are being deleted hold no claims any more. It is safe for many goroutines.
 func (s *session) fitsClaimsWithout(q index.Queue, task *api.TaskInfo, gone []*api.TaskInfo) bool {
 	claims := s.intake.Claims(task)
 	if len(claims) == 0 {
@@ -43,7 +43,7 @@ func (s *session) fitsClaimsWithout(q index.Queue, task *api.TaskInfo, gone []*a
 	}
 	without := s.ix.WhatIf()
 	for _, other := range gone {
-		if from := s.queueOf(other); from != index.None {
+		if from := s.queueOf(other); from != index.None && api.AllocatedStatus(other.Status) {
 			quota.RefundClaims(&without, from, s.intake.Claims(other))
 		}
 	}

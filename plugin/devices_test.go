@@ -390,6 +390,21 @@ func TestVictimsReturnDevices(t *testing.T) {
 	}
 }
 
+// TestTerminatingPodsHoldNoClaims has a queue with more devices than its quota. A pod that shares their claim is charged
+// nothing, as another pod still holds the claim: one that is being deleted is not refunded again.
+func TestTerminatingPodsHoldNoClaims(t *testing.T) {
+	s := deviceScene().deviceQueue("q", "", workload.Resources{gpuClass: 1}).
+		pods("run", "q", "", 2, 0, on("node"), requesting("cpu", 1000)).pods("wait", "q", "", 1, 0, requesting("cpu", 1000))
+	shared := map[string]map[string]release.Devices{"ns/shared": gpuDevices(2)}
+	f := s.openClaimed(t, podClaims{"run-0": shared, "run-1": shared, "wait-0": shared})
+	if f == nil {
+		return
+	}
+	defer f.close()
+	require.NoError(t, f.Session.Evict(f.task("run-0"), "test"))
+	assert.True(t, f.own.fitsClaimsWithout(f.own.ix.Lookup("q"), f.task("wait-0"), []*api.TaskInfo{f.task("run-0")}))
+}
+
 // TestDeviceProblems names quotas of devices that have no effect, on each release, once.
 func TestDeviceProblems(t *testing.T) {
 	s := deviceScene().deviceQueue("good", "", workload.Resources{"example.com/fpga": 2}).
