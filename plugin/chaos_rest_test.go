@@ -88,7 +88,7 @@ func (c *chaosCycle) victimsFor(j *worldJob, p *worldPod, task *api.TaskInfo, no
 		spare := victimJob.ReadyTaskNum() - victimJob.MinAvailable
 		for _, v := range other.pods {
 			victim := victimJob.Tasks[api.TaskID(v.object.UID)]
-			if victim.Status != api.Running || victim.NodeName != node.Name || v.spec.kept || spare <= 0 || !c.borrowed(other, v, victim, left) || !frees(p.spec, v.spec, free) {
+			if victim.Status != api.Running || victim.NodeName != node.Name || v.spec.kept || spare <= 0 || !c.borrowed(other, v, victim, left) || !frees(p.spec, v.spec, free) || c.relabeled(v, node.Name) {
 				continue
 			}
 			for d, amount := range c.request(other, v, victim) {
@@ -118,6 +118,16 @@ func frees(wants, victim podSpec, free *api.Resource) bool {
 		}
 	}
 	return all && (lacks || !wants.hasCards())
+}
+
+// relabeled reports whether a pod is charged for a card that its node does not have any more.
+func (c *chaosCycle) relabeled(p *worldPod, node string) bool {
+	for resource, has := range p.has {
+		if n := c.nodes[node]; n != nil && has.card != cardOf(n.spec, resource) {
+			return true
+		}
+	}
+	return false
 }
 
 func (p podSpec) hasCards() bool {
