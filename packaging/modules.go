@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/google/licensecheck"
+	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 )
 
@@ -60,7 +61,7 @@ func dependenciesOf(source string, paths ...string) ([]dependency, error) {
 // locate finds the directory of a module that a program records.
 func locate(source, cache string, m *debug.Module) (dependency, error) {
 	d := dependency{path: m.Path, version: m.Version, sum: m.Sum}
-	if m.Replace != nil && m.Replace.Version == "" {
+	if m.Replace != nil && modfile.IsDirectoryPath(m.Replace.Path) {
 		d.directory = filepath.Join(source, m.Replace.Path)
 		return d, nil
 	}
