@@ -165,7 +165,7 @@ func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskIn
 		d.excuse(innerGuarantee)
 		return true
 	}
-	if d.spares(want, got) {
+	if d.spares(want, got) || len(got) == 0 && d.sparesAndRefuses(reclaimer, want) {
 		d.excuse(goneEverywhere)
 		return true
 	}
@@ -191,21 +191,32 @@ func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskIn
 // spares reports whether an ancestor of the first victim that only upstream takes has no more
 // than it deserves without the victims before it.
 func (d *differential) spares(want, got []*api.TaskInfo) bool {
+	i := slices.IndexFunc(want, func(victim *api.TaskInfo) bool { return !slices.Contains(taskNames(got), victim.Name) })
+	return i >= 0 && d.sparesOne(want, i)
+}
+
+// sparesOne is spares for one victim.
+func (d *differential) sparesOne(want []*api.TaskInfo, i int) bool {
 	levels, _ := d.arguments[ancestorReclaimLevel].(int)
-	for i, victim := range want {
-		if slices.Contains(taskNames(got), victim.Name) {
+	left := d.without(want[:i])
+	for _, name := range d.path(string(d.theirs.Jobs[want[i].Job].Queue))[1:] {
+		if levels--; levels < 0 || name == index.RootName || left[name] == nil {
 			continue
 		}
-		left := d.without(want[:i])
-		for _, name := range d.path(string(d.theirs.Jobs[victim.Job].Queue))[1:] {
-			if levels--; levels < 0 || name == index.RootName || left[name] == nil {
-				continue
-			}
-			if above, _ := left[name].GreaterPartlyWithRelevantDimensions(d.upstream.account(name, "deserved"), victim.Resreq); !above {
-				return true
-			}
+		if above, _ := left[name].GreaterPartlyWithRelevantDimensions(d.upstream.account(name, "deserved"), want[i].Resreq); !above {
+			return true
 		}
-		return false
+	}
+	return false
+}
+
+// sparesAndRefuses reports whether the victims without one that is spared do not free the
+// devices that the reclaimer claims.
+func (d *differential) sparesAndRefuses(reclaimer *api.TaskInfo, want []*api.TaskInfo) bool {
+	for i := range want {
+		if d.sparesOne(want, i) && d.claimsRefused(reclaimer, slices.Concat(want[:i], want[i+1:])) {
+			return true
+		}
 	}
 	return false
 }
