@@ -133,7 +133,7 @@ var mutants = []mutant{
 	{"quota/reclaim.go", "if !victim.IntersectsRequest(reclaimer) || !v.aboveDeserved(q, victim) {", "if !v.aboveDeserved(q, victim) {"},
 	{"quota/reclaim.go", "return v.aboveDeserved(q, victim) && v.take(q, victim, to)", "return v.take(q, victim, to)"},
 	{"quota/preempt.go", "if fastres.FitsSomewhere(", "if fastres.Fits("},
-	{"plugin/intake/pending.go", "valid != nil && !valid.Pass", "false"},
+	{"plugin/intake/pending.go", "valid != nil && !valid.Pass", "valid != nil && valid.Pass"},
 	{"plugin/preemption.go", "|| s.admitsWithout(c, s.victimsOfOthers(c.task, preemptees))", "|| true"},
 	{"plugin/preemption.go", "if !s.admitsWithout(&c, victims) {", "if false {"},
 	{"plugin/preemption.go", "full = s.fullCards(c)", "full = nil"},
