@@ -12,6 +12,10 @@ import (
 // Schedulers are the schedulers that are compared, in the order of the tables.
 var Schedulers = []string{"upstream", "ours"}
 
+// MainRelease is the release of Volcano that go.mod names. The pages are about it, and have a
+// table for each other one.
+const MainRelease = "v1.14.1"
+
 // Report is all that was measured, and on what.
 type Report struct {
 	Command string   `json:"command"`

@@ -40,7 +40,7 @@ func run(name string, rounds int) error {
 		return err
 	}
 	path := latest
-	if volcano != mainRelease {
+	if volcano != load.MainRelease {
 		path = fmt.Sprintf(others, volcano)
 		if name == "quick" {
 			name = "other"

@@ -62,9 +62,6 @@ var (
 	}, cycles(nil, 1000)...)
 )
 
-// mainRelease is the release of Volcano that go.mod names. The page is about it, and has a section for each other one.
-const mainRelease = "v1.14.1"
-
 // cycles are whole cycles, each the first of its process; and with 1,000 queues
 // later ones too, of a process for each implementation, as what one leaves in
 // memory the next would feel. Ours differs from none by less than a machine does

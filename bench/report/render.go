@@ -8,6 +8,8 @@ import (
 	"text/template"
 
 	"golang.org/x/perf/benchmath"
+
+	"github.com/capacity-card/capacity-card/bench/load"
 )
 
 //go:embed page.md.tmpl
@@ -53,7 +55,7 @@ func (c contents) Config(key string) string {
 
 // Command is what made the raw output.
 func (c contents) Command() string {
-	if volcano := c.config["volcano"]; volcano != "" && volcano != mainRelease {
+	if volcano := c.config["volcano"]; volcano != "" && volcano != load.MainRelease {
 		return "make " + c.Config("target") + " VOLCANO=" + strings.TrimPrefix(volcano, "v")
 	}
 	return "make " + c.Config("target")

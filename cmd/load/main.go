@@ -30,9 +30,6 @@ const (
 	chartFile = "docs/load.svg"
 )
 
-// mainRelease is the release of Volcano that go.mod names. The page is about it, and has a table for each other one.
-const mainRelease = "v1.14.1"
-
 // podsPerJob is the number of pods of a job; half of them are its minimum.
 const podsPerJob = 10
 
@@ -67,7 +64,7 @@ func main() {
 		Volcano: volcano, Nodes: *nodes, Pods: shape.Jobs * podsPerJob, Queues: *queues, Rounds: *rounds,
 		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
 	}}
-	if volcano != mainRelease {
+	if volcano != load.MainRelease {
 		report.Command += " VOLCANO=" + strings.TrimPrefix(volcano, "v")
 	}
 	schedulers := []scheduler{{"upstream", *upstream}, {"ours", *ours}}
@@ -170,7 +167,7 @@ func (r report) write() error {
 		return err
 	}
 	path := results
-	if r.Volcano != mainRelease {
+	if r.Volcano != load.MainRelease {
 		path = fmt.Sprintf(others, r.Volcano)
 	}
 	if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {

@@ -13,7 +13,7 @@ import (
 // commandNotFound is the status of a shell that does not find a command.
 const commandNotFound = 127
 
-// run is what a container or a pod does: it ends some time after its start with a status, or it runs forever.
+// run is the simulated life of a container or a pod: it ends with a status some time after its start, or runs forever.
 type run struct {
 	forever bool
 	after   time.Duration

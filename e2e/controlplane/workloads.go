@@ -22,7 +22,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 )
 
-// namespaceResync is how often deleted namespaces are looked at again, as in kube-controller-manager.
+// namespaceResync is the resync period of deleted namespaces, that of kube-controller-manager.
 const namespaceResync = 5 * time.Minute
 
 // StartWorkloadControllers runs Kubernetes' own controllers of Deployments and ReplicaSets until ctx ends.

@@ -33,7 +33,7 @@ var schedulers = map[string]string{
 	ours:     "github.com/capacity-card/capacity-card/cmd/vc-scheduler",
 }
 
-// tools are what the suites need next to a scheduler.
+// tools are the programs that the suites need beside a scheduler.
 var tools = map[string]string{
 	"webhook-manager": "volcano.sh/volcano/cmd/webhook-manager",
 	"vcctl":           "volcano.sh/volcano/cmd/cli",

@@ -22,7 +22,7 @@ const (
 var (
 	machine  = resources("4", "16Gi")
 	kwokNode = resources("8", "8Gi")
-	// network is what kind's network needs on each node.
+	// network holds the resources that the network of kind requests on each node.
 	network = resources("100m", "50Mi")
 )
 

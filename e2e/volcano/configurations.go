@@ -11,13 +11,13 @@ import (
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
 
-// configuration is how the scheduler is configured: as Volcano's CI does it, with a change.
+// configuration is the scheduler configuration of Volcano's CI with a change.
 type configuration struct {
 	name, title string
 	change      func(*schedulerConf) error
 }
 
-// schedulerConf is what a configuration of the scheduler has that changes here. Plugins keep what else they have.
+// schedulerConf has the fields of a scheduler configuration that change here. Plugins keep their other fields.
 type schedulerConf struct {
 	Actions string `yaml:"actions"`
 	Tiers   []tier `yaml:"tiers"`

@@ -30,7 +30,7 @@ const (
 	workDirectory    = "bin/e2e-volcano"
 )
 
-// repeats is how often a spec whose outcome differs between the schedulers runs again with both.
+// repeats is the number of times that a spec runs again with both schedulers, if its outcomes differ.
 const repeats = 2
 
 func main() {

@@ -16,7 +16,7 @@ const (
 	leftOut = "o" // by this program
 )
 
-// report is what is of interest of a report of Ginkgo.
+// report has the fields of a Ginkgo report that the comparison reads.
 type report []struct {
 	SpecReports []specReport
 }
@@ -29,7 +29,7 @@ type specReport struct {
 	Failure                 struct{ Message string }
 }
 
-// name is how Ginkgo shows the spec, and how its focus matches it.
+// name returns the full name of the spec, which Ginkgo prints and its focus matches.
 func (s specReport) name() string {
 	return strings.Join(append(append([]string{}, s.ContainerHierarchyTexts...), s.LeafNodeText), " ")
 }

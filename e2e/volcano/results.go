@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// outcome is how a spec ended with each scheduler, a letter for each attempt.
+// outcome has the results of a spec with each scheduler, a letter for each attempt.
 type outcome struct{ upstream, ours string }
 
 // String is how the file of results has an outcome, such as fp/p.

@@ -125,7 +125,7 @@ func (e *explainer) field(s report.Shortage, origin string) string {
 	return fmt.Sprintf("%s of queue %s", what, origin)
 }
 
-// allocated is how many of the cards that a bound is about its queue has.
+// allocated returns the cards that are allocated to the queue of a shortage.
 func (e *explainer) allocated(s report.Shortage) float64 {
 	for _, h := range e.accounts[s.Queue].Holdings {
 		if h.Resource == s.Resource {
