@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -127,13 +128,21 @@ func read(ctx context.Context, process *controlplane.Process) (f figures, err er
 		return f, err
 	}
 	defer response.Body.Close()
-	families, err := new(expfmt.TextParser).TextToMetricFamilies(response.Body)
-	if err != nil {
-		return f, err
+	metrics := map[string]*dto.Metric{} // the first of each family
+	for decoder := expfmt.NewDecoder(response.Body, expfmt.ResponseFormat(response.Header)); ; {
+		var family dto.MetricFamily
+		if err := decoder.Decode(&family); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return f, err
+		}
+		if len(family.Metric) > 0 {
+			metrics[family.GetName()] = family.Metric[0]
+		}
 	}
 	first := func(name string) *dto.Metric {
-		if family := families[name]; family != nil && len(family.Metric) > 0 {
-			return family.Metric[0]
+		if metric := metrics[name]; metric != nil {
+			return metric
 		}
 		return &dto.Metric{}
 	}
