@@ -34,8 +34,9 @@ func (d *differential) drawDevices() {
 	for i := range d.cluster.Queues {
 		q := &d.cluster.Queues[i]
 		for _, bounds := range []*workload.Resources{&q.Capability, &q.Deserved, &q.Guarantee} {
-			// A root that bounds devices alone bounds cpu and memory to 0 upstream.
-			if r.IntN(2) == 0 || *bounds == nil || on && len(*bounds) == 0 && q.Name == index.RootName {
+			// A root that bounds devices alone, or devices and pods, bounds cpu and memory to 0
+			// upstream.
+			if r.IntN(2) == 0 || *bounds == nil || on && podsAlone(*bounds) && q.Name == index.RootName {
 				continue
 			}
 			*bounds = maps.Clone(*bounds)
@@ -58,6 +59,16 @@ func (d *differential) drawDevices() {
 			d.claims[task.Name] = d.drawClaims(r, job.Name, task.Name)
 		}
 	}
+}
+
+// podsAlone reports whether nothing but pods has a quantity.
+func podsAlone(r workload.Resources) bool {
+	for name, quantity := range r {
+		if name != string(v1.ResourcePods) && quantity > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // drawClaims draws the claims of a pod: of its own, shared with any other pod, or none. Pods of

@@ -155,70 +155,65 @@ func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskIn
 	if d.name != CapacityName || slices.Equal(taskNames(want), taskNames(got)) {
 		return false
 	}
-	if len(got) == 0 && d.claimsRefused(reclaimer, want) {
-		d.excuse(victimsSuffice)
-		return true
-	}
 	path := d.path(string(d.theirs.Jobs[reclaimer.Job].Queue))
-	left := d.without(want)
-	if d.breaksInnerGuarantee(path, left) {
+	if d.breaksInnerGuarantee(path, d.without(want)) {
 		d.excuse(innerGuarantee)
 		return true
 	}
-	if d.spares(want, got) || len(got) == 0 && d.sparesAndRefuses(reclaimer, want) {
+	kept := d.withoutSpared(want)
+	if why := d.refused(path, reclaimer, kept); len(got) == 0 && why != "" {
+		d.excuse(why)
+		return true
+	}
+	if len(kept) < len(want) && slices.Equal(taskNames(kept), taskNames(got)) {
 		d.excuse(goneEverywhere)
 		return true
 	}
+	return false
+}
+
+// refused returns the intended difference by which a reclaimer has no victims, "" if it has:
+// something of its path has no room for it without these victims.
+func (d *differential) refused(path []string, reclaimer *api.TaskInfo, victims []*api.TaskInfo) string {
+	if d.claimsRefused(reclaimer, victims) {
+		return victimsSuffice
+	}
+	left := d.without(victims)
 	for _, name := range path {
-		rest := left[name]
-		if rest == nil {
-			rest = d.upstream.account(name, "allocated")
+		after := left[name]
+		if after == nil {
+			after = d.upstream.account(name, "allocated")
 		}
-		after := rest.Clone().Add(reclaimer.Resreq)
-		if ok, _ := after.LessEqualWithDimensionAndResourcesName(d.upstream.account(name, "realCapability"), reclaimer.Resreq); !ok && len(got) == 0 {
-			d.excuse(victimsSuffice)
-			return true
+		after = after.Clone().Add(reclaimer.Resreq)
+		if ok, _ := after.LessEqualWithDimensionAndResourcesName(d.upstream.account(name, "realCapability"), reclaimer.Resreq); !ok {
+			return victimsSuffice
 		}
 		after.Add(d.reservedForOthers(name, reclaimer))
-		if ok, _ := after.LessEqualWithDimensionAndResourcesName(d.upstream.account(name, "realCapability"), reclaimer.Resreq); !ok && len(got) == 0 {
-			d.excuse(gatesKept)
-			return true
+		if ok, _ := after.LessEqualWithDimensionAndResourcesName(d.upstream.account(name, "realCapability"), reclaimer.Resreq); !ok {
+			return gatesKept
 		}
 	}
-	return false
+	return ""
 }
 
-// spares reports whether an ancestor of the first victim that only upstream takes has no more
-// than it deserves without the victims before it.
-func (d *differential) spares(want, got []*api.TaskInfo) bool {
-	i := slices.IndexFunc(want, func(victim *api.TaskInfo) bool { return !slices.Contains(taskNames(got), victim.Name) })
-	return i >= 0 && d.sparesOne(want, i)
-}
-
-// sparesOne is spares for one victim.
-func (d *differential) sparesOne(want []*api.TaskInfo, i int) bool {
+// withoutSpared returns the victims but for those that have an ancestor which has no more than
+// it deserves without the victims before.
+func (d *differential) withoutSpared(want []*api.TaskInfo) (kept []*api.TaskInfo) {
 	levels, _ := d.arguments[ancestorReclaimLevel].(int)
-	left := d.without(want[:i])
-	for _, name := range d.path(string(d.theirs.Jobs[want[i].Job].Queue))[1:] {
-		if levels--; levels < 0 || name == index.RootName || left[name] == nil {
-			continue
-		}
-		if above, _ := left[name].GreaterPartlyWithRelevantDimensions(d.upstream.account(name, "deserved"), want[i].Resreq); !above {
-			return true
-		}
-	}
-	return false
-}
-
-// sparesAndRefuses reports whether the victims without one that is spared do not free the
-// devices that the reclaimer claims.
-func (d *differential) sparesAndRefuses(reclaimer *api.TaskInfo, want []*api.TaskInfo) bool {
-	for i := range want {
-		if d.sparesOne(want, i) && d.claimsRefused(reclaimer, slices.Concat(want[:i], want[i+1:])) {
-			return true
+	for _, victim := range want {
+		left := d.without(kept)
+		path := d.path(string(d.theirs.Jobs[victim.Job].Queue))[1:]
+		if !slices.ContainsFunc(path[:min(levels, len(path))], func(name string) bool {
+			if name == index.RootName || left[name] == nil {
+				return false
+			}
+			above, _ := left[name].GreaterPartlyWithRelevantDimensions(d.upstream.account(name, "deserved"), victim.Resreq)
+			return !above
+		}) {
+			kept = append(kept, victim)
 		}
 	}
-	return false
+	return kept
 }
 
 func (d *differential) path(queue string) []string {
