@@ -160,7 +160,7 @@ func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskIn
 		d.excuse(innerGuarantee)
 		return true
 	}
-	kept := d.withoutSpared(want)
+	kept := d.withoutSpared(path[0], want)
 	if why := d.refused(path, reclaimer, kept); len(got) == 0 && why != "" {
 		d.excuse(why)
 		return true
@@ -198,18 +198,21 @@ func (d *differential) refused(path []string, reclaimer *api.TaskInfo, victims [
 
 // withoutSpared returns the victims but for those that have an ancestor which has no more than
 // it deserves without the victims before.
-func (d *differential) withoutSpared(want []*api.TaskInfo) (kept []*api.TaskInfo) {
+func (d *differential) withoutSpared(reclaimer string, want []*api.TaskInfo) (kept []*api.TaskInfo) {
 	levels, _ := d.arguments[ancestorReclaimLevel].(int)
+	to := d.ancestorNames(reclaimer)
 	for _, victim := range want {
-		left := d.without(kept)
-		path := d.path(string(d.theirs.Jobs[victim.Job].Queue))[1:]
-		if !slices.ContainsFunc(path[:min(levels, len(path))], func(name string) bool {
-			if name == index.RootName || left[name] == nil {
-				return false
+		left, spared := d.without(kept), false
+		for i, name := range d.ancestorNames(string(d.theirs.Jobs[victim.Job].Queue)) {
+			if i >= levels || name == index.RootName || left[name] == nil || i < len(to) && to[i] == name {
+				continue
 			}
-			above, _ := left[name].GreaterPartlyWithRelevantDimensions(d.upstream.account(name, "deserved"), victim.Resreq)
-			return !above
-		}) {
+			deserved := d.upstream.account(name, "deserved")
+			above, _ := left[name].GreaterPartlyWithRelevantDimensions(deserved, victim.Resreq)
+			common := api.Intersection(victim.Resreq, deserved)
+			spared = spared || len(common) > 0 && !above
+		}
+		if !spared {
 			kept = append(kept, victim)
 		}
 	}
