@@ -165,9 +165,15 @@ func (d *differential) intended(reclaimer *api.TaskInfo, want, got []*api.TaskIn
 		d.excuse(why)
 		return true
 	}
-	if len(kept) < len(want) && slices.Equal(taskNames(kept), taskNames(got)) {
-		d.excuse(goneEverywhere)
-		return true
+	// Once a victim is spared, its queue has more left, and others of it are taken.
+	for i, victim := range want {
+		if i >= len(got) || got[i].Name != victim.Name {
+			if i >= len(kept) || kept[i].Name != victim.Name {
+				d.excuse(goneEverywhere)
+				return true
+			}
+			return false
+		}
 	}
 	return false
 }
