@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -42,7 +43,7 @@ type asks struct {
 //   - wants has quotas of three models, and runs nothing.
 func newCardContent(shape workload.Shape, a asks) (*content, error) {
 	c := shape.MakeCards(1)
-	models := []string{c.Nodes[0].Labels[productLabel], c.Nodes[1].Labels[productLabel], c.Nodes[2].Labels[productLabel]}
+	models := []string{c.Nodes[0].Labels[workload.ProductLabel], c.Nodes[1].Labels[workload.ProductLabel], c.Nodes[2].Labels[workload.ProductLabel]}
 	t := &content{plugin: plugin.Name, sessions: map[string]*framework.Session{}}
 	leaves := c.Leaves()
 	const many = 100000
@@ -55,13 +56,14 @@ func newCardContent(shape workload.Shape, a asks) (*content, error) {
 	}
 	for i := range c.Queues {
 		q := &c.Queues[i]
-		if quota[q.Name] == nil {
-			continue
+		if own := quota[q.Name]; own != nil {
+			q.Annotations = map[string]string{quotaKey: counts(own)}
 		}
-		q.Annotations = map[string]string{"volcano.sh/card.quota": counts(quota[q.Name])}
 		if q.Name == lends {
 			q.Annotations["volcano.sh/card.deserved"] = counts(map[string]int{models[0]: 50})
-			q.Annotations["volcano.sh/card.guarantee"] = "{}"
+		}
+		if q.Annotations[quotaKey] != "" { // cards are lent
+			q.Annotations["volcano.sh/card.guarantee"] = number.ReplaceAllString(q.Annotations[quotaKey], ":0")
 		}
 	}
 	held := make([]int, len(models))
@@ -108,7 +110,10 @@ func newCardContent(shape workload.Shape, a asks) (*content, error) {
 	return t, err
 }
 
-const productLabel = "nvidia.com/gpu.product"
+const quotaKey = "volcano.sh/card.quota"
+
+// number is a number of cards in a quota.
+var number = regexp.MustCompile(`:\d+`)
 
 var oneCPU = workload.Resources{"cpu": 1000, "memory": 1 << 30}
 

@@ -82,7 +82,7 @@ func newFloor(c workload.Cluster, info *api.ClusterInfo, withCards bool) *floor 
 			f.dim(name)
 		}
 		if withCards {
-			f.nodes[n.Name] = f.dim(n.Labels["nvidia.com/gpu.product"])
+			f.nodes[n.Name] = f.dim(n.Labels[workload.ProductLabel])
 		}
 	}
 	for _, job := range info.Jobs {
@@ -201,7 +201,7 @@ func (f *floor) set(row []float64, amounts workload.Resources) {
 // setCards reads the quotas of cards of a queue. A leaf has none of the others.
 func (f *floor) setCards(q int, annotations map[string]string) {
 	quota, deserved := map[string]float64{}, map[string]float64{}
-	if json.Unmarshal([]byte(annotations["volcano.sh/card.quota"]), &quota) != nil {
+	if json.Unmarshal([]byte(annotations[quotaKey]), &quota) != nil {
 		return
 	}
 	if json.Unmarshal([]byte(annotations["volcano.sh/card.deserved"]), &deserved) != nil {
