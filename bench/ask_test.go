@@ -22,7 +22,7 @@ import (
 
 // BenchmarkAllocatable checks a task that may be placed.
 func BenchmarkAllocatable(b *testing.B) {
-	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), allocatable, withBystander...) })
+	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), allocatable, theLarge(b).besideNone()...) })
 }
 
 func allocatable(b *testing.B, s *bed) func() bool {
@@ -33,7 +33,7 @@ func allocatable(b *testing.B, s *bed) func() bool {
 
 // BenchmarkJobEnqueueable checks a job that is admitted.
 func BenchmarkJobEnqueueable(b *testing.B) {
-	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), jobEnqueueable, withBystander...) })
+	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), jobEnqueueable, theLarge(b).besideNone()...) })
 }
 
 // jobEnqueueable has the job request very little, because upstream charges it
@@ -51,13 +51,15 @@ func jobEnqueueable(b *testing.B, s *bed) func() bool {
 // BenchmarkPreemptive checks a queue that may take from others for a task.
 func BenchmarkPreemptive(b *testing.B) {
 	b.Run("shape=L", func(b *testing.B) {
-		measure(b, theLarge(b), func(b *testing.B, s *bed) func() bool {
-			s.open(b)
-			queue, tasks := s.queue(s.waits), []*api.TaskInfo{s.task(s.waits, 0)}
-			preemptive := release.Preemptive(s.Session)
-			return func() bool { return preemptive(queue, tasks...) }
-		}, withBystander...)
+		measure(b, theLarge(b), preemptive, theLarge(b).besideNone()...)
 	})
+}
+
+func preemptive(b *testing.B, s *bed) func() bool {
+	s.open(b)
+	queue, tasks := s.queue(s.waits), []*api.TaskInfo{s.task(s.waits, 0)}
+	ask := release.Preemptive(s.Session)
+	return func() bool { return ask(queue, tasks...) }
 }
 
 // BenchmarkQueueOrder compares two leaves.
@@ -78,13 +80,13 @@ func BenchmarkQueueOrder(b *testing.B) {
 				b.Fatal("the implementations disagree")
 			}
 			return func() bool { return s.QueueOrderFn(l, r) == want }
-		}, withBystander...)
+		}, theLarge(b).besideNone()...)
 	})
 }
 
 // BenchmarkReclaimable has the plugin choose victims among 100 candidates.
 func BenchmarkReclaimable(b *testing.B) {
-	b.Run("shape=L/candidates=100", func(b *testing.B) { measure(b, theLarge(b), reclaimable(100)) })
+	b.Run("shape=L/candidates=100", func(b *testing.B) { measure(b, theLarge(b), reclaimable(100), theLarge(b).beside()...) })
 }
 
 func reclaimable(candidates int) operation {
@@ -92,7 +94,7 @@ func reclaimable(candidates int) operation {
 	return func(b *testing.B, s *bed) func() bool {
 		s.open(b)
 		reclaimer := s.task(s.waits, 0)
-		from := s.tasks(s.reclaimees(), 2)
+		from := s.tasks(s.reclaimees, 2)
 		if len(from) < candidates {
 			b.Fatalf("%d candidates", len(from))
 		}
@@ -108,9 +110,9 @@ func reclaimable(candidates int) operation {
 	}
 }
 
-// reclaimees returns running jobs of other queues than that of waits: one of a
-// queue that has more than it deserves, one of any other, and so on.
-func (c *content) reclaimees() []workload.Job {
+// reclaimees returns running jobs of other queues than one: one of a queue that has more than
+// it deserves, one of any other, and so on.
+func reclaimees(c workload.Cluster, than string) []workload.Job {
 	deserved, used := map[string]int64{}, map[string]int64{}
 	for _, q := range c.Queues {
 		deserved[q.Name] = q.Deserved[gpu]
@@ -123,7 +125,7 @@ func (c *content) reclaimees() []workload.Job {
 	var over, under, turns []workload.Job
 	for _, j := range c.Jobs {
 		switch {
-		case j.Phase != workload.Running || j.Queue == c.waits.Queue || gpus(j) == 0:
+		case j.Phase != workload.Running || j.Queue == than || gpus(j) == 0:
 		case used[j.Queue] > deserved[j.Queue]+int64(len(j.Tasks)):
 			over = append(over, j)
 		default:
@@ -150,7 +152,7 @@ func names(tasks []*api.TaskInfo) []string {
 // BenchmarkEvent has a task taken away and placed again: two events, with the
 // metrics that they set.
 func BenchmarkEvent(b *testing.B) {
-	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), event) })
+	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), event, theLarge(b).beside()...) })
 }
 
 func event(b *testing.B, s *bed) func() bool {

@@ -13,14 +13,27 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// withBystander compares with a plugin that permits everything.
-var withBystander = append([]implementation{{none.name, newBystander}}, implementations...)
+// beside returns what is compared on a content, without a bystander.
+func (c *content) beside() []implementation {
+	if c.plugin != plugin.CapacityName { // upstream has no cards
+		return []implementation{c.floor(), {"ours", newCards}}
+	}
+	return []implementation{implementations[0], c.floor(), implementations[1]}
+}
 
-type bystander struct{}
+// besideNone returns what is compared on a content, and a plugin that permits everything.
+func (c *content) besideNone() []implementation {
+	return append([]implementation{{none.name, bystanderOf(c.plugin)}}, c.beside()...)
+}
 
-func newBystander(framework.Arguments) framework.Plugin { return bystander{} }
+// bystander permits everything, under the name of the plugin that it stands in for.
+type bystander struct{ name string }
 
-func (bystander) Name() string                      { return plugin.CapacityName }
+func bystanderOf(name string) framework.PluginBuilder {
+	return func(framework.Arguments) framework.Plugin { return bystander{name} }
+}
+
+func (x bystander) Name() string                    { return x.name }
 func (bystander) OnSessionClose(*framework.Session) {}
 
 // Clone has a bystander be its own snapshot (fwk.StateData).
@@ -35,7 +48,9 @@ func (x bystander) OnSessionOpen(ssn *framework.Session) {
 	})
 	var snapshot fwk.StateData = x
 	ssn.AddPrePredicateFn(x.Name(), func(task *api.TaskInfo) error {
-		ssn.GetCycleState(task.UID).Write(plugin.CapacityName, snapshot)
+		ssn.GetCycleState(task.UID).Write(fwk.StateKey(x.name), snapshot)
 		return nil
 	})
+	ssn.AddPredicateFn(x.Name(), func(*api.TaskInfo, *api.NodeInfo) error { return nil })
+	ssn.AddNodeOrderFn(x.Name(), func(*api.TaskInfo, *api.NodeInfo) (float64, error) { return 0, nil })
 }

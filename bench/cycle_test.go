@@ -24,13 +24,13 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
-	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // cycle is one scheduling cycle: a session is opened, actions run, it is closed.
 type cycle struct {
 	cluster        workload.Cluster
+	alone          workload.Cluster // that of none and upstream, which have no cards; empty: the same
 	actions        func() []framework.Action
 	configurations []conf.Configuration
 	// done reports whether the cycle did what it is measured for.
@@ -53,8 +53,8 @@ const (
 
 // measure runs the cycle without a quota plugin and with each of them, each time on
 // fresh content.
-func (c cycle) measure(b *testing.B, session string) {
-	for _, impl := range append([]implementation{none}, implementations...) {
+func (c cycle) measure(b *testing.B, session string, ours implementation) {
+	for _, impl := range []implementation{none, implementations[0], ours} {
 		b.Run("impl="+impl.name, func(b *testing.B) {
 			switch {
 			case session == later:
@@ -83,7 +83,11 @@ func fresh() bool {
 }
 
 func (c cycle) run(b *testing.B, impl implementation, start, stop func()) {
-	info, err := cluster.Build(c.cluster, "/bench")
+	content := c.cluster
+	if impl.name != "ours" && len(c.alone.Queues) > 0 {
+		content = c.alone
+	}
+	info, err := cluster.Build(content, "/bench")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -112,8 +116,9 @@ func tiersWith(impl implementation) []conf.Tier {
 	framework.RegisterPluginBuilder(binpack.PluginName, binpack.New)
 	first := []string{priority.PluginName, gang.PluginName}
 	if impl.new != nil {
-		framework.RegisterPluginBuilder(plugin.CapacityName, impl.new)
-		first = append(first, plugin.CapacityName)
+		name := impl.new(nil).Name()
+		framework.RegisterPluginBuilder(name, impl.new)
+		first = append(first, name)
 	}
 	return append(offline.Tiers(true, first...),
 		offline.Tiers(true, predicates.PluginName, nodeorder.PluginName, binpack.PluginName)...)
@@ -153,10 +158,64 @@ func BenchmarkCycle(b *testing.B) {
 					cluster: workload.Waiting(queues).Make(1),
 					actions: func() []framework.Action { return []framework.Action{enqueue.New(), allocate.New()} },
 					done:    bound(1000),
-				}.measure(b, session)
+				}.measure(b, session, implementations[1])
 			})
 		})
 	}
+}
+
+// BenchmarkCycleCards enqueues and allocates 200 pods on 5,000 idle nodes, under the name
+// capacity-card. For none and upstream, node affinity keeps the pods to the same nodes.
+func BenchmarkCycleCards(b *testing.B) {
+	conf.EnabledActionMap = map[string]bool{"enqueue": true, "allocate": true}
+	queues := []int{1000}
+	if *full {
+		queues = append(queues, 5000)
+	}
+	forCards(b, queues, func(b *testing.B, queues, names int) {
+		cycle{
+			cluster: workload.WaitingOn(queues).Make(1).WithCards(names),
+			alone:   workload.WaitingOn(queues).Make(1).WithCards(names).WithAffinity(),
+			actions: func() []framework.Action { return []framework.Action{enqueue.New(), allocate.New()} },
+			done:    bound(200),
+		}.measure(b, later, implementation{"ours", newCards})
+	})
+}
+
+// BenchmarkReclaimCards and BenchmarkPreemptCards are Reclaim and Preempt for pods that name
+// cards.
+func BenchmarkReclaimCards(b *testing.B) {
+	forCards(b, []int{100, 1000}, func(b *testing.B, queues, names int) {
+		cycle{
+			cluster: workload.Reclaiming(queues, 100).WithCards(names),
+			alone:   workload.Reclaiming(queues, 100).WithCards(names).WithAffinity(),
+			actions: func() []framework.Action { return []framework.Action{reclaim.New()} },
+			done:    evicted(100),
+		}.measure(b, later, implementation{"ours", newCards})
+	})
+}
+
+func BenchmarkPreemptCards(b *testing.B) {
+	forCards(b, []int{100, 1000}, func(b *testing.B, queues, names int) {
+		cycle{
+			cluster: workload.Preempting(queues, 100).WithCards(names),
+			alone:   workload.Preempting(queues, 100).WithCards(names).WithAffinity(),
+			actions: func() []framework.Action { return []framework.Action{preempt.New()} },
+			done:    evicted(100),
+		}.measure(b, later, implementation{"ours", newCards})
+	})
+}
+
+// forCards measures with pods that name one card, one of three, or none.
+func forCards(b *testing.B, queues []int, measure func(b *testing.B, queues, names int)) {
+	forQueues(b, queues, func(b *testing.B, queues int) {
+		for _, r := range []struct {
+			request string
+			names   int
+		}{{"one", 1}, {"list", 3}, {"untyped", 0}} {
+			b.Run("request="+r.request, func(b *testing.B) { measure(b, queues, r.names) })
+		}
+	})
 }
 
 // BenchmarkReclaim has 100 pods take back what their queues deserve, on a cluster
@@ -167,7 +226,7 @@ func BenchmarkReclaim(b *testing.B) {
 			cluster: workload.Reclaiming(queues, 100),
 			actions: func() []framework.Action { return []framework.Action{reclaim.New()} },
 			done:    evicted(100),
-		}.measure(b, later)
+		}.measure(b, later, implementations[1])
 	})
 }
 
@@ -179,7 +238,7 @@ func BenchmarkPreempt(b *testing.B) {
 			cluster: workload.Preempting(queues, 100),
 			actions: func() []framework.Action { return []framework.Action{preempt.New()} },
 			done:    evicted(100),
-		}.measure(b, later)
+		}.measure(b, later, implementations[1])
 	})
 }
 
@@ -197,7 +256,7 @@ func BenchmarkPreemptTopology(b *testing.B) {
 			actions:        func() []framework.Action { return []framework.Action{preempt.New()} },
 			configurations: []conf.Configuration{{Name: "preempt", Arguments: aware}},
 			done:           evicted(20),
-		}.measure(b, later)
+		}.measure(b, later, implementations[1])
 	})
 }
 

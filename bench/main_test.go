@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// implementation is what is compared. All of them have the name capacity.
+// implementation is what is compared. All that are compared have the same name.
 type implementation struct {
 	name string
 	new  framework.PluginBuilder
@@ -50,13 +50,17 @@ var (
 // measured on it.
 type content struct {
 	workload.Cluster
+	plugin   string // the name of all implementations
 	info     *api.ClusterInfo
 	sessions map[string]*framework.Session // by implementation
+
+	laidOut *floor // made when it is needed
 
 	plain      workload.Job   // may be placed, and requests no GPU
 	waits      workload.Job   // may be placed
 	stuck      workload.Job   // may not, its queue is full
 	neighbours []workload.Job // run in the queue of stuck
+	reclaimees []workload.Job // run in other queues than that of waits
 }
 
 // errNone is a cluster without the jobs that an operation needs.
@@ -64,7 +68,7 @@ var errNone = errors.New("no task or queue of this cluster fits the benchmark")
 
 // newContent fills one queue: it bounds it to what runs there.
 func newContent(c workload.Cluster) (*content, error) {
-	t := &content{Cluster: c, sessions: map[string]*framework.Session{}}
+	t := &content{Cluster: c, plugin: plugin.CapacityName, sessions: map[string]*framework.Session{}}
 	running := map[string][]workload.Job{}
 	used := map[string]int64{}
 	for _, j := range c.Jobs {
@@ -93,6 +97,7 @@ func newContent(c workload.Cluster) (*content, error) {
 	}
 	i := slices.IndexFunc(c.Queues, func(q workload.Queue) bool { return q.Name == t.stuck.Queue })
 	c.Queues[i].Capability = workload.Resources{gpu: used[t.stuck.Queue]}
+	t.reclaimees = reclaimees(c, t.waits.Queue)
 	var err error
 	t.info, err = cluster.Build(c, "/bench")
 	return t, err
@@ -136,11 +141,21 @@ func (c *content) bed(impl implementation) *bed {
 	ssn := c.sessions[impl.name]
 	if ssn == nil {
 		ssn = offline.Open(offline.NewCache(c.info), nil)
-		ssn.Tiers = offline.Tiers(c.Hierarchy, plugin.CapacityName)
+		ssn.Tiers = offline.Tiers(c.Hierarchy, c.plugin)
 		ssn.NodeMap, ssn.PodLister = nil, nil // large, and no quota plugin looks at them
 		c.sessions[impl.name] = ssn
 	}
 	return &bed{Session: ssn, content: c, implementation: impl}
+}
+
+// floor returns the floor of the content.
+func (c *content) floor() implementation {
+	return implementation{"floor", func(framework.Arguments) framework.Plugin {
+		if c.laidOut == nil {
+			c.laidOut = newFloor(c.Cluster, c.info, c.plugin == plugin.Name)
+		}
+		return floorPlugin{c.laidOut, c.plugin}
+	}}
 }
 
 // open opens the plugin until the benchmark ends.

@@ -4,12 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/api"
 
-	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
-	"github.com/capacity-card/capacity-card/plugin"
-	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // opening is OnSessionOpen and OnSessionClose, with the queues as they were in the
@@ -31,11 +28,23 @@ func opening(b *testing.B, s *bed) func() bool {
 
 // BenchmarkSessionOpen is the opening of a session.
 func BenchmarkSessionOpen(b *testing.B) {
-	b.Run("shape=S", func(b *testing.B) { measure(b, contentOf(b, workload.S.Make(1)), opening) })
-	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), opening) })
-	if *full {
-		b.Run("shape=XL", func(b *testing.B) { measure(b, contentOf(b, workload.XL.Make(1)), opening) })
+	for _, shape := range openShapes() {
+		b.Run("shape="+shape.Name, func(b *testing.B) {
+			c := theLarge(b)
+			if shape.Name != workload.L.Name {
+				c = contentOf(b, shape.Make(1))
+			}
+			measure(b, c, opening, c.beside()...)
+		})
 	}
+}
+
+func openShapes() []workload.Shape {
+	shapes := []workload.Shape{workload.S, workload.L}
+	if *full {
+		shapes = append(shapes, workload.XL)
+	}
+	return shapes
 }
 
 // BenchmarkSessionOpenChanged is SessionOpen with the specification of one queue
@@ -54,39 +63,43 @@ func BenchmarkSessionOpenChanged(b *testing.B) {
 	})
 }
 
-// BenchmarkSessionOpenCards is SessionOpen of our capacity on a cluster, and of
-// capacity-card on the same with quotas of cards. Upstream has no cards.
+// BenchmarkSessionOpenCards is SessionOpen under the name capacity-card.
 func BenchmarkSessionOpenCards(b *testing.B) {
-	shapes := []workload.Shape{workload.S, workload.L}
-	if *full {
-		shapes = append(shapes, workload.XL)
-	}
-	for _, shape := range shapes {
+	for _, shape := range openShapes() {
 		b.Run("shape="+shape.Name, func(b *testing.B) {
-			b.Run("cards=without", func(b *testing.B) { openAlone(b, shape.Make(1), plugin.NewCapacity) })
-			b.Run("cards=with", func(b *testing.B) { openAlone(b, shape.MakeCards(1), plugin.New) })
+			c := withCardsOf(b, shape, asks{cards: 1})
+			measure(b, c, opening, c.beside()...)
 		})
 	}
 }
 
-// openAlone opens and closes sessions of one plugin.
-func openAlone(b *testing.B, c workload.Cluster, build framework.PluginBuilder) {
-	info, err := cluster.Build(c, "/bench")
-	if err != nil {
-		b.Fatal(err)
-	}
-	ssn := offline.Open(offline.NewCache(info), nil)
-	ssn.Tiers = offline.Tiers(c.Hierarchy, build(nil).Name())
-	once := func() {
-		p := build(nil)
-		p.OnSessionOpen(ssn)
-		p.OnSessionClose(ssn)
-	}
-	once()
-	once() // the names that the first has found have their place from now on
-	b.ReportAllocs()
-	for b.Loop() {
-		once()
+// BenchmarkSessionOpenCold opens sessions whose content was cloned just before, as Volcano's
+// cache does for each session; capacity, and capacity-card on a cluster with cards.
+func BenchmarkSessionOpenCold(b *testing.B) {
+	b.Run("shape=L", func(b *testing.B) { openCold(b, theLarge(b)) })
+	b.Run("shape=L/cards=with", func(b *testing.B) { openCold(b, withCardsOf(b, workload.L, asks{cards: 1})) })
+}
+
+func openCold(b *testing.B, c *content) {
+	for _, impl := range c.beside() {
+		b.Run("impl="+impl.name, func(b *testing.B) {
+			s := c.bed(impl)
+			jobs := s.Session.Jobs
+			defer func() { s.Session.Jobs = jobs }()
+			var spent time.Duration
+			for b.Loop() {
+				s.Session.Jobs = map[api.JobID]*api.JobInfo{}
+				for id, job := range jobs {
+					s.Session.Jobs[id] = job.Clone()
+				}
+				p := s.new(nil)
+				start := time.Now()
+				p.OnSessionOpen(s.Session)
+				spent += time.Since(start)
+				p.OnSessionClose(s.Session)
+			}
+			b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "ns/op")
+		})
 	}
 }
 

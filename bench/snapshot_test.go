@@ -6,15 +6,16 @@ import (
 	"runtime"
 	"testing"
 
+	fwk "k8s.io/kube-scheduler/framework"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
-	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // BenchmarkPrePredicate takes the snapshot that every pending task gets.
 func BenchmarkPrePredicate(b *testing.B) {
-	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), prePredicate, withBystander...) })
+	b.Run("shape=L", func(b *testing.B) { measure(b, theLarge(b), prePredicate, theLarge(b).besideNone()...) })
 }
 
 func prePredicate(b *testing.B, s *bed) func() bool {
@@ -25,12 +26,12 @@ func prePredicate(b *testing.B, s *bed) func() bool {
 }
 
 // drop drops the snapshot of a task.
-func (s *bed) drop(task *api.TaskInfo) { s.GetCycleState(task.UID).Delete(plugin.CapacityName) }
+func (s *bed) drop(task *api.TaskInfo) { s.GetCycleState(task.UID).Delete(fwk.StateKey(s.plugin)) }
 
 // BenchmarkSimulate clones a snapshot, takes 8 tasks out of the clone, and asks
 // whether another fits; it does, and did not before.
 func BenchmarkSimulate(b *testing.B) {
-	b.Run("shape=L/removed=8", func(b *testing.B) { measure(b, theLarge(b), simulate) })
+	b.Run("shape=L/removed=8", func(b *testing.B) { measure(b, theLarge(b), simulate, theLarge(b).beside()...) })
 }
 
 func simulate(b *testing.B, s *bed) func() bool {

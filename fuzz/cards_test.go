@@ -85,4 +85,21 @@ func (w *world) compareFeasible(assigner *assign.Assigner) {
 		want = assign.Yes
 	}
 	require.Equal(w.t, want, assigner.Feasible(w.ix, demands[:given], demands[given:], &budget), "%v, of which %d demands are given", all, given)
+	w.compareLoads(demands[:given], demands[given:], want)
+}
+
+// compareLoads holds demands that fit whatever the others take against the answer.
+func (w *world) compareLoads(given, asked []assign.Demand, answer assign.Answer) {
+	var loads assign.Loads
+	for _, d := range given {
+		loads.Add(w.ix, d)
+	}
+	for _, d := range asked {
+		if d.Queue != asked[0].Queue {
+			return
+		}
+	}
+	if len(asked) > 0 && loads.Fit(w.ix, asked[0].Queue, asked) {
+		require.Equal(w.t, assign.Yes, answer, "%v fit beside %v", asked, given)
+	}
 }

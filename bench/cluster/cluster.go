@@ -104,6 +104,12 @@ func Pod(job string, t workload.Task) *v1.Pod {
 		Status: v1.PodStatus{Phase: v1.PodPending},
 	}
 	maps.Copy(pod.Annotations, t.Annotations)
+	if len(t.Products) > 0 {
+		pod.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{
+			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{
+				{Key: workload.ProductLabel, Operator: v1.NodeSelectorOpIn, Values: t.Products}}}},
+		}}}
+	}
 	if t.QueueGated {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: QueueGate})
 	}

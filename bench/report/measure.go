@@ -30,10 +30,12 @@ type process struct {
 // Operations run for a second each: in the first moments of a process every page
 // of memory is new, and what allocates takes twice as long as it does later.
 const (
-	operations = "^Benchmark(SessionOpen|SessionOpenChanged|SessionOpenCards|SessionClose|PrePredicate|Simulate|SimulateParallel|" +
+	operations = "^Benchmark(SessionOpen|SessionOpenCold|SessionOpenChanged|SessionClose|PrePredicate|Simulate|SimulateParallel|" +
 		"Kept|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Reclaimable|Event)$"
-	actions = "^Benchmark(Reclaim|Preempt|PreemptTopology)$"
-	growing = "^BenchmarkGrowth$"
+	// With cards: a process of its own, as it has a large cluster of its own.
+	withCards = "^Benchmark(SessionOpen|PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Reclaimable|Preemptable|Event)Cards$"
+	actions   = "^Benchmark(Reclaim|Preempt|PreemptTopology|ReclaimCards|PreemptCards)$"
+	growing   = "^BenchmarkGrowth$"
 )
 
 var (

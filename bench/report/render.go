@@ -75,10 +75,10 @@ func (c contents) Charts() []string {
 
 // Goals is the table of goals.
 func (c contents) Goals() string {
-	t := table{"operation", "shape", "goal", "measured", "allocations: goal", "measured", ""}.head()
+	t := table{"operation", "shape", "goal", "measured", "allocations: goal", "measured", "", "upstream ÷ ours"}.head()
 	for _, g := range goals {
 		o := g.outcome(c.set)
-		t.row(g.title, g.shape, g.bound, o.measured, o.allocsWanted, o.allocs, o.word())
+		t.row(g.title, g.shape, g.bound, o.measured, o.allocsWanted, o.allocs, o.word(), o.upstream)
 	}
 	return t.String()
 }
@@ -117,6 +117,19 @@ func (c contents) Lost() string {
 		return "Nowhere in this run.\n"
 	}
 	return b.String()
+}
+
+// Compared is the table of the operations that ours and upstream have.
+func (c contents) Compared() string {
+	t := table{"", "none", "upstream", "ours", "upstream ÷ ours"}.head()
+	for _, row := range c.rows() {
+		unit := timeUnit
+		if _, ok := c.values[row+oursOf][keptUnit]; ok {
+			unit = keptUnit
+		}
+		t.row("`"+row+"`", c.cell(row+nones, unit), c.cell(row+upstreams, unit), c.cell(row+oursOf, unit), c.times(row+upstreams, row+oursOf, unit))
+	}
+	return t.String()
 }
 
 // rows are the benchmarks that ours and upstream have, without the implementation.
@@ -162,8 +175,14 @@ func operation(row string) string {
 	return name
 }
 
+// table is the figures of one operation. Operations that have a floor have it in two columns more.
 func (c contents) table(title string) string {
-	t := table{"", "none", "upstream", "ours", "upstream ÷ ours", "allocs: upstream", "ours", "bytes: upstream", "ours"}.head()
+	floored := slices.ContainsFunc(c.names, func(name string) bool { return operation(name) == title && strings.HasSuffix(name, floors) })
+	columns := table{"", "none", "upstream", "ours", "upstream ÷ ours", "allocs: upstream", "ours", "bytes: upstream", "ours"}
+	if floored {
+		columns = slices.Insert(columns, 5, "floor", "ours ÷ floor")
+	}
+	t := columns.head()
 	var done []string
 	for _, name := range c.names {
 		row, _, _ := strings.Cut(name, "/impl=")
@@ -180,15 +199,22 @@ func (c contents) table(title string) string {
 		if name == row { // it has no implementations
 			ours = row
 		}
-		ratio := "–"
-		if m, ok := c.ratio(row+upstreams, ours, unit); ok {
-			ratio = ratioWords(m)
+		cells := []string{keys, c.cell(row+nones, unit), c.cell(row+upstreams, unit), c.cell(ours, unit), c.times(row+upstreams, ours, unit)}
+		if floored {
+			cells = append(cells, c.cell(row+floors, unit), c.times(ours, row+floors, unit))
 		}
-		t.row(keys, c.cell(row+nones, unit), c.cell(row+upstreams, unit), c.cell(ours, unit), ratio,
-			c.cell(row+upstreams, allocsUnit), c.cell(ours, allocsUnit),
-			c.cell(row+upstreams, bytesUnit), c.cell(ours, bytesUnit))
+		t.row(append(cells, c.cell(row+upstreams, allocsUnit), c.cell(ours, allocsUnit),
+			c.cell(row+upstreams, bytesUnit), c.cell(ours, bytesUnit))...)
 	}
 	return t.String()
+}
+
+// times is how many times more x takes than y.
+func (c contents) times(x, y, unit string) string {
+	if m, ok := c.ratio(x, y, unit); ok {
+		return ratioWords(m)
+	}
+	return "–"
 }
 
 func logPrefix(row string) string {

@@ -34,6 +34,15 @@ func Waiting(queues int) Shape {
 	}
 }
 
+// WaitingOn is Waiting on 5,000 nodes of eight models, for 200 pods: each of them looks at all
+// nodes of the other models in vain.
+func WaitingOn(queues int) Shape {
+	return Shape{
+		Name: "waiting", Nodes: 5000, Fanout: TwoLevels(queues),
+		Jobs: 40, TasksPerJob: 5, Phases: []Phase{Pending},
+	}
+}
+
 // TwoLevels is the fanout of ten queues with as many below each as make it so many
 // in all; ten or fewer queues are all below the root.
 func TwoLevels(queues int) []int {
@@ -45,6 +54,9 @@ func TwoLevels(queues int) []int {
 
 // mixture is half of the jobs running, a quarter enqueued, a quarter waiting.
 var mixture = []Phase{Running, Running, Inqueue, Pending}
+
+// ProductLabel is the label of nodes that names the model of their cards.
+const ProductLabel = "nvidia.com/gpu.product"
 
 // models are the cards of the nodes, each with labels as its vendor has them.
 var models = []string{
@@ -148,7 +160,7 @@ func (s Shape) leaves() int {
 func (g *generator) gpuNode(i int, model string) Node {
 	labels := map[string]string{
 		"kubernetes.io/hostname": fmt.Sprintf("node-%05d", i),
-		"nvidia.com/gpu.product": model,
+		ProductLabel:             model,
 		"nvidia.com/gpu.count":   "8",
 		"nvidia.com/gpu.memory":  "81559",
 	}

@@ -84,6 +84,7 @@ type Task struct {
 	Name        string
 	Annotations map[string]string
 	Request     Resources
+	Products    []string // the models of nodes that the pod is restricted to by node affinity; nil: any
 	Status      Status
 	Node        string
 	Gated       bool // has a scheduling gate, so is Pending

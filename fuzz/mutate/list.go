@@ -232,7 +232,12 @@ var mutants = []mutant{
 	{"quota/cards.go", "- ix.Elastic.Row(p).Get(d)", ""},
 	{"quota/cards.go", "if ix.Allocated(p).Get(d)+quantity <= ix.Deserved.Row(p).Get(d) {", "if true {"},
 	{"quota/lca.go", "return lPath[:len(lPath)-n], rPath[:len(rPath)-n]", "return lPath, rPath"},
-	{"quota/assign/cells.go", "room = math.Floor(bound", "room = math.Ceil(bound"},
+	{"quota/assign/loads.go", "return math.Floor(bound", "return math.Ceil(bound"},
+	{"quota/assign/loads.go", "for _, q := range ix.Path(d.Queue) {", "for _, q := range ix.Path(d.Queue)[:1] {"},
+	{"quota/assign/loads.go", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
+	{"quota/assign/loads.go", "load += l.rows.Row(p).Get(card)", ""},
+	{"quota/assign/loads.go", "d.Size*float64(d.Count))", "d.Size)"},
+	{"plugin/reserve/reservations.go", "r.loads.Add(ix, p.demand)", ""},
 	{"quota/assign/assigner.go", "if a.pathRoom(o.cell) >= d.size {", "if a.pathRoom(o.cell) > d.size {"},
 	{"quota/assign/cells.go", "a.cells[c.above].load += max(0, min(c.load, c.room))", "a.cells[c.above].load += min(c.load, c.room)"},
 

@@ -38,6 +38,7 @@ type Reservations struct {
 	given   []assign.Demand
 	givenAt map[string]int // by what makes two demands the same
 	added   int
+	loads   assign.Loads // of given
 
 	demands, asked []assign.Demand // memory of one call
 	text           []byte          // memory of one call
@@ -57,6 +58,7 @@ func (r *Reservations) Begin(waiting []bool) {
 	r.pending, r.pruned = r.pending[:0], false
 	r.refused, r.givenAt = map[string]assign.Answer{}, map[string]int{}
 	r.given, r.added = r.given[:0], 0
+	r.loads.Reset()
 	r.toPrune = searchBudget / 4
 	queues := 0
 	for _, waits := range waiting {
@@ -126,7 +128,10 @@ func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q index.Queue, j
 
 // ask answers whether the asked demands of q can be served along with all reservations.
 func (r *Reservations) ask(ix *index.Index, q index.Queue) assign.Answer {
-	r.addGiven()
+	r.addGiven(ix)
+	if r.loads.Fit(ix, q, r.asked) {
+		return assign.Yes
+	}
 	r.text = binary.AppendUvarint(r.text[:0], uint64(q))
 	for _, d := range r.asked {
 		r.text = appendDemandText(binary.AppendUvarint(r.text, uint64(d.Count)), d)
@@ -142,8 +147,9 @@ func (r *Reservations) ask(ix *index.Index, q index.Queue) assign.Answer {
 }
 
 // addGiven adds the reservations that are new to given.
-func (r *Reservations) addGiven() {
+func (r *Reservations) addGiven(ix *index.Index) {
 	for _, p := range r.pending[r.added:] {
+		r.loads.Add(ix, p.demand)
 		r.text = appendDemandText(binary.AppendUvarint(r.text[:0], uint64(p.demand.Queue)), p.demand)
 		if at, known := r.givenAt[string(r.text)]; known {
 			r.given[at].Count += p.demand.Count

@@ -82,26 +82,42 @@ func TestSearchesOfASession(t *testing.T) {
 	assert.Equal(t, left, r.budgets[0], "asked again")
 }
 
-// TestRefusedUntilARefund asks again when a card has become free.
+// TestRefusedUntilARefund asks again when a card has become free. A reservation could take
+// either card, so that each answer takes a search.
 func TestRefusedUntilARefund(t *testing.T) {
-	f := open(t, `{"A":1,"B":1}`, cards.Settings{}, withoutPods("job", `{"A|B":1}`), withoutPods("equal", `{"A|B":1}`), withoutPods("other", `{"B|A":1}`))
+	f := open(t, `{"A":1,"B":1}`, cards.Settings{}, withoutPods("reserved", `{"A|B":1}`), withoutPods("job", `{"A|B":1}`),
+		withoutPods("equal", `{"A|B":1}`), withoutPods("other", `{"B|A":1}`))
 	var r Reservations
 	r.Begin([]bool{true})
+	f.reserve(t, &r, "reserved")
 	admitted := func(name string) bool {
 		_, own := f.read(t, name)
 		return r.Admit(f.ix, f.Session, f.q, own).Verdict.OK()
 	}
 	a, _ := f.names.LookupCard("A")
-	b, _ := f.names.LookupCard("B")
 	f.ix.Mutable(f.q).Set(a, 1000)
-	f.ix.Mutable(f.q).Set(b, 1000)
 	assert.False(t, admitted("job"))
-	f.ix.Mutable(f.q).Set(b, 0)
-	assert.False(t, admitted("equal"), "nobody told that B is free")
+	f.ix.Mutable(f.q).Set(a, 0)
+	assert.False(t, admitted("equal"), "nobody told that A is free")
 	assert.True(t, admitted("other"), "it has another list")
 	r.Refunded()
 	assert.True(t, admitted("job"))
 	assert.True(t, admitted("equal"))
+}
+
+// TestRoomForAll admits without a search where there is room whatever the reservations take.
+func TestRoomForAll(t *testing.T) {
+	f := open(t, `{"A":2,"B":1}`, cards.Settings{}, withoutPods("reserved", `{"A|B":1}`), withoutPods("job", `{"B|A":1}`), withoutPods("two", `{"B|A":2}`))
+	var r Reservations
+	r.Begin([]bool{true})
+	f.reserve(t, &r, "reserved")
+	r.pruned = true // which takes a search
+	_, own := f.read(t, "job")
+	assert.True(t, r.Admit(f.ix, f.Session, f.q, own).Verdict.OK())
+	assert.Empty(t, r.assigner, "no search")
+	_, own = f.read(t, "two")
+	assert.True(t, r.Admit(f.ix, f.Session, f.q, own).Verdict.OK())
+	assert.NotEmpty(t, r.assigner)
 }
 
 // TestPruneKeepsWhatIsUndecided has reservations for which the search finds no assignment

@@ -31,12 +31,8 @@ func (a *Assigner) cell(ix *index.Index, q index.Queue, card fastres.Dim) int32 
 	if p := ix.Parent(q); p != index.None {
 		above = a.cell(ix, p, card)
 	}
-	room := math.Inf(1)
-	if bound := ix.RealCapability.Row(q).Get(card); bound < fastres.MaxQuantity {
-		room = math.Floor(bound - ix.Allocated(q).Get(card) - ix.Inqueue.Row(q).Get(card) + ix.Elastic.Row(q).Get(card))
-	}
 	at := int32(len(a.cells))
-	a.cells = append(a.cells, cell{slot: int32(slot), above: above, room: room, component: at, node: none})
+	a.cells = append(a.cells, cell{slot: int32(slot), above: above, room: room(ix, q, card), component: at, node: none})
 	a.cellAt[slot] = at + 1
 	return at
 }

@@ -1,0 +1,335 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/plugin/release"
+)
+
+// floorPlugin is a floor under the name of the plugin that it stands in for.
+type floorPlugin struct {
+	*floor
+	name string
+}
+
+func (p floorPlugin) Name() string                      { return p.name }
+func (p floorPlugin) OnSessionClose(*framework.Session) {}
+
+func (p floorPlugin) OnSessionOpen(ssn *framework.Session) {
+	p.open(ssn)
+	queue := func(job api.JobID) int { return p.numbers[string(ssn.Jobs[job].Queue)] }
+	ssn.AddAllocatableFn(p.name, func(q *api.QueueInfo, task *api.TaskInfo) bool { return p.fits(p.allocated, p.numbers[q.Name], task) })
+	ssn.AddJobEnqueueableFn(p.name, p.jobEnqueueable)
+	ssn.AddQueueOrderFn(p.name, p.queueOrder)
+	release.AddPreemptiveFn(ssn, p.name, func(q *api.QueueInfo, tasks []*api.TaskInfo) bool { return p.preemptive(p.numbers[q.Name], tasks) })
+	ssn.AddReclaimableFn(p.name, func(reclaimer *api.TaskInfo, from []*api.TaskInfo) ([]*api.TaskInfo, int) {
+		return p.reclaimable(queue, reclaimer, from), util.Permit
+	})
+	ssn.AddEventHandler(&framework.EventHandler{
+		AllocateFunc:   func(e *framework.Event) { p.event(queue(e.Task.Job), e.Task, 1) },
+		DeallocateFunc: func(e *framework.Event) { p.event(queue(e.Task.Job), e.Task, -1) },
+	})
+	ssn.AddPrePredicateFn(p.name, func(task *api.TaskInfo) error {
+		ssn.GetCycleState(task.UID).Write(fwk.StateKey(p.name), &floorState{})
+		return nil
+	})
+	ssn.AddSimulateRemoveTaskFn(p.name, func(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, _ *api.NodeInfo) error {
+		data, err := state.Read(fwk.StateKey(p.name))
+		if err == nil {
+			p.remove(data.(*floorState), queue(task.Job), task)
+		}
+		return err
+	})
+	ssn.AddSimulateAllocatableFn(p.name, func(_ context.Context, state fwk.CycleState, q *api.QueueInfo, task *api.TaskInfo) bool {
+		data, err := state.Read(fwk.StateKey(p.name))
+		return err == nil && p.fitsState(data.(*floorState), p.numbers[q.Name], task)
+	})
+	if len(p.nodes) > 0 {
+		ssn.AddPredicateFn(p.name, func(task *api.TaskInfo, node *api.NodeInfo) error { return p.predicate(queue(task.Job), task, node) })
+		ssn.AddNodeOrderFn(p.name, p.nodeOrder)
+	}
+}
+
+// read reads a request. Each caller has its own memory.
+func (f *floor) read(task *api.TaskInfo, memory int) []amount {
+	r := task.InitResreq
+	amounts := append(f.amounts[memory][:0], amount{cpuDim, r.MilliCPU}, amount{memoryDim, r.Memory})
+	if len(f.nodes) == 0 { // with cards, cpu, memory and cards count
+		for name, quantity := range r.ScalarResources {
+			amounts = append(amounts, amount{f.dims[name], quantity})
+		}
+	}
+	f.amounts[memory] = amounts
+	return amounts
+}
+
+// charged is read with the card of the node of a task.
+func (f *floor) charged(task *api.TaskInfo, memory int) []amount {
+	amounts := f.read(task, memory)
+	if len(f.nodes) > 0 {
+		if pod := &f.pods.slot(task.Pod).podCard; len(pod.dims) > 0 {
+			amounts = append(amounts, amount{f.nodes[task.NodeName], pod.quantity})
+			f.amounts[memory] = amounts
+		}
+	}
+	return amounts
+}
+
+// fits compares a request with what is left at every level: all that is no card, and one of the
+// cards.
+func (f *floor) fits(allocated cells, q int, task *api.TaskInfo) bool {
+	for _, a := range f.read(task, 0) {
+		if !f.fitsAmount(allocated, q, a) {
+			return false
+		}
+	}
+	return f.fitsCards(allocated, q, task)
+}
+
+func (f *floor) fitsCards(allocated cells, q int, task *api.TaskInfo) bool {
+	if len(f.nodes) == 0 {
+		return true
+	}
+	pod := &f.pods.slot(task.Pod).podCard
+	for _, d := range pod.dims {
+		if f.fitsAmount(allocated, q, amount{d, pod.quantity}) {
+			return true
+		}
+	}
+	return len(pod.dims) == 0
+}
+
+func (f *floor) fitsAmount(allocated cells, q int, a amount) bool {
+	for _, p := range f.paths[q] {
+		if allocated.values[p*f.width+a.dim]+a.quantity > f.bound.values[p*f.width+a.dim] && a.quantity > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *floor) jobEnqueueable(x any) int {
+	job := x.(*api.JobInfo)
+	q := f.numbers[string(job.Queue)]
+	for name, quantity := range *job.PodGroup.Spec.MinResources {
+		least := float64(quantity.MilliValue())
+		if name == v1.ResourceMemory {
+			least = float64(quantity.Value())
+		}
+		if !f.admits(q, amount{f.dims[name], least}) {
+			return util.Reject
+		}
+	}
+	if len(f.nodes) == 0 {
+		return util.Permit
+	}
+	// The pods of the job are alike.
+	for _, task := range job.Tasks {
+		pod := &f.pods.slot(task.Pod).podCard
+		for _, d := range pod.dims {
+			if f.admits(q, amount{d, pod.quantity * float64(job.PodGroup.Spec.MinMember)}) {
+				return util.Permit
+			}
+		}
+		if len(pod.dims) > 0 {
+			return util.Reject
+		}
+		break
+	}
+	return util.Permit
+}
+
+// admits compares what a job needs with what no other job has or was promised.
+func (f *floor) admits(q int, a amount) bool {
+	for _, p := range f.paths[q] {
+		at := p*f.width + a.dim
+		if f.allocated.values[at]+f.inqueue.values[at]-f.elastic.values[at]+a.quantity > f.bound.values[at] {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *floor) queueOrder(l, r any) int {
+	x, y := l.(*api.QueueInfo), r.(*api.QueueInfo)
+	if x.Queue.Spec.Priority != y.Queue.Spec.Priority {
+		return int(y.Queue.Spec.Priority) - int(x.Queue.Spec.Priority)
+	}
+	from, to := f.paths[f.numbers[x.Name]], f.paths[f.numbers[y.Name]]
+	i, j := len(from)-1, len(to)-1
+	for i > 0 && j > 0 && from[i] == to[j] {
+		i, j = i-1, j-1
+	}
+	switch p, q := f.share[from[i]], f.share[to[j]]; {
+	case p < q:
+		return -1
+	case p > q:
+		return 1
+	}
+	return 0
+}
+
+func (f *floor) preemptive(q int, tasks []*api.TaskInfo) bool {
+	deserves := false
+	for _, a := range f.read(tasks[0], 0) {
+		at := q*f.width + a.dim
+		if f.allocated.values[at]+a.quantity > f.bound.values[at] {
+			return false
+		}
+		deserves = deserves || a.quantity > 0 && f.allocated.values[at]+a.quantity <= f.deserved.values[at]
+	}
+	if len(f.nodes) == 0 {
+		return deserves
+	}
+	pod := &f.pods.slot(tasks[0].Pod).podCard
+	for _, d := range pod.dims {
+		at := q*f.width + d
+		if f.allocated.values[at]+pod.quantity <= f.deserved.values[at] {
+			return true
+		}
+	}
+	return len(pod.dims) == 0 && deserves
+}
+
+// reclaimable takes the tasks of queues that have more than they deserve and than is guaranteed,
+// without the tasks that it took before.
+func (f *floor) reclaimable(queue func(api.JobID) int, reclaimer *api.TaskInfo, from []*api.TaskInfo) []*api.TaskInfo {
+	claim := f.read(reclaimer, 0)
+	wants := &podCard{}
+	if len(f.nodes) > 0 {
+		wants = &f.pods.slot(reclaimer.Pod).podCard
+	}
+	victims := make([]*api.TaskInfo, 0, len(from))
+	f.call++
+	for _, task := range from {
+		q := queue(task.Job)
+		left, deserved, guarantee := f.left.row(q), f.deserved.row(q), f.guarantee.row(q)
+		if f.calls[q] != f.call {
+			f.calls[q] = f.call
+			copy(left, f.allocated.row(q))
+		}
+		amounts := f.charged(task, 1)
+		over, keeps := false, true
+		for _, a := range amounts {
+			shared := a.quantity > 0 && (len(wants.dims) > 0 && slices.Contains(wants.dims, a.dim) ||
+				len(wants.dims) == 0 && slices.ContainsFunc(claim, func(c amount) bool { return c.dim == a.dim && c.quantity > 0 }))
+			over = over || shared && deserved[a.dim] > 0 && left[a.dim] > deserved[a.dim]
+			keeps = keeps && left[a.dim]-a.quantity >= guarantee[a.dim]
+		}
+		if over && keeps {
+			for _, a := range amounts {
+				left[a.dim] -= a.quantity
+			}
+			victims = append(victims, task)
+		}
+	}
+	return victims
+}
+
+// event charges the path of a queue, or refunds it, and publishes what changed.
+func (f *floor) event(q int, task *api.TaskInfo, sign float64) {
+	amounts := f.charged(task, 0)
+	for _, p := range f.paths[q] {
+		row, gauges := f.allocated.row(p), f.gauges[p]
+		for _, a := range amounts {
+			row[a.dim] += sign * a.quantity
+			gauges[a.dim].Set(row[a.dim])
+		}
+		f.share[p] = f.shareOf(p)
+		gauges[f.width].Set(f.share[p])
+	}
+}
+
+// floorState is what a simulation has changed: rows of queues.
+type floorState struct {
+	queues []int
+	rows   []float64
+}
+
+// Clone returns an independent copy (fwk.StateData).
+func (s *floorState) Clone() fwk.StateData {
+	return &floorState{slices.Clone(s.queues), slices.Clone(s.rows)}
+}
+
+// row returns the row of a queue that was changed, nil for none.
+func (s *floorState) row(q, width int) []float64 {
+	if i := slices.Index(s.queues, q); i >= 0 {
+		return s.rows[i*width : (i+1)*width]
+	}
+	return nil
+}
+
+func (f *floor) remove(s *floorState, q int, task *api.TaskInfo) {
+	amounts := f.charged(task, 0)
+	for _, p := range f.paths[q] {
+		row := s.row(p, f.width)
+		if row == nil {
+			s.queues, s.rows = append(s.queues, p), append(s.rows, f.allocated.row(p)...)
+			row = s.row(p, f.width)
+		}
+		for _, a := range amounts {
+			row[a.dim] -= a.quantity
+		}
+	}
+}
+
+func (f *floor) fitsState(s *floorState, q int, task *api.TaskInfo) bool {
+	fits := func(a amount) bool {
+		for _, p := range f.paths[q] {
+			row := s.row(p, f.width)
+			if row == nil {
+				row = f.allocated.row(p)
+			}
+			if a.quantity > 0 && row[a.dim]+a.quantity > f.bound.row(p)[a.dim] {
+				return false
+			}
+		}
+		return true
+	}
+	for _, a := range f.read(task, 0) {
+		if !fits(a) {
+			return false
+		}
+	}
+	if len(f.nodes) == 0 {
+		return true
+	}
+	pod := &f.pods.slot(task.Pod).podCard
+	return len(pod.dims) == 0 || slices.ContainsFunc(pod.dims, func(d int) bool { return fits(amount{d, pod.quantity}) })
+}
+
+var errFloor = errors.New("the queue has none of the cards of the node left")
+
+// predicate looks up the card of a node, and what the queue has left of it.
+func (f *floor) predicate(q int, task *api.TaskInfo, node *api.NodeInfo) error {
+	pod := &f.pods.slot(task.Pod).podCard
+	if len(pod.dims) == 0 {
+		return nil
+	}
+	d, ok := f.nodes[node.Name]
+	if !ok || !slices.Contains(pod.dims, d) || !f.fitsAmount(f.allocated, q, amount{d, pod.quantity}) {
+		return errFloor
+	}
+	return nil
+}
+
+// nodeOrder scores a node by the place of its card in the list.
+func (f *floor) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
+	score := 100.0
+	for _, d := range f.pods.slot(task.Pod).dims {
+		if d == f.nodes[node.Name] {
+			return score, nil
+		}
+		score /= 2
+	}
+	return 0, nil
+}
