@@ -30,12 +30,13 @@ type process struct {
 // Operations run for a second each: in the first moments of a process every page
 // of memory is new, and what allocates takes twice as long as it does later.
 const (
-	operations = "^Benchmark(SessionOpen|SessionOpenCold|SessionOpenChanged|SessionClose|PrePredicate|Simulate|SimulateParallel|" +
+	operations = "^Benchmark(SessionOpen|SessionOpenCold|SessionOpenChanged|SessionOpenCards|SessionClose|PrePredicate|Simulate|SimulateParallel|" +
 		"Kept|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Reclaimable|Event)$"
 	// With cards: a process of its own, as it has a large cluster of its own.
-	withCards = "^Benchmark(SessionOpen|PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Reclaimable|Preemptable|Event)Cards$"
-	actions   = "^Benchmark(Reclaim|Preempt|PreemptTopology|ReclaimCards|PreemptCards)$"
-	growing   = "^BenchmarkGrowth$"
+	withCards  = "^Benchmark(Open|PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Reclaimable|Preemptable|Event)Cards$"
+	actions    = "^Benchmark(Reclaim|Preempt|PreemptTopology|ReclaimCards|PreemptCards)$"
+	growing    = "^BenchmarkGrowth$"
+	cardCycles = "^BenchmarkCycleCards$"
 )
 
 var (
@@ -44,14 +45,18 @@ var (
 	plans = map[string]plan{
 		"quick": {"bench", 6, append([]process{
 			{operations, "1s", nil},
+			{withCards, "0.2s", nil},
 			{growing, "0.1s", nil},
 			{actions, "0.1s", nil},
+			{cardCycles, "1x", nil},
 		}, cycles(nil, 10, 100, 1000)...)},
 		"full": {"bench-full", 8, append([]process{
 			{operations, "1s", everything},
+			{withCards, "0.2s", everything},
 			{operations, "1s", []string{"-log", "3"}},
 			{growing, "0.5s", everything},
 			{actions, "0.5s", everything},
+			{cardCycles, "1x", everything},
 		}, cycles(everything, 10, 100, 300, 1000, 5000)...)},
 		"check": {"bench-check", 4, goalProcesses},
 		"other": {"bench", 6, goalProcesses},
