@@ -4,16 +4,19 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
 )
 
 // The plugin's arguments.
@@ -26,24 +29,39 @@ const (
 	hierarchyFrom          = "hierarchyFrom"
 	keepGuarantees         = "keepGuarantees"
 	nodeOrderWeight        = "nodeOrderWeight"
+	ownerClasses           = "podOwnerReferenceToServiceType"
+	reclaimByClass         = "reclaimByServiceType"
 	reclaimDamping         = "reclaimDamping"
 	rootCapability         = "rootCapability"
 	semantics              = "semantics"
 	terminatingCards       = "terminatingCards"
 	unsetCapability        = "unsetCapability"
 	untypedCards           = "untypedCards"
+	victimOrder            = "victimOrder"
 )
 
 var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight,
-	reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards}
+	ownerClasses, reclaimByClass, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder}
+
+// victimOrderRule is the order in which reclaim evicts pods.
+type victimOrderRule string
+
+// The orders of victims.
+const (
+	victimsByVolcano victimOrderRule = "volcano"
+	victimsByWork    victimOrderRule = "leastWork"
+)
 
 // settings are the parsed arguments.
 type settings struct {
 	bounds  intake.Settings
 	cards   cards.Settings
-	damping int  // ancestors that reclaim considers; above 0 reclaim is damped
-	levels  int  // ancestors whose deserved reclaim considers, as upstream v1.15 does
-	gates   bool // Volcano removes queue allocation gates
+	damping int                    // ancestors that reclaim considers; above 0 reclaim is damped
+	levels  int                    // ancestors whose deserved reclaim considers, as upstream v1.15 does
+	gates   bool                   // Volcano removes queue allocation gates
+	byClass bool                   // service classes decide who reclaims from whom
+	owners  map[string]quota.Class // by the kind of a pod's owner
+	byWork  bool                   // reclaim evicts the pods whose eviction loses the least work
 	rules   release.Rules
 }
 
@@ -88,11 +106,20 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 		damping: p.count(reclaimDamping),
 		levels:  p.count(ancestorReclaimLevel),
 		gates:   rules.QueueGates && release.RemovesQueueGates(),
+		byClass: p.flag(reclaimByClass, false),
+		owners:  p.classes(ownerClasses),
+		byWork:  oneOf(p, victimOrder, victimsByVolcano, victimsByWork) == victimsByWork,
 		rules:   rules,
 	}
 	if s.damping > 0 && s.levels > 0 {
 		s.levels = 0
 		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect beside %s", ancestorReclaimLevel, reclaimDamping))
+	}
+	if v.proportion {
+		s.byWork, s.byClass = p.without(v, victimOrder, s.byWork), p.without(v, reclaimByClass, s.byClass)
+	}
+	if len(s.owners) > 0 && !s.byClass {
+		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect without %s", ownerClasses, reclaimByClass))
 	}
 	for _, key := range slices.Sorted(maps.Keys(arguments)) {
 		if !slices.Contains(knownArguments, key) {
@@ -200,6 +227,41 @@ func (p *argumentParser) devices(v variant, r release.Release) intake.Devices {
 		}
 	}
 	return intake.Devices{Off: off}
+}
+
+// without returns false, with a problem where an argument is set that a plugin does not have.
+func (p *argumentParser) without(v variant, key string, set bool) bool {
+	if set {
+		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect: the plugin %s evicts as Volcano's does", key, v.name))
+	}
+	return false
+}
+
+// classes reads service classes by the kind of a pod's owner. Entries that are wrong are left
+// out.
+func (p *argumentParser) classes(key string) map[string]quota.Class {
+	given, ok := p.arguments[key]
+	if !ok {
+		return nil
+	}
+	entries := reflect.ValueOf(given)
+	if entries.Kind() != reflect.Map {
+		p.wrong(key, "a map from kinds of owners, such as ReplicaSet, to service classes", "none")
+		return nil
+	}
+	owners := map[string]quota.Class{}
+	var wrong []string
+	for _, entry := range entries.MapKeys() {
+		kind, text := fmt.Sprint(entry.Interface()), fmt.Sprint(entries.MapIndex(entry).Interface())
+		if class, known := classes[text]; known {
+			owners[kind] = class
+		} else {
+			wrong = append(wrong, fmt.Sprintf("argument %s: %s: %q is not one of %s, %s, ignored", key, kind, text, policy.Inference, policy.Training))
+		}
+	}
+	slices.Sort(wrong)
+	p.problems = append(p.problems, wrong...)
+	return owners
 }
 
 // positive reads a number above 0.

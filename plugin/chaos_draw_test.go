@@ -26,12 +26,15 @@ var values = map[string][]any{
 	hierarchyFrom:          {"annotation"},
 	keepGuarantees:         {true},
 	nodeOrderWeight:        {10},
+	ownerClasses:           {map[string]any{"ReplicaSet": "inference", "Job": "training"}},
+	reclaimByClass:         {true},
 	reclaimDamping:         {1, 2, 3},
 	rootCapability:         {"own", "total", "unlimited"},
 	semantics:              {"v1.14.1", "v1.14.4", "v1.15"},
 	terminatingCards:       {"hold", "release"},
 	unsetCapability:        {"unlimited", "unlimited", "unlimited", "unlimited", "zero"},
 	untypedCards:           {"charge", "reject", "ignore"},
+	victimOrder:            {"leastWork"},
 }
 
 // draw draws scenarios. It knows the queues, jobs and nodes that it has made, not what
@@ -287,6 +290,7 @@ func (d *draw) submit(cycle int) {
 	if j.later = d.chance(30); j.later && !d.plain && d.chance(60) {
 		j.cardRequest = fmt.Sprintf("{%q:%d}", d.list(), 1+d.IntN(6))
 	}
+	j.service, j.owner = pick(d, "", "", "inference", "training", "other"), pick(d, "", "ReplicaSet", "Job")
 	d.jobs = append(d.jobs, j)
 	d.do(cycle, submitJob{j})
 }

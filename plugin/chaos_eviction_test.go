@@ -51,6 +51,9 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 	if c.action != "reclaim" || !c.counted(p.job.spec.queue) || c.plugin == ProportionName {
 		return
 	}
+	if to, _ := c.taskOf(c.own.claimant); c.classOf(to) == "inference" && c.classOf(p.job) == "training" {
+		return // only a guarantee protects training from inference
+	}
 	q := c.own.ix.Lookup(p.job.spec.queue)
 	for d, amount := range c.request(p.job, p.pod, p.task) {
 		if !isCard(d) {
@@ -64,6 +67,61 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 		if had, deserved := c.row(c.own.ix.Allocated(q))[d]+amount, c.deserves(p.job.spec.queue, d); had <= deserved {
 			violated(name, "%s is evicted, queue %s had %g of %s and deserves %g", p.task.Name, p.job.spec.queue, had, d, deserved)
 		}
+	}
+}
+
+// checkWork checks that no pod runs on that began later than one that reclaim evicted from the
+// same node, where all else is equal.
+func (c *chaosCycle) checkWork(name string) {
+	if c.action != "reclaim" || !c.own.settings.byWork {
+		return
+	}
+	for _, e := range c.own.evicted {
+		evictee, victim := c.taskOf(e.task)
+		if c.evictor[e.task.Name] != "reclaim" || e.task.Status != api.Releasing || !c.runsAlike(evictee, victim) {
+			continue
+		}
+		for _, j := range c.jobs {
+			if j.spec.queue != evictee.spec.queue || j.spec.priority != evictee.spec.priority {
+				continue
+			}
+			for _, p := range j.pods {
+				if p.object.Spec.NodeName == e.task.NodeName && p.spec.String() == victim.spec.String() && c.runsAlike(j, p) &&
+					c.jobOf(j).Tasks[api.TaskID(p.object.UID)].Status == api.Running && victim.object.Status.StartTime.Before(p.object.Status.StartTime) {
+					violated(name, "%s is evicted, which runs for longer than %s", e.task.Name, p.object.Name)
+				}
+			}
+		}
+	}
+}
+
+// runsAlike reports whether nothing but the start of a pod decides between it and others: gang
+// spares no pod of its job, and its cards are certain.
+func (c *chaosCycle) runsAlike(j *worldJob, p *worldPod) bool {
+	return j.spec.minMember == 0 && !p.spec.kept && !p.unsure() && p.object.Status.StartTime != nil && !c.relabeled(p, p.object.Spec.NodeName) && c.jobOf(j) != nil
+}
+
+// classOf returns the service class of a job's pods.
+func (c *chaosCycle) classOf(j *worldJob) string {
+	owners, _ := c.arguments[ownerClasses].(map[string]any)
+	switch {
+	case c.arguments[reclaimByClass] != true || c.plugin == ProportionName:
+		return ""
+	case j.spec.service == "inference" || j.spec.service == "training":
+		return j.spec.service
+	case owners[j.spec.owner] != nil:
+		return owners[j.spec.owner].(string)
+	}
+	return ""
+}
+
+// checkClasses checks that training reclaims nothing, and that nothing reclaims inference.
+func (c *chaosCycle) checkClasses(name string, p placement) {
+	if c.action != "reclaim" {
+		return
+	}
+	if to, _ := c.taskOf(c.own.claimant); c.classOf(to) == "training" || c.classOf(p.job) == "inference" {
+		violated(name, "%s is evicted for %s", p.task.Name, c.own.claimant.Name)
 	}
 }
 

@@ -74,6 +74,8 @@ var invariants = []invariant{
 	{name: "reclaim leaves a queue its guarantee", at: []moment{afterAction}, check: (*chaosCycle).checkLeaves},
 	{name: innerKeep, evicted: (*chaosCycle).checkInner},
 	{name: "reclaim takes no card that its queue deserves", evicted: (*chaosCycle).checkDeserved},
+	{name: "reclaim evicts the pods whose eviction loses the least work", at: []moment{afterAction}, check: (*chaosCycle).checkWork},
+	{name: "training reclaims nothing, and nothing reclaims inference", evicted: (*chaosCycle).checkClasses},
 	{name: "every refusal has a reason", at: []moment{atClose}, check: (*chaosCycle).checkReasons},
 	{name: gain, at: []moment{atClose}, check: (*chaosCycle).checkGain},
 	{name: preemptGain, at: []moment{atClose}, check: (*chaosCycle).checkPreemption},

@@ -20,7 +20,7 @@ import (
 // rest there is none.
 func (c *chaosCycle) checkOwed(name string) {
 	has, unsure := c.expected()
-	if !slices.Contains(c.actions, "reclaim") || c.plugin == ProportionName || c.arguments[reclaimDamping] != nil {
+	if !slices.Contains(c.actions, "reclaim") || c.plugin == ProportionName || c.arguments[reclaimDamping] != nil || c.arguments[reclaimByClass] != nil {
 		return
 	}
 	for _, j := range c.jobs {

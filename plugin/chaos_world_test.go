@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 )
 
@@ -131,8 +133,12 @@ func (d submitJob) apply(w *world) {
 	s := d.spec
 	j := &worldJob{spec: s}
 	described := workload.Job{Name: s.name, Queue: s.queue, Phase: workload.Pending, MinMember: int32(s.minMember), MinResources: s.minResources}
+	described.Annotations = map[string]string{}
 	if s.cardRequest != "" {
-		described.Annotations = map[string]string{card.RequestKey: s.cardRequest}
+		described.Annotations[card.RequestKey] = s.cardRequest
+	}
+	if s.service != "" {
+		described.Annotations[policy.ServiceTypeKey] = s.service
 	}
 	j.group = cluster.PodGroup(described)
 	j.group.CreationTimestamp = metav1.Unix(int64(w.cycle), 0)
@@ -161,6 +167,9 @@ func (j *worldJob) replace(w *world, i int) {
 	pod.UID = w.uid(pod.Name)
 	pod.CreationTimestamp = metav1.Unix(int64(w.cycle), 0)
 	pod.Spec.Priority = &j.spec.priority
+	if j.spec.owner != "" {
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: j.spec.owner, Name: j.spec.name}}
+	}
 	if spec.kept {
 		pod.Annotations[v1beta1.PodPreemptable] = "false"
 	}
@@ -493,7 +502,9 @@ func (w *world) begin(acts []act) {
 				j.replace(w, i)
 				w.changed = true
 			case p.object.Spec.NodeName != "" && p.object.Status.Phase == v1.PodPending && p.object.DeletionTimestamp == nil:
-				p.update(func(pod *v1.Pod) { pod.Status.Phase = v1.PodRunning })
+				p.update(func(pod *v1.Pod) {
+					pod.Status.Phase, pod.Status.StartTime = v1.PodRunning, &metav1.Time{Time: time.Unix(int64(w.cycle), 0)}
+				})
 			}
 		}
 	}

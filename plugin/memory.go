@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
@@ -35,7 +37,9 @@ type memory struct {
 	recorder  report.Recorder
 	warnings  report.Warnings
 	unknown   cards.UnknownKeys
-	devices   deviceProblems
+	// badClasses are values of service classes that were warned about.
+	badClasses map[api.JobID]string
+	devices    deviceProblems
 }
 
 // vectors are memory of the hooks, named for what they hold. Hooks that Volcano
@@ -56,6 +60,8 @@ func newMemory() *memory {
 		metrics:   report.NewMetrics(),
 		journal:   report.NewJournal(),
 		exchanges: report.NewExchanges(),
+
+		badClasses: map[api.JobID]string{},
 	}
 }
 

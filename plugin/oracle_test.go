@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -57,6 +59,12 @@ func FuzzSession(f *testing.F) {
 			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
 			"reclaimDamping":         max(0, r.IntN(6)-2),
 			"ancestorReclaimLevel":   r.IntN(4),
+			"victimOrder":            []string{"volcano", "leastWork"}[r.IntN(2)],
+		}
+		start(r, s.Jobs)
+		if r.IntN(3) == 0 {
+			s.arguments["reclaimByServiceType"] = true
+			classify(r, s.Jobs)
 		}
 		if r.IntN(3) > 0 {
 			s.arguments["rootCapability"] = []string{"total", "unlimited", "own"}[r.IntN(3)]
@@ -79,6 +87,35 @@ func FuzzSession(f *testing.F) {
 		}
 		m.compareJobs()
 	})
+}
+
+// start draws when running tasks began to run. Some are not known.
+func start(r *rand.Rand, jobs []workload.Job) {
+	for i := range jobs {
+		for k := range jobs[i].Tasks {
+			jobs[i].Tasks[k].Started = int64(r.IntN(5))
+		}
+	}
+}
+
+// classify draws service classes of jobs.
+func classify(r *rand.Rand, jobs []workload.Job) {
+	for i := range jobs {
+		annotations := maps.Clone(jobs[i].Annotations)
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[policy.ServiceTypeKey] = []string{"inference", "training", "training", "other", ""}[r.IntN(5)]
+		jobs[i].Annotations = annotations
+	}
+}
+
+// classOf returns the service class of a task, where classes count.
+func (m *oracleSession) classOf(task *api.TaskInfo) string {
+	if !m.own.settings.byClass {
+		return ""
+	}
+	return m.Jobs[task.Job].PodGroup.Annotations[policy.ServiceTypeKey]
 }
 
 // configureOracle makes an oracle of the cluster.
@@ -410,6 +447,7 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 		"allocatable: %v in %s", request, name)
 	verdict := m.oracle.Preemptive(name, request, m.own.settings.levels)
 	preempts = preempts && verdict != "over quota" && (carded || verdict == "")
+	preempts = preempts && m.classOf(task) != "training"
 	require.Equal(m.t, open && preempts, m.own.preemptive(queue, []*api.TaskInfo{task}), "preemptive: %v in %s", request, name)
 }
 

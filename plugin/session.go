@@ -86,6 +86,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	s.openGates()
 	s.check()
 	s.publish(treeChanged)
+	s.warnClasses()
 	s.register(hierarchy)
 	return s
 }

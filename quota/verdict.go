@@ -24,13 +24,14 @@ const (
 	ResourceMismatch               // the pod requests a resource that is not that of its cards
 	UntypedPod                     // the pod names no card, and untypedCards is reject
 	SearchExhausted                // the search for an assignment of cards used up its budget
+	TrainingJob                    // the service class of the task takes nothing from other queues
 )
 
 var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
 	ClosedQueue: "ClosedQueue", OverQuota: "OverQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved",
 	MixedResources: "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
-	SearchExhausted: "SearchExhausted",
+	SearchExhausted: "SearchExhausted", TrainingJob: "TrainingJob",
 }
 
 // String returns the name of the reason, such as "OverQuota".

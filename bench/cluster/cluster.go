@@ -6,6 +6,7 @@ package cluster
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -104,6 +105,9 @@ func Pod(job string, t workload.Task) *v1.Pod {
 		Status: v1.PodStatus{Phase: v1.PodPending},
 	}
 	maps.Copy(pod.Annotations, t.Annotations)
+	if t.Started != 0 {
+		pod.Status.StartTime = &metav1.Time{Time: time.Unix(t.Started, 0)}
+	}
 	if t.QueueGated {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: QueueGate})
 	}

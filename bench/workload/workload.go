@@ -86,6 +86,7 @@ type Task struct {
 	Request     Resources
 	Status      Status
 	Node        string
-	Gated       bool // has a scheduling gate, so is Pending
-	QueueGated  bool // has Volcano's queue allocation gate, so is Pending
+	Gated       bool  // has a scheduling gate, so is Pending
+	QueueGated  bool  // has Volcano's queue allocation gate, so is Pending
+	Started     int64 // when it began to run, in Unix seconds; 0: not known
 }

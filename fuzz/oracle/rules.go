@@ -242,9 +242,40 @@ func (o *Oracle) Deserves(name string, request Amounts) bool {
 	return common(request, o.Deserved(name), true)
 }
 
-// TakeForGang decides as Take does, whatever the reclaimers request.
-func (v *Victims) TakeForGang(name string, victim Amounts, to string) bool {
-	return v.above(name, victim) && v.take(name, victim, to)
+// TakeForGang decides as Take does, whatever the reclaimers request. Where only guarantees
+// protect the task, deserved does not.
+func (v *Victims) TakeForGang(name string, victim Amounts, to string, byGuarantee bool) bool {
+	return (byGuarantee || v.above(name, victim)) && v.take(name, victim, to)
+}
+
+// TakeByGuarantee decides as Take does, where deserved does not protect the task. With levels
+// above 0, the reclaimer's queues stay within deserved, as in TakeDamped.
+func (v *Victims) TakeByGuarantee(name string, victim Amounts, to string, reclaimer Amounts, levels int) bool {
+	within := levels == 0 || !v.oracle.surpassAny(v.oracle.alone(to, name), reclaimer, levels)
+	return common(victim, reclaimer, false) && within && v.take(name, victim, to)
+}
+
+// The terms on which a reclaimer meets a running task of another queue.
+const (
+	Spared      = "spared"
+	ByDeserved  = "by deserved"
+	ByGuarantee = "by guarantee"
+)
+
+// Meet returns the terms for two service classes. Any other text is no class.
+func Meet(reclaimer, victim string) string {
+	terms := map[string]map[string]string{
+		"inference": {"inference": Spared, "training": ByGuarantee},
+		"training":  {"inference": Spared, "training": Spared, "": Spared},
+		"":          {"inference": Spared},
+	}
+	class := func(text string) string {
+		if text == "inference" || text == "training" {
+			return text
+		}
+		return ""
+	}
+	return cmp.Or(terms[class(reclaimer)][class(victim)], ByDeserved)
 }
 
 // alone returns a queue and its ancestors that are not those of another.

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 )
 
 // Rule names the rule that refuses a job or a task.
 type Rule string
 
-// The rules. Those up to SearchExhausted are the reasons of package quota.
+// The rules. Those up to TrainingJob are the reasons of package quota.
 const (
 	UnknownQueue     Rule = "UnknownQueue"
 	BrokenQueue      Rule = "BrokenQueue"
@@ -24,6 +25,7 @@ const (
 	ResourceMismatch Rule = "ResourceMismatch"
 	UntypedPod       Rule = "UntypedPod"
 	SearchExhausted  Rule = "SearchExhausted" // the search for an assignment of cards used up its budget
+	TrainingJob      Rule = "TrainingJob"     // the service class of the pod takes nothing from other queues
 	UnlabeledNodes   Rule = "UnlabeledNodes"  // no node with the resource has the label that names the card
 	NoSuchCard       Rule = "NoSuchCard"      // the node has none of the cards
 	UnlabeledNode    Rule = "UnlabeledNode"   // the node has the resource, but lacks the label that names the card
@@ -96,6 +98,8 @@ func (r Reason) String() string {
 	case SearchExhausted:
 		return fmt.Sprintf("Queue <%s> may have room for <%s> of <%s>, but the search for an assignment of cards used up its budget in this session",
 			r.Queue, card.FormatDecimal(r.Requested), r.Cards)
+	case TrainingJob:
+		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod: its service class is %s", r.Queue, policy.Training)
 	case UnlabeledNodes:
 		return fmt.Sprintf("No queue has a quota of <%s>: the nodes that have it lack the labels that name the card", r.Cards)
 	case NoSuchCard:
