@@ -44,6 +44,7 @@ type draw struct {
 	s      *scenario
 	plain  bool // no cards
 	lends  bool // quotas are large, and what is deserved and guaranteed is little
+	rules  bool // queues have policies
 	crowd  bool // little else binds, and jobs can lose most of their pods
 	queues []queueSpec
 	jobs   []jobSpec
@@ -86,6 +87,7 @@ func (d *draw) configure() {
 	d.s.plugin = pick(d, Name, Name, Name, CapacityName, CapacityName, CapacityName, ProportionName)
 	d.plain = d.s.plugin == ProportionName || d.chance(25)
 	d.lends, d.crowd = d.chance(75), d.chance(50)
+	d.rules = d.chance(40)
 	d.s.hierarchy = d.s.plugin != ProportionName && d.chance(50)
 	d.s.gangSpares = d.chance(50)
 	d.s.actions = []string{"enqueue", "allocate"}
@@ -196,6 +198,9 @@ func (d *draw) queue(cycle int, name, parent string) {
 		q.queue.Capability, q.queue.Deserved, q.queue.Guarantee = nil, nil, nil
 	} else if !d.plain && d.chance(85) {
 		q.queue.Annotations = d.annotations()
+	}
+	if d.rules {
+		q.queue.Annotations = d.policies(q.queue.Annotations)
 	}
 	q.queue.Closed = name != index.RootName && d.chance(3)
 	d.set(cycle, q)

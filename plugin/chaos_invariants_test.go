@@ -62,6 +62,8 @@ const (
 	owed          = "a queue gets what it deserves"
 	starves       = "no pod waits where its queue has quota and a node has room"
 	refused       = "no pod is refused that fits under all bounds"
+	jobsBound     = "no queue gets more jobs than max-jobs"
+	factorBound   = "no job is admitted beyond what the overcommit factor allows"
 	admitted      = "no job waits that fits as a whole beside what all have and were promised"
 )
 
@@ -76,6 +78,8 @@ var invariants = []invariant{
 	{name: "reclaim takes no card that its queue deserves", evicted: (*chaosCycle).checkDeserved},
 	{name: "reclaim evicts the pods whose eviction loses the least work", at: []moment{afterAction}, check: (*chaosCycle).checkWork},
 	{name: "training reclaims nothing, and nothing reclaims inference", evicted: (*chaosCycle).checkClasses},
+	{name: jobsBound, at: []moment{afterAction}, check: (*chaosCycle).checkMaxJobs},
+	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
 	{name: "every refusal has a reason", at: []moment{atClose}, check: (*chaosCycle).checkReasons},
 	{name: gain, at: []moment{atClose}, check: (*chaosCycle).checkGain},
 	{name: preemptGain, at: []moment{atClose}, check: (*chaosCycle).checkPreemption},

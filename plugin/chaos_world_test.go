@@ -62,6 +62,8 @@ type worldQueue struct {
 	// them: by key, nil for an annotation that is not there.
 	good map[string]map[string]int64
 	bad  bool // a value of an annotation is bad
+	// policies are the last valid texts of policy annotations, by key.
+	policies map[string]string
 }
 
 // worldJob is a PodGroup and its pods.
@@ -295,7 +297,7 @@ func (d replacePods) apply(w *world) {
 func (restart) apply(w *world) {
 	w.start()
 	for _, q := range w.queues {
-		q.good = map[string]map[string]int64{}
+		q.good, q.policies = map[string]map[string]int64{}, nil
 	}
 	for _, j := range w.jobs {
 		for _, p := range j.pods {

@@ -25,6 +25,7 @@ type memory struct {
 	reservations reserve.Reservations
 	pending      intake.Pending
 	guarantees   quota.Guarantees
+	jobs         quota.Jobs
 	victims      quota.Victims
 	gates        gates
 	job          reserve.Job

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,6 +70,7 @@ func FuzzSession(f *testing.F) {
 		if r.IntN(3) > 0 {
 			s.arguments["rootCapability"] = []string{"total", "unlimited", "own"}[r.IntN(3)]
 		}
+		drawPolicies(r, &s.Cluster)
 		m := &oracleSession{fixture: s.open(t), t: t}
 		m.configureOracle(s.Cluster)
 		m.compareBounds()
@@ -116,6 +118,26 @@ func (m *oracleSession) classOf(task *api.TaskInfo) string {
 		return ""
 	}
 	return m.Jobs[task.Job].PodGroup.Annotations[policy.ServiceTypeKey]
+}
+
+// drawPolicies annotates the queues of some clusters with policies.
+func drawPolicies(r *rand.Rand, c *workload.Cluster) {
+	if r.IntN(2) == 0 {
+		return
+	}
+	for i := range c.Queues {
+		own := maps.Clone(c.Queues[i].Annotations)
+		if own == nil {
+			own = map[string]string{}
+		}
+		if r.IntN(3) == 0 {
+			own[policy.MaxJobsKey] = strconv.Itoa(1 + r.IntN(4))
+		}
+		if r.IntN(3) == 0 {
+			own[policy.OvercommitFactorKey] = []string{"0.5", "1", "1.25", "3"}[r.IntN(4)]
+		}
+		c.Queues[i].Annotations = own
+	}
 }
 
 // configureOracle makes an oracle of the cluster.
@@ -258,6 +280,9 @@ func (m *oracleSession) list(r workload.Resources) oracle.Amounts {
 func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 	from := oracle.Queue{Name: q.Name, Parent: q.Parent, Closed: q.Closed,
 		Capability: m.list(q.Capability), Deserved: m.list(q.Deserved), Guarantee: m.list(q.Guarantee), Weight: float64(q.Weight)}
+	factor, _ := strconv.ParseFloat(q.Annotations[policy.OvercommitFactorKey], 64)
+	from.Overcommit = 1000 * factor
+	from.MaxJobs, _ = strconv.Atoi(q.Annotations[policy.MaxJobsKey])
 	if len(q.Capability) > 0 && len(from.Capability) == 0 {
 		from.Capability = oracle.Amounts{oracle.CPU: 0} // the capability is set, but no dimension of it counts
 	}
@@ -282,7 +307,8 @@ func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 // counted returns a job as it is at session open.
 func (m *oracleSession) counted(job *api.JobInfo) oracle.Job {
 	j := oracle.Job{Queue: string(job.Queue), MinMember: int(job.MinAvailable),
-		Inqueue: job.PodGroup.Status.Phase == scheduling.PodGroupInqueue, Running: job.PodGroup.Status.Phase == scheduling.PodGroupRunning}
+		Inqueue: job.PodGroup.Status.Phase == scheduling.PodGroupInqueue, Running: job.PodGroup.Status.Phase == scheduling.PodGroupRunning,
+		Unknown: job.PodGroup.Status.Phase == scheduling.PodGroupUnknown}
 	if job.PodGroup.Spec.MinResources != nil {
 		j.Min = m.resource(job.GetMinResources())
 	}
@@ -478,9 +504,14 @@ func (m *oracleSession) compareJobs() {
 		name := string(job.Queue)
 		queue, min := m.Queues[job.Queue], m.resource(job.GetMinResources())
 		want := m.oracle.Eligible(name) == "" && queue != nil && queue.Queue.Status.State == scheduling.QueueStateOpen &&
-			m.oracle.Enqueueable(name, min.Minus(m.resource(job.Allocated))) == ""
+			m.oracle.TooManyJobs(name) == "" && m.oracle.Enqueueable(name, min.Minus(m.resource(job.Allocated))) == ""
 		require.Equal(m.t, want, m.own.jobEnqueueable(job) == util.Permit, "enqueueable: %v in %s", min, name)
-		if !want || job.PodGroup.Spec.MinResources == nil {
+		if !want {
+			continue
+		}
+		m.own.jobEnqueued(job)
+		m.oracle.AdmitJob(name)
+		if job.PodGroup.Spec.MinResources == nil {
 			continue
 		}
 		gated := oracle.Amounts{}
@@ -489,7 +520,6 @@ func (m *oracleSession) compareJobs() {
 				gated = gated.Plus(m.resource(task.Resreq))
 			}
 		}
-		m.own.jobEnqueued(job)
 		m.oracle.Promise(name, min, m.resource(job.Allocated), gated)
 		for _, name := range m.oracle.Names() {
 			m.same(m.oracle.Inqueue(name), m.own.ix.Inqueue.Row(m.own.ix.Lookup(name)), false, "inqueue of ", name)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -76,13 +77,17 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	m.vectors.resize(s.intake.Dims.Length())
 	m.victims.Reset(s.ix, &m.names)
 	m.guarantees.Reset(s.ix, s.intake.Available)
+	m.jobs.Reset(tree, s.intake.Admitted, s.intake.MaxJobs())
 	s.explain = report.Explainer{Index: s.ix, Queues: s.intake.Queues, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,
-		Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}
+		Jobs: &m.jobs, Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}
 	if s.ix.Rooted() {
 		root := s.ix.Root()
 		release.SetTotals(ssn, s.intake.Dims.Resource(s.ix.Guarantee.Row(root)), s.intake.Dims.Resource(s.ix.Deserved.Row(root)))
 	}
 	s.setShares()
+	if s.intake.HasPolicies() {
+		quota.BoundAdmission(s.ix, func(q index.Queue) int64 { return s.intake.Policies(q).OvercommitFactor() })
+	}
 	s.openGates()
 	s.check()
 	s.publish(treeChanged)
@@ -119,10 +124,16 @@ func (s *session) publish(treeChanged bool) {
 	for _, p := range m.intake.TreeProblems(s.ssn) {
 		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, report.BadHierarchyAnnotation, p.Err.Error())
 	}
+	for _, p := range m.intake.PolicyProblems() {
+		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, report.BadPolicyAnnotation, p.Text)
+	}
 	for _, p := range m.unknown.Added(s.ssn.Queues) {
-		reason := report.BadCardAnnotation
-		if strings.HasPrefix(p.Key, index.PathKey) {
+		reason := report.BadPolicyAnnotation
+		switch {
+		case strings.HasPrefix(p.Key, index.PathKey):
 			reason = report.BadHierarchyAnnotation
+		case strings.HasPrefix(p.Key, card.Prefix):
+			reason = report.BadCardAnnotation
 		}
 		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, reason, fmt.Sprintf("annotation %s %s", p.Key, p.Reason))
 	}

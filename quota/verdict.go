@@ -16,6 +16,7 @@ const (
 	BrokenQueue                    // the queue does not reach the root
 	InnerQueue                     // the queue has child queues and takes no jobs itself
 	ClosedQueue                    // the queue's state is not Open
+	TooManyJobs                    // the queue has as many admitted jobs as it may have
 	OverQuota                      // the request does not fit under a bound
 	OverDeserved                   // the request does not fit under deserved in any dimension
 	Guaranteed                     // what is left is guaranteed to other queues
@@ -29,7 +30,7 @@ const (
 
 var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
-	ClosedQueue: "ClosedQueue", OverQuota: "OverQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved",
+	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", OverQuota: "OverQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved",
 	MixedResources: "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
 	SearchExhausted: "SearchExhausted", TrainingJob: "TrainingJob",
 }

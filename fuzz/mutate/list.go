@@ -44,6 +44,29 @@ var mutants = []mutant{
 	{"quota/verdict.go", "case !t.IsLeaf(q):", "case false:"},
 	{"quota/verdict.go", "case t.Broken(q) != nil:", "case false:"},
 
+	{"quota/jobs.go", "for _, p := range j.tree.Path(q) {\n\t\tif", "for _, p := range j.tree.Path(q)[:1] {\n\t\tif"},
+	{"quota/jobs.go", "j.admitted[p]+1 > j.most[p]", "j.admitted[p] > j.most[p]"},
+	{"quota/jobs.go", "j.admitted[p] += j.admitted[q]", ""},
+	{"quota/jobs.go", "j.admitted[p]++", "j.admitted[q]++"},
+	{"plugin/admission.go", "s.memory.jobs.Admit(q)", ""},
+	{"plugin/intake/tally.go", "case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:", "case scheduling.PodGroupInqueue, scheduling.PodGroupRunning:"},
+
+	{"quota/overcommit.go", "max(deserved.Get(d), guarantee.Get(d))", "deserved.Get(d)"},
+	{"quota/overcommit.go", "min(bound.Get(d), most)", "most"},
+	{"quota/overcommit.go", "if d <= fastres.Memory && deserved.Get(d) < fastres.MinResource {", "if false {"},
+	{"index/accounts.go", "ix.Admission.Reset(0, ix.dims)", ""},
+	{"quota/assign/cells.go", "ix.AdmissionBounds()", "ix.RealCapability"},
+	{"quota/cards.go", "bounds := ix.AdmissionBounds()", "bounds := &ix.RealCapability"},
+	{"quota/enqueue.go", "bounds := ix.AdmissionBounds()", "bounds := &ix.RealCapability"},
+
+	// Policies.
+	{"index/policy/policy.go", "if r.inherits {", "if true {"},
+	{"index/policy/policy.go", "if inherited != nil && !own[k].Set {", "if inherited != nil {"},
+	{"plugin/intake/policies.go", "case before != nil && before.uid != object.UID:", "case false:"},
+	{"plugin/intake/policies.go", "own.values[key] = before.values[key]", ""},
+	{"plugin/intake/policies.go", "if before == nil || before.texts[key] != texts[key] {", "if true {"},
+	{"plugin/intake/policies.go", "inherited = below[parent]", "inherited = p.inForce[parent]"},
+
 	// Devices.
 	{"index/claims.go", "case c.entries[previous].version == version:", "case true:"},
 	{"index/overlay.go", "claims: maps.Clone(o.claims)", "claims: maps.Clone(map[claimKey]Held{})"},

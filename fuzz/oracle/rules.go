@@ -84,12 +84,29 @@ func (o *Oracle) Lends(name, d string, quantity float64, allocated func(string) 
 // or "".
 func (o *Oracle) Enqueueable(name string, min Amounts) string {
 	return o.first(name, func(q string) bool {
-		allocated, inqueue, elastic, bound := o.Allocated(q), o.Inqueue(q), o.Elastic(q), o.Bound(q)
+		allocated, inqueue, elastic, bound := o.Allocated(q), o.Inqueue(q), o.Elastic(q), o.AdmissionBound(q)
 		return slices.ContainsFunc(min.requested(), func(d string) bool {
 			return min[d]+allocated[d]+inqueue[d]-elastic[d] > bound[d]
 		})
 	})
 }
+
+// TooManyJobs returns the lowest queue, from name up, that has as many jobs as it may have, or "".
+func (o *Oracle) TooManyJobs(name string) string {
+	return o.first(name, func(q string) bool {
+		jobs := 0
+		for _, below := range o.names {
+			if o.within(below, q) {
+				jobs += o.queues[below].jobs
+			}
+		}
+		most := o.queues[q].MaxJobs
+		return most > 0 && jobs >= most
+	})
+}
+
+// AdmitJob counts a job that is admitted.
+func (o *Oracle) AdmitJob(name string) { o.queues[name].jobs++ }
 
 func (o *Oracle) first(name string, full func(string) bool) string {
 	for _, q := range o.Path(name) {

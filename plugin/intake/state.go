@@ -8,6 +8,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
@@ -79,6 +80,8 @@ type State struct {
 
 	gone gone
 
+	policies policies
+
 	total, rootBound, available, requested fastres.Vector // of the session that is read
 }
 
@@ -87,8 +90,11 @@ type Session struct {
 	// Queues are the queues by number; nil for a root without a Queue object.
 	Queues []*api.QueueInfo
 	Jobs   []int // number of jobs by queue
-	Dims   Dimensions
-	Total  fastres.Vector // what the nodes have, cards included
+	// Admitted is the number of jobs that are Inqueue or run by queue; nil where no queue
+	// bounds it.
+	Admitted []int
+	Dims     Dimensions
+	Total    fastres.Vector // what the nodes have, cards included
 
 	// Available is what all queues can have at most: the nodes' resources, and what pods
 	// on nodes that are gone still have. Where a guarantee does not count, it is no bound.
@@ -100,8 +106,10 @@ type Session struct {
 	tree     *index.Tree
 	cards    *cards.Session
 	settings Settings
-	weights  []float64 // of annotations, by queue
-	devices  bool      // the capability of some queue bounds devices
+	weights  []float64        // of annotations, by queue
+	policies []*policy.Values // by queue; nil where no queue has a policy
+	maxJobs  []int            // by queue; nil where no queue bounds its jobs
+	devices  bool             // the capability of some queue bounds devices
 	claims   map[api.TaskID][]index.Claim
 }
 

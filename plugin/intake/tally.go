@@ -30,6 +30,7 @@ type tally struct {
 
 	allocated, request, inqueue, elastic, terminating index.Rows
 	jobs                                              []int  // by queue
+	admitted                                          []int  // by queue; nil where no queue bounds its jobs
 	waiting                                           []bool // by queue: some job that requests cards waits for admission
 
 	// Of the job that is counted.
@@ -58,6 +59,9 @@ func (t *tally) reset(session *Session) {
 		rows.Reset(session.tree.Len(), session.Dims.length)
 	}
 	t.jobs = append(t.jobs[:0], make([]int, session.tree.Len())...)
+	if t.admitted = nil; session.Admitted != nil {
+		t.admitted = make([]int, session.tree.Len())
+	}
 	t.waiting = append(t.waiting[:0], make([]bool, session.tree.Len())...)
 	for _, x := range []*fastres.Vector{&t.min, &t.placed, &t.excess, &t.gated} {
 		if x.Len() != session.Dims.length {
@@ -102,7 +106,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	s.claimants = s.claimants[:0]
 	for i := range tallies {
 		t := &tallies[i]
-		t.addTo(ix, session.Jobs)
+		t.addTo(ix, session)
 		reservations.Add(t.reservations)
 		if session.cards != nil {
 			session.cards.AddPods(t.newPods)
@@ -143,14 +147,17 @@ func (s *State) newTallies(session *Session) []tally {
 	return s.tallies[:n]
 }
 
-// addTo adds a tally to the index, and its numbers of jobs to jobs.
-func (t *tally) addTo(ix *index.Index, jobs []int) {
+// addTo adds a tally to the index, and its numbers of jobs to a session.
+func (t *tally) addTo(ix *index.Index, session *Session) {
 	for i, n := range t.jobs {
 		if n == 0 {
 			continue
 		}
 		q := index.Queue(i)
-		jobs[q] += n
+		session.Jobs[q] += n
+		if t.admitted != nil {
+			session.Admitted[q] += t.admitted[q]
+		}
 		ix.NoteOwnJobs(q)
 		ix.Mutable(q).Add(t.allocated.Row(q))
 		ix.Request.Row(q).Add(t.request.Row(q))
@@ -183,6 +190,9 @@ func (t *tally) count(q index.Queue, job *api.JobInfo) {
 	allocated, pending := CountTasks(job)
 	reserves := HasMinimum(job) && admitted(job, allocated)
 	t.jobs[q]++
+	if t.admitted != nil && inProgress(job) {
+		t.admitted[q]++
+	}
 	if t.devices {
 		t.findClaims(q, job)
 	}
@@ -289,6 +299,19 @@ func CountTasks(job *api.JobInfo) (allocated, pending int) {
 // HasMinimum reports whether a job states minimum resources.
 func HasMinimum(job *api.JobInfo) bool {
 	return job.PodGroup != nil && job.PodGroup.Spec.MinResources != nil
+}
+
+// inProgress reports whether a job is admitted and has not ended: it is Inqueue or Running, or
+// Unknown, which means that some of its pods run and others have no node.
+func inProgress(job *api.JobInfo) bool {
+	if job.PodGroup == nil {
+		return false
+	}
+	switch job.PodGroup.Status.Phase {
+	case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:
+		return true
+	}
+	return false
 }
 
 // admitted reports whether the rest of a job's minimum is reserved: the job is

@@ -17,6 +17,7 @@ const (
 	BrokenQueue      Rule = "BrokenQueue"
 	InnerQueue       Rule = "InnerQueue"
 	ClosedQueue      Rule = "ClosedQueue"
+	TooManyJobs      Rule = "TooManyJobs" // the queue has as many admitted jobs as it may have
 	OverQuota        Rule = "OverQuota"
 	OverDeserved     Rule = "OverDeserved"
 	Guaranteed       Rule = "Guaranteed" // what is left is guaranteed to other queues

@@ -32,7 +32,7 @@ func (a *Assigner) cell(ix *index.Index, q index.Queue, card fastres.Dim) int32 
 		above = a.cell(ix, p, card)
 	}
 	room := math.Inf(1)
-	if bound := ix.RealCapability.Row(q).Get(card); bound < fastres.MaxQuantity {
+	if bound := ix.AdmissionBounds().Row(q).Get(card); bound < fastres.MaxQuantity {
 		room = math.Floor(bound - ix.Allocated(q).Get(card) - ix.Inqueue.Row(q).Get(card) + ix.Elastic.Row(q).Get(card))
 	}
 	at := int32(len(a.cells))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
@@ -38,6 +39,12 @@ func (ck *checker) checkKeys() {
 	}
 	for _, q := range ck.objects.Queues {
 		check(q, "Queue", "", q.Annotations, card.QueueKeys)
+		for _, p := range policy.Unknown(q.Annotations) {
+			ck.report(Error, q, "Queue", annotation(p.Key), "%s", p.Reason)
+		}
+		for _, p := range policy.Problems(q.Annotations) {
+			ck.report(Error, q, "Queue", annotation(p.Key), "%s", p.Reason)
+		}
 	}
 	for _, job := range ck.objects.Jobs {
 		check(job, "Job", "", job.Annotations, card.JobKeys)
