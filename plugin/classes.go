@@ -3,7 +3,6 @@ package plugin
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,31 +60,6 @@ func (s *session) classOfGang(job *api.JobInfo) quota.Class {
 		class = quota.Inference
 	}
 	return class
-}
-
-// terms returns the terms on which a claim meets a running task of another queue.
-func (s *session) terms(class quota.Class, task *api.TaskInfo) quota.Terms {
-	if !s.settings.byClass {
-		return quota.ByDeserved
-	}
-	return quota.Meet(class, s.classOf(task))
-}
-
-// mayTake decides whether the policies allow tasks of q to take from other queues at all.
-func (s *session) mayTake(q index.Queue, tasks []*api.TaskInfo) quota.Verdict {
-	if s.settings.byClass && slices.ContainsFunc(tasks, func(task *api.TaskInfo) bool { return task != nil && s.classOf(task) == quota.Training }) {
-		return quota.Verdict{Reason: quota.TrainingJob, Queue: q}
-	}
-	return quota.Verdict{Reason: quota.Admitted, Queue: q}
-}
-
-// claimants returns a function that reports whether the policies allow a task to take from
-// other queues at all, nil where they allow every task.
-func (s *session) claimants() func(*api.TaskInfo) bool {
-	if !s.settings.byClass {
-		return nil
-	}
-	return func(task *api.TaskInfo) bool { return s.mayTake(s.queueOf(task), []*api.TaskInfo{task}).OK() }
 }
 
 // warnClasses records an event on each PodGroup whose service class is not one, once for each

@@ -23,7 +23,10 @@ func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 		return reclaimees, util.Permit
 	}
 	c := s.claimOf(reclaimer)
-	if s.settings.byClass {
+	if s.governs {
+		if !s.mayTake(c.queue, []*api.TaskInfo{reclaimer}).OK() {
+			return nil, util.Permit
+		}
 		c.class = s.classOf(reclaimer)
 	}
 	if s.settings.rules.OrderVictims && !s.variant.proportion && c.queue == index.None {
@@ -81,7 +84,7 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 		if q == index.None || s.ix.Broken(q) != nil {
 			continue
 		}
-		terms := s.terms(c.class, task)
+		terms := s.terms(c.class, c.queue, q, task)
 		if terms == quota.Spared {
 			continue
 		}

@@ -30,7 +30,10 @@ func (s *session) evictableForGang(eviction release.Eviction, candidates []*api.
 		return q != index.None && s.ix.Broken(q) == nil && s.freesForAny(to, pods, q, task)
 	}
 	if eviction.Kind == release.GangPreempt {
-		return slices.DeleteFunc(slices.Clone(candidates), func(task *api.TaskInfo) bool { return !useful(task) }), util.Permit
+		return slices.DeleteFunc(slices.Clone(s.preemptible(candidates)), func(task *api.TaskInfo) bool { return !useful(task) }), util.Permit
+	}
+	if !s.gangMayTake(to, eviction.Job) {
+		return nil, util.Permit
 	}
 	s.memory.victims.Begin()
 	v, class := &s.memory.vectors, s.classOfGang(eviction.Job)
@@ -40,7 +43,7 @@ func (s *session) evictableForGang(eviction release.Eviction, candidates []*api.
 			continue
 		}
 		q := s.queueOf(task)
-		terms := s.terms(class, task)
+		terms := s.terms(class, to, q, task)
 		if s.intake.SetCharge(v.request, q, task, task.NodeName); terms == quota.Spared || terms == quota.ByDeserved && s.protected(q, task) {
 			continue
 		}

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"time"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -16,6 +18,7 @@ import (
 // new memory, except for what package cards documents. Only the goroutine that
 // runs the session changes it.
 type memory struct {
+	now      func() time.Time
 	names    index.Names
 	maxNames int // with more known names, names start anew
 
@@ -27,6 +30,7 @@ type memory struct {
 	guarantees   quota.Guarantees
 	jobs         quota.Jobs
 	victims      quota.Victims
+	fences       quota.Fences
 	gates        gates
 	job          reserve.Job
 	vectors      vectors
@@ -56,6 +60,7 @@ type vectors struct {
 
 func newMemory() *memory {
 	return &memory{
+		now:       time.Now,
 		maxNames:  fewNames,
 		cards:     cards.NewRegistry(),
 		metrics:   report.NewMetrics(),

@@ -19,7 +19,7 @@ func (m *oracleSession) findPending() {
 	m.pending = map[string][][]oracle.Amounts{}
 	for _, job := range m.sortedJobs() {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
-			if job.IsPending() || task.SchGated || task.BestEffort || m.classOf(task) == "training" {
+			if job.IsPending() || task.SchGated || task.BestEffort || !m.mayTake(task) {
 				continue
 			}
 			name := m.queueOf(task)
@@ -74,7 +74,7 @@ func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) []string {
 	to, byWork, few := m.queueOf(reclaimer), m.own.settings.byWork, onOneNode(candidates)
 	known := m.Queues[api.QueueID(to)] != nil
-	if m.own.settings.rules.OrderVictims && !known {
+	if m.own.settings.rules.OrderVictims && !known || !m.mayTake(reclaimer) {
 		return nil
 	}
 	switch {
@@ -96,6 +96,29 @@ func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.Ta
 	return names(taken)
 }
 
+// mayTake reports whether a task takes from other queues at all.
+func (m *oracleSession) mayTake(task *api.TaskInfo) bool {
+	queue := m.queueOf(task)
+	if m.Queues[api.QueueID(queue)] == nil {
+		return true
+	}
+	created := task.Pod.CreationTimestamp
+	waits := created.IsZero() || fuzzed.Sub(created.Time).Seconds() >= m.oracle.ReclaimDelay(queue)
+	return m.classOf(task) != "training" && waits
+}
+
+// terms returns the terms on which a reclaimer meets a running task.
+func (m *oracleSession) terms(reclaimer, task *api.TaskInfo) string {
+	runs, from := 0.0, m.queueOf(task)
+	if task.Pod.Status.StartTime != nil {
+		runs = fuzzed.Sub(task.Pod.Status.StartTime.Time).Seconds()
+	}
+	if m.oracle.Fenced(from, m.queueOf(reclaimer)) || runs < m.oracle.MinRuntime(from) {
+		return oracle.Spared
+	}
+	return oracle.Meet(m.classOf(reclaimer), m.classOf(task))
+}
+
 // taken returns the tasks that the rules allow to evict one after the other, and whether the
 // reclaimer has room in its queues then.
 func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) (taken []*api.TaskInfo, suffice bool) {
@@ -106,7 +129,7 @@ func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInf
 		if m.Queues[api.QueueID(from)] == nil || m.oracle.Broken(from) {
 			continue
 		}
-		may, terms := false, oracle.Meet(m.classOf(reclaimer), m.classOf(task))
+		may, terms := false, m.terms(reclaimer, task)
 		switch {
 		case terms == oracle.Spared:
 		case known && terms == oracle.ByGuarantee:

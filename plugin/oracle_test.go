@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -48,7 +49,7 @@ func FuzzSession(f *testing.F) {
 		if s.Cluster = workload.Draw(r); r.IntN(2) == 0 {
 			s.Cluster = workload.DrawCards(r)
 		}
-		s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)]}).build
+		s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)], now: func() time.Time { return fuzzed }}).build
 		s.arguments = framework.Arguments{
 			"untypedCards":    []string{"charge", "reject", "ignore"}[r.IntN(3)],
 			"semantics":       release.Names()[r.IntN(3)],
@@ -91,11 +92,14 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// start draws when running tasks began to run. Some are not known.
+// fuzzed is the time of the sessions of FuzzSession.
+var fuzzed = time.Unix(5, 0)
+
+// start draws when tasks were created and began to run. Some times are not known.
 func start(r *rand.Rand, jobs []workload.Job) {
 	for i := range jobs {
 		for k := range jobs[i].Tasks {
-			jobs[i].Tasks[k].Started = int64(r.IntN(5))
+			jobs[i].Tasks[k].Started, jobs[i].Tasks[k].Created = int64(r.IntN(5)), int64(r.IntN(5))
 		}
 	}
 }
@@ -135,6 +139,14 @@ func drawPolicies(r *rand.Rand, c *workload.Cluster) {
 		}
 		if r.IntN(3) == 0 {
 			own[policy.OvercommitFactorKey] = []string{"0.5", "1", "1.25", "3"}[r.IntN(4)]
+		}
+		if r.IntN(4) == 0 {
+			own[policy.ReclaimFenceKey] = []string{"true", "true", "false"}[r.IntN(3)]
+		}
+		for _, key := range []string{policy.MinRuntimeKey, policy.PreemptMinRuntimeKey, policy.ReclaimDelayKey} {
+			if r.IntN(6) == 0 {
+				own[key] = []string{"0s", "2s", "4s"}[r.IntN(3)]
+			}
 		}
 		c.Queues[i].Annotations = own
 	}
@@ -282,6 +294,14 @@ func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 		Capability: m.list(q.Capability), Deserved: m.list(q.Deserved), Guarantee: m.list(q.Guarantee), Weight: float64(q.Weight)}
 	factor, _ := strconv.ParseFloat(q.Annotations[policy.OvercommitFactorKey], 64)
 	from.Overcommit = 1000 * factor
+	from.Fence = q.Annotations[policy.ReclaimFenceKey] == "true"
+	for key, to := range map[string]**float64{policy.MinRuntimeKey: &from.Times.MinRuntime,
+		policy.PreemptMinRuntimeKey: &from.Times.PreemptMinRuntime, policy.ReclaimDelayKey: &from.Times.ReclaimDelay} {
+		if d, err := time.ParseDuration(q.Annotations[key]); err == nil {
+			seconds := d.Seconds()
+			*to = &seconds
+		}
+	}
 	from.MaxJobs, _ = strconv.Atoi(q.Annotations[policy.MaxJobsKey])
 	if len(q.Capability) > 0 && len(from.Capability) == 0 {
 		from.Capability = oracle.Amounts{oracle.CPU: 0} // the capability is set, but no dimension of it counts
@@ -473,7 +493,7 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 		"allocatable: %v in %s", request, name)
 	verdict := m.oracle.Preemptive(name, request, m.own.settings.levels)
 	preempts = preempts && verdict != "over quota" && (carded || verdict == "")
-	preempts = preempts && m.classOf(task) != "training"
+	preempts = preempts && m.mayTake(task)
 	require.Equal(m.t, open && preempts, m.own.preemptive(queue, []*api.TaskInfo{task}), "preemptive: %v in %s", request, name)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -26,6 +27,7 @@ type session struct {
 	settings settings
 	memory   *memory
 	ssn      *framework.Session
+	now      time.Time // of the opening
 
 	ix       *index.Index
 	intake   *intake.Session
@@ -34,6 +36,8 @@ type session struct {
 	share    quota.ShareRule // of capacity or of proportion
 	explain  report.Explainer
 	byObject queueTable
+	// governs: policies decide who takes from whom.
+	governs bool
 	// claimsRead: memory.pending has the tasks of this session.
 	claimsRead bool
 
@@ -56,7 +60,7 @@ type session struct {
 // openSession reads a session and registers the hooks.
 func openSession(ssn *framework.Session, v variant, with settings, m *memory) *session {
 	with.bounds.Scalars, with.bounds.Proportion = v.scalars, v.proportion
-	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index,
+	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index, now: m.now(),
 		share: quota.Share, notCharged: map[api.TaskID]bool{}}
 	m.exchanges.Open()
 	hierarchy := !v.proportion && ssn.HierarchyEnabled(v.name)
@@ -85,6 +89,8 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 		release.SetTotals(ssn, s.intake.Dims.Resource(s.ix.Guarantee.Row(root)), s.intake.Dims.Resource(s.ix.Deserved.Row(root)))
 	}
 	s.setShares()
+	s.governs = !v.proportion && (with.byClass || s.intake.HasPolicies())
+	m.fences.Reset(tree, func(q index.Queue) bool { return s.governs && s.intake.Policies(q).ReclaimFence() })
 	if s.intake.HasPolicies() {
 		quota.BoundAdmission(s.ix, func(q index.Queue) int64 { return s.intake.Policies(q).OvercommitFactor() })
 	}

@@ -97,6 +97,6 @@ func (s *session) takeAgain(c *claim, victims []*api.TaskInfo) {
 	for _, task := range victims {
 		q := s.queueOf(task)
 		s.intake.SetCharge(v.request, q, task, task.NodeName)
-		s.take(q, v.request, c.queue, v.claim, s.terms(c.class, task))
+		s.take(q, v.request, c.queue, v.claim, s.terms(c.class, c.queue, q, task))
 	}
 }

@@ -25,6 +25,7 @@ const (
 	ResourceMismatch               // the pod requests a resource that is not that of its cards
 	UntypedPod                     // the pod names no card, and untypedCards is reject
 	SearchExhausted                // the search for an assignment of cards used up its budget
+	ReclaimDelayed                 // the task has not waited for as long as its queue says
 	TrainingJob                    // the service class of the task takes nothing from other queues
 )
 
@@ -32,7 +33,7 @@ var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
 	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", OverQuota: "OverQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved",
 	MixedResources: "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
-	SearchExhausted: "SearchExhausted", TrainingJob: "TrainingJob",
+	SearchExhausted: "SearchExhausted", ReclaimDelayed: "ReclaimDelayed", TrainingJob: "TrainingJob",
 }
 
 // String returns the name of the reason, such as "OverQuota".

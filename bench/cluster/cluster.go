@@ -105,6 +105,9 @@ func Pod(job string, t workload.Task) *v1.Pod {
 		Status: v1.PodStatus{Phase: v1.PodPending},
 	}
 	maps.Copy(pod.Annotations, t.Annotations)
+	if t.Created != 0 {
+		pod.CreationTimestamp = metav1.Unix(t.Created, 0)
+	}
 	if t.Started != 0 {
 		pod.Status.StartTime = &metav1.Time{Time: time.Unix(t.Started, 0)}
 	}

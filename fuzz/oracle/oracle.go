@@ -29,6 +29,8 @@ type Queue struct {
 	Closed                          bool   // its jobs get no more than they have
 	Capability, Deserved, Guarantee Amounts
 	Weight                          float64
+	Fence                           bool // no reclaim across it
+	Times                           Times
 	MaxJobs                         int     // in the queue and below; 0 is no bound
 	Overcommit                      float64 // thousandths of deserved up to which jobs are admitted; 0 is no bound
 

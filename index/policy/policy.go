@@ -20,13 +20,21 @@ type Key int
 const (
 	MaxJobs Key = iota
 	OvercommitFactor
+	ReclaimFence
+	MinRuntime
+	PreemptMinRuntime
+	ReclaimDelay
 	keys // how many there are
 )
 
 // The names of the annotations.
 const (
-	MaxJobsKey          = "volcano.sh/max-jobs"
-	OvercommitFactorKey = "volcano.sh/overcommit-factor"
+	MaxJobsKey           = "volcano.sh/max-jobs"
+	OvercommitFactorKey  = "volcano.sh/overcommit-factor"
+	ReclaimFenceKey      = "volcano.sh/reclaim-fence"
+	MinRuntimeKey        = "volcano.sh/min-runtime"
+	PreemptMinRuntimeKey = "volcano.sh/preempt-min-runtime"
+	ReclaimDelayKey      = "volcano.sh/reclaim-delay"
 )
 
 // rule is how an annotation is read.
@@ -38,8 +46,12 @@ type rule struct {
 }
 
 var rules = [keys]rule{
-	MaxJobs:          {name: MaxJobsKey, want: wantCount, parse: parseCount},
-	OvercommitFactor: {name: OvercommitFactorKey, want: wantFactor, inherits: true, parse: parseFactor},
+	MaxJobs:           {name: MaxJobsKey, want: wantCount, parse: parseCount},
+	OvercommitFactor:  {name: OvercommitFactorKey, want: wantFactor, inherits: true, parse: parseFactor},
+	ReclaimFence:      {name: ReclaimFenceKey, want: wantFlag, parse: parseFlag},
+	MinRuntime:        {name: MinRuntimeKey, want: wantDuration, inherits: true, parse: parseDuration},
+	PreemptMinRuntime: {name: PreemptMinRuntimeKey, want: wantDuration, inherits: true, parse: parseDuration},
+	ReclaimDelay:      {name: ReclaimDelayKey, want: wantDuration, inherits: true, parse: parseDuration},
 }
 
 // Value is what one annotation sets. Each key uses one field besides Set.
@@ -62,6 +74,20 @@ func (v *Values) MaxJobs() int { return v[MaxJobs].Count }
 // OvercommitFactor returns the factor of deserved up to which jobs are admitted, in
 // thousandths, 0 for no bound.
 func (v *Values) OvercommitFactor() int64 { return v[OvercommitFactor].Milli }
+
+// ReclaimFence reports whether no queue outside reclaims from below the queue, and none below
+// from outside.
+func (v *Values) ReclaimFence() bool { return v[ReclaimFence].Flag }
+
+// MinRuntime returns how long a pod runs before other queues may reclaim it, 0 for any time.
+func (v *Values) MinRuntime() time.Duration { return v[MinRuntime].Duration }
+
+// PreemptMinRuntime returns how long a pod runs before jobs of its own queue may preempt it,
+// 0 for any time.
+func (v *Values) PreemptMinRuntime() time.Duration { return v[PreemptMinRuntime].Duration }
+
+// ReclaimDelay returns how long a pod waits before its queue reclaims for it, 0 for any time.
+func (v *Values) ReclaimDelay() time.Duration { return v[ReclaimDelay].Duration }
 
 // Inherit returns the values that hold in a queue, and those that its children inherit. own
 // are the values of the queue itself, and inherited those that it inherits. nil is none.

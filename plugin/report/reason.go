@@ -26,6 +26,7 @@ const (
 	ResourceMismatch Rule = "ResourceMismatch"
 	UntypedPod       Rule = "UntypedPod"
 	SearchExhausted  Rule = "SearchExhausted" // the search for an assignment of cards used up its budget
+	ReclaimDelayed   Rule = "ReclaimDelayed"  // the pod has not waited for as long as its queue says
 	TrainingJob      Rule = "TrainingJob"     // the service class of the pod takes nothing from other queues
 	UnlabeledNodes   Rule = "UnlabeledNodes"  // no node with the resource has the label that names the card
 	NoSuchCard       Rule = "NoSuchCard"      // the node has none of the cards
@@ -99,6 +100,8 @@ func (r Reason) String() string {
 	case SearchExhausted:
 		return fmt.Sprintf("Queue <%s> may have room for <%s> of <%s>, but the search for an assignment of cards used up its budget in this session",
 			r.Queue, card.FormatDecimal(r.Requested), r.Cards)
+	case ReclaimDelayed:
+		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod yet: the pod waits for less than %s", r.Queue, policy.ReclaimDelayKey)
 	case TrainingJob:
 		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod: its service class is %s", r.Queue, policy.Training)
 	case UnlabeledNodes:
