@@ -101,30 +101,6 @@ func (c *chaosCycle) runsAlike(j *worldJob, p *worldPod) bool {
 	return j.spec.minMember == 0 && !p.spec.kept && !p.unsure() && p.object.Status.StartTime != nil && !c.relabeled(p, p.object.Spec.NodeName) && c.jobOf(j) != nil
 }
 
-// classOf returns the service class of a job's pods.
-func (c *chaosCycle) classOf(j *worldJob) string {
-	owners, _ := c.arguments[ownerClasses].(map[string]any)
-	switch {
-	case c.arguments[reclaimByClass] != true || c.plugin == ProportionName:
-		return ""
-	case j.spec.service == "inference" || j.spec.service == "training":
-		return j.spec.service
-	case owners[j.spec.owner] != nil:
-		return owners[j.spec.owner].(string)
-	}
-	return ""
-}
-
-// checkClasses checks that training reclaims nothing, and that nothing reclaims inference.
-func (c *chaosCycle) checkClasses(name string, p placement) {
-	if c.action != "reclaim" {
-		return
-	}
-	if to, _ := c.taskOf(c.own.claimant); c.classOf(to) == "training" || c.classOf(p.job) == "inference" {
-		violated(name, "%s is evicted for %s", p.task.Name, c.own.claimant.Name)
-	}
-}
-
 // checkGain checks that a session in which reclaim evicts pods places others.
 func (c *chaosCycle) checkGain(name string) { c.gains(name, "reclaim") }
 

@@ -77,7 +77,7 @@ var invariants = []invariant{
 	{name: innerKeep, evicted: (*chaosCycle).checkInner},
 	{name: "reclaim takes no card that its queue deserves", evicted: (*chaosCycle).checkDeserved},
 	{name: "reclaim evicts the pods whose eviction loses the least work", at: []moment{afterAction}, check: (*chaosCycle).checkWork},
-	{name: "training reclaims nothing, and nothing reclaims inference", evicted: (*chaosCycle).checkClasses},
+	{name: "no pod is evicted that a policy spares", evicted: (*chaosCycle).checkPolicies},
 	{name: jobsBound, at: []moment{afterAction}, check: (*chaosCycle).checkMaxJobs},
 	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
 	{name: "every refusal has a reason", at: []moment{atClose}, check: (*chaosCycle).checkReasons},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 
@@ -16,6 +17,11 @@ import (
 var policyTexts = map[string][]string{
 	policy.MaxJobsKey:          {"1", "2", "3", "5", "0", "some"},
 	policy.OvercommitFactorKey: {"0.5", "1", "1.5", "2", "10", "-1", "1e3"},
+
+	policy.MinRuntimeKey:        {"0s", "1m", "3m", "10m", "-1m", "soon"},
+	policy.PreemptMinRuntimeKey: {"0s", "1m", "3m", "10m", "30"},
+	policy.ReclaimDelayKey:      {"0s", "1m", "2m", "5m", "later"},
+	policy.ReclaimFenceKey:      {"true", "true", "false", "perhaps"},
 }
 
 // validPolicies report whether a text is a value.
@@ -25,7 +31,17 @@ var validPolicies = map[string]func(text string) bool{
 		return err == nil && n > 0 && !strings.Contains(text, "e")
 	},
 	policy.MaxJobsKey: func(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 },
+
+	policy.MinRuntimeKey:        validTime,
+	policy.PreemptMinRuntimeKey: validTime,
+	policy.ReclaimDelayKey:      validTime,
+	policy.ReclaimFenceKey:      func(text string) bool { return text == "true" || text == "false" },
 }
+
+func validTime(text string) bool { d, err := time.ParseDuration(text); return err == nil && d >= 0 }
+
+// clock is the time of a cycle: a minute passes between two.
+func (w *world) clock() time.Time { return time.Unix(int64(60*w.cycle), 0) }
 
 // policies adds policies to the annotations of a queue.
 func (d *draw) policies(annotations map[string]string) map[string]string {

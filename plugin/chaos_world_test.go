@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,7 +104,7 @@ func newWorld(s *scenario) *world {
 func (w *world) start() {
 	for _, v := range []variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
 		if v.name == w.plugin {
-			w.builder = &builder{variant: v}
+			w.builder = &builder{variant: v, now: w.clock}
 		}
 	}
 }
@@ -167,7 +166,7 @@ func (j *worldJob) replace(w *world, i int) {
 	}
 	pod := cluster.Pod(j.spec.name, task)
 	pod.UID = w.uid(pod.Name)
-	pod.CreationTimestamp = metav1.Unix(int64(w.cycle), 0)
+	pod.CreationTimestamp = metav1.NewTime(w.clock())
 	pod.Spec.Priority = &j.spec.priority
 	if j.spec.owner != "" {
 		pod.OwnerReferences = []metav1.OwnerReference{{Kind: j.spec.owner, Name: j.spec.name}}
@@ -505,7 +504,7 @@ func (w *world) begin(acts []act) {
 				w.changed = true
 			case p.object.Spec.NodeName != "" && p.object.Status.Phase == v1.PodPending && p.object.DeletionTimestamp == nil:
 				p.update(func(pod *v1.Pod) {
-					pod.Status.Phase, pod.Status.StartTime = v1.PodRunning, &metav1.Time{Time: time.Unix(int64(w.cycle), 0)}
+					pod.Status.Phase, pod.Status.StartTime = v1.PodRunning, &metav1.Time{Time: w.clock()}
 				})
 			}
 		}
