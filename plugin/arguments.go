@@ -106,21 +106,13 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 		damping: p.count(reclaimDamping),
 		levels:  p.count(ancestorReclaimLevel),
 		gates:   rules.QueueGates && release.RemovesQueueGates(),
-		byClass: p.flag(reclaimByClass, false),
-		owners:  p.classes(ownerClasses),
-		byWork:  oneOf(p, victimOrder, victimsByVolcano, victimsByWork) == victimsByWork,
 		rules:   rules,
 	}
 	if s.damping > 0 && s.levels > 0 {
 		s.levels = 0
 		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect beside %s", ancestorReclaimLevel, reclaimDamping))
 	}
-	if v.proportion {
-		s.byWork, s.byClass = p.without(v, victimOrder, s.byWork), p.without(v, reclaimByClass, s.byClass)
-	}
-	if len(s.owners) > 0 && !s.byClass {
-		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect without %s", ownerClasses, reclaimByClass))
-	}
+	p.takes(v, &s)
 	for _, key := range slices.Sorted(maps.Keys(arguments)) {
 		if !slices.Contains(knownArguments, key) {
 			p.problems = append(p.problems, fmt.Sprintf("argument %s is unknown and ignored; known are %s",
@@ -227,6 +219,18 @@ func (p *argumentParser) devices(v variant, r release.Release) intake.Devices {
 		}
 	}
 	return intake.Devices{Off: off}
+}
+
+// takes reads the arguments that decide who takes from whom.
+func (p *argumentParser) takes(v variant, s *settings) {
+	s.byClass, s.owners = p.flag(reclaimByClass, false), p.classes(ownerClasses)
+	s.byWork = oneOf(p, victimOrder, victimsByVolcano, victimsByWork) == victimsByWork
+	if v.proportion {
+		s.byWork, s.byClass = p.without(v, victimOrder, s.byWork), p.without(v, reclaimByClass, s.byClass)
+	}
+	if len(s.owners) > 0 && !s.byClass {
+		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect without %s", ownerClasses, reclaimByClass))
+	}
 }
 
 // without returns false, with a problem where an argument is set that a plugin does not have.
