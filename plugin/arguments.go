@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -24,6 +26,7 @@ const (
 	deviceQuotas           = "capacity.DynamicResourceAllocationEnable"
 	deservedFrom           = "deservedFrom"
 	hierarchyFrom          = "hierarchyFrom"
+	inqueueTimeout         = "inqueueTimeout"
 	keepGuarantees         = "keepGuarantees"
 	nodeOrderWeight        = "nodeOrderWeight"
 	reclaimDamping         = "reclaimDamping"
@@ -34,7 +37,7 @@ const (
 	untypedCards           = "untypedCards"
 )
 
-var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight,
+var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight,
 	reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards}
 
 // settings are the parsed arguments.
@@ -74,6 +77,7 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 			UnsetCapability: oneOf(p, unsetCapability, unset...),
 			DeservedFrom:    oneOf(p, deservedFrom, intake.DeservedFromSpec, intake.DeservedFromWeight),
 			HierarchyFrom:   oneOf(p, hierarchyFrom, intake.HierarchyFromParent, intake.HierarchyFromAnnotation),
+			InqueueTimeout:  p.duration(inqueueTimeout),
 			KeepGuarantees:  p.flag(keepGuarantees, false),
 			OpenRoot:        rules.OpenRoot,
 			Gates:           reserve.Gates(rules.QueueGates),
@@ -223,6 +227,19 @@ func (p *argumentParser) count(key string) int {
 		return int(value)
 	}
 	p.wrong(key, "a whole number, 0 or more", 0)
+	return 0
+}
+
+// duration reads a duration, 0 by default.
+func (p *argumentParser) duration(key string) time.Duration {
+	if _, ok := p.arguments[key]; !ok {
+		return 0
+	}
+	text, _ := p.arguments[key].(string)
+	if value, ok := policy.ParseDuration(text); ok {
+		return value
+	}
+	p.wrong(key, policy.WantDuration, time.Duration(0))
 	return 0
 }
 

@@ -180,7 +180,7 @@ func (c *chaosCycle) checkFresh(name string) {
 		return
 	}
 	again := &chaosCycle{world: c.world}
-	again.openWith(&builder{variant: c.builder.variant})
+	again.openWith(&builder{variant: c.builder.variant, now: c.clock})
 	defer framework.CloseSession(again.Session)
 	for q := range index.Queue(c.own.ix.Len()) {
 		queue := c.own.ix.Name(q)

@@ -129,6 +129,7 @@ func (w *world) next(acts []act, broken sabotage) {
 		c.checkAll(afterAction)
 	}
 	c.checkAll(atClose)
+	c.noteAdmitted()
 	c.noteBorrowers()
 	jobs := c.Jobs // closing drops them
 	framework.CloseSession(c.Session)

@@ -66,9 +66,10 @@ type worldQueue struct {
 
 // worldJob is a PodGroup and its pods.
 type worldJob struct {
-	spec  jobSpec
-	group *api.PodGroup
-	pods  []*worldPod
+	spec    jobSpec
+	group   *api.PodGroup
+	pods    []*worldPod
+	promise promise
 	// orphaned: a session was without the job, because its queue did not exist.
 	orphaned bool
 }
@@ -103,7 +104,7 @@ func newWorld(s *scenario) *world {
 func (w *world) start() {
 	for _, v := range []variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
 		if v.name == w.plugin {
-			w.builder = &builder{variant: v}
+			w.builder = &builder{variant: v, now: w.clock}
 		}
 	}
 }
@@ -508,6 +509,7 @@ func (w *world) begin(acts []act) {
 	w.place()
 	w.readAnnotations()
 	w.holdAll()
+	w.watchPromises()
 	for _, j := range w.jobs {
 		if len(j.pods) == 0 && j.group.Status.Phase != scheduling.PodGroupPending && j.spec.later {
 			j.create(w)

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"time"
+
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
@@ -14,6 +16,7 @@ import (
 // new memory, except for what package cards documents. Only the goroutine that
 // runs the session changes it.
 type memory struct {
+	now      func() time.Time
 	names    index.Names
 	maxNames int // with more known names, names start anew
 
@@ -52,6 +55,7 @@ type vectors struct {
 
 func newMemory() *memory {
 	return &memory{
+		now:       time.Now,
 		maxNames:  fewNames,
 		cards:     cards.NewRegistry(),
 		metrics:   report.NewMetrics(),

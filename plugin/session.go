@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -26,6 +27,7 @@ type session struct {
 	settings settings
 	memory   *memory
 	ssn      *framework.Session
+	now      time.Time // of the opening
 
 	ix       *index.Index
 	intake   *intake.Session
@@ -56,7 +58,7 @@ type session struct {
 // openSession reads a session and registers the hooks.
 func openSession(ssn *framework.Session, v variant, with settings, m *memory) *session {
 	with.bounds.Scalars, with.bounds.Proportion = v.scalars, v.proportion
-	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index,
+	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index, now: m.now(),
 		share: quota.Share, notCharged: map[api.TaskID]bool{}}
 	m.exchanges.Open()
 	hierarchy := !v.proportion && ssn.HierarchyEnabled(v.name)
@@ -66,7 +68,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	tree, treeChanged := m.intake.Tree(ssn, hierarchy, with.bounds.HierarchyFrom)
 	renewed := m.renewNames()
 	s.cards = m.cards.Open(ssn, tree, &m.names, v.cards, with.cards)
-	s.intake = m.intake.Read(ssn, s.ix, tree, &m.names, s.cards, &m.reservations, with.bounds)
+	s.intake = m.intake.Read(ssn, s.ix, tree, &m.names, s.cards, &m.reservations, with.bounds, s.now)
 	s.limit = &s.ix.RealCapability
 	if v.proportion {
 		s.limit, s.share = &s.ix.Deserved, quota.WeightedShare
@@ -91,6 +93,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	s.openGates()
 	s.check()
 	s.publish(treeChanged)
+	s.writeTimeouts()
 	s.register(hierarchy)
 	return s
 }

@@ -20,6 +20,7 @@ type Key int
 const (
 	MaxJobs Key = iota
 	OvercommitFactor
+	InqueueTimeout
 	keys // how many there are
 )
 
@@ -27,6 +28,7 @@ const (
 const (
 	MaxJobsKey          = "volcano.sh/max-jobs"
 	OvercommitFactorKey = "volcano.sh/overcommit-factor"
+	InqueueTimeoutKey   = "volcano.sh/inqueue-timeout"
 )
 
 // rule is how an annotation is read.
@@ -40,6 +42,7 @@ type rule struct {
 var rules = [keys]rule{
 	MaxJobs:          {name: MaxJobsKey, want: wantCount, parse: parseCount},
 	OvercommitFactor: {name: OvercommitFactorKey, want: wantFactor, inherits: true, parse: parseFactor},
+	InqueueTimeout:   {name: InqueueTimeoutKey, want: WantDuration, inherits: true, parse: parseDuration},
 }
 
 // Value is what one annotation sets. Each key uses one field besides Set.
@@ -62,6 +65,12 @@ func (v *Values) MaxJobs() int { return v[MaxJobs].Count }
 // OvercommitFactor returns the factor of deserved up to which jobs are admitted, in
 // thousandths, 0 for no bound.
 func (v *Values) OvercommitFactor() int64 { return v[OvercommitFactor].Milli }
+
+// InqueueTimeout returns how long a job may be Inqueue without its minimum until nothing is
+// reserved for it any more, 0 for any time, and whether the queue or an ancestor states it.
+func (v *Values) InqueueTimeout() (timeout time.Duration, set bool) {
+	return v[InqueueTimeout].Duration, v[InqueueTimeout].Set
+}
 
 // Inherit returns the values that hold in a queue, and those that its children inherit. own
 // are the values of the queue itself, and inherited those that it inherits. nil is none.

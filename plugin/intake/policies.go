@@ -45,7 +45,10 @@ func (p *policies) update(session *Session) {
 	changed := p.tree != session.tree
 	if changed {
 		p.tree, p.objects = session.tree, make([]*scheduling.Queue, session.tree.Len())
-		maps.DeleteFunc(p.read, func(name string, _ *queuePolicies) bool { return session.tree.Lookup(name) == index.None })
+		maps.DeleteFunc(p.read, func(name string, _ *queuePolicies) bool {
+			q := session.tree.Lookup(name)
+			return q == index.None || session.Queues[q] == nil // a root without an object is in the tree
+		})
 	}
 	for q, queue := range session.Queues {
 		if queue == nil || queue.Queue == p.objects[q] {
