@@ -41,6 +41,7 @@ type world struct {
 	evictions []int // by cycle
 	claims    []claimed
 	filled    map[string]int // the cycle in which a node last got a pod
+	loses     map[string]int // the cycle in which a queue last lost pods to reclaim
 	// borrowsFirst is the last cycle in which a queue that lost pods deserved another one.
 	borrowsFirst int
 }
@@ -95,7 +96,7 @@ type namedCard struct {
 
 func newWorld(s *scenario) *world {
 	w := &world{scenario: s, nodes: map[string]*worldNode{}, queues: map[string]*worldQueue{},
-		seen: map[string]int{}, filled: map[string]int{}, informers: informers.NewSharedInformerFactory(nil, 0)}
+		seen: map[string]int{}, filled: map[string]int{}, loses: map[string]int{}, informers: informers.NewSharedInformerFactory(nil, 0)}
 	w.start()
 	return w
 }
