@@ -103,6 +103,7 @@ func (s *session) jobEnqueued(obj any) {
 	}
 	s.memory.metrics.ObserveAdmission(q, waited)
 	s.memory.jobs.Admit(q)
+	s.beginPromise(q, job)
 	s.promiseDevices(q, job)
 	v := &s.memory.vectors
 	jobCards := s.cardsOf(q, job)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -27,6 +28,7 @@ const (
 	deviceQuotas           = "capacity.DynamicResourceAllocationEnable"
 	deservedFrom           = "deservedFrom"
 	hierarchyFrom          = "hierarchyFrom"
+	inqueueTimeout         = "inqueueTimeout"
 	keepGuarantees         = "keepGuarantees"
 	nodeOrderWeight        = "nodeOrderWeight"
 	ownerClasses           = "podOwnerReferenceToServiceType"
@@ -40,7 +42,7 @@ const (
 	victimOrder            = "victimOrder"
 )
 
-var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight,
+var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight,
 	ownerClasses, reclaimByClass, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder}
 
 // victimOrderRule is the order in which reclaim evicts pods.
@@ -92,6 +94,7 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 			UnsetCapability: oneOf(p, unsetCapability, unset...),
 			DeservedFrom:    oneOf(p, deservedFrom, intake.DeservedFromSpec, intake.DeservedFromWeight),
 			HierarchyFrom:   oneOf(p, hierarchyFrom, intake.HierarchyFromParent, intake.HierarchyFromAnnotation),
+			InqueueTimeout:  p.duration(inqueueTimeout),
 			KeepGuarantees:  p.flag(keepGuarantees, false),
 			OpenRoot:        rules.OpenRoot,
 			Gates:           reserve.Gates(rules.QueueGates),
@@ -289,6 +292,19 @@ func (p *argumentParser) count(key string) int {
 		return int(value)
 	}
 	p.wrong(key, "a whole number, 0 or more", 0)
+	return 0
+}
+
+// duration reads a duration, 0 by default.
+func (p *argumentParser) duration(key string) time.Duration {
+	if _, ok := p.arguments[key]; !ok {
+		return 0
+	}
+	text, _ := p.arguments[key].(string)
+	if value, ok := policy.ParseDuration(text); ok {
+		return value
+	}
+	p.wrong(key, policy.WantDuration, time.Duration(0))
 	return 0
 }
 

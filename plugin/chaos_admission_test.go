@@ -96,7 +96,7 @@ func (c *chaosCycle) promised(has map[string]amounts, bounded bool) map[string]a
 	own := map[string]amounts{}
 	for _, j := range c.jobs {
 		job := c.jobOf(j)
-		if job == nil || job.IsPending() || job.PodGroup.Status.Phase == scheduling.PodGroupCompleted {
+		if job == nil || job.IsPending() || job.PodGroup.Status.Phase == scheduling.PodGroupCompleted || !c.promises(j, job) {
 			continue
 		}
 		minimum, _ := c.minimum(j)

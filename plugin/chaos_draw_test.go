@@ -24,6 +24,7 @@ var values = map[string][]any{
 	deviceQuotas:           {true, false},
 	deservedFrom:           {"weight"},
 	hierarchyFrom:          {"annotation"},
+	inqueueTimeout:         {"2m", "5m", "20m"},
 	keepGuarantees:         {true},
 	nodeOrderWeight:        {10},
 	ownerClasses:           {map[string]any{"ReplicaSet": "inference", "Job": "training"}},

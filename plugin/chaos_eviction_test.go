@@ -146,17 +146,24 @@ func (w *world) exchanges() bool {
 	return w.arguments[reclaimDamping] == nil || w.borrowsFirst > w.cycle-mostQuiet/3
 }
 
+// noteLosers records which queues lose pods to reclaim.
+func (c *chaosCycle) noteLosers() {
+	for _, j := range c.jobs {
+		if slices.ContainsFunc(j.pods, func(p *worldPod) bool {
+			return c.evictor[p.object.Name] == "reclaim" && slices.Contains(c.cache.Evicted, p.object.Name)
+		}) {
+			c.loses[j.spec.queue] = c.cycle
+		}
+	}
+}
+
 // noteBorrowers records that a queue which lost pods to reclaim has another pending pod that
-// it deserves, and for which a node has room.
+// it deserves, and for which a node has room. It looks when the session that took them ends, and
+// when those begin in which the pods come back.
 func (c *chaosCycle) noteBorrowers() {
 	has, _ := c.expected()
 	for _, j := range c.jobs {
-		loses := slices.ContainsFunc(j.pods, func(p *worldPod) bool {
-			return c.evictor[p.object.Name] == "reclaim" && slices.Contains(c.cache.Evicted, p.object.Name)
-		})
-		if loses && slices.ContainsFunc(c.jobs, func(other *worldJob) bool {
-			return other.spec.queue == j.spec.queue && c.claimsFor(other, has[j.spec.queue])
-		}) {
+		if lost, some := c.loses[j.spec.queue]; some && c.cycle <= lost+1+c.grace+1 && c.claimsFor(j, has[j.spec.queue]) {
 			c.borrowsFirst = c.cycle
 		}
 	}

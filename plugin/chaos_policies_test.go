@@ -7,14 +7,19 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
 // policyTexts are the values of policies in random worlds. Some are wrong.
 var policyTexts = map[string][]string{
+	policy.InqueueTimeoutKey:   {"0s", "1m", "4m", "-1m", "soon"},
 	policy.MaxJobsKey:          {"1", "2", "3", "5", "0", "some"},
 	policy.OvercommitFactorKey: {"0.5", "1", "1.5", "2", "10", "-1", "1e3"},
 
@@ -26,6 +31,10 @@ var policyTexts = map[string][]string{
 
 // validPolicies report whether a text is a value.
 var validPolicies = map[string]func(text string) bool{
+	policy.InqueueTimeoutKey: func(text string) bool {
+		d, err := time.ParseDuration(text)
+		return err == nil && d >= 0
+	},
 	policy.OvercommitFactorKey: func(text string) bool {
 		n, err := strconv.ParseFloat(text, 64)
 		return err == nil && n > 0 && !strings.Contains(text, "e")
@@ -39,9 +48,6 @@ var validPolicies = map[string]func(text string) bool{
 }
 
 func validTime(text string) bool { d, err := time.ParseDuration(text); return err == nil && d >= 0 }
-
-// clock is the time of a cycle: a minute passes between two.
-func (w *world) clock() time.Time { return time.Unix(int64(60*w.cycle), 0) }
 
 // policies adds policies to the annotations of a queue.
 func (d *draw) policies(annotations map[string]string) map[string]string {
@@ -173,7 +179,7 @@ func (c *chaosCycle) named(x fastres.Vector) map[string]float64 {
 }
 
 // checkOvercommit checks that the jobs which a session admits keep within the bounds of
-// admission, in what their minimum names. Lists of cards are not looked at.
+// admission, in what their minimum names and they do not have. Lists of cards are not looked at.
 func (c *chaosCycle) checkOvercommit(name string) {
 	if c.action != "enqueue" {
 		return
@@ -184,6 +190,9 @@ func (c *chaosCycle) checkOvercommit(name string) {
 			continue
 		}
 		for d := range j.spec.minResources {
+			if most, _ := quantity(j.spec.minResources, d); job.Allocated.Get(v1.ResourceName(d)) >= most {
+				continue
+			}
 			if c.plugin == Name && d != "cpu" && d != "memory" || c.arguments[cardUnlimitedCPUMemory] == true {
 				continue
 			}
@@ -195,6 +204,93 @@ func (c *chaosCycle) checkOvercommit(name string) {
 				}
 				c.seen["admissions with a factor"]++
 			}
+		}
+	}
+}
+
+// clock is the time of a cycle: a minute passes between two.
+func (w *world) clock() time.Time { return time.Unix(int64(60*w.cycle), 0) }
+
+// timeout returns how long a job of a queue may be Inqueue without its minimum, 0 for any time.
+func (w *world) timeout(queue string) time.Duration {
+	text := w.policy(queue, policy.InqueueTimeoutKey)
+	if text == "" {
+		text, _ = w.arguments[inqueueTimeout].(string)
+	}
+	d, _ := time.ParseDuration(text)
+	return d
+}
+
+// watchPromises notes which jobs are Inqueue for too long, before a session opens.
+func (w *world) watchPromises() {
+	for _, j := range w.jobs {
+		switch {
+		case j.group.Status.Phase != scheduling.PodGroupInqueue:
+			continue
+		case w.path(j.spec.queue) == nil:
+			j.promise.unsure = true // the policies of queues that do not reach the root are not modeled
+			continue
+		}
+		timeout, placed := w.timeout(j.spec.queue), 0
+		for _, p := range j.pods {
+			if p.placed() && p.object.DeletionTimestamp == nil {
+				placed++
+			}
+		}
+		if timeout == 0 || placed >= j.spec.minMember || j.promise.over {
+			continue
+		}
+		if !j.promise.known {
+			j.promise.known, j.promise.since = true, w.clock()
+		} else if w.clock().Sub(j.promise.since) > timeout {
+			j.promise.over = true
+			w.seen["promises that are over"]++
+		}
+	}
+}
+
+// promise is when a job was admitted, as far as that matters, and whether what it lacks is
+// reserved for it no more.
+type promise struct {
+	known, over, unsure bool
+	since               time.Time
+}
+
+// admitted notes that a session admitted the job.
+func (j *worldJob) admitted(w *world) {
+	if w.timeout(j.spec.queue) > 0 || j.promise.known {
+		j.promise = promise{known: true, since: w.clock(), unsure: j.promise.unsure}
+	}
+}
+
+// noteAdmitted notes the jobs that a session admitted.
+func (c *chaosCycle) noteAdmitted() {
+	if !slices.Contains(c.actions, "enqueue") {
+		return
+	}
+	for _, j := range c.jobs {
+		if job := c.jobOf(j); job != nil && j.group.Status.Phase != scheduling.PodGroupInqueue && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
+			j.admitted(c.world)
+		}
+	}
+}
+
+// promises reports whether what an admitted job lacks may be reserved for it.
+func (w *world) promises(j *worldJob, job *api.JobInfo) bool {
+	return job.PodGroup.Status.Phase != scheduling.PodGroupInqueue || j.promise.unsure || !j.promise.over || w.timeout(j.spec.queue) == 0 ||
+		int(job.AllocatedTaskNum()) >= j.spec.minMember
+}
+
+// checkPromises compares the condition Inqueue of each job with what the world knows.
+func (c *chaosCycle) checkPromises(name string) {
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		if job == nil || j.promise.unsure || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue {
+			continue
+		}
+		has := reserve.PromiseOf(job)
+		if has.Known != j.promise.known || has.Over != j.promise.over || has.Known && !has.Over && !has.Since.Equal(j.promise.since) {
+			violated(name, "job %s has the condition %v, by its course %v", j.spec.name, has, j.promise)
 		}
 	}
 }

@@ -42,6 +42,7 @@ type world struct {
 	evictions []int // by cycle
 	claims    []claimed
 	filled    map[string]int // the cycle in which a node last got a pod
+	loses     map[string]int // the cycle in which a queue last lost pods to reclaim
 	// borrowsFirst is the last cycle in which a queue that lost pods deserved another one.
 	borrowsFirst int
 }
@@ -67,9 +68,10 @@ type worldQueue struct {
 
 // worldJob is a PodGroup and its pods.
 type worldJob struct {
-	spec  jobSpec
-	group *api.PodGroup
-	pods  []*worldPod
+	spec    jobSpec
+	group   *api.PodGroup
+	pods    []*worldPod
+	promise promise
 	// orphaned: a session was without the job, because its queue did not exist.
 	orphaned bool
 }
@@ -95,7 +97,7 @@ type namedCard struct {
 
 func newWorld(s *scenario) *world {
 	w := &world{scenario: s, nodes: map[string]*worldNode{}, queues: map[string]*worldQueue{},
-		seen: map[string]int{}, filled: map[string]int{}, informers: informers.NewSharedInformerFactory(nil, 0)}
+		seen: map[string]int{}, filled: map[string]int{}, loses: map[string]int{}, informers: informers.NewSharedInformerFactory(nil, 0)}
 	w.start()
 	return w
 }
@@ -518,6 +520,7 @@ func (w *world) begin(acts []act) {
 	w.place()
 	w.readAnnotations()
 	w.holdAll()
+	w.watchPromises()
 	for _, j := range w.jobs {
 		if len(j.pods) == 0 && j.group.Status.Phase != scheduling.PodGroupPending && j.spec.later {
 			j.create(w)

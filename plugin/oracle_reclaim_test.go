@@ -18,6 +18,9 @@ import (
 func (m *oracleSession) findPending() {
 	m.pending = map[string][][]oracle.Amounts{}
 	for _, job := range m.sortedJobs() {
+		if valid := m.JobValid(job); valid != nil && !valid.Pass {
+			continue // such as a gang with too few pods
+		}
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			if job.IsPending() || task.SchGated || task.BestEffort || !m.mayTake(task) {
 				continue

@@ -25,7 +25,9 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
 // oracleSession is a session and an oracle of the same cluster.
@@ -33,6 +35,7 @@ type oracleSession struct {
 	*fixture
 	t      *testing.T
 	oracle *oracle.Oracle
+	given  framework.Arguments
 	cards  []string // nil where cards count nowhere
 
 	pending map[string][][]oracle.Amounts // by queue, the requests of pending tasks
@@ -72,11 +75,16 @@ func FuzzSession(f *testing.F) {
 			s.arguments["rootCapability"] = []string{"total", "unlimited", "own"}[r.IntN(3)]
 		}
 		drawPolicies(r, &s.Cluster)
-		m := &oracleSession{fixture: s.open(t), t: t}
+		if r.IntN(2) == 0 {
+			s.arguments["inqueueTimeout"] = []string{"5m", "20m"}[r.IntN(2)]
+		}
+		m := &oracleSession{fixture: s.open(t, drawPromises(r)), t: t, given: s.arguments}
 		m.configureOracle(s.Cluster)
 		m.compareBounds()
 		m.compareAccounts()
 		tasks := m.sortedTasks()
+		first := m.oracle.Names()[0]
+		m.compareOrder(first, first) // the session reads its pending tasks with the first order, the oracle before all events
 		for range 3 + r.IntN(20) {
 			if len(tasks) > 0 {
 				node := m.Nodes[m.NodeList[r.IntN(len(m.NodeList))].Name]
@@ -93,13 +101,17 @@ func FuzzSession(f *testing.F) {
 }
 
 // fuzzed is the time of the sessions of FuzzSession.
-var fuzzed = time.Unix(5, 0)
+var fuzzed = time.Unix(3600, 0)
 
 // start draws when tasks were created and began to run. Some times are not known.
 func start(r *rand.Rand, jobs []workload.Job) {
 	for i := range jobs {
 		for k := range jobs[i].Tasks {
-			jobs[i].Tasks[k].Started, jobs[i].Tasks[k].Created = int64(r.IntN(5)), int64(r.IntN(5))
+			for _, at := range []*int64{&jobs[i].Tasks[k].Started, &jobs[i].Tasks[k].Created} {
+				if seconds := int64(r.IntN(6)); seconds > 0 {
+					*at = fuzzed.Unix() - seconds
+				}
+			}
 		}
 	}
 }
@@ -138,6 +150,9 @@ func drawPolicies(r *rand.Rand, c *workload.Cluster) {
 			own[policy.MaxJobsKey] = strconv.Itoa(1 + r.IntN(4))
 		}
 		if r.IntN(3) == 0 {
+			own[policy.InqueueTimeoutKey] = []string{"0s", "10m", "40m"}[r.IntN(3)]
+		}
+		if r.IntN(3) == 0 {
 			own[policy.OvercommitFactorKey] = []string{"0.5", "1", "1.25", "3"}[r.IntN(4)]
 		}
 		if r.IntN(4) == 0 {
@@ -150,6 +165,55 @@ func drawPolicies(r *rand.Rand, c *workload.Cluster) {
 		}
 		c.Queues[i].Annotations = own
 	}
+}
+
+// drawPromises gives some jobs the condition Inqueue, since a time of up to an hour ago.
+func drawPromises(r *rand.Rand) func(*api.ClusterInfo, *offline.Cache) {
+	return func(info *api.ClusterInfo, _ *offline.Cache) {
+		for _, id := range slices.Sorted(maps.Keys(info.Jobs)) {
+			job := info.Jobs[id]
+			switch since := time.Unix(int64(60*r.IntN(60)), 0); r.IntN(4) {
+			case 0:
+				reserve.BeginPromise(job, since)
+			case 1:
+				reserve.EndPromise(job, since, "over")
+			}
+		}
+	}
+}
+
+// overdue reports whether a job is Inqueue for too long without its minimum of tasks.
+func (m *oracleSession) overdue(job *api.JobInfo) bool {
+	placed, path := 0, []string{string(job.Queue)}
+	for _, task := range job.Tasks {
+		if api.AllocatedStatus(task.Status) {
+			placed++
+		}
+	}
+	if q := m.own.ix.Lookup(string(job.Queue)); q != index.None {
+		for _, p := range m.own.ix.Path(q)[1:] {
+			path = append(path, m.own.ix.Name(p))
+		}
+	}
+	text, _ := m.given["inqueueTimeout"].(string)
+	for _, name := range path {
+		if queue := m.Queues[api.QueueID(name)]; queue != nil {
+			if own, set := queue.Queue.Annotations[policy.InqueueTimeoutKey]; set {
+				text = own
+				break
+			}
+		}
+	}
+	timeout, _ := time.ParseDuration(text)
+	if timeout == 0 || placed >= int(job.PodGroup.Spec.MinMember) {
+		return false
+	}
+	for _, c := range job.PodGroup.Status.Conditions {
+		if c.Type == "Inqueue" {
+			return c.Status == "False" || time.Unix(3600, 0).Sub(c.LastTransitionTime.Time) > timeout
+		}
+	}
+	return false
 }
 
 // configureOracle makes an oracle of the cluster.
@@ -328,7 +392,7 @@ func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 func (m *oracleSession) counted(job *api.JobInfo) oracle.Job {
 	j := oracle.Job{Queue: string(job.Queue), MinMember: int(job.MinAvailable),
 		Inqueue: job.PodGroup.Status.Phase == scheduling.PodGroupInqueue, Running: job.PodGroup.Status.Phase == scheduling.PodGroupRunning,
-		Unknown: job.PodGroup.Status.Phase == scheduling.PodGroupUnknown}
+		Unknown: job.PodGroup.Status.Phase == scheduling.PodGroupUnknown, Overdue: m.overdue(job)}
 	if job.PodGroup.Spec.MinResources != nil {
 		j.Min = m.resource(job.GetMinResources())
 	}

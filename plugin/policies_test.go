@@ -99,6 +99,15 @@ func TestPoliciesChange(t *testing.T) {
 	assert.Contains(t, (<-events).Message, "; it counts as not set")
 }
 
+// TestPoliciesOfADeletedRoot deletes the root. The tree still has one, without policies.
+func TestPoliciesOfADeletedRoot(t *testing.T) {
+	s := newScene().queue("q", "root").queue("root", "").annotate("root", policy.OvercommitFactorKey, "2")
+	run := newSequence(t, s)
+	assert.EqualValues(t, 2000, run.open(t).policies("q").OvercommitFactor())
+	s.Queues = s.Queues[:1]
+	assert.EqualValues(t, 0, run.open(t).policies("q").OvercommitFactor())
+}
+
 // TestPoliciesOfANewQueue deletes a queue and creates another one with its name, which has no
 // last good value.
 func TestPoliciesOfANewQueue(t *testing.T) {

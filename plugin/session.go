@@ -70,7 +70,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	tree, treeChanged := m.intake.Tree(ssn, hierarchy, with.bounds.HierarchyFrom)
 	renewed := m.renewNames()
 	s.cards = m.cards.Open(ssn, tree, &m.names, v.cards, with.cards)
-	s.intake = m.intake.Read(ssn, s.ix, tree, &m.names, s.cards, &m.reservations, with.bounds)
+	s.intake = m.intake.Read(ssn, s.ix, tree, &m.names, s.cards, &m.reservations, with.bounds, s.now)
 	s.limit = &s.ix.RealCapability
 	if v.proportion {
 		s.limit, s.share = &s.ix.Deserved, quota.WeightedShare
@@ -97,6 +97,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	s.openGates()
 	s.check()
 	s.publish(treeChanged)
+	s.writeTimeouts()
 	s.warnClasses()
 	s.register(hierarchy)
 	return s

@@ -59,6 +59,16 @@ var mutants = []mutant{
 	{"quota/cards.go", "bounds := ix.AdmissionBounds()", "bounds := &ix.RealCapability"},
 	{"quota/enqueue.go", "bounds := ix.AdmissionBounds()", "bounds := &ix.RealCapability"},
 
+	// Time limits of promises.
+	{"plugin/intake/timeouts.go", "case promise.Over:", "case false:"},
+	{"plugin/intake/timeouts.go", "t.now.Sub(promise.Since) > t.timeouts[q]", "t.now.Sub(promise.Since) >= t.timeouts[q]"},
+	{"plugin/intake/timeouts.go", "allocated >= int(job.PodGroup.Spec.MinMember) {", "false {"},
+	{"plugin/intake/timeouts.go", "if !set {", "if timeout == 0 {"},
+	{"plugin/intake/tally.go", "t.countCards(q, job, reserved)", "t.countCards(q, job, job.PodGroup != nil && admitted(job, allocated))"},
+	{"plugin/timeouts.go", "|| reserve.PromiseOf(job).Known {", "{"},
+	{"plugin/timeouts.go", "s.intake.InqueueTimeout(q) > 0 ||", ""},
+	{"plugin/intake/policies.go", "|| session.Queues[q] == nil //", "//"},
+
 	// Policies.
 	{"index/policy/policy.go", "if r.inherits {", "if true {"},
 	{"index/policy/policy.go", "if inherited != nil && !own[k].Set {", "if inherited != nil {"},

@@ -48,6 +48,7 @@ type Job struct {
 	Inqueue   bool // the phase of its PodGroup
 	Running   bool // the phase of its PodGroup
 	Unknown   bool // the phase of its PodGroup: some pods run, and others have no node
+	Overdue   bool // it is Inqueue for too long without its minimum
 	Tasks     []Task
 }
 
@@ -215,7 +216,7 @@ func (q *queue) count(j Job) {
 	q.request = q.request.Plus(placed).Plus(pending)
 	q.elastic = q.elastic.Plus(placed.beyond(j.Min))
 	// A Running job with fewer than minMember tasks reserves nothing.
-	if j.Min != nil && (j.Inqueue || j.Running && members >= j.MinMember) {
+	if j.Min != nil && (j.Inqueue && !j.Overdue || j.Running && members >= j.MinMember) {
 		q.inqueue = q.inqueue.Plus(reservation(j.Min, placed, gated))
 	}
 }

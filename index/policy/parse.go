@@ -11,11 +11,13 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// What the values are.
+// WantDuration is what a duration is, also of an argument.
+const WantDuration = "a duration of 0 or more, such as 30m"
+
+// What the other values are.
 const (
 	wantCount     = "a whole number above 0"
 	wantFactor    = "a number above 0 with at most 3 decimals, such as 1.5"
-	wantDuration  = "a duration of 0 or more, such as 30m"
 	wantFlag      = "true or false"
 	wantCards     = `a JSON object of cards and whole numbers, such as {"NVIDIA-H200": 8}`
 	wantResources = `a JSON object of resources and quantities of 0 or more, such as {"cpu": "64"}`
@@ -42,10 +44,15 @@ func parseFactor(v *Value, text string) bool {
 	return err == nil && milli > 0
 }
 
-func parseDuration(v *Value, text string) bool {
+// ParseDuration parses a duration such as "30m".
+func ParseDuration(text string) (d time.Duration, ok bool) {
 	d, err := time.ParseDuration(text)
-	v.Duration = d
-	return err == nil && d >= 0
+	return d, err == nil && d >= 0
+}
+
+func parseDuration(v *Value, text string) (ok bool) {
+	v.Duration, ok = ParseDuration(text)
+	return ok
 }
 
 func parseFlag(v *Value, text string) bool {

@@ -20,6 +20,7 @@ type Key int
 const (
 	MaxJobs Key = iota
 	OvercommitFactor
+	InqueueTimeout
 	ReclaimFence
 	MinRuntime
 	PreemptMinRuntime
@@ -29,6 +30,7 @@ const (
 
 // The names of the annotations.
 const (
+	InqueueTimeoutKey    = "volcano.sh/inqueue-timeout"
 	MaxJobsKey           = "volcano.sh/max-jobs"
 	OvercommitFactorKey  = "volcano.sh/overcommit-factor"
 	ReclaimFenceKey      = "volcano.sh/reclaim-fence"
@@ -46,12 +48,13 @@ type rule struct {
 }
 
 var rules = [keys]rule{
+	InqueueTimeout:    {name: InqueueTimeoutKey, want: WantDuration, inherits: true, parse: parseDuration},
 	MaxJobs:           {name: MaxJobsKey, want: wantCount, parse: parseCount},
 	OvercommitFactor:  {name: OvercommitFactorKey, want: wantFactor, inherits: true, parse: parseFactor},
 	ReclaimFence:      {name: ReclaimFenceKey, want: wantFlag, parse: parseFlag},
-	MinRuntime:        {name: MinRuntimeKey, want: wantDuration, inherits: true, parse: parseDuration},
-	PreemptMinRuntime: {name: PreemptMinRuntimeKey, want: wantDuration, inherits: true, parse: parseDuration},
-	ReclaimDelay:      {name: ReclaimDelayKey, want: wantDuration, inherits: true, parse: parseDuration},
+	MinRuntime:        {name: MinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
+	PreemptMinRuntime: {name: PreemptMinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
+	ReclaimDelay:      {name: ReclaimDelayKey, want: WantDuration, inherits: true, parse: parseDuration},
 }
 
 // Value is what one annotation sets. Each key uses one field besides Set.
@@ -74,6 +77,12 @@ func (v *Values) MaxJobs() int { return v[MaxJobs].Count }
 // OvercommitFactor returns the factor of deserved up to which jobs are admitted, in
 // thousandths, 0 for no bound.
 func (v *Values) OvercommitFactor() int64 { return v[OvercommitFactor].Milli }
+
+// InqueueTimeout returns how long a job may be Inqueue without its minimum until nothing is
+// reserved for it any more, 0 for any time, and whether the queue or an ancestor states it.
+func (v *Values) InqueueTimeout() (timeout time.Duration, set bool) {
+	return v[InqueueTimeout].Duration, v[InqueueTimeout].Set
+}
 
 // ReclaimFence reports whether no queue outside reclaims from below the queue, and none below
 // from outside.

@@ -37,6 +37,7 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 		session.Queues[session.tree.Lookup(string(id))] = queue
 	}
 	s.policies.update(session)
+	session.setTimeouts()
 	if session.Admitted = nil; session.MaxJobs() != nil {
 		session.Admitted = make([]int, session.tree.Len())
 	}

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"slices"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -59,9 +60,10 @@ type Settings struct {
 	OpenRoot        bool // release.Rules.OpenRoot
 	Gates           reserve.Gates
 	Devices         Devices
-	KeepGuarantees  bool // guarantees of cpu, memory and scalars are kept free as those of cards are
-	Scalars         bool // scalar resources count, not cpu and memory alone
-	Proportion      bool // quota.ProportionRounds computes deserved
+	InqueueTimeout  time.Duration // of queues without the annotation; 0 is any time
+	KeepGuarantees  bool          // guarantees of cpu, memory and scalars are kept free as those of cards are
+	Scalars         bool          // scalar resources count, not cpu and memory alone
+	Proportion      bool          // quota.ProportionRounds computes deserved
 }
 
 // State holds trees, bounds and memory across sessions. The zero State is ready.
@@ -103,8 +105,13 @@ type Session struct {
 	// BoundsChanged: the bounds were derived again from configuration.
 	BoundsChanged bool
 
+	// Timed are the jobs whose condition Inqueue has to be written.
+	Timed []Timed
+
 	tree     *index.Tree
 	cards    *cards.Session
+	now      time.Time
+	timeouts []time.Duration // by queue; nil where jobs may be Inqueue for any time
 	settings Settings
 	weights  []float64        // of annotations, by queue
 	policies []*policy.Values // by queue; nil where no queue has a policy
@@ -135,10 +142,10 @@ func Intern(names *index.Names, missing []string) bool {
 
 // Read fills the index with the bounds of a session's queues and the accounts of
 // its jobs, rolled up to every ancestor. It sets all accounts but the shares.
-// Reservations for several cards go to reservations.
+// Reservations for several cards go to reservations. now is the time of the session.
 func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, names *index.Names,
-	c *cards.Session, reservations *reserve.Reservations, settings Settings) *Session {
-	session := &Session{tree: tree, cards: c, settings: settings, weights: s.annotated.weights}
+	c *cards.Session, reservations *reserve.Reservations, settings Settings, now time.Time) *Session {
+	session := &Session{now: now, tree: tree, cards: c, settings: settings, weights: s.annotated.weights}
 	for {
 		session.Dims = Dimensions{
 			names: names, scalars: settings.Scalars, length: vectorLength(names),

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -38,6 +39,10 @@ type tally struct {
 	job                        reserve.Job
 	demands                    []assign.Demand
 
+	timeouts []time.Duration // by queue; nil where jobs may be Inqueue for any time
+	now      time.Time
+	timed    []Timed
+
 	devices   bool // some queue has a quota of devices
 	claimants []claimant
 
@@ -50,6 +55,8 @@ func (t *tally) reset(session *Session) {
 	t.reader = reader{dims: &session.Dims}
 	t.tree, t.cards, t.open = session.tree, session.cards, session.Open
 	t.job.Gates = session.settings.Gates
+	clear(t.timed)
+	t.timeouts, t.now, t.timed = session.timeouts, session.now, t.timed[:0]
 	clear(t.claimants)
 	t.devices, t.claimants = session.devices, t.claimants[:0]
 	clear(t.reservations)
@@ -103,6 +110,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	s.jobs = jobs
 	reservations.Begin(waitingQueues(tallies))
 	visited := 0
+	session.Timed = nil
 	s.claimants = s.claimants[:0]
 	for i := range tallies {
 		t := &tallies[i]
@@ -112,6 +120,8 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 			session.cards.AddPods(t.newPods)
 		}
 		s.claimants = append(s.claimants, t.claimants...)
+		session.Timed = append(session.Timed, t.timed...)
+		clear(t.timed) // so that the session can be garbage collected
 		visited += t.visited
 		missing = append(missing, t.reader.missing...)
 		t.reader = reader{} // so that the session can be garbage collected
@@ -188,7 +198,8 @@ func (t *tally) countAll(jobs []*api.JobInfo) {
 // Upstream: capacity/capacity.go, buildQueueAttrs.
 func (t *tally) count(q index.Queue, job *api.JobInfo) {
 	allocated, pending := CountTasks(job)
-	reserves := HasMinimum(job) && admitted(job, allocated)
+	reserved := t.reserves(q, job, allocated)
+	reserves := reserved && HasMinimum(job)
 	t.jobs[q]++
 	if t.admitted != nil && inProgress(job) {
 		t.admitted[q]++
@@ -198,7 +209,7 @@ func (t *tally) count(q index.Queue, job *api.JobInfo) {
 	}
 	counted := t.cards.Counted(q)
 	if counted {
-		t.countCards(q, job, allocated)
+		t.countCards(q, job, reserved)
 	}
 	if allocated == 0 && pending == len(job.Tasks) {
 		t.reader.add(t.request.Row(q), job.TotalRequest)
@@ -253,8 +264,9 @@ func (t *tally) findClaims(q index.Queue, job *api.JobInfo) {
 	}
 }
 
-// countCards adds the cards of one job to the accounts of its queue.
-func (t *tally) countCards(q index.Queue, job *api.JobInfo, allocated int) {
+// countCards adds the cards of one job to the accounts of its queue. reserved: what the job
+// lacks of its minimum is reserved.
+func (t *tally) countCards(q index.Queue, job *api.JobInfo, reserved bool) {
 	t.job.Read(t.cards, job, t.cards.CollectingReader(&t.newPods))
 	t.visited += len(job.Tasks)
 	if !t.job.HasCards() {
@@ -267,7 +279,7 @@ func (t *tally) countCards(q index.Queue, job *api.JobInfo, allocated int) {
 	}
 	t.job.AddPending(t.request.Row(q))
 	t.job.AddElastic(t.cards, t.elastic.Row(q))
-	if job.PodGroup == nil || !admitted(job, allocated) {
+	if !reserved {
 		t.waiting[q] = t.waiting[q] || job.IsPending()
 		return
 	}

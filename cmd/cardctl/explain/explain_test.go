@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -147,5 +148,24 @@ func TestAmount(t *testing.T) {
 		{h200, 7, "7"}, {"cpu", 9.2e15, "unlimited"},
 	} {
 		assert.Equal(t, c.want, Amount(c.resource, c.quantity))
+	}
+}
+
+// TestPromiseThatIsOver explains a job that no node has room for and that was Inqueue for longer
+// than its queue allows. Another one is admitted into its place.
+func TestPromiseThatIsOver(t *testing.T) {
+	stuck := strings.Replace(group("stuck", "q", "Inqueue", pods{n: 2, minimum: 2, limits: gpu, card: h200}), "status: {phase: Inqueue}",
+		"status: {phase: Inqueue, conditions: [{type: Inqueue, status: \"True\", lastTransitionTime: \"2026-01-01T00:00:00Z\"}]}", 1)
+	for timeout, want := range map[string]State{"1h": Startable, "0s": Waiting} {
+		w, c := read(t, []string{node("a", h200, 1), withAnnotation(queue("q", "", `{"NVIDIA-H200": 2}`, ""), "volcano.sh/inqueue-timeout: "+timeout),
+			stuck, job("next", "q", pods{n: 1, limits: gpu, card: h200, request: `{"NVIDIA-H200": 1}`}),
+		}, plugin.Name, unlimited(false))
+		findings := map[string]Finding{}
+		for _, f := range Jobs(w, c, Options{}) {
+			findings[f.Owner] = f
+		}
+		assert.Equal(t, want, findings["Job/next"].State, timeout)
+		over := strings.Contains(strings.Join(findings["PodGroup/stuck"].Advice, "\n"), "its minimum is not reserved any more, since it was Inqueue for too long")
+		assert.Equal(t, want == Startable, over, "%v", findings["PodGroup/stuck"])
 	}
 }

@@ -135,6 +135,12 @@ func TestCheck(t *testing.T) {
 			[]string{strings.ReplaceAll(node, "product: A", "product: NVIDIA-H200"), queue("research", "", quota(`{"NVIDIA-H20":1}`), ""), queue("q", "reserch", "", "")},
 			[]string{`15: error: Queue/q: spec.parent: there is no queue "reserch"; did you mean "research"?`,
 				`9: warning: Queue/research: metadata.annotations[volcano.sh/card.quota]: no node has the card "NVIDIA-H20"; did you mean "NVIDIA-H200"?`}},
+		"policies": {
+			[]string{queue("q", "", `volcano.sh/max-jobs: "20", volcano.sh/overcommit-factor: "1.5", volcano.sh/inqueue-timeout: 30m`, ""),
+				queue("r", "", `volcano.sh/max-jobs: "0", volcano.sh/overcommit-factor: "much", volcano.sh/inqueue-timeouts: 30m`, "")},
+			[]string{`8: error: Queue/r: metadata.annotations[volcano.sh/inqueue-timeouts]: is unknown and has no effect; did you mean "volcano.sh/inqueue-timeout"?`,
+				`8: error: Queue/r: metadata.annotations[volcano.sh/max-jobs]: "0" is not a whole number above 0`,
+				`8: error: Queue/r: metadata.annotations[volcano.sh/overcommit-factor]: "much" is not a number above 0 with at most 3 decimals, such as 1.5`}},
 		"no nodes": {[]string{queue("q", "", quota(`{"A":3}`), open), job("q", "A", "nvidia.com/gpu: 2", `{"A":4}`)}, nil},
 		"twice":    {[]string{queue("q", "", "", ""), queue("q", "", "", "")}, []string{"6: warning: Queue/q: was read at "}},
 	} {
