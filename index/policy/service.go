@@ -9,3 +9,6 @@ const (
 	Inference = "inference"
 	Training  = "training"
 )
+
+// IsServiceType reports whether a text is a service class.
+func IsServiceType(text string) bool { return text == Inference || text == Training }

@@ -158,7 +158,9 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.Rule == "" {
 		f.State, f.Stage = Startable, ""
 	}
-	f.Advice = e.advise(f)
+	if f.Advice = e.advise(f); f.Stage == Node || f.Stage == Allocate {
+		f.Advice = append(f.Advice, e.noReclaim(job)...)
+	}
 	if promise := reserve.PromiseOf(job); promise.Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
 		f.Advice = append(f.Advice, "its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
 	}
