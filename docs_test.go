@@ -288,6 +288,7 @@ func TestReferenceIsComplete(t *testing.T) {
 	expect("plugin/intake/state.go", `(?m)^\t\w+ +(?:RootCapability|UnsetCapability|DeservedFrom|HierarchyFrom) += "(\w+)"`, 8)
 	expect("plugin/cards/registry.go", `(?m)^\t\w+ +UntypedCards += "(\w+)"`, 3)
 	expect("index/card/quota.go", `"(volcano\.sh/[a-z./-]+)"`, 3)
+	expect("index/policy/policy.go", `"(volcano\.sh/[a-z./-]+[a-z])"`, 3)
 	expect("index/card/list.go", `"(volcano\.sh/[a-z./-]+)"`, 2)
 }
 

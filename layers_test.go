@@ -50,6 +50,10 @@ var layers = []layer{
 		reason: "reads cards off Kubernetes objects, and needs nothing but their types",
 	},
 	{
+		dir: "index/policy", allow: []string{std, module + "/index", module + "/index/card", "k8s.io/api/...", "k8s.io/apimachinery/..."}, silent: true,
+		reason: "reads policies off the text of annotations, and enforces none",
+	},
+	{
 		dir: "quota", allow: []string{std, module + "/index", module + "/fastres"}, silent: true,
 		reason: "decides on numbers alone; what they mean to a scheduler is plugin's business",
 	},
@@ -135,7 +139,7 @@ var layers = []layer{
 
 // below are the layers under every room of plugin.
 func below() []string {
-	return []string{std, module + "/fastres", module + "/index", module + "/index/card", module + "/quota", "volcano.sh/...", "k8s.io/..."}
+	return []string{std, module + "/fastres", module + "/index", module + "/index/card", module + "/index/policy", module + "/quota", "volcano.sh/...", "k8s.io/..."}
 }
 
 // generated are the top-level directories that are not part of the sources.

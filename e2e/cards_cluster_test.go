@@ -133,16 +133,22 @@ func schedulerRestart(t *testing.T, c *cluster) {
 	c.says(t, "next", insufficient(twoCards, rtx4090, 1, 3, 2)+"; "+insufficient(twoCards, rtx4090D, 1, 3, 2))
 }
 
-// preemptionInAQueue has a job of more importance take a card of another in the same queue, and no more than it needs.
-func preemptionInAQueue(t *testing.T, c *cluster) {
-	c.reconfigure(t, `"enqueue, allocate, reclaim, backfill"`, `"enqueue, allocate, preempt, reclaim, backfill"`)
+// urgent makes a class of high priority for a test, and returns what gives it to a job.
+func (c *cluster) urgent(t *testing.T) func(*batch.Job) {
+	t.Helper()
 	classes := c.Kube.SchedulingV1().PriorityClasses()
 	_, err := classes.Create(t.Context(), &priority.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 1000}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, classes.Delete(context.Background(), "urgent", metav1.DeleteOptions{}))
 	})
-	urgent := func(job *batch.Job) { job.Spec.PriorityClassName = "urgent" }
+	return func(job *batch.Job) { job.Spec.PriorityClassName = "urgent" }
+}
+
+// preemptionInAQueue has a job of more importance take a card of another in the same queue, and no more than it needs.
+func preemptionInAQueue(t *testing.T, c *cluster) {
+	c.reconfigure(t, `"enqueue, allocate, reclaim, backfill"`, `"enqueue, allocate, preempt, reclaim, backfill"`)
+	urgent := c.urgent(t)
 	c.queue(t, "busy", `{"NVIDIA-GeForce-RTX-4090": 8}`)
 	c.queue(t, "bystander", `{"NVIDIA-H200": 1}`)
 	c.submit(t, "other", "bystander", h200, 1)

@@ -58,7 +58,7 @@ func (w *world) gateEvent(t *task, held map[*task]bool) {
 		if admits && beside {
 			w.checkAdmitted(q, t.request, func(p index.Queue, d fastres.Dim) float64 {
 				return w.ix.Allocated(p).Get(d) + w.ix.Reserved.Row(p).Get(d)
-			})
+			}, &w.ix.RealCapability)
 		}
 	}
 	w.ix.Check()

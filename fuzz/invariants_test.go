@@ -14,7 +14,9 @@ import (
 
 // FuzzInvariants admits what the rules admit, and nothing else. It checks after each event:
 //
-//   - No admission takes a queue above its realCapability, at any level.
+//   - No admission takes a queue above its realCapability, at any level, nor above what its
+//     overcommit factor allows.
+//   - No admission takes a queue above its max-jobs, at any level.
 //   - The account of a queue is the sum of its jobs and its children, and its share is up
 //     to date.
 //   - A charge and its refund cancel to the bit.
@@ -61,10 +63,11 @@ func FuzzInvariants(f *testing.F) {
 func (w *world) admitted(twin *world) {
 	if j := pick(w.rand, w.jobs); j != nil && w.rand.IntN(3) == 0 {
 		q, min := w.number(j.Queue), amounts(j.MinResources)
-		if q != index.None && quota.Eligible(w.ix.Tree, q).OK() && quota.Enqueueable(w.ix, q, w.vector(min)).OK() {
+		if q != index.None && quota.Eligible(w.ix.Tree, q).OK() && quota.Enqueueable(w.ix, q, w.vector(min)).OK() && w.bounded.Fits(q).OK() {
 			w.enqueue(j)
 			twin.reserve(j)
-			w.checkAdmitted(q, min, w.net)
+			w.checkJobs(q)
+			w.checkAdmitted(q, min, w.net, w.ix.AdmissionBounds())
 		}
 		return
 	}
@@ -78,7 +81,7 @@ func (w *world) admitted(twin *world) {
 		quota.Allocatable(w.ix, &w.ix.RealCapability, w.number(t.queue), w.vector(t.request)).OK():
 		w.place(t, true)
 		twin.charge(t, true)
-		w.checkAdmitted(w.number(t.queue), t.request, func(q index.Queue, d fastres.Dim) float64 { return w.ix.Allocated(q).Get(d) })
+		w.checkAdmitted(w.number(t.queue), t.request, func(q index.Queue, d fastres.Dim) float64 { return w.ix.Allocated(q).Get(d) }, &w.ix.RealCapability)
 	}
 }
 
@@ -89,13 +92,22 @@ func (w *world) net(q index.Queue, d fastres.Dim) float64 {
 
 // checkAdmitted expects every queue on a path to be within its bound, in the dimensions of
 // the request that was admitted.
-func (w *world) checkAdmitted(q index.Queue, request oracle.Amounts, used func(index.Queue, fastres.Dim) float64) {
+func (w *world) checkAdmitted(q index.Queue, request oracle.Amounts, used func(index.Queue, fastres.Dim) float64, bounds *index.Rows) {
 	for _, p := range w.ix.Path(q) {
 		for name, quantity := range request {
 			d, _ := w.names.Lookup(name)
 			if d != fastres.Pods && quantity > 0 {
-				require.LessOrEqual(w.t, used(p, d), w.ix.RealCapability.Row(p).Get(d), "%s of %s", name, w.ix.Name(p))
+				require.LessOrEqual(w.t, used(p, d), bounds.Row(p).Get(d), "%s of %s", name, w.ix.Name(p))
 			}
+		}
+	}
+}
+
+// checkJobs expects every queue on a path to have no more jobs than it may have.
+func (w *world) checkJobs(q index.Queue) {
+	for _, p := range w.ix.Path(q) {
+		if most := w.bounded.Most(p); most > 0 {
+			require.LessOrEqual(w.t, w.bounded.Admitted(p), most, "jobs of %s", w.ix.Name(p))
 		}
 	}
 }

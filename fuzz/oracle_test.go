@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,6 +100,7 @@ func (w *world) compareVerdicts() {
 		w.compareAdmission(l)
 	}
 	w.compareVictims()
+	w.compareWork()
 }
 
 func (w *world) compareAdmission(name string) {
@@ -126,6 +128,7 @@ func (w *world) compareAdmission(name string) {
 	}
 	if j := pick(w.rand, w.jobs); j != nil {
 		min := amounts(j.MinResources)
+		require.Equal(w.t, w.oracle.TooManyJobs(name), w.at(w.bounded.Fits(q)), "max-jobs of %s", name)
 		require.Equal(w.t, w.oracle.Enqueueable(name, min), w.at(quota.Enqueueable(w.ix, q, w.vector(min))), "enqueueable: %v in %s", min, name)
 	}
 }
@@ -184,6 +187,38 @@ func (w *world) lends(a quota.View, q index.Queue, request fastres.Vector) bool 
 	return true
 }
 
+// compareTerms compares and returns the terms on which two service classes meet.
+func (w *world) compareTerms() quota.Terms {
+	names := map[quota.Class]string{quota.Unclassified: "", quota.Training: "training", quota.Inference: "inference"}
+	texts := map[quota.Terms]string{quota.Spared: oracle.Spared, quota.ByDeserved: oracle.ByDeserved, quota.ByGuarantee: oracle.ByGuarantee}
+	reclaimer, victim := quota.Class(w.rand.IntN(3)), quota.Class(w.rand.IntN(3))
+	terms := quota.Meet(reclaimer, victim)
+	require.Equal(w.t, oracle.Meet(names[reclaimer], names[victim]), texts[terms], "%q meets %q", names[reclaimer], names[victim])
+	return terms
+}
+
+// compareWork compares the order in which tasks are evicted.
+func (w *world) compareWork() {
+	var own []quota.Candidate
+	var theirs []oracle.Candidate
+	spare := map[string]int{"a": w.rand.IntN(4) - 1, "b": w.rand.IntN(4) - 1, "c": 0}
+	for i := range w.rand.IntN(9) {
+		queue := pick(w.rand, w.oracle.Names())
+		c := oracle.Candidate{Name: fmt.Sprint(i), Queue: queue, Job: pick(w.rand, []string{"a", "b", "c"}), QueuePriority: int32(w.rand.IntN(2)),
+			JobPriority: int32(w.rand.IntN(2)), Priority: int32(w.rand.IntN(2)), Started: int64(w.rand.IntN(3))}
+		c.Spare = spare[c.Job]
+		theirs = append(theirs, c)
+		own = append(own, quota.Candidate{Name: c.Name, Queue: w.number(queue), Job: c.Job, QueuePriority: c.QueuePriority,
+			JobPriority: c.JobPriority, Priority: c.Priority, Started: c.Started, Spare: c.Spare})
+	}
+	to := pick(w.rand, w.oracle.Names())
+	var got []string
+	for _, at := range quota.OrderByWork(w.ix, w.number(to), own) {
+		got = append(got, own[at].Name)
+	}
+	require.Equal(w.t, w.oracle.OrderByWork(to, theirs), got, "%+v for %s", theirs, to)
+}
+
 func (w *world) compareVictims() {
 	tasks := w.known()
 	reclaimer := pick(w.rand, tasks)
@@ -192,7 +227,7 @@ func (w *world) compareVictims() {
 	}
 	w.victims.Begin()
 	victims := w.oracle.Victims()
-	levels, mode := 1+w.rand.IntN(4), w.rand.IntN(5)
+	levels, mode := 1+w.rand.IntN(4), w.rand.IntN(7)
 	for range w.rand.IntN(10) {
 		v := pick(w.rand, tasks)
 		if w.oracle.Broken(v.queue) {
@@ -204,10 +239,16 @@ func (w *world) compareVictims() {
 		case 0:
 			want, got = victims.Take(v.queue, v.request, reclaimer.queue, reclaimer.request), w.victims.Take(q, victim, to, request)
 		case 1:
-			want, got = victims.TakeForGang(v.queue, v.request, reclaimer.queue), w.victims.TakeForGang(q, victim, to)
+			terms := w.compareTerms()
+			want = victims.TakeForGang(v.queue, v.request, reclaimer.queue, terms == quota.ByGuarantee)
+			got = w.victims.TakeForGang(q, victim, to, terms)
 		case 2:
 			want = victims.TakeContended(v.queue, v.request, reclaimer.queue, reclaimer.request, w.oracle.Deserves(reclaimer.queue, reclaimer.request), levels)
 			got = w.victims.TakeContended(q, victim, to, request, request.Intersects(w.ix.Deserved.Row(to)), levels)
+		case 3, 4:
+			damping := levels - 1
+			want = victims.TakeByGuarantee(v.queue, v.request, reclaimer.queue, reclaimer.request, damping)
+			got = w.victims.TakeByGuarantee(q, victim, to, request, damping)
 		default:
 			want = victims.TakeDamped(v.queue, v.request, reclaimer.queue, reclaimer.request, levels)
 			got = w.victims.TakeDamped(q, victim, to, request, levels)

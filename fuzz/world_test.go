@@ -25,6 +25,7 @@ type world struct {
 
 	byWeight bool // deserved follows from weights
 	kept     quota.Guarantees
+	bounded  quota.Jobs
 	victims  quota.Victims
 	scratch  fastres.Vector
 	pending  quota.Pending
@@ -107,7 +108,15 @@ func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, know
 	from.ZeroLeaf = len(c.Jobs) == 0     // these clusters show bounds alone
 	from.ByWeight = len(c.Queues)%3 == 0 // some clusters have deservedFrom: weight
 	for _, q := range c.Queues {
-		from.Queues = append(from.Queues, oracle.Queue{Name: q.Name, Parent: q.Parent, Closed: q.Closed,
+		most := 0
+		if len(c.Nodes)%2 == 1 { // some clusters have max-jobs
+			most = int(q.Weight)
+		}
+		factor := 0.0
+		if len(c.Jobs)%3 == 1 && q.Weight%2 == 0 { // some clusters have overcommit factors
+			factor = 500 * float64(q.Weight)
+		}
+		from.Queues = append(from.Queues, oracle.Queue{MaxJobs: most, Overcommit: factor, Name: q.Name, Parent: q.Parent, Closed: q.Closed,
 			Capability: amounts(q.Capability), Deserved: amounts(q.Deserved), Guarantee: amounts(q.Guarantee), Weight: float64(q.Weight)})
 	}
 	for _, j := range c.Jobs {
@@ -149,7 +158,7 @@ func (w *world) intern(named []workload.Resources, shuffle func(int, func(i, j i
 // job records a job and its tasks, and returns the job for the oracle.
 func (w *world) job(j workload.Job) oracle.Job {
 	counted := oracle.Job{Queue: j.Queue, Min: amounts(j.MinResources), MinMember: int(j.MinMember),
-		Inqueue: j.Phase == workload.Inqueue, Running: j.Phase == workload.Running}
+		Inqueue: j.Phase == workload.Inqueue, Running: j.Phase == workload.Running, Unknown: j.Phase == workload.Unknown}
 	recorded := &job{Job: j}
 	for _, each := range j.Tasks {
 		t := oracle.Task{Request: amounts(each.Request), Pending: each.Status == workload.TaskPending, Gated: each.Gated}
@@ -211,11 +220,31 @@ func (w *world) buildIndex(c oracle.Cluster) {
 	if c.ByWeight {
 		quota.DeservedByWeight(w.ix, limits.Total, func(q index.Queue, _ fastres.Dim) float64 { return weights[q] })
 	}
+	factors := make([]int64, w.ix.Len())
+	for _, queue := range c.Queues {
+		factors[w.ix.Lookup(queue.Name)] = int64(queue.Overcommit)
+	}
+	quota.BoundAdmission(w.ix, func(q index.Queue) int64 {
+		for _, p := range w.ix.Path(q) {
+			if factors[p] > 0 {
+				return factors[p]
+			}
+		}
+		return 0
+	})
+	jobs, most := make([]int, w.ix.Len()), make([]int, w.ix.Len())
 	for _, j := range c.Jobs {
 		if q := w.ix.Lookup(j.Queue); q != index.None {
 			w.countJob(q, j)
+			if j.Inqueue || j.Running || j.Unknown {
+				jobs[q]++
+			}
 		}
 	}
+	for _, queue := range c.Queues {
+		most[w.ix.Lookup(queue.Name)] = queue.MaxJobs
+	}
+	w.bounded.Reset(w.ix.Tree, jobs, most)
 	w.ix.RollUp()
 	available := fastres.NewVector(w.names.Len())
 	available.Fill(fastres.MaxQuantity)
@@ -300,6 +329,7 @@ func (w *world) charge(t *task, placed bool) {
 // enqueue reserves the minimum of a job in the engine and in the oracle.
 func (w *world) enqueue(j *job) {
 	w.reserve(j)
+	w.oracle.AdmitJob(j.Queue)
 	w.oracle.Promise(j.Queue, amounts(j.MinResources), j.placed, j.gated)
 }
 
@@ -309,6 +339,7 @@ func (w *world) reserve(j *job) {
 	quota.Reservation(reservation, w.vector(amounts(j.MinResources)), w.vector(j.placed), w.vector(j.gated))
 	w.ix.NoteOwnJobs(w.number(j.Queue))
 	quota.ChargeInqueue(w.ix, w.number(j.Queue), reservation)
+	w.bounded.Admit(w.number(j.Queue))
 }
 
 // same expects a vector to equal the amounts of the oracle. It compares presence where rules

@@ -9,8 +9,11 @@ type Index struct {
 	*Tree
 
 	// The configuration of the queues, and what package quota computes from it.
-	Capability      Rows // as configured; then with what the queue inherits
-	RealCapability  Rows // the bound of admission and allocation
+	Capability     Rows // as configured; then with what the queue inherits
+	RealCapability Rows // the bound of allocation, and of admission
+	// Admission is the bound of admission where queues have one of their own. It has no rows
+	// where none has: see AdmissionBounds.
+	Admission       Rows
 	Deserved        Rows
 	Guarantee       Rows // effective: at least Σ guarantee of the children
 	ChildGuarantees Rows // Σ guarantee of the children
@@ -55,11 +58,21 @@ func (ix *Index) ResetUsage() {
 		rows.Reset(n, ix.dims)
 	}
 	ix.Reserved.Reset(0, ix.dims)
+	ix.Admission.Reset(0, ix.dims)
 	ix.allocated.reset(n, ix.dims)
 	ix.claims.reset()
 	ix.share = append(ix.share[:0], make([]float64, n)...)
 	ix.own.reset(n)
 	ix.session++
+}
+
+// AdmissionBounds returns the bounds of admission: RealCapability, or less where some queue has
+// a bound of its own.
+func (ix *Index) AdmissionBounds() *Rows {
+	if ix.Admission.Len() > 0 {
+		return &ix.Admission
+	}
+	return &ix.RealCapability
 }
 
 // Dims returns the number of dimensions of every vector of the session.

@@ -53,6 +53,9 @@ func (s *session) admission(minimum fastres.Vector, job *api.JobInfo) cards.Outc
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
 	}
+	if v = s.memory.jobs.Fits(v.Queue); !v.OK() {
+		return cards.Outcome{Verdict: v}
+	}
 	jobCards := s.cardsOf(v.Queue, job)
 	if intake.HasMinimum(job) {
 		complete := s.intake.SetMinimum(minimum, job)
@@ -99,6 +102,8 @@ func (s *session) jobEnqueued(obj any) {
 		return
 	}
 	s.memory.metrics.ObserveAdmission(q, waited)
+	s.memory.jobs.Admit(q)
+	s.beginPromise(q, job)
 	s.promiseDevices(q, job)
 	v := &s.memory.vectors
 	jobCards := s.cardsOf(q, job)

@@ -4,16 +4,20 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
 )
 
 // The plugin's arguments.
@@ -24,26 +28,42 @@ const (
 	deviceQuotas           = "capacity.DynamicResourceAllocationEnable"
 	deservedFrom           = "deservedFrom"
 	hierarchyFrom          = "hierarchyFrom"
+	inqueueTimeout         = "inqueueTimeout"
 	keepGuarantees         = "keepGuarantees"
 	nodeOrderWeight        = "nodeOrderWeight"
+	ownerClasses           = "podOwnerReferenceToServiceType"
+	reclaimByClass         = "reclaimByServiceType"
 	reclaimDamping         = "reclaimDamping"
 	rootCapability         = "rootCapability"
 	semantics              = "semantics"
 	terminatingCards       = "terminatingCards"
 	unsetCapability        = "unsetCapability"
 	untypedCards           = "untypedCards"
+	victimOrder            = "victimOrder"
 )
 
-var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight,
-	reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards}
+var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight,
+	ownerClasses, reclaimByClass, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder}
+
+// victimOrderRule is the order in which reclaim evicts pods.
+type victimOrderRule string
+
+// The orders of victims.
+const (
+	victimsByVolcano victimOrderRule = "volcano"
+	victimsByWork    victimOrderRule = "leastWork"
+)
 
 // settings are the parsed arguments.
 type settings struct {
 	bounds  intake.Settings
 	cards   cards.Settings
-	damping int  // ancestors that reclaim considers; above 0 reclaim is damped
-	levels  int  // ancestors whose deserved reclaim considers, as upstream v1.15 does
-	gates   bool // Volcano removes queue allocation gates
+	damping int                    // ancestors that reclaim considers; above 0 reclaim is damped
+	levels  int                    // ancestors whose deserved reclaim considers, as upstream v1.15 does
+	gates   bool                   // Volcano removes queue allocation gates
+	byClass bool                   // service classes decide who reclaims from whom
+	owners  map[string]quota.Class // by the kind of a pod's owner
+	byWork  bool                   // reclaim evicts the pods whose eviction loses the least work
 	rules   release.Rules
 }
 
@@ -74,6 +94,7 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 			UnsetCapability: oneOf(p, unsetCapability, unset...),
 			DeservedFrom:    oneOf(p, deservedFrom, intake.DeservedFromSpec, intake.DeservedFromWeight),
 			HierarchyFrom:   oneOf(p, hierarchyFrom, intake.HierarchyFromParent, intake.HierarchyFromAnnotation),
+			InqueueTimeout:  p.duration(inqueueTimeout),
 			KeepGuarantees:  p.flag(keepGuarantees, false),
 			OpenRoot:        rules.OpenRoot,
 			Gates:           reserve.Gates(rules.QueueGates),
@@ -94,6 +115,7 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 		s.levels = 0
 		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect beside %s", ancestorReclaimLevel, reclaimDamping))
 	}
+	p.takes(v, &s)
 	for _, key := range slices.Sorted(maps.Keys(arguments)) {
 		if !slices.Contains(knownArguments, key) {
 			p.problems = append(p.problems, fmt.Sprintf("argument %s is unknown and ignored; known are %s",
@@ -202,6 +224,53 @@ func (p *argumentParser) devices(v variant, r release.Release) intake.Devices {
 	return intake.Devices{Off: off}
 }
 
+// takes reads the arguments that decide who takes from whom.
+func (p *argumentParser) takes(v variant, s *settings) {
+	s.byClass, s.owners = p.flag(reclaimByClass, false), p.classes(ownerClasses)
+	s.byWork = oneOf(p, victimOrder, victimsByVolcano, victimsByWork) == victimsByWork
+	if v.proportion {
+		s.byWork, s.byClass = p.without(v, victimOrder, s.byWork), p.without(v, reclaimByClass, s.byClass)
+	}
+	if len(s.owners) > 0 && !s.byClass {
+		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect without %s", ownerClasses, reclaimByClass))
+	}
+}
+
+// without returns false, with a problem where an argument is set that a plugin does not have.
+func (p *argumentParser) without(v variant, key string, set bool) bool {
+	if set {
+		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect: the plugin %s evicts as Volcano's does", key, v.name))
+	}
+	return false
+}
+
+// classes reads service classes by the kind of a pod's owner. Entries that are wrong are left
+// out.
+func (p *argumentParser) classes(key string) map[string]quota.Class {
+	given, ok := p.arguments[key]
+	if !ok {
+		return nil
+	}
+	entries := reflect.ValueOf(given)
+	if entries.Kind() != reflect.Map {
+		p.wrong(key, "a map from kinds of owners, such as ReplicaSet, to service classes", "none")
+		return nil
+	}
+	owners := map[string]quota.Class{}
+	var wrong []string
+	for _, entry := range entries.MapKeys() {
+		kind, text := fmt.Sprint(entry.Interface()), fmt.Sprint(entries.MapIndex(entry).Interface())
+		if class, known := classes[text]; known {
+			owners[kind] = class
+		} else {
+			wrong = append(wrong, fmt.Sprintf("argument %s: %s: %q is not one of %s, %s, ignored", key, kind, text, policy.Inference, policy.Training))
+		}
+	}
+	slices.Sort(wrong)
+	p.problems = append(p.problems, wrong...)
+	return owners
+}
+
 // positive reads a number above 0.
 func (p *argumentParser) positive(key string, byDefault float64) float64 {
 	if _, ok := p.arguments[key]; !ok {
@@ -223,6 +292,19 @@ func (p *argumentParser) count(key string) int {
 		return int(value)
 	}
 	p.wrong(key, "a whole number, 0 or more", 0)
+	return 0
+}
+
+// duration reads a duration, 0 by default.
+func (p *argumentParser) duration(key string) time.Duration {
+	if _, ok := p.arguments[key]; !ok {
+		return 0
+	}
+	text, _ := p.arguments[key].(string)
+	if value, ok := policy.ParseDuration(text); ok {
+		return value
+	}
+	p.wrong(key, policy.WantDuration, time.Duration(0))
 	return 0
 }
 

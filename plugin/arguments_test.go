@@ -3,6 +3,7 @@ package plugin
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/quota"
 )
 
 func TestArguments(t *testing.T) {
@@ -72,6 +74,25 @@ func TestArguments(t *testing.T) {
 			with(openRoot, func(s *settings) { s.rules, s.bounds.Gates, s.levels = release.V115.Rules(), true, 2 }), nil},
 		{"a later release with the root of v1.14.1", capacity, framework.Arguments{"semantics": "v1.14.4", "rootCapability": "total"},
 			with(openRoot, func(s *settings) { s.bounds.RootCapability = intake.RootTotal }), nil},
+		{"policies of reclaim", capacity, framework.Arguments{"victimOrder": "leastWork", "reclaimByServiceType": "true",
+			"podOwnerReferenceToServiceType": map[any]any{"ReplicaSet": "inference", "Job": "training"}},
+			with(func(s *settings) {
+				s.byWork, s.byClass, s.owners = true, true, map[string]quota.Class{"ReplicaSet": quota.Inference, "Job": quota.Training}
+			}), nil},
+		{"wrong policies of reclaim", capacity, framework.Arguments{"victimOrder": "least", "reclaimByServiceType": "yes", "podOwnerReferenceToServiceType": "Job"}, with(),
+			[]string{"argument reclaimByServiceType: yes (string) is not true or false, using false",
+				"argument podOwnerReferenceToServiceType: Job (string) is not a map from kinds of owners, such as ReplicaSet, to service classes, using none",
+				"argument victimOrder: least (string) is not one of volcano, leastWork, using volcano"}},
+		{"wrong classes", capacity, framework.Arguments{"reclaimByServiceType": true, "podOwnerReferenceToServiceType": map[string]any{"Job": "train", "B": 1, "ReplicaSet": "inference"}},
+			with(func(s *settings) { s.byClass, s.owners = true, map[string]quota.Class{"ReplicaSet": quota.Inference} }),
+			[]string{`argument podOwnerReferenceToServiceType: B: "1" is not one of inference, training, ignored`,
+				`argument podOwnerReferenceToServiceType: Job: "train" is not one of inference, training, ignored`}},
+		{"classes without reclaim by them", capacity, framework.Arguments{"podOwnerReferenceToServiceType": map[string]string{"Job": "training"}},
+			with(func(s *settings) { s.owners = map[string]quota.Class{"Job": quota.Training} }),
+			[]string{"argument podOwnerReferenceToServiceType has no effect without reclaimByServiceType"}},
+		{"policies that proportion lacks", proportionBuilder.variant, framework.Arguments{"victimOrder": "leastWork", "reclaimByServiceType": true}, with(),
+			[]string{"argument victimOrder has no effect: the plugin proportion evicts as Volcano's does",
+				"argument reclaimByServiceType has no effect: the plugin proportion evicts as Volcano's does"}},
 		{"an unknown release", capacity, framework.Arguments{"semantics": "v1.13"}, fallback,
 			[]string{"argument semantics: v1.13 (string) is not one of v1.14.1, v1.14.4, v1.15, using " + release.Built().String()}},
 		{"both rules of ancestors", capacity, framework.Arguments{"ancestorReclaimLevel": "2", "reclaimDamping": 1}, with(func(s *settings) { s.damping = 1 }),
@@ -86,6 +107,11 @@ func TestArguments(t *testing.T) {
 			[]string{"argument reclaimDamping: 1e300 (string) is not a whole number, 0 or more, using 0"}},
 		{"no levels", capacity, framework.Arguments{"reclaimDamping": nil}, with(),
 			[]string{"argument reclaimDamping: <nil> (<nil>) is not a whole number, 0 or more, using 0"}},
+		{"a duration", capacity, framework.Arguments{"inqueueTimeout": "1h30m"}, with(func(s *settings) { s.bounds.InqueueTimeout = 90 * time.Minute }), nil},
+		{"no duration", capacity, framework.Arguments{"inqueueTimeout": 30}, with(),
+			[]string{"argument inqueueTimeout: 30 (int) is not a duration of 0 or more, such as 30m, using 0s"}},
+		{"a negative duration", capacity, framework.Arguments{"inqueueTimeout": "-1m"}, with(),
+			[]string{"argument inqueueTimeout: -1m (string) is not a duration of 0 or more, such as 30m, using 0s"}},
 		{"not above 0", card, framework.Arguments{"nodeOrderWeight": 0}, with(zeroLeaf),
 			[]string{"argument nodeOrderWeight: 0 (int) is not a number above 0, using 1"}},
 		{"no number", card, framework.Arguments{"nodeOrderWeight": math.NaN()}, with(zeroLeaf),
@@ -94,8 +120,8 @@ func TestArguments(t *testing.T) {
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards",
-				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, keepGuarantees, nodeOrderWeight, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards"}},
+			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
+				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardUnlimitedCpuMemory, deservedFrom, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

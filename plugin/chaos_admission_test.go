@@ -43,7 +43,7 @@ func (c *chaosCycle) admission(name string, bounded, own bool) {
 		if own {
 			c.lessAllocated(minimum, j, job)
 		}
-		if c.fitsBeside(c.path(j.spec.queue), has, minimum) && !c.JobEnqueueable(job) {
+		if fitsUnder(c.path(j.spec.queue), has, minimum, c.admissionLimit) && !c.tooManyJobs(j.spec.queue) && !c.JobEnqueueable(job) {
 			violated(name, "job %s is not admitted: %s", j.spec.name, job.JobFitErrors)
 		}
 	}
@@ -96,7 +96,7 @@ func (c *chaosCycle) promised(has map[string]amounts, bounded bool) map[string]a
 	own := map[string]amounts{}
 	for _, j := range c.jobs {
 		job := c.jobOf(j)
-		if job == nil || job.IsPending() || job.PodGroup.Status.Phase == scheduling.PodGroupCompleted {
+		if job == nil || job.IsPending() || job.PodGroup.Status.Phase == scheduling.PodGroupCompleted || !c.promises(j, job) {
 			continue
 		}
 		minimum, _ := c.minimum(j)

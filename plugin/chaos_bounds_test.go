@@ -20,6 +20,7 @@ func (w *world) readAnnotations() {
 	for _, name := range sortedKeys(w.queues) {
 		q := w.queues[name]
 		q.bad = false
+		q.readPolicies()
 		for _, key := range quotaKeys {
 			text, ok := q.object.Annotations[key]
 			before := q.good[key]
@@ -317,11 +318,15 @@ func (w *world) takesJobs(queue string) bool {
 	return q != nil && w.path(queue) != nil && w.leaf(queue) && !q.spec.queue.Closed
 }
 
-// fits reports whether amounts fit under the limits of a queue and its ancestors.
+// fitsBeside reports whether amounts fit under the limits of a queue and its ancestors.
 func (c *chaosCycle) fitsBeside(path []string, has map[string]amounts, more amounts) bool {
+	return fitsUnder(path, has, more, c.limit)
+}
+
+func fitsUnder(path []string, has map[string]amounts, more amounts, limit func(queue, dimension string) float64) bool {
 	for _, queue := range path {
 		for d, amount := range more {
-			if amount > 0 && has[queue][d]+amount > c.limit(queue, d)-0.2 {
+			if amount > 0 && has[queue][d]+amount > limit(queue, d)-0.2 {
 				return false
 			}
 		}

@@ -24,14 +24,18 @@ var values = map[string][]any{
 	deviceQuotas:           {true, false},
 	deservedFrom:           {"weight"},
 	hierarchyFrom:          {"annotation"},
+	inqueueTimeout:         {"2m", "5m", "20m"},
 	keepGuarantees:         {true},
 	nodeOrderWeight:        {10},
+	ownerClasses:           {map[string]any{"ReplicaSet": "inference", "Job": "training"}},
+	reclaimByClass:         {true},
 	reclaimDamping:         {1, 2, 3},
 	rootCapability:         {"own", "total", "unlimited"},
 	semantics:              {"v1.14.1", "v1.14.4", "v1.15"},
 	terminatingCards:       {"hold", "release"},
 	unsetCapability:        {"unlimited", "unlimited", "unlimited", "unlimited", "zero"},
 	untypedCards:           {"charge", "reject", "ignore"},
+	victimOrder:            {"leastWork"},
 }
 
 // draw draws scenarios. It knows the queues, jobs and nodes that it has made, not what
@@ -41,6 +45,7 @@ type draw struct {
 	s      *scenario
 	plain  bool // no cards
 	lends  bool // quotas are large, and what is deserved and guaranteed is little
+	rules  bool // queues have policies
 	crowd  bool // little else binds, and jobs can lose most of their pods
 	queues []queueSpec
 	jobs   []jobSpec
@@ -83,6 +88,7 @@ func (d *draw) configure() {
 	d.s.plugin = pick(d, Name, Name, Name, CapacityName, CapacityName, CapacityName, ProportionName)
 	d.plain = d.s.plugin == ProportionName || d.chance(25)
 	d.lends, d.crowd = d.chance(75), d.chance(50)
+	d.rules = d.chance(40)
 	d.s.hierarchy = d.s.plugin != ProportionName && d.chance(50)
 	d.s.gangSpares = d.chance(50)
 	d.s.actions = []string{"enqueue", "allocate"}
@@ -194,6 +200,9 @@ func (d *draw) queue(cycle int, name, parent string) {
 	} else if !d.plain && d.chance(85) {
 		q.queue.Annotations = d.annotations()
 	}
+	if d.rules {
+		q.queue.Annotations = d.policies(q.queue.Annotations)
+	}
 	q.queue.Closed = name != index.RootName && d.chance(3)
 	d.set(cycle, q)
 }
@@ -287,6 +296,7 @@ func (d *draw) submit(cycle int) {
 	if j.later = d.chance(30); j.later && !d.plain && d.chance(60) {
 		j.cardRequest = fmt.Sprintf("{%q:%d}", d.list(), 1+d.IntN(6))
 	}
+	j.service, j.owner = pick(d, "", "", "inference", "training", "other"), pick(d, "", "ReplicaSet", "Job")
 	d.jobs = append(d.jobs, j)
 	d.do(cycle, submitJob{j})
 }

@@ -51,6 +51,9 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 	if c.action != "reclaim" || !c.counted(p.job.spec.queue) || c.plugin == ProportionName {
 		return
 	}
+	if to, _ := c.taskOf(c.own.claimant); c.classOf(to) == "inference" && c.classOf(p.job) == "training" {
+		return // only a guarantee protects training from inference
+	}
 	q := c.own.ix.Lookup(p.job.spec.queue)
 	for d, amount := range c.request(p.job, p.pod, p.task) {
 		if !isCard(d) {
@@ -65,6 +68,37 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 			violated(name, "%s is evicted, queue %s had %g of %s and deserves %g", p.task.Name, p.job.spec.queue, had, d, deserved)
 		}
 	}
+}
+
+// checkWork checks that no pod runs on that began later than one that reclaim evicted from the
+// same node, where all else is equal.
+func (c *chaosCycle) checkWork(name string) {
+	if c.action != "reclaim" || !c.own.settings.byWork {
+		return
+	}
+	for _, e := range c.own.evicted {
+		evictee, victim := c.taskOf(e.task)
+		if c.evictor[e.task.Name] != "reclaim" || e.task.Status != api.Releasing || !c.runsAlike(evictee, victim) {
+			continue
+		}
+		for _, j := range c.jobs {
+			if j.spec.queue != evictee.spec.queue || j.spec.priority != evictee.spec.priority {
+				continue
+			}
+			for _, p := range j.pods {
+				if p.object.Spec.NodeName == e.task.NodeName && p.spec.String() == victim.spec.String() && c.runsAlike(j, p) &&
+					c.jobOf(j).Tasks[api.TaskID(p.object.UID)].Status == api.Running && victim.object.Status.StartTime.Before(p.object.Status.StartTime) {
+					violated(name, "%s is evicted, which runs for longer than %s", e.task.Name, p.object.Name)
+				}
+			}
+		}
+	}
+}
+
+// runsAlike reports whether nothing but the start of a pod decides between it and others: gang
+// spares no pod of its job, and its cards are certain.
+func (c *chaosCycle) runsAlike(j *worldJob, p *worldPod) bool {
+	return j.spec.minMember == 0 && !p.spec.kept && !p.unsure() && p.object.Status.StartTime != nil && !c.relabeled(p, p.object.Spec.NodeName) && c.jobOf(j) != nil
 }
 
 // checkGain checks that a session in which reclaim evicts pods places others.
@@ -112,17 +146,24 @@ func (w *world) exchanges() bool {
 	return w.arguments[reclaimDamping] == nil || w.borrowsFirst > w.cycle-mostQuiet/3
 }
 
+// noteLosers records which queues lose pods to reclaim.
+func (c *chaosCycle) noteLosers() {
+	for _, j := range c.jobs {
+		if slices.ContainsFunc(j.pods, func(p *worldPod) bool {
+			return c.evictor[p.object.Name] == "reclaim" && slices.Contains(c.cache.Evicted, p.object.Name)
+		}) {
+			c.loses[j.spec.queue] = c.cycle
+		}
+	}
+}
+
 // noteBorrowers records that a queue which lost pods to reclaim has another pending pod that
-// it deserves, and for which a node has room.
+// it deserves, and for which a node has room. It looks when the session that took them ends, and
+// when those begin in which the pods come back.
 func (c *chaosCycle) noteBorrowers() {
 	has, _ := c.expected()
 	for _, j := range c.jobs {
-		loses := slices.ContainsFunc(j.pods, func(p *worldPod) bool {
-			return c.evictor[p.object.Name] == "reclaim" && slices.Contains(c.cache.Evicted, p.object.Name)
-		})
-		if loses && slices.ContainsFunc(c.jobs, func(other *worldJob) bool {
-			return other.spec.queue == j.spec.queue && c.claimsFor(other, has[j.spec.queue])
-		}) {
+		if lost, some := c.loses[j.spec.queue]; some && c.cycle <= lost+1+c.grace+1 && c.claimsFor(j, has[j.spec.queue]) {
 			c.borrowsFirst = c.cycle
 		}
 	}

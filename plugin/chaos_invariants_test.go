@@ -62,6 +62,9 @@ const (
 	owed          = "a queue gets what it deserves"
 	starves       = "no pod waits where its queue has quota and a node has room"
 	refused       = "no pod is refused that fits under all bounds"
+	jobsBound     = "no queue gets more jobs than max-jobs"
+	factorBound   = "no job is admitted beyond what the overcommit factor allows"
+	promiseTimes  = "a job is promised its minimum as long as its queue allows"
 	admitted      = "no job waits that fits as a whole beside what all have and were promised"
 )
 
@@ -74,6 +77,11 @@ var invariants = []invariant{
 	{name: "reclaim leaves a queue its guarantee", at: []moment{afterAction}, check: (*chaosCycle).checkLeaves},
 	{name: innerKeep, evicted: (*chaosCycle).checkInner},
 	{name: "reclaim takes no card that its queue deserves", evicted: (*chaosCycle).checkDeserved},
+	{name: "reclaim evicts the pods whose eviction loses the least work", at: []moment{afterAction}, check: (*chaosCycle).checkWork},
+	{name: "no pod is evicted that a policy spares", evicted: (*chaosCycle).checkPolicies},
+	{name: jobsBound, at: []moment{afterAction}, check: (*chaosCycle).checkMaxJobs},
+	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
+	{name: promiseTimes, at: []moment{atOpen}, check: (*chaosCycle).checkPromises},
 	{name: "every refusal has a reason", at: []moment{atClose}, check: (*chaosCycle).checkReasons},
 	{name: gain, at: []moment{atClose}, check: (*chaosCycle).checkGain},
 	{name: preemptGain, at: []moment{atClose}, check: (*chaosCycle).checkPreemption},

@@ -88,7 +88,7 @@ func (c *chaosCycle) victimsFor(j *worldJob, p *worldPod, task *api.TaskInfo, no
 		spare := victimJob.ReadyTaskNum() - victimJob.MinAvailable
 		for _, v := range other.pods {
 			victim := victimJob.Tasks[api.TaskID(v.object.UID)]
-			if victim.Status != api.Running || victim.NodeName != node.Name || v.spec.kept || spare <= 0 || !c.borrowed(other, v, victim, left) || !frees(p.spec, v.spec, free) || c.relabeled(v, node.Name) {
+			if victim.Status != api.Running || victim.NodeName != node.Name || v.spec.kept || spare <= 0 || !c.borrowed(other, v, victim, left) || !frees(p.spec, v.spec, free) || c.forbids(j, p, other, v) != "" || c.relabeled(v, node.Name) {
 				continue
 			}
 			for d, amount := range c.request(other, v, victim) {
@@ -180,7 +180,7 @@ func (c *chaosCycle) checkFresh(name string) {
 		return
 	}
 	again := &chaosCycle{world: c.world}
-	again.openWith(&builder{variant: c.builder.variant})
+	again.openWith(&builder{variant: c.builder.variant, now: c.clock})
 	defer framework.CloseSession(again.Session)
 	for q := range index.Queue(c.own.ix.Len()) {
 		queue := c.own.ix.Name(q)

@@ -122,6 +122,7 @@ func (w *world) next(acts []act, broken sabotage) {
 		conf.EnabledActionMap[name] = true
 	}
 	c.checkAll(atOpen)
+	c.noteBorrowers()
 	for _, name := range w.actions {
 		c.action, c.before = name, c.allocated()
 		action := actionOf(name)
@@ -129,6 +130,8 @@ func (w *world) next(acts []act, broken sabotage) {
 		c.checkAll(afterAction)
 	}
 	c.checkAll(atClose)
+	c.noteAdmitted()
+	c.noteLosers()
 	c.noteBorrowers()
 	jobs := c.Jobs // closing drops them
 	framework.CloseSession(c.Session)

@@ -47,6 +47,8 @@ type jobSpec struct {
 	minMember    int
 	minResources workload.Resources // nil: not set
 	cardRequest  string             // "": not set
+	service      string             // the service type, "": not set
+	owner        string             // the kind of the pods' controller, "": none
 	// later: the controller creates the pods when the job is admitted.
 	later bool
 	pods  []podSpec
@@ -118,6 +120,12 @@ func (d submitJob) String() string {
 	}
 	if s.cardRequest != "" {
 		text += ", card.request " + s.cardRequest
+	}
+	if s.service != "" {
+		text += ", service.type " + s.service
+	}
+	if s.owner != "" {
+		text += ", of a " + s.owner
 	}
 	if s.later {
 		text += ", its pods are created when it is admitted"

@@ -20,6 +20,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 )
 
@@ -41,6 +42,7 @@ type world struct {
 	evictions []int // by cycle
 	claims    []claimed
 	filled    map[string]int // the cycle in which a node last got a pod
+	loses     map[string]int // the cycle in which a queue last lost pods to reclaim
 	// borrowsFirst is the last cycle in which a queue that lost pods deserved another one.
 	borrowsFirst int
 }
@@ -60,13 +62,16 @@ type worldQueue struct {
 	// them: by key, nil for an annotation that is not there.
 	good map[string]map[string]int64
 	bad  bool // a value of an annotation is bad
+	// policies are the last valid texts of policy annotations, by key.
+	policies map[string]string
 }
 
 // worldJob is a PodGroup and its pods.
 type worldJob struct {
-	spec  jobSpec
-	group *api.PodGroup
-	pods  []*worldPod
+	spec    jobSpec
+	group   *api.PodGroup
+	pods    []*worldPod
+	promise promise
 	// orphaned: a session was without the job, because its queue did not exist.
 	orphaned bool
 }
@@ -92,7 +97,7 @@ type namedCard struct {
 
 func newWorld(s *scenario) *world {
 	w := &world{scenario: s, nodes: map[string]*worldNode{}, queues: map[string]*worldQueue{},
-		seen: map[string]int{}, filled: map[string]int{}, informers: informers.NewSharedInformerFactory(nil, 0)}
+		seen: map[string]int{}, filled: map[string]int{}, loses: map[string]int{}, informers: informers.NewSharedInformerFactory(nil, 0)}
 	w.start()
 	return w
 }
@@ -101,7 +106,7 @@ func newWorld(s *scenario) *world {
 func (w *world) start() {
 	for _, v := range []variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
 		if v.name == w.plugin {
-			w.builder = &builder{variant: v}
+			w.builder = &builder{variant: v, now: w.clock}
 		}
 	}
 }
@@ -131,8 +136,12 @@ func (d submitJob) apply(w *world) {
 	s := d.spec
 	j := &worldJob{spec: s}
 	described := workload.Job{Name: s.name, Queue: s.queue, Phase: workload.Pending, MinMember: int32(s.minMember), MinResources: s.minResources}
+	described.Annotations = map[string]string{}
 	if s.cardRequest != "" {
-		described.Annotations = map[string]string{card.RequestKey: s.cardRequest}
+		described.Annotations[card.RequestKey] = s.cardRequest
+	}
+	if s.service != "" {
+		described.Annotations[policy.ServiceTypeKey] = s.service
 	}
 	j.group = cluster.PodGroup(described)
 	j.group.CreationTimestamp = metav1.Unix(int64(w.cycle), 0)
@@ -159,8 +168,11 @@ func (j *worldJob) replace(w *world, i int) {
 	}
 	pod := cluster.Pod(j.spec.name, task)
 	pod.UID = w.uid(pod.Name)
-	pod.CreationTimestamp = metav1.Unix(int64(w.cycle), 0)
+	pod.CreationTimestamp = metav1.NewTime(w.clock())
 	pod.Spec.Priority = &j.spec.priority
+	if j.spec.owner != "" {
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: j.spec.owner, Name: j.spec.name}}
+	}
 	if spec.kept {
 		pod.Annotations[v1beta1.PodPreemptable] = "false"
 	}
@@ -286,7 +298,7 @@ func (d replacePods) apply(w *world) {
 func (restart) apply(w *world) {
 	w.start()
 	for _, q := range w.queues {
-		q.good = map[string]map[string]int64{}
+		q.good, q.policies = map[string]map[string]int64{}, nil
 	}
 	for _, j := range w.jobs {
 		for _, p := range j.pods {
@@ -493,7 +505,9 @@ func (w *world) begin(acts []act) {
 				j.replace(w, i)
 				w.changed = true
 			case p.object.Spec.NodeName != "" && p.object.Status.Phase == v1.PodPending && p.object.DeletionTimestamp == nil:
-				p.update(func(pod *v1.Pod) { pod.Status.Phase = v1.PodRunning })
+				p.update(func(pod *v1.Pod) {
+					pod.Status.Phase, pod.Status.StartTime = v1.PodRunning, &metav1.Time{Time: w.clock()}
+				})
 			}
 		}
 	}
@@ -506,6 +520,7 @@ func (w *world) begin(acts []act) {
 	w.place()
 	w.readAnnotations()
 	w.holdAll()
+	w.watchPromises()
 	for _, j := range w.jobs {
 		if len(j.pods) == 0 && j.group.Status.Phase != scheduling.PodGroupPending && j.spec.later {
 			j.create(w)

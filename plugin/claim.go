@@ -17,6 +17,8 @@ type claim struct {
 	queue    index.Queue
 	pod      *cards.PodRequest
 	hasCards bool // it requests cards
+	class    quota.Class
+	few      bool // no more victims are named than it needs
 
 	// Set by place.
 	node   *api.NodeInfo

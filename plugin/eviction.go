@@ -19,11 +19,24 @@ import (
 // whose queue does not exist or does not reach the root are none. Volcano asks about
 // the tasks of one node at a time.
 func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
+	if s.settings.byWork && s.asks(reclaimer) {
+		return reclaimees, util.Permit
+	}
 	c := s.claimOf(reclaimer)
-	if s.settings.rules.OrderVictims && !s.variant.proportion {
-		if c.queue == index.None {
-			return nil, util.Reject
+	if s.governs {
+		if !s.mayTake(c.queue, []*api.TaskInfo{reclaimer}).OK() {
+			return nil, util.Permit
 		}
+		c.class = s.classOf(reclaimer)
+	}
+	if s.settings.rules.OrderVictims && !s.variant.proportion && c.queue == index.None {
+		return nil, util.Reject
+	}
+	switch {
+	case s.settings.byWork:
+		c.few = onOneNode(reclaimees)
+		reclaimees = s.workOrder(&c, reclaimees)
+	case s.settings.rules.OrderVictims && !s.variant.proportion:
 		reclaimees = s.evictionOrder(reclaimer, reclaimees)
 	}
 	s.memory.victims.Begin()
@@ -71,18 +84,25 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 		if q == index.None || s.ix.Broken(q) != nil {
 			continue
 		}
+		terms := s.terms(c.class, c.queue, q, task)
+		if terms == quota.Spared {
+			continue
+		}
 		if c.hasCards {
 			s.cards.Read(task.Pod) // once: pods of queues without cards are not in the table of pods yet
 		}
 		s.intake.SetCharge(v.request, q, task, task.NodeName)
-		if c.hasCards && !s.frees(c, q, task, v.request) || s.protected(q, task) {
+		if c.hasCards && !s.frees(c, q, task, v.request) || terms == quota.ByDeserved && s.protected(q, task) {
 			continue
 		}
-		if s.take(q, v.request, c.queue, v.claim) {
+		if s.take(q, v.request, c.queue, v.claim, terms) {
 			if victims == nil {
 				victims = make([]*api.TaskInfo, 0, len(reclaimees))
 			}
 			victims = append(victims, task)
+			if c.few && s.suffice(c, victims) {
+				return s.fewest(c, victims)
+			}
 		}
 	}
 	if s.variant.proportion || c.queue == index.None {
@@ -129,11 +149,13 @@ func (s *session) protected(q index.Queue, task *api.TaskInfo) bool {
 }
 
 // take applies the rule of reclaim to one victim of q, for a claim of queue to.
-func (s *session) take(q index.Queue, victim fastres.Vector, to index.Queue, claim fastres.Vector) bool {
+func (s *session) take(q index.Queue, victim fastres.Vector, to index.Queue, claim fastres.Vector, terms quota.Terms) bool {
 	victims := &s.memory.victims
 	switch {
 	case s.variant.proportion:
 		return victims.TakeOverused(q, victim)
+	case terms == quota.ByGuarantee && to != index.None:
+		return victims.TakeByGuarantee(q, victim, to, claim, s.settings.damping)
 	case s.damped() && to != index.None:
 		return victims.TakeDamped(q, victim, to, claim, s.settings.damping)
 	case s.settings.levels > 0 && to != index.None:
@@ -146,6 +168,9 @@ func (s *session) take(q index.Queue, victim fastres.Vector, to index.Queue, cla
 // preemptive reports whether a queue may reclaim for tasks.
 func (s *session) preemptive(queue *api.QueueInfo, tasks []*api.TaskInfo) bool {
 	v := s.eligible(queue)
+	if v.OK() {
+		v = s.mayTake(v.Queue, tasks)
+	}
 	outcome, request := cards.Outcome{Verdict: v}, s.memory.vectors.request
 	if v.OK() {
 		outcome = s.preemption(v.Queue, request, tasks)

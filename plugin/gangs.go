@@ -30,20 +30,24 @@ func (s *session) evictableForGang(eviction release.Eviction, candidates []*api.
 		return q != index.None && s.ix.Broken(q) == nil && s.freesForAny(to, pods, q, task)
 	}
 	if eviction.Kind == release.GangPreempt {
-		return slices.DeleteFunc(slices.Clone(candidates), func(task *api.TaskInfo) bool { return !useful(task) }), util.Permit
+		return slices.DeleteFunc(slices.Clone(s.preemptible(candidates)), func(task *api.TaskInfo) bool { return !useful(task) }), util.Permit
+	}
+	if !s.gangMayTake(to, eviction.Job) {
+		return nil, util.Permit
 	}
 	s.memory.victims.Begin()
-	v := &s.memory.vectors
+	v, class := &s.memory.vectors, s.classOfGang(eviction.Job)
 	var victims []*api.TaskInfo
 	for _, task := range candidates {
 		if !useful(task) {
 			continue
 		}
 		q := s.queueOf(task)
-		if s.intake.SetCharge(v.request, q, task, task.NodeName); s.protected(q, task) {
+		terms := s.terms(class, to, q, task)
+		if s.intake.SetCharge(v.request, q, task, task.NodeName); terms == quota.Spared || terms == quota.ByDeserved && s.protected(q, task) {
 			continue
 		}
-		if s.memory.victims.TakeForGang(q, v.request, to) {
+		if s.memory.victims.TakeForGang(q, v.request, to, terms) {
 			victims = append(victims, task)
 		}
 	}

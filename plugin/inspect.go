@@ -48,6 +48,9 @@ func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
 // Preempt returns why the queue of a task may not reclaim for it, nil if it may.
 func (i Inspection) Preempt(task *api.TaskInfo) *report.Reason {
 	return i.explain(task, func(q index.Queue, request fastres.Vector) cards.Outcome {
+		if v := i.session.mayTake(q, []*api.TaskInfo{task}); !v.OK() {
+			return cards.Outcome{Verdict: v}
+		}
 		return i.session.preemption(q, request, []*api.TaskInfo{task})
 	})
 }

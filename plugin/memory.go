@@ -1,6 +1,10 @@
 package plugin
 
 import (
+	"time"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
@@ -14,6 +18,7 @@ import (
 // new memory, except for what package cards documents. Only the goroutine that
 // runs the session changes it.
 type memory struct {
+	now      func() time.Time
 	names    index.Names
 	maxNames int // with more known names, names start anew
 
@@ -23,7 +28,9 @@ type memory struct {
 	reservations reserve.Reservations
 	pending      intake.Pending
 	guarantees   quota.Guarantees
+	jobs         quota.Jobs
 	victims      quota.Victims
+	fences       quota.Fences
 	gates        gates
 	job          reserve.Job
 	vectors      vectors
@@ -35,7 +42,9 @@ type memory struct {
 	recorder  report.Recorder
 	warnings  report.Warnings
 	unknown   cards.UnknownKeys
-	devices   deviceProblems
+	// badClasses are values of service classes that were warned about.
+	badClasses map[api.JobID]string
+	devices    deviceProblems
 }
 
 // vectors are memory of the hooks, named for what they hold. Hooks that Volcano
@@ -51,11 +60,14 @@ type vectors struct {
 
 func newMemory() *memory {
 	return &memory{
+		now:       time.Now,
 		maxNames:  fewNames,
 		cards:     cards.NewRegistry(),
 		metrics:   report.NewMetrics(),
 		journal:   report.NewJournal(),
 		exchanges: report.NewExchanges(),
+
+		badClasses: map[api.JobID]string{},
 	}
 }
 

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -17,8 +18,11 @@ import (
 func (m *oracleSession) findPending() {
 	m.pending = map[string][][]oracle.Amounts{}
 	for _, job := range m.sortedJobs() {
+		if valid := m.JobValid(job); valid != nil && !valid.Pass {
+			continue // such as a gang with too few pods
+		}
 		for _, task := range job.TaskStatusIndex[api.Pending] {
-			if job.IsPending() || task.SchGated || task.BestEffort {
+			if job.IsPending() || task.SchGated || task.BestEffort || !m.mayTake(task) {
 				continue
 			}
 			name := m.queueOf(task)
@@ -57,47 +61,148 @@ func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 		return
 	}
 	reclaimer := tasks[r.IntN(len(tasks))]
-	to, claim := m.queueOf(reclaimer), m.resource(reclaimer.InitResreq)
-	victims := m.oracle.Victims()
+	node, several := m.NodeList[r.IntN(len(m.NodeList))].Name, r.IntN(2) == 0
 	var candidates []*api.TaskInfo
 	for _, task := range tasks {
-		if task.Status == api.Running {
+		if task.Status == api.Running && (several || task.NodeName == node) {
 			candidates = append(candidates, task)
 		}
 	}
-	ordered := candidates
-	if m.own.settings.rules.OrderVictims {
-		if ordered = m.own.evictionOrder(reclaimer, candidates); m.Queues[api.QueueID(to)] == nil {
-			ordered = nil
+	want := m.victimsFor(reclaimer, candidates)
+	chosen, _ := m.own.reclaimable(reclaimer, candidates)
+	require.Equal(m.t, want, names(chosen), "victims for %v of %s", reclaimer.InitResreq, m.queueOf(reclaimer))
+}
+
+// victimsFor returns the names of the tasks that may be evicted for a reclaimer.
+func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) []string {
+	to, byWork, few := m.queueOf(reclaimer), m.own.settings.byWork, onOneNode(candidates)
+	known := m.Queues[api.QueueID(to)] != nil
+	if m.own.settings.rules.OrderVictims && !known || !m.mayTake(reclaimer) {
+		return nil
+	}
+	switch {
+	case byWork:
+		candidates = m.workOrder(to, m.sparedByGang(candidates))
+	case m.own.settings.rules.OrderVictims:
+		candidates = m.own.evictionOrder(reclaimer, candidates)
+	}
+	taken, suffice := m.taken(reclaimer, candidates)
+	if !suffice {
+		return nil
+	}
+	for i := len(taken) - 1; byWork && known && few && i >= 0 && m.roomOnNode(reclaimer, taken); i-- {
+		others := slices.Delete(slices.Clone(taken), i, i+1)
+		if _, suffice := m.taken(reclaimer, others); suffice && m.roomOnNode(reclaimer, others) {
+			taken = others
 		}
 	}
-	var want, got []string
-	for _, task := range ordered {
+	return names(taken)
+}
+
+// mayTake reports whether a task takes from other queues at all.
+func (m *oracleSession) mayTake(task *api.TaskInfo) bool {
+	queue := m.queueOf(task)
+	if m.Queues[api.QueueID(queue)] == nil {
+		return true
+	}
+	created := task.Pod.CreationTimestamp
+	waits := created.IsZero() || fuzzed.Sub(created.Time).Seconds() >= m.oracle.ReclaimDelay(queue)
+	return m.classOf(task) != "training" && waits
+}
+
+// terms returns the terms on which a reclaimer meets a running task.
+func (m *oracleSession) terms(reclaimer, task *api.TaskInfo) string {
+	runs, from := 0.0, m.queueOf(task)
+	if task.Pod.Status.StartTime != nil {
+		runs = fuzzed.Sub(task.Pod.Status.StartTime.Time).Seconds()
+	}
+	if m.oracle.Fenced(from, m.queueOf(reclaimer)) || runs < m.oracle.MinRuntime(from) {
+		return oracle.Spared
+	}
+	return oracle.Meet(m.classOf(reclaimer), m.classOf(task))
+}
+
+// taken returns the tasks that the rules allow to evict one after the other, and whether the
+// reclaimer has room in its queues then.
+func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) (taken []*api.TaskInfo, suffice bool) {
+	to, claim, victims := m.queueOf(reclaimer), m.resource(reclaimer.InitResreq), m.oracle.Victims()
+	known := m.Queues[api.QueueID(to)] != nil
+	for _, task := range candidates {
 		from, request := m.queueOf(task), m.request(task, true)
 		if m.Queues[api.QueueID(from)] == nil || m.oracle.Broken(from) {
 			continue
 		}
-		taken := false
+		may, terms := false, m.terms(reclaimer, task)
 		switch {
-		case m.Queues[api.QueueID(to)] == nil:
-			taken = victims.Take(from, request, to, claim)
-		case m.own.damped():
-			taken = victims.TakeDamped(from, request, to, claim, m.own.settings.damping)
-		case m.own.settings.levels > 0:
-			taken = victims.TakeContended(from, request, to, claim, m.oracle.Deserves(to, m.request(reclaimer, false)), m.own.settings.levels)
+		case terms == oracle.Spared:
+		case known && terms == oracle.ByGuarantee:
+			may = victims.TakeByGuarantee(from, request, to, claim, m.own.settings.damping)
+		case known && m.own.damped():
+			may = victims.TakeDamped(from, request, to, claim, m.own.settings.damping)
+		case known && m.own.settings.levels > 0:
+			may = victims.TakeContended(from, request, to, claim, m.oracle.Deserves(to, m.request(reclaimer, false)), m.own.settings.levels)
 		default:
-			taken = victims.Take(from, request, to, claim)
+			may = victims.Take(from, request, to, claim)
 		}
-		if taken {
-			want = append(want, task.Name)
+		if may {
+			taken = append(taken, task)
 		}
 	}
-	if m.Queues[api.QueueID(to)] != nil && !victims.Suffice(to, m.request(reclaimer, false)) {
-		want = nil
+	return taken, !known || victims.Suffice(to, m.request(reclaimer, false))
+}
+
+// sparedByGang returns the tasks that gang allows to evict: those of a job above its minimum,
+// in the order given.
+func (m *oracleSession) sparedByGang(candidates []*api.TaskInfo) (allowed []*api.TaskInfo) {
+	ready := map[api.JobID]int32{}
+	for _, task := range candidates {
+		job := m.Jobs[task.Job]
+		if _, known := ready[job.UID]; !known {
+			ready[job.UID] = job.ReadyTaskNum()
+		}
+		if ready[job.UID] > job.MinAvailable {
+			ready[job.UID]--
+			allowed = append(allowed, task)
+		}
 	}
-	chosen, _ := m.own.reclaimable(reclaimer, candidates)
-	for _, task := range chosen {
-		got = append(got, task.Name)
+	return allowed
+}
+
+// workOrder orders tasks by the work that is lost. Tasks of unknown queues are left out.
+func (m *oracleSession) workOrder(to string, tasks []*api.TaskInfo) (ordered []*api.TaskInfo) {
+	var candidates []oracle.Candidate
+	byName := map[string]*api.TaskInfo{}
+	for _, task := range tasks {
+		job, started := m.Jobs[task.Job], int64(math.MaxInt64)
+		queue := m.Queues[job.Queue]
+		if queue == nil {
+			continue
+		}
+		if task.Pod.Status.StartTime != nil {
+			started = task.Pod.Status.StartTime.Unix()
+		}
+		byName[string(task.UID)] = task
+		candidates = append(candidates, oracle.Candidate{Name: string(task.UID), Queue: string(job.Queue), Job: string(job.UID), QueuePriority: queue.Queue.Spec.Priority,
+			JobPriority: job.Priority, Priority: task.Priority, Spare: int(job.ReadyTaskNum() - job.MinAvailable), Started: started})
 	}
-	require.Equal(m.t, want, got, "victims for %v of %s", claim, to)
+	for _, name := range m.oracle.OrderByWork(to, candidates) {
+		ordered = append(ordered, byName[name])
+	}
+	return ordered
+}
+
+// roomOnNode reports whether the node of some victims has room for a reclaimer without them.
+func (m *oracleSession) roomOnNode(reclaimer *api.TaskInfo, victims []*api.TaskInfo) bool {
+	if len(victims) == 0 {
+		return false
+	}
+	node := m.Nodes[victims[0].NodeName]
+	if node == nil {
+		return false
+	}
+	room := node.FutureIdle()
+	for _, task := range victims {
+		room.Add(task.Resreq)
+	}
+	return reclaimer.InitResreq.LessEqual(room, api.Zero)
 }

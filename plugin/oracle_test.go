@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,9 +22,12 @@ import (
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
 // oracleSession is a session and an oracle of the same cluster.
@@ -29,6 +35,7 @@ type oracleSession struct {
 	*fixture
 	t      *testing.T
 	oracle *oracle.Oracle
+	given  framework.Arguments
 	cards  []string // nil where cards count nowhere
 
 	pending map[string][][]oracle.Amounts // by queue, the requests of pending tasks
@@ -45,7 +52,7 @@ func FuzzSession(f *testing.F) {
 		if s.Cluster = workload.Draw(r); r.IntN(2) == 0 {
 			s.Cluster = workload.DrawCards(r)
 		}
-		s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)]}).build
+		s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)], now: func() time.Time { return fuzzed }}).build
 		s.arguments = framework.Arguments{
 			"untypedCards":    []string{"charge", "reject", "ignore"}[r.IntN(3)],
 			"semantics":       release.Names()[r.IntN(3)],
@@ -57,15 +64,27 @@ func FuzzSession(f *testing.F) {
 			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
 			"reclaimDamping":         max(0, r.IntN(6)-2),
 			"ancestorReclaimLevel":   r.IntN(4),
+			"victimOrder":            []string{"volcano", "leastWork"}[r.IntN(2)],
+		}
+		start(r, s.Jobs)
+		if r.IntN(3) == 0 {
+			s.arguments["reclaimByServiceType"] = true
+			classify(r, s.Jobs)
 		}
 		if r.IntN(3) > 0 {
 			s.arguments["rootCapability"] = []string{"total", "unlimited", "own"}[r.IntN(3)]
 		}
-		m := &oracleSession{fixture: s.open(t), t: t}
+		drawPolicies(r, &s.Cluster)
+		if r.IntN(2) == 0 {
+			s.arguments["inqueueTimeout"] = []string{"5m", "20m"}[r.IntN(2)]
+		}
+		m := &oracleSession{fixture: s.open(t, drawPromises(r)), t: t, given: s.arguments}
 		m.configureOracle(s.Cluster)
 		m.compareBounds()
 		m.compareAccounts()
 		tasks := m.sortedTasks()
+		first := m.oracle.Names()[0]
+		m.compareOrder(first, first) // the session reads its pending tasks with the first order, the oracle before all events
 		for range 3 + r.IntN(20) {
 			if len(tasks) > 0 {
 				node := m.Nodes[m.NodeList[r.IntN(len(m.NodeList))].Name]
@@ -79,6 +98,122 @@ func FuzzSession(f *testing.F) {
 		}
 		m.compareJobs()
 	})
+}
+
+// fuzzed is the time of the sessions of FuzzSession.
+var fuzzed = time.Unix(3600, 0)
+
+// start draws when tasks were created and began to run. Some times are not known.
+func start(r *rand.Rand, jobs []workload.Job) {
+	for i := range jobs {
+		for k := range jobs[i].Tasks {
+			for _, at := range []*int64{&jobs[i].Tasks[k].Started, &jobs[i].Tasks[k].Created} {
+				if seconds := int64(r.IntN(6)); seconds > 0 {
+					*at = fuzzed.Unix() - seconds
+				}
+			}
+		}
+	}
+}
+
+// classify draws service classes of jobs.
+func classify(r *rand.Rand, jobs []workload.Job) {
+	for i := range jobs {
+		annotations := maps.Clone(jobs[i].Annotations)
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[policy.ServiceTypeKey] = []string{"inference", "training", "training", "other", ""}[r.IntN(5)]
+		jobs[i].Annotations = annotations
+	}
+}
+
+// classOf returns the service class of a task, where classes count.
+func (m *oracleSession) classOf(task *api.TaskInfo) string {
+	if !m.own.settings.byClass {
+		return ""
+	}
+	return m.Jobs[task.Job].PodGroup.Annotations[policy.ServiceTypeKey]
+}
+
+// drawPolicies annotates the queues of some clusters with policies.
+func drawPolicies(r *rand.Rand, c *workload.Cluster) {
+	if r.IntN(2) == 0 {
+		return
+	}
+	for i := range c.Queues {
+		own := maps.Clone(c.Queues[i].Annotations)
+		if own == nil {
+			own = map[string]string{}
+		}
+		if r.IntN(3) == 0 {
+			own[policy.MaxJobsKey] = strconv.Itoa(1 + r.IntN(4))
+		}
+		if r.IntN(3) == 0 {
+			own[policy.InqueueTimeoutKey] = []string{"0s", "10m", "40m"}[r.IntN(3)]
+		}
+		if r.IntN(3) == 0 {
+			own[policy.OvercommitFactorKey] = []string{"0.5", "1", "1.25", "3"}[r.IntN(4)]
+		}
+		if r.IntN(4) == 0 {
+			own[policy.ReclaimFenceKey] = []string{"true", "true", "false"}[r.IntN(3)]
+		}
+		for _, key := range []string{policy.MinRuntimeKey, policy.PreemptMinRuntimeKey, policy.ReclaimDelayKey} {
+			if r.IntN(6) == 0 {
+				own[key] = []string{"0s", "2s", "4s"}[r.IntN(3)]
+			}
+		}
+		c.Queues[i].Annotations = own
+	}
+}
+
+// drawPromises gives some jobs the condition Inqueue, since a time of up to an hour ago.
+func drawPromises(r *rand.Rand) func(*api.ClusterInfo, *offline.Cache) {
+	return func(info *api.ClusterInfo, _ *offline.Cache) {
+		for _, id := range slices.Sorted(maps.Keys(info.Jobs)) {
+			job := info.Jobs[id]
+			switch since := time.Unix(int64(60*r.IntN(60)), 0); r.IntN(4) {
+			case 0:
+				reserve.BeginPromise(job, since)
+			case 1:
+				reserve.EndPromise(job, since, "over")
+			}
+		}
+	}
+}
+
+// overdue reports whether a job is Inqueue for too long without its minimum of tasks.
+func (m *oracleSession) overdue(job *api.JobInfo) bool {
+	placed, path := 0, []string{string(job.Queue)}
+	for _, task := range job.Tasks {
+		if api.AllocatedStatus(task.Status) {
+			placed++
+		}
+	}
+	if q := m.own.ix.Lookup(string(job.Queue)); q != index.None {
+		for _, p := range m.own.ix.Path(q)[1:] {
+			path = append(path, m.own.ix.Name(p))
+		}
+	}
+	text, _ := m.given["inqueueTimeout"].(string)
+	for _, name := range path {
+		if queue := m.Queues[api.QueueID(name)]; queue != nil {
+			if own, set := queue.Queue.Annotations[policy.InqueueTimeoutKey]; set {
+				text = own
+				break
+			}
+		}
+	}
+	timeout, _ := time.ParseDuration(text)
+	if timeout == 0 || placed >= int(job.PodGroup.Spec.MinMember) {
+		return false
+	}
+	for _, c := range job.PodGroup.Status.Conditions {
+		if c.Type == "Inqueue" {
+			return c.Status == "False" || time.Unix(3600, 0).Sub(c.LastTransitionTime.Time) > timeout
+		}
+	}
+	return false
 }
 
 // configureOracle makes an oracle of the cluster.
@@ -221,6 +356,17 @@ func (m *oracleSession) list(r workload.Resources) oracle.Amounts {
 func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 	from := oracle.Queue{Name: q.Name, Parent: q.Parent, Closed: q.Closed,
 		Capability: m.list(q.Capability), Deserved: m.list(q.Deserved), Guarantee: m.list(q.Guarantee), Weight: float64(q.Weight)}
+	factor, _ := strconv.ParseFloat(q.Annotations[policy.OvercommitFactorKey], 64)
+	from.Overcommit = 1000 * factor
+	from.Fence = q.Annotations[policy.ReclaimFenceKey] == "true"
+	for key, to := range map[string]**float64{policy.MinRuntimeKey: &from.Times.MinRuntime,
+		policy.PreemptMinRuntimeKey: &from.Times.PreemptMinRuntime, policy.ReclaimDelayKey: &from.Times.ReclaimDelay} {
+		if d, err := time.ParseDuration(q.Annotations[key]); err == nil {
+			seconds := d.Seconds()
+			*to = &seconds
+		}
+	}
+	from.MaxJobs, _ = strconv.Atoi(q.Annotations[policy.MaxJobsKey])
 	if len(q.Capability) > 0 && len(from.Capability) == 0 {
 		from.Capability = oracle.Amounts{oracle.CPU: 0} // the capability is set, but no dimension of it counts
 	}
@@ -245,7 +391,8 @@ func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 // counted returns a job as it is at session open.
 func (m *oracleSession) counted(job *api.JobInfo) oracle.Job {
 	j := oracle.Job{Queue: string(job.Queue), MinMember: int(job.MinAvailable),
-		Inqueue: job.PodGroup.Status.Phase == scheduling.PodGroupInqueue, Running: job.PodGroup.Status.Phase == scheduling.PodGroupRunning}
+		Inqueue: job.PodGroup.Status.Phase == scheduling.PodGroupInqueue, Running: job.PodGroup.Status.Phase == scheduling.PodGroupRunning,
+		Unknown: job.PodGroup.Status.Phase == scheduling.PodGroupUnknown, Overdue: m.overdue(job)}
 	if job.PodGroup.Spec.MinResources != nil {
 		j.Min = m.resource(job.GetMinResources())
 	}
@@ -410,6 +557,7 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 		"allocatable: %v in %s", request, name)
 	verdict := m.oracle.Preemptive(name, request, m.own.settings.levels)
 	preempts = preempts && verdict != "over quota" && (carded || verdict == "")
+	preempts = preempts && m.mayTake(task)
 	require.Equal(m.t, open && preempts, m.own.preemptive(queue, []*api.TaskInfo{task}), "preemptive: %v in %s", request, name)
 }
 
@@ -440,9 +588,14 @@ func (m *oracleSession) compareJobs() {
 		name := string(job.Queue)
 		queue, min := m.Queues[job.Queue], m.resource(job.GetMinResources())
 		want := m.oracle.Eligible(name) == "" && queue != nil && queue.Queue.Status.State == scheduling.QueueStateOpen &&
-			m.oracle.Enqueueable(name, min.Minus(m.resource(job.Allocated))) == ""
+			m.oracle.TooManyJobs(name) == "" && m.oracle.Enqueueable(name, min.Minus(m.resource(job.Allocated))) == ""
 		require.Equal(m.t, want, m.own.jobEnqueueable(job) == util.Permit, "enqueueable: %v in %s", min, name)
-		if !want || job.PodGroup.Spec.MinResources == nil {
+		if !want {
+			continue
+		}
+		m.own.jobEnqueued(job)
+		m.oracle.AdmitJob(name)
+		if job.PodGroup.Spec.MinResources == nil {
 			continue
 		}
 		gated := oracle.Amounts{}
@@ -451,7 +604,6 @@ func (m *oracleSession) compareJobs() {
 				gated = gated.Plus(m.resource(task.Resreq))
 			}
 		}
-		m.own.jobEnqueued(job)
 		m.oracle.Promise(name, min, m.resource(job.Allocated), gated)
 		for _, name := range m.oracle.Names() {
 			m.same(m.oracle.Inqueue(name), m.own.ix.Inqueue.Row(m.own.ix.Lookup(name)), false, "inqueue of ", name)

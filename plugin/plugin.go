@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"sync"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
@@ -62,6 +63,7 @@ func Register() {
 // builder builds the plugins of one name, and owns what is kept across sessions.
 type builder struct {
 	variant variant
+	now     func() time.Time // nil: time.Now; tests set it
 	mu      sync.Mutex
 	idle    []*memory
 }
@@ -80,7 +82,11 @@ func (b *builder) lend() *memory {
 		b.idle = b.idle[:n-1]
 		return m
 	}
-	return newMemory()
+	m := newMemory()
+	if b.now != nil {
+		m.now = b.now
+	}
+	return m
 }
 
 func (b *builder) giveBack(m *memory) {

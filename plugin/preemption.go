@@ -25,8 +25,16 @@ func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 	}
 	c := s.claimOf(preemptor)
 	c.charge = fastres.NewVector(s.intake.Dims.Length())
+	all := len(preemptees)
+	if preemptees = s.preemptible(preemptees); len(preemptees) == 0 && all > 0 {
+		return nil, util.Reject
+	}
 	if !c.hasCards {
-		return nil, s.admitsPreemption(&c, preemptees)
+		answer := s.admitsPreemption(&c, preemptees)
+		if answer == util.Abstain && len(preemptees) < all {
+			return s.victimsOfOthers(preemptor, preemptees), util.Permit // the others know nothing of who is spared
+		}
+		return nil, answer
 	}
 	useful := s.useful(&c, preemptees)
 	if len(useful) == 0 {

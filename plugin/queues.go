@@ -91,7 +91,7 @@ func (s *session) orderClaims(l, r *api.QueueInfo) int {
 	}
 	if !s.claimsRead { // not when the session opens: other plugins say later which jobs are valid
 		s.claimsRead = true
-		s.memory.pending.Read(s.ssn, s.ix, s.intake)
+		s.memory.pending.Read(s.ssn, s.ix, s.intake, s.claimants())
 	}
 	return quota.OrderClaims(s.ix, &s.memory.pending.Tasks, lq, rq, s.settings.damping)
 }

@@ -5,12 +5,14 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -25,6 +27,7 @@ type session struct {
 	settings settings
 	memory   *memory
 	ssn      *framework.Session
+	now      time.Time // of the opening
 
 	ix       *index.Index
 	intake   *intake.Session
@@ -33,6 +36,8 @@ type session struct {
 	share    quota.ShareRule // of capacity or of proportion
 	explain  report.Explainer
 	byObject queueTable
+	// governs: policies decide who takes from whom.
+	governs bool
 	// claimsRead: memory.pending has the tasks of this session.
 	claimsRead bool
 
@@ -55,7 +60,7 @@ type session struct {
 // openSession reads a session and registers the hooks.
 func openSession(ssn *framework.Session, v variant, with settings, m *memory) *session {
 	with.bounds.Scalars, with.bounds.Proportion = v.scalars, v.proportion
-	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index,
+	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index, now: m.now(),
 		share: quota.Share, notCharged: map[api.TaskID]bool{}}
 	m.exchanges.Open()
 	hierarchy := !v.proportion && ssn.HierarchyEnabled(v.name)
@@ -65,7 +70,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	tree, treeChanged := m.intake.Tree(ssn, hierarchy, with.bounds.HierarchyFrom)
 	renewed := m.renewNames()
 	s.cards = m.cards.Open(ssn, tree, &m.names, v.cards, with.cards)
-	s.intake = m.intake.Read(ssn, s.ix, tree, &m.names, s.cards, &m.reservations, with.bounds)
+	s.intake = m.intake.Read(ssn, s.ix, tree, &m.names, s.cards, &m.reservations, with.bounds, s.now)
 	s.limit = &s.ix.RealCapability
 	if v.proportion {
 		s.limit, s.share = &s.ix.Deserved, quota.WeightedShare
@@ -76,16 +81,24 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	m.vectors.resize(s.intake.Dims.Length())
 	m.victims.Reset(s.ix, &m.names)
 	m.guarantees.Reset(s.ix, s.intake.Available)
+	m.jobs.Reset(tree, s.intake.Admitted, s.intake.MaxJobs())
 	s.explain = report.Explainer{Index: s.ix, Queues: s.intake.Queues, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,
-		Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}
+		Jobs: &m.jobs, Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}
 	if s.ix.Rooted() {
 		root := s.ix.Root()
 		release.SetTotals(ssn, s.intake.Dims.Resource(s.ix.Guarantee.Row(root)), s.intake.Dims.Resource(s.ix.Deserved.Row(root)))
 	}
 	s.setShares()
+	s.governs = !v.proportion && (with.byClass || s.intake.HasPolicies())
+	m.fences.Reset(tree, func(q index.Queue) bool { return s.governs && s.intake.Policies(q).ReclaimFence() })
+	if s.intake.HasPolicies() {
+		quota.BoundAdmission(s.ix, func(q index.Queue) int64 { return s.intake.Policies(q).OvercommitFactor() })
+	}
 	s.openGates()
 	s.check()
 	s.publish(treeChanged)
+	s.writeTimeouts()
+	s.warnClasses()
 	s.register(hierarchy)
 	return s
 }
@@ -118,10 +131,16 @@ func (s *session) publish(treeChanged bool) {
 	for _, p := range m.intake.TreeProblems(s.ssn) {
 		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, report.BadHierarchyAnnotation, p.Err.Error())
 	}
+	for _, p := range m.intake.PolicyProblems() {
+		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, report.BadPolicyAnnotation, p.Text)
+	}
 	for _, p := range m.unknown.Added(s.ssn.Queues) {
-		reason := report.BadCardAnnotation
-		if strings.HasPrefix(p.Key, index.PathKey) {
+		reason := report.BadPolicyAnnotation
+		switch {
+		case strings.HasPrefix(p.Key, index.PathKey):
 			reason = report.BadHierarchyAnnotation
+		case strings.HasPrefix(p.Key, card.Prefix):
+			reason = report.BadCardAnnotation
 		}
 		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, reason, fmt.Sprintf("annotation %s %s", p.Key, p.Reason))
 	}

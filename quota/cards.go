@@ -50,14 +50,15 @@ func AnyCard(q index.Queue, cards []fastres.Dim, rule func(fastres.Dim) Verdict)
 // EnqueueableCard decides whether a job of q that requests a quantity of card d is
 // admitted:
 //
-//	quantity + allocated + inqueue − elastic ≤ realCapability
+//	quantity + allocated + inqueue − elastic ≤ bound
 //
-// for the queue and all its ancestors. A refusal has the reason OverQuota and the lowest
-// queue whose bound is exceeded. assign.Assigner decides for card lists.
+// for the queue and all its ancestors. bound is that of Enqueueable. A refusal has the reason
+// OverQuota and the lowest queue whose bound is exceeded. assign.Assigner decides for card lists.
 func EnqueueableCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Verdict {
+	bounds := ix.AdmissionBounds()
 	for _, p := range ix.Path(q) {
 		sum := quantity + ix.Allocated(p).Get(d) + ix.Inqueue.Row(p).Get(d) - ix.Elastic.Row(p).Get(d)
-		if sum > ix.RealCapability.Row(p).Get(d) {
+		if sum > bounds.Row(p).Get(d) {
 			return Verdict{OverQuota, p}
 		}
 	}

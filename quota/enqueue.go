@@ -8,18 +8,20 @@ import (
 // Enqueueable decides whether a job is admitted, which means that its pods are created
 // and scheduled:
 //
-//	min + allocated + inqueue − elastic ≤ realCapability
+//	min + allocated + inqueue − elastic ≤ bound
 //
 // in every dimension of min, except pods, for the queue and all its ancestors. min is
 // the minimum of the job (PodGroup minResources). elastic is subtracted because running
-// jobs can return it. The comparison has no tolerance.
+// jobs can return it. bound is realCapability, or less with an overcommit factor
+// (BoundAdmission). The comparison has no tolerance.
 //
 // A refusal has the reason OverQuota and the lowest queue whose bound is exceeded.
 //
 // Upstream: capacity/capacity.go, checkJobEnqueueableHierarchically.
 func Enqueueable(ix *index.Index, q index.Queue, min fastres.Vector) Verdict {
+	bounds := ix.AdmissionBounds()
 	for _, p := range ix.Path(q) {
-		if !fastres.FitsNet(min, ix.Allocated(p), ix.Inqueue.Row(p), ix.Elastic.Row(p), ix.RealCapability.Row(p)) {
+		if !fastres.FitsNet(min, ix.Allocated(p), ix.Inqueue.Row(p), ix.Elastic.Row(p), bounds.Row(p)) {
 			return Verdict{OverQuota, p}
 		}
 	}

@@ -163,14 +163,12 @@ func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queu
 	if !victim.IntersectsRequest(reclaimer) {
 		return false
 	}
-	from, up := belowLCA(v.ix, q, to)
+	from, _ := belowLCA(v.ix, q, to)
 	if len(from) == 0 { // q is an ancestor of to: a job in an inner queue
 		return v.Take(q, victim, to, reclaimer)
 	}
-	for _, p := range up[:min(len(up), levels+1)] {
-		if fastres.ExceedsWith(v.ix.Allocated(p), reclaimer, v.ix.Deserved.Row(p)) {
-			return false
-		}
+	if v.surpasses(q, to, reclaimer, levels) {
+		return false
 	}
 	for _, p := range from[:min(len(from), levels+1)] {
 		if !v.aboveDeserved(p, victim) {
@@ -212,11 +210,12 @@ func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Q
 }
 
 // TakeForGang decides as Take does, but for condition 1: a gang is several tasks, and one
-// of them is likely to request what a victim frees.
+// of them is likely to request what a victim frees. On the terms ByGuarantee, condition 2
+// does not count.
 //
 // Upstream: v1.15 capacity/capacity.go, AddUnifiedEvictableFn.
-func (v *Victims) TakeForGang(q index.Queue, victim fastres.Vector, to index.Queue) bool {
-	return v.aboveDeserved(q, victim) && v.take(q, victim, to)
+func (v *Victims) TakeForGang(q index.Queue, victim fastres.Vector, to index.Queue, terms Terms) bool {
+	return (terms == ByGuarantee || v.aboveDeserved(q, victim)) && v.take(q, victim, to)
 }
 
 // KeepsCard reports whether q, without the victims of this call, has at most its deserved

@@ -16,6 +16,7 @@ const (
 	BrokenQueue                    // the queue does not reach the root
 	InnerQueue                     // the queue has child queues and takes no jobs itself
 	ClosedQueue                    // the queue's state is not Open
+	TooManyJobs                    // the queue has as many admitted jobs as it may have
 	OverQuota                      // the request does not fit under a bound
 	OverDeserved                   // the request does not fit under deserved in any dimension
 	Guaranteed                     // what is left is guaranteed to other queues
@@ -24,13 +25,15 @@ const (
 	ResourceMismatch               // the pod requests a resource that is not that of its cards
 	UntypedPod                     // the pod names no card, and untypedCards is reject
 	SearchExhausted                // the search for an assignment of cards used up its budget
+	ReclaimDelayed                 // the task has not waited for as long as its queue says
+	TrainingJob                    // the service class of the task takes nothing from other queues
 )
 
 var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
-	ClosedQueue: "ClosedQueue", OverQuota: "OverQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved",
+	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", OverQuota: "OverQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved",
 	MixedResources: "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
-	SearchExhausted: "SearchExhausted",
+	SearchExhausted: "SearchExhausted", ReclaimDelayed: "ReclaimDelayed", TrainingJob: "TrainingJob",
 }
 
 // String returns the name of the reason, such as "OverQuota".

@@ -6,6 +6,7 @@ package cluster
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -109,6 +110,12 @@ func Pod(job string, t workload.Task) *v1.Pod {
 			NodeSelectorTerms: []v1.NodeSelectorTerm{{MatchExpressions: []v1.NodeSelectorRequirement{
 				{Key: workload.ProductLabel, Operator: v1.NodeSelectorOpIn, Values: t.Products}}}},
 		}}}
+	}
+	if t.Created != 0 {
+		pod.CreationTimestamp = metav1.Unix(t.Created, 0)
+	}
+	if t.Started != 0 {
+		pod.Status.StartTime = &metav1.Time{Time: time.Unix(t.Started, 0)}
 	}
 	if t.QueueGated {
 		pod.Spec.SchedulingGates = append(pod.Spec.SchedulingGates, v1.PodSchedulingGate{Name: QueueGate})

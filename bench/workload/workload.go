@@ -87,6 +87,8 @@ type Task struct {
 	Products    []string // the models of nodes that the pod is restricted to by node affinity; nil: any
 	Status      Status
 	Node        string
-	Gated       bool // has a scheduling gate, so is Pending
-	QueueGated  bool // has Volcano's queue allocation gate, so is Pending
+	Gated       bool  // has a scheduling gate, so is Pending
+	QueueGated  bool  // has Volcano's queue allocation gate, so is Pending
+	Created     int64 // when it was created, in Unix seconds; 0: not known
+	Started     int64 // when it began to run, in Unix seconds; 0: not known
 }

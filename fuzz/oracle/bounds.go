@@ -142,6 +142,28 @@ func (o *Oracle) boundBelow(name string) {
 	}
 }
 
+// AdmissionBound returns the bound of a queue for the admission of jobs:
+//
+//	min(realCapability, max(deserved, guarantee) × factor)
+//
+// in the dimensions that deserved names. The factor is that of the queue, or of its nearest
+// ancestor with one.
+func (o *Oracle) AdmissionBound(name string) Amounts {
+	bound, factor := Amounts{}.Plus(o.Bound(name)), 0.0
+	for _, q := range o.Path(name) {
+		if factor == 0 {
+			factor = o.queues[q].Overcommit
+		}
+	}
+	deserved, guarantee := o.Deserved(name), o.Guarantee(name)
+	for d := range deserved {
+		if factor > 0 && deserved.relevant(d) {
+			bound[d] = min(bound[d], max(deserved[d], guarantee[d])*factor/1000)
+		}
+	}
+	return bound
+}
+
 // Capability, Bound, Deserved and Guarantee follow from the configuration. Bound is
 // realCapability.
 func (o *Oracle) Capability(name string) Amounts { return o.queues[name].capability }

@@ -47,7 +47,7 @@ func (o *Oracle) Feasible(needs []Need) bool {
 			give(rest[0], card, rest[0].Amount)
 			room := o.first(rest[0].Queue, func(q string) bool {
 				used := o.Allocated(q)[card] + o.Inqueue(q)[card] - o.Elastic(q)[card]
-				return used+given[cell{q, card}] > o.Bound(q)[card]
+				return used+given[cell{q, card}] > o.AdmissionBound(q)[card]
 			})
 			if room == "" && try(rest[1:]) {
 				return true

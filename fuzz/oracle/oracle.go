@@ -29,6 +29,10 @@ type Queue struct {
 	Closed                          bool   // its jobs get no more than they have
 	Capability, Deserved, Guarantee Amounts
 	Weight                          float64
+	Fence                           bool // no reclaim across it
+	Times                           Times
+	MaxJobs                         int     // in the queue and below; 0 is no bound
+	Overcommit                      float64 // thousandths of deserved up to which jobs are admitted; 0 is no bound
 
 	// The three annotations of cards, if cards count in the queue.
 	CardsCount                             bool
@@ -43,6 +47,8 @@ type Job struct {
 	MinMember int
 	Inqueue   bool // the phase of its PodGroup
 	Running   bool // the phase of its PodGroup
+	Unknown   bool // the phase of its PodGroup: some pods run, and others have no node
+	Overdue   bool // it is Inqueue for too long without its minimum
 	Tasks     []Task
 }
 
@@ -68,6 +74,7 @@ type queue struct {
 	capability, bound, deserved, guarantee Amounts
 	allocated, request, inqueue, elastic   Amounts
 	all                                    Amounts // inqueue with what the children promise
+	jobs                                   int     // that are admitted and have not ended
 	reserved                               Amounts // for pods that may have a node and have none yet
 }
 
@@ -187,6 +194,9 @@ func (o *Oracle) Eligible(name string) string {
 
 // count adds a job to the accounts of its queue.
 func (q *queue) count(j Job) {
+	if j.Inqueue || j.Running || j.Unknown {
+		q.jobs++
+	}
 	placed, pending, gated, members := Amounts{}, Amounts{}, Amounts{}, 0
 	for _, t := range j.Tasks {
 		switch {
@@ -206,7 +216,7 @@ func (q *queue) count(j Job) {
 	q.request = q.request.Plus(placed).Plus(pending)
 	q.elastic = q.elastic.Plus(placed.beyond(j.Min))
 	// A Running job with fewer than minMember tasks reserves nothing.
-	if j.Min != nil && (j.Inqueue || j.Running && members >= j.MinMember) {
+	if j.Min != nil && (j.Inqueue && !j.Overdue || j.Running && members >= j.MinMember) {
 		q.inqueue = q.inqueue.Plus(reservation(j.Min, placed, gated))
 	}
 }

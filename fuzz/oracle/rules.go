@@ -84,12 +84,29 @@ func (o *Oracle) Lends(name, d string, quantity float64, allocated func(string) 
 // or "".
 func (o *Oracle) Enqueueable(name string, min Amounts) string {
 	return o.first(name, func(q string) bool {
-		allocated, inqueue, elastic, bound := o.Allocated(q), o.Inqueue(q), o.Elastic(q), o.Bound(q)
+		allocated, inqueue, elastic, bound := o.Allocated(q), o.Inqueue(q), o.Elastic(q), o.AdmissionBound(q)
 		return slices.ContainsFunc(min.requested(), func(d string) bool {
 			return min[d]+allocated[d]+inqueue[d]-elastic[d] > bound[d]
 		})
 	})
 }
+
+// TooManyJobs returns the lowest queue, from name up, that has as many jobs as it may have, or "".
+func (o *Oracle) TooManyJobs(name string) string {
+	return o.first(name, func(q string) bool {
+		jobs := 0
+		for _, below := range o.names {
+			if o.within(below, q) {
+				jobs += o.queues[below].jobs
+			}
+		}
+		most := o.queues[q].MaxJobs
+		return most > 0 && jobs >= most
+	})
+}
+
+// AdmitJob counts a job that is admitted.
+func (o *Oracle) AdmitJob(name string) { o.queues[name].jobs++ }
 
 func (o *Oracle) first(name string, full func(string) bool) string {
 	for _, q := range o.Path(name) {
@@ -242,9 +259,40 @@ func (o *Oracle) Deserves(name string, request Amounts) bool {
 	return common(request, o.Deserved(name), true)
 }
 
-// TakeForGang decides as Take does, whatever the reclaimers request.
-func (v *Victims) TakeForGang(name string, victim Amounts, to string) bool {
-	return v.above(name, victim) && v.take(name, victim, to)
+// TakeForGang decides as Take does, whatever the reclaimers request. Where only guarantees
+// protect the task, deserved does not.
+func (v *Victims) TakeForGang(name string, victim Amounts, to string, byGuarantee bool) bool {
+	return (byGuarantee || v.above(name, victim)) && v.take(name, victim, to)
+}
+
+// TakeByGuarantee decides as Take does, where deserved does not protect the task. With levels
+// above 0, the reclaimer's queues stay within deserved, as in TakeDamped.
+func (v *Victims) TakeByGuarantee(name string, victim Amounts, to string, reclaimer Amounts, levels int) bool {
+	within := levels == 0 || !v.oracle.surpassAny(v.oracle.alone(to, name), reclaimer, levels)
+	return common(victim, reclaimer, false) && within && v.take(name, victim, to)
+}
+
+// The terms on which a reclaimer meets a running task of another queue.
+const (
+	Spared      = "spared"
+	ByDeserved  = "by deserved"
+	ByGuarantee = "by guarantee"
+)
+
+// Meet returns the terms for two service classes. Any other text is no class.
+func Meet(reclaimer, victim string) string {
+	terms := map[string]map[string]string{
+		"inference": {"inference": Spared, "training": ByGuarantee},
+		"training":  {"inference": Spared, "training": Spared, "": Spared},
+		"":          {"inference": Spared},
+	}
+	class := func(text string) string {
+		if text == "inference" || text == "training" {
+			return text
+		}
+		return ""
+	}
+	return cmp.Or(terms[class(reclaimer)][class(victim)], ByDeserved)
 }
 
 // alone returns a queue and its ancestors that are not those of another.

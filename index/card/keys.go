@@ -18,9 +18,12 @@ var (
 	PodKeys   = Keys{NameKey, nameAlias, RequestKey}
 )
 
+// Prefix begins the names of all annotations of cards.
+const Prefix = "volcano.sh/card"
+
 // prefixes are those of the annotations that this module reads. A key with such a prefix
 // that no rule reads is a mistake: the annotation counts for nothing.
-var prefixes = []string{"volcano.sh/card", "volcano.sh/hierarchy"}
+var prefixes = []string{Prefix, index.PathKey}
 
 // Unknown returns the keys of annotations that have a prefix of this module and are not
 // among keys, in order. Problem.Key is the key of the annotation.

@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 )
 
 // UnknownKeys finds annotations of queues that look like those of this module and have no
@@ -29,7 +30,10 @@ func (u *UnknownKeys) Added(queues map[api.QueueID]*api.QueueInfo) []UnknownKey 
 	var added []UnknownKey
 	var found map[queueKey]bool // nil in most clusters
 	for _, info := range queues {
-		for _, p := range card.QueueKeys.Unknown(info.Queue.Annotations) {
+		if len(info.Queue.Annotations) == 0 {
+			continue
+		}
+		for _, p := range append(card.QueueKeys.Unknown(info.Queue.Annotations), policy.Unknown(info.Queue.Annotations)...) {
 			if found == nil {
 				found = map[queueKey]bool{}
 			}

@@ -48,8 +48,9 @@ type pick struct {
 // cards has a choice for each card that its queue has a quota of. What no node has room for
 // is left out: it would put the queue first, and let its other tasks borrow. The result stays
 // as it is during the session: a task that is allocated counts as if it were pending until
-// the next.
-func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session) {
+// the next. With mayTake not nil, tasks that it refuses take nothing from other queues and
+// are left out.
+func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session, mayTake func(*api.TaskInfo) bool) {
 	p.Tasks.Reset(ix, session.Dims.names)
 	clear(p.read)
 	p.tasks, p.picks = p.tasks[:0], p.picks[:0]
@@ -65,7 +66,7 @@ func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session
 			continue
 		}
 		for _, task := range job.TaskStatusIndex[api.Pending] {
-			if !session.settings.Gates.Gated(task) && !task.BestEffort {
+			if !session.settings.Gates.Gated(task) && !task.BestEffort && (mayTake == nil || mayTake(task)) {
 				p.readTask(ix, session, q, task)
 			}
 		}

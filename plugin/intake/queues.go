@@ -36,6 +36,11 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	for id, queue := range ssn.Queues {
 		session.Queues[session.tree.Lookup(string(id))] = queue
 	}
+	s.policies.update(session)
+	session.setTimeouts()
+	if session.Admitted = nil; session.MaxJobs() != nil {
+		session.Admitted = make([]int, session.tree.Len())
+	}
 	s.gone.resize(session.Dims.length)
 	if session.tree.Rooted() || session.cards != nil || session.settings.KeepGuarantees {
 		s.gone.find(ssn, session)

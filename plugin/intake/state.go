@@ -2,12 +2,14 @@ package intake
 
 import (
 	"slices"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
@@ -58,9 +60,10 @@ type Settings struct {
 	OpenRoot        bool // release.Rules.OpenRoot
 	Gates           reserve.Gates
 	Devices         Devices
-	KeepGuarantees  bool // guarantees of cpu, memory and scalars are kept free as those of cards are
-	Scalars         bool // scalar resources count, not cpu and memory alone
-	Proportion      bool // quota.ProportionRounds computes deserved
+	InqueueTimeout  time.Duration // of queues without the annotation; 0 is any time
+	KeepGuarantees  bool          // guarantees of cpu, memory and scalars are kept free as those of cards are
+	Scalars         bool          // scalar resources count, not cpu and memory alone
+	Proportion      bool          // quota.ProportionRounds computes deserved
 }
 
 // State holds trees, bounds and memory across sessions. The zero State is ready.
@@ -79,6 +82,8 @@ type State struct {
 
 	gone gone
 
+	policies policies
+
 	total, rootBound, available, requested fastres.Vector // of the session that is read
 }
 
@@ -87,8 +92,11 @@ type Session struct {
 	// Queues are the queues by number; nil for a root without a Queue object.
 	Queues []*api.QueueInfo
 	Jobs   []int // number of jobs by queue
-	Dims   Dimensions
-	Total  fastres.Vector // what the nodes have, cards included
+	// Admitted is the number of jobs that are Inqueue or run by queue; nil where no queue
+	// bounds it.
+	Admitted []int
+	Dims     Dimensions
+	Total    fastres.Vector // what the nodes have, cards included
 
 	// Available is what all queues can have at most: the nodes' resources, and what pods
 	// on nodes that are gone still have. Where a guarantee does not count, it is no bound.
@@ -97,11 +105,18 @@ type Session struct {
 	// BoundsChanged: the bounds were derived again from configuration.
 	BoundsChanged bool
 
+	// Timed are the jobs whose condition Inqueue has to be written.
+	Timed []Timed
+
 	tree     *index.Tree
 	cards    *cards.Session
+	now      time.Time
+	timeouts []time.Duration // by queue; nil where jobs may be Inqueue for any time
 	settings Settings
-	weights  []float64 // of annotations, by queue
-	devices  bool      // the capability of some queue bounds devices
+	weights  []float64        // of annotations, by queue
+	policies []*policy.Values // by queue; nil where no queue has a policy
+	maxJobs  []int            // by queue; nil where no queue bounds its jobs
+	devices  bool             // the capability of some queue bounds devices
 	claims   map[api.TaskID][]index.Claim
 }
 
@@ -127,10 +142,10 @@ func Intern(names *index.Names, missing []string) bool {
 
 // Read fills the index with the bounds of a session's queues and the accounts of
 // its jobs, rolled up to every ancestor. It sets all accounts but the shares.
-// Reservations for several cards go to reservations.
+// Reservations for several cards go to reservations. now is the time of the session.
 func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, names *index.Names,
-	c *cards.Session, reservations *reserve.Reservations, settings Settings) *Session {
-	session := &Session{tree: tree, cards: c, settings: settings, weights: s.annotated.weights}
+	c *cards.Session, reservations *reserve.Reservations, settings Settings, now time.Time) *Session {
+	session := &Session{now: now, tree: tree, cards: c, settings: settings, weights: s.annotated.weights}
 	for {
 		session.Dims = Dimensions{
 			names: names, scalars: settings.Scalars, length: vectorLength(names),

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -30,12 +31,17 @@ type tally struct {
 
 	allocated, request, inqueue, elastic, terminating index.Rows
 	jobs                                              []int  // by queue
+	admitted                                          []int  // by queue; nil where no queue bounds its jobs
 	waiting                                           []bool // by queue: some job that requests cards waits for admission
 
 	// Of the job that is counted.
 	min, placed, excess, gated fastres.Vector
 	job                        reserve.Job
 	demands                    []assign.Demand
+
+	timeouts []time.Duration // by queue; nil where jobs may be Inqueue for any time
+	now      time.Time
+	timed    []Timed
 
 	devices   bool // some queue has a quota of devices
 	claimants []claimant
@@ -49,6 +55,8 @@ func (t *tally) reset(session *Session) {
 	t.reader = reader{dims: &session.Dims}
 	t.tree, t.cards, t.open = session.tree, session.cards, session.Open
 	t.job.Gates = session.settings.Gates
+	clear(t.timed)
+	t.timeouts, t.now, t.timed = session.timeouts, session.now, t.timed[:0]
 	clear(t.claimants)
 	t.devices, t.claimants = session.devices, t.claimants[:0]
 	clear(t.reservations)
@@ -58,6 +66,9 @@ func (t *tally) reset(session *Session) {
 		rows.Reset(session.tree.Len(), session.Dims.length)
 	}
 	t.jobs = append(t.jobs[:0], make([]int, session.tree.Len())...)
+	if t.admitted = nil; session.Admitted != nil {
+		t.admitted = make([]int, session.tree.Len())
+	}
 	t.waiting = append(t.waiting[:0], make([]bool, session.tree.Len())...)
 	for _, x := range []*fastres.Vector{&t.min, &t.placed, &t.excess, &t.gated} {
 		if x.Len() != session.Dims.length {
@@ -99,15 +110,18 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	s.jobs = jobs
 	reservations.Begin(waitingQueues(tallies))
 	visited := 0
+	session.Timed = nil
 	s.claimants = s.claimants[:0]
 	for i := range tallies {
 		t := &tallies[i]
-		t.addTo(ix, session.Jobs)
+		t.addTo(ix, session)
 		reservations.Add(t.reservations)
 		if session.cards != nil {
 			session.cards.AddPods(t.newPods)
 		}
 		s.claimants = append(s.claimants, t.claimants...)
+		session.Timed = append(session.Timed, t.timed...)
+		clear(t.timed) // so that the session can be garbage collected
 		visited += t.visited
 		missing = append(missing, t.reader.missing...)
 		t.reader = reader{} // so that the session can be garbage collected
@@ -143,14 +157,17 @@ func (s *State) newTallies(session *Session) []tally {
 	return s.tallies[:n]
 }
 
-// addTo adds a tally to the index, and its numbers of jobs to jobs.
-func (t *tally) addTo(ix *index.Index, jobs []int) {
+// addTo adds a tally to the index, and its numbers of jobs to a session.
+func (t *tally) addTo(ix *index.Index, session *Session) {
 	for i, n := range t.jobs {
 		if n == 0 {
 			continue
 		}
 		q := index.Queue(i)
-		jobs[q] += n
+		session.Jobs[q] += n
+		if t.admitted != nil {
+			session.Admitted[q] += t.admitted[q]
+		}
 		ix.NoteOwnJobs(q)
 		ix.Mutable(q).Add(t.allocated.Row(q))
 		ix.Request.Row(q).Add(t.request.Row(q))
@@ -181,14 +198,18 @@ func (t *tally) countAll(jobs []*api.JobInfo) {
 // Upstream: capacity/capacity.go, buildQueueAttrs.
 func (t *tally) count(q index.Queue, job *api.JobInfo) {
 	allocated, pending := CountTasks(job)
-	reserves := HasMinimum(job) && admitted(job, allocated)
+	reserved := t.reserves(q, job, allocated)
+	reserves := reserved && HasMinimum(job)
 	t.jobs[q]++
+	if t.admitted != nil && inProgress(job) {
+		t.admitted[q]++
+	}
 	if t.devices {
 		t.findClaims(q, job)
 	}
 	counted := t.cards.Counted(q)
 	if counted {
-		t.countCards(q, job, allocated)
+		t.countCards(q, job, reserved)
 	}
 	if allocated == 0 && pending == len(job.Tasks) {
 		t.reader.add(t.request.Row(q), job.TotalRequest)
@@ -243,8 +264,9 @@ func (t *tally) findClaims(q index.Queue, job *api.JobInfo) {
 	}
 }
 
-// countCards adds the cards of one job to the accounts of its queue.
-func (t *tally) countCards(q index.Queue, job *api.JobInfo, allocated int) {
+// countCards adds the cards of one job to the accounts of its queue. reserved: what the job
+// lacks of its minimum is reserved.
+func (t *tally) countCards(q index.Queue, job *api.JobInfo, reserved bool) {
 	t.job.Read(t.cards, job, t.cards.CollectingReader(&t.newPods))
 	t.visited += len(job.Tasks)
 	if !t.job.HasCards() {
@@ -257,7 +279,7 @@ func (t *tally) countCards(q index.Queue, job *api.JobInfo, allocated int) {
 	}
 	t.job.AddPending(t.request.Row(q))
 	t.job.AddElastic(t.cards, t.elastic.Row(q))
-	if job.PodGroup == nil || !admitted(job, allocated) {
+	if !reserved {
 		t.waiting[q] = t.waiting[q] || job.IsPending()
 		return
 	}
@@ -289,6 +311,19 @@ func CountTasks(job *api.JobInfo) (allocated, pending int) {
 // HasMinimum reports whether a job states minimum resources.
 func HasMinimum(job *api.JobInfo) bool {
 	return job.PodGroup != nil && job.PodGroup.Spec.MinResources != nil
+}
+
+// inProgress reports whether a job is admitted and has not ended: it is Inqueue or Running, or
+// Unknown, which means that some of its pods run and others have no node.
+func inProgress(job *api.JobInfo) bool {
+	if job.PodGroup == nil {
+		return false
+	}
+	switch job.PodGroup.Status.Phase {
+	case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:
+		return true
+	}
+	return false
 }
 
 // admitted reports whether the rest of a job's minimum is reserved: the job is

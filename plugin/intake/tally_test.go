@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -33,7 +34,7 @@ func readCluster(t *testing.T, s *State, names *index.Names, c workload.Cluster)
 	ssn := offline.Open(offline.NewCache(info), nil)
 	ix := &index.Index{}
 	tree, _ := s.Tree(ssn, c.Hierarchy, HierarchyFromParent)
-	return ix, s.Read(ssn, ix, tree, names, nil, &reserve.Reservations{}, Settings{Scalars: true}), ssn
+	return ix, s.Read(ssn, ix, tree, names, nil, &reserve.Reservations{}, Settings{Scalars: true}, time.Now()), ssn
 }
 
 // TestWaitingQueues finds the queues with jobs that request cards and wait for admission.
@@ -55,7 +56,7 @@ func TestWaitingQueues(t *testing.T) {
 	ssn, names, ix, s := offline.Open(offline.NewCache(info), nil), &index.Names{}, &index.Index{}, &State{}
 	tree, _ := s.Tree(ssn, false, HierarchyFromParent)
 	session := cards.NewRegistry().Open(ssn, tree, names, cards.Everywhere, cards.Settings{})
-	s.Read(ssn, ix, tree, names, session, &reserve.Reservations{}, Settings{})
+	s.Read(ssn, ix, tree, names, session, &reserve.Reservations{}, Settings{}, time.Now())
 	waiting := waitingQueues(s.tallies)
 	for i, want := range []bool{true, false, false, false} {
 		assert.Equal(t, want, waiting[tree.Lookup(fmt.Sprintf("q%d", i))], "q%d", i)

@@ -20,6 +20,7 @@ const (
 	BadCardAnnotation      = "BadCardAnnotation"
 	BadDeviceQuota         = "BadDeviceQuota"
 	BadHierarchyAnnotation = "BadHierarchyAnnotation"
+	BadPolicyAnnotation    = "BadPolicyAnnotation"
 )
 
 // Recorder records events. Volcano's own records none on queues, and it repeats

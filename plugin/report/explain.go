@@ -22,6 +22,7 @@ type Explainer struct {
 	Names        *index.Names
 	Cards        *cards.Session
 	Reservations *reserve.Reservations
+	Jobs         *quota.Jobs
 	Total        fastres.Vector // of the cluster
 	// Limit bounds allocation: realCapability, or deserved for proportion.
 	Limit      *index.Rows
@@ -43,18 +44,21 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 	switch {
 	case r.Verdict.Reason == quota.BrokenQueue:
 		reason.Detail = e.Index.Broken(q).Error()
+	case r.Verdict.Reason == quota.TooManyJobs:
+		reason.Shortages = []Shortage{{Queue: reason.Queue, Resource: jobs, Against: maxJobs,
+			Requested: 1, Total: float64(e.Jobs.Admitted(q) + 1), Bound: float64(e.Jobs.Most(q))}}
 	case r.aboutCards():
 		e.explainCards(reason, r)
 	default:
-		bound, name := e.bound(r)
 		for _, d := range e.exceeded(nil, r) {
+			bound, name := e.bound(r, d)
 			requested, at := r.Request.Get(d), q
 			if _, device := e.Names.Class(d); name == capability && !device {
 				at = e.source(q, d)
 			}
 			reason.Shortages = append(reason.Shortages, Shortage{
 				Queue: e.Index.Name(at), Resource: e.Names.Name(d), Against: name,
-				Requested: Readable(d, requested), Total: Readable(d, requested+e.used(r, at, d)), Bound: Readable(d, bound(d)),
+				Requested: Readable(d, requested), Total: Readable(d, requested+e.used(r, at, d)), Bound: Readable(d, bound),
 			})
 		}
 	}
@@ -64,8 +68,15 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 	return reason
 }
 
-// capability is the name of the bound of admission.
-const capability = "capability"
+// Overcommit is the name of the bound of admission where a queue has an overcommit factor.
+const Overcommit = "deserved × overcommit-factor"
+
+// The names of other bounds, and what max-jobs bounds.
+const (
+	capability = "capability" // of admission and allocation
+	maxJobs    = "max-jobs"
+	jobs       = "jobs"
+)
 
 // source returns the queue that sets the capability of q in a dimension: q itself, or
 // the ancestor that it inherits the bound from. It is q where no queue sets it.
@@ -115,9 +126,8 @@ func (e *Explainer) exceeded(dims []fastres.Dim, r Refusal) []fastres.Dim {
 	if reason != quota.OverQuota && reason != quota.OverDeserved && reason != quota.Reserved || r.aboutCards() {
 		return dims
 	}
-	bound, _ := e.bound(r)
 	for d := range r.Request.Requested() {
-		if r.Request.Get(d)+e.used(r, r.Verdict.Queue, d) > bound(d) {
+		if bound, _ := e.bound(r, d); r.Request.Get(d)+e.used(r, r.Verdict.Queue, d) > bound {
 			dims = append(dims, d)
 		}
 	}
@@ -137,13 +147,22 @@ func (e *Explainer) used(r Refusal, q index.Queue, d fastres.Dim) float64 {
 	return used
 }
 
-// bound returns the bound that the request does not fit under, by dimension, and its name.
-func (e *Explainer) bound(r Refusal) (of func(fastres.Dim) float64, name string) {
+// bound returns the bound that the request does not fit under in a dimension, and its name.
+func (e *Explainer) bound(r Refusal, d fastres.Dim) (bound float64, name string) {
 	q := r.Verdict.Queue
-	if r.Verdict.Reason == quota.OverDeserved || e.Proportion && !r.Admission {
-		return e.Index.Deserved.Row(q).Get, "deserved"
+	switch {
+	case r.Verdict.Reason == quota.OverDeserved || e.Proportion && !r.Admission:
+		return e.Index.Deserved.Row(q).Get(d), "deserved"
+	case r.Admission && e.overcommits(q, d):
+		return e.Index.Admission.Row(q).Get(d), Overcommit
 	}
-	return func(d fastres.Dim) float64 { return quota.Bound(&e.Index.RealCapability, e.Names, q, d) }, capability
+	return quota.Bound(&e.Index.RealCapability, e.Names, q, d), capability
+}
+
+// overcommits reports whether the overcommit factor of q bounds the admission of jobs in a
+// dimension.
+func (e *Explainer) overcommits(q index.Queue, d fastres.Dim) bool {
+	return e.Index.AdmissionBounds().Row(q).Get(d) < e.Index.RealCapability.Row(q).Get(d)
 }
 
 // explainCards sets what a reason states about cards, in whole cards.
@@ -182,13 +201,19 @@ func (e *Explainer) cardShortage(r Refusal, name string, d fastres.Dim, known bo
 		return s, true
 	}
 	path, bounds := e.Index.Path(r.Verdict.Queue), e.Limit
-	if r.Verdict.Reason == quota.OverDeserved {
+	switch {
+	case r.Verdict.Reason == quota.OverDeserved:
 		path, bounds, s.Against = path[:1], &e.Index.Deserved, "deserved"
+	case r.Admission && e.Index.Admission.Len() > 0:
+		bounds = &e.Index.Admission
 	}
 	for _, p := range path {
 		sum, bound := requested+e.used(r, p, d), bounds.Row(p).Get(d)
 		if sum > bound {
-			if s.Against == capability {
+			switch {
+			case bounds == &e.Index.Admission && e.overcommits(p, d):
+				s.Against = Overcommit
+			case s.Against == capability:
 				p = e.source(p, d)
 				sum = requested + e.used(r, p, d)
 			}
@@ -206,11 +231,15 @@ func (e *Explainer) sharedShortage(r Refusal) (s Shortage, exceeded bool) {
 	sum, bound := float64(r.Cards.Amount), 0.0
 	for _, d := range dims {
 		sum += e.used(r, q, d)
-		bound += e.Index.RealCapability.Row(q).Get(d)
+		bound += e.Index.AdmissionBounds().Row(q).Get(d)
 	}
 	sum += e.Reservations.Within(e.Index, q, dims)
+	against := capability
+	if slices.ContainsFunc(dims, func(d fastres.Dim) bool { return e.overcommits(q, d) }) {
+		against = Overcommit
+	}
 	return Shortage{
-		Queue: e.Index.Name(q), Resource: e.Cards.Describe(r.Cards), Against: capability,
+		Queue: e.Index.Name(q), Resource: e.Cards.Describe(r.Cards), Against: against,
 		Requested: r.Cards.Amount.Cards(), Total: sum / 1000, Bound: bound / 1000,
 	}, sum > bound
 }

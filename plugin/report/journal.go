@@ -13,6 +13,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -108,17 +109,27 @@ func (j *Journal) PublishWaiting() { j.waiting.publish() }
 
 // appendNumbers appends the quantities that make a refusal another one: requests,
 // and the quotas of cards in the queue and its ancestors, any of which can refuse
-// a card of a list. What a queue uses does not, nor does a bound that changes with
-// the nodes.
+// a card of a list, max-jobs, and bounds of overcommit factors. What a queue uses does
+// not, nor does a bound that changes with the nodes.
 func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastres.Dim) []float64 {
 	for _, d := range exceeded {
 		numbers = append(numbers, r.Request.Get(d))
+	}
+	if r.Verdict.Reason == quota.TooManyJobs {
+		numbers = append(numbers, float64(e.Jobs.Most(r.Verdict.Queue)))
+	}
+	for _, d := range exceeded {
+		if bound, name := e.bound(r, d); name == Overcommit {
+			numbers = append(numbers, bound)
+		}
 	}
 	if r.aboutCards() {
 		numbers = append(numbers, float64(r.Cards.Amount))
 		for _, q := range e.Index.Path(r.Verdict.Queue) {
 			for _, d := range r.Cards.Selector.Dims {
-				numbers = append(numbers, e.Index.Capability.Row(q).Get(d))
+				if numbers = append(numbers, e.Index.Capability.Row(q).Get(d)); r.Admission && e.overcommits(q, d) {
+					numbers = append(numbers, e.Index.Admission.Row(q).Get(d))
+				}
 			}
 		}
 	}
@@ -127,6 +138,12 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 
 // PodGroupEvent is an event on the PodGroup of a job.
 type PodGroupEvent struct{ Type, Reason, Message string }
+
+// InqueueTimeoutEvent is the event of a job whose minimum is not reserved any more, since it is
+// Inqueue for too long.
+func InqueueTimeoutEvent(message string) PodGroupEvent {
+	return PodGroupEvent{v1.EventTypeWarning, reserve.InqueueTimeout, message}
+}
 
 // devicesExceeded is upstream's word for a quota of devices, of whatever class.
 const devicesExceeded = "dra-resource-exceeded"

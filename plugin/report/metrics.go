@@ -51,6 +51,8 @@ var (
 		[]float64{1, 10, 60, 300, 900, 3600, 4 * 3600, 24 * 3600}, queueLabel)
 	exhaustedVec = counterVec("queue_card_search_exhausted_total", "Number of times that jobs of one queue were refused "+
 		"because the search for an assignment of cards used up its budget", queueLabel)
+	timeoutsVec = counterVec("queue_inqueue_timeouts_total", "Number of times that a job of one queue was Inqueue for so long "+
+		"that its minimum is not reserved any more", queueLabel)
 	exchangesVec = counterVec("queue_exchanges_total", "Number of times that a job of one queue lost a place to another queue "+
 		"which it had taken again, after the first few", queueLabel, "other")
 	clusterVecs = accountVecs{
@@ -246,6 +248,10 @@ func (m *Metrics) SetProblems(queue string, n int) {
 // cards used up its budget.
 func (m *Metrics) CountExhausted(q index.Queue) { exhaustedVec.WithLabelValues(m.ix.Name(q)).Inc() }
 
+// CountTimeout counts a job of q that is Inqueue for so long that nothing is reserved for it any
+// more.
+func (m *Metrics) CountTimeout(q index.Queue) { timeoutsVec.WithLabelValues(m.ix.Name(q)).Inc() }
+
 // number is 1 for true.
 func number(b bool) float64 {
 	if b {
@@ -300,6 +306,7 @@ func (m *Metrics) ForgetQueues(tree *index.Tree) {
 		problemsVec.Delete(of)
 		admissionVec.Delete(of)
 		exhaustedVec.Delete(of)
+		timeoutsVec.Delete(of)
 		exchangesVec.DeletePartialMatch(of)
 		exchangesVec.DeletePartialMatch(prometheus.Labels{"other": name})
 	}
@@ -357,6 +364,6 @@ type Series interface {
 
 // AddedSeries returns the series that Volcano does not have.
 func AddedSeries() []Series {
-	return []Series{leafVec, problemsVec, waitingVec, admissionVec, exhaustedVec, exchangesVec,
+	return []Series{leafVec, problemsVec, waitingVec, admissionVec, exhaustedVec, timeoutsVec, exchangesVec,
 		inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar, clusterVecs.cpu, clusterVecs.memory, clusterVecs.scalar, clusterVecs.card}
 }

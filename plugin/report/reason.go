@@ -5,17 +5,19 @@ import (
 	"strings"
 
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 )
 
 // Rule names the rule that refuses a job or a task.
 type Rule string
 
-// The rules. Those up to SearchExhausted are the reasons of package quota.
+// The rules. Those up to TrainingJob are the reasons of package quota.
 const (
 	UnknownQueue     Rule = "UnknownQueue"
 	BrokenQueue      Rule = "BrokenQueue"
 	InnerQueue       Rule = "InnerQueue"
 	ClosedQueue      Rule = "ClosedQueue"
+	TooManyJobs      Rule = "TooManyJobs" // the queue has as many admitted jobs as it may have
 	OverQuota        Rule = "OverQuota"
 	OverDeserved     Rule = "OverDeserved"
 	Guaranteed       Rule = "Guaranteed" // what is left is guaranteed to other queues
@@ -24,6 +26,8 @@ const (
 	ResourceMismatch Rule = "ResourceMismatch"
 	UntypedPod       Rule = "UntypedPod"
 	SearchExhausted  Rule = "SearchExhausted" // the search for an assignment of cards used up its budget
+	ReclaimDelayed   Rule = "ReclaimDelayed"  // the pod has not waited for as long as its queue says
+	TrainingJob      Rule = "TrainingJob"     // the service class of the pod takes nothing from other queues
 	UnlabeledNodes   Rule = "UnlabeledNodes"  // no node with the resource has the label that names the card
 	NoSuchCard       Rule = "NoSuchCard"      // the node has none of the cards
 	UnlabeledNode    Rule = "UnlabeledNode"   // the node has the resource, but lacks the label that names the card
@@ -96,6 +100,10 @@ func (r Reason) String() string {
 	case SearchExhausted:
 		return fmt.Sprintf("Queue <%s> may have room for <%s> of <%s>, but the search for an assignment of cards used up its budget in this session",
 			r.Queue, card.FormatDecimal(r.Requested), r.Cards)
+	case ReclaimDelayed:
+		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod yet: the pod waits for less than %s", r.Queue, policy.ReclaimDelayKey)
+	case TrainingJob:
+		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod: its service class is %s", r.Queue, policy.Training)
 	case UnlabeledNodes:
 		return fmt.Sprintf("No queue has a quota of <%s>: the nodes that have it lack the labels that name the card", r.Cards)
 	case NoSuchCard:

@@ -37,7 +37,7 @@ func (l *Loads) Add(ix *index.Index, d Demand) {
 // Fit reports whether each of the asked demands, all of queue q, has a card with room for it at
 // every level whatever cards all others take:
 //
-//	load + asked ≤ realCapability − allocated − inqueue + elastic
+//	load + asked ≤ bound of admission − allocated − inqueue + elastic
 //
 // asked is the sum of the asked demands that list the card. Then Feasible answers Yes. It may
 // answer Yes where Fit is false.
@@ -81,7 +81,7 @@ func (l *Loads) fit(ix *index.Index, q index.Queue, card fastres.Dim, asked []De
 // room returns the milli-cards that are neither allocated nor promised, rounded down. It is
 // negative where usage exceeds the bound.
 func room(ix *index.Index, q index.Queue, card fastres.Dim) float64 {
-	bound := ix.RealCapability.Row(q).Get(card)
+	bound := ix.AdmissionBounds().Row(q).Get(card)
 	if bound >= fastres.MaxQuantity {
 		return math.Inf(1)
 	}

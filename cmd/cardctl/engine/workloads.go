@@ -118,7 +118,7 @@ func (w *workloads) addDeployments(deployments []*appsv1.Deployment) error {
 		}
 		var pods []*v1.Pod
 		for i := range replicas {
-			pods = append(pods, w.newPod(d.Namespace, fmt.Sprintf("%s-%d", d.Name, i), &d.Spec.Template, d.CreationTimestamp))
+			pods = append(pods, w.newPod(d.Namespace, fmt.Sprintf("%s-%d", d.Name, i), "ReplicaSet/"+d.Name, &d.Spec.Template, d.CreationTimestamp))
 		}
 		if len(pods) == 0 {
 			continue
@@ -130,9 +130,12 @@ func (w *workloads) addDeployments(deployments []*appsv1.Deployment) error {
 	return nil
 }
 
-func (w *workloads) newPod(namespace, name string, template *v1.PodTemplateSpec, created metav1.Time) *v1.Pod {
-	content := template.DeepCopy()
+// newPod makes a pod of a template. controller is the kind and the name of its owner.
+func (w *workloads) newPod(namespace, name, controller string, template *v1.PodTemplateSpec, created metav1.Time) *v1.Pod {
+	content, is := template.DeepCopy(), true
 	pod := &v1.Pod{ObjectMeta: content.ObjectMeta, Spec: content.Spec}
+	kind, owner, _ := strings.Cut(controller, "/")
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: owner, Controller: &is}}
 	pod.Namespace, pod.Name, pod.CreationTimestamp = namespace, name, created
 	w.admit(pod)
 	return pod
@@ -218,7 +221,7 @@ func (w *workloads) podGroupOf(job *batch.Job) *v1beta1.PodGroup {
 	for _, task := range job.Spec.Tasks {
 		minimums[task.Name] = *task.MinAvailable
 		total += *task.MinAvailable
-		pod := w.newPod(job.Namespace, "", &task.Template, job.CreationTimestamp) // with the requests that follow from limits
+		pod := w.newPod(job.Namespace, "", "Job/"+job.Name, &task.Template, job.CreationTimestamp) // with the requests that follow from limits
 		task.Template.Spec = pod.Spec
 		tasks = append(tasks, jobcontroller.TaskPriority{TaskSpec: task})
 	}
@@ -247,7 +250,7 @@ func (w *workloads) podsOf(job *batch.Job, podGroup string) []*v1.Pod {
 	for i := range job.Spec.Tasks {
 		task := &job.Spec.Tasks[i]
 		for n := range int(task.Replicas) {
-			pod := w.newPod(job.Namespace, jobhelpers.MakePodName(job.Name, task.Name, n), &task.Template, job.CreationTimestamp)
+			pod := w.newPod(job.Namespace, jobhelpers.MakePodName(job.Name, task.Name, n), "Job/"+job.Name, &task.Template, job.CreationTimestamp)
 			pod.Spec.SchedulerName = job.Spec.SchedulerName
 			pod.Spec.PriorityClassName = cmp.Or(pod.Spec.PriorityClassName, job.Spec.PriorityClassName)
 			join(pod, podGroup)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -44,6 +45,8 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{fmt.Sprintf("label the nodes: %s.product names the card", f.Reason.Cards)}
 	case report.UnlabeledNode:
 		return []string{fmt.Sprintf("set the label %s of the nodes", f.Reason.Label)}
+	case report.TooManyJobs:
+		return []string{fmt.Sprintf("wait for jobs of queue %s to end, or raise its annotation %s", f.Level, policy.MaxJobsKey)}
 	case report.OverQuota, report.OverDeserved:
 		return e.adviseShortages(f)
 	case report.NoSuchCard:
@@ -76,6 +79,9 @@ func (e *explainer) adviseShortages(f *Finding) []string {
 		case e.isCard(s) && !known && !strings.Contains(s.Resource, "|"):
 			all = append(all, fmt.Sprintf("no node has the card %s: name one that cardctl cards lists", s.Resource))
 			continue
+		case s.Against == report.Overcommit:
+			all = append(all, fmt.Sprintf("wait until jobs of %s end: they are admitted up to %s %s; or raise what it deserves, or its annotation %s",
+				s.Queue, Amount(s.Resource, s.Bound), s.Resource, policy.OvercommitFactorKey))
 		case origin == "":
 			all = append(all, fmt.Sprintf("%s %s are missing: the cluster's total less the guarantees of other queues bounds %s", missing, s.Resource, s.Queue))
 		case e.kept(s, origin):

@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -27,7 +28,7 @@ func (e *explainer) claims(f *Finding, job *api.JobInfo) {
 			fixed++
 		}
 	}
-	f.Safety = e.safety(queue, f, len(victims), fixed)
+	f.Safety = e.safety(queue, f, victims, fixed)
 	if !queue.Reclaimable() || len(victims) == 0 {
 		return
 	}
@@ -54,12 +55,23 @@ func (e *explainer) claims(f *Finding, job *api.JobInfo) {
 }
 
 // safety describes how much of what is allocated to a job's queue can be reclaimed.
-func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable, fixed int) string {
+func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable []*api.TaskInfo, fixed int) string {
 	switch {
 	case !queue.Reclaimable():
 		return fmt.Sprintf("no job can reclaim it: queue %s has reclaimable: false", queue.Name)
-	case preemptable == 0 && fixed > 0:
+	case len(preemptable) == 0 && fixed > 0:
 		return "no job can reclaim it: its pods have volcano.sh/preemptable: \"false\""
+	}
+	standing := e.standing(preemptable)
+	from := "other queues"
+	if standing.Fence != "" {
+		from = "queues inside of the reclaim fence " + standing.Fence
+	}
+	switch {
+	case standing.Spared != "":
+		return "no job can reclaim it: " + standing.Spared
+	case standing.Training:
+		return fmt.Sprintf("jobs of inference in %s can reclaim it, down to what is guaranteed to queue %s", from, queue.Name)
 	}
 	var over []string
 	account := e.accounts[queue.Name]
@@ -72,5 +84,27 @@ func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable, fixed 
 	if len(over) == 0 {
 		return fmt.Sprintf("no job can reclaim it: queue %s has no more than it deserves", queue.Name)
 	}
-	return fmt.Sprintf("queue %s has more than it deserves, and other queues that have less can reclaim it: %s", queue.Name, strings.Join(over, ", "))
+	return fmt.Sprintf("queue %s has more than it deserves, and %s that have less can reclaim it: %s", queue.Name, from, strings.Join(over, ", "))
+}
+
+// standing returns what the policies say of running tasks: that of the first one that some
+// queue may reclaim.
+func (e *explainer) standing(tasks []*api.TaskInfo) (standing plugin.Standing) {
+	for _, task := range tasks {
+		if standing = e.Quota.Standing(task); standing.Spared == "" {
+			break
+		}
+	}
+	return standing
+}
+
+// noReclaim returns why the policies let the queue of a job take nothing from others for it,
+// nil where they do.
+func (e *explainer) noReclaim(job *api.JobInfo) []string {
+	if tasks := e.waiting(job); len(tasks) > 0 {
+		if why := e.Quota.Preempt(tasks[0]); why != nil && (why.Rule == report.TrainingJob || why.Rule == report.ReclaimDelayed) {
+			return []string{"nothing is evicted for it: " + words(why)}
+		}
+	}
+	return nil
 }

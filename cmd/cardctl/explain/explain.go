@@ -10,8 +10,10 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
 // explainer explains the jobs of one session.
@@ -156,7 +158,12 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.Rule == "" {
 		f.State, f.Stage = Startable, ""
 	}
-	f.Advice = e.advise(f)
+	if f.Advice = e.advise(f); f.Stage == Node || f.Stage == Allocate {
+		f.Advice = append(f.Advice, e.noReclaim(job)...)
+	}
+	if promise := reserve.PromiseOf(job); promise.Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
+		f.Advice = append(f.Advice, "its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
+	}
 }
 
 // refuse records a refusal of the quota plugin.

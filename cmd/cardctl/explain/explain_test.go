@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"cmp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -147,5 +149,67 @@ func TestAmount(t *testing.T) {
 		{h200, 7, "7"}, {"cpu", 9.2e15, "unlimited"},
 	} {
 		assert.Equal(t, c.want, Amount(c.resource, c.quantity))
+	}
+}
+
+// TestPromiseThatIsOver explains a job that no node has room for and that was Inqueue for longer
+// than its queue allows. Another one is admitted into its place.
+func TestPromiseThatIsOver(t *testing.T) {
+	stuck := strings.Replace(group("stuck", "q", "Inqueue", pods{n: 2, minimum: 2, limits: gpu, card: h200}), "status: {phase: Inqueue}",
+		"status: {phase: Inqueue, conditions: [{type: Inqueue, status: \"True\", lastTransitionTime: \"2026-01-01T00:00:00Z\"}]}", 1)
+	for timeout, want := range map[string]State{"1h": Startable, "0s": Waiting} {
+		w, c := read(t, []string{node("a", h200, 1), withAnnotation(queue("q", "", `{"NVIDIA-H200": 2}`, ""), "volcano.sh/inqueue-timeout: "+timeout),
+			stuck, job("next", "q", pods{n: 1, limits: gpu, card: h200, request: `{"NVIDIA-H200": 1}`}),
+		}, plugin.Name, unlimited(false))
+		findings := map[string]Finding{}
+		for _, f := range Jobs(w, c, Options{}) {
+			findings[f.Owner] = f
+		}
+		assert.Equal(t, want, findings["Job/next"].State, timeout)
+		over := strings.Contains(strings.Join(findings["PodGroup/stuck"].Advice, "\n"), "its minimum is not reserved any more, since it was Inqueue for too long")
+		assert.Equal(t, want == Startable, over, "%v", findings["PodGroup/stuck"])
+	}
+}
+
+// TestPoliciesOfReclaim sets policies of the queues and jobs of lending. cardctl says who can
+// reclaim the running job, and why nothing is evicted for the waiting one.
+func TestPoliciesOfReclaim(t *testing.T) {
+	for name, test := range map[string]struct {
+		argument       string
+		queue          string // an annotation of the queue borrower
+		runs, claims   string // the service classes of the jobs
+		safety, advice string
+		taken          bool
+	}{
+		"a fence": {queue: `volcano.sh/reclaim-fence: "true"`,
+			safety: "queue borrower has more than it deserves, and queues inside of the reclaim fence borrower that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)"},
+		"a minimum runtime": {queue: `volcano.sh/min-runtime: 30m`, safety: "no job can reclaim it: it runs for less than 30m0s, its queue's volcano.sh/min-runtime"},
+		"training":          {argument: "reclaimByServiceType: true", runs: "training", claims: "inference", taken: true, safety: "jobs of inference in other queues can reclaim it, down to what is guaranteed to queue borrower"},
+		"inference":         {argument: "reclaimByServiceType: true", runs: "inference", safety: "no job can reclaim it: its service class is inference"},
+		"a training job waits": {argument: "reclaimByServiceType: true", claims: "training", safety: "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
+			advice: "nothing is evicted for it: Queue <owner> takes nothing from other queues for the pod: its service class is training"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			manifests := lending("")
+			if test.queue != "" {
+				manifests[1] = strings.Replace(manifests[1], "annotations:\n", "annotations:\n    "+test.queue+"\n", 1)
+			}
+			classify := func(i int, name, class string) {
+				if class != "" {
+					manifests[i] = strings.Replace(manifests[i], "metadata: {name: "+name+"}", "metadata: {name: "+name+", annotations: {volcano.sh/service.type: "+class+"}}", 1)
+				}
+			}
+			classify(3, "runs", test.runs)
+			classify(5, "claims", test.claims)
+			w, c := read(t, manifests, plugin.Name, unlimited(false, cmp.Or(test.argument, "reclaimByServiceType: false")))
+			findings := Jobs(w, c, Options{Claims: true})
+			require.Len(t, findings, 3)
+			claims, runs := findings[1], findings[2]
+			assert.Equal(t, test.safety, runs.Safety)
+			assert.Equal(t, test.taken, len(runs.Claims) > 0)
+			if test.advice != "" {
+				assert.Contains(t, claims.Advice, test.advice)
+			}
+		})
 	}
 }

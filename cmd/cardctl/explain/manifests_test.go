@@ -73,6 +73,11 @@ metadata: {name: %s, annotations: {%s}}
 spec: {weight: 1, parent: "%s", %s}`, name, annotations, parent, spec)
 }
 
+// withAnnotation adds an annotation to a queue that has some.
+func withAnnotation(queue, annotation string) string {
+	return strings.Replace(queue, "annotations: {", "annotations: {"+annotation+", ", 1)
+}
+
 func closed(queue string) string { return queue + "\nstatus: {state: Closed}" }
 
 // pods describes those of a job: what each requests, as YAML, the card that they

@@ -7,7 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
@@ -32,12 +34,24 @@ func (ck *checker) checkKeys() {
 		for _, p := range known.Unknown(annotations) {
 			ck.report(Error, object, kind, field+annotation(p.Key), "%s", p.Reason)
 		}
+		if text, given := annotations[policy.ServiceTypeKey]; given && !policy.IsServiceType(text) {
+			ck.report(Error, object, kind, field+annotation(policy.ServiceTypeKey), "%q is not %s or %s", index.Shorten(text, 100), policy.Inference, policy.Training)
+		}
 	}
 	template := func(object metav1.Object, kind, field string, pod *v1.PodTemplateSpec) {
 		check(object, kind, field, pod.Annotations, card.PodKeys)
+		if _, given := pod.Annotations[policy.ServiceTypeKey]; given {
+			ck.report(Error, object, kind, field+annotation(policy.ServiceTypeKey), "is not read on pods: set it on the %s", kind)
+		}
 	}
 	for _, q := range ck.objects.Queues {
 		check(q, "Queue", "", q.Annotations, card.QueueKeys)
+		for _, p := range policy.Unknown(q.Annotations) {
+			ck.report(Error, q, "Queue", annotation(p.Key), "%s", p.Reason)
+		}
+		for _, p := range policy.Problems(q.Annotations) {
+			ck.report(Error, q, "Queue", annotation(p.Key), "%s", p.Reason)
+		}
 	}
 	for _, job := range ck.objects.Jobs {
 		check(job, "Job", "", job.Annotations, card.JobKeys)

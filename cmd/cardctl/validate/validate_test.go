@@ -135,6 +135,19 @@ func TestCheck(t *testing.T) {
 			[]string{strings.ReplaceAll(node, "product: A", "product: NVIDIA-H200"), queue("research", "", quota(`{"NVIDIA-H20":1}`), ""), queue("q", "reserch", "", "")},
 			[]string{`15: error: Queue/q: spec.parent: there is no queue "reserch"; did you mean "research"?`,
 				`9: warning: Queue/research: metadata.annotations[volcano.sh/card.quota]: no node has the card "NVIDIA-H20"; did you mean "NVIDIA-H200"?`}},
+		"service classes and policies of reclaim": {
+			[]string{queue("q", "", `volcano.sh/reclaim-fence: "yes", volcano.sh/min-runtime: "30", volcano.sh/preempt-min-runtime: 10m, volcano.sh/reclaim-delay: 2m`, ""),
+				strings.Replace(job("q", "A", "cpu: 1", `{"A":1}`), "annotations: {volcano.sh/card.request", "annotations: {volcano.sh/service.type: traning, volcano.sh/card.request", 1),
+				strings.Replace(job("q", "A", "cpu: 1", `{"A":1}`), "name: j, annotations: {volcano.sh/card.request", "name: k, annotations: {volcano.sh/service.type: training, volcano.sh/card.request", 1)},
+			[]string{`3: error: Queue/q: metadata.annotations[volcano.sh/reclaim-fence]: "yes" is not true or false`,
+				`3: error: Queue/q: metadata.annotations[volcano.sh/min-runtime]: "30" is not a duration of 0 or more, such as 30m`,
+				`9: error: Job/j: metadata.annotations[volcano.sh/service.type]: "traning" is not inference or training`}},
+		"policies": {
+			[]string{queue("q", "", `volcano.sh/max-jobs: "20", volcano.sh/overcommit-factor: "1.5", volcano.sh/inqueue-timeout: 30m`, ""),
+				queue("r", "", `volcano.sh/max-jobs: "0", volcano.sh/overcommit-factor: "much", volcano.sh/inqueue-timeouts: 30m`, "")},
+			[]string{`8: error: Queue/r: metadata.annotations[volcano.sh/inqueue-timeouts]: is unknown and has no effect; did you mean "volcano.sh/inqueue-timeout"?`,
+				`8: error: Queue/r: metadata.annotations[volcano.sh/max-jobs]: "0" is not a whole number above 0`,
+				`8: error: Queue/r: metadata.annotations[volcano.sh/overcommit-factor]: "much" is not a number above 0 with at most 3 decimals, such as 1.5`}},
 		"no nodes": {[]string{queue("q", "", quota(`{"A":3}`), open), job("q", "A", "nvidia.com/gpu: 2", `{"A":4}`)}, nil},
 		"twice":    {[]string{queue("q", "", "", ""), queue("q", "", "", "")}, []string{"6: warning: Queue/q: was read at "}},
 	} {

@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+)
+
+// TestAdmissionPolicies sets the policies of admission on queues (docs/policies.md).
+func TestAdmissionPolicies(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	c.schedule(t, exampleConfiguration(t))
+	for _, each := range []struct {
+		name string
+		run  func(*testing.T, *cluster)
+	}{{"MaxJobs", maxJobs}, {"OvercommitFactor", overcommitFactor}, {"InqueueTimeout", inqueueTimeout}} {
+		t.Run(each.name, func(t *testing.T) {
+			t.Cleanup(func() { c.clear(t) })
+			each.run(t, c)
+		})
+	}
+}
+
+// misconfigured waits until a queue has a warning about a policy.
+func (c *cluster) misconfigured(t *testing.T, queue, message string) {
+	t.Helper()
+	object, err := c.Volcano.SchedulingV1beta1().Queues().Get(t.Context(), queue, metav1.GetOptions{})
+	require.NoError(t, err)
+	c.until(t, func() string {
+		if c.eventsOf(object.UID, corev1.EventTypeWarning, "BadPolicyAnnotation", message) == 0 {
+			return fmt.Sprintf("queue %s should have the warning %q", queue, message)
+		}
+		return ""
+	})
+}
+
+// maxJobs admits two jobs at a time. A wrong value leaves the last good one in force.
+func maxJobs(t *testing.T, c *cluster) {
+	c.queue(t, "few", `{"NVIDIA-H200": 8}`)
+	c.annotate(t, "few", "volcano.sh/max-jobs", "2")
+	full := "Queue <few> has insufficient <jobs> quota: requested <1>, total would be <3>, but max-jobs is <2>"
+	for _, name := range []string{"one", "two"} {
+		c.submit(t, name, "few", h200, 1)
+		c.runs(t, name, map[string]int{h200: 1}, 0)
+	}
+	c.submit(t, "three", "few", h200, 1)
+	c.refused(t, "three", full)
+	c.annotate(t, "few", "volcano.sh/max-jobs", "none")
+	c.misconfigured(t, "few", `annotation volcano.sh/max-jobs: "none" is not a whole number above 0; the last good value stays in force`)
+	c.runs(t, "three", map[string]int{}, 0)
+	c.complete(t, "one", 1)
+	c.runs(t, "three", map[string]int{h200: 1}, 0)
+}
+
+// overcommitFactor admits jobs up to twice what the queue deserves, which is less than its quota.
+func overcommitFactor(t *testing.T, c *cluster) {
+	c.queue(t, "eager", `{"NVIDIA-H200": 8}`)
+	c.annotate(t, "eager", "volcano.sh/card.guarantee", `{"NVIDIA-H200": 0}`)
+	c.annotate(t, "eager", "volcano.sh/card.deserved", `{"NVIDIA-H200": 1}`)
+	c.annotate(t, "eager", "volcano.sh/overcommit-factor", "2")
+	c.submit(t, "large", "eager", h200, 3, gang, requesting(`{"NVIDIA-H200": 3}`))
+	c.refused(t, "large", "Queue <eager> has insufficient <NVIDIA-H200> quota: requested <3>, total would be <3>, but deserved × overcommit-factor is <2>")
+	c.submit(t, "small", "eager", h200, 2, gang, requesting(`{"NVIDIA-H200": 2}`))
+	c.runs(t, "small", map[string]int{h200: 2}, 0)
+	c.annotate(t, "eager", "volcano.sh/overcommit-factor", "5")
+	c.runs(t, "large", map[string]int{h200: 3}, 0)
+}
+
+// inqueueTimeout has a job that is admitted and finds no node: no node has its card. After a
+// second its promise ends, and another one is admitted.
+func inqueueTimeout(t *testing.T, c *cluster) {
+	const card = "NVIDIA-A100"
+	inqueue := func(job string) {
+		t.Helper()
+		c.until(t, func() string {
+			if group := c.group(job); group == nil || group.Status.Phase != scheduling.PodGroupInqueue {
+				return fmt.Sprintf("job %s should be Inqueue", job)
+			}
+			return ""
+		})
+	}
+	c.queue(t, "stuck", `{"NVIDIA-A100": 3}`)
+	c.submit(t, "first", "stuck", card, 3, gang, requesting(`{"NVIDIA-A100": 3}`))
+	inqueue("first")
+	c.submit(t, "next", "stuck", card, 2, gang, requesting(`{"NVIDIA-A100": 2}`))
+	c.refused(t, "next", insufficient("stuck", card, 2, 5, 3))
+	c.annotate(t, "stuck", "volcano.sh/inqueue-timeout", "1s")
+	inqueue("next")
+	inqueue("first")
+	const text = "The job has been Inqueue for more than 1s without its minimum: its minimum is not reserved any more, and other jobs can be admitted. It starts when there is room"
+	c.until(t, func() string {
+		group := c.group("first")
+		for _, condition := range group.Status.Conditions {
+			if condition.Type == "Inqueue" && condition.Status == corev1.ConditionFalse && condition.Reason == "InqueueTimeout" && condition.Message == text {
+				return ""
+			}
+		}
+		return fmt.Sprintf("job first should have the condition Inqueue, False: %v", group.Status.Conditions)
+	})
+	c.cycles(t, 4)
+	require.Equal(t, 1, c.eventsOf(c.group("first").UID, corev1.EventTypeWarning, "InqueueTimeout", text))
+}

@@ -1,0 +1,127 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+)
+
+// tidal is where the manifests of tidal scheduling are, seen from those of cards.
+const tidal = "../tidal/"
+
+// TestReclaimPolicies sets the policies that decide who takes from whom (docs/policies.md).
+func TestReclaimPolicies(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	c.schedule(t, exampleConfiguration(t))
+	for _, each := range []struct {
+		name string
+		run  func(*testing.T, *cluster)
+	}{{"Tide", tide}, {"Fence", fence}, {"MinRuntime", minRuntime}, {"PreemptMinRuntime", preemptMinRuntime}, {"ReclaimDelay", reclaimDelay}, {"VictimOrder", victimOrder}} {
+		t.Run(each.name, func(t *testing.T) {
+			t.Cleanup(func() { c.clear(t) })
+			each.run(t, c)
+		})
+	}
+}
+
+// tide applies the manifests of examples/tidal. Inference takes cards from training that training deserves, training takes
+// none back, and gets them when inference scales down.
+func tide(t *testing.T, c *cluster) {
+	c.schedule(t, example[*corev1.ConfigMap](t, tidal+"scheduler.conf.yaml").Data["volcano-scheduler.conf"])
+	t.Cleanup(func() { c.schedule(t, exampleConfiguration(t)) })
+	c.apply(t, tidal+"queues.yaml", tidal+"training.yaml")
+	c.runs(t, "training", map[string]int{rtx4090D: 8}, 0)
+
+	c.apply(t, tidal+"inference.yaml")
+	c.runs(t, "inference", map[string]int{rtx4090D: 4}, 0)
+	c.runs(t, "training", map[string]int{}, 2) // the whole gang restarts, and has no room
+	c.cycles(t, 6)
+	c.runs(t, "inference", map[string]int{rtx4090D: 4}, 0)
+	c.runs(t, "training", map[string]int{}, 2)
+
+	c.scale(t, "inference", 0)
+	c.runs(t, "training", map[string]int{rtx4090D: 8}, 0)
+	c.scale(t, "inference", 2)
+	c.runs(t, "inference", map[string]int{rtx4090D: 8}, 0)
+	c.runs(t, "training", map[string]int{}, 2)
+}
+
+// borrowAll has the queue training borrow all eight cards, and a job of inference, which deserves four, wait for one of them.
+func borrowAll(t *testing.T, c *cluster) {
+	t.Helper()
+	c.submit(t, "borrower", "training", rtx4090D, 8)
+	c.runs(t, "borrower", map[string]int{rtx4090D: 8}, 0)
+	c.submit(t, "owner", "inference", rtx4090D, 1)
+}
+
+// waitsUntil has the job of borrowAll wait for some cycles, and get its card when a policy changes.
+func waitsUntil(t *testing.T, c *cluster, queue, key, value string) {
+	t.Helper()
+	c.cycles(t, 6)
+	c.runs(t, "owner", map[string]int{}, 1)
+	c.runs(t, "borrower", map[string]int{rtx4090D: 8}, 0)
+	c.annotate(t, queue, key, value)
+	c.runs(t, "owner", map[string]int{rtx4090D: 1}, 0)
+	c.runs(t, "borrower", map[string]int{rtx4090D: 7}, 1)
+}
+
+func fence(t *testing.T, c *cluster) {
+	c.apply(t, "queue-lending.yaml")
+	c.annotate(t, "training", "volcano.sh/reclaim-fence", "true")
+	borrowAll(t, c)
+	waitsUntil(t, c, "training", "volcano.sh/reclaim-fence", "false")
+}
+
+// minRuntime has a wrong value, too: the last good one stays in force.
+func minRuntime(t *testing.T, c *cluster) {
+	c.apply(t, "queue-lending.yaml")
+	c.annotate(t, "training", "volcano.sh/min-runtime", "1h")
+	borrowAll(t, c)
+	c.annotate(t, "training", "volcano.sh/min-runtime", "none")
+	c.misconfigured(t, "training", `annotation volcano.sh/min-runtime: "none" is not a duration of 0 or more, such as 30m; the last good value stays in force`)
+	waitsUntil(t, c, "training", "volcano.sh/min-runtime", "0s")
+}
+
+func reclaimDelay(t *testing.T, c *cluster) {
+	c.apply(t, "queue-lending.yaml")
+	c.annotate(t, "inference", "volcano.sh/reclaim-delay", "1h")
+	borrowAll(t, c)
+	waitsUntil(t, c, "inference", "volcano.sh/reclaim-delay", "0s")
+}
+
+// preemptMinRuntime has two jobs in a queue, of which the second has the higher priority.
+func preemptMinRuntime(t *testing.T, c *cluster) {
+	c.reconfigure(t, "reclaim, backfill", "preempt, backfill")
+	urgent := c.urgent(t)
+	c.queue(t, "one", `{"NVIDIA-GeForce-RTX-4090-D": 8}`)
+	c.annotate(t, "one", "volcano.sh/preempt-min-runtime", "1h")
+	c.submit(t, "low", "one", rtx4090D, 8)
+	c.runs(t, "low", map[string]int{rtx4090D: 8}, 0)
+	c.submit(t, "high", "one", rtx4090D, 1, urgent)
+	c.cycles(t, 6)
+	c.runs(t, "high", map[string]int{}, 1)
+	c.annotate(t, "one", "volcano.sh/preempt-min-runtime", "0s")
+	c.runs(t, "high", map[string]int{rtx4090D: 1}, 0)
+	c.runs(t, "low", map[string]int{rtx4090D: 7}, 1)
+}
+
+// victimOrder evicts one pod with four cards for another one, and none of those with one card. gang spares nothing.
+func victimOrder(t *testing.T, c *cluster) {
+	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      victimOrder: leastWork",
+		"- name: gang\n", "- name: gang\n    enableReclaimable: false\n")
+	four := func(job *batch.Job) { request(&job.Spec.Tasks[0].Template.Spec, "nvidia.com/gpu", 4) }
+	c.apply(t, "queue-lending.yaml")
+	c.submit(t, "large", "training", rtx4090D, 1, four)
+	c.runs(t, "large", map[string]int{rtx4090D: 4}, 0)
+	c.submit(t, "small", "training", rtx4090D, 4)
+	c.runs(t, "small", map[string]int{rtx4090D: 4}, 0)
+	c.submit(t, "owner", "inference", rtx4090D, 1, four)
+	c.runs(t, "owner", map[string]int{rtx4090D: 4}, 0)
+	c.runs(t, "small", map[string]int{rtx4090D: 4}, 0)
+	c.runs(t, "large", map[string]int{}, 1)
+	require.NoError(t, c.Volcano.BatchV1alpha1().Jobs(c.namespace).Delete(t.Context(), "owner", metav1.DeleteOptions{}))
+	c.runs(t, "large", map[string]int{rtx4090D: 4}, 0)
+}

@@ -1,0 +1,81 @@
+package policy
+
+import (
+	"encoding/json"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// WantDuration is what a duration is, also of an argument.
+const WantDuration = "a duration of 0 or more, such as 30m"
+
+// What the other values are.
+const (
+	wantCount     = "a whole number above 0"
+	wantFactor    = "a number above 0 with at most 3 decimals, such as 1.5"
+	wantFlag      = "true or false"
+	wantCards     = `a JSON object of cards and whole numbers, such as {"NVIDIA-H200": 8}`
+	wantResources = `a JSON object of resources and quantities of 0 or more, such as {"cpu": "64"}`
+)
+
+func parseCount(v *Value, text string) bool {
+	n, err := strconv.ParseInt(text, 10, 32)
+	v.Count = int(n)
+	return err == nil && n > 0
+}
+
+// factor is a decimal number. Exponents, signs, infinity and hexadecimal digits, which
+// package strconv also accepts, are most likely mistakes.
+var factor = regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,3}))?$`)
+
+// parseFactor parses a factor in thousandths, so that products with whole cards are exact.
+func parseFactor(v *Value, text string) bool {
+	parts := factor.FindStringSubmatch(text)
+	if parts == nil {
+		return false
+	}
+	milli, err := strconv.ParseInt(parts[1]+(parts[2] + "000")[:3], 10, 64)
+	v.Milli = milli
+	return err == nil && milli > 0
+}
+
+// ParseDuration parses a duration such as "30m".
+func ParseDuration(text string) (d time.Duration, ok bool) {
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d >= 0
+}
+
+func parseDuration(v *Value, text string) (ok bool) {
+	v.Duration, ok = ParseDuration(text)
+	return ok
+}
+
+func parseFlag(v *Value, text string) bool {
+	flag, err := strconv.ParseBool(text)
+	v.Flag = flag
+	return err == nil
+}
+
+// parseCards parses cards. One bad key makes the whole annotation wrong.
+func parseCards(v *Value, text string) bool {
+	entries, problems := card.ParseQuota(text)
+	v.Cards = entries
+	return len(problems) == 0
+}
+
+func parseResources(v *Value, text string) bool {
+	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &v.Resources) != nil {
+		return false
+	}
+	for _, quantity := range v.Resources {
+		if quantity.Sign() < 0 || quantity.CmpInt64(math.MaxInt64) > 0 {
+			return false
+		}
+	}
+	return true
+}

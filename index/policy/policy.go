@@ -1,0 +1,204 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Key identifies a policy annotation.
+type Key int
+
+// The keys, in the order of rules.
+const (
+	MaxJobs Key = iota
+	OvercommitFactor
+	InqueueTimeout
+	ReclaimFence
+	MinRuntime
+	PreemptMinRuntime
+	ReclaimDelay
+	keys // how many there are
+)
+
+// The names of the annotations.
+const (
+	InqueueTimeoutKey    = "volcano.sh/inqueue-timeout"
+	MaxJobsKey           = "volcano.sh/max-jobs"
+	OvercommitFactorKey  = "volcano.sh/overcommit-factor"
+	ReclaimFenceKey      = "volcano.sh/reclaim-fence"
+	MinRuntimeKey        = "volcano.sh/min-runtime"
+	PreemptMinRuntimeKey = "volcano.sh/preempt-min-runtime"
+	ReclaimDelayKey      = "volcano.sh/reclaim-delay"
+)
+
+// rule is how an annotation is read.
+type rule struct {
+	name     string
+	want     string // what a value is, for the end of "is not …"
+	inherits bool   // a queue without the annotation has the value of its parent
+	parse    func(*Value, string) bool
+}
+
+var rules = [keys]rule{
+	InqueueTimeout:    {name: InqueueTimeoutKey, want: WantDuration, inherits: true, parse: parseDuration},
+	MaxJobs:           {name: MaxJobsKey, want: wantCount, parse: parseCount},
+	OvercommitFactor:  {name: OvercommitFactorKey, want: wantFactor, inherits: true, parse: parseFactor},
+	ReclaimFence:      {name: ReclaimFenceKey, want: wantFlag, parse: parseFlag},
+	MinRuntime:        {name: MinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
+	PreemptMinRuntime: {name: PreemptMinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
+	ReclaimDelay:      {name: ReclaimDelayKey, want: WantDuration, inherits: true, parse: parseDuration},
+}
+
+// Value is what one annotation sets. Each key uses one field besides Set.
+type Value struct {
+	Set       bool
+	Flag      bool
+	Count     int   // above 0
+	Milli     int64 // a factor in thousandths, above 0
+	Duration  time.Duration
+	Cards     []card.Entry
+	Resources v1.ResourceList
+}
+
+// Values are the values of one queue by key. The zero Values set nothing.
+type Values [keys]Value
+
+// MaxJobs returns the number of jobs that may be admitted in a queue and below, 0 for any.
+func (v *Values) MaxJobs() int { return v[MaxJobs].Count }
+
+// OvercommitFactor returns the factor of deserved up to which jobs are admitted, in
+// thousandths, 0 for no bound.
+func (v *Values) OvercommitFactor() int64 { return v[OvercommitFactor].Milli }
+
+// InqueueTimeout returns how long a job may be Inqueue without its minimum until nothing is
+// reserved for it any more, 0 for any time, and whether the queue or an ancestor states it.
+func (v *Values) InqueueTimeout() (timeout time.Duration, set bool) {
+	return v[InqueueTimeout].Duration, v[InqueueTimeout].Set
+}
+
+// ReclaimFence reports whether no queue outside reclaims from below the queue, and none below
+// from outside.
+func (v *Values) ReclaimFence() bool { return v[ReclaimFence].Flag }
+
+// MinRuntime returns how long a pod runs before other queues may reclaim it, 0 for any time.
+func (v *Values) MinRuntime() time.Duration { return v[MinRuntime].Duration }
+
+// PreemptMinRuntime returns how long a pod runs before jobs of its own queue may preempt it,
+// 0 for any time.
+func (v *Values) PreemptMinRuntime() time.Duration { return v[PreemptMinRuntime].Duration }
+
+// ReclaimDelay returns how long a pod waits before its queue reclaims for it, 0 for any time.
+func (v *Values) ReclaimDelay() time.Duration { return v[ReclaimDelay].Duration }
+
+// Inherit returns the values that hold in a queue, and those that its children inherit. own
+// are the values of the queue itself, and inherited those that it inherits. nil is none.
+func Inherit(own, inherited *Values) (values, below *Values) {
+	if own == nil {
+		return inherited, inherited
+	}
+	values, below = &Values{}, &Values{}
+	for k, r := range rules {
+		values[k] = own[k]
+		if inherited != nil && !own[k].Set {
+			values[k] = inherited[k]
+		}
+		if r.inherits {
+			below[k] = values[k]
+		}
+	}
+	return values, below
+}
+
+// Texts are the policy annotations of an object by key. An absent annotation is not given.
+type Texts [keys]struct {
+	Text  string
+	Given bool
+}
+
+// Annotated reports whether an object has any policy annotation.
+func Annotated(annotations map[string]string) bool {
+	return len(annotations) > 0 && slices.ContainsFunc(rules[:], func(r rule) bool {
+		_, given := annotations[r.name]
+		return given
+	})
+}
+
+// Read returns the policy annotations among annotations.
+func Read(annotations map[string]string) (t Texts) {
+	for k, r := range rules {
+		t[k].Text, t[k].Given = annotations[r.name]
+	}
+	return t
+}
+
+// Parse parses the annotations. Problem.Key is the name of the annotation. What a key with
+// a problem sets is up to the caller; here it is not set.
+func (t *Texts) Parse() (values Values, problems map[Key]card.Problem) {
+	for k, r := range rules {
+		if !t[k].Given {
+			continue
+		}
+		value := Value{Set: true}
+		if r.parse(&value, strings.TrimSpace(t[k].Text)) {
+			values[k] = value
+			continue
+		}
+		if problems == nil {
+			problems = map[Key]card.Problem{}
+		}
+		problems[Key(k)] = card.Problem{Key: r.name,
+			Reason: fmt.Sprintf("%s is not %s", strconv.Quote(index.Shorten(t[k].Text, 100)), r.want)}
+	}
+	return values, problems
+}
+
+// Problems returns the problems of policy annotations, in the order of the keys.
+func Problems(annotations map[string]string) (all []card.Problem) {
+	if !Annotated(annotations) {
+		return nil
+	}
+	t := Read(annotations)
+	_, problems := t.Parse()
+	for k := range keys {
+		if p, bad := problems[k]; bad {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// prefix begins the names of all policy annotations, and those of Volcano itself. So an
+// unknown key is a mistake only if a policy is spelt nearly like it.
+const prefix = "volcano.sh/"
+
+// Unknown returns the keys of annotations that are most likely misspelt policies, in order.
+func Unknown(annotations map[string]string) (problems []card.Problem) {
+	for key := range annotations {
+		if !strings.HasPrefix(key, prefix) || slices.Contains(names, key) || slices.Contains(card.QueueKeys, key) {
+			continue
+		}
+		if suggestion := index.DidYouMean(key, names); suggestion != "" {
+			problems = append(problems, card.Problem{Key: key, Reason: "is unknown and has no effect" + suggestion})
+		}
+	}
+	slices.SortFunc(problems, func(x, y card.Problem) int { return strings.Compare(x.Key, y.Key) })
+	return problems
+}
+
+// names are those of the policies. Misspelt names of cards are found by card.QueueKeys.
+var names = func() (all []string) {
+	for _, r := range rules {
+		if !slices.Contains(card.QueueKeys, r.name) {
+			all = append(all, r.name)
+		}
+	}
+	return all
+}()

@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestParsers(t *testing.T) {
+	for name, c := range map[string]struct {
+		parse func(*Value, string) bool
+		good  map[string]func(Value) any // the value that a text sets, against true
+		bad   []string
+	}{
+		"count": {parseCount, map[string]func(Value) any{
+			"1": func(v Value) any { return v.Count == 1 }, "2147483647": func(v Value) any { return v.Count == math.MaxInt32 },
+		}, []string{"", "0", "-1", "1.5", "twenty", "2147483648", "0x10", "1e3"}},
+		"factor": {parseFactor, map[string]func(Value) any{
+			"1.5": func(v Value) any { return v.Milli == 1500 }, "2": func(v Value) any { return v.Milli == 2000 },
+			"0.001": func(v Value) any { return v.Milli == 1 }, "1.15": func(v Value) any { return v.Milli == 1150 },
+		}, []string{"", "0", "0.000", "-1", "1.0001", "1e3", "inf", "NaN", "0x1p4", "1,5", ".5", "5."}},
+		"duration": {parseDuration, map[string]func(Value) any{
+			"30m": func(v Value) any { return v.Duration == 30*time.Minute }, "0s": func(v Value) any { return v.Duration == 0 },
+			"1h30m": func(v Value) any { return v.Duration == 90*time.Minute },
+		}, []string{"", "30", "-1m", "1d", "soon"}},
+		"flag": {parseFlag, map[string]func(Value) any{
+			"true": func(v Value) any { return v.Flag }, "false": func(v Value) any { return !v.Flag },
+		}, []string{"", "yes", "2"}},
+		"cards": {parseCards, map[string]func(Value) any{
+			`{"A": 2}`: func(v Value) any { return len(v.Cards) == 1 && v.Cards[0].Cards == 2 }, `{}`: func(v Value) any { return len(v.Cards) == 0 },
+		}, []string{"", "2", `{"A": 1.5}`, `{"A": -1}`, `{"A": 1, "B": "x"}`, `{"A|B": 1}`, `{"A": 1`}},
+		"resources": {parseResources, map[string]func(Value) any{
+			`{"cpu": "64"}`: func(v Value) any { return v.Resources.Cpu().Value() == 64 },
+			`{"cpu": 2, "memory": "1Gi"}`: func(v Value) any {
+				return v.Resources.Cpu().Value() == 2 && v.Resources.Memory().Value() == 1<<30
+			},
+			`{}`: func(v Value) any { return len(v.Resources) == 0 },
+		}, []string{"", "null", "64", `{"cpu": "-1"}`, `{"cpu": "many"}`, `{"cpu": {}}`, `{"cpu": "1"`, `{"memory": "1e30"}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for text, holds := range c.good {
+				var v Value
+				require.True(t, c.parse(&v, text), text)
+				assert.Equal(t, true, holds(v), "%s: %+v", text, v)
+			}
+			for _, text := range c.bad {
+				assert.False(t, c.parse(&Value{}, text), "%q", text)
+			}
+		})
+	}
+}
+
+// TestProblems names the key, the value and what is expected, in few words.
+func TestProblems(t *testing.T) {
+	problems := Problems(map[string]string{MaxJobsKey: " 20 ", OvercommitFactorKey: strings.Repeat("9", 4096)})
+	require.Len(t, problems, 1)
+	assert.Equal(t, OvercommitFactorKey, problems[0].Key)
+	assert.Contains(t, problems[0].Reason, `999…" is not a number above 0 with at most 3 decimals`)
+	assert.Less(t, len(problems[0].Reason), 250)
+	assert.Empty(t, Problems(map[string]string{"volcano.sh/card.quota": "x"}))
+}
+
+func TestUnknown(t *testing.T) {
+	problems := Unknown(map[string]string{
+		"volcano.sh/max-job": "1", "volcano.sh/overcomit-factor": "1", "volcano.sh/preemptable": "1",
+		"volcano.sh/max-jobs": "1", "volcano.sh/card.quota": "1", "volcano.sh/hierarchy": "1", "example.com/max-job": "1",
+	})
+	require.Len(t, problems, 2)
+	assert.Equal(t, `is unknown and has no effect; did you mean "volcano.sh/max-jobs"?`, problems[0].Reason)
+	assert.Equal(t, "volcano.sh/overcomit-factor", problems[1].Key)
+}
+
+// TestInherit has three queues in a row: one that sets both kinds of keys, one that sets
+// none, and one that says otherwise.
+func TestInherit(t *testing.T) {
+	top := &Values{MaxJobs: {Set: true, Count: 20}, OvercommitFactor: {Set: true, Milli: 1500}}
+	values, below := Inherit(top, nil)
+	assert.Equal(t, *top, *values)
+	assert.Equal(t, 0, below.MaxJobs(), "what bounds a subtree is not inherited")
+	assert.EqualValues(t, 1500, below.OvercommitFactor())
+
+	middle, still := Inherit(nil, below)
+	assert.Same(t, below, middle)
+	assert.Same(t, below, still)
+
+	low, lowest := Inherit(&Values{OvercommitFactor: {Set: true, Milli: 3000}}, below)
+	assert.EqualValues(t, 3000, low.OvercommitFactor())
+	assert.EqualValues(t, 3000, lowest.OvercommitFactor())
+}

@@ -1,0 +1,296 @@
+package plugin
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+)
+
+// policyTexts are the values of policies in random worlds. Some are wrong.
+var policyTexts = map[string][]string{
+	policy.InqueueTimeoutKey:   {"0s", "1m", "4m", "-1m", "soon"},
+	policy.MaxJobsKey:          {"1", "2", "3", "5", "0", "some"},
+	policy.OvercommitFactorKey: {"0.5", "1", "1.5", "2", "10", "-1", "1e3"},
+
+	policy.MinRuntimeKey:        {"0s", "1m", "3m", "10m", "-1m", "soon"},
+	policy.PreemptMinRuntimeKey: {"0s", "1m", "3m", "10m", "30"},
+	policy.ReclaimDelayKey:      {"0s", "1m", "2m", "5m", "later"},
+	policy.ReclaimFenceKey:      {"true", "true", "false", "perhaps"},
+}
+
+// validPolicies report whether a text is a value.
+var validPolicies = map[string]func(text string) bool{
+	policy.InqueueTimeoutKey: func(text string) bool {
+		d, err := time.ParseDuration(text)
+		return err == nil && d >= 0
+	},
+	policy.OvercommitFactorKey: func(text string) bool {
+		n, err := strconv.ParseFloat(text, 64)
+		return err == nil && n > 0 && !strings.Contains(text, "e")
+	},
+	policy.MaxJobsKey: func(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 },
+
+	policy.MinRuntimeKey:        validTime,
+	policy.PreemptMinRuntimeKey: validTime,
+	policy.ReclaimDelayKey:      validTime,
+	policy.ReclaimFenceKey:      func(text string) bool { return text == "true" || text == "false" },
+}
+
+func validTime(text string) bool { d, err := time.ParseDuration(text); return err == nil && d >= 0 }
+
+// policies adds policies to the annotations of a queue.
+func (d *draw) policies(annotations map[string]string) map[string]string {
+	all := maps.Clone(annotations)
+	for _, key := range sortedKeys(policyTexts) {
+		if !d.chance(30) {
+			continue
+		}
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[key] = pick(d, policyTexts[key]...)
+	}
+	return all
+}
+
+// readPolicies reads the policies of a queue as the scheduler does: a wrong value leaves the
+// last good one in force.
+func (q *worldQueue) readPolicies() {
+	before := q.policies
+	q.policies = map[string]string{}
+	for key, valid := range validPolicies {
+		text, given := q.object.Annotations[key]
+		switch {
+		case !given:
+		case valid(text):
+			q.policies[key] = text
+		default:
+			q.bad = true
+			if last, had := before[key]; had {
+				q.policies[key] = last
+			}
+		}
+	}
+}
+
+// ownPolicy returns the value that a queue itself sets, "" for none.
+func (w *world) ownPolicy(queue, key string) string {
+	if q := w.queues[queue]; q != nil {
+		return q.policies[key]
+	}
+	return ""
+}
+
+// policy returns the value that holds in a queue: its own, or that of the nearest ancestor.
+func (w *world) policy(queue, key string) string {
+	for _, q := range w.path(queue) {
+		if text := w.ownPolicy(q, key); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// maxJobs returns how many jobs may be admitted in a queue and below, 0 for any number.
+func (w *world) maxJobs(queue string) int {
+	n, _ := strconv.Atoi(w.ownPolicy(queue, policy.MaxJobsKey))
+	return n
+}
+
+// jobsBelow returns the jobs that are admitted in a queue and below, and have not ended, and
+// how many of them the session admitted. Volcano does not ask about jobs without minResources;
+// those that the session admitted do not count.
+func (c *chaosCycle) jobsBelow(queue string) (all, admitted int) {
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		if job == nil || !slices.Contains(c.path(j.spec.queue), queue) {
+			continue
+		}
+		switch job.PodGroup.Status.Phase {
+		case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:
+			now := j.group.Status.Phase == "" || j.group.Status.Phase == scheduling.PodGroupPending
+			if now && j.spec.minResources == nil {
+				continue
+			}
+			if all++; now {
+				admitted++
+			}
+		}
+	}
+	return all, admitted
+}
+
+// tooManyJobs reports whether a queue or an ancestor has as many jobs as it may have.
+func (c *chaosCycle) tooManyJobs(queue string) bool {
+	return slices.ContainsFunc(c.path(queue), func(q string) bool {
+		all, _ := c.jobsBelow(q)
+		return c.maxJobs(q) > 0 && all >= c.maxJobs(q)
+	})
+}
+
+// checkMaxJobs checks that a session admits no more jobs than the queues may have. Without the
+// action enqueue nothing is asked.
+func (c *chaosCycle) checkMaxJobs(name string) {
+	if !slices.Contains(c.actions, "enqueue") {
+		return
+	}
+	for _, queue := range sortedKeys(c.queues) {
+		if all, admitted := c.jobsBelow(queue); c.maxJobs(queue) > 0 && admitted > 0 && all > c.maxJobs(queue) {
+			violated(name, "queue %s has %d jobs, %d of them new, and max-jobs is %d", queue, all, admitted, c.maxJobs(queue))
+		}
+		c.seen["queues with max-jobs"] += min(1, c.maxJobs(queue))
+	}
+}
+
+// admissionLimit returns the bound of a queue for the admission of jobs.
+func (c *chaosCycle) admissionLimit(queue, dimension string) float64 {
+	factor, err := strconv.ParseFloat(c.policy(queue, policy.OvercommitFactorKey), 64)
+	deserved, named := c.named(c.own.ix.Deserved.Row(c.own.ix.Lookup(queue)))[dimension]
+	if err != nil || !named || !isCard(dimension) && deserved < 0.1 && (dimension == "cpu" || dimension == "memory") {
+		return c.limit(queue, dimension)
+	}
+	return min(c.limit(queue, dimension), max(deserved, c.guarantee(queue, dimension))*factor)
+}
+
+// named returns the quantities of a vector by dimension, with those of 0.
+func (c *chaosCycle) named(x fastres.Vector) map[string]float64 {
+	all := c.row(x)
+	for d := range x.Present() {
+		if names := &c.own.memory.names; int(d) < names.Len() && x.Get(d) == 0 {
+			if names.IsCard(d) {
+				all[cardPrefix+names.Name(d)] = 0
+			} else {
+				all[names.Name(d)] = 0
+			}
+		}
+	}
+	return all
+}
+
+// checkOvercommit checks that the jobs which a session admits keep within the bounds of
+// admission, in what their minimum names and they do not have. Lists of cards are not looked at.
+func (c *chaosCycle) checkOvercommit(name string) {
+	if c.action != "enqueue" {
+		return
+	}
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		if job == nil || j.group.Status.Phase == scheduling.PodGroupInqueue || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue {
+			continue
+		}
+		for d := range j.spec.minResources {
+			if most, _ := quantity(j.spec.minResources, d); job.Allocated.Get(v1.ResourceName(d)) >= most {
+				continue
+			}
+			if c.plugin == Name && d != "cpu" && d != "memory" || c.arguments[cardUnlimitedCPUMemory] == true {
+				continue
+			}
+			for _, queue := range c.path(j.spec.queue) {
+				ix, q := c.own.ix, c.own.ix.Lookup(queue)
+				net := c.row(ix.Allocated(q))[d] + c.row(ix.Inqueue.Row(q))[d] - c.row(ix.Elastic.Row(q))[d]
+				if most := c.admissionLimit(queue, d); c.policy(queue, policy.OvercommitFactorKey) != "" && net > most+0.2 {
+					violated(name, "job %s is admitted, queue %s has %g of %s, and jobs are admitted up to %g", j.spec.name, queue, net, d, most)
+				}
+				c.seen["admissions with a factor"]++
+			}
+		}
+	}
+}
+
+// clock is the time of a cycle: a minute passes between two.
+func (w *world) clock() time.Time { return time.Unix(int64(60*w.cycle), 0) }
+
+// timeout returns how long a job of a queue may be Inqueue without its minimum, 0 for any time.
+func (w *world) timeout(queue string) time.Duration {
+	text := w.policy(queue, policy.InqueueTimeoutKey)
+	if text == "" {
+		text, _ = w.arguments[inqueueTimeout].(string)
+	}
+	d, _ := time.ParseDuration(text)
+	return d
+}
+
+// watchPromises notes which jobs are Inqueue for too long, before a session opens.
+func (w *world) watchPromises() {
+	for _, j := range w.jobs {
+		switch {
+		case j.group.Status.Phase != scheduling.PodGroupInqueue:
+			continue
+		case w.path(j.spec.queue) == nil:
+			j.promise.unsure = true // the policies of queues that do not reach the root are not modeled
+			continue
+		}
+		timeout, placed := w.timeout(j.spec.queue), 0
+		for _, p := range j.pods {
+			if p.placed() && p.object.DeletionTimestamp == nil {
+				placed++
+			}
+		}
+		if timeout == 0 || placed >= j.spec.minMember || j.promise.over {
+			continue
+		}
+		if !j.promise.known {
+			j.promise.known, j.promise.since = true, w.clock()
+		} else if w.clock().Sub(j.promise.since) > timeout {
+			j.promise.over = true
+			w.seen["promises that are over"]++
+		}
+	}
+}
+
+// promise is when a job was admitted, as far as that matters, and whether what it lacks is
+// reserved for it no more.
+type promise struct {
+	known, over, unsure bool
+	since               time.Time
+}
+
+// admitted notes that a session admitted the job.
+func (j *worldJob) admitted(w *world) {
+	if w.timeout(j.spec.queue) > 0 || j.promise.known {
+		j.promise = promise{known: true, since: w.clock(), unsure: j.promise.unsure}
+	}
+}
+
+// noteAdmitted notes the jobs that a session admitted.
+func (c *chaosCycle) noteAdmitted() {
+	if !slices.Contains(c.actions, "enqueue") {
+		return
+	}
+	for _, j := range c.jobs {
+		if job := c.jobOf(j); job != nil && j.group.Status.Phase != scheduling.PodGroupInqueue && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
+			j.admitted(c.world)
+		}
+	}
+}
+
+// promises reports whether what an admitted job lacks may be reserved for it.
+func (w *world) promises(j *worldJob, job *api.JobInfo) bool {
+	return job.PodGroup.Status.Phase != scheduling.PodGroupInqueue || j.promise.unsure || !j.promise.over || w.timeout(j.spec.queue) == 0 ||
+		int(job.AllocatedTaskNum()) >= j.spec.minMember
+}
+
+// checkPromises compares the condition Inqueue of each job with what the world knows.
+func (c *chaosCycle) checkPromises(name string) {
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		if job == nil || j.promise.unsure || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue {
+			continue
+		}
+		has := reserve.PromiseOf(job)
+		if has.Known != j.promise.known || has.Over != j.promise.over || has.Known && !has.Over && !has.Since.Equal(j.promise.since) {
+			violated(name, "job %s has the condition %v, by its course %v", j.spec.name, has, j.promise)
+		}
+	}
+}

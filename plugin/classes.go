@@ -1,0 +1,90 @@
+package plugin
+
+import (
+	"fmt"
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// classes are the service classes by name.
+var classes = map[string]quota.Class{policy.Inference: quota.Inference, policy.Training: quota.Training}
+
+// classOf returns the service class of a task: that of its PodGroup, or else of the kind of
+// object that owns the pod.
+func (s *session) classOf(task *api.TaskInfo) quota.Class {
+	if job := s.ssn.Jobs[task.Job]; job != nil && job.PodGroup != nil {
+		if class, ok := classes[job.PodGroup.Annotations[policy.ServiceTypeKey]]; ok {
+			return class
+		}
+	}
+	return s.settings.owners[ownerKind(task.Pod)]
+}
+
+// ownerKind returns the kind of a pod's controller, or else of its first owner, "" for none.
+func ownerKind(pod *v1.Pod) string {
+	if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
+		return controller.Kind
+	}
+	if len(pod.OwnerReferences) > 0 {
+		return pod.OwnerReferences[0].Kind
+	}
+	return ""
+}
+
+// classOfGang returns the service class for which a whole job takes from others: training if
+// one of its pending tasks is, and inference if all are.
+func (s *session) classOfGang(job *api.JobInfo) quota.Class {
+	if !s.settings.byClass || job == nil {
+		return quota.Unclassified
+	}
+	class, tasks := quota.Unclassified, job.TaskStatusIndex[api.Pending]
+	inference := 0
+	for _, task := range tasks {
+		switch s.classOf(task) {
+		case quota.Training:
+			return quota.Training
+		case quota.Inference:
+			inference++
+		}
+	}
+	if inference > 0 && inference == len(tasks) {
+		class = quota.Inference
+	}
+	return class
+}
+
+// warnClasses records an event on each PodGroup whose service class is not one, once for each
+// value.
+func (s *session) warnClasses() {
+	warned := s.memory.badClasses
+	maps.DeleteFunc(warned, func(id api.JobID, _ string) bool { return s.ssn.Jobs[id] == nil })
+	if !s.settings.byClass {
+		return
+	}
+	for id, job := range s.ssn.Jobs {
+		if job.PodGroup == nil {
+			continue
+		}
+		text, given := job.PodGroup.Annotations[policy.ServiceTypeKey]
+		if _, ok := classes[text]; ok || !given {
+			delete(warned, id)
+			continue
+		}
+		if last, known := warned[id]; known && last == text {
+			continue
+		}
+		warned[id] = text
+		s.memory.recorder.RecordPodGroup(s.ssn, job.PodGroup, report.PodGroupEvent{Type: v1.EventTypeWarning, Reason: report.BadPolicyAnnotation,
+			Message: fmt.Sprintf("annotation %s: %q is not one of %s, %s; the job has the class of its pods' owners",
+				policy.ServiceTypeKey, index.Shorten(text, 100), policy.Inference, policy.Training)})
+	}
+}

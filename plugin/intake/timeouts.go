@@ -1,0 +1,74 @@
+package intake
+
+import (
+	"time"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+)
+
+// Timed is a job whose condition Inqueue has to be written: it is admitted and has none, or it
+// is Inqueue for too long.
+type Timed struct {
+	Job   *api.JobInfo
+	Queue index.Queue
+	Over  bool
+}
+
+// setTimeouts finds how long the queues let jobs be Inqueue without their minimum. The
+// annotation of a queue or an ancestor comes before the argument.
+func (s *Session) setTimeouts() {
+	s.timeouts = nil
+	if s.settings.InqueueTimeout == 0 && !s.HasPolicies() {
+		return
+	}
+	for q := range index.Queue(s.tree.Len()) {
+		timeout, set := s.Policies(q).InqueueTimeout()
+		if !set {
+			timeout = s.settings.InqueueTimeout
+		}
+		if timeout == 0 {
+			continue
+		}
+		if s.timeouts == nil {
+			s.timeouts = make([]time.Duration, s.tree.Len())
+		}
+		s.timeouts[q] = timeout
+	}
+}
+
+// InqueueTimeout returns how long a job of q may be Inqueue without its minimum until nothing
+// is reserved for it any more, 0 for any time.
+func (s *Session) InqueueTimeout(q index.Queue) time.Duration {
+	if s.timeouts == nil {
+		return 0
+	}
+	return s.timeouts[q]
+}
+
+// reserves reports whether what a job of q lacks of its minimum is reserved: the job is
+// admitted, and not Inqueue for too long. A job that has its minimum of tasks runs in the next
+// session, so its time does not count.
+func (t *tally) reserves(q index.Queue, job *api.JobInfo, allocated int) bool {
+	if job.PodGroup == nil || !admitted(job, allocated) {
+		return false
+	}
+	if t.timeouts == nil || t.timeouts[q] == 0 || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue ||
+		allocated >= int(job.PodGroup.Spec.MinMember) {
+		return true
+	}
+	switch promise := reserve.PromiseOf(job); {
+	case !promise.Known:
+		t.timed = append(t.timed, Timed{job, q, false})
+		return true
+	case promise.Over:
+		return false
+	case t.now.Sub(promise.Since) > t.timeouts[q]:
+		t.timed = append(t.timed, Timed{job, q, true})
+		return false
+	}
+	return true
+}

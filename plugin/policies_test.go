@@ -1,0 +1,123 @@
+package plugin
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/report"
+)
+
+// annotate sets policies of a queue of a scene. "" removes one.
+func (s *scene) annotate(queue string, pairs ...string) *scene {
+	for i := range s.Queues {
+		if s.Queues[i].Name != queue {
+			continue
+		}
+		own := map[string]string{}
+		for key, text := range s.Queues[i].Annotations {
+			own[key] = text
+		}
+		for p := 0; p < len(pairs); p += 2 {
+			if own[pairs[p]] = pairs[p+1]; pairs[p+1] == "" {
+				delete(own, pairs[p])
+			}
+		}
+		s.Queues[i].Annotations = own
+	}
+	return s
+}
+
+// policies returns the values in force in a queue.
+func (f *fixture) policies(queue string) *policy.Values {
+	return f.own.intake.Policies(f.own.ix.Lookup(queue))
+}
+
+// TestPoliciesHoldBelow sets policies at several levels. A queue has its own value, or that
+// of the nearest ancestor that sets one.
+func TestPoliciesHoldBelow(t *testing.T) {
+	s := newScene().queue("org", "root").queue("team", "org").queue("leaf", "team").queue("other", "org").queue("apart", "root").
+		annotate("org", policy.OvercommitFactorKey, "1.5", policy.MaxJobsKey, "20").annotate("leaf", policy.OvercommitFactorKey, "2")
+	f := s.open(t)
+	for queue, factor := range map[string]int64{"org": 1500, "team": 1500, "leaf": 2000, "other": 1500, "apart": 0, "root": 0} {
+		assert.Equal(t, factor, f.policies(queue).OvercommitFactor(), queue)
+	}
+	assert.Equal(t, []int{20, 0}, []int{f.policies("org").MaxJobs(), f.policies("leaf").MaxJobs()}, "org counts the jobs of all queues below")
+}
+
+// TestPoliciesThatNobodySets share one value.
+func TestPoliciesThatNobodySets(t *testing.T) {
+	f := newScene().queue("p", "root", "quota", `{"A":1}`).queue("q", "p").open(t)
+	assert.False(t, f.own.intake.HasPolicies())
+	assert.Same(t, f.policies("p"), f.policies("q"))
+}
+
+// TestPoliciesChange edits annotations between sessions. A wrong value leaves the last good
+// one in force, and is a Warning event on the queue, once. After a restart nothing is known
+// to be good, and a wrong value counts as not set.
+func TestPoliciesChange(t *testing.T) {
+	s := newScene().queue("org", "root").queue("q", "org").annotate("org", policy.OvercommitFactorKey, "3").
+		annotate("q", policy.MaxJobsKey, "20", policy.OvercommitFactorKey, "1.5")
+	run := newSequence(t, s)
+	client, events := recordedEvents()
+	run.client = client
+	f := run.open(t)
+	before := f.policies("q")
+	f = run.open(t)
+	assert.Same(t, before, f.policies("q"), "nothing has changed, so nothing is read")
+
+	s.annotate("q", policy.MaxJobsKey, "many", policy.OvercommitFactorKey, "-1")
+	f = run.open(t)
+	assert.Equal(t, 20, f.policies("q").MaxJobs())
+	assert.EqualValues(t, 1500, f.policies("q").OvercommitFactor())
+	for _, text := range []string{
+		`annotation volcano.sh/max-jobs: "many" is not a whole number above 0; the last good value stays in force`,
+		`annotation volcano.sh/overcommit-factor: "-1" is not a number above 0 with at most 3 decimals, such as 1.5; the last good value stays in force`,
+	} {
+		event := <-events
+		assert.Equal(t, []string{"Queue", "q", v1.EventTypeWarning, report.BadPolicyAnnotation, text},
+			[]string{event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Type, event.Reason, event.Message})
+	}
+	run.open(t)
+	s.annotate("q", policy.MaxJobsKey, "few")
+	f = run.open(t)
+	assert.Equal(t, 20, f.policies("q").MaxJobs())
+	assert.Contains(t, (<-events).Message, `"few"`, "the same warning is recorded again")
+
+	s.annotate("q", policy.MaxJobsKey, "", "volcano.sh/max-job", "5")
+	f = run.open(t)
+	assert.Equal(t, 0, f.policies("q").MaxJobs())
+	event := <-events
+	assert.Equal(t, report.BadPolicyAnnotation, event.Reason)
+	assert.Equal(t, `annotation volcano.sh/max-job is unknown and has no effect; did you mean "volcano.sh/max-jobs"?`, event.Message)
+
+	run.builder = &builder{variant: run.builder.variant} // a restart
+	f = run.open(t)
+	assert.EqualValues(t, 3000, f.policies("q").OvercommitFactor(), "that of the parent")
+	assert.Contains(t, (<-events).Message, "; it counts as not set")
+}
+
+// TestPoliciesOfADeletedRoot deletes the root. The tree still has one, without policies.
+func TestPoliciesOfADeletedRoot(t *testing.T) {
+	s := newScene().queue("q", "root").queue("root", "").annotate("root", policy.OvercommitFactorKey, "2")
+	run := newSequence(t, s)
+	assert.EqualValues(t, 2000, run.open(t).policies("q").OvercommitFactor())
+	s.Queues = s.Queues[:1]
+	assert.EqualValues(t, 0, run.open(t).policies("q").OvercommitFactor())
+}
+
+// TestPoliciesOfANewQueue deletes a queue and creates another one with its name, which has no
+// last good value.
+func TestPoliciesOfANewQueue(t *testing.T) {
+	s := newScene().queue("q", "").queue("p", "").annotate("q", policy.MaxJobsKey, "20")
+	run := newSequence(t, s)
+	run.open(t)
+	all := s.Queues
+	s.Queues = s.Queues[1:]
+	assert.False(t, run.open(t).own.intake.HasPolicies())
+	s.Queues = all
+	s.annotate("q", policy.MaxJobsKey, "x")
+	assert.Equal(t, 0, run.open(t).policies("q").MaxJobs())
+}

@@ -1,0 +1,70 @@
+package reserve
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+)
+
+// The condition Inqueue of a PodGroup says whether what an admitted job lacks of its minimum is
+// reserved for it: True from the admission on, and False once the job was Inqueue for longer
+// than its queue allows. Volcano keeps no time at which a job became Inqueue, so the time of
+// this condition is that time. It outlasts the scheduler. Jobs of queues without a timeout have
+// no such condition.
+const (
+	InqueueCondition scheduling.PodGroupConditionType = "Inqueue"
+	InqueueAdmitted                                   = "Admitted"       // reason of True
+	InqueueTimeout                                    = "InqueueTimeout" // reason of False
+)
+
+// Promise is the state of the condition Inqueue of a job.
+type Promise struct {
+	Known bool // the job has the condition
+	Over  bool // nothing is reserved for the job any more
+	Since time.Time
+}
+
+// PromiseOf reads the condition Inqueue of a job.
+func PromiseOf(job *api.JobInfo) Promise {
+	c := inqueueCondition(job)
+	if c == nil {
+		return Promise{}
+	}
+	return Promise{Known: true, Over: c.Status != v1.ConditionTrue, Since: c.LastTransitionTime.Time}
+}
+
+// BeginPromise sets the condition of a job that is admitted now.
+func BeginPromise(job *api.JobInfo, now time.Time) {
+	setInqueueCondition(job, scheduling.PodGroupCondition{Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(now), Reason: InqueueAdmitted})
+}
+
+// EndPromise sets the condition of a job that is Inqueue for too long.
+func EndPromise(job *api.JobInfo, now time.Time, message string) {
+	setInqueueCondition(job, scheduling.PodGroupCondition{Status: v1.ConditionFalse, LastTransitionTime: metav1.NewTime(now),
+		Reason: InqueueTimeout, Message: message})
+}
+
+func inqueueCondition(job *api.JobInfo) *scheduling.PodGroupCondition {
+	if job.PodGroup == nil {
+		return nil
+	}
+	for i := range job.PodGroup.Status.Conditions {
+		if c := &job.PodGroup.Status.Conditions[i]; c.Type == InqueueCondition {
+			return c
+		}
+	}
+	return nil
+}
+
+func setInqueueCondition(job *api.JobInfo, to scheduling.PodGroupCondition) {
+	to.Type = InqueueCondition
+	if c := inqueueCondition(job); c != nil {
+		*c = to
+	} else if job.PodGroup != nil {
+		job.PodGroup.Status.Conditions = append(job.PodGroup.Status.Conditions, to)
+	}
+}

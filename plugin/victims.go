@@ -1,0 +1,102 @@
+package plugin
+
+import (
+	"math"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// The argument victimOrder: leastWork. Volcano evicts the victims of a node in an order of
+// its own, which plugins change only together with the order in which jobs are scheduled. So
+// reclaimable names no more victims than the reclaimer needs, and Volcano evicts all of them.
+
+// asks reports whether a call comes from workOrder or preemptable, which ask what the other
+// plugins say.
+func (s *session) asks(reclaimer *api.TaskInfo) bool {
+	_, own := s.asking.Load(reclaimer)
+	return own
+}
+
+// workOrder returns the tasks that all other plugins agree on, in the order of
+// quota.OrderByWork. Without the others, a victim that one of them spares would be missing
+// from the few that are named.
+func (s *session) workOrder(c *claim, tasks []*api.TaskInfo) []*api.TaskInfo {
+	question := *c.task
+	s.asking.Store(&question, true)
+	defer s.asking.Delete(&question)
+	agreed := slices.DeleteFunc(slices.Clone(s.ssn.Reclaimable(&question, tasks)), func(task *api.TaskInfo) bool {
+		return s.queueOf(task) == index.None
+	})
+	candidates := make([]quota.Candidate, len(agreed))
+	for i, task := range agreed {
+		job := s.ssn.Jobs[task.Job]
+		candidates[i] = quota.Candidate{Queue: s.queueOf(task), QueuePriority: s.ssn.Queues[job.Queue].Queue.Spec.Priority,
+			JobPriority: job.Priority, Priority: task.Priority, Job: string(job.UID), Spare: int(job.ReadyTaskNum() - job.MinAvailable),
+			Started: startOf(task.Pod), Name: string(task.UID)}
+	}
+	ordered := make([]*api.TaskInfo, len(agreed))
+	for i, at := range quota.OrderByWork(s.ix, c.queue, candidates) {
+		ordered[i] = agreed[at]
+	}
+	return ordered
+}
+
+// startOf returns when a pod began to run, in seconds. The kubelet writes the time to the
+// pod's status, so it is the same after a restart of the scheduler. A pod without it has done
+// no work yet.
+func startOf(pod *v1.Pod) int64 {
+	if pod.Status.StartTime == nil {
+		return math.MaxInt64
+	}
+	return pod.Status.StartTime.Unix()
+}
+
+// onOneNode reports whether all tasks are on the same node, as in all calls of Volcano.
+func onOneNode(tasks []*api.TaskInfo) bool {
+	return !slices.ContainsFunc(tasks, func(task *api.TaskInfo) bool { return task.NodeName != tasks[0].NodeName })
+}
+
+// suffice reports whether a claim has room on the node of some victims and in all its queues
+// once they are gone. They count as gone in s.memory.victims.
+func (s *session) suffice(c *claim, victims []*api.TaskInfo) bool {
+	node := s.ssn.Nodes[victims[0].NodeName]
+	if node == nil || c.queue == index.None {
+		return false
+	}
+	free := node.FutureIdle()
+	for _, task := range victims {
+		free.Add(task.Resreq)
+	}
+	return c.task.InitResreq.LessEqual(free, api.Zero) && s.letsIn(c) && s.fitsClaimsWithout(c.queue, c.task, victims)
+}
+
+// fewest returns victims without those that the others suffice without. The last one is
+// needed: the victims before it do not suffice. Of the others, those go first whose eviction
+// loses the most.
+func (s *session) fewest(c *claim, victims []*api.TaskInfo) []*api.TaskInfo {
+	for i := len(victims) - 2; i >= 0; i-- {
+		others := slices.Delete(slices.Clone(victims), i, i+1)
+		if s.takeAgain(c, others); s.suffice(c, others) {
+			victims = others
+		}
+	}
+	return victims
+}
+
+// takeAgain starts a new call with some victims of this one. The rules allow them without the
+// others, too: their queues have more.
+func (s *session) takeAgain(c *claim, victims []*api.TaskInfo) {
+	v := &s.memory.vectors
+	s.memory.victims.Begin()
+	for _, task := range victims {
+		q := s.queueOf(task)
+		s.intake.SetCharge(v.request, q, task, task.NodeName)
+		s.take(q, v.request, c.queue, v.claim, s.terms(c.class, c.queue, q, task))
+	}
+}

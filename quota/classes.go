@@ -1,0 +1,70 @@
+package quota
+
+import (
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// Class is the service class of a task. It counts with the argument reclaimByServiceType.
+type Class uint8
+
+// The service classes.
+const (
+	Unclassified Class = iota
+	Training
+	Inference
+)
+
+// Terms decide what protects a running task from a reclaimer of another queue.
+type Terms uint8
+
+// The terms.
+const (
+	ByDeserved  Terms = iota // what its queue deserves, and what is guaranteed (Victims)
+	ByGuarantee              // what is guaranteed, at every level
+	Spared                   // it is no victim
+)
+
+// Meet returns the terms on which a reclaimer meets a running task of another queue:
+//
+//	           victim  Unclassified  Training     Inference
+//	reclaimer
+//	Unclassified       ByDeserved    ByDeserved   Spared
+//	Training           Spared        Spared       Spared
+//	Inference          ByDeserved    ByGuarantee  Spared
+//
+// So inference takes back by day what training uses by night, and training does not take it
+// back. What an inference queue may take is bounded by what it deserves (Preemptive).
+//
+// Upstream: none.
+func Meet(reclaimer, victim Class) Terms {
+	switch {
+	case reclaimer == Training || victim == Inference:
+		return Spared
+	case reclaimer == Inference && victim == Training:
+		return ByGuarantee
+	}
+	return ByDeserved
+}
+
+// TakeByGuarantee decides as Take does without condition 2: what q deserves does not protect
+// the task. With reclaimDamping (damping above 0) the reclaimer's queues must stay within
+// deserved, as in TakeDamped.
+func (v *Victims) TakeByGuarantee(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector, damping int) bool {
+	if !victim.IntersectsRequest(reclaimer) || damping > 0 && v.surpasses(q, to, reclaimer, damping) {
+		return false
+	}
+	return v.take(q, victim, to)
+}
+
+// surpasses reports whether a reclaimer exceeds what its queue deserves, or one of its
+// ancestors up to levels above it and below the lowest common ancestor with q.
+func (v *Victims) surpasses(q, to index.Queue, reclaimer fastres.Vector, levels int) bool {
+	_, up := belowLCA(v.ix, q, to)
+	for _, p := range up[:min(len(up), levels+1)] {
+		if fastres.ExceedsWith(v.ix.Allocated(p), reclaimer, v.ix.Deserved.Row(p)) {
+			return true
+		}
+	}
+	return false
+}

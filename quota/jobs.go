@@ -1,0 +1,77 @@
+package quota
+
+import "github.com/capacity-card/capacity-card/index"
+
+// Jobs bounds how many jobs are admitted at a time in a queue and in all queues below it
+// (the annotation volcano.sh/max-jobs):
+//
+//	admitted + 1 ≤ most
+//
+// for the queue of a job and all its ancestors. admitted counts the jobs that are Inqueue or
+// run. A bound that is lowered ends no job: no further one is admitted until enough have
+// ended. The zero Jobs bounds nothing.
+//
+// # Example
+//
+// team may have 3 jobs, and its children train and serve may have 2 each.
+//
+//	admitted of train, serve   a job of   verdict
+//	1, 1                       train      admitted: 2 ≤ 2, and 3 ≤ 3
+//	2, 0                       train      refused at train: 3 > 2
+//	2, 1                       serve      refused at team: 4 > 3
+//
+// A Jobs is used in one session, from Reset on, and its memory is kept for the next.
+//
+// Upstream: none.
+type Jobs struct {
+	tree     *index.Tree
+	admitted []int // by queue, with the jobs of the queues below
+	most     []int // by queue, 0 for no bound; empty where no queue has one
+}
+
+// Reset prepares j for a session. own are the numbers of admitted jobs of the queues
+// themselves, and most the bounds; both are empty where no queue has a bound.
+func (j *Jobs) Reset(t *index.Tree, own, most []int) {
+	j.tree, j.admitted, j.most = t, append(j.admitted[:0], own...), append(j.most[:0], most...)
+	for q := index.Queue(len(j.admitted)) - 1; q >= 0; q-- {
+		if p := t.Parent(q); p != index.None {
+			j.admitted[p] += j.admitted[q]
+		}
+	}
+}
+
+// Fits decides whether one more job of q is admitted. A refusal has the reason TooManyJobs
+// and the lowest queue whose bound is exceeded.
+func (j *Jobs) Fits(q index.Queue) Verdict {
+	if len(j.most) == 0 {
+		return Verdict{Admitted, q}
+	}
+	for _, p := range j.tree.Path(q) {
+		if j.most[p] > 0 && j.admitted[p]+1 > j.most[p] {
+			return Verdict{TooManyJobs, p}
+		}
+	}
+	return Verdict{Admitted, q}
+}
+
+// Admit counts a job of q that is admitted.
+func (j *Jobs) Admit(q index.Queue) {
+	if len(j.most) == 0 {
+		return
+	}
+	for _, p := range j.tree.Path(q) {
+		j.admitted[p]++
+	}
+}
+
+// Admitted returns the number of jobs that are admitted in q and below, and Most how many may
+// be, 0 for any number. Both are 0 where no queue has a bound.
+func (j *Jobs) Admitted(q index.Queue) int { return at(j.admitted, q) }
+func (j *Jobs) Most(q index.Queue) int     { return at(j.most, q) }
+
+func at(numbers []int, q index.Queue) int {
+	if int(q) >= len(numbers) {
+		return 0
+	}
+	return numbers[q]
+}

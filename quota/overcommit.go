@@ -1,0 +1,50 @@
+package quota
+
+import (
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// BoundAdmission sets the bounds up to which jobs are admitted where queues have an overcommit
+// factor (the annotation volcano.sh/overcommit-factor):
+//
+//	bound = min(realCapability, max(deserved, guarantee) × factor)
+//
+// in the dimensions that deserved names, cards included. cpu and memory below
+// fastres.MinResource are not named. In all other dimensions, and for queues without a factor,
+// the bound is realCapability. Allocation is bounded by realCapability alone: what is admitted
+// beyond the bound today stays admitted, and pods of admitted jobs may borrow.
+//
+// factor returns the factor of a queue in thousandths, 0 for none. If no queue has one, the
+// index keeps no bounds of their own. Call BoundAdmission when deserved is final.
+//
+// # Example
+//
+// A queue may use 16 cards, deserves 4, and has the factor 1.5. Jobs are admitted up to
+// 6 cards. With the factor 8 that would be 32, and realCapability bounds them: 16.
+//
+// Upstream: none. The design of queue-scoped overcommit in Volcano's issues states the formula.
+func BoundAdmission(ix *index.Index, factor func(index.Queue) int64) {
+	some := false
+	for q := range index.Queue(ix.Len()) {
+		milli := factor(q)
+		if milli == 0 {
+			continue
+		}
+		if !some {
+			some = true
+			ix.Admission.Reset(ix.Len(), ix.Dims())
+			for p := range index.Queue(ix.Len()) {
+				ix.Admission.Row(p).CopyFrom(ix.RealCapability.Row(p))
+			}
+		}
+		bound, deserved, guarantee := ix.Admission.Row(q), ix.Deserved.Row(q), ix.Guarantee.Row(q)
+		for d := range deserved.Present() {
+			if d <= fastres.Memory && deserved.Get(d) < fastres.MinResource {
+				continue
+			}
+			most := max(deserved.Get(d), guarantee.Get(d)) * float64(milli) / 1000
+			bound.Set(d, min(bound.Get(d), most))
+		}
+	}
+}
