@@ -17,7 +17,7 @@ func TestAdmissionPolicies(t *testing.T) {
 	for _, each := range []struct {
 		name string
 		run  func(*testing.T, *cluster)
-	}{{"MaxJobs", maxJobs}, {"OvercommitFactor", overcommitFactor}, {"InqueueTimeout", inqueueTimeout}} {
+	}{{"MaxJobs", maxJobs}, {"OvercommitFactor", overcommitFactor}, {"InqueueTimeout", inqueueTimeout}, {"NamespaceLimits", namespaceLimits}} {
 		t.Run(each.name, func(t *testing.T) {
 			t.Cleanup(func() { c.clear(t) })
 			each.run(t, c)
@@ -103,4 +103,21 @@ func inqueueTimeout(t *testing.T, c *cluster) {
 	})
 	c.cycles(t, 4)
 	require.Equal(t, 1, c.eventsOf(c.group("first").UID, corev1.EventTypeWarning, "InqueueTimeout", text))
+}
+
+// namespaceLimits has two namespaces share a queue that lets each of them have two cards.
+func namespaceLimits(t *testing.T, c *cluster) {
+	c.queue(t, "shared", `{"NVIDIA-H200": 8}`)
+	c.annotate(t, "shared", "volcano.sh/card.quota.namespace", `{"NVIDIA-H200": 2}`)
+	first := c.namespace
+	c.submit(t, "many", "shared", h200, 4)
+	c.runs(t, "many", map[string]int{h200: 2}, 2)
+	c.says(t, "many", "Queue <shared> has insufficient <NVIDIA-H200> quota for namespace <"+first+">: requested <1>, total would be <3>, but card.quota.namespace is <2>")
+	c.renewNamespace(t)
+	c.submit(t, "other", "shared", h200, 2)
+	c.runs(t, "other", map[string]int{h200: 2}, 0)
+	require.NoError(t, c.Volcano.BatchV1alpha1().Jobs(c.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+	c.namespace = first
+	c.annotate(t, "shared", "volcano.sh/card.quota.namespace", `{"NVIDIA-H200": 4}`)
+	c.runs(t, "many", map[string]int{h200: 4}, 0)
 }

@@ -536,6 +536,7 @@ func (w *world) info() *api.ClusterInfo {
 	for _, j := range w.jobs {
 		job := api.NewJobInfo(api.JobID(cluster.Namespace + "/" + j.spec.name))
 		job.SetPodGroup(j.group.Clone())
+		job.Namespace = j.namespace()
 		job.Priority = j.spec.priority
 		job.CreationTimestamp = j.group.CreationTimestamp
 		for _, p := range j.pods {
@@ -545,6 +546,7 @@ func (w *world) info() *api.ClusterInfo {
 				pod = &own
 			}
 			task := api.NewTaskInfo(pod)
+			task.Namespace = job.Namespace
 			job.AddTaskInfo(task)
 			if node := info.Nodes[task.NodeName]; node != nil && !p.finished() {
 				_ = node.AddTask(task)

@@ -21,14 +21,18 @@ const (
 	MaxJobs Key = iota
 	OvercommitFactor
 	InqueueTimeout
+	NamespaceCards
+	NamespaceCapability
 	keys // how many there are
 )
 
-// The names of the annotations.
+// The names of the annotations. That of NamespaceCards is card.NamespaceKey.
 const (
 	MaxJobsKey          = "volcano.sh/max-jobs"
 	OvercommitFactorKey = "volcano.sh/overcommit-factor"
 	InqueueTimeoutKey   = "volcano.sh/inqueue-timeout"
+
+	NamespaceCapabilityKey = "volcano.sh/capability.namespace"
 )
 
 // rule is how an annotation is read.
@@ -43,6 +47,9 @@ var rules = [keys]rule{
 	MaxJobs:          {name: MaxJobsKey, want: wantCount, parse: parseCount},
 	OvercommitFactor: {name: OvercommitFactorKey, want: wantFactor, inherits: true, parse: parseFactor},
 	InqueueTimeout:   {name: InqueueTimeoutKey, want: WantDuration, inherits: true, parse: parseDuration},
+	NamespaceCards:   {name: card.NamespaceKey, want: wantCards, parse: parseCards},
+
+	NamespaceCapability: {name: NamespaceCapabilityKey, want: wantResources, parse: parseResources},
 }
 
 // Value is what one annotation sets. Each key uses one field besides Set.

@@ -118,6 +118,13 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 	if r.Verdict.Reason == quota.TooManyJobs {
 		numbers = append(numbers, float64(e.Jobs.Most(r.Verdict.Queue)))
 	}
+	if r.Verdict.Reason == quota.OverNamespace {
+		account := e.Namespaces.Account(r.Verdict.Queue, r.Namespace)
+		for d, requested := range e.ofNamespace(r) {
+			numbers = append(numbers, requested, e.Namespaces.Accounts.RealCapability.Row(account).Get(d))
+		}
+		return numbers
+	}
 	for _, d := range exceeded {
 		if bound, name := e.bound(r, d); name == Overcommit {
 			numbers = append(numbers, bound)

@@ -105,23 +105,24 @@ func (r *Reservations) Reserve(s *cards.Session, q index.Queue, job *api.JobInfo
 	r.pending = Split(r.pending, job, r.demands, charge)
 }
 
-// Admit answers whether the missing cards of a job's minimum can be reserved: the cards
-// of the job and of all reservations can be assigned within all quotas.
-func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q index.Queue, job *Job) cards.Outcome {
+// Admit answers whether the missing cards of the minimum of a job of q can be reserved: the cards
+// of the job and of all reservations can be assigned within all quotas. at is where the job
+// counts in ix: q, or the account of its namespace.
+func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q, at index.Queue, job *Job) cards.Outcome {
 	for _, g := range job.groups {
 		if v := s.Allowed(q, g.request()); g.min > 0 && !v.OK() {
 			return cards.Outcome{Verdict: v, Request: g.request()}
 		}
 	}
 	r.prune(ix)
-	r.asked = job.AppendMissing(r.asked[:0], s, q)
-	switch r.ask(ix, q) {
+	r.asked = job.AppendMissing(r.asked[:0], s, at)
+	switch r.ask(ix, at) {
 	case assign.Yes:
-		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
+		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: at}}
 	case assign.Unknown:
-		return undecided(q, job)
+		return undecided(at, job)
 	}
-	return refused(ix, q, job)
+	return refused(ix, at, job)
 }
 
 // ask answers whether the asked demands of q can be served along with all reservations.

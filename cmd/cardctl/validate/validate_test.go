@@ -136,7 +136,7 @@ func TestCheck(t *testing.T) {
 			[]string{`15: error: Queue/q: spec.parent: there is no queue "reserch"; did you mean "research"?`,
 				`9: warning: Queue/research: metadata.annotations[volcano.sh/card.quota]: no node has the card "NVIDIA-H20"; did you mean "NVIDIA-H200"?`}},
 		"policies": {
-			[]string{queue("q", "", `volcano.sh/max-jobs: "20", volcano.sh/overcommit-factor: "1.5", volcano.sh/inqueue-timeout: 30m`, ""),
+			[]string{queue("q", "", `volcano.sh/max-jobs: "20", volcano.sh/overcommit-factor: "1.5", volcano.sh/inqueue-timeout: 30m, volcano.sh/card.quota.namespace: '{"A":1}', volcano.sh/capability.namespace: '{"cpu": 8}'`, ""),
 				queue("r", "", `volcano.sh/max-jobs: "0", volcano.sh/overcommit-factor: "much", volcano.sh/inqueue-timeouts: 30m`, "")},
 			[]string{`8: error: Queue/r: metadata.annotations[volcano.sh/inqueue-timeouts]: is unknown and has no effect; did you mean "volcano.sh/inqueue-timeout"?`,
 				`8: error: Queue/r: metadata.annotations[volcano.sh/max-jobs]: "0" is not a whole number above 0`,
