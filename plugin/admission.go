@@ -20,8 +20,9 @@ import (
 func (s *session) jobEnqueueable(obj any) int {
 	job := obj.(*api.JobInfo)
 	minimum := s.memory.vectors.minimum
-	outcome := s.admission(minimum, job)
+	outcome, loses := s.admissionInPlace(minimum, job)
 	if outcome.Verdict.OK() {
+		s.displacing = displacement{job, loses}
 		return util.Permit
 	}
 	if outcome.Verdict.Reason == quota.SearchExhausted {
@@ -109,18 +110,38 @@ func (s *session) jobEnqueued(obj any) {
 	if q == index.None {
 		return
 	}
+	s.displace(job)
 	s.memory.metrics.ObserveAdmission(q, waited)
 	s.memory.jobs.Admit(q)
 	s.beginPromise(q, job)
 	s.promiseDevices(q, job)
-	v := &s.memory.vectors
-	jobCards := s.cardsOf(q, job)
-	charge := s.promiseOfNamespace(q, job, jobCards)
+	jobCards, account := s.cardsOf(q, job), s.intake.NamespaceOf(q, job)
 	if jobCards != nil {
-		s.memory.reservations.Reserve(s.cards, q, job, jobCards, func(d fastres.Dim, milli float64) {
+		s.memory.reservations.Reserve(s.cards, q, job, jobCards)
+	}
+	if jobCards != nil && account != index.None {
+		s.intake.Namespaces.Reservations.Reserve(s.cards, account, job, jobCards)
+	}
+	s.eachReservation(q, job, jobCards, func(reservation fastres.Vector) {
+		s.chargeInqueue(q, reservation)
+		if account != index.None {
+			s.namespaces.Accounts.NoteOwnJobs(account)
+			quota.ChargeInqueue(&s.namespaces.Accounts, account, reservation)
+		}
+	})
+	s.check()
+}
+
+// eachReservation visits what is reserved for an admitted job of q, but for cards that the job
+// can choose among: each card by itself, and then the rest of its minimum. The next call
+// overwrites the vector.
+func (s *session) eachReservation(q index.Queue, job *api.JobInfo, jobCards *reserve.Job, visit func(fastres.Vector)) {
+	v := &s.memory.vectors
+	if jobCards != nil {
+		s.memory.reservations.EachCharge(s.cards, q, job, jobCards, func(d fastres.Dim, milli float64) {
 			v.reservation.Reset()
 			v.reservation.Set(d, milli)
-			s.chargeInqueue(q, v.reservation)
+			visit(v.reservation)
 		})
 	}
 	if !intake.HasMinimum(job) {
@@ -134,9 +155,7 @@ func (s *session) jobEnqueued(obj any) {
 		jobCards.ExemptGated(v.gated)
 	}
 	quota.Reservation(v.reservation, v.minimum, v.allocated, v.gated)
-	s.chargeInqueue(q, v.reservation)
-	charge(v.reservation)
-	s.check()
+	visit(v.reservation)
 }
 
 // setAllocated sets the vector allocated to what a job has, without its cards.

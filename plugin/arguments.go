@@ -25,6 +25,7 @@ const (
 	deviceCapacities       = "capacity.DRAConsumableCapacityEnable"
 	deviceQuotas           = "capacity.DynamicResourceAllocationEnable"
 	deservedFrom           = "deservedFrom"
+	displacePromises       = "displacePromises"
 	hierarchyFrom          = "hierarchyFrom"
 	inqueueTimeout         = "inqueueTimeout"
 	keepGuarantees         = "keepGuarantees"
@@ -37,17 +38,19 @@ const (
 	untypedCards           = "untypedCards"
 )
 
-var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight,
+var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight,
 	reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards}
 
 // settings are the parsed arguments.
 type settings struct {
 	bounds  intake.Settings
 	cards   cards.Settings
-	damping int  // ancestors that reclaim considers; above 0 reclaim is damped
-	levels  int  // ancestors whose deserved reclaim considers, as upstream v1.15 does
-	gates   bool // Volcano removes queue allocation gates
-	rules   release.Rules
+	damping int // ancestors that reclaim considers; above 0 reclaim is damped
+	levels  int // ancestors whose deserved reclaim considers, as upstream v1.15 does
+	// displace: a job may displace the promises of jobs with a lower priority.
+	displace bool
+	gates    bool // Volcano removes queue allocation gates
+	rules    release.Rules
 }
 
 // parseArguments parses the arguments of a plugin. Each problem names the key, the
@@ -89,10 +92,11 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 			UnlimitedCPUMemory: p.flag(cardUnlimitedCPUMemory, false),
 			NodeOrderWeight:    p.positive(nodeOrderWeight, 1),
 		},
-		damping: p.count(reclaimDamping),
-		levels:  p.count(ancestorReclaimLevel),
-		gates:   rules.QueueGates && release.RemovesQueueGates(),
-		rules:   rules,
+		damping:  p.count(reclaimDamping),
+		displace: p.flag(displacePromises, false),
+		levels:   p.count(ancestorReclaimLevel),
+		gates:    rules.QueueGates && release.RemovesQueueGates(),
+		rules:    rules,
 	}
 	if s.damping > 0 && s.levels > 0 {
 		s.levels = 0

@@ -67,6 +67,7 @@ const (
 	promiseTimes  = "a job is promised its minimum as long as its queue allows"
 	namespaceSums = "every namespace is charged what its tasks have"
 	namespaceMost = "no allocation exceeds the limit of a namespace"
+	inPlace       = "a job loses its promise to one of its queue with a higher priority alone"
 	admitted      = "no job waits that fits as a whole beside what all have and were promised"
 )
 
@@ -84,6 +85,7 @@ var invariants = []invariant{
 	{name: promiseTimes, at: []moment{atOpen}, check: (*chaosCycle).checkPromises},
 	{name: namespaceSums, at: []moment{atOpen, afterEvent, afterAction}, check: (*chaosCycle).checkNamespaces},
 	{name: namespaceMost, placed: (*chaosCycle).checkNamespaceLimit},
+	{name: inPlace, at: []moment{afterAction}, check: (*chaosCycle).checkDisplaced},
 	{name: "every refusal has a reason", at: []moment{atClose}, check: (*chaosCycle).checkReasons},
 	{name: gain, at: []moment{atClose}, check: (*chaosCycle).checkGain},
 	{name: preemptGain, at: []moment{atClose}, check: (*chaosCycle).checkPreemption},

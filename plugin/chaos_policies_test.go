@@ -245,9 +245,9 @@ func (w *world) watchPromises() {
 	}
 }
 
-// promise is when a job was admitted, as far as that matters, and whether what it lacks is
+// promiseTime is when a job was admitted, as far as that matters, and whether what it lacks is
 // reserved for it no more.
-type promise struct {
+type promiseTime struct {
 	known, over, unsure bool
 	since               time.Time
 }
@@ -255,7 +255,7 @@ type promise struct {
 // admitted notes that a session admitted the job.
 func (j *worldJob) admitted(w *world) {
 	if w.timeout(j.spec.queue) > 0 || j.promise.known {
-		j.promise = promise{known: true, since: w.clock(), unsure: j.promise.unsure}
+		j.promise = promiseTime{known: true, since: w.clock(), unsure: j.promise.unsure}
 	}
 }
 
@@ -389,6 +389,29 @@ func (c *chaosCycle) checkNamespaceLimit(name string, p placement) {
 				violated(name, "namespace %s has %g of %s in queue %s after %s is placed on %s by %s, its limit is %g",
 					p.job.namespace(), has[d], d, queue, p.task.Name, p.task.NodeName, c.action, most)
 			}
+		}
+	}
+}
+
+// checkDisplaced checks the jobs that are not admitted any more.
+func (c *chaosCycle) checkDisplaced(name string) {
+	if c.action != "enqueue" {
+		return
+	}
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		if job == nil || j.group.Status.Phase != scheduling.PodGroupInqueue || job.PodGroup.Status.Phase != scheduling.PodGroupPending {
+			continue
+		}
+		c.seen["promises that are displaced"]++
+		inPlace := slices.ContainsFunc(c.jobs, func(other *worldJob) bool {
+			admitted := c.jobOf(other)
+			return admitted != nil && other.spec.queue == j.spec.queue && other.spec.priority > j.spec.priority &&
+				other.group.Status.Phase != scheduling.PodGroupInqueue && admitted.PodGroup.Status.Phase == scheduling.PodGroupInqueue
+		})
+		placed := slices.ContainsFunc(j.pods, func(p *worldPod) bool { return p.placed() })
+		if c.arguments[displacePromises] != true || placed || !inPlace {
+			violated(name, "job %s of queue %s is not admitted any more; pods on nodes: %t, in place of it: %t", j.spec.name, j.spec.queue, placed, inPlace)
 		}
 	}
 }

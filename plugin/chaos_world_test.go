@@ -70,7 +70,7 @@ type worldJob struct {
 	spec    jobSpec
 	group   *api.PodGroup
 	pods    []*worldPod
-	promise promise
+	promise promiseTime
 	// orphaned: a session was without the job, because its queue did not exist.
 	orphaned bool
 }

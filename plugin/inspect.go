@@ -34,7 +34,8 @@ func Inspect(p framework.Plugin) (Inspection, bool) {
 // Enqueue returns why a job may not have its pods created now, nil if it may.
 func (i Inspection) Enqueue(job *api.JobInfo) *report.Reason {
 	minimum := i.session.memory.vectors.minimum
-	return i.session.explain.Explain(admissionRefusal(minimum, job, i.session.admission(minimum, job)))
+	outcome, _ := i.session.admissionInPlace(minimum, job)
+	return i.session.explain.Explain(admissionRefusal(minimum, job, outcome))
 }
 
 // Allocate returns why a task may not be allocated now, on any node, nil if it

@@ -83,26 +83,6 @@ func (s *session) admitsCardsOfNamespace(q index.Queue, job *api.JobInfo, jobCar
 	return o
 }
 
-// promiseOfNamespace reserves the cards of a job of q that is admitted, and returns how to
-// reserve the rest.
-func (s *session) promiseOfNamespace(q index.Queue, job *api.JobInfo, jobCards *reserve.Job) (charge func(fastres.Vector)) {
-	at := s.intake.NamespaceOf(q, job)
-	if at == index.None {
-		return func(fastres.Vector) {}
-	}
-	s.namespaces.Accounts.NoteOwnJobs(at)
-	charge = func(reservation fastres.Vector) { quota.ChargeInqueue(&s.namespaces.Accounts, at, reservation) }
-	if jobCards != nil {
-		reservation := s.memory.vectors.reservation
-		s.intake.Namespaces.Reservations.Reserve(s.cards, at, job, jobCards, func(d fastres.Dim, milli float64) {
-			reservation.Reset()
-			reservation.Set(d, milli)
-			charge(reservation)
-		})
-	}
-	return charge
-}
-
 // changeNamespace charges the namespace of a task of q, or refunds it.
 func (s *session) changeNamespace(q index.Queue, task *api.TaskInfo, charge bool) {
 	at := s.namespaceOf(q, task)

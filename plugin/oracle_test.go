@@ -138,7 +138,7 @@ func drawPromises(r *rand.Rand) func(*api.ClusterInfo, *offline.Cache) {
 			case 0:
 				reserve.BeginPromise(job, since)
 			case 1:
-				reserve.EndPromise(job, since, "over")
+				reserve.EndPromise(job, since, reserve.InqueueTimeout, "over")
 			}
 		}
 	}

@@ -55,6 +55,9 @@ type session struct {
 	prepared atomic.Pointer[whatIf]
 	// asking holds the preemptors of calls that preemptable itself makes.
 	asking sync.Map
+
+	displacing displacement
+	inqueue    map[api.QueueID][]*api.JobInfo // see promised; nil until then
 }
 
 // openSession reads a session and registers the hooks.

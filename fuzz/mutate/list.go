@@ -76,11 +76,23 @@ var mutants = []mutant{
 	{"plugin/admission.go", "if v := s.fitsCardOfNamespace(a, q, task, d, milli); !v.OK() {", "if v := s.fitsCardOfNamespace(a, q, task, d, milli); false {"},
 	{"plugin/admission.go", "v = s.admitsMinimumOfNamespace(minimum, v.Queue, job)", "_ = 0"},
 	{"plugin/admission.go", "outcome = s.admitsCardsOfNamespace(q, job, jobCards)", "_ = 0"},
-	{"plugin/admission.go", "charge(v.reservation)", "_ = charge"},
+	{"plugin/admission.go", "quota.ChargeInqueue(&s.namespaces.Accounts, account, reservation)", "_ = account"},
 	{"plugin/events.go", "s.changeNamespace(q, task, charge)", ""},
 	{"plugin/eviction.go", "|| !s.fitsNamespaceWithout(c, victims)", ""},
 	{"plugin/simulate.go", "clone.namespaces = &namespaces", "clone.namespaces = w.namespaces"},
 	{"plugin/intake/timeouts.go", "|| t.limits && !t.open(q) {", "{"},
+
+	// Displaced promises.
+	{"plugin/displacement.go", "other.Priority < job.Priority && displaceable(other)", "other.Priority <= job.Priority && displaceable(other)"},
+	{"plugin/displacement.go", "other.Priority < job.Priority && displaceable(other)", "other.Priority < job.Priority"},
+	{"plugin/displacement.go", "cmp.Compare(y.job.Priority, x.job.Priority)", "cmp.Compare(x.job.Priority, y.job.Priority)"},
+	{"plugin/displacement.go", "if s.displacing.job != job {", "if s.displacing.job == nil {"},
+	{"plugin/displacement.go", "p.lists = s.memory.reservations.Withdraw(p.job)", ""},
+	{"plugin/displacement.go", "s.memory.jobs.Leave(p.queue)", ""},
+	{"plugin/displacement.go", "if s.intake.Reserves(q, job) {", "if true {"},
+	{"plugin/displacement.go", "if slices.Contains(loses, p.job) {", "if false {"},
+	{"plugin/reserve/reservations.go", "r.given, r.added = r.given[:0], 0\n\t\tclear(r.givenAt)", ""},
+	{"quota/enqueue.go", "changeInqueue(ix, q, d, -reservation.Get(d))", "ix.Inqueue.Row(q).Increase(d, -reservation.Get(d))"},
 
 	// Policies.
 	{"index/policy/policy.go", "if r.inherits {", "if true {"},

@@ -49,6 +49,12 @@ func (s *Session) InqueueTimeout(q index.Queue) time.Duration {
 	return s.timeouts[q]
 }
 
+// Reserves reports whether what an admitted job of q lacks was reserved when the session opened,
+// or when it was admitted since.
+func (s *Session) Reserves(q index.Queue, job *api.JobInfo) bool {
+	return s.InqueueTimeout(q) == 0 || job.PodGroup.Spec.MinMember <= 0 || !reserve.PromiseOf(job).Over
+}
+
 // reserves reports whether what a job of q lacks of its minimum is reserved: the job is
 // admitted, and not Inqueue for too long. Of a queue that is not open, nothing is reserved in its
 // namespace, as nothing is in the queues above (quota.RollUpInqueue). A job that has its minimum of tasks runs in the next

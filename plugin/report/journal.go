@@ -13,7 +13,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -146,10 +145,9 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 // PodGroupEvent is an event on the PodGroup of a job.
 type PodGroupEvent struct{ Type, Reason, Message string }
 
-// InqueueTimeoutEvent is the event of a job whose minimum is not reserved any more, since it is
-// Inqueue for too long.
-func InqueueTimeoutEvent(message string) PodGroupEvent {
-	return PodGroupEvent{v1.EventTypeWarning, reserve.InqueueTimeout, message}
+// PromiseEvent is the event of a job whose minimum is not reserved any more.
+func PromiseEvent(reason, message string) PodGroupEvent {
+	return PodGroupEvent{v1.EventTypeWarning, reason, message}
 }
 
 // devicesExceeded is upstream's word for a quota of devices, of whatever class.
