@@ -108,7 +108,7 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 	if s.variant.proportion || c.queue == index.None {
 		return victims
 	}
-	if !s.letsIn(c) || !s.fitsClaimsWithout(c.queue, c.task, victims) {
+	if !s.letsIn(c) || !s.fitsClaimsWithout(c.queue, c.task, victims) || !s.fitsNamespaceWithout(c, victims) {
 		return victims[:before]
 	}
 	return victims

@@ -25,10 +25,12 @@ const (
 	MinRuntime
 	PreemptMinRuntime
 	ReclaimDelay
+	NamespaceCards
+	NamespaceCapability
 	keys // how many there are
 )
 
-// The names of the annotations.
+// The names of the annotations. That of NamespaceCards is card.NamespaceKey.
 const (
 	InqueueTimeoutKey    = "volcano.sh/inqueue-timeout"
 	MaxJobsKey           = "volcano.sh/max-jobs"
@@ -37,6 +39,8 @@ const (
 	MinRuntimeKey        = "volcano.sh/min-runtime"
 	PreemptMinRuntimeKey = "volcano.sh/preempt-min-runtime"
 	ReclaimDelayKey      = "volcano.sh/reclaim-delay"
+
+	NamespaceCapabilityKey = "volcano.sh/capability.namespace"
 )
 
 // rule is how an annotation is read.
@@ -55,6 +59,10 @@ var rules = [keys]rule{
 	MinRuntime:        {name: MinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
 	PreemptMinRuntime: {name: PreemptMinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
 	ReclaimDelay:      {name: ReclaimDelayKey, want: WantDuration, inherits: true, parse: parseDuration},
+
+	NamespaceCards: {name: card.NamespaceKey, want: wantCards, parse: parseCards},
+
+	NamespaceCapability: {name: NamespaceCapabilityKey, want: wantResources, parse: parseResources},
 }
 
 // Value is what one annotation sets. Each key uses one field besides Set.
