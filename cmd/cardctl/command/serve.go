@@ -1,0 +1,155 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+)
+
+const serveLong = `Serves the queues and cards of a cluster as web pages: who has which cards, why
+jobs wait, who borrows from whom, what is wrong, and what a change would do.
+
+It follows a live cluster, which it only reads, or shows the objects of files. All
+pages are embedded, and nothing is fetched from elsewhere. Each page has its own
+address, the same as JSON, and the cardctl command that prints the same.
+
+Everyone who can reach the address sees everything, so the address must be one of
+this machine.`
+
+const serveExamples = `  # http://127.0.0.1:8080
+  cardctl serve
+
+  # The dump of a support case, on another port
+  cardctl serve -f dump.json --listen 127.0.0.1:9000`
+
+// serving has the flags of serve.
+type serving struct {
+	listen   string
+	interval time.Duration
+}
+
+func newServe(s *source) *cobra.Command {
+	v := &serving{}
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Queues and cards as web pages", Long: serveLong, Example: serveExamples, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.serve(cmd, v) },
+	}
+	cmd.Flags().StringVar(&v.listen, "listen", "127.0.0.1:8080", "Address to listen on: one of this machine, such as 127.0.0.1:8080, [::1]:8080 or localhost:0")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "Least time between two readings of the cluster")
+	s.bind(cmd)
+	return cmd
+}
+
+func (s *source) serve(cmd *cobra.Command, v *serving) error {
+	if !serve.IsLoopback(v.listen) {
+		return fmt.Errorf("--listen %s: the pages are for everyone who can reach them, so the address must be one of this machine, such as 127.0.0.1:8080", v.listen)
+	}
+	reader, err := s.newReader(cmd.Context())
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", v.listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	server := serve.New(serve.Options{Source: reader, Interval: s.interval, Flags: sourceFlags(cmd.Flags()), Log: s.logLine})
+	fmt.Fprintf(s.streams.Out, "http://%s\n", listener.Addr())
+	if err := server.Serve(cmd.Context(), listener); err != nil && err != http.ErrServerClosed {
+		return err
+	}
+	return nil
+}
+
+// logLine writes a line of the log.
+func (s *source) logLine(format string, arguments ...any) {
+	fmt.Fprintf(s.streams.ErrOut, "%s %s\n", time.Now().UTC().Format(time.RFC3339), fmt.Sprintf(format, arguments...))
+}
+
+// sourceFlags are the flags that select the input, as they were given.
+func sourceFlags(flags *pflag.FlagSet) (words []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if f.Name == "listen" || f.Name == "interval" {
+			return
+		}
+		switch value := f.Value.(type) {
+		case pflag.SliceValue:
+			for _, each := range value.GetSlice() {
+				words = append(words, "--"+f.Name, each)
+			}
+		default:
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return words
+}
+
+// reader reads the source of the pages.
+type reader struct {
+	source *source
+	live   *input.Live    // nil for files
+	files  *input.Objects // nil for a cluster
+	mu     sync.Mutex     // held by a reading
+}
+
+// newReader reads the files, or begins to follow the cluster.
+func (s *source) newReader(ctx context.Context) (*reader, error) {
+	if len(s.files) > 0 {
+		objects, err := s.objects(ctx)
+		return &reader{source: s, files: objects}, err
+	}
+	config, err := s.cluster.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to read: %s (name files with -f, or a kubeconfig with --kubeconfig)", firstLine(err))
+	}
+	live, err := input.Follow(ctx, config, s.configuration == "" && !s.pluginGiven)
+	return &reader{source: s, live: live}, err
+}
+
+// Changed receives after each change of the cluster.
+func (r *reader) Changed() <-chan struct{} {
+	if r.live == nil {
+		return nil
+	}
+	return r.live.Changed()
+}
+
+// Read returns the objects as they are now, with the notes that the commands write to stderr.
+func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	reading := &model.Reading{Objects: r.files, Time: time.Now()}
+	var err error
+	if r.live != nil {
+		reading.Objects, err = r.live.Objects(ctx)
+		reading.Evicted = r.live.Evicted()
+	}
+	if reading.Objects == nil {
+		return nil, err
+	}
+	s := r.source
+	s.heard = func(severity, text string) {
+		reading.Notes = append(reading.Notes, model.Note{Severity: severity, Text: text})
+	}
+	defer func() { s.heard = nil }()
+	configuration, configureErr := s.configure(reading.Objects)
+	if configureErr != nil {
+		return nil, configureErr
+	}
+	reading.Configuration = configuration
+	for _, lack := range append(reading.Objects.Warnings, reading.Objects.Missing()...) {
+		s.warning("%s", lack)
+	}
+	s.warn(reading.Objects)
+	s.noteLeftOut(configuration)
+	return reading, err
+}
