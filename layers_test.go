@@ -115,6 +115,10 @@ var layers = []layer{
 		reason: "draws text, whoever wrote it",
 	},
 	{
+		dir: "cmd/cardctl/serve/access", allow: []string{std, "k8s.io/...", module + "/cmd/cardctl/serve", module + "/cmd/cardctl/serve/page"},
+		reason: "decides who sees a page, and not what is on it",
+	},
+	{
 		dir: "cmd/cardctl/screen", allow: []string{std, "github.com/charmbracelet/...", module + "/cmd/cardctl/queues", module + "/cmd/cardctl/screen/..."},
 		reason: "draws queues, and reads no cluster",
 	},

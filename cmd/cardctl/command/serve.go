@@ -2,9 +2,11 @@ package command
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/access"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 )
 
@@ -23,19 +26,25 @@ It follows a live cluster, which it only reads, or shows the objects of files. A
 pages are embedded, and nothing is fetched from elsewhere. Each page has its own
 address, the same as JSON, and the cardctl command that prints the same.
 
-Everyone who can reach the address sees everything, so the address must be one of
-this machine.`
+Everyone who can reach the address sees everything, so that it must be one of this
+machine. With --authenticate, users log in with a token of the cluster, and see
+what they may list: queues, nodes, and the jobs of a namespace if they may list its
+pods. Then other addresses can be used as well, with a certificate.`
 
 const serveExamples = `  # http://127.0.0.1:8080
   cardctl serve
 
   # The dump of a support case, on another port
-  cardctl serve -f dump.json --listen 127.0.0.1:9000`
+  cardctl serve -f dump.json --listen 127.0.0.1:9000
+
+  # For the users of the cluster
+  cardctl serve --listen :8443 --authenticate --tls-cert-file tls.crt --tls-private-key-file tls.key`
 
 // serving has the flags of serve.
 type serving struct {
-	listen   string
-	interval time.Duration
+	listen           string
+	authenticate     bool
+	certificate, key string // files
 }
 
 func newServe(s *source) *cobra.Command {
@@ -44,27 +53,79 @@ func newServe(s *source) *cobra.Command {
 		Use: "serve", Short: "Queues and cards as web pages", Long: serveLong, Example: serveExamples, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.serve(cmd, v) },
 	}
-	cmd.Flags().StringVar(&v.listen, "listen", "127.0.0.1:8080", "Address to listen on: one of this machine, such as 127.0.0.1:8080, [::1]:8080 or localhost:0")
+	cmd.Flags().StringVar(&v.listen, "listen", "127.0.0.1:8080", "Address to listen on: one of this machine, such as 127.0.0.1:8080, [::1]:8080 or localhost:0. "+
+		"Others need --authenticate and a certificate")
+	cmd.Flags().BoolVar(&v.authenticate, "authenticate", false, "Require a token of the cluster, and show what its user may list. "+
+		"cardctl needs the permission to create tokenreviews and subjectaccessreviews")
+	cmd.Flags().StringVar(&v.certificate, "tls-cert-file", "", "File with the certificate of the server, which then speaks HTTPS only. It is read again when it changes")
+	cmd.Flags().StringVar(&v.key, "tls-private-key-file", "", "File with the private key of the certificate")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "Least time between two readings of the cluster")
 	s.bind(cmd)
+	cmd.MarkFlagsRequiredTogether("tls-cert-file", "tls-private-key-file")
+	cmd.MarkFlagsMutuallyExclusive("authenticate", "filename")
 	return cmd
 }
 
+// check refuses addresses on which others could read what is meant for one user.
+func (v *serving) check() error {
+	switch {
+	case serve.IsLoopback(v.listen):
+		return nil
+	case !v.authenticate:
+		return fmt.Errorf("--listen %s: without --authenticate the pages are for everyone who can reach them, "+
+			"so the address must be one of this machine, such as 127.0.0.1:8080", v.listen)
+	case v.certificate == "":
+		return fmt.Errorf("--listen %s: tokens come from other machines, which needs --tls-cert-file and --tls-private-key-file", v.listen)
+	}
+	return nil
+}
+
+// listener returns the listener, and the address that users open.
+func (v *serving) listener(ctx context.Context) (net.Listener, string, error) {
+	var config *tls.Config
+	if v.certificate != "" {
+		var err error
+		if config, err = access.TLS(ctx, v.certificate, v.key); err != nil {
+			return nil, "", fmt.Errorf("--tls-cert-file: %w", err)
+		}
+	}
+	listener, err := net.Listen("tcp", v.listen)
+	switch {
+	case err != nil:
+		return nil, "", fmt.Errorf("--listen: %w", err)
+	case config != nil:
+		return tls.NewListener(listener, config), "https://" + listener.Addr().String(), nil
+	}
+	return listener, "http://" + listener.Addr().String(), nil
+}
+
 func (s *source) serve(cmd *cobra.Command, v *serving) error {
-	if !serve.IsLoopback(v.listen) {
-		return fmt.Errorf("--listen %s: the pages are for everyone who can reach them, so the address must be one of this machine, such as 127.0.0.1:8080", v.listen)
+	if err := v.check(); err != nil {
+		return err
+	}
+	options := serve.Options{Interval: s.interval, Flags: sourceFlags(cmd.Flags()), Log: s.logLine}
+	if v.authenticate {
+		config, err := s.cluster.ToRESTConfig()
+		if err != nil {
+			return fmt.Errorf("--authenticate: %s", firstLine(err))
+		}
+		gate, err := access.New(config, s.logLine)
+		if err != nil {
+			return err
+		}
+		options.Access, options.Flags = gate.Protect, nil // viewers have kubeconfigs of their own
 	}
 	reader, err := s.newReader(cmd.Context())
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", v.listen)
+	options.Source = reader
+	listener, address, err := v.listener(cmd.Context())
 	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return err
 	}
-	server := serve.New(serve.Options{Source: reader, Interval: s.interval, Flags: sourceFlags(cmd.Flags()), Log: s.logLine})
-	fmt.Fprintf(s.streams.Out, "http://%s\n", listener.Addr())
-	if err := server.Serve(cmd.Context(), listener); err != nil && err != http.ErrServerClosed {
+	fmt.Fprintln(s.streams.Out, address)
+	if err := serve.New(options).Serve(cmd.Context(), listener); err != nil && err != http.ErrServerClosed {
 		return err
 	}
 	return nil
@@ -75,10 +136,13 @@ func (s *source) logLine(format string, arguments ...any) {
 	fmt.Fprintf(s.streams.ErrOut, "%s %s\n", time.Now().UTC().Format(time.RFC3339), fmt.Sprintf(format, arguments...))
 }
 
+// notShown are flags that are not those of other commands, and secrets.
+var notShown = []string{"listen", "interval", "tls-cert-file", "tls-private-key-file", "token", "password"}
+
 // sourceFlags are the flags that select the input, as they were given.
 func sourceFlags(flags *pflag.FlagSet) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {
-		if f.Name == "listen" || f.Name == "interval" {
+		if slices.Contains(notShown, f.Name) {
 			return
 		}
 		switch value := f.Value.(type) {

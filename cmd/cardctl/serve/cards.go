@@ -38,7 +38,7 @@ const cellsPerNode = 256
 
 // cardsView is a map of the cards on their nodes.
 func cardsView(q *request) (any, any, error) {
-	s := q.Stock
+	s := q.seen.stock(q.Stock)
 	p := &cardsPage{Stock: s}
 	colours := coloursOf(s)
 	p.Legend = colours.all

@@ -11,7 +11,8 @@
 // Each view has an HTML page and the same as JSON. What a request may see is decided by the
 // Viewer in its context:
 //
-//	Viewer.Queues     the queues: their quotas and what they hold, cards, nodes, history
+//	Viewer.Queues     the queues: their quotas and what they hold, cards, history
+//	Viewer.Nodes      nodes by name
 //	Viewer.Namespace  the jobs of a namespace by name; those of others appear as sums only
 //
 // Options.Access is the middleware that authenticates a request, and puts the Viewer into its

@@ -81,7 +81,9 @@ func healthView(q *request) (any, any, error) {
 func (q *request) maySee(object string) bool {
 	parts := strings.Split(object, "/")
 	switch {
-	case parts[0] == "Node" || parts[0] == "Queue" || parts[0] == "":
+	case parts[0] == "Node":
+		return q.seen.viewer.Nodes(q.Context())
+	case parts[0] == "Queue" || parts[0] == "":
 		return true
 	case len(parts) == 3:
 		return q.seen.namespace(parts[1])

@@ -53,7 +53,7 @@ func (s *Server) Handler() http.Handler {
 		access = func(next http.Handler) http.Handler { return loopbackOnly(showAll(next)) }
 	}
 	all := http.NewServeMux()
-	all.Handle("/", access(csrf.New().Handler(views)))
+	all.Handle("/", csrf.New().Handler(access(views)))
 	all.Handle("GET /assets/", page.Assets())
 	all.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	all.HandleFunc("GET /readyz", s.ready)

@@ -13,8 +13,12 @@ import (
 
 // Viewer decides what a request may see.
 type Viewer interface {
-	// Queues reports whether the viewer may see queues, cards and nodes.
+	// Name is the name of the user, "" for everyone.
+	Name() string
+	// Queues reports whether the viewer may see queues and cards.
 	Queues(ctx context.Context) bool
+	// Nodes reports whether the viewer may see nodes by name.
+	Nodes(ctx context.Context) bool
 	// Namespace reports whether the viewer may see the jobs of a namespace by name.
 	Namespace(ctx context.Context, name string) bool
 }
@@ -22,13 +26,17 @@ type Viewer interface {
 // everyone sees everything.
 type everyone struct{}
 
+func (everyone) Name() string                           { return "" }
 func (everyone) Queues(context.Context) bool            { return true }
+func (everyone) Nodes(context.Context) bool             { return true }
 func (everyone) Namespace(context.Context, string) bool { return true }
 
 // nobody sees nothing.
 type nobody struct{}
 
+func (nobody) Name() string                           { return "" }
 func (nobody) Queues(context.Context) bool            { return false }
+func (nobody) Nodes(context.Context) bool             { return false }
 func (nobody) Namespace(context.Context, string) bool { return false }
 
 type viewerKey struct{}
@@ -38,8 +46,8 @@ func WithViewer(ctx context.Context, v Viewer) context.Context {
 	return context.WithValue(ctx, viewerKey{}, v)
 }
 
-// viewerOf is the viewer of a context, nobody if there is none.
-func viewerOf(ctx context.Context) Viewer {
+// ViewerOf is the viewer of a context, nobody if there is none.
+func ViewerOf(ctx context.Context) Viewer {
 	if v, ok := ctx.Value(viewerKey{}).(Viewer); ok {
 		return v
 	}
@@ -61,7 +69,7 @@ type seen struct {
 }
 
 func newSeen(ctx context.Context) *seen {
-	return &seen{ctx: ctx, viewer: viewerOf(ctx), namespaces: map[string]bool{}}
+	return &seen{ctx: ctx, viewer: ViewerOf(ctx), namespaces: map[string]bool{}}
 }
 
 func (s *seen) namespace(name string) bool {
@@ -124,6 +132,7 @@ func (s *seen) evictions(all []engine.Eviction) []engine.Eviction {
 		if !s.namespace(e.Namespace) {
 			e.Namespace, e.Owner, e.Pod = hiddenName, hiddenName, hiddenName
 		}
+		e.Node = s.node(e.Node)
 		e.For = s.takers(e.For)
 	}
 	return visible
@@ -137,6 +146,7 @@ func (s *seen) evicted(all []model.Evicted) []model.Evicted {
 		if !s.namespace(e.Namespace) {
 			e.Namespace, e.Owner, e.Pod, e.PodGroup = hiddenName, hiddenName, hiddenName, hiddenName
 		}
+		e.Node = s.node(e.Node)
 		e.For = s.takers(e.For)
 	}
 	return visible

@@ -196,7 +196,7 @@ func notRead(s state) string {
 func (s *Server) frame(q *request, v view) *page.Frame {
 	f := &page.Frame{
 		Name: v.name, Path: q.URL.Path, Query: q.query, Accept: q.Header.Get("Accept-Language"),
-		Queues: q.seen.viewer.Queues(q.Context()),
+		User: q.seen.viewer.Name(), Queues: q.seen.viewer.Queues(q.Context()),
 	}
 	if v.command != nil {
 		f.Command = whatif.Quote(append(append([]string{"cardctl"}, v.command(q)...), s.options.Flags...)...)

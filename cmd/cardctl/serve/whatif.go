@@ -187,6 +187,7 @@ func (q *request) hide(c *whatif.Comparison) (hidden *Hidden) {
 	for _, o := range []*whatif.Outcome{c.Before, c.After} {
 		o.Findings, _ = q.seen.jobs(o.Findings)
 		for i := range o.Events {
+			o.Events[i].Node = q.seen.node(o.Events[i].Node)
 			if namespace, _, _ := strings.Cut(o.Events[i].Group, "/"); !q.seen.namespace(namespace) {
 				e := &o.Events[i]
 				e.Group, e.Owner, e.Pod = hiddenName, hiddenName, ""

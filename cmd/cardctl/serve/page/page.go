@@ -25,6 +25,7 @@ type Frame struct {
 	Path   string
 	Query  url.Values
 	Accept string // the header Accept-Language
+	User   string // who is logged in, "" for none
 	Queues bool   // whether the viewer may see queues
 	Still  bool   // whether the page stays as it is when the cluster changes
 
@@ -54,7 +55,7 @@ func parse() map[string]map[string]*template.Template {
 		}
 		all[language] = map[string]*template.Template{}
 		base := template.Must(template.New("base.html").Funcs(functions).ParseFS(templates, "templates/base.html", "templates/parts.html"))
-		for _, name := range []string{"queues", "waiting", "job", "cards", "lending", "whatif", "health", "history", "error", "unread"} {
+		for _, name := range []string{"queues", "waiting", "job", "cards", "lending", "whatif", "health", "history", "login", "error", "unread"} {
 			all[language][name] = template.Must(template.Must(base.Clone()).ParseFS(templates, "templates/"+name+".html"))
 		}
 	}
