@@ -121,6 +121,17 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 	return f
 }
 
+// causes returns the causes that may be seen. Each names a queue, so that viewers who may not
+// see queues see only those of jobs that they may see.
+func (s *seen) causes(all []*model.Cause) []*model.Cause {
+	if s.viewer.Queues(s.ctx) {
+		return all
+	}
+	return slices.DeleteFunc(all, func(c *model.Cause) bool {
+		return !slices.ContainsFunc(c.Jobs, func(f *explain.Finding) bool { return s.namespace(f.Namespace) })
+	})
+}
+
 // hiddenName stands for names that may not be seen.
 const hiddenName = "•••"
 

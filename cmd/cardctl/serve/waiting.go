@@ -44,7 +44,7 @@ func waitingView(q *request) (any, any, error) {
 	})
 	visible, hidden := q.seen.jobs(waiting)
 	p := &waitingPage{Jobs: len(waiting), Hidden: hidden}
-	causes := model.Causes(waiting)
+	causes := q.seen.causes(model.Causes(waiting))
 	p.Pages = page.PagesOf(len(causes), rowsPerPage/2, number(q.query.Get("page")))
 	for i, c := range causes {
 		p.Pods += c.Pods

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -22,6 +23,23 @@ type Log func(format string, arguments ...any)
 type Gate struct {
 	reviews *reviews
 	log     Log
+
+	mu       sync.Mutex
+	reported time.Time // when report wrote its last line
+}
+
+// reportTime is the least time between two lines about an outage, which all viewers see.
+const reportTime = 10 * time.Second
+
+// report writes a line about a review that failed, unless it has just written one.
+func (g *Gate) report(format string, arguments ...any) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if time.Since(g.reported) < reportTime {
+		return
+	}
+	g.reported = time.Now()
+	g.log(format, arguments...)
 }
 
 // New returns a gate that asks the API server of a cluster.
@@ -94,7 +112,7 @@ func (g *Gate) unavailable(w http.ResponseWriter, r *http.Request, what string, 
 	if r.Context().Err() != nil {
 		return // the client is gone
 	}
-	g.log("error: %s: %v", what, err)
+	g.report("error: %s: %v", what, err)
 	w.Header().Set("Retry-After", "5")
 	const message = "The server cannot check your access: the API server does not answer."
 	if wantsPage(r) || r.URL.Path == loginPath {
@@ -138,7 +156,7 @@ func (v *viewer) Namespace(ctx context.Context, name string) bool {
 	}
 	may, err := v.gate.reviews.mayList(ctx, v.who, "", "pods", name)
 	if err != nil && ctx.Err() == nil {
-		v.gate.log("error: the access of %q to namespace %s could not be reviewed: %v", v.Name(), name, err)
+		v.gate.report("error: the access of %q to namespace %s could not be reviewed: %v", v.Name(), name, err)
 	}
 	return may && err == nil
 }

@@ -100,8 +100,11 @@ func (f *Frame) Title() string {
 			return v.Title
 		}
 	}
-	if f.Name == "job" {
+	switch f.Name {
+	case "job":
 		return "Waiting"
+	case "login":
+		return "Log in"
 	}
 	return "cardctl"
 }
