@@ -16,6 +16,7 @@ type cardsPage struct {
 	Stock  *stock.Stock
 	Models []cardModel
 	Legend []page.Colour
+	Others bool // queues without a colour of their own
 	Pages  page.Pages
 }
 
@@ -41,7 +42,7 @@ func cardsView(q *request) (any, any, error) {
 	s := q.seen.stock(q.Stock)
 	p := &cardsPage{Stock: s}
 	colours := coloursOf(s)
-	p.Legend = colours.all
+	p.Legend, p.Others = colours.all, colours.others
 	search := strings.ToLower(q.query.Get("search"))
 	var nodes []stock.OnNode
 	for _, n := range s.Nodes {
@@ -76,7 +77,7 @@ func matchesQueue(n stock.OnNode, queue string) bool {
 // mostFragments bounds the nodes that a sum of free cards lists.
 const mostFragments = 8
 
-// fragments describes how the free cards of a model are spread over nodes.
+// fragments describes how the free cards of a model are spread over several nodes.
 func fragments(nodes []stock.OnNode, name string) (text string, largest float64) {
 	var free []float64
 	for _, n := range nodes {
@@ -85,7 +86,7 @@ func fragments(nodes []stock.OnNode, name string) (text string, largest float64)
 		}
 	}
 	slices.SortFunc(free, func(a, b float64) int { return cmp.Compare(b, a) })
-	if len(free) == 0 {
+	if len(free) < 2 { // all of one node
 		return "", 0
 	}
 	var words []string
@@ -102,8 +103,9 @@ func fragments(nodes []stock.OnNode, name string) (text string, largest float64)
 // colours are those of the queues that have cards: the queues with most cards have colours of
 // their own.
 type colours struct {
-	of  map[string]int
-	all []page.Colour
+	of     map[string]int
+	all    []page.Colour
+	others bool
 }
 
 func coloursOf(s *stock.Stock) *colours {
@@ -114,7 +116,7 @@ func coloursOf(s *stock.Stock) *colours {
 		}
 	}
 	names := slices.SortedFunc(maps.Keys(has), func(a, b string) int { return cmp.Or(cmp.Compare(has[b], has[a]), cmp.Compare(a, b)) })
-	c := &colours{of: map[string]int{}}
+	c := &colours{of: map[string]int{}, others: len(names) > page.Palette}
 	slices.Sort(names[:min(len(names), page.Palette)]) // so that a queue keeps its colour when amounts change
 	for i, name := range names {
 		if i < page.Palette {

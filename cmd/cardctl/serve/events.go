@@ -11,6 +11,8 @@ import (
 // broadcaster tells browsers that there is something new. A client has room for one event,
 // which stands for all since the last one that it read, so it needs no queue.
 type broadcaster struct {
+	patience time.Duration // in which a client has to take what is written to it
+
 	mu      sync.Mutex
 	number  uint64
 	clients map[chan uint64]bool
@@ -60,13 +62,9 @@ func (b *broadcaster) unsubscribe(client chan uint64) {
 	delete(b.clients, client)
 }
 
-const (
-	// heartbeat is the time between two writes to a client. A proxy closes a stream that is
-	// silent for long, and a client that is gone is found by writing to it.
-	heartbeat = 20 * time.Second
-	// patience is the time in which a client has to take what is written to it.
-	patience = 10 * time.Second
-)
+// heartbeat is the time between two writes to a client. A proxy closes a stream that is
+// silent for long, and a client that is gone is found by writing to it.
+const heartbeat = 20 * time.Second
 
 // ServeHTTP streams the numbers of models until the client is gone, does not read, or the
 // server stops.
@@ -82,7 +80,7 @@ func (b *broadcaster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
 	send := func(text string) bool {
-		if control.SetWriteDeadline(time.Now().Add(patience)) != nil {
+		if control.SetWriteDeadline(time.Now().Add(b.patience)) != nil {
 			return false
 		}
 		_, err := fmt.Fprint(w, text)

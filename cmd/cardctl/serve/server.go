@@ -36,7 +36,7 @@ type Server struct {
 
 // New returns a server that has read nothing yet.
 func New(o Options) *Server {
-	events := &broadcaster{clients: map[chan uint64]bool{}}
+	events := &broadcaster{patience: eventTime, clients: map[chan uint64]bool{}}
 	return &Server{
 		options: o, events: events, trials: newTrials(), started: time.Now(),
 		keeper: &keeper{source: o.Source, interval: o.Interval, log: o.Log, history: model.NewHistory(), events: events},
@@ -78,6 +78,7 @@ const (
 	readTime     = 20 * time.Second
 	writeTime    = time.Minute
 	idleTime     = 2 * time.Minute
+	eventTime    = 10 * time.Second
 	shutdownTime = 3 * time.Second
 	headerBytes  = 64 << 10
 )

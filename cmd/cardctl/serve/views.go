@@ -33,6 +33,9 @@ type request struct {
 	state  state
 	*model.Model
 	seen *seen
+
+	change    change // of the view What if
+	changeErr error
 }
 
 // errNotFound is the error for objects that do not exist, or may not be seen.
@@ -96,6 +99,9 @@ func (s *Server) show(v view, write func(http.ResponseWriter, *request, view)) h
 		if !v.open && !q.seen.viewer.Queues(r.Context()) {
 			s.fail(w, q, http.StatusForbidden, errors.New("you may not see queues: this needs the permission to list queues.scheduling.volcano.sh"))
 			return
+		}
+		if v.name == "whatif" {
+			q.change, q.changeErr = readChange(w, r)
 		}
 		write(w, q, v)
 	}
@@ -177,10 +183,10 @@ func statusOf(w http.ResponseWriter, err error) int {
 	case errors.Is(err, errBusy):
 		w.Header().Set("Retry-After", "10")
 		return http.StatusServiceUnavailable
-	case errors.Is(err, errForm):
-		return http.StatusBadRequest
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, errForm):
+		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError
 }

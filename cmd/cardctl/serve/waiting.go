@@ -70,6 +70,9 @@ func waitingView(q *request) (any, any, error) {
 		}
 		p.Causes = append(p.Causes, row)
 	}
+	for i := range visible {
+		visible[i].Claims, visible[i].Safety = nil, "" // the explanation of one job has them
+	}
 	return p, document{Kind: "ExplanationList", Items: visible, Hidden: hidden}, nil
 }
 

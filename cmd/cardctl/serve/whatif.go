@@ -22,6 +22,7 @@ const (
 	mostTrials  = 2                // at once
 	trialTime   = 30 * time.Second // of a simulation, with the time until it can begin
 	formBytes   = 1 << 20
+	mostPods    = 10000 // of the manifests
 	mostChanges = 100
 	mostEvents  = 300 // of a page
 )
@@ -83,7 +84,7 @@ type jobChange struct {
 
 // whatIfView shows the form and, for a POST, the outcome.
 func whatIfView(q *request) (any, any, error) {
-	c, err := q.change()
+	c, err := q.change, q.changeErr
 	if err != nil {
 		return nil, nil, err
 	}
@@ -98,7 +99,7 @@ func whatIfView(q *request) (any, any, error) {
 	defer end()
 	ctx, cancel := context.WithTimeout(q.Context(), trialTime)
 	defer cancel()
-	o, err := whatif.Try(ctx, q.Objects, q.Configuration, whatif.Change{Set: c.Set, Remove: c.Remove, Add: manifests(c.Add)}, nil)
+	o, err := q.try(ctx, c)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("%w: it takes longer than %s here; cardctl simulate has no limit", errForm, trialTime)
@@ -121,6 +122,47 @@ func whatIfView(q *request) (any, any, error) {
 	}{o.Comparison, hidden}, nil
 }
 
+// errNoSuchJob is the error about jobs that do not exist or may not be seen.
+var errNoSuchJob = errors.New("there is no such job, or you may not see it; name it job/NAMESPACE/NAME")
+
+// try simulates a change. It removes only jobs that the viewer may see.
+func (q *request) try(ctx context.Context, c change) (*whatif.Trial, error) {
+	add := manifests(c.Add)
+	if n := pods(add); n > mostPods {
+		return nil, fmt.Errorf("the manifest has %d pods; at most %d are simulated", n, mostPods)
+	}
+	seesAll := !slices.ContainsFunc(q.Jobs, func(f explain.Finding) bool { return !q.seen.namespace(f.Namespace) })
+	for _, r := range c.Remove {
+		parts := strings.Split(r, "/")
+		if parts[0] == "job" && !seesAll && (len(parts) != 3 || !q.seen.namespace(parts[1])) {
+			return nil, errNoSuchJob
+		}
+	}
+	o, err := whatif.Try(ctx, q.Objects, q.Configuration, whatif.Change{Set: c.Set, Remove: c.Remove, Add: add}, nil)
+	if errors.Is(err, whatif.ErrRemoval) && !seesAll {
+		return nil, fmt.Errorf("%w: %s", whatif.ErrRemoval, strings.Join(c.Remove, ", ")) // the error suggests names
+	}
+	return o, err
+}
+
+// pods counts the pods of manifests.
+func pods(o *input.Objects) (n int64) {
+	if o == nil {
+		return 0
+	}
+	for _, d := range o.Deployments {
+		if d.Spec.Replicas != nil {
+			n += int64(*d.Spec.Replicas)
+		}
+	}
+	for _, job := range o.Jobs {
+		for i := range job.Spec.Tasks {
+			n += int64(max(0, job.Spec.Tasks[i].Replicas))
+		}
+	}
+	return n + int64(len(o.Pods))
+}
+
 // manifests reads what a user pastes, nil for nothing.
 func manifests(text string) *input.Objects {
 	if strings.TrimSpace(text) == "" {
@@ -129,17 +171,17 @@ func manifests(text string) *input.Objects {
 	return input.Parse("manifest", []byte(text))
 }
 
-// change reads the form, or the query that fills it.
-func (q *request) change() (change, error) {
-	if q.Method == http.MethodPost {
-		q.Body = http.MaxBytesReader(nil, q.Body, formBytes)
-		if err := q.ParseForm(); err != nil {
+// readChange reads the form, or the query that fills it.
+func readChange(w http.ResponseWriter, r *http.Request) (change, error) {
+	form := r.URL.Query()
+	if r.Method == http.MethodPost {
+		r.Body = http.MaxBytesReader(w, r.Body, formBytes)
+		if err := r.ParseForm(); err != nil {
 			return change{}, fmt.Errorf("%w: %w", errForm, err)
 		}
-	} else {
-		q.Form = q.query
+		form = r.PostForm
 	}
-	c := change{Set: lines(q.Form["set"]), Remove: lines(q.Form["remove"]), Add: strings.Join(q.Form["add"], "\n---\n")}
+	c := change{Set: lines(form["set"]), Remove: lines(form["remove"]), Add: strings.Join(form["add"], "\n---\n")}
 	if len(c.Set)+len(c.Remove) > mostChanges {
 		return c, fmt.Errorf("%w: %d changes; at most %d are simulated", errForm, len(c.Set)+len(c.Remove), mostChanges)
 	}
@@ -246,11 +288,7 @@ func changeBar(c whatif.CardChange, allocated float64, quota *float64, scale flo
 }
 
 func whatIfCommand(q *request) []string {
-	words := []string{"simulate"}
-	c, err := q.change()
-	if err != nil {
-		return words
-	}
+	words, c := []string{"simulate"}, q.change
 	for _, s := range c.Set {
 		words = append(words, "--set", s)
 	}

@@ -50,7 +50,8 @@ func parse() map[string]map[string]*template.Template {
 		functions := template.FuncMap{
 			"t": func(text string, arguments ...any) string { return translate(language, text, arguments...) },
 
-			"age": age, "amount": explain.Amount, "number": number, "asset": assetPath, "clock": clock,
+			"count": func(n int, things string) string { return count(language, n, things) },
+			"age":   age, "amount": explain.Amount, "number": number, "asset": assetPath, "clock": clock,
 			"percent": percent, "join": strings.Join, "short": short, "dict": dict, "add": func(a, b int) int { return a + b },
 		}
 		all[language] = map[string]*template.Template{}

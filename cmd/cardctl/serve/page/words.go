@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/text/language"
@@ -36,6 +37,14 @@ func translate(lang, text string, arguments ...any) string {
 		return text
 	}
 	return fmt.Sprintf(text, arguments...)
+}
+
+// count is a number of things, whose name is a plural with s.
+func count(lang string, n int, things string) string {
+	if lang == languages[0] && n == 1 {
+		things = strings.TrimSuffix(things, "s")
+	}
+	return fmt.Sprintf("%d %s", n, translate(lang, things))
 }
 
 // age is the time since t in short, such as 2h.
