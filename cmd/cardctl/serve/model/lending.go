@@ -14,7 +14,7 @@ type Loan struct {
 	Card     bool    `json:"card,omitempty"`
 	Borrower string  `json:"borrower"`
 	Lender   string  `json:"lender,omitempty"` // "" for what no queue deserves
-	Below    string  `json:"below,omitempty"`  // the queue above both
+	Below    string  `json:"below,omitempty"`  // the queue above both, "" if there is none
 	Amount   float64 `json:"amount"`
 }
 
@@ -66,22 +66,19 @@ func Loans(all []queues.Queue, cardsOnly bool) []Loan {
 
 // loansOf assigns what one queue borrows, and takes it from unused.
 func (t *tree) loansOf(q *queues.Queue, h queues.Holding, borrowed float64, unused map[string]float64) (loans []Loan) {
-	for above := t.byName[q.Parent]; above != nil && borrowed > 0; above = t.byName[above.Parent] {
+	for _, above := range append(t.ancestors(q), "") {
 		for _, lender := range t.leaves {
 			idle := unused[lender.Queue]
 			if idle <= 0 || lender == q || !t.isBelow(lender, above) {
 				continue
 			}
 			amount := min(idle, borrowed)
-			loans = append(loans, Loan{Resource: h.Resource, Card: h.Card, Borrower: q.Queue, Lender: lender.Queue, Below: above.Queue, Amount: amount})
+			loans = append(loans, Loan{Resource: h.Resource, Card: h.Card, Borrower: q.Queue, Lender: lender.Queue, Below: above, Amount: amount})
 			unused[lender.Queue] -= amount
 			if borrowed -= amount; borrowed <= 0 {
 				return loans
 			}
 		}
 	}
-	if borrowed > 0 {
-		loans = append(loans, Loan{Resource: h.Resource, Card: h.Card, Borrower: q.Queue, Amount: borrowed})
-	}
-	return loans
+	return append(loans, Loan{Resource: h.Resource, Card: h.Card, Borrower: q.Queue, Amount: borrowed})
 }
