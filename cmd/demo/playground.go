@@ -112,9 +112,9 @@ const cardctl = "bin/cardctl"
 
 // servePages starts the pages of cardctl, and returns their address, or what to do to have them. The second result ends
 // them.
-func servePages(ctx context.Context, config string) (address string, end func()) {
+func servePages(ctx context.Context, config, metrics string) (address string, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	command := exec.CommandContext(ctx, cardctl, "serve", "--kubeconfig", config, "--listen", "127.0.0.1:0")
+	command := exec.CommandContext(ctx, cardctl, "serve", "--kubeconfig", config, "--listen", "127.0.0.1:0", "--metrics", "http://"+metrics+"/metrics")
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = pagesPatience
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in the terminal is for the demo, which ends the pages
@@ -151,7 +151,7 @@ func stay(ctx context.Context, cp *controlplane.ControlPlane, board *board) (err
 	if _, err := board.next(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
-	pages, closePages := servePages(ctx, cp.Kubeconfig())
+	pages, closePages := servePages(ctx, cp.Kubeconfig(), metrics)
 	defer closePages()
 	fmt.Fprintf(board.out, `
 The control plane stays up, with a node l40s-1 for the pages. In another terminal, in this directory:

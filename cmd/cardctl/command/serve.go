@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/vitals"
 )
 
 const serveLong = `Serves the queues and cards of a cluster as web pages: who has which cards, why
@@ -34,8 +36,8 @@ const serveExamples = `  # http://127.0.0.1:8080
 
 // serving has the flags of serve.
 type serving struct {
-	listen   string
-	interval time.Duration
+	listen  string
+	metrics string // the address of the scheduler's
 }
 
 func newServe(s *source) *cobra.Command {
@@ -45,6 +47,7 @@ func newServe(s *source) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.serve(cmd, v) },
 	}
 	cmd.Flags().StringVar(&v.listen, "listen", "127.0.0.1:8080", "Address to listen on: one of this machine, such as 127.0.0.1:8080, [::1]:8080 or localhost:0")
+	cmd.Flags().StringVar(&v.metrics, "metrics", "", "Address of the scheduler's metrics, such as http://volcano-scheduler-service.volcano-system:8080/metrics, for the duration of its cycles")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "Least time between two readings of the cluster")
 	s.bind(cmd)
 	return cmd
@@ -58,6 +61,7 @@ func (s *source) serve(cmd *cobra.Command, v *serving) error {
 	if err != nil {
 		return err
 	}
+	reader.metrics = v.metrics
 	listener, err := net.Listen("tcp", v.listen)
 	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
@@ -75,10 +79,13 @@ func (s *source) logLine(format string, arguments ...any) {
 	fmt.Fprintf(s.streams.ErrOut, "%s %s\n", time.Now().UTC().Format(time.RFC3339), fmt.Sprintf(format, arguments...))
 }
 
+// notShown are flags that other commands do not have, and secrets.
+var notShown = []string{"listen", "interval", "metrics", "token", "password"}
+
 // sourceFlags are the flags that select the input, as they were given.
 func sourceFlags(flags *pflag.FlagSet) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {
-		if f.Name == "listen" || f.Name == "interval" {
+		if slices.Contains(notShown, f.Name) {
 			return
 		}
 		switch value := f.Value.(type) {
@@ -98,7 +105,9 @@ type reader struct {
 	source *source
 	live   *input.Live    // nil for files
 	files  *input.Objects // nil for a cluster
-	mu     sync.Mutex     // held by a reading
+	// metrics is the address of the scheduler's metrics, "" if it is not known.
+	metrics string
+	mu      sync.Mutex // held by a reading
 }
 
 // newReader reads the files, or begins to follow the cluster.
@@ -123,6 +132,26 @@ func (r *reader) Changed() <-chan struct{} {
 	return r.live.Changed()
 }
 
+// scheduler reads what the scheduler's process says of itself. What cannot be read is a line of
+// the page.
+func (r *reader) scheduler(ctx context.Context) *model.Scheduler {
+	found := &model.Scheduler{}
+	name, renewed, err := r.live.Leader(ctx)
+	if err != nil {
+		found.Lacks = append(found.Lacks, err.Error())
+	} else {
+		found.Leader, found.Seen = name, renewed
+	}
+	if r.metrics == "" {
+		found.Lacks = append(found.Lacks, "the duration of cycles is in the scheduler's metrics: name their address with --metrics")
+		return found
+	}
+	if found.Timings, err = vitals.Read(ctx, r.metrics); err != nil {
+		found.Lacks = append(found.Lacks, "the scheduler's metrics cannot be read: "+firstLine(err))
+	}
+	return found
+}
+
 // Read returns the objects as they are now, with the notes that the commands write to stderr.
 func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 	r.mu.Lock()
@@ -131,7 +160,7 @@ func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 	var err error
 	if r.live != nil {
 		reading.Objects, err = r.live.Objects(ctx)
-		reading.Evicted = r.live.Evicted()
+		reading.Evicted, reading.Scheduler = r.live.Evicted(), r.scheduler(ctx)
 	}
 	if reading.Objects == nil {
 		return nil, err

@@ -200,4 +200,5 @@ var chinese = map[string]string{
 	"the quota allows it, but another plugin refuses it":       "配额允许，但被其他插件拒绝",
 	"the quota has room, but the nodes have none":              "配额有余量，但节点没有空间",
 	"the quota has room, but no node suits the pods":           "配额有余量，但没有合适的节点",
+	"Not looked for: the cluster has too many pods that wait and nodes. cardctl simulate shows what the scheduler does.": "未计算：等待的 Pod 和节点过多。cardctl simulate 可显示调度器的行为。",
 }
