@@ -101,6 +101,10 @@ so: ## bin/so: the plugins as shared objects for a scheduler, SCHEDULER=path
 cardctl: $(APIS) ## bin/cardctl, which explains what quotas do: docs/cardctl.md
 	CGO_ENABLED=0 $(GO) build -ldflags='-s -w' -o bin/cardctl ./cmd/cardctl
 
+.PHONY: assets
+assets: ## the libraries of the pages of cardctl serve, by npm: needed only after a change of cmd/cardctl/serve/assets/package.json
+	cd cmd/cardctl/serve/assets && npm ci --ignore-scripts && node copy.mjs && rm -r node_modules
+
 .PHONY: kubectl
 kubectl: $(APIS) ## bin/kubectl, of the Kubernetes of this module
 	CGO_ENABLED=0 $(GO) build -ldflags='-s -w' -o bin/kubectl k8s.io/kubernetes/cmd/kubectl
@@ -114,6 +118,7 @@ demo: $(APIS) ## quotas at work on a real control plane in one process; DEMO_KEE
 		*[\ :\#]*) echo "$$line" ;; \
 		*) n=$$((n + 1)); [ $$((n % 100)) -ne 0 ] || echo "  $$n packages compiled" ;; esac; done; }
 	@test -e bin/.demo-built && rm bin/.demo-built
+	@[ "$(DEMO_KEEP)" != 1 ] || $(MAKE) --no-print-directory cardctl
 	@bin/demo
 
 .PHONY: differential

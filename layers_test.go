@@ -127,17 +127,21 @@ var layers = []layer{
 		reason: "is initialized before Bubble Tea, as long as it imports nothing but Lip Gloss",
 	},
 	{
-		dir: "cmd/cardctl/serve", allow: []string{std, "filippo.io/csrf", "k8s.io/apimachinery/...", module + "/cmd/cardctl/...", module + "/plugin"},
+		dir: "cmd/cardctl/serve", allow: []string{std, "filippo.io/csrf", "k8s.io/apimachinery/...", module + "/cmd/cardctl/..."},
 		deny:   []string{module + "/cmd/cardctl/command", module + "/cmd/cardctl/screen/..."},
 		reason: "answers requests with what the engine finds, and decides nothing",
 	},
 	{
-		dir: "cmd/cardctl/serve/model", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/...", "volcano.sh/apis/...", module + "/cmd/cardctl/...", module + "/plugin/report"},
+		dir: "cmd/cardctl/serve/model", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/...", "volcano.sh/apis/...", module + "/cmd/cardctl/...", module + "/plugin", module + "/plugin/report"},
 		deny:   []string{module + "/cmd/cardctl/command", module + "/cmd/cardctl/screen/...", module + "/cmd/cardctl/serve/page", "net/http"},
 		reason: "has the results of the engine, however they are shown",
 	},
 	{
-		dir: "cmd/cardctl/serve/page", allow: []string{std, "golang.org/x/text/language", "k8s.io/apimachinery/...", module + "/cmd/cardctl/explain"},
+		dir: "cmd/cardctl/serve/vitals", allow: []string{std, "github.com/prometheus/...", module + "/cmd/cardctl/serve/model", module + "/plugin"},
+		reason: "reads metrics, and no cluster",
+	},
+	{
+		dir: "cmd/cardctl/serve/page", allow: []string{std, "golang.org/x/text/language", "k8s.io/apimachinery/...", module + "/cmd/cardctl/explain", module + "/plugin/report"},
 		reason: "draws pages, and finds nothing out",
 	},
 	{dir: "e2e", reason: "drives the built programs from outside"},

@@ -17,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/access"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/vitals"
 )
 
 const serveLong = `Serves the queues and cards of a cluster as web pages: who has which cards, why
@@ -45,6 +46,7 @@ type serving struct {
 	listen           string
 	authenticate     bool
 	certificate, key string // files
+	metrics          string // the address of the scheduler's
 }
 
 func newServe(s *source) *cobra.Command {
@@ -59,6 +61,7 @@ func newServe(s *source) *cobra.Command {
 		"cardctl needs the permission to create tokenreviews and subjectaccessreviews")
 	cmd.Flags().StringVar(&v.certificate, "tls-cert-file", "", "File with the certificate of the server, which then speaks HTTPS only. It is read again when it changes")
 	cmd.Flags().StringVar(&v.key, "tls-private-key-file", "", "File with the private key of the certificate")
+	cmd.Flags().StringVar(&v.metrics, "metrics", "", "Address of the scheduler's metrics, such as http://volcano-scheduler-service.volcano-system:8080/metrics, for the duration of its cycles")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "Least time between two readings of the cluster")
 	s.bind(cmd)
 	cmd.MarkFlagsRequiredTogether("tls-cert-file", "tls-private-key-file")
@@ -119,6 +122,7 @@ func (s *source) serve(cmd *cobra.Command, v *serving) error {
 	if err != nil {
 		return err
 	}
+	reader.metrics = v.metrics
 	options.Source = reader
 	listener, address, err := v.listener(cmd.Context())
 	if err != nil {
@@ -136,8 +140,8 @@ func (s *source) logLine(format string, arguments ...any) {
 	fmt.Fprintf(s.streams.ErrOut, "%s %s\n", time.Now().UTC().Format(time.RFC3339), fmt.Sprintf(format, arguments...))
 }
 
-// notShown are flags that are not those of other commands, and secrets.
-var notShown = []string{"listen", "interval", "tls-cert-file", "tls-private-key-file", "token", "password"}
+// notShown are flags that other commands do not have, and secrets.
+var notShown = []string{"listen", "interval", "metrics", "tls-cert-file", "tls-private-key-file", "token", "password"}
 
 // sourceFlags are the flags that select the input, as they were given.
 func sourceFlags(flags *pflag.FlagSet) (words []string) {
@@ -162,7 +166,9 @@ type reader struct {
 	source *source
 	live   *input.Live    // nil for files
 	files  *input.Objects // nil for a cluster
-	mu     sync.Mutex     // held by a reading
+	// metrics is the address of the scheduler's metrics, "" if it is not known.
+	metrics string
+	mu      sync.Mutex // held by a reading
 }
 
 // newReader reads the files, or begins to follow the cluster.
@@ -187,6 +193,26 @@ func (r *reader) Changed() <-chan struct{} {
 	return r.live.Changed()
 }
 
+// scheduler reads what the scheduler's process says of itself. What cannot be read is a line of
+// the page.
+func (r *reader) scheduler(ctx context.Context) *model.Scheduler {
+	found := &model.Scheduler{}
+	name, renewed, err := r.live.Leader(ctx)
+	if err != nil {
+		found.Lacks = append(found.Lacks, err.Error())
+	} else {
+		found.Leader, found.Seen = name, renewed
+	}
+	if r.metrics == "" {
+		found.Lacks = append(found.Lacks, "the duration of cycles is in the scheduler's metrics: name their address with --metrics")
+		return found
+	}
+	if found.Timings, err = vitals.Read(ctx, r.metrics); err != nil {
+		found.Lacks = append(found.Lacks, "the scheduler's metrics cannot be read: "+firstLine(err))
+	}
+	return found
+}
+
 // Read returns the objects as they are now, with the notes that the commands write to stderr.
 func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 	r.mu.Lock()
@@ -195,7 +221,7 @@ func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 	var err error
 	if r.live != nil {
 		reading.Objects, err = r.live.Objects(ctx)
-		reading.Evicted = r.live.Evicted()
+		reading.Evicted, reading.Scheduler = r.live.Evicted(), r.scheduler(ctx)
 	}
 	if reading.Objects == nil {
 		return nil, err

@@ -307,3 +307,31 @@ func (l *Live) readConfigMapsOf(ctx context.Context, o *Objects) {
 		o.add(m, Source{})
 	}
 }
+
+// The lease of Volcano's scheduler.
+const (
+	leaseNamespace = "volcano-system"
+	leaseName      = "volcano"
+)
+
+// Leader returns the scheduler that is the leader, and when it renewed its lease.
+func (l *Live) Leader(ctx context.Context) (name string, renewed time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, configMapPatience)
+	defer cancel()
+	lease, err := l.kube.CoordinationV1().Leases(leaseNamespace).Get(ctx, leaseName, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return "", renewed, fmt.Errorf("no permission to get the lease %s/%s of %s, which names the leader", leaseNamespace, leaseName, l.host)
+	case apierrors.IsNotFound(err):
+		return "", renewed, fmt.Errorf("there is no lease %s/%s: the scheduler runs without an election, or not at all", leaseNamespace, leaseName)
+	case err != nil:
+		return "", renewed, list{kind: "leases"}.explain(err, l.host)
+	}
+	if lease.Spec.HolderIdentity != nil {
+		name = *lease.Spec.HolderIdentity
+	}
+	if lease.Spec.RenewTime != nil {
+		renewed = lease.Spec.RenewTime.Time
+	}
+	return name, renewed, nil
+}

@@ -93,7 +93,7 @@ func (q *request) maySee(object string) bool {
 
 func (q *request) refused() []refusal {
 	all := []refusal{}
-	for _, c := range model.Causes(q.Waiting()) {
+	for _, c := range model.Causes(q.Waiting) {
 		i := slices.IndexFunc(all, func(r refusal) bool { return r.Rule == string(c.Rule) })
 		if i < 0 {
 			i = len(all)

@@ -39,11 +39,11 @@ func historyView(q *request) (any, any, error) {
 	return p, document{Kind: "SeriesList", Items: append(allocated, waiting...)}, nil
 }
 
-// mostUsed is the card of which most is charged.
+// mostUsed is the card of which the largest part is charged.
 func (q *request) mostUsed() string {
 	most := q.Stock.Cards[0]
 	for _, c := range q.Stock.Cards {
-		if c.Charged > most.Charged {
+		if c.Charged*most.Allocatable > most.Charged*c.Allocatable {
 			most = c
 		}
 	}

@@ -19,7 +19,6 @@ type waitingPage struct {
 	Pages  page.Pages
 	Jobs   int
 	Pods   int
-	Hidden *Hidden
 }
 
 // causeRow is a cause with the jobs that may be seen.
@@ -32,18 +31,15 @@ type causeRow struct {
 
 // waitingView groups the jobs that wait by cause. Its JSON has the jobs one by one.
 func waitingView(q *request) (any, any, error) {
-	waiting := q.Waiting()
-	queue, search := q.query.Get("queue"), strings.ToLower(q.query.Get("search"))
-	below := map[string]bool{}
-	for _, each := range model.Subtree(q.Model.Queues, queue) {
-		below[each.Queue] = true
+	waiting := q.selectWaiting()
+	if strings.HasSuffix(q.URL.Path, ".json") {
+		visible, hidden := q.seen.jobs(waiting)
+		for i := range visible {
+			visible[i].Claims, visible[i].Safety = nil, "" // the explanation of one job has them
+		}
+		return nil, document{Kind: "ExplanationList", Items: visible, Hidden: hidden}, nil
 	}
-	waiting = slices.DeleteFunc(waiting, func(f explain.Finding) bool {
-		return queue != "" && !below[f.Queue] && f.Queue != queue ||
-			search != "" && (!q.seen.namespace(f.Namespace) || !strings.Contains(strings.ToLower(f.Namespace+"/"+f.Owner+" "+f.Queue), search))
-	})
-	visible, hidden := q.seen.jobs(waiting)
-	p := &waitingPage{Jobs: len(waiting), Hidden: hidden}
+	p := &waitingPage{Jobs: len(waiting)}
 	causes := q.seen.causes(model.Causes(waiting))
 	p.Pages = page.PagesOf(len(causes), rowsPerPage/2, number(q.query.Get("page")))
 	for i, c := range causes {
@@ -70,10 +66,28 @@ func waitingView(q *request) (any, any, error) {
 		}
 		p.Causes = append(p.Causes, row)
 	}
-	for i := range visible {
-		visible[i].Claims, visible[i].Safety = nil, "" // the explanation of one job has them
+	return p, nil, nil
+}
+
+// selectWaiting returns the jobs that wait, or those of a queue and of a search.
+func (q *request) selectWaiting() []explain.Finding {
+	queue, search := q.query.Get("queue"), strings.ToLower(q.query.Get("search"))
+	if queue == "" && search == "" {
+		return q.Waiting
 	}
-	return p, document{Kind: "ExplanationList", Items: visible, Hidden: hidden}, nil
+	below := map[string]bool{queue: true}
+	for _, each := range model.Subtree(q.Model.Queues, queue) {
+		below[each.Queue] = true
+	}
+	var selected []explain.Finding
+	for i := range q.Waiting {
+		f := &q.Waiting[i]
+		found := search == "" || q.seen.namespace(f.Namespace) && strings.Contains(strings.ToLower(f.Namespace+"/"+f.Owner+" "+f.Queue), search)
+		if found && (queue == "" || below[f.Queue]) {
+			selected = append(selected, *f)
+		}
+	}
+	return selected
 }
 
 // jobPage is the content of the view of a job.

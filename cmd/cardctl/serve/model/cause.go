@@ -33,10 +33,7 @@ func Causes(jobs []explain.Finding) []*Cause {
 	for i := range jobs {
 		f := &jobs[i]
 		k, lacks := key{rule: f.Rule, level: f.Level}, 0.0
-		if f.Reason != nil && len(f.Reason.Shortages) > 0 {
-			s := f.Reason.Shortages[0]
-			k.resource, lacks = s.Resource, s.Total-s.Bound
-		}
+		k.resource, lacks = shortOf(f)
 		c := found[k]
 		if c == nil {
 			c = &Cause{Rule: k.rule, Level: k.level, Resource: k.resource, Least: lacks}
@@ -54,4 +51,22 @@ func Causes(jobs []explain.Finding) []*Cause {
 		return cmp.Or(cmp.Compare(len(b.Jobs), len(a.Jobs)), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Rule, b.Rule))
 	})
 	return all
+}
+
+// shortOf is what a job lacks, and how much: of the cards of a list, one is enough.
+func shortOf(f *explain.Finding) (resource string, lacks float64) {
+	if f.Reason == nil || len(f.Reason.Shortages) == 0 {
+		return "", 0
+	}
+	s := f.Reason.Shortages
+	resource, lacks = s[0].Resource, s[0].Total-s[0].Bound
+	if len(s) > 1 && f.Reason.Cards != "" {
+		resource = f.Reason.Cards
+	}
+	for _, other := range s[1:] {
+		if f.Reason.Cards != "" {
+			lacks = min(lacks, other.Total-other.Bound)
+		}
+	}
+	return resource, lacks
 }

@@ -14,7 +14,7 @@ type Loan struct {
 	Card     bool    `json:"card,omitempty"`
 	Borrower string  `json:"borrower"`
 	Lender   string  `json:"lender,omitempty"` // "" for what no queue deserves
-	Below    string  `json:"below,omitempty"`  // the queue above both
+	Below    string  `json:"below,omitempty"`  // the queue above both, "" if there is none
 	Amount   float64 `json:"amount"`
 }
 
@@ -36,14 +36,14 @@ func own(h queues.Holding) float64 {
 // belongs to whom is not recorded anywhere; the amounts are what a reclaim can take back.
 func Loans(all []queues.Queue, cardsOnly bool) []Loan {
 	t := newTree(all)
-	unused := map[string]map[string]float64{} // by resource, then by leaf
+	offers := map[string]*offer{}
 	for _, q := range t.leaves {
 		for _, h := range q.Resources {
 			if idle := own(h) - h.Allocated; idle > 0 && h.Deserved != nil {
-				if unused[h.Resource] == nil {
-					unused[h.Resource] = map[string]float64{}
+				if offers[h.Resource] == nil {
+					offers[h.Resource] = &offer{idle: map[string]float64{}, below: map[string][]string{}}
 				}
-				unused[h.Resource][q.Queue] = idle
+				offers[h.Resource].add(q.Queue, idle, t.ancestors(q))
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func Loans(all []queues.Queue, cardsOnly bool) []Loan {
 				continue
 			}
 			if borrowed := Borrowed(h); borrowed > 0 {
-				loans = append(loans, t.loansOf(q, h, borrowed, unused[h.Resource])...)
+				loans = append(loans, t.loansOf(q, h, borrowed, offers[h.Resource])...)
 			}
 		}
 	}
@@ -64,24 +64,49 @@ func Loans(all []queues.Queue, cardsOnly bool) []Loan {
 	return loans
 }
 
-// loansOf assigns what one queue borrows, and takes it from unused.
-func (t *tree) loansOf(q *queues.Queue, h queues.Holding, borrowed float64, unused map[string]float64) (loans []Loan) {
-	for above := t.byName[q.Parent]; above != nil && borrowed > 0; above = t.byName[above.Parent] {
-		for _, lender := range t.leaves {
-			idle := unused[lender.Queue]
-			if idle <= 0 || lender == q || !t.isBelow(lender, above) {
-				continue
+// offer is what leaves deserve of a resource and do not use.
+type offer struct {
+	idle  map[string]float64  // by leaf
+	below map[string][]string // the leaves below a queue, without those that are known to have nothing left
+}
+
+func (o *offer) add(leaf string, idle float64, above []string) {
+	o.idle[leaf] = idle
+	for _, name := range append(above, "") {
+		o.below[name] = append(o.below[name], leaf)
+	}
+}
+
+// next is the first leaf below a queue that has something left.
+func (o *offer) next(above string) (leaf string, idle float64) {
+	for leaves := o.below[above]; len(leaves) > 0; leaves = leaves[1:] {
+		if idle = o.idle[leaves[0]]; idle > 0 {
+			o.below[above] = leaves
+			return leaves[0], idle
+		}
+	}
+	delete(o.below, above)
+	return "", 0
+}
+
+// loansOf assigns what one queue borrows, and takes it from the offer, which may be nil.
+func (t *tree) loansOf(q *queues.Queue, h queues.Holding, borrowed float64, o *offer) (loans []Loan) {
+	loan := Loan{Resource: h.Resource, Card: h.Card, Borrower: q.Queue}
+	for _, above := range append(t.ancestors(q), "") {
+		for o != nil && borrowed > 0 {
+			lender, idle := o.next(above)
+			if lender == "" {
+				break
 			}
-			amount := min(idle, borrowed)
-			loans = append(loans, Loan{Resource: h.Resource, Card: h.Card, Borrower: q.Queue, Lender: lender.Queue, Below: above.Queue, Amount: amount})
-			unused[lender.Queue] -= amount
-			if borrowed -= amount; borrowed <= 0 {
-				return loans
-			}
+			loan.Lender, loan.Below, loan.Amount = lender, above, min(idle, borrowed)
+			loans = append(loans, loan)
+			o.idle[lender] -= loan.Amount
+			borrowed -= loan.Amount
 		}
 	}
 	if borrowed > 0 {
-		loans = append(loans, Loan{Resource: h.Resource, Card: h.Card, Borrower: q.Queue, Amount: borrowed})
+		loan.Lender, loan.Below, loan.Amount = "", "", borrowed
+		loans = append(loans, loan)
 	}
 	return loans
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
+	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // Source gives the states of a cluster.
@@ -43,10 +44,10 @@ type Note struct {
 
 // Scheduler is what the process of the scheduler says of itself.
 type Scheduler struct {
-	Leader  string   `json:"leader,omitempty"` // "" if it is not known
-	Seen    string   `json:"seen,omitempty"`   // when the leader was last there
-	Timings []Timing `json:"timings,omitempty"`
-	Lacks   []string `json:"lacks,omitempty"` // what could not be read, and why
+	Leader  string    `json:"leader,omitempty"` // "" if it is not known
+	Seen    time.Time `json:"seen"`             // when the leader renewed its lease
+	Timings []Timing  `json:"timings,omitempty"`
+	Lacks   []string  `json:"lacks,omitempty"` // what could not be read, and why
 }
 
 // Timing is a duration of the scheduler's cycles.
@@ -65,7 +66,9 @@ type Model struct {
 	Queues    []queues.Queue
 	Stock     *stock.Stock
 	Jobs      []explain.Finding // all of them, in the order of their names
-	Evictions []engine.Eviction // by the next cycle
+	Waiting   []explain.Finding // those that wait
+	Loans     []Loan
+	Evictions []engine.Eviction // by the next cycle; nil if the cluster is too large to find them
 	Past      []Evicted         // the last ones first
 	Checks    *Checks
 	Claims    bool // Jobs have claims
@@ -94,14 +97,38 @@ func Make(r *Reading, before *Model) (*Model, error) {
 		m.Number = before.Number + 1
 	}
 	m.count(world)
-	m.Evictions = engine.Evictions(world, r.Configuration)
+	if waiting(world)*len(world.Nodes) <= mostTried {
+		m.Evictions = engine.Evictions(world, r.Configuration)
+	}
 	m.Jobs = append([]explain.Finding{}, explain.Jobs(world, r.Configuration, explain.Options{Claims: m.Claims})...) // changes the world, so it is last
+	for i := range m.Jobs {
+		if m.Jobs[i].State == explain.Waiting {
+			m.Waiting = append(m.Waiting, m.Jobs[i])
+		}
+	}
+	m.Loans = Loans(m.Queues, r.Configuration.Plugin == plugin.Name)
 	m.past()
 	if m.Checks, err = check(r, before); err != nil {
 		return nil, err
 	}
 	m.Took = time.Since(begun)
 	return m, nil
+}
+
+// mostTried bounds the pods that wait times the nodes, for which a whole cycle is run. The
+// scheduler keeps for each such pod why each node does not fit.
+const mostTried = 1_000_000
+
+// waiting counts the pods that wait.
+func waiting(w *engine.World) (n int) {
+	for _, g := range w.Groups {
+		for _, pod := range g.Pods {
+			if pod.Spec.NodeName == "" {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func (m *Model) count(world *engine.World) {
@@ -126,11 +153,6 @@ func check(r *Reading, before *Model) (*Checks, error) {
 		return nil, err
 	}
 	return &Checks{Issues: append([]validate.Issue{}, issues...), Time: r.Time, Took: time.Since(begun)}, nil
-}
-
-// Waiting are the jobs that wait.
-func (m *Model) Waiting() []explain.Finding {
-	return slices.DeleteFunc(slices.Clone(m.Jobs), func(f explain.Finding) bool { return f.State != explain.Waiting })
 }
 
 // Job returns the job of a PodGroup, nil for none.

@@ -28,14 +28,17 @@ func newTree(all []queues.Queue) *tree {
 	return t
 }
 
-// isBelow reports whether a queue is an ancestor of another.
-func (t *tree) isBelow(q, above *queues.Queue) bool {
-	for p := t.byName[q.Parent]; p != nil; p = t.byName[p.Parent] {
-		if p == above {
-			return true
-		}
+// ancestors are the queues above a queue, the nearest first.
+func (t *tree) ancestors(q *queues.Queue) (names []string) {
+	for p := t.byName[q.Parent]; p != nil && len(names) < len(t.byName); p = t.byName[p.Parent] {
+		names = append(names, p.Queue)
 	}
-	return false
+	return names
+}
+
+// isBelow reports whether a queue has another among its ancestors. All are below "".
+func (t *tree) isBelow(q *queues.Queue, above string) bool {
+	return above == "" || slices.Contains(t.ancestors(q), above)
 }
 
 // Row is a queue of a page.
@@ -109,10 +112,7 @@ func openDepth(all []queues.Queue) int {
 }
 
 func (t *tree) path(q *queues.Queue) string {
-	var names []string
-	for p := t.byName[q.Parent]; p != nil; p = t.byName[p.Parent] {
-		names = append(names, p.Queue)
-	}
+	names := t.ancestors(q)
 	slices.Reverse(names)
 	return strings.Join(names, " / ")
 }
@@ -127,9 +127,8 @@ func (s *Selection) selects(q *queues.Queue) bool {
 // Subtree returns a queue and those below it, none if there is no such queue.
 func Subtree(all []queues.Queue, name string) []queues.Queue {
 	t := newTree(all)
-	above := t.byName[name]
 	return slices.DeleteFunc(slices.Clone(all), func(q queues.Queue) bool {
-		return above == nil || q.Queue != name && !t.isBelow(&q, above)
+		return t.byName[name] == nil || q.Queue != name && !t.isBelow(&q, name)
 	})
 }
 

@@ -51,6 +51,7 @@ func parse() map[string]map[string]*template.Template {
 			"t": func(text string, arguments ...any) string { return translate(language, text, arguments...) },
 
 			"count": func(n int, things string) string { return count(language, n, things) },
+			"rule":  rule,
 			"age":   age, "amount": explain.Amount, "number": number, "asset": assetPath, "clock": clock,
 			"percent": percent, "join": strings.Join, "short": short, "dict": dict, "add": func(a, b int) int { return a + b },
 		}

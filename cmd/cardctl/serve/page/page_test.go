@@ -30,6 +30,9 @@ func TestAllIsInChinese(t *testing.T) {
 	for _, v := range (&Frame{}).Views() {
 		texts[v.Title] = true
 	}
+	for _, words := range rules {
+		texts[words] = true
+	}
 	require.Greater(t, len(texts), 100)
 	verbs := regexp.MustCompile(`%\w`)
 	for text := range texts {

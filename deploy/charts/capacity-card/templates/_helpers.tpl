@@ -13,7 +13,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 arguments are the root and the role. */}}
 {{- define "capacity-card.rules" -}}
 {{- range .role.rules }}
-{{- if .resourceNames }}
+{{- if has "configmaps" .resources }}
 {{- $_ := set . "resourceNames" (list $.root.Values.scheduler.configMap) }}
 {{- end }}
 - {{- toYaml . | nindent 2 }}
