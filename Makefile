@@ -57,8 +57,23 @@ prometheus: ## bin/prometheus: Prometheus and promtool of Debian's package, unle
 	mkdir -p bin/prometheus && cd bin/prometheus && apt-get download prometheus && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb || \
 	{ echo "Prometheus could not be had; apt-get update may help."; exit 1; }
 
+# It has many libraries, so that it is installed and not unpacked. The font is for the pages in Chinese.
+.PHONY: chromium
+chromium: ## Chromium of Debian's package, unless it is installed: the browser of the tests
+	@if command -v chromium >/dev/null && fc-list :lang=zh | grep -q .; then exit 0; fi; \
+	[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null || { echo "Not all pages are tested in a browser: install chromium and a Chinese font."; exit 0; }; \
+	apt-get install -y --no-install-recommends chromium fontconfig fonts-wqy-microhei || \
+	{ echo "Chromium could not be had; apt-get update may help."; exit 1; }
+
+.PHONY: axe
+axe: ## bin/axe: axe-core from npm, which checks the accessibility of the pages
+	@command -v npm >/dev/null || { echo "The accessibility of the pages is not tested: install npm."; exit 0; }; \
+	cmp -s e2e/testdata/axe/package-lock.json bin/axe/installed && exit 0; \
+	mkdir -p bin/axe && cp e2e/testdata/axe/package*.json bin/axe/ && npm ci --prefix bin/axe --no-audit --no-fund && \
+	cp e2e/testdata/axe/package-lock.json bin/axe/installed
+
 .PHONY: e2e
-e2e: $(APIS) prometheus runc bin/packaging bin/tools/helm ## what users deploy, on a real control plane in one process: examples/ applied through its API
+e2e: $(APIS) prometheus runc chromium axe bin/packaging bin/tools/helm ## what users deploy, on a real control plane in one process: examples/ applied through its API
 	$(GO) vet $(PLANE)
 	bin/packaging image -platforms linux/$$($(GO) env GOARCH) -o bin/e2e/images
 	$(GO) test -timeout 20m $(PLANE)
@@ -86,6 +101,10 @@ so: ## bin/so: the plugins as shared objects for a scheduler, SCHEDULER=path
 cardctl: $(APIS) ## bin/cardctl, which explains what quotas do: docs/cardctl.md
 	CGO_ENABLED=0 $(GO) build -ldflags='-s -w' -o bin/cardctl ./cmd/cardctl
 
+.PHONY: assets
+assets: ## the libraries of the pages of cardctl serve, by npm: needed only after a change of cmd/cardctl/serve/assets/package.json
+	cd cmd/cardctl/serve/assets && npm ci --ignore-scripts && node copy.mjs && rm -r node_modules
+
 .PHONY: kubectl
 kubectl: $(APIS) ## bin/kubectl, of the Kubernetes of this module
 	CGO_ENABLED=0 $(GO) build -ldflags='-s -w' -o bin/kubectl k8s.io/kubernetes/cmd/kubectl
@@ -99,6 +118,7 @@ demo: $(APIS) ## quotas at work on a real control plane in one process; DEMO_KEE
 		*[\ :\#]*) echo "$$line" ;; \
 		*) n=$$((n + 1)); [ $$((n % 100)) -ne 0 ] || echo "  $$n packages compiled" ;; esac; done; }
 	@test -e bin/.demo-built && rm bin/.demo-built
+	@[ "$(DEMO_KEEP)" != 1 ] || $(MAKE) --no-print-directory cardctl
 	@bin/demo
 
 .PHONY: differential

@@ -119,12 +119,34 @@ var layers = []layer{
 		reason: "draws text, whoever wrote it",
 	},
 	{
+		dir: "cmd/cardctl/serve/access", allow: []string{std, "k8s.io/...", module + "/cmd/cardctl/serve", module + "/cmd/cardctl/serve/page"},
+		reason: "decides who sees a page, and not what is on it",
+	},
+	{
 		dir: "cmd/cardctl/screen", allow: []string{std, "github.com/charmbracelet/...", module + "/cmd/cardctl/queues", module + "/cmd/cardctl/screen/..."},
 		reason: "draws queues, and reads no cluster",
 	},
 	{
 		dir: "cmd/cardctl/screen/background", allow: []string{"github.com/charmbracelet/lipgloss"}, silent: true,
 		reason: "is initialized before Bubble Tea, as long as it imports nothing but Lip Gloss",
+	},
+	{
+		dir: "cmd/cardctl/serve", allow: []string{std, "filippo.io/csrf", "k8s.io/apimachinery/...", module + "/cmd/cardctl/..."},
+		deny:   []string{module + "/cmd/cardctl/command", module + "/cmd/cardctl/screen/..."},
+		reason: "answers requests with what the engine finds, and decides nothing",
+	},
+	{
+		dir: "cmd/cardctl/serve/model", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/...", "volcano.sh/apis/...", module + "/cmd/cardctl/...", module + "/plugin", module + "/plugin/report"},
+		deny:   []string{module + "/cmd/cardctl/command", module + "/cmd/cardctl/screen/...", module + "/cmd/cardctl/serve/page", "net/http"},
+		reason: "has the results of the engine, however they are shown",
+	},
+	{
+		dir: "cmd/cardctl/serve/vitals", allow: []string{std, "github.com/prometheus/...", module + "/cmd/cardctl/serve/model", module + "/plugin"},
+		reason: "reads metrics, and no cluster",
+	},
+	{
+		dir: "cmd/cardctl/serve/page", allow: []string{std, "golang.org/x/text/language", "k8s.io/apimachinery/...", module + "/cmd/cardctl/explain", module + "/plugin/report"},
+		reason: "draws pages, and finds nothing out",
 	},
 	{dir: "e2e", reason: "drives the built programs from outside"},
 	{

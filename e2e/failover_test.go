@@ -91,8 +91,16 @@ type wire struct {
 	ends []net.Conn
 }
 
-// lay returns a wire, and a kubeconfig for who is to use it.
+// lay returns a wire, and a kubeconfig with which the admin uses it.
 func lay(t *testing.T, c *cluster) (*wire, string) {
+	t.Helper()
+	admin, err := clientcmd.LoadFromFile(c.Kubeconfig())
+	require.NoError(t, err)
+	return layFor(t, c, admin.AuthInfos["user"].Token)
+}
+
+// layFor returns a wire, and a kubeconfig with which the user of a token uses it.
+func layFor(t *testing.T, c *cluster, token string) (*wire, string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -102,10 +110,8 @@ func lay(t *testing.T, c *cluster) (*wire, string) {
 		require.NoError(t, listener.Close())
 		w.set(true)
 	})
-	admin, err := clientcmd.LoadFromFile(c.Kubeconfig())
-	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, c.WriteKubeconfig(path, listener.Addr().String(), admin.AuthInfos["user"].Token))
+	require.NoError(t, c.WriteKubeconfig(path, listener.Addr().String(), token))
 	return w, path
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -206,14 +207,14 @@ func ownChart(t *testing.T) string {
 	return filepath.Join(directory, "capacity-card")
 }
 
-const allOfTheChart = "serviceMonitor.enabled=true,prometheusRule.enabled=true,viewer.subjects[0].kind=Group,viewer.subjects[0].name=gpu-users"
+const allOfTheChart = "serviceMonitor.enabled=true,prometheusRule.enabled=true,view.enabled=true,viewer.subjects[0].kind=Group,viewer.subjects[0].name=gpu-users"
 
 // TestChart lints the chart and compares its objects with those of the kustomize directories.
 func TestChart(t *testing.T) {
 	h, chart := newHelm(t, os.DevNull), ownChart(t)
 	require.Contains(t, h.run(t, "lint", "--strict", chart), "0 chart(s) failed")
 	require.Contains(t, h.run(t, "lint", "--strict", chart, "--set", allOfTheChart), "0 chart(s) failed")
-	for _, wrong := range []string{"admission.action=Refuse", "serviceMonitor.interval=often", "viewer.subject=x", "dashboard.enabled=maybe"} {
+	for _, wrong := range []string{"admission.action=Refuse", "serviceMonitor.interval=often", "viewer.subject=x", "dashboard.enabled=maybe", "view.memory=much"} {
 		require.Contains(t, h.refuses(t, "template", "x", chart, "--set", wrong), "values don't meet the specifications of the schema", wrong)
 	}
 	objects := ofRelease(t, h.run(t, "template", "x", chart, "--set", allOfTheChart, "--no-hooks"))
@@ -222,16 +223,23 @@ func TestChart(t *testing.T) {
 		"../deploy/cardctl":                  {"ClusterRole": "rules"},
 		"../deploy/observability":            {"ConfigMap": "data"},
 		"../deploy/observability/prometheus": {"PrometheusRule": "spec", "ServiceMonitor": "spec"},
+		"../deploy/view": {"ServiceAccount": "", "ClusterRole": "rules", "ClusterRoleBinding": "subjects", "Deployment": "spec", "Service": "spec",
+			"NetworkPolicy": "spec"},
 	} {
 		kustomized := render(t, directory)
 		require.Len(t, kustomized, len(same))
 		for kind, field := range same {
-			mine, theirs := only(t, objects, kind), only(t, kustomized, kind)
-			assert.Equal(t, theirs.GetName(), mine.GetName())
+			theirs := only(t, kustomized, kind)
+			mine := named(t, objects, kind, theirs.GetName())
+			assert.Equal(t, theirs.GetNamespace(), mine.GetNamespace())
 			assert.Equal(t, normal(t, theirs.Object[field]), normal(t, mine.Object[field]), "%s of %s", field, kind)
 		}
 	}
-	require.Len(t, objects, 7, "the objects above, and the ClusterRoleBinding")
+	require.Len(t, objects, 13, "the objects above, and the ClusterRoleBinding of the viewers")
+	view := h.run(t, "template", "x", chart, "--show-only", "templates/view.yaml", "--set", "view.enabled=true,view.certificateSecret=own,view.memory=3Gi,cardctl.tag=v9")
+	for _, line := range []string{"image: ghcr.io/capacity-card/cardctl:v9", "secretName: own", "memory: 3Gi"} {
+		require.Contains(t, view, " "+line+"\n")
+	}
 	require.Empty(t, ofRelease(t, h.run(t, "template", "x", chart, "--no-hooks", "--set",
 		"dashboard.enabled=false,admission.enabled=false,viewer.enabled=false")))
 }
@@ -239,21 +247,31 @@ func TestChart(t *testing.T) {
 // only returns the only object of a kind.
 func only(t *testing.T, objects []*unstructured.Unstructured, kind string) *unstructured.Unstructured {
 	t.Helper()
+	return named(t, objects, kind, "")
+}
+
+// named returns the only object of a kind with a name, or with any if it is empty.
+func named(t *testing.T, objects []*unstructured.Unstructured, kind, name string) *unstructured.Unstructured {
+	t.Helper()
 	var found []*unstructured.Unstructured
 	for _, object := range objects {
-		if object.GetKind() == kind {
+		if object.GetKind() == kind && (name == "" || object.GetName() == name) {
 			found = append(found, object)
 		}
 	}
-	require.Len(t, found, 1, kind)
+	require.Len(t, found, 1, "%s %s", kind, name)
 	return found[0]
 }
+
+// cardctlImage is the image of cardctl, whose tag is another one in a release of the chart.
+var cardctlImage = regexp.MustCompile(`(cardctl):v[^"]+`)
 
 // normal is a value without the spaces at the ends of its lines and texts, which YAML writes in several ways.
 func normal(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)
 	require.NoError(t, err)
+	text = cardctlImage.ReplaceAll(text, []byte("$1"))
 	return strings.ReplaceAll(string(text), `\n"`, `"`)
 }
 

@@ -306,11 +306,18 @@ func (c *cluster) mounts(t *testing.T, namespace string, pod corev1.PodSpec, dir
 	for _, volume := range pod.Volumes {
 		path := filepath.Join(directory, "volume-"+volume.Name)
 		require.NoError(t, os.Mkdir(path, 0o755))
-		if volume.ConfigMap != nil {
+		switch {
+		case volume.ConfigMap != nil:
 			configMap, err := c.Kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), volume.ConfigMap.Name, metav1.GetOptions{})
 			require.NoError(t, err)
 			writeVolume(t, path, configMap.Data)
-		} else {
+		case volume.Secret != nil:
+			secret, err := c.Kube.CoreV1().Secrets(namespace).Get(t.Context(), volume.Secret.SecretName, metav1.GetOptions{})
+			require.NoError(t, err)
+			for name, text := range secret.Data {
+				writeVolume(t, path, map[string]string{name: string(text)})
+			}
+		default:
 			require.NotNil(t, volume.EmptyDir, "volume %s is not played", volume.Name)
 			require.NoError(t, os.Chmod(path, 0o777))
 		}

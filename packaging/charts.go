@@ -23,6 +23,10 @@ var chartFiles = []string{
 	"deploy/observability/dashboard.json",
 	"deploy/observability/prometheus/alerts.yaml",
 	"deploy/observability/prometheus/servicemonitor.yaml",
+	"deploy/view/deployment.yaml",
+	"deploy/view/networkpolicy.yaml",
+	"deploy/view/role.yaml",
+	"deploy/view/service.yaml",
 }
 
 func defineCharts(flags *flag.FlagSet) func() error {

@@ -28,6 +28,7 @@ var overlays = map[string]string{
 	"drop-in":       "deploy/drop-in",
 	"observability": "deploy/observability",
 	"prometheus":    "deploy/observability/prometheus",
+	"view":          "deploy/view",
 }
 
 func defineRelease(flags *flag.FlagSet) func() error {

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -101,6 +106,41 @@ func removeSettings() error {
 	return errors.Join(errs...)
 }
 
+// cardctl is the program whose pages show the playground: docs/view.md. It runs in a process of its own, because a process
+// has one session of the scheduler at a time.
+const cardctl = "bin/cardctl"
+
+// servePages starts the pages of cardctl, and returns their address, or what to do to have them. The second result ends
+// them.
+func servePages(ctx context.Context, config, metrics string) (address string, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	command := exec.CommandContext(ctx, cardctl, "serve", "--kubeconfig", config, "--listen", "127.0.0.1:0", "--metrics", "http://"+metrics+"/metrics")
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = pagesPatience
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in the terminal is for the demo, which ends the pages
+	printed, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		cancel()
+		return "make cardctl && bin/cardctl serve", func() {}
+	}
+	end = func() {
+		cancel()
+		_ = command.Wait()
+	}
+	line, err := bufio.NewReader(printed).ReadString('\n')
+	if err != nil {
+		end()
+		return "bin/cardctl serve", func() {}
+	}
+	return strings.TrimSpace(line), end
+}
+
+// pagesPatience is the time that the pages have to end.
+const pagesPatience = 5 * time.Second
+
 // stay opens the playground, and prints what happens until the demo is interrupted, which is no failure here.
 func stay(ctx context.Context, cp *controlplane.ControlPlane, board *board) (err error) {
 	defer func() { err = errors.Join(err, removeSettings()) }()
@@ -111,6 +151,8 @@ func stay(ctx context.Context, cp *controlplane.ControlPlane, board *board) (err
 	if _, err := board.next(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
+	pages, closePages := servePages(ctx, cp.Kubeconfig(), metrics)
+	defer closePages()
 	fmt.Fprintf(board.out, `
 The control plane stays up, with a node l40s-1 for the pages. In another terminal, in this directory:
 
@@ -119,6 +161,7 @@ The control plane stays up, with a node l40s-1 for the pages. In another termina
   kubectl get queues,jobs.batch.volcano.sh,podgroups,pods
   cardctl explain
 
+pages        %s
 API server   https://%s (%s)
 metrics      http://%s/metrics
 health       http://%s/healthz
@@ -126,7 +169,7 @@ health       http://%s/healthz
 docs/quickstart.md and docs/cardctl.md continue here. Ctrl-C stops the control plane and removes
 everything. Until then, what happens in it is printed below.
 
-`, settings, cp.Address, kubeconfig, metrics, metrics)
+`, settings, pages, cp.Address, kubeconfig, metrics, metrics)
 	if err := board.follow(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -74,6 +74,10 @@ func TestBadInput(t *testing.T) {
 		"a bad interval":       {queueText, []string{"top", "-f", "-", "--interval", "0s"}, "--interval: must be positive"},
 		"files and --watch":    {queueText, []string{"top", "-f", "-", "-w"}, "--watch is for clusters: files are read once"},
 		"--once and --watch":   {queueText, []string{"top", "--once", "-w"}, "[once watch]"},
+		"pages for everyone":   {queueText, []string{"serve", "-f", "-", "--listen", ":8080"}, "--listen :8080: without --authenticate the pages are for everyone"},
+		"tokens in plain text": {"", []string{"serve", "--listen", "0.0.0.0:8080", "--authenticate"}, "needs --tls-cert-file and --tls-private-key-file"},
+		"files with tokens":    {queueText, []string{"serve", "-f", "-", "--authenticate"}, "[authenticate filename]"},
+		"no certificate":       {queueText, []string{"serve", "-f", "-", "--tls-cert-file", "none", "--tls-private-key-file", "none"}, "--tls-cert-file: open none"},
 		"nothing to add":       {queueText, []string{"simulate", "-f", "-", "--add", "none"}, "stat none"},
 	} {
 		t.Run(name, func(t *testing.T) {

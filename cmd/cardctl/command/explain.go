@@ -259,7 +259,11 @@ func describe(out io.Writer, f *explain.Finding) {
 		nodes = append(nodes, fmt.Sprintf("%d (%s): %s", n.Count, strings.Join(n.Names, ", "), n.Why))
 	}
 	list("Nodes:", nodes)
-	list("To change:", f.Advice)
+	advice := slices.Clone(f.Advice)
+	for _, h := range f.Holders {
+		advice = append(advice, h.String())
+	}
+	list("To change:", advice)
 	if f.Safety != "" {
 		line("Reclaim:", f.Safety)
 	}

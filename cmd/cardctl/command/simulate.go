@@ -1,14 +1,13 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
-	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
 )
@@ -65,51 +64,43 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 	if err != nil {
 		return err
 	}
-	before, err := engine.Build(objects.Clone())
-	if err != nil {
-		return err
-	}
+	change := whatif.Change{Set: c.set, Remove: c.remove, Namespace: s.namespace()}
 	if len(c.add) > 0 {
-		added, err := input.ReadFiles(c.add, s.recursive, s.streams.In, nil)
-		if err != nil {
+		if change.Add, err = input.ReadFiles(c.add, s.recursive, s.streams.In, nil); err != nil {
 			return err
 		}
-		if len(added.Problems) > 0 {
-			return fmt.Errorf("--add: %s", added.Problems[0])
-		}
-		for _, m := range added.ConfigMaps {
-			s.warning("--add %s: ConfigMap %s: both runs use the scheduler configuration that is in force", added.SourceOf(m), m.Name)
-		}
-		objects.Merge(added)
 	}
-	after, err := engine.Build(objects)
-	if err != nil {
-		return err
-	}
-	for _, setting := range c.set {
-		if err := whatif.Set(after, setting); err != nil {
-			return fmt.Errorf("--set: %w", err)
-		}
-		if missing := whatif.MissingCard(after, setting); missing != "" {
-			s.warning("--set %s: %s", setting, missing)
-		}
-	}
-	for _, object := range c.remove {
-		if err := whatif.Remove(after, object, s.namespace()); err != nil {
-			return fmt.Errorf("--remove: %w", err)
-		}
-	}
-	s.warn(objects)
-	s.warnOfWorld(after, configuration)
 	progress := newProgress(s.streams.ErrOut)
 	defer progress.done()
-	report := func(what string) func(int, int) {
+	trial, err := whatif.Try(cmd.Context(), objects, configuration, change, func(what string) func(int, int) {
 		return func(cycle, events int) { progress.report(what+", cycle", cycle, cycle) }
+	})
+	if err != nil {
+		return flagOf(err)
 	}
-	comparison := whatif.Compare(whatif.Run(before, configuration, report("before")), whatif.Run(after, configuration, report("after")))
 	progress.done()
+	for _, warning := range trial.Warnings {
+		s.warning("%s", warning)
+	}
+	s.warn(trial.Objects)
+	s.warnOfWorld(trial.World, configuration)
+	comparison := trial.Comparison
 	comparison.Jobs = slices.DeleteFunc(comparison.Jobs, func(j whatif.JobChange) bool { return s.namespace() != "" && j.Namespace != s.namespace() })
 	return s.printComparison(comparison, c.all)
+}
+
+// flagOf names the flag that an error is about.
+func flagOf(err error) error {
+	var manifest whatif.ManifestError
+	switch {
+	case errors.As(err, &manifest):
+		return fmt.Errorf("--add: %w", err)
+	case errors.Is(err, whatif.ErrSetting):
+		return fmt.Errorf("--set: %w", err)
+	case errors.Is(err, whatif.ErrRemoval):
+		return fmt.Errorf("--remove: %w", err)
+	}
+	return err
 }
 
 func (s *source) printComparison(c *whatif.Comparison, all bool) error {
@@ -158,26 +149,9 @@ func jobChanges(c *whatif.Comparison, all bool) *table {
 		if j.After != nil {
 			why = j.After.Message
 		}
-		t.add(j.Namespace, j.Owner, j.Queue, inShort(j.Before), inShort(j.After), why)
+		t.add(j.Namespace, j.Owner, j.Queue, whatif.InShort(j.Before), whatif.InShort(j.After), why)
 	}
 	return t
-}
-
-// inShort describes a job in a few words.
-func inShort(f *explain.Finding) string {
-	switch {
-	case f == nil:
-		return ""
-	case f.State == explain.Finished:
-		return "Finished"
-	case f.Pods.Total == 0: // before its controller creates its pods
-		return string(f.State)
-	case f.Pods.Waiting == 0:
-		return fmt.Sprintf("Running %d", f.Pods.Placed)
-	case f.Pods.Placed == 0:
-		return fmt.Sprintf("Waiting %d", f.Pods.Waiting)
-	}
-	return fmt.Sprintf("Running %d, Waiting %d", f.Pods.Placed, f.Pods.Waiting)
 }
 
 func queueChanges(c *whatif.Comparison, all bool) *table {
@@ -200,16 +174,9 @@ func ofQuota(allocated float64, quota *float64) string {
 
 // newEvents lists what happens with the changes and not without them.
 func newEvents(c *whatif.Comparison) *table {
-	key := func(e engine.Event) string { return fmt.Sprint(e.Kind, e.Group, e.Pod, e.Node) }
-	usual := map[string]int{}
-	for _, e := range c.Before.Events {
-		usual[key(e)]++
-	}
 	t := &table{columns: columns("CYCLE", "EVENT", "QUEUE", "JOB", "POD", "NODE")}
-	for _, e := range c.After.Events {
-		if usual[key(e)]--; usual[key(e)] < 0 {
-			t.add(e.Cycle, e.Kind, e.Queue, e.Owner, e.Pod, e.Node)
-		}
+	for _, e := range c.NewEvents() {
+		t.add(e.Cycle, e.Kind, e.Queue, e.Owner, e.Pod, e.Node)
 	}
 	return t
 }

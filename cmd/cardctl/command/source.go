@@ -39,9 +39,10 @@ type source struct {
 	labels        labels.Selector // the selector; everything without one
 	watch         bool
 	interval      time.Duration
-	printed       map[string]bool // notes and warnings, each printed once
-	broken        bool            // a part of the input could not be read
-	terminal      sync.Mutex      // held while a command draws on the terminal
+	printed       map[string]bool             // notes and warnings, each printed once
+	broken        bool                        // a part of the input could not be read
+	heard         func(severity, text string) // if set, each note and warning, printed or not
+	terminal      sync.Mutex                  // held while a command draws on the terminal
 }
 
 // newSource returns a source without flags.
@@ -180,7 +181,11 @@ func (s *source) note(format string, arguments ...any) { s.line("note", format, 
 func (s *source) warning(format string, arguments ...any) { s.line("warning", format, arguments...) }
 
 func (s *source) line(severity, format string, arguments ...any) {
-	text := severity + ": " + fmt.Sprintf(format, arguments...)
+	text := fmt.Sprintf(format, arguments...)
+	if s.heard != nil {
+		s.heard(severity, text)
+	}
+	text = severity + ": " + text
 	if !s.printed[text] {
 		s.printed[text] = true
 		fmt.Fprintln(s.streams.ErrOut, text)
@@ -221,11 +226,19 @@ func (s *source) load(ctx context.Context) (*engine.World, *engine.Configuration
 
 // warnOfWorld writes to stderr what the sessions on a world do not have.
 func (s *source) warnOfWorld(world *engine.World, configuration *engine.Configuration) {
+	s.noteLeftOut(configuration)
+	if world.Orphans > 0 {
+		s.warning(orphans, world.Orphans)
+	}
+}
+
+// orphans is the warning about pods that no queue is charged for.
+const orphans = "%d pods belong to PodGroups that are not in the input, and no queue is charged for them"
+
+// noteLeftOut writes to stderr which plugins sessions do not have.
+func (s *source) noteLeftOut(configuration *engine.Configuration) {
 	if len(configuration.LeftOut) > 0 {
 		s.note("plugins that need more than objects, or are not known, are left out: %s", strings.Join(configuration.LeftOut, ", "))
-	}
-	if world.Orphans > 0 {
-		s.warning("%d pods belong to PodGroups that are not in the input, and no queue is charged for them", world.Orphans)
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -36,11 +37,11 @@ const (
 // mostCycles bounds the cycles of a world that does not settle.
 const mostCycles = 100
 
-// Settle runs cycles until one changes nothing. Between two cycles it does the work of
+// Settle runs cycles until one changes nothing, or ctx is done. Between two cycles it does the work of
 // the controllers and the kubelet: placed pods run, and evicted pods leave their node
 // and come back as new pods. It reports whether the world settled.
-func Settle(w *World, c *Configuration, progress func(cycle, events int)) (events []Event, settled bool) {
-	for cycle := 1; cycle <= mostCycles; cycle++ {
+func Settle(ctx context.Context, w *World, c *Configuration, progress func(cycle, events int)) (events []Event, settled bool) {
+	for cycle := 1; cycle <= mostCycles && ctx.Err() == nil; cycle++ {
 		happened, changed := w.cycle(c, cycle)
 		events = append(events, happened...)
 		if progress != nil {

@@ -249,7 +249,7 @@ spec: {schedulerName: volcano, containers: [{name: c, image: i, resources: {limi
 		assert.Empty(t, w.Groups[0].Pods[0].Spec.NodeName)
 		assert.Equal(t, scheduling.PodGroupPending, w.Groups[0].Status.Phase)
 	}
-	events, settled := Settle(w, c, nil)
+	events, settled := Settle(t.Context(), w, c, nil)
 	assert.True(t, settled)
 	assert.Equal(t, []Event{
 		{Cycle: 1, Kind: Placed, Group: "default/podgroup-bare", Owner: "Pod/bare", Queue: "q", Pod: "bare", Node: "a"},

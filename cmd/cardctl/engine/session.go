@@ -18,12 +18,16 @@ import (
 )
 
 // Session is an open session of Volcano's scheduler on a world. A process has one
-// session at a time. A session does not change the world.
+// session at a time: Open waits for Close. A session does not change the world.
 type Session struct {
 	*framework.Session
 	Quota plugin.Inspection
 	*Configuration
 }
+
+// one is held while a session is open, because Volcano registers plugins and actions for the
+// process.
+var one sync.Mutex
 
 // informed has the informers in which Volcano's predicates look volumes up. They are
 // empty.
@@ -38,6 +42,7 @@ var Quiet = sync.OnceFunc(offline.Quiet)
 
 // Open opens a session on a world.
 func Open(w *World, c *Configuration) *Session {
+	one.Lock()
 	Quiet()
 	conf.EnabledActionMap = map[string]bool{}
 	for _, action := range c.Actions {
@@ -81,6 +86,7 @@ func (s *Session) forgetLost() {
 
 // Close closes the session.
 func (s *Session) Close() {
+	defer one.Unlock()
 	s.forgetLost()
 	framework.CloseSession(s.Session)
 }

@@ -74,7 +74,7 @@ func (e *explainer) advise(f *Finding) []string {
 }
 
 // adviseShortages returns, for each bound that is exceeded, how much is missing at
-// which queue, and which jobs use it there.
+// which queue. It also finds which jobs use it there.
 func (e *explainer) adviseShortages(f *Finding) []string {
 	var all []string
 	for _, s := range f.Reason.Shortages {
@@ -102,8 +102,8 @@ func (e *explainer) adviseShortages(f *Finding) []string {
 		default:
 			all = append(all, fmt.Sprintf("raise %s to %s, or free %s in it", e.field(s, origin), Amount(s.Resource, s.Total), missing))
 		}
-		if users := e.users(s); users != "" {
-			all = append(all, users)
+		if holders := e.holders(s); len(holders.Jobs) > 0 {
+			f.Holders = append(f.Holders, holders)
 		}
 	}
 	return all
@@ -191,36 +191,25 @@ func configured(queue *scheduling.Queue, resource string) (most float64, set boo
 	return most, set
 }
 
-// users names the jobs that use most of the short resource, in the queue of the
-// shortage and below.
-func (e *explainer) users(s report.Shortage) string {
+// mostHolders bounds the jobs that Holders names.
+const mostHolders = 3
+
+// holders are the jobs that have what is short, in the queue and those below it.
+func (e *explainer) holders(s report.Shortage) Holders {
 	below := append([]string{s.Queue}, e.children[s.Queue]...)
-	type user struct {
-		owner string
-		has   float64
-	}
-	var all []user
+	var all []Holder
 	for id, job := range e.Session.Jobs {
 		if !slices.Contains(below, string(job.Queue)) {
 			continue
 		}
 		if has := e.allocatedOf(job, s); has > 0 {
-			all = append(all, user{e.ownerOf(id), has})
+			all = append(all, Holder{e.groups[id].Namespace, e.groups[id].Owner, has})
 		}
 	}
-	if len(all) == 0 {
-		return ""
-	}
-	slices.SortFunc(all, func(a, b user) int { return cmp.Or(cmp.Compare(b.has, a.has), cmp.Compare(a.owner, b.owner)) })
-	var words []string
-	for _, u := range first(all, 3) {
-		words = append(words, fmt.Sprintf("%s (%s)", u.owner, Amount(s.Resource, u.has)))
-	}
-	more := ""
-	if len(all) > 3 {
-		more = fmt.Sprintf(" and %d more", len(all)-3)
-	}
-	return fmt.Sprintf("%s of %s is used by %s%s", s.Resource, s.Queue, strings.Join(words, ", "), more)
+	slices.SortFunc(all, func(a, b Holder) int {
+		return cmp.Or(cmp.Compare(b.Quantity, a.Quantity), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Owner, b.Owner))
+	})
+	return Holders{Queue: s.Queue, Resource: s.Resource, Jobs: first(all, mostHolders), More: max(0, len(all)-mostHolders)}
 }
 
 // allocatedOf returns the amount of the short resource that is allocated to the pods of a job.

@@ -3,7 +3,10 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -25,6 +28,7 @@ type explainer struct {
 	// unfit keeps why no node fits the first pod of a job, by what the pod requests:
 	// jobs are tried one at a time, each on the same cluster.
 	unfit  map[string][]Nodes
+	places map[api.JobID]int  // of the jobs that wait, in the order of their queue
 	last   int                // the position of the last node that a pod fit on
 	unused map[string]float64 // of free; nil until it is called
 }
@@ -88,7 +92,26 @@ func newExplainer(s *engine.Session, w *engine.World) *explainer {
 	for _, leaves := range x.children {
 		slices.Sort(leaves)
 	}
+	x.places = places(s)
 	return x
+}
+
+// places orders the jobs of each queue that wait.
+func places(s *engine.Session) map[api.JobID]int {
+	waiting := map[api.QueueID][]*api.JobInfo{}
+	for _, job := range s.Jobs {
+		if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) > 0 {
+			waiting[job.Queue] = append(waiting[job.Queue], job)
+		}
+	}
+	all := map[api.JobID]int{}
+	for _, jobs := range waiting {
+		sort.Slice(jobs, func(i, j int) bool { return s.JobOrderFn(jobs[i], jobs[j]) })
+		for i, job := range jobs {
+			all[job.UID] = i + 1
+		}
+	}
+	return all
 }
 
 // ownerOf is the namespace and the owner of a job of the session.
@@ -140,6 +163,7 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.State != Waiting {
 		return
 	}
+	f.Since, f.Place = e.created(job), e.places[job.UID]
 	switch {
 	case e.Session.Queues[job.Queue] == nil:
 		f.Stage = Enqueue
@@ -164,6 +188,14 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if promise := reserve.PromiseOf(job); promise.Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
 		f.Advice = append(f.Advice, "its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
 	}
+}
+
+// created is when a job was created, nil for a manifest.
+func (e *explainer) created(job *api.JobInfo) *metav1.Time {
+	if g := e.groups[job.UID]; !g.CreationTimestamp.IsZero() {
+		return &g.CreationTimestamp
+	}
+	return nil
 }
 
 // refuse records a refusal of the quota plugin.

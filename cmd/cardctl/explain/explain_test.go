@@ -82,6 +82,9 @@ func TestAdviceNamesTheUsers(t *testing.T) {
 	advice := map[string][]string{}
 	for _, f := range Jobs(w, c, Options{}) {
 		advice[f.Owner] = f.Advice
+		for _, h := range f.Holders {
+			advice[f.Owner] = append(advice[f.Owner], h.String())
+		}
 	}
 	assert.Equal(t, []string{
 		`raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 5, or free 1 in it`,
@@ -101,8 +104,9 @@ func TestAdviceKnowsWhatIsFree(t *testing.T) {
 		if f.Owner == "Job/waits" {
 			assert.Equal(t, []string{
 				`free 1 in it: raising volcano.sh/card.quota of "NVIDIA-H200" of queue q does not help while the nodes have 1 free`,
-				"NVIDIA-H200 of q is used by default/PodGroup/runs (2)",
 			}, f.Advice)
+			require.Len(t, f.Holders, 1)
+			assert.Equal(t, "NVIDIA-H200 of q is used by default/PodGroup/runs (2)", f.Holders[0].String())
 			return
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -64,6 +66,11 @@ type Finding struct {
 	Reason  *report.Reason `json:"reason,omitempty"` // as the quota plugin gives it
 	Nodes   []Nodes        `json:"nodes,omitempty"`
 	Advice  []string       `json:"advice,omitempty"`
+	Holders []Holders      `json:"holders,omitempty"` // of what is missing
+	// Since is when the job was created, and Place its place among the jobs of its queue that
+	// wait, in the order in which the scheduler tries them. The first one has place 1.
+	Since *metav1.Time `json:"since,omitempty"`
+	Place int          `json:"place,omitempty"`
 
 	// Of a running job.
 	Claims []Claim `json:"claims,omitempty"`
@@ -77,6 +84,34 @@ type Pods struct {
 	Placed  int `json:"placed"`  // on a node
 	Waiting int `json:"waiting"`
 	Fit     int `json:"fit"` // of those that wait: how many could be placed now
+}
+
+// Holders are the jobs that have a resource of a queue, those that have most first.
+type Holders struct {
+	Queue    string   `json:"queue"`
+	Resource string   `json:"resource"`
+	Jobs     []Holder `json:"jobs"`
+	More     int      `json:"more,omitempty"` // that Jobs leaves out
+}
+
+// Holder is a job with what it has.
+type Holder struct {
+	Namespace string  `json:"namespace"`
+	Owner     string  `json:"owner"`
+	Quantity  float64 `json:"quantity"`
+}
+
+// String lists the holders in words.
+func (h Holders) String() string {
+	var words []string
+	for _, j := range h.Jobs {
+		words = append(words, fmt.Sprintf("%s/%s (%s)", j.Namespace, j.Owner, Amount(h.Resource, j.Quantity)))
+	}
+	more := ""
+	if h.More > 0 {
+		more = fmt.Sprintf(" and %d more", h.More)
+	}
+	return fmt.Sprintf("%s of %s is used by %s%s", h.Resource, h.Queue, strings.Join(words, ", "), more)
 }
 
 // Nodes are the nodes that do not fit for one reason.

@@ -11,14 +11,18 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
 )
 
@@ -29,6 +33,8 @@ type list struct {
 	optional bool // the result is complete without it
 	purpose  string
 	get      func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	object   runtime.Object // an empty one
 }
 
 // ReadCluster lists the objects of a live cluster, and with configured the scheduler's
@@ -179,31 +185,48 @@ func listOfSchedulers(kube kubernetes.Interface) list {
 				}
 			}
 			return schedulers, nil
-		}}
+		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return kube.AppsV1().Deployments(v1.NamespaceAll).Watch(ctx, o)
+		}, object: &appsv1.Deployment{}}
 }
 
 func listsOf(kube kubernetes.Interface, volcano vcclient.Interface) []list {
 	return []list{
 		{kind: "nodes", get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return kube.CoreV1().Nodes().List(ctx, o)
-		}},
+		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return kube.CoreV1().Nodes().Watch(ctx, o)
+		}, object: &v1.Node{}},
 		{kind: "pods", get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return kube.CoreV1().Pods(v1.NamespaceAll).List(ctx, o)
-		}},
+		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return kube.CoreV1().Pods(v1.NamespaceAll).Watch(ctx, o)
+		}, object: &v1.Pod{}},
 		{kind: "queues.scheduling.volcano.sh", volcano: true, get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return volcano.SchedulingV1beta1().Queues().List(ctx, o)
-		}},
+		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return volcano.SchedulingV1beta1().Queues().Watch(ctx, o)
+		}, object: &scheduling.Queue{}},
 		{kind: "podgroups.scheduling.volcano.sh", volcano: true, get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return volcano.SchedulingV1beta1().PodGroups(v1.NamespaceAll).List(ctx, o)
-		}},
+		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return volcano.SchedulingV1beta1().PodGroups(v1.NamespaceAll).Watch(ctx, o)
+		}, object: &scheduling.PodGroup{}},
 		{kind: "jobs.batch.volcano.sh", volcano: true, get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return volcano.BatchV1alpha1().Jobs(v1.NamespaceAll).List(ctx, o)
-		}},
+		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return volcano.BatchV1alpha1().Jobs(v1.NamespaceAll).Watch(ctx, o)
+		}, object: &batch.Job{}},
 		{kind: "priorityclasses.scheduling.k8s.io", optional: true, purpose: "every job has the priority 0", get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			return kube.SchedulingV1().PriorityClasses().List(ctx, o)
-		}},
+		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return kube.SchedulingV1().PriorityClasses().Watch(ctx, o)
+		}, object: &schedulingv1.PriorityClass{}},
 	}
 }
+
+// errAway is the error of an API server that does not answer.
+var errAway = errors.New("cannot be reached")
 
 // explain returns an error of one line that names the cause and what to do about it.
 func (l list) explain(err error, host string) error {
@@ -217,7 +240,7 @@ func (l list) explain(err error, host string) error {
 	case l.volcano && apierrors.IsNotFound(err):
 		return fmt.Errorf("the cluster %s has no %s: is Volcano installed?", host, l.kind)
 	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown:
-		return fmt.Errorf("the cluster %s cannot be reached: %s (-f reads files instead)", host, lastPart(err))
+		return fmt.Errorf("the cluster %s %w: %s (-f reads files instead)", host, errAway, lastPart(err))
 	}
 	return fmt.Errorf("listing %s: %w", l.kind, err)
 }

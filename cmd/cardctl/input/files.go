@@ -61,6 +61,15 @@ func ReadFiles(paths []string, recursive bool, stdin io.Reader, progress Progres
 	return objects, nil
 }
 
+// Parse reads the documents of a text, such as a manifest that a user pastes. name stands
+// for the file in problems.
+func Parse(name string, text []byte) *Objects {
+	objects := New()
+	objects.read(name, text, nil)
+	objects.replaceWorkloads()
+	return objects
+}
+
 // expand returns the files of a path.
 func expand(path string, recursive bool) ([]string, error) {
 	if path == "-" {

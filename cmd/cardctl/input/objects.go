@@ -4,7 +4,6 @@
 package input
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -157,8 +156,8 @@ func put[T interface {
 	comparable
 	metav1.Object
 }](o *Objects, all []T, kind string, object T, source Source) []T {
-	if namespaced := kind != "Node" && kind != "Queue" && kind != "PriorityClass"; namespaced {
-		object.SetNamespace(cmp.Or(object.GetNamespace(), metav1.NamespaceDefault))
+	if namespaced := kind != "Node" && kind != "Queue" && kind != "PriorityClass"; namespaced && object.GetNamespace() == "" {
+		object.SetNamespace(metav1.NamespaceDefault)
 	}
 	o.sources[object] = source
 	k := key{kind, types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}}
@@ -208,8 +207,15 @@ func (o *Objects) Clone() *Objects {
 	c.complete = o.complete
 	for _, list := range o.lists() {
 		for _, object := range list {
-			c.add(object.(runtime.Object).DeepCopyObject().(metav1.Object), o.sources[object])
+			own := object.(runtime.Object).DeepCopyObject().(metav1.Object)
+			c.add(own, o.sources[object])
+			if at := o.positions[object]; at != nil {
+				c.positions[own] = at
+			}
 		}
 	}
+	c.Problems, c.Unknown, c.Newer = slices.Clone(o.Problems), slices.Clone(o.Unknown), slices.Clone(o.Newer)
+	c.Repeated, c.Replaced, c.Warnings = slices.Clone(o.Repeated), slices.Clone(o.Replaced), slices.Clone(o.Warnings)
+	maps.Copy(c.skipped, o.skipped)
 	return c
 }

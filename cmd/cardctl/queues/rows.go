@@ -101,6 +101,23 @@ func (r *Row) Summary() string {
 	if q.Broken != "" {
 		queue += ": " + q.Broken
 	}
-	return queue + fmt.Sprintf("\n%s: deserved %s, guarantee %s, allocated %s, inqueue %s, capability %s", r.Holding.Resource,
+	return queue + "\n" + r.Quantities()
+}
+
+// Quantities describes all quantities of the resource of a row.
+func (r *Row) Quantities() string {
+	return fmt.Sprintf("%s: deserved %s, guarantee %s, allocated %s, inqueue %s, capability %s", r.Holding.Resource,
 		r.bound(r.Holding.Deserved), r.amount(r.Holding.Guarantee), r.amount(r.Holding.Allocated), r.amount(r.Holding.Inqueue), r.bound(r.Holding.Capability))
+}
+
+// Amounts describes in short what is allocated and reserved, and the capability.
+func (r *Row) Amounts() string {
+	text := r.amount(r.Holding.Allocated)
+	if r.Holding.Inqueue > 0 {
+		text += " + " + r.amount(r.Holding.Inqueue)
+	}
+	if r.Holding.Capability != nil {
+		text += " / " + r.amount(*r.Holding.Capability)
+	}
+	return text
 }

@@ -19,6 +19,7 @@ type Stock struct {
 	Nodes     []OnNode        `json:"nodes"`
 	Queues    []InQueue       `json:"queues"`
 	Unlabeled []UnlabeledNode `json:"unlabeled,omitempty"`
+	Lost      []LostCards     `json:"lost,omitempty"`
 }
 
 // Card is one model, across the cluster, in whole cards.
@@ -43,6 +44,17 @@ type OnNode struct {
 	Charged     float64 `json:"charged"`
 	Used        float64 `json:"used"`
 	Free        float64 `json:"free"`
+	// Queues are the queues that are charged, with how much.
+	Queues map[string]float64 `json:"queues,omitempty"`
+}
+
+// LostCards are cards that a queue is charged for on a node that is gone or not ready, or
+// which the node no longer has.
+type LostCards struct {
+	Node  string  `json:"node"`
+	Card  string  `json:"card"`
+	Queue string  `json:"queue"`
+	Cards float64 `json:"cards"`
 }
 
 // InQueue is one card of one queue, its children's included.
@@ -81,7 +93,10 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 		inventory := card.Discover(node.Labels, node.Status.Allocatable)
 		for _, c := range inventory.Cards {
 			on := OnNode{Node: node.Name, Card: c.Name, Resource: string(c.Resource), Allocatable: c.Milli.Cards()}
-			on.Charged = charged[onNode{node.Name, c.Name}]
+			on.Queues = charged[onNode{node.Name, c.Name}]
+			for _, n := range on.Queues {
+				on.Charged += n
+			}
 			if n := s.Nodes[node.Name]; n != nil {
 				on.Used = n.Used.Get(c.Resource) / 1000
 			}
@@ -90,6 +105,9 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 				continue // the node has the label of a card and no whole card
 			}
 			stock.Nodes = append(stock.Nodes, on)
+			if s.Nodes[node.Name] != nil {
+				delete(charged, onNode{node.Name, c.Name})
+			}
 			total := of(c.Name)
 			total.Nodes++
 			total.Allocatable += on.Allocatable
@@ -101,6 +119,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 			stock.Unlabeled = append(stock.Unlabeled, UnlabeledNode{node.Name, string(u.Resource), u.Label})
 		}
 	}
+	stock.Lost = lost(charged)
 	stock.Queues = inQueues(w, s)
 	for _, q := range stock.Queues {
 		if q.Leaf && q.Quota != nil {
@@ -118,9 +137,22 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 
 type onNode struct{ node, card string }
 
+// lost returns what is charged and on no node.
+func lost(charged map[onNode]map[string]float64) (all []LostCards) {
+	for on, queues := range charged {
+		for queue, n := range queues {
+			all = append(all, LostCards{on.node, on.card, queue, n})
+		}
+	}
+	slices.SortFunc(all, func(a, b LostCards) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Card, b.Card), cmp.Compare(a.Queue, b.Queue))
+	})
+	return all
+}
+
 // chargedOn returns what queues are charged for, by node and card.
-func chargedOn(s *engine.Session) map[onNode]float64 {
-	charged := map[onNode]float64{}
+func chargedOn(s *engine.Session) map[onNode]map[string]float64 {
+	charged := map[onNode]map[string]float64{}
 	for _, job := range s.Jobs {
 		for status, tasks := range job.TaskStatusIndex {
 			if !api.AllocatedStatus(status) {
@@ -128,7 +160,11 @@ func chargedOn(s *engine.Session) map[onNode]float64 {
 			}
 			for _, task := range tasks {
 				for name, n := range s.Quota.Charged(task) {
-					charged[onNode{task.NodeName, name}] += n
+					on := onNode{task.NodeName, name}
+					if charged[on] == nil {
+						charged[on] = map[string]float64{}
+					}
+					charged[on][string(job.Queue)] += n
 				}
 			}
 		}

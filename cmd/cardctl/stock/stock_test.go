@@ -70,7 +70,7 @@ func TestCount(t *testing.T) {
 		{Card: "A", Nodes: 1, Allocatable: 8, Charged: 2, Used: 5, Free: 3, Quota: 11, Oversubscribed: 3},
 		{Card: "B", Quota: 2, Oversubscribed: 2},
 	}, stock.Cards)
-	assert.Equal(t, []OnNode{{Node: "a", Card: "A", Resource: "nvidia.com/gpu", Allocatable: 8, Charged: 2, Used: 5, Free: 3}}, stock.Nodes)
+	assert.Equal(t, []OnNode{{Node: "a", Card: "A", Resource: "nvidia.com/gpu", Allocatable: 8, Charged: 2, Used: 5, Free: 3, Queues: map[string]float64{"q": 2}}}, stock.Nodes)
 	assert.Equal(t, []UnlabeledNode{{Node: "b", Resource: "nvidia.com/gpu", Label: "nvidia.com/gpu.product"}}, stock.Unlabeled)
 	require.Len(t, stock.Queues, 3)
 	q, r := stock.Queues[0], stock.Queues[2]

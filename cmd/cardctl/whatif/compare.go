@@ -2,6 +2,8 @@ package whatif
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
@@ -17,9 +19,9 @@ type Outcome struct {
 	Stock    *stock.Stock      `json:"stock"`
 }
 
-// Run runs the scheduler on a world until nothing changes.
-func Run(w *engine.World, c *engine.Configuration, progress func(cycle, events int)) *Outcome {
-	events, settled := engine.Settle(w, c, progress)
+// Run runs the scheduler on a world until nothing changes, or ctx is done.
+func Run(ctx context.Context, w *engine.World, c *engine.Configuration, progress func(cycle, events int)) *Outcome {
+	events, settled := engine.Settle(ctx, w, c, progress)
 	o := &Outcome{Settled: settled, Events: append([]engine.Event{}, events...)}
 	o.Findings = explain.Jobs(w, c, explain.Options{})
 	s := engine.Open(w, c)
@@ -51,6 +53,23 @@ func (j JobChange) Changed() bool {
 		j.Before.Level != j.After.Level
 }
 
+// InShort describes a job in a few words, "" for nil.
+func InShort(f *explain.Finding) string {
+	switch {
+	case f == nil:
+		return ""
+	case f.State == explain.Finished:
+		return "Finished"
+	case f.Pods.Total == 0: // before its controller creates its pods
+		return string(f.State)
+	case f.Pods.Waiting == 0:
+		return fmt.Sprintf("Running %d", f.Pods.Placed)
+	case f.Pods.Placed == 0:
+		return fmt.Sprintf("Waiting %d", f.Pods.Waiting)
+	}
+	return fmt.Sprintf("Running %d, Waiting %d", f.Pods.Placed, f.Pods.Waiting)
+}
+
 // CardChange is a card of a queue before and after.
 type CardChange struct {
 	Queue       string   `json:"queue"`
@@ -60,6 +79,27 @@ type CardChange struct {
 	After       float64  `json:"after"`
 	BeforeQuota *float64 `json:"beforeQuota"`
 	AfterQuota  *float64 `json:"afterQuota"`
+}
+
+// Changed reports whether the queue has more or less of the card, or another quota.
+func (c CardChange) Changed() bool {
+	same := c.BeforeQuota == nil && c.AfterQuota == nil || c.BeforeQuota != nil && c.AfterQuota != nil && *c.BeforeQuota == *c.AfterQuota
+	return c.Before != c.After || !same
+}
+
+// NewEvents are the events that happen with the changes and not without them.
+func (c *Comparison) NewEvents() (all []engine.Event) {
+	key := func(e engine.Event) string { return fmt.Sprint(e.Kind, e.Group, e.Pod, e.Node) }
+	usual := map[string]int{}
+	for _, e := range c.Before.Events {
+		usual[key(e)]++
+	}
+	for _, e := range c.After.Events {
+		if usual[key(e)]--; usual[key(e)] < 0 {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // Compare compares two outcomes.

@@ -89,7 +89,7 @@ func world(t *testing.T, manifests ...string) (*engine.World, *engine.Configurat
 func settled(t *testing.T, manifests ...string) (*engine.World, *engine.Configuration) {
 	t.Helper()
 	w, c := world(t, manifests...)
-	_, ok := engine.Settle(w, c, nil)
+	_, ok := engine.Settle(t.Context(), w, c, nil)
 	require.True(t, ok)
 	return w, c
 }
@@ -109,7 +109,7 @@ func TestReclaim(t *testing.T) {
 	after, _ := settled(t, lending)
 	more, _ := world(t, claims)
 	after.Groups = append(after.Groups, more.Groups...)
-	comparison := Compare(Run(before, c, nil), Run(after, c, nil))
+	comparison := Compare(Run(t.Context(), before, c, nil), Run(t.Context(), after, c, nil))
 
 	borrows := job(comparison, "Job/borrows")
 	assert.True(t, borrows.Changed())
@@ -138,12 +138,12 @@ func number(x float64) *float64 { return &x }
 func TestLowerQuotaAndLostNode(t *testing.T) {
 	w, c := settled(t, lending)
 	require.NoError(t, Set(w, "queue/borrower:cards.A=3"))
-	o := Run(w, c, nil)
+	o := Run(t.Context(), w, c, nil)
 	assert.Equal(t, 8, o.Findings[0].Pods.Placed, "no pod is evicted for a lower quota")
 	assert.Empty(t, o.Events)
 
 	require.NoError(t, Remove(w, "node/node-1", ""))
-	o = Run(w, c, nil)
+	o = Run(t.Context(), w, c, nil)
 	assert.Equal(t, 0, o.Findings[0].Pods.Placed)
 	assert.Equal(t, 8, o.Findings[0].Pods.Waiting)
 	assert.Error(t, Remove(w, "node/node-1", ""))
@@ -152,7 +152,7 @@ func TestLowerQuotaAndLostNode(t *testing.T) {
 func TestLowerQuotaFromTheStart(t *testing.T) {
 	w, c := world(t, lending)
 	require.NoError(t, Set(w, "queue/borrower:cards.A=3"))
-	o := Run(w, c, nil)
+	o := Run(t.Context(), w, c, nil)
 	assert.Equal(t, 3, o.Findings[0].Pods.Placed)
 	assert.Equal(t, "Queue <borrower> has insufficient <A> quota: requested <1>, total would be <4>, but capability is <3>", o.Findings[0].Message)
 }
@@ -202,10 +202,10 @@ func TestSetTakesEffect(t *testing.T) {
 	more, _ := world(t, claims)
 	w.Groups = append(w.Groups, more.Groups...)
 	require.NoError(t, Set(w, "queue/borrower:reclaimable=false"))
-	o := Run(w, c, nil)
+	o := Run(t.Context(), w, c, nil)
 	assert.Empty(t, slices.DeleteFunc(o.Events, func(e engine.Event) bool { return e.Kind == engine.Admitted }))
 	require.NoError(t, Set(w, "queue/borrower:reclaimable="))
-	o = Run(w, c, nil)
+	o = Run(t.Context(), w, c, nil)
 	assert.Equal(t, []engine.EventKind{engine.Evicted, engine.Placed}, []engine.EventKind{o.Events[0].Kind, o.Events[1].Kind})
 }
 
@@ -267,7 +267,7 @@ func TestRemoveQueue(t *testing.T) {
 		require.NoError(t, Remove(w, "queue/"+queue, ""))
 	}
 	assert.Empty(t, w.Queues)
-	o := Run(w, c, nil)
+	o := Run(t.Context(), w, c, nil)
 	assert.Equal(t, 8, o.Findings[0].Pods.Placed, "the pods run on")
 	assert.Equal(t, "Queue <owner> does not exist", o.Findings[1].Message)
 	assert.Empty(t, o.Stock.Queues)

@@ -9,12 +9,23 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 {{- end -}}
 
-{{- /* The rules of the viewer, with the name of the scheduler's ConfigMap in this cluster. */}}
-{{- define "capacity-card.viewerRules" -}}
-{{- range (.Files.Get "files/clusterrole.yaml" | fromYaml).rules }}
-{{- if .resourceNames }}
-{{- $_ := set . "resourceNames" (list $.Values.scheduler.configMap) }}
+{{- /* The rules of a role, with the name of the scheduler's ConfigMap in this cluster. The
+arguments are the root and the role. */}}
+{{- define "capacity-card.rules" -}}
+{{- range .role.rules }}
+{{- if has "configmaps" .resources }}
+{{- $_ := set . "resourceNames" (list $.root.Values.scheduler.configMap) }}
 {{- end }}
 - {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "capacity-card.viewerRules" -}}
+{{- include "capacity-card.rules" (dict "root" . "role" (.Files.Get "files/clusterrole.yaml" | fromYaml)) }}
+{{- end -}}
+
+{{- define "capacity-card.cardctlImage" -}}
+{{- with .Values.cardctl }}
+{{- printf "%s:%s" .image (.tag | default (printf "%s-volcano-%s" $.Chart.AppVersion .volcano)) }}
 {{- end }}
 {{- end -}}

@@ -1,0 +1,245 @@
+package command
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/access"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/vitals"
+)
+
+const serveLong = `Serves the queues and cards of a cluster as web pages: who has which cards, why
+jobs wait, who borrows from whom, what is wrong, and what a change would do.
+
+It follows a live cluster, which it only reads, or shows the objects of files. All
+pages are embedded, and nothing is fetched from elsewhere. Each page has its own
+address, the same as JSON, and the cardctl command that prints the same.
+
+Everyone who can reach the address sees everything, so that it must be one of this
+machine. With --authenticate, users log in with a token of the cluster, and see
+what they may list: queues, nodes, and the jobs of a namespace if they may list its
+pods. Then other addresses can be used as well, with a certificate.`
+
+const serveExamples = `  # http://127.0.0.1:8080
+  cardctl serve
+
+  # The dump of a support case, on another port
+  cardctl serve -f dump.json --listen 127.0.0.1:9000
+
+  # For the users of the cluster
+  cardctl serve --listen :8443 --authenticate --tls-cert-file tls.crt --tls-private-key-file tls.key`
+
+// serving has the flags of serve.
+type serving struct {
+	listen           string
+	authenticate     bool
+	certificate, key string // files
+	metrics          string // the address of the scheduler's
+}
+
+func newServe(s *source) *cobra.Command {
+	v := &serving{}
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Queues and cards as web pages", Long: serveLong, Example: serveExamples, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.serve(cmd, v) },
+	}
+	cmd.Flags().StringVar(&v.listen, "listen", "127.0.0.1:8080", "Address to listen on: one of this machine, such as 127.0.0.1:8080, [::1]:8080 or localhost:0. "+
+		"Others need --authenticate and a certificate")
+	cmd.Flags().BoolVar(&v.authenticate, "authenticate", false, "Require a token of the cluster, and show what its user may list. "+
+		"cardctl needs the permission to create tokenreviews and subjectaccessreviews")
+	cmd.Flags().StringVar(&v.certificate, "tls-cert-file", "", "File with the certificate of the server, which then speaks HTTPS only. It is read again when it changes")
+	cmd.Flags().StringVar(&v.key, "tls-private-key-file", "", "File with the private key of the certificate")
+	cmd.Flags().StringVar(&v.metrics, "metrics", "", "Address of the scheduler's metrics, such as http://volcano-scheduler-service.volcano-system:8080/metrics, for the duration of its cycles")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "Least time between two readings of the cluster")
+	s.bind(cmd)
+	cmd.MarkFlagsRequiredTogether("tls-cert-file", "tls-private-key-file")
+	cmd.MarkFlagsMutuallyExclusive("authenticate", "filename")
+	return cmd
+}
+
+// check refuses addresses on which others could read what is meant for one user.
+func (v *serving) check() error {
+	switch {
+	case serve.IsLoopback(v.listen):
+		return nil
+	case !v.authenticate:
+		return fmt.Errorf("--listen %s: without --authenticate the pages are for everyone who can reach them, "+
+			"so the address must be one of this machine, such as 127.0.0.1:8080", v.listen)
+	case v.certificate == "":
+		return fmt.Errorf("--listen %s: tokens come from other machines, which needs --tls-cert-file and --tls-private-key-file", v.listen)
+	}
+	return nil
+}
+
+// listener returns the listener, and the address that users open.
+func (v *serving) listener(ctx context.Context) (net.Listener, string, error) {
+	var config *tls.Config
+	if v.certificate != "" {
+		var err error
+		if config, err = access.TLS(ctx, v.certificate, v.key); err != nil {
+			return nil, "", fmt.Errorf("--tls-cert-file: %w", err)
+		}
+	}
+	listener, err := net.Listen("tcp", v.listen)
+	switch {
+	case err != nil:
+		return nil, "", fmt.Errorf("--listen: %w", err)
+	case config != nil:
+		return tls.NewListener(listener, config), "https://" + listener.Addr().String(), nil
+	}
+	return listener, "http://" + listener.Addr().String(), nil
+}
+
+func (s *source) serve(cmd *cobra.Command, v *serving) error {
+	if err := v.check(); err != nil {
+		return err
+	}
+	options := serve.Options{Interval: s.interval, Flags: sourceFlags(cmd.Flags()), Log: s.logLine}
+	if v.authenticate {
+		config, err := s.cluster.ToRESTConfig()
+		if err != nil {
+			return fmt.Errorf("--authenticate: %s", firstLine(err))
+		}
+		gate, err := access.New(config, s.logLine)
+		if err != nil {
+			return err
+		}
+		options.Access, options.Flags = gate.Protect, nil // viewers have kubeconfigs of their own
+	}
+	reader, err := s.newReader(cmd.Context())
+	if err != nil {
+		return err
+	}
+	reader.metrics = v.metrics
+	options.Source = reader
+	listener, address, err := v.listener(cmd.Context())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(s.streams.Out, address)
+	if err := serve.New(options).Serve(cmd.Context(), listener); err != nil && err != http.ErrServerClosed {
+		return err
+	}
+	return nil
+}
+
+// logLine writes a line of the log.
+func (s *source) logLine(format string, arguments ...any) {
+	fmt.Fprintf(s.streams.ErrOut, "%s %s\n", time.Now().UTC().Format(time.RFC3339), fmt.Sprintf(format, arguments...))
+}
+
+// notShown are flags that other commands do not have, and secrets.
+var notShown = []string{"listen", "interval", "metrics", "tls-cert-file", "tls-private-key-file", "token", "password"}
+
+// sourceFlags are the flags that select the input, as they were given.
+func sourceFlags(flags *pflag.FlagSet) (words []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if slices.Contains(notShown, f.Name) {
+			return
+		}
+		switch value := f.Value.(type) {
+		case pflag.SliceValue:
+			for _, each := range value.GetSlice() {
+				words = append(words, "--"+f.Name, each)
+			}
+		default:
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return words
+}
+
+// reader reads the source of the pages.
+type reader struct {
+	source *source
+	live   *input.Live    // nil for files
+	files  *input.Objects // nil for a cluster
+	// metrics is the address of the scheduler's metrics, "" if it is not known.
+	metrics string
+	mu      sync.Mutex // held by a reading
+}
+
+// newReader reads the files, or begins to follow the cluster.
+func (s *source) newReader(ctx context.Context) (*reader, error) {
+	if len(s.files) > 0 {
+		objects, err := s.objects(ctx)
+		return &reader{source: s, files: objects}, err
+	}
+	config, err := s.cluster.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to read: %s (name files with -f, or a kubeconfig with --kubeconfig)", firstLine(err))
+	}
+	live, err := input.Follow(ctx, config, s.configuration == "" && !s.pluginGiven)
+	return &reader{source: s, live: live}, err
+}
+
+// Changed receives after each change of the cluster.
+func (r *reader) Changed() <-chan struct{} {
+	if r.live == nil {
+		return nil
+	}
+	return r.live.Changed()
+}
+
+// scheduler reads what the scheduler's process says of itself. What cannot be read is a line of
+// the page.
+func (r *reader) scheduler(ctx context.Context) *model.Scheduler {
+	found := &model.Scheduler{}
+	name, renewed, err := r.live.Leader(ctx)
+	if err != nil {
+		found.Lacks = append(found.Lacks, err.Error())
+	} else {
+		found.Leader, found.Seen = name, renewed
+	}
+	if r.metrics == "" {
+		found.Lacks = append(found.Lacks, "the duration of cycles is in the scheduler's metrics: name their address with --metrics")
+		return found
+	}
+	if found.Timings, err = vitals.Read(ctx, r.metrics); err != nil {
+		found.Lacks = append(found.Lacks, "the scheduler's metrics cannot be read: "+firstLine(err))
+	}
+	return found
+}
+
+// Read returns the objects as they are now, with the notes that the commands write to stderr.
+func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	reading := &model.Reading{Objects: r.files, Time: time.Now()}
+	var err error
+	if r.live != nil {
+		reading.Objects, err = r.live.Objects(ctx)
+		reading.Evicted, reading.Scheduler = r.live.Evicted(), r.scheduler(ctx)
+	}
+	if reading.Objects == nil {
+		return nil, err
+	}
+	s := r.source
+	s.heard = func(severity, text string) {
+		reading.Notes = append(reading.Notes, model.Note{Severity: severity, Text: text})
+	}
+	defer func() { s.heard = nil }()
+	configuration, configureErr := s.configure(reading.Objects)
+	if configureErr != nil {
+		return nil, configureErr
+	}
+	reading.Configuration = configuration
+	for _, lack := range append(reading.Objects.Warnings, reading.Objects.Missing()...) {
+		s.warning("%s", lack)
+	}
+	s.warn(reading.Objects)
+	s.noteLeftOut(configuration)
+	return reading, err
+}

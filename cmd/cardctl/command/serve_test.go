@@ -1,0 +1,112 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// pagesOf returns the pages of files, after they were read.
+func pagesOf(t *testing.T, stderr *bytes.Buffer, files ...string) http.Handler {
+	t.Helper()
+	s := newSource(genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &bytes.Buffer{}, ErrOut: stderr})
+	s.files, s.plugin = files, plugin.Name
+	reader, err := s.newReader(t.Context())
+	require.NoError(t, err)
+	server := serve.New(serve.Options{Source: reader, Log: s.logLine})
+	server.Run(t.Context())
+	return server.Handler()
+}
+
+func answer(h http.Handler, method, path string, form url.Values) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(form.Encode()))
+	r.Host = "localhost"
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// TestPagesSayTheSame compares the JSON of the pages with that of the commands.
+func TestPagesSayTheSame(t *testing.T) {
+	stderr := &bytes.Buffer{}
+	h := pagesOf(t, stderr, scene)
+	for path, arguments := range map[string][]string{
+		"/queues.json":                {"top"},
+		"/queues.json?queue=research": {"top", "research"},
+		"/waiting.json":               {"explain"},
+		"/waiting.json?queue=lab":     {"explain", "queue", "lab"},
+		"/job/default/llm/json":       {"explain", "job", "llm"},
+		"/job/default/tune/json":      {"explain", "job", "tune"},
+		"/cards.json":                 {"cards"},
+	} {
+		code, stdout, _ := run("", append(arguments, "-o", "json", "-f", scene)...)
+		require.Zero(t, code)
+		w := answer(h, http.MethodGet, path, nil)
+		assert.Equal(t, http.StatusOK, w.Code, path)
+		assert.Equal(t, stdout, w.Body.String(), path)
+	}
+	form := url.Values{"set": {"queue/research:cards.NVIDIA-H200=7"}, "remove": {"node/ascend-1"}}
+	_, stdout, _ := run("", "simulate", "-o", "json", "-f", scene, "--set", form.Get("set"), "--remove", form.Get("remove"))
+	assert.Equal(t, stdout, answer(h, http.MethodPost, "/whatif.json", form).Body.String())
+
+	_, _, printed := run("", "explain", "-f", scene)
+	note := strings.TrimPrefix(strings.TrimSpace(printed), "note: ")
+	assert.Contains(t, stderr.String(), note)
+	assert.Contains(t, answer(h, http.MethodGet, "/health", nil).Body.String(), note)
+}
+
+// TestServeFlags refuses addresses that others can reach, and reports what it cannot read.
+func TestServeFlags(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("HOME", t.TempDir())
+	for name, c := range map[string]struct {
+		arguments []string
+		want      string
+	}{
+		"all addresses":    {[]string{"--listen", ":8080", "-f", scene}, "the address must be one of this machine"},
+		"another address":  {[]string{"--listen", "0.0.0.0:8080", "-f", scene}, "the address must be one of this machine"},
+		"a bad address":    {[]string{"--listen", "localhost:none", "-f", scene}, "--listen: "},
+		"no such file":     {[]string{"--listen", "localhost:0", "-f", "none"}, "no such file"},
+		"no configuration": {[]string{"--listen", "localhost:0", "--kubeconfig", "none"}, "no cluster to read"},
+		"a bad interval":   {[]string{"--interval", "0s", "-f", scene}, "--interval: must be positive"},
+	} {
+		code, stdout, stderr := run("", append([]string{"serve"}, c.arguments...)...)
+		assert.Equal(t, 2, code, name)
+		assert.Empty(t, stdout, name)
+		assert.Contains(t, stderr, c.want, name)
+	}
+}
+
+// firstLine ends a context with the first line that is written.
+type ending struct {
+	bytes.Buffer
+	end context.CancelFunc
+}
+
+func (e *ending) Write(p []byte) (int, error) {
+	defer e.end()
+	return e.Buffer.Write(p)
+}
+
+// TestServeUntilInterrupted prints the address, and ends with 130.
+func TestServeUntilInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &ending{end: cancel}
+	code := Run(ctx, "cardctl", []string{"serve", "-f", scene, "--listen", "127.0.0.1:0"}, genericiooptions.IOStreams{In: os.Stdin, Out: out, ErrOut: &bytes.Buffer{}})
+	assert.Equal(t, 130, code)
+	assert.Regexp(t, `^http://127\.0\.0\.1:\d+\n$`, out.String())
+}

@@ -1,0 +1,337 @@
+package input
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
+
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Live follows a cluster: it lists the objects once and watches them from then on. It writes
+// nothing.
+type Live struct {
+	kube    kubernetes.Interface
+	host    string
+	kinds   []*followed
+	changed chan struct{}
+
+	mu         sync.Mutex
+	configMaps []*v1.ConfigMap // of the last reading
+	evicted    []Evicted
+}
+
+// Evicted is a pod that the scheduler evicted.
+type Evicted struct {
+	Time      time.Time `json:"time"`
+	Namespace string    `json:"namespace"`
+	Pod       string    `json:"pod"`
+	PodGroup  string    `json:"podGroup"`
+	Node      string    `json:"node"`
+	Card      string    `json:"card,omitempty"` // that the pod names
+	Why       string    `json:"why"`
+}
+
+// mostEvicted bounds the evictions that are kept.
+const mostEvicted = 200
+
+// followed is a kind of object that is watched.
+type followed struct {
+	list
+	informer cache.SharedIndexInformer
+
+	mu    sync.Mutex
+	tried bool
+	err   error // of the last call
+}
+
+// Follow begins to follow a cluster until ctx is done. With configured, it follows the
+// scheduler's Deployment and ConfigMap too.
+func Follow(ctx context.Context, config *rest.Config, configured bool) (*Live, error) {
+	kube, volcano, err := clientsOf(config)
+	if err != nil {
+		return nil, err
+	}
+	return follow(ctx, kube, volcano, config.Host, configured)
+}
+
+func follow(ctx context.Context, kube kubernetes.Interface, volcano vcclient.Interface, host string, configured bool) (*Live, error) {
+	l := &Live{kube: kube, host: host, changed: make(chan struct{}, 1)}
+	lists := listsOf(kube, volcano)
+	if configured {
+		lists = append(lists, listOfSchedulers(kube))
+	}
+	for _, each := range lists {
+		k := &followed{list: each}
+		k.informer = cache.NewSharedIndexInformer(l.listWatch(k), each.object, 0, cache.Indexers{})
+		if err := k.informer.SetTransform(strip); err != nil {
+			return nil, err
+		}
+		if _, err := k.informer.AddEventHandler(l.handler()); err != nil {
+			return nil, err
+		}
+		l.kinds = append(l.kinds, k)
+	}
+	for _, k := range l.kinds {
+		go k.informer.RunWithContext(ctx)
+	}
+	return l, nil
+}
+
+// listWatch calls the API server and notes whether it answers.
+func (l *Live) listWatch(k *followed) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			result, err := k.get(ctx, o)
+			l.note(ctx, k, err)
+			return result, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			result, err := k.watch(ctx, o)
+			l.note(ctx, k, err)
+			return result, err
+		},
+	}
+}
+
+func (l *Live) note(ctx context.Context, k *followed, err error) {
+	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsTooManyRequests(err) {
+		return // the informer lists again
+	}
+	k.mu.Lock()
+	same := k.tried && (k.err == nil) == (err == nil)
+	k.tried, k.err = true, k.explain(err, l.host)
+	k.mu.Unlock()
+	if !same {
+		l.signal()
+	}
+}
+
+// handler notes changes, and pods that the scheduler evicts.
+func (l *Live) handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(object any, initial bool) {
+			l.noteEvicted(object)
+			l.signal()
+		},
+		UpdateFunc: func(_, object any) {
+			l.noteEvicted(object)
+			l.signal()
+		},
+		DeleteFunc: func(object any) {
+			l.noteEvicted(object)
+			l.signal()
+		},
+	}
+}
+
+func (l *Live) signal() {
+	select {
+	case l.changed <- struct{}{}:
+	default: // a signal waits already
+	}
+}
+
+// Changed receives after each change of an object, and after the cluster was away or came
+// back. One value stands for all changes since the last one.
+func (l *Live) Changed() <-chan struct{} { return l.changed }
+
+// noteEvicted keeps a pod with the condition that Volcano sets before it evicts a pod.
+func (l *Live) noteEvicted(object any) {
+	pod, ok := object.(*v1.Pod)
+	if !ok {
+		return
+	}
+	i := slices.IndexFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Reason == "Evict" })
+	if i < 0 {
+		return
+	}
+	c := pod.Status.Conditions[i]
+	e := Evicted{
+		Time: c.LastTransitionTime.Time, Namespace: pod.Namespace, Pod: pod.Name, PodGroup: pod.Annotations[scheduling.KubeGroupNameAnnotationKey],
+		Node: pod.Spec.NodeName, Card: card.NameOf(pod.Annotations).String(), Why: c.Message,
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if slices.Contains(l.evicted, e) {
+		return
+	}
+	l.evicted = append(l.evicted, e)
+	slices.SortStableFunc(l.evicted, func(a, b Evicted) int { return a.Time.Compare(b.Time) })
+	l.evicted = l.evicted[max(0, len(l.evicted)-mostEvicted):]
+}
+
+// Evicted are the pods that the scheduler evicted since Follow, the last ones first.
+func (l *Live) Evicted() []Evicted {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := slices.Clone(l.evicted)
+	slices.Reverse(all)
+	return all
+}
+
+// strip drops what no decision depends on, which is most of an object.
+func strip(object any) (any, error) {
+	if of, ok := object.(metav1.Object); ok {
+		of.SetManagedFields(nil)
+	}
+	if d, ok := object.(*appsv1.Deployment); ok && len(mounts([]*appsv1.Deployment{d})) == 0 {
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, UID: d.UID, ResourceVersion: d.ResourceVersion}}, nil
+	}
+	return object, nil
+}
+
+// ErrNotRead is the error of a cluster of which nothing has been read yet.
+var ErrNotRead = errors.New("the cluster has not been read yet")
+
+// Objects returns the objects of the cluster as they are now. The caller must not change
+// them. A kind that cannot be read is missing, and a warning says so. The error says that
+// the API server does not answer: it comes with the objects of the time before, or with none.
+func (l *Live) Objects(ctx context.Context) (*Objects, error) {
+	if err := l.await(ctx); err != nil {
+		return nil, err
+	}
+	o := New()
+	o.complete = true
+	var away []error
+	some := false
+	for _, k := range l.kinds {
+		k.mu.Lock()
+		err := k.err
+		k.mu.Unlock()
+		switch {
+		case k.informer.HasSynced():
+			some = true
+			l.add(o, k)
+		case k.optional:
+		default:
+			o.complete = false
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, errAway):
+			away = append(away, err)
+		case k.informer.HasSynced():
+			o.Warnings = append(o.Warnings, fmt.Sprintf("%v; what was read before counts", err))
+		default:
+			o.Warnings = append(o.Warnings, err.Error())
+		}
+	}
+	if !some {
+		return nil, cmp.Or(joinOnce(away), ErrNotRead)
+	}
+	l.readConfigMapsOf(ctx, o)
+	return o, joinOnce(away)
+}
+
+// add adds the objects of a kind in the order of their names.
+func (l *Live) add(o *Objects, k *followed) {
+	var all []metav1.Object
+	for _, object := range k.informer.GetStore().List() {
+		if d, ok := object.(*appsv1.Deployment); ok && len(mounts([]*appsv1.Deployment{d})) == 0 {
+			continue
+		}
+		all = append(all, object.(metav1.Object))
+	}
+	slices.SortFunc(all, func(a, b metav1.Object) int {
+		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
+	})
+	for _, object := range all {
+		o.add(object, Source{})
+	}
+}
+
+// awaitStep is the time between two looks at kinds that are listed.
+const awaitStep = 50 * time.Millisecond
+
+// await waits until each kind was listed, or cannot be.
+func (l *Live) await(ctx context.Context) error {
+	settled := func(k *followed) bool {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return k.informer.HasSynced() || k.tried && k.err != nil
+	}
+	for !every(l.kinds, settled) {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(awaitStep):
+		}
+	}
+	return nil
+}
+
+func every[T any](list []T, is func(T) bool) bool { return count(list, is) == len(list) }
+
+// configMapPatience bounds the time in which the scheduler's ConfigMap is read.
+const configMapPatience = 5 * time.Second
+
+// readConfigMapsOf reads the scheduler's ConfigMaps. While the API server does not answer,
+// those of the time before count.
+func (l *Live) readConfigMapsOf(ctx context.Context, o *Objects) {
+	if !slices.ContainsFunc(l.kinds, func(k *followed) bool { _, of := k.object.(*appsv1.Deployment); return of }) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, configMapPatience)
+	defer cancel()
+	err := o.readConfigMaps(ctx, l.kube, l.host)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		l.configMaps = o.ConfigMaps
+		return
+	}
+	if !errors.Is(err, errAway) {
+		o.Warnings = append(o.Warnings, err.Error())
+		return
+	}
+	for _, m := range l.configMaps {
+		o.add(m, Source{})
+	}
+}
+
+// The lease of Volcano's scheduler.
+const (
+	leaseNamespace = "volcano-system"
+	leaseName      = "volcano"
+)
+
+// Leader returns the scheduler that is the leader, and when it renewed its lease.
+func (l *Live) Leader(ctx context.Context) (name string, renewed time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, configMapPatience)
+	defer cancel()
+	lease, err := l.kube.CoordinationV1().Leases(leaseNamespace).Get(ctx, leaseName, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return "", renewed, fmt.Errorf("no permission to get the lease %s/%s of %s, which names the leader", leaseNamespace, leaseName, l.host)
+	case apierrors.IsNotFound(err):
+		return "", renewed, fmt.Errorf("there is no lease %s/%s: the scheduler runs without an election, or not at all", leaseNamespace, leaseName)
+	case err != nil:
+		return "", renewed, list{kind: "leases"}.explain(err, l.host)
+	}
+	if lease.Spec.HolderIdentity != nil {
+		name = *lease.Spec.HolderIdentity
+	}
+	if lease.Spec.RenewTime != nil {
+		renewed = lease.Spec.RenewTime.Time
+	}
+	return name, renewed, nil
+}

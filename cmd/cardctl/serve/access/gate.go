@@ -1,0 +1,162 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/rest"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve"
+)
+
+// Log writes a line for the operator of the server.
+type Log func(format string, arguments ...any)
+
+// Gate lets those pass who may see the pages.
+type Gate struct {
+	reviews *reviews
+	log     Log
+
+	mu       sync.Mutex
+	reported time.Time // when report wrote its last line
+}
+
+// reportTime is the least time between two lines about an outage, which all viewers see.
+const reportTime = 10 * time.Second
+
+// report writes a line about a review that failed, unless it has just written one.
+func (g *Gate) report(format string, arguments ...any) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if time.Since(g.reported) < reportTime {
+		return
+	}
+	g.reported = time.Now()
+	g.log(format, arguments...)
+}
+
+// New returns a gate that asks the API server of a cluster.
+func New(config *rest.Config, log Log) (*Gate, error) {
+	return newGate(config, CacheTime, log)
+}
+
+func newGate(config *rest.Config, cacheTime time.Duration, log Log) (*Gate, error) {
+	reviews, err := newReviews(config, cacheTime)
+	return &Gate{reviews: reviews, log: log}, err
+}
+
+// Protect serves the login page, and answers all other requests by next if they have a valid
+// token. next finds the viewer in the context.
+func (g *Gate) Protect(next http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+loginPath, g.showLogin)
+	mux.HandleFunc("POST "+loginPath, g.logIn)
+	mux.HandleFunc("POST "+logoutPath, g.logOut)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if v := g.admit(w, r); v != nil {
+			next.ServeHTTP(w, r.WithContext(serve.WithViewer(r.Context(), v)))
+		}
+	})
+	return mux
+}
+
+// admit returns who sends a request. Where nobody is to be admitted it answers the request, and
+// returns nil.
+func (g *Gate) admit(w http.ResponseWriter, r *http.Request) *viewer {
+	token := tokenOf(r)
+	if token == "" {
+		g.askToken(w, r)
+		return nil
+	}
+	who, err := g.reviews.user(r.Context(), token)
+	switch {
+	case err != nil:
+		g.unavailable(w, r, "the token of a viewer could not be reviewed", err)
+		return nil
+	case who == nil:
+		g.askToken(w, r)
+		return nil
+	}
+	v := &viewer{gate: g, who: who}
+	for _, of := range []struct {
+		may             *bool
+		group, resource string
+	}{{&v.queues, "scheduling.volcano.sh", "queues"}, {&v.nodes, "", "nodes"}, {&v.pods, "", "pods"}} {
+		if *of.may, err = g.reviews.mayList(r.Context(), who, of.group, of.resource, ""); err != nil {
+			g.unavailable(w, r, fmt.Sprintf("the access of %q could not be reviewed", who.GetName()), err)
+			return nil
+		}
+	}
+	return v
+}
+
+// askToken answers a request without a valid token: a browser goes to the login page.
+func (g *Gate) askToken(w http.ResponseWriter, r *http.Request) {
+	if wantsPage(r) {
+		http.Redirect(w, r, loginPath+"?"+url.Values{"next": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
+		return
+	}
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	http.Error(w, "Send a token of the cluster: Authorization: Bearer TOKEN", http.StatusUnauthorized)
+}
+
+// unavailable answers a request that cannot be reviewed.
+func (g *Gate) unavailable(w http.ResponseWriter, r *http.Request, what string, err error) {
+	if r.Context().Err() != nil {
+		return // the client is gone
+	}
+	g.report("error: %s: %v", what, err)
+	w.Header().Set("Retry-After", "5")
+	const message = "The server cannot check your access: the API server does not answer."
+	if wantsPage(r) || r.URL.Path == loginPath {
+		g.show(w, r, http.StatusServiceUnavailable, form{Message: message})
+		return
+	}
+	http.Error(w, message, http.StatusServiceUnavailable)
+}
+
+// wantsPage reports whether a browser shows the answer as a page.
+func wantsPage(r *http.Request) bool {
+	return r.Method == http.MethodGet && slices.ContainsFunc(strings.Split(r.Header.Get("Accept"), ","), func(each string) bool {
+		media, _, _ := strings.Cut(each, ";")
+		return strings.TrimSpace(media) == "text/html"
+	})
+}
+
+// viewer is who sends a request, and what they may see.
+type viewer struct {
+	gate                *Gate
+	who                 user.Info
+	queues, nodes, pods bool // may be listed, in all namespaces
+}
+
+var _ serve.Viewer = &viewer{}
+
+// Name is the name of the user.
+func (v *viewer) Name() string { return v.who.GetName() }
+
+// Queues reports whether the viewer may list queues.
+func (v *viewer) Queues(context.Context) bool { return v.queues }
+
+// Nodes reports whether the viewer may list nodes.
+func (v *viewer) Nodes(context.Context) bool { return v.nodes }
+
+// Namespace reports whether the viewer may list the pods of a namespace. Where there is no
+// answer, the viewer may not.
+func (v *viewer) Namespace(ctx context.Context, name string) bool {
+	if v.pods {
+		return true
+	}
+	may, err := v.gate.reviews.mayList(ctx, v.who, "", "pods", name)
+	if err != nil && ctx.Err() == nil {
+		v.gate.report("error: the access of %q to namespace %s could not be reviewed: %v", v.Name(), name, err)
+	}
+	return may && err == nil
+}

@@ -1,0 +1,25 @@
+// Package serve shows the queues and cards of a cluster in a browser: "cardctl serve". It only
+// reads.
+//
+// A keeper reads the cluster through a model.Source, has the engine make a model of each
+// reading, and keeps the last one. Handlers answer from that model, so that a slow reading
+// delays no page. Server-sent events name the number of the model; a browser that gets one
+// loads its page again.
+//
+// # Access
+//
+// Each view has an HTML page and the same as JSON. What a request may see is decided by the
+// Viewer in its context:
+//
+//	Viewer.Queues     the queues: their quotas and what they hold, cards, history
+//	Viewer.Nodes      nodes by name
+//	Viewer.Namespace  the jobs of a namespace by name; those of others appear as sums only
+//
+// Options.Access is the middleware that authenticates a request, and puts the Viewer into its
+// context with WithViewer. Without it, as on a loopback address, everyone sees everything. With
+// it, a request without a Viewer sees nothing. The paths /livez and /readyz, which show nothing
+// of the cluster, and the assets are outside of it.
+//
+// Whatever shows a job by its name asks seen, in viewer.go, and nothing else. Views that show
+// queues are routed through queuesOnly.
+package serve

@@ -1,0 +1,118 @@
+package serve
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
+)
+
+// healthPage is the content of the view Health.
+type healthPage struct {
+	Configuration configuration    `json:"configuration"`
+	Notes         []model.Note     `json:"notes"`
+	Issues        []validate.Issue `json:"issues"`
+	Checked       time.Time        `json:"checked"`
+	Refused       []refusal        `json:"refused"` // jobs that wait, by rule
+	Scheduler     *model.Scheduler `json:"scheduler,omitempty"`
+	Server        process          `json:"server"`
+	Objects       []objectCount    `json:"objects"`
+}
+
+// configuration is the scheduler's configuration in force.
+type configuration struct {
+	Plugin    string   `json:"plugin"`
+	Hierarchy bool     `json:"hierarchy"`
+	Release   string   `json:"release"`
+	Actions   []string `json:"actions"`
+	LeftOut   []string `json:"leftOut,omitempty"`
+}
+
+// refusal counts the jobs that one rule refuses.
+type refusal struct {
+	Rule string `json:"rule"`
+	Jobs int    `json:"jobs"`
+	Pods int    `json:"pods"`
+}
+
+// process is what this server uses.
+type process struct {
+	Reading   float64   `json:"readingMilliseconds"` // to make the model
+	Memory    uint64    `json:"memoryBytes"`         // of the process
+	Processor float64   `json:"processorSeconds"`    // since it started
+	Started   time.Time `json:"started"`
+	Pages     int       `json:"openPages"`
+}
+
+// MiB is the memory in MiB.
+func (p process) MiB() float64 { return float64(p.Memory >> 20) }
+
+type objectCount struct {
+	Kind  string `json:"kind"`
+	Count int    `json:"count"`
+}
+
+// healthView shows what is in force and what is wrong.
+func healthView(q *request) (any, any, error) {
+	c := q.Configuration
+	p := &healthPage{
+		Configuration: configuration{Plugin: c.Plugin, Hierarchy: c.Hierarchy, Release: c.Release.String(), LeftOut: c.LeftOut},
+		Notes:         append([]model.Note{}, q.Notes...), Checked: q.Checks.Time, Refused: q.refused(), Scheduler: q.Scheduler, Server: q.server.process(q.Took),
+		Issues: slices.DeleteFunc(slices.Clone(q.Checks.Issues), func(i validate.Issue) bool { return !q.maySee(i.Object) }),
+	}
+	for _, a := range c.Actions {
+		p.Configuration.Actions = append(p.Configuration.Actions, a.Name())
+	}
+	o := q.Objects
+	p.Objects = []objectCount{{"Node", len(o.Nodes)}, {"Queue", len(o.Queues)}, {"PodGroup", len(o.PodGroups)}, {"Job", len(o.Jobs)}, {"Pod", len(o.Pods)}}
+	return p, struct {
+		Kind string `json:"kind"`
+		*healthPage
+	}{"Health", p}, nil
+}
+
+// maySee reports whether the object of an issue may be seen: kind/name or kind/namespace/name.
+func (q *request) maySee(object string) bool {
+	parts := strings.Split(object, "/")
+	switch {
+	case parts[0] == "Node":
+		return q.seen.viewer.Nodes(q.Context())
+	case parts[0] == "Queue" || parts[0] == "":
+		return true
+	case len(parts) == 3:
+		return q.seen.namespace(parts[1])
+	}
+	return q.seen.namespace(metav1.NamespaceDefault)
+}
+
+func (q *request) refused() []refusal {
+	all := []refusal{}
+	for _, c := range model.Causes(q.Waiting) {
+		i := slices.IndexFunc(all, func(r refusal) bool { return r.Rule == string(c.Rule) })
+		if i < 0 {
+			i = len(all)
+			all = append(all, refusal{Rule: string(c.Rule)})
+		}
+		all[i].Jobs += len(c.Jobs)
+		all[i].Pods += c.Pods
+	}
+	return all
+}
+
+// process measures this process.
+func (s *Server) process(took time.Duration) process {
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	p := process{Reading: float64(took.Microseconds()) / 1000, Memory: memory.Sys - memory.HeapReleased, Started: s.started, Pages: s.events.open()}
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) == nil {
+		p.Processor = time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
+	}
+	return p
+}

@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
+)
+
+// historyPage is the content of the view Last hour.
+type historyPage struct {
+	Resources []string
+	Resource  string
+	Allocated *page.Chart
+	Waiting   *page.Chart
+}
+
+// mostCurves bounds the queues of a chart. The others are summed up.
+const mostCurves = 8
+
+// historyView shows what the leaf queues had, and how many jobs waited, in the last hour.
+func historyView(q *request) (any, any, error) {
+	p := &historyPage{Resources: resourcesOf(q.Model.Queues), Resource: q.query.Get("resource")}
+	if p.Resource == "" && len(q.Stock.Cards) > 0 {
+		p.Resource = q.mostUsed()
+	}
+	leaf := model.Leaves(q.Model.Queues)
+	wanted := func(queue string) bool {
+		only := q.query.Get("queue")
+		return only == queue || only == "" && leaf[queue]
+	}
+	allocated := q.server.keeper.history.Of(p.Resource, wanted)
+	waiting := q.server.keeper.history.Of("", wanted)
+	p.Allocated, p.Waiting = chartOf(allocated), chartOf(waiting)
+	if p.Resource == "" {
+		allocated = []model.Series{}
+	}
+	return p, document{Kind: "SeriesList", Items: append(allocated, waiting...)}, nil
+}
+
+// mostUsed is the card of which the largest part is charged.
+func (q *request) mostUsed() string {
+	most := q.Stock.Cards[0]
+	for _, c := range q.Stock.Cards {
+		if c.Charged*most.Allocatable > most.Charged*c.Allocatable {
+			most = c
+		}
+	}
+	return most.Card
+}
+
+// chartOf stacks series, those with the highest last value first.
+func chartOf(all []model.Series) *page.Chart {
+	last := func(s model.Series) float64 { return s.Points[len(s.Points)-1].Value }
+	all = slices.DeleteFunc(slices.Clone(all), func(s model.Series) bool { return len(s.Points) == 0 })
+	slices.SortStableFunc(all, func(a, b model.Series) int { return cmp.Compare(last(b), last(a)) })
+	var layers []page.Layer
+	for i, s := range all {
+		if i < mostCurves {
+			layer := page.Layer{Name: s.Queue}
+			for _, p := range s.Points {
+				layer.Values = append(layer.Values, p.Value)
+			}
+			layers = append(layers, layer)
+			continue
+		}
+		if i == mostCurves {
+			layers = append(layers, page.Layer{Values: make([]float64, len(s.Points))})
+		}
+		for j, p := range s.Points {
+			layers[mostCurves].Values[j] += p.Value
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	chart := page.NewChart(layers)
+	chart.From, chart.To = all[0].Points[0].Time, all[0].Points[len(all[0].Points)-1].Time
+	return chart
+}

@@ -1,0 +1,98 @@
+package serve
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+)
+
+// keeper keeps the model of the last reading.
+type keeper struct {
+	source   model.Source
+	interval time.Duration
+	log      func(format string, arguments ...any)
+	history  *model.History
+	events   *broadcaster
+
+	mu    sync.RWMutex
+	state state
+}
+
+// state is what the pages show, and what is wrong with it.
+type state struct {
+	model *model.Model // nil before the first reading
+	err   error        // of the last reading
+	since time.Time    // of err
+}
+
+func (k *keeper) now() state {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.state
+}
+
+// restShare is the least part of the time between two readings in which the keeper rests.
+const restShare = 2
+
+// run reads until ctx is done: files once, clusters after each change, at most once every
+// interval, and more rarely if readings take long.
+func (k *keeper) run(ctx context.Context) {
+	for {
+		begun := time.Now()
+		k.read(ctx)
+		changed := k.source.Changed()
+		if changed == nil && k.now().err == nil {
+			return
+		}
+		wait := max(k.interval, restShare*time.Since(begun)) - time.Since(begun)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		if k.now().err != nil {
+			continue // until the cluster is back
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
+// read makes a model of the cluster now. Where that fails, the model of the time before stays.
+func (k *keeper) read(ctx context.Context) {
+	before := k.now()
+	reading, err := k.source.Read(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	after := state{model: before.model, err: err}
+	if reading != nil && (err == nil || before.model == nil) {
+		made, makeErr := model.Make(reading, before.model)
+		if makeErr != nil {
+			after.err = makeErr
+		} else {
+			after.model = made
+			k.history.Add(made)
+		}
+	}
+	switch {
+	case after.err == nil && before.err != nil:
+		k.log("The cluster is read again; it was not since %s.", before.since.Format(time.TimeOnly))
+	case after.err != nil && before.err != nil && after.err.Error() == before.err.Error():
+		after.since = before.since
+	case after.err != nil:
+		after.since = time.Now()
+		k.log("error: %v", after.err)
+	}
+	k.mu.Lock()
+	k.state = after
+	k.mu.Unlock()
+	if after.model != before.model || (after.err == nil) != (before.err == nil) {
+		k.events.publish()
+	}
+}

@@ -1,0 +1,67 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+)
+
+// Evicted is a pod that the scheduler evicted.
+type Evicted struct {
+	input.Evicted
+	Owner string         `json:"owner,omitempty"`
+	Queue string         `json:"queue,omitempty"`
+	For   []engine.Taker `json:"for,omitempty"` // the jobs whose pods came to the node since
+}
+
+// past completes the evictions of a reading with the jobs that they were for.
+func (m *Model) past() {
+	m.Past = []Evicted{}
+	if len(m.Reading.Evicted) == 0 {
+		return
+	}
+	came := m.cameSince(m.Reading.Evicted[len(m.Reading.Evicted)-1].Time)
+	for _, e := range m.Reading.Evicted {
+		row := Evicted{Evicted: e}
+		if f := m.Job(e.Namespace, e.PodGroup); f != nil {
+			row.Owner, row.Queue = f.Owner, f.Queue
+		}
+		for _, a := range came[e.Node] {
+			if taker := (engine.Taker{Namespace: a.job.Namespace, Owner: a.job.Owner, Queue: a.job.Queue}); !a.time.Before(e.Time) && !slices.Contains(row.For, taker) {
+				row.For = append(row.For, taker)
+			}
+		}
+		m.Past = append(m.Past, row)
+	}
+}
+
+// arrival is a pod that came to a node.
+type arrival struct {
+	time time.Time
+	job  engine.Taker
+}
+
+// cameSince returns the pods that were placed since a time, by node.
+func (m *Model) cameSince(since time.Time) map[string][]arrival {
+	owners := map[string]engine.Taker{}
+	for i := range m.Jobs {
+		f := &m.Jobs[i]
+		owners[f.Namespace+"/"+f.Name] = engine.Taker{Namespace: f.Namespace, Owner: f.Owner, Queue: f.Queue}
+	}
+	came := map[string][]arrival{}
+	for _, pod := range m.Objects.Pods {
+		owner, known := owners[pod.Namespace+"/"+pod.Annotations[scheduling.KubeGroupNameAnnotationKey]]
+		for _, c := range pod.Status.Conditions {
+			if known && c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue && !c.LastTransitionTime.Time.Before(since) {
+				came[pod.Spec.NodeName] = append(came[pod.Spec.NodeName], arrival{c.LastTransitionTime.Time, owner})
+			}
+		}
+	}
+	return came
+}

@@ -1,0 +1,113 @@
+package model
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// The history has a sample for each slot of the last hour.
+const (
+	slot       = 30 * time.Second
+	slots      = 120
+	mostSeries = 20000
+)
+
+// History keeps what queues had in the last hour. It is bounded: a queue or a card that comes
+// when mostSeries are kept has no history.
+type History struct {
+	mu      sync.Mutex
+	series  map[seriesKey]int
+	keys    []seriesKey
+	samples []sample // the oldest first
+}
+
+type seriesKey struct{ queue, resource string } // resource is "" for the jobs that wait
+
+type sample struct {
+	time   time.Time
+	values []value // by series
+}
+
+type value struct{ allocated, inqueue float32 }
+
+// NewHistory returns an empty history.
+func NewHistory() *History { return &History{series: map[seriesKey]int{}} }
+
+// Add adds a model. The last one of a slot counts.
+func (h *History) Add(m *Model) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := sample{time: m.Time.Truncate(slot), values: make([]value, len(h.keys), len(h.keys)+1)}
+	put := func(k seriesKey, v value) {
+		i, known := h.series[k]
+		if !known {
+			if v == (value{}) || len(h.keys) == mostSeries {
+				return
+			}
+			i = len(h.keys)
+			h.series[k], h.keys = i, append(h.keys, k)
+		}
+		for len(s.values) <= i {
+			s.values = append(s.values, value{})
+		}
+		s.values[i] = v
+	}
+	for i := range m.Queues {
+		q := &m.Queues[i]
+		put(seriesKey{queue: q.Queue}, value{allocated: float32(q.Waiting)})
+		for _, r := range q.Resources {
+			if r.Card {
+				put(seriesKey{q.Queue, r.Resource}, value{float32(r.Allocated), float32(r.Inqueue)})
+			}
+		}
+	}
+	if n := len(h.samples); n > 0 && h.samples[n-1].time.Equal(s.time) {
+		h.samples[n-1] = s
+		return
+	}
+	h.samples = append(h.samples, s)
+	h.samples = slices.DeleteFunc(h.samples, func(old sample) bool { return s.time.Sub(old.time) >= slot*slots })
+}
+
+// Series is the history of a queue.
+type Series struct {
+	Queue    string  `json:"queue"`
+	Resource string  `json:"resource,omitempty"` // "" for the jobs that wait
+	Points   []Point `json:"points"`
+}
+
+// Point is a sample of a series.
+type Point struct {
+	Time    time.Time `json:"time"`
+	Value   float64   `json:"value"` // allocated, or jobs that wait
+	Inqueue float64   `json:"inqueue,omitempty"`
+}
+
+// Of returns the series of a resource, "" for the jobs that wait, of the queues that wanted
+// selects.
+func (h *History) Of(resource string, wanted func(queue string) bool) []Series {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := []Series{}
+	for i, k := range h.keys {
+		if k.resource != resource || !wanted(k.queue) {
+			continue
+		}
+		s := Series{Queue: k.queue, Resource: k.resource, Points: make([]Point, len(h.samples))}
+		for j, at := range h.samples {
+			s.Points[j].Time = at.time
+			if i < len(at.values) {
+				s.Points[j].Value, s.Points[j].Inqueue = float64(at.values[i].allocated), float64(at.values[i].inqueue)
+			}
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b Series) int {
+		if a.Queue < b.Queue {
+			return -1
+		}
+		return 1
+	})
+	return all
+}

@@ -1,0 +1,112 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+)
+
+// Loan is what a queue has beyond what it deserves, of what another queue deserves and does
+// not use.
+type Loan struct {
+	Resource string  `json:"resource"`
+	Card     bool    `json:"card,omitempty"`
+	Borrower string  `json:"borrower"`
+	Lender   string  `json:"lender,omitempty"` // "" for what no queue deserves
+	Below    string  `json:"below,omitempty"`  // the queue above both, "" if there is none
+	Amount   float64 `json:"amount"`
+}
+
+// Borrowed is what a queue has beyond what it deserves and what is guaranteed to it.
+func Borrowed(h queues.Holding) float64 {
+	return max(0, h.Allocated-own(h))
+}
+
+// own is what a queue has a right to.
+func own(h queues.Holding) float64 {
+	if h.Deserved == nil {
+		return max(h.Allocated, h.Guarantee)
+	}
+	return max(*h.Deserved, h.Guarantee)
+}
+
+// Loans assigns what leaf queues have beyond what they deserve to leaf queues that use less:
+// first to those below the same parent, then to those below the next ancestor. Which card
+// belongs to whom is not recorded anywhere; the amounts are what a reclaim can take back.
+func Loans(all []queues.Queue, cardsOnly bool) []Loan {
+	t := newTree(all)
+	offers := map[string]*offer{}
+	for _, q := range t.leaves {
+		for _, h := range q.Resources {
+			if idle := own(h) - h.Allocated; idle > 0 && h.Deserved != nil {
+				if offers[h.Resource] == nil {
+					offers[h.Resource] = &offer{idle: map[string]float64{}, below: map[string][]string{}}
+				}
+				offers[h.Resource].add(q.Queue, idle, t.ancestors(q))
+			}
+		}
+	}
+	loans := []Loan{}
+	for _, q := range t.leaves {
+		for _, h := range q.Resources {
+			if cardsOnly && !h.Card {
+				continue
+			}
+			if borrowed := Borrowed(h); borrowed > 0 {
+				loans = append(loans, t.loansOf(q, h, borrowed, offers[h.Resource])...)
+			}
+		}
+	}
+	slices.SortStableFunc(loans, func(a, b Loan) int {
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(b.Amount, a.Amount))
+	})
+	return loans
+}
+
+// offer is what leaves deserve of a resource and do not use.
+type offer struct {
+	idle  map[string]float64  // by leaf
+	below map[string][]string // the leaves below a queue, without those that are known to have nothing left
+}
+
+func (o *offer) add(leaf string, idle float64, above []string) {
+	o.idle[leaf] = idle
+	for _, name := range append(above, "") {
+		o.below[name] = append(o.below[name], leaf)
+	}
+}
+
+// next is the first leaf below a queue that has something left.
+func (o *offer) next(above string) (leaf string, idle float64) {
+	for leaves := o.below[above]; len(leaves) > 0; leaves = leaves[1:] {
+		if idle = o.idle[leaves[0]]; idle > 0 {
+			o.below[above] = leaves
+			return leaves[0], idle
+		}
+	}
+	delete(o.below, above)
+	return "", 0
+}
+
+// loansOf assigns what one queue borrows, and takes it from the offer, which may be nil.
+func (t *tree) loansOf(q *queues.Queue, h queues.Holding, borrowed float64, o *offer) (loans []Loan) {
+	loan := Loan{Resource: h.Resource, Card: h.Card, Borrower: q.Queue}
+	for _, above := range append(t.ancestors(q), "") {
+		for o != nil && borrowed > 0 {
+			lender, idle := o.next(above)
+			if lender == "" {
+				break
+			}
+			loan.Lender, loan.Below, loan.Amount = lender, above, min(idle, borrowed)
+			loans = append(loans, loan)
+			o.idle[lender] -= loan.Amount
+			borrowed -= loan.Amount
+		}
+	}
+	if borrowed > 0 {
+		loan.Lender, loan.Below, loan.Amount = "", "", borrowed
+		loans = append(loans, loan)
+	}
+	return loans
+}

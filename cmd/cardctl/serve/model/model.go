@@ -1,0 +1,172 @@
+// Package model has what the pages show: the results of the engine for one state of a
+// cluster. Queues, cards, jobs and issues are what the commands of cardctl print, so that
+// pages, JSON and commands say the same.
+package model
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// Source gives the states of a cluster.
+type Source interface {
+	// Read returns the state of the cluster now. With an error it may return the state
+	// that was read before.
+	Read(ctx context.Context) (*Reading, error)
+	// Changed receives after a change. It is nil for files, which do not change.
+	Changed() <-chan struct{}
+}
+
+// Reading is a state of a cluster. Nobody changes it.
+type Reading struct {
+	Objects       *input.Objects
+	Configuration *engine.Configuration
+	Notes         []Note
+	Evicted       []input.Evicted // the last ones first
+	Scheduler     *Scheduler      // nil for files
+	Time          time.Time
+}
+
+// Note is a line about the input, as the commands write it to stderr.
+type Note struct {
+	Severity string `json:"severity"` // error, warning or note
+	Text     string `json:"text"`
+}
+
+// Scheduler is what the process of the scheduler says of itself.
+type Scheduler struct {
+	Leader  string    `json:"leader,omitempty"` // "" if it is not known
+	Seen    time.Time `json:"seen"`             // when the leader renewed its lease
+	Timings []Timing  `json:"timings,omitempty"`
+	Lacks   []string  `json:"lacks,omitempty"` // what could not be read, and why
+}
+
+// Timing is a duration of the scheduler's cycles.
+type Timing struct {
+	Name string  `json:"name"`
+	P50  float64 `json:"p50Milliseconds"`
+	P99  float64 `json:"p99Milliseconds"`
+	N    uint64  `json:"count"`
+}
+
+// Model is what the engine finds in a reading. Nobody changes it once it is made.
+type Model struct {
+	*Reading
+	Number    uint64        // counts the models of a process
+	Took      time.Duration // to make it
+	Queues    []queues.Queue
+	Stock     *stock.Stock
+	Jobs      []explain.Finding // all of them, in the order of their names
+	Waiting   []explain.Finding // those that wait
+	Loans     []Loan
+	Evictions []engine.Eviction // by the next cycle; nil if the cluster is too large to find them
+	Past      []Evicted         // the last ones first
+	Checks    *Checks
+	Claims    bool // Jobs have claims
+}
+
+// Checks are the issues that validate finds.
+type Checks struct {
+	Issues []validate.Issue
+	Time   time.Time
+	Took   time.Duration
+}
+
+// mostClaimed bounds the jobs for whose pods the claims of others are found: each is tried
+// with each that waits.
+const mostClaimed = 300
+
+// Make runs the engine on a reading. before is the model of the reading before, nil for none.
+func Make(r *Reading, before *Model) (*Model, error) {
+	begun := time.Now()
+	world, err := engine.Build(r.Objects.Clone())
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{Reading: r, Number: 1, Claims: len(world.Groups) <= mostClaimed}
+	if before != nil {
+		m.Number = before.Number + 1
+	}
+	m.count(world)
+	if waiting(world)*len(world.Nodes) <= mostTried {
+		m.Evictions = engine.Evictions(world, r.Configuration)
+	}
+	m.Jobs = append([]explain.Finding{}, explain.Jobs(world, r.Configuration, explain.Options{Claims: m.Claims})...) // changes the world, so it is last
+	for i := range m.Jobs {
+		if m.Jobs[i].State == explain.Waiting {
+			m.Waiting = append(m.Waiting, m.Jobs[i])
+		}
+	}
+	m.Loans = Loans(m.Queues, r.Configuration.Plugin == plugin.Name)
+	m.past()
+	if m.Checks, err = check(r, before); err != nil {
+		return nil, err
+	}
+	m.Took = time.Since(begun)
+	return m, nil
+}
+
+// mostTried bounds the pods that wait times the nodes, for which a whole cycle is run. The
+// scheduler keeps for each such pod why each node does not fit.
+const mostTried = 1_000_000
+
+// waiting counts the pods that wait.
+func waiting(w *engine.World) (n int) {
+	for _, g := range w.Groups {
+		for _, pod := range g.Pods {
+			if pod.Spec.NodeName == "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (m *Model) count(world *engine.World) {
+	session := engine.Open(world, m.Configuration)
+	defer session.Close()
+	m.Queues = queues.List(world, session, func(string) bool { return true })
+	m.Stock = stock.Count(world, session)
+}
+
+// checkShare bounds the part of the time that checks take.
+const checkShare = 20
+
+// check validates a reading, or returns the checks of the model before if they are recent for
+// the time that they take.
+func check(r *Reading, before *Model) (*Checks, error) {
+	if before != nil && r.Time.Sub(before.Checks.Time) < checkShare*before.Checks.Took {
+		return before.Checks, nil
+	}
+	begun := time.Now()
+	issues, err := validate.Check(r.Objects.Clone(), r.Configuration)
+	if err != nil {
+		return nil, err
+	}
+	return &Checks{Issues: append([]validate.Issue{}, issues...), Time: r.Time, Took: time.Since(begun)}, nil
+}
+
+// Job returns the job of a PodGroup, nil for none.
+func (m *Model) Job(namespace, podGroup string) *explain.Finding {
+	if i := slices.IndexFunc(m.Jobs, func(f explain.Finding) bool { return f.Namespace == namespace && f.Name == podGroup }); i >= 0 {
+		return &m.Jobs[i]
+	}
+	return nil
+}
+
+// Queue returns a queue, nil for none.
+func (m *Model) Queue(name string) *queues.Queue {
+	if i := slices.IndexFunc(m.Queues, func(q queues.Queue) bool { return q.Queue == name }); i >= 0 {
+		return &m.Queues[i]
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package model
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/plugin/report"
+)
+
+func to(x float64) *float64 { return &x }
+
+// tree is a tree of queues in the order of queues.List.
+func treeOf(lines ...string) (all []queues.Queue) {
+	depth := map[string]int{"": -1}
+	for _, line := range lines {
+		var name, parent string
+		_, _ = fmt.Sscan(line, &name, &parent)
+		depth[name] = depth[parent] + 1
+		all = append(all, queues.Queue{Queue: name, Parent: parent, Depth: depth[name]})
+	}
+	return all
+}
+
+func names(rows []Row) (all []string) {
+	for _, r := range rows {
+		name := r.Queue.Queue
+		if r.Open {
+			name += "+"
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
+func TestRows(t *testing.T) {
+	all := treeOf("root", "a root", "a1 a", "a2 a", "b root", "b1 b")
+	all[2].Waiting, all[3].Resources = 3, []queues.Holding{{Resource: "X", Card: true, Allocated: 4, Deserved: to(2), Capability: to(4)}}
+	for name, c := range map[string]struct {
+		selection Selection
+		want      []string
+	}{
+		"all levels have room": {Selection{}, []string{"root+", "a+", "a1", "a2", "b+", "b1"}},
+		"a closed queue":       {Selection{Closed: []string{"a"}}, []string{"root+", "a", "b+", "b1"}},
+		"all closed":           {Selection{Closed: []string{"root"}}, []string{"root"}},
+		"a search":             {Selection{Search: "A"}, []string{"a", "a1", "a2"}},
+		"waiting":              {Selection{Waiting: true}, []string{"a1"}},
+		"full":                 {Selection{Full: true}, []string{"a2"}},
+		"borrowing":            {Selection{Borrowing: true}, []string{"a2"}},
+		"both":                 {Selection{Borrowing: true, Waiting: true}, nil},
+	} {
+		assert.Equal(t, c.want, names(Rows(all, c.selection)), name)
+	}
+	assert.Equal(t, "root / a", Rows(all, Selection{Search: "a1"})[0].Path)
+	assert.Len(t, Subtree(all, "a"), 3)
+	assert.Empty(t, Subtree(all, "none"))
+	assert.Equal(t, map[string]float64{"X": 4}, Scales(all))
+}
+
+// TestManyRows closes levels for which a page has no room, and opens what is asked for.
+func TestManyRows(t *testing.T) {
+	lines := []string{"root"}
+	for i := range 50 {
+		lines = append(lines, fmt.Sprintf("q%02d root", i))
+		for j := range 100 {
+			lines = append(lines, fmt.Sprintf("q%02d-%02d q%02d", i, j, i))
+		}
+	}
+	all := treeOf(lines...)
+	assert.Len(t, Rows(all, Selection{}), 51)
+	assert.Len(t, Rows(all, Selection{Opened: []string{"q07"}}), 151)
+	assert.Len(t, Rows(all, Selection{All: true}), 5051)
+}
+
+// TestLoans has a queue that borrows from its sibling first, then from a cousin, and then
+// what no queue deserves.
+func TestLoans(t *testing.T) {
+	all := treeOf("root", "a root", "a1 a", "a2 a", "b root")
+	holds := func(allocated, deserved, guarantee float64) []queues.Holding {
+		return []queues.Holding{{Resource: "X", Card: true, Allocated: allocated, Deserved: to(deserved), Guarantee: guarantee}, {Resource: "cpu", Allocated: 9, Deserved: to(1)}}
+	}
+	all[2].Resources, all[3].Resources, all[4].Resources = holds(7, 1, 0), holds(0, 2, 0), holds(1, 1, 4)
+	assert.Equal(t, []Loan{
+		{Resource: "X", Card: true, Borrower: "a1", Lender: "b", Below: "root", Amount: 3},
+		{Resource: "X", Card: true, Borrower: "a1", Lender: "a2", Below: "a", Amount: 2},
+		{Resource: "X", Card: true, Borrower: "a1", Amount: 1},
+	}, Loans(all, true))
+	assert.Len(t, Loans(all, false), 6)
+	all[2].Resources = holds(1, 1, 0)
+	assert.Empty(t, Loans(all, true))
+}
+
+func TestCauses(t *testing.T) {
+	old, young := metav1.Unix(100, 0), metav1.Unix(200, 0)
+	short := func(cards string, shortages ...report.Shortage) *report.Reason {
+		return &report.Reason{Rule: report.OverQuota, Cards: cards, Shortages: shortages}
+	}
+	causes := Causes([]explain.Finding{
+		{Name: "a", Rule: report.ClosedQueue, Level: "r"},
+		{Name: "b", Rule: report.OverQuota, Level: "q", Since: &young, Reason: short("X", report.Shortage{Resource: "X", Total: 7, Bound: 6}), Pods: explain.Pods{Waiting: 2}},
+		{Name: "c", Rule: report.OverQuota, Level: "q", Since: &old, Reason: short("X", report.Shortage{Resource: "X", Total: 9, Bound: 6}), Pods: explain.Pods{Waiting: 1}},
+		{Name: "d", Rule: report.OverQuota, Level: "q", Reason: short("X|Y", report.Shortage{Resource: "X", Total: 9, Bound: 6}, report.Shortage{Resource: "Y", Total: 2, Bound: 1})},
+	})
+	require.Len(t, causes, 3)
+	c := causes[0]
+	assert.Equal(t, []any{"q", "X", 1.0, 3.0, 3, old.Time, 2}, []any{c.Level, c.Resource, c.Least, c.Most, c.Pods, *c.Oldest, len(c.Jobs)})
+	assert.Equal(t, "X|Y", causes[1].Resource)
+	assert.InDelta(t, 1, causes[1].Least, 0, "one of the list is enough")
+	assert.Equal(t, report.ClosedQueue, causes[2].Rule)
+}
+
+// TestHistory keeps one sample for a slot and drops those that are older than an hour.
+func TestHistory(t *testing.T) {
+	h := NewHistory()
+	start := time.Unix(1_000_000_020, 0)
+	every := func(string) bool { return true }
+	add := func(after time.Duration, allocated float64, more ...queues.Queue) {
+		all := append([]queues.Queue{{Queue: "q", Waiting: 1, Resources: []queues.Holding{{Resource: "X", Card: true, Allocated: allocated}}}}, more...)
+		h.Add(&Model{Reading: &Reading{Time: start.Add(after)}, Queues: all})
+	}
+	add(0, 1)
+	add(time.Second, 2)
+	add(slot, 3, queues.Queue{Queue: "late", Waiting: 5})
+	x, waiting := h.Of("X", every), h.Of("", every)
+	require.Len(t, x, 1)
+	assert.Equal(t, []float64{2, 3}, []float64{x[0].Points[0].Value, x[0].Points[1].Value})
+	require.Len(t, waiting, 2)
+	assert.Equal(t, []float64{0, 5}, []float64{waiting[0].Points[0].Value, waiting[0].Points[1].Value}, "late was not there")
+	assert.Len(t, h.Of("", func(name string) bool { return name == "q" }), 1)
+	for i := range 2 * slots {
+		add(time.Duration(i+2)*slot, 4)
+	}
+	assert.Len(t, h.Of("X", every)[0].Points, slots)
+}
+
+// TestHistoryIsBounded has no more series than it may have.
+func TestHistoryIsBounded(t *testing.T) {
+	h := NewHistory()
+	m := &Model{Reading: &Reading{Time: time.Now()}}
+	for i := range mostSeries + 5 {
+		m.Queues = append(m.Queues, queues.Queue{Queue: fmt.Sprint(i), Waiting: 1})
+	}
+	h.Add(m)
+	assert.Len(t, h.Of("", func(string) bool { return true }), mostSeries)
+}
+
+const lent = `
+apiVersion: v1
+kind: Node
+metadata: {name: node-1, labels: {nvidia.com/gpu.product: X}}
+status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 2}, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: borrower, annotations: {volcano.sh/card.quota: '{"X": 2}', volcano.sh/card.deserved: '{"X": 0}', volcano.sh/card.guarantee: '{"X": 0}'}}
+spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: owner, annotations: {volcano.sh/card.quota: '{"X": 2}', volcano.sh/card.guarantee: '{"X": 0}'}}
+spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: borrows, namespace: team, ownerReferences: [{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, name: borrows, uid: b}]}
+spec: {queue: borrower, minMember: 1, minResources: {cpu: 1}}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: borrows-0, namespace: team, annotations: {scheduling.k8s.io/group-name: borrows, volcano.sh/card.name: X, volcano.sh/preemptable: "true"}}
+spec: {schedulerName: volcano, nodeName: node-1, containers: [{name: c, image: i, resources: {limits: {cpu: 1, memory: 1Gi, nvidia.com/gpu: 1}}}]}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: borrows-1, namespace: team, annotations: {scheduling.k8s.io/group-name: borrows, volcano.sh/card.name: X, volcano.sh/preemptable: "true"}}
+spec: {schedulerName: volcano, nodeName: node-1, containers: [{name: c, image: i, resources: {limits: {cpu: 1, memory: 1Gi, nvidia.com/gpu: 1}}}]}
+status: {phase: Running}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: claims, namespace: team, ownerReferences: [{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, name: claims, uid: c}]}
+spec: {queue: owner, minMember: 1, minResources: {cpu: 1}}
+status: {phase: Inqueue}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: claims-0, namespace: team, annotations: {scheduling.k8s.io/group-name: claims, volcano.sh/card.name: X}}
+spec: {schedulerName: volcano, containers: [{name: c, image: i, resources: {limits: {cpu: 1, memory: 1Gi, nvidia.com/gpu: 1}}}]}
+status: {phase: Pending}
+`
+
+// TestMake finds what the next cycle evicts, for whom, and who came to the node of a pod that
+// was evicted. The objects stay as they are.
+func TestMake(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(lent), 0o600))
+	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
+	require.NoError(t, err)
+	objects.Pods[1].Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: metav1.Unix(300, 0)}}
+	configuration, err := engine.Usual("capacity-card", objects.Queues)
+	require.NoError(t, err)
+	unchanged := objects.Clone()
+	reading := &Reading{Objects: objects, Configuration: configuration, Time: time.Unix(1000, 0), Evicted: []input.Evicted{
+		{Time: time.Unix(301, 0), Node: "node-1", Namespace: "team", PodGroup: "claims"}, {Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone"}}}
+	m, err := Make(reading, nil)
+	require.NoError(t, err)
+	assert.Equal(t, unchanged.Pods, objects.Pods)
+
+	require.Len(t, m.Evictions, 1)
+	assert.Equal(t, engine.Eviction{Namespace: "team", Owner: "Job/borrows", Queue: "borrower", Pod: m.Evictions[0].Pod, Node: "node-1",
+		For: []engine.Taker{{Namespace: "team", Owner: "Job/claims", Queue: "owner"}}}, m.Evictions[0])
+	assert.Equal(t, []Loan{{Resource: "X", Card: true, Borrower: "borrower", Lender: "owner", Amount: 2}}, Loans(m.Queues, true))
+	require.Len(t, m.Past, 2)
+	assert.Equal(t, "owner", m.Past[0].Queue)
+	assert.Empty(t, m.Past[0].For, "the pod came before")
+	assert.Equal(t, []engine.Taker{{Namespace: "team", Owner: "Job/borrows", Queue: "borrower"}}, m.Past[1].For)
+	claims := m.Job("team", "borrows").Claims
+	require.Len(t, claims, 1)
+	assert.Equal(t, "team/Job/claims", claims[0].Owner)
+
+	again, err := Make(reading, m)
+	require.NoError(t, err)
+	assert.Equal(t, m.Number+1, again.Number)
+	assert.Same(t, m.Checks, again.Checks, "they are recent")
+}

@@ -1,0 +1,160 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+)
+
+// tree finds the relatives of queues.
+type tree struct {
+	byName   map[string]*queues.Queue
+	children map[string]int
+	leaves   []*queues.Queue
+}
+
+func newTree(all []queues.Queue) *tree {
+	t := &tree{byName: map[string]*queues.Queue{}, children: map[string]int{}}
+	for i := range all {
+		t.byName[all[i].Queue] = &all[i]
+		t.children[all[i].Parent]++
+	}
+	for i := range all {
+		if t.children[all[i].Queue] == 0 {
+			t.leaves = append(t.leaves, &all[i])
+		}
+	}
+	return t
+}
+
+// ancestors are the queues above a queue, the nearest first.
+func (t *tree) ancestors(q *queues.Queue) (names []string) {
+	for p := t.byName[q.Parent]; p != nil && len(names) < len(t.byName); p = t.byName[p.Parent] {
+		names = append(names, p.Queue)
+	}
+	return names
+}
+
+// isBelow reports whether a queue has another among its ancestors. All are below "".
+func (t *tree) isBelow(q *queues.Queue, above string) bool {
+	return above == "" || slices.Contains(t.ancestors(q), above)
+}
+
+// Row is a queue of a page.
+type Row struct {
+	*queues.Queue
+	Children int
+	Open     bool   // its children follow
+	Path     string // its ancestors, where the rows are no tree
+}
+
+// Selection selects the rows of a page.
+type Selection struct {
+	Search string // a part of a name
+	// Full, Borrowing and Waiting select queues that use all of a resource, have more than
+	// they deserve, or have jobs that wait.
+	Full, Borrowing, Waiting bool
+	Opened, Closed           []string // queues that are not as the page opens them
+	All                      bool     // opens all queues
+}
+
+// Filters reports whether the selection is one of single queues.
+func (s *Selection) Filters() bool { return s.Search != "" || s.Full || s.Borrowing || s.Waiting }
+
+// mostOpen bounds the rows of a tree that is opened without a request.
+const mostOpen = 60
+
+// Rows returns the queues of a selection. Without a filter they are a tree, of which only the
+// rows of open queues are there. With one they are the queues that it selects.
+func Rows(all []queues.Queue, s Selection) []Row {
+	t := newTree(all)
+	rows := []Row{}
+	if s.Filters() {
+		for i := range all {
+			if q := &all[i]; s.selects(q) {
+				rows = append(rows, Row{Queue: q, Children: t.children[q.Queue], Path: t.path(q)})
+			}
+		}
+		return rows
+	}
+	depth := openDepth(all)
+	open := map[string]bool{}
+	for i := range all {
+		q := &all[i]
+		if t.byName[q.Parent] != nil && !open[q.Parent] {
+			continue
+		}
+		row := Row{Queue: q, Children: t.children[q.Queue]}
+		row.Open = row.Children > 0 && !slices.Contains(s.Closed, q.Queue) && (s.All || q.Depth < depth || slices.Contains(s.Opened, q.Queue))
+		open[q.Queue] = row.Open
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// openDepth is the depth down to which all levels have room on a page. The first level is
+// always open.
+func openDepth(all []queues.Queue) int {
+	at := map[int]int{}
+	deepest := 0
+	for i := range all {
+		at[all[i].Depth]++
+		deepest = max(deepest, all[i].Depth)
+	}
+	rows := at[0]
+	for depth := 1; depth <= deepest; depth++ {
+		if rows += at[depth]; rows > mostOpen {
+			return max(1, depth-1)
+		}
+	}
+	return deepest
+}
+
+func (t *tree) path(q *queues.Queue) string {
+	names := t.ancestors(q)
+	slices.Reverse(names)
+	return strings.Join(names, " / ")
+}
+
+func (s *Selection) selects(q *queues.Queue) bool {
+	if !strings.Contains(strings.ToLower(q.Queue), strings.ToLower(s.Search)) || s.Waiting && q.Waiting == 0 || s.Full && q.Use() < 1 {
+		return false
+	}
+	return !s.Borrowing || slices.ContainsFunc(q.Resources, func(h queues.Holding) bool { return h.Card && Borrowed(h) > 0 })
+}
+
+// Subtree returns a queue and those below it, none if there is no such queue.
+func Subtree(all []queues.Queue, name string) []queues.Queue {
+	t := newTree(all)
+	return slices.DeleteFunc(slices.Clone(all), func(q queues.Queue) bool {
+		return t.byName[name] == nil || q.Queue != name && !t.isBelow(&q, name)
+	})
+}
+
+// Leaves are the queues without children.
+func Leaves(all []queues.Queue) map[string]bool {
+	names := map[string]bool{}
+	for _, q := range newTree(all).leaves {
+		names[q.Queue] = true
+	}
+	return names
+}
+
+// Scales are the quantities that a full bar stands for, by resource: the largest one of all
+// queues, so that bars of one resource compare.
+func Scales(all []queues.Queue) map[string]float64 {
+	scales := map[string]float64{}
+	for i := range all {
+		for _, h := range all[i].Resources {
+			most := max(scales[h.Resource], h.Allocated+h.Inqueue, h.Guarantee)
+			for _, bound := range []*float64{h.Deserved, h.Capability} {
+				if bound != nil {
+					most = max(most, *bound)
+				}
+			}
+			scales[h.Resource] = most
+		}
+	}
+	return scales
+}

@@ -1,0 +1,31 @@
+package serve
+
+import (
+	"slices"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
+)
+
+// node is the name of a node, if the viewer may see it. No node has no name.
+func (s *seen) node(name string) string {
+	if name == "" || s.viewer.Nodes(s.ctx) {
+		return name
+	}
+	return hiddenName
+}
+
+// stock returns a stock without the names of nodes that may not be seen.
+func (s *seen) stock(all *stock.Stock) *stock.Stock {
+	visible := *all
+	visible.Nodes, visible.Lost, visible.Unlabeled = slices.Clone(all.Nodes), slices.Clone(all.Lost), slices.Clone(all.Unlabeled)
+	for i := range visible.Nodes {
+		visible.Nodes[i].Node = s.node(visible.Nodes[i].Node)
+	}
+	for i := range visible.Lost {
+		visible.Lost[i].Node = s.node(visible.Lost[i].Node)
+	}
+	for i := range visible.Unlabeled {
+		visible.Unlabeled[i].Node = s.node(visible.Unlabeled[i].Node)
+	}
+	return &visible
+}

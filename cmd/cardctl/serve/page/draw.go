@@ -1,0 +1,177 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// Bar is a bar of a resource of a queue, in percent of the scale that all queues share.
+type Bar struct {
+	Resource string
+	Text     string // the quantities in short
+	Label    string // all quantities
+	Own      float64
+	Borrowed float64
+	Reserved float64
+	Ticks    []Tick
+}
+
+// Tick marks a bound of a bar.
+type Tick struct {
+	Name string // guarantee, deserved or quota
+	At   float64
+}
+
+// BorrowedAt is where the borrowed part begins.
+func (b Bar) BorrowedAt() float64 { return b.Own }
+
+// ReservedAt is where the reserved part begins.
+func (b Bar) ReservedAt() float64 { return b.Own + b.Borrowed }
+
+// Palette is the number of colours for queues.
+const Palette = 10
+
+// Colour is the colour of a queue.
+type Colour struct {
+	Class string
+	Queue string
+	Cards float64
+}
+
+// Cell is a card of a node.
+type Cell struct {
+	Class string // of the colour, or free, other, noqueue
+	Queue string
+}
+
+// Try is a change to simulate.
+type Try struct{ Setting string }
+
+// Pages are the pages of a list.
+type Pages struct {
+	Page, Last int // from 0
+	From, To   int // of the list
+	All        int
+}
+
+// PagesOf returns the place of a page in a list.
+func PagesOf(all, size, page int) Pages {
+	last := max(0, (all-1)/size)
+	page = min(page, last)
+	return Pages{Page: page, Last: last, From: min(all, page*size), To: min(all, (page+1)*size), All: all}
+}
+
+// Previous and Next are the numbers of other pages for a query.
+func (p Pages) Previous() string { return fmt.Sprint(p.Page - 1) }
+
+// Next is the number of the page after this one.
+func (p Pages) Next() string { return fmt.Sprint(p.Page + 1) }
+
+// Layer is the values of one queue over time. A layer without a name sums up the others.
+type Layer struct {
+	Name   string
+	Values []float64
+	Class  string
+	Path   string
+	Last   float64
+}
+
+// The size of a chart in its own units.
+const (
+	chartWidth  = 1000
+	chartHeight = 240
+)
+
+// Chart is stacked areas over time. No library for Go draws SVG without inline styles, which
+// the content security policy forbids, and in the colours of the page.
+type Chart struct {
+	Layers   []Layer
+	Lines    []Line
+	From, To time.Time
+	Most     float64
+}
+
+// Line is a line of the scale.
+type Line struct {
+	At   float64
+	Text string
+}
+
+// NewChart stacks layers, the first one at the bottom.
+func NewChart(layers []Layer) *Chart {
+	c := &Chart{Layers: layers}
+	points := len(layers[0].Values)
+	sums := make([]float64, points)
+	for _, l := range layers {
+		for i, v := range l.Values {
+			sums[i] += v
+		}
+	}
+	for _, s := range sums {
+		c.Most = max(c.Most, s)
+	}
+	step := niceStep(c.Most)
+	c.Most = max(step, step*math.Ceil(c.Most/step))
+	for v := 0.0; v <= c.Most; v += step {
+		c.Lines = append(c.Lines, Line{At: c.y(v), Text: number(v)})
+	}
+	below := make([]float64, points)
+	for i := range c.Layers {
+		l := &c.Layers[i]
+		if l.Class = fmt.Sprintf("q%d", i+1); l.Name == "" {
+			l.Class = "other"
+		}
+		above := make([]float64, points)
+		for j := range above {
+			above[j] = below[j] + l.Values[j]
+		}
+		l.Path, l.Last = c.area(below, above), l.Values[points-1]
+		below = above
+	}
+	return c
+}
+
+// niceStep divides a scale into at most five steps of 1, 2 or 5 times a power of ten.
+func niceStep(most float64) float64 {
+	if most <= 0 {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(most/5)))
+	for _, factor := range []float64{1, 2, 5} {
+		if most/(factor*power) <= 5 {
+			return max(1, factor*power)
+		}
+	}
+	return max(1, 10*power)
+}
+
+func (c *Chart) y(value float64) float64 { return chartHeight * (1 - value/c.Most) }
+
+// area is the path around the points between two curves.
+func (c *Chart) area(below, above []float64) string {
+	x := func(i int) float64 {
+		if len(below) == 1 {
+			return 0
+		}
+		return chartWidth * float64(i) / float64(len(below)-1)
+	}
+	var path strings.Builder
+	letter := "M"
+	put := func(x, value float64) {
+		fmt.Fprintf(&path, "%s%.5g %.5g", letter, x, c.y(value))
+		letter = "L"
+	}
+	for i, v := range above {
+		put(x(i), v)
+	}
+	if len(above) == 1 {
+		put(chartWidth, above[0])
+		put(chartWidth, below[0])
+	}
+	for i := len(below) - 1; i >= 0; i-- {
+		put(x(i), below[i])
+	}
+	return path.String() + "Z"
+}

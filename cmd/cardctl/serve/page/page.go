@@ -1,0 +1,228 @@
+// Package page draws the pages of "cardctl serve": templates, words in two languages, and
+// assets. All is embedded, and names of the cluster are escaped by html/template.
+package page
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+// Frame is a page: what all pages have, and the content of one.
+type Frame struct {
+	Name   string // of the template of the content
+	Path   string
+	Query  url.Values
+	Accept string // the header Accept-Language
+	User   string // who is logged in, "" for none
+	Queues bool   // whether the viewer may see queues
+	Still  bool   // whether the page stays as it is when the cluster changes
+
+	Command string // that prints the same, "" for none
+	JSON    string // the path of the same as JSON
+
+	Read  time.Time // when the cluster was read
+	Files bool      // the objects are those of files
+	Error string    // why the last reading failed
+	Since time.Time // when it began to fail
+	Notes []string  // warnings about the input
+
+	Body any
+}
+
+// sets has the templates of each language, by the name of the content.
+var sets = parse()
+
+func parse() map[string]map[string]*template.Template {
+	all := map[string]map[string]*template.Template{}
+	for _, language := range languages {
+		functions := template.FuncMap{
+			"t": func(text string, arguments ...any) string { return translate(language, text, arguments...) },
+
+			"count": func(n int, things string) string { return count(language, n, things) },
+			"rule":  rule,
+			"age":   age, "amount": explain.Amount, "number": number, "asset": assetPath, "clock": clock,
+			"percent": percent, "join": strings.Join, "short": short, "dict": dict, "add": func(a, b int) int { return a + b },
+		}
+		all[language] = map[string]*template.Template{}
+		base := template.Must(template.New("base.html").Funcs(functions).ParseFS(templates, "templates/base.html", "templates/parts.html"))
+		for _, name := range []string{"queues", "waiting", "job", "cards", "lending", "whatif", "health", "history", "login", "error", "unread"} {
+			all[language][name] = template.Must(template.Must(base.Clone()).ParseFS(templates, "templates/"+name+".html"))
+		}
+	}
+	return all
+}
+
+// Write writes a page. An error of a template leaves nothing half written.
+func Write(w http.ResponseWriter, status int, f *Frame) error {
+	var text bytes.Buffer
+	if err := sets[f.Language()][f.Name].Execute(&text, f); err != nil {
+		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Vary", "Accept-Language")
+	w.Header().Set("Content-Language", f.Language())
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes()) // the client is gone
+	return nil
+}
+
+// Language is the language of the page: that of the query, else that of the browser.
+func (f *Frame) Language() string {
+	if given := f.Query.Get("lang"); slices.Contains(languages, given) {
+		return given
+	}
+	return preferred(f.Accept)
+}
+
+// Views are the entries of the navigation, each with its key.
+func (f *Frame) Views() []struct{ Name, Path, Title string } {
+	return []struct{ Name, Path, Title string }{
+		{"queues", "/queues", "Queues"}, {"waiting", "/waiting", "Waiting"}, {"cards", "/cards", "Cards"}, {"lending", "/lending", "Lending"},
+		{"whatif", "/whatif", "What if"}, {"health", "/health", "Health"}, {"history", "/history", "Last hour"},
+	}
+}
+
+// Title is the title of the content.
+func (f *Frame) Title() string {
+	for _, v := range f.Views() {
+		if v.Name == f.Name {
+			return v.Title
+		}
+	}
+	switch f.Name {
+	case "job":
+		return "Waiting"
+	case "login":
+		return "Log in"
+	}
+	return "cardctl"
+}
+
+// query is the query of a link: only the language stays.
+func (f *Frame) query() url.Values {
+	values := url.Values{}
+	if f.Query.Has("lang") {
+		values.Set("lang", f.Language())
+	}
+	return values
+}
+
+// Link is the address of a view, with pairs of names and values as query.
+func (f *Frame) Link(path string, pairs ...string) string {
+	return address(path, set(f.query(), pairs))
+}
+
+// JobLink is the address of the explanation of a job.
+func (f *Frame) JobLink(namespace, podGroup string) string {
+	return address("/job/"+url.PathEscape(namespace)+"/"+url.PathEscape(podGroup), f.query())
+}
+
+// With is the address of this page with a changed query. An empty value removes a name.
+func (f *Frame) With(pairs ...string) string {
+	return address(f.Path, set(f.own(), pairs))
+}
+
+// Self is the address of this page.
+func (f *Frame) Self() string { return address(f.Path, f.own()) }
+
+// JSONLink is the address of the same as JSON.
+func (f *Frame) JSONLink() string {
+	values := f.own()
+	values.Del("lang")
+	return address(f.JSON, values)
+}
+
+// Toggle is the address of this page with a value of a name added, or removed if it is there.
+func (f *Frame) Toggle(name, value string, others ...string) string {
+	values := f.own()
+	if i := slices.Index(values[name], value); i >= 0 {
+		values[name] = slices.Delete(slices.Clone(values[name]), i, i+1)
+	} else {
+		values[name] = append(slices.Clone(values[name]), value)
+	}
+	return address(f.Path, set(values, others))
+}
+
+// Open is the address of this page with a queue opened or closed.
+func (f *Frame) Open(queue string, isOpen bool) string {
+	from, to := "close", "open"
+	if isOpen {
+		from, to = to, from
+	}
+	values := f.own()
+	values[from] = slices.DeleteFunc(slices.Clone(values[from]), func(v string) bool { return v == queue })
+	values[to] = append(slices.Clone(values[to]), queue)
+	return address(f.Path, values)
+}
+
+// own is the query of this page.
+func (f *Frame) own() url.Values {
+	values := url.Values{}
+	for name, value := range f.Query {
+		if name != "after" && len(value) > 0 {
+			values[name] = value
+		}
+	}
+	return values
+}
+
+func set(values url.Values, pairs []string) url.Values {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if values.Del(pairs[i]); pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return values
+}
+
+func address(path string, values url.Values) string {
+	if len(values) == 0 {
+		return path
+	}
+	return path + "?" + values.Encode()
+}
+
+// Other is the other language.
+func (f *Frame) Other() string {
+	if f.Language() == languages[0] {
+		return languages[1]
+	}
+	return languages[0]
+}
+
+// dict makes a map of pairs of names and values, for templates with several arguments.
+func dict(pairs ...any) map[string]any {
+	all := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		all[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return all
+}
+
+// short is the name of an owner without its kind.
+func short(owner string) string {
+	if _, name, found := strings.Cut(owner, "/"); found {
+		return name
+	}
+	return owner
+}
+
+func number(x float64) string { return explain.Amount("", x) }
+
+// percent is a coordinate of a drawing.
+func percent(x float64) string { return fmt.Sprintf("%.4g", x) }
+
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -1,0 +1,37 @@
+package page
+
+import (
+	"cmp"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/plugin/report"
+)
+
+// rules are the rules in a few words, for the jobs that one refuses. Their reasons have the
+// details.
+var rules = map[report.Rule]string{
+	report.UnknownQueue:     "the queue does not exist",
+	report.BrokenQueue:      "the queue does not reach the root",
+	report.InnerQueue:       "the queue has child queues and takes no jobs itself",
+	report.ClosedQueue:      "the queue is not open",
+	report.OverQuota:        "the quota has no room",
+	report.OverDeserved:     "the queue has what it deserves",
+	report.Guaranteed:       "what is left is guaranteed to other queues",
+	report.Reserved:         "what is left is reserved for pods that get a node soon",
+	report.MixedResources:   "the cards of a list do not share one resource",
+	report.ResourceMismatch: "pods request another resource than that of their cards",
+	report.UntypedPod:       "pods name no card",
+	report.SearchExhausted:  "the search for an assignment of cards used up its budget",
+	report.UnlabeledNodes:   "no node has the label that names the card",
+	report.NoSuchCard:       "no node has the card",
+	report.UnlabeledNode:    "nodes lack the label that names the card",
+	explain.NotEnoughPods:   "the job has fewer pods than it needs to start",
+	explain.Gated:           "all pods that wait have scheduling gates",
+	explain.Overused:        "the queue has what it deserves",
+	explain.OtherPlugin:     "the quota allows it, but another plugin refuses it",
+	explain.NodesFull:       "the quota has room, but the nodes have none",
+	explain.NodesUnfit:      "the quota has room, but no node suits the pods",
+}
+
+// rule describes a rule.
+func rule(r report.Rule) string { return cmp.Or(rules[r], string(r)) }

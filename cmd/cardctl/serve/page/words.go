@@ -1,0 +1,62 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/text/language"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// languages are those of the pages; the first one is that of browsers that prefer another.
+var languages = []string{"en", "zh"}
+
+var matcher = language.NewMatcher([]language.Tag{language.English, language.Chinese})
+
+// preferred is the language that a browser prefers among those of the pages.
+func preferred(accept string) string {
+	tags, _, err := language.ParseAcceptLanguage(accept)
+	if err != nil {
+		return languages[0]
+	}
+	_, i, _ := matcher.Match(tags...)
+	return languages[i]
+}
+
+// translate returns a text of the pages in a language, with arguments. Reasons, advice and
+// issues are not translated: events and the commands have the same words.
+func translate(lang, text string, arguments ...any) string {
+	if lang == "zh" {
+		if own, known := chinese[text]; known {
+			text = own
+		}
+	}
+	if len(arguments) == 0 {
+		return text
+	}
+	return fmt.Sprintf(text, arguments...)
+}
+
+// count is a number of things, whose name is a plural with s.
+func count(lang string, n int, things string) string {
+	if lang == languages[0] && n == 1 {
+		things = strings.TrimSuffix(things, "s")
+	}
+	return fmt.Sprintf("%d %s", n, translate(lang, things))
+}
+
+// age is the time since t in short, such as 2h.
+func age(t any) string {
+	var since time.Time
+	switch t := t.(type) {
+	case *metav1.Time:
+		since = t.Time
+	case *time.Time:
+		since = *t
+	case time.Time:
+		since = t
+	}
+	return duration.HumanDuration(time.Since(since))
+}

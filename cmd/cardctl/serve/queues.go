@@ -1,0 +1,121 @@
+package serve
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
+)
+
+// rowsPerPage bounds the rows of a page.
+const rowsPerPage = 100
+
+// queuesPage is the content of the view Queues.
+type queuesPage struct {
+	Rows      []queueRow
+	Pages     page.Pages
+	Queues    int // in all
+	Resources []string
+	Waiting   int
+}
+
+// queueRow is a queue with its bars.
+type queueRow struct {
+	model.Row
+	Bars []page.Bar
+}
+
+// queuesView shows the tree of queues, or those that a filter selects.
+func queuesView(q *request) (any, any, error) {
+	selection := model.Selection{
+		Search: q.query.Get("search"), Full: q.query.Has("full"), Borrowing: q.query.Has("borrowing"), Waiting: q.query.Has("waiting"),
+		Opened: q.query["open"], Closed: q.query["close"], All: q.query.Has("all"),
+	}
+	all := q.Model.Queues
+	if root := q.query.Get("queue"); root != "" {
+		if all = model.Subtree(all, root); len(all) == 0 {
+			return nil, nil, fmt.Errorf("%w: there is no queue %q", errNotFound, root)
+		}
+	}
+	rows := model.Rows(all, selection)
+	selected := []queues.Queue{}
+	for i := range rows {
+		selected = append(selected, *rows[i].Queue)
+	}
+	if !selection.Filters() {
+		selected = all
+	}
+	p := &queuesPage{Queues: len(q.Model.Queues), Resources: resourcesOf(q.Model.Queues)}
+	p.Pages = page.PagesOf(len(rows), rowsPerPage, number(q.query.Get("page")))
+	scales := model.Scales(q.Model.Queues)
+	for _, r := range rows[p.Pages.From:p.Pages.To] {
+		p.Rows = append(p.Rows, queueRow{r, barsOf(r.Queue, q.query.Get("resource"), q.query.Has("wide"), scales)})
+	}
+	for _, each := range q.Model.Queues {
+		if each.Depth == 0 {
+			p.Waiting += each.Waiting
+		}
+	}
+	return p, document{Kind: "QueueList", Items: selected}, nil
+}
+
+// number is a positive number of a query, else 0.
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return max(0, n)
+}
+
+// resourcesOf are the cards of queues.
+func resourcesOf(all []queues.Queue) []string {
+	names := map[string]bool{}
+	for i := range all {
+		for _, h := range all[i].Resources {
+			if h.Card {
+				names[h.Resource] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// barsOf are the bars of a queue: one for each resource that the table of "cardctl top" has,
+// or for one resource.
+func barsOf(q *queues.Queue, resource string, wide bool, scales map[string]float64) []page.Bar {
+	var bars []page.Bar
+	for _, row := range queues.Rows([]queues.Queue{*q}, wide) {
+		if resource != "" && row.Holding.Resource != resource {
+			continue
+		}
+		bars = append(bars, barOf(row, scales[row.Holding.Resource]))
+	}
+	return bars
+}
+
+func barOf(row queues.Row, scale float64) page.Bar {
+	h := row.Holding
+	borrowed := model.Borrowed(h)
+	bar := page.Bar{Resource: h.Resource, Text: row.Amounts(), Label: row.Quantities()}
+	if scale <= 0 {
+		return bar
+	}
+	percent := func(x float64) float64 { return 100 * min(x, scale) / scale }
+	bar.Own, bar.Borrowed, bar.Reserved = percent(h.Allocated-borrowed), percent(borrowed), percent(h.Inqueue)
+	bar.Reserved = min(bar.Reserved, 100-bar.Own-bar.Borrowed)
+	if h.Guarantee > 0 {
+		bar.Ticks = append(bar.Ticks, page.Tick{Name: "guarantee", At: percent(h.Guarantee)})
+	}
+	if h.Deserved != nil && *h.Deserved > 0 {
+		bar.Ticks = append(bar.Ticks, page.Tick{Name: "deserved", At: percent(*h.Deserved)})
+	}
+	if h.Capability != nil {
+		bar.Ticks = append(bar.Ticks, page.Tick{Name: "quota", At: percent(*h.Capability)})
+	}
+	return bar
+}

@@ -1,0 +1,483 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
+)
+
+// examples has nodes, queues and jobs, of which some wait.
+const examples = "../../../examples/cardctl"
+
+// source is a cluster that a test changes.
+type source struct {
+	mu      sync.Mutex
+	objects *input.Objects
+	err     error
+	evicted []input.Evicted
+	changed chan struct{}
+}
+
+func newSource(t *testing.T, paths ...string) *source {
+	t.Helper()
+	objects, err := input.ReadFiles(paths, false, nil, nil)
+	require.NoError(t, err)
+	return &source{objects: objects, changed: make(chan struct{}, 1)}
+}
+
+func (s *source) Changed() <-chan struct{} { return s.changed }
+
+func (s *source) Read(context.Context) (*model.Reading, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.objects == nil {
+		return nil, s.err
+	}
+	found, _, err := s.objects.Configuration()
+	if err != nil {
+		return nil, err
+	}
+	var configuration *engine.Configuration
+	if found == nil {
+		configuration, err = engine.Usual("capacity-card", s.objects.Queues)
+	} else {
+		configuration, err = engine.Configure(found.Text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &model.Reading{Objects: s.objects, Configuration: configuration, Evicted: s.evicted, Time: time.Now()}, s.err
+}
+
+// fail makes the next readings fail.
+func (s *source) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// newServer returns a server that has read its source once.
+func newServer(t *testing.T, s model.Source, access func(http.Handler) http.Handler) *Server {
+	t.Helper()
+	server := New(Options{Source: s, Interval: time.Millisecond, Flags: []string{"-f", "dump.json"}, Access: access, Log: t.Logf})
+	server.keeper.read(t.Context())
+	return server
+}
+
+// do sends a request to this machine.
+func do(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	r.Host = "127.0.0.1:8080"
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func get(h http.Handler, path string) *httptest.ResponseRecorder {
+	return do(h, httptest.NewRequest(http.MethodGet, path, nil))
+}
+
+func post(h http.Handler, path string, form url.Values) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return do(h, r)
+}
+
+// paths are those of all views, on the examples.
+var paths = []string{"/queues", "/queues?full=on", "/queues?search=lab&wide=on", "/waiting", "/job/default/llm", "/cards", "/lending", "/whatif", "/health", "/history"}
+
+// asJSON is the path of the JSON of a view.
+func asJSON(path string) string {
+	path, query, _ := strings.Cut(path, "?")
+	if strings.HasPrefix(path, "/job/") {
+		return path + "/json?" + query
+	}
+	return path + ".json?" + query
+}
+
+func TestViews(t *testing.T) {
+	h := newServer(t, newSource(t, examples), nil).Handler()
+	contains := map[string][]string{
+		"/queues":          {"research", `aria-label="NVIDIA-H200: deserved 3, guarantee 0, allocated 4, inqueue 0, capability 6"`, "cardctl top --once -f dump.json"},
+		"/waiting":         {"research lacks 1 NVIDIA-H200", "default/llm", "cardctl explain -f dump.json"},
+		"/job/default/llm": {"OverQuota", "default/Job/tune", "raise volcano.sh/card.quota of", "cardctl explain job llm -n default"},
+		"/cards":           {"h200-1", "7 cards on 2 nodes"},
+		"/lending":         {"train", "nobody"},
+		"/health":          {"capacity-card", "it cannot run, even alone"},
+		"/history":         {"<path", "train"},
+		"/whatif":          {"<textarea", "cardctl simulate"},
+	}
+	for _, path := range paths {
+		w := get(h, path)
+		require.Equal(t, http.StatusOK, w.Code, path)
+		for _, text := range contains[path] {
+			assert.Contains(t, w.Body.String(), text, path)
+		}
+		w = get(h, asJSON(path))
+		require.Equal(t, http.StatusOK, w.Code, path)
+		assert.True(t, json.Valid(w.Body.Bytes()), path)
+	}
+	for path, code := range map[string]int{"/": http.StatusFound, "/none": 404, "/job/default/none": 404, "/queues?queue=none": 404, "/queues.json?queue=none": 404, "/livez": 200, "/readyz": 200} {
+		assert.Equal(t, code, get(h, path).Code, path)
+	}
+}
+
+// inline matches what the content security policy forbids.
+var inline = regexp.MustCompile(`(?i)<script(?:>|[^>]*[^>c]>[^<])|<style|\sstyle=|\son[a-z]+=|javascript:`)
+
+// TestNothingIsInline expects the security headers on all pages, and nothing that they forbid.
+func TestNothingIsInline(t *testing.T) {
+	h := newServer(t, newSource(t, examples), nil).Handler()
+	for _, path := range append(paths, "/none") {
+		w := get(h, path)
+		assert.Equal(t, policy, w.Header().Get("Content-Security-Policy"))
+		assert.Empty(t, w.Header().Get("Set-Cookie"))
+		assert.Empty(t, inline.FindString(w.Body.String()), path)
+		for _, address := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(w.Body.String(), -1) {
+			assert.Regexp(t, "^[/#]", address[1], "all is of this server")
+		}
+	}
+	w := get(h, "/queues")
+	for _, asset := range regexp.MustCompile(`"(/assets/[^"]+)"`).FindAllStringSubmatch(w.Body.String(), -1) {
+		w := get(h, asset[1])
+		assert.Equal(t, http.StatusOK, w.Code, asset[1])
+		assert.Contains(t, w.Header().Get("Cache-Control"), "immutable")
+	}
+	assert.Equal(t, 404, get(h, "/assets/0/style.css").Code)
+}
+
+// TestNamesAreEscaped shows a cluster whose names are markup. Dumps may have such names.
+func TestNamesAreEscaped(t *testing.T) {
+	const evil = `<script>alert(1)</script>'"&`
+	quoted, _ := json.Marshal(evil)
+	path := filepath.Join(t.TempDir(), "dump.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(`
+apiVersion: v1
+kind: Node
+metadata: {name: EVIL, labels: {nvidia.com/gpu.product: EVIL}}
+status: {allocatable: {cpu: 8, memory: 64Gi, pods: 100, nvidia.com/gpu: 4}, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: EVIL, annotations: {volcano.sh/card.quota: "{\"<script>alert(1)</script>\": 2}"}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: EVIL, namespace: EVIL}
+spec: {queue: EVIL, minMember: 1, minResources: {cpu: 1}}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: EVIL, namespace: EVIL, annotations: {scheduling.k8s.io/group-name: EVIL, volcano.sh/card.name: EVIL}}
+spec: {schedulerName: volcano, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 9}}}]}
+status: {phase: Pending}
+`, "EVIL", string(quoted))), 0o600))
+	h := newServer(t, newSource(t, path), nil).Handler()
+	job := "/job/" + url.PathEscape(evil) + "/" + url.PathEscape(evil)
+	for _, path := range []string{"/queues", "/waiting", job, "/cards", "/lending", "/health", "/history",
+		"/queues?search=" + url.QueryEscape(evil), "/whatif?set=" + url.QueryEscape("queue/"+evil+":weight=1"), "/none/" + url.PathEscape(evil)} {
+		w := get(h, path)
+		assert.NotContains(t, w.Body.String(), "<script>alert", path)
+		assert.Empty(t, inline.FindString(w.Body.String()), path)
+	}
+	assert.Contains(t, get(h, "/queues").Body.String(), "&lt;script&gt;alert")
+	assert.Equal(t, 200, get(h, job).Code)
+	w := post(h, "/whatif", url.Values{"set": {"queue/" + evil + ":weight=2"}})
+	assert.NotContains(t, w.Body.String(), "<script>alert")
+	assert.Contains(t, w.Body.String(), "kubectl patch")
+}
+
+// TestOnlyThisMachine refuses the requests of a page whose name resolves to this machine.
+func TestOnlyThisMachine(t *testing.T) {
+	h := newServer(t, newSource(t, examples), nil).Handler()
+	for host, code := range map[string]int{
+		"127.0.0.1:8080": 200, "localhost:8080": 200, "[::1]:8080": 200, "localhost": 200, "example.com:8080": 421, "10.0.0.1:8080": 421, "127.0.0.1.example.com": 421,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/queues", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		assert.Equal(t, code, w.Code, host)
+	}
+}
+
+// restricted is a viewer of some namespaces.
+type restricted struct {
+	queues     bool
+	namespaces []string
+}
+
+func (r restricted) Name() string { return "restricted" }
+
+func (r restricted) Nodes(context.Context) bool { return false }
+
+func (r restricted) Queues(context.Context) bool { return r.queues }
+
+func (r restricted) Namespace(_ context.Context, name string) bool {
+	for _, n := range r.namespaces {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+func as(v Viewer) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if v != nil {
+				r = r.WithContext(WithViewer(r.Context(), v))
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// TestViewers shows nobody the jobs of namespaces that he may not see, nor the queues.
+func TestViewers(t *testing.T) {
+	s := newSource(t, examples)
+	s.evicted = []input.Evicted{{Time: time.Now(), Namespace: "default", Pod: "tune-worker-9", PodGroup: "tune", Node: "h200-1"}}
+	h := newServer(t, s, as(restricted{queues: true, namespaces: []string{"other"}})).Handler()
+	names := regexp.MustCompile(`tune|llm|vision|eval|survey|ocean|chat|embed`)
+	for _, path := range paths {
+		for _, path := range []string{path, asJSON(path)} {
+			body := get(h, path).Body.String()
+			if strings.HasPrefix(path, "/job/") {
+				assert.Equal(t, 404, get(h, path).Code)
+				continue
+			}
+			assert.Empty(t, names.FindString(body), path)
+			assert.NotContains(t, body, "h200-", "names of nodes")
+		}
+	}
+	assert.Contains(t, get(h, "/queues").Body.String(), "restricted")
+	assert.Contains(t, get(h, "/waiting").Body.String(), "In namespaces that you may not see: 1 job<")
+	form := url.Values{"set": {"queue/research:cards.NVIDIA-H200=8"}, "remove": {"node/h200-2"}}
+	for _, path := range []string{"/whatif", "/whatif.json"} {
+		w := post(h, path, form)
+		assert.Equal(t, 200, w.Code)
+		assert.Empty(t, names.FindString(w.Body.String()), path)
+	}
+	for _, remove := range []string{"job/lln", "job/llm", "job/default/llm", "job/default/lln"} {
+		w := post(h, "/whatif", url.Values{"remove": {remove}})
+		assert.NotContains(t, strings.ReplaceAll(w.Body.String(), remove, ""), "llm", remove)
+		assert.NotContains(t, w.Body.String(), "kubectl delete", remove)
+	}
+
+	for name, v := range map[string]Viewer{"nobody": nil, "no queues": restricted{namespaces: []string{"default"}}} {
+		h := newServer(t, newSource(t, examples), as(v)).Handler()
+		for _, path := range paths {
+			open := strings.HasPrefix(path, "/waiting") || strings.HasPrefix(path, "/job/") && v != nil
+			for _, path := range []string{path, asJSON(path)} {
+				want := map[bool]int{true: 200, false: 403}[open]
+				if strings.HasPrefix(path, "/job/") && v == nil {
+					want = 404
+				}
+				assert.Equal(t, want, get(h, path).Code, "%s %s", name, path)
+			}
+		}
+	}
+}
+
+// TestWhatIf simulates a change, and gives the commands that make it.
+func TestWhatIf(t *testing.T) {
+	server := newServer(t, newSource(t, examples), nil)
+	h := server.Handler()
+	form := url.Values{"set": {"queue/research:cards.NVIDIA-H200=7"}}
+	w := post(h, "/whatif", form)
+	require.Equal(t, 200, w.Code)
+	body := w.Body.String()
+	assert.Contains(t, body, "llm-worker-4")
+	assert.Contains(t, body, "Placed")
+	assert.Contains(t, body, `kubectl patch queues.scheduling.volcano.sh research --type=merge -p &#39;{&#34;metadata&#34;:{&#34;annotations&#34;:{&#34;volcano.sh/card.quota&#34;:&#34;{\&#34;NVIDIA-H200\&#34;:7}&#34;}}}&#39;`)
+	assert.NotContains(t, body, "hx-get", "the result stays")
+
+	w = post(h, "/whatif.json", form)
+	require.Equal(t, 200, w.Code)
+	var comparison whatif.Comparison
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &comparison))
+	assert.NotEmpty(t, comparison.Queues)
+
+	for name, c := range map[string]struct {
+		form url.Values
+		want string
+	}{
+		"a bad setting":     {url.Values{"set": {"queue/reserch:weight=1"}}, "did you mean"},
+		"a broken manifest": {url.Values{"add": {"kind: Job\n  spec: ["}}, "manifest:"},
+		"no such node":      {url.Values{"remove": {"node/none"}}, "there is no node"},
+		"many pods":         {url.Values{"add": {manyPods}}, "at most 10000"},
+		"many changes":      {url.Values{"set": {strings.Repeat("queue/lab:weight=1\n", 101)}}, "at most 100"},
+	} {
+		w := post(h, "/whatif.json", c.form)
+		assert.Equal(t, 400, w.Code, name)
+		assert.Contains(t, w.Body.String(), c.want, name)
+		w = post(h, "/whatif", c.form)
+		assert.Contains(t, w.Body.String(), c.want, name)
+	}
+	assert.Equal(t, 413, post(h, "/whatif", url.Values{"add": {strings.Repeat("x", formBytes+1)}}).Code)
+
+	r := httptest.NewRequest(http.MethodPost, "/whatif", strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	assert.Equal(t, 403, do(h, r).Code, "a form of another site")
+
+	for range mostTrials {
+		end, err := server.trials.begin()
+		require.NoError(t, err)
+		defer end()
+	}
+	w = post(h, "/whatif", form)
+	assert.Equal(t, 503, w.Code)
+	assert.NotEmpty(t, w.Header().Get("Retry-After"))
+}
+
+const manyPods = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d}
+spec: {replicas: 2000000000, template: {spec: {schedulerName: volcano, containers: [{name: c, image: i}]}}}`
+
+// TestKeepsTheLastReading shows what was read before while the cluster is away.
+func TestKeepsTheLastReading(t *testing.T) {
+	s := newSource(t)
+	s.objects = nil
+	s.fail(errors.New("the cluster cannot be reached"))
+	server := newServer(t, s, nil)
+	h := server.Handler()
+	for _, path := range paths {
+		w := get(h, path)
+		assert.Equal(t, 200, w.Code)
+		assert.Contains(t, w.Body.String(), "the cluster cannot be reached")
+		assert.Equal(t, 503, get(h, asJSON(path)).Code)
+	}
+	assert.Equal(t, 503, get(h, "/readyz").Code)
+	assert.Equal(t, 200, get(h, "/livez").Code)
+
+	s.objects = newSource(t, examples).objects
+	s.fail(nil)
+	server.keeper.read(t.Context())
+	assert.NotContains(t, get(h, "/queues").Body.String(), "cannot be reached")
+	s.fail(errors.New("the cluster cannot be reached"))
+	server.keeper.read(t.Context())
+	w := get(h, "/queues")
+	assert.Contains(t, w.Body.String(), "the cluster cannot be reached")
+	assert.Contains(t, w.Body.String(), "research")
+	assert.Equal(t, 200, get(h, "/queues.json").Code)
+}
+
+// TestEvents expects an event in a browser after a change.
+func TestEvents(t *testing.T) {
+	s := newSource(t, examples)
+	server := newServer(t, s, nil)
+	listener := httptest.NewServer(server.Handler())
+	defer listener.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, listener.URL+"/events?after=1", nil)
+	require.NoError(t, err)
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	assert.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))
+	lines := bufio.NewScanner(answer.Body)
+	require.True(t, lines.Scan())
+	assert.Equal(t, "retry: 2000", lines.Text(), "the stream is open, and has no event yet")
+	go server.Run(ctx)
+	s.changed <- struct{}{}
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "event:") {
+	}
+	assert.Equal(t, "event: reading", lines.Text())
+
+	r.URL.RawQuery = "after=0"
+	late, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer late.Body.Close()
+	lines = bufio.NewScanner(late.Body)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "event:") {
+	}
+	assert.Equal(t, "event: reading", lines.Text(), "the page is older than the last reading")
+}
+
+// pipes is a listener whose connections have no buffer.
+type pipes struct{ conns chan net.Conn }
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p.conns
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (p pipes) Close() error {
+	close(p.conns)
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// TestClientThatNeverReads drops a client that takes nothing, and serves another meanwhile.
+func TestClientThatNeverReads(t *testing.T) {
+	server := newServer(t, newSource(t, examples), nil)
+	server.events.patience = time.Millisecond
+	listener := pipes{make(chan net.Conn, 1)}
+	web := &http.Server{Handler: server.Handler()}
+	go func() { _ = web.Serve(listener) }()
+	defer web.Close()
+	client, conn := net.Pipe()
+	listener.conns <- conn
+	_, err := client.Write([]byte("GET /events?after=0 HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+	require.NoError(t, err)
+	server.events.publish()
+	assert.Equal(t, 200, get(server.Handler(), "/queues").Code)
+	require.Eventually(t, func() bool { _, err := client.Read(make([]byte, 1<<16)); return err != nil }, time.Minute, time.Millisecond)
+	assert.Zero(t, server.events.open())
+}
+
+// TestTooManyClients refuses streams beyond the bound.
+func TestTooManyClients(t *testing.T) {
+	server := newServer(t, newSource(t, examples), nil)
+	for range mostClients {
+		require.NotNil(t, server.events.subscribe(0))
+	}
+	w := get(server.Handler(), "/events")
+	assert.Equal(t, 503, w.Code)
+	assert.NotEmpty(t, w.Header().Get("Retry-After"))
+	server.events.publish()
+	server.events.publish() // nobody reads, and it returns
+}
+
+// TestServe ends when its context does, with a stream open.
+func TestServe(t *testing.T) {
+	server := newServer(t, newSource(t, examples), nil)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Serve(ctx, listener) }()
+	answer, err := http.Get("http://" + listener.Addr().String() + "/events")
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	cancel()
+	require.NoError(t, <-stopped)
+}

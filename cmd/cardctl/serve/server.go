@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"filippo.io/csrf"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
+)
+
+// Options are what a server needs.
+type Options struct {
+	Source   model.Source
+	Interval time.Duration // the least time between two readings
+	// Flags select the input, for the commands that pages show.
+	Flags []string
+	// Access authenticates requests: package serve describes it. nil shows everything to
+	// everyone, and answers only requests for this machine.
+	Access func(http.Handler) http.Handler
+	Log    func(format string, arguments ...any)
+}
+
+// Server answers requests with the last model of a cluster.
+type Server struct {
+	options Options
+	keeper  *keeper
+	events  *broadcaster
+	trials  *trials
+	started time.Time
+}
+
+// New returns a server that has read nothing yet.
+func New(o Options) *Server {
+	events := &broadcaster{patience: eventTime, clients: map[chan uint64]bool{}}
+	return &Server{
+		options: o, events: events, trials: newTrials(), started: time.Now(),
+		keeper: &keeper{source: o.Source, interval: o.Interval, log: o.Log, history: model.NewHistory(), events: events},
+	}
+}
+
+// Handler returns the handler of all paths.
+func (s *Server) Handler() http.Handler {
+	views := http.NewServeMux()
+	s.addViews(views)
+	views.Handle("GET /events", s.events)
+	access := s.options.Access
+	if access == nil {
+		access = func(next http.Handler) http.Handler { return loopbackOnly(showAll(next)) }
+	}
+	all := http.NewServeMux()
+	all.Handle("/", csrf.New().Handler(access(views)))
+	all.Handle("GET /assets/", page.Assets())
+	all.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	all.HandleFunc("GET /readyz", s.ready)
+	return secure(all)
+}
+
+// ready answers whether the cluster has been read.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if s.keeper.now().model == nil {
+		http.Error(w, "nothing has been read yet", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}
+
+// Run reads the cluster until ctx is done.
+func (s *Server) Run(ctx context.Context) { s.keeper.run(ctx) }
+
+// The limits of a connection. A stream of events and a simulation set their own time.
+const (
+	headerTime   = 5 * time.Second
+	readTime     = 20 * time.Second
+	writeTime    = time.Minute
+	idleTime     = 2 * time.Minute
+	eventTime    = 10 * time.Second
+	shutdownTime = 3 * time.Second
+	headerBytes  = 64 << 10
+)
+
+// Serve reads the cluster and answers requests until ctx is done. Then it ends the streams,
+// and waits a moment for other requests.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server := &http.Server{
+		Handler: s.Handler(), BaseContext: func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+	}
+	go s.Run(ctx)
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Serve(listener) }()
+	select {
+	case err := <-stopped:
+		return err
+	case <-ctx.Done():
+	}
+	ending, done := context.WithTimeout(context.Background(), shutdownTime)
+	defer done()
+	if err := server.Shutdown(ending); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return server.Close()
+}

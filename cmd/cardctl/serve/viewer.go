@@ -1,0 +1,174 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+)
+
+// Viewer decides what a request may see.
+type Viewer interface {
+	// Name is the name of the user, "" for everyone.
+	Name() string
+	// Queues reports whether the viewer may see queues and cards.
+	Queues(ctx context.Context) bool
+	// Nodes reports whether the viewer may see nodes by name.
+	Nodes(ctx context.Context) bool
+	// Namespace reports whether the viewer may see the jobs of a namespace by name.
+	Namespace(ctx context.Context, name string) bool
+}
+
+// everyone sees everything.
+type everyone struct{}
+
+func (everyone) Name() string                           { return "" }
+func (everyone) Queues(context.Context) bool            { return true }
+func (everyone) Nodes(context.Context) bool             { return true }
+func (everyone) Namespace(context.Context, string) bool { return true }
+
+// nobody sees nothing.
+type nobody struct{}
+
+func (nobody) Name() string                           { return "" }
+func (nobody) Queues(context.Context) bool            { return false }
+func (nobody) Nodes(context.Context) bool             { return false }
+func (nobody) Namespace(context.Context, string) bool { return false }
+
+type viewerKey struct{}
+
+// WithViewer puts the viewer of a request into its context.
+func WithViewer(ctx context.Context, v Viewer) context.Context {
+	return context.WithValue(ctx, viewerKey{}, v)
+}
+
+// ViewerOf is the viewer of a context, nobody if there is none.
+func ViewerOf(ctx context.Context) Viewer {
+	if v, ok := ctx.Value(viewerKey{}).(Viewer); ok {
+		return v
+	}
+	return nobody{}
+}
+
+// showAll is the access without authentication.
+func showAll(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(WithViewer(r.Context(), everyone{})))
+	})
+}
+
+// seen is what one request may see. It asks the viewer once for each namespace.
+type seen struct {
+	ctx        context.Context
+	viewer     Viewer
+	namespaces map[string]bool
+}
+
+func newSeen(ctx context.Context) *seen {
+	return &seen{ctx: ctx, viewer: ViewerOf(ctx), namespaces: map[string]bool{}}
+}
+
+func (s *seen) namespace(name string) bool {
+	may, known := s.namespaces[name]
+	if !known {
+		may = s.viewer.Namespace(s.ctx, name)
+		s.namespaces[name] = may
+	}
+	return may
+}
+
+// Hidden counts what a viewer may not see by name.
+type Hidden struct {
+	Jobs int `json:"jobs"`
+	Pods int `json:"pods"`
+}
+
+// jobs returns the jobs that may be seen, without the names of others in them, and counts the
+// others.
+func (s *seen) jobs(all []explain.Finding) (visible []explain.Finding, hidden *Hidden) {
+	visible = []explain.Finding{}
+	for i := range all {
+		if !s.namespace(all[i].Namespace) {
+			if hidden == nil {
+				hidden = &Hidden{}
+			}
+			hidden.Jobs++
+			hidden.Pods += all[i].Pods.Waiting
+			continue
+		}
+		visible = append(visible, s.job(all[i]))
+	}
+	return visible, hidden
+}
+
+// job returns a finding without the names of jobs that may not be seen.
+func (s *seen) job(f explain.Finding) explain.Finding {
+	holders := slices.Clone(f.Holders)
+	for i := range holders {
+		before := len(holders[i].Jobs)
+		holders[i].Jobs = slices.DeleteFunc(slices.Clone(holders[i].Jobs), func(h explain.Holder) bool { return !s.namespace(h.Namespace) })
+		holders[i].More += before - len(holders[i].Jobs)
+	}
+	f.Holders = holders
+	f.Claims = slices.DeleteFunc(slices.Clone(f.Claims), func(c explain.Claim) bool {
+		namespace, _, _ := strings.Cut(c.Owner, "/")
+		return !s.namespace(namespace)
+	})
+	return f
+}
+
+// causes returns the causes that may be seen. Each names a queue, so that viewers who may not
+// see queues see only those of jobs that they may see.
+func (s *seen) causes(all []*model.Cause) []*model.Cause {
+	if s.viewer.Queues(s.ctx) {
+		return all
+	}
+	return slices.DeleteFunc(all, func(c *model.Cause) bool {
+		return !slices.ContainsFunc(c.Jobs, func(f *explain.Finding) bool { return s.namespace(f.Namespace) })
+	})
+}
+
+// hiddenName stands for names that may not be seen.
+const hiddenName = "•••"
+
+// evictions returns evictions without the names of jobs that may not be seen.
+func (s *seen) evictions(all []engine.Eviction) []engine.Eviction {
+	visible := slices.Clone(all)
+	for i := range visible {
+		e := &visible[i]
+		if !s.namespace(e.Namespace) {
+			e.Namespace, e.Owner, e.Pod = hiddenName, hiddenName, hiddenName
+		}
+		e.Node = s.node(e.Node)
+		e.For = s.takers(e.For)
+	}
+	return visible
+}
+
+// evicted returns past evictions without such names.
+func (s *seen) evicted(all []model.Evicted) []model.Evicted {
+	visible := slices.Clone(all)
+	for i := range visible {
+		e := &visible[i]
+		if !s.namespace(e.Namespace) {
+			e.Namespace, e.Owner, e.Pod, e.PodGroup = hiddenName, hiddenName, hiddenName, hiddenName
+		}
+		e.Node = s.node(e.Node)
+		e.For = s.takers(e.For)
+	}
+	return visible
+}
+
+func (s *seen) takers(all []engine.Taker) []engine.Taker {
+	visible := slices.Clone(all)
+	for i := range visible {
+		if t := &visible[i]; !s.namespace(t.Namespace) {
+			t.Namespace, t.Owner = hiddenName, hiddenName
+		}
+	}
+	return visible
+}

@@ -1,0 +1,226 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
+)
+
+// view is one page, and the same as JSON.
+type view struct {
+	name  string // of the template
+	path  string
+	open  bool // also for viewers who may not see queues
+	still bool // does not follow the cluster
+	// make returns what the template and the JSON show.
+	make func(*request) (body, document any, err error)
+	// command returns the arguments of the cardctl command that prints the same.
+	command func(*request) []string
+}
+
+// request is a request for a view.
+type request struct {
+	*http.Request
+	server *Server
+	query  url.Values
+	state  state
+	*model.Model
+	seen *seen
+
+	change    change // of the view What if
+	changeErr error
+}
+
+// errNotFound is the error for objects that do not exist, or may not be seen.
+var errNotFound = errors.New("not found")
+
+// document is the top level of JSON, as the commands print it.
+type document struct {
+	Kind   string  `json:"kind"`
+	Items  any     `json:"items"`
+	Hidden *Hidden `json:"hidden,omitempty"` // what the viewer may not see
+}
+
+func (s *Server) views() []view {
+	return []view{
+		{name: "queues", path: "/queues", make: queuesView, command: commandOf("top", "--once")},
+		{name: "waiting", path: "/waiting", open: true, make: waitingView, command: commandOf("explain")},
+		{name: "job", path: "/job/{namespace}/{name}", open: true, make: jobView, command: jobCommand},
+		{name: "cards", path: "/cards", make: cardsView, command: commandOf("cards")},
+		{name: "lending", path: "/lending", make: lendingView, command: commandOf("top", "--once", "-o", "wide")},
+		{name: "whatif", path: "/whatif", still: true, make: whatIfView, command: whatIfCommand},
+		{name: "health", path: "/health", make: healthView, command: commandOf("validate")},
+		{name: "history", path: "/history", make: historyView, command: commandOf("top", "--watch", "--interval", "30s")},
+	}
+}
+
+func commandOf(words ...string) func(*request) []string {
+	return func(*request) []string { return words }
+}
+
+func (s *Server) addViews(mux *http.ServeMux) {
+	for _, v := range s.views() {
+		mux.HandleFunc("GET "+v.path, s.show(v, s.html))
+		if path, object := strings.CutSuffix(v.path, "/{name}"); object {
+			mux.HandleFunc("GET "+path+"/{name}/json", s.show(v, s.json))
+		} else {
+			mux.HandleFunc("GET "+v.path+".json", s.show(v, s.json))
+		}
+		if v.name == "whatif" {
+			mux.HandleFunc("POST "+v.path, s.show(v, s.html))
+			mux.HandleFunc("POST "+v.path+".json", s.show(v, s.json))
+		}
+	}
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/queues", http.StatusFound) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, s.request(r), http.StatusNotFound, errNotFound)
+	})
+}
+
+func (s *Server) request(r *http.Request) *request {
+	state := s.keeper.now()
+	return &request{Request: r, server: s, query: r.URL.Query(), state: state, Model: state.model, seen: newSeen(r.Context())}
+}
+
+// show answers a request for a view in one form. Views of queues are for viewers who may see
+// them.
+func (s *Server) show(v view, write func(http.ResponseWriter, *request, view)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		after := s.events.last()
+		q := s.request(r)
+		q.query.Set("after", fmt.Sprint(after))
+		if !v.open && !q.seen.viewer.Queues(r.Context()) {
+			s.fail(w, q, http.StatusForbidden, errors.New("you may not see queues: this needs the permission to list queues.scheduling.volcano.sh"))
+			return
+		}
+		if v.name == "whatif" {
+			q.change, q.changeErr = readChange(w, r)
+		}
+		write(w, q, v)
+	}
+}
+
+func (s *Server) json(w http.ResponseWriter, q *request, v view) {
+	if q.Model == nil {
+		s.failJSON(w, http.StatusServiceUnavailable, errors.New(notRead(q.state)))
+		return
+	}
+	_, document, err := v.make(q)
+	if err != nil {
+		s.failJSON(w, statusOf(w, err), err)
+		return
+	}
+	s.writeJSON(w, http.StatusOK, document)
+}
+
+func (s *Server) writeJSON(w http.ResponseWriter, status int, document any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "    ")
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(document) // the client is gone
+}
+
+func (s *Server) failJSON(w http.ResponseWriter, status int, err error) {
+	s.writeJSON(w, status, map[string]string{"error": err.Error()})
+}
+
+func (s *Server) html(w http.ResponseWriter, q *request, v view) {
+	frame := s.frame(q, v)
+	status := http.StatusOK
+	if q.Model == nil {
+		frame.Name, status = "unread", http.StatusServiceUnavailable
+		if q.Method == http.MethodGet {
+			status = http.StatusOK // the page fills itself
+		}
+	} else {
+		body, _, err := v.make(q)
+		if err != nil {
+			s.fail(w, q, statusOf(w, err), err)
+			return
+		}
+		frame.Body = body
+		frame.Still = v.still
+	}
+	s.write(w, status, frame)
+}
+
+func (s *Server) write(w http.ResponseWriter, status int, frame *page.Frame) {
+	if err := page.Write(w, status, frame); err != nil {
+		s.options.Log("error: page %s: %v", frame.Name, err)
+	}
+}
+
+// fail answers with a page that has one line.
+func (s *Server) fail(w http.ResponseWriter, q *request, status int, err error) {
+	if strings.HasSuffix(q.URL.Path, "json") {
+		s.failJSON(w, status, err)
+		return
+	}
+	frame := s.frame(q, view{name: "error", path: q.URL.Path, still: true})
+	frame.Still = true
+	frame.Body = struct {
+		Status int
+		Text   string
+	}{status, err.Error()}
+	s.write(w, status, frame)
+}
+
+// statusOf is the HTTP status of an error.
+func statusOf(w http.ResponseWriter, err error) int {
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.Is(err, errNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, errBusy):
+		w.Header().Set("Retry-After", "10")
+		return http.StatusServiceUnavailable
+	case errors.As(err, &tooLarge):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, errForm):
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
+}
+
+func notRead(s state) string {
+	if s.err != nil {
+		return s.err.Error()
+	}
+	return "nothing has been read yet"
+}
+
+// frame is what all pages have around their content.
+func (s *Server) frame(q *request, v view) *page.Frame {
+	f := &page.Frame{
+		Name: v.name, Path: q.URL.Path, Query: q.query, Accept: q.Header.Get("Accept-Language"),
+		User: q.seen.viewer.Name(), Queues: q.seen.viewer.Queues(q.Context()),
+	}
+	if v.command != nil {
+		f.Command = whatif.Quote(append(append([]string{"cardctl"}, v.command(q)...), s.options.Flags...)...)
+		f.JSON = q.URL.Path + ".json"
+		if v.name == "job" {
+			f.JSON = q.URL.Path + "/json"
+		}
+	}
+	if q.state.err != nil {
+		f.Error, f.Since = q.state.err.Error(), q.state.since
+	}
+	if q.Model != nil {
+		f.Read, f.Files = q.Model.Time, s.options.Source.Changed() == nil
+		for _, n := range q.Notes {
+			if n.Severity != "note" {
+				f.Notes = append(f.Notes, n.Text)
+			}
+		}
+	}
+	return f
+}

@@ -1,0 +1,94 @@
+// Package vitals reads how long the scheduler's cycles take, from its metrics.
+package vitals
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/plugin"
+)
+
+// The histograms of Volcano's scheduler.
+const (
+	cycles  = "volcano_e2e_scheduling_latency_milliseconds"
+	plugins = "volcano_plugin_scheduling_latency_milliseconds"
+)
+
+const (
+	patience  = 2 * time.Second
+	mostBytes = 32 << 20
+)
+
+// Read reads the metrics at an address.
+func Read(ctx context.Context, address string) ([]model.Timing, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", address, response.Status)
+	}
+	return parse(io.LimitReader(response.Body, mostBytes))
+}
+
+func parse(text io.Reader) ([]model.Timing, error) {
+	families, err := new(expfmt.TextParser).TextToMetricFamilies(text)
+	if err != nil {
+		return nil, err
+	}
+	var all []model.Timing
+	for _, m := range families[cycles].GetMetric() {
+		all = append(all, timing("cycle", m.GetHistogram()))
+	}
+	for _, m := range families[plugins].GetMetric() {
+		labels := map[string]string{}
+		for _, l := range m.GetLabel() {
+			labels[l.GetName()] = l.GetValue()
+		}
+		if slices.Contains(plugin.Names, labels["plugin"]) && labels["OnSession"] == "OnSessionOpen" {
+			all = append(all, timing("session open, plugin "+labels["plugin"], m.GetHistogram()))
+		}
+	}
+	return all, nil
+}
+
+func timing(name string, h *dto.Histogram) model.Timing {
+	return model.Timing{Name: name, P50: quantile(h, 0.5), P99: quantile(h, 0.99), N: h.GetSampleCount()}
+}
+
+// quantile interpolates within a bucket, as histogram_quantile of Prometheus does. In the last
+// bucket it is the bound of the bucket before.
+func quantile(h *dto.Histogram, q float64) float64 {
+	rank := q * float64(h.GetSampleCount())
+	lower, below := 0.0, 0.0
+	for _, b := range h.GetBucket() {
+		upper, count := b.GetUpperBound(), float64(b.GetCumulativeCount())
+		if count >= rank && count > below {
+			if math.IsInf(upper, 1) {
+				return lower
+			}
+			return lower + (upper-lower)*(rank-below)/(count-below)
+		}
+		if !math.IsInf(upper, 1) {
+			lower = upper
+		}
+		below = count
+	}
+	return lower
+}

@@ -1,0 +1,302 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
+)
+
+// The limits of simulations.
+const (
+	mostTrials  = 2                // at once
+	trialTime   = 30 * time.Second // of a simulation, with the time until it can begin
+	formBytes   = 1 << 20
+	mostPods    = 10000 // of the manifests
+	mostChanges = 100
+	mostEvents  = 300 // of a page
+)
+
+var (
+	errBusy = errors.New("too many simulations run already; try again in a moment")
+	errForm = errors.New("the change cannot be simulated")
+)
+
+// trials bounds the simulations that run at once.
+type trials struct{ running chan struct{} }
+
+func newTrials() *trials { return &trials{running: make(chan struct{}, mostTrials)} }
+
+// begin returns a function that ends the trial, or errBusy.
+func (t *trials) begin() (end func(), err error) {
+	select {
+	case t.running <- struct{}{}:
+		return func() { <-t.running }, nil
+	default:
+		return nil, errBusy
+	}
+}
+
+// change is what a form asks for.
+type change struct {
+	Set, Remove []string
+	Add         string
+}
+
+// whatIfPage is the content of the view What if.
+type whatIfPage struct {
+	Set, Remove, Add string
+	Error            string
+	Warnings         []string
+	Result           *trialResult
+}
+
+// trialResult is the outcome of a simulation as the page shows it.
+type trialResult struct {
+	Unsettled  []string
+	Queues     []queueChange
+	Jobs       []jobChange
+	Hidden     *Hidden
+	Events     []engine.Event
+	MoreEvents int
+	Patches    []string
+}
+
+type queueChange struct {
+	whatif.CardChange
+	BeforeBar, AfterBar page.Bar
+}
+
+type jobChange struct {
+	whatif.JobChange
+	BeforeText, AfterText, Why string
+}
+
+// whatIfView shows the form and, for a POST, the outcome.
+func whatIfView(q *request) (any, any, error) {
+	c, err := q.change, q.changeErr
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &whatIfPage{Set: strings.Join(c.Set, "\n"), Remove: strings.Join(c.Remove, "\n"), Add: c.Add}
+	if q.Method != http.MethodPost {
+		return p, document{Kind: "Comparison"}, nil
+	}
+	end, err := q.server.trials.begin()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer end()
+	ctx, cancel := context.WithTimeout(q.Context(), trialTime)
+	defer cancel()
+	o, err := q.try(ctx, c)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("%w: it takes longer than %s here; cardctl simulate has no limit", errForm, trialTime)
+	case err != nil:
+		err = fmt.Errorf("%w: %w", errForm, err)
+	}
+	if err != nil && strings.HasSuffix(q.URL.Path, ".json") {
+		return nil, nil, err
+	}
+	if err != nil {
+		p.Error = err.Error()
+		return p, nil, nil
+	}
+	p.Warnings = o.Warnings
+	hidden := q.hide(o.Comparison)
+	p.Result = resultOf(o, hidden)
+	return p, struct {
+		*whatif.Comparison
+		Hidden *Hidden `json:"hidden,omitempty"`
+	}{o.Comparison, hidden}, nil
+}
+
+// errNoSuchJob is the error about jobs that do not exist or may not be seen.
+var errNoSuchJob = errors.New("there is no such job, or you may not see it; name it job/NAMESPACE/NAME")
+
+// try simulates a change. It removes only jobs that the viewer may see.
+func (q *request) try(ctx context.Context, c change) (*whatif.Trial, error) {
+	add := manifests(c.Add)
+	if n := pods(add); n > mostPods {
+		return nil, fmt.Errorf("the manifest has %d pods; at most %d are simulated", n, mostPods)
+	}
+	seesAll := !slices.ContainsFunc(q.Jobs, func(f explain.Finding) bool { return !q.seen.namespace(f.Namespace) })
+	for _, r := range c.Remove {
+		parts := strings.Split(r, "/")
+		if parts[0] == "job" && !seesAll && (len(parts) != 3 || !q.seen.namespace(parts[1])) {
+			return nil, errNoSuchJob
+		}
+	}
+	o, err := whatif.Try(ctx, q.Objects, q.Configuration, whatif.Change{Set: c.Set, Remove: c.Remove, Add: add}, nil)
+	if errors.Is(err, whatif.ErrRemoval) && !seesAll {
+		return nil, fmt.Errorf("%w: %s", whatif.ErrRemoval, strings.Join(c.Remove, ", ")) // the error suggests names
+	}
+	return o, err
+}
+
+// pods counts the pods of manifests.
+func pods(o *input.Objects) (n int64) {
+	if o == nil {
+		return 0
+	}
+	for _, d := range o.Deployments {
+		if d.Spec.Replicas != nil {
+			n += int64(*d.Spec.Replicas)
+		}
+	}
+	for _, job := range o.Jobs {
+		for i := range job.Spec.Tasks {
+			n += int64(max(0, job.Spec.Tasks[i].Replicas))
+		}
+	}
+	return n + int64(len(o.Pods))
+}
+
+// manifests reads what a user pastes, nil for nothing.
+func manifests(text string) *input.Objects {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return input.Parse("manifest", []byte(text))
+}
+
+// readChange reads the form, or the query that fills it.
+func readChange(w http.ResponseWriter, r *http.Request) (change, error) {
+	form := r.URL.Query()
+	if r.Method == http.MethodPost {
+		r.Body = http.MaxBytesReader(w, r.Body, formBytes)
+		if err := r.ParseForm(); err != nil {
+			return change{}, fmt.Errorf("%w: %w", errForm, err)
+		}
+		form = r.PostForm
+	}
+	c := change{Set: lines(form["set"]), Remove: lines(form["remove"]), Add: strings.Join(form["add"], "\n---\n")}
+	if len(c.Set)+len(c.Remove) > mostChanges {
+		return c, fmt.Errorf("%w: %d changes; at most %d are simulated", errForm, len(c.Set)+len(c.Remove), mostChanges)
+	}
+	return c, nil
+}
+
+// lines are the lines of texts that are not empty.
+func lines(texts []string) (all []string) {
+	for _, text := range texts {
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); line != "" {
+				all = append(all, line)
+			}
+		}
+	}
+	return all
+}
+
+// hide removes jobs that the viewer may not see from a comparison.
+func (q *request) hide(c *whatif.Comparison) (hidden *Hidden) {
+	c.Jobs = slices.DeleteFunc(c.Jobs, func(j whatif.JobChange) bool {
+		if q.seen.namespace(j.Namespace) {
+			return false
+		}
+		if !j.Changed() {
+			return true
+		}
+		if hidden == nil {
+			hidden = &Hidden{}
+		}
+		hidden.Jobs++
+		if j.After != nil {
+			hidden.Pods += j.After.Pods.Waiting
+		}
+		return true
+	})
+	for i := range c.Jobs {
+		for _, f := range []**explain.Finding{&c.Jobs[i].Before, &c.Jobs[i].After} {
+			if *f != nil {
+				visible := q.seen.job(**f)
+				*f = &visible
+			}
+		}
+	}
+	for _, o := range []*whatif.Outcome{c.Before, c.After} {
+		o.Findings, _ = q.seen.jobs(o.Findings)
+		for i := range o.Events {
+			o.Events[i].Node = q.seen.node(o.Events[i].Node)
+			if namespace, _, _ := strings.Cut(o.Events[i].Group, "/"); !q.seen.namespace(namespace) {
+				e := &o.Events[i]
+				e.Group, e.Owner, e.Pod = hiddenName, hiddenName, ""
+			}
+		}
+	}
+	return hidden
+}
+
+// resultOf is what the page shows of a comparison: what differs.
+func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
+	c := o.Comparison
+	r := &trialResult{Hidden: hidden, Patches: o.Patches}
+	if !c.Before.Settled {
+		r.Unsettled = append(r.Unsettled, "Before: the cluster does not settle: pods keep evicting each other. The page shows the last cycle.")
+	}
+	if !c.After.Settled {
+		r.Unsettled = append(r.Unsettled, "After: the cluster does not settle: pods keep evicting each other. The page shows the last cycle.")
+	}
+	scales := map[string]float64{}
+	for _, q := range c.Queues {
+		scales[q.Card] = max(scales[q.Card], q.Before, q.After, value(q.BeforeQuota), value(q.AfterQuota))
+	}
+	for _, q := range c.Queues {
+		if q.Changed() {
+			r.Queues = append(r.Queues, queueChange{q, changeBar(q, q.Before, q.BeforeQuota, scales[q.Card]), changeBar(q, q.After, q.AfterQuota, scales[q.Card])})
+		}
+	}
+	for _, j := range c.Jobs {
+		if !j.Changed() {
+			continue
+		}
+		row := jobChange{JobChange: j, BeforeText: whatif.InShort(j.Before), AfterText: whatif.InShort(j.After)}
+		if j.After != nil {
+			row.Why = j.After.Message
+		}
+		r.Jobs = append(r.Jobs, row)
+	}
+	r.Events = c.NewEvents()
+	r.MoreEvents = max(0, len(r.Events)-mostEvents)
+	r.Events = r.Events[:len(r.Events)-r.MoreEvents]
+	return r
+}
+
+func value(x *float64) float64 {
+	if x == nil {
+		return 0
+	}
+	return *x
+}
+
+// changeBar is the bar of a card before or after.
+func changeBar(c whatif.CardChange, allocated float64, quota *float64, scale float64) page.Bar {
+	q := queues.Queue{Queue: c.Queue}
+	return barOf(queues.Row{Queue: &q, Holding: queues.Holding{Resource: c.Card, Card: true, Allocated: allocated, Capability: quota}}, scale)
+}
+
+func whatIfCommand(q *request) []string {
+	words, c := []string{"simulate"}, q.change
+	for _, s := range c.Set {
+		words = append(words, "--set", s)
+	}
+	for _, r := range c.Remove {
+		words = append(words, "--remove", r)
+	}
+	if strings.TrimSpace(c.Add) != "" {
+		words = append(words, "--add", "manifest.yaml")
+	}
+	return words
+}

@@ -1,0 +1,89 @@
+package whatif
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+)
+
+// Change is what a simulation changes.
+type Change struct {
+	Add    *input.Objects // nil: none
+	Set    []string       // settings, as Set takes them
+	Remove []string       // objects, as Remove takes them
+	// Namespace is that of jobs to remove that are named without one, "" for any.
+	Namespace string
+}
+
+// ManifestError is the error about a manifest to add that cannot be read.
+type ManifestError struct{ input.Problem }
+
+// Error is the problem in one line.
+func (e ManifestError) Error() string { return e.Problem.String() }
+
+// Trial is the outcome of a simulation.
+type Trial struct {
+	*Comparison
+	Objects  *input.Objects // with those that were added
+	World    *engine.World  // after the change
+	Warnings []string
+	Patches  []string // commands that make the change in a cluster
+}
+
+// Try simulates a change of objects, which stay as they are. It ends when ctx is done, with
+// its error. report may be nil; it is called with "before" and "after".
+func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, change Change, report func(what string) func(cycle, events int)) (*Trial, error) {
+	before, err := engine.Build(objects.Clone())
+	if err != nil {
+		return nil, err
+	}
+	t := &Trial{Objects: objects.Clone()}
+	if err := t.apply(change); err != nil {
+		return nil, err
+	}
+	if report == nil {
+		report = func(string) func(int, int) { return nil }
+	}
+	t.Comparison = Compare(Run(ctx, before, c, report("before")), Run(ctx, t.World, c, report("after")))
+	return t, ctx.Err()
+}
+
+// apply makes the world after the change.
+func (t *Trial) apply(change Change) (err error) {
+	if add := change.Add; add != nil {
+		if len(add.Problems) > 0 {
+			return ManifestError{add.Problems[0]}
+		}
+		for _, m := range add.ConfigMaps {
+			t.Warnings = append(t.Warnings, fmt.Sprintf("--add %s: ConfigMap %s: both runs use the scheduler configuration that is in force", add.SourceOf(m), m.Name))
+		}
+		t.Objects.Merge(add)
+	}
+	if t.World, err = engine.Build(t.Objects); err != nil {
+		return err
+	}
+	var were []*scheduling.Queue
+	were = slices.Clone(t.World.Queues)
+	for _, setting := range change.Set {
+		if err := Set(t.World, setting); err != nil {
+			return err
+		}
+		if missing := MissingCard(t.World, setting); missing != "" {
+			t.Warnings = append(t.Warnings, fmt.Sprintf("--set %s: %s", setting, missing))
+		}
+	}
+	if t.Patches, err = patches(were, t.World, change); err != nil {
+		return err
+	}
+	for _, object := range change.Remove {
+		if err := Remove(t.World, object, change.Namespace); err != nil {
+			return err
+		}
+	}
+	return nil
+}

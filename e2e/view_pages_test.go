@@ -1,0 +1,227 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// viewExample is the cluster of docs/cardctl.md.
+const viewExample = "../examples/cardctl"
+
+// viewPaths are the pages of the example, in the order of the navigation.
+var viewPaths = []struct{ name, path, title string }{
+	{"queues", "/queues", "Queues"},
+	{"waiting", "/waiting", "Waiting"},
+	{"cards", "/cards", "Cards"},
+	{"lending", "/lending", "Lending"},
+	{"whatif", "/whatif", "What if"},
+	{"health", "/health", "Health"},
+	{"history", "/history", "Last hour"},
+}
+
+// jobPath is the path of the page that explains a job that waits.
+func (p *pages) jobPath(t *testing.T, owner string) string {
+	t.Helper()
+	p.answers(t, "/readyz", "", http.StatusOK)
+	_, text, err := p.get("/waiting.json", "")
+	require.NoError(t, err)
+	var waiting struct {
+		Items []struct{ Namespace, Name, Owner string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &waiting))
+	for _, each := range waiting.Items {
+		if each.Owner == owner {
+			return "/job/" + each.Namespace + "/" + each.Name
+		}
+	}
+	t.Fatalf("%s does not wait: %s", owner, text)
+	return ""
+}
+
+// TestViewPages opens each page of the example as users see it: on a laptop, in the dark, in Chinese, in a narrow window, on a
+// 4K screen, without scripts, and on paper. Nothing may be wrong in the console, wider than the window, or, for axe-core,
+// inaccessible.
+func TestViewPages(t *testing.T) {
+	p := servePages(t, "-f", viewExample)
+	paths := append(viewPaths[:len(viewPaths):len(viewPaths)], struct{ name, path, title string }{"job", p.jobPath(t, "Job/llm"), "Waiting"})
+	for _, each := range []struct {
+		name    string
+		prepare []chromedp.Action
+	}{
+		{"light", nil},
+		{"dark", []chromedp.Action{prefer("prefers-color-scheme", "dark")}},
+		{"chinese", []chromedp.Action{speak("zh-CN")}},
+		{"narrow", []chromedp.Action{sized(narrow)}},
+		{"wide", []chromedp.Action{sized(wide)}},
+		{"still", nil},
+		{"contrast", []chromedp.Action{prefer("forced-colors", "active")}},
+	} {
+		t.Run(each.name, func(t *testing.T) {
+			b := openBrowser(t, p.address)
+			b.run(t, each.prepare...)
+			for _, of := range paths {
+				t.Run(of.name, func(t *testing.T) {
+					b.run(t, scripts(each.name != "still"))
+					b.open(t, of.path)
+					b.run(t, scripts(true)) // of the checks: those of the page do not run any more
+					b.picture(t, of.name+"-"+each.name)
+					b.fits(t)
+					if each.name != "chinese" {
+						b.shows(t, of.title)
+					}
+					b.accessible(t)
+					if each.name == "light" {
+						b.print(t, of.name)
+					}
+					assert.Empty(t, b.takeProblems())
+				})
+			}
+		})
+	}
+}
+
+// TestViewAnswers reads from the pages what a user wants to know: who has which cards, why llm waits, who could take
+// cards back, and what would let llm in.
+func TestViewAnswers(t *testing.T) {
+	p := servePages(t, "-f", viewExample)
+	b := openBrowser(t, p.address)
+	b.open(t, "/")
+	b.shows(t, "research", "train", "NVIDIA-H200")
+	b.open(t, p.jobPath(t, "Job/llm"))
+	b.shows(t, "llm", "NVIDIA-H200")
+	b.open(t, "/whatif")
+	b.run(t, chromedp.SetValue(`[name="set"]`, "queue/research:cards.NVIDIA-H200=8", chromedp.ByQuery), chromedp.Submit(`[name="set"]`, chromedp.ByQuery))
+	b.shows(t, "research", "NVIDIA-H200", "kubectl")
+	b.picture(t, "whatif-answer")
+	b.fits(t)
+	b.accessible(t)
+	b.run(t, chromedp.SetValue(`[name="add"]`, "kind: [", chromedp.ByQuery), chromedp.Submit(`[name="set"]`, chromedp.ByQuery))
+	b.shows(t, "did not find expected node content")
+}
+
+// TestViewFollows changes a cluster while pages of it are open. They show it without a reload.
+func TestViewFollows(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	c.schedule(t, exampleConfiguration(t))
+	p := servePages(t, "--kubeconfig", c.Kubeconfig(), "--scheduler-conf", filepath.Join(examples, "scheduler.conf.yaml"))
+	b := openBrowser(t, p.address)
+	b.open(t, "/waiting")
+	b.shows(t, "No job waits.")
+	c.queue(t, "followed", `{"NVIDIA-H200": 3}`)
+	c.submit(t, "four", "followed", h200, 4)
+	c.runs(t, "four", map[string]int{h200: 3}, 1)
+	b.shows(t, "followed lacks 1 NVIDIA-H200", "four")
+	c.setQuota(t, "followed", `{"NVIDIA-H200": 4}`)
+	b.shows(t, "No job waits.")
+
+	b.open(t, "/queues")
+	b.shows(t, "followed")
+	// A name that is a script comes from the API server as text: it is no valid name, but a valid annotation.
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{quotaKey: `{"<script>alert(1)</script>": 1}`}}})
+	require.NoError(t, err)
+	_, err = c.Volcano.SchedulingV1beta1().Queues().Patch(t.Context(), "followed", types.MergePatchType, patch, metav1.PatchOptions{})
+	require.NoError(t, err)
+	b.shows(t, "<script>alert(1)</script>")
+}
+
+// hostile are objects whose names are scripts. The API server admits no such names, but files have them.
+const hostile = `
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata:
+  name: "<script>alert(1)</script>"
+  annotations: {volcano.sh/card.quota: '{"<img src=x onerror=alert(2)>": 1, "NVIDIA-H200": 1}'}
+---
+apiVersion: v1
+kind: Node
+metadata:
+  name: "\"><script>alert(3)</script>"
+  labels: {nvidia.com/gpu.product: NVIDIA-H200}
+status: {allocatable: {cpu: 8, memory: 8Gi, pods: 9, nvidia.com/gpu: 8}}
+---
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: "javascript:alert(4)'><script>alert(5)</script>", namespace: "<b>"}
+spec:
+  queue: "<script>alert(1)</script>"
+  minAvailable: 3
+  schedulerName: volcano
+  tasks:
+  - replicas: 3
+    name: w
+    template:
+      metadata: {annotations: {volcano.sh/card.name: NVIDIA-H200}}
+      spec: {containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}
+`
+
+// TestViewEscapes shows names that are scripts on every page, and runs none of them.
+func TestViewEscapes(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "hostile.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(hostile), 0o600))
+	p := servePages(t, "-f", file)
+	b := openBrowser(t, p.address)
+	for _, of := range viewPaths {
+		b.open(t, of.path+"?search=%22%3E%3Cscript%3Ealert(6)%3C/script%3E")
+		b.open(t, of.path)
+		var scripts []string
+		b.evaluate(t, `[...document.querySelectorAll("script:not([src]), [onerror], [onload], body b, body img:not([src^='/assets/'])")].map(e => e.outerHTML)`, &scripts)
+		assert.Empty(t, scripts, of.path)
+		assert.Empty(t, b.takeProblems(), of.path)
+		b.picture(t, "escaped-"+of.name)
+	}
+	b.open(t, "/queues")
+	b.shows(t, "<script>alert(1)</script>")
+	response, err := p.client.Post(p.address+"/whatif", "application/x-www-form-urlencoded", strings.NewReader("set=x&add="+strings.Repeat("a", 2<<20)))
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusRequestEntityTooLarge, response.StatusCode)
+	require.Contains(t, response.Header.Get("Content-Security-Policy"), "script-src 'self'")
+	require.NotContains(t, response.Header.Get("Content-Security-Policy"), "unsafe")
+}
+
+// TestViewLarge opens the queues of a large cluster. It reports how long that takes, and how large the answers are.
+func TestViewLarge(t *testing.T) {
+	const queues = 5000
+	var text strings.Builder
+	for i := range queues {
+		parent, quota := "root", 800
+		if i >= 50 {
+			parent, quota = fmt.Sprintf("department-%02d", i%50), 8
+		}
+		name := fmt.Sprintf("team-%04d", i)
+		if i < 50 {
+			name = fmt.Sprintf("department-%02d", i)
+		}
+		fmt.Fprintf(&text, "kind: Queue\napiVersion: scheduling.volcano.sh/v1beta1\nmetadata: {name: %s, annotations: {volcano.sh/card.quota: '{\"NVIDIA-H200\": %d}'}}\nspec: {parent: %s}\n---\n", name, quota, parent)
+	}
+	for i := range 100 {
+		fmt.Fprintf(&text, "kind: Node\napiVersion: v1\nmetadata: {name: node-%03d, labels: {nvidia.com/gpu.product: NVIDIA-H200}}\nstatus: {allocatable: {cpu: 64, memory: 512Gi, pods: 99, nvidia.com/gpu: 8}}\n---\n", i)
+	}
+	file := filepath.Join(t.TempDir(), "large.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(text.String()), 0o600))
+	p := servePages(t, "-f", file)
+	p.answers(t, "/readyz", "", http.StatusOK)
+	b := openBrowser(t, p.address)
+	for name, path := range map[string]string{
+		"the tree": "/queues", "one department": "/queues?open=department-07", "a search": "/queues?search=team-42", "cards": "/cards",
+	} {
+		b.open(t, path)
+		var took struct{ Duration, TransferSize, DecodedBodySize float64 }
+		b.evaluate(t, `(e => ({Duration: e.duration, TransferSize: e.transferSize, DecodedBodySize: e.decodedBodySize}))(performance.getEntriesByType("navigation")[0])`, &took)
+		t.Logf("%s of %d queues: %.0f ms until it is loaded, %.0f KiB", name, queues, took.Duration, took.DecodedBodySize/1024)
+		b.picture(t, "large-"+strings.ReplaceAll(name, " ", "-"))
+	}
+	b.open(t, "/queues?search=team-42")
+	b.shows(t, "team-4200", "department-")
+}
