@@ -160,10 +160,13 @@ func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 	var err error
 	if r.live != nil {
 		reading.Objects, err = r.live.Objects(ctx)
-		reading.Evicted, reading.Scheduler = r.live.Evicted(), r.scheduler(ctx)
+		reading.Evicted = r.live.Evicted()
 	}
 	if reading.Objects == nil {
 		return nil, err
+	}
+	if r.live != nil && err == nil {
+		reading.Scheduler = r.scheduler(ctx)
 	}
 	s := r.source
 	s.heard = func(severity, text string) {
