@@ -80,7 +80,7 @@ func (s *source) logLine(format string, arguments ...any) {
 }
 
 // notShown are flags that other commands do not have, and secrets.
-var notShown = []string{"listen", "interval", "metrics", "token", "password"}
+var notShown = []string{"listen", "interval", "metrics", "token"}
 
 // sourceFlags are the flags that select the input, as they were given.
 func sourceFlags(flags *pflag.FlagSet) (words []string) {
@@ -114,7 +114,17 @@ type reader struct {
 func (s *source) newReader(ctx context.Context) (*reader, error) {
 	if len(s.files) > 0 {
 		objects, err := s.objects(ctx)
-		return &reader{source: s, files: objects}, err
+		if err != nil {
+			return nil, err
+		}
+		r := &reader{source: s, files: objects}
+		_, err = r.Read(ctx) // nobody waits for files that cannot be shown
+		return r, err
+	}
+	if s.configuration != "" {
+		if _, err := s.configure(input.New()); err != nil {
+			return nil, err
+		}
 	}
 	config, err := s.cluster.ToRESTConfig()
 	if err != nil {
