@@ -128,7 +128,7 @@ func namespaceLimits(t *testing.T, c *cluster) {
 // displacedPromise admits a job of a high priority in place of one that finds no node.
 func displacedPromise(t *testing.T, c *cluster) {
 	const card = "NVIDIA-A100"
-	c.reconfigure(t, "arguments:", "arguments:\n          displacePromises: true")
+	c.reconfigure(t, "arguments:", "arguments:\n      displacePromises: true")
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "e2e-urgent"}, Value: 1000}
 	c.create(t, class)
 	t.Cleanup(func() {
