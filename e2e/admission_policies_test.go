@@ -130,7 +130,8 @@ func displacedPromise(t *testing.T, c *cluster) {
 	const card = "NVIDIA-A100"
 	c.reconfigure(t, "arguments:", "arguments:\n      displacePromises: true")
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "e2e-urgent"}, Value: 1000}
-	c.create(t, class)
+	_, err := c.Kube.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{})
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, c.Kube.SchedulingV1().PriorityClasses().Delete(context.Background(), class.Name, metav1.DeleteOptions{}))
 	})

@@ -47,7 +47,7 @@ var mutants = []mutant{
 	{"quota/jobs.go", "for _, p := range j.tree.Path(q) {\n\t\tif", "for _, p := range j.tree.Path(q)[:1] {\n\t\tif"},
 	{"quota/jobs.go", "j.admitted[p]+1 > j.most[p]", "j.admitted[p] > j.most[p]"},
 	{"quota/jobs.go", "j.admitted[p] += j.admitted[q]", ""},
-	{"quota/jobs.go", "j.admitted[p]++", "j.admitted[q]++"},
+	{"quota/jobs.go", "j.admitted[p]++", "_ = p"},
 	{"plugin/admission.go", "s.memory.jobs.Admit(q)", ""},
 	{"plugin/intake/tally.go", "case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:", "case scheduling.PodGroupInqueue, scheduling.PodGroupRunning:"},
 
