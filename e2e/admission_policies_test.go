@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -149,6 +151,15 @@ func displacedPromise(t *testing.T, c *cluster) {
 	phase("patient", scheduling.PodGroupInqueue)
 	c.submit(t, "urgent", "busy", card, 1, requesting(`{"NVIDIA-A100": 1}`), func(job *batch.Job) { job.Spec.PriorityClassName = class.Name })
 	phase("urgent", scheduling.PodGroupInqueue)
-	c.refused(t, "patient", insufficient("busy", card, 3, 4, 3))
-	require.NotEmpty(t, c.events(c.group("patient").UID))
+	phase("patient", scheduling.PodGroupPending)
+	c.until(t, func() string {
+		group := c.group("patient")
+		told := slices.ContainsFunc(c.events(group.UID), func(event *corev1.Event) bool {
+			return event.Reason == "PromiseDisplaced" && strings.Contains(event.Message, "has the priority 1000, and this one 0")
+		})
+		if !told || c.eventsOf(group.UID, corev1.EventTypeWarning, "Unschedulable", insufficient("busy", card, 3, 4, 3)) == 0 {
+			return "job patient should have events that say that it lost its promise, and why it waits"
+		}
+		return ""
+	})
 }

@@ -75,6 +75,7 @@ func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 		}
 	}
 	var want, got []string
+	var gone []oracle.NamespaceJob
 	for _, task := range ordered {
 		from, request := m.queueOf(task), m.request(task, true)
 		if m.Queues[api.QueueID(from)] == nil || m.oracle.Broken(from) {
@@ -93,9 +94,11 @@ func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 		}
 		if taken {
 			want = append(want, task.Name)
+			gone = append(gone, oracle.NamespaceJob{Queue: from, Namespace: task.Namespace, Allocated: request})
 		}
 	}
-	if m.Queues[api.QueueID(to)] != nil && !victims.Suffice(to, m.request(reclaimer, false)) {
+	if m.Queues[api.QueueID(to)] != nil && (!victims.Suffice(to, m.request(reclaimer, false)) ||
+		m.namespaces.Without(gone).Fits(to, reclaimer.Namespace, m.request(reclaimer, false)) != "") {
 		want = nil
 	}
 	chosen, _ := m.own.reclaimable(reclaimer, candidates)
