@@ -53,7 +53,7 @@ var mutants = []mutant{
 
 	{"quota/overcommit.go", "max(deserved.Get(d), guarantee.Get(d))", "deserved.Get(d)"},
 	{"quota/overcommit.go", "min(bound.Get(d), most)", "most"},
-	{"quota/overcommit.go", "if d <= fastres.Memory && deserved.Get(d) < fastres.MinResource {", "if false {"},
+	{"quota/overcommit.go", "if d <= fastres.Memory && deserved.Get(d) < fastres.MinResource {", "if d <= fastres.Memory && deserved.Get(d) < 0 {"},
 	{"index/accounts.go", "ix.Admission.Reset(0, ix.dims)", ""},
 	{"quota/assign/cells.go", "ix.AdmissionBounds()", "ix.RealCapability"},
 	{"quota/cards.go", "bounds := ix.AdmissionBounds()", "bounds := &ix.RealCapability"},
