@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -128,9 +130,10 @@ func namespaceLimits(t *testing.T, c *cluster) {
 // displacedPromise admits a job of a high priority in place of one that finds no node.
 func displacedPromise(t *testing.T, c *cluster) {
 	const card = "NVIDIA-A100"
-	c.reconfigure(t, "arguments:", "arguments:\n          displacePromises: true")
+	c.reconfigure(t, "arguments:", "arguments:\n      displacePromises: true")
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "e2e-urgent"}, Value: 1000}
-	c.create(t, class)
+	_, err := c.Kube.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{})
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, c.Kube.SchedulingV1().PriorityClasses().Delete(context.Background(), class.Name, metav1.DeleteOptions{}))
 	})
@@ -148,6 +151,15 @@ func displacedPromise(t *testing.T, c *cluster) {
 	phase("patient", scheduling.PodGroupInqueue)
 	c.submit(t, "urgent", "busy", card, 1, requesting(`{"NVIDIA-A100": 1}`), func(job *batch.Job) { job.Spec.PriorityClassName = class.Name })
 	phase("urgent", scheduling.PodGroupInqueue)
-	c.refused(t, "patient", insufficient("busy", card, 3, 4, 3))
-	require.NotEmpty(t, c.events(c.group("patient").UID))
+	phase("patient", scheduling.PodGroupPending)
+	c.until(t, func() string {
+		group := c.group("patient")
+		told := slices.ContainsFunc(c.events(group.UID), func(event *corev1.Event) bool {
+			return event.Reason == "PromiseDisplaced" && strings.Contains(event.Message, "has the priority 1000, and this one 0")
+		})
+		if !told || c.eventsOf(group.UID, corev1.EventTypeWarning, "Unschedulable", insufficient("busy", card, 3, 4, 3)) == 0 {
+			return "job patient should have events that say that it lost its promise, and why it waits"
+		}
+		return ""
+	})
 }

@@ -158,6 +158,7 @@ func (s *session) displace(job *api.JobInfo) {
 		loser.PodGroup.Status.Phase = scheduling.PodGroupPending
 		message := fmt.Sprintf("The job is not admitted any more: job %s/%s of the queue has the priority %d, and this one %d. It is admitted again when there is room",
 			job.Namespace, job.Name, job.Priority, loser.Priority)
+		s.memory.journal.Displace(loser, message)
 		if reserve.PromiseOf(loser).Known {
 			reserve.EndPromise(loser, s.now, reserve.PromiseDisplaced, message)
 		}

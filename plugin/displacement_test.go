@@ -115,6 +115,7 @@ func TestDisplacedJobsAreTold(t *testing.T) {
 	event := <-events
 	assert.Equal(t, []string{"low", v1.EventTypeWarning, "PromiseDisplaced", text}, []string{event.InvolvedObject.Name, event.Type, event.Reason, event.Message})
 	assert.Equal(t, "False PromiseDisplaced 1m0s", run.inqueueOf(f, "low"))
+	assert.Equal(t, text, f.job("low").JobFitErrors)
 	f = run.after(t, time.Minute)
 	assert.False(t, f.admit("low"))
 	s.Jobs = s.Jobs[:1]

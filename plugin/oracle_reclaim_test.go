@@ -127,6 +127,7 @@ func (m *oracleSession) terms(reclaimer, task *api.TaskInfo) string {
 func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) (taken []*api.TaskInfo, suffice bool) {
 	to, claim, victims := m.queueOf(reclaimer), m.resource(reclaimer.InitResreq), m.oracle.Victims()
 	known := m.Queues[api.QueueID(to)] != nil
+	var gone []oracle.NamespaceJob
 	for _, task := range candidates {
 		from, request := m.queueOf(task), m.request(task, true)
 		if m.Queues[api.QueueID(from)] == nil || m.oracle.Broken(from) {
@@ -146,9 +147,11 @@ func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInf
 		}
 		if may {
 			taken = append(taken, task)
+			gone = append(gone, oracle.NamespaceJob{Queue: from, Namespace: task.Namespace, Allocated: request})
 		}
 	}
-	return taken, !known || victims.Suffice(to, m.request(reclaimer, false))
+	request := m.request(reclaimer, false)
+	return taken, !known || victims.Suffice(to, request) && m.namespaces.Without(gone).Fits(to, reclaimer.Namespace, request) == ""
 }
 
 // sparedByGang returns the tasks that gang allows to evict: those of a job above its minimum,

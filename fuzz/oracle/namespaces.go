@@ -35,6 +35,19 @@ func NewNamespaces(o *Oracle, limits map[string]Amounts, jobs []NamespaceJob) *N
 // Add adds what a job has more, is reserved more, or both.
 func (n *Namespaces) Add(j NamespaceJob) { n.jobs = append(n.jobs, j) }
 
+// Without returns the accounts without what some tasks have.
+func (n *Namespaces) Without(gone []NamespaceJob) *Namespaces {
+	left := &Namespaces{n.oracle, n.limits, slices.Clone(n.jobs), n.inqueue}
+	for _, j := range gone {
+		negative := Amounts{}
+		for d, quantity := range j.Allocated {
+			negative[d] = -quantity
+		}
+		left.Add(NamespaceJob{Queue: j.Queue, Namespace: j.Namespace, Allocated: negative})
+	}
+	return left
+}
+
 // Limited returns the queues with a limit on the path of a queue, from the lowest up.
 func (n *Namespaces) Limited(queue string) (limited []string) {
 	for _, q := range n.oracle.Path(queue) {

@@ -71,6 +71,10 @@ func (r *reader) name(d fastres.Dim) string {
 
 // read counts the jobs of namespaces that are limited.
 func (n *Namespaces) read(ssn *framework.Session, session *Session) {
+	if n.limited == nil {
+		*n = Namespaces{} // what jobs had under the last limits
+		return
+	}
 	n.Quota.Reset(session.tree, session.Dims.length, n.limited, func(yield func(index.Queue, string) bool) {
 		for _, job := range ssn.Jobs {
 			if q := session.tree.Lookup(string(job.Queue)); q != index.None && !yield(q, job.Namespace) {
@@ -78,9 +82,6 @@ func (n *Namespaces) read(ssn *framework.Session, session *Session) {
 			}
 		}
 	})
-	if n.limited == nil {
-		return
-	}
 	ix, t := &n.Quota.Accounts, &n.tally
 	for account, place := range n.Quota.Places() {
 		ix.RealCapability.Row(account).CopyFrom(n.limits.Row(place.Queue))

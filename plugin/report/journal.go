@@ -103,6 +103,13 @@ func (j *Journal) Admit(job *api.JobInfo) time.Duration {
 	return max(0, now.Sub(since.Time))
 }
 
+// Displace sets the reason of a job that is not admitted any more, until the next session asks
+// about it.
+func (j *Journal) Displace(job *api.JobInfo, reason string) {
+	job.JobFitErrors = reason
+	setNotAdmitted(job, metav1.Now(), reason)
+}
+
 // PublishWaiting sets the series of the jobs that wait, at the end of a session.
 func (j *Journal) PublishWaiting() { j.waiting.publish() }
 
