@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
@@ -108,20 +107,23 @@ func preemptMinRuntime(t *testing.T, c *cluster) {
 	c.runs(t, "low", map[string]int{rtx4090D: 7}, 1)
 }
 
-// victimOrder evicts one pod with four cards for another one, and none of those with one card. gang spares nothing.
+// victimOrder evicts one pod with seven cards for one with four, and not the younger one with one card as well, which
+// Volcano's order takes first. gang spares nothing.
 func victimOrder(t *testing.T, c *cluster) {
 	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      victimOrder: leastWork",
 		"- name: gang\n", "- name: gang\n    enableReclaimable: false\n")
-	four := func(job *batch.Job) { request(&job.Spec.Tasks[0].Template.Spec, "nvidia.com/gpu", 4) }
+	of := func(cards int64) func(*batch.Job) {
+		return func(job *batch.Job) { request(&job.Spec.Tasks[0].Template.Spec, "nvidia.com/gpu", cards) }
+	}
 	c.apply(t, "queue-lending.yaml")
-	c.submit(t, "large", "training", rtx4090D, 1, four)
-	c.runs(t, "large", map[string]int{rtx4090D: 4}, 0)
-	c.submit(t, "small", "training", rtx4090D, 4)
-	c.runs(t, "small", map[string]int{rtx4090D: 4}, 0)
-	c.submit(t, "owner", "inference", rtx4090D, 1, four)
+	c.annotate(t, "training", "volcano.sh/card.guarantee", `{"NVIDIA-GeForce-RTX-4090-D": 0}`)
+	c.submit(t, "large", "training", rtx4090D, 1, of(7))
+	c.runs(t, "large", map[string]int{rtx4090D: 7}, 0)
+	c.submit(t, "small", "training", rtx4090D, 1)
+	c.runs(t, "small", map[string]int{rtx4090D: 1}, 0)
+	c.submit(t, "owner", "inference", rtx4090D, 1, of(4))
 	c.runs(t, "owner", map[string]int{rtx4090D: 4}, 0)
-	c.runs(t, "small", map[string]int{rtx4090D: 4}, 0)
 	c.runs(t, "large", map[string]int{}, 1)
-	require.NoError(t, c.Volcano.BatchV1alpha1().Jobs(c.namespace).Delete(t.Context(), "owner", metav1.DeleteOptions{}))
-	c.runs(t, "large", map[string]int{rtx4090D: 4}, 0)
+	c.runs(t, "small", map[string]int{rtx4090D: 1}, 0)
+	require.Zero(t, c.eventsOf(c.group("small").UID, corev1.EventTypeNormal, "Evict", "reclaim"))
 }

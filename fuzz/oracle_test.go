@@ -205,11 +205,11 @@ func (w *world) compareWork() {
 	for i := range w.rand.IntN(9) {
 		queue := pick(w.rand, w.oracle.Names())
 		c := oracle.Candidate{Name: fmt.Sprint(i), Queue: queue, Job: pick(w.rand, []string{"a", "b", "c"}), QueuePriority: int32(w.rand.IntN(2)),
-			JobPriority: int32(w.rand.IntN(2)), Priority: int32(w.rand.IntN(2)), Started: int64(w.rand.IntN(3))}
+			JobPriority: int32(w.rand.IntN(2)), Priority: int32(w.rand.IntN(2)), Ran: int64(w.rand.IntN(4)), JobRan: int64(w.rand.IntN(8))}
 		c.Spare = spare[c.Job]
 		theirs = append(theirs, c)
 		own = append(own, quota.Candidate{Name: c.Name, Queue: w.number(queue), Job: c.Job, QueuePriority: c.QueuePriority,
-			JobPriority: c.JobPriority, Priority: c.Priority, Started: c.Started, Spare: c.Spare})
+			JobPriority: c.JobPriority, Priority: c.Priority, Ran: c.Ran, JobRan: c.JobRan, Spare: c.Spare})
 	}
 	to := pick(w.rand, w.oracle.Names())
 	var got []string

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -176,22 +175,33 @@ func (m *oracleSession) workOrder(to string, tasks []*api.TaskInfo) (ordered []*
 	var candidates []oracle.Candidate
 	byName := map[string]*api.TaskInfo{}
 	for _, task := range tasks {
-		job, started := m.Jobs[task.Job], int64(math.MaxInt64)
+		job := m.Jobs[task.Job]
 		queue := m.Queues[job.Queue]
 		if queue == nil {
 			continue
 		}
-		if task.Pod.Status.StartTime != nil {
-			started = task.Pod.Status.StartTime.Unix()
+		all := int64(0)
+		for _, other := range job.Tasks {
+			if api.AllocatedStatus(other.Status) {
+				all += ran(other)
+			}
 		}
 		byName[string(task.UID)] = task
 		candidates = append(candidates, oracle.Candidate{Name: string(task.UID), Queue: string(job.Queue), Job: string(job.UID), QueuePriority: queue.Queue.Spec.Priority,
-			JobPriority: job.Priority, Priority: task.Priority, Spare: int(job.ReadyTaskNum() - job.MinAvailable), Started: started})
+			JobPriority: job.Priority, Priority: task.Priority, Spare: int(job.ReadyTaskNum() - job.MinAvailable), Ran: ran(task), JobRan: all})
 	}
 	for _, name := range m.oracle.OrderByWork(to, candidates) {
 		ordered = append(ordered, byName[name])
 	}
 	return ordered
+}
+
+// ran returns for how many seconds a task has run.
+func ran(task *api.TaskInfo) int64 {
+	if task.Pod.Status.StartTime == nil {
+		return 0
+	}
+	return fuzzed.Unix() - task.Pod.Status.StartTime.Unix()
 }
 
 // roomOnNode reports whether the node of some victims has room for a reclaimer without them.

@@ -1,10 +1,7 @@
 package plugin
 
 import (
-	"math"
 	"slices"
-
-	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -38,7 +35,7 @@ func (s *session) workOrder(c *claim, tasks []*api.TaskInfo) []*api.TaskInfo {
 		job := s.ssn.Jobs[task.Job]
 		candidates[i] = quota.Candidate{Queue: s.queueOf(task), QueuePriority: s.ssn.Queues[job.Queue].Queue.Spec.Priority,
 			JobPriority: job.Priority, Priority: task.Priority, Job: string(job.UID), Spare: int(job.ReadyTaskNum() - job.MinAvailable),
-			Started: startOf(task.Pod), Name: string(task.UID)}
+			Ran: s.ranOf(task), JobRan: s.jobRanOf(job), Name: string(task.UID)}
 	}
 	ordered := make([]*api.TaskInfo, len(agreed))
 	for i, at := range quota.OrderByWork(s.ix, c.queue, candidates) {
@@ -47,14 +44,22 @@ func (s *session) workOrder(c *claim, tasks []*api.TaskInfo) []*api.TaskInfo {
 	return ordered
 }
 
-// startOf returns when a pod began to run, in seconds. The kubelet writes the time to the
-// pod's status, so it is the same after a restart of the scheduler. A pod without it has done
-// no work yet.
-func startOf(pod *v1.Pod) int64 {
-	if pod.Status.StartTime == nil {
-		return math.MaxInt64
+// ranOf returns for how long a task has run, in seconds. A start in the future counts as now:
+// the clock of the node is ahead.
+func (s *session) ranOf(task *api.TaskInfo) int64 {
+	return int64(max(0, s.runtimeOf(task.Pod)).Seconds())
+}
+
+// jobRanOf returns the sum for all tasks of a job that have a node.
+func (s *session) jobRanOf(job *api.JobInfo) (sum int64) {
+	for status, tasks := range job.TaskStatusIndex {
+		if api.AllocatedStatus(status) {
+			for _, task := range tasks {
+				sum += s.ranOf(task)
+			}
+		}
 	}
-	return pod.Status.StartTime.Unix()
+	return sum
 }
 
 // onOneNode reports whether all tasks are on the same node, as in all calls of Volcano.

@@ -16,8 +16,23 @@ type Candidate struct {
 	Priority      int32  // of the task itself
 	Job           string // the same for all tasks of a job
 	Spare         int    // tasks that its job has above its minimum; below 0 the job is broken
-	Started       int64  // when the task began to run; greater is later
+	Ran           int64  // for how long the task has run, 0 or more
+	JobRan        int64  // the sum for all tasks of its job
 	Name          string // decides between equal candidates
+}
+
+// broken is less than any work: the rest of a broken job cannot work without what it has lost.
+const broken = -1
+
+// loses returns the work that is lost with a candidate once its job has lost some other tasks.
+func (c *Candidate) loses(others int) int64 {
+	switch spare := c.Spare - others; {
+	case spare < 0:
+		return broken
+	case spare == 0:
+		return c.JobRan
+	}
+	return c.Ran
 }
 
 // OrderByWork returns the order in which candidates are evicted for a task of the queue to,
@@ -25,22 +40,22 @@ type Candidate struct {
 //
 //  1. in a tree, the queue that is nearer to the reclaimer's (VictimOrder)
 //  2. the lower priority of the queue, then of the job, then of the task
-//  3. a task of a broken job, one with fewer tasks than its minimum: the rest of the job
-//     cannot work without what is lost already. A job that the eviction of the candidates
-//     before it breaks counts as broken.
-//  4. the task that began to run last
+//  3. a task of a broken job, one with fewer tasks than its minimum. A job that the eviction
+//     of the candidates before it breaks counts as broken.
+//  4. the task with which the least work is lost: the time for which it has run or, if its
+//     eviction breaks its job, the times of all tasks of the job
 //
 // # Example
 //
 // All tasks have the same queue and the same priority. Job a has two tasks and needs both,
 // job b has three tasks and needs one.
 //
-//	task  started  evicted
-//	b-2   12:00    1st       the youngest
-//	a-1   11:00    2nd       it breaks a
-//	a-0   8:00     3rd       a is broken
-//	b-1   10:00    4th
-//	b-0   9:00     5th
+//	task  ran  loses      evicted
+//	b-2   1 h  1 h        1st      b can spare it
+//	b-1   3 h  3 h        2nd      b can spare it
+//	a-0   5 h  5 h + 2 h  3rd      it breaks a
+//	a-1   2 h  nothing    4th      a is broken
+//	b-0   4 h  8 h        5th      it breaks b, of which the other tasks count as well
 //
 // Upstream: none. Volcano orders victims by queue, then by the reverse of the order in which
 // it schedules jobs and tasks.
@@ -50,19 +65,16 @@ func OrderByWork(ix *index.Index, to index.Queue, candidates []Candidate) []int 
 	for i := range rest {
 		rest[i] = i
 	}
-	slices.SortFunc(rest, func(x, y int) int {
-		return cmp.Or(rank(x, y), cmp.Compare(candidates[y].Started, candidates[x].Started), cmp.Compare(candidates[x].Name, candidates[y].Name))
-	})
+	slices.SortFunc(rest, func(x, y int) int { return cmp.Or(rank(x, y), cmp.Compare(candidates[x].Name, candidates[y].Name)) })
 	order, gone := make([]int, 0, len(rest)), map[string]int{}
 	for len(rest) > 0 {
-		next := 0
+		next, least := 0, int64(0)
 		for i, at := range rest {
 			if rank(at, rest[0]) != 0 {
 				break
 			}
-			if c := &candidates[at]; c.Spare-gone[c.Job] < 0 {
-				next = i
-				break
+			if work := candidates[at].loses(gone[candidates[at].Job]); i == 0 || work < least {
+				next, least = i, work
 			}
 		}
 		at := rest[next]

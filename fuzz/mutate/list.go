@@ -285,9 +285,9 @@ var mutants = []mutant{
 	{"plugin/report/explain.go", "used += e.Index.Reserved.Row(q).Get(d)", ""},
 
 	// Who takes from whom.
-	{"quota/work.go", "cmp.Compare(candidates[y].Started, candidates[x].Started)", "cmp.Compare(candidates[x].Started, candidates[y].Started)"},
+	{"quota/work.go", "case spare == 0:", "case false:"},
 	{"quota/work.go", "gone[candidates[at].Job]++", ""},
-	{"quota/work.go", "c.Spare-gone[c.Job] < 0", "c.Spare-gone[c.Job] <= 0"},
+	{"quota/work.go", "case spare < 0:", "case false:"},
 	{"quota/work.go", "cmp.Compare(x.JobPriority, y.JobPriority), cmp.Compare(x.Priority, y.Priority)", "cmp.Compare(x.Priority, y.Priority), cmp.Compare(x.JobPriority, y.JobPriority)"},
 	{"quota/work.go", "cmp.Or(nearer, cmp.Compare(x.QueuePriority, y.QueuePriority),", "cmp.Or(cmp.Compare(x.QueuePriority, y.QueuePriority), nearer,"},
 	{"quota/classes.go", "reclaimer == Training || victim == Inference", "reclaimer == Training"},
@@ -299,7 +299,7 @@ var mutants = []mutant{
 	{"quota/fences.go", "at = f.nearest[parent]", "at = index.None"},
 	{"plugin/victims.go", "if s.takeAgain(c, others); s.suffice(c, others) {", "if false {"},
 	{"plugin/victims.go", "s.ssn.Reclaimable(&question, tasks)", "tasks"},
-	{"plugin/victims.go", "return math.MaxInt64", "return 0"},
+	{"plugin/victims.go", "sum += s.ranOf(task)", ""},
 	{"plugin/victims.go", "&& s.letsIn(c)", ""},
 	{"plugin/eviction.go", "terms == quota.ByDeserved && s.protected(q, task)", "s.protected(q, task)"},
 	{"plugin/eviction.go", "if !s.mayTake(c.queue, []*api.TaskInfo{reclaimer}).OK() {", "if false {"},

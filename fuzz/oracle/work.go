@@ -9,8 +9,13 @@ import (
 type Candidate struct {
 	Name, Queue, Job                     string
 	QueuePriority, JobPriority, Priority int32
-	Spare                                int // tasks of the job above its minimum, below 0 if it is broken
-	Started                              int64
+	Spare                                int   // tasks of the job above its minimum, below 0 if it is broken
+	Ran, JobRan                          int64 // of the task, and of all tasks of its job
+}
+
+// lost is the work that is lost with a candidate, less than any for one of a broken job.
+func lost(c Candidate) int64 {
+	return map[int]int64{-1: -1, 0: c.JobRan, 1: c.Ran}[cmp.Compare(c.Spare, 0)]
 }
 
 // OrderByWork orders candidates for a reclaimer of the queue to. It looks for the best one
@@ -23,12 +28,8 @@ func (o *Oracle) OrderByWork(to string, candidates []Candidate) (names []string)
 			if o.cluster.Root != "" && o.queues[to] != nil {
 				nearer = o.VictimOrder(x.Queue, y.Queue, to)
 			}
-			broken := 0
-			if (x.Spare < 0) != (y.Spare < 0) {
-				broken = before(x.Spare < 0)
-			}
 			return cmp.Or(nearer, cmp.Compare(x.QueuePriority, y.QueuePriority), cmp.Compare(x.JobPriority, y.JobPriority),
-				cmp.Compare(x.Priority, y.Priority), broken, cmp.Compare(y.Started, x.Started), cmp.Compare(x.Name, y.Name))
+				cmp.Compare(x.Priority, y.Priority), cmp.Compare(lost(x), lost(y)), cmp.Compare(x.Name, y.Name))
 		})
 		names = append(names, best.Name)
 		rest = slices.DeleteFunc(rest, func(c Candidate) bool { return c.Name == best.Name })
