@@ -214,7 +214,8 @@ func TestMake(t *testing.T) {
 	require.NoError(t, err)
 	unchanged := objects.Clone()
 	reading := &Reading{Objects: objects, Configuration: configuration, Time: time.Unix(1000, 0), Evicted: []input.Evicted{
-		{Time: time.Unix(301, 0), Node: "node-1", Namespace: "team", PodGroup: "claims"}, {Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone"}}}
+		{Time: time.Unix(301, 0), Node: "node-1", Namespace: "team", PodGroup: "claims"}, {Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone", Card: "Y|X"},
+		{Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone", Card: "Y"}}}
 	m, err := Make(reading, nil)
 	require.NoError(t, err)
 	assert.Equal(t, unchanged.Pods, objects.Pods)
@@ -223,10 +224,11 @@ func TestMake(t *testing.T) {
 	assert.Equal(t, engine.Eviction{Namespace: "team", Owner: "Job/borrows", Queue: "borrower", Pod: m.Evictions[0].Pod, Node: "node-1",
 		For: []engine.Taker{{Namespace: "team", Owner: "Job/claims", Queue: "owner"}}}, m.Evictions[0])
 	assert.Equal(t, []Loan{{Resource: "X", Card: true, Borrower: "borrower", Lender: "owner", Amount: 2}}, Loans(m.Queues, true))
-	require.Len(t, m.Past, 2)
+	require.Len(t, m.Past, 3)
 	assert.Equal(t, "owner", m.Past[0].Queue)
 	assert.Empty(t, m.Past[0].For, "the pod came before")
 	assert.Equal(t, []engine.Taker{{Namespace: "team", Owner: "Job/borrows", Queue: "borrower"}}, m.Past[1].For)
+	assert.Empty(t, m.Past[2].For, "the pod that came has another card")
 	claims := m.Job("team", "borrows").Claims
 	require.Len(t, claims, 1)
 	assert.Equal(t, "team/Job/claims", claims[0].Owner)
