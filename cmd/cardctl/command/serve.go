@@ -141,7 +141,7 @@ func (s *source) logLine(format string, arguments ...any) {
 }
 
 // notShown are flags that other commands do not have, and secrets.
-var notShown = []string{"listen", "interval", "metrics", "tls-cert-file", "tls-private-key-file", "token", "password"}
+var notShown = []string{"listen", "interval", "metrics", "tls-cert-file", "tls-private-key-file", "token"}
 
 // sourceFlags are the flags that select the input, as they were given.
 func sourceFlags(flags *pflag.FlagSet) (words []string) {
@@ -175,7 +175,17 @@ type reader struct {
 func (s *source) newReader(ctx context.Context) (*reader, error) {
 	if len(s.files) > 0 {
 		objects, err := s.objects(ctx)
-		return &reader{source: s, files: objects}, err
+		if err != nil {
+			return nil, err
+		}
+		r := &reader{source: s, files: objects}
+		_, err = r.Read(ctx) // nobody waits for files that cannot be shown
+		return r, err
+	}
+	if s.configuration != "" {
+		if _, err := s.configure(input.New()); err != nil {
+			return nil, err
+		}
 	}
 	config, err := s.cluster.ToRESTConfig()
 	if err != nil {
@@ -221,10 +231,13 @@ func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 	var err error
 	if r.live != nil {
 		reading.Objects, err = r.live.Objects(ctx)
-		reading.Evicted, reading.Scheduler = r.live.Evicted(), r.scheduler(ctx)
+		reading.Evicted = r.live.Evicted()
 	}
 	if reading.Objects == nil {
 		return nil, err
+	}
+	if r.live != nil && err == nil {
+		reading.Scheduler = r.scheduler(ctx)
 	}
 	s := r.source
 	s.heard = func(severity, text string) {

@@ -77,12 +77,14 @@ func TestServeFlags(t *testing.T) {
 		arguments []string
 		want      string
 	}{
-		"all addresses":    {[]string{"--listen", ":8080", "-f", scene}, "the address must be one of this machine"},
-		"another address":  {[]string{"--listen", "0.0.0.0:8080", "-f", scene}, "the address must be one of this machine"},
-		"a bad address":    {[]string{"--listen", "localhost:none", "-f", scene}, "--listen: "},
-		"no such file":     {[]string{"--listen", "localhost:0", "-f", "none"}, "no such file"},
-		"no configuration": {[]string{"--listen", "localhost:0", "--kubeconfig", "none"}, "no cluster to read"},
-		"a bad interval":   {[]string{"--interval", "0s", "-f", scene}, "--interval: must be positive"},
+		"all addresses":          {[]string{"--listen", ":8080", "-f", scene}, "the address must be one of this machine"},
+		"another address":        {[]string{"--listen", "0.0.0.0:8080", "-f", scene}, "the address must be one of this machine"},
+		"a bad address":          {[]string{"--listen", "localhost:none", "-f", scene}, "--listen: "},
+		"no such file":           {[]string{"--listen", "localhost:0", "-f", "none"}, "no such file"},
+		"no configuration":       {[]string{"--listen", "localhost:0", "--kubeconfig", "none"}, "no cluster to read"},
+		"a bad --scheduler-conf": {[]string{"--listen", "localhost:0", "-f", scene, "--scheduler-conf", "serve_test.go"}, "serve_test.go: the scheduler configuration"},
+		"the same of a cluster":  {[]string{"--listen", "localhost:0", "--server", "http://127.0.0.1:1", "--scheduler-conf", "none"}, "open none"},
+		"a bad interval":         {[]string{"--interval", "0s", "-f", scene}, "--interval: must be positive"},
 	} {
 		code, stdout, stderr := run("", append([]string{"serve"}, c.arguments...)...)
 		assert.Equal(t, 2, code, name)
@@ -91,7 +93,7 @@ func TestServeFlags(t *testing.T) {
 	}
 }
 
-// firstLine ends a context with the first line that is written.
+// ending ends a context with the first line that is written.
 type ending struct {
 	bytes.Buffer
 	end context.CancelFunc
@@ -109,4 +111,11 @@ func TestServeUntilInterrupted(t *testing.T) {
 	code := Run(ctx, "cardctl", []string{"serve", "-f", scene, "--listen", "127.0.0.1:0"}, genericiooptions.IOStreams{In: os.Stdin, Out: out, ErrOut: &bytes.Buffer{}})
 	assert.Equal(t, 130, code)
 	assert.Regexp(t, `^http://127\.0\.0\.1:\d+\n$`, out.String())
+}
+
+// TestSecretsAreNotShown keeps secrets of the command line off the pages.
+func TestSecretsAreNotShown(t *testing.T) {
+	cmd := newServe(newSource(genericiooptions.NewTestIOStreamsDiscard()))
+	require.NoError(t, cmd.ParseFlags([]string{"--token", "secret", "-f", "a b", "-f", "c", "--listen", "localhost:0", "--plugin", "capacity"}))
+	assert.Equal(t, []string{"--filename", "a b", "--filename", "c", "--plugin=capacity"}, sourceFlags(cmd.Flags()))
 }

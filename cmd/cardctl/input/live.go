@@ -35,6 +35,7 @@ type Live struct {
 	changed chan struct{}
 
 	mu         sync.Mutex
+	answered   time.Time       // when the API server last answered
 	configMaps []*v1.ConfigMap // of the last reading
 	evicted    []Evicted
 }
@@ -60,7 +61,8 @@ type followed struct {
 
 	mu    sync.Mutex
 	tried bool
-	err   error // of the last call
+	err   error     // of the last call
+	ended time.Time // when the last call ended
 }
 
 // Follow begins to follow a cluster until ctx is done. With configured, it follows the
@@ -118,8 +120,14 @@ func (l *Live) note(ctx context.Context, k *followed, err error) {
 	}
 	k.mu.Lock()
 	same := k.tried && (k.err == nil) == (err == nil)
-	k.tried, k.err = true, k.explain(err, l.host)
+	k.tried, k.err, k.ended = true, k.explain(err, l.host), time.Now()
+	answered := !errors.Is(k.err, errAway)
 	k.mu.Unlock()
+	if answered {
+		l.mu.Lock()
+		l.answered = time.Now()
+		l.mu.Unlock()
+	}
 	if !same {
 		l.signal()
 	}
@@ -214,9 +222,7 @@ func (l *Live) Objects(ctx context.Context) (*Objects, error) {
 	var away []error
 	some := false
 	for _, k := range l.kinds {
-		k.mu.Lock()
-		err := k.err
-		k.mu.Unlock()
+		err := l.errorOf(k)
 		switch {
 		case k.informer.HasSynced():
 			some = true
@@ -238,8 +244,25 @@ func (l *Live) Objects(ctx context.Context) (*Objects, error) {
 	if !some {
 		return nil, cmp.Or(joinOnce(away), ErrNotRead)
 	}
-	l.readConfigMapsOf(ctx, o)
+	if len(away) == 0 {
+		l.readConfigMapsOf(ctx, o)
+	} else {
+		l.addConfigMaps(o)
+	}
 	return o, joinOnce(away)
+}
+
+// errorOf is the error of the last call for a kind. Once the API server has answered any call,
+// it is not away, and the kind will be tried again.
+func (l *Live) errorOf(k *followed) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if errors.Is(k.err, errAway) && l.answered.After(k.ended) && k.informer.HasSynced() {
+		return nil
+	}
+	return k.err
 }
 
 // add adds the objects of a kind in the order of their names.
@@ -293,16 +316,22 @@ func (l *Live) readConfigMapsOf(ctx context.Context, o *Objects) {
 	ctx, cancel := context.WithTimeout(ctx, configMapPatience)
 	defer cancel()
 	err := o.readConfigMaps(ctx, l.kube, l.host)
+	switch {
+	case err == nil:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.configMaps = o.ConfigMaps
+	case errors.Is(err, errAway):
+		l.addConfigMaps(o)
+	default:
+		o.Warnings = append(o.Warnings, err.Error())
+	}
+}
+
+// addConfigMaps adds the ConfigMaps of the reading before.
+func (l *Live) addConfigMaps(o *Objects) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err == nil {
-		l.configMaps = o.ConfigMaps
-		return
-	}
-	if !errors.Is(err, errAway) {
-		o.Warnings = append(o.Warnings, err.Error())
-		return
-	}
 	for _, m := range l.configMaps {
 		o.add(m, Source{})
 	}

@@ -107,7 +107,7 @@ func barOf(row queues.Row, scale float64) page.Bar {
 	}
 	percent := func(x float64) float64 { return 100 * min(x, scale) / scale }
 	bar.Own, bar.Borrowed, bar.Reserved = percent(h.Allocated-borrowed), percent(borrowed), percent(h.Inqueue)
-	bar.Reserved = min(bar.Reserved, 100-bar.Own-bar.Borrowed)
+	bar.Reserved = max(0, min(bar.Reserved, 100-bar.Own-bar.Borrowed)) // rounding
 	if h.Guarantee > 0 {
 		bar.Ticks = append(bar.Ticks, page.Tick{Name: "guarantee", At: percent(h.Guarantee)})
 	}

@@ -22,7 +22,9 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
 )
 
@@ -480,4 +482,21 @@ func TestServe(t *testing.T) {
 	defer answer.Body.Close()
 	cancel()
 	require.NoError(t, <-stopped)
+}
+
+// TestBars has parts that fill a bar and no more, for any rounding.
+func TestBars(t *testing.T) {
+	for scale := 1.0; scale < 40; scale++ {
+		for deserved := 0.0; deserved <= scale; deserved++ {
+			bar := barOf(queues.Row{Queue: &queues.Queue{}, Holding: queues.Holding{Resource: "X", Card: true, Allocated: scale, Inqueue: 1, Deserved: &deserved}}, scale)
+			for _, part := range []float64{bar.Own, bar.Borrowed, bar.Reserved} {
+				require.GreaterOrEqual(t, part, 0.0)
+			}
+			require.InDelta(t, 100, bar.Own+bar.Borrowed+bar.Reserved, 1e-9)
+		}
+	}
+	four, two := 4.0, 2.0
+	bar := barOf(queues.Row{Queue: &queues.Queue{}, Holding: queues.Holding{Resource: "X", Card: true, Allocated: 3, Inqueue: 1, Deserved: &two, Guarantee: 1, Capability: &four}}, 8)
+	assert.Equal(t, page.Bar{Resource: "X", Text: "3 + 1 / 4", Label: "X: deserved 2, guarantee 1, allocated 3, inqueue 1, capability 4", Own: 25, Borrowed: 12.5, Reserved: 12.5,
+		Ticks: []page.Tick{{Name: "guarantee", At: 12.5}, {Name: "deserved", At: 25}, {Name: "quota", At: 50}}}, bar)
 }

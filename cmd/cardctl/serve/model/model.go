@@ -45,7 +45,7 @@ type Note struct {
 // Scheduler is what the process of the scheduler says of itself.
 type Scheduler struct {
 	Leader  string    `json:"leader,omitempty"` // "" if it is not known
-	Seen    time.Time `json:"seen"`             // when the leader renewed its lease
+	Seen    time.Time `json:"seen,omitzero"`    // when the leader renewed its lease
 	Timings []Timing  `json:"timings,omitempty"`
 	Lacks   []string  `json:"lacks,omitempty"` // what could not be read, and why
 }
