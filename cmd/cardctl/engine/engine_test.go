@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -276,4 +277,44 @@ func TestConfigure(t *testing.T) {
 	require.ErrorIs(t, err, guard.ErrSeveralQuotas)
 	_, err = Configure("tiers: 3")
 	require.ErrorContains(t, err, "the scheduler configuration: ")
+}
+
+// TestSessionsWait runs the scheduler on two worlds at once, with different plugins. Each
+// comes out as on its own.
+func TestSessionsWait(t *testing.T) {
+	const text = `
+apiVersion: v1
+kind: Node
+metadata: {name: node-1}
+status: {allocatable: {cpu: 8, memory: 8Gi, pods: 10}}
+---
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: j}
+spec: {tasks: [{name: w, replicas: 3, template: {spec: {containers: [{name: c, image: i, resources: {limits: {cpu: 1, memory: 1Gi}}}]}}}]}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: default}
+spec: {capability: {cpu: 4, memory: 4Gi}}
+`
+	var all sync.WaitGroup
+	for _, name := range []string{plugin.Name, plugin.CapacityName, plugin.ProportionName} {
+		w := build(t, text)
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for range 5 {
+				c, err := Usual(name, nil)
+				assert.NoError(t, err)
+				assert.Empty(t, Evictions(w, c))
+			}
+			c, err := Usual(name, nil)
+			assert.NoError(t, err)
+			events, settled := Settle(t.Context(), w, c, nil)
+			assert.True(t, settled)
+			assert.Len(t, events, 4, "one admission and three pods, with %s", name)
+		}()
+	}
+	all.Wait()
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
@@ -105,7 +107,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 				continue // the node has the label of a card and no whole card
 			}
 			stock.Nodes = append(stock.Nodes, on)
-			if s.Nodes[node.Name] != nil {
+			if s.Nodes[node.Name] != nil && isReady(node) {
 				delete(charged, onNode{node.Name, c.Name})
 			}
 			total := of(c.Name)
@@ -136,6 +138,11 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 }
 
 type onNode struct{ node, card string }
+
+// isReady reports whether a node does not say that it is not ready.
+func isReady(node *v1.Node) bool {
+	return !slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status != v1.ConditionTrue })
+}
 
 // lost returns what is charged and on no node.
 func lost(charged map[onNode]map[string]float64) (all []LostCards) {

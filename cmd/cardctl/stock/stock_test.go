@@ -77,3 +77,47 @@ func TestCount(t *testing.T) {
 	assert.Equal(t, []any{"q", "A", 2.0, 6.0}, []any{q.Queue, q.Card, q.Allocated, *q.Quota})
 	assert.Equal(t, []any{"r", "A", 0.0, 5.0, 5.0}, []any{r.Queue, r.Card, r.Allocated, *r.Quota, r.Deserved}, "guaranteed as much as its quota, so it deserves that")
 }
+
+// TestLost counts the cards of a node that is gone, and of one that is not ready.
+func TestLost(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(lostText), 0o600))
+	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
+	require.NoError(t, err)
+	c, err := engine.Usual(plugin.Name, objects.Queues)
+	require.NoError(t, err)
+	w, err := engine.Build(objects)
+	require.NoError(t, err)
+	s := engine.Open(w, c)
+	defer s.Close()
+	assert.Equal(t, []LostCards{{Node: "down", Card: "A", Queue: "q", Cards: 1}, {Node: "gone", Card: "A", Queue: "q", Cards: 2}}, Count(w, s).Lost)
+}
+
+const lostText = `
+apiVersion: v1
+kind: Node
+metadata: {name: down, labels: {nvidia.com/gpu.product: A}}
+status: {allocatable: {cpu: 8, memory: 8Gi, pods: 10, nvidia.com/gpu: 8}, conditions: [{type: Ready, status: "False"}]}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q, annotations: {volcano.sh/card.quota: '{"A": 4}'}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: g}
+spec: {queue: q, minMember: 1}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: a, annotations: {scheduling.k8s.io/group-name: g, volcano.sh/card.name: A}}
+spec: {schedulerName: volcano, nodeName: gone, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 2}}}]}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b, annotations: {scheduling.k8s.io/group-name: g, volcano.sh/card.name: A}}
+spec: {schedulerName: volcano, nodeName: down, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}
+status: {phase: Running}
+`

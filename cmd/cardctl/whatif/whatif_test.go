@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -298,4 +299,41 @@ func TestMissingCard(t *testing.T) {
 		assert.Equal(t, want, MissingCard(w, setting), setting)
 	}
 	assert.Empty(t, MissingCard(&engine.World{}, "queue/owner:cards.X=1"), "no nodes in the input")
+}
+
+// TestPatches gives the commands that make a change, quoted for a shell.
+func TestPatches(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(lending), 0o600))
+	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
+	require.NoError(t, err)
+	c, err := engine.Configure(conf)
+	require.NoError(t, err)
+	trial, err := Try(t.Context(), objects, c, Change{
+		Add:    input.Parse("manifest", []byte(claims)),
+		Set:    []string{"queue/owner:cards.A=9", "queue/owner:weight=3", "queue/owner:capability.cpu=4", "queue/borrower:state=Closed"},
+		Remove: []string{"node/node-1", "job/borrows", "job/default/claims"},
+	}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"vcctl queue operate -a close -n borrower",
+		`kubectl patch queues.scheduling.volcano.sh owner --type=merge -p '{"metadata":{"annotations":{"volcano.sh/card.quota":"{\"A\":9}"}},"spec":{"capability":{"cpu":"4"},"weight":3}}'`,
+		"kubectl apply -f manifest.yaml",
+		"kubectl delete node node-1",
+		"kubectl delete jobs.batch.volcano.sh borrows",
+		"kubectl delete jobs.batch.volcano.sh -n default claims",
+	}, trial.Patches)
+	assert.Len(t, objects.Jobs, 1, "the objects stay as they are")
+
+	var manifest ManifestError
+	_, err = Try(t.Context(), objects, c, Change{Add: input.Parse("manifest", []byte("kind: ["))}, nil)
+	require.ErrorAs(t, err, &manifest)
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Try(done, objects, c, Change{Set: []string{"queue/owner:weight=3"}}, nil)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestQuote(t *testing.T) {
+	assert.Equal(t, `a --b=c/d 'e f' '' '$(rm)' 'it'\''s'`, Quote("a", "--b=c/d", "e f", "", "$(rm)", "it's"))
 }
