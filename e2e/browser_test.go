@@ -1,12 +1,20 @@
 package e2e
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	raster "image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -167,11 +175,41 @@ func speak(language string) chromedp.Action {
 }
 
 // picture keeps a picture of the whole page in bin/e2e/view, and returns it.
-func (b *browser) picture(t *testing.T, name string) (png []byte) {
+func (b *browser) picture(t *testing.T, name string) (text []byte) {
 	t.Helper()
-	b.run(t, chromedp.FullScreenshot(&png, 100))
-	keepArtefact(t, name+".png", png)
-	return png
+	b.run(t, chromedp.FullScreenshot(&text, 100))
+	keepArtefact(t, name+".png", text)
+	return text
+}
+
+// illustrate writes a picture into docs/ with -update. It has 256 colours, which makes the file a third as large.
+func illustrate(t *testing.T, name string, text []byte) {
+	t.Helper()
+	if !*update {
+		return
+	}
+	full, err := png.Decode(bytes.NewReader(text))
+	require.NoError(t, err)
+	file, err := os.Create(filepath.Join("..", "docs", "view-"+name+".png"))
+	require.NoError(t, err)
+	defer file.Close()
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	require.NoError(t, encoder.Encode(file, reduced(full)))
+}
+
+// reduced returns a picture with the 256 colours that are most frequent in it.
+func reduced(full raster.Image) *raster.Paletted {
+	count := map[color.Color]int{}
+	bounds := full.Bounds()
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			count[full.At(x, y)]++
+		}
+	}
+	colours := slices.SortedFunc(maps.Keys(count), func(a, b color.Color) int { return cmp.Compare(count[b], count[a]) })
+	few := raster.NewPaletted(bounds, colours[:min(len(colours), 256)])
+	draw.Draw(few, bounds, full, bounds.Min, draw.Src)
+	return few
 }
 
 // print keeps the page as it is printed.

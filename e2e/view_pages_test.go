@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,7 @@ import (
 )
 
 // viewExample is the cluster of docs/cardctl.md.
-const viewExample = "../examples/cardctl"
+const viewExample = "examples/cardctl"
 
 // viewPaths are the pages of the example, in the order of the navigation.
 var viewPaths = []struct{ name, path, title string }{
@@ -29,6 +30,9 @@ var viewPaths = []struct{ name, path, title string }{
 	{"health", "/health", "Health"},
 	{"history", "/history", "Last hour"},
 }
+
+// illustrated are the pages of which docs/ has a picture.
+var illustrated = []string{"queues", "waiting", "job", "cards"}
 
 // jobPath is the path of the page that explains a job that waits.
 func (p *pages) jobPath(t *testing.T, owner string) string {
@@ -75,7 +79,10 @@ func TestViewPages(t *testing.T) {
 					b.run(t, scripts(each.name != "still"))
 					b.open(t, of.path)
 					b.run(t, scripts(true)) // of the checks: those of the page do not run any more
-					b.picture(t, of.name+"-"+each.name)
+					picture := b.picture(t, of.name+"-"+each.name)
+					if each.name == "light" && slices.Contains(illustrated, of.name) {
+						illustrate(t, of.name, picture)
+					}
 					b.fits(t)
 					if each.name != "chinese" {
 						b.shows(t, of.title)
@@ -103,7 +110,7 @@ func TestViewAnswers(t *testing.T) {
 	b.open(t, "/whatif")
 	b.run(t, chromedp.SetValue(`[name="set"]`, "queue/research:cards.NVIDIA-H200=8", chromedp.ByQuery), chromedp.Submit(`[name="set"]`, chromedp.ByQuery))
 	b.shows(t, "research", "NVIDIA-H200", "kubectl")
-	b.picture(t, "whatif-answer")
+	illustrate(t, "whatif", b.picture(t, "whatif-answer"))
 	b.fits(t)
 	b.accessible(t)
 	b.run(t, chromedp.SetValue(`[name="add"]`, "kind: [", chromedp.ByQuery), chromedp.Submit(`[name="set"]`, chromedp.ByQuery))
@@ -114,7 +121,7 @@ func TestViewAnswers(t *testing.T) {
 func TestViewFollows(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.schedule(t, exampleConfiguration(t))
-	p := servePages(t, "--kubeconfig", c.Kubeconfig(), "--scheduler-conf", filepath.Join(examples, "scheduler.conf.yaml"))
+	p := servePages(t, "--kubeconfig", c.Kubeconfig(), "--scheduler-conf", "examples/cards/scheduler.conf.yaml")
 	b := openBrowser(t, p.address)
 	b.open(t, "/waiting")
 	b.shows(t, "No job waits.")

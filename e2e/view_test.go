@@ -43,7 +43,7 @@ func servePages(t *testing.T, flags ...string) *pages {
 	log, err := os.Create(p.logFile)
 	require.NoError(t, err)
 	command := exec.Command(build(t, cardctl), append([]string{"serve", "--listen=127.0.0.1:0"}, flags...)...)
-	command.Stderr = log
+	command.Stderr, command.Dir = log, ".."
 	output, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())

@@ -141,7 +141,7 @@ func (s *source) logLine(format string, arguments ...any) {
 }
 
 // notShown are flags that other commands do not have, and secrets.
-var notShown = []string{"listen", "interval", "metrics", "tls-cert-file", "tls-private-key-file", "token", "password"}
+var notShown = []string{"listen", "interval", "metrics", "tls-cert-file", "tls-private-key-file", "token"}
 
 // sourceFlags are the flags that select the input, as they were given.
 func sourceFlags(flags *pflag.FlagSet) (words []string) {

@@ -1,0 +1,223 @@
+// Command view measures cardctl serve with many viewers of a large cluster. An API server that
+// is played has the cluster of a shape, and changes a pod every second; the viewers follow it
+// as browsers do.
+//
+//	make cardctl && go run ./bench/view
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// views are the pages that viewers open in turn.
+var views = []string{"/queues", "/waiting", "/cards", "/lending", "/history"}
+
+func main() {
+	program := flag.String("program", "bin/cardctl", "the cardctl to measure")
+	viewers := flag.Int("viewers", 200, "how many browsers are open")
+	duration := flag.Duration("time", time.Minute, "how long they are")
+	flag.Parse()
+	if err := measure(*program, *viewers, *duration); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func measure(program string, viewers int, duration time.Duration) error {
+	shape := workload.L
+	cluster, err := newCluster(shape.MakeCards(1))
+	if err != nil {
+		return err
+	}
+	server := httptest.NewServer(cluster)
+	defer server.CloseClientConnections()
+	s, err := start(program, server.URL)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	begun := time.Now()
+	if err := s.await(); err != nil {
+		return err
+	}
+	fmt.Printf("shape %s: %d nodes, %d queues, %d pods; readable after %.1f s\n", shape.Name, shape.Nodes, len(cluster.lists["queues"]), len(cluster.lists["pods"]), time.Since(begun).Seconds())
+	s.report("without viewers")
+
+	ctx, cancel := context.WithTimeout(context.Background(), duration)
+	defer cancel()
+	go cluster.change(ctx)
+	var all sync.WaitGroup
+	results := make([]result, viewers)
+	for i := range viewers {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			results[i] = s.view(ctx, views[i%len(views)])
+		}()
+	}
+	all.Wait()
+	s.report(fmt.Sprintf("with %d viewers for %s", viewers, duration))
+	summarize(results)
+	return nil
+}
+
+// result is what one viewer has seen.
+type result struct {
+	took  []time.Duration // of pages
+	bytes int
+	err   error
+}
+
+func summarize(results []result) {
+	var took []time.Duration
+	bytes, failed := 0, 0
+	for _, r := range results {
+		took, bytes = append(took, r.took...), bytes+r.bytes
+		if r.err != nil {
+			failed++
+			fmt.Println("a viewer failed:", r.err)
+		}
+	}
+	if len(took) == 0 {
+		return
+	}
+	slices.Sort(took)
+	fmt.Printf("%d pages of %d KiB on average; p50 %s, p99 %s; %d viewers failed\n", len(took), bytes/len(took)>>10,
+		took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond), failed)
+}
+
+// server is the process that is measured.
+type server struct {
+	command *exec.Cmd
+	address string
+	client  http.Client
+}
+
+func start(program, apiServer string) (*server, error) {
+	directory, err := os.MkdirTemp("", "view-")
+	if err != nil {
+		return nil, err
+	}
+	config := filepath.Join(directory, "kubeconfig")
+	text := fmt.Sprintf("clusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n", apiServer)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	s := &server{command: exec.Command(program, "serve", "--listen=127.0.0.1:0", "--kubeconfig="+config, "--plugin=capacity-card")}
+	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 1000}
+	s.command.Stderr = os.Stderr
+	output, err := s.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.command.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(output).ReadString('\n')
+	s.address = strings.TrimSpace(line)
+	return s, err
+}
+
+func (s *server) stop() {
+	_ = s.command.Process.Kill()
+	_ = s.command.Wait() // that it was killed
+}
+
+// await waits until the cluster has been read.
+func (s *server) await() error {
+	for range 600 {
+		if _, err := s.get(context.Background(), "/readyz"); err == nil {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return errors.New("the cluster has not been read within a minute")
+}
+
+func (s *server) get(ctx context.Context, path string) (size int, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.address+path, nil)
+	if err != nil {
+		return 0, err
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	n, err := io.Copy(io.Discard, response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", path, response.Status)
+	}
+	return int(n), err
+}
+
+// view follows the cluster on a page: it loads the page for each event, as a browser does.
+func (s *server) view(ctx context.Context, path string) (r result) {
+	load := func() bool {
+		begun := time.Now()
+		size, err := s.get(ctx, path)
+		if ctx.Err() != nil {
+			return false
+		}
+		r.took, r.bytes, r.err = append(r.took, time.Since(begun)), r.bytes+size, err
+		return err == nil
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.address+"/events", nil)
+	if err != nil {
+		return result{err: err}
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return result{err: err}
+	}
+	defer response.Body.Close()
+	if !load() {
+		return r
+	}
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "event: ") && !load() {
+			break
+		}
+	}
+	return r
+}
+
+// report prints what the process uses.
+func (s *server) report(when string) {
+	response, err := s.client.Get(s.address + "/health.json")
+	if err != nil {
+		fmt.Println(when, err)
+		return
+	}
+	defer response.Body.Close()
+	var health struct {
+		Server struct {
+			Reading   float64 `json:"readingMilliseconds"`
+			Memory    uint64  `json:"memoryBytes"`
+			Processor float64 `json:"processorSeconds"`
+		} `json:"server"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&health); err != nil {
+		fmt.Println(when, err)
+		return
+	}
+	fmt.Printf("%s: %d MiB, %.1f s of processor time since the start; a model takes %.0f ms\n", when, health.Server.Memory>>20,
+		health.Server.Processor, health.Server.Reading)
+}
