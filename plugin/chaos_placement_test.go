@@ -67,8 +67,8 @@ func (c *chaosCycle) checkCard(name string, p placement) {
 
 // checkReasons checks that what waits has a reason.
 func (c *chaosCycle) checkReasons(name string) {
-	if len(c.NodeList) == 0 {
-		return // allocate asks about no pod
+	if len(c.NodeList) == 0 || !slices.Contains(c.actions, "allocate") {
+		return // nobody asks about pods
 	}
 	for _, j := range c.jobs {
 		job := c.jobOf(j)
