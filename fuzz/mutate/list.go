@@ -51,7 +51,7 @@ var mutants = []mutant{
 	{"plugin/admission.go", "s.memory.jobs.Admit(q)", ""},
 	{"plugin/intake/tally.go", "case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:", "case scheduling.PodGroupInqueue, scheduling.PodGroupRunning:"},
 
-	{"quota/overcommit.go", "max(deserved.Get(d), guarantee.Get(d))", "deserved.Get(d)"},
+	{"quota/overcommit.go", "max(deserved.Get(d), guarantee.Get(d))", "min(deserved.Get(d), guarantee.Get(d))"},
 	{"quota/overcommit.go", "min(bound.Get(d), most)", "most"},
 	{"quota/overcommit.go", "if d <= fastres.Memory && deserved.Get(d) < fastres.MinResource {", "if d <= fastres.Memory && deserved.Get(d) < 0 {"},
 	{"index/accounts.go", "ix.Admission.Reset(0, ix.dims)", ""},
