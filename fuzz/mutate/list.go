@@ -63,7 +63,7 @@ var mutants = []mutant{
 	{"plugin/intake/timeouts.go", "case promise.Over:", "case false:"},
 	{"plugin/intake/timeouts.go", "t.now.Sub(promise.Since) > t.timeouts[q]", "t.now.Sub(promise.Since) >= t.timeouts[q]"},
 	{"plugin/intake/timeouts.go", "allocated >= int(job.PodGroup.Spec.MinMember) {", "false {"},
-	{"plugin/intake/timeouts.go", "if !set {", "if timeout == 0 {"},
+	{"plugin/intake/timeouts.go", "if !set {", "if !set || timeout == 0 {"},
 	{"plugin/intake/tally.go", "t.countCards(q, at, job, reserved)", "t.countCards(q, at, job, job.PodGroup != nil && admitted(job, allocated))"},
 	{"plugin/timeouts.go", "|| reserve.PromiseOf(job).Known {", "{"},
 	{"plugin/timeouts.go", "s.intake.InqueueTimeout(q) > 0 ||", ""},
