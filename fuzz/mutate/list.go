@@ -51,7 +51,7 @@ var mutants = []mutant{
 	{"plugin/admission.go", "s.memory.jobs.Admit(q)", ""},
 	{"plugin/intake/tally.go", "case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:", "case scheduling.PodGroupInqueue, scheduling.PodGroupRunning:"},
 
-	{"quota/overcommit.go", "max(deserved.Get(d), guarantee.Get(d))", "deserved.Get(d)"},
+	{"quota/overcommit.go", "max(deserved.Get(d), guarantee.Get(d))", "min(deserved.Get(d), guarantee.Get(d))"},
 	{"quota/overcommit.go", "min(bound.Get(d), most)", "most"},
 	{"quota/overcommit.go", "if d <= fastres.Memory && deserved.Get(d) < fastres.MinResource {", "if d <= fastres.Memory && deserved.Get(d) < 0 {"},
 	{"index/accounts.go", "ix.Admission.Reset(0, ix.dims)", ""},
@@ -63,7 +63,7 @@ var mutants = []mutant{
 	{"plugin/intake/timeouts.go", "case promise.Over:", "case false:"},
 	{"plugin/intake/timeouts.go", "t.now.Sub(promise.Since) > t.timeouts[q]", "t.now.Sub(promise.Since) >= t.timeouts[q]"},
 	{"plugin/intake/timeouts.go", "allocated >= int(job.PodGroup.Spec.MinMember) {", "false {"},
-	{"plugin/intake/timeouts.go", "if !set {", "if timeout == 0 {"},
+	{"plugin/intake/timeouts.go", "if !set {", "if !set || timeout == 0 {"},
 	{"plugin/intake/tally.go", "t.countCards(q, at, job, reserved)", "t.countCards(q, at, job, job.PodGroup != nil && admitted(job, allocated))"},
 	{"plugin/timeouts.go", "|| reserve.PromiseOf(job).Known {", "{"},
 	{"plugin/timeouts.go", "s.intake.InqueueTimeout(q) > 0 ||", ""},
@@ -79,7 +79,7 @@ var mutants = []mutant{
 	{"plugin/admission.go", "quota.ChargeInqueue(&s.namespaces.Accounts, account, reservation)", "_ = account"},
 	{"plugin/events.go", "s.changeNamespace(q, task, charge)", ""},
 	{"plugin/eviction.go", "|| !s.fitsNamespaceWithout(c, victims)", ""},
-	{"plugin/simulate.go", "clone.namespaces = &namespaces", "clone.namespaces = w.namespaces"},
+	{"plugin/simulate.go", "clone.namespaces = &namespaces", "clone.namespaces, _ = w.namespaces, &namespaces"},
 	{"plugin/intake/timeouts.go", "|| t.limits && !t.open(q) {", "{"},
 
 	// Displaced promises.
