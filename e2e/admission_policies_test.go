@@ -1,12 +1,17 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
@@ -17,7 +22,7 @@ func TestAdmissionPolicies(t *testing.T) {
 	for _, each := range []struct {
 		name string
 		run  func(*testing.T, *cluster)
-	}{{"MaxJobs", maxJobs}, {"OvercommitFactor", overcommitFactor}, {"InqueueTimeout", inqueueTimeout}} {
+	}{{"MaxJobs", maxJobs}, {"OvercommitFactor", overcommitFactor}, {"InqueueTimeout", inqueueTimeout}, {"NamespaceLimits", namespaceLimits}, {"DisplacedPromise", displacedPromise}} {
 		t.Run(each.name, func(t *testing.T) {
 			t.Cleanup(func() { c.clear(t) })
 			each.run(t, c)
@@ -103,4 +108,58 @@ func inqueueTimeout(t *testing.T, c *cluster) {
 	})
 	c.cycles(t, 4)
 	require.Equal(t, 1, c.eventsOf(c.group("first").UID, corev1.EventTypeWarning, "InqueueTimeout", text))
+}
+
+// namespaceLimits has two namespaces share a queue that lets each of them have two cards.
+func namespaceLimits(t *testing.T, c *cluster) {
+	c.queue(t, "shared", `{"NVIDIA-H200": 8}`)
+	c.annotate(t, "shared", "volcano.sh/card.quota.namespace", `{"NVIDIA-H200": 2}`)
+	first := c.namespace
+	c.submit(t, "many", "shared", h200, 4)
+	c.runs(t, "many", map[string]int{h200: 2}, 2)
+	c.says(t, "many", "Queue <shared> has insufficient <NVIDIA-H200> quota for namespace <"+first+">: requested <1>, total would be <3>, but card.quota.namespace is <2>")
+	c.renewNamespace(t)
+	c.submit(t, "other", "shared", h200, 2)
+	c.runs(t, "other", map[string]int{h200: 2}, 0)
+	require.NoError(t, c.Volcano.BatchV1alpha1().Jobs(c.namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+	c.namespace = first
+	c.annotate(t, "shared", "volcano.sh/card.quota.namespace", `{"NVIDIA-H200": 4}`)
+	c.runs(t, "many", map[string]int{h200: 4}, 0)
+}
+
+// displacedPromise admits a job of a high priority in place of one that finds no node.
+func displacedPromise(t *testing.T, c *cluster) {
+	const card = "NVIDIA-A100"
+	c.reconfigure(t, "arguments:", "arguments:\n      displacePromises: true")
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "e2e-urgent"}, Value: 1000}
+	_, err := c.Kube.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, c.Kube.SchedulingV1().PriorityClasses().Delete(context.Background(), class.Name, metav1.DeleteOptions{}))
+	})
+	phase := func(job string, want scheduling.PodGroupPhase) {
+		t.Helper()
+		c.until(t, func() string {
+			if group := c.group(job); group == nil || group.Status.Phase != want {
+				return fmt.Sprintf("job %s should be %s", job, want)
+			}
+			return ""
+		})
+	}
+	c.queue(t, "busy", `{"NVIDIA-A100": 3}`)
+	c.submit(t, "patient", "busy", card, 3, gang, requesting(`{"NVIDIA-A100": 3}`))
+	phase("patient", scheduling.PodGroupInqueue)
+	c.submit(t, "urgent", "busy", card, 1, requesting(`{"NVIDIA-A100": 1}`), func(job *batch.Job) { job.Spec.PriorityClassName = class.Name })
+	phase("urgent", scheduling.PodGroupInqueue)
+	phase("patient", scheduling.PodGroupPending)
+	c.until(t, func() string {
+		group := c.group("patient")
+		told := slices.ContainsFunc(c.events(group.UID), func(event *corev1.Event) bool {
+			return event.Reason == "PromiseDisplaced" && strings.Contains(event.Message, "has the priority 1000, and this one 0")
+		})
+		if !told || c.eventsOf(group.UID, corev1.EventTypeWarning, "Unschedulable", insufficient("busy", card, 3, 4, 3)) == 0 {
+			return "job patient should have events that say that it lost its promise, and why it waits"
+		}
+		return ""
+	})
 }

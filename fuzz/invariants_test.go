@@ -19,7 +19,7 @@ import (
 //   - No admission takes a queue above its max-jobs, at any level.
 //   - The account of a queue is the sum of its jobs and its children, and its share is up
 //     to date.
-//   - A charge and its refund cancel to the bit.
+//   - A charge and its refund cancel to the bit, and so do a promise and its withdrawal.
 //   - Victims leave every queue its guarantee.
 //   - deserved is within its bounds.
 //   - A snapshot does not change.
@@ -47,6 +47,7 @@ func FuzzInvariants(f *testing.F) {
 			w.admitted(twin)
 			w.checkVictims()
 			w.checkCancels()
+			w.checkWithdraws()
 			for _, each := range []*world{w, twin} {
 				each.compareAccounts() // the oracle adds up all jobs again
 				each.checkOrder()
@@ -176,6 +177,31 @@ func (w *world) checkCancels() {
 		for d := range fastres.Dim(w.ix.Dims()) {
 			if was, is := w.ix.Allocated(p).Get(d), overlay.Allocated(p).Get(d); was != is {
 				w.t.Fatalf("%s of %s was %v and is %v", w.names.Name(d), w.ix.Name(p), was, is)
+			}
+		}
+	}
+}
+
+// checkWithdraws promises the minimum of a job and takes it back, and expects every quantity to
+// be as before.
+func (w *world) checkWithdraws() {
+	j := pick(w.rand, w.jobs)
+	if j == nil || w.number(j.Queue) == index.None {
+		return
+	}
+	var before index.Rows
+	before.Reset(w.ix.Len(), w.ix.Dims())
+	for q := range index.Queue(w.ix.Len()) {
+		before.Row(q).CopyFrom(w.ix.Inqueue.Row(q))
+	}
+	reservation := fastres.NewVector(w.names.Len())
+	quota.Reservation(reservation, w.vector(amounts(j.MinResources)), w.vector(j.placed), w.vector(j.gated))
+	quota.ChargeInqueue(w.ix, w.number(j.Queue), reservation)
+	quota.WithdrawInqueue(w.ix, w.number(j.Queue), reservation)
+	for q := range index.Queue(w.ix.Len()) {
+		for d := range fastres.Dim(w.ix.Dims()) {
+			if was, is := before.Row(q).Get(d), w.ix.Inqueue.Row(q).Get(d); was != is {
+				w.t.Fatalf("inqueue of %s of %s was %v and is %v", w.names.Name(d), w.ix.Name(q), was, is)
 			}
 		}
 	}

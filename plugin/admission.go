@@ -20,23 +20,24 @@ import (
 func (s *session) jobEnqueueable(obj any) int {
 	job := obj.(*api.JobInfo)
 	minimum := s.memory.vectors.minimum
-	outcome := s.admission(minimum, job)
+	outcome, loses := s.admissionInPlace(minimum, job)
 	if outcome.Verdict.OK() {
+		s.displacing = displacement{job, loses}
 		return util.Permit
 	}
 	if outcome.Verdict.Reason == quota.SearchExhausted {
 		s.memory.metrics.CountExhausted(outcome.Verdict.Queue)
 	}
 	journal := s.memory.journal
-	if journal.Refuse(&s.explain, job, admissionRefusal(minimum, outcome)) {
+	if journal.Refuse(&s.explain, job, admissionRefusal(minimum, job, outcome)) {
 		s.memory.recorder.RecordPodGroup(s.ssn, job.PodGroup, journal.Event(&s.explain, job, s.variant.scalars))
 	}
 	return util.Reject
 }
 
 // admissionRefusal is the outcome of admission with the minimum that it is about.
-func admissionRefusal(minimum fastres.Vector, outcome cards.Outcome) report.Refusal {
-	return report.Refusal{Request: minimum, Admission: true}.With(outcome)
+func admissionRefusal(minimum fastres.Vector, job *api.JobInfo, outcome cards.Outcome) report.Refusal {
+	return report.Refusal{Request: minimum, Admission: true, Namespace: job.Namespace}.With(outcome)
 }
 
 // admission applies the rules of enqueue to a job. It sets minimum to the part of the
@@ -67,14 +68,22 @@ func (s *session) admission(minimum fastres.Vector, job *api.JobInfo) cards.Outc
 		if v = quota.Enqueueable(s.ix, v.Queue, minimum); !complete {
 			v.Reason = quota.OverQuota
 		}
+		if v.OK() {
+			v = s.admitsMinimumOfNamespace(minimum, v.Queue, job)
+		}
 	}
 	if v.OK() && s.intake.HasClaims() {
 		v = s.fitsDevices(minimum, v.Queue, job)
 	}
-	if !v.OK() || jobCards == nil {
-		return cards.Outcome{Verdict: v}
+	q := v.Queue
+	outcome := cards.Outcome{Verdict: v}
+	if v.OK() && jobCards != nil {
+		outcome = s.memory.reservations.Admit(s.ix, s.cards, q, q, jobCards)
 	}
-	return s.memory.reservations.Admit(s.ix, s.cards, v.Queue, jobCards)
+	if outcome.Verdict.OK() && jobCards != nil {
+		outcome = s.admitsCardsOfNamespace(q, job, jobCards)
+	}
+	return outcome
 }
 
 // cardsOf reads the cards of a job of q, nil where it has and requests none. The
@@ -101,17 +110,38 @@ func (s *session) jobEnqueued(obj any) {
 	if q == index.None {
 		return
 	}
+	s.displace(job)
 	s.memory.metrics.ObserveAdmission(q, waited)
 	s.memory.jobs.Admit(q)
 	s.beginPromise(q, job)
 	s.promiseDevices(q, job)
-	v := &s.memory.vectors
-	jobCards := s.cardsOf(q, job)
+	jobCards, account := s.cardsOf(q, job), s.intake.NamespaceOf(q, job)
 	if jobCards != nil {
-		s.memory.reservations.Reserve(s.cards, q, job, jobCards, func(d fastres.Dim, milli float64) {
+		s.memory.reservations.Reserve(s.cards, q, job, jobCards)
+	}
+	if jobCards != nil && account != index.None {
+		s.intake.Namespaces.Reservations.Reserve(s.cards, account, job, jobCards)
+	}
+	s.eachReservation(q, job, jobCards, func(reservation fastres.Vector) {
+		s.chargeInqueue(q, reservation)
+		if account != index.None {
+			s.namespaces.Accounts.NoteOwnJobs(account)
+			quota.ChargeInqueue(&s.namespaces.Accounts, account, reservation)
+		}
+	})
+	s.check()
+}
+
+// eachReservation visits what is reserved for an admitted job of q, but for cards that the job
+// can choose among: each card by itself, and then the rest of its minimum. The next call
+// overwrites the vector.
+func (s *session) eachReservation(q index.Queue, job *api.JobInfo, jobCards *reserve.Job, visit func(fastres.Vector)) {
+	v := &s.memory.vectors
+	if jobCards != nil {
+		s.memory.reservations.EachCharge(s.cards, q, job, jobCards, func(d fastres.Dim, milli float64) {
 			v.reservation.Reset()
 			v.reservation.Set(d, milli)
-			s.chargeInqueue(q, v.reservation)
+			visit(v.reservation)
 		})
 	}
 	if !intake.HasMinimum(job) {
@@ -125,8 +155,7 @@ func (s *session) jobEnqueued(obj any) {
 		jobCards.ExemptGated(v.gated)
 	}
 	quota.Reservation(v.reservation, v.minimum, v.allocated, v.gated)
-	s.chargeInqueue(q, v.reservation)
-	s.check()
+	visit(v.reservation)
 }
 
 // setAllocated sets the vector allocated to what a job has, without its cards.
@@ -148,7 +177,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	v := s.eligible(queue)
 	outcome, request := cards.Outcome{Verdict: v}, s.memory.vectors.request
 	if v.OK() {
-		outcome = s.allocation(s.ix, v.Queue, request, task)
+		outcome = s.allocation(s.current(), v.Queue, request, task)
 	}
 	if outcome.Verdict.OK() {
 		if s.memory.gates.on && reserve.OptedIn(task) {
@@ -156,7 +185,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 		}
 		return true
 	}
-	refusal := report.Refusal{Request: request}.With(outcome)
+	refusal := report.Refusal{Request: request, Namespace: task.Namespace}.With(outcome)
 	if job := s.ssn.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
 		s.memory.journal.Refuse(&s.explain, job, refusal)
 	}
@@ -168,14 +197,17 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 
 // allocation applies the rule of allocation to a task of q that has no node yet.
 // It sets request to what the task requests.
-func (s *session) allocation(a quota.Accounts, q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
+func (s *session) allocation(a accounts, q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
 	pod, complete := s.intake.SetTask(request, q, task)
-	v := s.fits(a, q, request, complete)
+	v := s.fits(a.queues, q, request, complete)
 	if v.OK() {
-		v = s.fitsBeside(a, q, task, request)
+		v = s.fitsBeside(a.queues, q, task, request)
 	}
 	if v.OK() {
-		v = s.fitsClaims(a, q, request, task)
+		v = s.fitsNamespace(a, q, task, request)
+	}
+	if v.OK() {
+		v = s.fitsClaims(a.queues, q, request, task)
 	}
 	if !v.OK() || pod.None() {
 		return cards.Outcome{Verdict: v}
@@ -184,14 +216,17 @@ func (s *session) allocation(a quota.Accounts, q index.Queue, request fastres.Ve
 }
 
 // fitsCard applies the rule of allocation to one card for a task.
-func (s *session) fitsCard(a quota.Accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
-	if v := quota.CardFits(a, s.limit, q, d, milli); !v.OK() {
+func (s *session) fitsCard(a accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
+	if v := quota.CardFits(a.queues, s.limit, q, d, milli); !v.OK() {
 		return v
 	}
-	if v := s.memory.guarantees.Fits(a, q, d, milli); !v.OK() {
+	if v := s.memory.guarantees.Fits(a.queues, q, d, milli); !v.OK() {
 		return v
 	}
-	return s.fitsCardBeside(a, q, task, d, milli)
+	if v := s.fitsCardOfNamespace(a, q, task, d, milli); !v.OK() {
+		return v
+	}
+	return s.fitsCardBeside(a.queues, q, task, d, milli)
 }
 
 // fits applies the rule of allocation to a request. An incomplete request names a

@@ -27,6 +27,7 @@ const (
 	deviceCapacities       = "capacity.DRAConsumableCapacityEnable"
 	deviceQuotas           = "capacity.DynamicResourceAllocationEnable"
 	deservedFrom           = "deservedFrom"
+	displacePromises       = "displacePromises"
 	hierarchyFrom          = "hierarchyFrom"
 	inqueueTimeout         = "inqueueTimeout"
 	keepGuarantees         = "keepGuarantees"
@@ -42,7 +43,7 @@ const (
 	victimOrder            = "victimOrder"
 )
 
-var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight,
+var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight,
 	ownerClasses, reclaimByClass, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder}
 
 // victimOrderRule is the order in which reclaim evicts pods.
@@ -58,13 +59,15 @@ const (
 type settings struct {
 	bounds  intake.Settings
 	cards   cards.Settings
-	damping int                    // ancestors that reclaim considers; above 0 reclaim is damped
-	levels  int                    // ancestors whose deserved reclaim considers, as upstream v1.15 does
-	gates   bool                   // Volcano removes queue allocation gates
-	byClass bool                   // service classes decide who reclaims from whom
-	owners  map[string]quota.Class // by the kind of a pod's owner
-	byWork  bool                   // reclaim evicts the pods whose eviction loses the least work
-	rules   release.Rules
+	damping int // ancestors that reclaim considers; above 0 reclaim is damped
+	levels  int // ancestors whose deserved reclaim considers, as upstream v1.15 does
+	// displace: a job may displace the promises of jobs with a lower priority.
+	displace bool
+	gates    bool                   // Volcano removes queue allocation gates
+	byClass  bool                   // service classes decide who reclaims from whom
+	owners   map[string]quota.Class // by the kind of a pod's owner
+	byWork   bool                   // reclaim evicts the pods whose eviction loses the least work
+	rules    release.Rules
 }
 
 // parseArguments parses the arguments of a plugin. Each problem names the key, the
@@ -106,10 +109,11 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 			UnlimitedCPUMemory: p.flag(cardUnlimitedCPUMemory, false),
 			NodeOrderWeight:    p.positive(nodeOrderWeight, 1),
 		},
-		damping: p.count(reclaimDamping),
-		levels:  p.count(ancestorReclaimLevel),
-		gates:   rules.QueueGates && release.RemovesQueueGates(),
-		rules:   rules,
+		damping:  p.count(reclaimDamping),
+		displace: p.flag(displacePromises, false),
+		levels:   p.count(ancestorReclaimLevel),
+		gates:    rules.QueueGates && release.RemovesQueueGates(),
+		rules:    rules,
 	}
 	if s.damping > 0 && s.levels > 0 {
 		s.levels = 0

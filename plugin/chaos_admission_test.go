@@ -43,7 +43,7 @@ func (c *chaosCycle) admission(name string, bounded, own bool) {
 		if own {
 			c.lessAllocated(minimum, j, job)
 		}
-		if fitsUnder(c.path(j.spec.queue), has, minimum, c.admissionLimit) && !c.tooManyJobs(j.spec.queue) && !c.JobEnqueueable(job) {
+		if fitsUnder(c.path(j.spec.queue), has, minimum, c.admissionLimit) && !c.tooManyJobs(j.spec.queue) && !c.limitsNamespace(j.spec.queue) && !c.JobEnqueueable(job) {
 			violated(name, "job %s is not admitted: %s", j.spec.name, job.JobFitErrors)
 		}
 	}

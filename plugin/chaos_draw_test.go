@@ -23,6 +23,7 @@ var values = map[string][]any{
 	deviceCapacities:       {true},
 	deviceQuotas:           {true, false},
 	deservedFrom:           {"weight"},
+	displacePromises:       {true},
 	hierarchyFrom:          {"annotation"},
 	inqueueTimeout:         {"2m", "5m", "20m"},
 	keepGuarantees:         {true},

@@ -65,6 +65,9 @@ const (
 	jobsBound     = "no queue gets more jobs than max-jobs"
 	factorBound   = "no job is admitted beyond what the overcommit factor allows"
 	promiseTimes  = "a job is promised its minimum as long as its queue allows"
+	namespaceSums = "every namespace is charged what its tasks have"
+	namespaceMost = "no allocation exceeds the limit of a namespace"
+	inPlace       = "a job loses its promise to one of its queue with a higher priority alone"
 	admitted      = "no job waits that fits as a whole beside what all have and were promised"
 )
 
@@ -82,6 +85,9 @@ var invariants = []invariant{
 	{name: jobsBound, at: []moment{afterAction}, check: (*chaosCycle).checkMaxJobs},
 	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
 	{name: promiseTimes, at: []moment{atOpen}, check: (*chaosCycle).checkPromises},
+	{name: namespaceSums, at: []moment{atOpen, afterEvent, afterAction}, check: (*chaosCycle).checkNamespaces},
+	{name: namespaceMost, placed: (*chaosCycle).checkNamespaceLimit},
+	{name: inPlace, at: []moment{afterAction}, check: (*chaosCycle).checkDisplaced},
 	{name: "every refusal has a reason", at: []moment{atClose}, check: (*chaosCycle).checkReasons},
 	{name: gain, at: []moment{atClose}, check: (*chaosCycle).checkGain},
 	{name: preemptGain, at: []moment{atClose}, check: (*chaosCycle).checkPreemption},

@@ -137,7 +137,7 @@ func (c *chaosCycle) checkRefusals(name string) {
 	has, unsure := c.expected()
 	for _, j := range c.jobs {
 		job := c.jobOf(j)
-		if job == nil || !c.takesJobs(j.spec.queue) || c.plugin == ProportionName {
+		if job == nil || !c.takesJobs(j.spec.queue) || c.plugin == ProportionName || c.limitsNamespace(j.spec.queue) {
 			continue
 		}
 		for _, p := range j.pods {

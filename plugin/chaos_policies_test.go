@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -8,17 +9,22 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
 // policyTexts are the values of policies in random worlds. Some are wrong.
 var policyTexts = map[string][]string{
+	card.NamespaceKey:             {`{"A":1}`, `{"A":3,"B":2}`, `{"A":0,"C":4}`, "{}", `{"A":1.5}`, "A"},
+	policy.NamespaceCapabilityKey: {`{"cpu":"3"}`, `{"cpu":"2500m","memory":"4Gi"}`, `{"nvidia.com/gpu":"2"}`, "{}", `{"cpu":"-1"}`, "cpu"},
+
 	policy.InqueueTimeoutKey:   {"0s", "1m", "4m", "-1m", "soon"},
 	policy.MaxJobsKey:          {"1", "2", "3", "5", "0", "some"},
 	policy.OvercommitFactorKey: {"0.5", "1", "1.5", "2", "10", "-1", "1e3"},
@@ -31,6 +37,8 @@ var policyTexts = map[string][]string{
 
 // validPolicies report whether a text is a value.
 var validPolicies = map[string]func(text string) bool{
+	card.NamespaceKey:             limitsNamespaces,
+	policy.NamespaceCapabilityKey: limitsNamespaces,
 	policy.InqueueTimeoutKey: func(text string) bool {
 		d, err := time.ParseDuration(text)
 		return err == nil && d >= 0
@@ -249,9 +257,9 @@ func (w *world) watchPromises() {
 	}
 }
 
-// promise is when a job was admitted, as far as that matters, and whether what it lacks is
+// promiseTime is when a job was admitted, as far as that matters, and whether what it lacks is
 // reserved for it no more.
-type promise struct {
+type promiseTime struct {
 	known, over, unsure bool
 	since               time.Time
 }
@@ -259,7 +267,7 @@ type promise struct {
 // admitted notes that a session admitted the job.
 func (j *worldJob) admitted(w *world) {
 	if w.timeout(j.spec.queue) > 0 || j.promise.known {
-		j.promise = promise{known: true, since: w.clock(), unsure: j.promise.unsure}
+		j.promise = promiseTime{known: true, since: w.clock(), unsure: j.promise.unsure}
 	}
 }
 
@@ -291,6 +299,131 @@ func (c *chaosCycle) checkPromises(name string) {
 		has := reserve.PromiseOf(job)
 		if has.Known != j.promise.known || has.Over != j.promise.over || has.Known && !has.Over && !has.Since.Equal(j.promise.since) {
 			violated(name, "job %s has the condition %v, by its course %v", j.spec.name, has, j.promise)
+		}
+	}
+}
+
+func limitsNamespaces(text string) bool {
+	var values map[string]resource.Quantity
+	if json.Unmarshal([]byte(text), &values) != nil {
+		return false
+	}
+	for _, quantity := range values {
+		if quantity.Sign() < 0 || quantity.String() == "1500m" {
+			return false
+		}
+	}
+	return true
+}
+
+// namespace is that of a job: one of two.
+func (j *worldJob) namespace() string {
+	if n := len(j.spec.name); (j.spec.name[n-1]-'0')%2 == 1 {
+		return "odd"
+	}
+	return "even"
+}
+
+// namespaceLimit returns what each namespace may have of a dimension in a queue and below, and
+// whether the queue says so.
+func (c *chaosCycle) namespaceLimit(queue, dimension string) (most float64, limited bool) {
+	key, name := policy.NamespaceCapabilityKey, dimension
+	if isCard(dimension) {
+		key, name = card.NamespaceKey, dimension[len(cardPrefix):]
+	}
+	if c.plugin == Name && !isCard(dimension) && name != "cpu" && name != "memory" {
+		return 0, false
+	}
+	var values map[string]resource.Quantity
+	_ = json.Unmarshal([]byte(c.ownPolicy(queue, key)), &values)
+	quantity, limited := values[name]
+	if name == "memory" {
+		return float64(quantity.Value()), limited
+	}
+	return float64(quantity.MilliValue()), limited
+}
+
+// limitsNamespace reports whether a queue or an ancestor limits what a namespace has.
+func (c *chaosCycle) limitsNamespace(queue string) bool {
+	return slices.ContainsFunc(c.path(queue), func(q string) bool {
+		return c.ownPolicy(q, card.NamespaceKey)+c.ownPolicy(q, policy.NamespaceCapabilityKey) != ""
+	})
+}
+
+// inNamespace returns what a namespace has in a queue and below, and whether that is certain.
+func (c *chaosCycle) inNamespace(queue, namespace string) (has amounts, unsure bool) {
+	has = amounts{}
+	c.eachCharge(func(j *worldJob, p *worldPod, task *api.TaskInfo, charge amounts) {
+		if j.namespace() != namespace || !slices.Contains(c.path(j.spec.queue), queue) {
+			return
+		}
+		for d, amount := range charge {
+			has[d] += amount
+		}
+		unsure = unsure || c.on(p, task).unsure()
+	})
+	return has, unsure
+}
+
+// checkNamespaces compares what the engine has charged to namespaces with the tasks.
+func (c *chaosCycle) checkNamespaces(name string) {
+	if c.own.namespaces == nil {
+		return
+	}
+	for account, place := range c.own.namespaces.Places() {
+		queue := c.own.ix.Name(place.Queue)
+		want, unsure := c.inNamespace(queue, place.Namespace)
+		if unsure || c.path(queue) == nil {
+			continue
+		}
+		has := c.row(c.own.namespaces.Accounts.Allocated(account))
+		all := maps.Clone(has)
+		maps.Copy(all, want)
+		for d := range all {
+			if !same(has[d], want[d]) {
+				violated(name, "namespace %s in queue %s is charged %g of %s, its tasks have %g (%s)", place.Namespace, queue, has[d], d, want[d], c.action)
+			}
+		}
+		c.seen["accounts of namespaces"]++
+	}
+}
+
+// checkNamespaceLimit checks that no allocation takes a namespace above a limit.
+func (c *chaosCycle) checkNamespaceLimit(name string, p placement) {
+	for _, queue := range p.path {
+		has, unsure := c.inNamespace(queue, p.job.namespace())
+		for d, amount := range c.request(p.job, p.pod, p.task) {
+			most, limited := c.namespaceLimit(queue, d)
+			if !limited || unsure || amount == 0 || d == string(v1.ResourcePods) || p.task.Status == api.Pipelined && !isCard(d) || isCard(d) && !c.counted(queue) {
+				continue
+			}
+			if c.seen["allocations under a limit of a namespace"]++; has[d] > most+0.1 {
+				violated(name, "namespace %s has %g of %s in queue %s after %s is placed on %s by %s, its limit is %g",
+					p.job.namespace(), has[d], d, queue, p.task.Name, p.task.NodeName, c.action, most)
+			}
+		}
+	}
+}
+
+// checkDisplaced checks the jobs that are not admitted any more.
+func (c *chaosCycle) checkDisplaced(name string) {
+	if c.action != "enqueue" {
+		return
+	}
+	for _, j := range c.jobs {
+		job := c.jobOf(j)
+		if job == nil || j.group.Status.Phase != scheduling.PodGroupInqueue || job.PodGroup.Status.Phase != scheduling.PodGroupPending {
+			continue
+		}
+		c.seen["promises that are displaced"]++
+		inPlace := slices.ContainsFunc(c.jobs, func(other *worldJob) bool {
+			admitted := c.jobOf(other)
+			return admitted != nil && other.spec.queue == j.spec.queue && other.spec.priority > j.spec.priority &&
+				other.group.Status.Phase != scheduling.PodGroupInqueue && admitted.PodGroup.Status.Phase == scheduling.PodGroupInqueue
+		})
+		placed := slices.ContainsFunc(j.pods, func(p *worldPod) bool { return p.placed() })
+		if c.arguments[displacePromises] != true || placed || !inPlace {
+			violated(name, "job %s of queue %s is not admitted any more; pods on nodes: %t, in place of it: %t", j.spec.name, j.spec.queue, placed, inPlace)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (c *chaosCycle) checkOwed(name string) {
 	}
 	for _, j := range c.jobs {
 		job := c.jobOf(j)
-		if job == nil || job.IsPending() || !c.takesJobs(j.spec.queue) || !c.waits(job) || job.MinAvailable-job.ReadyTaskNum() != 1 || unsure[j.spec.queue] {
+		if job == nil || job.IsPending() || !c.takesJobs(j.spec.queue) || !c.waits(job) || c.limitsNamespace(j.spec.queue) || job.MinAvailable-job.ReadyTaskNum() != 1 || unsure[j.spec.queue] {
 			continue
 		}
 		if slices.Contains(c.actions, "preempt") && c.anotherWaits(j) {

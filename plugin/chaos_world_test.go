@@ -71,7 +71,7 @@ type worldJob struct {
 	spec    jobSpec
 	group   *api.PodGroup
 	pods    []*worldPod
-	promise promise
+	promise promiseTime
 	// orphaned: a session was without the job, because its queue did not exist.
 	orphaned bool
 }
@@ -546,6 +546,7 @@ func (w *world) info() *api.ClusterInfo {
 	for _, j := range w.jobs {
 		job := api.NewJobInfo(api.JobID(cluster.Namespace + "/" + j.spec.name))
 		job.SetPodGroup(j.group.Clone())
+		job.Namespace = j.namespace()
 		job.Priority = j.spec.priority
 		job.CreationTimestamp = j.group.CreationTimestamp
 		for _, p := range j.pods {
@@ -555,6 +556,7 @@ func (w *world) info() *api.ClusterInfo {
 				pod = &own
 			}
 			task := api.NewTaskInfo(pod)
+			task.Namespace = job.Namespace
 			job.AddTaskInfo(task)
 			if node := info.Nodes[task.NodeName]; node != nil && !p.finished() {
 				_ = node.AddTask(task)

@@ -47,6 +47,7 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 		s.memory.guarantees.Update(q, v.refund, -1)
 		s.memory.reservations.Refunded()
 	}
+	s.changeNamespace(q, task, charge)
 	s.changeClaims(q, task, charge, v.request)
 	quota.RefreshShare(s.ix, q, s.share)
 	s.check()
@@ -67,11 +68,11 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 	if s.cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {
 		return false
 	}
-	fit := s.fitNode(s.ix, task, task.NodeName)
+	fit := s.fitNode(s.current(), task, task.NodeName)
 	if fit.Reason == cards.NodeFits {
 		return false
 	}
-	event.Err = fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName, s.explain.ExplainNode(fit))
+	event.Err = fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName, s.explain.ExplainNode(fit, task.Namespace))
 	s.notCharged[task.UID] = true
 	return true
 }

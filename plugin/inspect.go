@@ -34,14 +34,15 @@ func Inspect(p framework.Plugin) (Inspection, bool) {
 // Enqueue returns why a job may not have its pods created now, nil if it may.
 func (i Inspection) Enqueue(job *api.JobInfo) *report.Reason {
 	minimum := i.session.memory.vectors.minimum
-	return i.session.explain.Explain(admissionRefusal(minimum, i.session.admission(minimum, job)))
+	outcome, _ := i.session.admissionInPlace(minimum, job)
+	return i.session.explain.Explain(admissionRefusal(minimum, job, outcome))
 }
 
 // Allocate returns why a task may not be allocated now, on any node, nil if it
 // may.
 func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
 	return i.explain(task, func(q index.Queue, request fastres.Vector) cards.Outcome {
-		return i.session.allocation(i.session.ix, q, request, task)
+		return i.session.allocation(i.session.current(), q, request, task)
 	})
 }
 
@@ -62,7 +63,7 @@ func (i Inspection) explain(task *api.TaskInfo, rule func(index.Queue, fastres.V
 	if v.OK() {
 		outcome = rule(v.Queue, request)
 	}
-	return i.session.explain.Explain(report.Refusal{Request: request}.With(outcome))
+	return i.session.explain.Explain(report.Refusal{Request: request, Namespace: task.Namespace}.With(outcome))
 }
 
 // Node returns why a task cannot have its cards on a node, nil if it can.
@@ -70,7 +71,7 @@ func (i Inspection) Node(task *api.TaskInfo, node string) *report.Reason {
 	if i.session.cards == nil {
 		return nil
 	}
-	return i.session.explain.ExplainNode(i.session.fitNode(i.session.ix, task, node))
+	return i.session.explain.ExplainNode(i.session.fitNode(i.session.current(), task, node), task.Namespace)
 }
 
 func (i Inspection) queueOf(task *api.TaskInfo) *api.QueueInfo {

@@ -125,6 +125,7 @@ func (m *oracleSession) terms(reclaimer, task *api.TaskInfo) string {
 // reclaimer has room in its queues then.
 func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) (taken []*api.TaskInfo, suffice bool) {
 	to, claim, victims := m.queueOf(reclaimer), m.resource(reclaimer.InitResreq), m.oracle.Victims()
+	var gone []oracle.NamespaceJob
 	known := m.Queues[api.QueueID(to)] != nil
 	for _, task := range candidates {
 		from, request := m.queueOf(task), m.request(task, true)
@@ -145,9 +146,11 @@ func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInf
 		}
 		if may {
 			taken = append(taken, task)
+			gone = append(gone, oracle.NamespaceJob{Queue: from, Namespace: task.Namespace, Allocated: request})
 		}
 	}
-	return taken, !known || victims.Suffice(to, m.request(reclaimer, false))
+	return taken, !known || victims.Suffice(to, m.request(reclaimer, false)) &&
+		m.namespaces.Without(gone).Fits(to, reclaimer.Namespace, m.request(reclaimer, false)) == ""
 }
 
 // sparedByGang returns the tasks that gang allows to evict: those of a job above its minimum,

@@ -36,7 +36,9 @@ type oracleSession struct {
 	t      *testing.T
 	oracle *oracle.Oracle
 	given  framework.Arguments
-	cards  []string // nil where cards count nowhere
+
+	namespaces *oracle.Namespaces
+	cards      []string // nil where cards count nowhere
 
 	pending map[string][][]oracle.Amounts // by queue, the requests of pending tasks
 }
@@ -80,6 +82,7 @@ func FuzzSession(f *testing.F) {
 		}
 		m := &oracleSession{fixture: s.open(t, drawPromises(r)), t: t, given: s.arguments}
 		m.configureOracle(s.Cluster)
+		m.configureNamespaces(s.Cluster)
 		m.compareBounds()
 		m.compareAccounts()
 		tasks := m.sortedTasks()
@@ -150,6 +153,12 @@ func drawPolicies(r *rand.Rand, c *workload.Cluster) {
 			own[policy.MaxJobsKey] = strconv.Itoa(1 + r.IntN(4))
 		}
 		if r.IntN(3) == 0 {
+			own[policy.NamespaceCapabilityKey] = []string{`{"cpu":"3"}`, `{"cpu":"2500m","memory":"4Gi"}`, `{"nvidia.com/gpu":"2","cpu":8}`, "{}"}[r.IntN(4)]
+		}
+		if r.IntN(3) == 0 {
+			own[card.NamespaceKey] = []string{`{"A":2}`, `{"A":1,"B":3}`, `{"A":0,"N":2}`, "{}"}[r.IntN(4)]
+		}
+		if r.IntN(3) == 0 {
 			own[policy.InqueueTimeoutKey] = []string{"0s", "10m", "40m"}[r.IntN(3)]
 		}
 		if r.IntN(3) == 0 {
@@ -167,16 +176,21 @@ func drawPolicies(r *rand.Rand, c *workload.Cluster) {
 	}
 }
 
-// drawPromises gives some jobs the condition Inqueue, since a time of up to an hour ago.
+// drawPromises gives some jobs the condition Inqueue, since a time of up to an hour ago, and
+// puts all jobs into one of two namespaces.
 func drawPromises(r *rand.Rand) func(*api.ClusterInfo, *offline.Cache) {
 	return func(info *api.ClusterInfo, _ *offline.Cache) {
 		for _, id := range slices.Sorted(maps.Keys(info.Jobs)) {
 			job := info.Jobs[id]
+			job.Namespace = []string{"x", "y"}[r.IntN(2)]
+			for _, task := range job.Tasks {
+				task.Namespace = job.Namespace
+			}
 			switch since := time.Unix(int64(60*r.IntN(60)), 0); r.IntN(4) {
 			case 0:
 				reserve.BeginPromise(job, since)
 			case 1:
-				reserve.EndPromise(job, since, "over")
+				reserve.EndPromise(job, since, reserve.InqueueTimeout, "over")
 			}
 		}
 	}
@@ -502,6 +516,7 @@ func (m *oracleSession) compareAllocated() {
 		m.same(m.oracle.Allocated(name), m.own.ix.Allocated(q), true, "allocated of ", name)
 		require.Equal(m.t, m.oracle.Share(name), m.own.ix.Share(q), "share of %s", name)
 	}
+	m.compareNamespaces()
 }
 
 // event allocates a pending task, with no check but that of cards, or evicts a running
@@ -515,6 +530,11 @@ func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate b
 		require.NoError(m.t, release.Evict(statement, task, "test"))
 		if known {
 			m.oracle.Refund(m.queueOf(task), gone)
+			negative := oracle.Amounts{}
+			for d, quantity := range gone {
+				negative[d] = -quantity
+			}
+			m.namespaces.Add(oracle.NamespaceJob{Queue: m.queueOf(task), Namespace: task.Namespace, Allocated: negative})
 		}
 	case api.Pending:
 		if task.SchGated {
@@ -526,6 +546,7 @@ func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate b
 		}
 		if place() == nil && known {
 			m.oracle.Charge(m.queueOf(task), m.request(task, true))
+			m.namespaces.Add(oracle.NamespaceJob{Queue: m.queueOf(task), Namespace: task.Namespace, Allocated: m.request(task, true)})
 		}
 	}
 }
@@ -547,12 +568,13 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 		}
 		carded = true
 		fits = fits && some(func(card string) string {
-			return m.oracle.CardFits(name, card, float64(p.Amount)) + m.oracle.Lends(name, card, float64(p.Amount), m.oracle.Allocated)
+			return m.namespaces.Fits(name, task.Namespace, oracle.Amounts{card: float64(p.Amount)}) + m.oracle.CardFits(name, card, float64(p.Amount)) + m.oracle.Lends(name, card, float64(p.Amount), m.oracle.Allocated)
 		})
 		preempts = preempts && some(func(card string) string {
 			return m.oracle.PreemptiveCard(name, card, float64(p.Amount), m.own.settings.levels)
 		})
 	}
+	fits = fits && m.namespaces.Fits(name, task.Namespace, request) == ""
 	require.Equal(m.t, open && fits && m.oracle.Allocatable(name, request) == "" && m.oracle.LendsAll(name, request), m.own.allocatable(queue, task),
 		"allocatable: %v in %s", request, name)
 	verdict := m.oracle.Preemptive(name, request, m.own.settings.levels)
@@ -588,7 +610,7 @@ func (m *oracleSession) compareJobs() {
 		name := string(job.Queue)
 		queue, min := m.Queues[job.Queue], m.resource(job.GetMinResources())
 		want := m.oracle.Eligible(name) == "" && queue != nil && queue.Queue.Status.State == scheduling.QueueStateOpen &&
-			m.oracle.TooManyJobs(name) == "" && m.oracle.Enqueueable(name, min.Minus(m.resource(job.Allocated))) == ""
+			m.namespaces.Admits(name, job.Namespace, min.Minus(m.resource(job.Allocated))) == "" && m.oracle.TooManyJobs(name) == "" && m.oracle.Enqueueable(name, min.Minus(m.resource(job.Allocated))) == ""
 		require.Equal(m.t, want, m.own.jobEnqueueable(job) == util.Permit, "enqueueable: %v in %s", min, name)
 		if !want {
 			continue
@@ -605,6 +627,8 @@ func (m *oracleSession) compareJobs() {
 			}
 		}
 		m.oracle.Promise(name, min, m.resource(job.Allocated), gated)
+		m.namespaces.Promise(name, job.Namespace, min.Minus(m.resource(job.Allocated)).Minus(gated))
+		m.compareNamespaces()
 		for _, name := range m.oracle.Names() {
 			m.same(m.oracle.Inqueue(name), m.own.ix.Inqueue.Row(m.own.ix.Lookup(name)), false, "inqueue of ", name)
 		}

@@ -4,8 +4,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -120,4 +126,32 @@ func TestPoliciesOfANewQueue(t *testing.T) {
 	s.Queues = all
 	s.annotate("q", policy.MaxJobsKey, "x")
 	assert.Equal(t, 0, run.open(t).policies("q").MaxJobs())
+}
+
+// TestPolicyHooksDoNotAllocate asks the hooks of a queue with all policies of admission.
+func TestPolicyHooksDoNotAllocate(t *testing.T) {
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").queue("team", "root", "quota", `{"A":8,"B":8}`).
+		queue("q", "team", "quota", `{"A":8,"B":8}`).pods("next", "q", "A|B", 2, 1, inPhase(workload.Inqueue)).
+		pods("later", "q", "A", 1, 1).pods("large", "q", "A", 7, 1, members(7))
+	for _, queue := range []string{"team", "q"} {
+		s.annotate(queue, policy.MaxJobsKey, "5", policy.OvercommitFactorKey, "1.5", policy.InqueueTimeoutKey, "1h",
+			card.NamespaceKey, `{"A":4,"B":4}`, policy.NamespaceCapabilityKey, `{"cpu":"64"}`)
+	}
+	s.arguments = framework.Arguments{displacePromises: true}
+	f := s.open(t)
+	task, later, large := f.task("next-0"), f.job("later"), f.job("large")
+	placed := *task
+	placed.NodeName = "a"
+	event := &framework.Event{Task: &placed}
+	for name, call := range map[string]func(){
+		"Allocatable":             func() { require.True(t, f.own.allocatable(f.queue("q"), task)) },
+		"Predicate":               func() { require.NoError(t, f.own.predicate(task, f.Nodes["b"])) },
+		"Allocate and Deallocate": func() { f.own.onAllocate(event); f.own.onDeallocate(event) },
+		"JobEnqueueable":          func() { require.Equal(t, util.Permit, f.own.jobEnqueueable(later)) },
+	} {
+		call()
+		assert.Zero(t, testing.AllocsPerRun(200, call), name)
+	}
+	require.Equal(t, util.Reject, f.own.jobEnqueueable(large))
+	assert.Contains(t, large.JobFitErrors, "card.quota.namespace is <4>")
 }

@@ -96,7 +96,7 @@ func (s *session) useful(c *claim, preemptees []*api.TaskInfo) (useful []*api.Ta
 // fullCards returns the cards on the claim's node of which the quotas have too few left.
 func (s *session) fullCards(c *claim) (full []fastres.Dim) {
 	for d := range c.charge.Requested() {
-		if s.memory.names.IsCard(d) && !s.fitsCard(s.ix, c.queue, c.task, d, c.charge.Get(d)).OK() {
+		if s.memory.names.IsCard(d) && !s.fitsCard(s.current(), c.queue, c.task, d, c.charge.Get(d)).OK() {
 			full = append(full, d)
 		}
 	}
@@ -113,7 +113,7 @@ func (s *session) admitsWithout(c *claim, tasks []*api.TaskInfo) bool {
 			gone.Add(request)
 		}
 	}
-	return s.admitsAfter(c, gone) && s.fitsClaimsWithout(c.queue, c.task, tasks)
+	return s.admitsAfter(c, gone) && s.fitsClaimsWithout(c.queue, c.task, tasks) && s.fitsNamespaceWithout(c, tasks)
 }
 
 // admitsAfter reports whether the quotas admit a claim after a refund to its queue, beside

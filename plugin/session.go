@@ -29,13 +29,15 @@ type session struct {
 	ssn      *framework.Session
 	now      time.Time // of the opening
 
-	ix       *index.Index
-	intake   *intake.Session
-	cards    *cards.Session  // nil where cards count nowhere
-	limit    *index.Rows     // bound of allocation: realCapability, or deserved for proportion
-	share    quota.ShareRule // of capacity or of proportion
-	explain  report.Explainer
-	byObject queueTable
+	ix     *index.Index
+	intake *intake.Session
+	cards  *cards.Session // nil where cards count nowhere
+	// namespaces bounds what namespaces have in queues, nil where no queue limits it.
+	namespaces *quota.Namespaces
+	limit      *index.Rows     // bound of allocation: realCapability, or deserved for proportion
+	share      quota.ShareRule // of capacity or of proportion
+	explain    report.Explainer
+	byObject   queueTable
 	// governs: policies decide who takes from whom.
 	governs bool
 	// claimsRead: memory.pending has the tasks of this session.
@@ -55,6 +57,9 @@ type session struct {
 	prepared atomic.Pointer[whatIf]
 	// asking holds the preemptors of calls that preemptable itself makes.
 	asking sync.Map
+
+	displacing displacement
+	inqueue    map[api.QueueID][]*api.JobInfo // see promised; nil until then
 }
 
 // openSession reads a session and registers the hooks.
@@ -71,6 +76,9 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	renewed := m.renewNames()
 	s.cards = m.cards.Open(ssn, tree, &m.names, v.cards, with.cards)
 	s.intake = m.intake.Read(ssn, s.ix, tree, &m.names, s.cards, &m.reservations, with.bounds, s.now)
+	if s.intake.Namespaces != nil {
+		s.namespaces = &s.intake.Namespaces.Quota
+	}
 	s.limit = &s.ix.RealCapability
 	if v.proportion {
 		s.limit, s.share = &s.ix.Deserved, quota.WeightedShare
@@ -83,7 +91,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	m.guarantees.Reset(s.ix, s.intake.Available)
 	m.jobs.Reset(tree, s.intake.Admitted, s.intake.MaxJobs())
 	s.explain = report.Explainer{Index: s.ix, Queues: s.intake.Queues, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,
-		Jobs: &m.jobs, Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}
+		Jobs: &m.jobs, Namespaces: s.namespaces, Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}
 	if s.ix.Rooted() {
 		root := s.ix.Root()
 		release.SetTotals(ssn, s.intake.Dims.Resource(s.ix.Guarantee.Row(root)), s.intake.Dims.Resource(s.ix.Deserved.Row(root)))

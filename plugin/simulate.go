@@ -26,6 +26,7 @@ var (
 // vectors.
 type whatIf struct {
 	overlay         index.Overlay
+	namespaces      *index.Overlay // nil where no queue limits namespaces
 	request, refund fastres.Vector // made at the first simulation
 
 	// Of the task that PrePredicate prepared; clones have none.
@@ -35,13 +36,32 @@ type whatIf struct {
 }
 
 // Clone returns an independent what-if (fwk.StateData).
-func (w *whatIf) Clone() fwk.StateData { return &whatIf{overlay: w.overlay.Clone()} }
+func (w *whatIf) Clone() fwk.StateData {
+	clone := &whatIf{overlay: w.overlay.Clone()}
+	if w.namespaces != nil {
+		namespaces := w.namespaces.Clone()
+		clone.namespaces = &namespaces
+	}
+	return clone
+}
+
+// accounts returns the accounts of the what-if.
+func (w *whatIf) accounts() accounts {
+	if w.namespaces == nil {
+		return accounts{queues: &w.overlay}
+	}
+	return accounts{&w.overlay, w.namespaces}
+}
 
 // prePredicate takes the snapshot that simulations for a task start from. It
 // copies no account.
 func (s *session) prePredicate(task *api.TaskInfo) error {
 	s.claimant = task
 	w := &whatIf{overlay: s.ix.Snapshot()}
+	if s.namespaces != nil {
+		namespaces := s.namespaces.Accounts.Snapshot()
+		w.namespaces = &namespaces
+	}
 	if s.cards != nil {
 		w.task, w.queue = task, s.queueOf(task)
 		w.pod = s.cards.PodRequest(w.queue, task.Pod)
@@ -70,6 +90,9 @@ func (s *session) whatIf(state fwk.CycleState) (*whatIf, error) {
 func (s *session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
 	return s.simulate(state, task, node, func(w *whatIf, q index.Queue) {
 		quota.Charge(&w.overlay, q, w.request)
+		if at := s.namespaceOf(q, task); at != index.None {
+			quota.Charge(w.namespaces, at, w.request)
+		}
 		quota.ChargeClaims(&w.overlay, q, s.intake.Claims(task))
 	})
 }
@@ -77,6 +100,9 @@ func (s *session) simulateAddTask(_ context.Context, state fwk.CycleState, _, ta
 func (s *session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
 	return s.simulate(state, task, node, func(w *whatIf, q index.Queue) {
 		quota.Refund(&w.overlay, q, w.request, w.refund)
+		if at := s.namespaceOf(q, task); at != index.None {
+			quota.Refund(w.namespaces, at, w.request, w.refund)
+		}
 		quota.RefundClaims(&w.overlay, q, s.intake.Claims(task))
 	})
 }
@@ -112,7 +138,7 @@ func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	}
 	v := quota.Eligible(s.ix.Tree, q)
 	if v.OK() {
-		v = s.allocation(&w.overlay, q, w.request, task).Verdict
+		v = s.allocation(w.accounts(), q, w.request, task).Verdict
 	}
 	return v.OK()
 }

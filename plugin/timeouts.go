@@ -25,9 +25,9 @@ func (s *session) writeTimeouts() {
 		}
 		message := fmt.Sprintf("The job has been Inqueue for more than %v without its minimum: its minimum is not reserved any more, and other jobs can be admitted. "+
 			"It starts when there is room", s.intake.InqueueTimeout(each.Queue))
-		reserve.EndPromise(each.Job, s.now, message)
+		reserve.EndPromise(each.Job, s.now, reserve.InqueueTimeout, message)
 		s.memory.metrics.CountTimeout(each.Queue)
-		s.memory.recorder.RecordPodGroup(s.ssn, each.Job.PodGroup, report.InqueueTimeoutEvent(message))
+		s.memory.recorder.RecordPodGroup(s.ssn, each.Job.PodGroup, report.PromiseEvent(reserve.InqueueTimeout, message))
 	}
 }
 

@@ -77,6 +77,13 @@ func RollUpInqueue(ix *index.Index, open func(index.Queue) bool) {
 	}
 }
 
+// WithdrawInqueue takes back what ChargeInqueue, or RollUpInqueue, adds for a reservation of q.
+func WithdrawInqueue(ix *index.Index, q index.Queue, reservation fastres.Vector) {
+	for d := range reservation.Present() {
+		changeInqueue(ix, q, d, -reservation.Get(d))
+	}
+}
+
 // ChargeInqueue adds a reservation to inqueue of q, and to that of all ancestors as far as
 // the queues below have room for it.
 //
@@ -85,12 +92,16 @@ func RollUpInqueue(ix *index.Index, open func(index.Queue) bool) {
 // the reservation follows the decision.
 func ChargeInqueue(ix *index.Index, q index.Queue, reservation fastres.Vector) {
 	for d := range reservation.Present() {
-		more := reservation.Get(d)
-		for _, p := range ix.Path(q) {
-			inqueue := ix.Inqueue.Row(p)
-			before := inqueue.Get(d)
-			inqueue.Increase(d, more)
-			more = promised(ix, p, d, inqueue.Get(d)) - promised(ix, p, d, before)
-		}
+		changeInqueue(ix, q, d, reservation.Get(d))
+	}
+}
+
+// changeInqueue adds more to inqueue of q in one dimension, or takes it back where it is negative.
+func changeInqueue(ix *index.Index, q index.Queue, d fastres.Dim, more float64) {
+	for _, p := range ix.Path(q) {
+		inqueue := ix.Inqueue.Row(p)
+		before := inqueue.Get(d)
+		inqueue.Increase(d, more)
+		more = promised(ix, p, d, inqueue.Get(d)) - promised(ix, p, d, before)
 	}
 }

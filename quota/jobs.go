@@ -64,6 +64,16 @@ func (j *Jobs) Admit(q index.Queue) {
 	}
 }
 
+// Leave takes back what Admit counts for a job of q.
+func (j *Jobs) Leave(q index.Queue) {
+	if len(j.most) == 0 {
+		return
+	}
+	for _, p := range j.tree.Path(q) {
+		j.admitted[p]--
+	}
+}
+
 // Admitted returns the number of jobs that are admitted in q and below, and Most how many may
 // be, 0 for any number. Both are 0 where no queue has a bound.
 func (j *Jobs) Admitted(q index.Queue) int { return at(j.admitted, q) }

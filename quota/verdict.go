@@ -18,6 +18,7 @@ const (
 	ClosedQueue                    // the queue's state is not Open
 	TooManyJobs                    // the queue has as many admitted jobs as it may have
 	OverQuota                      // the request does not fit under a bound
+	OverNamespace                  // the namespace has as much in a queue as the queue lets it have
 	OverDeserved                   // the request does not fit under deserved in any dimension
 	Guaranteed                     // what is left is guaranteed to other queues
 	Reserved                       // what is left is reserved for pods that get a node soon
@@ -31,7 +32,7 @@ const (
 
 var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
-	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", OverQuota: "OverQuota", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved",
+	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", OverQuota: "OverQuota", OverNamespace: "OverNamespace", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved",
 	MixedResources: "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
 	SearchExhausted: "SearchExhausted", ReclaimDelayed: "ReclaimDelayed", TrainingJob: "TrainingJob",
 }

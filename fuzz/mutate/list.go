@@ -47,7 +47,7 @@ var mutants = []mutant{
 	{"quota/jobs.go", "for _, p := range j.tree.Path(q) {\n\t\tif", "for _, p := range j.tree.Path(q)[:1] {\n\t\tif"},
 	{"quota/jobs.go", "j.admitted[p]+1 > j.most[p]", "j.admitted[p] > j.most[p]"},
 	{"quota/jobs.go", "j.admitted[p] += j.admitted[q]", ""},
-	{"quota/jobs.go", "j.admitted[p]++", "j.admitted[q]++"},
+	{"quota/jobs.go", "j.admitted[p]++", "_ = p"},
 	{"plugin/admission.go", "s.memory.jobs.Admit(q)", ""},
 	{"plugin/intake/tally.go", "case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:", "case scheduling.PodGroupInqueue, scheduling.PodGroupRunning:"},
 
@@ -64,10 +64,35 @@ var mutants = []mutant{
 	{"plugin/intake/timeouts.go", "t.now.Sub(promise.Since) > t.timeouts[q]", "t.now.Sub(promise.Since) >= t.timeouts[q]"},
 	{"plugin/intake/timeouts.go", "allocated >= int(job.PodGroup.Spec.MinMember) {", "false {"},
 	{"plugin/intake/timeouts.go", "if !set {", "if timeout == 0 {"},
-	{"plugin/intake/tally.go", "t.countCards(q, job, reserved)", "t.countCards(q, job, job.PodGroup != nil && admitted(job, allocated))"},
+	{"plugin/intake/tally.go", "t.countCards(q, at, job, reserved)", "t.countCards(q, at, job, job.PodGroup != nil && admitted(job, allocated))"},
 	{"plugin/timeouts.go", "|| reserve.PromiseOf(job).Known {", "{"},
 	{"plugin/timeouts.go", "s.intake.InqueueTimeout(q) > 0 ||", ""},
 	{"plugin/intake/policies.go", "|| session.Queues[q] == nil //", "//"},
+
+	// Limits of namespaces.
+	{"quota/namespaces.go", "if v.Reason == OverQuota {", "if false {"},
+	{"quota/namespaces.go", "nodes[below].Parent = place.name()", "_ = below"},
+	{"plugin/admission.go", "v = s.fitsNamespace(a, q, task, request)", "v = quota.Verdict{Queue: q}"},
+	{"plugin/admission.go", "if v := s.fitsCardOfNamespace(a, q, task, d, milli); !v.OK() {", "if v := s.fitsCardOfNamespace(a, q, task, d, milli); false {"},
+	{"plugin/admission.go", "v = s.admitsMinimumOfNamespace(minimum, v.Queue, job)", "_ = 0"},
+	{"plugin/admission.go", "outcome = s.admitsCardsOfNamespace(q, job, jobCards)", "_ = 0"},
+	{"plugin/admission.go", "quota.ChargeInqueue(&s.namespaces.Accounts, account, reservation)", "_ = account"},
+	{"plugin/events.go", "s.changeNamespace(q, task, charge)", ""},
+	{"plugin/eviction.go", "|| !s.fitsNamespaceWithout(c, victims)", ""},
+	{"plugin/simulate.go", "clone.namespaces = &namespaces", "clone.namespaces = w.namespaces"},
+	{"plugin/intake/timeouts.go", "|| t.limits && !t.open(q) {", "{"},
+
+	// Displaced promises.
+	{"plugin/displacement.go", "other.Priority < job.Priority && displaceable(other)", "other.Priority <= job.Priority && displaceable(other)"},
+	{"plugin/displacement.go", "other.Priority < job.Priority && displaceable(other)", "other.Priority < job.Priority"},
+	{"plugin/displacement.go", "cmp.Compare(y.job.Priority, x.job.Priority)", "cmp.Compare(x.job.Priority, y.job.Priority)"},
+	{"plugin/displacement.go", "if s.displacing.job != job {", "if s.displacing.job == nil {"},
+	{"plugin/displacement.go", "p.lists = s.memory.reservations.Withdraw(p.job)", ""},
+	{"plugin/displacement.go", "s.memory.jobs.Leave(p.queue)", ""},
+	{"plugin/displacement.go", "if s.intake.Reserves(q, job) {", "if true {"},
+	{"plugin/displacement.go", "if slices.Contains(loses, p.job) {", "if false {"},
+	{"plugin/reserve/reservations.go", "r.given, r.added = r.given[:0], 0\n\t\tclear(r.givenAt)", ""},
+	{"quota/enqueue.go", "changeInqueue(ix, q, d, -reservation.Get(d))", "ix.Inqueue.Row(q).Increase(d, -reservation.Get(d))"},
 
 	// Policies.
 	{"index/policy/policy.go", "if r.inherits {", "if true {"},
@@ -125,7 +150,7 @@ var mutants = []mutant{
 	{"quota/guarantees.go", "if g.above(child) == q {", "if false {"},
 	{"quota/guarantees.go", "max(before+change, own, 0) - max(before, own+more, 0)", "max(before+change, own, 0) - max(before, own, 0)"},
 	{"quota/guarantees.go", " // 0 here does not mean 0 above", "\n\t\tif change == 0 {\n\t\t\treturn\n\t\t}"},
-	{"plugin/admission.go", "if v := s.memory.guarantees.Fits(a, q, d, milli); !v.OK() {", "if v := s.memory.guarantees.Fits(a, q, d, milli); false {"},
+	{"plugin/admission.go", "if v := s.memory.guarantees.Fits(a.queues, q, d, milli); !v.OK() {", "if v := s.memory.guarantees.Fits(a.queues, q, d, milli); false {"},
 	{"plugin/admission.go", "v = s.keepsGuarantees(a, q, request)", "v = quota.Verdict{Queue: q}"},
 	{"plugin/events.go", "s.memory.guarantees.Update(q, v.refund, -1)", ""},
 
@@ -254,8 +279,8 @@ var mutants = []mutant{
 	{"plugin/eviction.go", "s.fitsBeside(victims, c.queue, c.task, charge).OK()", "true"},
 	{"plugin/events.go", "\t\ts.release(event.Task)\n", ""},
 	{"plugin/events.go", "\t\ts.restore(event.Task)\n", ""},
-	{"plugin/admission.go", "v = s.fitsBeside(a, q, task, request)", ""},
-	{"plugin/admission.go", "return s.fitsCardBeside(a, q, task, d, milli)", "return quota.Verdict{Reason: quota.Admitted, Queue: q}"},
+	{"plugin/admission.go", "v = s.fitsBeside(a.queues, q, task, request)", ""},
+	{"plugin/admission.go", "return s.fitsCardBeside(a.queues, q, task, d, milli)", "return quota.Verdict{Reason: quota.Admitted, Queue: q}"},
 	{"plugin/reserve/gates.go", "len(gates) != 1 || ", ""},
 	{"plugin/report/explain.go", "used += e.Index.Reserved.Row(q).Get(d)", ""},
 
@@ -275,7 +300,7 @@ var mutants = []mutant{
 	{"plugin/victims.go", "if s.takeAgain(c, others); s.suffice(c, others) {", "if false {"},
 	{"plugin/victims.go", "s.ssn.Reclaimable(&question, tasks)", "tasks"},
 	{"plugin/victims.go", "sum += s.ranOf(task)", ""},
-	{"plugin/victims.go", "&& s.letsIn(c)", ""},
+	{"plugin/victims.go", "&& s.quotasAllow(c, victims)", ""},
 	{"plugin/eviction.go", "terms == quota.ByDeserved && s.protected(q, task)", "s.protected(q, task)"},
 	{"plugin/eviction.go", "if !s.mayTake(c.queue, []*api.TaskInfo{reclaimer}).OK() {", "if false {"},
 	{"plugin/gangs.go", "if !s.gangMayTake(to, eviction.Job) {", "if false {"},
@@ -358,7 +383,7 @@ var mutants = []mutant{
 	{"plugin/reserve/reservations.go", "r.refused[string(r.text)] = answer", ""},
 	{"plugin/reserve/reservations.go", "r.given[at].Count += p.demand.Count", "r.given[at].Count += 0"},
 	{"plugin/reserve/reservations.go", "to = binary.AppendUvarint(to, uint64(card))", "_ = card"},
-	{"plugin/intake/tally.go", "t.waiting[q] = t.waiting[q] || job.IsPending()", ""},
+	{"plugin/intake/tally.go", "t.waiting[at] = t.waiting[at] || job.IsPending()", ""},
 	{"plugin/events.go", "s.memory.reservations.Refunded()", ""},
 	{"plugin/admission.go", "s.memory.metrics.CountExhausted(outcome.Verdict.Queue)", ""},
 

@@ -20,6 +20,8 @@ const (
 	DeservedKey  = "volcano.sh/card.deserved"  // of a queue: the cards that it can reclaim
 	GuaranteeKey = "volcano.sh/card.guarantee" // of a queue: the cards that others cannot use
 	RequestKey   = "volcano.sh/card.request"   // of a job: its minimum; keys are card lists
+	// NamespaceKey is the cards that each namespace can have in a queue and below.
+	NamespaceKey = "volcano.sh/card.quota.namespace"
 )
 
 // MaxCards is the largest number of whole cards in an annotation. A larger number counts as

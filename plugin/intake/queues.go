@@ -38,6 +38,7 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	}
 	s.policies.update(session)
 	session.setTimeouts()
+	s.namespaces.readLimits(session, &r)
 	if session.Admitted = nil; session.MaxJobs() != nil {
 		session.Admitted = make([]int, session.tree.Len())
 	}

@@ -82,7 +82,8 @@ type State struct {
 
 	gone gone
 
-	policies policies
+	policies   policies
+	namespaces Namespaces
 
 	total, rootBound, available, requested fastres.Vector // of the session that is read
 }
@@ -104,6 +105,9 @@ type Session struct {
 
 	// BoundsChanged: the bounds were derived again from configuration.
 	BoundsChanged bool
+
+	// Namespaces are the accounts of namespaces, nil where no queue limits them.
+	Namespaces *Namespaces
 
 	// Timed are the jobs whose condition Inqueue has to be written.
 	Timed []Timed
@@ -160,6 +164,10 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 			names.Len() <= session.Dims.length {
 			break
 		}
+	}
+	s.namespaces.read(ssn, session)
+	if s.namespaces.Quota.Active() {
+		session.Namespaces = &s.namespaces
 	}
 	ix.RollUp()
 	session.chargeClaims(ix, s.claimants)

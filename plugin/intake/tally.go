@@ -39,6 +39,8 @@ type tally struct {
 	job                        reserve.Job
 	demands                    []assign.Demand
 
+	limits bool // the accounts are those of namespaces
+
 	timeouts []time.Duration // by queue; nil where jobs may be Inqueue for any time
 	now      time.Time
 	timed    []Timed
@@ -51,7 +53,9 @@ type tally struct {
 	visited      int // tasks whose cards were read
 }
 
-func (t *tally) reset(session *Session) {
+// reset makes accounts for n queues.
+func (t *tally) reset(session *Session, n int) {
+	t.limits = false
 	t.reader = reader{dims: &session.Dims}
 	t.tree, t.cards, t.open = session.tree, session.cards, session.Open
 	t.job.Gates = session.settings.Gates
@@ -63,13 +67,13 @@ func (t *tally) reset(session *Session) {
 	clear(t.newPods)
 	t.reservations, t.newPods, t.visited = t.reservations[:0], t.newPods[:0], 0
 	for _, rows := range []*index.Rows{&t.allocated, &t.request, &t.inqueue, &t.elastic, &t.terminating} {
-		rows.Reset(session.tree.Len(), session.Dims.length)
+		rows.Reset(n, session.Dims.length)
 	}
-	t.jobs = append(t.jobs[:0], make([]int, session.tree.Len())...)
+	t.jobs = append(t.jobs[:0], make([]int, n)...)
 	if t.admitted = nil; session.Admitted != nil {
 		t.admitted = make([]int, session.tree.Len())
 	}
-	t.waiting = append(t.waiting[:0], make([]bool, session.tree.Len())...)
+	t.waiting = append(t.waiting[:0], make([]bool, n)...)
 	for _, x := range []*fastres.Vector{&t.min, &t.placed, &t.excess, &t.gated} {
 		if x.Len() != session.Dims.length {
 			*x = fastres.NewVector(session.Dims.length)
@@ -152,7 +156,7 @@ func (s *State) newTallies(session *Session) []tally {
 		s.tallies = append(s.tallies, tally{})
 	}
 	for i := range n {
-		s.tallies[i].reset(session)
+		s.tallies[i].reset(session, session.tree.Len())
 	}
 	return s.tallies[:n]
 }
@@ -168,25 +172,30 @@ func (t *tally) addTo(ix *index.Index, session *Session) {
 		if t.admitted != nil {
 			session.Admitted[q] += t.admitted[q]
 		}
-		ix.NoteOwnJobs(q)
-		ix.Mutable(q).Add(t.allocated.Row(q))
-		ix.Request.Row(q).Add(t.request.Row(q))
-		ix.Inqueue.Row(q).Add(t.inqueue.Row(q))
-		ix.Elastic.Row(q).Add(t.elastic.Row(q))
-		ix.Terminating.Row(q).Add(t.terminating.Row(q))
+		t.addRows(ix, q)
 	}
+}
+
+// addRows adds the accounts of one queue.
+func (t *tally) addRows(ix *index.Index, q index.Queue) {
+	ix.NoteOwnJobs(q)
+	ix.Mutable(q).Add(t.allocated.Row(q))
+	ix.Request.Row(q).Add(t.request.Row(q))
+	ix.Inqueue.Row(q).Add(t.inqueue.Row(q))
+	ix.Elastic.Row(q).Add(t.elastic.Row(q))
+	ix.Terminating.Row(q).Add(t.terminating.Row(q))
 }
 
 // countAll counts some jobs. A job whose queue does not exist counts nowhere.
 func (t *tally) countAll(jobs []*api.JobInfo) {
 	for _, job := range jobs {
 		if q := t.tree.Lookup(string(job.Queue)); q != index.None {
-			t.count(q, job)
+			t.count(q, q, job)
 		}
 	}
 }
 
-// count adds one job to the accounts of its queue:
+// count adds one job of q to the accounts at, which are those of q or of a namespace in it:
 //
 //	request = allocated + pending
 //	elastic = max(0, allocated − min)
@@ -196,25 +205,25 @@ func (t *tally) countAll(jobs []*api.JobInfo) {
 // are neither allocated nor pending, and where gates or cards matter.
 //
 // Upstream: capacity/capacity.go, buildQueueAttrs.
-func (t *tally) count(q index.Queue, job *api.JobInfo) {
+func (t *tally) count(q, at index.Queue, job *api.JobInfo) {
 	allocated, pending := CountTasks(job)
 	reserved := t.reserves(q, job, allocated)
 	reserves := reserved && HasMinimum(job)
-	t.jobs[q]++
+	t.jobs[at]++
 	if t.admitted != nil && inProgress(job) {
-		t.admitted[q]++
+		t.admitted[at]++
 	}
 	if t.devices {
 		t.findClaims(q, job)
 	}
 	counted := t.cards.Counted(q)
 	if counted {
-		t.countCards(q, job, reserved)
+		t.countCards(q, at, job, reserved)
 	}
 	if allocated == 0 && pending == len(job.Tasks) {
-		t.reader.add(t.request.Row(q), job.TotalRequest)
+		t.reader.add(t.request.Row(at), job.TotalRequest)
 		if counted {
-			t.job.ExemptPending(t.request.Row(q))
+			t.job.ExemptPending(t.request.Row(at))
 		}
 		if !reserves {
 			return
@@ -230,17 +239,17 @@ func (t *tally) count(q index.Queue, job *api.JobInfo) {
 		if counted {
 			t.job.ExemptAllocated(t.placed)
 		}
-		t.allocated.Row(q).Add(t.placed)
-		t.request.Row(q).Add(t.placed)
+		t.allocated.Row(at).Add(t.placed)
+		t.request.Row(at).Add(t.placed)
 		t.excess.SetExceeded(t.placed, t.min)
-		t.elastic.Row(q).Add(t.excess)
+		t.elastic.Row(at).Add(t.excess)
 	}
 	if pending < len(job.Tasks) {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
-			t.reader.add(t.request.Row(q), task.Resreq)
+			t.reader.add(t.request.Row(at), task.Resreq)
 		}
 		if counted {
-			t.job.ExemptPending(t.request.Row(q))
+			t.job.ExemptPending(t.request.Row(at))
 		}
 	}
 	if reserves {
@@ -251,7 +260,7 @@ func (t *tally) count(q index.Queue, job *api.JobInfo) {
 			t.job.ExemptGated(t.gated)
 		}
 		quota.Reservation(t.excess, t.min, t.placed, t.gated)
-		t.inqueue.Row(q).Add(t.excess)
+		t.inqueue.Row(at).Add(t.excess)
 	}
 }
 
@@ -266,25 +275,25 @@ func (t *tally) findClaims(q index.Queue, job *api.JobInfo) {
 
 // countCards adds the cards of one job to the accounts of its queue. reserved: what the job
 // lacks of its minimum is reserved.
-func (t *tally) countCards(q index.Queue, job *api.JobInfo, reserved bool) {
+func (t *tally) countCards(q, at index.Queue, job *api.JobInfo, reserved bool) {
 	t.job.Read(t.cards, job, t.cards.CollectingReader(&t.newPods))
 	t.visited += len(job.Tasks)
 	if !t.job.HasCards() {
 		return
 	}
-	t.job.AddAllocated(t.allocated.Row(q))
-	t.job.AddAllocated(t.request.Row(q))
-	for _, x := range []fastres.Vector{t.allocated.Row(q), t.request.Row(q), t.terminating.Row(q)} {
+	t.job.AddAllocated(t.allocated.Row(at))
+	t.job.AddAllocated(t.request.Row(at))
+	for _, x := range []fastres.Vector{t.allocated.Row(at), t.request.Row(at), t.terminating.Row(at)} {
 		t.job.AddTerminating(x)
 	}
-	t.job.AddPending(t.request.Row(q))
-	t.job.AddElastic(t.cards, t.elastic.Row(q))
+	t.job.AddPending(t.request.Row(at))
+	t.job.AddElastic(t.cards, t.elastic.Row(at))
 	if !reserved {
-		t.waiting[q] = t.waiting[q] || job.IsPending()
+		t.waiting[at] = t.waiting[at] || job.IsPending()
 		return
 	}
-	inqueue := t.inqueue.Row(q)
-	t.demands = t.job.AppendReservation(t.demands[:0], t.cards, q)
+	inqueue := t.inqueue.Row(at)
+	t.demands = t.job.AppendReservation(t.demands[:0], t.cards, at)
 	before := len(t.reservations)
 	t.reservations = reserve.Split(t.reservations, job, t.demands, inqueue.Increase)
 	if !t.open(q) {

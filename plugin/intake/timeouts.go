@@ -49,11 +49,18 @@ func (s *Session) InqueueTimeout(q index.Queue) time.Duration {
 	return s.timeouts[q]
 }
 
+// Reserves reports whether what an admitted job of q lacks was reserved when the session opened,
+// or when it was admitted since.
+func (s *Session) Reserves(q index.Queue, job *api.JobInfo) bool {
+	return s.InqueueTimeout(q) == 0 || job.PodGroup.Spec.MinMember <= 0 || !reserve.PromiseOf(job).Over
+}
+
 // reserves reports whether what a job of q lacks of its minimum is reserved: the job is
-// admitted, and not Inqueue for too long. A job that has its minimum of tasks runs in the next
+// admitted, and not Inqueue for too long. Of a queue that is not open, nothing is reserved in its
+// namespace, as nothing is in the queues above (quota.RollUpInqueue). A job that has its minimum of tasks runs in the next
 // session, so its time does not count.
 func (t *tally) reserves(q index.Queue, job *api.JobInfo, allocated int) bool {
-	if job.PodGroup == nil || !admitted(job, allocated) {
+	if job.PodGroup == nil || !admitted(job, allocated) || t.limits && !t.open(q) {
 		return false
 	}
 	if t.timeouts == nil || t.timeouts[q] == 0 || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue ||

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -23,7 +24,8 @@ type Explainer struct {
 	Cards        *cards.Session
 	Reservations *reserve.Reservations
 	Jobs         *quota.Jobs
-	Total        fastres.Vector // of the cluster
+	Namespaces   *quota.Namespaces // nil where no queue limits namespaces
+	Total        fastres.Vector    // of the cluster
 	// Limit bounds allocation: realCapability, or deserved for proportion.
 	Limit      *index.Rows
 	Proportion bool
@@ -47,6 +49,8 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 	case r.Verdict.Reason == quota.TooManyJobs:
 		reason.Shortages = []Shortage{{Queue: reason.Queue, Resource: jobs, Against: maxJobs,
 			Requested: 1, Total: float64(e.Jobs.Admitted(q) + 1), Bound: float64(e.Jobs.Most(q))}}
+	case r.Verdict.Reason == quota.OverNamespace:
+		e.explainNamespace(reason, r)
 	case r.aboutCards():
 		e.explainCards(reason, r)
 	default:
@@ -106,8 +110,8 @@ func (e *Explainer) sets(q index.Queue, d fastres.Dim) bool {
 	return ok
 }
 
-// ExplainNode returns why a pod cannot have its cards on a node, nil if it can.
-func (e *Explainer) ExplainNode(fit cards.NodeFit) *Reason {
+// ExplainNode returns why a pod of a namespace cannot have its cards on a node, nil if it can.
+func (e *Explainer) ExplainNode(fit cards.NodeFit, namespace string) *Reason {
 	switch fit.Reason {
 	case cards.NodeFits:
 		return nil
@@ -116,7 +120,7 @@ func (e *Explainer) ExplainNode(fit cards.NodeFit) *Reason {
 	case cards.MissingLabel:
 		return &Reason{Rule: UnlabeledNode, Resource: e.Cards.ResourceName(fit.Request.Resource), Label: fit.Label}
 	}
-	return e.Explain(Refusal{Verdict: fit.Verdict, Cards: fit.Request})
+	return e.Explain(Refusal{Verdict: fit.Verdict, Cards: fit.Request, Namespace: namespace})
 }
 
 // exceeded appends the dimensions in which a refused request does not fit, in the
@@ -163,6 +167,56 @@ func (e *Explainer) bound(r Refusal, d fastres.Dim) (bound float64, name string)
 // dimension.
 func (e *Explainer) overcommits(q index.Queue, d fastres.Dim) bool {
 	return e.Index.AdmissionBounds().Row(q).Get(d) < e.Index.RealCapability.Row(q).Get(d)
+}
+
+// explainNamespace sets what a reason states about the limit of a namespace.
+func (e *Explainer) explainNamespace(reason *Reason, r Refusal) {
+	reason.Namespace = r.Namespace
+	if r.aboutCards() {
+		reason.Cards, reason.typed, reason.Requested = e.Cards.Describe(r.Cards), r.Cards.Selector.Typed, r.Cards.Amount.Cards()
+	}
+	account, ix := e.Namespaces.Account(r.Verdict.Queue, r.Namespace), &e.Namespaces.Accounts
+	for d, requested := range e.ofNamespace(r) {
+		total, bound := requested+ix.Allocated(account).Get(d), ix.RealCapability.Row(account).Get(d)
+		if r.Admission {
+			total += ix.Inqueue.Row(account).Get(d) - ix.Elastic.Row(account).Get(d)
+		}
+		if total <= bound {
+			continue
+		}
+		against := "capability.namespace"
+		if e.Names.IsCard(d) {
+			against = "card.quota.namespace"
+		}
+		reason.Shortages = append(reason.Shortages, Shortage{Queue: reason.Queue, Namespace: r.Namespace, Resource: cards.Shown(e.Names.Name(d)), Against: against,
+			Requested: Readable(d, requested), Total: Readable(d, total), Bound: Readable(d, bound)})
+	}
+	slices.SortStableFunc(reason.Shortages, func(x, y Shortage) int {
+		if r.aboutCards() {
+			return 0 // the order of the list
+		}
+		return cmp.Compare(x.Resource, y.Resource)
+	})
+}
+
+// ofNamespace iterates over what is requested where a namespace is refused: each card of a list,
+// or all dimensions of a request.
+func (e *Explainer) ofNamespace(r Refusal) iter.Seq2[fastres.Dim, float64] {
+	return func(yield func(fastres.Dim, float64) bool) {
+		if r.aboutCards() {
+			for _, d := range r.Cards.Selector.Dims {
+				if !yield(d, float64(r.Cards.Amount)) {
+					return
+				}
+			}
+			return
+		}
+		for d := range r.Request.Requested() {
+			if !yield(d, r.Request.Get(d)) {
+				return
+			}
+		}
+	}
 }
 
 // explainCards sets what a reason states about cards, in whole cards.

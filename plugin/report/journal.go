@@ -13,7 +13,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -104,6 +103,13 @@ func (j *Journal) Admit(job *api.JobInfo) time.Duration {
 	return max(0, now.Sub(since.Time))
 }
 
+// Displace sets the reason of a job that is not admitted any more, until the next session asks
+// about it.
+func (j *Journal) Displace(job *api.JobInfo, reason string) {
+	job.JobFitErrors = reason
+	setNotAdmitted(job, metav1.Now(), reason)
+}
+
 // PublishWaiting sets the series of the jobs that wait, at the end of a session.
 func (j *Journal) PublishWaiting() { j.waiting.publish() }
 
@@ -117,6 +123,13 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 	}
 	if r.Verdict.Reason == quota.TooManyJobs {
 		numbers = append(numbers, float64(e.Jobs.Most(r.Verdict.Queue)))
+	}
+	if r.Verdict.Reason == quota.OverNamespace {
+		account := e.Namespaces.Account(r.Verdict.Queue, r.Namespace)
+		for d, requested := range e.ofNamespace(r) {
+			numbers = append(numbers, requested, e.Namespaces.Accounts.RealCapability.Row(account).Get(d))
+		}
+		return numbers
 	}
 	for _, d := range exceeded {
 		if bound, name := e.bound(r, d); name == Overcommit {
@@ -139,10 +152,9 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 // PodGroupEvent is an event on the PodGroup of a job.
 type PodGroupEvent struct{ Type, Reason, Message string }
 
-// InqueueTimeoutEvent is the event of a job whose minimum is not reserved any more, since it is
-// Inqueue for too long.
-func InqueueTimeoutEvent(message string) PodGroupEvent {
-	return PodGroupEvent{v1.EventTypeWarning, reserve.InqueueTimeout, message}
+// PromiseEvent is the event of a job whose minimum is not reserved any more.
+func PromiseEvent(reason, message string) PodGroupEvent {
+	return PodGroupEvent{v1.EventTypeWarning, reason, message}
 }
 
 // devicesExceeded is upstream's word for a quota of devices, of whatever class.

@@ -19,6 +19,7 @@ const (
 	ClosedQueue      Rule = "ClosedQueue"
 	TooManyJobs      Rule = "TooManyJobs" // the queue has as many admitted jobs as it may have
 	OverQuota        Rule = "OverQuota"
+	OverNamespace    Rule = "OverNamespace" // the namespace has as much in a queue as the queue lets it have
 	OverDeserved     Rule = "OverDeserved"
 	Guaranteed       Rule = "Guaranteed" // what is left is guaranteed to other queues
 	Reserved         Rule = "Reserved"   // what is left is reserved for pods that get a node soon
@@ -45,6 +46,8 @@ type Reason struct {
 	Resource string `json:"resource,omitempty"`
 	Label    string `json:"label,omitempty"`  // that the node lacks
 	Detail   string `json:"detail,omitempty"` // why the queue does not reach the root
+	// Namespace is that of the job or the pod, where a queue limits namespaces.
+	Namespace string `json:"namespace,omitempty"`
 	// Shortages are the bounds that the request does not fit under: one for each card
 	// of a list, or one for each resource.
 	Shortages []Shortage `json:"shortages,omitempty"`
@@ -63,7 +66,9 @@ type Shortage struct {
 	Requested float64 `json:"requested"`
 	Total     float64 `json:"total"`
 	Bound     float64 `json:"bound"`
-	Against   string  `json:"against"` // name of the bound: capability or deserved
+	Against   string  `json:"against"` // name of the bound, such as capability or deserved
+	// Namespace is the one that the bound is for, "" for all.
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // maxUntypedShortages is the most shortages that an untyped pod is shown one by
@@ -126,6 +131,8 @@ func (r Reason) shortages() string {
 	case r.Cards != "" && !r.typed && len(r.Shortages) > maxUntypedShortages:
 		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>", r.Queue, r.Cards, card.FormatDecimal(r.Requested))
 	case len(r.Shortages) > 0:
+	case r.Namespace != "": // nor is one of the namespace
+		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota for namespace <%s>: requested <%s>", r.Queue, r.Cards, r.Namespace, card.FormatDecimal(r.Requested))
 	case r.Cards != "": // no single bound is exceeded: the cards cannot be assigned to all pods at once
 		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>", r.Queue, r.Cards, card.FormatDecimal(r.Requested))
 	default:
@@ -147,8 +154,12 @@ func (r Reason) shortages() string {
 
 // String formats the shortage.
 func (s Shortage) String() string {
-	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>, total would be <%s>, but %s is <%s>",
-		s.Queue, s.Resource, s.amount(s.Requested), s.amount(s.Total), s.Against, s.amount(s.Bound))
+	of := ""
+	if s.Namespace != "" {
+		of = fmt.Sprintf(" for namespace <%s>", s.Namespace)
+	}
+	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota%s: requested <%s>, total would be <%s>, but %s is <%s>",
+		s.Queue, s.Resource, of, s.amount(s.Requested), s.amount(s.Total), s.Against, s.amount(s.Bound))
 }
 
 func (s Shortage) amount(quantity float64) string {

@@ -13,6 +13,8 @@ type Refusal struct {
 	// Request is that of the task, or the minimum of the job without its cards. It is
 	// memory of the hook that made the refusal, and valid until that hook runs again.
 	Request fastres.Vector
+	// Namespace is that of the job or the task.
+	Namespace string
 	// Admission: Request is the minimum of a job, and reservations for others count.
 	Admission bool
 	// Cards is the refused request for cards, zero where Request is refused.

@@ -19,6 +19,7 @@ const (
 	InqueueCondition scheduling.PodGroupConditionType = "Inqueue"
 	InqueueAdmitted                                   = "Admitted"       // reason of True
 	InqueueTimeout                                    = "InqueueTimeout" // reason of False
+	PromiseDisplaced                                  = "PromiseDisplaced"
 )
 
 // Promise is the state of the condition Inqueue of a job.
@@ -42,10 +43,11 @@ func BeginPromise(job *api.JobInfo, now time.Time) {
 	setInqueueCondition(job, scheduling.PodGroupCondition{Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(now), Reason: InqueueAdmitted})
 }
 
-// EndPromise sets the condition of a job that is Inqueue for too long.
-func EndPromise(job *api.JobInfo, now time.Time, message string) {
+// EndPromise sets the condition of a job that is Inqueue for too long, or that another one
+// displaces.
+func EndPromise(job *api.JobInfo, now time.Time, reason, message string) {
 	setInqueueCondition(job, scheduling.PodGroupCondition{Status: v1.ConditionFalse, LastTransitionTime: metav1.NewTime(now),
-		Reason: InqueueTimeout, Message: message})
+		Reason: reason, Message: message})
 }
 
 func inqueueCondition(job *api.JobInfo) *scheduling.PodGroupCondition {

@@ -98,30 +98,54 @@ func Split(to []Reservation, job *api.JobInfo, demands []assign.Demand, charge f
 	return to
 }
 
-// Reserve charges what an admitted job waits for: demands with a single card
-// through charge, all others as reservations.
-func (r *Reservations) Reserve(s *cards.Session, q index.Queue, job *api.JobInfo, own *Job, charge func(fastres.Dim, float64)) {
+// Reserve adds the reservations of an admitted job that several cards can satisfy. EachCharge
+// visits the others.
+func (r *Reservations) Reserve(s *cards.Session, q index.Queue, job *api.JobInfo, own *Job) {
 	r.demands = own.AppendReservation(r.demands[:0], s, q)
-	r.pending = Split(r.pending, job, r.demands, charge)
+	r.pending = Split(r.pending, job, r.demands, func(fastres.Dim, float64) {})
 }
 
-// Admit answers whether the missing cards of a job's minimum can be reserved: the cards
-// of the job and of all reservations can be assigned within all quotas.
-func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q index.Queue, job *Job) cards.Outcome {
+// Withdraw removes the reservations of a job, and returns them for Add. What was refused may be
+// asked again.
+func (r *Reservations) Withdraw(job *api.JobInfo) (removed []Reservation) {
+	r.pending = slices.DeleteFunc(r.pending, func(p Reservation) bool {
+		if p.job == job {
+			removed = append(removed, p)
+		}
+		return p.job == job
+	})
+	if len(removed) > 0 {
+		r.given, r.added = r.given[:0], 0
+		clear(r.givenAt)
+	}
+	r.Refunded()
+	return removed
+}
+
+// EachCharge visits the reservations of an admitted job that a single card satisfies.
+func (r *Reservations) EachCharge(s *cards.Session, q index.Queue, job *api.JobInfo, own *Job, visit func(fastres.Dim, float64)) {
+	r.demands = own.AppendReservation(r.demands[:0], s, q)
+	Split(nil, job, r.demands, visit)
+}
+
+// Admit answers whether the missing cards of the minimum of a job of q can be reserved: the cards
+// of the job and of all reservations can be assigned within all quotas. at is where the job
+// counts in ix: q, or the account of its namespace.
+func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q, at index.Queue, job *Job) cards.Outcome {
 	for _, g := range job.groups {
 		if v := s.Allowed(q, g.request()); g.min > 0 && !v.OK() {
 			return cards.Outcome{Verdict: v, Request: g.request()}
 		}
 	}
 	r.prune(ix)
-	r.asked = job.AppendMissing(r.asked[:0], s, q)
-	switch r.ask(ix, q) {
+	r.asked = job.AppendMissing(r.asked[:0], s, at)
+	switch r.ask(ix, at) {
 	case assign.Yes:
-		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
+		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: at}}
 	case assign.Unknown:
-		return undecided(q, job)
+		return undecided(at, job)
 	}
-	return refused(ix, q, job)
+	return refused(ix, at, job)
 }
 
 // ask answers whether the asked demands of q can be served along with all reservations.

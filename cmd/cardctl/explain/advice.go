@@ -47,6 +47,12 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{fmt.Sprintf("set the label %s of the nodes", f.Reason.Label)}
 	case report.TooManyJobs:
 		return []string{fmt.Sprintf("wait for jobs of queue %s to end, or raise its annotation %s", f.Level, policy.MaxJobsKey)}
+	case report.OverNamespace:
+		key := policy.NamespaceCapabilityKey
+		if f.Reason.Cards != "" {
+			key = card.NamespaceKey
+		}
+		return []string{fmt.Sprintf("wait for jobs of the namespace %s in queue %s to end, or raise the annotation %s of the queue", f.Namespace, f.Level, key)}
 	case report.OverQuota, report.OverDeserved:
 		return e.adviseShortages(f)
 	case report.NoSuchCard:

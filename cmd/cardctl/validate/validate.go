@@ -164,7 +164,7 @@ func (ck *checker) cycle(q *scheduling.Queue) string {
 	return text + q.Name
 }
 
-// cardKeys are the annotations of queues.
+// cardKeys are the annotations of queues that bound all of their jobs.
 var cardKeys = []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey}
 
 func annotation(key string) string { return "metadata.annotations[" + key + "]" }

@@ -143,7 +143,7 @@ func TestCheck(t *testing.T) {
 				`3: error: Queue/q: metadata.annotations[volcano.sh/min-runtime]: "30" is not a duration of 0 or more, such as 30m`,
 				`9: error: Job/j: metadata.annotations[volcano.sh/service.type]: "traning" is not inference or training`}},
 		"policies": {
-			[]string{queue("q", "", `volcano.sh/max-jobs: "20", volcano.sh/overcommit-factor: "1.5", volcano.sh/inqueue-timeout: 30m`, ""),
+			[]string{queue("q", "", `volcano.sh/max-jobs: "20", volcano.sh/overcommit-factor: "1.5", volcano.sh/inqueue-timeout: 30m, volcano.sh/card.quota.namespace: '{"A":1}', volcano.sh/capability.namespace: '{"cpu": 8}'`, ""),
 				queue("r", "", `volcano.sh/max-jobs: "0", volcano.sh/overcommit-factor: "much", volcano.sh/inqueue-timeouts: 30m`, "")},
 			[]string{`8: error: Queue/r: metadata.annotations[volcano.sh/inqueue-timeouts]: is unknown and has no effect; did you mean "volcano.sh/inqueue-timeout"?`,
 				`8: error: Queue/r: metadata.annotations[volcano.sh/max-jobs]: "0" is not a whole number above 0`,

@@ -1,0 +1,147 @@
+package oracle
+
+import "slices"
+
+// Namespaces bounds what each namespace has in a queue and in all queues below it. It adds up
+// the jobs again for every answer.
+type Namespaces struct {
+	oracle *Oracle
+	limits map[string]Amounts // by queue
+	jobs   []NamespaceJob
+
+	inqueue map[place]Amounts
+}
+
+type place struct{ queue, namespace string }
+
+// NamespaceJob is what the jobs of one namespace have in a queue, what they may give back, and
+// what is reserved for them.
+type NamespaceJob struct {
+	Queue, Namespace            string
+	Allocated, Elastic, Inqueue Amounts
+}
+
+// NewNamespaces returns the accounts of jobs, under the limits of queues.
+func NewNamespaces(o *Oracle, limits map[string]Amounts, jobs []NamespaceJob) *Namespaces {
+	n := &Namespaces{o, limits, slices.Clone(jobs), map[place]Amounts{}}
+	for _, j := range jobs {
+		for _, q := range n.Limited(j.Queue) {
+			n.inqueue[place{q, j.Namespace}] = n.rollUp(q, j.Namespace)
+		}
+	}
+	return n
+}
+
+// Add adds what a job has more, is reserved more, or both.
+func (n *Namespaces) Add(j NamespaceJob) { n.jobs = append(n.jobs, j) }
+
+// Without returns the accounts without what some tasks have.
+func (n *Namespaces) Without(gone []NamespaceJob) *Namespaces {
+	left := &Namespaces{n.oracle, n.limits, slices.Clone(n.jobs), n.inqueue}
+	for _, j := range gone {
+		negative := Amounts{}
+		for d, quantity := range j.Allocated {
+			negative[d] = -quantity
+		}
+		left.Add(NamespaceJob{Queue: j.Queue, Namespace: j.Namespace, Allocated: negative})
+	}
+	return left
+}
+
+// Limited returns the queues with a limit on the path of a queue, from the lowest up.
+func (n *Namespaces) Limited(queue string) (limited []string) {
+	for _, q := range n.oracle.Path(queue) {
+		if n.limits[q] != nil {
+			limited = append(limited, q)
+		}
+	}
+	return limited
+}
+
+// Sum adds up one of the amounts of a namespace in a queue and below.
+func (n *Namespaces) Sum(queue, namespace string, of func(NamespaceJob) Amounts) Amounts {
+	sum := Amounts{}
+	for _, j := range n.jobs {
+		if j.Namespace == namespace && n.oracle.within(j.Queue, queue) {
+			sum = sum.Plus(of(j))
+		}
+	}
+	return sum
+}
+
+// Allocated returns what a namespace has in a queue and below.
+func (n *Namespaces) Allocated(queue, namespace string) Amounts {
+	return n.Sum(queue, namespace, func(j NamespaceJob) Amounts { return j.Allocated })
+}
+
+// Inqueue returns what is reserved for a namespace in a queue with a limit and below.
+func (n *Namespaces) Inqueue(queue, namespace string) Amounts {
+	return n.inqueue[place{queue, namespace}]
+}
+
+// rollUp adds up what is reserved for a namespace when a session opens: that of jobs for which a
+// queue has the lowest limit, and of each limit below as far as that has room.
+func (n *Namespaces) rollUp(queue, namespace string) Amounts {
+	all := Amounts{}
+	for _, j := range n.jobs {
+		if j.Namespace == namespace && slices.Index(n.Limited(j.Queue), queue) == 0 {
+			all = all.Plus(j.Inqueue)
+		}
+	}
+	for below := range n.limits {
+		if limited := n.Limited(below); len(limited) > 1 && limited[1] == queue && limited[0] == below {
+			all = all.Plus(n.promises(below, namespace, n.rollUp(below, namespace)))
+		}
+	}
+	return all
+}
+
+// promises returns the part of an inqueue for which the limit of a queue has room.
+func (n *Namespaces) promises(queue, namespace string, inqueue Amounts) Amounts {
+	part, allocated := Amounts{}, n.Allocated(queue, namespace)
+	elastic := n.Sum(queue, namespace, func(j NamespaceJob) Amounts { return j.Elastic })
+	for d, quantity := range inqueue {
+		part[d] = quantity
+		if limit, named := n.limits[queue][d]; named {
+			part[d] = min(quantity, max(0, limit-allocated[d]+elastic[d]))
+		}
+	}
+	return part
+}
+
+// Promise reserves something for a job that is admitted.
+func (n *Namespaces) Promise(queue, namespace string, more Amounts) {
+	for _, q := range n.Limited(queue) {
+		at := place{q, namespace}
+		before := n.inqueue[at]
+		n.inqueue[at] = before.Plus(more)
+		more = n.promises(q, namespace, n.inqueue[at]).Minus(n.promises(q, namespace, before))
+	}
+}
+
+// Fits returns the lowest queue whose limit has no room for a task of a namespace, or "".
+func (n *Namespaces) Fits(queue, namespace string, request Amounts) string {
+	for _, q := range n.Limited(queue) {
+		allocated := n.Allocated(q, namespace)
+		for _, d := range request.requested() {
+			if limit, named := n.limits[q][d]; named && allocated[d]+request[d] > limit {
+				return q
+			}
+		}
+	}
+	return ""
+}
+
+// Admits returns the lowest queue whose limit has no room for the minimum of a job, or "".
+func (n *Namespaces) Admits(queue, namespace string, min Amounts) string {
+	for _, q := range n.Limited(queue) {
+		allocated, inqueue := n.Allocated(q, namespace), n.Inqueue(q, namespace)
+		elastic := n.Sum(q, namespace, func(j NamespaceJob) Amounts { return j.Elastic })
+		for _, d := range min.requested() {
+			if limit, named := n.limits[q][d]; named && min[d]+allocated[d]+inqueue[d]-elastic[d] > limit {
+				return q
+			}
+		}
+	}
+	return ""
+}

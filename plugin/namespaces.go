@@ -1,0 +1,132 @@
+package plugin
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// accounts are what the rules of allocation compare with bounds: those of a session, or of a
+// what-if simulation.
+type accounts struct {
+	queues     quota.Accounts
+	namespaces quota.Accounts // nil where no queue limits namespaces
+}
+
+// current returns the accounts of the session.
+func (s *session) current() accounts {
+	if s.namespaces == nil {
+		return accounts{queues: s.ix}
+	}
+	return accounts{s.ix, &s.namespaces.Accounts}
+}
+
+// namespaceOf returns the account of the namespace of a task of q, None where no queue limits it.
+func (s *session) namespaceOf(q index.Queue, task *api.TaskInfo) index.Queue {
+	if s.namespaces == nil {
+		return index.None
+	}
+	return s.namespaces.Account(q, task.Namespace)
+}
+
+// fitsNamespace applies the rule of allocation to the request of a task and its namespace.
+func (s *session) fitsNamespace(a accounts, q index.Queue, task *api.TaskInfo, request fastres.Vector) quota.Verdict {
+	at := s.namespaceOf(q, task)
+	if at == index.None {
+		return quota.Verdict{Reason: quota.Admitted, Queue: q}
+	}
+	return s.refusal(q, quota.Allocatable(a.namespaces, &s.namespaces.Accounts.RealCapability, at, request))
+}
+
+// fitsCardOfNamespace is fitsNamespace for one card.
+func (s *session) fitsCardOfNamespace(a accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
+	at := s.namespaceOf(q, task)
+	if at == index.None {
+		return quota.Verdict{Reason: quota.Admitted, Queue: q}
+	}
+	return s.refusal(q, quota.CardFits(a.namespaces, &s.namespaces.Accounts.RealCapability, at, d, milli))
+}
+
+// refusal converts a verdict about the account of a namespace to one about q or an ancestor.
+func (s *session) refusal(q index.Queue, v quota.Verdict) quota.Verdict {
+	if v.OK() {
+		return quota.Verdict{Reason: quota.Admitted, Queue: q}
+	}
+	return s.namespaces.Refusal(v)
+}
+
+// admitsMinimumOfNamespace applies the rule of enqueue to the namespace of a job of q. minimum is
+// what the job lacks of its minimum without cards.
+func (s *session) admitsMinimumOfNamespace(minimum fastres.Vector, q index.Queue, job *api.JobInfo) quota.Verdict {
+	at := s.intake.NamespaceOf(q, job)
+	if at == index.None {
+		return quota.Verdict{Reason: quota.Admitted, Queue: q}
+	}
+	return s.refusal(q, quota.Enqueueable(&s.namespaces.Accounts, at, minimum))
+}
+
+// admitsCardsOfNamespace does the same for its cards. A list is assigned within the limits of the
+// namespace by itself, and within the quotas of queues by itself.
+func (s *session) admitsCardsOfNamespace(q index.Queue, job *api.JobInfo, jobCards *reserve.Job) cards.Outcome {
+	at := s.intake.NamespaceOf(q, job)
+	if at == index.None {
+		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
+	}
+	o := s.intake.Namespaces.Reservations.Admit(&s.namespaces.Accounts, s.cards, q, at, jobCards)
+	o.Verdict = s.refusal(q, o.Verdict)
+	return o
+}
+
+// changeNamespace charges the namespace of a task of q, or refunds it.
+func (s *session) changeNamespace(q index.Queue, task *api.TaskInfo, charge bool) {
+	at := s.namespaceOf(q, task)
+	if at == index.None {
+		return
+	}
+	v, ix := &s.memory.vectors, &s.namespaces.Accounts
+	ix.NoteOwnJobs(at)
+	if charge {
+		quota.Charge(ix, at, v.request)
+		return
+	}
+	quota.Refund(ix, at, v.request, v.refund)
+	s.intake.Namespaces.Reservations.Refunded()
+}
+
+// fitsNamespaceWithout reports whether the namespace of a claim has room for it where it was
+// placed, once some tasks are gone. It is safe for many goroutines.
+func (s *session) fitsNamespaceWithout(c *claim, gone []*api.TaskInfo) bool {
+	at := s.namespaceOf(c.queue, c.task)
+	if at == index.None {
+		return true
+	}
+	ix := &s.namespaces.Accounts
+	without, request, refund := ix.WhatIf(), fastres.NewVector(c.charge.Len()), fastres.NewVector(c.charge.Len())
+	for _, task := range gone {
+		q := s.queueOf(task)
+		if from := s.namespaceOf(q, task); from != index.None && api.AllocatedStatus(task.Status) {
+			s.intake.SetCharge(request, q, task, task.NodeName)
+			quota.Refund(&without, from, request, refund)
+		}
+	}
+	return quota.Allocatable(&without, &ix.RealCapability, at, c.charge).OK()
+}
+
+// lacksRoomOfNamespace reports whether the claim and a task of q share an account of a namespace
+// that has too little room for the claim in one dimension.
+func (s *session) lacksRoomOfNamespace(c *claim, q index.Queue, task *api.TaskInfo, d fastres.Dim) bool {
+	at, from := s.namespaceOf(c.queue, c.task), s.namespaceOf(q, task)
+	if at == index.None || from == index.None {
+		return false
+	}
+	ix := &s.namespaces.Accounts
+	return slices.ContainsFunc(ix.Path(at), func(p index.Queue) bool {
+		return slices.Contains(ix.Path(from), p) && c.charge.Get(d) > 0 && ix.Allocated(p).Get(d)+c.charge.Get(d) > ix.RealCapability.Row(p).Get(d)
+	})
+}

@@ -1,0 +1,219 @@
+package plugin
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/release"
+)
+
+// byPrefix moves jobs into the namespace that their name begins with, up to a dot.
+func byPrefix(info *api.ClusterInfo, _ *offline.Cache) {
+	for _, job := range info.Jobs {
+		if namespace, _, found := strings.Cut(job.Name, "."); found {
+			job.Namespace = namespace
+			for _, task := range job.Tasks {
+				task.Namespace = namespace
+			}
+		}
+	}
+}
+
+// namespaced has team, which limits each namespace to 4 cards of A and to 6 of B, above train,
+// which limits it to 3 of A, and serve.
+func namespaced() *scene {
+	all := `{"A":16,"B":16}`
+	s := newScene().node("a", "A", 16).node("b", "B", 16).queue("root", "").queue("team", "root", "quota", all).
+		queue("train", "team", "quota", all, "guarantee", `{"A":0,"B":0}`).queue("serve", "team", "quota", all, "guarantee", `{"A":0,"B":0}`)
+	return s.annotate("team", card.NamespaceKey, `{"A":4,"B":6}`).annotate("train", card.NamespaceKey, `{"A":3}`)
+}
+
+// TestNamespaceQuota schedules jobs of namespaces x and y. Each has its own limit, in the queue
+// and in all queues below it.
+func TestNamespaceQuota(t *testing.T) {
+	tests := map[string]struct {
+		scene  *scene
+		placed map[string]int // pods of a job
+	}{
+		"the limit of the queue":         {namespaced().pods("x.one", "train", "A", 5, 1), map[string]int{"x.one": 3}},
+		"the limit of the queue above":   {namespaced().pods("x.runs", "train", "A", 3, 1, on("a")).pods("x.one", "serve", "A", 5, 1), map[string]int{"x.one": 1}},
+		"another namespace":              {namespaced().pods("x.runs", "train", "A", 3, 1, on("a")).pods("y.one", "train", "A", 5, 1), map[string]int{"y.one": 3}},
+		"a card without a limit":         {namespaced().annotate("team", card.NamespaceKey, `{"A":4}`).pods("x.one", "train", "B", 9, 1), map[string]int{"x.one": 9}},
+		"a list goes on with the next":   {namespaced().pods("x.one", "train", "A|B", 12, 1), map[string]int{"x.one": 9}},
+		"a limit of nothing":             {namespaced().annotate("train", card.NamespaceKey, `{"A":0}`).pods("x.one", "train", "A", 2, 1), map[string]int{"x.one": 0}},
+		"no limit":                       {namespaced().annotate("train", card.NamespaceKey, "").annotate("team", card.NamespaceKey, "").pods("x.one", "train", "A", 9, 1), map[string]int{"x.one": 9}},
+		"pods that name no card":         {namespaced().pods("x.one", "train", "", 12, 1), map[string]int{"x.one": 9}},
+		"the quota of the queue is less": {namespaced().annotate("serve", card.QuotaKey, `{"A":2}`).pods("x.one", "serve", "A", 5, 1), map[string]int{"x.one": 2}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := test.scene.open(t, byPrefix)
+			f.schedule(t)
+			for job, want := range test.placed {
+				got := 0
+				for _, n := range f.placed(job) {
+					got += n
+				}
+				assert.Equal(t, want, got, job)
+			}
+			f.checkNamespaces(t)
+		})
+	}
+}
+
+// checkNamespaces adds up the tasks of each namespace again, and compares the sums with the
+// accounts and with the limits.
+func (f *fixture) checkNamespaces(t *testing.T) {
+	t.Helper()
+	if f.own.namespaces == nil {
+		return
+	}
+	ix := &f.own.namespaces.Accounts
+	want := map[index.Queue]map[fastres.Dim]float64{}
+	for _, job := range f.Jobs {
+		q := f.own.ix.Lookup(string(job.Queue))
+		for _, task := range job.Tasks {
+			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined {
+				continue
+			}
+			charge := fastres.NewVector(f.own.intake.Dims.Length())
+			f.own.intake.SetCharge(charge, q, task, task.NodeName)
+			at := f.own.namespaces.Account(q, job.Namespace)
+			if at == index.None {
+				continue
+			}
+			for _, p := range ix.Path(at) {
+				if want[p] == nil {
+					want[p] = map[fastres.Dim]float64{}
+				}
+				for d := range charge.Present() {
+					want[p][d] += charge.Get(d)
+				}
+			}
+		}
+	}
+	for at := range index.Queue(ix.Len()) {
+		for d := range fastres.Dim(ix.Dims()) {
+			require.Equal(t, want[at][d], ix.Allocated(at).Get(d), "%s in dimension %d", ix.Name(at), d)
+		}
+	}
+}
+
+// TestNamespaceAdmission admits jobs of a namespace up to its limit, beside what its other jobs
+// have and were promised.
+func TestNamespaceAdmission(t *testing.T) {
+	s := namespaced().pods("x.runs", "serve", "A", 1, 1, on("a")).pods("x.two", "train", "A", 2, 1, members(2)).pods("x.one", "train", "A", 2, 1, members(2)).
+		pods("y.three", "train", "A", 3, 1, members(3)).pods("x.list", "train", "A|B", 8, 1, members(8)).pods("x.rest", "train", "A|B", 7, 1, members(7)).pods("x.last", "train", "B", 1, 1)
+	f := s.open(t, byPrefix)
+	assert.True(t, f.admit("x.two"))
+	assert.False(t, f.admit("x.one"))
+	assert.Equal(t, "Queue <train> has insufficient <A> quota for namespace <x>: requested <2>, total would be <4>, but card.quota.namespace is <3>", f.job("x.one").JobFitErrors)
+	assert.True(t, f.admit("y.three"))
+	assert.False(t, f.admit("x.list"), "one of A and six of B are left")
+	assert.Contains(t, f.job("x.list").JobFitErrors, "quota for namespace <x>: requested <8>")
+	assert.True(t, f.admit("x.rest"))
+	assert.False(t, f.admit("x.last"), "all of B are promised")
+}
+
+// TestNamespaceCapability bounds cpu and memory of a namespace. The reason names the namespace,
+// the level and the amounts.
+func TestNamespaceCapability(t *testing.T) {
+	for name, build := range map[string]framework.PluginBuilder{Name: New, CapacityName: NewCapacity, ProportionName: NewProportion} {
+		t.Run(name, func(t *testing.T) {
+			s := &scene{build: build, Cluster: workload.Cluster{Nodes: wide(64)}}
+			s.Queues = []workload.Queue{{Name: "q", Weight: 1, Capability: workload.Resources{"cpu": 64000, "memory": 1 << 40}}}
+			s.annotate("q", policy.NamespaceCapabilityKey, `{"cpu": "2500m"}`)
+			s.Jobs = []workload.Job{running("x.runs", "q", 1), pending("x.fits", "q", 1), pending("x.next", "q", 1), pending("y.other", "q", 2)}
+			f := s.open(t, byPrefix)
+			assert.True(t, f.admit("x.fits"))
+			assert.False(t, f.admit("x.next"))
+			assert.Equal(t, "Queue <q> has insufficient <cpu> quota for namespace <x>: requested <1>, total would be <3>, but capability.namespace is <2.5>", f.job("x.next").JobFitErrors)
+			assert.True(t, f.admit("y.other"))
+			f.schedule(t)
+			assert.Contains(t, f.cache.Bound, "x.fits-a")
+			assert.Contains(t, f.cache.Bound, "y.other-b")
+			assert.NotContains(t, f.cache.Bound, "x.next-a")
+			f.checkNamespaces(t)
+		})
+	}
+}
+
+// TestNamespaceSimulation removes and adds pods in a what-if. The session's accounts stay.
+func TestNamespaceSimulation(t *testing.T) {
+	f := namespaced().pods("x.runs", "train", "A", 3, 1, on("a")).pods("x.next", "train", "A", 1, 1, inPhase(workload.Inqueue)).open(t, byPrefix)
+	next, runs := f.task("x.next-0"), f.task("x.runs-0")
+	require.NoError(t, f.PrePredicateFn(next))
+	state, queue, ctx := f.GetCycleState(next.UID).Clone(), f.queue("train"), context.Background()
+	assert.False(t, f.SimulateAllocatableFn(ctx, state, queue, next))
+	require.NoError(t, f.SimulateRemoveTaskFn(ctx, state, next, runs, f.Nodes["a"]))
+	assert.True(t, f.SimulateAllocatableFn(ctx, state, queue, next))
+	assert.NoError(t, f.SimulatePredicateFn(ctx, state, next, f.Nodes["a"]))
+	other := state.Clone()
+	require.NoError(t, f.SimulateAddTaskFn(ctx, state, next, runs, f.Nodes["a"]))
+	assert.False(t, f.SimulateAllocatableFn(ctx, state, queue, next))
+	assert.True(t, f.SimulateAllocatableFn(ctx, other, queue, next), "a clone is independent")
+	f.checkNamespaces(t)
+}
+
+// TestNamespaceEvents evicts a pod, takes the eviction back, and evicts it again.
+func TestNamespaceEvents(t *testing.T) {
+	f := namespaced().pods("x.runs", "train", "A", 3, 1, on("a")).pods("x.next", "train", "A", 1, 1, inPhase(workload.Inqueue)).open(t, byPrefix)
+	next, runs, queue := f.task("x.next-0"), f.task("x.runs-0"), f.queue("train")
+	statement := framework.NewStatement(f.Session)
+	require.NoError(t, release.Evict(statement, runs, "test"))
+	assert.True(t, f.own.allocatable(queue, next))
+	statement.Discard()
+	assert.False(t, f.own.allocatable(queue, next))
+	f.checkNamespaces(t)
+	require.NoError(t, release.Evict(framework.NewStatement(f.Session), runs, "test"))
+	assert.True(t, f.own.allocatable(queue, next))
+}
+
+// TestNamespaceVictims evicts for a job whose namespace has all that it may have, only if that
+// makes room for it.
+func TestNamespaceVictims(t *testing.T) {
+	s := func() *scene {
+		s := namespaced().annotate("team", card.NamespaceKey, "").annotate("train", card.DeservedKey, `{"A":8}`).annotate("serve", card.DeservedKey, `{"A":1}`)
+		s.Nodes[0].Allocatable[gpuName] = 8
+		return s.pods("z.borrows", "serve", "A", 5, 1, on("a"))
+	}
+	for name, test := range map[string]struct {
+		scene   *scene
+		victims bool
+	}{
+		"its namespace is full":     {s().pods("x.runs", "train", "A", 3, 1, on("a")).pods("x.next", "train", "A", 1, 1, inPhase(workload.Inqueue)), false},
+		"its namespace has room":    {s().pods("x.runs", "train", "A", 2, 1, on("a")).pods("y.runs", "train", "A", 1, 1, on("a")).pods("x.next", "train", "A", 1, 1, inPhase(workload.Inqueue)), true},
+		"another namespace is full": {s().pods("x.runs", "train", "A", 3, 1, on("a")).pods("y.next", "train", "A", 1, 1, inPhase(workload.Inqueue)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := test.scene.open(t, byPrefix)
+			var next *api.TaskInfo
+			var candidates []*api.TaskInfo
+			for _, job := range f.Jobs {
+				for _, task := range job.Tasks {
+					if task.Status == api.Pending {
+						next = task
+					} else if string(job.Queue) == "serve" {
+						candidates = append(candidates, task)
+					}
+				}
+			}
+			require.NotNil(t, next)
+			victims, _ := f.own.reclaimable(next, candidates)
+			assert.Equal(t, test.victims, len(victims) > 0)
+		})
+	}
+}

@@ -1,0 +1,138 @@
+package quota
+
+import (
+	"iter"
+	"strconv"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// Namespaces bounds what the jobs of one namespace have in a queue and in all queues below it
+// (the annotations volcano.sh/capability.namespace and volcano.sh/card.quota.namespace):
+//
+//	allocated + request ≤ limit                     for a task
+//	min + allocated + inqueue − elastic ≤ limit     for a job
+//
+// in the dimensions that the limit names, for each queue with a limit on the path of the job's
+// queue, and for each namespace by itself.
+//
+// A namespace in a queue with a limit has an account. An account is a queue of an index of its
+// own, with the limit as realCapability, and its parent is the account of the namespace in the
+// next queue up that has a limit. So the rules of this package hold for accounts as they hold for
+// queues: Allocatable, CardFits, Enqueueable, charges, refunds and overlays. There are no accounts
+// where no queue has a limit.
+//
+// # Example
+//
+// team limits each namespace to 8 cards, and its child train to 4. Namespace a has 3 cards in
+// train and 5 in serve, the other child; namespace b has none.
+//
+//	a in train  3 ≤ 4      a in team  8 ≤ 8
+//	one more card of a in train: refused at team     one of b: admitted
+//
+// Upstream: none.
+type Namespaces struct {
+	Accounts index.Index
+
+	limited  []bool // by queue; nil where no queue has a limit
+	tree     *index.Tree
+	accounts map[Place]index.Queue
+	places   []Place // by account; the root, which is none, has the queue None
+}
+
+// Place is a namespace in a queue that limits namespaces.
+type Place struct {
+	Queue     index.Queue
+	Namespace string
+}
+
+// rootAccount is the name of the root of all accounts. It has no limit.
+const rootAccount = "/"
+
+// Reset makes empty accounts for the namespaces of jobs, with no limits yet. limited are the
+// queues that have one, nil for none. jobs iterates over the queues and namespaces of jobs.
+func (n *Namespaces) Reset(t *index.Tree, dims int, limited []bool, jobs iter.Seq2[index.Queue, string]) {
+	n.limited, n.tree, n.places = limited, t, n.places[:0]
+	clear(n.accounts)
+	if limited == nil {
+		return
+	}
+	if n.accounts == nil {
+		n.accounts = map[Place]index.Queue{}
+	}
+	var nodes []index.Node
+	for q, namespace := range jobs {
+		below := -1 // the node of the account below
+		for _, p := range t.Path(q) {
+			place := Place{p, namespace}
+			if !limited[p] {
+				continue
+			}
+			if below >= 0 {
+				nodes[below].Parent = place.name()
+			}
+			if _, known := n.accounts[place]; known {
+				below = -1
+				break // and so are the accounts above
+			}
+			n.accounts[place] = index.None
+			below = len(nodes)
+			nodes = append(nodes, index.Node{Name: place.name()})
+		}
+	}
+	n.Accounts.Reset(index.BuildTree(nodes, rootAccount), dims)
+	n.places = append(n.places, make([]Place, n.Accounts.Len())...)
+	n.places[n.Accounts.Root()].Queue = index.None
+	for place := range n.accounts {
+		account := n.Accounts.Lookup(place.name())
+		n.accounts[place], n.places[account] = account, place
+	}
+	for account := range index.Queue(n.Accounts.Len()) {
+		n.Accounts.RealCapability.Row(account).Fill(fastres.MaxQuantity)
+	}
+}
+
+func (p Place) name() string { return strconv.Itoa(int(p.Queue)) + "/" + p.Namespace }
+
+// Active reports whether some queue limits namespaces.
+func (n *Namespaces) Active() bool { return n.limited != nil }
+
+// Account returns the account in which jobs of q and a namespace count: that of q, or of the
+// nearest ancestor with a limit. It is None where none has one. It is safe for many goroutines.
+func (n *Namespaces) Account(q index.Queue, namespace string) index.Queue {
+	if n.limited == nil || q == index.None {
+		return index.None
+	}
+	for _, p := range n.tree.Path(q) {
+		if n.limited[p] {
+			if account, ok := n.accounts[Place{p, namespace}]; ok {
+				return account
+			}
+			return index.None
+		}
+	}
+	return index.None
+}
+
+// Places iterates over the accounts, without the root.
+func (n *Namespaces) Places() iter.Seq2[index.Queue, Place] {
+	return func(yield func(index.Queue, Place) bool) {
+		for account, place := range n.places {
+			if place.Queue != index.None && !yield(index.Queue(account), place) {
+				return
+			}
+		}
+	}
+}
+
+// Refusal converts a verdict about accounts to one about queues.
+func (n *Namespaces) Refusal(v Verdict) Verdict {
+	if v.Queue != index.None {
+		v.Queue = n.places[v.Queue].Queue
+	}
+	if v.Reason == OverQuota {
+		v.Reason = OverNamespace
+	}
+	return v
+}
