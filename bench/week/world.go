@@ -61,7 +61,6 @@ type world struct {
 type losses struct {
 	evictions, cards    int
 	podHours, cardHours float64
-	useful              float64 // hours of cards of jobs that ended
 }
 
 // clone returns a copy of the world, which shares the source of chance.
