@@ -78,7 +78,7 @@ var mutants = []mutant{
 	{"plugin/admission.go", "outcome = s.admitsCardsOfNamespace(q, job, jobCards)", "_ = 0"},
 	{"plugin/admission.go", "quota.ChargeInqueue(&s.namespaces.Accounts, account, reservation)", "_ = account"},
 	{"plugin/events.go", "s.changeNamespace(q, task, charge)", ""},
-	{"plugin/eviction.go", "|| !s.fitsNamespaceWithout(c, victims)", ""},
+	{"plugin/eviction.go", " && s.fitsNamespaceWithout(c, victims)", ""},
 	{"plugin/simulate.go", "clone.namespaces = &namespaces", "clone.namespaces = w.namespaces"},
 	{"plugin/intake/timeouts.go", "|| t.limits && !t.open(q) {", "{"},
 
