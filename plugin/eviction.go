@@ -108,10 +108,16 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 	if s.variant.proportion || c.queue == index.None {
 		return victims
 	}
-	if !s.letsIn(c) || !s.fitsClaimsWithout(c.queue, c.task, victims) || !s.fitsNamespaceWithout(c, victims) {
+	if !s.quotasAllow(c, victims) {
 		return victims[:before]
 	}
 	return victims
+}
+
+// quotasAllow reports whether all quotas allow a claim without some victims, which count as
+// gone in s.memory.victims.
+func (s *session) quotasAllow(c *claim, victims []*api.TaskInfo) bool {
+	return s.letsIn(c) && s.fitsClaimsWithout(c.queue, c.task, victims) && s.fitsNamespaceWithout(c, victims)
 }
 
 // letsIn reports whether the victims so far let a claim in at every level, and leave what is

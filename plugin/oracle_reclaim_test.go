@@ -125,8 +125,8 @@ func (m *oracleSession) terms(reclaimer, task *api.TaskInfo) string {
 // reclaimer has room in its queues then.
 func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) (taken []*api.TaskInfo, suffice bool) {
 	to, claim, victims := m.queueOf(reclaimer), m.resource(reclaimer.InitResreq), m.oracle.Victims()
-	known := m.Queues[api.QueueID(to)] != nil
 	var gone []oracle.NamespaceJob
+	known := m.Queues[api.QueueID(to)] != nil
 	for _, task := range candidates {
 		from, request := m.queueOf(task), m.request(task, true)
 		if m.Queues[api.QueueID(from)] == nil || m.oracle.Broken(from) {
@@ -149,8 +149,8 @@ func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInf
 			gone = append(gone, oracle.NamespaceJob{Queue: from, Namespace: task.Namespace, Allocated: request})
 		}
 	}
-	request := m.request(reclaimer, false)
-	return taken, !known || victims.Suffice(to, request) && m.namespaces.Without(gone).Fits(to, reclaimer.Namespace, request) == ""
+	return taken, !known || victims.Suffice(to, m.request(reclaimer, false)) &&
+		m.namespaces.Without(gone).Fits(to, reclaimer.Namespace, m.request(reclaimer, false)) == ""
 }
 
 // sparedByGang returns the tasks that gang allows to evict: those of a job above its minimum,

@@ -78,7 +78,7 @@ func (s *session) suffice(c *claim, victims []*api.TaskInfo) bool {
 	for _, task := range victims {
 		free.Add(task.Resreq)
 	}
-	return c.task.InitResreq.LessEqual(free, api.Zero) && s.letsIn(c) && s.fitsClaimsWithout(c.queue, c.task, victims)
+	return c.task.InitResreq.LessEqual(free, api.Zero) && s.quotasAllow(c, victims)
 }
 
 // fewest returns victims without those that the others suffice without. The last one is

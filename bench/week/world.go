@@ -61,7 +61,18 @@ type world struct {
 type losses struct {
 	evictions, cards    int
 	podHours, cardHours float64
-	useful              float64 // hours of cards of jobs that ended
+}
+
+// clone returns a copy of the world, which shares the source of chance.
+func (w *world) clone() *world {
+	c := *w
+	c.jobs = make([]*job, len(w.jobs))
+	for i, j := range w.jobs {
+		own := *j
+		own.Tasks, own.ends = slices.Clone(j.Tasks), slices.Clone(j.ends)
+		c.jobs[i] = &own
+	}
+	return &c
 }
 
 // submit draws the jobs of a step.
@@ -102,7 +113,6 @@ func (w *world) end() {
 	w.jobs = slices.DeleteFunc(w.jobs, func(j *job) bool {
 		for i := len(j.Tasks) - 1; i >= 0; i-- {
 			if j.ends[i] > 0 && j.ends[i] <= w.now {
-				w.losses.useful += j.runtime.Hours() * float64(j.gpus)
 				j.Tasks, j.ends = slices.Delete(j.Tasks, i, i+1), slices.Delete(j.ends, i, i+1)
 			}
 		}

@@ -78,7 +78,7 @@ var mutants = []mutant{
 	{"plugin/admission.go", "outcome = s.admitsCardsOfNamespace(q, job, jobCards)", "_ = 0"},
 	{"plugin/admission.go", "quota.ChargeInqueue(&s.namespaces.Accounts, account, reservation)", "_ = account"},
 	{"plugin/events.go", "s.changeNamespace(q, task, charge)", ""},
-	{"plugin/eviction.go", "|| !s.fitsNamespaceWithout(c, victims)", ""},
+	{"plugin/eviction.go", " && s.fitsNamespaceWithout(c, victims)", ""},
 	{"plugin/simulate.go", "clone.namespaces = &namespaces", "clone.namespaces, _ = w.namespaces, &namespaces"},
 	{"plugin/intake/timeouts.go", "|| t.limits && !t.open(q) {", "{"},
 
@@ -300,7 +300,7 @@ var mutants = []mutant{
 	{"plugin/victims.go", "if s.takeAgain(c, others); s.suffice(c, others) {", "if false {"},
 	{"plugin/victims.go", "s.ssn.Reclaimable(&question, tasks)", "tasks"},
 	{"plugin/victims.go", "sum += s.ranOf(task)", ""},
-	{"plugin/victims.go", "&& s.letsIn(c)", ""},
+	{"plugin/victims.go", "&& s.quotasAllow(c, victims)", ""},
 	{"plugin/eviction.go", "terms == quota.ByDeserved && s.protected(q, task)", "s.protected(q, task)"},
 	{"plugin/eviction.go", "if !s.mayTake(c.queue, []*api.TaskInfo{reclaimer}).OK() {", "if false {"},
 	{"plugin/gangs.go", "if !s.gangMayTake(to, eviction.Job) {", "if false {"},

@@ -21,26 +21,25 @@ const (
 	MaxJobs Key = iota
 	OvercommitFactor
 	InqueueTimeout
+	NamespaceCards
+	NamespaceCapability
 	ReclaimFence
 	MinRuntime
 	PreemptMinRuntime
 	ReclaimDelay
-	NamespaceCards
-	NamespaceCapability
 	keys // how many there are
 )
 
 // The names of the annotations. That of NamespaceCards is card.NamespaceKey.
 const (
-	InqueueTimeoutKey    = "volcano.sh/inqueue-timeout"
-	MaxJobsKey           = "volcano.sh/max-jobs"
-	OvercommitFactorKey  = "volcano.sh/overcommit-factor"
-	ReclaimFenceKey      = "volcano.sh/reclaim-fence"
-	MinRuntimeKey        = "volcano.sh/min-runtime"
-	PreemptMinRuntimeKey = "volcano.sh/preempt-min-runtime"
-	ReclaimDelayKey      = "volcano.sh/reclaim-delay"
-
 	NamespaceCapabilityKey = "volcano.sh/capability.namespace"
+	InqueueTimeoutKey      = "volcano.sh/inqueue-timeout"
+	MaxJobsKey             = "volcano.sh/max-jobs"
+	OvercommitFactorKey    = "volcano.sh/overcommit-factor"
+	ReclaimFenceKey        = "volcano.sh/reclaim-fence"
+	MinRuntimeKey          = "volcano.sh/min-runtime"
+	PreemptMinRuntimeKey   = "volcano.sh/preempt-min-runtime"
+	ReclaimDelayKey        = "volcano.sh/reclaim-delay"
 )
 
 // rule is how an annotation is read.
@@ -52,17 +51,15 @@ type rule struct {
 }
 
 var rules = [keys]rule{
-	InqueueTimeout:    {name: InqueueTimeoutKey, want: WantDuration, inherits: true, parse: parseDuration},
-	MaxJobs:           {name: MaxJobsKey, want: wantCount, parse: parseCount},
-	OvercommitFactor:  {name: OvercommitFactorKey, want: wantFactor, inherits: true, parse: parseFactor},
-	ReclaimFence:      {name: ReclaimFenceKey, want: wantFlag, parse: parseFlag},
-	MinRuntime:        {name: MinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
-	PreemptMinRuntime: {name: PreemptMinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
-	ReclaimDelay:      {name: ReclaimDelayKey, want: WantDuration, inherits: true, parse: parseDuration},
-
-	NamespaceCards: {name: card.NamespaceKey, want: wantCards, parse: parseCards},
-
+	NamespaceCards:      {name: card.NamespaceKey, want: wantCards, parse: parseCards},
 	NamespaceCapability: {name: NamespaceCapabilityKey, want: wantResources, parse: parseResources},
+	InqueueTimeout:      {name: InqueueTimeoutKey, want: WantDuration, inherits: true, parse: parseDuration},
+	MaxJobs:             {name: MaxJobsKey, want: wantCount, parse: parseCount},
+	OvercommitFactor:    {name: OvercommitFactorKey, want: wantFactor, inherits: true, parse: parseFactor},
+	ReclaimFence:        {name: ReclaimFenceKey, want: wantFlag, parse: parseFlag},
+	MinRuntime:          {name: MinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
+	PreemptMinRuntime:   {name: PreemptMinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
+	ReclaimDelay:        {name: ReclaimDelayKey, want: WantDuration, inherits: true, parse: parseDuration},
 }
 
 // Value is what one annotation sets. Each key uses one field besides Set.
