@@ -132,16 +132,20 @@ func TestHistory(t *testing.T) {
 	add(0, 1)
 	add(time.Second, 2)
 	add(slot, 3, queues.Queue{Queue: "late", Waiting: 5})
-	x, waiting := h.Of("X", every), h.Of("", every)
+	x, waiting := h.Of("X", every, start.Add(slot)), h.Of("", every, start.Add(slot))
 	require.Len(t, x, 1)
 	assert.Equal(t, []float64{2, 3}, []float64{x[0].Points[0].Value, x[0].Points[1].Value})
 	require.Len(t, waiting, 2)
 	assert.Equal(t, []float64{0, 5}, []float64{waiting[0].Points[0].Value, waiting[0].Points[1].Value}, "late was not there")
-	assert.Len(t, h.Of("", func(name string) bool { return name == "q" }), 1)
+	assert.Len(t, h.Of("", func(name string) bool { return name == "q" }, start), 1)
+	quiet := h.Of("X", every, start.Add(3*slot))[0].Points
+	assert.Equal(t, []float64{2, 3, 3, 3}, []float64{quiet[0].Value, quiet[1].Value, quiet[2].Value, quiet[3].Value}, "nothing changed")
+	assert.Len(t, h.Of("X", every, start.Add(5*slots*slot))[0].Points, slots)
 	for i := range 2 * slots {
 		add(time.Duration(i+2)*slot, 4)
 	}
-	assert.Len(t, h.Of("X", every)[0].Points, slots)
+	assert.Len(t, h.Of("X", every, start.Add((2*slots+1)*slot))[0].Points, slots)
+	assert.LessOrEqual(t, len(h.samples), slots)
 }
 
 // TestHistoryIsBounded has no more series than it may have.
@@ -152,7 +156,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		m.Queues = append(m.Queues, queues.Queue{Queue: fmt.Sprint(i), Waiting: 1})
 	}
 	h.Add(m)
-	assert.Len(t, h.Of("", func(string) bool { return true }), mostSeries)
+	assert.Len(t, h.Of("", func(string) bool { return true }, time.Now()), mostSeries)
 }
 
 const lent = `
