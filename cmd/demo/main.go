@@ -86,11 +86,11 @@ func play(ctx context.Context, cp *controlplane.ControlPlane, started time.Time,
 		return err
 	}
 	board := &board{watcher: watcher, out: os.Stdout, start: time.Now(), printed: map[string]string{}}
+	if keep {
+		return tellAndStay(ctx, cp, board)
+	}
 	if err := tell(ctx, cp, board); err != nil {
 		return err
-	}
-	if keep {
-		return stay(ctx, cp, board)
 	}
 	fmt.Println("make demo DEMO_KEEP=1 keeps the control plane up, for docs/quickstart.md.")
 	return nil

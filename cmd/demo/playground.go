@@ -53,26 +53,23 @@ func install(ctx context.Context, cp *controlplane.ControlPlane) error {
 	return cp.Apply(ctx, scheduler, "kubectl")
 }
 
-// open makes a playground of the cluster of the story: it adds nodes, runs the Deployments, serves the metrics, and
-// writes the settings of a shell. It returns the address of the metrics.
-func open(ctx context.Context, cp *controlplane.ControlPlane) (metrics string, err error) {
+// open makes a playground of the cluster of the story: it adds nodes, runs the Deployments, and writes the settings of a
+// shell.
+func open(ctx context.Context, cp *controlplane.ControlPlane, metrics string) error {
 	node := newNode(controlPlaneNode, map[string]string{"node-role.kubernetes.io/control-plane": ""}, nil)
 	node.Spec.Taints = []corev1.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}}
 	for _, node := range []*corev1.Node{node, newNode("l40s-1", map[string]string{"nvidia.com/gpu.product": "NVIDIA-L40S"}, map[corev1.ResourceName]int64{gpu: 8})} {
 		if _, err := cp.Kube.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
-			return "", fmt.Errorf("creating node %s: %w", node.Name, err)
+			return fmt.Errorf("creating node %s: %w", node.Name, err)
 		}
 	}
 	if err := cp.StartDefaultScheduler(ctx, controlPlaneNode); err != nil {
-		return "", fmt.Errorf("playing kube-scheduler: %w", err)
+		return fmt.Errorf("playing kube-scheduler: %w", err)
 	}
 	if err := cp.StartWorkloadControllers(ctx); err != nil {
-		return "", err
+		return err
 	}
-	if metrics, err = cp.ServeMetrics(); err != nil {
-		return "", fmt.Errorf("serving the metrics: %w", err)
-	}
-	return metrics, writeSettings(cp.Kubeconfig(), metrics)
+	return writeSettings(cp.Kubeconfig(), metrics)
 }
 
 // writeSettings writes what a shell needs to use the playground, the settings last.
@@ -141,18 +138,29 @@ func servePages(ctx context.Context, config, metrics string) (address string, en
 // pagesPatience is the time that the pages have to end.
 const pagesPatience = 5 * time.Second
 
-// stay opens the playground, and prints what happens until the demo is interrupted, which is no failure here.
-func stay(ctx context.Context, cp *controlplane.ControlPlane, board *board) (err error) {
-	defer func() { err = errors.Join(err, removeSettings()) }()
-	metrics, err := open(ctx, cp)
+// tellAndStay plays the story with the pages open, so that they show what happened in it, and then stays.
+func tellAndStay(ctx context.Context, cp *controlplane.ControlPlane, board *board) error {
+	metrics, err := cp.ServeMetrics()
 	if err != nil {
+		return fmt.Errorf("serving the metrics: %w", err)
+	}
+	pages, end := servePages(ctx, cp.Kubeconfig(), metrics)
+	defer end()
+	if err := tell(ctx, cp, board); err != nil {
+		return err
+	}
+	return stay(ctx, cp, board, metrics, pages)
+}
+
+// stay opens the playground, and prints what happens until the demo is interrupted, which is no failure here.
+func stay(ctx context.Context, cp *controlplane.ControlPlane, board *board, metrics, pages string) (err error) {
+	defer func() { err = errors.Join(err, removeSettings()) }()
+	if err := open(ctx, cp, metrics); err != nil {
 		return err
 	}
 	if _, err := board.next(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
-	pages, closePages := servePages(ctx, cp.Kubeconfig(), metrics)
-	defer closePages()
 	fmt.Fprintf(board.out, `
 The control plane stays up, with a node l40s-1 for the pages. In another terminal, in this directory:
 

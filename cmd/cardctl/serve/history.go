@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
@@ -30,8 +31,12 @@ func historyView(q *request) (any, any, error) {
 		only := q.query.Get("queue")
 		return only == queue || only == "" && leaf[queue]
 	}
-	allocated := q.server.keeper.history.Of(p.Resource, wanted)
-	waiting := q.server.keeper.history.Of("", wanted)
+	now := time.Now()
+	if q.server.options.Source.Changed() == nil {
+		now = q.Time // files have no time after they were read
+	}
+	allocated := q.server.keeper.history.Of(p.Resource, wanted, now)
+	waiting := q.server.keeper.history.Of("", wanted, now)
 	p.Allocated, p.Waiting = chartOf(allocated), chartOf(waiting)
 	if p.Resource == "" {
 		allocated = []model.Series{}

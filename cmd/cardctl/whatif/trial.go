@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"volcano.sh/apis/pkg/apis/scheduling"
-
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 )
@@ -67,8 +65,7 @@ func (t *Trial) apply(change Change) (err error) {
 	if t.World, err = engine.Build(t.Objects); err != nil {
 		return err
 	}
-	var were []*scheduling.Queue
-	were = slices.Clone(t.World.Queues)
+	were := slices.Clone(t.World.Queues)
 	for _, setting := range change.Set {
 		if err := Set(t.World, setting); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // Evicted is a pod that the scheduler evicted.
@@ -17,7 +18,7 @@ type Evicted struct {
 	input.Evicted
 	Owner string         `json:"owner,omitempty"`
 	Queue string         `json:"queue,omitempty"`
-	For   []engine.Taker `json:"for,omitempty"` // the jobs whose pods came to the node since
+	For   []engine.Taker `json:"for,omitempty"` // the jobs whose pods came to the node since, for such a card
 }
 
 // past completes the evictions of a reading with the jobs that they were for.
@@ -33,8 +34,8 @@ func (m *Model) past() {
 			row.Owner, row.Queue = f.Owner, f.Queue
 		}
 		for _, a := range came[e.Node] {
-			if taker := (engine.Taker{Namespace: a.job.Namespace, Owner: a.job.Owner, Queue: a.job.Queue}); !a.time.Before(e.Time) && !slices.Contains(row.For, taker) {
-				row.For = append(row.For, taker)
+			if !a.time.Before(e.Time) && a.uses(e.Card) && !slices.Contains(row.For, a.job) {
+				row.For = append(row.For, a.job)
 			}
 		}
 		m.Past = append(m.Past, row)
@@ -43,8 +44,14 @@ func (m *Model) past() {
 
 // arrival is a pod that came to a node.
 type arrival struct {
-	time time.Time
-	job  engine.Taker
+	time  time.Time
+	job   engine.Taker
+	cards card.List
+}
+
+// uses reports whether the pod can have one of the cards of a pod that left.
+func (a arrival) uses(cards string) bool {
+	return slices.ContainsFunc(card.ParseList(cards), func(name string) bool { return slices.Contains(a.cards, name) }) || cards == ""
 }
 
 // cameSince returns the pods that were placed since a time, by node.
@@ -59,7 +66,7 @@ func (m *Model) cameSince(since time.Time) map[string][]arrival {
 		owner, known := owners[pod.Namespace+"/"+pod.Annotations[scheduling.KubeGroupNameAnnotationKey]]
 		for _, c := range pod.Status.Conditions {
 			if known && c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue && !c.LastTransitionTime.Time.Before(since) {
-				came[pod.Spec.NodeName] = append(came[pod.Spec.NodeName], arrival{c.LastTransitionTime.Time, owner})
+				came[pod.Spec.NodeName] = append(came[pod.Spec.NodeName], arrival{c.LastTransitionTime.Time, owner, card.NameOf(pod.Annotations)})
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -67,7 +68,10 @@ func (h *History) Add(m *Model) {
 		return
 	}
 	h.samples = append(h.samples, s)
-	h.samples = slices.DeleteFunc(h.samples, func(old sample) bool { return s.time.Sub(old.time) >= slot*slots })
+	// The last one before the hour is what its first slot has, unless that has a sample.
+	for len(h.samples) > 1 && s.time.Sub(h.samples[1].time) >= slot*(slots-1) {
+		h.samples = h.samples[1:]
+	}
 }
 
 // Series is the history of a queue.
@@ -85,17 +89,19 @@ type Point struct {
 }
 
 // Of returns the series of a resource, "" for the jobs that wait, of the queues that wanted
-// selects.
-func (h *History) Of(resource string, wanted func(queue string) bool) []Series {
+// selects. They have a point for each slot up to now; a slot without a sample has the value
+// before, because a cluster that does not change is not read.
+func (h *History) Of(resource string, wanted func(queue string) bool, now time.Time) []Series {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := []Series{}
+	samples := h.inSlots(now)
 	for i, k := range h.keys {
 		if k.resource != resource || !wanted(k.queue) {
 			continue
 		}
-		s := Series{Queue: k.queue, Resource: k.resource, Points: make([]Point, len(h.samples))}
-		for j, at := range h.samples {
+		s := Series{Queue: k.queue, Resource: k.resource, Points: make([]Point, len(samples))}
+		for j, at := range samples {
 			s.Points[j].Time = at.time
 			if i < len(at.values) {
 				s.Points[j].Value, s.Points[j].Inqueue = float64(at.values[i].allocated), float64(at.values[i].inqueue)
@@ -103,11 +109,26 @@ func (h *History) Of(resource string, wanted func(queue string) bool) []Series {
 		}
 		all = append(all, s)
 	}
-	slices.SortFunc(all, func(a, b Series) int {
-		if a.Queue < b.Queue {
-			return -1
+	slices.SortFunc(all, func(a, b Series) int { return strings.Compare(a.Queue, b.Queue) })
+	return all
+}
+
+// inSlots returns a sample for each slot of the last hour, from the first sample on.
+func (h *History) inSlots(now time.Time) (all []sample) {
+	if len(h.samples) == 0 {
+		return nil
+	}
+	now = now.Truncate(slot)
+	at := now.Add(-slot * (slots - 1))
+	if first := h.samples[0].time; first.After(at) {
+		at = first
+	}
+	last := 0
+	for ; !at.After(now); at = at.Add(slot) {
+		for last+1 < len(h.samples) && !h.samples[last+1].time.After(at) {
+			last++
 		}
-		return 1
-	})
+		all = append(all, sample{at, h.samples[last].values})
+	}
 	return all
 }

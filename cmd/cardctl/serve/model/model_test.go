@@ -132,16 +132,20 @@ func TestHistory(t *testing.T) {
 	add(0, 1)
 	add(time.Second, 2)
 	add(slot, 3, queues.Queue{Queue: "late", Waiting: 5})
-	x, waiting := h.Of("X", every), h.Of("", every)
+	x, waiting := h.Of("X", every, start.Add(slot)), h.Of("", every, start.Add(slot))
 	require.Len(t, x, 1)
 	assert.Equal(t, []float64{2, 3}, []float64{x[0].Points[0].Value, x[0].Points[1].Value})
 	require.Len(t, waiting, 2)
 	assert.Equal(t, []float64{0, 5}, []float64{waiting[0].Points[0].Value, waiting[0].Points[1].Value}, "late was not there")
-	assert.Len(t, h.Of("", func(name string) bool { return name == "q" }), 1)
+	assert.Len(t, h.Of("", func(name string) bool { return name == "q" }, start), 1)
+	quiet := h.Of("X", every, start.Add(3*slot))[0].Points
+	assert.Equal(t, []float64{2, 3, 3, 3}, []float64{quiet[0].Value, quiet[1].Value, quiet[2].Value, quiet[3].Value}, "nothing changed")
+	assert.Len(t, h.Of("X", every, start.Add(5*slots*slot))[0].Points, slots)
 	for i := range 2 * slots {
 		add(time.Duration(i+2)*slot, 4)
 	}
-	assert.Len(t, h.Of("X", every)[0].Points, slots)
+	assert.Len(t, h.Of("X", every, start.Add((2*slots+1)*slot))[0].Points, slots)
+	assert.LessOrEqual(t, len(h.samples), slots)
 }
 
 // TestHistoryIsBounded has no more series than it may have.
@@ -152,7 +156,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		m.Queues = append(m.Queues, queues.Queue{Queue: fmt.Sprint(i), Waiting: 1})
 	}
 	h.Add(m)
-	assert.Len(t, h.Of("", func(string) bool { return true }), mostSeries)
+	assert.Len(t, h.Of("", func(string) bool { return true }, time.Now()), mostSeries)
 }
 
 const lent = `
@@ -214,7 +218,8 @@ func TestMake(t *testing.T) {
 	require.NoError(t, err)
 	unchanged := objects.Clone()
 	reading := &Reading{Objects: objects, Configuration: configuration, Time: time.Unix(1000, 0), Evicted: []input.Evicted{
-		{Time: time.Unix(301, 0), Node: "node-1", Namespace: "team", PodGroup: "claims"}, {Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone"}}}
+		{Time: time.Unix(301, 0), Node: "node-1", Namespace: "team", PodGroup: "claims"}, {Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone", Card: "Y|X"},
+		{Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone", Card: "Y"}}}
 	m, err := Make(reading, nil)
 	require.NoError(t, err)
 	assert.Equal(t, unchanged.Pods, objects.Pods)
@@ -223,10 +228,11 @@ func TestMake(t *testing.T) {
 	assert.Equal(t, engine.Eviction{Namespace: "team", Owner: "Job/borrows", Queue: "borrower", Pod: m.Evictions[0].Pod, Node: "node-1",
 		For: []engine.Taker{{Namespace: "team", Owner: "Job/claims", Queue: "owner"}}}, m.Evictions[0])
 	assert.Equal(t, []Loan{{Resource: "X", Card: true, Borrower: "borrower", Lender: "owner", Amount: 2}}, Loans(m.Queues, true))
-	require.Len(t, m.Past, 2)
+	require.Len(t, m.Past, 3)
 	assert.Equal(t, "owner", m.Past[0].Queue)
 	assert.Empty(t, m.Past[0].For, "the pod came before")
 	assert.Equal(t, []engine.Taker{{Namespace: "team", Owner: "Job/borrows", Queue: "borrower"}}, m.Past[1].For)
+	assert.Empty(t, m.Past[2].For, "the pod that came has another card")
 	claims := m.Job("team", "borrows").Claims
 	require.Len(t, claims, 1)
 	assert.Equal(t, "team/Job/claims", claims[0].Owner)
