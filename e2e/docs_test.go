@@ -25,6 +25,7 @@ var notHere = []string{
 	"helm ",                            // the Internet; TestHelm and TestChartInstalled run helm
 	"cosign ",                          // a release
 	"go install ",                      // a release
+	"bin/cardctl serve",                // Ctrl-C; TestView... run it
 	"go tool pprof -http",              // somebody who looks
 	"kubectl -n volcano-system get le", // a leader
 	"kubectl apply --server-side -k deploy/observability/prometheus", // Prometheus' operator
