@@ -135,3 +135,15 @@ func TestDisplacementThatOthersRefuse(t *testing.T) {
 	f.JobEnqueued(f.job("free"))
 	assert.Equal(t, scheduling.PodGroupInqueue, f.job("low").PodGroup.Status.Phase)
 }
+
+// TestDisplacedOnce admits two jobs in one session. What the first one displaces is not there
+// for the second one.
+func TestDisplacedOnce(t *testing.T) {
+	s := newScene().node("c", "C", 8).queue("q", "", "quota", `{"A":4}`).pods("low", "q", "A", 4, 1, members(4), inPhase(workload.Inqueue)).
+		pods("high", "q", "A", 2, 1, members(2), ofPriority(5)).pods("next", "q", "A", 3, 1, members(3), ofPriority(5))
+	s.arguments = framework.Arguments{displacePromises: true}
+	f := s.open(t)
+	require.True(t, f.admit("high"))
+	assert.False(t, f.admit("next"))
+	assert.Equal(t, map[string]float64{"lists": 0, "q A": 2000}, f.promises())
+}

@@ -95,7 +95,7 @@ var mutants = []mutant{
 	{"quota/enqueue.go", "changeInqueue(ix, q, d, -reservation.Get(d))", "ix.Inqueue.Row(q).Increase(d, -reservation.Get(d))"},
 
 	// Policies.
-	{"index/policy/policy.go", "if r.inherits {", "if true {"},
+	{"index/policy/policy.go", "if r.inherits {", "if true || r.inherits {"},
 	{"index/policy/policy.go", "if inherited != nil && !own[k].Set {", "if inherited != nil {"},
 	{"plugin/intake/policies.go", "case before != nil && before.uid != object.UID:", "case false:"},
 	{"plugin/intake/policies.go", "own.values[key] = before.values[key]", ""},
