@@ -8,8 +8,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/plugin"
-	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // claims finds the waiting jobs of other queues that can reclaim pods of a running job.
