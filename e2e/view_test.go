@@ -290,6 +290,7 @@ func TestViewDeployed(t *testing.T) {
 	runc(t)
 	c := plane(t, "nodes.yaml")
 	layout := buildImage(t, "cardctl")
+	install(t, c)
 	c.send(t, render(t, "../deploy/cards"), "kubectl")
 	c.queue(t, "research", `{"NVIDIA-H200": 3}`)
 	guest := c.user(t, "guest", listing(listQueues), nil)
