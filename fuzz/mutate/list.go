@@ -55,7 +55,7 @@ var mutants = []mutant{
 	{"quota/overcommit.go", "min(bound.Get(d), most)", "most"},
 	{"quota/overcommit.go", "if d <= fastres.Memory && deserved.Get(d) < fastres.MinResource {", "if d <= fastres.Memory && deserved.Get(d) < 0 {"},
 	{"index/accounts.go", "ix.Admission.Reset(0, ix.dims)", ""},
-	{"quota/assign/cells.go", "ix.AdmissionBounds()", "ix.RealCapability"},
+	{"quota/assign/loads.go", "ix.AdmissionBounds()", "ix.RealCapability"},
 	{"quota/cards.go", "bounds := ix.AdmissionBounds()", "bounds := &ix.RealCapability"},
 	{"quota/enqueue.go", "bounds := ix.AdmissionBounds()", "bounds := &ix.RealCapability"},
 
@@ -91,7 +91,7 @@ var mutants = []mutant{
 	{"plugin/displacement.go", "s.memory.jobs.Leave(p.queue)", ""},
 	{"plugin/displacement.go", "if s.intake.Reserves(q, job) {", "if true {"},
 	{"plugin/displacement.go", "if slices.Contains(loses, p.job) {", "if false {"},
-	{"plugin/reserve/reservations.go", "r.given, r.added = r.given[:0], 0\n\t\tclear(r.givenAt)", ""},
+	{"plugin/reserve/reservations.go", "r.given, r.added = r.given[:0], 0\n\t\tr.loads.Reset()\n\t\tclear(r.givenAt)", ""},
 	{"quota/enqueue.go", "changeInqueue(ix, q, d, -reservation.Get(d))", "ix.Inqueue.Row(q).Increase(d, -reservation.Get(d))"},
 
 	// Policies.
