@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -191,8 +192,21 @@ func (s *source) newReader(ctx context.Context) (*reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to read: %s (name files with -f, or a kubeconfig with --kubeconfig)", firstLine(err))
 	}
+	if config.Host == kubectlDefault && !s.namesCluster() {
+		return nil, errors.New("no cluster to read: there is no kubeconfig (name one with --kubeconfig, or files with -f)")
+	}
 	live, err := input.Follow(ctx, config, s.configuration == "" && !s.pluginGiven)
 	return &reader{source: s, live: live}, err
+}
+
+// kubectlDefault is the cluster of kubectl where nothing names one. It is the default address
+// of serve as well, which would read its own pages.
+const kubectlDefault = "http://localhost:8080"
+
+// namesCluster reports whether a flag or a kubeconfig names the cluster.
+func (s *source) namesCluster() bool {
+	kubeconfig, err := s.cluster.ToRawKubeConfigLoader().RawConfig()
+	return err != nil || len(kubeconfig.Clusters) > 0 || *s.cluster.APIServer != ""
 }
 
 // Changed receives after each change of the cluster.

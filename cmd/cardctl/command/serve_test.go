@@ -82,6 +82,7 @@ func TestServeFlags(t *testing.T) {
 		"a bad address":          {[]string{"--listen", "localhost:none", "-f", scene}, "--listen: "},
 		"no such file":           {[]string{"--listen", "localhost:0", "-f", "none"}, "no such file"},
 		"no configuration":       {[]string{"--listen", "localhost:0", "--kubeconfig", "none"}, "no cluster to read"},
+		"no kubeconfig":          {[]string{"--listen", "localhost:0"}, "no cluster to read: there is no kubeconfig"},
 		"a bad --scheduler-conf": {[]string{"--listen", "localhost:0", "-f", scene, "--scheduler-conf", "serve_test.go"}, "serve_test.go: the scheduler configuration"},
 		"the same of a cluster":  {[]string{"--listen", "localhost:0", "--server", "http://127.0.0.1:1", "--scheduler-conf", "none"}, "open none"},
 		"a bad interval":         {[]string{"--interval", "0s", "-f", scene}, "--interval: must be positive"},

@@ -87,6 +87,10 @@ func follow(ctx context.Context, kube kubernetes.Interface, volcano vcclient.Int
 		if err := k.informer.SetTransform(strip); err != nil {
 			return nil, err
 		}
+		// Errors are noted where they occur. The default handler logs each attempt.
+		if err := k.informer.SetWatchErrorHandlerWithContext(func(context.Context, *cache.Reflector, error) {}); err != nil {
+			return nil, err
+		}
 		if _, err := k.informer.AddEventHandler(l.handler()); err != nil {
 			return nil, err
 		}
