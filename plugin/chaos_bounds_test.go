@@ -226,6 +226,8 @@ func (w *world) ownRoot(dimension string) float64 {
 // what is lent. What pods on lost nodes have raises the bound of the root.
 func (c *chaosCycle) limit(queue, dimension string) float64 {
 	switch {
+	case !c.hierarchy && c.arguments[rootCapability] == "unlimited" && !isCard(dimension):
+		return c.ownBound(queue, dimension)
 	case !c.hierarchy:
 		return min(c.ownBound(queue, dimension), c.free(queue, c.children(""), c.stock(dimension), dimension))
 	case queue == index.RootName && (isCard(dimension) || c.arguments[rootCapability] == "unlimited"):
