@@ -17,6 +17,7 @@ type claim struct {
 	queue    index.Queue
 	pod      *cards.PodRequest
 	hasCards bool // it requests cards
+	most     int  // how many tasks it is asked about
 	class    quota.Class
 	few      bool // no more victims are named than it needs
 

@@ -40,6 +40,7 @@ func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 		reclaimees = s.evictionOrder(reclaimer, reclaimees)
 	}
 	s.memory.victims.Begin()
+	c.most = len(reclaimees)
 	var victims []*api.TaskInfo
 	if !c.hasCards {
 		victims = s.appendVictims(nil, "", &c, reclaimees)
@@ -97,7 +98,7 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 		}
 		if s.take(q, v.request, c.queue, v.claim, terms) {
 			if victims == nil {
-				victims = make([]*api.TaskInfo, 0, len(reclaimees))
+				victims = make([]*api.TaskInfo, 0, c.most)
 			}
 			victims = append(victims, task)
 			if c.few && s.suffice(c, victims) {

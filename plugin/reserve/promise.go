@@ -15,11 +15,13 @@ import (
 // than its queue allows. Volcano keeps no time at which a job became Inqueue, so the time of
 // this condition is that time. It outlasts the scheduler. Jobs of queues without a timeout have
 // no such condition.
+const InqueueCondition scheduling.PodGroupConditionType = "Inqueue"
+
+// The reasons of the condition Inqueue: of True, and of False.
 const (
-	InqueueCondition scheduling.PodGroupConditionType = "Inqueue"
-	InqueueAdmitted                                   = "Admitted"       // reason of True
-	InqueueTimeout                                    = "InqueueTimeout" // reason of False
-	PromiseDisplaced                                  = "PromiseDisplaced"
+	InqueueAdmitted  = "Admitted"
+	InqueueTimeout   = "InqueueTimeout"
+	PromiseDisplaced = "PromiseDisplaced"
 )
 
 // Promise is the state of the condition Inqueue of a job.
