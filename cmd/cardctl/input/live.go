@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -102,6 +103,12 @@ func follow(ctx context.Context, kube kubernetes.Interface, volcano vcclient.Int
 	return l, nil
 }
 
+// emptyWatch is what client-go returns, without an error, where the API server closes the
+// connection before it answers.
+var emptyWatch = reflect.TypeOf(watch.NewEmptyWatch())
+
+var errClosed = errors.New("the connection was closed")
+
 // listWatch calls the API server and notes whether it answers.
 func (l *Live) listWatch(k *followed) *cache.ListWatch {
 	return &cache.ListWatch{
@@ -112,7 +119,11 @@ func (l *Live) listWatch(k *followed) *cache.ListWatch {
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			result, err := k.watch(ctx, o)
-			l.note(ctx, k, err)
+			if err == nil && reflect.TypeOf(result) == emptyWatch {
+				l.note(ctx, k, errClosed)
+			} else {
+				l.note(ctx, k, err)
+			}
 			return result, err
 		},
 	}
