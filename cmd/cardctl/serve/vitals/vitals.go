@@ -3,6 +3,7 @@ package vitals
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -47,12 +48,19 @@ func Read(ctx context.Context, address string) ([]model.Timing, error) {
 	return parse(io.LimitReader(response.Body, mostBytes))
 }
 
-func parse(text io.Reader) ([]model.Timing, error) {
-	families, err := new(expfmt.TextParser).TextToMetricFamilies(text)
-	if err != nil {
-		return nil, err
+// parse reads metrics as text. It takes a decoder: the parser beneath it is made differently
+// from one release of the library to the next.
+func parse(text io.Reader) (all []model.Timing, _ error) {
+	families := map[string]*dto.MetricFamily{}
+	for decoder := expfmt.NewDecoder(text, expfmt.NewFormat(expfmt.TypeTextPlain)); ; {
+		var family dto.MetricFamily
+		if err := decoder.Decode(&family); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		families[family.GetName()] = &family
 	}
-	var all []model.Timing
 	for _, m := range families[cycles].GetMetric() {
 		all = append(all, timing("cycle", m.GetHistogram()))
 	}
