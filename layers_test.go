@@ -119,6 +119,10 @@ var layers = []layer{
 		reason: "draws text, whoever wrote it",
 	},
 	{
+		dir: "cmd/internal/families", allow: []string{std, "github.com/prometheus/..."}, silent: true,
+		reason: "metrics as text, and nothing of what they mean",
+	},
+	{
 		dir: "cmd/cardctl/serve/access", allow: []string{std, "k8s.io/...", module + "/cmd/cardctl/serve", module + "/cmd/cardctl/serve/page"},
 		reason: "decides who sees a page, and not what is on it",
 	},
@@ -141,7 +145,7 @@ var layers = []layer{
 		reason: "has the results of the engine, however they are shown",
 	},
 	{
-		dir: "cmd/cardctl/serve/vitals", allow: []string{std, "github.com/prometheus/...", module + "/cmd/cardctl/serve/model", module + "/plugin"},
+		dir: "cmd/cardctl/serve/vitals", allow: []string{std, "github.com/prometheus/...", module + "/cmd/cardctl/serve/model", module + "/cmd/internal/families", module + "/plugin"},
 		reason: "reads metrics, and no cluster",
 	},
 	{

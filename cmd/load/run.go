@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +20,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/load"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/cmd/internal/families"
 	"github.com/capacity-card/capacity-card/e2e/controlplane"
 )
 
@@ -128,21 +127,13 @@ func read(ctx context.Context, process *controlplane.Process) (f figures, err er
 		return f, err
 	}
 	defer response.Body.Close()
-	metrics := map[string]*dto.Metric{} // the first of each family
-	for decoder := expfmt.NewDecoder(response.Body, expfmt.ResponseFormat(response.Header)); ; {
-		var family dto.MetricFamily
-		if err := decoder.Decode(&family); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return f, err
-		}
-		if len(family.Metric) > 0 {
-			metrics[family.GetName()] = family.Metric[0]
-		}
+	read, err := families.Read(response.Body)
+	if err != nil {
+		return f, err
 	}
 	first := func(name string) *dto.Metric {
-		if metric := metrics[name]; metric != nil {
-			return metric
+		if family := read[name]; family != nil && len(family.Metric) > 0 {
+			return family.Metric[0]
 		}
 		return &dto.Metric{}
 	}

@@ -3,7 +3,6 @@ package vitals
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,9 +11,9 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/internal/families"
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
@@ -48,23 +47,16 @@ func Read(ctx context.Context, address string) ([]model.Timing, error) {
 	return parse(io.LimitReader(response.Body, mostBytes))
 }
 
-// parse reads metrics as text. It takes a decoder: the parser beneath it is made differently
-// from one release of the library to the next.
-func parse(text io.Reader) (all []model.Timing, _ error) {
-	families := map[string]*dto.MetricFamily{}
-	for decoder := expfmt.NewDecoder(text, expfmt.NewFormat(expfmt.TypeTextPlain)); ; {
-		var family dto.MetricFamily
-		if err := decoder.Decode(&family); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		families[family.GetName()] = &family
+func parse(text io.Reader) ([]model.Timing, error) {
+	read, err := families.Read(text)
+	if err != nil {
+		return nil, err
 	}
-	for _, m := range families[cycles].GetMetric() {
+	var all []model.Timing
+	for _, m := range read[cycles].GetMetric() {
 		all = append(all, timing("cycle", m.GetHistogram()))
 	}
-	for _, m := range families[plugins].GetMetric() {
+	for _, m := range read[plugins].GetMetric() {
 		labels := map[string]string{}
 		for _, l := range m.GetLabel() {
 			labels[l.GetName()] = l.GetValue()
