@@ -27,7 +27,7 @@ func newCards(framework.Arguments) framework.Plugin {
 	return plugin.New(framework.Arguments{"unsetCapability": "unlimited"})
 }
 
-// asks is who asks for cards: pods that list some cards, one after the other. Their queue has
+// asks describes the jobs that request cards: pods that list some cards, in order. Their queue has
 // promised so many jobs pods of the same lists, of these sizes in turn.
 type asks struct {
 	cards    int // in the list, 0 for a pod that names none

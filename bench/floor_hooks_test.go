@@ -249,7 +249,7 @@ func (f *floor) event(q int, task *api.TaskInfo, sign float64) {
 	}
 }
 
-// floorState is what a simulation has changed: rows of queues.
+// floorState holds the rows of queues that a simulation has changed.
 type floorState struct {
 	queues []int
 	rows   []float64

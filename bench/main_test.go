@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// implementation is what is compared. All that are compared have the same name.
+// implementation is a plugin of a comparison. All plugins of a comparison have the same name.
 type implementation struct {
 	name string
 	new  framework.PluginBuilder

@@ -209,7 +209,7 @@ func (c contents) table(title string) string {
 	return t.String()
 }
 
-// times is how many times more x takes than y.
+// times formats the ratio of x to y.
 func (c contents) times(x, y, unit string) string {
 	if m, ok := c.ratio(x, y, unit); ok {
 		return ratioWords(m)

@@ -78,7 +78,7 @@ func measure(program string, viewers int, duration time.Duration) error {
 	return nil
 }
 
-// result is what one viewer has seen.
+// result holds the measurements of one viewer.
 type result struct {
 	took  []time.Duration // of pages
 	bytes int

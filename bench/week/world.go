@@ -57,7 +57,7 @@ type world struct {
 	restart bool // gang spares nothing, and the controller restarts a job that loses its minimum
 }
 
-// losses is what reclaim cost.
+// losses holds what reclaim has cost.
 type losses struct {
 	evictions, cards    int
 	podHours, cardHours float64
@@ -121,7 +121,7 @@ func (w *world) end() {
 	})
 }
 
-// info is what the scheduler's cache holds.
+// info returns the content of the scheduler's cache.
 func (w *world) info() (*api.ClusterInfo, error) {
 	c := workload.Cluster{}
 	for i := range nodes {

@@ -217,7 +217,7 @@ func (r *reader) Changed() <-chan struct{} {
 	return r.live.Changed()
 }
 
-// scheduler reads what the scheduler's process says of itself. What cannot be read is a line of
+// scheduler reads the scheduler's lease and its metrics. What cannot be read becomes a line of
 // the page.
 func (r *reader) scheduler(ctx context.Context) *model.Scheduler {
 	found := &model.Scheduler{}

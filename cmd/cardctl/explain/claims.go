@@ -87,8 +87,8 @@ func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable []*api.
 	return fmt.Sprintf("queue %s has more than it deserves, and %s that have less can reclaim it: %s", queue.Name, from, strings.Join(over, ", "))
 }
 
-// standing returns what the policies say of running tasks: that of the first one that some
-// queue may reclaim.
+// standing returns how the policies protect running tasks: the answer for the first one that
+// some queue may reclaim.
 func (e *explainer) standing(tasks []*api.TaskInfo) (standing plugin.Standing) {
 	for _, task := range tasks {
 		if standing = e.Quota.Standing(task); standing.Spared == "" {

@@ -103,8 +103,8 @@ func follow(ctx context.Context, kube kubernetes.Interface, volcano vcclient.Int
 	return l, nil
 }
 
-// emptyWatch is what client-go returns, without an error, where the API server closes the
-// connection before it answers.
+// emptyWatch is the type of the watch that client-go returns, without an error, where the API
+// server closes the connection before it answers.
 var emptyWatch = reflect.TypeOf(watch.NewEmptyWatch())
 
 var errClosed = errors.New("the connection was closed")

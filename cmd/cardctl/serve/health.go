@@ -41,7 +41,7 @@ type refusal struct {
 	Pods int    `json:"pods"`
 }
 
-// process is what this server uses.
+// process holds the resources that this server uses.
 type process struct {
 	Reading   float64   `json:"readingMilliseconds"` // to make the model
 	Memory    uint64    `json:"memoryBytes"`         // of the process

@@ -20,7 +20,7 @@ type keeper struct {
 	state state
 }
 
-// state is what the pages show, and what is wrong with it.
+// state is the last model, and the error of the last reading.
 type state struct {
 	model *model.Model // nil before the first reading
 	err   error        // of the last reading

@@ -130,7 +130,7 @@ func wantsPage(r *http.Request) bool {
 	})
 }
 
-// viewer is who sends a request, and what they may see.
+// viewer is the user of a request, with the permissions of that user.
 type viewer struct {
 	gate                *Gate
 	who                 user.Info

@@ -43,7 +43,7 @@ func newSite(t *testing.T, cacheTime time.Duration) *site {
 	return s
 }
 
-// lines is what the operator of the server reads.
+// lines collects the log of the server.
 func (s *site) lines() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// CacheTime is how long an answer of the API server counts. What is revoked can be seen
+	// CacheTime is the lifetime of a cached review. What is revoked can be seen
 	// for as long.
 	CacheTime = time.Minute
 	// reviewTime bounds the time of one review.
