@@ -97,7 +97,7 @@ func newFloor(c workload.Cluster, info *api.ClusterInfo, withCards bool) *floor 
 	}
 	for i, q := range c.Queues {
 		path := []int{i}
-		for parent := q.Parent; parent != "" || path[len(path)-1] != 0; {
+		for parent := q.Parent; c.Hierarchy && (parent != "" || path[len(path)-1] != 0); {
 			p := f.numbers[parent] // the root is the first queue
 			path, parent = append(path, p), c.Queues[p].Parent
 		}
@@ -158,7 +158,7 @@ func (f *floor) setBounds(c workload.Cluster, withCards bool) {
 		f.set(f.deserved.row(q), queue.Deserved)
 		f.set(f.guarantee.row(q), queue.Guarantee)
 		if q > 0 {
-			f.set(guaranteed.row(f.paths[q][1]), queue.Guarantee)
+			f.set(guaranteed.row(f.above(q)), queue.Guarantee)
 		}
 	}
 	for _, n := range c.Nodes {
@@ -169,7 +169,7 @@ func (f *floor) setBounds(c workload.Cluster, withCards bool) {
 	}
 	for q, queue := range c.Queues[1:] {
 		q++
-		row, up := f.bound.row(q), f.paths[q][1]
+		row, up := f.bound.row(q), f.above(q)
 		for d := range row {
 			row[d] = max(0, f.bound.row(up)[d]-guaranteed.row(up)[d]) + f.guarantee.row(q)[d]
 		}
@@ -181,6 +181,14 @@ func (f *floor) setBounds(c workload.Cluster, withCards bool) {
 			f.setCards(q, queue.Annotations)
 		}
 	}
+}
+
+// above returns the parent of a queue, for a flat one the first queue, which has the cluster.
+func (f *floor) above(q int) int {
+	if len(f.paths[q]) > 1 {
+		return f.paths[q][1]
+	}
+	return 0
 }
 
 // scaled converts an amount of a workload to the unit of Volcano's resources.
@@ -297,6 +305,9 @@ func (f *floor) open(ssn *framework.Session) {
 			}
 		}
 		for q := len(f.paths) - 1; q > 0; q-- {
+			if len(f.paths[q]) == 1 {
+				continue // flat
+			}
 			up := x.row(f.paths[q][1])
 			for d, v := range x.row(q) {
 				up[d] += v

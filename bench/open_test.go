@@ -5,12 +5,8 @@ import (
 	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
-	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
-	"github.com/capacity-card/capacity-card/plugin"
-	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // opening is OnSessionOpen and OnSessionClose, with the queues as they were in the
@@ -44,7 +40,7 @@ func BenchmarkSessionOpen(b *testing.B) {
 }
 
 func openShapes() []workload.Shape {
-	shapes := []workload.Shape{workload.S, workload.L}
+	shapes := []workload.Shape{workload.S, workload.L, workload.LFlat}
 	if *full {
 		shapes = append(shapes, workload.XL)
 	}
@@ -67,40 +63,8 @@ func BenchmarkSessionOpenChanged(b *testing.B) {
 	})
 }
 
-// BenchmarkSessionOpenCards is SessionOpen of our capacity on a cluster, and of
-// capacity-card on the same with quotas of cards. Upstream has no cards.
+// BenchmarkSessionOpenCards is SessionOpen under the name capacity-card.
 func BenchmarkSessionOpenCards(b *testing.B) {
-	for _, shape := range openShapes() {
-		b.Run("shape="+shape.Name, func(b *testing.B) {
-			b.Run("cards=without", func(b *testing.B) { openAlone(b, shape.Make(1), plugin.NewCapacity) })
-			b.Run("cards=with", func(b *testing.B) { openAlone(b, shape.MakeCards(1), plugin.New) })
-		})
-	}
-}
-
-// openAlone opens and closes sessions of one plugin.
-func openAlone(b *testing.B, c workload.Cluster, build framework.PluginBuilder) {
-	info, err := cluster.Build(c, "/bench")
-	if err != nil {
-		b.Fatal(err)
-	}
-	ssn := offline.Open(offline.NewCache(info), nil)
-	ssn.Tiers = offline.Tiers(c.Hierarchy, build(nil).Name())
-	once := func() {
-		p := build(nil)
-		p.OnSessionOpen(ssn)
-		p.OnSessionClose(ssn)
-	}
-	once()
-	once() // the names that the first has found have their place from now on
-	b.ReportAllocs()
-	for b.Loop() {
-		once()
-	}
-}
-
-// BenchmarkOpenCards is SessionOpen under the name capacity-card, beside the floor.
-func BenchmarkOpenCards(b *testing.B) {
 	for _, shape := range openShapes() {
 		b.Run("shape="+shape.Name, func(b *testing.B) {
 			c := withCardsOf(b, shape, asks{cards: 1})

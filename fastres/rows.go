@@ -1,6 +1,9 @@
 package fastres
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Rows is an arena of vectors of the same length, addressed by number. Reset keeps the
 // memory, so that a session does not allocate what the session before allocated. The zero
@@ -37,6 +40,11 @@ func (r *Rows) Len() int {
 func (r *Rows) Row(i int) Vector {
 	from, to := i*r.stride, (i+1)*r.stride
 	return Vector{words: r.words[from:to:to], first: r.first}
+}
+
+// At returns the quantity of d in row i, as Row(i).Get(d) does.
+func (r *Rows) At(i int, d Dim) float64 {
+	return math.Float64frombits(r.words[i*r.stride+r.first+int(d)])
 }
 
 // Append adds a copy of x as the last row and returns its number. x has the length of the

@@ -262,6 +262,8 @@ func TestRows(t *testing.T) {
 	assert.False(t, rows.Row(2).Has(far), "a row overlaps its neighbour")
 
 	clone := rows.Clone()
+	assert.Equal(t, 5.0, rows.At(1, far))
+	assert.Zero(t, rows.At(2, far), "a row overlaps its neighbour")
 	clone.Row(1).Set(far, 6)
 	assert.Equal(t, 5.0, rows.Row(1).Get(far), "a clone shares memory")
 

@@ -46,7 +46,7 @@ func (ix *Index) checkSums(name string, account func(Queue) fastres.Vector) {
 			continue
 		}
 		for d := range fastres.Dim(ix.dims) {
-			children, own := below.Row(q).Get(d), account(q).Get(d)
+			children, own := below.At(q, d), account(q).Get(d)
 			if own < children || own > children && !ix.own[q] {
 				panic(fmt.Sprintf("index: %s of %q in dimension %d is %v, its children's %v",
 					name, ix.Name(q), d, own, children))
@@ -89,7 +89,7 @@ func (ix *Index) checkClaims() {
 	}
 	for q := range Queue(ix.Len()) {
 		for d := range sums.Row(q).Scalars() {
-			if got, want := ix.Allocated(q).Get(d), sums.Row(q).Get(d); got != want {
+			if got, want := ix.Allocated(q).Get(d), sums.At(q, d); got != want {
 				panic(fmt.Sprintf("index: allocated of %q in dimension %d is %v, its claims' %v", ix.Name(q), d, got, want))
 			}
 		}

@@ -16,3 +16,6 @@ func (r *Rows) Len() int { return r.rows.Len() }
 // Row returns the vector of q, which shares memory with r. It is invalid after the next
 // Reset.
 func (r *Rows) Row(q Queue) fastres.Vector { return r.rows.Row(int(q)) }
+
+// At returns the quantity of d in the vector of q.
+func (r *Rows) At(q Queue, d fastres.Dim) float64 { return r.rows.At(int(q), d) }

@@ -23,7 +23,16 @@ type claim struct {
 
 	// Set by place.
 	node   *api.NodeInfo
+	cards  *cards.Node    // those of the node
 	charge fastres.Vector // what the queue is charged for the task on the node
+	want   want           // of the card that was asked about last
+}
+
+// want is whether a claim may take a card of its node from other queues, and whether the node
+// lacks it. A claim has it for all pods of the node.
+type want struct {
+	request       cards.Request
+	mayTake, lack bool
 }
 
 func (s *session) claimOf(task *api.TaskInfo) claim {
@@ -38,27 +47,29 @@ func (s *session) claimOf(task *api.TaskInfo) claim {
 // unknown resources do not matter, as upstream.
 func (s *session) place(c *claim, node string) bool {
 	if c.hasCards {
-		c.node = s.ssn.Nodes[node]
-		n := s.cards.Node(node)
-		if c.node == nil || n == nil || !s.cards.Usable(c.queue, c.pod, n) {
+		c.node, c.cards, c.want = s.ssn.Nodes[node], s.cards.Node(node), want{}
+		if c.node == nil || c.cards == nil || !s.cards.Usable(c.queue, c.pod, c.cards) {
 			return false
 		}
 	}
 	return c.queue == index.None || s.intake.SetCharge(c.charge, c.queue, c.task, node) || s.variant.proportion
 }
 
-// frees reports whether the eviction of a task of q, which q is charged for, frees
-// something that the claim lacks: a resource of the node, or room in a queue that both
-// are in. A task with cards must free a card that is lacking: cards are not taken for
-// the sake of cpu or memory.
+// frees reports whether the eviction of a task of q on the claim's node, which q is charged
+// for, frees something that the claim lacks: a resource of the node, or room in a queue that
+// both are in. A task with cards must free a card that is lacking: cards are not taken for the
+// sake of cpu or memory.
 func (s *session) frees(c *claim, q index.Queue, task *api.TaskInfo, charge fastres.Vector) bool {
 	pod := s.cards.Stated(task.Pod)
 	if s.cards.Occupies(pod) {
-		return s.cards.Frees(c.pod, pod, s.cards.Node(task.NodeName), func(r cards.Request, d fastres.Dim) bool {
-			if q != c.queue && !quota.PreemptiveCard(s.ix, s.limit, c.queue, d, float64(r.Amount), s.settings.levels).OK() {
+		return s.cards.Frees(c.pod, pod, c.cards, func(r cards.Request, d fastres.Dim) bool {
+			if c.want.request != r {
+				c.want = s.wantOf(c, r, d)
+			}
+			if q != c.queue && !c.want.mayTake {
 				return false
 			}
-			return c.lacks(v1.ResourceName(s.cards.ResourceName(r.Resource))) || charge.Get(d) > 0 && (s.lacksRoom(c, q, d) || s.lacksRoomOfNamespace(c, q, task, d))
+			return c.want.lack || charge.Get(d) > 0 && (s.lacksRoom(c, q, d) || s.lacksRoomOfNamespace(c, q, task, d))
 		})
 	}
 	for _, name := range task.Resreq.ResourceNames() {
@@ -74,6 +85,15 @@ func (s *session) frees(c *claim, q index.Queue, task *api.TaskInfo, charge fast
 	return false
 }
 
+// wantOf returns the want for d, the card of the claim's node for a request.
+func (s *session) wantOf(c *claim, r cards.Request, d fastres.Dim) want {
+	return want{
+		request: r,
+		mayTake: quota.PreemptiveCard(s.ix, s.limit, c.queue, d, float64(r.Amount), s.settings.levels).OK(),
+		lack:    c.lacks(v1.ResourceName(s.cards.ResourceName(r.Resource))),
+	}
+}
+
 // lacks reports whether the node has less of a resource than the claim requests, once the
 // pods that are being deleted are gone.
 func (c *claim) lacks(name v1.ResourceName) bool {
@@ -85,8 +105,8 @@ func (c *claim) lacks(name v1.ResourceName) bool {
 // for the claim in one dimension, once the pods that are being deleted are gone.
 func (s *session) lacksRoom(c *claim, q index.Queue, d fastres.Dim) bool {
 	for _, p := range quota.Common(s.ix, c.queue, q) {
-		left := s.ix.Allocated(p).Get(d) - s.ix.Terminating.Row(p).Get(d)
-		if c.charge.Get(d) > 0 && left+c.charge.Get(d) > s.limit.Row(p).Get(d) {
+		left := s.ix.Allocated(p).Get(d) - s.ix.Terminating.At(p, d)
+		if c.charge.Get(d) > 0 && left+c.charge.Get(d) > s.limit.At(p, d) {
 			return true
 		}
 	}

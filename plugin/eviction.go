@@ -93,7 +93,7 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 			s.cards.Read(task.Pod) // once: pods of queues without cards are not in the table of pods yet
 		}
 		s.intake.SetCharge(v.request, q, task, task.NodeName)
-		if c.hasCards && !s.frees(c, q, task, v.request) || terms == quota.ByDeserved && s.protected(q, task) {
+		if c.hasCards && !s.frees(c, q, task, v.request) || terms == quota.ByDeserved && s.protected(q, v.request) {
 			continue
 		}
 		if s.take(q, v.request, c.queue, v.claim, terms) {
@@ -145,14 +145,18 @@ func (s *session) setClaim(x fastres.Vector, c claim, node string) {
 	s.cards.AddTo(x, c.pod, node)
 }
 
-// protected reports whether a task of q has a card of which q has no more than it
-// deserves.
-func (s *session) protected(q index.Queue, task *api.TaskInfo) bool {
+// protected reports whether a task that q is charged for has a card of which q has no more
+// than it deserves.
+func (s *session) protected(q index.Queue, charge fastres.Vector) bool {
 	if !s.cards.Counted(q) {
 		return false
 	}
-	pod := cards.Pod{Queue: q, Request: s.cards.PodRequest(q, task.Pod), Node: task.NodeName}
-	return s.cards.Protected(&s.memory.victims, pod)
+	for d := range charge.Requested() {
+		if s.memory.names.IsCard(d) && s.memory.victims.KeepsCard(q, d) {
+			return true
+		}
+	}
+	return false
 }
 
 // take applies the rule of reclaim to one victim of q, for a claim of queue to.

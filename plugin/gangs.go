@@ -44,7 +44,7 @@ func (s *session) evictableForGang(eviction release.Eviction, candidates []*api.
 		}
 		q := s.queueOf(task)
 		terms := s.terms(class, to, q, task)
-		if s.intake.SetCharge(v.request, q, task, task.NodeName); terms == quota.Spared || terms == quota.ByDeserved && s.protected(q, task) {
+		if s.intake.SetCharge(v.request, q, task, task.NodeName); terms == quota.Spared || terms == quota.ByDeserved && s.protected(q, v.request) {
 			continue
 		}
 		if s.memory.victims.TakeForGang(q, v.request, to, terms) {

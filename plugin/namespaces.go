@@ -127,6 +127,6 @@ func (s *session) lacksRoomOfNamespace(c *claim, q index.Queue, task *api.TaskIn
 	}
 	ix := &s.namespaces.Accounts
 	return slices.ContainsFunc(ix.Path(at), func(p index.Queue) bool {
-		return slices.Contains(ix.Path(from), p) && c.charge.Get(d) > 0 && ix.Allocated(p).Get(d)+c.charge.Get(d) > ix.RealCapability.Row(p).Get(d)
+		return slices.Contains(ix.Path(from), p) && c.charge.Get(d) > 0 && ix.Allocated(p).Get(d)+c.charge.Get(d) > ix.RealCapability.At(p, d)
 	})
 }

@@ -72,13 +72,14 @@ func (s *session) victimsOfOthers(preemptor *api.TaskInfo, preemptees []*api.Tas
 // useful returns the preemptees that free what a claim with cards lacks on their node. Where
 // the quotas have no room for a card of the node, they have that card. Volcano evicts until
 // there is room for some card of a list, which other nodes may have.
-func (s *session) useful(c *claim, preemptees []*api.TaskInfo) (useful []*api.TaskInfo) {
+func (s *session) useful(c *claim, preemptees []*api.TaskInfo) []*api.TaskInfo {
 	request, node, usable := fastres.NewVector(c.charge.Len()), "", false
+	useful := make([]*api.TaskInfo, 0, len(preemptees))
 	var full []fastres.Dim
 	for i, task := range preemptees {
 		if i == 0 || task.NodeName != node {
 			if node, usable = task.NodeName, s.place(c, task.NodeName); usable {
-				full = s.fullCards(c)
+				full = s.fullCards(full[:0], c)
 			}
 		}
 		q := s.queueOf(task)
@@ -93,8 +94,8 @@ func (s *session) useful(c *claim, preemptees []*api.TaskInfo) (useful []*api.Ta
 	return useful
 }
 
-// fullCards returns the cards on the claim's node of which the quotas have too few left.
-func (s *session) fullCards(c *claim) (full []fastres.Dim) {
+// fullCards appends the cards on the claim's node of which the quotas have too few left.
+func (s *session) fullCards(full []fastres.Dim, c *claim) []fastres.Dim {
 	for d := range c.charge.Requested() {
 		if s.memory.names.IsCard(d) && !s.fitsCard(s.current(), c.queue, c.task, d, c.charge.Get(d)).OK() {
 			full = append(full, d)

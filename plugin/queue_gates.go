@@ -51,7 +51,7 @@ func (g *gates) of(task *api.TaskInfo) (r reservation, active bool) {
 // reserved returns how much of a card is reserved for a task.
 func (g *gates) reserved(task *api.TaskInfo, d fastres.Dim) float64 {
 	if r, active := g.of(task); active {
-		return g.rows.Row(r.row).Get(d)
+		return g.rows.At(r.row, d)
 	}
 	return 0
 }

@@ -19,7 +19,7 @@ import (
 // queue whose bound is exceeded.
 func CardFits(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	for _, p := range a.Path(q) {
-		if a.Allocated(p).Get(d)+quantity > bound.Row(p).Get(d) {
+		if a.Allocated(p).Get(d)+quantity > bound.At(p, d) {
 			return Verdict{OverQuota, p}
 		}
 	}
@@ -57,8 +57,8 @@ func AnyCard(q index.Queue, cards []fastres.Dim, rule func(fastres.Dim) Verdict)
 func EnqueueableCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	bounds := ix.AdmissionBounds()
 	for _, p := range ix.Path(q) {
-		sum := quantity + ix.Allocated(p).Get(d) + ix.Inqueue.Row(p).Get(d) - ix.Elastic.Row(p).Get(d)
-		if sum > bounds.Row(p).Get(d) {
+		sum := quantity + ix.Allocated(p).Get(d) + ix.Inqueue.At(p, d) - ix.Elastic.At(p, d)
+		if sum > bounds.At(p, d) {
 			return Verdict{OverQuota, p}
 		}
 	}
@@ -74,7 +74,7 @@ func EnqueueableCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity flo
 // when pods of its job have been placed in this one.
 func Unpromised(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) bool {
 	for _, p := range ix.Path(q) {
-		if quantity+ix.Allocated(p).Get(d)+ix.Inqueue.Row(p).Get(d) > ix.RealCapability.Row(p).Get(d) {
+		if quantity+ix.Allocated(p).Get(d)+ix.Inqueue.At(p, d) > ix.RealCapability.At(p, d) {
 			return false
 		}
 	}
@@ -91,11 +91,11 @@ func Unpromised(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64)
 // bounds of ancestors do not count. A refusal has the reason OverQuota or OverDeserved, and
 // the queue itself.
 func PreemptiveCard(ix *index.Index, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64, levels int) Verdict {
-	if ix.Allocated(q).Get(d)+quantity > bound.Row(q).Get(d) {
+	if ix.Allocated(q).Get(d)+quantity > bound.At(q, d) {
 		return Verdict{OverQuota, q}
 	}
 	for _, p := range lowest(ix, q, levels) {
-		if ix.Allocated(p).Get(d)+quantity <= ix.Deserved.Row(p).Get(d) {
+		if ix.Allocated(p).Get(d)+quantity <= ix.Deserved.At(p, d) {
 			return Verdict{Admitted, q}
 		}
 	}

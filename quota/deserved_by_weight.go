@@ -84,8 +84,8 @@ func splitAmong(ix *index.Index, shared fastres.Vector, siblings []index.Queue, 
 	for d := range shared.Present() {
 		parts = parts[:0]
 		for _, q := range siblings {
-			least := ix.Guarantee.Row(q).Get(d)
-			parts = append(parts, portion{weight: weight(q, d), least: least, most: max(least, ix.RealCapability.Row(q).Get(d))})
+			least := ix.Guarantee.At(q, d)
+			parts = append(parts, portion{weight: weight(q, d), least: least, most: max(least, ix.RealCapability.At(q, d))})
 		}
 		fillWater(shared.Get(d), parts)
 		for i, q := range siblings {

@@ -139,7 +139,7 @@ func RefundClaims(a Accounts, q index.Queue, claims []index.Claim) {
 func EnqueueableDevices(ix *index.Index, names *index.Names, q index.Queue, min fastres.Vector) Verdict {
 	for _, p := range ix.Path(q) {
 		for d := range min.Requested() {
-			if min.Get(d)+ix.Allocated(p).Get(d)+ix.Inqueue.Row(p).Get(d) > Bound(&ix.RealCapability, names, p, d) {
+			if min.Get(d)+ix.Allocated(p).Get(d)+ix.Inqueue.At(p, d) > Bound(&ix.RealCapability, names, p, d) {
 				return Verdict{OverQuota, p}
 			}
 		}

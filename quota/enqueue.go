@@ -54,7 +54,7 @@ func Reservation(dst, min, allocated, gated fastres.Vector) {
 // Reservations beyond the room of the queue itself cannot be used, so they keep nothing
 // from its siblings.
 func promised(ix *index.Index, q index.Queue, d fastres.Dim, inqueue float64) float64 {
-	room := ix.RealCapability.Row(q).Get(d) - ix.Allocated(q).Get(d) + ix.Elastic.Row(q).Get(d)
+	room := ix.RealCapability.At(q, d) - ix.Allocated(q).Get(d) + ix.Elastic.At(q, d)
 	return min(inqueue, max(0, room))
 }
 

@@ -58,7 +58,7 @@ func FitsBeside(ix *index.Index, a View, limit *index.Rows, q index.Queue, d fas
 		return Verdict{Admitted, q}
 	}
 	for _, p := range ix.Path(q) {
-		if a.Allocated(p).Get(d)+ix.Reserved.Row(p).Get(d)+quantity > limit.Row(p).Get(d) {
+		if a.Allocated(p).Get(d)+ix.Reserved.At(p, d)+quantity > limit.At(p, d) {
 			return Verdict{Reserved, p}
 		}
 	}

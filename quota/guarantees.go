@@ -71,7 +71,7 @@ func (g *Guarantees) Reset(ix *index.Index, available fastres.Vector) {
 		}
 		for d := range ix.Guarantee.Row(q).Present() {
 			if g.keeps(d) {
-				g.unused.Row(p).Increase(d, max(g.unused.Row(q).Get(d), ix.Guarantee.Row(q).Get(d)-ix.Allocated(q).Get(d), 0))
+				g.unused.Row(p).Increase(d, max(g.unused.At(q, d), ix.Guarantee.At(q, d)-ix.Allocated(q).Get(d), 0))
 			}
 		}
 	}
@@ -102,17 +102,24 @@ func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64
 	if !g.active || !g.keeps(d) {
 		return Verdict{Admitted, q}
 	}
+	same := len(a.Changed()) == 0
 	change := 0.0 // of what is unused below p
 	for _, p := range g.ix.Path(q) {
-		allocated, unused := a.Allocated(p).Get(d), g.unusedBelow(a, p, d)
-		bound := g.ix.RealCapability.Row(p).Get(d)
+		allocated, unused := a.Allocated(p).Get(d), g.unused.At(p, d)
+		if !same {
+			unused = g.unusedBelow(a, p, d)
+		}
+		bound := g.ix.RealCapability.At(p, d)
 		if g.ix.Rooted() && p == g.ix.Root() {
 			bound = min(bound, g.available.Get(d))
 		}
 		if lends(quantity, change, allocated, unused, bound) {
 			return Verdict{Guaranteed, p}
 		}
-		own := g.ix.Guarantee.Row(p).Get(d) - allocated
+		own := g.ix.Guarantee.At(p, d) - allocated
+		if change == 0 && own <= unused {
+			continue // the usual case, in which the formula gives 0
+		}
 		change = max(unused+change, own-quantity, 0) - max(unused, own, 0)
 	}
 	if !g.ix.Rooted() {
@@ -134,12 +141,12 @@ func lends(quantity, change, allocated, unused, bound float64) bool {
 
 // unusedBelow returns Σ unused of the children of q.
 func (g *Guarantees) unusedBelow(a View, q index.Queue, d fastres.Dim) float64 {
-	unused := g.unused.Row(q).Get(d)
+	unused := g.unused.At(q, d)
 	for _, child := range a.Changed() {
 		if g.above(child) == q {
-			guarantee := g.ix.Guarantee.Row(child).Get(d)
+			guarantee := g.ix.Guarantee.At(child, d)
 			unused += max(g.unusedBelow(a, child, d), guarantee-a.Allocated(child).Get(d), 0) -
-				max(g.unused.Row(child).Get(d), guarantee-g.ix.Allocated(child).Get(d), 0)
+				max(g.unused.At(child, d), guarantee-g.ix.Allocated(child).Get(d), 0)
 		}
 	}
 	return unused
@@ -172,7 +179,7 @@ func (g *Guarantees) update(q index.Queue, d fastres.Dim, more float64) {
 		if p == g.top() {
 			return
 		}
-		own := g.ix.Guarantee.Row(p).Get(d) - g.ix.Allocated(p).Get(d)
+		own := g.ix.Guarantee.At(p, d) - g.ix.Allocated(p).Get(d)
 		change = max(before+change, own, 0) - max(before, own+more, 0) // 0 here does not mean 0 above
 	}
 }

@@ -153,7 +153,7 @@ func (p *Pending) claimOf(ix *index.Index, path []index.Queue) claim {
 func (p *Pending) deserves(ix *index.Index, path []index.Queue, request fastres.Vector) bool {
 	q := path[0]
 	for d := range request.Requested() {
-		if p.names.IsCard(d) && ix.Deserved.Row(q).Get(d) <= 0 {
+		if p.names.IsCard(d) && ix.Deserved.At(q, d) <= 0 {
 			return false
 		}
 	}

@@ -48,12 +48,23 @@ type Line struct {
 
 // SVG draws the chart. Equal charts are equal to the byte.
 func (c Chart) SVG() (string, error) {
+	p := newPlot(c.Title)
+	p.X.Label.Text, p.Y.Label.Text = c.X.Label, c.Y.Label
+	if err := c.addLines(p); err != nil {
+		return "", fmt.Errorf("drawing %q: %w", c.Title, err)
+	}
+	c.X.scale(&p.X)
+	c.Y.scale(&p.Y)
+	return svg(p)
+}
+
+// newPlot returns a plot with a title, in the look of all charts.
+func newPlot(title string) *plot.Plot {
 	p := plot.New()
 	sans := func(size font.Length) font.Font {
 		return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 	}
-	p.Title.Text, p.Title.TextStyle.Font, p.Title.Padding = c.Title, sans(13), 6
-	p.X.Label.Text, p.Y.Label.Text = c.X.Label, c.Y.Label
+	p.Title.Text, p.Title.TextStyle.Font, p.Title.Padding = title, sans(13), 6
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle.Font, axis.Tick.Label.Font = sans(11), sans(10)
 	}
@@ -62,17 +73,15 @@ func (c Chart) SVG() (string, error) {
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xdd}, color.Gray{0xdd}
 	p.Add(grid)
-	if err := c.addLines(p); err != nil {
-		return "", fmt.Errorf("drawing %q: %w", c.Title, err)
-	}
-	c.X.scale(&p.X)
-	c.Y.scale(&p.Y)
+	return p
+}
 
+func svg(p *plot.Plot) (string, error) {
 	canvas := vgsvg.New(width, height)
 	p.Draw(draw.Crop(draw.New(canvas), margin, -2*margin, margin, -margin)) // the last label of X sticks out
 	var b strings.Builder
 	if _, err := canvas.WriteTo(&b); err != nil {
-		return "", fmt.Errorf("drawing %q: %w", c.Title, err)
+		return "", fmt.Errorf("drawing %q: %w", p.Title.Text, err)
 	}
 	// Who does not have the font takes one of the same widths.
 	return strings.ReplaceAll(b.String(), "Liberation Sans", "Liberation Sans,Arial,sans-serif"), nil

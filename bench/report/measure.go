@@ -30,43 +30,41 @@ type process struct {
 // Operations run for a second each: in the first moments of a process every page
 // of memory is new, and what allocates takes twice as long as it does later.
 const (
-	operations = "^Benchmark(SessionOpen|SessionOpenCold|SessionOpenChanged|SessionOpenCards|SessionClose|PrePredicate|Simulate|SimulateParallel|" +
+	operations = "^Benchmark(SessionOpen|SessionOpenCold|SessionOpenChanged|SessionClose|PrePredicate|Simulate|SimulateParallel|" +
 		"Kept|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Reclaimable|Event)$"
 	// With cards: a process of its own, as it has a large cluster of its own.
-	withCards  = "^Benchmark(Open|PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Reclaimable|Preemptable|Event)Cards$"
-	actions    = "^Benchmark(Reclaim|Preempt|PreemptTopology|ReclaimCards|PreemptCards)$"
-	growing    = "^BenchmarkGrowth$"
-	cardCycles = "^BenchmarkCycleCards$"
+	withCards = "^Benchmark(SessionOpen|PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Reclaimable|Preemptable|Event)Cards$"
+	actions   = "^Benchmark(Reclaim|Preempt|PreemptTopology|ReclaimCards|PreemptCards)$"
+	growing   = "^BenchmarkGrowth$"
 )
 
 var (
 	everything = []string{"-full"}
 
 	plans = map[string]plan{
-		"quick": {"bench", 6, append([]process{
+		"quick": {"bench", 6, slices.Concat([]process{
 			{operations, "1s", nil},
 			{withCards, "0.2s", nil},
 			{growing, "0.1s", nil},
 			{actions, "0.1s", nil},
-			{cardCycles, "1x", nil},
-		}, cycles(nil, 10, 100, 1000)...)},
-		"full": {"bench-full", 8, append([]process{
+		}, cycles(nil, 10, 100, 1000), cardCycles(nil, 1000))},
+		"full": {"bench-full", 8, slices.Concat([]process{
 			{operations, "1s", everything},
 			{withCards, "0.2s", everything},
 			{operations, "1s", []string{"-log", "3"}},
 			{growing, "0.5s", everything},
 			{actions, "0.5s", everything},
-			{cardCycles, "1x", everything},
-		}, cycles(everything, 10, 100, 300, 1000, 5000)...)},
+		}, cycles(everything, 10, 100, 300, 1000, 5000), cardCycles(everything, 1000, 5000))},
 		"check": {"bench-check", 4, goalProcesses},
 		"other": {"bench", 6, goalProcesses},
 	}
 
 	// goalProcesses measure what has a goal.
-	goalProcesses = append([]process{
+	goalProcesses = slices.Concat([]process{
 		{operations, "1s", nil},
+		{withCards, "0.2s", nil},
 		{growing + "/^of=Simulate$", "0.1s", nil},
-	}, cycles(nil, 1000)...)
+	}, cycles(nil, 1000), cardCycles(nil, 1000))
 )
 
 // cycles are whole cycles, each the first of its process; and with 1,000 queues
@@ -86,6 +84,17 @@ func cycles(flags []string, queues ...int) []process {
 		if n == 1000 {
 			add(n, "first", "1x", "ours", "none", "none", "ours")
 			add(n, "later", "2x", "upstream", "none", "ours", "ours", "none")
+		}
+	}
+	return all
+}
+
+// cardCycles are later cycles of pods that request cards, of a process for each implementation.
+func cardCycles(flags []string, queues ...int) []process {
+	var all []process
+	for _, n := range queues {
+		for _, impl := range []string{"upstream", "none", "ours"} {
+			all = append(all, process{fmt.Sprintf("^BenchmarkCycleCards$/^queues=%d$/./^impl=%s$", n, impl), "3x", flags})
 		}
 	}
 	return all

@@ -38,6 +38,13 @@ func render(s *set, others ...*set) (text string, charts map[string]string, err 
 			return "", nil, err
 		}
 	}
+	svg, ok, err := s.cardCycles()
+	if err != nil {
+		return "", nil, err
+	}
+	if ok {
+		charts[cardCyclesFile] = svg
+	}
 	var b strings.Builder
 	if err := pageTemplate.Execute(&b, c); err != nil {
 		return "", nil, err
@@ -73,12 +80,21 @@ func (c contents) Charts() []string {
 	return names
 }
 
+// First are the charts at the top of the page.
+func (c contents) First() []string {
+	files := []string{picture}
+	if _, ok, _ := c.cardCycles(); ok {
+		files = append(files, results+"/"+cardCyclesFile)
+	}
+	return files
+}
+
 // Goals is the table of goals.
 func (c contents) Goals() string {
-	t := table{"operation", "shape", "goal", "measured", "allocations: goal", "measured", ""}.head()
+	t := table{"operation", "shape", "goal", "measured", "allocations: goal", "measured", "", "upstream ÷ ours"}.head()
 	for _, g := range goals {
 		o := g.outcome(c.set)
-		t.row(g.title, g.shape, g.bound, o.measured, o.allocsWanted, o.allocs, o.word())
+		t.row(g.title, g.shape, g.bound, o.measured, o.allocsWanted, o.allocs, o.word(), o.upstream)
 	}
 	return t.String()
 }

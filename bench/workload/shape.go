@@ -14,6 +14,7 @@ type Shape struct {
 	Jobs        int
 	TasksPerJob int
 	Models      int     // models of cards, 0 for the eight that are on the market
+	Flat        bool    // hierarchy is off: queues have no ancestors
 	Phases      []Phase // of the jobs in turn, nil for the mixture above
 }
 
@@ -23,6 +24,8 @@ var (
 	M  = Shape{Name: "M", Nodes: 1000, Fanout: []int{10, 10}, Jobs: 1000, TasksPerJob: 10}          // 110
 	L  = Shape{Name: "L", Nodes: 5000, Fanout: []int{10, 1, 100}, Jobs: 5000, TasksPerJob: 20}      // 1,020
 	XL = Shape{Name: "XL", Nodes: 10000, Fanout: []int{5, 1, 8, 125}, Jobs: 50000, TasksPerJob: 10} // 5,050
+
+	LFlat = Shape{Name: "L-flat", Nodes: 5000, Fanout: []int{1020}, Jobs: 5000, TasksPerJob: 20, Flat: true}
 )
 
 // Waiting is the shape of a whole scheduling cycle: 1,000 pods wait for 200 idle
@@ -67,7 +70,7 @@ var models = []string{
 // Make returns the cluster of a shape. Equal seeds give equal clusters.
 func (s Shape) Make(seed uint64) Cluster {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0xba5e))}
-	c := Cluster{Hierarchy: true, Queues: []Queue{{Name: "root", Weight: 1}}}
+	c := Cluster{Hierarchy: !s.Flat, Queues: []Queue{{Name: "root", Weight: 1}}}
 	for i := range s.Nodes {
 		c.Nodes = append(c.Nodes, g.gpuNode(i, s.model(i)))
 	}

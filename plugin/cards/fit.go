@@ -136,8 +136,11 @@ func (s *Session) single(d fastres.Dim, r Request) Request {
 // score is 0 for an untyped pod and for a node with none of the cards. It is safe for many
 // goroutines.
 func (s *Session) Preference(p *PodRequest, nodeName string, promised func(d fastres.Dim, milli float64) bool) float64 {
+	if p.selector == nil {
+		return 0
+	}
 	n := s.Node(nodeName)
-	if p.selector == nil || n == nil {
+	if n == nil {
 		return 0
 	}
 	for r := range s.Requests(p) {
@@ -151,13 +154,6 @@ func (s *Session) Preference(p *PodRequest, nodeName string, promised func(d fas
 		}
 	}
 	return 0
-}
-
-// Pod is a pod of a queue.
-type Pod struct {
-	Queue   index.Queue
-	Request *PodRequest
-	Node    string // where it runs, "" for none
 }
 
 // Usable reports whether each request of a pod of q has a card on a node.
@@ -187,15 +183,4 @@ func (s *Session) Occupies(p *PodRequest) bool {
 	return slices.ContainsFunc(p.resources, func(r resourceRequest) bool {
 		return int(r.resource) < len(s.registry.all) && s.registry.all[r.resource] != nil
 	})
-}
-
-// Protected reports whether a victim has a card of which its queue has no more
-// than it deserves.
-func (s *Session) Protected(victims *quota.Victims, victim Pod) bool {
-	for r := range s.Requests(victim.Request) {
-		if d, ok := s.CardOn(victim.Node, r); ok && victims.KeepsCard(victim.Queue, d) {
-			return true
-		}
-	}
-	return false
 }

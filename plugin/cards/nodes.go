@@ -156,8 +156,9 @@ func (r Request) CardOn(n *Node) (fastres.Dim, bool) {
 
 // AddTo adds the cards that a pod takes on a node to x.
 func (s *Session) AddTo(x fastres.Vector, p *PodRequest, nodeName string) {
+	n := s.Node(nodeName)
 	for r := range s.Requests(p) {
-		if d, ok := s.CardOn(nodeName, r); ok {
+		if d, ok := r.CardOn(n); ok {
 			x.Increase(d, float64(r.Amount))
 		}
 	}

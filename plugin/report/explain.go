@@ -85,9 +85,9 @@ const (
 // source returns the queue that sets the capability of q in a dimension: q itself, or
 // the ancestor that it inherits the bound from. It is q where no queue sets it.
 func (e *Explainer) source(q index.Queue, d fastres.Dim) index.Queue {
-	bound := e.Index.RealCapability.Row(q).Get(d)
+	bound := e.Index.RealCapability.At(q, d)
 	for _, p := range e.Index.Path(q) {
-		if e.Index.RealCapability.Row(p).Get(d) != bound {
+		if e.Index.RealCapability.At(p, d) != bound {
 			break
 		}
 		if e.sets(p, d) {
@@ -143,10 +143,10 @@ func (e *Explainer) exceeded(dims []fastres.Dim, r Refusal) []fastres.Dim {
 func (e *Explainer) used(r Refusal, q index.Queue, d fastres.Dim) float64 {
 	used := e.Index.Allocated(q).Get(d)
 	if r.Admission {
-		used += e.Index.Inqueue.Row(q).Get(d) - e.Index.Elastic.Row(q).Get(d)
+		used += e.Index.Inqueue.At(q, d) - e.Index.Elastic.At(q, d)
 	}
 	if r.Verdict.Reason == quota.Reserved {
-		used += e.Index.Reserved.Row(q).Get(d)
+		used += e.Index.Reserved.At(q, d)
 	}
 	return used
 }
@@ -156,9 +156,9 @@ func (e *Explainer) bound(r Refusal, d fastres.Dim) (bound float64, name string)
 	q := r.Verdict.Queue
 	switch {
 	case r.Verdict.Reason == quota.OverDeserved || e.Proportion && !r.Admission:
-		return e.Index.Deserved.Row(q).Get(d), "deserved"
+		return e.Index.Deserved.At(q, d), "deserved"
 	case r.Admission && e.overcommits(q, d):
-		return e.Index.Admission.Row(q).Get(d), Overcommit
+		return e.Index.Admission.At(q, d), Overcommit
 	}
 	return quota.Bound(&e.Index.RealCapability, e.Names, q, d), capability
 }
@@ -166,7 +166,7 @@ func (e *Explainer) bound(r Refusal, d fastres.Dim) (bound float64, name string)
 // overcommits reports whether the overcommit factor of q bounds the admission of jobs in a
 // dimension.
 func (e *Explainer) overcommits(q index.Queue, d fastres.Dim) bool {
-	return e.Index.AdmissionBounds().Row(q).Get(d) < e.Index.RealCapability.Row(q).Get(d)
+	return e.Index.AdmissionBounds().At(q, d) < e.Index.RealCapability.At(q, d)
 }
 
 // explainNamespace sets what a reason states about the limit of a namespace.
@@ -177,9 +177,9 @@ func (e *Explainer) explainNamespace(reason *Reason, r Refusal) {
 	}
 	account, ix := e.Namespaces.Account(r.Verdict.Queue, r.Namespace), &e.Namespaces.Accounts
 	for d, requested := range e.ofNamespace(r) {
-		total, bound := requested+ix.Allocated(account).Get(d), ix.RealCapability.Row(account).Get(d)
+		total, bound := requested+ix.Allocated(account).Get(d), ix.RealCapability.At(account, d)
 		if r.Admission {
-			total += ix.Inqueue.Row(account).Get(d) - ix.Elastic.Row(account).Get(d)
+			total += ix.Inqueue.At(account, d) - ix.Elastic.At(account, d)
 		}
 		if total <= bound {
 			continue
@@ -262,7 +262,7 @@ func (e *Explainer) cardShortage(r Refusal, name string, d fastres.Dim, known bo
 		bounds = &e.Index.Admission
 	}
 	for _, p := range path {
-		sum, bound := requested+e.used(r, p, d), bounds.Row(p).Get(d)
+		sum, bound := requested+e.used(r, p, d), bounds.At(p, d)
 		if sum > bound {
 			switch {
 			case bounds == &e.Index.Admission && e.overcommits(p, d):
@@ -285,7 +285,7 @@ func (e *Explainer) sharedShortage(r Refusal) (s Shortage, exceeded bool) {
 	sum, bound := float64(r.Cards.Amount), 0.0
 	for _, d := range dims {
 		sum += e.used(r, q, d)
-		bound += e.Index.AdmissionBounds().Row(q).Get(d)
+		bound += e.Index.AdmissionBounds().At(q, d)
 	}
 	sum += e.Reservations.Within(e.Index, q, dims)
 	against := capability

@@ -127,7 +127,7 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 	if r.Verdict.Reason == quota.OverNamespace {
 		account := e.Namespaces.Account(r.Verdict.Queue, r.Namespace)
 		for d, requested := range e.ofNamespace(r) {
-			numbers = append(numbers, requested, e.Namespaces.Accounts.RealCapability.Row(account).Get(d))
+			numbers = append(numbers, requested, e.Namespaces.Accounts.RealCapability.At(account, d))
 		}
 		return numbers
 	}
@@ -140,8 +140,8 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 		numbers = append(numbers, float64(r.Cards.Amount))
 		for _, q := range e.Index.Path(r.Verdict.Queue) {
 			for _, d := range r.Cards.Selector.Dims {
-				if numbers = append(numbers, e.Index.Capability.Row(q).Get(d)); r.Admission && e.overcommits(q, d) {
-					numbers = append(numbers, e.Index.Admission.Row(q).Get(d))
+				if numbers = append(numbers, e.Index.Capability.At(q, d)); r.Admission && e.overcommits(q, d) {
+					numbers = append(numbers, e.Index.Admission.At(q, d))
 				}
 			}
 		}

@@ -69,7 +69,7 @@ func (l *Loads) fit(ix *index.Index, q index.Queue, card fastres.Dim, asked []De
 	for _, p := range ix.Path(q) {
 		load := sum
 		if l.any {
-			load += l.rows.Row(p).Get(card)
+			load += l.rows.At(p, card)
 		}
 		if load > room(ix, p, card) {
 			return false
@@ -81,9 +81,9 @@ func (l *Loads) fit(ix *index.Index, q index.Queue, card fastres.Dim, asked []De
 // room returns the milli-cards that are neither allocated nor promised, rounded down. It is
 // negative where usage exceeds the bound.
 func room(ix *index.Index, q index.Queue, card fastres.Dim) float64 {
-	bound := ix.AdmissionBounds().Row(q).Get(card)
+	bound := ix.AdmissionBounds().At(q, card)
 	if bound >= fastres.MaxQuantity {
 		return math.Inf(1)
 	}
-	return math.Floor(bound - ix.Allocated(q).Get(card) - ix.Inqueue.Row(q).Get(card) + ix.Elastic.Row(q).Get(card))
+	return math.Floor(bound - ix.Allocated(q).Get(card) - ix.Inqueue.At(q, card) + ix.Elastic.At(q, card))
 }
