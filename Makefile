@@ -158,6 +158,18 @@ bench: $(APIS) ## measure against upstream for half an hour and write BENCHMARKS
 bench-full: $(APIS) ## the same with larger clusters, for more than an hour, with 22 GiB of memory
 	$(GO) run ./bench/report -measure full
 
+.PHONY: bench-history
+bench-history: ## write the line of a release into bench/results/history.csv, from the last make bench: RELEASE=v1.2.3
+	$(GO) run ./bench/report -record $(RELEASE)
+
+.PHONY: bench-gate
+bench-gate: $(APIS) ## measure for two minutes; fails where allocations or ratios exceed those of bench/results/gate
+	$(GO) run ./bench/report -measure gate
+
+.PHONY: bench-gate-calibrate
+bench-gate-calibrate: $(APIS) ## measure what bench-gate compares with, ten times
+	$(GO) run ./bench/report -measure calibrate
+
 .PHONY: bench-check
 bench-check: $(APIS) ## measure what has a goal; fails where one is missed
 	$(GO) run ./bench/report -measure check

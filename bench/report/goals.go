@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"golang.org/x/perf/benchmath"
 )
 
 // goal is what an operation of ours has to reach: at most so many times what the base takes, or
@@ -136,13 +138,19 @@ func (o outcome) word() string {
 	return "MISSED"
 }
 
-func (g goal) outcome(s *set) outcome {
-	o := outcome{measured: "not measured", upstream: "–", allocs: "–", allocsWanted: "–"}
+// ratio is how many times less than the base ours takes, or how many times more where the goal is
+// at most so many.
+func (g goal) ratio(s *set) (m benchmath.Summary, ok bool) {
 	base, ours := g.base, g.ours
 	if g.most > 0 {
-		base, ours = ours, base // how many times more ours takes
+		base, ours = ours, base
 	}
-	if m, ok := s.ratio(s.find(base), s.find(ours), g.unit); ok {
+	return s.ratio(s.find(base), s.find(ours), g.unit)
+}
+
+func (g goal) outcome(s *set) outcome {
+	o := outcome{measured: "not measured", upstream: "–", allocs: "–", allocsWanted: "–"}
+	if m, ok := g.ratio(s); ok {
 		o.measured = ratioWords(m)
 		o.met = m.Center >= g.least
 		if g.most > 0 {

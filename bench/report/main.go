@@ -22,10 +22,15 @@ const (
 )
 
 func main() {
-	name := flag.String("measure", "", "measure first: quick, full or check")
+	name := flag.String("measure", "", "measure first: quick, full, check, gate or calibrate")
+	release := flag.String("record", "", "write the line of a release into the history")
 	rounds := flag.Int("rounds", 0, "measure so many rounds; fewer than 6 give no intervals (default as planned)")
 	flag.Parse()
-	if err := run(*name, *rounds); err != nil {
+	do := func() error { return run(*name, *rounds) }
+	if *release != "" {
+		do = func() error { return record(*release) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
@@ -38,6 +43,12 @@ func run(name string, rounds int) error {
 	volcano, err := release()
 	if err != nil {
 		return err
+	}
+	switch name {
+	case "gate":
+		return gate(volcano)
+	case "calibrate":
+		return calibrate(volcano)
 	}
 	path := latest
 	if volcano != load.MainRelease {
@@ -92,6 +103,13 @@ func write() error {
 	}
 	text, charts, err := render(set, rest...)
 	if err != nil {
+		return err
+	}
+	h, err := readHistory(historyFile)
+	if err != nil {
+		return err
+	}
+	if charts[historyChart], err = h.chart(); err != nil {
 		return err
 	}
 	old, err := filepath.Glob(results + "/*.svg")

@@ -74,11 +74,16 @@ func TestPagesAreOfTheResults(t *testing.T) {
 	for name, svg := range charts {
 		assert.Equal(t, file(filepath.Join(results, name)), svg, "run go run ./bench/report")
 	}
+	h, err := readHistory(historyFile)
+	require.NoError(t, err)
+	svg, err := h.chart()
+	require.NoError(t, err)
+	assert.Equal(t, file(filepath.Join(results, historyChart)), svg, "run go run ./bench/report")
 	cluster, err := load.Read(loaded)
 	require.NoError(t, err)
 	scale, err := newScale(set, cluster)
 	require.NoError(t, err)
-	svg, err := scale.svg()
+	svg, err = scale.svg()
 	require.NoError(t, err)
 	assert.Equal(t, file(picture), svg, "run go run ./bench/report")
 	text, err := scale.into(file(readme))

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The gate measures in two minutes what a change must not make worse: exact allocations, and
+// ratios to the floor, or to no plugin where there is no floor. Times of a busy machine go up
+// and down, so the limits come from calibration runs on such a machine. The raw output of these
+// is kept.
+const (
+	calibrations = results + "/gate/%02d.txt"
+	gated        = "bin/bench-gate.txt"
+	calibrating  = 10  // runs
+	margin       = 1.5 // on the worst ratio of the calibration runs
+	attempts     = 2   // a row fails if it fails in each
+)
+
+const implsOfGate = "/^impl=(none|floor|ours)$"
+
+var gatePlan = plan{"bench-gate", 2, []process{
+	{"^Benchmark(SessionOpen|PrePredicate|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Event)$/^shape=L$" + implsOfGate +
+		"|^Benchmark(Simulate|Reclaimable)$/^shape=L$/^(removed=8|candidates=100)$" + implsOfGate, "50ms", nil},
+	{"^Benchmark(PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Event)Cards$/^shape=L$/^request=one$" + implsOfGate +
+		"|^BenchmarkSessionOpenCards$/^shape=L$" + implsOfGate +
+		"|^BenchmarkReclaimableCards$/^candidates=100$/^shape=L$/^request=one$" + implsOfGate, "50ms", nil},
+}}
+
+// cost is what an operation of ours takes, in times of its base, and allocates.
+type cost struct{ ratio, allocations float64 }
+
+// costs are those of all operations that have a base. The fastest round of each counts: others
+// were disturbed.
+func (s *set) costs() map[string]cost {
+	all := map[string]cost{}
+	for _, name := range s.names {
+		row, ok := strings.CutSuffix(name, oursOf)
+		if !ok {
+			continue
+		}
+		base := s.values[row+floors]
+		if base == nil {
+			base = s.values[row+nones]
+		}
+		if len(base[timeUnit]) == 0 {
+			continue
+		}
+		ours := s.values[name]
+		all[row] = cost{slices.Min(ours[timeUnit]) / slices.Min(base[timeUnit]), slices.Min(ours[allocsUnit])}
+	}
+	return all
+}
+
+// limits are the worst costs of the calibration runs, with the margin.
+func limits() (map[string]cost, error) {
+	paths, err := filepath.Glob(strings.Replace(calibrations, "%02d", "*", 1))
+	if err != nil {
+		return nil, err
+	}
+	worst := map[string]cost{}
+	for _, path := range paths {
+		s, err := readFile(path)
+		if err != nil {
+			return nil, err
+		}
+		for row, c := range s.costs() {
+			w := worst[row]
+			worst[row] = cost{max(w.ratio, c.ratio*margin), max(w.allocations, c.allocations)}
+		}
+	}
+	return worst, nil
+}
+
+// calibrate writes the raw output that limits reads.
+func calibrate(volcano string) error {
+	if err := os.RemoveAll(filepath.Dir(calibrations)); err != nil {
+		return err
+	}
+	for i := range calibrating {
+		if err := gatePlan.measure(fmt.Sprintf(calibrations, i+1), volcano); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exceeded prints all costs, and returns the operations that exceed their limits or were not
+// measured.
+func exceeded(w io.Writer, costs, bounds map[string]cost) (failed []string) {
+	for _, row := range slices.Sorted(maps.Keys(bounds)) {
+		c, measured := costs[row]
+		word := "ok"
+		if limit := bounds[row]; !measured || c.ratio > limit.ratio || c.allocations > limit.allocations {
+			word, failed = "FAILED", append(failed, row)
+		}
+		fmt.Fprintf(w, "%-6s  %s: %s of its base (at most %s), %s allocations (at most %s)\n",
+			word, row, times(c.ratio), times(bounds[row].ratio), number(c.allocations), number(bounds[row].allocations))
+	}
+	return failed
+}
+
+// gate fails where an operation exceeds its limit.
+func gate(volcano string) error {
+	bounds, err := limits()
+	if err != nil {
+		return err
+	}
+	failed := slices.Sorted(maps.Keys(bounds))
+	for range attempts {
+		if err := gatePlan.measure(gated, volcano); err != nil {
+			return err
+		}
+		s, err := readFile(gated)
+		if err != nil {
+			return err
+		}
+		now := exceeded(os.Stdout, s.costs(), bounds)
+		failed = slices.DeleteFunc(failed, func(row string) bool { return !slices.Contains(now, row) })
+		if len(failed) == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%d of %d operations exceed their limits: %s", len(failed), len(bounds), strings.Join(failed, ", "))
+}
