@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -131,23 +130,26 @@ func counts(cards map[string]int) string {
 	return "{" + strings.Join(entries, ",") + "}"
 }
 
-// cardContents are the contents that were made, by shape and who asks: they take some seconds.
-var cardContents sync.Map
+// cardContents are the contents that were made, by shape and who asks: they take some seconds, and
+// much memory.
+var cardContents = map[string]*content{}
+
+const mostCardContents = 3 // those of measureCards
 
 func withCardsOf(b *testing.B, shape workload.Shape, a asks) *content {
 	b.Helper()
 	key := fmt.Sprint(shape.Name, a)
-	made, ok := cardContents.Load(key)
-	if !ok {
+	if cardContents[key] == nil {
+		if len(cardContents) == mostCardContents {
+			clear(cardContents)
+		}
 		c, err := newCardContent(shape, a)
 		if err != nil {
 			b.Fatal(err)
 		}
-		cardContents.Clear() // one at a time: they are large
-		cardContents.Store(key, c)
-		made = c
+		cardContents[key] = c
 	}
-	return made.(*content)
+	return cardContents[key]
 }
 
 // measureCards measures an operation for pods that ask for one card, for either of three, and
