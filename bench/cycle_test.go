@@ -56,7 +56,11 @@ const (
 // content that was cloned just before, as from Volcano's cache; a later one has had a session
 // with the same nodes, queues and pods before.
 func (c cycle) measure(b *testing.B, session string, ours implementation) {
-	for _, impl := range []implementation{none, implementations[0], ours} {
+	c.compare(b, session, none, implementations[0], ours)
+}
+
+func (c cycle) compare(b *testing.B, session string, impls ...implementation) {
+	for _, impl := range impls {
 		b.Run("impl="+impl.name, func(b *testing.B) {
 			if session == first && !fresh() {
 				b.Skip("needs a process of its own, see make bench")
@@ -227,7 +231,11 @@ func forCards(b *testing.B, queues []int, measure func(b *testing.B, queues, nam
 // BenchmarkReclaim has 100 pods take back what their queues deserve, on a cluster
 // without an idle GPU.
 func BenchmarkReclaim(b *testing.B) {
-	forQueues(b, []int{100, 1000}, func(b *testing.B, queues int) {
+	queues := []int{100, 1000}
+	if *full {
+		queues = append(queues, 5000)
+	}
+	forQueues(b, queues, func(b *testing.B, queues int) {
 		cycle{
 			cluster: workload.Reclaiming(queues, 100),
 			actions: func() []framework.Action { return []framework.Action{reclaim.New()} },

@@ -132,20 +132,23 @@ func (f *floor) jobEnqueueable(x any) int {
 	if len(f.nodes) == 0 {
 		return util.Permit
 	}
-	// The pods of the job are alike.
+	var pod *podCard
 	for _, task := range job.Tasks {
-		pod := &f.pods.slot(task.Pod).podCard
-		for _, d := range pod.dims {
-			if f.admits(q, amount{d, pod.quantity * float64(job.PodGroup.Spec.MinMember)}) {
-				return util.Permit
-			}
+		p := &f.pods.slot(task.Pod).podCard
+		if pod != nil && (p.quantity != pod.quantity || !slices.Equal(p.dims, pod.dims)) {
+			return util.Reject // no job that is measured has pods that differ
 		}
-		if len(pod.dims) > 0 {
-			return util.Reject
-		}
-		break
+		pod = p
 	}
-	return util.Permit
+	if pod == nil || len(pod.dims) == 0 {
+		return util.Permit
+	}
+	for _, d := range pod.dims {
+		if f.admits(q, amount{d, pod.quantity * float64(job.PodGroup.Spec.MinMember)}) {
+			return util.Permit
+		}
+	}
+	return util.Reject
 }
 
 // admits compares what a job needs with what no other job has or was promised.

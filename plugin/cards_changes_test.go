@@ -473,6 +473,32 @@ func TestJobScalesBetweenSessions(t *testing.T) {
 	}
 }
 
+// TestJobsDoNotTellThatTheirPodsChanged has two sessions with a job whose pod was replaced in
+// between: all that Volcano keeps of the job as a whole is the same, and its cards are others. So
+// the opening of a session has to visit each task.
+func TestJobsDoNotTellThatTheirPodsChanged(t *testing.T) {
+	open := func(node string) *fixture {
+		return newScene().node("a", "A", 8).node("b", "B", 8).queue("q", "", "quota", `{"A":4,"B":4}`).
+			pods("run", "q", "A|B", 1, 1, on(node)).open(t)
+	}
+	before, after := open("a"), open("b")
+	whole := func(f *fixture) (job api.JobInfo, statuses map[api.TaskStatus]int) {
+		job, statuses = *f.job("run"), map[api.TaskStatus]int{}
+		for status, tasks := range job.TaskStatusIndex {
+			statuses[status] = len(tasks)
+		}
+		job.Tasks, job.TaskStatusIndex, job.SubJobs, job.TaskToSubJob = nil, nil, nil, nil
+		return job, statuses
+	}
+	one, statusesOfOne := whole(before)
+	other, statusesOfOther := whole(after)
+	assert.Equal(t, one, other)
+	assert.Equal(t, statusesOfOne, statusesOfOther)
+	assert.Equal(t, 1.0, before.cardsOf("q", "A"))
+	assert.Equal(t, 0.0, after.cardsOf("q", "A"))
+	assert.Equal(t, 1.0, after.cardsOf("q", "B"))
+}
+
 // TestReasonOfAListFollowsAncestors raises the quota of an ancestor that refuses a
 // card list. The reason names the new quota.
 func TestReasonOfAListFollowsAncestors(t *testing.T) {

@@ -19,10 +19,11 @@ const (
 	readme  = "README.md"
 	picture = "docs/scale.svg"
 	loaded  = results + "/load.txt"
+	grown   = results + "/scale.txt" // of large clusters
 )
 
 func main() {
-	name := flag.String("measure", "", "measure first: quick, full, check, gate or calibrate")
+	name := flag.String("measure", "", "measure first: quick, full, check, scale, gate or calibrate")
 	release := flag.String("record", "", "write the line of a release into the history")
 	rounds := flag.Int("rounds", 0, "measure so many rounds; fewer than 6 give no intervals (default as planned)")
 	flag.Parse()
@@ -47,6 +48,8 @@ func run(name string, rounds int) error {
 	switch name {
 	case "gate":
 		return gate(volcano)
+	case "scale":
+		return plans[name].measure(grown, volcano)
 	case "calibrate":
 		return calibrate(volcano)
 	}

@@ -55,6 +55,7 @@ var (
 			{growing, "0.5s", everything},
 			{actions, "0.5s", everything},
 		}, cycles(everything, 10, 100, 300, 1000, 5000), cardCycles(everything, 1000, 5000))},
+		"scale": {"bench-scale", 3, scaling()},
 		"check": {"bench-check", 4, goalProcesses},
 		"other": {"bench", 6, goalProcesses},
 	}
@@ -87,6 +88,19 @@ func cycles(flags []string, queues ...int) []process {
 		}
 	}
 	return all
+}
+
+// scaling has a process for each cluster, as the largest takes most of the memory.
+func scaling() []process {
+	var all []process
+	for _, shape := range []string{"L", "XL", "2XL"} {
+		for _, plugin := range []string{"capacity", "capacity-card"} {
+			all = append(all, process{fmt.Sprintf("^BenchmarkScale$/^shape=%s$/^plugin=%s$", shape, plugin), "3x", everything})
+		}
+	}
+	return append(all,
+		process{"^BenchmarkCycleScale$", "1x", everything},
+		process{"^BenchmarkReclaim$/^queues=5000$", "1x", everything})
 }
 
 // cardCycles are later cycles of pods that request cards, of a process for each implementation.

@@ -24,9 +24,17 @@ var (
 	M  = Shape{Name: "M", Nodes: 1000, Fanout: []int{10, 10}, Jobs: 1000, TasksPerJob: 10}          // 110
 	L  = Shape{Name: "L", Nodes: 5000, Fanout: []int{10, 1, 100}, Jobs: 5000, TasksPerJob: 20}      // 1,020
 	XL = Shape{Name: "XL", Nodes: 10000, Fanout: []int{5, 1, 8, 125}, Jobs: 50000, TasksPerJob: 10} // 5,050
+	// XXL is 2,000,000 tasks and 20,104 queues.
+	XXL = Shape{Name: "2XL", Nodes: 50000, Fanout: []int{8, 1, 9, 278}, Jobs: 100000, TasksPerJob: 20}
 
 	LFlat = Shape{Name: "L-flat", Nodes: 5000, Fanout: []int{1020}, Jobs: 5000, TasksPerJob: 20, Flat: true}
 )
+
+// WaitingXL is a scheduling cycle at shape XL: of 20,000 pods, 2,000 wait.
+var WaitingXL = Shape{
+	Name: "waiting", Nodes: XL.Nodes, Fanout: XL.Fanout, Jobs: 2000, TasksPerJob: 10,
+	Phases: []Phase{Running, Running, Running, Running, Running, Running, Running, Running, Running, Pending},
+}
 
 // Waiting is the shape of a whole scheduling cycle: 1,000 pods wait for 200 idle
 // nodes, in some of so many queues.
