@@ -158,6 +158,10 @@ bench: $(APIS) ## measure against upstream for half an hour and write BENCHMARKS
 bench-full: $(APIS) ## the same with larger clusters, for more than an hour, with 22 GiB of memory
 	$(GO) run ./bench/report -measure full
 
+.PHONY: bench-scale
+bench-scale: $(APIS) ## measure clusters of up to 50,000 nodes and 2,000,000 tasks, with 16 GiB of memory: docs/dev/SCALE.md
+	$(GO) run ./bench/report -measure scale
+
 .PHONY: bench-history
 bench-history: ## write the line of a release into bench/results/history.csv, from the last make bench: RELEASE=v1.2.3
 	$(GO) run ./bench/report -record $(RELEASE)

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -138,6 +139,31 @@ func TestOpeningAllocatesTheSame(t *testing.T) {
 		small, large := open(workload.S, with), open(huge, with)
 		assert.Equal(t, small, large)
 		assert.LessOrEqual(t, large, 64.0)
+	}
+}
+
+// TestOpeningAllocatesTheSameOnAnyMachine opens sessions on machines of 1 to 64 processors.
+// testing.AllocsPerRun has one.
+func TestOpeningAllocatesTheSameOnAnyMachine(t *testing.T) {
+	f := openFixture(t, workload.M.Make(1), NewCapacity)
+	open := func(processors int) uint64 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		m := newMemory()
+		once := func() { openSession(f.Session, f.own.variant, settings{}, m) }
+		once()
+		once()
+		const runs = 50
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range runs {
+			once()
+		}
+		runtime.ReadMemStats(&after)
+		return (after.Mallocs - before.Mallocs) / runs
+	}
+	alone := open(1)
+	for _, processors := range []int{2, 8, 64} {
+		assert.InDelta(t, alone, open(processors), 8, "%d processors: the runtime makes goroutines now and then", processors)
 	}
 }
 

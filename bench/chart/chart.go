@@ -22,6 +22,7 @@ var colours = map[string]color.Color{
 	"upstream": color.RGBA{0xc0, 0x39, 0x2b, 0xff},
 	"ours":     color.RGBA{0x24, 0x71, 0xa3, 0xff},
 	"none":     color.RGBA{0x7f, 0x8c, 0x8d, 0xff},
+	"floor":    color.RGBA{0x1e, 0x84, 0x49, 0xff},
 }
 
 // Chart is a title, two axes and the lines between them.

@@ -49,7 +49,10 @@ func run(name string, rounds int) error {
 	case "gate":
 		return gate(volcano)
 	case "scale":
-		return plans[name].measure(grown, volcano)
+		if err := plans[name].measure(grown, volcano); err != nil {
+			return err
+		}
+		return write()
 	case "calibrate":
 		return calibrate(volcano)
 	}
@@ -132,6 +135,9 @@ func write() error {
 	if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
 		return err
 	}
+	if err := writeLarge(); err != nil {
+		return err
+	}
 	return writeScale(set)
 }
 
@@ -153,7 +159,7 @@ func writeScale(set *set) error {
 	if err != nil {
 		return err
 	}
-	text, err := scale.into(string(old))
+	text, err := into(string(old), scale.sentences())
 	if err != nil {
 		return err
 	}

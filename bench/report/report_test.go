@@ -79,6 +79,17 @@ func TestPagesAreOfTheResults(t *testing.T) {
 	svg, err := h.chart()
 	require.NoError(t, err)
 	assert.Equal(t, file(filepath.Join(results, historyChart)), svg, "run go run ./bench/report")
+	large, err := readFile(grown)
+	require.NoError(t, err)
+	text, err := largeInto(large, file(scalePage))
+	require.NoError(t, err)
+	assert.Equal(t, file(scalePage), text, "run go run ./bench/report")
+	charts, err = large.largeCharts()
+	require.NoError(t, err)
+	for name, svg := range charts {
+		assert.Equal(t, file(filepath.Join(results, name)), svg, "run go run ./bench/report")
+	}
+
 	cluster, err := load.Read(loaded)
 	require.NoError(t, err)
 	scale, err := newScale(set, cluster)
@@ -86,10 +97,10 @@ func TestPagesAreOfTheResults(t *testing.T) {
 	svg, err = scale.svg()
 	require.NoError(t, err)
 	assert.Equal(t, file(picture), svg, "run go run ./bench/report")
-	text, err := scale.into(file(readme))
+	text, err = into(file(readme), scale.sentences())
 	require.NoError(t, err)
 	assert.Equal(t, file(readme), text, "run go run ./bench/report")
-	_, err = scale.into("a page without the part")
+	_, err = into("a page without the part", "")
 	assert.ErrorContains(t, err, "the page has no part")
 
 	cluster.Runs = nil

@@ -18,6 +18,7 @@ const (
 	bytesUnit  = "B/op"
 	allocsUnit = "allocs/op"
 	keptUnit   = "kept-B/task"
+	heapUnit   = "kept-B"
 )
 
 // set is everything that was measured.

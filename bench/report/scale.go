@@ -215,7 +215,7 @@ func (s *scale) svg() (string, error) {
 	return b.String(), err
 }
 
-// The part of the README that the results make.
+// The part of a page that the results make.
 const (
 	scaleBegin = "<!-- written by go run ./bench/report -->\n"
 	scaleEnd   = "<!-- end -->\n"
@@ -233,11 +233,11 @@ of %s. In a cluster with %s queues, the scheduler binds %s pods per second inste
 }
 
 // into replaces the part of a page that the results make.
-func (s *scale) into(page string) (string, error) {
+func into(page, text string) (string, error) {
 	before, rest, begins := strings.Cut(page, scaleBegin)
 	_, after, ends := strings.Cut(rest, scaleEnd)
 	if !begins || !ends {
 		return "", fmt.Errorf("the page has no part between %q and %q", scaleBegin, scaleEnd)
 	}
-	return before + scaleBegin + s.sentences() + scaleEnd + after, nil
+	return before + scaleBegin + text + scaleEnd + after, nil
 }

@@ -56,7 +56,7 @@ func quantity(x float64, unit string) string {
 	switch unit {
 	case timeUnit:
 		return scaled(x*1e9, 1000, "ns", "µs", "ms", "s")
-	case bytesUnit, keptUnit:
+	case bytesUnit, keptUnit, heapUnit:
 		return scaled(x, 1024, "B", "KiB", "MiB", "GiB")
 	}
 	return number(x)

@@ -24,10 +24,10 @@ const chunk = 64
 
 // tally is the accounts of a part of the jobs, not yet rolled up.
 type tally struct {
-	reader reader
-	tree   *index.Tree
-	cards  *cards.Session // nil where cards count nowhere
-	open   func(index.Queue) bool
+	reader  reader
+	session *Session
+	tree    *index.Tree
+	cards   *cards.Session // nil where cards count nowhere
 
 	allocated, request, inqueue, elastic, terminating index.Rows
 	jobs                                              []int  // by queue
@@ -57,7 +57,7 @@ type tally struct {
 func (t *tally) reset(session *Session, n int) {
 	t.limits = false
 	t.reader = reader{dims: &session.Dims}
-	t.tree, t.cards, t.open = session.tree, session.cards, session.Open
+	t.session, t.tree, t.cards = session, session.tree, session.cards
 	t.job.Gates = session.settings.Gates
 	clear(t.timed)
 	t.timeouts, t.now, t.timed = session.timeouts, session.now, t.timed[:0]
@@ -88,9 +88,10 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	for _, job := range ssn.Jobs {
 		jobs = append(jobs, job)
 	}
-	tallies := s.newTallies(session)
-	var next atomic.Int64
-	count := func(t *tally) {
+	tallies := s.newTallies(session, len(jobs))
+	var next, taken atomic.Int64
+	count := func() {
+		t := &tallies[taken.Add(1)-1]
 		for {
 			to := int(next.Add(chunk))
 			from := to - chunk
@@ -101,14 +102,15 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 		}
 	}
 	var others sync.WaitGroup
-	for i := range tallies[1:] {
-		others.Add(1)
-		go func(t *tally) {
-			defer others.Done()
-			count(t)
-		}(&tallies[1+i])
+	others.Add(len(tallies) - 1)
+	other := func() { // one function for all, so that their number does not matter
+		defer others.Done()
+		count()
 	}
-	count(&tallies[0])
+	for range tallies[1:] {
+		go other()
+	}
+	count()
 	others.Wait()
 	clear(jobs) // so that the session can be garbage collected
 	s.jobs = jobs
@@ -128,7 +130,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 		clear(t.timed) // so that the session can be garbage collected
 		visited += t.visited
 		missing = append(missing, t.reader.missing...)
-		t.reader = reader{} // so that the session can be garbage collected
+		t.reader, t.session = reader{}, nil // so that the session can be garbage collected
 	}
 	if session.cards != nil {
 		session.cards.Visited(visited)
@@ -148,10 +150,11 @@ func waitingQueues(tallies []tally) []bool {
 	return waiting
 }
 
-// newTallies returns an empty tally for each processor. Counting mostly waits for
-// memory, so several goroutines gain even where they share a core.
-func (s *State) newTallies(session *Session) []tally {
-	n := runtime.GOMAXPROCS(0)
+// newTallies returns an empty tally for each processor. Counting mostly waits for memory, so
+// several goroutines gain even where they share a core. A tally costs as much as all queues have
+// rows, so there is no more than one for half as many jobs.
+func (s *State) newTallies(session *Session, jobs int) []tally {
+	n := min(runtime.GOMAXPROCS(0), 1+jobs/max(chunk, session.tree.Len()/2))
 	for len(s.tallies) < n {
 		s.tallies = append(s.tallies, tally{})
 	}
@@ -296,7 +299,7 @@ func (t *tally) countCards(q, at index.Queue, job *api.JobInfo, reserved bool) {
 	t.demands = t.job.AppendReservation(t.demands[:0], t.cards, at)
 	before := len(t.reservations)
 	t.reservations = reserve.Split(t.reservations, job, t.demands, inqueue.Increase)
-	if !t.open(q) {
+	if !t.session.Open(q) {
 		t.reservations = t.reservations[:before] // they keep nothing from other queues
 	}
 }

@@ -60,7 +60,7 @@ func (s *Session) Reserves(q index.Queue, job *api.JobInfo) bool {
 // namespace, as nothing is in the queues above (quota.RollUpInqueue). A job that has its minimum of tasks runs in the next
 // session, so its time does not count.
 func (t *tally) reserves(q index.Queue, job *api.JobInfo, allocated int) bool {
-	if job.PodGroup == nil || !admitted(job, allocated) || t.limits && !t.open(q) {
+	if job.PodGroup == nil || !admitted(job, allocated) || t.limits && !t.session.Open(q) {
 		return false
 	}
 	if t.timeouts == nil || t.timeouts[q] == 0 || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue ||
