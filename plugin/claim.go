@@ -58,7 +58,7 @@ func (s *session) frees(c *claim, q index.Queue, task *api.TaskInfo, charge fast
 			if q != c.queue && !quota.PreemptiveCard(s.ix, s.limit, c.queue, d, float64(r.Amount), s.settings.levels).OK() {
 				return false
 			}
-			return c.lacks(v1.ResourceName(s.cards.ResourceName(r.Resource))) || charge.Get(d) > 0 && (s.lacksRoom(c, q, d) || s.lacksRoomOfNamespace(c, q, task, d))
+			return c.lacks(v1.ResourceName(s.cards.ResourceName(r.Resource))) || charge.Get(d) > 0 && (s.lacksRoom(c, q, d) || s.namespaces != nil && s.lacksRoomOfNamespace(c, q, task, d))
 		})
 	}
 	for _, name := range task.Resreq.ResourceNames() {
@@ -67,7 +67,7 @@ func (s *session) frees(c *claim, q index.Queue, task *api.TaskInfo, charge fast
 		}
 	}
 	for d := range charge.Requested() {
-		if s.lacksRoom(c, q, d) || s.lacksRoomOfNamespace(c, q, task, d) {
+		if s.lacksRoom(c, q, d) || s.namespaces != nil && s.lacksRoomOfNamespace(c, q, task, d) {
 			return true
 		}
 	}
