@@ -20,9 +20,11 @@ import (
 func (s *session) jobEnqueueable(obj any) int {
 	job := obj.(*api.JobInfo)
 	minimum := s.memory.vectors.minimum
-	outcome, loses := s.admissionInPlace(minimum, job)
+	outcome := s.admission(minimum, job)
+	if s.settings.displace { // a call costs as much as a part of admission (BenchmarkPolicies)
+		outcome = s.admissionInPlace(outcome, minimum, job)
+	}
 	if outcome.Verdict.OK() {
-		s.displacing = displacement{job, loses}
 		return util.Permit
 	}
 	if outcome.Verdict.Reason == quota.SearchExhausted {
@@ -54,8 +56,10 @@ func (s *session) admission(minimum fastres.Vector, job *api.JobInfo) cards.Outc
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
 	}
-	if v = s.memory.jobs.Fits(v.Queue); !v.OK() {
-		return cards.Outcome{Verdict: v}
+	if s.memory.jobs.Bounded() {
+		if v = s.memory.jobs.Fits(v.Queue); !v.OK() {
+			return cards.Outcome{Verdict: v}
+		}
 	}
 	jobCards := s.cardsOf(v.Queue, job)
 	if intake.HasMinimum(job) {
@@ -68,19 +72,19 @@ func (s *session) admission(minimum fastres.Vector, job *api.JobInfo) cards.Outc
 		if v = quota.Enqueueable(s.ix, v.Queue, minimum); !complete {
 			v.Reason = quota.OverQuota
 		}
-		if v.OK() {
+		if v.OK() && s.namespaces != nil {
 			v = s.admitsMinimumOfNamespace(minimum, v.Queue, job)
 		}
 	}
 	if v.OK() && s.intake.HasClaims() {
 		v = s.fitsDevices(minimum, v.Queue, job)
 	}
-	q := v.Queue
-	outcome := cards.Outcome{Verdict: v}
-	if v.OK() && jobCards != nil {
-		outcome = s.memory.reservations.Admit(s.ix, s.cards, q, q, jobCards)
+	if !v.OK() || jobCards == nil {
+		return cards.Outcome{Verdict: v}
 	}
-	if outcome.Verdict.OK() && jobCards != nil {
+	q := v.Queue
+	outcome := s.memory.reservations.Admit(s.ix, s.cards, q, q, jobCards)
+	if outcome.Verdict.OK() && s.namespaces != nil {
 		outcome = s.admitsCardsOfNamespace(q, job, jobCards)
 	}
 	return outcome
@@ -177,7 +181,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	v := s.eligible(queue)
 	outcome, request := cards.Outcome{Verdict: v}, s.memory.vectors.request
 	if v.OK() {
-		outcome = s.allocation(s.current(), v.Queue, request, task)
+		outcome = s.allocation(&s.live, v.Queue, request, task)
 	}
 	if outcome.Verdict.OK() {
 		if s.memory.gates.on && reserve.OptedIn(task) {
@@ -197,16 +201,16 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 
 // allocation applies the rule of allocation to a task of q that has no node yet.
 // It sets request to what the task requests.
-func (s *session) allocation(a accounts, q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
+func (s *session) allocation(a *accounts, q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
 	pod, complete := s.intake.SetTask(request, q, task)
 	v := s.fits(a.queues, q, request, complete)
-	if v.OK() {
+	if v.OK() && s.memory.gates.active > 0 {
 		v = s.fitsBeside(a.queues, q, task, request)
 	}
-	if v.OK() {
+	if v.OK() && s.namespaces != nil {
 		v = s.fitsNamespace(a, q, task, request)
 	}
-	if v.OK() {
+	if v.OK() && s.intake.HasClaims() {
 		v = s.fitsClaims(a.queues, q, request, task)
 	}
 	if !v.OK() || pod.None() {
@@ -216,15 +220,17 @@ func (s *session) allocation(a accounts, q index.Queue, request fastres.Vector, 
 }
 
 // fitsCard applies the rule of allocation to one card for a task.
-func (s *session) fitsCard(a accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
+func (s *session) fitsCard(a *accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
 	if v := quota.CardFits(a.queues, s.limit, q, d, milli); !v.OK() {
 		return v
 	}
 	if v := s.memory.guarantees.Fits(a.queues, q, d, milli); !v.OK() {
 		return v
 	}
-	if v := s.fitsCardOfNamespace(a, q, task, d, milli); !v.OK() {
-		return v
+	if s.namespaces != nil {
+		if v := s.fitsCardOfNamespace(a, q, task, d, milli); !v.OK() {
+			return v
+		}
 	}
 	return s.fitsCardBeside(a.queues, q, task, d, milli)
 }

@@ -69,7 +69,7 @@ func (s *session) frees(c *claim, q index.Queue, task *api.TaskInfo, charge fast
 			if q != c.queue && !c.want.mayTake {
 				return false
 			}
-			return c.want.lack || charge.Get(d) > 0 && (s.lacksRoom(c, q, d) || s.lacksRoomOfNamespace(c, q, task, d))
+			return c.want.lack || charge.Get(d) > 0 && (s.lacksRoom(c, q, d) || s.namespaces != nil && s.lacksRoomOfNamespace(c, q, task, d))
 		})
 	}
 	for _, name := range task.Resreq.ResourceNames() {
@@ -78,7 +78,7 @@ func (s *session) frees(c *claim, q index.Queue, task *api.TaskInfo, charge fast
 		}
 	}
 	for d := range charge.Requested() {
-		if s.lacksRoom(c, q, d) || s.lacksRoomOfNamespace(c, q, task, d) {
+		if s.lacksRoom(c, q, d) || s.namespaces != nil && s.lacksRoomOfNamespace(c, q, task, d) {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
@@ -18,15 +19,46 @@ import (
 // classes are the service classes by name.
 var classes = map[string]quota.Class{policy.Inference: quota.Inference, policy.Training: quota.Training}
 
+// jobClass is the service class that the PodGroup of a job states, Unclassified for none.
+type jobClass struct {
+	job   api.JobID
+	class quota.Class
+}
+
 // classOf returns the service class of a task: that of its PodGroup, or else of the kind of
-// object that owns the pod.
+// object that owns the pod. It keeps the last job's, because tasks of one job often follow one
+// another (BenchmarkPolicies). So it is for the goroutine that runs the session.
 func (s *session) classOf(task *api.TaskInfo) quota.Class {
-	if job := s.ssn.Jobs[task.Job]; job != nil && job.PodGroup != nil {
-		if class, ok := classes[job.PodGroup.Annotations[policy.ServiceTypeKey]]; ok {
-			return class
+	if s.class.job != task.Job {
+		s.class = jobClass{job: task.Job}
+		if job := s.ssn.Jobs[task.Job]; job != nil && job.PodGroup != nil {
+			s.class.class = classes[job.PodGroup.Annotations[policy.ServiceTypeKey]]
 		}
 	}
+	if s.class.class != quota.Unclassified || len(s.settings.owners) == 0 {
+		return s.class.class
+	}
 	return s.settings.owners[ownerKind(task.Pod)]
+}
+
+// ServiceTypes returns a function for the service class of a pod, from the annotations of its
+// PodGroup and from its owners, "" for none. It is nil where the plugin of a name with these
+// arguments has no classes.
+func ServiceTypes(name string, arguments framework.Arguments) func(annotations map[string]string, pod *v1.Pod) string {
+	for _, b := range []*builder{cardBuilder, capacityBuilder} {
+		with, _ := parseArguments(b.variant, arguments)
+		if b.variant.name != name || !with.byClass {
+			continue
+		}
+		return func(annotations map[string]string, pod *v1.Pod) string {
+			class, stated := classes[annotations[policy.ServiceTypeKey]]
+			if !stated {
+				class = with.owners[ownerKind(pod)]
+			}
+			return map[quota.Class]string{quota.Inference: policy.Inference, quota.Training: policy.Training}[class]
+		}
+	}
+	return nil
 }
 
 // ownerKind returns the kind of a pod's controller, or else of its first owner, "" for none.

@@ -16,21 +16,22 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// displacement is the job that was asked about last, and the jobs that lose their promise if it
-// is admitted.
+// displacement is a job that was asked about last, and the jobs that lose their promise if it is
+// admitted.
 type displacement struct {
 	job   *api.JobInfo
 	loses []*api.JobInfo
 }
 
-// admissionInPlace applies the rules of enqueue to a job, and returns the jobs in place of which
-// it is admitted (the argument displacePromises): jobs of its queue with a lower priority that
-// are Inqueue and have no pod on a node. They are as few as can be, and those with a higher
+// admissionInPlace returns the outcome of admission where jobs may displace others (the argument
+// displacePromises). outcome is that of admission itself. If it refuses the job, s.displacing
+// becomes the jobs in place of which the job is admitted: jobs of its queue with a lower priority
+// that are Inqueue and have no pod on a node. They are as few as can be, and those with a higher
 // priority and a longer life keep their promise before others. It changes no account.
-func (s *session) admissionInPlace(minimum fastres.Vector, job *api.JobInfo) (outcome cards.Outcome, loses []*api.JobInfo) {
-	outcome = s.admission(minimum, job)
+func (s *session) admissionInPlace(outcome cards.Outcome, minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
+	s.displacing = displacement{}
 	if !s.settings.displace || !displaces(outcome.Verdict.Reason) {
-		return outcome, nil
+		return outcome
 	}
 	var withdrawn []*promise
 	for _, other := range s.promised(job.Queue) {
@@ -39,12 +40,13 @@ func (s *session) admissionInPlace(minimum fastres.Vector, job *api.JobInfo) (ou
 		}
 	}
 	if len(withdrawn) == 0 {
-		return outcome, nil
+		return outcome
 	}
 	slices.SortFunc(withdrawn, func(x, y *promise) int {
 		return cmp.Or(cmp.Compare(y.job.Priority, x.job.Priority), x.job.CreationTimestamp.Compare(y.job.CreationTimestamp.Time), cmp.Compare(x.job.UID, y.job.UID))
 	})
 	admitted := s.admission(minimum, job).Verdict.OK()
+	var loses []*api.JobInfo
 	for _, p := range withdrawn {
 		s.giveBack(p)
 		if !admitted || s.admission(minimum, job).Verdict.OK() {
@@ -59,9 +61,10 @@ func (s *session) admissionInPlace(minimum fastres.Vector, job *api.JobInfo) (ou
 		}
 	}
 	if admitted {
-		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: outcome.Verdict.Queue}}, loses
+		s.displacing = displacement{job, loses}
+		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: outcome.Verdict.Queue}}
 	}
-	return s.admission(minimum, job), nil // sets minimum again
+	return s.admission(minimum, job) // sets minimum again
 }
 
 // displaces reports whether a refusal may end when others lose their promises.

@@ -47,7 +47,9 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 		s.memory.guarantees.Update(q, v.refund, -1)
 		s.memory.reservations.Refunded()
 	}
-	s.changeNamespace(q, task, charge)
+	if s.namespaces != nil {
+		s.changeNamespace(q, task, charge)
+	}
 	s.changeClaims(q, task, charge, v.request)
 	quota.RefreshShare(s.ix, q, s.share)
 	s.check()
@@ -68,7 +70,7 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 	if s.cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {
 		return false
 	}
-	fit := s.fitNode(s.current(), task, task.NodeName)
+	fit := s.fitNode(&s.live, task, task.NodeName)
 	if fit.Reason == cards.NodeFits {
 		return false
 	}

@@ -24,7 +24,7 @@ func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 	}
 	c := s.claimOf(reclaimer)
 	if s.governs {
-		if !s.mayTake(c.queue, []*api.TaskInfo{reclaimer}).OK() {
+		if !s.mayTake(c.queue, reclaimer).OK() {
 			return nil, util.Permit
 		}
 		c.class = s.classOf(reclaimer)
@@ -80,14 +80,19 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 	}
 	v, before := &s.memory.vectors, len(victims)
 	s.setClaim(v.claim, *c, node)
+	job, q := api.JobID(""), index.None
 	for _, task := range reclaimees {
-		q := s.queueOf(task)
+		if task.Job != job { // tasks of one job often follow one another (BenchmarkReclaimable)
+			job, q = task.Job, s.queueOf(task)
+		}
 		if q == index.None || s.ix.Broken(q) != nil {
 			continue
 		}
-		terms := s.terms(c.class, c.queue, q, task)
-		if terms == quota.Spared {
-			continue
+		terms := quota.ByDeserved
+		if s.governs {
+			if terms = s.terms(c.class, c.queue, q, task); terms == quota.Spared {
+				continue
+			}
 		}
 		if c.hasCards {
 			s.cards.Read(task.Pod) // once: pods of queues without cards are not in the table of pods yet
@@ -179,8 +184,8 @@ func (s *session) take(q index.Queue, victim fastres.Vector, to index.Queue, cla
 // preemptive reports whether a queue may reclaim for tasks.
 func (s *session) preemptive(queue *api.QueueInfo, tasks []*api.TaskInfo) bool {
 	v := s.eligible(queue)
-	if v.OK() {
-		v = s.mayTake(v.Queue, tasks)
+	for i := 0; s.governs && i < len(tasks) && v.OK(); i++ {
+		v = s.mayTake(v.Queue, tasks[i])
 	}
 	outcome, request := cards.Outcome{Verdict: v}, s.memory.vectors.request
 	if v.OK() {

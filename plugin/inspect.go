@@ -34,7 +34,7 @@ func Inspect(p framework.Plugin) (Inspection, bool) {
 // Enqueue returns why a job may not have its pods created now, nil if it may.
 func (i Inspection) Enqueue(job *api.JobInfo) *report.Reason {
 	minimum := i.session.memory.vectors.minimum
-	outcome, _ := i.session.admissionInPlace(minimum, job)
+	outcome := i.session.admissionInPlace(i.session.admission(minimum, job), minimum, job)
 	return i.session.explain.Explain(admissionRefusal(minimum, job, outcome))
 }
 
@@ -42,14 +42,14 @@ func (i Inspection) Enqueue(job *api.JobInfo) *report.Reason {
 // may.
 func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
 	return i.explain(task, func(q index.Queue, request fastres.Vector) cards.Outcome {
-		return i.session.allocation(i.session.current(), q, request, task)
+		return i.session.allocation(&i.session.live, q, request, task)
 	})
 }
 
 // Preempt returns why the queue of a task may not reclaim for it, nil if it may.
 func (i Inspection) Preempt(task *api.TaskInfo) *report.Reason {
 	return i.explain(task, func(q index.Queue, request fastres.Vector) cards.Outcome {
-		if v := i.session.mayTake(q, []*api.TaskInfo{task}); !v.OK() {
+		if v := i.session.mayTake(q, task); !v.OK() {
 			return cards.Outcome{Verdict: v}
 		}
 		return i.session.preemption(q, request, []*api.TaskInfo{task})
@@ -71,7 +71,7 @@ func (i Inspection) Node(task *api.TaskInfo, node string) *report.Reason {
 	if i.session.cards == nil {
 		return nil
 	}
-	return i.session.explain.ExplainNode(i.session.fitNode(i.session.current(), task, node), task.Namespace)
+	return i.session.explain.ExplainNode(i.session.fitNode(&i.session.live, task, node), task.Namespace)
 }
 
 func (i Inspection) queueOf(task *api.TaskInfo) *api.QueueInfo {

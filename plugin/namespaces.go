@@ -19,14 +19,6 @@ type accounts struct {
 	namespaces quota.Accounts // nil where no queue limits namespaces
 }
 
-// current returns the accounts of the session.
-func (s *session) current() accounts {
-	if s.namespaces == nil {
-		return accounts{queues: s.ix}
-	}
-	return accounts{s.ix, &s.namespaces.Accounts}
-}
-
 // namespaceOf returns the account of the namespace of a task of q, None where no queue limits it.
 func (s *session) namespaceOf(q index.Queue, task *api.TaskInfo) index.Queue {
 	if s.namespaces == nil {
@@ -36,7 +28,7 @@ func (s *session) namespaceOf(q index.Queue, task *api.TaskInfo) index.Queue {
 }
 
 // fitsNamespace applies the rule of allocation to the request of a task and its namespace.
-func (s *session) fitsNamespace(a accounts, q index.Queue, task *api.TaskInfo, request fastres.Vector) quota.Verdict {
+func (s *session) fitsNamespace(a *accounts, q index.Queue, task *api.TaskInfo, request fastres.Vector) quota.Verdict {
 	at := s.namespaceOf(q, task)
 	if at == index.None {
 		return quota.Verdict{Reason: quota.Admitted, Queue: q}
@@ -45,7 +37,7 @@ func (s *session) fitsNamespace(a accounts, q index.Queue, task *api.TaskInfo, r
 }
 
 // fitsCardOfNamespace is fitsNamespace for one card.
-func (s *session) fitsCardOfNamespace(a accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
+func (s *session) fitsCardOfNamespace(a *accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
 	at := s.namespaceOf(q, task)
 	if at == index.None {
 		return quota.Verdict{Reason: quota.Admitted, Queue: q}

@@ -17,7 +17,7 @@ import (
 // predicate admits the nodes on which a task can have its cards: the node has one
 // of them, and the queue and all its ancestors have quota left for it.
 func (s *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.fitError(s.current(), task, node)
+	return s.fitError(&s.live, task, node)
 }
 
 func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
@@ -30,7 +30,7 @@ func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, tas
 
 // fitError returns why a task cannot have its cards on a node, as Volcano expects
 // it. The code is Unschedulable where evictions may help.
-func (s *session) fitError(a accounts, task *api.TaskInfo, node *api.NodeInfo) error {
+func (s *session) fitError(a *accounts, task *api.TaskInfo, node *api.NodeInfo) error {
 	fit := s.fitNode(a, task, node.Name)
 	if fit.Reason == cards.NodeFits {
 		return nil
@@ -42,7 +42,7 @@ func (s *session) fitError(a accounts, task *api.TaskInfo, node *api.NodeInfo) e
 	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: s.explain.ExplainNode(fit, task.Namespace).String(), Plugin: s.variant.name})
 }
 
-func (s *session) fitNode(a accounts, task *api.TaskInfo, node string) cards.NodeFit {
+func (s *session) fitNode(a *accounts, task *api.TaskInfo, node string) cards.NodeFit {
 	q, pod := s.podOf(task)
 	return s.cards.FitNode(q, pod, node, func(d fastres.Dim, milli float64) quota.Verdict { return s.fitsCard(a, q, task, d, milli) })
 }

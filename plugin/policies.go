@@ -36,28 +36,25 @@ func (s *session) waitOf(pod *v1.Pod) time.Duration {
 	return s.now.Sub(pod.CreationTimestamp.Time)
 }
 
-// mayTake decides whether the policies allow tasks of q to take from other queues at all.
-func (s *session) mayTake(q index.Queue, tasks []*api.TaskInfo) quota.Verdict {
-	if s.governs && q != index.None {
-		delay := s.intake.Policies(q).ReclaimDelay()
-		for _, task := range tasks {
-			switch {
-			case task == nil:
-			case s.settings.byClass && s.classOf(task) == quota.Training:
-				return quota.Verdict{Reason: quota.TrainingJob, Queue: q}
-			case delay > 0 && s.waitOf(task.Pod) < delay:
-				return quota.Verdict{Reason: quota.ReclaimDelayed, Queue: q}
-			}
-		}
+// mayTake decides whether the policies allow a task of q to take from other queues at all.
+func (s *session) mayTake(q index.Queue, task *api.TaskInfo) quota.Verdict {
+	v := quota.Verdict{Reason: quota.Admitted, Queue: q}
+	if !s.governs || q == index.None || task == nil {
+		return v
 	}
-	return quota.Verdict{Reason: quota.Admitted, Queue: q}
+	if s.settings.byClass && s.classOf(task) == quota.Training {
+		v.Reason = quota.TrainingJob
+	} else if delay := s.intake.Policies(q).ReclaimDelay(); delay > 0 && s.waitOf(task.Pod) < delay {
+		v.Reason = quota.ReclaimDelayed
+	}
+	return v
 }
 
 // gangMayTake decides as mayTake for the pending tasks of a job.
 func (s *session) gangMayTake(q index.Queue, job *api.JobInfo) bool {
 	if s.governs && job != nil {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
-			if !s.mayTake(q, []*api.TaskInfo{task}).OK() {
+			if !s.mayTake(q, task).OK() {
 				return false
 			}
 		}
@@ -101,5 +98,5 @@ func (s *session) claimants() func(*api.TaskInfo) bool {
 	if !s.governs {
 		return nil
 	}
-	return func(task *api.TaskInfo) bool { return s.mayTake(s.queueOf(task), []*api.TaskInfo{task}).OK() }
+	return func(task *api.TaskInfo) bool { return s.mayTake(s.queueOf(task), task).OK() }
 }

@@ -97,7 +97,7 @@ func (s *session) useful(c *claim, preemptees []*api.TaskInfo) []*api.TaskInfo {
 // fullCards appends the cards on the claim's node of which the quotas have too few left.
 func (s *session) fullCards(full []fastres.Dim, c *claim) []fastres.Dim {
 	for d := range c.charge.Requested() {
-		if s.memory.names.IsCard(d) && !s.fitsCard(s.current(), c.queue, c.task, d, c.charge.Get(d)).OK() {
+		if s.memory.names.IsCard(d) && !s.fitsCard(&s.live, c.queue, c.task, d, c.charge.Get(d)).OK() {
 			full = append(full, d)
 		}
 	}

@@ -34,12 +34,14 @@ type session struct {
 	cards  *cards.Session // nil where cards count nowhere
 	// namespaces bounds what namespaces have in queues, nil where no queue limits it.
 	namespaces *quota.Namespaces
+	live       accounts        // of the session itself
 	limit      *index.Rows     // bound of allocation: realCapability, or deserved for proportion
 	share      quota.ShareRule // of capacity or of proportion
 	explain    report.Explainer
 	byObject   queueTable
 	// governs: policies decide who takes from whom.
 	governs bool
+	class   jobClass // of the last task
 	// claimsRead: memory.pending has the tasks of this session.
 	claimsRead bool
 
@@ -66,7 +68,7 @@ type session struct {
 func openSession(ssn *framework.Session, v variant, with settings, m *memory) *session {
 	with.bounds.Scalars, with.bounds.Proportion = v.scalars, v.proportion
 	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index, now: m.now(),
-		share: quota.Share, notCharged: map[api.TaskID]bool{}}
+		share: quota.Share, notCharged: map[api.TaskID]bool{}, live: accounts{queues: &m.index}}
 	m.exchanges.Open()
 	hierarchy := !v.proportion && ssn.HierarchyEnabled(v.name)
 	if with.bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
@@ -78,6 +80,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	s.intake = m.intake.Read(ssn, s.ix, tree, &m.names, s.cards, &m.reservations, with.bounds, s.now)
 	if s.intake.Namespaces != nil {
 		s.namespaces = &s.intake.Namespaces.Quota
+		s.live.namespaces = &s.namespaces.Accounts
 	}
 	s.limit = &s.ix.RealCapability
 	if v.proportion {

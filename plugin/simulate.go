@@ -46,11 +46,11 @@ func (w *whatIf) Clone() fwk.StateData {
 }
 
 // accounts returns the accounts of the what-if.
-func (w *whatIf) accounts() accounts {
+func (w *whatIf) accounts() *accounts {
 	if w.namespaces == nil {
-		return accounts{queues: &w.overlay}
+		return &accounts{queues: &w.overlay}
 	}
-	return accounts{&w.overlay, w.namespaces}
+	return &accounts{&w.overlay, w.namespaces}
 }
 
 // prePredicate takes the snapshot that simulations for a task start from. It

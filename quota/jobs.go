@@ -40,10 +40,13 @@ func (j *Jobs) Reset(t *index.Tree, own, most []int) {
 	}
 }
 
+// Bounded reports whether some queue has a bound. If not, Fits admits all jobs.
+func (j *Jobs) Bounded() bool { return len(j.most) > 0 }
+
 // Fits decides whether one more job of q is admitted. A refusal has the reason TooManyJobs
 // and the lowest queue whose bound is exceeded.
 func (j *Jobs) Fits(q index.Queue) Verdict {
-	if len(j.most) == 0 {
+	if !j.Bounded() {
 		return Verdict{Admitted, q}
 	}
 	for _, p := range j.tree.Path(q) {
@@ -56,7 +59,7 @@ func (j *Jobs) Fits(q index.Queue) Verdict {
 
 // Admit counts a job of q that is admitted.
 func (j *Jobs) Admit(q index.Queue) {
-	if len(j.most) == 0 {
+	if !j.Bounded() {
 		return
 	}
 	for _, p := range j.tree.Path(q) {
@@ -66,7 +69,7 @@ func (j *Jobs) Admit(q index.Queue) {
 
 // Leave takes back what Admit counts for a job of q.
 func (j *Jobs) Leave(q index.Queue) {
-	if len(j.most) == 0 {
+	if !j.Bounded() {
 		return
 	}
 	for _, p := range j.tree.Path(q) {

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -37,8 +38,8 @@ type Namespaces struct {
 
 	limited  []bool // by queue; nil where no queue has a limit
 	tree     *index.Tree
-	accounts map[Place]index.Queue
-	places   []Place // by account; the root, which is none, has the queue None
+	accounts []map[string]index.Queue // by queue and namespace; nil for a queue without a limit
+	places   []Place                  // by account; the root, which is none, has the queue None
 }
 
 // Place is a namespace in a queue that limits namespaces.
@@ -54,29 +55,35 @@ const rootAccount = "/"
 // queues that have one, nil for none. jobs iterates over the queues and namespaces of jobs.
 func (n *Namespaces) Reset(t *index.Tree, dims int, limited []bool, jobs iter.Seq2[index.Queue, string]) {
 	n.limited, n.tree, n.places = limited, t, n.places[:0]
-	clear(n.accounts)
 	if limited == nil {
 		return
 	}
-	if n.accounts == nil {
-		n.accounts = map[Place]index.Queue{}
+	n.accounts = slices.Grow(n.accounts[:0], t.Len())[:t.Len()]
+	for q := range n.accounts {
+		switch {
+		case !limited[q]:
+			n.accounts[q] = nil
+		case n.accounts[q] == nil:
+			n.accounts[q] = map[string]index.Queue{}
+		default:
+			clear(n.accounts[q])
+		}
 	}
 	var nodes []index.Node
 	for q, namespace := range jobs {
 		below := -1 // the node of the account below
 		for _, p := range t.Path(q) {
-			place := Place{p, namespace}
 			if !limited[p] {
 				continue
 			}
+			place := Place{p, namespace}
 			if below >= 0 {
 				nodes[below].Parent = place.name()
 			}
-			if _, known := n.accounts[place]; known {
-				below = -1
+			if _, known := n.accounts[p][namespace]; known {
 				break // and so are the accounts above
 			}
-			n.accounts[place] = index.None
+			n.accounts[p][namespace] = index.None
 			below = len(nodes)
 			nodes = append(nodes, index.Node{Name: place.name()})
 		}
@@ -84,9 +91,12 @@ func (n *Namespaces) Reset(t *index.Tree, dims int, limited []bool, jobs iter.Se
 	n.Accounts.Reset(index.BuildTree(nodes, rootAccount), dims)
 	n.places = append(n.places, make([]Place, n.Accounts.Len())...)
 	n.places[n.Accounts.Root()].Queue = index.None
-	for place := range n.accounts {
-		account := n.Accounts.Lookup(place.name())
-		n.accounts[place], n.places[account] = account, place
+	for q, of := range n.accounts {
+		for namespace := range of {
+			place := Place{index.Queue(q), namespace}
+			account := n.Accounts.Lookup(place.name())
+			of[namespace], n.places[account] = account, place
+		}
 	}
 	for account := range index.Queue(n.Accounts.Len()) {
 		n.Accounts.RealCapability.Row(account).Fill(fastres.MaxQuantity)
@@ -105,12 +115,13 @@ func (n *Namespaces) Account(q index.Queue, namespace string) index.Queue {
 		return index.None
 	}
 	for _, p := range n.tree.Path(q) {
-		if n.limited[p] {
-			if account, ok := n.accounts[Place{p, namespace}]; ok {
-				return account
-			}
-			return index.None
+		if !n.limited[p] {
+			continue
 		}
+		if account, ok := n.accounts[p][namespace]; ok {
+			return account
+		}
+		return index.None
 	}
 	return index.None
 }

@@ -88,9 +88,12 @@ func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	k.checkRequests()
 	k.checkKeys()
 	k.checkDevices(c)
-	if err := k.checkWorkloads(c); err != nil {
+	world, err := engine.Build(o)
+	if err != nil {
 		return nil, err
 	}
+	k.checkClasses(c, world)
+	k.checkWorkloads(c, world)
 	rank := []Severity{Error, Warning, Note}
 	slices.SortStableFunc(k.issues, func(a, b Issue) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)), cmp.Compare(a.Line, b.Line))

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
@@ -19,11 +22,18 @@ import (
 // the file's name.
 func check(t *testing.T, manifests ...string) []string {
 	t.Helper()
+	return checkWith(t, func(queues []*scheduling.Queue) (*engine.Configuration, error) {
+		return engine.Usual(plugin.Name, queues)
+	}, manifests...)
+}
+
+func checkWith(t *testing.T, configure func([]*scheduling.Queue) (*engine.Configuration, error), manifests ...string) []string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join(manifests, "\n---\n")), 0o600))
 	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
 	require.NoError(t, err)
-	configuration, err := engine.Usual(plugin.Name, objects.Queues)
+	configuration, err := configure(objects.Queues)
 	require.NoError(t, err)
 	issues, err := Check(objects, configuration)
 	require.NoError(t, err)
@@ -157,6 +167,50 @@ func TestCheck(t *testing.T) {
 			for i, want := range c.want {
 				assert.Truef(t, strings.HasPrefix(got[i], want), "want %s\n got %s", want, got[i])
 			}
+		})
+	}
+}
+
+// TestGuaranteesOfTraining has service classes, and queues whose guarantee of a card defaults to
+// the quota. With jobs of training that is most likely a mistake.
+func TestGuaranteesOfTraining(t *testing.T) {
+	const conf = `
+actions: "enqueue, allocate, reclaim"
+tiers:
+- plugins:
+  - name: capacity-card
+    enableHierarchy: true
+    arguments:
+      reclaimByServiceType: true
+      podOwnerReferenceToServiceType: {Job: training}
+`
+	const key = "3: %s: Queue/q: metadata.annotations[volcano.sh/card.quota]: volcano.sh/card.guarantee does not name %s, and defaults to the quota: inference takes none "
+	ofClass := func(class string) string {
+		return strings.Replace(job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 1", `{}`), "annotations: {", "annotations: {volcano.sh/service.type: "+class+", ", 1)
+	}
+	for name, test := range map[string]struct {
+		queue, job, want string
+	}{
+		"no job":                       {queue("q", "", quota(`{"A":4,"B":0}`), open), "", fmt.Sprintf(key, "note", `"A"`) + "from the queue, if its jobs are of training"},
+		"training by the owner":        {queue("q", "", quota(`{"A":4,"B":2}`), open), job("q", "A", "cpu: 1", `{}`), fmt.Sprintf(key, "warning", `"A", "B"`) + "from the jobs of training in the queue"},
+		"one card is named":            {queue("q", "", quota(`{"A":4,"B":2}`)+", "+guarantee(`{"A":0}`), open), ofClass("training"), fmt.Sprintf(key, "warning", `"B"`) + "from the jobs of training in the queue"},
+		"inference":                    {queue("q", "", quota(`{"A":4}`), open), ofClass("inference"), ""},
+		"a guarantee":                  {queue("q", "", quota(`{"A":4}`)+", "+guarantee(`{"A":4}`), open), ofClass("training"), ""},
+		"a queue that lends nothing":   {queue("q", "", quota(`{"A":4}`), open+", reclaimable: false"), ofClass("training"), ""},
+		"training in a queue below it": {queue("q", "", quota(`{"A":4}`), "") + "\n---\n" + queue("r", "q", quota(`{"A":4}`)+", "+guarantee(`{"A":0}`), ""), strings.Replace(ofClass("training"), "queue: q", "queue: r", 1), fmt.Sprintf(key, "warning", `"A"`) + "from the jobs of training in the queue"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			manifests := []string{test.queue}
+			if test.job != "" {
+				manifests = append(manifests, test.job)
+			}
+			issues := checkWith(t, func([]*scheduling.Queue) (*engine.Configuration, error) { return engine.Configure(conf) }, manifests...)
+			if test.want == "" {
+				require.Empty(t, issues)
+				return
+			}
+			require.Equal(t, []string{test.want}, issues)
+			require.Empty(t, check(t, manifests...), "without classes")
 		})
 	}
 }

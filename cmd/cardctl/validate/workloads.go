@@ -33,9 +33,9 @@ func (ck *checker) checkRequests() {
 
 // checkWorkloads tries each job alone on the empty cluster. A job that is refused there
 // is always refused.
-func (ck *checker) checkWorkloads(c *engine.Configuration) error {
+func (ck *checker) checkWorkloads(c *engine.Configuration, world *engine.World) {
 	if len(ck.objects.Nodes) == 0 {
-		return nil
+		return
 	}
 	sources := map[string]metav1.Object{}
 	for _, job := range ck.objects.Jobs {
@@ -49,10 +49,6 @@ func (ck *checker) checkWorkloads(c *engine.Configuration) error {
 	}
 	for _, podGroup := range ck.objects.PodGroups {
 		sources[podGroup.Namespace+"/PodGroup/"+podGroup.Name] = podGroup
-	}
-	world, err := engine.Build(ck.objects)
-	if err != nil {
-		return err
 	}
 	for _, f := range explain.Alone(world, c) {
 		object, known := sources[f.Namespace+"/"+f.Owner]
@@ -68,5 +64,4 @@ func (ck *checker) checkWorkloads(c *engine.Configuration) error {
 		kind, _, _ := strings.Cut(f.Owner, "/")
 		ck.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
 	}
-	return nil
 }
