@@ -22,6 +22,10 @@ var colours = map[string]color.Color{
 	"upstream": color.RGBA{0xc0, 0x39, 0x2b, 0xff},
 	"ours":     color.RGBA{0x24, 0x71, 0xa3, 0xff},
 	"none":     color.RGBA{0x7f, 0x8c, 0x8d, 0xff},
+
+	// Ours by the name of the plugin.
+	"capacity":      color.RGBA{0x24, 0x71, 0xa3, 0xff},
+	"capacity-card": color.RGBA{0x1e, 0x84, 0x49, 0xff},
 }
 
 // Chart is a title, two axes and the lines between them.
@@ -38,7 +42,7 @@ type Axis struct {
 	Format func(float64) string // of the values beside the grid
 }
 
-// Line is a measurement of an implementation: "ours", "upstream" or "none". Lines
+// Line is a measurement of an implementation, one of those that have a colour. Lines
 // of one name have one entry in the legend.
 type Line struct {
 	Name   string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +18,10 @@ import (
 
 // ErrRunning is returned by Start while another control plane of this process has not been stopped.
 var ErrRunning = errors.New("another control plane is running in this process")
+
+// ComponentLabel is the label of profiles that names the stage of Start whose goroutines were sampled. The connections
+// of the clients of a ControlPlane count as kube-apiserver.
+const ComponentLabel = "component"
 
 // running guards the process-wide state that the components share.
 var running atomic.Bool
@@ -98,7 +103,9 @@ func (cp *ControlPlane) boot(ctx context.Context, progress func(string, time.Dur
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := stage.run(ctx); err != nil {
+		var err error
+		pprof.Do(ctx, pprof.Labels(ComponentLabel, stage.name), func(ctx context.Context) { err = stage.run(ctx) })
+		if err != nil {
 			return fmt.Errorf("starting %s: %w", stage.name, err)
 		}
 		if progress != nil {
