@@ -103,9 +103,7 @@ func (cp *ControlPlane) boot(ctx context.Context, progress func(string, time.Dur
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		var err error
-		pprof.Do(ctx, pprof.Labels(ComponentLabel, stage.name), func(ctx context.Context) { err = stage.run(ctx) })
-		if err != nil {
+		if err := labeled(ctx, stage.name, stage.run); err != nil {
 			return fmt.Errorf("starting %s: %w", stage.name, err)
 		}
 		if progress != nil {
@@ -113,6 +111,12 @@ func (cp *ControlPlane) boot(ctx context.Context, progress func(string, time.Dur
 		}
 	}
 	return nil
+}
+
+// labeled runs a stage whose goroutines have its name in profiles.
+func labeled(ctx context.Context, name string, run func(context.Context) error) (err error) {
+	pprof.Do(ctx, pprof.Labels(ComponentLabel, name), func(ctx context.Context) { err = run(ctx) })
+	return err
 }
 
 // createDirectory makes the directory that everything lives in and sends the components' logs to a file there.
