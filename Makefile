@@ -178,17 +178,26 @@ bench-gate-calibrate: $(APIS) ## measure what bench-gate compares with, ten time
 bench-check: $(APIS) ## measure what has a goal; fails where one is missed
 	$(GO) run ./bench/report -measure check
 
-# Of the cluster of "make load". ROUNDS is how often each scheduler is measured.
+# Of "make load". SCENARIO is burst, all jobs at once, or waves, jobs that arrive for DURATION and
+# end again. ROUNDS is how often each scheduler is measured.
+SCENARIO = burst
+ifeq ($(SCENARIO),waves)
+NODES = 5000
+PODS = 10000
+ROUNDS = 1
+else
 NODES = 1000
 PODS = 2000
-QUEUES = 500
 ROUNDS = 3
+endif
+QUEUES = 500
+DURATION = 10m
 
 .PHONY: load
-load: $(APIS) ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt, docs/load.md and the picture of the README
+load: $(APIS) ## jobs on a real control plane, with ours and Volcano's own scheduler: bench/results/load.txt, docs/load.md and the picture of the README; with SCENARIO=waves, some 40 minutes a round, load-waves.txt
 	$(GO) build -o bin/load/ours ./cmd/vc-scheduler
 	$(GO) build -o bin/load/upstream volcano.sh/volcano/cmd/scheduler
-	$(GO) run ./cmd/load -nodes $(NODES) -pods $(PODS) -queues $(QUEUES) -rounds $(ROUNDS)
+	$(GO) run ./cmd/load -scenario $(SCENARIO) -nodes $(NODES) -pods $(PODS) -queues $(QUEUES) -duration $(DURATION) -rounds $(ROUNDS)
 	$(GO) run ./bench/report
 
 .PHONY: profile

@@ -23,6 +23,10 @@ var colours = map[string]color.Color{
 	"ours":     color.RGBA{0x24, 0x71, 0xa3, 0xff},
 	"none":     color.RGBA{0x7f, 0x8c, 0x8d, 0xff},
 	"floor":    color.RGBA{0x1e, 0x84, 0x49, 0xff},
+
+	// Ours by the name of the plugin.
+	"capacity":      color.RGBA{0x24, 0x71, 0xa3, 0xff},
+	"capacity-card": color.RGBA{0x1e, 0x84, 0x49, 0xff},
 }
 
 // Chart is a title, two axes and the lines between them.
@@ -39,7 +43,7 @@ type Axis struct {
 	Format func(float64) string // of the values beside the grid
 }
 
-// Line is a measurement of an implementation: "ours", "upstream" or "none". Lines
+// Line is a measurement of an implementation, one of those that have a colour. Lines
 // of one name have one entry in the legend.
 type Line struct {
 	Name   string

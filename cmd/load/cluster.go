@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"text/template"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -19,8 +23,26 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
-// configuration is the volcano-scheduler.conf of both schedulers.
-const configuration = `
+// scheduler is a program to be measured, with a quota plugin.
+type scheduler struct {
+	name, program string
+	plugin        quotaPlugin
+}
+
+// quotaPlugin is a quota plugin and its arguments.
+type quotaPlugin struct {
+	Name      string
+	Arguments map[string]string
+}
+
+// The plugins that are compared. Cards alone are short with capacity-card, as GPUs alone are with capacity.
+var (
+	capacity     = quotaPlugin{"capacity", nil}
+	capacityCard = quotaPlugin{"capacity-card", map[string]string{"unsetCapability": "unlimited"}}
+)
+
+// configuration is the volcano-scheduler.conf of all schedulers but for the quota plugin.
+var configuration = template.Must(template.New("").Parse(`
 actions: "enqueue, allocate, reclaim, backfill"
 tiers:
 - plugins:
@@ -28,22 +50,32 @@ tiers:
   - name: gang
     enablePreemptable: false
   - name: conformance
-  - name: capacity
+  - name: {{.Name}}
     enableHierarchy: true
+{{- with .Arguments}}
+    arguments:
+{{- range $key, $value := .}}
+      {{$key}}: {{$value}}
+{{- end}}
+{{- end}}
 - plugins:
   - name: predicates
   - name: nodeorder
   - name: binpack
-`
+`))
 
 // start runs a scheduler as a deployment does: Volcano's defaults, no throttling to speak of. Its configuration goes into
 // the directory, and has to stay there.
-func start(cp *controlplane.ControlPlane, program, directory string) (*controlplane.Process, error) {
+func (s scheduler) start(cp *controlplane.ControlPlane, directory string) (*controlplane.Process, error) {
 	path := filepath.Join(directory, "volcano-scheduler.conf")
-	if err := os.WriteFile(path, []byte(configuration), 0o600); err != nil {
+	var text bytes.Buffer
+	if err := configuration.Execute(&text, s.plugin); err != nil {
 		return nil, err
 	}
-	return cp.StartProcess(program, "--scheduler-conf="+path, "--schedule-period=1s", "--leader-elect=false", "--enable-metrics=true",
+	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+		return nil, err
+	}
+	return cp.StartProcess(s.program, "--scheduler-conf="+path, "--schedule-period=1s", "--leader-elect=false", "--enable-metrics=true",
 		"--kube-api-qps=2000", "--kube-api-burst=2000", "--node-worker-threads=20")
 }
 
@@ -103,22 +135,31 @@ func queue(q workload.Queue) *scheduling.Queue {
 	}
 }
 
-// job makes a Volcano job whose pods are those of a description.
-func job(j workload.Job) *batch.Job {
-	resources := cluster.List(j.Tasks[0].Request)
+// job makes a Volcano job whose pods are those of a description. They run for a time, or, if that is 0, forever.
+func job(j workload.Job, runs time.Duration) *batch.Job {
+	task := j.Tasks[0]
+	resources := cluster.List(task.Request)
+	var command []string
+	if runs > 0 {
+		command = []string{"sleep", strconv.Itoa(int(runs.Seconds()))}
+	}
 	return &batch.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: j.Name},
+		ObjectMeta: metav1.ObjectMeta{Name: j.Name, Annotations: j.Annotations},
 		Spec: batch.JobSpec{
 			SchedulerName: "volcano", Queue: j.Queue, MinAvailable: j.MinMember,
 			Tasks: []batch.TaskSpec{{
 				Name: "worker", Replicas: int32(len(j.Tasks)),
-				Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-					RestartPolicy: corev1.RestartPolicyNever,
-					Containers: []corev1.Container{{
-						Name: "main", Image: "none", // no node runs it
-						Resources: corev1.ResourceRequirements{Requests: resources, Limits: resources},
-					}},
-				}},
+				Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Annotations: task.Annotations},
+					Spec: corev1.PodSpec{
+						RestartPolicy: corev1.RestartPolicyNever,
+						Affinity:      cluster.Pod(j.Name, task).Spec.Affinity,
+						Containers: []corev1.Container{{
+							Name: "main", Image: "none", Command: command, // no node runs it
+							Resources: corev1.ResourceRequirements{Requests: resources, Limits: resources},
+						}},
+					},
+				},
 			}},
 		},
 	}

@@ -1,14 +1,16 @@
-// Command load puts Volcano jobs on a real control plane, all at once, and measures how fast two schedulers get them to
-// run, one after the other: ours and the one that it replaces. The schedulers are processes of their own, with the flags
-// and the configuration of a deployment; everything else (API server, controllers, kubelet, and what measures) is in this
-// process and shares the machine with them.
+// Command load puts Volcano jobs on a real control plane and measures how fast schedulers get them to run, one after the
+// other: ours and the one that it replaces. The jobs are there all at once, or arrive in waves and end again. The
+// schedulers are processes of their own, with the flags and the configuration of a deployment; everything else (API
+// server, controllers, kubelet, and what measures) is in this process and shares the machine with them.
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -24,23 +26,44 @@ import (
 
 // Where things go, seen from the root of the module.
 const (
-	results   = "bench/results/load.txt"
-	others    = "bench/results/load-%s.txt" // with another release of Volcano
-	page      = "docs/load.md"
-	chartFile = "docs/load.svg"
+	results      = "bench/results/load.txt"
+	others       = "bench/results/load-%s.txt" // with another release of Volcano
+	wavesResults = "bench/results/load-waves.txt"
+	page         = "docs/load.md"
+	chartFile    = "docs/load.svg"
 )
 
 // podsPerJob is the number of pods of a job; half of them are its minimum.
 const podsPerJob = 10
 
+// The scenarios.
+const (
+	burst = "burst" // all jobs are there at once, and never end
+	waves = "waves" // jobs arrive over time, and end
+)
+
+// choices are the flags.
+type choices struct {
+	scenario            string
+	nodes, pods, queues int
+	rounds              int
+	ours, upstream      string
+	limit               time.Duration
+	duration, grace     time.Duration
+}
+
 func main() {
-	nodes := flag.Int("nodes", 1000, "nodes of 8 GPUs")
-	pods := flag.Int("pods", 2000, "pods, in jobs of 10")
-	queues := flag.Int("queues", 500, "queues, in two levels below the root")
-	rounds := flag.Int("rounds", 3, "how often each scheduler is measured; 0 writes the page of the results that are there")
-	ours := flag.String("ours", "bin/load/ours", "our scheduler")
-	upstream := flag.String("upstream", "bin/load/upstream", "Volcano's own scheduler")
-	limit := flag.Duration("limit", 10*time.Minute, "how long a scheduler may take")
+	var o choices
+	flag.StringVar(&o.scenario, "scenario", burst, "burst: all jobs at once; waves: jobs arrive over time, and end")
+	flag.IntVar(&o.nodes, "nodes", 1000, "nodes of 8 GPUs")
+	flag.IntVar(&o.pods, "pods", 2000, "pods, in jobs of 10")
+	flag.IntVar(&o.queues, "queues", 500, "queues, in two levels below the root")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often each scheduler is measured; 0 writes the page of the results that are there")
+	flag.StringVar(&o.ours, "ours", "bin/load/ours", "our scheduler")
+	flag.StringVar(&o.upstream, "upstream", "bin/load/upstream", "Volcano's own scheduler")
+	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "burst: how long a scheduler may take")
+	flag.DurationVar(&o.duration, "duration", 10*time.Minute, "waves: how long jobs arrive")
+	flag.DurationVar(&o.grace, "grace", 2*time.Minute, "waves: how long after that a scheduler may take")
 	showVersion := flag.Bool("version", false, "print the versions of this program, Volcano and Kubernetes")
 	flag.Parse()
 	if *showVersion {
@@ -50,32 +73,93 @@ func main() {
 	version.Of().SetUserAgent()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer cancel()
+	exit(o.run(ctx))
+}
 
-	shape := workload.Shape{
-		Nodes: *nodes, Fanout: workload.TwoLevels(*queues),
-		Jobs: max(1, *pods/podsPerJob), TasksPerJob: podsPerJob, Phases: []workload.Phase{workload.Pending},
+func (o choices) run(ctx context.Context) error {
+	switch {
+	case o.rounds == 0:
+		return rewrite()
+	case o.scenario == burst:
+		return o.burst(ctx)
+	case o.scenario == waves:
+		return o.waves(ctx)
 	}
-	if *rounds == 0 {
-		exit(rewrite())
+	return fmt.Errorf("there is no scenario %q", o.scenario)
+}
+
+func (o choices) burst(ctx context.Context) error {
+	shape := workload.Shape{
+		Nodes: o.nodes, Fanout: workload.TwoLevels(o.queues),
+		Jobs: max(1, o.pods/podsPerJob), TasksPerJob: podsPerJob, Phases: []workload.Phase{workload.Pending},
 	}
 	volcano := version.Of().Volcano
 	report := report{&load.Report{
-		Command: fmt.Sprintf("make load NODES=%d PODS=%d QUEUES=%d ROUNDS=%d", *nodes, *pods, *queues, *rounds),
-		Volcano: volcano, Nodes: *nodes, Pods: shape.Jobs * podsPerJob, Queues: *queues, Rounds: *rounds,
+		Command: fmt.Sprintf("make load NODES=%d PODS=%d QUEUES=%d ROUNDS=%d", o.nodes, o.pods, o.queues, o.rounds) + with(volcano),
+		Volcano: volcano, Nodes: o.nodes, Pods: shape.Jobs * podsPerJob, Queues: o.queues, Rounds: o.rounds,
 		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
 	}}
+	schedulers := []scheduler{{"upstream", o.upstream, capacity}, {"ours", o.ours, capacity}}
+	cluster := shape.Make(1)
+	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
+		bounded, cancel := context.WithTimeout(ctx, o.limit)
+		defer cancel()
+		result, err := run(bounded, cluster, s)
+		result.Round = round
+		report.Runs = append(report.Runs, result)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	path := results
 	if volcano != load.MainRelease {
-		report.Command += " VOLCANO=" + strings.TrimPrefix(volcano, "v")
+		path = fmt.Sprintf(others, volcano)
 	}
-	schedulers := []scheduler{{"upstream", *upstream}, {"ours", *ours}}
-	err := report.measure(ctx, shape.Make(1), schedulers, *limit)
-	if err == nil {
-		err = report.write()
+	if err := write(path, report.Report); err != nil {
+		return err
 	}
-	if err == nil {
-		fmt.Print("\n" + report.table())
+	fmt.Print("\n" + report.table())
+	return nil
+}
+
+func (o choices) waves(ctx context.Context) error {
+	w := workload.Waves{Nodes: o.nodes, Queues: o.queues, Pods: o.pods, PodsPerJob: podsPerJob, Duration: o.duration}
+	volcano := version.Of().Volcano
+	report := wavesReport{&load.Waves{
+		Command: fmt.Sprintf("make load SCENARIO=waves NODES=%d PODS=%d QUEUES=%d DURATION=%s ROUNDS=%d",
+			o.nodes, o.pods, o.queues, o.duration, o.rounds) + with(volcano),
+		Volcano: volcano, Nodes: o.nodes, Queues: o.queues, Pods: o.pods / podsPerJob * podsPerJob, Rounds: o.rounds,
+		Duration: o.duration.Seconds(), Grace: o.grace.Seconds(),
+		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
+	}}
+	cluster, _ := w.Make(1)
+	for _, n := range cluster.Nodes {
+		report.Cards += int(n.Allocatable[gpu])
 	}
-	exit(err)
+	schedulers := []scheduler{{"upstream", o.upstream, capacity}, {"capacity", o.ours, capacity}, {"capacity-card", o.ours, capacityCard}}
+	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
+		result, err := runWaves(ctx, w, s, o.grace)
+		result.Round = round
+		report.Runs = append(report.Runs, *result)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := write(wavesResults, report.Waves); err != nil {
+		return err
+	}
+	fmt.Print("\n" + report.table())
+	return nil
+}
+
+// with is what the command of another release of Volcano ends with.
+func with(volcano string) string {
+	if volcano == load.MainRelease {
+		return ""
+	}
+	return " VOLCANO=" + strings.TrimPrefix(volcano, "v")
 }
 
 func exit(err error) {
@@ -86,17 +170,13 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// rewrite makes the page and the chart of the raw results anew.
+// rewrite makes the page and the charts of the raw results anew.
 func rewrite() error {
-	main, rest, err := readAll("")
+	files, err := pages("")
 	if err != nil {
 		return err
 	}
-	chart, err := main.chart()
-	if err != nil {
-		return err
-	}
-	for path, text := range map[string]string{page: main.page(rest), chartFile: chart} {
+	for path, text := range files {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
 		}
@@ -104,9 +184,36 @@ func rewrite() error {
 	return nil
 }
 
-// readAll reads the results with the main release, and with the others, below the root of the module.
+// pages are the page and the charts of the results below the root of the module, by path.
+func pages(root string) (map[string]string, error) {
+	main, rest, err := readAll(root)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{page: main.page(rest)}
+	if files[chartFile], err = main.chart(); err != nil {
+		return nil, err
+	}
+	inWaves, err := load.ReadWaves(filepath.Join(root, wavesResults))
+	if errors.Is(err, fs.ErrNotExist) {
+		return files, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	report := wavesReport{inWaves}
+	files[page] += report.section()
+	for _, c := range wavesCharts {
+		if files[c.file], err = report.chart(c); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// readAll reads the results of bursts with the main release, and with the others, below the root of the module.
 func readAll(root string) (main report, rest []report, err error) {
-	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(others, "*")))
+	paths, err := filepath.Glob(filepath.Join(root, fmt.Sprintf(others, "v*")))
 	if err != nil {
 		return report{}, nil, err
 	}
@@ -120,23 +227,15 @@ func readAll(root string) (main report, rest []report, err error) {
 	return rest[0], rest[1:], nil
 }
 
-// scheduler is a program to be measured.
-type scheduler struct{ name, program string }
-
-// measure runs the schedulers in turn, and every second time in the other order.
-func (r report) measure(ctx context.Context, cluster workload.Cluster, schedulers []scheduler, limit time.Duration) error {
-	for round := range r.Rounds {
+// inTurn measures the schedulers in turn, and begins each round with another one.
+func inTurn(rounds int, schedulers []scheduler, measure func(round int, s scheduler) error) error {
+	for round := range rounds {
 		for i := range schedulers {
-			each := schedulers[(i+round)%len(schedulers)]
-			fmt.Printf("round %d of %d, %s\n", round+1, r.Rounds, each.name)
-			bounded, cancel := context.WithTimeout(ctx, limit)
-			result, err := run(bounded, cluster, each)
-			cancel()
-			if err != nil {
-				return fmt.Errorf("round %d, %s: %w", round+1, each.name, err)
+			s := schedulers[(i+round)%len(schedulers)]
+			fmt.Printf("round %d of %d, %s\n", round+1, rounds, s.name)
+			if err := measure(round+1, s); err != nil {
+				return fmt.Errorf("round %d, %s: %w", round+1, s.name, err)
 			}
-			result.Round = round + 1
-			r.Runs = append(r.Runs, result)
 		}
 	}
 	return nil
@@ -160,15 +259,11 @@ func machineLoad() (load float64) {
 	return load
 }
 
-// write writes the raw results, and makes the page and the chart anew.
-func (r report) write() error {
-	raw, err := json.Marshal(r.Report)
+// write writes the raw results, and makes the page and the charts anew.
+func write(path string, measured any) error {
+	raw, err := json.Marshal(measured)
 	if err != nil {
 		return err
-	}
-	path := results
-	if r.Volcano != load.MainRelease {
-		path = fmt.Sprintf(others, r.Volcano)
 	}
 	if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {
 		return err

@@ -11,11 +11,13 @@ import (
 // report writes the page of what was measured.
 type report struct{ *load.Report }
 
-// rows are the figures of a run, in the order of the table.
-var rows = []struct {
+// row is a figure of a run, as a row of a table.
+type row[Run any] struct {
 	title, unit string
-	of          func(load.Result) float64
-}{
+	of          func(Run) float64
+}
+
+var rows = []row[load.Result]{
 	{"pods bound", "per second", load.Result.Throughput},
 	{"submit to running, half of the pods", "s", func(r load.Result) float64 { return load.Percentile(r.Running, 0.5) }},
 	{"90 %", "s", func(r load.Result) float64 { return load.Percentile(r.Running, 0.9) }},
@@ -26,17 +28,19 @@ var rows = []struct {
 	{"peak memory of the scheduler", "MiB", func(r load.Result) float64 { return r.Memory / (1 << 20) }},
 }
 
-// table has the medians of the rounds, and their range.
-func (r report) table() string {
+func (r report) table() string { return table(load.Schedulers, rows, r.Values) }
+
+// table has the medians of the rounds of each scheduler, and their range. values are a figure of the rounds, sorted.
+func table[Run any](schedulers []string, rows []row[Run], values func(scheduler string, figure func(Run) float64) []float64) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| | | %s |\n|---|---|%s\n", strings.Join(load.Schedulers, " | "), strings.Repeat("---|", len(load.Schedulers)))
+	fmt.Fprintf(&b, "| | | %s |\n|---|---|%s\n", strings.Join(schedulers, " | "), strings.Repeat("---|", len(schedulers)))
 	for _, row := range rows {
 		fmt.Fprintf(&b, "| %s | %s |", row.title, row.unit)
-		for _, name := range load.Schedulers {
-			values := r.Values(name, row.of)
-			fmt.Fprintf(&b, " %s", digits(load.Percentile(values, 0.5)))
-			if len(values) > 1 {
-				fmt.Fprintf(&b, " (%s–%s)", digits(values[0]), digits(values[len(values)-1]))
+		for _, name := range schedulers {
+			of := values(name, row.of)
+			fmt.Fprintf(&b, " %s", digits(load.Percentile(of, 0.5)))
+			if len(of) > 1 {
+				fmt.Fprintf(&b, " (%s–%s)", digits(of[0]), digits(of[len(of)-1]))
 			}
 			b.WriteString(" |")
 		}
@@ -45,8 +49,14 @@ func (r report) table() string {
 	return b.String()
 }
 
-// digits formats a number with three significant digits.
+// digits formats a number with three significant digits. Infinite is a time that too few pods have reached.
 func digits(x float64) string {
+	switch {
+	case x == 0:
+		return "0"
+	case math.IsInf(x, 1):
+		return "not reached"
+	}
 	return fmt.Sprintf("%.*f", max(0, 2-int(math.Floor(math.Log10(max(x, 1e-3))))), x)
 }
 

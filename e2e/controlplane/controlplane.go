@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +18,10 @@ import (
 
 // ErrRunning is returned by Start while another control plane of this process has not been stopped.
 var ErrRunning = errors.New("another control plane is running in this process")
+
+// ComponentLabel is the label of profiles that names the stage of Start whose goroutines were sampled. The connections
+// of the clients of a ControlPlane count as kube-apiserver.
+const ComponentLabel = "component"
 
 // running guards the process-wide state that the components share.
 var running atomic.Bool
@@ -98,7 +103,7 @@ func (cp *ControlPlane) boot(ctx context.Context, progress func(string, time.Dur
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := stage.run(ctx); err != nil {
+		if err := labeled(ctx, stage.name, stage.run); err != nil {
 			return fmt.Errorf("starting %s: %w", stage.name, err)
 		}
 		if progress != nil {
@@ -106,6 +111,12 @@ func (cp *ControlPlane) boot(ctx context.Context, progress func(string, time.Dur
 		}
 	}
 	return nil
+}
+
+// labeled runs a stage whose goroutines have its name in profiles.
+func labeled(ctx context.Context, name string, run func(context.Context) error) (err error) {
+	pprof.Do(ctx, pprof.Labels(ComponentLabel, name), func(ctx context.Context) { err = run(ctx) })
+	return err
 }
 
 // createDirectory makes the directory that everything lives in and sends the components' logs to a file there.

@@ -1,10 +1,23 @@
 package controlplane
 
 import (
+	"context"
+	"errors"
+	"runtime/pprof"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+func TestStagesAreLabeled(t *testing.T) {
+	failed := errors.New("no port")
+	err := labeled(t.Context(), "etcd", func(ctx context.Context) error {
+		name, _ := pprof.Label(ctx, ComponentLabel)
+		require.Equal(t, "etcd", name)
+		return failed
+	})
+	require.ErrorIs(t, err, failed)
+}
 
 // TestDefinitionsAreReadable fails if a definition of the Volcano module has fields that the API server of go.mod does
 // not know, or if the module keeps its definitions elsewhere.

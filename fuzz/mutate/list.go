@@ -80,7 +80,7 @@ var mutants = []mutant{
 	{"plugin/events.go", "s.changeNamespace(q, task, charge)", ""},
 	{"plugin/eviction.go", " && s.fitsNamespaceWithout(c, victims)", ""},
 	{"plugin/simulate.go", "clone.namespaces = &namespaces", "clone.namespaces, _ = w.namespaces, &namespaces"},
-	{"plugin/intake/timeouts.go", "|| t.limits && !t.open(q) {", "{"},
+	{"plugin/intake/timeouts.go", "|| t.limits && !t.session.Open(q) {", "{"},
 
 	// Displaced promises.
 	{"plugin/displacement.go", "other.Priority < job.Priority && displaceable(other)", "other.Priority <= job.Priority && displaceable(other)"},

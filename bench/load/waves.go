@@ -1,0 +1,209 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+)
+
+// WavesSchedulers are the schedulers that are compared while jobs arrive in waves, in the order of the
+// tables: Volcano's own with its plugin capacity, and ours under two names.
+var WavesSchedulers = []string{"upstream", "capacity", "capacity-card"}
+
+// Waves is all that was measured while jobs arrived in waves and ended again, and on what. Times are in
+// seconds; those of a run count from its first wave.
+type Waves struct {
+	Command  string  `json:"command"`
+	Volcano  string  `json:"volcano"`
+	Nodes    int     `json:"nodes"`
+	Cards    int     `json:"cards"` // whole cards of the nodes
+	Queues   int     `json:"queues"`
+	Pods     int     `json:"pods"`
+	Rounds   int     `json:"rounds"`
+	Duration float64 `json:"duration"` // from the first wave to the end of the last
+	Grace    float64 `json:"grace"`    // after which pods that do not run yet are left
+	Go       string  `json:"go"`
+	CPU      string  `json:"cpu"`
+	CPUs     int     `json:"cpus"`
+	Load     float64 `json:"load"` // the machine's load average of a minute when it began, 0 if it is unknown
+	Runs     []Run   `json:"runs"`
+}
+
+// Run holds the measurements of one scheduler in one round. All but Left, Ended and Samples are of the
+// steady part.
+type Run struct {
+	Scheduler string  `json:"scheduler"`
+	Round     int     `json:"round"`
+	From      float64 `json:"from"` // the steady part
+	Until     float64 `json:"until"`
+	Ended     float64 `json:"ended"` // when the last pod ran, or the grace was over
+	Left      int     `json:"left"`  // pods that did not run until then
+
+	Submitted int `json:"submitted"` // pods of the jobs that were submitted
+	// Running is, for each of these pods that ran at all, in order, the time from its job's submission until it ran.
+	Running []float64 `json:"running"`
+	// Stages are the means of the parts of that time, by name.
+	Stages map[string]float64 `json:"stages"`
+
+	Bound    int       `json:"bound"`  // pods
+	CPU      float64   `json:"cpu"`    // of the scheduler
+	Cycles   []float64 `json:"cycles"` // scheduling cycles that ended, in order of their times
+	Opens    []float64 `json:"opens"`  // what the quota plugin took to open each session, in order
+	Actions  []Action  `json:"actions"`
+	Requests []Request `json:"requests"` // of the scheduler to the API server, by method of HTTP
+	Served   []Request `json:"served"`   // what the API server did for all its clients, without watches
+	// Processors are the seconds that the processors of the machine spent on each of its users, and idle.
+	Processors map[string]float64 `json:"processors"`
+
+	Samples []Sample `json:"samples"`
+}
+
+// The stages of a pod.
+const (
+	Created = "created" // from the submission of its job until the pod exists
+	Bound   = "bound"   // from then until it has a node
+	Started = "started" // from then until it runs
+)
+
+// Stages are the stages in order.
+var Stages = []string{Created, Bound, Started}
+
+// The users of processors beside the parts of the control plane, which have the names of its stages.
+const (
+	Scheduler = "scheduler"
+	Collector = "memory management of Go"
+	Harness   = "measurement"
+	Others    = "other processes"
+	Idle      = "idle"
+)
+
+// Action is an action of the scheduler, and what it took in all.
+type Action struct {
+	Name string  `json:"name"`
+	Time float64 `json:"time"`
+}
+
+// Request is a kind of request, and how many of it took how long in all.
+type Request struct {
+	Name  string  `json:"name"`
+	Count float64 `json:"count"`
+	Time  float64 `json:"time"`
+}
+
+// Sample is what was seen at a time.
+type Sample struct {
+	At        float64 `json:"at"`
+	Submitted int     `json:"submitted"` // pods of all jobs so far
+	Bound     int     `json:"bound"`     // of these so far
+	Running   int     `json:"running"`   // at that time
+	Cards     int     `json:"cards"`     // whole cards of pods that are bound and have not ended
+	CPU       float64 `json:"cpu"`       // of the scheduler so far
+	Memory    float64 `json:"memory"`    // of the scheduler, resident, in bytes
+}
+
+// ReadWaves reads a report.
+func ReadWaves(path string) (*Waves, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	w := &Waves{}
+	if err := json.Unmarshal(raw, w); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return w, nil
+}
+
+// Values returns a figure of each round of a scheduler, sorted.
+func (w *Waves) Values(scheduler string, figure func(Run) float64) (values []float64) {
+	for _, run := range w.Runs {
+		if run.Scheduler == scheduler {
+			values = append(values, figure(run))
+		}
+	}
+	slices.Sort(values)
+	return values
+}
+
+// Throughput is the number of pods bound per second.
+func (r Run) Throughput() float64 { return float64(r.Bound) / (r.Until - r.From) }
+
+// Busiest is the number of pods bound per second in the busiest time of at least that length.
+func (r Run) Busiest(length float64) (most float64) {
+	samples := r.steady()
+	for i, first := range samples {
+		for _, last := range samples[i:] {
+			if took := last.At - first.At; took >= length {
+				most = max(most, float64(last.Bound-first.Bound)/took)
+				break
+			}
+		}
+	}
+	return most
+}
+
+// Latency is the time from submission to running that a share of the pods does not exceed, infinite if
+// fewer of them ran.
+func (r Run) Latency(share float64) float64 {
+	i := max(0, int(math.Ceil(share*float64(r.Submitted)))-1)
+	if i >= len(r.Running) {
+		return math.Inf(1)
+	}
+	return r.Running[i]
+}
+
+// Of returns the requests of a name.
+func Of(requests []Request, name string) Request {
+	for _, r := range requests {
+		if r.Name == name {
+			return r
+		}
+	}
+	return Request{Name: name}
+}
+
+// Mean is the mean time of a request, 0 if there was none.
+func (r Request) Mean() float64 { return r.Time / max(1, r.Count) }
+
+// Waiting are the pods of submitted jobs that had no node, sorted.
+func (r Run) Waiting() []float64 {
+	return r.sorted(func(s Sample) float64 { return float64(s.Submitted - s.Bound) })
+}
+
+// CardsInUse are the whole cards of pods, sorted.
+func (r Run) CardsInUse() []float64 {
+	return r.sorted(func(s Sample) float64 { return float64(s.Cards) })
+}
+
+// Memory is the memory of the scheduler, sorted.
+func (r Run) Memory() []float64 {
+	return r.sorted(func(s Sample) float64 { return s.Memory })
+}
+
+// PeakMemory is the most memory that the scheduler had in the whole run.
+func (r Run) PeakMemory() (most float64) {
+	for _, s := range r.Samples {
+		most = max(most, s.Memory)
+	}
+	return most
+}
+
+func (r Run) sorted(figure func(Sample) float64) (values []float64) {
+	for _, s := range r.steady() {
+		values = append(values, figure(s))
+	}
+	slices.Sort(values)
+	return values
+}
+
+// steady are the samples of the steady part.
+func (r Run) steady() (samples []Sample) {
+	for _, s := range r.Samples {
+		if r.From <= s.At && s.At <= r.Until {
+			samples = append(samples, s)
+		}
+	}
+	return samples
+}

@@ -1,0 +1,64 @@
+package load
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// sampleRun has a steady part from 10 s to 40 s with four pods, of which three ran.
+var sampleRun = Run{
+	Scheduler: "capacity", From: 10, Until: 40, Bound: 60, Submitted: 4, Running: []float64{1, 2, 5},
+	Samples: []Sample{
+		{At: 5, Submitted: 90, Memory: 900},
+		{At: 10, Submitted: 100, Bound: 90, Cards: 7, Memory: 300},
+		{At: 20, Submitted: 120, Bound: 100, Cards: 9, Memory: 500},
+		{At: 25, Submitted: 130, Bound: 130, Cards: 3, Memory: 400},
+		{At: 40, Submitted: 150, Bound: 150, Cards: 8, Memory: 200},
+		{At: 50, Submitted: 190, Bound: 150, Cards: 90, Memory: 100},
+	},
+}
+
+func TestRun(t *testing.T) {
+	assert.Equal(t, 2.0, sampleRun.Throughput())
+	assert.Equal(t, []float64{0, 0, 10, 20}, sampleRun.Waiting())
+	assert.Equal(t, []float64{3, 7, 8, 9}, sampleRun.CardsInUse())
+	assert.Equal(t, []float64{200, 300, 400, 500}, sampleRun.Memory())
+	assert.Equal(t, 900.0, sampleRun.PeakMemory(), "of the whole run")
+}
+
+func TestBusiest(t *testing.T) {
+	for length, want := range map[float64]float64{4: 6, 10: 2.5, 15: 40.0 / 15, 20: 2.5, 30: 2, 31: 0} {
+		assert.Equal(t, want, sampleRun.Busiest(length), length)
+	}
+}
+
+// TestLatency counts the pods that did not run.
+func TestLatency(t *testing.T) {
+	for share, want := range map[float64]float64{0.25: 1, 0.5: 2, 0.75: 5, 0.76: math.Inf(1), 1: math.Inf(1)} {
+		assert.Equal(t, want, sampleRun.Latency(share), share)
+	}
+	assert.Equal(t, math.Inf(1), Run{Submitted: 4}.Latency(0))
+}
+
+func TestWavesValues(t *testing.T) {
+	w := Waves{Runs: []Run{{Scheduler: "capacity", CPU: 3}, {Scheduler: "upstream", CPU: 9}, {Scheduler: "capacity", CPU: 2}}}
+	cpu := func(r Run) float64 { return r.CPU }
+	assert.Equal(t, []float64{2, 3}, w.Values("capacity", cpu))
+	assert.Empty(t, w.Values("capacity-card", cpu))
+}
+
+func TestReadWaves(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "load-waves.txt")
+	require.NoError(t, os.WriteFile(path, []byte(`{"queues":5,"runs":[{"scheduler":"capacity","samples":[{"at":2,"cards":3}]}]}`), 0o600))
+	w, err := ReadWaves(path)
+	require.NoError(t, err)
+	assert.Equal(t, &Waves{Queues: 5, Runs: []Run{{Scheduler: "capacity", Samples: []Sample{{At: 2, Cards: 3}}}}}, w)
+	require.NoError(t, os.WriteFile(path, []byte(`{`), 0o600))
+	_, err = ReadWaves(path)
+	assert.ErrorContains(t, err, path)
+}

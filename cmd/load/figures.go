@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"syscall"
+
+	dto "github.com/prometheus/client_model/go"
+	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/capacity-card/capacity-card/bench/load"
+	"github.com/capacity-card/capacity-card/cmd/internal/families"
+	"github.com/capacity-card/capacity-card/e2e/controlplane"
+)
+
+// figures are the metrics of a scheduler.
+type figures struct {
+	cpu, memory float64 // seconds so far, bytes
+	cycles      tally
+	opens       tally // of the sessions, by the quota plugin
+	actions     map[string]tally
+	requests    map[string]tally // to the API server, by method
+}
+
+// tally is how often something happened so far, and what it took in all, in seconds.
+type tally struct{ count, time float64 }
+
+// minus is what has happened since an earlier look.
+func (t tally) minus(earlier tally) tally {
+	return tally{t.count - earlier.count, t.time - earlier.time}
+}
+
+func (t tally) plus(more tally) tally { return tally{t.count + more.count, t.time + more.time} }
+
+// read reads the metrics of a scheduler.
+func read(ctx context.Context, process *controlplane.Process) (f figures, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, process.Metrics, nil)
+	if err == nil {
+		var response *http.Response
+		if response, err = http.DefaultClient.Do(request); err == nil {
+			defer response.Body.Close()
+			f, err = readFigures(response.Body)
+		}
+	}
+	if err != nil {
+		return f, fmt.Errorf("reading the scheduler's metrics: %w", err)
+	}
+	return f, nil
+}
+
+// readFigures reads metrics in the text format.
+func readFigures(text io.Reader) (figures, error) {
+	read, err := families.Read(text)
+	if err != nil {
+		return figures{}, err
+	}
+	f := figures{actions: map[string]tally{}, requests: map[string]tally{}}
+	for _, m := range read["process_cpu_seconds_total"].GetMetric() {
+		f.cpu = m.GetCounter().GetValue()
+	}
+	for _, m := range read["process_resident_memory_bytes"].GetMetric() {
+		f.memory = m.GetGauge().GetValue()
+	}
+	for _, m := range read["volcano_e2e_scheduling_latency_milliseconds"].GetMetric() {
+		f.cycles = observed(m, 1000)
+	}
+	for _, m := range read["volcano_plugin_scheduling_latency_milliseconds"].GetMetric() {
+		if plugin := label(m, "plugin"); label(m, "OnSession") == "OnSessionOpen" && (plugin == capacity.Name || plugin == capacityCard.Name) {
+			f.opens = observed(m, 1000)
+		}
+	}
+	for _, m := range read["volcano_action_scheduling_latency_milliseconds"].GetMetric() {
+		f.actions[label(m, "action")] = observed(m, 1000)
+	}
+	for _, m := range read["rest_client_request_duration_seconds"].GetMetric() {
+		f.requests[label(m, "verb")] = f.requests[label(m, "verb")].plus(observed(m, 1))
+	}
+	return f, nil
+}
+
+// served is what the API server of this process has done so far, by the verb and the resource. Watches do not end.
+func served() (map[string]tally, error) {
+	gathered, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		return nil, fmt.Errorf("reading the API server's metrics: %w", err)
+	}
+	i := slices.IndexFunc(gathered, func(f *dto.MetricFamily) bool { return f.GetName() == "apiserver_request_duration_seconds" })
+	if i < 0 {
+		return nil, nil // no request so far
+	}
+	return servedOf(gathered[i]), nil
+}
+
+// servedOf adds up the requests of a verb for a resource.
+func servedOf(durations *dto.MetricFamily) map[string]tally {
+	requests := map[string]tally{}
+	for _, m := range durations.GetMetric() {
+		verb, name := label(m, "verb"), label(m, "resource")
+		if verb == "WATCH" || name == "" {
+			continue
+		}
+		if part := label(m, "subresource"); part != "" {
+			name += "/" + part
+		}
+		requests[verb+" "+name] = requests[verb+" "+name].plus(observed(m, 1))
+	}
+	return requests
+}
+
+// since lists the requests that were made since an earlier look, by name.
+func since(now, earlier map[string]tally) (requests []load.Request) {
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if more := now[name].minus(earlier[name]); more.count > 0 {
+			requests = append(requests, load.Request{Name: name, Count: more.count, Time: thousandths(more.time)})
+		}
+	}
+	return requests
+}
+
+// observed is the content of a histogram that counts so many units in a second.
+func observed(m *dto.Metric, units float64) tally {
+	return tally{float64(m.GetHistogram().GetSampleCount()), m.GetHistogram().GetSampleSum() / units}
+}
+
+func label(m *dto.Metric, name string) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
+}
+
+// own is the processor time of this process so far, in seconds.
+func own() (float64, error) {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0, fmt.Errorf("reading the usage of this process: %w", err)
+	}
+	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
+	return seconds(usage.Utime) + seconds(usage.Stime), nil
+}
+
+// machine is the time of all processors so far, in seconds, and how much of it they were idle.
+func machine() (all, idle float64, err error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0, err
+	}
+	return readMachine(string(text))
+}
+
+// readMachine reads the first line of /proc/stat, in hundredths of a second: user, nice, system, idle, iowait, irq,
+// softirq, steal. What a virtual machine does not get is neither its own time nor idle.
+func readMachine(text string) (all, idle float64, err error) {
+	var name string
+	var of [8]float64
+	if _, err := fmt.Sscan(text, &name, &of[0], &of[1], &of[2], &of[3], &of[4], &of[5], &of[6], &of[7]); err != nil || name != "cpu" {
+		return 0, 0, fmt.Errorf("reading /proc/stat: %q %w", name, err)
+	}
+	idle = (of[3] + of[4]) / 100
+	return (of[0]+of[1]+of[2]+of[5]+of[6])/100 + idle, idle, nil
+}

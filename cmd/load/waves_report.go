@@ -1,0 +1,270 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"time"
+
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/capacity-card/capacity-card/bench/chart"
+	"github.com/capacity-card/capacity-card/bench/load"
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// wavesReport writes the part of the page on jobs that arrive in waves.
+type wavesReport struct{ *load.Waves }
+
+// table has the figures of the steady part.
+func (r wavesReport) table() string {
+	return table(load.WavesSchedulers, []row[load.Run]{
+		{"pods bound", "per second", load.Run.Throughput},
+		{"in the busiest 10 s", "per second", func(r load.Run) float64 { return r.Busiest(10) }},
+		{"submit to running, half of the pods", "s", func(r load.Run) float64 { return r.Latency(0.5) }},
+		{"90 %", "s", func(r load.Run) float64 { return r.Latency(0.9) }},
+		{"99 %", "s", func(r load.Run) float64 { return r.Latency(0.99) }},
+		{"pods without a node, median", "", func(r load.Run) float64 { return load.Percentile(r.Waiting(), 0.5) }},
+		{"at most", "", func(r load.Run) float64 { return load.Percentile(r.Waiting(), 1) }},
+		{"whole cards in use, median", "%", func(run load.Run) float64 { return 100 * load.Percentile(run.CardsInUse(), 0.5) / float64(r.Cards) }},
+		{"all pods have run, after the last wave", "s", r.drained},
+		{"pods that had not run then", "", func(r load.Run) float64 { return float64(r.Left) }},
+		{"scheduling cycles", "", func(r load.Run) float64 { return float64(len(r.Cycles)) }},
+		{"half of the cycles", "s", func(r load.Run) float64 { return load.Percentile(r.Cycles, 0.5) }},
+		{"90 %", "s", func(r load.Run) float64 { return load.Percentile(r.Cycles, 0.9) }},
+		{"longest", "s", func(r load.Run) float64 { return load.Percentile(r.Cycles, 1) }},
+		{"half of the session opens of the quota plugin", "ms", func(r load.Run) float64 { return 1000 * load.Percentile(r.Opens, 0.5) }},
+		{"90 %", "ms", func(r load.Run) float64 { return 1000 * load.Percentile(r.Opens, 0.9) }},
+		{"longest", "ms", func(r load.Run) float64 { return 1000 * load.Percentile(r.Opens, 1) }},
+		{"cpu of the scheduler", "s", func(r load.Run) float64 { return r.CPU }},
+		{"memory of the scheduler, median", "MiB", func(r load.Run) float64 { return load.Percentile(r.Memory(), 0.5) / (1 << 20) }},
+		{"peak of the whole run", "MiB", func(r load.Run) float64 { return r.PeakMemory() / (1 << 20) }},
+	}, r.Values)
+}
+
+// drained is when the last pod ran, infinite if not all did.
+func (r wavesReport) drained(run load.Run) float64 {
+	if run.Left > 0 {
+		return math.Inf(1)
+	}
+	return max(0, run.Ended-r.Duration)
+}
+
+// requests has the scheduler's requests, a row for each method of HTTP.
+func (r wavesReport) requests() string {
+	var rows []row[load.Run]
+	for _, method := range []string{"POST", "PUT", "PATCH", "GET", "DELETE"} {
+		rows = append(rows, row[load.Run]{method, "requests", func(run load.Run) float64 { return load.Of(run.Requests, method).Count }})
+		rows = append(rows, row[load.Run]{"mean", "ms", func(run load.Run) float64 { return 1000 * load.Of(run.Requests, method).Mean() }})
+	}
+	return table(load.WavesSchedulers, rows, r.Values)
+}
+
+// mostServed is the number of rows of what the API server does.
+const mostServed = 8
+
+// served has what the API server does most often.
+func (r wavesReport) served() string {
+	counts := map[string]float64{}
+	for _, run := range r.Runs {
+		for _, request := range run.Served {
+			counts[request.Name] += request.Count
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	var rows []row[load.Run]
+	for _, name := range names[:min(mostServed, len(names))] {
+		title := "`" + name + "`"
+		rows = append(rows, row[load.Run]{title, "per second", func(run load.Run) float64 { return load.Of(run.Served, name).Count / (run.Until - run.From) }})
+		rows = append(rows, row[load.Run]{"mean", "ms", func(run load.Run) float64 { return 1000 * load.Of(run.Served, name).Mean() }})
+	}
+	return table(load.WavesSchedulers, rows, r.Values)
+}
+
+// users are the users of the processors, in the order of the table, and their names there.
+var users = []struct{ name, title string }{
+	{load.Scheduler, "the scheduler"},
+	{"kube-apiserver", "API server"},
+	{"etcd", "etcd"},
+	{"Volcano's controllers", "Volcano's controllers"},
+	{"kubelet", "simulated kubelet"},
+	{"garbage collector", "garbage collector of Kubernetes"},
+	{load.Collector, "freeing memory, of the control plane"},
+	{load.Harness, "what measures, and the rest of that process"},
+	{load.Others, "other processes"},
+	{load.Idle, "idle"},
+}
+
+// processors has the share of the machine's processors that each user has.
+func (r wavesReport) processors() string {
+	var rows []row[load.Run]
+	for _, user := range users {
+		rows = append(rows, row[load.Run]{user.title, "%", func(run load.Run) float64 {
+			return 100 * run.Processors[user.name] / total(run.Processors)
+		}})
+	}
+	return table(load.WavesSchedulers, rows, r.Values)
+}
+
+func total(of map[string]float64) (sum float64) {
+	for _, value := range of {
+		sum += value
+	}
+	return sum
+}
+
+// stages has the parts of the time from submission to running.
+func (r wavesReport) stages() string {
+	titles := map[string]string{
+		load.Created: "submission of the job to creation of the pod",
+		load.Bound:   "to its binding",
+		load.Started: "to its running",
+	}
+	var rows []row[load.Run]
+	for _, stage := range load.Stages {
+		rows = append(rows, row[load.Run]{titles[stage], "s", func(run load.Run) float64 { return run.Stages[stage] }})
+	}
+	return table(load.WavesSchedulers, rows, r.Values)
+}
+
+// cycles has the parts of the scheduling cycles.
+func (r wavesReport) cycles() string {
+	named := func(run load.Run, name string) (time float64) {
+		for _, action := range run.Actions {
+			if action.Name == name {
+				time = action.Time
+			}
+		}
+		return time
+	}
+	rows := []row[load.Run]{{"session open of the quota plugin", "s", func(run load.Run) float64 { return sum(run.Opens) }}}
+	for _, name := range []string{"enqueue", "allocate", "reclaim", "backfill"} {
+		rows = append(rows, row[load.Run]{name, "s", func(run load.Run) float64 { return named(run, name) }})
+	}
+	rows = append(rows, row[load.Run]{"snapshot, other plugins, session close", "s", func(run load.Run) float64 {
+		rest := sum(run.Cycles) - sum(run.Opens)
+		for _, action := range run.Actions {
+			rest -= action.Time
+		}
+		return max(0, rest)
+	}}, row[load.Run]{"until the next cycle", "s", func(run load.Run) float64 { return max(0, run.Until-run.From-sum(run.Cycles)) }})
+	return table(load.WavesSchedulers, rows, r.Values)
+}
+
+func sum(of []float64) (sum float64) {
+	for _, value := range of {
+		sum += value
+	}
+	return sum
+}
+
+// wavesChart is a chart of something over time.
+type wavesChart struct {
+	file, title string
+	of          func(load.Sample) float64
+}
+
+var wavesCharts = []wavesChart{
+	{"docs/load-waiting.svg", "Pods without a node", func(s load.Sample) float64 { return float64(s.Submitted - s.Bound) }},
+	{"docs/load-cards.svg", "Whole cards in use", func(s load.Sample) float64 { return float64(s.Cards) }},
+}
+
+// chart draws a line for each run.
+func (r wavesReport) chart(c wavesChart) (string, error) {
+	drawn := chart.Chart{
+		Title: c.title,
+		X: chart.Axis{
+			Label:  "time since the first wave",
+			Format: func(seconds float64) string { return (time.Duration(seconds) * time.Second).String() },
+		},
+		Y: chart.Axis{Format: func(n float64) string { return fmt.Sprintf("%g", n) }},
+	}
+	for _, name := range load.WavesSchedulers {
+		for _, run := range r.Runs {
+			if run.Scheduler != name {
+				continue
+			}
+			points := plotter.XYs{{}}
+			for _, s := range run.Samples {
+				points = append(points, plotter.XY{X: s.At, Y: c.of(s)})
+			}
+			drawn.Lines = append(drawn.Lines, chart.Line{Name: name, Points: points})
+		}
+	}
+	return drawn.SVG()
+}
+
+// section is the part of the page.
+func (r wavesReport) section() string {
+	rounds := "one round"
+	if r.Rounds > 1 {
+		rounds = fmt.Sprintf("the median of %d rounds, with minimum and maximum in brackets", r.Rounds)
+	}
+	text := fmt.Sprintf(`
+## Cards, and jobs that end
+
+In this test %d pods arrive over %s, in Volcano jobs of %d pods of which half are the
+minimum, and run for %s to %s. There are ten waves: jobs arrive in the first half of each.
+The cluster has %d nodes of eight models with %d whole cards, some of them cut into MIG and
+MPS slices, and %d queues in two levels. Each job requests one of these: a card by name,
+either of two cards, slices, or any card. A pod has 1, 2, 4 or 8 whole cards or one slice.
+A queue has a quota of %d whole cards or %d slices, so some jobs wait for others of their
+queue.
+
+`, r.Pods, words(r.Duration), podsPerJob, words(r.Duration/20), words(r.Duration/5), r.Nodes, r.Cards, r.Queues,
+		workload.WaveCards, workload.WaveSlices)
+	text += fmt.Sprintf(`- upstream is Volcano's plugin capacity, and capacity is this project's plugin of the same
+  name. The quotas are those of %[1]snvidia.com/gpu%[1]s and of the slices' resources. Node affinity
+  keeps pods to the nodes of their models.
+- capacity-card has the same jobs. They name their cards, and the quotas are per card.
+
+This command measures it and writes the page:
+
+    %[2]s
+
+The figures are of the steady part, from %[3]s to %[4]s after the first wave. Each value is
+%[5]s. The load average was %.1[6]f at the start; it also counts what the test before has left. %[7]d × %[8]s, %[9]s,
+Volcano %[10]s. Raw results: [bench/results/load-waves.txt](../bench/results/load-waves.txt).
+
+`, "`", r.Command, words(r.Duration*steadyFrom), words(r.Duration*steadyUntil), rounds, r.Load, r.CPUs, r.CPU, r.Go, r.Volcano)
+	text += r.table() + fmt.Sprintf(`
+A pod that did not run by %s after the last wave counts as one that did not run.
+
+`, words(r.Grace))
+	for _, c := range wavesCharts {
+		text += fmt.Sprintf("![%s over time](%s)\n\n", c.title, path.Base(c.file))
+	}
+	return text + `### What takes the time
+
+Where the mean of the time from submission to running goes:
+
+` + r.stages() + `
+What the processors of the machine do in the steady part:
+
+` + r.processors() + `
+What the scheduler does in that time:
+
+` + r.cycles() + `
+Its requests to the API server, which it waits for in part:
+
+` + r.requests() + `
+What the API server does most often for all its clients, and how long it takes:
+
+` + r.served()
+}
+
+// words is a time in words.
+func words(seconds float64) string {
+	if seconds >= 60 && seconds/60 == float64(int(seconds/60)) {
+		if seconds == 60 {
+			return "a minute"
+		}
+		return fmt.Sprintf("%g minutes", seconds/60)
+	}
+	return fmt.Sprintf("%g s", seconds)
+}
