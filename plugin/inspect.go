@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -96,6 +97,9 @@ type Account struct {
 	Leaf   bool
 	Broken error // why the queue takes no jobs: it does not reach the root
 	Share  float64
+	// InqueueTimeout is how long a job may be Inqueue without its minimum until nothing is
+	// reserved for it any more, 0 for any time.
+	InqueueTimeout time.Duration
 	// Holdings are those of cpu and memory, and then of every other resource that
 	// the queue has, may have or requests, in the order of their names.
 	Holdings []Holding
@@ -121,7 +125,8 @@ func (i Inspection) Accounts() []Account {
 	s, ix := i.session, i.session.ix
 	var accounts []Account
 	for q := range index.Queue(ix.Len()) {
-		a := Account{Queue: ix.Name(q), Depth: ix.Depth(q), Leaf: ix.IsLeaf(q), Broken: ix.Broken(q), Share: ix.Share(q)}
+		a := Account{Queue: ix.Name(q), Depth: ix.Depth(q), Leaf: ix.IsLeaf(q), Broken: ix.Broken(q), Share: ix.Share(q),
+			InqueueTimeout: s.intake.InqueueTimeout(q)}
 		if ix.Allocated(q).IsEmpty() {
 			a.Share = 0 // and not the 1 of best effort, which only places the queue in the order
 		}

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -13,9 +14,39 @@ import (
 // Standing is what the policies say of who may reclaim a running task.
 type Standing struct {
 	Spared string // why no queue may reclaim it now, "" where some may
+	Young  bool   // it is spared because it has run for less than its queue's min-runtime
 	Fence  string // the queue outside of which nobody may, "" for none
 	// Training: jobs of inference may reclaim it down to what is guaranteed.
 	Training bool
+}
+
+// Policies returns the policies that hold in all queues because of arguments, by argument.
+func (i Inspection) Policies() map[string]string {
+	all, s := map[string]string{}, &i.session.settings
+	for argument, set := range map[string]bool{displacePromises: s.displace, reclaimByClass: s.byClass} {
+		if set {
+			all[argument] = "true"
+		}
+	}
+	if s.byWork {
+		all[victimOrder] = string(victimsByWork)
+	}
+	return all
+}
+
+// Fence returns the queue whose fence keeps the queue to from reclaiming pods of another queue,
+// "" where none does.
+func (i Inspection) Fence(queue, to string) string {
+	s := i.session
+	q, reclaimer := s.ix.Lookup(queue), s.ix.Lookup(to)
+	if !s.governs || !s.memory.fences.Separate(q, reclaimer) {
+		return ""
+	}
+	fence := s.memory.fences.Of(q)
+	if fence == index.None || reclaimer != index.None && slices.Contains(s.ix.Path(reclaimer), fence) {
+		fence = s.memory.fences.Of(reclaimer)
+	}
+	return s.ix.Name(fence)
 }
 
 // Standing returns what the policies say of a running task.
@@ -37,6 +68,7 @@ func (i Inspection) Standing(task *api.TaskInfo) (st Standing) {
 	case class == quota.Inference:
 		st.Spared = "its service class is " + policy.Inference
 	case ran < least:
+		st.Young = true
 		st.Spared = fmt.Sprintf("it runs for less than %s, its queue's %s", least, policy.MinRuntimeKey)
 	}
 	st.Training = class == quota.Training

@@ -16,7 +16,7 @@ import (
 // Key identifies a policy annotation.
 type Key int
 
-// The keys, in the order of rules.
+// The keys, in the order of rules. Those from ReclaimFence on decide who takes from whom.
 const (
 	MaxJobs Key = iota
 	OvercommitFactor
@@ -163,6 +163,59 @@ func (t *Texts) Parse() (values Values, problems map[Key]card.Problem) {
 			Reason: fmt.Sprintf("%s is not %s", strconv.Quote(index.Shorten(t[k].Text, 100)), r.want)}
 	}
 	return values, problems
+}
+
+// Held is a policy that holds in a queue.
+type Held struct {
+	Name  string // of the annotation
+	Text  string // of the annotation
+	Level int    // of the path: the queue that sets it, 0 for the queue itself
+	// Whole: it is one bound, or one fence, for the whole subtree of that queue.
+	Whole bool
+	// Takes: it decides who takes from whom, which is not so under the name proportion.
+	Takes bool
+}
+
+// InForce returns the policies that hold in a queue, in the order of the keys. path has the
+// annotations of the queue and its ancestors, from the queue up. What a text lifts, such as a
+// duration of 0, is left out, and so is a text with a problem.
+func InForce(path []map[string]string) (all []Held) {
+	var texts [keys][]Held
+	for level, annotations := range path {
+		if !Annotated(annotations) {
+			continue
+		}
+		t := Read(annotations)
+		values, _ := t.Parse()
+		for k, r := range rules {
+			if values[k].Set && (!r.inherits || texts[k] == nil) {
+				held := Held{Name: r.name, Text: strings.TrimSpace(t[k].Text), Level: level, Whole: !r.inherits, Takes: Key(k) >= ReclaimFence}
+				if values[k].lifts(Key(k)) {
+					held.Text = ""
+				}
+				texts[k] = append(texts[k], held)
+			}
+		}
+	}
+	for k := range texts {
+		all = append(all, slices.DeleteFunc(texts[k], func(h Held) bool { return h.Text == "" })...)
+	}
+	return all
+}
+
+// lifts reports whether the value of a key is that of a queue without a policy.
+func (v Value) lifts(k Key) bool {
+	switch k {
+	case ReclaimFence:
+		return !v.Flag
+	case InqueueTimeout, MinRuntime, PreemptMinRuntime, ReclaimDelay:
+		return v.Duration == 0
+	case NamespaceCards:
+		return len(v.Cards) == 0
+	case NamespaceCapability:
+		return len(v.Resources) == 0
+	}
+	return false
 }
 
 // Problems returns the problems of policy annotations, in the order of the keys.

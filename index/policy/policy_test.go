@@ -91,3 +91,18 @@ func TestInherit(t *testing.T) {
 	assert.EqualValues(t, 3000, low.OvercommitFactor())
 	assert.EqualValues(t, 3000, lowest.OvercommitFactor())
 }
+
+// TestInForce has a queue that sets some policies, below one that sets others, below the root.
+func TestInForce(t *testing.T) {
+	queue := map[string]string{MinRuntimeKey: "0s", OvercommitFactorKey: "many", MaxJobsKey: " 5 ", ReclaimFenceKey: "false", "other": "x"}
+	parent := map[string]string{MinRuntimeKey: "30m", OvercommitFactorKey: "1.5", MaxJobsKey: "20", ReclaimFenceKey: "true", NamespaceCapabilityKey: "{}"}
+	root := map[string]string{OvercommitFactorKey: "2", ReclaimDelayKey: "1m", NamespaceCapabilityKey: `{"cpu": "64"}`}
+	assert.Equal(t, []Held{
+		{Name: MaxJobsKey, Text: "5", Whole: true}, {Name: MaxJobsKey, Text: "20", Level: 1, Whole: true},
+		{Name: OvercommitFactorKey, Text: "1.5", Level: 1},
+		{Name: NamespaceCapabilityKey, Text: `{"cpu": "64"}`, Level: 2, Whole: true},
+		{Name: ReclaimFenceKey, Text: "true", Level: 1, Whole: true, Takes: true},
+		{Name: ReclaimDelayKey, Text: "1m", Level: 2, Takes: true},
+	}, InForce([]map[string]string{queue, parent, root}))
+	assert.Empty(t, InForce([]map[string]string{nil, {"other": "x"}}))
+}

@@ -196,7 +196,11 @@ func (s *source) newReader(ctx context.Context) (*reader, error) {
 		return nil, errors.New("no cluster to read: there is no kubeconfig (name one with --kubeconfig, or files with -f)")
 	}
 	live, err := input.Follow(ctx, config, s.configuration == "" && !s.pluginGiven)
-	return &reader{source: s, live: live}, err
+	if err != nil {
+		return nil, err
+	}
+	go live.ReadPast(ctx)
+	return &reader{source: s, live: live}, nil
 }
 
 // kubectlDefault is the cluster of kubectl where nothing names one. It is the default address
@@ -245,7 +249,7 @@ func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 	var err error
 	if r.live != nil {
 		reading.Objects, err = r.live.Objects(ctx)
-		reading.Evicted = r.live.Evicted()
+		reading.Evicted, reading.EvictedLacks = r.live.Evicted()
 	}
 	if reading.Objects == nil {
 		return nil, err

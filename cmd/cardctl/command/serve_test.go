@@ -79,6 +79,7 @@ func TestServeFlags(t *testing.T) {
 	}{
 		"all addresses":          {[]string{"--listen", ":8080", "-f", scene}, "the address must be one of this machine"},
 		"another address":        {[]string{"--listen", "0.0.0.0:8080", "-f", scene}, "the address must be one of this machine"},
+		"tokens in plain text":   {[]string{"--listen", ":8443", "--authenticate"}, "tokens come from other machines, which needs --tls-cert-file"},
 		"a bad address":          {[]string{"--listen", "localhost:none", "-f", scene}, "--listen: "},
 		"no such file":           {[]string{"--listen", "localhost:0", "-f", "none"}, "no such file"},
 		"no configuration":       {[]string{"--listen", "localhost:0", "--kubeconfig", "none"}, "no cluster to read"},

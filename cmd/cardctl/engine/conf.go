@@ -32,6 +32,7 @@ var outside = []string{"extender", "usage", "rescheduling", "numaaware", "device
 // Configuration is the content of a volcano-scheduler.conf.
 type Configuration struct {
 	Plugin         string          // the quota plugin, one of plugin.Names
+	Arguments      map[string]any  // of the quota plugin, as they are given
 	Hierarchy      bool            // quotas form a tree
 	Release        release.Release // whose rules the quota plugin follows
 	Actions        []framework.Action
@@ -85,7 +86,7 @@ func Configure(text string) (*Configuration, error) {
 			case slices.Contains(plugin.Names, option.Name) && c.Plugin != "":
 				return nil, fmt.Errorf("the scheduler configuration: %w: %s, %s", guard.ErrSeveralQuotas, c.Plugin, option.Name)
 			case slices.Contains(plugin.Names, option.Name):
-				c.Plugin = option.Name
+				c.Plugin, c.Arguments = option.Name, option.Arguments
 				if c.Release, err = plugin.Release(option.Arguments); err != nil {
 					return nil, fmt.Errorf("the scheduler configuration: %w: %s: %w", guard.ErrBadArgument, option.Name, err)
 				}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/release"
-	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // claims finds the waiting jobs of other queues that can reclaim pods of a running job.
@@ -96,15 +95,4 @@ func (e *explainer) standing(tasks []*api.TaskInfo) (standing plugin.Standing) {
 		}
 	}
 	return standing
-}
-
-// noReclaim returns why the policies let the queue of a job take nothing from others for it,
-// nil where they do.
-func (e *explainer) noReclaim(job *api.JobInfo) []string {
-	if tasks := e.waiting(job); len(tasks) > 0 {
-		if why := e.Quota.Preempt(tasks[0]); why != nil && (why.Rule == report.TrainingJob || why.Rule == report.ReclaimDelayed) {
-			return []string{"nothing is evicted for it: " + words(why)}
-		}
-	}
-	return nil
 }

@@ -31,6 +31,10 @@ type explainer struct {
 	places map[api.JobID]int  // of the jobs that wait, in the order of their queue
 	last   int                // the position of the last node that a pod fit on
 	unused map[string]float64 // of free; nil until it is called
+	// What spared finds: the pods that queues borrow cards for, nil until they are counted, and
+	// the results by queue and cards.
+	lent       map[lent]lentPods
+	sparedFrom map[string][]Spared
 }
 
 // Options select what to explain.
@@ -74,7 +78,7 @@ func Jobs(w *engine.World, c *engine.Configuration, o Options) []Finding {
 func newExplainer(s *engine.Session, w *engine.World) *explainer {
 	x := &explainer{
 		Session: s, groups: map[api.JobID]*engine.Group{}, accounts: map[string]plugin.Account{}, children: map[string][]string{},
-		unfit: map[string][]Nodes{},
+		unfit: map[string][]Nodes{}, sparedFrom: map[string][]Spared{},
 	}
 	for _, g := range w.Groups {
 		x.groups[g.ID()] = g
@@ -182,10 +186,11 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.Rule == "" {
 		f.State, f.Stage = Startable, ""
 	}
-	if f.Advice = e.advise(f); f.Stage == Node || f.Stage == Allocate {
-		f.Advice = append(f.Advice, e.noReclaim(job)...)
+	f.Advice = e.advise(f)
+	if f.Stage == Node || f.Stage == Allocate {
+		e.explainReclaim(f, job)
 	}
-	if promise := reserve.PromiseOf(job); promise.Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
+	if f.TimedOut = reserve.PromiseOf(job).Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue; f.TimedOut {
 		f.Advice = append(f.Advice, "its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
 	}
 }

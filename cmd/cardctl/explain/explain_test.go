@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // lending is a cluster of eight cards, of which borrower has six and deserves
@@ -172,6 +174,7 @@ func TestPromiseThatIsOver(t *testing.T) {
 		assert.Equal(t, want, findings["Job/next"].State, timeout)
 		over := strings.Contains(strings.Join(findings["PodGroup/stuck"].Advice, "\n"), "its minimum is not reserved any more, since it was Inqueue for too long")
 		assert.Equal(t, want == Startable, over, "%v", findings["PodGroup/stuck"])
+		assert.Equal(t, over, findings["PodGroup/stuck"].TimedOut)
 	}
 }
 
@@ -184,10 +187,12 @@ func TestPoliciesOfReclaim(t *testing.T) {
 		runs, claims   string // the service classes of the jobs
 		safety, advice string
 		taken          bool
+		spared         []Spared
 	}{
 		"a fence": {queue: `volcano.sh/reclaim-fence: "true"`,
-			safety: "queue borrower has more than it deserves, and queues inside of the reclaim fence borrower that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)"},
-		"a minimum runtime": {queue: `volcano.sh/min-runtime: 30m`, safety: "no job can reclaim it: it runs for less than 30m0s, its queue's volcano.sh/min-runtime"},
+			safety: "queue borrower has more than it deserves, and queues inside of the reclaim fence borrower that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
+			advice: "pods with such cards that volcano.sh/reclaim-fence of queue borrower spares: 6", spared: []Spared{{policy.ReclaimFenceKey, "borrower", 6}}},
+		"a minimum runtime": {queue: `volcano.sh/min-runtime: 30m`, spared: []Spared{{policy.MinRuntimeKey, "borrower", 6}}, safety: "no job can reclaim it: it runs for less than 30m0s, its queue's volcano.sh/min-runtime"},
 		"training":          {argument: "reclaimByServiceType: true", runs: "training", claims: "inference", taken: true, safety: "jobs of inference in other queues can reclaim it, down to what is guaranteed to queue borrower"},
 		"inference":         {argument: "reclaimByServiceType: true", runs: "inference", safety: "no job can reclaim it: its service class is inference"},
 		"a training job waits": {argument: "reclaimByServiceType: true", claims: "training", safety: "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
@@ -214,6 +219,8 @@ func TestPoliciesOfReclaim(t *testing.T) {
 			if test.advice != "" {
 				assert.Contains(t, claims.Advice, test.advice)
 			}
+			assert.Equal(t, test.spared, claims.Spared)
+			assert.Equal(t, test.claims == "training", claims.NoReclaim != nil && claims.NoReclaim.Rule == report.TrainingJob)
 		})
 	}
 }

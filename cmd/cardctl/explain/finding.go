@@ -71,10 +71,24 @@ type Finding struct {
 	// wait, in the order in which the scheduler tries them. The first one has place 1.
 	Since *metav1.Time `json:"since,omitempty"`
 	Place int          `json:"place,omitempty"`
+	// NoReclaim is why a policy lets its queue take nothing from other queues for it.
+	NoReclaim *report.Reason `json:"noReclaim,omitempty"`
+	// Spared are the pods with cards that it waits for, of queues that have more than they
+	// deserve, which policies protect from it.
+	Spared []Spared `json:"spared,omitempty"`
+	// TimedOut: it was Inqueue for too long, and nothing is reserved for it any more.
+	TimedOut bool `json:"timedOut,omitempty"`
 
 	// Of a running job.
 	Claims []Claim `json:"claims,omitempty"`
 	Safety string  `json:"safety,omitempty"` // how much of its queue can be reclaimed, in words
+}
+
+// Spared counts pods that one policy protects.
+type Spared struct {
+	Policy string `json:"policy"` // the annotation
+	Queue  string `json:"queue"`  // the one with the fence, or that of the pods
+	Pods   int    `json:"pods"`
 }
 
 // Pods counts the pods of a job.

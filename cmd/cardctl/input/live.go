@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -21,10 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
-	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
-
-	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // Live follows a cluster: it lists the objects once and watches them from then on. It writes
@@ -39,21 +36,8 @@ type Live struct {
 	answered   time.Time       // when the API server last answered
 	configMaps []*v1.ConfigMap // of the last reading
 	evicted    []Evicted
+	pastLacks  string // why evictions from before are missing
 }
-
-// Evicted is a pod that the scheduler evicted.
-type Evicted struct {
-	Time      time.Time `json:"time"`
-	Namespace string    `json:"namespace"`
-	Pod       string    `json:"pod"`
-	PodGroup  string    `json:"podGroup"`
-	Node      string    `json:"node"`
-	Card      string    `json:"card,omitempty"` // that the pod names
-	Why       string    `json:"why"`
-}
-
-// mostEvicted bounds the evictions that are kept.
-const mostEvicted = 200
 
 // followed is a kind of object that is watched.
 type followed struct {
@@ -69,6 +53,8 @@ type followed struct {
 // Follow begins to follow a cluster until ctx is done. With configured, it follows the
 // scheduler's Deployment and ConfigMap too.
 func Follow(ctx context.Context, config *rest.Config, configured bool) (*Live, error) {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return prompt{next} })
 	kube, volcano, err := clientsOf(config)
 	if err != nil {
 		return nil, err
@@ -103,12 +89,6 @@ func follow(ctx context.Context, kube kubernetes.Interface, volcano vcclient.Int
 	return l, nil
 }
 
-// emptyWatch is the type of the watch that client-go returns, without an error, where the API
-// server closes the connection before it answers.
-var emptyWatch = reflect.TypeOf(watch.NewEmptyWatch())
-
-var errClosed = errors.New("the connection was closed")
-
 // listWatch calls the API server and notes whether it answers.
 func (l *Live) listWatch(k *followed) *cache.ListWatch {
 	return &cache.ListWatch{
@@ -119,11 +99,7 @@ func (l *Live) listWatch(k *followed) *cache.ListWatch {
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			result, err := k.watch(ctx, o)
-			if err == nil && reflect.TypeOf(result) == emptyWatch {
-				l.note(ctx, k, errClosed)
-			} else {
-				l.note(ctx, k, err)
-			}
+			l.note(ctx, k, err)
 			return result, err
 		},
 	}
@@ -176,40 +152,6 @@ func (l *Live) signal() {
 // Changed receives after each change of an object, and after the cluster was away or came
 // back. One value stands for all changes since the last one.
 func (l *Live) Changed() <-chan struct{} { return l.changed }
-
-// noteEvicted keeps a pod with the condition that Volcano sets before it evicts a pod.
-func (l *Live) noteEvicted(object any) {
-	pod, ok := object.(*v1.Pod)
-	if !ok {
-		return
-	}
-	i := slices.IndexFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Reason == "Evict" })
-	if i < 0 {
-		return
-	}
-	c := pod.Status.Conditions[i]
-	e := Evicted{
-		Time: c.LastTransitionTime.Time, Namespace: pod.Namespace, Pod: pod.Name, PodGroup: pod.Annotations[scheduling.KubeGroupNameAnnotationKey],
-		Node: pod.Spec.NodeName, Card: card.NameOf(pod.Annotations).String(), Why: c.Message,
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if slices.Contains(l.evicted, e) {
-		return
-	}
-	l.evicted = append(l.evicted, e)
-	slices.SortStableFunc(l.evicted, func(a, b Evicted) int { return a.Time.Compare(b.Time) })
-	l.evicted = l.evicted[max(0, len(l.evicted)-mostEvicted):]
-}
-
-// Evicted are the pods that the scheduler evicted since Follow, the last ones first.
-func (l *Live) Evicted() []Evicted {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := slices.Clone(l.evicted)
-	slices.Reverse(all)
-	return all
-}
 
 // strip drops what no decision depends on, which is most of an object.
 func strip(object any) (any, error) {

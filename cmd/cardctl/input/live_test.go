@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,6 +33,9 @@ func (s *watched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/'):]
+	if name == "/events" {
+		name = r.URL.Path[strings.Index(r.URL.Path, "/v1/")+len("/v1"):] + "?" + r.URL.Query().Get("fieldSelector")
+	}
 	w.Header().Set("Content-Type", "application/json")
 	switch {
 	case away:
@@ -67,7 +71,13 @@ func (s *watched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"/jobs":            `{"kind":"JobList","apiVersion":"batch.volcano.sh/v1alpha1","metadata":{"resourceVersion":"1"},"items":[]}`,
 			"/priorityclasses": `{"kind":"PriorityClassList","apiVersion":"scheduling.k8s.io/v1","metadata":{"resourceVersion":"1"},"items":[]}`,
 			"/deployments":     `{"kind":"DeploymentList","apiVersion":"apps/v1","metadata":{"resourceVersion":"1"},"items":[` + scheduler + `,{"metadata":{"name":"web","namespace":"team"}}]}`,
-			"/own-conf":        `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"own-conf","namespace":"batch"},"data":{"my.conf":"tiers: []"}}`,
+			"/events?involvedObject.kind=Pod,reason=Evict": `{"kind":"EventList","apiVersion":"v1","items":[` +
+				`{"involvedObject":{"kind":"Pod","namespace":"team","name":"old","uid":"1"},"message":"Pod is evicted, because of reclaim","lastTimestamp":"2025-12-31T23:00:00Z"},` +
+				`{"involvedObject":{"kind":"Pod","namespace":"team","name":"p","uid":"2"},"message":"Pod is evicted, because of preempt","eventTime":"2025-12-31T23:30:00.000000Z"}]}`,
+			"/namespaces/team/events?involvedObject.kind=Pod,reason=Scheduled": `{"kind":"EventList","apiVersion":"v1","items":[` +
+				`{"involvedObject":{"kind":"Pod","namespace":"team","name":"old","uid":"1"},"message":"Successfully assigned team/old to n"},` +
+				`{"involvedObject":{"kind":"Pod","namespace":"team","name":"old","uid":"0"},"message":"Successfully assigned team/old to other"}]}`,
+			"/own-conf": `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"own-conf","namespace":"batch"},"data":{"my.conf":"tiers: []"}}`,
 		}[name])
 	}
 }
@@ -93,7 +103,7 @@ func newWatched(t *testing.T, refuse map[string]int) (*watched, *Live) {
 	return s, live
 }
 
-const evictedPod = `{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"team","resourceVersion":"2",
+const evictedPod = `{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"team","uid":"2","resourceVersion":"2",
 	"annotations":{"scheduling.k8s.io/group-name":"g","volcano.sh/card.name":"A"}},"spec":{"nodeName":"n"},"status":{"conditions":[
 	{"type":"Ready","status":"False","reason":"Evict","message":"Pod is evicted, because of reclaim","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}}`
 
@@ -110,10 +120,13 @@ func TestFollow(t *testing.T) {
 	assert.Equal(t, "tiers: []", found.Text)
 
 	server.events <- evictedPod
-	for len(live.Evicted()) == 0 {
+	past, lacks := live.Evicted()
+	for len(past) == 0 {
 		<-live.Changed()
+		past, lacks = live.Evicted()
 	}
-	e := live.Evicted()[0]
+	assert.Empty(t, lacks)
+	e := past[0]
 	assert.Equal(t, []string{"team", "p", "g", "n", "A", "Pod is evicted, because of reclaim"}, []string{e.Namespace, e.Pod, e.PodGroup, e.Node, e.Card, e.Why})
 
 	server.set(true)
@@ -131,6 +144,46 @@ func TestFollow(t *testing.T) {
 		<-live.Changed()
 		_, err = live.Objects(t.Context())
 	}
+}
+
+// TestReadPast reads evictions from events. What is known of a pod itself comes before its event.
+func TestReadPast(t *testing.T) {
+	server, live := newWatched(t, nil)
+	live.ReadPast(t.Context())
+	past, lacks := live.Evicted()
+	require.Len(t, past, 2)
+	assert.Empty(t, lacks)
+	assert.Equal(t, Evicted{Time: past[1].Time, Namespace: "team", Pod: "old", Node: "n", Why: "Pod is evicted, because of reclaim", FromEvent: true, uid: "1"}, past[1])
+	assert.Equal(t, "2025-12-31 23:00:00", past[1].Time.UTC().Format(time.DateTime))
+	assert.Equal(t, []any{"p", "", true}, []any{past[0].Pod, past[0].Node, past[0].FromEvent}, "it was placed more than an hour ago")
+
+	server.events <- evictedPod
+	for past[0].FromEvent {
+		<-live.Changed()
+		past, _ = live.Evicted()
+	}
+	require.Len(t, past, 2)
+	assert.Equal(t, "g", past[0].PodGroup)
+	live.ReadPast(t.Context())
+	again, _ := live.Evicted()
+	assert.Equal(t, past, again)
+
+	_, live = newWatched(t, map[string]int{"/events": http.StatusForbidden})
+	live.ReadPast(t.Context())
+	past, lacks = live.Evicted()
+	assert.Empty(t, past)
+	assert.Contains(t, lacks, "no permission to list events")
+}
+
+// TestLostConnections expects the error of a call whose connection is closed. client-go alone
+// would repeat the call until its time is over.
+func TestLostConnections(t *testing.T) {
+	server, live := newWatched(t, nil)
+	_, err := live.Objects(t.Context())
+	require.NoError(t, err)
+	server.set(true)
+	_, _, err = live.Leader(t.Context())
+	require.ErrorContains(t, err, "cannot be reached: the connection was closed")
 }
 
 // TestFollowWithoutPermission shows the other kinds, and a line for the one that is missing.

@@ -4,10 +4,12 @@ package queues
 
 import (
 	"slices"
+	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
@@ -21,7 +23,22 @@ type Queue struct {
 	Broken    string    `json:"broken,omitempty"`
 	Waiting   int       `json:"waitingJobs"` // its own and those below
 	Resources []Holding `json:"resources"`
+	Policies  []Policy  `json:"policies,omitempty"` // those that hold in it
 }
+
+// Policy is a policy that holds in a queue.
+type Policy struct {
+	Policy string `json:"policy"` // the annotation, or the argument of the plugin
+	Value  string `json:"value"`  // as it is set
+	// Queue is the one that sets it: the queue itself or an ancestor, "" for the scheduler's
+	// configuration.
+	Queue string `json:"setBy,omitempty"`
+	// Whole: it is one bound, or one fence, for Queue with all queues below it.
+	Whole bool `json:"wholeSubtree,omitempty"`
+}
+
+// Name is the name of the policy without the prefix of Volcano's annotations.
+func (p Policy) Name() string { return strings.TrimPrefix(p.Policy, "volcano.sh/") }
 
 // Holding has the quantities of a resource of a queue.
 type Holding struct {
@@ -36,12 +53,58 @@ type Holding struct {
 
 // List returns the queues of a session that wanted selects, in the order of the tree.
 func List(world *engine.World, session *engine.Session, wanted func(queue string) bool) []Queue {
-	waiting := waitingJobs(session)
+	waiting, policies := waitingJobs(session), newPolicies(world, session)
 	all := []Queue{}
 	for _, a := range session.Tree() {
 		if wanted(a.Queue) {
-			all = append(all, newQueue(world, a, waiting[a.Queue]))
+			q := newQueue(world, a, waiting[a.Queue])
+			q.Policies = policies.of(a)
+			all = append(all, q)
 		}
+	}
+	return all
+}
+
+// policies finds the policies that hold in queues.
+type policies struct {
+	parents     map[string]string
+	annotations map[string]map[string]string // of those queues that have policies
+	proportion  bool
+}
+
+func newPolicies(world *engine.World, session *engine.Session) *policies {
+	p := &policies{parents: map[string]string{}, annotations: map[string]map[string]string{}, proportion: session.Plugin == plugin.ProportionName}
+	for _, a := range session.Quota.Accounts() {
+		p.parents[a.Queue] = a.Parent
+	}
+	for _, q := range world.Queues {
+		if policy.Annotated(q.Annotations) {
+			p.annotations[q.Name] = q.Annotations
+		}
+	}
+	return p
+}
+
+// of returns the policies that hold in a queue. Those of reclaim and preempt have no effect
+// under the name proportion.
+func (p *policies) of(a plugin.Account) (all []Policy) {
+	if len(p.annotations) == 0 && a.InqueueTimeout == 0 {
+		return nil
+	}
+	var path []string
+	var annotations []map[string]string
+	for name := a.Queue; name != "" && len(path) <= len(p.parents); name = p.parents[name] {
+		path, annotations = append(path, name), append(annotations, p.annotations[name])
+	}
+	timeout := a.InqueueTimeout > 0 // of the argument, unless an annotation sets it
+	for _, held := range policy.InForce(annotations) {
+		if !held.Takes || !p.proportion {
+			all = append(all, Policy{Policy: held.Name, Value: held.Text, Queue: path[held.Level], Whole: held.Whole})
+		}
+		timeout = timeout && held.Name != policy.InqueueTimeoutKey
+	}
+	if timeout {
+		all = append(all, Policy{Policy: "inqueueTimeout", Value: a.InqueueTimeout.String()})
 	}
 	return all
 }

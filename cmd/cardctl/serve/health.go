@@ -32,6 +32,10 @@ type configuration struct {
 	Release   string   `json:"release"`
 	Actions   []string `json:"actions"`
 	LeftOut   []string `json:"leftOut,omitempty"`
+	// Arguments are those of the plugin as they are given, and Policies those of them that
+	// decide who is admitted or evicted, as they are in force.
+	Arguments map[string]any    `json:"arguments,omitempty"`
+	Policies  map[string]string `json:"policies,omitempty"`
 }
 
 // refusal counts the jobs that one rule refuses.
@@ -62,7 +66,7 @@ type objectCount struct {
 func healthView(q *request) (any, any, error) {
 	c := q.Configuration
 	p := &healthPage{
-		Configuration: configuration{Plugin: c.Plugin, Hierarchy: c.Hierarchy, Release: c.Release.String(), LeftOut: c.LeftOut},
+		Configuration: configuration{Plugin: c.Plugin, Hierarchy: c.Hierarchy, Release: c.Release.String(), LeftOut: c.LeftOut, Arguments: c.Arguments, Policies: q.Policies},
 		Notes:         append([]model.Note{}, q.Notes...), Checked: q.Checks.Time, Refused: q.refused(), Scheduler: q.Scheduler, Server: q.server.process(q.Took),
 		Issues: slices.DeleteFunc(slices.Clone(q.Checks.Issues), func(i validate.Issue) bool { return !q.maySee(i.Object) }),
 	}
@@ -93,7 +97,7 @@ func (q *request) maySee(object string) bool {
 
 func (q *request) refused() []refusal {
 	all := []refusal{}
-	for _, c := range model.Causes(q.Waiting) {
+	for _, c := range q.Causes(q.Waiting, func(string) string { return "" }) {
 		i := slices.IndexFunc(all, func(r refusal) bool { return r.Rule == string(c.Rule) })
 		if i < 0 {
 			i = len(all)

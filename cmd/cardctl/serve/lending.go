@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"slices"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
@@ -12,9 +14,18 @@ type lendingPage struct {
 	Pages   page.Pages        // of the loans
 	Next    []engine.Eviction // of the next cycle
 	Evicted []model.Evicted
-	Files   bool // files have no past
-	// TooLarge is true if Next was not looked for.
-	TooLarge bool
+	Marked  bool   // some of Evicted are known from events
+	Lacks   string // why evictions from before the start are missing
+	Files   bool   // files have no past
+	// Unsought is set if Next was not looked for.
+	Unsought *unsought
+}
+
+// unsought is the size of a cluster that is too large for a cycle.
+type unsought struct {
+	Pods  int `json:"pods"`  // that wait
+	Nodes int `json:"nodes"` // in all
+	Most  int `json:"most"`  // of the product of both
 }
 
 // lendingView shows who has more than it deserves, and what reclaim takes back.
@@ -22,12 +33,18 @@ func lendingView(q *request) (any, any, error) {
 	pages := page.PagesOf(len(q.Loans), rowsPerPage, number(q.query.Get("page")))
 	p := &lendingPage{
 		Loans: q.Loans[pages.From:pages.To], Pages: pages, Next: q.seen.evictions(q.Evictions),
-		Evicted: q.seen.evicted(q.Past), Files: q.server.options.Source.Changed() == nil, TooLarge: q.Evictions == nil,
+		Evicted: q.seen.evicted(q.Past), Lacks: q.EvictedLacks, Files: q.server.options.Source.Changed() == nil,
+	}
+	p.Marked = slices.ContainsFunc(p.Evicted, func(e model.Evicted) bool { return e.FromEvent })
+	if q.Evictions == nil {
+		p.Unsought = &unsought{q.Pending, len(q.Objects.Nodes), model.MostTried}
 	}
 	return p, struct {
-		Kind    string            `json:"kind"`
-		Items   []model.Loan      `json:"items"`
-		Next    []engine.Eviction `json:"nextEvictions"`
-		Evicted []model.Evicted   `json:"evicted"`
-	}{"LoanList", q.Loans, p.Next, p.Evicted}, nil
+		Kind     string            `json:"kind"`
+		Items    []model.Loan      `json:"items"`
+		Next     []engine.Eviction `json:"nextEvictions"` // null: they were not looked for
+		Unsought *unsought         `json:"nextEvictionsUnsought,omitempty"`
+		Evicted  []model.Evicted   `json:"evicted"`
+		Lacks    string            `json:"evictedLacks,omitempty"`
+	}{"LoanList", q.Loans, p.Next, p.Unsought, p.Evicted, p.Lacks}, nil
 }

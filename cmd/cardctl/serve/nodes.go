@@ -14,6 +14,14 @@ func (s *seen) node(name string) string {
 	return hiddenName
 }
 
+// nodes are the names of nodes that may be seen, none if they may not.
+func (s *seen) nodes(names []string) []string {
+	if s.viewer.Nodes(s.ctx) {
+		return names
+	}
+	return []string{}
+}
+
 // stock returns a stock without the names of nodes that may not be seen.
 func (s *seen) stock(all *stock.Stock) *stock.Stock {
 	visible := *all

@@ -21,6 +21,7 @@ type queuesPage struct {
 	Queues    int // in all
 	Resources []string
 	Waiting   int
+	Policies  map[string]string // that hold in all queues
 }
 
 // queueRow is a queue with its bars.
@@ -49,7 +50,7 @@ func queuesView(q *request) (any, any, error) {
 	if !selection.Filters() {
 		selected = all
 	}
-	p := &queuesPage{Queues: len(q.Model.Queues), Resources: resourcesOf(q.Model.Queues)}
+	p := &queuesPage{Queues: len(q.Model.Queues), Resources: resourcesOf(q.Model.Queues), Policies: q.Policies}
 	p.Pages = page.PagesOf(len(rows), rowsPerPage, number(q.query.Get("page")))
 	scales := model.Scales(q.Model.Queues)
 	for _, r := range rows[p.Pages.From:p.Pages.To] {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"html"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -225,23 +228,18 @@ func TestOnlyThisMachine(t *testing.T) {
 
 // restricted is a viewer of some namespaces.
 type restricted struct {
-	queues     bool
-	namespaces []string
+	queues, nodes bool
+	namespaces    []string
 }
 
 func (r restricted) Name() string { return "restricted" }
 
-func (r restricted) Nodes(context.Context) bool { return false }
+func (r restricted) Nodes(context.Context) bool { return r.nodes }
 
 func (r restricted) Queues(context.Context) bool { return r.queues }
 
 func (r restricted) Namespace(_ context.Context, name string) bool {
-	for _, n := range r.namespaces {
-		if n == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.namespaces, name)
 }
 
 func as(v Viewer) func(http.Handler) http.Handler {
@@ -253,6 +251,192 @@ func as(v Viewer) func(http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// shared has two namespaces whose jobs run and wait in the same queues. Jobs have the names of
+// their namespaces, nodes and queues have names of their own.
+const shared = `
+apiVersion: v1
+kind: Node
+metadata: {name: node-one, labels: {nvidia.com/gpu.product: X}}
+status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 4}, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: node-gone, labels: {nvidia.com/gpu.product: X}}
+status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 1}, conditions: [{type: Ready, status: "False"}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: node-bare}
+status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 1}, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: lends, annotations: {volcano.sh/card.quota: '{"X": 4}', volcano.sh/card.deserved: '{"X": 0}', volcano.sh/card.guarantee: '{"X": 0}'}}
+spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: owns, annotations: {volcano.sh/card.quota: '{"X": 2}', volcano.sh/card.guarantee: '{"X": 0}'}}
+spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: limits, annotations: {volcano.sh/card.quota: '{"X": 2}', volcano.sh/card.guarantee: '{"X": 0}', volcano.sh/card.quota.namespace: '{"X": 1}'}}
+spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
+`
+
+// jobOf is a job with two pods that are on a node, if there is one, or wait.
+func jobOf(namespace, name, queue, node string) string {
+	phase, on := "Inqueue", ""
+	if node != "" {
+		phase, on = "Running", "nodeName: "+node+", "
+	}
+	text := fmt.Sprintf("---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: %[2]s, namespace: %[1]s}\n"+
+		"spec: {queue: %[3]s, minMember: 1, minResources: {cpu: 1}}\nstatus: {phase: %[4]s}\n", namespace, name, queue, phase)
+	for i := range 2 {
+		text += fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {name: %[2]s-%[3]d, namespace: %[1]s, annotations: {scheduling.k8s.io/group-name: %[2]s, volcano.sh/card.name: X, volcano.sh/preemptable: \"true\"}}\n"+
+			"spec: {schedulerName: volcano, %[4]scontainers: [{name: c, image: i, resources: {limits: {cpu: 1, memory: 1Gi, nvidia.com/gpu: 1}}}]}\nstatus: {phase: %[5]s}\n",
+			namespace, name, i, on, map[bool]string{true: "Running", false: "Pending"}[node != ""])
+	}
+	return text
+}
+
+// TestRights looks for names in all views and their JSON, as viewers see them who may see
+// queues, nodes and namespaces one by one.
+func TestRights(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shared.yaml")
+	text := shared + jobOf("mine", "mine-runs", "lends", "node-one") + jobOf("theirs", "theirs-runs", "lends", "node-one") +
+		jobOf("mine", "mine-waits", "owns", "") + jobOf("theirs", "theirs-waits", "owns", "") + jobOf("mine", "mine-big", "lends", "") + jobOf("theirs", "theirs-many", "limits", "")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	s := newSource(t, path)
+	for _, namespace := range []string{"mine", "theirs"} {
+		s.evicted = append(s.evicted, input.Evicted{Time: time.Now(), Namespace: namespace, Pod: namespace + "-runs-0", PodGroup: namespace + "-runs", Node: "node-one"},
+			input.Evicted{Time: time.Now(), Namespace: namespace, Pod: namespace + "-old-0", Node: "node-one", FromEvent: true})
+	}
+	everyone := restricted{queues: true, nodes: true, namespaces: []string{"mine", "theirs"}}
+	hides := map[string]func(restricted) bool{
+		"mine-":                func(r restricted) bool { return !slices.Contains(r.namespaces, "mine") },
+		"theirs-":              func(r restricted) bool { return !slices.Contains(r.namespaces, "theirs") },
+		"for namespace theirs": func(r restricted) bool { return !slices.Contains(r.namespaces, "theirs") },
+		"node-":                func(r restricted) bool { return !r.nodes },
+	}
+	form := url.Values{"set": {"queue/lends:cards.X=0\nqueue/owns:cards.X=4"}}
+	type view struct {
+		path    string
+		queues  bool   // it needs the permission to list queues
+		needs   string // the namespace that it needs
+		shows   string // names that everyone with all rights sees
+		changes bool
+	}
+	views := []view{
+		{path: "/queues", queues: true}, {path: "/history", queues: true}, {path: "/health", queues: true},
+		{path: "/waiting", shows: "mine- theirs- theirs"}, {path: "/waiting?queue=owns", shows: "mine- theirs-"}, {path: "/waiting?search=waits", shows: "mine- theirs-"},
+		{path: "/cards", queues: true, shows: "node-"}, {path: "/lending", queues: true, shows: "mine- theirs- node-"},
+		{path: "/whatif", queues: true}, {path: "/whatif", queues: true, changes: true, shows: "mine- theirs- node-"},
+		{path: "/job/mine/mine-runs", needs: "mine", shows: "mine-"}, {path: "/job/mine/mine-waits", needs: "mine", shows: "mine- node-"},
+		{path: "/job/theirs/theirs-waits", needs: "theirs", shows: "theirs- node-"}, {path: "/job/mine/mine-big", needs: "mine", shows: "mine- theirs-"},
+	}
+	for name, who := range map[string]restricted{
+		"everything": everyone, "queues only": {queues: true}, "nodes only": {nodes: true}, "nothing": {},
+		"queues and nodes": {queues: true, nodes: true}, "one namespace only": {namespaces: []string{"mine"}},
+		"queues and one namespace": {queues: true, namespaces: []string{"mine"}}, "queues, nodes and the other namespace": {queues: true, nodes: true, namespaces: []string{"theirs"}},
+	} {
+		h := newServer(t, s, as(who)).Handler()
+		for _, v := range views {
+			shown := ""
+			for _, path := range []string{v.path, asJSON(v.path)} {
+				w := get(h, path)
+				if v.changes {
+					w = post(h, path, form)
+				}
+				body, want := w.Body.String(), http.StatusOK
+				switch {
+				case v.queues && !who.queues:
+					want = http.StatusForbidden
+				case v.needs != "" && !slices.Contains(who.namespaces, v.needs):
+					want, body = http.StatusNotFound, strings.ReplaceAll(body, v.needs+"-", "") // the name that was asked for
+				}
+				require.Equal(t, want, w.Code, "%s: %s: %s", name, path, body)
+				for _, queue := range []string{"lends", "owns", "limits"} {
+					if !who.queues && len(who.namespaces) == 0 && !strings.Contains(path, queue) {
+						assert.NotContains(t, body, queue, "%s: %s", name, path)
+					}
+				}
+				for part, hidden := range hides {
+					if hidden(who) {
+						assert.NotContains(t, body, part, "%s: %s", name, path)
+					}
+				}
+				shown += body
+			}
+			for _, part := range strings.Fields(v.shows) {
+				if name == "everything" {
+					assert.Contains(t, shown, part, v.path)
+				}
+			}
+		}
+	}
+}
+
+// TestPolicies shows which policies hold in a queue and who sets them, and groups the jobs that
+// wait because of them with the number and the level.
+func TestPolicies(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "policies.yaml")
+	text := `
+apiVersion: v1
+kind: Node
+metadata: {name: node-one, labels: {nvidia.com/gpu.product: X}}
+status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 4}, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: volcano-scheduler-configmap, namespace: volcano-system}
+data:
+  volcano-scheduler.conf: |
+    actions: "enqueue, allocate, reclaim"
+    tiers:
+    - plugins:
+      - {name: gang}
+      - name: capacity-card
+        enableHierarchy: true
+        arguments: {cardUnlimitedCpuMemory: true, reclaimByServiceType: true, inqueueTimeout: 30m}
+      - {name: predicates}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: team, annotations: {volcano.sh/card.quota: '{"X": 8}', volcano.sh/max-jobs: "2", volcano.sh/reclaim-delay: 2m}}
+spec: {parent: root}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: lab, annotations: {volcano.sh/card.quota: '{"X": 8}', volcano.sh/card.quota.namespace: '{"X": 1}'}}
+spec: {parent: root}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: train, annotations: {volcano.sh/card.quota: '{"X": 8}'}}
+spec: {parent: team}
+` + jobOf("a", "one", "train", "node-one") + jobOf("a", "two", "train", "") + strings.ReplaceAll(jobOf("a", "three", "train", ""), "Inqueue", "Pending") + jobOf("b", "four", "lab", "")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	h := newServer(t, newSource(t, path), nil).Handler()
+	spaces := regexp.MustCompile(`<[^>]*>|\s+`)
+	for path, texts := range map[string][]string{
+		"/queues": {"reclaimByServiceType: true", "max-jobs 2 of team with all queues below it", "reclaim-delay 2m inherited from team",
+			"inqueueTimeout 30m0s of the scheduler's configuration", `card.quota.namespace {"X": 1}`},
+		"/waiting":     {"team has as many admitted jobs as it may have: 2 TooManyJobs max-jobs 2", "lab lacks 1 X for namespace b OverNamespace card.quota.namespace 1"},
+		"/job/a/three": {"Policies that hold in its queue max-jobs 2 of team with all queues below it"},
+		"/health":      {"inqueueTimeout: 30m"},
+	} {
+		body := html.UnescapeString(spaces.ReplaceAllString(get(h, path).Body.String(), " "))
+		body = strings.Join(strings.Fields(body), " ")
+		for _, text := range texts {
+			assert.Contains(t, body, text, path)
+		}
+	}
+	assert.NotContains(t, get(h, "/job/a/three").Body.String(), "jobs=", "max-jobs is no field of a setting")
+	assert.Contains(t, get(h, "/queues.json").Body.String(), `"policy": "volcano.sh/reclaim-delay"`)
 }
 
 // TestViewers shows nobody the jobs of namespaces that he may not see, nor the queues.
@@ -274,13 +458,13 @@ func TestViewers(t *testing.T) {
 	}
 	assert.Contains(t, get(h, "/queues").Body.String(), "restricted")
 	assert.Contains(t, get(h, "/waiting").Body.String(), "In namespaces that you may not see: 1 job<")
-	form := url.Values{"set": {"queue/research:cards.NVIDIA-H200=8"}, "remove": {"node/h200-2"}}
+	form := url.Values{"set": {"queue/research:cards.NVIDIA-H200=8"}}
 	for _, path := range []string{"/whatif", "/whatif.json"} {
 		w := post(h, path, form)
 		assert.Equal(t, 200, w.Code)
 		assert.Empty(t, names.FindString(w.Body.String()), path)
 	}
-	for _, remove := range []string{"job/lln", "job/llm", "job/default/llm", "job/default/lln"} {
+	for _, remove := range []string{"job/lln", "job/llm", "job/default/llm", "job/default/lln", "node/h200-2", "node/h200-9"} {
 		w := post(h, "/whatif", url.Values{"remove": {remove}})
 		assert.NotContains(t, strings.ReplaceAll(w.Body.String(), remove, ""), "llm", remove)
 		assert.NotContains(t, w.Body.String(), "kubectl delete", remove)

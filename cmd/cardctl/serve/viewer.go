@@ -118,6 +118,10 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 		namespace, _, _ := strings.Cut(c.Owner, "/")
 		return !s.namespace(namespace)
 	})
+	f.Nodes = slices.Clone(f.Nodes)
+	for i := range f.Nodes {
+		f.Nodes[i].Names = s.nodes(f.Nodes[i].Names)
+	}
 	return f
 }
 
@@ -134,6 +138,14 @@ func (s *seen) causes(all []*model.Cause) []*model.Cause {
 
 // hiddenName stands for names that may not be seen.
 const hiddenName = "•••"
+
+// namespaceName is the name of a namespace, if its jobs may be seen.
+func (s *seen) namespaceName(name string) string {
+	if s.namespace(name) {
+		return name
+	}
+	return hiddenName
+}
 
 // evictions returns evictions without the names of jobs that may not be seen.
 func (s *seen) evictions(all []engine.Eviction) []engine.Eviction {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 )
@@ -40,14 +41,14 @@ func waitingView(q *request) (any, any, error) {
 		return nil, document{Kind: "ExplanationList", Items: visible, Hidden: hidden}, nil
 	}
 	p := &waitingPage{Jobs: len(waiting)}
-	causes := q.seen.causes(model.Causes(waiting))
+	causes := q.seen.causes(q.Causes(waiting, q.seen.namespaceName))
 	p.Pages = page.PagesOf(len(causes), rowsPerPage/2, number(q.query.Get("page")))
 	for i, c := range causes {
 		p.Pods += c.Pods
 		if i < p.Pages.From || i >= p.Pages.To {
 			continue
 		}
-		row := causeRow{Cause: c, Key: strings.Join([]string{string(c.Rule), c.Level, c.Resource}, "|")}
+		row := causeRow{Cause: c, Key: c.Key()}
 		mine := *c
 		row.Cause = &mine
 		limit := jobsPerCause
@@ -75,6 +76,7 @@ func (q *request) selectWaiting() []explain.Finding {
 	if queue == "" && search == "" {
 		return q.Waiting
 	}
+	maySum := q.seen.viewer.Queues(q.Context()) // how many jobs a queue has
 	below := map[string]bool{queue: true}
 	for _, each := range model.Subtree(q.Model.Queues, queue) {
 		below[each.Queue] = true
@@ -82,8 +84,9 @@ func (q *request) selectWaiting() []explain.Finding {
 	var selected []explain.Finding
 	for i := range q.Waiting {
 		f := &q.Waiting[i]
-		found := search == "" || q.seen.namespace(f.Namespace) && strings.Contains(strings.ToLower(f.Namespace+"/"+f.Owner+" "+f.Queue), search)
-		if found && (queue == "" || below[f.Queue]) {
+		mine := q.seen.namespace(f.Namespace)
+		found := search == "" || mine && strings.Contains(strings.ToLower(f.Namespace+"/"+f.Owner+" "+f.Queue), search)
+		if found && (queue == "" || below[f.Queue] && (mine || maySum)) {
 			selected = append(selected, *f)
 		}
 	}
@@ -93,10 +96,26 @@ func (q *request) selectWaiting() []explain.Finding {
 // jobPage is the content of the view of a job.
 type jobPage struct {
 	*explain.Finding
-	Levels []levelRow // from the queue of the job up to the root
-	Of     int        // jobs that wait in its queue
-	Claims bool       // whether claims were looked for
-	Try    []page.Try // changes to simulate
+	Levels  []levelRow // from the queue of the job up to the root
+	Of      int        // jobs that wait in its queue
+	Holders []holders  // of what it lacks
+	Try     []page.Try // changes to simulate
+	// Unsought: the cluster has too many jobs to look for the claims of others.
+	Unsought bool
+	Policies []queues.Policy // that hold in its queue
+}
+
+// holders are the jobs that have a resource of a queue.
+type holders struct {
+	explain.Holders
+	Jobs []holder
+}
+
+// holder is a job that has what another one lacks.
+type holder struct {
+	explain.Holder
+	PodGroup string
+	Safety   string // who could take it back, "" if it was not looked for
 }
 
 // levelRow is a queue of the path of a job with the bars of what the job lacks.
@@ -112,9 +131,12 @@ func jobView(q *request) (any, any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &jobPage{Finding: f, Claims: q.Model.Claims}
+	p := &jobPage{Finding: f, Holders: q.holders(f), Unsought: f.Pods.Placed > 0 && !q.Model.Claims}
 	if q.seen.viewer.Queues(q.Context()) {
 		p.Levels = q.levels(f)
+		if queue := q.Queue(f.Queue); queue != nil {
+			p.Policies = queue.Policies
+		}
 		p.Try = tries(f)
 	}
 	for i := range q.Jobs {
@@ -134,6 +156,25 @@ func (q *request) job() (*explain.Finding, error) {
 	}
 	visible := q.seen.job(*f)
 	return &visible, nil
+}
+
+// holders are the jobs that have what a job lacks, with who could take it back from them.
+func (q *request) holders(f *explain.Finding) (all []holders) {
+	for _, h := range f.Holders {
+		row := holders{Holders: h}
+		for _, each := range h.Jobs {
+			of := holder{Holder: each}
+			i := slices.IndexFunc(q.Jobs, func(j explain.Finding) bool {
+				return j.Namespace == each.Namespace && j.Owner == each.Owner && j.Pods.Placed > 0
+			})
+			if i >= 0 {
+				of.PodGroup, of.Safety = q.Jobs[i].Name, q.Jobs[i].Safety
+			}
+			row.Jobs = append(row.Jobs, of)
+		}
+		all = append(all, row)
+	}
+	return all
 }
 
 // levels are the queues from that of a job up to the root.
@@ -157,6 +198,8 @@ func tries(f *explain.Finding) (all []page.Try) {
 	for _, s := range f.Reason.Shortages {
 		field := "cards."
 		switch {
+		case s.Against != "capability" && s.Against != "deserved":
+			continue // policies are no fields of a setting
 		case s.Resource == "cpu" || s.Resource == "memory":
 			field = s.Against + "."
 		case s.Against == "deserved":

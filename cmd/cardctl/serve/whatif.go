@@ -122,10 +122,13 @@ func whatIfView(q *request) (any, any, error) {
 	}{o.Comparison, hidden}, nil
 }
 
-// errNoSuchJob is the error about jobs that do not exist or may not be seen.
-var errNoSuchJob = errors.New("there is no such job, or you may not see it; name it job/NAMESPACE/NAME")
+// The errors about objects that do not exist or may not be seen.
+var (
+	errNoSuchJob   = errors.New("there is no such job, or you may not see it; name it job/NAMESPACE/NAME")
+	errNodesHidden = errors.New("you may not see nodes: to remove one, you need the permission to list nodes")
+)
 
-// try simulates a change. It removes only jobs that the viewer may see.
+// try simulates a change. It removes only jobs and nodes that the viewer may see.
 func (q *request) try(ctx context.Context, c change) (*whatif.Trial, error) {
 	add := manifests(c.Add)
 	if n := pods(add); n > mostPods {
@@ -136,6 +139,9 @@ func (q *request) try(ctx context.Context, c change) (*whatif.Trial, error) {
 		parts := strings.Split(r, "/")
 		if parts[0] == "job" && !seesAll && (len(parts) != 3 || !q.seen.namespace(parts[1])) {
 			return nil, errNoSuchJob
+		}
+		if parts[0] == "node" && !q.seen.viewer.Nodes(q.Context()) {
+			return nil, errNodesHidden
 		}
 	}
 	o, err := whatif.Try(ctx, q.Objects, q.Configuration, whatif.Change{Set: c.Set, Remove: c.Remove, Add: add}, nil)
@@ -228,6 +234,7 @@ func (q *request) hide(c *whatif.Comparison) (hidden *Hidden) {
 	}
 	for _, o := range []*whatif.Outcome{c.Before, c.After} {
 		o.Findings, _ = q.seen.jobs(o.Findings)
+		o.Stock = q.seen.stock(o.Stock)
 		for i := range o.Events {
 			o.Events[i].Node = q.seen.node(o.Events[i].Node)
 			if namespace, _, _ := strings.Cut(o.Events[i].Group, "/"); !q.seen.namespace(namespace) {

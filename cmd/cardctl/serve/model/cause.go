@@ -2,42 +2,70 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // Cause is why jobs wait: what one queue lacks, or what one rule refuses.
 type Cause struct {
-	Rule     report.Rule `json:"rule"`
-	Level    string      `json:"level,omitempty"`    // the queue that refuses, "" for none
-	Resource string      `json:"resource,omitempty"` // that it lacks
-	Least    float64     `json:"least,omitempty"`    // of the resource: what the job that lacks least lacks
-	Most     float64     `json:"most,omitempty"`
-	Pods     int         `json:"pods"` // that wait
-	Oldest   *time.Time  `json:"oldest,omitempty"`
-	Jobs     []*explain.Finding
-	Hidden   int // jobs that the viewer may not see by name
+	Rule      report.Rule `json:"rule"`
+	Level     string      `json:"level,omitempty"`     // the queue that refuses, "" for none
+	Resource  string      `json:"resource,omitempty"`  // that it lacks
+	Namespace string      `json:"namespace,omitempty"` // that has as much as the queue lets it have
+	Against   string      `json:"against,omitempty"`   // the name of the bound, such as max-jobs
+	Bound     float64     `json:"bound,omitempty"`
+	Holds     []Hold      `json:"holds,omitempty"`
+	Least     float64     `json:"least,omitempty"` // of the resource: what the job that lacks least lacks
+	Most      float64     `json:"most,omitempty"`
+	Pods      int         `json:"pods"` // that wait
+	Oldest    *time.Time  `json:"oldest,omitempty"`
+	Jobs      []*explain.Finding
+	Hidden    int // jobs that the viewer may not see by name
 }
 
-// Causes groups jobs that wait, those with the most jobs first.
-func Causes(jobs []explain.Finding) []*Cause {
-	type key struct {
-		rule            report.Rule
-		level, resource string
-	}
-	found := map[key]*Cause{}
+// Hold is what a policy does to jobs that wait, besides the cause.
+type Hold struct {
+	Rule report.Rule `json:"rule"`
+	// Policy is the one in force; nil for an argument that holds in all queues.
+	Policy *queues.Policy `json:"policy,omitempty"`
+	Pods   int            `json:"pods,omitempty"` // that it spares
+}
+
+// The rules that are none of a job, but of what policies do to it besides.
+const (
+	TimedOut report.Rule = "InqueueTimeout" // it was Inqueue for too long: nothing is reserved for it
+	Fenced   report.Rule = "ReclaimFence"   // pods that it could reclaim are behind a fence, or it is
+	TooYoung report.Rule = "MinRuntime"     // they have run for too short
+)
+
+// Causes groups jobs that wait, those with the most jobs first. nameOf returns the name that
+// is shown of a namespace.
+func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) string) []*Cause {
+	found, holds := map[string]*Cause{}, map[string][]Hold{}
 	var all []*Cause
 	for i := range jobs {
 		f := &jobs[i]
-		k, lacks := key{rule: f.Rule, level: f.Level}, 0.0
-		k.resource, lacks = shortOf(f)
-		c := found[k]
+		by := heldOf(f)
+		key := fmt.Sprint(by)
+		if _, known := holds[key]; !known {
+			holds[key] = m.holds(by)
+		}
+		of, lacks := Cause{Rule: f.Rule, Level: f.Level, Holds: holds[key]}, 0.0
+		of.Resource, of.Against, lacks, of.Bound = shortOf(f)
+		if f.Rule == report.OverNamespace {
+			of.Namespace = nameOf(f.Namespace)
+		}
+		c := found[of.Key()]
 		if c == nil {
-			c = &Cause{Rule: k.rule, Level: k.level, Resource: k.resource, Least: lacks}
-			found[k] = c
+			c = &of
+			c.Least = lacks
+			found[c.Key()] = c
 			all = append(all, c)
 		}
 		c.Least, c.Most = min(c.Least, lacks), max(c.Most, lacks)
@@ -48,25 +76,86 @@ func Causes(jobs []explain.Finding) []*Cause {
 		c.Jobs = append(c.Jobs, f)
 	}
 	slices.SortStableFunc(all, func(a, b *Cause) int {
-		return cmp.Or(cmp.Compare(len(b.Jobs), len(a.Jobs)), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(len(b.Jobs), len(a.Jobs)), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Rule, b.Rule),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Against, b.Against))
 	})
 	return all
 }
 
-// shortOf is what a job lacks, and how much: of the cards of a list, one is enough.
-func shortOf(f *explain.Finding) (resource string, lacks float64) {
-	if f.Reason == nil || len(f.Reason.Shortages) == 0 {
-		return "", 0
+// held is which policies hold a job. It is zero where none does.
+type held struct {
+	queue     string // of the job
+	noReclaim report.Rule
+	timedOut  bool
+	spared    []explain.Spared
+}
+
+func heldOf(f *explain.Finding) held {
+	if f.NoReclaim == nil && !f.TimedOut && f.Spared == nil {
+		return held{}
 	}
-	s := f.Reason.Shortages
-	resource, lacks = s[0].Resource, s[0].Total-s[0].Bound
-	if len(s) > 1 && f.Reason.Cards != "" {
-		resource = f.Reason.Cards
+	h := held{queue: f.Queue, timedOut: f.TimedOut, spared: f.Spared}
+	if f.NoReclaim != nil {
+		h.noReclaim = f.NoReclaim.Rule
 	}
-	for _, other := range s[1:] {
-		if f.Reason.Cards != "" {
-			lacks = min(lacks, other.Total-other.Bound)
+	return h
+}
+
+// holds finds the policies, with their values and the queues that set them.
+func (m *Model) holds(h held) (all []Hold) {
+	if h.noReclaim == report.ReclaimDelayed {
+		all = append(all, Hold{Rule: h.noReclaim, Policy: m.policyOf(h.queue, "reclaim-delay")})
+	} else if h.noReclaim != "" {
+		all = append(all, Hold{Rule: h.noReclaim})
+	}
+	for _, s := range h.spared {
+		name := strings.TrimPrefix(s.Policy, "volcano.sh/")
+		rule := map[string]report.Rule{"reclaim-fence": Fenced, "min-runtime": TooYoung}[name]
+		all = append(all, Hold{Rule: rule, Policy: m.policyOf(s.Queue, name), Pods: s.Pods})
+	}
+	if h.timedOut {
+		all = append(all, Hold{Rule: TimedOut, Policy: m.policyOf(h.queue, "inqueue-timeout", "inqueueTimeout")})
+	}
+	return all
+}
+
+// policyOf returns the policy with one of some names that holds in a queue, nil for none.
+func (m *Model) policyOf(queue string, names ...string) *queues.Policy {
+	q := m.Queue(queue)
+	if q == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(q.Policies, func(p queues.Policy) bool { return slices.Contains(names, p.Name()) }); i >= 0 {
+		return &q.Policies[i]
+	}
+	return nil
+}
+
+// Key identifies a cause among those of one model.
+func (c *Cause) Key() string {
+	key := []string{string(c.Rule), c.Level, c.Resource, c.Namespace, c.Against}
+	for _, h := range c.Holds {
+		key = append(key, string(h.Rule))
+		if h.Policy != nil {
+			key = append(key, h.Policy.Queue, h.Policy.Value)
 		}
 	}
-	return resource, lacks
+	return strings.TrimRight(strings.Join(key, "|"), "|")
+}
+
+// shortOf is what a job lacks, how much, and the bound that it does not fit under: of the
+// cards of a list, one is enough.
+func shortOf(f *explain.Finding) (resource, against string, lacks, bound float64) {
+	if f.Reason == nil || len(f.Reason.Shortages) == 0 {
+		return "", "", 0, 0
+	}
+	s := f.Reason.Shortages
+	resource, against, lacks, bound = s[0].Resource, s[0].Against, s[0].Total-s[0].Bound, s[0].Bound
+	if len(s) > 1 && f.Reason.Cards != "" {
+		resource = f.Reason.Cards
+		for _, other := range s[1:] {
+			lacks, bound = min(lacks, other.Total-other.Bound), 0 // each card has its own
+		}
+	}
+	return resource, against, lacks, bound
 }

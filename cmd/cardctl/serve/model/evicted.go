@@ -27,8 +27,11 @@ func (m *Model) past() {
 	if len(m.Reading.Evicted) == 0 {
 		return
 	}
-	came := m.cameSince(m.Reading.Evicted[len(m.Reading.Evicted)-1].Time)
+	came, again := m.cameSince(m.Reading.Evicted[len(m.Reading.Evicted)-1].Time), m.again()
 	for _, e := range m.Reading.Evicted {
+		if pod := again[e.Namespace+"/"+e.Pod]; pod != nil && e.FromEvent {
+			e.PodGroup, e.Card = pod.Annotations[scheduling.KubeGroupNameAnnotationKey], card.NameOf(pod.Annotations).String()
+		}
 		row := Evicted{Evicted: e}
 		if f := m.Job(e.Namespace, e.PodGroup); f != nil {
 			row.Owner, row.Queue = f.Owner, f.Queue
@@ -40,6 +43,26 @@ func (m *Model) past() {
 		}
 		m.Past = append(m.Past, row)
 	}
+}
+
+// again returns the pods with the names of those that are known from events alone: controllers
+// of jobs create a pod that was evicted again.
+func (m *Model) again() map[string]*v1.Pod {
+	all := map[string]*v1.Pod{}
+	for _, e := range m.Reading.Evicted {
+		if e.FromEvent {
+			all[e.Namespace+"/"+e.Pod] = nil
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	for _, pod := range m.Objects.Pods {
+		if _, wanted := all[pod.Namespace+"/"+pod.Name]; wanted {
+			all[pod.Namespace+"/"+pod.Name] = pod
+		}
+	}
+	return all
 }
 
 // arrival is a pod that came to a node.

@@ -32,6 +32,7 @@ type Reading struct {
 	Configuration *engine.Configuration
 	Notes         []Note
 	Evicted       []input.Evicted // the last ones first
+	EvictedLacks  string          // why those from before the start are missing, "" if they are not
 	Scheduler     *Scheduler      // nil for files
 	Time          time.Time
 }
@@ -64,11 +65,13 @@ type Model struct {
 	Number    uint64        // counts the models of a process
 	Took      time.Duration // to make it
 	Queues    []queues.Queue
+	Policies  map[string]string // that hold in all queues because of arguments of the plugin
 	Stock     *stock.Stock
 	Jobs      []explain.Finding // all of them, in the order of their names
 	Waiting   []explain.Finding // those that wait
 	Loans     []Loan
 	Evictions []engine.Eviction // by the next cycle; nil if the cluster is too large to find them
+	Pending   int               // pods that wait
 	Past      []Evicted         // the last ones first
 	Checks    *Checks
 	Claims    bool // Jobs have claims
@@ -97,7 +100,8 @@ func Make(r *Reading, before *Model) (*Model, error) {
 		m.Number = before.Number + 1
 	}
 	m.count(world)
-	if waiting(world)*len(world.Nodes) <= mostTried {
+	m.Pending = waiting(world)
+	if m.Pending*len(world.Nodes) <= MostTried {
 		m.Evictions = engine.Evictions(world, r.Configuration)
 	}
 	m.Jobs = append([]explain.Finding{}, explain.Jobs(world, r.Configuration, explain.Options{Claims: m.Claims})...) // changes the world, so it is last
@@ -115,9 +119,9 @@ func Make(r *Reading, before *Model) (*Model, error) {
 	return m, nil
 }
 
-// mostTried bounds the pods that wait times the nodes, for which a whole cycle is run. The
+// MostTried bounds the pods that wait times the nodes, for which a whole cycle is run. The
 // scheduler keeps for each such pod why each node does not fit.
-const mostTried = 1_000_000
+const MostTried = 1_000_000
 
 // waiting counts the pods that wait.
 func waiting(w *engine.World) (n int) {
@@ -135,7 +139,7 @@ func (m *Model) count(world *engine.World) {
 	session := engine.Open(world, m.Configuration)
 	defer session.Close()
 	m.Queues = queues.List(world, session, func(string) bool { return true })
-	m.Stock = stock.Count(world, session)
+	m.Stock, m.Policies = stock.Count(world, session), session.Quota.Policies()
 }
 
 // checkShare bounds the part of the time that checks take.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,18 +107,62 @@ func TestCauses(t *testing.T) {
 	short := func(cards string, shortages ...report.Shortage) *report.Reason {
 		return &report.Reason{Rule: report.OverQuota, Cards: cards, Shortages: shortages}
 	}
-	causes := Causes([]explain.Finding{
+	shown := func(namespace string) string { return namespace }
+	causes := (&Model{}).Causes([]explain.Finding{
 		{Name: "a", Rule: report.ClosedQueue, Level: "r"},
 		{Name: "b", Rule: report.OverQuota, Level: "q", Since: &young, Reason: short("X", report.Shortage{Resource: "X", Total: 7, Bound: 6}), Pods: explain.Pods{Waiting: 2}},
 		{Name: "c", Rule: report.OverQuota, Level: "q", Since: &old, Reason: short("X", report.Shortage{Resource: "X", Total: 9, Bound: 6}), Pods: explain.Pods{Waiting: 1}},
 		{Name: "d", Rule: report.OverQuota, Level: "q", Reason: short("X|Y", report.Shortage{Resource: "X", Total: 9, Bound: 6}, report.Shortage{Resource: "Y", Total: 2, Bound: 1})},
-	})
+	}, shown)
 	require.Len(t, causes, 3)
 	c := causes[0]
 	assert.Equal(t, []any{"q", "X", 1.0, 3.0, 3, old.Time, 2}, []any{c.Level, c.Resource, c.Least, c.Most, c.Pods, *c.Oldest, len(c.Jobs)})
 	assert.Equal(t, "X|Y", causes[1].Resource)
 	assert.InDelta(t, 1, causes[1].Least, 0, "one of the list is enough")
 	assert.Equal(t, report.ClosedQueue, causes[2].Rule)
+}
+
+// TestCausesOfPolicies has jobs that wait because of policies, each with a number and a level of
+// its own.
+func TestCausesOfPolicies(t *testing.T) {
+	m := &Model{Queues: treeOf("root", "a root", "a1 a", "a2 a", "b root")}
+	delay := queues.Policy{Policy: "volcano.sh/reclaim-delay", Value: "2m", Queue: "a"}
+	timeout := queues.Policy{Policy: "inqueueTimeout", Value: "30m0s"}
+	m.Queues[4].Policies = []queues.Policy{{Policy: "volcano.sh/reclaim-fence", Value: "true", Queue: "b", Whole: true}}
+	m.Queues[2].Policies, m.Queues[3].Policies = []queues.Policy{delay}, []queues.Policy{timeout, delay}
+	over := func(against string, total, bound float64) *report.Reason {
+		return &report.Reason{Shortages: []report.Shortage{{Resource: "X", Against: against, Total: total, Bound: bound}}}
+	}
+	delayed := &report.Reason{Rule: report.ReclaimDelayed}
+	jobs := []explain.Finding{
+		{Namespace: "n1", Rule: report.TooManyJobs, Level: "a", Queue: "a1", Reason: &report.Reason{Shortages: []report.Shortage{{Resource: "jobs", Against: "max-jobs", Total: 21, Bound: 20}}}},
+		{Namespace: "n1", Rule: report.OverNamespace, Level: "a", Queue: "a1", Reason: over("card.quota.namespace", 9, 8)},
+		{Namespace: "n2", Rule: report.OverNamespace, Level: "a", Queue: "a1", Reason: over("card.quota.namespace", 10, 8)},
+		{Namespace: "n1", Rule: report.OverQuota, Level: "a", Queue: "a1", Reason: over(report.Overcommit, 7, 6)},
+		{Namespace: "n1", Rule: report.OverQuota, Level: "a", Queue: "a1", Reason: over("capability", 17, 16)},
+		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a1", NoReclaim: delayed},
+		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a2", NoReclaim: delayed},
+		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a2", NoReclaim: delayed, TimedOut: true},
+		{Namespace: "n1", Rule: explain.NodesFull, Queue: "b", NoReclaim: &report.Reason{Rule: report.TrainingJob}, TimedOut: true},
+		{Namespace: "n1", Rule: explain.NodesFull, Queue: "b"},
+		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a1", Spared: []explain.Spared{{Policy: "volcano.sh/reclaim-fence", Queue: "b", Pods: 2}, {Policy: "volcano.sh/min-runtime", Queue: "a2", Pods: 3}}},
+	}
+	keys := map[string]int{}
+	for _, c := range m.Causes(jobs, func(namespace string) string { return strings.Replace(namespace, "n2", "•••", 1) }) {
+		keys[fmt.Sprintf("%s %v", c.Key(), c.Bound)] = len(c.Jobs)
+	}
+	assert.Equal(t, map[string]int{
+		"TooManyJobs|a|jobs||max-jobs 20":                           1,
+		"OverNamespace|a|X|n1|card.quota.namespace 8":               1,
+		"OverNamespace|a|X|•••|card.quota.namespace 8":              1,
+		"OverQuota|a|X||" + report.Overcommit + " 6":                1,
+		"OverQuota|a|X||capability 16":                              1,
+		"NodesFull|||||ReclaimDelayed|a|2m 0":                       2,
+		"NodesFull|||||ReclaimDelayed|a|2m|InqueueTimeout||30m0s 0": 1,
+		"NodesFull|||||TrainingJob|InqueueTimeout 0":                1,
+		"NodesFull|||||ReclaimFence|b|true|MinRuntime 0":            1,
+		"NodesFull 0": 1,
+	}, keys)
 }
 
 // TestHistory keeps one sample for a slot and drops those that are older than an hour.
@@ -219,7 +264,8 @@ func TestMake(t *testing.T) {
 	unchanged := objects.Clone()
 	reading := &Reading{Objects: objects, Configuration: configuration, Time: time.Unix(1000, 0), Evicted: []input.Evicted{
 		{Time: time.Unix(301, 0), Node: "node-1", Namespace: "team", PodGroup: "claims"}, {Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone", Card: "Y|X"},
-		{Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone", Card: "Y"}}}
+		{Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone", Card: "Y"},
+		{Time: time.Unix(299, 0), Node: "node-1", Namespace: "team", Pod: "claims-0", FromEvent: true}}}
 	m, err := Make(reading, nil)
 	require.NoError(t, err)
 	assert.Equal(t, unchanged.Pods, objects.Pods)
@@ -228,7 +274,9 @@ func TestMake(t *testing.T) {
 	assert.Equal(t, engine.Eviction{Namespace: "team", Owner: "Job/borrows", Queue: "borrower", Pod: m.Evictions[0].Pod, Node: "node-1",
 		For: []engine.Taker{{Namespace: "team", Owner: "Job/claims", Queue: "owner"}}}, m.Evictions[0])
 	assert.Equal(t, []Loan{{Resource: "X", Card: true, Borrower: "borrower", Lender: "owner", Amount: 2}}, Loans(m.Queues, true))
-	require.Len(t, m.Past, 3)
+	require.Len(t, m.Past, 4)
+	assert.Equal(t, []string{"claims", "owner", "X"}, []string{m.Past[3].PodGroup, m.Past[3].Queue, m.Past[3].Card}, "the pod was created again")
+	assert.Len(t, m.Past[3].For, 1)
 	assert.Equal(t, "owner", m.Past[0].Queue)
 	assert.Empty(t, m.Past[0].For, "the pod came before")
 	assert.Equal(t, []engine.Taker{{Namespace: "team", Owner: "Job/borrows", Queue: "borrower"}}, m.Past[1].For)

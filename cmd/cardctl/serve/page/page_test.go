@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // TestAllIsInChinese expects a translation of each text of the templates, with the same
@@ -40,6 +42,20 @@ func TestAllIsInChinese(t *testing.T) {
 		assert.True(t, known, "%q", text)
 		assert.Equal(t, verbs.FindAllString(text, -1), verbs.FindAllString(own, -1), "%q", text)
 	}
+}
+
+// TestAllRulesHaveWords finds words for each rule of the quota plugin and of cardctl explain.
+func TestAllRulesHaveWords(t *testing.T) {
+	found := 0
+	for _, file := range []string{"../../../../plugin/report/reason.go", "../../explain/finding.go", "../model/cause.go"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, constant := range regexp.MustCompile(`(?m)^(?:const|\t)\s*\w+ +(?:report\.)?Rule += "(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+			found++
+			assert.NotEmpty(t, rules[report.Rule(constant[1])], constant[1])
+		}
+	}
+	assert.Equal(t, len(rules), found)
 }
 
 func TestPreferred(t *testing.T) {

@@ -14,7 +14,9 @@ var rules = map[report.Rule]string{
 	report.BrokenQueue:      "the queue does not reach the root",
 	report.InnerQueue:       "the queue has child queues and takes no jobs itself",
 	report.ClosedQueue:      "the queue is not open",
+	report.TooManyJobs:      "the queue has as many admitted jobs as it may have",
 	report.OverQuota:        "the quota has no room",
+	report.OverNamespace:    "the namespace has as much as the queue lets it have",
 	report.OverDeserved:     "the queue has what it deserves",
 	report.Guaranteed:       "what is left is guaranteed to other queues",
 	report.Reserved:         "what is left is reserved for pods that get a node soon",
@@ -22,6 +24,11 @@ var rules = map[report.Rule]string{
 	report.ResourceMismatch: "pods request another resource than that of their cards",
 	report.UntypedPod:       "pods name no card",
 	report.SearchExhausted:  "the search for an assignment of cards used up its budget",
+	report.ReclaimDelayed:   "nothing is evicted for them until their pods have waited for as long as their queue says",
+	report.TrainingJob:      "nothing is evicted for them: their service class is training, which takes nothing from other queues",
+	timedOut:                "nothing is reserved for them any more: they were admitted for too long without their pods on nodes",
+	fenced:                  "pods with such cards that queues have beyond what they deserve are on the other side of a fence",
+	tooYoung:                "pods with such cards that queues have beyond what they deserve have not run for long enough to be reclaimed",
 	report.UnlabeledNodes:   "no node has the label that names the card",
 	report.NoSuchCard:       "no node has the card",
 	report.UnlabeledNode:    "nodes lack the label that names the card",
@@ -32,6 +39,13 @@ var rules = map[report.Rule]string{
 	explain.NodesFull:       "the quota has room, but the nodes have none",
 	explain.NodesUnfit:      "the quota has room, but no node suits the pods",
 }
+
+// The rules that package model adds.
+const (
+	timedOut report.Rule = "InqueueTimeout"
+	fenced   report.Rule = "ReclaimFence"
+	tooYoung report.Rule = "MinRuntime"
+)
 
 // rule describes a rule.
 func rule(r report.Rule) string { return cmp.Or(rules[r], string(r)) }

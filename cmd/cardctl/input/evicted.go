@@ -1,0 +1,182 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Evicted is a pod that the scheduler evicted.
+type Evicted struct {
+	Time      time.Time `json:"time"`
+	Namespace string    `json:"namespace"`
+	Pod       string    `json:"pod"`
+	PodGroup  string    `json:"podGroup,omitempty"`
+	Node      string    `json:"node,omitempty"`
+	Card      string    `json:"card,omitempty"` // that the pod names
+	Why       string    `json:"why"`
+	// FromEvent: it was before Follow, and is known from the events of the API server. These
+	// have no PodGroup and no card, and not always the node.
+	FromEvent bool `json:"fromEvent,omitempty"`
+
+	uid types.UID // of the pod
+}
+
+// mostEvicted bounds the evictions that are kept.
+const mostEvicted = 200
+
+// evict is the reason of the condition and of the event that Volcano writes before it evicts a pod.
+const evict = "Evict"
+
+// noteEvicted keeps a pod with the condition that Volcano sets before it evicts a pod.
+func (l *Live) noteEvicted(object any) {
+	pod, ok := object.(*v1.Pod)
+	if !ok {
+		return
+	}
+	i := slices.IndexFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Reason == evict })
+	if i < 0 {
+		return
+	}
+	c := pod.Status.Conditions[i]
+	l.keep(Evicted{
+		Time: c.LastTransitionTime.Time, Namespace: pod.Namespace, Pod: pod.Name, PodGroup: pod.Annotations[scheduling.KubeGroupNameAnnotationKey],
+		Node: pod.Spec.NodeName, Card: card.NameOf(pod.Annotations).String(), Why: c.Message, uid: pod.UID,
+	})
+}
+
+// keep keeps evictions, each pod once. What the pod itself has comes before what an event has.
+func (l *Live) keep(all ...Evicted) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range all {
+		same := func(other Evicted) bool {
+			return e.uid == other.uid && e.Namespace == other.Namespace && e.Pod == other.Pod
+		}
+		switch i := slices.IndexFunc(l.evicted, same); {
+		case i < 0:
+			l.evicted = append(l.evicted, e)
+		case !e.FromEvent:
+			l.evicted[i] = e
+		}
+	}
+	slices.SortStableFunc(l.evicted, func(a, b Evicted) int { return a.Time.Compare(b.Time) })
+	l.evicted = l.evicted[max(0, len(l.evicted)-mostEvicted):]
+}
+
+// Evicted are the pods that the scheduler evicted since Follow, and those that ReadPast found,
+// the last ones first. lacks is why the latter are missing, "" if they are not.
+func (l *Live) Evicted() (all []Evicted, lacks string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all = slices.Clone(l.evicted)
+	slices.Reverse(all)
+	return all, l.pastLacks
+}
+
+// The times between two attempts to read events, and the bounds of one answer.
+const (
+	pastStep       = 5 * time.Second
+	mostPastEvents = 2000
+	mostPlacements = 5000
+)
+
+// ReadPast reads the evictions from before Follow from the events of the API server, once. It
+// tries until the API server answers, or ctx is done.
+func (l *Live) ReadPast(ctx context.Context) {
+	for {
+		past, err := l.readPast(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, errAway) {
+			l.keep(past...)
+			l.lackPast(err)
+			l.signal()
+			return
+		}
+		l.lackPast(err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pastStep):
+		}
+	}
+}
+
+func (l *Live) lackPast(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.pastLacks = ""; err != nil {
+		l.pastLacks = "evictions from before the start of this server are not known: " + err.Error()
+	}
+}
+
+// readPast lists the events of evictions and, for their nodes, those of the placements before.
+func (l *Live) readPast(ctx context.Context) (past []Evicted, err error) {
+	evictions, err := l.events(ctx, v1.NamespaceAll, evict, mostPastEvents)
+	if err != nil {
+		return nil, err
+	}
+	namespaces := map[string]bool{}
+	for _, e := range evictions {
+		namespaces[e.InvolvedObject.Namespace] = true
+	}
+	nodes := map[types.UID]string{}
+	for namespace := range namespaces {
+		placements, err := l.events(ctx, namespace, "Scheduled", mostPlacements)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range placements {
+			if i := strings.LastIndex(e.Message, " to "); i >= 0 {
+				nodes[e.InvolvedObject.UID] = e.Message[i+len(" to "):]
+			}
+		}
+	}
+	for _, e := range evictions {
+		past = append(past, Evicted{
+			Time: timeOf(&e), Namespace: e.InvolvedObject.Namespace, Pod: e.InvolvedObject.Name, Node: nodes[e.InvolvedObject.UID],
+			Why: e.Message, FromEvent: true, uid: e.InvolvedObject.UID,
+		})
+	}
+	return past, nil
+}
+
+// events lists events of pods with a reason.
+func (l *Live) events(ctx context.Context, namespace, reason string, most int64) ([]v1.Event, error) {
+	answer, err := l.kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: fields.Set{"reason": reason, "involvedObject.kind": "Pod"}.String(), Limit: most,
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil, fmt.Errorf("no permission to list events in all namespaces of %s", l.host)
+	case err != nil:
+		return nil, list{kind: "events"}.explain(err, l.host)
+	}
+	return answer.Items, nil
+}
+
+// timeOf is when an event was last recorded.
+func timeOf(e *v1.Event) time.Time {
+	switch {
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	case !e.EventTime.IsZero():
+		return e.EventTime.Time
+	}
+	return e.CreationTimestamp.Time
+}

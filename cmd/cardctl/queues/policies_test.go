@@ -1,0 +1,91 @@
+package queues
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+)
+
+const annotated = `
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: root, annotations: {volcano.sh/overcommit-factor: "2"}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: team, annotations: {volcano.sh/max-jobs: "20", volcano.sh/reclaim-fence: "true", volcano.sh/min-runtime: 30m}}
+spec: {parent: root}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: train, annotations: {volcano.sh/max-jobs: "5", volcano.sh/inqueue-timeout: 10m, volcano.sh/min-runtime: soon}}
+spec: {parent: team}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: other, annotations: {volcano.sh/inqueue-timeout: 0s, volcano.sh/overcommit-factor: "1.5"}}
+spec: {parent: root}
+`
+
+const configured = `
+actions: "enqueue, allocate"
+tiers:
+- plugins:
+  - name: PLUGIN
+    enableHierarchy: true
+    arguments: {inqueueTimeout: 30m, victimOrder: leastWork, displacePromises: maybe}
+`
+
+// policiesOf returns the policies that hold in the queues of annotated, and those of arguments.
+func policiesOf(t *testing.T, plugin string) (of map[string][]Policy, arguments map[string]string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "queues.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(annotated), 0o600))
+	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
+	require.NoError(t, err)
+	world, err := engine.Build(objects)
+	require.NoError(t, err)
+	configuration, err := engine.Configure(strings.Replace(configured, "PLUGIN", plugin, 1))
+	require.NoError(t, err)
+	session := engine.Open(world, configuration)
+	defer session.Close()
+	of = map[string][]Policy{}
+	for _, q := range List(world, session, func(string) bool { return true }) {
+		of[q.Queue] = q.Policies
+	}
+	return of, session.Quota.Policies()
+}
+
+// TestPolicies lists what holds in a queue, with the queue or the argument that sets it. Values
+// that are wrong, or that lift what is inherited, do not.
+func TestPolicies(t *testing.T) {
+	const prefix = "volcano.sh/"
+	factor := Policy{Policy: prefix + "overcommit-factor", Value: "2", Queue: "root"}
+	most := Policy{Policy: prefix + "max-jobs", Value: "20", Queue: "team", Whole: true}
+	fence := Policy{Policy: prefix + "reclaim-fence", Value: "true", Queue: "team", Whole: true}
+	runtime := Policy{Policy: prefix + "min-runtime", Value: "30m", Queue: "team"}
+	timeout := Policy{Policy: "inqueueTimeout", Value: "30m0s"}
+
+	of, arguments := policiesOf(t, "capacity-card")
+	assert.Equal(t, map[string][]Policy{
+		"root": {factor, timeout},
+		"team": {most, factor, fence, runtime, timeout},
+		"train": {{Policy: prefix + "max-jobs", Value: "5", Queue: "train", Whole: true}, most, factor,
+			{Policy: prefix + "inqueue-timeout", Value: "10m", Queue: "train"}, fence, runtime},
+		"other": {{Policy: prefix + "overcommit-factor", Value: "1.5", Queue: "other"}},
+	}, of)
+	assert.Equal(t, map[string]string{"victimOrder": "leastWork"}, arguments, "maybe is wrong")
+	assert.Equal(t, "max-jobs", most.Name())
+
+	of, arguments = policiesOf(t, "proportion")
+	assert.NotContains(t, of["team"], fence, "proportion evicts as Volcano's does")
+	assert.Contains(t, of["team"], most)
+	assert.Empty(t, arguments)
+}
