@@ -16,6 +16,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
 )
 
 // floor is a quota plugin that does the least: impl=floor. A hook reads what its answer
@@ -163,8 +164,8 @@ func (f *floor) setBounds(c workload.Cluster, withCards bool) {
 	}
 	for _, n := range c.Nodes {
 		f.set(f.bound.row(0), n.Allocatable)
-		if withCards {
-			f.bound.row(0)[f.nodes[n.Name]] += float64(n.Allocatable[gpu])
+		if withCards { // cards are unlimited above the leaves
+			f.bound.row(0)[f.nodes[n.Name]] = fastres.MaxQuantity
 		}
 	}
 	for q, queue := range c.Queues[1:] {
