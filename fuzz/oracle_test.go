@@ -217,6 +217,8 @@ func (w *world) compareWork() {
 		got = append(got, own[at].Name)
 	}
 	require.Equal(w.t, w.oracle.OrderByWork(to, theirs), got, "%+v for %s", theirs, to)
+	at := w.rand.IntN(len(own) + 1) // the victims on two nodes
+	require.Equal(w.t, w.oracle.CompareLosses(to, theirs[:at], theirs[at:]), quota.CompareLosses(w.ix, w.number(to), own[:at], own[at:]), "%+v, %+v for %s", theirs[:at], theirs[at:], to)
 }
 
 func (w *world) compareVictims() {

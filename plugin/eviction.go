@@ -34,7 +34,9 @@ func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 	}
 	switch {
 	case s.settings.byWork:
-		c.few = onOneNode(reclaimees)
+		if c.few = len(reclaimees) > 0 && onOneNode(reclaimees); c.few && !s.takesFrom(&c, reclaimees[0].NodeName) {
+			return nil, util.Permit
+		}
 		reclaimees = s.workOrder(&c, reclaimees)
 	case s.settings.rules.OrderVictims && !s.variant.proportion:
 		reclaimees = s.evictionOrder(reclaimer, reclaimees)
@@ -106,7 +108,7 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 				victims = make([]*api.TaskInfo, 0, c.most)
 			}
 			victims = append(victims, task)
-			if c.few && s.suffice(c, victims) {
+			if c.few && s.suffice(c, task.NodeName, victims) {
 				return s.fewest(c, victims)
 			}
 		}
@@ -190,6 +192,9 @@ func (s *session) preemptive(queue *api.QueueInfo, tasks []*api.TaskInfo) bool {
 	outcome, request := cards.Outcome{Verdict: v}, s.memory.vectors.request
 	if v.OK() {
 		outcome = s.preemption(v.Queue, request, tasks)
+		if s.settings.byWork && outcome.Verdict.OK() && len(tasks) == 1 {
+			s.choice.next = tasks[0]
+		}
 		if !s.variant.proportion && !s.settings.rules.OverusedByShare {
 			s.memory.metrics.SetOverused(v.Queue, !outcome.Verdict.OK())
 		}

@@ -33,8 +33,10 @@ func (s *session) register(hierarchy bool) {
 	ssn.AddSimulateRemoveTaskFn(name, s.simulateRemoveTask)
 	ssn.AddSimulateAllocatableFn(name, s.simulateAllocatable)
 
-	if s.cards != nil {
+	if s.cards != nil || s.settings.byWork {
 		ssn.AddPredicateFn(name, s.predicate)
+	}
+	if s.cards != nil {
 		ssn.AddSimulatePredicateFn(name, s.simulatePredicate)
 		ssn.AddNodeOrderFn(name, s.nodeOrder)
 	}

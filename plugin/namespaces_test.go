@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -126,6 +127,20 @@ func TestNamespaceAdmission(t *testing.T) {
 	assert.Contains(t, f.job("x.list").JobFitErrors, "quota for namespace <x>: requested <8>")
 	assert.True(t, f.admit("x.rest"))
 	assert.False(t, f.admit("x.last"), "all of B are promised")
+}
+
+// TestNamespaceLevels names the level of each limit that a list does not fit under: train limits A,
+// and the queue above it B. serve limits nothing itself.
+func TestNamespaceLevels(t *testing.T) {
+	f := namespaced().pods("x.runs", "train", "A", 3, 1, on("a")).pods("x.other", "serve", "B", 6, 1, on("b")).
+		pods("x.either", "train", "A|B", 1, 1, inPhase(workload.Inqueue)).pods("x.serve", "serve", "A|B", 1, 2, inPhase(workload.Inqueue)).open(t, byPrefix)
+	const text = "Queue <%s> has insufficient <%s> quota for namespace <x>: requested <%d>, total would be <%d>, but card.quota.namespace is <%d>"
+	for job, want := range map[string]string{
+		"x.either": fmt.Sprintf(text, "train", "A", 1, 4, 3) + "; " + fmt.Sprintf(text, "team", "B", 1, 7, 6),
+		"x.serve":  fmt.Sprintf(text, "team", "A", 2, 5, 4) + "; " + fmt.Sprintf(text, "team", "B", 2, 8, 6),
+	} {
+		assert.Equal(t, want, Inspection{f.own}.Allocate(f.task(job+"-0")).String())
+	}
 }
 
 // TestNamespaceCapability bounds cpu and memory of a namespace. The reason names the namespace,

@@ -79,6 +79,11 @@ func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.Ta
 	if m.own.settings.rules.OrderVictims && !known || !m.mayTake(reclaimer) {
 		return nil
 	}
+	if byWork && known && few && len(candidates) > 0 && m.roomOnNode(reclaimer, candidates[0].NodeName, nil) {
+		if _, suffice := m.taken(reclaimer, nil); suffice {
+			return nil
+		}
+	}
 	switch {
 	case byWork:
 		candidates = m.workOrder(to, m.sparedByGang(candidates))
@@ -89,9 +94,9 @@ func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.Ta
 	if !suffice {
 		return nil
 	}
-	for i := len(taken) - 1; byWork && known && few && i >= 0 && m.roomOnNode(reclaimer, taken); i-- {
+	for i := len(taken) - 1; byWork && known && few && i >= 0 && m.roomOnNode(reclaimer, taken[0].NodeName, taken); i-- {
 		others := slices.Delete(slices.Clone(taken), i, i+1)
-		if _, suffice := m.taken(reclaimer, others); suffice && m.roomOnNode(reclaimer, others) {
+		if _, suffice := m.taken(reclaimer, others); suffice && m.roomOnNode(reclaimer, taken[0].NodeName, others) {
 			taken = others
 		}
 	}
@@ -204,12 +209,9 @@ func ran(task *api.TaskInfo) int64 {
 	return fuzzed.Unix() - task.Pod.Status.StartTime.Unix()
 }
 
-// roomOnNode reports whether the node of some victims has room for a reclaimer without them.
-func (m *oracleSession) roomOnNode(reclaimer *api.TaskInfo, victims []*api.TaskInfo) bool {
-	if len(victims) == 0 {
-		return false
-	}
-	node := m.Nodes[victims[0].NodeName]
+// roomOnNode reports whether a node has room for a reclaimer without some victims.
+func (m *oracleSession) roomOnNode(reclaimer *api.TaskInfo, name string, victims []*api.TaskInfo) bool {
+	node := m.Nodes[name]
 	if node == nil {
 		return false
 	}

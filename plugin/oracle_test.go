@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -48,59 +49,71 @@ type oracleSession struct {
 // targets of package fuzz do the same for the rules alone.
 func FuzzSession(f *testing.F) {
 	seeds(f)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		r := workload.Bytes(data)
-		s := newScene()
-		if s.Cluster = workload.Draw(r); r.IntN(2) == 0 {
-			s.Cluster = workload.DrawCards(r)
-		}
-		s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)], now: func() time.Time { return fuzzed }}).build
-		s.arguments = framework.Arguments{
-			"untypedCards":    []string{"charge", "reject", "ignore"}[r.IntN(3)],
-			"semantics":       release.Names()[r.IntN(3)],
-			"unsetCapability": []string{"zero", "unlimited"}[r.IntN(2)],
-			"deservedFrom":    []string{"spec", "weight"}[r.IntN(2)],
+	f.Fuzz(func(t *testing.T, data []byte) { compareSession(t, data) })
+}
 
-			"keepGuarantees":         r.IntN(2) == 0,
-			"terminatingCards":       []string{"hold", "release"}[r.IntN(2)],
-			"cardUnlimitedCpuMemory": r.IntN(3) == 0,
-			"reclaimDamping":         max(0, r.IntN(6)-2),
-			"ancestorReclaimLevel":   r.IntN(4),
-			"victimOrder":            []string{"volcano", "leastWork"}[r.IntN(2)],
+// compareSession opens a session that is drawn from bytes, and compares it with the oracle.
+func compareSession(t *testing.T, data []byte) *oracleSession {
+	r := workload.Bytes(data)
+	s := newScene()
+	if s.Cluster = workload.Draw(r); r.IntN(2) == 0 {
+		s.Cluster = workload.DrawCards(r)
+	}
+	s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)], now: func() time.Time { return fuzzed }}).build
+	s.arguments = framework.Arguments{
+		"untypedCards":    []string{"charge", "reject", "ignore"}[r.IntN(3)],
+		"semantics":       release.Names()[r.IntN(3)],
+		"unsetCapability": []string{"zero", "unlimited"}[r.IntN(2)],
+		"deservedFrom":    []string{"spec", "weight"}[r.IntN(2)],
+
+		"keepGuarantees":         r.IntN(2) == 0,
+		"terminatingCards":       []string{"hold", "release"}[r.IntN(2)],
+		"cardUnlimitedCpuMemory": r.IntN(3) == 0,
+		"reclaimDamping":         max(0, r.IntN(6)-2),
+		"ancestorReclaimLevel":   r.IntN(4),
+		"victimOrder":            []string{"volcano", "leastWork"}[r.IntN(2)],
+	}
+	start(r, s.Jobs)
+	if r.IntN(3) == 0 {
+		s.arguments["reclaimByServiceType"] = true
+		s.arguments["podOwnerReferenceToServiceType"] = map[string]any{"ReplicaSet": "inference", "Job": "training"}
+		classify(r, s.Jobs)
+	}
+	if r.IntN(3) > 0 {
+		s.arguments["rootCapability"] = []string{"total", "unlimited", "own"}[r.IntN(3)]
+	}
+	drawPolicies(r, &s.Cluster)
+	displaces := r.IntN(3) == 0
+	if displaces {
+		s.arguments[displacePromises] = true
+		for i := range s.Jobs {
+			s.Jobs[i].Priority = int32(r.IntN(3))
 		}
-		start(r, s.Jobs)
-		if r.IntN(3) == 0 {
-			s.arguments["reclaimByServiceType"] = true
-			classify(r, s.Jobs)
+	}
+	if r.IntN(2) == 0 {
+		s.arguments["inqueueTimeout"] = []string{"5m", "20m"}[r.IntN(2)]
+	}
+	m := &oracleSession{fixture: s.open(t, drawPromises(r)), t: t, given: s.arguments}
+	m.configureOracle(s.Cluster)
+	m.configureNamespaces(s.Cluster)
+	m.compareBounds()
+	m.compareAccounts()
+	tasks := m.sortedTasks()
+	first := m.oracle.Names()[0]
+	m.compareOrder(first, first) // the session reads its pending tasks with the first order, the oracle before all events
+	for range 3 + r.IntN(20) {
+		if len(tasks) > 0 && !displaces { // Volcano admits jobs before it places and evicts tasks
+			node := m.Nodes[m.NodeList[r.IntN(len(m.NodeList))].Name]
+			m.event(tasks[r.IntN(len(tasks))], node, r.IntN(2) == 0)
+			m.compareTask(tasks[r.IntN(len(tasks))])
 		}
-		if r.IntN(3) > 0 {
-			s.arguments["rootCapability"] = []string{"total", "unlimited", "own"}[r.IntN(3)]
-		}
-		drawPolicies(r, &s.Cluster)
-		if r.IntN(2) == 0 {
-			s.arguments["inqueueTimeout"] = []string{"5m", "20m"}[r.IntN(2)]
-		}
-		m := &oracleSession{fixture: s.open(t, drawPromises(r)), t: t, given: s.arguments}
-		m.configureOracle(s.Cluster)
-		m.configureNamespaces(s.Cluster)
-		m.compareBounds()
-		m.compareAccounts()
-		tasks := m.sortedTasks()
-		first := m.oracle.Names()[0]
-		m.compareOrder(first, first) // the session reads its pending tasks with the first order, the oracle before all events
-		for range 3 + r.IntN(20) {
-			if len(tasks) > 0 {
-				node := m.Nodes[m.NodeList[r.IntN(len(m.NodeList))].Name]
-				m.event(tasks[r.IntN(len(tasks))], node, r.IntN(2) == 0)
-				m.compareTask(tasks[r.IntN(len(tasks))])
-			}
-			names := m.oracle.Names()
-			m.compareOrder(names[r.IntN(len(names))], names[r.IntN(len(names))])
-			m.compareAllocated()
-			m.compareVictims(r, tasks)
-		}
-		m.compareJobs()
-	})
+		names := m.oracle.Names()
+		m.compareOrder(names[r.IntN(len(names))], names[r.IntN(len(names))])
+		m.compareAllocated()
+		m.compareVictims(r, tasks)
+	}
+	m.compareJobs()
+	return m
 }
 
 // fuzzed is the time of the sessions of FuzzSession.
@@ -133,10 +146,17 @@ func classify(r *rand.Rand, jobs []workload.Job) {
 
 // classOf returns the service class of a task, where classes count.
 func (m *oracleSession) classOf(task *api.TaskInfo) string {
-	if !m.own.settings.byClass {
+	stated := m.Jobs[task.Job].PodGroup.Annotations[policy.ServiceTypeKey]
+	switch {
+	case !m.own.settings.byClass:
 		return ""
+	case stated == "inference" || stated == "training":
+		return stated
 	}
-	return m.Jobs[task.Job].PodGroup.Annotations[policy.ServiceTypeKey]
+	for _, owner := range task.Pod.OwnerReferences {
+		return map[string]string{"ReplicaSet": "inference", "Job": "training"}[owner.Kind]
+	}
+	return ""
 }
 
 // drawPolicies annotates the queues of some clusters with policies.
@@ -183,8 +203,12 @@ func drawPromises(r *rand.Rand) func(*api.ClusterInfo, *offline.Cache) {
 		for _, id := range slices.Sorted(maps.Keys(info.Jobs)) {
 			job := info.Jobs[id]
 			job.Namespace = []string{"x", "y"}[r.IntN(2)]
+			kind := []string{"", "", "ReplicaSet", "Job", "Other"}[r.IntN(5)]
 			for _, task := range job.Tasks {
 				task.Namespace = job.Namespace
+				if kind != "" {
+					task.Pod.OwnerReferences = []metav1.OwnerReference{{Kind: kind}}
+				}
 			}
 			switch since := time.Unix(int64(60*r.IntN(60)), 0); r.IntN(4) {
 			case 0:
@@ -608,26 +632,30 @@ func (m *oracleSession) compareJobs() {
 	}
 	for _, job := range m.sortedJobs() {
 		name := string(job.Queue)
-		queue, min := m.Queues[job.Queue], m.resource(job.GetMinResources())
-		want := m.oracle.Eligible(name) == "" && queue != nil && queue.Queue.Status.State == scheduling.QueueStateOpen &&
-			m.namespaces.Admits(name, job.Namespace, min.Minus(m.resource(job.Allocated))) == "" && m.oracle.TooManyJobs(name) == "" && m.oracle.Enqueueable(name, min.Minus(m.resource(job.Allocated))) == ""
+		queue := m.Queues[job.Queue]
+		min, placed, gated := m.reservation(job)
+		takes := m.oracle.Eligible(name) == "" && queue != nil && queue.Queue.Status.State == scheduling.QueueStateOpen
+		want := takes && m.admits(m.oracle, m.namespaces, job)
+		var losers []*api.JobInfo
+		if takes && !want {
+			losers = m.inPlaceOf(job)
+			want = len(losers) > 0
+		}
 		require.Equal(m.t, want, m.own.jobEnqueueable(job) == util.Permit, "enqueueable: %v in %s", min, name)
+		m.compareRefusal(job, takes)
 		if !want {
 			continue
 		}
+		inqueue := m.inqueueJobs()
+		m.displace(losers)
 		m.own.jobEnqueued(job)
+		m.compareDisplaced(inqueue, losers)
 		m.oracle.AdmitJob(name)
 		if job.PodGroup.Spec.MinResources == nil {
 			continue
 		}
-		gated := oracle.Amounts{}
-		for _, task := range job.Tasks {
-			if task.SchGated {
-				gated = gated.Plus(m.resource(task.Resreq))
-			}
-		}
-		m.oracle.Promise(name, min, m.resource(job.Allocated), gated)
-		m.namespaces.Promise(name, job.Namespace, min.Minus(m.resource(job.Allocated)).Minus(gated))
+		m.oracle.Promise(name, min, placed, gated)
+		m.namespaces.Promise(name, job.Namespace, min.Minus(placed).Minus(gated))
 		m.compareNamespaces()
 		for _, name := range m.oracle.Names() {
 			m.same(m.oracle.Inqueue(name), m.own.ix.Inqueue.Row(m.own.ix.Lookup(name)), false, "inqueue of ", name)

@@ -17,6 +17,12 @@ import (
 // predicate admits the nodes on which a task can have its cards: the node has one
 // of them, and the queue and all its ancestors have quota left for it.
 func (s *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
+	if s.settings.byWork {
+		s.choice.note(task, node)
+	}
+	if s.cards == nil {
+		return nil
+	}
 	return s.fitError(&s.live, task, node)
 }
 

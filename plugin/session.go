@@ -47,6 +47,7 @@ type session struct {
 
 	// claimant is the task that PrePredicate prepared last: evictions are for it.
 	claimant *api.TaskInfo
+	choice   nodeChoice
 	evicted  map[api.TaskID]eviction // nil where no task was evicted
 	// placed are tasks that were allocated while places are watched (report.Exchanges).
 	placed []*api.TaskInfo

@@ -57,6 +57,9 @@ func (w *whatIf) accounts() *accounts {
 // copies no account.
 func (s *session) prePredicate(task *api.TaskInfo) error {
 	s.claimant = task
+	if s.settings.byWork {
+		s.choice.begin(task)
+	}
 	w := &whatIf{overlay: s.ix.Snapshot()}
 	if s.namespaces != nil {
 		namespaces := s.namespaces.Accounts.Snapshot()

@@ -20,6 +20,13 @@ func (s *session) asks(reclaimer *api.TaskInfo) bool {
 	return own
 }
 
+// needsNoVictim reports whether a claim has room on a node and in all its queues already: pods
+// that are being deleted leave it.
+func (s *session) needsNoVictim(c *claim, node string) bool {
+	s.memory.victims.Begin()
+	return s.place(c, node) && s.suffice(c, node, nil)
+}
+
 // workOrder returns the tasks that all other plugins agree on, in the order of
 // quota.OrderByWork. Without the others, a victim that one of them spares would be missing
 // from the few that are named.
@@ -30,18 +37,23 @@ func (s *session) workOrder(c *claim, tasks []*api.TaskInfo) []*api.TaskInfo {
 	agreed := slices.DeleteFunc(slices.Clone(s.ssn.Reclaimable(&question, tasks)), func(task *api.TaskInfo) bool {
 		return s.queueOf(task) == index.None
 	})
-	candidates := make([]quota.Candidate, len(agreed))
-	for i, task := range agreed {
+	ordered := make([]*api.TaskInfo, len(agreed))
+	for i, at := range quota.OrderByWork(s.ix, c.queue, s.candidates(agreed)) {
+		ordered[i] = agreed[at]
+	}
+	return ordered
+}
+
+// candidates returns what decides how much work is lost with tasks.
+func (s *session) candidates(tasks []*api.TaskInfo) []quota.Candidate {
+	candidates := make([]quota.Candidate, len(tasks))
+	for i, task := range tasks {
 		job := s.ssn.Jobs[task.Job]
 		candidates[i] = quota.Candidate{Queue: s.queueOf(task), QueuePriority: s.ssn.Queues[job.Queue].Queue.Spec.Priority,
 			JobPriority: job.Priority, Priority: task.Priority, Job: string(job.UID), Spare: int(job.ReadyTaskNum() - job.MinAvailable),
 			Ran: s.ranOf(task), JobRan: s.jobRanOf(job), Name: string(task.UID)}
 	}
-	ordered := make([]*api.TaskInfo, len(agreed))
-	for i, at := range quota.OrderByWork(s.ix, c.queue, candidates) {
-		ordered[i] = agreed[at]
-	}
-	return ordered
+	return candidates
 }
 
 // ranOf returns for how long a task has run, in seconds. A start in the future counts as now:
@@ -67,10 +79,10 @@ func onOneNode(tasks []*api.TaskInfo) bool {
 	return !slices.ContainsFunc(tasks, func(task *api.TaskInfo) bool { return task.NodeName != tasks[0].NodeName })
 }
 
-// suffice reports whether a claim has room on the node of some victims and in all its queues
-// once they are gone. They count as gone in s.memory.victims.
-func (s *session) suffice(c *claim, victims []*api.TaskInfo) bool {
-	node := s.ssn.Nodes[victims[0].NodeName]
+// suffice reports whether a claim has room on a node and in all its queues once some victims on
+// the node are gone. They count as gone in s.memory.victims.
+func (s *session) suffice(c *claim, on string, victims []*api.TaskInfo) bool {
+	node := s.ssn.Nodes[on]
 	if node == nil || c.queue == index.None {
 		return false
 	}
@@ -87,7 +99,7 @@ func (s *session) suffice(c *claim, victims []*api.TaskInfo) bool {
 func (s *session) fewest(c *claim, victims []*api.TaskInfo) []*api.TaskInfo {
 	for i := len(victims) - 2; i >= 0; i-- {
 		others := slices.Delete(slices.Clone(victims), i, i+1)
-		if s.takeAgain(c, others); s.suffice(c, others) {
+		if s.takeAgain(c, others); s.suffice(c, others[0].NodeName, others) {
 			victims = others
 		}
 	}

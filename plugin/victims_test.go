@@ -9,6 +9,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -128,4 +129,106 @@ func TestVictimOrderOfGangs(t *testing.T) {
 	}
 	assert.Equal(t, []string{"x-0", "y-0", "x-1"}, allowed(nil))
 	assert.Equal(t, allowed(nil), allowed(byWork()))
+}
+
+// nodesOfWork is three nodes with four cards each, all of which the queue other has borrowed, and
+// the queue mine, which deserves them. The time is 1000.
+func nodesOfWork(a framework.Arguments) *scene {
+	return newScene().node("a", "A", 4).node("b", "A", 4).node("c", "A", 4).lending("mine", `{"A":12}`, `{"A":12}`, `{"A":0}`).
+		lending("other", `{"A":12}`, `{"A":0}`, `{"A":0}`).withArguments(a).at(1000)
+}
+
+// spread makes the pods of a job run on one node each.
+func spread(started int64, nodes ...string) func(*workload.Job) {
+	return func(j *workload.Job) {
+		since(nodes[0], started)(j)
+		for i, node := range nodes {
+			j.Tasks[i].Node = node
+		}
+	}
+}
+
+// claims adds a job of n pods of the queue mine with four cards each.
+func (s *scene) claims(n int) *scene {
+	return s.pods("claim", "mine", "A", n, 4, members(int32(n)), inPhase(workload.Inqueue))
+}
+
+// TestNodeOfLeastWork takes the node on which the least work is lost. Volcano looks at them in any
+// order. gang spares nothing.
+func TestNodeOfLeastWork(t *testing.T) {
+	young := func(s *scene) *scene {
+		return s.pods("x", "other", "A", 1, 4, since("a", 100)).pods("y", "other", "A", 1, 4, since("b", 900)).pods("z", "other", "A", 1, 4, since("c", 500))
+	}
+	for name, test := range map[string]struct {
+		scene *scene
+		want  []string
+	}{
+		"one pod":        {young(nodesOfWork(byWork())).claims(1), []string{"y-0"}},
+		"one by one":     {young(nodesOfWork(byWork())).claims(2), []string{"y-0", "z-0"}},
+		"lower priority": {nodesOfWork(byWork()).pods("x", "other", "A", 1, 4, priorityOf(1), since("a", 900)).pods("y", "other", "A", 1, 4, since("b", 100)).claims(1), []string{"y-0"}},
+		"a gang on two nodes, and then its rest": {nodesOfWork(byWork()).pods("gang", "other", "A", 2, 4, members(2), spread(800, "b", "c")).
+			pods("alone", "other", "A", 1, 4, since("a", 500)).claims(2), []string{"gang-0", "gang-1"}},
+		"not the gang, all of which would be lost": {nodesOfWork(byWork()).pods("gang", "other", "A", 2, 4, members(2), spread(700, "a", "b")).
+			pods("alone", "other", "A", 1, 4, since("c", 500)).claims(1), []string{"alone-0"}},
+		"fewer pods": {nodesOfWork(byWork()).pods("many", "other", "A", 4, 1, members(0), since("a", 900)).
+			pods("one", "other", "A", 1, 4, since("b", 600)).claims(1), []string{"one-0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i := range 12 { // the order of the nodes differs
+				test.scene.arguments[semantics] = release.Names()[i%len(release.Names())]
+				f := test.scene.open(t)
+				spares := false
+				f.Tiers[0].Plugins[1].EnabledReclaimable = &spares
+				evicted := f.run(t, reclaim.New()).evicted()
+				assert.Equal(t, test.want, evicted, "with the rules of %s", test.scene.arguments[semantics])
+				f.close()
+			}
+		})
+	}
+}
+
+// TestNodeOfLeastWorkFits takes a node that another plugin lets the pod run on.
+func TestNodeOfLeastWorkFits(t *testing.T) {
+	for range 6 {
+		f := nodesOfWork(byWork()).pods("x", "other", "A", 1, 4, members(0), since("a", 100)).pods("y", "other", "A", 1, 4, members(0), since("b", 900)).
+			pods("z", "other", "A", 1, 4, members(0), since("c", 500)).claims(1).open(t)
+		f.AddPredicateFn(priority.PluginName, func(task *api.TaskInfo, node *api.NodeInfo) error {
+			if node.Name == "b" {
+				return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.UnschedulableAndUnresolvable, Reason: "test"})
+			}
+			return nil
+		})
+		assert.Equal(t, []string{"z-0"}, f.run(t, reclaim.New()).evicted())
+		f.close()
+	}
+}
+
+// TestNodeWithoutCards has no cards: then no predicate of the plugin decides on nodes.
+func TestNodeWithoutCards(t *testing.T) {
+	s := &scene{build: NewCapacity, arguments: byWork()}
+	for _, name := range []string{"a", "b", "c"} {
+		s.mixedNode(name, nil, workload.Resources{})
+	}
+	s.Queues = []workload.Queue{{Name: "mine", Weight: 1, Deserved: cores(192)}, {Name: "other", Weight: 1, Deserved: cores(0)}}
+	for name, started := range map[string]int64{"a": 100, "b": 900, "c": 500} {
+		s.pods("on"+name, "other", "", 1, 0, members(0), since(name, started), requesting("cpu", 64000))
+	}
+	s.pods("claim", "mine", "", 1, 0, inPhase(workload.Inqueue), requesting("cpu", 64000)).at(1000)
+	for range 6 {
+		assert.Equal(t, []string{"onb-0"}, s.open(t).run(t, reclaim.New()).evicted())
+	}
+}
+
+// TestNoVictimWhereNoneIsNeeded has a node with room for the claim once a pod that is being
+// deleted is gone.
+func TestNoVictimWhereNoneIsNeeded(t *testing.T) {
+	s := nodesOfWork(byWork()).pods("goes", "other", "A", 1, 2, members(0), first(1, workload.TaskReleasing, "c")).
+		pods("x", "other", "A", 2, 1, members(0), since("c", 900)).pods("y", "other", "A", 4, 1, members(0), since("b", 999)).
+		pods("z", "other", "A", 4, 1, members(0), since("a", 999)).pods("claim", "mine", "A", 1, 2, inPhase(workload.Inqueue))
+	for range 6 {
+		f := s.open(t).run(t, reclaim.New())
+		assert.Empty(t, f.evicted())
+		assert.Len(t, f.job("claim").TaskStatusIndex[api.Pipelined], 1)
+		f.close()
+	}
 }

@@ -126,6 +126,9 @@ func (n *Namespaces) Account(q index.Queue, namespace string) index.Queue {
 	return index.None
 }
 
+// Place returns the place of an account.
+func (n *Namespaces) Place(account index.Queue) Place { return n.places[account] }
+
 // Places iterates over the accounts, without the root.
 func (n *Namespaces) Places() iter.Seq2[index.Queue, Place] {
 	return func(yield func(index.Queue, Place) bool) {

@@ -27,7 +27,7 @@ type process struct {
 }
 
 // Processes of their own keep the large cluster out of the memory of the others.
-// Operations run for a second each: in the first moments of a process every page
+// Operations run for half a second or longer: in the first moments of a process every page
 // of memory is new, and what allocates takes twice as long as it does later.
 const (
 	operations = "^Benchmark(SessionOpen|SessionOpenCold|SessionOpenChanged|SessionClose|PrePredicate|Simulate|SimulateParallel|" +
@@ -43,7 +43,7 @@ var (
 
 	plans = map[string]plan{
 		"quick": {"bench", 6, slices.Concat([]process{
-			{operations, "1s", nil},
+			{operations, "0.5s", nil},
 			{withCards, "0.2s", nil},
 			{growing, "0.1s", nil},
 			{actions, "0.1s", nil},
@@ -62,7 +62,7 @@ var (
 
 	// goalProcesses measure what has a goal.
 	goalProcesses = slices.Concat([]process{
-		{operations, "1s", nil},
+		{operations, "0.5s", nil},
 		{withCards, "0.2s", nil},
 		{growing + "/^of=Simulate$", "0.1s", nil},
 	}, cycles(nil, 1000), cardCycles(nil, 1000))
@@ -108,7 +108,7 @@ func cardCycles(flags []string, queues ...int) []process {
 	var all []process
 	for _, n := range queues {
 		for _, impl := range []string{"upstream", "none", "ours"} {
-			all = append(all, process{fmt.Sprintf("^BenchmarkCycleCards$/^queues=%d$/./^impl=%s$", n, impl), "3x", flags})
+			all = append(all, process{fmt.Sprintf("^BenchmarkCycleCards$/^queues=%d$/./^impl=%s$", n, impl), "2x", flags})
 		}
 	}
 	return all

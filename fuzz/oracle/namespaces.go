@@ -1,6 +1,9 @@
 package oracle
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Namespaces bounds what each namespace has in a queue and in all queues below it. It adds up
 // the jobs again for every answer.
@@ -117,6 +120,21 @@ func (n *Namespaces) Promise(queue, namespace string, more Amounts) {
 		n.inqueue[at] = before.Plus(more)
 		more = n.promises(q, namespace, n.inqueue[at]).Minus(n.promises(q, namespace, before))
 	}
+}
+
+// Withdraw takes back what Promise adds.
+func (n *Namespaces) Withdraw(queue, namespace string, less Amounts) {
+	for _, q := range n.Limited(queue) {
+		at := place{q, namespace}
+		before := n.inqueue[at]
+		n.inqueue[at] = before.Minus(less)
+		less = n.promises(q, namespace, before).Minus(n.promises(q, namespace, n.inqueue[at]))
+	}
+}
+
+// Clone returns an independent copy, for a simulation.
+func (n *Namespaces) Clone() *Namespaces {
+	return &Namespaces{n.oracle, n.limits, slices.Clone(n.jobs), maps.Clone(n.inqueue)}
 }
 
 // Fits returns the lowest queue whose limit has no room for a task of a namespace, or "".

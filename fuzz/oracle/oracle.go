@@ -304,6 +304,16 @@ func (o *Oracle) Promise(name string, min, placed, gated Amounts) {
 	}
 }
 
+// Withdraw takes back what Promise adds, as long as no queue has got more or less since.
+func (o *Oracle) Withdraw(name string, min, placed, gated Amounts) {
+	less := reservation(min, placed, gated)
+	for _, p := range o.Path(name) {
+		before := o.queues[p].all
+		o.queues[p].all = before.Minus(less)
+		less = o.promises(p, before).Minus(o.promises(p, o.queues[p].all))
+	}
+}
+
 // Clone returns an independent copy, for a simulation. Amounts are replaced, never changed.
 func (o *Oracle) Clone() *Oracle {
 	c := &Oracle{cluster: o.cluster, names: o.names, queues: map[string]*queue{}}

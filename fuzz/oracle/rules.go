@@ -105,8 +105,9 @@ func (o *Oracle) TooManyJobs(name string) string {
 	})
 }
 
-// AdmitJob counts a job that is admitted.
+// AdmitJob counts a job that is admitted, and LeaveJob one that is not admitted any more.
 func (o *Oracle) AdmitJob(name string) { o.queues[name].jobs++ }
+func (o *Oracle) LeaveJob(name string) { o.queues[name].jobs-- }
 
 func (o *Oracle) first(name string, full func(string) bool) string {
 	for _, q := range o.Path(name) {

@@ -24,12 +24,7 @@ func (o *Oracle) OrderByWork(to string, candidates []Candidate) (names []string)
 	rest := slices.Clone(candidates)
 	for len(rest) > 0 {
 		best := slices.MinFunc(rest, func(x, y Candidate) int {
-			nearer := 0
-			if o.cluster.Root != "" && o.queues[to] != nil {
-				nearer = o.VictimOrder(x.Queue, y.Queue, to)
-			}
-			return cmp.Or(nearer, cmp.Compare(x.QueuePriority, y.QueuePriority), cmp.Compare(x.JobPriority, y.JobPriority),
-				cmp.Compare(x.Priority, y.Priority), cmp.Compare(lost(x), lost(y)), cmp.Compare(x.Name, y.Name))
+			return cmp.Or(o.compareRank(to, x, y), cmp.Compare(lost(x), lost(y)), cmp.Compare(x.Name, y.Name))
 		})
 		names = append(names, best.Name)
 		rest = slices.DeleteFunc(rest, func(c Candidate) bool { return c.Name == best.Name })
@@ -40,4 +35,43 @@ func (o *Oracle) OrderByWork(to string, candidates []Candidate) (names []string)
 		}
 	}
 	return names
+}
+
+// CompareLosses compares the victims on two nodes for a reclaimer of the queue to: negative where
+// less is lost with x.
+func (o *Oracle) CompareLosses(to string, x, y []Candidate) int {
+	if min(len(x), len(y)) == 0 {
+		return cmp.Compare(len(x), len(y))
+	}
+	rank := func(x, y Candidate) int { return o.compareRank(to, x, y) }
+	return cmp.Or(rank(slices.MaxFunc(x, rank), slices.MaxFunc(y, rank)), cmp.Compare(lostWith(x), lostWith(y)), cmp.Compare(len(x), len(y)))
+}
+
+// lostWith adds up the work that is lost with some victims, job by job.
+func lostWith(victims []Candidate) (sum int64) {
+	for len(victims) > 0 {
+		first, ran, n := victims[0], int64(0), 0
+		victims = slices.DeleteFunc(slices.Clone(victims), func(c Candidate) bool {
+			if c.Job == first.Job {
+				ran, n = ran+c.Ran, n+1
+			}
+			return c.Job == first.Job
+		})
+		if left := first.Spare - n; first.Spare >= 0 && left < 0 {
+			ran = first.JobRan
+		}
+		if first.Spare >= 0 {
+			sum += ran
+		}
+	}
+	return sum
+}
+
+// compareRank compares two candidates by the distance of their queue, and by priority.
+func (o *Oracle) compareRank(to string, x, y Candidate) int {
+	nearer := 0
+	if o.cluster.Root != "" && o.queues[to] != nil {
+		nearer = o.VictimOrder(x.Queue, y.Queue, to)
+	}
+	return cmp.Or(nearer, cmp.Compare(x.QueuePriority, y.QueuePriority), cmp.Compare(x.JobPriority, y.JobPriority), cmp.Compare(x.Priority, y.Priority))
 }

@@ -176,20 +176,21 @@ func (e *Explainer) explainNamespace(reason *Reason, r Refusal) {
 		reason.Cards, reason.typed, reason.Requested = e.Cards.Describe(r.Cards), r.Cards.Selector.Typed, r.Cards.Amount.Cards()
 	}
 	account, ix := e.Namespaces.Account(r.Verdict.Queue, r.Namespace), &e.Namespaces.Accounts
+	path := ix.Path(account)
+	if !r.aboutCards() {
+		path = path[:1]
+	}
 	for d, requested := range e.ofNamespace(r) {
-		total, bound := requested+ix.Allocated(account).Get(d), ix.RealCapability.At(account, d)
-		if r.Admission {
-			total += ix.Inqueue.At(account, d) - ix.Elastic.At(account, d)
+		for _, at := range path { // each card of a list may have too little room at another level
+			total, bound := requested+ix.Allocated(at).Get(d), ix.RealCapability.At(at, d)
+			if r.Admission {
+				total += ix.Inqueue.At(at, d) - ix.Elastic.At(at, d)
+			}
+			if total > bound {
+				reason.Shortages = append(reason.Shortages, e.namespaceShortage(r.Namespace, at, d, requested, total))
+				break
+			}
 		}
-		if total <= bound {
-			continue
-		}
-		against := "capability.namespace"
-		if e.Names.IsCard(d) {
-			against = "card.quota.namespace"
-		}
-		reason.Shortages = append(reason.Shortages, Shortage{Queue: reason.Queue, Namespace: r.Namespace, Resource: cards.Shown(e.Names.Name(d)), Against: against,
-			Requested: Readable(d, requested), Total: Readable(d, total), Bound: Readable(d, bound)})
 	}
 	slices.SortStableFunc(reason.Shortages, func(x, y Shortage) int {
 		if r.aboutCards() {
@@ -197,6 +198,17 @@ func (e *Explainer) explainNamespace(reason *Reason, r Refusal) {
 		}
 		return cmp.Compare(x.Resource, y.Resource)
 	})
+}
+
+// namespaceShortage is the limit of an account of a namespace that a request does not fit under.
+func (e *Explainer) namespaceShortage(namespace string, at index.Queue, d fastres.Dim, requested, total float64) Shortage {
+	against := "capability.namespace"
+	if e.Names.IsCard(d) {
+		against = "card.quota.namespace"
+	}
+	bound := e.Namespaces.Accounts.RealCapability.Row(at).Get(d)
+	return Shortage{Queue: e.Index.Name(e.Namespaces.Place(at).Queue), Namespace: namespace, Resource: cards.Shown(e.Names.Name(d)), Against: against,
+		Requested: Readable(d, requested), Total: Readable(d, total), Bound: Readable(d, bound)}
 }
 
 // ofNamespace iterates over what is requested where a namespace is refused: each card of a list,
