@@ -154,6 +154,16 @@ func (r Run) Latency(share float64) float64 {
 	return r.Running[i]
 }
 
+// Action is the time of an action.
+func (r Run) Action(name string) float64 {
+	for _, action := range r.Actions {
+		if action.Name == name {
+			return action.Time
+		}
+	}
+	return 0
+}
+
 // Of returns the requests of a name.
 func Of(requests []Request, name string) Request {
 	for _, r := range requests {

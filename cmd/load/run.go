@@ -140,4 +140,4 @@ func (s *sightings) summarize(began time.Time, r *load.Result) {
 }
 
 // milliseconds is a time in seconds, no more exact than it was measured.
-func milliseconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
+func milliseconds(d time.Duration) float64 { return thousandths(d.Seconds()) }

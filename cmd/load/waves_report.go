@@ -7,7 +7,6 @@ import (
 	"math"
 	"path"
 	"slices"
-	"time"
 
 	"gonum.org/v1/plot/plotter"
 
@@ -118,6 +117,26 @@ func total(of map[string]float64) (sum float64) {
 	return sum
 }
 
+// costs has what a bound pod costs, and how many pods per second that allows at most.
+func (r wavesReport) costs() string {
+	perPod := func(seconds func(load.Run) float64) func(load.Run) float64 {
+		return func(run load.Run) float64 { return 1000 * seconds(run) / max(1, float64(run.Bound)) }
+	}
+	server := func(run load.Run) float64 { return run.Processors["kube-apiserver"] + run.Processors["etcd"] }
+	used := func(run load.Run) float64 {
+		return total(run.Processors) - run.Processors[load.Idle] - run.Processors[load.Others]
+	}
+	allocate := perPod(func(run load.Run) float64 { return run.Action("allocate") })
+	return table(load.WavesSchedulers, []row[load.Run]{
+		{"cpu of the scheduler", "ms per pod", perPod(func(run load.Run) float64 { return run.CPU })},
+		{"cpu of the API server and etcd", "ms per pod", perPod(server)},
+		{"cpu of the other parts of the control plane", "ms per pod", perPod(func(run load.Run) float64 { return used(run) - run.CPU - server(run) })},
+		{"action allocate", "ms per pod", allocate},
+		{"pods for which the processors suffice", "per second", func(run load.Run) float64 { return float64(1000*r.CPUs) / perPod(used)(run) }},
+		{"pods for which the action allocate suffices", "per second", func(run load.Run) float64 { return 1000 / allocate(run) }},
+	}, r.Values)
+}
+
 // stages has the parts of the time from submission to running.
 func (r wavesReport) stages() string {
 	titles := map[string]string{
@@ -134,17 +153,9 @@ func (r wavesReport) stages() string {
 
 // cycles has the parts of the scheduling cycles.
 func (r wavesReport) cycles() string {
-	named := func(run load.Run, name string) (time float64) {
-		for _, action := range run.Actions {
-			if action.Name == name {
-				time = action.Time
-			}
-		}
-		return time
-	}
 	rows := []row[load.Run]{{"session open of the quota plugin", "s", func(run load.Run) float64 { return sum(run.Opens) }}}
 	for _, name := range []string{"enqueue", "allocate", "reclaim", "backfill"} {
-		rows = append(rows, row[load.Run]{name, "s", func(run load.Run) float64 { return named(run, name) }})
+		rows = append(rows, row[load.Run]{name, "s", func(run load.Run) float64 { return run.Action(name) }})
 	}
 	rows = append(rows, row[load.Run]{"snapshot, other plugins, session close", "s", func(run load.Run) float64 {
 		rest := sum(run.Cycles) - sum(run.Opens)
@@ -180,7 +191,7 @@ func (r wavesReport) chart(c wavesChart) (string, error) {
 		Title: c.title,
 		X: chart.Axis{
 			Label:  "time since the first wave",
-			Format: func(seconds float64) string { return (time.Duration(seconds) * time.Second).String() },
+			Format: func(minutes float64) string { return fmt.Sprintf("%g min", minutes) },
 		},
 		Y: chart.Axis{Format: func(n float64) string { return fmt.Sprintf("%g", n) }},
 	}
@@ -191,7 +202,7 @@ func (r wavesReport) chart(c wavesChart) (string, error) {
 			}
 			points := plotter.XYs{{}}
 			for _, s := range run.Samples {
-				points = append(points, plotter.XY{X: s.At, Y: c.of(s)})
+				points = append(points, plotter.XY{X: s.At / 60, Y: c.of(s)})
 			}
 			drawn.Lines = append(drawn.Lines, chart.Line{Name: name, Points: points})
 		}
@@ -244,6 +255,9 @@ A pod that did not run by %s after the last wave counts as one that did not run.
 Where the mean of the time from submission to running goes:
 
 ` + r.stages() + `
+What a pod costs that is bound, and what that allows:
+
+` + r.costs() + `
 What the processors of the machine do in the steady part:
 
 ` + r.processors() + `

@@ -106,15 +106,15 @@ func TestJobOfWaves(t *testing.T) {
 }
 
 // sampleWaves has a round of each scheduler; upstream's did not run all pods.
-var sampleWaves = wavesReport{&load.Waves{Duration: 600, Grace: 120, Rounds: 1, Cards: 100, Runs: []load.Run{
+var sampleWaves = wavesReport{&load.Waves{Duration: 600, Grace: 120, Rounds: 1, CPUs: 2, Cards: 100, Runs: []load.Run{
 	{
 		Scheduler: "upstream", From: 10, Until: 20, Bound: 5, Left: 4, Submitted: 4, Running: []float64{1, 2, 8}, Cycles: []float64{1, 2}, Opens: []float64{0.5},
-		Actions:    []load.Action{{Name: "allocate", Time: 1.5}},
-		Stages:     map[string]float64{load.Created: 1, load.Bound: 2, load.Started: 3},
-		Requests:   []load.Request{{Name: "POST", Count: 4, Time: 2}},
-		Served:     []load.Request{{Name: "PUT jobs/status", Count: 20, Time: 2}},
-		Processors: map[string]float64{load.Scheduler: 1, "etcd": 1, load.Idle: 2},
-		Samples:    []load.Sample{{At: 10, Submitted: 40, Bound: 30, Cards: 20}, {At: 20, Submitted: 60, Bound: 35, Cards: 60}},
+		Actions:  []load.Action{{Name: "allocate", Time: 1.5}},
+		Stages:   map[string]float64{load.Created: 1, load.Bound: 2, load.Started: 3},
+		Requests: []load.Request{{Name: "POST", Count: 4, Time: 2}},
+		Served:   []load.Request{{Name: "PUT jobs/status", Count: 20, Time: 2}},
+		CPU:      1, Processors: map[string]float64{load.Scheduler: 1, "kube-apiserver": 1, "etcd": 1, "kubelet": 0.5, load.Others: 0.5, load.Idle: 4},
+		Samples: []load.Sample{{At: 10, Submitted: 40, Bound: 30, Cards: 20}, {At: 20, Submitted: 60, Bound: 35, Cards: 60}},
 	},
 	sampleRun("capacity"), sampleRun("capacity-card"),
 }}}
@@ -135,8 +135,13 @@ func TestWavesTables(t *testing.T) {
 		},
 		sampleWaves.requests():   {"| POST | requests | 4.00 | 0 | 0 |\n| mean | ms | 500 | 0 | 0 |\n"},
 		sampleWaves.served():     {"| `PUT jobs/status` | per second | 2.00 | 0 | 0 |\n| mean | ms | 100 | 0 | 0 |\n"},
-		sampleWaves.processors(): {"| the scheduler | % | 25.0 | 0 | 0 |\n", "| idle | % | 50.0 | 100 | 100 |\n"},
-		sampleWaves.stages():     {"| to its binding | s | 2.00 | 0 | 0 |\n"},
+		sampleWaves.processors(): {"| the scheduler | % | 12.5 | 0 | 0 |\n", "| idle | % | 50.0 | 100 | 100 |\n"},
+		sampleWaves.costs(): {
+			"| cpu of the scheduler | ms per pod | 200 |", "| cpu of the API server and etcd | ms per pod | 400 |",
+			"| cpu of the other parts of the control plane | ms per pod | 100 |", "| action allocate | ms per pod | 300 |",
+			"| pods for which the processors suffice | per second | 2.86 |", "| pods for which the action allocate suffices | per second | 3.33 |",
+		},
+		sampleWaves.stages(): {"| to its binding | s | 2.00 | 0 | 0 |\n"},
 		sampleWaves.cycles(): {
 			"| session open of the quota plugin | s | 0.500 | 0 | 0 |\n", "| allocate | s | 1.50 | 0 | 0 |\n",
 			"| snapshot, other plugins, session close | s | 1.00 | 1.00 | 1.00 |\n", "| until the next cycle | s | 7.00 | 9.00 | 9.00 |\n",
