@@ -120,8 +120,9 @@ func Make(r *Reading, before *Model) (*Model, error) {
 }
 
 // MostTried bounds the pods that wait times the nodes, for which a whole cycle is run. The
-// scheduler keeps for each such pod why each node does not fit.
-const MostTried = 1_000_000
+// scheduler tries each such pod on each node, twice if it may reclaim: a cycle of this size takes
+// some seconds, for which the pages wait.
+const MostTried = 100_000
 
 // waiting counts the pods that wait.
 func waiting(w *engine.World) (n int) {
