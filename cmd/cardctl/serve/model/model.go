@@ -14,7 +14,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
-	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // Source gives the states of a cluster.
@@ -110,7 +109,7 @@ func Make(r *Reading, before *Model) (*Model, error) {
 			m.Waiting = append(m.Waiting, m.Jobs[i])
 		}
 	}
-	m.Loans = Loans(m.Queues, r.Configuration.Plugin == plugin.Name)
+	m.Loans = Loans(m.Queues, m.lendsCardsOnly())
 	m.past()
 	if m.Checks, err = check(r, before); err != nil {
 		return nil, err
