@@ -159,6 +159,16 @@ func (b *browser) shows(t *testing.T, words ...string) {
 	})
 }
 
+// waits waits until a condition in the page holds.
+func (b *browser) waits(t *testing.T, condition string) {
+	t.Helper()
+	eventually(t, func(collect *assert.CollectT) {
+		var holds bool
+		assert.NoError(collect, chromedp.Run(b.ctx, chromedp.Evaluate(condition, &holds)))
+		assert.True(collect, holds, condition)
+	})
+}
+
 func sized(s size) chromedp.Action { return chromedp.EmulateViewport(s.width, s.height) }
 
 // prefer has the pages see a preference of the user, for example prefers-color-scheme, or a medium.

@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,6 +118,68 @@ func TestViewAnswers(t *testing.T) {
 	b.accessible(t)
 	b.run(t, chromedp.SetValue(`[name="add"]`, "kind: [", chromedp.ByQuery), chromedp.Submit(`[name="set"]`, chromedp.ByQuery))
 	b.shows(t, "did not find expected node content")
+}
+
+// TestViewKeyboard reaches everything on each page with the keyboard, where the focus can be seen.
+func TestViewKeyboard(t *testing.T) {
+	p := servePages(t, "-f", viewExample)
+	b := openBrowser(t, p.address)
+	paths := append(viewPaths[:len(viewPaths):len(viewPaths)], struct{ name, path, title string }{"job", p.jobPath(t, "Job/llm"), "Waiting"})
+	for _, of := range paths {
+		b.open(t, of.path)
+		var controls int
+		b.evaluate(t, `(window.controls = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, [tabindex='0']")]).length`, &controls)
+		for range controls {
+			b.run(t, chromedp.KeyEvent(kb.Tab))
+			b.evaluate(t, `document.activeElement.reached = getComputedStyle(document.activeElement).outlineStyle !== "none"`, nil)
+		}
+		var missed []string
+		b.evaluate(t, `window.controls.filter(e => !e.reached).map(e => e.outerHTML.slice(0, 120))`, &missed)
+		assert.Empty(t, missed, of.path)
+	}
+
+	b.open(t, "/queues")
+	b.run(t, chromedp.Focus("#toggle-research", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
+	b.waits(t, `document.getElementById("toggle-research").getAttribute("aria-expanded") === "false" && !document.getElementById("queue-lab")`)
+	b.waits(t, `document.activeElement.id === "toggle-research" && location.search === "?close=research"`)
+	b.run(t, chromedp.KeyEvent(kb.Enter))
+	b.waits(t, `document.getElementById("queue-lab") !== null`)
+	b.run(t, chromedp.KeyEvent("2", chromedp.KeyModifiers(input.ModifierAlt)))
+	b.waits(t, `location.pathname === "/waiting"`)
+	b.run(t, chromedp.NavigateBack())
+	b.waits(t, `location.pathname === "/queues" && document.getElementById("queue-lab") !== null`)
+}
+
+// TestViewOtherSites opens pages of other sites that use the server: they change nothing, and
+// learn nothing.
+func TestViewOtherSites(t *testing.T) {
+	p := servePages(t, "-f", viewExample)
+	p.answers(t, "/readyz", "", http.StatusOK)
+	const change = "queue/research:cards.NVIDIA-H200=8"
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<form method="post" action="%[1]s%[2]s"><input name="set" value="%[3]s"><button id="send">send</button></form><a id="follow" href="%[1]s/whatif?set=%[3]s">follow</a><iframe src="%[1]s/queues"></iframe>`,
+			p.address, r.URL.Query().Get("to"), change)
+	}))
+	t.Cleanup(other.Close)
+	b := openBrowser(t, p.address)
+	for _, site := range []string{other.URL, strings.Replace(other.URL, "127.0.0.1", "localhost", 1)} {
+		for _, to := range []string{"/whatif", "/whatif.json", "/login", "/logout"} {
+			b.run(t, chromedp.Navigate(site+"?to="+to), chromedp.Click("#send", chromedp.ByQuery))
+			b.shows(t, "cross-origin")
+		}
+		b.run(t, chromedp.Navigate(site))
+		var answer string
+		b.evaluate(t, fmt.Sprintf(`fetch("%s/queues.json", {mode: "no-cors"}).then(() => "read", e => e.name)`, p.address), &answer)
+		assert.Equal(t, "TypeError", answer)
+		var frames int
+		b.evaluate(t, `[...document.querySelectorAll("iframe")].filter(f => { try { return f.contentDocument && f.contentDocument.body.innerText } catch { return false } }).length`, &frames)
+		assert.Zero(t, frames)
+		b.run(t, chromedp.Click("#follow", chromedp.ByQuery))
+		b.shows(t, "What if", "Simulate")
+		assert.NotContains(t, b.text(t), "before and after", "a link fills the form, and simulates nothing")
+		b.takeProblems() // what was refused
+	}
 }
 
 // TestViewFollows changes a cluster while pages of it are open. They show it without a reload.

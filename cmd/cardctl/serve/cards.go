@@ -121,7 +121,7 @@ func coloursOf(s *stock.Stock) *colours {
 	for i, name := range names {
 		if i < page.Palette {
 			c.of[name] = i + 1
-			c.all = append(c.all, page.Colour{Class: fmt.Sprintf("q%d", i+1), Queue: name, Cards: has[name]})
+			c.all = append(c.all, page.Colour{Class: page.Class(i + 1), Queue: name, Cards: has[name]})
 		}
 	}
 	return c
@@ -136,9 +136,9 @@ func (c *colours) cells(n stock.OnNode) (cells []page.Cell) {
 		}
 	}
 	for _, queue := range slices.Sorted(maps.Keys(n.Queues)) {
-		class := "other"
+		class := page.Other
 		if i := c.of[queue]; i > 0 {
-			class = fmt.Sprintf("q%d", i)
+			class = page.Class(i)
 		}
 		add(n.Queues[queue], page.Cell{Class: class, Queue: queue})
 	}

@@ -37,7 +37,8 @@ func historyView(q *request) (any, any, error) {
 	}
 	allocated := q.server.keeper.history.Of(p.Resource, wanted, now)
 	waiting := q.server.keeper.history.Of("", wanted, now)
-	p.Allocated, p.Waiting = chartOf(allocated), chartOf(waiting)
+	classes := map[string]string{} // a queue has one colour in both charts
+	p.Allocated, p.Waiting = chartOf(allocated, classes), chartOf(waiting, classes)
 	if p.Resource == "" {
 		allocated = []model.Series{}
 	}
@@ -55,8 +56,9 @@ func (q *request) mostUsed() string {
 	return most.Card
 }
 
-// chartOf stacks series, those with the highest last value first.
-func chartOf(all []model.Series) *page.Chart {
+// chartOf stacks series, those with the highest last value first. It adds their colours to
+// classes.
+func chartOf(all []model.Series, classes map[string]string) *page.Chart {
 	last := func(s model.Series) float64 { return s.Points[len(s.Points)-1].Value }
 	all = slices.DeleteFunc(slices.Clone(all), func(s model.Series) bool { return len(s.Points) == 0 })
 	slices.SortStableFunc(all, func(a, b model.Series) int { return cmp.Compare(last(b), last(a)) })
@@ -71,7 +73,7 @@ func chartOf(all []model.Series) *page.Chart {
 			continue
 		}
 		if i == mostCurves {
-			layers = append(layers, page.Layer{Values: make([]float64, len(s.Points))})
+			layers = append(layers, page.Layer{Class: page.Other, Values: make([]float64, len(s.Points))})
 		}
 		for j, p := range s.Points {
 			layers[mostCurves].Values[j] += p.Value
@@ -80,7 +82,30 @@ func chartOf(all []model.Series) *page.Chart {
 	if len(all) == 0 {
 		return nil
 	}
+	colour(layers[:min(len(layers), mostCurves)], classes)
 	chart := page.NewChart(layers)
 	chart.From, chart.To = all[0].Points[0].Time, all[0].Points[len(all[0].Points)-1].Time
 	return chart
+}
+
+// colour sets the colours of layers: those that their queues have already, or others. It goes by
+// names, so that a queue keeps its colour when amounts change.
+func colour(layers []page.Layer, classes map[string]string) {
+	taken := map[string]bool{}
+	var names []string
+	for _, l := range layers {
+		names = append(names, l.Name)
+		taken[classes[l.Name]] = true
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		for i := 1; classes[name] == ""; i++ { // there are more colours than layers
+			if class := page.Class(i); !taken[class] {
+				classes[name], taken[class] = class, true
+			}
+		}
+	}
+	for i := range layers {
+		layers[i].Class = classes[layers[i].Name]
+	}
 }

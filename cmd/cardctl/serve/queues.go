@@ -54,7 +54,7 @@ func queuesView(q *request) (any, any, error) {
 	p.Pages = page.PagesOf(len(rows), rowsPerPage, number(q.query.Get("page")))
 	scales := model.Scales(q.Model.Queues)
 	for _, r := range rows[p.Pages.From:p.Pages.To] {
-		p.Rows = append(p.Rows, queueRow{r, barsOf(r.Queue, q.query.Get("resource"), q.query.Has("wide"), scales)})
+		p.Rows = append(p.Rows, queueRow{r, q.barsOf(r.Queue, q.query.Get("resource"), q.query.Has("wide"), scales)})
 	}
 	for _, each := range q.Model.Queues {
 		if each.Depth == 0 {
@@ -88,20 +88,19 @@ func resourcesOf(all []queues.Queue) []string {
 
 // barsOf are the bars of a queue: one for each resource that the table of "cardctl top" has,
 // or for one resource.
-func barsOf(q *queues.Queue, resource string, wide bool, scales map[string]float64) []page.Bar {
+func (q *request) barsOf(of *queues.Queue, resource string, wide bool, scales map[string]float64) []page.Bar {
 	var bars []page.Bar
-	for _, row := range queues.Rows([]queues.Queue{*q}, wide) {
+	for _, row := range queues.Rows([]queues.Queue{*of}, wide) {
 		if resource != "" && row.Holding.Resource != resource {
 			continue
 		}
-		bars = append(bars, barOf(row, scales[row.Holding.Resource]))
+		bars = append(bars, barOf(row, q.Borrowed(row.Holding), scales[row.Holding.Resource]))
 	}
 	return bars
 }
 
-func barOf(row queues.Row, scale float64) page.Bar {
+func barOf(row queues.Row, borrowed, scale float64) page.Bar {
 	h := row.Holding
-	borrowed := model.Borrowed(h)
 	bar := page.Bar{Resource: h.Resource, Text: row.Amounts(), Label: row.Quantities()}
 	if scale <= 0 {
 		return bar

@@ -437,6 +437,7 @@ spec: {parent: team}
 	}
 	assert.NotContains(t, get(h, "/job/a/three").Body.String(), "jobs=", "max-jobs is no field of a setting")
 	assert.Contains(t, get(h, "/queues.json").Body.String(), `"policy": "volcano.sh/reclaim-delay"`)
+	assert.NotContains(t, get(h, "/queues?resource=cpu&wide=on").Body.String(), `class="borrowed"`, "only cards are lent")
 }
 
 // TestViewers shows nobody the jobs of namespaces that he may not see, nor the queues.
@@ -675,7 +676,8 @@ func TestServe(t *testing.T) {
 func TestBars(t *testing.T) {
 	for scale := 1.0; scale < 40; scale++ {
 		for deserved := 0.0; deserved <= scale; deserved++ {
-			bar := barOf(queues.Row{Queue: &queues.Queue{}, Holding: queues.Holding{Resource: "X", Card: true, Allocated: scale, Inqueue: 1, Deserved: &deserved}}, scale)
+			h := queues.Holding{Resource: "X", Card: true, Allocated: scale, Inqueue: 1, Deserved: &deserved}
+			bar := barOf(queues.Row{Queue: &queues.Queue{}, Holding: h}, model.Borrowed(h), scale)
 			for _, part := range []float64{bar.Own, bar.Borrowed, bar.Reserved} {
 				require.GreaterOrEqual(t, part, 0.0)
 			}
@@ -683,7 +685,24 @@ func TestBars(t *testing.T) {
 		}
 	}
 	four, two := 4.0, 2.0
-	bar := barOf(queues.Row{Queue: &queues.Queue{}, Holding: queues.Holding{Resource: "X", Card: true, Allocated: 3, Inqueue: 1, Deserved: &two, Guarantee: 1, Capability: &four}}, 8)
+	bar := barOf(queues.Row{Queue: &queues.Queue{}, Holding: queues.Holding{Resource: "X", Card: true, Allocated: 3, Inqueue: 1, Deserved: &two, Guarantee: 1, Capability: &four}}, 1, 8)
 	assert.Equal(t, page.Bar{Resource: "X", Text: "3 + 1 / 4", Label: "X: deserved 2, guarantee 1, allocated 3, inqueue 1, capability 4", Own: 25, Borrowed: 12.5, Reserved: 12.5,
 		Ticks: []page.Tick{{Name: "guarantee", At: 12.5}, {Name: "deserved", At: 25}, {Name: "quota", At: 50}}}, bar)
+}
+
+// TestColours has a queue in one colour in both charts, whatever its place.
+func TestColours(t *testing.T) {
+	layers := func(names ...string) (all []page.Layer) {
+		for _, name := range names {
+			all = append(all, page.Layer{Name: name})
+		}
+		return all
+	}
+	classes := map[string]string{}
+	first, second := layers("b", "a", "c"), layers("d", "c", "e", "a")
+	colour(first, classes)
+	colour(second, classes)
+	assert.Equal(t, map[string]string{"a": "q1", "b": "q2", "c": "q3", "d": "q2", "e": "q4"}, classes)
+	assert.Equal(t, []string{"q2", "q1", "q3"}, []string{first[0].Class, first[1].Class, first[2].Class})
+	assert.Equal(t, []string{"q2", "q3", "q4", "q1"}, []string{second[0].Class, second[1].Class, second[2].Class, second[3].Class})
 }

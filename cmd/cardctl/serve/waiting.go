@@ -185,7 +185,7 @@ func (q *request) levels(f *explain.Finding) (rows []levelRow) {
 		resource = f.Reason.Shortages[0].Resource
 	}
 	for level := q.Queue(f.Queue); level != nil && len(rows) <= len(q.Model.Queues); level = q.Queue(level.Parent) {
-		rows = append(rows, levelRow{Queue: level.Queue, Lacks: level.Queue == f.Level, Bars: barsOf(level, resource, true, scales)})
+		rows = append(rows, levelRow{Queue: level.Queue, Lacks: level.Queue == f.Level, Bars: q.barsOf(level, resource, true, scales)})
 	}
 	return rows
 }

@@ -291,7 +291,7 @@ func value(x *float64) float64 {
 // changeBar is the bar of a card before or after.
 func changeBar(c whatif.CardChange, allocated float64, quota *float64, scale float64) page.Bar {
 	q := queues.Queue{Queue: c.Queue}
-	return barOf(queues.Row{Queue: &q, Holding: queues.Holding{Resource: c.Card, Card: true, Allocated: allocated, Capability: quota}}, scale)
+	return barOf(queues.Row{Queue: &q, Holding: queues.Holding{Resource: c.Card, Card: true, Allocated: allocated, Capability: quota}}, 0, scale)
 }
 
 func whatIfCommand(q *request) []string {

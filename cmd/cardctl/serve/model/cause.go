@@ -19,7 +19,7 @@ type Cause struct {
 	Resource  string      `json:"resource,omitempty"`  // that it lacks
 	Namespace string      `json:"namespace,omitempty"` // that has as much as the queue lets it have
 	Against   string      `json:"against,omitempty"`   // the name of the bound, such as max-jobs
-	Bound     float64     `json:"bound,omitempty"`
+	Bound     *float64    `json:"bound,omitempty"`     // nil where each card of a list has its own
 	Holds     []Hold      `json:"holds,omitempty"`
 	Least     float64     `json:"least,omitempty"` // of the resource: what the job that lacks least lacks
 	Most      float64     `json:"most,omitempty"`
@@ -145,16 +145,16 @@ func (c *Cause) Key() string {
 
 // shortOf is what a job lacks, how much, and the bound that it does not fit under: of the
 // cards of a list, one is enough.
-func shortOf(f *explain.Finding) (resource, against string, lacks, bound float64) {
+func shortOf(f *explain.Finding) (resource, against string, lacks float64, bound *float64) {
 	if f.Reason == nil || len(f.Reason.Shortages) == 0 {
-		return "", "", 0, 0
+		return "", "", 0, nil
 	}
 	s := f.Reason.Shortages
-	resource, against, lacks, bound = s[0].Resource, s[0].Against, s[0].Total-s[0].Bound, s[0].Bound
+	resource, against, lacks, bound = s[0].Resource, s[0].Against, s[0].Total-s[0].Bound, &s[0].Bound
 	if len(s) > 1 && f.Reason.Cards != "" {
-		resource = f.Reason.Cards
+		resource, bound = f.Reason.Cards, nil
 		for _, other := range s[1:] {
-			lacks, bound = min(lacks, other.Total-other.Bound), 0 // each card has its own
+			lacks = min(lacks, other.Total-other.Bound)
 		}
 	}
 	return resource, against, lacks, bound

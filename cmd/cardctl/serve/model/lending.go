@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // Loan is what a queue has beyond what it deserves, of what another queue deserves and does
@@ -22,6 +23,17 @@ type Loan struct {
 func Borrowed(h queues.Holding) float64 {
 	return max(0, h.Allocated-own(h))
 }
+
+// Borrowed is what a queue borrows of a resource. Under the name capacity-card only cards are
+// lent.
+func (m *Model) Borrowed(h queues.Holding) float64 {
+	if !h.Card && m.lendsCardsOnly() {
+		return 0
+	}
+	return Borrowed(h)
+}
+
+func (m *Model) lendsCardsOnly() bool { return m.Configuration.Plugin == plugin.Name }
 
 // own is what a queue has a right to.
 func own(h queues.Holding) float64 {

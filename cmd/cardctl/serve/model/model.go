@@ -14,7 +14,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
-	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // Source gives the states of a cluster.
@@ -110,7 +109,7 @@ func Make(r *Reading, before *Model) (*Model, error) {
 			m.Waiting = append(m.Waiting, m.Jobs[i])
 		}
 	}
-	m.Loans = Loans(m.Queues, r.Configuration.Plugin == plugin.Name)
+	m.Loans = Loans(m.Queues, m.lendsCardsOnly())
 	m.past()
 	if m.Checks, err = check(r, before); err != nil {
 		return nil, err
@@ -120,8 +119,9 @@ func Make(r *Reading, before *Model) (*Model, error) {
 }
 
 // MostTried bounds the pods that wait times the nodes, for which a whole cycle is run. The
-// scheduler keeps for each such pod why each node does not fit.
-const MostTried = 1_000_000
+// scheduler tries each such pod on each node, twice if it may reclaim: a cycle of this size takes
+// some seconds, for which the pages wait.
+const MostTried = 100_000
 
 // waiting counts the pods that wait.
 func waiting(w *engine.World) (n int) {

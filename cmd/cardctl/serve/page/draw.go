@@ -40,6 +40,12 @@ type Colour struct {
 	Cards float64
 }
 
+// Class is the class of a colour of the palette, from 1.
+func Class(colour int) string { return fmt.Sprintf("q%d", colour) }
+
+// Other is the class of queues without a colour of their own.
+const Other = "other"
+
 // Cell is a card of a node.
 type Cell struct {
 	Class string // of the colour, or free, other, noqueue
@@ -73,7 +79,7 @@ func (p Pages) Next() string { return fmt.Sprint(p.Page + 1) }
 type Layer struct {
 	Name   string
 	Values []float64
-	Class  string
+	Class  string // of its colour
 	Path   string
 	Last   float64
 }
@@ -120,9 +126,6 @@ func NewChart(layers []Layer) *Chart {
 	below := make([]float64, points)
 	for i := range c.Layers {
 		l := &c.Layers[i]
-		if l.Class = fmt.Sprintf("q%d", i+1); l.Name == "" {
-			l.Class = "other"
-		}
 		above := make([]float64, points)
 		for j := range above {
 			above[j] = below[j] + l.Values[j]

@@ -52,7 +52,7 @@ func parse() map[string]map[string]*template.Template {
 
 			"count": func(n int, things string) string { return count(language, n, things) },
 			"rule":  rule,
-			"age":   age, "amount": explain.Amount, "number": number, "asset": assetPath, "clock": clock,
+			"age":   age, "amount": explain.Amount, "number": number, "value": value, "asset": assetPath, "clock": clock,
 			"percent": percent, "join": strings.Join, "short": short, "dict": dict, "add": func(a, b int) int { return a + b },
 		}
 		all[language] = map[string]*template.Template{}
@@ -221,6 +221,14 @@ func short(owner string) string {
 }
 
 func number(x float64) string { return explain.Amount("", x) }
+
+// value is what a number that may be missing is, 0 for none.
+func value(x *float64) float64 {
+	if x == nil {
+		return 0
+	}
+	return *x
+}
 
 // percent is a coordinate of a drawing.
 func percent(x float64) string { return fmt.Sprintf("%.4g", x) }

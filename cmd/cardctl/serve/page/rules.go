@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/plugin/report"
@@ -47,5 +48,8 @@ const (
 	tooYoung report.Rule = "MinRuntime"
 )
 
-// rule describes a rule.
-func rule(r report.Rule) string { return cmp.Or(rules[r], string(r)) }
+// rule describes a rule, which is a report.Rule or a string.
+func rule(r any) string {
+	name := fmt.Sprint(r)
+	return cmp.Or(rules[report.Rule(name)], name)
+}
