@@ -151,7 +151,7 @@ mutants: ## break the rules in small ways, one at a time, and see that a test fa
 	$(GO) run ./fuzz/mutate
 
 .PHONY: bench
-bench: $(APIS) ## measure against upstream for half an hour and write BENCHMARKS.md
+bench: $(APIS) ## measure against upstream for 40 minutes and write BENCHMARKS.md
 	$(GO) run ./bench/report -measure quick
 
 .PHONY: bench-full

@@ -157,7 +157,7 @@ func withCardsOf(b *testing.B, shape workload.Shape, a asks) *content {
 func measureCards(b *testing.B, prepare operation, compared func(*content) []implementation, requests ...string) {
 	shapes := []workload.Shape{workload.L}
 	if *full {
-		shapes = append(shapes, workload.XL)
+		shapes = append(shapes, workload.LFlat, workload.XL)
 	}
 	for _, shape := range shapes {
 		for _, request := range requests {
@@ -237,7 +237,7 @@ func BenchmarkPreemptableCards(b *testing.B) {
 				}
 				from = from[:candidates]
 				return func() bool { return len(s.Preemptable(preemptor, from)) == candidates }
-			}, func(*content) []implementation { return []implementation{{"ours", newCards}} }, "one")
+			}, (*content).beside, "one")
 		})
 	}
 }

@@ -34,6 +34,9 @@ func (p floorPlugin) OnSessionOpen(ssn *framework.Session) {
 	ssn.AddReclaimableFn(p.name, func(reclaimer *api.TaskInfo, from []*api.TaskInfo) ([]*api.TaskInfo, int) {
 		return p.reclaimable(queue, reclaimer, from), util.Permit
 	})
+	ssn.AddPreemptableFn(p.name, func(preemptor *api.TaskInfo, from []*api.TaskInfo) ([]*api.TaskInfo, int) {
+		return p.preemptable(queue, preemptor, from), util.Permit
+	})
 	ssn.AddEventHandler(&framework.EventHandler{
 		AllocateFunc:   func(e *framework.Event) { p.event(queue(e.Task.Job), e.Task, 1) },
 		DeallocateFunc: func(e *framework.Event) { p.event(queue(e.Task.Job), e.Task, -1) },
@@ -236,6 +239,31 @@ func (f *floor) reclaimable(queue func(api.JobID) int, reclaimer *api.TaskInfo, 
 		}
 	}
 	return victims
+}
+
+// preemptable takes the tasks with a card that the preemptor can use, if its queues have room for
+// it once those of its own queue are gone.
+func (f *floor) preemptable(queue func(api.JobID) int, preemptor *api.TaskInfo, from []*api.TaskInfo) []*api.TaskInfo {
+	own, wants := queue(preemptor.Job), &f.pods.slot(preemptor.Pod).podCard
+	freed, victims := f.left.row(own), make([]*api.TaskInfo, 0, len(from))
+	clear(freed)
+	for _, task := range from {
+		if !slices.Contains(wants.dims, f.nodes[task.NodeName]) {
+			continue
+		}
+		victims = append(victims, task)
+		if queue(task.Job) == own {
+			for _, a := range f.charged(task, 1) {
+				freed[a.dim] += a.quantity
+			}
+		}
+	}
+	for _, d := range wants.dims {
+		if f.fitsAmount(f.allocated, own, amount{d, wants.quantity - freed[d]}) {
+			return victims
+		}
+	}
+	return nil
 }
 
 // event charges the path of a queue, or refunds it, and publishes what changed.

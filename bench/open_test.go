@@ -103,24 +103,30 @@ func openCold(b *testing.B, c *content) {
 	}
 }
 
-// BenchmarkSessionClose is OnSessionClose alone.
+// BenchmarkSessionClose is OnSessionClose alone; capacity, and capacity-card on a cluster with
+// cards.
 func BenchmarkSessionClose(b *testing.B) {
-	b.Run("shape=L", func(b *testing.B) {
-		for _, impl := range implementations {
-			b.Run("impl="+impl.name, func(b *testing.B) {
-				s := theLarge(b).bed(impl)
-				var spent time.Duration
-				for b.Loop() {
-					p := s.new(nil)
-					p.OnSessionOpen(s.Session)
-					start := time.Now()
-					p.OnSessionClose(s.Session)
-					spent += time.Since(start)
-				}
-				// Only the closing counts; a stopped timer would have the loop go on
-				// until the closings alone have filled the time.
-				b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "ns/op")
-			})
-		}
+	b.Run("shape=L", func(b *testing.B) { closing(b, theLarge(b), implementations) })
+	b.Run("shape=L/cards=with", func(b *testing.B) {
+		closing(b, withCardsOf(b, workload.L, asks{cards: 1}), []implementation{{"ours", newCards}})
 	})
+}
+
+func closing(b *testing.B, c *content, impls []implementation) {
+	for _, impl := range impls {
+		b.Run("impl="+impl.name, func(b *testing.B) {
+			s := c.bed(impl)
+			var spent time.Duration
+			for b.Loop() {
+				p := s.new(nil)
+				p.OnSessionOpen(s.Session)
+				start := time.Now()
+				p.OnSessionClose(s.Session)
+				spent += time.Since(start)
+			}
+			// Only the closing counts; a stopped timer would have the loop go on
+			// until the closings alone have filled the time.
+			b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "ns/op")
+		})
+	}
 }

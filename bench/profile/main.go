@@ -27,7 +27,7 @@ type run struct {
 	benchtime string
 	full      bool   // needs the flag -full
 	below     string // the calls whose samples are kept, "" for all but those that make clusters
-	ours      bool   // upstream's would take more memory than machines have
+	ours      bool   // upstream has no cards, or would take more memory than machines have
 }
 
 const (
@@ -42,6 +42,9 @@ var runs = []run{
 	{name: "open-L", bench: "^BenchmarkSessionOpen$/^shape=L$", benchtime: "3s", below: opening},
 	{name: "open-XL", bench: "^BenchmarkSessionOpen$/^shape=XL$", benchtime: "3s", full: true, below: opening},
 	{name: "ask-L", bench: "^Benchmark(Allocatable|JobEnqueueable|Preemptive|QueueOrder|Event)$/^shape=L$", benchtime: "1s", below: asking},
+	{name: "open-cards-L", bench: "^BenchmarkSessionOpenCards$/^shape=L$", benchtime: "3s", below: opening, ours: true},
+	{name: "ask-cards-L", bench: "^Benchmark(Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Event)Cards$/^shape=L$/^request=one$", benchtime: "1s", below: asking, ours: true},
+	{name: "reclaim-cards-L", bench: "^BenchmarkReclaimableCards$/^candidates=100$/^shape=L$/^request=one$", benchtime: "2s", below: asking, ours: true},
 	{name: "cycle-1000-queues", bench: "^BenchmarkCycle$/^session=later$/^queues=1000$", benchtime: "3x"},
 	{name: "cycle-5000-queues", bench: "^BenchmarkCycle$/^session=later$/^queues=5000$", benchtime: "2x", full: true, ours: true},
 	{name: "preempt-1000-queues", bench: "^BenchmarkPreemptTopology$/^queues=1000$", benchtime: "2s"},

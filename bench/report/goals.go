@@ -87,6 +87,7 @@ var goals = []goal{
 	floored("Reclaimable, 100 candidates", "L", "Reclaimable/shape=L/candidates=100", 2.5, few),
 	floored("Reclaimable, cards, 100 candidates", "L", "ReclaimableCards/candidates=100/shape=L/request=one", 2.5, few),
 	floored("Reclaimable, cards, 1,000 candidates", "L", "ReclaimableCards/candidates=1000/shape=L/request=one", 2.5, few),
+	floored("Preemptable, cards, 100 candidates", "L", "PreemptableCards/candidates=100/shape=L/request=one", 2.5, few),
 	floored("Deallocate and Allocate event, with metrics", "L", "Event/shape=L", 2.5, nothing),
 	floored("Deallocate and Allocate event, cards", "L", "EventCards/shape=L/request=one", 2.5, nothing),
 	overhead("whole cycle, first session", "Cycle/session=first/queues=1000"),
