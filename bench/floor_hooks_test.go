@@ -30,7 +30,16 @@ func (p floorPlugin) OnSessionOpen(ssn *framework.Session) {
 	ssn.AddAllocatableFn(p.name, func(q *api.QueueInfo, task *api.TaskInfo) bool { return p.fits(p.allocated, p.numbers[q.Name], task) })
 	ssn.AddJobEnqueueableFn(p.name, p.jobEnqueueable)
 	ssn.AddQueueOrderFn(p.name, p.queueOrder)
-	release.AddPreemptiveFn(ssn, p.name, func(q *api.QueueInfo, tasks []*api.TaskInfo) bool { return p.preemptive(p.numbers[q.Name], tasks) })
+	release.AddPreemptiveFn(ssn, p.name, func(q *api.QueueInfo, tasks []*api.TaskInfo) bool {
+		n := p.numbers[q.Name]
+		may := p.preemptive(n, tasks)
+		overused := 1.0
+		if may {
+			overused = 0
+		}
+		p.gauges[n][p.width+1].Set(overused)
+		return may
+	})
 	ssn.AddReclaimableFn(p.name, func(reclaimer *api.TaskInfo, from []*api.TaskInfo) ([]*api.TaskInfo, int) {
 		return p.reclaimable(queue, reclaimer, from), util.Permit
 	})

@@ -41,7 +41,7 @@ type floor struct {
 
 	jobs    []*api.JobInfo
 	tallies []floorTally
-	gauges  [][]prometheus.Gauge // of queues, by dimension; the share is the last
+	gauges  [][]prometheus.Gauge // of queues, by dimension; then the share, and overused
 	amounts [2][]amount          // memory of the hooks
 	left    cells                // allocated without the victims of the call in calls
 	calls   []int
@@ -138,7 +138,7 @@ func (f *floor) layOut(queues int) {
 	f.share, f.calls = make([]float64, queues), make([]int, queues)
 	for range queues {
 		var gauges []prometheus.Gauge
-		for range f.width + 1 {
+		for range f.width + 2 {
 			gauges = append(gauges, prometheus.NewGauge(prometheus.GaugeOpts{Name: "queue"}))
 		}
 		f.gauges = append(f.gauges, gauges)
