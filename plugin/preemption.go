@@ -120,15 +120,15 @@ func (s *session) admitsWithout(c *claim, tasks []*api.TaskInfo) bool {
 // admitsAfter reports whether the quotas admit a claim after a refund to its queue, beside
 // what is reserved for others.
 func (s *session) admitsAfter(c *claim, refund fastres.Vector) bool {
-	a := after{ix: s.ix, path: s.ix.Path(c.queue)}
-	for _, p := range a.path {
-		left := fastres.NewVector(refund.Len())
+	a := &after{ix: s.ix, path: s.ix.Path(c.queue)}
+	a.left.Reset(len(a.path), refund.Len())
+	for i, p := range a.path {
+		left := a.left.Row(i)
 		left.CopyFrom(s.ix.Allocated(p))
 		left.Sub(refund)
 		if !fastres.Fits(left, c.charge, s.limit.Row(p)) {
 			return false
 		}
-		a.left = append(a.left, left)
 	}
 	return s.keepsGuarantees(a, c.queue, c.charge).OK() && s.fitsBeside(a, c.queue, c.task, c.charge).OK()
 }
@@ -137,16 +137,16 @@ func (s *session) admitsAfter(c *claim, refund fastres.Vector) bool {
 type after struct {
 	ix   *index.Index
 	path []index.Queue // the queue and its ancestors
-	left []fastres.Vector
+	left fastres.Rows  // by the position in path
 }
 
-var _ quota.View = after{}
+var _ quota.View = &after{}
 
-func (a after) Allocated(q index.Queue) fastres.Vector {
+func (a *after) Allocated(q index.Queue) fastres.Vector {
 	if i := slices.Index(a.path, q); i >= 0 {
-		return a.left[i]
+		return a.left.Row(i)
 	}
 	return a.ix.Allocated(q)
 }
 
-func (a after) Changed() []index.Queue { return a.path }
+func (a *after) Changed() []index.Queue { return a.path }
