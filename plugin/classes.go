@@ -38,7 +38,10 @@ func (s *session) classOf(task *api.TaskInfo) quota.Class {
 	if s.class.class != quota.Unclassified || len(s.settings.owners) == 0 {
 		return s.class.class
 	}
-	return s.settings.owners[ownerKind(task.Pod)]
+	if kind := ownerKind(task.Pod); kind != "" {
+		return s.settings.owners[kind]
+	}
+	return quota.Unclassified
 }
 
 // ServiceTypes returns a function for the service class of a pod, from the annotations of its
@@ -107,8 +110,10 @@ func (s *session) warnClasses() {
 			continue
 		}
 		text, given := job.PodGroup.Annotations[policy.ServiceTypeKey]
-		if _, ok := classes[text]; ok || !given {
-			delete(warned, id)
+		if !given || policy.IsServiceType(text) {
+			if len(warned) > 0 {
+				delete(warned, id)
+			}
 			continue
 		}
 		if last, known := warned[id]; known && last == text {

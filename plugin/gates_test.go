@@ -14,6 +14,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -207,4 +208,44 @@ func TestDampedHooksDoNotAllocate(t *testing.T) {
 		victims, _ := f.own.reclaimable(next, busy)
 		require.True(t, len(victims) > 0)
 	}), 1.0)
+}
+
+// TestHooksWithPoliciesDoNotAllocate is TestHooksDoNotAllocate where all policies are set.
+func TestHooksWithPoliciesDoNotAllocate(t *testing.T) {
+	s := &scene{Cluster: deep(), build: NewCapacity, arguments: framework.Arguments{displacePromises: true, inqueueTimeout: "1h", reclaimByClass: true,
+		ownerClasses: map[string]any{"ReplicaSet": "inference", "Job": "training"}}}
+	s.annotate("root", policy.MaxJobsKey, "1000000", policy.OvercommitFactorKey, "1000000", policy.InqueueTimeoutKey, "30m",
+		policy.NamespaceCapabilityKey, `{"cpu":"100M","memory":"1Ei"}`, policy.ReclaimFenceKey, "true", policy.MinRuntimeKey, "0s",
+		policy.PreemptMinRuntimeKey, "1s", policy.ReclaimDelayKey, "0s")
+	for i := range s.Jobs {
+		serving("inference")(&s.Jobs[i])
+		if s.Jobs[i].Phase == workload.Running {
+			serving("training")(&s.Jobs[i])
+		}
+	}
+	f := s.open(t)
+	require.True(t, f.own.governs)
+	require.NotNil(t, f.own.namespaces)
+	var next any = f.job("next")
+	event := &framework.Event{Task: f.task("next-a")}
+	nextTask := []*api.TaskInfo{event.Task}
+	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
+	for _, gate := range []struct {
+		name string
+		most float64
+		call func()
+	}{
+		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("a"), event.Task)) }},
+		{"JobEnqueueable", 0, func() { require.True(t, f.own.jobEnqueueable(next) > 0) }},
+		{"JobEnqueued", 0, func() { f.own.jobEnqueued(next) }},
+		{"Preemptive", 0, func() { f.own.preemptive(f.queue("a"), nextTask) }},
+		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
+		{"Reclaimable", 1, func() {
+			victims, _ := f.own.reclaimable(event.Task, busy)
+			require.True(t, len(victims) > 0)
+		}},
+	} {
+		gate.call() // the first call creates gauges
+		assert.LessOrEqual(t, testing.AllocsPerRun(200, gate.call), gate.most, gate.name)
+	}
 }

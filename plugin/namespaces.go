@@ -99,6 +99,9 @@ func (s *session) fitsNamespaceWithout(c *claim, gone []*api.TaskInfo) bool {
 		return true
 	}
 	ix := &s.namespaces.Accounts
+	if quota.Allocatable(ix, &ix.RealCapability, at, c.charge).OK() {
+		return true // with them as well
+	}
 	without, request, refund := ix.WhatIf(), fastres.NewVector(c.charge.Len()), fastres.NewVector(c.charge.Len())
 	for _, task := range gone {
 		q := s.queueOf(task)

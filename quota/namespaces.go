@@ -20,7 +20,8 @@ import (
 //
 // A namespace in a queue with a limit has an account. An account is a queue of an index of its
 // own, with the limit as realCapability, and its parent is the account of the namespace in the
-// next queue up that has a limit. So the rules of this package hold for accounts as they hold for
+// next queue up that has a limit. Where no account has a parent, the accounts are flat: a root
+// would be one more level to look at (BenchmarkPolicies). So the rules of this package hold for accounts as they hold for
 // queues: Allocatable, CardFits, Enqueueable, charges, refunds and overlays. There are no accounts
 // where no queue has a limit.
 //
@@ -39,7 +40,7 @@ type Namespaces struct {
 	limited  []bool // by queue; nil where no queue has a limit
 	tree     *index.Tree
 	accounts []map[string]index.Queue // by queue and namespace; nil for a queue without a limit
-	places   []Place                  // by account; the root, which is none, has the queue None
+	places   []Place                  // by account; a root, which is none, has the queue None
 }
 
 // Place is a namespace in a queue that limits namespaces.
@@ -48,7 +49,7 @@ type Place struct {
 	Namespace string
 }
 
-// rootAccount is the name of the root of all accounts. It has no limit.
+// rootAccount is the name of the root of accounts. It has no limit.
 const rootAccount = "/"
 
 // Reset makes empty accounts for the namespaces of jobs, with no limits yet. limited are the
@@ -70,6 +71,7 @@ func (n *Namespaces) Reset(t *index.Tree, dims int, limited []bool, jobs iter.Se
 		}
 	}
 	var nodes []index.Node
+	root := ""
 	for q, namespace := range jobs {
 		below := -1 // the node of the account below
 		for _, p := range t.Path(q) {
@@ -78,7 +80,7 @@ func (n *Namespaces) Reset(t *index.Tree, dims int, limited []bool, jobs iter.Se
 			}
 			place := Place{p, namespace}
 			if below >= 0 {
-				nodes[below].Parent = place.name()
+				nodes[below].Parent, root = place.name(), rootAccount
 			}
 			if _, known := n.accounts[p][namespace]; known {
 				break // and so are the accounts above
@@ -88,9 +90,11 @@ func (n *Namespaces) Reset(t *index.Tree, dims int, limited []bool, jobs iter.Se
 			nodes = append(nodes, index.Node{Name: place.name()})
 		}
 	}
-	n.Accounts.Reset(index.BuildTree(nodes, rootAccount), dims)
+	n.Accounts.Reset(index.BuildTree(nodes, root), dims)
 	n.places = append(n.places, make([]Place, n.Accounts.Len())...)
-	n.places[n.Accounts.Root()].Queue = index.None
+	if n.Accounts.Rooted() {
+		n.places[n.Accounts.Root()].Queue = index.None
+	}
 	for q, of := range n.accounts {
 		for namespace := range of {
 			place := Place{index.Queue(q), namespace}

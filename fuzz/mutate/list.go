@@ -71,7 +71,7 @@ var mutants = []mutant{
 
 	// Limits of namespaces.
 	{"quota/namespaces.go", "if v.Reason == OverQuota {", "if false {"},
-	{"quota/namespaces.go", "nodes[below].Parent = place.name()", "_ = below"},
+	{"quota/namespaces.go", "nodes[below].Parent, root = place.name(), rootAccount", "_ = below"},
 	{"plugin/admission.go", "v = s.fitsNamespace(a, q, task, request)", "v = quota.Verdict{Queue: q}"},
 	{"plugin/admission.go", "if v := s.fitsCardOfNamespace(a, q, task, d, milli); !v.OK() {", "if v := s.fitsCardOfNamespace(a, q, task, d, milli); false {"},
 	{"plugin/admission.go", "v = s.admitsMinimumOfNamespace(minimum, v.Queue, job)", "_ = 0"},
@@ -80,7 +80,9 @@ var mutants = []mutant{
 	{"plugin/events.go", "s.changeNamespace(q, task, charge)", ""},
 	{"plugin/eviction.go", " && s.fitsNamespaceWithout(c, victims)", ""},
 	{"plugin/simulate.go", "clone.namespaces = &namespaces", "clone.namespaces, _ = w.namespaces, &namespaces"},
-	{"plugin/intake/timeouts.go", "|| t.limits && !t.session.Open(q) {", "{"},
+	{"plugin/intake/tally.go", "at, t.session.Open(c.queue))", "at, true)"},
+	{"plugin/intake/tally.go", "t.addRows(&t.namespaces.Quota.Accounts, c.account, at,", "t.addRows(&t.namespaces.Quota.Accounts, c.account, c.queue,"},
+	{"plugin/intake/namespaces.go", "n.reservations = append(n.reservations, r.In(account))", "n.reservations = append(n.reservations, r)"},
 
 	// Displaced promises.
 	{"plugin/displacement.go", "other.Priority < job.Priority && displaceable(other)", "other.Priority <= job.Priority && displaceable(other)"},

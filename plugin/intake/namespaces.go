@@ -1,10 +1,11 @@
 package intake
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
-	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -21,7 +22,11 @@ type Namespaces struct {
 
 	limited []bool     // by queue; nil where no queue has a limit
 	limits  index.Rows // by queue
-	tally   tally
+
+	cells        []cell                   // by row of a tally; nil where no queue has a limit
+	byNamespace  []map[string]index.Queue // by queue: the rows of its namespaces, nil where they are not limited
+	waiting      []bool                   // by account: some job that requests cards waits for admission
+	reservations []reserve.Reservation    // of the session that is read
 }
 
 // readLimits reads the limits of the queues. Names without a dimension are added to those that
@@ -69,42 +74,101 @@ func (r *reader) name(d fastres.Dim) string {
 	return ""
 }
 
-// read counts the jobs of namespaces that are limited.
-func (n *Namespaces) read(ssn *framework.Session, session *Session) {
+// cell is what one tally row counts: all jobs of a queue, or those of one namespace in it.
+type cell struct {
+	queue   index.Queue
+	account index.Queue // of the namespace; None where no queue limits it
+}
+
+// prepare makes the accounts of the namespaces of jobs, and a cell for each queue and namespace
+// that is limited. So jobs are counted once for both.
+func (n *Namespaces) prepare(jobs []*api.JobInfo, session *Session) {
 	if n.limited == nil {
 		*n = Namespaces{} // what jobs had under the last limits
 		return
 	}
-	n.Quota.Reset(session.tree, session.Dims.length, n.limited, func(yield func(index.Queue, string) bool) {
-		for _, job := range ssn.Jobs {
-			if q := session.tree.Lookup(string(job.Queue)); q != index.None && !yield(q, job.Namespace) {
+	tree := session.tree
+	n.cells = n.cells[:0]
+	n.byNamespace = slices.Grow(n.byNamespace[:0], tree.Len())[:tree.Len()]
+	for q := range index.Queue(tree.Len()) {
+		n.cells = append(n.cells, cell{q, index.None})
+		switch above := tree.Parent(q); {
+		case !n.limited[q] && (above == index.None || n.byNamespace[above] == nil):
+			n.byNamespace[q] = nil
+		case n.byNamespace[q] == nil:
+			n.byNamespace[q] = map[string]index.Queue{}
+		default:
+			clear(n.byNamespace[q])
+		}
+	}
+	var namespaces []string // of the cells after those of all queues
+	for _, job := range jobs {
+		q := tree.Lookup(string(job.Queue))
+		if q == index.None || n.byNamespace[q] == nil {
+			continue
+		}
+		if _, known := n.byNamespace[q][job.Namespace]; !known {
+			n.byNamespace[q][job.Namespace] = index.Queue(len(n.cells))
+			n.cells, namespaces = append(n.cells, cell{q, index.None}), append(namespaces, job.Namespace)
+		}
+	}
+	limited := n.cells[tree.Len():]
+	n.Quota.Reset(tree, session.Dims.length, n.limited, func(yield func(index.Queue, string) bool) {
+		for i, namespace := range namespaces {
+			if !yield(limited[i].queue, namespace) {
 				return
 			}
 		}
 	})
-	ix, t := &n.Quota.Accounts, &n.tally
+	for i, namespace := range namespaces {
+		limited[i].account = n.Quota.Account(limited[i].queue, namespace)
+	}
 	for account, place := range n.Quota.Places() {
-		ix.RealCapability.Row(account).CopyFrom(n.limits.Row(place.Queue))
+		n.Quota.Accounts.RealCapability.Row(account).CopyFrom(n.limits.Row(place.Queue))
 	}
-	t.reset(session, ix.Len())
-	t.devices, t.admitted, t.limits = false, nil, true
-	for _, job := range ssn.Jobs {
-		q := session.tree.Lookup(string(job.Queue))
-		if at := n.Quota.Account(q, job.Namespace); at != index.None {
-			t.count(q, at, job)
+	n.reservations = n.reservations[:0]
+	n.waiting = append(n.waiting[:0], make([]bool, n.Quota.Accounts.Len())...)
+}
+
+// cell returns what row at of a tally counts.
+func (n *Namespaces) cell(at int) cell {
+	if n.limited == nil {
+		return cell{index.Queue(at), index.None}
+	}
+	return n.cells[at]
+}
+
+// cellOf returns the row of a tally that counts jobs of q and a namespace. It is safe for many
+// goroutines.
+func (n *Namespaces) cellOf(q index.Queue, namespace string) index.Queue {
+	if n.limited == nil || n.byNamespace[q] == nil {
+		return q
+	}
+	return n.byNamespace[q][namespace]
+}
+
+// addReservations adds reservations of queues to the namespaces of their jobs.
+func (n *Namespaces) addReservations(all []reserve.Reservation) {
+	if n.limited == nil {
+		return
+	}
+	for _, r := range all {
+		if account := n.Quota.Account(r.Queue(), r.Namespace()); account != index.None {
+			n.reservations = append(n.reservations, r.In(account))
 		}
 	}
-	for at := range index.Queue(ix.Len()) {
-		if t.jobs[at] > 0 {
-			t.addRows(ix, at)
-		}
+}
+
+// rollUp adds what the namespaces have in queues to what they have in the queues above.
+func (n *Namespaces) rollUp() {
+	if n.limited == nil {
+		return
 	}
-	n.Reservations.Begin(t.waiting)
-	n.Reservations.Add(t.reservations)
-	ix.RollUp()
-	quota.RollUpInqueue(ix, func(index.Queue) bool { return true })
-	t.reader = reader{} // so that the session can be garbage collected
-	clear(t.timed)
+	n.Reservations.Begin(n.waiting)
+	n.Reservations.Add(n.reservations)
+	clear(n.reservations) // so that the session can be garbage collected
+	n.Quota.Accounts.RollUp()
+	quota.RollUpInqueue(&n.Quota.Accounts, func(index.Queue) bool { return true })
 }
 
 // NamespaceOf returns the account in which a job counts, None where no queue limits its

@@ -77,6 +77,7 @@ type State struct {
 	common  common
 	tallies []tally
 	jobs    []*api.JobInfo // empty between sessions
+	waiting []bool         // by queue: some job that requests cards waits for admission
 
 	claimants []claimant // empty between sessions
 
@@ -165,7 +166,7 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 			break
 		}
 	}
-	s.namespaces.read(ssn, session)
+	s.namespaces.rollUp()
 	if s.namespaces.Quota.Active() {
 		session.Namespaces = &s.namespaces
 	}

@@ -22,24 +22,24 @@ import (
 // chunk is the number of jobs that a tally takes at a time.
 const chunk = 64
 
-// tally is the accounts of a part of the jobs, not yet rolled up.
+// tally is the accounts of a part of the jobs, not yet rolled up. They are by cell: by queue, or
+// by queue and namespace where namespaces are limited.
 type tally struct {
-	reader  reader
-	session *Session
-	tree    *index.Tree
-	cards   *cards.Session // nil where cards count nowhere
+	reader     reader
+	session    *Session
+	tree       *index.Tree
+	cards      *cards.Session // nil where cards count nowhere
+	namespaces *Namespaces
 
 	allocated, request, inqueue, elastic, terminating index.Rows
-	jobs                                              []int  // by queue
-	admitted                                          []int  // by queue; nil where no queue bounds its jobs
-	waiting                                           []bool // by queue: some job that requests cards waits for admission
+	jobs                                              []int
+	admitted                                          []int  // nil where no queue bounds its jobs
+	waiting                                           []bool // some job that requests cards waits for admission
 
 	// Of the job that is counted.
 	min, placed, excess, gated fastres.Vector
 	job                        reserve.Job
 	demands                    []assign.Demand
-
-	limits bool // the accounts are those of namespaces
 
 	timeouts []time.Duration // by queue; nil where jobs may be Inqueue for any time
 	now      time.Time
@@ -53,9 +53,9 @@ type tally struct {
 	visited      int // tasks whose cards were read
 }
 
-// reset makes accounts for n queues.
-func (t *tally) reset(session *Session, n int) {
-	t.limits = false
+// reset makes accounts for n cells.
+func (t *tally) reset(session *Session, namespaces *Namespaces, n int) {
+	t.namespaces = namespaces
 	t.reader = reader{dims: &session.Dims}
 	t.session, t.tree, t.cards = session, session.tree, session.cards
 	t.job.Gates = session.settings.Gates
@@ -71,7 +71,7 @@ func (t *tally) reset(session *Session, n int) {
 	}
 	t.jobs = append(t.jobs[:0], make([]int, n)...)
 	if t.admitted = nil; session.Admitted != nil {
-		t.admitted = make([]int, session.tree.Len())
+		t.admitted = make([]int, n)
 	}
 	t.waiting = append(t.waiting[:0], make([]bool, n)...)
 	for _, x := range []*fastres.Vector{&t.min, &t.placed, &t.excess, &t.gated} {
@@ -88,6 +88,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	for _, job := range ssn.Jobs {
 		jobs = append(jobs, job)
 	}
+	s.namespaces.prepare(jobs, session)
 	tallies := s.newTallies(session, len(jobs))
 	var next, taken atomic.Int64
 	count := func() {
@@ -114,7 +115,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	others.Wait()
 	clear(jobs) // so that the session can be garbage collected
 	s.jobs = jobs
-	reservations.Begin(waitingQueues(tallies))
+	reservations.Begin(s.waitingQueues(tallies, session.tree.Len()))
 	visited := 0
 	session.Timed = nil
 	s.claimants = s.claimants[:0]
@@ -122,6 +123,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 		t := &tallies[i]
 		t.addTo(ix, session)
 		reservations.Add(t.reservations)
+		s.namespaces.addReservations(t.reservations)
 		if session.cards != nil {
 			session.cards.AddPods(t.newPods)
 		}
@@ -140,26 +142,33 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 }
 
 // waitingQueues returns the queues with jobs that request cards and wait for admission.
-func waitingQueues(tallies []tally) []bool {
-	waiting := tallies[0].waiting
+func (s *State) waitingQueues(tallies []tally, queues int) []bool {
+	s.waiting = append(s.waiting[:0], make([]bool, queues)...)
 	for i := range tallies {
-		for q, waits := range tallies[i].waiting {
-			waiting[q] = waiting[q] || waits
+		for at, waits := range tallies[i].waiting {
+			if waits {
+				c := s.namespaces.cell(at)
+				s.waiting[c.queue] = true
+				if c.account != index.None {
+					s.namespaces.waiting[c.account] = true
+				}
+			}
 		}
 	}
-	return waiting
+	return s.waiting
 }
 
 // newTallies returns an empty tally for each processor. Counting mostly waits for memory, so
-// several goroutines gain even where they share a core. A tally costs as much as all queues have
-// rows, so there is no more than one for half as many jobs.
+// several goroutines gain even where they share a core. The costs of a tally are those of its
+// cells, so there is no more than one for half as many jobs.
 func (s *State) newTallies(session *Session, jobs int) []tally {
-	n := min(runtime.GOMAXPROCS(0), 1+jobs/max(chunk, session.tree.Len()/2))
+	cells := max(session.tree.Len(), len(s.namespaces.cells))
+	n := min(runtime.GOMAXPROCS(0), 1+jobs/max(chunk, cells/2))
 	for len(s.tallies) < n {
 		s.tallies = append(s.tallies, tally{})
 	}
 	for i := range n {
-		s.tallies[i].reset(session, session.tree.Len())
+		s.tallies[i].reset(session, &s.namespaces, cells)
 	}
 	return s.tallies[:n]
 }
@@ -170,35 +179,42 @@ func (t *tally) addTo(ix *index.Index, session *Session) {
 		if n == 0 {
 			continue
 		}
-		q := index.Queue(i)
-		session.Jobs[q] += n
+		at, c := index.Queue(i), t.namespaces.cell(i)
+		session.Jobs[c.queue] += n
 		if t.admitted != nil {
-			session.Admitted[q] += t.admitted[q]
+			session.Admitted[c.queue] += t.admitted[at]
 		}
-		t.addRows(ix, q)
+		t.addRows(ix, c.queue, at, true)
+		if c.account != index.None {
+			// Of a queue that is not open, nothing is reserved, as nothing is in the queues above
+			// (quota.RollUpInqueue).
+			t.addRows(&t.namespaces.Quota.Accounts, c.account, at, t.session.Open(c.queue))
+		}
 	}
 }
 
-// addRows adds the accounts of one queue.
-func (t *tally) addRows(ix *index.Index, q index.Queue) {
+// addRows adds one cell to an account, with what is reserved or without.
+func (t *tally) addRows(ix *index.Index, q, cell index.Queue, reserved bool) {
 	ix.NoteOwnJobs(q)
-	ix.Mutable(q).Add(t.allocated.Row(q))
-	ix.Request.Row(q).Add(t.request.Row(q))
-	ix.Inqueue.Row(q).Add(t.inqueue.Row(q))
-	ix.Elastic.Row(q).Add(t.elastic.Row(q))
-	ix.Terminating.Row(q).Add(t.terminating.Row(q))
+	ix.Mutable(q).Add(t.allocated.Row(cell))
+	ix.Request.Row(q).Add(t.request.Row(cell))
+	if reserved {
+		ix.Inqueue.Row(q).Add(t.inqueue.Row(cell))
+	}
+	ix.Elastic.Row(q).Add(t.elastic.Row(cell))
+	ix.Terminating.Row(q).Add(t.terminating.Row(cell))
 }
 
 // countAll counts some jobs. A job whose queue does not exist counts nowhere.
 func (t *tally) countAll(jobs []*api.JobInfo) {
 	for _, job := range jobs {
 		if q := t.tree.Lookup(string(job.Queue)); q != index.None {
-			t.count(q, q, job)
+			t.count(q, t.namespaces.cellOf(q, job.Namespace), job)
 		}
 	}
 }
 
-// count adds one job of q to the accounts at, which are those of q or of a namespace in it:
+// count adds one job of q to the accounts of the cell at:
 //
 //	request = allocated + pending
 //	elastic = max(0, allocated − min)
@@ -296,7 +312,7 @@ func (t *tally) countCards(q, at index.Queue, job *api.JobInfo, reserved bool) {
 		return
 	}
 	inqueue := t.inqueue.Row(at)
-	t.demands = t.job.AppendReservation(t.demands[:0], t.cards, at)
+	t.demands = t.job.AppendReservation(t.demands[:0], t.cards, q)
 	before := len(t.reservations)
 	t.reservations = reserve.Split(t.reservations, job, t.demands, inqueue.Increase)
 	if !t.session.Open(q) {

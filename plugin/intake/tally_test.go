@@ -57,7 +57,7 @@ func TestWaitingQueues(t *testing.T) {
 	tree, _ := s.Tree(ssn, false, HierarchyFromParent)
 	session := cards.NewRegistry().Open(ssn, tree, names, cards.Everywhere, cards.Settings{})
 	s.Read(ssn, ix, tree, names, session, &reserve.Reservations{}, Settings{}, time.Now())
-	waiting := waitingQueues(s.tallies)
+	waiting := s.waitingQueues(s.tallies, tree.Len())
 	for i, want := range []bool{true, false, false, false} {
 		assert.Equal(t, want, waiting[tree.Lookup(fmt.Sprintf("q%d", i))], "q%d", i)
 	}

@@ -56,11 +56,10 @@ func (s *Session) Reserves(q index.Queue, job *api.JobInfo) bool {
 }
 
 // reserves reports whether what a job of q lacks of its minimum is reserved: the job is
-// admitted, and not Inqueue for too long. Of a queue that is not open, nothing is reserved in its
-// namespace, as nothing is in the queues above (quota.RollUpInqueue). A job that has its minimum of tasks runs in the next
+// admitted, and not Inqueue for too long. A job that has its minimum of tasks runs in the next
 // session, so its time does not count.
 func (t *tally) reserves(q index.Queue, job *api.JobInfo, allocated int) bool {
-	if job.PodGroup == nil || !admitted(job, allocated) || t.limits && !t.session.Open(q) {
+	if job.PodGroup == nil || !admitted(job, allocated) {
 		return false
 	}
 	if t.timeouts == nil || t.timeouts[q] == 0 || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue ||

@@ -51,6 +51,16 @@ type Reservation struct {
 	demand assign.Demand
 }
 
+// Queue returns the queue of a reservation, and Namespace the namespace of its job.
+func (r Reservation) Queue() index.Queue { return r.demand.Queue }
+func (r Reservation) Namespace() string  { return r.job.Namespace }
+
+// In returns the same reservation in another account.
+func (r Reservation) In(account index.Queue) Reservation {
+	r.demand.Queue = account
+	return r
+}
+
 // Begin empties the reservations for a new session. waiting are the queues with jobs that
 // request cards and wait for admission.
 func (r *Reservations) Begin(waiting []bool) {
