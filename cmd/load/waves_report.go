@@ -7,6 +7,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot/plotter"
 
@@ -212,64 +213,82 @@ func (r wavesReport) chart(c wavesChart) (string, error) {
 
 // section is the part of the page.
 func (r wavesReport) section() string {
-	rounds := "one round"
-	if r.Rounds > 1 {
-		rounds = fmt.Sprintf("the median of %d rounds, with minimum and maximum in brackets", r.Rounds)
-	}
-	text := fmt.Sprintf(`
-## Cards, and jobs that end
-
-In this test %d pods arrive over %s, in Volcano jobs of %d pods of which half are the
-minimum, and run for %s to %s. There are ten waves: jobs arrive in the first half of each.
-The cluster has %d nodes of eight models with %d whole cards, some of them cut into MIG and
-MPS slices, and %d queues in two levels. Each job requests one of these: a card by name,
-either of two cards, slices, or any card. A pod has 1, 2, 4 or 8 whole cards or one slice.
-A queue has a quota of %d whole cards or %d slices, so some jobs wait for others of their
-queue.
-
-`, r.Pods, words(r.Duration), podsPerJob, words(r.Duration/20), words(r.Duration/5), r.Nodes, r.Cards, r.Queues,
-		workload.WaveCards, workload.WaveSlices)
-	text += fmt.Sprintf(`- upstream is Volcano's plugin capacity, and capacity is this project's plugin of the same
-  name. The quotas are those of %[1]snvidia.com/gpu%[1]s and of the slices' resources. Node affinity
-  keeps pods to the nodes of their models.
-- capacity-card has the same jobs. They name their cards, and the quotas are per card.
-
-This command measures it and writes the page:
-
-    %[2]s
-
-The figures are of the steady part, from %[3]s to %[4]s after the first wave. Each value is
-%[5]s. The load average was %.1[6]f at the start; it also counts what the test before has left. %[7]d × %[8]s, %[9]s,
-Volcano %[10]s. Raw results: [bench/results/load-waves.txt](../bench/results/load-waves.txt).
-
-`, "`", r.Command, words(r.Duration*steadyFrom), words(r.Duration*steadyUntil), rounds, r.Load, r.CPUs, r.CPU, r.Go, r.Volcano)
-	text += r.table() + fmt.Sprintf(`
-A pod that did not run by %s after the last wave counts as one that did not run.
+	text := r.scenario() + "\n" + r.table() + fmt.Sprintf(`
+Pods that have not run %s after the last wave are not waited for.
 
 `, words(r.Grace))
 	for _, c := range wavesCharts {
 		text += fmt.Sprintf("![%s over time](%s)\n\n", c.title, path.Base(c.file))
 	}
-	return text + `### What takes the time
+	return text + `### What limits the number of pods
 
-Where the mean of the time from submission to running goes:
-
-` + r.stages() + `
-What a pod costs that is bound, and what that allows:
+A bound pod costs time of the processors, and of the action allocate, which decides on one
+pod after the other. Each alone limits the pods per second. The other time is that of
+waiting: for the next cycle, and for a quota.
 
 ` + r.costs() + `
-What the processors of the machine do in the steady part:
+Parts of the mean time from submission to running:
+
+` + r.stages() + `
+Use of the processors:
 
 ` + r.processors() + `
-What the scheduler does in that time:
+Time of the scheduler:
 
 ` + r.cycles() + `
-Its requests to the API server, which it waits for in part:
+Requests of the scheduler to the API server. POST is above all bindings and events:
 
 ` + r.requests() + `
-What the API server does most often for all its clients, and how long it takes:
+The most frequent requests of all clients, and how long the API server takes for them:
 
 ` + r.served()
+}
+
+// scenario says what is measured, and where.
+func (r wavesReport) scenario() string {
+	rounds := "that of one round"
+	if r.Rounds > 1 {
+		rounds = fmt.Sprintf("the median of %d rounds, with minimum and maximum in brackets", r.Rounds)
+	}
+	return fmt.Sprintf(`
+## Cards, and jobs that end
+
+In this test %[1]d pods arrive over %[2]s, in Volcano jobs of %[3]d pods of which half are
+the minimum, and run for %[4]s to %[5]s. There are ten waves: jobs arrive in the first half
+of each. The cluster has %[6]d nodes of eight models with %[7]d whole cards, some of them cut
+into MIG and MPS slices, and %[8]d queues in two levels. Each job requests one of these: a
+card by name, either of two cards, slices, or any card. A pod has 1, 2, 4 or 8 whole cards
+or one slice. A queue has a quota of %[9]d whole cards or %[10]d slices, so some jobs wait for
+others of their queue.
+
+- upstream is Volcano's plugin capacity, and capacity is this project's plugin of the same
+  name. The quotas are those of %[11]snvidia.com/gpu%[11]s and of the resources of the slices. Node
+  affinity keeps pods to the nodes of their models.
+- capacity-card has the same jobs. They name their cards, and the quotas are per card.
+
+This command measures it and writes the page:
+
+    %[12]s
+
+All but the peak of memory and the end are measured in the steady part, from %[13]s to
+%[14]s after the first wave. Each value is %[15]s. The machine has
+%[16]d × %[17]s, %[18]s. The load average was %.1[19]f at the start. In the steady
+parts, other processes used %[20]s
+of the processors. Where that is much, compare what a pod costs, and not times. The
+release of Volcano is %[21]s. Raw results: [bench/results/load-waves.txt](../bench/results/load-waves.txt).
+`, r.Pods, words(r.Duration), podsPerJob, words(r.Duration/20), words(r.Duration/5), r.Nodes, r.Cards, r.Queues,
+		workload.WaveCards, workload.WaveSlices, "`", r.Command, words(r.Duration*steadyFrom), words(r.Duration*steadyUntil),
+		rounds, r.CPUs, r.CPU, r.Go, r.Load, r.disturbance(), r.Volcano)
+}
+
+// disturbance is what other processes used while each scheduler was measured.
+func (r wavesReport) disturbance() string {
+	var shares []string
+	for _, name := range load.WavesSchedulers {
+		share := r.Values(name, func(run load.Run) float64 { return 100 * run.Processors[load.Others] / total(run.Processors) })
+		shares = append(shares, fmt.Sprintf("%.0f %% (%s)", load.Percentile(share, 0.5), name))
+	}
+	return strings.Join(shares[:len(shares)-1], ", ") + " and " + shares[len(shares)-1]
 }
 
 // words is a time in words.

@@ -153,6 +153,10 @@ func TestWavesTables(t *testing.T) {
 	}
 }
 
+func TestDisturbance(t *testing.T) {
+	require.Equal(t, "6 % (upstream), 0 % (capacity) and 0 % (capacity-card)", sampleWaves.disturbance())
+}
+
 func TestDigits(t *testing.T) {
 	for x, want := range map[float64]string{0: "0", 0.01234: "0.0123", 1: "1.00", 12.34: "12.3", 1234: "1234", math.Inf(1): "not reached"} {
 		assert.Equal(t, want, digits(x))
