@@ -284,6 +284,19 @@ func (c *cluster) logsIn(t *testing.T, p *pages, token string) {
 	b.shows(t, "Token of the cluster")
 }
 
+// TestViewPlain logs in at a server of this machine without a certificate. Browsers take such an address for a safe one, and
+// keep the cookie.
+func TestViewPlain(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	p := servePages(t, "--authenticate", "--kubeconfig", c.Kubeconfig(), "--scheduler-conf", "examples/cards/scheduler.conf.yaml")
+	require.True(t, strings.HasPrefix(p.address, "http://"), p.address)
+	guest, stranger := c.user(t, "guest", listing(listQueues), nil), c.user(t, "stranger", nil, nil)
+	p.answers(t, "/queues.json", "", http.StatusUnauthorized)
+	p.answers(t, "/queues.json", guest, http.StatusOK, `"default"`)
+	p.answers(t, "/queues.json", stranger, http.StatusForbidden)
+	c.logsIn(t, p, guest)
+}
+
 // TestViewDeployed starts the image of cardctl as deploy/view does: as its user, with a read-only root file system, its
 // certificate, its service account and its literal arguments.
 func TestViewDeployed(t *testing.T) {

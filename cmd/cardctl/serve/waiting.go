@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -137,7 +138,7 @@ func jobView(q *request) (any, any, error) {
 		if queue := q.Queue(f.Queue); queue != nil {
 			p.Policies = queue.Policies
 		}
-		p.Try = tries(f)
+		p.Try = q.tries(f)
 	}
 	for i := range q.Jobs {
 		if q.Jobs[i].Queue == f.Queue && q.Jobs[i].Place > 0 {
@@ -190,28 +191,50 @@ func (q *request) levels(f *explain.Finding) (rows []levelRow) {
 	return rows
 }
 
-// tries are changes that may let a job in, as settings of a simulation.
-func tries(f *explain.Finding) (all []page.Try) {
+// tries are changes that may let a job in: settings of queues, where the nodes have enough cards
+// for a higher bound, and the removal of jobs that have what it lacks.
+func (q *request) tries(f *explain.Finding) (all []page.Try) {
 	if f.Reason == nil {
 		return nil
 	}
 	for _, s := range f.Reason.Shortages {
-		field := "cards."
-		switch {
-		case s.Against != "capability" && s.Against != "deserved":
-			continue // policies are no fields of a setting
-		case s.Resource == "cpu" || s.Resource == "memory":
-			field = s.Against + "."
-		case s.Against == "deserved":
-			field = "deservedCards."
+		if (s.Against == "capability" || s.Against == "deserved") && q.freeOf(s.Resource) >= s.Total-s.Bound {
+			all = append(all, page.Try{Setting: settingOf(s.Queue, s.Resource, s.Against, s.Total)})
 		}
-		value := fmt.Sprintf("%.0f", s.Total)
-		if s.Resource == "cpu" {
-			value = explain.Amount("cpu", s.Total)
+	}
+	for _, h := range f.Holders {
+		for _, job := range h.Jobs {
+			if _, name, _ := strings.Cut(job.Owner, "/"); job.Namespace != f.Namespace || job.Owner != f.Owner {
+				all = append(all, page.Try{Remove: "job/" + job.Namespace + "/" + name})
+			}
 		}
-		all = append(all, page.Try{Setting: "queue/" + s.Queue + ":" + field + s.Resource + "=" + value})
 	}
 	return all
+}
+
+// settingOf is the setting of a simulation that raises a bound of a queue.
+func settingOf(queue, resource, against string, to float64) string {
+	field, value := "cards.", fmt.Sprintf("%.0f", to)
+	switch {
+	case resource == "cpu" || resource == "memory":
+		field = against + "."
+	case against == "deserved":
+		field = "deservedCards."
+	}
+	if resource == "cpu" {
+		value = explain.Amount("cpu", to)
+	}
+	return "queue/" + queue + ":" + field + resource + "=" + value
+}
+
+// freeOf is how many of a card the nodes have free. Other resources are not bounded here.
+func (q *request) freeOf(resource string) float64 {
+	for _, c := range q.Stock.Cards {
+		if c.Card == resource {
+			return c.Free
+		}
+	}
+	return math.Inf(1)
 }
 
 func jobCommand(q *request) []string {

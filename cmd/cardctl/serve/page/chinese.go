@@ -125,6 +125,7 @@ var chinese = map[string]string{
 	"The scheduler runs in memory on two copies of the cluster, one of them with the change. Nothing is written to the cluster.": "调度器在内存中对集群的两个副本运行，其中一个包含变更。不会向集群写入任何内容。",
 	"This server":         "本服务",
 	"Time":                "时间",
+	"Try without %s":      "试试没有 %s 的情况",
 	"Try %s":              "试试 %s",
 	"Views":               "视图",
 	"Waiting":             "等待",

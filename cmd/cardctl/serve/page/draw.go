@@ -52,8 +52,8 @@ type Cell struct {
 	Queue string
 }
 
-// Try is a change to simulate.
-type Try struct{ Setting string }
+// Try is a change to simulate: a setting of a queue, or the removal of an object.
+type Try struct{ Setting, Remove string }
 
 // Pages are the pages of a list.
 type Pages struct {
