@@ -84,6 +84,7 @@ func openCold(b *testing.B, c *content) {
 	for _, impl := range c.beside() {
 		b.Run("impl="+impl.name, func(b *testing.B) {
 			s := c.bed(impl)
+			opening(b, s) // what the first session of a process reads is known from now on
 			jobs := s.Session.Jobs
 			defer func() { s.Session.Jobs = jobs }()
 			var spent time.Duration

@@ -48,16 +48,14 @@ func run(name string, rounds int) error {
 	switch name {
 	case "gate":
 		return gate(volcano)
-	case "scale":
-		if err := plans[name].measure(grown, volcano); err != nil {
-			return err
-		}
-		return write()
 	case "calibrate":
 		return calibrate(volcano)
 	}
 	path := latest
-	if volcano != load.MainRelease {
+	switch {
+	case name == "scale":
+		path = grown
+	case volcano != load.MainRelease:
 		path = fmt.Sprintf(others, volcano)
 		if name == "quick" {
 			name = "other"
