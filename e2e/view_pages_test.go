@@ -35,7 +35,7 @@ var viewPaths = []struct{ name, path, title string }{
 }
 
 // illustrated are the pages of which docs/ has a picture.
-var illustrated = []string{"queues", "waiting", "job", "cards"}
+var illustrated = []string{"queues", "waiting", "job", "cards", "health", "history"}
 
 // jobPath is the path of the page that explains a job that waits.
 func (p *pages) jobPath(t *testing.T, owner string) string {
@@ -205,6 +205,37 @@ func TestViewFollows(t *testing.T) {
 	_, err = c.Volcano.SchedulingV1beta1().Queues().Patch(t.Context(), "followed", types.MergePatchType, patch, metav1.PatchOptions{})
 	require.NoError(t, err)
 	b.shows(t, "<script>alert(1)</script>")
+}
+
+// TestViewLending has a queue borrow all cards and another take one back, once a policy of the borrower allows it. A server
+// that starts later knows the eviction from an event.
+func TestViewLending(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	c.schedule(t, exampleConfiguration(t))
+	flags := []string{"--kubeconfig", c.Kubeconfig(), "--scheduler-conf", "examples/cards/scheduler.conf.yaml"}
+	b := openBrowser(t, servePages(t, flags...).address)
+	c.apply(t, "queue-lending.yaml")
+	c.annotate(t, "training", "volcano.sh/min-runtime", "1h")
+	borrowAll(t, c)
+	b.open(t, "/queues?search=training")
+	b.shows(t, "min-runtime 1h")
+	b.open(t, "/waiting")
+	b.shows(t, "owner", "have not run for long enough to be reclaimed (8 pods) min-runtime 1h of queue training")
+	b.picture(t, "waiting-policy")
+	b.open(t, "/lending")
+	b.shows(t, "training", "Nothing: no job that waits can take anything back now.")
+	c.annotate(t, "training", "volcano.sh/min-runtime", "0s")
+	c.runs(t, "owner", map[string]int{rtx4090D: 1}, 0)
+	b.shows(t, "borrower-", "Pod is evicted, because of reclaim", "/owner (inference)")
+	illustrate(t, "lending", b.picture(t, "lending-live"))
+	b.fits(t)
+	b.accessible(t)
+
+	late := openBrowser(t, servePages(t, flags...).address)
+	late.open(t, "/lending")
+	late.shows(t, "UTC event ", "Pod is evicted, because of reclaim", "/owner (inference)", "before this server started")
+	late.picture(t, "lending-event")
+	late.accessible(t)
 }
 
 // hostile are objects whose names are scripts. The API server admits no such names, but files have them.

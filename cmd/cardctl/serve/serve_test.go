@@ -308,7 +308,7 @@ func jobOf(namespace, name, queue, node string) string {
 func TestRights(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shared.yaml")
 	text := shared + jobOf("mine", "mine-runs", "lends", "node-one") + jobOf("theirs", "theirs-runs", "lends", "node-one") +
-		jobOf("mine", "mine-waits", "owns", "") + jobOf("theirs", "theirs-waits", "owns", "") + jobOf("mine", "mine-big", "lends", "") + jobOf("theirs", "theirs-many", "limits", "")
+		jobOf("mine", "mine-waits", "owns", "") + jobOf("theirs", "theirs-waits", "owns", "") + jobOf("mine", "mine-big", "lends", "") + jobOf("theirs", "theirs-many", "limits", "") + jobOf("theirs", "theirs-lost", "gone", "")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	s := newSource(t, path)
 	for _, namespace := range []string{"mine", "theirs"} {
@@ -331,7 +331,7 @@ func TestRights(t *testing.T) {
 		changes bool
 	}
 	views := []view{
-		{path: "/queues", queues: true}, {path: "/history", queues: true}, {path: "/health", queues: true},
+		{path: "/queues", queues: true}, {path: "/history", queues: true}, {path: "/health", queues: true, shows: "theirs-"},
 		{path: "/waiting", shows: "mine- theirs- theirs"}, {path: "/waiting?queue=owns", shows: "mine- theirs-"}, {path: "/waiting?search=waits", shows: "mine- theirs-"},
 		{path: "/cards", queues: true, shows: "node-"}, {path: "/lending", queues: true, shows: "mine- theirs- node-"},
 		{path: "/whatif", queues: true}, {path: "/whatif", queues: true, changes: true, shows: "mine- theirs- node-"},
