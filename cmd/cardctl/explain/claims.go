@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -69,7 +70,7 @@ func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable []*api.
 	}
 	switch {
 	case standing.Spared != "":
-		return "no job can reclaim it: " + standing.Spared
+		return "no job can reclaim it: it " + standing.Spared
 	case standing.Training:
 		return fmt.Sprintf("jobs of inference in %s can reclaim it, down to what is guaranteed to queue %s", from, queue.Name)
 	}
@@ -98,13 +99,35 @@ func (e *explainer) standing(tasks []*api.TaskInfo) (standing plugin.Standing) {
 	return standing
 }
 
-// noReclaim returns why the policies let the queue of a job take nothing from others for it,
-// nil where they do.
-func (e *explainer) noReclaim(job *api.JobInfo) []string {
-	if tasks := e.waiting(job); len(tasks) > 0 {
-		if why := e.Quota.Preempt(tasks[0]); why != nil && (why.Rule == report.TrainingJob || why.Rule == report.ReclaimDelayed) {
-			return []string{"nothing is evicted for it: " + words(why)}
+// noReclaim returns why the policies let nothing be evicted for a job, or spare some pods.
+func (e *explainer) noReclaim(job *api.JobInfo) (why []string) {
+	tasks := e.waiting(job)
+	if len(tasks) == 0 {
+		return nil
+	}
+	if refusal := e.Quota.Preempt(tasks[0]); refusal != nil {
+		if refusal.Rule == report.TrainingJob || refusal.Rule == report.ReclaimDelayed {
+			return []string{"nothing is evicted for it: " + words(refusal)}
+		}
+		return nil
+	}
+	fence := e.Quota.Standing(tasks[0]).Fence
+	if fence != "" {
+		why = append(why, "nothing is evicted for it outside of the reclaim fence "+fence)
+	}
+	spared := map[string]int{}
+	for _, other := range e.Session.Jobs {
+		if queue := e.Session.Queues[other.Queue]; other.Queue == job.Queue || queue == nil || !queue.Reclaimable() {
+			continue
+		}
+		for _, task := range other.TaskStatusIndex[api.Running] {
+			if standing := e.Quota.Standing(task); task.Preemptable && standing.Fence == fence && standing.Spared != "" {
+				spared[standing.Spared]++
+			}
 		}
 	}
-	return nil
+	for _, text := range slices.Sorted(maps.Keys(spared)) {
+		why = append(why, fmt.Sprintf("running pods of other queues that are not evicted for it: %d, each %s", spared[text], text))
+	}
+	return why
 }

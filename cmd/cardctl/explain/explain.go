@@ -31,6 +31,8 @@ type explainer struct {
 	places map[api.JobID]int  // of the jobs that wait, in the order of their queue
 	last   int                // the position of the last node that a pod fit on
 	unused map[string]float64 // of free; nil until it is called
+	// displaced are the jobs that the next enqueue action does not admit any more.
+	displaced map[api.JobID]bool
 }
 
 // Options select what to explain.
@@ -47,12 +49,19 @@ type Options struct {
 func Jobs(w *engine.World, c *engine.Configuration, o Options) []Finding {
 	s := engine.Open(w, c)
 	s.Run("enqueue")
+	displaced := map[api.JobID]bool{}
+	for _, g := range w.Groups {
+		if job := s.Jobs[g.ID()]; job != nil && g.Status.Phase == scheduling.PodGroupInqueue {
+			displaced[g.ID()] = job.PodGroup.Status.Phase == scheduling.PodGroupPending
+		}
+	}
 	if w.Follow(s) {
 		s.Close()
 		s = engine.Open(w, c) // with the pods that have come
 	}
 	defer s.Close()
 	x := newExplainer(s, w)
+	x.displaced = displaced
 	var findings []Finding
 	for i, g := range w.Groups {
 		f := x.begin(g)
@@ -184,6 +193,9 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	}
 	if f.Advice = e.advise(f); f.Stage == Node || f.Stage == Allocate {
 		f.Advice = append(f.Advice, e.noReclaim(job)...)
+	}
+	if e.displaced[job.UID] {
+		f.Advice = append(f.Advice, "a job of its queue with a higher priority is admitted in its place (displacePromises)")
 	}
 	if promise := reserve.PromiseOf(job); promise.Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
 		f.Advice = append(f.Advice, "its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
