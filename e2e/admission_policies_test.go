@@ -125,6 +125,12 @@ func namespaceLimits(t *testing.T, c *cluster) {
 	c.namespace = first
 	c.annotate(t, "shared", "volcano.sh/card.quota.namespace", `{"NVIDIA-H200": 4}`)
 	c.runs(t, "many", map[string]int{h200: 4}, 0)
+
+	c.annotate(t, "shared", "volcano.sh/capability.namespace", `{"cpu": "1500m"}`)
+	c.cpuJob(t, "small", "shared", "1", "100Mi")
+	c.runs(t, "small", map[string]int{"": 1}, 0)
+	c.cpuJob(t, "more", "shared", "1", "100Mi")
+	c.refused(t, "more", "Queue <shared> has insufficient <cpu> quota for namespace <"+first+">: requested <1>, total would be <2>, but capability.namespace is <1.5>")
 }
 
 // displacedPromise admits a job of a high priority in place of one that finds no node.

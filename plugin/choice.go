@@ -31,6 +31,14 @@ type nodeChoice struct {
 	nodes []*api.NodeInfo
 }
 
+// permit notes the answer of Preemptive for tasks. It ends the choice before.
+func (c *nodeChoice) permit(tasks []*api.TaskInfo, permitted bool) {
+	c.claimant, c.next = nil, nil
+	if permitted && len(tasks) == 1 {
+		c.next = tasks[0]
+	}
+}
+
 // begin starts the choice for a task that PrePredicate prepares, if it is a reclaimer.
 func (c *nodeChoice) begin(task *api.TaskInfo) {
 	c.claimant = nil

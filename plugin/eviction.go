@@ -192,12 +192,12 @@ func (s *session) preemptive(queue *api.QueueInfo, tasks []*api.TaskInfo) bool {
 	outcome, request := cards.Outcome{Verdict: v}, s.memory.vectors.request
 	if v.OK() {
 		outcome = s.preemption(v.Queue, request, tasks)
-		if s.settings.byWork && outcome.Verdict.OK() && len(tasks) == 1 {
-			s.choice.next = tasks[0]
-		}
 		if !s.variant.proportion && !s.settings.rules.OverusedByShare {
 			s.memory.metrics.SetOverused(v.Queue, !outcome.Verdict.OK())
 		}
+	}
+	if s.settings.byWork {
+		s.choice.permit(tasks, outcome.Verdict.OK())
 	}
 	if !outcome.Verdict.OK() && klog.V(3).Enabled() {
 		klog.Infof("[%s] nothing may be evicted for %d tasks: %s", s.variant.name, len(tasks),

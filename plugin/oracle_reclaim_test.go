@@ -72,6 +72,22 @@ func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 	require.Equal(m.t, want, names(chosen), "victims for %v of %s", reclaimer.InitResreq, m.queueOf(reclaimer))
 }
 
+// comparePreemptible compares the tasks that have run for as long as their queue says before jobs
+// of the same queue may preempt them.
+func (m *oracleSession) comparePreemptible(tasks []*api.TaskInfo) {
+	var want []string
+	for _, task := range tasks {
+		ran := 0.0
+		if task.Pod.Status.StartTime != nil {
+			ran = fuzzed.Sub(task.Pod.Status.StartTime.Time).Seconds()
+		}
+		if queue := m.queueOf(task); m.Queues[api.QueueID(queue)] == nil || ran >= m.oracle.PreemptMinRuntime(queue) {
+			want = append(want, task.Name)
+		}
+	}
+	require.Equal(m.t, want, names(m.own.preemptible(tasks)), "tasks that may be preempted")
+}
+
 // victimsFor returns the names of the tasks that may be evicted for a reclaimer.
 func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) []string {
 	to, byWork, few := m.queueOf(reclaimer), m.own.settings.byWork, onOneNode(candidates)

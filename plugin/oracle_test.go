@@ -111,6 +111,7 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 		m.compareOrder(names[r.IntN(len(names))], names[r.IntN(len(names))])
 		m.compareAllocated()
 		m.compareVictims(r, tasks)
+		m.comparePreemptible(tasks)
 	}
 	m.compareJobs()
 	return m

@@ -13,7 +13,7 @@ import (
 
 // Standing is what the policies say of who may reclaim a running task.
 type Standing struct {
-	Spared string // why no queue may reclaim it now, "" where some may
+	Spared string // why no queue may reclaim it now, for the end of "it …"; "" where some may
 	Young  bool   // it is spared because it has run for less than its queue's min-runtime
 	Fence  string // the queue outside of which nobody may, "" for none
 	// Training: jobs of inference may reclaim it down to what is guaranteed.
@@ -66,10 +66,10 @@ func (i Inspection) Standing(task *api.TaskInfo) (st Standing) {
 	least, ran := s.intake.Policies(q).MinRuntime(), s.runtimeOf(task.Pod)
 	switch {
 	case class == quota.Inference:
-		st.Spared = "its service class is " + policy.Inference
+		st.Spared = "has the service class " + policy.Inference
 	case ran < least:
 		st.Young = true
-		st.Spared = fmt.Sprintf("it runs for less than %s, its queue's %s", least, policy.MinRuntimeKey)
+		st.Spared = fmt.Sprintf("runs for less than %s, its queue's %s", least, policy.MinRuntimeKey)
 	}
 	st.Training = class == quota.Training
 	return st

@@ -233,14 +233,22 @@ func Problems(annotations map[string]string) (all []card.Problem) {
 	return all
 }
 
-// prefix begins the names of all policy annotations, and those of Volcano itself. So an
+// Keys returns the names of all policy annotations.
+func Keys() (all []string) {
+	for _, r := range rules {
+		all = append(all, r.name)
+	}
+	return all
+}
+
+// Prefix begins the names of all policy annotations, and those of Volcano itself. So an
 // unknown key is a mistake only if a policy is spelt nearly like it.
-const prefix = "volcano.sh/"
+const Prefix = "volcano.sh/"
 
 // Unknown returns the keys of annotations that are most likely misspelt policies, in order.
 func Unknown(annotations map[string]string) (problems []card.Problem) {
 	for key := range annotations {
-		if !strings.HasPrefix(key, prefix) || slices.Contains(names, key) || slices.Contains(card.QueueKeys, key) {
+		if !strings.HasPrefix(key, Prefix) || slices.Contains(names, key) || slices.Contains(card.QueueKeys, key) {
 			continue
 		}
 		if suggestion := index.DidYouMean(key, names); suggestion != "" {

@@ -32,6 +32,8 @@ const (
 	Admitted EventKind = "Admitted" // the group gets its pods
 	Placed   EventKind = "Placed"
 	Evicted  EventKind = "Evicted"
+	// Displaced: the group is not admitted any more, in favor of one with a higher priority.
+	Displaced EventKind = "Displaced"
 )
 
 // mostCycles bounds the cycles of a world that does not settle.
@@ -76,6 +78,9 @@ func (w *World) cycle(c *Configuration, number int) (events []Event, changed boo
 		g.Status.Phase = job.PodGroup.Status.Phase
 		if was == scheduling.PodGroupPending && g.Status.Phase != was {
 			events = append(events, Event{Cycle: number, Kind: Admitted, Group: string(g.ID()), Owner: g.Owner, Queue: g.Spec.Queue})
+		}
+		if was == scheduling.PodGroupInqueue && g.Status.Phase == scheduling.PodGroupPending {
+			events = append(events, Event{Cycle: number, Kind: Displaced, Group: string(g.ID()), Owner: g.Owner, Queue: g.Spec.Queue})
 		}
 		arrived := w.arrive(g)
 		changed = changed || ended || arrived || len(happened) > 0 || was != g.Status.Phase

@@ -68,7 +68,7 @@ func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable []*api.
 	}
 	switch {
 	case standing.Spared != "":
-		return "no job can reclaim it: " + standing.Spared
+		return "no job can reclaim it: it " + standing.Spared
 	case standing.Training:
 		return fmt.Sprintf("jobs of inference in %s can reclaim it, down to what is guaranteed to queue %s", from, queue.Name)
 	}

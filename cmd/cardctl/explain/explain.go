@@ -35,6 +35,8 @@ type explainer struct {
 	// the results by queue and cards.
 	lent       map[lent]lentPods
 	sparedFrom map[string][]Spared
+	// displaced are the jobs that the next enqueue action does not admit any more.
+	displaced map[api.JobID]bool
 }
 
 // Options select what to explain.
@@ -51,12 +53,19 @@ type Options struct {
 func Jobs(w *engine.World, c *engine.Configuration, o Options) []Finding {
 	s := engine.Open(w, c)
 	s.Run("enqueue")
+	displaced := map[api.JobID]bool{}
+	for _, g := range w.Groups {
+		if job := s.Jobs[g.ID()]; job != nil && g.Status.Phase == scheduling.PodGroupInqueue {
+			displaced[g.ID()] = job.PodGroup.Status.Phase == scheduling.PodGroupPending
+		}
+	}
 	if w.Follow(s) {
 		s.Close()
 		s = engine.Open(w, c) // with the pods that have come
 	}
 	defer s.Close()
 	x := newExplainer(s, w)
+	x.displaced = displaced
 	var findings []Finding
 	for i, g := range w.Groups {
 		f := x.begin(g)
@@ -189,6 +198,9 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	f.Advice = e.advise(f)
 	if f.Stage == Node || f.Stage == Allocate {
 		e.explainReclaim(f, job)
+	}
+	if e.displaced[job.UID] {
+		f.Advice = append(f.Advice, "a job of its queue with a higher priority is admitted in its place (displacePromises)")
 	}
 	if f.TimedOut = reserve.PromiseOf(job).Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue; f.TimedOut {
 		f.Advice = append(f.Advice, "its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")

@@ -2,12 +2,15 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -178,12 +181,34 @@ func TestPromiseThatIsOver(t *testing.T) {
 	}
 }
 
+// TestDisplacedJob explains a job that another one with a higher priority takes the place of.
+// cardctl simulate has an event.
+func TestDisplacedJob(t *testing.T) {
+	high := strings.Replace(job("high", "q", pods{n: 2, minimum: 2, limits: gpu, card: h200, request: `{"NVIDIA-H200": 2}`}), "spec:", "spec:\n  priorityClassName: high", 1)
+	manifests := []string{queue("q", "", `{"NVIDIA-H200": 2}`, ""), node("a", "B", 1), "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7",
+		group("low", "q", "Inqueue", pods{n: 2, minimum: 2, limits: gpu, card: h200}), high}
+	w, c := read(t, manifests, plugin.Name, unlimited(false, "displacePromises: true"))
+	findings := Jobs(w, c, Options{})
+	require.Len(t, findings, 2)
+	low := findings[slices.IndexFunc(findings, func(f Finding) bool { return f.Owner == "PodGroup/low" })]
+	assert.Equal(t, []any{Waiting, Enqueue}, []any{low.State, low.Stage})
+	assert.Contains(t, low.Advice, "a job of its queue with a higher priority is admitted in its place (displacePromises)")
+
+	w, _ = read(t, manifests, plugin.Name, unlimited(false, "displacePromises: true"))
+	events, _ := engine.Settle(t.Context(), w, c, nil)
+	var got []string
+	for _, e := range events {
+		got = append(got, fmt.Sprint(e.Kind, " ", e.Owner))
+	}
+	assert.ElementsMatch(t, []string{"Admitted Job/high", "Displaced PodGroup/low"}, got)
+}
+
 // TestPoliciesOfReclaim sets policies of the queues and jobs of lending. cardctl says who can
 // reclaim the running job, and why nothing is evicted for the waiting one.
 func TestPoliciesOfReclaim(t *testing.T) {
 	for name, test := range map[string]struct {
 		argument       string
-		queue          string // an annotation of the queue borrower
+		queue, owner   string // an annotation of the queues borrower and owner
 		runs, claims   string // the service classes of the jobs
 		safety, advice string
 		taken          bool
@@ -193,13 +218,19 @@ func TestPoliciesOfReclaim(t *testing.T) {
 			safety: "queue borrower has more than it deserves, and queues inside of the reclaim fence borrower that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
 			advice: "pods with such cards that volcano.sh/reclaim-fence of queue borrower spares: 6", spared: []Spared{{policy.ReclaimFenceKey, "borrower", 6}}},
 		"a minimum runtime": {queue: `volcano.sh/min-runtime: 30m`, spared: []Spared{{policy.MinRuntimeKey, "borrower", 6}}, safety: "no job can reclaim it: it runs for less than 30m0s, its queue's volcano.sh/min-runtime"},
-		"training":          {argument: "reclaimByServiceType: true", runs: "training", claims: "inference", taken: true, safety: "jobs of inference in other queues can reclaim it, down to what is guaranteed to queue borrower"},
-		"inference":         {argument: "reclaimByServiceType: true", runs: "inference", safety: "no job can reclaim it: its service class is inference"},
+		"a fence around the queue of the waiting job": {owner: `volcano.sh/reclaim-fence: "true"`, spared: []Spared{{policy.ReclaimFenceKey, "owner", 6}},
+			safety: "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
+			advice: "pods with such cards that volcano.sh/reclaim-fence of queue owner spares: 6"},
+		"training":  {argument: "reclaimByServiceType: true", runs: "training", claims: "inference", taken: true, safety: "jobs of inference in other queues can reclaim it, down to what is guaranteed to queue borrower"},
+		"inference": {argument: "reclaimByServiceType: true", runs: "inference", safety: "no job can reclaim it: it has the service class inference"},
 		"a training job waits": {argument: "reclaimByServiceType: true", claims: "training", safety: "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
 			advice: "nothing is evicted for it: Queue <owner> takes nothing from other queues for the pod: its service class is training"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			manifests := lending("")
+			if test.owner != "" {
+				manifests[2] = strings.Replace(manifests[2], "annotations:\n", "annotations:\n    "+test.owner+"\n", 1)
+			}
 			if test.queue != "" {
 				manifests[1] = strings.Replace(manifests[1], "annotations:\n", "annotations:\n    "+test.queue+"\n", 1)
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 )
 
 // ErrSetting is the error for settings that cannot be parsed.
@@ -26,10 +27,19 @@ var ErrSetting = errors.New("bad setting")
 
 // settingForm is the syntax of a setting.
 const settingForm = "queue/NAME:FIELD=VALUE, where FIELD is cards.CARD, deservedCards.CARD, guaranteeCards.CARD, " +
-	"capability.RESOURCE, deserved.RESOURCE, guarantee.RESOURCE, parent, priority, reclaimable, state or weight"
+	"capability.RESOURCE, deserved.RESOURCE, guarantee.RESOURCE, parent, priority, reclaimable, state, weight, or a policy such as max-jobs"
 
-// fields are the fields of a setting, those with a dot before a card or a resource.
-var fields = []string{"cards.", "deservedCards.", "guaranteeCards.", "capability.", "deserved.", "guarantee.", "parent", "priority", "reclaimable", "state", "weight"}
+// fields are the fields of a setting, those that end with a dot before a card or a resource.
+var fields = append([]string{"cards.", "deservedCards.", "guaranteeCards.", "capability.", "deserved.", "guarantee.", "parent", "priority", "reclaimable", "state", "weight"},
+	policies()...)
+
+// policies are the names of the annotations that are policies, without the prefix.
+func policies() (names []string) {
+	for _, key := range policy.Keys() {
+		names = append(names, strings.TrimPrefix(key, policy.Prefix))
+	}
+	return names
+}
 
 // Fields returns the fields of a setting of a queue of the world, with the cards and the
 // resources of its nodes, as far as "=".
@@ -45,7 +55,7 @@ func Fields(w *engine.World) (all []string) {
 	}
 	for _, field := range fields {
 		keys := map[string]bool{"": true}
-		switch kind, _, dot := strings.Cut(field, "."); {
+		switch kind, dot := strings.CutSuffix(field, "."); {
 		case dot && strings.HasSuffix(strings.ToLower(kind), "cards"):
 			keys = cards
 		case dot:
@@ -114,6 +124,9 @@ func parse(setting string) (queue, field, value string, ok bool) {
 }
 
 func set(queue *scheduling.Queue, field, value string) error {
+	if slices.Contains(policies(), field) {
+		return setPolicy(queue, policy.Prefix+field, value)
+	}
 	kind, key, _ := strings.Cut(field, ".")
 	switch kind {
 	case "cards":
@@ -153,6 +166,21 @@ func set(queue *scheduling.Queue, field, value string) error {
 		return fmt.Errorf("no field %q%s", field, hint)
 	}
 	return fmt.Errorf("no field %q: want %s", field, settingForm)
+}
+
+func setPolicy(queue *scheduling.Queue, key, value string) error {
+	if value == "" {
+		delete(queue.Annotations, key)
+		return nil
+	}
+	if problems := policy.Problems(map[string]string{key: value}); len(problems) > 0 {
+		return errors.New(problems[0].Reason)
+	}
+	if queue.Annotations == nil {
+		queue.Annotations = map[string]string{}
+	}
+	queue.Annotations[key] = value
+	return nil
 }
 
 // setWhole sets a whole number of at least least; an empty value is unset.

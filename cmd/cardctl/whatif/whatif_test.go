@@ -17,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 )
 
 // two queues share eight cards; borrower's job takes all it gets.
@@ -164,6 +165,7 @@ func TestSet(t *testing.T) {
 		"queue/owner:cards.NVIDIA-H200/mig-1g.18gb-mixed=5", "queue/owner:cards.A=", "queue/owner:deservedCards.A=2", "queue/owner:guaranteeCards.B=1",
 		"queue/owner:capability.cpu=1500m", "queue/owner:deserved.memory=2Gi", "queue/owner:guarantee.cpu=1", "queue/owner:parent=borrower", "queue/owner:state=Closed",
 		"queue/owner:weight=7", "queue/owner:priority=-3", "queue/owner:reclaimable=false",
+		"queue/owner:max-jobs=20", "queue/owner:min-runtime=30m", "queue/owner:min-runtime=", `queue/owner:card.quota.namespace={"A": 1}`,
 	} {
 		require.NoError(t, Set(w, setting), setting)
 	}
@@ -178,6 +180,9 @@ func TestSet(t *testing.T) {
 	assert.Equal(t, int32(7), q.Spec.Weight)
 	assert.Equal(t, int32(-3), q.Spec.Priority)
 	assert.False(t, *q.Spec.Reclaimable)
+	assert.Equal(t, "20", q.Annotations[policy.MaxJobsKey])
+	assert.NotContains(t, q.Annotations, policy.MinRuntimeKey)
+	assert.JSONEq(t, `{"A": 1}`, q.Annotations[card.NamespaceKey])
 
 	for _, field := range []string{"weight", "priority", "reclaimable"} {
 		require.NoError(t, Set(w, "queue/owner:"+field+"="))
@@ -191,6 +196,7 @@ func TestSet(t *testing.T) {
 		"", "queue/owner", "queue/owner:cards.A", "owner:cards.A=1", "queue/gone:cards.A=1", "queue/owner:cards.A=x", "queue/owner:cards.A=1.5",
 		"queue/owner:cards.A=-1", "queue/owner:capability.cpu=lots", "queue/owner:state=Ajar", "queue/owner:weight=0",
 		"queue/owner:weight=1.5", "queue/owner:priority=high", "queue/owner:reclaimable=maybe", "queue/owner:size=1",
+		"queue/owner:max-jobs=0", "queue/owner:reclaim-fence=yes", "queue/owner:maxjobs=1",
 	} {
 		assert.ErrorIs(t, Set(w, setting), ErrSetting, setting)
 	}
@@ -206,6 +212,10 @@ func TestSetTakesEffect(t *testing.T) {
 	o := Run(t.Context(), w, c, nil)
 	assert.Empty(t, slices.DeleteFunc(o.Events, func(e engine.Event) bool { return e.Kind == engine.Admitted }))
 	require.NoError(t, Set(w, "queue/borrower:reclaimable="))
+	require.NoError(t, Set(w, "queue/borrower:reclaim-fence=true"))
+	o = Run(t.Context(), w, c, nil)
+	assert.Empty(t, o.Events)
+	require.NoError(t, Set(w, "queue/borrower:reclaim-fence="))
 	o = Run(t.Context(), w, c, nil)
 	assert.Equal(t, []engine.EventKind{engine.Evicted, engine.Placed}, []engine.EventKind{o.Events[0].Kind, o.Events[1].Kind})
 }
@@ -226,11 +236,12 @@ func TestUnknownNames(t *testing.T) {
 func TestFields(t *testing.T) {
 	w, _ := world(t, lending)
 	all := Fields(w)
-	for _, want := range []string{"cards.A=", "guaranteeCards.A=", "capability.cpu=", "deserved.nvidia.com/gpu=", "weight=", "priority=", "reclaimable="} {
+	for _, want := range []string{"cards.A=", "guaranteeCards.A=", "capability.cpu=", "deserved.nvidia.com/gpu=", "weight=", "priority=", "reclaimable=", "max-jobs=", "card.quota.namespace="} {
 		assert.Contains(t, all, want)
 	}
 	for _, field := range all {
-		value := map[string]string{"state=": "Open", "reclaimable=": "true", "parent=": "root"}[field]
+		value := map[string]string{"state=": "Open", "reclaimable=": "true", "parent=": "root", "reclaim-fence=": "true", "inqueue-timeout=": "1m", "min-runtime=": "1m",
+			"preempt-min-runtime=": "1m", "reclaim-delay=": "1m", "card.quota.namespace=": "{}", "capability.namespace=": "{}"}[field]
 		if value == "" {
 			value = "2"
 		}
