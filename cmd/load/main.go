@@ -49,7 +49,7 @@ type choices struct {
 	rounds              int
 	ours, upstream      string
 	limit               time.Duration
-	duration, grace     time.Duration
+	duration            time.Duration
 }
 
 func main() {
@@ -63,7 +63,6 @@ func main() {
 	flag.StringVar(&o.upstream, "upstream", "bin/load/upstream", "Volcano's own scheduler")
 	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "burst: how long a scheduler may take")
 	flag.DurationVar(&o.duration, "duration", 10*time.Minute, "waves: how long jobs arrive")
-	flag.DurationVar(&o.grace, "grace", 2*time.Minute, "waves: how long after that a scheduler may take")
 	showVersion := flag.Bool("version", false, "print the versions of this program, Volcano and Kubernetes")
 	flag.Parse()
 	if *showVersion {
@@ -130,7 +129,7 @@ func (o choices) waves(ctx context.Context) error {
 		Command: fmt.Sprintf("make load SCENARIO=waves NODES=%d PODS=%d QUEUES=%d DURATION=%s ROUNDS=%d",
 			o.nodes, o.pods, o.queues, o.duration, o.rounds) + with(volcano),
 		Volcano: volcano, Nodes: o.nodes, Queues: o.queues, Pods: o.pods / podsPerJob * podsPerJob, Rounds: o.rounds,
-		Duration: o.duration.Seconds(), Grace: o.grace.Seconds(),
+		Duration: o.duration.Seconds(), Grace: grace(o.duration).Seconds(),
 		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
 	}}
 	cluster, _ := w.Make(1)
@@ -139,7 +138,7 @@ func (o choices) waves(ctx context.Context) error {
 	}
 	schedulers := []scheduler{{"upstream", o.upstream, capacity}, {"capacity", o.ours, capacity}, {"capacity-card", o.ours, capacityCard}}
 	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
-		result, err := runWaves(ctx, w, s, o.grace)
+		result, err := runWaves(ctx, w, s)
 		result.Round = round
 		report.Runs = append(report.Runs, *result)
 		return err

@@ -25,6 +25,9 @@ const (
 // The steady part, as shares of the time in which jobs arrive: the first jobs have ended when it begins.
 const steadyFrom, steadyUntil = 0.2, 0.9
 
+// grace is how long a scheduler may take after the last wave.
+func grace(duration time.Duration) time.Duration { return duration / 5 }
+
 // wave measures one scheduler on a control plane of its own, while jobs arrive.
 type wave struct {
 	bed      bed
@@ -41,18 +44,18 @@ type wave struct {
 	users  *processors      // in the steady part
 }
 
-// runWaves measures one scheduler. Pods that do not run some time after the last wave are left.
-func runWaves(ctx context.Context, w workload.Waves, s scheduler, grace time.Duration) (*load.Run, error) {
+// runWaves measures one scheduler.
+func runWaves(ctx context.Context, w workload.Waves, s scheduler) (*load.Run, error) {
 	w.Cards = s.plugin.Name == capacityCard.Name
 	c, arrivals := w.Make(1)
 	result := &load.Run{Scheduler: s.name}
-	ctx, cancel := context.WithTimeout(ctx, furnishing+w.Duration+grace)
+	ctx, cancel := context.WithTimeout(ctx, furnishing+w.Duration+grace(w.Duration))
 	defer cancel()
 	return result, onBed(ctx, c, s, controlplane.Options{Commands: true}, func(ctx context.Context, b bed) error {
 		share := func(of float64) time.Duration { return time.Duration(of * float64(w.Duration)) }
 		v := &wave{
 			bed: b, arrivals: arrivals, began: time.Now(), result: result,
-			from: share(steadyFrom), until: share(steadyUntil), end: w.Duration + grace,
+			from: share(steadyFrom), until: share(steadyUntil), end: w.Duration + grace(w.Duration),
 		}
 		both, ctx := errgroup.WithContext(ctx)
 		both.Go(func() error { return v.submitAll(ctx) })

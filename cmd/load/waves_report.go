@@ -164,7 +164,7 @@ func (r wavesReport) cycles() string {
 			rest -= action.Time
 		}
 		return max(0, rest)
-	}}, row[load.Run]{"until the next cycle", "s", func(run load.Run) float64 { return max(0, run.Until-run.From-sum(run.Cycles)) }})
+	}}, row[load.Run]{"between cycles, and in those that ended later", "s", func(run load.Run) float64 { return max(0, run.Until-run.From-sum(run.Cycles)) }})
 	return table(load.WavesSchedulers, rows, r.Values)
 }
 

@@ -144,7 +144,7 @@ func TestWavesTables(t *testing.T) {
 		sampleWaves.stages(): {"| to its binding | s | 2.00 | 0 | 0 |\n"},
 		sampleWaves.cycles(): {
 			"| session open of the quota plugin | s | 0.500 | 0 | 0 |\n", "| allocate | s | 1.50 | 0 | 0 |\n",
-			"| snapshot, other plugins, session close | s | 1.00 | 1.00 | 1.00 |\n", "| until the next cycle | s | 7.00 | 9.00 | 9.00 |\n",
+			"| snapshot, other plugins, session close | s | 1.00 | 1.00 | 1.00 |\n", "| between cycles, and in those that ended later | s | 7.00 | 9.00 | 9.00 |\n",
 		},
 	} {
 		for _, line := range want {
