@@ -205,6 +205,11 @@ func TestViewFollows(t *testing.T) {
 	_, err = c.Volcano.SchedulingV1beta1().Queues().Patch(t.Context(), "followed", types.MergePatchType, patch, metav1.PatchOptions{})
 	require.NoError(t, err)
 	b.shows(t, "<script>alert(1)</script>")
+
+	p.stop()
+	b.shows(t, "The server does not answer.")
+	b.picture(t, "lost")
+	b.takeProblems() // that it does not
 }
 
 // TestViewLending has a queue borrow all cards and another take one back, once a policy of the borrower allows it. A server

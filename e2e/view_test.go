@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
@@ -34,6 +35,7 @@ type pages struct {
 	address string // such as https://127.0.0.1:8443
 	logFile string
 	client  http.Client
+	stop    func() // ends the process
 }
 
 // servePages starts cardctl serve on a free port of this machine, until the test ends.
@@ -47,9 +49,12 @@ func servePages(t *testing.T, flags ...string) *pages {
 	output, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
-	t.Cleanup(func() {
+	p.stop = sync.OnceFunc(func() {
 		_ = command.Process.Kill()
 		_ = command.Wait() // that it was killed
+	})
+	t.Cleanup(func() {
+		p.stop()
 		require.NoError(t, log.Close())
 		if t.Failed() {
 			t.Logf("the log of the server ends with\n%s", tail(p.log(t), 20))

@@ -3,6 +3,7 @@ package plugin
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -170,6 +172,31 @@ func TestShareOfEmptyQueues(t *testing.T) {
 	for _, a := range i.Accounts() {
 		assert.Equal(t, map[string]float64{"deserves": 0, "empty": 0, "best-effort": 1}[a.Queue], a.Share, a.Queue)
 	}
+}
+
+// TestInspectPolicies inspects the policies of walls: whose fence is between two queues, which
+// pods have run for too short, and which arguments hold everywhere.
+func TestInspectPolicies(t *testing.T) {
+	s := walls(nil, "ads", "web", "eng", "web").annotate("biz", policy.MinRuntimeKey, "1h").annotate("web", policy.InqueueTimeoutKey, "10m")
+	f, i := inspected(t, s.Cluster, func(a framework.Arguments) framework.Plugin {
+		return New(framework.Arguments{victimOrder: "leastWork", reclaimByClass: "true", displacePromises: "maybe", inqueueTimeout: "30m"})
+	})
+	for queues, fence := range map[[2]string]string{
+		{"ads", "sales"}: "", {"ads", "db"}: "eng", {"db", "ads"}: "eng", {"db", "web"}: "web", {"web", "db"}: "web", {"web", "ads"}: "web", {"ads", "none"}: "", {"none", "db"}: "eng",
+	} {
+		assert.Equal(t, fence, i.Fence(queues[0], queues[1]), queues)
+	}
+	young := i.Standing(f.task("held-0"))
+	assert.True(t, young.Young)
+	assert.Contains(t, young.Spared, policy.MinRuntimeKey)
+	assert.Equal(t, map[string]string{victimOrder: "leastWork", reclaimByClass: "true"}, i.Policies())
+	for _, a := range i.Accounts() {
+		assert.Equal(t, map[bool]time.Duration{true: 10 * time.Minute, false: 30 * time.Minute}[a.Queue == "web"], a.InqueueTimeout, a.Queue)
+	}
+
+	_, none := inspected(t, walls(nil, "ads", "web").Cluster, New)
+	assert.Empty(t, none.Fence("ads", "web"))
+	assert.Empty(t, none.Policies())
 }
 
 // TestInspectRefusesOtherPlugins refuses plugins of other packages and those without

@@ -7,6 +7,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,27 +81,38 @@ func measure(program string, viewers int, duration time.Duration) error {
 
 // result holds the measurements of one viewer.
 type result struct {
+	path  string
 	took  []time.Duration // of pages
 	bytes int
 	err   error
 }
 
+// summarize prints a row for each page, and one for all.
 func summarize(results []result) {
-	var took []time.Duration
-	bytes, failed := 0, 0
+	failed := 0
 	for _, r := range results {
-		took, bytes = append(took, r.took...), bytes+r.bytes
 		if r.err != nil {
 			failed++
 			fmt.Println("a viewer failed:", r.err)
 		}
 	}
-	if len(took) == 0 {
-		return
+	for _, path := range append([]string{""}, views...) {
+		var took []time.Duration
+		bytes := 0
+		for _, r := range results {
+			if path == "" || r.path == path {
+				took, bytes = append(took, r.took...), bytes+r.bytes
+			}
+		}
+		if len(took) == 0 {
+			continue
+		}
+		slices.Sort(took)
+		at := func(percent int) time.Duration { return took[(len(took)-1)*percent/100].Round(time.Millisecond) }
+		fmt.Printf("%-10s %5d pages of %4d KiB; p50 %8s  p90 %8s  p99 %8s  longest %8s\n",
+			cmp.Or(path, "all"), len(took), bytes/len(took)>>10, at(50), at(90), at(99), at(100))
 	}
-	slices.Sort(took)
-	fmt.Printf("%d pages of %d KiB on average; p50 %s, p99 %s; %d viewers failed\n", len(took), bytes/len(took)>>10,
-		took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond), failed)
+	fmt.Printf("%d viewers failed\n", failed)
 }
 
 // server is the process that is measured.
@@ -170,6 +182,7 @@ func (s *server) get(ctx context.Context, path string) (size int, err error) {
 
 // view follows the cluster on a page: it loads the page for each event, as a browser does.
 func (s *server) view(ctx context.Context, path string) (r result) {
+	r.path = path
 	load := func() bool {
 		begun := time.Now()
 		size, err := s.get(ctx, path)

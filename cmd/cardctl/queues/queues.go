@@ -53,9 +53,10 @@ type Holding struct {
 
 // List returns the queues of a session that wanted selects, in the order of the tree.
 func List(world *engine.World, session *engine.Session, wanted func(queue string) bool) []Queue {
-	waiting, policies := waitingJobs(session), newPolicies(world, session)
+	tree := session.Tree()
+	waiting, policies := waitingJobs(session), newPolicies(world, tree, session.Plugin == plugin.ProportionName)
 	all := []Queue{}
-	for _, a := range session.Tree() {
+	for _, a := range tree {
 		if wanted(a.Queue) {
 			q := newQueue(world, a, waiting[a.Queue])
 			q.Policies = policies.of(a)
@@ -72,9 +73,9 @@ type policies struct {
 	proportion  bool
 }
 
-func newPolicies(world *engine.World, session *engine.Session) *policies {
-	p := &policies{parents: map[string]string{}, annotations: map[string]map[string]string{}, proportion: session.Plugin == plugin.ProportionName}
-	for _, a := range session.Quota.Accounts() {
+func newPolicies(world *engine.World, tree []plugin.Account, proportion bool) *policies {
+	p := &policies{parents: map[string]string{}, annotations: map[string]map[string]string{}, proportion: proportion}
+	for _, a := range tree {
 		p.parents[a.Queue] = a.Parent
 	}
 	for _, q := range world.Queues {

@@ -132,7 +132,7 @@ func jobView(q *request) (any, any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &jobPage{Finding: f, Holders: q.holders(f), Unsought: f.Pods.Placed > 0 && !q.Model.Claims}
+	p := &jobPage{Finding: f, Holders: q.holders(f), Unsought: !q.Model.Claims}
 	if q.seen.viewer.Queues(q.Context()) {
 		p.Levels = q.levels(f)
 		if queue := q.Queue(f.Queue); queue != nil {

@@ -103,6 +103,9 @@ func (g *Gate) askToken(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, loginPath+"?"+url.Values{"next": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
 		return
 	}
+	if r.Header.Get("HX-Request") != "" { // of a page that is open, whose token is not valid any more
+		w.Header().Set("HX-Redirect", loginPath+"?"+url.Values{"next": {r.URL.RequestURI()}}.Encode())
+	}
 	w.Header().Set("WWW-Authenticate", "Bearer")
 	http.Error(w, "Send a token of the cluster: Authorization: Bearer TOKEN", http.StatusUnauthorized)
 }

@@ -105,6 +105,7 @@ func TestAccess(t *testing.T) {
 		"a browser":             {[]string{"Accept", asBrowser}, http.StatusSeeOther, "Location: /login?next=%2Fqueues%3Fq%3Da"},
 		"a browser in between":  {append(inCookie("dora-token"), "Accept", asBrowser), http.StatusSeeOther, "Location: /login?next=%2Fqueues%3Fq%3Da"},
 		"a request for a part":  {append(bearer("dora"), "Accept", "*/*", "HX-Request", "true"), http.StatusUnauthorized, "Www-Authenticate: Bearer"},
+		"a page that is open":   {append(bearer("dora"), "Accept", "*/*", "HX-Request", "true"), http.StatusUnauthorized, "Hx-Redirect: /login?next=%2Fqueues%3Fq%3Da"},
 		"the header of a proxy": {[]string{"X-Remote-User", "ann"}, http.StatusUnauthorized, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
