@@ -91,6 +91,11 @@ type Spared struct {
 	Pods   int    `json:"pods"`
 }
 
+// String is the advice about it.
+func (s Spared) String() string {
+	return fmt.Sprintf("pods with such cards that %s of queue %s spares: %d", s.Policy, s.Queue, s.Pods)
+}
+
 // Pods counts the pods of a job.
 type Pods struct {
 	Total   int `json:"total"`

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -25,7 +24,7 @@ func (e *explainer) explainReclaim(f *Finding, job *api.JobInfo) {
 	if why == nil && f.Rule == NodesFull {
 		f.Spared = e.spared(f.Queue, card.NameOf(tasks[0].Pod.Annotations))
 		for _, s := range f.Spared {
-			f.Advice = append(f.Advice, fmt.Sprintf("pods with such cards that %s of queue %s spares: %d", s.Policy, s.Queue, s.Pods))
+			f.Advice = append(f.Advice, s.String())
 		}
 	}
 	if why != nil && (why.Rule == report.TrainingJob || why.Rule == report.ReclaimDelayed) {

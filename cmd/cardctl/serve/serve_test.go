@@ -273,7 +273,7 @@ status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 1}, con
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
-metadata: {name: lends, annotations: {volcano.sh/card.quota: '{"X": 4}', volcano.sh/card.deserved: '{"X": 0}', volcano.sh/card.guarantee: '{"X": 0}'}}
+metadata: {name: lends, annotations: {volcano.sh/min-runtime: 1h, volcano.sh/card.quota: '{"X": 4}', volcano.sh/card.deserved: '{"X": 0}', volcano.sh/card.guarantee: '{"X": 0}'}}
 spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
@@ -320,6 +320,8 @@ func TestRights(t *testing.T) {
 		"mine-":                func(r restricted) bool { return !slices.Contains(r.namespaces, "mine") },
 		"theirs-":              func(r restricted) bool { return !slices.Contains(r.namespaces, "theirs") },
 		"for namespace theirs": func(r restricted) bool { return !slices.Contains(r.namespaces, "theirs") },
+		"lends spares":         func(r restricted) bool { return !r.queues },
+		">of queue lends":      func(r restricted) bool { return !r.queues },
 		"node-":                func(r restricted) bool { return !r.nodes },
 	}
 	form := url.Values{"set": {"queue/lends:cards.X=0\nqueue/owns:cards.X=4"}}
@@ -332,10 +334,10 @@ func TestRights(t *testing.T) {
 	}
 	views := []view{
 		{path: "/queues", queues: true}, {path: "/history", queues: true}, {path: "/health", queues: true, shows: "theirs-"},
-		{path: "/waiting", shows: "mine- theirs- theirs"}, {path: "/waiting?queue=owns", shows: "mine- theirs-"}, {path: "/waiting?search=waits", shows: "mine- theirs-"},
+		{path: "/waiting", shows: "mine- theirs- theirs min-runtime"}, {path: "/waiting?queue=owns", shows: "mine- theirs-"}, {path: "/waiting?search=waits", shows: "mine- theirs-"},
 		{path: "/cards", queues: true, shows: "node-"}, {path: "/lending", queues: true, shows: "mine- theirs- node-"},
 		{path: "/whatif", queues: true}, {path: "/whatif", queues: true, changes: true, shows: "mine- theirs- node-"},
-		{path: "/job/mine/mine-runs", needs: "mine", shows: "mine-"}, {path: "/job/mine/mine-waits", needs: "mine", shows: "mine- node-"},
+		{path: "/job/mine/mine-runs", needs: "mine", shows: "mine-"}, {path: "/job/mine/mine-waits", needs: "mine", shows: "mine- node- lends"},
 		{path: "/job/theirs/theirs-waits", needs: "theirs", shows: "theirs- node-"}, {path: "/job/mine/mine-big", needs: "mine", shows: "mine- theirs-"},
 	}
 	for name, who := range map[string]restricted{

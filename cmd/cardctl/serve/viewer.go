@@ -118,11 +118,38 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 		namespace, _, _ := strings.Cut(c.Owner, "/")
 		return !s.namespace(namespace)
 	})
+	f.Advice, f.Spared = slices.Clone(f.Advice), slices.Clone(f.Spared)
+	for i, spared := range f.Spared {
+		f.Spared[i].Queue = s.otherQueue(spared.Queue)
+		if at := slices.Index(f.Advice, spared.String()); at >= 0 {
+			f.Advice[at] = f.Spared[i].String()
+		}
+	}
 	f.Nodes = slices.Clone(f.Nodes)
 	for i := range f.Nodes {
 		f.Nodes[i].Names = s.nodes(f.Nodes[i].Names)
 	}
 	return f
+}
+
+// otherQueue is the name of a queue that is not one of a job that may be seen, nor above it.
+func (s *seen) otherQueue(name string) string {
+	if s.viewer.Queues(s.ctx) {
+		return name
+	}
+	return hiddenName
+}
+
+// holds are what policies do to jobs that wait, without the names of other queues.
+func (s *seen) holds(all []model.Hold) []model.Hold {
+	visible := slices.Clone(all)
+	for i := range visible {
+		if h := &visible[i]; h.Pods > 0 && h.Policy != nil {
+			policy := *h.Policy
+			policy.Queue, h.Policy = s.otherQueue(policy.Queue), &policy
+		}
+	}
+	return visible
 }
 
 // causes returns the causes that may be seen. Each names a queue, so that viewers who may not

@@ -49,9 +49,9 @@ func waitingView(q *request) (any, any, error) {
 		if i < p.Pages.From || i >= p.Pages.To {
 			continue
 		}
-		row := causeRow{Cause: c, Key: c.Key()}
 		mine := *c
-		row.Cause = &mine
+		mine.Holds = q.seen.holds(c.Holds)
+		row := causeRow{Cause: &mine, Key: mine.Key()}
 		limit := jobsPerCause
 		if slices.Contains(q.query["open"], row.Key) {
 			limit = 5 * rowsPerPage
