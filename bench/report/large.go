@@ -110,8 +110,9 @@ func writeLarge() error {
 func largeInto(s *set, page string) (string, error) {
 	c := contents{set: s}
 	var b strings.Builder
-	b.WriteString("\nCommit " + c.Config("commit") + ", " + c.Config("go") + ", " + c.Config("cpu") + ", " + c.Config("procs") + " in use, " + c.Config("rounds") + " rounds.\n\n")
+	b.WriteString("\nCommit " + c.Config("commit") + ", " + c.Config("go") + ", " + c.Config("cpu") + ", " + c.Config("procs") + " in use; rounds: " + c.Config("rounds") + ".\n\n")
 	b.WriteString(c.largeTable() + "\n")
-	b.WriteString(c.table("CycleScale") + "\n" + c.table("Reclaim") + "\n")
+	b.WriteString("A cycle of enqueue and allocate, 2,000 pods that wait beside 18,000 that run:\n\n" + c.table("CycleScale") + "\n")
+	b.WriteString("Reclaim for 100 pods on 200 nodes:\n\n" + c.table("Reclaim") + "\n")
 	return into(page, b.String())
 }
