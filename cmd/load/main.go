@@ -127,7 +127,7 @@ func (o choices) waves(ctx context.Context) error {
 	volcano := version.Of().Volcano
 	report := wavesReport{&load.Waves{
 		Command: fmt.Sprintf("make load SCENARIO=waves NODES=%d PODS=%d QUEUES=%d DURATION=%s ROUNDS=%d",
-			o.nodes, o.pods, o.queues, o.duration, o.rounds) + with(volcano),
+			o.nodes, o.pods, o.queues, strings.Replace(o.duration.String(), "m0s", "m", 1), o.rounds) + with(volcano),
 		Volcano: volcano, Nodes: o.nodes, Queues: o.queues, Pods: o.pods / podsPerJob * podsPerJob, Rounds: o.rounds,
 		Duration: o.duration.Seconds(), Grace: grace(o.duration).Seconds(),
 		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
