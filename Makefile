@@ -73,7 +73,7 @@ axe: ## bin/axe: axe-core from npm, which checks the accessibility of the pages
 	cp e2e/testdata/axe/package-lock.json bin/axe/installed
 
 .PHONY: e2e
-e2e: $(APIS) prometheus runc chromium axe bin/packaging bin/tools/helm ## what users deploy, on a real control plane in one process: examples/ applied through its API
+e2e: build/apis prometheus runc chromium axe bin/packaging bin/tools/helm ## what users deploy, on a real control plane in one process: examples/ applied through its API
 	$(GO) vet $(PLANE)
 	bin/packaging image -platforms linux/$$($(GO) env GOARCH) -o bin/e2e/images
 	$(GO) test -timeout 20m $(PLANE)
