@@ -13,6 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/report"
@@ -176,7 +177,7 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.State != Waiting {
 		return
 	}
-	f.Since, f.Place = e.created(job), e.places[job.UID]
+	f.Since, f.Place, f.Cards = e.created(job), e.places[job.UID], cardsOf(job)
 	switch {
 	case e.Session.Queues[job.Queue] == nil:
 		f.Stage = Enqueue
@@ -205,6 +206,23 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.TimedOut = reserve.PromiseOf(job).Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue; f.TimedOut {
 		f.Advice = append(f.Advice, "its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
 	}
+}
+
+// cardsOf returns the cards that the pending pods of a job name, or its annotation card.request
+// before it has pods.
+func cardsOf(job *api.JobInfo) card.List {
+	var names card.List
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		names = append(names, card.NameOf(task.Pod.Annotations)...)
+	}
+	if len(job.Tasks) == 0 && job.PodGroup != nil {
+		requests, _ := card.ParseRequest(job.PodGroup.Annotations[card.RequestKey])
+		for _, r := range requests {
+			names = append(names, r.List...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // created is when a job was created, nil for a manifest.

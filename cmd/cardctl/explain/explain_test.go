@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -245,6 +246,8 @@ func TestPoliciesOfReclaim(t *testing.T) {
 			findings := Jobs(w, c, Options{Claims: true})
 			require.Len(t, findings, 3)
 			claims, runs := findings[1], findings[2]
+			assert.Equal(t, card.List{"NVIDIA-H200"}, claims.Cards)
+			assert.Empty(t, runs.Cards, "it does not wait")
 			assert.Equal(t, test.safety, runs.Safety)
 			assert.Equal(t, test.taken, len(runs.Claims) > 0)
 			if test.advice != "" {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -56,6 +57,8 @@ type Finding struct {
 	State     State  `json:"state"`
 	Ended     string `json:"ended,omitempty"` // the phase in which the job ended, such as Completed or Failed
 	Pods      Pods   `json:"pods"`
+	// Cards are those that the pods of a waiting job name, sorted.
+	Cards card.List `json:"cards,omitempty"`
 
 	Stage Stage       `json:"stage,omitempty"`
 	Rule  report.Rule `json:"rule,omitempty"`

@@ -14,13 +14,15 @@ type historyPage struct {
 	Resources []string
 	Resource  string
 	Allocated *page.Chart
+	For       *page.Chart // the jobs that wait for the card
 	Waiting   *page.Chart
 }
 
 // mostCurves bounds the queues of a chart. The others are summed up.
 const mostCurves = 8
 
-// historyView shows what the leaf queues had, and how many jobs waited, in the last hour.
+// historyView shows what the leaf queues had of a card, how many jobs waited for it, and how many
+// waited at all, in the last hour.
 func historyView(q *request) (any, any, error) {
 	p := &historyPage{Resources: resourcesOf(q.Model.Queues), Resource: q.query.Get("resource")}
 	if p.Resource == "" && len(q.Stock.Cards) > 0 {
@@ -36,13 +38,16 @@ func historyView(q *request) (any, any, error) {
 		now = q.Time // files have no time after they were read
 	}
 	allocated := q.server.keeper.history.Of(p.Resource, wanted, now)
-	waiting := q.server.keeper.history.Of("", wanted, now)
-	classes := map[string]string{} // a queue has one colour in both charts
+	waiting := q.server.keeper.history.Waiting("", wanted, now)
+	classes := map[string]string{} // a queue has one colour in all charts
 	p.Allocated, p.Waiting = chartOf(allocated, classes), chartOf(waiting, classes)
-	if p.Resource == "" {
-		allocated = []model.Series{}
+	all := append(allocated, waiting...)
+	if p.Resource != "" {
+		forCard := q.server.keeper.history.Waiting(p.Resource, wanted, now)
+		p.For = chartOf(forCard, classes)
+		all = append(all, forCard...)
 	}
-	return p, document{Kind: "SeriesList", Items: append(allocated, waiting...)}, nil
+	return p, document{Kind: "SeriesList", Items: all}, nil
 }
 
 // mostUsed is the card of which the largest part is charged.

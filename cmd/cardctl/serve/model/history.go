@@ -23,7 +23,11 @@ type History struct {
 	samples []sample // the oldest first
 }
 
-type seriesKey struct{ queue, resource string } // resource is "" for the jobs that wait
+// seriesKey is a card of a queue, or its jobs that wait: for a card, or "" for all of them.
+type seriesKey struct {
+	queue, resource string
+	waiting         bool
+}
 
 type sample struct {
 	time   time.Time
@@ -56,12 +60,15 @@ func (h *History) Add(m *Model) {
 	}
 	for i := range m.Queues {
 		q := &m.Queues[i]
-		put(seriesKey{queue: q.Queue}, value{allocated: float32(q.Waiting)})
+		put(seriesKey{queue: q.Queue, waiting: true}, value{allocated: float32(q.Waiting)})
 		for _, r := range q.Resources {
 			if r.Card {
-				put(seriesKey{q.Queue, r.Resource}, value{float32(r.Allocated), float32(r.Inqueue)})
+				put(seriesKey{queue: q.Queue, resource: r.Resource}, value{float32(r.Allocated), float32(r.Inqueue)})
 			}
 		}
+	}
+	for k, jobs := range m.waitingFor() {
+		put(k, value{allocated: float32(jobs)})
 	}
 	if n := len(h.samples); n > 0 && h.samples[n-1].time.Equal(s.time) {
 		h.samples[n-1] = s
@@ -74,10 +81,24 @@ func (h *History) Add(m *Model) {
 	}
 }
 
+// waitingFor counts the jobs that wait by queue and card. A job with a list waits for each card
+// of it.
+func (m *Model) waitingFor() map[seriesKey]int {
+	jobs := map[seriesKey]int{}
+	for i := range m.Waiting {
+		f := &m.Waiting[i]
+		for _, name := range f.Cards {
+			jobs[seriesKey{f.Queue, name, true}]++
+		}
+	}
+	return jobs
+}
+
 // Series is the history of a queue.
 type Series struct {
 	Queue    string  `json:"queue"`
-	Resource string  `json:"resource,omitempty"` // "" for the jobs that wait
+	Resource string  `json:"resource,omitempty"` // "" for all jobs that wait
+	Waiting  bool    `json:"waiting,omitempty"`  // the jobs that wait, not what is allocated
 	Points   []Point `json:"points"`
 }
 
@@ -88,19 +109,28 @@ type Point struct {
 	Inqueue float64   `json:"inqueue,omitempty"`
 }
 
-// Of returns the series of a resource, "" for the jobs that wait, of the queues that wanted
-// selects. They have a point for each slot up to now; a slot without a sample has the value
-// before, because a cluster that does not change is not read.
-func (h *History) Of(resource string, wanted func(queue string) bool, now time.Time) []Series {
+// Of returns what was allocated of a card in the queues that wanted selects. The series have a
+// point for each slot up to now; a slot without a sample has the value before, because a cluster
+// that does not change is not read.
+func (h *History) Of(card string, wanted func(queue string) bool, now time.Time) []Series {
+	return h.of(seriesKey{resource: card}, wanted, now)
+}
+
+// Waiting is Of for the number of jobs that wait for a card, or for anything if card is "".
+func (h *History) Waiting(card string, wanted func(queue string) bool, now time.Time) []Series {
+	return h.of(seriesKey{resource: card, waiting: true}, wanted, now)
+}
+
+func (h *History) of(what seriesKey, wanted func(queue string) bool, now time.Time) []Series {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := []Series{}
 	samples := h.inSlots(now)
 	for i, k := range h.keys {
-		if k.resource != resource || !wanted(k.queue) {
+		if k.resource != what.resource || k.waiting != what.waiting || !wanted(k.queue) {
 			continue
 		}
-		s := Series{Queue: k.queue, Resource: k.resource, Points: make([]Point, len(samples))}
+		s := Series{Queue: k.queue, Resource: k.resource, Waiting: k.waiting, Points: make([]Point, len(samples))}
 		for j, at := range samples {
 			s.Points[j].Time = at.time
 			if i < len(at.values) {

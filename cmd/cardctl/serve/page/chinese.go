@@ -51,6 +51,7 @@ var chinese = map[string]string{
 	"Jobs":                                   "作业",
 	"Jobs that change":                       "发生变化的作业",
 	"Jobs that wait, by queue":               "等待的作业（按队列）",
+	"Jobs that wait for %s, by queue":        "等待 %s 的作业（按队列）",
 	"Last evictions":                         "最近的驱逐",
 	"Last hour":                              "最近一小时",
 	"Last model took":                        "上次计算耗时",
