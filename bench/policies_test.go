@@ -46,16 +46,7 @@ func measurePolicies(b *testing.B, prepare operation, all bool) {
 		}
 		build = func(framework.Arguments) framework.Plugin { return plugin.NewCapacity(policyArguments) }
 	}
-	call := prepare(b, c.bed(implementation{"ours", build}))
-	if !call() {
-		b.Fatal("not the answer that was to be measured")
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if !call() {
-			b.Fatal("the answer has changed")
-		}
-	}
+	measure(b, c, prepare, implementation{"ours", build})
 }
 
 // policyArguments are the arguments of all policies, but for the order of victims, which asks

@@ -19,6 +19,21 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
+// gate bounds the allocations of a call.
+type gate struct {
+	name string
+	most float64
+	call func()
+}
+
+func checkGates(t *testing.T, all []gate) {
+	t.Helper()
+	for _, g := range all {
+		g.call() // the first call creates gauges
+		assert.LessOrEqual(t, testing.AllocsPerRun(200, g.call), g.most, g.name)
+	}
+}
+
 // TestHooksDoNotAllocate bounds the allocations of hooks that Volcano calls for every
 // task or job.
 func TestHooksDoNotAllocate(t *testing.T) {
@@ -28,11 +43,7 @@ func TestHooksDoNotAllocate(t *testing.T) {
 	event := &framework.Event{Task: f.task("next-a")}
 	nextTask := []*api.TaskInfo{event.Task}
 	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
-	for _, gate := range []struct {
-		name string
-		most float64
-		call func()
-	}{
+	checkGates(t, []gate{
 		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("a"), event.Task)) }},
 		{"JobEnqueueable", 0, func() { f.own.jobEnqueueable(next) }},
 		{"JobEnqueued", 0, func() { f.own.jobEnqueued(next) }},
@@ -42,10 +53,7 @@ func TestHooksDoNotAllocate(t *testing.T) {
 		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
 		{"Reclaimable", 1, func() { f.own.reclaimable(event.Task, busy) }},
 		{"the snapshot of a PrePredicate", 1, func() { _ = &whatIf{overlay: f.own.ix.Snapshot()} }},
-	} {
-		gate.call() // the first call creates gauges
-		assert.LessOrEqual(t, testing.AllocsPerRun(200, gate.call), gate.most, gate.name)
-	}
+	})
 }
 
 // TestCardHooksDoNotAllocate is the same where cards count.
@@ -65,11 +73,7 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 	for _, each := range f.job("busy").Tasks {
 		busy = append(busy, each)
 	}
-	for _, gate := range []struct {
-		name string
-		most float64
-		call func()
-	}{
+	checkGates(t, []gate{
 		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("mine"), f.task("either-0"))) }},
 		{"Predicate", 0, func() { require.NoError(t, f.own.predicate(f.job("either").Tasks["default-either-0"], f.Nodes["b"])) }},
 		{"NodeOrder", 0, func() { _, _ = f.own.nodeOrder(f.job("either").Tasks["default-either-0"], f.Nodes["b"]) }},
@@ -83,10 +87,7 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 			victims, _ := f.own.reclaimable(placed, busy)
 			require.True(t, len(victims) > 0)
 		}},
-	} {
-		gate.call()
-		assert.LessOrEqual(t, testing.AllocsPerRun(200, gate.call), gate.most, gate.name)
-	}
+	})
 }
 
 // TestQueueGateHooksDoNotAllocate is the same where pods have reservations.
@@ -230,11 +231,7 @@ func TestHooksWithPoliciesDoNotAllocate(t *testing.T) {
 	event := &framework.Event{Task: f.task("next-a")}
 	nextTask := []*api.TaskInfo{event.Task}
 	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
-	for _, gate := range []struct {
-		name string
-		most float64
-		call func()
-	}{
+	checkGates(t, []gate{
 		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("a"), event.Task)) }},
 		{"JobEnqueueable", 0, func() { require.True(t, f.own.jobEnqueueable(next) > 0) }},
 		{"JobEnqueued", 0, func() { f.own.jobEnqueued(next) }},
@@ -244,8 +241,5 @@ func TestHooksWithPoliciesDoNotAllocate(t *testing.T) {
 			victims, _ := f.own.reclaimable(event.Task, busy)
 			require.True(t, len(victims) > 0)
 		}},
-	} {
-		gate.call() // the first call creates gauges
-		assert.LessOrEqual(t, testing.AllocsPerRun(200, gate.call), gate.most, gate.name)
-	}
+	})
 }

@@ -92,7 +92,7 @@ type Request struct {
 	Time  float64 `json:"time"`
 }
 
-// Sample is what was seen at a time.
+// Sample holds the counts and the costs at one time.
 type Sample struct {
 	At        float64 `json:"at"`
 	Submitted int     `json:"submitted"` // pods of all jobs so far

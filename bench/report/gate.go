@@ -32,7 +32,7 @@ var gatePlan = plan{"bench-gate", 2, []process{
 		"|^BenchmarkReclaimableCards$/^candidates=100$/^shape=L$/^request=one$" + implsOfGate, "50ms", nil},
 }}
 
-// cost is what an operation of ours takes, in times of its base, and allocates.
+// cost holds the time of an operation of ours as a multiple of its base, and its allocations.
 type cost struct{ ratio, allocations float64 }
 
 // costs are those of all operations that have a base. The fastest round of each counts: others

@@ -123,8 +123,8 @@ func (o outcome) word() string {
 	return "MISSED"
 }
 
-// ratio is how many times less than the base ours takes, or how many times more where the goal is
-// at most so many.
+// ratio divides the time of the base by ours, or ours by the base where the goal is an upper
+// bound.
 func (g goal) ratio(s *set) (m benchmath.Summary, ok bool) {
 	base, ours := g.base, g.ours
 	if g.most > 0 {

@@ -45,7 +45,7 @@ const (
 	mpsName = "/mps-80g*1/4"
 )
 
-// ask is what the pods of a queue request: a resource of the nodes of some models, or of any.
+// ask describes the request of the pods of a queue: a resource of nodes of some models, or of any.
 type ask struct {
 	resource string
 	models   []string

@@ -29,7 +29,7 @@ type Cause struct {
 	Hidden    int // jobs that the viewer may not see by name
 }
 
-// Hold is what a policy does to jobs that wait, besides the cause.
+// Hold names a policy that keeps waiting jobs back in addition to the cause.
 type Hold struct {
 	Rule report.Rule `json:"rule"`
 	// Policy is the one in force; nil for an argument that holds in all queues.
@@ -143,8 +143,8 @@ func (c *Cause) Key() string {
 	return strings.TrimRight(strings.Join(key, "|"), "|")
 }
 
-// shortOf is what a job lacks, how much, and the bound that it does not fit under: of the
-// cards of a list, one is enough.
+// shortOf returns the resource that a job lacks, how much of it, and the bound that refuses the
+// job. Of the cards of a list it returns one, because one is enough.
 func shortOf(f *explain.Finding) (resource, against string, lacks float64, bound *float64) {
 	if f.Reason == nil || len(f.Reason.Shortages) == 0 {
 		return "", "", 0, nil

@@ -75,7 +75,7 @@ func (h *History) Add(m *Model) {
 		return
 	}
 	h.samples = append(h.samples, s)
-	// The last one before the hour is what its first slot has, unless that has a sample.
+	// Keep the last sample before the hour: the first slot takes its values if it has no sample.
 	for len(h.samples) > 1 && s.time.Sub(h.samples[1].time) >= slot*(slots-1) {
 		h.samples = h.samples[1:]
 	}

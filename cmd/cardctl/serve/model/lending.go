@@ -8,8 +8,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// Loan is what a queue has beyond what it deserves, of what another queue deserves and does
-// not use.
+// Loan is an amount that a queue has beyond its deserved, while another queue leaves as much of
+// its own deserved unused.
 type Loan struct {
 	Resource string  `json:"resource"`
 	Card     bool    `json:"card,omitempty"`
@@ -19,13 +19,13 @@ type Loan struct {
 	Amount   float64 `json:"amount"`
 }
 
-// Borrowed is what a queue has beyond what it deserves and what is guaranteed to it.
+// Borrowed returns the amount that a queue has beyond its deserved and its guarantee.
 func Borrowed(h queues.Holding) float64 {
 	return max(0, h.Allocated-own(h))
 }
 
-// Borrowed is what a queue borrows of a resource. Under the name capacity-card only cards are
-// lent.
+// Borrowed returns the amount of a resource that a queue borrows. Under the name capacity-card,
+// queues lend only cards.
 func (m *Model) Borrowed(h queues.Holding) float64 {
 	if !h.Card && m.lendsCardsOnly() {
 		return 0
@@ -35,7 +35,7 @@ func (m *Model) Borrowed(h queues.Holding) float64 {
 
 func (m *Model) lendsCardsOnly() bool { return m.Configuration.Plugin == plugin.Name }
 
-// own is what a queue has a right to.
+// own returns the amount that reclaim leaves to a queue.
 func own(h queues.Holding) float64 {
 	if h.Deserved == nil {
 		return max(h.Allocated, h.Guarantee)
@@ -44,8 +44,8 @@ func own(h queues.Holding) float64 {
 }
 
 // Loans assigns what leaf queues have beyond what they deserve to leaf queues that use less:
-// first to those below the same parent, then to those below the next ancestor. Which card
-// belongs to whom is not recorded anywhere; the amounts are what a reclaim can take back.
+// first to those below the same parent, then to those below the next ancestor. Volcano
+// records no owner of a single card, so a loan is an amount that reclaim can take back.
 func Loans(all []queues.Queue, cardsOnly bool) []Loan {
 	t := newTree(all)
 	offers := map[string]*offer{}
@@ -76,7 +76,7 @@ func Loans(all []queues.Queue, cardsOnly bool) []Loan {
 	return loans
 }
 
-// offer is what leaves deserve of a resource and do not use.
+// offer holds the unused deserved of leaf queues, for one resource.
 type offer struct {
 	idle  map[string]float64  // by leaf
 	below map[string][]string // the leaves below a queue, without those that are known to have nothing left

@@ -1,6 +1,6 @@
 // Package model has what the pages show: the results of the engine for one state of a
-// cluster. Queues, cards, jobs and issues are what the commands of cardctl print, so that
-// pages, JSON and commands say the same.
+// cluster. It reuses the types that the commands of cardctl print, so that pages, JSON and
+// commands say the same.
 package model
 
 import (
@@ -42,7 +42,7 @@ type Note struct {
 	Text     string `json:"text"`
 }
 
-// Scheduler is what the process of the scheduler says of itself.
+// Scheduler holds what the lease and the endpoints of the scheduler report.
 type Scheduler struct {
 	Leader  string    `json:"leader,omitempty"` // "" if it is not known
 	Seen    time.Time `json:"seen,omitzero"`    // when the leader renewed its lease
