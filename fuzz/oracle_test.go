@@ -152,7 +152,7 @@ func (w *world) findPending() map[string][][]oracle.Amounts {
 			rows.Append(w.vector(request))
 		}
 		all[t.queue] = append(all[t.queue], choices)
-		w.pending.Add(w.number(t.queue), rows, 0)
+		w.pending.Add(w.number(t.queue), rows, 0, func(int, int) bool { return true }) // nodes have room
 	}
 	return all
 }

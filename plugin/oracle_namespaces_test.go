@@ -77,7 +77,7 @@ func (m *oracleSession) compareNamespaces() {
 	for account, place := range m.own.namespaces.Places() {
 		queue, ix := m.own.ix.Name(place.Queue), &m.own.namespaces.Accounts
 		m.same(m.namespaces.Allocated(queue, place.Namespace), ix.Allocated(account), true, "allocated of ", place.Namespace, " in ", queue)
-		if m.cards == nil {
+		if !m.carded() {
 			m.same(m.namespaces.Inqueue(queue, place.Namespace), ix.Inqueue.Row(account), false, "inqueue of ", place.Namespace, " in ", queue)
 		}
 	}

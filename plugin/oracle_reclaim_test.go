@@ -56,10 +56,13 @@ func (m *oracleSession) choices(name string, task *api.TaskInfo, node string) []
 // compareVictims compares the victims of one reclaimer. The tests of cards compare
 // victims with cards.
 func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
-	if m.cards != nil || len(tasks) == 0 {
+	if m.carded() || len(tasks) == 0 {
 		return
 	}
 	reclaimer := tasks[r.IntN(len(tasks))]
+	if ended(reclaimer) {
+		return
+	}
 	node, several := m.NodeList[r.IntN(len(m.NodeList))].Name, r.IntN(2) == 0
 	var candidates []*api.TaskInfo
 	for _, task := range tasks {

@@ -112,7 +112,7 @@ func TestOrderClaims(t *testing.T) {
 		for range 2 { // each is added twice
 			for name, requests := range test.pending {
 				for _, request := range requests {
-					pending.Add(lookup(t, ix, name), choices(request), 0)
+					pending.Add(lookup(t, ix, name), choices(request), 0, anywhere)
 				}
 			}
 		}
@@ -123,7 +123,7 @@ func TestOrderClaims(t *testing.T) {
 	flat := session("", queue{name: "x", deserved: res{cpu: 5}, share: 1}, queue{name: "y", share: 0.5})
 	pending := &quota.Pending{}
 	pending.Reset(flat, &names)
-	pending.Add(flat.Lookup("x"), choices(res{cpu: 5}), 0)
+	pending.Add(flat.Lookup("x"), choices(res{cpu: 5}), 0, anywhere)
 	assert.Equal(t, before, quota.OrderClaims(flat, pending, flat.Lookup("x"), flat.Lookup("y"), 1), "flat")
 	assert.Equal(t, after, quota.Order(flat, flat.Lookup("x"), flat.Lookup("y")))
 	assert.Zero(t, testing.AllocsPerRun(99, func() { quota.OrderClaims(flat, pending, index.Queue(0), index.Queue(1), 1) }))
@@ -139,6 +139,42 @@ func choices(requests ...res) *fastres.Rows {
 	return rows
 }
 
+// anywhere is for tasks that have room on the same nodes.
+func anywhere(int, int) bool { return true }
+
+// TestPendingKeepsWhatFitsElsewhere adds a larger task that has room where the smaller one has none.
+func TestPendingKeepsWhatFitsElsewhere(t *testing.T) {
+	flat := session("", queue{name: "x", deserved: res{cpu: 5}}, queue{name: "y", share: 0.5})
+	for _, order := range [][]int{{1, 2}, {2, 1}} {
+		pending := &quota.Pending{}
+		pending.Reset(flat, &index.Names{})
+		for _, size := range order {
+			pending.Add(0, choices(res{cpu: float64(size)}), size, func(x, y int) bool { return x == y })
+		}
+		assert.Equal(t, 2, pending.Len(0))
+		pending.Keep(func(number, _ int) bool { return number == 2 })
+		assert.Equal(t, -1, quota.OrderClaims(flat, pending, 0, 1, 1), "queue x can reclaim for the task that has room")
+	}
+}
+
+// TestPendingKeepsLargerLists adds tasks with lists of two cards. The larger one cannot borrow card
+// B, so its claim is better.
+func TestPendingKeepsLargerLists(t *testing.T) {
+	var names index.Names
+	a, b := names.InternCard("A"), names.InternCard("B")
+	flat := session("", queue{name: "x", bound: res{a: 9, b: 1}, deserved: res{a: 9}}, queue{name: "y", bound: res{a: 9, b: 9}, deserved: res{a: 9}})
+	pending := &quota.Pending{}
+	pending.Reset(flat, &names)
+	pending.Add(0, choices(res{a: 1}, res{b: 1}), 0, anywhere)
+	pending.Add(1, choices(res{a: 1}, res{b: 1}), 1, anywhere)
+	assert.Zero(t, quota.OrderClaims(flat, pending, 0, 1, 1), "both may borrow")
+	for range 2 {
+		pending.Add(0, choices(res{a: 2}, res{b: 2}), 2, anywhere)
+	}
+	assert.Equal(t, 2, pending.Len(0))
+	assert.Equal(t, -1, quota.OrderClaims(flat, pending, 0, 1, 1))
+}
+
 // TestOrderOfChoices orders queues with pending tasks that have lists of two cards.
 func TestOrderOfChoices(t *testing.T) {
 	var names index.Names
@@ -151,7 +187,7 @@ func TestOrderOfChoices(t *testing.T) {
 	pending.Reset(ix, &names)
 	for q := range index.Queue(ix.Len()) {
 		if q != ix.Lookup("idle") {
-			pending.Add(q, choices(res{cpu: 1, a: 1}, res{cpu: 1, b: 1}), 0)
+			pending.Add(q, choices(res{cpu: 1, a: 1}, res{cpu: 1, b: 1}), 0, anywhere)
 		}
 	}
 	want := map[string]int{"all": 2, "full": 2, "has": 1, "undeserved": 1, "over": 0, "idle": 0}
@@ -160,7 +196,7 @@ func TestOrderOfChoices(t *testing.T) {
 			assert.Equal(t, cmp.Compare(want[r], want[l]), quota.OrderClaims(ix, pending, lookup(t, ix, l), lookup(t, ix, r), 1), "%s, %s", l, r)
 		}
 	}
-	pending.Add(ix.Lookup("has"), choices(res{a: 1}), 0)
+	pending.Add(ix.Lookup("has"), choices(res{a: 1}), 0, anywhere)
 	assert.Zero(t, quota.OrderClaims(ix, pending, ix.Lookup("has"), ix.Lookup("all"), 1), "a task without a choice")
 }
 
@@ -172,11 +208,11 @@ func TestPendingIsBounded(t *testing.T) {
 	pending.Reset(flat, &index.Names{})
 	sizes := func() (n int) {
 		for i := range 10000 {
-			pending.Add(0, choices(res{cpu: float64(1 + i), memory: float64(20000 - i)}), 0)
+			pending.Add(0, choices(res{cpu: float64(1 + i), memory: float64(20000 - i)}), 0, anywhere)
 		}
 		return pending.Len(0)
 	}
 	assert.Equal(t, 128, sizes())
-	pending.Add(0, choices(res{cpu: 1, memory: 1}), 0)
+	pending.Add(0, choices(res{cpu: 1, memory: 1}), 0, anywhere)
 	assert.Equal(t, 1, pending.Len(0), "it is smaller than all others")
 }

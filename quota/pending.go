@@ -10,8 +10,10 @@ import (
 // Pending holds what the pending tasks of each queue can be charged, for the order of
 // queues where reclaim is damped. A task with a list of cards has several choices.
 //
-// A task may request the same dimensions as another one, and no more of any. Then the other
-// one is dropped: a queue that deserves it deserves the first as well.
+// A task may request the same dimensions as another one, and no more of any, and have room
+// wherever the other one has. Then the other one is dropped: a queue that deserves it
+// deserves the first as well. Of tasks with several choices only equal ones are dropped: the
+// larger one may have fewer choices left, and so a better claim.
 //
 // A Pending is used in one session, from Reset on, and its memory is kept for the next.
 type Pending struct {
@@ -40,8 +42,9 @@ func (p *Pending) Reset(ix *index.Index, names *index.Names) {
 	}
 }
 
-// Add adds a pending task of q with its choices. number is for Keep.
-func (p *Pending) Add(q index.Queue, choices *fastres.Rows, number int) {
+// Add adds a pending task of q with its choices. number is for Keep and fits. fits reports
+// whether task x has room for each choice wherever task y has room for it.
+func (p *Pending) Add(q index.Queue, choices *fastres.Rows, number int, fits func(x, y int) bool) {
 	t := pendingTask{p.used, choices.Len(), number}
 	for i := range choices.Len() {
 		if x := choices.Row(i); p.used < p.rows.Len() {
@@ -51,11 +54,14 @@ func (p *Pending) Add(q index.Queue, choices *fastres.Rows, number int) {
 		}
 		p.used++
 	}
-	if slices.ContainsFunc(p.of[q], func(other pendingTask) bool { return p.covers(other, t) }) {
+	covers := func(x, y pendingTask) bool {
+		return p.covers(x, y) && fits(x.number, y.number) && (x.n == 1 || p.covers(y, x) && fits(y.number, x.number))
+	}
+	if slices.ContainsFunc(p.of[q], func(other pendingTask) bool { return covers(other, t) }) {
 		p.used = t.first
 		return
 	}
-	p.of[q] = slices.DeleteFunc(p.of[q], func(other pendingTask) bool { return p.covers(t, other) })
+	p.of[q] = slices.DeleteFunc(p.of[q], func(other pendingTask) bool { return covers(t, other) })
 	if len(p.of[q]) == mostTasks {
 		p.used = t.first
 		return
@@ -63,8 +69,7 @@ func (p *Pending) Add(q index.Queue, choices *fastres.Rows, number int) {
 	p.of[q] = append(p.of[q], t)
 }
 
-// Keep drops the choices of tasks that are not possible. One that is dropped already,
-// because another task requests no more, must be possible only if that one is.
+// Keep drops the choices of tasks that are not possible.
 func (p *Pending) Keep(possible func(number, choice int) bool) {
 	for q, tasks := range p.of {
 		p.of[q] = tasks[:0]

@@ -370,7 +370,7 @@ var mutants = []mutant{
 	{"plugin/simulate.go", "on == \"\" && node != nil", "false"},
 	{"plugin/intake/resources.go", "x.Set(fastres.CPU, max(0, r.MilliCPU))", "x.Set(fastres.CPU, r.MilliCPU)"},
 	{"plugin/intake/resources.go", "if q.CmpInt64(math.MaxInt64) <= 0 {", "if true {"},
-	{"index/card/milli.go", "if quantity.AsApproximateFloat64() >= MaxCards {", "if false {"},
+	{"index/card/milli.go", "if quantity.AsApproximateFloat64() >= maxWhole {", "if false {"},
 	{"plugin/arguments.go", "value > 0 && !math.IsInf(value, 0)", "value != 0 && !math.IsInf(value, 0)"},
 
 	// Cards in sessions.

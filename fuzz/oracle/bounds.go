@@ -112,7 +112,12 @@ func (o *Oracle) boundBelow(name string) {
 			q.capability = q.bound
 		}
 		if q.deserved.empty() {
-			q.deserved = o.cluster.Total
+			q.deserved = Amounts{}.Plus(o.cluster.Total)
+		}
+		for _, card := range o.cluster.Cards {
+			if total, ok := o.cluster.Total[card]; ok {
+				q.deserved[card] = total
+			}
 		}
 		if o.cluster.OpenRoot {
 			q.deserved, q.guarantee = Amounts{}, o.reserved(o.Children(name))

@@ -32,17 +32,20 @@ func FormatDecimal(x float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(x, 'f', 3, 64), "0"), ".")
 }
 
+// maxWhole is the largest whole number whose thousandths fit in an int64.
+const maxWhole = math.MaxInt64 / 1000
+
 // thousandths returns a quantity in thousandths, from 0 to math.MaxInt64.
 // Quantity.MilliValue wraps around where the result does not fit in an int64.
 func thousandths(quantity resource.Quantity) int64 {
-	if whole, ok := quantity.AsInt64(); ok && whole <= MaxCards { // nearly every quantity
+	if whole, ok := quantity.AsInt64(); ok && whole <= maxWhole { // nearly every quantity
 		return max(0, whole) * 1000
 	}
 	if quantity.Sign() <= 0 {
 		return 0
 	}
 	// Quantity.Cmp writes out all digits of 1e2000000000.
-	if quantity.AsApproximateFloat64() >= MaxCards {
+	if quantity.AsApproximateFloat64() >= maxWhole {
 		return math.MaxInt64
 	}
 	return quantity.MilliValue()

@@ -25,8 +25,9 @@ const (
 )
 
 // MaxCards is the largest number of whole cards in an annotation. A larger number counts as
-// MaxCards. In milli-cards it fits in an int64.
-const MaxCards = math.MaxInt64 / 1000
+// MaxCards. It is beyond any cluster, and the quotas of 9,000 queues still have an exact sum:
+// a float64 holds whole numbers up to 2^53 milli-cards.
+const MaxCards = 1_000_000_000
 
 // Entry is one key of a quota, deserved or guarantee annotation.
 type Entry struct {

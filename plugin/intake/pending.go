@@ -16,26 +16,26 @@ import (
 // damped. The zero Pending is ready for Read.
 type Pending struct {
 	Tasks   quota.Pending
-	request fastres.Vector        // of a task
-	choices fastres.Rows          // of a task: its request with cards
-	read    map[podShape]struct{} // in this session
+	request fastres.Vector             // of a task
+	choices fastres.Rows               // of a task: its request with cards
+	read    map[podShape]*api.Resource // in this session, with the room that each needs
 	tasks   []pendingTask
 	picks   []pick // of the choices of all tasks
 	picked  []pick // of one choice
 }
 
-// podShape identifies pods of one queue with equal requests, of which one is enough. Pods
-// that request the same extended resources share one PodRequest.
+// podShape identifies pods of one queue with equal requests. One is enough of those that need
+// the same room. Pods that request the same extended resources share one PodRequest.
 type podShape struct {
 	queue       index.Queue
 	pod         *cards.PodRequest
 	cpu, memory float64
 }
 
-// pendingTask is a task whose choices each have n picks, the first at first.
+// pendingTask is a task whose choices each have n of the picks from first to end.
 type pendingTask struct {
-	task     *api.TaskInfo
-	first, n int
+	task          *api.TaskInfo
+	first, end, n int
 }
 
 // pick is the card that a task has of a resource.
@@ -52,7 +52,6 @@ type pick struct {
 // are left out.
 func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session, mayTake func(*api.TaskInfo) bool) {
 	p.Tasks.Reset(ix, session.Dims.names)
-	clear(p.read)
 	p.tasks, p.picks = p.tasks[:0], p.picks[:0]
 	if p.request.Len() != session.Dims.length {
 		p.request = fastres.NewVector(session.Dims.length)
@@ -72,20 +71,21 @@ func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session
 		}
 	}
 	p.Tasks.Keep(func(number, choice int) bool { return p.hasRoom(ssn, session, p.tasks[number], choice) })
-	clear(p.tasks) // of this session
+	clear(p.tasks) // they belong to this session
+	clear(p.read)
 }
 
 func (p *Pending) readTask(ix *index.Index, session *Session, q index.Queue, task *api.TaskInfo) {
 	pod, _ := session.SetTask(p.request, q, task)
 	if !pod.None() {
 		shape := podShape{q, pod, task.Resreq.MilliCPU, task.Resreq.Memory}
-		if _, known := p.read[shape]; known {
+		if room, known := p.read[shape]; known && within(room, task.InitResreq) && within(task.InitResreq, room) {
 			return
 		}
 		if p.read == nil {
-			p.read = map[podShape]struct{}{}
+			p.read = map[podShape]*api.Resource{}
 		}
-		p.read[shape] = struct{}{}
+		p.read[shape] = task.InitResreq
 	}
 	var requests []cards.Request
 	for r := range session.cards.Requests(pod) {
@@ -95,9 +95,11 @@ func (p *Pending) readTask(ix *index.Index, session *Session, q index.Queue, tas
 		requests = append(requests, r)
 	}
 	p.choices.Reset(0, session.Dims.length)
-	p.tasks = append(p.tasks, pendingTask{task, len(p.picks), len(requests)})
-	if p.choose(ix.RealCapability.Row(q), requests); p.choices.Len() > 0 {
-		p.Tasks.Add(q, &p.choices, len(p.tasks)-1)
+	first := len(p.picks)
+	p.choose(ix.RealCapability.Row(q), requests)
+	p.tasks = append(p.tasks, pendingTask{task, first, len(p.picks), len(requests)})
+	if p.choices.Len() > 0 {
+		p.Tasks.Add(q, &p.choices, len(p.tasks)-1, p.fits)
 	}
 }
 
@@ -120,6 +122,13 @@ func (p *Pending) choose(bound fastres.Vector, requests []cards.Request) {
 	}
 }
 
+// fits reports whether a task has room wherever another one has: it needs no more, and the
+// same cards of the same resources.
+func (p *Pending) fits(number, other int) bool {
+	x, y := p.tasks[number], p.tasks[other]
+	return within(x.task.InitResreq, y.task.InitResreq) && slices.Equal(p.picks[x.first:x.end], p.picks[y.first:y.end])
+}
+
 // hasRoom reports whether a node has the cards of a choice and, once the pods that are being
 // deleted are gone, room for the task.
 func (p *Pending) hasRoom(ssn *framework.Session, session *Session, t pendingTask, choice int) bool {
@@ -138,6 +147,20 @@ func roomFor(request *api.Resource, n *api.NodeInfo) bool {
 	}
 	for name, amount := range request.ScalarResources {
 		if amount > n.Idle.ScalarResources[name]+n.Releasing.ScalarResources[name]-n.Pipelined.ScalarResources[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// within reports whether x ≤ y in all dimensions, and y names all that x does. A node with less
+// than nothing of a resource has no room for a request of 0.
+func within(x, y *api.Resource) bool {
+	if x.MilliCPU > y.MilliCPU || x.Memory > y.Memory {
+		return false
+	}
+	for name, amount := range x.ScalarResources {
+		if most, named := y.ScalarResources[name]; !named || amount > most {
 			return false
 		}
 	}
