@@ -91,10 +91,10 @@ func (c contents) First() []string {
 
 // Goals is the table of goals.
 func (c contents) Goals() string {
-	t := table{"operation", "shape", "goal", "measured", "allocations: goal", "measured", ""}.head()
+	t := table{"operation", "shape", "goal", "measured", "allocations: goal", "measured", "", "upstream ÷ ours"}.head()
 	for _, g := range goals {
 		o := g.outcome(c.set)
-		t.row(g.title, g.shape, g.bound, o.measured, o.allocsWanted, o.allocs, o.word())
+		t.row(g.title, g.shape, g.bound, o.measured, o.allocsWanted, o.allocs, o.word(), o.upstream)
 	}
 	return t.String()
 }
