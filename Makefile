@@ -122,8 +122,9 @@ demo: $(APIS) ## quotas at work on a real control plane in one process; DEMO_KEE
 	@bin/demo
 
 .PHONY: differential
-differential: $(APIS) ## compare with upstream on 10,000 random clusters for each plugin
+differential: $(APIS) ## compare with upstream on 10,000 random clusters for each plugin, and with the oracle in 100,000 random sessions
 	$(GO) test ./plugin -run TestDifferential -v -timeout 60m -clusters 10000
+	$(GO) test ./plugin -run TestRandomSessions -timeout 60m -sessions 100000
 
 FUZZTIME ?= 1m
 

@@ -21,9 +21,9 @@ import (
 // A namespace in a queue with a limit has an account. An account is a queue of an index of its
 // own, with the limit as realCapability, and its parent is the account of the namespace in the
 // next queue up that has a limit. Where no account has a parent, the accounts are flat: a root
-// would be one more level to look at (BenchmarkPolicies). So the rules of this package hold for accounts as they hold for
-// queues: Allocatable, CardFits, Enqueueable, charges, refunds and overlays. There are no accounts
-// where no queue has a limit.
+// would be one more level to look at (BenchmarkPolicies). So the rules of this package hold for
+// accounts as they hold for queues: Allocatable, CardFits, Enqueueable, charges, refunds and
+// overlays. There are no accounts where no queue has a limit.
 //
 // # Example
 //

@@ -1,7 +1,12 @@
 package main
 
-// mutants are the mutations, by subject.
-var mutants = []mutant{
+import "slices"
+
+// mutants are the mutations.
+var mutants = slices.Concat(general, ofPolicies)
+
+// general are those of all but policies, by subject.
+var general = []mutant{
 	// Comparisons and sums.
 	{"fastres/compare.go", "q > 0 && used.at(d)+q > limit.at(d)", "q > 0 && used.at(d)+q >= limit.at(d)"},
 	{"fastres/compare.go", "q > 0 && q+used.at(d)+reserved.at(d)-returnable.at(d) > limit.at(d)",
@@ -58,51 +63,6 @@ var mutants = []mutant{
 	{"quota/assign/loads.go", "ix.AdmissionBounds()", "ix.RealCapability"},
 	{"quota/cards.go", "bounds := ix.AdmissionBounds()", "bounds := &ix.RealCapability"},
 	{"quota/enqueue.go", "bounds := ix.AdmissionBounds()", "bounds := &ix.RealCapability"},
-
-	// Time limits of promises.
-	{"plugin/intake/timeouts.go", "case promise.Over:", "case false:"},
-	{"plugin/intake/timeouts.go", "t.now.Sub(promise.Since) > t.timeouts[q]", "t.now.Sub(promise.Since) >= t.timeouts[q]"},
-	{"plugin/intake/timeouts.go", "allocated >= int(job.PodGroup.Spec.MinMember) {", "false {"},
-	{"plugin/intake/timeouts.go", "if !set {", "if !set || timeout == 0 {"},
-	{"plugin/intake/tally.go", "t.countCards(q, at, job, reserved)", "t.countCards(q, at, job, job.PodGroup != nil && admitted(job, allocated))"},
-	{"plugin/timeouts.go", "|| reserve.PromiseOf(job).Known {", "{"},
-	{"plugin/timeouts.go", "s.intake.InqueueTimeout(q) > 0 ||", ""},
-	{"plugin/intake/policies.go", "|| session.Queues[q] == nil //", "//"},
-
-	// Limits of namespaces.
-	{"quota/namespaces.go", "if v.Reason == OverQuota {", "if false {"},
-	{"quota/namespaces.go", "nodes[below].Parent, root = place.name(), rootAccount", "_ = below"},
-	{"plugin/admission.go", "v = s.fitsNamespace(a, q, task, request)", "v = quota.Verdict{Queue: q}"},
-	{"plugin/admission.go", "if v := s.fitsCardOfNamespace(a, q, task, d, milli); !v.OK() {", "if v := s.fitsCardOfNamespace(a, q, task, d, milli); false {"},
-	{"plugin/admission.go", "v = s.admitsMinimumOfNamespace(minimum, v.Queue, job)", "_ = 0"},
-	{"plugin/admission.go", "outcome = s.admitsCardsOfNamespace(q, job, jobCards)", "_ = 0"},
-	{"plugin/admission.go", "quota.ChargeInqueue(&s.namespaces.Accounts, account, reservation)", "_ = account"},
-	{"plugin/events.go", "s.changeNamespace(q, task, charge)", ""},
-	{"plugin/eviction.go", " && s.fitsNamespaceWithout(c, victims)", ""},
-	{"plugin/simulate.go", "clone.namespaces = &namespaces", "clone.namespaces, _ = w.namespaces, &namespaces"},
-	{"plugin/intake/tally.go", "at, t.session.Open(c.queue))", "at, true)"},
-	{"plugin/intake/tally.go", "t.addRows(&t.namespaces.Quota.Accounts, c.account, at,", "t.addRows(&t.namespaces.Quota.Accounts, c.account, c.queue,"},
-	{"plugin/intake/namespaces.go", "n.reservations = append(n.reservations, r.In(account))", "n.reservations = append(n.reservations, r)"},
-
-	// Displaced promises.
-	{"plugin/displacement.go", "other.Priority < job.Priority && displaceable(other)", "other.Priority <= job.Priority && displaceable(other)"},
-	{"plugin/displacement.go", "other.Priority < job.Priority && displaceable(other)", "other.Priority < job.Priority"},
-	{"plugin/displacement.go", "cmp.Compare(y.job.Priority, x.job.Priority)", "cmp.Compare(x.job.Priority, y.job.Priority)"},
-	{"plugin/displacement.go", "if s.displacing.job != job {", "if s.displacing.job == nil {"},
-	{"plugin/displacement.go", "p.lists = s.memory.reservations.Withdraw(p.job)", ""},
-	{"plugin/displacement.go", "s.memory.jobs.Leave(p.queue)", ""},
-	{"plugin/displacement.go", "if s.intake.Reserves(q, job) {", "if true {"},
-	{"plugin/displacement.go", "if slices.Contains(loses, p.job) {", "if false {"},
-	{"plugin/reserve/reservations.go", "r.given, r.added = r.given[:0], 0\n\t\tr.loads.Reset()\n\t\tclear(r.givenAt)", ""},
-	{"quota/enqueue.go", "changeInqueue(ix, q, d, -reservation.Get(d))", "ix.Inqueue.Row(q).Increase(d, -reservation.Get(d))"},
-
-	// Policies.
-	{"index/policy/policy.go", "if r.inherits {", "if true || r.inherits {"},
-	{"index/policy/policy.go", "if inherited != nil && !own[k].Set {", "if inherited != nil {"},
-	{"plugin/intake/policies.go", "case before != nil && before.uid != object.UID:", "case false:"},
-	{"plugin/intake/policies.go", "own.values[key] = before.values[key]", ""},
-	{"plugin/intake/policies.go", "if before == nil || before.texts[key] != texts[key] {", "if true {"},
-	{"plugin/intake/policies.go", "inherited = below[parent]", "inherited = p.inForce[parent]"},
 
 	// Devices.
 	{"index/claims.go", "case c.entries[previous].version == version:", "case true:"},
@@ -248,6 +208,11 @@ var mutants = []mutant{
 	{"quota/pending.go", "if x.Get(d) <= 0 {", "if false {"},
 	{"quota/pending.go", "len(p.of[q]) == mostTasks", "false"},
 	{"quota/pending.go", "if possible(t.number, i) {", "if true {"},
+	{"quota/pending.go", "p.covers(x, y) && fits(x.number, y.number) && ", "p.covers(x, y) && "},
+	{"quota/pending.go", " && (x.n == 1 || p.covers(y, x) && fits(y.number, x.number))", ""},
+	{"plugin/intake/pending.go", "!named || amount > most", "amount > most"},
+	{"plugin/intake/pending.go", "within(x.task.InitResreq, y.task.InitResreq) && ", ""},
+	{"plugin/intake/pending.go", "known && within(room, task.InitResreq) && within(task.InitResreq, room)", "known"},
 	{"plugin/intake/pending.go", "if roomFor(t.task.InitResreq, n) && ", "if "},
 	{"plugin/intake/pending.go", "p.picks[t.first+choice*t.n:][:t.n]", "p.picks[t.first:][:t.n]"},
 	{"quota/pending.go", "all = all && (deserves ||", "all = all && (true ||"},
@@ -285,46 +250,6 @@ var mutants = []mutant{
 	{"plugin/admission.go", "return s.fitsCardBeside(a.queues, q, task, d, milli)", "return quota.Verdict{Reason: quota.Admitted, Queue: q}"},
 	{"plugin/reserve/gates.go", "len(gates) != 1 || ", ""},
 	{"plugin/report/explain.go", "used += e.Index.Reserved.At(q, d)", ""},
-
-	// Who takes from whom.
-	{"quota/work.go", "rank(lastX, lastY), cmp.Compare(lost(x), lost(y))", "cmp.Compare(lost(x), lost(y))"},
-	{"quota/work.go", "case n == 0 || c.Spare < 0:", "case n == 0:"},
-	{"quota/work.go", "case n > c.Spare:", "case n >= c.Spare:"},
-	{"quota/work.go", "cmp.Compare(lost(x), lost(y)), cmp.Compare(len(x), len(y))", "cmp.Compare(lost(x), lost(y))"},
-	{"plugin/choice.go", "if c.next == task {", "if true {"},
-	{"plugin/choice.go", "if s.needsNoVictim(c, node) {\n\t\treturn false\n\t}\n", ""},
-	{"plugin/choice.go", "if s.ssn.PredicateForPreemptAction(c.task, each.node) == nil {", "if true {"},
-	{"plugin/choice.go", "case len(tasks) == 0:", "case false:"},
-	{"plugin/choice.go", "choice.best = \"\"\n", ""},
-	{"plugin/choice.go", "queue != nil && queue.Reclaimable()", "queue != nil"},
-	{"quota/work.go", "case spare == 0:", "case false:"},
-	{"quota/work.go", "gone[candidates[at].Job]++", ""},
-	{"quota/work.go", "case spare < 0:", "case false:"},
-	{"quota/work.go", "cmp.Compare(x.JobPriority, y.JobPriority), cmp.Compare(x.Priority, y.Priority)", "cmp.Compare(x.Priority, y.Priority), cmp.Compare(x.JobPriority, y.JobPriority)"},
-	{"quota/work.go", "cmp.Or(nearer, cmp.Compare(x.QueuePriority, y.QueuePriority),", "cmp.Or(cmp.Compare(x.QueuePriority, y.QueuePriority), nearer,"},
-	{"quota/classes.go", "reclaimer == Training || victim == Inference", "reclaimer == Training"},
-	{"quota/classes.go", "reclaimer == Training || victim == Inference", "victim == Inference"},
-	{"quota/classes.go", "damping > 0 && v.surpasses(q, to, reclaimer, damping)", "false"},
-	{"quota/reclaim.go", "if v.surpasses(q, to, reclaimer, levels) {", "if false {"},
-	{"quota/reclaim.go", "(terms == ByGuarantee || v.aboveDeserved(q, victim))", "v.aboveDeserved(q, victim)"},
-	{"quota/fences.go", "f.Of(q) != f.Of(to)", "f.Of(q) != f.Of(to) && f.Of(q) != index.None"},
-	{"quota/fences.go", "at = f.nearest[parent]", "at = index.None"},
-	{"plugin/victims.go", "if s.takeAgain(c, others); s.suffice(c, others[0].NodeName, others) {", "if false {"},
-	{"plugin/victims.go", "s.ssn.Reclaimable(&question, tasks)", "tasks"},
-	{"plugin/victims.go", "sum += s.ranOf(task)", ""},
-	{"plugin/victims.go", "&& s.quotasAllow(c, victims)", ""},
-	{"plugin/eviction.go", "terms == quota.ByDeserved && s.protected(q, v.request)", "s.protected(q, v.request)"},
-	{"plugin/eviction.go", "if !s.mayTake(c.queue, reclaimer).OK() {", "if false {"},
-	{"plugin/gangs.go", "if !s.gangMayTake(to, eviction.Job) {", "if false {"},
-	{"plugin/gangs.go", "slices.Clone(s.preemptible(candidates))", "slices.Clone(candidates)"},
-	{"plugin/preemption.go", "if answer == util.Abstain && len(preemptees) < all {", "if false {"},
-	{"plugin/policies.go", "s.runtimeOf(task.Pod) < least", "s.runtimeOf(task.Pod) <= least"},
-	{"plugin/policies.go", "delay > 0 && s.waitOf(task.Pod) < delay", "delay > 0 && s.waitOf(task.Pod) <= delay"},
-	{"plugin/policies.go", "case s.memory.fences.Separate(q, to):", "case false:"},
-	{"plugin/policies.go", "return func(task *api.TaskInfo) bool { return s.mayTake(s.queueOf(task), task).OK() }", "return nil"},
-	{"plugin/classes.go", "if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {", "if controller := metav1.GetControllerOfNoCopy(pod); controller != nil && false {"},
-	{"plugin/classes.go", "inference > 0 && inference == len(tasks)", "inference > 0"},
-	{"plugin/classes.go", "last == text", "false"},
 
 	// Cards.
 	{"quota/cards.go", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},

@@ -1,0 +1,175 @@
+package oracle
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Victims are the tasks that are taken for one reclaimer. They count as gone.
+type Victims struct {
+	oracle *Oracle
+	left   map[string]Amounts
+}
+
+// Victims starts a new set of victims.
+func (o *Oracle) Victims() *Victims { return &Victims{o, map[string]Amounts{}} }
+
+// Left returns allocated of a queue without the victims.
+func (v *Victims) Left(name string) Amounts {
+	if v.left[name] == nil {
+		v.left[name] = v.oracle.Allocated(name)
+	}
+	return v.left[name]
+}
+
+// Take decides whether a task of a queue may be taken, and takes it if so.
+func (v *Victims) Take(name string, victim Amounts, to string, reclaimer Amounts) bool {
+	return common(victim, reclaimer, false) && v.above(name, victim) && v.take(name, victim, to)
+}
+
+// take takes a task if the queues that lose it keep what they are guaranteed.
+func (v *Victims) take(name string, victim Amounts, to string) bool {
+	for _, q := range v.oracle.Path(name) {
+		loses := q == name || v.oracle.queues[to] == nil || !v.oracle.within(to, q)
+		kept := maps.Clone(v.oracle.Guarantee(q))
+		for _, card := range v.oracle.cluster.Cards {
+			if victim[card] == 0 {
+				delete(kept, card) // it protects the pods that have the card
+			}
+		}
+		if loses && !v.Left(q).Minus(victim).covers(kept) {
+			return false
+		}
+	}
+	for _, q := range v.oracle.Path(name) {
+		v.left[q] = v.Left(q).Minus(victim)
+	}
+	return true
+}
+
+// above reports whether a queue is above deserved in a dimension of the task, or deserves
+// none of them.
+func (v *Victims) above(name string, victim Amounts) bool {
+	left, deserved := v.Left(name), v.oracle.Deserved(name)
+	return !common(victim, deserved, true) || slices.ContainsFunc(victim.requested(), func(d string) bool {
+		return deserved.relevant(d) && left[d] > deserved[d]
+	})
+}
+
+// Suffice reports whether a request fits at every level without the victims, and leaves what
+// others are guaranteed.
+func (v *Victims) Suffice(name string, request Amounts) bool {
+	return v.oracle.first(name, func(q string) bool { return !fits(v.Left(q), request, v.oracle.Bound(q)) }) == "" &&
+		!slices.ContainsFunc(request.requested(), func(d string) bool { return v.oracle.Lends(name, d, request[d], v.Left) != "" })
+}
+
+// relevant reports whether deserved sets a dimension. A scalar of 0 is set, but cpu and
+// memory of 0 are not.
+func (a Amounts) relevant(d string) bool {
+	return a.has(d) && (d != CPU && d != Memory || a[d] >= tolerance)
+}
+
+// TakeDamped decides as Take does, also for a number of ancestors of the victim's queue. The
+// reclaimer's queue, and as many ancestors of it, must stay within deserved. Common
+// ancestors do not count.
+func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer Amounts, levels int) bool {
+	loses, gains := v.oracle.alone(name, to), v.oracle.alone(to, name)
+	if len(loses) == 0 {
+		return v.Take(name, victim, to, reclaimer)
+	}
+	if !common(victim, reclaimer, false) {
+		return false
+	}
+	if v.oracle.surpassAny(gains, reclaimer, levels) {
+		return false
+	}
+	for i, q := range loses {
+		if i <= levels && !v.above(q, victim) {
+			return false
+		}
+	}
+	return v.take(name, victim, to)
+}
+
+// TakeContended decides as Take does, also for ancestors of the victim's queue, up to levels
+// above it, that are not as near to the reclaimer's queue. A queue that deserves nothing of
+// the victim does not lose to one of the same ancestors that deserves nothing of its request.
+func (v *Victims) TakeContended(name string, victim Amounts, to string, reclaimer Amounts, deserves bool, levels int) bool {
+	o := v.oracle
+	loses, gains := o.above(name, levels), o.above(to, levels)
+	related := slices.ContainsFunc(loses, func(q string) bool { return slices.Contains(gains, q) })
+	if !common(victim, o.Deserved(name), true) && related && !deserves {
+		return false
+	}
+	for i, q := range loses {
+		if (i >= len(gains) || gains[i] != q) && !v.above(q, victim) {
+			return false
+		}
+	}
+	return v.Take(name, victim, to, reclaimer)
+}
+
+// Deserves reports whether a queue deserves something that is requested.
+func (o *Oracle) Deserves(name string, request Amounts) bool {
+	return common(request, o.Deserved(name), true)
+}
+
+// TakeForGang decides as Take does, whatever the reclaimers request. Where only guarantees
+// protect the task, deserved does not.
+func (v *Victims) TakeForGang(name string, victim Amounts, to string, byGuarantee bool) bool {
+	return (byGuarantee || v.above(name, victim)) && v.take(name, victim, to)
+}
+
+// TakeByGuarantee decides as Take does, where deserved does not protect the task. With levels
+// above 0, the reclaimer's queues stay within deserved, as in TakeDamped.
+func (v *Victims) TakeByGuarantee(name string, victim Amounts, to string, reclaimer Amounts, levels int) bool {
+	within := levels == 0 || !v.oracle.surpassAny(v.oracle.alone(to, name), reclaimer, levels)
+	return common(victim, reclaimer, false) && within && v.take(name, victim, to)
+}
+
+// The terms on which a reclaimer meets a running task of another queue.
+const (
+	Spared      = "spared"
+	ByDeserved  = "by deserved"
+	ByGuarantee = "by guarantee"
+)
+
+// Meet returns the terms for two service classes. Any other text is no class.
+func Meet(reclaimer, victim string) string {
+	terms := map[string]map[string]string{
+		"inference": {"inference": Spared, "training": ByGuarantee},
+		"training":  {"inference": Spared, "training": Spared, "": Spared},
+		"":          {"inference": Spared},
+	}
+	class := func(text string) string {
+		if text == "inference" || text == "training" {
+			return text
+		}
+		return ""
+	}
+	return cmp.Or(terms[class(reclaimer)][class(victim)], ByDeserved)
+}
+
+// alone returns a queue and its ancestors that are not those of another.
+func (o *Oracle) alone(name, other string) []string {
+	return slices.DeleteFunc(slices.Clone(o.Path(name)), func(q string) bool { return o.within(other, q) })
+}
+
+// surpassAny reports whether a request exceeds deserved of a queue or some ancestors.
+func (o *Oracle) surpassAny(path []string, request Amounts, levels int) bool {
+	return slices.ContainsFunc(path[:min(len(path), levels+1)], func(q string) bool { return o.surpasses(q, request) })
+}
+
+// surpasses reports whether a request exceeds deserved in a dimension that deserved sets.
+func (o *Oracle) surpasses(name string, request Amounts) bool {
+	allocated, deserved := o.Allocated(name), o.Deserved(name)
+	return slices.ContainsFunc(request.requested(), func(d string) bool {
+		return deserved.relevant(d) && !atMost(allocated[d]+request[d], deserved[d])
+	})
+}
+
+// KeepsCard reports whether a queue, without the victims, has at most its deserved of a card.
+func (v *Victims) KeepsCard(name, card string) bool {
+	return v.Left(name)[card] <= v.oracle.Deserved(name)[card]
+}
