@@ -97,3 +97,51 @@ func (c *cluster) refusedFor(t *testing.T, job, words string) {
 	})
 	require.Empty(t, c.pods(job))
 }
+
+// TestFenceOfDepartment has a fence around a department (docs/policies.md). Its teams reclaim from one another as before.
+// Nobody outside takes from them until the fence is gone, and they take from nobody outside.
+func TestFenceOfDepartment(t *testing.T) {
+	const fence = "volcano.sh/reclaim-fence"
+	c := plane(t, hierarchy+"nodes.yaml")
+	c.schedule(t, example[*corev1.ConfigMap](t, hierarchy+"scheduler.conf.yaml").Data["volcano-scheduler.conf"])
+	fenced := func(t *testing.T) {
+		t.Cleanup(func() { c.clear(t) })
+		c.apply(t, hierarchy+"queues.yaml")
+		c.annotate(t, "eng", fence, "true")
+	}
+	t.Run("from outside", func(t *testing.T) {
+		fenced(t)
+		c.workers(t, "base", "prod", 4, 15, 15)
+		c.runs(t, "base", map[string]int{"": 15}, 0)
+		c.workers(t, "borrower", "dev", 4, 40, 1)
+		c.runs(t, "borrower", map[string]int{"": 35}, 5)
+		c.workers(t, "sibling", "prod", 4, 1, 1)
+		c.runs(t, "sibling", map[string]int{"": 1}, 0)
+		c.runs(t, "borrower", map[string]int{"": 34}, 6)
+
+		c.workers(t, "stranger", "marketing", 4, 1, 1)
+		c.cycles(t, 6)
+		c.runs(t, "stranger", map[string]int{}, 1)
+		c.runs(t, "borrower", map[string]int{"": 34}, 6)
+		c.annotate(t, "eng", fence, "false")
+		c.runs(t, "stranger", map[string]int{"": 1}, 0)
+		c.runs(t, "borrower", map[string]int{"": 33}, 7)
+	})
+	t.Run("from below", func(t *testing.T) {
+		fenced(t)
+		c.workers(t, "prod-own", "prod", 4, 9, 9)
+		c.workers(t, "dev-own", "dev", 4, 6, 6)
+		c.runs(t, "prod-own", map[string]int{"": 9}, 0)
+		c.runs(t, "dev-own", map[string]int{"": 6}, 0)
+		c.workers(t, "outside", "marketing", 4, 35, 1)
+		c.runs(t, "outside", map[string]int{"": 35}, 0)
+
+		c.workers(t, "prod-more", "prod", 4, 1, 1)
+		c.cycles(t, 6)
+		c.runs(t, "prod-more", map[string]int{}, 1)
+		c.runs(t, "outside", map[string]int{"": 35}, 0)
+		c.annotate(t, "eng", fence, "false")
+		c.runs(t, "prod-more", map[string]int{"": 1}, 0)
+		c.runs(t, "outside", map[string]int{"": 34}, 1)
+	})
+}
