@@ -3,7 +3,7 @@ package bench
 import (
 	"fmt"
 	"maps"
-	"sync"
+	"slices"
 	"testing"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -14,63 +14,70 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// BenchmarkPolicies measures the operations that policies have a part in, with none set and with
-// all of them, on the same cluster of the shape L:
+// BenchmarkPolicies measures the operations that policies have a part in, with none set, with a
+// family of them, and with all, on the same cluster of the shape L:
 //
 //	go test ./bench -run '^$' -bench Policies -count 6 | go tool benchstat -col /policies -
 //
-// The policies allow all that is asked, so both answers are the same.
+// The policies allow all that is asked, so all answers are the same.
 func BenchmarkPolicies(b *testing.B) {
-	for _, op := range []struct {
-		name string
-		operation
-	}{
-		{"Allocatable", allocatable}, {"JobEnqueueable", jobEnqueueable}, {"Preemptive", preemptive},
-		{"Reclaimable", reclaimable(100)}, {"Event", event}, {"SessionOpen", opening},
-	} {
-		b.Run("of="+op.name, func(b *testing.B) {
-			for _, set := range []string{"none", "all"} {
-				b.Run("policies="+set, func(b *testing.B) { measurePolicies(b, op.operation, set == "all") })
+	for _, set := range policySets {
+		b.Run("policies="+set.name, func(b *testing.B) {
+			c, err := largeWith(set.annotations)
+			if err != nil {
+				b.Fatal(err)
+			}
+			build := func(framework.Arguments) framework.Plugin { return plugin.NewCapacity(set.arguments) }
+			for _, op := range []struct {
+				name string
+				operation
+			}{
+				{"Allocatable", allocatable}, {"JobEnqueueable", jobEnqueueable}, {"Preemptive", preemptive},
+				{"Reclaimable", reclaimable(100)}, {"Event", event}, {"SessionOpen", opening},
+			} {
+				b.Run("of="+op.name, func(b *testing.B) { measure(b, c, op.operation, implementation{"ours", build}) })
 			}
 		})
 	}
 }
 
-// measurePolicies measures an operation with the plugin alone.
-func measurePolicies(b *testing.B, prepare operation, all bool) {
-	c, build := theLarge(b), plugin.NewCapacity
-	if all {
-		var err error
-		if c, err = largeWithPolicies(); err != nil {
-			b.Fatal(err)
-		}
-		build = func(framework.Arguments) framework.Plugin { return plugin.NewCapacity(policyArguments) }
+// policySet is policies of the root, with values that allow all, and arguments.
+type policySet struct {
+	name        string
+	annotations map[string]string
+	arguments   framework.Arguments
+}
+
+// policySets are none, families, and all. The order of victims is left out: it asks all other
+// plugins.
+var policySets = func() []policySet {
+	families := []policySet{
+		{"admission", map[string]string{
+			policy.MaxJobsKey: "1000000", policy.OvercommitFactorKey: "1000000", policy.InqueueTimeoutKey: "1h",
+		}, framework.Arguments{"displacePromises": true, "inqueueTimeout": "30m"}},
+		{"reclaim", map[string]string{
+			policy.ReclaimFenceKey: "true", policy.MinRuntimeKey: "1s", policy.PreemptMinRuntimeKey: "1s", policy.ReclaimDelayKey: "1s",
+		}, framework.Arguments{"reclaimByServiceType": true,
+			"podOwnerReferenceToServiceType": map[string]any{"ReplicaSet": "inference", "Job": "training"}}},
+		{"namespaces", map[string]string{
+			policy.NamespaceCapabilityKey: `{"cpu":"100M","memory":"1Ei","nvidia.com/gpu":"100M"}`, card.NamespaceKey: `{}`,
+		}, nil},
 	}
-	measure(b, c, prepare, implementation{"ours", build})
-}
+	all := policySet{"all", map[string]string{}, framework.Arguments{}}
+	for _, family := range families {
+		maps.Copy(all.annotations, family.annotations)
+		maps.Copy(all.arguments, family.arguments)
+	}
+	return slices.Concat([]policySet{{name: "none"}}, families, []policySet{all})
+}()
 
-// policyArguments are the arguments of all policies, but for the order of victims, which asks
-// all other plugins.
-var policyArguments = framework.Arguments{
-	"displacePromises": true, "inqueueTimeout": "30m", "reclaimByServiceType": true,
-	"podOwnerReferenceToServiceType": map[string]any{"ReplicaSet": "inference", "Job": "training"},
-}
-
-// policyAnnotations are all policies of queues, with values that allow all.
-var policyAnnotations = map[string]string{
-	policy.MaxJobsKey: "1000000", policy.OvercommitFactorKey: "1000000", policy.InqueueTimeoutKey: "1h",
-	policy.NamespaceCapabilityKey: `{"cpu":"100M","memory":"1Ei","nvidia.com/gpu":"100M"}`, card.NamespaceKey: `{}`,
-	policy.ReclaimFenceKey: "true", policy.MinRuntimeKey: "1s", policy.PreemptMinRuntimeKey: "1s", policy.ReclaimDelayKey: "1s",
-}
-
-// largeWithPolicies is the shape L where the root sets all policies of queues. Jobs that run have
-// no service class, so that what they lose does not change, and all others are of inference.
-// Made once.
-var largeWithPolicies = sync.OnceValues(func() (*content, error) {
+// largeWith is the shape L with annotations of the root. Jobs that run have no service class, so
+// that what they lose does not change, and all others are of inference.
+func largeWith(annotations map[string]string) (*content, error) {
 	c := workload.L.Make(1)
 	for i := range c.Queues {
 		if c.Queues[i].Name == "root" {
-			c.Queues[i].Annotations = maps.Clone(policyAnnotations)
+			c.Queues[i].Annotations = annotations
 		}
 	}
 	for i := range c.Jobs {
@@ -88,4 +95,4 @@ var largeWithPolicies = sync.OnceValues(func() (*content, error) {
 		return nil, fmt.Errorf("with policies: %w", err)
 	}
 	return t, nil
-})
+}
