@@ -19,10 +19,11 @@ import (
 var hot = regexp.MustCompile(`/plugin\.\(\*(session|tally)\)\.(allocatable|jobEnqueueable|jobEnqueued|preemptive|queueOrder|victimQueueOrder|onAllocate|onDeallocate|predicate|nodeOrder|countAll)$`)
 
 // kept is memory that grows once and stays for all later sessions: the rows that changes
-// after a snapshot go to, and the series of a queue that has none yet. A profile
+// after a snapshot go to, the series of a queue that has none yet, what is reserved of
+// cards when a session first asks, and the reason of a first refusal. A profile
 // has the first session of its process, too; that a second call allocates nothing
 // is held by tests beside the code.
-var kept = regexp.MustCompile(`/index\.\(\*ledger\)\.mutable$|/prometheus\.\(\*GaugeVec\)\.WithLabelValues$`)
+var kept = regexp.MustCompile(`/index\.\(\*ledger\)\.mutable$|/prometheus\.\(\*GaugeVec\)\.WithLabelValues$|/reserve\.\(\*Reservations\)\.|/report\.\(\*Journal\)\.Refuse$`)
 
 // TestHotPathsDoNotAllocate looks for memory that is allocated on the way from a
 // hot path of ours, in the profiles of the processor and of the heap alike.

@@ -19,7 +19,6 @@ type goal struct {
 	least, most  float64
 	bound        string // least or most in words
 	allocations  *allocations
-	why          string // what is known of it where it is missed
 }
 
 // allocations is a bound on what an operation of ours allocates, less what a
@@ -44,12 +43,6 @@ func floored(title, shape, bench string, most float64, a *allocations) goal {
 		title: title, shape: shape, base: bench + floors, ours: bench + oursOf, upstream: bench + upstreams, unit: timeUnit,
 		most: most, bound: "≤ " + times(most) + " of the floor", allocations: a,
 	}
-}
-
-// because adds what is known of a goal.
-func (g goal) because(why string) goal {
-	g.why = why
-	return g
 }
 
 var nothing = &allocations{words: "0"}

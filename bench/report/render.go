@@ -108,8 +108,8 @@ func (c contents) Lost() string {
 			if g.allocations != nil {
 				fmt.Fprintf(&b, " Allocations: the goal is %s; measured: %s.", o.allocsWanted, o.allocs)
 			}
-			if g.why != "" {
-				b.WriteString(" " + g.why)
+			if reasons[g.title] != "" {
+				b.WriteString(" " + reasons[g.title])
 			}
 			b.WriteString("\n")
 		}

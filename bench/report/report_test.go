@@ -8,6 +8,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -226,4 +228,14 @@ func TestWords(t *testing.T) {
 func TestCommands(t *testing.T) {
 	p := process{"^BenchmarkX$", "1x", []string{"-log", "3"}}
 	assert.Equal(t, "bin/bench.test -test.run '^$' -test.bench '^BenchmarkX$' -test.benchtime 1x -log 3", binary.Line(p.command()))
+}
+
+// TestReasonsAreOfGoals finds reasons for goals that do not exist, and that name missing profiles.
+func TestReasonsAreOfGoals(t *testing.T) {
+	for title, why := range reasons {
+		assert.True(t, slices.ContainsFunc(goals, func(g goal) bool { return g.title == title }), title)
+		for _, file := range regexp.MustCompile(`profiles/[a-z0-9A-Z-]+\.txt`).FindAllString(why, -1) {
+			assert.FileExists(t, "../../"+file, title)
+		}
+	}
 }
