@@ -631,10 +631,8 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 		})
 	}
 	fits = fits && m.namespaces.Fits(name, task.Namespace, request) == ""
-	if !m.rounds() {
-		require.Equal(m.t, open && fits && m.oracle.Allocatable(name, request) == "" && m.oracle.LendsAll(name, request), m.own.allocatable(queue, task),
-			"allocatable: %v in %s", request, name)
-	}
+	require.Equal(m.t, open && fits && m.oracle.Allocatable(name, request) == "" && m.oracle.LendsAll(name, request), m.own.allocatable(queue, task),
+		"allocatable: %v in %s", request, name)
 	verdict := m.oracle.Preemptive(name, request, m.own.settings.levels)
 	preempts = preempts && verdict != "over quota" && (carded || verdict == "")
 	preempts = preempts && m.mayTake(task)
@@ -645,13 +643,6 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 // that only such tasks name.
 func ended(task *api.TaskInfo) bool {
 	return task.Status != api.Pending && !api.AllocatedStatus(task.Status)
-}
-
-// rounds reports whether guarantees are so large that one card more or less is lost in their sums.
-func (m *oracleSession) rounds() bool {
-	return slices.ContainsFunc(m.oracle.Names(), func(name string) bool {
-		return slices.ContainsFunc(slices.Collect(maps.Values(m.oracle.Guarantee(name))), func(x float64) bool { return x > exact })
-	})
 }
 
 func (m *oracleSession) compareOrder(l, r string) {
