@@ -23,7 +23,7 @@ var hot = regexp.MustCompile(`/plugin\.\(\*(session|tally)\)\.(allocatable|jobEn
 // cards when a session first asks, and the reason of a first refusal. A profile
 // has the first session of its process, too; that a second call allocates nothing
 // is held by tests beside the code.
-var kept = regexp.MustCompile(`/index\.\(\*ledger\)\.mutable$|/prometheus\.\(\*GaugeVec\)\.WithLabelValues$|/reserve\.\(\*Reservations\)\.|/report\.\(\*Journal\)\.Refuse$`)
+var kept = regexp.MustCompile(`/index\.\(\*ledger\)\.mutable$|/prometheus\.\(\*(Gauge|Histogram)Vec\)\.WithLabelValues$|/report\.\(\*accountGauges\)\.set|/reserve\.\(\*Reservations\)\.|/report\.\(\*Journal\)\.Refuse$`)
 
 // TestHotPathsDoNotAllocate looks for memory that is allocated on the way from a
 // hot path of ours, in the profiles of the processor and of the heap alike.
