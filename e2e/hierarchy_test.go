@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
@@ -99,49 +100,56 @@ func (c *cluster) refusedFor(t *testing.T, job, words string) {
 }
 
 // TestFenceOfDepartment has a fence around a department (docs/policies.md). Its teams reclaim from one another as before.
-// Nobody outside takes from them until the fence is gone, and they take from nobody outside.
+// Nobody outside takes from them until the fence is gone, and they take from nobody outside. The
+// pods leave some CPUs of each node idle, too few for another one.
 func TestFenceOfDepartment(t *testing.T) {
 	const fence = "volcano.sh/reclaim-fence"
 	c := plane(t, hierarchy+"nodes.yaml")
 	c.schedule(t, example[*corev1.ConfigMap](t, hierarchy+"scheduler.conf.yaml").Data["volcano-scheduler.conf"])
 	fenced := func(t *testing.T) {
 		t.Cleanup(func() { c.clear(t) })
-		c.apply(t, hierarchy+"queues.yaml")
+		for _, q := range []struct{ name, parent, deserved string }{
+			{"eng", "root", "120"}, {"prod", "eng", "96"}, {"dev", "eng", "24"}, {"biz", "root", "80"}, {"marketing", "biz", "60"},
+		} {
+			queue := &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: q.name}, Spec: scheduling.QueueSpec{Parent: q.parent, Weight: 1}}
+			queue.Spec.Deserved = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(q.deserved)}
+			c.create(t, queue)
+		}
 		c.annotate(t, "eng", fence, "true")
 	}
 	t.Run("from outside", func(t *testing.T) {
 		fenced(t)
-		c.workers(t, "base", "prod", 4, 15, 15)
-		c.runs(t, "base", map[string]int{"": 15}, 0)
-		c.workers(t, "borrower", "dev", 4, 40, 1)
-		c.runs(t, "borrower", map[string]int{"": 35}, 5)
-		c.workers(t, "sibling", "prod", 4, 1, 1)
+		c.workers(t, "base", "prod", 6, 10, 10)
+		c.runs(t, "base", map[string]int{"": 10}, 0)
+		c.workers(t, "borrower", "dev", 6, 40, 1)
+		c.runs(t, "borrower", map[string]int{"": 22}, 18)
+		c.workers(t, "sibling", "prod", 6, 1, 1)
 		c.runs(t, "sibling", map[string]int{"": 1}, 0)
-		c.runs(t, "borrower", map[string]int{"": 34}, 6)
+		c.runs(t, "borrower", map[string]int{"": 21}, 19)
 
-		c.workers(t, "stranger", "marketing", 4, 1, 1)
+		c.workers(t, "stranger", "marketing", 6, 1, 1)
 		c.cycles(t, 6)
 		c.runs(t, "stranger", map[string]int{}, 1)
-		c.runs(t, "borrower", map[string]int{"": 34}, 6)
+		c.runs(t, "borrower", map[string]int{"": 21}, 19)
 		c.annotate(t, "eng", fence, "false")
 		c.runs(t, "stranger", map[string]int{"": 1}, 0)
-		c.runs(t, "borrower", map[string]int{"": 33}, 7)
+		c.runs(t, "borrower", map[string]int{"": 20}, 20)
 	})
 	t.Run("from below", func(t *testing.T) {
 		fenced(t)
-		c.workers(t, "prod-own", "prod", 4, 9, 9)
-		c.workers(t, "dev-own", "dev", 4, 6, 6)
-		c.runs(t, "prod-own", map[string]int{"": 9}, 0)
-		c.runs(t, "dev-own", map[string]int{"": 6}, 0)
-		c.workers(t, "outside", "marketing", 4, 35, 1)
-		c.runs(t, "outside", map[string]int{"": 35}, 0)
+		c.workers(t, "prod-own", "prod", 6, 7, 7)
+		c.workers(t, "dev-own", "dev", 6, 4, 4)
+		c.runs(t, "prod-own", map[string]int{"": 7}, 0)
+		c.runs(t, "dev-own", map[string]int{"": 4}, 0)
+		c.workers(t, "outside", "marketing", 6, 35, 1)
+		c.runs(t, "outside", map[string]int{"": 21}, 14)
 
-		c.workers(t, "prod-more", "prod", 4, 1, 1)
+		c.workers(t, "prod-more", "prod", 6, 1, 1)
 		c.cycles(t, 6)
 		c.runs(t, "prod-more", map[string]int{}, 1)
-		c.runs(t, "outside", map[string]int{"": 35}, 0)
+		c.runs(t, "outside", map[string]int{"": 21}, 14)
 		c.annotate(t, "eng", fence, "false")
 		c.runs(t, "prod-more", map[string]int{"": 1}, 0)
-		c.runs(t, "outside", map[string]int{"": 34}, 1)
+		c.runs(t, "outside", map[string]int{"": 20}, 15)
 	})
 }

@@ -48,7 +48,7 @@ var ofPolicies = []mutant{
 	{"plugin/intake/policies.go", "inherited = below[parent]", "inherited = p.inForce[parent]"},
 
 	// Who takes from whom.
-	{"quota/work.go", "rank(lastX, lastY), cmp.Compare(lost(x), lost(y))", "cmp.Compare(lost(x), lost(y))"},
+	{"quota/work.go", "rank(lastX, lastY), cmp.Compare(lost(x), lost(y))", "0*rank(lastX, lastY), cmp.Compare(lost(x), lost(y))"},
 	{"quota/work.go", "case n == 0 || c.Spare < 0:", "case n == 0:"},
 	{"quota/work.go", "case n > c.Spare:", "case n >= c.Spare:"},
 	{"quota/work.go", "cmp.Compare(lost(x), lost(y)), cmp.Compare(len(x), len(y))", "cmp.Compare(lost(x), lost(y))"},
