@@ -8,6 +8,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
 
@@ -187,12 +188,16 @@ func TestNodeOfLeastWork(t *testing.T) {
 	}
 }
 
-// TestNodeOfLeastWorkFits takes a node that another plugin lets the pod run on.
+// TestNodeOfLeastWorkFits takes a node that another plugin lets the pod run on. Volcano asks that
+// plugin before this one, or after it.
 func TestNodeOfLeastWorkFits(t *testing.T) {
-	for range 6 {
+	for i := range 12 {
+		name := []string{priority.PluginName, "late"}[i%2]
 		f := nodesOfWork(byWork()).pods("x", "other", "A", 1, 4, members(0), since("a", 100)).pods("y", "other", "A", 1, 4, members(0), since("b", 900)).
 			pods("z", "other", "A", 1, 4, members(0), since("c", 500)).claims(1).open(t)
-		f.AddPredicateFn(priority.PluginName, func(task *api.TaskInfo, node *api.NodeInfo) error {
+		enabled := true
+		f.Tiers[0].Plugins = append(f.Tiers[0].Plugins, conf.PluginOption{Name: "late", EnabledPredicate: &enabled})
+		f.AddPredicateFn(name, func(task *api.TaskInfo, node *api.NodeInfo) error {
 			if node.Name == "b" {
 				return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.UnschedulableAndUnresolvable, Reason: "test"})
 			}
