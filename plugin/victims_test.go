@@ -13,6 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -202,6 +203,21 @@ func TestNodeOfLeastWorkFits(t *testing.T) {
 				return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.UnschedulableAndUnresolvable, Reason: "test"})
 			}
 			return nil
+		})
+		assert.Equal(t, []string{"z-0"}, f.run(t, reclaim.New()).evicted())
+		f.close()
+	}
+}
+
+// TestNodeOfLeastWorkIsReclaimable does not choose a node whose pods are of a queue that nobody
+// reclaims from: the action does not look at it.
+func TestNodeOfLeastWorkIsReclaimable(t *testing.T) {
+	for range 6 {
+		s := nodesOfWork(byWork()).lending("kept", `{"A":12}`, `{"A":0}`, `{"A":0}`).pods("x", "other", "A", 1, 4, members(0), since("a", 100)).
+			pods("y", "kept", "A", 1, 4, members(0), since("b", 900)).pods("z", "other", "A", 1, 4, members(0), since("c", 500)).claims(1)
+		f := s.open(t, func(info *api.ClusterInfo, _ *offline.Cache) {
+			reclaimable := false
+			info.Queues["kept"].Queue.Spec.Reclaimable = &reclaimable
 		})
 		assert.Equal(t, []string{"z-0"}, f.run(t, reclaim.New()).evicted())
 		f.close()
