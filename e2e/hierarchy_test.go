@@ -100,8 +100,8 @@ func (c *cluster) refusedFor(t *testing.T, job, words string) {
 }
 
 // TestFenceOfDepartment has a fence around a department (docs/policies.md). Its teams reclaim from one another as before.
-// Nobody outside takes from them until the fence is gone, and they take from nobody outside. The
-// pods leave some CPUs of each node idle, too few for another one.
+// Nobody outside takes from them until the fence is gone, and they take from nobody outside. The pods leave some CPUs of
+// each node idle, too few for another one.
 func TestFenceOfDepartment(t *testing.T) {
 	const fence = "volcano.sh/reclaim-fence"
 	c := plane(t, hierarchy+"nodes.yaml")
@@ -117,6 +117,16 @@ func TestFenceOfDepartment(t *testing.T) {
 		}
 		c.annotate(t, "eng", fence, "true")
 	}
+	// waits has a job of one pod wait for a job across the fence, of which so many pods run and wait, until the fence is gone.
+	waits := func(t *testing.T, job, queue, other string, running, waiting int) {
+		c.workers(t, job, queue, 6, 1, 1)
+		c.cycles(t, 6)
+		c.runs(t, job, map[string]int{}, 1)
+		c.runs(t, other, map[string]int{"": running}, waiting)
+		c.annotate(t, "eng", fence, "false")
+		c.runs(t, job, map[string]int{"": 1}, 0)
+		c.runs(t, other, map[string]int{"": running - 1}, waiting+1)
+	}
 	t.Run("from outside", func(t *testing.T) {
 		fenced(t)
 		c.workers(t, "base", "prod", 6, 10, 10)
@@ -126,14 +136,7 @@ func TestFenceOfDepartment(t *testing.T) {
 		c.workers(t, "sibling", "prod", 6, 1, 1)
 		c.runs(t, "sibling", map[string]int{"": 1}, 0)
 		c.runs(t, "borrower", map[string]int{"": 21}, 19)
-
-		c.workers(t, "stranger", "marketing", 6, 1, 1)
-		c.cycles(t, 6)
-		c.runs(t, "stranger", map[string]int{}, 1)
-		c.runs(t, "borrower", map[string]int{"": 21}, 19)
-		c.annotate(t, "eng", fence, "false")
-		c.runs(t, "stranger", map[string]int{"": 1}, 0)
-		c.runs(t, "borrower", map[string]int{"": 20}, 20)
+		waits(t, "stranger", "marketing", "borrower", 21, 19)
 	})
 	t.Run("from below", func(t *testing.T) {
 		fenced(t)
@@ -143,13 +146,6 @@ func TestFenceOfDepartment(t *testing.T) {
 		c.runs(t, "dev-own", map[string]int{"": 4}, 0)
 		c.workers(t, "outside", "marketing", 6, 35, 1)
 		c.runs(t, "outside", map[string]int{"": 21}, 14)
-
-		c.workers(t, "prod-more", "prod", 6, 1, 1)
-		c.cycles(t, 6)
-		c.runs(t, "prod-more", map[string]int{}, 1)
-		c.runs(t, "outside", map[string]int{"": 21}, 14)
-		c.annotate(t, "eng", fence, "false")
-		c.runs(t, "prod-more", map[string]int{"": 1}, 0)
-		c.runs(t, "outside", map[string]int{"": 20}, 15)
+		waits(t, "prod-more", "prod", "outside", 21, 14)
 	})
 }

@@ -321,9 +321,8 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 func (m *oracleSession) ownBound(c workload.Cluster) oracle.Amounts {
 	for _, q := range c.Queues {
 		set := m.list(q.Capability)
-		delete(set, oracle.Pods) // a bound on pods alone is none
-		if q.Name == index.RootName && slices.ContainsFunc(slices.Collect(maps.Values(set)), func(quantity float64) bool { return quantity >= fastres.MinResource }) {
-			return m.list(q.Capability)
+		if q.Name == index.RootName && !set.Empty() {
+			return set
 		}
 	}
 	bound := oracle.Amounts{oracle.CPU: oracle.Unlimited, oracle.Memory: oracle.Unlimited}
@@ -365,8 +364,11 @@ func (m *oracleSession) strange(task *api.TaskInfo) oracle.Amounts {
 
 // carded reports whether some job states cards, in a session where cards count.
 func (m *oracleSession) carded() bool {
-	if m.cards != nil || m.own.cards == nil {
-		return m.cards != nil
+	switch {
+	case m.own.cards == nil:
+		return false
+	case m.cards != nil:
+		return true
 	}
 	for _, job := range m.Jobs {
 		for _, task := range job.Tasks {

@@ -8,9 +8,10 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// goal is what an operation of ours has to reach: at most so many times what the base takes, or
-// at least so many times less. Exactly one of the two is set. The base is the floor, or Volcano
-// without a quota plugin. How much more upstream takes stands beside it, and is no goal.
+// goal bounds the ratio of an operation of ours to a base: the floor, or Volcano without a quota
+// plugin. Ours takes at most most times the base, or the base takes at least least times ours;
+// exactly one of the two is set. The page shows the ratio of upstream to ours beside it, which
+// has no bound.
 type goal struct {
 	title, shape string
 	base, ours   string // names of benchmarks

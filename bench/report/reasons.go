@@ -1,6 +1,7 @@
 package main
 
-// reasons are what is known of goals that were missed, by title.
+// reasons explains, by the title of a goal, why ours misses it. The page prints one only where the
+// goal is missed.
 var reasons = map[string]string{
 	"session open, warm": "Cold, as Volcano's cache leaves jobs for a scheduler, both wait for memory and take the same time. " +
 		"Warm, ours also counts what is terminating, looks for promises that are over, and compares what it published of " +

@@ -96,8 +96,8 @@ func (a Amounts) atLeast(floor Amounts) Amounts {
 	return raised
 }
 
-// empty reports whether every dimension except pods is below the tolerance.
-func (a Amounts) empty() bool {
+// Empty reports whether every dimension except pods is below the tolerance.
+func (a Amounts) Empty() bool {
 	return !slices.ContainsFunc(dimensions(a), func(d string) bool { return d != Pods && a[d] >= tolerance })
 }
 

@@ -108,10 +108,10 @@ func (o *Oracle) boundBelow(name string) {
 		q.bound = o.start()
 		// If the root sets any dimension, the others are 0, and its children inherit
 		// these values.
-		if q.capability.empty() {
+		if q.capability.Empty() {
 			q.capability = q.bound
 		}
-		if q.deserved.empty() {
+		if q.deserved.Empty() {
 			q.deserved = Amounts{}.Plus(o.cluster.Total)
 		}
 		for _, card := range o.cluster.Cards {

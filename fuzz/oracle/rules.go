@@ -153,7 +153,7 @@ func (o *Oracle) deservesSome(name string, request Amounts) bool {
 // Share returns the greatest allocated/deserved, or 1 for a queue without deserved.
 func (o *Oracle) Share(name string) float64 {
 	allocated, deserved, share := o.Allocated(name), o.Deserved(name), 0.0
-	if deserved.empty() {
+	if deserved.Empty() {
 		return 1
 	}
 	for _, d := range dimensions(deserved) {
@@ -179,7 +179,7 @@ func (o *Oracle) Order(l, r string) int {
 	if c := cmp.Compare(o.Share(l), o.Share(r)); c != 0 {
 		return c
 	}
-	if deserves := !o.Deserved(l).empty(); deserves == o.Deserved(r).empty() {
+	if deserves := !o.Deserved(l).Empty(); deserves == o.Deserved(r).Empty() {
 		return before(deserves)
 	}
 	return 0

@@ -132,7 +132,8 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 	return f
 }
 
-// otherQueue is the name of a queue that is not one of a job that may be seen, nor above it.
+// otherQueue returns the name of a queue that is not on the path of a visible job, or hides it from
+// viewers who may not list queues.
 func (s *seen) otherQueue(name string) string {
 	if s.viewer.Queues(s.ctx) {
 		return name
@@ -140,7 +141,8 @@ func (s *seen) otherQueue(name string) string {
 	return hiddenName
 }
 
-// holds are what policies do to jobs that wait, without the names of other queues.
+// holds returns the policies that keep jobs back, and hides the names of other queues from viewers
+// who may not list queues.
 func (s *seen) holds(all []model.Hold) []model.Hold {
 	visible := slices.Clone(all)
 	for i := range visible {
