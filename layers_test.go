@@ -63,7 +63,7 @@ var layers = []layer{
 	},
 	{
 		dir: "plugin",
-		allow: slices.Concat(below(), []string{module + "/plugin/cards", module + "/plugin/reserve", module + "/plugin/intake",
+		allow: slices.Concat(below(), []string{module + "/plugin/cards", module + "/plugin/earmark", module + "/plugin/reserve", module + "/plugin/intake",
 			module + "/plugin/report", module + "/plugin/release"}),
 		reason: "registers the engine with Volcano: names, life cycle and hooks; what it reads and reports has rooms of its own",
 	},

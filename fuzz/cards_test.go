@@ -54,7 +54,7 @@ func (w *world) compareCard() {
 	require.Equal(w.t, w.oracle.Feasible([]oracle.Need{{Queue: to, Cards: []string{card}, Amount: amount}}),
 		quota.EnqueueableCard(w.ix, tq, d, amount).OK(), "enqueueable: %v %s in %s", amount, card, to)
 	levels := w.rand.IntN(3)
-	require.Equal(w.t, w.oracle.PreemptiveCard(to, card, amount, levels), reasonOf(quota.PreemptiveCard(w.ix, &w.ix.RealCapability, tq, d, amount, levels)), "preemptive: %v %s in %s", amount, card, to)
+	require.Equal(w.t, w.oracle.PreemptiveCard(to, card, amount, levels), reasonOf(quota.PreemptiveCard(w.ix, w.ix, &w.ix.RealCapability, tq, d, amount, levels)), "preemptive: %v %s in %s", amount, card, to)
 }
 
 // compareFeasible draws a few demands, with a card list each, and divides them into given

@@ -125,7 +125,7 @@ func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, know
 	w.byWeight = from.ByWeight
 	w.oracle = oracle.New(from)
 	w.buildIndex(from)
-	w.victims.Reset(w.ix, w.names)
+	w.victims.Reset(w.ix, w.ix, w.names)
 	return w
 }
 
@@ -252,7 +252,7 @@ func (w *world) buildIndex(c oracle.Cluster) {
 		d, _ := w.names.Lookup(name)
 		available.Set(d, quantity)
 	}
-	w.kept.Reset(w.ix, available)
+	w.kept.Reset(w.ix, w.ix, available)
 	quota.RollUpInqueue(w.ix, func(q index.Queue) bool { return !closed[q] })
 	for q := range index.Queue(w.ix.Len()) {
 		w.ix.SetShare(q, quota.Share(w.ix.Allocated(q), w.ix.Deserved.Row(q)))

@@ -181,7 +181,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	v := s.eligible(queue)
 	outcome, request := cards.Outcome{Verdict: v}, s.memory.vectors.request
 	if v.OK() {
-		outcome = s.allocation(&s.live, v.Queue, request, task)
+		outcome = s.allocation(s.accountsFor(task), v.Queue, request, task)
 	}
 	if outcome.Verdict.OK() {
 		if s.memory.gates.on && reserve.OptedIn(task) {
@@ -203,12 +203,9 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 // It sets request to what the task requests.
 func (s *session) allocation(a *accounts, q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
 	pod, complete := s.intake.SetTask(request, q, task)
-	v := s.fits(a.queues, q, request, complete)
-	if v.OK() && s.memory.gates.active > 0 {
-		v = s.fitsBeside(a.queues, q, task, request)
-	}
-	if v.OK() && s.namespaces != nil {
-		v = s.fitsNamespace(a, q, task, request)
+	v := s.fitsRequest(a, q, task, request, complete)
+	if v.OK() && a.then != nil {
+		v = forOthers(s.fitsRequest(a.then, q, task, request, complete))
 	}
 	if v.OK() && s.intake.HasClaims() {
 		v = s.fitsClaims(a.queues, q, request, task)
@@ -219,12 +216,40 @@ func (s *session) allocation(a *accounts, q index.Queue, request fastres.Vector,
 	return s.cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict { return s.fitsCard(a, q, task, d, milli) })
 }
 
+// forOthers converts a refusal beside what will be: what is left is earmarked for others.
+func forOthers(v quota.Verdict) quota.Verdict {
+	if v.Reason == quota.OverQuota || v.Reason == quota.OverNamespace {
+		v.Reason = quota.Earmarked
+	}
+	return v
+}
+
+// fitsRequest applies the rule of allocation to what a task requests but cards.
+func (s *session) fitsRequest(a *accounts, q index.Queue, task *api.TaskInfo, request fastres.Vector, complete bool) quota.Verdict {
+	v := s.fits(a, q, request, complete)
+	if v.OK() && s.memory.gates.active > 0 {
+		v = s.fitsBeside(a.queues, q, task, request)
+	}
+	if v.OK() && s.namespaces != nil {
+		v = s.fitsNamespace(a, q, task, request)
+	}
+	return v
+}
+
 // fitsCard applies the rule of allocation to one card for a task.
 func (s *session) fitsCard(a *accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
+	v := s.fitsCardIn(a, q, task, d, milli)
+	if v.OK() && a.then != nil {
+		v = forOthers(s.fitsCardIn(a.then, q, task, d, milli))
+	}
+	return v
+}
+
+func (s *session) fitsCardIn(a *accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
 	if v := quota.CardFits(a.queues, s.limit, q, d, milli); !v.OK() {
 		return v
 	}
-	if v := s.memory.guarantees.Fits(a.queues, q, d, milli); !v.OK() {
+	if v := a.guarantees.Fits(a.queues, q, d, milli); !v.OK() {
 		return v
 	}
 	if s.namespaces != nil {
@@ -237,21 +262,21 @@ func (s *session) fitsCard(a *accounts, q index.Queue, task *api.TaskInfo, d fas
 
 // fits applies the rule of allocation to a request. An incomplete request names a
 // resource that nothing in the session has, so it fits under no bound.
-func (s *session) fits(a quota.Accounts, q index.Queue, request fastres.Vector, complete bool) quota.Verdict {
+func (s *session) fits(a *accounts, q index.Queue, request fastres.Vector, complete bool) quota.Verdict {
 	if !complete {
 		return quota.Verdict{Reason: quota.OverQuota, Queue: q}
 	}
-	v := quota.Allocatable(a, s.limit, q, request)
-	if v.OK() && s.memory.guarantees.Active() {
-		v = s.keepsGuarantees(a, q, request)
+	v := quota.Allocatable(a.queues, s.limit, q, request)
+	if v.OK() && a.guarantees.Active() {
+		v = keepsGuarantees(a.guarantees, a.queues, q, request)
 	}
 	return v
 }
 
 // keepsGuarantees reports whether a request leaves what other queues are guaranteed.
-func (s *session) keepsGuarantees(a quota.View, q index.Queue, request fastres.Vector) quota.Verdict {
+func keepsGuarantees(g *quota.Guarantees, a quota.View, q index.Queue, request fastres.Vector) quota.Verdict {
 	for d := range request.Requested() {
-		if v := s.memory.guarantees.Fits(a, q, d, request.Get(d)); !v.OK() {
+		if v := g.Fits(a, q, d, request.Get(d)); !v.OK() {
 			return v
 		}
 	}

@@ -33,6 +33,7 @@ const (
 	keepGuarantees         = "keepGuarantees"
 	nodeOrderWeight        = "nodeOrderWeight"
 	ownerClasses           = "podOwnerReferenceToServiceType"
+	reclaimBeyondMinimum   = "reclaimBeyondMinimum"
 	reclaimByClass         = "reclaimByServiceType"
 	reclaimDamping         = "reclaimDamping"
 	rootCapability         = "rootCapability"
@@ -44,7 +45,7 @@ const (
 )
 
 var knownArguments = []string{ancestorReclaimLevel, deviceCapacities, deviceQuotas, cardUnlimitedCPUMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight,
-	ownerClasses, reclaimByClass, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder}
+	ownerClasses, reclaimBeyondMinimum, reclaimByClass, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder}
 
 // victimOrderRule is the order in which reclaim evicts pods.
 type victimOrderRule string
@@ -61,6 +62,8 @@ type settings struct {
 	cards   cards.Settings
 	damping int // ancestors that reclaim considers; above 0 reclaim is damped
 	levels  int // ancestors whose deserved reclaim considers, as upstream v1.15 does
+	// beyondMinimum: jobs that have their minimum starve while their queue deserves more.
+	beyondMinimum bool
 	// displace: a job may displace the promises of jobs with a lower priority.
 	displace bool
 	gates    bool                   // Volcano removes queue allocation gates
@@ -109,11 +112,12 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 			UnlimitedCPUMemory: p.flag(cardUnlimitedCPUMemory, false),
 			NodeOrderWeight:    p.positive(nodeOrderWeight, 1),
 		},
-		damping:  p.count(reclaimDamping),
-		displace: p.flag(displacePromises, false),
-		levels:   p.count(ancestorReclaimLevel),
-		gates:    rules.QueueGates && release.RemovesQueueGates(),
-		rules:    rules,
+		damping:       p.count(reclaimDamping),
+		displace:      p.flag(displacePromises, false),
+		beyondMinimum: !v.proportion && p.flag(reclaimBeyondMinimum, false),
+		levels:        p.count(ancestorReclaimLevel),
+		gates:         rules.QueueGates && release.RemovesQueueGates(),
+		rules:         rules,
 	}
 	if s.damping > 0 && s.levels > 0 {
 		s.levels = 0

@@ -336,8 +336,9 @@ func fitsUnder(path []string, has map[string]amounts, more amounts, limit func(q
 	return true
 }
 
-// fitsLent is fitsBeside for what is guaranteed to others.
-func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amounts) bool {
+// fitsLent is fitsBeside for what is guaranteed to others. present is what is charged of a
+// dimension on nodes that are there.
+func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amounts, present func(string) float64) bool {
 	after := map[string]amounts{}
 	for queue, of := range has {
 		after[queue] = maps.Clone(of)
@@ -351,7 +352,7 @@ func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amount
 		}
 	}
 	for d, amount := range more {
-		if _, excess := c.lends(path, d, amount, after, c.present(d)+amount); amount > 0 && excess > 0 && (isCard(d) || c.arguments[keepGuarantees] == true) {
+		if _, excess := c.lends(path, d, amount, after, present(d)+amount); amount > 0 && excess > 0 && (isCard(d) || c.arguments[keepGuarantees] == true) {
 			return false
 		}
 	}

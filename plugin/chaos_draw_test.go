@@ -29,6 +29,7 @@ var values = map[string][]any{
 	keepGuarantees:         {true},
 	nodeOrderWeight:        {10},
 	ownerClasses:           {map[string]any{"ReplicaSet": "inference", "Job": "training"}},
+	reclaimBeyondMinimum:   {true},
 	reclaimByClass:         {true},
 	reclaimDamping:         {1, 2, 3},
 	rootCapability:         {"own", "total", "unlimited"},
@@ -58,6 +59,9 @@ func drawScenario(seed uint64) *scenario {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed, 0xca05))}
 	d.s = &scenario{arguments: framework.Arguments{}, cycles: chaosCycles, grace: d.IntN(3)}
 	d.configure()
+	if d.s.eager = d.chance(50); d.chance(20) {
+		d.s.grace = pick(d, 5, 11, 59)
+	}
 	for i := range 1 + d.IntN(4) {
 		d.node(1, fmt.Sprintf("n%d", i))
 	}

@@ -143,7 +143,7 @@ func (w *world) exchanges() bool {
 	if !slices.Contains(w.actions, "reclaim") {
 		return false
 	}
-	return w.arguments[reclaimDamping] == nil || w.borrowsFirst > w.cycle-mostQuiet/3
+	return w.arguments[reclaimDamping] == nil || w.borrowsFirst > w.cycle-w.mostQuiet()/3
 }
 
 // noteLosers records which queues lose pods to reclaim.

@@ -68,6 +68,8 @@ const (
 	namespaceSums = "every namespace is charged what its tasks have"
 	namespaceMost = "no allocation exceeds the limit of a namespace"
 	inPlace       = "a job loses its promise to one of its queue with a higher priority alone"
+	notTaken      = "what victims leave belongs to whom they were evicted for"
+	once          = "no pod is evicted for one that waits for others"
 	admitted      = "no job waits that fits as a whole beside what all have and were promised"
 )
 
@@ -75,6 +77,9 @@ const (
 var invariants = []invariant{
 	{name: "every queue is charged what its tasks have", at: []moment{atOpen, afterEvent, afterAction}, check: (*chaosCycle).checkAccounts},
 	{name: "no allocation exceeds a quota", placed: (*chaosCycle).checkQuota},
+	{name: "a pod waits only for what it may have", at: []moment{atClose}, check: (*chaosCycle).checkPipelined},
+	{name: notTaken, placed: (*chaosCycle).checkMarks},
+	{name: once, evicted: (*chaosCycle).checkOnce},
 	{name: notLent, placed: (*chaosCycle).checkLent},
 	{name: "a pod runs on a card that it names", placed: (*chaosCycle).checkCard},
 	{name: "reclaim leaves a queue its guarantee", at: []moment{afterAction}, check: (*chaosCycle).checkLeaves},
@@ -169,16 +174,16 @@ func (c *chaosCycle) checkAccounts(name string) {
 func (w *world) checkRest(settled bool, broken sabotage) {
 	if !settled {
 		late := 0
-		for _, n := range w.evictions[len(w.evictions)-mostQuiet/3:] {
+		for _, n := range w.evictions[len(w.evictions)-w.mostQuiet()/3:] {
 			late += n
 		}
 		switch {
 		case late > 0 && w.exchanges():
 			return
 		case late > 0 && !unchecked(comesToRest):
-			violated(comesToRest, "%d pods are evicted in the last %d of %d quiet cycles", late, mostQuiet/3, mostQuiet)
+			violated(comesToRest, "%d pods are evicted in the last %d of %d quiet cycles", late, w.mostQuiet()/3, w.mostQuiet())
 		case late == 0 && !unchecked(settles):
-			violated(settles, "something changes in each of %d quiet cycles", mostQuiet)
+			violated(settles, "something changes in each of %d quiet cycles", w.mostQuiet())
 		}
 		return
 	}

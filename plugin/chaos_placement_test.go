@@ -10,13 +10,15 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// checkQuota checks the quotas of all queues that were charged for a task. Reclaim
-// pipelines tasks without a look at the cpu, memory and scalars of ancestors, as
-// upstream; the cycle that allocates them looks.
+// checkQuota checks the quotas of all queues that were charged for a task. What is pipelined is
+// checked when all victims are evicted (checkPipelined).
 func (c *chaosCycle) checkQuota(name string, p placement) {
+	if p.task.Status == api.Pipelined {
+		return
+	}
 	unsure := c.on(p.pod, p.task).unsure()
 	for d, amount := range c.request(p.job, p.pod, p.task) {
-		if amount == 0 || d == string(v1.ResourcePods) || p.task.Status == api.Pipelined && !isCard(d) || unsure && isCard(d) {
+		if amount == 0 || d == string(v1.ResourcePods) || unsure && isCard(d) {
 			continue // no rule compares pods
 		}
 		for _, queue := range p.path {
@@ -37,15 +39,48 @@ func (c *chaosCycle) checkQuota(name string, p placement) {
 // keepGuarantees cpu, memory and scalars.
 func (c *chaosCycle) checkLent(name string, p placement) {
 	has, unsure := c.expected()
-	if c.plugin == ProportionName || len(p.path) == 0 || c.anyUnsure(p.path, unsure) {
+	if c.plugin == ProportionName || len(p.path) == 0 || c.anyUnsure(p.path, unsure) || p.task.Status == api.Pipelined {
 		return
 	}
 	for d, amount := range c.request(p.job, p.pod, p.task) {
-		if amount == 0 || !isCard(d) && (c.arguments[keepGuarantees] != true || p.task.Status == api.Pipelined) {
+		if amount == 0 || !isCard(d) && c.arguments[keepGuarantees] != true {
 			continue
 		}
 		if at, excess := c.lends(p.path, d, amount, has, c.present(d)); excess > 0 {
 			violated(name, "%s is placed on %s by %s: of %s, %g is guaranteed to others below queue %q", p.task.Name, p.task.NodeName, c.action, d, excess, at)
+		}
+	}
+}
+
+// checkPipelined checks the quotas and guarantees of cards once the victims are gone of the
+// pods that wait. Reclaim pipelines pods without a look at cpu, memory and scalars, as upstream;
+// the cycle that allocates them looks.
+func (c *chaosCycle) checkPipelined(name string) {
+	has, unsure := c.expected()
+	will := c.future(has, nil, func(mark) bool { return false })
+	for _, j := range c.jobs {
+		job, path := c.jobOf(j), c.path(j.spec.queue)
+		if job == nil || path == nil || c.plugin == ProportionName || c.anyUnsure(path, unsure) {
+			continue
+		}
+		for _, p := range j.pods {
+			task := job.Tasks[api.TaskID(p.object.UID)]
+			if task.Status != api.Pipelined {
+				continue
+			}
+			for d, amount := range c.request(j, p, task) {
+				if amount == 0 || !isCard(d) {
+					continue
+				}
+				for _, queue := range path {
+					if bound := min(c.row(c.own.limit.Row(c.own.ix.Lookup(queue)))[d], c.ownBound(queue, d)); will[queue][d] > bound+0.1 {
+						violated(name, "queue %s will have %g of %s with %s on %s, its bound is %g", queue, will[queue][d], d, task.Name, task.NodeName, bound)
+					}
+				}
+				if at, excess := c.lends(path, d, amount, will, c.present(d)-c.terminatingOf(d)); excess > 0 {
+					violated(name, "%s waits for %s: of %s, %g is guaranteed to others below queue %q", task.Name, task.NodeName, d, excess, at)
+				}
+			}
 		}
 	}
 }
@@ -149,7 +184,10 @@ func (c *chaosCycle) checkRefusals(name string) {
 				task.NodeName = node.Name
 				request := c.request(j, p, task)
 				task.NodeName = ""
-				if !c.servesOn(p, node.Name) || unsure[j.spec.queue] || c.anyUnsure(c.path(j.spec.queue), unsure) || !c.fitsBeside(c.path(j.spec.queue), has, request) || !c.fitsLent(c.path(j.spec.queue), has, request) {
+				if !c.servesOn(p, node.Name) || unsure[j.spec.queue] || c.anyUnsure(c.path(j.spec.queue), unsure) || !c.fitsBeside(c.path(j.spec.queue), has, request) || !c.fitsLent(c.path(j.spec.queue), has, request, c.present) {
+					continue
+				}
+				if !c.fitsLater(j, has, request) || !c.roomLater(j, task, node) {
 					continue
 				}
 				if !c.Allocatable(c.Queues[job.Queue], task) {

@@ -351,10 +351,10 @@ func (c *chaosCycle) limitsNamespace(queue string) bool {
 }
 
 // inNamespace returns what a namespace has in a queue and below, and whether that is certain.
-func (c *chaosCycle) inNamespace(queue, namespace string) (has amounts, unsure bool) {
+func (c *chaosCycle) inNamespace(queue, namespace string, later bool) (has amounts, unsure bool) {
 	has = amounts{}
 	c.eachCharge(func(j *worldJob, p *worldPod, task *api.TaskInfo, charge amounts) {
-		if j.namespace() != namespace || !slices.Contains(c.path(j.spec.queue), queue) {
+		if j.namespace() != namespace || !slices.Contains(c.path(j.spec.queue), queue) || later && c.terminates(p, task) {
 			return
 		}
 		for d, amount := range charge {
@@ -372,7 +372,7 @@ func (c *chaosCycle) checkNamespaces(name string) {
 	}
 	for account, place := range c.own.namespaces.Places() {
 		queue := c.own.ix.Name(place.Queue)
-		want, unsure := c.inNamespace(queue, place.Namespace)
+		want, unsure := c.inNamespace(queue, place.Namespace, false)
 		if unsure || c.path(queue) == nil {
 			continue
 		}
@@ -391,7 +391,7 @@ func (c *chaosCycle) checkNamespaces(name string) {
 // checkNamespaceLimit checks that no allocation takes a namespace above a limit.
 func (c *chaosCycle) checkNamespaceLimit(name string, p placement) {
 	for _, queue := range p.path {
-		has, unsure := c.inNamespace(queue, p.job.namespace())
+		has, unsure := c.inNamespace(queue, p.job.namespace(), p.task.Status == api.Pipelined)
 		for d, amount := range c.request(p.job, p.pod, p.task) {
 			most, limited := c.namespaceLimit(queue, d)
 			if !limited || unsure || amount == 0 || d == string(v1.ResourcePods) || p.task.Status == api.Pipelined && !isCard(d) || isCard(d) && !c.counted(queue) {

@@ -68,7 +68,7 @@ func (c *chaosCycle) victimsFor(j *worldJob, p *worldPod, task *api.TaskInfo, no
 	request := c.request(j, p, task)
 	task.NodeName = ""
 	path := c.path(j.spec.queue)
-	if !c.servesOn(p, node.Name) || !c.fitsBeside(path, has, request) || !c.fitsLent(path, has, request) {
+	if !c.servesOn(p, node.Name) || !c.fitsBeside(path, has, request) || !c.fitsLent(path, has, request, c.present) {
 		return nil
 	}
 	for d, amount := range request {
@@ -246,7 +246,7 @@ func (w *world) remembers() bool {
 		if w.forgotten(j) {
 			return true
 		}
-		for _, p := range j.pods {
+		for _, p := range j.all() {
 			if !p.placed() {
 				continue
 			}

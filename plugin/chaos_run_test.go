@@ -185,6 +185,8 @@ func (c *chaosCycle) openWith(b *builder) {
 	})
 	tiers := offline.Tiers(c.hierarchy, orderlyName, priority.PluginName, gang.PluginName, c.plugin)
 	tiers[0].Plugins[2].EnabledPreemptable = &c.gangSpares
+	gangVotes := c.arguments[reclaimBeyondMinimum] != true
+	tiers[0].Plugins[2].EnabledJobStarving = &gangVotes
 	c.Session = offline.Open(c.cache, tiers)
 	c.own = ours.session
 }
@@ -214,13 +216,14 @@ func (w *world) follow(jobs map[api.JobID]*api.JobInfo, c *chaosCycle) {
 			w.changed = true
 			w.note("%s is %s, was %s", j.spec.name, is, was)
 		}
-		for _, p := range j.pods {
+		w.noteMarks(j, job)
+		for i, p := range j.pods {
 			task := job.Tasks[api.TaskID(p.object.UID)]
 			switch {
 			case task == nil:
 			case slices.Contains(c.cache.Evicted, task.Name):
 				w.note("%s is evicted from %s", task.Name, p.object.Spec.NodeName)
-				p.evict(w)
+				j.evict(w, i)
 				evictions++
 				w.changed = true
 			case p.object.Spec.NodeName == "" && task.Status == api.Binding:
@@ -321,7 +324,7 @@ func (c *chaosCycle) eachCharge(visit func(j *worldJob, p *worldPod, task *api.T
 		if job == nil || c.path(j.spec.queue) == nil {
 			continue
 		}
-		for _, p := range j.pods {
+		for _, p := range j.all() {
 			task := job.Tasks[api.TaskID(p.object.UID)]
 			holds := task.Status == api.Releasing && p.object.DeletionTimestamp != nil && c.holds()
 			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined && !holds || c.own.notCharged[task.UID] {
@@ -373,7 +376,7 @@ func (c *chaosCycle) allocated() map[string]map[string]float64 {
 // taskOf returns the job and the pod of a task.
 func (c *chaosCycle) taskOf(task *api.TaskInfo) (*worldJob, *worldPod) {
 	for _, j := range c.jobs {
-		for _, p := range j.pods {
+		for _, p := range j.all() {
 			if p.object.UID == task.Pod.UID {
 				return j, p
 			}
@@ -389,13 +392,17 @@ type claimed struct {
 	node  string
 }
 
-// mostQuiet is the number of cycles without acts after which a world must be at rest.
+// mostQuiet is the number of cycles without acts after which a world must be at rest, where
+// pods end at once.
 const mostQuiet = 60
+
+// mostQuiet is that number for pods that take their time.
+func (w *world) mostQuiet() int { return mostQuiet + 4*w.grace }
 
 // settle runs cycles in which nothing happens from outside, until nothing changes.
 func (w *world) settle(broken sabotage) {
 	quiet := 0
-	for range mostQuiet {
+	for range w.mostQuiet() {
 		w.next(nil, broken)
 		if w.changed || w.terminating() {
 			quiet = 0
@@ -411,7 +418,7 @@ func (w *world) settle(broken sabotage) {
 
 func (w *world) terminating() bool {
 	for _, j := range w.jobs {
-		for _, p := range j.pods {
+		for _, p := range j.all() {
 			if p.object.DeletionTimestamp != nil && !p.finished() {
 				return true
 			}

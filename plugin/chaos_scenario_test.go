@@ -22,6 +22,7 @@ type scenario struct {
 	actions    []string
 	gangSpares bool // gang spares the minimum of a job from preemption
 	grace      int  // cycles for which an evicted pod terminates
+	eager      bool // controllers replace a pod as soon as it terminates
 	cycles     int  // cycles with acts; quiet ones follow
 	acts       []act
 }
@@ -234,7 +235,7 @@ func (s *scenario) String() string {
 		}
 		fmt.Fprintf(b, "%s: %v", key, s.arguments[key])
 	}
-	fmt.Fprintf(b, "}, gang enablePreemptable %t; evicted pods terminate for %d cycles\n", s.gangSpares, s.grace)
+	fmt.Fprintf(b, "}, gang enablePreemptable %t; evicted pods terminate for %d cycles, replaced at once: %t\n", s.gangSpares, s.grace, s.eager)
 	last := 0
 	for _, a := range s.sorted() {
 		if a.cycle != last {

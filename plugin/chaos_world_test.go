@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,8 @@ type world struct {
 	changed   bool  // by the last cycle
 	evictions []int // by cycle
 	claims    []claimed
+	marks     []mark
+	edited    int            // the last cycle with acts
 	filled    map[string]int // the cycle in which a node last got a pod
 	loses     map[string]int // the cycle in which a queue last lost pods to reclaim
 	// borrowsFirst is the last cycle in which a queue that lost pods deserved another one.
@@ -71,6 +74,7 @@ type worldJob struct {
 	spec    jobSpec
 	group   *api.PodGroup
 	pods    []*worldPod
+	leaving []*worldPod // terminating pods that their controller has replaced already
 	promise promiseTime
 	// orphaned: a session was without the job, because its queue did not exist.
 	orphaned bool
@@ -82,6 +86,7 @@ type worldPod struct {
 	spec   podSpec
 	object *v1.Pod
 	ends   int                  // the cycle in which a terminating pod is gone
+	born   int                  // how many pods with this number were there before
 	has    map[string]namedCard // since it has a node, by resource
 }
 
@@ -159,10 +164,18 @@ func (j *worldJob) create(w *world) {
 	}
 }
 
-// replace replaces a pod by a new one, which is pending.
+// all returns the pods of a job, with those that were replaced and are not gone yet.
+func (j *worldJob) all() []*worldPod { return slices.Concat(j.pods, j.leaving) }
+
+// replace replaces a pod by a new one, which is pending. A pod that was replaced before it is
+// gone has another name than the new one.
 func (j *worldJob) replace(w *world, i int) {
-	spec := j.pods[i].spec
+	spec, born := j.pods[i].spec, j.pods[i].born
 	task := workload.Task{Name: fmt.Sprintf("%s-%d", j.spec.name, i), Request: spec.requests, Gated: spec.gated}
+	if w.eager && j.pods[i].object != nil {
+		born++
+		task.Name += fmt.Sprintf("-%d", born)
+	}
 	if spec.cards != "" {
 		task.Annotations = map[string]string{card.NameKey: spec.cards}
 	}
@@ -176,7 +189,7 @@ func (j *worldJob) replace(w *world, i int) {
 	if spec.kept {
 		pod.Annotations[v1beta1.PodPreemptable] = "false"
 	}
-	j.pods[i] = &worldPod{spec: spec, object: pod}
+	j.pods[i] = &worldPod{spec: spec, object: pod, born: born}
 }
 
 // update replaces the object of a pod by a changed copy.
@@ -195,10 +208,17 @@ func (p *worldPod) placed() bool {
 	return p.object.Spec.NodeName != "" && !p.finished()
 }
 
-// evict makes a pod terminate.
-func (p *worldPod) evict(w *world) {
+// evict makes a pod of a job terminate, for which an eager controller creates another one at once.
+func (j *worldJob) evict(w *world, i int) {
+	p := j.pods[i]
 	p.ends = w.cycle + 1 + w.grace
-	p.update(func(pod *v1.Pod) { pod.DeletionTimestamp = &metav1.Time{} })
+	p.update(func(pod *v1.Pod) {
+		pod.DeletionTimestamp = &metav1.Time{Time: w.clock().Add(time.Duration(w.grace) * time.Minute)}
+	})
+	if w.eager {
+		j.leaving = append(j.leaving, p)
+		j.replace(w, i)
+	}
 }
 
 func (d removeJob) apply(w *world) {
@@ -287,6 +307,7 @@ func (d replacePods) apply(w *world) {
 		return
 	}
 	for _, j := range w.jobs {
+		j.leaving = slices.DeleteFunc(j.leaving, func(p *worldPod) bool { return p.object.Spec.NodeName == d.node })
 		for i, p := range j.pods {
 			if p.object.Spec.NodeName == d.node && !p.finished() {
 				j.replace(w, i)
@@ -301,7 +322,7 @@ func (restart) apply(w *world) {
 		q.good, q.policies = map[string]map[string]int64{}, nil
 	}
 	for _, j := range w.jobs {
-		for _, p := range j.pods {
+		for _, p := range j.all() {
 			p.has = nil
 		}
 	}
@@ -479,7 +500,7 @@ func (w *world) place() {
 func (w *world) holdAll() {
 	for _, j := range w.jobs {
 		j.orphaned = j.orphaned || w.queues[j.spec.queue] == nil
-		for _, p := range j.pods {
+		for _, p := range j.all() {
 			if !p.placed() {
 				continue
 			}
@@ -499,6 +520,9 @@ func (w *world) holdAll() {
 func (w *world) begin(acts []act) {
 	w.cycle++
 	for _, j := range w.jobs {
+		remaining := len(j.leaving)
+		j.leaving = slices.DeleteFunc(j.leaving, func(p *worldPod) bool { return p.ends <= w.cycle })
+		w.changed = w.changed || len(j.leaving) < remaining
 		for i, p := range j.pods {
 			switch {
 			case p.object.DeletionTimestamp != nil && p.ends <= w.cycle && !p.finished():
@@ -515,6 +539,7 @@ func (w *world) begin(acts []act) {
 		if a.cycle == w.cycle {
 			a.deed.apply(w)
 			w.note("%s", a.deed)
+			w.edited = w.cycle
 		}
 	}
 	w.place()
@@ -549,7 +574,7 @@ func (w *world) info() *api.ClusterInfo {
 		job.Namespace = j.namespace()
 		job.Priority = j.spec.priority
 		job.CreationTimestamp = j.group.CreationTimestamp
-		for _, p := range j.pods {
+		for _, p := range j.all() {
 			pod := p.object
 			if pod.Spec.NodeName == "" {
 				own := *pod // a session writes the node of a pod that it places

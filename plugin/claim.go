@@ -69,16 +69,16 @@ func (s *session) frees(c *claim, q index.Queue, task *api.TaskInfo, charge fast
 			if q != c.queue && !c.want.mayTake {
 				return false
 			}
-			return c.want.lack || charge.Get(d) > 0 && (s.lacksRoom(c, q, d) || s.namespaces != nil && s.lacksRoomOfNamespace(c, q, task, d))
+			return c.want.lack || charge.Get(d) > 0 && s.lacksQuota(c, q, task, d)
 		})
 	}
 	for _, name := range task.Resreq.ResourceNames() {
-		if task.Resreq.Get(name) > 0 && c.lacks(name) {
+		if task.Resreq.Get(name) > 0 && s.lacks(c, name) {
 			return true
 		}
 	}
 	for d := range charge.Requested() {
-		if s.lacksRoom(c, q, d) || s.namespaces != nil && s.lacksRoomOfNamespace(c, q, task, d) {
+		if s.lacksQuota(c, q, task, d) {
 			return true
 		}
 	}
@@ -89,24 +89,42 @@ func (s *session) frees(c *claim, q index.Queue, task *api.TaskInfo, charge fast
 func (s *session) wantOf(c *claim, r cards.Request, d fastres.Dim) want {
 	return want{
 		request: r,
-		mayTake: quota.PreemptiveCard(s.ix, s.limit, c.queue, d, float64(r.Amount), s.settings.levels).OK(),
-		lack:    c.lacks(v1.ResourceName(s.cards.ResourceName(r.Resource))),
+		mayTake: quota.PreemptiveCard(s.ix, s.future.queues, s.limit, c.queue, d, float64(r.Amount), s.settings.levels).OK(),
+		lack:    s.lacks(c, v1.ResourceName(s.cards.ResourceName(r.Resource))),
 	}
 }
 
 // lacks reports whether the node has less of a resource than the claim requests, once the
-// pods that are being deleted are gone.
-func (c *claim) lacks(name v1.ResourceName) bool {
-	n := c.node
-	return c.task.InitResreq.Get(name) > n.Idle.Get(name)+n.Releasing.Get(name)-n.Pipelined.Get(name)
+// pods that are being deleted are gone, and those have their place that others were evicted for.
+func (s *session) lacks(c *claim, name v1.ResourceName) bool {
+	n, request := c.node, c.task.InitResreq.Get(name)
+	if kept := s.keptOn(n.Name, c.task); kept != nil {
+		request += kept.Get(name)
+	}
+	for _, victim := range s.leftOn(n.Name) {
+		request -= victim.Resreq.Get(name)
+	}
+	return request > n.Idle.Get(name)+n.Releasing.Get(name)-n.Pipelined.Get(name)
+}
+
+// lacksQuota reports whether a bound on the quantity of one dimension that a task of q is a part
+// of has too little room for the claim: the quota of a queue that both are in, what is
+// guaranteed to others there, or the limit of their namespace. These are the bounds of
+// allocation.
+func (s *session) lacksQuota(c *claim, q index.Queue, task *api.TaskInfo, d fastres.Dim) bool {
+	milli := c.charge.Get(d)
+	if milli == 0 || c.queue == index.None {
+		return false
+	}
+	return s.lacksRoom(c, q, d) || s.future.guarantees.Lacks(s.future.queues, c.queue, q, d, milli) ||
+		s.namespaces != nil && s.lacksRoomOfNamespace(c, q, task, d)
 }
 
 // lacksRoom reports whether a queue that holds both the claim and q has too little room
-// for the claim in one dimension, once the pods that are being deleted are gone.
+// for the claim in one dimension.
 func (s *session) lacksRoom(c *claim, q index.Queue, d fastres.Dim) bool {
 	for _, p := range quota.Common(s.ix, c.queue, q) {
-		left := s.ix.Allocated(p).Get(d) - s.ix.Terminating.At(p, d)
-		if c.charge.Get(d) > 0 && left+c.charge.Get(d) > s.limit.At(p, d) {
+		if s.future.queues.Allocated(p).Get(d)+c.charge.Get(d) > s.limit.At(p, d) {
 			return true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -18,6 +19,7 @@ func (s *session) onAllocate(event *framework.Event) {
 	if q := s.queueOf(event.Task); q != index.None && !s.refuseEvent(event) {
 		s.change(q, event.Task, true)
 		s.release(event.Task)
+		s.spendEarmark(event.Task)
 		s.noteAllocated(event.Task)
 	}
 }
@@ -27,6 +29,8 @@ func (s *session) onDeallocate(event *framework.Event) {
 	if q := s.queueOf(event.Task); q != index.None && s.charged(event.Task) {
 		s.change(q, event.Task, false)
 		s.restore(event.Task)
+		s.restoreEarmark(event.Task)
+		s.abandon(event.Task)
 		s.noteDeallocated(event.Task)
 	}
 }
@@ -42,9 +46,17 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 	if charge {
 		quota.Charge(s.ix, q, v.request)
 		s.memory.guarantees.Update(q, v.request, 1)
+		if s.unsettled {
+			s.memory.future.Charged(q, v.request)
+			s.memory.futureGuarantees.Update(q, v.request, 1)
+		}
 	} else {
 		quota.Refund(s.ix, q, v.request, v.refund)
 		s.memory.guarantees.Update(q, v.refund, -1)
+		if s.unsettled {
+			s.memory.future.Refunded(q, v.refund)
+			s.memory.futureGuarantees.Update(q, v.refund, -1)
+		}
 		s.memory.reservations.Refunded()
 	}
 	if s.namespaces != nil {
@@ -70,12 +82,22 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 	if s.cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {
 		return false
 	}
-	fit := s.fitNode(&s.live, task, task.NodeName)
-	if fit.Reason == cards.NodeFits {
-		return false
+	a := s.accountsFor(task)
+	if task.Status == api.Pipelined {
+		s.follow(task)
+		a = s.futureFor(task)
 	}
-	event.Err = fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName, s.explain.ExplainNode(fit, task.Namespace))
+	reason := report.NodeEarmarked
+	if node := s.ssn.Nodes[task.NodeName]; node == nil || s.leavesEarmarks(task, node, true) {
+		fit := s.fitNode(a, task, task.NodeName)
+		if fit.Reason == cards.NodeFits {
+			return false
+		}
+		reason = s.explain.ExplainNode(fit, task.Namespace).String()
+	}
+	event.Err = fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName, reason)
 	s.notCharged[task.UID] = true
+	s.abandon(task)
 	return true
 }
 

@@ -19,8 +19,11 @@ import (
 // whose queue does not exist or does not reach the root are none. Volcano asks about
 // the tasks of one node at a time.
 func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInfo) ([]*api.TaskInfo, int) {
-	if s.settings.byWork && s.asks(reclaimer) {
+	if s.asks(reclaimer) {
 		return reclaimees, util.Permit
+	}
+	if s.waits(reclaimer) {
+		return nil, util.Permit
 	}
 	c := s.claimOf(reclaimer)
 	if s.governs {
@@ -56,6 +59,7 @@ func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 			rest = rest[n:]
 		}
 	}
+	victims = s.inOrder(&c, victims)
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s may evict %d of %d tasks: %v",
 			s.variant.name, reclaimer.Namespace, reclaimer.Name, len(victims), len(reclaimees), victims)
@@ -87,7 +91,7 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 		if task.Job != job { // tasks of one job often follow one another (BenchmarkReclaimable)
 			job, q = task.Job, s.queueOf(task)
 		}
-		if q == index.None || s.ix.Broken(q) != nil {
+		if q == index.None || s.ix.Broken(q) != nil || len(s.plans) > 0 && s.planned(task) {
 			continue
 		}
 		terms := quota.ByDeserved
@@ -134,7 +138,7 @@ func (s *session) quotasAllow(c *claim, victims []*api.TaskInfo) bool {
 // DIVERGES: upstream evicts pods for a task that has no room beside what is reserved for others.
 func (s *session) letsIn(c *claim) bool {
 	victims, charge := &s.memory.victims, s.memory.vectors.charge
-	return victims.Suffice(s.limit, c.queue, charge) && s.keepsGuarantees(victims, c.queue, charge).OK() &&
+	return victims.Suffice(s.limit, c.queue, charge) && keepsGuarantees(s.future.guarantees, victims, c.queue, charge).OK() &&
 		s.fitsBeside(victims, c.queue, c.task, charge).OK()
 }
 
@@ -213,12 +217,12 @@ func (s *session) preemption(q index.Queue, request fastres.Vector, tasks []*api
 	pods, complete := s.requestAll(q, request, tasks)
 	switch {
 	case s.variant.proportion:
-		return cards.Outcome{Verdict: s.fits(s.ix, q, request, complete)}
+		return cards.Outcome{Verdict: s.fits(&s.live, q, request, complete)}
 	case !complete:
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: q}}
 	case len(pods) == 0:
-		return cards.Outcome{Verdict: quota.Preemptive(s.ix, s.limit, q, request, s.settings.levels)}
-	case !fastres.Fits(s.ix.Allocated(q), request, s.limit.Row(q)):
+		return cards.Outcome{Verdict: quota.Preemptive(s.ix, s.future.queues, s.limit, q, request, s.settings.levels)}
+	case !fastres.Fits(s.future.queues.Allocated(q), request, s.limit.Row(q)):
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: q}}
 	}
 	for i, pod := range pods {
@@ -232,7 +236,7 @@ func (s *session) preemption(q index.Queue, request fastres.Vector, tasks []*api
 			}
 		}
 		if outcome := s.cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict {
-			return quota.PreemptiveCard(s.ix, s.limit, q, d, milli*float64(equal), s.settings.levels)
+			return quota.PreemptiveCard(s.ix, s.future.queues, s.limit, q, d, milli*float64(equal), s.settings.levels)
 		}); !outcome.Verdict.OK() {
 			return outcome
 		}

@@ -84,7 +84,7 @@ func (s *session) freesForAny(to index.Queue, pods []*cards.PodRequest, q index.
 	node := s.cards.Node(task.NodeName)
 	return slices.ContainsFunc(pods, func(pod *cards.PodRequest) bool {
 		return node != nil && s.cards.Usable(to, pod, node) && s.cards.Frees(pod, occupied, node, func(r cards.Request, d fastres.Dim) bool {
-			return q == to || quota.PreemptiveCard(s.ix, s.limit, to, d, float64(r.Amount), s.settings.levels).OK()
+			return q == to || quota.PreemptiveCard(s.ix, s.future.queues, s.limit, to, d, float64(r.Amount), s.settings.levels).OK()
 		})
 	})
 }

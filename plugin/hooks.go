@@ -43,5 +43,12 @@ func (s *session) register(hierarchy bool) {
 	if !s.variant.proportion {
 		ssn.AddPreemptableFn(name, s.preemptable)
 	}
+	if s.settings.beyondMinimum {
+		ssn.AddJobStarvingFns(name, s.jobStarving)
+		s.warnStarving()
+	}
+	if s.cards != nil {
+		ssn.AddJobPipelinedFn(name, s.jobPipelined)
+	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: s.onAllocate, DeallocateFunc: s.onDeallocate})
 }

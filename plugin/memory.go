@@ -8,6 +8,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
@@ -28,13 +29,18 @@ type memory struct {
 	reservations reserve.Reservations
 	pending      intake.Pending
 	guarantees   quota.Guarantees
-	jobs         quota.Jobs
-	victims      quota.Victims
-	fences       quota.Fences
-	gates        gates
-	job          reserve.Job
-	vectors      vectors
-	pods         []*cards.PodRequest // of the tasks of one call of preemptive
+	future       quota.Future
+	// futureOfNamespaces and futureGuarantees are those of future.
+	futureOfNamespaces quota.Future
+	futureGuarantees   quota.Guarantees
+	earmarks           *earmark.Registry
+	jobs               quota.Jobs
+	victims            quota.Victims
+	fences             quota.Fences
+	gates              gates
+	job                reserve.Job
+	vectors            vectors
+	pods               []*cards.PodRequest // of the tasks of one call of preemptive
 
 	metrics   *report.Metrics
 	journal   *report.Journal
@@ -66,6 +72,7 @@ func newMemory() *memory {
 		metrics:   report.NewMetrics(),
 		journal:   report.NewJournal(),
 		exchanges: report.NewExchanges(),
+		earmarks:  earmark.NewRegistry(),
 
 		badClasses: map[api.JobID]string{},
 	}

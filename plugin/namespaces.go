@@ -17,6 +17,10 @@ import (
 type accounts struct {
 	queues     quota.Accounts
 	namespaces quota.Accounts // nil where no queue limits namespaces
+	guarantees *quota.Guarantees
+	// then are accounts that are compared as well, nil for none: a task fits if it fits beside
+	// what is there now and what will be.
+	then *accounts
 }
 
 // namespaceOf returns the account of the namespace of a task of q, None where no queue limits it.
@@ -85,9 +89,11 @@ func (s *session) changeNamespace(q index.Queue, task *api.TaskInfo, charge bool
 	ix.NoteOwnJobs(at)
 	if charge {
 		quota.Charge(ix, at, v.request)
+		s.memory.futureOfNamespaces.Charged(at, v.request)
 		return
 	}
 	quota.Refund(ix, at, v.request, v.refund)
+	s.memory.futureOfNamespaces.Refunded(at, v.refund)
 	s.intake.Namespaces.Reservations.Refunded()
 }
 
@@ -98,19 +104,28 @@ func (s *session) fitsNamespaceWithout(c *claim, gone []*api.TaskInfo) bool {
 	if at == index.None {
 		return true
 	}
-	ix := &s.namespaces.Accounts
-	if quota.Allocatable(ix, &ix.RealCapability, at, c.charge).OK() {
+	bounds := &s.namespaces.Accounts.RealCapability
+	if quota.Allocatable(s.future.namespaces, bounds, at, c.charge).OK() {
 		return true // with them as well
 	}
-	without, request, refund := ix.WhatIf(), fastres.NewVector(c.charge.Len()), fastres.NewVector(c.charge.Len())
-	for _, task := range gone {
+	without := &quota.Draft{Accounts: s.future.namespaces}
+	s.refundAll(without, gone, s.namespaceOf)
+	return quota.Allocatable(without, bounds, at, c.charge).OK()
+}
+
+// refundAll refunds what tasks are charged to the accounts that of names for their queues.
+func (s *session) refundAll(a quota.Accounts, tasks []*api.TaskInfo, of func(index.Queue, *api.TaskInfo) index.Queue) {
+	request, refund := fastres.NewVector(s.intake.Dims.Length()), fastres.NewVector(s.intake.Dims.Length())
+	for _, task := range tasks {
 		q := s.queueOf(task)
-		if from := s.namespaceOf(q, task); from != index.None && api.AllocatedStatus(task.Status) {
+		if q == index.None || !api.AllocatedStatus(task.Status) {
+			continue
+		}
+		if from := of(q, task); from != index.None {
 			s.intake.SetCharge(request, q, task, task.NodeName)
-			quota.Refund(&without, from, request, refund)
+			quota.Refund(a, from, request, refund)
 		}
 	}
-	return quota.Allocatable(&without, &ix.RealCapability, at, c.charge).OK()
 }
 
 // lacksRoomOfNamespace reports whether the claim and a task of q share an account of a namespace
@@ -122,6 +137,6 @@ func (s *session) lacksRoomOfNamespace(c *claim, q index.Queue, task *api.TaskIn
 	}
 	ix := &s.namespaces.Accounts
 	return slices.ContainsFunc(ix.Path(at), func(p index.Queue) bool {
-		return slices.Contains(ix.Path(from), p) && c.charge.Get(d) > 0 && ix.Allocated(p).Get(d)+c.charge.Get(d) > ix.RealCapability.At(p, d)
+		return slices.Contains(ix.Path(from), p) && s.future.namespaces.Allocated(p).Get(d)+c.charge.Get(d) > ix.RealCapability.At(p, d)
 	})
 }

@@ -119,7 +119,48 @@ func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.Ta
 			taken = others
 		}
 	}
-	return names(taken)
+	if m.own.cards == nil || !known || !onOneNode(taken) || len(taken) == 0 || m.sufficesWithout(reclaimer, nil) {
+		return names(taken)
+	}
+	return names(m.inOrder(reclaimer, taken))
+}
+
+// inOrder returns the victims that are named where the node is not all that is lacking: those
+// with which the node has room no sooner than all else has, or else the first that suffice.
+func (m *oracleSession) inOrder(reclaimer *api.TaskInfo, taken []*api.TaskInfo) (named []*api.TaskInfo) {
+	node := taken[0].NodeName
+	ordered := m.own.evictionOrder(reclaimer, m.sparedByGang(taken))
+	room := func(without []*api.TaskInfo) bool { return m.roomOnNode(reclaimer, node, without) }
+	if !m.own.settings.rules.OrderVictims || !room(nil) {
+		for _, task := range ordered {
+			with := append(slices.Clone(named), task)
+			if room(with) && m.sufficesWithout(reclaimer, with) {
+				return with
+			}
+			if !room(with) {
+				named = with
+			}
+		}
+	}
+	for n := range ordered {
+		if first := ordered[:n+1]; room(first) && m.sufficesWithout(reclaimer, first) {
+			return first
+		}
+	}
+	return nil
+}
+
+// sufficesWithout reports whether a reclaimer has room in its queues and namespaces without
+// some tasks.
+func (m *oracleSession) sufficesWithout(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) bool {
+	victims := m.oracle.Victims()
+	var gone []oracle.NamespaceJob
+	for _, task := range tasks {
+		victims.Remove(m.queueOf(task), m.request(task, true))
+		gone = append(gone, oracle.NamespaceJob{Queue: m.queueOf(task), Namespace: task.Namespace, Allocated: m.request(task, true)})
+	}
+	to, request := m.queueOf(reclaimer), m.request(reclaimer, false)
+	return victims.Suffice(to, request) && m.namespaces.Without(gone).Fits(to, reclaimer.Namespace, request) == ""
 }
 
 // mayTake reports whether a task takes from other queues at all.

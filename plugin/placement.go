@@ -11,6 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -23,7 +24,10 @@ func (s *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	if s.cards == nil {
 		return nil
 	}
-	return s.fitError(&s.live, task, node)
+	if len(s.earmarks) > 0 && !s.leavesEarmarks(task, node, false) {
+		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: report.NodeEarmarked, Plugin: s.variant.name})
+	}
+	return s.fitError(s.accountsFor(task), task, node)
 }
 
 func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {

@@ -131,6 +131,7 @@ func (p *quotaPlugin) OnSessionClose(ssn *framework.Session) {
 	m.metrics.PublishInner()
 	m.journal.PublishWaiting()
 	p.session.watchExchanges()
+	p.session.rememberEarmarks()
 	m.intake.MendParents(ssn, p.Name())
 	p.builder.giveBack(m)
 	p.session = nil

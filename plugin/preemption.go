@@ -23,6 +23,9 @@ func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 	if _, own := s.asking.Load(preemptor); own {
 		return nil, util.Abstain
 	}
+	if s.waits(preemptor) {
+		return nil, util.Reject
+	}
 	c := s.claimOf(preemptor)
 	c.charge = fastres.NewVector(s.intake.Dims.Length())
 	all := len(preemptees)
@@ -97,7 +100,7 @@ func (s *session) useful(c *claim, preemptees []*api.TaskInfo) []*api.TaskInfo {
 // fullCards appends the cards on the claim's node of which the quotas have too few left.
 func (s *session) fullCards(full []fastres.Dim, c *claim) []fastres.Dim {
 	for d := range c.charge.Requested() {
-		if s.memory.names.IsCard(d) && !s.fitsCard(&s.live, c.queue, c.task, d, c.charge.Get(d)).OK() {
+		if s.memory.names.IsCard(d) && !s.fitsCard(&s.future, c.queue, c.task, d, c.charge.Get(d)).OK() {
 			full = append(full, d)
 		}
 	}
@@ -105,48 +108,14 @@ func (s *session) fullCards(full []fastres.Dim, c *claim) []fastres.Dim {
 }
 
 // admitsWithout reports whether the quotas admit a claim on the node where it was placed
-// once some tasks are gone.
+// once some tasks are gone, beside what is reserved for others.
 func (s *session) admitsWithout(c *claim, tasks []*api.TaskInfo) bool {
-	gone, request := fastres.NewVector(c.charge.Len()), fastres.NewVector(c.charge.Len())
-	for _, task := range tasks {
-		if s.queueOf(task) == c.queue {
-			s.intake.SetCharge(request, c.queue, task, task.NodeName)
-			gone.Add(request)
-		}
+	without := s.future.queues
+	if len(tasks) > 0 {
+		without = &quota.Draft{Accounts: without}
+		s.refundAll(without, tasks, func(q index.Queue, _ *api.TaskInfo) index.Queue { return q })
 	}
-	return s.admitsAfter(c, gone) && s.fitsClaimsWithout(c.queue, c.task, tasks) && s.fitsNamespaceWithout(c, tasks)
+	return quota.Allocatable(without, s.limit, c.queue, c.charge).OK() &&
+		keepsGuarantees(s.future.guarantees, without, c.queue, c.charge).OK() && s.fitsBeside(without, c.queue, c.task, c.charge).OK() &&
+		s.fitsClaimsWithout(c.queue, c.task, tasks) && s.fitsNamespaceWithout(c, tasks)
 }
-
-// admitsAfter reports whether the quotas admit a claim after a refund to its queue, beside
-// what is reserved for others.
-func (s *session) admitsAfter(c *claim, refund fastres.Vector) bool {
-	a := &after{ix: s.ix, path: s.ix.Path(c.queue)}
-	a.left.Reset(len(a.path), refund.Len())
-	for i, p := range a.path {
-		left := a.left.Row(i)
-		left.CopyFrom(s.ix.Allocated(p))
-		left.Sub(refund)
-		if !fastres.Fits(left, c.charge, s.limit.Row(p)) {
-			return false
-		}
-	}
-	return s.keepsGuarantees(a, c.queue, c.charge).OK() && s.fitsBeside(a, c.queue, c.task, c.charge).OK()
-}
-
-// after is the accounts of a session after a refund to one queue (quota.View).
-type after struct {
-	ix   *index.Index
-	path []index.Queue // the queue and its ancestors
-	left fastres.Rows  // by the position in path
-}
-
-var _ quota.View = &after{}
-
-func (a *after) Allocated(q index.Queue) fastres.Vector {
-	if i := slices.Index(a.path, q); i >= 0 {
-		return a.left.Row(i)
-	}
-	return a.ix.Allocated(q)
-}
-
-func (a *after) Changed() []index.Queue { return a.path }

@@ -25,14 +25,14 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
-// scene is a cluster with cards. Its methods add to it.
+// scene is a cluster with cards, and a scheduler of its own. Its methods add to it.
 type scene struct {
 	workload.Cluster
 	arguments framework.Arguments
 	build     framework.PluginBuilder
 }
 
-func newScene() *scene { return &scene{build: New} }
+func newScene() *scene { return &scene{build: (&builder{variant: cardBuilder.variant}).build} }
 
 // node adds a node with n cards of one model.
 func (s *scene) node(name, model string, n int64) *scene {

@@ -34,7 +34,13 @@ type session struct {
 	cards  *cards.Session // nil where cards count nowhere
 	// namespaces bounds what namespaces have in queues, nil where no queue limits it.
 	namespaces *quota.Namespaces
-	live       accounts        // of the session itself
+	live       accounts // of the session itself
+	future     accounts // as they will be: see quota.Future
+	both       accounts // live, then future
+	unsettled  bool     // future differs from live
+	earmarks   []*earmarked
+	plans      []*plan
+	committing bool            // jobPipelined asks the other plugins
 	limit      *index.Rows     // bound of allocation: realCapability, or deserved for proportion
 	share      quota.ShareRule // of capacity or of proportion
 	explain    report.Explainer
@@ -91,8 +97,10 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 		m.maxNames = 2*m.knownNames() + fewNames
 	}
 	m.vectors.resize(s.intake.Dims.Length())
-	m.victims.Reset(s.ix, &m.names)
-	m.guarantees.Reset(s.ix, s.intake.Available)
+	m.victims.Reset(s.ix, &m.future, &m.names)
+	m.guarantees.Reset(s.ix, s.ix, s.intake.Available)
+	s.live.guarantees = &m.guarantees
+	s.openEarmarks()
 	m.jobs.Reset(tree, s.intake.Admitted, s.intake.MaxJobs())
 	s.explain = report.Explainer{Index: s.ix, Queues: s.intake.Queues, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,
 		Jobs: &m.jobs, Namespaces: s.namespaces, Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}

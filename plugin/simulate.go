@@ -27,6 +27,7 @@ var (
 type whatIf struct {
 	overlay         index.Overlay
 	namespaces      *index.Overlay // nil where no queue limits namespaces
+	guarantees      *quota.Guarantees
 	request, refund fastres.Vector // made at the first simulation
 
 	// Of the task that PrePredicate prepared; clones have none.
@@ -37,7 +38,7 @@ type whatIf struct {
 
 // Clone returns an independent what-if (fwk.StateData).
 func (w *whatIf) Clone() fwk.StateData {
-	clone := &whatIf{overlay: w.overlay.Clone()}
+	clone := &whatIf{overlay: w.overlay.Clone(), guarantees: w.guarantees}
 	if w.namespaces != nil {
 		namespaces := w.namespaces.Clone()
 		clone.namespaces = &namespaces
@@ -47,10 +48,11 @@ func (w *whatIf) Clone() fwk.StateData {
 
 // accounts returns the accounts of the what-if.
 func (w *whatIf) accounts() *accounts {
-	if w.namespaces == nil {
-		return &accounts{queues: &w.overlay}
+	a := &accounts{queues: &w.overlay, guarantees: w.guarantees}
+	if w.namespaces != nil {
+		a.namespaces = w.namespaces
 	}
-	return &accounts{&w.overlay, w.namespaces}
+	return a
 }
 
 // prePredicate takes the snapshot that simulations for a task start from. It
@@ -60,7 +62,7 @@ func (s *session) prePredicate(task *api.TaskInfo) error {
 	if s.settings.byWork {
 		s.choice.begin(task)
 	}
-	w := &whatIf{overlay: s.ix.Snapshot()}
+	w := &whatIf{overlay: s.ix.Snapshot(), guarantees: s.future.guarantees}
 	if s.namespaces != nil {
 		namespaces := s.namespaces.Accounts.Snapshot()
 		w.namespaces = &namespaces
@@ -86,6 +88,12 @@ func (s *session) whatIf(state fwk.CycleState) (*whatIf, error) {
 	}
 	if length := s.intake.Dims.Length(); w.request.Len() == 0 {
 		w.request, w.refund = fastres.NewVector(length), fastres.NewVector(length)
+		if s.unsettled {
+			s.memory.future.CopyTo(&w.overlay)
+			if w.namespaces != nil {
+				s.memory.futureOfNamespaces.CopyTo(w.namespaces)
+			}
+		}
 	}
 	return w, nil
 }

@@ -31,12 +31,7 @@ func (s *session) needsNoVictim(c *claim, node string) bool {
 // quota.OrderByWork. Without the others, a victim that one of them spares would be missing
 // from the few that are named.
 func (s *session) workOrder(c *claim, tasks []*api.TaskInfo) []*api.TaskInfo {
-	question := *c.task
-	s.asking.Store(&question, true)
-	defer s.asking.Delete(&question)
-	agreed := slices.DeleteFunc(slices.Clone(s.ssn.Reclaimable(&question, tasks)), func(task *api.TaskInfo) bool {
-		return s.queueOf(task) == index.None
-	})
+	agreed := s.agreedOn(c.task, tasks)
 	ordered := make([]*api.TaskInfo, len(agreed))
 	for i, at := range quota.OrderByWork(s.ix, c.queue, s.candidates(agreed)) {
 		ordered[i] = agreed[at]

@@ -87,15 +87,15 @@ func Unpromised(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64)
 //	allocated + quantity ≤ bound      for q, and
 //	allocated + quantity ≤ deserved   for q, or an ancestor up to levels above it
 //
-// bound is that of allocation, as in CardFits. levels is that of Preemptive, which says why
+// a and levels are those of Preemptive, and bound is that of allocation. Preemptive says why
 // bounds of ancestors do not count. A refusal has the reason OverQuota or OverDeserved, and
 // the queue itself.
-func PreemptiveCard(ix *index.Index, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64, levels int) Verdict {
-	if ix.Allocated(q).Get(d)+quantity > bound.At(q, d) {
+func PreemptiveCard(ix *index.Index, a View, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64, levels int) Verdict {
+	if a.Allocated(q).Get(d)+quantity > bound.At(q, d) {
 		return Verdict{OverQuota, q}
 	}
 	for _, p := range lowest(ix, q, levels) {
-		if ix.Allocated(p).Get(d)+quantity <= ix.Deserved.At(p, d) {
+		if a.Allocated(p).Get(d)+quantity <= ix.Deserved.At(p, d) {
 			return Verdict{Admitted, q}
 		}
 	}

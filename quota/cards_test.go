@@ -75,7 +75,7 @@ func TestPreemptiveCard(t *testing.T) {
 			queue{name: "q<inner", bound: bound, deserved: deserved, allocated: allocated})
 		q := lookup(t, ix, "q")
 		return verdict(ix, quota.AnyCard(q, []fastres.Dim{cardA, cardB}, func(d fastres.Dim) quota.Verdict {
-			return quota.PreemptiveCard(ix, &ix.RealCapability, q, d, 2, 0)
+			return quota.PreemptiveCard(ix, ix, &ix.RealCapability, q, d, 2, 0)
 		}))
 	}
 	assert.Equal(t, "Admitted at q", build(res{cardA: 4}, res{cardA: 4}, res{cardA: 2}))
@@ -89,7 +89,7 @@ func TestPreemptiveCard(t *testing.T) {
 func TestKeepsCard(t *testing.T) {
 	ix := session("", queue{name: "q", allocated: res{cardA: 3}, deserved: res{cardA: 2}})
 	var victims quota.Victims
-	victims.Reset(ix, &index.Names{})
+	victims.Reset(ix, ix, &index.Names{})
 	victims.Begin()
 	q, one := lookup(t, ix, "q"), res{cardA: 1}.vector()
 	assert.False(t, victims.KeepsCard(q, cardA))

@@ -44,7 +44,7 @@ func ExampleVictims() {
 	quota.Charge(&ix, dev, cores(60))
 
 	var victims quota.Victims
-	victims.Reset(&ix, &index.Names{})
+	victims.Reset(&ix, &ix, &index.Names{})
 	victims.Begin()
 	for range 3 {
 		fmt.Println("a task of 15 cores is a victim:", victims.Take(dev, cores(15), ix.Lookup("prod"), cores(50)))

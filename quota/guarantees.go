@@ -1,6 +1,8 @@
 package quota
 
 import (
+	"slices"
+
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 )
@@ -32,24 +34,26 @@ import (
 // Upstream: none.
 type Guarantees struct {
 	ix        *index.Index
+	base      View           // the accounts that unused is of
 	available fastres.Vector // a dimension without a bound is not kept free
 	active    bool           // some dimension is kept free
 	unused    index.Rows     // queue → Σ unused of its children; the last row is of flat queues
 	all       fastres.Vector // allocated of all flat queues
 }
 
-// View is the accounts that a charge is added to: those of the session, of a what-if
-// simulation, or of a session without some victims.
+// View is the accounts that a charge is added to: those of the session, their future, those of
+// a what-if simulation, or one of these without some victims.
 type View interface {
 	Allocated(q index.Queue) fastres.Vector
-	// Changed returns the queues whose allocated differs from that of the session, with
-	// all their ancestors.
+	// Changed returns the queues whose allocated differs from that of the session, or from its
+	// future, with all their ancestors.
 	Changed() []index.Queue
 }
 
-// Reset prepares g for a session with the accounts ix, rolled up.
-func (g *Guarantees) Reset(ix *index.Index, available fastres.Vector) {
-	g.ix, g.available, g.active = ix, available, false
+// Reset prepares g for the accounts base of a session with the queues ix: those of ix itself, or
+// a Future of them.
+func (g *Guarantees) Reset(ix *index.Index, base View, available fastres.Vector) {
+	g.ix, g.base, g.available, g.active = ix, base, available, false
 	for d := range fastres.Dim(available.Len()) {
 		g.active = g.active || g.keeps(d)
 	}
@@ -67,11 +71,11 @@ func (g *Guarantees) Reset(ix *index.Index, available fastres.Vector) {
 			continue
 		}
 		if p == g.top() {
-			g.all.Add(ix.Allocated(q))
+			g.all.Add(base.Allocated(q))
 		}
 		for d := range ix.Guarantee.Row(q).Present() {
 			if g.keeps(d) {
-				g.unused.Row(p).Increase(d, max(g.unused.At(q, d), ix.Guarantee.At(q, d)-ix.Allocated(q).Get(d), 0))
+				g.unused.Row(p).Increase(d, max(g.unused.At(q, d), ix.Guarantee.At(q, d)-base.Allocated(q).Get(d), 0))
 			}
 		}
 	}
@@ -99,6 +103,17 @@ func (g *Guarantees) above(q index.Queue) index.Queue {
 // reason Guaranteed, and the lowest queue whose children are guaranteed the rest, or q
 // where queues are flat. A what-if on an older snapshot sees what is unused now.
 func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64) Verdict {
+	return g.fits(a, q, index.None, d, quantity)
+}
+
+// Lacks reports whether q may not be charged a quantity because of what is guaranteed to others
+// below a queue that from is in as well. Then a pod of from takes a part of what is lacking.
+func (g *Guarantees) Lacks(a View, q, from index.Queue, d fastres.Dim, quantity float64) bool {
+	return !g.fits(a, q, from, d, quantity).OK()
+}
+
+// fits is Fits, where from is None, or else asks only the queues that from is in.
+func (g *Guarantees) fits(a View, q, from index.Queue, d fastres.Dim, quantity float64) Verdict {
 	if !g.active || !g.keeps(d) {
 		return Verdict{Admitted, q}
 	}
@@ -113,7 +128,7 @@ func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64
 		if g.ix.Rooted() && p == g.ix.Root() {
 			bound = min(bound, g.available.Get(d))
 		}
-		if lends(quantity, change, allocated, unused, bound) {
+		if lends(quantity, change, allocated, unused, bound) && (from == index.None || slices.Contains(g.ix.Path(from), p)) {
 			return Verdict{Guaranteed, p}
 		}
 		own := g.ix.Guarantee.At(p, d) - allocated
@@ -125,7 +140,7 @@ func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64
 	if !g.ix.Rooted() {
 		allocated := g.all.Get(d)
 		for _, other := range a.Changed() {
-			allocated += a.Allocated(other).Get(d) - g.ix.Allocated(other).Get(d)
+			allocated += a.Allocated(other).Get(d) - g.base.Allocated(other).Get(d)
 		}
 		if lends(quantity, change, allocated, g.unusedBelow(a, g.top(), d), g.available.Get(d)) {
 			return Verdict{Guaranteed, q}
@@ -146,7 +161,7 @@ func (g *Guarantees) unusedBelow(a View, q index.Queue, d fastres.Dim) float64 {
 		if g.above(child) == q {
 			guarantee := g.ix.Guarantee.At(child, d)
 			unused += max(g.unusedBelow(a, child, d), guarantee-a.Allocated(child).Get(d), 0) -
-				max(g.unused.At(child, d), guarantee-g.ix.Allocated(child).Get(d), 0)
+				max(g.unused.At(child, d), guarantee-g.base.Allocated(child).Get(d), 0)
 		}
 	}
 	return unused
@@ -179,7 +194,7 @@ func (g *Guarantees) update(q index.Queue, d fastres.Dim, more float64) {
 		if p == g.top() {
 			return
 		}
-		own := g.ix.Guarantee.At(p, d) - g.ix.Allocated(p).Get(d)
+		own := g.ix.Guarantee.At(p, d) - g.base.Allocated(p).Get(d)
 		change = max(before+change, own, 0) - max(before, own+more, 0) // 0 here does not mean 0 above
 	}
 }

@@ -31,7 +31,7 @@ func TestGuaranteesFollowCharges(t *testing.T) {
 		}
 		available := res{gpu: 9}.vector()
 		var follows, fresh quota.Guarantees
-		follows.Reset(ix, available)
+		follows.Reset(ix, ix, available)
 		scratch := fastres.NewVector(dims)
 		for range 20 {
 			q, amount := index.Queue(r.IntN(ix.Len())), res{gpu: float64(1 + r.IntN(4))}.vector()
@@ -42,7 +42,7 @@ func TestGuaranteesFollowCharges(t *testing.T) {
 				quota.Charge(ix, q, amount)
 				follows.Update(q, amount, 1)
 			}
-			fresh.Reset(ix, available)
+			fresh.Reset(ix, ix, available)
 			for q := range index.Queue(ix.Len()) {
 				want := fresh.Fits(ix, q, gpu, 2)
 				require.Equal(t, verdict(ix, want), verdict(ix, follows.Fits(ix, q, gpu, 2)), ix.Name(q))

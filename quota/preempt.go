@@ -10,7 +10,8 @@ import (
 //	allocated + request ≤ bound      in every requested dimension, and
 //	allocated + request ≤ deserved   in at least one requested dimension
 //
-// bound is that of allocation, as in Allocatable. Pods do not count. Of the bounds, only
+// allocated is that of a, which is Future in a session: what terminating pods hold need not
+// be taken. bound is that of allocation, as in Allocatable. Pods do not count. Of the bounds, only
 // the queue's own counts: the victims may free the resources that an ancestor lacks. The
 // second condition may hold for an ancestor instead, up to levels above the queue; the
 // root does not count. The first comparison has no tolerance. The second has the tolerance
@@ -23,12 +24,12 @@ import (
 //
 // DIVERGES: before v1.15, upstream does not compare with the capability. It evicts pods
 // for a task that is not allowed to run afterwards (upstream issue 5048).
-func Preemptive(ix *index.Index, bound *index.Rows, q index.Queue, request fastres.Vector, levels int) Verdict {
-	if !fastres.Fits(ix.Allocated(q), request, bound.Row(q)) {
+func Preemptive(ix *index.Index, a View, bound *index.Rows, q index.Queue, request fastres.Vector, levels int) Verdict {
+	if !fastres.Fits(a.Allocated(q), request, bound.Row(q)) {
 		return Verdict{OverQuota, q}
 	}
 	for _, p := range lowest(ix, q, levels) {
-		if fastres.FitsSomewhere(ix.Allocated(p), request, ix.Deserved.Row(p)) {
+		if fastres.FitsSomewhere(a.Allocated(p), request, ix.Deserved.Row(p)) {
 			return Verdict{Admitted, q}
 		}
 	}

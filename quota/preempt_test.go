@@ -47,7 +47,7 @@ func TestPreemptive(t *testing.T) {
 			test.queue.name = "q<parent"
 			// The parent is above its bound and deserves nothing. It does not count.
 			ix := session("root", queue{name: "root"}, queue{name: "parent", allocated: res{cpu: 5000}}, test.queue)
-			assert.Equal(t, test.want, verdict(ix, quota.Preemptive(ix, &ix.RealCapability, lookup(t, ix, "q"), test.request.vector(), 0)))
+			assert.Equal(t, test.want, verdict(ix, quota.Preemptive(ix, ix, &ix.RealCapability, lookup(t, ix, "q"), test.request.vector(), 0)))
 		})
 	}
 }
@@ -57,7 +57,7 @@ func TestPreemptiveAllocatesNothing(t *testing.T) {
 	q, request := lookup(t, ix, "q"), res{cpu: 1, pods: 1}.vector()
 	admitted := true
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		admitted = admitted && quota.Preemptive(ix, &ix.RealCapability, q, request, 0).OK()
+		admitted = admitted && quota.Preemptive(ix, ix, &ix.RealCapability, q, request, 0).OK()
 	}))
 	assert.True(t, admitted)
 }

@@ -16,9 +16,8 @@ import (
 //  3. allocated − victim ≥ guarantee in every dimension of guarantee; of the cards, in
 //     those that it has
 //
-// allocated is without the victims that were taken before in the same call, and without
-// what pods hold that are being deleted. 2 holds for
-// the victim's queue; 3 holds for that queue and its ancestors below the lowest common
+// allocated is that of Future, without the victims that were taken before in the same call.
+// 2 holds for the victim's queue; 3 holds for that queue and its ancestors below the lowest common
 // ancestor with the reclaimer's queue, which alone lose something. Quantities have the
 // units of package fastres. Comparison 3 has the tolerance fastres.MinResource.
 //
@@ -43,6 +42,7 @@ import (
 type Victims struct {
 	ix    *index.Index
 	names *index.Names
+	base  Accounts   // what is allocated without victims
 	left  index.Rows // queue → allocated without the victims taken, if at[q] = call
 	at    []int      // queue → the call that wrote its row of left
 	// taken: queue → the last call with a victim in it or below
@@ -51,9 +51,10 @@ type Victims struct {
 	gone  []index.Queue // those with a victim in this call
 }
 
-// Reset prepares v for a session with the accounts ix, whose dimensions names has.
-func (v *Victims) Reset(ix *index.Index, names *index.Names) {
-	v.ix, v.names = ix, names
+// Reset prepares v for a session with the queues ix and what will be allocated to them. names
+// has the dimensions.
+func (v *Victims) Reset(ix *index.Index, future Accounts, names *index.Names) {
+	v.ix, v.base, v.names = ix, future, names
 	v.left.Reset(ix.Len(), ix.Dims())
 	v.at = append(v.at[:0], make([]int, ix.Len())...)
 	v.taken = append(v.taken[:0], make([]int, ix.Len())...)
@@ -248,14 +249,12 @@ func (v *Victims) TakeOverused(q index.Queue, victim fastres.Vector) bool {
 	return true
 }
 
-// allocated returns allocated of q without the victims of this call, and without pods that
-// are being deleted already, for writing.
+// allocated returns allocated of q without the victims of this call, for writing.
 func (v *Victims) allocated(q index.Queue) fastres.Vector {
 	row := v.left.Row(q)
 	if v.at[q] != v.call {
 		v.at[q] = v.call
-		row.CopyFrom(v.ix.Allocated(q))
-		row.Sub(v.ix.Terminating.Row(q))
+		row.CopyFrom(v.base.Allocated(q))
 	}
 	return row
 }

@@ -71,7 +71,7 @@ func TestTake(t *testing.T) {
 
 func victimsOf(ix *index.Index) *quota.Victims {
 	victims := &quota.Victims{}
-	victims.Reset(ix, &index.Names{})
+	victims.Reset(ix, ix, &index.Names{})
 	victims.Begin()
 	return victims
 }
@@ -112,7 +112,7 @@ func TestBeginSeesCharges(t *testing.T) {
 	assert.False(t, victims.Take(a, ten, index.None, ten))
 
 	next := session("", queue{name: "a", allocated: res{cpu: 16}, deserved: res{cpu: 15}}, queue{name: "b"})
-	victims.Reset(next, &index.Names{})
+	victims.Reset(next, next, &index.Names{})
 	victims.Begin()
 	victims.Begin() // as many calls as in the session before
 	assert.True(t, victims.Take(lookup(t, next, "a"), ten, index.None, ten), "the next session")

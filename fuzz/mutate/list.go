@@ -112,8 +112,8 @@ var general = []mutant{
 	{"quota/guarantees.go", "if g.above(child) == q {", "if false {"},
 	{"quota/guarantees.go", "max(before+change, own, 0) - max(before, own+more, 0)", "max(before+change, own, 0) - max(before, own, 0)"},
 	{"quota/guarantees.go", " // 0 here does not mean 0 above", "\n\t\tif change == 0 {\n\t\t\treturn\n\t\t}"},
-	{"plugin/admission.go", "if v := s.memory.guarantees.Fits(a.queues, q, d, milli); !v.OK() {", "if v := s.memory.guarantees.Fits(a.queues, q, d, milli); false {"},
-	{"plugin/admission.go", "v = s.keepsGuarantees(a, q, request)", "v = quota.Verdict{Queue: q}"},
+	{"plugin/admission.go", "if v := a.guarantees.Fits(a.queues, q, d, milli); !v.OK() {", "if v := a.guarantees.Fits(a.queues, q, d, milli); false {"},
+	{"plugin/admission.go", "v = keepsGuarantees(a.guarantees, a.queues, q, request)", "v = quota.Verdict{Queue: q}"},
 	{"plugin/events.go", "s.memory.guarantees.Update(q, v.refund, -1)", ""},
 
 	// Order.
@@ -145,7 +145,7 @@ var general = []mutant{
 	{"plugin/claim.go", "pod := s.cards.Stated(task.Pod)", "pod := s.cards.PodRequest(q, task.Pod)"},
 	{"plugin/claim.go", "c.want.lack || charge", "charge"},
 	{"plugin/claim.go", "if s.cards.Occupies(pod) {", "if false {"},
-	{"quota/preempt.go", "if !fastres.Fits(ix.Allocated(q), request, bound.Row(q)) {", "if false {"},
+	{"quota/preempt.go", "if !fastres.Fits(a.Allocated(q), request, bound.Row(q)) {", "if false {"},
 	{"quota/preempt.go", "below := max(1, len(path)-1)", "below := len(path)"},
 	{"quota/preempt.go", "path[:min(below, levels+1)]", "path[:min(below, levels+2)]"},
 	{"quota/reclaim.go", "same := i < len(up) && up[i] == p; !same &&", "same := slices.Contains(up, p); !same &&"},
@@ -255,7 +255,7 @@ var general = []mutant{
 	{"quota/cards.go", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
 	{"quota/cards.go", "for _, p := range ix.Path(q) {\n\t\tsum", "for _, p := range ix.Path(q)[:1] {\n\t\tsum"},
 	{"quota/cards.go", "- ix.Elastic.At(p, d)", ""},
-	{"quota/cards.go", "if ix.Allocated(p).Get(d)+quantity <= ix.Deserved.At(p, d) {", "if true {"},
+	{"quota/cards.go", "if a.Allocated(p).Get(d)+quantity <= ix.Deserved.At(p, d) {", "if true {"},
 	{"quota/lca.go", "return lPath[:len(lPath)-n], rPath[:len(rPath)-n]", "return lPath, rPath"},
 	{"quota/assign/loads.go", "return math.Floor(bound", "return math.Ceil(bound"},
 	{"quota/assign/loads.go", "for _, q := range ix.Path(d.Queue) {", "for _, q := range ix.Path(d.Queue)[:1] {"},

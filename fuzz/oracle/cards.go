@@ -10,11 +10,11 @@ func (o *Oracle) CardFits(name, card string, amount float64) string {
 
 // PreemptiveCard decides whether a queue may take a card from others. See Preemptive.
 func (o *Oracle) PreemptiveCard(name, card string, amount float64, levels int) string {
-	if o.Allocated(name)[card]+amount > o.Bound(name)[card] {
+	if o.Future(name)[card]+amount > o.Bound(name)[card] {
 		return "over quota"
 	}
 	if slices.ContainsFunc(append(o.above(name, levels), name), func(q string) bool {
-		return o.Allocated(q)[card]+amount <= o.Deserved(q)[card]
+		return o.Future(q)[card]+amount <= o.Deserved(q)[card]
 	}) {
 		return ""
 	}

@@ -76,6 +76,7 @@ type queue struct {
 	all                                    Amounts // inqueue with what the children promise
 	jobs                                   int     // that are admitted and have not ended
 	reserved                               Amounts // for pods that may have a node and have none yet
+	terminating                            Amounts // the part of allocated that pods hold until they are gone
 }
 
 // New computes bounds and accounts. Of two queues with the same name the first counts. A
@@ -207,6 +208,7 @@ func (q *queue) count(j Job) {
 			pending = pending.Plus(t.Request)
 		case t.Terminating:
 			q.allocated, q.request = q.allocated.Plus(t.Request), q.request.Plus(t.Request)
+			q.terminating = q.terminating.Plus(t.Request)
 		}
 		if t.Gated {
 			gated = gated.Plus(t.Request)
@@ -246,6 +248,11 @@ func (o *Oracle) Request(name string) Amounts {
 func (o *Oracle) Inqueue(name string) Amounts { return o.queues[name].all }
 func (o *Oracle) Elastic(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.elastic })
+}
+
+// Future is what a queue and those below it will have, once pods that are being deleted are gone.
+func (o *Oracle) Future(name string) Amounts {
+	return o.sum(name, func(q *queue) Amounts { return q.allocated.Minus(q.terminating) })
 }
 
 // Charge adds the request of a task to a queue.

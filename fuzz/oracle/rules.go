@@ -118,14 +118,14 @@ func (o *Oracle) first(name string, full func(string) bool) string {
 }
 
 // Preemptive decides whether a queue may take from others for a task: "over quota", "over
-// deserved", or "". One dimension under deserved suffices, of the queue or of an ancestor up
+// deserved", or "", beside what it will have. One dimension under deserved suffices, of the queue or of an ancestor up
 // to levels above it, but for the root. Dimensions in which both sides are below the
 // tolerance do not count.
 func (o *Oracle) Preemptive(name string, request Amounts, levels int) string {
-	if !fits(o.Allocated(name), request, o.Bound(name)) {
+	if !fits(o.Future(name), request, o.Bound(name)) {
 		return "over quota"
 	}
-	if slices.ContainsFunc(append(o.above(name, levels), name), func(q string) bool { return o.deservesSome(q, request) }) {
+	if slices.ContainsFunc(append(o.above(name, levels), name), func(q string) bool { return deservesSome(o.Future(q), request, o.Deserved(q)) }) {
 		return ""
 	}
 	return "over deserved"
@@ -142,8 +142,7 @@ func (o *Oracle) above(name string, levels int) (ancestors []string) {
 }
 
 // deservesSome reports whether a request stays within deserved in some dimension.
-func (o *Oracle) deservesSome(name string, request Amounts) bool {
-	allocated, deserved := o.Allocated(name), o.Deserved(name)
+func deservesSome(allocated, request, deserved Amounts) bool {
 	return slices.ContainsFunc(request.requested(), func(d string) bool {
 		after := allocated[d] + request[d]
 		return (after >= tolerance || deserved[d] >= tolerance) && atMost(after, deserved[d])
@@ -209,7 +208,7 @@ func (o *Oracle) OrderClaims(pending map[string][][]Amounts, l, r string, levels
 			}
 			deserves := func(request Amounts) bool {
 				undeserved := func(d string) bool { return slices.Contains(o.cluster.Cards, d) && o.Deserved(name)[d] <= 0 }
-				return !slices.ContainsFunc(request.requested(), undeserved) && o.deservesSome(name, request) && !o.surpassAny(gains, request, levels)
+				return !slices.ContainsFunc(request.requested(), undeserved) && deservesSome(o.Allocated(name), request, o.Deserved(name)) && !o.surpassAny(gains, request, levels, o.Allocated)
 			}
 			borrows := func(request Amounts) bool { return !deserves(request) && o.Allocatable(name, request) == "" }
 			if slices.ContainsFunc(choices, deserves) {

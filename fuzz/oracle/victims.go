@@ -15,10 +15,10 @@ type Victims struct {
 // Victims starts a new set of victims.
 func (o *Oracle) Victims() *Victims { return &Victims{o, map[string]Amounts{}} }
 
-// Left returns allocated of a queue without the victims.
+// Left returns what a queue will have without the victims.
 func (v *Victims) Left(name string) Amounts {
 	if v.left[name] == nil {
-		v.left[name] = v.oracle.Allocated(name)
+		v.left[name] = v.oracle.Future(name)
 	}
 	return v.left[name]
 }
@@ -42,10 +42,15 @@ func (v *Victims) take(name string, victim Amounts, to string) bool {
 			return false
 		}
 	}
+	v.Remove(name, victim)
+	return true
+}
+
+// Remove takes a task, whatever the rules say.
+func (v *Victims) Remove(name string, victim Amounts) {
 	for _, q := range v.oracle.Path(name) {
 		v.left[q] = v.Left(q).Minus(victim)
 	}
-	return true
 }
 
 // above reports whether a queue is above deserved in a dimension of the task, or deserves
@@ -81,7 +86,7 @@ func (v *Victims) TakeDamped(name string, victim Amounts, to string, reclaimer A
 	if !common(victim, reclaimer, false) {
 		return false
 	}
-	if v.oracle.surpassAny(gains, reclaimer, levels) {
+	if v.oracle.surpassAny(gains, reclaimer, levels, v.oracle.Future) {
 		return false
 	}
 	for i, q := range loses {
@@ -124,7 +129,7 @@ func (v *Victims) TakeForGang(name string, victim Amounts, to string, byGuarante
 // TakeByGuarantee decides as Take does, where deserved does not protect the task. With levels
 // above 0, the reclaimer's queues stay within deserved, as in TakeDamped.
 func (v *Victims) TakeByGuarantee(name string, victim Amounts, to string, reclaimer Amounts, levels int) bool {
-	within := levels == 0 || !v.oracle.surpassAny(v.oracle.alone(to, name), reclaimer, levels)
+	within := levels == 0 || !v.oracle.surpassAny(v.oracle.alone(to, name), reclaimer, levels, v.oracle.Future)
 	return common(victim, reclaimer, false) && within && v.take(name, victim, to)
 }
 
@@ -156,14 +161,14 @@ func (o *Oracle) alone(name, other string) []string {
 	return slices.DeleteFunc(slices.Clone(o.Path(name)), func(q string) bool { return o.within(other, q) })
 }
 
-// surpassAny reports whether a request exceeds deserved of a queue or some ancestors.
-func (o *Oracle) surpassAny(path []string, request Amounts, levels int) bool {
-	return slices.ContainsFunc(path[:min(len(path), levels+1)], func(q string) bool { return o.surpasses(q, request) })
+// surpassAny reports whether a request exceeds deserved of a queue or some ancestors, beside
+// what each one has.
+func (o *Oracle) surpassAny(path []string, request Amounts, levels int, has func(string) Amounts) bool {
+	return slices.ContainsFunc(path[:min(len(path), levels+1)], func(q string) bool { return surpasses(has(q), request, o.Deserved(q)) })
 }
 
 // surpasses reports whether a request exceeds deserved in a dimension that deserved sets.
-func (o *Oracle) surpasses(name string, request Amounts) bool {
-	allocated, deserved := o.Allocated(name), o.Deserved(name)
+func surpasses(allocated, request, deserved Amounts) bool {
 	return slices.ContainsFunc(request.requested(), func(d string) bool {
 		return deserved.relevant(d) && !atMost(allocated[d]+request[d], deserved[d])
 	})

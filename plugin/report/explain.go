@@ -239,7 +239,7 @@ func (e *Explainer) explainCards(reason *Reason, r Refusal) {
 	case r.Verdict.Reason == quota.ResourceMismatch:
 		reason.Resource = e.Cards.ResourceName(r.Cards.Resource)
 		return
-	case slices.Contains([]quota.Reason{quota.MixedResources, quota.UntypedPod, quota.Guaranteed, quota.SearchExhausted}, r.Verdict.Reason):
+	case slices.Contains([]quota.Reason{quota.MixedResources, quota.UntypedPod, quota.Guaranteed, quota.Earmarked, quota.SearchExhausted}, r.Verdict.Reason):
 		return
 	case len(selector.Names) == 0:
 		reason.Rule = UnlabeledNodes

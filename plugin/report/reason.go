@@ -23,6 +23,7 @@ const (
 	OverDeserved     Rule = "OverDeserved"
 	Guaranteed       Rule = "Guaranteed" // what is left is guaranteed to other queues
 	Reserved         Rule = "Reserved"   // what is left is reserved for pods that get a node soon
+	Earmarked        Rule = "Earmarked"  // what is left is for pods that others were evicted for
 	MixedResources   Rule = "MixedResources"
 	ResourceMismatch Rule = "ResourceMismatch"
 	UntypedPod       Rule = "UntypedPod"
@@ -91,11 +92,9 @@ func (r Reason) String() string {
 	case ClosedQueue:
 		return fmt.Sprintf("Queue <%s> is not open", r.Queue)
 	case Guaranteed:
-		requested := ""
-		if r.Cards != "" {
-			requested = fmt.Sprintf(": requested <%s> of <%s>", card.FormatDecimal(r.Requested), r.Cards)
-		}
-		return fmt.Sprintf("What is left at queue <%s> is guaranteed to other queues%s", r.Queue, requested)
+		return fmt.Sprintf("What is left at queue <%s> is guaranteed to other queues%s", r.Queue, r.requested())
+	case Earmarked:
+		return fmt.Sprintf("What is left at queue <%s> is earmarked for pods that others were evicted for%s", r.Queue, r.requested())
 	case MixedResources:
 		return fmt.Sprintf("Cards <%s> do not share one resource name, so no pod can request either of them", r.Cards)
 	case ResourceMismatch:
@@ -124,6 +123,17 @@ func (r Reason) String() string {
 	}
 	return r.shortages()
 }
+
+// requested formats the cards that are requested, with nothing where none are.
+func (r Reason) requested() string {
+	if r.Cards == "" {
+		return ""
+	}
+	return fmt.Sprintf(": requested <%s> of <%s>", card.FormatDecimal(r.Requested), r.Cards)
+}
+
+// NodeEarmarked is why a node has no room for a pod that would fit.
+const NodeEarmarked = "node(s) have room that is earmarked for pods that others were evicted for"
 
 // shortages formats what does not fit.
 func (r Reason) shortages() string {

@@ -39,6 +39,8 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{"wait for pods to end, or lower what is guaranteed to queues that do not use it: spec.guarantee, or " + card.GuaranteeKey}
 	case report.Reserved:
 		return []string{"wait until the pods whose queue allocation gate is removed have a node"}
+	case report.Earmarked:
+		return []string{"wait until the pods that others were evicted for have a node"}
 	case report.SearchExhausted:
 		return []string{"wait for pods of the queue to end, or use fewer sizes of pods or shorter lists of cards"}
 	case report.UnlabeledNodes:

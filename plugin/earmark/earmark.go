@@ -1,0 +1,209 @@
+// Package earmark remembers for whom pods were evicted, from one session to the next.
+//
+// Volcano evicts pods in one session, and the pod that they are evicted for is placed in a
+// later one, when they have ended. In between, every pending pod is asked for the room that
+// the victims leave, first of all the pods that their controllers create in their place. An
+// earmark says whose room it is.
+//
+// # What lives how long
+//
+// A Registry lives as long as the scheduler. An earmark begins when the eviction is committed.
+// It ends when the pod that it is for has a node, is gone, or requests something else, when the
+// node is gone or an eviction failed, and in any case Patience after the last victim has ended. A restart of the
+// scheduler loses the Registry. Then the earmarks follow from the pending pods with
+// status.nominatedNodeName, and the terminating pods on these nodes.
+//
+// Upstream: none. There, allocate pipelines the pod again in each session, if no other pod
+// comes before it.
+package earmark
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Patience is how long an earmark lasts after its last victim has ended. A pod that takes that
+// much longer to end than its grace period counts as one that has ended: its node may be lost.
+const Patience = 5 * time.Minute
+
+// Registry holds the earmarks. It is for one session at a time.
+type Registry struct {
+	jobs   map[api.JobID]*record
+	opened bool // by some session
+}
+
+// record holds the earmarks of one job. Its pods share the victims, since a gang starts as a
+// whole.
+type record struct {
+	queue   api.QueueID
+	pods    map[api.TaskID]claim
+	victims map[api.TaskID]victim
+	quiet   time.Time // when the last victim ended, as far as sessions have seen
+}
+
+// claim is a pod, and what it was let in for.
+type claim struct {
+	node    string
+	request *api.Resource
+	cards   card.List
+}
+
+// victim is a pod that was evicted.
+type victim struct {
+	node    string
+	key     api.TaskID // of the pod among those of the node
+	evicted time.Time
+}
+
+// Earmark is a pending pod that others were evicted for, and the node where they were.
+type Earmark struct {
+	Task *api.TaskInfo
+	Node string
+}
+
+// NewRegistry returns a Registry without earmarks.
+func NewRegistry() *Registry { return &Registry{jobs: map[api.JobID]*record{}} }
+
+// Open returns the earmarks in force in a session, in the order of their pods, and forgets
+// those that ended.
+func (r *Registry) Open(ssn *framework.Session, now time.Time) (earmarks []Earmark) {
+	if !r.opened {
+		r.opened = true
+		r.recover(ssn, now)
+	}
+	for id, record := range r.jobs {
+		if !record.update(ssn, ssn.Jobs[id], now) {
+			delete(r.jobs, id)
+			continue
+		}
+		for task, claim := range record.pods {
+			earmarks = append(earmarks, Earmark{ssn.Jobs[id].Tasks[task], claim.node})
+		}
+	}
+	slices.SortFunc(earmarks, func(x, y Earmark) int { return cmp.Compare(x.Task.UID, y.Task.UID) })
+	return earmarks
+}
+
+// update drops the pods of a record whose earmarks ended, and reports whether some are left.
+func (r *record) update(ssn *framework.Session, job *api.JobInfo, now time.Time) bool {
+	if job == nil || job.Queue != r.queue {
+		return false
+	}
+	maps.DeleteFunc(r.pods, func(id api.TaskID, c claim) bool {
+		task := job.Tasks[id]
+		return task == nil || task.Status != api.Pending || ssn.Nodes[c.node] == nil || !c.equal(claimOf(task, c.node))
+	})
+	for id, v := range r.victims {
+		switch v.in(ssn, id, now) {
+		case stays:
+			return false
+		case gone:
+			delete(r.victims, id)
+		}
+	}
+	if len(r.victims) > 0 {
+		r.quiet = now
+	}
+	return len(r.pods) > 0 && now.Sub(r.quiet) <= Patience
+}
+
+// fate is what becomes of a victim.
+type fate int
+
+const (
+	ends  fate = iota // it is being deleted
+	gone              // it has ended, or takes too long
+	stays             // the API server refused the eviction
+)
+
+// in returns what becomes of a victim, as a session has it. Volcano's cache shows a pod as
+// terminating from the eviction on, and as running again where the eviction failed.
+func (v victim) in(ssn *framework.Session, id api.TaskID, now time.Time) fate {
+	node := ssn.Nodes[v.node]
+	if node == nil {
+		return gone
+	}
+	task := node.Tasks[v.key]
+	switch {
+	case task == nil || task.UID != id || task.Status == api.Succeeded || task.Status == api.Failed:
+		return gone
+	case task.Status != api.Releasing:
+		return stays
+	}
+	until := v.evicted
+	if deleted := task.Pod.DeletionTimestamp; !deleted.IsZero() {
+		until = deleted.Time // with the grace period
+	}
+	if now.Sub(until) > Patience {
+		return gone
+	}
+	return ends
+}
+
+func claimOf(task *api.TaskInfo, node string) claim {
+	return claim{node, task.InitResreq, card.NameOf(task.Pod.Annotations)}
+}
+
+func (c claim) equal(other claim) bool {
+	return slices.Equal(c.cards, other.cards) && c.request.Equal(other.request, api.Zero)
+}
+
+// Keep makes earmarks for the pods of a job that waits for victims: claimants are those that
+// are pipelined, evicted those that end for them.
+func (r *Registry) Keep(job *api.JobInfo, claimants, evicted []*api.TaskInfo, now time.Time) {
+	if len(claimants) == 0 {
+		return
+	}
+	kept := r.jobs[job.UID]
+	if kept == nil || kept.queue != job.Queue {
+		kept = &record{queue: job.Queue, pods: map[api.TaskID]claim{}, victims: map[api.TaskID]victim{}}
+		r.jobs[job.UID] = kept
+	}
+	kept.quiet = now
+	for _, task := range claimants {
+		c := claimOf(task, task.NodeName)
+		c.request = c.request.Clone()
+		kept.pods[task.UID] = c
+	}
+	for _, task := range evicted {
+		kept.victims[task.UID] = victim{task.NodeName, api.PodKey(task.Pod), now}
+	}
+}
+
+// Ended forgets the earmark of a pod that has a node.
+func (r *Registry) Ended(job api.JobID, pod api.TaskID) {
+	if kept := r.jobs[job]; kept != nil {
+		delete(kept.pods, pod)
+	}
+}
+
+// recover makes earmarks after a restart of the scheduler.
+func (r *Registry) recover(ssn *framework.Session, now time.Time) {
+	for _, job := range ssn.Jobs {
+		for _, task := range job.TaskStatusIndex[api.Pending] {
+			node := ssn.Nodes[task.Pod.Status.NominatedNodeName]
+			if node == nil {
+				continue
+			}
+			var ending []*api.TaskInfo
+			for _, other := range node.Tasks {
+				if other.Status == api.Releasing {
+					ending = append(ending, other)
+				}
+			}
+			if len(ending) == 0 {
+				continue
+			}
+			nominated := *task
+			nominated.NodeName = node.Name
+			r.Keep(job, []*api.TaskInfo{&nominated}, ending, now)
+		}
+	}
+}

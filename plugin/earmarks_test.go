@@ -1,0 +1,138 @@
+package plugin
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+// claims are scenarios in which pods are evicted for others, and how many evictions these need.
+var claims = map[string]struct {
+	scenario  *scenario
+	evictions int
+	running   map[string]int // pods at the end, by job
+}{
+	"a gang preempts beside the replacements of its victims": {acts(Name, false, "allocate", "preempt").
+		then(card8("A"), annotated("q", `{"A":5}`, "", ""), job("low", "q", 0, gpus("A", 1), gpus("A", 1), gpus("A", 1))).
+		then(urgent(job("gang", "q", 2, gpus("A", 2), gpus("A", 2)))), 2, map[string]int{"gang": 2, "low": 1}},
+	"a gang preempts on nodes that are full": {acts(Name, false, "allocate", "preempt").
+		then(gpuNode("n", "A", 3), gpuNode("z", "A", 2), annotated("q", `{"A":9}`, "", ""), job("low", "q", 0, gpus("A", 1), gpus("A", 1), gpus("A", 1), gpus("A", 1), gpus("A", 1))).
+		then(urgent(job("gang", "q", 2, gpus("A", 2), gpus("A", 2)))), 4, map[string]int{"gang": 2, "low": 1}},
+	"one pod preempts": {acts(Name, false, "allocate", "preempt").
+		then(card8("A"), annotated("q", `{"A":3}`, "", ""), job("low", "q", 0, gpus("A", 1), gpus("A", 1), gpus("A", 1))).
+		then(urgent(job("high", "q", 1, gpus("A", 1)))), 1, map[string]int{"high": 1, "low": 2}},
+	"a pod with a list preempts": {acts(Name, false, "allocate", "preempt").
+		then(gpuNode("n", "A", 2), gpuNode("z", "B", 2), annotated("q", `{"A":8,"B":8}`, "", ""),
+			job("low", "q", 0, gpus("A", 1), gpus("A", 1), gpus("B", 1), gpus("B", 1))).
+		then(urgent(job("high", "q", 1, gpus("A|B", 2)))), 2, map[string]int{"high": 1, "low": 2}},
+	"an untyped pod preempts": {acts(Name, false, "allocate", "preempt").
+		then(gpuNode("n", "A", 2), gpuNode("z", "B", 2), annotated("q", `{"A":8,"B":8}`, "", ""),
+			job("low", "q", 0, gpus("A", 1), gpus("A", 1), gpus("B", 1), gpus("B", 1))).
+		then(urgent(job("high", "q", 1, gpus("", 2)))), 2, map[string]int{"high": 1, "low": 2}},
+	"quotas of both cards of a list are used up": {acts(Name, false, "allocate", "preempt").
+		then(card8("A"), gpuNode("z", "B", 8), annotated("q", `{"A":2,"B":2}`, "", ""),
+			job("low", "q", 0, gpus("A", 1), gpus("A", 1), gpus("B", 1), gpus("B", 1))).
+		then(urgent(job("high", "q", 1, gpus("A|B", 2)))), 2, map[string]int{"high": 1, "low": 2}},
+	"reclaim in a tree": {acts(Name, true, "allocate", "reclaim").
+		then(card8("A"), annotated("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`), annotated("other", `{"A":8}`, `{"A":4}`, `{"A":0}`), job("borrows", "other", 0, eightCards...)).
+		then(job("claims", "mine", 1, gpus("A", 1))), 1, map[string]int{"claims": 1, "borrows": 7}},
+	"damped reclaim in a tree": {reclaimDamped(3, acts(Name, true, "allocate", "reclaim")).
+		then(card8("A"), annotated("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`), annotated("other", `{"A":8}`, `{"A":4}`, `{"A":0}`), job("borrows", "other", 0, eightCards...)).
+		then(job("claims", "mine", 1, gpus("A", 1))), 1, map[string]int{"claims": 1, "borrows": 7}},
+	"a gang reclaims from queues with a higher priority": {acts(Name, false, "allocate", "reclaim").
+		then(card8("A"), annotated("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`), prioritised(annotated("other", `{"A":8}`, `{"A":4}`, `{"A":0}`)), job("borrows", "other", 0, eightCards...)).
+		then(job("claims", "mine", 2, gpus("A", 1), gpus("A", 2))), 3, map[string]int{"claims": 2, "borrows": 5}},
+	"a namespace without room preempts": {acts(Name, false, "allocate", "preempt").
+		then(card8("A"), limited("q", `{"A":8}`, `{"A":4}`), job("low1", "q", 0, eightCards[:4]...)).
+		then(urgent(job("high1", "q", 1, gpus("A", 1)))), 1, map[string]int{"high1": 1, "low1": 3}},
+	"a namespace without room reclaims": {acts(Name, true, "allocate", "reclaim").
+		then(card8("A"), limited("team", `{"A":8}`, `{"A":6}`), below("team", annotated("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`)),
+			below("team", annotated("other", `{"A":8}`, `{"A":2}`, `{"A":0}`)), job("borrows1", "other", 0, eightCards[:6]...)).
+		then(job("claims1", "mine", 1, gpus("A", 1))), 1, map[string]int{"claims1": 1, "borrows1": 5}},
+	// y is guaranteed 3 cards and idle.
+	"what is guaranteed to others stops a flat queue": {acts(Name, false, "allocate", "reclaim").
+		then(card8("A"), annotated("y", `{"A":8}`, `{"A":3}`, `{"A":3}`), annotated("z", `{"A":8}`, `{"A":3}`, `{"A":0}`), annotated("x", `{"A":8}`, `{"A":2}`, `{"A":0}`),
+			job("borrows", "z", 0, eightCards[:5]...)).
+		then(job("claims", "x", 1, gpus("A", 1)), job("again", "x", 1, gpus("A", 1))), 2, map[string]int{"claims": 1, "again": 1, "borrows": 3}},
+	"what is guaranteed to others stops a queue of a tree": {acts(Name, true, "allocate", "reclaim").
+		then(card8("A"), annotated("y", `{"A":8}`, `{"A":3}`, `{"A":3}`), annotated("z", `{"A":8}`, `{"A":3}`, `{"A":0}`), annotated("x", `{"A":8}`, `{"A":2}`, `{"A":0}`),
+			job("borrows", "z", 0, eightCards[:5]...)).
+		then(job("claims", "x", 1, gpus("A", 1)), job("again", "x", 1, gpus("A", 1))), 2, map[string]int{"claims": 1, "again": 1, "borrows": 3}},
+	"z has all when y is created": {acts(Name, false, "allocate", "reclaim").
+		then(card8("A"), annotated("z", `{"A":8}`, `{"A":3}`, `{"A":0}`), annotated("x", `{"A":8}`, `{"A":2}`, `{"A":0}`), job("borrows", "z", 0, eightCards...)).
+		then(annotated("y", `{"A":8}`, `{"A":3}`, `{"A":3}`)).
+		then(job("claims", "x", 1, gpus("A", 1)), job("again", "x", 1, gpus("A", 1))), 5, map[string]int{"claims": 1, "again": 1, "borrows": 3}},
+	"a Deployment that has its minimum": {beyondMinimum(acts(Name, false, "allocate", "reclaim").
+		then(card8("A"), annotated("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`), annotated("other", `{"A":8}`, `{"A":4}`, `{"A":0}`),
+			job("serve", "mine", 1, eightCards[:2]...), job("train", "other", 1, eightCards[:6]...)).
+		then(scaleJob{"serve", 8})), 2, map[string]int{"serve": 4, "train": 4}},
+	"a guarantee stops a preemptor of the queue itself": {acts(Name, true, "allocate", "preempt").
+		then(card8("A"), annotated("y", `{"A":8}`, `{"A":3}`, `{"A":3}`), annotated("q", `{"A":8}`, `{"A":5}`, `{"A":0}`), job("low", "q", 0, eightCards[:5]...)).
+		then(urgent(job("high", "q", 1, gpus("A", 1)))), 1, map[string]int{"high": 1, "low": 4}},
+}
+
+var eightCards = slices.Repeat([]podSpec{gpus("A", 1)}, 8)
+
+// limited makes a queue that limits its namespaces.
+func limited(name, quota, ofNamespace string) deed {
+	made := annotated(name, quota, "", "").(setQueue)
+	made.spec.queue.Annotations["volcano.sh/card.quota.namespace"] = ofNamespace
+	return made
+}
+
+// prioritised gives a queue that is made a priority.
+func prioritised(d deed) deed {
+	made := d.(setQueue)
+	made.spec.queue.Priority = 10
+	return made
+}
+
+// beyondMinimum has jobs reclaim that have their minimum.
+func beyondMinimum(s *scenario) *scenario {
+	s.arguments = framework.Arguments{reclaimBeyondMinimum: true}
+	return s
+}
+
+// reclaimDamped damps reclaim.
+func reclaimDamped(levels int, s *scenario) *scenario {
+	s.arguments = framework.Arguments{reclaimDamping: levels}
+	return s
+}
+
+// TestWhatVictimsLeave plays scenarios with victims that take 1, 6 and 60 cycles to end. Each one ends
+// with the pods that it was played for, and no more evictions than these need.
+func TestWhatVictimsLeave(t *testing.T) {
+	defer oneAtATime()()
+	for name, test := range claims {
+		for _, grace := range []int{1, 6, 60} {
+			t.Run(fmt.Sprintf("%s/%d cycles", name, grace), func(t *testing.T) {
+				s := *test.scenario
+				s.grace, s.eager = grace-1, true
+				w, found := play(&s, nil)
+				for _, h := range w.history {
+					t.Log(h)
+				}
+				require.Nil(t, found)
+				evictions := 0
+				for _, n := range w.evictions {
+					evictions += n
+				}
+				assert.Equal(t, test.evictions, evictions)
+				for name, n := range test.running {
+					running := 0
+					for _, p := range w.job(name).pods {
+						if p.placed() {
+							running++
+						}
+					}
+					assert.Equal(t, n, running, name)
+				}
+			})
+		}
+	}
+}

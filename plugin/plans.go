@@ -1,0 +1,235 @@
+package plugin
+
+import (
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// The action reclaim evicts the victims of a node in an order of its own, and stops at the first
+// with which the node has room. Where the node is not all that the reclaimer lacks, it may stop
+// too early: what is guaranteed to others, the quota of a queue above, or the limit of a namespace
+// needs more victims, or others. So reclaimable names victims such that the node has room no
+// sooner than everything else has. Where there are none, it names those that suffice, and a plan
+// has the rest: once Volcano is about to commit the evictions, the plugin evicts the rest itself.
+//
+// Only Volcano's vote JobPipelined comes at that time: after the reclaimer was placed, and before
+// the statement is committed.
+
+// plan is the victims with which a reclaimer has all that it lacks.
+type plan struct {
+	claimant *api.TaskInfo
+	node     string
+	victims  []*api.TaskInfo
+	rest     []*api.TaskInfo // those that Volcano left, from the placement of the claimant on
+	failed   bool            // the rest was not evicted
+}
+
+// planOf returns the plan for a task, nil for none.
+func (s *session) planOf(task *api.TaskInfo) *plan {
+	for _, p := range s.plans {
+		if p.claimant.UID == task.UID {
+			return p
+		}
+	}
+	return nil
+}
+
+// seesCommits reports whether Volcano asks this plugin before it commits evictions.
+func (s *session) seesCommits() bool {
+	return len(s.ssn.Tiers) > 0 && slices.ContainsFunc(s.ssn.Tiers[0].Plugins, func(p conf.PluginOption) bool {
+		return p.Name == s.variant.name && p.EnabledJobPipelined != nil && *p.EnabledJobPipelined
+	})
+}
+
+// inOrder returns the victims on a node to name for a claim, for which all victims suffice.
+func (s *session) inOrder(c *claim, victims []*api.TaskInfo) []*api.TaskInfo {
+	s.plans = slices.DeleteFunc(s.plans, func(p *plan) bool { return p.claimant.UID == c.task.UID })
+	if s.cards == nil || len(victims) == 0 || c.queue == index.None || !onOneNode(victims) || s.admitsWithout(c, nil) {
+		return victims // upstream's, or the node is all that the claim lacks
+	}
+	node := s.ssn.Nodes[victims[0].NodeName]
+	if node == nil {
+		return nil
+	}
+	ordered := s.evictionOrder(c.task, s.agreedOn(c.task, victims))
+	if named := s.together(c, node, ordered); named != nil {
+		return named
+	}
+	if !s.seesCommits() {
+		return nil
+	}
+	for n := range ordered {
+		if enough := ordered[:n+1]; s.makesRoom(c, node, enough) && s.admitsWithout(c, enough) {
+			s.plans = append(s.plans, &plan{claimant: c.task, node: node.Name, victims: enough})
+			return enough
+		}
+	}
+	return nil
+}
+
+// together returns victims in the order of their eviction, the last of which makes room on the node
+// and in the quotas at once, nil if there are none.
+func (s *session) together(c *claim, node *api.NodeInfo, ordered []*api.TaskInfo) []*api.TaskInfo {
+	if s.settings.rules.OrderVictims && s.makesRoom(c, node, nil) {
+		return nil // from v1.15 on, Volcano evicts nothing where the node has room
+	}
+	var named []*api.TaskInfo
+	for _, task := range ordered {
+		with := append(named[:len(named):len(named)], task)
+		if !s.makesRoom(c, node, with) {
+			named = with
+		} else if s.admitsWithout(c, with) {
+			return with
+		}
+	}
+	return nil
+}
+
+// makesRoom reports whether a node has room for a claim without some tasks, as Volcano counts.
+func (s *session) makesRoom(c *claim, node *api.NodeInfo, without []*api.TaskInfo) bool {
+	free := node.FutureIdle()
+	for _, task := range without {
+		free.Add(task.Resreq)
+	}
+	return c.task.InitResreq.LessEqual(free, api.Zero)
+}
+
+// agreedOn returns the tasks that all other plugins allow reclaim to evict.
+func (s *session) agreedOn(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
+	question := *reclaimer
+	s.asking.Store(&question, true)
+	defer s.asking.Delete(&question)
+	return slices.DeleteFunc(slices.Clone(s.ssn.Reclaimable(&question, tasks)), func(task *api.TaskInfo) bool {
+		return s.queueOf(task) == index.None
+	})
+}
+
+// planned reports whether a task is among the victims that a plan has left.
+func (s *session) planned(task *api.TaskInfo) bool {
+	for _, p := range s.plans {
+		if slices.ContainsFunc(p.rest, func(victim *api.TaskInfo) bool { return victim.UID == task.UID }) {
+			return true
+		}
+	}
+	return false
+}
+
+// leftOn returns the victims on a node that plans have left.
+func (s *session) leftOn(node string) (left []*api.TaskInfo) {
+	for _, p := range s.plans {
+		if p.node == node {
+			left = append(left, p.rest...)
+		}
+	}
+	return left
+}
+
+// follow takes the rest of the victims from the future, when the claimant of a plan is placed.
+func (s *session) follow(task *api.TaskInfo) {
+	p := s.planOf(task)
+	if p == nil || task.NodeName != p.node || len(p.rest) > 0 {
+		return
+	}
+	for _, victim := range p.victims {
+		if own := s.ownTask(victim); own != nil && own.Status == api.Running {
+			p.rest = append(p.rest, own)
+		}
+	}
+	if len(p.rest) == 0 {
+		return
+	}
+	s.settle()
+	s.shiftFuture(p.rest, false)
+	task.EvictionOccurred = true
+}
+
+// ownTask returns the session's own object of a task, nil if it has none.
+func (s *session) ownTask(task *api.TaskInfo) *api.TaskInfo {
+	if job := s.ssn.Jobs[task.Job]; job != nil {
+		return job.Tasks[task.UID]
+	}
+	return nil
+}
+
+// abandon gives the rest of the victims back, when the claimant of a plan loses its place.
+func (s *session) abandon(task *api.TaskInfo) {
+	if p := s.planOf(task); p != nil && len(p.rest) > 0 {
+		s.returnRest(p)
+	}
+}
+
+func (s *session) returnRest(p *plan) {
+	s.shiftFuture(p.rest, true)
+	p.rest = nil
+}
+
+// shiftFuture refunds what running tasks are charged to the future, or charges it again.
+func (s *session) shiftFuture(tasks []*api.TaskInfo, charge bool) {
+	m := s.memory
+	request, refund := fastres.NewVector(s.intake.Dims.Length()), fastres.NewVector(s.intake.Dims.Length())
+	for _, task := range tasks {
+		q := s.queueOf(task)
+		s.intake.SetCharge(request, q, task, task.NodeName)
+		at := s.namespaceOf(q, task)
+		if charge {
+			quota.Charge(&m.future, q, request)
+			m.futureGuarantees.Update(q, request, 1)
+			if at != index.None {
+				quota.Charge(&m.futureOfNamespaces, at, request)
+			}
+			continue
+		}
+		quota.Refund(&m.future, q, request, refund)
+		m.futureGuarantees.Update(q, refund, -1)
+		if at != index.None {
+			quota.Refund(&m.futureOfNamespaces, at, request, refund)
+		}
+	}
+}
+
+// jobPipelined evicts the rest of the victims for the pods of a job, when the action is about to
+// commit the evictions of the others. It leaves the vote to the other plugins.
+func (s *session) jobPipelined(obj any) int {
+	job := obj.(*api.JobInfo)
+	left := func(p *plan) bool { return p.claimant.Job == job.UID && len(p.rest) > 0 }
+	if s.committing || !slices.ContainsFunc(s.plans, left) {
+		return util.Abstain
+	}
+	s.committing = true
+	defer func() { s.committing = false }()
+	if !s.ssn.JobPipelined(job) {
+		return util.Abstain // the evictions are discarded
+	}
+	for _, p := range s.plans {
+		if left(p) {
+			s.evictRest(p)
+		}
+	}
+	return util.Abstain
+}
+
+func (s *session) evictRest(p *plan) {
+	rest, before := p.rest, s.claimant
+	s.returnRest(p)
+	if len(s.agreedOn(p.claimant, rest)) < len(rest) {
+		p.failed = true // a pod of their job was evicted meanwhile
+		return
+	}
+	s.claimant = p.claimant
+	defer func() { s.claimant = before }()
+	for _, victim := range rest {
+		if err := s.ssn.Evict(victim, "reclaim"); err != nil {
+			p.failed = true
+			klog.Errorf("[%s] failed to evict task %s/%s: %v", s.variant.name, victim.Namespace, victim.Name, err)
+		}
+	}
+}

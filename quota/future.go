@@ -1,0 +1,149 @@
+package quota
+
+import (
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// Future is allocated as it will be, once the pods that are being deleted are gone, and the
+// pods that others were evicted for have their nodes:
+//
+//	future = allocated − terminating + earmarked
+//
+// for each queue, and rolled up as allocated is. earmarked is what queues will be charged for
+// pods that wait for their victims to end. Quantities have the units of package fastres.
+//
+// A rule about what is there now reads allocated: a pod gets a node if it fits beside what
+// others hold, terminating or not. A rule about what will be reads future: which pods have to
+// be evicted, and whether a pod leaves what victims leave to whom they were evicted for. So
+// the rules themselves know nothing of either.
+//
+// # Example
+//
+// A queue has a quota of 5 cards and 3 pods of one card. Two of them are evicted for a gang of
+// two pods with two cards each. Their controller makes pods in their place.
+//
+//	                         allocated  terminating  earmarked  future  one more card
+//	the victims terminate    3          2            4          5       refused by future
+//	one victim is gone       2          1            4          5       refused by future
+//	both are gone            1          0            4          5       refused by future
+//	the gang has its nodes   5          0            0          5       refused by allocated
+//
+// A Future is used in one session, from Reset on, and its memory is kept for the next. It has
+// rows only for the queues in which it differs from allocated.
+//
+// Upstream: none. There, pods that are being deleted are not part of allocated, and a pod that
+// waits for its victims is charged in each session in which allocate reaches it first.
+type Future struct {
+	*index.Index
+	at   []int32 // queue → its row, or −1; nil where no queue has a row
+	rows fastres.Rows
+}
+
+var _ Accounts = &Future{}
+
+// Reset prepares f for a session with the accounts ix, rolled up. Nothing is earmarked.
+func (f *Future) Reset(ix *index.Index) {
+	f.Index, f.at = ix, f.at[:0]
+	for q := range index.Queue(ix.Len()) {
+		if terminating := ix.Terminating.Row(q); !terminating.IsEmpty() {
+			f.Mutable(q).Sub(terminating)
+		}
+	}
+}
+
+// Differs reports whether future differs from allocated in some queue.
+func (f *Future) Differs() bool { return len(f.at) > 0 }
+
+// Allocated returns future of q. It is for reading, and invalid after the next change.
+func (f *Future) Allocated(q index.Queue) fastres.Vector {
+	if len(f.at) == 0 || f.at[q] < 0 {
+		return f.Index.Allocated(q)
+	}
+	return f.rows.Row(int(f.at[q]))
+}
+
+// Mutable returns future of q for writing. It is invalid after the next call. To earmark a
+// request is to charge it to f alone (Charge).
+func (f *Future) Mutable(q index.Queue) fastres.Vector {
+	if len(f.at) == 0 {
+		f.rows.Reset(0, f.Dims())
+		for range f.Len() {
+			f.at = append(f.at, -1)
+		}
+	}
+	if f.at[q] < 0 {
+		f.at[q] = int32(f.rows.Append(f.Index.Allocated(q)))
+	}
+	return f.rows.Row(int(f.at[q]))
+}
+
+// CopyTo makes future that of other accounts, such as a snapshot in which a simulation begins.
+func (f *Future) CopyTo(a Accounts) {
+	for q, row := range f.at {
+		if row >= 0 {
+			a.Mutable(index.Queue(q)).CopyFrom(f.rows.Row(int(row)))
+		}
+	}
+}
+
+// Charged follows a charge of a request to q and its ancestors in allocated.
+func (f *Future) Charged(q index.Queue, request fastres.Vector) {
+	f.follow(q, func(row fastres.Vector) { row.Add(request) })
+}
+
+// Refunded follows a refund.
+func (f *Future) Refunded(q index.Queue, refund fastres.Vector) {
+	f.follow(q, func(row fastres.Vector) { row.Sub(refund) })
+}
+
+func (f *Future) follow(q index.Queue, change func(row fastres.Vector)) {
+	if len(f.at) == 0 {
+		return
+	}
+	for _, p := range f.Path(q) {
+		if f.at[p] >= 0 {
+			change(f.rows.Row(int(f.at[p])))
+		}
+	}
+}
+
+// Draft is accounts with private changes, such as the refunds of victims that are only
+// considered. The zero Draft with accounts is ready, and a change copies the rows that it
+// touches.
+type Draft struct {
+	Accounts
+	touched []index.Queue // the queues with a row here
+	rows    fastres.Rows
+}
+
+// Changed returns the queues whose allocated differs from that of the accounts below, with all
+// their ancestors.
+func (d *Draft) Changed() []index.Queue { return d.touched }
+
+// Allocated returns allocated of q with the changes. It is for reading, and invalid after the
+// next change.
+func (d *Draft) Allocated(q index.Queue) fastres.Vector {
+	for i, touched := range d.touched {
+		if touched == q {
+			return d.rows.Row(i)
+		}
+	}
+	return d.Accounts.Allocated(q)
+}
+
+// Mutable returns allocated of q for writing, in this draft alone. It is invalid after the next
+// call.
+func (d *Draft) Mutable(q index.Queue) fastres.Vector {
+	for i, touched := range d.touched {
+		if touched == q {
+			return d.rows.Row(i)
+		}
+	}
+	before := d.Accounts.Allocated(q)
+	if len(d.touched) == 0 {
+		d.rows.Reset(0, before.Len())
+	}
+	d.touched = append(d.touched, q)
+	return d.rows.Row(d.rows.Append(before))
+}
