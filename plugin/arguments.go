@@ -112,12 +112,11 @@ func parseArguments(v variant, arguments framework.Arguments) (settings, []strin
 			UnlimitedCPUMemory: p.flag(cardUnlimitedCPUMemory, false),
 			NodeOrderWeight:    p.positive(nodeOrderWeight, 1),
 		},
-		damping:       p.count(reclaimDamping),
-		displace:      p.flag(displacePromises, false),
-		beyondMinimum: !v.proportion && p.flag(reclaimBeyondMinimum, false),
-		levels:        p.count(ancestorReclaimLevel),
-		gates:         rules.QueueGates && release.RemovesQueueGates(),
-		rules:         rules,
+		damping:  p.count(reclaimDamping),
+		displace: p.flag(displacePromises, false),
+		levels:   p.count(ancestorReclaimLevel),
+		gates:    rules.QueueGates && release.RemovesQueueGates(),
+		rules:    rules,
 	}
 	if s.damping > 0 && s.levels > 0 {
 		s.levels = 0
@@ -236,7 +235,9 @@ func (p *argumentParser) devices(v variant, r release.Release) intake.Devices {
 func (p *argumentParser) takes(v variant, s *settings) {
 	s.byClass, s.owners = p.flag(reclaimByClass, false), p.classes(ownerClasses)
 	s.byWork = oneOf(p, victimOrder, victimsByVolcano, victimsByWork) == victimsByWork
+	s.beyondMinimum = p.flag(reclaimBeyondMinimum, false)
 	if v.proportion {
+		s.beyondMinimum = p.without(v, reclaimBeyondMinimum, s.beyondMinimum)
 		s.byWork, s.byClass = p.without(v, victimOrder, s.byWork), p.without(v, reclaimByClass, s.byClass)
 	}
 	if len(s.owners) > 0 && !s.byClass {

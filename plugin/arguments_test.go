@@ -107,6 +107,7 @@ func TestArguments(t *testing.T) {
 			[]string{"argument reclaimDamping: 1e300 (string) is not a whole number, 0 or more, using 0"}},
 		{"no levels", capacity, framework.Arguments{"reclaimDamping": nil}, with(),
 			[]string{"argument reclaimDamping: <nil> (<nil>) is not a whole number, 0 or more, using 0"}},
+		{"a flag of starving jobs", capacity, framework.Arguments{"reclaimBeyondMinimum": true}, with(func(s *settings) { s.beyondMinimum = true }), nil},
 		{"a flag of admission", capacity, framework.Arguments{"displacePromises": true}, with(func(s *settings) { s.displace = true }), nil},
 		{"a duration", capacity, framework.Arguments{"inqueueTimeout": "1h30m"}, with(func(s *settings) { s.bounds.InqueueTimeout = 90 * time.Minute }), nil},
 		{"no duration", capacity, framework.Arguments{"inqueueTimeout": 30}, with(),
@@ -121,8 +122,8 @@ func TestArguments(t *testing.T) {
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
-				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
+			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
+				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -59,6 +59,7 @@ func drawScenario(seed uint64) *scenario {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed, 0xca05))}
 	d.s = &scenario{arguments: framework.Arguments{}, cycles: chaosCycles, grace: d.IntN(3)}
 	d.configure()
+	d.s.topology = d.chance(25)
 	if d.s.eager = d.chance(50); d.chance(20) {
 		d.s.grace = pick(d, 5, 11, 59)
 	}

@@ -160,6 +160,9 @@ func candidatesOfSettings(s *scenario) (all []*scenario) {
 	if s.grace > 0 {
 		add(func(own *scenario) { own.grace = 0 })
 	}
+	if s.topology {
+		add(func(own *scenario) { own.topology = false })
+	}
 	if s.eager {
 		add(func(own *scenario) { own.eager = false })
 	}

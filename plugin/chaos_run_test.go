@@ -188,6 +188,7 @@ func (c *chaosCycle) openWith(b *builder) {
 	gangVotes := c.arguments[reclaimBeyondMinimum] != true
 	tiers[0].Plugins[2].EnabledJobStarving = &gangVotes
 	c.Session = offline.Open(c.cache, tiers)
+	c.Configurations = []conf.Configuration{{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: c.topology}}}
 	c.own = ours.session
 }
 

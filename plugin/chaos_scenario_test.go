@@ -23,6 +23,7 @@ type scenario struct {
 	gangSpares bool // gang spares the minimum of a job from preemption
 	grace      int  // cycles for which an evicted pod terminates
 	eager      bool // controllers replace a pod as soon as it terminates
+	topology   bool // preempt is aware of topology: it simulates
 	cycles     int  // cycles with acts; quiet ones follow
 	acts       []act
 }
@@ -235,7 +236,7 @@ func (s *scenario) String() string {
 		}
 		fmt.Fprintf(b, "%s: %v", key, s.arguments[key])
 	}
-	fmt.Fprintf(b, "}, gang enablePreemptable %t; evicted pods terminate for %d cycles, replaced at once: %t\n", s.gangSpares, s.grace, s.eager)
+	fmt.Fprintf(b, "}, gang enablePreemptable %t; evicted pods terminate for %d cycles, replaced at once: %t; topology-aware preemption %t\n", s.gangSpares, s.grace, s.eager, s.topology)
 	last := 0
 	for _, a := range s.sorted() {
 		if a.cycle != last {

@@ -42,6 +42,11 @@ func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 		}
 		reclaimees = s.workOrder(&c, reclaimees)
 	case s.settings.rules.OrderVictims && !s.variant.proportion:
+		// DIVERGES: upstream names the first victims of this order, which gang may spare. Then
+		// nobody is evicted.
+		if s.cards != nil {
+			reclaimees = s.agreedOn(reclaimer, reclaimees)
+		}
 		reclaimees = s.evictionOrder(reclaimer, reclaimees)
 	}
 	s.memory.victims.Begin()

@@ -106,6 +106,8 @@ func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.Ta
 	switch {
 	case byWork:
 		candidates = m.workOrder(to, m.sparedByGang(candidates))
+	case m.own.settings.rules.OrderVictims && m.own.cards != nil:
+		candidates = m.own.evictionOrder(reclaimer, m.sparedByGang(candidates))
 	case m.own.settings.rules.OrderVictims:
 		candidates = m.own.evictionOrder(reclaimer, candidates)
 	}
