@@ -10,6 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers all actions
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/backfill"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
@@ -148,9 +149,11 @@ func actionOf(name string) framework.Action {
 		return backfill.New()
 	case "preempt":
 		return preempt.New()
-	default:
+	case "reclaim":
 		return reclaim.New()
 	}
+	action, _ := framework.GetAction(name) // gang actions, from v1.15 on
+	return action
 }
 
 // open opens the session of a cycle.

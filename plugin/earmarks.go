@@ -232,6 +232,7 @@ func (s *session) rememberEarmarks() {
 		}
 		var claimants []*api.TaskInfo
 		for _, task := range job.TaskStatusIndex[api.Pipelined] {
+			task.EvictionOccurred = true // so that Volcano writes its nominatedNodeName, which outlasts the scheduler
 			claimants = append(claimants, task)
 		}
 		r.Keep(job, claimants, evicted, s.now)

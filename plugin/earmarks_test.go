@@ -80,6 +80,9 @@ var claims = map[string]struct {
 		then(card8("A"), limited("team", `{"A":8}`, `{"A":4}`), below("team", annotated("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`)),
 			below("team", annotated("other", `{"A":8}`, `{"A":2}`, `{"A":0}`)), job("a1", "other", 0, eightCards[:4]...), job("b2", "other", 0, eightCards[:4]...)).
 		then(job("c3", "mine", 1, gpus("A", 1))), 1, map[string]int{"c3": 1, "a1": 3, "b2": 4}, ""},
+	"the scheduler restarts while victims of a gang end": {but: "topology-aware", evictions: 2, running: map[string]int{"gang": 2, "low": 1}, scenario: acts(Name, false, "allocate", "preempt").
+		then(card8("A"), annotated("q", `{"A":5}`, "", ""), job("low", "q", 0, gpus("A", 1), gpus("A", 1), gpus("A", 1))).
+		then(urgent(job("gang", "q", 2, gpus("A", 2), gpus("A", 2)))).then(restart{})},
 	"the scheduler restarts while victims end": {acts(Name, false, "allocate", "preempt").
 		then(gpuNode("n", "A", 2), gpuNode("z", "B", 2), annotated("q", `{"A":8,"B":8}`, "", ""),
 			job("low", "q", 0, gpus("A", 1), gpus("A", 1), gpus("B", 1), gpus("B", 1))).
@@ -119,15 +122,22 @@ func reclaimDamped(levels int, s *scenario) *scenario {
 
 // kinds are ways to configure the scheduler with which the scenarios of claims end alike.
 var kinds = map[string]func(*scenario){
-	"capacity-card":                       func(*scenario) {},
-	"capacity, cards are held":            func(s *scenario) { s.plugin = CapacityName; s.set(terminatingCards, "hold") },
-	"capacity":                            func(s *scenario) { s.plugin = CapacityName },
-	"cards are released":                  func(s *scenario) { s.set(terminatingCards, "release") },
-	"damped":                              func(s *scenario) { s.set(reclaimDamping, 3) },
-	"ancestorReclaimLevel":                func(s *scenario) { s.set(ancestorReclaimLevel, 2) },
-	"the least work":                      func(s *scenario) { s.set(victimOrder, "leastWork") },
-	"the rules of v1.15":                  func(s *scenario) { s.set(semantics, "v1.15") },
-	"topology-aware":                      func(s *scenario) { s.topology = true },
+	"capacity-card":            func(*scenario) {},
+	"capacity, cards are held": func(s *scenario) { s.plugin = CapacityName; s.set(terminatingCards, "hold") },
+	"capacity":                 func(s *scenario) { s.plugin = CapacityName },
+	"cards are released":       func(s *scenario) { s.set(terminatingCards, "release") },
+	"damped":                   func(s *scenario) { s.set(reclaimDamping, 3) },
+	"ancestorReclaimLevel":     func(s *scenario) { s.set(ancestorReclaimLevel, 2) },
+	"the least work":           func(s *scenario) { s.set(victimOrder, "leastWork") },
+	"the rules of v1.15":       func(s *scenario) { s.set(semantics, "v1.15") },
+	"topology-aware":           func(s *scenario) { s.topology = true },
+	"gang actions": func(s *scenario) {
+		for i, action := range s.actions {
+			if _, found := framework.GetAction("gang" + action); found {
+				s.actions[i] = "gang" + action
+			}
+		}
+	},
 	"controllers replace pods that ended": func(s *scenario) { s.eager = false },
 }
 
@@ -152,6 +162,7 @@ func TestWhatVictimsLeave(t *testing.T) {
 			for _, cycles := range []int{1, 6, 60} {
 				t.Run(fmt.Sprintf("%s/%s/%d cycles", name, kind, cycles), func(t *testing.T) {
 					s := *test.scenario
+					s.actions = slices.Clone(s.actions)
 					s.grace, s.eager = cycles-1, true
 					configure(&s)
 					w, found := play(&s, nil)

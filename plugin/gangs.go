@@ -24,6 +24,9 @@ func (s *session) evictableForGang(eviction release.Eviction, candidates []*api.
 	if eviction.Job != nil {
 		to = s.ix.Lookup(string(eviction.Job.Queue))
 	}
+	if eviction.Job != nil && s.beginGang(eviction.Job) {
+		return nil, util.Permit
+	}
 	pods := s.pendingCards(to, eviction.Job)
 	useful := func(task *api.TaskInfo) bool {
 		q := s.queueOf(task)
@@ -55,6 +58,18 @@ func (s *session) evictableForGang(eviction release.Eviction, candidates []*api.
 		klog.Infof("[%s] gang reclaim may evict %d of %d tasks: %v", s.variant.name, len(victims), len(candidates), victims)
 	}
 	return victims, util.Permit
+}
+
+// beginGang notes for whom the next evictions are, and reports whether all pending tasks of the job
+// wait for pods that were evicted for them before.
+func (s *session) beginGang(job *api.JobInfo) (waits bool) {
+	waits = true
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated && !task.BestEffort {
+			s.claimant, waits = task, waits && s.waits(task)
+		}
+	}
+	return waits
 }
 
 // pendingCards returns the different requests for cards of the pending tasks of a job.
