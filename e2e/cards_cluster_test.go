@@ -123,6 +123,29 @@ func lentCardsComeBack(t *testing.T, c *cluster) {
 	c.says(t, "owner-4", insufficient("inference", rtx4090D, 1, 7, 6))
 }
 
+// deploymentTakesBack scales a Deployment whose queue deserves four cards, while an elastic job of another queue has seven of
+// eight. Volcano's actions skip a Deployment that has one pod, unless jobs reclaim beyond their minimum.
+func deploymentTakesBack(t *testing.T, c *cluster) {
+	c.apply(t, "queue-lending.yaml")
+	c.deploy(t, "serve", "inference", rtx4090D, 1)
+	c.runs(t, "serve", map[string]int{rtx4090D: 1}, 0)
+	c.submit(t, "trainer", "training", rtx4090D, 7)
+	c.runs(t, "trainer", map[string]int{rtx4090D: 7}, 0)
+	c.scale(t, "serve", 2)
+	c.cycles(t, 6)
+	c.runs(t, "serve", map[string]int{rtx4090D: 1}, 1)
+
+	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      reclaimBeyondMinimum: true",
+		"- name: gang\n", "- name: gang\n    enableJobStarving: false\n")
+	c.runs(t, "serve", map[string]int{rtx4090D: 2}, 0)
+	c.runs(t, "trainer", map[string]int{rtx4090D: 6}, 1)
+	c.scale(t, "serve", 6)
+	c.runs(t, "serve", map[string]int{rtx4090D: 4}, 2)
+	c.runs(t, "trainer", map[string]int{rtx4090D: 4}, 3)
+	c.cycles(t, 6)
+	c.runs(t, "serve", map[string]int{rtx4090D: 4}, 2)
+}
+
 // schedulerRestart has a new scheduler take over: it counts what runs, on the cards that it runs on.
 func schedulerRestart(t *testing.T, c *cluster) {
 	c.apply(t, "queue-either-or.yaml", "job-either-or.yaml")

@@ -72,6 +72,7 @@ var cardTests = []struct {
 	{"NodeLost", nodeLost},
 	{"QuotaAboveCluster", quotaAboveCluster},
 	{"LentCardsComeBack", lentCardsComeBack},
+	{"DeploymentTakesBack", deploymentTakesBack},
 	{"PreemptionInAQueue", preemptionInAQueue},
 	{"SchedulerRestart", schedulerRestart},
 }

@@ -12,8 +12,9 @@ import (
 
 // What victims leave belongs to whom they were evicted for, until that pod has a node: in its
 // queue and all ancestors, in its namespace, and on the node. Package earmark remembers whose it
-// is; quota.Future has what it adds up to. Queues and namespaces where cards count nowhere have
-// no earmarks: there, decisions are those of upstream.
+// is; quota.Future has what it adds up to.
+//
+// DIVERGES: upstream has no earmarks. A session in which cards count nowhere has none either.
 
 // earmarked is what one pod was let in for, and waits for.
 type earmarked struct {

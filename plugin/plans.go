@@ -21,6 +21,8 @@ import (
 // sooner than everything else has. Where there are none, it names those that suffice, and a plan
 // has the rest: once Volcano is about to commit the evictions, the plugin evicts the rest itself.
 //
+// DIVERGES: upstream places a reclaimer that its victims make room for on the node alone.
+//
 // Only Volcano's vote JobPipelined comes at that time: after the reclaimer was placed, and before
 // the statement is committed.
 

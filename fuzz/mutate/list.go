@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // mutants are the mutations.
-var mutants = slices.Concat(general, ofPolicies)
+var mutants = slices.Concat(general, ofPolicies, ofEvictions)
 
 // general are those of all but policies, by subject.
 var general = []mutant{
@@ -122,11 +122,9 @@ var general = []mutant{
 	{"plugin/exchanges.go", "task.Status != api.Releasing ||", ""},
 	{"plugin/report/exchanges.go", "if e.session-x.at > exchangeCycles {", "if false {"},
 	{"plugin/report/exchanges.go", "p.job == job && p.node == node", "p.job == job"},
-	{"quota/reclaim.go", "row.Sub(v.ix.Terminating.Row(q))", ""},
 	{"plugin/gangs.go", "if eviction.Kind == release.GangPreempt {", "if false {"},
 	{"plugin/gangs.go", "node != nil && s.cards.Usable(to, pod, node) && s.cards", "node != nil && s.cards"},
 	{"plugin/gangs.go", "return q != index.None && s.ix.Broken(q) == nil && s.freesForAny", "return s.freesForAny"},
-	{"plugin/claim.go", "left := s.ix.Allocated(p).Get(d) - s.ix.Terminating.At(p, d)", "left := s.ix.Allocated(p).Get(d)"},
 	{"quota/order.go", "return first(lLeaf)", "return first(rLeaf)"},
 	{"quota/order.go", "below := lcaDepth(ix, l, r) + 1", "below := lcaDepth(ix, l, r)"},
 	{"quota/order.go", "return cmp.Compare(lcaDepth(ix, r, preemptor), lcaDepth(ix, l, preemptor))", "return 0"},
@@ -196,7 +194,7 @@ var general = []mutant{
 	{"plugin/intake/queues.go", "case ix.Rooted() && s.settings.HierarchyFrom == HierarchyFromAnnotation:", "case false:"},
 
 	// Damping: exchanges end.
-	{"quota/classes.go", "if fastres.ExceedsWith(v.ix.Allocated(p), reclaimer, v.ix.Deserved.Row(p)) {", "if p < 0 {"},
+	{"quota/classes.go", "if fastres.ExceedsWith(v.base.Allocated(p), reclaimer, v.ix.Deserved.Row(p)) {", "if p < 0 {"},
 	{"quota/classes.go", "for _, p := range up[:min(len(up), levels+1)] {", "for _, p := range up[:min(len(up), 1)] {"},
 	{"quota/reclaim.go", "for _, p := range from[:min(len(from), levels+1)] {", "for _, p := range from[:1] {"},
 	{"quota/reclaim.go", "for _, p := range from[:min(len(from), levels+1)] {", "for _, p := range from {"},

@@ -71,7 +71,6 @@ var ofPolicies = []mutant{
 	{"quota/fences.go", "f.Of(q) != f.Of(to)", "f.Of(q) != f.Of(to) && f.Of(q) != index.None"},
 	{"quota/fences.go", "at = f.nearest[parent]", "at = index.None"},
 	{"plugin/victims.go", "if s.takeAgain(c, others); s.suffice(c, others[0].NodeName, others) {", "if false {"},
-	{"plugin/victims.go", "s.ssn.Reclaimable(&question, tasks)", "tasks"},
 	{"plugin/victims.go", "sum += s.ranOf(task)", "_ = s.ranOf(task)"},
 	{"plugin/victims.go", "&& s.quotasAllow(c, victims)", ""},
 	{"plugin/eviction.go", "terms == quota.ByDeserved && s.protected(q, v.request)", "s.protected(q, v.request)"},
