@@ -122,25 +122,20 @@ func (s *session) waits(task *api.TaskInfo) bool {
 	return slices.ContainsFunc(s.earmarks, func(e *earmarked) bool { return e.placed == "" && e.task.UID == task.UID })
 }
 
-// evictedFor reports whether pods were evicted for the job of a task in this session.
-func (s *session) evictedFor(task *api.TaskInfo) bool {
-	for _, e := range s.evicted {
-		if e.claimant.Job == task.Job {
-			return true
-		}
+// accountsFor returns the accounts with which the rules of allocation decide about a task. Once
+// pods are evicted for its job, it waits for them, so what is there now does not matter. It is
+// safe for many goroutines.
+func (s *session) accountsFor(task *api.TaskInfo) *accounts {
+	if s.unsettled && s.evictions[task.Job] > 0 {
+		return s.futureFor(task)
 	}
-	return false
+	return s.bothFor(task)
 }
 
-// accountsFor returns the accounts with which the rules of allocation decide about a task: those
-// of now and, where they differ, those of the future. Once pods are evicted for its job, it waits
-// for them, so what is there now does not matter. It is safe for many goroutines.
-func (s *session) accountsFor(task *api.TaskInfo) *accounts {
-	switch {
-	case !s.unsettled:
+// bothFor returns the accounts of now and, where they differ, those of the future.
+func (s *session) bothFor(task *api.TaskInfo) *accounts {
+	if !s.unsettled {
 		return &s.live
-	case s.evictedFor(task):
-		return s.futureFor(task)
 	}
 	future := s.futureFor(task)
 	if future == &s.future {
@@ -215,7 +210,11 @@ func (s *session) leavesEarmarks(task *api.TaskInfo, node *api.NodeInfo, placed 
 func (s *session) rememberEarmarks() {
 	r := s.memory.earmarks
 	for _, e := range s.earmarks {
-		if job := s.ssn.Jobs[e.task.Job]; job != nil && e.placed != "" && api.AllocatedStatus(job.Tasks[e.placed].Status) {
+		job := s.ssn.Jobs[e.task.Job]
+		if job == nil || e.placed == "" {
+			continue
+		}
+		if task := job.Tasks[e.placed]; task != nil && api.AllocatedStatus(task.Status) {
 			r.Ended(job.UID, e.task.UID)
 		}
 	}

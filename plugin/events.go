@@ -82,7 +82,7 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 	if s.cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {
 		return false
 	}
-	a := s.accountsFor(task)
+	a := s.bothFor(task)
 	if task.Status == api.Pipelined {
 		s.follow(task)
 		a = s.futureFor(task)

@@ -15,9 +15,10 @@ func (s *session) noteDeallocated(task *api.TaskInfo) {
 		return
 	}
 	if s.evicted == nil {
-		s.evicted = map[api.TaskID]eviction{}
+		s.evicted, s.evictions = map[api.TaskID]eviction{}, map[api.JobID]int{}
 	}
 	s.evicted[task.UID] = eviction{task, s.claimant}
+	s.evictions[s.claimant.Job]++
 }
 
 // noteAllocated records a task that gets a node, where places are watched. A task whose
@@ -25,7 +26,10 @@ func (s *session) noteDeallocated(task *api.TaskInfo) {
 func (s *session) noteAllocated(task *api.TaskInfo) {
 	switch {
 	case task.Status == api.Running:
-		delete(s.evicted, task.UID)
+		if e, known := s.evicted[task.UID]; known {
+			s.evictions[e.claimant.Job]--
+			delete(s.evicted, task.UID)
+		}
 	case !s.memory.exchanges.Empty():
 		s.placed = append(s.placed, task)
 	}

@@ -55,6 +55,8 @@ type session struct {
 	claimant *api.TaskInfo
 	choice   nodeChoice
 	evicted  map[api.TaskID]eviction // nil where no task was evicted
+	// evictions counts them by the job of the claimant.
+	evictions map[api.JobID]int
 	// placed are tasks that were allocated while places are watched (report.Exchanges).
 	placed []*api.TaskInfo
 

@@ -23,7 +23,9 @@ var ofEvictions = []mutant{
 	// Earmarks.
 	{"plugin/earmarks.go", "quota.Charge(&m.future, e.queue, e.charge)", ""},
 	{"plugin/earmarks.go", "s.both.then = &s.future", ""},
-	{"plugin/earmarks.go", "case s.evictedFor(task):\n\t\treturn s.futureFor(task)", "case false:"},
+	{"plugin/earmarks.go", "if s.unsettled && s.evictions[task.Job] > 0 {", "if false {"},
+	{"plugin/exchanges.go", "s.evictions[e.claimant.Job]--", ""},
+	{"plugin/events.go", "a := s.bothFor(task)", "a := s.futureFor(task)"},
 	{"plugin/earmarks.go", "if e.placed != \"\" || e.task.Job != task.Job {\n\t\t\tcontinue\n\t\t}\n\t\tif without", "if true {\n\t\t\tcontinue\n\t\t}\n\t\tif without"},
 	{"plugin/earmarks.go", "if spent != nil {", "if false {"},
 	{"plugin/earmarks.go", "if e.placed == task.UID {", "if false {"},
