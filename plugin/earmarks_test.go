@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
 // claims are scenarios in which pods are evicted for others, and how many evictions these need.
@@ -150,6 +152,31 @@ func (s *scenario) set(key string, value any) {
 	s.arguments[key] = value
 }
 
+// ends plays a scenario, and compares the evictions and the pods that run at the end.
+func ends(t *testing.T, s *scenario, evictions int, running map[string]int) {
+	t.Helper()
+	w, found := play(s, nil)
+	defer func() {
+		if t.Failed() {
+			t.Logf("%s\n%s", s, strings.Join(w.history, "\n"))
+		}
+	}()
+	require.Nil(t, found)
+	all, run := 0, map[string]int{}
+	for _, n := range w.evictions {
+		all += n
+	}
+	assert.Equal(t, evictions, all, "evictions")
+	for job := range running {
+		for _, p := range w.job(job).pods {
+			if p.placed() {
+				run[job]++
+			}
+		}
+	}
+	assert.Equal(t, running, run)
+}
+
 // TestWhatVictimsLeave plays scenarios with victims that take 1, 6 and 60 cycles to end. Each one ends
 // with the pods that it was played for, and no more evictions than these need.
 func TestWhatVictimsLeave(t *testing.T) {
@@ -165,29 +192,28 @@ func TestWhatVictimsLeave(t *testing.T) {
 					s.actions = slices.Clone(s.actions)
 					s.grace, s.eager = cycles-1, true
 					configure(&s)
-					w, found := play(&s, nil)
-					defer func() {
-						if t.Failed() {
-							t.Logf("%s\n%s", &s, strings.Join(w.history, "\n"))
-						}
-					}()
-					require.Nil(t, found)
-					evictions := 0
-					for _, n := range w.evictions {
-						evictions += n
-					}
-					assert.Equal(t, test.evictions, evictions, "evictions")
-					running := map[string]int{}
-					for job := range test.running {
-						for _, p := range w.job(job).pods {
-							if p.placed() {
-								running[job]++
-							}
-						}
-					}
-					assert.Equal(t, test.running, running)
+					ends(t, &s, test.evictions, test.running)
 				})
 			}
+		}
+	}
+}
+
+// TestVictimsWithoutCards evicts pods without cards, under all three names. Pods that are being
+// deleted count nowhere, and a gang of high priority comes before the replacements of its victims.
+func TestVictimsWithoutCards(t *testing.T) {
+	defer oneAtATime()()
+	for _, name := range Names {
+		for _, cycles := range []int{1, 6, 60} {
+			t.Run(fmt.Sprintf("%s/%d cycles", name, cycles), func(t *testing.T) {
+				s := acts(name, false, "allocate", "preempt").
+					then(setNode{workload.Node{Name: "n", Allocatable: workload.Resources{"cpu": 8000, "memory": 8 << 30, "pods": 100}}},
+						setQueue{queueSpec{queue: workload.Queue{Name: "q", Weight: 1, Capability: workload.Resources{"cpu": 5000, "memory": 8 << 30}}}},
+						job("low", "q", 0, cpus(1), cpus(1), cpus(1))).
+					then(urgent(job("gang", "q", 2, cpus(2), cpus(2))))
+				s.grace, s.eager = cycles-1, true
+				ends(t, s, 2, map[string]int{"gang": 2, "low": 1})
+			})
 		}
 	}
 }
