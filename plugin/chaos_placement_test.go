@@ -73,6 +73,11 @@ func (c *chaosCycle) checkPipelined(name string) {
 					continue
 				}
 				for _, queue := range path {
+					if most, limited := c.namespaceLimit(queue, d); limited && c.counted(queue) {
+						if in, unsure := c.inNamespace(queue, j.namespace(), true); !unsure && in[d] > most+0.1 {
+							violated(name, "namespace %s will have %g of %s in queue %s with %s on %s, its limit is %g", j.namespace(), in[d], d, queue, task.Name, task.NodeName, most)
+						}
+					}
 					if bound := min(c.row(c.own.limit.Row(c.own.ix.Lookup(queue)))[d], c.ownBound(queue, d)); will[queue][d] > bound+0.1 {
 						violated(name, "queue %s will have %g of %s with %s on %s, its bound is %g", queue, will[queue][d], d, task.Name, task.NodeName, bound)
 					}

@@ -390,11 +390,14 @@ func (c *chaosCycle) checkNamespaces(name string) {
 
 // checkNamespaceLimit checks that no allocation takes a namespace above a limit.
 func (c *chaosCycle) checkNamespaceLimit(name string, p placement) {
+	if p.task.Status == api.Pipelined {
+		return // checkPipelined
+	}
 	for _, queue := range p.path {
-		has, unsure := c.inNamespace(queue, p.job.namespace(), p.task.Status == api.Pipelined)
+		has, unsure := c.inNamespace(queue, p.job.namespace(), false)
 		for d, amount := range c.request(p.job, p.pod, p.task) {
 			most, limited := c.namespaceLimit(queue, d)
-			if !limited || unsure || amount == 0 || d == string(v1.ResourcePods) || p.task.Status == api.Pipelined && !isCard(d) || isCard(d) && !c.counted(queue) {
+			if !limited || unsure || amount == 0 || d == string(v1.ResourcePods) || isCard(d) && !c.counted(queue) {
 				continue
 			}
 			if c.seen["allocations under a limit of a namespace"]++; has[d] > most+0.1 {

@@ -124,22 +124,15 @@ func reclaimDamped(levels int, s *scenario) *scenario {
 
 // kinds are ways to configure the scheduler with which the scenarios of claims end alike.
 var kinds = map[string]func(*scenario){
-	"capacity-card":            func(*scenario) {},
-	"capacity, cards are held": func(s *scenario) { s.plugin = CapacityName; s.set(terminatingCards, "hold") },
-	"capacity":                 func(s *scenario) { s.plugin = CapacityName },
-	"cards are released":       func(s *scenario) { s.set(terminatingCards, "release") },
-	"damped":                   func(s *scenario) { s.set(reclaimDamping, 3) },
-	"ancestorReclaimLevel":     func(s *scenario) { s.set(ancestorReclaimLevel, 2) },
-	"the least work":           func(s *scenario) { s.set(victimOrder, "leastWork") },
-	"the rules of v1.15":       func(s *scenario) { s.set(semantics, "v1.15") },
-	"topology-aware":           func(s *scenario) { s.topology = true },
-	"gang actions": func(s *scenario) {
-		for i, action := range s.actions {
-			if _, found := framework.GetAction("gang" + action); found {
-				s.actions[i] = "gang" + action
-			}
-		}
-	},
+	"capacity-card":                       func(*scenario) {},
+	"capacity, cards are held":            func(s *scenario) { s.plugin = CapacityName; s.set(terminatingCards, "hold") },
+	"capacity":                            func(s *scenario) { s.plugin = CapacityName },
+	"cards are released":                  func(s *scenario) { s.set(terminatingCards, "release") },
+	"damped":                              func(s *scenario) { s.set(reclaimDamping, 3) },
+	"ancestorReclaimLevel":                func(s *scenario) { s.set(ancestorReclaimLevel, 2) },
+	"the least work":                      func(s *scenario) { s.set(victimOrder, "leastWork") },
+	"the rules of v1.15":                  func(s *scenario) { s.set(semantics, "v1.15") },
+	"topology-aware":                      func(s *scenario) { s.topology = true },
 	"controllers replace pods that ended": func(s *scenario) { s.eager = false },
 }
 
@@ -213,6 +206,37 @@ func TestVictimsWithoutCards(t *testing.T) {
 					then(urgent(job("gang", "q", 2, cpus(2), cpus(2))))
 				s.grace, s.eager = cycles-1, true
 				ends(t, s, 2, map[string]int{"gang": 2, "low": 1})
+			})
+		}
+	}
+}
+
+// TestGangActions plays the scenarios of claims with the gang actions of Volcano v1.15, which evict
+// jobs as a whole. The pods that they evict for start, and nobody is evicted for them again.
+func TestGangActions(t *testing.T) {
+	if _, found := framework.GetAction("gangreclaim"); !found {
+		t.Skip("this release has no gang actions")
+	}
+	defer oneAtATime()()
+	for name, test := range claims {
+		for _, cycles := range []int{1, 6, 60} {
+			t.Run(fmt.Sprintf("%s/%d cycles", name, cycles), func(t *testing.T) {
+				s := *test.scenario
+				s.actions = slices.Clone(s.actions)
+				s.actions[1] = "gang" + s.actions[1]
+				s.grace, s.eager = cycles-1, true
+				w, found := play(&s, nil)
+				defer func() {
+					if t.Failed() {
+						t.Logf("%s\n%s", &s, strings.Join(w.history, "\n"))
+					}
+				}()
+				require.Nil(t, found)
+				evicting := 0
+				for _, n := range w.evictions {
+					evicting += min(n, 1)
+				}
+				assert.LessOrEqual(t, evicting, len(test.running)-1, "cycles with evictions")
 			})
 		}
 	}

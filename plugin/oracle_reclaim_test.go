@@ -10,6 +10,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // findPending records the requests of the tasks that the action allocate considers, with
@@ -133,7 +134,7 @@ func (m *oracleSession) inOrder(reclaimer *api.TaskInfo, taken []*api.TaskInfo) 
 	node := taken[0].NodeName
 	ordered := m.own.evictionOrder(reclaimer, m.sparedByGang(taken))
 	room := func(without []*api.TaskInfo) bool { return m.roomOnNode(reclaimer, node, without) }
-	if !m.own.settings.rules.OrderVictims || !room(nil) {
+	if release.Built() < release.V115 || !room(nil) {
 		for _, task := range ordered {
 			with := append(slices.Clone(named), task)
 			if room(with) && m.sufficesWithout(reclaimer, with) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -81,7 +82,7 @@ func (s *session) inOrder(c *claim, victims []*api.TaskInfo) []*api.TaskInfo {
 // together returns victims in the order of their eviction, the last of which makes room on the node
 // and in the quotas at once, nil if there are none.
 func (s *session) together(c *claim, node *api.NodeInfo, ordered []*api.TaskInfo) []*api.TaskInfo {
-	if s.settings.rules.OrderVictims && s.makesRoom(c, node, nil) {
+	if release.Built() >= release.V115 && s.makesRoom(c, node, nil) {
 		return nil // from v1.15 on, Volcano evicts nothing where the node has room
 	}
 	var named []*api.TaskInfo

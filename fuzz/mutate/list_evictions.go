@@ -48,7 +48,7 @@ var ofEvictions = []mutant{
 
 	// Plans.
 	{"plugin/plans.go", "} else if s.admitsWithout(c, with) {", "} else {"},
-	{"plugin/plans.go", "if s.settings.rules.OrderVictims && s.makesRoom(c, node, nil) {", "if false {"},
+	{"plugin/plans.go", "if release.Built() >= release.V115 && s.makesRoom(c, node, nil) {", "if false {"},
 	{"plugin/plans.go", "s.shiftFuture(p.rest, false)", ""},
 	{"plugin/plans.go", "if !s.ssn.JobPipelined(job) {", "if false {"},
 	{"plugin/plans.go", "s.ssn.Evict(victim, \"reclaim\")", "error(nil)"},
