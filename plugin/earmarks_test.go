@@ -75,7 +75,7 @@ var claims = map[string]struct {
 		then(job("claims", "x", 1, gpus("A", 1)), job("again", "x", 1, gpus("A", 1))), 5, map[string]int{"claims": 1, "again": 1, "borrows": 3}, ""},
 	"a Deployment that has its minimum": {beyondMinimum(acts(Name, false, "allocate", "reclaim").
 		then(card8("A"), annotated("mine", `{"A":8}`, `{"A":4}`, `{"A":0}`), annotated("other", `{"A":8}`, `{"A":4}`, `{"A":0}`),
-			job("serve", "mine", 1, eightCards[:2]...), job("train", "other", 1, eightCards[:6]...)).
+													job("serve", "mine", 1, eightCards[:2]...), job("train", "other", 1, eightCards[:6]...)).
 		then(scaleJob{"serve", 8})), 2, map[string]int{"serve": 4, "train": 4}, gangActions}, // they ask for all six pods at once
 	// mine deserves a card for namespace odd, which has all that team allows it; the pods of even come first.
 	"the limit of a namespace stops a reclaimer on a full node": {acts(Name, true, "allocate", "reclaim").
