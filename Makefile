@@ -291,9 +291,8 @@ publish: ## create the release VERSION on GitHub with the files of bin/release
 	gh release create $(VERSION) --verify-tag --notes "CHANGELOG.md has the changes." $$(find bin/release -maxdepth 1 -type f)
 
 .PHONY: licenses
-licenses: bin/packaging ## the modules of the programs and their licenses; fails for one that is not allowed
-	bin/packaging image -platforms linux/$$($(GO) env GOARCH) -o bin/e2e/images
-	bin/packaging licenses -binaries $$(echo bin/binaries/linux-$$($(GO) env GOARCH)/* | tr ' ' ,)
+licenses: $(APIS) bin/packaging ## the modules of the programs and their licenses; fails for one that is not allowed
+	bin/packaging licenses
 
 # VULNDB can be a copy of the database for a machine without a network: file:///path.
 VULNDB = https://vuln.go.dev

@@ -292,6 +292,31 @@ func TestReferenceIsComplete(t *testing.T) {
 	expect("index/card/list.go", `"(volcano\.sh/[a-z./-]+)"`, 2)
 }
 
+// TestLicensesAreExplained expects docs/dev/DEPENDENCIES.md to have a row for each license
+// that a dependency may have, and for no other.
+func TestLicensesAreExplained(t *testing.T) {
+	page, source := string(read(t, "docs/dev/DEPENDENCIES.md")), string(read(t, "packaging/modules.go"))
+	_, table, found := strings.Cut(page, "\n| license | why it is allowed |\n|---|---|\n")
+	if !found {
+		t.Fatal("docs/dev/DEPENDENCIES.md has no table of licenses")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	list := regexp.MustCompile(`(?m)^var allowed = \[\]string\{(.*)\}$`).FindStringSubmatch(source)
+	if list == nil {
+		t.Fatal("packaging/modules.go has no list of licenses")
+	}
+	var explained []string
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.*`) \\| .+ \\|$").FindAllStringSubmatch(table, -1) {
+		explained = append(explained, strings.Split(strings.ReplaceAll(row[1], "`", `"`), ", ")...)
+	}
+	allowed := strings.Split(list[1], ", ")
+	slices.Sort(explained)
+	slices.Sort(allowed)
+	if !slices.Equal(explained, allowed) {
+		t.Errorf("docs/dev/DEPENDENCIES.md explains %s, and packaging/modules.go allows %s", explained, allowed)
+	}
+}
+
 // engineRooms are the directories whose files docs/dev/ARCHITECTURE.md lists.
 var engineRooms = []string{"fastres", "index", "quota", "plugin"}
 
