@@ -236,7 +236,7 @@ PLATFORMS =
 
 # Everything is built in a clone of the last commit: it has no changes, and it has the tag.
 .PHONY: release
-release: $(APIS) bin/packaging ## bin/release: binaries, images, charts, manifests, SBOMs and checksums of VERSION=v0.1.0
+release: $(APIS) bin/packaging bin/tools/helm ## bin/release: binaries, images, charts, manifests, SBOMs and checksums of VERSION=v0.1.0, and tests of them
 	@test -n "$(VERSION)" || { echo "make release VERSION=v0.1.0"; exit 1; }
 	@$(if $(APIS),,rm -rf bin/release)
 	@rm -rf build/release && git clone -q . build/release
@@ -244,6 +244,7 @@ release: $(APIS) bin/packaging ## bin/release: binaries, images, charts, manifes
 	@test "$$(git -C build/release rev-parse $(VERSION)^{commit})" = "$$(git -C build/release rev-parse HEAD)" || { echo "$(VERSION) is the tag of another commit"; exit 1; }
 	@$(if $(APIS),mkdir -p build/release/build && cp -r build/apis build/release/build/)
 	bin/packaging release -source build/release -version $(VERSION) -platforms "$(PLATFORMS)"
+	GOFLAGS= $(GO) test -C packaging -count=1 . -release $(CURDIR)/bin/release -release-version $(VERSION) -release-platforms "$(PLATFORMS)"
 
 # A second clone in another directory, with other names and times of files.
 .PHONY: reproduce
