@@ -130,7 +130,7 @@ FUZZTIME ?= 1m
 
 .PHONY: fuzz
 fuzz: $(APIS) ## each fuzz target for FUZZTIME, one after the other; the first time, everything is compiled once more
-	@for package in ./index/card ./fuzz ./plugin; do \
+	@for package in ./index/card ./fuzz ./plugin ./cmd/cardctl/input; do \
 		targets=$$($(GO) test $$package -list '^Fuzz' | grep '^Fuzz') || exit 1; \
 		for target in $$targets; do \
 			echo "== $$package $$target"; \
@@ -148,7 +148,7 @@ chaos: $(APIS) ## random worlds for CHAOS_TIME, 1h by default: tenants, admins, 
 	$(GO) test ./plugin -run 'TestChaos$$' -v -timeout 0 -world-seed $(CHAOS_SEED) $(if $(WORLDS),-worlds $(WORLDS),-world-time $(CHAOS_TIME))
 
 .PHONY: mutants
-mutants: ## break the rules in small ways, one at a time, and see that a test fails for each; half an hour on two cores
+mutants: ## break the rules in small ways, one at a time, and see that a test fails for each; an hour on two cores
 	$(GO) run ./fuzz/mutate
 
 .PHONY: bench

@@ -62,7 +62,7 @@ func (b built) dependenciesOf(t *testing.T, program []byte) (*debug.BuildInfo, m
 	require.NoError(t, err)
 	sums := map[string]string{"pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go"): ""}
 	for _, m := range info.Deps {
-		if m.Replace != nil && m.Replace.Version != "" {
+		if m.Replace != nil && !strings.HasPrefix(m.Replace.Path, ".") {
 			m = m.Replace
 		}
 		sums["pkg:golang/"+m.Path+"@"+m.Version] = m.Sum
