@@ -130,7 +130,7 @@ FUZZTIME ?= 1m
 
 .PHONY: fuzz
 fuzz: $(APIS) ## each fuzz target for FUZZTIME, one after the other; the first time, everything is compiled once more
-	@for package in ./index/card ./fuzz ./plugin; do \
+	@for package in ./index/card ./fuzz ./plugin ./cmd/cardctl/input; do \
 		targets=$$($(GO) test $$package -list '^Fuzz' | grep '^Fuzz') || exit 1; \
 		for target in $$targets; do \
 			echo "== $$package $$target"; \
@@ -148,7 +148,7 @@ chaos: $(APIS) ## random worlds for CHAOS_TIME, 1h by default: tenants, admins, 
 	$(GO) test ./plugin -run 'TestChaos$$' -v -timeout 0 -world-seed $(CHAOS_SEED) $(if $(WORLDS),-worlds $(WORLDS),-world-time $(CHAOS_TIME))
 
 .PHONY: mutants
-mutants: ## break the rules in small ways, one at a time, and see that a test fails for each; half an hour on two cores
+mutants: ## break the rules in small ways, one at a time, and see that a test fails for each; an hour on two cores
 	$(GO) run ./fuzz/mutate
 
 .PHONY: bench
@@ -236,7 +236,7 @@ PLATFORMS =
 
 # Everything is built in a clone of the last commit: it has no changes, and it has the tag.
 .PHONY: release
-release: $(APIS) bin/packaging ## bin/release: binaries, images, charts, manifests, SBOMs and checksums of VERSION=v0.1.0
+release: $(APIS) bin/packaging bin/tools/helm ## bin/release: binaries, images, charts, manifests, SBOMs and checksums of VERSION=v0.1.0, and tests of them
 	@test -n "$(VERSION)" || { echo "make release VERSION=v0.1.0"; exit 1; }
 	@$(if $(APIS),,rm -rf bin/release)
 	@rm -rf build/release && git clone -q . build/release
@@ -244,6 +244,7 @@ release: $(APIS) bin/packaging ## bin/release: binaries, images, charts, manifes
 	@test "$$(git -C build/release rev-parse $(VERSION)^{commit})" = "$$(git -C build/release rev-parse HEAD)" || { echo "$(VERSION) is the tag of another commit"; exit 1; }
 	@$(if $(APIS),mkdir -p build/release/build && cp -r build/apis build/release/build/)
 	bin/packaging release -source build/release -version $(VERSION) -platforms "$(PLATFORMS)"
+	GOFLAGS= $(GO) test -C packaging -count=1 . -release $(CURDIR)/bin/release -release-version $(VERSION) -release-platforms "$(PLATFORMS)"
 
 # A second clone in another directory, with other names and times of files.
 .PHONY: reproduce
@@ -291,9 +292,8 @@ publish: ## create the release VERSION on GitHub with the files of bin/release
 	gh release create $(VERSION) --verify-tag --notes "CHANGELOG.md has the changes." $$(find bin/release -maxdepth 1 -type f)
 
 .PHONY: licenses
-licenses: bin/packaging ## the modules of the programs and their licenses; fails for one that is not allowed
-	bin/packaging image -platforms linux/$$($(GO) env GOARCH) -o bin/e2e/images
-	bin/packaging licenses -binaries $$(echo bin/binaries/linux-$$($(GO) env GOARCH)/* | tr ' ' ,)
+licenses: $(APIS) bin/packaging ## the modules of the programs and their licenses; fails for one that is not allowed
+	bin/packaging licenses
 
 # VULNDB can be a copy of the database for a machine without a network: file:///path.
 VULNDB = https://vuln.go.dev

@@ -268,30 +268,6 @@ func TestNeighboursAreAll(t *testing.T) {
 	}
 }
 
-// TestReferenceIsComplete expects docs/reference.md to have every argument, each of
-// their values, and every annotation of the code.
-func TestReferenceIsComplete(t *testing.T) {
-	page := read(t, "docs/reference.md")
-	expect := func(source, pattern string, least int) {
-		text := read(t, source)
-		found := regexp.MustCompile(pattern).FindAllSubmatch(text, -1)
-		if len(found) < least {
-			t.Errorf("%s has %d of %s", source, len(found), pattern)
-		}
-		for _, name := range found {
-			if !bytes.Contains(page, slices.Concat([]byte("`"), name[1], []byte("`"))) {
-				t.Errorf("docs/reference.md does not have %s of %s", name[1], source)
-			}
-		}
-	}
-	expect("plugin/arguments.go", `(?m)^\t\w+ += "(\w+)"$`, 8)
-	expect("plugin/intake/state.go", `(?m)^\t\w+ +(?:RootCapability|UnsetCapability|DeservedFrom|HierarchyFrom) += "(\w+)"`, 8)
-	expect("plugin/cards/registry.go", `(?m)^\t\w+ +UntypedCards += "(\w+)"`, 3)
-	expect("index/card/quota.go", `"(volcano\.sh/[a-z./-]+)"`, 3)
-	expect("index/policy/policy.go", `"(volcano\.sh/[a-z./-]+[a-z])"`, 3)
-	expect("index/card/list.go", `"(volcano\.sh/[a-z./-]+)"`, 2)
-}
-
 // engineRooms are the directories whose files docs/dev/ARCHITECTURE.md lists.
 var engineRooms = []string{"fastres", "index", "quota", "plugin"}
 

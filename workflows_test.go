@@ -3,11 +3,19 @@ package capacitycard_test
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 )
+
+// workflow is a file of .github/workflows.
+type workflow struct {
+	Jobs map[string]struct {
+		Steps []struct{ Name, Uses, Run string }
+	}
+}
 
 // TestWorkflows expects the workflows to run nothing but targets of the Makefile, which
 // contributors can run as well, and to name actions by their commits.
@@ -20,16 +28,8 @@ func TestWorkflows(t *testing.T) {
 	pinned := regexp.MustCompile(`@[0-9a-f]{40}$`)
 	target := regexp.MustCompile(`^(?:sudo -E env "PATH=\$PATH" )?make ([a-z0-9-]+)( |$)`)
 	for _, page := range pages {
-		var workflow struct {
-			Jobs map[string]struct {
-				Steps []struct{ Name, Uses, Run string }
-			}
-		}
-		if err := yaml.Unmarshal(read(t, page), &workflow); err != nil {
-			t.Fatal(page, err)
-		}
 		steps := 0
-		for _, job := range workflow.Jobs {
+		for _, job := range readWorkflow(t, page).Jobs {
 			for _, step := range job.Steps {
 				steps++
 				if step.Uses != "" && !pinned.MatchString(step.Uses) {
@@ -46,6 +46,41 @@ func TestWorkflows(t *testing.T) {
 		}
 		if steps < 5 {
 			t.Errorf("%s has %d steps", page, steps)
+		}
+	}
+}
+
+func readWorkflow(t *testing.T, page string) (w workflow) {
+	t.Helper()
+	if err := yaml.Unmarshal(read(t, page), &w); err != nil {
+		t.Fatal(page, err)
+	}
+	return w
+}
+
+// TestRunsAgree expects .ci/run and the workflow of pull requests to run the same commands, but
+// for govulncheck, which needs the network, and the platforms of the release.
+func TestRunsAgree(t *testing.T) {
+	command, platforms := regexp.MustCompile(`(?m)^(?:sudo .*" )?(make .*)$`), regexp.MustCompile(` PLATFORMS=.*$`)
+	var local, hosted []string
+	for _, found := range command.FindAllStringSubmatch(string(read(t, ".ci/run")), -1) {
+		local = append(local, platforms.ReplaceAllString(found[1], ""))
+	}
+	for _, job := range readWorkflow(t, ".github/workflows/ci.yaml").Jobs {
+		for _, step := range job.Steps {
+			if found := command.FindStringSubmatch(step.Run); found != nil && found[1] != "make govulncheck" {
+				hosted = append(hosted, found[1])
+			}
+		}
+	}
+	slices.Sort(local)
+	slices.Sort(hosted)
+	if !slices.Equal(local, hosted) {
+		t.Errorf(".ci/run runs %q, and ci.yaml runs %q", local, hosted)
+	}
+	for _, target := range []string{"make charts", "make licenses", "make release VERSION=v0.0.0", "make test"} {
+		if !slices.Contains(local, target) {
+			t.Errorf(".ci/run does not run %q", target)
 		}
 	}
 }

@@ -4,15 +4,24 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"text/tabwriter"
 )
 
 func defineLicenses(flags *flag.FlagSet) func() error {
 	source := flags.String("source", ".", "the `directory` of the repository")
-	of := flags.String("binaries", "", "the programs, `paths` with commas between them")
+	directory := flags.String("binaries", "bin/binaries", "the `directory` of the programs")
 	return func() error {
-		dependencies, err := dependenciesOf(*source, strings.Split(*of, ",")...)
+		var paths []string
+		for _, p := range programs {
+			b, err := build(*source, p, platform{"linux", runtime.GOARCH}, *directory)
+			if err != nil {
+				return err
+			}
+			paths = append(paths, b.path)
+		}
+		dependencies, err := dependenciesOf(*source, paths...)
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ var commands = []command{
 	{"image", "build images as OCI layouts", defineImage},
 	{"unpack", "unpack an image into a directory and print its configuration", defineUnpack},
 	{"sbom", "write the SBOM of a program", defineSBOM},
-	{"licenses", "list the modules of programs and their licenses", defineLicenses},
+	{"licenses", "build the programs, and list their modules with the licenses of these", defineLicenses},
 	{"charts", "assemble the Helm chart", defineCharts},
 	{"release", "build everything that a release has", defineRelease},
 }

@@ -27,9 +27,9 @@ func defineSBOM(flags *flag.FlagSet) func() error {
 	}
 }
 
-// writeSBOM writes the modules that the go command recorded in a program, with their
-// licenses, as CycloneDX. It reads no go.mod: what a go.mod requires and the program does
-// not have is not in it.
+// writeSBOM writes the dependencies of a program with their licenses, as CycloneDX. The modules
+// are those that the go command recorded in the program: what go.mod requires and the program
+// does not have is not among them.
 func writeSBOM(to io.Writer, source, path string, created time.Time) error {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
@@ -55,9 +55,9 @@ func writeSBOM(to io.Writer, source, path string, created time.Time) error {
 		Hashes:     &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum[:])}},
 		Licenses:   &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}},
 	}
-	components := []cdx.Component{library("std", strings.TrimPrefix(info.GoVersion, "go"), []string{"BSD-3-Clause"})}
+	var components []cdx.Component
 	for _, d := range dependencies {
-		c := library(d.path, d.version, d.licenses)
+		c := library(d)
 		if base, ok := strings.CutPrefix(d.sum, "h1:"); ok {
 			hash, err := base64.StdEncoding.DecodeString(base)
 			if err != nil {
@@ -78,11 +78,10 @@ func writeSBOM(to io.Writer, source, path string, created time.Time) error {
 	return cdx.NewBOMEncoder(to, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6)
 }
 
-func library(path, version string, licenses []string) cdx.Component {
-	url := "pkg:golang/" + path + "@" + version
+func library(d dependency) cdx.Component {
 	choices := cdx.Licenses{}
-	for _, id := range licenses {
+	for _, id := range d.licenses {
 		choices = append(choices, cdx.LicenseChoice{License: &cdx.License{ID: id}})
 	}
-	return cdx.Component{BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: url, Licenses: &choices}
+	return cdx.Component{BOMRef: d.url(), Type: cdx.ComponentTypeLibrary, Name: d.path, Version: d.version, PackageURL: d.url(), Licenses: &choices}
 }

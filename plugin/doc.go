@@ -16,29 +16,9 @@
 //
 // # Arguments
 //
-// Volcano's own option enableHierarchy of a plugin makes quotas a tree. The
-// arguments of the engine are:
-//
-//	cardUnlimitedCpuMemory  bool, false        exempts pods with cards from cpu and memory quotas
-//	deservedFrom            spec | weight      source of deserved: the queue's spec, or its
-//	                                           weight among its siblings; spec
-//	hierarchyFrom           parent | annotation
-//	                                           source of the tree: spec.parent, or the annotation
-//	                                           volcano.sh/hierarchy with its weights; parent
-//	nodeOrderWeight         number > 0, 1      weight of the preference in a card list A|B
-//	reclaimDamping          int ≥ 0, 0         number of ancestors of a victim that reclaim
-//	                                           considers; above 0 reclaim is damped
-//	rootCapability          total | unlimited  bound of the root; total
-//	unsetCapability         zero | unlimited   bound of a leaf that sets no cpu or memory
-//	                                           capability; zero for capacity-card, unlimited
-//	                                           (in a tree, the parent's) for the others
-//	untypedCards            charge | reject | ignore
-//	                                           treatment of pods that request cards and name
-//	                                           none; charge
-//
-// deservedFrom, hierarchyFrom and reclaimDamping have no effect under the
-// name proportion, and hierarchyFrom has none where quotas are flat. An unknown
-// argument, or one with a wrong value, is logged once, and the default is used.
+// Volcano's own option enableHierarchy of a plugin makes quotas a tree. The arguments of the
+// engine are in docs/reference.md, with their values and defaults. An unknown argument, or one
+// with a wrong value, is logged once, and the default is used.
 //
 // # A session
 //

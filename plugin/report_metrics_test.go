@@ -2,9 +2,13 @@ package plugin
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -135,4 +139,45 @@ func TestSeriesOfManyCards(t *testing.T) {
 	assert.Equal(t, map[string]bool{"Model-1": true, "Model-2": true, "Model-9": true}, shown["q1"], "q1 requests a card that it has no quota of")
 	assert.Equal(t, map[string]bool{"Model-7": true, "Model-8": true}, shown["q7"])
 	assert.Len(t, shown["root"], 40, "the root deserves the cards of all nodes")
+}
+
+// TestSeriesOfAQueue counts the series of queues without a card, with one, with two, and after
+// the first admission, and compares them with docs/observability.md.
+func TestSeriesOfAQueue(t *testing.T) {
+	reset(report.AddedSeries())
+	reset(report.UpstreamSeries())
+	s := newScene().node("a", "A", 8).node("b", "B", 4).queue("root", "").queue("none", "root").
+		queue("one", "root", "quota", `{"A":3}`).queue("two", "root", "quota", `{"A":3,"B":2}`).
+		pods("later", "two", "", 0, 0, cardRequest(`{"A":1}`, workload.Pending))
+	f := newSequence(t, s).open(t)
+	none, one, two := seriesOf(t, "none"), seriesOf(t, "one"), seriesOf(t, "two")
+	assert.Equal(t, two-one, one-none-1, "and the series of problems with card annotations")
+	require.True(t, f.JobEnqueueable(f.job("later")))
+	f.JobEnqueued(f.job("later"))
+	admitted := seriesOf(t, "two") - two - 1 // and that of the reserved card
+	page, err := os.ReadFile("../docs/observability.md")
+	require.NoError(t, err)
+	assert.Contains(t, strings.ReplaceAll(string(page), "\n", " "), fmt.Sprintf(
+		"A queue has about %d series, %d more for each card or other resource, and %d more after its first admission. "+
+			"1,000 queues with two cards each have about %d,000 series.", none, two-one, admitted, none+2*(two-one)+admitted))
+}
+
+// seriesOf returns the number of series of a queue that Prometheus reads.
+func seriesOf(t *testing.T, queue string) (n int) {
+	t.Helper()
+	for _, registry := range []*prometheus.Registry{registryOf(report.AddedSeries()), registryOf(report.UpstreamSeries())} {
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		for _, family := range families {
+			for _, metric := range family.Metric {
+				if slices.ContainsFunc(metric.Label, func(l *dto.LabelPair) bool { return l.GetName() == "queue_name" && l.GetValue() == queue }) {
+					n++
+					if h := metric.GetHistogram(); h != nil {
+						n += len(h.Bucket) + 2 // of +Inf, the sum and the count, of which one is counted already
+					}
+				}
+			}
+		}
+	}
+	return n
 }

@@ -1,0 +1,113 @@
+package capacitycard_test
+
+import (
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// counts are the numbers in pages that count something in the sources. says finds the number
+// in a page. is finds it in a source, or, if it has no group, is what is counted there.
+var counts = []struct{ page, says, source, is string }{
+	{"README.md", `with (\S+) plugins compiled in`, "plugin/plugin.go", pluginNames},
+	{"docs/comparison.md", `capacity-card\*\*: (\S+) plugins of Volcano's scheduler`, "plugin/plugin.go", pluginNames},
+	{"docs/faq.md", `registers (\S+) plugins`, "plugin/plugin.go", pluginNames},
+	{"docs/reference.md", `Configure one of (\S+) plugins`, "plugin/plugin.go", pluginNames},
+	{"docs/zh/README.md", `编译进了(.)个插件`, "plugin/plugin.go", pluginNames},
+	{"CONTRIBUTING.md", `([\d,]+) random clusters for each plugin`, "Makefile", `TestDifferential -v -timeout 60m -clusters (\d+)`},
+	{"CONTRIBUTING.md", `puts ([\d,]+) pods on a real control plane`, "Makefile", `else\nNODES = \d+\nPODS = (\d+)`},
+	{"CONTRIBUTING.md", `SCENARIO=waves. measures ([\d,]+) nodes`, "Makefile", `SCENARIO\),waves\)\nNODES = (\d+)`},
+	{"docs/differences.md", `compares ([\d,]+) random clusters for each plugin`, "Makefile", `TestDifferential -v -timeout 60m -clusters (\d+)`},
+	{"docs/dev/RELIABILITY.md", "`TestDifferential`\\) \\| ([\\d,]+) \\|", "plugin/differential_test.go", `"clusters", (\d+)`},
+	{"docs/dev/RELIABILITY.md", "`TestDifferential`\\) \\| \\S+ \\| `make differential`: ([\\d,]+) \\|", "Makefile", `TestDifferential -v -timeout 60m -clusters (\d+)`},
+	{"docs/dev/RELIABILITY.md", "`TestRandomSessions`\\) \\| ([\\d,]+) \\|", "plugin/oracle_random_test.go", `"sessions", (\d+)`},
+	{"docs/dev/RELIABILITY.md", "`TestRandomSessions`\\) \\| \\S+ \\| `make differential`: ([\\d,]+) \\|", "Makefile", `TestRandomSessions -timeout 60m -sessions (\d+)`},
+	{"docs/dev/RELIABILITY.md", "`TestThousandSessions`\\) \\| ([\\d,]+) \\|", "plugin/memory_churn_test.go", `const sessions, settled = (\d+),`},
+	{"docs/dev/RELIABILITY.md", "`TestChaos`\\) \\| ([\\d,]+) \\|", "plugin/chaos_test.go", `"worlds", (\d+)`},
+	{"docs/dev/RELIABILITY.md", `In each of (\d+) cycles`, "plugin/chaos_draw_test.go", `const chaosCycles = (\d+)`},
+	{"docs/dev/RELIABILITY.md", "`TestNoPromiseLeaks` over ([\\d,]+) sessions", "plugin/timeouts_test.go", `for session := range (\d+)`},
+	{"docs/observability.md", `A graph has the same (\d+) lines`, "deploy/observability/dashboard.json", `"label": "Lines",\s+"type": "custom",\s+"query": "(\d+),`},
+	{"docs/observability.md", `A table has (\d+) rows`, "deploy/observability/dashboard.json", `"label": "Rows",\s+"type": "custom",\s+"query": "(\d+),`},
+}
+
+const pluginNames = `(?m)^\t\w*Name +=`
+
+// numberWords are numbers as pages write them.
+var numberWords = map[string]int{
+	"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+	"两": 2, "三": 3, "四": 4, "五": 5,
+}
+
+// TestCounts compares the numbers in pages with what they count.
+func TestCounts(t *testing.T) {
+	for _, c := range counts {
+		said := regexp.MustCompile(c.says).FindStringSubmatch(flowing(t, c.page))
+		if said == nil {
+			t.Errorf("%s does not say %s", c.page, c.says)
+			continue
+		}
+		number, isWord := numberWords[said[1]]
+		if !isWord {
+			var err error
+			if number, err = strconv.Atoi(strings.ReplaceAll(said[1], ",", "")); err != nil {
+				t.Errorf("%s: %v", c.page, err)
+			}
+		}
+		counted := regexp.MustCompile(c.is).FindAllStringSubmatch(string(read(t, c.source)), -1)
+		want := len(counted)
+		if want > 0 && len(counted[0]) > 1 {
+			want, _ = strconv.Atoi(counted[0][1])
+		}
+		if number != want {
+			t.Errorf("%s says %q; it is %d, by %s", c.page, said[0], want, c.source)
+		}
+	}
+}
+
+// flowing returns a page without its fenced blocks, with each paragraph in one line.
+func flowing(t *testing.T, page string) string {
+	t.Helper()
+	return regexp.MustCompile(`([^\n])\n([^\n])`).ReplaceAllString(withoutCode(string(read(t, page))), "$1 $2")
+}
+
+// generatedPages are written by programs, and tests compare them with what these write.
+var generatedPages = []string{"BENCHMARKS.md", "docs/load.md", "docs/volcano-e2e.md"}
+
+// TestNoOtherCounts expects no sentence that counts what the sources have, unless TestCounts
+// compares it: nothing would say that it became wrong.
+func TestNoOtherCounts(t *testing.T) {
+	listed, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := regexp.MustCompile(`(?i)\b(?:\d[\d,]*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|fifty|hundred) ` +
+		`(?:differences|mutants|(?:fuzz )?targets|tests|(?:random )?(?:worlds|clusters|sessions)|seeds|corpora|invariants|arguments|annotations|metrics|` +
+		`(?:sub)?packages|plugins|hooks|panels|alerts|lines)\b|[\d,一二两三四五六七八九十百千]+[个项种条](?:差异|变异|测试|参数|注解|指标|包|插件)`)
+	compared := map[string]string{} // pages without what TestCounts compares
+	for _, c := range counts {
+		if _, found := compared[c.page]; !found {
+			compared[c.page] = flowing(t, c.page)
+		}
+		compared[c.page] = regexp.MustCompile(c.says).ReplaceAllString(compared[c.page], "")
+	}
+	pages := 0
+	for page := range strings.FieldsSeq(string(listed)) {
+		if page == "CHANGELOG.md" || slices.Contains(generatedPages, page) {
+			continue
+		}
+		pages++
+		text, found := compared[page]
+		if !found {
+			text = flowing(t, page)
+		}
+		for _, uncompared := range count.FindAllString(text, -1) {
+			t.Errorf("%s says %q: leave the number out, or add it to counts", page, uncompared)
+		}
+	}
+	if pages < 30 {
+		t.Errorf("there are %d pages", pages)
+	}
+}

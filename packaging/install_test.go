@@ -1,0 +1,180 @@
+package main_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+)
+
+// TestReleaseImages reads each image: its digest is the one that the release lists, it has
+// the programs of the archives with their license texts, and its file has the same layout.
+func TestReleaseImages(t *testing.T) {
+	r := openRelease(t)
+	for _, volcano := range r.volcanos {
+		for _, program := range []string{"vc-scheduler", "cardctl"} {
+			t.Run(program+"_"+volcano, func(t *testing.T) {
+				directory := r.path("images/" + program + "_volcano-" + volcano)
+				whole, err := layout.ImageIndexFromPath(directory)
+				require.NoError(t, err)
+				entries, err := whole.IndexManifest()
+				require.NoError(t, err)
+				require.Len(t, entries.Manifests, 1)
+				reference := entries.Manifests[0].Annotations["org.opencontainers.image.ref.name"]
+				require.Equal(t, "ghcr.io/capacity-card/"+program+":"+r.version+"-volcano-"+volcano, reference)
+				require.Equal(t, r.images[reference], entries.Manifests[0].Digest.String())
+				index, err := whole.ImageIndex(entries.Manifests[0].Digest)
+				require.NoError(t, err)
+				require.NoError(t, validate.Index(index))
+				r.hasPlatforms(t, index, program, volcano)
+				r.isPacked(t, directory, program+"_"+r.version+"_volcano-"+volcano+"_image.tar")
+			})
+		}
+	}
+}
+
+// hasPlatforms expects an image for each platform with linux, and the files of the archive for
+// that platform in it.
+func (r *release) hasPlatforms(t *testing.T, index v1.ImageIndex, program, volcano string) {
+	t.Helper()
+	platforms := map[string]v1.Hash{}
+	manifest, err := index.IndexManifest()
+	require.NoError(t, err)
+	for _, entry := range manifest.Manifests {
+		platforms[entry.Platform.String()] = entry.Digest
+	}
+	for _, b := range r.programs() {
+		if b.program != program || b.volcano != volcano || b.os != "linux" {
+			continue
+		}
+		require.Contains(t, platforms, b.os+"/"+b.arch)
+		image, err := index.Image(platforms[b.os+"/"+b.arch])
+		require.NoError(t, err)
+		config, err := image.ConfigFile()
+		require.NoError(t, err)
+		require.Equal(t, r.version, config.Config.Labels["org.opencontainers.image.version"])
+		files := mutate.Extract(image)
+		inImage := unpackTar(t, files)
+		require.NoError(t, files.Close())
+		archive := r.unpackTarGz(t, r.stem(b)+".tar.gz")
+		for name, path := range map[string]string{program: program, "LICENSE": "licenses/LICENSE", "THIRD-PARTY-LICENSES": "licenses/THIRD-PARTY-LICENSES"} {
+			require.True(t, bytes.Equal(archive[name].content, inImage[path].content), "%s is not that of the archive", path)
+		}
+		delete(platforms, b.os+"/"+b.arch)
+	}
+	require.Empty(t, platforms)
+}
+
+// isPacked expects a file of the release to have the files of an OCI layout.
+func (r *release) isPacked(t *testing.T, directory, name string) {
+	t.Helper()
+	archive, err := os.Open(r.path(name))
+	require.NoError(t, err)
+	defer archive.Close()
+	inArchive := unpackTar(t, archive)
+	names := 0
+	require.NoError(t, filepath.WalkDir(directory, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		names++
+		relative, err := filepath.Rel(directory, path)
+		require.True(t, bytes.Equal(read(t, path), inArchive[filepath.ToSlash(relative)].content), "%s of %s", relative, name)
+		return err
+	}))
+	require.Len(t, inArchive, names)
+}
+
+// ours are the images of this project in manifests, with their digests or tags.
+var ours = regexp.MustCompile(`ghcr\.io/capacity-card/[^\s"]+`)
+
+// TestReleaseManifests expects the manifests to name the images of the release by their
+// digests, and each image to be named.
+func TestReleaseManifests(t *testing.T) {
+	r := openRelease(t)
+	digests, named := map[string]string{}, map[string]bool{}
+	for reference, digest := range r.images {
+		name, tag, _ := strings.Cut(reference, ":")
+		digests[name+"@"+digest] = tag[strings.LastIndex(tag, "-")+1:]
+	}
+	manifests, err := filepath.Glob(r.path("deploy-*.yaml"))
+	require.NoError(t, err)
+	for _, path := range manifests {
+		text := read(t, path)
+		for _, document := range bytes.Split(text, []byte("\n---\n")) {
+			object := map[string]any{}
+			require.NoError(t, yaml.Unmarshal(document, &object), path)
+			require.NotEmpty(t, object["kind"], path)
+		}
+		for _, image := range ours.FindAllString(string(text), -1) {
+			require.Contains(t, digests, image, path)
+			require.Contains(t, path, "_volcano-"+digests[image]+".yaml")
+			named[image] = true
+		}
+	}
+	require.Len(t, named, len(digests))
+}
+
+// TestReleaseChart renders the chart with all that it can install: it is that of the release,
+// and so are its images.
+func TestReleaseChart(t *testing.T) {
+	r := openRelease(t)
+	chart := r.path("capacity-card-" + strings.TrimPrefix(r.version, "v") + ".tgz")
+	helm := func(arguments ...string) string {
+		command := exec.Command("../bin/tools/helm", arguments...)
+		command.Env = append(os.Environ(), "HOME="+t.TempDir())
+		output, err := command.CombinedOutput()
+		require.NoError(t, err, "%s", output)
+		return string(output)
+	}
+	require.Contains(t, helm("lint", "--strict", chart), "0 chart(s) failed")
+	shown := helm("show", "chart", chart)
+	require.Contains(t, shown, "\nversion: "+strings.TrimPrefix(r.version, "v")+"\n")
+	require.Contains(t, shown, "appVersion: "+r.version+"\n")
+	images := ours.FindAllString(helm("template", "x", chart, "--set", "view.enabled=true"), -1)
+	require.Len(t, images, 2, "the view and the test run cardctl")
+	for _, image := range images {
+		require.Contains(t, r.images, image)
+	}
+}
+
+// TestReleaseKrew follows the manifest of krew to the archives.
+func TestReleaseKrew(t *testing.T) {
+	r := openRelease(t)
+	for _, volcano := range r.volcanos {
+		var plugin struct {
+			Spec struct {
+				Version   string
+				Platforms []struct {
+					Selector         struct{ MatchLabels struct{ OS, Arch string } }
+					URI, SHA256, Bin string
+				}
+			}
+		}
+		require.NoError(t, yaml.Unmarshal(read(t, r.path("krew_card_volcano-"+volcano+".yaml")), &plugin))
+		require.Equal(t, r.version, plugin.Spec.Version)
+		want := map[string]string{}
+		for _, b := range r.programs() {
+			if b.program == "cardctl" && b.volcano == volcano {
+				want["https://github.com/capacity-card/capacity-card/releases/download/"+r.version+"/"+r.stem(b)+".tar.gz"] =
+					b.os + "/" + b.arch + " " + sumOf(read(t, r.path(r.stem(b)+".tar.gz")))
+			}
+		}
+		got := map[string]string{}
+		for _, p := range plugin.Spec.Platforms {
+			require.Equal(t, "cardctl", p.Bin)
+			got[p.URI] = p.Selector.MatchLabels.OS + "/" + p.Selector.MatchLabels.Arch + " " + p.SHA256
+		}
+		require.Equal(t, want, got)
+	}
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestLicenses reads the license file of a module and decides on it.
+func TestLicenses(t *testing.T) {
+	const mpl = "This Source Code Form is subject to the terms of the Mozilla Public License, v. 2.0. " +
+		"If a copy of the MPL was not distributed with this file, You can obtain one at http://mozilla.org/MPL/2.0/.\n"
+	const gpl = "This program is free software: you can redistribute it and/or modify it under the terms of the GNU " +
+		"General Public License as published by the Free Software Foundation, either version 3 of the License, or " +
+		"(at your option) any later version.\n"
+	for name, test := range map[string]struct{ file, text, problem string }{
+		"Allowed":    {"LICENSE", mpl, ""},
+		"NotAllowed": {"COPYING", gpl, "example.com/m v1.0.0 has the license GPL-3.0-or-later, which is not among the allowed ones"},
+		"Unknown":    {"LICENSE", "Ask me.\n", "example.com/m v1.0.0 has no license that is known"},
+		"NoFile":     {"README.md", mpl, "example.com/m v1.0.0 has no license that is known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := dependency{kind: "golang", path: "example.com/m", version: "v1.0.0", directory: t.TempDir()}
+			require.NoError(t, os.WriteFile(filepath.Join(d.directory, test.file), []byte(test.text), 0o600))
+			require.NoError(t, d.readLicenses())
+			err := checkLicenses([]dependency{d})
+			if test.problem == "" {
+				require.NoError(t, err)
+			} else {
+				require.EqualError(t, err, test.problem)
+			}
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package main_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"debug/buildinfo"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/stretchr/testify/require"
+)
+
+// packed is a file of an archive.
+type packed struct {
+	mode    int64
+	content []byte
+}
+
+// unpackTar returns the files of an archive by name. All belong to root.
+func unpackTar(t *testing.T, from io.Reader) map[string]packed {
+	t.Helper()
+	files, archive := map[string]packed{}, tar.NewReader(from)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		require.NoError(t, err)
+		require.Zero(t, header.Uid, header.Name)
+		require.NotContains(t, files, header.Name)
+		content, err := io.ReadAll(archive)
+		require.NoError(t, err)
+		files[header.Name] = packed{header.Mode, content}
+	}
+}
+
+// unpackTarGz returns the files of a compressed archive of the release by name.
+func (r *release) unpackTarGz(t *testing.T, name string) map[string]packed {
+	t.Helper()
+	compressed, err := gzip.NewReader(bytes.NewReader(read(t, r.path(name))))
+	require.NoError(t, err)
+	return unpackTar(t, compressed)
+}
+
+// dependenciesOf returns what the go command recorded in a program, and the sums of all that it
+// is made of, by package URL: its modules, the standard library, and the npm packages of the
+// pages of cardctl.
+func (b built) dependenciesOf(t *testing.T, program []byte) (*debug.BuildInfo, map[string]string) {
+	t.Helper()
+	info, err := buildinfo.Read(bytes.NewReader(program))
+	require.NoError(t, err)
+	sums := map[string]string{"pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go"): ""}
+	for _, m := range info.Deps {
+		if m.Replace != nil && !strings.HasPrefix(m.Replace.Path, ".") {
+			m = m.Replace
+		}
+		sums["pkg:golang/"+m.Path+"@"+m.Version] = m.Sum
+	}
+	require.Greater(t, len(sums), 50)
+	if b.program == "cardctl" {
+		var npm struct{ Dependencies map[string]string }
+		require.NoError(t, json.Unmarshal(read(t, "../cmd/cardctl/serve/assets/package.json"), &npm))
+		require.NotEmpty(t, npm.Dependencies)
+		for name, version := range npm.Dependencies {
+			sums["pkg:npm/"+name+"@"+version] = ""
+		}
+	}
+	return info, sums
+}
+
+// TestReleasePrograms unpacks each program: it is built from the commit of the release, comes
+// with the license texts of all its dependencies, and prints its version.
+func TestReleasePrograms(t *testing.T) {
+	r := openRelease(t)
+	for _, b := range r.programs() {
+		t.Run(r.stem(b), func(t *testing.T) {
+			files := r.unpackTarGz(t, r.stem(b)+".tar.gz")
+			require.Len(t, files, 3)
+			require.EqualValues(t, 0o755, files[b.program].mode)
+			require.Equal(t, string(read(t, "../LICENSE")), string(files["LICENSE"].content))
+
+			info, dependencies := b.dependenciesOf(t, files[b.program].content)
+			require.Equal(t, r.version, info.Main.Version)
+			require.Contains(t, dependencies, "pkg:golang/volcano.sh/volcano@"+b.volcano)
+			settings := map[string]string{}
+			for _, s := range info.Settings {
+				settings[s.Key] = s.Value
+			}
+			for key, value := range map[string]string{"GOOS": b.os, "GOARCH": b.arch, "CGO_ENABLED": "0", "-trimpath": "true", "vcs.modified": "false"} {
+				require.Equal(t, value, settings[key], key)
+			}
+			texts := string(files["THIRD-PARTY-LICENSES"].content)
+			for url := range dependencies {
+				_, name, _ := strings.Cut(url, "/")
+				require.True(t, strings.Contains(texts, "==== "+strings.Replace(name, "@", " ", 1)+": "), "THIRD-PARTY-LICENSES lacks %s", url)
+			}
+			if b.runsHere() {
+				require.Contains(t, started(t, b.program, files[b.program].content), b.program+" "+r.version+"\ncommit      "+settings["vcs.revision"]+"\n")
+			}
+		})
+	}
+}
+
+// started runs a program with --version and returns what it prints.
+func started(t *testing.T, name string, program []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, program, 0o755))
+	command := exec.Command(path, "--version")
+	command.Env = []string{}
+	output, err := command.Output()
+	require.NoError(t, err)
+	return string(output)
+}
+
+// TestReleaseSBOMs reads the SBOM of each program: it describes the program in the archive,
+// and has its dependencies with their sums and licenses.
+func TestReleaseSBOMs(t *testing.T) {
+	r := openRelease(t)
+	for _, b := range r.programs() {
+		t.Run(r.stem(b), func(t *testing.T) {
+			program := r.unpackTarGz(t, r.stem(b)+".tar.gz")[b.program].content
+			bom := new(cdx.BOM)
+			require.NoError(t, cdx.NewBOMDecoder(bytes.NewReader(read(t, r.path(r.stem(b)+".cdx.json"))), cdx.BOMFileFormatJSON).Decode(bom))
+			require.Equal(t, cdx.SpecVersion1_6, bom.SpecVersion)
+			of := bom.Metadata.Component
+			require.Equal(t, []string{b.program, r.version}, []string{of.Name, of.Version})
+			require.Equal(t, sumOf(program), (*of.Hashes)[0].Value)
+
+			listed := map[string]string{}
+			for _, c := range *bom.Components {
+				require.NotEmpty(t, *c.Licenses, c.Name)
+				require.True(t, strings.HasSuffix(c.PackageURL, "/"+c.Name+"@"+c.Version), c.PackageURL)
+				listed[c.PackageURL] = ""
+				if c.Hashes != nil {
+					sum, err := hex.DecodeString((*c.Hashes)[0].Value)
+					require.NoError(t, err)
+					listed[c.PackageURL] = "h1:" + base64.StdEncoding.EncodeToString(sum)
+				}
+			}
+			_, dependencies := b.dependenciesOf(t, program)
+			require.Equal(t, dependencies, listed)
+		})
+	}
+}
