@@ -181,7 +181,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	v := s.eligible(queue)
 	outcome, request := cards.Outcome{Verdict: v}, s.memory.vectors.request
 	if v.OK() {
-		outcome = s.allocation(s.accountsFor(task), v.Queue, request, task)
+		outcome = s.allocation(s.booksFor(task), v.Queue, request, task)
 	}
 	if outcome.Verdict.OK() {
 		if s.memory.gates.on && reserve.OptedIn(task) {
@@ -201,14 +201,14 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 
 // allocation applies the rule of allocation to a task of q that has no node yet.
 // It sets request to what the task requests.
-func (s *session) allocation(a *accounts, q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
+func (s *session) allocation(a *quota.Books, q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
 	pod, complete := s.intake.SetTask(request, q, task)
 	v := s.fitsRequest(a, q, task, request, complete)
-	if v.OK() && a.then != nil {
-		v = forOthers(s.fitsRequest(a.then, q, task, request, complete))
+	if v.OK() && a.Then != nil {
+		v = forOthers(s.fitsRequest(a.Then, q, task, request, complete))
 	}
 	if v.OK() && s.intake.HasClaims() {
-		v = s.fitsClaims(a.queues, q, request, task)
+		v = s.fitsClaims(a.Queues, q, request, task)
 	}
 	if !v.OK() || pod.None() {
 		return cards.Outcome{Verdict: v}
@@ -225,10 +225,10 @@ func forOthers(v quota.Verdict) quota.Verdict {
 }
 
 // fitsRequest applies the rule of allocation to what a task requests but cards.
-func (s *session) fitsRequest(a *accounts, q index.Queue, task *api.TaskInfo, request fastres.Vector, complete bool) quota.Verdict {
+func (s *session) fitsRequest(a *quota.Books, q index.Queue, task *api.TaskInfo, request fastres.Vector, complete bool) quota.Verdict {
 	v := s.fits(a, q, request, complete)
 	if v.OK() && s.memory.gates.active > 0 {
-		v = s.fitsBeside(a.queues, q, task, request)
+		v = s.fitsBeside(a.Queues, q, task, request)
 	}
 	if v.OK() && s.namespaces != nil {
 		v = s.fitsNamespace(a, q, task, request)
@@ -237,19 +237,19 @@ func (s *session) fitsRequest(a *accounts, q index.Queue, task *api.TaskInfo, re
 }
 
 // fitsCard applies the rule of allocation to one card for a task.
-func (s *session) fitsCard(a *accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
+func (s *session) fitsCard(a *quota.Books, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
 	v := s.fitsCardIn(a, q, task, d, milli)
-	if v.OK() && a.then != nil {
-		v = forOthers(s.fitsCardIn(a.then, q, task, d, milli))
+	if v.OK() && a.Then != nil {
+		v = forOthers(s.fitsCardIn(a.Then, q, task, d, milli))
 	}
 	return v
 }
 
-func (s *session) fitsCardIn(a *accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
-	if v := quota.CardFits(a.queues, s.limit, q, d, milli); !v.OK() {
+func (s *session) fitsCardIn(a *quota.Books, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
+	if v := quota.CardFits(a.Queues, s.limit, q, d, milli); !v.OK() {
 		return v
 	}
-	if v := a.guarantees.Fits(a.queues, q, d, milli); !v.OK() {
+	if v := a.Guarantees.Fits(a.Queues, q, d, milli); !v.OK() {
 		return v
 	}
 	if s.namespaces != nil {
@@ -257,18 +257,18 @@ func (s *session) fitsCardIn(a *accounts, q index.Queue, task *api.TaskInfo, d f
 			return v
 		}
 	}
-	return s.fitsCardBeside(a.queues, q, task, d, milli)
+	return s.fitsCardBeside(a.Queues, q, task, d, milli)
 }
 
 // fits applies the rule of allocation to a request. An incomplete request names a
 // resource that nothing in the session has, so it fits under no bound.
-func (s *session) fits(a *accounts, q index.Queue, request fastres.Vector, complete bool) quota.Verdict {
+func (s *session) fits(a *quota.Books, q index.Queue, request fastres.Vector, complete bool) quota.Verdict {
 	if !complete {
 		return quota.Verdict{Reason: quota.OverQuota, Queue: q}
 	}
-	v := quota.Allocatable(a.queues, s.limit, q, request)
-	if v.OK() && a.guarantees.Active() {
-		v = keepsGuarantees(a.guarantees, a.queues, q, request)
+	v := quota.Allocatable(a.Queues, s.limit, q, request)
+	if v.OK() && a.Guarantees.Active() {
+		v = keepsGuarantees(a.Guarantees, a.Queues, q, request)
 	}
 	return v
 }

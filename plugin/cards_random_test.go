@@ -48,7 +48,7 @@ func (h held) check(t *testing.T, f *fixture) {
 	t.Helper()
 	for q, cards := range h {
 		for d, most := range cards {
-			if has := f.own.future.queues.Allocated(q).Get(d); f.own.cards.Counted(q) && has > most {
+			if has := f.own.books.Future.Queues.Allocated(q).Get(d); f.own.cards.Counted(q) && has > most {
 				require.LessOrEqual(t, has, most, "queue %s, card %s", f.own.ix.Name(q), f.own.memory.names.Name(d))
 			}
 		}

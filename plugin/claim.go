@@ -89,7 +89,7 @@ func (s *session) frees(c *claim, q index.Queue, task *api.TaskInfo, charge fast
 func (s *session) wantOf(c *claim, r cards.Request, d fastres.Dim) want {
 	return want{
 		request: r,
-		mayTake: quota.PreemptiveCard(s.ix, s.future.queues, s.limit, c.queue, d, float64(r.Amount), s.settings.levels).OK(),
+		mayTake: quota.PreemptiveCard(s.ix, s.books.Future.Queues, s.limit, c.queue, d, float64(r.Amount), s.settings.levels).OK(),
 		lack:    s.lacks(c, v1.ResourceName(s.cards.ResourceName(r.Resource))),
 	}
 }
@@ -98,7 +98,7 @@ func (s *session) wantOf(c *claim, r cards.Request, d fastres.Dim) want {
 // pods that are being deleted are gone, and those have their place that others were evicted for.
 func (s *session) lacks(c *claim, name v1.ResourceName) bool {
 	n, request := c.node, c.task.InitResreq.Get(name)
-	if kept := s.keptOn(n.Name, c.task); kept != nil {
+	if kept := s.books.KeptOn(n.Name, c.task); kept != nil {
 		request += kept.Get(name)
 	}
 	for _, victim := range s.leftOn(n.Name) {
@@ -116,7 +116,7 @@ func (s *session) lacksQuota(c *claim, q index.Queue, task *api.TaskInfo, d fast
 	if milli == 0 || c.queue == index.None {
 		return false
 	}
-	return s.lacksRoom(c, q, d) || s.future.guarantees.Lacks(s.future.queues, c.queue, q, d, milli) ||
+	return s.lacksRoom(c, q, d) || s.books.Future.Guarantees.Lacks(s.books.Future.Queues, c.queue, q, d, milli) ||
 		s.namespaces != nil && s.lacksRoomOfNamespace(c, q, task, d)
 }
 
@@ -124,7 +124,7 @@ func (s *session) lacksQuota(c *claim, q index.Queue, task *api.TaskInfo, d fast
 // for the claim in one dimension.
 func (s *session) lacksRoom(c *claim, q index.Queue, d fastres.Dim) bool {
 	for _, p := range quota.Common(s.ix, c.queue, q) {
-		if s.future.queues.Allocated(p).Get(d)+c.charge.Get(d) > s.limit.At(p, d) {
+		if s.books.Future.Queues.Allocated(p).Get(d)+c.charge.Get(d) > s.limit.At(p, d) {
 			return true
 		}
 	}

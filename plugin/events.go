@@ -19,7 +19,7 @@ func (s *session) onAllocate(event *framework.Event) {
 	if q := s.queueOf(event.Task); q != index.None && !s.refuseEvent(event) {
 		s.change(q, event.Task, true)
 		s.release(event.Task)
-		s.spendEarmark(event.Task)
+		s.books.Placed(event.Task)
 		s.noteAllocated(event.Task)
 	}
 }
@@ -29,7 +29,7 @@ func (s *session) onDeallocate(event *framework.Event) {
 	if q := s.queueOf(event.Task); q != index.None && s.charged(event.Task) {
 		s.change(q, event.Task, false)
 		s.restore(event.Task)
-		s.restoreEarmark(event.Task)
+		s.books.Displaced(event.Task)
 		s.abandon(event.Task)
 		s.noteDeallocated(event.Task)
 	}
@@ -46,17 +46,11 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 	if charge {
 		quota.Charge(s.ix, q, v.request)
 		s.memory.guarantees.Update(q, v.request, 1)
-		if s.unsettled {
-			s.memory.future.Charged(q, v.request)
-			s.memory.futureGuarantees.Update(q, v.request, 1)
-		}
+		s.books.Charged(q, v.request)
 	} else {
 		quota.Refund(s.ix, q, v.request, v.refund)
 		s.memory.guarantees.Update(q, v.refund, -1)
-		if s.unsettled {
-			s.memory.future.Refunded(q, v.refund)
-			s.memory.futureGuarantees.Update(q, v.refund, -1)
-		}
+		s.books.Refunded(q, v.refund)
 		s.memory.reservations.Refunded()
 	}
 	if s.namespaces != nil {
@@ -82,13 +76,13 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 	if s.cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {
 		return false
 	}
-	a := s.bothFor(task)
+	a := s.books.Books(task)
 	if task.Status == api.Pipelined {
 		s.follow(task)
-		a = s.futureFor(task)
+		a = s.books.FutureFor(task)
 	}
 	reason := report.NodeEarmarked
-	if node := s.ssn.Nodes[task.NodeName]; node == nil || s.leavesEarmarks(task, node, true) {
+	if node := s.ssn.Nodes[task.NodeName]; node == nil || s.books.LeavesRoom(task, node, true) {
 		fit := s.fitNode(a, task, task.NodeName)
 		if fit.Reason == cards.NodeFits {
 			return false

@@ -22,7 +22,7 @@ func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 	if s.asks(reclaimer) {
 		return reclaimees, util.Permit
 	}
-	if s.waits(reclaimer) {
+	if s.books.Waits(reclaimer) {
 		return nil, util.Permit
 	}
 	c := s.claimOf(reclaimer)
@@ -143,7 +143,7 @@ func (s *session) quotasAllow(c *claim, victims []*api.TaskInfo) bool {
 // DIVERGES: upstream evicts pods for a task that has no room beside what is reserved for others.
 func (s *session) letsIn(c *claim) bool {
 	victims, charge := &s.memory.victims, s.memory.vectors.charge
-	return victims.Suffice(s.limit, c.queue, charge) && keepsGuarantees(s.future.guarantees, victims, c.queue, charge).OK() &&
+	return victims.Suffice(s.limit, c.queue, charge) && keepsGuarantees(s.books.Future.Guarantees, victims, c.queue, charge).OK() &&
 		s.fitsBeside(victims, c.queue, c.task, charge).OK()
 }
 
@@ -222,12 +222,12 @@ func (s *session) preemption(q index.Queue, request fastres.Vector, tasks []*api
 	pods, complete := s.requestAll(q, request, tasks)
 	switch {
 	case s.variant.proportion:
-		return cards.Outcome{Verdict: s.fits(&s.live, q, request, complete)}
+		return cards.Outcome{Verdict: s.fits(&s.books.Now, q, request, complete)}
 	case !complete:
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: q}}
 	case len(pods) == 0:
-		return cards.Outcome{Verdict: quota.Preemptive(s.ix, s.future.queues, s.limit, q, request, s.settings.levels)}
-	case !fastres.Fits(s.future.queues.Allocated(q), request, s.limit.Row(q)):
+		return cards.Outcome{Verdict: quota.Preemptive(s.ix, s.books.Future.Queues, s.limit, q, request, s.settings.levels)}
+	case !fastres.Fits(s.books.Future.Queues.Allocated(q), request, s.limit.Row(q)):
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: q}}
 	}
 	for i, pod := range pods {
@@ -241,7 +241,7 @@ func (s *session) preemption(q index.Queue, request fastres.Vector, tasks []*api
 			}
 		}
 		if outcome := s.cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict {
-			return quota.PreemptiveCard(s.ix, s.future.queues, s.limit, q, d, milli*float64(equal), s.settings.levels)
+			return quota.PreemptiveCard(s.ix, s.books.Future.Queues, s.limit, q, d, milli*float64(equal), s.settings.levels)
 		}); !outcome.Verdict.OK() {
 			return outcome
 		}

@@ -66,7 +66,7 @@ func (s *session) beginGang(job *api.JobInfo) (waits bool) {
 	waits = true
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if !task.SchGated && !task.BestEffort {
-			s.claimant, waits = task, waits && s.waits(task)
+			s.claimant, waits = task, waits && s.books.Waits(task)
 		}
 	}
 	return waits
@@ -99,7 +99,7 @@ func (s *session) freesForAny(to index.Queue, pods []*cards.PodRequest, q index.
 	node := s.cards.Node(task.NodeName)
 	return slices.ContainsFunc(pods, func(pod *cards.PodRequest) bool {
 		return node != nil && s.cards.Usable(to, pod, node) && s.cards.Frees(pod, occupied, node, func(r cards.Request, d fastres.Dim) bool {
-			return q == to || quota.PreemptiveCard(s.ix, s.future.queues, s.limit, to, d, float64(r.Amount), s.settings.levels).OK()
+			return q == to || quota.PreemptiveCard(s.ix, s.books.Future.Queues, s.limit, to, d, float64(r.Amount), s.settings.levels).OK()
 		})
 	})
 }

@@ -43,7 +43,7 @@ func (i Inspection) Enqueue(job *api.JobInfo) *report.Reason {
 // may.
 func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
 	return i.explain(task, func(q index.Queue, request fastres.Vector) cards.Outcome {
-		return i.session.allocation(i.session.accountsFor(task), q, request, task)
+		return i.session.allocation(i.session.booksFor(task), q, request, task)
 	})
 }
 
@@ -72,7 +72,7 @@ func (i Inspection) Node(task *api.TaskInfo, node string) *report.Reason {
 	if i.session.cards == nil {
 		return nil
 	}
-	return i.session.explain.ExplainNode(i.session.fitNode(i.session.accountsFor(task), task, node), task.Namespace)
+	return i.session.explain.ExplainNode(i.session.fitNode(i.session.booksFor(task), task, node), task.Namespace)
 }
 
 func (i Inspection) queueOf(task *api.TaskInfo) *api.QueueInfo {

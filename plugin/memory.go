@@ -29,18 +29,15 @@ type memory struct {
 	reservations reserve.Reservations
 	pending      intake.Pending
 	guarantees   quota.Guarantees
-	future       quota.Future
-	// futureOfNamespaces and futureGuarantees are those of future.
-	futureOfNamespaces quota.Future
-	futureGuarantees   quota.Guarantees
-	earmarks           *earmark.Registry
-	jobs               quota.Jobs
-	victims            quota.Victims
-	fences             quota.Fences
-	gates              gates
-	job                reserve.Job
-	vectors            vectors
-	pods               []*cards.PodRequest // of the tasks of one call of preemptive
+	books        earmark.Session
+	earmarks     *earmark.Registry
+	jobs         quota.Jobs
+	victims      quota.Victims
+	fences       quota.Fences
+	gates        gates
+	job          reserve.Job
+	vectors      vectors
+	pods         []*cards.PodRequest // of the tasks of one call of preemptive
 
 	metrics   *report.Metrics
 	journal   *report.Journal

@@ -12,17 +12,6 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// accounts are what the rules of allocation compare with bounds: those of a session, or of a
-// what-if simulation.
-type accounts struct {
-	queues     quota.Accounts
-	namespaces quota.Accounts // nil where no queue limits namespaces
-	guarantees *quota.Guarantees
-	// then are accounts that are compared as well, nil for none: a task fits if it fits beside
-	// what is there now and what will be.
-	then *accounts
-}
-
 // namespaceOf returns the account of the namespace of a task of q, None where no queue limits it.
 func (s *session) namespaceOf(q index.Queue, task *api.TaskInfo) index.Queue {
 	if s.namespaces == nil {
@@ -32,21 +21,21 @@ func (s *session) namespaceOf(q index.Queue, task *api.TaskInfo) index.Queue {
 }
 
 // fitsNamespace applies the rule of allocation to the request of a task and its namespace.
-func (s *session) fitsNamespace(a *accounts, q index.Queue, task *api.TaskInfo, request fastres.Vector) quota.Verdict {
+func (s *session) fitsNamespace(a *quota.Books, q index.Queue, task *api.TaskInfo, request fastres.Vector) quota.Verdict {
 	at := s.namespaceOf(q, task)
 	if at == index.None {
 		return quota.Verdict{Reason: quota.Admitted, Queue: q}
 	}
-	return s.refusal(q, quota.Allocatable(a.namespaces, &s.namespaces.Accounts.RealCapability, at, request))
+	return s.refusal(q, quota.Allocatable(a.Namespaces, &s.namespaces.Accounts.RealCapability, at, request))
 }
 
 // fitsCardOfNamespace is fitsNamespace for one card.
-func (s *session) fitsCardOfNamespace(a *accounts, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
+func (s *session) fitsCardOfNamespace(a *quota.Books, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) quota.Verdict {
 	at := s.namespaceOf(q, task)
 	if at == index.None {
 		return quota.Verdict{Reason: quota.Admitted, Queue: q}
 	}
-	return s.refusal(q, quota.CardFits(a.namespaces, &s.namespaces.Accounts.RealCapability, at, d, milli))
+	return s.refusal(q, quota.CardFits(a.Namespaces, &s.namespaces.Accounts.RealCapability, at, d, milli))
 }
 
 // refusal converts a verdict about the account of a namespace to one about q or an ancestor.
@@ -89,11 +78,11 @@ func (s *session) changeNamespace(q index.Queue, task *api.TaskInfo, charge bool
 	ix.NoteOwnJobs(at)
 	if charge {
 		quota.Charge(ix, at, v.request)
-		s.memory.futureOfNamespaces.Charged(at, v.request)
+		s.books.ChargedNamespace(at, v.request)
 		return
 	}
 	quota.Refund(ix, at, v.request, v.refund)
-	s.memory.futureOfNamespaces.Refunded(at, v.refund)
+	s.books.RefundedNamespace(at, v.refund)
 	s.intake.Namespaces.Reservations.Refunded()
 }
 
@@ -105,10 +94,10 @@ func (s *session) fitsNamespaceWithout(c *claim, gone []*api.TaskInfo) bool {
 		return true
 	}
 	bounds := &s.namespaces.Accounts.RealCapability
-	if quota.Allocatable(s.future.namespaces, bounds, at, c.charge).OK() {
+	if quota.Allocatable(s.books.Future.Namespaces, bounds, at, c.charge).OK() {
 		return true // with them as well
 	}
-	without := &quota.Draft{Accounts: s.future.namespaces}
+	without := &quota.Draft{Accounts: s.books.Future.Namespaces}
 	s.refundAll(without, gone, s.namespaceOf)
 	return quota.Allocatable(without, bounds, at, c.charge).OK()
 }
@@ -137,6 +126,6 @@ func (s *session) lacksRoomOfNamespace(c *claim, q index.Queue, task *api.TaskIn
 	}
 	ix := &s.namespaces.Accounts
 	return slices.ContainsFunc(ix.Path(at), func(p index.Queue) bool {
-		return slices.Contains(ix.Path(from), p) && s.future.namespaces.Allocated(p).Get(d)+c.charge.Get(d) > ix.RealCapability.At(p, d)
+		return slices.Contains(ix.Path(from), p) && s.books.Future.Namespaces.Allocated(p).Get(d)+c.charge.Get(d) > ix.RealCapability.At(p, d)
 	})
 }

@@ -24,10 +24,10 @@ func (s *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	if s.cards == nil {
 		return nil
 	}
-	if len(s.earmarks) > 0 && !s.leavesEarmarks(task, node, false) {
+	if !s.books.LeavesRoom(task, node, false) {
 		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: report.NodeEarmarked, Plugin: s.variant.name})
 	}
-	return s.fitError(s.accountsFor(task), task, node)
+	return s.fitError(s.booksFor(task), task, node)
 }
 
 func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
@@ -35,12 +35,12 @@ func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, tas
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
-	return s.fitError(w.accounts(), task, node)
+	return s.fitError(w.books(), task, node)
 }
 
 // fitError returns why a task cannot have its cards on a node, as Volcano expects
 // it. The code is Unschedulable where evictions may help.
-func (s *session) fitError(a *accounts, task *api.TaskInfo, node *api.NodeInfo) error {
+func (s *session) fitError(a *quota.Books, task *api.TaskInfo, node *api.NodeInfo) error {
 	fit := s.fitNode(a, task, node.Name)
 	if fit.Reason == cards.NodeFits {
 		return nil
@@ -52,7 +52,7 @@ func (s *session) fitError(a *accounts, task *api.TaskInfo, node *api.NodeInfo) 
 	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: s.explain.ExplainNode(fit, task.Namespace).String(), Plugin: s.variant.name})
 }
 
-func (s *session) fitNode(a *accounts, task *api.TaskInfo, node string) cards.NodeFit {
+func (s *session) fitNode(a *quota.Books, task *api.TaskInfo, node string) cards.NodeFit {
 	q, pod := s.podOf(task)
 	return s.cards.FitNode(q, pod, node, func(d fastres.Dim, milli float64) quota.Verdict { return s.fitsCard(a, q, task, d, milli) })
 }

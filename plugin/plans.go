@@ -12,7 +12,6 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/release"
-	"github.com/capacity-card/capacity-card/quota"
 )
 
 // The action reclaim evicts the victims of a node in an order of its own, and stops at the first
@@ -56,7 +55,7 @@ func (s *session) seesCommits() bool {
 // inOrder returns the victims on a node to name for a claim, for which all victims suffice.
 func (s *session) inOrder(c *claim, victims []*api.TaskInfo) []*api.TaskInfo {
 	s.plans = slices.DeleteFunc(s.plans, func(p *plan) bool { return p.claimant.UID == c.task.UID })
-	if s.cards == nil || len(victims) == 0 || c.queue == index.None || !onOneNode(victims) || s.admitsWithout(c, nil) {
+	if !s.evictsForCards() || len(victims) == 0 || c.queue == index.None || !onOneNode(victims) || s.admitsWithout(c, nil) {
 		return victims // upstream's, or the node is all that the claim lacks
 	}
 	node := s.ssn.Nodes[victims[0].NodeName]
@@ -150,8 +149,7 @@ func (s *session) follow(task *api.TaskInfo) {
 	if len(p.rest) == 0 {
 		return
 	}
-	s.settle()
-	s.shiftFuture(p.rest, false)
+	s.shiftFuture(p.rest, s.books.Refund)
 	task.EvictionOccurred = true
 }
 
@@ -171,31 +169,17 @@ func (s *session) abandon(task *api.TaskInfo) {
 }
 
 func (s *session) returnRest(p *plan) {
-	s.shiftFuture(p.rest, true)
+	s.shiftFuture(p.rest, s.books.Charge)
 	p.rest = nil
 }
 
 // shiftFuture refunds what running tasks are charged to the future, or charges it again.
-func (s *session) shiftFuture(tasks []*api.TaskInfo, charge bool) {
-	m := s.memory
-	request, refund := fastres.NewVector(s.intake.Dims.Length()), fastres.NewVector(s.intake.Dims.Length())
+func (s *session) shiftFuture(tasks []*api.TaskInfo, shift func(q, account index.Queue, request fastres.Vector)) {
+	request := fastres.NewVector(s.intake.Dims.Length())
 	for _, task := range tasks {
 		q := s.queueOf(task)
 		s.intake.SetCharge(request, q, task, task.NodeName)
-		at := s.namespaceOf(q, task)
-		if charge {
-			quota.Charge(&m.future, q, request)
-			m.futureGuarantees.Update(q, request, 1)
-			if at != index.None {
-				quota.Charge(&m.futureOfNamespaces, at, request)
-			}
-			continue
-		}
-		quota.Refund(&m.future, q, request, refund)
-		m.futureGuarantees.Update(q, refund, -1)
-		if at != index.None {
-			quota.Refund(&m.futureOfNamespaces, at, request, refund)
-		}
+		shift(q, s.namespaceOf(q, task), request)
 	}
 }
 

@@ -23,7 +23,7 @@ func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 	if _, own := s.asking.Load(preemptor); own {
 		return nil, util.Abstain
 	}
-	if s.waits(preemptor) {
+	if s.books.Waits(preemptor) {
 		return nil, util.Reject
 	}
 	c := s.claimOf(preemptor)
@@ -100,7 +100,7 @@ func (s *session) useful(c *claim, preemptees []*api.TaskInfo) []*api.TaskInfo {
 // fullCards appends the cards on the claim's node of which the quotas have too few left.
 func (s *session) fullCards(full []fastres.Dim, c *claim) []fastres.Dim {
 	for d := range c.charge.Requested() {
-		if s.memory.names.IsCard(d) && !s.fitsCard(&s.future, c.queue, c.task, d, c.charge.Get(d)).OK() {
+		if s.memory.names.IsCard(d) && !s.fitsCard(&s.books.Future, c.queue, c.task, d, c.charge.Get(d)).OK() {
 			full = append(full, d)
 		}
 	}
@@ -110,12 +110,12 @@ func (s *session) fullCards(full []fastres.Dim, c *claim) []fastres.Dim {
 // admitsWithout reports whether the quotas admit a claim on the node where it was placed
 // once some tasks are gone, beside what is reserved for others.
 func (s *session) admitsWithout(c *claim, tasks []*api.TaskInfo) bool {
-	without := s.future.queues
+	without := s.books.Future.Queues
 	if len(tasks) > 0 {
 		without = &quota.Draft{Accounts: without}
 		s.refundAll(without, tasks, func(q index.Queue, _ *api.TaskInfo) index.Queue { return q })
 	}
 	return quota.Allocatable(without, s.limit, c.queue, c.charge).OK() &&
-		keepsGuarantees(s.future.guarantees, without, c.queue, c.charge).OK() && s.fitsBeside(without, c.queue, c.task, c.charge).OK() &&
+		keepsGuarantees(s.books.Future.Guarantees, without, c.queue, c.charge).OK() && s.fitsBeside(without, c.queue, c.task, c.charge).OK() &&
 		s.fitsClaimsWithout(c.queue, c.task, tasks) && s.fitsNamespaceWithout(c, tasks)
 }

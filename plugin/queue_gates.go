@@ -121,7 +121,7 @@ func (s *session) reserve(task *api.TaskInfo) {
 
 func (s *session) cardToReserve(q index.Queue, task *api.TaskInfo, r cards.Request) fastres.Dim {
 	for _, d := range r.Selector.Dims {
-		if s.fitsCard(&s.live, q, task, d, float64(r.Amount)).OK() {
+		if s.fitsCard(&s.books.Now, q, task, d, float64(r.Amount)).OK() {
 			return d
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
@@ -34,11 +35,7 @@ type session struct {
 	cards  *cards.Session // nil where cards count nowhere
 	// namespaces bounds what namespaces have in queues, nil where no queue limits it.
 	namespaces *quota.Namespaces
-	live       accounts // of the session itself
-	future     accounts // as they will be: see quota.Future
-	both       accounts // live, then future
-	unsettled  bool     // future differs from live
-	earmarks   []*earmarked
+	books      *earmark.Session // the accounts with which rules decide
 	plans      []*plan
 	committing bool            // jobPipelined asks the other plugins
 	limit      *index.Rows     // bound of allocation: realCapability, or deserved for proportion
@@ -77,7 +74,7 @@ type session struct {
 func openSession(ssn *framework.Session, v variant, with settings, m *memory) *session {
 	with.bounds.Scalars, with.bounds.Proportion = v.scalars, v.proportion
 	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index, now: m.now(),
-		share: quota.Share, notCharged: map[api.TaskID]bool{}, live: accounts{queues: &m.index}}
+		share: quota.Share, notCharged: map[api.TaskID]bool{}, books: &m.books}
 	m.exchanges.Open()
 	hierarchy := !v.proportion && ssn.HierarchyEnabled(v.name)
 	if with.bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
@@ -89,7 +86,6 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	s.intake = m.intake.Read(ssn, s.ix, tree, &m.names, s.cards, &m.reservations, with.bounds, s.now)
 	if s.intake.Namespaces != nil {
 		s.namespaces = &s.intake.Namespaces.Quota
-		s.live.namespaces = &s.namespaces.Accounts
 	}
 	s.limit = &s.ix.RealCapability
 	if v.proportion {
@@ -99,9 +95,8 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 		m.maxNames = 2*m.knownNames() + fewNames
 	}
 	m.vectors.resize(s.intake.Dims.Length())
-	m.victims.Reset(s.ix, &m.future, &m.names)
+	m.victims.Reset(s.ix, s.books.Queues(), &m.names)
 	m.guarantees.Reset(s.ix, s.ix, s.intake.Available)
-	s.live.guarantees = &m.guarantees
 	s.openEarmarks()
 	m.jobs.Reset(tree, s.intake.Admitted, s.intake.MaxJobs())
 	s.explain = report.Explainer{Index: s.ix, Queues: s.intake.Queues, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,

@@ -46,13 +46,13 @@ func (w *whatIf) Clone() fwk.StateData {
 	return clone
 }
 
-// accounts returns the accounts of the what-if.
-func (w *whatIf) accounts() *accounts {
-	a := &accounts{queues: &w.overlay, guarantees: w.guarantees}
+// books returns the accounts of the what-if.
+func (w *whatIf) books() *quota.Books {
+	b := &quota.Books{Queues: &w.overlay, Guarantees: w.guarantees}
 	if w.namespaces != nil {
-		a.namespaces = w.namespaces
+		b.Namespaces = w.namespaces
 	}
-	return a
+	return b
 }
 
 // prePredicate takes the snapshot that simulations for a task start from. It
@@ -62,7 +62,7 @@ func (s *session) prePredicate(task *api.TaskInfo) error {
 	if s.settings.byWork {
 		s.choice.begin(task)
 	}
-	w := &whatIf{overlay: s.ix.Snapshot(), guarantees: s.future.guarantees}
+	w := &whatIf{overlay: s.ix.Snapshot(), guarantees: s.books.Future.Guarantees}
 	if s.namespaces != nil {
 		namespaces := s.namespaces.Accounts.Snapshot()
 		w.namespaces = &namespaces
@@ -88,12 +88,7 @@ func (s *session) whatIf(state fwk.CycleState) (*whatIf, error) {
 	}
 	if length := s.intake.Dims.Length(); w.request.Len() == 0 {
 		w.request, w.refund = fastres.NewVector(length), fastres.NewVector(length)
-		if s.unsettled {
-			s.memory.future.CopyTo(&w.overlay)
-			if w.namespaces != nil {
-				s.memory.futureOfNamespaces.CopyTo(w.namespaces)
-			}
-		}
+		s.books.CopyTo(&w.overlay, w.books().Namespaces)
 	}
 	return w, nil
 }
@@ -149,7 +144,7 @@ func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	}
 	v := quota.Eligible(s.ix.Tree, q)
 	if v.OK() {
-		v = s.allocation(w.accounts(), q, w.request, task).Verdict
+		v = s.allocation(w.books(), q, w.request, task).Verdict
 	}
 	return v.OK()
 }

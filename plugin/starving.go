@@ -25,7 +25,7 @@ func (s *session) jobStarving(obj any) bool {
 	one := make([]*api.TaskInfo, 1)
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		one[0] = task
-		if !task.SchGated && !s.waits(task) && s.mayTake(q, task).OK() && s.preemption(q, s.memory.vectors.request, one).Verdict.OK() {
+		if !task.SchGated && !s.books.Waits(task) && s.mayTake(q, task).OK() && s.preemption(q, s.memory.vectors.request, one).Verdict.OK() {
 			return true
 		}
 	}

@@ -108,6 +108,16 @@ func (f *Future) follow(q index.Queue, change func(row fastres.Vector)) {
 	}
 }
 
+// Books are the accounts that the rules of allocation read.
+type Books struct {
+	Queues     Accounts
+	Namespaces Accounts // nil where no queue limits namespaces
+	Guarantees *Guarantees
+	// Then are books that are read as well, nil for none: a task fits if it fits beside what is
+	// there now and beside what will be.
+	Then *Books
+}
+
 // Draft is accounts with private changes, such as the refunds of victims that are only
 // considered. The zero Draft with accounts is ready, and a change copies the rows that it
 // touches.

@@ -112,8 +112,8 @@ var general = []mutant{
 	{"quota/guarantees.go", "if g.above(child) == q {", "if false {"},
 	{"quota/guarantees.go", "max(before+change, own, 0) - max(before, own+more, 0)", "max(before+change, own, 0) - max(before, own, 0)"},
 	{"quota/guarantees.go", " // 0 here does not mean 0 above", "\n\t\tif change == 0 {\n\t\t\treturn\n\t\t}"},
-	{"plugin/admission.go", "if v := a.guarantees.Fits(a.queues, q, d, milli); !v.OK() {", "if v := a.guarantees.Fits(a.queues, q, d, milli); false {"},
-	{"plugin/admission.go", "v = keepsGuarantees(a.guarantees, a.queues, q, request)", "v = quota.Verdict{Queue: q}"},
+	{"plugin/admission.go", "if v := a.Guarantees.Fits(a.Queues, q, d, milli); !v.OK() {", "if v := a.Guarantees.Fits(a.Queues, q, d, milli); false {"},
+	{"plugin/admission.go", "v = keepsGuarantees(a.Guarantees, a.Queues, q, request)", "v = quota.Verdict{Queue: q}"},
 	{"plugin/events.go", "s.memory.guarantees.Update(q, v.refund, -1)", ""},
 
 	// Order.
@@ -244,8 +244,8 @@ var general = []mutant{
 	{"plugin/eviction.go", "s.fitsBeside(victims, c.queue, c.task, charge).OK()", "true"},
 	{"plugin/events.go", "\t\ts.release(event.Task)\n", ""},
 	{"plugin/events.go", "\t\ts.restore(event.Task)\n", ""},
-	{"plugin/admission.go", "v = s.fitsBeside(a.queues, q, task, request)", ""},
-	{"plugin/admission.go", "return s.fitsCardBeside(a.queues, q, task, d, milli)", "return quota.Verdict{Reason: quota.Admitted, Queue: q}"},
+	{"plugin/admission.go", "v = s.fitsBeside(a.Queues, q, task, request)", ""},
+	{"plugin/admission.go", "return s.fitsCardBeside(a.Queues, q, task, d, milli)", "return quota.Verdict{Reason: quota.Admitted, Queue: q}"},
 	{"plugin/reserve/gates.go", "len(gates) != 1 || ", ""},
 	{"plugin/report/explain.go", "used += e.Index.Reserved.At(q, d)", ""},
 

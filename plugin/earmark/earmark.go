@@ -177,8 +177,8 @@ func (r *Registry) Keep(job *api.JobInfo, claimants, evicted []*api.TaskInfo, no
 	}
 }
 
-// Ended forgets the earmark of a pod that has a node.
-func (r *Registry) Ended(job api.JobID, pod api.TaskID) {
+// ended forgets the earmark of a pod that has a node.
+func (r *Registry) ended(job api.JobID, pod api.TaskID) {
 	if kept := r.jobs[job]; kept != nil {
 		delete(kept.pods, pod)
 	}

@@ -118,6 +118,6 @@ func TestRestart(t *testing.T) {
 	delete(s.Nodes["n"].Tasks, api.PodKey(s.victim.Pod))
 	assert.Len(t, r.Open(s.Session, time.Unix(0, 0)), 1)
 	assert.Empty(t, NewRegistry().Open(s.Session, time.Unix(0, 0)), "nothing ends on the node")
-	r.Ended("claim", s.claim.UID)
+	r.ended("claim", s.claim.UID)
 	assert.Empty(t, r.Open(s.Session, time.Unix(0, 0)))
 }

@@ -1,0 +1,258 @@
+package earmark
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Session is the earmarks of one scheduling session, and the accounts with which rules decide:
+// those of now and, where these differ, those of the future (quota.Future). Its memory is kept for
+// the next session. Methods that change nothing are safe for many goroutines while nothing
+// changes.
+type Session struct {
+	Now    quota.Books
+	Future quota.Books // the same as Now where nothing differs
+	both   quota.Books // Now, then Future
+
+	unsettled  bool // Future differs from Now
+	queues     quota.Future
+	namespaces quota.Future
+	guarantees quota.Guarantees
+	ix         *index.Index
+	available  fastres.Vector
+
+	marks []*Mark
+}
+
+// Mark is an earmark in a session: what a pod was let in for, and waits for.
+type Mark struct {
+	Earmark
+	Queue   index.Queue
+	Account index.Queue    // of its namespace, None where no queue limits it
+	Charge  fastres.Vector // to the queue, with the card of the node
+	// placed is the pod of the job that got a node in this session in place of the earmark, ""
+	// for none.
+	placed api.TaskID
+}
+
+// Open begins a session with the accounts now, which are those of ix. namespaces are the accounts
+// of namespaces, nil where no queue limits them; available is that of quota.Guarantees.
+func (s *Session) Open(now quota.Books, ix, namespaces *index.Index, available fastres.Vector) {
+	s.Now, s.Future, s.ix, s.available, s.unsettled, s.marks = now, now, ix, available, false, nil
+	s.queues.Reset(ix)
+	if namespaces != nil {
+		s.namespaces.Reset(namespaces)
+	}
+	if s.queues.Differs() {
+		s.settle()
+	}
+}
+
+// settle makes the future accounts of its own, from its first difference on.
+func (s *Session) settle() {
+	if s.unsettled {
+		return
+	}
+	s.unsettled = true
+	s.guarantees.Reset(s.ix, &s.queues, s.available)
+	s.Future = quota.Books{Queues: &s.queues, Guarantees: &s.guarantees}
+	if s.Now.Namespaces != nil {
+		s.Future.Namespaces = &s.namespaces
+	}
+	s.both = s.Now
+	s.both.Then = &s.Future
+}
+
+// Queues returns the accounts of queues as they will be, which stay valid for the session.
+func (s *Session) Queues() quota.Accounts { return &s.queues }
+
+// Add adds an earmark.
+func (s *Session) Add(m Mark) {
+	s.marks = append(s.marks, &m)
+	s.keep(&m)
+}
+
+// keep charges an earmark to the future.
+func (s *Session) keep(m *Mark) {
+	m.placed = ""
+	s.Charge(m.Queue, m.Account, m.Charge)
+}
+
+// Charge adds a request to the future of a queue, and of the account of a namespace. Refund takes
+// it back.
+func (s *Session) Charge(q, account index.Queue, request fastres.Vector) {
+	s.settle()
+	quota.Charge(&s.queues, q, request)
+	s.guarantees.Update(q, request, 1)
+	if account != index.None {
+		quota.Charge(&s.namespaces, account, request)
+	}
+}
+
+// Refund subtracts a request from the future.
+func (s *Session) Refund(q, account index.Queue, request fastres.Vector) {
+	s.settle()
+	refund := fastres.NewVector(request.Len())
+	quota.Refund(&s.queues, q, request, refund)
+	s.guarantees.Update(q, refund, -1)
+	if account != index.None {
+		quota.Refund(&s.namespaces, account, request, refund)
+	}
+}
+
+// Charged follows a charge of now, and Refunded a refund.
+func (s *Session) Charged(q index.Queue, request fastres.Vector) {
+	if s.unsettled {
+		s.queues.Charged(q, request)
+		s.guarantees.Update(q, request, 1)
+	}
+}
+
+func (s *Session) Refunded(q index.Queue, refund fastres.Vector) {
+	if s.unsettled {
+		s.queues.Refunded(q, refund)
+		s.guarantees.Update(q, refund, -1)
+	}
+}
+
+// ChargedNamespace and RefundedNamespace do the same for the account of a namespace.
+func (s *Session) ChargedNamespace(account index.Queue, request fastres.Vector) {
+	s.namespaces.Charged(account, request)
+}
+
+func (s *Session) RefundedNamespace(account index.Queue, refund fastres.Vector) {
+	s.namespaces.Refunded(account, refund)
+}
+
+// CopyTo makes the future that of a snapshot, in which a simulation begins. namespaces is nil
+// where no queue limits them.
+func (s *Session) CopyTo(queues, namespaces quota.Accounts) {
+	if !s.unsettled {
+		return
+	}
+	s.queues.CopyTo(queues)
+	if namespaces != nil {
+		s.namespaces.CopyTo(namespaces)
+	}
+}
+
+// Books returns the accounts beside which a task must fit to get a node: those of now, and those
+// of the future without what is earmarked for its own job.
+func (s *Session) Books(task *api.TaskInfo) *quota.Books {
+	if !s.unsettled {
+		return &s.Now
+	}
+	future := s.FutureFor(task)
+	if future == &s.Future {
+		return &s.both
+	}
+	both := s.Now
+	both.Then = future
+	return &both
+}
+
+// FutureFor returns the future without what is earmarked for the job of a task.
+func (s *Session) FutureFor(task *api.TaskInfo) *quota.Books {
+	var without *quota.Books
+	var scratch fastres.Vector
+	for _, m := range s.marks {
+		if m.placed != "" || m.Task.Job != task.Job {
+			continue
+		}
+		if without == nil {
+			copied := s.Future
+			copied.Queues = &quota.Draft{Accounts: s.Future.Queues}
+			if copied.Namespaces != nil {
+				copied.Namespaces = &quota.Draft{Accounts: s.Future.Namespaces}
+			}
+			without, scratch = &copied, fastres.NewVector(m.Charge.Len())
+		}
+		quota.Refund(without.Queues, m.Queue, m.Charge, scratch)
+		if m.Account != index.None {
+			quota.Refund(without.Namespaces, m.Account, m.Charge, scratch)
+		}
+	}
+	if without == nil {
+		return &s.Future
+	}
+	return without
+}
+
+// Waits reports whether a task has an earmark. So it may not have others evicted.
+func (s *Session) Waits(task *api.TaskInfo) bool {
+	return slices.ContainsFunc(s.marks, func(m *Mark) bool { return m.placed == "" && m.Task.UID == task.UID })
+}
+
+// Placed ends the earmark of a task that gets a node, or else one of an equal task of its job:
+// Volcano takes the tasks of a role for one another.
+func (s *Session) Placed(task *api.TaskInfo) {
+	var spent *Mark
+	for _, m := range s.marks {
+		if m.placed == "" && m.Task.Job == task.Job && (m.Task.UID == task.UID || spent == nil && m.Task.InitResreq.Equal(task.InitResreq, api.Zero)) {
+			spent = m
+		}
+	}
+	if spent != nil {
+		spent.placed = task.UID
+		s.Refund(spent.Queue, spent.Account, spent.Charge)
+	}
+}
+
+// Displaced makes the earmark again that a task had ended which lost its node in this session.
+func (s *Session) Displaced(task *api.TaskInfo) {
+	for _, m := range s.marks {
+		if m.placed == task.UID {
+			s.keep(m)
+		}
+	}
+}
+
+// KeptOn returns what is earmarked on a node for tasks of other jobs, nil for nothing.
+func (s *Session) KeptOn(node string, task *api.TaskInfo) (kept *api.Resource) {
+	for _, m := range s.marks {
+		if m.Node != node || m.placed != "" || m.Task.Job == task.Job {
+			continue
+		}
+		if kept == nil {
+			kept = api.EmptyResource()
+		}
+		kept.Add(m.Task.InitResreq)
+	}
+	return kept
+}
+
+// LeavesRoom reports whether a node has room for a task beside what is earmarked there for others.
+// placed: the node counts the task already.
+func (s *Session) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool) bool {
+	if len(s.marks) == 0 {
+		return true
+	}
+	kept := s.KeptOn(node.Name, task)
+	if kept == nil {
+		return true
+	}
+	if !placed {
+		kept.Add(task.InitResreq)
+	}
+	free := node.FutureIdle()
+	for _, name := range task.InitResreq.ResourceNames() {
+		if task.InitResreq.Get(name) > 0 && kept.Get(name) > free.Get(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// Close ends the earmarks of a Registry that were used: status returns that of a task.
+func (s *Session) Close(r *Registry, status func(api.JobID, api.TaskID) api.TaskStatus) {
+	for _, m := range s.marks {
+		if m.placed != "" && api.AllocatedStatus(status(m.Task.Job, m.placed)) {
+			r.ended(m.Task.Job, m.Task.UID)
+		}
+	}
+}
