@@ -183,6 +183,9 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	if v.OK() {
 		outcome = s.allocation(s.booksFor(task), v.Queue, request, task)
 	}
+	if outcome.Verdict.OK() && !s.leavesEarmarks(task) {
+		outcome.Verdict.Reason = quota.Earmarked
+	}
 	if outcome.Verdict.OK() {
 		if s.memory.gates.on && reserve.OptedIn(task) {
 			s.reserve(task)

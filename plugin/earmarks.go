@@ -49,6 +49,16 @@ func (s *session) booksFor(task *api.TaskInfo) *quota.Books {
 	return s.books.Books(task)
 }
 
+// leavesEarmarks reports whether the node on which pods were evicted last has room beside what
+// is earmarked there for others, if they were evicted for a task. Volcano evicts more if not.
+func (s *session) leavesEarmarks(task *api.TaskInfo) bool {
+	if s.evictions[task.Job] == 0 || s.claimant == nil || s.claimant.UID != task.UID {
+		return true
+	}
+	node := s.ssn.Nodes[s.evictedOn]
+	return node == nil || s.books.LeavesRoom(task, node, false)
+}
+
 // rememberEarmarks keeps the earmarks of this session for the next ones.
 func (s *session) rememberEarmarks() {
 	r := s.memory.earmarks

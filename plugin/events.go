@@ -82,7 +82,7 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 		a = s.books.FutureFor(task)
 	}
 	reason := report.NodeEarmarked
-	if node := s.ssn.Nodes[task.NodeName]; node == nil || s.books.LeavesRoom(task, node, true) {
+	if node := s.ssn.Nodes[task.NodeName]; node == nil || s.books.LeavesRoom(task, node, true, s.leftOn(task.NodeName)) {
 		fit := s.fitNode(a, task, task.NodeName)
 		if fit.Reason == cards.NodeFits {
 			return false

@@ -19,6 +19,7 @@ func (s *session) noteDeallocated(task *api.TaskInfo) {
 	}
 	s.evicted[task.UID] = eviction{task, s.claimant}
 	s.evictions[s.claimant.Job]++
+	s.evictedOn = task.NodeName
 }
 
 // noteAllocated records a task that gets a node, where places are watched. A task whose

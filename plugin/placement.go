@@ -24,9 +24,6 @@ func (s *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	if s.cards == nil {
 		return nil
 	}
-	if !s.books.LeavesRoom(task, node, false) {
-		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: report.NodeEarmarked, Plugin: s.variant.name})
-	}
 	return s.fitError(s.booksFor(task), task, node)
 }
 
@@ -41,6 +38,9 @@ func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, tas
 // fitError returns why a task cannot have its cards on a node, as Volcano expects
 // it. The code is Unschedulable where evictions may help.
 func (s *session) fitError(a *quota.Books, task *api.TaskInfo, node *api.NodeInfo) error {
+	if !s.books.LeavesRoom(task, node, false) {
+		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: report.NodeEarmarked, Plugin: s.variant.name})
+	}
 	fit := s.fitNode(a, task, node.Name)
 	if fit.Reason == cards.NodeFits {
 		return nil

@@ -55,8 +55,11 @@ func (s *session) seesCommits() bool {
 // inOrder returns the victims on a node to name for a claim, for which all victims suffice.
 func (s *session) inOrder(c *claim, victims []*api.TaskInfo) []*api.TaskInfo {
 	s.plans = slices.DeleteFunc(s.plans, func(p *plan) bool { return p.claimant.UID == c.task.UID })
-	if !s.evictsForCards() || len(victims) == 0 || c.queue == index.None || !onOneNode(victims) || s.admitsWithout(c, nil) {
-		return victims // upstream's, or the node is all that the claim lacks
+	if !s.evictsForCards() || len(victims) == 0 || c.queue == index.None || !onOneNode(victims) {
+		return victims
+	}
+	if s.admitsWithout(c, nil) && s.books.KeptOn(victims[0].NodeName, c.task) == nil {
+		return victims // Volcano sees all that the claim lacks: room on the node
 	}
 	node := s.ssn.Nodes[victims[0].NodeName]
 	if node == nil {
@@ -70,7 +73,7 @@ func (s *session) inOrder(c *claim, victims []*api.TaskInfo) []*api.TaskInfo {
 		return nil
 	}
 	for n := range ordered {
-		if enough := ordered[:n+1]; s.makesRoom(c, node, enough) && s.admitsWithout(c, enough) {
+		if enough := ordered[:n+1]; s.makesRoom(c, node, enough) && s.sufficesWithout(c, node, enough) {
 			s.plans = append(s.plans, &plan{claimant: c.task, node: node.Name, victims: enough})
 			return enough
 		}
@@ -89,7 +92,7 @@ func (s *session) together(c *claim, node *api.NodeInfo, ordered []*api.TaskInfo
 		with := append(named[:len(named):len(named)], task)
 		if !s.makesRoom(c, node, with) {
 			named = with
-		} else if s.admitsWithout(c, with) {
+		} else if s.sufficesWithout(c, node, with) {
 			return with
 		}
 	}
@@ -103,6 +106,12 @@ func (s *session) makesRoom(c *claim, node *api.NodeInfo, without []*api.TaskInf
 		free.Add(task.Resreq)
 	}
 	return c.task.InitResreq.LessEqual(free, api.Zero)
+}
+
+// sufficesWithout reports whether a claim has all that it lacks without some tasks on a node,
+// beside what is earmarked there for others.
+func (s *session) sufficesWithout(c *claim, node *api.NodeInfo, tasks []*api.TaskInfo) bool {
+	return s.admitsWithout(c, tasks) && s.books.LeavesRoom(c.task, node, false, tasks, s.leftOn(node.Name))
 }
 
 // agreedOn returns the tasks that all other plugins allow reclaim to evict.

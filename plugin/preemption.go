@@ -27,6 +27,9 @@ func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 		return nil, util.Reject
 	}
 	c := s.claimOf(preemptor)
+	if c.queue != index.None && !s.open(c.queue) {
+		return nil, util.Reject // allocatable refuses it afterwards
+	}
 	c.charge = fastres.NewVector(s.intake.Dims.Length())
 	all := len(preemptees)
 	if preemptees = s.preemptible(preemptees); len(preemptees) == 0 && all > 0 {
@@ -44,7 +47,7 @@ func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 		return nil, util.Reject
 	}
 	victims := s.victimsOfOthers(preemptor, useful)
-	if !s.admitsWithout(&c, victims) {
+	if !s.admitsWithout(&c, victims) || !s.leavesRoomWithout(&c, victims) {
 		return nil, util.Reject
 	}
 	return victims, util.Permit
@@ -58,10 +61,26 @@ func (s *session) admitsPreemption(c *claim, preemptees []*api.TaskInfo) int {
 		return util.Abstain
 	case !s.place(c, "") || !s.admitsWithout(c, preemptees):
 		return util.Reject
-	case s.admitsWithout(c, nil) || s.admitsWithout(c, s.victimsOfOthers(c.task, preemptees)):
+	}
+	admitted := s.admitsWithout(c, nil)
+	if admitted && s.books.Empty() {
+		return util.Abstain
+	}
+	victims := s.victimsOfOthers(c.task, preemptees)
+	if (admitted || s.admitsWithout(c, victims)) && s.leavesRoomWithout(c, victims) {
 		return util.Abstain
 	}
 	return util.Reject
+}
+
+// leavesRoomWithout reports whether the node of some victims has room for a claim beside what is
+// earmarked there for others, once they are gone.
+func (s *session) leavesRoomWithout(c *claim, victims []*api.TaskInfo) bool {
+	if len(victims) == 0 {
+		return true
+	}
+	node := s.ssn.Nodes[victims[0].NodeName]
+	return node == nil || s.books.LeavesRoom(c.task, node, false, victims)
 }
 
 // victimsOfOthers returns the preemptees that all other plugins agree on.

@@ -56,10 +56,16 @@ func (s *session) eligible(queue *api.QueueInfo) quota.Verdict {
 	if v := quota.Eligible(s.ix.Tree, q); !v.OK() {
 		return v
 	}
-	if queue.Queue.Status.State != scheduling.QueueStateOpen {
+	if !s.open(q) {
 		return quota.Verdict{Reason: quota.ClosedQueue, Queue: q}
 	}
 	return quota.Verdict{Reason: quota.Admitted, Queue: q}
+}
+
+// open reports whether a queue is open. A root without an object is.
+func (s *session) open(q index.Queue) bool {
+	queue := s.intake.Queues[q]
+	return queue == nil || queue.Queue.Status.State == scheduling.QueueStateOpen
 }
 
 // queueOrder compares two queues: by priority, then by the rule of the plugin. Where

@@ -54,6 +54,7 @@ type session struct {
 	evicted  map[api.TaskID]eviction // nil where no task was evicted
 	// evictions counts them by the job of the claimant.
 	evictions map[api.JobID]int
+	evictedOn string // the node of the last one
 	// placed are tasks that were allocated while places are watched (report.Exchanges).
 	placed []*api.TaskInfo
 

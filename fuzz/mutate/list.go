@@ -152,8 +152,8 @@ var general = []mutant{
 	{"quota/reclaim.go", "return (terms == ByGuarantee || v.aboveDeserved(q, victim)) && v.take(q, victim, to)", "return v.take(q, victim, to)"},
 	{"quota/preempt.go", "if fastres.FitsSomewhere(", "if fastres.Fits("},
 	{"plugin/intake/pending.go", "valid != nil && !valid.Pass", "valid != nil && valid.Pass"},
-	{"plugin/preemption.go", "|| s.admitsWithout(c, s.victimsOfOthers(c.task, preemptees))", "|| true"},
-	{"plugin/preemption.go", "if !s.admitsWithout(&c, victims) {", "if false {"},
+	{"plugin/preemption.go", "(admitted || s.admitsWithout(c, victims))", "true"},
+	{"plugin/preemption.go", "if !s.admitsWithout(&c, victims) || !", "if !"},
 	{"plugin/preemption.go", "full = s.fullCards(full[:0], c)", "full = nil"},
 	{"plugin/hooks.go", "if !s.variant.proportion {\n\t\tssn.AddPreemptableFn", "if s.cards != nil {\n\t\tssn.AddPreemptableFn"},
 	{"quota/reclaim.go", "max(0, allocated.Get(d)-victim.Get(d))", "allocated.Get(d)"},
@@ -274,7 +274,7 @@ var general = []mutant{
 	{"quota/assign/search.go", "if !found && !a.atLimit() {", "if !found {"},
 
 	// Sessions.
-	{"plugin/queues.go", "if queue.Queue.Status.State != scheduling.QueueStateOpen {", "if queue.Queue.Status.State == scheduling.QueueStateUnknown {"},
+	{"plugin/queues.go", "queue.Queue.Status.State == scheduling.QueueStateOpen", "queue.Queue.Status.State != scheduling.QueueStateUnknown"},
 	{"plugin/eviction.go", "s.memory.victims.Begin()\n", "\n"},
 	{"plugin/events.go", "quota.RefreshShare(s.ix, q, s.share)", ""},
 	{"plugin/queues.go", "return int(rp) - int(lp)", "return int(lp) - int(rp)"},

@@ -49,8 +49,15 @@ var ofEvictions = []mutant{
 	{"plugin/earmark/earmark.go", "r.recover(ssn, now)", ""},
 	{"plugin/earmark/earmark.go", "job == nil || job.Queue != r.queue", "job == nil"},
 
+	// Earmarks on nodes, and closed queues.
+	{"plugin/preemption.go", "|| !s.leavesRoomWithout(&c, victims)", ""},
+	{"plugin/preemption.go", "&& s.leavesRoomWithout(c, victims)", ""},
+	{"plugin/preemption.go", "if c.queue != index.None && !s.open(c.queue) {", "if false {"},
+	{"plugin/admission.go", "&& !s.leavesEarmarks(task)", "&& false"},
+	{"plugin/plans.go", "&& s.books.KeptOn(victims[0].NodeName, c.task) == nil", ""},
+
 	// Plans.
-	{"plugin/plans.go", "} else if s.admitsWithout(c, with) {", "} else {"},
+	{"plugin/plans.go", "} else if s.sufficesWithout(c, node, with) {", "} else {"},
 	{"plugin/plans.go", "if release.Built() >= release.V115 && s.makesRoom(c, node, nil) {", "if false {"},
 	{"plugin/plans.go", "s.shiftFuture(p.rest, s.books.Refund)", ""},
 	{"plugin/plans.go", "if !s.ssn.JobPipelined(job) {", "if false {"},

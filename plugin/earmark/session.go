@@ -71,6 +71,9 @@ func (s *Session) settle() {
 // Queues returns the accounts of queues as they will be, which stay valid for the session.
 func (s *Session) Queues() quota.Accounts { return &s.queues }
 
+// Empty reports whether there are no earmarks.
+func (s *Session) Empty() bool { return len(s.marks) == 0 }
+
 // Add adds an earmark.
 func (s *Session) Add(m Mark) {
 	s.marks = append(s.marks, &m)
@@ -226,10 +229,10 @@ func (s *Session) KeptOn(node string, task *api.TaskInfo) (kept *api.Resource) {
 	return kept
 }
 
-// LeavesRoom reports whether a node has room for a task beside what is earmarked there for others.
-// placed: the node counts the task already.
-func (s *Session) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool) bool {
-	if len(s.marks) == 0 {
+// LeavesRoom reports whether a node has room for a task beside what is earmarked there for others,
+// once some tasks on the node are gone. placed: the node counts the task already.
+func (s *Session) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool, gone ...[]*api.TaskInfo) bool {
+	if s.Empty() {
 		return true
 	}
 	kept := s.KeptOn(node.Name, task)
@@ -240,6 +243,11 @@ func (s *Session) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool
 		kept.Add(task.InitResreq)
 	}
 	free := node.FutureIdle()
+	for _, tasks := range gone {
+		for _, victim := range tasks {
+			free.Add(victim.Resreq)
+		}
+	}
 	for _, name := range task.InitResreq.ResourceNames() {
 		if task.InitResreq.Get(name) > 0 && kept.Get(name) > free.Get(name) {
 			return false
