@@ -76,6 +76,11 @@ func drawScenario(seed uint64) *scenario {
 			d.act(cycle)
 		}
 	}
+	if d.chance(10) {
+		cycle := 1 + d.IntN(chaosCycles)
+		d.do(cycle, setQueue{queueSpec{queue: workload.Queue{Name: "hollow", Closed: true}, hollow: true}})
+		d.do(cycle, submitJob{jobSpec{name: "hollow", queue: "hollow", minMember: 1, pods: []podSpec{d.pod()}}})
+	}
 	return d.s
 }
 

@@ -80,6 +80,7 @@ func (p podSpec) String() string {
 type queueSpec struct {
 	queue         workload.Queue
 	unreclaimable bool
+	hollow        bool // the scheduler's cache has no object of it
 }
 
 type (
@@ -176,6 +177,9 @@ func (d setQueue) String() string {
 	}
 	if q.Closed {
 		text += ", closed"
+	}
+	if d.spec.hollow {
+		text += ", without an object"
 	}
 	if d.spec.unreclaimable {
 		text += ", reclaimable false"

@@ -541,7 +541,9 @@ func (w *world) info() *api.ClusterInfo {
 		}
 	}
 	for name, q := range w.queues {
-		info.Queues[api.QueueID(name)] = api.NewQueueInfo(q.object)
+		if info.Queues[api.QueueID(name)] = api.NewQueueInfo(q.object); q.spec.hollow {
+			info.Queues[api.QueueID(name)].Queue = nil
+		}
 	}
 	for _, j := range w.jobs {
 		job := api.NewJobInfo(api.JobID(cluster.Namespace + "/" + j.spec.name))

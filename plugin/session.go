@@ -75,6 +75,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	if with.bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
 		s.warnOnce(hierarchyFrom + ": " + string(with.bounds.HierarchyFrom) + " has no effect without a tree; set enableHierarchy")
 	}
+	intake.CompleteQueues(ssn)
 	tree, treeChanged := m.intake.Tree(ssn, hierarchy, with.bounds.HierarchyFrom)
 	renewed := m.renewNames()
 	s.cards = m.cards.Open(ssn, tree, &m.names, v.cards, with.cards)
