@@ -87,7 +87,7 @@ func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	k.checkOversubscription()
 	k.checkRequests()
 	k.checkKeys()
-	k.checkDevices(c)
+	k.checkUncounted(c)
 	world, err := engine.Build(o)
 	if err != nil {
 		return nil, err

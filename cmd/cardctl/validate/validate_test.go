@@ -158,6 +158,9 @@ func TestCheck(t *testing.T) {
 			[]string{`8: error: Queue/r: metadata.annotations[volcano.sh/inqueue-timeouts]: is unknown and has no effect; did you mean "volcano.sh/inqueue-timeout"?`,
 				`8: error: Queue/r: metadata.annotations[volcano.sh/max-jobs]: "0" is not a whole number above 0`,
 				`8: error: Queue/r: metadata.annotations[volcano.sh/overcommit-factor]: "much" is not a number above 0 with at most 3 decimals, such as 1.5`}},
+		"a limit of a resource that does not count": {
+			[]string{queue("q", "", `volcano.sh/capability.namespace: '{"cpu": 8, "nvidia.com/gpu": 4}'`, "")},
+			[]string{`3: warning: Queue/q: metadata.annotations[volcano.sh/capability.namespace]: "nvidia.com/gpu" has no effect: capacity-card counts cpu, memory and cards; volcano.sh/card.quota.namespace limits cards`}},
 		"no nodes": {[]string{queue("q", "", quota(`{"A":3}`), open), job("q", "A", "nvidia.com/gpu: 2", `{"A":4}`)}, nil},
 		"twice":    {[]string{queue("q", "", "", ""), queue("q", "", "", "")}, []string{"6: warning: Queue/q: was read at "}},
 	} {
