@@ -109,7 +109,7 @@ type chaosCycle struct {
 	// evictor is the action that evicted a task, by its name.
 	evictor map[string]string
 	before  map[string]map[string]float64 // allocated before the action, by queue
-	lost    amounts                       // what pods on lost nodes have: no action changes it
+	lost    amounts                       // what pods have that no node gives any more: no action changes it
 }
 
 // next runs a cycle.
@@ -158,8 +158,9 @@ func (w *world) open(broken sabotage) *chaosCycle {
 	c := &chaosCycle{world: w, broken: broken, evictor: map[string]string{}, lost: amounts{}}
 	c.openWith(w.builder)
 	c.eachCharge(func(_ *worldJob, _ *worldPod, task *api.TaskInfo, charge amounts) {
-		if n := c.nodes[task.NodeName]; n == nil || n.lost {
-			for d, amount := range charge {
+		n := c.nodes[task.NodeName]
+		for d, amount := range charge {
+			if n == nil || n.lost || !c.gives(n.spec, d) {
 				c.lost[d] += amount
 			}
 		}

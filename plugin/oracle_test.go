@@ -282,8 +282,10 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 	}
 	from.Bound = oracle.Amounts{}.Plus(from.Total)
 	from.Available = from.Bound.Plus(m.gone()) // before the root's bound is lifted
-	if c.Hierarchy {
-		from.Bound = from.Bound.Plus(m.gone())
+	for d, quantity := range m.gone() {
+		if c.Hierarchy || slices.Contains(from.Cards, d) {
+			from.Bound[d] += quantity
+		}
 	}
 	if own.settings.bounds.RootCapability == intake.RootUnlimited {
 		for d := range fastres.Dim(own.memory.names.Len()) {

@@ -137,17 +137,21 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 	}
 }
 
-// boundRoot sets rootBound, the bound of admission at the root, and available.
+// boundRoot sets rootBound, the bound of admission at the root and what flat queues share, and
+// available.
 //
 // DIVERGES: upstream compares all that queues have with what the present nodes have.
 // After a loss of nodes that is more, and no queue below the root gets anything. Here
-// what is gone does not count against the root's total.
+// what is gone does not count against the root's total. Flat queues without cards are
+// upstream's: there each queue is compared by itself.
 func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector) {
 	s.available.CopyFrom(s.total)
 	s.available.Add(gone)
 	s.rootBound.CopyFrom(s.total)
-	if ix.Rooted() {
-		s.rootBound.Add(gone)
+	for d := range gone.Present() {
+		if ix.Rooted() || session.Dims.names.IsCard(d) {
+			s.rootBound.Increase(d, gone.Get(d))
+		}
 	}
 	switch {
 	case session.settings.RootCapability == RootUnlimited:
