@@ -402,8 +402,11 @@ func (d *draw) act(cycle int) {
 		if d.chance(60) {
 			d.do(cycle+2+d.IntN(8), setNode{d.nodes[slices.IndexFunc(d.nodes, func(n workload.Node) bool { return n.Name == name })]})
 		}
-	case n < 97:
+	case n < 96:
 		d.do(cycle, restart{})
+	case n < 97:
+		d.do(cycle, leave{1 + d.IntN(3)})
+		d.node(cycle, d.nodes[d.IntN(len(d.nodes))].Name)
 	default:
 		d.do(cycle, renew{})
 	}

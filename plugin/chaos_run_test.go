@@ -116,6 +116,10 @@ type chaosCycle struct {
 func (w *world) next(acts []act, broken sabotage) {
 	w.changed = false
 	w.begin(acts)
+	if w.away > 0 {
+		w.runWithout()
+		return
+	}
 	c := w.open(broken)
 	conf.EnabledActionMap = map[string]bool{}
 	for _, name := range w.actions {
@@ -136,6 +140,17 @@ func (w *world) next(acts []act, broken sabotage) {
 	jobs := c.Jobs // closing drops them
 	framework.CloseSession(c.Session)
 	w.follow(jobs, c)
+}
+
+// runWithout runs a cycle without the plugin, which admits no job and evicts no pod. The session is
+// not closed: Volcano panics there where no plugin mends the queues.
+func (w *world) runWithout() {
+	c := &chaosCycle{world: w}
+	c.openWith(nil)
+	conf.EnabledActionMap = map[string]bool{"enqueue": true}
+	allocate.New().Execute(c.Session)
+	w.follow(c.Jobs, c)
+	w.away--
 }
 
 func actionOf(name string) framework.Action {
@@ -172,7 +187,7 @@ func (w *world) open(broken sabotage) *chaosCycle {
 	return c
 }
 
-// openWith opens a session with the plugin of a builder.
+// openWith opens a session with the plugin of a builder, nil for none.
 func (c *chaosCycle) openWith(b *builder) {
 	c.cache = offline.NewCache(c.info())
 	c.cache.Informers = c.informers
@@ -186,6 +201,11 @@ func (c *chaosCycle) openWith(b *builder) {
 	})
 	tiers := offline.Tiers(c.hierarchy, orderlyName, priority.PluginName, gang.PluginName, c.plugin)
 	tiers[0].Plugins[2].EnabledPreemptable = &c.gangSpares
+	if b == nil {
+		tiers[0].Plugins = tiers[0].Plugins[:3]
+		c.Session = offline.Open(c.cache, tiers)
+		return
+	}
 	c.Session = offline.Open(c.cache, tiers)
 	c.own = ours.session
 }
@@ -227,7 +247,9 @@ func (w *world) follow(jobs map[api.JobID]*api.JobInfo, c *chaosCycle) {
 			case p.object.Spec.NodeName == "" && task.Status == api.Binding:
 				w.seen["pods placed"]++
 				w.filled[task.NodeName] = w.cycle
-				w.hold(p, task.NodeName, w.counted(j.spec.queue))
+				if w.away == 0 {
+					w.hold(p, task.NodeName, w.counted(j.spec.queue))
+				}
 				p.update(func(pod *v1.Pod) { pod.Spec.NodeName = task.NodeName })
 				w.note("%s runs on %s", task.Name, task.NodeName)
 				w.changed = true

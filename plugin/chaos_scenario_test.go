@@ -107,6 +107,7 @@ type (
 	loseNode    struct{ node string }
 	replacePods struct{ node string } // those of a lost node
 	restart     struct{}
+	leave       struct{ cycles int } // the plugin, from the configuration of the scheduler
 	renew       struct{} // all objects, unchanged
 )
 
@@ -197,6 +198,9 @@ func (d setNode) String() string {
 func (d loseNode) String() string    { return "Node " + d.node + " is lost" }
 func (d replacePods) String() string { return "The pods of the lost node " + d.node + " are replaced" }
 func (d restart) String() string     { return "The scheduler restarts" }
+func (d leave) String() string {
+	return fmt.Sprintf("The configuration is without the plugin for %d cycles", d.cycles)
+}
 func (d renew) String() string       { return "All Queues and Nodes are updated without a change" }
 
 // resourceText lists resources: cores, GiB, units.

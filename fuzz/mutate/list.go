@@ -332,6 +332,10 @@ var general = []mutant{
 
 	// What is kept from one session to the next.
 	{"plugin/cards/held.go", "reg.held[task.Pod.UID] = held", ""},
+	{"plugin/cards/held.go", "seen[task.Pod.UID] && ", "len(seen) >= 0 && "},
+	{"plugin/cards/pods.go", `p.request, p.task.NodeName != ""`, "p.request, true"},
+	{"plugin/cards/pods.go", "t.slots[i].request = nil", "t.slots[i] = podSlot{pod: t.slots[i].pod}"},
+	{"plugin/plugin.go", "p.session.cards.NotePlaced(ssn.Jobs)", ""},
 	{"plugin/cards/held.go", "if r.Selector == nil {", "if r.Selector == nil || !slices.Contains(r.Selector.Dims, h.dim) {"},
 	{"plugin/cards/nodes.go", "other.resource == c.resource && other.dim == c.dim", "other.resource == c.resource"},
 	{"plugin/cards/registry.go", "h.dim, h.resource = renew(h.dim), r.resource(old[h.resource])", "h.resource = r.resource(old[h.resource])"},
@@ -341,7 +345,7 @@ var general = []mutant{
 	{"plugin/cards/registry.go", "q.amounts[a][renew(d)] = amount", "q.amounts[a][d] = amount"},
 	{"plugin/cards/registry.go", "n.cards[i].dim, n.cards[i].resource = renew(c.dim), r.resource(old[c.resource])", "n.cards[i].resource = r.resource(old[c.resource])"},
 	{"plugin/cards/registry.go", "n.cards[i].dim, n.cards[i].resource = renew(c.dim), r.resource(old[c.resource])", "n.cards[i].dim = renew(c.dim)"},
-	{"plugin/cards/registry.go", "r.forgetPods()\n\tr.names", "r.names"},
+	{"plugin/cards/registry.go", "r.forgetRequests()\n\tr.names", "r.names"},
 	{"plugin/cards/registry.go", "r.names = 0 // so that the next session resolves all selectors", ""},
 	{"plugin/report/journal.go", "for _, q := range e.Index.Path(r.Verdict.Queue) {", "for _, q := range e.Index.Path(r.Verdict.Queue)[:1] {"},
 	{"plugin/report/reason.go", "r.Shortages[:min(len(r.Shortages), maxShortages)]", "r.Shortages"},

@@ -54,12 +54,15 @@ type Amount struct {
 // NewRegistry returns an empty Registry.
 func NewRegistry() *Registry {
 	r := &Registry{nodes: map[string]*Node{}, queues: map[string]*queue{}, numbers: map[v1.ResourceName]ResourceID{}, held: map[types.UID][]heldCard{}}
-	r.forgetPods()
+	r.pods = newPodTable()
+	r.forgetRequests()
 	return r
 }
 
-func (r *Registry) forgetPods() {
-	r.pods, r.requests = newPodTable(), map[string][]Request{}
+// forgetRequests forgets what pods and jobs state.
+func (r *Registry) forgetRequests() {
+	r.pods.forgetRequests()
+	r.requests = map[string][]Request{}
 	r.selectors, r.podRequests = map[string]*Selector{}, map[*Selector][]*PodRequest{}
 }
 
@@ -140,12 +143,14 @@ func (r *Registry) Open(ssn *framework.Session, tree *index.Tree, names *index.N
 		return nil
 	}
 	s := &Session{registry: r, settings: settings, names: names}
+	s.readQueues(ssn.Queues, tree, scope)
+	nodesChanged := s.readNodes(ssn)
 	if r.pods.used > 2*r.visited+1024 || len(r.requests) > 2*len(ssn.Jobs)+1024 {
-		r.forgetPods()
+		r.pods = newPodTable() // the nodes have been compared with it
+		r.forgetRequests()
 		r.forgetHeld(ssn.Jobs)
 	}
-	s.readQueues(ssn.Queues, tree, scope)
-	if s.readNodes(ssn) || s.quotasChanged || r.names != names.Len() {
+	if nodesChanged || s.quotasChanged || r.names != names.Len() {
 		s.resolveAll()
 	}
 	r.tree, r.counted = tree, s.counted
@@ -334,6 +339,6 @@ func (r *Registry) RenewNames(renew func(fastres.Dim) fastres.Dim) {
 			}
 		}
 	}
-	r.forgetPods()
+	r.forgetRequests()
 	r.names = 0 // so that the next session resolves all selectors
 }
