@@ -357,4 +357,4 @@ func (d leave) simpler() []deed {
 	}
 	return nil
 }
-func (renew) simpler() []deed         { return nil }
+func (renew) simpler() []deed { return nil }

@@ -108,7 +108,7 @@ type (
 	replacePods struct{ node string } // those of a lost node
 	restart     struct{}
 	leave       struct{ cycles int } // the plugin, from the configuration of the scheduler
-	renew       struct{} // all objects, unchanged
+	renew       struct{}             // all objects, unchanged
 )
 
 func (d submitJob) String() string {
@@ -201,7 +201,7 @@ func (d restart) String() string     { return "The scheduler restarts" }
 func (d leave) String() string {
 	return fmt.Sprintf("The configuration is without the plugin for %d cycles", d.cycles)
 }
-func (d renew) String() string       { return "All Queues and Nodes are updated without a change" }
+func (d renew) String() string { return "All Queues and Nodes are updated without a change" }
 
 // resourceText lists resources: cores, GiB, units.
 func resourceText(r workload.Resources) string {
