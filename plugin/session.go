@@ -49,7 +49,8 @@ type session struct {
 	claimant *api.TaskInfo
 	choice   nodeChoice
 	evicted  map[api.TaskID]eviction // nil where no task was evicted
-	// placed are tasks that were allocated while places are watched (report.Exchanges).
+	// placed are tasks that were allocated, where cards count or places are watched
+	// (report.Exchanges).
 	placed []*api.TaskInfo
 
 	// notCharged are tasks whose allocation the allocate event refused. Volcano

@@ -335,7 +335,7 @@ var general = []mutant{
 	{"plugin/cards/held.go", "seen[task.Pod.UID] && ", "len(seen) >= 0 && "},
 	{"plugin/cards/pods.go", `p.request, p.task.NodeName != ""`, "p.request, true"},
 	{"plugin/cards/pods.go", "t.slots[i].request = nil", "t.slots[i] = podSlot{pod: t.slots[i].pod}"},
-	{"plugin/plugin.go", "p.session.cards.NotePlaced(ssn.Jobs)", ""},
+	{"plugin/plugin.go", "p.session.cards.NotePlaced(p.session.placed)", ""},
 	{"plugin/cards/held.go", "if r.Selector == nil {", "if r.Selector == nil || !slices.Contains(r.Selector.Dims, h.dim) {"},
 	{"plugin/cards/nodes.go", "other.resource == c.resource && other.dim == c.dim", "other.resource == c.resource"},
 	{"plugin/cards/registry.go", "h.dim, h.resource = renew(h.dim), r.resource(old[h.resource])", "h.resource = r.resource(old[h.resource])"},

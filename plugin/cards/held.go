@@ -47,17 +47,15 @@ func (h *heldCard) request(list *Selector, r Request) Request {
 // Holding reports whether some pod holds a card. It is for nil Sessions, too.
 func (s *Session) Holding() bool { return s != nil && len(s.registry.held) > 0 }
 
-// NotePlaced notes which pods the session has placed, before it closes: a node can change before
-// the next session reads them.
-func (s *Session) NotePlaced(jobs map[api.JobID]*api.JobInfo) {
+// NotePlaced notes which tasks the session has placed, of those that it allocated, before it closes:
+// a node can change before the next session reads them. It is for nil Sessions, too.
+func (s *Session) NotePlaced(tasks []*api.TaskInfo) {
 	if s == nil {
 		return
 	}
-	for _, job := range jobs {
-		for _, task := range job.TaskStatusIndex[api.Binding] {
-			if slot := s.registry.pods.slot(task.Pod); slot.pod != nil {
-				slot.placed = true
-			}
+	for _, task := range tasks {
+		if slot := s.registry.pods.slot(task.Pod); slot.pod != nil && task.Status == api.Binding {
+			slot.placed = true
 		}
 	}
 }
