@@ -434,7 +434,7 @@ func TestNodeReasons(t *testing.T) {
 		"b":      "Queue <q> has insufficient <B> quota: requested <1>, total would be <2>, but capability is <1>",
 		"c":      "node(s) have none of the cards <A|B>",
 		"shared": "",
-		"bare":   "node(s) have none of the cards <A|B>",
+		"bare":   "node(s) have <nvidia.com/gpu> but lack the label nvidia.com/gpu.product, which names the card",
 	} {
 		err := f.PredicateFn(f.task("job-0"), f.Nodes[node])
 		if want == "" {

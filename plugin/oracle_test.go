@@ -354,15 +354,22 @@ func (m *oracleSession) gone() oracle.Amounts {
 	return gone
 }
 
-// strange returns the cards of a task that its node does not have.
+// strange returns the cards of a task that its node does not have, through the resources that the
+// task requests.
 func (m *oracleSession) strange(task *api.TaskInfo) oracle.Amounts {
-	cards := m.cardsHeld(task)
-	if node := m.Nodes[task.NodeName]; node != nil {
-		for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
-			delete(cards, cardKey(has.Name))
+	strange := oracle.Amounts{}
+	for p := range m.cardRequests(task) {
+		name, has := m.cardFor(task, p), false
+		if node := m.Nodes[task.NodeName]; node != nil {
+			has = slices.ContainsFunc(card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards, func(c card.Card) bool {
+				return c.Name == name && string(c.Resource) == m.own.cards.ResourceName(p.Resource)
+			})
+		}
+		if name != "" && !has {
+			strange[cardKey(name)] += float64(p.Amount)
 		}
 	}
-	return cards
+	return strange
 }
 
 // carded reports whether some job states cards, in a session where cards count.
@@ -378,8 +385,11 @@ func (m *oracleSession) carded() bool {
 			if task.Pod.Annotations[card.NameKey] != "" {
 				return true
 			}
+			for range m.cardRequests(task) {
+				return true // of a resource of a vendor
+			}
 		}
-		if job.PodGroup.Annotations[card.RequestKey] != "" {
+		if job.PodGroup.Annotations[card.RequestKey] != "" || m.own.cards.MinimumHasCards(job) {
 			return true
 		}
 	}

@@ -301,6 +301,13 @@ var general = []mutant{
 
 	// Cards in sessions.
 	{"plugin/cards/selector.go", "return !s.mixed && (len(s.resources) == 0 || slices.Contains(s.resources, r))", "return !s.mixed"},
+	{"plugin/cards/selector.go", "return request.unnamed", "return nil"},
+	{"plugin/cards/registry.go", "len(names) == 0 && !r.carded[r.resources[id]]", "len(names) == 0"},
+	{"plugin/cards/registry.go", "card.OfVendor(name) || known", "known"},
+	{"plugin/cards/nodes.go", "reg.carded[c.Resource] = true", ""},
+	{"plugin/cards/nodes.go", "return card.Label(name)", `return ""`},
+	{"index/card/discover.go", "!read && OfVendor(name)", "false"},
+	{"index/card/vendors.go", "strings.HasSuffix(name, end)", "false"},
 	{"plugin/cards/selector.go", "} else if all == nil || s.settings.Untyped == UntypedIgnore {", "} else if all == nil {"},
 	{"plugin/cards/queues.go", "if amount, had := before[d]; had {", "if amount, had := before[d]; had && false {"},
 	{"plugin/cards/queues.go", "amount = min(amount, quota)", ""},

@@ -174,6 +174,18 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestUnlabeledNode has a node without the label of its cards, which matters where cards count.
+func TestUnlabeledNode(t *testing.T) {
+	bare := strings.ReplaceAll(node, "labels: {nvidia.com/gpu.product: A}", "labels: {}")
+	want := "4: warning: Node/node-1: metadata.labels: nvidia.com/gpu has no card name: the label nvidia.com/gpu.product is missing or bad"
+	with := func(name string) func([]*scheduling.Queue) (*engine.Configuration, error) {
+		return func(queues []*scheduling.Queue) (*engine.Configuration, error) { return engine.Usual(name, queues) }
+	}
+	assert.Equal(t, []string{want}, checkWith(t, with(plugin.Name), bare, queue("q", "", "", open)))
+	assert.Equal(t, []string{want}, checkWith(t, with(plugin.CapacityName), bare, queue("q", "", quota(`{}`), open)))
+	assert.Empty(t, checkWith(t, with(plugin.CapacityName), bare, queue("q", "", "", open)))
+}
+
 // TestGuaranteesOfTraining has service classes, and queues whose guarantee of a card defaults to
 // the quota. With jobs of training that is most likely a mistake.
 func TestGuaranteesOfTraining(t *testing.T) {
