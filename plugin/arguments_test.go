@@ -190,10 +190,10 @@ func TestUnsetCapability(t *testing.T) {
 // which does not count under the name capacity-card.
 func TestCapacityCardCountsCPUAndMemoryOnly(t *testing.T) {
 	job := pending("job", "a", 1)
-	job.Tasks[0].Request = workload.Resources{"cpu": 1000, gpuName: 50}
+	job.Tasks[0].Request = workload.Resources{"cpu": 1000, "rdma/ib": 50}
 	job.MinResources = job.Tasks[0].Request
 	f := openFixture(t, workload.Cluster{Nodes: oneNode, Jobs: []workload.Job{job}, Queues: []workload.Queue{
-		{Name: "a", Capability: workload.Resources{"cpu": 2000, "memory": 1 << 30, gpuName: 1}}}}, New)
+		{Name: "a", Capability: workload.Resources{"cpu": 2000, "memory": 1 << 30, "rdma/ib": 1}}}}, New)
 	assert.True(t, f.JobEnqueueable(f.job("job")))
 	assert.True(t, f.Allocatable(f.queue("a"), f.task("job-a")))
 }

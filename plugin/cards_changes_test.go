@@ -227,6 +227,29 @@ func TestChangedNode(t *testing.T) {
 	}
 }
 
+// TestPluginAway has the plugin leave the configuration. Meanwhile a node gets another card, and
+// pods start there. When the plugin is back, the pods that it has seen on the node, or placed there,
+// hold the former card. All others have the card that the node has now.
+func TestPluginAway(t *testing.T) {
+	s := newScene().node("n", "A", 8).queue("q", "", "quota", `{"A":8,"B":8}`).
+		pods("seen", "q", "", 2, 1, on("n")).pods("placed", "q", "A|B", 1, 1).
+		pods("waits", "q", "B", 1, 1).pods("gang", "q", "", 2, 5, members(2))
+	run := newSequence(t, s)
+	f := run.open(t).schedule(t)
+	require.Contains(t, f.cache.Bound, "placed-0")
+	require.NotContains(t, f.cache.Bound, "gang-0", "one of the two pods fits, so its place is discarded")
+
+	s.Nodes[0].Labels = map[string]string{"nvidia.com/gpu.product": "B"}
+	on("n")(&s.Jobs[1])
+	on("n")(&s.Jobs[2])
+	on("n")(&s.Jobs[3])
+	s.pods("new", "q", "", 1, 1, on("n"))
+	for range 2 {
+		f = run.open(t)
+		assert.Equal(t, []float64{3, 12}, []float64{f.cardsOf("q", "A"), f.cardsOf("q", "B")})
+	}
+}
+
 // TestHeldCardsOfChurn keeps what the pods of a lost node hold while names and pods come
 // and go.
 func TestHeldCardsOfChurn(t *testing.T) {
@@ -411,7 +434,7 @@ func TestNodeReasons(t *testing.T) {
 		"b":      "Queue <q> has insufficient <B> quota: requested <1>, total would be <2>, but capability is <1>",
 		"c":      "node(s) have none of the cards <A|B>",
 		"shared": "",
-		"bare":   "node(s) have none of the cards <A|B>",
+		"bare":   "node(s) have <nvidia.com/gpu> but lack the label nvidia.com/gpu.product, which names the card",
 	} {
 		err := f.PredicateFn(f.task("job-0"), f.Nodes[node])
 		if want == "" {

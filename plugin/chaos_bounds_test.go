@@ -223,13 +223,18 @@ func (w *world) ownRoot(dimension string) float64 {
 }
 
 // limit returns realCapability, by its formula. The stock bounds no card at the root, only
-// what is lent. What pods on lost nodes have raises the bound of the root.
+// what is lent. What pods on lost nodes have raises the bound of the root, and cards that no node
+// gives any more raise what flat queues share.
 func (c *chaosCycle) limit(queue, dimension string) float64 {
 	switch {
 	case !c.hierarchy && c.arguments[rootCapability] == "unlimited" && !isCard(dimension):
 		return c.ownBound(queue, dimension)
 	case !c.hierarchy:
-		return min(c.ownBound(queue, dimension), c.free(queue, c.children(""), c.stock(dimension), dimension))
+		shared := c.stock(dimension)
+		if isCard(dimension) {
+			shared += c.lost[dimension]
+		}
+		return min(c.ownBound(queue, dimension), c.free(queue, c.children(""), shared, dimension))
 	case queue == index.RootName && (isCard(dimension) || c.arguments[rootCapability] == "unlimited"):
 		return c.ownBound(queue, dimension)
 	case queue == index.RootName && c.openRoot():

@@ -81,6 +81,11 @@ func drawScenario(seed uint64) *scenario {
 			d.act(cycle)
 		}
 	}
+	if d.chance(10) {
+		cycle := 1 + d.IntN(chaosCycles)
+		d.do(cycle, setQueue{queueSpec{queue: workload.Queue{Name: "hollow", Closed: true}, hollow: true}})
+		d.do(cycle, submitJob{jobSpec{name: "hollow", queue: "hollow", minMember: 1, pods: []podSpec{d.pod()}}})
+	}
 	return d.s
 }
 
@@ -402,8 +407,11 @@ func (d *draw) act(cycle int) {
 		if d.chance(60) {
 			d.do(cycle+2+d.IntN(8), setNode{d.nodes[slices.IndexFunc(d.nodes, func(n workload.Node) bool { return n.Name == name })]})
 		}
-	case n < 97:
+	case n < 96:
 		d.do(cycle, restart{})
+	case n < 97:
+		d.do(cycle, leave{1 + d.IntN(3)})
+		d.node(cycle, d.nodes[d.IntN(len(d.nodes))].Name)
 	default:
 		d.do(cycle, renew{})
 	}

@@ -357,4 +357,10 @@ func (d deleteQueue) simpler() []deed { return nil }
 func (d loseNode) simpler() []deed    { return nil }
 func (d replacePods) simpler() []deed { return nil }
 func (restart) simpler() []deed       { return nil }
-func (renew) simpler() []deed         { return nil }
+func (d leave) simpler() []deed {
+	if d.cycles > 1 {
+		return []deed{leave{d.cycles - 1}}
+	}
+	return nil
+}
+func (renew) simpler() []deed { return nil }

@@ -110,13 +110,17 @@ type chaosCycle struct {
 	// evictor is the action that evicted a task, by its name.
 	evictor map[string]string
 	before  map[string]map[string]float64 // allocated before the action, by queue
-	lost    amounts                       // what pods on lost nodes have: no action changes it
+	lost    amounts                       // what pods have that no node gives any more: no action changes it
 }
 
 // next runs a cycle.
 func (w *world) next(acts []act, broken sabotage) {
 	w.changed = false
 	w.begin(acts)
+	if w.away > 0 {
+		w.runWithout()
+		return
+	}
 	c := w.open(broken)
 	conf.EnabledActionMap = map[string]bool{}
 	for _, name := range w.actions {
@@ -137,6 +141,17 @@ func (w *world) next(acts []act, broken sabotage) {
 	jobs := c.Jobs // closing drops them
 	framework.CloseSession(c.Session)
 	w.follow(jobs, c)
+}
+
+// runWithout runs a cycle without the plugin, which admits no job and evicts no pod. The session is
+// not closed: Volcano panics there where no plugin mends the queues.
+func (w *world) runWithout() {
+	c := &chaosCycle{world: w}
+	c.openWith(nil)
+	conf.EnabledActionMap = map[string]bool{"enqueue": true}
+	allocate.New().Execute(c.Session)
+	w.follow(c.Jobs, c)
+	w.away--
 }
 
 func actionOf(name string) framework.Action {
@@ -161,8 +176,9 @@ func (w *world) open(broken sabotage) *chaosCycle {
 	c := &chaosCycle{world: w, broken: broken, evictor: map[string]string{}, lost: amounts{}}
 	c.openWith(w.builder)
 	c.eachCharge(func(_ *worldJob, _ *worldPod, task *api.TaskInfo, charge amounts) {
-		if n := c.nodes[task.NodeName]; n == nil || n.lost {
-			for d, amount := range charge {
+		n := c.nodes[task.NodeName]
+		for d, amount := range charge {
+			if n == nil || n.lost || !c.gives(n.spec, d) {
 				c.lost[d] += amount
 			}
 		}
@@ -174,7 +190,7 @@ func (w *world) open(broken sabotage) *chaosCycle {
 	return c
 }
 
-// openWith opens a session with the plugin of a builder.
+// openWith opens a session with the plugin of a builder, nil for none.
 func (c *chaosCycle) openWith(b *builder) {
 	c.cache = offline.NewCache(c.info())
 	c.cache.Informers = c.informers
@@ -190,6 +206,11 @@ func (c *chaosCycle) openWith(b *builder) {
 	tiers[0].Plugins[2].EnabledPreemptable = &c.gangSpares
 	gangVotes := c.arguments[reclaimBeyondMinimum] != true
 	tiers[0].Plugins[2].EnabledJobStarving = &gangVotes
+	if b == nil {
+		tiers[0].Plugins = tiers[0].Plugins[:3]
+		c.Session = offline.Open(c.cache, tiers)
+		return
+	}
 	c.Session = offline.Open(c.cache, tiers)
 	c.Configurations = []conf.Configuration{{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: c.topology}}}
 	c.own = ours.session
@@ -233,7 +254,9 @@ func (w *world) follow(jobs map[api.JobID]*api.JobInfo, c *chaosCycle) {
 			case p.object.Spec.NodeName == "" && task.Status == api.Binding:
 				w.seen["pods placed"]++
 				w.filled[task.NodeName] = w.cycle
-				w.hold(p, task.NodeName, w.counted(j.spec.queue))
+				if w.away == 0 {
+					w.hold(p, task.NodeName, w.counted(j.spec.queue))
+				}
 				p.update(func(pod *v1.Pod) { pod.Spec.NodeName = task.NodeName })
 				w.note("%s runs on %s", task.Name, task.NodeName)
 				w.changed = true

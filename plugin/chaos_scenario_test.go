@@ -82,6 +82,7 @@ func (p podSpec) String() string {
 type queueSpec struct {
 	queue         workload.Queue
 	unreclaimable bool
+	hollow        bool // the scheduler's cache has no object of it
 }
 
 type (
@@ -108,7 +109,8 @@ type (
 	loseNode    struct{ node string }
 	replacePods struct{ node string } // those of a lost node
 	restart     struct{}
-	renew       struct{} // all objects, unchanged
+	leave       struct{ cycles int } // the plugin, from the configuration of the scheduler
+	renew       struct{}             // all objects, unchanged
 )
 
 func (d submitJob) String() string {
@@ -179,6 +181,9 @@ func (d setQueue) String() string {
 	if q.Closed {
 		text += ", closed"
 	}
+	if d.spec.hollow {
+		text += ", without an object"
+	}
 	if d.spec.unreclaimable {
 		text += ", reclaimable false"
 	}
@@ -195,7 +200,10 @@ func (d setNode) String() string {
 func (d loseNode) String() string    { return "Node " + d.node + " is lost" }
 func (d replacePods) String() string { return "The pods of the lost node " + d.node + " are replaced" }
 func (d restart) String() string     { return "The scheduler restarts" }
-func (d renew) String() string       { return "All Queues and Nodes are updated without a change" }
+func (d leave) String() string {
+	return fmt.Sprintf("The configuration is without the plugin for %d cycles", d.cycles)
+}
+func (d renew) String() string { return "All Queues and Nodes are updated without a change" }
 
 // resourceText lists resources: cores, GiB, units.
 func resourceText(r workload.Resources) string {

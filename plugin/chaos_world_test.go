@@ -31,6 +31,7 @@ type world struct {
 	*scenario
 	cycle  int
 	made   int // objects that were made, for their UIDs
+	away   int // cycles for which the configuration is without the plugin
 	nodes  map[string]*worldNode
 	queues map[string]*worldQueue
 	jobs   []*worldJob
@@ -328,6 +329,8 @@ func (restart) apply(w *world) {
 	}
 }
 
+func (d leave) apply(w *world) { w.away = d.cycles }
+
 func (renew) apply(w *world) {
 	for _, n := range w.nodes {
 		if !n.lost {
@@ -543,9 +546,11 @@ func (w *world) begin(acts []act) {
 		}
 	}
 	w.place()
-	w.readAnnotations()
-	w.holdAll()
-	w.watchPromises()
+	if w.away == 0 {
+		w.readAnnotations()
+		w.holdAll()
+		w.watchPromises()
+	}
 	for _, j := range w.jobs {
 		if len(j.pods) == 0 && j.group.Status.Phase != scheduling.PodGroupPending && j.spec.later {
 			j.create(w)
@@ -566,7 +571,9 @@ func (w *world) info() *api.ClusterInfo {
 		}
 	}
 	for name, q := range w.queues {
-		info.Queues[api.QueueID(name)] = api.NewQueueInfo(q.object)
+		if info.Queues[api.QueueID(name)] = api.NewQueueInfo(q.object); q.spec.hollow && w.away == 0 { // Volcano panics on it
+			info.Queues[api.QueueID(name)].Queue = nil
+		}
 	}
 	for _, j := range w.jobs {
 		job := api.NewJobInfo(api.JobID(cluster.Namespace + "/" + j.spec.name))

@@ -106,7 +106,7 @@ func (s *session) appendVictims(victims []*api.TaskInfo, node string, c *claim, 
 			}
 		}
 		if c.hasCards {
-			s.cards.Read(task.Pod) // once: pods of queues without cards are not in the table of pods yet
+			s.cards.Read(task) // once: pods of queues without cards are not in the table of pods yet
 		}
 		s.intake.SetCharge(v.request, q, task, task.NodeName)
 		if c.hasCards && !s.frees(c, q, task, v.request) || terms == quota.ByDeserved && s.protected(q, v.request) {

@@ -9,8 +9,12 @@ import (
 // eviction is a task that is evicted, and the one that it is evicted for.
 type eviction struct{ task, claimant *api.TaskInfo }
 
-// noteDeallocated records a task that is evicted.
+// noteDeallocated records a task that is evicted, and forgets one whose place is discarded: Volcano
+// discards places from the last one on.
 func (s *session) noteDeallocated(task *api.TaskInfo) {
+	if last := len(s.placed) - 1; last >= 0 && s.placed[last] == task {
+		s.placed = s.placed[:last]
+	}
 	if task.Status != api.Releasing || s.claimant == nil {
 		return
 	}
@@ -22,8 +26,8 @@ func (s *session) noteDeallocated(task *api.TaskInfo) {
 	s.evictedOn = task.NodeName
 }
 
-// noteAllocated records a task that gets a node, where places are watched. A task whose
-// eviction is discarded gets its node back.
+// noteAllocated records a task that gets a node, where places are watched or cards count. A task
+// whose eviction is discarded gets its node back.
 func (s *session) noteAllocated(task *api.TaskInfo) {
 	switch {
 	case task.Status == api.Running:
@@ -31,7 +35,7 @@ func (s *session) noteAllocated(task *api.TaskInfo) {
 			s.evictions[e.claimant.Job]--
 			delete(s.evicted, task.UID)
 		}
-	case !s.memory.exchanges.Empty():
+	case s.cards != nil || !s.memory.exchanges.Empty():
 		s.placed = append(s.placed, task)
 	}
 }

@@ -48,6 +48,10 @@ var faults = []fault{
 		s.queue("bad", "root").pods("bad", "bad", "A", 1, 1)
 		s.Queues[len(s.Queues)-1].Closed = true
 	}, refused: true},
+	{name: "a queue has no object", scene: func(s *scene) {
+		s.queue("bad", "root", "quota", `{"A":9}`).pods("busy", "bad", "A", 1, 1, on("a")).pods("bad", "bad", "A", 1, 1)
+	}, edit: func(info *api.ClusterInfo) { info.Queues["bad"].Queue = nil }, refused: true},
+	{name: "the root has no object", edit: func(info *api.ClusterInfo) { info.Queues["root"].Queue = nil }},
 	{name: "a job has no pod group", scene: func(s *scene) { s.pods("bare", "good", "A", 1, 1) },
 		edit: func(info *api.ClusterInfo) { info.Jobs["default/bare"].PodGroup = nil },
 		hooks: func(f *fixture) {

@@ -176,6 +176,22 @@ func TestPreemptMinRuntime(t *testing.T) {
 	}
 }
 
+// TestClockAhead has pods that run on a node whose clock is ahead. Without a policy of their own
+// queue they are preempted and reclaimed as all others are, whatever policy another queue has.
+func TestClockAhead(t *testing.T) {
+	preempted := newScene().node("a", "A", 4).queue("q", "", "quota", `{"A":4}`).queue("other", "").
+		annotate("other", policy.MaxJobsKey, "20").pods("low", "q", "A", 4, 1, members(0), since("a", 1300)).
+		pods("high", "q", "A", 2, 1, members(2), inPhase(workload.Inqueue), priorityOf(9)).at(1000)
+	f := preempted.open(t)
+	gang, _ := f.own.evictableForGang(release.Eviction{Kind: release.GangPreempt, Job: f.job("high")}, slices.Collect(maps.Values(f.job("low").Tasks)))
+	assert.Len(t, gang, 4)
+	assert.Len(t, f.run(t, preempt.New()).evicted(), 2)
+
+	reclaimed := lent(framework.Arguments{}).pods("held", "other", "A", 8, 1, members(0), since("a", 1300)).claiming(2).
+		at(1000).annotate("mine", policy.MaxJobsKey, "20")
+	assert.Len(t, reclaimed.open(t).run(t, reclaim.New()).evicted(), 2)
+}
+
 // TestReclaimDelay lets a pod wait before others are evicted for it.
 func TestReclaimDelay(t *testing.T) {
 	build := func(now int64, a framework.Arguments) *scene {

@@ -137,6 +137,40 @@ func TestGuaranteesWithoutLostNodes(t *testing.T) {
 	}
 }
 
+// TestGoneCardsRaiseTheStock has eight pods of a queue hold A of a node that is lost, or has another
+// card now. They take nothing of the node that is left: the queue can use it up to its quota, except
+// what others are guaranteed.
+func TestGoneCardsRaiseTheStock(t *testing.T) {
+	for name, change := range map[string]func(*scene){
+		"lost":      func(s *scene) { s.Nodes = s.Nodes[:1] },
+		"relabeled": func(s *scene) { s.Nodes[1].Labels = map[string]string{"nvidia.com/gpu.product": "B"} },
+		"unlabeled": func(s *scene) { s.Nodes[1].Labels = nil },
+	} {
+		for _, parent := range []string{"", "root"} {
+			for _, build := range []framework.PluginBuilder{New, NewCapacity} {
+				t.Run(name+"/"+parent+"/"+build(nil).Name(), func(t *testing.T) {
+					s := newScene().node("a", "A", 8).node("n", "A", 8).
+						queue("q", parent, "quota", `{"A":16}`, "guarantee", `{"A":0}`).queue("owner", parent, "quota", `{"A":3}`).
+						pods("run", "q", "A", 8, 1, on("n")).pods("next", "q", "A", 8, 1, members(0))
+					s.build = build
+					run := newSequence(t, s)
+					run.open(t)
+					change(s)
+					want := map[string]int{"A": 5}
+					if run.builder.variant.scalars && name == "lost" && parent == "" {
+						want = map[string]int{} // the scalar nvidia.com/gpu counts as upstream's
+					}
+					assert.Equal(t, want, run.open(t).schedule(t).placed("next"))
+					if name == "lost" {
+						run.builder = &builder{variant: run.builder.variant} // a restart
+						assert.Equal(t, want, run.open(t).schedule(t).placed("next"))
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestGuaranteesWithoutUnlabeledNodes lets cards begin to count in a queue with pods on a node
 // without a label. They are charged for A, which the node does not give, so they take nothing
 // of the node that does.

@@ -7,7 +7,10 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -66,6 +69,19 @@ func (s *session) admitsCardsOfNamespace(q index.Queue, job *api.JobInfo, jobCar
 	o := s.intake.Namespaces.Reservations.Admit(&s.namespaces.Accounts, s.cards, q, at, jobCards)
 	o.Verdict = s.refusal(q, o.Verdict)
 	return o
+}
+
+// LimitProblems returns the limits of namespaces of a queue that have no effect with a plugin of
+// this package, because it does not count the resource.
+func LimitProblems(name string, annotations map[string]string) (problems []card.Problem) {
+	texts := policy.Read(annotations)
+	values, _ := texts.Parse()
+	for _, b := range []*builder{cardBuilder, capacityBuilder, proportionBuilder} {
+		if b.variant.name == name {
+			problems = intake.Settings{Scalars: b.variant.scalars}.LimitProblems(values[policy.NamespaceCapability].Resources)
+		}
+	}
+	return problems
 }
 
 // changeNamespace charges the namespace of a task of q, or refunds it.

@@ -81,11 +81,7 @@ func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 func (m *oracleSession) comparePreemptible(tasks []*api.TaskInfo) {
 	var want []string
 	for _, task := range tasks {
-		ran := 0.0
-		if task.Pod.Status.StartTime != nil {
-			ran = fuzzed.Sub(task.Pod.Status.StartTime.Time).Seconds()
-		}
-		if queue := m.queueOf(task); m.Queues[api.QueueID(queue)] == nil || ran >= m.oracle.PreemptMinRuntime(queue) {
+		if queue := m.queueOf(task); m.Queues[api.QueueID(queue)] == nil || float64(ran(task)) >= m.oracle.PreemptMinRuntime(queue) {
 			want = append(want, task.Name)
 		}
 	}
@@ -173,17 +169,14 @@ func (m *oracleSession) mayTake(task *api.TaskInfo) bool {
 		return true
 	}
 	created := task.Pod.CreationTimestamp
-	waits := created.IsZero() || fuzzed.Sub(created.Time).Seconds() >= m.oracle.ReclaimDelay(queue)
+	waits := created.IsZero() || max(0, fuzzed.Sub(created.Time).Seconds()) >= m.oracle.ReclaimDelay(queue)
 	return m.classOf(task) != "training" && waits
 }
 
 // terms returns the terms on which a reclaimer meets a running task.
 func (m *oracleSession) terms(reclaimer, task *api.TaskInfo) string {
-	runs, from := 0.0, m.queueOf(task)
-	if task.Pod.Status.StartTime != nil {
-		runs = fuzzed.Sub(task.Pod.Status.StartTime.Time).Seconds()
-	}
-	if m.oracle.Fenced(from, m.queueOf(reclaimer)) || runs < m.oracle.MinRuntime(from) {
+	from := m.queueOf(task)
+	if m.oracle.Fenced(from, m.queueOf(reclaimer)) || float64(ran(task)) < m.oracle.MinRuntime(from) {
 		return oracle.Spared
 	}
 	return oracle.Meet(m.classOf(reclaimer), m.classOf(task))
@@ -264,12 +257,12 @@ func (m *oracleSession) workOrder(to string, tasks []*api.TaskInfo) (ordered []*
 	return ordered
 }
 
-// ran returns for how many seconds a task has run.
+// ran returns for how many seconds a task has run. A start in the future counts as now.
 func ran(task *api.TaskInfo) int64 {
 	if task.Pod.Status.StartTime == nil {
 		return 0
 	}
-	return fuzzed.Unix() - task.Pod.Status.StartTime.Unix()
+	return max(0, fuzzed.Unix()-task.Pod.Status.StartTime.Unix())
 }
 
 // roomOnNode reports whether a node has room for a reclaimer without some victims.

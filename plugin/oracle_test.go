@@ -120,13 +120,14 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 // fuzzed is the time of the sessions of FuzzSession.
 var fuzzed = time.Unix(3600, 0)
 
-// start draws when tasks were created and began to run. Some times are not known.
+// start draws when tasks were created and began to run. Some times are not known, and some are in
+// the future, by the clock of their node.
 func start(r *rand.Rand, jobs []workload.Job) {
 	for i := range jobs {
 		for k := range jobs[i].Tasks {
 			for _, at := range []*int64{&jobs[i].Tasks[k].Started, &jobs[i].Tasks[k].Created} {
 				if seconds := int64(r.IntN(6)); seconds > 0 {
-					*at = fuzzed.Unix() - seconds
+					*at = fuzzed.Unix() + 2 - seconds
 				}
 			}
 		}
@@ -281,8 +282,10 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 	}
 	from.Bound = oracle.Amounts{}.Plus(from.Total)
 	from.Available = from.Bound.Plus(m.gone()) // before the root's bound is lifted
-	if c.Hierarchy {
-		from.Bound = from.Bound.Plus(m.gone())
+	for d, quantity := range m.gone() {
+		if c.Hierarchy || slices.Contains(from.Cards, d) {
+			from.Bound[d] += quantity
+		}
 	}
 	if own.settings.bounds.RootCapability == intake.RootUnlimited {
 		for d := range fastres.Dim(own.memory.names.Len()) {
@@ -351,15 +354,22 @@ func (m *oracleSession) gone() oracle.Amounts {
 	return gone
 }
 
-// strange returns the cards of a task that its node does not have.
+// strange returns the cards of a task that its node does not have, through the resources that the
+// task requests.
 func (m *oracleSession) strange(task *api.TaskInfo) oracle.Amounts {
-	cards := m.cardsHeld(task)
-	if node := m.Nodes[task.NodeName]; node != nil {
-		for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
-			delete(cards, cardKey(has.Name))
+	strange := oracle.Amounts{}
+	for p := range m.cardRequests(task) {
+		name, has := m.cardFor(task, p), false
+		if node := m.Nodes[task.NodeName]; node != nil {
+			has = slices.ContainsFunc(card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards, func(c card.Card) bool {
+				return c.Name == name && string(c.Resource) == m.own.cards.ResourceName(p.Resource)
+			})
+		}
+		if name != "" && !has {
+			strange[cardKey(name)] += float64(p.Amount)
 		}
 	}
-	return cards
+	return strange
 }
 
 // carded reports whether some job states cards, in a session where cards count.
@@ -375,8 +385,11 @@ func (m *oracleSession) carded() bool {
 			if task.Pod.Annotations[card.NameKey] != "" {
 				return true
 			}
+			for range m.cardRequests(task) {
+				return true // of a resource of a vendor
+			}
 		}
-		if job.PodGroup.Annotations[card.RequestKey] != "" {
+		if job.PodGroup.Annotations[card.RequestKey] != "" || m.own.cards.MinimumHasCards(job) {
 			return true
 		}
 	}

@@ -127,6 +127,7 @@ func (p *quotaPlugin) OnSessionClose(ssn *framework.Session) {
 	}
 	inForce.closed(ssn)
 	m := p.session.memory
+	p.session.cards.NotePlaced(p.session.placed)
 	p.session.publishOverused()
 	m.metrics.PublishInner()
 	m.journal.PublishWaiting()

@@ -19,12 +19,13 @@ import (
 // The kubelet writes when a pod began to run to its status, and the API server writes when it
 // was created. So a restart of the scheduler changes no decision.
 
-// runtimeOf returns how long a pod has run, 0 for one that the kubelet has not started.
+// runtimeOf returns how long a pod has run, 0 for one that the kubelet has not started. A start in
+// the future counts as now: the clock of the node is ahead.
 func (s *session) runtimeOf(pod *v1.Pod) time.Duration {
 	if pod.Status.StartTime == nil {
 		return 0
 	}
-	return s.now.Sub(pod.Status.StartTime.Time)
+	return max(0, s.now.Sub(pod.Status.StartTime.Time))
 }
 
 // waitOf returns how long a pod has existed. A pod of a manifest has no time of creation, and

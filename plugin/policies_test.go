@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -103,6 +104,46 @@ func TestPoliciesChange(t *testing.T) {
 	f = run.open(t)
 	assert.EqualValues(t, 3000, f.policies("q").OvercommitFactor(), "that of the parent")
 	assert.Contains(t, (<-events).Message, "; it counts as not set")
+}
+
+// TestLimitsOfUncountedResources limits what a namespace has of resources that the plugin does not
+// count. Each is a Warning event on the queue, once.
+func TestLimitsOfUncountedResources(t *testing.T) {
+	const scalars = "annotation volcano.sh/capability.namespace: %q has no effect: capacity-card counts cpu, memory and cards; volcano.sh/card.quota.namespace limits cards"
+	const odd = `annotation volcano.sh/capability.namespace: "gpus" has no effect: Volcano does not count it`
+	const device = `annotation volcano.sh/capability.namespace: "deviceclass/gpu.example.com" has no effect: devices of resource claims have no limits of namespaces`
+	for _, test := range []struct {
+		build framework.PluginBuilder
+		want  []string
+	}{
+		{New, []string{fmt.Sprintf(scalars, "deviceclass/gpu.example.com"), fmt.Sprintf(scalars, "gpus"), fmt.Sprintf(scalars, gpuName), fmt.Sprintf(scalars, "pods")}},
+		{NewCapacity, []string{device, odd}},
+		{NewProportion, []string{device, odd}},
+	} {
+		t.Run(test.build(nil).Name(), func(t *testing.T) {
+			s := newScene().queue("q", "").annotate("q", policy.NamespaceCapabilityKey,
+				`{"cpu": 4, "memory": "1Gi", "pods": 3, "nvidia.com/gpu": 2, "gpus": 1, "deviceclass/gpu.example.com": 1}`)
+			s.build = test.build
+			run := newSequence(t, s)
+			client, events := recordedEvents()
+			run.client = client
+			run.open(t)
+			for _, want := range test.want {
+				event := <-events
+				assert.Equal(t, []string{report.BadPolicyAnnotation, want}, []string{event.Reason, event.Message})
+			}
+			run.open(t)
+			s.annotate("q", policy.NamespaceCapabilityKey, "none")
+			run.open(t)
+			assert.Contains(t, (<-events).Message, `"none" is not a JSON object`, "the same warning is recorded again")
+			var found []string
+			for _, p := range LimitProblems(test.build(nil).Name(), map[string]string{policy.NamespaceCapabilityKey: `{"cpu": 4, "gpus": 1}`}) {
+				found = append(found, p.Reason)
+			}
+			assert.Len(t, found, 1)
+		})
+	}
+	assert.Empty(t, LimitProblems("drf", map[string]string{policy.NamespaceCapabilityKey: `{"gpus": 1}`}), "a plugin of someone else")
 }
 
 // TestPoliciesOfADeletedRoot deletes the root. The tree still has one, without policies.

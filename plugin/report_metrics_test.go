@@ -12,9 +12,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -102,6 +105,44 @@ func TestAddedMetrics(t *testing.T) {
 	delete(want, "queue_inqueue_scalar_resources leaf A")
 	delete(want, "queue_admission_wait_seconds leaf")
 	assert.Equal(t, want, addedMetrics(t))
+}
+
+// TestQueueDeletedInASession deletes a queue while a session is open, which writes series of it
+// that Volcano has deleted. The next session deletes them again, also if a queue of the same name
+// exists by then.
+func TestQueueDeletedInASession(t *testing.T) {
+	for name, next := range map[string]func(*scene, *sequence){
+		"it is gone": func(s *scene, _ *sequence) { s.Queues, s.Jobs = s.Queues[:1], nil },
+		"another has its name": func(_ *scene, run *sequence) {
+			run.edit = func(info *api.ClusterInfo) { info.Queues["gone"].Queue.UID = "another" }
+		},
+	} {
+		for _, build := range []framework.PluginBuilder{New, NewCapacity, NewProportion} {
+			t.Run(build(nil).Name()+"/"+name, func(t *testing.T) {
+				reset(report.UpstreamSeries())
+				s := newScene().node("a", "A", 8).queue("stays", "", "quota", `{"A":8}`).queue("gone", "", "quota", `{"A":8}`).
+					pods("waits", "gone", "A", 1, 1, inPhase(workload.Inqueue))
+				s.build = build
+				run := newSequence(t, s)
+				f := run.open(t)
+				dropMetrics([]workload.Queue{{Name: "gone"}})
+				f.Overused(f.queue("gone"))
+				release.Preemptive(f.Session)(f.queue("gone"), f.task("waits-0"))
+				f.run(t, allocate.New())
+				f.close()
+				next(s, run)
+				run.open(t)
+				families, err := registryOf(report.UpstreamSeries()).Gather()
+				require.NoError(t, err)
+				for _, family := range families {
+					for _, metric := range family.Metric {
+						queue := metric.Label[0].GetValue()
+						assert.True(t, queue == "stays" || len(s.Queues) > 1 && family.GetName() != "volcano_queue_overused", "%s of %s", family.GetName(), queue)
+					}
+				}
+			})
+		}
+	}
 }
 
 // TestSeriesOfManyCards has 40 card models and 30 leaf queues. A queue has series

@@ -55,7 +55,8 @@ type session struct {
 	// evictions counts them by the job of the claimant.
 	evictions map[api.JobID]int
 	evictedOn string // the node of the last one
-	// placed are tasks that were allocated while places are watched (report.Exchanges).
+	// placed are tasks that were allocated, where cards count or places are watched
+	// (report.Exchanges).
 	placed []*api.TaskInfo
 
 	// notCharged are tasks whose allocation the allocate event refused. Volcano
@@ -81,6 +82,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	if with.bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
 		s.warnOnce(hierarchyFrom + ": " + string(with.bounds.HierarchyFrom) + " has no effect without a tree; set enableHierarchy")
 	}
+	intake.CompleteQueues(ssn)
 	tree, treeChanged := m.intake.Tree(ssn, hierarchy, with.bounds.HierarchyFrom)
 	renewed := m.renewNames()
 	s.cards = m.cards.Open(ssn, tree, &m.names, v.cards, with.cards)

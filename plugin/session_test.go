@@ -52,6 +52,9 @@ func TestBadConfiguration(t *testing.T) {
 		{"a queue is closed",
 			append(tree[:2:2], workload.Queue{Name: "bad", Closed: true}),
 			"bad", "Queue <bad> is not open", nil},
+		{"a queue has no object",
+			append(tree[:2:2], workload.Queue{Name: "bad"}),
+			"bad", "Queue <bad> is not open", func(info *api.ClusterInfo) { info.Queues["bad"].Queue = nil }},
 		{"the job's queue was deleted", tree, "gone", "The job's queue does not exist", nil},
 		{"negative quantities give no room to others",
 			append(tree[:2:2], workload.Queue{Name: "bad",
@@ -63,7 +66,11 @@ func TestBadConfiguration(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: test.queues,
 				Jobs: []workload.Job{pending("fine", "good", 2), pending("poor", test.bad, 1), running("busy", test.bad, 1)}}
-			f := openFixture(t, c, NewCapacity)
+			f := openFixture(t, c, (&builder{variant: capacityBuilder.variant}).build, func(info *api.ClusterInfo) {
+				if test.edit != nil {
+					test.edit(info)
+				}
+			})
 
 			assert.True(t, f.JobEnqueueable(f.job("fine")), "the good queue is affected")
 			assert.True(t, f.Allocatable(f.queue("good"), f.task("fine-a")), "the good queue is affected")
@@ -119,9 +126,11 @@ func TestNothingPanics(t *testing.T) {
 	for _, build := range []framework.PluginBuilder{New, NewCapacity, NewProportion} {
 		t.Run(build(nil).Name(), func(t *testing.T) {
 			f := openFixture(t, workload.Cluster{Hierarchy: true, Nodes: oneNode,
-				Queues: []workload.Queue{{Name: "root"}, {Name: "a"}},
-				Jobs:   []workload.Job{running("job", "a", 2), pending("bare", "a", 1)}}, build,
-				func(info *api.ClusterInfo) { info.Jobs["default/bare"].PodGroup = nil })
+				Queues: []workload.Queue{{Name: "root"}, {Name: "a"}, {Name: "hollow"}},
+				Jobs:   []workload.Job{running("job", "a", 2), pending("bare", "a", 1), running("odd", "hollow", 2)}}, build,
+				func(info *api.ClusterInfo) {
+					info.Jobs["default/bare"].PodGroup, info.Queues["hollow"].Queue = nil, nil
+				})
 
 			stray := api.NewTaskInfo(cluster.Pod("nowhere", workload.Task{Name: "stray", Request: small}))
 			stray.Job = "default/nowhere"
@@ -131,24 +140,37 @@ func TestNothingPanics(t *testing.T) {
 
 			assert.True(t, f.JobEnqueueable(f.job("bare")), "a job without a PodGroup requests nothing")
 			f.JobEnqueued(f.job("bare"))
-			for _, task := range []*api.TaskInfo{stray, unknown, f.task("job-a")} {
-				f.Allocatable(f.queue("a"), task)
-				release.Preemptive(f.Session)(f.queue("a"), task)
-				f.Reclaimable(task, []*api.TaskInfo{stray, unknown, f.task("job-b"), f.task("job-b"), f.task("job-b")})
+			tasks := []*api.TaskInfo{stray, unknown, f.task("job-a"), f.task("odd-a")}
+			for _, task := range tasks {
+				for _, queue := range []string{"a", "hollow"} {
+					f.Allocatable(f.queue(queue), task)
+					release.Preemptive(f.Session)(f.queue(queue), task)
+				}
+				victims := []*api.TaskInfo{stray, unknown, f.task("job-b"), f.task("job-b"), f.task("job-b"), f.task("odd-b")}
+				f.Reclaimable(task, victims)
+				f.Preemptable(task, victims)
 				require.NoError(t, f.PrePredicateFn(task))
 				state := f.GetCycleState(task.UID)
 				_ = f.SimulateAddTaskFn(t.Context(), state, task, task, nil)
 				_ = f.SimulateRemoveTaskFn(t.Context(), state, task, task, nil)
-				f.SimulateAllocatableFn(t.Context(), state, f.queue("a"), task)
+				for _, queue := range []string{"a", "hollow"} {
+					f.SimulateAllocatableFn(t.Context(), state, f.queue(queue), task)
+				}
 				f.own.onAllocate(&framework.Event{Task: task})
 				f.own.onDeallocate(&framework.Event{Task: task})
 			}
-			f.Overused(f.queue("a"))
-			f.Overused(&api.QueueInfo{UID: "nowhere"})
+			for _, queue := range []*api.QueueInfo{f.queue("a"), f.queue("hollow"), {UID: "nowhere"}} {
+				f.Overused(queue)
+			}
+			assert.False(t, f.own.allocatable(f.queue("hollow"), f.task("job-a")))
+			f.own.candidates(tasks[2:])
 			assert.False(t, f.own.allocatable(nil, f.task("job-a")))
 			assert.False(t, f.own.preemptive(nil, []*api.TaskInfo{f.task("job-a")}))
 			assert.Equal(t, util.Reject, f.own.jobEnqueueable(&api.JobInfo{Queue: "nowhere"}))
-			f.QueueOrderFn(f.queue("a"), f.queue("a"))
+			for _, other := range []string{"a", "hollow", "root"} {
+				f.QueueOrderFn(f.queue("a"), f.queue(other))
+				f.own.victimQueueOrder(f.queue("a"), f.queue(other), f.queue("hollow"))
+			}
 			if f.own.variant.scalars {
 				assert.False(t, f.Allocatable(f.queue("a"), unknown), "no queue has a quota of it")
 			}

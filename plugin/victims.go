@@ -51,11 +51,8 @@ func (s *session) candidates(tasks []*api.TaskInfo) []quota.Candidate {
 	return candidates
 }
 
-// ranOf returns for how long a task has run, in seconds. A start in the future counts as now:
-// the clock of the node is ahead.
-func (s *session) ranOf(task *api.TaskInfo) int64 {
-	return int64(max(0, s.runtimeOf(task.Pod)).Seconds())
-}
+// ranOf returns for how long a task has run, in seconds.
+func (s *session) ranOf(task *api.TaskInfo) int64 { return int64(s.runtimeOf(task.Pod).Seconds()) }
 
 // jobRanOf returns the sum for all tasks of a job that have a node.
 func (s *session) jobRanOf(job *api.JobInfo) (sum int64) {

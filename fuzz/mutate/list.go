@@ -95,7 +95,8 @@ var general = []mutant{
 	{"quota/enqueue.go", "more = promised(ix, p, d, inqueue.Get(d)) - promised(ix, p, d, before)", "_ = before"},
 	{"plugin/intake/queues.go", "session.cards != nil || session.settings.KeepGuarantees {", "session.cards != nil {"},
 	{"plugin/intake/tally.go", "t.reservations = t.reservations[:before] // they keep nothing from other queues", "_ = before"},
-	{"plugin/intake/queues.go", "s.rootBound.Add(gone)", ""},
+	{"plugin/intake/queues.go", "ix.Rooted() || session.Dims.names.IsCard(d) {", "session.Dims.names.IsCard(d) {"},
+	{"plugin/intake/queues.go", "ix.Rooted() || session.Dims.names.IsCard(d) {", "ix.Rooted() {"},
 	{"plugin/intake/gone.go", "session.tree.Broken(q) != nil", "false"},
 	{"plugin/intake/gone.go", "!session.cards.Gives(task.NodeName, r.Resource, d)", "!there"},
 	{"plugin/intake/gone.go", "!left && !moved && !g.some", "!left && !g.some"},
@@ -298,6 +299,13 @@ var general = []mutant{
 
 	// Cards in sessions.
 	{"plugin/cards/selector.go", "return !s.mixed && (len(s.resources) == 0 || slices.Contains(s.resources, r))", "return !s.mixed"},
+	{"plugin/cards/selector.go", "return request.unnamed", "return nil"},
+	{"plugin/cards/registry.go", "len(names) == 0 && !r.carded[r.resources[id]]", "len(names) == 0"},
+	{"plugin/cards/registry.go", "card.OfVendor(name) || known", "known"},
+	{"plugin/cards/nodes.go", "reg.carded[c.Resource] = true", ""},
+	{"plugin/cards/nodes.go", "return card.Label(name)", `return ""`},
+	{"index/card/discover.go", "!read && OfVendor(name)", "false"},
+	{"index/card/vendors.go", "strings.HasSuffix(name, end)", "false"},
 	{"plugin/cards/selector.go", "} else if all == nil || s.settings.Untyped == UntypedIgnore {", "} else if all == nil {"},
 	{"plugin/cards/queues.go", "if amount, had := before[d]; had {", "if amount, had := before[d]; had && false {"},
 	{"plugin/cards/queues.go", "amount = min(amount, quota)", ""},
@@ -329,6 +337,10 @@ var general = []mutant{
 
 	// What is kept from one session to the next.
 	{"plugin/cards/held.go", "reg.held[task.Pod.UID] = held", ""},
+	{"plugin/cards/held.go", "seen[task.Pod.UID] && ", "len(seen) >= 0 && "},
+	{"plugin/cards/pods.go", `p.request, p.task.NodeName != ""`, "p.request, true"},
+	{"plugin/cards/pods.go", "t.slots[i].request = nil", "t.slots[i] = podSlot{pod: t.slots[i].pod}"},
+	{"plugin/plugin.go", "p.session.cards.NotePlaced(p.session.placed)", ""},
 	{"plugin/cards/held.go", "if r.Selector == nil {", "if r.Selector == nil || !slices.Contains(r.Selector.Dims, h.dim) {"},
 	{"plugin/cards/nodes.go", "other.resource == c.resource && other.dim == c.dim", "other.resource == c.resource"},
 	{"plugin/cards/registry.go", "h.dim, h.resource = renew(h.dim), r.resource(old[h.resource])", "h.resource = r.resource(old[h.resource])"},
@@ -338,7 +350,7 @@ var general = []mutant{
 	{"plugin/cards/registry.go", "q.amounts[a][renew(d)] = amount", "q.amounts[a][d] = amount"},
 	{"plugin/cards/registry.go", "n.cards[i].dim, n.cards[i].resource = renew(c.dim), r.resource(old[c.resource])", "n.cards[i].resource = r.resource(old[c.resource])"},
 	{"plugin/cards/registry.go", "n.cards[i].dim, n.cards[i].resource = renew(c.dim), r.resource(old[c.resource])", "n.cards[i].dim = renew(c.dim)"},
-	{"plugin/cards/registry.go", "r.forgetPods()\n\tr.names", "r.names"},
+	{"plugin/cards/registry.go", "r.forgetRequests()\n\tr.names", "r.names"},
 	{"plugin/cards/registry.go", "r.names = 0 // so that the next session resolves all selectors", ""},
 	{"plugin/report/journal.go", "for _, q := range e.Index.Path(r.Verdict.Queue) {", "for _, q := range e.Index.Path(r.Verdict.Queue)[:1] {"},
 	{"plugin/report/reason.go", "r.Shortages[:min(len(r.Shortages), maxShortages)]", "r.Shortages"},

@@ -78,6 +78,7 @@ var ofPolicies = []mutant{
 	{"plugin/gangs.go", "if !s.gangMayTake(to, eviction.Job) {", "if false {"},
 	{"plugin/gangs.go", "slices.Clone(s.preemptible(candidates))", "slices.Clone(candidates)"},
 	{"plugin/preemption.go", "if answer == util.Abstain && len(preemptees) < all {", "if false {"},
+	{"plugin/policies.go", "max(0, s.now.Sub(pod.Status.StartTime.Time))", "s.now.Sub(pod.Status.StartTime.Time)"},
 	{"plugin/policies.go", "s.runtimeOf(task.Pod) < least", "s.runtimeOf(task.Pod) <= least"},
 	{"plugin/policies.go", "delay > 0 && s.waitOf(task.Pod) < delay", "delay > 0 && s.waitOf(task.Pod) <= delay"},
 	{"plugin/policies.go", "case s.memory.fences.Separate(q, to):", "case false:"},

@@ -51,7 +51,8 @@ type Inventory struct {
 // A label <vendor>/<type>.product names a whole card with the resource <vendor>/<type>. If
 // the resource is not allocatable, the node has 0 of them: pods on a node keep their cards
 // while the device plugin restarts. Shared cards come from allocatable, and their names
-// from the labels of NVIDIA GPU feature discovery.
+// from the labels of NVIDIA GPU feature discovery. A resource that OfVendor knows is a card's
+// without a label as well.
 func Discover(labels map[string]string, allocatable v1.ResourceList) Inventory {
 	var found Inventory
 	for label, product := range labels {
@@ -68,6 +69,9 @@ func Discover(labels map[string]string, allocatable v1.ResourceList) Inventory {
 	}
 	for name, quantity := range allocatable {
 		if !shared(string(name)) {
+			if _, read := labels[Label(name)]; !read && OfVendor(name) {
+				found.Unlabeled = append(found.Unlabeled, Unlabeled{Resource: name, Label: Label(name)})
+			}
 			continue
 		}
 		if card, bad := sharedName(string(name), labels); bad == "" {

@@ -95,6 +95,8 @@ func TestDiscover(t *testing.T) {
 		"no cards":                         {labels{"kubernetes.io/os": "linux"}, quantities("cpu", "4", "rdma/ib", "8"), Inventory{}},
 		"whole":                            {labels{productLabel: "H20"}, quantities("nvidia.com/gpu", "8"), one("H20", "nvidia.com/gpu", 8000)},
 		"whole, any vendor":                {labels{"a.b/c.d.product": "X"}, quantities("a.b/c.d", "1"), one("X", "a.b/c.d", 1000)},
+		"whole, no label":                  {labels{"nvidia.com/gpu.count": "8"}, quantities("nvidia.com/gpu", "8", "rdma/ib", "8"), bad("nvidia.com/gpu", productLabel)},
+		"whole, no label, another vendor":  {nil, quantities("example.com/gpu", "8"), Inventory{}},
 		"whole, the device plugin is down": {labels{productLabel: "H20"}, nil, one("H20", "nvidia.com/gpu", 0)},
 		"whole, none left":                 {labels{productLabel: "H20"}, quantities("nvidia.com/gpu", "0"), one("H20", "nvidia.com/gpu", 0)},
 		"resources match exactly": {

@@ -26,7 +26,9 @@
 // session on it. Two facts exist nowhere else: the last good value of an
 // annotation that is now invalid, and the held cards. A restart of the scheduler
 // loses both; then a pod is charged for the card that its node states now, or else
-// for the first card of its list.
+// for the first card of its list. What a Registry last saw may be many of Volcano's sessions
+// old, since a plugin can leave the configuration and return: only pods that were seen on a node
+// hold the card that it had.
 //
 // A Registry is for one session at a time. In a session PodRequest, Requests,
 // FitNode and Preference are safe for many goroutines.

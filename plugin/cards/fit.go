@@ -90,7 +90,7 @@ func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Ru
 		}
 		c, ok := n.card(r.Resource)
 		if !ok {
-			if label := n.missingLabel(r.Resource); label != "" {
+			if label := s.missingLabel(n, r.Resource); label != "" {
 				return NodeFit{Reason: MissingLabel, Request: r, Label: label}
 			}
 		}
@@ -180,7 +180,5 @@ func (s *Session) Frees(claimant, victim *PodRequest, n *Node, lacks func(r Requ
 
 // Occupies reports whether a pod requests a card resource.
 func (s *Session) Occupies(p *PodRequest) bool {
-	return slices.ContainsFunc(p.resources, func(r resourceRequest) bool {
-		return int(r.resource) < len(s.registry.all) && s.registry.all[r.resource] != nil
-	})
+	return slices.ContainsFunc(p.resources, func(r resourceRequest) bool { return s.registry.allOf(r) != nil })
 }

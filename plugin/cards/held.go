@@ -47,15 +47,41 @@ func (h *heldCard) request(list *Selector, r Request) Request {
 // Holding reports whether some pod holds a card. It is for nil Sessions, too.
 func (s *Session) Holding() bool { return s != nil && len(s.registry.held) > 0 }
 
+// NotePlaced notes which tasks the session has placed, of those that it allocated, before it closes:
+// a node can change before the next session reads them. It is for nil Sessions, too.
+func (s *Session) NotePlaced(tasks []*api.TaskInfo) {
+	if s == nil {
+		return
+	}
+	for _, task := range tasks {
+		if slot := s.registry.pods.slot(task.Pod); slot.pod != nil && task.Status == api.Binding {
+			slot.placed = true
+		}
+	}
+}
+
+// seenOn returns the pods that sessions before have seen on some nodes, or placed there. The plugin
+// may have left the configuration since, and pods have started there without it.
+func (t *podTable) seenOn(nodes map[string][]nodeCard) map[types.UID]bool {
+	seen := map[types.UID]bool{}
+	for _, slot := range t.slots {
+		if slot.placed && nodes[slot.pod.Spec.NodeName] != nil {
+			seen[slot.pod.UID] = true
+		}
+	}
+	return seen
+}
+
 // hold makes the running pods of nodes that lost cards hold what they are charged
 // for. before has the cards of these nodes in the session before.
 func (s *Session) hold(jobs map[api.JobID]*api.JobInfo, before map[string][]nodeCard) {
+	seen := s.registry.pods.seenOn(before)
 	for _, job := range jobs {
 		if !s.registry.charged(string(job.Queue)) {
 			continue
 		}
 		for _, task := range job.Tasks {
-			if had := before[task.NodeName]; len(had) > 0 && task.Status != api.Succeeded && task.Status != api.Failed {
+			if had := before[task.NodeName]; len(had) > 0 && seen[task.Pod.UID] && task.Status != api.Succeeded && task.Status != api.Failed {
 				s.holdPod(task, had)
 			}
 		}
@@ -65,7 +91,7 @@ func (s *Session) hold(jobs map[api.JobID]*api.JobInfo, before map[string][]node
 // holdPod reads the pod by the selectors of the session before: Open resolves them
 // again after it has read the nodes.
 func (s *Session) holdPod(task *api.TaskInfo, had []nodeCard) {
-	reg, p := s.registry, s.Read(task.Pod)
+	reg, p := s.registry, s.Read(task)
 	held := slices.Clone(p.held)
 	for r := range s.Requests(p) {
 		for _, c := range had {
@@ -76,7 +102,7 @@ func (s *Session) holdPod(task *api.TaskInfo, had []nodeCard) {
 	}
 	if len(held) > len(p.held) {
 		reg.held[task.Pod.UID] = held
-		reg.pods.put(task.Pod, &PodRequest{p.selector, p.resources, held})
+		reg.pods.put(task.Pod, &PodRequest{p.selector, p.resources, held}, true)
 	}
 }
 

@@ -54,7 +54,7 @@ func (f *fixture) queue(name, parent, quota string) *fixture {
 	return f
 }
 
-// open opens a session on the cluster as it is now.
+// open opens a session on the cluster as it is now, and reads all tasks.
 func (f *fixture) open(t *testing.T) *fixture {
 	t.Helper()
 	info, err := cluster.Build(f.Cluster, "")
@@ -69,6 +69,11 @@ func (f *fixture) open(t *testing.T) *fixture {
 	}
 	tree := index.BuildTree(nodes, root)
 	f.Session = f.registry.Open(offline.Open(offline.NewCache(info), nil), tree, f.names, Everywhere, f.settings)
+	for _, job := range info.Jobs {
+		for _, task := range job.Tasks {
+			f.Read(task)
+		}
+	}
 	f.ix = &index.Index{}
 	f.ix.Reset(tree, f.names.Len())
 	for q := range index.Queue(tree.Len()) {

@@ -49,13 +49,17 @@ func (c nodeCard) in(cards []nodeCard) bool {
 	return slices.ContainsFunc(cards, func(other nodeCard) bool { return other.resource == c.resource && other.dim == c.dim })
 }
 
-// missingLabel returns the label that the node lacks for r to be a card, "" if
-// none.
-func (n *Node) missingLabel(r ResourceID) string {
+// missingLabel returns the label that a node lacks for r, a card resource, to be a card, "" if
+// it does not have the resource.
+func (s *Session) missingLabel(n *Node, r ResourceID) string {
 	for _, u := range n.unlabeled {
 		if u.resource == r {
 			return u.label
 		}
+	}
+	name := v1.ResourceName(s.ResourceName(r))
+	if _, has := n.object.Status.Allocatable[name]; has {
+		return card.Label(name)
 	}
 	return ""
 }
@@ -109,10 +113,12 @@ func (s *Session) readNode(object *v1.Node, before map[string][]nodeCard) (chang
 	inventory := card.Discover(object.Labels, object.Status.Allocatable)
 	var cards []nodeCard
 	for _, c := range inventory.Cards {
+		reg.carded[c.Resource] = true
 		cards = append(cards, nodeCard{reg.resource(c.Resource), s.names.InternCard(c.Name), c.Milli})
 	}
 	var unlabeled []unlabeledCard
 	for _, u := range inventory.Unlabeled {
+		reg.carded[u.Resource] = true
 		unlabeled = append(unlabeled, unlabeledCard{reg.resource(u.Resource), u.Label})
 	}
 	changed = changed || !slices.Equal(n.cards, cards) || !slices.Equal(n.unlabeled, unlabeled)

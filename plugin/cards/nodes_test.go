@@ -9,6 +9,8 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
@@ -63,6 +65,37 @@ func TestHeldCards(t *testing.T) {
 	assert.Empty(t, f.registry.held, "the pods are gone")
 }
 
+// TestHeldCardsOfForgottenPods relabels a node in a session that forgets pods, or after names have
+// started anew. Its pods hold their card all the same.
+func TestHeldCardsOfForgottenPods(t *testing.T) {
+	for name, forget := range map[string]func(*fixture){
+		"pods": func(f *fixture) { f.registry.pods.used = 1 << 20 },
+		"names": func(f *fixture) {
+			old := f.names
+			f.names = &index.Names{}
+			f.registry.RenewNames(func(d fastres.Dim) fastres.Dim { return f.names.InternCard(old.Name(d)) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture().node("n", "A", 8).queue("q", "", `{"A":8}`)
+			task := workload.Task{Name: "pod", Node: "n", Status: workload.TaskRunning, Request: gpus(1)}
+			f.Jobs = []workload.Job{{Name: "run", Queue: "q", Phase: workload.Running, Tasks: []workload.Task{task}}}
+			f.open(t)
+			forget(f)
+			f.Nodes[0].Labels = map[string]string{"nvidia.com/gpu.product": "B"}
+			for range 2 {
+				f.open(t)
+				_, p := f.read("q", cluster.Pod("run", task))
+				for r := range f.Requests(p) {
+					d, ok := f.CardOn("n", r)
+					assert.True(t, ok)
+					assert.Equal(t, f.dim(t, "A"), d)
+				}
+			}
+		})
+	}
+}
+
 // TestQuotaKeepsItsLastGoodValue edits an annotation. A bad key keeps its last
 // good value, and good keys count.
 func TestQuotaKeepsItsLastGoodValue(t *testing.T) {
@@ -99,8 +132,8 @@ func TestPodTable(t *testing.T) {
 	table, pods, requests := newPodTable(), make([]*v1.Pod, n), make([]*PodRequest, n)
 	for i := range n {
 		pods[i], requests[i] = &v1.Pod{}, &PodRequest{}
-		table.put(pods[i], requests[i])
-		table.put(pods[i], requests[i]) // again, which changes nothing
+		table.put(pods[i], requests[i], false)
+		table.put(pods[i], requests[i], false) // again, which changes nothing
 	}
 	for i := range n {
 		assert.Same(t, requests[i], table.get(pods[i]))

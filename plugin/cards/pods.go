@@ -4,6 +4,8 @@ import (
 	"unsafe"
 
 	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
 // podTable maps pod objects to what they state about cards. It is a hash table
@@ -19,8 +21,9 @@ type podTable struct {
 }
 
 type podSlot struct {
-	pod     *v1.Pod // referenced, so that no other pod gets its address
-	request *PodRequest
+	pod     *v1.Pod     // referenced, so that no other pod gets its address
+	request *PodRequest // nil where names have started anew since the pod was read
+	placed  bool        // the pod has its node: Volcano also writes nodes that it discards
 }
 
 const minPods = 64
@@ -42,7 +45,7 @@ func (t *podTable) slot(pod *v1.Pod) *podSlot {
 // get returns what a pod states, nil for a pod that is not in the table.
 func (t *podTable) get(pod *v1.Pod) *PodRequest { return t.slot(pod).request }
 
-func (t *podTable) put(pod *v1.Pod, request *PodRequest) {
+func (t *podTable) put(pod *v1.Pod, request *PodRequest, placed bool) {
 	if 2*(t.used+1) > len(t.slots) {
 		old := t.slots
 		t.slots = make([]podSlot, 2*len(old))
@@ -56,35 +59,42 @@ func (t *podTable) put(pod *v1.Pod, request *PodRequest) {
 	if s.pod == nil {
 		t.used++
 	}
-	*s = podSlot{pod, request}
+	*s = podSlot{pod, request, placed}
 }
 
-// PodReader returns what a pod states about cards.
-type PodReader func(*v1.Pod) *PodRequest
+// forgetRequests forgets what pods state, and not that they were seen on their nodes.
+func (t *podTable) forgetRequests() {
+	for i := range t.slots {
+		t.slots[i].request = nil
+	}
+}
+
+// PodReader returns what the pod of a task states about cards.
+type PodReader func(*api.TaskInfo) *PodRequest
 
 // Read is Stated for the goroutine that runs the session, while no other reads
 // pods: it adds the pod to the table of pods.
-func (s *Session) Read(pod *v1.Pod) *PodRequest {
-	p, isNew := s.read(pod)
+func (s *Session) Read(task *api.TaskInfo) *PodRequest {
+	p, isNew := s.read(task.Pod)
 	if isNew {
-		s.registry.pods.put(pod, p)
+		s.registry.pods.put(task.Pod, p, task.NodeName != "")
 	}
 	return p
 }
 
-// NewPod is a pod that is not in the table of pods yet.
+// NewPod is the pod of a task that is not in the table of pods yet.
 type NewPod struct {
-	pod     *v1.Pod
+	task    *api.TaskInfo
 	request *PodRequest
 }
 
 // CollectingReader reads pods for one of several goroutines. It appends pods that
 // are not in the table of pods to collected, for AddPods.
 func (s *Session) CollectingReader(collected *[]NewPod) PodReader {
-	return func(pod *v1.Pod) *PodRequest {
-		p, isNew := s.read(pod)
+	return func(task *api.TaskInfo) *PodRequest {
+		p, isNew := s.read(task.Pod)
 		if isNew {
-			*collected = append(*collected, NewPod{pod, p})
+			*collected = append(*collected, NewPod{task, p})
 		}
 		return p
 	}
@@ -93,6 +103,6 @@ func (s *Session) CollectingReader(collected *[]NewPod) PodReader {
 // AddPods adds the pods of a CollectingReader to the table of pods.
 func (s *Session) AddPods(collected []NewPod) {
 	for _, p := range collected {
-		s.registry.pods.put(p.pod, p.request)
+		s.registry.pods.put(p.task.Pod, p.request, p.task.NodeName != "")
 	}
 }

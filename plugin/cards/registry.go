@@ -1,6 +1,7 @@
 package cards
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -36,9 +37,13 @@ type Registry struct {
 	podRequests map[*Selector][]*PodRequest
 	numbers     map[v1.ResourceName]ResourceID
 	resources   []v1.ResourceName // by number
+	unnamed     map[ResourceID]*Selector
+
+	carded map[v1.ResourceName]bool // resources that were a card's on some node: they stay card resources
 
 	// What the nodes of the session have; computed again when a node changes.
 	all         []*Selector                  // by resource: all its cards; nil where it is no card resource
+	labels      map[ResourceID]string        // that some node lacks
 	resourcesOf map[fastres.Dim][]ResourceID // by card
 	stock       []Amount                     // in the order of dimensions
 	present     map[fastres.Dim]bool         // cards that a node or a queue names
@@ -53,13 +58,17 @@ type Amount struct {
 
 // NewRegistry returns an empty Registry.
 func NewRegistry() *Registry {
-	r := &Registry{nodes: map[string]*Node{}, queues: map[string]*queue{}, numbers: map[v1.ResourceName]ResourceID{}, held: map[types.UID][]heldCard{}}
-	r.forgetPods()
+	r := &Registry{nodes: map[string]*Node{}, queues: map[string]*queue{}, numbers: map[v1.ResourceName]ResourceID{},
+		unnamed: map[ResourceID]*Selector{}, carded: map[v1.ResourceName]bool{}, held: map[types.UID][]heldCard{}}
+	r.pods = newPodTable()
+	r.forgetRequests()
 	return r
 }
 
-func (r *Registry) forgetPods() {
-	r.pods, r.requests = newPodTable(), map[string][]Request{}
+// forgetRequests forgets what pods and jobs state.
+func (r *Registry) forgetRequests() {
+	r.pods.forgetRequests()
+	r.requests = map[string][]Request{}
 	r.selectors, r.podRequests = map[string]*Selector{}, map[*Selector][]*PodRequest{}
 }
 
@@ -74,6 +83,9 @@ func (r *Registry) resource(name v1.ResourceName) ResourceID {
 	id := ResourceID(len(r.resources))
 	r.numbers[name] = id
 	r.resources = append(r.resources, name)
+	if card.OfVendor(name) {
+		r.unnamed[id] = &Selector{resources: []ResourceID{id}}
+	}
 	return id
 }
 
@@ -140,12 +152,14 @@ func (r *Registry) Open(ssn *framework.Session, tree *index.Tree, names *index.N
 		return nil
 	}
 	s := &Session{registry: r, settings: settings, names: names}
+	s.readQueues(ssn.Queues, tree, scope)
+	nodesChanged := s.readNodes(ssn)
 	if r.pods.used > 2*r.visited+1024 || len(r.requests) > 2*len(ssn.Jobs)+1024 {
-		r.forgetPods()
+		r.pods = newPodTable() // the nodes have been compared with it
+		r.forgetRequests()
 		r.forgetHeld(ssn.Jobs)
 	}
-	s.readQueues(ssn.Queues, tree, scope)
-	if s.readNodes(ssn) || s.quotasChanged || r.names != names.Len() {
+	if nodesChanged || s.quotasChanged || r.names != names.Len() {
 		s.resolveAll()
 	}
 	r.tree, r.counted = tree, s.counted
@@ -203,6 +217,15 @@ func (s *Session) Stock() []Amount {
 // CardName returns the name of a card.
 func (s *Session) CardName(d fastres.Dim) string { return s.names.Name(d) }
 
+// LabelOf returns the label that names the cards of a resource: the one that nodes with the resource
+// lack, if some do. It is for the goroutine that runs the session.
+func (s *Session) LabelOf(r ResourceID) string {
+	if label, some := s.registry.labels[r]; some {
+		return label
+	}
+	return card.Label(v1.ResourceName(s.ResourceName(r)))
+}
+
 // ResourceName returns the name of a resource. It is safe for many goroutines.
 func (s *Session) ResourceName(r ResourceID) string {
 	s.registry.mu.Lock()
@@ -213,7 +236,7 @@ func (s *Session) ResourceName(r ResourceID) string {
 // resolveAll finds the stock, and the cards and resource names of all selectors.
 func (s *Session) resolveAll() {
 	r := s.registry
-	r.resourcesOf, r.present = map[fastres.Dim][]ResourceID{}, map[fastres.Dim]bool{}
+	r.resourcesOf, r.present, r.labels = map[fastres.Dim][]ResourceID{}, map[fastres.Dim]bool{}, map[ResourceID]string{}
 	for _, q := range r.queues {
 		for _, amounts := range q.amounts {
 			for d := range amounts {
@@ -234,6 +257,9 @@ func (s *Session) resolveAll() {
 		}
 		for _, u := range n.unlabeled {
 			lists[u.resource] = append(lists[u.resource], "") // a card resource without a card name
+			if label, some := r.labels[u.resource]; !some || u.label < label {
+				r.labels[u.resource] = u.label
+			}
 		}
 	}
 	r.stock = r.stock[:0]
@@ -244,7 +270,7 @@ func (s *Session) resolveAll() {
 	}
 	r.all = make([]*Selector, len(r.resources))
 	for id, names := range lists {
-		if len(names) == 0 {
+		if len(names) == 0 && !r.carded[r.resources[id]] {
 			continue
 		}
 		slices.Sort(names)
@@ -299,7 +325,8 @@ func (s *Session) MinimumHasCards(job *api.JobInfo) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for name, quantity := range *job.PodGroup.Spec.MinResources {
-		if id, ok := r.numbers[name]; ok && int(id) < len(r.all) && r.all[id] != nil && quantity.Sign() > 0 {
+		id, known := r.numbers[name]
+		if quantity.Sign() > 0 && (card.OfVendor(name) || known && r.allOf(resourceRequest{resource: id}) != nil) {
 			return true
 		}
 	}
@@ -310,7 +337,10 @@ func (s *Session) MinimumHasCards(job *api.JobInfo) bool {
 // names start anew. renew returns the new dimension of an old one.
 func (r *Registry) RenewNames(renew func(fastres.Dim) fastres.Dim) {
 	old := r.resources
-	r.resources, r.numbers = nil, map[v1.ResourceName]ResourceID{}
+	r.resources, r.numbers, r.unnamed = nil, map[v1.ResourceName]ResourceID{}, map[ResourceID]*Selector{}
+	for _, name := range slices.Sorted(maps.Keys(r.carded)) {
+		r.resource(name)
+	}
 	for _, n := range r.nodes {
 		for i, c := range n.cards {
 			n.cards[i].dim, n.cards[i].resource = renew(c.dim), r.resource(old[c.resource])
@@ -334,6 +364,6 @@ func (r *Registry) RenewNames(renew func(fastres.Dim) fastres.Dim) {
 			}
 		}
 	}
-	r.forgetPods()
+	r.forgetRequests()
 	r.names = 0 // so that the next session resolves all selectors
 }

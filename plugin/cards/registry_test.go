@@ -5,7 +5,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
 )
 
 // TestRenewNamesResolvesSelectors makes the next session resolve all selectors again,
@@ -15,4 +19,33 @@ func TestRenewNamesResolvesSelectors(t *testing.T) {
 	r.names = 7
 	r.RenewNames(func(d fastres.Dim) fastres.Dim { return d })
 	assert.Zero(t, r.names)
+}
+
+// TestRenewNamesReadsPodsAgain starts the names anew, which gives resources other numbers. A pod
+// whose object is the same requests what it requested before, and a resource that was a card's stays
+// one.
+func TestRenewNamesReadsPodsAgain(t *testing.T) {
+	f := newFixture().queue("q", "", `{}`)
+	for _, name := range []string{"z.com/gpu", "a.com/gpu"} { // which get their numbers in this order
+		f.Nodes = append(f.Nodes, workload.Node{Name: name, Labels: map[string]string{name + ".product": "P-" + name}, Allocatable: workload.Resources{name: 8}})
+		f.open(t)
+	}
+	task := api.NewTaskInfo(pod("", workload.Resources{"z.com/gpu": 1}))
+	f.Read(task)
+	requested := func() (resources []string) {
+		_, p := f.read("q", task.Pod)
+		for r := range f.Requests(p) {
+			resources = append(resources, f.ResourceName(r.Resource))
+		}
+		return resources
+	}
+	assert.Equal(t, []string{"z.com/gpu"}, requested())
+	for range 2 {
+		f.Nodes = nil
+		old := f.names
+		f.names = &index.Names{}
+		f.registry.RenewNames(func(d fastres.Dim) fastres.Dim { return f.names.InternCard(old.Name(d)) })
+		f.open(t)
+		assert.Equal(t, []string{"z.com/gpu"}, requested())
+	}
 }

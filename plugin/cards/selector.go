@@ -54,6 +54,7 @@ type Request struct {
 type resourceRequest struct {
 	resource ResourceID
 	amount   card.Milli
+	unnamed  *Selector // of a card resource that no node of the session has; nil for others
 }
 
 // PodRequest holds the requests and the card list of a pod. Equal pods share one
@@ -75,15 +76,20 @@ func (p *PodRequest) requests(r ResourceID) bool {
 // None reports whether the pod requests no extended resource, thus no card.
 func (p *PodRequest) None() bool { return len(p.resources) == 0 }
 
+// allOf returns the selector of all cards of a resource, nil where it is no card resource.
+func (r *Registry) allOf(request resourceRequest) *Selector {
+	if int(request.resource) < len(r.all) && r.all[request.resource] != nil {
+		return r.all[request.resource]
+	}
+	return request.unnamed
+}
+
 // Requests iterates over the cards that a pod requests. An untyped pod requests
 // any card of each card resource, unless untypedCards is ignore.
 func (s *Session) Requests(p *PodRequest) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		for _, r := range p.resources {
-			var all *Selector
-			if int(r.resource) < len(s.registry.all) {
-				all = s.registry.all[r.resource]
-			}
+			all := s.registry.allOf(r)
 			request := Request{Selector: all, Resource: r.resource, Amount: r.amount}
 			if held := p.heldFor(r.resource); held != nil {
 				request = held.request(p.selector, request)
@@ -140,7 +146,8 @@ func (s *Session) read(pod *v1.Pod) (p *PodRequest, isNew bool) {
 	selector := s.selector(names)
 	var resources []resourceRequest
 	for _, r := range requests {
-		resources = append(resources, resourceRequest{reg.resource(r.Resource), r.Milli})
+		id := reg.resource(r.Resource)
+		resources = append(resources, resourceRequest{id, r.Milli, reg.unnamed[id]})
 	}
 	if held := reg.held[pod.UID]; held != nil {
 		return &PodRequest{selector, resources, held}, true

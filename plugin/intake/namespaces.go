@@ -1,6 +1,8 @@
 package intake
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
@@ -64,6 +67,31 @@ func (n *Namespaces) readLimits(session *Session, r *reader) {
 			}
 		}
 	}
+}
+
+// LimitProblems returns the resources of a limit of namespaces that the plugin does not count, in
+// the order of their names. The limit has no effect on them.
+func (s Settings) LimitProblems(limit v1.ResourceList) (problems []card.Problem) {
+	dims := Dimensions{ignored: api.IgnoredDevicesList.List()}
+	for _, name := range slices.Sorted(maps.Keys(limit)) {
+		_, _, device := deviceKey(name)
+		why := ""
+		switch {
+		case name == v1.ResourceCPU, name == v1.ResourceMemory:
+			continue
+		case !s.Scalars:
+			why = "capacity-card counts cpu, memory and cards; " + card.NamespaceKey + " limits cards"
+		case device:
+			why = "devices of resource claims have no limits of namespaces"
+		case name != v1.ResourcePods && !dims.isScalar(named{name, unknown}):
+			why = "Volcano does not count it"
+		default:
+			continue
+		}
+		problems = append(problems, card.Problem{Key: policy.NamespaceCapabilityKey,
+			Reason: fmt.Sprintf("%q has no effect: %s", index.Shorten(string(name), 100), why)})
+	}
+	return problems
 }
 
 // name returns the name of a dimension, "" for one to spare.

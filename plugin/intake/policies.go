@@ -55,7 +55,7 @@ func (p *policies) update(session *Session) {
 			continue
 		}
 		p.objects[q] = queue.Queue
-		if p.readQueue(session.tree.Name(index.Queue(q)), queue.Queue) {
+		if p.readQueue(session.tree.Name(index.Queue(q)), queue.Queue, session.settings) {
 			changed = true
 		}
 	}
@@ -67,7 +67,7 @@ func (p *policies) update(session *Session) {
 
 // readQueue reads the annotations of a new or changed object, and reports whether they are
 // others than before.
-func (p *policies) readQueue(name string, object *scheduling.Queue) (changed bool) {
+func (p *policies) readQueue(name string, object *scheduling.Queue, settings Settings) (changed bool) {
 	before := p.read[name]
 	if !policy.Annotated(object.Annotations) {
 		delete(p.read, name)
@@ -94,6 +94,11 @@ func (p *policies) readQueue(name string, object *scheduling.Queue) (changed boo
 	for _, key := range slices.Sorted(maps.Keys(own.problems)) {
 		if before == nil || before.texts[key] != texts[key] {
 			p.added = append(p.added, PolicyProblem{object, own.problems[key]})
+		}
+	}
+	if k := policy.NamespaceCapability; values[k].Set && (before == nil || before.texts[k] != texts[k]) {
+		for _, problem := range settings.LimitProblems(values[k].Resources) {
+			p.added = append(p.added, PolicyProblem{object, fmt.Sprintf("annotation %s: %s", problem.Key, problem.Reason)})
 		}
 	}
 	if p.read == nil {

@@ -1,6 +1,8 @@
 package intake
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -135,17 +137,21 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 	}
 }
 
-// boundRoot sets rootBound, the bound of admission at the root, and available.
+// boundRoot sets rootBound, the bound of admission at the root and what flat queues share, and
+// available.
 //
 // DIVERGES: upstream compares all that queues have with what the present nodes have.
 // After a loss of nodes that is more, and no queue below the root gets anything. Here
-// what is gone does not count against the root's total.
+// what is gone does not count against the root's total. Flat queues without cards are
+// upstream's: there each queue is compared by itself.
 func (s *State) boundRoot(ix *index.Index, session *Session, gone fastres.Vector) {
 	s.available.CopyFrom(s.total)
 	s.available.Add(gone)
 	s.rootBound.CopyFrom(s.total)
-	if ix.Rooted() {
-		s.rootBound.Add(gone)
+	for d := range gone.Present() {
+		if ix.Rooted() || session.Dims.names.IsCard(d) {
+			s.rootBound.Increase(d, gone.Get(d))
+		}
 	}
 	switch {
 	case session.settings.RootCapability == RootUnlimited:
@@ -171,6 +177,18 @@ func (s *State) ownBound(capability fastres.Vector) {
 	s.rootBound.Set(fastres.Memory, fastres.MaxQuantity)
 	for d := range s.total.Present() {
 		s.rootBound.Set(d, fastres.MaxQuantity)
+	}
+}
+
+// CompleteQueues gives each queue without a Queue object one that is not open, in this session
+// alone. So the queue is refused, its running pods count, and every reader finds an object:
+// Volcano's own, too, which panic on a queue without one when a session closes.
+func CompleteQueues(ssn *framework.Session) {
+	for id, queue := range ssn.Queues {
+		if queue.Queue == nil {
+			queue.Queue = &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: string(id)},
+				Status: scheduling.QueueStatus{State: scheduling.QueueStateUnknown}}
+		}
 	}
 }
 

@@ -242,7 +242,7 @@ func (e *Explainer) explainCards(reason *Reason, r Refusal) {
 	case slices.Contains([]quota.Reason{quota.MixedResources, quota.UntypedPod, quota.Guaranteed, quota.Earmarked, quota.SearchExhausted}, r.Verdict.Reason):
 		return
 	case len(selector.Names) == 0:
-		reason.Rule = UnlabeledNodes
+		reason.Rule, reason.Label = UnlabeledNodes, e.Cards.LabelOf(r.Cards.Resource)
 		return
 	case r.Shared:
 		if shortage, exceeded := e.sharedShortage(r); exceeded {

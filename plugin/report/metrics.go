@@ -41,7 +41,7 @@ var (
 	weightVec   = queueVec("weight", "Weight for one queue")
 	overusedVec = queueVec("overused", "If one queue is overused")
 
-	// The series that Volcano does not have, and does not delete with the queue.
+	// The series that Volcano does not have.
 	inqueueVecs = queueAccountVecs("inqueue", "Inqueue")
 	leafVec     = queueVec("leaf", "1 if a queue takes jobs, 0 if it has child queues")
 	problemsVec = queueVec("card_annotation_problems", "Number of problems of the card annotations of one queue")
@@ -88,7 +88,7 @@ func (m *Metrics) Len() int { return len(m.queues) }
 // series that nobody sets do not exist.
 type queueGauges struct {
 	name     string
-	uid      types.UID // of the Queue object; Volcano deletes its series with it
+	uid      types.UID // of the Queue object: another one of the same name has series of its own
 	accounts [accounts]accountGauges
 	inqueue  accountGauges
 	// shown are the scalars that any account of the queue ever had, and the cards
@@ -128,8 +128,10 @@ func (m *Metrics) gauges(q index.Queue) *queueGauges {
 	g := m.queues[name]
 	if g == nil || g.uid != uid {
 		if g != nil {
-			g.deleteInqueue() // Volcano has deleted the others
-			admissionVec.Delete(prometheus.Labels{queueLabel: name})
+			g.deleteInqueue()
+			of := prometheus.Labels{queueLabel: name}
+			admissionVec.Delete(of)
+			deleteUpstream(of)
 		}
 		g = newQueueGauges(name, uid)
 		m.queues[name] = g
@@ -290,8 +292,20 @@ func (g *queueGauges) deleteInqueue() {
 	g.inqueueShown = fastres.Vector{}
 }
 
-// ForgetQueues deletes the series of queues that are not in a new tree. Volcano
-// deletes its own.
+// deleteUpstream deletes the series that Volcano has of a queue. Volcano deletes them with the
+// queue, but a session that is open then goes on writing them.
+func deleteUpstream(of prometheus.Labels) {
+	for a := range vecs {
+		vecs[a].cpu.Delete(of)
+		vecs[a].memory.Delete(of)
+		vecs[a].scalar.DeletePartialMatch(of)
+	}
+	shareVec.Delete(of)
+	weightVec.Delete(of)
+	overusedVec.Delete(of)
+}
+
+// ForgetQueues deletes the series of queues that are not in a new tree.
 func (m *Metrics) ForgetQueues(tree *index.Tree) {
 	for name := range m.queues {
 		if tree.Lookup(name) != index.None {
@@ -299,6 +313,7 @@ func (m *Metrics) ForgetQueues(tree *index.Tree) {
 		}
 		delete(m.queues, name)
 		of := prometheus.Labels{queueLabel: name}
+		deleteUpstream(of)
 		inqueueVecs.cpu.Delete(of)
 		inqueueVecs.memory.Delete(of)
 		inqueueVecs.scalar.DeletePartialMatch(of)

@@ -109,7 +109,7 @@ func (r Reason) String() string {
 	case TrainingJob:
 		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod: its service class is %s", r.Queue, policy.Training)
 	case UnlabeledNodes:
-		return fmt.Sprintf("No queue has a quota of <%s>: the nodes that have it lack the labels that name the card", r.Cards)
+		return fmt.Sprintf("No queue has a quota of <%s>: the nodes that have it lack the label %s, which names the card", r.Cards, r.Label)
 	case NoSuchCard:
 		if r.typed {
 			return fmt.Sprintf("node(s) have none of the cards <%s>", r.Cards)

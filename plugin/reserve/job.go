@@ -150,7 +150,7 @@ func (j *Job) fetch(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
 		j.hasGates = j.hasGates || j.Gates.Gated(task)
 	}
 	for _, task := range j.tasks {
-		j.requests = append(j.requests, read(task.Pod))
+		j.requests = append(j.requests, read(task))
 	}
 	for i, task := range j.tasks {
 		var n *cards.Node

@@ -43,9 +43,7 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{"wait until the pods that others were evicted for have a node"}
 	case report.SearchExhausted:
 		return []string{"wait for pods of the queue to end, or use fewer sizes of pods or shorter lists of cards"}
-	case report.UnlabeledNodes:
-		return []string{fmt.Sprintf("label the nodes: %s.product names the card", f.Reason.Cards)}
-	case report.UnlabeledNode:
+	case report.UnlabeledNodes, report.UnlabeledNode:
 		return []string{fmt.Sprintf("set the label %s of the nodes", f.Reason.Label)}
 	case report.TooManyJobs:
 		return []string{fmt.Sprintf("wait for jobs of queue %s to end, or raise its annotation %s", f.Level, policy.MaxJobsKey)}

@@ -13,14 +13,17 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// checkDevices finds quotas of device classes that have no effect with the scheduler's
-// configuration.
-func (ck *checker) checkDevices(c *engine.Configuration) {
+// checkUncounted finds quotas of device classes, and limits of namespaces, that have no effect with
+// the scheduler's configuration.
+func (ck *checker) checkUncounted(c *engine.Configuration) {
 	for _, tier := range c.Tiers {
 		for _, option := range tier.Plugins {
 			for _, q := range ck.objects.Queues {
 				for _, p := range plugin.DeviceProblems(option.Name, option.Arguments, q.Spec.Capability, q.Spec.Deserved, q.Spec.Guarantee.Resource) {
 					ck.report(Warning, q, "Queue", p.Field+"."+p.Key, "%s", p.Text)
+				}
+				for _, p := range plugin.LimitProblems(option.Name, q.Annotations) {
+					ck.report(Warning, q, "Queue", annotation(p.Key), "%s", p.Reason)
 				}
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // Severity is the severity of an issue.
@@ -76,7 +77,7 @@ func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 		nodes = append(nodes, index.Node{Name: q.Name, Parent: q.Spec.Parent})
 	}
 	k.tree = index.BuildTree(nodes, index.RootName)
-	k.countStock()
+	k.countStock(k.cardsCount(c))
 	for _, q := range o.Queues {
 		k.checkParent(q)
 		k.checkAnnotations(q)
@@ -87,7 +88,7 @@ func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	k.checkOversubscription()
 	k.checkRequests()
 	k.checkKeys()
-	k.checkDevices(c)
+	k.checkUncounted(c)
 	world, err := engine.Build(o)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,16 @@ func (ck *checker) report(severity Severity, object metav1.Object, kind, field, 
 	ck.issues = append(ck.issues, Issue{ck.objects.SourceOfField(object, field), severity, name, field, fmt.Sprintf(format, arguments...)})
 }
 
-func (ck *checker) countStock() {
+// cardsCount reports whether cards count in some queue.
+func (ck *checker) cardsCount(c *engine.Configuration) bool {
+	return c.Plugin == plugin.Name || slices.ContainsFunc(ck.objects.Queues, func(q *scheduling.Queue) bool {
+		return slices.ContainsFunc(cardKeys, func(key string) bool { _, given := q.Annotations[key]; return given })
+	})
+}
+
+// countStock counts the cards of the nodes. A resource without a card name matters where cards
+// count.
+func (ck *checker) countStock(warn bool) {
 	for _, node := range ck.objects.Nodes {
 		allocatable := node.Status.Allocatable
 		if allocatable == nil {
@@ -120,6 +130,9 @@ func (ck *checker) countStock() {
 			ck.stock[c.Name] += c.Milli.Cards()
 		}
 		for _, u := range inventory.Unlabeled {
+			if !warn {
+				continue
+			}
 			ck.report(Warning, node, "Node", "metadata.labels", "%s has no card name: the label %s is missing or bad", u.Resource, u.Label)
 		}
 	}

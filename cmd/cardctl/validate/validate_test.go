@@ -158,6 +158,9 @@ func TestCheck(t *testing.T) {
 			[]string{`8: error: Queue/r: metadata.annotations[volcano.sh/inqueue-timeouts]: is unknown and has no effect; did you mean "volcano.sh/inqueue-timeout"?`,
 				`8: error: Queue/r: metadata.annotations[volcano.sh/max-jobs]: "0" is not a whole number above 0`,
 				`8: error: Queue/r: metadata.annotations[volcano.sh/overcommit-factor]: "much" is not a number above 0 with at most 3 decimals, such as 1.5`}},
+		"a limit of a resource that does not count": {
+			[]string{queue("q", "", `volcano.sh/capability.namespace: '{"cpu": 8, "nvidia.com/gpu": 4}'`, "")},
+			[]string{`3: warning: Queue/q: metadata.annotations[volcano.sh/capability.namespace]: "nvidia.com/gpu" has no effect: capacity-card counts cpu, memory and cards; volcano.sh/card.quota.namespace limits cards`}},
 		"no nodes": {[]string{queue("q", "", quota(`{"A":3}`), open), job("q", "A", "nvidia.com/gpu: 2", `{"A":4}`)}, nil},
 		"twice":    {[]string{queue("q", "", "", ""), queue("q", "", "", "")}, []string{"6: warning: Queue/q: was read at "}},
 	} {
@@ -169,6 +172,18 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnlabeledNode has a node without the label of its cards, which matters where cards count.
+func TestUnlabeledNode(t *testing.T) {
+	bare := strings.ReplaceAll(node, "labels: {nvidia.com/gpu.product: A}", "labels: {}")
+	want := "4: warning: Node/node-1: metadata.labels: nvidia.com/gpu has no card name: the label nvidia.com/gpu.product is missing or bad"
+	with := func(name string) func([]*scheduling.Queue) (*engine.Configuration, error) {
+		return func(queues []*scheduling.Queue) (*engine.Configuration, error) { return engine.Usual(name, queues) }
+	}
+	assert.Equal(t, []string{want}, checkWith(t, with(plugin.Name), bare, queue("q", "", "", open)))
+	assert.Equal(t, []string{want}, checkWith(t, with(plugin.CapacityName), bare, queue("q", "", quota(`{}`), open)))
+	assert.Empty(t, checkWith(t, with(plugin.CapacityName), bare, queue("q", "", "", open)))
 }
 
 // TestGuaranteesOfTraining has service classes, and queues whose guarantee of a card defaults to

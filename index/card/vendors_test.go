@@ -1,0 +1,38 @@
+package card
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	v1 "k8s.io/api/core/v1"
+)
+
+func TestOfVendor(t *testing.T) {
+	for _, name := range []v1.ResourceName{
+		"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb", "amd.com/gpu", "amd.com/cpx_nps4", "amd.com/spx_nps1",
+		"gpu.intel.com/i915", "gpu.intel.com/xe", "habana.ai/gaudi", "huawei.com/Ascend910", "huawei.com/Ascend310P-2c",
+		"hygon.com/dcu", "hygon.com/dcu-share-30c-16g", "hygon.com/dcu-mig-2g-15gb", "cambricon.com/mlu", "cambricon.com/mlu370.mim-2m.8gb",
+		"metax-tech.com/gpu", "metax-tech.com/sgpu", "metax-tech.com/vfio-gpu", "mthreads.com/gpu", "iluvatar.com/gpu", "iluvatar.ai/gpu",
+		"enflame.com/gcu", "enflame.com/shared-gcu", "enflame.com/drs-gcu", "birentech.com/gpu", "birentech.com/1-4-gpu",
+		"kunlunxin.com/xpu", "furiosa.ai/rngd", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "google.com/tpu",
+	} {
+		assert.True(t, OfVendor(name), name)
+	}
+	for _, name := range []v1.ResourceName{
+		"", "cpu", "memory", "gpu", "rdma/ib", "nvidia.com/gpumem", "nvidia.com/gpucores", "nvidia.com/hostdev", "nvidia.com/mig-", "example.com/gpu",
+		"amd.com/gpumem", "gpu.intel.com/i915_monitoring", "gpu.intel.com/millicores", "huawei.com/Ascend910B3-memory", "huawei.com/Ascend910B3-core",
+		"hygon.com/dcumem", "cambricon.com/mlu370.smlu.vmemory", "cambricon.com/mlu.smlu.vcore", "mthreads.com/sgpu-memory", "enflame.com/gcu-count",
+		"x.nvidia.com/gpu", "nvidia.com/gpu/x",
+	} {
+		assert.False(t, OfVendor(name), name)
+	}
+}
+
+func TestLabel(t *testing.T) {
+	for name, want := range map[v1.ResourceName]string{
+		"nvidia.com/gpu": productLabel, mpsResource: productLabel, "nvidia.com/mig-1g.5gb": productLabel,
+		"huawei.com/Ascend910": "huawei.com/Ascend910.product", "example.com/gpu": "example.com/gpu.product",
+	} {
+		assert.Equal(t, want, Label(name), name)
+	}
+}
