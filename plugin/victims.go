@@ -78,11 +78,7 @@ func (s *session) suffice(c *claim, on string, victims []*api.TaskInfo) bool {
 	if node == nil || c.queue == index.None {
 		return false
 	}
-	free := node.FutureIdle()
-	for _, task := range victims {
-		free.Add(task.Resreq)
-	}
-	return c.task.InitResreq.LessEqual(free, api.Zero) && s.quotasAllow(c, victims)
+	return s.makesRoom(c, node, victims) && s.quotasAllow(c, victims)
 }
 
 // fewest returns victims without those that the others suffice without. The last one is
