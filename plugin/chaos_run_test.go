@@ -3,6 +3,7 @@ package plugin
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"math"
 	"runtime/debug"
@@ -75,15 +76,20 @@ func resetVolcano() {
 	util.NewPredicateHelper().PredicateNodes(task, []*api.NodeInfo{node}, func(*api.TaskInfo, *api.NodeInfo) error { return nil }, false, nil)
 }
 
-// orderly is a plugin that decides what Volcano leaves to chance: the order of victims
-// and of nodes with the same score.
-type orderly struct{}
+// orderly is a plugin that decides what Volcano leaves to chance: the order of victims, which is
+// another one in each cycle, and that of nodes with the same score.
+type orderly struct{ cycle int }
 
 func (orderly) Name() string                          { return orderlyName }
 func (orderly) OnSessionClose(ssn *framework.Session) {}
-func (orderly) OnSessionOpen(ssn *framework.Session) {
+func (o orderly) OnSessionOpen(ssn *framework.Session) {
+	rankOf := func(task *api.TaskInfo) uint64 {
+		hash := fnv.New64a()
+		fmt.Fprint(hash, o.cycle, task.UID)
+		return hash.Sum64()
+	}
 	sorts := func(_ *api.TaskInfo, tasks []*api.TaskInfo) ([]*api.TaskInfo, int) {
-		slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return cmp.Compare(x.UID, y.UID) })
+		slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return cmp.Compare(rankOf(x), rankOf(y)) })
 		return nil, 0
 	}
 	ssn.AddReclaimableFn(orderlyName, sorts)
@@ -194,7 +200,7 @@ func (w *world) open(broken sabotage) *chaosCycle {
 func (c *chaosCycle) openWith(b *builder) {
 	c.cache = offline.NewCache(c.info())
 	c.cache.Informers = c.informers
-	framework.RegisterPluginBuilder(orderlyName, func(framework.Arguments) framework.Plugin { return orderly{} })
+	framework.RegisterPluginBuilder(orderlyName, func(framework.Arguments) framework.Plugin { return orderly{c.cycle} })
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
 	var ours *quotaPlugin

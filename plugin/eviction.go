@@ -35,33 +35,17 @@ func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 	if s.settings.rules.OrderVictims && !s.variant.proportion && c.queue == index.None {
 		return nil, util.Reject
 	}
-	switch {
-	case s.settings.byWork:
+	var victims []*api.TaskInfo
+	if s.settings.byWork {
 		if c.few = len(reclaimees) > 0 && onOneNode(reclaimees); c.few && !s.takesFrom(&c, reclaimees[0].NodeName) {
 			return nil, util.Permit
 		}
-		reclaimees = s.workOrder(&c, reclaimees)
-	case s.settings.rules.OrderVictims && !s.variant.proportion:
-		// DIVERGES: upstream names the first victims of this order, which gang may spare. Then
-		// nobody is evicted.
-		if s.cards != nil {
-			reclaimees = s.agreedOn(reclaimer, reclaimees)
-		}
-		reclaimees = s.evictionOrder(reclaimer, reclaimees)
-	}
-	s.memory.victims.Begin()
-	c.most = len(reclaimees)
-	var victims []*api.TaskInfo
-	if !c.hasCards {
-		victims = s.appendVictims(nil, "", &c, reclaimees)
-	} else {
-		for rest := reclaimees; len(rest) > 0; {
-			n := 1
-			for n < len(rest) && rest[n].NodeName == rest[0].NodeName {
-				n++
-			}
-			victims = s.appendVictims(victims, rest[0].NodeName, &c, rest[:n])
-			rest = rest[n:]
+		victims = s.victimsAmong(&c, s.workOrder(&c, reclaimees))
+	} else if victims = s.firstVictims(&c, reclaimees); s.settings.rules.OrderVictims && len(victims) < len(reclaimees) && s.evictsForCards() {
+		// DIVERGES: upstream names the first victims of the order, which gang may spare. Then nobody
+		// is evicted, in no session. Before v1.15 the order is another one in each session.
+		if agreed := s.agreedOn(reclaimer, reclaimees); len(agreed) < len(reclaimees) {
+			victims = s.firstVictims(&c, agreed)
 		}
 	}
 	victims = s.inOrder(&c, victims)
@@ -70,6 +54,32 @@ func (s *session) reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 			s.variant.name, reclaimer.Namespace, reclaimer.Name, len(victims), len(reclaimees), victims)
 	}
 	return victims, util.Permit
+}
+
+// firstVictims returns the tasks that a claim may evict, in the order of the release.
+func (s *session) firstVictims(c *claim, tasks []*api.TaskInfo) []*api.TaskInfo {
+	if s.settings.rules.OrderVictims && !s.variant.proportion {
+		tasks = s.evictionOrder(c.task, tasks)
+	}
+	return s.victimsAmong(c, tasks)
+}
+
+// victimsAmong returns the tasks that a claim may evict, one after the other, node by node.
+func (s *session) victimsAmong(c *claim, tasks []*api.TaskInfo) (victims []*api.TaskInfo) {
+	s.memory.victims.Begin()
+	c.most = len(tasks)
+	if !c.hasCards {
+		return s.appendVictims(nil, "", c, tasks)
+	}
+	for rest := tasks; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].NodeName == rest[0].NodeName {
+			n++
+		}
+		victims = s.appendVictims(victims, rest[0].NodeName, c, rest[:n])
+		rest = rest[n:]
+	}
+	return victims
 }
 
 // evictionOrder returns tasks in the order in which Volcano evicts them for a task. Volcano's

@@ -100,17 +100,13 @@ func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.Ta
 			return nil
 		}
 	}
-	switch {
-	case byWork:
-		candidates = m.workOrder(to, m.sparedByGang(candidates))
-	case m.own.settings.rules.OrderVictims && m.own.cards != nil:
-		candidates = m.own.evictionOrder(reclaimer, m.sparedByGang(candidates))
-	case m.own.settings.rules.OrderVictims:
-		candidates = m.own.evictionOrder(reclaimer, candidates)
-	}
-	taken, suffice := m.taken(reclaimer, candidates)
-	if !suffice {
-		return nil
+	var taken []*api.TaskInfo
+	if byWork {
+		taken = m.suffice(reclaimer, m.workOrder(to, m.sparedByGang(candidates)))
+	} else if taken = m.suffice(reclaimer, m.ordered(reclaimer, candidates)); m.own.settings.rules.OrderVictims && m.own.cards != nil && len(taken) < len(candidates) {
+		if agreed := m.sparedByGang(candidates); len(agreed) < len(candidates) {
+			taken = m.suffice(reclaimer, m.ordered(reclaimer, agreed))
+		}
 	}
 	for i := len(taken) - 1; byWork && known && few && i >= 0 && m.roomOnNode(reclaimer, taken[0].NodeName, taken); i-- {
 		others := slices.Delete(slices.Clone(taken), i, i+1)
@@ -122,6 +118,22 @@ func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.Ta
 		return names(taken)
 	}
 	return names(m.inOrder(reclaimer, taken))
+}
+
+// ordered returns candidates in the order of the release.
+func (m *oracleSession) ordered(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) []*api.TaskInfo {
+	if m.own.settings.rules.OrderVictims {
+		return m.own.evictionOrder(reclaimer, candidates)
+	}
+	return candidates
+}
+
+// suffice returns the tasks that may be evicted, none if they do not suffice.
+func (m *oracleSession) suffice(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) []*api.TaskInfo {
+	if taken, suffice := m.taken(reclaimer, candidates); suffice {
+		return taken
+	}
+	return nil
 }
 
 // inOrder returns the victims that are named where the node is not all that is lacking: those

@@ -46,7 +46,7 @@ var (
 )
 
 // rooms are the packages whose own tests run first for their mutants.
-var rooms = []string{"index/card", "index/policy", "plugin/cards", "plugin/reserve", "plugin/intake", "plugin/report"}
+var rooms = []string{"index/card", "index/policy", "plugin/cards", "plugin/earmark", "plugin/reserve", "plugin/intake", "plugin/report"}
 
 // slow matches the tests that take more than a second.
 const slow = "TestDifferential|TestRandomCards|TestThousandSessions"
