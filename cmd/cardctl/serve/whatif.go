@@ -19,12 +19,9 @@ import (
 
 // The limits of simulations.
 const (
-	mostTrials  = 2                // at once
-	trialTime   = 30 * time.Second // of a simulation, with the time until it can begin
-	formBytes   = 1 << 20
-	mostPods    = 10000 // of the manifests
-	mostChanges = 100
-	mostEvents  = 300 // of a page
+	mostTrials = 2                // at once
+	trialTime  = 30 * time.Second // of a simulation, with the time until it can begin
+	mostEvents = 300              // of a page
 )
 
 var (
@@ -131,8 +128,10 @@ var (
 // try simulates a change. It removes only jobs and nodes that the viewer may see.
 func (q *request) try(ctx context.Context, c change) (*whatif.Trial, error) {
 	add := manifests(c.Add)
-	if n := pods(add); n > mostPods {
-		return nil, fmt.Errorf("the manifest has %d pods; at most %d are simulated", n, mostPods)
+	if add != nil {
+		if err := bounded(add); err != nil {
+			return nil, err
+		}
 	}
 	seesAll := !slices.ContainsFunc(q.Jobs, func(f explain.Finding) bool { return !q.seen.namespace(f.Namespace) })
 	for _, r := range c.Remove {
@@ -149,24 +148,6 @@ func (q *request) try(ctx context.Context, c change) (*whatif.Trial, error) {
 		return nil, fmt.Errorf("%w: %s", whatif.ErrRemoval, strings.Join(c.Remove, ", ")) // the error suggests names
 	}
 	return o, err
-}
-
-// pods counts the pods of manifests.
-func pods(o *input.Objects) (n int64) {
-	if o == nil {
-		return 0
-	}
-	for _, d := range o.Deployments {
-		if d.Spec.Replicas != nil {
-			n += int64(*d.Spec.Replicas)
-		}
-	}
-	for _, job := range o.Jobs {
-		for i := range job.Spec.Tasks {
-			n += int64(max(0, job.Spec.Tasks[i].Replicas))
-		}
-	}
-	return n + int64(len(o.Pods))
 }
 
 // manifests reads what a user pastes, nil for nothing.

@@ -92,6 +92,9 @@ func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, out := range world.LeftOut {
+		k.report(Warning, out.Object, out.Kind, "", "%s", out.Problem())
+	}
 	k.checkClasses(c, world)
 	k.checkWorkloads(c, world)
 	rank := []Severity{Error, Warning, Note}
