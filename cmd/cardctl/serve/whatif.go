@@ -19,10 +19,15 @@ import (
 
 // The limits of simulations.
 const (
-	mostTrials = 2                // at once
-	trialTime  = 30 * time.Second // of a simulation, with the time until it can begin
-	mostEvents = 300              // of a page
+	mostTrials  = 2                // at once
+	trialTime   = 30 * time.Second // of a simulation, with the time until it can begin
+	formBytes   = 1 << 20
+	mostChanges = 100
+	mostEvents  = 300 // of a page
 )
+
+// bounds are those of the objects in a form, with which a simulation needs some hundred MiB at most.
+var bounds = whatif.Bounds{Pods: engine.Load{Pods: 10_000, Bytes: 32 << 20}, Objects: 1000, Names: 200}
 
 var (
 	errBusy = errors.New("too many simulations run already; try again in a moment")
@@ -129,7 +134,7 @@ var (
 func (q *request) try(ctx context.Context, c change) (*whatif.Trial, error) {
 	add := manifests(c.Add)
 	if add != nil {
-		if err := bounded(add); err != nil {
+		if err := bounds.Check(add); err != nil {
 			return nil, err
 		}
 	}

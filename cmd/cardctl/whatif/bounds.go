@@ -1,4 +1,4 @@
-package serve
+package whatif
 
 import (
 	"fmt"
@@ -7,41 +7,36 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
-	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// The bounds of a form, which keep the memory of a simulation within some hundred MiB. input.Parse
-// bounds the text itself.
-const (
-	formBytes     = 1 << 20
-	mostChanges   = 100
-	mostPods      = 10_000
-	mostTemplates = 32 << 20 // bytes, once for each pod
-	mostObjects   = 1000     // other than pods: a tree of queues needs the square of its depth
-	mostNames     = 200      // of resources and cards: each queue of the cluster has an amount of each
-)
+// Bounds limit the objects that a change adds, and so the memory of a simulation.
+type Bounds struct {
+	Pods    engine.Load
+	Objects int // other than pods
+	Names   int // of resources and cards: each queue of the cluster has an amount of each
+}
 
-// bounded returns why the objects to add are not simulated, nil if they are.
-func bounded(add *input.Objects) error {
-	load := engine.Load{Pods: int64(len(add.Pods))}
+// Check returns why objects are not to be simulated, nil if they are.
+func (b Bounds) Check(add *input.Objects) error {
+	pods := engine.Load{Pods: int64(len(add.Pods))}
 	for _, d := range add.Deployments {
-		load.AddDeployment(d)
+		pods.AddDeployment(d)
 	}
 	for _, job := range add.Jobs {
-		load.AddJob(job)
+		pods.AddJob(job)
 	}
 	switch objects, named := add.Len()+len(add.ConfigMaps)-len(add.Pods), len(namesOf(add)); {
 	case len(add.Problems) > 0:
-		return whatif.ManifestError{Problem: add.Problems[0]}
-	case load.Pods > mostPods:
-		return fmt.Errorf("the manifest has %d pods; at most %d are simulated", load.Pods, mostPods)
-	case load.Bytes > mostTemplates:
-		return fmt.Errorf("the templates of all pods have %d MiB; at most %d are simulated", load.Bytes>>20, mostTemplates>>20)
-	case objects > mostObjects:
-		return fmt.Errorf("the manifest has %d objects beside pods; at most %d are simulated", objects, mostObjects)
-	case named > mostNames:
-		return fmt.Errorf("the manifest names %d resources and cards; at most %d are simulated", named, mostNames)
+		return ManifestError{add.Problems[0]}
+	case pods.Pods > b.Pods.Pods:
+		return fmt.Errorf("the manifest has %d pods; at most %d are simulated", pods.Pods, b.Pods.Pods)
+	case pods.Bytes > b.Pods.Bytes:
+		return fmt.Errorf("the templates of all pods have %d MiB; at most %d are simulated", pods.Bytes>>20, b.Pods.Bytes>>20)
+	case objects > b.Objects:
+		return fmt.Errorf("the manifest has %d objects beside pods; at most %d are simulated", objects, b.Objects)
+	case named > b.Names:
+		return fmt.Errorf("the manifest names %d resources and cards; at most %d are simulated", named, b.Names)
 	}
 	return nil
 }
