@@ -346,7 +346,7 @@ func TestWatchedJobs(t *testing.T) {
 		require.NoError(t, err)
 		world, err := engine.Build(objects)
 		require.NoError(t, err)
-		r, err := s.explain(subject{kind: "job"}, world, configuration, shown)
+		r, err := s.explain(t.Context(), subject{kind: "job"}, world, configuration, shown)
 		require.NoError(t, err)
 		for _, row := range r.rows.rows {
 			all = append(all, row[1]+" "+row[3])

@@ -469,7 +469,7 @@ func TestViewers(t *testing.T) {
 	}
 	for _, remove := range []string{"job/lln", "job/llm", "job/default/llm", "job/default/lln", "node/h200-2", "node/h200-9"} {
 		w := post(h, "/whatif", url.Values{"remove": {remove}})
-		assert.NotContains(t, strings.ReplaceAll(w.Body.String(), remove, ""), "llm", remove)
+		assert.NotContains(t, strings.ReplaceAll(w.Body.String(), strings.TrimPrefix(remove, "job/"), ""), "llm", remove)
 		assert.NotContains(t, w.Body.String(), "kubectl delete", remove)
 	}
 
@@ -531,9 +531,7 @@ func TestWhatIf(t *testing.T) {
 	assert.Equal(t, 403, do(h, r).Code, "a form of another site")
 
 	for range mostTrials {
-		end, err := server.trials.begin()
-		require.NoError(t, err)
-		defer end()
+		server.trials.running <- struct{}{}
 	}
 	w = post(h, "/whatif", form)
 	assert.Equal(t, 503, w.Code)

@@ -72,7 +72,8 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 // Run reads the cluster until ctx is done.
 func (s *Server) Run(ctx context.Context) { s.keeper.run(ctx) }
 
-// The limits of a connection. A stream of events and a simulation set their own time.
+// The limits of a connection. A stream of events sets its own time, and a simulation ends before
+// writeTime is over.
 const (
 	headerTime   = 5 * time.Second
 	readTime     = 20 * time.Second

@@ -19,7 +19,8 @@ type Viewer interface {
 	Queues(ctx context.Context) bool
 	// Nodes reports whether the viewer may see nodes by name.
 	Nodes(ctx context.Context) bool
-	// Namespace reports whether the viewer may see the jobs of a namespace by name.
+	// Namespace reports whether the viewer may see the jobs of a namespace by name, or those of
+	// all namespaces for "".
 	Namespace(ctx context.Context, name string) bool
 }
 
@@ -80,6 +81,12 @@ func (s *seen) namespace(name string) bool {
 	}
 	return may
 }
+
+// rights are those of the viewer in a simulation.
+type rights struct{ *seen }
+
+func (r rights) Namespace(name string) bool { return r.namespace(name) }
+func (r rights) Nodes() bool                { return r.viewer.Nodes(r.ctx) }
 
 // Hidden counts what a viewer may not see by name.
 type Hidden struct {

@@ -35,7 +35,7 @@ func checkWith(t *testing.T, configure func([]*scheduling.Queue) (*engine.Config
 	require.NoError(t, err)
 	configuration, err := configure(objects.Queues)
 	require.NoError(t, err)
-	issues, err := Check(objects, configuration)
+	issues, err := Check(t.Context(), objects, configuration)
 	require.NoError(t, err)
 	var lines []string
 	for _, i := range issues {
