@@ -60,9 +60,9 @@ func (t *trials) run(ctx context.Context, simulate func(context.Context) (*whati
 		return nil, errBusy
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.time)
+	defer cancel()
 	ended := make(chan outcome, 1)
 	go func() {
-		defer cancel()
 		defer func() { <-t.running }()
 		defer func() {
 			if p := recover(); p != nil { // in this goroutine it would end the server
