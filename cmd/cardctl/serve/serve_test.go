@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html"
 	"net"
 	"net/http"
@@ -487,17 +488,89 @@ func TestClientThatNeverReads(t *testing.T) {
 	assert.Zero(t, server.events.open())
 }
 
-// TestTooManyClients refuses streams beyond the bound.
+// TestTooManyClients refuses streams beyond the bound of all.
 func TestTooManyClients(t *testing.T) {
 	server := newServer(t, newSource(t, examples), nil)
-	for range mostClients {
-		require.NotNil(t, server.events.subscribe(0))
+	for i := range mostClients {
+		_, err := server.events.subscribe(fmt.Sprint(i), 0)
+		require.NoError(t, err)
 	}
 	w := get(server.Handler(), "/events")
 	assert.Equal(t, 503, w.Code)
+	assert.Contains(t, w.Body.String(), errPages.Error())
 	assert.NotEmpty(t, w.Header().Get("Retry-After"))
 	server.events.publish()
 	server.events.publish() // nobody reads, and it returns
+}
+
+// TestStreamsOfOneUser refuses streams beyond those of one user, and without names of one address. Others
+// get theirs.
+func TestStreamsOfOneUser(t *testing.T) {
+	for name, c := range map[string]struct {
+		access       func(http.Handler) http.Handler
+		mine, others func(*http.Request)
+	}{
+		"users": {func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				next.ServeHTTP(w, r.WithContext(WithViewer(r.Context(), named(r.Header.Get("User")))))
+			})
+		}, func(r *http.Request) { r.RemoteAddr = "10.0.0.1:1"; r.Header.Set("User", "ann") },
+			func(r *http.Request) { r.RemoteAddr = "10.0.0.1:1"; r.Header.Set("User", "ben") }},
+		"addresses": {nil, func(r *http.Request) { r.RemoteAddr = "127.0.0.1:1" }, func(r *http.Request) { r.RemoteAddr = "127.0.0.2:1" }},
+		"networks":  {nil, func(r *http.Request) { r.RemoteAddr = "[2001:db8::1]:1" }, func(r *http.Request) { r.RemoteAddr = "[2001:db8:0:1::1]:1" }},
+	} {
+		server := newServer(t, newSource(t, examples), c.access)
+		h := server.Handler()
+		events := func(of func(*http.Request)) *httptest.ResponseRecorder {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel() // the stream ends at once
+			r := httptest.NewRequest(http.MethodGet, "/events?after=1", nil).WithContext(ctx)
+			of(r)
+			return do(h, r)
+		}
+		r := httptest.NewRequest(http.MethodGet, "/events", nil)
+		c.mine(r)
+		owner := "user " + r.Header.Get("User")
+		if c.access == nil {
+			owner = "address " + AddressOf(r)
+		}
+		var clients []chan uint64
+		for range mostOfOneUser {
+			client, err := server.events.subscribe(owner, 0)
+			require.NoError(t, err)
+			clients = append(clients, client)
+		}
+		w := events(c.mine)
+		assert.Equal(t, 503, w.Code, name)
+		assert.Contains(t, w.Body.String(), errYourPages.Error(), name)
+		assert.Equal(t, 200, events(c.others).Code, name)
+		server.events.unsubscribe(clients[0])
+		assert.Equal(t, 200, events(c.mine).Code, name)
+		for _, client := range clients[1:] {
+			server.events.unsubscribe(client)
+		}
+		assert.Empty(t, server.events.streams, name)
+		assert.Zero(t, server.events.open(), name)
+	}
+}
+
+// named is a viewer with a name, who may see nothing.
+type named string
+
+func (n named) Name() string                           { return string(n) }
+func (n named) Queues(context.Context) bool            { return false }
+func (n named) Nodes(context.Context) bool             { return false }
+func (n named) Namespace(context.Context, string) bool { return false }
+
+func TestAddressOf(t *testing.T) {
+	for remote, want := range map[string]string{
+		"10.0.0.1:80": "10.0.0.1", "[::ffff:10.0.0.1]:80": "10.0.0.1", "[2001:db8:1:2:3:4:5:6]:80": "2001:db8:1:2::/64", "[fe80::1%eth0]:80": "fe80::/64", "pipe": "pipe", "": "",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = remote
+		r.Header.Set("X-Forwarded-For", "10.9.9.9")
+		assert.Equal(t, want, AddressOf(r), remote)
+	}
 }
 
 // TestServe ends when its context does, with a stream open.

@@ -36,7 +36,7 @@ type Server struct {
 
 // New returns a server that has read nothing yet.
 func New(o Options) *Server {
-	events := &broadcaster{patience: eventTime, clients: map[chan uint64]bool{}}
+	events := newBroadcaster()
 	return &Server{
 		options: o, events: events, trials: newTrials(), started: time.Now(),
 		keeper: &keeper{source: o.Source, interval: o.Interval, log: o.Log, history: model.NewHistory(), events: events},

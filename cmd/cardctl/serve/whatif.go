@@ -63,14 +63,15 @@ func (t *trials) run(ctx context.Context, simulate func(context.Context) (*whati
 	defer cancel()
 	ended := make(chan outcome, 1)
 	go func() {
-		defer func() { <-t.running }()
+		var o outcome
 		defer func() {
 			if p := recover(); p != nil { // in this goroutine it would end the server
-				ended <- outcome{err: fmt.Errorf("%w: %v\n%s", errBroken, p, debug.Stack())}
+				o.err = fmt.Errorf("%w: %v\n%s", errBroken, p, debug.Stack())
 			}
+			<-t.running
+			ended <- o
 		}()
-		trial, err := simulate(ctx)
-		ended <- outcome{trial, err}
+		o.trial, o.err = simulate(ctx)
 	}()
 	select {
 	case o := <-ended:

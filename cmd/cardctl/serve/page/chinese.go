@@ -190,6 +190,7 @@ var chinese = map[string]string{
 	"The token is not valid.": "令牌无效。",
 	"The token is too long for a cookie. A proxy can send it instead, in the header Authorization.": "令牌太长，无法存入 cookie。可由代理在 Authorization 头中发送。",
 	"The server does not answer. The page shows what it had, and goes on when the server is back.":  "服务器没有响应。页面显示之前的内容，服务器恢复后将继续更新。",
+	"The server checks too many tokens at once. Try again in a moment.":                             "服务器正在检查的令牌过多，请稍后重试。",
 	"The server cannot check your access: the API server does not answer.":                          "服务器无法检查您的权限：API server 没有响应。",
 	"the cluster cannot be read":                               "无法读取集群",
 	"Parts of the cluster cannot be read.":                     "集群的部分内容无法读取。",
