@@ -45,6 +45,7 @@ require (
 	k8s.io/kube-scheduler v0.35.3
 	k8s.io/kubernetes v1.35.3
 	k8s.io/sample-apiserver v0.34.1
+	k8s.io/utils v0.0.0-20251002143259-bc988d571ff4
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
 	sigs.k8s.io/kustomize/api v0.20.1
 	sigs.k8s.io/kustomize/kyaml v0.20.1
@@ -227,7 +228,6 @@ require (
 	k8s.io/metrics v0.35.3 // indirect
 	k8s.io/mount-utils v0.35.3 // indirect
 	k8s.io/pod-security-admission v0.35.3 // indirect
-	k8s.io/utils v0.0.0-20251002143259-bc988d571ff4 // indirect
 	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.31.2 // indirect
 	sigs.k8s.io/controller-runtime v0.23.3 // indirect
 	sigs.k8s.io/kustomize/kustomize/v5 v5.7.1 // indirect

@@ -5,12 +5,19 @@ import (
 	"strings"
 )
 
+// mostCompared is the length of the longest names that are compared, in bytes: those of objects
+// have 253 at most. The time and the memory of a comparison are the product of both lengths.
+const mostCompared = 253
+
 // Nearest returns the name among names that a user most likely meant by name, or "" if
 // none is similar: one mistake, one more in a long name, and never more than every third
 // character. Case does not count.
 func Nearest(name string, names []string) string {
 	nearest, least := "", -1
 	for _, other := range names {
+		if max(len(name), len(other)) > mostCompared {
+			continue
+		}
 		n, length := distance([]rune(strings.ToLower(name)), []rune(strings.ToLower(other))), max(len(name), len(other))
 		if n <= 1+length/12 && 3*n <= length && other != name && (least < 0 || n < least) {
 			nearest, least = other, n

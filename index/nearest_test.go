@@ -1,6 +1,9 @@
 package index
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNearest(t *testing.T) {
 	names := []string{"capability", "deserved", "NVIDIA-H200", "NVIDIA-H800", "gpu", "deserve", "B"}
@@ -13,6 +16,20 @@ func TestNearest(t *testing.T) {
 		if got := Nearest(name, names); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
 		}
+	}
+}
+
+// TestNearestOfLongNames compares no names of any length: two of a megabyte would need a terabyte.
+func TestNearestOfLongNames(t *testing.T) {
+	long := strings.Repeat("a", 1<<20)
+	for name, names := range map[string][]string{long: {"a", long + "b"}, "a": {long}} {
+		if got := Nearest(name, names); got != "" {
+			t.Errorf("the nearest of a name of %d characters has %d", len(name), len(got))
+		}
+	}
+	longest := long[:mostCompared]
+	if got := Nearest(longest[1:]+"b", []string{longest}); got != longest {
+		t.Errorf("the longest name has no nearest")
 	}
 }
 

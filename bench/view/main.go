@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -70,7 +71,7 @@ func measure(program string, viewers int, duration time.Duration) error {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			results[i] = s.view(ctx, views[i%len(views)])
+			results[i] = s.from(i/viewersOfAddress).view(ctx, views[i%len(views)])
 		}()
 	}
 	all.Wait()
@@ -147,6 +148,17 @@ func start(program, apiServer string) (*server, error) {
 	return s, err
 }
 
+// viewersOfAddress is how many viewers have one address. The server bounds the pages of one.
+const viewersOfAddress = 40
+
+// from returns the server as viewers with another address of this machine reach it.
+func (s *server) from(i int) *server {
+	own := *s
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+i))}}
+	own.client.Transport = &http.Transport{MaxIdleConnsPerHost: 1000, DialContext: dialer.DialContext}
+	return &own
+}
+
 func (s *server) stop() {
 	_ = s.command.Process.Kill()
 	_ = s.command.Wait() // that it was killed
@@ -201,6 +213,9 @@ func (s *server) view(ctx context.Context, path string) (r result) {
 		return result{err: err}
 	}
 	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return result{err: fmt.Errorf("/events: %s", response.Status)}
+	}
 	if !load() {
 		return r
 	}

@@ -26,7 +26,10 @@ func newCards(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			session := engine.Open(world, configuration)
+			session, err := engine.Open(cmd.Context(), world, configuration)
+			if err != nil {
+				return err
+			}
 			defer session.Close()
 			return s.printStock(stock.Count(world, session))
 		},

@@ -37,6 +37,9 @@ func TestBadInput(t *testing.T) {
 	empty := filepath.Join(dir, "empty")
 	require.NoError(t, os.Mkdir(empty, 0o700))
 
+	negative := filepath.Join(dir, "negative.yaml")
+	require.NoError(t, os.WriteFile(negative, []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {replicas: -1}\n"), 0o600))
+
 	t.Setenv("KUBECONFIG", filepath.Join(dir, "none"))
 	t.Setenv("HOME", dir)
 	for name, c := range map[string]struct {
@@ -79,6 +82,7 @@ func TestBadInput(t *testing.T) {
 		"files with tokens":    {queueText, []string{"serve", "-f", "-", "--authenticate"}, "[authenticate filename]"},
 		"no certificate":       {queueText, []string{"serve", "-f", "-", "--tls-cert-file", "none", "--tls-private-key-file", "none"}, "--tls-cert-file: open none"},
 		"nothing to add":       {queueText, []string{"simulate", "-f", "-", "--add", "none"}, "stat none"},
+		"negative replicas":    {queueText, []string{"simulate", "-f", "-", "--add", negative}, "Deployment/d: spec.replicas: -1 is negative"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := run(c.stdin, c.arguments...)
@@ -115,6 +119,16 @@ func TestBrokenDocument(t *testing.T) {
 			assert.Equal(t, assumed+"error: stdin:5: did not find expected node content\nnote: skipped 1 objects of other kinds: Service (1)\n", stderr)
 		}
 	}
+}
+
+// TestTooManyPods simulates the rest of the input, and says whose pods are left out.
+func TestTooManyPods(t *testing.T) {
+	many := filepath.Join(t.TempDir(), "many.yaml")
+	require.NoError(t, os.WriteFile(many, []byte("apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\n"+
+		"spec: {queue: q, minAvailable: 2147483647, tasks: [{name: t, replicas: 2147483647, template: {spec: {containers: [{name: c, image: i}]}}}]}\n"), 0o600))
+	code, _, stderr := run(queueText, "simulate", "-f", "-", "--add", many)
+	assert.Zero(t, code)
+	assert.Contains(t, stderr, "warning: Job default/j: its 2147483647 pods are left out")
 }
 
 // TestFormats expects JSON and YAML of every command to be the same, and tables to
@@ -332,7 +346,7 @@ func TestWatchedJobs(t *testing.T) {
 		require.NoError(t, err)
 		world, err := engine.Build(objects)
 		require.NoError(t, err)
-		r, err := s.explain(subject{kind: "job"}, world, configuration, shown)
+		r, err := s.explain(t.Context(), subject{kind: "job"}, world, configuration, shown)
 		require.NoError(t, err)
 		for _, row := range r.rows.rows {
 			all = append(all, row[1]+" "+row[3])

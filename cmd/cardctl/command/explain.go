@@ -52,7 +52,7 @@ func newExplain(s *source) *cobra.Command {
 				if err != nil {
 					return nil, err
 				}
-				return s.explain(about, world, configuration, shown)
+				return s.explain(ctx, about, world, configuration, shown)
 			})
 		},
 	}
@@ -87,7 +87,7 @@ func subjectOf(arguments []string) (subject, error) {
 
 // explain explains the jobs of a subject, and those that were shown before: a job that no
 // longer waits is a change.
-func (s *source) explain(about subject, world *engine.World, configuration *engine.Configuration, shown map[string]bool) (*result, error) {
+func (s *source) explain(ctx context.Context, about subject, world *engine.World, configuration *engine.Configuration, shown map[string]bool) (*result, error) {
 	filter, err := about.filter(world, s.namespace())
 	if err != nil {
 		return nil, err
@@ -98,11 +98,14 @@ func (s *source) explain(about subject, world *engine.World, configuration *engi
 		return shown[id] || filter(f) && selected(id)
 	}
 	progress := newProgress(s.streams.ErrOut)
-	findings := explain.Jobs(world, configuration, explain.Options{
+	findings, err := explain.Jobs(ctx, world, configuration, explain.Options{
 		Wanted: wanted, Claims: about.kind == "job" && about.name != "" || about.kind == "pod" && about.name != "",
 		Progress: func(done, all int) { progress.report("jobs", done, all) },
 	})
 	progress.done()
+	if err != nil {
+		return nil, err
+	}
 	if about.name != "" && about.kind != "queue" && len(findings) == 0 {
 		return nil, about.unknown(world, s.namespace())
 	}

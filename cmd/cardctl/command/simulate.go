@@ -64,7 +64,7 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 	if err != nil {
 		return err
 	}
-	change := whatif.Change{Set: c.set, Remove: c.remove, Namespace: s.namespace()}
+	change := whatif.Change{Set: c.set, Remove: c.remove, Namespace: s.namespace(), Rights: whatif.Everything}
 	if len(c.add) > 0 {
 		if change.Add, err = input.ReadFiles(c.add, s.recursive, s.streams.In, nil); err != nil {
 			return err

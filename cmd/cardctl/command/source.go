@@ -230,6 +230,9 @@ func (s *source) warnOfWorld(world *engine.World, configuration *engine.Configur
 	if world.Orphans > 0 {
 		s.warning(orphans, world.Orphans)
 	}
+	for _, out := range world.LeftOut {
+		s.warning("%s", out)
+	}
 }
 
 // orphans is the warning about pods that no queue is charged for.

@@ -78,7 +78,10 @@ func (s *source) queues(ctx context.Context, queue string) ([]queues.Queue, erro
 		}
 		return (below == nil || below[name]) && s.labels.Matches(own)
 	}
-	session := engine.Open(world, configuration)
+	session, err := engine.Open(ctx, world, configuration)
+	if err != nil {
+		return nil, err
+	}
 	defer session.Close()
 	return queues.List(world, session, wanted), nil
 }

@@ -27,7 +27,7 @@ func newValidate(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			issues, err := validate.Check(objects, configuration)
+			issues, err := validate.Check(cmd.Context(), objects, configuration)
 			if err != nil {
 				return err
 			}

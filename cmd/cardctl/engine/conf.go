@@ -67,8 +67,8 @@ func Usual(name string, queues []*scheduling.Queue) (*Configuration, error) {
 
 // Configure reads a volcano-scheduler.conf.
 func Configure(text string) (*Configuration, error) {
-	one.Lock()
-	defer one.Unlock()
+	one <- struct{}{}
+	defer func() { <-one }()
 	plugin.Register()
 	actions, tiers, configurations, _, err := scheduler.UnmarshalSchedulerConf(text)
 	if err != nil {

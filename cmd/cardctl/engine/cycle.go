@@ -41,28 +41,31 @@ const mostCycles = 100
 
 // Settle runs cycles until one changes nothing, or ctx is done. Between two cycles it does the work of
 // the controllers and the kubelet: placed pods run, and evicted pods leave their node
-// and come back as new pods. It reports whether the world settled.
-func Settle(ctx context.Context, w *World, c *Configuration, progress func(cycle, events int)) (events []Event, settled bool) {
-	for cycle := 1; cycle <= mostCycles && ctx.Err() == nil; cycle++ {
-		happened, changed := w.cycle(c, cycle)
+// and come back as new pods. It reports whether the world settled, and returns the error of ctx if
+// that ended it, also within a cycle.
+func Settle(ctx context.Context, w *World, c *Configuration, progress func(cycle, events int)) (events []Event, settled bool, err error) {
+	for cycle := 1; cycle <= mostCycles; cycle++ {
+		happened, changed, err := w.cycle(ctx, c, cycle)
+		if err != nil {
+			return events, false, err
+		}
 		events = append(events, happened...)
 		if progress != nil {
 			progress(cycle, len(events))
 		}
 		if !changed {
-			return events, true
+			return events, true, nil
 		}
 	}
-	return events, false
+	return events, false, nil
 }
 
 // cycle runs all actions once.
-func (w *World) cycle(c *Configuration, number int) (events []Event, changed bool) {
-	s := Open(w, c)
-	s.forgetLost()
-	s.Run()
-	jobs := s.Jobs // closing drops them
-	s.Close()
+func (w *World) cycle(ctx context.Context, c *Configuration, number int) (events []Event, changed bool, err error) {
+	jobs, err := w.decide(ctx, c)
+	if err != nil {
+		return nil, false, err
+	}
 	for _, g := range w.Groups {
 		job := jobs[g.ID()]
 		if job == nil {
@@ -85,7 +88,19 @@ func (w *World) cycle(c *Configuration, number int) (events []Event, changed boo
 		arrived := w.arrive(g)
 		changed = changed || ended || arrived || len(happened) > 0 || was != g.Status.Phase
 	}
-	return events, changed
+	return events, changed, nil
+}
+
+// decide runs all actions in a session, and returns its jobs.
+func (w *World) decide(ctx context.Context, c *Configuration) (map[api.JobID]*api.JobInfo, error) {
+	s, err := Open(ctx, w, c)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	s.forgetLost()
+	err = s.Run()
+	return s.Jobs, err // before Close, which drops them
 }
 
 // dropEnding drops the pods that were terminating before the cycle.

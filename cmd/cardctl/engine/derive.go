@@ -29,6 +29,10 @@ func (w *workloads) deriveGroups(pods []*v1.Pod, jobs []*batch.Job) error {
 	}
 	podGroups := map[types.NamespacedName]*v1beta1.PodGroup{}
 	for _, job := range jobs {
+		var load Load
+		if load.AddJob(job); load.Exceeds(mostMade) {
+			continue // the requests of its minimum cannot be added up
+		}
 		complete(job)
 		podGroup := w.podGroupOf(job)
 		podGroups[types.NamespacedName{Namespace: podGroup.Namespace, Name: podGroup.Name}] = podGroup

@@ -243,14 +243,16 @@ spec: {schedulerName: volcano, containers: [{name: c, image: i, resources: {limi
 	c, err := Usual(plugin.CapacityName, nil)
 	require.NoError(t, err)
 	for range 2 {
-		s := Open(w, c)
-		s.Run()
+		s, err := Open(t.Context(), w, c)
+		require.NoError(t, err)
+		require.NoError(t, s.Run())
 		assert.Equal(t, 1000.0, s.Jobs[w.Groups[0].ID()].Allocated.MilliCPU)
 		s.Close()
 		assert.Empty(t, w.Groups[0].Pods[0].Spec.NodeName)
 		assert.Equal(t, scheduling.PodGroupPending, w.Groups[0].Status.Phase)
 	}
-	events, settled := Settle(t.Context(), w, c, nil)
+	events, settled, err := Settle(t.Context(), w, c, nil)
+	require.NoError(t, err)
 	assert.True(t, settled)
 	assert.Equal(t, []Event{
 		{Cycle: 1, Kind: Placed, Group: "default/podgroup-bare", Owner: "Pod/bare", Queue: "q", Pod: "bare", Node: "a"},
@@ -307,11 +309,14 @@ spec: {capability: {cpu: 4, memory: 4Gi}}
 			for range 5 {
 				c, err := Usual(name, nil)
 				assert.NoError(t, err)
-				assert.Empty(t, Evictions(w, c))
+				evictions, err := Evictions(t.Context(), w, c)
+				assert.NoError(t, err)
+				assert.Empty(t, evictions)
 			}
 			c, err := Usual(name, nil)
 			assert.NoError(t, err)
-			events, settled := Settle(t.Context(), w, c, nil)
+			events, settled, err := Settle(t.Context(), w, c, nil)
+			assert.NoError(t, err)
 			assert.True(t, settled)
 			assert.Len(t, events, 4, "one admission and three pods, with %s", name)
 		}()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -24,13 +25,18 @@ type Taker struct {
 	Queue     string `json:"queue"`
 }
 
-// Evictions returns what the actions of the next cycle evict, in the order of the pods. The
-// world stays as it is.
-func Evictions(w *World, c *Configuration) []Eviction {
-	s := Open(w, c)
+// Evictions returns what the actions of the next cycle evict, in the order of the pods, or the
+// error of ctx. The world stays as it is.
+func Evictions(ctx context.Context, w *World, c *Configuration) ([]Eviction, error) {
+	s, err := Open(ctx, w, c)
+	if err != nil {
+		return nil, err
+	}
 	defer s.Close()
 	s.forgetLost()
-	s.Run()
+	if err := s.Run(); err != nil {
+		return nil, err
+	}
 	all, takers := []Eviction{}, map[string][]Taker{}
 	for _, g := range w.Groups {
 		job := s.Jobs[g.ID()]
@@ -56,5 +62,5 @@ func Evictions(w *World, c *Configuration) []Eviction {
 	slices.SortFunc(all, func(a, b Eviction) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Pod, b.Pod))
 	})
-	return all
+	return all, nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -23,11 +24,12 @@ type Session struct {
 	*framework.Session
 	Quota plugin.Inspection
 	*Configuration
+	interruption *interruption
 }
 
-// one is held while a session is open, because Volcano registers plugins and actions for the
+// one has a value while a session is open, because Volcano registers plugins and actions for the
 // process.
-var one sync.Mutex
+var one = make(chan struct{}, 1)
 
 // informed has the informers in which Volcano's predicates look volumes up. They are
 // empty.
@@ -40,9 +42,27 @@ var informed = sync.OnceValue(func() informers.SharedInformerFactory {
 // print.
 var Quiet = sync.OnceFunc(offline.Quiet)
 
-// Open opens a session on a world.
-func Open(w *World, c *Configuration) *Session {
-	one.Lock()
+// Open opens a session on a world. It returns the error of ctx if that is done before another
+// session is closed. Run ends when ctx is done.
+func Open(ctx context.Context, w *World, c *Configuration) (s *Session, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case one <- struct{}{}:
+	}
+	defer func() {
+		if s == nil { // a plugin panics
+			<-one
+		}
+	}()
+	return open(ctx, w, c), nil
+}
+
+// open opens a session while no other is open.
+func open(ctx context.Context, w *World, c *Configuration) *Session {
 	Quiet()
 	conf.EnabledActionMap = map[string]bool{}
 	for _, action := range c.Actions {
@@ -57,21 +77,30 @@ func Open(w *World, c *Configuration) *Session {
 	})
 	cache := offline.NewCache(w.info())
 	cache.Informers = informed()
-	s := &Session{Session: framework.OpenSession(cache, c.Tiers, c.Configurations), Configuration: c}
+	s := &Session{Configuration: c, interruption: &interruption{ctx: ctx}}
+	s.Session = framework.OpenSession(cache, s.interruption.before(c.Tiers), c.Configurations)
 	s.Quota, _ = plugin.Inspect(quota)
 	return s
 }
 
 // Run runs the actions of the configuration with the given names, or all of them if
-// no name is given.
-func (s *Session) Run(names ...string) {
+// no name is given. If the context of the session is done, it returns its error, and the
+// session is only good to be closed.
+func (s *Session) Run(names ...string) error {
 	for _, action := range s.Actions {
 		if len(names) == 0 || slices.Contains(names, action.Name()) {
-			action.Initialize()
-			action.Execute(s.Session)
-			action.UnInitialize()
+			if err := s.interruption.run(func() { s.execute(action) }); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
+}
+
+func (s *Session) execute(action framework.Action) {
+	action.Initialize()
+	defer action.UnInitialize()
+	action.Execute(s.Session)
 }
 
 // forgetLost drops the jobs whose queue does not exist, as Volcano's cache does.
@@ -86,7 +115,7 @@ func (s *Session) forgetLost() {
 
 // Close closes the session.
 func (s *Session) Close() {
-	defer one.Unlock()
+	defer func() { <-one }()
 	s.forgetLost()
 	framework.CloseSession(s.Session)
 }

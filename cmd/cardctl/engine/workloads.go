@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ type workloads struct {
 	*World
 	groups  map[types.NamespacedName]*Group
 	ownedBy map[types.NamespacedName]*Group // by Volcano job
+	out     map[metav1.Object]bool          // workloads that are left out
 }
 
 // index adds a PodGroup of the input to the maps.
@@ -65,8 +67,8 @@ func (w *workloads) addPods(pods []*v1.Pod) error {
 	return nil
 }
 
-// addPodsAsGroup makes the PodGroup of pods that have none. annotations are those of
-// the workload.
+// addPodsAsGroup makes the PodGroup of pods of one template that have none. annotations are
+// those of the workload.
 func (w *workloads) addPodsAsGroup(owner, name string, annotations map[string]string, pods []*v1.Pod) error {
 	first := pods[0]
 	minimum := controllers.CalTaskRequests(first, 1)
@@ -89,8 +91,9 @@ func (w *workloads) addPodsAsGroup(owner, name string, annotations map[string]st
 		return err
 	}
 	g.Owner = owner
+	join(first, podGroup.Name)
 	for _, pod := range pods {
-		join(pod, podGroup.Name)
+		pod.Annotations = first.Annotations
 	}
 	g.Pods = pods
 	return nil
@@ -109,19 +112,13 @@ func join(pod *v1.Pod, podGroup string) {
 // addDeployments makes the pods of Deployments that no controller has seen yet.
 func (w *workloads) addDeployments(deployments []*appsv1.Deployment) error {
 	for _, d := range deployments {
-		if d.Status.ObservedGeneration > 0 || d.Spec.Template.Spec.SchedulerName != schedulerName {
+		if !isMade(d) || w.out[d] {
 			continue
 		}
-		replicas := 1
-		if d.Spec.Replicas != nil {
-			replicas = int(*d.Spec.Replicas)
-		}
+		first := w.podOf(d.Namespace, "ReplicaSet/"+d.Name, &d.Spec.Template, d.CreationTimestamp)
 		var pods []*v1.Pod
-		for i := range replicas {
-			pods = append(pods, w.newPod(d.Namespace, fmt.Sprintf("%s-%d", d.Name, i), "ReplicaSet/"+d.Name, &d.Spec.Template, d.CreationTimestamp))
-		}
-		if len(pods) == 0 {
-			continue
+		for i := range replicasOf(d) {
+			pods = append(pods, named(first, fmt.Sprintf("%s-%d", d.Name, i)))
 		}
 		if err := w.addPodsAsGroup("Deployment/"+d.Name, d.Name, d.Annotations, pods); err != nil {
 			return err
@@ -130,15 +127,30 @@ func (w *workloads) addDeployments(deployments []*appsv1.Deployment) error {
 	return nil
 }
 
-// newPod makes a pod of a template. controller is the kind and the name of its owner.
-func (w *workloads) newPod(namespace, name, controller string, template *v1.PodTemplateSpec, created metav1.Time) *v1.Pod {
+// isMade reports whether the world makes the pods of a Deployment: those of Volcano's scheduler
+// that no controller has seen.
+func isMade(d *appsv1.Deployment) bool {
+	return d.Status.ObservedGeneration == 0 && d.Spec.Template.Spec.SchedulerName == schedulerName && replicasOf(d) > 0
+}
+
+// podOf makes a pod of a template, without a name. controller is the kind and the name of its
+// owner.
+func (w *workloads) podOf(namespace, controller string, template *v1.PodTemplateSpec, created metav1.Time) *v1.Pod {
 	content, is := template.DeepCopy(), true
 	pod := &v1.Pod{ObjectMeta: content.ObjectMeta, Spec: content.Spec}
 	kind, owner, _ := strings.Cut(controller, "/")
 	pod.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: owner, Controller: &is}}
-	pod.Namespace, pod.Name, pod.CreationTimestamp = namespace, name, created
+	pod.Namespace, pod.CreationTimestamp = namespace, created
 	w.admit(pod)
 	return pod
+}
+
+// named is a pod of the same template with a name. The pods of a template share its content,
+// which nobody changes.
+func named(pod *v1.Pod, name string) *v1.Pod {
+	own := *pod
+	own.Name, own.UID = name, types.UID(own.Namespace+"/"+name)
+	return &own
 }
 
 // addJobs makes the PodGroups of Volcano jobs that have none. It also makes the pods of
@@ -148,6 +160,9 @@ func (w *workloads) addJobs(jobs []*batch.Job) error {
 	for _, job := range jobs {
 		complete(job)
 		g := w.groupOf(job)
+		if g == nil && w.out[job] {
+			continue
+		}
 		if g == nil {
 			var err error
 			if g, err = w.addGroup(w.podGroupOf(job)); err != nil {
@@ -155,17 +170,20 @@ func (w *workloads) addJobs(jobs []*batch.Job) error {
 			}
 		}
 		g.Owner = "Job/" + job.Name
-		switch phase := job.Status.State.Phase; phase {
-		case batch.Completed, batch.Failed, batch.Terminated, batch.Aborted:
-			g.Ended = string(phase)
-			continue
-		}
-		if len(g.Pods) == 0 {
+		switch {
+		case hasEnded(job):
+			g.Ended = string(job.Status.State.Phase)
+		case len(g.Pods) == 0 && !w.out[job]:
 			g.Coming = w.podsOf(job, g.Name)
 			w.arrive(g)
 		}
 	}
 	return nil
+}
+
+// hasEnded reports whether the controller of a job is done with it.
+func hasEnded(job *batch.Job) bool {
+	return slices.Contains([]batch.JobPhase{batch.Completed, batch.Failed, batch.Terminated, batch.Aborted}, job.Status.State.Phase)
 }
 
 // arrive creates the pods of an admitted group, and reports whether there are any.
@@ -189,7 +207,7 @@ func complete(job *batch.Job) {
 			minimum := task.Replicas
 			task.MinAvailable = &minimum
 		}
-		total += *task.MinAvailable
+		total = sum(total, *task.MinAvailable)
 	}
 	job.Spec.MinAvailable = cmp.Or(job.Spec.MinAvailable, total)
 }
@@ -220,8 +238,8 @@ func (w *workloads) podGroupOf(job *batch.Job) *v1beta1.PodGroup {
 	total := int32(0)
 	for _, task := range job.Spec.Tasks {
 		minimums[task.Name] = *task.MinAvailable
-		total += *task.MinAvailable
-		pod := w.newPod(job.Namespace, "", "Job/"+job.Name, &task.Template, job.CreationTimestamp) // with the requests that follow from limits
+		total = sum(total, *task.MinAvailable)
+		pod := w.podOf(job.Namespace, "Job/"+job.Name, &task.Template, job.CreationTimestamp) // with the requests that follow from limits
 		task.Template.Spec = pod.Spec
 		tasks = append(tasks, jobcontroller.TaskPriority{TaskSpec: task})
 	}
@@ -249,16 +267,16 @@ func (w *workloads) podsOf(job *batch.Job, podGroup string) []*v1.Pod {
 	var pods []*v1.Pod
 	for i := range job.Spec.Tasks {
 		task := &job.Spec.Tasks[i]
-		for n := range int(task.Replicas) {
-			pod := w.newPod(job.Namespace, jobhelpers.MakePodName(job.Name, task.Name, n), "Job/"+job.Name, &task.Template, job.CreationTimestamp)
-			pod.Spec.SchedulerName = job.Spec.SchedulerName
-			pod.Spec.PriorityClassName = cmp.Or(pod.Spec.PriorityClassName, job.Spec.PriorityClassName)
-			join(pod, podGroup)
-			pod.Annotations[batch.TaskSpecKey] = task.Name
-			if preemptable, ok := job.Annotations[v1beta1.PodPreemptable]; ok {
-				pod.Annotations[v1beta1.PodPreemptable] = preemptable
-			}
-			pods = append(pods, pod)
+		first := w.podOf(job.Namespace, "Job/"+job.Name, &task.Template, job.CreationTimestamp)
+		first.Spec.SchedulerName = job.Spec.SchedulerName
+		first.Spec.PriorityClassName = cmp.Or(first.Spec.PriorityClassName, job.Spec.PriorityClassName)
+		join(first, podGroup)
+		first.Annotations[batch.TaskSpecKey] = task.Name
+		if preemptable, ok := job.Annotations[v1beta1.PodPreemptable]; ok {
+			first.Annotations[v1beta1.PodPreemptable] = preemptable
+		}
+		for n := range task.Replicas {
+			pods = append(pods, named(first, jobhelpers.MakePodName(job.Name, task.Name, int(n))))
 		}
 	}
 	return pods

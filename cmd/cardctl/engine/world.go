@@ -41,6 +41,8 @@ type World struct {
 	// Orphans counts pods of PodGroups that are not in the input; no queue is
 	// charged for them.
 	Orphans int
+	// LeftOut are the workloads that have no pods, because all that are to be made would be too many.
+	LeftOut []LeftOut
 
 	classes         map[string]int32
 	defaultPriority int32
@@ -97,7 +99,7 @@ func Build(o *input.Objects) (*World, error) {
 	if err := w.addQueues(o.Queues); err != nil {
 		return nil, err
 	}
-	b := workloads{World: w, groups: map[types.NamespacedName]*Group{}, ownedBy: map[types.NamespacedName]*Group{}}
+	b := workloads{World: w, groups: map[types.NamespacedName]*Group{}, ownedBy: map[types.NamespacedName]*Group{}, out: map[metav1.Object]bool{}}
 	for _, podGroup := range o.PodGroups {
 		g, err := w.addGroup(podGroup)
 		if err != nil {
@@ -113,6 +115,7 @@ func Build(o *input.Objects) (*World, error) {
 	if err := b.addPods(o.Pods); err != nil {
 		return nil, err
 	}
+	b.leaveOut(o.Deployments, o.Jobs)
 	if err := b.addDeployments(o.Deployments); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,8 @@ func (e *explainer) advise(f *Finding) []string {
 	case report.BrokenQueue:
 		return []string{"correct spec.parent of the queue that is named: the path of each queue must end at the root"}
 	case report.InnerQueue:
-		return []string{fmt.Sprintf("submit it to a queue without children: %s", strings.Join(first(e.children[f.Queue], 5), ", "))}
+		f.Leaves = first(e.children[f.Queue], 5)
+		return []string{LeafAdvice(f.Leaves)}
 	case report.ClosedQueue:
 		return []string{fmt.Sprintf("open the queue: vcctl queue operate -a open -n %s", f.Level)}
 	case report.MixedResources:
@@ -71,6 +72,15 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{"wait until pods of the queue end, or raise its weight"}
 	}
 	return nil
+}
+
+// LeafAdvice is the advice about a job in an inner queue, which names some leaf queues below it.
+func LeafAdvice(leaves []string) string {
+	text := "submit it to a queue without children"
+	if len(leaves) > 0 {
+		text += ": " + strings.Join(leaves, ", ")
+	}
+	return text
 }
 
 // adviseShortages returns, for each bound that is exceeded, how much is missing at

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
@@ -49,26 +50,21 @@ type Options struct {
 	Progress func(done, all int)
 }
 
-// Jobs explains jobs, in the order of their names. It changes the world: the jobs that
-// its next enqueue action admits get their pods.
-func Jobs(w *engine.World, c *engine.Configuration, o Options) []Finding {
-	s := engine.Open(w, c)
-	s.Run("enqueue")
-	displaced := map[api.JobID]bool{}
-	for _, g := range w.Groups {
-		if job := s.Jobs[g.ID()]; job != nil && g.Status.Phase == scheduling.PodGroupInqueue {
-			displaced[g.ID()] = job.PodGroup.Status.Phase == scheduling.PodGroupPending
-		}
-	}
-	if w.Follow(s) {
-		s.Close()
-		s = engine.Open(w, c) // with the pods that have come
+// Jobs explains jobs, in the order of their names, or returns the error of ctx. It changes the
+// world: the jobs that its next enqueue action admits get their pods.
+func Jobs(ctx context.Context, w *engine.World, c *engine.Configuration, o Options) ([]Finding, error) {
+	s, displaced, err := enqueue(ctx, w, c)
+	if err != nil {
+		return nil, err
 	}
 	defer s.Close()
 	x := newExplainer(s, w)
 	x.displaced = displaced
 	var findings []Finding
 	for i, g := range w.Groups {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		f := x.begin(g)
 		if o.Wanted != nil && !o.Wanted(&f) {
 			continue
@@ -82,7 +78,31 @@ func Jobs(w *engine.World, c *engine.Configuration, o Options) []Finding {
 			o.Progress(i+1, len(w.Groups))
 		}
 	}
-	return findings
+	return findings, nil
+}
+
+// enqueue runs the next enqueue action. It returns a session after it, with the pods that have
+// come, and the jobs that are not admitted any more.
+func enqueue(ctx context.Context, w *engine.World, c *engine.Configuration) (*engine.Session, map[api.JobID]bool, error) {
+	s, err := engine.Open(ctx, w, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.Run("enqueue"); err != nil {
+		s.Close()
+		return nil, nil, err
+	}
+	displaced := map[api.JobID]bool{}
+	for _, g := range w.Groups {
+		if job := s.Jobs[g.ID()]; job != nil && g.Status.Phase == scheduling.PodGroupInqueue {
+			displaced[g.ID()] = job.PodGroup.Status.Phase == scheduling.PodGroupPending
+		}
+	}
+	if w.Follow(s) {
+		s.Close()
+		s, err = engine.Open(ctx, w, c)
+	}
+	return s, displaced, err
 }
 
 func newExplainer(s *engine.Session, w *engine.World) *explainer {
@@ -256,15 +276,21 @@ func (e *explainer) refuseOther(f *Finding, what string, candidates ...string) {
 	}
 }
 
-// Alone returns the findings on jobs that cannot run even alone on the empty cluster.
-// It takes all pods of the world off their nodes.
-func Alone(w *engine.World, c *engine.Configuration) []Finding {
+// Alone returns the findings on jobs that cannot run even alone on the empty cluster, or the
+// error of ctx. It takes all pods of the world off their nodes.
+func Alone(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Finding, error) {
 	w.Vacate()
-	s := engine.Open(w, c)
+	s, err := engine.Open(ctx, w, c)
+	if err != nil {
+		return nil, err
+	}
 	defer s.Close()
 	x := newExplainer(s, w)
 	var findings []Finding
 	for _, g := range w.Groups {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		f, job := x.begin(g), s.Jobs[g.ID()]
 		f.State = Waiting
 		x.explain(&f, job)
@@ -276,5 +302,5 @@ func Alone(w *engine.World, c *engine.Configuration) []Finding {
 			findings = append(findings, f)
 		}
 	}
-	return findings
+	return findings, nil
 }

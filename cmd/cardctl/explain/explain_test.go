@@ -20,6 +20,14 @@ import (
 
 // lending is a cluster of eight cards, of which borrower has six and deserves
 // four; owner deserves four, too, and waits for one more than is idle.
+// jobs explains jobs.
+func jobs(t *testing.T, w *engine.World, c *engine.Configuration, o Options) []Finding {
+	t.Helper()
+	findings, err := Jobs(t.Context(), w, c, o)
+	require.NoError(t, err)
+	return findings
+}
+
 func lending(preemptable string) []string {
 	annotated := func(name string) string {
 		return `
@@ -43,7 +51,7 @@ spec: {weight: 1, reclaimable: true}`
 
 func TestRunningJob(t *testing.T) {
 	w, c := read(t, lending(""), plugin.Name, unlimited(false))
-	findings := Jobs(w, c, Options{Claims: true})
+	findings := jobs(t, w, c, Options{Claims: true})
 	require.Len(t, findings, 3)
 	also, claims, runs := findings[0], findings[1], findings[2]
 
@@ -68,7 +76,7 @@ func TestStartableJob(t *testing.T) {
 		job("one", "q", pods{n: 2, limits: gpu, card: h200, request: `{"NVIDIA-H200": 2}`}),
 		job("two", "q", pods{n: 2, limits: gpu, card: h200, request: `{"NVIDIA-H200": 2}`}),
 	}, plugin.Name, unlimited(false))
-	findings := Jobs(w, c, Options{})
+	findings := jobs(t, w, c, Options{})
 	require.Len(t, findings, 2)
 	assert.Equal(t, Startable, findings[0].State)
 	assert.Equal(t, 2, findings[0].Pods.Fit)
@@ -86,7 +94,7 @@ func TestAdviceNamesTheUsers(t *testing.T) {
 		job("never", "q", pods{n: 5, limits: gpu, card: h200, request: `{"NVIDIA-H200": 5}`}),
 	}, plugin.Name, unlimited(false))
 	advice := map[string][]string{}
-	for _, f := range Jobs(w, c, Options{}) {
+	for _, f := range jobs(t, w, c, Options{}) {
 		advice[f.Owner] = f.Advice
 		for _, h := range f.Holders {
 			advice[f.Owner] = append(advice[f.Owner], h.String())
@@ -106,7 +114,7 @@ func TestAdviceKnowsWhatIsFree(t *testing.T) {
 		group("runs", "q", "Running", pods{n: 2, minimum: 1, limits: gpu, card: h200, node: "a"}),
 		job("waits", "q", pods{n: 2, limits: gpu, card: h200, request: `{"NVIDIA-H200": 2}`}),
 	}, plugin.Name, unlimited(false))
-	for _, f := range Jobs(w, c, Options{}) {
+	for _, f := range jobs(t, w, c, Options{}) {
 		if f.Owner == "Job/waits" {
 			assert.Equal(t, []string{
 				`free 1 in it: raising volcano.sh/card.quota of "NVIDIA-H200" of queue q does not help while the nodes have 1 free`,
@@ -124,7 +132,7 @@ func TestAdviceKnowsWhatIsFree(t *testing.T) {
 func TestAdviceNamesWhereTheBoundIsSet(t *testing.T) {
 	advice := func(level string, queues ...string) string {
 		w, c := read(t, append(queues, node("a", h200, 8), job("job", "q", pods{n: 1, limits: "cpu: 40"})), plugin.CapacityName, "")
-		findings := Jobs(w, c, Options{})
+		findings := jobs(t, w, c, Options{})
 		require.Len(t, findings, 1)
 		require.Equal(t, level, findings[0].Level)
 		return findings[0].Advice[0]
@@ -172,7 +180,7 @@ func TestPromiseThatIsOver(t *testing.T) {
 			stuck, job("next", "q", pods{n: 1, limits: gpu, card: h200, request: `{"NVIDIA-H200": 1}`}),
 		}, plugin.Name, unlimited(false))
 		findings := map[string]Finding{}
-		for _, f := range Jobs(w, c, Options{}) {
+		for _, f := range jobs(t, w, c, Options{}) {
 			findings[f.Owner] = f
 		}
 		assert.Equal(t, want, findings["Job/next"].State, timeout)
@@ -189,14 +197,15 @@ func TestDisplacedJob(t *testing.T) {
 	manifests := []string{queue("q", "", `{"NVIDIA-H200": 2}`, ""), node("a", "B", 1), "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7",
 		group("low", "q", "Inqueue", pods{n: 2, minimum: 2, limits: gpu, card: h200}), high}
 	w, c := read(t, manifests, plugin.Name, unlimited(false, "displacePromises: true"))
-	findings := Jobs(w, c, Options{})
+	findings := jobs(t, w, c, Options{})
 	require.Len(t, findings, 2)
 	low := findings[slices.IndexFunc(findings, func(f Finding) bool { return f.Owner == "PodGroup/low" })]
 	assert.Equal(t, []any{Waiting, Enqueue}, []any{low.State, low.Stage})
 	assert.Contains(t, low.Advice, "a job of its queue with a higher priority is admitted in its place (displacePromises)")
 
 	w, _ = read(t, manifests, plugin.Name, unlimited(false, "displacePromises: true"))
-	events, _ := engine.Settle(t.Context(), w, c, nil)
+	events, _, err := engine.Settle(t.Context(), w, c, nil)
+	require.NoError(t, err)
 	var got []string
 	for _, e := range events {
 		got = append(got, fmt.Sprint(e.Kind, " ", e.Owner))
@@ -243,7 +252,7 @@ func TestPoliciesOfReclaim(t *testing.T) {
 			classify(3, "runs", test.runs)
 			classify(5, "claims", test.claims)
 			w, c := read(t, manifests, plugin.Name, unlimited(false, cmp.Or(test.argument, "reclaimByServiceType: false")))
-			findings := Jobs(w, c, Options{Claims: true})
+			findings := jobs(t, w, c, Options{Claims: true})
 			require.Len(t, findings, 3)
 			claims, runs := findings[1], findings[2]
 			assert.Equal(t, card.List{"NVIDIA-H200"}, claims.Cards)

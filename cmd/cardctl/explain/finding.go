@@ -79,6 +79,8 @@ type Finding struct {
 	// Spared are the pods with cards that it waits for, of queues that have more than they
 	// deserve, which policies protect from it.
 	Spared []Spared `json:"spared,omitempty"`
+	// Leaves are some leaf queues below its queue, which is an inner one and takes no jobs.
+	Leaves []string `json:"leaves,omitempty"`
 	// TimedOut: it was Inqueue for too long, and nothing is reserved for it any more.
 	TimedOut bool `json:"timedOut,omitempty"`
 

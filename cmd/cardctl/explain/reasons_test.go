@@ -212,7 +212,7 @@ func TestReasons(t *testing.T) {
 				name = plugin.Name
 			}
 			w, c := read(t, append(cluster[:2:2], test.manifests...), name, test.conf)
-			findings := Jobs(w, c, Options{Wanted: func(f *Finding) bool { return f.Matches("job") }})
+			findings := jobs(t, w, c, Options{Wanted: func(f *Finding) bool { return f.Matches("job") }})
 			require.Len(t, findings, 1)
 			f := findings[0]
 			assert.Equal(t, Waiting, f.State, f.Message)

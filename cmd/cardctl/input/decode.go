@@ -157,6 +157,9 @@ func (d *document) decodeObject(text []byte, apiVersion, kind string, at *positi
 	f := found{line: start, kind: kind, object: object}
 	if object.GetUID() == "" {
 		f.at = at
+		if d.failNegative(kind, object, at) {
+			return
+		}
 	}
 	if f.at != nil || kind == "Queue" { // in a dump, newer releases give each object the same fields
 		f.unknown = d.strictProblems(text, kind, object, strict, at)

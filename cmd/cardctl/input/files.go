@@ -61,11 +61,16 @@ func ReadFiles(paths []string, recursive bool, stdin io.Reader, progress Progres
 	return objects, nil
 }
 
-// Parse reads the documents of a text, such as a manifest that a user pastes. name stands
-// for the file in problems.
+// Parse reads the documents of a text that a user pastes. name stands for the file in problems.
+// A text that would become too large has one problem, and no objects.
 func Parse(name string, text []byte) *Objects {
 	objects := New()
-	objects.read(name, text, nil)
+	documents := split(name, text)
+	if problem := weigh(documents); problem != nil {
+		objects.Problems = append(objects.Problems, *problem)
+		return objects
+	}
+	objects.decode(documents, nil)
 	objects.replaceWorkloads()
 	return objects
 }
@@ -144,14 +149,21 @@ func tooLarge(path string) error {
 	return fmt.Errorf("%s: %w: at most %d MiB are read; dump nodes, queues, podgroups and pods alone, without managedFields", path, ErrTooLarge, MostBytes>>20)
 }
 
-// read reads the documents of a file, several at a time.
-func (o *Objects) read(file string, text []byte, progress Progress) {
-	var documents []*document
+// split returns the documents of a file.
+func split(file string, text []byte) []*document {
 	if start := bytes.TrimLeft(text, space); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
-		documents = splitJSON(file, text)
-	} else {
-		documents = splitYAML(file, text)
+		return splitJSON(file, text)
 	}
+	return splitYAML(file, text)
+}
+
+// read reads the documents of a file.
+func (o *Objects) read(file string, text []byte, progress Progress) {
+	o.decode(split(file, text), progress)
+}
+
+// decode adds the objects of documents, several at a time.
+func (o *Objects) decode(documents []*document, progress Progress) {
 	decodeAll(documents, progress)
 	for _, d := range documents {
 		for _, f := range d.found {

@@ -54,7 +54,8 @@ func policiesOf(t *testing.T, plugin string) (of map[string][]Policy, arguments 
 	require.NoError(t, err)
 	configuration, err := engine.Configure(strings.Replace(configured, "PLUGIN", plugin, 1))
 	require.NoError(t, err)
-	session := engine.Open(world, configuration)
+	session, err := engine.Open(t.Context(), world, configuration)
+	require.NoError(t, err)
 	defer session.Close()
 	of = map[string][]Policy{}
 	for _, q := range List(world, session, func(string) bool { return true }) {

@@ -36,7 +36,8 @@ func TestPicture(t *testing.T) {
 	require.NoError(t, err)
 	world, err := engine.Build(objects)
 	require.NoError(t, err)
-	session := engine.Open(world, configuration)
+	session, err := engine.Open(t.Context(), world, configuration)
+	require.NoError(t, err)
 	defer session.Close()
 	all := queues.List(world, session, func(string) bool { return true })
 

@@ -1,12 +1,18 @@
 package serve
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
 )
+
+// ErrNoAccess is the cause with which access ends the context of a request whose token is not
+// valid any more.
+var ErrNoAccess = errors.New("the token is not valid any more")
 
 // broadcaster tells browsers that there is something new. A client has room for one event,
 // which stands for all since the last one that it read, so it needs no queue.
@@ -15,11 +21,25 @@ type broadcaster struct {
 
 	mu      sync.Mutex
 	number  uint64
-	clients map[chan uint64]bool
+	clients map[chan uint64]string // by stream: whose it is
+	streams map[string]int         // by whose they are
 }
 
-// mostClients bounds the open streams.
-const mostClients = 2000
+// The bounds of the open streams: of all, and of one user or, where users have no names, one
+// address.
+const (
+	mostClients   = 2000
+	mostOfOneUser = 50
+)
+
+var (
+	errPages     = errors.New("too many pages are open")
+	errYourPages = errors.New("you have too many open pages")
+)
+
+func newBroadcaster() *broadcaster {
+	return &broadcaster{patience: eventTime, clients: map[chan uint64]string{}, streams: map[string]int{}}
+}
 
 func (b *broadcaster) publish() {
 	b.mu.Lock()
@@ -41,39 +61,55 @@ func (b *broadcaster) last() uint64 {
 	return b.number
 }
 
-// subscribe adds a client, whose page is from the time of an event; nil if there are too many.
-func (b *broadcaster) subscribe(after uint64) chan uint64 {
+// subscribe adds a client of an owner, whose page is from the time of an event.
+func (b *broadcaster) subscribe(owner string, after uint64) (chan uint64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.clients) >= mostClients {
-		return nil
+	switch {
+	case b.streams[owner] >= mostOfOneUser:
+		return nil, errYourPages
+	case len(b.clients) >= mostClients:
+		return nil, errPages
 	}
 	client := make(chan uint64, 1)
 	if b.number != after {
 		client <- b.number
 	}
-	b.clients[client] = true
-	return client
+	b.clients[client] = owner
+	b.streams[owner]++
+	return client, nil
 }
 
 func (b *broadcaster) unsubscribe(client chan uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	owner := b.clients[client]
 	delete(b.clients, client)
+	if b.streams[owner]--; b.streams[owner] == 0 {
+		delete(b.streams, owner)
+	}
+}
+
+// ownerOf is whose a stream is: the user, or else the address.
+func ownerOf(r *http.Request) string {
+	if name := ViewerOf(r.Context()).Name(); name != "" {
+		return "user " + name
+	}
+	return "address " + AddressOf(r)
 }
 
 // heartbeat is the time between two writes to a client. A proxy closes a stream that is
 // silent for long, and a client that is gone is found by writing to it.
 const heartbeat = 20 * time.Second
 
-// ServeHTTP streams the numbers of models until the client is gone, does not read, or the
-// server stops.
+// ServeHTTP streams the numbers of models until the client is gone, does not read, or has no
+// access any more, or the server stops.
 func (b *broadcaster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	after, _ := strconv.ParseUint(r.URL.Query().Get("after"), 10, 64)
-	client := b.subscribe(after)
-	if client == nil {
+	client, err := b.subscribe(ownerOf(r), after)
+	if err != nil {
 		w.Header().Set("Retry-After", "30")
-		http.Error(w, "too many open pages", http.StatusServiceUnavailable)
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	defer b.unsubscribe(client)
@@ -91,13 +127,21 @@ func (b *broadcaster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for ok := send("retry: 2000\n\n"); ok; {
 		select {
 		case <-r.Context().Done():
+			if errors.Is(context.Cause(r.Context()), ErrNoAccess) {
+				send(reading(b.last())) // the page loads itself again, and goes to the login
+			}
 			return
 		case number := <-client:
-			ok = send(fmt.Sprintf("event: reading\nid: %d\ndata: %d\n\n", number, number))
+			ok = send(reading(number))
 		case <-alive.C:
 			ok = send(": alive\n\n")
 		}
 	}
+}
+
+// reading is the event of a model.
+func reading(number uint64) string {
+	return fmt.Sprintf("event: reading\nid: %d\ndata: %d\n\n", number, number)
 }
 
 // open counts the open streams.

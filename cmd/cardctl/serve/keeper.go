@@ -72,7 +72,7 @@ func (k *keeper) read(ctx context.Context) {
 	}
 	after := state{model: before.model, err: err}
 	if reading != nil && (err == nil || before.model == nil) {
-		made, makeErr := model.Make(reading, before.model)
+		made, makeErr := model.Make(ctx, reading, before.model)
 		if makeErr != nil {
 			after.err = makeErr
 		} else {

@@ -3,6 +3,7 @@ package serve
 import (
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 )
 
@@ -35,6 +36,24 @@ func loopbackOnly(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// AddressOf is the address of the client of a request: of IPv6 the first 64 bits, of which a client
+// has all addresses. What headers say of it is not checked, so it does not count.
+func AddressOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	address, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	if address = address.Unmap().WithZone(""); address.Is4() {
+		return address.String()
+	}
+	network, _ := address.Prefix(64) // which all addresses of IPv6 have
+	return network.String()
 }
 
 // IsLoopback reports whether an address, with or without a port, is one of this machine alone.

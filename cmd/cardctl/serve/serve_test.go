@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +38,7 @@ type source struct {
 	mu      sync.Mutex
 	objects *input.Objects
 	err     error
+	notes   []model.Note
 	evicted []input.Evicted
 	changed chan struct{}
 }
@@ -71,7 +71,7 @@ func (s *source) Read(context.Context) (*model.Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &model.Reading{Objects: s.objects, Configuration: configuration, Evicted: s.evicted, Time: time.Now()}, s.err
+	return &model.Reading{Objects: s.objects, Configuration: configuration, Notes: s.notes, Evicted: s.evicted, Time: time.Now()}, s.err
 }
 
 // fail makes the next readings fail.
@@ -226,162 +226,6 @@ func TestOnlyThisMachine(t *testing.T) {
 	}
 }
 
-// restricted is a viewer of some namespaces.
-type restricted struct {
-	queues, nodes bool
-	namespaces    []string
-}
-
-func (r restricted) Name() string { return "restricted" }
-
-func (r restricted) Nodes(context.Context) bool { return r.nodes }
-
-func (r restricted) Queues(context.Context) bool { return r.queues }
-
-func (r restricted) Namespace(_ context.Context, name string) bool {
-	return slices.Contains(r.namespaces, name)
-}
-
-func as(v Viewer) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if v != nil {
-				r = r.WithContext(WithViewer(r.Context(), v))
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
-}
-
-// shared has two namespaces whose jobs run and wait in the same queues. Jobs have the names of
-// their namespaces, nodes and queues have names of their own.
-const shared = `
-apiVersion: v1
-kind: Node
-metadata: {name: node-one, labels: {nvidia.com/gpu.product: X}}
-status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 4}, conditions: [{type: Ready, status: "True"}]}
----
-apiVersion: v1
-kind: Node
-metadata: {name: node-gone, labels: {nvidia.com/gpu.product: X}}
-status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 1}, conditions: [{type: Ready, status: "False"}]}
----
-apiVersion: v1
-kind: Node
-metadata: {name: node-bare}
-status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 1}, conditions: [{type: Ready, status: "True"}]}
----
-apiVersion: scheduling.volcano.sh/v1beta1
-kind: Queue
-metadata: {name: lends, annotations: {volcano.sh/min-runtime: 1h, volcano.sh/card.quota: '{"X": 4}', volcano.sh/card.deserved: '{"X": 0}', volcano.sh/card.guarantee: '{"X": 0}'}}
-spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
----
-apiVersion: scheduling.volcano.sh/v1beta1
-kind: Queue
-metadata: {name: owns, annotations: {volcano.sh/card.quota: '{"X": 2}', volcano.sh/card.guarantee: '{"X": 0}'}}
-spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
----
-apiVersion: scheduling.volcano.sh/v1beta1
-kind: Queue
-metadata: {name: limits, annotations: {volcano.sh/card.quota: '{"X": 2}', volcano.sh/card.guarantee: '{"X": 0}', volcano.sh/card.quota.namespace: '{"X": 1}'}}
-spec: {reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
-`
-
-// jobOf is a job with two pods that are on a node, if there is one, or wait.
-func jobOf(namespace, name, queue, node string) string {
-	phase, on := "Inqueue", ""
-	if node != "" {
-		phase, on = "Running", "nodeName: "+node+", "
-	}
-	text := fmt.Sprintf("---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: %[2]s, namespace: %[1]s}\n"+
-		"spec: {queue: %[3]s, minMember: 1, minResources: {cpu: 1}}\nstatus: {phase: %[4]s}\n", namespace, name, queue, phase)
-	for i := range 2 {
-		text += fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {name: %[2]s-%[3]d, namespace: %[1]s, annotations: {scheduling.k8s.io/group-name: %[2]s, volcano.sh/card.name: X, volcano.sh/preemptable: \"true\"}}\n"+
-			"spec: {schedulerName: volcano, %[4]scontainers: [{name: c, image: i, resources: {limits: {cpu: 1, memory: 1Gi, nvidia.com/gpu: 1}}}]}\nstatus: {phase: %[5]s}\n",
-			namespace, name, i, on, map[bool]string{true: "Running", false: "Pending"}[node != ""])
-	}
-	return text
-}
-
-// TestRights looks for names in all views and their JSON, as viewers see them who may see
-// queues, nodes and namespaces one by one.
-func TestRights(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "shared.yaml")
-	text := shared + jobOf("mine", "mine-runs", "lends", "node-one") + jobOf("theirs", "theirs-runs", "lends", "node-one") +
-		jobOf("mine", "mine-waits", "owns", "") + jobOf("theirs", "theirs-waits", "owns", "") + jobOf("mine", "mine-big", "lends", "") + jobOf("theirs", "theirs-many", "limits", "") + jobOf("theirs", "theirs-lost", "gone", "")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	s := newSource(t, path)
-	for _, namespace := range []string{"mine", "theirs"} {
-		s.evicted = append(s.evicted, input.Evicted{Time: time.Now(), Namespace: namespace, Pod: namespace + "-runs-0", PodGroup: namespace + "-runs", Node: "node-one"},
-			input.Evicted{Time: time.Now(), Namespace: namespace, Pod: namespace + "-old-0", Node: "node-one", FromEvent: true})
-	}
-	everyone := restricted{queues: true, nodes: true, namespaces: []string{"mine", "theirs"}}
-	hides := map[string]func(restricted) bool{
-		"mine-":                func(r restricted) bool { return !slices.Contains(r.namespaces, "mine") },
-		"theirs-":              func(r restricted) bool { return !slices.Contains(r.namespaces, "theirs") },
-		"for namespace theirs": func(r restricted) bool { return !slices.Contains(r.namespaces, "theirs") },
-		"lends spares":         func(r restricted) bool { return !r.queues },
-		">of queue lends":      func(r restricted) bool { return !r.queues },
-		"node-":                func(r restricted) bool { return !r.nodes },
-	}
-	form := url.Values{"set": {"queue/lends:cards.X=0\nqueue/owns:cards.X=4"}}
-	type view struct {
-		path    string
-		queues  bool   // it needs the permission to list queues
-		needs   string // the namespace that it needs
-		shows   string // names that everyone with all rights sees
-		changes bool
-	}
-	views := []view{
-		{path: "/queues", queues: true}, {path: "/history", queues: true}, {path: "/health", queues: true, shows: "theirs-"},
-		{path: "/waiting", shows: "mine- theirs- theirs min-runtime"}, {path: "/waiting?queue=owns", shows: "mine- theirs-"}, {path: "/waiting?search=waits", shows: "mine- theirs-"},
-		{path: "/cards", queues: true, shows: "node-"}, {path: "/lending", queues: true, shows: "mine- theirs- node-"},
-		{path: "/whatif", queues: true}, {path: "/whatif", queues: true, changes: true, shows: "mine- theirs- node-"},
-		{path: "/job/mine/mine-runs", needs: "mine", shows: "mine-"}, {path: "/job/mine/mine-waits", needs: "mine", shows: "mine- node- lends"},
-		{path: "/job/theirs/theirs-waits", needs: "theirs", shows: "theirs- node-"}, {path: "/job/mine/mine-big", needs: "mine", shows: "mine- theirs-"},
-	}
-	for name, who := range map[string]restricted{
-		"everything": everyone, "queues only": {queues: true}, "nodes only": {nodes: true}, "nothing": {},
-		"queues and nodes": {queues: true, nodes: true}, "one namespace only": {namespaces: []string{"mine"}},
-		"queues and one namespace": {queues: true, namespaces: []string{"mine"}}, "queues, nodes and the other namespace": {queues: true, nodes: true, namespaces: []string{"theirs"}},
-	} {
-		h := newServer(t, s, as(who)).Handler()
-		for _, v := range views {
-			shown := ""
-			for _, path := range []string{v.path, asJSON(v.path)} {
-				w := get(h, path)
-				if v.changes {
-					w = post(h, path, form)
-				}
-				body, want := w.Body.String(), http.StatusOK
-				switch {
-				case v.queues && !who.queues:
-					want = http.StatusForbidden
-				case v.needs != "" && !slices.Contains(who.namespaces, v.needs):
-					want, body = http.StatusNotFound, strings.ReplaceAll(body, v.needs+"-", "") // the name that was asked for
-				}
-				require.Equal(t, want, w.Code, "%s: %s: %s", name, path, body)
-				for _, queue := range []string{"lends", "owns", "limits"} {
-					if !who.queues && len(who.namespaces) == 0 && !strings.Contains(path, queue) {
-						assert.NotContains(t, body, queue, "%s: %s", name, path)
-					}
-				}
-				for part, hidden := range hides {
-					if hidden(who) {
-						assert.NotContains(t, body, part, "%s: %s", name, path)
-					}
-				}
-				shown += body
-			}
-			for _, part := range strings.Fields(v.shows) {
-				if name == "everything" {
-					assert.Contains(t, shown, part, v.path)
-				}
-			}
-		}
-	}
-}
-
 // TestPolicies shows which policies hold in a queue and who sets them, and groups the jobs that
 // wait because of them with the number and the level.
 func TestPolicies(t *testing.T) {
@@ -469,7 +313,7 @@ func TestViewers(t *testing.T) {
 	}
 	for _, remove := range []string{"job/lln", "job/llm", "job/default/llm", "job/default/lln", "node/h200-2", "node/h200-9"} {
 		w := post(h, "/whatif", url.Values{"remove": {remove}})
-		assert.NotContains(t, strings.ReplaceAll(w.Body.String(), remove, ""), "llm", remove)
+		assert.NotContains(t, strings.ReplaceAll(w.Body.String(), strings.TrimPrefix(remove, "job/"), ""), "llm", remove)
 		assert.NotContains(t, w.Body.String(), "kubectl delete", remove)
 	}
 
@@ -531,9 +375,7 @@ func TestWhatIf(t *testing.T) {
 	assert.Equal(t, 403, do(h, r).Code, "a form of another site")
 
 	for range mostTrials {
-		end, err := server.trials.begin()
-		require.NoError(t, err)
-		defer end()
+		server.trials.running <- struct{}{}
 	}
 	w = post(h, "/whatif", form)
 	assert.Equal(t, 503, w.Code)
@@ -646,17 +488,89 @@ func TestClientThatNeverReads(t *testing.T) {
 	assert.Zero(t, server.events.open())
 }
 
-// TestTooManyClients refuses streams beyond the bound.
+// TestTooManyClients refuses streams beyond the bound of all.
 func TestTooManyClients(t *testing.T) {
 	server := newServer(t, newSource(t, examples), nil)
-	for range mostClients {
-		require.NotNil(t, server.events.subscribe(0))
+	for i := range mostClients {
+		_, err := server.events.subscribe(fmt.Sprint(i), 0)
+		require.NoError(t, err)
 	}
 	w := get(server.Handler(), "/events")
 	assert.Equal(t, 503, w.Code)
+	assert.Contains(t, w.Body.String(), errPages.Error())
 	assert.NotEmpty(t, w.Header().Get("Retry-After"))
 	server.events.publish()
 	server.events.publish() // nobody reads, and it returns
+}
+
+// TestStreamsOfOneUser refuses streams beyond those of one user, and without names of one address. Others
+// get theirs.
+func TestStreamsOfOneUser(t *testing.T) {
+	for name, c := range map[string]struct {
+		access       func(http.Handler) http.Handler
+		mine, others func(*http.Request)
+	}{
+		"users": {func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				next.ServeHTTP(w, r.WithContext(WithViewer(r.Context(), named(r.Header.Get("User")))))
+			})
+		}, func(r *http.Request) { r.RemoteAddr = "10.0.0.1:1"; r.Header.Set("User", "ann") },
+			func(r *http.Request) { r.RemoteAddr = "10.0.0.1:1"; r.Header.Set("User", "ben") }},
+		"addresses": {nil, func(r *http.Request) { r.RemoteAddr = "127.0.0.1:1" }, func(r *http.Request) { r.RemoteAddr = "127.0.0.2:1" }},
+		"networks":  {nil, func(r *http.Request) { r.RemoteAddr = "[2001:db8::1]:1" }, func(r *http.Request) { r.RemoteAddr = "[2001:db8:0:1::1]:1" }},
+	} {
+		server := newServer(t, newSource(t, examples), c.access)
+		h := server.Handler()
+		events := func(of func(*http.Request)) *httptest.ResponseRecorder {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel() // the stream ends at once
+			r := httptest.NewRequest(http.MethodGet, "/events?after=1", nil).WithContext(ctx)
+			of(r)
+			return do(h, r)
+		}
+		r := httptest.NewRequest(http.MethodGet, "/events", nil)
+		c.mine(r)
+		owner := "user " + r.Header.Get("User")
+		if c.access == nil {
+			owner = "address " + AddressOf(r)
+		}
+		var clients []chan uint64
+		for range mostOfOneUser {
+			client, err := server.events.subscribe(owner, 0)
+			require.NoError(t, err)
+			clients = append(clients, client)
+		}
+		w := events(c.mine)
+		assert.Equal(t, 503, w.Code, name)
+		assert.Contains(t, w.Body.String(), errYourPages.Error(), name)
+		assert.Equal(t, 200, events(c.others).Code, name)
+		server.events.unsubscribe(clients[0])
+		assert.Equal(t, 200, events(c.mine).Code, name)
+		for _, client := range clients[1:] {
+			server.events.unsubscribe(client)
+		}
+		assert.Empty(t, server.events.streams, name)
+		assert.Zero(t, server.events.open(), name)
+	}
+}
+
+// named is a viewer with a name, who may see nothing.
+type named string
+
+func (n named) Name() string                           { return string(n) }
+func (n named) Queues(context.Context) bool            { return false }
+func (n named) Nodes(context.Context) bool             { return false }
+func (n named) Namespace(context.Context, string) bool { return false }
+
+func TestAddressOf(t *testing.T) {
+	for remote, want := range map[string]string{
+		"10.0.0.1:80": "10.0.0.1", "[::ffff:10.0.0.1]:80": "10.0.0.1", "[2001:db8:1:2:3:4:5:6]:80": "2001:db8:1:2::/64", "[fe80::1%eth0]:80": "fe80::/64", "pipe": "pipe", "": "",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = remote
+		r.Header.Set("X-Forwarded-For", "10.9.9.9")
+		assert.Equal(t, want, AddressOf(r), remote)
+	}
 }
 
 // TestServe ends when its context does, with a stream open.

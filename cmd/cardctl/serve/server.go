@@ -36,7 +36,7 @@ type Server struct {
 
 // New returns a server that has read nothing yet.
 func New(o Options) *Server {
-	events := &broadcaster{patience: eventTime, clients: map[chan uint64]bool{}}
+	events := newBroadcaster()
 	return &Server{
 		options: o, events: events, trials: newTrials(), started: time.Now(),
 		keeper: &keeper{source: o.Source, interval: o.Interval, log: o.Log, history: model.NewHistory(), events: events},
@@ -72,7 +72,8 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 // Run reads the cluster until ctx is done.
 func (s *Server) Run(ctx context.Context) { s.keeper.run(ctx) }
 
-// The limits of a connection. A stream of events and a simulation set their own time.
+// The limits of a connection. A stream of events sets its own time, and a simulation ends before
+// writeTime is over.
 const (
 	headerTime   = 5 * time.Second
 	readTime     = 20 * time.Second

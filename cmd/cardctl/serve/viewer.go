@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,7 +20,8 @@ type Viewer interface {
 	Queues(ctx context.Context) bool
 	// Nodes reports whether the viewer may see nodes by name.
 	Nodes(ctx context.Context) bool
-	// Namespace reports whether the viewer may see the jobs of a namespace by name.
+	// Namespace reports whether the viewer may see the jobs of a namespace by name, or those of
+	// all namespaces for "".
 	Namespace(ctx context.Context, name string) bool
 }
 
@@ -81,6 +83,12 @@ func (s *seen) namespace(name string) bool {
 	return may
 }
 
+// rights are those of the viewer in a simulation.
+type rights struct{ *seen }
+
+func (r rights) Namespace(name string) bool { return r.namespace(name) }
+func (r rights) Nodes() bool                { return r.viewer.Nodes(r.ctx) }
+
 // Hidden counts what a viewer may not see by name.
 type Hidden struct {
 	Jobs int `json:"jobs"`
@@ -125,6 +133,12 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 			f.Advice[at] = f.Spared[i].String()
 		}
 	}
+	if f.Leaves != nil && !s.viewer.Queues(s.ctx) {
+		if at := slices.Index(f.Advice, explain.LeafAdvice(f.Leaves)); at >= 0 {
+			f.Advice[at] = explain.LeafAdvice(nil)
+		}
+		f.Leaves = nil
+	}
 	f.Nodes = slices.Clone(f.Nodes)
 	for i := range f.Nodes {
 		f.Nodes[i].Names = s.nodes(f.Nodes[i].Names)
@@ -163,6 +177,29 @@ func (s *seen) causes(all []*model.Cause) []*model.Cause {
 	return slices.DeleteFunc(all, func(c *model.Cause) bool {
 		return !slices.ContainsFunc(c.Jobs, func(f *explain.Finding) bool { return s.namespace(f.Namespace) })
 	})
+}
+
+// What is said of a reading to viewers who may not list queues: the causes name the API server, and
+// objects of the cluster.
+var (
+	errReading  = errors.New("the cluster cannot be read")
+	lackReading = model.Note{Severity: "warning", Text: "Parts of the cluster cannot be read."}
+)
+
+// failure returns why the last reading failed, nil if it did not.
+func (s *seen) failure(err error) error {
+	if err == nil || s.viewer.Queues(s.ctx) {
+		return err
+	}
+	return errReading
+}
+
+// notes returns what is wrong with a reading.
+func (s *seen) notes(all []model.Note) []model.Note {
+	if s.viewer.Queues(s.ctx) || len(all) == 0 {
+		return all
+	}
+	return []model.Note{lackReading}
 }
 
 // hiddenName stands for names that may not be seen.

@@ -1,11 +1,13 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
@@ -38,8 +40,10 @@ type request struct {
 	changeErr error
 }
 
-// errNotFound is the error for objects that do not exist, or may not be seen.
-var errNotFound = errors.New("not found")
+var (
+	errNotFound = errors.New("not found") // objects that do not exist, or may not be seen
+	errNotRead  = errors.New("nothing has been read yet")
+)
 
 // document is the top level of JSON, as the commands print it.
 type document struct {
@@ -109,7 +113,8 @@ func (s *Server) show(v view, write func(http.ResponseWriter, *request, view)) h
 
 func (s *Server) json(w http.ResponseWriter, q *request, v view) {
 	if q.Model == nil {
-		s.failJSON(w, http.StatusServiceUnavailable, errors.New(notRead(q.state)))
+		err := q.seen.failure(q.state.err)
+		s.failJSON(w, http.StatusServiceUnavailable, cmp.Or(err, errNotRead))
 		return
 	}
 	_, document, err := v.make(q)
@@ -191,13 +196,6 @@ func statusOf(w http.ResponseWriter, err error) int {
 	return http.StatusInternalServerError
 }
 
-func notRead(s state) string {
-	if s.err != nil {
-		return s.err.Error()
-	}
-	return "nothing has been read yet"
-}
-
 // frame is what all pages have around their content.
 func (s *Server) frame(q *request, v view) *page.Frame {
 	f := &page.Frame{
@@ -211,15 +209,14 @@ func (s *Server) frame(q *request, v view) *page.Frame {
 			f.JSON = q.URL.Path + "/json"
 		}
 	}
-	if q.state.err != nil {
-		f.Error, f.Since = q.state.err.Error(), q.state.since
+	if err := q.seen.failure(q.state.err); err != nil {
+		f.Error, f.Since = err.Error(), q.state.since
 	}
 	if q.Model != nil {
 		f.Read, f.Files = q.Model.Time, s.options.Source.Changed() == nil
-		for _, n := range q.Notes {
-			if n.Severity != "note" {
-				f.Notes = append(f.Notes, n.Text)
-			}
+		warnings := slices.DeleteFunc(slices.Clone(q.Notes), func(n model.Note) bool { return n.Severity == "note" })
+		for _, n := range q.seen.notes(warnings) {
+			f.Notes = append(f.Notes, n.Text)
 		}
 	}
 	return f

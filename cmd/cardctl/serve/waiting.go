@@ -77,7 +77,7 @@ func (q *request) selectWaiting() []explain.Finding {
 	if queue == "" && search == "" {
 		return q.Waiting
 	}
-	maySum := q.seen.viewer.Queues(q.Context()) // how many jobs a queue has
+	maySum := q.seen.viewer.Queues(q.Context()) && q.Queue(queue) != nil // how many jobs a queue has
 	below := map[string]bool{queue: true}
 	for _, each := range model.Subtree(q.Model.Queues, queue) {
 		below[each.Queue] = true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -22,28 +23,61 @@ const (
 	mostTrials  = 2                // at once
 	trialTime   = 30 * time.Second // of a simulation, with the time until it can begin
 	formBytes   = 1 << 20
-	mostPods    = 10000 // of the manifests
 	mostChanges = 100
 	mostEvents  = 300 // of a page
 )
 
+// bounds are those of the objects in a form, with which a simulation needs some hundred MiB at most.
+var bounds = whatif.Bounds{Pods: engine.Load{Pods: 10_000, Bytes: 32 << 20}, Objects: 1000, Names: 200}
+
 var (
-	errBusy = errors.New("too many simulations run already; try again in a moment")
-	errForm = errors.New("the change cannot be simulated")
+	errBusy   = errors.New("too many simulations run already; try again in a moment")
+	errForm   = errors.New("the change cannot be simulated")
+	errEmpty  = errors.New("the form has no change: change a queue, remove an object, or add a job")
+	errBroken = errors.New("the scheduler cannot simulate this; the log of the server has the cause")
 )
 
-// trials bounds the simulations that run at once.
-type trials struct{ running chan struct{} }
+// trials bounds the simulations that run at once, and their time.
+type trials struct {
+	running chan struct{}
+	time    time.Duration // of a simulation, with the time until its first session opens
+}
 
-func newTrials() *trials { return &trials{running: make(chan struct{}, mostTrials)} }
+func newTrials() *trials { return &trials{running: make(chan struct{}, mostTrials), time: trialTime} }
 
-// begin returns a function that ends the trial, or errBusy.
-func (t *trials) begin() (end func(), err error) {
+// outcome is what a simulation returns.
+type outcome struct {
+	trial *whatif.Trial
+	err   error
+}
+
+// run runs a simulation, or returns errBusy. When the time is over, or the client is gone, it returns
+// the error of the context at once. The simulation ends soon after, and counts as running until then.
+func (t *trials) run(ctx context.Context, simulate func(context.Context) (*whatif.Trial, error)) (*whatif.Trial, error) {
 	select {
 	case t.running <- struct{}{}:
-		return func() { <-t.running }, nil
 	default:
 		return nil, errBusy
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.time)
+	defer cancel()
+	ended := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil { // in this goroutine it would end the server
+				o.err = fmt.Errorf("%w: %v\n%s", errBroken, p, debug.Stack())
+			}
+			<-t.running
+			ended <- o
+		}()
+		o.trial, o.err = simulate(ctx)
+	}()
+	select {
+	case o := <-ended:
+		return o.trial, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
@@ -92,26 +126,13 @@ func whatIfView(q *request) (any, any, error) {
 	if q.Method != http.MethodPost {
 		return p, document{Kind: "Comparison"}, nil
 	}
-	end, err := q.server.trials.begin()
-	if err != nil {
-		return nil, nil, err
-	}
-	defer end()
-	ctx, cancel := context.WithTimeout(q.Context(), trialTime)
-	defer cancel()
-	o, err := q.try(ctx, c)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("%w: it takes longer than %s here; cardctl simulate has no limit", errForm, trialTime)
-	case err != nil:
-		err = fmt.Errorf("%w: %w", errForm, err)
-	}
-	if err != nil && strings.HasSuffix(q.URL.Path, ".json") {
-		return nil, nil, err
-	}
-	if err != nil {
+	o, err := q.try(c)
+	if errors.Is(err, errForm) && !strings.HasSuffix(q.URL.Path, ".json") {
 		p.Error = err.Error()
 		return p, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	p.Warnings = o.Warnings
 	hidden := q.hide(o.Comparison)
@@ -122,51 +143,32 @@ func whatIfView(q *request) (any, any, error) {
 	}{o.Comparison, hidden}, nil
 }
 
-// The errors about objects that do not exist or may not be seen.
-var (
-	errNoSuchJob   = errors.New("there is no such job, or you may not see it; name it job/NAMESPACE/NAME")
-	errNodesHidden = errors.New("you may not see nodes: to remove one, you need the permission to list nodes")
-)
-
-// try simulates a change. It removes only jobs and nodes that the viewer may see.
-func (q *request) try(ctx context.Context, c change) (*whatif.Trial, error) {
-	add := manifests(c.Add)
-	if n := pods(add); n > mostPods {
-		return nil, fmt.Errorf("the manifest has %d pods; at most %d are simulated", n, mostPods)
+// try simulates a change with the rights of the viewer.
+func (q *request) try(c change) (*whatif.Trial, error) {
+	if len(c.Set)+len(c.Remove) == 0 && strings.TrimSpace(c.Add) == "" {
+		return nil, fmt.Errorf("%w: %w", errForm, errEmpty)
 	}
-	seesAll := !slices.ContainsFunc(q.Jobs, func(f explain.Finding) bool { return !q.seen.namespace(f.Namespace) })
-	for _, r := range c.Remove {
-		parts := strings.Split(r, "/")
-		if parts[0] == "job" && !seesAll && (len(parts) != 3 || !q.seen.namespace(parts[1])) {
-			return nil, errNoSuchJob
+	trial, err := q.server.trials.run(q.Context(), func(ctx context.Context) (*whatif.Trial, error) {
+		// It can outlive the request, so that it has rights of its own.
+		change := whatif.Change{Set: c.Set, Remove: c.Remove, Add: manifests(c.Add), Rights: rights{newSeen(ctx)}}
+		if change.Add != nil {
+			if err := bounds.Check(change.Add); err != nil {
+				return nil, err
+			}
 		}
-		if parts[0] == "node" && !q.seen.viewer.Nodes(q.Context()) {
-			return nil, errNodesHidden
-		}
+		return whatif.Try(ctx, q.Objects, q.Configuration, change, nil)
+	})
+	switch {
+	case errors.Is(err, errBroken):
+		q.server.options.Log("error: %v", err)
+		return nil, errBroken
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("it takes longer than %s here; cardctl simulate has no limit", q.server.trials.time)
 	}
-	o, err := whatif.Try(ctx, q.Objects, q.Configuration, whatif.Change{Set: c.Set, Remove: c.Remove, Add: add}, nil)
-	if errors.Is(err, whatif.ErrRemoval) && !seesAll {
-		return nil, fmt.Errorf("%w: %s", whatif.ErrRemoval, strings.Join(c.Remove, ", ")) // the error suggests names
+	if err != nil && !errors.Is(err, errBusy) {
+		err = fmt.Errorf("%w: %w", errForm, err)
 	}
-	return o, err
-}
-
-// pods counts the pods of manifests.
-func pods(o *input.Objects) (n int64) {
-	if o == nil {
-		return 0
-	}
-	for _, d := range o.Deployments {
-		if d.Spec.Replicas != nil {
-			n += int64(*d.Spec.Replicas)
-		}
-	}
-	for _, job := range o.Jobs {
-		for i := range job.Spec.Tasks {
-			n += int64(max(0, job.Spec.Tasks[i].Replicas))
-		}
-	}
-	return n + int64(len(o.Pods))
+	return trial, err
 }
 
 // manifests reads what a user pastes, nil for nothing.

@@ -62,7 +62,8 @@ func TestCount(t *testing.T) {
 	require.NoError(t, err)
 	w, err := engine.Build(objects)
 	require.NoError(t, err)
-	s := engine.Open(w, c)
+	s, err := engine.Open(t.Context(), w, c)
+	require.NoError(t, err)
 	defer s.Close()
 	stock := Count(w, s)
 
@@ -88,7 +89,8 @@ func TestLost(t *testing.T) {
 	require.NoError(t, err)
 	w, err := engine.Build(objects)
 	require.NoError(t, err)
-	s := engine.Open(w, c)
+	s, err := engine.Open(t.Context(), w, c)
+	require.NoError(t, err)
 	defer s.Close()
 	assert.Equal(t, []LostCards{{Node: "down", Card: "A", Queue: "q", Cards: 1}, {Node: "gone", Card: "A", Queue: "q", Cards: 2}}, Count(w, s).Lost)
 }

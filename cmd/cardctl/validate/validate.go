@@ -4,6 +4,7 @@ package validate
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -62,9 +63,9 @@ type checker struct {
 	issues  []Issue
 }
 
-// Check returns the issues of objects, errors first in each file. If there are nodes
-// among the objects, it also finds jobs that cannot run even on an empty cluster.
-func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
+// Check returns the issues of objects, errors first in each file, or the error of ctx. If there
+// are nodes among the objects, it also finds jobs that cannot run even on an empty cluster.
+func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	k := &checker{objects: o, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
 	for severity, problems := range map[Severity][]input.Problem{Error: slices.Concat(o.Problems, o.Unknown), Warning: slices.Concat(o.Repeated, o.Newer)} {
 		for _, p := range problems {
@@ -93,8 +94,13 @@ func Check(o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, out := range world.LeftOut {
+		k.report(Warning, out.Object, out.Kind, "", "%s", out.Problem())
+	}
 	k.checkClasses(c, world)
-	k.checkWorkloads(c, world)
+	if err := k.checkWorkloads(ctx, c, world); err != nil {
+		return nil, err
+	}
 	rank := []Severity{Error, Warning, Note}
 	slices.SortStableFunc(k.issues, func(a, b Issue) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)), cmp.Compare(a.Line, b.Line))

@@ -35,7 +35,7 @@ func checkWith(t *testing.T, configure func([]*scheduling.Queue) (*engine.Config
 	require.NoError(t, err)
 	configuration, err := configure(objects.Queues)
 	require.NoError(t, err)
-	issues, err := Check(objects, configuration)
+	issues, err := Check(t.Context(), objects, configuration)
 	require.NoError(t, err)
 	var lines []string
 	for _, i := range issues {
@@ -77,6 +77,9 @@ func TestCheck(t *testing.T) {
 		want      []string
 	}{
 		"all is well": {[]string{node, queue("q", "", quota(`{"A":4}`), open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 2", `{"A":4}`)}, nil},
+		"too many pods": {
+			[]string{queue("q", "", quota(`{"A":4}`), open), strings.Replace(job("q", "A", "cpu: 1", `{"A":4}`), "replicas: 2", "replicas: 2000000000", 1)},
+			[]string{"7: warning: Job/j: its 2000000000 pods are left out: cardctl makes at most 100000 pods"}},
 		"unknown parent, and below": {
 			[]string{queue("p", "gone", "", ""), queue("q", "p", "", "")},
 			[]string{`4: error: Queue/p: spec.parent: there is no queue "gone"`,

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"context"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,9 +34,9 @@ func (ck *checker) checkRequests() {
 
 // checkWorkloads tries each job alone on the empty cluster. A job that is refused there
 // is always refused.
-func (ck *checker) checkWorkloads(c *engine.Configuration, world *engine.World) {
+func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, world *engine.World) error {
 	if len(ck.objects.Nodes) == 0 {
-		return
+		return nil
 	}
 	sources := map[string]metav1.Object{}
 	for _, job := range ck.objects.Jobs {
@@ -50,7 +51,11 @@ func (ck *checker) checkWorkloads(c *engine.Configuration, world *engine.World) 
 	for _, podGroup := range ck.objects.PodGroups {
 		sources[podGroup.Namespace+"/PodGroup/"+podGroup.Name] = podGroup
 	}
-	for _, f := range explain.Alone(world, c) {
+	findings, err := explain.Alone(ctx, world, c)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
 		object, known := sources[f.Namespace+"/"+f.Owner]
 		if !known {
 			if object, known = sources[f.Namespace+"/PodGroup/"+f.Name]; !known {
@@ -64,4 +69,5 @@ func (ck *checker) checkWorkloads(c *engine.Configuration, world *engine.World) 
 		kind, _, _ := strings.Cut(f.Owner, "/")
 		ck.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
 	}
+	return nil
 }

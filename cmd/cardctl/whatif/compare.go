@@ -19,15 +19,23 @@ type Outcome struct {
 	Stock    *stock.Stock      `json:"stock"`
 }
 
-// Run runs the scheduler on a world until nothing changes, or ctx is done.
-func Run(ctx context.Context, w *engine.World, c *engine.Configuration, progress func(cycle, events int)) *Outcome {
-	events, settled := engine.Settle(ctx, w, c, progress)
+// Run runs the scheduler on a world until nothing changes. It ends when ctx is done, with its error.
+func Run(ctx context.Context, w *engine.World, c *engine.Configuration, progress func(cycle, events int)) (*Outcome, error) {
+	events, settled, err := engine.Settle(ctx, w, c, progress)
+	if err != nil {
+		return nil, err
+	}
 	o := &Outcome{Settled: settled, Events: append([]engine.Event{}, events...)}
-	o.Findings = explain.Jobs(w, c, explain.Options{})
-	s := engine.Open(w, c)
+	if o.Findings, err = explain.Jobs(ctx, w, c, explain.Options{}); err != nil {
+		return nil, err
+	}
+	s, err := engine.Open(ctx, w, c)
+	if err != nil {
+		return nil, err
+	}
 	defer s.Close()
 	o.Stock = stock.Count(w, s)
-	return o
+	return o, nil
 }
 
 // Comparison compares two outcomes.

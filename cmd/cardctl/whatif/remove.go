@@ -18,17 +18,20 @@ import (
 var ErrRemoval = errors.New("cannot remove")
 
 // Remove removes an object from a world: "job/NAME", "job/NAMESPACE/NAME", "queue/NAME" or
-// "node/NAME". namespace is that of a job without one, "" for any.
-func Remove(w *engine.World, object, namespace string) error {
+// "node/NAME". namespace is that of a job without one, "" for any. What the user may not see does
+// not exist.
+func Remove(w *engine.World, object, namespace string, rights Rights) error {
 	kind, name, _ := strings.Cut(object, "/")
 	var err error
 	switch {
 	case name == "":
 		err = errors.New("want job/NAME, job/NAMESPACE/NAME, queue/NAME or node/NAME")
 	case kind == "job":
-		err = removeJob(w, name, namespace)
+		err = removeJob(w, name, namespace, rights)
 	case kind == "queue":
 		err = removeQueue(w, name)
+	case kind == "node" && !rights.Nodes():
+		err = errNodes
 	case kind == "node":
 		err = removeNode(w, name)
 	default:
@@ -41,12 +44,15 @@ func Remove(w *engine.World, object, namespace string) error {
 }
 
 // removeJob removes the PodGroups and the pods of a job.
-func removeJob(w *engine.World, name, namespace string) error {
+func removeJob(w *engine.World, name, namespace string, rights Rights) error {
 	named := func(g *engine.Group) bool {
-		return (namespace == "" || g.Namespace == namespace) && explain.IsNamed(g, name)
+		return (namespace == "" || g.Namespace == namespace) && explain.IsNamed(g, name) && rights.Namespace(g.Namespace)
 	}
 	var known, namespaces []string
 	for _, g := range w.Groups {
+		if !rights.Namespace(g.Namespace) {
+			continue
+		}
 		if named(g) {
 			namespaces = append(namespaces, g.Namespace)
 		}

@@ -16,6 +16,7 @@ type Change struct {
 	Remove []string       // objects, as Remove takes them
 	// Namespace is that of jobs to remove that are named without one, "" for any.
 	Namespace string
+	Rights    Rights
 }
 
 // ManifestError is the error about a manifest to add that cannot be read.
@@ -36,10 +37,6 @@ type Trial struct {
 // Try simulates a change of objects, which stay as they are. It ends when ctx is done, with
 // its error. report may be nil; it is called with "before" and "after".
 func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, change Change, report func(what string) func(cycle, events int)) (*Trial, error) {
-	before, err := engine.Build(objects.Clone())
-	if err != nil {
-		return nil, err
-	}
 	t := &Trial{Objects: objects.Clone()}
 	if err := t.apply(change); err != nil {
 		return nil, err
@@ -47,7 +44,19 @@ func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, c
 	if report == nil {
 		report = func(string) func(int, int) { return nil }
 	}
-	t.Comparison = Compare(Run(ctx, before, c, report("before")), Run(ctx, t.World, c, report("after")))
+	world, err := engine.Build(objects.Clone())
+	if err != nil {
+		return nil, err
+	}
+	before, err := Run(ctx, world, c, report("before"))
+	if err != nil {
+		return nil, err
+	}
+	after, err := Run(ctx, t.World, c, report("after"))
+	if err != nil {
+		return nil, err
+	}
+	t.Comparison = Compare(before, after)
 	return t, ctx.Err()
 }
 
@@ -56,6 +65,9 @@ func (t *Trial) apply(change Change) (err error) {
 	if add := change.Add; add != nil {
 		if len(add.Problems) > 0 {
 			return ManifestError{add.Problems[0]}
+		}
+		if err := permit(add, change.Rights); err != nil {
+			return err
 		}
 		for _, m := range add.ConfigMaps {
 			t.Warnings = append(t.Warnings, fmt.Sprintf("--add %s: ConfigMap %s: both runs use the scheduler configuration that is in force", add.SourceOf(m), m.Name))
@@ -78,7 +90,7 @@ func (t *Trial) apply(change Change) (err error) {
 		return err
 	}
 	for _, object := range change.Remove {
-		if err := Remove(t.World, object, change.Namespace); err != nil {
+		if err := Remove(t.World, object, change.Namespace, change.Rights); err != nil {
 			return err
 		}
 	}

@@ -91,7 +91,8 @@ func world(t *testing.T, manifests ...string) (*engine.World, *engine.Configurat
 func settled(t *testing.T, manifests ...string) (*engine.World, *engine.Configuration) {
 	t.Helper()
 	w, c := world(t, manifests...)
-	_, ok := engine.Settle(t.Context(), w, c, nil)
+	_, ok, err := engine.Settle(t.Context(), w, c, nil)
+	require.NoError(t, err)
 	require.True(t, ok)
 	return w, c
 }
@@ -105,13 +106,21 @@ func job(c *Comparison, owner string) JobChange {
 	return JobChange{}
 }
 
+// outcome runs the scheduler on a world.
+func outcome(t *testing.T, w *engine.World, c *engine.Configuration) *Outcome {
+	t.Helper()
+	o, err := Run(t.Context(), w, c, nil)
+	require.NoError(t, err)
+	return o
+}
+
 // TestReclaim adds a job that takes back what its queue has lent.
 func TestReclaim(t *testing.T) {
 	before, c := settled(t, lending)
 	after, _ := settled(t, lending)
 	more, _ := world(t, claims)
 	after.Groups = append(after.Groups, more.Groups...)
-	comparison := Compare(Run(t.Context(), before, c, nil), Run(t.Context(), after, c, nil))
+	comparison := Compare(outcome(t, before, c), outcome(t, after, c))
 
 	borrows := job(comparison, "Job/borrows")
 	assert.True(t, borrows.Changed())
@@ -140,21 +149,21 @@ func number(x float64) *float64 { return &x }
 func TestLowerQuotaAndLostNode(t *testing.T) {
 	w, c := settled(t, lending)
 	require.NoError(t, Set(w, "queue/borrower:cards.A=3"))
-	o := Run(t.Context(), w, c, nil)
+	o := outcome(t, w, c)
 	assert.Equal(t, 8, o.Findings[0].Pods.Placed, "no pod is evicted for a lower quota")
 	assert.Empty(t, o.Events)
 
-	require.NoError(t, Remove(w, "node/node-1", ""))
-	o = Run(t.Context(), w, c, nil)
+	require.NoError(t, Remove(w, "node/node-1", "", Everything))
+	o = outcome(t, w, c)
 	assert.Equal(t, 0, o.Findings[0].Pods.Placed)
 	assert.Equal(t, 8, o.Findings[0].Pods.Waiting)
-	assert.Error(t, Remove(w, "node/node-1", ""))
+	assert.Error(t, Remove(w, "node/node-1", "", Everything))
 }
 
 func TestLowerQuotaFromTheStart(t *testing.T) {
 	w, c := world(t, lending)
 	require.NoError(t, Set(w, "queue/borrower:cards.A=3"))
-	o := Run(t.Context(), w, c, nil)
+	o := outcome(t, w, c)
 	assert.Equal(t, 3, o.Findings[0].Pods.Placed)
 	assert.Equal(t, "Queue <borrower> has insufficient <A> quota: requested <1>, total would be <4>, but capability is <3>", o.Findings[0].Message)
 }
@@ -209,14 +218,14 @@ func TestSetTakesEffect(t *testing.T) {
 	more, _ := world(t, claims)
 	w.Groups = append(w.Groups, more.Groups...)
 	require.NoError(t, Set(w, "queue/borrower:reclaimable=false"))
-	o := Run(t.Context(), w, c, nil)
+	o := outcome(t, w, c)
 	assert.Empty(t, slices.DeleteFunc(o.Events, func(e engine.Event) bool { return e.Kind == engine.Admitted }))
 	require.NoError(t, Set(w, "queue/borrower:reclaimable="))
 	require.NoError(t, Set(w, "queue/borrower:reclaim-fence=true"))
-	o = Run(t.Context(), w, c, nil)
+	o = outcome(t, w, c)
 	assert.Empty(t, o.Events)
 	require.NoError(t, Set(w, "queue/borrower:reclaim-fence="))
-	o = Run(t.Context(), w, c, nil)
+	o = outcome(t, w, c)
 	assert.Equal(t, []engine.EventKind{engine.Evicted, engine.Placed}, []engine.EventKind{o.Events[0].Kind, o.Events[1].Kind})
 }
 
@@ -258,13 +267,13 @@ func TestRemoveJob(t *testing.T) {
 		}
 		return all
 	}
-	require.ErrorContains(t, Remove(w, "job/claims", ""), "namespaces default, other have one; name it job/NAMESPACE/NAME")
-	require.ErrorContains(t, Remove(w, "job/claim", ""), `there is no job "claim"; did you mean "claims"?`)
-	require.ErrorContains(t, Remove(w, "job/borrows", "other"), `there is no job "borrows"`)
-	require.NoError(t, Remove(w, "job/claims", "other"))
+	require.ErrorContains(t, Remove(w, "job/claims", "", Everything), "namespaces default, other have one; name it job/NAMESPACE/NAME")
+	require.ErrorContains(t, Remove(w, "job/claim", "", Everything), `there is no job "claim"; did you mean "claims"?`)
+	require.ErrorContains(t, Remove(w, "job/borrows", "other", Everything), `there is no job "borrows"`)
+	require.NoError(t, Remove(w, "job/claims", "other", Everything))
 	assert.Equal(t, []string{"default/Job/borrows", "default/Job/claims"}, owners())
-	require.NoError(t, Remove(w, "job/default/claims", ""))
-	require.NoError(t, Remove(w, "job/borrows", ""))
+	require.NoError(t, Remove(w, "job/default/claims", "", Everything))
+	require.NoError(t, Remove(w, "job/borrows", "", Everything))
 	assert.Empty(t, owners())
 }
 
@@ -274,12 +283,12 @@ func TestRemoveQueue(t *testing.T) {
 	w, c := settled(t, lending+child)
 	more, _ := world(t, claims)
 	w.Groups = append(w.Groups, more.Groups...)
-	require.ErrorContains(t, Remove(w, "queue/owner", ""), "it has child queues, which have to be removed first: child")
+	require.ErrorContains(t, Remove(w, "queue/owner", "", Everything), "it has child queues, which have to be removed first: child")
 	for _, queue := range []string{"child", "owner", "borrower"} {
-		require.NoError(t, Remove(w, "queue/"+queue, ""))
+		require.NoError(t, Remove(w, "queue/"+queue, "", Everything))
 	}
 	assert.Empty(t, w.Queues)
-	o := Run(t.Context(), w, c, nil)
+	o := outcome(t, w, c)
 	assert.Equal(t, 8, o.Findings[0].Pods.Placed, "the pods run on")
 	assert.Equal(t, "Queue <owner> does not exist", o.Findings[1].Message)
 	assert.Empty(t, o.Stock.Queues)
@@ -290,7 +299,7 @@ func TestRemoveQueue(t *testing.T) {
 		"node/node-2": `there is no node "node-2"; did you mean "node-1"?`, "pod/p": `a "pod": only a job, a queue or a node`,
 		"node": "want job/NAME", "job/": "want job/NAME",
 	} {
-		err := Remove(w, object, "")
+		err := Remove(w, object, "", Everything)
 		require.ErrorIs(t, err, ErrRemoval)
 		require.ErrorContains(t, err, want)
 	}
@@ -321,6 +330,7 @@ func TestPatches(t *testing.T) {
 	c, err := engine.Configure(conf)
 	require.NoError(t, err)
 	trial, err := Try(t.Context(), objects, c, Change{
+		Rights: Everything,
 		Add:    input.Parse("manifest", []byte(claims)),
 		Set:    []string{"queue/owner:cards.A=9", "queue/owner:weight=3", "queue/owner:capability.cpu=4", "queue/borrower:state=Closed"},
 		Remove: []string{"node/node-1", "job/borrows", "job/default/claims"},
@@ -341,8 +351,39 @@ func TestPatches(t *testing.T) {
 	require.ErrorAs(t, err, &manifest)
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = Try(done, objects, c, Change{Set: []string{"queue/owner:weight=3"}}, nil)
+	_, err = Try(done, objects, c, Change{Set: []string{"queue/owner:weight=3"}, Rights: Everything}, nil)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// countdown is a context that is done when it has been asked some times.
+type countdown struct {
+	context.Context
+	left, late int // questions until it is done, and after that
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left >= 0 {
+		return nil
+	}
+	c.late++
+	return context.Canceled
+}
+
+// TestTryEnds ends a simulation wherever it looks at its context: between phases, cycles and jobs, and
+// within actions.
+func TestTryEnds(t *testing.T) {
+	_, c := world(t, lending)
+	objects := input.Parse("f", []byte(lending))
+	for after := 0; ; after++ {
+		ctx := &countdown{Context: t.Context(), left: after}
+		_, err := Try(ctx, objects, c, Change{Add: input.Parse("manifest", []byte(claims)), Rights: Everything}, nil)
+		if err == nil {
+			assert.Greater(t, after, 20)
+			return
+		}
+		require.ErrorIs(t, err, context.Canceled)
+		require.LessOrEqual(t, ctx.late, 2, "after %d questions", after)
+	}
 }
 
 func TestQuote(t *testing.T) {

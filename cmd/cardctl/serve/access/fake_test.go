@@ -1,7 +1,9 @@
 package access
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,6 +26,8 @@ type apiServer struct {
 	down   int
 	broken string
 	asked  int
+	// before is called with each token before its review, if it is set.
+	before func(token string)
 }
 
 // newAPIServer returns an API server in which ann may list everything, ben the queues and, as
@@ -53,6 +57,7 @@ func (a *apiServer) requests() (n int) {
 }
 
 func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.announce(r)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked++
@@ -77,6 +82,21 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		review.Status.Allowed = review.Status.Allowed || a.may[subject+" "+of.Resource+"."+of.Group+" "+of.Namespace]
 	}
 	a.answer(w, review)
+}
+
+// announce calls before, which may wait.
+func (a *apiServer) announce(r *http.Request) {
+	var before func(string)
+	a.change(func() { before = a.before })
+	if before == nil || !strings.HasSuffix(r.URL.Path, "/tokenreviews") {
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	assert.NoError(a.t, err)
+	var review authentication.TokenReview
+	assert.NoError(a.t, json.Unmarshal(body, &review))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	before(review.Spec.Token)
 }
 
 // reviewToken answers as the API server does: an invalid token has a text.

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve"
 )
@@ -23,6 +25,7 @@ type Log func(format string, arguments ...any)
 type Gate struct {
 	reviews *reviews
 	log     Log
+	clock   clock.WithTicker
 
 	mu       sync.Mutex
 	reported time.Time // when report wrote its last line
@@ -44,12 +47,12 @@ func (g *Gate) report(format string, arguments ...any) {
 
 // New returns a gate that asks the API server of a cluster.
 func New(config *rest.Config, log Log) (*Gate, error) {
-	return newGate(config, CacheTime, log)
+	return newGate(config, CacheTime, clock.RealClock{}, log)
 }
 
-func newGate(config *rest.Config, cacheTime time.Duration, log Log) (*Gate, error) {
-	reviews, err := newReviews(config, cacheTime)
-	return &Gate{reviews: reviews, log: log}, err
+func newGate(config *rest.Config, cacheTime time.Duration, c clock.WithTicker, log Log) (*Gate, error) {
+	reviews, err := newReviews(config, cacheTime, c, log)
+	return &Gate{reviews: reviews, log: log, clock: c}, err
 }
 
 // Protect serves the login page, and answers all other requests by next if they have a valid
@@ -61,10 +64,35 @@ func (g *Gate) Protect(next http.Handler) http.Handler {
 	mux.HandleFunc("POST "+logoutPath, g.logOut)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if v := g.admit(w, r); v != nil {
-			next.ServeHTTP(w, r.WithContext(serve.WithViewer(r.Context(), v)))
+			ctx, end := g.whileValid(r)
+			defer end()
+			next.ServeHTTP(w, r.WithContext(serve.WithViewer(ctx, v)))
 		}
 	})
 	return mux
+}
+
+// whileValid returns the context of a request, which ends when its token is not valid any more, or
+// cannot be reviewed. A stream of events lasts for hours; other requests end before the first
+// review.
+func (g *Gate) whileValid(r *http.Request) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(r.Context())
+	ticker := g.clock.NewTicker(CacheTime)
+	go func() {
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C():
+			}
+			if who, _ := g.reviews.user(ctx, tokenOf(r), serve.AddressOf(r)); who == nil {
+				end(serve.ErrNoAccess)
+				return
+			}
+		}
+	}()
+	return ctx, func() { end(nil) }
 }
 
 // admit returns who sends a request. Where nobody is to be admitted it answers the request, and
@@ -75,8 +103,11 @@ func (g *Gate) admit(w http.ResponseWriter, r *http.Request) *viewer {
 		g.askToken(w, r)
 		return nil
 	}
-	who, err := g.reviews.user(r.Context(), token)
+	who, err := g.reviews.user(r.Context(), token, serve.AddressOf(r))
 	switch {
+	case errors.Is(err, errStrangers):
+		g.later(w, r, http.StatusTooManyRequests, messageStrangers)
+		return nil
 	case err != nil:
 		g.unavailable(w, r, "the token of a viewer could not be reviewed", err)
 		return nil
@@ -116,13 +147,23 @@ func (g *Gate) unavailable(w http.ResponseWriter, r *http.Request, what string, 
 		return // the client is gone
 	}
 	g.report("error: %s: %v", what, err)
+	g.later(w, r, http.StatusServiceUnavailable, messageOutage)
+}
+
+// The answers to requests that can be sent again.
+const (
+	messageOutage    = "The server cannot check your access: the API server does not answer."
+	messageStrangers = "The server checks too many tokens at once. Try again in a moment."
+)
+
+// later answers a request that can be sent again.
+func (g *Gate) later(w http.ResponseWriter, r *http.Request, status int, message string) {
 	w.Header().Set("Retry-After", "5")
-	const message = "The server cannot check your access: the API server does not answer."
 	if wantsPage(r) || r.URL.Path == loginPath {
-		g.show(w, r, http.StatusServiceUnavailable, form{Message: message})
+		g.show(w, r, status, form{Message: message})
 		return
 	}
-	http.Error(w, message, http.StatusServiceUnavailable)
+	http.Error(w, message, status)
 }
 
 // wantsPage reports whether a browser shows the answer as a page.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/utils/clock"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve"
 )
@@ -19,6 +20,7 @@ import (
 // site is a gate before a page that shows what the viewer may see.
 type site struct {
 	handler http.Handler
+	gate    *Gate
 	api     *apiServer
 
 	mu  sync.Mutex
@@ -27,14 +29,19 @@ type site struct {
 
 // newSite returns a gate whose answers count for a time.
 func newSite(t *testing.T, cacheTime time.Duration) *site {
+	return newSiteAt(t, cacheTime, clock.RealClock{})
+}
+
+func newSiteAt(t *testing.T, cacheTime time.Duration, c clock.WithTicker) *site {
 	api, config := newAPIServer(t)
 	s := &site{api: api}
-	gate, err := newGate(config, cacheTime, func(format string, arguments ...any) {
+	gate, err := newGate(config, cacheTime, c, func(format string, arguments ...any) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.log = append(s.log, fmt.Sprintf(format, arguments...))
 	})
 	require.NoError(t, err)
+	s.gate = gate
 	s.handler = gate.Protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := serve.ViewerOf(r.Context())
 		fmt.Fprintf(w, "%s queues=%t anns=%t bens=%t nodes=%t", v.Name(), v.Queues(r.Context()),

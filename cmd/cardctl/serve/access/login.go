@@ -1,11 +1,13 @@
 package access
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 )
 
@@ -103,8 +105,10 @@ func (g *Gate) logIn(w http.ResponseWriter, r *http.Request) {
 		g.show(w, r, http.StatusUnauthorized, form{Next: after(r), Message: messageInvalid})
 		return
 	}
-	who, err := g.reviews.user(r.Context(), token)
+	who, err := g.reviews.user(r.Context(), token, serve.AddressOf(r))
 	switch {
+	case errors.Is(err, errStrangers):
+		g.later(w, r, http.StatusTooManyRequests, messageStrangers)
 	case err != nil:
 		g.unavailable(w, r, "the token of a login could not be reviewed", err)
 	case who == nil:

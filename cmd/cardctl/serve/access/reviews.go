@@ -2,19 +2,23 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"time"
 
 	authentication "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
-	"k8s.io/apiserver/pkg/authentication/token/cache"
+	tokencache "k8s.io/apiserver/pkg/authentication/token/cache"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/client-go/kubernetes"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 )
 
 const (
@@ -24,47 +28,84 @@ const (
 	// reviewTime bounds the time of one review.
 	reviewTime = 10 * time.Second
 	// Once in CacheTime, a viewer causes a review of the token, of queues and of nodes, and
-	// one for each namespace with jobs.
+	// one for each namespace with jobs. Each kind has a limiter of its own.
 	reviewQPS, reviewBurst = 200, 400
+	// knownTime is the time for which a token that was valid is not one of a stranger.
+	knownTime = 24 * time.Hour
+	// mostTokens bounds the tokens that are remembered, as hashes.
+	mostTokens = 10_000
 )
 
+// errStrangers is the error for a token that is not known while too many such tokens come.
+var errStrangers = errors.New("too many tokens that are not known")
+
 // reviews asks the API server whose a token is, and what its user may do. Answers are kept
-// for CacheTime, errors are not.
+// for CacheTime, errors are not. Tokens that are not known have limits of their own, so that
+// nobody waits behind them.
 type reviews struct {
 	tokens      authenticator.Token
 	permissions authorizer.Authorizer
+
+	cacheTime time.Duration
+	strangers *strangers
+	log       *strangersLog
+	known     *cache.LRUExpireCache // hashes of tokens that were valid
+	invalid   *cache.LRUExpireCache // hashes of tokens that were not, for cacheTime
 }
 
 // newReviews returns reviews by the API server of a cluster. cacheTime is CacheTime, but in
 // tests.
-func newReviews(config *rest.Config, cacheTime time.Duration) (*reviews, error) {
-	config = rest.CopyConfig(config)
-	config.QPS, config.Burst, config.Timeout = reviewQPS, reviewBurst, reviewTime
-	client, err := kubernetes.NewForConfig(config)
+func newReviews(config *rest.Config, cacheTime time.Duration, c clock.PassiveClock, log Log) (*reviews, error) {
+	r := &reviews{
+		cacheTime: cacheTime, strangers: newStrangers(c), log: &strangersLog{clock: c, log: log},
+		known: cache.NewLRUExpireCacheWithClock(mostTokens, c), invalid: cache.NewLRUExpireCacheWithClock(mostTokens, c),
+	}
+	ofTokens, err := clientOf(config, reviewQPS, reviewBurst)
 	if err != nil {
 		return nil, err
 	}
-	permissions, err := authorizerfactory.DelegatingAuthorizerConfig{
-		SubjectAccessReviewClient: client.AuthorizationV1(),
+	ofStrangers, err := clientOf(config, -1, 0) // strangers limits them
+	if err != nil {
+		return nil, err
+	}
+	ofPermissions, err := clientOf(config, reviewQPS, reviewBurst)
+	if err != nil {
+		return nil, err
+	}
+	review := tokenReviews{r.known, ofTokens.AuthenticationV1().TokenReviews(), ofStrangers.AuthenticationV1().TokenReviews()}
+	r.tokens = tokencache.New(review, false, cacheTime, cacheTime)
+	r.permissions, err = authorizerfactory.DelegatingAuthorizerConfig{
+		SubjectAccessReviewClient: ofPermissions.AuthorizationV1(),
 		AllowCacheTTL:             cacheTime,
 		DenyCacheTTL:              cacheTime,
 		// Viewers wait for the answer, so a longer outage is reported.
 		WebhookRetryBackoff: &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 3},
 	}.New()
-	tokens := cache.New(tokenReviews{client.AuthenticationV1().TokenReviews()}, false, cacheTime, cacheTime)
-	return &reviews{tokens: tokens, permissions: permissions}, err
+	return r, err
+}
+
+// clientOf returns a client with a limiter of its own, and with none if qps is negative.
+func clientOf(config *rest.Config, qps float32, burst int) (kubernetes.Interface, error) {
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst, config.Timeout = qps, burst, reviewTime
+	return kubernetes.NewForConfig(config)
 }
 
 // tokenReviews authenticates by TokenReview. Unlike the authenticator of k8s.io/apiserver, it
 // returns an error only where there was no review. So an invalid token differs from an
 // outage, and is cached.
 type tokenReviews struct {
-	client authenticationclient.TokenReviewInterface
+	known            *cache.LRUExpireCache
+	client, stranger authenticationclient.TokenReviewInterface
 }
 
 // AuthenticateToken returns whose a token is.
 func (t tokenReviews) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
-	review, err := t.client.Create(ctx, &authentication.TokenReview{Spec: authentication.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
+	client := t.stranger
+	if _, known := t.known.Get(sha256.Sum256([]byte(token))); known {
+		client = t.client
+	}
+	review, err := client.Create(ctx, &authentication.TokenReview{Spec: authentication.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
 	if err != nil || !review.Status.Authenticated {
 		return nil, false, err
 	}
@@ -76,12 +117,28 @@ func (t tokenReviews) AuthenticateToken(ctx context.Context, token string) (*aut
 	return &authenticator.Response{User: &user.DefaultInfo{Name: who.Username, UID: who.UID, Groups: who.Groups, Extra: extra}}, true, nil
 }
 
-// user returns whose a token is, and nil if it is not valid.
-func (r *reviews) user(ctx context.Context, token string) (user.Info, error) {
-	response, ok, err := r.tokens.AuthenticateToken(ctx, token)
-	if err != nil || !ok {
-		return nil, err
+// user returns whose a token from an address is, and nil if it is not valid.
+func (r *reviews) user(ctx context.Context, token, address string) (user.Info, error) {
+	hash := sha256.Sum256([]byte(token))
+	if _, invalid := r.invalid.Get(hash); invalid {
+		r.log.add(address, true)
+		return nil, nil
 	}
+	if _, known := r.known.Get(hash); !known && !r.strangers.admit(address) {
+		r.log.add(address, false)
+		return nil, errStrangers
+	}
+	response, ok, err := r.tokens.AuthenticateToken(ctx, token)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		r.known.Remove(hash)
+		r.invalid.Add(hash, nil, r.cacheTime)
+		r.log.add(address, true)
+		return nil, nil
+	}
+	r.known.Add(hash, nil, knownTime)
 	return response.User, nil
 }
 

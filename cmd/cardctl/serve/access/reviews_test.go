@@ -8,20 +8,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/utils/clock"
 )
 
 // TestReviews expects one request for each question as long as the answer counts, also for
 // an invalid token.
 func TestReviews(t *testing.T) {
 	server, config := newAPIServer(t)
-	r, err := newReviews(config, time.Hour)
+	r, err := newReviews(config, time.Hour, clock.RealClock{}, t.Logf)
 	require.NoError(t, err)
 	var ben user.Info
 	for range 3 {
-		ben, err = r.user(t.Context(), "ben-token")
+		ben, err = r.user(t.Context(), "ben-token", "address")
 		require.NoError(t, err)
 		require.Equal(t, "ben", ben.GetName())
-		unknown, err := r.user(t.Context(), "guess")
+		unknown, err := r.user(t.Context(), "guess", "address")
 		require.NoError(t, err)
 		require.Nil(t, unknown)
 	}
@@ -40,17 +41,17 @@ func TestReviews(t *testing.T) {
 func TestReviewsFail(t *testing.T) {
 	for _, status := range []int{http.StatusInternalServerError, http.StatusForbidden, http.StatusTooManyRequests} {
 		server, config := newAPIServer(t)
-		r, err := newReviews(config, time.Hour)
+		r, err := newReviews(config, time.Hour, clock.RealClock{}, t.Logf)
 		require.NoError(t, err)
 		server.change(func() { server.down = status })
-		_, err = r.user(t.Context(), "ann-token")
+		_, err = r.user(t.Context(), "ann-token", "address")
 		require.Error(t, err)
 		may, err := r.mayList(t.Context(), &user.DefaultInfo{Name: "ann"}, "", "pods", "")
 		require.Error(t, err)
 		assert.False(t, may)
 
 		server.change(func() { server.down = 0 })
-		who, err := r.user(t.Context(), "ann-token")
+		who, err := r.user(t.Context(), "ann-token", "address")
 		require.NoError(t, err)
 		assert.Equal(t, "ann", who.GetName())
 		may, err = r.mayList(t.Context(), who, "", "pods", "")

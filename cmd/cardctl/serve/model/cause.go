@@ -45,7 +45,8 @@ const (
 )
 
 // Causes groups jobs that wait, those with the most jobs first. nameOf returns the name that
-// is shown of a namespace.
+// is shown of a namespace. It stands for the name of a queue that does not exist, too: only the
+// job has that.
 func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) string) []*Cause {
 	found, holds := map[string]*Cause{}, map[string][]Hold{}
 	var all []*Cause
@@ -58,8 +59,11 @@ func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) str
 		}
 		of, lacks := Cause{Rule: f.Rule, Level: f.Level, Holds: holds[key]}, 0.0
 		of.Resource, of.Against, lacks, of.Bound = shortOf(f)
-		if f.Rule == report.OverNamespace {
-			of.Namespace = nameOf(f.Namespace)
+		switch shown := nameOf(f.Namespace); {
+		case f.Rule == report.OverNamespace:
+			of.Namespace = shown
+		case f.Rule == report.UnknownQueue && shown != f.Namespace:
+			of.Level = shown
 		}
 		c := found[of.Key()]
 		if c == nil {

@@ -27,14 +27,18 @@ func (m *Model) past() {
 	if len(m.Reading.Evicted) == 0 {
 		return
 	}
-	came, again := m.cameSince(m.Reading.Evicted[len(m.Reading.Evicted)-1].Time), m.again()
+	queues := map[string]string{} // those that exist: others are known from jobs alone
+	for i := range m.Queues {
+		queues[m.Queues[i].Queue] = m.Queues[i].Queue
+	}
+	came, again := m.cameSince(m.Reading.Evicted[len(m.Reading.Evicted)-1].Time, queues), m.again()
 	for _, e := range m.Reading.Evicted {
 		if pod := again[e.Namespace+"/"+e.Pod]; pod != nil && e.FromEvent {
 			e.PodGroup, e.Card = pod.Annotations[scheduling.KubeGroupNameAnnotationKey], card.NameOf(pod.Annotations).String()
 		}
 		row := Evicted{Evicted: e}
 		if f := m.Job(e.Namespace, e.PodGroup); f != nil {
-			row.Owner, row.Queue = f.Owner, f.Queue
+			row.Owner, row.Queue = f.Owner, queues[f.Queue]
 		}
 		for _, a := range came[e.Node] {
 			if !a.time.Before(e.Time) && a.uses(e.Card) && !slices.Contains(row.For, a.job) {
@@ -78,11 +82,11 @@ func (a arrival) uses(cards string) bool {
 }
 
 // cameSince returns the pods that were placed since a time, by node.
-func (m *Model) cameSince(since time.Time) map[string][]arrival {
+func (m *Model) cameSince(since time.Time, queues map[string]string) map[string][]arrival {
 	owners := map[string]engine.Taker{}
 	for i := range m.Jobs {
 		f := &m.Jobs[i]
-		owners[f.Namespace+"/"+f.Name] = engine.Taker{Namespace: f.Namespace, Owner: f.Owner, Queue: f.Queue}
+		owners[f.Namespace+"/"+f.Name] = engine.Taker{Namespace: f.Namespace, Owner: f.Owner, Queue: queues[f.Queue]}
 	}
 	came := map[string][]arrival{}
 	for _, pod := range m.Objects.Pods {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // The history has a sample for each slot of the last hour.
@@ -81,12 +83,15 @@ func (h *History) Add(m *Model) {
 	}
 }
 
-// waitingFor counts the jobs that wait by queue and card. A job with a list waits for each card
+// waitingFor counts the jobs that wait by queue and card, where the queue exists. A job with a list waits for each card
 // of it.
 func (m *Model) waitingFor() map[seriesKey]int {
 	jobs := map[seriesKey]int{}
 	for i := range m.Waiting {
 		f := &m.Waiting[i]
+		if f.Rule == report.UnknownQueue {
+			continue
+		}
 		for _, name := range f.Cards {
 			jobs[seriesKey{f.Queue, name, true}]++
 		}

@@ -87,8 +87,9 @@ type Checks struct {
 // with each that waits.
 const mostClaimed = 300
 
-// Make runs the engine on a reading. before is the model of the reading before, nil for none.
-func Make(r *Reading, before *Model) (*Model, error) {
+// Make runs the engine on a reading, or returns the error of ctx. before is the model of the
+// reading before, nil for none.
+func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 	begun := time.Now()
 	world, err := engine.Build(r.Objects.Clone())
 	if err != nil {
@@ -98,12 +99,20 @@ func Make(r *Reading, before *Model) (*Model, error) {
 	if before != nil {
 		m.Number = before.Number + 1
 	}
-	m.count(world)
+	if err := m.count(ctx, world); err != nil {
+		return nil, err
+	}
 	m.Pending = waiting(world)
 	if m.Pending*len(world.Nodes) <= MostTried {
-		m.Evictions = engine.Evictions(world, r.Configuration)
+		if m.Evictions, err = engine.Evictions(ctx, world, r.Configuration); err != nil {
+			return nil, err
+		}
 	}
-	m.Jobs = append([]explain.Finding{}, explain.Jobs(world, r.Configuration, explain.Options{Claims: m.Claims})...) // changes the world, so it is last
+	jobs, err := explain.Jobs(ctx, world, r.Configuration, explain.Options{Claims: m.Claims}) // changes the world, so it is last
+	if err != nil {
+		return nil, err
+	}
+	m.Jobs = append([]explain.Finding{}, jobs...)
 	for i := range m.Jobs {
 		if m.Jobs[i].State == explain.Waiting {
 			m.Waiting = append(m.Waiting, m.Jobs[i])
@@ -111,7 +120,7 @@ func Make(r *Reading, before *Model) (*Model, error) {
 	}
 	m.Loans = Loans(m.Queues, m.lendsCardsOnly())
 	m.past()
-	if m.Checks, err = check(r, before); err != nil {
+	if m.Checks, err = check(ctx, r, before); err != nil {
 		return nil, err
 	}
 	m.Took = time.Since(begun)
@@ -135,11 +144,15 @@ func waiting(w *engine.World) (n int) {
 	return n
 }
 
-func (m *Model) count(world *engine.World) {
-	session := engine.Open(world, m.Configuration)
+func (m *Model) count(ctx context.Context, world *engine.World) error {
+	session, err := engine.Open(ctx, world, m.Configuration)
+	if err != nil {
+		return err
+	}
 	defer session.Close()
 	m.Queues = queues.List(world, session, func(string) bool { return true })
 	m.Stock, m.Policies = stock.Count(world, session), session.Quota.Policies()
+	return nil
 }
 
 // checkShare bounds the part of the time that checks take.
@@ -147,12 +160,12 @@ const checkShare = 20
 
 // check validates a reading, or returns the checks of the model before if they are recent for
 // the time that they take.
-func check(r *Reading, before *Model) (*Checks, error) {
+func check(ctx context.Context, r *Reading, before *Model) (*Checks, error) {
 	if before != nil && r.Time.Sub(before.Checks.Time) < checkShare*before.Checks.Took {
 		return before.Checks, nil
 	}
 	begun := time.Now()
-	issues, err := validate.Check(r.Objects.Clone(), r.Configuration)
+	issues, err := validate.Check(ctx, r.Objects.Clone(), r.Configuration)
 	if err != nil {
 		return nil, err
 	}

@@ -277,7 +277,7 @@ func TestMake(t *testing.T) {
 		{Time: time.Unix(301, 0), Node: "node-1", Namespace: "team", PodGroup: "claims"}, {Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone", Card: "Y|X"},
 		{Time: time.Unix(300, 0), Node: "node-1", Namespace: "team", PodGroup: "gone", Card: "Y"},
 		{Time: time.Unix(299, 0), Node: "node-1", Namespace: "team", Pod: "claims-0", FromEvent: true}}}
-	m, err := Make(reading, nil)
+	m, err := Make(t.Context(), reading, nil)
 	require.NoError(t, err)
 	assert.Equal(t, unchanged.Pods, objects.Pods)
 
@@ -296,7 +296,7 @@ func TestMake(t *testing.T) {
 	require.Len(t, claims, 1)
 	assert.Equal(t, "team/Job/claims", claims[0].Owner)
 
-	again, err := Make(reading, m)
+	again, err := Make(t.Context(), reading, m)
 	require.NoError(t, err)
 	assert.Equal(t, m.Number+1, again.Number)
 	assert.Same(t, m.Checks, again.Checks, "they are recent")
