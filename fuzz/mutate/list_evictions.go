@@ -42,7 +42,7 @@ var ofEvictions = []mutant{
 	{"plugin/placement.go", "!s.books.LeavesRoom(task, node, false)", "false"},
 	{"plugin/events.go", "a = s.books.FutureFor(task)", "_ = a"},
 	{"plugin/earmark/earmark.go", "task.Status != api.Pending ||", ""},
-	{"plugin/earmark/earmark.go", "|| !c.equal(claimOf(task, c.node))", ""},
+	{"plugin/earmark/earmark.go", "|| !w.equal(waitingOf(task, w.node))", ""},
 	{"plugin/earmark/earmark.go", "case task.Status != api.Releasing:", "case false:"},
 	{"plugin/earmark/earmark.go", "if now.Sub(until) > Patience {", "if false {"},
 	{"plugin/earmark/earmark.go", "r.quiet = now", ""},

@@ -43,13 +43,13 @@ type Registry struct {
 // whole.
 type record struct {
 	queue   api.QueueID
-	pods    map[api.TaskID]claim
+	pods    map[api.TaskID]waiting
 	victims map[api.TaskID]victim
 	quiet   time.Time // when the last victim ended, as far as sessions have seen
 }
 
-// claim is a pod, and what it was let in for.
-type claim struct {
+// waiting is what a pod was let in for.
+type waiting struct {
 	node    string
 	request *api.Resource
 	cards   card.List
@@ -83,8 +83,8 @@ func (r *Registry) Open(ssn *framework.Session, now time.Time) (earmarks []Earma
 			delete(r.jobs, id)
 			continue
 		}
-		for task, claim := range record.pods {
-			earmarks = append(earmarks, Earmark{ssn.Jobs[id].Tasks[task], claim.node})
+		for task, w := range record.pods {
+			earmarks = append(earmarks, Earmark{ssn.Jobs[id].Tasks[task], w.node})
 		}
 	}
 	slices.SortFunc(earmarks, func(x, y Earmark) int { return cmp.Compare(x.Task.UID, y.Task.UID) })
@@ -96,9 +96,9 @@ func (r *record) update(ssn *framework.Session, job *api.JobInfo, now time.Time)
 	if job == nil || job.Queue != r.queue {
 		return false
 	}
-	maps.DeleteFunc(r.pods, func(id api.TaskID, c claim) bool {
+	maps.DeleteFunc(r.pods, func(id api.TaskID, w waiting) bool {
 		task := job.Tasks[id]
-		return task == nil || task.Status != api.Pending || ssn.Nodes[c.node] == nil || !c.equal(claimOf(task, c.node))
+		return task == nil || task.Status != api.Pending || ssn.Nodes[w.node] == nil || !w.equal(waitingOf(task, w.node))
 	})
 	for id, v := range r.victims {
 		switch v.in(ssn, id, now) {
@@ -147,12 +147,12 @@ func (v victim) in(ssn *framework.Session, id api.TaskID, now time.Time) fate {
 	return ends
 }
 
-func claimOf(task *api.TaskInfo, node string) claim {
-	return claim{node, task.InitResreq, card.NameOf(task.Pod.Annotations)}
+func waitingOf(task *api.TaskInfo, node string) waiting {
+	return waiting{node, task.InitResreq, card.NameOf(task.Pod.Annotations)}
 }
 
-func (c claim) equal(other claim) bool {
-	return slices.Equal(c.cards, other.cards) && c.request.Equal(other.request, api.Zero)
+func (w waiting) equal(other waiting) bool {
+	return slices.Equal(w.cards, other.cards) && w.request.Equal(other.request, api.Zero)
 }
 
 // Keep makes earmarks for the pods of a job that waits for victims: claimants are those that
@@ -163,14 +163,14 @@ func (r *Registry) Keep(job *api.JobInfo, claimants, evicted []*api.TaskInfo, no
 	}
 	kept := r.jobs[job.UID]
 	if kept == nil || kept.queue != job.Queue {
-		kept = &record{queue: job.Queue, pods: map[api.TaskID]claim{}, victims: map[api.TaskID]victim{}}
+		kept = &record{queue: job.Queue, pods: map[api.TaskID]waiting{}, victims: map[api.TaskID]victim{}}
 		r.jobs[job.UID] = kept
 	}
 	kept.quiet = now
 	for _, task := range claimants {
-		c := claimOf(task, task.NodeName)
-		c.request = c.request.Clone()
-		kept.pods[task.UID] = c
+		w := waitingOf(task, task.NodeName)
+		w.request = w.request.Clone()
+		kept.pods[task.UID] = w
 	}
 	for _, task := range evicted {
 		kept.victims[task.UID] = victim{task.NodeName, api.PodKey(task.Pod), now}

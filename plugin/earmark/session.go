@@ -263,4 +263,5 @@ func (s *Session) Close(r *Registry, status func(api.JobID, api.TaskID) api.Task
 			r.ended(m.Task.Job, m.Task.UID)
 		}
 	}
+	s.marks = nil // so that the tasks can be garbage collected
 }
