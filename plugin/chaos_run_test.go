@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -26,6 +27,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -425,6 +427,10 @@ type claimed struct {
 	node  string
 }
 
+// enoughQuiet is the number of cycles after which a world in which nothing changes is at rest:
+// earmarks of pods that cannot start any more have ended.
+const enoughQuiet = int(earmark.Patience/time.Minute) + 2
+
 // mostQuiet is the number of cycles without acts after which a world must be at rest, where
 // pods end at once.
 const mostQuiet = 60
@@ -439,14 +445,14 @@ func (w *world) settle(broken sabotage) {
 		w.next(nil, broken)
 		if w.changed || w.terminating() {
 			quiet = 0
-		} else if quiet++; quiet == 3 {
+		} else if quiet++; quiet == enoughQuiet {
 			break
 		}
 	}
-	if quiet < 3 {
+	if quiet < enoughQuiet {
 		w.seen["worlds without rest"]++
 	}
-	w.checkRest(quiet == 3, broken)
+	w.checkRest(quiet == enoughQuiet, broken)
 }
 
 func (w *world) terminating() bool {

@@ -29,10 +29,13 @@ func (s *session) openEarmarks() {
 		return
 	}
 	for _, e := range s.memory.earmarks.Open(s.ssn, s.now) {
-		q, charge := s.queueOf(e.Task), fastres.NewVector(s.intake.Dims.Length())
-		if q != index.None && s.ix.Broken(q) == nil && s.intake.SetCharge(charge, q, e.Task, e.Node) {
-			s.books.Add(earmark.Mark{Earmark: e, Queue: q, Account: s.namespaceOf(q, e.Task), Charge: charge})
+		c := s.claimOf(e.Task)
+		c.charge = fastres.NewVector(s.intake.Dims.Length())
+		if c.queue == index.None || s.ix.Broken(c.queue) != nil || !s.place(&c, e.Node) {
+			s.memory.earmarks.Forget(e) // the node has another card now
+			continue
 		}
+		s.books.Add(earmark.Mark{Earmark: e, Queue: c.queue, Account: s.namespaceOf(c.queue, e.Task), Charge: c.charge})
 	}
 }
 

@@ -177,7 +177,10 @@ func (r *Registry) Keep(job *api.JobInfo, claimants, evicted []*api.TaskInfo, no
 	}
 }
 
-// ended forgets the earmark of a pod that has a node.
+// Forget ends an earmark that is of no use any more.
+func (r *Registry) Forget(e Earmark) { r.ended(e.Task.Job, e.Task.UID) }
+
+// ended forgets the earmark of a pod.
 func (r *Registry) ended(job api.JobID, pod api.TaskID) {
 	if kept := r.jobs[job]; kept != nil {
 		delete(kept.pods, pod)
