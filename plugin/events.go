@@ -56,6 +56,9 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 	if s.namespaces != nil {
 		s.changeNamespace(q, task, charge)
 	}
+	if s.intake.Gone {
+		s.changeAvailable(q, task, charge)
+	}
 	s.changeClaims(q, task, charge, v.request)
 	quota.RefreshShare(s.ix, q, s.share)
 	s.check()
@@ -63,6 +66,22 @@ func (s *session) change(q index.Queue, task *api.TaskInfo, charge bool) {
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s charged: %t, queue %s has share %v",
 			s.variant.name, task.Namespace, task.Name, charge, s.ix.Name(q), s.ix.Share(q))
+	}
+}
+
+// changeAvailable follows a charge or a refund of cards that no node gives any more: they are
+// available as long as a pod has them.
+func (s *session) changeAvailable(q index.Queue, task *api.TaskInfo, charge bool) {
+	for r := range s.cards.Requests(s.cards.PodRequest(q, task.Pod)) {
+		d, known := s.cards.CardOn(task.NodeName, r)
+		if !known || s.cards.Gives(task.NodeName, r.Resource, d) {
+			continue
+		}
+		more := float64(r.Amount)
+		if !charge {
+			more = -more
+		}
+		s.intake.Available.Increase(d, more)
 	}
 }
 

@@ -27,7 +27,7 @@ func (s *session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 		return nil, util.Reject
 	}
 	c := s.claimOf(preemptor)
-	if c.queue != index.None && !s.open(c.queue) {
+	if c.queue != index.None && !s.takesJobs(c.queue).OK() {
 		return nil, util.Reject // allocatable refuses it afterwards
 	}
 	c.charge = fastres.NewVector(s.intake.Dims.Length())

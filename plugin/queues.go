@@ -52,20 +52,19 @@ func (s *session) queueOf(task *api.TaskInfo) index.Queue {
 // eligible is the first part of every admission: the queue exists, reaches the
 // root, is a leaf, and is open.
 func (s *session) eligible(queue *api.QueueInfo) quota.Verdict {
-	q := s.lookup(queue)
-	if v := quota.Eligible(s.ix.Tree, q); !v.OK() {
-		return v
-	}
-	if !s.open(q) {
-		return quota.Verdict{Reason: quota.ClosedQueue, Queue: q}
-	}
-	return quota.Verdict{Reason: quota.Admitted, Queue: q}
+	return s.takesJobs(s.lookup(queue))
 }
 
-// open reports whether a queue is open. A root without an object is.
-func (s *session) open(q index.Queue) bool {
-	queue := s.intake.Queues[q]
-	return queue == nil || queue.Queue.Status.State == scheduling.QueueStateOpen
+// takesJobs is eligible for a queue by its number. It is safe for many goroutines.
+func (s *session) takesJobs(q index.Queue) quota.Verdict {
+	v := quota.Eligible(s.ix.Tree, q)
+	if !v.OK() {
+		return v
+	}
+	if queue := s.intake.Queues[q]; queue == nil || queue.Queue.Status.State != scheduling.QueueStateOpen {
+		v.Reason = quota.ClosedQueue
+	}
+	return v
 }
 
 // queueOrder compares two queues: by priority, then by the rule of the plugin. Where

@@ -275,7 +275,7 @@ var general = []mutant{
 	{"quota/assign/search.go", "if !found && !a.atLimit() {", "if !found {"},
 
 	// Sessions.
-	{"plugin/queues.go", "queue.Queue.Status.State == scheduling.QueueStateOpen", "queue.Queue.Status.State != scheduling.QueueStateUnknown"},
+	{"plugin/queues.go", "queue.Queue.Status.State != scheduling.QueueStateOpen {", "queue.Queue.Status.State == scheduling.QueueStateUnknown {"},
 	{"plugin/eviction.go", "s.memory.victims.Begin()\n", "\n"},
 	{"plugin/events.go", "quota.RefreshShare(s.ix, q, s.share)", ""},
 	{"plugin/queues.go", "return int(rp) - int(lp)", "return int(lp) - int(rp)"},

@@ -52,7 +52,7 @@ var ofEvictions = []mutant{
 	// Earmarks on nodes, and closed queues.
 	{"plugin/preemption.go", "|| !s.leavesRoomWithout(&c, victims)", ""},
 	{"plugin/preemption.go", "&& s.leavesRoomWithout(c, victims)", ""},
-	{"plugin/preemption.go", "if c.queue != index.None && !s.open(c.queue) {", "if false {"},
+	{"plugin/preemption.go", "if c.queue != index.None && !s.takesJobs(c.queue).OK() {", "if false {"},
 	{"plugin/admission.go", "&& !s.leavesEarmarks(task)", "&& false"},
 	{"plugin/plans.go", "&& s.books.KeptOn(victims[0].NodeName, c.task) == nil", ""},
 

@@ -56,7 +56,7 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 		s.deriveBounds(ix, session, &r)
 		session.BoundsChanged = true
 	}
-	session.Available = s.available
+	session.Available, session.Gone = s.available, s.gone.some
 	return r.missing
 }
 

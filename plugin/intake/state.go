@@ -104,6 +104,9 @@ type Session struct {
 	// on nodes that are gone still have. Where a guarantee does not count, it is no bound.
 	Available fastres.Vector
 
+	// Gone: some pods have cards that their nodes do not give any more.
+	Gone bool
+
 	// BoundsChanged: the bounds were derived again from configuration.
 	BoundsChanged bool
 
