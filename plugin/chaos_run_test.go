@@ -212,7 +212,7 @@ func (c *chaosCycle) openWith(b *builder) {
 	})
 	tiers := offline.Tiers(c.hierarchy, orderlyName, priority.PluginName, gang.PluginName, c.plugin)
 	tiers[0].Plugins[2].EnabledPreemptable = &c.gangSpares
-	gangVotes := c.arguments[reclaimBeyondMinimum] != true
+	gangVotes := c.arguments[reclaimBeyondMinimum] != true || c.plugin == ProportionName
 	tiers[0].Plugins[2].EnabledJobStarving = &gangVotes
 	if b == nil {
 		tiers[0].Plugins = tiers[0].Plugins[:3]
