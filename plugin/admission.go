@@ -189,7 +189,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 		}
 		return true
 	}
-	refusal := report.Refusal{Request: request, Namespace: task.Namespace}.With(outcome)
+	refusal := report.Refusal{Request: request, Namespace: task.Namespace, Allocation: true, Queue: v.Queue}.With(outcome)
 	if job := s.ssn.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
 		s.memory.journal.Refuse(&s.explain, job, refusal)
 	}

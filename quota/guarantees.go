@@ -99,8 +99,15 @@ func (g *Guarantees) above(q index.Queue) index.Queue {
 // reason Guaranteed, and the lowest queue whose children are guaranteed the rest, or q
 // where queues are flat. A what-if on an older snapshot sees what is unused now.
 func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64) Verdict {
+	v, _, _ := g.Compare(a, q, d, quantity)
+	return v
+}
+
+// Compare decides as Fits does. Of a refusal it also returns what was compared: what would be
+// allocated and kept free, and the bound.
+func (g *Guarantees) Compare(a View, q index.Queue, d fastres.Dim, quantity float64) (v Verdict, total, bound float64) {
 	if !g.active || !g.keeps(d) {
-		return Verdict{Admitted, q}
+		return Verdict{Admitted, q}, 0, 0
 	}
 	same := len(a.Changed()) == 0
 	change := 0.0 // of what is unused below p
@@ -114,7 +121,7 @@ func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64
 			bound = min(bound, g.available.Get(d))
 		}
 		if lends(quantity, change, allocated, unused, bound) {
-			return Verdict{Guaranteed, p}
+			return Verdict{Guaranteed, p}, allocated + quantity + unused + change, bound
 		}
 		own := g.ix.Guarantee.At(p, d) - allocated
 		if change == 0 && own <= unused {
@@ -127,11 +134,12 @@ func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64
 		for _, other := range a.Changed() {
 			allocated += a.Allocated(other).Get(d) - g.ix.Allocated(other).Get(d)
 		}
-		if lends(quantity, change, allocated, g.unusedBelow(a, g.top(), d), g.available.Get(d)) {
-			return Verdict{Guaranteed, q}
+		unused, bound := g.unusedBelow(a, g.top(), d), g.available.Get(d)
+		if lends(quantity, change, allocated, unused, bound) {
+			return Verdict{Guaranteed, q}, allocated + quantity + unused + change, bound
 		}
 	}
-	return Verdict{Admitted, q}
+	return Verdict{Admitted, q}, 0, 0
 }
 
 // lends reports whether a charge would take what is guaranteed to others.

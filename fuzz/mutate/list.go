@@ -251,6 +251,7 @@ var general = []mutant{
 	{"plugin/admission.go", "return s.fitsCardBeside(a.queues, q, task, d, milli)", "return quota.Verdict{Reason: quota.Admitted, Queue: q}"},
 	{"plugin/reserve/gates.go", "len(gates) != 1 || ", ""},
 	{"plugin/report/explain.go", "used += e.Index.Reserved.At(q, d)", ""},
+	{"plugin/report/journal.go", "numbers = append(numbers, float64(v.Reason), float64(v.Queue))", "_ = v"},
 
 	// Cards.
 	{"quota/cards.go", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
