@@ -328,7 +328,7 @@ var general = []mutant{
 	{"quota/cards.go", "ix.Allocated(p).Get(d)+ix.Inqueue.At(p, d) > ix", "ix.Allocated(p).Get(d) > ix"},
 	{"plugin/events.go", "if s.cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {", "if s.cards == nil || task.Status != api.Allocated {"},
 	{"plugin/events.go", "delete(s.notCharged, task.UID)", ""},
-	{"plugin/reserve/reservations.go", "r.prune(ix)\n", "\n"},
+	{"plugin/reserve/reservations.go", "r.Prune(ix)\n", "\n"},
 	{"plugin/reserve/reservations.go", "assign.Budget(max(1, queues))", "1"},
 	{"plugin/reserve/reservations.go", "&r.toPrune) != assign.No", "&r.toPrune) == assign.Yes"},
 	{"plugin/reserve/reservations.go", "r.refused[string(r.text)] = answer", ""},
