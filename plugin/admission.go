@@ -83,6 +83,9 @@ func (s *session) admission(minimum fastres.Vector, job *api.JobInfo) cards.Outc
 		return cards.Outcome{Verdict: v}
 	}
 	q := v.Queue
+	if s.namespaces != nil {
+		s.memory.reservations.Drop(s.intake.Namespaces.Reservations.Prune(&s.namespaces.Accounts))
+	}
 	outcome := s.memory.reservations.Admit(s.ix, s.cards, q, q, jobCards)
 	if outcome.Verdict.OK() && s.namespaces != nil {
 		outcome = s.admitsCardsOfNamespace(q, job, jobCards)
@@ -120,6 +123,9 @@ func (s *session) jobEnqueued(obj any) {
 	s.beginPromise(q, job)
 	s.promiseDevices(q, job)
 	jobCards, account := s.cardsOf(q, job), s.intake.NamespaceOf(q, job)
+	if account != index.None {
+		s.namespaces.Accounts.NoteOwnJobs(account)
+	}
 	if jobCards != nil {
 		s.memory.reservations.Reserve(s.cards, q, job, jobCards)
 	}
@@ -127,11 +133,8 @@ func (s *session) jobEnqueued(obj any) {
 		s.intake.Namespaces.Reservations.Reserve(s.cards, account, job, jobCards)
 	}
 	s.eachReservation(q, job, jobCards, func(reservation fastres.Vector) {
-		s.chargeInqueue(q, reservation)
-		if account != index.None {
-			s.namespaces.Accounts.NoteOwnJobs(account)
-			quota.ChargeInqueue(&s.namespaces.Accounts, account, reservation)
-		}
+		s.chargeInqueue(q, account, job, reservation)
+		s.memory.metrics.PublishInqueue(q, reservation)
 	})
 	s.check()
 }
@@ -171,9 +174,14 @@ func (s *session) setAllocated(job *api.JobInfo, jobCards *reserve.Job) {
 	}
 }
 
-func (s *session) chargeInqueue(q index.Queue, reservation fastres.Vector) {
-	quota.ChargeInqueue(s.ix, q, reservation)
-	s.memory.metrics.PublishInqueue(q, reservation)
+// chargeInqueue adds a reservation for a job of q to inqueue of q and above, and of the account of
+// its namespace, None where no queue limits it.
+func (s *session) chargeInqueue(q, account index.Queue, job *api.JobInfo, reservation fastres.Vector) {
+	if account == index.None {
+		quota.ChargeInqueue(s.ix, q, reservation)
+		return
+	}
+	s.intake.Namespaces.ChargeInqueue(s.ix, q, account, job, reservation)
 }
 
 // allocatable reports whether a task may be allocated now.
@@ -192,7 +200,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 		}
 		return true
 	}
-	refusal := report.Refusal{Request: request, Namespace: task.Namespace}.With(outcome)
+	refusal := report.Refusal{Request: request, Namespace: task.Namespace, Allocation: true, Queue: v.Queue}.With(outcome)
 	if job := s.ssn.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
 		s.memory.journal.Refuse(&s.explain, job, refusal)
 	}

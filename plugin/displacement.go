@@ -122,13 +122,14 @@ func (s *session) withdraw(job *api.JobInfo) *promise {
 func (s *session) revoke(p *promise) {
 	s.memory.jobs.Leave(p.queue)
 	p.lists = s.memory.reservations.Withdraw(p.job)
-	for _, amount := range p.amounts {
-		quota.WithdrawInqueue(s.ix, p.queue, amount)
-	}
 	if p.account != index.None {
 		p.ofNamespace = s.intake.Namespaces.Reservations.Withdraw(p.job)
-		for _, amount := range p.amounts {
-			quota.WithdrawInqueue(&s.namespaces.Accounts, p.account, amount)
+	}
+	for _, amount := range p.amounts {
+		if p.account == index.None {
+			quota.WithdrawInqueue(s.ix, p.queue, amount)
+		} else {
+			s.intake.Namespaces.WithdrawInqueue(s.ix, p.queue, p.account, p.job, amount)
 		}
 	}
 }
@@ -136,14 +137,11 @@ func (s *session) revoke(p *promise) {
 func (s *session) giveBack(p *promise) {
 	s.memory.jobs.Admit(p.queue)
 	s.memory.reservations.Add(p.lists)
-	for _, amount := range p.amounts {
-		quota.ChargeInqueue(s.ix, p.queue, amount)
-	}
 	if p.account != index.None {
 		s.intake.Namespaces.Reservations.Add(p.ofNamespace)
-		for _, amount := range p.amounts {
-			quota.ChargeInqueue(&s.namespaces.Accounts, p.account, amount)
-		}
+	}
+	for _, amount := range p.amounts {
+		s.chargeInqueue(p.queue, p.account, p.job, amount)
 	}
 }
 

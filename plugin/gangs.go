@@ -63,13 +63,14 @@ func (s *session) evictableForGang(eviction release.Eviction, candidates []*api.
 // beginGang notes for whom the next evictions are, and reports whether all pending tasks of the job
 // wait for pods that were evicted for them before.
 func (s *session) beginGang(job *api.JobInfo) (waits bool) {
-	waits = true
+	others := false
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if !task.SchGated && !task.BestEffort {
-			s.claimant, waits = task, waits && s.books.Waits(task)
+			s.claimant, waits = task, true
+			others = others || !s.books.Waits(task)
 		}
 	}
-	return waits
+	return waits && !others
 }
 
 // pendingCards returns the different requests for cards of the pending tasks of a job.

@@ -42,14 +42,14 @@ func (i Inspection) Enqueue(job *api.JobInfo) *report.Reason {
 // Allocate returns why a task may not be allocated now, on any node, nil if it
 // may.
 func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
-	return i.explain(task, func(q index.Queue, request fastres.Vector) cards.Outcome {
+	return i.explain(task, true, func(q index.Queue, request fastres.Vector) cards.Outcome {
 		return i.session.allocation(i.session.booksFor(task), q, request, task)
 	})
 }
 
 // Preempt returns why the queue of a task may not reclaim for it, nil if it may.
 func (i Inspection) Preempt(task *api.TaskInfo) *report.Reason {
-	return i.explain(task, func(q index.Queue, request fastres.Vector) cards.Outcome {
+	return i.explain(task, false, func(q index.Queue, request fastres.Vector) cards.Outcome {
 		if v := i.session.mayTake(q, task); !v.OK() {
 			return cards.Outcome{Verdict: v}
 		}
@@ -57,14 +57,14 @@ func (i Inspection) Preempt(task *api.TaskInfo) *report.Reason {
 	})
 }
 
-// explain applies a rule to a task whose queue is eligible.
-func (i Inspection) explain(task *api.TaskInfo, rule func(index.Queue, fastres.Vector) cards.Outcome) *report.Reason {
+// explain applies a rule, that of allocation or another one, to a task whose queue is eligible.
+func (i Inspection) explain(task *api.TaskInfo, allocation bool, rule func(index.Queue, fastres.Vector) cards.Outcome) *report.Reason {
 	v, request := i.session.eligible(i.queueOf(task)), i.session.memory.vectors.request
 	outcome := cards.Outcome{Verdict: v}
 	if v.OK() {
 		outcome = rule(v.Queue, request)
 	}
-	return i.session.explain.Explain(report.Refusal{Request: request, Namespace: task.Namespace}.With(outcome))
+	return i.session.explain.Explain(report.Refusal{Request: request, Namespace: task.Namespace, Allocation: allocation, Queue: v.Queue}.With(outcome))
 }
 
 // Node returns why a task cannot have its cards on a node, nil if it can.

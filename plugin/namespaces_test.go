@@ -129,6 +129,71 @@ func TestNamespaceAdmission(t *testing.T) {
 	assert.False(t, f.admit("x.last"), "all of B are promised")
 }
 
+// TestLimitSetUnderAPromise sets a limit of namespaces under a job of namespace x that is Inqueue,
+// and that the limit never lets run. It keeps no other namespace from being admitted, neither in its
+// queue nor in the sibling, except for what the limit leaves to x.
+func TestLimitSetUnderAPromise(t *testing.T) {
+	cores := func(n int64) func(*workload.Job) {
+		return func(j *workload.Job) { j.Tasks, j.MinResources = nil, workload.Resources{"cpu": n * 1000} }
+	}
+	tree := func(list string) *scene {
+		all := `{"A":8,"B":0}`
+		s := newScene().node("a", "A", 64).queue("root", "", "quota", all).queue("team", "root", "quota", all)
+		for _, name := range []string{"train", "serve"} {
+			s.queue(name, "team", "quota", all, "guarantee", `{"A":0}`)
+		}
+		return s.pods("x.big", "train", list, 8, 1, members(8), inPhase(workload.Inqueue))
+	}
+	for name, test := range map[string]struct {
+		scene      func() *scene
+		key, limit string
+		others     int // jobs of one card or core of other namespaces that are admitted
+	}{
+		"a card": {func() *scene { return tree("A") }, card.NamespaceKey, `{"A":3}`, 5},
+		"others run": {func() *scene {
+			return tree("A").pods("x.runs", "train", "A", 2, 1, members(2), on("a"))
+		}, card.NamespaceKey, `{"A":3}`, 5},
+		"others are elastic": {func() *scene {
+			return tree("A").pods("x.runs", "train", "A", 2, 1, members(1), on("a"))
+		}, card.NamespaceKey, `{"A":3}`, 5},
+		"a list, as one that its queue can never serve": {func() *scene { return tree("A|B") }, card.NamespaceKey, `{"A":3,"B":0}`, 8},
+		"cpu": {func() *scene {
+			s := tree("A")
+			s.build = NewCapacity
+			for i := range s.Queues {
+				s.Queues[i].Annotations, s.Queues[i].Capability = nil, workload.Resources{"cpu": 8000, "memory": 1 << 50}
+			}
+			cores(8)(&s.Jobs[0])
+			return s
+		}, policy.NamespaceCapabilityKey, `{"cpu": 3}`, 5},
+	} {
+		for _, limited := range []string{"", "root", "team", "train"} {
+			for _, queue := range []string{"train", "serve"} {
+				t.Run(fmt.Sprintf("%s, limit of %q, jobs of %s", name, limited, queue), func(t *testing.T) {
+					s := test.scene().annotate(limited, test.key, test.limit)
+					for i := range 9 {
+						s.pods(fmt.Sprintf("%c.%d", "yzw"[i/3], i), queue, "A", 1, 1)
+						if name == "cpu" {
+							cores(1)(&s.Jobs[len(s.Jobs)-1])
+						}
+					}
+					f, admitted := s.open(t, byPrefix), 0
+					for i := range 9 {
+						if f.admit(fmt.Sprintf("%c.%d", "yzw"[i/3], i)) {
+							admitted++
+						}
+					}
+					if limited == "" {
+						assert.Zero(t, admitted)
+						return
+					}
+					assert.Equal(t, test.others, admitted)
+				})
+			}
+		}
+	}
+}
+
 // TestNamespaceLevels names the level of each limit that a list does not fit under: train limits A,
 // and the queue above it B. serve limits nothing itself.
 func TestNamespaceLevels(t *testing.T) {

@@ -41,7 +41,6 @@ func (m *oracleSession) withdraw(o *oracle.Oracle, n *oracle.Namespaces, job *ap
 		return
 	}
 	min, placed, gated := m.reservation(job)
-	o.Withdraw(name, min, placed, gated)
 	n.Withdraw(name, job.Namespace, min.Minus(placed).Minus(gated))
 }
 
@@ -74,7 +73,8 @@ func (m *oracleSession) inPlaceOf(job *api.JobInfo) (losers []*api.JobInfo) {
 		}
 	}
 	admitted := func(without []*api.JobInfo) bool {
-		o, n := m.oracle.Clone(), m.namespaces.Clone()
+		o := m.oracle.Clone()
+		n := m.namespaces.Clone(o)
 		for _, each := range without {
 			m.withdraw(o, n, each)
 		}

@@ -15,9 +15,8 @@ import (
 // configureNamespaces gives the oracle the limits of namespaces, and what they have when the
 // session opens.
 func (m *oracleSession) configureNamespaces(c workload.Cluster) {
-	limits, closed := map[string]oracle.Amounts{}, map[string]bool{}
+	limits := map[string]oracle.Amounts{}
 	for _, q := range c.Queues {
-		closed[q.Name] = q.Closed
 		texts := map[string]map[string]resource.Quantity{}
 		for _, key := range []string{policy.NamespaceCapabilityKey, card.NamespaceKey} {
 			if text, given := q.Annotations[key]; given {
@@ -60,7 +59,7 @@ func (m *oracleSession) configureNamespaces(c workload.Cluster) {
 			}
 		}
 		of := oracle.NamespaceJob{Queue: j.Queue, Namespace: job.Namespace, Allocated: has, Elastic: placed.Minus(j.Min)}
-		if j.Min != nil && !closed[j.Queue] && (j.Inqueue && !j.Overdue || j.Running && members >= j.MinMember) {
+		if j.Min != nil && (j.Inqueue && !j.Overdue || j.Running && members >= j.MinMember) {
 			of.Inqueue = j.Min.Minus(placed).Minus(gated)
 		}
 		jobs = append(jobs, of)

@@ -707,7 +707,6 @@ func (m *oracleSession) compareJobs() {
 		if job.PodGroup.Spec.MinResources == nil {
 			continue
 		}
-		m.oracle.Promise(name, min, placed, gated)
 		m.namespaces.Promise(name, job.Namespace, min.Minus(placed).Minus(gated))
 		m.compareNamespaces()
 		for _, name := range m.oracle.Names() {

@@ -103,7 +103,7 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 	s.openEarmarks()
 	m.jobs.Reset(tree, s.intake.Admitted, s.intake.MaxJobs())
 	s.explain = report.Explainer{Index: s.ix, Queues: s.intake.Queues, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,
-		Jobs: &m.jobs, Namespaces: s.namespaces, Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}
+		Jobs: &m.jobs, Guarantees: &m.guarantees, Namespaces: s.namespaces, Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}
 	if s.ix.Rooted() {
 		root := s.ix.Root()
 		release.SetTotals(ssn, s.intake.Dims.Resource(s.ix.Guarantee.Row(root)), s.intake.Dims.Resource(s.ix.Deserved.Row(root)))

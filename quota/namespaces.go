@@ -144,6 +144,49 @@ func (n *Namespaces) Places() iter.Seq2[index.Queue, Place] {
 	}
 }
 
+// promised returns the part of what is reserved for the jobs of one queue and of the namespace of an
+// account that counts in the queue, in dimension d:
+//
+//	min(inqueue, max(0, limit − allocated + elastic))    for each limit on the path
+//
+// What a namespace cannot use keeps nothing from the others.
+func (n *Namespaces) promised(account index.Queue, d fastres.Dim, inqueue float64) float64 {
+	for _, p := range n.Accounts.Path(account) {
+		inqueue = promised(&n.Accounts, p, d, inqueue)
+	}
+	return inqueue
+}
+
+// CountInqueue adds what is reserved for the jobs of q and of the namespace of an account to inqueue
+// of q, as far as the limits have room for it. Call it before RollUpInqueue, and after the accounts
+// are rolled up.
+func (n *Namespaces) CountInqueue(ix *index.Index, q, account index.Queue, own fastres.Vector) {
+	for d := range own.Present() {
+		ix.Inqueue.Row(q).Increase(d, n.promised(account, d, own.Get(d)))
+	}
+}
+
+// ChargeInqueue adds a reservation of q and of the namespace of an account to own, what is reserved
+// for all such jobs, to inqueue of q and above, and to that of the account and above.
+func (n *Namespaces) ChargeInqueue(ix *index.Index, q, account index.Queue, own, reservation fastres.Vector) {
+	n.changeInqueue(ix, q, account, own, reservation, 1)
+	ChargeInqueue(&n.Accounts, account, reservation)
+}
+
+// WithdrawInqueue takes back what ChargeInqueue adds.
+func (n *Namespaces) WithdrawInqueue(ix *index.Index, q, account index.Queue, own, reservation fastres.Vector) {
+	n.changeInqueue(ix, q, account, own, reservation, -1)
+	WithdrawInqueue(&n.Accounts, account, reservation)
+}
+
+func (n *Namespaces) changeInqueue(ix *index.Index, q, account index.Queue, own, reservation fastres.Vector, sign float64) {
+	for d := range reservation.Present() {
+		before := own.Get(d)
+		own.Increase(d, sign*reservation.Get(d))
+		changeInqueue(ix, q, d, n.promised(account, d, own.Get(d))-n.promised(account, d, before))
+	}
+}
+
 // Refusal converts a verdict about accounts to one about queues.
 func (n *Namespaces) Refusal(v Verdict) Verdict {
 	if v.Queue != index.None {

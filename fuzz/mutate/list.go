@@ -249,6 +249,7 @@ var general = []mutant{
 	{"plugin/admission.go", "return s.fitsCardBeside(a.Queues, q, task, d, milli)", "return quota.Verdict{Reason: quota.Admitted, Queue: q}"},
 	{"plugin/reserve/gates.go", "len(gates) != 1 || ", ""},
 	{"plugin/report/explain.go", "used += e.Index.Reserved.At(q, d)", ""},
+	{"plugin/report/journal.go", "numbers = append(numbers, float64(v.Reason), float64(v.Queue))", "_ = v"},
 
 	// Cards.
 	{"quota/cards.go", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
@@ -325,7 +326,7 @@ var general = []mutant{
 	{"quota/cards.go", "ix.Allocated(p).Get(d)+ix.Inqueue.At(p, d) > ix", "ix.Allocated(p).Get(d) > ix"},
 	{"plugin/events.go", "if s.cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {", "if s.cards == nil || task.Status != api.Allocated {"},
 	{"plugin/events.go", "delete(s.notCharged, task.UID)", ""},
-	{"plugin/reserve/reservations.go", "r.prune(ix)\n", "\n"},
+	{"plugin/reserve/reservations.go", "r.Prune(ix)\n", "\n"},
 	{"plugin/reserve/reservations.go", "assign.Budget(max(1, queues))", "1"},
 	{"plugin/reserve/reservations.go", "&r.toPrune) != assign.No", "&r.toPrune) == assign.Yes"},
 	{"plugin/reserve/reservations.go", "r.refused[string(r.text)] = answer", ""},

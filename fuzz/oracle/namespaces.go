@@ -13,6 +13,7 @@ type Namespaces struct {
 	jobs   []NamespaceJob
 
 	inqueue map[place]Amounts
+	own     map[place]Amounts // what is reserved for jobs of the queue itself
 }
 
 type place struct{ queue, namespace string }
@@ -24,9 +25,24 @@ type NamespaceJob struct {
 	Allocated, Elastic, Inqueue Amounts
 }
 
-// NewNamespaces returns the accounts of jobs, under the limits of queues.
+// NewNamespaces returns the accounts of jobs, under the limits of queues. What is reserved for a
+// namespace counts in a queue as far as the limits have room for it.
 func NewNamespaces(o *Oracle, limits map[string]Amounts, jobs []NamespaceJob) *Namespaces {
-	n := &Namespaces{o, limits, slices.Clone(jobs), map[place]Amounts{}}
+	n := &Namespaces{o, limits, slices.Clone(jobs), map[place]Amounts{}, map[place]Amounts{}}
+	for _, j := range jobs {
+		at := place{j.Queue, j.Namespace}
+		n.own[at] = n.own[at].Plus(j.Inqueue)
+	}
+	for _, q := range o.queues {
+		q.inqueue = Amounts{}
+	}
+	for at, inqueue := range n.own {
+		q := o.queues[at.queue]
+		q.inqueue = q.inqueue.Plus(n.within(at, inqueue))
+	}
+	for _, name := range o.names {
+		o.rollUp(name)
+	}
 	for _, j := range jobs {
 		for _, q := range n.Limited(j.Queue) {
 			n.inqueue[place{q, j.Namespace}] = n.rollUp(q, j.Namespace)
@@ -40,7 +56,7 @@ func (n *Namespaces) Add(j NamespaceJob) { n.jobs = append(n.jobs, j) }
 
 // Without returns the accounts without what some tasks have.
 func (n *Namespaces) Without(gone []NamespaceJob) *Namespaces {
-	left := &Namespaces{n.oracle, n.limits, slices.Clone(n.jobs), n.inqueue}
+	left := &Namespaces{n.oracle, n.limits, slices.Clone(n.jobs), n.inqueue, n.own}
 	for _, j := range gone {
 		negative := Amounts{}
 		for d, quantity := range j.Allocated {
@@ -87,7 +103,7 @@ func (n *Namespaces) Inqueue(queue, namespace string) Amounts {
 func (n *Namespaces) rollUp(queue, namespace string) Amounts {
 	all := Amounts{}
 	for _, j := range n.jobs {
-		if j.Namespace == namespace && slices.Index(n.Limited(j.Queue), queue) == 0 {
+		if j.Namespace == namespace && slices.Index(n.Limited(j.Queue), queue) == 0 && !n.oracle.queues[j.Queue].Closed {
 			all = all.Plus(j.Inqueue)
 		}
 	}
@@ -112,8 +128,29 @@ func (n *Namespaces) promises(queue, namespace string, inqueue Amounts) Amounts 
 	return part
 }
 
+// within returns the part of what is reserved for the jobs of a queue and a namespace for which all
+// limits have room.
+func (n *Namespaces) within(at place, inqueue Amounts) Amounts {
+	for _, q := range n.Limited(at.queue) {
+		inqueue = n.promises(q, at.namespace, inqueue)
+	}
+	return inqueue
+}
+
+// reserve changes what is reserved for the jobs of a queue and a namespace, and what counts in the
+// queue and above.
+func (n *Namespaces) reserve(at place, after Amounts) {
+	before := n.own[at]
+	n.own[at] = after
+	was, is := n.within(at, before), n.within(at, after)
+	n.oracle.promise(at.queue, is.Minus(was))
+	n.oracle.withdraw(at.queue, was.Minus(is))
+}
+
 // Promise reserves something for a job that is admitted.
 func (n *Namespaces) Promise(queue, namespace string, more Amounts) {
+	at := place{queue, namespace}
+	n.reserve(at, n.own[at].Plus(more))
 	for _, q := range n.Limited(queue) {
 		at := place{q, namespace}
 		before := n.inqueue[at]
@@ -124,6 +161,8 @@ func (n *Namespaces) Promise(queue, namespace string, more Amounts) {
 
 // Withdraw takes back what Promise adds.
 func (n *Namespaces) Withdraw(queue, namespace string, less Amounts) {
+	at := place{queue, namespace}
+	n.reserve(at, n.own[at].Minus(less))
 	for _, q := range n.Limited(queue) {
 		at := place{q, namespace}
 		before := n.inqueue[at]
@@ -132,9 +171,9 @@ func (n *Namespaces) Withdraw(queue, namespace string, less Amounts) {
 	}
 }
 
-// Clone returns an independent copy, for a simulation.
-func (n *Namespaces) Clone() *Namespaces {
-	return &Namespaces{n.oracle, n.limits, slices.Clone(n.jobs), maps.Clone(n.inqueue)}
+// Clone returns an independent copy with the copy of an oracle, for a simulation.
+func (n *Namespaces) Clone(o *Oracle) *Namespaces {
+	return &Namespaces{o, n.limits, slices.Clone(n.jobs), maps.Clone(n.inqueue), maps.Clone(n.own)}
 }
 
 // Fits returns the lowest queue whose limit has no room for a task of a namespace, or "".

@@ -303,7 +303,10 @@ func (o *Oracle) promises(name string, inqueue Amounts) Amounts {
 // Promise adds the reservation of an admitted job to a queue. Its parent gets what the
 // queue promises more than before, and so on up to the root.
 func (o *Oracle) Promise(name string, min, placed, gated Amounts) {
-	more := reservation(min, placed, gated)
+	o.promise(name, reservation(min, placed, gated))
+}
+
+func (o *Oracle) promise(name string, more Amounts) {
 	for _, p := range o.Path(name) {
 		before := o.queues[p].all
 		o.queues[p].all = before.Plus(more)
@@ -311,9 +314,8 @@ func (o *Oracle) Promise(name string, min, placed, gated Amounts) {
 	}
 }
 
-// Withdraw takes back what Promise adds, as long as no queue has got more or less since.
-func (o *Oracle) Withdraw(name string, min, placed, gated Amounts) {
-	less := reservation(min, placed, gated)
+// withdraw takes back what promise adds, as long as no queue has got more or less since.
+func (o *Oracle) withdraw(name string, less Amounts) {
 	for _, p := range o.Path(name) {
 		before := o.queues[p].all
 		o.queues[p].all = before.Minus(less)

@@ -27,6 +27,7 @@ type Namespaces struct {
 	limits  index.Rows // by queue
 
 	cells        []cell                   // by row of a tally; nil where no queue has a limit
+	inqueue      index.Rows               // by cell with an account: what is reserved for its jobs
 	byNamespace  []map[string]index.Queue // by queue: the rows of its namespaces, nil where they are not limited
 	waiting      []bool                   // by account: some job that requests cards waits for admission
 	reservations []reserve.Reservation    // of the session that is read
@@ -154,6 +155,7 @@ func (n *Namespaces) prepare(jobs []*api.JobInfo, session *Session) {
 	for account, place := range n.Quota.Places() {
 		n.Quota.Accounts.RealCapability.Row(account).CopyFrom(n.limits.Row(place.Queue))
 	}
+	n.inqueue.Reset(len(n.cells), session.Dims.length)
 	n.reservations = n.reservations[:0]
 	n.waiting = append(n.waiting[:0], make([]bool, n.Quota.Accounts.Len())...)
 }
@@ -187,8 +189,9 @@ func (n *Namespaces) addReservations(all []reserve.Reservation) {
 	}
 }
 
-// rollUp adds what the namespaces have in queues to what they have in the queues above.
-func (n *Namespaces) rollUp() {
+// rollUp adds what the namespaces have in queues to what they have in the queues above, and what is
+// reserved for them to inqueue of their queues.
+func (n *Namespaces) rollUp(ix *index.Index) {
 	if n.limited == nil {
 		return
 	}
@@ -197,6 +200,20 @@ func (n *Namespaces) rollUp() {
 	clear(n.reservations) // so that the session can be garbage collected
 	n.Quota.Accounts.RollUp()
 	quota.RollUpInqueue(&n.Quota.Accounts, func(index.Queue) bool { return true })
+	for i, c := range n.cells {
+		if c.account != index.None {
+			n.Quota.CountInqueue(ix, c.queue, c.account, n.inqueue.Row(index.Queue(i)))
+		}
+	}
+}
+
+// ChargeInqueue adds a reservation of a job of q, whose namespace has an account, and WithdrawInqueue
+// takes it back.
+func (n *Namespaces) ChargeInqueue(ix *index.Index, q, account index.Queue, job *api.JobInfo, reservation fastres.Vector) {
+	n.Quota.ChargeInqueue(ix, q, account, n.inqueue.Row(n.cellOf(q, job.Namespace)), reservation)
+}
+func (n *Namespaces) WithdrawInqueue(ix *index.Index, q, account index.Queue, job *api.JobInfo, reservation fastres.Vector) {
+	n.Quota.WithdrawInqueue(ix, q, account, n.inqueue.Row(n.cellOf(q, job.Namespace)), reservation)
 }
 
 // NamespaceOf returns the account in which a job counts, None where no queue limits its

@@ -169,7 +169,7 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 			break
 		}
 	}
-	s.namespaces.rollUp()
+	s.namespaces.rollUp(ix)
 	if s.namespaces.Quota.Active() {
 		session.Namespaces = &s.namespaces
 	}

@@ -184,8 +184,9 @@ func (t *tally) addTo(ix *index.Index, session *Session) {
 		if t.admitted != nil {
 			session.Admitted[c.queue] += t.admitted[at]
 		}
-		t.addRows(ix, c.queue, at, true)
+		t.addRows(ix, c.queue, at, c.account == index.None)
 		if c.account != index.None {
+			t.namespaces.inqueue.Row(at).Add(t.inqueue.Row(at)) // counts in the queue as far as the limits have room
 			// Of a queue that is not open, nothing is reserved, as nothing is in the queues above
 			// (quota.RollUpInqueue).
 			t.addRows(&t.namespaces.Quota.Accounts, c.account, at, t.session.Open(c.queue))

@@ -24,6 +24,7 @@ type Explainer struct {
 	Cards        *cards.Session
 	Reservations *reserve.Reservations
 	Jobs         *quota.Jobs
+	Guarantees   *quota.Guarantees
 	Namespaces   *quota.Namespaces // nil where no queue limits namespaces
 	Total        fastres.Vector    // of the cluster
 	// Limit bounds allocation: realCapability, or deserved for proportion.
@@ -49,6 +50,8 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 	case r.Verdict.Reason == quota.TooManyJobs:
 		reason.Shortages = []Shortage{{Queue: reason.Queue, Resource: jobs, Against: maxJobs,
 			Requested: 1, Total: float64(e.Jobs.Admitted(q) + 1), Bound: float64(e.Jobs.Most(q))}}
+	case r.ofList():
+		e.explainList(reason, r)
 	case r.Verdict.Reason == quota.OverNamespace:
 		e.explainNamespace(reason, r)
 	case r.aboutCards():

@@ -115,7 +115,7 @@ func (j *Journal) PublishWaiting() { j.waiting.publish() }
 
 // appendNumbers appends the quantities that make a refusal another one: requests,
 // and the quotas of cards in the queue and its ancestors, any of which can refuse
-// a card of a list, max-jobs, and bounds of overcommit factors. What a queue uses does
+// a card of a list, the cause of each card, max-jobs, and bounds of overcommit factors. What a queue uses does
 // not, nor does a bound that changes with the nodes.
 func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastres.Dim) []float64 {
 	for _, d := range exceeded {
@@ -123,6 +123,15 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 	}
 	if r.Verdict.Reason == quota.TooManyJobs {
 		numbers = append(numbers, float64(e.Jobs.Most(r.Verdict.Queue)))
+	}
+	if r.ofList() {
+		for _, d := range r.Cards.Selector.Dims {
+			v := e.listVerdict(r, d)
+			if v.Reason == quota.OverNamespace {
+				v = e.Namespaces.Refusal(v)
+			}
+			numbers = append(numbers, float64(v.Reason), float64(v.Queue))
+		}
 	}
 	if r.Verdict.Reason == quota.OverNamespace {
 		account := e.Namespaces.Account(r.Verdict.Queue, r.Namespace)

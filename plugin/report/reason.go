@@ -68,6 +68,8 @@ type Shortage struct {
 	Total     float64 `json:"total"`
 	Bound     float64 `json:"bound"`
 	Against   string  `json:"against"` // name of the bound, such as capability or deserved
+	// Rule is the rule of a card of a list whose cards do not fit for different causes.
+	Rule Rule `json:"rule,omitempty"`
 	// Namespace is the one that the bound is for, "" for all.
 	Namespace string `json:"namespace,omitempty"`
 }
@@ -92,9 +94,15 @@ func (r Reason) String() string {
 	case ClosedQueue:
 		return fmt.Sprintf("Queue <%s> is not open", r.Queue)
 	case Guaranteed:
+		if len(r.Shortages) > 0 {
+			return r.shortages()
+		}
 		return fmt.Sprintf("What is left at queue <%s> is guaranteed to other queues%s", r.Queue, r.requested())
 	case Earmarked:
-		return fmt.Sprintf("What is left at queue <%s> is earmarked for pods that others were evicted for%s", r.Queue, r.requested())
+		if len(r.Shortages) > 0 {
+			return r.shortages()
+		}
+		return fmt.Sprintf("What is left at queue <%s> is %s%s", r.Queue, earmarked, r.requested())
 	case MixedResources:
 		return fmt.Sprintf("Cards <%s> do not share one resource name, so no pod can request either of them", r.Cards)
 	case ResourceMismatch:
@@ -118,8 +126,8 @@ func (r Reason) String() string {
 	case UnlabeledNode:
 		return fmt.Sprintf("node(s) have <%s> but lack the label %s, which names the card", r.Resource, r.Label)
 	}
-	if r.Rule == Reserved {
-		return r.shortages() + "; the rest is reserved for pods that wait for a node"
+	if r.Rule == Reserved && !r.mixed() {
+		return r.shortages() + reserved
 	}
 	return r.shortages()
 }
@@ -133,12 +141,21 @@ func (r Reason) requested() string {
 }
 
 // NodeEarmarked is why a node has no room for a pod that would fit.
-const NodeEarmarked = "node(s) have room that is earmarked for pods that others were evicted for"
+const NodeEarmarked = "node(s) have room that is " + earmarked
+
+// earmarked is what a pod or a node waits for.
+const earmarked = "earmarked for pods that others were evicted for"
+
+// reserved ends the text of a shortage, where nothing would be short without reservations.
+const reserved = "; the rest is reserved for pods that wait for a node"
+
+// mixed reports whether the cards of a list do not fit for different causes.
+func (r Reason) mixed() bool { return len(r.Shortages) > 0 && r.Shortages[0].Rule != "" }
 
 // shortages formats what does not fit.
 func (r Reason) shortages() string {
 	switch {
-	case r.Cards != "" && !r.typed && len(r.Shortages) > maxUntypedShortages:
+	case r.Cards != "" && !r.typed && len(r.Shortages) > maxUntypedShortages && !r.mixed():
 		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>", r.Queue, r.Cards, card.FormatDecimal(r.Requested))
 	case len(r.Shortages) > 0:
 	case r.Namespace != "": // nor is one of the namespace
@@ -164,12 +181,21 @@ func (r Reason) shortages() string {
 
 // String formats the shortage.
 func (s Shortage) String() string {
-	of := ""
+	switch s.Rule {
+	case Guaranteed:
+		return fmt.Sprintf("What is left of <%s> at queue <%s> is guaranteed to other queues: requested <%s>", s.Resource, s.Queue, s.amount(s.Requested))
+	case Earmarked:
+		return fmt.Sprintf("What is left of <%s> at queue <%s> is %s: requested <%s>", s.Resource, s.Queue, earmarked, s.amount(s.Requested))
+	}
+	of, end := "", ""
+	if s.Rule == Reserved {
+		end = reserved
+	}
 	if s.Namespace != "" {
 		of = fmt.Sprintf(" for namespace <%s>", s.Namespace)
 	}
-	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota%s: requested <%s>, total would be <%s>, but %s is <%s>",
-		s.Queue, s.Resource, of, s.amount(s.Requested), s.amount(s.Total), s.Against, s.amount(s.Bound))
+	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota%s: requested <%s>, total would be <%s>, but %s is <%s>%s",
+		s.Queue, s.Resource, of, s.amount(s.Requested), s.amount(s.Total), s.Against, s.amount(s.Bound), end)
 }
 
 func (s Shortage) amount(quantity float64) string {

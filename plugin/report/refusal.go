@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -17,6 +18,9 @@ type Refusal struct {
 	Namespace string
 	// Admission: Request is the minimum of a job, and reservations for others count.
 	Admission bool
+	// Allocation: Request is that of a task of Queue that asks for a node.
+	Allocation bool
+	Queue      index.Queue
 	// Cards is the refused request for cards, zero where Request is refused.
 	Cards  cards.Request
 	Shared bool // see cards.Outcome

@@ -120,19 +120,24 @@ func (r *Reservations) Reserve(s *cards.Session, q index.Queue, job *api.JobInfo
 // Withdraw removes the reservations of a job, and returns them for Add. What was refused may be
 // asked again.
 func (r *Reservations) Withdraw(job *api.JobInfo) (removed []Reservation) {
-	r.pending = slices.DeleteFunc(r.pending, func(p Reservation) bool {
+	r.remove(func(p Reservation) bool {
 		if p.job == job {
 			removed = append(removed, p)
 		}
 		return p.job == job
 	})
-	if len(removed) > 0 {
+	return removed
+}
+
+// remove removes some reservations. What was refused may be asked again.
+func (r *Reservations) remove(some func(Reservation) bool) {
+	before := len(r.pending)
+	if r.pending = slices.DeleteFunc(r.pending, some); len(r.pending) < before {
 		r.given, r.added = r.given[:0], 0
 		r.loads.Reset()
 		clear(r.givenAt)
 	}
 	r.Refunded()
-	return removed
 }
 
 // EachCharge visits the reservations of an admitted job that a single card satisfies.
@@ -150,7 +155,7 @@ func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q, at index.Queu
 			return cards.Outcome{Verdict: v, Request: g.request()}
 		}
 	}
-	r.prune(ix)
+	r.Prune(ix)
 	r.asked = job.AppendMissing(r.asked[:0], s, at)
 	switch r.ask(ix, at) {
 	case assign.Yes:
@@ -246,17 +251,30 @@ func refused(ix *index.Index, q index.Queue, job *Job) cards.Outcome {
 	return o
 }
 
-// prune drops, once in a session, reservations that no assignment can serve any
+// Drop removes reservations that those of namespaces dropped, in whatever account.
+func (r *Reservations) Drop(dropped []Reservation) {
+	if len(dropped) > 0 {
+		r.remove(func(p Reservation) bool { return slices.ContainsFunc(dropped, p.alike) })
+	}
+}
+
+// alike reports whether two reservations are of one job, for equal pods.
+func (r Reservation) alike(other Reservation) bool {
+	x, y := r.demand, other.demand
+	return r.job == other.job && x.Size == y.Size && x.Count == y.Count && slices.Equal(x.Cards, y.Cards)
+}
+
+// Prune drops, once in a session, reservations that no assignment can serve any
 // more, because a quota was lowered or tasks took the cards that they prefer. One
 // such reservation would otherwise refuse all jobs that it shares cards with. Older
 // jobs keep theirs first.
 //
 // A reservation is dropped only if it is proven that it cannot be served along with
 // those before it. Where the budget is used up, the reservations stay: what was
-// promised to a job is worth more than what others wait for.
-func (r *Reservations) prune(ix *index.Index) {
+// promised to a job is worth more than what others wait for. It returns what it dropped.
+func (r *Reservations) Prune(ix *index.Index) (dropped []Reservation) {
 	if r.pruned {
-		return
+		return nil
 	}
 	r.pruned = true
 	slices.SortFunc(r.pending, func(x, y Reservation) int {
@@ -270,13 +288,18 @@ func (r *Reservations) prune(ix *index.Index) {
 		if n == len(rest) {
 			break
 		}
-		dropped := rest[n].demand
-		rest = slices.DeleteFunc(slices.Clone(rest[n+1:]), func(p Reservation) bool {
+		first := rest[n].demand
+		rest = slices.DeleteFunc(slices.Clone(rest[n:]), func(p Reservation) bool {
 			d := p.demand
-			return d.Queue == dropped.Queue && d.Size == dropped.Size && d.Count >= dropped.Count && slices.Equal(d.Cards, dropped.Cards)
+			alike := d.Queue == first.Queue && d.Size == first.Size && d.Count >= first.Count && slices.Equal(d.Cards, first.Cards)
+			if alike {
+				dropped = append(dropped, p)
+			}
+			return alike
 		})
 	}
 	r.pending = kept
+	return dropped
 }
 
 // feasible returns how many of rest, from the first on, can be served along with

@@ -20,6 +20,9 @@ import (
 
 // advise returns what has to change so that a job need not wait.
 func (e *explainer) advise(f *Finding) []string {
+	if f.Reason != nil && len(f.Reason.Shortages) > 0 && f.Reason.Shortages[0].Rule != "" {
+		return e.adviseList(f)
+	}
 	switch f.Rule {
 	case report.UnknownQueue:
 		return []string{fmt.Sprintf("create the queue %s, or name another one in spec.queue", f.Queue)}
@@ -81,6 +84,23 @@ func LeafAdvice(leaves []string) string {
 		text += ": " + strings.Join(leaves, ", ")
 	}
 	return text
+}
+
+// adviseList returns the advice for each card of a list whose cards do not fit for different causes.
+func (e *explainer) adviseList(f *Finding) (all []string) {
+	for _, s := range f.Reason.Shortages {
+		own, reason := *f, *f.Reason
+		own.Rule, own.Level, own.Reason, own.Holders = s.Rule, s.Queue, &reason, nil
+		s.Rule = ""
+		reason.Shortages = []report.Shortage{s}
+		for _, advice := range e.advise(&own) {
+			if !slices.Contains(all, advice) {
+				all = append(all, advice)
+			}
+		}
+		f.Holders = append(f.Holders, own.Holders...)
+	}
+	return all
 }
 
 // adviseShortages returns, for each bound that is exceeded, how much is missing at

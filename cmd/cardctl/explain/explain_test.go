@@ -127,6 +127,29 @@ func TestAdviceKnowsWhatIsFree(t *testing.T) {
 	t.Error("the job is not explained")
 }
 
+// TestAdviceForEachCardOfAList has a pod wait for two cards for different causes.
+func TestAdviceForEachCardOfAList(t *testing.T) {
+	w, c := read(t, []string{node("a", h200, 4), node("b", h800, 4), queue("top", "", "", ""),
+		withAnnotation(queue("q", "top", `{"NVIDIA-H200": 4, "NVIDIA-H800": 1}`, ""), `volcano.sh/card.guarantee: '{"NVIDIA-H200": 0, "NVIDIA-H800": 0}'`),
+		queue("owner", "top", `{"NVIDIA-H200": 3}`, ""),
+		group("runs", "q", "Running", pods{n: 1, minimum: 1, limits: gpu, card: h200, node: "a"}),
+		group("also", "q", "Running", pods{n: 1, minimum: 1, limits: gpu, card: h800, node: "b"}),
+		group("waits", "q", "Inqueue", pods{n: 1, minimum: 1, limits: gpu, card: h800 + "|" + h200}),
+	}, plugin.Name, unlimited(true))
+	for _, f := range jobs(t, w, c, Options{}) {
+		if f.Name == "waits" {
+			assert.Equal(t, []string{
+				`raise volcano.sh/card.quota of "NVIDIA-H800" of queue q to 2, or free 1 in it`,
+				"wait for pods to end, or lower what is guaranteed to queues that do not use it: spec.guarantee, or volcano.sh/card.guarantee",
+			}, f.Advice)
+			require.Len(t, f.Holders, 1)
+			assert.Equal(t, "NVIDIA-H800 of q is used by default/PodGroup/also (1)", f.Holders[0].String())
+			return
+		}
+	}
+	t.Error("the job is not explained")
+}
+
 // TestAdviceNamesWhereTheBoundIsSet has bounds that a queue inherits, that others
 // are guaranteed, and that the cluster sets.
 func TestAdviceNamesWhereTheBoundIsSet(t *testing.T) {

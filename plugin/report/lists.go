@@ -1,0 +1,100 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// kept is the name of the bound that allocations and unused guarantees of others share.
+const kept = "what guarantees leave"
+
+// ofList reports whether a task gets none of several cards, each of which can have a cause of its
+// own.
+func (r Refusal) ofList() bool {
+	return r.Allocation && r.aboutCards() && len(r.Cards.Selector.Names) > 1 && slices.Contains(
+		[]quota.Reason{quota.OverQuota, quota.OverNamespace, quota.Guaranteed, quota.Reserved, quota.Earmarked}, r.Verdict.Reason)
+}
+
+// listVerdict returns why a task does not get one card of its list. The queue of OverNamespace is
+// the account of the namespace.
+func (e *Explainer) listVerdict(r Refusal, d fastres.Dim) quota.Verdict {
+	amount := float64(r.Cards.Amount)
+	if v := quota.CardFits(e.Index, e.Limit, r.Queue, d, amount); !v.OK() {
+		return v
+	}
+	if v := e.Guarantees.Fits(e.Index, r.Queue, d, amount); !v.OK() {
+		return v
+	}
+	if e.Namespaces != nil {
+		accounts := &e.Namespaces.Accounts
+		if at := e.Namespaces.Account(r.Queue, r.Namespace); at != index.None {
+			if v := quota.CardFits(accounts, &accounts.RealCapability, at, d, amount); !v.OK() {
+				return quota.Verdict{Reason: quota.OverNamespace, Queue: v.Queue}
+			}
+		}
+	}
+	if v := quota.FitsBeside(e.Index, e.Index, e.Limit, r.Queue, d, amount); !v.OK() {
+		return v
+	}
+	return quota.Verdict{Reason: quota.Earmarked, Queue: r.Queue} // now it fits
+}
+
+// explainList sets what a reason states about several cards: each with its own cause, in the order
+// of the list. Where all have one cause, the rule of the reason names it.
+func (e *Explainer) explainList(reason *Reason, r Refusal) {
+	selector := r.Cards.Selector
+	reason.Cards, reason.typed, reason.Requested = e.Cards.Describe(r.Cards), selector.Typed, r.Cards.Amount.Cards()
+	reason.Queue = e.Index.Name(r.Queue)
+	mixed := false
+	for i, name := range selector.Names {
+		s := e.listShortage(r, name)
+		reason.Shortages = append(reason.Shortages, s)
+		mixed = mixed || i > 0 && s.Rule != reason.Rule
+		if i == 0 {
+			reason.Rule = s.Rule
+		}
+	}
+	switch {
+	case reason.Rule == OverNamespace:
+		reason.Namespace = r.Namespace
+	case reason.Rule == Guaranteed:
+		reason.Queue = reason.Shortages[0].Queue
+	}
+	switch {
+	case mixed || reason.Rule == Guaranteed:
+		return
+	case reason.Rule == Earmarked:
+		reason.Shortages = nil // no bound is exceeded
+	}
+	for i := range reason.Shortages {
+		reason.Shortages[i].Rule = ""
+	}
+}
+
+// listShortage is the bound of one card of a list.
+func (e *Explainer) listShortage(r Refusal, name string) (s Shortage) {
+	v, requested := quota.Verdict{Reason: quota.OverQuota}, float64(r.Cards.Amount)
+	d, known := e.Names.LookupCard(name)
+	if known {
+		v = e.listVerdict(r, d)
+	}
+	switch v.Reason {
+	case quota.Guaranteed:
+		_, total, bound := e.Guarantees.Compare(e.Index, r.Queue, d, requested)
+		s = Shortage{Queue: e.Index.Name(v.Queue), Resource: cards.Shown(name), Against: kept,
+			Requested: requested / 1000, Total: total / 1000, Bound: bound / 1000}
+	case quota.Earmarked:
+		s = Shortage{Queue: e.Index.Name(v.Queue), Resource: cards.Shown(name), Requested: requested / 1000}
+	case quota.OverNamespace:
+		s = e.namespaceShortage(r.Namespace, v.Queue, d, requested, requested+e.Namespaces.Accounts.Allocated(v.Queue).Get(d))
+	default:
+		r.Verdict = quota.Verdict{Reason: v.Reason, Queue: r.Queue}
+		s, _ = e.cardShortage(r, name, d, known)
+	}
+	s.Rule = Rule(v.Reason.String())
+	return s
+}
