@@ -51,6 +51,7 @@ const (
 	claimsExact     = "resource claims that ran before the session count once for each ancestor"
 	devicesAlone    = "keys of device classes bound devices alone"
 	nodesGone       = "what is gone does not count against the root's total"
+	gangLevels      = "gang reclaim follows ancestorReclaimLevel"
 )
 
 // shows returns the first and the last release in which an intended difference shows.
@@ -58,7 +59,7 @@ func shows(name string) (since, until release.Release) {
 	switch name {
 	case capabilityFirst: // upstream does so from v1.15 on
 		return release.V1141, release.V1144
-	case goneEverywhere, // of the argument ancestorReclaimLevel
+	case goneEverywhere, gangLevels, // of the argument ancestorReclaimLevel
 		claimsExact, devicesAlone, // of resource claims
 		gatesUpwards, gatesKept, gatesSettle, evictedReserve: // of the feature gate SchedulingGatesQueueAdmission
 		return release.V115, release.V115
@@ -79,7 +80,7 @@ func TestDifferential(t *testing.T) {
 		{CapacityName, upstreamcapacity.New, NewCapacity, []string{staleShare, refusedAlone, inqueueUnit,
 			inqueueDecided, capabilityFirst, flatWithoutJobs, guaranteeUp, saturates, ownArray,
 			boundedInqueue, victimsSuffice, innerGuarantee, ownPodsOnce, nodesGone, goneEverywhere, gatesUpwards, gatesKept, gatesSettle, evictedReserve,
-			claimsExact, devicesAlone}},
+			claimsExact, devicesAlone, gangLevels}},
 		{ProportionName, upstreamproportion.New, NewProportion, []string{refusedAlone, inqueueUnit,
 			inqueueDecided, flatWithoutJobs, saturates}},
 	} {

@@ -40,6 +40,7 @@ func (s *session) evictableForGang(eviction release.Eviction, candidates []*api.
 	}
 	s.memory.victims.Begin()
 	v, class := &s.memory.vectors, s.classOfGang(eviction.Job)
+	g := s.gangClaim(to, eviction.Job)
 	var victims []*api.TaskInfo
 	for _, task := range candidates {
 		if !useful(task) {
@@ -50,7 +51,7 @@ func (s *session) evictableForGang(eviction release.Eviction, candidates []*api.
 		if s.intake.SetCharge(v.request, q, task, task.NodeName); terms == quota.Spared || terms == quota.ByDeserved && s.protected(q, v.request) {
 			continue
 		}
-		if s.memory.victims.TakeForGang(q, v.request, to, terms) {
+		if s.takeForGang(g, q, task, v.request, terms) {
 			victims = append(victims, task)
 		}
 	}
@@ -71,6 +72,56 @@ func (s *session) beginGang(job *api.JobInfo) (waits bool) {
 		}
 	}
 	return waits && !others
+}
+
+// gangClaim is what the pending tasks of a job request together, where reclaim compares it with what
+// the queues of the job deserve.
+type gangClaim struct {
+	queue index.Queue
+	pods  []*cards.PodRequest // of the tasks with cards
+}
+
+// gangClaim sets the vector claim to what the pending tasks of a job of q request without cards.
+// Volcano simulates the placement of all of them.
+func (s *session) gangClaim(q index.Queue, job *api.JobInfo) *gangClaim {
+	g := &gangClaim{queue: q}
+	if job == nil || q == index.None || !s.damped() && s.settings.levels == 0 {
+		return g
+	}
+	var tasks []*api.TaskInfo
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated {
+			tasks = append(tasks, task)
+		}
+	}
+	pods, _ := s.requestAll(q, s.memory.vectors.claim, tasks)
+	g.pods = slices.Clone(pods)
+	return g
+}
+
+// takeForGang applies the rule of reclaim to one victim of q for a gang. reclaimDamping and
+// ancestorReclaimLevel compare what the gang requests, with the cards of the victim's node for the
+// tasks that can use them, and the first card of the list for all others.
+//
+// DIVERGES: upstream's gang reclaim ignores ancestorReclaimLevel.
+func (s *session) takeForGang(g *gangClaim, q index.Queue, task *api.TaskInfo, victim fastres.Vector, terms quota.Terms) bool {
+	if g.queue == index.None || !s.damped() && s.settings.levels == 0 {
+		return s.memory.victims.TakeForGang(q, victim, g.queue, terms)
+	}
+	v := &s.memory.vectors
+	v.charge.CopyFrom(v.claim)
+	for _, pod := range g.pods {
+		if node := s.cards.Node(task.NodeName); node != nil && s.cards.Usable(g.queue, pod, node) {
+			s.cards.AddTo(v.charge, pod, task.NodeName)
+			continue
+		}
+		for r := range s.cards.Requests(pod) {
+			if len(r.Selector.Dims) > 0 {
+				v.charge.Increase(r.Selector.Dims[0], float64(r.Amount))
+			}
+		}
+	}
+	return s.take(q, victim, g.queue, v.charge, terms)
 }
 
 // pendingCards returns the different requests for cards of the pending tasks of a job.

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -63,6 +65,72 @@ func TestVictimsForAGang(t *testing.T) {
 	}
 }
 
+// TestGangReclaimInATree has a gang of queue mine, whose department deserves no more, and queue
+// other, which borrows inside of a department that has less than it deserves. reclaimDamping and
+// ancestorReclaimLevel hold for gangs as they do for single pods.
+func TestGangReclaimInATree(t *testing.T) {
+	lending := func(s *scene, name, parent, deserved string) {
+		s.queue(name, parent, "quota", `{"A":16,"B":16}`, "deserved", deserved, "guarantee", `{"A":0,"B":0}`)
+	}
+	tree := func(a, mine, b, other string) *scene {
+		s := newScene().node("a", "A", 16).node("b", "B", 16).queue("root", "")
+		lending(s, "a", "root", a)
+		lending(s, "mine", "a", mine)
+		lending(s, "twin", "a", `{"A":0,"B":0}`)
+		lending(s, "b", "root", b)
+		lending(s, "other", "b", other)
+		return s.pods("twin", "twin", "A", 2, 1, on("a")).pods("held", "other", "A", 6, 1, members(0), on("a"))
+	}
+	gang := func(s *scene, list string, n int) *scene {
+		return s.pods("gang", "mine", list, n, 1, members(int32(n)), inPhase(workload.Inqueue))
+	}
+	roles := func(s *scene) *scene { // one pod with A, and two with B
+		s = gang(s, "B", 3)
+		s.Jobs[len(s.Jobs)-1].Tasks[0].Annotations = map[string]string{card.NameKey: "A"}
+		return s
+	}
+	for name, test := range map[string]struct {
+		scene                   *scene
+		plain, damped, ancestor int // victims: without arguments, with reclaimDamping, and with ancestorReclaimLevel
+	}{
+		"the department of the victims deserves all":  {gang(tree(`{"A":8}`, `{"A":8}`, `{"A":6}`, `{"A":2}`), "A", 2), 4, 0, 0},
+		"the department of the gang deserves no more": {gang(tree(`{"A":2}`, `{"A":8}`, `{"A":2}`, `{"A":2}`), "A", 2), 4, 0, 4},
+		"both departments allow it":                   {gang(tree(`{"A":8}`, `{"A":8}`, `{"A":2}`, `{"A":2}`), "A", 2), 4, 4, 4},
+		"the department of the victims allows three":  {gang(tree(`{"A":8}`, `{"A":8}`, `{"A":3}`, `{"A":2}`), "A", 2), 4, 3, 3},
+		"a pod of the gang would be allowed":          {gang(tree(`{"A":8}`, `{"A":1}`, `{"A":2}`, `{"A":2}`), "A", 2), 4, 0, 4},
+		"a list":                                      {gang(tree(`{"A":8}`, `{"A":2,"B":0}`, `{"A":2}`, `{"A":2}`), "B|A", 2), 4, 4, 4},
+		"a role with another card":                    {roles(tree(`{"A":8,"B":2}`, `{"A":8,"B":2}`, `{"A":2}`, `{"A":2}`)), 4, 4, 4},
+		"a role with more cards than are deserved":    {roles(tree(`{"A":8,"B":1}`, `{"A":8,"B":1}`, `{"A":2}`, `{"A":2}`)), 4, 0, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for arguments, want := range map[string]int{"": test.plain, reclaimDamping: test.damped, ancestorReclaimLevel: test.ancestor} {
+				s := *test.scene
+				if s.arguments = nil; arguments != "" {
+					s.arguments = framework.Arguments{arguments: 1}
+				}
+				f := s.open(t)
+				victims, _ := f.own.evictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("gang")}, slices.Collect(maps.Values(f.job("held").Tasks)))
+				assert.Len(t, victims, want, arguments)
+				f.close()
+			}
+		})
+	}
+}
+
+// TestGangReclaimWithoutCards does the same for cpu, under the name capacity.
+func TestGangReclaimWithoutCards(t *testing.T) {
+	s := exchanges["the parents are the other way round"].scene().batch("gang", "mine", 2, 0, 1, 1)
+	for arguments, want := range map[string]int{"": 4, reclaimDamping: 0, ancestorReclaimLevel: 0} {
+		if s.arguments = nil; arguments != "" {
+			s.arguments = framework.Arguments{arguments: 1}
+		}
+		f := s.open(t)
+		victims, _ := f.own.evictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("gang")}, slices.Collect(maps.Values(f.job("other").Tasks)))
+		assert.Len(t, victims, want, arguments)
+		f.close()
+	}
+}
+
 // TestGangReclaim runs Volcano's action for a job whose pods need cards of two nodes. No
 // pod is evicted for a job whose quota admits only a part of it.
 func TestGangReclaim(t *testing.T) {
@@ -84,4 +152,9 @@ func TestGangReclaim(t *testing.T) {
 		f.run(t, action)
 		assert.Len(t, f.evicted(), want, quota)
 	}
+	damped := build(`{"A":3}`) // the gang requests four
+	damped.Queues[1].Annotations[card.QuotaKey], damped.arguments = `{"A":4}`, framework.Arguments{reclaimDamping: 1}
+	assert.Empty(t, damped.open(t).run(t, action).evicted())
+	damped.Queues[1].Annotations[card.DeservedKey] = `{"A":4}`
+	assert.Len(t, damped.open(t).run(t, action).evicted(), 4)
 }
