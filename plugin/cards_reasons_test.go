@@ -8,6 +8,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/quota"
 )
 
 // TestReasonsOfLists refuses a pod with a list whose cards do not fit for different causes. The
@@ -74,4 +75,21 @@ func TestReasonsOfListsChange(t *testing.T) {
 	f = run.open(t)
 	require.False(t, f.Allocatable(f.queue("q"), f.task("job-0")))
 	assert.Contains(t, f.job("job").JobFitErrors, "Queue <q> has insufficient <A> quota: requested <1>, total would be <3>")
+}
+
+// TestReasonsOfListsWithEarmarks refuses a pod with a list, because what is left of A is earmarked.
+func TestReasonsOfListsWithEarmarks(t *testing.T) {
+	f := newScene().node("a", "A", 4).queue("q", "", "quota", `{"A":2,"B":0,"C":2}`).
+		pods("mixed", "q", "A|B", 1, 1).pods("equal", "q", "A|C", 1, 1).open(t)
+	for job, want := range map[string]string{
+		"mixed": "What is left of <A> at queue <q> is earmarked for pods that others were evicted for: requested <1>; " +
+			"Queue <q> has insufficient <B> quota: requested <1>, total would be <1>, but capability is <0>",
+		"equal": "What is left at queue <q> is earmarked for pods that others were evicted for: requested <1> of <A|C>",
+	} {
+		q := f.own.ix.Lookup("q")
+		for request := range f.own.cards.Requests(f.own.cards.PodRequest(q, f.task(job+"-0").Pod)) {
+			refused := report.Refusal{Verdict: quota.Verdict{Reason: quota.Earmarked, Queue: q}, Cards: request, Allocation: true, Queue: q}
+			assert.Equal(t, want, f.own.explain.Explain(refused).String())
+		}
+	}
 }

@@ -7,7 +7,7 @@ var ofEvictions = []mutant{
 	{"quota/future.go", "f.Mutable(q).Sub(terminating)", ""},
 	{"quota/future.go", "func(row fastres.Vector) { row.Add(request) }", "func(row fastres.Vector) {}"},
 	{"quota/future.go", "func(row fastres.Vector) { row.Sub(refund) }", "func(row fastres.Vector) {}"},
-	{"quota/future.go", "a.Mutable(index.Queue(q)).CopyFrom(f.rows.Row(int(row)))", ""},
+	{"quota/future.go", "a.Mutable(index.Queue(q)).CopyFrom(f.rows.Row(int(row)))", "_, _ = q, row"},
 	{"quota/classes.go", "v.base.Allocated(p)", "v.ix.Allocated(p)"},
 	{"quota/preempt.go", "fastres.FitsSomewhere(a.Allocated(p)", "fastres.FitsSomewhere(ix.Allocated(p)"},
 	{"quota/cards.go", "if a.Allocated(q).Get(d)+quantity > bound.At(q, d) {", "if ix.Allocated(q).Get(d)+quantity > bound.At(q, d) {"},
