@@ -37,14 +37,14 @@ var (
 // permit returns why a user may not add objects, nil if the user may.
 func permit(add *input.Objects, rights Rights) error {
 	if len(add.Nodes) > 0 && !rights.Nodes() {
-		return fmt.Errorf("Node %s: %w", add.Nodes[0].Name, errNodes)
+		return refused("Node", add.Nodes[0].Name, errNodes)
 	}
 	if len(add.PriorityClasses) > 0 && !rights.Namespace(v1.NamespaceAll) {
-		return fmt.Errorf("PriorityClass %s: %w", add.PriorityClasses[0].Name, errNamespaces)
+		return refused("PriorityClass", add.PriorityClasses[0].Name, errNamespaces)
 	}
 	for _, g := range add.PodGroups {
 		if err := permitNamespaces(rights, g.Namespace); err != nil {
-			return fmt.Errorf("PodGroup %s: %w", g.Name, err)
+			return refused("PodGroup", g.Name, err)
 		}
 	}
 	for _, pod := range add.Pods {
@@ -53,12 +53,12 @@ func permit(add *input.Objects, rights Rights) error {
 			err = errNodes
 		}
 		if err != nil {
-			return fmt.Errorf("Pod %s: %w", pod.Name, err)
+			return refused("Pod", pod.Name, err)
 		}
 	}
 	for _, d := range add.Deployments {
 		if err := permitPod(rights, d.Namespace, &d.Spec.Template.Spec); err != nil {
-			return fmt.Errorf("Deployment %s: %w", d.Name, err)
+			return refused("Deployment", d.Name, err)
 		}
 	}
 	for _, job := range add.Jobs {
@@ -67,11 +67,14 @@ func permit(add *input.Objects, rights Rights) error {
 			err = permitPod(rights, job.Namespace, &job.Spec.Tasks[i].Template.Spec)
 		}
 		if err != nil {
-			return fmt.Errorf("Job %s: %w", job.Name, err)
+			return refused("Job", job.Name, err)
 		}
 	}
 	return nil
 }
+
+// refused returns why a user may not add an object.
+func refused(kind, name string, why error) error { return fmt.Errorf("%s %s: %w", kind, name, why) }
 
 func permitNamespaces(rights Rights, names ...string) error {
 	for _, name := range names {
