@@ -109,6 +109,9 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 		reason = s.explain.ExplainNode(fit, task.Namespace).String()
 	}
 	event.Err = fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName, reason)
+	if s.notCharged == nil {
+		s.notCharged = map[api.TaskID]bool{}
+	}
 	s.notCharged[task.UID] = true
 	s.abandon(task)
 	return true

@@ -61,7 +61,7 @@ type session struct {
 
 	// notCharged are tasks whose allocation the allocate event refused. Volcano
 	// deallocates them next.
-	notCharged map[api.TaskID]bool
+	notCharged map[api.TaskID]bool // nil where there are none
 	// prepared is the task that PrePredicate prepared last; predicates are called for
 	// it on every node.
 	prepared atomic.Pointer[whatIf]
@@ -76,7 +76,7 @@ type session struct {
 func openSession(ssn *framework.Session, v variant, with settings, m *memory) *session {
 	with.bounds.Scalars, with.bounds.Proportion = v.scalars, v.proportion
 	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index, now: m.now(),
-		share: quota.Share, notCharged: map[api.TaskID]bool{}, books: &m.books}
+		share: quota.Share, books: &m.books}
 	m.exchanges.Open()
 	hierarchy := !v.proportion && ssn.HierarchyEnabled(v.name)
 	if with.bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
