@@ -309,7 +309,7 @@ var general = []mutant{
 	{"plugin/cards/registry.go", "card.OfVendor(name) || known", "known"},
 	{"plugin/cards/nodes.go", "reg.carded[c.Resource] = true", ""},
 	{"plugin/cards/nodes.go", "return card.Label(name)", `return ""`},
-	{"index/card/discover.go", "!read && OfVendor(name)", "false"},
+	{"index/card/discover.go", "!read && OfVendor(name)", "!read && false"},
 	{"index/card/vendors.go", "strings.HasSuffix(name, end)", "false"},
 	{"plugin/cards/selector.go", "} else if all == nil || s.settings.Untyped == UntypedIgnore {", "} else if all == nil {"},
 	{"plugin/cards/queues.go", "if amount, had := before[d]; had {", "if amount, had := before[d]; had && false {"},
