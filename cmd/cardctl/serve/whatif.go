@@ -45,7 +45,7 @@ type trials struct {
 
 func newTrials() *trials { return &trials{running: make(chan struct{}, mostTrials), time: trialTime} }
 
-// outcome is what a simulation returns.
+// outcome holds the result of a simulation.
 type outcome struct {
 	trial *whatif.Trial
 	err   error
