@@ -58,19 +58,38 @@ func histogramVec(name, help string, buckets []float64, labels ...string) *prome
 	}, labels))
 }
 
+// series are series that can be deleted.
+type series interface {
+	prometheus.Collector
+	Reset()
+}
+
+// all are the series of this package.
+var all []series
+
+// DeleteMetrics deletes the series of all queues and of the cluster. A program that opens
+// sessions on different clusters, and exports no metrics, calls it after each: nothing else
+// deletes series of a cluster that no session has any more.
+func DeleteMetrics() {
+	for _, each := range all {
+		each.Reset()
+	}
+}
+
 // register returns the series of a name, Volcano's own where Volcano has
 // registered them: registering equal ones again returns the registered ones.
-func register[V prometheus.Collector](name string, vec V) V {
+func register[V series](name string, vec V) V {
 	err := prometheus.Register(vec)
 	var registered prometheus.AlreadyRegisteredError
 	if errors.As(err, &registered) {
 		if existing, ok := registered.ExistingCollector.(V); ok {
-			return existing
+			vec, err = existing, nil
 		}
 	}
 	if err != nil {
 		klog.Errorf("metric %s is not exported: %v", name, err)
 	}
+	all = append(all, vec)
 	return vec
 }
 

@@ -13,12 +13,12 @@ import (
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
-// Load is what the pods of workloads cost: their number, and the bytes of their templates, once
-// for each pod. Sums saturate.
+// Load counts the pods of workloads, and the bytes of their templates, once for each pod. Sums
+// saturate.
 type Load struct{ Pods, Bytes int64 }
 
-// mostMade bounds the pods of a world that no controller has made yet. The user of a namespace
-// chooses these numbers, and nothing of the cluster has had to bear them.
+// mostMade bounds the pods that a world makes of workloads without pods. Users choose these
+// numbers, and no cluster has had to hold such pods yet.
 var mostMade = Load{Pods: 100_000, Bytes: 512 << 20}
 
 // LeftOut is a workload whose pods a world does not make, because there would be too many.

@@ -13,9 +13,11 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
+	schedulermetrics "volcano.sh/volcano/pkg/scheduler/metrics"
 
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // Session is an open session of Volcano's scheduler on a world. A process has one
@@ -113,11 +115,17 @@ func (s *Session) forgetLost() {
 	}
 }
 
-// Close closes the session.
+// Close closes the session, and deletes its metrics: the names of the next world are others, and
+// nobody reads them.
 func (s *Session) Close() {
 	defer func() { <-one }()
 	s.forgetLost()
+	jobs := s.Jobs
 	framework.CloseSession(s.Session)
+	report.DeleteMetrics()
+	for _, job := range jobs {
+		schedulermetrics.DeleteJobMetrics(job.Name, string(job.Queue), job.Namespace)
+	}
 }
 
 // Tree returns the accounts of all queues, each followed by those below it. Siblings

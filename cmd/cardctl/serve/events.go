@@ -21,8 +21,8 @@ type broadcaster struct {
 
 	mu      sync.Mutex
 	number  uint64
-	clients map[chan uint64]string // by stream: whose it is
-	streams map[string]int         // by whose they are
+	clients map[chan uint64]string // the owners of the open streams
+	streams map[string]int         // the number of open streams by owner
 }
 
 // The bounds of the open streams: of all, and of one user or, where users have no names, one
@@ -90,7 +90,7 @@ func (b *broadcaster) unsubscribe(client chan uint64) {
 	}
 }
 
-// ownerOf is whose a stream is: the user, or else the address.
+// ownerOf returns the owner of a stream: the user or, where users have no names, the address.
 func ownerOf(r *http.Request) string {
 	if name := ViewerOf(r.Context()).Name(); name != "" {
 		return "user " + name

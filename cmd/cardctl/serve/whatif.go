@@ -24,7 +24,7 @@ const (
 	trialTime   = 30 * time.Second // of a simulation, with the time until it can begin
 	formBytes   = 1 << 20
 	mostChanges = 100
-	mostEvents  = 300 // of a page
+	mostRows    = 300 // of each table of a page
 )
 
 // bounds are those of the objects in a form, with which a simulation needs some hundred MiB at most.
@@ -45,7 +45,7 @@ type trials struct {
 
 func newTrials() *trials { return &trials{running: make(chan struct{}, mostTrials), time: trialTime} }
 
-// outcome is what a simulation returns.
+// outcome holds the result of a simulation.
 type outcome struct {
 	trial *whatif.Trial
 	err   error
@@ -99,7 +99,9 @@ type whatIfPage struct {
 type trialResult struct {
 	Unsettled  []string
 	Queues     []queueChange
+	MoreQueues int // that are not shown
 	Jobs       []jobChange
+	MoreJobs   int
 	Hidden     *Hidden
 	Events     []engine.Event
 	MoreEvents int
@@ -277,10 +279,16 @@ func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
 		}
 		r.Jobs = append(r.Jobs, row)
 	}
-	r.Events = c.NewEvents()
-	r.MoreEvents = max(0, len(r.Events)-mostEvents)
-	r.Events = r.Events[:len(r.Events)-r.MoreEvents]
+	r.Queues, r.MoreQueues = firstRows(r.Queues)
+	r.Jobs, r.MoreJobs = firstRows(r.Jobs)
+	r.Events, r.MoreEvents = firstRows(c.NewEvents())
 	return r
+}
+
+// firstRows are the rows of a table that a page shows, and the number of others.
+func firstRows[T any](all []T) (shown []T, more int) {
+	shown = all[:min(len(all), mostRows)]
+	return shown, len(all) - len(shown)
 }
 
 func value(x *float64) float64 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,4 +110,21 @@ func TestSimulationThatPanics(t *testing.T) {
 	}
 	assert.Contains(t, log.String(), "interface is nil")
 	assert.Contains(t, log.String(), "whatif.Try")
+}
+
+// TestLargeAnswers have the first rows of each table on the page, and all in the JSON.
+func TestLargeAnswers(t *testing.T) {
+	h := newServer(t, newSource(t, examples), nil).Handler()
+	const queues, jobs = 350, 320
+	form := url.Values{"add": {listOf("Queue", each(queues, "- metadata: {name: many-%d, annotations: {volcano.sh/card.quota: '{\"X\": 1}'}}\n")) +
+		each(jobs, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: pod-%d, annotations: {scheduling.volcano.sh/queue-name: many-0}}\n"+
+			"spec: {schedulerName: volcano, containers: [{name: c, image: i}]}\n")}}
+	body := post(h, "/whatif", form).Body.String()
+	assert.Equal(t, mostRows, strings.Count(body, `<th scope="row">many-`))
+	assert.Contains(t, body, "and 50 more", "queues")
+	assert.Equal(t, mostRows, strings.Count(body, `<th scope="row">default/pod-`))
+	assert.Contains(t, body, "and 20 more", "jobs")
+	body = post(h, "/whatif.json", form).Body.String()
+	assert.Contains(t, body, "many-349")
+	assert.Contains(t, body, "pod-319")
 }

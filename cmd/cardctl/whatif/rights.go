@@ -9,8 +9,8 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 )
 
-// Rights are what a user may see of a cluster, and so may change in a simulation: the outcome of a
-// change tells about what it replaces or removes. Queues have none: who simulates sees all of them.
+// Rights decide what a user may change in a simulation: only what the user may see, because the
+// outcome tells about what a change replaces or removes. Who simulates may see all queues.
 type Rights interface {
 	// Namespace reports whether the user may see the workloads of a namespace, "" for all namespaces.
 	Namespace(name string) bool
