@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"maps"
+	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -33,15 +34,11 @@ func (w *world) noteMarks(j *worldJob, job *api.JobInfo) {
 	}
 }
 
-// counts reports whether cards count in some queue. Without them, decisions are upstream's.
+// counts reports whether cards count: some queue has a card annotation, one that takes no jobs
+// included. Without them, decisions are upstream's.
 func (w *world) counts() bool {
-	if w.plugin == ProportionName {
-		return false
-	}
-	for name := range w.queues {
-		if w.counted(name) {
-			return true
-		}
+	if w.plugin == CapacityName {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(w.queues)), w.annotated)
 	}
 	return w.plugin == Name
 }
