@@ -263,7 +263,7 @@ func (w *world) compareVictims() {
 	}
 	if to := reclaimer.queue; !w.oracle.Broken(to) {
 		q, request := w.number(to), w.vector(reclaimer.request)
-		require.Equal(w.t, victims.Suffice(to, reclaimer.request), w.victims.Suffice(&w.ix.RealCapability, q, request) && w.lends(&w.victims, q, request),
+		require.Equal(w.t, victims.Suffice(to, reclaimer.request), quota.Allocatable(&w.victims, &w.ix.RealCapability, q, request).OK() && w.lends(&w.victims, q, request),
 			"%v of %s", reclaimer.request, to)
 	}
 }

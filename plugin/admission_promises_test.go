@@ -98,7 +98,7 @@ func TestGangThatLostAPod(t *testing.T) {
 			f.JobEnqueued(f.job("gang"))
 			d, _ := f.own.memory.names.LookupCard("A")
 			if name != "a list" {
-				assert.Equal(t, 1000.0, f.own.ix.Inqueue.Row(f.own.ix.Lookup("q")).Get(d), "what is missing")
+				assert.Equal(t, 1000.0, f.own.Index.Inqueue.Row(f.own.Index.Lookup("q")).Get(d), "what is missing")
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -19,48 +20,48 @@ import (
 
 func TestArguments(t *testing.T) {
 	card, capacity := cardBuilder.variant, capacityBuilder.variant
-	with := func(changes ...func(*settings)) settings {
-		s := settings{
-			bounds: intake.Settings{RootCapability: intake.RootTotal, UnsetCapability: intake.UnsetUnlimited,
+	with := func(changes ...func(*arguments.Settings)) arguments.Settings {
+		s := arguments.Settings{
+			Bounds: intake.Settings{RootCapability: intake.RootTotal, UnsetCapability: intake.UnsetUnlimited,
 				DeservedFrom: intake.DeservedFromSpec, HierarchyFrom: intake.HierarchyFromParent},
-			cards: cards.Settings{Untyped: cards.UntypedCharge, Terminating: cards.TerminatingRelease, NodeOrderWeight: 1},
+			Cards: cards.Settings{Untyped: cards.UntypedCharge, Terminating: cards.TerminatingRelease, NodeOrderWeight: 1},
 		}
 		for _, change := range changes {
 			change(&s)
 		}
 		return s
 	}
-	zeroLeaf := func(s *settings) { // the defaults of capacity-card
-		s.bounds.UnsetCapability, s.cards.Terminating = intake.UnsetZero, cards.TerminatingHold
+	zeroLeaf := func(s *arguments.Settings) { // the defaults of capacity-card
+		s.Bounds.UnsetCapability, s.Cards.Terminating = intake.UnsetZero, cards.TerminatingHold
 	}
-	openRoot := func(s *settings) {
-		s.bounds.OpenRoot, s.bounds.RootCapability, s.rules = true, intake.RootOwn, release.V1144.Rules()
+	openRoot := func(s *arguments.Settings) {
+		s.Bounds.OpenRoot, s.Bounds.RootCapability, s.Rules = true, intake.RootOwn, release.V1144.Rules()
 	}
-	fallback, _ := parseArguments(capacity, nil)
-	fallback.bounds.Devices = intake.Devices{} // see TestDeviceArguments
-	assert.Equal(t, release.Built().Rules(), fallback.rules)
+	fallback, _ := arguments.Parse(capacity, nil)
+	fallback.Bounds.Devices = intake.Devices{} // see TestDeviceArguments
+	assert.Equal(t, release.Built().Rules(), fallback.Rules)
 	tests := []struct {
 		name      string
-		variant   variant
+		variant   arguments.Variant
 		arguments framework.Arguments
-		want      settings
+		want      arguments.Settings
 		problems  []string
 	}{
 		{"none", capacity, nil, with(), nil},
 		{"none for cards", card, nil, with(zeroLeaf), nil},
 		{"all", capacity, framework.Arguments{"rootCapability": "unlimited", "unsetCapability": "zero", "untypedCards": "reject", "keepGuarantees": true, "terminatingCards": "hold",
 			"cardUnlimitedCpuMemory": true, "nodeOrderWeight": 2.5, "deservedFrom": "weight", "hierarchyFrom": "annotation", "reclaimDamping": 2},
-			settings{
-				bounds: intake.Settings{RootCapability: intake.RootUnlimited, UnsetCapability: intake.UnsetZero,
+			arguments.Settings{
+				Bounds: intake.Settings{RootCapability: intake.RootUnlimited, UnsetCapability: intake.UnsetZero,
 					DeservedFrom: intake.DeservedFromWeight, HierarchyFrom: intake.HierarchyFromAnnotation, KeepGuarantees: true},
-				cards: cards.Settings{Untyped: cards.UntypedReject, Terminating: cards.TerminatingHold, UnlimitedCPUMemory: true, NodeOrderWeight: 2.5}, damping: 2}, nil},
+				Cards: cards.Settings{Untyped: cards.UntypedReject, Terminating: cards.TerminatingHold, UnlimitedCPUMemory: true, NodeOrderWeight: 2.5}, Damping: 2}, nil},
 		{"all for cards", card, framework.Arguments{"rootCapability": "total", "unsetCapability": "unlimited", "untypedCards": "ignore",
 			"cardUnlimitedCpuMemory": "true", "nodeOrderWeight": 3, "deservedFrom": "spec", "hierarchyFrom": "parent", "reclaimDamping": 0.0},
-			with(func(s *settings) {
-				s.cards = cards.Settings{Untyped: cards.UntypedIgnore, Terminating: cards.TerminatingHold, UnlimitedCPUMemory: true, NodeOrderWeight: 3}
+			with(func(s *arguments.Settings) {
+				s.Cards = cards.Settings{Untyped: cards.UntypedIgnore, Terminating: cards.TerminatingHold, UnlimitedCPUMemory: true, NodeOrderWeight: 3}
 			}), nil},
 		{"numbers and flags as text", card, framework.Arguments{"cardUnlimitedCpuMemory": "false", "nodeOrderWeight": "0.5", "reclaimDamping": "3"},
-			with(zeroLeaf, func(s *settings) { s.cards.NodeOrderWeight, s.damping = 0.5, 3 }), nil},
+			with(zeroLeaf, func(s *arguments.Settings) { s.Cards.NodeOrderWeight, s.Damping = 0.5, 3 }), nil},
 		{"a wrong value", capacity, framework.Arguments{"rootCapability": "none"}, with(),
 			[]string{"argument rootCapability: none (string) is not one of total, own, unlimited, using total"}},
 		{"wrong types", card, framework.Arguments{"rootCapability": 3, "unsetCapability": map[string]int{"a": 1}, "untypedCards": true,
@@ -71,31 +72,33 @@ func TestArguments(t *testing.T) {
 				"argument cardUnlimitedCpuMemory: perhaps (string) is not true or false, using false",
 				"argument nodeOrderWeight: [1] ([]int) is not a number above 0, using 1"}},
 		{"the rules of a later release", capacity, framework.Arguments{"semantics": "v1.15", "ancestorReclaimLevel": 2},
-			with(openRoot, func(s *settings) { s.rules, s.bounds.Gates, s.levels = release.V115.Rules(), true, 2 }), nil},
+			with(openRoot, func(s *arguments.Settings) { s.Rules, s.Bounds.Gates, s.Levels = release.V115.Rules(), true, 2 }), nil},
 		{"a later release with the root of v1.14.1", capacity, framework.Arguments{"semantics": "v1.14.4", "rootCapability": "total"},
-			with(openRoot, func(s *settings) { s.bounds.RootCapability = intake.RootTotal }), nil},
+			with(openRoot, func(s *arguments.Settings) { s.Bounds.RootCapability = intake.RootTotal }), nil},
 		{"policies of reclaim", capacity, framework.Arguments{"victimOrder": "leastWork", "reclaimByServiceType": "true",
 			"podOwnerReferenceToServiceType": map[any]any{"ReplicaSet": "inference", "Job": "training"}},
-			with(func(s *settings) {
-				s.byWork, s.byClass, s.owners = true, true, map[string]quota.Class{"ReplicaSet": quota.Inference, "Job": quota.Training}
+			with(func(s *arguments.Settings) {
+				s.ByWork, s.ByClass, s.Owners = true, true, map[string]quota.Class{"ReplicaSet": quota.Inference, "Job": quota.Training}
 			}), nil},
 		{"wrong policies of reclaim", capacity, framework.Arguments{"victimOrder": "least", "reclaimByServiceType": "yes", "podOwnerReferenceToServiceType": "Job"}, with(),
 			[]string{"argument reclaimByServiceType: yes (string) is not true or false, using false",
 				"argument podOwnerReferenceToServiceType: Job (string) is not a map from kinds of owners, such as ReplicaSet, to service classes, using none",
 				"argument victimOrder: least (string) is not one of volcano, leastWork, using volcano"}},
 		{"wrong classes", capacity, framework.Arguments{"reclaimByServiceType": true, "podOwnerReferenceToServiceType": map[string]any{"Job": "train", "B": 1, "ReplicaSet": "inference"}},
-			with(func(s *settings) { s.byClass, s.owners = true, map[string]quota.Class{"ReplicaSet": quota.Inference} }),
+			with(func(s *arguments.Settings) {
+				s.ByClass, s.Owners = true, map[string]quota.Class{"ReplicaSet": quota.Inference}
+			}),
 			[]string{`argument podOwnerReferenceToServiceType: B: "1" is not one of inference, training, ignored`,
 				`argument podOwnerReferenceToServiceType: Job: "train" is not one of inference, training, ignored`}},
 		{"classes without reclaim by them", capacity, framework.Arguments{"podOwnerReferenceToServiceType": map[string]string{"Job": "training"}},
-			with(func(s *settings) { s.owners = map[string]quota.Class{"Job": quota.Training} }),
+			with(func(s *arguments.Settings) { s.Owners = map[string]quota.Class{"Job": quota.Training} }),
 			[]string{"argument podOwnerReferenceToServiceType has no effect without reclaimByServiceType"}},
 		{"policies that proportion lacks", proportionBuilder.variant, framework.Arguments{"victimOrder": "leastWork", "reclaimByServiceType": true}, with(),
 			[]string{"argument victimOrder has no effect: the plugin proportion evicts as Volcano's does",
 				"argument reclaimByServiceType has no effect: the plugin proportion evicts as Volcano's does"}},
 		{"an unknown release", capacity, framework.Arguments{"semantics": "v1.13"}, fallback,
 			[]string{"argument semantics: v1.13 (string) is not one of v1.14.1, v1.14.4, v1.15, using " + release.Built().String()}},
-		{"both rules of ancestors", capacity, framework.Arguments{"ancestorReclaimLevel": "2", "reclaimDamping": 1}, with(func(s *settings) { s.damping = 1 }),
+		{"both rules of ancestors", capacity, framework.Arguments{"ancestorReclaimLevel": "2", "reclaimDamping": 1}, with(func(s *arguments.Settings) { s.Damping = 1 }),
 			[]string{"argument ancestorReclaimLevel has no effect beside reclaimDamping"}},
 		{"wrong sources and levels", capacity, framework.Arguments{"deservedFrom": "weights", "hierarchyFrom": 1, "reclaimDamping": -1}, with(),
 			[]string{"argument deservedFrom: weights (string) is not one of spec, weight, using spec",
@@ -107,9 +110,9 @@ func TestArguments(t *testing.T) {
 			[]string{"argument reclaimDamping: 1e300 (string) is not a whole number, 0 or more, using 0"}},
 		{"no levels", capacity, framework.Arguments{"reclaimDamping": nil}, with(),
 			[]string{"argument reclaimDamping: <nil> (<nil>) is not a whole number, 0 or more, using 0"}},
-		{"a flag of starving jobs", capacity, framework.Arguments{"reclaimBeyondMinimum": true}, with(func(s *settings) { s.beyondMinimum = true }), nil},
-		{"a flag of admission", capacity, framework.Arguments{"displacePromises": true}, with(func(s *settings) { s.displace = true }), nil},
-		{"a duration", capacity, framework.Arguments{"inqueueTimeout": "1h30m"}, with(func(s *settings) { s.bounds.InqueueTimeout = 90 * time.Minute }), nil},
+		{"a flag of starving jobs", capacity, framework.Arguments{"reclaimBeyondMinimum": true}, with(func(s *arguments.Settings) { s.BeyondMinimum = true }), nil},
+		{"a flag of admission", capacity, framework.Arguments{"displacePromises": true}, with(func(s *arguments.Settings) { s.Displace = true }), nil},
+		{"a duration", capacity, framework.Arguments{"inqueueTimeout": "1h30m"}, with(func(s *arguments.Settings) { s.Bounds.InqueueTimeout = 90 * time.Minute }), nil},
 		{"no duration", capacity, framework.Arguments{"inqueueTimeout": 30}, with(),
 			[]string{"argument inqueueTimeout: 30 (int) is not a duration of 0 or more, such as 30m, using 0s"}},
 		{"a negative duration", capacity, framework.Arguments{"inqueueTimeout": "-1m"}, with(),
@@ -127,8 +130,9 @@ func TestArguments(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, problems := parseArguments(test.variant, pinned(test.arguments))
-			got.bounds.Devices = intake.Devices{}
+			got, problems := arguments.Parse(test.variant, pinned(test.arguments))
+			got.Bounds.Devices = intake.Devices{}
+			test.want.Bounds.Scalars, test.want.Bounds.Proportion = test.variant.Scalars, test.variant.Proportion
 			assert.Equal(t, test.want, got)
 			assert.Equal(t, test.problems, problems)
 		})
@@ -138,19 +142,19 @@ func TestArguments(t *testing.T) {
 // TestDeviceArguments reads the arguments for quotas of device classes with each release.
 func TestDeviceArguments(t *testing.T) {
 	if counts, capacities := release.DeviceQuotas(); release.KnowsClaims() {
-		s, problems := parseArguments(capacityBuilder.variant, nil)
-		assert.Equal(t, intake.Devices{Capacities: capacities}, s.bounds.Devices, "the feature gates")
+		s, problems := arguments.Parse(capacityBuilder.variant, nil)
+		assert.Equal(t, intake.Devices{Capacities: capacities}, s.Bounds.Devices, "the feature gates")
 		assert.True(t, counts)
 		assert.Empty(t, problems)
-		s, problems = parseArguments(capacityBuilder.variant, framework.Arguments{deviceCapacities: !capacities, deviceQuotas: "perhaps"})
-		assert.Equal(t, intake.Devices{Capacities: !capacities}, s.bounds.Devices)
+		s, problems = arguments.Parse(capacityBuilder.variant, framework.Arguments{arguments.DeviceCapacities: !capacities, arguments.DeviceQuotas: "perhaps"})
+		assert.Equal(t, intake.Devices{Capacities: !capacities}, s.Bounds.Devices)
 		assert.Equal(t, []string{"argument capacity.DynamicResourceAllocationEnable: perhaps (string) is not true or false, using true"}, problems)
 	}
-	for _, v := range []variant{capacityBuilder.variant, cardBuilder.variant} {
-		_, problems := parseArguments(v, framework.Arguments{semantics: "v1.14.4", deviceQuotas: true})
+	for _, v := range []arguments.Variant{capacityBuilder.variant, cardBuilder.variant} {
+		_, problems := arguments.Parse(v, framework.Arguments{arguments.Semantics: "v1.14.4", arguments.DeviceQuotas: true})
 		assert.Contains(t, problems, "argument capacity.DynamicResourceAllocationEnable has no effect: Volcano v1.14.4 has no quotas of device classes")
 	}
-	_, problems := parseArguments(proportionBuilder.variant, framework.Arguments{deviceCapacities: true})
+	_, problems := arguments.Parse(proportionBuilder.variant, framework.Arguments{arguments.DeviceCapacities: true})
 	assert.Equal(t, []string{"argument capacity.DRAConsumableCapacityEnable has no effect: the plugin proportion has no quotas of device classes"}, problems)
 }
 
@@ -168,7 +172,7 @@ func TestUnsetCapability(t *testing.T) {
 	bound := func(build framework.PluginBuilder, hierarchy bool, queue string) float64 {
 		f := openFixture(t, workload.Cluster{Hierarchy: hierarchy, Nodes: oneNode, Queues: []workload.Queue{{Name: "root"},
 			{Name: "inner"}, {Name: "leaf", Parent: "inner"}, {Name: "set", Parent: "inner", Capability: workload.Resources{"cpu": 2000}}}}, build)
-		return f.own.ix.RealCapability.Row(f.own.ix.Lookup(queue)).Get(fastres.CPU)
+		return f.own.Index.RealCapability.Row(f.own.Index.Lookup(queue)).Get(fastres.CPU)
 	}
 	with := func(build framework.PluginBuilder, key, value string) framework.PluginBuilder {
 		return func(framework.Arguments) framework.Plugin { return build(pinned(framework.Arguments{key: value})) }

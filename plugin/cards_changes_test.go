@@ -71,12 +71,12 @@ func TestUnlimitedCPUAndMemory(t *testing.T) {
 			assert.Equal(t, want, f.Allocatable(f.queue("q"), f.task(job+"-0")) && job != "mixed", "%s, exempt: %t", job, free)
 		}
 		cpu := f.allocated("q").MilliCPU
-		request := f.own.ix.Request.Row(f.own.ix.Lookup("q")).Get(fastres.CPU)
+		request := f.own.Index.Request.Row(f.own.Index.Lookup("q")).Get(fastres.CPU)
 		if free {
 			assert.Zero(t, cpu)
 			assert.Equal(t, 300.0, request, "plain, no-resource and one of mixed")
 			f.JobEnqueued(f.job("card"))
-			assert.Zero(t, f.own.ix.Inqueue.Row(f.own.ix.Lookup("q")).Get(fastres.CPU))
+			assert.Zero(t, f.own.Index.Inqueue.Row(f.own.Index.Lookup("q")).Get(fastres.CPU))
 		} else {
 			assert.Equal(t, 200.0, cpu)
 			assert.Equal(t, 900.0, request)
@@ -98,7 +98,7 @@ func TestReservationsOfExemptPods(t *testing.T) {
 	} {
 		s.arguments = framework.Arguments{"cardUnlimitedCpuMemory": true}
 		reserved := func(f *fixture) float64 {
-			return f.own.ix.Inqueue.Row(f.own.ix.Lookup("q")).Get(fastres.CPU)
+			return f.own.Index.Inqueue.Row(f.own.Index.Lookup("q")).Get(fastres.CPU)
 		}
 		f := s.open(t)
 		f.JobEnqueued(f.job("job"))
@@ -202,7 +202,7 @@ func TestChangedNode(t *testing.T) {
 				for _, card := range []string{"A", "B", "A/mig-1g.5gb-mixed"} {
 					assert.Equal(t, c.want[card], max(0, f.cardsOf("q", card)), card)
 					if d, known := f.own.memory.names.LookupCard(card); known && c.want[card] > 0 {
-						assert.Equal(t, 1000.0, f.own.ix.Elastic.Row(f.own.ix.Lookup("q")).Get(d), "one of the two pods is elastic")
+						assert.Equal(t, 1000.0, f.own.Index.Elastic.Row(f.own.Index.Lookup("q")).Get(d), "one of the two pods is elastic")
 					}
 				}
 			}
@@ -305,7 +305,7 @@ func TestQuotasFollowAnnotations(t *testing.T) {
 
 // problemsOf returns the problems of a queue's card annotations.
 func problemsOf(f *fixture, queue string) []string {
-	for _, p := range f.own.cards.Problems(f.own.ix) {
+	for _, p := range f.own.Cards.Problems(f.own.Index) {
 		if p.Queue.Name == queue {
 			return p.Problems
 		}
@@ -531,7 +531,7 @@ func TestReasonOfAListFollowsAncestors(t *testing.T) {
 	run := newSequence(t, s)
 	reason := func() string {
 		f := run.open(t)
-		f.own.jobEnqueueable(f.job("job"))
+		f.own.admit.JobEnqueueable(f.job("job"))
 		return f.job("job").JobFitErrors
 	}
 	assert.Contains(t, reason(), "Queue <team> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <1>")
@@ -548,7 +548,7 @@ func TestLongListsHaveShortReasons(t *testing.T) {
 	}
 	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":8}`).pods("job", "q", strings.Join(names, "|"), 1, 1)
 	f := s.open(t)
-	f.own.jobEnqueueable(f.job("job"))
+	f.own.admit.JobEnqueueable(f.job("job"))
 	reason := f.job("job").JobFitErrors
 	assert.Contains(t, reason, "Queue <q> has insufficient <Model-0> quota: requested <1>, total would be <1>, but capability is <0>; ")
 	assert.Contains(t, reason, "and 3992 more cards of the list")

@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
@@ -39,7 +40,7 @@ func TestLabelsGone(t *testing.T) {
 								}
 							})
 						s.Nodes[0].Allocatable["rdma/ib"], s.Nodes[1].Allocatable["rdma/ib"] = 8, 8
-						s.build, s.arguments = build, framework.Arguments{untypedCards: string(untyped)}
+						s.build, s.arguments = build, framework.Arguments{arguments.UntypedCards: string(untyped)}
 						run := newSequence(t, s)
 						if after == "labels were seen" {
 							run.open(t)
@@ -59,7 +60,7 @@ func TestLabelsGone(t *testing.T) {
 							want = "Pod requests <" + test.resource + "> but names no card: set the annotation volcano.sh/card.name"
 						}
 						assert.Contains(t, f.job("job").JobFitErrors, want)
-						fit := f.own.fitNode(&f.own.books.Now, f.task("beside-0"), "n")
+						fit := f.own.fitNode(&f.own.Books.Now, f.task("beside-0"), "n")
 						assert.Equal(t, cards.MissingLabel, fit.Reason)
 						assert.Equal(t, test.label, fit.Label)
 					})
@@ -79,5 +80,5 @@ func TestResourceOfNoNode(t *testing.T) {
 	assert.False(t, f.Allocatable(f.queue("q"), f.task("job-0")))
 	assert.Contains(t, f.job("job").JobFitErrors, "No queue has a quota of <amd.com/cpx_nps4>: the nodes that have it lack the label amd.com/cpx_nps4.product")
 	assert.True(t, f.Allocatable(f.queue("q"), f.task("plain-0")), "a device that is no card has no quota")
-	assert.True(t, f.own.cards.MinimumHasCards(f.job("later")))
+	assert.True(t, f.own.Cards.MinimumHasCards(f.job("later")))
 }

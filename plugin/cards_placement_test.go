@@ -222,7 +222,7 @@ func TestCapacityWithoutCards(t *testing.T) {
 	s := newScene().node("a", "A", 16).queue("q", "").pods("job", "q", "B", 2, 1)
 	s.build = NewCapacity
 	f := s.open(t)
-	assert.Nil(t, f.own.cards)
+	assert.Nil(t, f.own.Cards)
 	assert.Equal(t, 2, f.schedule(t).placed("")["A"])
 }
 

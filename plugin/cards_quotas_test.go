@@ -18,7 +18,7 @@ func (f *fixture) boundOf(queue, card string) float64 {
 	if !ok {
 		return 0
 	}
-	milli := f.own.ix.RealCapability.Row(f.own.ix.Lookup(queue)).Get(d)
+	milli := f.own.Index.RealCapability.Row(f.own.Index.Lookup(queue)).Get(d)
 	if milli == fastres.MaxQuantity {
 		return milli
 	}
@@ -76,8 +76,8 @@ func TestRootWithCards(t *testing.T) {
 	}
 	f := s.open(t)
 	assert.Equal(t, 3.0, f.boundOf("root", "A"))
-	assert.Equal(t, 64000.0, f.own.ix.RealCapability.Row(f.own.ix.Lookup("q")).Get(fastres.CPU))
-	assert.Equal(t, 64000.0, f.own.ix.Deserved.Row(f.own.ix.Root()).Get(fastres.CPU))
+	assert.Equal(t, 64000.0, f.own.Index.RealCapability.Row(f.own.Index.Lookup("q")).Get(fastres.CPU))
+	assert.Equal(t, 64000.0, f.own.Index.Deserved.Row(f.own.Index.Root()).Get(fastres.CPU))
 }
 
 // TestBoundsFollowCards changes annotations and nodes. The bounds follow, although
@@ -111,7 +111,7 @@ func TestBoundsFollowCards(t *testing.T) {
 	for range 2 {
 		s.Queues[0].Annotations = nil
 		f := run.open(t)
-		assert.Nil(t, f.own.cards)
+		assert.Nil(t, f.own.Cards)
 		assert.Equal(t, 0.0, f.boundOf("q", "A"))
 		s.Queues[0].Annotations = map[string]string{"volcano.sh/card.quota": `{"A":2}`}
 		assert.Equal(t, 2.0, run.open(t).boundOf("q", "A"))

@@ -22,6 +22,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -31,11 +32,11 @@ type held map[index.Queue]map[fastres.Dim]float64
 
 func (f *fixture) held() held {
 	h := held{}
-	for q := range index.Queue(f.own.ix.Len()) {
+	for q := range index.Queue(f.own.Index.Len()) {
 		h[q] = map[fastres.Dim]float64{}
 		for d := fastres.FirstFree; int(d) < f.own.memory.names.Len(); d++ {
 			if f.own.memory.names.IsCard(d) {
-				h[q][d] = max(f.own.ix.Allocated(q).Get(d), f.own.ix.RealCapability.Row(q).Get(d))
+				h[q][d] = max(f.own.Index.Allocated(q).Get(d), f.own.Index.RealCapability.Row(q).Get(d))
 			}
 		}
 	}
@@ -48,8 +49,8 @@ func (h held) check(t *testing.T, f *fixture) {
 	t.Helper()
 	for q, cards := range h {
 		for d, most := range cards {
-			if has := f.own.books.Future.Queues.Allocated(q).Get(d); f.own.cards.Counted(q) && has > most {
-				require.LessOrEqual(t, has, most, "queue %s, card %s", f.own.ix.Name(q), f.own.memory.names.Name(d))
+			if has := f.own.Books.Future.Queues.Allocated(q).Get(d); f.own.Cards.Counted(q) && has > most {
+				require.LessOrEqual(t, has, most, "queue %s, card %s", f.own.Index.Name(q), f.own.memory.names.Name(d))
 			}
 		}
 	}
@@ -85,14 +86,14 @@ func runCards(t *testing.T, r *rand.Rand, c workload.Cluster, seen map[string]in
 	s := newScene()
 	s.Cluster = c
 	// A builder of its own: a failure then depends on the input alone.
-	s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)]}).build
+	s.build = (&builder{variant: []arguments.Variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)]}).build
 	s.arguments = framework.Arguments{
 		"untypedCards":           []string{"charge", "charge", "reject"}[r.IntN(3)],
 		"cardUnlimitedCpuMemory": r.IntN(2) == 0,
 		"unsetCapability":        "unlimited",
 	}
 	f := s.open(t)
-	if f.own.cards == nil {
+	if f.own.Cards == nil {
 		return
 	}
 	for _, job := range f.sortedJobs() {
@@ -147,7 +148,7 @@ func (f *fixture) randomStatement(t *testing.T, r *rand.Rand, tasks []*api.TaskI
 		case api.Running:
 			require.NoError(t, release.Evict(statement, task, "test"))
 		case api.Pending:
-			if task.SchGated || f.own.ix.Lookup(string(f.Jobs[task.Job].Queue)) == index.None {
+			if task.SchGated || f.own.Index.Lookup(string(f.Jobs[task.Job].Queue)) == index.None {
 				continue
 			}
 			if r.IntN(2) == 0 && f.PredicateFn(task, node) != nil {

@@ -86,8 +86,8 @@ func TestReasonsOfListsWithEarmarks(t *testing.T) {
 			"Queue <q> has insufficient <B> quota: requested <1>, total would be <1>, but capability is <0>",
 		"equal": "What is left at queue <q> is earmarked for pods that others were evicted for: requested <1> of <A|C>",
 	} {
-		q := f.own.ix.Lookup("q")
-		for request := range f.own.cards.Requests(f.own.cards.PodRequest(q, f.task(job+"-0").Pod)) {
+		q := f.own.Index.Lookup("q")
+		for request := range f.own.Cards.Requests(f.own.Cards.PodRequest(q, f.task(job+"-0").Pod)) {
 			refused := report.Refusal{Verdict: quota.Verdict{Reason: quota.Earmarked, Queue: q}, Cards: request, Allocation: true, Queue: q}
 			assert.Equal(t, want, f.own.explain.Explain(refused).String())
 		}

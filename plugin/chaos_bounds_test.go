@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+
 	"encoding/json"
 	"maps"
 	"math"
@@ -117,7 +119,7 @@ func (w *world) ownBound(queue, dimension string) float64 {
 			return n
 		}
 	}
-	zero := w.arguments[unsetCapability] == "zero" || w.plugin == Name && w.arguments[unsetCapability] == nil
+	zero := w.arguments[arguments.UnsetCapability] == "zero" || w.plugin == Name && w.arguments[arguments.UnsetCapability] == nil
 	if zero && w.leaf(queue) && (dimension == "cpu" || dimension == "memory") {
 		return 0
 	}
@@ -204,10 +206,10 @@ func (w *world) free(queue string, among []string, of float64, dimension string)
 
 // openRoot reports whether the root has no bound but its own.
 func (w *world) openRoot() bool {
-	if how := w.arguments[rootCapability]; how != nil {
+	if how := w.arguments[arguments.RootCapability]; how != nil {
 		return how == "own"
 	}
-	return w.arguments[semantics] == "v1.14.4" || w.arguments[semantics] == "v1.15"
+	return w.arguments[arguments.Semantics] == "v1.14.4" || w.arguments[arguments.Semantics] == "v1.15"
 }
 
 // ownRoot returns the capability of the root, or no bound on what some node has.
@@ -227,7 +229,7 @@ func (w *world) ownRoot(dimension string) float64 {
 // gives any more raise what flat queues share.
 func (c *chaosCycle) limit(queue, dimension string) float64 {
 	switch {
-	case !c.hierarchy && c.arguments[rootCapability] == "unlimited" && !isCard(dimension):
+	case !c.hierarchy && c.arguments[arguments.RootCapability] == "unlimited" && !isCard(dimension):
 		return c.ownBound(queue, dimension)
 	case !c.hierarchy:
 		shared := c.stock(dimension)
@@ -235,7 +237,7 @@ func (c *chaosCycle) limit(queue, dimension string) float64 {
 			shared += c.lost[dimension]
 		}
 		return min(c.ownBound(queue, dimension), c.free(queue, c.children(""), shared, dimension))
-	case queue == index.RootName && (isCard(dimension) || c.arguments[rootCapability] == "unlimited"):
+	case queue == index.RootName && (isCard(dimension) || c.arguments[arguments.RootCapability] == "unlimited"):
 		return c.ownBound(queue, dimension)
 	case queue == index.RootName && c.openRoot():
 		return c.ownRoot(dimension)
@@ -357,7 +359,7 @@ func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amount
 		}
 	}
 	for d, amount := range more {
-		if _, excess := c.lends(path, d, amount, after, present(d)+amount); amount > 0 && excess > 0 && (isCard(d) || c.arguments[keepGuarantees] == true) {
+		if _, excess := c.lends(path, d, amount, after, present(d)+amount); amount > 0 && excess > 0 && (isCard(d) || c.arguments[arguments.KeepGuarantees] == true) {
 			return false
 		}
 	}

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,26 +20,26 @@ const chaosCycles = 50
 
 // values are the values of the plugin's arguments in random worlds.
 var values = map[string][]any{
-	ancestorReclaimLevel:   {1, 2, 3},
-	cardUnlimitedCPUMemory: {true},
-	deviceCapacities:       {true},
-	deviceQuotas:           {true, false},
-	deservedFrom:           {"weight"},
-	displacePromises:       {true},
-	hierarchyFrom:          {"annotation"},
-	inqueueTimeout:         {"2m", "5m", "20m"},
-	keepGuarantees:         {true},
-	nodeOrderWeight:        {10},
-	ownerClasses:           {map[string]any{"ReplicaSet": "inference", "Job": "training"}},
-	reclaimBeyondMinimum:   {true},
-	reclaimByClass:         {true},
-	reclaimDamping:         {1, 2, 3},
-	rootCapability:         {"own", "total", "unlimited"},
-	semantics:              {"v1.14.1", "v1.14.4", "v1.15"},
-	terminatingCards:       {"hold", "release"},
-	unsetCapability:        {"unlimited", "unlimited", "unlimited", "unlimited", "zero"},
-	untypedCards:           {"charge", "reject", "ignore"},
-	victimOrder:            {"leastWork"},
+	arguments.AncestorReclaimLevel:   {1, 2, 3},
+	arguments.CardUnlimitedCPUMemory: {true},
+	arguments.DeviceCapacities:       {true},
+	arguments.DeviceQuotas:           {true, false},
+	arguments.DeservedFrom:           {"weight"},
+	arguments.DisplacePromises:       {true},
+	arguments.HierarchyFrom:          {"annotation"},
+	arguments.InqueueTimeout:         {"2m", "5m", "20m"},
+	arguments.KeepGuarantees:         {true},
+	arguments.NodeOrderWeight:        {10},
+	arguments.OwnerClasses:           {map[string]any{"ReplicaSet": "inference", "Job": "training"}},
+	arguments.ReclaimBeyondMinimum:   {true},
+	arguments.ReclaimByClass:         {true},
+	arguments.ReclaimDamping:         {1, 2, 3},
+	arguments.RootCapability:         {"own", "total", "unlimited"},
+	arguments.Semantics:              {"v1.14.1", "v1.14.4", "v1.15"},
+	arguments.TerminatingCards:       {"hold", "release"},
+	arguments.UnsetCapability:        {"unlimited", "unlimited", "unlimited", "unlimited", "zero"},
+	arguments.UntypedCards:           {"charge", "reject", "ignore"},
+	arguments.VictimOrder:            {"leastWork"},
 }
 
 // draw draws scenarios. It knows the queues, jobs and nodes that it has made, not what
@@ -113,13 +115,13 @@ func (d *draw) configure() {
 	if d.chance(10) {
 		d.s.actions = d.s.actions[1:] // without enqueue
 	}
-	for _, key := range knownArguments {
-		if of := values[key]; d.chance(35) || key == unsetCapability && d.chance(80) {
+	for _, key := range arguments.Known {
+		if of := values[key]; d.chance(35) || key == arguments.UnsetCapability && d.chance(80) {
 			d.s.arguments[key] = of[d.IntN(len(of))]
 		}
 	}
 	if !d.s.hierarchy {
-		delete(d.s.arguments, hierarchyFrom)
+		delete(d.s.arguments, arguments.HierarchyFrom)
 	}
 }
 
@@ -193,7 +195,7 @@ func (d *draw) queue(cycle int, name, parent string) {
 	if d.chance(50) {
 		most = 8
 	}
-	if d.chance(35) || d.s.plugin == Name && d.s.arguments[unsetCapability] != "unlimited" {
+	if d.chance(35) || d.s.plugin == Name && d.s.arguments[arguments.UnsetCapability] != "unlimited" {
 		q.queue.Capability = d.resources(90, 3*most)
 	}
 	if d.chance(70) {

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+
 	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -30,15 +32,15 @@ func (c *chaosCycle) checkInner(name string, p placement) {
 	if c.action != "reclaim" || c.plugin == ProportionName {
 		return
 	}
-	to, _ := c.taskOf(c.own.claimant)
+	to, _ := c.taskOf(c.own.reclaim.Claimant())
 	for _, queue := range p.path[1:] {
 		if slices.Contains(c.path(to.spec.queue), queue) {
 			return
 		}
-		now := c.row(c.own.ix.Allocated(c.own.ix.Lookup(queue)))
+		now := c.row(c.own.Index.Allocated(c.own.Index.Lookup(queue)))
 		for d, amount := range c.request(p.job, p.pod, p.task) {
 			if kept := min(now[d]+amount, c.guarantee(queue, d)); amount > 0 && now[d] < kept-0.1 {
-				violated(name, "%s is evicted for %s: queue %s keeps %g of %s, %g are guaranteed", p.task.Name, c.own.claimant.Name, queue, now[d], d, kept)
+				violated(name, "%s is evicted for %s: queue %s keeps %g of %s, %g are guaranteed", p.task.Name, c.own.reclaim.Claimant().Name, queue, now[d], d, kept)
 			}
 		}
 	}
@@ -51,20 +53,20 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 	if c.action != "reclaim" || !c.counted(p.job.spec.queue) || c.plugin == ProportionName {
 		return
 	}
-	if to, _ := c.taskOf(c.own.claimant); c.classOf(to) == "inference" && c.classOf(p.job) == "training" {
+	if to, _ := c.taskOf(c.own.reclaim.Claimant()); c.classOf(to) == "inference" && c.classOf(p.job) == "training" {
 		return // only a guarantee protects training from inference
 	}
-	q := c.own.ix.Lookup(p.job.spec.queue)
+	q := c.own.Index.Lookup(p.job.spec.queue)
 	for d, amount := range c.request(p.job, p.pod, p.task) {
 		if !isCard(d) {
 			continue
 		}
-		for _, e := range c.own.evicted {
-			if other, pod := c.taskOf(e.task); e.claimant == c.own.claimant && other.spec.queue == p.job.spec.queue {
-				amount = max(amount, c.request(other, pod, e.task)[d])
+		for task, claimant := range c.own.reclaim.Evicted() {
+			if other, pod := c.taskOf(task); claimant == c.own.reclaim.Claimant() && other.spec.queue == p.job.spec.queue {
+				amount = max(amount, c.request(other, pod, task)[d])
 			}
 		}
-		if had, deserved := c.row(c.own.ix.Allocated(q))[d]+amount, c.deserves(p.job.spec.queue, d); had <= deserved {
+		if had, deserved := c.row(c.own.Index.Allocated(q))[d]+amount, c.deserves(p.job.spec.queue, d); had <= deserved {
 			violated(name, "%s is evicted, queue %s had %g of %s and deserves %g", p.task.Name, p.job.spec.queue, had, d, deserved)
 		}
 	}
@@ -73,12 +75,12 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 // checkWork checks that no pod runs on that began later than one that reclaim evicted from the
 // same node, where all else is equal.
 func (c *chaosCycle) checkWork(name string) {
-	if c.action != "reclaim" || !c.own.settings.byWork {
+	if c.action != "reclaim" || !c.own.settings.ByWork {
 		return
 	}
-	for _, e := range c.own.evicted {
-		evictee, victim := c.taskOf(e.task)
-		if c.evictor[e.task.Name] != "reclaim" || e.task.Status != api.Releasing || !c.runsAlike(evictee, victim) {
+	for task := range c.own.reclaim.Evicted() {
+		evictee, victim := c.taskOf(task)
+		if c.evictor[task.Name] != "reclaim" || task.Status != api.Releasing || !c.runsAlike(evictee, victim) {
 			continue
 		}
 		for _, j := range c.jobs {
@@ -86,9 +88,9 @@ func (c *chaosCycle) checkWork(name string) {
 				continue
 			}
 			for _, p := range j.pods {
-				if p.object.Spec.NodeName == e.task.NodeName && p.spec.String() == victim.spec.String() && c.runsAlike(j, p) &&
+				if p.object.Spec.NodeName == task.NodeName && p.spec.String() == victim.spec.String() && c.runsAlike(j, p) &&
 					c.jobOf(j).Tasks[api.TaskID(p.object.UID)].Status == api.Running && victim.object.Status.StartTime.Before(p.object.Status.StartTime) {
-					violated(name, "%s is evicted, which runs for longer than %s", e.task.Name, p.object.Name)
+					violated(name, "%s is evicted, which runs for longer than %s", task.Name, p.object.Name)
 				}
 			}
 		}
@@ -128,9 +130,9 @@ func (c *chaosCycle) gains(name, action string) {
 // forBestEffort reports whether a pod is evicted for one that requests nothing. Volcano evicts
 // for it on nodes without room for any pod, since gang counts it as placed while it is pending.
 func (c *chaosCycle) forBestEffort(pod string) bool {
-	for _, e := range c.own.evicted {
-		if e.task.Name == pod {
-			return e.claimant.BestEffort
+	for task, claimant := range c.own.reclaim.Evicted() {
+		if task.Name == pod {
+			return claimant.BestEffort
 		}
 	}
 	return false
@@ -143,7 +145,7 @@ func (w *world) exchanges() bool {
 	if !slices.Contains(w.actions, "reclaim") {
 		return false
 	}
-	return w.arguments[reclaimDamping] == nil || w.borrowsFirst > w.cycle-w.mostQuiet()/3
+	return w.arguments[arguments.ReclaimDamping] == nil || w.borrowsFirst > w.cycle-w.mostQuiet()/3
 }
 
 // noteLosers records which queues lose pods to reclaim.

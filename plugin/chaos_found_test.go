@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -105,7 +107,7 @@ func acts(plugin string, hierarchy bool, actions ...string) *scenario {
 
 // damped damps reclaim, and sets no bound of cpu and memory.
 func damped(s *scenario) *scenario {
-	s.arguments = framework.Arguments{reclaimDamping: 1, unsetCapability: "unlimited"}
+	s.arguments = framework.Arguments{arguments.ReclaimDamping: 1, arguments.UnsetCapability: "unlimited"}
 	return s
 }
 

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -22,8 +24,8 @@ func (c *chaosCycle) checkQuota(name string, p placement) {
 			continue // no rule compares pods
 		}
 		for _, queue := range p.path {
-			q := c.own.ix.Lookup(queue)
-			has, bound := c.row(c.own.ix.Allocated(q))[d], c.row(c.own.limit.Row(q))[d]
+			q := c.own.Index.Lookup(queue)
+			has, bound := c.row(c.own.Index.Allocated(q))[d], c.row(c.own.Limit.Row(q))[d]
 			if c.plugin != ProportionName {
 				bound = min(bound, c.ownBound(queue, d))
 			}
@@ -43,7 +45,7 @@ func (c *chaosCycle) checkLent(name string, p placement) {
 		return
 	}
 	for d, amount := range c.request(p.job, p.pod, p.task) {
-		if amount == 0 || !isCard(d) && c.arguments[keepGuarantees] != true {
+		if amount == 0 || !isCard(d) && c.arguments[arguments.KeepGuarantees] != true {
 			continue
 		}
 		if at, excess := c.lends(p.path, d, amount, has, c.present(d)); excess > 0 {
@@ -78,7 +80,7 @@ func (c *chaosCycle) checkPipelined(name string) {
 							violated(name, "namespace %s will have %g of %s in queue %s with %s on %s, its limit is %g", j.namespace(), in[d], d, queue, task.Name, task.NodeName, most)
 						}
 					}
-					if bound := min(c.row(c.own.limit.Row(c.own.ix.Lookup(queue)))[d], c.ownBound(queue, d)); will[queue][d] > bound+0.1 {
+					if bound := min(c.row(c.own.Limit.Row(c.own.Index.Lookup(queue)))[d], c.ownBound(queue, d)); will[queue][d] > bound+0.1 {
 						violated(name, "queue %s will have %g of %s with %s on %s, its bound is %g", queue, will[queue][d], d, task.Name, task.NodeName, bound)
 					}
 				}
@@ -182,7 +184,7 @@ func (c *chaosCycle) checkRefusals(name string) {
 		}
 		for _, p := range j.pods {
 			task := job.Tasks[api.TaskID(p.object.UID)]
-			if task.Status != api.Pending || p.spec.cards == "" && c.arguments[untypedCards] == "reject" {
+			if task.Status != api.Pending || p.spec.cards == "" && c.arguments[arguments.UntypedCards] == "reject" {
 				continue
 			}
 			for _, node := range c.NodeList {

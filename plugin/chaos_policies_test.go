@@ -17,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
@@ -164,7 +165,7 @@ func (c *chaosCycle) checkMaxJobs(name string) {
 // admissionLimit returns the bound of a queue for the admission of jobs.
 func (c *chaosCycle) admissionLimit(queue, dimension string) float64 {
 	factor, err := strconv.ParseFloat(c.policy(queue, policy.OvercommitFactorKey), 64)
-	deserved, named := c.named(c.own.ix.Deserved.Row(c.own.ix.Lookup(queue)))[dimension]
+	deserved, named := c.named(c.own.Index.Deserved.Row(c.own.Index.Lookup(queue)))[dimension]
 	if err != nil || !named || !isCard(dimension) && deserved < 0.1 && (dimension == "cpu" || dimension == "memory") {
 		return c.limit(queue, dimension)
 	}
@@ -201,11 +202,11 @@ func (c *chaosCycle) checkOvercommit(name string) {
 			if most, _ := quantity(j.spec.minResources, d); job.Allocated.Get(v1.ResourceName(d)) >= most {
 				continue
 			}
-			if c.plugin == Name && d != "cpu" && d != "memory" || c.arguments[cardUnlimitedCPUMemory] == true {
+			if c.plugin == Name && d != "cpu" && d != "memory" || c.arguments[arguments.CardUnlimitedCPUMemory] == true {
 				continue
 			}
 			for _, queue := range c.path(j.spec.queue) {
-				ix, q := c.own.ix, c.own.ix.Lookup(queue)
+				ix, q := c.own.Index, c.own.Index.Lookup(queue)
 				net := c.row(ix.Allocated(q))[d] + c.row(ix.Inqueue.Row(q))[d] - c.row(ix.Elastic.Row(q))[d]
 				if most := c.admissionLimit(queue, d); c.policy(queue, policy.OvercommitFactorKey) != "" && net > most+0.2 {
 					violated(name, "job %s is admitted, queue %s has %g of %s, and jobs are admitted up to %g", j.spec.name, queue, net, d, most)
@@ -223,7 +224,7 @@ func (w *world) clock() time.Time { return time.Unix(int64(60*w.cycle), 0) }
 func (w *world) timeout(queue string) time.Duration {
 	text := w.policy(queue, policy.InqueueTimeoutKey)
 	if text == "" {
-		text, _ = w.arguments[inqueueTimeout].(string)
+		text, _ = w.arguments[arguments.InqueueTimeout].(string)
 	}
 	d, _ := time.ParseDuration(text)
 	return d
@@ -367,16 +368,16 @@ func (c *chaosCycle) inNamespace(queue, namespace string, later bool) (has amoun
 
 // checkNamespaces compares what the engine has charged to namespaces with the tasks.
 func (c *chaosCycle) checkNamespaces(name string) {
-	if c.own.namespaces == nil {
+	if c.own.Intake.Namespaces == nil {
 		return
 	}
-	for account, place := range c.own.namespaces.Places() {
-		queue := c.own.ix.Name(place.Queue)
+	for account, place := range c.own.Intake.Namespaces.Quota.Places() {
+		queue := c.own.Index.Name(place.Queue)
 		want, unsure := c.inNamespace(queue, place.Namespace, false)
 		if unsure || c.path(queue) == nil {
 			continue
 		}
-		has := c.row(c.own.namespaces.Accounts.Allocated(account))
+		has := c.row(c.own.Intake.Namespaces.Quota.Accounts.Allocated(account))
 		all := maps.Clone(has)
 		maps.Copy(all, want)
 		for d := range all {
@@ -425,7 +426,7 @@ func (c *chaosCycle) checkDisplaced(name string) {
 				other.group.Status.Phase != scheduling.PodGroupInqueue && admitted.PodGroup.Status.Phase == scheduling.PodGroupInqueue
 		})
 		placed := slices.ContainsFunc(j.pods, func(p *worldPod) bool { return p.placed() })
-		if c.arguments[displacePromises] != true || placed || !inPlace {
+		if c.arguments[arguments.DisplacePromises] != true || placed || !inPlace {
 			violated(name, "job %s of queue %s is not admitted any more; pods on nodes: %t, in place of it: %t", j.spec.name, j.spec.queue, placed, inPlace)
 		}
 	}

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+
 	"slices"
 	"time"
 
@@ -9,9 +11,9 @@ import (
 
 // classOf returns the service class of a job's pods.
 func (c *chaosCycle) classOf(j *worldJob) string {
-	owners, _ := c.arguments[ownerClasses].(map[string]any)
+	owners, _ := c.arguments[arguments.OwnerClasses].(map[string]any)
 	switch {
-	case c.arguments[reclaimByClass] != true || c.plugin == ProportionName:
+	case c.arguments[arguments.ReclaimByClass] != true || c.plugin == ProportionName:
 		return ""
 	case j.spec.service == "inference" || j.spec.service == "training":
 		return j.spec.service
@@ -67,9 +69,9 @@ func (c *chaosCycle) forbids(to *worldJob, claimant *worldPod, from *worldJob, v
 func (c *chaosCycle) checkPolicies(name string, p placement) {
 	switch c.action {
 	case "reclaim":
-		to, claimant := c.taskOf(c.own.claimant)
+		to, claimant := c.taskOf(c.own.reclaim.Claimant())
 		if key := c.forbids(to, claimant, p.job, p.pod); key != "" {
-			violated(name, "%s is evicted for %s, against %s", p.task.Name, c.own.claimant.Name, key)
+			violated(name, "%s is evicted for %s, against %s", p.task.Name, c.own.reclaim.Claimant().Name, key)
 		}
 	case "preempt":
 		if least := c.time(p.job.spec.queue, policy.PreemptMinRuntimeKey); c.runtime(p.pod) < least && c.plugin != ProportionName {

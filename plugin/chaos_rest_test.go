@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+
 	"maps"
 	"slices"
 
@@ -20,7 +22,7 @@ import (
 // rest there is none.
 func (c *chaosCycle) checkOwed(name string) {
 	has, unsure := c.expected()
-	if !slices.Contains(c.actions, "reclaim") || c.plugin == ProportionName || c.arguments[reclaimDamping] != nil {
+	if !slices.Contains(c.actions, "reclaim") || c.plugin == ProportionName || c.arguments[arguments.ReclaimDamping] != nil {
 		return
 	}
 	for _, j := range c.jobs {
@@ -33,7 +35,7 @@ func (c *chaosCycle) checkOwed(name string) {
 		}
 		for _, p := range j.pods {
 			task := job.Tasks[api.TaskID(p.object.UID)]
-			if task.Status != api.Pending || task.SchGated || task.BestEffort || p.spec.cards == "" && c.arguments[untypedCards] == "reject" {
+			if task.Status != api.Pending || task.SchGated || task.BestEffort || p.spec.cards == "" && c.arguments[arguments.UntypedCards] == "reject" {
 				continue
 			}
 			for _, node := range c.NodeList {
@@ -59,7 +61,7 @@ func (c *chaosCycle) jobOf(j *worldJob) *api.JobInfo {
 
 // deserves returns what a queue deserves of a dimension.
 func (c *chaosCycle) deserves(queue, dimension string) float64 {
-	return c.row(c.own.ix.Deserved.Row(c.own.ix.Lookup(queue)))[dimension]
+	return c.row(c.own.Index.Deserved.Row(c.own.Index.Lookup(queue)))[dimension]
 }
 
 // victimsFor returns pods on a node that reclaim may evict for a task, and that suffice.
@@ -182,9 +184,9 @@ func (c *chaosCycle) checkFresh(name string) {
 	again := &chaosCycle{world: c.world}
 	again.openWith(&builder{variant: c.builder.variant, now: c.clock})
 	defer framework.CloseSession(again.Session)
-	for q := range index.Queue(c.own.ix.Len()) {
-		queue := c.own.ix.Name(q)
-		p := again.own.ix.Lookup(queue)
+	for q := range index.Queue(c.own.Index.Len()) {
+		queue := c.own.Index.Name(q)
+		p := again.own.Index.Lookup(queue)
 		if p == index.None {
 			violated(name, "queue %s does not exist for a scheduler that has just started", queue)
 		}
@@ -205,9 +207,9 @@ func (c *chaosCycle) checkFresh(name string) {
 // accounts returns the accounts of a queue.
 func (s *session) accounts(q index.Queue) map[string]fastres.Vector {
 	return map[string]fastres.Vector{
-		"allocated": s.ix.Allocated(q), "request": s.ix.Request.Row(q), "inqueue": s.ix.Inqueue.Row(q), "elastic": s.ix.Elastic.Row(q),
-		"capability": s.ix.Capability.Row(q), "realCapability": s.ix.RealCapability.Row(q),
-		"guarantee": s.ix.Guarantee.Row(q), "deserved": s.ix.Deserved.Row(q),
+		"allocated": s.Index.Allocated(q), "request": s.Index.Request.Row(q), "inqueue": s.Index.Inqueue.Row(q), "elastic": s.Index.Elastic.Row(q),
+		"capability": s.Index.Capability.Row(q), "realCapability": s.Index.RealCapability.Row(q),
+		"guarantee": s.Index.Guarantee.Row(q), "deserved": s.Index.Deserved.Row(q),
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
@@ -212,7 +213,7 @@ func (c *chaosCycle) openWith(b *builder) {
 	})
 	tiers := offline.Tiers(c.hierarchy, orderlyName, priority.PluginName, gang.PluginName, c.plugin)
 	tiers[0].Plugins[2].EnabledPreemptable = &c.gangSpares
-	gangVotes := c.arguments[reclaimBeyondMinimum] != true || c.plugin == ProportionName
+	gangVotes := c.arguments[arguments.ReclaimBeyondMinimum] != true || c.plugin == ProportionName
 	tiers[0].Plugins[2].EnabledJobStarving = &gangVotes
 	if b == nil {
 		tiers[0].Plugins = tiers[0].Plugins[:3]
@@ -284,7 +285,7 @@ func (w *world) follow(jobs map[api.JobID]*api.JobInfo, c *chaosCycle) {
 
 // charged returns what a queue is charged for the cards of a task.
 func (c *chaosCycle) charged(j *worldJob, p *worldPod, task *api.TaskInfo) map[string]int64 {
-	if c.plugin == ProportionName || !c.counted(j.spec.queue) || p.spec.cards == "" && c.arguments[untypedCards] == "ignore" {
+	if c.plugin == ProportionName || !c.counted(j.spec.queue) || p.spec.cards == "" && c.arguments[arguments.UntypedCards] == "ignore" {
 		return nil
 	}
 	charge := map[string]int64{}
@@ -308,10 +309,10 @@ func (c *chaosCycle) on(p *worldPod, task *api.TaskInfo) *worldPod {
 
 // exempt reports whether a task counts for no cpu and memory.
 func (c *chaosCycle) exempt(j *worldJob, p *worldPod) bool {
-	if c.arguments[cardUnlimitedCPUMemory] != true || c.plugin == ProportionName || !c.counted(j.spec.queue) {
+	if c.arguments[arguments.CardUnlimitedCPUMemory] != true || c.plugin == ProportionName || !c.counted(j.spec.queue) {
 		return false
 	}
-	if p.spec.cards == "" && c.arguments[untypedCards] == "ignore" {
+	if p.spec.cards == "" && c.arguments[arguments.UntypedCards] == "ignore" {
 		return false
 	}
 	return slices.ContainsFunc(cardResources, func(name string) bool { return p.spec.requests[name] > 0 })
@@ -394,16 +395,16 @@ func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool)
 
 // holds reports whether a pod that is being deleted holds its cards.
 func (w *world) holds() bool {
-	how, set := w.arguments[terminatingCards]
+	how, set := w.arguments[arguments.TerminatingCards]
 	return how == "hold" || !set && w.plugin == Name
 }
 
 // allocated returns what the engine has charged to all queues.
 func (c *chaosCycle) allocated() map[string]map[string]float64 {
 	all := map[string]map[string]float64{}
-	for q := range c.own.ix.Len() {
-		name := c.own.ix.Name(indexQueue(q))
-		all[name] = c.row(c.own.ix.Allocated(indexQueue(q)))
+	for q := range c.own.Index.Len() {
+		name := c.own.Index.Name(indexQueue(q))
+		all[name] = c.row(c.own.Index.Allocated(indexQueue(q)))
 	}
 	return all
 }

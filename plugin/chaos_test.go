@@ -15,6 +15,8 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 )
 
 var (
@@ -111,7 +113,7 @@ func TestChaosDrawsAllArguments(t *testing.T) {
 			drawn[key] = true
 		}
 	}
-	assert.Equal(t, slices.Sorted(slices.Values(knownArguments)), slices.Sorted(maps.Keys(drawn)))
+	assert.Equal(t, slices.Sorted(slices.Values(arguments.Known)), slices.Sorted(maps.Keys(drawn)))
 }
 
 // TestChaosFindsAForgottenRefund charges the queues of evicted pods again. A random world

@@ -22,6 +22,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 )
 
@@ -110,8 +111,8 @@ func newWorld(s *scenario) *world {
 
 // start starts the scheduler anew.
 func (w *world) start() {
-	for _, v := range []variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
-		if v.name == w.plugin {
+	for _, v := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
+		if v.Name == w.plugin {
 			w.builder = &builder{variant: v, now: w.clock}
 		}
 	}
@@ -466,7 +467,7 @@ func (w *world) path(queue string) []string {
 
 // fromAnnotations reports whether annotations define the tree.
 func (w *world) fromAnnotations() bool {
-	return w.arguments[hierarchyFrom] == string(intake.HierarchyFromAnnotation)
+	return w.arguments[arguments.HierarchyFrom] == string(intake.HierarchyFromAnnotation)
 }
 
 func (w *world) leaf(queue string) bool {

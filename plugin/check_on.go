@@ -10,10 +10,10 @@ import (
 
 // check panics if an invariant is broken, in builds with the tag "invariants".
 func (s *session) check() {
-	s.ix.Check()
-	for q := range index.Queue(s.ix.Len()) {
-		if has, want := s.ix.Share(q), s.share(s.ix.Allocated(q), s.ix.Deserved.Row(q)); has != want {
-			panic(fmt.Sprintf("plugin: share of %q is %v, by its accounts %v", s.ix.Name(q), has, want))
+	s.Index.Check()
+	for q := range index.Queue(s.Index.Len()) {
+		if has, want := s.Index.Share(q), s.rules.share(s.Index.Allocated(q), s.Index.Deserved.Row(q)); has != want {
+			panic(fmt.Sprintf("plugin: share of %q is %v, by its accounts %v", s.Index.Name(q), has, want))
 		}
 	}
 }

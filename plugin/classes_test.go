@@ -14,6 +14,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
@@ -25,7 +26,7 @@ func serving(class string) func(*workload.Job) {
 }
 
 func byClass(more ...any) framework.Arguments {
-	a := framework.Arguments{reclaimByClass: true}
+	a := framework.Arguments{arguments.ReclaimByClass: true}
 	for i := 0; i < len(more); i += 2 {
 		a[more[i].(string)] = more[i+1]
 	}
@@ -54,9 +55,9 @@ func TestServiceClasses(t *testing.T) {
 		"not below what is guaranteed":                          {byClass(), `{"A":7}`, "training", "inference", 0, 0},
 		"down to what is guaranteed":                            {byClass(), `{"A":6}`, "training", "inference", 2, 2},
 		"not without the argument":                              {framework.Arguments{}, `{"A":0}`, "training", "inference", 0, 0},
-		"damped":                                                {byClass(reclaimDamping, 2), `{"A":0}`, "training", "inference", 2, 8},
-		"with the deserved of ancestors":                        {byClass(ancestorReclaimLevel, 2), `{"A":0}`, "training", "inference", 2, 8},
-		"by the least work":                                     {byClass(victimOrder, "leastWork"), `{"A":0}`, "training", "inference", 2, 8},
+		"damped":                                                {byClass(arguments.ReclaimDamping, 2), `{"A":0}`, "training", "inference", 2, 8},
+		"with the deserved of ancestors":                        {byClass(arguments.AncestorReclaimLevel, 2), `{"A":0}`, "training", "inference", 2, 8},
+		"by the least work":                                     {byClass(arguments.VictimOrder, "leastWork"), `{"A":0}`, "training", "inference", 2, 8},
 		"no class takes what others deserve":                    {byClass(), `{"A":0}`, "training", "", 0, 0},
 		"no class is within deserved":                           {byClass(), `{"A":0}`, "", "inference", 0, 0},
 		"a wrong class is none":                                 {byClass(), `{"A":0}`, "traning", "inference", 0, 0},
@@ -65,13 +66,13 @@ func TestServiceClasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, rules := range release.Names() {
-				test.arguments[semantics] = rules
+				test.arguments[arguments.Semantics] = rules
 				s := tide(test.arguments, test.guarantee, test.class, test.claimant)
 				f := s.open(t)
 				assert.Len(t, f.run(t, reclaim.New()).evicted(), test.want, "with the rules of %s", rules)
 				f.close()
 				g := s.open(t)
-				gang, _ := g.own.evictableForGang(release.Eviction{Kind: release.GangReclaim, Job: g.job("claim")}, slices.Collect(maps.Values(g.job("held").Tasks)))
+				gang, _ := g.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: g.job("claim")}, slices.Collect(maps.Values(g.job("held").Tasks)))
 				assert.Len(t, gang, test.gang, "gang reclaim with the rules of %s", rules)
 			}
 		})
@@ -109,7 +110,7 @@ func TestClassesOfOwners(t *testing.T) {
 			}
 		}
 	}
-	a := byClass(ownerClasses, map[string]any{"ReplicaSet": "inference", "Job": "training"})
+	a := byClass(arguments.OwnerClasses, map[string]any{"ReplicaSet": "inference", "Job": "training"})
 	for name, test := range map[string]struct {
 		kind       string
 		controller bool
@@ -141,7 +142,7 @@ func TestQueuesKeepTheirMeaning(t *testing.T) {
 // damping. Training does not get them back while the inference pod runs.
 func TestTideTurnsOnce(t *testing.T) {
 	for _, damping := range []int{1, 3} {
-		d := newCycles(t, tide(byClass(reclaimDamping, damping), `{"A":0}`, "training", "inference"))
+		d := newCycles(t, tide(byClass(arguments.ReclaimDamping, damping), `{"A":0}`, "training", "inference"))
 		early, late := d.evictions(t, 20)
 		assert.Equal(t, 2, early)
 		assert.Zero(t, late)

@@ -25,7 +25,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/quota"
@@ -102,7 +104,7 @@ func (c podClaims) giveAll(info *api.ClusterInfo) {
 func deviceScene() *scene {
 	s := newScene()
 	s.build = NewCapacity
-	s.arguments = framework.Arguments{semantics: release.V115.String(), deviceCapacities: true}
+	s.arguments = framework.Arguments{arguments.Semantics: release.V115.String(), arguments.DeviceCapacities: true}
 	return s.mixedNode("node", nil, workload.Resources{})
 }
 
@@ -193,12 +195,12 @@ func TestDeviceQuotas(t *testing.T) {
 			"Queue <q> has insufficient <cores.deviceclass/gpu.example.com> quota: requested <10>, total would be <10>, but capability is <0>"},
 		"capacities without quotas": {func() *scene {
 			s := queue(workload.Resources{gpuClass: 2, gpuMemory: 1})()
-			s.arguments[deviceCapacities] = false
+			s.arguments[arguments.DeviceCapacities] = false
 			return s
 		}, gpuDevices(2, "memory", "80Gi", "cores", "10"), ""},
 		"no quotas of devices": {func() *scene {
 			s := queue(workload.Resources{gpuClass: 2})()
-			s.arguments[deviceQuotas] = false
+			s.arguments[arguments.DeviceQuotas] = false
 			return s
 		}, gpuDevices(3), ""},
 		"a huge count": {queue(workload.Resources{gpuClass: 2}), gpuDevices(1<<63 - 1), "Queue <q> has insufficient <" + gpuClass + "> quota: requested <9223372036854776>, total would be <9223372036854776>, but capability is <2>"},
@@ -215,7 +217,7 @@ func TestDeviceQuotas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := test.scene().pods("j", "q", "", 1, 0)
-			if !release.KnowsClaims() && (s.build(nil).Name() == ProportionName || s.arguments[deviceQuotas] == false) {
+			if !release.KnowsClaims() && (s.build(nil).Name() == ProportionName || s.arguments[arguments.DeviceQuotas] == false) {
 				assert.True(t, s.open(t).Allocatable(s.open(t).queue("q"), s.open(t).task("j-0")))
 				return
 			}
@@ -272,7 +274,7 @@ func TestSharedClaims(t *testing.T) {
 		statement := framework.NewStatement(f.Session)
 		require.NoError(t, release.Evict(statement, f.task(name), "test"))
 		statement.Commit()
-		f.own.ix.Check()
+		f.own.Index.Check()
 	}
 	assert.Equal(t, []float64{0, 3, 3, 3}, of(), "a pod of dev still has the shared claim")
 }
@@ -287,8 +289,8 @@ func TestClaimsAreRestored(t *testing.T) {
 		return
 	}
 	node := f.Nodes["node"]
-	before := f.own.ix.Snapshot()
-	q := f.own.ix.Lookup("q")
+	before := f.own.Index.Snapshot()
+	q := f.own.Index.Lookup("q")
 	for range 3 {
 		statement := framework.NewStatement(f.Session)
 		require.NoError(t, release.Evict(statement, f.task("a-0"), "test"))
@@ -297,9 +299,9 @@ func TestClaimsAreRestored(t *testing.T) {
 		require.NoError(t, statement.Pipeline(f.task("b-1"), "node", false))
 		assert.Equal(t, []float64{3, 16<<30 + 1.5}, []float64{f.devicesOf("q", gpuClass), f.devicesOf("q", gpuMemory)})
 		statement.Discard()
-		assert.Equal(t, before.Allocated(q), f.own.ix.Allocated(q))
-		assert.Equal(t, 2, f.own.ix.Claim(q, "ns/shared").References)
-		assert.Zero(t, f.own.ix.Claim(q, "ns/b").References)
+		assert.Equal(t, before.Allocated(q), f.own.Index.Allocated(q))
+		assert.Equal(t, 2, f.own.Index.Claim(q, "ns/shared").References)
+		assert.Zero(t, f.own.Index.Claim(q, "ns/b").References)
 	}
 }
 
@@ -332,7 +334,7 @@ func TestJobsWithDevices(t *testing.T) {
 
 	running := f.job("running")
 	running.MinAvailable = 1
-	assert.Equal(t, util.Permit, f.own.jobEnqueueable(running), "what a job has is no part of what it still needs")
+	assert.Equal(t, util.Permit, f.own.admit.JobEnqueueable(running), "what a job has is no part of what it still needs")
 }
 
 // TestNoVictimsForClaims lets a pod whose claims have no quota preempt, and reclaim.
@@ -384,7 +386,7 @@ func TestVictimsReturnDevices(t *testing.T) {
 		if pods == "both" {
 			reclaimees, want = append(reclaimees, f.task("a-1")), 2
 		}
-		victims, _ := f.own.reclaimable(f.task("b-0"), reclaimees)
+		victims, _ := f.own.reclaim.Reclaimable(f.task("b-0"), reclaimees)
 		assert.Len(t, victims, want, "the claim is free once both pods are gone; asked about %s", pods)
 		f.close()
 	}
@@ -402,7 +404,14 @@ func TestTerminatingPodsHoldNoClaims(t *testing.T) {
 	}
 	defer f.close()
 	require.NoError(t, f.Session.Evict(f.task("run-0"), "test"))
-	assert.True(t, f.own.fitsClaimsWithout(f.own.ix.Lookup("q"), f.task("wait-0"), []*api.TaskInfo{f.task("run-0")}))
+	assert.True(t, fitsWithout(f, "wait-0", "run-0"))
+}
+
+// fitsWithout reports whether a task fits once another one is gone.
+func fitsWithout(f *fixture, task, other string) bool {
+	q, own := f.own.Index.Lookup("q"), f.own.Session
+	ask := own.Ask(q, f.task(task), fastres.NewVector(f.own.Intake.Dims.Length()))
+	return own.Fits(&own.Without([]*api.TaskInfo{f.task(other)}).Books, ask).OK()
 }
 
 // TestDeviceProblems names quotas of devices that have no effect, on each release, once.
@@ -410,7 +419,7 @@ func TestDeviceProblems(t *testing.T) {
 	s := deviceScene().deviceQueue("good", "", workload.Resources{"example.com/fpga": 2}).
 		deviceQueue("q", "", workload.Resources{gpuClass: 2, gpuMemory: 80, nicClass: 0})
 	s.Queues[1].Guarantee = workload.Resources{gpuClass: 1}
-	s.arguments[deviceCapacities] = false
+	s.arguments[arguments.DeviceCapacities] = false
 	var want []string
 	if release.KnowsClaims() {
 		want = []string{
@@ -425,7 +434,7 @@ func TestDeviceProblems(t *testing.T) {
 		}
 	}
 	assert.Equal(t, want, s.deviceEvents(t))
-	s.arguments = framework.Arguments{semantics: release.V1144.String()}
+	s.arguments = framework.Arguments{arguments.Semantics: release.V1144.String()}
 	assert.Equal(t, `q Warning spec.capability "deviceclass/gpu.example.com": bounds no devices: Volcano v1.14.4 has no quotas of device classes`, s.deviceEvents(t)[0])
 
 	spec := &scheduling.QueueSpec{Capability: v1.ResourceList{gpuClass: resource.MustParse("1")}}
@@ -433,7 +442,7 @@ func TestDeviceProblems(t *testing.T) {
 	if release.KnowsClaims() {
 		assert.Empty(t, texts(CapacityName, nil, spec))
 		assert.Equal(t, []string{`spec.capability "deviceclass/gpu.example.com": bounds no devices: capacity.DynamicResourceAllocationEnable is false`},
-			texts(Name, framework.Arguments{deviceQuotas: "false"}, spec))
+			texts(Name, framework.Arguments{arguments.DeviceQuotas: "false"}, spec))
 	}
 	assert.Empty(t, texts("drf", nil, spec), "a plugin of someone else")
 }
@@ -457,7 +466,7 @@ func TestDevicesCountAlone(t *testing.T) {
 		return
 	}
 	assert.True(t, f.Allocatable(f.queue("a"), f.task("wants-0")))
-	victims, _ := f.own.reclaimable(f.task("wants-0"), []*api.TaskInfo{f.task("has-0")})
+	victims, _ := f.own.reclaim.Reclaimable(f.task("wants-0"), []*api.TaskInfo{f.task("has-0")})
 	assert.Len(t, victims, 1)
 }
 
@@ -485,7 +494,7 @@ func TestClaimsInSimulations(t *testing.T) {
 	assert.False(t, fits())
 	assert.False(t, f.SimulateAllocatableFn(t.Context(), second, f.queue("q"), b), "another snapshot")
 	assert.Equal(t, 2.0, f.devicesOf("q", gpuClass), "the accounts of the session")
-	assert.False(t, quota.ClaimsFit(f.own.ix, f.own.limit, &f.own.memory.names, index.Queue(0), f.own.intake.Claims(b)).OK())
+	assert.False(t, quota.ClaimsFit(f.own.Index, f.own.Limit, &f.own.memory.names, index.Queue(0), f.own.Intake.Claims(b)).OK())
 }
 
 // TestPodLevelResources asks about a pod that requests resources for all its containers
@@ -528,7 +537,7 @@ func TestDevicesAcrossSessions(t *testing.T) {
 		assert.Equal(t, allocated, f.devicesOf("named", gpuClass), what)
 		assert.Equal(t, waits, f.Allocatable(f.queue("named"), f.task("waits-0")), what)
 		assert.Equal(t, passes, f.Allocatable(f.queue("free"), f.task("passes-0")), what)
-		f.own.ix.Check()
+		f.own.Index.Check()
 	}
 	compare("the first session", 3, true, true)
 	for _, dimension := range []string{"memory", "cores", "slices", "bandwidth", "encoders", "decoders", "links", "tiles", "engines"} {
@@ -545,5 +554,5 @@ func TestDevicesAcrossSessions(t *testing.T) {
 	compare("a restart", 3, false, true)
 	s.Queues[0].Capability = workload.Resources{"cpu": 1 << 30, "memory": 1 << 50}
 	compare("no quota", 0, true, true)
-	assert.False(t, run.last.own.intake.HasClaims(), "claims are not read")
+	assert.False(t, run.last.own.Intake.HasClaims(), "claims are not read")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -29,7 +30,7 @@ func (d *differential) drawDevices() {
 	if r.IntN(2) == 0 {
 		return
 	}
-	on := d.name == CapacityName && release.KnowsClaims() && d.arguments[deviceQuotas] != false
+	on := d.name == CapacityName && release.KnowsClaims() && d.arguments[arguments.DeviceQuotas] != false
 	d.initialPipelined = map[string]bool{}
 	for i := range d.cluster.Queues {
 		q := &d.cluster.Queues[i]
@@ -190,7 +191,7 @@ func classKey(class string) string { return "deviceclass/" + class }
 
 // counted reports whether a key can have a quota.
 func (d *differential) counted(key string) bool {
-	return key == gpuClass || key == nicClass || d.own.settings.bounds.Devices.Capacities
+	return key == gpuClass || key == nicClass || d.own.settings.Bounds.Devices.Capacities
 }
 
 // deviceQuota returns the quotas of devices of a queue, and whether upstream keeps accounts of
@@ -267,7 +268,7 @@ func (d *differential) allQuotas() map[string]int64 {
 }
 
 func (d *differential) ourDevices(queue, key string) float64 {
-	return d.ourRow(d.own.ix.Allocated(d.own.ix.Lookup(queue)), key)
+	return d.ourRow(d.own.Index.Allocated(d.own.Index.Lookup(queue)), key)
 }
 
 func (d *differential) ourRow(x fastres.Vector, key string) float64 {
@@ -291,7 +292,7 @@ func (d *differential) mendPromised(intended string) error {
 		}
 		want := map[string]float64{}
 		for _, key := range deviceKeys {
-			ours := d.ourRow(d.own.ix.Inqueue.Row(d.own.ix.Lookup(name)), key)
+			ours := d.ourRow(d.own.Index.Inqueue.Row(d.own.Index.Lookup(name)), key)
 			want[key] = ours
 			if theirs := d.upstream.devices(name, "inqueue", key); d.counted(key) && classNamed(quota, key) && theirs != ours {
 				if intended == "" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
@@ -69,7 +70,7 @@ func (d *differential) compareAdmission() error {
 				continue // an added root
 			}
 			what := fmt.Sprintf("(%s, %s requests %v)", queue, task.Name, task.Resreq)
-			if err := d.compareAllocatable("Allocatable"+what, queue, task, d.own.ix, d.theirs.Allocatable(tq, task), d.ours.Allocatable(oq, own)); err != nil {
+			if err := d.compareAllocatable("Allocatable"+what, queue, task, d.own.Index, d.theirs.Allocatable(tq, task), d.ours.Allocatable(oq, own)); err != nil {
 				return err
 			}
 			if err := d.comparePreemptive(what, queue, task, own); err != nil {
@@ -88,7 +89,7 @@ func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask 
 	ourGauge := d.overusedGauge(queue)
 	theirs := release.Preemptive(d.theirs)(d.theirs.Queues[api.QueueID(queue)], theirTask)
 	if theirs == ours {
-		if theirGauge := d.overusedGauge(queue); d.own.ix.IsLeaf(d.own.ix.Lookup(queue)) && theirGauge != ourGauge {
+		if theirGauge := d.overusedGauge(queue); d.own.Index.IsLeaf(d.own.Index.Lookup(queue)) && theirGauge != ourGauge {
 			return fmt.Errorf("queue_overused after Preemptive%s: upstream %v, ours %v", what, theirGauge, ourGauge)
 		}
 		d.answers++
@@ -101,7 +102,7 @@ func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask 
 			d.excuse(capabilityFirst)
 			return nil
 		}
-		if !d.own.ix.IsLeaf(d.own.ix.Lookup(queue)) {
+		if !d.own.Index.IsLeaf(d.own.Index.Lookup(queue)) {
 			d.excuse(refusedAlone) // a task in an inner queue, which only a bad job can have
 			return nil
 		}
@@ -205,7 +206,7 @@ func (d *differential) refused(path []string, reclaimer *api.TaskInfo, victims [
 // withoutSpared returns the victims but for those that have an ancestor which has no more than
 // it deserves without the victims before.
 func (d *differential) withoutSpared(reclaimer string, want []*api.TaskInfo) (kept []*api.TaskInfo) {
-	levels, _ := d.arguments[ancestorReclaimLevel].(int)
+	levels, _ := d.arguments[arguments.AncestorReclaimLevel].(int)
 	to := d.ancestorNames(reclaimer)
 	for _, victim := range want {
 		left, spared := d.without(kept), false
@@ -247,7 +248,7 @@ func (d *differential) without(victims []*api.TaskInfo) map[string]*api.Resource
 // less than its guarantee.
 func (d *differential) breaksInnerGuarantee(path []string, left map[string]*api.Resource) bool {
 	for name, rest := range left {
-		if guarantee := d.upstream.account(name, "guarantee"); len(d.own.ix.Children(d.own.ix.Lookup(name))) > 0 && !slices.Contains(path, name) &&
+		if guarantee := d.upstream.account(name, "guarantee"); len(d.own.Index.Children(d.own.Index.Lookup(name))) > 0 && !slices.Contains(path, name) &&
 			guarantee != nil && !guarantee.LessEqual(rest, api.Zero) {
 			return true
 		}
@@ -283,10 +284,10 @@ func (d *differential) compareGangs() error {
 				d.excuse(innerGuarantee)
 				continue
 			}
-			if levels := d.own.settings.levels; levels > 0 && fmt.Sprint(taskNames(want)) != fmt.Sprint(taskNames(got)) {
-				d.own.settings.levels = 0
+			if levels := d.own.settings.Levels; levels > 0 && fmt.Sprint(taskNames(want)) != fmt.Sprint(taskNames(got)) {
+				d.own.settings.Levels = 0
 				got = release.UnifiedEvictable(d.ours, release.Eviction{Kind: kind, Job: d.ours.Jobs[id]}, ourList)
-				d.own.settings.levels = levels
+				d.own.settings.Levels = levels
 				d.excuse(gangLevels) // if the rest is equal
 			}
 			if err := d.check(fmt.Sprintf("UnifiedEvictable(%d, %s)", kind, id), fmt.Sprint(taskNames(want)), fmt.Sprint(taskNames(got))); err != nil {
@@ -405,12 +406,12 @@ func (d *differential) afterMove(queue string, ourSeries []float64) error {
 		return err
 	}
 	for _, name := range d.queues {
-		q := d.own.ix.Lookup(name)
-		theirs, ours := d.upstream.account(name, "allocated"), d.withoutDevices(d.own.intake.Dims.Resource(d.own.ix.Allocated(q)))
+		q := d.own.Index.Lookup(name)
+		theirs, ours := d.upstream.account(name, "allocated"), d.withoutDevices(d.own.Intake.Dims.Resource(d.own.Index.Allocated(q)))
 		if !close(theirs, ours, true) {
 			return fmt.Errorf("allocated of %s is upstream <%v>, ours <%v>", name, theirs, ours)
 		}
-		if err := d.check("share of "+name, d.upstream.share(name), d.own.ix.Share(q)); err != nil {
+		if err := d.check("share of "+name, d.upstream.share(name), d.own.Index.Share(q)); err != nil {
 			return err
 		}
 	}
@@ -528,7 +529,7 @@ func (d *differential) hasPods(job *api.JobInfo) bool {
 // overRoom reports whether some queue has reserved more than it has room for.
 func (d *differential) overRoom(queues []string) bool {
 	return slices.ContainsFunc(queues, func(name string) bool {
-		ix, q := d.own.ix, d.own.ix.Lookup(name)
+		ix, q := d.own.Index, d.own.Index.Lookup(name)
 		for dim := range ix.Inqueue.Row(q).Requested() {
 			if ix.Inqueue.Row(q).Get(dim) > ix.RealCapability.Row(q).Get(dim)-ix.Allocated(q).Get(dim)+ix.Elastic.Row(q).Get(dim) {
 				return true
@@ -540,8 +541,8 @@ func (d *differential) overRoom(queues []string) bool {
 
 func (d *differential) ancestorNames(queue string) []string {
 	var names []string
-	for _, q := range d.own.ix.Path(d.own.ix.Lookup(queue))[1:] {
-		names = append(names, d.own.ix.Name(q))
+	for _, q := range d.own.Index.Path(d.own.Index.Lookup(queue))[1:] {
+		names = append(names, d.own.Index.Name(q))
 	}
 	return names
 }

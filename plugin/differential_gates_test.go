@@ -84,7 +84,7 @@ func (d *differential) compareAllocatable(what, queue string, task *api.TaskInfo
 // a task leaves no room for it there.
 func (d *differential) crowdedOut(queue string, task *api.TaskInfo, a quota.View) bool {
 	for _, name := range d.path(queue)[1:] {
-		sum := d.own.intake.Dims.Resource(a.Allocated(d.own.ix.Lookup(name))).Add(task.Resreq).Add(d.reservedForOthers(name, task))
+		sum := d.own.Intake.Dims.Resource(a.Allocated(d.own.Index.Lookup(name))).Add(task.Resreq).Add(d.reservedForOthers(name, task))
 		if ok, _ := sum.LessEqualWithDimensionAndResourcesName(d.upstream.account(name, "realCapability"), task.Resreq); !ok {
 			return true
 		}
@@ -108,15 +108,13 @@ func (d *differential) reservedForOthers(queue string, task *api.TaskInfo) *api.
 	return sum
 }
 
-func (d *differential) gates() *gates { return &d.own.memory.gates }
-
 // compareReserved compares the pods with a reservation, and the sums with theirs.
 func (d *differential) compareReserved() error {
 	count := 0
 	want := map[string]*api.Resource{}
 	for queue, tasks := range d.upstream.reserved {
 		for uid, task := range tasks {
-			if d.gates().pods == nil || !d.gates().pods[uid].active {
+			if !d.own.gates.Has(uid) {
 				return fmt.Errorf("upstream has a reservation for %s in queue %s, ours none", uid, queue)
 			}
 			count++
@@ -128,11 +126,11 @@ func (d *differential) compareReserved() error {
 			}
 		}
 	}
-	if err := d.check("pods with a reservation", count, d.gates().active); err != nil {
+	if err := d.check("pods with a reservation", count, d.own.gates.Len()); err != nil {
 		return err
 	}
 	for name, sum := range want {
-		if ours := d.own.intake.Dims.Resource(d.own.ix.Reserved.Row(d.own.ix.Lookup(name))); !close(sum, ours, false) {
+		if ours := d.own.Intake.Dims.Resource(d.own.Index.Reserved.Row(d.own.Index.Lookup(name))); !close(sum, ours, false) {
 			return fmt.Errorf("reserved of %s is <%v> by upstream's pods, ours <%v>", name, sum, ours)
 		}
 	}

@@ -35,18 +35,18 @@ func (d *differential) compareOpen() error {
 }
 
 func (d *differential) compareQueue(name string) error {
-	q := d.own.ix.Lookup(name)
+	q := d.own.Index.Lookup(name)
 	accounts := map[string]fastres.Vector{
-		"allocated": d.own.ix.Allocated(q), "request": d.own.ix.Request.Row(q),
-		"elastic": d.own.ix.Elastic.Row(q), "guarantee": d.own.ix.Guarantee.Row(q),
-		"realCapability": d.own.ix.RealCapability.Row(q), "deserved": d.own.ix.Deserved.Row(q),
+		"allocated": d.own.Index.Allocated(q), "request": d.own.Index.Request.Row(q),
+		"elastic": d.own.Index.Elastic.Row(q), "guarantee": d.own.Index.Guarantee.Row(q),
+		"realCapability": d.own.Index.RealCapability.Row(q), "deserved": d.own.Index.Deserved.Row(q),
 	}
 	if d.name != ProportionName {
-		accounts["capability"] = d.own.ix.Capability.Row(q)
+		accounts["capability"] = d.own.Index.Capability.Row(q)
 	}
 	for _, account := range slices.Sorted(maps.Keys(accounts)) {
 		d.answers++
-		theirs, ours := d.withoutDevices(d.upstream.account(name, account)), d.withoutDevices(d.own.intake.Dims.Resource(accounts[account]))
+		theirs, ours := d.withoutDevices(d.upstream.account(name, account)), d.withoutDevices(d.own.Intake.Dims.Resource(accounts[account]))
 		presence := account != "elastic" // no rule depends on it there
 		if account == "guarantee" && name == index.RootName {
 			// Upstream replaces a root's guarantee that is empty or names pods only. No
@@ -61,10 +61,10 @@ func (d *differential) compareQueue(name string) error {
 			d.upstream.setAccount(name, account, ours)
 		}
 	}
-	if theirs, ours := d.upstream.share(name), d.own.ix.Share(index.Queue(q)); !near(theirs, ours) {
+	if theirs, ours := d.upstream.share(name), d.own.Index.Share(index.Queue(q)); !near(theirs, ours) {
 		return fmt.Errorf("share is upstream %v, ours %v", theirs, ours)
 	}
-	d.upstream.setShare(name, d.own.ix.Share(index.Queue(q)))
+	d.upstream.setShare(name, d.own.Index.Share(index.Queue(q)))
 	return nil
 }
 
@@ -76,7 +76,7 @@ func (d *differential) mendInqueue(name string) error {
 		return fmt.Errorf("inqueue is <%v>, by the rule <%v>", ours, ruled)
 	}
 	if theirs := withoutPods(d.upstream.account(name, "inqueue")); !close(theirs, ours, false) {
-		if len(d.own.ix.Children(d.own.ix.Lookup(name))) > 0 && !close(ours, d.promised(name, false), false) {
+		if len(d.own.Index.Children(d.own.Index.Lookup(name))) > 0 && !close(ours, d.promised(name, false), false) {
 			d.excuse(boundedInqueue)
 		} else {
 			d.excuse(inqueueUnit)
@@ -88,7 +88,7 @@ func (d *differential) mendInqueue(name string) error {
 
 // inqueue returns the engine's account of a queue without pods, which no rule uses.
 func (d *differential) inqueue(name string) *api.Resource {
-	return withoutPods(d.own.intake.Dims.Resource(d.own.ix.Inqueue.Row(d.own.ix.Lookup(name))))
+	return withoutPods(d.own.Intake.Dims.Resource(d.own.Index.Inqueue.Row(d.own.Index.Lookup(name))))
 }
 
 func withoutPods(r *api.Resource) *api.Resource {
@@ -105,14 +105,14 @@ func (d *differential) ruledInqueue(name string) *api.Resource { return d.promis
 // has room for it if bounded.
 func (d *differential) promised(name string, bounded bool) *api.Resource {
 	sum := d.reserved(name)
-	for _, child := range d.own.ix.Children(d.own.ix.Lookup(name)) {
-		part := d.promised(d.own.ix.Name(child), bounded)
-		if bounded && !d.own.intake.Open(child) {
+	for _, child := range d.own.Index.Children(d.own.Index.Lookup(name)) {
+		part := d.promised(d.own.Index.Name(child), bounded)
+		if bounded && !d.own.Intake.Open(child) {
 			continue
 		}
-		dims := &d.own.intake.Dims
-		room := dims.Resource(d.own.ix.RealCapability.Row(child)).Clone().Add(dims.Resource(d.own.ix.Elastic.Row(child)))
-		room = api.ExceededPart(room, dims.Resource(d.own.ix.Allocated(child)))
+		dims := &d.own.Intake.Dims
+		room := dims.Resource(d.own.Index.RealCapability.Row(child)).Clone().Add(dims.Resource(d.own.Index.Elastic.Row(child)))
+		room = api.ExceededPart(room, dims.Resource(d.own.Index.Allocated(child)))
 		if bounded {
 			part.MilliCPU, part.Memory = min(part.MilliCPU, room.MilliCPU), min(part.Memory, room.Memory)
 			for name := range part.ScalarResources {
@@ -129,10 +129,10 @@ func (d *differential) promised(name string, bounded bool) *api.Resource {
 func (d *differential) reserved(name string) *api.Resource {
 	sum := api.EmptyResource()
 	for _, job := range d.ours.Jobs {
-		q := d.own.ix.Lookup(string(job.Queue))
+		q := d.own.Index.Lookup(string(job.Queue))
 		phase := job.PodGroup.Status.Phase
 		running := phase == scheduling.PodGroupRunning && job.AllocatedTaskNum() >= job.PodGroup.Spec.MinMember
-		if q == index.None || q != d.own.ix.Lookup(name) ||
+		if q == index.None || q != d.own.Index.Lookup(name) ||
 			phase != scheduling.PodGroupInqueue && !running {
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
@@ -90,7 +91,7 @@ func TestDifferential(t *testing.T) {
 			answers := 0
 			for seed := *firstSeed; seed < *firstSeed+uint64(*clusters); seed++ {
 				d := &differential{
-					arguments: arguments(seed), name: upstream.name, theirBuilder: upstream.theirs, ourBuilder: upstream.ours, excused: excused,
+					arguments: drawArguments(seed), name: upstream.name, theirBuilder: upstream.theirs, ourBuilder: upstream.ours, excused: excused,
 					rand: rand.New(rand.NewPCG(seed, 0xd1ff)), cluster: workload.Random(seed), seed: seed,
 				}
 				require.NoError(t, d.run(), "plugin %s, seed %d", upstream.name, seed)
@@ -112,12 +113,12 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
-// arguments returns the arguments of both plugins: those that upstream has, too.
-func arguments(seed uint64) framework.Arguments {
+// drawArguments returns the arguments of both plugins: those that upstream has, too.
+func drawArguments(seed uint64) framework.Arguments {
 	if release.Built() < release.V115 {
 		return nil
 	}
-	return framework.Arguments{ancestorReclaimLevel: int(seed % 4), deviceQuotas: seed%8 != 7, deviceCapacities: seed%3 > 0}
+	return framework.Arguments{arguments.AncestorReclaimLevel: int(seed % 4), arguments.DeviceQuotas: seed%8 != 7, arguments.DeviceCapacities: seed%3 > 0}
 }
 
 // differential is one cluster with a session of each plugin.
@@ -252,9 +253,9 @@ func (d *differential) tiers(hierarchy bool) []conf.Tier {
 func (d *differential) trueAncestors() bool {
 	for _, name := range d.queues {
 		theirs := d.upstream.ancestors(name)
-		path := d.own.ix.Path(d.own.ix.Lookup(name))
+		path := d.own.Index.Path(d.own.Index.Lookup(name))
 		for i, ancestor := range path[1:] {
-			if at := len(theirs) - 1 - i; at < 0 || string(theirs[at]) != d.own.ix.Name(ancestor) {
+			if at := len(theirs) - 1 - i; at < 0 || string(theirs[at]) != d.own.Index.Name(ancestor) {
 				return false
 			}
 		}

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+
 	"maps"
 	"slices"
 	"testing"
@@ -55,7 +57,7 @@ func TestDisplacePromises(t *testing.T) {
 			t.Run(name+", "+argument, func(t *testing.T) {
 				s := *test.scene
 				s.Jobs = slices.Clone(s.Jobs)
-				s.arguments = framework.Arguments{displacePromises: on}
+				s.arguments = framework.Arguments{arguments.DisplacePromises: on}
 				f := s.open(t)
 				before := f.promises()
 				want := test.admitted && (on || test.displaced == nil)
@@ -82,7 +84,7 @@ func TestDisplacePromises(t *testing.T) {
 // promises returns inqueue of all queues and namespaces by name and dimension, and the number of
 // reservations that several cards can satisfy.
 func (f *fixture) promises() map[string]float64 {
-	all := map[string]float64{"lists": float64(f.own.memory.reservations.Len())}
+	all := map[string]float64{"lists": float64(f.own.memory.admit.Reservations.Len())}
 	add := func(ix *index.Index, kind string) {
 		for q := range index.Queue(ix.Len()) {
 			for d := range fastres.Dim(ix.Dims()) {
@@ -92,9 +94,9 @@ func (f *fixture) promises() map[string]float64 {
 			}
 		}
 	}
-	add(f.own.ix, "")
-	if f.own.namespaces != nil {
-		add(&f.own.namespaces.Accounts, "namespace ")
+	add(f.own.Index, "")
+	if f.own.Intake.Namespaces != nil {
+		add(&f.own.Intake.Namespaces.Quota.Accounts, "namespace ")
 	}
 	return maps.Clone(all)
 }
@@ -103,7 +105,7 @@ func (f *fixture) promises() map[string]float64 {
 // condition Inqueue. It is admitted again when there is room.
 func TestDisplacedJobsAreTold(t *testing.T) {
 	s := newScene().node("c", "C", 8).queue("q", "", "quota", `{"A":4}`).pods("low", "q", "A", 4, 1, members(4)).pods("high", "q", "A", 1, 1, ofPriority(5))
-	s.arguments = framework.Arguments{displacePromises: true, inqueueTimeout: "1h"}
+	s.arguments = framework.Arguments{arguments.DisplacePromises: true, arguments.InqueueTimeout: "1h"}
 	run := newTimed(t, s)
 	client, events := recordedEvents()
 	run.client = client
@@ -129,7 +131,7 @@ func TestDisplacedJobsAreTold(t *testing.T) {
 func TestDisplacementThatOthersRefuse(t *testing.T) {
 	s := newScene().node("c", "C", 8).queue("q", "", "quota", `{"A":4}`).pods("low", "q", "A", 4, 1, members(4), inPhase(workload.Inqueue)).
 		pods("high", "q", "A", 1, 1, ofPriority(5)).pods("free", "q", "", 0, 0)
-	s.arguments = framework.Arguments{displacePromises: true}
+	s.arguments = framework.Arguments{arguments.DisplacePromises: true}
 	f := s.open(t)
 	require.True(t, f.JobEnqueueable(f.job("high")))
 	f.JobEnqueued(f.job("free"))
@@ -141,7 +143,7 @@ func TestDisplacementThatOthersRefuse(t *testing.T) {
 func TestDisplacedOnce(t *testing.T) {
 	s := newScene().node("c", "C", 8).queue("q", "", "quota", `{"A":4}`).pods("low", "q", "A", 4, 1, members(4), inPhase(workload.Inqueue)).
 		pods("high", "q", "A", 2, 1, members(2), ofPriority(5)).pods("next", "q", "A", 3, 1, members(3), ofPriority(5))
-	s.arguments = framework.Arguments{displacePromises: true}
+	s.arguments = framework.Arguments{arguments.DisplacePromises: true}
 	f := s.open(t)
 	require.True(t, f.admit("high"))
 	assert.False(t, f.admit("next"))

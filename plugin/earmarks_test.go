@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+
 	"fmt"
 	"maps"
 	"slices"
@@ -112,13 +114,13 @@ func prioritised(d deed) deed {
 
 // beyondMinimum has jobs reclaim that have their minimum.
 func beyondMinimum(s *scenario) *scenario {
-	s.arguments = framework.Arguments{reclaimBeyondMinimum: true}
+	s.arguments = framework.Arguments{arguments.ReclaimBeyondMinimum: true}
 	return s
 }
 
 // reclaimDamped damps reclaim.
 func reclaimDamped(levels int, s *scenario) *scenario {
-	s.arguments = framework.Arguments{reclaimDamping: levels}
+	s.arguments = framework.Arguments{arguments.ReclaimDamping: levels}
 	return s
 }
 
@@ -128,13 +130,13 @@ const gangActions = "gang actions"
 // kinds are ways to configure the scheduler with which the scenarios of claims end alike.
 var kinds = map[string]func(*scenario){
 	"capacity-card":                       func(*scenario) {},
-	"capacity, cards are held":            func(s *scenario) { s.plugin = CapacityName; s.set(terminatingCards, "hold") },
+	"capacity, cards are held":            func(s *scenario) { s.plugin = CapacityName; s.set(arguments.TerminatingCards, "hold") },
 	"capacity":                            func(s *scenario) { s.plugin = CapacityName },
-	"cards are released":                  func(s *scenario) { s.set(terminatingCards, "release") },
-	"damped":                              func(s *scenario) { s.set(reclaimDamping, 3) },
-	"ancestorReclaimLevel":                func(s *scenario) { s.set(ancestorReclaimLevel, 2) },
-	"the least work":                      func(s *scenario) { s.set(victimOrder, "leastWork") },
-	"the rules of v1.15":                  func(s *scenario) { s.set(semantics, "v1.15") },
+	"cards are released":                  func(s *scenario) { s.set(arguments.TerminatingCards, "release") },
+	"damped":                              func(s *scenario) { s.set(arguments.ReclaimDamping, 3) },
+	"ancestorReclaimLevel":                func(s *scenario) { s.set(arguments.AncestorReclaimLevel, 2) },
+	"the least work":                      func(s *scenario) { s.set(arguments.VictimOrder, "leastWork") },
+	"the rules of v1.15":                  func(s *scenario) { s.set(arguments.Semantics, "v1.15") },
 	"topology-aware":                      func(s *scenario) { s.topology = true },
 	"controllers replace pods that ended": func(s *scenario) { s.eager = false },
 }

@@ -15,6 +15,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -133,15 +134,15 @@ var exchanges = map[string]struct {
 // end. They end as well where a reclaimer gets what its victims leave.
 func TestExchangesEnd(t *testing.T) {
 	for name, exchange := range exchanges {
-		for _, v := range []variant{capacityBuilder.variant, cardBuilder.variant} {
-			t.Run(v.name+"/"+name, func(t *testing.T) {
+		for _, v := range []arguments.Variant{capacityBuilder.variant, cardBuilder.variant} {
+			t.Run(v.Name+"/"+name, func(t *testing.T) {
 				build := (&builder{variant: v}).build
 				endless := newCycles(t, exchange.scene())
 				endless.build = build
 				before := sumOf(t, report.AddedSeries(), "volcano_queue_exchanges_total")
 				_, late := newCycles(t, endless.scene).evictions(t, 100)
 				found := sumOf(t, report.AddedSeries(), "volcano_queue_exchanges_total")
-				if v.name == Name {
+				if v.Name == Name {
 					assert.Zero(t, late, "the reclaimer has what its victims left, and the queues rest")
 				} else {
 					assert.GreaterOrEqual(t, late, 25, "this cluster no longer shows an endless exchange")

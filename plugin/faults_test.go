@@ -16,6 +16,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -55,8 +56,8 @@ var faults = []fault{
 	{name: "a job has no pod group", scene: func(s *scene) { s.pods("bare", "good", "A", 1, 1) },
 		edit: func(info *api.ClusterInfo) { info.Jobs["default/bare"].PodGroup = nil },
 		hooks: func(f *fixture) {
-			f.own.jobEnqueueable(f.job("bare"))
-			f.own.jobEnqueued(f.job("bare"))
+			f.own.admit.JobEnqueueable(f.job("bare"))
+			f.own.admit.JobEnqueued(f.job("bare"))
 			delete(f.Jobs, "default/bare") // Volcano's actions would panic on it, and its cache never has such a job
 		}},
 	{name: "a task's job is gone", hooks: func(f *fixture) {
@@ -104,12 +105,12 @@ var faults = []fault{
 // TestFaults runs all of Volcano's actions in two sessions with each of faults beside
 // a good queue. Nothing panics, and the pods of the good queue run as they would alone.
 func TestFaults(t *testing.T) {
-	for _, variant := range []variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
+	for _, variant := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
 		for _, hierarchy := range []bool{false, true} {
 			for _, each := range faults {
-				name := variant.name + "/flat/" + each.name
+				name := variant.Name + "/flat/" + each.name
 				if hierarchy {
-					name = variant.name + "/tree/" + each.name
+					name = variant.Name + "/tree/" + each.name
 				}
 				t.Run(name, func(t *testing.T) { each.run(t, variant, hierarchy) })
 			}
@@ -117,7 +118,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func (bad *fault) run(t *testing.T, v variant, hierarchy bool) {
+func (bad *fault) run(t *testing.T, v arguments.Variant, hierarchy bool) {
 	t.Helper()
 	b := &builder{variant: v}
 	for range 2 {
@@ -139,7 +140,7 @@ func (bad *fault) run(t *testing.T, v variant, hierarchy bool) {
 		}
 		assert.Contains(t, f.cache.Bound, "good-0")
 		assert.Contains(t, f.cache.Bound, "good-1")
-		if bad.refused || bad.refusedInTrees && hierarchy && !v.proportion {
+		if bad.refused || bad.refusedInTrees && hierarchy && !v.Proportion {
 			assert.NotContains(t, f.cache.Bound, "bad-0")
 			require.NotNil(t, f.job("bad"))
 			assert.NotEmpty(t, f.job("bad").JobFitErrors, "the job has no reason")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -64,17 +65,17 @@ func TestReclaimFence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for what, a := range map[string]framework.Arguments{
-				"alone": {}, "damped": {reclaimDamping: 1}, "levels": {ancestorReclaimLevel: 1}, "leastWork": {victimOrder: "leastWork"}, "classes": byClass(),
+				"alone": {}, "damped": {arguments.ReclaimDamping: 1}, "levels": {arguments.AncestorReclaimLevel: 1}, "leastWork": {arguments.VictimOrder: "leastWork"}, "classes": byClass(),
 			} {
 				for _, rules := range release.Names() {
-					a[semantics] = rules
+					a[arguments.Semantics] = rules
 					s := walls(a, test.held, test.claim, test.fences...)
 					if what != "alone" && what != "leastWork" && test.claim == "ads" {
 						continue // biz deserves nothing
 					}
 					assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), test.want, "%s, with the rules of %s", what, rules)
 					f := s.open(t)
-					gang, _ := f.own.evictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")}, slices.Collect(maps.Values(f.job("held").Tasks)))
+					gang, _ := f.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")}, slices.Collect(maps.Values(f.job("held").Tasks)))
 					assert.Equal(t, test.want > 0, len(gang) > 0, "gang reclaim: %s, with the rules of %s", what, rules)
 				}
 			}
@@ -115,9 +116,9 @@ func TestMinRuntime(t *testing.T) {
 			for _, rules := range release.Names() {
 				for _, order := range []string{"volcano", "leastWork"} {
 					s := build(test.now).annotate("other", policy.MinRuntimeKey, test.runtime)
-					s.arguments = framework.Arguments{semantics: rules, victimOrder: order}
+					s.arguments = framework.Arguments{arguments.Semantics: rules, arguments.VictimOrder: order}
 					f := s.open(t)
-					gang, _ := f.own.evictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")},
+					gang, _ := f.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")},
 						slices.Concat(slices.Collect(maps.Values(f.job("old").Tasks)), slices.Collect(maps.Values(f.job("young").Tasks))))
 					assert.Len(t, gang, len(test.want))
 					assert.Equal(t, test.want, f.run(t, reclaim.New()).evicted(), "%s, with the rules of %s", order, rules)
@@ -169,7 +170,7 @@ func TestPreemptMinRuntime(t *testing.T) {
 			}
 			assert.Equal(t, test.want, evicted)
 			f := s.open(t)
-			gang, _ := f.own.evictableForGang(release.Eviction{Kind: release.GangPreempt, Job: f.job("claim")},
+			gang, _ := f.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangPreempt, Job: f.job("claim")},
 				slices.Concat(slices.Collect(maps.Values(f.job("old").Tasks)), slices.Collect(maps.Values(f.job("young").Tasks))))
 			assert.Len(t, gang, len(test.want))
 		})
@@ -183,7 +184,7 @@ func TestClockAhead(t *testing.T) {
 		annotate("other", policy.MaxJobsKey, "20").pods("low", "q", "A", 4, 1, members(0), since("a", 1300)).
 		pods("high", "q", "A", 2, 1, members(2), inPhase(workload.Inqueue), priorityOf(9)).at(1000)
 	f := preempted.open(t)
-	gang, _ := f.own.evictableForGang(release.Eviction{Kind: release.GangPreempt, Job: f.job("high")}, slices.Collect(maps.Values(f.job("low").Tasks)))
+	gang, _ := f.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangPreempt, Job: f.job("high")}, slices.Collect(maps.Values(f.job("low").Tasks)))
 	assert.Len(t, gang, 4)
 	assert.Len(t, f.run(t, preempt.New()).evicted(), 2)
 
@@ -200,13 +201,13 @@ func TestReclaimDelay(t *testing.T) {
 		return s
 	}
 	for _, rules := range release.Names() {
-		for _, a := range []framework.Arguments{{}, {reclaimDamping: 1}, {victimOrder: "leastWork"}} {
-			a[semantics] = rules
+		for _, a := range []framework.Arguments{{}, {arguments.ReclaimDamping: 1}, {arguments.VictimOrder: "leastWork"}} {
+			a[arguments.Semantics] = rules
 			for now, want := range map[int64]int{1000: 0, 1119: 0, 1120: 2, 5000: 2} {
 				f := build(now, a).open(t)
-				gang, _ := f.own.evictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")}, slices.Collect(maps.Values(f.job("held").Tasks)))
+				gang, _ := f.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")}, slices.Collect(maps.Values(f.job("held").Tasks)))
 				assert.Equal(t, want > 0, len(gang) > 0, "gang reclaim at %d, %v", now, a)
-				victims, _ := f.own.reclaimable(f.task("claim-0"), slices.Collect(maps.Values(f.job("held").Tasks)))
+				victims, _ := f.own.reclaim.Reclaimable(f.task("claim-0"), slices.Collect(maps.Values(f.job("held").Tasks)))
 				assert.Equal(t, want > 0, len(victims) > 0, "without Preemptive at %d, %v", now, a)
 				assert.Len(t, f.run(t, reclaim.New()).evicted(), want, "at %d, %v", now, a)
 			}

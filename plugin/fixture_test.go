@@ -11,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
@@ -28,7 +29,7 @@ type fixture struct {
 // pinned returns arguments with the rules of v1.14.1, which tests state unless they name a
 // release.
 func pinned(a framework.Arguments) framework.Arguments {
-	with := framework.Arguments{semantics: release.V1141.String()}
+	with := framework.Arguments{arguments.Semantics: release.V1141.String()}
 	maps.Copy(with, a)
 	return with
 }
@@ -72,7 +73,7 @@ func (f *fixture) task(name string) *api.TaskInfo {
 }
 
 func (f *fixture) allocated(queue string) *api.Resource {
-	return f.own.intake.Dims.Resource(f.own.ix.Allocated(f.own.ix.Lookup(queue)))
+	return f.own.Intake.Dims.Resource(f.own.Index.Allocated(f.own.Index.Lookup(queue)))
 }
 
 var (

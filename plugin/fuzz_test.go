@@ -13,6 +13,7 @@ import (
 	upstreamproportion "volcano.sh/volcano/pkg/scheduler/plugins/proportion"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
@@ -29,7 +30,7 @@ func FuzzCapacity(f *testing.F) { fuzzUpstream(f, upstreamcapacity.New, capacity
 // FuzzProportion is the same for proportion.
 func FuzzProportion(f *testing.F) { fuzzUpstream(f, upstreamproportion.New, proportionBuilder.variant) }
 
-func fuzzUpstream(f *testing.F, theirs framework.PluginBuilder, ours variant) {
+func fuzzUpstream(f *testing.F, theirs framework.PluginBuilder, ours arguments.Variant) {
 	seeds(f)
 	runs := uint64(0)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -37,7 +38,7 @@ func fuzzUpstream(f *testing.F, theirs framework.PluginBuilder, ours variant) {
 		r := workload.Bytes(data)
 		d := &differential{
 			// A builder of its own: a failure then depends on the input alone.
-			name: ours.name, theirBuilder: theirs, ourBuilder: (&builder{variant: ours}).build,
+			name: ours.Name, theirBuilder: theirs, ourBuilder: (&builder{variant: ours}).build,
 			excused: map[string]int{}, rand: r, cluster: workload.Draw(r), seed: runs,
 		}
 		require.NoError(t, d.run())
@@ -47,19 +48,19 @@ func fuzzUpstream(f *testing.F, theirs framework.PluginBuilder, ours variant) {
 // FuzzArguments parses arguments of every type. The settings are always valid, and
 // each argument that is not used has a problem.
 func FuzzArguments(f *testing.F) {
-	for _, each := range [][2]string{{nodeOrderWeight, "1"}, {nodeOrderWeight, "-Inf"}, {cardUnlimitedCPUMemory, "true"},
-		{rootCapability, "unlimited"}, {unsetCapability, "zero"}, {untypedCards, "reject"}, {"", ""}} {
+	for _, each := range [][2]string{{arguments.NodeOrderWeight, "1"}, {arguments.NodeOrderWeight, "-Inf"}, {arguments.CardUnlimitedCPUMemory, "true"},
+		{arguments.RootCapability, "unlimited"}, {arguments.UnsetCapability, "zero"}, {arguments.UntypedCards, "reject"}, {"", ""}} {
 		f.Add(each[0], each[1], 0.5, byte(0))
 	}
 	f.Fuzz(func(t *testing.T, key, text string, number float64, kind byte) {
 		value := []any{text, number, int(min(max(number, -1e9), 1e9)), kind&1 == 0, nil, []any{text}, map[string]any{text: number}}[kind%7]
-		known := slices.Contains(knownArguments, key)
-		for _, v := range []variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
-			byDefault, none := parseArguments(v, nil)
+		known := slices.Contains(arguments.Known, key)
+		for _, v := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
+			byDefault, none := arguments.Parse(v, nil)
 			require.Empty(t, none)
-			s, problems := parseArguments(v, framework.Arguments{key: value})
-			require.True(t, s.cards.NodeOrderWeight > 0 && !math.IsInf(s.cards.NodeOrderWeight, 0))
-			require.Contains(t, []cards.UntypedCards{cards.UntypedCharge, cards.UntypedReject, cards.UntypedIgnore}, s.cards.Untyped)
+			s, problems := arguments.Parse(v, framework.Arguments{key: value})
+			require.True(t, s.Cards.NodeOrderWeight > 0 && !math.IsInf(s.Cards.NodeOrderWeight, 0))
+			require.Contains(t, []cards.UntypedCards{cards.UntypedCharge, cards.UntypedReject, cards.UntypedIgnore}, s.Cards.Untyped)
 			require.LessOrEqual(t, len(problems), 1)
 			if len(problems) == 1 {
 				require.Equal(t, byDefault, s, problems)

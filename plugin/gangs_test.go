@@ -16,6 +16,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -54,7 +55,7 @@ func TestVictimsForAGang(t *testing.T) {
 			slices.SortFunc(running, func(a, b *api.TaskInfo) int { return strings.Compare(a.Name, b.Name) })
 			orphan := *running[0]
 			orphan.Job = "ns/gone"
-			victims, answer := f.own.evictableForGang(release.Eviction{Kind: test.kind, Job: f.job(test.job)}, append([]*api.TaskInfo{&orphan}, running...))
+			victims, answer := f.own.reclaim.EvictableForGang(release.Eviction{Kind: test.kind, Job: f.job(test.job)}, append([]*api.TaskInfo{&orphan}, running...))
 			assert.Equal(t, util.Permit, answer)
 			got := map[string]int{}
 			for _, victim := range victims {
@@ -103,14 +104,14 @@ func TestGangReclaimInATree(t *testing.T) {
 		"a role with more cards than are deserved":    {roles(tree(`{"A":8,"B":1}`, `{"A":8,"B":1}`, `{"A":2}`, `{"A":2}`)), 4, 0, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for arguments, want := range map[string]int{"": test.plain, reclaimDamping: test.damped, ancestorReclaimLevel: test.ancestor} {
+			for argument, want := range map[string]int{"": test.plain, arguments.ReclaimDamping: test.damped, arguments.AncestorReclaimLevel: test.ancestor} {
 				s := *test.scene
-				if s.arguments = nil; arguments != "" {
-					s.arguments = framework.Arguments{arguments: 1}
+				if s.arguments = nil; argument != "" {
+					s.arguments = framework.Arguments{argument: 1}
 				}
 				f := s.open(t)
-				victims, _ := f.own.evictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("gang")}, slices.Collect(maps.Values(f.job("held").Tasks)))
-				assert.Len(t, victims, want, arguments)
+				victims, _ := f.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("gang")}, slices.Collect(maps.Values(f.job("held").Tasks)))
+				assert.Len(t, victims, want, argument)
 				f.close()
 			}
 		})
@@ -120,13 +121,13 @@ func TestGangReclaimInATree(t *testing.T) {
 // TestGangReclaimWithoutCards does the same for cpu, under the name capacity.
 func TestGangReclaimWithoutCards(t *testing.T) {
 	s := exchanges["the parents are the other way round"].scene().batch("gang", "mine", 2, 0, 1, 1)
-	for arguments, want := range map[string]int{"": 4, reclaimDamping: 0, ancestorReclaimLevel: 0} {
-		if s.arguments = nil; arguments != "" {
-			s.arguments = framework.Arguments{arguments: 1}
+	for argument, want := range map[string]int{"": 4, arguments.ReclaimDamping: 0, arguments.AncestorReclaimLevel: 0} {
+		if s.arguments = nil; argument != "" {
+			s.arguments = framework.Arguments{argument: 1}
 		}
 		f := s.open(t)
-		victims, _ := f.own.evictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("gang")}, slices.Collect(maps.Values(f.job("other").Tasks)))
-		assert.Len(t, victims, want, arguments)
+		victims, _ := f.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("gang")}, slices.Collect(maps.Values(f.job("other").Tasks)))
+		assert.Len(t, victims, want, argument)
 		f.close()
 	}
 }
@@ -153,7 +154,7 @@ func TestGangReclaim(t *testing.T) {
 		assert.Len(t, f.evicted(), want, quota)
 	}
 	damped := build(`{"A":3}`) // the gang requests four
-	damped.Queues[1].Annotations[card.QuotaKey], damped.arguments = `{"A":4}`, framework.Arguments{reclaimDamping: 1}
+	damped.Queues[1].Annotations[card.QuotaKey], damped.arguments = `{"A":4}`, framework.Arguments{arguments.ReclaimDamping: 1}
 	assert.Empty(t, damped.open(t).run(t, action).evicted())
 	damped.Queues[1].Annotations[card.DeservedKey] = `{"A":4}`
 	assert.Len(t, damped.open(t).run(t, action).evicted(), 4)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -45,14 +46,14 @@ func TestHooksDoNotAllocate(t *testing.T) {
 	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
 	checkGates(t, []gate{
 		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("a"), event.Task)) }},
-		{"JobEnqueueable", 0, func() { f.own.jobEnqueueable(next) }},
-		{"JobEnqueued", 0, func() { f.own.jobEnqueued(next) }},
+		{"JobEnqueueable", 0, func() { f.own.admit.JobEnqueueable(next) }},
+		{"JobEnqueued", 0, func() { f.own.admit.JobEnqueued(next) }},
 		{"Preemptive", 0, func() { f.own.preemptive(f.queue("a"), nextTask) }},
 		{"QueueOrder", 0, func() { f.own.queueOrder(queueA, queueB) }},
 		{"VictimQueueOrder", 0, func() { f.own.victimQueueOrder(queueA, queueB, queueA) }},
 		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
-		{"Reclaimable", 1, func() { f.own.reclaimable(event.Task, busy) }},
-		{"the snapshot of a PrePredicate", 1, func() { _ = &whatIf{overlay: f.own.ix.Snapshot()} }},
+		{"Reclaimable", 1, func() { f.own.reclaim.Reclaimable(event.Task, busy) }},
+		{"the snapshot of a PrePredicate", 1, func() { _ = &whatIf{overlay: f.own.Index.Snapshot()} }},
 	})
 }
 
@@ -77,14 +78,14 @@ func TestCardHooksDoNotAllocate(t *testing.T) {
 		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("mine"), f.task("either-0"))) }},
 		{"Predicate", 0, func() { require.NoError(t, f.own.predicate(f.job("either").Tasks["default-either-0"], f.Nodes["b"])) }},
 		{"NodeOrder", 0, func() { _, _ = f.own.nodeOrder(f.job("either").Tasks["default-either-0"], f.Nodes["b"]) }},
-		{"JobEnqueueable of one card", 0, func() { require.True(t, f.own.jobEnqueueable(one) > 0) }},
-		{"JobEnqueueable of a list", 0, func() { require.True(t, f.own.jobEnqueueable(either) > 0) }},
-		{"JobEnqueueable of a job that stays refused", 0, func() { require.True(t, f.own.jobEnqueueable(refused) < 0) }},
+		{"JobEnqueueable of one card", 0, func() { require.True(t, f.own.admit.JobEnqueueable(one) > 0) }},
+		{"JobEnqueueable of a list", 0, func() { require.True(t, f.own.admit.JobEnqueueable(either) > 0) }},
+		{"JobEnqueueable of a job that stays refused", 0, func() { require.True(t, f.own.admit.JobEnqueueable(refused) < 0) }},
 		{"the count of jobs that wait", 0, f.own.memory.journal.PublishWaiting},
 		{"Preemptive", 0, func() { require.True(t, f.own.preemptive(f.queue("mine"), eitherTask)) }},
 		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
 		{"Reclaimable", 1, func() {
-			victims, _ := f.own.reclaimable(placed, busy)
+			victims, _ := f.own.reclaim.Reclaimable(placed, busy)
 			require.True(t, len(victims) > 0)
 		}},
 	})
@@ -95,9 +96,9 @@ func TestQueueGateHooksDoNotAllocate(t *testing.T) {
 	f := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").queue("q", "root", "quota", `{"A":8,"B":8}`).
 		pods("gate", "q", "A|B", 2, 1, optedIn(true)).pods("plain", "q", "A", 1, 1).open(t)
 	with := f.own.settings
-	with.gates = true
+	with.Gates = true
 	s := openSession(f.Session, f.own.variant, with, newMemory())
-	require.Equal(t, 2, s.memory.gates.active)
+	require.Equal(t, 2, s.gates.Len())
 	held, plain := f.task("gate-0"), f.task("plain-0")
 	placed := *held
 	placed.NodeName = "a"
@@ -112,13 +113,13 @@ func TestQueueGateHooksDoNotAllocate(t *testing.T) {
 		call()
 		assert.Zero(t, testing.AllocsPerRun(200, call), name)
 	}
-	require.Equal(t, 2, s.memory.gates.active)
+	require.Equal(t, 2, s.gates.Len())
 }
 
 // TestOpeningAllocatesTheSame opens sessions of the shapes S and XL, the latter with
 // fewer jobs. Both have the same number of allocations.
 func TestOpeningAllocatesTheSame(t *testing.T) {
-	open := func(shape workload.Shape, with settings) float64 {
+	open := func(shape workload.Shape, with arguments.Settings) float64 {
 		f := openFixture(t, shape.Make(1), NewCapacity)
 		m := newMemory()
 		once := func() { openSession(f.Session, f.own.variant, with, m) }
@@ -134,9 +135,9 @@ func TestOpeningAllocatesTheSame(t *testing.T) {
 	})
 	huge := workload.XL
 	huge.Nodes, huge.Jobs, huge.TasksPerJob = 100, 5000, 2
-	for _, with := range []settings{
+	for _, with := range []arguments.Settings{
 		{},
-		{bounds: intake.Settings{DeservedFrom: intake.DeservedFromWeight, HierarchyFrom: intake.HierarchyFromAnnotation}, damping: 3},
+		{Bounds: intake.Settings{DeservedFrom: intake.DeservedFromWeight, HierarchyFrom: intake.HierarchyFromAnnotation}, Damping: 3},
 	} {
 		small, large := open(workload.S, with), open(huge, with)
 		assert.Equal(t, small, large)
@@ -151,7 +152,7 @@ func TestOpeningAllocatesTheSameOnAnyMachine(t *testing.T) {
 	open := func(processors int) uint64 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		m := newMemory()
-		once := func() { openSession(f.Session, f.own.variant, settings{}, m) }
+		once := func() { openSession(f.Session, f.own.variant, arguments.Settings{}, m) }
 		once()
 		once()
 		const runs = 50
@@ -206,15 +207,15 @@ func TestDampedHooksDoNotAllocate(t *testing.T) {
 	next := f.task("next-a")
 	assert.Zero(t, testing.AllocsPerRun(200, func() { f.own.queueOrder(queueA, queueB) }))
 	assert.LessOrEqual(t, testing.AllocsPerRun(200, func() {
-		victims, _ := f.own.reclaimable(next, busy)
+		victims, _ := f.own.reclaim.Reclaimable(next, busy)
 		require.True(t, len(victims) > 0)
 	}), 1.0)
 }
 
 // TestHooksWithPoliciesDoNotAllocate is TestHooksDoNotAllocate where all policies are set.
 func TestHooksWithPoliciesDoNotAllocate(t *testing.T) {
-	s := &scene{Cluster: deep(), build: NewCapacity, arguments: framework.Arguments{displacePromises: true, inqueueTimeout: "1h", reclaimByClass: true,
-		ownerClasses: map[string]any{"ReplicaSet": "inference", "Job": "training"}}}
+	s := &scene{Cluster: deep(), build: NewCapacity, arguments: framework.Arguments{arguments.DisplacePromises: true, arguments.InqueueTimeout: "1h", arguments.ReclaimByClass: true,
+		arguments.OwnerClasses: map[string]any{"ReplicaSet": "inference", "Job": "training"}}}
 	s.annotate("root", policy.MaxJobsKey, "1000000", policy.OvercommitFactorKey, "1000000", policy.InqueueTimeoutKey, "30m",
 		policy.NamespaceCapabilityKey, `{"cpu":"100M","memory":"1Ei"}`, policy.ReclaimFenceKey, "true", policy.MinRuntimeKey, "0s",
 		policy.PreemptMinRuntimeKey, "1s", policy.ReclaimDelayKey, "0s")
@@ -225,20 +226,20 @@ func TestHooksWithPoliciesDoNotAllocate(t *testing.T) {
 		}
 	}
 	f := s.open(t)
-	require.True(t, f.own.governs)
-	require.NotNil(t, f.own.namespaces)
+	require.True(t, f.own.HasPolicies())
+	require.NotNil(t, f.own.Intake.Namespaces)
 	var next any = f.job("next")
 	event := &framework.Event{Task: f.task("next-a")}
 	nextTask := []*api.TaskInfo{event.Task}
 	busy := []*api.TaskInfo{f.task("busy-a"), f.task("busy-b"), f.task("busy-c"), f.task("busy-d")}
 	checkGates(t, []gate{
 		{"Allocatable", 0, func() { require.True(t, f.own.allocatable(f.queue("a"), event.Task)) }},
-		{"JobEnqueueable", 0, func() { require.True(t, f.own.jobEnqueueable(next) > 0) }},
-		{"JobEnqueued", 0, func() { f.own.jobEnqueued(next) }},
+		{"JobEnqueueable", 0, func() { require.True(t, f.own.admit.JobEnqueueable(next) > 0) }},
+		{"JobEnqueued", 0, func() { f.own.admit.JobEnqueued(next) }},
 		{"Preemptive", 0, func() { f.own.preemptive(f.queue("a"), nextTask) }},
 		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
 		{"Reclaimable", 1, func() {
-			victims, _ := f.own.reclaimable(event.Task, busy)
+			victims, _ := f.own.reclaim.Reclaimable(event.Task, busy)
 			require.True(t, len(victims) > 0)
 		}},
 	})

@@ -56,7 +56,7 @@ func TestGuaranteesStayFree(t *testing.T) {
 			used := map[string]float64{}
 			kept := 0.0
 			for queue, guarantee := range map[string]float64{"x": 3, "y": 3, "z": 0, "t2": 2} {
-				if f.own.ix.Lookup(queue) >= 0 {
+				if f.own.Index.Lookup(queue) >= 0 {
 					used[queue] = f.cardsOf(queue, "A")
 					kept += max(0, guarantee-used[queue])
 				}
@@ -157,7 +157,7 @@ func TestGoneCardsRaiseTheStock(t *testing.T) {
 					run.open(t)
 					change(s)
 					want := map[string]int{"A": 5}
-					if run.builder.variant.scalars && name == "lost" && parent == "" {
+					if run.builder.variant.Scalars && name == "lost" && parent == "" {
 						want = map[string]int{} // the scalar nvidia.com/gpu counts as upstream's
 					}
 					assert.Equal(t, want, run.open(t).schedule(t).placed("next"))

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -10,19 +11,19 @@ import (
 // NodeOrder and the Simulate hooks from many goroutines, all others from the one
 // that runs the session.
 func (s *session) register(hierarchy bool) {
-	ssn, name := s.ssn, s.variant.name
+	ssn, name := s.Volcano, s.variant.Name
 	ssn.AddQueueOrderFn(name, s.queueOrder)
-	ssn.AddJobEnqueueableFn(name, s.jobEnqueueable)
-	ssn.AddJobEnqueuedFn(name, s.jobEnqueued)
+	ssn.AddJobEnqueueableFn(name, s.admit.JobEnqueueable)
+	ssn.AddJobEnqueuedFn(name, s.admit.JobEnqueued)
 	ssn.AddAllocatableFn(name, s.allocatable)
-	if s.variant.proportion {
+	if s.variant.Proportion {
 		ssn.AddOverusedFn(name, s.overused)
 	}
 
-	ssn.AddReclaimableFn(name, s.reclaimable)
+	ssn.AddReclaimableFn(name, s.reclaim.Reclaimable)
 	release.AddPreemptiveFn(ssn, name, s.preemptive)
-	if !s.variant.proportion {
-		release.AddUnifiedEvictableFn(ssn, name, s.evictableForGang)
+	if !s.variant.Proportion {
+		release.AddUnifiedEvictableFn(ssn, name, s.reclaim.EvictableForGang)
 	}
 	if hierarchy {
 		ssn.AddVictimQueueOrderFn(name, s.victimQueueOrder)
@@ -33,22 +34,29 @@ func (s *session) register(hierarchy bool) {
 	ssn.AddSimulateRemoveTaskFn(name, s.simulateRemoveTask)
 	ssn.AddSimulateAllocatableFn(name, s.simulateAllocatable)
 
-	if s.cards != nil || s.settings.byWork {
+	if s.Cards != nil || s.settings.ByWork {
 		ssn.AddPredicateFn(name, s.predicate)
 	}
-	if s.cards != nil {
+	if s.Cards != nil {
 		ssn.AddSimulatePredicateFn(name, s.simulatePredicate)
 		ssn.AddNodeOrderFn(name, s.nodeOrder)
 	}
-	if !s.variant.proportion {
-		ssn.AddPreemptableFn(name, s.preemptable)
+	if !s.variant.Proportion {
+		ssn.AddPreemptableFn(name, s.reclaim.Preemptable)
 	}
-	if s.settings.beyondMinimum {
-		ssn.AddJobStarvingFns(name, s.jobStarving)
-		s.warnStarving()
+	if s.settings.BeyondMinimum {
+		ssn.AddJobStarvingFns(name, s.reclaim.JobStarving)
+		if problem := s.reclaim.StarvingProblem(); problem != "" {
+			s.warnOnce(problem)
+		}
 	}
-	if s.cards != nil {
-		ssn.AddJobPipelinedFn(name, s.jobPipelined)
+	if s.Cards != nil {
+		ssn.AddJobPipelinedFn(name, s.reclaim.JobPipelined)
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: s.onAllocate, DeallocateFunc: s.onDeallocate})
+}
+
+// preemptive reports whether a queue may reclaim for tasks.
+func (s *session) preemptive(queue *api.QueueInfo, tasks []*api.TaskInfo) bool {
+	return s.reclaim.Preemptive(s.number(queue), tasks)
 }

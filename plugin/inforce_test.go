@@ -14,6 +14,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -21,9 +22,9 @@ import (
 // each with a builder of its own, and returns our plugins in that order.
 func openSeveral(t *testing.T, s *scene, names ...string) (*framework.Session, []*quotaPlugin) {
 	t.Helper()
-	variants := map[string]variant{}
+	variants := map[string]arguments.Variant{}
 	for _, b := range []*builder{cardBuilder, capacityBuilder, proportionBuilder} {
-		variants[b.variant.name] = b.variant
+		variants[b.variant.Name] = b.variant
 	}
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
@@ -90,7 +91,7 @@ func TestPluginConfiguredTwice(t *testing.T) {
 	require.NoError(t, st.Allocate(task, ssn.Nodes["a"]))
 	d, known := own.memory.names.LookupCard("A")
 	require.True(t, known)
-	assert.Equal(t, 1000.0, own.ix.Allocated(own.ix.Lookup("q")).Get(d))
+	assert.Equal(t, 1000.0, own.Index.Allocated(own.Index.Lookup("q")).Get(d))
 
 	ours[1].OnSessionClose(ssn)
 	ours[0].OnSessionClose(ssn)

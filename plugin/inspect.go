@@ -33,59 +33,50 @@ func Inspect(p framework.Plugin) (Inspection, bool) {
 }
 
 // Enqueue returns why a job may not have its pods created now, nil if it may.
-func (i Inspection) Enqueue(job *api.JobInfo) *report.Reason {
-	minimum := i.session.memory.vectors.minimum
-	outcome := i.session.admissionInPlace(i.session.admission(minimum, job), minimum, job)
-	return i.session.explain.Explain(admissionRefusal(minimum, job, outcome))
-}
+func (i Inspection) Enqueue(job *api.JobInfo) *report.Reason { return i.session.admit.Reason(job) }
 
 // Allocate returns why a task may not be allocated now, on any node, nil if it
 // may.
 func (i Inspection) Allocate(task *api.TaskInfo) *report.Reason {
+	s := i.session
 	return i.explain(task, true, func(q index.Queue, request fastres.Vector) cards.Outcome {
-		return i.session.allocation(i.session.booksFor(task), q, request, task)
+		return s.allocation(s.reclaim.BooksFor(task), q, task, request)
 	})
 }
 
 // Preempt returns why the queue of a task may not reclaim for it, nil if it may.
 func (i Inspection) Preempt(task *api.TaskInfo) *report.Reason {
 	return i.explain(task, false, func(q index.Queue, request fastres.Vector) cards.Outcome {
-		if v := i.session.mayTake(q, task); !v.OK() {
-			return cards.Outcome{Verdict: v}
-		}
-		return i.session.preemption(q, request, []*api.TaskInfo{task})
+		return i.session.reclaim.MayReclaim(q, request, task)
 	})
 }
 
 // explain applies a rule, that of allocation or another one, to a task whose queue is eligible.
 func (i Inspection) explain(task *api.TaskInfo, allocation bool, rule func(index.Queue, fastres.Vector) cards.Outcome) *report.Reason {
-	v, request := i.session.eligible(i.queueOf(task)), i.session.memory.vectors.request
+	s := i.session
+	frame := s.Frames.Open()
+	defer frame.Close()
+	v, request := s.Eligible(s.QueueOf(task)), frame.Vector()
 	outcome := cards.Outcome{Verdict: v}
 	if v.OK() {
 		outcome = rule(v.Queue, request)
 	}
-	return i.session.explain.Explain(report.Refusal{Request: request, Namespace: task.Namespace, Allocation: allocation, Queue: v.Queue}.With(outcome))
+	return s.explain.Explain(report.Refusal{Request: request, Namespace: task.Namespace, Allocation: allocation, Queue: v.Queue}.With(outcome))
 }
 
 // Node returns why a task cannot have its cards on a node, nil if it can.
 func (i Inspection) Node(task *api.TaskInfo, node string) *report.Reason {
-	if i.session.cards == nil {
+	s := i.session
+	if s.Cards == nil {
 		return nil
 	}
-	return i.session.explain.ExplainNode(i.session.fitNode(i.session.booksFor(task), task, node), task.Namespace)
-}
-
-func (i Inspection) queueOf(task *api.TaskInfo) *api.QueueInfo {
-	if job := i.session.ssn.Jobs[task.Job]; job != nil {
-		return i.session.ssn.Queues[job.Queue]
-	}
-	return nil
+	return s.explain.ExplainNode(s.fitNode(s.reclaim.BooksFor(task), task, node), task.Namespace)
 }
 
 // Gated reports whether a pod has a scheduling gate that allocate does not remove once the
 // quotas have room.
 func (i Inspection) Gated(task *api.TaskInfo) bool {
-	return task.SchGated && (i.session.settings.bounds.Gates.Gated(task) || !reserve.OptedIn(task))
+	return task.SchGated && (i.session.settings.Bounds.Gates.Gated(task) || !reserve.OptedIn(task))
 }
 
 // Account is the account of a queue, its children included. A root without a
@@ -122,21 +113,21 @@ type Holding struct {
 
 // Accounts returns the accounts of all queues, parents first.
 func (i Inspection) Accounts() []Account {
-	s, ix := i.session, i.session.ix
+	s, ix := i.session, i.session.Index
 	var accounts []Account
 	for q := range index.Queue(ix.Len()) {
 		a := Account{Queue: ix.Name(q), Depth: ix.Depth(q), Leaf: ix.IsLeaf(q), Broken: ix.Broken(q), Share: ix.Share(q),
-			InqueueTimeout: s.intake.InqueueTimeout(q)}
+			InqueueTimeout: s.Intake.InqueueTimeout(q)}
 		if ix.Allocated(q).IsEmpty() {
 			a.Share = 0 // and not the 1 of best effort, which only places the queue in the order
 		}
 		if p := ix.Parent(q); p != index.None {
 			a.Parent = ix.Name(p)
 		}
-		for d := range fastres.Dim(min(ix.Dims(), s.memory.names.Len())) {
+		for d := range fastres.Dim(min(ix.Dims(), s.Names.Len())) {
 			h := s.holding(q, d)
 			none := Holding{Resource: h.Resource, Card: h.Card}
-			if _, device := s.memory.names.Class(d); device && math.IsInf(h.Capability, 1) {
+			if _, device := s.Names.Class(d); device && math.IsInf(h.Capability, 1) {
 				none.Capability = h.Capability
 			}
 			if d <= fastres.Memory || h != none {
@@ -157,11 +148,11 @@ func (s *session) holding(q index.Queue, d fastres.Dim) Holding {
 		return math.Inf(1)
 	}
 	of := func(row fastres.Vector) float64 { return readable(row.Get(d)) }
-	ix := s.ix
+	ix := s.Index
 	return Holding{
-		Resource: s.memory.names.Name(d), Card: s.memory.names.IsCard(d),
+		Resource: s.Names.Name(d), Card: s.Names.IsCard(d),
 		Allocated: of(ix.Allocated(q)), Request: of(ix.Request.Row(q)), Inqueue: of(ix.Inqueue.Row(q)), Elastic: of(ix.Elastic.Row(q)),
-		Capability: readable(quota.Bound(s.limit, &s.memory.names, q, d)), Deserved: of(ix.Deserved.Row(q)), Guarantee: of(ix.Guarantee.Row(q)),
+		Capability: readable(quota.Bound(s.Limit, s.Names, q, d)), Deserved: of(ix.Deserved.Row(q)), Guarantee: of(ix.Guarantee.Row(q)),
 	}
 }
 
@@ -169,13 +160,13 @@ func (s *session) holding(q index.Queue, d fastres.Dim) Holding {
 // by name, in whole cards.
 func (i Inspection) Charged(task *api.TaskInfo) map[string]float64 {
 	charged, s := map[string]float64{}, i.session
-	pod := s.cards.PodRequest(s.queueOf(task), task.Pod)
+	pod := s.Cards.PodRequest(s.QueueOf(task), task.Pod)
 	if pod.None() {
 		return charged
 	}
-	for r := range s.cards.Requests(pod) {
-		if d, ok := s.cards.CardOn(task.NodeName, r); ok {
-			charged[s.memory.names.Name(d)] += r.Amount.Cards()
+	for r := range s.Cards.Requests(pod) {
+		if d, ok := s.Cards.CardOn(task.NodeName, r); ok {
+			charged[s.Names.Name(d)] += r.Amount.Cards()
 		}
 	}
 	return charged

@@ -13,6 +13,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -179,7 +180,7 @@ func TestShareOfEmptyQueues(t *testing.T) {
 func TestInspectPolicies(t *testing.T) {
 	s := walls(nil, "ads", "web", "eng", "web").annotate("biz", policy.MinRuntimeKey, "1h").annotate("web", policy.InqueueTimeoutKey, "10m")
 	f, i := inspected(t, s.Cluster, func(a framework.Arguments) framework.Plugin {
-		return New(framework.Arguments{victimOrder: "leastWork", reclaimByClass: "true", displacePromises: "maybe", inqueueTimeout: "30m"})
+		return New(framework.Arguments{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true", arguments.DisplacePromises: "maybe", arguments.InqueueTimeout: "30m"})
 	})
 	for queues, fence := range map[[2]string]string{
 		{"ads", "sales"}: "", {"ads", "db"}: "eng", {"db", "ads"}: "eng", {"db", "web"}: "web", {"web", "db"}: "web", {"web", "ads"}: "web", {"ads", "none"}: "", {"none", "db"}: "eng",
@@ -189,7 +190,7 @@ func TestInspectPolicies(t *testing.T) {
 	young := i.Standing(f.task("held-0"))
 	assert.True(t, young.Young)
 	assert.Contains(t, young.Spared, policy.MinRuntimeKey)
-	assert.Equal(t, map[string]string{victimOrder: "leastWork", reclaimByClass: "true"}, i.Policies())
+	assert.Equal(t, map[string]string{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true"}, i.Policies())
 	for _, a := range i.Accounts() {
 		assert.Equal(t, map[bool]time.Duration{true: 10 * time.Minute, false: 30 * time.Minute}[a.Queue == "web"], a.InqueueTimeout, a.Queue)
 	}

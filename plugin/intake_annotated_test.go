@@ -56,7 +56,7 @@ func TestAnnotatedTree(t *testing.T) {
 	assert.Equal(t, 5000.0, f.allocated("root/eng").MilliCPU)
 
 	s.arguments["hierarchyFrom"] = "parent"
-	assert.Equal(t, index.None, s.open(t).own.ix.Lookup("root/eng"))
+	assert.Equal(t, index.None, s.open(t).own.Index.Lookup("root/eng"))
 }
 
 // TestAnnotatedTreeInSpecMode takes deserved from the spec in a tree from annotations.
@@ -66,7 +66,7 @@ func TestAnnotatedTreeInSpecMode(t *testing.T) {
 	s.Queues[3].Deserved = cores(7)
 	f := s.open(t)
 	assert.Equal(t, []float64{7, 0, 200}, []float64{f.cpus("eng-dev"), f.cpus("root/eng"), f.cpus("root")})
-	assert.Equal(t, 100000.0, f.own.ix.RealCapability.Row(f.own.ix.Lookup("eng-prod")).Get(0))
+	assert.Equal(t, 100000.0, f.own.Index.RealCapability.Row(f.own.Index.Lookup("eng-prod")).Get(0))
 }
 
 // TestAnnotatedTreeFollowsAnnotations edits annotations between sessions.
@@ -74,10 +74,10 @@ func TestAnnotatedTreeFollowsAnnotations(t *testing.T) {
 	s := annotatedScene()
 	run := newSequence(t, s)
 	f := run.open(t)
-	tree := f.own.ix.Tree
+	tree := f.own.Index.Tree
 	assert.Equal(t, 24.0, f.cpus("eng-dev"))
 	f = run.open(t)
-	assert.Same(t, tree, f.own.ix.Tree, "the tree is built again although nothing changed")
+	assert.Same(t, tree, f.own.Index.Tree, "the tree is built again although nothing changed")
 
 	edit := func(queue int, path, weights string) *fixture {
 		s.Queues[queue].Annotations = map[string]string{index.PathKey: path, index.WeightsKey: weights}
@@ -92,7 +92,7 @@ func TestAnnotatedTreeFollowsAnnotations(t *testing.T) {
 	assert.Equal(t, 100.0, run.open(t).cpus("lab"), "a new queue")
 	s.Queues = s.Queues[:6]
 	f = run.open(t)
-	assert.Equal(t, index.None, f.own.ix.Lookup("root/lab"), "the queue is gone")
+	assert.Equal(t, index.None, f.own.Index.Lookup("root/lab"), "the queue is gone")
 	s.Queues[3].Annotations = nil
 	f = run.open(t)
 	assert.Equal(t, []float64{0, 100}, []float64{f.cpus("eng-dev"), f.cpus("eng-prod")}, "below the root, without a weight")

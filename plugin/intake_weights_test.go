@@ -21,7 +21,7 @@ import (
 
 // cpus returns the deserved cpu of a queue, in cores.
 func (f *fixture) cpus(queue string) float64 {
-	return f.own.ix.Deserved.Row(f.own.ix.Lookup(queue)).Get(fastres.CPU) / 1000
+	return f.own.Index.Deserved.Row(f.own.Index.Lookup(queue)).Get(fastres.CPU) / 1000
 }
 
 // cores returns a quantity of cpu.
@@ -79,10 +79,10 @@ func TestWeightsOfATree(t *testing.T) {
 			assert.Equal(t, want, f.cpus(queue), queue)
 		}
 		for queue, want := range map[string]float64{"root": 60, "eng": 60, "prod": 60, "biz": 0, "dev": 0} {
-			assert.Equal(t, want*1000, f.own.ix.Guarantee.Row(f.own.ix.Lookup(queue)).Get(fastres.CPU), queue)
+			assert.Equal(t, want*1000, f.own.Index.Guarantee.Row(f.own.Index.Lookup(queue)).Get(fastres.CPU), queue)
 		}
-		assert.Equal(t, 140000.0, f.own.ix.RealCapability.Row(f.own.ix.Lookup("biz")).Get(fastres.CPU), "the guarantee of prod is not lent")
-		assert.Equal(t, 200000.0, f.own.ix.Deserved.Row(f.own.ix.Root()).Get(fastres.CPU))
+		assert.Equal(t, 140000.0, f.own.Index.RealCapability.Row(f.own.Index.Lookup("biz")).Get(fastres.CPU), "the guarantee of prod is not lent")
+		assert.Equal(t, 200000.0, f.own.Index.Deserved.Row(f.own.Index.Root()).Get(fastres.CPU))
 
 		s.arguments["deservedFrom"] = "spec"
 		assert.Equal(t, 199.0, s.open(t).cpus("dev"))
@@ -117,7 +117,7 @@ func TestWeightsOfCards(t *testing.T) {
 	f := s.open(t)
 	of := func(queue, card string) float64 {
 		d, _ := f.own.memory.names.LookupCard(card)
-		return f.own.ix.Deserved.Row(f.own.ix.Lookup(queue)).Get(d) / 1000
+		return f.own.Index.Deserved.Row(f.own.Index.Lookup(queue)).Get(d) / 1000
 	}
 	assert.Equal(t, []float64{6, 3}, []float64{of("x", "A"), of("x", "B")})
 	assert.Equal(t, []float64{2, 1}, []float64{of("y", "A"), of("y", "B")})
@@ -165,17 +165,17 @@ func TestWeightsAgreeWithProportion(t *testing.T) {
 		offline.Open(offline.NewCache(info), offline.Tiers(false, ProportionName))
 		theirs := inspect(plugin)
 		f := (&scene{Cluster: c, build: NewCapacity, arguments: framework.Arguments{"deservedFrom": "weight"}}).open(t)
-		for q := range index.Queue(f.own.ix.Len()) {
-			name := f.own.ix.Name(q)
-			want, ours := theirs.account(name, "deserved"), f.own.intake.Dims.Resource(f.own.ix.Deserved.Row(q))
+		for q := range index.Queue(f.own.Index.Len()) {
+			name := f.own.Index.Name(q)
+			want, ours := theirs.account(name, "deserved"), f.own.Intake.Dims.Resource(f.own.Index.Deserved.Row(q))
 			for d := range fastres.Dim(f.own.memory.names.Len()) {
 				resource := f.own.memory.names.Name(d)
 				if d == fastres.Pods {
 					continue // a task requests one
 				}
-				got := f.own.ix.Deserved.Row(q).Get(d)
+				got := f.own.Index.Deserved.Row(q).Get(d)
 				require.InDelta(t, want.Get(v1.ResourceName(resource)), got, float64(len(c.Queues)), "seed %d: %s of %s: %v, %v", seed, resource, name, want, ours)
-				if compared++; got > 0 && got == f.own.ix.RealCapability.Row(q).Get(d) {
+				if compared++; got > 0 && got == f.own.Index.RealCapability.Row(q).Get(d) {
 					capped++
 				}
 			}

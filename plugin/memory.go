@@ -1,17 +1,21 @@
 package plugin
 
 import (
+	"fmt"
 	"time"
-
-	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/admit"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/reclaim"
+	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
-	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -23,66 +27,51 @@ type memory struct {
 	names    index.Names
 	maxNames int // with more known names, names start anew
 
-	index        index.Index
-	intake       intake.State
-	cards        *cards.Registry
-	reservations reserve.Reservations
-	pending      intake.Pending
-	guarantees   quota.Guarantees
-	books        earmark.Session
-	earmarks     *earmark.Registry
-	jobs         quota.Jobs
-	victims      quota.Victims
-	fences       quota.Fences
-	gates        gates
-	job          reserve.Job
-	vectors      vectors
-	pods         []*cards.PodRequest // of the tasks of one call of preemptive
+	index      index.Index
+	intake     intake.State
+	cards      *cards.Registry
+	pending    intake.Pending
+	guarantees quota.Guarantees
+	books      earmark.Session
+	frames     constraint.Frames
+	admit      admit.Memory
+	reclaim    *reclaim.Memory
+	jobs       quota.Jobs
+	fences     quota.Fences
 
-	metrics   *report.Metrics
-	journal   *report.Journal
-	exchanges *report.Exchanges
-	recorder  report.Recorder
-	warnings  report.Warnings
-	unknown   cards.UnknownKeys
-	// badClasses are values of service classes that were warned about.
-	badClasses map[api.JobID]string
+	metrics    *report.Metrics
+	journal    *report.Journal
+	exchanges  *report.Exchanges
+	recorder   report.Recorder
+	warnings   report.Warnings
+	unknown    cards.UnknownKeys
+	badClasses classes.Warned
 	devices    deviceProblems
-}
-
-// vectors are memory of the hooks, named for what they hold. Hooks that Volcano
-// calls concurrently do not use them.
-type vectors struct {
-	request fastres.Vector // of a task
-	claim   fastres.Vector // of a reclaimer
-	charge  fastres.Vector // of a reclaimer, to its queue
-	refund  fastres.Vector // the part of a request that is refunded
-
-	minimum, allocated, gated, reservation fastres.Vector // of a job
 }
 
 func newMemory() *memory {
 	return &memory{
-		now:       time.Now,
-		maxNames:  fewNames,
-		cards:     cards.NewRegistry(),
-		metrics:   report.NewMetrics(),
-		journal:   report.NewJournal(),
-		exchanges: report.NewExchanges(),
-		earmarks:  earmark.NewRegistry(),
-
-		badClasses: map[api.JobID]string{},
+		now:        time.Now,
+		maxNames:   fewNames,
+		cards:      cards.NewRegistry(),
+		reclaim:    reclaim.NewMemory(),
+		metrics:    report.NewMetrics(),
+		journal:    report.NewJournal(),
+		exchanges:  report.NewExchanges(),
+		badClasses: classes.Warned{},
 	}
 }
 
-// resize gives the vectors a length.
-func (v *vectors) resize(length int) {
-	if v.request.Len() == length {
-		return
+// parse parses the arguments of a plugin and logs each problem once.
+func (m *memory) parse(v arguments.Variant, given map[string]any) arguments.Settings {
+	s, problems := arguments.Parse(v, given)
+	if r, _ := arguments.Release(given); r != release.Built() {
+		problems = append(problems, fmt.Sprintf("decisions follow the rules of Volcano %s, and not those of %s that it is built with", r, release.Built()))
 	}
-	for _, x := range []*fastres.Vector{&v.request, &v.claim, &v.charge, &v.refund, &v.minimum, &v.allocated, &v.gated, &v.reservation} {
-		*x = fastres.NewVector(length)
+	for _, problem := range problems {
+		m.warnings.Once(v.Name, problem)
 	}
+	return s
 }
 
 // fewNames is a number of names that is never too large.

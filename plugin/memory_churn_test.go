@@ -24,6 +24,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -118,8 +119,8 @@ func churn(r *rand.Rand, session int) workload.Cluster {
 // that change each time. Each session equals that of a scheduler that has just
 // started, and neither memory nor the number of goroutines grows.
 func TestThousandSessions(t *testing.T) {
-	for _, v := range []variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
-		t.Run(v.name, func(t *testing.T) {
+	for _, v := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
+		t.Run(v.Name, func(t *testing.T) {
 			const sessions, settled = 1000, 300
 			s := &stream{builder: &builder{variant: v}, made: map[string]int{}}
 			r := rand.New(rand.NewPCG(sessions, 0xc4))
@@ -193,11 +194,11 @@ func (s *stream) open(t *testing.T, b *builder, c workload.Cluster) (*framework.
 	})
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	var ours *quotaPlugin
-	framework.RegisterPluginBuilder(b.variant.name, func(a framework.Arguments) framework.Plugin {
+	framework.RegisterPluginBuilder(b.variant.Name, func(a framework.Arguments) framework.Plugin {
 		ours = b.build(pinned(a)).(*quotaPlugin)
 		return ours
 	})
-	return offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, gang.PluginName, b.variant.name)), ours.session
+	return offline.Open(offline.NewCache(info), offline.Tiers(c.Hierarchy, gang.PluginName, b.variant.Name)), ours.session
 }
 
 // expectAsFresh opens the same cluster with new memory, and compares everything that
@@ -206,21 +207,21 @@ func (s *stream) expectAsFresh(t *testing.T, o *session, c workload.Cluster) {
 	t.Helper()
 	ssn, f := s.open(t, &builder{variant: o.variant}, c)
 	defer framework.CloseSession(ssn)
-	require.Equal(t, f.ix.Len(), o.ix.Len())
-	for q := range index.Queue(f.ix.Len()) {
-		p := o.ix.Lookup(f.ix.Name(q))
-		require.Equal(t, f.ix.Share(q), o.ix.Share(p))
-		require.Equal(t, f.ix.Broken(q) == nil, o.ix.Broken(p) == nil)
+	require.Equal(t, f.Index.Len(), o.Index.Len())
+	for q := range index.Queue(f.Index.Len()) {
+		p := o.Index.Lookup(f.Index.Name(q))
+		require.Equal(t, f.Index.Share(q), o.Index.Share(p))
+		require.Equal(t, f.Index.Broken(q) == nil, o.Index.Broken(p) == nil)
 		for name, accounts := range map[string][2]fastres.Vector{
-			"allocated": {f.ix.Allocated(q), o.ix.Allocated(p)}, "request": {f.ix.Request.Row(q), o.ix.Request.Row(p)},
-			"inqueue": {f.ix.Inqueue.Row(q), o.ix.Inqueue.Row(p)}, "elastic": {f.ix.Elastic.Row(q), o.ix.Elastic.Row(p)},
-			"capability": {f.ix.Capability.Row(q), o.ix.Capability.Row(p)}, "guarantee": {f.ix.Guarantee.Row(q), o.ix.Guarantee.Row(p)},
-			"realCapability": {f.ix.RealCapability.Row(q), o.ix.RealCapability.Row(p)}, "deserved": {f.ix.Deserved.Row(q), o.ix.Deserved.Row(p)},
+			"allocated": {f.Index.Allocated(q), o.Index.Allocated(p)}, "request": {f.Index.Request.Row(q), o.Index.Request.Row(p)},
+			"inqueue": {f.Index.Inqueue.Row(q), o.Index.Inqueue.Row(p)}, "elastic": {f.Index.Elastic.Row(q), o.Index.Elastic.Row(p)},
+			"capability": {f.Index.Capability.Row(q), o.Index.Capability.Row(p)}, "guarantee": {f.Index.Guarantee.Row(q), o.Index.Guarantee.Row(p)},
+			"realCapability": {f.Index.RealCapability.Row(q), o.Index.RealCapability.Row(p)}, "deserved": {f.Index.Deserved.Row(q), o.Index.Deserved.Row(p)},
 		} {
-			require.Equal(t, byName(f, accounts[0]), byName(o, accounts[1]), "%s of %s", name, f.ix.Name(q))
+			require.Equal(t, byName(f, accounts[0]), byName(o, accounts[1]), "%s of %s", name, f.Index.Name(q))
 		}
 	}
-	require.Equal(t, f.memory.reservations.Len(), o.memory.reservations.Len())
+	require.Equal(t, f.memory.admit.Reservations.Len(), o.memory.admit.Reservations.Len())
 }
 
 // byName returns the quantities of a vector by name, without the bounds of spare

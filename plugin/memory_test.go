@@ -11,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -27,7 +28,7 @@ func TestMemoryForgetsGoneObjects(t *testing.T) {
 		require.NoError(t, err)
 		ssn := offline.Open(offline.NewCache(info), nil)
 		ssn.Tiers = offline.Tiers(c.Hierarchy, CapacityName)
-		s := openSession(ssn, capacityBuilder.variant, settings{}, m)
+		s := openSession(ssn, capacityBuilder.variant, arguments.Settings{}, m)
 		require.False(t, ssn.JobEnqueueable(ssn.Jobs[api.JobID(cluster.Namespace+"/"+job.Name)]))
 		m.intake.MendParents(ssn, CapacityName)
 		require.Same(t, m, s.memory)

@@ -79,20 +79,20 @@ func TestNamespaceQuota(t *testing.T) {
 // accounts and with the limits.
 func (f *fixture) checkNamespaces(t *testing.T) {
 	t.Helper()
-	if f.own.namespaces == nil {
+	if f.own.Intake.Namespaces == nil {
 		return
 	}
-	ix := &f.own.namespaces.Accounts
+	ix := &f.own.Intake.Namespaces.Quota.Accounts
 	want := map[index.Queue]map[fastres.Dim]float64{}
 	for _, job := range f.Jobs {
-		q := f.own.ix.Lookup(string(job.Queue))
+		q := f.own.Index.Lookup(string(job.Queue))
 		for _, task := range job.Tasks {
 			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined {
 				continue
 			}
-			charge := fastres.NewVector(f.own.intake.Dims.Length())
-			f.own.intake.SetCharge(charge, q, task, task.NodeName)
-			at := f.own.namespaces.Account(q, job.Namespace)
+			charge := fastres.NewVector(f.own.Intake.Dims.Length())
+			f.own.Intake.SetCharge(charge, q, task, task.NodeName)
+			at := f.own.Intake.Namespaces.Quota.Account(q, job.Namespace)
 			if at == index.None {
 				continue
 			}
@@ -292,7 +292,7 @@ func TestNamespaceVictims(t *testing.T) {
 				}
 			}
 			require.NotNil(t, next)
-			victims, _ := f.own.reclaimable(next, candidates)
+			victims, _ := f.own.reclaim.Reclaimable(next, candidates)
 			assert.Equal(t, test.victims, len(victims) > 0)
 		})
 	}

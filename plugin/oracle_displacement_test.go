@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+
 	"cmp"
 	"slices"
 
@@ -64,7 +66,7 @@ func (m *oracleSession) holdsPromise(job *api.JobInfo) bool {
 // is not: without all that have a lower priority it would be, and the most important of them keep
 // their place where they can.
 func (m *oracleSession) inPlaceOf(job *api.JobInfo) (losers []*api.JobInfo) {
-	if m.given[displacePromises] != true {
+	if m.given[arguments.DisplacePromises] != true {
 		return nil
 	}
 	for _, other := range m.sortedJobs() {
@@ -117,8 +119,11 @@ func (m *oracleSession) inqueueJobs() []*api.JobInfo {
 
 // compareRefusal compares the queue that a refusal names: the lowest one with too many jobs.
 func (m *oracleSession) compareRefusal(job *api.JobInfo, takes bool) {
-	v := m.own.admission(m.own.memory.vectors.minimum, job).Verdict
 	if full := m.oracle.TooManyJobs(string(job.Queue)); takes && full != "" {
-		require.Equal(m.t, quota.Verdict{Reason: quota.TooManyJobs, Queue: m.own.ix.Lookup(full)}, v)
+		reason := m.own.admit.Reason(job)
+		if reason == nil && m.own.settings.Displace {
+			return // it displaces another one
+		}
+		require.Equal(m.t, []string{quota.TooManyJobs.String(), full}, []string{string(reason.Rule), reason.Queue})
 	}
 }

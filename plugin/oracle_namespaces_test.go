@@ -30,12 +30,12 @@ func (m *oracleSession) configureNamespaces(c workload.Cluster) {
 			switch {
 			case name == oracle.Memory:
 				limits[q.Name][name] = float64(quantity.Value())
-			case name == oracle.CPU || m.own.variant.scalars:
+			case name == oracle.CPU || m.own.variant.Scalars:
 				limits[q.Name][name] = float64(quantity.MilliValue())
 			}
 		}
 		for name, quantity := range texts[card.NamespaceKey] {
-			if m.own.cards != nil {
+			if m.own.Cards != nil {
 				limits[q.Name][cardKey(name)] = float64(quantity.MilliValue())
 			}
 		}
@@ -70,11 +70,11 @@ func (m *oracleSession) configureNamespaces(c workload.Cluster) {
 // compareNamespaces compares what each namespace has in each queue with a limit. As those of
 // queues, inqueue and elastic of jobs with cards are left out.
 func (m *oracleSession) compareNamespaces() {
-	if m.own.namespaces == nil {
+	if m.own.Intake.Namespaces == nil {
 		return
 	}
-	for account, place := range m.own.namespaces.Places() {
-		queue, ix := m.own.ix.Name(place.Queue), &m.own.namespaces.Accounts
+	for account, place := range m.own.Intake.Namespaces.Quota.Places() {
+		queue, ix := m.own.Index.Name(place.Queue), &m.own.Intake.Namespaces.Quota.Accounts
 		m.same(m.namespaces.Allocated(queue, place.Namespace), ix.Allocated(account), true, "allocated of ", place.Namespace, " in ", queue)
 		if !m.carded() {
 			m.same(m.namespaces.Inqueue(queue, place.Namespace), ix.Inqueue.Row(account), false, "inqueue of ", place.Namespace, " in ", queue)

@@ -42,8 +42,8 @@ func (m *oracleSession) findPending() {
 func (m *oracleSession) choices(name string, task *api.TaskInfo, node string) []oracle.Amounts {
 	request := m.request(task, false)
 	for p := range m.cardRequests(task) {
-		given := slices.IndexFunc(p.Selector.Dims, func(d fastres.Dim) bool { return m.own.cards.Gives(node, p.Resource, d) })
-		if given < 0 || !m.own.cards.Allowed(m.own.ix.Lookup(name), p).OK() {
+		given := slices.IndexFunc(p.Selector.Dims, func(d fastres.Dim) bool { return m.own.Cards.Gives(node, p.Resource, d) })
+		if given < 0 || !m.own.Cards.Allowed(m.own.Index.Lookup(name), p).OK() {
 			return nil
 		}
 		key := m.key(p.Selector.Dims[given])
@@ -72,7 +72,7 @@ func (m *oracleSession) compareVictims(r *rand.Rand, tasks []*api.TaskInfo) {
 		}
 	}
 	want := m.victimsFor(reclaimer, candidates)
-	chosen, _ := m.own.reclaimable(reclaimer, candidates)
+	chosen, _ := m.own.reclaim.Reclaimable(reclaimer, candidates)
 	require.Equal(m.t, want, names(chosen), "victims for %v of %s", reclaimer.InitResreq, m.queueOf(reclaimer))
 }
 
@@ -85,14 +85,14 @@ func (m *oracleSession) comparePreemptible(tasks []*api.TaskInfo) {
 			want = append(want, task.Name)
 		}
 	}
-	require.Equal(m.t, want, names(m.own.preemptible(tasks)), "tasks that may be preempted")
+	require.Equal(m.t, want, names(slices.DeleteFunc(slices.Clone(tasks), m.own.Spares)), "tasks that may be preempted")
 }
 
 // victimsFor returns the names of the tasks that may be evicted for a reclaimer.
 func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) []string {
-	to, byWork, few := m.queueOf(reclaimer), m.own.settings.byWork, onOneNode(candidates)
+	to, byWork, few := m.queueOf(reclaimer), m.own.settings.ByWork, onOneNode(candidates)
 	known := m.Queues[api.QueueID(to)] != nil
-	if m.own.settings.rules.OrderVictims && !known || !m.mayTake(reclaimer) {
+	if m.own.settings.Rules.OrderVictims && !known || !m.mayTake(reclaimer) {
 		return nil
 	}
 	if byWork && known && few && len(candidates) > 0 && m.roomOnNode(reclaimer, candidates[0].NodeName, nil) {
@@ -103,7 +103,7 @@ func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.Ta
 	var taken []*api.TaskInfo
 	if byWork {
 		taken = m.suffice(reclaimer, m.workOrder(to, m.sparedByGang(candidates)))
-	} else if taken = m.suffice(reclaimer, m.ordered(reclaimer, candidates)); m.own.settings.rules.OrderVictims && m.own.cards != nil && len(taken) < len(candidates) {
+	} else if taken = m.suffice(reclaimer, m.ordered(reclaimer, candidates)); m.own.settings.Rules.OrderVictims && m.own.Cards != nil && len(taken) < len(candidates) {
 		if agreed := m.sparedByGang(candidates); len(agreed) < len(candidates) {
 			taken = m.suffice(reclaimer, m.ordered(reclaimer, agreed))
 		}
@@ -114,7 +114,7 @@ func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.Ta
 			taken = others
 		}
 	}
-	if m.own.cards == nil || !known || !onOneNode(taken) || len(taken) == 0 || m.sufficesWithout(reclaimer, nil) {
+	if m.own.Cards == nil || !known || !onOneNode(taken) || len(taken) == 0 || m.sufficesWithout(reclaimer, nil) {
 		return names(taken)
 	}
 	return names(m.inOrder(reclaimer, taken))
@@ -122,10 +122,23 @@ func (m *oracleSession) victimsFor(reclaimer *api.TaskInfo, candidates []*api.Ta
 
 // ordered returns candidates in the order of the release.
 func (m *oracleSession) ordered(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) []*api.TaskInfo {
-	if m.own.settings.rules.OrderVictims {
-		return m.own.evictionOrder(reclaimer, candidates)
+	if m.own.settings.Rules.OrderVictims {
+		return m.evictionOrder(reclaimer, candidates)
 	}
 	return candidates
+}
+
+// evictionOrder returns candidates in the order in which Volcano evicts them.
+func (m *oracleSession) evictionOrder(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) (ordered []*api.TaskInfo) {
+	for queue := m.BuildVictimsPriorityQueue(candidates, reclaimer); !queue.Empty(); {
+		ordered = append(ordered, queue.Pop().(*api.TaskInfo))
+	}
+	return ordered
+}
+
+// onOneNode reports whether all tasks are on the same node.
+func onOneNode(tasks []*api.TaskInfo) bool {
+	return !slices.ContainsFunc(tasks, func(task *api.TaskInfo) bool { return task.NodeName != tasks[0].NodeName })
 }
 
 // suffice returns the tasks that may be evicted, none if they do not suffice.
@@ -140,7 +153,7 @@ func (m *oracleSession) suffice(reclaimer *api.TaskInfo, candidates []*api.TaskI
 // with which the node has room no sooner than all else has, or else the first that suffice.
 func (m *oracleSession) inOrder(reclaimer *api.TaskInfo, taken []*api.TaskInfo) (named []*api.TaskInfo) {
 	node := taken[0].NodeName
-	ordered := m.own.evictionOrder(reclaimer, m.sparedByGang(taken))
+	ordered := m.evictionOrder(reclaimer, m.sparedByGang(taken))
 	room := func(without []*api.TaskInfo) bool { return m.roomOnNode(reclaimer, node, without) }
 	if release.Built() < release.V115 || !room(nil) {
 		for _, task := range ordered {
@@ -209,11 +222,11 @@ func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInf
 		switch {
 		case terms == oracle.Spared:
 		case known && terms == oracle.ByGuarantee:
-			may = victims.TakeByGuarantee(from, request, to, claim, m.own.settings.damping)
-		case known && m.own.damped():
-			may = victims.TakeDamped(from, request, to, claim, m.own.settings.damping)
-		case known && m.own.settings.levels > 0:
-			may = victims.TakeContended(from, request, to, claim, m.oracle.Deserves(to, m.request(reclaimer, false)), m.own.settings.levels)
+			may = victims.TakeByGuarantee(from, request, to, claim, m.own.settings.Damping)
+		case known && m.own.settings.Damping > 0:
+			may = victims.TakeDamped(from, request, to, claim, m.own.settings.Damping)
+		case known && m.own.settings.Levels > 0:
+			may = victims.TakeContended(from, request, to, claim, m.oracle.Deserves(to, m.request(reclaimer, false)), m.own.settings.Levels)
 		default:
 			may = victims.Take(from, request, to, claim)
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/offline"
@@ -59,7 +60,7 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 	if s.Cluster = workload.Draw(r); r.IntN(2) == 0 {
 		s.Cluster = workload.DrawCards(r)
 	}
-	s.build = (&builder{variant: []variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)], now: func() time.Time { return fuzzed }}).build
+	s.build = (&builder{variant: []arguments.Variant{cardBuilder.variant, capacityBuilder.variant}[r.IntN(2)], now: func() time.Time { return fuzzed }}).build
 	s.arguments = framework.Arguments{
 		"untypedCards":    []string{"charge", "reject", "ignore"}[r.IntN(3)],
 		"semantics":       release.Names()[r.IntN(3)],
@@ -85,7 +86,7 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 	drawPolicies(r, &s.Cluster)
 	displaces := r.IntN(3) == 0
 	if displaces {
-		s.arguments[displacePromises] = true
+		s.arguments[arguments.DisplacePromises] = true
 		for i := range s.Jobs {
 			s.Jobs[i].Priority = int32(r.IntN(3))
 		}
@@ -150,7 +151,7 @@ func classify(r *rand.Rand, jobs []workload.Job) {
 func (m *oracleSession) classOf(task *api.TaskInfo) string {
 	stated := m.Jobs[task.Job].PodGroup.Annotations[policy.ServiceTypeKey]
 	switch {
-	case !m.own.settings.byClass:
+	case !m.own.settings.ByClass:
 		return ""
 	case stated == "inference" || stated == "training":
 		return stated
@@ -230,9 +231,9 @@ func (m *oracleSession) overdue(job *api.JobInfo) bool {
 			placed++
 		}
 	}
-	if q := m.own.ix.Lookup(string(job.Queue)); q != index.None {
-		for _, p := range m.own.ix.Path(q)[1:] {
-			path = append(path, m.own.ix.Name(p))
+	if q := m.own.Index.Lookup(string(job.Queue)); q != index.None {
+		for _, p := range m.own.Index.Path(q)[1:] {
+			path = append(path, m.own.Index.Name(p))
 		}
 	}
 	text, _ := m.given["inqueueTimeout"].(string)
@@ -259,11 +260,11 @@ func (m *oracleSession) overdue(job *api.JobInfo) bool {
 // configureOracle makes an oracle of the cluster.
 func (m *oracleSession) configureOracle(c workload.Cluster) {
 	own := m.own
-	from := oracle.Cluster{OpenRoot: own.settings.bounds.OpenRoot, ZeroLeaf: own.settings.bounds.UnsetCapability == intake.UnsetZero, ByWeight: own.settings.bounds.DeservedFrom == intake.DeservedFromWeight, Total: m.resource(m.TotalResource)}
+	from := oracle.Cluster{OpenRoot: own.settings.Bounds.OpenRoot, ZeroLeaf: own.settings.Bounds.UnsetCapability == intake.UnsetZero, ByWeight: own.settings.Bounds.DeservedFrom == intake.DeservedFromWeight, Total: m.resource(m.TotalResource)}
 	if c.Hierarchy {
 		from.Root = index.RootName
 	}
-	if own.cards != nil {
+	if own.Cards != nil {
 		for d := fastres.FirstFree; int(d) < own.memory.names.Len(); d++ {
 			if own.memory.names.IsCard(d) {
 				m.cards = append(m.cards, own.memory.names.Name(d))
@@ -287,7 +288,7 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 			from.Bound[d] += quantity
 		}
 	}
-	if own.settings.bounds.RootCapability == intake.RootUnlimited {
+	if own.settings.Bounds.RootCapability == intake.RootUnlimited {
 		for d := range fastres.Dim(own.memory.names.Len()) {
 			from.Bound[m.key(d)] = oracle.Unlimited
 		}
@@ -297,10 +298,10 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 			}
 		}
 	}
-	if own.settings.bounds.RootCapability == intake.RootOwn && c.Hierarchy {
+	if own.settings.Bounds.RootCapability == intake.RootOwn && c.Hierarchy {
 		from.Bound = m.ownBound(c)
 	}
-	if own.settings.bounds.KeepGuarantees {
+	if own.settings.Bounds.KeepGuarantees {
 		for d := range fastres.Dim(own.memory.names.Len()) {
 			from.Available[m.key(d)] += 0
 		}
@@ -340,10 +341,10 @@ func (m *oracleSession) ownBound(c workload.Cluster) oracle.Amounts {
 func (m *oracleSession) gone() oracle.Amounts {
 	gone := oracle.Amounts{}
 	for _, job := range m.Jobs {
-		q := m.own.ix.Lookup(string(job.Queue))
+		q := m.own.Index.Lookup(string(job.Queue))
 		for _, task := range job.Tasks {
 			switch {
-			case q == index.None || m.own.ix.Broken(q) != nil:
+			case q == index.None || m.own.Index.Broken(q) != nil:
 			case m.Nodes[task.NodeName] == nil && api.AllocatedStatus(task.Status):
 				gone = gone.Plus(m.request(task, true))
 			case api.AllocatedStatus(task.Status) || m.terminating(task):
@@ -362,7 +363,7 @@ func (m *oracleSession) strange(task *api.TaskInfo) oracle.Amounts {
 		name, has := m.cardFor(task, p), false
 		if node := m.Nodes[task.NodeName]; node != nil {
 			has = slices.ContainsFunc(card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards, func(c card.Card) bool {
-				return c.Name == name && string(c.Resource) == m.own.cards.ResourceName(p.Resource)
+				return c.Name == name && string(c.Resource) == m.own.Cards.ResourceName(p.Resource)
 			})
 		}
 		if name != "" && !has {
@@ -375,7 +376,7 @@ func (m *oracleSession) strange(task *api.TaskInfo) oracle.Amounts {
 // carded reports whether some job states cards, in a session where cards count.
 func (m *oracleSession) carded() bool {
 	switch {
-	case m.own.cards == nil:
+	case m.own.Cards == nil:
 		return false
 	case m.cards != nil:
 		return true
@@ -389,7 +390,7 @@ func (m *oracleSession) carded() bool {
 				return true // of a resource of a vendor
 			}
 		}
-		if job.PodGroup.Annotations[card.RequestKey] != "" || m.own.cards.MinimumHasCards(job) {
+		if job.PodGroup.Annotations[card.RequestKey] != "" || m.own.Cards.MinimumHasCards(job) {
 			return true
 		}
 	}
@@ -411,7 +412,7 @@ func (m *oracleSession) key(d fastres.Dim) string {
 func (m *oracleSession) resource(r *api.Resource) oracle.Amounts {
 	a := oracle.Amounts{oracle.CPU: r.MilliCPU, oracle.Memory: r.Memory}
 	for name, quantity := range r.ScalarResources {
-		if m.own.variant.scalars {
+		if m.own.variant.Scalars {
 			a[string(name)] = quantity
 		}
 	}
@@ -428,7 +429,7 @@ func (m *oracleSession) list(r workload.Resources) oracle.Amounts {
 		switch {
 		case name == oracle.CPU || name == oracle.Memory:
 			a[name] = float64(amount)
-		case !m.own.variant.scalars:
+		case !m.own.variant.Scalars:
 		case name == oracle.Pods:
 			a[name] = float64(amount)
 		default:
@@ -455,10 +456,10 @@ func (m *oracleSession) configured(q workload.Queue) oracle.Queue {
 	if len(q.Capability) > 0 && len(from.Capability) == 0 {
 		from.Capability = oracle.Amounts{oracle.CPU: 0} // the capability is set, but no dimension of it counts
 	}
-	if m.own.cards == nil {
+	if m.own.Cards == nil {
 		return from
 	}
-	from.CardsCount, from.CardsClosed = m.own.cards.Counted(m.own.ix.Lookup(q.Name)), m.own.cards.Closed(m.own.ix.Lookup(q.Name))
+	from.CardsCount, from.CardsClosed = m.own.Cards.Counted(m.own.Index.Lookup(q.Name)), m.own.Cards.Closed(m.own.Index.Lookup(q.Name))
 	for key, to := range map[string]*oracle.Amounts{
 		card.QuotaKey: &from.CardQuota, card.DeservedKey: &from.CardDeserved, card.GuaranteeKey: &from.CardGuarantee,
 	} {
@@ -501,7 +502,7 @@ func (m *oracleSession) counted(job *api.JobInfo) oracle.Job {
 
 // terminating reports whether a task that is being deleted counts for its cards.
 func (m *oracleSession) terminating(task *api.TaskInfo) bool {
-	return task.Status == api.Releasing && m.own.settings.cards.Terminating == cards.TerminatingHold
+	return task.Status == api.Releasing && m.own.settings.Cards.Terminating == cards.TerminatingHold
 }
 
 func (m *oracleSession) cardsHeld(task *api.TaskInfo) oracle.Amounts {
@@ -518,7 +519,7 @@ func (m *oracleSession) cardsHeld(task *api.TaskInfo) oracle.Amounts {
 func (m *oracleSession) request(task *api.TaskInfo, placed bool) oracle.Amounts {
 	a := m.resource(task.Resreq)
 	for p := range m.cardRequests(task) {
-		if m.own.settings.cards.UnlimitedCPUMemory {
+		if m.own.settings.Cards.UnlimitedCPUMemory {
 			a[oracle.CPU], a[oracle.Memory] = 0, 0
 		}
 		if name := m.cardFor(task, p); placed && name != "" {
@@ -530,11 +531,11 @@ func (m *oracleSession) request(task *api.TaskInfo, placed bool) oracle.Amounts 
 
 // cardRequests returns the cards that a task requests, where cards count.
 func (m *oracleSession) cardRequests(task *api.TaskInfo) iter.Seq[cards.Request] {
-	q := m.own.ix.Lookup(m.queueOf(task))
-	if m.own.cards == nil || q == index.None {
+	q := m.own.Index.Lookup(m.queueOf(task))
+	if m.own.Cards == nil || q == index.None {
 		return func(func(cards.Request) bool) {}
 	}
-	return m.own.cards.Requests(m.own.cards.PodRequest(q, task.Pod))
+	return m.own.Cards.Requests(m.own.Cards.PodRequest(q, task.Pod))
 }
 
 func (m *oracleSession) queueOf(task *api.TaskInfo) string { return string(m.Jobs[task.Job].Queue) }
@@ -558,11 +559,11 @@ func (m *oracleSession) same(want oracle.Amounts, got fastres.Vector, cards bool
 
 func (m *oracleSession) compareBounds() {
 	for _, name := range m.oracle.Names() {
-		q := m.own.ix.Lookup(name)
-		require.Equal(m.t, m.oracle.Broken(name), m.own.ix.Broken(q) != nil, name)
-		m.same(m.oracle.Bound(name), m.own.ix.RealCapability.Row(q), true, "realCapability of ", name)
-		m.same(m.oracle.Deserved(name), m.own.ix.Deserved.Row(q), true, "deserved of ", name)
-		m.same(m.oracle.Guarantee(name), m.own.ix.Guarantee.Row(q), true, "guarantee of ", name)
+		q := m.own.Index.Lookup(name)
+		require.Equal(m.t, m.oracle.Broken(name), m.own.Index.Broken(q) != nil, name)
+		m.same(m.oracle.Bound(name), m.own.Index.RealCapability.Row(q), true, "realCapability of ", name)
+		m.same(m.oracle.Deserved(name), m.own.Index.Deserved.Row(q), true, "deserved of ", name)
+		m.same(m.oracle.Guarantee(name), m.own.Index.Guarantee.Row(q), true, "guarantee of ", name)
 	}
 }
 
@@ -570,22 +571,22 @@ func (m *oracleSession) compareBounds() {
 // cards compare them with literal values.
 func (m *oracleSession) compareAccounts() {
 	for _, name := range m.oracle.Names() {
-		q := m.own.ix.Lookup(name)
-		m.same(m.oracle.Request(name), m.own.ix.Request.Row(q), true, "request of ", name)
-		if m.carded() && m.own.settings.cards.UnlimitedCPUMemory {
+		q := m.own.Index.Lookup(name)
+		m.same(m.oracle.Request(name), m.own.Index.Request.Row(q), true, "request of ", name)
+		if m.carded() && m.own.settings.Cards.UnlimitedCPUMemory {
 			continue
 		}
-		m.same(m.oracle.Inqueue(name), m.own.ix.Inqueue.Row(q), false, "inqueue of ", name)
-		m.same(m.oracle.Elastic(name), m.own.ix.Elastic.Row(q), false, "elastic of ", name)
+		m.same(m.oracle.Inqueue(name), m.own.Index.Inqueue.Row(q), false, "inqueue of ", name)
+		m.same(m.oracle.Elastic(name), m.own.Index.Elastic.Row(q), false, "elastic of ", name)
 	}
 	m.compareAllocated()
 }
 
 func (m *oracleSession) compareAllocated() {
 	for _, name := range m.oracle.Names() {
-		q := m.own.ix.Lookup(name)
-		m.same(m.oracle.Allocated(name), m.own.ix.Allocated(q), true, "allocated of ", name)
-		require.Equal(m.t, m.oracle.Share(name), m.own.ix.Share(q), "share of %s", name)
+		q := m.own.Index.Lookup(name)
+		m.same(m.oracle.Allocated(name), m.own.Index.Allocated(q), true, "allocated of ", name)
+		require.Equal(m.t, m.oracle.Share(name), m.own.Index.Share(q), "share of %s", name)
 	}
 	m.compareNamespaces()
 }
@@ -594,7 +595,7 @@ func (m *oracleSession) compareAllocated() {
 // one. A gated task is never allocated.
 func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate bool) {
 	statement := framework.NewStatement(m.Session)
-	known := m.own.ix.Lookup(m.queueOf(task)) != index.None
+	known := m.own.Index.Lookup(m.queueOf(task)) != index.None
 	switch task.Status {
 	case api.Running:
 		gone := m.request(task, true)
@@ -630,10 +631,10 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 		return
 	}
 	open := m.oracle.Eligible(name) == "" && queue.Queue.Status.State == scheduling.QueueStateOpen
-	q, request := m.own.ix.Lookup(name), m.request(task, false)
+	q, request := m.own.Index.Lookup(name), m.request(task, false)
 	fits, preempts, carded := true, true, false
 	for p := range m.cardRequests(task) {
-		allowed := m.own.cards.Allowed(q, p).OK()
+		allowed := m.own.Cards.Allowed(q, p).OK()
 		some := func(rule func(card string) string) bool {
 			return allowed && slices.ContainsFunc(p.Selector.Dims, func(d fastres.Dim) bool { return rule(m.key(d)) == "" })
 		}
@@ -642,13 +643,13 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 			return m.namespaces.Fits(name, task.Namespace, oracle.Amounts{card: float64(p.Amount)}) + m.oracle.CardFits(name, card, float64(p.Amount)) + m.oracle.Lends(name, card, float64(p.Amount), m.oracle.Allocated)
 		})
 		preempts = preempts && some(func(card string) string {
-			return m.oracle.PreemptiveCard(name, card, float64(p.Amount), m.own.settings.levels)
+			return m.oracle.PreemptiveCard(name, card, float64(p.Amount), m.own.settings.Levels)
 		})
 	}
 	fits = fits && m.namespaces.Fits(name, task.Namespace, request) == ""
 	require.Equal(m.t, open && fits && m.oracle.Allocatable(name, request) == "" && m.oracle.LendsAll(name, request), m.own.allocatable(queue, task),
 		"allocatable: %v in %s", request, name)
-	verdict := m.oracle.Preemptive(name, request, m.own.settings.levels)
+	verdict := m.oracle.Preemptive(name, request, m.own.settings.Levels)
 	preempts = preempts && verdict != "over quota" && (carded || verdict == "")
 	preempts = preempts && m.mayTake(task)
 	require.Equal(m.t, open && preempts, m.own.preemptive(queue, []*api.TaskInfo{task}), "preemptive: %v in %s", request, name)
@@ -664,8 +665,8 @@ func (m *oracleSession) compareOrder(l, r string) {
 	lq, rq := m.Queues[api.QueueID(l)], m.Queues[api.QueueID(r)]
 	if lq != nil && rq != nil {
 		want := 0
-		if m.own.damped() {
-			want = m.oracle.OrderClaims(m.pending, l, r, m.own.settings.damping)
+		if m.own.settings.Damping > 0 {
+			want = m.oracle.OrderClaims(m.pending, l, r, m.own.settings.Damping)
 		}
 		if want == 0 {
 			want = int(rq.Queue.Spec.Priority) - int(lq.Queue.Spec.Priority)
@@ -694,14 +695,14 @@ func (m *oracleSession) compareJobs() {
 			losers = m.inPlaceOf(job)
 			want = len(losers) > 0
 		}
-		require.Equal(m.t, want, m.own.jobEnqueueable(job) == util.Permit, "enqueueable: %v in %s", min, name)
+		require.Equal(m.t, want, m.own.admit.JobEnqueueable(job) == util.Permit, "enqueueable: %v in %s", min, name)
 		m.compareRefusal(job, takes)
 		if !want {
 			continue
 		}
 		inqueue := m.inqueueJobs()
 		m.displace(losers)
-		m.own.jobEnqueued(job)
+		m.own.admit.JobEnqueued(job)
 		m.compareDisplaced(inqueue, losers)
 		m.oracle.AdmitJob(name)
 		if job.PodGroup.Spec.MinResources == nil {
@@ -710,7 +711,7 @@ func (m *oracleSession) compareJobs() {
 		m.namespaces.Promise(name, job.Namespace, min.Minus(placed).Minus(gated))
 		m.compareNamespaces()
 		for _, name := range m.oracle.Names() {
-			m.same(m.oracle.Inqueue(name), m.own.ix.Inqueue.Row(m.own.ix.Lookup(name)), false, "inqueue of ", name)
+			m.same(m.oracle.Inqueue(name), m.own.Index.Inqueue.Row(m.own.Index.Lookup(name)), false, "inqueue of ", name)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func TestParallelSessions(t *testing.T) {
 			for range 20 {
 				m := b.lend()
 				o := openSession(fixtures[i].Session, own.variant, own.settings, m)
-				assert.Equal(t, []float64{9000, 3000}[i], o.ix.RealCapability.Row(o.ix.Lookup("team")).Get(o.cards.Stock()[0].Dim))
+				assert.Equal(t, []float64{9000, 3000}[i], o.Index.RealCapability.Row(o.Index.Lookup("team")).Get(o.Cards.Stock()[0].Dim))
 				b.giveBack(m)
 			}
 		}()

@@ -6,6 +6,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
@@ -20,35 +21,23 @@ const (
 // queues, so only one can be in force.
 var Names = []string{Name, CapacityName, ProportionName}
 
-// variant holds the differences between the three names.
-type variant struct {
-	name string
-	// scalars: every scalar resource counts, not cpu and memory alone.
-	scalars bool
-	// proportion: deserved follows from weights and requests, and bounds allocation.
-	proportion bool
-	// zeroUnset: unsetCapability is zero by default.
-	zeroUnset bool
-	cards     cards.Scope
-}
-
 var (
-	cardBuilder       = &builder{variant: variant{name: Name, zeroUnset: true, cards: cards.Everywhere}}
-	capacityBuilder   = &builder{variant: variant{name: CapacityName, scalars: true, cards: cards.Annotated}}
-	proportionBuilder = &builder{variant: variant{name: ProportionName, scalars: true, proportion: true}}
+	cardBuilder       = &builder{variant: arguments.Variant{Name: Name, ZeroUnset: true, Cards: cards.Everywhere}}
+	capacityBuilder   = &builder{variant: arguments.Variant{Name: CapacityName, Scalars: true, Cards: cards.Annotated}}
+	proportionBuilder = &builder{variant: arguments.Variant{Name: ProportionName, Scalars: true, Proportion: true}}
 )
 
 // New returns the plugin capacity-card for one session.
-func New(arguments framework.Arguments) framework.Plugin { return cardBuilder.build(arguments) }
+func New(given framework.Arguments) framework.Plugin { return cardBuilder.build(given) }
 
 // NewCapacity returns the drop-in for upstream's capacity for one session.
-func NewCapacity(arguments framework.Arguments) framework.Plugin {
-	return capacityBuilder.build(arguments)
+func NewCapacity(given framework.Arguments) framework.Plugin {
+	return capacityBuilder.build(given)
 }
 
 // NewProportion returns the drop-in for upstream's proportion for one session.
-func NewProportion(arguments framework.Arguments) framework.Plugin {
-	return proportionBuilder.build(arguments)
+func NewProportion(given framework.Arguments) framework.Plugin {
+	return proportionBuilder.build(given)
 }
 
 // Register registers the three names with Volcano. capacity and proportion
@@ -62,14 +51,14 @@ func Register() {
 
 // builder builds the plugins of one name, and owns what is kept across sessions.
 type builder struct {
-	variant variant
+	variant arguments.Variant
 	now     func() time.Time // nil: time.Now; tests set it
 	mu      sync.Mutex
 	idle    []*memory
 }
 
-func (b *builder) build(arguments framework.Arguments) framework.Plugin {
-	return &quotaPlugin{builder: b, arguments: arguments}
+func (b *builder) build(given framework.Arguments) framework.Plugin {
+	return &quotaPlugin{builder: b, arguments: given}
 }
 
 // lend returns memory for one session. Concurrent sessions, as of two schedulers
@@ -103,14 +92,14 @@ type quotaPlugin struct {
 }
 
 // Name is the name that the plugin is registered under.
-func (p *quotaPlugin) Name() string { return p.builder.variant.name }
+func (p *quotaPlugin) Name() string { return p.builder.variant.Name }
 
 // OnSessionOpen reads the session's queues and jobs and registers the hooks,
 // unless another plugin of this package serves the session.
 func (p *quotaPlugin) OnSessionOpen(ssn *framework.Session) {
 	if first := inForce.of(ssn); first != nil {
-		inForce.warn(p.Name(), first.variant.name)
-		if first.variant.name == p.Name() {
+		inForce.warn(p.Name(), first.variant.Name)
+		if first.variant.Name == p.Name() {
 			p.session = first // Volcano closes only the last plugin of a name
 		}
 		return
@@ -126,14 +115,7 @@ func (p *quotaPlugin) OnSessionClose(ssn *framework.Session) {
 		return
 	}
 	inForce.closed(ssn)
-	m := p.session.memory
-	p.session.cards.NotePlaced(p.session.placed)
-	p.session.publishOverused()
-	m.metrics.PublishInner()
-	m.journal.PublishWaiting()
-	p.session.watchExchanges()
-	p.session.rememberEarmarks()
-	m.intake.MendParents(ssn, p.Name())
-	p.builder.giveBack(m)
+	p.session.close()
+	p.builder.giveBack(p.session.memory)
 	p.session = nil
 }

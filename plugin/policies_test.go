@@ -14,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -39,7 +40,7 @@ func (s *scene) annotate(queue string, pairs ...string) *scene {
 
 // policies returns the values in force in a queue.
 func (f *fixture) policies(queue string) *policy.Values {
-	return f.own.intake.Policies(f.own.ix.Lookup(queue))
+	return f.own.Intake.Policies(f.own.Index.Lookup(queue))
 }
 
 // TestPoliciesHoldBelow sets policies at several levels. A queue has its own value, or that
@@ -57,7 +58,7 @@ func TestPoliciesHoldBelow(t *testing.T) {
 // TestPoliciesThatNobodySets share one value.
 func TestPoliciesThatNobodySets(t *testing.T) {
 	f := newScene().queue("p", "root", "quota", `{"A":1}`).queue("q", "p").open(t)
-	assert.False(t, f.own.intake.HasPolicies())
+	assert.False(t, f.own.Intake.HasPolicies())
 	assert.Same(t, f.policies("p"), f.policies("q"))
 }
 
@@ -163,7 +164,7 @@ func TestPoliciesOfANewQueue(t *testing.T) {
 	run.open(t)
 	all := s.Queues
 	s.Queues = s.Queues[1:]
-	assert.False(t, run.open(t).own.intake.HasPolicies())
+	assert.False(t, run.open(t).own.Intake.HasPolicies())
 	s.Queues = all
 	s.annotate("q", policy.MaxJobsKey, "x")
 	assert.Equal(t, 0, run.open(t).policies("q").MaxJobs())
@@ -178,7 +179,7 @@ func TestPolicyHooksDoNotAllocate(t *testing.T) {
 		s.annotate(queue, policy.MaxJobsKey, "5", policy.OvercommitFactorKey, "1.5", policy.InqueueTimeoutKey, "1h",
 			card.NamespaceKey, `{"A":4,"B":4}`, policy.NamespaceCapabilityKey, `{"cpu":"64"}`)
 	}
-	s.arguments = framework.Arguments{displacePromises: true}
+	s.arguments = framework.Arguments{arguments.DisplacePromises: true}
 	f := s.open(t)
 	task, later, large := f.task("next-0"), f.job("later"), f.job("large")
 	placed := *task
@@ -188,11 +189,11 @@ func TestPolicyHooksDoNotAllocate(t *testing.T) {
 		"Allocatable":             func() { require.True(t, f.own.allocatable(f.queue("q"), task)) },
 		"Predicate":               func() { require.NoError(t, f.own.predicate(task, f.Nodes["b"])) },
 		"Allocate and Deallocate": func() { f.own.onAllocate(event); f.own.onDeallocate(event) },
-		"JobEnqueueable":          func() { require.Equal(t, util.Permit, f.own.jobEnqueueable(later)) },
+		"JobEnqueueable":          func() { require.Equal(t, util.Permit, f.own.admit.JobEnqueueable(later)) },
 	} {
 		call()
 		assert.Zero(t, testing.AllocsPerRun(200, call), name)
 	}
-	require.Equal(t, util.Reject, f.own.jobEnqueueable(large))
+	require.Equal(t, util.Reject, f.own.admit.JobEnqueueable(large))
 	assert.Contains(t, large.JobFitErrors, "card.quota.namespace is <4>")
 }

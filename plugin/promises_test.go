@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -31,7 +33,7 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 	for _, name := range []string{"x", "y"} {
 		s.queue(name, "team", "quota", `{"A":8,"B":4}`, "guarantee", `{"A":0,"B":0}`)
 	}
-	s.arguments = framework.Arguments{displacePromises: true, inqueueTimeout: "40m"}
+	s.arguments = framework.Arguments{arguments.DisplacePromises: true, arguments.InqueueTimeout: "40m"}
 	run, made, admitted, displaced := newTimed(t, s), 0, 0, 0
 	statuses := run.edit
 	run.edit = func(info *api.ClusterInfo) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
@@ -25,7 +26,7 @@ import (
 func gatedScene(t *testing.T) *scene {
 	removeQueueGates(t)
 	s := newScene()
-	s.arguments = framework.Arguments{semantics: release.V115.String()}
+	s.arguments = framework.Arguments{arguments.Semantics: release.V115.String()}
 	return s
 }
 
@@ -50,10 +51,10 @@ func (s *scene) openGated(t *testing.T) *fixture {
 	f := s.open(t)
 	if release.Built() < release.V115 {
 		with := f.own.settings
-		with.gates = true
+		with.Gates = true
 		f.own = openSession(f.Session, f.own.variant, with, newMemory())
 	}
-	require.True(t, f.own.memory.gates.on)
+	require.NotNil(t, f.own.gates)
 	return f
 }
 
@@ -108,10 +109,10 @@ func (f *fixture) removeGates() (names []string) {
 // reservedOf returns what is reserved in a queue of a card, in whole cards.
 func (f *fixture) reservedOf(queue, name string) float64 {
 	d, ok := f.own.memory.names.LookupCard(name)
-	if !ok || f.own.ix.Reserved.Len() == 0 {
+	if !ok || f.own.Index.Reserved.Len() == 0 {
 		return 0
 	}
-	return f.own.ix.Reserved.Row(f.own.ix.Lookup(queue)).Get(d) / 1000
+	return f.own.Index.Reserved.Row(f.own.Index.Lookup(queue)).Get(d) / 1000
 }
 
 // TestCardQuotaKeepsGates has pods with the gate in queues whose card quota, or that of an
@@ -174,7 +175,7 @@ func TestOtherQuotasKeepGates(t *testing.T) {
 	s.Nodes[0].Allocatable["cpu"], s.Nodes[0].Allocatable["pods"] = 300, 0 // no pod gets a node
 	f := s.openGated(t)
 	assert.Equal(t, []string{"new-0"}, f.gatesRemoved(t))
-	assert.Equal(t, 300.0, f.own.ix.Reserved.Row(f.own.ix.Lookup("team")).Get(fastres.CPU))
+	assert.Equal(t, 300.0, f.own.Index.Reserved.Row(f.own.Index.Lookup("team")).Get(fastres.CPU))
 }
 
 // TestRemovedGateGetsItsNode has a node for one of two pods with equal requests. The one whose
@@ -279,7 +280,7 @@ func TestNoPreemptionOfWhatIsReserved(t *testing.T) {
 		s.Queues[0].Capability["cpu"] = capability
 		f := s.openGated(t)
 		f.job("high").Priority = 100
-		_, got := f.own.preemptable(f.task("high-0"), []*api.TaskInfo{f.task("low-0")})
+		_, got := f.own.reclaim.Preemptable(f.task("high-0"), []*api.TaskInfo{f.task("low-0")})
 		assert.Equal(t, want, got, capability)
 	}
 }
@@ -300,7 +301,7 @@ func TestReservedReason(t *testing.T) {
 func TestQueueGatesOff(t *testing.T) {
 	for name, change := range map[string]func(*scene){
 		"proportion":   func(s *scene) { s.build = NewProportion },
-		"v1.14.4":      func(s *scene) { s.arguments = framework.Arguments{semantics: release.V1144.String()} },
+		"v1.14.4":      func(s *scene) { s.arguments = framework.Arguments{arguments.Semantics: release.V1144.String()} },
 		"feature gate": func(*scene) {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -313,8 +314,8 @@ func TestQueueGatesOff(t *testing.T) {
 			change(s)
 			f := s.open(t)
 			f.Allocatable(f.queue("q"), f.task("gate-0"))
-			assert.Zero(t, f.own.memory.gates.active)
-			assert.Zero(t, f.own.ix.Reserved.Len())
+			assert.Zero(t, f.own.gates.Len())
+			assert.Zero(t, f.own.Index.Reserved.Len())
 		})
 	}
 }
@@ -325,9 +326,9 @@ func TestQueueGateCountsInInqueue(t *testing.T) {
 	for _, rules := range []release.Release{release.V1141, release.V115} {
 		s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":4}`).pods("gate", "q", "A", 2, 1, members(2), optedIn(false),
 			func(j *workload.Job) { j.MinResources = workload.Resources{"cpu": 200, "memory": 2 << 20} })
-		s.arguments = framework.Arguments{semantics: rules.String()}
+		s.arguments = framework.Arguments{arguments.Semantics: rules.String()}
 		f := s.open(t)
-		inqueue := f.own.ix.Inqueue.Row(f.own.ix.Lookup("q"))
+		inqueue := f.own.Index.Inqueue.Row(f.own.Index.Lookup("q"))
 		a, _ := f.own.memory.names.LookupCard("A")
 		want := []float64{0, 0}
 		if rules >= release.V115 {

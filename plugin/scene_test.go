@@ -129,7 +129,7 @@ func (s *scene) open(t *testing.T, edit ...func(*api.ClusterInfo, *offline.Cache
 	f.terminating = map[api.TaskID]bool{}
 	for _, job := range f.Jobs {
 		for _, task := range job.TaskStatusIndex[api.Releasing] {
-			f.terminating[task.UID] = f.own != nil && f.own.settings.cards.Terminating == cards.TerminatingHold
+			f.terminating[task.UID] = f.own != nil && f.own.settings.Cards.Terminating == cards.TerminatingHold
 		}
 	}
 	f.close = sync.OnceFunc(func() {
@@ -161,7 +161,7 @@ func (f *fixture) schedule(t *testing.T) *fixture {
 // sums with the accounts.
 func (f *fixture) checkCards(t *testing.T) {
 	t.Helper()
-	if f.own == nil || f.own.cards == nil {
+	if f.own == nil || f.own.Cards == nil {
 		return
 	}
 	type cell struct {
@@ -170,28 +170,28 @@ func (f *fixture) checkCards(t *testing.T) {
 	}
 	want := map[cell]float64{}
 	for _, job := range f.Jobs {
-		q := f.own.ix.Lookup(string(job.Queue))
-		if q == index.None || !f.own.cards.Counted(q) {
+		q := f.own.Index.Lookup(string(job.Queue))
+		if q == index.None || !f.own.Cards.Counted(q) {
 			continue
 		}
 		for _, task := range job.Tasks {
 			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined && !f.terminating[task.UID] {
 				continue
 			}
-			d := f.own.cards.PodRequest(q, task.Pod)
-			for p := range f.own.cards.Requests(d) {
+			d := f.own.Cards.PodRequest(q, task.Pod)
+			for p := range f.own.Cards.Requests(d) {
 				name := f.cardFor(task, p)
-				for _, q := range f.own.ix.Path(q) {
+				for _, q := range f.own.Index.Path(q) {
 					want[cell{q, name}] += float64(p.Amount)
 				}
 			}
 		}
 	}
-	for q := range index.Queue(f.own.ix.Len()) {
+	for q := range index.Queue(f.own.Index.Len()) {
 		for d := fastres.FirstFree; int(d) < f.own.memory.names.Len(); d++ {
 			if f.own.memory.names.IsCard(d) {
 				name := f.own.memory.names.Name(d)
-				require.Equal(t, want[cell{q, name}], f.own.ix.Allocated(q).Get(d), "queue %s, card %s", f.own.ix.Name(q), name)
+				require.Equal(t, want[cell{q, name}], f.own.Index.Allocated(q).Get(d), "queue %s, card %s", f.own.Index.Name(q), name)
 			}
 		}
 	}
@@ -205,12 +205,12 @@ func (f *fixture) cardFor(task *api.TaskInfo, p cards.Request) string {
 	}
 	if node := f.Nodes[task.NodeName]; node != nil {
 		for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
-			if string(has.Resource) == f.own.cards.ResourceName(p.Resource) {
+			if string(has.Resource) == f.own.Cards.ResourceName(p.Resource) {
 				return has.Name
 			}
 		}
 	}
-	if n := f.own.cards.Node(task.NodeName); f.Nodes[task.NodeName] == nil && n != nil {
+	if n := f.own.Cards.Node(task.NodeName); f.Nodes[task.NodeName] == nil && n != nil {
 		if d, ok := p.CardOn(n); ok {
 			return f.own.memory.names.Name(d) // a node that only the informer has
 		}
@@ -239,5 +239,5 @@ func (f *fixture) cardsOf(queue, name string) float64 {
 	if !ok {
 		return -1
 	}
-	return f.own.ix.Allocated(f.own.ix.Lookup(queue)).Get(d) / 1000
+	return f.own.Index.Allocated(f.own.Index.Lookup(queue)).Get(d) / 1000
 }

@@ -3,9 +3,7 @@ package plugin
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -13,9 +11,12 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/plugin/cards"
-	"github.com/capacity-card/capacity-card/plugin/earmark"
+	"github.com/capacity-card/capacity-card/plugin/admit"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/constraint/gates"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/reclaim"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
@@ -24,137 +25,131 @@ import (
 // session serves the hooks of one scheduling session. Volcano runs a session in
 // one goroutine, and calls predicates, node order and simulation concurrently.
 type session struct {
-	variant  variant
-	settings settings
+	*constraint.Session
+	variant  arguments.Variant
+	settings arguments.Settings
 	memory   *memory
-	ssn      *framework.Session
-	now      time.Time // of the opening
-
-	ix     *index.Index
-	intake *intake.Session
-	cards  *cards.Session // nil where cards count nowhere
-	// namespaces bounds what namespaces have in queues, nil where no queue limits it.
-	namespaces *quota.Namespaces
-	books      *earmark.Session // the accounts with which rules decide
-	plans      []*plan
-	committing bool            // jobPipelined asks the other plugins
-	limit      *index.Rows     // bound of allocation: realCapability, or deserved for proportion
-	share      quota.ShareRule // of capacity or of proportion
-	explain    report.Explainer
-	byObject   queueTable
-	// governs: policies decide who takes from whom.
-	governs bool
-	class   jobClass // of the last task
-	// claimsRead: memory.pending has the tasks of this session.
-	claimsRead bool
-
-	// claimant is the task that PrePredicate prepared last: evictions are for it.
-	claimant *api.TaskInfo
-	choice   nodeChoice
-	evicted  map[api.TaskID]eviction // nil where no task was evicted
-	// evictions counts them by the job of the claimant.
-	evictions map[api.JobID]int
-	evictedOn string // the node of the last one
-	// placed are tasks that were allocated, where cards count or places are watched
-	// (report.Exchanges).
-	placed []*api.TaskInfo
-
+	rules    rules
+	admit    *admit.Session
+	reclaim  *reclaim.Session
+	gates    *gates.Rule // nil where Volcano removes no gates
+	explain  report.Explainer
+	byObject queueTable
+	// pendingRead: memory.pending has the tasks of this session.
+	pendingRead bool
 	// notCharged are tasks whose allocation the allocate event refused. Volcano
 	// deallocates them next.
 	notCharged map[api.TaskID]bool // nil where there are none
 	// prepared is the task that PrePredicate prepared last; predicates are called for
 	// it on every node.
 	prepared atomic.Pointer[whatIf]
-	// asking holds the preemptors of calls that preemptable itself makes.
-	asking sync.Map
+}
 
-	displacing displacement
-	inqueue    map[api.QueueID][]*api.JobInfo // see promised; nil until then
+// rules are those that differ between names, releases and arguments. The session chooses them
+// when it opens.
+type rules struct {
+	share quota.ShareRule
+	order func(l, r *api.QueueInfo) int
 }
 
 // openSession reads a session and registers the hooks.
-func openSession(ssn *framework.Session, v variant, with settings, m *memory) *session {
-	with.bounds.Scalars, with.bounds.Proportion = v.scalars, v.proportion
-	s := &session{variant: v, settings: with, memory: m, ssn: ssn, ix: &m.index, now: m.now(),
-		share: quota.Share, books: &m.books}
+func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Settings, m *memory) *session {
+	s := &session{variant: v, settings: with, memory: m}
 	m.exchanges.Open()
-	hierarchy := !v.proportion && ssn.HierarchyEnabled(v.name)
-	if with.bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
-		s.warnOnce(hierarchyFrom + ": " + string(with.bounds.HierarchyFrom) + " has no effect without a tree; set enableHierarchy")
+	hierarchy := !v.Proportion && ssn.HierarchyEnabled(v.Name)
+	if with.Bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
+		s.warnOnce(arguments.HierarchyFrom + ": " + string(with.Bounds.HierarchyFrom) + " has no effect without a tree; set enableHierarchy")
 	}
-	intake.CompleteQueues(ssn)
-	tree, treeChanged := m.intake.Tree(ssn, hierarchy, with.bounds.HierarchyFrom)
-	renewed := m.renewNames()
-	s.cards = m.cards.Open(ssn, tree, &m.names, v.cards, with.cards)
-	s.intake = m.intake.Read(ssn, s.ix, tree, &m.names, s.cards, &m.reservations, with.bounds, s.now)
-	if s.intake.Namespaces != nil {
-		s.namespaces = &s.intake.Namespaces.Quota
-	}
-	s.limit = &s.ix.RealCapability
-	if v.proportion {
-		s.limit, s.share = &s.ix.Deserved, quota.WeightedShare
-	}
-	if renewed {
-		m.maxNames = 2*m.knownNames() + fewNames
-	}
-	m.vectors.resize(s.intake.Dims.Length())
-	m.victims.Reset(s.ix, s.books.Queues(), &m.names)
-	m.guarantees.Reset(s.ix, s.ix, s.intake.Available)
-	s.openEarmarks()
-	m.jobs.Reset(tree, s.intake.Admitted, s.intake.MaxJobs())
-	s.explain = report.Explainer{Index: s.ix, Queues: s.intake.Queues, Names: &m.names, Cards: s.cards, Reservations: &m.reservations,
-		Jobs: &m.jobs, Guarantees: &m.guarantees, Namespaces: s.namespaces, Total: s.intake.Total, Limit: s.limit, Proportion: v.proportion}
-	if s.ix.Rooted() {
-		root := s.ix.Root()
-		release.SetTotals(ssn, s.intake.Dims.Resource(s.ix.Guarantee.Row(root)), s.intake.Dims.Resource(s.ix.Deserved.Row(root)))
-	}
+	treeChanged := s.read(ssn, hierarchy)
+	s.chooseRules()
+	s.openFeatures()
 	s.setShares()
-	s.governs = !v.proportion && (with.byClass || s.intake.HasPolicies())
-	m.fences.Reset(tree, func(q index.Queue) bool { return s.governs && s.intake.Policies(q).ReclaimFence() })
-	if s.intake.HasPolicies() {
-		quota.BoundAdmission(s.ix, func(q index.Queue) int64 { return s.intake.Policies(q).OvercommitFactor() })
+	if s.Intake.HasPolicies() {
+		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })
 	}
-	s.openGates()
+	if s.gates != nil {
+		s.gates.Begin()
+	}
 	s.check()
 	s.publish(treeChanged)
-	s.writeTimeouts()
-	s.warnClasses()
+	s.admit.WriteTimeouts()
+	m.badClasses.Warn(s.Session, &m.recorder, with.ByClass)
 	s.register(hierarchy)
 	return s
 }
 
-// damped reports whether reclaim is damped.
-func (s *session) damped() bool { return s.settings.damping > 0 }
+// read reads the queues, nodes and jobs of a session into the index.
+func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool) {
+	m, v := s.memory, s.variant
+	intake.CompleteQueues(ssn)
+	tree, treeChanged := m.intake.Tree(ssn, hierarchy, s.settings.Bounds.HierarchyFrom)
+	renewed := m.renewNames()
+	c := m.cards.Open(ssn, tree, &m.names, v.Cards, s.settings.Cards)
+	s.Session = &constraint.Session{Volcano: ssn, Plugin: v.Name, Now: m.now(), Index: &m.index, Names: &m.names, Cards: c,
+		Books: &m.books, Frames: &m.frames, Limit: &m.index.RealCapability}
+	s.Intake = m.intake.Read(ssn, s.Index, tree, &m.names, c, &m.admit.Reservations, s.settings.Bounds, s.Now)
+	if renewed {
+		m.maxNames = 2*m.knownNames() + fewNames
+	}
+	m.frames.Reset(s.Intake.Dims.Length())
+	m.guarantees.Reset(s.Index, s.Index, s.Intake.Available)
+	now := quota.Books{Queues: s.Index, Guarantees: &m.guarantees}
+	var namespaces *index.Index
+	if s.Intake.Namespaces != nil {
+		namespaces = &s.Intake.Namespaces.Quota.Accounts
+		now.Namespaces = namespaces
+	}
+	m.books.Open(now, s.Index, namespaces, s.Intake.Available)
+	if s.Index.Rooted() {
+		root := s.Index.Root()
+		release.SetTotals(ssn, s.Intake.Dims.Resource(s.Index.Guarantee.Row(root)), s.Intake.Dims.Resource(s.Index.Deserved.Row(root)))
+	}
+	return treeChanged
+}
+
+// chooseRules chooses what the name and the arguments of the plugin decide.
+func (s *session) chooseRules() {
+	s.rules = rules{share: quota.Share, order: s.orderByDeserved}
+	switch {
+	case s.variant.Proportion:
+		s.Limit = &s.Index.Deserved
+		s.rules = rules{share: quota.WeightedShare, order: s.orderByShare}
+	case s.settings.Damping > 0:
+		s.rules.order = s.orderByClaims
+	}
+}
 
 // setShares sets every share, and deserved where rounds compute it.
 func (s *session) setShares() {
-	if s.variant.proportion {
-		total := s.memory.vectors.request
-		s.intake.Dims.Set(total, s.ssn.TotalResource)
+	if s.variant.Proportion {
+		frame := s.Frames.Open()
+		defer frame.Close()
+		total := frame.Vector()
+		s.Intake.Dims.Set(total, s.Volcano.TotalResource)
 		var queues []quota.WeightedQueue
-		for i, queue := range s.intake.Queues {
-			if s.intake.Jobs[i] > 0 {
+		for i, queue := range s.Intake.Queues {
+			if s.Intake.Jobs[i] > 0 {
 				queues = append(queues, quota.WeightedQueue{Queue: index.Queue(i), Weight: queue.Weight})
 			}
 		}
-		quota.ProportionRounds(s.ix, total, queues)
+		quota.ProportionRounds(s.Index, total, queues)
 	}
-	for q := range index.Queue(s.ix.Len()) {
-		s.ix.SetShare(q, s.share(s.ix.Allocated(q), s.ix.Deserved.Row(q)))
+	for q := range index.Queue(s.Index.Len()) {
+		s.Index.SetShare(q, s.rules.share(s.Index.Allocated(q), s.Index.Deserved.Row(q)))
 	}
 }
 
 // publish writes the metrics, and warns about the configuration of queues where
 // it changed.
 func (s *session) publish(treeChanged bool) {
-	m := s.memory
-	for _, p := range m.intake.TreeProblems(s.ssn) {
-		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, report.BadHierarchyAnnotation, p.Err.Error())
+	m, ssn := s.memory, s.Volcano
+	for _, p := range m.intake.TreeProblems(ssn) {
+		m.recorder.WarnQueue(ssn, s.variant.Name, p.Queue, report.BadHierarchyAnnotation, p.Err.Error())
 	}
 	for _, p := range m.intake.PolicyProblems() {
-		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, report.BadPolicyAnnotation, p.Text)
+		m.recorder.WarnQueue(ssn, s.variant.Name, p.Queue, report.BadPolicyAnnotation, p.Text)
 	}
-	for _, p := range m.unknown.Added(s.ssn.Queues) {
+	for _, p := range m.unknown.Added(ssn.Queues) {
 		reason := report.BadPolicyAnnotation
 		switch {
 		case strings.HasPrefix(p.Key, index.PathKey):
@@ -162,41 +157,49 @@ func (s *session) publish(treeChanged bool) {
 		case strings.HasPrefix(p.Key, card.Prefix):
 			reason = report.BadCardAnnotation
 		}
-		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, reason, fmt.Sprintf("annotation %s %s", p.Key, p.Reason))
+		m.recorder.WarnQueue(ssn, s.variant.Name, p.Queue, reason, fmt.Sprintf("annotation %s %s", p.Key, p.Reason))
 	}
 	if treeChanged {
-		m.metrics.ForgetQueues(s.ix.Tree)
+		m.metrics.ForgetQueues(s.Index.Tree)
 	}
-	if s.intake.BoundsChanged {
+	if s.Intake.BoundsChanged {
 		s.warnQueues()
-		if !s.variant.proportion {
-			s.warnDevices()
-		}
-		for _, p := range s.cards.Problems(s.ix) {
+		m.devices.warn(s)
+		for _, p := range s.Cards.Problems(s.Index) {
 			m.metrics.SetProblems(p.Queue.Name, len(p.Problems))
 			if p.Changed && len(p.Problems) > 0 {
-				m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, report.BadCardAnnotation, p.String())
+				m.recorder.WarnQueue(ssn, s.variant.Name, p.Queue, report.BadCardAnnotation, p.String())
 			}
 		}
 	}
-	m.metrics.Open(s.ix, &m.names, s.cards, s.intake.Queues, s.variant.proportion)
-	m.metrics.Publish(s.intake.Total, s.intake.Jobs)
-	m.journal.Open(s.ssn.Jobs)
+	m.metrics.Open(s.Index, &m.names, s.Cards, s.Intake.Queues, s.variant.Proportion)
+	m.metrics.Publish(s.Intake.Total, s.Intake.Jobs)
+	m.journal.Open(ssn.Jobs)
 }
 
 // warnQueues warns once of queues that are refused, and of leaves whose cpu or
 // memory is 0 by default.
 func (s *session) warnQueues() {
-	for q := range index.Queue(s.ix.Len()) {
-		if err := s.ix.Broken(q); err != nil {
-			s.warnOnce(fmt.Sprintf("queue %s takes no jobs: %v", s.ix.Name(q), err))
+	for q := range index.Queue(s.Index.Len()) {
+		if err := s.Index.Broken(q); err != nil {
+			s.warnOnce(fmt.Sprintf("queue %s takes no jobs: %v", s.Index.Name(q), err))
 		}
-		if capability := s.ix.Capability.Row(q); s.settings.bounds.UnsetCapability == intake.UnsetZero && s.ix.IsLeaf(q) &&
+		if capability := s.Index.Capability.Row(q); s.settings.Bounds.UnsetCapability == intake.UnsetZero && s.Index.IsLeaf(q) &&
 			(capability.Get(fastres.CPU) == 0 || capability.Get(fastres.Memory) == 0) {
 			s.warnOnce(fmt.Sprintf("queue %s sets no cpu or memory capability, which means 0; set it, or %s: %s",
-				s.ix.Name(q), unsetCapability, intake.UnsetUnlimited))
+				s.Index.Name(q), arguments.UnsetCapability, intake.UnsetUnlimited))
 		}
 	}
 }
 
-func (s *session) warnOnce(warning string) { s.memory.warnings.Once(s.variant.name, warning) }
+func (s *session) warnOnce(warning string) { s.memory.warnings.Once(s.variant.Name, warning) }
+
+// close writes the last metrics and what the next session has to know.
+func (s *session) close() {
+	m := s.memory
+	s.publishOverused()
+	m.metrics.PublishInner()
+	m.journal.PublishWaiting()
+	s.reclaim.Close()
+	m.intake.MendParents(s.Volcano, s.variant.Name)
+}

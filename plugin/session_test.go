@@ -18,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -74,7 +75,7 @@ func TestBadConfiguration(t *testing.T) {
 
 			assert.True(t, f.JobEnqueueable(f.job("fine")), "the good queue is affected")
 			assert.True(t, f.Allocatable(f.queue("good"), f.task("fine-a")), "the good queue is affected")
-			assert.Equal(t, 8000.0, f.own.ix.RealCapability.Row(f.own.ix.Lookup("good")).Get(fastres.CPU))
+			assert.Equal(t, 8000.0, f.own.Index.RealCapability.Row(f.own.Index.Lookup("good")).Get(fastres.CPU))
 
 			assert.False(t, f.JobEnqueueable(f.job("poor")))
 			require.Len(t, f.cache.Events(), 1)
@@ -85,7 +86,7 @@ func TestBadConfiguration(t *testing.T) {
 
 			if queue := f.queue(test.bad); queue != nil {
 				assert.False(t, release.Preemptive(f.Session)(queue, f.task("poor-a")))
-				if test.bad == "bad" && f.own.ix.Broken(f.own.ix.Lookup("bad")) != nil {
+				if test.bad == "bad" && f.own.Index.Broken(f.own.Index.Lookup("bad")) != nil {
 					assert.False(t, f.Allocatable(queue, f.task("poor-a")))
 					assert.Empty(t, f.Reclaimable(f.task("fine-a"), []*api.TaskInfo{f.task("busy-a")}))
 				}
@@ -163,15 +164,14 @@ func TestNothingPanics(t *testing.T) {
 				f.Overused(queue)
 			}
 			assert.False(t, f.own.allocatable(f.queue("hollow"), f.task("job-a")))
-			f.own.candidates(tasks[2:])
 			assert.False(t, f.own.allocatable(nil, f.task("job-a")))
 			assert.False(t, f.own.preemptive(nil, []*api.TaskInfo{f.task("job-a")}))
-			assert.Equal(t, util.Reject, f.own.jobEnqueueable(&api.JobInfo{Queue: "nowhere"}))
+			assert.Equal(t, util.Reject, f.own.admit.JobEnqueueable(&api.JobInfo{Queue: "nowhere"}))
 			for _, other := range []string{"a", "hollow", "root"} {
 				f.QueueOrderFn(f.queue("a"), f.queue(other))
 				f.own.victimQueueOrder(f.queue("a"), f.queue(other), f.queue("hollow"))
 			}
-			if f.own.variant.scalars {
+			if f.own.variant.Scalars {
 				assert.False(t, f.Allocatable(f.queue("a"), unknown), "no queue has a quota of it")
 			}
 		})
@@ -189,7 +189,7 @@ func TestSimulateNeedsASnapshot(t *testing.T) {
 	require.NoError(t, f.PrePredicateFn(task))
 	state := f.GetCycleState(task.UID)
 	require.NoError(t, f.SimulateAddTaskFn(t.Context(), state, task, task, nil))
-	f.own.ix.Reset(f.own.ix.Tree, f.own.ix.Dims())
+	f.own.Index.Reset(f.own.Index.Tree, f.own.Index.Dims())
 	assert.ErrorIs(t, f.SimulateAddTaskFn(t.Context(), state, task, task, nil), errNoSnapshot)
 	assert.False(t, f.SimulateAllocatableFn(t.Context(), state, f.queue("a"), task))
 }
@@ -287,7 +287,7 @@ func TestNodesGoneInATree(t *testing.T) {
 	assert.Equal(t, 32, 20*f.placed("y")["A"]+f.placed("more")["A"], "all that is left")
 	s.Jobs = s.Jobs[1:]
 	f = run.open(t)
-	assert.Equal(t, 32000.0, f.own.ix.RealCapability.Row(f.own.ix.Root()).Get(f.own.memory.names.Intern(gpuName)))
+	assert.Equal(t, 32000.0, f.own.Index.RealCapability.Row(f.own.Index.Root()).Get(f.own.memory.names.Intern(gpuName)))
 
 	restarted := newSequence(t, s)
 	s.Jobs[0] = newScene().pods("run", "x", "", 40, 1, on("lost")).Jobs[0]
@@ -322,7 +322,7 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 		object.Generation = 1
 		objects = append(objects, object)
 	}
-	m, with := newMemory(), settings{}
+	m, with := newMemory(), arguments.Settings{}
 	bound := func(change func([]*scheduling.Queue, *framework.Session)) float64 {
 		info, err := cluster.Build(workload.Cluster{Nodes: c.Nodes}, "")
 		require.NoError(t, err)
@@ -333,7 +333,7 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 			ssn.Queues[api.QueueID(object.Name)] = api.NewQueueInfo(object)
 		}
 		o := openSession(ssn, capacityBuilder.variant, with, m)
-		return o.ix.RealCapability.Row(o.ix.Lookup("a")).Get(fastres.CPU)
+		return o.Index.RealCapability.Row(o.Index.Lookup("a")).Get(fastres.CPU)
 	}
 	unchanged := func([]*scheduling.Queue, *framework.Session) {}
 	update := func(q int, change func(*scheduling.Queue)) func([]*scheduling.Queue, *framework.Session) {
@@ -357,7 +357,7 @@ func TestBoundsFollowConfiguration(t *testing.T) {
 	assert.Equal(t, 1500.0, bound(update(1, func(q *scheduling.Queue) { q.Spec.Capability = cores("1500m") })),
 		"objects without a generation are compared by address")
 	assert.Equal(t, 2000.0, bound(update(1, func(q *scheduling.Queue) { q.Spec.Capability = nil })))
-	with.bounds.UnsetCapability = intake.UnsetZero
+	with.Bounds.UnsetCapability = intake.UnsetZero
 	assert.Equal(t, 0.0, bound(unchanged), "the argument changed")
 }
 
@@ -372,8 +372,8 @@ func TestEventsFollowReasons(t *testing.T) {
 		require.NoError(t, err)
 		cache := offline.NewCache(info)
 		ssn := offline.Open(cache, nil)
-		o := openSession(ssn, capacityBuilder.variant, settings{}, m)
-		o.jobEnqueueable(ssn.Jobs["default/job"])
+		o := openSession(ssn, capacityBuilder.variant, arguments.Settings{}, m)
+		o.admit.JobEnqueueable(ssn.Jobs["default/job"])
 		return cache.Events()
 	}
 	const opening = "Normal Unschedulable queue resource quota insufficient: insufficient "

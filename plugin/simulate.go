@@ -12,6 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -58,27 +59,24 @@ func (w *whatIf) books() *quota.Books {
 // prePredicate takes the snapshot that simulations for a task start from. It
 // copies no account.
 func (s *session) prePredicate(task *api.TaskInfo) error {
-	s.claimant = task
-	if s.settings.byWork {
-		s.choice.begin(task)
-	}
-	w := &whatIf{overlay: s.ix.Snapshot(), guarantees: s.books.Future.Guarantees}
-	if s.namespaces != nil {
-		namespaces := s.namespaces.Accounts.Snapshot()
+	s.reclaim.Prepare(task)
+	w := &whatIf{overlay: s.Index.Snapshot(), guarantees: s.Books.Future.Guarantees}
+	if n := s.Intake.Namespaces; n != nil {
+		namespaces := n.Quota.Accounts.Snapshot()
 		w.namespaces = &namespaces
 	}
-	if s.cards != nil {
-		w.task, w.queue = task, s.queueOf(task)
-		w.pod = s.cards.PodRequest(w.queue, task.Pod)
+	if s.Cards != nil {
+		w.task, w.queue = task, s.QueueOf(task)
+		w.pod = s.Cards.PodRequest(w.queue, task.Pod)
 		s.prepared.Store(w)
 	}
-	s.ssn.GetCycleState(task.UID).Write(fwk.StateKey(s.variant.name), w)
+	s.Volcano.GetCycleState(task.UID).Write(fwk.StateKey(s.variant.Name), w)
 	return nil
 }
 
 // whatIf returns the what-if of a cycle state.
 func (s *session) whatIf(state fwk.CycleState) (*whatIf, error) {
-	data, err := state.Read(fwk.StateKey(s.variant.name))
+	data, err := state.Read(fwk.StateKey(s.variant.Name))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoSnapshot, err)
 	}
@@ -86,39 +84,27 @@ func (s *session) whatIf(state fwk.CycleState) (*whatIf, error) {
 	if !ok || !w.overlay.Valid() {
 		return nil, errNoSnapshot
 	}
-	if length := s.intake.Dims.Length(); w.request.Len() == 0 {
+	if length := s.Intake.Dims.Length(); w.request.Len() == 0 {
 		w.request, w.refund = fastres.NewVector(length), fastres.NewVector(length)
-		s.books.CopyTo(&w.overlay, w.books().Namespaces)
+		s.Books.CopyTo(&w.overlay, w.books().Namespaces)
 	}
 	return w, nil
 }
 
 func (s *session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.simulate(state, task, node, func(w *whatIf, q index.Queue) {
-		quota.Charge(&w.overlay, q, w.request)
-		if at := s.namespaceOf(q, task); at != index.None {
-			quota.Charge(w.namespaces, at, w.request)
-		}
-		quota.ChargeClaims(&w.overlay, q, s.intake.Claims(task))
-	})
+	return s.simulate(state, task, node, func(w *whatIf, a constraint.Ask) { s.ChargeAll(w.books(), a) })
 }
 
 func (s *session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.simulate(state, task, node, func(w *whatIf, q index.Queue) {
-		quota.Refund(&w.overlay, q, w.request, w.refund)
-		if at := s.namespaceOf(q, task); at != index.None {
-			quota.Refund(w.namespaces, at, w.request, w.refund)
-		}
-		quota.RefundClaims(&w.overlay, q, s.intake.Claims(task))
-	})
+	return s.simulate(state, task, node, func(w *whatIf, a constraint.Ask) { s.RefundAll(w.books(), a, w.refund) })
 }
 
-func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*whatIf, index.Queue)) error {
+func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*whatIf, constraint.Ask)) error {
 	w, err := s.whatIf(state)
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
-	q := s.queueOf(task)
+	q := s.QueueOf(task)
 	if q == index.None {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, errNoQueue)
 	}
@@ -126,8 +112,8 @@ func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.N
 	if on == "" && node != nil {
 		on = node.Name
 	}
-	s.intake.SetCharge(w.request, q, task, on)
-	change(w, q)
+	a := s.AskOn(q, task, on, w.request)
+	change(w, a)
 	return nil
 }
 
@@ -140,11 +126,11 @@ func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	}
 	q := index.None
 	if queue != nil {
-		q = s.ix.Lookup(string(queue.UID))
+		q = s.Index.Lookup(string(queue.UID))
 	}
-	v := quota.Eligible(s.ix.Tree, q)
+	v := quota.Eligible(s.Index.Tree, q)
 	if v.OK() {
-		v = s.allocation(w.books(), q, w.request, task).Verdict
+		v = s.allocation(w.books(), q, task, w.request).Verdict
 	}
 	return v.OK()
 }

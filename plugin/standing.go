@@ -8,6 +8,9 @@ import (
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
+	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -23,13 +26,13 @@ type Standing struct {
 // Policies returns the policies that hold in all queues because of arguments, by argument.
 func (i Inspection) Policies() map[string]string {
 	all, s := map[string]string{}, &i.session.settings
-	for argument, set := range map[string]bool{displacePromises: s.displace, reclaimByClass: s.byClass} {
+	for argument, set := range map[string]bool{arguments.DisplacePromises: s.Displace, arguments.ReclaimByClass: s.ByClass} {
 		if set {
 			all[argument] = "true"
 		}
 	}
-	if s.byWork {
-		all[victimOrder] = string(victimsByWork)
+	if s.ByWork {
+		all[arguments.VictimOrder] = string(arguments.VictimsByWork)
 	}
 	return all
 }
@@ -38,32 +41,32 @@ func (i Inspection) Policies() map[string]string {
 // "" where none does.
 func (i Inspection) Fence(queue, to string) string {
 	s := i.session
-	q, reclaimer := s.ix.Lookup(queue), s.ix.Lookup(to)
-	if !s.governs || !s.memory.fences.Separate(q, reclaimer) {
+	q, reclaimer := s.Index.Lookup(queue), s.Index.Lookup(to)
+	if !s.HasPolicies() || !s.memory.fences.Separate(q, reclaimer) {
 		return ""
 	}
 	fence := s.memory.fences.Of(q)
-	if fence == index.None || reclaimer != index.None && slices.Contains(s.ix.Path(reclaimer), fence) {
+	if fence == index.None || reclaimer != index.None && slices.Contains(s.Index.Path(reclaimer), fence) {
 		fence = s.memory.fences.Of(reclaimer)
 	}
-	return s.ix.Name(fence)
+	return s.Index.Name(fence)
 }
 
 // Standing returns what the policies say of a running task.
 func (i Inspection) Standing(task *api.TaskInfo) (st Standing) {
 	s := i.session
-	q := s.queueOf(task)
-	if !s.governs || q == index.None {
+	q := s.QueueOf(task)
+	if !s.HasPolicies() || q == index.None {
 		return st
 	}
 	if fence := s.memory.fences.Of(q); fence != index.None {
-		st.Fence = s.ix.Name(fence)
+		st.Fence = s.Index.Name(fence)
 	}
 	class := quota.Unclassified
-	if s.settings.byClass {
-		class = s.classOf(task)
+	if s.settings.ByClass {
+		class = classes.Of(s.Session, s.settings.Owners, task)
 	}
-	least, ran := s.intake.Policies(q).MinRuntime(), s.runtimeOf(task.Pod)
+	least, ran := s.Intake.Policies(q).MinRuntime(), runtimes.Of(task.Pod, s.Now)
 	switch {
 	case class == quota.Inference:
 		st.Spared = "has the service class " + policy.Inference

@@ -19,6 +19,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
@@ -93,7 +94,7 @@ func TestInqueueTimeout(t *testing.T) {
 			reset(report.AddedSeries())
 			s := newScene().node("c", "C", 8).queue("q", "", "quota", `{"A":4,"B":0}`).
 				pods("stuck", "q", cards, 4, 1, members(4)).pods("next", "q", cards, 2, 1, members(2))
-			s.arguments = framework.Arguments{inqueueTimeout: "30m"}
+			s.arguments = framework.Arguments{arguments.InqueueTimeout: "30m"}
 			run := newTimed(t, s)
 			client, events := recordedEvents()
 			run.client = client
@@ -147,7 +148,7 @@ func TestInqueueTimeoutBegins(t *testing.T) {
 	s.annotate("q", policy.InqueueTimeoutKey, "")
 	f = run.after(t, time.Minute)
 	d, _ := f.own.memory.names.LookupCard("A")
-	assert.Equal(t, 2000.0, f.own.ix.Inqueue.Row(f.own.ix.Lookup("q")).Get(d), "without a timeout, all is as before")
+	assert.Equal(t, 2000.0, f.own.Index.Inqueue.Row(f.own.Index.Lookup("q")).Get(d), "without a timeout, all is as before")
 }
 
 // TestInqueueTimeoutAgain admits a job again, whose time begins anew.
@@ -170,13 +171,13 @@ func TestInqueueTimeoutAgain(t *testing.T) {
 func TestInqueueTimeoutBelow(t *testing.T) {
 	s := newScene().queue("org", "root").queue("team", "org").queue("patient", "team").queue("other", "org").queue("apart", "root").
 		annotate("team", policy.InqueueTimeoutKey, "5m").annotate("patient", policy.InqueueTimeoutKey, "0s")
-	s.arguments = framework.Arguments{inqueueTimeout: "30m"}
+	s.arguments = framework.Arguments{arguments.InqueueTimeout: "30m"}
 	f := s.open(t)
 	for queue, want := range map[string]time.Duration{"org": 30 * time.Minute, "team": 5 * time.Minute, "patient": 0, "other": 30 * time.Minute, "apart": 30 * time.Minute} {
-		assert.Equal(t, want, f.own.intake.InqueueTimeout(f.own.ix.Lookup(queue)), queue)
+		assert.Equal(t, want, f.own.Intake.InqueueTimeout(f.own.Index.Lookup(queue)), queue)
 	}
-	s.arguments = framework.Arguments{inqueueTimeout: "soon"}
-	assert.Equal(t, time.Duration(0), s.open(t).own.intake.InqueueTimeout(0))
+	s.arguments = framework.Arguments{arguments.InqueueTimeout: "soon"}
+	assert.Equal(t, time.Duration(0), s.open(t).own.Intake.InqueueTimeout(0))
 }
 
 // TestNoPromiseLeaks runs 1,000 sessions in which jobs come, are admitted, get nodes, lose them
@@ -185,7 +186,7 @@ func TestInqueueTimeoutBelow(t *testing.T) {
 // once all jobs are gone.
 func TestNoPromiseLeaks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0x1eaf))
-	s := &scene{build: NewCapacity, arguments: framework.Arguments{inqueueTimeout: "40m"}, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(100)}}
+	s := &scene{build: NewCapacity, arguments: framework.Arguments{arguments.InqueueTimeout: "40m"}, Cluster: workload.Cluster{Hierarchy: true, Nodes: wide(100)}}
 	s.Queues = []workload.Queue{{Name: "root", Weight: 1}, {Name: "team", Weight: 1, Parent: "root"}, {Name: "a", Weight: 1, Parent: "team"},
 		{Name: "b", Weight: 1, Parent: "team"}, {Name: "c", Weight: 1, Parent: "root", Capability: cores(30)}}
 	run := newTimed(t, s)
@@ -258,7 +259,7 @@ func TestNoPromiseLeaks(t *testing.T) {
 		want["team"] = want["a"] + want["b"]
 		want["root"] = want["team"] + min(want["c"], 30000-f.allocated("c").MilliCPU)
 		for queue, cpu := range want {
-			require.Equal(t, cpu, f.own.ix.Inqueue.Row(f.own.ix.Lookup(queue)).Get(fastres.CPU), "session %d, queue %s", session, queue)
+			require.Equal(t, cpu, f.own.Index.Inqueue.Row(f.own.Index.Lookup(queue)).Get(fastres.CPU), "session %d, queue %s", session, queue)
 		}
 		for _, j := range s.Jobs {
 			switch job := f.job(j.Name); {

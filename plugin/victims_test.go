@@ -13,6 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
@@ -37,7 +38,7 @@ func lent(arguments framework.Arguments) *scene {
 	return s
 }
 
-func byWork() framework.Arguments { return framework.Arguments{victimOrder: "leastWork"} }
+func byWork() framework.Arguments { return framework.Arguments{arguments.VictimOrder: "leastWork"} }
 
 // claiming adds a pod of the queue mine that requests cards.
 func (s *scene) claiming(gpus int64) *scene {
@@ -81,7 +82,7 @@ func TestLeastWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, rules := range release.Names() {
-				test.scene.arguments[semantics] = rules
+				test.scene.arguments[arguments.Semantics] = rules
 				evicted := test.scene.open(t).run(t, reclaim.New()).evicted()
 				assert.Equal(t, test.want, evicted, "with the rules of %s", rules)
 			}
@@ -125,7 +126,7 @@ func TestVictimOrderOfGangs(t *testing.T) {
 		s := lent(a).pods("x", "other", "A", 4, 1, members(0), since("a", 100)).
 			pods("y", "other", "A", 4, 1, members(0), since("a", 900)).claiming(2)
 		f := s.open(t)
-		victims, _ := f.own.evictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")},
+		victims, _ := f.own.reclaim.EvictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")},
 			[]*api.TaskInfo{f.task("x-0"), f.task("y-0"), f.task("x-1")})
 		return names(victims)
 	}
@@ -177,12 +178,12 @@ func TestNodeOfLeastWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i := range 12 { // the order of the nodes differs
-				test.scene.arguments[semantics] = release.Names()[i%len(release.Names())]
+				test.scene.arguments[arguments.Semantics] = release.Names()[i%len(release.Names())]
 				f := test.scene.open(t)
 				spares := false
 				f.Tiers[0].Plugins[1].EnabledReclaimable = &spares
 				evicted := f.run(t, reclaim.New()).evicted()
-				assert.Equal(t, test.want, evicted, "with the rules of %s", test.scene.arguments[semantics])
+				assert.Equal(t, test.want, evicted, "with the rules of %s", test.scene.arguments[arguments.Semantics])
 				f.close()
 			}
 		})

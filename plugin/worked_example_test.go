@@ -55,7 +55,7 @@ func TestTreeOfTwoTeams(t *testing.T) {
 		shares := func(want map[string]float64) {
 			t.Helper()
 			for queue, share := range want {
-				assert.Equal(t, share, f.own.ix.Share(f.own.ix.Lookup(queue)), queue)
+				assert.Equal(t, share, f.own.Index.Share(f.own.Index.Lookup(queue)), queue)
 			}
 		}
 		before := map[string]float64{"training": 0.75, "inference": 0.75, "team-a": 0.75, "team-b": 0.75, "root": 0.75}
@@ -75,7 +75,7 @@ func TestTreeOfTwoTeams(t *testing.T) {
 		shares(before)
 
 		bound := func(queue string) float64 {
-			return f.own.ix.RealCapability.Row(f.own.ix.Lookup(queue)).Get(0) / 1000
+			return f.own.Index.RealCapability.Row(f.own.Index.Lookup(queue)).Get(0) / 1000
 		}
 		for queue, want := range map[string]float64{
 			"root": 100, "team-a": 70, "team-b": 50, // 100 − 40 + 20 = 80 is more than either's capability

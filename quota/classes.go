@@ -62,7 +62,7 @@ func (v *Victims) TakeByGuarantee(q index.Queue, victim fastres.Vector, to index
 func (v *Victims) surpasses(q, to index.Queue, reclaimer fastres.Vector, levels int) bool {
 	_, up := belowLCA(v.ix, q, to)
 	for _, p := range up[:min(len(up), levels+1)] {
-		if fastres.ExceedsWith(v.base.Allocated(p), reclaimer, v.ix.Deserved.Row(p)) {
+		if fastres.ExceedsWith(v.future.Allocated(p), reclaimer, v.ix.Deserved.Row(p)) {
 			return true
 		}
 	}

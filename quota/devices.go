@@ -156,3 +156,10 @@ func PromiseDevices(ix *index.Index, q index.Queue, devices fastres.Vector) {
 		ix.Inqueue.Row(p).Add(devices)
 	}
 }
+
+// WithdrawDevices takes back what PromiseDevices adds.
+func WithdrawDevices(ix *index.Index, q index.Queue, devices fastres.Vector) {
+	for _, p := range ix.Path(q) {
+		ix.Inqueue.Row(p).Sub(devices)
+	}
+}

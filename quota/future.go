@@ -89,21 +89,32 @@ func (f *Future) CopyTo(a Accounts) {
 
 // Charged follows a charge of a request to q and its ancestors in allocated.
 func (f *Future) Charged(q index.Queue, request fastres.Vector) {
-	f.follow(q, func(row fastres.Vector) { row.Add(request) })
+	f.follow(q, func(_ index.Queue, row fastres.Vector) { row.Add(request) })
 }
 
 // Refunded follows a refund.
 func (f *Future) Refunded(q index.Queue, refund fastres.Vector) {
-	f.follow(q, func(row fastres.Vector) { row.Sub(refund) })
+	f.follow(q, func(_ index.Queue, row fastres.Vector) { row.Sub(refund) })
 }
 
-func (f *Future) follow(q index.Queue, change func(row fastres.Vector)) {
+// CopyDevices follows a change of the resource claims that q and its ancestors hold.
+func (f *Future) CopyDevices(q index.Queue, claims []index.Claim) {
+	f.follow(q, func(p index.Queue, row fastres.Vector) {
+		for _, claim := range claims {
+			for _, of := range claim.Devices {
+				row.Set(of.Dim, f.Index.Allocated(p).Get(of.Dim))
+			}
+		}
+	})
+}
+
+func (f *Future) follow(q index.Queue, change func(p index.Queue, row fastres.Vector)) {
 	if len(f.at) == 0 {
 		return
 	}
 	for _, p := range f.Path(q) {
 		if f.at[p] >= 0 {
-			change(f.rows.Row(int(f.at[p])))
+			change(p, f.rows.Row(int(f.at[p])))
 		}
 	}
 }
@@ -116,44 +127,4 @@ type Books struct {
 	// Then are books that are read as well, nil for none: a task fits if it fits beside what is
 	// there now and beside what will be.
 	Then *Books
-}
-
-// Draft is accounts with private changes, such as the refunds of victims that are only
-// considered. The zero Draft with accounts is ready, and a change copies the rows that it
-// touches.
-type Draft struct {
-	Accounts
-	touched []index.Queue // the queues with a row here
-	rows    fastres.Rows
-}
-
-// Changed returns the queues whose allocated differs from that of the accounts below, with all
-// their ancestors.
-func (d *Draft) Changed() []index.Queue { return d.touched }
-
-// Allocated returns allocated of q with the changes. It is for reading, and invalid after the
-// next change.
-func (d *Draft) Allocated(q index.Queue) fastres.Vector {
-	for i, touched := range d.touched {
-		if touched == q {
-			return d.rows.Row(i)
-		}
-	}
-	return d.Accounts.Allocated(q)
-}
-
-// Mutable returns allocated of q for writing, in this draft alone. It is invalid after the next
-// call.
-func (d *Draft) Mutable(q index.Queue) fastres.Vector {
-	for i, touched := range d.touched {
-		if touched == q {
-			return d.rows.Row(i)
-		}
-	}
-	before := d.Accounts.Allocated(q)
-	if len(d.touched) == 0 {
-		d.rows.Reset(0, before.Len())
-	}
-	d.touched = append(d.touched, q)
-	return d.rows.Row(d.rows.Append(before))
 }

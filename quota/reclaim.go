@@ -40,38 +40,21 @@ import (
 // DIVERGES: upstream compares only the guarantee of the victim's own queue, so an inner
 // queue can lose what it is guaranteed.
 type Victims struct {
-	ix    *index.Index
-	names *index.Names
-	base  Accounts   // what is allocated without victims
-	left  index.Rows // queue → allocated without the victims taken, if at[q] = call
-	at    []int      // queue → the call that wrote its row of left
-	// taken: queue → the last call with a victim in it or below
-	taken []int
-	call  int
-	gone  []index.Queue // those with a victim in this call
+	Draft  // of the future, without the victims taken in this call
+	ix     *index.Index
+	names  *index.Names
+	future Accounts
 }
 
 // Reset prepares v for a session with the queues ix and what will be allocated to them. names
 // has the dimensions.
 func (v *Victims) Reset(ix *index.Index, future Accounts, names *index.Names) {
-	v.ix, v.base, v.names = ix, future, names
-	v.left.Reset(ix.Len(), ix.Dims())
-	v.at = append(v.at[:0], make([]int, ix.Len())...)
-	v.taken = append(v.taken[:0], make([]int, ix.Len())...)
-	v.call = 0
+	v.ix, v.future, v.names = ix, future, names
+	v.Begin()
 }
 
 // Begin starts a call: no task counts as a victim yet.
-func (v *Victims) Begin() {
-	v.call++
-	v.gone = v.gone[:0]
-}
-
-// Allocated returns allocated of q without the victims of this call (View).
-func (v *Victims) Allocated(q index.Queue) fastres.Vector { return v.allocated(q) }
-
-// Changed returns the queues with a victim in this call (View).
-func (v *Victims) Changed() []index.Queue { return v.gone }
+func (v *Victims) Begin() { v.Draft.Begin(v.future) }
 
 // Take decides whether a running task of q may be evicted for a reclaimer of the queue to,
 // and counts it as gone if so. victim and reclaimer are the requests of the two tasks. to
@@ -95,11 +78,7 @@ func (v *Victims) take(q index.Queue, victim fastres.Vector, to index.Queue) boo
 		}
 	}
 	for _, p := range v.ix.Path(q) {
-		v.allocated(p).Sub(victim)
-		if v.taken[p] != v.call {
-			v.taken[p] = v.call
-			v.gone = append(v.gone, p)
-		}
+		v.Mutable(p).Sub(victim)
 	}
 	return true
 }
@@ -108,36 +87,18 @@ func (v *Victims) take(q index.Queue, victim fastres.Vector, to index.Queue) boo
 // requests, or deserves nothing that the victim requests.
 func (v *Victims) aboveDeserved(q index.Queue, victim fastres.Vector) bool {
 	deserved := v.ix.Deserved.Row(q)
-	return !victim.Intersects(deserved) || fastres.ExceedsSomewhere(v.allocated(q), victim, deserved)
+	return !victim.Intersects(deserved) || fastres.ExceedsSomewhere(v.Allocated(q), victim, deserved)
 }
 
 // keepsGuarantee reports whether q is not below guarantee without the victim. A guarantee of
 // a card protects the pods that have the card.
 func (v *Victims) keepsGuarantee(q index.Queue, victim fastres.Vector) bool {
-	allocated, guarantee := v.allocated(q), v.ix.Guarantee.Row(q)
+	allocated, guarantee := v.Allocated(q), v.ix.Guarantee.Row(q)
 	for d := range guarantee.Present() {
 		if victim.Get(d) == 0 && v.names.IsCard(d) {
 			continue
 		}
 		if left := max(0, allocated.Get(d)-victim.Get(d)); guarantee.Get(d)-left >= fastres.MinResource {
-			return false
-		}
-	}
-	return true
-}
-
-// Suffice reports whether the quotas allow a reclaimer of q once the victims of this
-// call are gone:
-//
-//	allocated + request ≤ bound
-//
-// for q and all its ancestors, allocated without the victims. request is what q is
-// charged for the reclaimer, and bound is that of allocation, as in Allocatable.
-//
-// DIVERGES: upstream evicts pods for a task that an ancestor's bound refuses afterwards.
-func (v *Victims) Suffice(bound *index.Rows, q index.Queue, request fastres.Vector) bool {
-	for _, p := range v.ix.Path(q) {
-		if !fastres.Fits(v.allocated(p), request, bound.Row(p)) {
 			return false
 		}
 	}
@@ -229,7 +190,7 @@ func (v *Victims) TakeForGang(q index.Queue, victim fastres.Vector, to index.Que
 //
 // Upstream: none.
 func (v *Victims) KeepsCard(q index.Queue, d fastres.Dim) bool {
-	return v.allocated(q).Get(d) <= v.ix.Deserved.At(q, d)
+	return v.Allocated(q).Get(d) <= v.ix.Deserved.At(q, d)
 }
 
 // TakeOverused decides whether a running task of q may be evicted under the name
@@ -241,20 +202,9 @@ func (v *Victims) KeepsCard(q index.Queue, d fastres.Dim) bool {
 //
 // Upstream: proportion/proportion.go, AddReclaimableFn.
 func (v *Victims) TakeOverused(q index.Queue, victim fastres.Vector) bool {
-	allocated := v.allocated(q)
-	if allocated.LessEqual(v.ix.Deserved.Row(q)) {
+	if v.Allocated(q).LessEqual(v.ix.Deserved.Row(q)) {
 		return false
 	}
-	allocated.Sub(victim)
+	v.Mutable(q).Sub(victim)
 	return true
-}
-
-// allocated returns allocated of q without the victims of this call, for writing.
-func (v *Victims) allocated(q index.Queue) fastres.Vector {
-	row := v.left.Row(q)
-	if v.at[q] != v.call {
-		v.at[q] = v.call
-		row.CopyFrom(v.base.Allocated(q))
-	}
-	return row
 }

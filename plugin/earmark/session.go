@@ -108,8 +108,10 @@ func (s *Session) Refund(q, account index.Queue, request fastres.Vector) {
 	}
 }
 
-// Charged follows a charge of now, and Refunded a refund.
+// Charged follows a charge of the accounts of now in all that derives from them, and Refunded a
+// refund.
 func (s *Session) Charged(q index.Queue, request fastres.Vector) {
+	s.Now.Guarantees.Update(q, request, 1)
 	if s.unsettled {
 		s.queues.Charged(q, request)
 		s.guarantees.Update(q, request, 1)
@@ -117,6 +119,7 @@ func (s *Session) Charged(q index.Queue, request fastres.Vector) {
 }
 
 func (s *Session) Refunded(q index.Queue, refund fastres.Vector) {
+	s.Now.Guarantees.Update(q, refund, -1)
 	if s.unsettled {
 		s.queues.Refunded(q, refund)
 		s.guarantees.Update(q, refund, -1)
@@ -131,6 +134,10 @@ func (s *Session) ChargedNamespace(account index.Queue, request fastres.Vector) 
 func (s *Session) RefundedNamespace(account index.Queue, refund fastres.Vector) {
 	s.namespaces.Refunded(account, refund)
 }
+
+// ChargedClaims follows a charge or a refund of resource claims, which nothing terminating holds
+// and no earmark keeps.
+func (s *Session) ChargedClaims(q index.Queue, claims []index.Claim) { s.queues.CopyDevices(q, claims) }
 
 // CopyTo makes the future that of a snapshot, in which a simulation begins. namespaces is nil
 // where no queue limits them.

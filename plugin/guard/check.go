@@ -10,6 +10,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 )
 
 // The errors of Check. All other errors are Volcano's own.
@@ -37,7 +38,7 @@ func Check(configuration string) error {
 			}
 			if slices.Contains(plugin.Names, option.Name) {
 				quotas = append(quotas, option.Name)
-				if _, err := plugin.Release(option.Arguments); err != nil {
+				if _, err := arguments.Release(option.Arguments); err != nil {
 					return fmt.Errorf("%w: %s: %w", ErrBadArgument, option.Name, err)
 				}
 			}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/guard"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
@@ -87,7 +88,7 @@ func Configure(text string) (*Configuration, error) {
 				return nil, fmt.Errorf("the scheduler configuration: %w: %s, %s", guard.ErrSeveralQuotas, c.Plugin, option.Name)
 			case slices.Contains(plugin.Names, option.Name):
 				c.Plugin, c.Arguments = option.Name, option.Arguments
-				if c.Release, err = plugin.Release(option.Arguments); err != nil {
+				if c.Release, err = arguments.Release(option.Arguments); err != nil {
 					return nil, fmt.Errorf("the scheduler configuration: %w: %s: %w", guard.ErrBadArgument, option.Name, err)
 				}
 				c.Hierarchy = option.EnabledHierarchy != nil && *option.EnabledHierarchy && option.Name != plugin.ProportionName

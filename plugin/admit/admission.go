@@ -1,0 +1,253 @@
+// Package admit decides which jobs may have their pods created, and keeps what is reserved for
+// them.
+package admit
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Memory lasts across sessions. The zero Memory is ready.
+type Memory struct {
+	Reservations reserve.Reservations // of the cards of jobs that several cards can satisfy
+	asking       reserve.Job          // that waits for admission
+	holding      reserve.Job          // that was admitted
+}
+
+// Reports tells people what is decided.
+type Reports struct {
+	Explain  *report.Explainer
+	Journal  *report.Journal
+	Metrics  *report.Metrics
+	Recorder *report.Recorder
+}
+
+// Session admits the jobs of one scheduling session.
+type Session struct {
+	*constraint.Session
+	Reports
+	memory  *Memory
+	gates   reserve.Gates
+	scalars bool // every scalar resource counts
+	// displace: a job may displace the promises of jobs with a lower priority.
+	displace   bool
+	displacing displacement
+	promised   map[api.QueueID][]*api.JobInfo // see promisedIn; nil until then
+}
+
+// Settings are the arguments that concern admission.
+type Settings struct {
+	Gates    reserve.Gates
+	Scalars  bool
+	Displace bool
+}
+
+// Open begins to admit jobs.
+func Open(s *constraint.Session, m *Memory, to Reports, with Settings) *Session {
+	return &Session{Session: s, Reports: to, memory: m, gates: with.Gates, scalars: with.Scalars, displace: with.Displace}
+}
+
+// JobEnqueueable votes on whether a job may have its pods created. It changes no account.
+func (s *Session) JobEnqueueable(obj any) int {
+	job := obj.(*api.JobInfo)
+	frame := s.Frames.Open()
+	defer frame.Close()
+	minimum := frame.Vector()
+	outcome := s.decide(minimum, job)
+	if s.displace {
+		outcome = s.decideInPlace(outcome, minimum, job)
+	}
+	if outcome.Verdict.OK() {
+		return util.Permit
+	}
+	if outcome.Verdict.Reason == quota.SearchExhausted {
+		s.Metrics.CountExhausted(outcome.Verdict.Queue)
+	}
+	if s.Journal.Refuse(s.Explain, job, refusal(minimum, job, outcome)) {
+		s.Recorder.RecordPodGroup(s.Volcano, job.PodGroup, s.Journal.Event(s.Explain, job, s.scalars))
+	}
+	return util.Reject
+}
+
+// Reason returns why a job may not have its pods created now, nil if it may.
+func (s *Session) Reason(job *api.JobInfo) *report.Reason {
+	frame := s.Frames.Open()
+	defer frame.Close()
+	minimum := frame.Vector()
+	outcome := s.decideInPlace(s.decide(minimum, job), minimum, job)
+	return s.Explain.Explain(refusal(minimum, job, outcome))
+}
+
+// refusal is the outcome of admission with the minimum that it is about.
+func refusal(minimum fastres.Vector, job *api.JobInfo, outcome cards.Outcome) report.Refusal {
+	return report.Refusal{Request: minimum, Admission: true, Namespace: job.Namespace}.With(outcome)
+}
+
+// decide applies the rules of enqueue to a job. It sets minimum to the part of the job's minimum
+// resources that it does not have yet.
+//
+// DIVERGES: upstream adds the whole minimum to allocated, which has the job's own pods in
+// it. A gang that loses a pod before it runs is then never admitted again.
+func (s *Session) decide(minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
+	queue := s.Volcano.Queues[job.Queue]
+	if queue == nil {
+		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.UnknownQueue, Queue: index.None}}
+	}
+	v := s.Eligible(s.Index.Lookup(string(queue.UID)))
+	if !v.OK() {
+		return cards.Outcome{Verdict: v}
+	}
+	a := constraint.JobAsk{Job: job, Queue: v.Queue, Minimum: minimum, HasMinimum: intake.HasMinimum(job),
+		Cards: s.cardsOf(&s.memory.asking, v.Queue, job)}
+	if v = s.AdmitsJob(a); !v.OK() || a.Cards == nil {
+		return cards.Outcome{Verdict: v}
+	}
+	s.PrepareCards()
+	outcome := s.memory.Reservations.Admit(s.Index, s.Cards, a.Queue, a.Queue, a.Cards)
+	if outcome.Verdict.OK() {
+		outcome = s.AdmitsCards(a)
+	}
+	return outcome
+}
+
+// Quotas is the rule of jobs that the quotas of queues state. It stands among the constraints
+// because it has a place in their order.
+type Quotas struct{ *constraint.Session }
+
+// AdmitJob sets a.Minimum to what the job lacks of its minimum, without its cards, and holds it
+// against the quotas.
+func (r Quotas) AdmitJob(a constraint.JobAsk) quota.Verdict {
+	if !a.HasMinimum {
+		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	}
+	frame := r.Frames.Open()
+	defer frame.Close()
+	allocated := frame.Vector()
+	complete := r.Intake.SetMinimum(a.Minimum, a.Job)
+	if a.Cards != nil {
+		a.Cards.ExemptMinimum(r.Session.Cards, a.Minimum)
+	}
+	setAllocated(r.Session, allocated, a.Job, a.Cards)
+	a.Minimum.Sub(allocated)
+	v := quota.Enqueueable(r.Index, a.Queue, a.Minimum)
+	if !complete {
+		v.Reason = quota.OverQuota
+	}
+	return v
+}
+
+// setAllocated sets x to what a job has, without its cards.
+func setAllocated(s *constraint.Session, x fastres.Vector, job *api.JobInfo, jobCards *reserve.Job) {
+	s.Intake.Dims.Set(x, job.Allocated)
+	if jobCards != nil {
+		jobCards.ExemptAllocated(x)
+	}
+}
+
+// cardsOf reads the cards of a job of q into memory, nil where it has and requests none.
+func (s *Session) cardsOf(memory *reserve.Job, q index.Queue, job *api.JobInfo) *reserve.Job {
+	if !s.Cards.Counted(q) {
+		return nil
+	}
+	memory.Gates = s.gates
+	memory.Read(s.Cards, job, s.Cards.Read)
+	if !memory.HasCards() {
+		return nil
+	}
+	return memory
+}
+
+// JobEnqueued reserves the minimum of a job that is admitted, less what the job already has.
+func (s *Session) JobEnqueued(obj any) {
+	job := obj.(*api.JobInfo)
+	q := s.Index.Lookup(string(job.Queue))
+	waited := s.Journal.Admit(job)
+	if q == index.None {
+		return
+	}
+	s.displaceFor(job)
+	s.Metrics.ObserveAdmission(q, waited)
+	s.beginPromise(q, job)
+	frame := s.Frames.Open()
+	defer frame.Close()
+	a := s.admitted(frame, q, job)
+	s.HoldFor(a)
+	s.Metrics.PublishInqueue(q, a.Reserved)
+	if a.Cards != nil {
+		s.memory.Reservations.Reserve(s.Cards, q, job, a.Cards)
+	}
+	s.eachReservation(a, func(reservation fastres.Vector) {
+		s.chargeInqueue(a, reservation)
+		s.Metrics.PublishInqueue(q, reservation)
+	})
+	if s.promised != nil && !slices.Contains(s.promised[job.Queue], job) {
+		s.promised[job.Queue] = append(s.promised[job.Queue], job)
+	}
+	s.Index.Check()
+}
+
+// admitted returns the question about a job of q that is admitted.
+func (s *Session) admitted(frame constraint.Frame, q index.Queue, job *api.JobInfo) constraint.JobAsk {
+	a := constraint.JobAsk{Job: job, Queue: q, HasMinimum: intake.HasMinimum(job), Reserved: frame.Vector(),
+		Cards: s.cardsOf(&s.memory.holding, q, job)}
+	a.Reserved.Reset()
+	return a
+}
+
+// eachReservation visits what is reserved for an admitted job, but for cards that the job can
+// choose among: each card by itself, and then the rest of its minimum.
+func (s *Session) eachReservation(a constraint.JobAsk, visit func(fastres.Vector)) {
+	frame := s.Frames.Open()
+	defer frame.Close()
+	reservation := frame.Vector()
+	if a.Cards != nil {
+		s.memory.Reservations.EachCharge(s.Cards, a.Queue, a.Job, a.Cards, func(d fastres.Dim, milli float64) {
+			reservation.Reset()
+			reservation.Set(d, milli)
+			visit(reservation)
+		})
+	}
+	if !a.HasMinimum {
+		return
+	}
+	minimum, allocated, gated := frame.Vector(), frame.Vector(), frame.Vector()
+	s.Intake.SetMinimum(minimum, a.Job)
+	setAllocated(s.Session, allocated, a.Job, a.Cards)
+	s.Intake.SetGated(gated, a.Job)
+	if a.Cards != nil {
+		a.Cards.ExemptMinimum(s.Cards, minimum)
+		a.Cards.ExemptGated(gated)
+	}
+	quota.Reservation(reservation, minimum, allocated, gated)
+	visit(reservation)
+}
+
+// chargeInqueue adds a reservation of a job to inqueue of its queue and above, and of the account
+// of its namespace. withdrawInqueue takes it back. A limit of namespaces caps what queues above
+// reserve, so that the two are one change (quota.Namespaces).
+func (s *Session) chargeInqueue(a constraint.JobAsk, reservation fastres.Vector) {
+	if account := s.Intake.NamespaceOf(a.Queue, a.Job); account != index.None {
+		s.Intake.Namespaces.ChargeInqueue(s.Index, a.Queue, account, a.Job, reservation)
+		return
+	}
+	quota.ChargeInqueue(s.Index, a.Queue, reservation)
+}
+
+func (s *Session) withdrawInqueue(a constraint.JobAsk, reservation fastres.Vector) {
+	if account := s.Intake.NamespaceOf(a.Queue, a.Job); account != index.None {
+		s.Intake.Namespaces.WithdrawInqueue(s.Index, a.Queue, account, a.Job, reservation)
+		return
+	}
+	quota.WithdrawInqueue(s.Index, a.Queue, reservation)
+}

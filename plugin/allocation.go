@@ -1,0 +1,114 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// allocatable reports whether a task may be allocated now.
+func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
+	frame := s.Frames.Open()
+	defer frame.Close()
+	request := frame.Vector()
+	outcome := cards.Outcome{Verdict: s.Eligible(s.number(queue))}
+	q := outcome.Verdict.Queue
+	if outcome.Verdict.OK() {
+		outcome = s.allocation(s.reclaim.BooksFor(task), q, task, request)
+	}
+	if outcome.Verdict.OK() && !s.reclaim.LeavesEarmarks(task) {
+		outcome.Verdict.Reason = quota.Earmarked
+	}
+	if outcome.Verdict.OK() {
+		if s.gates != nil {
+			s.gates.Allocatable(s.QueueOf(task), task)
+		}
+		return true
+	}
+	refusal := report.Refusal{Request: request, Namespace: task.Namespace, Allocation: true, Queue: q}.With(outcome)
+	if job := s.Volcano.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
+		s.memory.journal.Refuse(&s.explain, job, refusal)
+	}
+	if klog.V(3).Enabled() {
+		klog.Infof("[%s] task %s/%s waits: %s", s.variant.Name, task.Namespace, task.Name, s.explain.Explain(refusal))
+	}
+	return false
+}
+
+// allocation applies the rule of allocation to a task of q that has no node yet. It sets request to
+// what the task requests, or to the devices that are refused.
+func (s *session) allocation(b *quota.Books, q index.Queue, task *api.TaskInfo, request fastres.Vector) cards.Outcome {
+	a := s.Ask(q, task, request)
+	a.Replace = true
+	return s.Allocation(b, a)
+}
+
+// predicate admits the nodes on which a task can have its cards: the node has one
+// of them, and the queue and all its ancestors have quota left for it.
+func (s *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
+	s.reclaim.Consider(task, node)
+	if s.Cards == nil {
+		return nil
+	}
+	return s.fitError(s.reclaim.BooksFor(task), task, node)
+}
+
+func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
+	w, err := s.whatIf(state)
+	if err != nil {
+		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
+	}
+	return s.fitError(w.books(), task, node)
+}
+
+// fitError returns why a task cannot have its cards on a node, as Volcano expects
+// it. The code is Unschedulable where evictions may help.
+func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) error {
+	if !s.Books.LeavesRoom(task, node, false) {
+		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: report.NodeEarmarked, Plugin: s.variant.Name})
+	}
+	fit := s.fitNode(b, task, node.Name)
+	if fit.Reason == cards.NodeFits {
+		return nil
+	}
+	code := api.UnschedulableAndUnresolvable
+	if fit.Reason == cards.OverQuota {
+		code = api.Unschedulable
+	}
+	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: s.explain.ExplainNode(fit, task.Namespace).String(), Plugin: s.variant.Name})
+}
+
+func (s *session) fitNode(b *quota.Books, task *api.TaskInfo, node string) cards.NodeFit {
+	a := s.askOf(task)
+	return s.Cards.FitNode(a.Queue, a.Pod, node, func(d fastres.Dim, milli float64) quota.Verdict { return s.FitsCard(b, a, d, milli) })
+}
+
+// askOf returns the question about the cards of a task. It is safe for many goroutines, and fast
+// for the task that PrePredicate prepared.
+func (s *session) askOf(task *api.TaskInfo) constraint.Ask {
+	if w := s.prepared.Load(); w != nil && w.task == task {
+		return constraint.Ask{Task: task, Queue: w.queue, Pod: w.pod}
+	}
+	q := s.QueueOf(task)
+	return constraint.Ask{Task: task, Queue: q, Pod: s.Cards.PodRequest(q, task.Pod)}
+}
+
+// nodeOrder scores the card of a node by its position in the task's list. Cards that are promised
+// to other jobs, and those that the quotas refuse, come last.
+func (s *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
+	a := s.askOf(task)
+	return s.Cards.Preference(a.Pod, node.Name, func(d fastres.Dim, milli float64) bool {
+		return a.Queue != index.None && (!quota.Unpromised(s.Index, a.Queue, d, milli) || !s.FitsCard(&s.Books.Now, a, d, milli).OK())
+	}), nil
+}

@@ -1,0 +1,344 @@
+// Package arguments reads the arguments of the plugins: text of a configuration into settings,
+// with a problem for each argument that is unknown or wrong, for which the default is used.
+package arguments
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Variant holds the differences between the names of a plugin.
+type Variant struct {
+	Name string
+	// Scalars: every scalar resource counts, not cpu and memory alone.
+	Scalars bool
+	// Proportion: deserved follows from weights and requests, and bounds allocation.
+	Proportion bool
+	// ZeroUnset: unsetCapability is zero by default.
+	ZeroUnset bool
+	Cards     cards.Scope
+}
+
+// Classes are the service classes by name.
+var Classes = map[string]quota.Class{policy.Inference: quota.Inference, policy.Training: quota.Training}
+
+// The arguments of the plugins.
+const (
+	AncestorReclaimLevel   = "ancestorReclaimLevel"
+	CardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
+	DeviceCapacities       = "capacity.DRAConsumableCapacityEnable"
+	DeviceQuotas           = "capacity.DynamicResourceAllocationEnable"
+	DeservedFrom           = "deservedFrom"
+	DisplacePromises       = "displacePromises"
+	HierarchyFrom          = "hierarchyFrom"
+	InqueueTimeout         = "inqueueTimeout"
+	KeepGuarantees         = "keepGuarantees"
+	NodeOrderWeight        = "nodeOrderWeight"
+	OwnerClasses           = "podOwnerReferenceToServiceType"
+	ReclaimBeyondMinimum   = "reclaimBeyondMinimum"
+	ReclaimByClass         = "reclaimByServiceType"
+	ReclaimDamping         = "reclaimDamping"
+	RootCapability         = "rootCapability"
+	Semantics              = "semantics"
+	TerminatingCards       = "terminatingCards"
+	UnsetCapability        = "unsetCapability"
+	UntypedCards           = "untypedCards"
+	VictimOrder            = "victimOrder"
+)
+
+// Known are all of them.
+var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardUnlimitedCPUMemory, DeservedFrom, DisplacePromises,
+	HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping,
+	RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder}
+
+// VictimsBy is the order in which reclaim evicts pods.
+type VictimsBy string
+
+// The orders of victims.
+const (
+	VictimsByVolcano VictimsBy = "volcano"
+	VictimsByWork    VictimsBy = "leastWork"
+)
+
+// Settings are the parsed arguments, and what follows from the name of the plugin.
+type Settings struct {
+	Bounds intake.Settings
+	Cards  cards.Settings
+	// Damping is the number of ancestors that reclaim considers; above 0 reclaim is damped.
+	Damping int
+	// Levels is the number of ancestors whose deserved reclaim considers, as upstream v1.15 does.
+	Levels int
+	// BeyondMinimum: jobs that have their minimum starve while their queue deserves more.
+	BeyondMinimum bool
+	// Displace: a job may displace the promises of jobs with a lower priority.
+	Displace bool
+	Gates    bool                   // Volcano removes queue allocation gates
+	ByClass  bool                   // service classes decide who reclaims from whom
+	Owners   map[string]quota.Class // by the kind of a pod's owner
+	ByWork   bool                   // reclaim evicts the pods whose eviction loses the least work
+	Rules    release.Rules
+}
+
+// Parse parses the arguments of a plugin. Each problem names the key, the
+// value, and the default that is used instead.
+func Parse(v Variant, arguments framework.Arguments) (Settings, []string) {
+	unset := []intake.UnsetCapability{intake.UnsetUnlimited, intake.UnsetZero}
+	if v.ZeroUnset {
+		slices.Reverse(unset)
+	}
+	terminating := []cards.TerminatingCards{cards.TerminatingRelease, cards.TerminatingHold}
+	if v.Cards == cards.Everywhere {
+		slices.Reverse(terminating)
+	}
+	p := &parser{arguments: arguments}
+	r, err := Release(arguments)
+	if err != nil {
+		p.wrong(Semantics, "one of "+strings.Join(release.Names(), ", "), r)
+	}
+	rules := r.Rules()
+	root := []intake.RootCapability{intake.RootTotal, intake.RootOwn}
+	if rules.OpenRoot {
+		slices.Reverse(root)
+	}
+	s := Settings{
+		Bounds: intake.Settings{
+			Scalars:         v.Scalars,
+			Proportion:      v.Proportion,
+			RootCapability:  oneOf(p, RootCapability, append(root, intake.RootUnlimited)...),
+			UnsetCapability: oneOf(p, UnsetCapability, unset...),
+			DeservedFrom:    oneOf(p, DeservedFrom, intake.DeservedFromSpec, intake.DeservedFromWeight),
+			HierarchyFrom:   oneOf(p, HierarchyFrom, intake.HierarchyFromParent, intake.HierarchyFromAnnotation),
+			InqueueTimeout:  p.duration(InqueueTimeout),
+			KeepGuarantees:  p.flag(KeepGuarantees, false),
+			OpenRoot:        rules.OpenRoot,
+			Gates:           reserve.Gates(rules.QueueGates),
+			Devices:         p.devices(v, r),
+		},
+		Cards: cards.Settings{
+			Untyped:            oneOf(p, UntypedCards, cards.UntypedCharge, cards.UntypedReject, cards.UntypedIgnore),
+			Terminating:        oneOf(p, TerminatingCards, terminating...),
+			UnlimitedCPUMemory: p.flag(CardUnlimitedCPUMemory, false),
+			NodeOrderWeight:    p.positive(NodeOrderWeight, 1),
+		},
+		Damping:  p.count(ReclaimDamping),
+		Displace: p.flag(DisplacePromises, false),
+		Levels:   p.count(AncestorReclaimLevel),
+		Gates:    rules.QueueGates && release.RemovesQueueGates(),
+		Rules:    rules,
+	}
+	if s.Damping > 0 && s.Levels > 0 {
+		s.Levels = 0
+		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect beside %s", AncestorReclaimLevel, ReclaimDamping))
+	}
+	p.takes(v, &s)
+	for _, key := range slices.Sorted(maps.Keys(arguments)) {
+		if !slices.Contains(Known, key) {
+			p.problems = append(p.problems, fmt.Sprintf("argument %s is unknown and ignored; known are %s",
+				key, strings.Join(Known, ", ")))
+		}
+	}
+	return s, p.problems
+}
+
+// Release returns the release of Volcano whose rules the arguments of a plugin select: by
+// default the one that the program is built with. It returns an error for an unknown one.
+func Release(arguments framework.Arguments) (release.Release, error) {
+	given, ok := arguments[Semantics]
+	if !ok {
+		return release.Built(), nil
+	}
+	r, err := release.Parse(fmt.Sprint(given))
+	if err != nil {
+		return r, fmt.Errorf("argument %s: %w", Semantics, err)
+	}
+	return r, nil
+}
+
+// parser reads values one by one, and collects those that are wrong.
+type parser struct {
+	arguments framework.Arguments
+	problems  []string
+}
+
+func (p *parser) wrong(key, want string, byDefault any) {
+	given := p.arguments[key]
+	p.problems = append(p.problems, fmt.Sprintf("argument %s: %v (%T) is not %s, using %v", key, given, given, want, byDefault))
+}
+
+// oneOf reads one of some words, the first by default.
+func oneOf[T ~string](p *parser, key string, words ...T) T {
+	given, ok := p.arguments[key]
+	if !ok {
+		return words[0]
+	}
+	if word, ok := given.(string); ok && slices.Contains(words, T(word)) {
+		return T(word)
+	}
+	var known []string
+	for _, word := range words {
+		known = append(known, string(word))
+	}
+	p.wrong(key, "one of "+strings.Join(known, ", "), words[0])
+	return words[0]
+}
+
+// flag reads a boolean.
+func (p *parser) flag(key string, byDefault bool) bool {
+	switch given := p.arguments[key].(type) {
+	case nil:
+		if _, ok := p.arguments[key]; !ok {
+			return byDefault
+		}
+	case bool:
+		return given
+	case string:
+		if value, err := strconv.ParseBool(given); err == nil {
+			return value
+		}
+	}
+	p.wrong(key, "true or false", byDefault)
+	return byDefault
+}
+
+// devices reads the arguments for quotas of device classes. Their defaults are the feature
+// gates of Kubernetes.
+func (p *parser) devices(v Variant, r release.Release) intake.Devices {
+	off := ""
+	switch {
+	case v.Proportion:
+		off = "the plugin " + v.Name + " has no quotas of device classes"
+	case !r.Rules().DeviceQuotas:
+		off = fmt.Sprintf("Volcano %s has no quotas of device classes", r)
+	case !release.KnowsClaims():
+		off = fmt.Sprintf("Volcano %s, which the scheduler is built with, does not read resource claims", release.Built())
+	default:
+		counts, capacities := release.DeviceQuotas()
+		counts, capacities = p.flag(DeviceQuotas, counts), p.flag(DeviceCapacities, capacities)
+		if !counts {
+			return intake.Devices{Off: DeviceQuotas + " is false"}
+		}
+		return intake.Devices{Capacities: capacities}
+	}
+	for _, key := range []string{DeviceCapacities, DeviceQuotas} {
+		if _, given := p.arguments[key]; given {
+			p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect: %s", key, off))
+		}
+	}
+	return intake.Devices{Off: off}
+}
+
+// takes reads the arguments that decide who takes from whom.
+func (p *parser) takes(v Variant, s *Settings) {
+	s.ByClass, s.Owners = p.flag(ReclaimByClass, false), p.classes(OwnerClasses)
+	s.ByWork = oneOf(p, VictimOrder, VictimsByVolcano, VictimsByWork) == VictimsByWork
+	s.BeyondMinimum = p.flag(ReclaimBeyondMinimum, false)
+	if v.Proportion {
+		s.BeyondMinimum = p.without(v, ReclaimBeyondMinimum, s.BeyondMinimum)
+		s.ByWork, s.ByClass = p.without(v, VictimOrder, s.ByWork), p.without(v, ReclaimByClass, s.ByClass)
+	}
+	if len(s.Owners) > 0 && !s.ByClass {
+		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect without %s", OwnerClasses, ReclaimByClass))
+	}
+}
+
+// without returns false, with a problem where an argument is set that a plugin does not have.
+func (p *parser) without(v Variant, key string, set bool) bool {
+	if set {
+		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect: the plugin %s evicts as Volcano's does", key, v.Name))
+	}
+	return false
+}
+
+// classes reads service classes by the kind of a pod's owner. Entries that are wrong are left
+// out.
+func (p *parser) classes(key string) map[string]quota.Class {
+	given, ok := p.arguments[key]
+	if !ok {
+		return nil
+	}
+	entries := reflect.ValueOf(given)
+	if entries.Kind() != reflect.Map {
+		p.wrong(key, "a map from kinds of owners, such as ReplicaSet, to service classes", "none")
+		return nil
+	}
+	owners := map[string]quota.Class{}
+	var wrong []string
+	for _, entry := range entries.MapKeys() {
+		kind, text := fmt.Sprint(entry.Interface()), fmt.Sprint(entries.MapIndex(entry).Interface())
+		if class, stated := Classes[text]; stated {
+			owners[kind] = class
+		} else {
+			wrong = append(wrong, fmt.Sprintf("argument %s: %s: %q is not one of %s, %s, ignored", key, kind, text, policy.Inference, policy.Training))
+		}
+	}
+	slices.Sort(wrong)
+	p.problems = append(p.problems, wrong...)
+	return owners
+}
+
+// positive reads a number above 0.
+func (p *parser) positive(key string, byDefault float64) float64 {
+	if _, ok := p.arguments[key]; !ok {
+		return byDefault
+	}
+	if value := p.number(key); value > 0 && !math.IsInf(value, 0) {
+		return value
+	}
+	p.wrong(key, "a number above 0", byDefault)
+	return byDefault
+}
+
+// count reads a whole number, 0 by default.
+func (p *parser) count(key string) int {
+	if _, ok := p.arguments[key]; !ok {
+		return 0
+	}
+	if value := p.number(key); value >= 0 && value <= math.MaxInt32 && value == math.Trunc(value) {
+		return int(value)
+	}
+	p.wrong(key, "a whole number, 0 or more", 0)
+	return 0
+}
+
+// duration reads a duration, 0 by default.
+func (p *parser) duration(key string) time.Duration {
+	if _, ok := p.arguments[key]; !ok {
+		return 0
+	}
+	text, _ := p.arguments[key].(string)
+	if value, ok := policy.ParseDuration(text); ok {
+		return value
+	}
+	p.wrong(key, policy.WantDuration, time.Duration(0))
+	return 0
+}
+
+// number returns the value of a key, NaN for one that is not a number.
+func (p *parser) number(key string) float64 {
+	switch given := p.arguments[key].(type) {
+	case int:
+		return float64(given)
+	case float64:
+		return given
+	case string:
+		if value, err := strconv.ParseFloat(given, 64); err == nil {
+			return value
+		}
+	}
+	return math.NaN()
+}

@@ -1,0 +1,97 @@
+package plugin
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
+	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/report"
+)
+
+// What a configuration means under a name of this package, for programs that check it. Each
+// function takes the name of the plugin, and returns nothing for a name of another package.
+
+// variantOf returns what the name of a plugin of this package stands for.
+func variantOf(name string) (arguments.Variant, bool) {
+	for _, b := range []*builder{cardBuilder, capacityBuilder, proportionBuilder} {
+		if b.variant.Name == name {
+			return b.variant, true
+		}
+	}
+	return arguments.Variant{}, false
+}
+
+// ServiceTypes returns a function for the service class of a pod, from the annotations of its
+// PodGroup and from its owners, "" for none. It is nil where the plugin has no classes.
+func ServiceTypes(name string, given framework.Arguments) func(annotations map[string]string, pod *v1.Pod) string {
+	v, known := variantOf(name)
+	with, _ := arguments.Parse(v, given)
+	if !known || !with.ByClass {
+		return nil
+	}
+	return func(annotations map[string]string, pod *v1.Pod) string {
+		return classes.Stated(annotations, pod, with.Owners)
+	}
+}
+
+// LimitProblems returns the limits of namespaces of a queue that have no effect, because the
+// plugin does not count the resource.
+func LimitProblems(name string, annotations map[string]string) []card.Problem {
+	v, known := variantOf(name)
+	if !known {
+		return nil
+	}
+	texts := policy.Read(annotations)
+	values, _ := texts.Parse()
+	return intake.Settings{Scalars: v.Scalars}.LimitProblems(values[policy.NamespaceCapability].Resources)
+}
+
+// DeviceProblems returns the quotas of device classes of a queue that have no effect.
+func DeviceProblems(name string, given framework.Arguments, capability, deserved, guarantee v1.ResourceList) []intake.DeviceProblem {
+	v, known := variantOf(name)
+	if !known {
+		return nil
+	}
+	with, _ := arguments.Parse(v, given)
+	return with.Bounds.Devices.Problems(capability, deserved, guarantee)
+}
+
+// deviceProblems remembers which quotas of devices that have no effect were reported. The zero
+// deviceProblems is ready.
+type deviceProblems struct {
+	reported map[string][]intake.DeviceProblem // by queue
+}
+
+// warn records an event on each queue whose quotas of devices have no effect, again when they
+// change. The name proportion has none, as upstream.
+func (p *deviceProblems) warn(s *session) {
+	if s.variant.Proportion {
+		return
+	}
+	reported := map[string][]intake.DeviceProblem{}
+	for _, queue := range s.Intake.Queues {
+		if queue == nil {
+			continue
+		}
+		spec := &queue.Queue.Spec
+		problems := s.settings.Bounds.Devices.Problems(spec.Capability, spec.Deserved, spec.Guarantee.Resource)
+		if len(problems) == 0 {
+			continue
+		}
+		reported[queue.Name] = problems
+		before := p.reported[queue.Name]
+		for _, problem := range problems {
+			if !slices.Contains(before, problem) {
+				s.memory.recorder.WarnQueue(s.Volcano, s.variant.Name, queue.Queue, report.BadDeviceQuota, problem.String())
+			}
+		}
+	}
+	p.reported = reported
+}

@@ -1,0 +1,128 @@
+// Package constraint has the interfaces between the hooks of the scheduler and optional features.
+//
+// A feature such as limits of namespaces is one package below this one. It has a function Open
+// that returns nil where the feature is off; otherwise the session uses it, and each hook asks it
+// through the interfaces that it has:
+//
+//	TaskRule   may a task have what it requests, or a card
+//	JobRule    may the pods of a job be created
+//	CardRule   the same, for the cards of the job
+//	Account    is charged for tasks beside their queues, also in drafts and simulations
+//	TakePolicy who may take from whom
+//	Watcher    follows the tasks that get and lose nodes in the session
+//	Holder     reserves something for jobs that are admitted
+//
+// Session has a method for each question, which asks all active constraints.
+//
+// Constraints do not import one another. The quotas of queues are asked directly, before all
+// constraints. Four things do not fit and stand beside them: cards choose the dimension, so loops
+// over cards are outside, and rules inside; the joint assignment of cards to jobs (package
+// reserve); displacement, which wraps admission; and the planner of reclaim (package reclaim),
+// which asks for whole sets of victims.
+//
+// The table of features and hooks is docs/dev/CROSSINGS.md.
+package constraint
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Ask is a task that rules decide about.
+type Ask struct {
+	Task  *api.TaskInfo
+	Queue index.Queue
+	Pod   *cards.PodRequest // what the pod states about cards
+	// Request is what is asked for: that of the task without cards, or what its queue is charged
+	// for it on a node.
+	Request  fastres.Vector
+	Complete bool // Request has a dimension for everything that the task requests
+	// Replace: a rule that refuses something else may replace Request by that.
+	Replace bool
+}
+
+// TaskRule bounds what tasks have. Its methods change nothing, and are safe for many goroutines.
+type TaskRule interface {
+	// Fit decides on a.Request beside the accounts of b.
+	Fit(b *quota.Books, a Ask) quota.Verdict
+	// FitCard decides on a quantity of one card.
+	FitCard(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict
+	// Lacks reports whether a has too little room for a quantity in an account that a running
+	// task of q is charged on. Then the eviction of the task makes room.
+	Lacks(b *quota.Books, a Ask, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) bool
+	// FitOwn decides on a quantity of one dimension beside what the queue of a itself has. No
+	// eviction in another queue makes room there.
+	FitOwn(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict
+}
+
+// Reclaimer is who takes from other queues: a task, or a whole job where Task is nil.
+type Reclaimer struct {
+	Queue index.Queue // None for a task without a queue
+	Task  *api.TaskInfo
+	Gang  *api.JobInfo
+}
+
+// TakePolicy says who may take from whom, besides what the queues deserve. It is for the goroutine
+// that runs the session.
+type TakePolicy interface {
+	// MayTake decides whether a task may take from other queues at all.
+	MayTake(q index.Queue, task *api.TaskInfo) quota.Verdict
+	// Terms returns the terms, after MayTake, on which a reclaimer meets a running task of q.
+	Terms(r Reclaimer, q index.Queue, task *api.TaskInfo) quota.Terms
+	// Spares reports whether jobs of the same queue may not preempt a running task of q either.
+	// It is safe for many goroutines.
+	Spares(q index.Queue, task *api.TaskInfo) bool
+}
+
+// JobAsk is a job that waits for admission, or that was admitted.
+type JobAsk struct {
+	Job   *api.JobInfo
+	Queue index.Queue
+	// Minimum is what the job lacks of its minimum resources, without its cards. It is set where
+	// HasMinimum.
+	Minimum    fastres.Vector
+	HasMinimum bool
+	Cards      *reserve.Job // nil where the job has and requests none
+	// Reserved has the dimensions of inqueue that constraints changed, for the metrics.
+	Reserved fastres.Vector
+}
+
+// JobRule bounds which jobs are admitted. A rule that refuses may replace a.Minimum by what it
+// refuses.
+type JobRule interface {
+	AdmitJob(a JobAsk) quota.Verdict
+}
+
+// CardRule bounds the cards of jobs that are admitted, after all rules of jobs.
+type CardRule interface {
+	// PrepareCards is called before the quotas of queues are asked.
+	PrepareCards()
+	AdmitCards(a JobAsk) cards.Outcome
+}
+
+// Account is charged for tasks beside their queues.
+type Account interface {
+	// Charge charges a task with a.Request in b.
+	Charge(b *quota.Books, a Ask)
+	// Refund takes a charge back. scratch is memory of the length of a.Request.
+	Refund(b *quota.Books, a Ask, scratch fastres.Vector)
+}
+
+// Watcher follows what happens in the session, after the queues of a task were charged or
+// refunded. It may add to a.Request what else was changed, for the metrics.
+type Watcher interface {
+	Charged(a Ask)
+	Refunded(a Ask)
+}
+
+// Holder reserves something for jobs that are admitted.
+type Holder interface {
+	Hold(a JobAsk)
+	// Withdraw takes back what is reserved for a job. restore reserves the same again.
+	Withdraw(a JobAsk) (restore func())
+}

@@ -1,0 +1,62 @@
+package constraint
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Draft is the future accounts of a session without some tasks, such as victims that are only
+// considered. It is for one goroutine.
+type Draft struct {
+	quota.Books
+	session            *Session
+	queues, namespaces quota.Draft
+	request, scratch   fastres.Vector
+}
+
+// Without returns a draft without some tasks. Those that have no node or no queue change nothing.
+func (s *Session) Without(tasks []*api.TaskInfo) *Draft {
+	d := &Draft{}
+	d.Begin(s, nil)
+	for _, task := range tasks {
+		d.Remove(task)
+	}
+	return d
+}
+
+// Begin starts a draft in memory that is used again. queues are the accounts of queues, nil for a
+// draft of the future.
+func (d *Draft) Begin(s *Session, queues quota.Accounts) {
+	d.session, d.Books = s, s.Books.Future
+	if d.Books.Queues = queues; queues == nil {
+		d.queues.Begin(s.Books.Future.Queues)
+		d.Books.Queues = &d.queues
+	}
+	if d.Books.Namespaces != nil {
+		d.namespaces.Begin(s.Books.Future.Namespaces)
+		d.Books.Namespaces = &d.namespaces
+	}
+	if length := s.Intake.Dims.Length(); d.request.Len() != length {
+		d.request, d.scratch = fastres.NewVector(length), fastres.NewVector(length)
+	}
+}
+
+// Remove refunds a task on all its accounts.
+func (d *Draft) Remove(task *api.TaskInfo) {
+	q := d.session.QueueOf(task)
+	if q == index.None || !api.AllocatedStatus(task.Status) {
+		return
+	}
+	a := d.session.AskOn(q, task, task.NodeName, d.request)
+	d.session.RefundAll(&d.Books, a, d.scratch)
+}
+
+// RemoveBeside refunds a task of q on all its accounts but those of queues. charge is what q is
+// charged for it.
+func (d *Draft) RemoveBeside(q index.Queue, task *api.TaskInfo, charge fastres.Vector) {
+	a := Ask{Task: task, Queue: q, Request: charge}
+	d.session.RefundBeside(&d.Books, a, d.scratch)
+}

@@ -1,0 +1,208 @@
+package constraint
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Allocation applies the rule of allocation to a task without a node: each of its resources, and
+// some card of each list, fits under the quotas and all constraints, beside what is there now and
+// beside what will be (Books.Then).
+func (s *Session) Allocation(b *quota.Books, a Ask) cards.Outcome {
+	v := s.Fits(b, a)
+	if v.OK() && b.Then != nil {
+		v = forOthers(s.Fits(b.Then, a))
+	}
+	if !v.OK() || a.Pod.None() {
+		return cards.Outcome{Verdict: v}
+	}
+	return s.Cards.Fit(a.Queue, a.Pod, func(d fastres.Dim, milli float64) quota.Verdict { return s.FitsCard(b, a, d, milli) })
+}
+
+// Fits applies the rules to a.Request. An incomplete request names a resource that nothing in the
+// session has, so it fits under no bound.
+func (s *Session) Fits(b *quota.Books, a Ask) quota.Verdict {
+	if !a.Complete {
+		return quota.Verdict{Reason: quota.OverQuota, Queue: a.Queue}
+	}
+	v := quota.Allocatable(b.Queues, s.Limit, a.Queue, a.Request)
+	for i := 0; i < len(s.tasks) && v.OK(); i++ {
+		v = s.tasks[i].Fit(b, a)
+	}
+	return v
+}
+
+// FitsCard applies the rules to a quantity of one card, now and then.
+func (s *Session) FitsCard(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
+	v := s.fitsCard(b, a, d, milli)
+	if v.OK() && b.Then != nil {
+		v = forOthers(s.fitsCard(b.Then, a, d, milli))
+	}
+	return v
+}
+
+func (s *Session) fitsCard(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
+	v := quota.CardFits(b.Queues, s.Limit, a.Queue, d, milli)
+	for i := 0; i < len(s.tasks) && v.OK(); i++ {
+		v = s.tasks[i].FitCard(b, a, d, milli)
+	}
+	return v
+}
+
+// forOthers converts a refusal beside what will be: what is left is earmarked for others.
+func forOthers(v quota.Verdict) quota.Verdict {
+	if v.Reason == quota.OverQuota || v.Reason == quota.OverNamespace {
+		v.Reason = quota.Earmarked
+	}
+	return v
+}
+
+// Lacks reports whether a bound on the quantity of one dimension that a task of q is a part of has
+// too little room for a: the quota of a queue that both are in, or a constraint. These are the
+// bounds of allocation.
+func (s *Session) Lacks(b *quota.Books, a Ask, q index.Queue, task *api.TaskInfo, d fastres.Dim, milli float64) bool {
+	for _, p := range quota.Common(s.Index, a.Queue, q) {
+		if b.Queues.Allocated(p).Get(d)+milli > s.Limit.At(p, d) {
+			return true
+		}
+	}
+	for _, rule := range s.tasks {
+		if rule.Lacks(b, a, q, task, d, milli) {
+			return true
+		}
+	}
+	return false
+}
+
+// FitsOwn applies the constraints to a quantity of one dimension beside what the queue itself has.
+func (s *Session) FitsOwn(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
+	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	for i := 0; i < len(s.tasks) && v.OK(); i++ {
+		v = s.tasks[i].FitOwn(b, a, d, milli)
+	}
+	return v
+}
+
+// MayTake decides whether the policies allow a task of q to take from other queues at all.
+func (s *Session) MayTake(q index.Queue, task *api.TaskInfo) quota.Verdict {
+	v := quota.Verdict{Reason: quota.Admitted, Queue: q}
+	if q == index.None || task == nil {
+		return v
+	}
+	for i := 0; i < len(s.policies) && v.OK(); i++ {
+		v = s.policies[i].MayTake(q, task)
+	}
+	return v
+}
+
+// Terms returns the terms on which a reclaimer meets a running task of q: one policy that spares it
+// is enough.
+func (s *Session) Terms(r Reclaimer, q index.Queue, task *api.TaskInfo) quota.Terms {
+	terms := quota.ByDeserved
+	for _, p := range s.policies {
+		switch t := p.Terms(r, q, task); t {
+		case quota.Spared:
+			return t
+		case quota.ByGuarantee:
+			terms = t
+		}
+	}
+	return terms
+}
+
+// Spares reports whether jobs of the same queue may not preempt a running task.
+func (s *Session) Spares(task *api.TaskInfo) bool {
+	if len(s.policies) == 0 {
+		return false
+	}
+	q := s.QueueOf(task)
+	return q != index.None && slices.ContainsFunc(s.policies, func(p TakePolicy) bool { return p.Spares(q, task) })
+}
+
+// HasPolicies reports whether policies decide who takes from whom.
+func (s *Session) HasPolicies() bool { return len(s.policies) > 0 }
+
+// AdmitsJob applies the rules of jobs to one.
+func (s *Session) AdmitsJob(a JobAsk) (v quota.Verdict) {
+	v = quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	for i := 0; i < len(s.jobs) && v.OK(); i++ {
+		v = s.jobs[i].AdmitJob(a)
+	}
+	return v
+}
+
+// PrepareCards is called before the quotas of queues decide on the cards of a job, and AdmitsCards
+// afterwards.
+func (s *Session) PrepareCards() {
+	for _, rule := range s.cards {
+		rule.PrepareCards()
+	}
+}
+
+func (s *Session) AdmitsCards(a JobAsk) cards.Outcome {
+	o := cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}}
+	for i := 0; i < len(s.cards) && o.Verdict.OK(); i++ {
+		o = s.cards[i].AdmitCards(a)
+	}
+	return o
+}
+
+// HoldFor reserves for an admitted job what constraints hold for it.
+func (s *Session) HoldFor(a JobAsk) {
+	for _, h := range s.holders {
+		h.Hold(a)
+	}
+}
+
+// WithdrawFor takes back what constraints hold for a job. restore holds it again.
+func (s *Session) WithdrawFor(a JobAsk) (restore func()) {
+	var each []func()
+	for _, h := range s.holders {
+		each = append(each, h.Withdraw(a))
+	}
+	return func() {
+		for _, restore := range each {
+			restore()
+		}
+	}
+}
+
+// ChargeAll charges a task on the accounts of a what-if, and RefundAll takes it back.
+func (s *Session) ChargeAll(b *quota.Books, a Ask) {
+	quota.Charge(b.Queues, a.Queue, a.Request)
+	for _, account := range s.accounts {
+		account.Charge(b, a)
+	}
+}
+
+func (s *Session) RefundAll(b *quota.Books, a Ask, scratch fastres.Vector) {
+	quota.Refund(b.Queues, a.Queue, a.Request, scratch)
+	s.RefundBeside(b, a, scratch)
+}
+
+// RefundBeside refunds a task on all accounts but those of its queues.
+func (s *Session) RefundBeside(b *quota.Books, a Ask, scratch fastres.Vector) {
+	for _, account := range s.accounts {
+		account.Refund(b, a, scratch)
+	}
+}
+
+// NoteCharged tells the constraints that a task was charged in the session, and NoteRefunded that it was
+// refunded.
+func (s *Session) NoteCharged(a Ask) {
+	for _, w := range s.watchers {
+		w.Charged(a)
+	}
+}
+
+func (s *Session) NoteRefunded(a Ask) {
+	for _, w := range s.watchers {
+		w.Refunded(a)
+	}
+}

@@ -1,0 +1,47 @@
+package constraint
+
+import "github.com/capacity-card/capacity-card/fastres"
+
+// Frames lends vectors to the goroutine that runs the session. A hook opens a frame, takes
+// vectors, and closes the frame before it returns. No vector outlives its frame: the build with
+// the tag "invariants" spoils those of a closed one. The memory stays for the next session.
+type Frames struct {
+	vectors []fastres.Vector
+	used    int
+	length  int
+}
+
+// Frame is the vectors that one hook took.
+type Frame struct {
+	frames *Frames
+	from   int
+}
+
+// Reset gives the vectors of a session their length. All frames are closed.
+func (f *Frames) Reset(length int) {
+	if f.length != length {
+		f.vectors, f.length = f.vectors[:0], length
+	}
+	f.used = 0
+}
+
+// Open opens a frame within the one that was opened last.
+func (f *Frames) Open() Frame { return Frame{f, f.used} }
+
+// Vector returns a vector with arbitrary contents.
+func (f Frame) Vector() fastres.Vector {
+	s := f.frames
+	if s.used == len(s.vectors) {
+		s.vectors = append(s.vectors, fastres.NewVector(s.length))
+	}
+	s.used++
+	return s.vectors[s.used-1]
+}
+
+// Close ends the frame, and those within it.
+func (f Frame) Close() {
+	for _, x := range f.frames.vectors[f.from:f.frames.used] {
+		spoil(x)
+	}
+	f.frames.used = f.from
+}

@@ -1,0 +1,194 @@
+// Package gates keeps room for pods whose queue allocation gate is removed, from then on until
+// they have a node (quota.Reserve).
+package gates
+
+import (
+	"cmp"
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Rule keeps the reservations of a session.
+type Rule struct {
+	session *constraint.Session
+	active  int // pods with a reservation
+	pods    map[api.TaskID]reservation
+	rows    fastres.Rows // what was reserved last for each pod
+}
+
+// reservation is that of one pod. It is kept when it is released, for its row.
+type reservation struct {
+	queue  index.Queue
+	row    int
+	active bool
+}
+
+var (
+	_ constraint.TaskRule = &Rule{}
+	_ constraint.Watcher  = &Rule{}
+)
+
+// Open returns the rule of a session in which Volcano removes queue allocation gates.
+func Open(s *constraint.Session) *Rule {
+	r := &Rule{session: s, pods: map[api.TaskID]reservation{}}
+	r.rows.Reset(0, s.Intake.Dims.Length())
+	return r
+}
+
+// Begin reserves what the pods request that wait for a node and whose gate is gone. Pods with the
+// fewest cards to choose from go first, so that a longer list takes what these leave. All
+// constraints are active then, because a reservation asks them for the card.
+func (r *Rule) Begin() {
+	s := r.session
+	type pod struct {
+		task    *api.TaskInfo
+		choices int
+	}
+	var pods []pod
+	for _, job := range s.Volcano.Jobs {
+		q := s.Index.Lookup(string(job.Queue))
+		for _, task := range job.TaskStatusIndex[api.Pending] {
+			if q == index.None || task.SchGated || !reserve.OptedIn(task) {
+				continue
+			}
+			p := pod{task: task}
+			for request := range s.Cards.Requests(s.Cards.PodRequest(q, task.Pod)) {
+				p.choices = max(p.choices, len(request.Selector.Dims))
+			}
+			pods = append(pods, p)
+		}
+	}
+	slices.SortFunc(pods, func(x, y pod) int {
+		return cmp.Or(cmp.Compare(x.choices, y.choices), x.task.Pod.CreationTimestamp.Compare(y.task.Pod.CreationTimestamp.Time),
+			cmp.Compare(x.task.UID, y.task.UID))
+	})
+	for _, p := range pods {
+		r.reserve(s.QueueOf(p.task), p.task)
+	}
+}
+
+// Allocatable reserves what a task requests that allocate may remove the gate of.
+func (r *Rule) Allocatable(q index.Queue, task *api.TaskInfo) {
+	if reserve.OptedIn(task) {
+		r.reserve(q, task)
+	}
+}
+
+// reserve reserves what a task requests, unless that is reserved already. Of a list, it is the
+// first card with room in the queue, or else the first one: an exact assignment would search at
+// each call of Allocatable, and the card is only where the room is kept. The node decides which
+// card the pod is charged for.
+func (r *Rule) reserve(q index.Queue, task *api.TaskInfo) {
+	if r.Has(task.UID) || q == index.None {
+		return
+	}
+	s := r.session
+	frame := s.Frames.Open()
+	defer frame.Close()
+	a := s.Ask(q, task, frame.Vector())
+	for request := range s.Cards.Requests(a.Pod) {
+		if len(request.Selector.Dims) > 0 {
+			a.Request.Increase(r.cardFor(a, request), float64(request.Amount))
+		}
+	}
+	s.Index.NoteOwnJobs(q)
+	quota.Reserve(s.Index, q, a.Request)
+	known, again := r.pods[task.UID]
+	if !again {
+		known.row = r.rows.Append(a.Request)
+	}
+	r.rows.Row(known.row).CopyFrom(a.Request)
+	r.pods[task.UID] = reservation{queue: q, row: known.row, active: true}
+	r.active++
+	s.Index.Check()
+}
+
+func (r *Rule) cardFor(a constraint.Ask, request cards.Request) fastres.Dim {
+	for _, d := range request.Selector.Dims {
+		if r.session.FitsCard(&r.session.Books.Now, a, d, float64(request.Amount)).OK() {
+			return d
+		}
+	}
+	return request.Selector.Dims[0]
+}
+
+// Charged takes back what is reserved for a task that gets a node.
+func (r *Rule) Charged(a constraint.Ask) {
+	kept, known := r.pods[a.Task.UID]
+	if !known || !kept.active {
+		return
+	}
+	quota.Release(r.session.Index, kept.queue, r.rows.Row(kept.row))
+	kept.active = false
+	r.pods[a.Task.UID] = kept
+	r.active--
+	r.session.Index.Check()
+}
+
+// Refunded reserves again what a task requests that lost the node it had in this session.
+//
+// DIVERGES: upstream does so for pods that are evicted, too. Then what they leave is kept from
+// the pod that they are evicted for.
+func (r *Rule) Refunded(a constraint.Ask) {
+	if a.Task.Status == api.Pending && reserve.OptedIn(a.Task) {
+		r.reserve(a.Queue, a.Task)
+	}
+}
+
+// Fit compares with what is reserved now, also in drafts and simulations.
+func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
+	if r.active > 0 {
+		for d := range a.Request.Requested() {
+			if v := r.FitCard(b, a, d, a.Request.Get(d)); !v.OK() {
+				return v
+			}
+		}
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+}
+
+// FitCard lets a task with a reservation have another card of its list, as far as that is not
+// reserved.
+func (r *Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
+	if r.active == 0 {
+		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	}
+	if a.Task != nil {
+		if kept := r.pods[a.Task.UID]; kept.active {
+			milli -= r.rows.At(kept.row, d)
+		}
+	}
+	return quota.FitsBeside(r.session.Index, b.Queues, r.session.Limit, a.Queue, d, milli)
+}
+
+// Lacks has nothing to say: the eviction of a running task changes no reservation.
+func (r *Rule) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, fastres.Dim, float64) bool {
+	return false
+}
+
+// FitOwn looks at the reservations of the queue itself.
+func (r *Rule) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
+	if v := r.FitCard(b, a, d, milli); v.Queue == a.Queue {
+		return v
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+}
+
+// Len returns the number of pods with a reservation. It is for nil rules, too.
+func (r *Rule) Len() int {
+	if r == nil {
+		return 0
+	}
+	return r.active
+}
+
+// Has reports whether something is reserved for a pod. It is for nil rules, too.
+func (r *Rule) Has(pod api.TaskID) bool { return r != nil && r.pods[pod].active }

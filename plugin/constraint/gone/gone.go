@@ -1,0 +1,32 @@
+// Package gone follows the cards that no node gives any more: they are available as long as a pod
+// has them.
+package gone
+
+import (
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+)
+
+// Watcher follows what is available (intake.Session.Available).
+type Watcher struct{ session *constraint.Session }
+
+var _ constraint.Watcher = Watcher{}
+
+// Open returns the watcher, nil where each node gives the cards of its pods.
+func Open(s *constraint.Session) any {
+	if !s.Intake.Gone {
+		return nil
+	}
+	return Watcher{s}
+}
+
+func (w Watcher) Charged(a constraint.Ask)  { w.change(a, 1) }
+func (w Watcher) Refunded(a constraint.Ask) { w.change(a, -1) }
+
+func (w Watcher) change(a constraint.Ask, sign float64) {
+	s := w.session
+	for r := range s.Cards.Requests(s.Cards.PodRequest(a.Queue, a.Task.Pod)) {
+		if d, known := s.Cards.CardOn(a.Task.NodeName, r); known && !s.Cards.Gives(a.Task.NodeName, r.Resource, d) {
+			s.Intake.Available.Increase(d, sign*float64(r.Amount))
+		}
+	}
+}

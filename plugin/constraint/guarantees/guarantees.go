@@ -1,0 +1,47 @@
+// Package guarantees keeps free what queues are guaranteed and do not use.
+package guarantees
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Rule refuses what is guaranteed to other queues (quota.Guarantees). The guarantees are those of
+// the accounts that are asked.
+type Rule struct{}
+
+var _ constraint.TaskRule = Rule{}
+
+// Open returns the rule, nil where no guarantee is kept free.
+func Open(s *constraint.Session) any {
+	if !s.Books.Now.Guarantees.Active() {
+		return nil
+	}
+	return Rule{}
+}
+
+func (Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
+	for d := range a.Request.Requested() {
+		if v := b.Guarantees.Fits(b.Queues, a.Queue, d, a.Request.Get(d)); !v.OK() {
+			return v
+		}
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+}
+
+func (Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
+	return b.Guarantees.Fits(b.Queues, a.Queue, d, milli)
+}
+
+func (Rule) Lacks(b *quota.Books, a constraint.Ask, q index.Queue, _ *api.TaskInfo, d fastres.Dim, milli float64) bool {
+	return b.Guarantees.Lacks(b.Queues, a.Queue, q, d, milli)
+}
+
+// FitOwn has nothing to say: what is guaranteed to others is no account of the queue itself.
+func (Rule) FitOwn(_ *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
+	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+}

@@ -1,0 +1,96 @@
+package constraint
+
+import (
+	"time"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/earmark"
+	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Session is what the rules of one scheduling session read, and the constraints that are active
+// in it. Only the goroutine that runs the session changes it. Methods that change nothing are
+// safe for many goroutines.
+type Session struct {
+	Volcano *framework.Session
+	Plugin  string // the name of the plugin
+	Now     time.Time
+
+	Index  *index.Index
+	Names  *index.Names
+	Intake *intake.Session
+	Cards  *cards.Session   // nil where cards count nowhere
+	Books  *earmark.Session // the accounts with which rules decide
+	Frames *Frames
+	// Limit bounds allocation: realCapability, or deserved for proportion.
+	Limit *index.Rows
+
+	tasks    []TaskRule
+	jobs     []JobRule
+	cards    []CardRule
+	accounts []Account
+	watchers []Watcher
+	holders  []Holder
+	policies []TakePolicy
+}
+
+// Use makes a constraint active, for each interface of this package that it has. The order of
+// calls is the order in which constraints are asked.
+func (s *Session) Use(constraint any) {
+	s.tasks = appendIf(s.tasks, constraint)
+	s.jobs = appendIf(s.jobs, constraint)
+	s.cards = appendIf(s.cards, constraint)
+	s.accounts = appendIf(s.accounts, constraint)
+	s.watchers = appendIf(s.watchers, constraint)
+	s.holders = appendIf(s.holders, constraint)
+	s.policies = appendIf(s.policies, constraint)
+}
+
+func appendIf[T any](list []T, constraint any) []T {
+	if c, ok := constraint.(T); ok {
+		return append(list, c)
+	}
+	return list
+}
+
+// QueueOf returns the queue of a task, None where its job or the job's queue is not in the
+// session.
+func (s *Session) QueueOf(task *api.TaskInfo) index.Queue {
+	job := s.Volcano.Jobs[task.Job]
+	if job == nil {
+		return index.None
+	}
+	return s.Index.Lookup(string(job.Queue))
+}
+
+// Eligible is the first part of every admission: the queue exists, reaches the root, is a leaf,
+// and is open.
+func (s *Session) Eligible(q index.Queue) quota.Verdict {
+	v := quota.Eligible(s.Index.Tree, q)
+	if !v.OK() {
+		return v
+	}
+	if queue := s.Intake.Queues[q]; queue == nil || queue.Queue.Status.State != scheduling.QueueStateOpen {
+		v.Reason = quota.ClosedQueue
+	}
+	return v
+}
+
+// Ask returns the question about a task of q without a node, with the memory for its request.
+func (s *Session) Ask(q index.Queue, task *api.TaskInfo, request fastres.Vector) Ask {
+	pod, complete := s.Intake.SetTask(request, q, task)
+	return Ask{Task: task, Queue: q, Pod: pod, Request: request, Complete: complete}
+}
+
+// AskOn returns the question about a task of q on a node: its request has the cards that the task
+// has there.
+func (s *Session) AskOn(q index.Queue, task *api.TaskInfo, node string, request fastres.Vector) Ask {
+	return Ask{Task: task, Queue: q, Request: request, Complete: s.Intake.SetCharge(request, q, task, node)}
+}

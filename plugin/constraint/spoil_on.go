@@ -1,0 +1,16 @@
+//go:build invariants
+
+package constraint
+
+import (
+	"math"
+
+	"github.com/capacity-card/capacity-card/fastres"
+)
+
+// spoil makes a vector useless whose frame is closed.
+func spoil(x fastres.Vector) {
+	for d := range fastres.Dim(x.Len()) {
+		x.Set(d, math.NaN())
+	}
+}

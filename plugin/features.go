@@ -1,0 +1,69 @@
+package plugin
+
+import (
+	"github.com/capacity-card/capacity-card/plugin/admit"
+	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
+	"github.com/capacity-card/capacity-card/plugin/constraint/devices"
+	"github.com/capacity-card/capacity-card/plugin/constraint/fences"
+	"github.com/capacity-card/capacity-card/plugin/constraint/gates"
+	"github.com/capacity-card/capacity-card/plugin/constraint/gone"
+	"github.com/capacity-card/capacity-card/plugin/constraint/guarantees"
+	"github.com/capacity-card/capacity-card/plugin/constraint/jobs"
+	"github.com/capacity-card/capacity-card/plugin/constraint/namespaces"
+	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
+	"github.com/capacity-card/capacity-card/plugin/reclaim"
+	"github.com/capacity-card/capacity-card/plugin/report"
+)
+
+// features are the constraints in the order in which they are asked, which is the order of the
+// reasons (quota.Reason). One that is off is nil, and no hook meets it.
+var features = []func(*session) any{
+	func(s *session) any { return jobs.Open(s.Session, &s.memory.jobs) },
+	func(s *session) any { return admit.Quotas{Session: s.Session} },
+	func(s *session) any { return guarantees.Open(s.Session) },
+	func(s *session) any { return namespaces.Open(s.Session, &s.memory.admit.Reservations) },
+	(*session).useGates,
+	func(s *session) any { return devices.Open(s.Session) },
+	func(s *session) any { return gone.Open(s.Session) },
+}
+
+// takePolicies are those of reclaim and preempt. The name proportion has none, as upstream.
+var takePolicies = []func(*session) any{
+	func(s *session) any { return fences.Open(s.Session, &s.memory.fences) },
+	func(s *session) any { return classes.Open(s.Session, s.settings.ByClass, s.settings.Owners) },
+	func(s *session) any { return runtimes.Open(s.Session) },
+}
+
+// useGates opens the reservations of pods without their gate, which allocatable adds to.
+func (s *session) useGates() any {
+	if !s.settings.Gates || s.variant.Proportion {
+		return nil
+	}
+	s.gates = gates.Open(s.Session)
+	return s.gates
+}
+
+// openFeatures makes the constraints active that are on, and opens admission and reclaim.
+func (s *session) openFeatures() {
+	m := s.memory
+	open := features
+	if !s.variant.Proportion {
+		open = append(open[:len(open):len(open)], takePolicies...)
+	}
+	for _, feature := range open {
+		if f := feature(s); f != nil {
+			s.Use(f)
+		}
+	}
+	s.explain = report.Explainer{Index: s.Index, Queues: s.Intake.Queues, Names: s.Names, Cards: s.Cards, Reservations: &m.admit.Reservations,
+		Jobs: &m.jobs, Guarantees: &m.guarantees, Total: s.Intake.Total, Limit: s.Limit, Proportion: s.variant.Proportion}
+	if s.Intake.Namespaces != nil {
+		s.explain.Namespaces = &s.Intake.Namespaces.Quota
+	}
+	s.admit = admit.Open(s.Session, &m.admit,
+		admit.Reports{Explain: &s.explain, Journal: m.journal, Metrics: m.metrics, Recorder: &m.recorder},
+		admit.Settings{Gates: s.settings.Bounds.Gates, Scalars: s.variant.Scalars, Displace: s.settings.Displace})
+	s.reclaim = reclaim.Open(s.Session, m.reclaim, s.variant, &s.settings,
+		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges})
+	s.Use(s.reclaim)
+}

@@ -1,0 +1,198 @@
+package reclaim
+
+import (
+	"iter"
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/earmark"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// What victims leave belongs to whom they were evicted for, until that pod has a node: in its
+// queue and all ancestors, in its namespace, and on the node (package earmark).
+//
+// DIVERGES: upstream has no earmarks. A session in which cards count nowhere has none either.
+
+// evictions are who is evicted for whom in a session.
+type evictions struct {
+	// claimant is the task that PrePredicate prepared last: evictions are for it.
+	claimant *api.TaskInfo
+	of       map[api.TaskID]eviction // nil where no task was evicted
+	byJob    map[api.JobID]int       // by the job of the claimant
+	lastNode string
+	placed   []*api.TaskInfo // tasks that were allocated
+	// committing: JobPipelined asks the other plugins.
+	committing bool
+}
+
+// eviction is a task that is evicted, and the one that it is evicted for.
+type eviction struct{ task, claimant *api.TaskInfo }
+
+var _ constraint.Watcher = &Session{}
+
+// Prepare notes the task that the next evictions are for.
+func (s *Session) Prepare(task *api.TaskInfo) {
+	s.evictions.claimant = task
+	if s.settings.ByWork {
+		s.choice.begin(task)
+	}
+}
+
+// Consider notes a node that a predicate is called for. It is safe for many goroutines.
+func (s *Session) Consider(task *api.TaskInfo, node *api.NodeInfo) {
+	if s.settings.ByWork {
+		s.choice.note(task, node)
+	}
+}
+
+// namespaceOf returns the account of the namespace of a task of q, None where no queue limits it.
+func (s *Session) namespaceOf(q index.Queue, task *api.TaskInfo) index.Queue {
+	if s.Intake.Namespaces == nil || q == index.None {
+		return index.None
+	}
+	return s.Intake.Namespaces.Quota.Account(q, task.Namespace)
+}
+
+// openEarmarks reads the earmarks of earlier sessions.
+func (s *Session) openEarmarks() {
+	if !s.rules.evicts {
+		return
+	}
+	for _, mark := range s.memory.earmarks.Open(s.Volcano, s.Now) {
+		e := s.evictorOf(mark.Task, fastres.NewVector(s.Intake.Dims.Length()), fastres.Vector{})
+		if e.Queue == index.None || s.Index.Broken(e.Queue) != nil || !s.place(&e, mark.Node) {
+			s.memory.earmarks.Forget(mark) // the node has another card now
+			continue
+		}
+		s.Books.Add(earmark.Mark{Earmark: mark, Queue: e.Queue, Account: s.namespaceOf(e.Queue, mark.Task), Charge: e.charge})
+	}
+}
+
+// BooksFor returns the accounts with which the rules of allocation decide about a task. Once pods
+// are evicted for its job, it waits for them, so what is there now does not matter. It is safe for
+// many goroutines.
+func (s *Session) BooksFor(task *api.TaskInfo) *quota.Books {
+	if s.evictions.byJob[task.Job] > 0 {
+		return s.Books.FutureFor(task)
+	}
+	return s.Books.Books(task)
+}
+
+// LeavesEarmarks reports whether the node on which pods were evicted last has room beside what is
+// earmarked there for others, if they were evicted for a task. Volcano evicts more if not.
+func (s *Session) LeavesEarmarks(task *api.TaskInfo) bool {
+	e := &s.evictions
+	if e.byJob[task.Job] == 0 || e.claimant == nil || e.claimant.UID != task.UID {
+		return true
+	}
+	node := s.Volcano.Nodes[e.lastNode]
+	return node == nil || s.Books.LeavesRoom(task, node, false)
+}
+
+// LeavesRoom reports whether a node has room for a task that it counts already, beside what is
+// earmarked there for others.
+func (s *Session) LeavesRoom(task *api.TaskInfo) bool {
+	node := s.Volcano.Nodes[task.NodeName]
+	return node == nil || s.Books.LeavesRoom(task, node, true, s.leftOn(task.NodeName))
+}
+
+// Charged ends the earmark of a task that gets a node, and records where it is placed. A task whose
+// eviction is discarded gets its node back.
+func (s *Session) Charged(a constraint.Ask) {
+	s.Books.Placed(a.Task)
+	if a.Task.Status == api.Running {
+		if e, known := s.evictions.of[a.Task.UID]; known {
+			s.evictions.byJob[e.claimant.Job]--
+			delete(s.evictions.of, a.Task.UID)
+		}
+	} else if s.rules.places {
+		s.evictions.placed = append(s.evictions.placed, a.Task)
+	}
+}
+
+// Refunded records a task that is evicted, and forgets one whose place is discarded: Volcano
+// discards places from the last one on.
+func (s *Session) Refunded(a constraint.Ask) {
+	s.Books.Displaced(a.Task)
+	s.Abandon(a.Task)
+	e := &s.evictions
+	if last := len(e.placed) - 1; last >= 0 && e.placed[last] == a.Task {
+		e.placed = e.placed[:last]
+	}
+	if a.Task.Status != api.Releasing || e.claimant == nil {
+		return
+	}
+	if e.of == nil {
+		e.of, e.byJob = map[api.TaskID]eviction{}, map[api.JobID]int{}
+	}
+	e.of[a.Task.UID] = eviction{a.Task, e.claimant}
+	e.byJob[e.claimant.Job]++
+	e.lastNode = a.Task.NodeName
+}
+
+// Close keeps the earmarks of this session for the next ones, and passes on which places changed
+// hands.
+func (s *Session) Close() {
+	s.Cards.NotePlaced(s.evictions.placed)
+	for _, task := range s.evictions.placed {
+		if job := s.Volcano.Jobs[task.Job]; job != nil && api.AllocatedStatus(task.Status) {
+			s.Exchanges.Placed(job.UID, task.NodeName)
+		}
+	}
+	for _, e := range s.evictions.of {
+		from, to := s.QueueOf(e.task), s.QueueOf(e.claimant)
+		if from != to && from != index.None && to != index.None {
+			s.Exchanges.Evicted(s.Volcano.Jobs[e.task.Job], e.task.NodeName, s.Index.Name(from), s.Index.Name(to))
+		}
+	}
+	s.rememberEarmarks()
+}
+
+func (s *Session) rememberEarmarks() {
+	r := s.memory.earmarks
+	s.Books.Close(r, func(id api.JobID, pod api.TaskID) api.TaskStatus {
+		if job := s.Volcano.Jobs[id]; job != nil && job.Tasks[pod] != nil {
+			return job.Tasks[pod].Status
+		}
+		return api.Unknown
+	})
+	if !s.rules.evicts {
+		return
+	}
+	victims := map[api.JobID][]*api.TaskInfo{}
+	for _, e := range s.evictions.of {
+		victims[e.claimant.Job] = append(victims[e.claimant.Job], e.task)
+	}
+	for id, evicted := range victims {
+		job := s.Volcano.Jobs[id]
+		if job == nil || slices.ContainsFunc(s.plans, func(p *plan) bool { return p.failed && p.claimant.Job == id }) {
+			continue
+		}
+		var claimants []*api.TaskInfo
+		for _, task := range job.TaskStatusIndex[api.Pipelined] {
+			task.EvictionOccurred = true // so that Volcano writes its nominatedNodeName, which outlasts the scheduler
+			claimants = append(claimants, task)
+		}
+		r.Keep(job, claimants, evicted, s.Now)
+	}
+}
+
+// Claimant returns the task that the next evictions are for, nil where none was prepared.
+func (s *Session) Claimant() *api.TaskInfo { return s.evictions.claimant }
+
+// Evicted iterates over the tasks that were evicted in this session, each with the one that it was
+// evicted for.
+func (s *Session) Evicted() iter.Seq2[*api.TaskInfo, *api.TaskInfo] {
+	return func(yield func(task, claimant *api.TaskInfo) bool) {
+		for _, e := range s.evictions.of {
+			if !yield(e.task, e.claimant) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package reclaim
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// evictor is a pending task that others would be evicted for: a reclaimer or a preemptor.
+type evictor struct {
+	constraint.Reclaimer
+	pod      *cards.PodRequest
+	hasCards bool // it requests cards
+
+	request fastres.Vector // with the cards of the node; see setRequest
+	charge  fastres.Vector // to its queue, on the node
+
+	// Set by place.
+	node  *api.NodeInfo
+	cards *cards.Node // those of the node
+	want  want        // of the card that was asked about last
+}
+
+// want is whether an evictor may take a card of its node from other queues, and whether the node
+// lacks it. An evictor has it for all pods of the node.
+type want struct {
+	request       cards.Request
+	mayTake, lack bool
+}
+
+// evictorOf returns the evictor for a task, with memory for what it is charged and requests. Only
+// reclaim needs the latter.
+func (s *Session) evictorOf(task *api.TaskInfo, charge, request fastres.Vector) evictor {
+	q := s.QueueOf(task)
+	pod := s.Cards.PodRequest(q, task.Pod)
+	return evictor{Reclaimer: constraint.Reclaimer{Queue: q, Task: task}, pod: pod, hasCards: !pod.None() && s.Cards.Uses(pod),
+		charge: charge, request: request}
+}
+
+// onNode returns the question about the evictor on the node where it was placed.
+func (e *evictor) onNode() constraint.Ask {
+	return constraint.Ask{Task: e.Task, Queue: e.Queue, Pod: e.pod, Request: e.charge, Complete: true}
+}
+
+// place sets what the evictor is charged on a node, and reports whether it can run there: the node
+// has its cards, and it requests nothing that the session does not know, which no queue admits. The
+// node does not matter to an evictor without cards. Under the name proportion, unknown resources
+// do not matter, as upstream.
+func (s *Session) place(e *evictor, node string) bool {
+	if e.hasCards {
+		e.node, e.cards, e.want = s.Volcano.Nodes[node], s.Cards.Node(node), want{}
+		if e.node == nil || e.cards == nil || !s.Cards.Usable(e.Queue, e.pod, e.cards) {
+			return false
+		}
+	}
+	return e.Queue == index.None || s.Intake.SetCharge(e.charge, e.Queue, e.Task, node) || s.rules.proportion
+}
+
+// setRequest sets what a reclaimer requests, with the cards that it would have on a node. With
+// damping it need not deserve cpu and memory that it is exempt from.
+func (s *Session) setRequest(e *evictor, node string) {
+	s.Intake.Dims.Set(e.request, e.Task.InitResreq)
+	if !e.hasCards {
+		return
+	}
+	if s.settings.Damping > 0 && s.settings.Cards.UnlimitedCPUMemory {
+		e.request.Set(fastres.CPU, 0)
+		e.request.Set(fastres.Memory, 0)
+	}
+	s.Cards.AddTo(e.request, e.pod, node)
+}
+
+// frees reports whether the eviction of a task of q on the evictor's node, which q is charged for,
+// frees something that the evictor lacks: a resource of the node, or room in a queue that both are
+// in. A task with cards must free a card that is lacking: cards are not taken for the sake of cpu
+// or memory.
+func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector) bool {
+	pod := s.Cards.Stated(task.Pod)
+	if s.Cards.Occupies(pod) {
+		return s.Cards.Frees(e.pod, pod, e.cards, func(r cards.Request, d fastres.Dim) bool {
+			if e.want.request != r {
+				e.want = s.wantOf(e, r, d)
+			}
+			if q != e.Queue && !e.want.mayTake {
+				return false
+			}
+			return e.want.lack || charge.Get(d) > 0 && s.lacksQuota(e, q, task, d)
+		})
+	}
+	for _, name := range task.Resreq.ResourceNames() {
+		if task.Resreq.Get(name) > 0 && s.lacks(e, name) {
+			return true
+		}
+	}
+	for d := range charge.Requested() {
+		if s.lacksQuota(e, q, task, d) {
+			return true
+		}
+	}
+	return false
+}
+
+// wantOf returns the want for d, the card of the evictor's node for a request.
+func (s *Session) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
+	return want{
+		request: r,
+		mayTake: s.deserves(e.Queue, d, float64(r.Amount)).OK(),
+		lack:    s.lacks(e, v1.ResourceName(s.Cards.ResourceName(r.Resource))),
+	}
+}
+
+// deserves decides whether q may take a quantity of a card from other queues.
+func (s *Session) deserves(q index.Queue, d fastres.Dim, milli float64) quota.Verdict {
+	return quota.PreemptiveCard(s.Index, s.Books.Future.Queues, s.Limit, q, d, milli, s.settings.Levels)
+}
+
+// lacks reports whether the node has less of a resource than the evictor requests, once the pods
+// that are being deleted are gone, and those have their place that others were evicted for.
+func (s *Session) lacks(e *evictor, name v1.ResourceName) bool {
+	n, request := e.node, e.Task.InitResreq.Get(name)
+	if kept := s.Books.KeptOn(n.Name, e.Task); kept != nil {
+		request += kept.Get(name)
+	}
+	for _, victim := range s.leftOn(n.Name) {
+		request -= victim.Resreq.Get(name)
+	}
+	return request > n.Idle.Get(name)+n.Releasing.Get(name)-n.Pipelined.Get(name)
+}
+
+// lacksQuota reports whether a bound that a task of q is charged under has too little room for the
+// evictor in one dimension.
+func (s *Session) lacksQuota(e *evictor, q index.Queue, task *api.TaskInfo, d fastres.Dim) bool {
+	milli := e.charge.Get(d)
+	if milli == 0 || e.Queue == index.None {
+		return false
+	}
+	a := e.onNode()
+	return s.Lacks(&s.Books.Future, a, q, task, d, milli)
+}

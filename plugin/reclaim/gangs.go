@@ -1,0 +1,176 @@
+package reclaim
+
+import (
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// EvictableForGang returns the tasks among candidates that may be evicted for a whole job. Volcano
+// simulates the placement of the job without them, and evicts none if it fails, so the victims
+// need not suffice here. A task with cards must free one that a pod of the job can use.
+func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.TaskInfo) ([]*api.TaskInfo, int) {
+	to := index.None
+	if eviction.Job != nil {
+		to = s.Index.Lookup(string(eviction.Job.Queue))
+	}
+	if eviction.Job != nil && s.beginGang(eviction.Job) {
+		return nil, util.Permit
+	}
+	pods := s.pendingCards(to, eviction.Job)
+	useful := func(task *api.TaskInfo) bool {
+		q := s.QueueOf(task)
+		return q != index.None && s.Index.Broken(q) == nil && s.freesForAny(to, pods, q, task)
+	}
+	if eviction.Kind == release.GangPreempt {
+		return slices.DeleteFunc(slices.Clone(s.unspared(candidates)), func(task *api.TaskInfo) bool { return !useful(task) }), util.Permit
+	}
+	if !s.gangMayTake(to, eviction.Job) {
+		return nil, util.Permit
+	}
+	frame := s.Frames.Open()
+	defer frame.Close()
+	g, charge := s.gangOf(frame, to, eviction.Job), frame.Vector()
+	s.beginVictims()
+	var victims []*api.TaskInfo
+	for _, task := range candidates {
+		if !useful(task) {
+			continue
+		}
+		q := s.QueueOf(task)
+		terms := s.Terms(g.Reclaimer, q, task)
+		if s.Intake.SetCharge(charge, q, task, task.NodeName); terms == quota.Spared || terms == quota.ByDeserved && s.keeps(q, charge) {
+			continue
+		}
+		if s.rules.takeForGang(g, q, task.NodeName, charge, terms) {
+			victims = append(victims, task)
+		}
+	}
+	if klog.V(4).Enabled() {
+		klog.Infof("[%s] gang reclaim may evict %d of %d tasks: %v", s.Plugin, len(victims), len(candidates), victims)
+	}
+	return victims, util.Permit
+}
+
+// gangMayTake decides whether the policies allow each pending task of a job to take from other
+// queues.
+func (s *Session) gangMayTake(q index.Queue, job *api.JobInfo) bool {
+	if job != nil && s.HasPolicies() {
+		for _, task := range job.TaskStatusIndex[api.Pending] {
+			if !s.MayTake(q, task).OK() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// beginGang notes for whom the next evictions are, and reports whether all pending tasks of the job
+// wait for pods that were evicted for them before.
+func (s *Session) beginGang(job *api.JobInfo) (waits bool) {
+	others := false
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated && !task.BestEffort {
+			s.evictions.claimant, waits = task, true
+			others = others || !s.Books.Waits(task)
+		}
+	}
+	return waits && !others
+}
+
+// gang is a whole job that others would be evicted for.
+type gang struct {
+	constraint.Reclaimer
+	pods    []*cards.PodRequest // of the tasks with cards
+	request fastres.Vector      // of the pending tasks together, without cards
+	charge  fastres.Vector      // with cards
+}
+
+// gangOf returns the gang of a job of q. Volcano simulates the placement of all its pending tasks.
+func (s *Session) gangOf(frame constraint.Frame, q index.Queue, job *api.JobInfo) *gang {
+	g := &gang{Reclaimer: constraint.Reclaimer{Queue: q, Gang: job}, request: frame.Vector(), charge: frame.Vector()}
+	if job == nil || q == index.None {
+		return g
+	}
+	var tasks []*api.TaskInfo
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated {
+			tasks = append(tasks, task)
+		}
+	}
+	pods, _ := s.requestAll(q, g.request, tasks)
+	g.pods = slices.Clone(pods)
+	return g
+}
+
+// takeGangByDeserved is the rule for a gang without reclaimDamping and ancestorReclaimLevel, which
+// does not compare what the gang requests.
+func (s *Session) takeGangByDeserved(g *gang, q index.Queue, _ string, victim fastres.Vector, terms quota.Terms) bool {
+	return s.memory.victims.TakeForGang(q, victim, g.Queue, terms)
+}
+
+// takeGang applies the rule of reclaim to one victim of q. reclaimDamping and ancestorReclaimLevel
+// compare what the gang requests, with the cards of the victim's node for the tasks that can use
+// them, and the first card of the list for all others.
+//
+// DIVERGES: upstream's gang reclaim ignores ancestorReclaimLevel.
+func (s *Session) takeGang(g *gang, q index.Queue, node string, victim fastres.Vector, terms quota.Terms) bool {
+	if g.Queue == index.None {
+		return s.takeGangByDeserved(g, q, node, victim, terms)
+	}
+	g.charge.CopyFrom(g.request)
+	for _, pod := range g.pods {
+		if n := s.Cards.Node(node); n != nil && s.Cards.Usable(g.Queue, pod, n) {
+			s.Cards.AddTo(g.charge, pod, node)
+			continue
+		}
+		for r := range s.Cards.Requests(pod) {
+			if len(r.Selector.Dims) > 0 {
+				g.charge.Increase(r.Selector.Dims[0], float64(r.Amount))
+			}
+		}
+	}
+	return s.take(q, victim, g.Queue, g.charge, g.charge, terms)
+}
+
+// pendingCards returns the different requests for cards of the pending tasks of a job.
+func (s *Session) pendingCards(q index.Queue, job *api.JobInfo) (pods []*cards.PodRequest) {
+	if job == nil || s.Cards == nil {
+		return nil
+	}
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		pod := s.Cards.PodRequest(q, task.Pod)
+		if !pod.None() && s.Cards.Uses(pod) && !slices.Contains(pods, pod) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// freesForAny reports whether a task of q has no cards, or frees one that a pod of the queue
+// to can use and may take.
+func (s *Session) freesForAny(to index.Queue, pods []*cards.PodRequest, q index.Queue, task *api.TaskInfo) bool {
+	if s.Cards == nil {
+		return true
+	}
+	occupied := s.Cards.Stated(task.Pod)
+	if !s.Cards.Occupies(occupied) {
+		return true
+	}
+	node := s.Cards.Node(task.NodeName)
+	return slices.ContainsFunc(pods, func(pod *cards.PodRequest) bool {
+		return node != nil && s.Cards.Usable(to, pod, node) && s.Cards.Frees(pod, occupied, node, func(r cards.Request, d fastres.Dim) bool {
+			return q == to || s.deserves(to, d, float64(r.Amount)).OK()
+		})
+	})
+}

@@ -1,0 +1,159 @@
+package reclaim
+
+import (
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Preemptive reports whether a queue may reclaim for tasks.
+func (s *Session) Preemptive(q index.Queue, tasks []*api.TaskInfo) bool {
+	frame := s.Frames.Open()
+	defer frame.Close()
+	request := frame.Vector()
+	outcome := cards.Outcome{Verdict: s.mayTakeAll(q, tasks)}
+	if outcome.Verdict.OK() {
+		outcome = s.rules.preemptive(q, request, tasks)
+		if s.rules.overused {
+			s.Metrics.SetOverused(q, !outcome.Verdict.OK())
+		}
+	}
+	if s.settings.ByWork {
+		s.choice.permit(tasks, outcome.Verdict.OK())
+	}
+	if !outcome.Verdict.OK() && klog.V(3).Enabled() {
+		klog.Infof("[%s] nothing may be evicted for %d tasks: %s", s.Plugin, len(tasks),
+			s.Explain.Explain(report.Refusal{Request: request}.With(outcome)))
+	}
+	return outcome.Verdict.OK()
+}
+
+// MayReclaim decides whether q may take from other queues for a task. It sets request to what the
+// task requests, without cards.
+func (s *Session) MayReclaim(q index.Queue, request fastres.Vector, task *api.TaskInfo) cards.Outcome {
+	one := []*api.TaskInfo{task}
+	if v := s.mayTakeAll(q, one); !v.OK() {
+		return cards.Outcome{Verdict: v}
+	}
+	return s.rules.preemptive(q, request, one)
+}
+
+// mayTakeAll decides whether q takes jobs, and the policies allow each of some tasks to take from
+// other queues.
+func (s *Session) mayTakeAll(q index.Queue, tasks []*api.TaskInfo) quota.Verdict {
+	v := s.Eligible(q)
+	for i := 0; i < len(tasks) && v.OK(); i++ {
+		v = s.MayTake(q, tasks[i])
+	}
+	return v
+}
+
+// fitNow is the rule under the name proportion: the tasks fit under deserved.
+func (s *Session) fitNow(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
+	_, complete := s.requestAll(q, request, tasks)
+	a := constraint.Ask{Task: firstOf(tasks), Queue: q, Request: request, Complete: complete}
+	return cards.Outcome{Verdict: s.Fits(&s.Books.Now, a)}
+}
+
+// takeDeserved applies the rule of preemption to tasks of q. Tasks with cards take cards from other
+// queues, so q must have less of one of them than it deserves.
+func (s *Session) takeDeserved(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome {
+	pods, complete := s.requestAll(q, request, tasks)
+	v := quota.Verdict{Reason: quota.OverQuota, Queue: q}
+	switch future := s.Books.Future.Queues; {
+	case !complete:
+		return cards.Outcome{Verdict: v}
+	case len(pods) == 0:
+		v = quota.Preemptive(s.Index, future, s.Limit, q, request, s.settings.Levels)
+	case fastres.Fits(future.Allocated(q), request, s.Limit.Row(q)):
+		v.Reason = quota.Admitted
+	}
+	a := constraint.Ask{Task: firstOf(tasks), Queue: q}
+	if v.OK() {
+		v = s.fitsOwn(a, request)
+	}
+	if !v.OK() {
+		return cards.Outcome{Verdict: v}
+	}
+	for i, pod := range pods {
+		if slices.Contains(pods[:i], pod) {
+			continue
+		}
+		equal := 0.0
+		for _, other := range pods[i:] {
+			if other == pod {
+				equal++
+			}
+		}
+		if outcome := s.Cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict {
+			if v := s.deserves(q, d, milli*equal); !v.OK() {
+				return v
+			}
+			return s.FitsOwn(&s.Books.Future, a, d, milli*equal)
+		}); !outcome.Verdict.OK() {
+			return outcome
+		}
+	}
+	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
+}
+
+// firstOf returns a task, nil for none. All tasks of one question are of one job.
+func firstOf(tasks []*api.TaskInfo) *api.TaskInfo {
+	for _, task := range tasks {
+		if task != nil {
+			return task
+		}
+	}
+	return nil
+}
+
+// fitsOwn decides whether the constraints of the queue itself have room for a request. No victim of
+// another queue makes room there.
+func (s *Session) fitsOwn(a constraint.Ask, request fastres.Vector) quota.Verdict {
+	for d := range request.Requested() {
+		if v := s.FitsOwn(&s.Books.Future, a, d, request.Get(d)); !v.OK() {
+			return v
+		}
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+}
+
+// requestAll sets request to what tasks of q request together, without cards. It returns the
+// requests of those that have cards, in memory of the session.
+func (s *Session) requestAll(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) (pods []*cards.PodRequest, complete bool) {
+	frame := s.Frames.Open()
+	defer frame.Close()
+	pods, complete = s.memory.pods[:0], true
+	into, counted := request, 0 // the first task needs no sum
+	for _, task := range tasks {
+		if task == nil {
+			continue
+		}
+		if counted == 1 {
+			into = frame.Vector()
+		}
+		pod, known := s.Intake.SetTask(into, q, task)
+		if counted > 0 {
+			request.Add(into)
+		}
+		counted++
+		complete = complete && known
+		if !pod.None() && s.Cards.Uses(pod) {
+			pods = append(pods, pod)
+		}
+	}
+	if counted == 0 {
+		request.Reset()
+	}
+	s.memory.pods = pods[:0]
+	return pods, complete
+}

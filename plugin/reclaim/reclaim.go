@@ -1,0 +1,209 @@
+// Package reclaim decides which running pods are evicted for which pending ones: by the actions
+// reclaim and preempt, and by those for whole gangs.
+//
+//	preemptive.go   Preemptive: may a queue take from others for a task
+//	reclaimable.go  Reclaimable: whose eviction lets a task in
+//	preempt.go      Preemptable: the same within a queue
+//	gangs.go        the actions gangreclaim and gangpreempt of Volcano v1.15
+//	evictor.go      what a task lacks, and who frees it
+//	work.go         the argument victimOrder: leastWork; choice.go chooses the node for it
+//	plans.go        victims in Volcano's order, and those that it leaves
+//	starving.go     the argument reclaimBeyondMinimum
+//	evictions.go    who is evicted for whom, in a session and from one session to the next
+//
+// All of them read the accounts as they will be once terminating pods are gone and earmarks are
+// used (quota.Future).
+package reclaim
+
+import (
+	"sync"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/earmark"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Memory lasts across sessions.
+type Memory struct {
+	victims  quota.Victims
+	draft    constraint.Draft    // without the victims
+	pods     []*cards.PodRequest // of the tasks of one question
+	earmarks *earmark.Registry
+}
+
+// NewMemory returns the memory of a scheduler that has evicted nobody yet.
+func NewMemory() *Memory { return &Memory{earmarks: earmark.NewRegistry()} }
+
+// Session evicts pods in one scheduling session. Volcano calls Preemptable from many goroutines,
+// and everything else from the one that runs the session.
+type Session struct {
+	*constraint.Session
+	Reports
+	memory   *Memory
+	settings *arguments.Settings
+	rules    rules
+
+	evictions evictions
+	// reclaimer is that of the question that Reclaimable answers, so that it allocates nothing.
+	reclaimer evictor
+	plans     []*plan
+	choice    nodeChoice
+	// asking holds the evictors of calls that this package makes itself, to hear what the other
+	// plugins say.
+	asking sync.Map
+}
+
+// rules are those that differ between names, releases and arguments. Open chooses them.
+type rules struct {
+	// take decides about one victim of q, and counts it as gone.
+	take func(v *quota.Victims, q index.Queue, victim fastres.Vector, to index.Queue, evictor fastres.Vector, deserves bool) bool
+	// takeForGang does so for a whole job.
+	takeForGang func(g *gang, q index.Queue, node string, victim fastres.Vector, terms quota.Terms) bool
+	// name returns the victims for an evictor, in the order of the release.
+	name func(e *evictor, tasks []*api.TaskInfo) []*api.TaskInfo
+	// preemptive decides whether a queue may take from others for tasks.
+	preemptive func(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome
+	// needsQueue: nobody is evicted for a task without a queue.
+	needsQueue bool
+	// proportion: quotas do not bound victims, as upstream.
+	proportion bool
+	// evicts: cards count, so that there are earmarks and plans.
+	evicts bool
+	// places: places are watched, because cards count or a job lost one of late.
+	places bool
+	// overused: Preemptive writes the metric of queues that have more than they deserve.
+	overused bool
+}
+
+// Reports tells people what is decided.
+type Reports struct {
+	Explain   *report.Explainer
+	Metrics   *report.Metrics
+	Exchanges *report.Exchanges
+}
+
+// Open begins to evict pods, with the earmarks of earlier sessions.
+func Open(s *constraint.Session, m *Memory, v arguments.Variant, with *arguments.Settings, to Reports) *Session {
+	r := &Session{Session: s, Reports: to, memory: m, settings: with}
+	r.rules = rules{take: r.takeRule(v.Proportion), takeForGang: r.takeGang, preemptive: r.takeDeserved, proportion: v.Proportion,
+		evicts: s.Cards != nil && !v.Proportion, places: s.Cards != nil || !to.Exchanges.Empty(), overused: !v.Proportion && !with.Rules.OverusedByShare,
+		needsQueue: with.Rules.OrderVictims && !v.Proportion}
+	if v.Proportion {
+		r.rules.preemptive = r.fitNow
+	}
+	if with.Damping == 0 && with.Levels == 0 {
+		r.rules.takeForGang = r.takeGangByDeserved
+	}
+	switch {
+	case with.ByWork:
+		r.rules.name = r.fewestVictims
+	case with.Rules.OrderVictims && r.rules.evicts:
+		r.rules.name = r.agreedVictims
+	case with.Rules.OrderVictims && !v.Proportion:
+		r.rules.name = r.orderedVictims
+	default:
+		r.rules.name = r.victimsAmong
+	}
+	m.victims.Reset(s.Index, s.Books.Queues(), s.Names)
+	r.openEarmarks()
+	return r
+}
+
+// takeRule returns the rule of quota.Victims that the name and the arguments select.
+func (s *Session) takeRule(proportion bool) func(*quota.Victims, index.Queue, fastres.Vector, index.Queue, fastres.Vector, bool) bool {
+	damping, levels := s.settings.Damping, s.settings.Levels
+	type vector = fastres.Vector
+	byDeserved := func(v *quota.Victims, q index.Queue, victim vector, to index.Queue, evictor vector, _ bool) bool {
+		return v.Take(q, victim, to, evictor)
+	}
+	switch {
+	case proportion:
+		return func(v *quota.Victims, q index.Queue, victim vector, _ index.Queue, _ vector, _ bool) bool {
+			return v.TakeOverused(q, victim)
+		}
+	case damping > 0:
+		return func(v *quota.Victims, q index.Queue, victim vector, to index.Queue, evictor vector, _ bool) bool {
+			if to == index.None {
+				return v.Take(q, victim, to, evictor)
+			}
+			return v.TakeDamped(q, victim, to, evictor, damping)
+		}
+	case levels > 0:
+		return func(v *quota.Victims, q index.Queue, victim vector, to index.Queue, evictor vector, deserves bool) bool {
+			if to == index.None {
+				return v.Take(q, victim, to, evictor)
+			}
+			return v.TakeContended(q, victim, to, evictor, deserves, levels)
+		}
+	}
+	return byDeserved
+}
+
+// take applies the rule of reclaim to one victim of q, on some terms. request is what the evictor
+// requests, and charge what its queue is charged for it.
+func (s *Session) take(q index.Queue, victim fastres.Vector, to index.Queue, request, charge fastres.Vector, terms quota.Terms) bool {
+	if terms == quota.ByGuarantee && to != index.None {
+		return s.memory.victims.TakeByGuarantee(q, victim, to, request, s.settings.Damping)
+	}
+	deserves := s.settings.Levels > 0 && to != index.None && charge.Intersects(s.Index.Deserved.Row(to))
+	return s.rules.take(&s.memory.victims, q, victim, to, request, deserves)
+}
+
+// beginVictims starts a question: no task counts as a victim yet.
+func (s *Session) beginVictims() {
+	s.memory.victims.Begin()
+	s.memory.draft.Begin(s.Session, &s.memory.victims)
+}
+
+// fitsWithoutVictims reports whether an evictor fits everywhere without the victims so far.
+//
+// DIVERGES: upstream evicts pods for a task that an ancestor's bound refuses afterwards, or that
+// has no room beside what is reserved for others.
+func (s *Session) fitsWithoutVictims(e *evictor) bool {
+	a := e.onNode()
+	return s.Fits(&s.memory.draft.Books, a).OK()
+}
+
+// fitsWithout reports whether an evictor fits everywhere on the node where it was placed, once some
+// tasks are gone. It is safe for many goroutines.
+func (s *Session) fitsWithout(e *evictor, tasks []*api.TaskInfo) bool {
+	books, a := &s.Books.Future, e.onNode()
+	if len(tasks) > 0 {
+		books = &s.Without(tasks).Books
+	}
+	return s.Fits(books, a).OK()
+}
+
+// agreedOn returns the tasks that all other plugins allow reclaim to evict.
+func (s *Session) agreedOn(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) (agreed []*api.TaskInfo) {
+	question := *reclaimer
+	s.asking.Store(&question, true)
+	defer s.asking.Delete(&question)
+	for _, task := range s.Volcano.Reclaimable(&question, tasks) {
+		if s.QueueOf(task) != index.None {
+			agreed = append(agreed, task)
+		}
+	}
+	return agreed
+}
+
+// agreedInQueue returns the tasks that all other plugins allow preempt to evict.
+func (s *Session) agreedInQueue(preemptor *api.TaskInfo, tasks []*api.TaskInfo) []*api.TaskInfo {
+	question := *preemptor
+	s.asking.Store(&question, true)
+	defer s.asking.Delete(&question)
+	return s.Volcano.Preemptable(&question, tasks)
+}
+
+// asks reports whether a call comes from agreedOn or agreedInQueue.
+func (s *Session) asks(task *api.TaskInfo) bool {
+	_, own := s.asking.Load(task)
+	return own
+}

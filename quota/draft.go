@@ -1,0 +1,112 @@
+package quota
+
+import (
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// Draft is accounts with private changes, such as the refunds of victims that are only
+// considered. A change copies the rows that it touches, and nothing reaches the accounts below.
+//
+//	             q   root
+//	below        5   8
+//	refund q 2   3   6
+//	Allocated    3   6     below still has 5 and 8
+//
+// The zero Draft with accounts is ready. Begin starts the next one in the same memory. A Draft is
+// for one goroutine.
+type Draft struct {
+	Accounts               // those below
+	changed  []index.Queue // the queues with a row here
+	rows     fastres.Rows  // row i is that of changed[i]
+	at       map[index.Queue]int32
+	claims   map[heldBy]index.Held
+}
+
+// heldBy is a resource claim of pods, as a queue holds it.
+type heldBy struct {
+	queue index.Queue
+	claim string
+}
+
+// few is a number of queues in which a search is faster than a map.
+const few = 12
+
+// Begin starts a draft of accounts without changes.
+func (d *Draft) Begin(below Accounts) {
+	d.Accounts, d.changed = below, d.changed[:0]
+	clear(d.at)
+	clear(d.claims)
+}
+
+// Changed returns the queues whose allocated differs from that of the accounts below, with all
+// their ancestors.
+func (d *Draft) Changed() []index.Queue { return d.changed }
+
+// row returns the row of q, −1 for none.
+func (d *Draft) row(q index.Queue) int {
+	if len(d.changed) > few {
+		if row, known := d.at[q]; known {
+			return int(row)
+		}
+		return -1
+	}
+	for i, changed := range d.changed {
+		if changed == q {
+			return i
+		}
+	}
+	return -1
+}
+
+// Allocated returns allocated of q with the changes. It is for reading, and invalid after the
+// next change.
+func (d *Draft) Allocated(q index.Queue) fastres.Vector {
+	if i := d.row(q); i >= 0 {
+		return d.rows.Row(i)
+	}
+	return d.Accounts.Allocated(q)
+}
+
+// Mutable returns allocated of q for writing, in this draft alone. It is invalid after the next
+// call.
+func (d *Draft) Mutable(q index.Queue) fastres.Vector {
+	if i := d.row(q); i >= 0 {
+		return d.rows.Row(i)
+	}
+	before := d.Accounts.Allocated(q)
+	if len(d.changed) == 0 {
+		d.rows.Reset(0, before.Len())
+	}
+	d.changed = append(d.changed, q)
+	if len(d.changed) > few {
+		d.number()
+	}
+	return d.rows.Row(d.rows.Append(before))
+}
+
+// number maps the queues that have none yet to their rows.
+func (d *Draft) number() {
+	if d.at == nil {
+		d.at = make(map[index.Queue]int32, 4*few)
+	}
+	for i := len(d.at); i < len(d.changed); i++ {
+		d.at[d.changed[i]] = int32(i)
+	}
+}
+
+// Claim returns a resource claim as q holds it, with the changes.
+func (d *Draft) Claim(q index.Queue, name string) index.Held {
+	if held, changed := d.claims[heldBy{q, name}]; changed {
+		return held
+	}
+	return d.Accounts.Claim(q, name)
+}
+
+// SetClaim changes a resource claim of q, in this draft alone.
+func (d *Draft) SetClaim(q index.Queue, name string, held index.Held) {
+	if d.claims == nil {
+		d.claims = map[heldBy]index.Held{}
+	}
+	d.claims[heldBy{q, name}] = held
+}
