@@ -26,9 +26,9 @@ func TestArgumentsAreDocumented(t *testing.T) {
 		return names
 	}
 	documented := named("(?m)^\\| `([\\w.]+)` \\|", table)
-	known := named(`(?m)^\t\w+ += "([\w.]+)"$`, string(read(t, "plugin/arguments.go")))
+	known := named(`(?m)^\t\w+ += "([\w.]+)"$`, string(read(t, "plugin/arguments/arguments.go")))
 	if len(known) < 19 || !slices.Equal(documented, known) {
-		t.Errorf("docs/reference.md has the arguments %s, and plugin/arguments.go %s", documented, known)
+		t.Errorf("docs/reference.md has the arguments %s, and plugin/arguments/arguments.go %s", documented, known)
 	}
 	if !bytes.Contains(read(t, "plugin/doc.go"), []byte("docs/reference.md")) {
 		t.Error("plugin/doc.go does not refer to docs/reference.md")
@@ -51,7 +51,7 @@ func TestReferenceIsComplete(t *testing.T) {
 			}
 		}
 	}
-	expect("plugin/arguments.go", `(?m)^\t\w+ +victimOrderRule = "(\w+)"$`, 2)
+	expect("plugin/arguments/arguments.go", `(?m)^\t\w+ +victimOrderRule = "(\w+)"$`, 2)
 	expect("plugin/intake/state.go", `(?m)^\t\w+ +(?:RootCapability|UnsetCapability|DeservedFrom|HierarchyFrom) += "(\w+)"`, 8)
 	expect("plugin/cards/registry.go", `(?m)^\t\w+ +UntypedCards += "(\w+)"`, 3)
 	expect("index/card/quota.go", `"(volcano\.sh/[a-z./-]+)"`, 3)

@@ -63,9 +63,41 @@ var layers = []layer{
 	},
 	{
 		dir: "plugin",
-		allow: slices.Concat(below(), []string{module + "/plugin/cards", module + "/plugin/earmark", module + "/plugin/reserve", module + "/plugin/intake",
-			module + "/plugin/report", module + "/plugin/release"}),
-		reason: "registers the engine with Volcano: names, life cycle and hooks; what it reads and reports has rooms of its own",
+		allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/admit", module + "/plugin/reclaim", module + "/plugin/arguments",
+			module + "/plugin/constraint/..."}),
+		reason: "registers the engine with Volcano: names, life cycle and hooks; what it reads, decides and reports has rooms of its own",
+	},
+	{
+		dir: "plugin/arguments", allow: append(below(), module+"/plugin/cards", module+"/plugin/reserve", module+"/plugin/intake", module+"/plugin/release"),
+		reason: "reads the text of arguments, before there is a session",
+	},
+	{
+		dir: "plugin/constraint", allow: slices.Concat(below(), accounts),
+		reason: "asks the features that are active, and knows none of them",
+	},
+	{
+		dir: "plugin/constraint/classes", allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/arguments"}),
+		reason: "a feature, which no other one knows",
+	},
+	{dir: "plugin/constraint/devices", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
+	{dir: "plugin/constraint/fences", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
+	{dir: "plugin/constraint/gates", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
+	{dir: "plugin/constraint/gone", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
+	{dir: "plugin/constraint/guarantees", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
+	{dir: "plugin/constraint/jobs", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
+	{dir: "plugin/constraint/namespaces", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
+	{dir: "plugin/constraint/runtimes", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
+	{
+		dir: "plugin/admit", allow: slices.Concat(below(), accounts, rules),
+		reason: "admits jobs, by the quotas and whatever constraints are active",
+	},
+	{
+		dir: "plugin/reclaim", allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/arguments", module + "/plugin/constraint/runtimes"}),
+		reason: "chooses who is evicted, by the quotas and whatever constraints are active",
+	},
+	{
+		dir: "plugin/earmark", allow: below(),
+		reason: "remembers for whom pods were evicted, and decides nothing",
 	},
 	{
 		dir: "plugin/cards", allow: below(),
@@ -167,6 +199,12 @@ var layers = []layer{
 func below() []string {
 	return []string{std, module + "/fastres", module + "/index", module + "/index/card", module + "/index/policy", module + "/quota", "volcano.sh/...", "k8s.io/..."}
 }
+
+// accounts are the rooms of plugin that read a session, and rules those that decide and report.
+var (
+	accounts = []string{module + "/plugin/cards", module + "/plugin/earmark", module + "/plugin/reserve", module + "/plugin/intake", module + "/plugin/release"}
+	rules    = []string{module + "/plugin/constraint", module + "/plugin/report"}
+)
 
 // generated are the top-level directories that are not part of the sources.
 var generated = []string{"build", "bin"}
