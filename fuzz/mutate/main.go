@@ -20,7 +20,7 @@ import (
 func main() {
 	only := flag.String("only", "", "try only the mutants whose file, declaration or text matches this regular expression")
 	workers := flag.Int("workers", runtime.NumCPU(), "number of mutants that are tried at the same time")
-	file := flag.String("results", filepath.Join(os.TempDir(), "mutants.txt"), "the file of results: those of this commit are not tried again")
+	file := flag.String("results", "build/mutants.txt", "the file of results: those of this commit are not tried again")
 	flag.Parse()
 	if err := run(*only, max(1, *workers), *file); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
