@@ -38,7 +38,11 @@ func run(only string, workers int, file string) error {
 	if err != nil {
 		return err
 	}
-	r, err := openResults(file, chosen)
+	commit, err := present()
+	if err != nil {
+		return err
+	}
+	r, err := openResults(file, commit, chosen)
 	if err != nil {
 		return err
 	}

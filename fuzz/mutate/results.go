@@ -17,7 +17,7 @@ import (
 type results struct {
 	mu      sync.Mutex
 	file    *os.File
-	commit  string            // "" if the tree has changes
+	commit  string            // see present
 	killers map[string]string // the package and test that last killed a mutant
 	left    []mutated         // those to try
 	total   int
@@ -25,26 +25,32 @@ type results struct {
 	lost    []error // those that survived, and those that do not compile
 }
 
-// openResults reads the file, if there is one.
-func openResults(name string, chosen []mutated) (*results, error) {
-	r := &results{killers: map[string]string{}, total: len(chosen)}
-	commit, err := exec.Command("git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty").Output()
+// present returns the commit, with dirty at the end if the tree has changes.
+func present() (string, error) {
+	commit, err := exec.Command("git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty="+dirty).Output()
 	if err != nil {
-		return nil, fmt.Errorf("reading the commit: %w", err)
+		return "", fmt.Errorf("reading the commit: %w", err)
 	}
-	r.commit = strings.TrimSpace(string(commit))
+	return strings.TrimSpace(string(commit)), nil
+}
+
+const dirty = "-dirty"
+
+// openResults reads the file, if there is one.
+func openResults(name, commit string, chosen []mutated) (*results, error) {
+	r := &results{commit: commit, killers: map[string]string{}, total: len(chosen)}
 	before, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	known := map[string]string{}
 	for line := range strings.Lines(string(before)) {
-		columns := strings.SplitN(strings.TrimSpace(line), "\t", 3)
+		columns := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
 		if len(columns) != 3 {
 			continue
 		}
 		outcome, m := columns[1], columns[2]
-		if columns[0] == r.commit && !strings.HasSuffix(r.commit, "-dirty") {
+		if columns[0] == commit && !strings.HasSuffix(commit, dirty) {
 			known[m] = outcome
 		}
 		if _, name, _ := strings.Cut(outcome, " "); strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") {
