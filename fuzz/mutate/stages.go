@@ -116,6 +116,10 @@ var (
 	timeout = regexp.MustCompile(`(?m)^panic: test timed out`)
 )
 
+// limited runs a command until it has used ten minutes of processor time. A mutation can make a
+// loop endless, and on a busy machine tests that pass take long.
+const limited = `ulimit -t 600; exec "$0" "$@"`
+
 // test builds and runs tests until one fails.
 func test(tree, dir string, all []stage, flags ...string) (outcome string, err error) {
 	binary, built := filepath.Join(dir, "mutant.test"), ""
@@ -129,8 +133,8 @@ func test(tree, dir string, all []stage, flags ...string) (outcome string, err e
 			}
 			built = s.dir
 		}
-		// A mutation can make a loop endless.
-		tests := exec.Command(binary, append([]string{"-test.failfast", "-test.timeout=10m", "-test.run=" + s.run, "-test.skip=" + s.skip}, s.args...)...)
+		args := append([]string{"-c", limited, binary, "-test.failfast", "-test.timeout=1h", "-test.run=" + s.run, "-test.skip=" + s.skip}, s.args...)
+		tests := exec.Command("sh", args...)
 		tests.Dir = filepath.Join(tree, s.dir)
 		output, err := tests.CombinedOutput()
 		var failed *exec.ExitError
