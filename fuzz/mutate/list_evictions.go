@@ -11,11 +11,11 @@ var ofEvictions = []mutant{
 	{"surpasses", "v.base.Allocated(p)", "v.ix.Allocated(p)"},
 	{"quota.Preemptive", "fastres.FitsSomewhere(a.Allocated(p)", "fastres.FitsSomewhere(ix.Allocated(p)"},
 	{"PreemptiveCard", "if a.Allocated(q).Get(d)+quantity > bound.At(q, d) ", "if ix.Allocated(q).Get(d)+quantity > bound.At(q, d) "},
-	{"Guarantees.compare", "(from == index.None || slices.Contains(g.ix.Path(from), p))", "from == index.None"},
+	{"Guarantees.compare", "slices.Contains(g.ix.Path(from), p)", "slices.Contains(g.ix.Path(from), p) && false"},
 	{"lacksRoom", "s.books.Future.Queues.Allocated(p).Get(d)+c.charge.Get(d)", "s.ix.Allocated(p).Get(d)+c.charge.Get(d)"},
 	{"lacksQuota", "|| s.books.Future.Guarantees.Lacks(s.books.Future.Queues, c.queue, q, d, milli) ||", "||"},
 	{"lacks", "request += kept.Get(name)", ""},
-	{"lacks", "request -= victim.Resreq.Get(name)", ""},
+	{"lacks", "request -= victim.Resreq.Get(name)", "_ = victim"},
 	{"lacksRoomOfNamespace", "s.books.Future.Namespaces.Allocated(p).Get(d)+c.charge.Get(d", "ix.Allocated(p).Get(d)+c.charge.Get(d"},
 
 	// Earmarks.
@@ -34,7 +34,7 @@ var ofEvictions = []mutant{
 	{"RefundedNamespace", "s.namespaces.Refunded(account, refund)", ""},
 	{"booksFor", "if s.evictions[task.Job] > 0 {", "if false {"},
 	{"rememberEarmarks", "task.EvictionOccurred = true // so", "// so"},
-	{"noteAllocated", "s.evictions[e.claimant.Job]--", ""},
+	{"noteAllocated", "s.evictions[e.claimant.Job]--", "_ = e"},
 	{"refuseEvent", "a := s.books.Books(task)", "a := s.books.FutureFor(task)"},
 	{"evictableForGang", ".Job != nil && s.beginGang(eviction.Job)", ".Job != nil && s.beginGang(eviction.Job) && false"},
 	{"allocation", "v = forOthers(s.fitsRequest(a.Then, q, task, request, complete))", "_ = 0"},
@@ -44,7 +44,7 @@ var ofEvictions = []mutant{
 	{"record.update", "task.Status != api.Pending ||", ""},
 	{"record.update", "|| !w.equal(waitingOf(task, w.node))", ""},
 	{"victim.in", "case task.Status != api.Releasing:", "case false:"},
-	{"victim.in", "if now.Sub(until) > Patience {", "if false {"},
+	{"victim.in", "now.Sub(until) > Patience", "now.Sub(until) > Patience && false"},
 	{"record.update", "r.quiet = now", ""},
 	{"earmark.Registry.Open", "r.recover(ssn, now)", ""},
 	{"record.update", "job == nil || job.Queue != r.queue", "job == nil"},
@@ -58,7 +58,7 @@ var ofEvictions = []mutant{
 
 	// Plans.
 	{"together", "} else if s.sufficesWithout(c, node, with) {", "} else {"},
-	{"together", "if release.Built() >= release.V115 && s.makesRoom(c, node, nil) {", "if false {"},
+	{"together", "if release.Built() >= release.V115 && s.makesRoom", "if release.Built() >= release.V115 && false && s.makesRoom"},
 	{"session.follow", "s.shiftFuture(p.rest, s.books.Refund)", ""},
 	{"jobPipelined", "if !s.ssn.JobPipelined(job) {", "if false {"},
 	{"evictRest", `s.ssn.Evict(victim, "reclaim")`, "error(nil)"},

@@ -88,5 +88,5 @@ var ofPolicies = []mutant{
 	{"claimants", "return func(task *api.TaskInfo) bool { return s.mayTake(s.queueOf(task), task).OK() }", "return nil"},
 	{"ownerKind", ".GetControllerOfNoCopy(pod); controller != nil", ".GetControllerOfNoCopy(pod); controller != nil && false"},
 	{"classOfGang", "inference > 0 && inference == len(tasks)", "inference > 0"},
-	{"warnClasses", "last == text", "false"},
+	{"warnClasses", "last == text", "last == text && false"},
 }
