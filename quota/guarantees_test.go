@@ -17,18 +17,7 @@ func TestGuaranteesFollowCharges(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	refused := 0
 	for range 200 {
-		ix := randomTree(r, 6)
-		if r.IntN(4) == 0 {
-			ix = session("", queue{name: "x"}, queue{name: "y"}, queue{name: "z"})
-		}
-		for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
-			ix.Guarantee.Row(q).Set(gpu, float64(r.IntN(4)))
-			for _, child := range ix.Children(q) {
-				ix.ChildGuarantees.Row(q).Add(ix.Guarantee.Row(child))
-			}
-			ix.Guarantee.Row(q).RaiseTo(ix.ChildGuarantees.Row(q))
-			ix.RealCapability.Row(q).Set(gpu, 12)
-		}
+		ix := guaranteed(r)
 		available := res{gpu: 9}.vector()
 		var follows, fresh quota.Guarantees
 		follows.Reset(ix, ix, available)
@@ -53,4 +42,56 @@ func TestGuaranteesFollowCharges(t *testing.T) {
 		}
 	}
 	require.Greater(t, refused, 1000)
+}
+
+// TestGuaranteesSeeVictims asks about accounts without some victims, or with a pod more. The
+// answers are those of Guarantees of just these accounts: what victims leave of a guarantee is
+// unused, and what a pod takes of its own is not.
+func TestGuaranteesSeeVictims(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	differ := 0
+	for range 500 {
+		ix := guaranteed(r)
+		available, scratch := res{gpu: 9}.vector(), fastres.NewVector(dims)
+		for range 4 {
+			quota.Charge(ix, index.Queue(r.IntN(ix.Len())), res{gpu: float64(1 + r.IntN(3))}.vector())
+		}
+		var before, after quota.Guarantees
+		before.Reset(ix, ix, available)
+		view := ix.WhatIf()
+		for range 2 {
+			q, amount := index.Queue(r.IntN(ix.Len())), res{gpu: float64(1 + r.IntN(3))}.vector()
+			if r.IntN(3) == 0 {
+				quota.Charge(&view, q, amount)
+			} else {
+				quota.Refund(&view, q, amount, scratch)
+			}
+		}
+		after.Reset(ix, &view, available)
+		for q := range index.Queue(ix.Len()) {
+			want := verdict(ix, after.Fits(&view, q, gpu, 2))
+			require.Equal(t, want, verdict(ix, before.Fits(&view, q, gpu, 2)), ix.Name(q))
+			if want != verdict(ix, before.Fits(ix, q, gpu, 2)) {
+				differ++
+			}
+		}
+	}
+	require.Greater(t, differ, 100)
+}
+
+// guaranteed draws queues that are guaranteed devices.
+func guaranteed(r *rand.Rand) *index.Index {
+	ix := randomTree(r, 6)
+	if r.IntN(4) == 0 {
+		ix = session("", queue{name: "x"}, queue{name: "y"}, queue{name: "z"})
+	}
+	for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
+		ix.Guarantee.Row(q).Set(gpu, float64(r.IntN(4)))
+		for _, child := range ix.Children(q) {
+			ix.ChildGuarantees.Row(q).Add(ix.Guarantee.Row(child))
+		}
+		ix.Guarantee.Row(q).RaiseTo(ix.ChildGuarantees.Row(q))
+		ix.RealCapability.Row(q).Set(gpu, 12)
+	}
+	return ix
 }

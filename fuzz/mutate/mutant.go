@@ -2,46 +2,49 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"go/parser"
+	"go/token"
+	"slices"
 	"strings"
 )
 
-// mutant is a mutation: a text that is in a file exactly once, and its replacement.
+// mutant is a mutation: the name of a declaration, a text that is in it exactly once, and its
+// replacement. The name is the shortest that nothing else has, such as Victims.take. So a mutant
+// follows what it changes to any file, and mostly to any package.
 type mutant struct {
-	file, from, to string
+	in, from, to string
 }
 
 func (m mutant) String() string {
 	short := func(text string) string { return strings.Join(strings.Fields(text), " ") }
-	return fmt.Sprintf("%s: %s → %s", m.file, short(m.from), short(m.to))
+	return fmt.Sprintf("%s: %s → %s", m.in, short(m.from), short(m.to))
 }
 
-// check returns an error if the text is not in the file exactly once. It keeps the list up to
-// date.
-func (m mutant) check(tree string) error {
-	source, err := os.ReadFile(filepath.Join(tree, m.file))
-	if err != nil {
-		return err
-	}
-	if n := bytes.Count(source, []byte(m.from)); n != 1 || m.from == m.to {
-		return fmt.Errorf("%s: the text is in the file %d times", m, n)
-	}
-	return nil
+// mutated is a file with a mutation.
+type mutated struct {
+	mutant
+	file   string
+	line   int
+	source []byte
 }
 
-// try applies the mutation to the tree, runs the tests, and reverts it.
-func (m mutant) try(tree string) (caught string, err error) {
-	name := filepath.Join(tree, m.file)
-	source, err := os.ReadFile(name)
+// apply returns the file with the mutation. It returns an error if the text is not in the
+// declaration exactly once, or if the result is not Go. This keeps the list up to date.
+func (m mutant) apply(s *sources) (mutated, error) {
+	d, err := s.find(m.in)
 	if err != nil {
-		return "", err
+		return mutated{}, fmt.Errorf("%s: %w", m, err)
 	}
-	if err := os.WriteFile(name, bytes.Replace(source, []byte(m.from), []byte(m.to), 1), 0o644); err != nil {
-		return "", err
+	before := s.files[d.file]
+	of := before[d.start:d.end]
+	if n := bytes.Count(of, []byte(m.from)); n != 1 || m.from == m.to {
+		return mutated{}, fmt.Errorf("%s: the text is in %s %d times", m, d.name, n)
 	}
-	caught, err = test(tree, stages(m.file))
-	return caught, errors.Join(err, os.WriteFile(name, source, 0o644))
+	at := d.start + bytes.Index(of, []byte(m.from))
+	after := slices.Concat(before[:at], []byte(m.to), before[at+len(m.from):])
+	if _, err := parser.ParseFile(token.NewFileSet(), d.file, after, parser.SkipObjectResolution); err != nil {
+		return mutated{}, fmt.Errorf("%s: %w", m, err)
+	}
+	return mutated{m, d.file, 1 + bytes.Count(before[:at], []byte("\n")), after}, nil
 }

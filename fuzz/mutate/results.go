@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// results are the outcomes of mutants. A file keeps them, a line for each: the commit, the
+// outcome, and the mutant. So a run that was stopped goes on, and a run of another commit begins
+// with the tests that killed the mutants before. It is safe for many goroutines.
+type results struct {
+	mu      sync.Mutex
+	file    *os.File
+	commit  string            // see present
+	killers map[string]string // the package and test that last killed a mutant
+	left    []mutated         // those to try
+	total   int
+	killed  int
+	lost    []error // those that survived, and those that do not compile
+}
+
+// present returns the commit, with dirty at the end if the tree has changes.
+func present() (string, error) {
+	commit, err := exec.Command("git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty="+dirty).Output()
+	if err != nil {
+		return "", fmt.Errorf("reading the commit: %w", err)
+	}
+	return strings.TrimSpace(string(commit)), nil
+}
+
+const dirty = "-dirty"
+
+// openResults reads the file, if there is one.
+func openResults(name, commit string, chosen []mutated) (*results, error) {
+	r := &results{commit: commit, killers: map[string]string{}, total: len(chosen)}
+	before, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	known := map[string]string{}
+	for line := range strings.Lines(string(before)) {
+		columns := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
+		if len(columns) != 3 {
+			continue
+		}
+		outcome, m := columns[1], columns[2]
+		if columns[0] == commit && !strings.HasSuffix(commit, dirty) {
+			known[m] = outcome
+		}
+		if _, name, _ := strings.Cut(outcome, " "); strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") {
+			r.killers[m] = outcome
+		}
+	}
+	for _, m := range chosen {
+		if outcome, found := known[m.String()]; found {
+			r.count(m, outcome, nil)
+		} else {
+			r.left = append(r.left, m)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return nil, err
+	}
+	r.file, err = os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	return r, err
+}
+
+// add writes an outcome to the file, and prints it.
+func (r *results) add(m mutated, outcome string, err error, took time.Duration) error {
+	if outcome == "" {
+		return fmt.Errorf("%s: %w", m, err) // the tests did not run
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count(m, outcome, err)
+	fmt.Printf("%3d/%d %-30s %4.0fs  %s:%d %s\n", r.killed+len(r.lost), r.total, outcome, took.Seconds(), m.file, m.line, m)
+	_, err = fmt.Fprintf(r.file, "%s\t%s\t%s\n", r.commit, outcome, m)
+	return err
+}
+
+func (r *results) count(m mutated, outcome string, err error) {
+	switch outcome {
+	case survived, notCompiling:
+		r.lost = append(r.lost, errors.Join(fmt.Errorf("%s: %s:%d %s", outcome, m.file, m.line, m), err))
+	default:
+		r.killed++
+	}
+}
+
+// sum prints the sum, and returns an error unless all mutants were killed.
+func (r *results) sum() error {
+	broken := 0
+	for _, err := range r.lost {
+		if strings.HasPrefix(err.Error(), notCompiling) {
+			broken++
+		}
+	}
+	fmt.Printf("%d mutants, %d killed, %d survived, %d do not compile\n", r.total, r.killed, len(r.lost)-broken, broken)
+	return errors.Join(r.lost...)
+}

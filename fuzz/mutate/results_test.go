@@ -1,0 +1,55 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestResultsContinue expects a second run of a commit to try only what is left, and a run of
+// another commit, or of a tree with changes, to try all and to know what killed the mutants.
+func TestResultsContinue(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "build", "mutants.txt")
+	chosen := []mutated{{mutant: mutant{"f", "a", "b"}}, {mutant: mutant{"f", "b", "c"}}, {mutant: mutant{"f", "c", "d"}}}
+	open := func(commit string, left int) *results {
+		t.Helper()
+		r, err := openResults(file, commit, chosen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = r.file.Close() })
+		if len(r.left) != left {
+			t.Errorf("%d mutants are left of %s, not %d", len(r.left), commit, left)
+		}
+		return r
+	}
+	for _, commit := range []string{"one", "two" + dirty} {
+		r := open(commit, 3)
+		for i, outcome := range []string{"quota TestTake", survived} {
+			if err := r.add(chosen[i], outcome, nil, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if r := open("one", 1); r.killed != 1 || len(r.lost) != 1 {
+		t.Errorf("%d are killed and %d are not, not 1 and 1", r.killed, len(r.lost))
+	}
+	open("two"+dirty, 3)
+	if r := open("three", 3); len(r.killers) != 1 || r.killers[chosen[0].String()] != "quota TestTake" {
+		t.Errorf("the killers are %v", r.killers)
+	}
+}
+
+// TestKillersRunFirst expects the test that killed a mutant before all others, with the arguments
+// of the first stage in which it runs.
+func TestKillersRunFirst(t *testing.T) {
+	for killer, args := range map[string][]string{"quota TestTake": nil, "plugin TestReclaim": nil, "plugin TestChaos": sessions[1].args} {
+		all := first(killer, stages("../..", "quota/reclaim.go"))
+		if s := all[0]; s.dir+" "+s.run[1:len(s.run)-1] != killer || !slices.Equal(s.args, args) {
+			t.Errorf("%s gives %v", killer, s)
+		}
+	}
+	if all := first("index TestTree", stages("../..", "quota/reclaim.go")); all[0].run != "" {
+		t.Errorf("a test of a package that does not use the mutant runs first: %v", all[0])
+	}
+}
