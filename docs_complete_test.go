@@ -51,7 +51,7 @@ func TestReferenceIsComplete(t *testing.T) {
 			}
 		}
 	}
-	expect("plugin/arguments/arguments.go", `(?m)^\t\w+ +victimOrderRule = "(\w+)"$`, 2)
+	expect("plugin/arguments/arguments.go", `(?m)^\t\w+ +VictimsBy = "(\w+)"$`, 2)
 	expect("plugin/intake/state.go", `(?m)^\t\w+ +(?:RootCapability|UnsetCapability|DeservedFrom|HierarchyFrom) += "(\w+)"`, 8)
 	expect("plugin/cards/registry.go", `(?m)^\t\w+ +UntypedCards += "(\w+)"`, 3)
 	expect("index/card/quota.go", `"(volcano\.sh/[a-z./-]+)"`, 3)

@@ -125,7 +125,7 @@ var layers = []layer{
 		reason: "stands in for an API server, whichever plugin the session has",
 	},
 	{
-		dir: "plugin/guard", allow: []string{std, module + "/plugin", "volcano.sh/...", "k8s.io/...", "gopkg.in/yaml.v2"},
+		dir: "plugin/guard", allow: []string{std, module + "/plugin", module + "/plugin/arguments", "volcano.sh/...", "k8s.io/...", "gopkg.in/yaml.v2"},
 		reason: "reads configurations as Volcano does, before Volcano does",
 	},
 	{

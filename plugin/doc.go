@@ -22,14 +22,16 @@
 //
 // # A session
 //
-//	openSession    package intake reads queues and jobs into package index
-//	admission.go   JobEnqueueable, JobEnqueued, Allocatable
-//	placement.go   Predicate and NodeOrder, for cards
+//	session.go     package intake reads queues and jobs into package index
+//	features.go    the constraints that are on (packages below plugin/constraint)
+//	hooks.go       the hooks that Volcano calls
+//	allocation.go  Allocatable, Predicate and NodeOrder
 //	events.go      Allocate and Deallocate: charges and refunds
-//	queue_gates.go reservations of pods whose queue allocation gate is removed
-//	eviction.go    Preemptive, Reclaimable, Preemptable
 //	simulate.go    what-if simulations of preemption
-//	queues.go      QueueOrder, VictimQueueOrder, Overused
+//	order.go       QueueOrder, VictimQueueOrder, Overused
+//
+// Package admit has JobEnqueueable and JobEnqueued, and package reclaim Preemptive, Reclaimable
+// and Preemptable.
 //
 // A hook reads what a task or job requests, applies a rule of package quota to the
 // accounts, and returns the verdict; package report explains a refusal.
