@@ -643,6 +643,9 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 			return m.namespaces.Fits(name, task.Namespace, oracle.Amounts{card: float64(p.Amount)}) + m.oracle.CardFits(name, card, float64(p.Amount)) + m.oracle.Lends(name, card, float64(p.Amount), m.oracle.Allocated)
 		})
 		preempts = preempts && some(func(card string) string {
+			if !m.namespaces.FitsOwn(name, task.Namespace, oracle.Amounts{card: float64(p.Amount)}) {
+				return "over the limit of the namespace"
+			}
 			return m.oracle.PreemptiveCard(name, card, float64(p.Amount), m.own.settings.Levels)
 		})
 	}
@@ -651,7 +654,7 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 		"allocatable: %v in %s", request, name)
 	verdict := m.oracle.Preemptive(name, request, m.own.settings.Levels)
 	preempts = preempts && verdict != "over quota" && (carded || verdict == "")
-	preempts = preempts && m.mayTake(task)
+	preempts = preempts && m.mayTake(task) && m.namespaces.FitsOwn(name, task.Namespace, request)
 	require.Equal(m.t, open && preempts, m.own.preemptive(queue, []*api.TaskInfo{task}), "preemptive: %v in %s", request, name)
 }
 

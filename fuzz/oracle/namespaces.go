@@ -189,6 +189,12 @@ func (n *Namespaces) Fits(queue, namespace string, request Amounts) string {
 	return ""
 }
 
+// FitsOwn reports whether the limit of the queue itself has room for a task of a namespace. Only
+// pods of the queue count there, which the queue does not reclaim.
+func (n *Namespaces) FitsOwn(queue, namespace string, request Amounts) bool {
+	return n.limits[queue] == nil || n.Fits(queue, namespace, request) != queue
+}
+
 // Admits returns the lowest queue whose limit has no room for the minimum of a job, or "".
 func (n *Namespaces) Admits(queue, namespace string, min Amounts) string {
 	for _, q := range n.Limited(queue) {
