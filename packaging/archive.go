@@ -2,8 +2,9 @@ package main
 
 import (
 	"archive/tar"
-	"bytes"
 	"compress/gzip"
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,37 +36,31 @@ func filesIn(directory, parent string) ([]file, error) {
 	return files, err
 }
 
-// tarOf returns an archive of files in their order, all with one time and without the owner
-// that they have here.
-func tarOf(created time.Time, files []file) ([]byte, error) {
-	var text bytes.Buffer
-	archive := tar.NewWriter(&text)
+// writeTar writes files in their order, all with one time and without the owner that they
+// have here.
+func writeTar(to io.Writer, created time.Time, files []file) error {
+	archive := tar.NewWriter(to)
 	for _, f := range files {
 		header := &tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.content)), ModTime: created, Format: tar.FormatUSTAR}
 		if err := archive.WriteHeader(header); err != nil {
-			return nil, err
+			return err
 		}
 		if _, err := archive.Write(f.content); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	err := archive.Close() // which writes the end
-	return text.Bytes(), err
+	return archive.Close()
 }
 
-// writeTarGz writes a compressed archive of files.
-func writeTarGz(path string, created time.Time, files []file) error {
-	archive, err := tarOf(created, files)
+// writeArchive writes an archive of files. It is compressed unless its name ends with .tar.
+func writeArchive(path string, created time.Time, files []file) error {
+	to, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	var compressed bytes.Buffer
-	to := gzip.NewWriter(&compressed)
-	if _, err := to.Write(archive); err != nil {
-		return err
+	if filepath.Ext(path) == ".tar" {
+		return errors.Join(writeTar(to, created, files), to.Close())
 	}
-	if err := to.Close(); err != nil {
-		return err
-	}
-	return os.WriteFile(path, compressed.Bytes(), 0o644)
+	compressed := gzip.NewWriter(to)
+	return errors.Join(writeTar(compressed, created, files), compressed.Close(), to.Close())
 }

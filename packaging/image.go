@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -198,11 +197,11 @@ func baseLayer(source string, roots []dependency, created time.Time) (v1.Layer, 
 
 // layerOf is a layer of files that belong to root.
 func layerOf(created time.Time, files ...file) (v1.Layer, error) {
-	content, err := tarOf(created, files)
-	if err != nil {
-		return nil, err
+	opener := func() (io.ReadCloser, error) {
+		reader, writer := io.Pipe()
+		go func() { writer.CloseWithError(writeTar(writer, created, files)) }()
+		return reader, nil
 	}
-	opener := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 	return tarball.LayerFromOpener(opener, tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
 }
 

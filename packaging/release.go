@@ -77,9 +77,6 @@ func (r *release) makeProgram(p program) error {
 
 // makeArchive writes the program with the licenses that go with it, and its SBOM.
 func (r *release) makeArchive(b binary) error {
-	if err := checkLicenses(b.dependencies); err != nil {
-		return err
-	}
 	license, err := os.ReadFile(filepath.Join(r.source, "LICENSE"))
 	if err != nil {
 		return err
@@ -89,7 +86,7 @@ func (r *release) makeArchive(b binary) error {
 		return err
 	}
 	stem := r.path(b.name, "_"+b.os+"_"+b.arch)
-	if err := writeTarGz(stem+".tar.gz", r.created, []file{
+	if err := writeArchive(stem+".tar.gz", r.created, []file{
 		{"LICENSE", 0o644, license},
 		{"THIRD-PARTY-LICENSES", 0o644, notices(b.dependencies)},
 		{b.name, 0o755, content},
@@ -138,11 +135,7 @@ func (r *release) makeImage(p program, built []binary) error {
 	if err != nil {
 		return err
 	}
-	archive, err := tarOf(r.created, files)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(r.path(img.name, "_image.tar"), archive, 0o644)
+	return writeArchive(r.path(img.name, "_image.tar"), r.created, files)
 }
 
 // makeChart writes the chart as helm package does, but with one time for all files.
@@ -160,7 +153,7 @@ func (r *release) makeChart() error {
 	if err != nil {
 		return err
 	}
-	return writeTarGz(filepath.Join(r.output, filepath.Base(chart)+"-"+strings.TrimPrefix(r.version, "v")+".tgz"), r.created, files)
+	return writeArchive(filepath.Join(r.output, filepath.Base(chart)+"-"+strings.TrimPrefix(r.version, "v")+".tgz"), r.created, files)
 }
 
 // makeManifests writes what kubectl apply -k sends for each kustomize directory, with the

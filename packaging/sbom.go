@@ -13,8 +13,12 @@ import (
 
 // writeSBOM writes a program or an image and its dependencies with their licenses, as
 // CycloneDX. The modules are those that the go command recorded: what go.mod requires and a
-// program does not have is not among them.
+// program does not have is not among them. Nothing with a license that is not allowed has an
+// SBOM.
 func writeSBOM(path string, of cdx.Component, dependencies []dependency, created time.Time) error {
+	if err := checkLicenses(dependencies); err != nil {
+		return err
+	}
 	of.Licenses = &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}}
 	var components []cdx.Component
 	var direct []string
