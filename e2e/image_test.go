@@ -78,7 +78,7 @@ func unpack(t *testing.T, layout string) (i image) {
 	i.root = t.TempDir()
 	// The files belong to root, and others have to reach them.
 	require.NoError(t, os.Chmod(i.root, 0o755))
-	output, err := exec.Command(packaging(t), "unpack", "-layout", layout, "-platform", "linux/"+runtime.GOARCH, "-o", i.root).Output()
+	output, err := exec.Command(packaging(t), "unpack", "-layout", layout, "-platforms", "linux/"+runtime.GOARCH, "-o", i.root).Output()
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(output, &struct{ Config any }{&i.config}))
 	return i

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -39,45 +40,65 @@ var programs = []program{
 	},
 }
 
-// binary is a program that was built.
+// binary is a program that was built, with what the go command recorded in it.
 type binary struct {
 	program
 	platform
-	path string
+	versions
+	path         string
+	dependencies []dependency
 }
 
-// build builds a program of the repository in the directory source.
-//
-// -trimpath keeps the directories of this machine out of it, and without cgo it does not
-// depend on the C compiler and library of this machine. The commit is recorded whatever
-// GOFLAGS says.
-func build(source string, p program, on platform, directory string) (binary, error) {
-	path, err := filepath.Abs(filepath.Join(directory, on.os+"-"+on.arch, p.name))
-	if err != nil {
-		return binary{}, err
-	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w", "-o", path, "./cmd/"+p.name)
-	cmd.Dir = source
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+on.os, "GOARCH="+on.arch)
-	cmd.Stderr = os.Stderr
-	if err := cmd.Run(); err != nil {
-		return binary{}, fmt.Errorf("building %s for %s: %w", p.name, on, err)
-	}
-	return binary{p, on, path}, nil
-}
-
-// versions are the versions that the go command recorded in a program.
+// versions are those of what was built.
 type versions struct {
 	release string // of this module; devel if the source is no clone with git
 	commit  string // unknown if the source is no clone with git
 	volcano string // for example v1.14.1
 }
 
-func versionsOf(path string) (versions, error) {
+// build builds a program for those of the platforms that are wanted.
+func (o options) build(p program, platforms []platform) ([]binary, error) {
+	var all []binary
+	for _, on := range platforms {
+		if !o.platforms.has(on.String()) {
+			continue
+		}
+		b := binary{program: p, platform: on, path: filepath.Join(o.binaries, on.os+"-"+on.arch, p.name)}
+		if err := b.build(o.source); err != nil {
+			return nil, fmt.Errorf("building %s for %s: %w", p.name, on, err)
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// build builds the program of the repository in the directory source.
+//
+// -trimpath keeps the directories of this machine out of it, and without cgo it does not
+// depend on the C compiler and library of this machine. The commit is recorded whatever
+// GOFLAGS says.
+func (b *binary) build(source string) error {
+	path, err := filepath.Abs(b.path)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w", "-o", path, "./cmd/"+b.name)
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+b.os, "GOARCH="+b.arch)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return err
+	}
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {
-		return versions{}, err
+		return err
 	}
+	b.versions = versionsOf(info)
+	b.dependencies, err = dependenciesOf(source, info)
+	return err
+}
+
+func versionsOf(info *debug.BuildInfo) versions {
 	found := versions{release: "devel", commit: "unknown"}
 	if semver.IsValid(info.Main.Version) {
 		found.release = info.Main.Version
@@ -92,10 +113,7 @@ func versionsOf(path string) (versions, error) {
 			found.volcano = d.Version
 		}
 	}
-	if found.volcano == "" {
-		return versions{}, fmt.Errorf("%s is not built with Volcano", path)
-	}
-	return found, nil
+	return found
 }
 
 // timestamp is the time in everything that is made from the sources: SOURCE_DATE_EPOCH, or

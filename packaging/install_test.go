@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,18 +37,20 @@ func TestReleaseImages(t *testing.T) {
 				index, err := whole.ImageIndex(entries.Manifests[0].Digest)
 				require.NoError(t, err)
 				require.NoError(t, validate.Index(index))
-				r.hasPlatforms(t, index, program, volcano)
-				r.isPacked(t, directory, program+"_"+r.version+"_volcano-"+volcano+"_image.tar")
+				dependencies := r.hasPlatforms(t, index, program, volcano)
+				stem := program + "_" + r.version + "_volcano-" + volcano + "_image"
+				r.isPacked(t, directory, stem+".tar")
+				r.hasSBOM(t, stem, program, entries.Manifests[0].Digest.Hex, dependencies)
 			})
 		}
 	}
 }
 
 // hasPlatforms expects an image for each platform with linux, and the files of the archive for
-// that platform in it.
-func (r *release) hasPlatforms(t *testing.T, index v1.ImageIndex, program, volcano string) {
+// that platform in it. It returns what the programs are made of.
+func (r *release) hasPlatforms(t *testing.T, index v1.ImageIndex, program, volcano string) map[string]string {
 	t.Helper()
-	platforms := map[string]v1.Hash{}
+	platforms, all := map[string]v1.Hash{}, map[string]string{}
 	manifest, err := index.IndexManifest()
 	require.NoError(t, err)
 	for _, entry := range manifest.Manifests {
@@ -67,12 +70,34 @@ func (r *release) hasPlatforms(t *testing.T, index v1.ImageIndex, program, volca
 		inImage := unpackTar(t, files)
 		require.NoError(t, files.Close())
 		archive := r.unpackTarGz(t, r.stem(b)+".tar.gz")
+		require.Contains(t, string(inImage["etc/ssl/certs/ca-certificates.crt"].content), "BEGIN CERTIFICATE")
+		require.Contains(t, string(inImage["licenses/ROOT-CERTIFICATES"].content), "==== "+roots+" v")
 		for name, path := range map[string]string{program: program, "LICENSE": "licenses/LICENSE", "THIRD-PARTY-LICENSES": "licenses/THIRD-PARTY-LICENSES"} {
 			require.True(t, bytes.Equal(archive[name].content, inImage[path].content), "%s is not that of the archive", path)
 		}
+		_, dependencies := b.dependenciesOf(t, archive[program].content)
+		maps.Copy(all, dependencies)
 		delete(platforms, b.os+"/"+b.arch)
 	}
 	require.Empty(t, platforms)
+	return all
+}
+
+// roots is the module of the root certificates, which are in the images alone.
+const roots = "golang.org/x/crypto/x509roots/fallback"
+
+// hasSBOM expects the SBOM of an image to have what its programs are made of, and the root
+// certificates in the version that this module requires.
+func (r *release) hasSBOM(t *testing.T, stem, program, digest string, want map[string]string) {
+	t.Helper()
+	for line := range strings.Lines(string(read(t, "go.sum"))) {
+		if fields := strings.Fields(line); fields[0] == roots && !strings.HasSuffix(fields[1], "/go.mod") {
+			want["pkg:golang/"+roots+"@"+fields[1]] = fields[2]
+		}
+	}
+	bom := r.readSBOM(t, stem, program, digest)
+	require.Contains(t, bom.Metadata.Component.PackageURL, "@sha256%3A"+digest+"?")
+	require.Equal(t, want, listedIn(t, bom))
 }
 
 // isPacked expects a file of the release to have the files of an OCI layout.
@@ -145,6 +170,27 @@ func TestReleaseChart(t *testing.T) {
 	require.Len(t, images, 2, "the view and the test run cardctl")
 	for _, image := range images {
 		require.Contains(t, r.images, image)
+	}
+}
+
+// TestReleaseValues expects the values for Volcano's own chart to name the tag of the release of
+// Volcano, which the image has as well.
+func TestReleaseValues(t *testing.T) {
+	r := openRelease(t)
+	for _, volcano := range r.volcanos {
+		var values struct {
+			Basic struct {
+				Name string `json:"scheduler_image_name"`
+				Tag  string `json:"image_tag_version"`
+			}
+		}
+		name := "helm-values_" + r.version + "_volcano-" + volcano + ".yaml"
+		text := read(t, r.path(name))
+		require.NoError(t, yaml.Unmarshal(text, &values))
+		require.Equal(t, "capacitycard/vc-scheduler", values.Basic.Name)
+		require.Equal(t, volcano, values.Basic.Tag)
+		require.Contains(t, string(text), " --version "+strings.TrimPrefix(volcano, "v")+" ")
+		require.Contains(t, string(text), " -f "+name+"\n")
 	}
 }
 

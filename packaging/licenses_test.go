@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,4 +34,18 @@ func TestLicenses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReplacedModule has a module whose files are in a directory: it has not the version that
+// is required.
+func TestReplacedModule(t *testing.T) {
+	source := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(source, "m"), 0o700))
+	m := &debug.Module{Path: "example.com/m", Version: "v1.0.0", Replace: &debug.Module{Path: "./m", Version: "(devel)"}}
+	all, err := locate(source, m)
+	require.NoError(t, err)
+	require.Equal(t, "pkg:golang/example.com/m@devel", all[0].url())
+	c, err := library(all[0])
+	require.NoError(t, err)
+	require.Equal(t, "The build replaces version v1.0.0 by the directory ./m.", c.Pedigree.Notes)
 }

@@ -1,25 +1,46 @@
+// Command packaging makes what a release has: images, SBOMs, charts, archives,
+// manifests and checksums. The same commit and the same Go make the same bytes.
+//
+// It is a module of its own, so that what it requires is no requirement of the scheduler.
+// Makefile calls it in the root of the repository.
 package main
 
 import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
-// command is a subcommand. Its flags are defined before they are parsed and read after.
-type command struct {
-	name, summary string
-	define        func(flags *flag.FlagSet) (run func() error)
+// options are the flags of all commands.
+type options struct {
+	source, binaries, output, layout, version string
+	programs, platforms                       list
 }
 
-var commands = []command{
-	{"image", "build images as OCI layouts", defineImage},
-	{"unpack", "unpack an image into a directory and print its configuration", defineUnpack},
-	{"sbom", "write the SBOM of a program", defineSBOM},
-	{"licenses", "build the programs, and list their modules with the licenses of these", defineLicenses},
-	{"charts", "assemble the Helm chart", defineCharts},
-	{"release", "build everything that a release has", defineRelease},
+// list is a flag with commas between its values.
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, ",") }
+
+func (l *list) Set(text string) error {
+	*l = strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+	return nil
+}
+
+// has is whether a value is wanted. An empty list wants all.
+func (l list) has(value string) bool { return len(l) == 0 || slices.Contains(l, value) }
+
+var commands = []struct {
+	name, summary, output string // output is where it writes by default
+	run                   func(options) error
+}{
+	{"image", "build images as OCI layouts", "bin/images", buildImages},
+	{"unpack", "unpack an image into a directory and print its configuration", "", unpack},
+	{"licenses", "build the programs, and list their modules with the licenses of these", "", printLicenses},
+	{"charts", "assemble the Helm chart", "bin/charts", printChart},
+	{"release", "build everything that a release has", "bin/release", makeRelease},
 }
 
 func main() {
@@ -30,25 +51,27 @@ func main() {
 }
 
 func run(arguments []string) error {
-	if len(arguments) > 0 {
-		for _, c := range commands {
-			if c.name != arguments[0] {
-				continue
-			}
-			flags := flag.NewFlagSet(c.name, flag.ExitOnError)
-			run := c.define(flags)
-			if err := flags.Parse(arguments[1:]); err != nil {
-				return err
-			}
-			if flags.NArg() > 0 {
-				return fmt.Errorf("%s: unexpected argument %s", c.name, flags.Arg(0))
-			}
-			return run()
-		}
-	}
-	var names []string
+	var names strings.Builder
 	for _, c := range commands {
-		names = append(names, fmt.Sprintf("  %-9s %s", c.name, c.summary))
+		if len(arguments) == 0 || c.name != arguments[0] {
+			fmt.Fprintf(&names, "\n  %-9s %s", c.name, c.summary)
+			continue
+		}
+		o, flags := options{}, flag.NewFlagSet(c.name, flag.ExitOnError)
+		flags.StringVar(&o.source, "source", ".", "the `directory` of the repository; of a release, a clean clone with its tag")
+		flags.StringVar(&o.binaries, "binaries", "bin/binaries", "the `directory` of the programs")
+		flags.StringVar(&o.output, "o", c.output, "the `directory` to write to")
+		flags.StringVar(&o.layout, "layout", "", "the `directory` of the image to unpack")
+		flags.StringVar(&o.version, "version", "", "the release, for example v0.1.0")
+		flags.Var(&o.programs, "programs", "only these programs, with commas between them")
+		flags.Var(&o.platforms, "platforms", "only these platforms, with commas between them")
+		if err := flags.Parse(arguments[1:]); err != nil {
+			return err
+		}
+		if flags.NArg() > 0 {
+			return fmt.Errorf("%s: unexpected argument %s", c.name, flags.Arg(0))
+		}
+		return c.run(o)
 	}
-	return fmt.Errorf("name a command:\n%s", strings.Join(names, "\n"))
+	return fmt.Errorf("name a command:%s", names.String())
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"debug/buildinfo"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,9 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/google/licensecheck"
 	"golang.org/x/mod/modfile"
@@ -23,62 +25,43 @@ type dependency struct {
 	kind          string // golang or npm, as in a package URL
 	path, version string
 	sum           string // h1:…, as in go.sum; empty for std and a module in the file system
+	note          string // what an SBOM says of a module in the file system
 	directory     string
 	files         []string // of directory
 	licenses      []string // SPDX identifiers, sorted
+	notices       string   // the text of the files
 }
 
-// dependenciesOf returns the modules of programs, the standard library, and the npm packages
-// whose files are embedded, each once and in order. source is the directory of the repository.
-func dependenciesOf(source string, paths ...string) ([]dependency, error) {
-	command := exec.Command("go", "env", "GOROOT", "GOMODCACHE")
-	command.Dir = source // which selects the release of Go
-	output, err := command.Output()
+// dependenciesOf returns the modules of a program, the standard library, and the npm packages
+// whose files are embedded, in order. source is the directory of the repository.
+func dependenciesOf(source string, info *debug.BuildInfo) ([]dependency, error) {
+	std := &debug.Module{Path: "std", Version: strings.TrimPrefix(info.GoVersion, "go")}
+	all, err := locate(source, append([]*debug.Module{std}, info.Deps...)...)
 	if err != nil {
-		return nil, fmt.Errorf("looking for Go and the module cache: %w", err)
+		return nil, err
 	}
-	directories := strings.Split(string(output), "\n")
-	goroot, cache := directories[0], directories[1]
-	var all []dependency
-	for _, path := range paths {
-		info, err := buildinfo.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, dependency{kind: "golang", path: "std", version: strings.TrimPrefix(info.GoVersion, "go"), directory: goroot})
-		for _, m := range info.Deps {
-			d, err := locate(source, cache, m)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, d)
-		}
-		npm, err := embedded(source, info.Path)
+	if info.Path == repository+"/cmd/cardctl" {
+		npm, err := embedded(filepath.Join(source, "cmd/cardctl/serve"))
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, npm...)
 	}
-	slices.SortFunc(all, func(a, b dependency) int { return strings.Compare(a.url(), b.url()) })
-	all = slices.CompactFunc(all, func(a, b dependency) bool { return a.url() == b.url() })
-	for i := range all {
-		if err := all[i].readLicenses(); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return union(all), nil
+}
+
+// union returns dependencies each once and in order.
+func union(several ...[]dependency) []dependency {
+	all := slices.SortedFunc(slices.Values(slices.Concat(several...)), func(a, b dependency) int { return cmp.Compare(a.url(), b.url()) })
+	return slices.CompactFunc(all, func(a, b dependency) bool { return a.url() == b.url() })
 }
 
 // url is the package URL, which names a dependency in an SBOM.
 func (d *dependency) url() string { return "pkg:" + d.kind + "/" + d.path + "@" + d.version }
 
-// embedded returns the npm packages whose files a program has, which "make assets" copied into
-// the sources. main is the path of its main package.
-func embedded(source, main string) ([]dependency, error) {
-	if main != repository+"/cmd/cardctl" {
-		return nil, nil
-	}
-	pages := filepath.Join(source, "cmd/cardctl/serve")
+// embedded returns the npm packages whose files the pages of cardctl have, which "make assets"
+// copied into the sources.
+func embedded(pages string) ([]dependency, error) {
 	text, err := os.ReadFile(filepath.Join(pages, "assets/package.json"))
 	if err != nil {
 		return nil, err
@@ -89,43 +72,75 @@ func embedded(source, main string) ([]dependency, error) {
 	}
 	var all []dependency
 	for name, version := range manifest.Dependencies {
-		all = append(all, dependency{
-			kind: "npm", path: name, version: version, directory: filepath.Join(pages, "page/static"), files: []string{"LICENSE." + name},
-		})
+		d := dependency{kind: "npm", path: name, version: version, directory: filepath.Join(pages, "page/static"), files: []string{"LICENSE." + name}}
+		if err := d.readLicenses(); err != nil {
+			return nil, err
+		}
+		all = append(all, d)
 	}
 	return all, nil
 }
 
-// locate finds the directory of a module that a program records.
-func locate(source, cache string, m *debug.Module) (dependency, error) {
-	d := dependency{kind: "golang", path: m.Path, version: m.Version, sum: m.Sum}
-	if m.Replace != nil && modfile.IsDirectoryPath(m.Replace.Path) {
-		d.directory = filepath.Join(source, m.Replace.Path)
-		return d, nil
-	}
-	if m.Replace != nil {
-		d.path, d.version, d.sum = m.Replace.Path, m.Replace.Version, m.Replace.Sum
-	}
-	path, err := module.EscapePath(d.path)
+// locate finds the directories of modules that a program records, and their licenses.
+func locate(source string, modules ...*debug.Module) ([]dependency, error) {
+	command := exec.Command("go", "env", "GOROOT", "GOMODCACHE")
+	command.Dir = source // which selects the release of Go
+	output, err := command.Output()
 	if err != nil {
-		return d, err
+		return nil, fmt.Errorf("looking for Go and the module cache: %w", err)
 	}
-	version, err := module.EscapeVersion(d.version)
-	d.directory = filepath.Join(cache, path+"@"+version)
-	return d, err
+	directories := strings.Split(string(output), "\n")
+	var all []dependency
+	for _, m := range modules {
+		d := dependency{kind: "golang", path: m.Path, version: m.Version, sum: m.Sum, directory: directories[0]}
+		if m.Replace != nil && modfile.IsDirectoryPath(m.Replace.Path) {
+			d.version, d.sum, d.directory = "devel", "", filepath.Join(source, m.Replace.Path)
+			d.note = "The build replaces version " + m.Version + " by the directory " + m.Replace.Path + "."
+		} else if m.Path != "std" {
+			if m.Replace != nil {
+				d.path, d.version, d.sum = m.Replace.Path, m.Replace.Version, m.Replace.Sum
+			}
+			path, err := module.EscapePath(d.path)
+			if err != nil {
+				return nil, err
+			}
+			version, err := module.EscapeVersion(d.version)
+			if err != nil {
+				return nil, err
+			}
+			d.directory = filepath.Join(directories[1], path+"@"+version)
+		}
+		if err := d.readLicenses(); err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
 }
 
-var licenseFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice)([.-].*)?$`)
+// licenseFile are the names of license files. LICENSE.docs is that of documentation, which no
+// program has.
+var (
+	licenseFile   = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice)([.-].*)?$`)
+	noLicenseFile = regexp.MustCompile(`\.(go|docs)$`)
+)
 
 // leastCoverage is the part of a license file, in percent, that must be known text. The rest
 // are names and years.
 const leastCoverage = 75
 
-// readLicenses finds the license files, unless they are known, and names the licenses in them.
+// readLicenses finds the license files, unless they are known, reads them, and names the
+// licenses in them.
 func (d *dependency) readLicenses() error {
 	if d.files == nil {
-		if err := d.findLicenses(); err != nil {
-			return err
+		entries, err := os.ReadDir(d.directory)
+		if err != nil {
+			return fmt.Errorf("looking for the licenses of %s: %w", d.url(), err)
+		}
+		for _, entry := range entries {
+			if !entry.IsDir() && licenseFile.MatchString(entry.Name()) && !noLicenseFile.MatchString(entry.Name()) {
+				d.files = append(d.files, entry.Name())
+			}
 		}
 	}
 	for _, name := range d.files {
@@ -133,6 +148,7 @@ func (d *dependency) readLicenses() error {
 		if err != nil {
 			return err
 		}
+		d.notices += fmt.Sprintf("==== %s %s: %s\n\n%s\n\n", d.path, d.version, name, strings.TrimSpace(string(text)))
 		if coverage := licensecheck.Scan(text); coverage.Percent >= leastCoverage {
 			for _, match := range coverage.Match {
 				d.licenses = append(d.licenses, match.ID)
@@ -144,35 +160,14 @@ func (d *dependency) readLicenses() error {
 	return nil
 }
 
-func (d *dependency) findLicenses() error {
-	entries, err := os.ReadDir(d.directory)
-	if err != nil {
-		return fmt.Errorf("looking for the licenses of %s: %w", d.url(), err)
-	}
-	for _, entry := range entries {
-		extension := filepath.Ext(entry.Name())
-		if entry.IsDir() || !licenseFile.MatchString(entry.Name()) || extension == ".go" || extension == ".docs" {
-			continue // LICENSE.docs is that of documentation, which no program has
-		}
-		d.files = append(d.files, entry.Name())
-	}
-	return nil
-}
-
-// texts are the license files of dependencies, which every copy of a program has to come
+// notices are the license files of dependencies, which every copy of a program has to come
 // with.
-func texts(dependencies []dependency) (string, error) {
-	var all strings.Builder
+func notices(dependencies []dependency) []byte {
+	var all []byte
 	for _, d := range dependencies {
-		for _, name := range d.files {
-			text, err := os.ReadFile(filepath.Join(d.directory, name))
-			if err != nil {
-				return "", err
-			}
-			fmt.Fprintf(&all, "==== %s %s: %s\n\n%s\n\n", d.path, d.version, name, strings.TrimSpace(string(text)))
-		}
+		all = append(all, d.notices...)
 	}
-	return all.String(), nil
+	return all
 }
 
 // allowed are the licenses that a dependency can have; docs/dev/DEPENDENCIES.md says why.
@@ -192,4 +187,25 @@ func checkLicenses(dependencies []dependency) error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+func printLicenses(o options) error {
+	var all []dependency
+	for _, p := range programs {
+		built, err := o.build(p, []platform{{"linux", runtime.GOARCH}})
+		if err != nil {
+			return err
+		}
+		for _, b := range built {
+			all = union(all, b.dependencies)
+		}
+	}
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, d := range all {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", d.path, d.version, strings.Join(d.licenses, ", "))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return checkLicenses(all)
 }

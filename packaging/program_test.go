@@ -62,10 +62,13 @@ func (b built) dependenciesOf(t *testing.T, program []byte) (*debug.BuildInfo, m
 	require.NoError(t, err)
 	sums := map[string]string{"pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go"): ""}
 	for _, m := range info.Deps {
-		if m.Replace != nil && !strings.HasPrefix(m.Replace.Path, ".") {
-			m = m.Replace
+		version := m.Version
+		if m.Replace != nil && strings.HasPrefix(m.Replace.Path, ".") {
+			version = "devel" // a directory has no version
+		} else if m.Replace != nil {
+			m, version = m.Replace, m.Replace.Version
 		}
-		sums["pkg:golang/"+m.Path+"@"+m.Version] = m.Sum
+		sums["pkg:golang/"+m.Path+"@"+version] = m.Sum
 	}
 	require.Greater(t, len(sums), 50)
 	if b.program == "cardctl" {
@@ -131,26 +134,39 @@ func TestReleaseSBOMs(t *testing.T) {
 	for _, b := range r.programs() {
 		t.Run(r.stem(b), func(t *testing.T) {
 			program := r.unpackTarGz(t, r.stem(b)+".tar.gz")[b.program].content
-			bom := new(cdx.BOM)
-			require.NoError(t, cdx.NewBOMDecoder(bytes.NewReader(read(t, r.path(r.stem(b)+".cdx.json"))), cdx.BOMFileFormatJSON).Decode(bom))
-			require.Equal(t, cdx.SpecVersion1_6, bom.SpecVersion)
-			of := bom.Metadata.Component
-			require.Equal(t, []string{b.program, r.version}, []string{of.Name, of.Version})
-			require.Equal(t, sumOf(program), (*of.Hashes)[0].Value)
-
-			listed := map[string]string{}
-			for _, c := range *bom.Components {
-				require.NotEmpty(t, *c.Licenses, c.Name)
-				require.True(t, strings.HasSuffix(c.PackageURL, "/"+c.Name+"@"+c.Version), c.PackageURL)
-				listed[c.PackageURL] = ""
-				if c.Hashes != nil {
-					sum, err := hex.DecodeString((*c.Hashes)[0].Value)
-					require.NoError(t, err)
-					listed[c.PackageURL] = "h1:" + base64.StdEncoding.EncodeToString(sum)
-				}
-			}
+			bom := r.readSBOM(t, r.stem(b), b.program, sumOf(program))
 			_, dependencies := b.dependenciesOf(t, program)
-			require.Equal(t, dependencies, listed)
+			require.Equal(t, dependencies, listedIn(t, bom))
 		})
 	}
+}
+
+// readSBOM reads an SBOM, which describes the program or the image with a sum.
+func (r *release) readSBOM(t *testing.T, stem, name, sum string) *cdx.BOM {
+	t.Helper()
+	bom := new(cdx.BOM)
+	require.NoError(t, cdx.NewBOMDecoder(bytes.NewReader(read(t, r.path(stem+".cdx.json"))), cdx.BOMFileFormatJSON).Decode(bom))
+	require.Equal(t, cdx.SpecVersion1_6, bom.SpecVersion)
+	of := bom.Metadata.Component
+	require.Equal(t, []string{name, r.version}, []string{of.Name, of.Version})
+	require.Equal(t, sum, (*of.Hashes)[0].Value)
+	return bom
+}
+
+// listedIn are the sums of the components of an SBOM by package URL. Each component has a
+// license.
+func listedIn(t *testing.T, bom *cdx.BOM) map[string]string {
+	t.Helper()
+	listed := map[string]string{}
+	for _, c := range *bom.Components {
+		require.NotEmpty(t, *c.Licenses, c.Name)
+		require.True(t, strings.HasSuffix(c.PackageURL, "/"+c.Name+"@"+c.Version), c.PackageURL)
+		listed[c.PackageURL] = ""
+		if c.Hashes != nil {
+			sum, err := hex.DecodeString((*c.Hashes)[0].Value)
+			require.NoError(t, err)
+			listed[c.PackageURL] = "h1:" + base64.StdEncoding.EncodeToString(sum)
+		}
+	}
+	return listed
 }

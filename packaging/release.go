@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
-	"flag"
 	"fmt"
-	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,60 +12,30 @@ import (
 	"strings"
 	"time"
 
+	cdx "github.com/CycloneDX/cyclonedx-go"
 	"golang.org/x/mod/semver"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// overlays are the kustomize directories that a release has as one manifest each.
-var overlays = map[string]string{
-	"admission":     "deploy/admission",
-	"cards":         "deploy/cards",
-	"cardctl":       "deploy/cardctl",
-	"drop-in":       "deploy/drop-in",
-	"observability": "deploy/observability",
-	"prometheus":    "deploy/observability/prometheus",
-	"view":          "deploy/view",
-}
-
-func defineRelease(flags *flag.FlagSet) func() error {
-	source := flags.String("source", ".", "the `directory` of a clean clone whose commit has the tag of the release")
-	version := flags.String("version", "", "the release, for example v0.1.0")
-	binaries := flags.String("binaries", "bin/binaries", "the `directory` of the programs")
-	output := flags.String("o", "bin/release", "the `directory` to write to")
-	on := flags.String("platforms", "", "only these platforms, to try a release")
-	return func() error {
-		if !semver.IsValid(*version) || semver.Canonical(*version) != *version {
-			return fmt.Errorf("%q is not a version such as v0.1.0", *version)
-		}
-		created, err := timestamp(*source)
-		if err != nil {
-			return err
-		}
-		r := &release{source: *source, version: *version, output: *output, binaries: *binaries, platforms: *on, created: created}
-		return r.make()
-	}
-}
-
 // release is what the parts of a release share.
 type release struct {
-	source, version, output, binaries string
-	platforms                         string // empty for all
-
+	options
 	created time.Time
-	volcano string  // for example v1.14.1
-	images  []image // in the order of programs
-	plugins []archive
+	volcano string          // for example v1.14.1
+	images  []*image        // in the order of programs
+	plugins strings.Builder // what the manifest of krew has of each archive
 }
 
-// archive is a file with a program for a platform.
-type archive struct {
-	binary
-	name   string // of the file
-	sha256 string
-}
-
-func (r *release) make() error {
+func makeRelease(o options) error {
+	if !semver.IsValid(o.version) || semver.Canonical(o.version) != o.version {
+		return fmt.Errorf("%q is not a version such as v0.1.0", o.version)
+	}
+	created, err := timestamp(o.source)
+	if err != nil {
+		return err
+	}
+	r := &release{options: o, created: created}
 	if err := os.MkdirAll(r.output, 0o755); err != nil {
 		return err
 	}
@@ -77,7 +44,7 @@ func (r *release) make() error {
 			return err
 		}
 	}
-	for _, step := range []func() error{r.makeChart, r.makeManifests, r.makeKrew, r.makeDigests, r.makeChecksums} {
+	for _, step := range []func() error{r.makeChart, r.makeManifests, r.makeValues, r.makeKrew, r.makeDigests, r.makeChecksums} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -85,127 +52,120 @@ func (r *release) make() error {
 	return nil
 }
 
+// path is where the release has a file whose name has both versions.
+func (r *release) path(name, rest string) string {
+	return filepath.Join(r.output, name+"_"+r.version+"_volcano-"+r.volcano+rest)
+}
+
 // makeProgram writes the archives, the SBOMs and the image of a program.
 func (r *release) makeProgram(p program) error {
-	var forImage []binary
-	for _, on := range p.platforms {
-		if r.platforms != "" && !slices.Contains(strings.Split(r.platforms, ","), on.String()) {
-			continue
-		}
-		b, err := build(r.source, p, on, r.binaries)
-		if err != nil {
-			return err
-		}
-		recorded, err := versionsOf(b.path)
-		if err != nil {
-			return err
-		}
-		if recorded.release != r.version {
-			return fmt.Errorf("%s is %s and not %s: the source is not a clean clone with that tag", b.path, recorded.release, r.version)
-		}
-		r.volcano = recorded.volcano
-		if err := r.makeArchive(b); err != nil {
-			return err
-		}
-		if slices.Contains(linux, on) {
-			forImage = append(forImage, b)
-		}
-	}
-	directory := filepath.Join(r.output, "images", p.name+"_volcano-"+r.volcano)
-	img, err := writeImage(r.source, forImage, directory)
+	built, err := r.build(p, p.platforms)
 	if err != nil {
 		return err
 	}
-	r.images = append(r.images, img)
-	return r.archiveImage(p, directory)
-}
-
-// stem is the beginning of the names of the files for a binary.
-func (r *release) stem(b binary) string {
-	return fmt.Sprintf("%s_%s_volcano-%s_%s_%s", b.name, r.version, r.volcano, b.os, b.arch)
+	for _, b := range built {
+		if b.release != r.version {
+			return fmt.Errorf("%s is %s and not %s: the source is not a clean clone with that tag", b.path, b.release, r.version)
+		}
+		r.volcano = b.volcano
+		if err := r.makeArchive(b); err != nil {
+			return err
+		}
+	}
+	return r.makeImage(p, slices.DeleteFunc(built, func(b binary) bool { return b.os != "linux" }))
 }
 
 // makeArchive writes the program with the licenses that go with it, and its SBOM.
 func (r *release) makeArchive(b binary) error {
-	dependencies, err := dependenciesOf(r.source, b.path)
+	license, err := os.ReadFile(filepath.Join(r.source, "LICENSE"))
 	if err != nil {
 		return err
 	}
-	if err := checkLicenses(dependencies); err != nil {
-		return err
-	}
-	notices, err := texts(dependencies)
+	content, err := os.ReadFile(b.path)
 	if err != nil {
 		return err
 	}
-	files := []file{
-		{name: "LICENSE", mode: 0o644, path: filepath.Join(r.source, "LICENSE")},
-		{name: "THIRD-PARTY-LICENSES", mode: 0o644, text: notices},
-		{name: b.name, mode: 0o755, path: b.path},
-	}
-	name := r.stem(b) + ".tar.gz"
-	path := filepath.Join(r.output, name)
-	if err := writeTarGz(path, r.created, files); err != nil {
-		return err
-	}
-	sum, err := sumOf(path)
-	if err != nil {
+	stem := r.path(b.name, "_"+b.os+"_"+b.arch)
+	if err := writeArchive(stem+".tar.gz", r.created, []file{
+		{"LICENSE", 0o644, license},
+		{"THIRD-PARTY-LICENSES", 0o644, notices(b.dependencies)},
+		{b.name, 0o755, content},
+	}); err != nil {
 		return err
 	}
 	if b.name == "cardctl" {
-		r.plugins = append(r.plugins, archive{b, name, sum})
-	}
-	var bom bytes.Buffer
-	if err := writeSBOM(&bom, r.source, b.path, r.created); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(r.output, r.stem(b)+".cdx.json"), bom.Bytes(), 0o644)
-}
-
-// archiveImage writes an OCI layout as one file, for clusters that reach no registry.
-func (r *release) archiveImage(p program, directory string) error {
-	var files []file
-	err := filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		sum, err := sumOf(stem + ".tar.gz")
+		if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(directory, path)
-		files = append(files, file{name: filepath.ToSlash(name), mode: 0o644, path: path})
-		return err
-	})
+		fmt.Fprintf(&r.plugins, `  - selector:
+      matchLabels: {os: %s, arch: %s}
+    uri: https://%s/releases/download/%s/%s
+    sha256: %s
+    bin: %s
+`, b.os, b.arch, repository, r.version, filepath.Base(stem)+".tar.gz", sum, b.name)
+	}
+	sum, err := sumOf(b.path)
 	if err != nil {
 		return err
 	}
-	to, err := os.Create(filepath.Join(r.output, fmt.Sprintf("%s_%s_volcano-%s_image.tar", p.name, r.version, r.volcano)))
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	if err := writeTar(to, r.created, files); err != nil {
-		return err
-	}
-	return to.Close()
+	return writeSBOM(stem+".cdx.json", cdx.Component{
+		BOMRef: "program", Type: cdx.ComponentTypeApplication, Name: b.name, Version: r.version,
+		PackageURL: "pkg:golang/" + repository + "@" + r.version + "#cmd/" + b.name, Hashes: sha256Of(sum),
+	}, b.dependencies, r.created)
 }
 
+// makeImage writes the image of a program, its SBOM, and its layout as one file, for clusters
+// that reach no registry.
+func (r *release) makeImage(p program, built []binary) error {
+	directory := filepath.Join(r.output, "images", p.name+"_volcano-"+r.volcano)
+	img, err := writeImage(r.source, built, directory)
+	if err != nil {
+		return err
+	}
+	r.images = append(r.images, img)
+	if err := writeSBOM(r.path(img.name, "_image.cdx.json"), cdx.Component{
+		BOMRef: "image", Type: cdx.ComponentTypeContainer, Name: img.name, Version: r.version, Hashes: sha256Of(img.digest.Hex),
+		PackageURL: "pkg:oci/" + img.name + "@" + url.QueryEscape(img.digest.String()) +
+			"?repository_url=" + registry + "/" + img.name + "&tag=" + img.tag(),
+	}, img.dependencies, r.created); err != nil {
+		return err
+	}
+	files, err := filesIn(directory, directory)
+	if err != nil {
+		return err
+	}
+	return writeArchive(r.path(img.name, "_image.tar"), r.created, files)
+}
+
+// makeChart writes the chart as helm package does, but with one time for all files.
 func (r *release) makeChart() error {
 	work, err := os.MkdirTemp("", "chart-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	directory, err := assembleChart(r.source, r.version, work)
+	directory, err := options{source: r.source, version: r.version, output: work}.assembleChart()
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("%s-%s.tgz", filepath.Base(chart), strings.TrimPrefix(r.version, "v"))
-	return packChart(directory, filepath.Join(r.output, name), r.created)
+	files, err := filesIn(directory, work)
+	if err != nil {
+		return err
+	}
+	return writeArchive(filepath.Join(r.output, filepath.Base(chart)+"-"+strings.TrimPrefix(r.version, "v")+".tgz"), r.created, files)
 }
 
-// makeManifests writes what kubectl apply -k sends, with the images of this release by
-// their digests.
+// makeManifests writes what kubectl apply -k sends for each kustomize directory, with the
+// images of this release by their digests.
 func (r *release) makeManifests() error {
-	for name, directory := range overlays {
-		rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(r.source, directory))
+	deploy := filepath.Join(r.source, "deploy")
+	return filepath.WalkDir(deploy, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() != "kustomization.yaml" {
+			return err
+		}
+		directory := filepath.Dir(path)
+		rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), directory)
 		if err != nil {
 			return fmt.Errorf("rendering %s: %w", directory, err)
 		}
@@ -217,17 +177,23 @@ func (r *release) makeManifests() error {
 			tagged := regexp.MustCompile(regexp.QuoteMeta(registry+"/"+i.name) + `:\S+`)
 			text = tagged.ReplaceAll(text, []byte(registry+"/"+i.name+"@"+i.digest.String()))
 		}
-		if err := os.WriteFile(filepath.Join(r.output, fmt.Sprintf("deploy-%s_%s_volcano-%s.yaml", name, r.version, r.volcano)), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+		return os.WriteFile(r.path("deploy-"+filepath.Base(directory), ".yaml"), text, 0o644)
+	})
+}
+
+// makeValues writes the values for Volcano's own chart, with the tag of this Volcano.
+func (r *release) makeValues() error {
+	to := r.path("helm-values", ".yaml")
+	return rewrite(to, filepath.Join(r.source, "deploy/helm/values.yaml"), map[string]string{
+		`image_tag_version: .*`:    "image_tag_version: " + r.volcano,
+		`--version \S+`:            "--version " + strings.TrimPrefix(r.volcano, "v"),
+		`deploy/helm/values\.yaml`: filepath.Base(to),
+	})
 }
 
 // makeKrew writes the manifest by which krew installs cardctl as kubectl card.
 func (r *release) makeKrew() error {
-	var text strings.Builder
-	fmt.Fprintf(&text, `apiVersion: krew.googlecontainertools.github.com/v1alpha2
+	text := fmt.Sprintf(`apiVersion: krew.googlecontainertools.github.com/v1alpha2
 kind: Plugin
 metadata:
   name: card
@@ -239,25 +205,17 @@ spec:
     Shows why jobs wait, who uses which cards, what is wrong with queues, and what would
     change. It reads the cluster and changes nothing.
   platforms:
-`, r.version, repository)
-	for _, a := range r.plugins {
-		fmt.Fprintf(&text, `  - selector:
-      matchLabels: {os: %s, arch: %s}
-    uri: https://%s/releases/download/%s/%s
-    sha256: %s
-    bin: %s
-`, a.os, a.arch, repository, r.version, a.name, a.sha256, a.binary.name)
-	}
-	return os.WriteFile(filepath.Join(r.output, "krew_card_volcano-"+r.volcano+".yaml"), []byte(text.String()), 0o644)
+%s`, r.version, repository, r.plugins.String())
+	return os.WriteFile(filepath.Join(r.output, "krew_card_volcano-"+r.volcano+".yaml"), []byte(text), 0o644)
 }
 
 // makeDigests writes the names of the images and their digests.
 func (r *release) makeDigests() error {
-	var text strings.Builder
+	var text string
 	for _, i := range r.images {
-		fmt.Fprintf(&text, "%s@%s\n", i.reference(), i.digest)
+		text += i.reference() + "@" + i.digest.String() + "\n"
 	}
-	return os.WriteFile(filepath.Join(r.output, "images_volcano-"+r.volcano+".txt"), []byte(text.String()), 0o644)
+	return os.WriteFile(filepath.Join(r.output, "images_volcano-"+r.volcano+".txt"), []byte(text), 0o644)
 }
 
 // makeChecksums writes the sums of all files as sha256sum does, and prints them.
@@ -267,7 +225,7 @@ func (r *release) makeChecksums() error {
 		return err
 	}
 	const name = "checksums.txt"
-	var text strings.Builder
+	var text string
 	for _, entry := range entries {
 		if entry.IsDir() || entry.Name() == name {
 			continue
@@ -276,24 +234,16 @@ func (r *release) makeChecksums() error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&text, "%s  %s\n", sum, entry.Name())
+		text += sum + "  " + entry.Name() + "\n"
 	}
-	fmt.Print(text.String())
+	fmt.Print(text)
 	for _, i := range r.images {
 		fmt.Printf("%s  %s\n", i.digest, i.reference())
 	}
-	return os.WriteFile(filepath.Join(r.output, name), []byte(text.String()), 0o644)
+	return os.WriteFile(filepath.Join(r.output, name), []byte(text), 0o644)
 }
 
 func sumOf(path string) (string, error) {
-	content, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer content.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, content); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	content, err := os.ReadFile(path)
+	return fmt.Sprintf("%x", sha256.Sum256(content)), err
 }

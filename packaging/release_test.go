@@ -115,10 +115,12 @@ func TestReleaseFiles(t *testing.T) {
 			want = append(want, "deploy-"+filepath.Base(filepath.Dir(kustomization))+"_"+r.version+"_volcano-"+volcano+".yaml")
 		}
 		for _, program := range []string{"vc-scheduler", "cardctl"} {
-			want = append(want, program+"_"+r.version+"_volcano-"+volcano+"_image.tar")
+			stem := program + "_" + r.version + "_volcano-" + volcano + "_image"
+			want = append(want, stem+".tar", stem+".cdx.json")
 			layouts = append(layouts, program+"_volcano-"+volcano)
 		}
-		want = append(want, "images_volcano-"+volcano+".txt", "krew_card_volcano-"+volcano+".yaml")
+		want = append(want, "images_volcano-"+volcano+".txt", "krew_card_volcano-"+volcano+".yaml",
+			"helm-values_"+r.version+"_volcano-"+volcano+".yaml")
 	}
 	names := namesIn(t, r.directory)
 	require.ElementsMatch(t, want, names)
