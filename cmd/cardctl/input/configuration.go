@@ -202,7 +202,7 @@ func mayConfigure(m *v1.ConfigMap) bool {
 // it, or else the whole file.
 func ConfigurationIn(text []byte) string {
 	o := New()
-	o.read("", text, nil)
+	o.decode(split("", text), nil)
 	for _, m := range o.ConfigMaps {
 		if text, ok := configurationOf(m); ok {
 			return text

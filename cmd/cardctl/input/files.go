@@ -55,7 +55,7 @@ func ReadFiles(paths []string, recursive bool, stdin io.Reader, progress Progres
 		if file == "-" {
 			file = "stdin"
 		}
-		objects.read(file, text, progress)
+		objects.decode(split(file, text), progress)
 	}
 	objects.replaceWorkloads()
 	return objects, nil
@@ -157,14 +157,18 @@ func split(file string, text []byte) []*document {
 	return splitYAML(file, text)
 }
 
-// read reads the documents of a file.
-func (o *Objects) read(file string, text []byte, progress Progress) {
-	o.decode(split(file, text), progress)
-}
+// chunk is the number of documents that a worker takes at a time.
+const chunk = 64
 
 // decode adds the objects of documents, several at a time.
 func (o *Objects) decode(documents []*document, progress Progress) {
-	decodeAll(documents, progress)
+	var done atomic.Int64
+	workqueue.ParallelizeUntil(context.Background(), runtime.GOMAXPROCS(0), len(documents), func(i int) {
+		documents[i].decode()
+		if n := int(done.Add(1)); progress != nil {
+			progress("documents", n, len(documents))
+		}
+	}, workqueue.WithChunkSize(chunk))
 	for _, d := range documents {
 		for _, f := range d.found {
 			switch {
@@ -185,82 +189,23 @@ func (o *Objects) decode(documents []*document, progress Progress) {
 	}
 }
 
-// chunk is the number of documents that a worker takes at a time.
-const chunk = 64
-
-func decodeAll(documents []*document, progress Progress) {
-	var done atomic.Int64
-	workqueue.ParallelizeUntil(context.Background(), runtime.GOMAXPROCS(0), len(documents), func(i int) {
-		documents[i].decode()
-		if n := int(done.Add(1)); progress != nil {
-			progress("documents", n, len(documents))
-		}
-	}, workqueue.WithChunkSize(chunk))
-}
-
-// splitYAML splits a file at the lines that begin with "---".
-func splitYAML(file string, text []byte) []*document {
-	var documents []*document
-	first, start := 1, 0
-	line := 1
-	add := func(end int) {
-		piece := text[start:end]
-		lead := 0 // a document begins with the first line that says something
-		for i, l := 0, piece; len(l) > 0; i++ {
-			row, rest, _ := bytes.Cut(l, []byte("\n"))
-			if row = bytes.TrimSpace(row); len(row) > 0 && row[0] != '#' {
-				lead = i
-				break
-			}
-			l = rest
-		}
-		documents = append(documents, &document{Source: Source{file, first + lead}, text: skipLines(piece, lead), yaml: true})
-	}
-	for i := 0; i < len(text); line++ {
-		end := len(text)
-		if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
-			end = i + n + 1
-		}
-		if row := text[i:end]; bytes.HasPrefix(row, []byte("---")) && (len(bytes.TrimSpace(row[3:])) == 0 || row[3] == ' ' || row[3] == '\t') {
-			add(i)
-			start, first = end, line+1
-		}
-		i = end
-	}
-	add(len(text))
-	return documents
-}
-
-func skipLines(text []byte, n int) []byte {
-	for ; n > 0; n-- {
-		text = text[bytes.IndexByte(text, '\n')+1:]
-	}
-	return text
-}
-
-// splitJSON splits a stream of JSON objects, and lists into their items.
-func splitJSON(file string, text []byte) []*document {
-	var documents []*document
-	line, counted := 1, 0
-	at := func(offset int) Source {
-		line += bytes.Count(text[counted:offset], []byte("\n"))
-		counted = offset
-		return Source{file, line}
-	}
-	for objects := newStream(text); ; {
-		object, list, ok := objects.next()
-		if !ok {
-			return documents
-		}
-		if object.err != nil || list.items == nil {
-			documents = append(documents, &document{Source: at(object.start), text: object.text, err: object.err})
-			continue
-		}
-		for _, item := range list.items {
-			documents = append(documents, &document{
-				Source: at(item.start), text: item.text, err: item.err,
-				apiVersion: list.apiVersion, kind: strings.TrimSuffix(list.kind, "List"),
-			})
+// splitYAML splits a file at the lines that begin with "---". A document begins with the first line
+// that says something.
+func splitYAML(file string, text []byte) (documents []*document) {
+	d, line, start, end := &document{Source: Source{file, 1}, yaml: true}, 0, 0, 0
+	for row := range bytes.Lines(text) {
+		line, end = line+1, end+len(row)
+		after, ends := bytes.CutPrefix(row, []byte("---"))
+		content := bytes.TrimSpace(row)
+		switch {
+		case ends && (len(content) == len("---") || after[0] == ' ' || after[0] == '\t'):
+			documents = append(documents, d)
+			d, start = &document{Source: Source{file, line + 1}, yaml: true}, end
+		case len(d.text) == 0 && (len(content) == 0 || content[0] == '#'):
+			d.Line, start = line+1, end
+		default:
+			d.text = text[start:end]
 		}
 	}
+	return append(documents, d)
 }

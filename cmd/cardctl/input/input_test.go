@@ -163,14 +163,14 @@ func TestCutAnywhere(t *testing.T) {
 	text := `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"a\"b\\","x":[1,-2.5e3,true,null]}}]}`
 	for i := range len(text) {
 		o := New()
-		o.read("cut", []byte(text[:i]), nil)
+		o.decode(split("cut", []byte(text[:i])), nil)
 		assert.Empty(t, o.Queues)
 		if i > 0 {
 			assert.NotEmpty(t, o.Problems, text[:i])
 		}
 	}
 	o := New()
-	o.read("whole", []byte(text), nil)
+	o.decode(split("whole", []byte(text)), nil)
 	assert.Len(t, o.Queues, 1)
 }
 
@@ -331,5 +331,5 @@ func FuzzRead(f *testing.F) {
 	for _, seed := range []string{"", "{", `{"items":[`, `{"kind":"List","items":[{},1,"x"]}`, "a: b\n---\n- c", "---\n---", `{"a":"\`, `{"items":{}}`, `"`, "[", "{}"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(_ *testing.T, text string) { New().read("fuzz", []byte(text), nil) })
+	f.Fuzz(func(_ *testing.T, text string) { New().decode(split("fuzz", []byte(text)), nil) })
 }
