@@ -15,11 +15,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -29,12 +30,10 @@ import (
 // list is one kind of object of a live cluster.
 type list struct {
 	kind     string // as users write it
-	volcano  bool
-	optional bool // the result is complete without it
+	optional bool   // the result is complete without it
 	purpose  string
-	get      func(context.Context, metav1.ListOptions) (runtime.Object, error)
-	watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	object   runtime.Object // an empty one
+	*cache.ListWatch
 }
 
 // ReadCluster lists the objects of a live cluster, and with configured the scheduler's
@@ -45,13 +44,8 @@ func ReadCluster(ctx context.Context, config *rest.Config, configured bool, prog
 	if err != nil {
 		return nil, err
 	}
-	lists := listsOf(kube, volcano)
-	if configured {
-		lists = append(lists, listOfSchedulers(kube))
-	}
-	objects := New()
-	objects.complete = true
-	if err := objects.readLists(ctx, lists, config.Host, progress); err != nil {
+	objects := newComplete()
+	if err := objects.readLists(ctx, listsOf(kube, volcano, configured), config.Host, progress); err != nil {
 		return nil, err
 	}
 	if configured {
@@ -68,13 +62,16 @@ func ReadKinds(ctx context.Context, config *rest.Config, kinds ...Kind) (*Object
 	if err != nil {
 		return nil, err
 	}
-	lists := slices.DeleteFunc(listsOf(kube, volcano), func(l list) bool {
-		plural, _, _ := strings.Cut(l.kind, ".")
-		return !slices.Contains(kinds, Kind(plural))
-	})
+	lists := slices.DeleteFunc(listsOf(kube, volcano, false), func(l list) bool { return !slices.Contains(kinds, Kind(l.resource())) })
+	objects := newComplete()
+	return objects, objects.readLists(ctx, lists, config.Host, nil)
+}
+
+// newComplete returns no objects of a cluster.
+func newComplete() *Objects {
 	objects := New()
 	objects.complete = true
-	return objects, objects.readLists(ctx, lists, config.Host, nil)
+	return objects
 }
 
 func clientsOf(config *rest.Config) (kubernetes.Interface, vcclient.Interface, error) {
@@ -105,7 +102,7 @@ func (o *Objects) readLists(ctx context.Context, lists []list, host string, prog
 			defer all.Done()
 			// Version 0 reads the API server's cache: quick, and no older than
 			// what the scheduler itself sees.
-			results[i], errs[i] = l.get(ctx, metav1.ListOptions{ResourceVersion: "0"})
+			results[i], errs[i] = l.ListWithContext(ctx, metav1.ListOptions{ResourceVersion: "0"})
 			mu.Lock()
 			defer mu.Unlock()
 			if done++; progress != nil {
@@ -129,7 +126,9 @@ func (o *Objects) readLists(ctx context.Context, lists []list, host string, prog
 			continue
 		}
 		err := meta.EachListItem(result, func(each runtime.Object) error {
-			o.add(each.(metav1.Object), Source{})
+			if !isOther(each) {
+				o.add(each.(metav1.Object), Source{})
+			}
 			return nil
 		})
 		if err != nil {
@@ -170,59 +169,42 @@ func (o *Objects) readConfigMaps(ctx context.Context, kube kubernetes.Interface,
 // otherwise tells the user what to do where the scheduler's configuration cannot be read.
 const otherwise = "name it with --scheduler-conf or --plugin"
 
-// listOfSchedulers lists the Deployments that run Volcano's scheduler.
-func listOfSchedulers(kube kubernetes.Interface) list {
-	return list{kind: "deployments.apps", purpose: "the scheduler's Deployment names its configuration (" + otherwise + ")",
-		get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			all, err := kube.AppsV1().Deployments(v1.NamespaceAll).List(ctx, o)
-			if err != nil {
-				return nil, err
-			}
-			schedulers := &appsv1.DeploymentList{}
-			for i := range all.Items {
-				if len(mounts([]*appsv1.Deployment{&all.Items[i]})) > 0 {
-					schedulers.Items = append(schedulers.Items, all.Items[i])
-				}
-			}
-			return schedulers, nil
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return kube.AppsV1().Deployments(v1.NamespaceAll).Watch(ctx, o)
-		}, object: &appsv1.Deployment{}}
+// isOther reports whether an object is a Deployment that does not run Volcano's scheduler.
+func isOther(object any) bool {
+	d, ok := object.(*appsv1.Deployment)
+	return ok && len(mounts([]*appsv1.Deployment{d})) == 0
 }
 
-func listsOf(kube kubernetes.Interface, volcano vcclient.Interface) []list {
-	return []list{
-		{kind: "nodes", get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return kube.CoreV1().Nodes().List(ctx, o)
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return kube.CoreV1().Nodes().Watch(ctx, o)
-		}, object: &v1.Node{}},
-		{kind: "pods", get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return kube.CoreV1().Pods(v1.NamespaceAll).List(ctx, o)
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return kube.CoreV1().Pods(v1.NamespaceAll).Watch(ctx, o)
-		}, object: &v1.Pod{}},
-		{kind: "queues.scheduling.volcano.sh", volcano: true, get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return volcano.SchedulingV1beta1().Queues().List(ctx, o)
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return volcano.SchedulingV1beta1().Queues().Watch(ctx, o)
-		}, object: &scheduling.Queue{}},
-		{kind: "podgroups.scheduling.volcano.sh", volcano: true, get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return volcano.SchedulingV1beta1().PodGroups(v1.NamespaceAll).List(ctx, o)
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return volcano.SchedulingV1beta1().PodGroups(v1.NamespaceAll).Watch(ctx, o)
-		}, object: &scheduling.PodGroup{}},
-		{kind: "jobs.batch.volcano.sh", volcano: true, get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return volcano.BatchV1alpha1().Jobs(v1.NamespaceAll).List(ctx, o)
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return volcano.BatchV1alpha1().Jobs(v1.NamespaceAll).Watch(ctx, o)
-		}, object: &batch.Job{}},
-		{kind: "priorityclasses.scheduling.k8s.io", optional: true, purpose: "every job has the priority 0", get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return kube.SchedulingV1().PriorityClasses().List(ctx, o)
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return kube.SchedulingV1().PriorityClasses().Watch(ctx, o)
-		}, object: &schedulingv1.PriorityClass{}},
+// resource is the resource of a kind.
+func (l list) resource() string {
+	name, _, _ := strings.Cut(l.kind, ".")
+	return name
+}
+
+// listsOf returns the kinds of a cluster, with configured those that name the scheduler's configuration as well.
+func listsOf(kube kubernetes.Interface, volcano vcclient.Interface, configured bool) []list {
+	deployments := list{kind: "deployments.apps", object: &appsv1.Deployment{},
+		purpose: "the scheduler's Deployment names its configuration (" + otherwise + ")"}
+	all := []list{
+		{kind: "nodes", object: &v1.Node{}},
+		{kind: "pods", object: &v1.Pod{}},
+		{kind: "queues.scheduling.volcano.sh", object: &scheduling.Queue{}},
+		{kind: "podgroups.scheduling.volcano.sh", object: &scheduling.PodGroup{}},
+		{kind: "jobs.batch.volcano.sh", object: &batch.Job{}},
+		{kind: "priorityclasses.scheduling.k8s.io", object: &schedulingv1.PriorityClass{}, optional: true, purpose: "every job has the priority 0"},
 	}
+	if configured {
+		all = append(all, deployments)
+	}
+	clients := map[string]rest.Interface{
+		"": kube.CoreV1().RESTClient(), "apps": kube.AppsV1().RESTClient(), "scheduling.k8s.io": kube.SchedulingV1().RESTClient(),
+		"scheduling.volcano.sh": volcano.SchedulingV1beta1().RESTClient(), "batch.volcano.sh": volcano.BatchV1alpha1().RESTClient(),
+	}
+	for i := range all {
+		_, group, _ := strings.Cut(all[i].kind, ".")
+		all[i].ListWatch = cache.NewListWatchFromClient(clients[group], all[i].resource(), v1.NamespaceAll, fields.Everything())
+	}
+	return all
 }
 
 // errAway is the error of an API server that does not answer.
@@ -237,7 +219,7 @@ func (l list) explain(err error, host string) error {
 		return fmt.Errorf("no permission to list %s in all namespaces of %s: %s", l.kind, host, cmp.Or(l.purpose, "quotas are counted across the cluster"))
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster %s does not accept these credentials", host)
-	case l.volcano && apierrors.IsNotFound(err):
+	case strings.HasSuffix(l.kind, ".volcano.sh") && apierrors.IsNotFound(err):
 		return fmt.Errorf("the cluster %s has no %s: is Volcano installed?", host, l.kind)
 	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown:
 		return fmt.Errorf("the cluster %s %w: %s (-f reads files instead)", host, errAway, lastPart(err))
