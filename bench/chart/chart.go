@@ -40,7 +40,8 @@ type Chart struct {
 type Axis struct {
 	Label  string
 	Log    bool                 // logarithmic, in whole powers of ten; all values are above 0
-	Format func(float64) string // of the values beside the grid
+	Unit   string               // after the values beside the grid
+	Format func(float64) string // of these values, if it is not plain
 }
 
 // Line is a measurement of an implementation, one of those that have a colour. Lines
@@ -123,6 +124,9 @@ func (a Axis) scale(axis *plot.Axis) {
 		axis.Max = math.Pow(10, math.Ceil(math.Log10(axis.Max)-inexact))
 	} else {
 		axis.Min = 0
+	}
+	if a.Format == nil {
+		a.Format = func(x float64) string { return fmt.Sprintf("%g%s", x, a.Unit) }
 	}
 	axis.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
 		ticks := ticker.Ticks(low, high)

@@ -141,7 +141,7 @@ func write() error {
 
 // writeScale writes the picture of the README, and its figures into the README.
 func writeScale(set *set) error {
-	cluster, err := load.Read(loaded)
+	cluster, err := load.Read[load.Result](loaded)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func TestPagesAreOfTheResults(t *testing.T) {
 		assert.Equal(t, file(filepath.Join(results, name)), svg, "run go run ./bench/report")
 	}
 
-	cluster, err := load.Read(loaded)
+	cluster, err := load.Read[load.Result](loaded)
 	require.NoError(t, err)
 	scale, err := newScale(set, cluster)
 	require.NoError(t, err)

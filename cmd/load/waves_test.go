@@ -106,7 +106,7 @@ func TestJobOfWaves(t *testing.T) {
 }
 
 // sampleWaves has a round of each scheduler; upstream's did not run all pods.
-var sampleWaves = wavesReport{&load.Waves{Duration: 600, Grace: 120, Rounds: 1, CPUs: 2, Cards: 100, Runs: []load.Run{
+var sampleWaves = wavesReport{&load.Waves{Setting: load.Setting{Duration: 600, Grace: 120, Rounds: 1, CPUs: 2, Cards: 100}, Runs: []load.Run{
 	{
 		Scheduler: "upstream", From: 10, Until: 20, Bound: 5, Left: 4, Submitted: 4, Running: []float64{1, 2, 8}, Cycles: []float64{1, 2}, Opens: []float64{0.5},
 		Actions:  []load.Action{{Name: "allocate", Time: 1.5}},
@@ -128,21 +128,21 @@ func sampleRun(name string) load.Run {
 
 func TestWavesTables(t *testing.T) {
 	for table, want := range map[string][]string{
-		sampleWaves.table(): {
+		sampleWaves.Table(): {
 			"| pods bound | per second | 0.500 | 0 | 0 |\n", "| in the busiest 10 s | per second | 0.500 | 2.00 | 2.00 |\n",
 			"| 99 % | s | not reached | 2.00 | 2.00 |\n", "| at most |  | 25.0 | 0 | 0 |\n", "| whole cards in use, median | % | 20.0 | 0 | 0 |\n",
 			"| all pods have run, after the last wave | s | not reached | 30.0 | 30.0 |\n", "| longest | s | 2.00 | 1.00 | 1.00 |\n",
 		},
-		sampleWaves.requests():   {"| POST | requests | 4.00 | 0 | 0 |\n| mean | ms | 500 | 0 | 0 |\n"},
-		sampleWaves.served():     {"| `PUT jobs/status` | per second | 2.00 | 0 | 0 |\n| mean | ms | 100 | 0 | 0 |\n"},
-		sampleWaves.processors(): {"| the scheduler | % | 12.5 | 0 | 0 |\n", "| idle | % | 50.0 | 100 | 100 |\n"},
-		sampleWaves.costs(): {
+		sampleWaves.Requests():   {"| POST | requests | 4.00 | 0 | 0 |\n| mean | ms | 500 | 0 | 0 |\n"},
+		sampleWaves.Served():     {"| `PUT jobs/status` | per second | 2.00 | 0 | 0 |\n| mean | ms | 100 | 0 | 0 |\n"},
+		sampleWaves.Processors(): {"| the scheduler | % | 12.5 | 0 | 0 |\n", "| idle | % | 50.0 | 100 | 100 |\n"},
+		sampleWaves.Costs(): {
 			"| cpu of the scheduler | ms per pod | 200 |", "| cpu of the API server and etcd | ms per pod | 400 |",
 			"| cpu of the other parts of the control plane | ms per pod | 100 |", "| action allocate | ms per pod | 300 |",
 			"| pods for which the processors suffice | per second | 2.86 |", "| pods for which the action allocate suffices | per second | 3.33 |",
 		},
-		sampleWaves.stages(): {"| to its binding | s | 2.00 | 0 | 0 |\n"},
-		sampleWaves.cycles(): {
+		sampleWaves.Stages(): {"| to its binding | s | 2.00 | 0 | 0 |\n"},
+		sampleWaves.Cycles(): {
 			"| session open of the quota plugin | s | 0.500 | 0 | 0 |\n", "| allocate | s | 1.50 | 0 | 0 |\n",
 			"| snapshot, other plugins, session close | s | 1.00 | 1.00 | 1.00 |\n", "| between cycles, and in those that ended later | s | 7.00 | 9.00 | 9.00 |\n",
 		},
@@ -154,7 +154,7 @@ func TestWavesTables(t *testing.T) {
 }
 
 func TestDisturbance(t *testing.T) {
-	require.Equal(t, "6 % (upstream), 0 % (capacity) and 0 % (capacity-card)", sampleWaves.disturbance())
+	require.Equal(t, "6 % (upstream), 0 % (capacity) and 0 % (capacity-card)", sampleWaves.Disturbance())
 }
 
 func TestDigits(t *testing.T) {
