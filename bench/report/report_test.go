@@ -63,50 +63,22 @@ func TestPagesAreOfTheResults(t *testing.T) {
 	if *update {
 		require.NoError(t, write())
 	}
-	file := func(path string) string {
+	files, err := pages()
+	require.NoError(t, err)
+	for _, path := range []string{page, readme, picture, scalePage, filepath.Join(results, historyChart), filepath.Join(results, "scale-capacity.svg")} {
+		assert.Contains(t, files, path)
+	}
+	for path, want := range files {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		return string(text)
+		assert.Equal(t, string(text), want, "%s: run go run ./bench/report", path)
 	}
-	set, rest, err := readAll()
-	require.NoError(t, err)
-	benchmarks, charts, err := render(set, rest...)
-	require.NoError(t, err)
-	assert.Equal(t, file(page), benchmarks, "run go run ./bench/report")
-	for name, svg := range charts {
-		assert.Equal(t, file(filepath.Join(results, name)), svg, "run go run ./bench/report")
-	}
-	h, err := readHistory(historyFile)
-	require.NoError(t, err)
-	svg, err := h.chart()
-	require.NoError(t, err)
-	assert.Equal(t, file(filepath.Join(results, historyChart)), svg, "run go run ./bench/report")
-	large, err := readFile(grown)
-	require.NoError(t, err)
-	text, err := largeInto(large, file(scalePage))
-	require.NoError(t, err)
-	assert.Equal(t, file(scalePage), text, "run go run ./bench/report")
-	charts, err = large.largeCharts()
-	require.NoError(t, err)
-	for name, svg := range charts {
-		assert.Equal(t, file(filepath.Join(results, name)), svg, "run go run ./bench/report")
-	}
-
-	cluster, err := load.Read[load.Result](loaded)
-	require.NoError(t, err)
-	scale, err := newScale(set, cluster)
-	require.NoError(t, err)
-	svg, err = scale.svg()
-	require.NoError(t, err)
-	assert.Equal(t, file(picture), svg, "run go run ./bench/report")
-	text, err = into(file(readme), scale.sentences())
-	require.NoError(t, err)
-	assert.Equal(t, file(readme), text, "run go run ./bench/report")
 	_, err = into("a page without the part", "")
 	assert.ErrorContains(t, err, "the page has no part")
 
-	cluster.Runs = nil
-	_, err = newScale(set, cluster)
+	set, err := readFile(latest)
+	require.NoError(t, err)
+	_, err = newScale(set, &load.Report{})
 	assert.ErrorContains(t, err, "the results lack")
 }
 
