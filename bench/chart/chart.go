@@ -56,8 +56,22 @@ type Line struct {
 func (c Chart) SVG() (string, error) {
 	p := newPlot(c.Title)
 	p.X.Label.Text, p.Y.Label.Text = c.X.Label, c.Y.Label
-	if err := c.addLines(p); err != nil {
-		return "", fmt.Errorf("drawing %q: %w", c.Title, err)
+	named := map[string]bool{}
+	for _, l := range c.Lines {
+		line, dots, err := plotter.NewLinePoints(l.Points)
+		if err != nil {
+			return "", fmt.Errorf("drawing %q: %w", c.Title, err)
+		}
+		line.Color, line.Width = colours[l.Name], vg.Points(2)
+		p.Add(line)
+		if l.Dots {
+			dots.GlyphStyle = draw.GlyphStyle{Color: colours[l.Name], Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
+			p.Add(dots)
+		}
+		if !named[l.Name] {
+			p.Legend.Add(l.Name, line)
+		}
+		named[l.Name] = true
 	}
 	c.X.scale(&p.X)
 	c.Y.scale(&p.Y)
@@ -91,27 +105,6 @@ func svg(p *plot.Plot) (string, error) {
 	}
 	// Who does not have the font takes one of the same widths.
 	return strings.ReplaceAll(b.String(), "Liberation Sans", "Liberation Sans,Arial,sans-serif"), nil
-}
-
-func (c Chart) addLines(p *plot.Plot) error {
-	named := map[string]bool{}
-	for _, l := range c.Lines {
-		line, dots, err := plotter.NewLinePoints(l.Points)
-		if err != nil {
-			return err
-		}
-		line.Color, line.Width = colours[l.Name], vg.Points(2)
-		p.Add(line)
-		if l.Dots {
-			dots.GlyphStyle = draw.GlyphStyle{Color: colours[l.Name], Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
-			p.Add(dots)
-		}
-		if !named[l.Name] {
-			p.Legend.Add(l.Name, line)
-		}
-		named[l.Name] = true
-	}
-	return nil
 }
 
 // scale sets what an axis of a plot shows.

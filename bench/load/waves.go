@@ -29,7 +29,7 @@ type Run struct {
 	CPU      float64   `json:"cpu"`    // of the scheduler
 	Cycles   []float64 `json:"cycles"` // scheduling cycles that ended, in order of their times
 	Opens    []float64 `json:"opens"`  // what the quota plugin took to open each session, in order
-	Actions  []Action  `json:"actions"`
+	Actions  []Request `json:"actions"`
 	Requests []Request `json:"requests"` // of the scheduler to the API server, by method of HTTP
 	Served   []Request `json:"served"`   // what the API server did for all its clients, without watches
 	// Processors are the seconds that the processors of the machine spent on each of its users, and idle.
@@ -57,16 +57,11 @@ const (
 	Idle      = "idle"
 )
 
-// Action is an action of the scheduler, and what it took in all.
-type Action struct {
-	Name string  `json:"name"`
-	Time float64 `json:"time"`
-}
-
-// Request is a kind of request, and how many of it took how long in all.
+// Request is a kind of request, and how many of it took how long in all. Actions of the scheduler
+// are not counted.
 type Request struct {
 	Name  string  `json:"name"`
-	Count float64 `json:"count"`
+	Count float64 `json:"count,omitempty"`
 	Time  float64 `json:"time"`
 }
 
@@ -110,22 +105,14 @@ func (r Run) Latency(share float64) float64 {
 	return r.Running[i]
 }
 
-// Action is the time of an action.
-func (r Run) Action(name string) float64 {
-	i := slices.IndexFunc(r.Actions, func(a Action) bool { return a.Name == name })
-	if i < 0 {
-		return 0
-	}
-	return r.Actions[i].Time
-}
-
 // Of returns the requests of a name.
 func Of(requests []Request, name string) Request {
-	i := slices.IndexFunc(requests, func(r Request) bool { return r.Name == name })
-	if i < 0 {
-		return Request{Name: name}
+	for _, r := range requests {
+		if r.Name == name {
+			return r
+		}
 	}
-	return requests[i]
+	return Request{Name: name}
 }
 
 // Mean is the mean time of a request, 0 if there was none.

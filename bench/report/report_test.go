@@ -85,7 +85,7 @@ func TestPagesAreOfTheResults(t *testing.T) {
 // TestScaleAxis has at most six steps, up to the largest value.
 func TestScaleAxis(t *testing.T) {
 	for largest, want := range map[float64][2]float64{12: {12, 2}, 12.1: {15, 5}, 4.8: {5, 1}, 0.31: {0.4, 0.1}, 80: {80, 20}, 1: {1, 0.2}} {
-		p := panel{unit: timeUnit, curve: curve{lines: []line{{points: []point{{10, largest / 2}, {100, largest}}}}}}
+		p := panel{unit: timeUnit, per: 1, curve: curve{lines: []line{{points: []point{{10, largest / 2}, {100, largest}}}}}}
 		p.scaleAxis()
 		assert.InDelta(t, want[0], p.most, 1e-9, largest)
 		assert.InDelta(t, want[1], p.step, 1e-9, largest)

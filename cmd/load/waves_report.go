@@ -118,7 +118,7 @@ func (r wavesReport) Costs() string {
 	used := func(run load.Run) float64 {
 		return total(run.Processors) - run.Processors[load.Idle] - run.Processors[load.Others]
 	}
-	allocate := perPod(func(run load.Run) float64 { return run.Action("allocate") })
+	allocate := perPod(func(run load.Run) float64 { return load.Of(run.Actions, "allocate").Time })
 	return table(load.WavesSchedulers, []row[load.Run]{
 		{"cpu of the scheduler", "ms per pod", perPod(func(run load.Run) float64 { return run.CPU })},
 		{"cpu of the API server and etcd", "ms per pod", perPod(server)},
@@ -147,7 +147,7 @@ func (r wavesReport) Stages() string {
 func (r wavesReport) Cycles() string {
 	rows := []row[load.Run]{{"session open of the quota plugin", "s", func(run load.Run) float64 { return sum(slices.Values(run.Opens)) }}}
 	for _, name := range []string{"enqueue", "allocate", "reclaim", "backfill"} {
-		rows = append(rows, row[load.Run]{name, "s", func(run load.Run) float64 { return run.Action(name) }})
+		rows = append(rows, row[load.Run]{name, "s", func(run load.Run) float64 { return load.Of(run.Actions, name).Time }})
 	}
 	rows = append(rows, row[load.Run]{"snapshot, other plugins, session close", "s", func(run load.Run) float64 {
 		rest := sum(slices.Values(run.Cycles)) - sum(slices.Values(run.Opens))

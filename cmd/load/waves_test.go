@@ -78,7 +78,7 @@ func TestSummarize(t *testing.T) {
 	v.result.Processors, v.result.Served = nil, nil
 	assert.Equal(t, &load.Run{
 		From: 10, Until: 20, CPU: 3, Cycles: []float64{0.5, 1, 1}, Opens: []float64{0.25, 0.25, 0.25},
-		Actions:   []load.Action{{Name: "allocate", Time: 1}},
+		Actions:   []load.Request{{Name: "allocate", Time: 1}},
 		Requests:  []load.Request{{Name: "GET", Count: 3, Time: 1}, {Name: "POST", Count: 2, Time: 1}},
 		Submitted: podsPerJob, Bound: 3, Running: []float64{7, 11},
 		Stages: map[string]float64{load.Created: 2, load.Bound: 4, load.Started: 3},
@@ -109,7 +109,7 @@ func TestJobOfWaves(t *testing.T) {
 var sampleWaves = wavesReport{&load.Waves{Setting: load.Setting{Duration: 600, Grace: 120, Rounds: 1, CPUs: 2, Cards: 100}, Runs: []load.Run{
 	{
 		Scheduler: "upstream", From: 10, Until: 20, Bound: 5, Left: 4, Submitted: 4, Running: []float64{1, 2, 8}, Cycles: []float64{1, 2}, Opens: []float64{0.5},
-		Actions:  []load.Action{{Name: "allocate", Time: 1.5}},
+		Actions:  []load.Request{{Name: "allocate", Time: 1.5}},
 		Stages:   map[string]float64{load.Created: 1, load.Bound: 2, load.Started: 3},
 		Requests: []load.Request{{Name: "POST", Count: 4, Time: 2}},
 		Served:   []load.Request{{Name: "PUT jobs/status", Count: 20, Time: 2}},
