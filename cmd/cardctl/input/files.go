@@ -103,8 +103,7 @@ func expand(path string, recursive bool) ([]string, error) {
 }
 
 func readFile(path string, stdin io.Reader) ([]byte, error) {
-	from := stdin
-	size := int64(0)
+	from, size := stdin, int64(0)
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
@@ -115,9 +114,6 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 			size = status.Size()
 		}
 		from = file
-	}
-	if size > MostBytes {
-		return nil, tooLarge(path)
 	}
 	text, err := readAll(path, from, size)
 	if err != nil || !bytes.HasPrefix(text, gzipMagic) {
@@ -135,18 +131,17 @@ var gzipMagic = []byte{0x1f, 0x8b}
 
 // readAll reads at most MostBytes. size is that of the text, 0 if it is not known.
 func readAll(path string, from io.Reader, size int64) ([]byte, error) {
-	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	if _, err := text.ReadFrom(io.LimitReader(from, MostBytes+1)); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
+	var text bytes.Buffer
+	if size <= MostBytes {
+		text.Grow(int(size) + bytes.MinRead)
+		if _, err := text.ReadFrom(io.LimitReader(from, MostBytes+1)); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", path, err)
+		}
 	}
-	if text.Len() > MostBytes {
-		return nil, tooLarge(path)
+	if max(size, int64(text.Len())) > MostBytes {
+		return nil, fmt.Errorf("%s: %w: at most %d MiB are read; dump nodes, queues, podgroups and pods alone, without managedFields", path, ErrTooLarge, MostBytes>>20)
 	}
 	return text.Bytes(), nil
-}
-
-func tooLarge(path string) error {
-	return fmt.Errorf("%s: %w: at most %d MiB are read; dump nodes, queues, podgroups and pods alone, without managedFields", path, ErrTooLarge, MostBytes>>20)
 }
 
 // split returns the documents of a file.
