@@ -21,7 +21,7 @@ const space = " \t\r\n"
 type head struct {
 	apiVersion, kind string
 	items            []span // of a list; nil if the object has no array of items
-	rest             []byte // of a list: its text with a number in place of each item
+	rest             []byte // of a list: its text with an empty object in place of each item
 }
 
 // span is where a value is in a text. A value that is cut has no end.
@@ -61,6 +61,9 @@ func splitJSON(file string, text []byte) (documents []*document) {
 
 // headOf returns the head of an object, as far as the text has one.
 func headOf(text []byte) (h head) {
+	if text[0] != '{' {
+		return h
+	}
 	name, named := "", false
 	for at := range values(text, 1) {
 		value := text[at.start:at.end]
@@ -76,7 +79,7 @@ func headOf(text []byte) (h head) {
 			last := at.start
 			for item := range values(text[:at.end], at.start+1) {
 				h.items = append(h.items, item)
-				h.rest = append(append(h.rest, text[last:item.start]...), '0')
+				h.rest = append(append(h.rest, text[last:item.start]...), "{}"...)
 				h.rest = append(h.rest, bytes.Repeat([]byte("\n"), bytes.Count(text[item.start:item.end], []byte("\n")))...)
 				last = item.end
 			}
