@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -93,24 +92,11 @@ func clientsOf(config *rest.Config) (kubernetes.Interface, vcclient.Interface, e
 // readLists reads all lists at once.
 func (o *Objects) readLists(ctx context.Context, lists []list, host string, progress Progress) error {
 	results, errs := make([]runtime.Object, len(lists)), make([]error, len(lists))
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
-	for i, l := range lists {
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			// Version 0 reads the API server's cache: quick, and no older than
-			// what the scheduler itself sees.
-			results[i], errs[i] = l.ListWithContext(ctx, metav1.ListOptions{ResourceVersion: "0"})
-			mu.Lock()
-			defer mu.Unlock()
-			if done++; progress != nil {
-				progress("kinds", done, len(lists))
-			}
-		}()
-	}
-	all.Wait()
+	inParallel("kinds", len(lists), 1, len(lists), progress, func(i int) {
+		// Version 0 reads the API server's cache: quick, and no older than
+		// what the scheduler itself sees.
+		results[i], errs[i] = lists[i].ListWithContext(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	})
 	for i, l := range lists {
 		if l.optional && apierrors.IsForbidden(errs[i]) {
 			o.Warnings = append(o.Warnings, fmt.Sprintf("no permission to list %s of %s: %s", l.kind, host, l.purpose))

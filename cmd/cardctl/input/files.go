@@ -152,18 +152,20 @@ func split(file string, text []byte) []*document {
 	return splitYAML(file, text)
 }
 
-// chunk is the number of documents that a worker takes at a time.
-const chunk = 64
+// inParallel does pieces of work, several in a row on each of the workers, and reports how many are done.
+func inParallel(what string, workers, row, pieces int, progress Progress, do func(i int)) {
+	var done atomic.Int64
+	workqueue.ParallelizeUntil(context.Background(), workers, pieces, func(i int) {
+		do(i)
+		if n := int(done.Add(1)); progress != nil {
+			progress(what, n, pieces)
+		}
+	}, workqueue.WithChunkSize(row))
+}
 
 // decode adds the objects of documents, several at a time.
 func (o *Objects) decode(documents []*document, progress Progress) {
-	var done atomic.Int64
-	workqueue.ParallelizeUntil(context.Background(), runtime.GOMAXPROCS(0), len(documents), func(i int) {
-		documents[i].decode()
-		if n := int(done.Add(1)); progress != nil {
-			progress("documents", n, len(documents))
-		}
-	}, workqueue.WithChunkSize(chunk))
+	inParallel("documents", runtime.GOMAXPROCS(0), 64, len(documents), progress, func(i int) { documents[i].decode() })
 	for _, d := range documents {
 		for _, f := range d.found {
 			switch {
