@@ -14,12 +14,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -32,7 +31,8 @@ type list struct {
 	optional bool   // the result is complete without it
 	purpose  string
 	object   runtime.Object // an empty one
-	*cache.ListWatch
+	objects  runtime.Object // an empty list
+	client   rest.Interface
 }
 
 // ReadCluster lists the objects of a live cluster, and with configured the scheduler's
@@ -95,7 +95,7 @@ func (o *Objects) readLists(ctx context.Context, lists []list, host string, prog
 	inParallel("kinds", len(lists), 1, len(lists), progress, func(i int) {
 		// Version 0 reads the API server's cache: quick, and no older than
 		// what the scheduler itself sees.
-		results[i], errs[i] = lists[i].ListWithContext(ctx, metav1.ListOptions{ResourceVersion: "0"})
+		results[i], errs[i] = lists[i].get(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	})
 	for i, l := range lists {
 		if l.optional && apierrors.IsForbidden(errs[i]) {
@@ -161,34 +161,48 @@ func isOther(object any) bool {
 	return ok && len(mounts([]*appsv1.Deployment{d})) == 0
 }
 
-// resource is the resource of a kind.
-func (l list) resource() string {
-	name, _, _ := strings.Cut(l.kind, ".")
-	return name
+// resource is the resource of a kind, and group its API group.
+func (l list) resource() string { return strings.Split(l.kind, ".")[0] }
+func (l list) group() string {
+	return strings.TrimPrefix(strings.TrimPrefix(l.kind, l.resource()), ".")
+}
+
+// request asks for the objects of all namespaces.
+func (l list) request(o metav1.ListOptions) *rest.Request {
+	return l.client.Get().Resource(l.resource()).VersionedParams(&o, metav1.ParameterCodec)
+}
+
+func (l list) get(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	result := l.objects.DeepCopyObject()
+	return result, l.request(o).Do(ctx).Into(result)
+}
+
+func (l list) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	o.Watch = true
+	return l.request(o).Watch(ctx)
 }
 
 // listsOf returns the kinds of a cluster, with configured those that name the scheduler's configuration as well.
 func listsOf(kube kubernetes.Interface, volcano vcclient.Interface, configured bool) []list {
-	deployments := list{kind: "deployments.apps", object: &appsv1.Deployment{},
-		purpose: "the scheduler's Deployment names its configuration (" + otherwise + ")"}
 	all := []list{
-		{kind: "nodes", object: &v1.Node{}},
-		{kind: "pods", object: &v1.Pod{}},
-		{kind: "queues.scheduling.volcano.sh", object: &scheduling.Queue{}},
-		{kind: "podgroups.scheduling.volcano.sh", object: &scheduling.PodGroup{}},
-		{kind: "jobs.batch.volcano.sh", object: &batch.Job{}},
-		{kind: "priorityclasses.scheduling.k8s.io", object: &schedulingv1.PriorityClass{}, optional: true, purpose: "every job has the priority 0"},
+		{kind: "nodes", object: &v1.Node{}, objects: &v1.NodeList{}},
+		{kind: "pods", object: &v1.Pod{}, objects: &v1.PodList{}},
+		{kind: "queues.scheduling.volcano.sh", object: &scheduling.Queue{}, objects: &scheduling.QueueList{}},
+		{kind: "podgroups.scheduling.volcano.sh", object: &scheduling.PodGroup{}, objects: &scheduling.PodGroupList{}},
+		{kind: "jobs.batch.volcano.sh", object: &batch.Job{}, objects: &batch.JobList{}},
+		{kind: "priorityclasses.scheduling.k8s.io", object: &schedulingv1.PriorityClass{}, objects: &schedulingv1.PriorityClassList{},
+			optional: true, purpose: "every job has the priority 0"},
 	}
 	if configured {
-		all = append(all, deployments)
+		all = append(all, list{kind: "deployments.apps", object: &appsv1.Deployment{}, objects: &appsv1.DeploymentList{},
+			purpose: "the scheduler's Deployment names its configuration (" + otherwise + ")"})
 	}
 	clients := map[string]rest.Interface{
 		"": kube.CoreV1().RESTClient(), "apps": kube.AppsV1().RESTClient(), "scheduling.k8s.io": kube.SchedulingV1().RESTClient(),
 		"scheduling.volcano.sh": volcano.SchedulingV1beta1().RESTClient(), "batch.volcano.sh": volcano.BatchV1alpha1().RESTClient(),
 	}
 	for i := range all {
-		_, group, _ := strings.Cut(all[i].kind, ".")
-		all[i].ListWatch = cache.NewListWatchFromClient(clients[group], all[i].resource(), v1.NamespaceAll, fields.Everything())
+		all[i].client = clients[all[i].group()]
 	}
 	return all
 }

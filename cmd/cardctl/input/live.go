@@ -85,12 +85,12 @@ func Follow(ctx context.Context, config *rest.Config, configured bool) (*Live, e
 func (l *Live) listWatch(k *followed) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			result, err := k.ListWithContext(ctx, o)
+			result, err := k.get(ctx, o)
 			l.note(ctx, k, err)
 			return result, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			result, err := k.WatchWithContext(ctx, o)
+			result, err := k.watch(ctx, o)
 			l.note(ctx, k, err)
 			return result, err
 		},
