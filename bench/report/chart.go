@@ -50,7 +50,8 @@ func (s *set) cardCycles() (svg string, ok bool, err error) {
 			values[impl] = append(values[impl], m.Center)
 		}
 	}
-	svg, err = bars("Scheduling cycle with cards: 1,000 queues, 5,000 nodes, 200 pods", []string{"one card", "one of three", "none by name"}, values)
+	svg, err = bars("Scheduling cycle with cards: 1,000 queues, 5,000 nodes, 200 pods",
+		[]string{"one card", "one of three", "none by name"}, values)
 	return svg, true, err
 }
 

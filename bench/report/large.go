@@ -67,5 +67,6 @@ A cycle of enqueue and allocate, 2,000 pods that wait beside 18,000 that run:
 Reclaim for 100 pods on 200 nodes:
 
 %s
-`, c.Config("commit"), c.Config("go"), c.Config("cpu"), c.Config("procs"), c.Config("rounds"), c.largeTable(), c.table("CycleScale"), c.table("Reclaim")))
+`, c.Config("commit"), c.Config("go"), c.Config("cpu"), c.Config("procs"), c.Config("rounds"),
+		c.largeTable(), c.table("CycleScale"), c.table("Reclaim")))
 }

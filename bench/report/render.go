@@ -153,7 +153,9 @@ func (c contents) Compared() string {
 
 // compared are the benchmarks that ours and upstream have.
 func (c contents) compared() []row {
-	return slices.DeleteFunc(slices.Clone(c.rows), func(r row) bool { return c.values[r.name+oursOf] == nil || c.values[r.name+upstreams] == nil })
+	return slices.DeleteFunc(slices.Clone(c.rows), func(r row) bool {
+		return c.values[r.name+oursOf] == nil || c.values[r.name+upstreams] == nil
+	})
 }
 
 const growth = "Growth" // has a section of its own

@@ -38,7 +38,8 @@ var kinds = map[string][2]string{
 }
 
 func newCluster(of workload.Cluster) (*played, error) {
-	p := &played{lists: map[string][]any{"jobs": {}, "priorityclasses": {}}, changes: watch.NewBroadcaster(100, watch.WaitIfChannelFull), version: 1}
+	p := &played{lists: map[string][]any{"jobs": {}, "priorityclasses": {}}, version: 1}
+	p.changes = watch.NewBroadcaster(100, watch.WaitIfChannelFull)
 	for _, n := range of.Nodes {
 		p.lists["nodes"] = append(p.lists["nodes"], cluster.Node(n))
 	}

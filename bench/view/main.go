@@ -167,11 +167,11 @@ func (s *server) stop() {
 
 // await waits until the cluster has been read.
 func (s *server) await() error {
-	err := wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	readable := func(ctx context.Context) (bool, error) {
 		_, err := s.get(ctx, "/readyz")
 		return err == nil, nil
-	})
-	if err != nil {
+	}
+	if err := wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, time.Minute, true, readable); err != nil {
 		return fmt.Errorf("the cluster has not been read within a minute: %w", err)
 	}
 	return nil

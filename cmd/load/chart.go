@@ -11,7 +11,8 @@ import (
 
 // chart draws how many pods have a node over time, a line for each run.
 func (r report) chart() (string, error) {
-	drawn := chart.Chart{Title: fmt.Sprintf("Pods bound, of %d", r.Pods), X: chart.Axis{Label: "time since the first job was submitted", Unit: " s"}}
+	drawn := chart.Chart{Title: fmt.Sprintf("Pods bound, of %d", r.Pods)}
+	drawn.X = chart.Axis{Label: "time since the first job was submitted", Unit: " s"}
 	for _, run := range r.Runs {
 		points := plotter.XYs{{}}
 		// A point for every hundredth of the pods is as much as one can see.

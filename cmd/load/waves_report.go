@@ -155,7 +155,9 @@ func (r wavesReport) Cycles() string {
 			rest -= action.Time
 		}
 		return max(0, rest)
-	}}, row[load.Run]{"between cycles, and in those that ended later", "s", func(run load.Run) float64 { return max(0, run.Until-run.From-sum(slices.Values(run.Cycles))) }})
+	}}, row[load.Run]{"between cycles, and in those that ended later", "s", func(run load.Run) float64 {
+		return max(0, run.Until-run.From-sum(slices.Values(run.Cycles)))
+	}})
 	return table(load.WavesSchedulers, rows, r.Values)
 }
 

@@ -105,8 +105,10 @@ func TestJobOfWaves(t *testing.T) {
 	assert.Equal(t, []string{"A", "B"}, terms[0].MatchExpressions[0].Values)
 }
 
+var sampleSetting = load.Setting{Duration: 600, Grace: 120, Rounds: 1, CPUs: 2, Cards: 100}
+
 // sampleWaves has a round of each scheduler; upstream's did not run all pods.
-var sampleWaves = wavesReport{&load.Waves{Setting: load.Setting{Duration: 600, Grace: 120, Rounds: 1, CPUs: 2, Cards: 100}, Runs: []load.Run{
+var sampleWaves = wavesReport{&load.Waves{Setting: sampleSetting, Runs: []load.Run{
 	{
 		Scheduler: "upstream", From: 10, Until: 20, Bound: 5, Left: 4, Submitted: 4, Running: []float64{1, 2, 8}, Cycles: []float64{1, 2}, Opens: []float64{0.5},
 		Actions:  []load.Request{{Name: "allocate", Time: 1.5}},

@@ -139,7 +139,8 @@ func readAll(path string, from io.Reader, size int64) ([]byte, error) {
 		}
 	}
 	if max(size, int64(text.Len())) > MostBytes {
-		return nil, fmt.Errorf("%s: %w: at most %d MiB are read; dump nodes, queues, podgroups and pods alone, without managedFields", path, ErrTooLarge, MostBytes>>20)
+		return nil, fmt.Errorf("%s: %w: at most %d MiB are read; dump nodes, queues, podgroups and pods alone, without managedFields",
+			path, ErrTooLarge, MostBytes>>20)
 	}
 	return text.Bytes(), nil
 }
