@@ -40,7 +40,8 @@ type Chart struct {
 type Axis struct {
 	Label  string
 	Log    bool                 // logarithmic, in whole powers of ten; all values are above 0
-	Format func(float64) string // of the values beside the grid
+	Unit   string               // after the values beside the grid
+	Format func(float64) string // of these values, if it is not plain
 }
 
 // Line is a measurement of an implementation, one of those that have a colour. Lines
@@ -55,8 +56,22 @@ type Line struct {
 func (c Chart) SVG() (string, error) {
 	p := newPlot(c.Title)
 	p.X.Label.Text, p.Y.Label.Text = c.X.Label, c.Y.Label
-	if err := c.addLines(p); err != nil {
-		return "", fmt.Errorf("drawing %q: %w", c.Title, err)
+	named := map[string]bool{}
+	for _, l := range c.Lines {
+		line, dots, err := plotter.NewLinePoints(l.Points)
+		if err != nil {
+			return "", fmt.Errorf("drawing %q: %w", c.Title, err)
+		}
+		line.Color, line.Width = colours[l.Name], vg.Points(2)
+		p.Add(line)
+		if l.Dots {
+			dots.GlyphStyle = draw.GlyphStyle{Color: colours[l.Name], Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
+			p.Add(dots)
+		}
+		if !named[l.Name] {
+			p.Legend.Add(l.Name, line)
+		}
+		named[l.Name] = true
 	}
 	c.X.scale(&p.X)
 	c.Y.scale(&p.Y)
@@ -92,27 +107,6 @@ func svg(p *plot.Plot) (string, error) {
 	return strings.ReplaceAll(b.String(), "Liberation Sans", "Liberation Sans,Arial,sans-serif"), nil
 }
 
-func (c Chart) addLines(p *plot.Plot) error {
-	named := map[string]bool{}
-	for _, l := range c.Lines {
-		line, dots, err := plotter.NewLinePoints(l.Points)
-		if err != nil {
-			return err
-		}
-		line.Color, line.Width = colours[l.Name], vg.Points(2)
-		p.Add(line)
-		if l.Dots {
-			dots.GlyphStyle = draw.GlyphStyle{Color: colours[l.Name], Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
-			p.Add(dots)
-		}
-		if !named[l.Name] {
-			p.Legend.Add(l.Name, line)
-		}
-		named[l.Name] = true
-	}
-	return nil
-}
-
 // scale sets what an axis of a plot shows.
 func (a Axis) scale(axis *plot.Axis) {
 	var ticker plot.Ticker = plot.DefaultTicks{}
@@ -123,6 +117,9 @@ func (a Axis) scale(axis *plot.Axis) {
 		axis.Max = math.Pow(10, math.Ceil(math.Log10(axis.Max)-inexact))
 	} else {
 		axis.Min = 0
+	}
+	if a.Format == nil {
+		a.Format = func(x float64) string { return fmt.Sprintf("%g%s", x, a.Unit) }
 	}
 	axis.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
 		ticks := ticker.Ticks(low, high)

@@ -16,20 +16,35 @@ var Schedulers = []string{"upstream", "ours"}
 // table for each other one.
 const MainRelease = "v1.14.1"
 
-// Report is all that was measured, and on what.
-type Report struct {
-	Command string   `json:"command"`
-	Volcano string   `json:"volcano,omitempty"` // the release that both schedulers are built with
-	Nodes   int      `json:"nodes"`
-	Pods    int      `json:"pods"`
-	Queues  int      `json:"queues"`
-	Rounds  int      `json:"rounds"`
-	Go      string   `json:"go"`
-	CPU     string   `json:"cpu"`
-	CPUs    int      `json:"cpus"`
-	Load    float64  `json:"load"` // the machine's load average of a minute when it began, 0 if it is unknown
-	Runs    []Result `json:"runs"`
+// Setting is what was measured, and on what. Times are in seconds.
+type Setting struct {
+	Command string `json:"command"`
+	Volcano string `json:"volcano,omitempty"` // the release that all schedulers are built with
+	Nodes   int    `json:"nodes"`
+	Cards   int    `json:"cards,omitempty"` // whole cards of the nodes
+	Pods    int    `json:"pods"`
+	Queues  int    `json:"queues"`
+	Rounds  int    `json:"rounds"`
+	// Duration is from the first wave to the end of the last. After Grace, pods that do not run yet are left.
+	Duration float64 `json:"duration,omitempty"`
+	Grace    float64 `json:"grace,omitempty"`
+	Go       string  `json:"go"`
+	CPU      string  `json:"cpu"`
+	CPUs     int     `json:"cpus"`
+	Load     float64 `json:"load"` // the machine's load average of a minute when it began, 0 if it is unknown
 }
+
+// Measured is all that was measured in runs of schedulers.
+type Measured[R interface{ of() string }] struct {
+	Setting
+	Runs []R `json:"runs"`
+}
+
+// The scenarios.
+type (
+	Report = Measured[Result] // all jobs are there at once, and never end
+	Waves  = Measured[Run]    // jobs arrive in waves, and end
+)
 
 // Result holds the measurements of one scheduler in one round. Times are in seconds.
 type Result struct {
@@ -46,29 +61,31 @@ type Result struct {
 	Cycling float64   `json:"cycling"`
 }
 
-// Read reads a report.
-func Read(path string) (*Report, error) {
+// Read reads what was measured.
+func Read[R interface{ of() string }](path string) (*Measured[R], error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{}
-	if err := json.Unmarshal(raw, r); err != nil {
+	m := &Measured[R]{}
+	if err := json.Unmarshal(raw, m); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
-	return r, nil
+	return m, nil
 }
 
 // Values returns a figure of each round of a scheduler, sorted.
-func (r *Report) Values(scheduler string, figure func(Result) float64) (values []float64) {
-	for _, run := range r.Runs {
-		if run.Scheduler == scheduler {
+func (m *Measured[R]) Values(scheduler string, figure func(R) float64) (values []float64) {
+	for _, run := range m.Runs {
+		if run.of() == scheduler {
 			values = append(values, figure(run))
 		}
 	}
 	slices.Sort(values)
 	return values
 }
+
+func (r Result) of() string { return r.Scheduler }
 
 // Percentile returns the smallest of sorted values that a share of them does not exceed.
 func Percentile(sorted []float64, share float64) float64 {

@@ -31,10 +31,10 @@ func TestValues(t *testing.T) {
 func TestRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "load.txt")
 	require.NoError(t, os.WriteFile(path, []byte(`{"queues":5,"runs":[{"scheduler":"ours","total":2}]}`), 0o600))
-	r, err := Read(path)
+	r, err := Read[Result](path)
 	require.NoError(t, err)
-	assert.Equal(t, &Report{Queues: 5, Runs: []Result{{Scheduler: "ours", Total: 2}}}, r)
+	assert.Equal(t, &Report{Setting: Setting{Queues: 5}, Runs: []Result{{Scheduler: "ours", Total: 2}}}, r)
 	require.NoError(t, os.WriteFile(path, []byte(`{`), 0o600))
-	_, err = Read(path)
+	_, err = Read[Result](path)
 	assert.ErrorContains(t, err, path)
 }

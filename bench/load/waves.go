@@ -1,10 +1,7 @@
 package load
 
 import (
-	"encoding/json"
-	"fmt"
 	"math"
-	"os"
 	"slices"
 )
 
@@ -12,27 +9,8 @@ import (
 // tables: Volcano's own with its plugin capacity, and ours under two names.
 var WavesSchedulers = []string{"upstream", "capacity", "capacity-card"}
 
-// Waves is all that was measured while jobs arrived in waves and ended again, and on what. Times are in
-// seconds; those of a run count from its first wave.
-type Waves struct {
-	Command  string  `json:"command"`
-	Volcano  string  `json:"volcano"`
-	Nodes    int     `json:"nodes"`
-	Cards    int     `json:"cards"` // whole cards of the nodes
-	Queues   int     `json:"queues"`
-	Pods     int     `json:"pods"`
-	Rounds   int     `json:"rounds"`
-	Duration float64 `json:"duration"` // from the first wave to the end of the last
-	Grace    float64 `json:"grace"`    // after which pods that do not run yet are left
-	Go       string  `json:"go"`
-	CPU      string  `json:"cpu"`
-	CPUs     int     `json:"cpus"`
-	Load     float64 `json:"load"` // the machine's load average of a minute when it began, 0 if it is unknown
-	Runs     []Run   `json:"runs"`
-}
-
 // Run holds the measurements of one scheduler in one round. All but Left, Ended and Samples are of the
-// steady part.
+// steady part. Times count from the first wave.
 type Run struct {
 	Scheduler string  `json:"scheduler"`
 	Round     int     `json:"round"`
@@ -51,7 +29,7 @@ type Run struct {
 	CPU      float64   `json:"cpu"`    // of the scheduler
 	Cycles   []float64 `json:"cycles"` // scheduling cycles that ended, in order of their times
 	Opens    []float64 `json:"opens"`  // what the quota plugin took to open each session, in order
-	Actions  []Action  `json:"actions"`
+	Actions  []Request `json:"actions"`
 	Requests []Request `json:"requests"` // of the scheduler to the API server, by method of HTTP
 	Served   []Request `json:"served"`   // what the API server did for all its clients, without watches
 	// Processors are the seconds that the processors of the machine spent on each of its users, and idle.
@@ -79,16 +57,11 @@ const (
 	Idle      = "idle"
 )
 
-// Action is an action of the scheduler, and what it took in all.
-type Action struct {
-	Name string  `json:"name"`
-	Time float64 `json:"time"`
-}
-
-// Request is a kind of request, and how many of it took how long in all.
+// Request is a kind of request, and how many of it took how long in all. Actions of the scheduler
+// are not counted.
 type Request struct {
 	Name  string  `json:"name"`
-	Count float64 `json:"count"`
+	Count float64 `json:"count,omitempty"`
 	Time  float64 `json:"time"`
 }
 
@@ -103,29 +76,7 @@ type Sample struct {
 	Memory    float64 `json:"memory"`    // of the scheduler, resident, in bytes
 }
 
-// ReadWaves reads a report.
-func ReadWaves(path string) (*Waves, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	w := &Waves{}
-	if err := json.Unmarshal(raw, w); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	return w, nil
-}
-
-// Values returns a figure of each round of a scheduler, sorted.
-func (w *Waves) Values(scheduler string, figure func(Run) float64) (values []float64) {
-	for _, run := range w.Runs {
-		if run.Scheduler == scheduler {
-			values = append(values, figure(run))
-		}
-	}
-	slices.Sort(values)
-	return values
-}
+func (r Run) of() string { return r.Scheduler }
 
 // Throughput is the number of pods bound per second.
 func (r Run) Throughput() float64 { return float64(r.Bound) / (r.Until - r.From) }
@@ -152,16 +103,6 @@ func (r Run) Latency(share float64) float64 {
 		return math.Inf(1)
 	}
 	return r.Running[i]
-}
-
-// Action is the time of an action.
-func (r Run) Action(name string) float64 {
-	for _, action := range r.Actions {
-		if action.Name == name {
-			return action.Time
-		}
-	}
-	return 0
 }
 
 // Of returns the requests of a name.

@@ -55,10 +55,10 @@ func TestWavesValues(t *testing.T) {
 func TestReadWaves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "load-waves.txt")
 	require.NoError(t, os.WriteFile(path, []byte(`{"queues":5,"runs":[{"scheduler":"capacity","samples":[{"at":2,"cards":3}]}]}`), 0o600))
-	w, err := ReadWaves(path)
+	w, err := Read[Run](path)
 	require.NoError(t, err)
-	assert.Equal(t, &Waves{Queues: 5, Runs: []Run{{Scheduler: "capacity", Samples: []Sample{{At: 2, Cards: 3}}}}}, w)
+	assert.Equal(t, &Waves{Setting: Setting{Queues: 5}, Runs: []Run{{Scheduler: "capacity", Samples: []Sample{{At: 2, Cards: 3}}}}}, w)
 	require.NoError(t, os.WriteFile(path, []byte(`{`), 0o600))
-	_, err = ReadWaves(path)
+	_, err = Read[Run](path)
 	assert.ErrorContains(t, err, path)
 }

@@ -6,9 +6,11 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -114,12 +116,11 @@ func (r run) profile(impl string) error {
 
 // keep writes the samples of a profile that are below some call.
 func keep(from, to, below string) error {
-	in, err := os.Open(from)
+	raw, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	p, err := profile.Parse(in)
+	p, err := profile.ParseData(raw)
 	if err != nil {
 		return err
 	}
@@ -133,15 +134,25 @@ func keep(from, to, below string) error {
 	for _, f := range p.Function {
 		f.Filename = relative(f.Filename)
 	}
-	out, err := os.Create(to)
+	var kept bytes.Buffer
+	if err := p.Compact().Write(&kept); err != nil {
+		return err
+	}
+	return os.WriteFile(to, kept.Bytes(), 0o644)
+}
+
+// top writes the page of a profile: the command that made it, and the functions with the most of
+// it below them.
+func top(path, command string) error {
+	sample := "cpu"
+	if strings.HasSuffix(path, "heap") {
+		sample = "alloc_space"
+	}
+	table, err := exec.Command("go", "tool", "pprof", "-top", "-cum", "-nodecount=40", "-sample_index="+sample, path+".pb.gz").Output()
 	if err != nil {
-		return err
+		return fmt.Errorf("go tool pprof: %w", err)
 	}
-	defer out.Close()
-	if err := p.Compact().Write(out); err != nil {
-		return err
-	}
-	return out.Close()
+	return os.WriteFile(path+".txt", fmt.Appendf(nil, "%s\n\n%s", command, table), 0o644)
 }
 
 // relative is the name of a source file without what depends on the machine.

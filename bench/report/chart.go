@@ -9,12 +9,14 @@ import (
 	"github.com/capacity-card/capacity-card/bench/chart"
 )
 
+// seconds are the values of a vertical axis.
+func seconds(x float64) string { return quantity(x, timeUnit) }
+
 // chart draws a curve as SVG, both axes logarithmic.
 func (c curve) chart() (string, error) {
 	drawn := chart.Chart{
 		Title: fmt.Sprintf("%s: time against %s", c.title, c.axis),
-		X:     chart.Axis{Label: c.axis, Log: true, Format: number},
-		Y:     chart.Axis{Log: true, Format: func(seconds float64) string { return quantity(seconds, timeUnit) }},
+		X:     chart.Axis{Label: c.axis, Log: true, Format: number}, Y: chart.Axis{Log: true, Format: seconds},
 	}
 	for _, l := range c.lines {
 		var points plotter.XYs
@@ -26,26 +28,30 @@ func (c curve) chart() (string, error) {
 	return drawn.SVG()
 }
 
+// bars draws the times of all implementations in each category.
+func bars(title string, categories []string, values map[string][]float64) (string, error) {
+	drawn := chart.Bars{Title: title, Y: chart.Axis{Format: seconds}, Categories: categories}
+	for _, impl := range implementations {
+		drawn.Series = append(drawn.Series, chart.Series{Name: impl, Values: values[impl]})
+	}
+	return drawn.SVG()
+}
+
 // cardCycles draws cycles with cards, for the number of queues that all releases measure. ok: they
 // were measured.
 func (s *set) cardCycles() (svg string, ok bool, err error) {
-	drawn := chart.Bars{
-		Title:      "Scheduling cycle with cards: 1,000 queues, 5,000 nodes, 200 pods",
-		Y:          chart.Axis{Format: func(seconds float64) string { return quantity(seconds, timeUnit) }},
-		Categories: []string{"one card", "one of three", "none by name"},
-	}
+	values := map[string][]float64{}
 	for _, impl := range implementations {
-		series := chart.Series{Name: impl}
 		for _, request := range []string{"one", "list", "untyped"} {
 			m, ok := s.median("CycleCards/queues=1000/request="+request+"/impl="+impl, timeUnit)
 			if !ok {
 				return "", false, nil
 			}
-			series.Values = append(series.Values, m.Center)
+			values[impl] = append(values[impl], m.Center)
 		}
-		drawn.Series = append(drawn.Series, series)
 	}
-	svg, err = drawn.SVG()
+	svg, err = bars("Scheduling cycle with cards: 1,000 queues, 5,000 nodes, 200 pods",
+		[]string{"one card", "one of three", "none by name"}, values)
 	return svg, true, err
 }
 

@@ -39,20 +39,14 @@ type cost struct{ ratio, allocations float64 }
 // were disturbed.
 func (s *set) costs() map[string]cost {
 	all := map[string]cost{}
-	for _, name := range s.names {
-		row, ok := strings.CutSuffix(name, oursOf)
-		if !ok {
-			continue
-		}
-		base := s.values[row+floors]
+	for _, r := range s.rows {
+		ours, base := s.values[r.name+oursOf], s.values[r.name+floors]
 		if base == nil {
-			base = s.values[row+nones]
+			base = s.values[r.name+nones]
 		}
-		if len(base[timeUnit]) == 0 {
-			continue
+		if ours != nil && len(base[timeUnit]) > 0 {
+			all[r.name] = cost{slices.Min(ours[timeUnit]) / slices.Min(base[timeUnit]), slices.Min(ours[allocsUnit])}
 		}
-		ours := s.values[name]
-		all[row] = cost{slices.Min(ours[timeUnit]) / slices.Min(base[timeUnit]), slices.Min(ours[allocsUnit])}
 	}
 	return all
 }

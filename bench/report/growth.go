@@ -56,11 +56,19 @@ func (s *set) curves(prefix, key, unit string) []curve {
 }
 
 func (c *curve) add(impl string, p point) {
-	i := slices.IndexFunc(c.lines, func(l line) bool { return l.name == impl })
-	if i < 0 {
-		i, c.lines = len(c.lines), append(c.lines, line{name: impl})
+	if c.line(impl) == nil {
+		c.lines = append(c.lines, line{name: impl})
 	}
-	c.lines[i].points = append(c.lines[i].points, p)
+	l := c.line(impl)
+	l.points = append(l.points, p)
+}
+
+// line returns the line of an implementation, nil if there is none.
+func (c *curve) line(impl string) *line {
+	if i := slices.IndexFunc(c.lines, func(l line) bool { return l.name == impl }); i >= 0 {
+		return &c.lines[i]
+	}
+	return nil
 }
 
 // exponent is the slope of the straight line through the points in a plot with

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"strconv"
 
 	"golang.org/x/perf/benchmath"
-
-	"github.com/capacity-card/capacity-card/bench/chart"
 )
 
 // The history has a line for each release: the measured value of each goal, in times of its
@@ -37,26 +36,22 @@ type history struct {
 
 func readHistory(path string) (*history, error) {
 	h := &history{columns: []string{releaseColumn, commitColumn, volcanoColumn}}
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return h, nil
-	}
-	if err != nil {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if len(rows) == 0 {
-		return h, nil
-	}
-	h.columns = rows[0]
-	for _, row := range rows[1:] {
+	for i, row := range rows {
+		if i == 0 {
+			h.columns = row
+			continue
+		}
 		line := map[string]string{}
-		for i, column := range h.columns {
-			line[column] = row[i]
+		for k, column := range h.columns {
+			line[column] = row[k]
 		}
 		h.lines = append(h.lines, line)
 	}
@@ -90,12 +85,6 @@ func (h *history) put(release string, s *set) {
 }
 
 func (h *history) write(path string) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	w := csv.NewWriter(file)
 	rows := [][]string{h.columns}
 	for _, line := range h.lines {
 		var row []string
@@ -104,40 +93,34 @@ func (h *history) write(path string) error {
 		}
 		rows = append(rows, row)
 	}
-	if err := w.WriteAll(rows); err != nil {
+	var text bytes.Buffer
+	if err := csv.NewWriter(&text).WriteAll(rows); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return file.Close()
+	return os.WriteFile(path, text.Bytes(), 0o644)
 }
 
 // chart draws the time of a cycle by release.
 func (h *history) chart() (string, error) {
-	drawn := chart.Bars{
-		Title: "First cycle with 1,000 queues, by release",
-		Y:     chart.Axis{Format: func(seconds float64) string { return quantity(seconds, timeUnit) }},
-	}
-	for _, impl := range implementations {
-		drawn.Series = append(drawn.Series, chart.Series{Name: impl})
-	}
+	var releases []string
+	values := map[string][]float64{}
 	for _, line := range h.lines {
-		var values []float64
-		for _, impl := range implementations {
-			if seconds, err := strconv.ParseFloat(line[cycleColumn+impl], 64); err == nil {
-				values = append(values, seconds)
-			}
-		}
-		if len(values) < len(implementations) {
+		if slices.ContainsFunc(implementations, func(impl string) bool { return line[cycleColumn+impl] == "" }) {
 			continue
 		}
-		drawn.Categories = append(drawn.Categories, line[releaseColumn])
-		for i, v := range values {
-			drawn.Series[i].Values = append(drawn.Series[i].Values, v)
+		releases = append(releases, line[releaseColumn])
+		for _, impl := range implementations {
+			seconds, err := strconv.ParseFloat(line[cycleColumn+impl], 64)
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", historyFile, err)
+			}
+			values[impl] = append(values[impl], seconds)
 		}
 	}
-	if len(drawn.Categories) == 0 {
+	if len(releases) == 0 {
 		return "", fmt.Errorf("%s: no release has cycles of all implementations", historyFile)
 	}
-	return drawn.SVG()
+	return bars("First cycle with 1,000 queues, by release", releases, values)
 }
 
 // record writes the line of a release, from what was measured last.

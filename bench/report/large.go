@@ -1,16 +1,6 @@
 package main
 
-import (
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
-
-	"gonum.org/v1/plot/plotter"
-
-	"github.com/capacity-card/capacity-card/bench/chart"
-)
+import "fmt"
 
 // scalePage has the figures of large clusters, which make bench-scale measures.
 const scalePage = "docs/dev/SCALE.md"
@@ -48,71 +38,35 @@ func (c contents) largeTable() string {
 	return t.String()
 }
 
-// largeCharts draw the opening of a session against the number of tasks.
-func (s *set) largeCharts() (map[string]string, error) {
-	charts := map[string]string{}
+// largeCurves are the opening of a session against the number of tasks, by the files of their charts.
+func (s *set) largeCurves() map[string]curve {
+	curves := map[string]curve{}
 	for _, name := range []string{"capacity", "capacity-card"} {
-		drawn := chart.Chart{
-			Title: "Session open, " + name + ": time against tasks",
-			X:     chart.Axis{Label: "tasks", Log: true, Format: number},
-			Y:     chart.Axis{Log: true, Format: func(seconds float64) string { return quantity(seconds, timeUnit) }},
-		}
+		c := curve{title: "Session open, " + name, axis: "tasks"}
 		for _, impl := range compared {
-			var points plotter.XYs
 			for _, at := range tasks {
 				if m, ok := s.median("Scale/shape="+at.shape+"/plugin="+name+"/of=SessionOpen/impl="+impl, timeUnit); ok {
-					points = append(points, plotter.XY{X: at.n, Y: m.Center})
+					c.add(impl, point{at.n, m.Center})
 				}
 			}
-			if len(points) > 0 {
-				drawn.Lines = append(drawn.Lines, chart.Line{Name: impl, Points: points, Dots: true})
-			}
 		}
-		svg, err := drawn.SVG()
-		if err != nil {
-			return nil, err
-		}
-		charts["scale-"+name+".svg"] = svg
+		curves["scale-"+name+".svg"] = c
 	}
-	return charts, nil
-}
-
-// writeLarge writes the figures of large clusters into their page, if they were measured.
-func writeLarge() error {
-	s, err := readFile(grown)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	charts, err := s.largeCharts()
-	if err != nil {
-		return err
-	}
-	for name, svg := range charts {
-		if err := os.WriteFile(filepath.Join(results, name), []byte(svg), 0o644); err != nil {
-			return err
-		}
-	}
-	old, err := os.ReadFile(scalePage)
-	if err != nil {
-		return err
-	}
-	text, err := largeInto(s, string(old))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(scalePage, []byte(text), 0o644)
+	return curves
 }
 
 // largeInto replaces the part of the page that the results make.
-func largeInto(s *set, page string) (string, error) {
-	c := contents{set: s}
-	var b strings.Builder
-	b.WriteString("\nCommit " + c.Config("commit") + ", " + c.Config("go") + ", " + c.Config("cpu") + ", " + c.Config("procs") + " in use; rounds: " + c.Config("rounds") + ".\n\n")
-	b.WriteString(c.largeTable() + "\n")
-	b.WriteString("A cycle of enqueue and allocate, 2,000 pods that wait beside 18,000 that run:\n\n" + c.table("CycleScale") + "\n")
-	b.WriteString("Reclaim for 100 pods on 200 nodes:\n\n" + c.table("Reclaim") + "\n")
-	return into(page, b.String())
+func (c contents) largeInto(page string) (string, error) {
+	return into(page, fmt.Sprintf(`
+Commit %s, %s, %s, %s in use; rounds: %s.
+
+%s
+A cycle of enqueue and allocate, 2,000 pods that wait beside 18,000 that run:
+
+%s
+Reclaim for 100 pods on 200 nodes:
+
+%s
+`, c.Config("commit"), c.Config("go"), c.Config("cpu"), c.Config("procs"), c.Config("rounds"),
+		c.largeTable(), c.table("CycleScale"), c.table("Reclaim")))
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -82,38 +84,89 @@ func run(name string, rounds int) error {
 
 // readAll reads the raw output with the main release, and with the others.
 func readAll() (main *set, rest []*set, err error) {
-	if main, err = readFile(latest); err != nil {
-		return nil, nil, err
-	}
 	paths, err := filepath.Glob(fmt.Sprintf(others, "*"))
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, path := range paths {
-		other, err := readFile(path)
+	for _, path := range append([]string{latest}, paths...) {
+		read, err := readFile(path)
 		if err != nil {
 			return nil, nil, err
 		}
-		rest = append(rest, other)
+		rest = append(rest, read)
 	}
-	return main, rest, nil
+	return rest[0], rest[1:], nil
 }
 
-// write writes the page and its charts from the raw output.
-func write() error {
+// pages are the pages and charts that the raw output makes, by path.
+func pages() (map[string]string, error) {
 	set, rest, err := readAll()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	text, charts, err := render(set, rest...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	h, err := readHistory(historyFile)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if charts[historyChart], err = h.chart(); err != nil {
+		return nil, err
+	}
+	files := map[string]string{page: text}
+	if err := addScale(files, set); err != nil {
+		return nil, err
+	}
+	large, err := readFile(grown)
+	if err == nil {
+		for name, curve := range large.largeCurves() {
+			if charts[name], err = curve.chart(); err != nil {
+				return nil, err
+			}
+		}
+		err = intoFile(files, scalePage, contents{set: large}.largeInto)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // large clusters need not be measured
+		return nil, err
+	}
+	for name, svg := range charts {
+		files[filepath.Join(results, name)] = svg
+	}
+	return files, nil
+}
+
+// addScale adds the picture of the README, and the README with its figures.
+func addScale(files map[string]string, set *set) error {
+	cluster, err := load.Read[load.Result](loaded)
+	if err != nil {
+		return err
+	}
+	scale, err := newScale(set, cluster)
+	if err != nil {
+		return err
+	}
+	if files[picture], err = scale.svg(); err != nil {
+		return err
+	}
+	return intoFile(files, readme, func(old string) (string, error) { return into(old, scale.sentences()) })
+}
+
+// intoFile adds a page of which the results make a part.
+func intoFile(files map[string]string, path string, change func(string) (string, error)) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	files[path], err = change(string(old))
+	return err
+}
+
+// write writes the pages and charts. Charts of former results go.
+func write() error {
+	files, err := pages()
+	if err != nil {
 		return err
 	}
 	old, err := filepath.Glob(results + "/*.svg")
@@ -125,46 +178,12 @@ func write() error {
 			return err
 		}
 	}
-	for name, svg := range charts {
-		if err := os.WriteFile(filepath.Join(results, name), []byte(svg), 0o644); err != nil {
+	for path, text := range files {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
-	if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
-		return err
-	}
-	if err := writeLarge(); err != nil {
-		return err
-	}
-	return writeScale(set)
-}
-
-// writeScale writes the picture of the README, and its figures into the README.
-func writeScale(set *set) error {
-	cluster, err := load.Read(loaded)
-	if err != nil {
-		return err
-	}
-	scale, err := newScale(set, cluster)
-	if err != nil {
-		return err
-	}
-	svg, err := scale.svg()
-	if err != nil {
-		return err
-	}
-	old, err := os.ReadFile(readme)
-	if err != nil {
-		return err
-	}
-	text, err := into(string(old), scale.sentences())
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(readme, []byte(text), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(picture, []byte(svg), 0o644)
+	return nil
 }
 
 // check prints every goal, and fails if one is missed.

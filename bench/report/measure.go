@@ -68,31 +68,40 @@ var (
 	}, cycles(nil, 1000), cardCycles(nil, 1000))
 )
 
+// each has a process for each implementation, in their order.
+func each(bench, benchtime string, flags []string, impls ...string) (all []process) {
+	for _, impl := range impls {
+		all = append(all, process{bench + "/^impl=" + impl + "$", benchtime, flags})
+	}
+	return all
+}
+
 // cycles are whole cycles, each the first of its process; and with 1,000 queues
 // later ones too, of a process for each implementation, as what one leaves in
 // memory the next would feel. Ours differs from none by less than a machine does
 // from one minute to the next, so these two take turns there.
-func cycles(flags []string, queues ...int) []process {
-	var all []process
-	add := func(n int, session, benchtime string, impls ...string) {
-		for _, impl := range impls {
-			bench := fmt.Sprintf("^BenchmarkCycle$/^session=%s$/^queues=%d$/^impl=%s$", session, n, impl)
-			all = append(all, process{bench, benchtime, flags})
-		}
-	}
+func cycles(flags []string, queues ...int) (all []process) {
+	const bench = "^BenchmarkCycle$/^session=%s$/^queues=%d$"
 	for _, n := range queues {
-		add(n, "first", "1x", "upstream", "none", "ours")
+		all = append(all, each(fmt.Sprintf(bench, "first", n), "1x", flags, "upstream", "none", "ours")...)
 		if n == 1000 {
-			add(n, "first", "1x", "ours", "none", "none", "ours")
-			add(n, "later", "2x", "upstream", "none", "ours", "ours", "none")
+			all = append(all, each(fmt.Sprintf(bench, "first", n), "1x", flags, "ours", "none", "none", "ours")...)
+			all = append(all, each(fmt.Sprintf(bench, "later", n), "2x", flags, "upstream", "none", "ours", "ours", "none")...)
 		}
 	}
 	return all
 }
 
+// cardCycles are later cycles of pods that request cards, of a process for each implementation.
+func cardCycles(flags []string, queues ...int) (all []process) {
+	for _, n := range queues {
+		all = append(all, each(fmt.Sprintf("^BenchmarkCycleCards$/^queues=%d$/.", n), "2x", flags, "upstream", "none", "ours")...)
+	}
+	return all
+}
+
 // scaling has a process for each cluster, as the largest takes most of the memory.
-func scaling() []process {
-	var all []process
+func scaling() (all []process) {
 	for _, shape := range []string{"L", "XL", "2XL"} {
 		for _, plugin := range []string{"capacity", "capacity-card"} {
 			all = append(all, process{fmt.Sprintf("^BenchmarkScale$/^shape=%s$/^plugin=%s$", shape, plugin), "0.5s", everything})
@@ -101,17 +110,6 @@ func scaling() []process {
 	return append(all,
 		process{"^BenchmarkCycleScale$", "1x", everything},
 		process{"^BenchmarkReclaim$/^queues=5000$", "1x", everything})
-}
-
-// cardCycles are later cycles of pods that request cards, of a process for each implementation.
-func cardCycles(flags []string, queues ...int) []process {
-	var all []process
-	for _, n := range queues {
-		for _, impl := range []string{"upstream", "none", "ours"} {
-			all = append(all, process{fmt.Sprintf("^BenchmarkCycleCards$/^queues=%d$/./^impl=%s$", n, impl), "2x", flags})
-		}
-	}
-	return all
 }
 
 func (p process) command() *exec.Cmd { return binary.Command(p.bench, p.benchtime, p.flags...) }

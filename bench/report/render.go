@@ -1,7 +1,7 @@
 package main
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +16,12 @@ import (
 var pageSource string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageSource))
+
+// reasons has, by the title of a goal, why ours misses it. The page prints one only where the goal is missed.
+var reasons = template.Must(template.ParseFS(reasonsSource, "reasons.tmpl"))
+
+//go:embed reasons.tmpl
+var reasonsSource embed.FS
 
 // contents is what the page is made of.
 type contents struct {
@@ -108,15 +114,15 @@ func (c contents) Lost() string {
 			if g.allocations != nil {
 				fmt.Fprintf(&b, " Allocations: the goal is %s; measured: %s.", o.allocsWanted, o.allocs)
 			}
-			if reasons[g.title] != "" {
-				b.WriteString(" " + reasons[g.title])
+			if why := reasons.Lookup(g.title); why != nil {
+				b.WriteString(" " + strings.Join(strings.Fields(why.Root.String()), " "))
 			}
 			b.WriteString("\n")
 		}
 	}
-	for _, r := range c.rows() {
+	for _, r := range c.compared() {
 		for _, unit := range []string{timeUnit, bytesUnit, allocsUnit, keptUnit} {
-			m, ok := c.ratio(r+upstreams, r+oursOf, unit)
+			m, ok := c.ratio(r.name+upstreams, r.name+oursOf, unit)
 			if !ok || m.Center >= 1 {
 				continue
 			}
@@ -124,9 +130,9 @@ func (c contents) Lost() string {
 			if m.Hi >= 1 {
 				certain = ", which may be noise"
 			}
-			x, _ := c.median(r+upstreams, unit)
-			y, _ := c.median(r+oursOf, unit)
-			fmt.Fprintf(&b, "- `%s`: %s, upstream %s%s.\n", r, quantity(y.Center, unit), quantity(x.Center, unit), certain)
+			x, _ := c.median(r.name+upstreams, unit)
+			y, _ := c.median(r.name+oursOf, unit)
+			fmt.Fprintf(&b, "- `%s`: %s, upstream %s%s.\n", r.name, quantity(y.Center, unit), quantity(x.Center, unit), certain)
 		}
 	}
 	if b.Len() == 0 {
@@ -138,89 +144,56 @@ func (c contents) Lost() string {
 // Compared is the table of the operations that ours and upstream have.
 func (c contents) Compared() string {
 	t := table{"", "none", "upstream", "ours", "upstream ÷ ours"}.head()
-	for _, row := range c.rows() {
-		unit := timeUnit
-		if _, ok := c.values[row+oursOf][keptUnit]; ok {
-			unit = keptUnit
-		}
-		t.row("`"+row+"`", c.cell(row+nones, unit), c.cell(row+upstreams, unit), c.cell(row+oursOf, unit), c.times(row+upstreams, row+oursOf, unit))
+	for _, r := range c.compared() {
+		t.row("`"+r.name+"`", c.cell(r.name+nones, r.unit), c.cell(r.name+upstreams, r.unit), c.cell(r.name+oursOf, r.unit),
+			c.times(r.name+upstreams, r.name+oursOf, r.unit))
 	}
 	return t.String()
 }
 
-// rows are the benchmarks that ours and upstream have, without the implementation.
-func (c contents) rows() []string {
-	var rows []string
-	for _, name := range c.names {
-		if row, ok := strings.CutSuffix(name, oursOf); ok && slices.Contains(c.names, row+upstreams) {
-			rows = append(rows, row)
-		}
-	}
-	return rows
+// compared are the benchmarks that ours and upstream have.
+func (c contents) compared() []row {
+	return slices.DeleteFunc(slices.Clone(c.rows), func(r row) bool {
+		return c.values[r.name+oursOf] == nil || c.values[r.name+upstreams] == nil
+	})
 }
-
-// Table is the figures of one operation.
-type Table struct{ Title, Text string }
 
 const growth = "Growth" // has a section of its own
 
 // Growth is the figures of growth.
 func (c contents) Growth() string { return c.table(growth) }
 
-// Tables are the figures of all operations.
-func (c contents) Tables() []Table {
-	var all []Table
-	for _, name := range c.names {
-		row, _, _ := strings.Cut(name, "/impl=")
-		title := operation(row)
-		if title != growth && !slices.ContainsFunc(all, func(t Table) bool { return t.Title == title }) {
-			all = append(all, Table{title, c.table(title)})
+// Tables are the figures of all operations, by their titles.
+func (c contents) Tables() (all [][2]string) {
+	for _, r := range c.rows {
+		if r.title != growth && !slices.ContainsFunc(all, func(t [2]string) bool { return t[0] == r.title }) {
+			all = append(all, [2]string{r.title, c.table(r.title)})
 		}
 	}
 	return all
 }
 
-// operation is the name of a benchmark up to its first key; with the log on, it
-// says so.
-func operation(row string) string {
-	if rest, ok := strings.CutPrefix(row, "log="); ok {
-		level, rest, _ := strings.Cut(rest, "/")
-		return operation(rest) + ", log at -v=" + level
-	}
-	name, _, _ := strings.Cut(row, "/")
-	return name
-}
-
 // table is the figures of one operation. Operations that have a floor have it in two columns more.
 func (c contents) table(title string) string {
-	floored := slices.ContainsFunc(c.names, func(name string) bool { return operation(name) == title && strings.HasSuffix(name, floors) })
+	floored := slices.ContainsFunc(c.rows, func(r row) bool { return r.title == title && c.values[r.name+floors] != nil })
 	columns := table{"", "none", "upstream", "ours", "upstream ÷ ours", "allocs: upstream", "ours", "bytes: upstream", "ours"}
 	if floored {
 		columns = slices.Insert(columns, 5, "floor", "ours ÷ floor")
 	}
 	t := columns.head()
-	var done []string
-	for _, name := range c.names {
-		row, _, _ := strings.Cut(name, "/impl=")
-		if operation(row) != title || slices.Contains(done, row) {
+	for _, r := range c.rows {
+		if r.title != title {
 			continue
 		}
-		done = append(done, row)
-		_, keys, _ := strings.Cut(strings.TrimPrefix(row, logPrefix(row)), "/")
-		unit := timeUnit
-		if _, ok := c.values[name][keptUnit]; ok {
-			unit = keptUnit
+		none, upstream, ours, floor := r.name+nones, r.name+upstreams, r.name+oursOf, r.name+floors
+		if c.values[r.name] != nil { // it has no implementations
+			ours = r.name
 		}
-		ours := row + oursOf
-		if name == row { // it has no implementations
-			ours = row
-		}
-		cells := []string{keys, c.cell(row+nones, unit), c.cell(row+upstreams, unit), c.cell(ours, unit), c.times(row+upstreams, ours, unit)}
+		cells := []string{r.keys, c.cell(none, r.unit), c.cell(upstream, r.unit), c.cell(ours, r.unit), c.times(upstream, ours, r.unit)}
 		if floored {
-			cells = append(cells, c.cell(row+floors, unit), c.times(ours, row+floors, unit))
+			cells = append(cells, c.cell(floor, r.unit), c.times(ours, floor, r.unit))
 		}
-		t.row(append(cells, c.cell(row+upstreams, allocsUnit), c.cell(ours, allocsUnit),
-			c.cell(row+upstreams, bytesUnit), c.cell(ours, bytesUnit))...)
+		t.row(append(cells, c.cell(upstream, allocsUnit), c.cell(ours, allocsUnit), c.cell(upstream, bytesUnit), c.cell(ours, bytesUnit))...)
 	}
 	return t.String()
 }
@@ -231,13 +204,6 @@ func (c contents) times(x, y, unit string) string {
 		return ratioWords(m)
 	}
 	return "–"
-}
-
-func logPrefix(row string) string {
-	if strings.HasPrefix(row, "log=") {
-		return row[:strings.Index(row, "/")+1]
-	}
-	return ""
 }
 
 func (c contents) cell(name, unit string) string {
@@ -274,13 +240,13 @@ func (c contents) Exponents() string {
 // table is a table of Markdown in the making.
 type table []string
 
-type rows struct{ strings.Builder }
+type lines struct{ strings.Builder }
 
-func (t table) head() *rows {
-	var r rows
-	r.row(t...)
-	r.WriteString("|" + strings.Repeat("---|", len(t)) + "\n")
-	return &r
+func (t table) head() *lines {
+	var l lines
+	l.row(t...)
+	l.WriteString("|" + strings.Repeat("---|", len(t)) + "\n")
+	return &l
 }
 
-func (r *rows) row(cells ...string) { r.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+func (l *lines) row(cells ...string) { l.WriteString("| " + strings.Join(cells, " | ") + " |\n") }

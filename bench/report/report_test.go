@@ -63,57 +63,29 @@ func TestPagesAreOfTheResults(t *testing.T) {
 	if *update {
 		require.NoError(t, write())
 	}
-	file := func(path string) string {
+	files, err := pages()
+	require.NoError(t, err)
+	for _, path := range []string{page, readme, picture, scalePage, results + "/" + historyChart, results + "/scale-capacity.svg"} {
+		assert.Contains(t, files, path)
+	}
+	for path, want := range files {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		return string(text)
+		assert.Equal(t, string(text), want, "%s: run go run ./bench/report", path)
 	}
-	set, rest, err := readAll()
-	require.NoError(t, err)
-	benchmarks, charts, err := render(set, rest...)
-	require.NoError(t, err)
-	assert.Equal(t, file(page), benchmarks, "run go run ./bench/report")
-	for name, svg := range charts {
-		assert.Equal(t, file(filepath.Join(results, name)), svg, "run go run ./bench/report")
-	}
-	h, err := readHistory(historyFile)
-	require.NoError(t, err)
-	svg, err := h.chart()
-	require.NoError(t, err)
-	assert.Equal(t, file(filepath.Join(results, historyChart)), svg, "run go run ./bench/report")
-	large, err := readFile(grown)
-	require.NoError(t, err)
-	text, err := largeInto(large, file(scalePage))
-	require.NoError(t, err)
-	assert.Equal(t, file(scalePage), text, "run go run ./bench/report")
-	charts, err = large.largeCharts()
-	require.NoError(t, err)
-	for name, svg := range charts {
-		assert.Equal(t, file(filepath.Join(results, name)), svg, "run go run ./bench/report")
-	}
-
-	cluster, err := load.Read(loaded)
-	require.NoError(t, err)
-	scale, err := newScale(set, cluster)
-	require.NoError(t, err)
-	svg, err = scale.svg()
-	require.NoError(t, err)
-	assert.Equal(t, file(picture), svg, "run go run ./bench/report")
-	text, err = into(file(readme), scale.sentences())
-	require.NoError(t, err)
-	assert.Equal(t, file(readme), text, "run go run ./bench/report")
 	_, err = into("a page without the part", "")
 	assert.ErrorContains(t, err, "the page has no part")
 
-	cluster.Runs = nil
-	_, err = newScale(set, cluster)
+	set, err := readFile(latest)
+	require.NoError(t, err)
+	_, err = newScale(set, &load.Report{})
 	assert.ErrorContains(t, err, "the results lack")
 }
 
 // TestScaleAxis has at most six steps, up to the largest value.
 func TestScaleAxis(t *testing.T) {
 	for largest, want := range map[float64][2]float64{12: {12, 2}, 12.1: {15, 5}, 4.8: {5, 1}, 0.31: {0.4, 0.1}, 80: {80, 20}, 1: {1, 0.2}} {
-		p := panel{unit: timeUnit, curve: curve{lines: []line{{points: []point{{10, largest / 2}, {100, largest}}}}}}
+		p := panel{unit: timeUnit, per: 1, curve: curve{lines: []line{{points: []point{{10, largest / 2}, {100, largest}}}}}}
 		p.scaleAxis()
 		assert.InDelta(t, want[0], p.most, 1e-9, largest)
 		assert.InDelta(t, want[1], p.step, 1e-9, largest)
@@ -232,7 +204,12 @@ func TestCommands(t *testing.T) {
 
 // TestReasonsAreOfGoals finds reasons for goals that do not exist, and that name missing profiles.
 func TestReasonsAreOfGoals(t *testing.T) {
-	for title, why := range reasons {
+	require.Len(t, reasons.Templates(), 16, "reasons, and their file")
+	for _, reason := range reasons.Templates() {
+		title, why := reason.Name(), reason.Root.String()
+		if title == "reasons.tmpl" {
+			continue
+		}
 		assert.True(t, slices.ContainsFunc(goals, func(g goal) bool { return g.title == title }), title)
 		for _, file := range regexp.MustCompile(`profiles/[a-z0-9A-Z-]+\.txt`).FindAllString(why, -1) {
 			assert.FileExists(t, "../../"+file, title)

@@ -26,9 +26,18 @@ type set struct {
 	// names are the benchmarks in the order of the output, without the number of
 	// processors at their ends. With the log on, "log=3/" is in front.
 	names    []string
+	rows     []row                           // the benchmarks without their implementations
 	values   map[string]map[string][]float64 // name → unit → a value for each round
 	config   map[string]string               // of the first result
 	commands []string                        // without repetitions
+}
+
+// row is a benchmark without its implementation, as a row of a table.
+type row struct {
+	name  string
+	title string // of the table: the operation
+	keys  string
+	unit  string // of the figures
 }
 
 func readFile(path string) (*set, error) {
@@ -62,13 +71,16 @@ func read(raw io.Reader, path string) (*set, error) {
 
 func (s *set) add(r *benchfmt.Result) {
 	base, parts := r.Name.Parts()
-	name, procs := string(base)+string(bytes.Join(parts, nil)), ""
+	rest, procs := string(bytes.Join(parts, nil)), ""
 	if n := len(parts); n > 0 && parts[n-1][0] == '-' {
-		name, procs = strings.TrimSuffix(name, string(parts[n-1])), string(parts[n-1][1:])
+		rest, procs = string(bytes.Join(parts[:n-1], nil)), string(parts[n-1][1:])
 	}
+	keys, _, _ := strings.Cut(rest, "/impl=")
+	of := row{string(base) + keys, string(base), strings.TrimPrefix(keys, "/"), timeUnit}
 	if level := r.GetConfig("log"); level != "" {
-		name = "log=" + level + "/" + name
+		of.name, of.title = "log="+level+"/"+of.name, of.title+", log at -v="+level
 	}
+	name := of.name + strings.TrimPrefix(rest, keys)
 	if len(s.names) == 0 {
 		for _, c := range r.Config {
 			s.config[c.Key] = string(c.Value)
@@ -83,6 +95,12 @@ func (s *set) add(r *benchfmt.Result) {
 		units = map[string][]float64{}
 		s.values[name] = units
 		s.names = append(s.names, name)
+	}
+	if _, ok := r.Value(keptUnit); ok {
+		of.unit = keptUnit
+	}
+	if !slices.ContainsFunc(s.rows, func(r row) bool { return r.name == of.name }) {
+		s.rows = append(s.rows, of)
 	}
 	for _, v := range r.Values {
 		units[v.Unit] = append(units[v.Unit], v.Value)

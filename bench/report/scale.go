@@ -30,6 +30,8 @@ type panel struct {
 	Title, Below string
 	curve        curve
 	unit         string
+	per          float64 // the size of the unit in which the axis counts, and its name
+	name         string
 	most, step   float64 // of the vertical axis
 }
 
@@ -44,8 +46,8 @@ const (
 func newScale(s *set, r *load.Report) (*scale, error) {
 	found := &scale{load: r, Cores: s.config["procs"]}
 	for i, p := range []panel{
-		{Title: "Scheduling cycle", Below: "queues", unit: timeUnit},
-		{Title: "Memory allocated in a cycle", Below: "queues", unit: bytesUnit},
+		{Title: "Scheduling cycle", Below: "queues", unit: timeUnit, per: 1, name: " s"},
+		{Title: "Memory allocated in a cycle", Below: "queues", unit: bytesUnit, per: 1 << 30, name: " GiB"},
 	} {
 		curves := s.curves("Cycle/session=first", "queues", p.unit)
 		if len(curves) != 1 || len(curves[0].lines) != len(implementations) || len(r.Runs) == 0 {
@@ -64,20 +66,12 @@ func newScale(s *set, r *load.Report) (*scale, error) {
 	return found, nil
 }
 
-// per is the size of the unit in which an axis counts.
-func (p *panel) per() float64 {
-	if p.unit == bytesUnit {
-		return 1 << 30
-	}
-	return 1
-}
-
 // scaleAxis chooses a vertical axis of at most six steps.
 func (p *panel) scaleAxis() {
 	largest := 0.0
 	for _, l := range p.curve.lines {
 		for _, at := range l.points {
-			largest = max(largest, at.value/p.per())
+			largest = max(largest, at.value/p.per)
 		}
 	}
 	p.step = math.Pow(10, math.Floor(math.Log10(largest))-1)
@@ -96,11 +90,7 @@ type tick struct {
 // Rows are the values of the vertical axis.
 func (p panel) Rows() (rows []tick) {
 	for value := 0.0; value <= p.most; value += p.step {
-		text := number(value) + " s"
-		if p.unit == bytesUnit {
-			text = number(value) + " GiB"
-		}
-		rows = append(rows, tick{panelHeight * (1 - value/p.most), text})
+		rows = append(rows, tick{panelHeight * (1 - value/p.most), number(value) + p.name})
 	}
 	return rows
 }
@@ -120,7 +110,7 @@ func (p panel) x(at point) float64 {
 	return panelIndent + 12 + (panelWidth-24)*math.Log(at.n/first)/math.Log(last/first)
 }
 
-func (p panel) y(at point) float64 { return panelHeight * (1 - at.value/p.per()/p.most) }
+func (p panel) y(at point) float64 { return panelHeight * (1 - at.value/p.per/p.most) }
 
 // stroke is a line as it is drawn, with its last value.
 type stroke struct {
@@ -133,32 +123,22 @@ type stroke struct {
 func (p panel) Lines() (lines []stroke) {
 	for _, name := range implementations {
 		drawn := stroke{Name: name}
-		points := p.line(name).points
+		points := p.curve.line(name).points
 		for i, at := range points {
 			drawn.Path += fmt.Sprintf("%c%.1f %.1f", "ML"[min(i, 1)], p.x(at), p.y(at))
 			drawn.Dots = append(drawn.Dots, [2]float64{p.x(at), p.y(at)})
 		}
-		last := points[len(points)-1]
-		if name != "none" { // as ours, whose text is there
-			drawn.X, drawn.Y, drawn.Text = p.x(last), p.y(last)-10, quantity(last.value, p.unit)
+		if last := points[len(points)-1]; name != "none" { // as ours, whose text is there
+			drawn.X, drawn.Y, drawn.Text = p.x(last), p.y(last)-10, p.last(name)
 		}
 		lines = append(lines, drawn)
 	}
 	return lines
 }
 
-func (p panel) line(name string) line {
-	for _, l := range p.curve.lines {
-		if l.name == name {
-			return l
-		}
-	}
-	return line{}
-}
-
 // last is the value of an implementation with the most queues.
 func (p panel) last(name string) string {
-	points := p.line(name).points
+	points := p.curve.line(name).points
 	return quantity(points[len(points)-1].value, p.unit)
 }
 
@@ -188,16 +168,6 @@ func newGroup(r *load.Report, title string, y float64, figure func(load.Result) 
 	return g
 }
 
-// text is the value of a scheduler.
-func (g group) text(name string) string {
-	for _, b := range g.Bars {
-		if b.Name == name {
-			return b.Text
-		}
-	}
-	return ""
-}
-
 //go:embed scale.svg.tmpl
 var scaleSource string
 
@@ -223,13 +193,13 @@ const (
 
 // sentences are the figures of the picture in words.
 func (s *scale) sentences() string {
-	cycle, memory := s.Panels[0], s.Panels[1]
+	cycle, memory, bound, peak := s.Panels[0], s.Panels[1], s.Groups[0].Bars, s.Groups[1].Bars // of ours, and of upstream
 	points := cycle.curve.lines[0].points
 	return fmt.Sprintf(`With %s queues, a scheduling cycle takes %s instead of %s and allocates %s instead
 of %s. In a cluster with %s queues, the scheduler binds %s pods per second instead of
 %s, with %s of memory instead of %s.
 `, number(points[len(points)-1].n), cycle.last("ours"), cycle.last("upstream"), memory.last("ours"), memory.last("upstream"),
-		number(float64(s.load.Queues)), s.Groups[0].text("ours"), s.Groups[0].text("upstream"), s.Groups[1].text("ours"), s.Groups[1].text("upstream"))
+		number(float64(s.load.Queues)), bound[0].Text, bound[1].Text, peak[0].Text, peak[1].Text)
 }
 
 // into replaces the part of a page that the results make.

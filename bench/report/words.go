@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"golang.org/x/perf/benchmath"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 // times is a ratio: "21.1×".
@@ -24,31 +24,13 @@ func ratioWords(m benchmath.Summary) string {
 func number(x float64) string {
 	switch a := math.Abs(x); {
 	case a == math.Trunc(a) || a >= 100:
-		return commas(strconv.FormatFloat(x, 'f', 0, 64))
+		return message.NewPrinter(language.English).Sprint(int64(math.RoundToEven(x)))
 	case a >= 10:
-		return strconv.FormatFloat(x, 'f', 1, 64)
+		return fmt.Sprintf("%.1f", x)
 	case a >= 1:
-		return strconv.FormatFloat(x, 'f', 2, 64)
-	default:
-		return strconv.FormatFloat(x, 'f', 3, 64)
+		return fmt.Sprintf("%.2f", x)
 	}
-}
-
-func commas(digits string) string {
-	sign, digits := cutSign(digits)
-	var groups []string
-	for len(digits) > 3 {
-		groups = append([]string{digits[len(digits)-3:]}, groups...)
-		digits = digits[:len(digits)-3]
-	}
-	return sign + strings.Join(append([]string{digits}, groups...), ",")
-}
-
-func cutSign(digits string) (sign, rest string) {
-	if rest, ok := strings.CutPrefix(digits, "-"); ok {
-		return "-", rest
-	}
-	return "", digits
+	return fmt.Sprintf("%.3f", x)
 }
 
 // quantity is a value of a unit: "8.47 ms", "25.2 KiB", "37".

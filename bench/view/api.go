@@ -7,12 +7,13 @@ import (
 	"net/http"
 	"path"
 	"strconv"
-	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"volcano.sh/apis/pkg/apis/scheduling"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"volcano.sh/apis/pkg/apis/scheduling/scheme"
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -23,22 +24,22 @@ import (
 // played is an API server with one cluster. It lists objects, and sends changes of pods to
 // those who watch.
 type played struct {
-	lists map[string][]any // by resource
-	pods  []*v1.Pod
-
-	mu       sync.Mutex
-	version  int
-	watchers map[chan []byte]bool
+	lists   map[string][]any // by resource
+	pods    []*v1.Pod
+	changes *watch.Broadcaster
+	version int
 }
 
-// kinds are the kinds of the lists.
-var kinds = map[string]string{
-	"nodes": "v1 Node", "pods": "v1 Pod", "queues": "scheduling.volcano.sh/v1beta1 Queue", "podgroups": "scheduling.volcano.sh/v1beta1 PodGroup",
-	"jobs": "batch.volcano.sh/v1alpha1 Job", "priorityclasses": "scheduling.k8s.io/v1 PriorityClass",
+// kinds are the versions and kinds of the lists.
+var kinds = map[string][2]string{
+	"nodes": {"v1", "Node"}, "pods": {"v1", "Pod"}, "priorityclasses": {"scheduling.k8s.io/v1", "PriorityClass"},
+	"queues": {"scheduling.volcano.sh/v1beta1", "Queue"}, "podgroups": {"scheduling.volcano.sh/v1beta1", "PodGroup"},
+	"jobs": {"batch.volcano.sh/v1alpha1", "Job"},
 }
 
 func newCluster(of workload.Cluster) (*played, error) {
-	p := &played{lists: map[string][]any{}, version: 1, watchers: map[chan []byte]bool{}}
+	p := &played{lists: map[string][]any{"jobs": {}, "priorityclasses": {}}, version: 1}
+	p.changes = watch.NewBroadcaster(100, watch.WaitIfChannelFull)
 	for _, n := range of.Nodes {
 		p.lists["nodes"] = append(p.lists["nodes"], cluster.Node(n))
 	}
@@ -52,7 +53,7 @@ func newCluster(of workload.Cluster) (*played, error) {
 	for _, j := range of.Jobs {
 		group := &v1beta1.PodGroup{}
 		internal := cluster.PodGroup(j).PodGroup
-		if err := convert(&internal, group); err != nil {
+		if err := scheme.Scheme.Convert(&internal, group, nil); err != nil {
 			return nil, err
 		}
 		p.lists["podgroups"] = append(p.lists["podgroups"], group)
@@ -69,10 +70,6 @@ func newCluster(of workload.Cluster) (*played, error) {
 	return p, nil
 }
 
-func convert(from *scheduling.PodGroup, to runtime.Object) error {
-	return scheme.Scheme.Convert(from, to, nil)
-}
-
 func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	resource := path.Base(r.URL.Path)
@@ -84,25 +81,22 @@ func (p *played) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Query().Get("watch") != "":
 		p.watch(w, r, resource == "pods")
 	default:
-		var version, name string
-		_, _ = fmt.Sscan(kind, &version, &name) // two words
-		items := p.lists[resource]
-		if items == nil {
-			items = []any{}
-		}
 		_ = json.NewEncoder(w).Encode(map[string]any{ // the client is gone
-			"kind": name + "List", "apiVersion": version, "metadata": map[string]string{"resourceVersion": "1"}, "items": items,
+			"kind": kind[1] + "List", "apiVersion": kind[0], "metadata": map[string]string{"resourceVersion": "1"}, "items": p.lists[resource],
 		})
 	}
 }
 
 // watch sends changes until the client is gone.
 func (p *played) watch(w http.ResponseWriter, r *http.Request, pods bool) {
-	events := make(chan []byte, 100)
+	var events <-chan watch.Event
 	if pods {
-		p.mu.Lock()
-		p.watchers[events] = true
-		p.mu.Unlock()
+		watcher, err := p.changes.Watch()
+		if err != nil {
+			return // the measurement is over
+		}
+		defer watcher.Stop()
+		events = watcher.ResultChan()
 	}
 	_ = http.NewResponseController(w).Flush()
 	for {
@@ -110,7 +104,7 @@ func (p *played) watch(w http.ResponseWriter, r *http.Request, pods bool) {
 		case <-r.Context().Done():
 			return
 		case event := <-events:
-			_, _ = w.Write(event)
+			_ = json.NewEncoder(w).Encode(metav1.WatchEvent{Type: string(event.Type), Object: runtime.RawExtension{Object: event.Object}})
 			_ = http.NewResponseController(w).Flush()
 		}
 	}
@@ -118,23 +112,11 @@ func (p *played) watch(w http.ResponseWriter, r *http.Request, pods bool) {
 
 // change changes a pod every second.
 func (p *played) change(ctx context.Context) {
-	for i := 0; ; i++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Second):
-		}
-		pod := p.pods[i*997%len(p.pods)].DeepCopy()
-		p.mu.Lock()
+	wait.UntilWithContext(ctx, func(context.Context) {
 		p.version++
+		pod := p.pods[p.version*997%len(p.pods)].DeepCopy()
 		pod.Kind, pod.APIVersion, pod.ResourceVersion = "Pod", "v1", strconv.Itoa(p.version)
-		pod.Labels = map[string]string{"changed": strconv.Itoa(p.version)}
-		event, err := json.Marshal(map[string]any{"type": "MODIFIED", "object": pod})
-		if err == nil {
-			for watcher := range p.watchers {
-				watcher <- event
-			}
-		}
-		p.mu.Unlock()
-	}
+		pod.Labels = map[string]string{"changed": pod.ResourceVersion}
+		_ = p.changes.Action(watch.Modified, pod) // nobody shuts it down
+	}, time.Second)
 }

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,6 +23,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
@@ -166,29 +167,37 @@ func (s *server) stop() {
 
 // await waits until the cluster has been read.
 func (s *server) await() error {
-	for range 600 {
-		if _, err := s.get(context.Background(), "/readyz"); err == nil {
-			return nil
-		}
-		time.Sleep(100 * time.Millisecond)
+	readable := func(ctx context.Context) (bool, error) {
+		_, err := s.get(ctx, "/readyz")
+		return err == nil, nil
 	}
-	return errors.New("the cluster has not been read within a minute")
+	if err := wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, time.Minute, true, readable); err != nil {
+		return fmt.Errorf("the cluster has not been read within a minute: %w", err)
+	}
+	return nil
+}
+
+// open asks for a page.
+func (s *server) open(ctx context.Context, path string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.address+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := s.client.Do(request)
+	if err == nil && response.StatusCode != http.StatusOK {
+		response.Body.Close()
+		err = fmt.Errorf("%s: %s", path, response.Status)
+	}
+	return response, err
 }
 
 func (s *server) get(ctx context.Context, path string) (size int, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.address+path, nil)
-	if err != nil {
-		return 0, err
-	}
-	response, err := s.client.Do(request)
+	response, err := s.open(ctx, path)
 	if err != nil {
 		return 0, err
 	}
 	defer response.Body.Close()
 	n, err := io.Copy(io.Discard, response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", path, response.Status)
-	}
 	return int(n), err
 }
 
@@ -204,18 +213,11 @@ func (s *server) view(ctx context.Context, path string) (r result) {
 		r.took, r.bytes, r.err = append(r.took, time.Since(begun)), r.bytes+size, err
 		return err == nil
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.address+"/events", nil)
-	if err != nil {
-		return result{err: err}
-	}
-	response, err := s.client.Do(request)
+	response, err := s.open(ctx, "/events")
 	if err != nil {
 		return result{err: err}
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return result{err: fmt.Errorf("/events: %s", response.Status)}
-	}
 	if !load() {
 		return r
 	}
@@ -229,7 +231,7 @@ func (s *server) view(ctx context.Context, path string) (r result) {
 
 // report prints what the process uses.
 func (s *server) report(when string) {
-	response, err := s.client.Get(s.address + "/health.json")
+	response, err := s.open(context.Background(), "/health.json")
 	if err != nil {
 		fmt.Println(when, err)
 		return

@@ -6,18 +6,13 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/capacity-card/capacity-card/bench/chart"
+	"github.com/capacity-card/capacity-card/bench/load"
 )
 
 // chart draws how many pods have a node over time, a line for each run.
 func (r report) chart() (string, error) {
-	drawn := chart.Chart{
-		Title: fmt.Sprintf("Pods bound, of %d", r.Pods),
-		X: chart.Axis{
-			Label:  "time since the first job was submitted",
-			Format: func(seconds float64) string { return fmt.Sprintf("%g s", seconds) },
-		},
-		Y: chart.Axis{Format: func(pods float64) string { return fmt.Sprintf("%g", pods) }},
-	}
+	drawn := chart.Chart{Title: fmt.Sprintf("Pods bound, of %d", r.Pods)}
+	drawn.X = chart.Axis{Label: "time since the first job was submitted", Unit: " s"}
 	for _, run := range r.Runs {
 		points := plotter.XYs{{}}
 		// A point for every hundredth of the pods is as much as one can see.
@@ -26,6 +21,38 @@ func (r report) chart() (string, error) {
 		}
 		points = append(points, plotter.XY{X: run.Total, Y: float64(len(run.Bound))})
 		drawn.Lines = append(drawn.Lines, chart.Line{Name: run.Scheduler, Points: points})
+	}
+	return drawn.SVG()
+}
+
+// wavesChart is a chart of something over time.
+type wavesChart struct {
+	File, Title string
+	of          func(load.Sample) float64
+}
+
+// Charts are the charts of waves.
+func (wavesReport) Charts() []wavesChart {
+	return []wavesChart{
+		{"load-waiting.svg", "Pods without a node", func(s load.Sample) float64 { return float64(s.Submitted - s.Bound) }},
+		{"load-cards.svg", "Whole cards in use", func(s load.Sample) float64 { return float64(s.Cards) }},
+	}
+}
+
+// chart draws a line for each run, in the order of the schedulers.
+func (r wavesReport) chart(c wavesChart) (string, error) {
+	drawn := chart.Chart{Title: c.Title, X: chart.Axis{Label: "time since the first wave", Unit: " min"}}
+	for _, name := range load.WavesSchedulers {
+		for _, run := range r.Runs {
+			if run.Scheduler != name {
+				continue
+			}
+			points := plotter.XYs{{}}
+			for _, s := range run.Samples {
+				points = append(points, plotter.XY{X: s.At / 60, Y: c.of(s)})
+			}
+			drawn.Lines = append(drawn.Lines, chart.Line{Name: name, Points: points})
+		}
 	}
 	return drawn.SVG()
 }

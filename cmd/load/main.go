@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -17,6 +18,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"text/template"
 	"time"
 
 	"github.com/capacity-card/capacity-card/bench/load"
@@ -92,12 +94,7 @@ func (o choices) burst(ctx context.Context) error {
 		Nodes: o.nodes, Fanout: workload.TwoLevels(o.queues),
 		Jobs: max(1, o.pods/podsPerJob), TasksPerJob: podsPerJob, Phases: []workload.Phase{workload.Pending},
 	}
-	volcano := version.Of().Volcano
-	report := report{&load.Report{
-		Command: fmt.Sprintf("make load NODES=%d PODS=%d QUEUES=%d ROUNDS=%d", o.nodes, o.pods, o.queues, o.rounds) + with(volcano),
-		Volcano: volcano, Nodes: o.nodes, Pods: shape.Jobs * podsPerJob, Queues: o.queues, Rounds: o.rounds,
-		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
-	}}
+	report := report{&load.Report{Setting: o.setting("make load", shape.Jobs*podsPerJob)}}
 	schedulers := []scheduler{{"upstream", o.upstream, capacity}, {"ours", o.ours, capacity}}
 	cluster := shape.Make(1)
 	err := inTurn(o.rounds, schedulers, func(round int, s scheduler) error {
@@ -112,26 +109,16 @@ func (o choices) burst(ctx context.Context) error {
 		return err
 	}
 	path := results
-	if volcano != load.MainRelease {
-		path = fmt.Sprintf(others, volcano)
+	if report.Volcano != load.MainRelease {
+		path = fmt.Sprintf(others, report.Volcano)
 	}
-	if err := write(path, report.Report); err != nil {
-		return err
-	}
-	fmt.Print("\n" + report.table())
-	return nil
+	return write(path, report.Report, report.Table())
 }
 
 func (o choices) waves(ctx context.Context) error {
 	w := workload.Waves{Nodes: o.nodes, Queues: o.queues, Pods: o.pods, PodsPerJob: podsPerJob, Duration: o.duration}
-	volcano := version.Of().Volcano
-	report := wavesReport{&load.Waves{
-		Command: fmt.Sprintf("make load SCENARIO=waves NODES=%d PODS=%d QUEUES=%d DURATION=%s ROUNDS=%d",
-			o.nodes, o.pods, o.queues, strings.Replace(o.duration.String(), "m0s", "m", 1), o.rounds) + with(volcano),
-		Volcano: volcano, Nodes: o.nodes, Queues: o.queues, Pods: o.pods / podsPerJob * podsPerJob, Rounds: o.rounds,
-		Duration: o.duration.Seconds(), Grace: grace(o.duration).Seconds(),
-		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
-	}}
+	report := wavesReport{&load.Waves{Setting: o.setting("make load SCENARIO=waves", o.pods/podsPerJob*podsPerJob)}}
+	report.Duration, report.Grace = o.duration.Seconds(), grace(o.duration).Seconds()
 	cluster, _ := w.Make(1)
 	for _, n := range cluster.Nodes {
 		report.Cards += int(n.Allocatable[gpu])
@@ -146,19 +133,24 @@ func (o choices) waves(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := write(wavesResults, report.Waves); err != nil {
-		return err
-	}
-	fmt.Print("\n" + report.table())
-	return nil
+	return write(wavesResults, report.Waves, report.Table())
 }
 
-// with is what the command of another release of Volcano ends with.
-func with(volcano string) string {
-	if volcano == load.MainRelease {
-		return ""
+// setting describes what a command of make measures, and on what.
+func (o choices) setting(command string, pods int) load.Setting {
+	command += fmt.Sprintf(" NODES=%d PODS=%d QUEUES=%d", o.nodes, o.pods, o.queues)
+	if o.scenario == waves {
+		command += " DURATION=" + strings.Replace(o.duration.String(), "m0s", "m", 1)
 	}
-	return " VOLCANO=" + strings.TrimPrefix(volcano, "v")
+	command += fmt.Sprintf(" ROUNDS=%d", o.rounds)
+	volcano := version.Of().Volcano
+	if volcano != load.MainRelease {
+		command += " VOLCANO=" + strings.TrimPrefix(volcano, "v")
+	}
+	return load.Setting{
+		Command: command, Volcano: volcano, Nodes: o.nodes, Pods: pods, Queues: o.queues, Rounds: o.rounds,
+		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), Load: machineLoad(),
+	}
 }
 
 func exit(err error) {
@@ -183,31 +175,47 @@ func rewrite() error {
 	return nil
 }
 
+//go:embed page.md.tmpl
+var pageSource string
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"words": words, "podsPerJob": func() int { return podsPerJob }, "steadyFrom": func() float64 { return steadyFrom },
+	"steadyUntil": func() float64 { return steadyUntil }, "waveCards": func() int { return workload.WaveCards },
+	"waveSlices": func() int { return workload.WaveSlices },
+}).Parse(pageSource))
+
+// contents is what the page is made of.
+type contents struct {
+	report
+	Others []report     // with other releases of Volcano
+	Waves  *wavesReport // nil if they were not measured
+}
+
 // pages are the page and the charts of the results below the root of the module, by path.
 func pages(root string) (map[string]string, error) {
 	main, rest, err := readAll(root)
 	if err != nil {
 		return nil, err
 	}
-	files := map[string]string{page: main.page(rest)}
+	c, files := contents{main, rest, nil}, map[string]string{}
 	if files[chartFile], err = main.chart(); err != nil {
 		return nil, err
 	}
-	inWaves, err := load.ReadWaves(filepath.Join(root, wavesResults))
-	if errors.Is(err, fs.ErrNotExist) {
-		return files, nil
-	}
-	if err != nil {
+	inWaves, err := load.Read[load.Run](filepath.Join(root, wavesResults))
+	if err == nil {
+		c.Waves = &wavesReport{inWaves}
+		for _, drawn := range c.Waves.Charts() {
+			if files["docs/"+drawn.File], err = c.Waves.chart(drawn); err != nil {
+				return nil, err
+			}
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	report := wavesReport{inWaves}
-	files[page] += report.section()
-	for _, c := range wavesCharts {
-		if files[c.file], err = report.chart(c); err != nil {
-			return nil, err
-		}
-	}
-	return files, nil
+	var text strings.Builder
+	err = pageTemplate.Execute(&text, c)
+	files[page] = text.String()
+	return files, err
 }
 
 // readAll reads the results of bursts with the main release, and with the others, below the root of the module.
@@ -217,7 +225,7 @@ func readAll(root string) (main report, rest []report, err error) {
 		return report{}, nil, err
 	}
 	for _, path := range append([]string{filepath.Join(root, results)}, paths...) {
-		read, err := load.Read(path)
+		read, err := load.Read[load.Result](path)
 		if err != nil {
 			return report{}, nil, err
 		}
@@ -258,8 +266,8 @@ func machineLoad() (load float64) {
 	return load
 }
 
-// write writes the raw results, and makes the page and the charts anew.
-func write(path string, measured any) error {
+// write writes the raw results, makes the page and the charts anew, and prints a table.
+func write(path string, measured any, table string) error {
 	raw, err := json.Marshal(measured)
 	if err != nil {
 		return err
@@ -267,5 +275,6 @@ func write(path string, measured any) error {
 	if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {
 		return err
 	}
+	fmt.Print("\n" + table)
 	return rewrite()
 }

@@ -28,7 +28,8 @@ var rows = []row[load.Result]{
 	{"peak memory of the scheduler", "MiB", func(r load.Result) float64 { return r.Memory / (1 << 20) }},
 }
 
-func (r report) table() string { return table(load.Schedulers, rows, r.Values) }
+// Table has the figures of the schedulers.
+func (r report) Table() string { return table(load.Schedulers, rows, r.Values) }
 
 // table has the medians of the rounds of each scheduler, and their range. values are a figure of the rounds, sorted.
 func table[Run any](schedulers []string, rows []row[Run], values func(scheduler string, figure func(Run) float64) []float64) string {
@@ -58,43 +59,4 @@ func digits(x float64) string {
 		return "not reached"
 	}
 	return fmt.Sprintf("%.*f", max(0, 2-int(math.Floor(math.Log10(max(x, 1e-3))))), x)
-}
-
-// page is docs/load.md, with a table for each other release of Volcano.
-func (r report) page(others []report) string {
-	text := fmt.Sprintf(`# Under load
-
-This test submits %d pods at once, in Volcano jobs of %d pods of which half are the
-minimum, to a cluster of %d nodes and %d queues in two levels. The plugin is capacity
-with hierarchy. Everything else is Volcano's default. This command writes the page:
-
-    %s
-
-A real API server, Volcano's controllers and a simulated kubelet for all nodes run in
-one process, and each scheduler in another. They share the machine:
-%d × %s, %s.
-Where pods wait for the API server, both schedulers look alike. The plugin changes the
-scheduler's own cpu and memory. A [cycle](concepts.md#cycles-sessions-and-tiers) decides on all
-pending pods.
-
-The load average was %.1f at the start. If it is much above 0, other work used the
-machine, and cpu and memory are more reliable than times. Each value is the median of
-%d rounds, with minimum and maximum in brackets. Raw results: [bench/results/load.txt](../bench/results/load.txt).
-
-%s
-![Pods bound over time](load.svg)
-`, r.Pods, podsPerJob, r.Nodes, r.Queues, r.Command, r.CPUs, r.CPU, r.Go, r.Load, r.Rounds, r.table())
-	for _, other := range others {
-		text += fmt.Sprintf(`
-## Volcano %s
-
-The same with another release of Volcano, %d nodes, %d pods and %d queues. This command measures it:
-
-    %s
-
-The load average was %.1f at the start.
-
-%s`, other.Volcano, other.Nodes, other.Pods, other.Queues, other.Command, other.Load, other.table())
-	}
-	return text
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // sample has two rounds of four pods.
-var sample = report{&load.Report{Pods: 4, Rounds: 2, Runs: []load.Result{
+var sample = report{&load.Report{Setting: load.Setting{Pods: 4, Rounds: 2}, Runs: []load.Result{
 	{Scheduler: "upstream", Total: 8, Bound: []float64{1, 2, 4, 8}, Running: []float64{1, 2, 3, 9}, CPU: 5},
 	{Scheduler: "ours", Total: 2, Bound: []float64{1, 1, 1, 2}, Running: []float64{1, 1, 2, 2}, CPU: 1, Memory: 100 << 20},
 	{Scheduler: "ours", Total: 4, Bound: []float64{1, 1, 1, 4}, Running: []float64{1, 2, 3, 4}, CPU: 0.25, Memory: 120 << 20},
@@ -20,7 +20,7 @@ var sample = report{&load.Report{Pods: 4, Rounds: 2, Runs: []load.Result{
 }}}
 
 func TestTable(t *testing.T) {
-	table := sample.table()
+	table := sample.Table()
 	require.Contains(t, table, "| pods bound | per second | 0.500 (0.500–1.00) | 1.00 (1.00–2.00) |\n")
 	require.Contains(t, table, "| 99 % | s | 4.00 (4.00–9.00) | 2.00 (2.00–4.00) |\n")
 	require.Contains(t, table, "| cpu of the scheduler | s | 5.00 (5.00–7.00) | 0.250 (0.250–1.00) |\n")

@@ -142,7 +142,7 @@ func (v *wave) measure(at time.Duration, now figures) (err error) {
 		r.Until = milliseconds(at)
 		r.CPU = thousandths(now.cpu - v.first.cpu)
 		for _, name := range slices.Sorted(maps.Keys(now.actions)) {
-			r.Actions = append(r.Actions, load.Action{Name: name, Time: thousandths(now.actions[name].minus(v.first.actions[name]).time)})
+			r.Actions = append(r.Actions, load.Request{Name: name, Time: thousandths(now.actions[name].minus(v.first.actions[name]).time)})
 		}
 		r.Requests = since(now.requests, v.first.requests)
 		if r.Processors, err = v.users.end(r.CPU); err != nil {

@@ -3,24 +3,20 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
-	"path"
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot/plotter"
-
-	"github.com/capacity-card/capacity-card/bench/chart"
 	"github.com/capacity-card/capacity-card/bench/load"
-	"github.com/capacity-card/capacity-card/bench/workload"
 )
 
 // wavesReport writes the part of the page on jobs that arrive in waves.
 type wavesReport struct{ *load.Waves }
 
-// table has the figures of the steady part.
-func (r wavesReport) table() string {
+// Table has the figures of the steady part.
+func (r wavesReport) Table() string {
 	return table(load.WavesSchedulers, []row[load.Run]{
 		{"pods bound", "per second", load.Run.Throughput},
 		{"in the busiest 10 s", "per second", func(r load.Run) float64 { return r.Busiest(10) }},
@@ -53,8 +49,8 @@ func (r wavesReport) drained(run load.Run) float64 {
 	return max(0, run.Ended-r.Duration)
 }
 
-// requests has the scheduler's requests, a row for each method of HTTP.
-func (r wavesReport) requests() string {
+// Requests has the scheduler's requests, a row for each method of HTTP.
+func (r wavesReport) Requests() string {
 	var rows []row[load.Run]
 	for _, method := range []string{"POST", "PUT", "PATCH", "GET", "DELETE"} {
 		rows = append(rows, row[load.Run]{method, "requests", func(run load.Run) float64 { return load.Of(run.Requests, method).Count }})
@@ -66,8 +62,8 @@ func (r wavesReport) requests() string {
 // mostServed is the number of rows of what the API server does.
 const mostServed = 8
 
-// served has what the API server does most often.
-func (r wavesReport) served() string {
+// Served has what the API server does most often.
+func (r wavesReport) Served() string {
 	counts := map[string]float64{}
 	for _, run := range r.Runs {
 		for _, request := range run.Served {
@@ -100,8 +96,8 @@ var users = []struct{ name, title string }{
 	{load.Idle, "idle"},
 }
 
-// processors has the share of the machine's processors that each user has.
-func (r wavesReport) processors() string {
+// Processors has the share of the machine's processors that each user has.
+func (r wavesReport) Processors() string {
 	var rows []row[load.Run]
 	for _, user := range users {
 		rows = append(rows, row[load.Run]{user.title, "%", func(run load.Run) float64 {
@@ -111,15 +107,10 @@ func (r wavesReport) processors() string {
 	return table(load.WavesSchedulers, rows, r.Values)
 }
 
-func total(of map[string]float64) (sum float64) {
-	for _, value := range of {
-		sum += value
-	}
-	return sum
-}
+func total(of map[string]float64) float64 { return sum(maps.Values(of)) }
 
-// costs has what a bound pod costs, and how many pods per second that allows at most.
-func (r wavesReport) costs() string {
+// Costs has what a bound pod costs, and how many pods per second that allows at most.
+func (r wavesReport) Costs() string {
 	perPod := func(seconds func(load.Run) float64) func(load.Run) float64 {
 		return func(run load.Run) float64 { return 1000 * seconds(run) / max(1, float64(run.Bound)) }
 	}
@@ -127,7 +118,7 @@ func (r wavesReport) costs() string {
 	used := func(run load.Run) float64 {
 		return total(run.Processors) - run.Processors[load.Idle] - run.Processors[load.Others]
 	}
-	allocate := perPod(func(run load.Run) float64 { return run.Action("allocate") })
+	allocate := perPod(func(run load.Run) float64 { return load.Of(run.Actions, "allocate").Time })
 	return table(load.WavesSchedulers, []row[load.Run]{
 		{"cpu of the scheduler", "ms per pod", perPod(func(run load.Run) float64 { return run.CPU })},
 		{"cpu of the API server and etcd", "ms per pod", perPod(server)},
@@ -138,8 +129,8 @@ func (r wavesReport) costs() string {
 	}, r.Values)
 }
 
-// stages has the parts of the time from submission to running.
-func (r wavesReport) stages() string {
+// Stages has the parts of the time from submission to running.
+func (r wavesReport) Stages() string {
 	titles := map[string]string{
 		load.Created: "submission of the job to creation of the pod",
 		load.Bound:   "to its binding",
@@ -152,137 +143,36 @@ func (r wavesReport) stages() string {
 	return table(load.WavesSchedulers, rows, r.Values)
 }
 
-// cycles has the parts of the scheduling cycles.
-func (r wavesReport) cycles() string {
-	rows := []row[load.Run]{{"session open of the quota plugin", "s", func(run load.Run) float64 { return sum(run.Opens) }}}
+// Cycles has the parts of the scheduling cycles.
+func (r wavesReport) Cycles() string {
+	rows := []row[load.Run]{{"session open of the quota plugin", "s", func(run load.Run) float64 { return sum(slices.Values(run.Opens)) }}}
 	for _, name := range []string{"enqueue", "allocate", "reclaim", "backfill"} {
-		rows = append(rows, row[load.Run]{name, "s", func(run load.Run) float64 { return run.Action(name) }})
+		rows = append(rows, row[load.Run]{name, "s", func(run load.Run) float64 { return load.Of(run.Actions, name).Time }})
 	}
 	rows = append(rows, row[load.Run]{"snapshot, other plugins, session close", "s", func(run load.Run) float64 {
-		rest := sum(run.Cycles) - sum(run.Opens)
+		rest := sum(slices.Values(run.Cycles)) - sum(slices.Values(run.Opens))
 		for _, action := range run.Actions {
 			rest -= action.Time
 		}
 		return max(0, rest)
-	}}, row[load.Run]{"between cycles, and in those that ended later", "s", func(run load.Run) float64 { return max(0, run.Until-run.From-sum(run.Cycles)) }})
+	}}, row[load.Run]{"between cycles, and in those that ended later", "s", func(run load.Run) float64 {
+		return max(0, run.Until-run.From-sum(slices.Values(run.Cycles)))
+	}})
 	return table(load.WavesSchedulers, rows, r.Values)
 }
 
-func sum(of []float64) (sum float64) {
-	for _, value := range of {
+func sum(of iter.Seq[float64]) (sum float64) {
+	for value := range of {
 		sum += value
 	}
 	return sum
 }
 
-// wavesChart is a chart of something over time.
-type wavesChart struct {
-	file, title string
-	of          func(load.Sample) float64
-}
+// Share is a share of the time in which jobs arrive, in words.
+func (r wavesReport) Share(of float64) string { return words(r.Duration * of) }
 
-var wavesCharts = []wavesChart{
-	{"docs/load-waiting.svg", "Pods without a node", func(s load.Sample) float64 { return float64(s.Submitted - s.Bound) }},
-	{"docs/load-cards.svg", "Whole cards in use", func(s load.Sample) float64 { return float64(s.Cards) }},
-}
-
-// chart draws a line for each run.
-func (r wavesReport) chart(c wavesChart) (string, error) {
-	drawn := chart.Chart{
-		Title: c.title,
-		X: chart.Axis{
-			Label:  "time since the first wave",
-			Format: func(minutes float64) string { return fmt.Sprintf("%g min", minutes) },
-		},
-		Y: chart.Axis{Format: func(n float64) string { return fmt.Sprintf("%g", n) }},
-	}
-	for _, name := range load.WavesSchedulers {
-		for _, run := range r.Runs {
-			if run.Scheduler != name {
-				continue
-			}
-			points := plotter.XYs{{}}
-			for _, s := range run.Samples {
-				points = append(points, plotter.XY{X: s.At / 60, Y: c.of(s)})
-			}
-			drawn.Lines = append(drawn.Lines, chart.Line{Name: name, Points: points})
-		}
-	}
-	return drawn.SVG()
-}
-
-// section is the part of the page.
-func (r wavesReport) section() string {
-	text := r.scenario() + "\n" + r.table() + fmt.Sprintf(`
-Pods that have not run %s after the last wave are not waited for.
-
-`, words(r.Grace))
-	for _, c := range wavesCharts {
-		text += fmt.Sprintf("![%s over time](%s)\n\n", c.title, path.Base(c.file))
-	}
-	return text + `### What limits the number of pods
-
-A bound pod costs time of the processors, and of the action allocate, which decides on one
-pod after the other. Each alone limits the pods per second. The other time is that of
-waiting: for the next cycle, and for a quota.
-
-` + r.costs() + `
-Parts of the mean time from submission to running:
-
-` + r.stages() + `
-Use of the processors:
-
-` + r.processors() + `
-Time of the scheduler:
-
-` + r.cycles() + `
-Requests of the scheduler to the API server. POST is above all bindings and events:
-
-` + r.requests() + `
-The most frequent requests of all clients, and how long the API server takes for them:
-
-` + r.served()
-}
-
-// scenario says what is measured, and where.
-func (r wavesReport) scenario() string {
-	rounds := "that of one round"
-	if r.Rounds > 1 {
-		rounds = fmt.Sprintf("the median of %d rounds, with minimum and maximum in brackets", r.Rounds)
-	}
-	return fmt.Sprintf(`
-## Cards, and jobs that end
-
-In this test %[1]d pods arrive over %[2]s, in Volcano jobs of %[3]d pods of which half are
-the minimum, and run for %[4]s to %[5]s. There are ten waves: jobs arrive in the first half
-of each. The cluster has %[6]d nodes of eight models with %[7]d whole cards, some of them cut
-into MIG and MPS slices, and %[8]d queues in two levels. Each job requests one of these: a
-card by name, either of two cards, slices, or any card. A pod has 1, 2, 4 or 8 whole cards
-or one slice. A queue has a quota of %[9]d whole cards or %[10]d slices, so some jobs wait for
-others of their queue.
-
-- upstream is Volcano's plugin capacity, and capacity is this project's plugin of the same
-  name. The quotas are those of %[11]snvidia.com/gpu%[11]s and of the resources of the slices. Node
-  affinity keeps pods to the nodes of their models.
-- capacity-card has the same jobs. They name their cards, and the quotas are per card.
-
-This command measures it and writes the page:
-
-    %[12]s
-
-All but the peak of memory and the end are measured in the steady part, from %[13]s to
-%[14]s after the first wave. Each value is %[15]s. The machine has
-%[16]d × %[17]s, %[18]s. The load average was %.1[19]f at the start. In the steady
-parts, other processes used %[20]s
-of the processors. Where that is much, compare what a pod costs, and not times. The
-release of Volcano is %[21]s. Raw results: [bench/results/load-waves.txt](../bench/results/load-waves.txt).
-`, r.Pods, words(r.Duration), podsPerJob, words(r.Duration/20), words(r.Duration/5), r.Nodes, r.Cards, r.Queues,
-		workload.WaveCards, workload.WaveSlices, "`", r.Command, words(r.Duration*steadyFrom), words(r.Duration*steadyUntil),
-		rounds, r.CPUs, r.CPU, r.Go, r.Load, r.disturbance(), r.Volcano)
-}
-
-// disturbance is what other processes used while each scheduler was measured.
-func (r wavesReport) disturbance() string {
+// Disturbance is what other processes used while each scheduler was measured.
+func (r wavesReport) Disturbance() string {
 	var shares []string
 	for _, name := range load.WavesSchedulers {
 		share := r.Values(name, func(run load.Run) float64 { return 100 * run.Processors[load.Others] / total(run.Processors) })

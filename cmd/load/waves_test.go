@@ -78,7 +78,7 @@ func TestSummarize(t *testing.T) {
 	v.result.Processors, v.result.Served = nil, nil
 	assert.Equal(t, &load.Run{
 		From: 10, Until: 20, CPU: 3, Cycles: []float64{0.5, 1, 1}, Opens: []float64{0.25, 0.25, 0.25},
-		Actions:   []load.Action{{Name: "allocate", Time: 1}},
+		Actions:   []load.Request{{Name: "allocate", Time: 1}},
 		Requests:  []load.Request{{Name: "GET", Count: 3, Time: 1}, {Name: "POST", Count: 2, Time: 1}},
 		Submitted: podsPerJob, Bound: 3, Running: []float64{7, 11},
 		Stages: map[string]float64{load.Created: 2, load.Bound: 4, load.Started: 3},
@@ -105,11 +105,13 @@ func TestJobOfWaves(t *testing.T) {
 	assert.Equal(t, []string{"A", "B"}, terms[0].MatchExpressions[0].Values)
 }
 
+var sampleSetting = load.Setting{Duration: 600, Grace: 120, Rounds: 1, CPUs: 2, Cards: 100}
+
 // sampleWaves has a round of each scheduler; upstream's did not run all pods.
-var sampleWaves = wavesReport{&load.Waves{Duration: 600, Grace: 120, Rounds: 1, CPUs: 2, Cards: 100, Runs: []load.Run{
+var sampleWaves = wavesReport{&load.Waves{Setting: sampleSetting, Runs: []load.Run{
 	{
 		Scheduler: "upstream", From: 10, Until: 20, Bound: 5, Left: 4, Submitted: 4, Running: []float64{1, 2, 8}, Cycles: []float64{1, 2}, Opens: []float64{0.5},
-		Actions:  []load.Action{{Name: "allocate", Time: 1.5}},
+		Actions:  []load.Request{{Name: "allocate", Time: 1.5}},
 		Stages:   map[string]float64{load.Created: 1, load.Bound: 2, load.Started: 3},
 		Requests: []load.Request{{Name: "POST", Count: 4, Time: 2}},
 		Served:   []load.Request{{Name: "PUT jobs/status", Count: 20, Time: 2}},
@@ -128,21 +130,21 @@ func sampleRun(name string) load.Run {
 
 func TestWavesTables(t *testing.T) {
 	for table, want := range map[string][]string{
-		sampleWaves.table(): {
+		sampleWaves.Table(): {
 			"| pods bound | per second | 0.500 | 0 | 0 |\n", "| in the busiest 10 s | per second | 0.500 | 2.00 | 2.00 |\n",
 			"| 99 % | s | not reached | 2.00 | 2.00 |\n", "| at most |  | 25.0 | 0 | 0 |\n", "| whole cards in use, median | % | 20.0 | 0 | 0 |\n",
 			"| all pods have run, after the last wave | s | not reached | 30.0 | 30.0 |\n", "| longest | s | 2.00 | 1.00 | 1.00 |\n",
 		},
-		sampleWaves.requests():   {"| POST | requests | 4.00 | 0 | 0 |\n| mean | ms | 500 | 0 | 0 |\n"},
-		sampleWaves.served():     {"| `PUT jobs/status` | per second | 2.00 | 0 | 0 |\n| mean | ms | 100 | 0 | 0 |\n"},
-		sampleWaves.processors(): {"| the scheduler | % | 12.5 | 0 | 0 |\n", "| idle | % | 50.0 | 100 | 100 |\n"},
-		sampleWaves.costs(): {
+		sampleWaves.Requests():   {"| POST | requests | 4.00 | 0 | 0 |\n| mean | ms | 500 | 0 | 0 |\n"},
+		sampleWaves.Served():     {"| `PUT jobs/status` | per second | 2.00 | 0 | 0 |\n| mean | ms | 100 | 0 | 0 |\n"},
+		sampleWaves.Processors(): {"| the scheduler | % | 12.5 | 0 | 0 |\n", "| idle | % | 50.0 | 100 | 100 |\n"},
+		sampleWaves.Costs(): {
 			"| cpu of the scheduler | ms per pod | 200 |", "| cpu of the API server and etcd | ms per pod | 400 |",
 			"| cpu of the other parts of the control plane | ms per pod | 100 |", "| action allocate | ms per pod | 300 |",
 			"| pods for which the processors suffice | per second | 2.86 |", "| pods for which the action allocate suffices | per second | 3.33 |",
 		},
-		sampleWaves.stages(): {"| to its binding | s | 2.00 | 0 | 0 |\n"},
-		sampleWaves.cycles(): {
+		sampleWaves.Stages(): {"| to its binding | s | 2.00 | 0 | 0 |\n"},
+		sampleWaves.Cycles(): {
 			"| session open of the quota plugin | s | 0.500 | 0 | 0 |\n", "| allocate | s | 1.50 | 0 | 0 |\n",
 			"| snapshot, other plugins, session close | s | 1.00 | 1.00 | 1.00 |\n", "| between cycles, and in those that ended later | s | 7.00 | 9.00 | 9.00 |\n",
 		},
@@ -154,7 +156,7 @@ func TestWavesTables(t *testing.T) {
 }
 
 func TestDisturbance(t *testing.T) {
-	require.Equal(t, "6 % (upstream), 0 % (capacity) and 0 % (capacity-card)", sampleWaves.disturbance())
+	require.Equal(t, "6 % (upstream), 0 % (capacity) and 0 % (capacity-card)", sampleWaves.Disturbance())
 }
 
 func TestDigits(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
@@ -29,12 +28,11 @@ import (
 // list is one kind of object of a live cluster.
 type list struct {
 	kind     string // as users write it
-	volcano  bool
-	optional bool // the result is complete without it
+	optional bool   // the result is complete without it
 	purpose  string
-	get      func(context.Context, metav1.ListOptions) (runtime.Object, error)
-	watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	object   runtime.Object // an empty one
+	objects  runtime.Object // an empty list
+	client   rest.Interface
 }
 
 // ReadCluster lists the objects of a live cluster, and with configured the scheduler's
@@ -45,13 +43,8 @@ func ReadCluster(ctx context.Context, config *rest.Config, configured bool, prog
 	if err != nil {
 		return nil, err
 	}
-	lists := listsOf(kube, volcano)
-	if configured {
-		lists = append(lists, listOfSchedulers(kube))
-	}
-	objects := New()
-	objects.complete = true
-	if err := objects.readLists(ctx, lists, config.Host, progress); err != nil {
+	objects := newComplete()
+	if err := objects.readLists(ctx, listsOf(kube, volcano, configured), config.Host, progress); err != nil {
 		return nil, err
 	}
 	if configured {
@@ -68,13 +61,16 @@ func ReadKinds(ctx context.Context, config *rest.Config, kinds ...Kind) (*Object
 	if err != nil {
 		return nil, err
 	}
-	lists := slices.DeleteFunc(listsOf(kube, volcano), func(l list) bool {
-		plural, _, _ := strings.Cut(l.kind, ".")
-		return !slices.Contains(kinds, Kind(plural))
-	})
+	lists := slices.DeleteFunc(listsOf(kube, volcano, false), func(l list) bool { return !slices.Contains(kinds, Kind(l.resource())) })
+	objects := newComplete()
+	return objects, objects.readLists(ctx, lists, config.Host, nil)
+}
+
+// newComplete returns no objects of a cluster.
+func newComplete() *Objects {
 	objects := New()
 	objects.complete = true
-	return objects, objects.readLists(ctx, lists, config.Host, nil)
+	return objects
 }
 
 func clientsOf(config *rest.Config) (kubernetes.Interface, vcclient.Interface, error) {
@@ -96,24 +92,11 @@ func clientsOf(config *rest.Config) (kubernetes.Interface, vcclient.Interface, e
 // readLists reads all lists at once.
 func (o *Objects) readLists(ctx context.Context, lists []list, host string, progress Progress) error {
 	results, errs := make([]runtime.Object, len(lists)), make([]error, len(lists))
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
-	for i, l := range lists {
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			// Version 0 reads the API server's cache: quick, and no older than
-			// what the scheduler itself sees.
-			results[i], errs[i] = l.get(ctx, metav1.ListOptions{ResourceVersion: "0"})
-			mu.Lock()
-			defer mu.Unlock()
-			if done++; progress != nil {
-				progress("kinds", done, len(lists))
-			}
-		}()
-	}
-	all.Wait()
+	inParallel("kinds", len(lists), 1, len(lists), progress, func(i int) {
+		// Version 0 reads the API server's cache: quick, and no older than
+		// what the scheduler itself sees.
+		results[i], errs[i] = lists[i].get(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	})
 	for i, l := range lists {
 		if l.optional && apierrors.IsForbidden(errs[i]) {
 			o.Warnings = append(o.Warnings, fmt.Sprintf("no permission to list %s of %s: %s", l.kind, host, l.purpose))
@@ -129,7 +112,9 @@ func (o *Objects) readLists(ctx context.Context, lists []list, host string, prog
 			continue
 		}
 		err := meta.EachListItem(result, func(each runtime.Object) error {
-			o.add(each.(metav1.Object), Source{})
+			if !isOther(each) {
+				o.add(each.(metav1.Object), Source{})
+			}
 			return nil
 		})
 		if err != nil {
@@ -170,59 +155,56 @@ func (o *Objects) readConfigMaps(ctx context.Context, kube kubernetes.Interface,
 // otherwise tells the user what to do where the scheduler's configuration cannot be read.
 const otherwise = "name it with --scheduler-conf or --plugin"
 
-// listOfSchedulers lists the Deployments that run Volcano's scheduler.
-func listOfSchedulers(kube kubernetes.Interface) list {
-	return list{kind: "deployments.apps", purpose: "the scheduler's Deployment names its configuration (" + otherwise + ")",
-		get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			all, err := kube.AppsV1().Deployments(v1.NamespaceAll).List(ctx, o)
-			if err != nil {
-				return nil, err
-			}
-			schedulers := &appsv1.DeploymentList{}
-			for i := range all.Items {
-				if len(mounts([]*appsv1.Deployment{&all.Items[i]})) > 0 {
-					schedulers.Items = append(schedulers.Items, all.Items[i])
-				}
-			}
-			return schedulers, nil
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return kube.AppsV1().Deployments(v1.NamespaceAll).Watch(ctx, o)
-		}, object: &appsv1.Deployment{}}
+// isOther reports whether an object is a Deployment that does not run Volcano's scheduler.
+func isOther(object any) bool {
+	d, ok := object.(*appsv1.Deployment)
+	return ok && len(mounts([]*appsv1.Deployment{d})) == 0
 }
 
-func listsOf(kube kubernetes.Interface, volcano vcclient.Interface) []list {
-	return []list{
-		{kind: "nodes", get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return kube.CoreV1().Nodes().List(ctx, o)
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return kube.CoreV1().Nodes().Watch(ctx, o)
-		}, object: &v1.Node{}},
-		{kind: "pods", get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return kube.CoreV1().Pods(v1.NamespaceAll).List(ctx, o)
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return kube.CoreV1().Pods(v1.NamespaceAll).Watch(ctx, o)
-		}, object: &v1.Pod{}},
-		{kind: "queues.scheduling.volcano.sh", volcano: true, get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return volcano.SchedulingV1beta1().Queues().List(ctx, o)
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return volcano.SchedulingV1beta1().Queues().Watch(ctx, o)
-		}, object: &scheduling.Queue{}},
-		{kind: "podgroups.scheduling.volcano.sh", volcano: true, get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return volcano.SchedulingV1beta1().PodGroups(v1.NamespaceAll).List(ctx, o)
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return volcano.SchedulingV1beta1().PodGroups(v1.NamespaceAll).Watch(ctx, o)
-		}, object: &scheduling.PodGroup{}},
-		{kind: "jobs.batch.volcano.sh", volcano: true, get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return volcano.BatchV1alpha1().Jobs(v1.NamespaceAll).List(ctx, o)
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return volcano.BatchV1alpha1().Jobs(v1.NamespaceAll).Watch(ctx, o)
-		}, object: &batch.Job{}},
-		{kind: "priorityclasses.scheduling.k8s.io", optional: true, purpose: "every job has the priority 0", get: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return kube.SchedulingV1().PriorityClasses().List(ctx, o)
-		}, watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return kube.SchedulingV1().PriorityClasses().Watch(ctx, o)
-		}, object: &schedulingv1.PriorityClass{}},
+// resource is the resource of a kind, and group its API group.
+func (l list) resource() string { return strings.Split(l.kind, ".")[0] }
+func (l list) group() string {
+	return strings.TrimPrefix(strings.TrimPrefix(l.kind, l.resource()), ".")
+}
+
+// request asks for the objects of all namespaces.
+func (l list) request(o metav1.ListOptions) *rest.Request {
+	return l.client.Get().Resource(l.resource()).VersionedParams(&o, metav1.ParameterCodec)
+}
+
+func (l list) get(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	result := l.objects.DeepCopyObject()
+	return result, l.request(o).Do(ctx).Into(result)
+}
+
+func (l list) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	o.Watch = true
+	return l.request(o).Watch(ctx)
+}
+
+// listsOf returns the kinds of a cluster, with configured those that name the scheduler's configuration as well.
+func listsOf(kube kubernetes.Interface, volcano vcclient.Interface, configured bool) []list {
+	all := []list{
+		{kind: "nodes", object: &v1.Node{}, objects: &v1.NodeList{}},
+		{kind: "pods", object: &v1.Pod{}, objects: &v1.PodList{}},
+		{kind: "queues.scheduling.volcano.sh", object: &scheduling.Queue{}, objects: &scheduling.QueueList{}},
+		{kind: "podgroups.scheduling.volcano.sh", object: &scheduling.PodGroup{}, objects: &scheduling.PodGroupList{}},
+		{kind: "jobs.batch.volcano.sh", object: &batch.Job{}, objects: &batch.JobList{}},
+		{kind: "priorityclasses.scheduling.k8s.io", object: &schedulingv1.PriorityClass{}, objects: &schedulingv1.PriorityClassList{},
+			optional: true, purpose: "every job has the priority 0"},
 	}
+	if configured {
+		all = append(all, list{kind: "deployments.apps", object: &appsv1.Deployment{}, objects: &appsv1.DeploymentList{},
+			purpose: "the scheduler's Deployment names its configuration (" + otherwise + ")"})
+	}
+	clients := map[string]rest.Interface{
+		"": kube.CoreV1().RESTClient(), "apps": kube.AppsV1().RESTClient(), "scheduling.k8s.io": kube.SchedulingV1().RESTClient(),
+		"scheduling.volcano.sh": volcano.SchedulingV1beta1().RESTClient(), "batch.volcano.sh": volcano.BatchV1alpha1().RESTClient(),
+	}
+	for i := range all {
+		all[i].client = clients[all[i].group()]
+	}
+	return all
 }
 
 // errAway is the error of an API server that does not answer.
@@ -237,7 +219,7 @@ func (l list) explain(err error, host string) error {
 		return fmt.Errorf("no permission to list %s in all namespaces of %s: %s", l.kind, host, cmp.Or(l.purpose, "quotas are counted across the cluster"))
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster %s does not accept these credentials", host)
-	case l.volcano && apierrors.IsNotFound(err):
+	case strings.HasSuffix(l.kind, ".volcano.sh") && apierrors.IsNotFound(err):
 		return fmt.Errorf("the cluster %s has no %s: is Volcano installed?", host, l.kind)
 	case apierrors.ReasonForError(err) == metav1.StatusReasonUnknown:
 		return fmt.Errorf("the cluster %s %w: %s (-f reads files instead)", host, errAway, lastPart(err))

@@ -2,6 +2,7 @@ package input
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -187,22 +188,15 @@ func isConfiguration(text string) bool { return strings.Contains(text, "tiers:")
 // mayConfigure reports whether a ConfigMap has a file that can be a configuration of the
 // scheduler.
 func mayConfigure(m *v1.ConfigMap) bool {
-	if _, ok := m.Data[chartKey]; ok {
-		return true
-	}
-	for _, content := range m.Data {
-		if isConfiguration(content) {
-			return true
-		}
-	}
-	return false
+	_, chart := m.Data[chartKey]
+	return chart || slices.ContainsFunc(slices.Collect(maps.Values(m.Data)), isConfiguration)
 }
 
 // ConfigurationIn is the scheduler's configuration in a file: that of the ConfigMap in
 // it, or else the whole file.
 func ConfigurationIn(text []byte) string {
 	o := New()
-	o.read("", text, nil)
+	o.decode(split("", text), nil)
 	for _, m := range o.ConfigMaps {
 		if text, ok := configurationOf(m); ok {
 			return text

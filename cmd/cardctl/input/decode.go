@@ -3,6 +3,7 @@ package input
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -39,8 +40,8 @@ var makers = map[string]func() metav1.Object{
 type document struct {
 	Source
 	text []byte // nil once it was decoded
-	err  error  // why text cannot be decoded, where that is known
 	yaml bool
+	item bool // of a list in JSON
 
 	apiVersion, kind string // of its list, for items without their own
 	found            []found
@@ -82,7 +83,7 @@ func (d *document) decode() {
 	if text = bytes.TrimSpace(text); len(text) == 0 || bytes.Equal(text, []byte("null")) {
 		return // only comments
 	}
-	d.decodeJSON(text, d.err, d.apiVersion, d.kind, at)
+	d.decodeJSON(text, d.apiVersion, d.kind, at)
 	for _, line := range slices.Sorted(maps.Keys(duplicates)) {
 		d.duplicate(d.Line+line-1, duplicates[line])
 	}
@@ -103,30 +104,28 @@ func (d *document) fail(line int, problem Problem) {
 	d.found = append(d.found, found{problem: &problem})
 }
 
-func (d *document) decodeJSON(text []byte, err error, apiVersion, kind string, at *position) {
-	head, headErr := newStream(text).head(false)
+func (d *document) decodeJSON(text []byte, apiVersion, kind string, at *position) {
+	head := headOf(text)
 	if head.kind != "" {
 		apiVersion, kind = head.apiVersion, head.kind
 	}
-	switch err := cmp.Or(err, headErr); {
-	case errors.Is(err, errCutShort), errors.Is(err, errNotObject):
-		d.fail(at.first, Problem{Message: err.Error()})
-		return
-	case err != nil:
-		d.fail(at.first+syntaxErrorLine(text), Problem{Object: head.kind, Message: err.Error()})
-		return
-	}
-	if head.items != nil && strings.HasSuffix(kind, "List") {
-		for i, item := range head.items {
-			d.decodeJSON(item.text, item.err, apiVersion, strings.TrimSuffix(kind, "List"), at.item(i))
+	switch list, isList := strings.CutSuffix(kind, "List"); {
+	case text[0] != '{' || !json.Valid(text):
+		line, err := syntaxError(text, d.item)
+		problem := Problem{Object: head.kind, Message: err.Error()}
+		if err == errCutShort || err == errNotObject {
+			problem.Object = ""
 		}
-		return
-	}
-	if kind == "" {
+		d.fail(at.first+line, problem)
+	case head.items != nil && isList:
+		for i, item := range head.items {
+			d.decodeJSON(text[item.start:item.end], apiVersion, list, at.item(i))
+		}
+	case kind == "":
 		d.fail(at.first, Problem{Message: errNoObject.Error()})
-		return
+	default:
+		d.decodeObject(text, apiVersion, kind, at)
 	}
-	d.decodeObject(text, apiVersion, kind, at)
 }
 
 // decodeObject reads an object of a known kind.

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
@@ -97,24 +98,19 @@ const (
 // ReadPast reads the evictions from before Follow from the events of the API server, once. It
 // tries until the API server answers, or ctx is done.
 func (l *Live) ReadPast(ctx context.Context) {
-	for {
+	_ = wait.PollUntilContextCancel(ctx, pastStep, true, func(context.Context) (bool, error) { // ctx is done
 		past, err := l.readPast(ctx)
 		if ctx.Err() != nil {
-			return
-		}
-		if !errors.Is(err, errAway) {
-			l.keep(past...)
-			l.lackPast(err)
-			l.signal()
-			return
+			return false, ctx.Err()
 		}
 		l.lackPast(err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pastStep):
+		if errors.Is(err, errAway) {
+			return false, nil
 		}
-	}
+		l.keep(past...)
+		l.signal()
+		return true, nil
+	})
 }
 
 func (l *Live) lackPast(err error) {

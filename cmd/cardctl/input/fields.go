@@ -35,26 +35,25 @@ func fieldProblems(text json.RawMessage, t reflect.Type, path string) (problems 
 	}
 	switch unmarshals := reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()); {
 	case string(text) == "null":
-	case !unmarshals && t.Kind() == reflect.Struct:
+	case !unmarshals && (t.Kind() == reflect.Struct || t.Kind() == reflect.Map):
 		members := map[string]json.RawMessage{}
 		if json.Unmarshal(text, &members) != nil {
 			return bad
 		}
-		fields := fieldsOf(t)
+		var fields map[string]reflect.Type
+		if t.Kind() == reflect.Struct {
+			fields = fieldsOf(t)
+		}
 		for _, key := range slices.Sorted(maps.Keys(members)) {
-			if field, ok := fields[key]; ok {
+			field, ok := fields[key]
+			if fields == nil {
+				field, ok = t.Elem(), true
+			}
+			if ok {
 				problems = append(problems, fieldProblems(members[key], field, below(path, key))...)
 			} else {
 				problems = append(problems, fieldProblem{below(path, key), unknownField(key, fields), true})
 			}
-		}
-	case !unmarshals && t.Kind() == reflect.Map:
-		members := map[string]json.RawMessage{}
-		if json.Unmarshal(text, &members) != nil {
-			return bad
-		}
-		for _, key := range slices.Sorted(maps.Keys(members)) {
-			problems = append(problems, fieldProblems(members[key], t.Elem(), below(path, key))...)
 		}
 	case !unmarshals && t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		var elements []json.RawMessage

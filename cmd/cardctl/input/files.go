@@ -55,7 +55,7 @@ func ReadFiles(paths []string, recursive bool, stdin io.Reader, progress Progres
 		if file == "-" {
 			file = "stdin"
 		}
-		objects.read(file, text, progress)
+		objects.decode(split(file, text), progress)
 	}
 	objects.replaceWorkloads()
 	return objects, nil
@@ -103,8 +103,7 @@ func expand(path string, recursive bool) ([]string, error) {
 }
 
 func readFile(path string, stdin io.Reader) ([]byte, error) {
-	from := stdin
-	size := int64(0)
+	from, size := stdin, int64(0)
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
@@ -115,9 +114,6 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 			size = status.Size()
 		}
 		from = file
-	}
-	if size > MostBytes {
-		return nil, tooLarge(path)
 	}
 	text, err := readAll(path, from, size)
 	if err != nil || !bytes.HasPrefix(text, gzipMagic) {
@@ -135,18 +131,18 @@ var gzipMagic = []byte{0x1f, 0x8b}
 
 // readAll reads at most MostBytes. size is that of the text, 0 if it is not known.
 func readAll(path string, from io.Reader, size int64) ([]byte, error) {
-	text := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	if _, err := text.ReadFrom(io.LimitReader(from, MostBytes+1)); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
+	var text bytes.Buffer
+	if size <= MostBytes {
+		text.Grow(int(size) + bytes.MinRead)
+		if _, err := text.ReadFrom(io.LimitReader(from, MostBytes+1)); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", path, err)
+		}
 	}
-	if text.Len() > MostBytes {
-		return nil, tooLarge(path)
+	if max(size, int64(text.Len())) > MostBytes {
+		return nil, fmt.Errorf("%s: %w: at most %d MiB are read; dump nodes, queues, podgroups and pods alone, without managedFields",
+			path, ErrTooLarge, MostBytes>>20)
 	}
 	return text.Bytes(), nil
-}
-
-func tooLarge(path string) error {
-	return fmt.Errorf("%s: %w: at most %d MiB are read; dump nodes, queues, podgroups and pods alone, without managedFields", path, ErrTooLarge, MostBytes>>20)
 }
 
 // split returns the documents of a file.
@@ -157,14 +153,20 @@ func split(file string, text []byte) []*document {
 	return splitYAML(file, text)
 }
 
-// read reads the documents of a file.
-func (o *Objects) read(file string, text []byte, progress Progress) {
-	o.decode(split(file, text), progress)
+// inParallel does pieces of work, several in a row on each of the workers, and reports how many are done.
+func inParallel(what string, workers, row, pieces int, progress Progress, do func(i int)) {
+	var done atomic.Int64
+	workqueue.ParallelizeUntil(context.Background(), workers, pieces, func(i int) {
+		do(i)
+		if n := int(done.Add(1)); progress != nil {
+			progress(what, n, pieces)
+		}
+	}, workqueue.WithChunkSize(row))
 }
 
 // decode adds the objects of documents, several at a time.
 func (o *Objects) decode(documents []*document, progress Progress) {
-	decodeAll(documents, progress)
+	inParallel("documents", runtime.GOMAXPROCS(0), 64, len(documents), progress, func(i int) { documents[i].decode() })
 	for _, d := range documents {
 		for _, f := range d.found {
 			switch {
@@ -185,82 +187,23 @@ func (o *Objects) decode(documents []*document, progress Progress) {
 	}
 }
 
-// chunk is the number of documents that a worker takes at a time.
-const chunk = 64
-
-func decodeAll(documents []*document, progress Progress) {
-	var done atomic.Int64
-	workqueue.ParallelizeUntil(context.Background(), runtime.GOMAXPROCS(0), len(documents), func(i int) {
-		documents[i].decode()
-		if n := int(done.Add(1)); progress != nil {
-			progress("documents", n, len(documents))
-		}
-	}, workqueue.WithChunkSize(chunk))
-}
-
-// splitYAML splits a file at the lines that begin with "---".
-func splitYAML(file string, text []byte) []*document {
-	var documents []*document
-	first, start := 1, 0
-	line := 1
-	add := func(end int) {
-		piece := text[start:end]
-		lead := 0 // a document begins with the first line that says something
-		for i, l := 0, piece; len(l) > 0; i++ {
-			row, rest, _ := bytes.Cut(l, []byte("\n"))
-			if row = bytes.TrimSpace(row); len(row) > 0 && row[0] != '#' {
-				lead = i
-				break
-			}
-			l = rest
-		}
-		documents = append(documents, &document{Source: Source{file, first + lead}, text: skipLines(piece, lead), yaml: true})
-	}
-	for i := 0; i < len(text); line++ {
-		end := len(text)
-		if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
-			end = i + n + 1
-		}
-		if row := text[i:end]; bytes.HasPrefix(row, []byte("---")) && (len(bytes.TrimSpace(row[3:])) == 0 || row[3] == ' ' || row[3] == '\t') {
-			add(i)
-			start, first = end, line+1
-		}
-		i = end
-	}
-	add(len(text))
-	return documents
-}
-
-func skipLines(text []byte, n int) []byte {
-	for ; n > 0; n-- {
-		text = text[bytes.IndexByte(text, '\n')+1:]
-	}
-	return text
-}
-
-// splitJSON splits a stream of JSON objects, and lists into their items.
-func splitJSON(file string, text []byte) []*document {
-	var documents []*document
-	line, counted := 1, 0
-	at := func(offset int) Source {
-		line += bytes.Count(text[counted:offset], []byte("\n"))
-		counted = offset
-		return Source{file, line}
-	}
-	for objects := newStream(text); ; {
-		object, list, ok := objects.next()
-		if !ok {
-			return documents
-		}
-		if object.err != nil || list.items == nil {
-			documents = append(documents, &document{Source: at(object.start), text: object.text, err: object.err})
-			continue
-		}
-		for _, item := range list.items {
-			documents = append(documents, &document{
-				Source: at(item.start), text: item.text, err: item.err,
-				apiVersion: list.apiVersion, kind: strings.TrimSuffix(list.kind, "List"),
-			})
+// splitYAML splits a file at the lines that begin with "---". A document begins with the first line
+// that says something.
+func splitYAML(file string, text []byte) (documents []*document) {
+	d, line, start, end := &document{Source: Source{file, 1}, yaml: true}, 0, 0, 0
+	for row := range bytes.Lines(text) {
+		line, end = line+1, end+len(row)
+		after, ends := bytes.CutPrefix(row, []byte("---"))
+		content := bytes.TrimSpace(row)
+		switch {
+		case ends && (len(content) == len("---") || after[0] == ' ' || after[0] == '\t'):
+			documents = append(documents, d)
+			d, start = &document{Source: Source{file, line + 1}, yaml: true}, end
+		case len(d.text) == 0 && (len(content) == 0 || content[0] == '#'):
+			d.Line, start = line+1, end
+		default:
+			d.text = text[start:end]
 		}
 	}
+	return append(documents, d)
 }

@@ -120,11 +120,12 @@ func TestEscapedJSON(t *testing.T) {
 func TestBrokenJSON(t *testing.T) {
 	good := `{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"good"}}`
 	for text, want := range map[string]string{
-		good + "\n" + `{"kind":"Queue",`: "a.json:2: the JSON ends in the middle of an object",
-		good + "\n" + `{"kind":"Que`:     "a.json:2: the JSON ends in the middle of an object",
-		good + "\n\n" + `[1,2]`:          "a.json:3: not a Kubernetes object",
-		good + "\n" + `}`:                "a.json:2: ",
-		good + "\n" + `{"kind" 1}`:       "a.json:2: expected colon after object key",
+		good + "\n" + `{"kind":"Queue",`:         "a.json:2: the JSON ends in the middle of an object",
+		good + "\n" + `{"kind":"Que`:             "a.json:2: the JSON ends in the middle of an object",
+		good + "\n\n" + `[1,2]`:                  "a.json:3: not a Kubernetes object",
+		good + "\n" + `["items",[` + good + `]]`: "a.json:2: not a Kubernetes object",
+		good + "\n" + `}`:                        "a.json:2: ",
+		good + "\n" + `{"kind" 1}`:               "a.json:2: expected colon after object key",
 		good + "\n" + `{"apiVersion":"v1","kind":"Node","metadata":{"name":"x",}}`:                                                                              "a.json:2: Node: invalid character '}'",
 		good + "\n" + "{\"kind\":\"Queue\",\n\"spec\":{\n\"weight\":,\n}}":                                                                                      "a.json:4: Queue: invalid character ','",
 		good + "\n" + "{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"q\"},\n\"spec\":{\n\t\"weight\":\"x\"\n}}": "a.json:4: Queue/q: spec.weight: \"x\" is not a whole number",
@@ -157,20 +158,35 @@ func TestBrokenItems(t *testing.T) {
 	}
 }
 
+// TestBrokenLists reads the items of lists in which something else is wrong.
+func TestBrokenLists(t *testing.T) {
+	const item = `{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"q"}}`
+	for text, want := range map[string]string{
+		`{"kind":"List","items":[` + item + "],\n" + `"metadata":{,}}`: "a.json:2: List: invalid character ','",
+		`{"kind":"List","items":[` + item + " {}]}":                    "a.json:1: List: invalid character '{' after array element",
+		`{"kind":"List","items":[` + item + ",]}":                      "a.json:1: List: invalid character ']'",
+	} {
+		o := readText(t, "a.json", text)
+		assert.Equal(t, []string{"q@a.json:1"}, names(o), text)
+		require.NotEmpty(t, o.Problems, text)
+		assert.Contains(t, o.Problems[0].String(), want)
+	}
+}
+
 // TestCutAnywhere cuts a list at each byte: nothing panics or hangs, and what is
 // whole before is never lost to what is cut after it.
 func TestCutAnywhere(t *testing.T) {
 	text := `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"scheduling.volcano.sh/v1beta1","kind":"Queue","metadata":{"name":"a\"b\\","x":[1,-2.5e3,true,null]}}]}`
 	for i := range len(text) {
 		o := New()
-		o.read("cut", []byte(text[:i]), nil)
+		o.decode(split("cut", []byte(text[:i])), nil)
 		assert.Empty(t, o.Queues)
 		if i > 0 {
 			assert.NotEmpty(t, o.Problems, text[:i])
 		}
 	}
 	o := New()
-	o.read("whole", []byte(text), nil)
+	o.decode(split("whole", []byte(text)), nil)
 	assert.Len(t, o.Queues, 1)
 }
 
@@ -331,5 +347,5 @@ func FuzzRead(f *testing.F) {
 	for _, seed := range []string{"", "{", `{"items":[`, `{"kind":"List","items":[{},1,"x"]}`, "a: b\n---\n- c", "---\n---", `{"a":"\`, `{"items":{}}`, `"`, "[", "{}"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(_ *testing.T, text string) { New().read("fuzz", []byte(text), nil) })
+	f.Fuzz(func(_ *testing.T, text string) { New().decode(split("fuzz", []byte(text)), nil) })
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"strings"
-	"text/scanner"
 )
 
 var (
@@ -20,178 +20,168 @@ const space = " \t\r\n"
 // head holds the fields that decide how an object is decoded.
 type head struct {
 	apiVersion, kind string
-	items            []piece // of a list; nil if the object has no array of items
+	items            []span // of a list; nil if the object has no array of items
+	rest             []byte // of a list: its text with an empty object in place of each item
 }
 
-// decides reports whether the head of an object that is not a list is complete.
-func (h head) decides() bool {
-	return h.apiVersion != "" && h.kind != "" && !strings.HasSuffix(h.kind, "List")
+// span is where a value is in a text. A value that is cut has no end.
+type span struct {
+	start, end int
+	cut        bool
 }
 
-// piece is a value within a text.
-type piece struct {
-	start int
-	text  []byte
-	err   error // why the value cannot be read: its syntax, errCutShort or errNotObject
-}
-
-// stream reads the heads of the JSON objects in a text. A dump of a large cluster is
-// one list of several 100 MB. Its items are slices of the text and not copies, and
-// are decoded in parallel.
-type stream struct {
-	text    []byte
-	decoder *json.Decoder
-	base    int             // offset in text of the first byte of the decoder's input
-	value   json.RawMessage // the last value, in a buffer that is used again
-}
-
-func newStream(text []byte) *stream {
-	s := &stream{text: text}
-	s.restart(0, "")
-	return s
-}
-
-// restart continues at an offset, with a decoder that has read prefix.
-func (s *stream) restart(offset int, prefix string) {
-	var input io.Reader = bytes.NewReader(s.text[offset:])
-	if prefix != "" {
-		input = io.MultiReader(strings.NewReader(prefix), input)
+// splitJSON splits a stream of JSON objects, and lists into their items. A dump of a large cluster
+// is one list of several 100 MB. Its items are slices of the text and not copies, and are checked
+// and decoded in parallel.
+func splitJSON(file string, text []byte) (documents []*document) {
+	line, counted := 1, 0
+	add := func(at span, d document) {
+		line += bytes.Count(text[counted:at.start], []byte("\n"))
+		counted = at.start
+		d.Source = Source{file, line}
+		documents = append(documents, &d)
 	}
-	s.decoder = json.NewDecoder(input)
-	s.base = offset - len(prefix)
-}
-
-func (s *stream) offset() int { return s.base + int(s.decoder.InputOffset()) }
-
-// next reads an object; ok is false after the last one. An object that cannot be read
-// ends at its closing bracket, or at the end of the text if that is missing.
-func (s *stream) next() (object piece, h head, ok bool) {
-	if len(bytes.TrimLeft(s.text[s.offset():], space)) == 0 {
-		return piece{}, head{}, false
-	}
-	s.decoder.More() // moves to the first byte of the object
-	start := s.offset()
-	h, err := s.head(true)
-	switch {
-	case isCutShort(err):
-		s.restart(len(s.text), "")
-		err = errCutShort
-	case err != nil:
-		s.restart(endOf(s.text, start), "")
-	}
-	return piece{start, s.text[start:s.offset()], err}, h, true
-}
-
-func isCutShort(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-}
-
-// head reads an object. Unless it reads the whole object, it stops when it has the
-// fields that decide, which are the first ones in what kubectl writes.
-func (s *stream) head(whole bool) (h head, err error) {
-	token, err := s.decoder.Token()
-	if err != nil {
-		return h, err
-	}
-	if token != json.Delim('{') {
-		return h, errNotObject
-	}
-	for s.decoder.More() {
-		name, err := s.decoder.Token()
-		if err != nil {
-			return h, err
+	for object := range values(text, 0) {
+		whole := text[object.start:object.end]
+		list := headOf(whole)
+		if list.items == nil || object.cut {
+			add(object, document{text: whole})
+			continue
 		}
-		switch first := s.peek(); {
-		case name == "items" && first == '[':
-			h.items, err = s.items()
-		case name == "apiVersion" && first == '"':
-			h.apiVersion, err = s.stringValue()
-		case name == "kind" && first == '"':
-			h.kind, err = s.stringValue()
-		default:
-			err = s.decoder.Decode(&s.value)
+		if !json.Valid(list.rest) {
+			add(object, document{text: list.rest})
 		}
-		if err != nil || !whole && h.decides() {
-			return h, err
+		for _, item := range list.items {
+			d := document{text: whole[item.start:item.end], item: true, apiVersion: list.apiVersion, kind: strings.TrimSuffix(list.kind, "List")}
+			add(span{start: object.start + item.start}, d)
 		}
 	}
-	_, err = s.decoder.Token()
-	return h, err
+	return documents
 }
 
-// peek returns the first byte of the value of a field, 0 at the end of the text.
-func (s *stream) peek() byte {
-	if rest := bytes.TrimLeft(s.text[s.offset():], ":"+space); len(rest) > 0 {
-		return rest[0]
+// headOf returns the head of an object, as far as the text has one.
+func headOf(text []byte) (h head) {
+	if text[0] != '{' {
+		return h
 	}
-	return 0
-}
-
-func (s *stream) stringValue() (string, error) {
-	token, err := s.decoder.Token()
-	text, _ := token.(string)
-	return text, err
-}
-
-// items reads the array of the field "items". An item that cannot be read ends at its
-// closing bracket, so that the items after it are read.
-func (s *stream) items() ([]piece, error) {
-	if _, err := s.decoder.Token(); err != nil {
-		return nil, err
-	}
-	items := []piece{}
-	for s.decoder.More() {
-		err := s.decoder.Decode(&s.value)
-		switch end := s.offset(); {
-		case err == nil:
-			start := end - len(s.value)
-			items = append(items, piece{start: start, text: s.text[start:end]})
-		case isCutShort(err):
-			return nil, err
-		default:
-			start := len(s.text) - len(bytes.TrimLeft(s.text[end:], ","+space))
-			end = endOf(s.text, start)
-			items = append(items, piece{start, s.text[start:end], err})
-			if err := s.restartItems(end); err != nil {
-				return nil, err
+	name, named := "", false
+	for at := range values(text, 1) {
+		value := text[at.start:at.end]
+		switch named = !named; {
+		case named:
+			name = unquoted(value)
+		case name == "apiVersion":
+			h.apiVersion = unquoted(value)
+		case name == "kind":
+			h.kind = unquoted(value)
+		case name == "items" && value[0] == '[':
+			h.items, h.rest = []span{}, append(h.rest[:0], text[:at.start]...)
+			last := at.start
+			for item := range values(text[:at.end], at.start+1) {
+				h.items = append(h.items, item)
+				h.rest = append(append(h.rest, text[last:item.start]...), "{}"...)
+				h.rest = append(h.rest, bytes.Repeat([]byte("\n"), bytes.Count(text[item.start:item.end], []byte("\n")))...)
+				last = item.end
 			}
+			h.rest = append(h.rest, text[last:]...)
+		}
+		if h.apiVersion != "" && h.kind != "" && !strings.HasSuffix(h.kind, "List") {
+			break // these are the first fields in what kubectl writes
 		}
 	}
-	_, err := s.decoder.Token()
-	return items, err
+	return h
 }
 
-// restartItems continues within the array of the field "items".
-func (s *stream) restartItems(offset int) error {
-	const prefix = `{"items":[0`
-	s.restart(offset, prefix)
-	for range []string{"{", `"items"`, "[", "0"} {
-		if _, err := s.decoder.Token(); err != nil {
-			return err
+// unquoted returns the content of a string, "" if the value is none.
+func unquoted(value []byte) (text string) {
+	_ = json.Unmarshal(value, &text)
+	return text
+}
+
+// values yields the values of a text from an offset on: the objects of a stream, the names and
+// values of an object, or the elements of an array. It ends at a bracket that closes. A value
+// ends where as many brackets are closed as are opened, whatever else is wrong with it, so that
+// the values after it are read.
+func values(text []byte, offset int) iter.Seq[span] {
+	separators := space
+	if offset > 0 {
+		separators += ",:"
+	}
+	return func(yield func(span) bool) {
+		for i := offset; i < len(text); {
+			if strings.IndexByte(separators, text[i]) >= 0 {
+				i++
+				continue
+			}
+			if offset > 0 && (text[i] == '}' || text[i] == ']') {
+				return
+			}
+			at := valueAt(text, i)
+			if !yield(at) {
+				return
+			}
+			i = at.end
 		}
 	}
-	return nil
 }
 
-// endOf returns the end of the value at start, which has a syntax error: where as
-// many brackets are closed as are opened. It serves the error message and the values
-// after this one, so a value is a sequence of tokens here and nothing more.
-func endOf(text []byte, start int) int {
-	var tokens scanner.Scanner
-	tokens.Init(bytes.NewReader(text[start:]))
-	tokens.Mode = scanner.ScanIdents | scanner.ScanFloats | scanner.ScanStrings
-	tokens.Error = func(*scanner.Scanner, string) {}
-	for depth := 0; ; {
-		switch tokens.Scan() {
-		case '{', '[':
+// valueAt returns the value that begins at an offset.
+func valueAt(text []byte, start int) span {
+	depth, quoted := 0, false
+	for i := start; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted:
+			if c == '\\' {
+				i++
+			}
+			quoted = c != '"' && c != '\n'
+		case depth == 0 && i > start && strings.IndexByte(space+`,:{}[]"`, c) >= 0:
+			return span{start: start, end: i} // a word
+		case c == '"':
+			quoted = true
+		case c == '{' || c == '[':
 			depth++
-		case '}', ']':
+		case c == '}' || c == ']':
 			depth--
-		case scanner.EOF:
-			return len(text)
+		case depth == 0:
+			continue
 		}
-		if depth <= 0 {
-			return start + tokens.Pos().Offset
+		if depth <= 0 && !quoted {
+			return span{start: start, end: i + 1}
 		}
 	}
+	return span{start, len(text), depth > 0 || quoted}
+}
+
+// syntaxError returns why a text is no JSON object, and in which line, from 0. That of an object in
+// a stream is the error of a decoder that reads one field after the other.
+func syntaxError(text []byte, item bool) (line int, err error) {
+	var value json.RawMessage
+	var syntax *json.SyntaxError
+	if err = json.Unmarshal(text, &value); errors.As(err, &syntax) && syntax.Offset > 0 {
+		line = bytes.Count(text[:syntax.Offset-1], []byte("\n"))
+	}
+	if err == nil {
+		return 0, errNotObject
+	}
+	if item {
+		return line, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	token, err := decoder.Token()
+	if err == nil && token != json.Delim('{') {
+		return 0, errNotObject
+	}
+	for err == nil && decoder.More() {
+		if _, err = decoder.Token(); err == nil {
+			err = decoder.Decode(&value)
+		}
+	}
+	if err == nil {
+		_, err = decoder.Token()
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, errCutShort
+	}
+	return line, err
 }

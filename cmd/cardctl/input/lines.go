@@ -2,8 +2,6 @@ package input
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -33,78 +31,56 @@ func (p *position) root() *yaml.Node {
 
 // item returns the position of an item of a list.
 func (p *position) item(i int) *position {
-	_, items := member(p.root(), "items")
-	if items == nil || i >= len(items.Content) {
-		return &position{first: p.first}
+	if _, items, _ := child(p.root(), "items"); items != nil && i < len(items.Content) {
+		return &position{first: p.first, node: items.Content[i]}
 	}
-	return &position{first: p.first, node: items.Content[i]}
+	return &position{first: p.first}
 }
 
 // start is the line in which the object begins.
-func (p *position) start() int { return p.lineOf(p.root()) }
+func (p *position) start() int { return p.line("") }
+
+// plain makes the names and indices in a path alike.
+var plain = strings.NewReplacer("[", ".", "]", "")
 
 // line is the line of a field, or of the innermost object around it that is found.
 func (p *position) line(path string) int {
-	found := p.root()
-	for node := found; node != nil && path != ""; {
-		var next, key *yaml.Node
-		rest := ""
-		if node.Kind == yaml.SequenceNode {
-			i, after, ok := cutIndex(path)
-			if !ok || i >= len(node.Content) {
-				break
-			}
-			next, key, rest = node.Content[i], node.Content[i], after
-		} else if node.Kind == yaml.MappingNode {
-			key, next, rest = step(node, path)
-		}
-		if key != nil {
-			found = key
-		}
-		node, path = next, rest
-	}
-	return p.lineOf(found)
-}
-
-func (p *position) lineOf(node *yaml.Node) int {
+	node := p.root()
 	if node == nil {
 		return p.first
 	}
-	return p.first + node.Line - 1
-}
-
-// step returns the member of a mapping with which a path begins, and the rest of the path.
-func step(node *yaml.Node, path string) (key, value *yaml.Node, rest string) {
-	for i := len(node.Content) - 2; i >= 0; i -= 2 { // the last one of duplicates
-		name := node.Content[i].Value
-		for _, form := range []string{"[" + name + "]", name} {
-			after, ok := strings.CutPrefix(path, form)
-			if ok && (after == "" || after[0] == '.' || after[0] == '[') && (key == nil || len(after) < len(rest)) {
-				key, value, rest = node.Content[i], node.Content[i+1], after
-			}
+	line := node.Line
+	for path = strings.TrimPrefix(plain.Replace(path), "."); path != "" && node != nil; {
+		var key *yaml.Node
+		if key, node, path = child(node, path); key != nil {
+			line = key.Line
 		}
 	}
-	return key, value, strings.TrimPrefix(rest, ".")
+	return p.first + line - 1
 }
 
-// cutIndex cuts an index such as [3] off the start of a path.
-func cutIndex(path string) (i int, rest string, ok bool) {
-	number, rest, closed := strings.Cut(strings.TrimPrefix(path, "["), "]")
-	i, err := strconv.Atoi(number)
-	return i, strings.TrimPrefix(rest, "."), closed && err == nil
-}
-
-// member returns a member of a mapping.
-func member(node *yaml.Node, name string) (key, value *yaml.Node) {
-	if node == nil || node.Kind != yaml.MappingNode {
-		return nil, nil
+// child returns the member of a mapping, or the element of a sequence, with which a path begins, and
+// the rest of the path.
+func child(node *yaml.Node, path string) (key, value *yaml.Node, rest string) {
+	if node == nil {
+		return nil, nil, ""
 	}
+	if node.Kind == yaml.SequenceNode {
+		first, rest, _ := strings.Cut(path, ".")
+		if i, err := strconv.Atoi(first); err == nil && 0 <= i && i < len(node.Content) {
+			return node.Content[i], node.Content[i], rest
+		}
+		return nil, nil, ""
+	}
+	longest := 0 // a name can have dots
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == name {
-			return node.Content[i], node.Content[i+1]
+		name := plain.Replace(node.Content[i].Value)
+		after, ok := strings.CutPrefix(path, name)
+		if ok && (after == "" || after[0] == '.') && len(name) >= longest { // the last one of duplicates
+			longest, key, value, rest = len(name), node.Content[i], node.Content[i+1], strings.TrimPrefix(after, ".")
 		}
 	}
-	return nil, nil
+	return key, value, rest
 }
 
 var (
@@ -128,16 +104,6 @@ func syntaxProblem(err error, text []byte) (line int, message string) {
 	}
 	last := bytes.Count(bytes.TrimRight(text, "\n"), []byte("\n")) + 1 // the parser also names the line after it
 	return min(line, last), strings.Join(strings.Fields(strings.TrimPrefix(message, "yaml: ")), " ")
-}
-
-// syntaxErrorLine returns the line of the first syntax error in a JSON text, from 0.
-func syntaxErrorLine(text []byte) int {
-	var value any
-	var syntax *json.SyntaxError
-	if errors.As(json.Unmarshal(text, &value), &syntax) && syntax.Offset > 0 {
-		return bytes.Count(text[:syntax.Offset-1], []byte("\n"))
-	}
-	return 0
 }
 
 // duplicateKeys returns the keys that an error of the YAML parser names as duplicates, by

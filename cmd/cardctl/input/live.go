@@ -16,21 +16,21 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-
-	vcclient "volcano.sh/apis/pkg/client/clientset/versioned"
 )
 
 // Live follows a cluster: it lists the objects once and watches them from then on. It writes
 // nothing.
 type Live struct {
-	kube    kubernetes.Interface
-	host    string
-	kinds   []*followed
-	changed chan struct{}
+	kube       kubernetes.Interface
+	host       string
+	configured bool // it follows the scheduler's Deployment and ConfigMap too
+	kinds      []*followed
+	changed    chan struct{}
 
 	mu         sync.Mutex
 	answered   time.Time       // when the API server last answered
@@ -59,16 +59,8 @@ func Follow(ctx context.Context, config *rest.Config, configured bool) (*Live, e
 	if err != nil {
 		return nil, err
 	}
-	return follow(ctx, kube, volcano, config.Host, configured)
-}
-
-func follow(ctx context.Context, kube kubernetes.Interface, volcano vcclient.Interface, host string, configured bool) (*Live, error) {
-	l := &Live{kube: kube, host: host, changed: make(chan struct{}, 1)}
-	lists := listsOf(kube, volcano)
-	if configured {
-		lists = append(lists, listOfSchedulers(kube))
-	}
-	for _, each := range lists {
+	l := &Live{kube: kube, host: config.Host, configured: configured, changed: make(chan struct{}, 1)}
+	for _, each := range listsOf(kube, volcano, configured) {
 		k := &followed{list: each}
 		k.informer = cache.NewSharedIndexInformer(l.listWatch(k), each.object, 0, cache.Indexers{})
 		if err := k.informer.SetTransform(strip); err != nil {
@@ -126,20 +118,11 @@ func (l *Live) note(ctx context.Context, k *followed, err error) {
 
 // handler notes changes, and pods that the scheduler evicts.
 func (l *Live) handler() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(object any, initial bool) {
-			l.noteEvicted(object)
-			l.signal()
-		},
-		UpdateFunc: func(_, object any) {
-			l.noteEvicted(object)
-			l.signal()
-		},
-		DeleteFunc: func(object any) {
-			l.noteEvicted(object)
-			l.signal()
-		},
+	note := func(object any) {
+		l.noteEvicted(object)
+		l.signal()
 	}
+	return cache.ResourceEventHandlerFuncs{AddFunc: note, UpdateFunc: func(_, object any) { note(object) }, DeleteFunc: note}
 }
 
 func (l *Live) signal() {
@@ -158,7 +141,8 @@ func strip(object any) (any, error) {
 	if of, ok := object.(metav1.Object); ok {
 		of.SetManagedFields(nil)
 	}
-	if d, ok := object.(*appsv1.Deployment); ok && len(mounts([]*appsv1.Deployment{d})) == 0 {
+	if isOther(object) {
+		d := object.(*appsv1.Deployment)
 		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, UID: d.UID, ResourceVersion: d.ResourceVersion}}, nil
 	}
 	return object, nil
@@ -174,8 +158,7 @@ func (l *Live) Objects(ctx context.Context) (*Objects, error) {
 	if err := l.await(ctx); err != nil {
 		return nil, err
 	}
-	o := New()
-	o.complete = true
+	o := newComplete()
 	var away []error
 	some := false
 	for _, k := range l.kinds {
@@ -226,10 +209,9 @@ func (l *Live) errorOf(k *followed) error {
 func (l *Live) add(o *Objects, k *followed) {
 	var all []metav1.Object
 	for _, object := range k.informer.GetStore().List() {
-		if d, ok := object.(*appsv1.Deployment); ok && len(mounts([]*appsv1.Deployment{d})) == 0 {
-			continue
+		if !isOther(object) {
+			all = append(all, object.(metav1.Object))
 		}
-		all = append(all, object.(metav1.Object))
 	}
 	slices.SortFunc(all, func(a, b metav1.Object) int {
 		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
@@ -249,17 +231,10 @@ func (l *Live) await(ctx context.Context) error {
 		defer k.mu.Unlock()
 		return k.informer.HasSynced() || k.tried && k.err != nil
 	}
-	for !every(l.kinds, settled) {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(awaitStep):
-		}
-	}
-	return nil
+	return wait.PollUntilContextCancel(ctx, awaitStep, true, func(context.Context) (bool, error) {
+		return count(l.kinds, settled) == len(l.kinds), nil
+	})
 }
-
-func every[T any](list []T, is func(T) bool) bool { return count(list, is) == len(list) }
 
 // configMapPatience bounds the time in which the scheduler's ConfigMap is read.
 const configMapPatience = 5 * time.Second
@@ -267,7 +242,7 @@ const configMapPatience = 5 * time.Second
 // readConfigMapsOf reads the scheduler's ConfigMaps. While the API server does not answer,
 // those of the time before count.
 func (l *Live) readConfigMapsOf(ctx context.Context, o *Objects) {
-	if !slices.ContainsFunc(l.kinds, func(k *followed) bool { _, of := k.object.(*appsv1.Deployment); return of }) {
+	if !l.configured {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, configMapPatience)

@@ -174,10 +174,8 @@ func put[T interface {
 // Merge adds the objects of others, which replace those of the same name. A workload
 // replaces its PodGroup and its pods as well.
 func (o *Objects) Merge(others *Objects) {
-	for _, list := range others.lists() {
-		for _, object := range list {
-			o.add(object, others.sources[object])
-		}
+	for _, object := range others.all() {
+		o.add(object, others.sources[object])
 	}
 	o.Problems = append(o.Problems, others.Problems...)
 	o.Unknown = append(o.Unknown, others.Unknown...)
@@ -187,10 +185,9 @@ func (o *Objects) Merge(others *Objects) {
 	o.replaceWorkloads()
 }
 
-func (o *Objects) lists() [][]metav1.Object {
-	return [][]metav1.Object{
-		metaOf(o.Nodes), metaOf(o.Queues), metaOf(o.PodGroups), metaOf(o.Jobs), metaOf(o.Pods), metaOf(o.Deployments), metaOf(o.PriorityClasses), metaOf(o.ConfigMaps),
-	}
+func (o *Objects) all() []metav1.Object {
+	return slices.Concat(metaOf(o.Nodes), metaOf(o.Queues), metaOf(o.PodGroups), metaOf(o.Jobs), metaOf(o.Pods), metaOf(o.Deployments),
+		metaOf(o.PriorityClasses), metaOf(o.ConfigMaps))
 }
 
 func metaOf[T metav1.Object](list []T) []metav1.Object {
@@ -205,13 +202,11 @@ func metaOf[T metav1.Object](list []T) []metav1.Object {
 func (o *Objects) Clone() *Objects {
 	c := New()
 	c.complete = o.complete
-	for _, list := range o.lists() {
-		for _, object := range list {
-			own := object.(runtime.Object).DeepCopyObject().(metav1.Object)
-			c.add(own, o.sources[object])
-			if at := o.positions[object]; at != nil {
-				c.positions[own] = at
-			}
+	for _, object := range o.all() {
+		own := object.(runtime.Object).DeepCopyObject().(metav1.Object)
+		c.add(own, o.sources[object])
+		if at := o.positions[object]; at != nil {
+			c.positions[own] = at
 		}
 	}
 	c.Problems, c.Unknown, c.Newer = slices.Clone(o.Problems), slices.Clone(o.Unknown), slices.Clone(o.Newer)
