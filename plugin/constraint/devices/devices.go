@@ -12,14 +12,18 @@ import (
 
 // Rule charges queues for resource claims (quota.ClaimsFit). Pods that are being deleted hold no
 // claims any more, so devices are not earmarked, and what will be is what is there.
-type Rule struct{ session *constraint.Session }
+type Rule struct {
+	session *constraint.Session
+	// held is what this session reserves for jobs that it admitted.
+	held map[api.JobID]fastres.Vector
+}
 
 var (
-	_ constraint.TaskRule = Rule{}
-	_ constraint.JobRule  = Rule{}
-	_ constraint.Account  = Rule{}
-	_ constraint.Watcher  = Rule{}
-	_ constraint.Holder   = Rule{}
+	_ constraint.TaskRule = &Rule{}
+	_ constraint.JobRule  = &Rule{}
+	_ constraint.Account  = &Rule{}
+	_ constraint.Watcher  = &Rule{}
+	_ constraint.Holder   = &Rule{}
 )
 
 // Open returns the rule, nil where no pod of the session has a claim on devices that some queue
@@ -28,12 +32,12 @@ func Open(s *constraint.Session) any {
 	if !s.Intake.HasClaims() {
 		return nil
 	}
-	return Rule{s}
+	return &Rule{s, map[api.JobID]fastres.Vector{}}
 }
 
 // Fit decides on the claims of a task. A refusal makes a.Request what the queue that refuses would
 // be charged for them, where it may.
-func (r Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
+func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	claims := r.session.Intake.Claims(a.Task)
 	if len(claims) == 0 {
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
@@ -51,23 +55,23 @@ func (r Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 }
 
 // FitCard has nothing to say: a claim is no card.
-func (r Rule) FitCard(_ *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
+func (r *Rule) FitCard(_ *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
 	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
 // Lacks has nothing to say: the request of a task on a node has no devices.
-func (r Rule) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, fastres.Dim, float64) bool {
+func (r *Rule) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, fastres.Dim, float64) bool {
 	return false
 }
 
 // FitOwn has nothing to say: the request of a task has no devices.
-func (r Rule) FitOwn(_ *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
+func (r *Rule) FitOwn(_ *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
 	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
 // AdmitJob decides on the devices that a job lacks of its minimum. A refusal makes a.Minimum what
 // it lacks.
-func (r Rule) AdmitJob(a constraint.JobAsk) quota.Verdict {
+func (r *Rule) AdmitJob(a constraint.JobAsk) quota.Verdict {
 	frame := r.session.Frames.Open()
 	defer frame.Close()
 	missing := frame.Vector()
@@ -80,7 +84,7 @@ func (r Rule) AdmitJob(a constraint.JobAsk) quota.Verdict {
 }
 
 // setMissing sets x to the devices of a job's minimum that it does not have yet.
-func (r Rule) setMissing(x fastres.Vector, job *api.JobInfo) {
+func (r *Rule) setMissing(x fastres.Vector, job *api.JobInfo) {
 	frame := r.session.Frames.Open()
 	defer frame.Close()
 	allocated := frame.Vector()
@@ -89,19 +93,19 @@ func (r Rule) setMissing(x fastres.Vector, job *api.JobInfo) {
 	x.Sub(allocated)
 }
 
-func (r Rule) Charge(b *quota.Books, a constraint.Ask) {
+func (r *Rule) Charge(b *quota.Books, a constraint.Ask) {
 	quota.ChargeClaims(b.Queues, a.Queue, r.session.Intake.Claims(a.Task))
 }
 
-func (r Rule) Refund(b *quota.Books, a constraint.Ask, _ fastres.Vector) {
+func (r *Rule) Refund(b *quota.Books, a constraint.Ask, _ fastres.Vector) {
 	quota.RefundClaims(b.Queues, a.Queue, r.session.Intake.Claims(a.Task))
 }
 
-func (r Rule) Charged(a constraint.Ask)  { r.follow(a, quota.ChargeClaims) }
-func (r Rule) Refunded(a constraint.Ask) { r.follow(a, quota.RefundClaims) }
+func (r *Rule) Charged(a constraint.Ask)  { r.follow(a, quota.ChargeClaims) }
+func (r *Rule) Refunded(a constraint.Ask) { r.follow(a, quota.RefundClaims) }
 
 // follow changes the claims of a task. The dimensions of the devices become present in a.Request.
-func (r Rule) follow(a constraint.Ask, change func(quota.Accounts, index.Queue, []index.Claim)) {
+func (r *Rule) follow(a constraint.Ask, change func(quota.Accounts, index.Queue, []index.Claim)) {
 	claims := r.session.Intake.Claims(a.Task)
 	if len(claims) == 0 {
 		return
@@ -116,19 +120,20 @@ func (r Rule) follow(a constraint.Ask, change func(quota.Accounts, index.Queue, 
 }
 
 // Hold adds the devices that an admitted job lacks to inqueue.
-func (r Rule) Hold(a constraint.JobAsk) {
-	frame := r.session.Frames.Open()
-	defer frame.Close()
-	missing := frame.Vector()
+func (r *Rule) Hold(a constraint.JobAsk) {
+	missing := fastres.NewVector(r.session.Intake.Dims.Length())
 	r.setMissing(missing, a.Job)
+	r.held[a.Job.UID] = missing
 	quota.PromiseDevices(r.session.Index, a.Queue, missing)
 	a.Reserved.Join(missing)
 }
 
-// Withdraw takes them back.
-func (r Rule) Withdraw(a constraint.JobAsk) (restore func()) {
-	missing := fastres.NewVector(r.session.Intake.Dims.Length())
-	r.setMissing(missing, a.Job)
+// Withdraw takes them back, if this session added them: those of earlier sessions do not count.
+func (r *Rule) Withdraw(a constraint.JobAsk) (restore func()) {
+	missing, held := r.held[a.Job.UID]
+	if !held {
+		return func() {}
+	}
 	quota.WithdrawDevices(r.session.Index, a.Queue, missing)
 	a.Reserved.Join(missing)
 	return func() { quota.PromiseDevices(r.session.Index, a.Queue, missing) }
