@@ -63,12 +63,16 @@ var layers = []layer{
 	},
 	{
 		dir: "plugin",
-		allow: slices.Concat(below(), []string{module + "/plugin/cards", module + "/plugin/earmark", module + "/plugin/reserve", module + "/plugin/intake",
+		allow: slices.Concat(below(), []string{module + "/plugin/objects", module + "/plugin/cards", module + "/plugin/earmark", module + "/plugin/reserve", module + "/plugin/intake",
 			module + "/plugin/report", module + "/plugin/release"}),
 		reason: "registers the engine with Volcano: names, life cycle and hooks; what it reads and reports has rooms of its own",
 	},
 	{
-		dir: "plugin/cards", allow: below(),
+		dir: "plugin/objects", allow: below(),
+		reason: "finds which objects have changed, and knows nothing of what is read from them",
+	},
+	{
+		dir: "plugin/cards", allow: append(below(), module+"/plugin/objects"),
 		reason: "reads what nodes, pods and queues state about cards, and knows no job",
 	},
 	{
@@ -76,7 +80,7 @@ var layers = []layer{
 		reason: "the cards of jobs; bounds and words are the business of others",
 	},
 	{
-		dir: "plugin/intake", allow: append(below(), module+"/quota/assign", module+"/plugin/cards", module+"/plugin/reserve", module+"/plugin/release"),
+		dir: "plugin/intake", allow: append(below(), module+"/quota/assign", module+"/plugin/objects", module+"/plugin/cards", module+"/plugin/reserve", module+"/plugin/release"),
 		reason: "reads sessions into the index, and reports nothing",
 	},
 	{

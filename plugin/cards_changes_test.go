@@ -307,7 +307,7 @@ func TestQuotasFollowAnnotations(t *testing.T) {
 func problemsOf(f *fixture, queue string) []string {
 	for _, p := range f.own.cards.Problems(f.own.ix) {
 		if p.Queue.Name == queue {
-			return p.Problems
+			return p.Texts
 		}
 	}
 	return nil

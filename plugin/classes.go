@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"fmt"
-	"maps"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,8 +99,6 @@ func (s *session) classOfGang(job *api.JobInfo) quota.Class {
 // warnClasses records an event on each PodGroup whose service class is not one, once for each
 // value.
 func (s *session) warnClasses() {
-	warned := s.memory.badClasses
-	maps.DeleteFunc(warned, func(id api.JobID, _ string) bool { return s.ssn.Jobs[id] == nil })
 	if !s.settings.byClass {
 		return
 	}
@@ -109,19 +106,14 @@ func (s *session) warnClasses() {
 		if job.PodGroup == nil {
 			continue
 		}
-		text, given := job.PodGroup.Annotations[policy.ServiceTypeKey]
-		if !given || policy.IsServiceType(text) {
-			if len(warned) > 0 {
-				delete(warned, id)
-			}
-			continue
+		var problems []string
+		if text, given := job.PodGroup.Annotations[policy.ServiceTypeKey]; given && !policy.IsServiceType(text) {
+			problems = []string{fmt.Sprintf("annotation %s: %q is not one of %s, %s; the job has the class of its pods' owners",
+				policy.ServiceTypeKey, index.Shorten(text, 100), policy.Inference, policy.Training)}
 		}
-		if last, known := warned[id]; known && last == text {
-			continue
+		for _, problem := range s.memory.problems.New(report.Subject{Topic: ofClass, Name: string(id)}, problems...) {
+			s.memory.recorder.RecordPodGroup(s.ssn, job.PodGroup, report.PodGroupEvent{Type: v1.EventTypeWarning,
+				Reason: report.BadPolicyAnnotation, Message: problem})
 		}
-		warned[id] = text
-		s.memory.recorder.RecordPodGroup(s.ssn, job.PodGroup, report.PodGroupEvent{Type: v1.EventTypeWarning, Reason: report.BadPolicyAnnotation,
-			Message: fmt.Sprintf("annotation %s: %q is not one of %s, %s; the job has the class of its pods' owners",
-				policy.ServiceTypeKey, index.Shorten(text, 100), policy.Inference, policy.Training)})
 	}
 }

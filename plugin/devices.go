@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"slices"
-
 	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -11,6 +9,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -106,33 +105,17 @@ func DeviceProblems(name string, arguments framework.Arguments, capability, dese
 	return nil
 }
 
-// deviceProblems remembers which quotas of devices that have no effect were reported. The zero
-// deviceProblems is ready.
-type deviceProblems struct {
-	reported map[string][]intake.DeviceProblem
-} // by queue
-
 // warnDevices records an event on each queue whose quotas of devices have no effect, again when
 // they change.
 func (s *session) warnDevices() {
-	m := s.memory
-	reported := map[string][]intake.DeviceProblem{}
 	for _, queue := range s.intake.Queues {
 		if queue == nil {
 			continue
 		}
-		spec := &queue.Queue.Spec
-		problems := s.settings.bounds.Devices.Problems(spec.Capability, spec.Deserved, spec.Guarantee.Resource)
-		if len(problems) == 0 {
-			continue
+		p, spec := objects.Problems{Queue: queue.Queue}, &queue.Queue.Spec
+		for _, problem := range s.settings.bounds.Devices.Problems(spec.Capability, spec.Deserved, spec.Guarantee.Resource) {
+			p.Texts = append(p.Texts, problem.String())
 		}
-		reported[queue.Name] = problems
-		before := m.devices.reported[queue.Name]
-		for _, p := range problems {
-			if !slices.Contains(before, p) {
-				m.recorder.WarnQueue(s.ssn, s.variant.name, queue.Queue, report.BadDeviceQuota, p.String())
-			}
-		}
+		s.warnQueue(ofDevices, p, report.BadDeviceQuota)
 	}
-	m.devices.reported = reported
 }

@@ -3,13 +3,12 @@ package plugin
 import (
 	"time"
 
-	"volcano.sh/volcano/pkg/scheduler/api"
-
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
@@ -24,6 +23,7 @@ type memory struct {
 	maxNames int // with more known names, names start anew
 
 	index        index.Index
+	queues       objects.Queues
 	intake       intake.State
 	cards        *cards.Registry
 	reservations reserve.Reservations
@@ -43,11 +43,8 @@ type memory struct {
 	journal   *report.Journal
 	exchanges *report.Exchanges
 	recorder  report.Recorder
-	warnings  report.Warnings
-	unknown   cards.UnknownKeys
-	// badClasses are values of service classes that were warned about.
-	badClasses map[api.JobID]string
-	devices    deviceProblems
+	warnings  report.Log
+	problems  report.Log // of objects
 }
 
 // vectors are memory of the hooks, named for what they hold. Hooks that Volcano
@@ -70,8 +67,6 @@ func newMemory() *memory {
 		journal:   report.NewJournal(),
 		exchanges: report.NewExchanges(),
 		earmarks:  earmark.NewRegistry(),
-
-		badClasses: map[api.JobID]string{},
 	}
 }
 

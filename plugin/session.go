@@ -12,7 +12,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
@@ -83,9 +82,10 @@ func openSession(ssn *framework.Session, v variant, with settings, m *memory) *s
 		s.warnOnce(hierarchyFrom + ": " + string(with.bounds.HierarchyFrom) + " has no effect without a tree; set enableHierarchy")
 	}
 	intake.CompleteQueues(ssn)
-	tree, treeChanged := m.intake.Tree(ssn, hierarchy, with.bounds.HierarchyFrom)
+	m.queues.Open(ssn.Queues)
+	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, with.bounds.HierarchyFrom)
 	renewed := m.renewNames()
-	s.cards = m.cards.Open(ssn, tree, &m.names, v.cards, with.cards)
+	s.cards = m.cards.Open(ssn, &m.queues, tree, &m.names, v.cards, with.cards)
 	s.intake = m.intake.Read(ssn, s.ix, tree, &m.names, s.cards, &m.reservations, with.bounds, s.now)
 	if s.intake.Namespaces != nil {
 		s.namespaces = &s.intake.Namespaces.Quota
@@ -148,22 +148,14 @@ func (s *session) setShares() {
 // it changed.
 func (s *session) publish(treeChanged bool) {
 	m := s.memory
-	for _, p := range m.intake.TreeProblems(s.ssn) {
-		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, report.BadHierarchyAnnotation, p.Err.Error())
+	s.forgetProblems()
+	for _, p := range m.intake.TreeProblems() {
+		s.warnQueue(ofTree, p, report.BadHierarchyAnnotation)
 	}
 	for _, p := range m.intake.PolicyProblems() {
-		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, report.BadPolicyAnnotation, p.Text)
+		s.warnQueue(ofPolicies, p, report.BadPolicyAnnotation)
 	}
-	for _, p := range m.unknown.Added(s.ssn.Queues) {
-		reason := report.BadPolicyAnnotation
-		switch {
-		case strings.HasPrefix(p.Key, index.PathKey):
-			reason = report.BadHierarchyAnnotation
-		case strings.HasPrefix(p.Key, card.Prefix):
-			reason = report.BadCardAnnotation
-		}
-		m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, reason, fmt.Sprintf("annotation %s %s", p.Key, p.Reason))
-	}
+	s.warnKeys()
 	if treeChanged {
 		m.metrics.ForgetQueues(s.ix.Tree)
 	}
@@ -173,10 +165,11 @@ func (s *session) publish(treeChanged bool) {
 			s.warnDevices()
 		}
 		for _, p := range s.cards.Problems(s.ix) {
-			m.metrics.SetProblems(p.Queue.Name, len(p.Problems))
-			if p.Changed && len(p.Problems) > 0 {
-				m.recorder.WarnQueue(s.ssn, s.variant.name, p.Queue, report.BadCardAnnotation, p.String())
+			m.metrics.SetProblems(p.Queue.Name, len(p.Texts))
+			if len(p.Texts) > 0 {
+				p.Texts = []string{strings.Join(p.Texts, "; ")}
 			}
+			s.warnQueue(ofCards, p, report.BadCardAnnotation)
 		}
 	}
 	m.metrics.Open(s.ix, &m.names, s.cards, s.intake.Queues, s.variant.proportion)
