@@ -245,6 +245,9 @@ func Keys() (all []string) {
 // unknown key is a mistake only if a policy is spelt nearly like it.
 const Prefix = "volcano.sh/"
 
+// Short returns the name of an annotation without the prefix, such as max-jobs.
+func Short(name string) string { return strings.TrimPrefix(name, Prefix) }
+
 // Unknown returns the keys of annotations that are most likely misspelt policies, in order.
 func Unknown(annotations map[string]string) (problems []card.Problem) {
 	for key := range annotations {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
@@ -48,7 +50,7 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 	case r.Verdict.Reason == quota.BrokenQueue:
 		reason.Detail = e.Index.Broken(q).Error()
 	case r.Verdict.Reason == quota.TooManyJobs:
-		reason.Shortages = []Shortage{{Queue: reason.Queue, Resource: jobs, Against: maxJobs,
+		reason.Shortages = []Shortage{{Queue: reason.Queue, Resource: jobs, Against: policy.Short(policy.MaxJobsKey),
 			Requested: 1, Total: float64(e.Jobs.Admitted(q) + 1), Bound: float64(e.Jobs.Most(q))}}
 	case r.ofList():
 		e.explainList(reason, r)
@@ -76,12 +78,12 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 }
 
 // Overcommit is the name of the bound of admission where a queue has an overcommit factor.
-const Overcommit = "deserved × overcommit-factor"
+var Overcommit = byDeserved + " × " + policy.Short(policy.OvercommitFactorKey)
 
 // The names of other bounds, and what max-jobs bounds.
 const (
 	capability = "capability" // of admission and allocation
-	maxJobs    = "max-jobs"
+	byDeserved = "deserved"
 	jobs       = "jobs"
 )
 
@@ -159,7 +161,7 @@ func (e *Explainer) bound(r Refusal, d fastres.Dim) (bound float64, name string)
 	q := r.Verdict.Queue
 	switch {
 	case r.Verdict.Reason == quota.OverDeserved || e.Proportion && !r.Admission:
-		return e.Index.Deserved.At(q, d), "deserved"
+		return e.Index.Deserved.At(q, d), byDeserved
 	case r.Admission && e.overcommits(q, d):
 		return e.Index.Admission.At(q, d), Overcommit
 	}
@@ -205,12 +207,12 @@ func (e *Explainer) explainNamespace(reason *Reason, r Refusal) {
 
 // namespaceShortage is the limit of an account of a namespace that a request does not fit under.
 func (e *Explainer) namespaceShortage(namespace string, at index.Queue, d fastres.Dim, requested, total float64) Shortage {
-	against := "capability.namespace"
+	limit := policy.NamespaceCapabilityKey
 	if e.Names.IsCard(d) {
-		against = "card.quota.namespace"
+		limit = card.NamespaceKey
 	}
 	bound := e.Namespaces.Accounts.RealCapability.Row(at).Get(d)
-	return Shortage{Queue: e.Index.Name(e.Namespaces.Place(at).Queue), Namespace: namespace, Resource: cards.Shown(e.Names.Name(d)), Against: against,
+	return Shortage{Queue: e.Index.Name(e.Namespaces.Place(at).Queue), Namespace: namespace, Resource: cards.Shown(e.Names.Name(d)), Against: policy.Short(limit),
 		Requested: Readable(d, requested), Total: Readable(d, total), Bound: Readable(d, bound)}
 }
 
@@ -272,7 +274,7 @@ func (e *Explainer) cardShortage(r Refusal, name string, d fastres.Dim, known bo
 	path, bounds := e.Index.Path(r.Verdict.Queue), e.Limit
 	switch {
 	case r.Verdict.Reason == quota.OverDeserved:
-		path, bounds, s.Against = path[:1], &e.Index.Deserved, "deserved"
+		path, bounds, s.Against = path[:1], &e.Index.Deserved, byDeserved
 	case r.Admission && e.Index.Admission.Len() > 0:
 		bounds = &e.Index.Admission
 	}

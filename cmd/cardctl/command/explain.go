@@ -185,17 +185,17 @@ func (about subject) filter(world *engine.World, namespace string) (func(*explai
 
 // subtree is a queue and all below it.
 func subtree(world *engine.World, name string) (map[string]bool, error) {
-	below := map[string]bool{name: true}
-	for grew := true; grew; {
-		grew = false
-		for _, q := range world.Queues {
-			if !below[q.Name] && below[q.Spec.Parent] {
-				below[q.Name], grew = true, true
-			}
-		}
-	}
 	if world.Queue(name) == nil {
 		return nil, unknown("queue", name, world.QueueNames())
+	}
+	parents, below := map[string]string{}, map[string]bool{}
+	for _, q := range world.Queues {
+		parents[q.Name] = q.Spec.Parent
+	}
+	for _, q := range world.Queues {
+		for level := range index.Upward(q.Name, func(name string) string { return parents[name] }) {
+			below[q.Name] = below[q.Name] || level == name
+		}
 	}
 	return below, nil
 }

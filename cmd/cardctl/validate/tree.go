@@ -12,8 +12,11 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// parentOf is the parent, nil if that is the root and the root is not in the input.
+// parentOf returns the parent, nil for nil and if that is the root and the root is not in the input.
 func (ck *checker) parentOf(q *scheduling.Queue) *scheduling.Queue {
+	if q == nil {
+		return nil
+	}
 	parent := q.Spec.Parent
 	if parent == "" && q.Name != index.RootName {
 		parent = index.RootName

@@ -168,14 +168,17 @@ func (ck *checker) inCycle(q *scheduling.Queue) bool {
 // around is the cycle that a queue is part of. It is nil if the queue is only below a
 // cycle.
 func (ck *checker) around(q *scheduling.Queue) []string {
-	names := []string{q.Name}
-	for next := ck.queues[q.Spec.Parent]; next != nil && len(names) <= len(ck.queues); next = ck.queues[next.Spec.Parent] {
-		if next == q {
-			return names
+	parent := func(name string) string {
+		if of := ck.queues[name]; of != nil {
+			return of.Spec.Parent
 		}
-		names = append(names, next.Name)
+		return ""
 	}
-	return nil
+	names := slices.Collect(index.Upward(q.Name, parent))
+	if parent(names[len(names)-1]) != q.Name {
+		return nil
+	}
+	return names
 }
 
 func (ck *checker) cycle(q *scheduling.Queue) string {
