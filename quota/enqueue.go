@@ -28,6 +28,11 @@ func Enqueueable(ix *index.Index, q index.Queue, min fastres.Vector) Verdict {
 	return Verdict{Admitted, q}
 }
 
+// EnqueueableNumbers returns what Enqueueable compares in one queue and dimension.
+func EnqueueableNumbers(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Numbers {
+	return Numbers{quantity + ix.Allocated(q).Get(d) + ix.Inqueue.At(q, d) - ix.Elastic.At(q, d), ix.AdmissionBounds().At(q, d)}
+}
+
 // Reservation sets dst to what an admitted job still waits for:
 //
 //	reservation = max(0, min − allocated − gated)

@@ -56,6 +56,16 @@ type Verdict struct {
 // OK reports whether the rule admits.
 func (v Verdict) OK() bool { return v.Reason == Admitted }
 
+// Numbers are the two sides of the comparison of a rule, in one queue and dimension. Next to each
+// rule that compares an account with a bound stands the function that returns them.
+type Numbers struct {
+	Total float64 // what would count against the bound, with the request
+	Bound float64
+}
+
+// Exceeded reports whether the request does not fit under the bound.
+func (n Numbers) Exceeded() bool { return n.Total > n.Bound }
+
 // Eligible decides whether a queue can take jobs at all: the session has it, it reaches
 // the root, and it is a leaf queue. In flat mode every queue of the session can. q is
 // None for a queue that the session does not have.

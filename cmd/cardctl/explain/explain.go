@@ -256,7 +256,7 @@ func (e *explainer) created(job *api.JobInfo) *metav1.Time {
 
 // refuse records a refusal of the quota plugin.
 func (e *explainer) refuse(f *Finding, why *report.Reason) {
-	f.Rule, f.Reason, f.Message, f.Level = why.Rule, why, words(why), why.Queue
+	f.Rule, f.Reason, f.Message, f.Level = why.Rule, why, why.In(report.Gi), why.Queue
 	if len(why.Shortages) > 0 {
 		f.Level = why.Shortages[0].Queue
 	}
