@@ -92,7 +92,7 @@ func PreemptiveCard(ix *index.Index, a View, bound *index.Rows, q index.Queue, d
 	if allocatable(a.Allocated(q), bound.Row(q), d, quantity).Exceeded() {
 		return Verdict{OverQuota, q}
 	}
-	for _, p := range lowest(ix, q, levels) {
+	for _, p := range levelsFrom(ix, q, levels) {
 		if !allocatable(a.Allocated(p), ix.Deserved.Row(p), d, quantity).Exceeded() {
 			return Verdict{Admitted, q}
 		}

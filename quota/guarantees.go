@@ -136,7 +136,7 @@ func (g *Guarantees) compare(a View, q, from index.Queue, d fastres.Dim, quantit
 		if g.ix.Rooted() && p == g.ix.Root() {
 			bound = min(bound, g.available.Get(d))
 		}
-		if lends(quantity, change, allocated, unused, bound) && (from == index.None || slices.Contains(g.ix.Path(from), p)) {
+		if takesGuaranteed(quantity, change, allocated, unused, bound) && (from == index.None || slices.Contains(g.ix.Path(from), p)) {
 			return Verdict{Guaranteed, p}, Numbers{allocated + quantity + unused + change, bound}
 		}
 		own := g.ix.Guarantee.At(p, d) - allocated
@@ -151,15 +151,15 @@ func (g *Guarantees) compare(a View, q, from index.Queue, d fastres.Dim, quantit
 			allocated += a.Allocated(other).Get(d) - g.base.Allocated(other).Get(d)
 		}
 		unused, bound := g.unusedBelow(a, g.top(), d), g.available.Get(d)
-		if lends(quantity, change, allocated, unused, bound) {
+		if takesGuaranteed(quantity, change, allocated, unused, bound) {
 			return Verdict{Guaranteed, q}, Numbers{allocated + quantity + unused + change, bound}
 		}
 	}
 	return Verdict{Admitted, q}, Numbers{}
 }
 
-// lends reports whether a charge would take what is guaranteed to others.
-func lends(quantity, change, allocated, unused, bound float64) bool {
+// takesGuaranteed reports whether a charge would take what is guaranteed to others.
+func takesGuaranteed(quantity, change, allocated, unused, bound float64) bool {
 	return quantity+change > 0 && unused+change > 0 && allocated+quantity+unused+change > bound
 }
 

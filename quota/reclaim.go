@@ -46,9 +46,9 @@ type Victims struct {
 	left  index.Rows // queue → allocated without the victims taken, if at[q] = call
 	at    []int      // queue → the call that wrote its row of left
 	// taken: queue → the last call with a victim in it or below
-	taken []int
-	call  int
-	gone  []index.Queue // those with a victim in this call
+	taken    []int
+	call     int
+	affected []index.Queue // those with a victim in this call
 }
 
 // Reset prepares v for a session with the queues ix and what will be allocated to them. names
@@ -64,14 +64,14 @@ func (v *Victims) Reset(ix *index.Index, future Accounts, names *index.Names) {
 // Begin starts a call: no task counts as a victim yet.
 func (v *Victims) Begin() {
 	v.call++
-	v.gone = v.gone[:0]
+	v.affected = v.affected[:0]
 }
 
 // Allocated returns allocated of q without the victims of this call (View).
 func (v *Victims) Allocated(q index.Queue) fastres.Vector { return v.allocated(q) }
 
 // Changed returns the queues with a victim in this call (View).
-func (v *Victims) Changed() []index.Queue { return v.gone }
+func (v *Victims) Changed() []index.Queue { return v.affected }
 
 // Take decides whether a running task of q may be evicted for a reclaimer of the queue to,
 // and counts it as gone if so. victim and reclaimer are the requests of the two tasks. to
@@ -98,7 +98,7 @@ func (v *Victims) take(q index.Queue, victim fastres.Vector, to index.Queue) boo
 		v.allocated(p).Sub(victim)
 		if v.taken[p] != v.call {
 			v.taken[p] = v.call
-			v.gone = append(v.gone, p)
+			v.affected = append(v.affected, p)
 		}
 	}
 	return true
@@ -198,7 +198,7 @@ func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Q
 	if !victim.IntersectsRequest(reclaimer) || !v.aboveDeserved(q, victim) {
 		return false
 	}
-	from, up := lowest(v.ix, q, levels)[1:], lowest(v.ix, to, levels)[1:]
+	from, up := levelsFrom(v.ix, q, levels)[1:], levelsFrom(v.ix, to, levels)[1:]
 	if !deserves && !victim.Intersects(v.ix.Deserved.Row(q)) && slices.ContainsFunc(from, func(p index.Queue) bool { return slices.Contains(up, p) }) {
 		return false
 	}
