@@ -153,7 +153,7 @@ func (o choices) waves(ctx context.Context) error {
 	return nil
 }
 
-// with is what the command of another release of Volcano ends with.
+// with ends the command for another release of Volcano.
 func with(volcano string) string {
 	if volcano == load.MainRelease {
 		return ""

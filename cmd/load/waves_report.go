@@ -80,7 +80,8 @@ func (r wavesReport) served() string {
 	var rows []row[load.Run]
 	for _, name := range names[:min(mostServed, len(names))] {
 		title := "`" + name + "`"
-		rows = append(rows, row[load.Run]{title, "per second", func(run load.Run) float64 { return load.Of(run.Served, name).Count / (run.Until - run.From) }})
+		rows = append(rows, row[load.Run]{title, "per second",
+			func(run load.Run) float64 { return load.Of(run.Served, name).Count / (run.Until - run.From) }})
 		rows = append(rows, row[load.Run]{"mean", "ms", func(run load.Run) float64 { return 1000 * load.Of(run.Served, name).Mean() }})
 	}
 	return table(load.WavesSchedulers, rows, r.Values)
@@ -131,7 +132,8 @@ func (r wavesReport) costs() string {
 	return table(load.WavesSchedulers, []row[load.Run]{
 		{"cpu of the scheduler", "ms per pod", perPod(func(run load.Run) float64 { return run.CPU })},
 		{"cpu of the API server and etcd", "ms per pod", perPod(server)},
-		{"cpu of the other parts of the control plane", "ms per pod", perPod(func(run load.Run) float64 { return used(run) - run.CPU - server(run) })},
+		{"cpu of the other parts of the control plane", "ms per pod", perPod(
+			func(run load.Run) float64 { return used(run) - run.CPU - server(run) })},
 		{"action allocate", "ms per pod", allocate},
 		{"pods for which the processors suffice", "per second", func(run load.Run) float64 { return float64(1000*r.CPUs) / perPod(used)(run) }},
 		{"pods for which the action allocate suffices", "per second", func(run load.Run) float64 { return 1000 / allocate(run) }},
@@ -281,7 +283,7 @@ release of Volcano is %[21]s. Raw results: [bench/results/load-waves.txt](../ben
 		rounds, r.CPUs, r.CPU, r.Go, r.Load, r.disturbance(), r.Volcano)
 }
 
-// disturbance is what other processes used while each scheduler was measured.
+// disturbance states the share of the cpu that other processes used while each scheduler was measured.
 func (r wavesReport) disturbance() string {
 	var shares []string
 	for _, name := range load.WavesSchedulers {

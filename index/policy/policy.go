@@ -62,7 +62,7 @@ var rules = [keys]rule{
 	ReclaimDelay:        {name: ReclaimDelayKey, want: WantDuration, inherits: true, parse: parseDuration},
 }
 
-// Value is what one annotation sets. Each key uses one field besides Set.
+// Value is the value of one annotation. Each key uses one field besides Set.
 type Value struct {
 	Set       bool
 	Flag      bool

@@ -124,7 +124,8 @@ func (s *Session) amountOn(p *PodRequest, n *Node, d fastres.Dim) (amount card.M
 
 // single returns a request narrowed to one card.
 func (s *Session) single(d fastres.Dim, r Request) Request {
-	return Request{Selector: &Selector{Names: card.List{s.names.Name(d)}, Typed: true, Dims: []fastres.Dim{d}}, Resource: r.Resource, Amount: r.Amount}
+	return Request{Selector: &Selector{Names: card.List{s.names.Name(d)}, Typed: true, Dims: []fastres.Dim{d}}, Resource: r.Resource,
+		Amount: r.Amount}
 }
 
 // Preference is the score of a node for a pod with a list of cards:

@@ -102,7 +102,7 @@ type Session struct {
 	Dims     Dimensions
 	Total    fastres.Vector // what the nodes have, cards included
 
-	// Available is what all queues can have at most: the nodes' resources, and what pods
+	// Available bounds all queues together: the nodes' resources, and what pods
 	// on nodes that are gone still have. Where a guarantee does not count, it is no bound.
 	Available fastres.Vector
 

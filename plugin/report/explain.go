@@ -116,7 +116,8 @@ func (e *Explainer) ExplainNode(fit cards.NodeFit, namespace string) *Reason {
 	case cards.NodeFits:
 		return nil
 	case cards.NoSuchCard:
-		return &Reason{Rule: NoSuchCard, Cards: e.Cards.Describe(fit.Request), Requested: fit.Request.Amount.Cards(), typed: fit.Request.Selector.Typed}
+		return &Reason{Rule: NoSuchCard, Cards: e.Cards.Describe(fit.Request), Requested: fit.Request.Amount.Cards(),
+			typed: fit.Request.Selector.Typed}
 	case cards.MissingLabel:
 		return &Reason{Rule: UnlabeledNode, Resource: e.Cards.ResourceName(fit.Request.Resource), Label: fit.Label}
 	}
@@ -248,7 +249,8 @@ func (e *Explainer) explainCards(reason *Reason, r Refusal) {
 	case r.Verdict.Reason == quota.ResourceMismatch:
 		reason.Resource = e.Cards.ResourceName(r.Cards.Resource)
 		return
-	case slices.Contains([]quota.Reason{quota.MixedResources, quota.UntypedPod, quota.Guaranteed, quota.Earmarked, quota.SearchExhausted}, r.Verdict.Reason):
+	case slices.Contains([]quota.Reason{quota.MixedResources, quota.UntypedPod, quota.Guaranteed, quota.Earmarked, quota.SearchExhausted},
+		r.Verdict.Reason):
 		return
 	case len(selector.Names) == 0:
 		reason.Rule, reason.Label = UnlabeledNodes, e.Cards.LabelOf(r.Cards.Resource)

@@ -11,7 +11,7 @@ import (
 // if it comes back. The zero Log is ready.
 type Log struct{ reported map[Subject][]string }
 
-// Subject is what problems are about.
+// Subject is an object and a topic that problems are about.
 type Subject struct {
 	Topic string // what is wrong: an object can have problems of several topics
 	Name  string

@@ -116,7 +116,8 @@ func (r Reason) In(memory Unit) string {
 		return fmt.Sprintf("Queue <%s> may have room for <%s> of <%s>, but the search for an assignment of cards used up its budget in this session",
 			r.Queue, card.FormatDecimal(r.Requested), r.Cards)
 	case ReclaimDelayed:
-		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod yet: the pod waits for less than %s", r.Queue, policy.ReclaimDelayKey)
+		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod yet: the pod waits for less than %s", r.Queue,
+			policy.ReclaimDelayKey)
 	case TrainingJob:
 		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod: its service class is %s", r.Queue, policy.Training)
 	case UnlabeledNodes:
@@ -146,7 +147,7 @@ func (r Reason) requested() string {
 // NodeEarmarked is why a node has no room for a pod that would fit.
 const NodeEarmarked = "node(s) have room that is " + earmarked
 
-// earmarked is what a pod or a node waits for.
+// earmarked ends the texts about room that earmarks keep.
 const earmarked = "earmarked for pods that others were evicted for"
 
 // reserved ends the text of a shortage, where nothing would be short without reservations.
@@ -159,10 +160,12 @@ func (r Reason) mixed() bool { return len(r.Shortages) > 0 && r.Shortages[0].Rul
 func (r Reason) shortages(memory Unit) string {
 	switch {
 	case r.Cards != "" && !r.typed && len(r.Shortages) > maxUntypedShortages && !r.mixed():
-		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>", r.Queue, r.Cards, card.FormatDecimal(r.Requested))
+		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>", r.Queue, r.Cards,
+			card.FormatDecimal(r.Requested))
 	case len(r.Shortages) > 0:
 	case r.Namespace != "": // nor is one of the namespace
-		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota for namespace <%s>: requested <%s>", r.Queue, r.Cards, r.Namespace, card.FormatDecimal(r.Requested))
+		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota for namespace <%s>: requested <%s>", r.Queue, r.Cards, r.Namespace,
+			card.FormatDecimal(r.Requested))
 	case r.Cards != "": // no single bound is exceeded: the cards cannot be assigned to all pods at once
 		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>", r.Queue, r.Cards, card.FormatDecimal(r.Requested))
 	default:
@@ -187,7 +190,8 @@ func (s Shortage) in(memory Unit) string {
 	amount := func(quantity float64) string { return Amount(s.Resource, quantity, memory) }
 	switch s.Rule {
 	case Guaranteed:
-		return fmt.Sprintf("What is left of <%s> at queue <%s> is guaranteed to other queues: requested <%s>", s.Resource, s.Queue, amount(s.Requested))
+		return fmt.Sprintf("What is left of <%s> at queue <%s> is guaranteed to other queues: requested <%s>", s.Resource, s.Queue,
+			amount(s.Requested))
 	case Earmarked:
 		return fmt.Sprintf("What is left of <%s> at queue <%s> is %s: requested <%s>", s.Resource, s.Queue, earmarked, amount(s.Requested))
 	}

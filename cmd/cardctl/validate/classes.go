@@ -81,5 +81,6 @@ func (ck *checker) checkGuaranteeOf(q *scheduling.Queue, classes map[string]bool
 	if classes[policy.Training] {
 		severity, who = Warning, "from the jobs of training in the queue"
 	}
-	ck.report(severity, q, "Queue", annotation(card.QuotaKey), "%s does not name %s, and defaults to the quota: inference takes none %s", card.GuaranteeKey, strings.Join(kept, ", "), who)
+	ck.report(severity, q, "Queue", annotation(card.QuotaKey), "%s does not name %s, and defaults to the quota: inference takes none %s",
+		card.GuaranteeKey, strings.Join(kept, ", "), who)
 }

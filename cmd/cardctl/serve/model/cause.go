@@ -81,7 +81,8 @@ func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) str
 		c.Jobs = append(c.Jobs, f)
 	}
 	slices.SortStableFunc(all, func(a, b *Cause) int {
-		return cmp.Or(cmp.Compare(len(b.Jobs), len(a.Jobs)), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Rule, b.Rule),
+		return cmp.Or(cmp.Compare(len(b.Jobs), len(a.Jobs)), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Resource, b.Resource),
+			cmp.Compare(a.Rule, b.Rule),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Against, b.Against))
 	})
 	return all
