@@ -144,7 +144,8 @@ var layers = []layer{
 		reason: "answers requests with what the engine finds, and decides nothing",
 	},
 	{
-		dir: "cmd/cardctl/serve/model", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/...", "volcano.sh/apis/...", module + "/cmd/cardctl/...", module + "/index/card", module + "/plugin", module + "/plugin/report"},
+		dir: "cmd/cardctl/serve/model", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/...", "volcano.sh/apis/...", module + "/cmd/cardctl/...",
+			module + "/index", module + "/index/card", module + "/index/policy", module + "/plugin", module + "/plugin/report"},
 		deny:   []string{module + "/cmd/cardctl/command", module + "/cmd/cardctl/screen/...", module + "/cmd/cardctl/serve/page", "net/http"},
 		reason: "has the results of the engine, however they are shown",
 	},

@@ -19,7 +19,7 @@ import (
 // queue whose bound is exceeded.
 func CardFits(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	for _, p := range a.Path(q) {
-		if allocatable(a.Allocated(p), bound.Row(p), d, quantity).Exceeded() {
+		if allocatable(a.Allocated(p), bound.At(p, d), d, quantity).Exceeded() {
 			return Verdict{OverQuota, p}
 		}
 	}
@@ -89,11 +89,11 @@ func Unpromised(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64)
 // bounds of ancestors do not count. A refusal has the reason OverQuota or OverDeserved, and
 // the queue itself.
 func PreemptiveCard(ix *index.Index, a View, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64, levels int) Verdict {
-	if allocatable(a.Allocated(q), bound.Row(q), d, quantity).Exceeded() {
+	if allocatable(a.Allocated(q), bound.At(q, d), d, quantity).Exceeded() {
 		return Verdict{OverQuota, q}
 	}
 	for _, p := range levelsFrom(ix, q, levels) {
-		if !allocatable(a.Allocated(p), ix.Deserved.Row(p), d, quantity).Exceeded() {
+		if !allocatable(a.Allocated(p), ix.Deserved.At(p, d), d, quantity).Exceeded() {
 			return Verdict{Admitted, q}
 		}
 	}
