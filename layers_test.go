@@ -100,7 +100,11 @@ var layers = []layer{
 		reason: "remembers for whom pods were evicted, and decides nothing",
 	},
 	{
-		dir: "plugin/cards", allow: below(),
+		dir: "plugin/objects", allow: below(),
+		reason: "finds which objects have changed, and knows nothing of what is read from them",
+	},
+	{
+		dir: "plugin/cards", allow: append(below(), module+"/plugin/objects"),
 		reason: "reads what nodes, pods and queues state about cards, and knows no job",
 	},
 	{
@@ -108,7 +112,7 @@ var layers = []layer{
 		reason: "the cards of jobs; bounds and words are the business of others",
 	},
 	{
-		dir: "plugin/intake", allow: append(below(), module+"/quota/assign", module+"/plugin/cards", module+"/plugin/reserve", module+"/plugin/release"),
+		dir: "plugin/intake", allow: append(below(), module+"/quota/assign", module+"/plugin/objects", module+"/plugin/cards", module+"/plugin/reserve", module+"/plugin/release"),
 		reason: "reads sessions into the index, and reports nothing",
 	},
 	{
@@ -172,7 +176,7 @@ var layers = []layer{
 		reason: "answers requests with what the engine finds, and decides nothing",
 	},
 	{
-		dir: "cmd/cardctl/serve/model", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/...", "volcano.sh/apis/...", module + "/cmd/cardctl/...", module + "/index/card", module + "/plugin", module + "/plugin/report"},
+		dir: "cmd/cardctl/serve/model", allow: []string{std, "k8s.io/api/...", "k8s.io/apimachinery/...", "volcano.sh/apis/...", module + "/cmd/cardctl/...", module + "/index", module + "/index/card", module + "/index/policy", module + "/plugin", module + "/plugin/report"},
 		deny:   []string{module + "/cmd/cardctl/command", module + "/cmd/cardctl/screen/...", module + "/cmd/cardctl/serve/page", "net/http"},
 		reason: "has the results of the engine, however they are shown",
 	},
@@ -202,7 +206,7 @@ func below() []string {
 
 // accounts are the rooms of plugin that read a session, and rules those that decide and report.
 var (
-	accounts = []string{module + "/plugin/cards", module + "/plugin/earmark", module + "/plugin/reserve", module + "/plugin/intake", module + "/plugin/release"}
+	accounts = []string{module + "/plugin/objects", module + "/plugin/cards", module + "/plugin/earmark", module + "/plugin/reserve", module + "/plugin/intake", module + "/plugin/release"}
 	rules    = []string{module + "/plugin/constraint", module + "/plugin/report"}
 )
 

@@ -107,8 +107,8 @@ func (w *world) checkAdmitted(q index.Queue, request oracle.Amounts, used func(i
 // checkJobs expects every queue on a path to have no more jobs than it may have.
 func (w *world) checkJobs(q index.Queue) {
 	for _, p := range w.ix.Path(q) {
-		if most := w.bounded.Most(p); most > 0 {
-			require.LessOrEqual(w.t, w.bounded.Admitted(p), most, "jobs of %s", w.ix.Name(p))
+		if n := w.bounded.Numbers(p); n.Bound > 0 {
+			require.LessOrEqual(w.t, n.Total, n.Bound+1, "jobs of %s", w.ix.Name(p))
 		}
 	}
 }

@@ -307,7 +307,7 @@ func TestQuotasFollowAnnotations(t *testing.T) {
 func problemsOf(f *fixture, queue string) []string {
 	for _, p := range f.own.Cards.Problems(f.own.Index) {
 		if p.Queue.Name == queue {
-			return p.Problems
+			return p.Texts
 		}
 	}
 	return nil

@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"slices"
-
 	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -12,7 +10,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
 	"github.com/capacity-card/capacity-card/plugin/intake"
-	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // What a configuration means under a name of this package, for programs that check it. Each
@@ -61,37 +58,4 @@ func DeviceProblems(name string, given framework.Arguments, capability, deserved
 	}
 	with, _ := arguments.Parse(v, given)
 	return with.Bounds.Devices.Problems(capability, deserved, guarantee)
-}
-
-// deviceProblems remembers which quotas of devices that have no effect were reported. The zero
-// deviceProblems is ready.
-type deviceProblems struct {
-	reported map[string][]intake.DeviceProblem // by queue
-}
-
-// warn records an event on each queue whose quotas of devices have no effect, again when they
-// change. The name proportion has none, as upstream.
-func (p *deviceProblems) warn(s *session) {
-	if s.variant.Proportion {
-		return
-	}
-	reported := map[string][]intake.DeviceProblem{}
-	for _, queue := range s.Intake.Queues {
-		if queue == nil {
-			continue
-		}
-		spec := &queue.Queue.Spec
-		problems := s.settings.Bounds.Devices.Problems(spec.Capability, spec.Deserved, spec.Guarantee.Resource)
-		if len(problems) == 0 {
-			continue
-		}
-		reported[queue.Name] = problems
-		before := p.reported[queue.Name]
-		for _, problem := range problems {
-			if !slices.Contains(before, problem) {
-				s.memory.recorder.WarnQueue(s.Volcano, s.variant.Name, queue.Queue, report.BadDeviceQuota, problem.String())
-			}
-		}
-	}
-	p.reported = reported
 }

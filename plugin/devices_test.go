@@ -147,7 +147,7 @@ func (s *scene) deviceEvents(t *testing.T) (all []string) {
 	fresh := *s // an event is recorded once
 	fresh.build = (&builder{variant: s.build(nil).(*quotaPlugin).builder.variant}).build
 	f := fresh.open(t, func(_ *api.ClusterInfo, c *offline.Cache) { c.Kube = client })
-	for range f.own.memory.devices.count() {
+	for range countDeviceProblems(f.own) {
 		event := <-events
 		require.Equal(t, "BadDeviceQuota", event.Reason)
 		all = append(all, event.InvolvedObject.Name+" "+event.Type+" "+event.Message)
@@ -155,10 +155,11 @@ func (s *scene) deviceEvents(t *testing.T) (all []string) {
 	return all
 }
 
-// count returns the number of problems.
-func (d *deviceProblems) count() (n int) {
-	for _, problems := range d.reported {
-		n += len(problems)
+// countDeviceProblems returns the number of problems of all queues.
+func countDeviceProblems(s *session) (n int) {
+	for _, queue := range s.Intake.Queues {
+		spec := &queue.Queue.Spec
+		n += len(s.settings.Bounds.Devices.Problems(spec.Capability, spec.Deserved, spec.Guarantee.Resource))
 	}
 	return n
 }

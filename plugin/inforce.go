@@ -23,7 +23,7 @@ var inForce = served{sessions: map[types.UID]weak.Pointer[session]{}}
 type served struct {
 	mu       sync.Mutex
 	sessions map[types.UID]weak.Pointer[session]
-	warnings report.Warnings
+	warnings report.Log
 }
 
 // warn warns once that a plugin is not in force because another one is.

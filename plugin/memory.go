@@ -10,9 +10,9 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
-	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/reclaim"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
@@ -28,6 +28,7 @@ type memory struct {
 	maxNames int // with more known names, names start anew
 
 	index      index.Index
+	queues     objects.Queues
 	intake     intake.State
 	cards      *cards.Registry
 	pending    intake.Pending
@@ -39,26 +40,23 @@ type memory struct {
 	jobs       quota.Jobs
 	fences     quota.Fences
 
-	metrics    *report.Metrics
-	journal    *report.Journal
-	exchanges  *report.Exchanges
-	recorder   report.Recorder
-	warnings   report.Warnings
-	unknown    cards.UnknownKeys
-	badClasses classes.Warned
-	devices    deviceProblems
+	metrics   *report.Metrics
+	journal   *report.Journal
+	exchanges *report.Exchanges
+	recorder  report.Recorder
+	warnings  report.Log
+	problems  report.Log // of objects
 }
 
 func newMemory() *memory {
 	return &memory{
-		now:        time.Now,
-		maxNames:   fewNames,
-		cards:      cards.NewRegistry(),
-		reclaim:    reclaim.NewMemory(),
-		metrics:    report.NewMetrics(),
-		journal:    report.NewJournal(),
-		exchanges:  report.NewExchanges(),
-		badClasses: classes.Warned{},
+		now:       time.Now,
+		maxNames:  fewNames,
+		cards:     cards.NewRegistry(),
+		reclaim:   reclaim.NewMemory(),
+		metrics:   report.NewMetrics(),
+		journal:   report.NewJournal(),
+		exchanges: report.NewExchanges(),
 	}
 }
 

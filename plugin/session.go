@@ -10,7 +10,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/admit"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
@@ -73,7 +72,7 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.check()
 	s.publish(treeChanged)
 	s.admit.WriteTimeouts()
-	m.badClasses.Warn(s.Session, &m.recorder, with.ByClass)
+	s.warnClasses()
 	s.register(hierarchy)
 	return s
 }
@@ -82,9 +81,10 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool) {
 	m, v := s.memory, s.variant
 	intake.CompleteQueues(ssn)
-	tree, treeChanged := m.intake.Tree(ssn, hierarchy, s.settings.Bounds.HierarchyFrom)
+	m.queues.Open(ssn.Queues)
+	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.settings.Bounds.HierarchyFrom)
 	renewed := m.renewNames()
-	c := m.cards.Open(ssn, tree, &m.names, v.Cards, s.settings.Cards)
+	c := m.cards.Open(ssn, &m.queues, tree, &m.names, v.Cards, s.settings.Cards)
 	s.Session = &constraint.Session{Volcano: ssn, Plugin: v.Name, Now: m.now(), Index: &m.index, Names: &m.names, Cards: c,
 		Books: &m.books, Frames: &m.frames, Limit: &m.index.RealCapability}
 	s.Intake = m.intake.Read(ssn, s.Index, tree, &m.names, c, &m.admit.Reservations, s.settings.Bounds, s.Now)
@@ -142,39 +142,32 @@ func (s *session) setShares() {
 // publish writes the metrics, and warns about the configuration of queues where
 // it changed.
 func (s *session) publish(treeChanged bool) {
-	m, ssn := s.memory, s.Volcano
-	for _, p := range m.intake.TreeProblems(ssn) {
-		m.recorder.WarnQueue(ssn, s.variant.Name, p.Queue, report.BadHierarchyAnnotation, p.Err.Error())
+	m := s.memory
+	s.forgetProblems()
+	for _, p := range m.intake.TreeProblems() {
+		s.warnQueue(ofTree, p, report.BadHierarchyAnnotation)
 	}
 	for _, p := range m.intake.PolicyProblems() {
-		m.recorder.WarnQueue(ssn, s.variant.Name, p.Queue, report.BadPolicyAnnotation, p.Text)
+		s.warnQueue(ofPolicies, p, report.BadPolicyAnnotation)
 	}
-	for _, p := range m.unknown.Added(ssn.Queues) {
-		reason := report.BadPolicyAnnotation
-		switch {
-		case strings.HasPrefix(p.Key, index.PathKey):
-			reason = report.BadHierarchyAnnotation
-		case strings.HasPrefix(p.Key, card.Prefix):
-			reason = report.BadCardAnnotation
-		}
-		m.recorder.WarnQueue(ssn, s.variant.Name, p.Queue, reason, fmt.Sprintf("annotation %s %s", p.Key, p.Reason))
-	}
+	s.warnKeys()
 	if treeChanged {
 		m.metrics.ForgetQueues(s.Index.Tree)
 	}
 	if s.Intake.BoundsChanged {
 		s.warnQueues()
-		m.devices.warn(s)
+		s.warnDevices()
 		for _, p := range s.Cards.Problems(s.Index) {
-			m.metrics.SetProblems(p.Queue.Name, len(p.Problems))
-			if p.Changed && len(p.Problems) > 0 {
-				m.recorder.WarnQueue(ssn, s.variant.Name, p.Queue, report.BadCardAnnotation, p.String())
+			m.metrics.SetProblems(p.Queue.Name, len(p.Texts))
+			if len(p.Texts) > 0 {
+				p.Texts = []string{strings.Join(p.Texts, "; ")}
 			}
+			s.warnQueue(ofCards, p, report.BadCardAnnotation)
 		}
 	}
 	m.metrics.Open(s.Index, &m.names, s.Cards, s.Intake.Queues, s.variant.Proportion)
 	m.metrics.Publish(s.Intake.Total, s.Intake.Jobs)
-	m.journal.Open(ssn.Jobs)
+	m.journal.Open(s.Volcano.Jobs)
 }
 
 // warnQueues warns once of queues that are refused, and of leaves whose cpu or

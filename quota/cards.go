@@ -19,7 +19,7 @@ import (
 // queue whose bound is exceeded.
 func CardFits(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Verdict {
 	for _, p := range a.Path(q) {
-		if a.Allocated(p).Get(d)+quantity > bound.At(p, d) {
+		if allocatable(a.Allocated(p), bound.At(p, d), d, quantity).Exceeded() {
 			return Verdict{OverQuota, p}
 		}
 	}
@@ -55,10 +55,8 @@ func AnyCard(q index.Queue, cards []fastres.Dim, rule func(fastres.Dim) Verdict)
 // for the queue and all its ancestors. bound is that of Enqueueable. A refusal has the reason
 // OverQuota and the lowest queue whose bound is exceeded. assign.Assigner decides for card lists.
 func EnqueueableCard(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Verdict {
-	bounds := ix.AdmissionBounds()
 	for _, p := range ix.Path(q) {
-		sum := quantity + ix.Allocated(p).Get(d) + ix.Inqueue.At(p, d) - ix.Elastic.At(p, d)
-		if sum > bounds.At(p, d) {
+		if EnqueueableNumbers(ix, p, d, quantity).Exceeded() {
 			return Verdict{OverQuota, p}
 		}
 	}
@@ -91,11 +89,11 @@ func Unpromised(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64)
 // bounds of ancestors do not count. A refusal has the reason OverQuota or OverDeserved, and
 // the queue itself.
 func PreemptiveCard(ix *index.Index, a View, bound *index.Rows, q index.Queue, d fastres.Dim, quantity float64, levels int) Verdict {
-	if a.Allocated(q).Get(d)+quantity > bound.At(q, d) {
+	if allocatable(a.Allocated(q), bound.At(q, d), d, quantity).Exceeded() {
 		return Verdict{OverQuota, q}
 	}
-	for _, p := range lowest(ix, q, levels) {
-		if a.Allocated(p).Get(d)+quantity <= ix.Deserved.At(p, d) {
+	for _, p := range levelsFrom(ix, q, levels) {
+		if !allocatable(a.Allocated(p), ix.Deserved.At(p, d), d, quantity).Exceeded() {
 			return Verdict{Admitted, q}
 		}
 	}

@@ -51,13 +51,18 @@ func ClaimsFit(a Accounts, limit *index.Rows, names *index.Names, q index.Queue,
 		for _, claim := range claims {
 			for _, of := range claim.Devices {
 				added := Added(a, p, claims, of.Dim)
-				if added > 0 && a.Allocated(p).Get(of.Dim)+added > Bound(limit, names, p, of.Dim) {
+				if added > 0 && ClaimNumbers(a, limit, names, p, of.Dim, added).Exceeded() {
 					return Verdict{OverQuota, p}
 				}
 			}
 		}
 	}
 	return Verdict{Admitted, q}
+}
+
+// ClaimNumbers returns what ClaimsFit compares in one queue and dimension. added is that of Added.
+func ClaimNumbers(a View, limit *index.Rows, names *index.Names, q index.Queue, d fastres.Dim, added float64) Numbers {
+	return Numbers{a.Allocated(q).Get(d) + added, Bound(limit, names, q, d)}
 }
 
 // Added returns what q is charged in dimension d for the claims of one more pod: Σ claims that
@@ -139,12 +144,17 @@ func RefundClaims(a Accounts, q index.Queue, claims []index.Claim) {
 func EnqueueableDevices(ix *index.Index, names *index.Names, q index.Queue, min fastres.Vector) Verdict {
 	for _, p := range ix.Path(q) {
 		for d := range min.Requested() {
-			if min.Get(d)+ix.Allocated(p).Get(d)+ix.Inqueue.At(p, d) > Bound(&ix.RealCapability, names, p, d) {
+			if EnqueueableDeviceNumbers(ix, names, p, d, min.Get(d)).Exceeded() {
 				return Verdict{OverQuota, p}
 			}
 		}
 	}
 	return Verdict{Admitted, q}
+}
+
+// EnqueueableDeviceNumbers returns what EnqueueableDevices compares in one queue and dimension.
+func EnqueueableDeviceNumbers(ix *index.Index, names *index.Names, q index.Queue, d fastres.Dim, quantity float64) Numbers {
+	return Numbers{quantity + ix.Allocated(q).Get(d) + ix.Inqueue.At(q, d), Bound(&ix.RealCapability, names, q, d)}
 }
 
 // PromiseDevices adds the devices of an admitted job to inqueue of its queue, and of all

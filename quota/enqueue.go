@@ -28,6 +28,11 @@ func Enqueueable(ix *index.Index, q index.Queue, min fastres.Vector) Verdict {
 	return Verdict{Admitted, q}
 }
 
+// EnqueueableNumbers returns what Enqueueable compares in one queue and dimension.
+func EnqueueableNumbers(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64) Numbers {
+	return Numbers{quantity + ix.Allocated(q).Get(d) + ix.Inqueue.At(q, d) - ix.Elastic.At(q, d), ix.AdmissionBounds().At(q, d)}
+}
+
 // Reservation sets dst to what an admitted job still waits for:
 //
 //	reservation = max(0, min − allocated − gated)
@@ -47,13 +52,13 @@ func Reservation(dst, min, allocated, gated fastres.Vector) {
 	dst.Sub(gated)
 }
 
-// promised returns the part of an inqueue of q that counts in its parent, in dimension d:
+// usable returns the part of an inqueue of q that counts in its parent, in dimension d:
 //
 //	min(inqueue, max(0, realCapability − allocated + elastic))
 //
 // Reservations beyond the room of the queue itself cannot be used, so they keep nothing
 // from its siblings.
-func promised(ix *index.Index, q index.Queue, d fastres.Dim, inqueue float64) float64 {
+func usable(ix *index.Index, q index.Queue, d fastres.Dim, inqueue float64) float64 {
 	room := ix.RealCapability.At(q, d) - ix.Allocated(q).Get(d) + ix.Elastic.At(q, d)
 	return min(inqueue, max(0, room))
 }
@@ -72,7 +77,7 @@ func RollUpInqueue(ix *index.Index, open func(index.Queue) bool) {
 		}
 		inqueue := ix.Inqueue.Row(q)
 		for d := range inqueue.Present() {
-			ix.Inqueue.Row(p).Increase(d, promised(ix, q, d, inqueue.Get(d)))
+			ix.Inqueue.Row(p).Increase(d, usable(ix, q, d, inqueue.Get(d)))
 		}
 	}
 }
@@ -102,6 +107,6 @@ func changeInqueue(ix *index.Index, q index.Queue, d fastres.Dim, more float64) 
 		inqueue := ix.Inqueue.Row(p)
 		before := inqueue.Get(d)
 		inqueue.Increase(d, more)
-		more = promised(ix, p, d, inqueue.Get(d)) - promised(ix, p, d, before)
+		more = usable(ix, p, d, inqueue.Get(d)) - usable(ix, p, d, before)
 	}
 }

@@ -58,9 +58,14 @@ func FitsBeside(ix *index.Index, a View, limit *index.Rows, q index.Queue, d fas
 		return Verdict{Admitted, q}
 	}
 	for _, p := range ix.Path(q) {
-		if a.Allocated(p).Get(d)+ix.Reserved.At(p, d)+quantity > limit.At(p, d) {
+		if BesideNumbers(ix, a, limit, p, d, quantity).Exceeded() {
 			return Verdict{Reserved, p}
 		}
 	}
 	return Verdict{Admitted, q}
+}
+
+// BesideNumbers returns what FitsBeside compares in one queue. Some pod has a reservation.
+func BesideNumbers(ix *index.Index, a View, limit *index.Rows, q index.Queue, d fastres.Dim, quantity float64) Numbers {
+	return Numbers{a.Allocated(q).Get(d) + ix.Reserved.At(q, d) + quantity, limit.At(q, d)}
 }

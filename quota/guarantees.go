@@ -103,27 +103,27 @@ func (g *Guarantees) above(q index.Queue) index.Queue {
 // reason Guaranteed, and the lowest queue whose children are guaranteed the rest, or q
 // where queues are flat. A what-if on an older snapshot sees what is unused now.
 func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64) Verdict {
-	v, _, _ := g.compare(a, q, index.None, d, quantity)
+	v, _ := g.compare(a, q, index.None, d, quantity)
 	return v
 }
 
 // Lacks reports whether q may not be charged a quantity because of what is guaranteed to others
 // below a queue that from is in as well. Then a pod of from takes a part of what is lacking.
 func (g *Guarantees) Lacks(a View, q, from index.Queue, d fastres.Dim, quantity float64) bool {
-	v, _, _ := g.compare(a, q, from, d, quantity)
+	v, _ := g.compare(a, q, from, d, quantity)
 	return !v.OK()
 }
 
-// Compare decides as Fits does. Of a refusal it also returns what was compared: what would be
+// Numbers decides as Fits does. Of a refusal it also returns what was compared: what would be
 // allocated and kept free, and the bound.
-func (g *Guarantees) Compare(a View, q index.Queue, d fastres.Dim, quantity float64) (v Verdict, total, bound float64) {
+func (g *Guarantees) Numbers(a View, q index.Queue, d fastres.Dim, quantity float64) (Verdict, Numbers) {
 	return g.compare(a, q, index.None, d, quantity)
 }
 
-// compare is Compare, where from is None, or else asks only the queues that from is in.
-func (g *Guarantees) compare(a View, q, from index.Queue, d fastres.Dim, quantity float64) (v Verdict, total, bound float64) {
+// compare decides as Numbers does, where from is None, or else asks only the queues that from is in.
+func (g *Guarantees) compare(a View, q, from index.Queue, d fastres.Dim, quantity float64) (Verdict, Numbers) {
 	if !g.active || !g.keeps(d) {
-		return Verdict{Admitted, q}, 0, 0
+		return Verdict{Admitted, q}, Numbers{}
 	}
 	same := len(a.Changed()) == 0
 	change := 0.0 // of what is unused below p
@@ -136,8 +136,8 @@ func (g *Guarantees) compare(a View, q, from index.Queue, d fastres.Dim, quantit
 		if g.ix.Rooted() && p == g.ix.Root() {
 			bound = min(bound, g.available.Get(d))
 		}
-		if lends(quantity, change, allocated, unused, bound) && (from == index.None || slices.Contains(g.ix.Path(from), p)) {
-			return Verdict{Guaranteed, p}, allocated + quantity + unused + change, bound
+		if takesGuaranteed(quantity, change, allocated, unused, bound) && (from == index.None || slices.Contains(g.ix.Path(from), p)) {
+			return Verdict{Guaranteed, p}, Numbers{allocated + quantity + unused + change, bound}
 		}
 		own := g.ix.Guarantee.At(p, d) - allocated
 		if change == 0 && own <= unused {
@@ -151,15 +151,15 @@ func (g *Guarantees) compare(a View, q, from index.Queue, d fastres.Dim, quantit
 			allocated += a.Allocated(other).Get(d) - g.base.Allocated(other).Get(d)
 		}
 		unused, bound := g.unusedBelow(a, g.top(), d), g.available.Get(d)
-		if lends(quantity, change, allocated, unused, bound) {
-			return Verdict{Guaranteed, q}, allocated + quantity + unused + change, bound
+		if takesGuaranteed(quantity, change, allocated, unused, bound) {
+			return Verdict{Guaranteed, q}, Numbers{allocated + quantity + unused + change, bound}
 		}
 	}
-	return Verdict{Admitted, q}, 0, 0
+	return Verdict{Admitted, q}, Numbers{}
 }
 
-// lends reports whether a charge would take what is guaranteed to others.
-func lends(quantity, change, allocated, unused, bound float64) bool {
+// takesGuaranteed reports whether a charge would take what is guaranteed to others.
+func takesGuaranteed(quantity, change, allocated, unused, bound float64) bool {
 	return quantity+change > 0 && unused+change > 0 && allocated+quantity+unused+change > bound
 }
 

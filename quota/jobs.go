@@ -50,7 +50,7 @@ func (j *Jobs) Fits(q index.Queue) Verdict {
 		return Verdict{Admitted, q}
 	}
 	for _, p := range j.tree.Path(q) {
-		if j.most[p] > 0 && j.admitted[p]+1 > j.most[p] {
+		if j.most[p] > 0 && j.Numbers(p).Exceeded() {
 			return Verdict{TooManyJobs, p}
 		}
 	}
@@ -77,14 +77,7 @@ func (j *Jobs) Leave(q index.Queue) {
 	}
 }
 
-// Admitted returns the number of jobs that are admitted in q and below, and Most how many may
-// be, 0 for any number. Both are 0 where no queue has a bound.
-func (j *Jobs) Admitted(q index.Queue) int { return at(j.admitted, q) }
-func (j *Jobs) Most(q index.Queue) int     { return at(j.most, q) }
-
-func at(numbers []int, q index.Queue) int {
-	if int(q) >= len(numbers) {
-		return 0
-	}
-	return numbers[q]
+// Numbers returns what Fits compares in one queue with a bound.
+func (j *Jobs) Numbers(q index.Queue) Numbers {
+	return Numbers{float64(j.admitted[q] + 1), float64(j.most[q])}
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -53,10 +52,9 @@ func TestJobsThatAreAdmitted(t *testing.T) {
 	assert.True(t, jobs.Fits(serve).OK())
 	jobs.Admit(serve)
 	assert.Equal(t, quota.Verdict{Reason: quota.TooManyJobs, Queue: team}, jobs.Fits(train))
-	assert.Equal(t, []int{2, 2}, []int{jobs.Admitted(team), jobs.Most(team)})
+	assert.Equal(t, quota.Numbers{Total: 3, Bound: 2}, jobs.Numbers(team))
 
 	jobs.Reset(ix.Tree, nil, nil)
 	jobs.Admit(train)
 	assert.True(t, jobs.Fits(train).OK())
-	assert.Equal(t, []int{0, 0}, []int{jobs.Admitted(train), jobs.Most(index.Queue(0))})
 }

@@ -144,15 +144,15 @@ func (n *Namespaces) Places() iter.Seq2[index.Queue, Place] {
 	}
 }
 
-// promised returns the part of what is reserved for the jobs of one queue and of the namespace of an
+// usable returns the part of what is reserved for the jobs of one queue and of the namespace of an
 // account that counts in the queue, in dimension d:
 //
 //	min(inqueue, max(0, limit − allocated + elastic))    for each limit on the path
 //
 // What a namespace cannot use keeps nothing from the others.
-func (n *Namespaces) promised(account index.Queue, d fastres.Dim, inqueue float64) float64 {
+func (n *Namespaces) usable(account index.Queue, d fastres.Dim, inqueue float64) float64 {
 	for _, p := range n.Accounts.Path(account) {
-		inqueue = promised(&n.Accounts, p, d, inqueue)
+		inqueue = usable(&n.Accounts, p, d, inqueue)
 	}
 	return inqueue
 }
@@ -162,7 +162,7 @@ func (n *Namespaces) promised(account index.Queue, d fastres.Dim, inqueue float6
 // are rolled up.
 func (n *Namespaces) CountInqueue(ix *index.Index, q, account index.Queue, own fastres.Vector) {
 	for d := range own.Present() {
-		ix.Inqueue.Row(q).Increase(d, n.promised(account, d, own.Get(d)))
+		ix.Inqueue.Row(q).Increase(d, n.usable(account, d, own.Get(d)))
 	}
 }
 
@@ -183,7 +183,7 @@ func (n *Namespaces) changeInqueue(ix *index.Index, q, account index.Queue, own,
 	for d := range reservation.Present() {
 		before := own.Get(d)
 		own.Increase(d, sign*reservation.Get(d))
-		changeInqueue(ix, q, d, n.promised(account, d, own.Get(d))-n.promised(account, d, before))
+		changeInqueue(ix, q, d, n.usable(account, d, own.Get(d))-n.usable(account, d, before))
 	}
 }
 

@@ -36,7 +36,7 @@ func Order(ix *index.Index, l, r index.Queue) int {
 // OrderClaims compares two queues where reclaim is damped, before their priorities and
 // Order: a queue with a pending task that it can reclaim for goes before a queue that can
 // only borrow. A task with a list of cards may borrow one card and reclaim another: its
-// queue goes between the two. The result is 0 for two queues with equal claims, or that Order
+// queue goes between the two. The result is 0 for two queues that can reclaim alike, or that Order
 // compares by the steps 1 or 2. levels is the argument reclaimDamping.
 //
 // A queue can reclaim for a pending task that fits under its deserved in some dimension, and
@@ -54,9 +54,9 @@ func OrderClaims(ix *index.Index, pending *Pending, l, r index.Queue, levels int
 		return 0
 	}
 	lBelow, rBelow := belowLCA(ix, l, r)
-	lClaim := pending.claimOf(ix, lBelow[:min(len(lBelow), levels+1)])
-	rClaim := pending.claimOf(ix, rBelow[:min(len(rBelow), levels+1)])
-	return cmp.Compare(rClaim, lClaim)
+	left := pending.reclaimOf(ix, lBelow[:min(len(lBelow), levels+1)])
+	right := pending.reclaimOf(ix, rBelow[:min(len(rBelow), levels+1)])
+	return cmp.Compare(right, left)
 }
 
 // rivals returns the queues by which two queues of a tree compare: of two leaves, the

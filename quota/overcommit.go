@@ -5,6 +5,12 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 )
 
+// Overcommits reports whether the overcommit factor of q bounds the admission of jobs in a
+// dimension.
+func Overcommits(ix *index.Index, q index.Queue, d fastres.Dim) bool {
+	return ix.AdmissionBounds().At(q, d) < ix.RealCapability.At(q, d)
+}
+
 // BoundAdmission sets the bounds up to which jobs are admitted where queues have an overcommit
 // factor (the annotation volcano.sh/overcommit-factor):
 //

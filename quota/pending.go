@@ -13,7 +13,7 @@ import (
 // A task may request the same dimensions as another one, and no more of any, and have room
 // wherever the other one has. Then the other one is dropped: a queue that deserves it
 // deserves the first as well. Of tasks with several choices only equal ones are dropped: the
-// larger one may have fewer choices left, and so a better claim.
+// larger one may have fewer choices left, and so comes first.
 //
 // A Pending is used in one session, from Reset on, and its memory is kept for the next.
 type Pending struct {
@@ -119,18 +119,18 @@ func covers(x, y fastres.Vector) bool {
 	return true
 }
 
-// claim says whether a queue can reclaim for a pending task.
-type claim int
+// reclaim says whether a queue can reclaim for a pending task.
+type reclaim int
 
 const (
-	borrows claim = iota // for none
-	mayTake              // for one that may also borrow, with another choice of cards
-	takes                // for one that cannot borrow
+	borrows     reclaim = iota // for none
+	mayReclaim                 // for one that may also borrow, with another choice of cards
+	mustReclaim                // for one that cannot borrow
 )
 
-// claimOf returns the claim of the queue at the start of path, where the queues of path
+// reclaimOf returns whether the queue at the start of path can reclaim, where the queues of path
 // count.
-func (p *Pending) claimOf(ix *index.Index, path []index.Queue) claim {
+func (p *Pending) reclaimOf(ix *index.Index, path []index.Queue) reclaim {
 	if len(path) == 0 {
 		return borrows
 	}
@@ -145,9 +145,9 @@ func (p *Pending) claimOf(ix *index.Index, path []index.Queue) claim {
 		}
 		switch {
 		case some && all:
-			return takes
+			return mustReclaim
 		case some:
-			best = mayTake
+			best = mayReclaim
 		}
 	}
 	return best

@@ -28,7 +28,7 @@ func Preemptive(ix *index.Index, a View, bound *index.Rows, q index.Queue, reque
 	if !fastres.Fits(a.Allocated(q), request, bound.Row(q)) {
 		return Verdict{OverQuota, q}
 	}
-	for _, p := range lowest(ix, q, levels) {
+	for _, p := range levelsFrom(ix, q, levels) {
 		if fastres.FitsSomewhere(a.Allocated(p), request, ix.Deserved.Row(p)) {
 			return Verdict{Admitted, q}
 		}
@@ -36,8 +36,8 @@ func Preemptive(ix *index.Index, a View, bound *index.Rows, q index.Queue, reque
 	return Verdict{OverDeserved, q}
 }
 
-// lowest returns q and its ancestors up to levels above it, without the root.
-func lowest(ix *index.Index, q index.Queue, levels int) []index.Queue {
+// levelsFrom returns q and its ancestors up to levels above it, without the root.
+func levelsFrom(ix *index.Index, q index.Queue, levels int) []index.Queue {
 	path := ix.Path(q)
 	below := max(1, len(path)-1) // the last one is the root
 	return path[:min(below, levels+1)]

@@ -159,7 +159,7 @@ func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Q
 	if !victim.IntersectsRequest(reclaimer) || !v.aboveDeserved(q, victim) {
 		return false
 	}
-	from, up := lowest(v.ix, q, levels)[1:], lowest(v.ix, to, levels)[1:]
+	from, up := levelsFrom(v.ix, q, levels)[1:], levelsFrom(v.ix, to, levels)[1:]
 	if !deserves && !victim.Intersects(v.ix.Deserved.Row(q)) && slices.ContainsFunc(from, func(p index.Queue) bool { return slices.Contains(up, p) }) {
 		return false
 	}

@@ -33,7 +33,8 @@ const (
 
 var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
-	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", OverQuota: "OverQuota", OverNamespace: "OverNamespace", OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved", Earmarked: "Earmarked",
+	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", OverQuota: "OverQuota", OverNamespace: "OverNamespace",
+	OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved", Earmarked: "Earmarked",
 	MixedResources: "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
 	SearchExhausted: "SearchExhausted", ReclaimDelayed: "ReclaimDelayed", TrainingJob: "TrainingJob",
 }
@@ -55,6 +56,16 @@ type Verdict struct {
 
 // OK reports whether the rule admits.
 func (v Verdict) OK() bool { return v.Reason == Admitted }
+
+// Numbers are the two sides of the comparison of a rule, in one queue and dimension. Next to each
+// rule that compares an account with a bound stands the function that returns them.
+type Numbers struct {
+	Total float64 // what would count against the bound, with the request
+	Bound float64
+}
+
+// Exceeded reports whether the request does not fit under the bound.
+func (n Numbers) Exceeded() bool { return n.Total > n.Bound }
 
 // Eligible decides whether a queue can take jobs at all: the session has it, it reaches
 // the root, and it is a leaf queue. In flat mode every queue of the session can. q is

@@ -60,7 +60,8 @@ func measure(program string, viewers int, duration time.Duration) error {
 	if err := s.await(); err != nil {
 		return err
 	}
-	fmt.Printf("shape %s: %d nodes, %d queues, %d pods; readable after %.1f s\n", shape.Name, shape.Nodes, len(cluster.lists["queues"]), len(cluster.lists["pods"]), time.Since(begun).Seconds())
+	fmt.Printf("shape %s: %d nodes, %d queues, %d pods; readable after %.1f s\n", shape.Name, shape.Nodes, len(cluster.lists["queues"]),
+		len(cluster.lists["pods"]), time.Since(begun).Seconds())
 	s.report("without viewers")
 
 	ctx, cancel := context.WithTimeout(context.Background(), duration)
@@ -130,7 +131,8 @@ func start(program, apiServer string) (*server, error) {
 		return nil, err
 	}
 	config := filepath.Join(directory, "kubeconfig")
-	text := fmt.Sprintf("clusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n", apiServer)
+	text := fmt.Sprintf("clusters: [{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n",
+		apiServer)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}

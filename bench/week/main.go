@@ -61,7 +61,8 @@ func report(w io.Writer, seeds int, length time.Duration) error {
 		for _, order := range orders {
 			sum := sums[order]
 			cards := float64(max(1, sum.cards))
-			fmt.Fprintf(w, "%-11s  %-11s  %12d  %15d  %14.0f  %15.0f  %18.2f  %19.2f\n", map[bool]string{false: "minimums", true: "nothing"}[restart], order,
+			fmt.Fprintf(w, "%-11s  %-11s  %12d  %15d  %14.0f  %15.0f  %18.2f  %19.2f\n",
+				map[bool]string{false: "minimums", true: "nothing"}[restart], order,
 				sum.evictions, sum.cards, sum.podHours, sum.cardHours, sum.podHours/cards, sum.cardHours/cards)
 		}
 	}
@@ -142,7 +143,8 @@ func (w *world) follow(j *job, cache *offline.Cache) {
 			w.lose(j, i)
 		}
 	}
-	if running := slices.DeleteFunc(slices.Clone(j.ends), func(ends time.Duration) bool { return ends == 0 }); !evicted || len(running) >= int(j.MinMember) {
+	if running := slices.DeleteFunc(slices.Clone(j.ends), func(ends time.Duration) bool { return ends == 0 }); !evicted ||
+		len(running) >= int(j.MinMember) {
 		return
 	}
 	for i := range j.Tasks { // the rest of a broken job works no more

@@ -99,7 +99,8 @@ func (w *world) draw(queue string, hours float64) *job {
 	}
 	runtime := time.Duration(hours * float64(time.Hour) * math.Exp(w.NormFloat64()) / 2)
 	j := &job{created: w.now, runtime: max(step, min(runtime, 48*time.Hour)), gpus: gpus, ends: make([]time.Duration, n)}
-	j.Job = workload.Job{Name: fmt.Sprintf("j%05d", w.made), Queue: queue, Phase: workload.Pending, MinMember: int32(minimum), Priority: int32(w.IntN(2))}
+	j.Job = workload.Job{Name: fmt.Sprintf("j%05d", w.made), Queue: queue, Phase: workload.Pending, MinMember: int32(minimum),
+		Priority: int32(w.IntN(2))}
 	for i := range n {
 		j.Tasks = append(j.Tasks, workload.Task{Name: fmt.Sprintf("%s-%d", j.Name, i), Status: workload.TaskPending,
 			Request: workload.Resources{"cpu": 1000, gpu: gpus}, Annotations: map[string]string{cardName: model}})

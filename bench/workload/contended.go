@@ -44,7 +44,8 @@ func (c Cluster) WithCards(names int) Cluster {
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		if q.Deserved != nil {
-			q.Annotations = map[string]string{cardAccounts[0]: cardsOf(products, 100000), cardAccounts[1]: cardsOf(products, 1), cardAccounts[2]: cardsOf(products, 0)}
+			q.Annotations = map[string]string{cardAccounts[0]: cardsOf(products, 100000), cardAccounts[1]: cardsOf(products, 1),
+				cardAccounts[2]: cardsOf(products, 0)}
 		}
 	}
 	for i := range c.Jobs {

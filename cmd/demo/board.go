@@ -130,7 +130,7 @@ func (b *board) printTable() {
 	}
 }
 
-// line is something that happened to a queue or a job of it. quote is what the scheduler wrote about it.
+// line is an occurrence at a queue or a job of it. quote holds the words of the scheduler about it.
 type line struct {
 	queue, job, text, quote string
 }

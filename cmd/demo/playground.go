@@ -58,7 +58,8 @@ func install(ctx context.Context, cp *controlplane.ControlPlane) error {
 func open(ctx context.Context, cp *controlplane.ControlPlane, metrics string) error {
 	node := newNode(controlPlaneNode, map[string]string{"node-role.kubernetes.io/control-plane": ""}, nil)
 	node.Spec.Taints = []corev1.Taint{{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule}}
-	for _, node := range []*corev1.Node{node, newNode("l40s-1", map[string]string{"nvidia.com/gpu.product": "NVIDIA-L40S"}, map[corev1.ResourceName]int64{gpu: 8})} {
+	for _, node := range []*corev1.Node{node, newNode("l40s-1", map[string]string{"nvidia.com/gpu.product": "NVIDIA-L40S"},
+		map[corev1.ResourceName]int64{gpu: 8})} {
 		if _, err := cp.Kube.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("creating node %s: %w", node.Name, err)
 		}
@@ -111,7 +112,8 @@ const cardctl = "bin/cardctl"
 // them.
 func servePages(ctx context.Context, config, metrics string) (address string, end func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	command := exec.CommandContext(ctx, cardctl, "serve", "--kubeconfig", config, "--listen", "127.0.0.1:0", "--metrics", "http://"+metrics+"/metrics")
+	command := exec.CommandContext(ctx, cardctl, "serve", "--kubeconfig", config, "--listen", "127.0.0.1:0", "--metrics",
+		"http://"+metrics+"/metrics")
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = pagesPatience
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in the terminal is for the demo, which ends the pages

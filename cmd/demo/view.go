@@ -81,7 +81,7 @@ type jobRow struct {
 	reason                             string
 }
 
-// view is what the demo prints and checks: the queues in tree order, the jobs in the order of their creation, the cards
+// view holds the state that the demo prints and checks: the queues in tree order, the jobs in the order of their creation, the cards
 // that no queue has, and what has happened since the story began.
 type view struct {
 	queues   []queueRow

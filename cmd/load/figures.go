@@ -30,7 +30,7 @@ type figures struct {
 // tally is how often something happened so far, and what it took in all, in seconds.
 type tally struct{ count, time float64 }
 
-// minus is what has happened since an earlier look.
+// minus returns the differences since an earlier look.
 func (t tally) minus(earlier tally) tally {
 	return tally{t.count - earlier.count, t.time - earlier.time}
 }
@@ -83,7 +83,7 @@ func readFigures(text io.Reader) (figures, error) {
 	return f, nil
 }
 
-// served is what the API server of this process has done so far, by the verb and the resource. Watches do not end.
+// served counts the requests that the API server of this process has served, by the verb and the resource. Watches do not end.
 func served() (map[string]tally, error) {
 	gathered, err := legacyregistry.DefaultGatherer.Gather()
 	if err != nil {

@@ -26,7 +26,8 @@ type bed struct {
 }
 
 // onBed starts a control plane with a scheduler on it, has something measured there, and stops it.
-func onBed(ctx context.Context, c workload.Cluster, s scheduler, options controlplane.Options, measure func(context.Context, bed) error) (err error) {
+func onBed(ctx context.Context, c workload.Cluster, s scheduler, options controlplane.Options,
+	measure func(context.Context, bed) error) (err error) {
 	cp, err := controlplane.Start(ctx, options)
 	if err != nil {
 		return err

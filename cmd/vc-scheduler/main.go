@@ -101,6 +101,7 @@ func run() error {
 
 	klog.StartFlushDaemon(*logFlushFrequency)
 	defer klog.Flush()
-	klog.Infof("capacity-card %s: built with Volcano %s, quotas by the rules of %s", version.Of().Release, version.Of().Volcano, version.Of().Rules)
+	klog.Infof("capacity-card %s: built with Volcano %s, quotas by the rules of %s", version.Of().Release, version.Of().Volcano,
+		version.Of().Rules)
 	return app.Run(server)
 }

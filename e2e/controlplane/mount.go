@@ -51,7 +51,8 @@ func (cp *ControlPlane) Mount(ctx context.Context, namespace, name string) (dire
 	one := func(options *metav1.ListOptions) {
 		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	}
-	factory := informers.NewSharedInformerFactoryWithOptions(cp.Kube, 0, informers.WithNamespace(namespace), informers.WithTweakListOptions(one))
+	factory := informers.NewSharedInformerFactoryWithOptions(cp.Kube, 0, informers.WithNamespace(namespace),
+		informers.WithTweakListOptions(one))
 	write := func(object any) {
 		if err := writeFiles(directory, object.(*corev1.ConfigMap).Data); err != nil {
 			klog.Errorf("Writing the files of ConfigMap %s/%s: %v", namespace, name, err)

@@ -74,7 +74,8 @@ func build(ctx context.Context, directory string, suites []suite) error {
 		}
 	}
 	for _, s := range suites {
-		if _, err := goCommand(ctx, append(append([]string{"test", "-c"}, flags...), filepath.Join(directory, s.name+".test"), s.packagePath())...); err != nil {
+		if _, err := goCommand(ctx, append(append([]string{"test", "-c"}, flags...), filepath.Join(directory, s.name+".test"),
+			s.packagePath())...); err != nil {
 			return err
 		}
 	}

@@ -106,8 +106,9 @@ func connect(ctx context.Context, cp *controlplane.ControlPlane, node string) er
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "kindnet-" + node},
 		Spec: corev1.PodSpec{
-			NodeName:    node,
-			Containers:  []corev1.Container{{Name: "kindnet-cni", Image: "kindnetd", Resources: corev1.ResourceRequirements{Requests: network, Limits: network}}},
+			NodeName: node,
+			Containers: []corev1.Container{{Name: "kindnet-cni", Image: "kindnetd",
+				Resources: corev1.ResourceRequirements{Requests: network, Limits: network}}},
 			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 		},
 	}

@@ -49,7 +49,7 @@ type remark struct {
 	suite, prefix, reason string
 }
 
-// omissions are what needs more than a control plane: containers that really run, volumes or a network.
+// omissions are the tests that need more than a control plane: containers that really run, volumes or a network.
 var omissions = []remark{
 	{"schedulingbase", "Volume Binding Test", "A kubelet has to mount volumes, and a provisioner has to create them."},
 	{"jobseq", "MPI E2E Test", "The containers run MPI and reach each other by ssh."},
@@ -62,8 +62,9 @@ var omissions = []remark{
 
 // causes are why specs fail whichever the scheduler, or at times.
 var causes = []remark{
-	{"schedulingaction", "Reclaim E2E Test Reclaim Case 10", "The queues have weights, by which proportion divides the cluster, and no deserved. " +
-		"A queue that deserves nothing does not reclaim with capacity."},
+	{"schedulingaction", "Reclaim E2E Test Reclaim Case 10",
+		"The queues have weights, by which proportion divides the cluster, and no deserved. " +
+			"A queue that deserves nothing does not reclaim with capacity."},
 	{"schedulingaction", "Job E2E Test should preempt low priority pod with anti-affinity constraint", "The test is a race. If the " +
 		"evicted pods are still there in the next cycle, the scheduler evicts those of a third node as well, and fewer stay than the " +
 		"test expects. Volcano v1.15 has replaced the test."},

@@ -36,7 +36,7 @@ type trial struct {
 	specs         string // a regular expression; empty means all
 }
 
-// String is what the parent process passes to the process of a trial.
+// String returns the text that the parent process passes to the process of a trial.
 func (t trial) String() string {
 	return strings.Join([]string{t.suite.name, t.configuration.name, t.scheduler, t.directory}, ",")
 }

@@ -18,7 +18,7 @@ type Namespaces struct {
 
 type place struct{ queue, namespace string }
 
-// NamespaceJob is what the jobs of one namespace have in a queue, what they may give back, and
+// NamespaceJob holds what the jobs of one namespace have in a queue, what they may give back, and
 // what is reserved for them.
 type NamespaceJob struct {
 	Queue, Namespace            string

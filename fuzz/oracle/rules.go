@@ -125,7 +125,8 @@ func (o *Oracle) Preemptive(name string, request Amounts, levels int) string {
 	if !fits(o.Future(name), request, o.Bound(name)) {
 		return "over quota"
 	}
-	if slices.ContainsFunc(append(o.above(name, levels), name), func(q string) bool { return deservesSome(o.Future(q), request, o.Deserved(q)) }) {
+	if slices.ContainsFunc(append(o.above(name, levels), name),
+		func(q string) bool { return deservesSome(o.Future(q), request, o.Deserved(q)) }) {
 		return ""
 	}
 	return "over deserved"
@@ -208,7 +209,8 @@ func (o *Oracle) OrderClaims(pending map[string][][]Amounts, l, r string, levels
 			}
 			deserves := func(request Amounts) bool {
 				undeserved := func(d string) bool { return slices.Contains(o.cluster.Cards, d) && o.Deserved(name)[d] <= 0 }
-				return !slices.ContainsFunc(request.requested(), undeserved) && deservesSome(o.Allocated(name), request, o.Deserved(name)) && !o.surpassAny(gains, request, levels, o.Allocated)
+				return !slices.ContainsFunc(request.requested(), undeserved) && deservesSome(o.Allocated(name), request, o.Deserved(name)) &&
+					!o.surpassAny(gains, request, levels, o.Allocated)
 			}
 			borrows := func(request Amounts) bool { return !deserves(request) && o.Allocatable(name, request) == "" }
 			if slices.ContainsFunc(choices, deserves) {

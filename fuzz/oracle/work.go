@@ -73,5 +73,6 @@ func (o *Oracle) compareRank(to string, x, y Candidate) int {
 	if o.cluster.Root != "" && o.queues[to] != nil {
 		nearer = o.VictimOrder(x.Queue, y.Queue, to)
 	}
-	return cmp.Or(nearer, cmp.Compare(x.QueuePriority, y.QueuePriority), cmp.Compare(x.JobPriority, y.JobPriority), cmp.Compare(x.Priority, y.Priority))
+	return cmp.Or(nearer, cmp.Compare(x.QueuePriority, y.QueuePriority), cmp.Compare(x.JobPriority, y.JobPriority),
+		cmp.Compare(x.Priority, y.Priority))
 }

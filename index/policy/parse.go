@@ -11,7 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// WantDuration is what a duration is, also of an argument.
+// WantDuration describes a valid duration, also of an argument.
 const WantDuration = "a duration of 0 or more, such as 30m"
 
 // What the other values are.

@@ -62,7 +62,7 @@ var rules = [keys]rule{
 	ReclaimDelay:        {name: ReclaimDelayKey, want: WantDuration, inherits: true, parse: parseDuration},
 }
 
-// Value is what one annotation sets. Each key uses one field besides Set.
+// Value is the value of one annotation. Each key uses one field besides Set.
 type Value struct {
 	Set       bool
 	Flag      bool
@@ -244,6 +244,9 @@ func Keys() (all []string) {
 // Prefix begins the names of all policy annotations, and those of Volcano itself. So an
 // unknown key is a mistake only if a policy is spelt nearly like it.
 const Prefix = "volcano.sh/"
+
+// Short returns the name of an annotation without the prefix, such as max-jobs.
+func Short(name string) string { return strings.TrimPrefix(name, Prefix) }
 
 // Unknown returns the keys of annotations that are most likely misspelt policies, in order.
 func Unknown(annotations map[string]string) (problems []card.Problem) {

@@ -124,18 +124,19 @@ func (s *Session) amountOn(p *PodRequest, n *Node, d fastres.Dim) (amount card.M
 
 // single returns a request narrowed to one card.
 func (s *Session) single(d fastres.Dim, r Request) Request {
-	return Request{Selector: &Selector{Names: card.List{s.names.Name(d)}, Typed: true, Dims: []fastres.Dim{d}}, Resource: r.Resource, Amount: r.Amount}
+	return Request{Selector: &Selector{Names: card.List{s.names.Name(d)}, Typed: true, Dims: []fastres.Dim{d}}, Resource: r.Resource,
+		Amount: r.Amount}
 }
 
 // Preference is the score of a node for a pod with a list of cards:
 //
 //	100 · 0.5^i · nodeOrderWeight
 //
-// i is the position of the node's card in the list. Cards that are promised to other
+// i is the position of the node's card in the list. Cards that are reserved for other
 // jobs, which may be unable to use another one, come after all others of the list. The
 // score is 0 for an untyped pod and for a node with none of the cards. It is safe for many
 // goroutines.
-func (s *Session) Preference(p *PodRequest, nodeName string, promised func(d fastres.Dim, milli float64) bool) float64 {
+func (s *Session) Preference(p *PodRequest, nodeName string, reserved func(d fastres.Dim, milli float64) bool) float64 {
 	if p.selector == nil {
 		return 0
 	}
@@ -147,7 +148,7 @@ func (s *Session) Preference(p *PodRequest, nodeName string, promised func(d fas
 		c, _ := n.card(r.Resource)
 		if i := slices.Index(r.Selector.Dims, c.dim); i >= 0 {
 			rank := r.Selector.rank[i]
-			if len(r.Selector.Dims) > 1 && promised(c.dim, float64(r.Amount)) {
+			if len(r.Selector.Dims) > 1 && reserved(c.dim, float64(r.Amount)) {
 				rank += len(r.Selector.Names)
 			}
 			return 100 * math.Pow(0.5, float64(rank)) * s.settings.NodeOrderWeight
@@ -166,11 +167,11 @@ func (s *Session) Usable(q index.Queue, p *PodRequest, n *Node) bool {
 	return true
 }
 
-// Frees reports whether the eviction of victim frees a card of a node that claimant,
-// a reclaimer or preemptor, lacks there. victim is Stated: a pod frees its cards also
+// Frees reports whether the eviction of victim frees a card of a node that a
+// reclaimer or preemptor lacks there. victim is Stated: a pod frees its cards also
 // where they do not count in its queue, or where untypedCards is ignore.
-func (s *Session) Frees(claimant, victim *PodRequest, n *Node, lacks func(r Request, d fastres.Dim) bool) bool {
-	for r := range s.Requests(claimant) {
+func (s *Session) Frees(reclaimer, victim *PodRequest, n *Node, lacks func(r Request, d fastres.Dim) bool) bool {
+	for r := range s.Requests(reclaimer) {
 		if c, ok := n.card(r.Resource); ok && victim.requests(r.Resource) && lacks(r, c.dim) {
 			return true
 		}

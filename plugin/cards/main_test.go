@@ -14,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -30,6 +31,7 @@ type fixture struct {
 	workload.Cluster
 	settings Settings
 	registry *Registry
+	objects  objects.Queues
 	names    *index.Names
 
 	*Session              // the last one
@@ -68,7 +70,9 @@ func (f *fixture) open(t *testing.T) *fixture {
 		nodes = append(nodes, index.Node{Name: q.Name, Parent: q.Parent})
 	}
 	tree := index.BuildTree(nodes, root)
-	f.Session = f.registry.Open(offline.Open(offline.NewCache(info), nil), tree, f.names, Everywhere, f.settings)
+	ssn := offline.Open(offline.NewCache(info), nil)
+	f.objects.Open(ssn.Queues)
+	f.Session = f.registry.Open(ssn, &f.objects, tree, f.names, Everywhere, f.settings)
 	for _, job := range info.Jobs {
 		for _, task := range job.Tasks {
 			f.Read(task)

@@ -119,11 +119,10 @@ func TestQuotaKeepsItsLastGoodValue(t *testing.T) {
 		assert.True(t, f.QuotasChanged(), step.text)
 		problems := f.Problems(f.ix)
 		assert.Len(t, problems, 1)
-		assert.Len(t, problems[0].Problems, step.problems, step.text)
+		assert.Len(t, problems[0].Texts, step.problems, step.text)
 	}
 	f.open(t)
 	assert.False(t, f.QuotasChanged(), "the annotation is the same")
-	assert.False(t, f.Problems(f.ix)[0].Changed)
 }
 
 // TestPodTable finds every pod after the table has grown, and no other.

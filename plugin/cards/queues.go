@@ -4,16 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/types"
-
-	"volcano.sh/apis/pkg/apis/scheduling"
-	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/objects"
 )
 
 // annotation is a card annotation of a queue.
@@ -29,59 +24,36 @@ var annotationKeys = [...]string{
 	quotaAnnotation: card.QuotaKey, deservedAnnotation: card.DeservedKey, guaranteeAnnotation: card.GuaranteeKey,
 }
 
-// queue holds the card annotations of a queue, parsed once for each text.
+// queue holds the card annotations of a queue.
 type queue struct {
-	object  *scheduling.Queue
-	uid     types.UID
-	texts   [len(annotationKeys)]string
-	given   [len(annotationKeys)]bool // the annotation exists
-	amounts [len(annotationKeys)]map[fastres.Dim]card.Milli
-	session uint64
-
-	problems []string // of the present texts
-	reported []string // in the last event
+	given    [len(annotationKeys)]bool // the annotation exists
+	amounts  [len(annotationKeys)]map[fastres.Dim]card.Milli
+	problems []string
 }
 
 // annotated reports whether the queue has any card annotation.
 func (q *queue) annotated() bool { return slices.Contains(q.given[:], true) }
 
-// anyAnnotated reports whether any queue has a card annotation.
-func anyAnnotated(queues map[api.QueueID]*api.QueueInfo) bool {
-	for _, queue := range queues {
-		if annotated(queue.Queue) {
-			return true
+// readQueues reads the card annotations that have changed, and reports whether any queue has one.
+func (r *Registry) readQueues(queues *objects.Queues, names *index.Names) (annotated, changed bool) {
+	if queues.Annotations() > r.read {
+		known := len(r.queues)
+		maps.DeleteFunc(r.queues, func(name string, _ *queue) bool { return queues.Get(name) == nil })
+		changed = len(r.queues) < known
+		for _, q := range queues.Since(r.read) {
+			changed = r.readQueue(names, q) || changed
 		}
+		r.read = queues.Annotations()
 	}
-	return false
+	for _, q := range r.queues {
+		annotated = annotated || q.annotated()
+	}
+	return annotated, changed
 }
 
-func annotated(queue *scheduling.Queue) bool {
-	if len(queue.Annotations) == 0 {
-		return false
-	}
-	for _, key := range annotationKeys {
-		if _, ok := queue.Annotations[key]; ok {
-			return true
-		}
-	}
-	return false
-}
-
-// readQueues reads the card annotations of all queues, and finds the queues in
-// which cards count.
-func (s *Session) readQueues(queues map[api.QueueID]*api.QueueInfo, tree *index.Tree, scope Scope) {
+// countQueues finds the queues in which cards count.
+func (s *Session) countQueues(tree *index.Tree, scope Scope) {
 	reg := s.registry
-	this := reg.session + 1
-	for id, info := range queues {
-		if q := reg.queues[string(id)]; q != nil && q.object == info.Queue {
-			q.session = this
-		} else if q != nil || annotated(info.Queue) {
-			s.readQueue(string(id), info.Queue, this)
-		}
-	}
-	known := len(reg.queues)
-	maps.DeleteFunc(reg.queues, func(_ string, q *queue) bool { return q.session != this })
-	s.quotasChanged = s.quotasChanged || len(reg.queues) < known
 	s.counted, s.closed, s.queues = make([]bool, tree.Len()), make([]bool, tree.Len()), make([]*queue, tree.Len())
 	for q := range index.Queue(tree.Len()) {
 		parent, everywhere := tree.Parent(q), scope == Everywhere
@@ -93,33 +65,29 @@ func (s *Session) readQueues(queues map[api.QueueID]*api.QueueInfo, tree *index.
 	}
 }
 
-// readQueue reads the annotations of a new or changed queue.
-func (s *Session) readQueue(name string, object *scheduling.Queue, session uint64) {
-	before := s.registry.queues[name]
-	if before == nil || before.uid != object.UID {
-		before = &queue{uid: object.UID}
+// readQueue reads the annotations of a queue, and reports whether it has or had one.
+func (r *Registry) readQueue(names *index.Names, object *objects.Queue) bool {
+	q, before := &queue{}, r.queues[object.Object.Name]
+	if before == nil && !slices.ContainsFunc(annotationKeys[:], func(key string) bool { _, given := object.Annotations[key]; return given }) {
+		return false
 	}
-	q := &queue{object: object, uid: object.UID, session: session, reported: before.reported}
-	s.registry.queues[name] = q
+	if before == nil || object.CreatedSince(r.read) {
+		before = &queue{}
+	}
+	r.queues[object.Object.Name] = q
 	for a, key := range annotationKeys {
-		q.texts[a], q.given[a] = object.Annotations[key]
-	}
-	if q.texts == before.texts && q.given == before.given {
-		q.amounts, q.problems = before.amounts, before.problems
-		return
-	}
-	s.quotasChanged = true
-	for a := range annotationKeys {
-		if q.given[a] {
-			q.parse(s.names, annotation(a), before.amounts[a])
+		var text string
+		if text, q.given[a] = object.Annotations[key]; q.given[a] {
+			q.parse(names, annotation(a), text, before.amounts[a])
 		}
 	}
+	return true
 }
 
 // parse reads one annotation. A key with an invalid value keeps its last good
 // value.
-func (q *queue) parse(names *index.Names, a annotation, before map[fastres.Dim]card.Milli) {
-	entries, problems := card.ParseQuota(q.texts[a])
+func (q *queue) parse(names *index.Names, a annotation, text string, before map[fastres.Dim]card.Milli) {
+	entries, problems := card.ParseQuota(text)
 	q.amounts[a] = map[fastres.Dim]card.Milli{}
 	for _, e := range entries {
 		q.amounts[a][names.InternCard(e.Name)] = card.Cards(e.Cards)
@@ -230,28 +198,15 @@ func (s *Session) DeserveRoot(ix *index.Index, total fastres.Vector) {
 	}
 }
 
-// QueueProblems are the problems of the card annotations of one queue.
-type QueueProblems struct {
-	Queue    *scheduling.Queue
-	Problems []string
-	Changed  bool // they differ from those last returned
-}
-
-// String lists the problems.
-func (p QueueProblems) String() string { return strings.Join(p.Problems, "; ") }
-
 // Problems returns the problems of all queues with card annotations, in the
 // order of their names, queues without problems included.
-func (s *Session) Problems(ix *index.Index) []QueueProblems {
+func (s *Session) Problems(ix *index.Index) (all []objects.Problems) {
 	if s == nil {
 		return nil
 	}
-	var all []QueueProblems
 	for _, name := range slices.Sorted(maps.Keys(s.registry.queues)) {
-		q := s.registry.queues[name]
-		problems := s.problems(ix, ix.Lookup(name), q)
-		all = append(all, QueueProblems{q.object, problems, !slices.Equal(problems, q.reported)})
-		q.reported = problems
+		problems := s.problems(ix, ix.Lookup(name), s.registry.queues[name])
+		all = append(all, objects.Problems{Queue: s.objects.Get(name).Object, Texts: problems})
 	}
 	return all
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/objects"
 )
 
 // Registry holds what is known about cards across sessions. The zero Registry is
@@ -23,7 +24,8 @@ type Registry struct {
 	session uint64 // number of sessions so far
 
 	nodes  map[string]*Node
-	queues map[string]*queue
+	queues map[string]*queue // those that have or had a card annotation
+	read   uint64            // the session of the annotations in queues, see objects.Queues
 
 	pods     podTable
 	requests map[string][]Request // by text of card.request
@@ -132,6 +134,7 @@ type Session struct {
 	registry *Registry
 	settings Settings
 	names    *index.Names
+	objects  *objects.Queues
 	queues   []*queue // by queue; nil where it has no card annotation
 	counted  []bool   // by queue
 	// closed: a leaf has a quota of 0 of each card that its quota does not name.
@@ -142,8 +145,10 @@ type Session struct {
 
 // Open reads the cards of the nodes and queues of a session, and interns their
 // names. It returns nil where cards count nowhere.
-func (r *Registry) Open(ssn *framework.Session, tree *index.Tree, names *index.Names, scope Scope, settings Settings) *Session {
-	if scope == Nowhere || scope == Annotated && !anyAnnotated(ssn.Queues) {
+func (r *Registry) Open(ssn *framework.Session, queues *objects.Queues, tree *index.Tree, names *index.Names, scope Scope,
+	settings Settings) *Session {
+	annotated, changed := r.readQueues(queues, names)
+	if scope == Nowhere || scope == Annotated && !annotated {
 		// What nodes and pods had is out of date when cards count again.
 		clear(r.queues)
 		clear(r.nodes)
@@ -151,8 +156,8 @@ func (r *Registry) Open(ssn *framework.Session, tree *index.Tree, names *index.N
 		r.tree = nil
 		return nil
 	}
-	s := &Session{registry: r, settings: settings, names: names}
-	s.readQueues(ssn.Queues, tree, scope)
+	s := &Session{registry: r, settings: settings, names: names, objects: queues, quotasChanged: changed}
+	s.countQueues(tree, scope)
 	nodesChanged := s.readNodes(ssn)
 	if r.pods.used > 2*r.visited+1024 || len(r.requests) > 2*len(ssn.Jobs)+1024 {
 		r.pods = newPodTable() // the nodes have been compared with it

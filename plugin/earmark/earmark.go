@@ -48,7 +48,7 @@ type record struct {
 	quiet   time.Time // when the last victim ended, as far as sessions have seen
 }
 
-// waiting is what a pod was let in for.
+// waiting holds the request of a pod that others were evicted for.
 type waiting struct {
 	node    string
 	request *api.Resource
@@ -114,7 +114,7 @@ func (r *record) update(ssn *framework.Session, job *api.JobInfo, now time.Time)
 	return len(r.pods) > 0 && now.Sub(r.quiet) <= Patience
 }
 
-// fate is what becomes of a victim.
+// fate says how the eviction of a victim ends.
 type fate int
 
 const (

@@ -203,7 +203,8 @@ func (s *Session) Waits(task *api.TaskInfo) bool {
 func (s *Session) Placed(task *api.TaskInfo) {
 	var spent *Mark
 	for _, m := range s.marks {
-		if m.placed == "" && m.Task.Job == task.Job && (m.Task.UID == task.UID || spent == nil && m.Task.InitResreq.Equal(task.InitResreq, api.Zero)) {
+		if m.placed == "" && m.Task.Job == task.Job && (m.Task.UID == task.UID || spent == nil &&
+			m.Task.InitResreq.Equal(task.InitResreq, api.Zero)) {
 			spent = m
 		}
 	}

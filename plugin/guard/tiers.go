@@ -109,8 +109,9 @@ func Warnings(configuration string) (warnings []string) {
 		switch action.Name() {
 		case "reclaim":
 			if v, found := reclaimVoters.of(tiers, func(o conf.PluginOption) bool { return isTrue(o.EnabledReclaimable) }); found {
-				warn(slices.Concat(v.earlier(), v.behind(), v.later()), "%s may select victims that %[2]s does not, so queues can lose resources that they deserve "+
-					"or that are guaranteed: put %[2]s into the same tier, after %[1]s", v.quota)
+				warn(slices.Concat(v.earlier(), v.behind(), v.later()),
+					"%s may select victims that %[2]s does not, so queues can lose resources that they deserve "+
+						"or that are guaranteed: put %[2]s into the same tier, after %[1]s", v.quota)
 			}
 		case "enqueue":
 			if v, found := enqueueVoters.of(tiers, func(o conf.PluginOption) bool { return isTrue(o.EnabledJobEnqueued) }); found {

@@ -230,7 +230,8 @@ func (p DeviceProblem) String() string { return fmt.Sprintf("%s %q: %s", p.Field
 // and keys.
 func (d Devices) Problems(capability, deserved, guarantee v1.ResourceList) (problems []DeviceProblem) {
 	const capabilityField = "spec.capability"
-	for field, list := range map[string]v1.ResourceList{capabilityField: capability, "spec.deserved": deserved, "spec.guarantee.resource": guarantee} {
+	for field, list := range map[string]v1.ResourceList{capabilityField: capability, "spec.deserved": deserved,
+		"spec.guarantee.resource": guarantee} {
 		for key, quantity := range list {
 			_, dimension, ok := deviceKey(key)
 			text := ""

@@ -103,7 +103,7 @@ func (r *reader) name(d fastres.Dim) string {
 	return ""
 }
 
-// cell is what one tally row counts: all jobs of a queue, or those of one namespace in it.
+// cell names the jobs that one tally row counts: all jobs of a queue, or those of one namespace in it.
 type cell struct {
 	queue   index.Queue
 	account index.Queue // of the namespace; None where no queue limits it

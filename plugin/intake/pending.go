@@ -134,7 +134,8 @@ func (p *Pending) fits(number, other int) bool {
 func (p *Pending) hasRoom(ssn *framework.Session, session *Session, t pendingTask, choice int) bool {
 	picks := p.picks[t.first+choice*t.n:][:t.n]
 	for _, n := range ssn.NodeList {
-		if roomFor(t.task.InitResreq, n) && !slices.ContainsFunc(picks, func(c pick) bool { return !session.cards.Gives(n.Name, c.resource, c.dim) }) {
+		if roomFor(t.task.InitResreq, n) && !slices.ContainsFunc(picks,
+			func(c pick) bool { return !session.cards.Gives(n.Name, c.resource, c.dim) }) {
 			return true
 		}
 	}
@@ -142,7 +143,8 @@ func (p *Pending) hasRoom(ssn *framework.Session, session *Session, t pendingTas
 }
 
 func roomFor(request *api.Resource, n *api.NodeInfo) bool {
-	if request.MilliCPU > n.Idle.MilliCPU+n.Releasing.MilliCPU-n.Pipelined.MilliCPU || request.Memory > n.Idle.Memory+n.Releasing.Memory-n.Pipelined.Memory {
+	if request.MilliCPU > n.Idle.MilliCPU+n.Releasing.MilliCPU-n.Pipelined.MilliCPU ||
+		request.Memory > n.Idle.Memory+n.Releasing.Memory-n.Pipelined.Memory {
 		return false
 	}
 	for name, amount := range request.ScalarResources {

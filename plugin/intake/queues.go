@@ -18,7 +18,7 @@ type bounds struct {
 	tree     *index.Tree
 	settings Settings
 	cards    bool
-	queues   []*scheduling.Queue // by queue
+	specs    uint64 // the session of the specs, see objects.Queues
 	total    fastres.Vector
 	gone     fastres.Vector
 	devices  bool // the capability of some queue bounds devices
@@ -38,7 +38,6 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	for id, queue := range ssn.Queues {
 		session.Queues[session.tree.Lookup(string(id))] = queue
 	}
-	s.policies.update(session)
 	session.setTimeouts()
 	s.namespaces.readLimits(session, &r)
 	if session.Admitted = nil; session.MaxJobs() != nil {
@@ -67,37 +66,23 @@ func (s *State) valid(session *Session) bool {
 	if b.cards != (session.cards != nil) || session.cards.QuotasChanged() {
 		return false
 	}
-	if session.settings.Proportion || b.gone.Len() != s.gone.charges.Len() || !b.gone.Equal(s.gone.charges) || b.tree != session.tree || b.settings != session.settings || b.total.Len() != session.Dims.length || !b.total.Equal(s.total) {
-		return false
-	}
-	for q, queue := range session.Queues {
-		if queue != nil && !sameSpec(queue.Queue, b.queues[q]) {
-			return false
-		}
-	}
-	return true
+	return !session.settings.Proportion && b.tree == session.tree && b.specs == s.queues.Specs() && b.settings == session.settings &&
+		same(b.gone, s.gone.charges) && same(b.total, s.total)
 }
 
-// sameSpec reports whether two objects of one queue have the same spec. The cache
-// replaces objects and never changes them. A new spec has a new generation; a new
-// status has not.
-func sameSpec(x, y *scheduling.Queue) bool {
-	return x == y || x.UID == y.UID && x.Generation == y.Generation && x.Generation != 0
-}
+func same(x, y fastres.Vector) bool { return x.Len() == y.Len() && x.Equal(y) }
 
 // deriveBounds reads the configuration and applies the rules of capability.
 func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
-	b := bounds{tree: ix.Tree, settings: session.settings, cards: session.cards != nil,
+	b := bounds{tree: ix.Tree, settings: session.settings, cards: session.cards != nil, specs: s.queues.Specs(),
 		total: fastres.NewVector(session.Dims.length), gone: fastres.NewVector(session.Dims.length)}
 	b.total.CopyFrom(s.total)
 	b.gone.CopyFrom(s.gone.charges)
-	b.queues = make([]*scheduling.Queue, len(session.Queues))
 	for i, queue := range session.Queues {
 		if queue == nil {
 			continue
 		}
 		q := index.Queue(i)
-		b.queues[q] = queue.Queue
 		spec := &queue.Queue.Spec
 		devices := session.settings.Devices
 		r.addList(ix.Capability.Row(q), devices.withoutDevices(spec.Capability))
@@ -122,8 +107,8 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 			return len(session.Queues[q].Queue.Spec.Capability) != 0 || session.cards.Counted(q)
 		})
 	}
-	for q, queue := range b.queues {
-		if queue != nil && session.boundDevices(ix, index.Queue(q), queue.Spec.Capability) {
+	for q, queue := range session.Queues {
+		if queue != nil && session.boundDevices(ix, index.Queue(q), queue.Queue.Spec.Capability) {
 			b.devices = true
 		}
 	}

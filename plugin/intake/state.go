@@ -11,6 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -68,8 +69,9 @@ type Settings struct {
 
 // State holds trees, bounds and memory across sessions. The zero State is ready.
 type State struct {
-	// The trees of the last session. parents is kept where quotas are flat, too, for
+	// The objects and trees of the last session. parents is kept where quotas are flat, too, for
 	// MendParents.
+	queues        *objects.Queues
 	tree, parents *index.Tree
 	annotated     annotatedTree
 
@@ -100,7 +102,7 @@ type Session struct {
 	Dims     Dimensions
 	Total    fastres.Vector // what the nodes have, cards included
 
-	// Available is what all queues can have at most: the nodes' resources, and what pods
+	// Available bounds all queues together: the nodes' resources, and what pods
 	// on nodes that are gone still have. Where a guarantee does not count, it is no bound.
 	Available fastres.Vector
 
@@ -154,6 +156,7 @@ func Intern(names *index.Names, missing []string) bool {
 func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, names *index.Names,
 	c *cards.Session, reservations *reserve.Reservations, settings Settings, now time.Time) *Session {
 	session := &Session{now: now, tree: tree, cards: c, settings: settings, weights: s.annotated.weights}
+	s.policies.update(s.queues, session)
 	for {
 		session.Dims = Dimensions{
 			names: names, scalars: settings.Scalars, length: vectorLength(names),

@@ -17,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
@@ -33,7 +34,12 @@ func readCluster(t *testing.T, s *State, names *index.Names, c workload.Cluster)
 	require.NoError(t, err)
 	ssn := offline.Open(offline.NewCache(info), nil)
 	ix := &index.Index{}
-	tree, _ := s.Tree(ssn, c.Hierarchy, HierarchyFromParent)
+	queues := s.queues
+	if queues == nil {
+		queues = &objects.Queues{}
+	}
+	queues.Open(ssn.Queues)
+	tree, _ := s.Tree(ssn, queues, c.Hierarchy, HierarchyFromParent)
 	return ix, s.Read(ssn, ix, tree, names, nil, &reserve.Reservations{}, Settings{Scalars: true}, time.Now()), ssn
 }
 
@@ -54,8 +60,8 @@ func TestWaitingQueues(t *testing.T) {
 	info, err := cluster.Build(c, "")
 	require.NoError(t, err)
 	ssn, names, ix, s := offline.Open(offline.NewCache(info), nil), &index.Names{}, &index.Index{}, &State{}
-	tree, _ := s.Tree(ssn, false, HierarchyFromParent)
-	session := cards.NewRegistry().Open(ssn, tree, names, cards.Everywhere, cards.Settings{})
+	tree, _ := s.Tree(ssn, objects.Of(ssn.Queues), false, HierarchyFromParent)
+	session := cards.NewRegistry().Open(ssn, objects.Of(ssn.Queues), tree, names, cards.Everywhere, cards.Settings{})
 	s.Read(ssn, ix, tree, names, session, &reserve.Reservations{}, Settings{}, time.Now())
 	waiting := s.waitingQueues(s.tallies, tree.Len())
 	for i, want := range []bool{true, false, false, false} {

@@ -10,12 +10,14 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/objects"
 )
 
-// Tree returns the queue tree of a session, and whether it is another one than
+// Tree returns the queue tree of a session with these objects, and whether it is another one than
 // that of the session before. Without hierarchy quotas are flat: each queue stands
 // alone.
-func (s *State) Tree(ssn *framework.Session, hierarchy bool, from HierarchyFrom) (tree *index.Tree, changed bool) {
+func (s *State) Tree(ssn *framework.Session, queues *objects.Queues, hierarchy bool, from HierarchyFrom) (tree *index.Tree, changed bool) {
+	s.queues = queues
 	nodes := nodesOf(ssn)
 	if !s.parents.Matches(len(ssn.Queues), nodes, index.RootName) {
 		s.parents = index.BuildTree(slices.Collect(nodes), index.RootName)
@@ -23,7 +25,7 @@ func (s *State) Tree(ssn *framework.Session, hierarchy bool, from HierarchyFrom)
 	before := s.tree
 	switch {
 	case hierarchy && from == HierarchyFromAnnotation:
-		s.annotated.update(ssn)
+		s.annotated.update(ssn, queues)
 		s.tree = s.annotated.tree
 	case hierarchy:
 		s.tree = s.parents

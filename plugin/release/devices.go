@@ -10,7 +10,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// Devices is what a resource claim requests of one device class (api.DRAResource).
+// Devices holds the request of a resource claim for one device class (api.DRAResource).
 type Devices struct {
 	Count    int64
 	Capacity map[string]resource.Quantity // by dimension, such as memory

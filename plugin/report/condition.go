@@ -6,6 +6,8 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
 // The reasons of the condition Unschedulable of a PodGroup: True while the job is
@@ -19,15 +21,7 @@ const (
 
 // unschedulable returns the condition Unschedulable of a job, nil if it has none.
 func unschedulable(job *api.JobInfo) *scheduling.PodGroupCondition {
-	if job.PodGroup == nil {
-		return nil
-	}
-	for i := range job.PodGroup.Status.Conditions {
-		if c := &job.PodGroup.Status.Conditions[i]; c.Type == scheduling.PodGroupUnschedulableType {
-			return c
-		}
-	}
-	return nil
+	return reserve.Condition(job, scheduling.PodGroupUnschedulableType)
 }
 
 // setNotAdmitted sets the condition of a job that is not admitted. Volcano writes
@@ -36,17 +30,8 @@ func unschedulable(job *api.JobInfo) *scheduling.PodGroupCondition {
 // The condition has no TransitionID: Volcano sets the phase of a job with the one
 // of the session to Unknown if some of its pods run.
 func setNotAdmitted(job *api.JobInfo, since metav1.Time, message string) {
-	if job.PodGroup == nil {
-		return
-	}
-	c := unschedulable(job)
-	if c == nil {
-		all := &job.PodGroup.Status.Conditions
-		*all = append(*all, scheduling.PodGroupCondition{})
-		c = &(*all)[len(*all)-1]
-	}
-	*c = scheduling.PodGroupCondition{Type: scheduling.PodGroupUnschedulableType, Status: v1.ConditionTrue,
-		LastTransitionTime: since, Reason: NotAdmitted, Message: message}
+	reserve.SetCondition(job, scheduling.PodGroupCondition{Type: scheduling.PodGroupUnschedulableType, Status: v1.ConditionTrue,
+		LastTransitionTime: since, Reason: NotAdmitted, Message: message})
 }
 
 // setAdmitted ends the condition Unschedulable of a job that is admitted.

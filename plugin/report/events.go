@@ -85,27 +85,3 @@ func reference(kind string, of *metav1.ObjectMeta) *v1.ObjectReference {
 		Namespace: of.Namespace, Name: of.Name, UID: of.UID, ResourceVersion: of.ResourceVersion,
 	}
 }
-
-// Warnings logs each warning once. The zero Warnings is ready.
-type Warnings struct{ logged map[string]bool }
-
-// maxWarnings bounds the warnings that are remembered. Warnings name queues and tasks,
-// which come and go, so the memory must be bounded.
-const maxWarnings = 4096
-
-// Len is the number of warnings that are remembered.
-func (w *Warnings) Len() int { return len(w.logged) }
-
-// Once logs a warning unless it was logged before.
-func (w *Warnings) Once(plugin, warning string) {
-	if len(w.logged) >= maxWarnings {
-		clear(w.logged)
-	}
-	if w.logged == nil {
-		w.logged = map[string]bool{}
-	}
-	if !w.logged[warning] {
-		w.logged[warning] = true
-		klog.Warningf("[%s] %s", plugin, warning)
-	}
-}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
@@ -48,8 +50,9 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 	case r.Verdict.Reason == quota.BrokenQueue:
 		reason.Detail = e.Index.Broken(q).Error()
 	case r.Verdict.Reason == quota.TooManyJobs:
-		reason.Shortages = []Shortage{{Queue: reason.Queue, Resource: jobs, Against: maxJobs,
-			Requested: 1, Total: float64(e.Jobs.Admitted(q) + 1), Bound: float64(e.Jobs.Most(q))}}
+		n := e.Jobs.Numbers(q)
+		reason.Shortages = []Shortage{{Queue: reason.Queue, Resource: jobs, Against: policy.Short(policy.MaxJobsKey),
+			Requested: 1, Total: n.Total, Bound: n.Bound}}
 	case r.ofList():
 		e.explainList(reason, r)
 	case r.Verdict.Reason == quota.OverNamespace:
@@ -58,15 +61,9 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 		e.explainCards(reason, r)
 	default:
 		for _, d := range e.exceeded(nil, r) {
-			bound, name := e.bound(r, d)
-			requested, at := r.Request.Get(d), q
-			if _, device := e.Names.Class(d); name == capability && !device {
-				at = e.source(q, d)
-			}
-			reason.Shortages = append(reason.Shortages, Shortage{
-				Queue: e.Index.Name(at), Resource: e.Names.Name(d), Against: name,
-				Requested: Readable(d, requested), Total: Readable(d, requested+e.used(r, at, d)), Bound: Readable(d, bound),
-			})
+			s := e.shortage(r, q, d, r.Request.Get(d))
+			s.Resource = e.Names.Name(d)
+			reason.Shortages = append(reason.Shortages, s)
 		}
 	}
 	if len(reason.Shortages) == 1 {
@@ -76,12 +73,12 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 }
 
 // Overcommit is the name of the bound of admission where a queue has an overcommit factor.
-const Overcommit = "deserved × overcommit-factor"
+var Overcommit = byDeserved + " × " + policy.Short(policy.OvercommitFactorKey)
 
 // The names of other bounds, and what max-jobs bounds.
 const (
 	capability = "capability" // of admission and allocation
-	maxJobs    = "max-jobs"
+	byDeserved = "deserved"
 	jobs       = "jobs"
 )
 
@@ -119,7 +116,8 @@ func (e *Explainer) ExplainNode(fit cards.NodeFit, namespace string) *Reason {
 	case cards.NodeFits:
 		return nil
 	case cards.NoSuchCard:
-		return &Reason{Rule: NoSuchCard, Cards: e.Cards.Describe(fit.Request), Requested: fit.Request.Amount.Cards(), typed: fit.Request.Selector.Typed}
+		return &Reason{Rule: NoSuchCard, Cards: e.Cards.Describe(fit.Request), Requested: fit.Request.Amount.Cards(),
+			typed: fit.Request.Selector.Typed}
 	case cards.MissingLabel:
 		return &Reason{Rule: UnlabeledNode, Resource: e.Cards.ResourceName(fit.Request.Resource), Label: fit.Label}
 	}
@@ -134,7 +132,7 @@ func (e *Explainer) exceeded(dims []fastres.Dim, r Refusal) []fastres.Dim {
 		return dims
 	}
 	for d := range r.Request.Requested() {
-		if bound, _ := e.bound(r, d); r.Request.Get(d)+e.used(r, r.Verdict.Queue, d) > bound {
+		if n, _ := e.numbers(r, r.Verdict.Queue, d, r.Request.Get(d)); n.Exceeded() {
 			dims = append(dims, d)
 		}
 	}
@@ -142,34 +140,43 @@ func (e *Explainer) exceeded(dims []fastres.Dim, r Refusal) []fastres.Dim {
 	return dims
 }
 
-// used returns the quantity that counts against a bound of q besides the request.
-func (e *Explainer) used(r Refusal, q index.Queue, d fastres.Dim) float64 {
-	used := e.Index.Allocated(q).Get(d)
-	if r.Admission {
-		used += e.Index.Inqueue.At(q, d) - e.Index.Elastic.At(q, d)
-	}
-	if r.Verdict.Reason == quota.Reserved {
-		used += e.Index.Reserved.At(q, d)
-	}
-	return used
-}
-
-// bound returns the bound that the request does not fit under in a dimension, and its name.
-func (e *Explainer) bound(r Refusal, d fastres.Dim) (bound float64, name string) {
-	q := r.Verdict.Queue
+// numbers returns what the rule that refuses compares in one queue and dimension, and the name of
+// the bound.
+func (e *Explainer) numbers(r Refusal, q index.Queue, d fastres.Dim, quantity float64) (n quota.Numbers, against string) {
+	_, device := e.Names.Class(d)
 	switch {
 	case r.Verdict.Reason == quota.OverDeserved || e.Proportion && !r.Admission:
-		return e.Index.Deserved.At(q, d), "deserved"
-	case r.Admission && e.overcommits(q, d):
-		return e.Index.Admission.At(q, d), Overcommit
+		return quota.AllocatableNumbers(e.Index, &e.Index.Deserved, q, d, quantity), byDeserved
+	case r.Verdict.Reason == quota.Reserved:
+		return quota.BesideNumbers(e.Index, e.Index, e.Limit, q, d, quantity), capability
+	case r.Admission && device:
+		return quota.EnqueueableDeviceNumbers(e.Index, e.Names, q, d, quantity), capability
+	case r.Admission && quota.Overcommits(e.Index, q, d):
+		return quota.EnqueueableNumbers(e.Index, q, d, quantity), Overcommit
+	case r.Admission:
+		return quota.EnqueueableNumbers(e.Index, q, d, quantity), capability
+	case device:
+		return quota.ClaimNumbers(e.Index, e.Limit, e.Names, q, d, quantity), capability
 	}
-	return quota.Bound(&e.Index.RealCapability, e.Names, q, d), capability
+	return quota.AllocatableNumbers(e.Index, e.Limit, q, d, quantity), capability
 }
 
-// overcommits reports whether the overcommit factor of q bounds the admission of jobs in a
-// dimension.
-func (e *Explainer) overcommits(q index.Queue, d fastres.Dim) bool {
-	return e.Index.AdmissionBounds().At(q, d) < e.Index.RealCapability.At(q, d)
+// shortage returns the bound of q that a request does not fit under in one dimension. An inherited
+// capability is that of the queue that sets it.
+func (e *Explainer) shortage(r Refusal, q index.Queue, d fastres.Dim, quantity float64) Shortage {
+	n, against := e.numbers(r, q, d, quantity)
+	if _, device := e.Names.Class(d); against == capability && !device {
+		q = e.source(q, d)
+		at, _ := e.numbers(r, q, d, quantity)
+		n.Total = at.Total
+	}
+	return e.shortageOf(q, d, quantity, n, against)
+}
+
+// shortageOf puts numbers in the units that people read.
+func (e *Explainer) shortageOf(q index.Queue, d fastres.Dim, quantity float64, n quota.Numbers, against string) Shortage {
+	return Shortage{Queue: e.Index.Name(q), Resource: cards.Shown(e.Names.Name(d)), Against: against,
+		Requested: Readable(d, quantity), Total: Readable(d, n.Total), Bound: Readable(d, n.Bound)}
 }
 
 // explainNamespace sets what a reason states about the limit of a namespace.
@@ -185,12 +192,12 @@ func (e *Explainer) explainNamespace(reason *Reason, r Refusal) {
 	}
 	for d, requested := range e.ofNamespace(r) {
 		for _, at := range path { // each card of a list may have too little room at another level
-			total, bound := requested+ix.Allocated(at).Get(d), ix.RealCapability.At(at, d)
+			n := quota.AllocatableNumbers(ix, &ix.RealCapability, at, d, requested)
 			if r.Admission {
-				total += ix.Inqueue.At(at, d) - ix.Elastic.At(at, d)
+				n = quota.EnqueueableNumbers(ix, at, d, requested)
 			}
-			if total > bound {
-				reason.Shortages = append(reason.Shortages, e.namespaceShortage(r.Namespace, at, d, requested, total))
+			if n.Exceeded() {
+				reason.Shortages = append(reason.Shortages, e.namespaceShortage(r.Namespace, at, d, requested, n))
 				break
 			}
 		}
@@ -203,15 +210,15 @@ func (e *Explainer) explainNamespace(reason *Reason, r Refusal) {
 	})
 }
 
-// namespaceShortage is the limit of an account of a namespace that a request does not fit under.
-func (e *Explainer) namespaceShortage(namespace string, at index.Queue, d fastres.Dim, requested, total float64) Shortage {
-	against := "capability.namespace"
+// namespaceShortage returns the limit of an account of a namespace that a request does not fit under.
+func (e *Explainer) namespaceShortage(namespace string, account index.Queue, d fastres.Dim, quantity float64, n quota.Numbers) Shortage {
+	limit := policy.NamespaceCapabilityKey
 	if e.Names.IsCard(d) {
-		against = "card.quota.namespace"
+		limit = card.NamespaceKey
 	}
-	bound := e.Namespaces.Accounts.RealCapability.Row(at).Get(d)
-	return Shortage{Queue: e.Index.Name(e.Namespaces.Place(at).Queue), Namespace: namespace, Resource: cards.Shown(e.Names.Name(d)), Against: against,
-		Requested: Readable(d, requested), Total: Readable(d, total), Bound: Readable(d, bound)}
+	s := e.shortageOf(e.Namespaces.Place(account).Queue, d, quantity, n, policy.Short(limit))
+	s.Namespace = namespace
+	return s
 }
 
 // ofNamespace iterates over what is requested where a namespace is refused: each card of a list,
@@ -242,7 +249,8 @@ func (e *Explainer) explainCards(reason *Reason, r Refusal) {
 	case r.Verdict.Reason == quota.ResourceMismatch:
 		reason.Resource = e.Cards.ResourceName(r.Cards.Resource)
 		return
-	case slices.Contains([]quota.Reason{quota.MixedResources, quota.UntypedPod, quota.Guaranteed, quota.Earmarked, quota.SearchExhausted}, r.Verdict.Reason):
+	case slices.Contains([]quota.Reason{quota.MixedResources, quota.UntypedPod, quota.Guaranteed, quota.Earmarked, quota.SearchExhausted},
+		r.Verdict.Reason):
 		return
 	case len(selector.Names) == 0:
 		reason.Rule, reason.Label = UnlabeledNodes, e.Cards.LabelOf(r.Cards.Resource)
@@ -265,52 +273,34 @@ func (e *Explainer) explainCards(reason *Reason, r Refusal) {
 // No queue has a quota of an unknown card.
 func (e *Explainer) cardShortage(r Refusal, name string, d fastres.Dim, known bool) (s Shortage, exceeded bool) {
 	requested := float64(r.Cards.Amount)
-	s = Shortage{Queue: e.Index.Name(r.Verdict.Queue), Resource: cards.Shown(name), Requested: requested / 1000, Total: requested / 1000, Against: capability}
+	s = Shortage{Queue: e.Index.Name(r.Verdict.Queue), Resource: cards.Shown(name), Against: capability,
+		Requested: r.Cards.Amount.Cards(), Total: r.Cards.Amount.Cards()}
 	if !known {
 		return s, true
 	}
-	path, bounds := e.Index.Path(r.Verdict.Queue), e.Limit
-	switch {
-	case r.Verdict.Reason == quota.OverDeserved:
-		path, bounds, s.Against = path[:1], &e.Index.Deserved, "deserved"
-	case r.Admission && e.Index.Admission.Len() > 0:
-		bounds = &e.Index.Admission
+	path := e.Index.Path(r.Verdict.Queue)
+	if r.Verdict.Reason == quota.OverDeserved {
+		path = path[:1]
 	}
 	for _, p := range path {
-		sum, bound := requested+e.used(r, p, d), bounds.At(p, d)
-		if sum > bound {
-			switch {
-			case bounds == &e.Index.Admission && e.overcommits(p, d):
-				s.Against = Overcommit
-			case s.Against == capability:
-				p = e.source(p, d)
-				sum = requested + e.used(r, p, d)
-			}
-			s.Queue, s.Total, s.Bound = e.Index.Name(p), sum/1000, bound/1000
-			return s, true
+		if n, _ := e.numbers(r, p, d, requested); n.Exceeded() {
+			return e.shortage(r, p, d, requested), true
 		}
 	}
 	return s, false
 }
 
-// sharedShortage holds a request for several cards at once against the sum of
-// their bounds. Reservations that no other card can serve count.
+// sharedShortage returns the sum of the bounds of several cards, under which a request for several
+// cards at once does not fit.
 func (e *Explainer) sharedShortage(r Refusal) (s Shortage, exceeded bool) {
 	q, dims := r.Verdict.Queue, r.Cards.Selector.Dims
-	sum, bound := float64(r.Cards.Amount), 0.0
-	for _, d := range dims {
-		sum += e.used(r, q, d)
-		bound += e.Index.AdmissionBounds().At(q, d)
-	}
-	sum += e.Reservations.Within(e.Index, q, dims)
-	against := capability
-	if slices.ContainsFunc(dims, func(d fastres.Dim) bool { return e.overcommits(q, d) }) {
+	n, against := e.Reservations.Numbers(e.Index, q, r.Cards), capability
+	if slices.ContainsFunc(dims, func(d fastres.Dim) bool { return quota.Overcommits(e.Index, q, d) }) {
 		against = Overcommit
 	}
-	return Shortage{
-		Queue: e.Index.Name(q), Resource: e.Cards.Describe(r.Cards), Against: against,
-		Requested: r.Cards.Amount.Cards(), Total: sum / 1000, Bound: bound / 1000,
-	}, sum > bound
+	s = e.shortageOf(q, dims[0], float64(r.Cards.Amount), n, against)
+	s.Resource = e.Cards.Describe(r.Cards)
+	return s, n.Exceeded()
 }
 
 // Readable converts a quantity of a dimension to the units that people read: cpu

@@ -122,7 +122,7 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 		numbers = append(numbers, r.Request.Get(d))
 	}
 	if r.Verdict.Reason == quota.TooManyJobs {
-		numbers = append(numbers, float64(e.Jobs.Most(r.Verdict.Queue)))
+		numbers = append(numbers, e.Jobs.Numbers(r.Verdict.Queue).Bound)
 	}
 	if r.ofList() {
 		for _, d := range r.Cards.Selector.Dims {
@@ -141,15 +141,15 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 		return numbers
 	}
 	for _, d := range exceeded {
-		if bound, name := e.bound(r, d); name == Overcommit {
-			numbers = append(numbers, bound)
+		if n, against := e.numbers(r, r.Verdict.Queue, d, r.Request.Get(d)); against == Overcommit {
+			numbers = append(numbers, n.Bound)
 		}
 	}
 	if r.aboutCards() {
 		numbers = append(numbers, float64(r.Cards.Amount))
 		for _, q := range e.Index.Path(r.Verdict.Queue) {
 			for _, d := range r.Cards.Selector.Dims {
-				if numbers = append(numbers, e.Index.Capability.At(q, d)); r.Admission && e.overcommits(q, d) {
+				if numbers = append(numbers, e.Index.Capability.At(q, d)); r.Admission && quota.Overcommits(e.Index, q, d) {
 					numbers = append(numbers, e.Index.Admission.At(q, d))
 				}
 			}

@@ -96,7 +96,7 @@ func TestWarningsOnce(t *testing.T) {
 	var logged bytes.Buffer
 	klog.SetOutput(&logged)
 	t.Cleanup(func() { klog.SetOutput(io.Discard) })
-	var w Warnings
+	var w Log
 	w.Once("capacity", "a")
 	w.Once("capacity", "b")
 	klog.Flush()

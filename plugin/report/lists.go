@@ -84,13 +84,14 @@ func (e *Explainer) listShortage(r Refusal, name string) (s Shortage) {
 	}
 	switch v.Reason {
 	case quota.Guaranteed:
-		_, total, bound := e.Guarantees.Compare(e.Index, r.Queue, d, requested)
-		s = Shortage{Queue: e.Index.Name(v.Queue), Resource: cards.Shown(name), Against: kept,
-			Requested: requested / 1000, Total: total / 1000, Bound: bound / 1000}
+		_, n := e.Guarantees.Numbers(e.Index, r.Queue, d, requested)
+		s = e.shortageOf(v.Queue, d, requested, n, kept)
 	case quota.Earmarked:
-		s = Shortage{Queue: e.Index.Name(v.Queue), Resource: cards.Shown(name), Requested: requested / 1000}
+		s = Shortage{Queue: e.Index.Name(v.Queue), Resource: cards.Shown(name), Requested: r.Cards.Amount.Cards()}
 	case quota.OverNamespace:
-		s = e.namespaceShortage(r.Namespace, v.Queue, d, requested, requested+e.Namespaces.Accounts.Allocated(v.Queue).Get(d))
+		accounts := &e.Namespaces.Accounts
+		s = e.namespaceShortage(r.Namespace, v.Queue, d, requested,
+			quota.AllocatableNumbers(accounts, &accounts.RealCapability, v.Queue, d, requested))
 	default:
 		r.Verdict = quota.Verdict{Reason: v.Reason, Queue: r.Queue}
 		s, _ = e.cardShortage(r, name, d, known)

@@ -18,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
@@ -60,7 +61,7 @@ func newFixture(t *testing.T) *fixture {
 	f.Index, f.Names, f.Reservations = &index.Index{}, &index.Names{}, &reserve.Reservations{}
 	f.h200, f.h800 = f.Names.InternCard(h200), f.Names.InternCard(h800)
 	f.nic, f.invented = f.Names.Intern("example.com/nic"), f.Names.Intern("example.com/invented")
-	f.Cards = cards.NewRegistry().Open(f.ssn, tree, f.Names, cards.Everywhere, cards.Settings{Untyped: cards.UntypedCharge})
+	f.Cards = cards.NewRegistry().Open(f.ssn, objects.Of(f.ssn.Queues), tree, f.Names, cards.Everywhere, cards.Settings{Untyped: cards.UntypedCharge})
 	f.Limit = &f.Index.RealCapability
 	f.Queues = make([]*api.QueueInfo, tree.Len())
 	f.Index.Reset(tree, f.Names.Len())

@@ -82,8 +82,11 @@ const maxUntypedShortages = 2
 // the text to the conditions of the job and of each pod, whose size is limited.
 const maxShortages = 8
 
-// String formats the reason, in cores, Mi and whole units of everything else.
-func (r Reason) String() string {
+// String formats the reason as events and conditions have it.
+func (r Reason) String() string { return r.In(Mi) }
+
+// In formats the reason with memory in some unit.
+func (r Reason) In(memory Unit) string {
 	switch r.Rule {
 	case UnknownQueue:
 		return "The job's queue does not exist"
@@ -95,12 +98,12 @@ func (r Reason) String() string {
 		return fmt.Sprintf("Queue <%s> is not open", r.Queue)
 	case Guaranteed:
 		if len(r.Shortages) > 0 {
-			return r.shortages()
+			return r.shortages(memory)
 		}
 		return fmt.Sprintf("What is left at queue <%s> is guaranteed to other queues%s", r.Queue, r.requested())
 	case Earmarked:
 		if len(r.Shortages) > 0 {
-			return r.shortages()
+			return r.shortages(memory)
 		}
 		return fmt.Sprintf("What is left at queue <%s> is %s%s", r.Queue, earmarked, r.requested())
 	case MixedResources:
@@ -113,7 +116,8 @@ func (r Reason) String() string {
 		return fmt.Sprintf("Queue <%s> may have room for <%s> of <%s>, but the search for an assignment of cards used up its budget in this session",
 			r.Queue, card.FormatDecimal(r.Requested), r.Cards)
 	case ReclaimDelayed:
-		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod yet: the pod waits for less than %s", r.Queue, policy.ReclaimDelayKey)
+		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod yet: the pod waits for less than %s", r.Queue,
+			policy.ReclaimDelayKey)
 	case TrainingJob:
 		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod: its service class is %s", r.Queue, policy.Training)
 	case UnlabeledNodes:
@@ -127,9 +131,9 @@ func (r Reason) String() string {
 		return fmt.Sprintf("node(s) have <%s> but lack the label %s, which names the card", r.Resource, r.Label)
 	}
 	if r.Rule == Reserved && !r.mixed() {
-		return r.shortages() + reserved
+		return r.shortages(memory) + reserved
 	}
-	return r.shortages()
+	return r.shortages(memory)
 }
 
 // requested formats the cards that are requested, with nothing where none are.
@@ -143,7 +147,7 @@ func (r Reason) requested() string {
 // NodeEarmarked is why a node has no room for a pod that would fit.
 const NodeEarmarked = "node(s) have room that is " + earmarked
 
-// earmarked is what a pod or a node waits for.
+// earmarked ends the texts about room that earmarks keep.
 const earmarked = "earmarked for pods that others were evicted for"
 
 // reserved ends the text of a shortage, where nothing would be short without reservations.
@@ -153,13 +157,15 @@ const reserved = "; the rest is reserved for pods that wait for a node"
 func (r Reason) mixed() bool { return len(r.Shortages) > 0 && r.Shortages[0].Rule != "" }
 
 // shortages formats what does not fit.
-func (r Reason) shortages() string {
+func (r Reason) shortages(memory Unit) string {
 	switch {
 	case r.Cards != "" && !r.typed && len(r.Shortages) > maxUntypedShortages && !r.mixed():
-		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>", r.Queue, r.Cards, card.FormatDecimal(r.Requested))
+		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>", r.Queue, r.Cards,
+			card.FormatDecimal(r.Requested))
 	case len(r.Shortages) > 0:
 	case r.Namespace != "": // nor is one of the namespace
-		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota for namespace <%s>: requested <%s>", r.Queue, r.Cards, r.Namespace, card.FormatDecimal(r.Requested))
+		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota for namespace <%s>: requested <%s>", r.Queue, r.Cards, r.Namespace,
+			card.FormatDecimal(r.Requested))
 	case r.Cards != "": // no single bound is exceeded: the cards cannot be assigned to all pods at once
 		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>", r.Queue, r.Cards, card.FormatDecimal(r.Requested))
 	default:
@@ -167,7 +173,7 @@ func (r Reason) shortages() string {
 	}
 	var each []string
 	for _, s := range r.Shortages[:min(len(r.Shortages), maxShortages)] {
-		each = append(each, s.String())
+		each = append(each, s.in(memory))
 	}
 	if more := len(r.Shortages) - maxShortages; more > 0 {
 		of := "resources"
@@ -179,13 +185,15 @@ func (r Reason) shortages() string {
 	return strings.Join(each, "; ")
 }
 
-// String formats the shortage.
-func (s Shortage) String() string {
+// in formats the shortage.
+func (s Shortage) in(memory Unit) string {
+	amount := func(quantity float64) string { return Amount(s.Resource, quantity, memory) }
 	switch s.Rule {
 	case Guaranteed:
-		return fmt.Sprintf("What is left of <%s> at queue <%s> is guaranteed to other queues: requested <%s>", s.Resource, s.Queue, s.amount(s.Requested))
+		return fmt.Sprintf("What is left of <%s> at queue <%s> is guaranteed to other queues: requested <%s>", s.Resource, s.Queue,
+			amount(s.Requested))
 	case Earmarked:
-		return fmt.Sprintf("What is left of <%s> at queue <%s> is %s: requested <%s>", s.Resource, s.Queue, earmarked, s.amount(s.Requested))
+		return fmt.Sprintf("What is left of <%s> at queue <%s> is %s: requested <%s>", s.Resource, s.Queue, earmarked, amount(s.Requested))
 	}
 	of, end := "", ""
 	if s.Rule == Reserved {
@@ -195,12 +203,25 @@ func (s Shortage) String() string {
 		of = fmt.Sprintf(" for namespace <%s>", s.Namespace)
 	}
 	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota%s: requested <%s>, total would be <%s>, but %s is <%s>%s",
-		s.Queue, s.Resource, of, s.amount(s.Requested), s.amount(s.Total), s.Against, s.amount(s.Bound), end)
+		s.Queue, s.Resource, of, amount(s.Requested), amount(s.Total), s.Against, amount(s.Bound), end)
 }
 
-func (s Shortage) amount(quantity float64) string {
-	if s.Resource == "memory" {
-		return card.FormatDecimal(quantity/(1<<20)) + "Mi"
+// Unit is a unit of memory.
+type Unit struct {
+	Name  string
+	bytes float64
+}
+
+// The units of memory: of messages, and of tables.
+var (
+	Mi = Unit{"Mi", 1 << 20}
+	Gi = Unit{"Gi", 1 << 30}
+)
+
+// Amount formats a quantity of Readable.
+func Amount(resource string, quantity float64, memory Unit) string {
+	if resource == "memory" {
+		return card.FormatDecimal(quantity/memory.bytes) + memory.Name
 	}
 	return card.FormatDecimal(quantity)
 }

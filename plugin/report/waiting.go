@@ -4,7 +4,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
-// cause is what a job waits for: the labels of volcano_queue_waiting_jobs.
+// cause names what a job waits for: the labels of volcano_queue_waiting_jobs.
 type cause struct {
 	queue    string // of the job
 	rule     Rule

@@ -104,7 +104,8 @@ func (j *Job) ExemptGated(x fastres.Vector)     { j.exemptGated.subtractFrom(x) 
 
 // Read reads a job. read is s.Read or a CollectingReader.
 func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
-	*j = Job{Gates: j.Gates, groups: j.groups[:0], dims: j.dims[:0], allocated: j.allocated[:0], terminating: j.terminating[:0], pending: j.pending[:0], members: j.members[:0],
+	*j = Job{Gates: j.Gates, groups: j.groups[:0], dims: j.dims[:0], allocated: j.allocated[:0], terminating: j.terminating[:0],
+		pending: j.pending[:0], members: j.members[:0],
 		tasks: j.tasks[:0], requests: j.requests[:0], nodes: j.nodes[:0]}
 	if len(job.Tasks) == 0 {
 		for _, r := range s.JobRequests(job) {
@@ -340,7 +341,8 @@ func (j *Job) AppendReservation(to []assign.Demand, s *cards.Session, q index.Qu
 
 // appendGroup appends the demands of what is left of a group's minimum: the pods that
 // have no node, but for those that skip leaves out, and the remainder.
-func (j *Job) appendGroup(to []assign.Demand, s *cards.Session, q index.Queue, g group, left card.Milli, skip func(*api.TaskInfo) bool) []assign.Demand {
+func (j *Job) appendGroup(to []assign.Demand, s *cards.Session, q index.Queue, g group, left card.Milli,
+	skip func(*api.TaskInfo) bool) []assign.Demand {
 	for _, m := range j.members {
 		if api.AllocatedStatus(m.task.Status) || skip(m.task) {
 			continue

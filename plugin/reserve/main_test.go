@@ -15,6 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/quota/assign"
 )
@@ -49,7 +50,8 @@ func open(t testing.TB, quota string, settings cards.Settings, jobs ...workload.
 	f := &fixture{names: &index.Names{}, ix: &index.Index{}, jobs: info.Jobs}
 	f.names.InternCard("A") // so that A comes before B
 	tree := index.BuildTree([]index.Node{{Name: "q"}}, "")
-	f.Session = cards.NewRegistry().Open(offline.Open(offline.NewCache(info), nil), tree, f.names, cards.Everywhere, settings)
+	ssn := offline.Open(offline.NewCache(info), nil)
+	f.Session = cards.NewRegistry().Open(ssn, objects.Of(ssn.Queues), tree, f.names, cards.Everywhere, settings)
 	f.ix.Reset(tree, f.names.Len())
 	f.q = f.ix.Lookup("q")
 	f.AddBounds(f.ix, f.q)

@@ -33,7 +33,7 @@ type Promise struct {
 
 // PromiseOf reads the condition Inqueue of a job.
 func PromiseOf(job *api.JobInfo) Promise {
-	c := inqueueCondition(job)
+	c := Condition(job, InqueueCondition)
 	if c == nil {
 		return Promise{}
 	}
@@ -42,31 +42,33 @@ func PromiseOf(job *api.JobInfo) Promise {
 
 // BeginPromise sets the condition of a job that is admitted now.
 func BeginPromise(job *api.JobInfo, now time.Time) {
-	setInqueueCondition(job, scheduling.PodGroupCondition{Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(now), Reason: InqueueAdmitted})
+	SetCondition(job, scheduling.PodGroupCondition{Type: InqueueCondition, Status: v1.ConditionTrue,
+		LastTransitionTime: metav1.NewTime(now), Reason: InqueueAdmitted})
 }
 
 // EndPromise sets the condition of a job that is Inqueue for too long, or that another one
 // displaces.
 func EndPromise(job *api.JobInfo, now time.Time, reason, message string) {
-	setInqueueCondition(job, scheduling.PodGroupCondition{Status: v1.ConditionFalse, LastTransitionTime: metav1.NewTime(now),
-		Reason: reason, Message: message})
+	SetCondition(job, scheduling.PodGroupCondition{Type: InqueueCondition, Status: v1.ConditionFalse,
+		LastTransitionTime: metav1.NewTime(now), Reason: reason, Message: message})
 }
 
-func inqueueCondition(job *api.JobInfo) *scheduling.PodGroupCondition {
+// Condition returns a condition of the PodGroup of a job, nil if it has none of the type.
+func Condition(job *api.JobInfo, of scheduling.PodGroupConditionType) *scheduling.PodGroupCondition {
 	if job.PodGroup == nil {
 		return nil
 	}
 	for i := range job.PodGroup.Status.Conditions {
-		if c := &job.PodGroup.Status.Conditions[i]; c.Type == InqueueCondition {
+		if c := &job.PodGroup.Status.Conditions[i]; c.Type == of {
 			return c
 		}
 	}
 	return nil
 }
 
-func setInqueueCondition(job *api.JobInfo, to scheduling.PodGroupCondition) {
-	to.Type = InqueueCondition
-	if c := inqueueCondition(job); c != nil {
+// SetCondition sets the condition of a type.
+func SetCondition(job *api.JobInfo, to scheduling.PodGroupCondition) {
+	if c := Condition(job, to.Type); c != nil {
 		*c = to
 	} else if job.PodGroup != nil {
 		job.PodGroup.Status.Conditions = append(job.PodGroup.Status.Conditions, to)

@@ -323,9 +323,22 @@ func (r *Reservations) feasible(ix *index.Index, kept, rest []Reservation) int {
 	return low
 }
 
-// Within returns the milli-cards that are reserved in q or below for selectors
+// Numbers returns what a refused request for several cards at once is held against: the sum of what
+// counts against the bounds of its cards, with reservations that no other card can serve, and the
+// sum of the bounds.
+func (r *Reservations) Numbers(ix *index.Index, q index.Queue, request cards.Request) (n quota.Numbers) {
+	for _, d := range request.Selector.Dims {
+		of := quota.EnqueueableNumbers(ix, q, d, 0)
+		n.Total += of.Total
+		n.Bound += of.Bound
+	}
+	n.Total += float64(request.Amount) + r.within(ix, q, request.Selector.Dims)
+	return n
+}
+
+// within returns the milli-cards that are reserved in q or below for selectors
 // all of whose cards are in cards.
-func (r *Reservations) Within(ix *index.Index, q index.Queue, cards []fastres.Dim) float64 {
+func (r *Reservations) within(ix *index.Index, q index.Queue, cards []fastres.Dim) float64 {
 	sum := 0.0
 	for _, p := range r.pending {
 		if slices.Contains(ix.Path(p.demand.Queue), q) && subset(p.demand.Cards, cards) {

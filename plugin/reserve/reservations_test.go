@@ -108,6 +108,6 @@ func TestWithinSumsReservations(t *testing.T) {
 	f.reserve(t, &r, "job")
 	a, _ := f.names.LookupCard("A")
 	b, _ := f.names.LookupCard("B")
-	assert.Equal(t, 3000.0, r.Within(f.ix, f.q, []fastres.Dim{b, a}))
-	assert.Zero(t, r.Within(f.ix, f.q, []fastres.Dim{a}), "B can serve it as well")
+	assert.Equal(t, 3000.0, r.within(f.ix, f.q, []fastres.Dim{b, a}))
+	assert.Zero(t, r.within(f.ix, f.q, []fastres.Dim{a}), "B can serve it as well")
 }

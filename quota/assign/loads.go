@@ -78,7 +78,7 @@ func (l *Loads) fit(ix *index.Index, q index.Queue, card fastres.Dim, asked []De
 	return true
 }
 
-// room returns the milli-cards that are neither allocated nor promised, rounded down. It is
+// room returns the milli-cards that are neither allocated nor reserved, rounded down. It is
 // negative where usage exceeds the bound.
 func room(ix *index.Index, q index.Queue, card fastres.Dim) float64 {
 	bound := ix.AdmissionBounds().At(q, card)

@@ -73,7 +73,8 @@ func (s *source) printStock(all *stock.Stock) error {
 func cardTable(all *stock.Stock) *table {
 	cards := &table{columns: columns("CARD", "NODES", "ALLOCATABLE", "CHARGED", "(USED)", "FREE", "QUOTAS", "OVERSUBSCRIBED")}
 	for _, c := range all.Cards {
-		cards.add(c.Card, c.Nodes, number(c.Allocatable), number(c.Charged), number(c.Used), number(c.Free), number(c.Quota), number(c.Oversubscribed))
+		cards.add(c.Card, c.Nodes, number(c.Allocatable), number(c.Charged), number(c.Used), number(c.Free), number(c.Quota),
+			number(c.Oversubscribed))
 	}
 	return cards
 }

@@ -87,7 +87,8 @@ func subjectOf(arguments []string) (subject, error) {
 
 // explain explains the jobs of a subject, and those that were shown before: a job that no
 // longer waits is a change.
-func (s *source) explain(ctx context.Context, about subject, world *engine.World, configuration *engine.Configuration, shown map[string]bool) (*result, error) {
+func (s *source) explain(ctx context.Context, about subject, world *engine.World, configuration *engine.Configuration,
+	shown map[string]bool) (*result, error) {
 	filter, err := about.filter(world, s.namespace())
 	if err != nil {
 		return nil, err
@@ -125,9 +126,11 @@ func (s *source) explain(ctx context.Context, about subject, world *engine.World
 }
 
 func explanations(findings []explain.Finding) *table {
-	t := &table{columns: columns("NAMESPACE", "JOB", "QUEUE", "STATE", "(PHASE)", "(STAGE)", "RULE", "LEVEL", "PLACED", "WAITING", "(MINIMUM)", "(FIT)", "MESSAGE")}
+	t := &table{columns: columns("NAMESPACE", "JOB", "QUEUE", "STATE", "(PHASE)", "(STAGE)", "RULE", "LEVEL", "PLACED", "WAITING", "(MINIMUM)",
+		"(FIT)", "MESSAGE")}
 	for _, f := range findings {
-		t.add(f.Namespace, f.Owner, f.Queue, f.State, f.Phase, f.Stage, f.Rule, f.Level, f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum, f.Pods.Fit, f.Message)
+		t.add(f.Namespace, f.Owner, f.Queue, f.State, f.Phase, f.Stage, f.Rule, f.Level, f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum,
+			f.Pods.Fit, f.Message)
 	}
 	return t
 }
@@ -185,17 +188,17 @@ func (about subject) filter(world *engine.World, namespace string) (func(*explai
 
 // subtree is a queue and all below it.
 func subtree(world *engine.World, name string) (map[string]bool, error) {
-	below := map[string]bool{name: true}
-	for grew := true; grew; {
-		grew = false
-		for _, q := range world.Queues {
-			if !below[q.Name] && below[q.Spec.Parent] {
-				below[q.Name], grew = true, true
-			}
-		}
-	}
 	if world.Queue(name) == nil {
 		return nil, unknown("queue", name, world.QueueNames())
+	}
+	parents, below := map[string]string{}, map[string]bool{}
+	for _, q := range world.Queues {
+		parents[q.Name] = q.Spec.Parent
+	}
+	for _, q := range world.Queues {
+		for level := range index.Upward(q.Name, func(name string) string { return parents[name] }) {
+			below[q.Name] = below[q.Name] || level == name
+		}
 	}
 	return below, nil
 }
@@ -210,7 +213,8 @@ func podsOf(f *explain.Finding) string {
 	case f.Pods.Total == 0:
 		return fmt.Sprintf("none yet; %d needed to start", f.Pods.Minimum)
 	}
-	return fmt.Sprintf("%d, of which %d placed and %d waiting; %d needed to start", f.Pods.Total, f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum)
+	return fmt.Sprintf("%d, of which %d placed and %d waiting; %d needed to start", f.Pods.Total, f.Pods.Placed, f.Pods.Waiting,
+		f.Pods.Minimum)
 }
 
 func describeAll(findings []explain.Finding) string {

@@ -56,11 +56,13 @@ func newServe(s *source) *cobra.Command {
 		Use: "serve", Short: "Queues and cards as web pages", Long: serveLong, Example: serveExamples, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.serve(cmd, v) },
 	}
-	cmd.Flags().StringVar(&v.listen, "listen", "127.0.0.1:8080", "Address to listen on: one of this machine, such as 127.0.0.1:8080, [::1]:8080 or localhost:0. "+
-		"Others need --authenticate and a certificate")
+	cmd.Flags().StringVar(&v.listen, "listen", "127.0.0.1:8080",
+		"Address to listen on: one of this machine, such as 127.0.0.1:8080, [::1]:8080 or localhost:0. "+
+			"Others need --authenticate and a certificate")
 	cmd.Flags().BoolVar(&v.authenticate, "authenticate", false, "Require a token of the cluster, and show what its user may list. "+
 		"cardctl needs the permission to create tokenreviews and subjectaccessreviews")
-	cmd.Flags().StringVar(&v.certificate, "tls-cert-file", "", "File with the certificate of the server, which then speaks HTTPS only. It is read again when it changes")
+	cmd.Flags().StringVar(&v.certificate, "tls-cert-file", "",
+		"File with the certificate of the server, which then speaks HTTPS only. It is read again when it changes")
 	cmd.Flags().StringVar(&v.key, "tls-private-key-file", "", "File with the private key of the certificate")
 	cmd.Flags().StringVar(&v.metrics, "metrics", "", "Address of the scheduler's metrics, such as http://volcano-scheduler-service.volcano-system:8080/metrics, for the duration of its cycles")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "Least time between two readings of the cluster")

@@ -85,7 +85,8 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 	s.warn(trial.Objects)
 	s.warnOfWorld(trial.World, configuration)
 	comparison := trial.Comparison
-	comparison.Jobs = slices.DeleteFunc(comparison.Jobs, func(j whatif.JobChange) bool { return s.namespace() != "" && j.Namespace != s.namespace() })
+	comparison.Jobs = slices.DeleteFunc(comparison.Jobs,
+		func(j whatif.JobChange) bool { return s.namespace() != "" && j.Namespace != s.namespace() })
 	return s.printComparison(comparison, c.all)
 }
 

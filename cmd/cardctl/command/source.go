@@ -90,7 +90,8 @@ func (s *source) bind(cmd *cobra.Command, outputs ...string) {
 
 // bindNamespaces adds the flag of commands that print objects of namespaces.
 func (s *source) bindNamespaces(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "Jobs of all namespaces, whatever --namespace is. This is the default")
+	cmd.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false,
+		"Jobs of all namespaces, whatever --namespace is. This is the default")
 }
 
 // bindSelector adds the flag that selects objects by their labels.

@@ -37,7 +37,8 @@ func (w *workloads) deriveGroups(pods []*v1.Pod, jobs []*batch.Job) error {
 		podGroup := w.podGroupOf(job)
 		podGroups[types.NamespacedName{Namespace: podGroup.Namespace, Name: podGroup.Name}] = podGroup
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(members), func(x, y types.NamespacedName) int { return cmp.Compare(x.String(), y.String()) }) {
+	for _, id := range slices.SortedFunc(maps.Keys(members),
+		func(x, y types.NamespacedName) int { return cmp.Compare(x.String(), y.String()) }) {
 		first := members[id][0]
 		podGroup := podGroups[id]
 		if podGroup == nil {

@@ -99,7 +99,8 @@ func Build(o *input.Objects) (*World, error) {
 	if err := w.addQueues(o.Queues); err != nil {
 		return nil, err
 	}
-	b := workloads{World: w, groups: map[types.NamespacedName]*Group{}, ownedBy: map[types.NamespacedName]*Group{}, out: map[metav1.Object]bool{}}
+	b := workloads{World: w, groups: map[types.NamespacedName]*Group{}, ownedBy: map[types.NamespacedName]*Group{},
+		out: map[metav1.Object]bool{}}
 	for _, podGroup := range o.PodGroups {
 		g, err := w.addGroup(podGroup)
 		if err != nil {
@@ -123,7 +124,8 @@ func Build(o *input.Objects) (*World, error) {
 		return nil, err
 	}
 	w.sort()
-	if usesDefault := slices.ContainsFunc(w.Groups, func(g *Group) bool { return g.Spec.Queue == DefaultQueue }); usesDefault && w.Queue(DefaultQueue) == nil {
+	if usesDefault := slices.ContainsFunc(w.Groups, func(g *Group) bool { return g.Spec.Queue == DefaultQueue }); usesDefault &&
+		w.Queue(DefaultQueue) == nil {
 		w.Queues = append(w.Queues, newQueue(DefaultQueue))
 	}
 	return w, nil
@@ -243,7 +245,8 @@ func (w *World) admit(pod *v1.Pod) {
 		pod.Spec.Priority = &priority
 	}
 	// Quotas do not depend on volumes, and their claims are not in the input.
-	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
+	pod.Spec.Volumes = slices.DeleteFunc(pod.Spec.Volumes,
+		func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil })
 }
 
 // info returns the input of a session: copies of all that a session changes.

@@ -56,7 +56,8 @@ func (e *explainer) advise(f *Finding) []string {
 		if f.Reason.Cards != "" {
 			key = card.NamespaceKey
 		}
-		return []string{fmt.Sprintf("wait for jobs of the namespace %s in queue %s to end, or raise the annotation %s of the queue", f.Namespace, f.Level, key)}
+		return []string{fmt.Sprintf("wait for jobs of the namespace %s in queue %s to end, or raise the annotation %s of the queue", f.Namespace,
+			f.Level, key)}
 	case report.OverQuota, report.OverDeserved:
 		return e.adviseShortages(f)
 	case report.NoSuchCard:
@@ -119,9 +120,11 @@ func (e *explainer) adviseShortages(f *Finding) []string {
 			all = append(all, fmt.Sprintf("wait until jobs of %s end: they are admitted up to %s %s; or raise what it deserves, or its annotation %s",
 				s.Queue, Amount(s.Resource, s.Bound), s.Resource, policy.OvercommitFactorKey))
 		case origin == "":
-			all = append(all, fmt.Sprintf("%s %s are missing: the cluster's total less the guarantees of other queues bounds %s", missing, s.Resource, s.Queue))
+			all = append(all, fmt.Sprintf("%s %s are missing: the cluster's total less the guarantees of other queues bounds %s", missing,
+				s.Resource, s.Queue))
 		case e.kept(s, origin):
-			all = append(all, fmt.Sprintf("%s %s are missing in %s: the guarantees of other queues, or the cluster's total, lower its bound", missing, s.Resource, s.Queue))
+			all = append(all, fmt.Sprintf("%s %s are missing in %s: the guarantees of other queues, or the cluster's total, lower its bound",
+				missing, s.Resource, s.Queue))
 		case s.Requested > s.Bound:
 			all = append(all, fmt.Sprintf("it can never run in %s as it is: raise %s to %s at least, or request less",
 				f.Queue, e.field(s, origin), Amount(s.Resource, s.Requested)))

@@ -83,7 +83,8 @@ func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable []*api.
 	if len(over) == 0 {
 		return fmt.Sprintf("no job can reclaim it: queue %s has no more than it deserves", queue.Name)
 	}
-	return fmt.Sprintf("queue %s has more than it deserves, and %s that have less can reclaim it: %s", queue.Name, from, strings.Join(over, ", "))
+	return fmt.Sprintf("queue %s has more than it deserves, and %s that have less can reclaim it: %s", queue.Name, from,
+		strings.Join(over, ", "))
 }
 
 // standing returns how the policies protect running tasks: the answer for the first one that

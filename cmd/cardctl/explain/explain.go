@@ -14,6 +14,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
@@ -118,7 +119,7 @@ func newExplainer(s *engine.Session, w *engine.World) *explainer {
 	}
 	for name, a := range x.accounts {
 		if a.Leaf {
-			for p := a.Parent; p != ""; p = x.accounts[p].Parent {
+			for p := range index.Upward(a.Parent, func(name string) string { return x.accounts[name].Parent }) {
 				x.children[p] = append(x.children[p], name)
 			}
 		}
@@ -255,7 +256,7 @@ func (e *explainer) created(job *api.JobInfo) *metav1.Time {
 
 // refuse records a refusal of the quota plugin.
 func (e *explainer) refuse(f *Finding, why *report.Reason) {
-	f.Rule, f.Reason, f.Message, f.Level = why.Rule, why, words(why), why.Queue
+	f.Rule, f.Reason, f.Message, f.Level = why.Rule, why, why.In(report.Gi), why.Queue
 	if len(why.Shortages) > 0 {
 		f.Level = why.Shortages[0].Queue
 	}

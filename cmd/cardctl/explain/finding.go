@@ -184,26 +184,5 @@ func Amount(resource string, quantity float64) string {
 	if quantity > 1e15 && resource != "memory" || quantity > 1e24 {
 		return "unlimited"
 	}
-	if resource == "memory" {
-		return trim(quantity/(1<<30)) + "Gi"
-	}
-	return trim(quantity)
-}
-
-func trim(x float64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", x), "0"), ".")
-}
-
-// words are the words of a reason, with memory in Gi.
-func words(r *report.Reason) string {
-	text := r.String()
-	for _, s := range r.Shortages {
-		if s.Resource == "memory" {
-			inGi := fmt.Sprintf("requested <%s>, total would be <%s>, but %s is <%s>",
-				Amount(s.Resource, s.Requested), Amount(s.Resource, s.Total), s.Against, Amount(s.Resource, s.Bound))
-			own := s.String()
-			text = strings.Replace(text, own, own[:strings.Index(own, "requested <")]+inGi, 1)
-		}
-	}
-	return text
+	return report.Amount(resource, quantity, report.Gi)
 }

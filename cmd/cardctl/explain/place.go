@@ -142,7 +142,7 @@ func (e *explainer) nodeFor(f *Finding, task *api.TaskInfo) (*api.NodeInfo, []No
 // unfitness returns why a task does not fit on a node now, "" if it does.
 func (e *explainer) unfitness(task *api.TaskInfo, node *api.NodeInfo) string {
 	if why := e.Quota.Node(task, node.Name); why != nil {
-		return words(why)
+		return why.In(report.Gi)
 	}
 	if !task.InitResreq.LessEqual(node.Idle, api.Zero) {
 		if ok, short := task.InitResreq.LessEqualWithResourcesName(node.FutureIdle(), api.Zero); !ok {

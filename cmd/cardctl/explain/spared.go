@@ -29,7 +29,7 @@ func (e *explainer) explainReclaim(f *Finding, job *api.JobInfo) {
 	}
 	if why != nil && (why.Rule == report.TrainingJob || why.Rule == report.ReclaimDelayed) {
 		f.NoReclaim = why
-		f.Advice = append(f.Advice, "nothing is evicted for it: "+words(why))
+		f.Advice = append(f.Advice, "nothing is evicted for it: "+why.In(report.Gi))
 	}
 }
 

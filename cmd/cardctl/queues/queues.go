@@ -4,11 +4,11 @@ package queues
 
 import (
 	"slices"
-	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 )
@@ -37,8 +37,11 @@ type Policy struct {
 	Whole bool `json:"wholeSubtree,omitempty"`
 }
 
+// InqueueTimeout is the argument of the plugin that holds where no annotation does.
+const InqueueTimeout = "inqueueTimeout"
+
 // Name is the name of the policy without the prefix of Volcano's annotations.
-func (p Policy) Name() string { return strings.TrimPrefix(p.Policy, "volcano.sh/") }
+func (p Policy) Name() string { return policy.Short(p.Policy) }
 
 // Holding has the quantities of a resource of a queue.
 type Holding struct {
@@ -94,7 +97,7 @@ func (p *policies) of(a plugin.Account) (all []Policy) {
 	}
 	var path []string
 	var annotations []map[string]string
-	for name := a.Queue; name != "" && len(path) <= len(p.parents); name = p.parents[name] {
+	for name := range index.Upward(a.Queue, func(name string) string { return p.parents[name] }) {
 		path, annotations = append(path, name), append(annotations, p.annotations[name])
 	}
 	timeout := a.InqueueTimeout > 0 // of the argument, unless an annotation sets it
@@ -105,7 +108,7 @@ func (p *policies) of(a plugin.Account) (all []Policy) {
 		timeout = timeout && held.Name != policy.InqueueTimeoutKey
 	}
 	if timeout {
-		all = append(all, Policy{Policy: "inqueueTimeout", Value: a.InqueueTimeout.String()})
+		all = append(all, Policy{Policy: InqueueTimeout, Value: a.InqueueTimeout.String()})
 	}
 	return all
 }
@@ -118,7 +121,7 @@ func waitingJobs(s *engine.Session) map[string]int {
 	}
 	for _, job := range s.Jobs {
 		if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) > 0 {
-			for q := string(job.Queue); q != ""; q = parents[q] {
+			for q := range index.Upward(string(job.Queue), func(name string) string { return parents[name] }) {
 				counts[q]++
 			}
 		}

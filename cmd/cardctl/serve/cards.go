@@ -46,7 +46,8 @@ func cardsView(q *request) (any, any, error) {
 	search := strings.ToLower(q.query.Get("search"))
 	var nodes []stock.OnNode
 	for _, n := range s.Nodes {
-		if (search == "" || strings.Contains(strings.ToLower(n.Node), search)) && (!q.query.Has("free") || n.Free > 0) && matchesQueue(n, q.query.Get("queue")) {
+		if (search == "" || strings.Contains(strings.ToLower(n.Node), search)) && (!q.query.Has("free") || n.Free > 0) &&
+			matchesQueue(n, q.query.Get("queue")) {
 			nodes = append(nodes, n)
 		}
 	}

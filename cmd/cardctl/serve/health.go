@@ -66,15 +66,17 @@ type objectCount struct {
 func healthView(q *request) (any, any, error) {
 	c := q.Configuration
 	p := &healthPage{
-		Configuration: configuration{Plugin: c.Plugin, Hierarchy: c.Hierarchy, Release: c.Release.String(), LeftOut: c.LeftOut, Arguments: c.Arguments, Policies: q.Policies},
-		Notes:         append([]model.Note{}, q.Notes...), Checked: q.Checks.Time, Refused: q.refused(), Scheduler: q.Scheduler, Server: q.server.process(q.Took),
+		Configuration: configuration{Plugin: c.Plugin, Hierarchy: c.Hierarchy, Release: c.Release.String(), LeftOut: c.LeftOut,
+			Arguments: c.Arguments, Policies: q.Policies},
+		Notes: append([]model.Note{}, q.Notes...), Checked: q.Checks.Time, Refused: q.refused(), Scheduler: q.Scheduler, Server: q.server.process(q.Took),
 		Issues: slices.DeleteFunc(slices.Clone(q.Checks.Issues), func(i validate.Issue) bool { return !q.maySee(i.Object) }),
 	}
 	for _, a := range c.Actions {
 		p.Configuration.Actions = append(p.Configuration.Actions, a.Name())
 	}
 	o := q.Objects
-	p.Objects = []objectCount{{"Node", len(o.Nodes)}, {"Queue", len(o.Queues)}, {"PodGroup", len(o.PodGroups)}, {"Job", len(o.Jobs)}, {"Pod", len(o.Pods)}}
+	p.Objects = []objectCount{{"Node", len(o.Nodes)}, {"Queue", len(o.Queues)}, {"PodGroup", len(o.PodGroups)}, {"Job", len(o.Jobs)},
+		{"Pod", len(o.Pods)}}
 	return p, struct {
 		Kind string `json:"kind"`
 		*healthPage
@@ -113,7 +115,8 @@ func (q *request) refused() []refusal {
 func (s *Server) process(took time.Duration) process {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	p := process{Reading: float64(took.Microseconds()) / 1000, Memory: memory.Sys - memory.HeapReleased, Started: s.started, Pages: s.events.open()}
+	p := process{Reading: float64(took.Microseconds()) / 1000, Memory: memory.Sys - memory.HeapReleased, Started: s.started,
+		Pages: s.events.open()}
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) == nil {
 		p.Processor = time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()

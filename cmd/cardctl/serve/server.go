@@ -13,7 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 )
 
-// Options are what a server needs.
+// Options are the inputs and settings of a server.
 type Options struct {
 	Source   model.Source
 	Interval time.Duration // the least time between two readings

@@ -63,7 +63,7 @@ func showAll(next http.Handler) http.Handler {
 	})
 }
 
-// seen is what one request may see. It asks the viewer once for each namespace.
+// seen filters the objects that one request may see. It asks the viewer once for each namespace.
 type seen struct {
 	ctx        context.Context
 	viewer     Viewer

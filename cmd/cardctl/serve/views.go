@@ -196,7 +196,7 @@ func statusOf(w http.ResponseWriter, err error) int {
 	return http.StatusInternalServerError
 }
 
-// frame is what all pages have around their content.
+// frame returns the parts that all pages have around their content.
 func (s *Server) frame(q *request, v view) *page.Frame {
 	f := &page.Frame{
 		Name: v.name, Path: q.URL.Path, Query: q.query, Accept: q.Header.Get("Accept-Language"),

@@ -185,8 +185,8 @@ func (q *request) levels(f *explain.Finding) (rows []levelRow) {
 	if f.Reason != nil && len(f.Reason.Shortages) > 0 {
 		resource = f.Reason.Shortages[0].Resource
 	}
-	for level := q.Queue(f.Queue); level != nil && len(rows) <= len(q.Model.Queues); level = q.Queue(level.Parent) {
-		rows = append(rows, levelRow{Queue: level.Queue, Lacks: level.Queue == f.Level, Bars: q.barsOf(level, resource, true, scales)})
+	for _, name := range model.Path(q.Model.Queues, f.Queue) {
+		rows = append(rows, levelRow{Queue: name, Lacks: name == f.Level, Bars: q.barsOf(q.Queue(name), resource, true, scales)})
 	}
 	return rows
 }

@@ -81,7 +81,7 @@ func (t *trials) run(ctx context.Context, simulate func(context.Context) (*whati
 	}
 }
 
-// change is what a form asks for.
+// change holds the fields of a form.
 type change struct {
 	Set, Remove []string
 	Add         string
@@ -250,7 +250,7 @@ func (q *request) hide(c *whatif.Comparison) (hidden *Hidden) {
 	return hidden
 }
 
-// resultOf is what the page shows of a comparison: what differs.
+// resultOf returns the differences of a comparison for the page.
 func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
 	c := o.Comparison
 	r := &trialResult{Hidden: hidden, Patches: o.Patches}
@@ -266,7 +266,8 @@ func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
 	}
 	for _, q := range c.Queues {
 		if q.Changed() {
-			r.Queues = append(r.Queues, queueChange{q, changeBar(q, q.Before, q.BeforeQuota, scales[q.Card]), changeBar(q, q.After, q.AfterQuota, scales[q.Card])})
+			r.Queues = append(r.Queues, queueChange{q, changeBar(q, q.Before, q.BeforeQuota, scales[q.Card]),
+				changeBar(q, q.After, q.AfterQuota, scales[q.Card])})
 		}
 	}
 	for _, j := range c.Jobs {
@@ -301,7 +302,8 @@ func value(x *float64) float64 {
 // changeBar is the bar of a card before or after.
 func changeBar(c whatif.CardChange, allocated float64, quota *float64, scale float64) page.Bar {
 	q := queues.Queue{Queue: c.Queue}
-	return barOf(queues.Row{Queue: &q, Holding: queues.Holding{Resource: c.Card, Card: true, Allocated: allocated, Capability: quota}}, 0, scale)
+	return barOf(queues.Row{Queue: &q, Holding: queues.Holding{Resource: c.Card, Card: true, Allocated: allocated, Capability: quota}}, 0,
+		scale)
 }
 
 func whatIfCommand(q *request) []string {

@@ -141,7 +141,8 @@ type onNode struct{ node, card string }
 
 // isReady reports whether a node does not say that it is not ready.
 func isReady(node *v1.Node) bool {
-	return !slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status != v1.ConditionTrue })
+	return !slices.ContainsFunc(node.Status.Conditions,
+		func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status != v1.ConditionTrue })
 }
 
 // lost returns what is charged and on no node.

@@ -11,6 +11,7 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
@@ -48,14 +49,16 @@ func (ck *checker) classesBelow(w *engine.World, classOf func(map[string]string,
 			if class == "" {
 				continue
 			}
-			for q, deep := ck.queues[g.Spec.Queue], 0; q != nil && deep <= len(ck.queues); q, deep = ck.parentOf(q), deep+1 {
-				if below[q.Name] == nil {
-					below[q.Name] = map[string]bool{}
+			for q := range index.Upward(g.Spec.Queue, func(name string) string {
+				if parent := ck.parentOf(ck.queues[name]); parent != nil {
+					return parent.Name
 				}
-				below[q.Name][class] = true
-				if ck.parentOf(q) == q {
-					break
+				return ""
+			}) {
+				if below[q] == nil {
+					below[q] = map[string]bool{}
 				}
+				below[q][class] = true
 			}
 		}
 	}
@@ -78,5 +81,6 @@ func (ck *checker) checkGuaranteeOf(q *scheduling.Queue, classes map[string]bool
 	if classes[policy.Training] {
 		severity, who = Warning, "from the jobs of training in the queue"
 	}
-	ck.report(severity, q, "Queue", annotation(card.QuotaKey), "%s does not name %s, and defaults to the quota: inference takes none %s", card.GuaranteeKey, strings.Join(kept, ", "), who)
+	ck.report(severity, q, "Queue", annotation(card.QuotaKey), "%s does not name %s, and defaults to the quota: inference takes none %s",
+		card.GuaranteeKey, strings.Join(kept, ", "), who)
 }

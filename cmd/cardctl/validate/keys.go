@@ -38,7 +38,8 @@ func (ck *checker) checkKeys() {
 			ck.report(Error, object, kind, field+annotation(p.Key), "%s", p.Reason)
 		}
 		if text, given := annotations[policy.ServiceTypeKey]; given && !policy.IsServiceType(text) {
-			ck.report(Error, object, kind, field+annotation(policy.ServiceTypeKey), "%q is not %s or %s", index.Shorten(text, 100), policy.Inference, policy.Training)
+			ck.report(Error, object, kind, field+annotation(policy.ServiceTypeKey), "%q is not %s or %s", index.Shorten(text, 100), policy.Inference,
+				policy.Training)
 		}
 	}
 	template := func(object metav1.Object, kind, field string, pod *v1.PodTemplateSpec) {

@@ -12,8 +12,11 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// parentOf is the parent, nil if that is the root and the root is not in the input.
+// parentOf returns the parent, nil for nil and if that is the root and the root is not in the input.
 func (ck *checker) parentOf(q *scheduling.Queue) *scheduling.Queue {
+	if q == nil {
+		return nil
+	}
 	parent := q.Spec.Parent
 	if parent == "" && q.Name != index.RootName {
 		parent = index.RootName
@@ -31,14 +34,16 @@ func (ck *checker) checkAgainstParent(q *scheduling.Queue) {
 	for _, name := range sortedNames(q.Spec.Capability) {
 		own := q.Spec.Capability[name]
 		if above, ok := parent.Spec.Capability[name]; ok && own.Cmp(above) > 0 {
-			ck.report(Error, q, "Queue", "spec.capability."+string(name), "%s is more than the %s of its parent %s", own.String(), above.String(), parent.Name)
+			ck.report(Error, q, "Queue", "spec.capability."+string(name), "%s is more than the %s of its parent %s", own.String(), above.String(),
+				parent.Name)
 		}
 	}
 	above := amounts(parent, card.QuotaKey)
 	own := amounts(q, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if most, ok := above[name]; ok && own[name] > most {
-			ck.report(Error, q, "Queue", annotation(card.QuotaKey), "%q is %v, more than the %v of its parent %s", name, own[name], most, parent.Name)
+			ck.report(Error, q, "Queue", annotation(card.QuotaKey), "%q is %v, more than the %v of its parent %s", name, own[name], most,
+				parent.Name)
 		}
 	}
 }
@@ -111,7 +116,8 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 	own := amounts(q, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if _, ok := ck.stock[name]; !ok && own[name] > 0 {
-			ck.report(Warning, q, "Queue", annotation(card.QuotaKey), "no node has the card %q%s", name, index.DidYouMean(name, slices.Sorted(maps.Keys(ck.stock))))
+			ck.report(Warning, q, "Queue", annotation(card.QuotaKey), "no node has the card %q%s", name,
+				index.DidYouMean(name, slices.Sorted(maps.Keys(ck.stock))))
 		}
 	}
 }
@@ -133,7 +139,8 @@ func (ck *checker) checkOversubscription() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		if have, known := ck.stock[name]; known && sums[name] > have {
-			ck.report(Note, last[name], "Queue", annotation(card.QuotaKey), "the quotas of %q add up to %v, and the nodes have %v", name, sums[name], have)
+			ck.report(Note, last[name], "Queue", annotation(card.QuotaKey), "the quotas of %q add up to %v, and the nodes have %v", name, sums[name],
+				have)
 		}
 	}
 }

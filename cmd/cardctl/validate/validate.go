@@ -67,7 +67,8 @@ type checker struct {
 // are nodes among the objects, it also finds jobs that cannot run even on an empty cluster.
 func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	k := &checker{objects: o, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
-	for severity, problems := range map[Severity][]input.Problem{Error: slices.Concat(o.Problems, o.Unknown), Warning: slices.Concat(o.Repeated, o.Newer)} {
+	for severity, problems := range map[Severity][]input.Problem{Error: slices.Concat(o.Problems, o.Unknown),
+		Warning: slices.Concat(o.Repeated, o.Newer)} {
 		for _, p := range problems {
 			k.issues = append(k.issues, Issue{p.Source, severity, p.Object, p.Field, p.Message})
 		}
@@ -103,7 +104,8 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) ([]Is
 	}
 	rank := []Severity{Error, Warning, Note}
 	slices.SortStableFunc(k.issues, func(a, b Issue) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)), cmp.Compare(a.Line, b.Line))
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)),
+			cmp.Compare(a.Line, b.Line))
 	})
 	return k.issues, nil
 }
@@ -153,7 +155,8 @@ func (ck *checker) checkParent(q *scheduling.Queue) {
 		ck.report(Error, q, "Queue", "spec.parent", "the root has no parent")
 	case err == nil:
 	case errors.Is(err, index.ErrUnknownParent) && ck.queues[q.Spec.Parent] == nil:
-		ck.report(Error, q, "Queue", "spec.parent", "there is no queue %q%s", q.Spec.Parent, index.DidYouMean(q.Spec.Parent, slices.Sorted(maps.Keys(ck.queues))))
+		ck.report(Error, q, "Queue", "spec.parent", "there is no queue %q%s", q.Spec.Parent,
+			index.DidYouMean(q.Spec.Parent, slices.Sorted(maps.Keys(ck.queues))))
 	case errors.Is(err, index.ErrCycle) && ck.inCycle(q):
 		ck.report(Error, q, "Queue", "spec.parent", "the parents form a cycle: %s", ck.cycle(q))
 	default:
@@ -168,14 +171,17 @@ func (ck *checker) inCycle(q *scheduling.Queue) bool {
 // around is the cycle that a queue is part of. It is nil if the queue is only below a
 // cycle.
 func (ck *checker) around(q *scheduling.Queue) []string {
-	names := []string{q.Name}
-	for next := ck.queues[q.Spec.Parent]; next != nil && len(names) <= len(ck.queues); next = ck.queues[next.Spec.Parent] {
-		if next == q {
-			return names
+	parent := func(name string) string {
+		if of := ck.queues[name]; of != nil {
+			return of.Spec.Parent
 		}
-		names = append(names, next.Name)
+		return ""
 	}
-	return nil
+	names := slices.Collect(index.Upward(q.Name, parent))
+	if parent(names[len(names)-1]) != q.Name {
+		return nil
+	}
+	return names
 }
 
 func (ck *checker) cycle(q *scheduling.Queue) string {
@@ -214,7 +220,8 @@ func (ck *checker) checkAnnotations(q *scheduling.Queue) {
 			}
 		}
 	}
-	for field, list := range map[string]v1.ResourceList{"spec.capability": q.Spec.Capability, "spec.deserved": q.Spec.Deserved, "spec.guarantee.resource": q.Spec.Guarantee.Resource} {
+	for field, list := range map[string]v1.ResourceList{"spec.capability": q.Spec.Capability, "spec.deserved": q.Spec.Deserved,
+		"spec.guarantee.resource": q.Spec.Guarantee.Resource} {
 		for _, name := range sortedNames(list) {
 			if quantity := list[name]; quantity.Sign() < 0 {
 				ck.report(Error, q, "Queue", field+"."+string(name), "%s is negative", quantity.String())

@@ -30,7 +30,8 @@ const settingForm = "queue/NAME:FIELD=VALUE, where FIELD is cards.CARD, deserved
 	"capability.RESOURCE, deserved.RESOURCE, guarantee.RESOURCE, parent, priority, reclaimable, state, weight, or a policy such as max-jobs"
 
 // fields are the fields of a setting, those that end with a dot before a card or a resource.
-var fields = append([]string{"cards.", "deservedCards.", "guaranteeCards.", "capability.", "deserved.", "guarantee.", "parent", "priority", "reclaimable", "state", "weight"},
+var fields = append([]string{"cards.", "deservedCards.", "guaranteeCards.", "capability.", "deserved.", "guarantee.", "parent", "priority",
+	"reclaimable", "state", "weight"},
 	policies()...)
 
 // policies are the names of the annotations that are policies, without the prefix.

@@ -57,7 +57,8 @@ type JobChange struct {
 
 // Changed reports whether the state of the job differs.
 func (j JobChange) Changed() bool {
-	return j.Before == nil || j.After == nil || j.Before.State != j.After.State || j.Before.Pods != j.After.Pods || j.Before.Rule != j.After.Rule ||
+	return j.Before == nil || j.After == nil || j.Before.State != j.After.State || j.Before.Pods != j.After.Pods ||
+		j.Before.Rule != j.After.Rule ||
 		j.Before.Level != j.After.Level
 }
 

@@ -113,10 +113,12 @@ func permitPod(rights Rights, namespace string, spec *v1.PodSpec) error {
 func termsOf(a *v1.Affinity) (all []v1.PodAffinityTerm) {
 	var weighted []v1.WeightedPodAffinityTerm
 	if of := a.PodAffinity; of != nil {
-		all, weighted = append(all, of.RequiredDuringSchedulingIgnoredDuringExecution...), append(weighted, of.PreferredDuringSchedulingIgnoredDuringExecution...)
+		all, weighted = append(all, of.RequiredDuringSchedulingIgnoredDuringExecution...), append(weighted,
+			of.PreferredDuringSchedulingIgnoredDuringExecution...)
 	}
 	if of := a.PodAntiAffinity; of != nil {
-		all, weighted = append(all, of.RequiredDuringSchedulingIgnoredDuringExecution...), append(weighted, of.PreferredDuringSchedulingIgnoredDuringExecution...)
+		all, weighted = append(all, of.RequiredDuringSchedulingIgnoredDuringExecution...), append(weighted,
+			of.PreferredDuringSchedulingIgnoredDuringExecution...)
 	}
 	for _, w := range weighted {
 		all = append(all, w.PodAffinityTerm)

@@ -9,7 +9,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 )
 
-// Change is what a simulation changes.
+// Change lists the changes of a simulation.
 type Change struct {
 	Add    *input.Objects // nil: none
 	Set    []string       // settings, as Set takes them
@@ -36,7 +36,8 @@ type Trial struct {
 
 // Try simulates a change of objects, which stay as they are. It ends when ctx is done, with
 // its error. report may be nil; it is called with "before" and "after".
-func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, change Change, report func(what string) func(cycle, events int)) (*Trial, error) {
+func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, change Change,
+	report func(what string) func(cycle, events int)) (*Trial, error) {
 	t := &Trial{Objects: objects.Clone()}
 	if err := t.apply(change); err != nil {
 		return nil, err
@@ -70,7 +71,8 @@ func (t *Trial) apply(change Change) (err error) {
 			return err
 		}
 		for _, m := range add.ConfigMaps {
-			t.Warnings = append(t.Warnings, fmt.Sprintf("--add %s: ConfigMap %s: both runs use the scheduler configuration that is in force", add.SourceOf(m), m.Name))
+			t.Warnings = append(t.Warnings, fmt.Sprintf("--add %s: ConfigMap %s: both runs use the scheduler configuration that is in force",
+				add.SourceOf(m), m.Name))
 		}
 		t.Objects.Merge(add)
 	}

@@ -2,9 +2,6 @@
 package classes
 
 import (
-	"fmt"
-	"maps"
-
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,7 +11,6 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
-	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -133,33 +129,3 @@ func (p *Policy) ofGang(job *api.JobInfo) quota.Class {
 
 // Spares spares none: classes say nothing about jobs of one queue.
 func (p *Policy) Spares(index.Queue, *api.TaskInfo) bool { return false }
-
-// Warned are values of service classes that were warned about, by job. They last across sessions.
-type Warned map[api.JobID]string
-
-// Warn records an event on each PodGroup whose service class is not one, once for each value.
-func (w Warned) Warn(s *constraint.Session, recorder *report.Recorder, byClass bool) {
-	maps.DeleteFunc(w, func(id api.JobID, _ string) bool { return s.Volcano.Jobs[id] == nil })
-	if !byClass {
-		return
-	}
-	for id, job := range s.Volcano.Jobs {
-		if job.PodGroup == nil {
-			continue
-		}
-		text, given := job.PodGroup.Annotations[policy.ServiceTypeKey]
-		if !given || policy.IsServiceType(text) {
-			if len(w) > 0 {
-				delete(w, id)
-			}
-			continue
-		}
-		if last, known := w[id]; known && last == text {
-			continue
-		}
-		w[id] = text
-		recorder.RecordPodGroup(s.Volcano, job.PodGroup, report.PodGroupEvent{Type: v1.EventTypeWarning, Reason: report.BadPolicyAnnotation,
-			Message: fmt.Sprintf("annotation %s: %q is not one of %s, %s; the job has the class of its pods' owners",
-				policy.ServiceTypeKey, index.Shorten(text, 100), policy.Inference, policy.Training)})
-	}
-}

@@ -65,7 +65,8 @@ type form struct {
 }
 
 func (g *Gate) show(w http.ResponseWriter, r *http.Request, status int, body form) {
-	frame := &page.Frame{Name: "login", Path: loginPath, Query: r.URL.Query(), Accept: r.Header.Get("Accept-Language"), Still: true, Body: body}
+	frame := &page.Frame{Name: "login", Path: loginPath, Query: r.URL.Query(), Accept: r.Header.Get("Accept-Language"), Still: true,
+		Body: body}
 	if err := page.Write(w, status, frame); err != nil {
 		g.log("error: page %s: %v", frame.Name, err)
 	}

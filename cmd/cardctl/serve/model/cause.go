@@ -9,6 +9,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -80,7 +81,8 @@ func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) str
 		c.Jobs = append(c.Jobs, f)
 	}
 	slices.SortStableFunc(all, func(a, b *Cause) int {
-		return cmp.Or(cmp.Compare(len(b.Jobs), len(a.Jobs)), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Rule, b.Rule),
+		return cmp.Or(cmp.Compare(len(b.Jobs), len(a.Jobs)), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Resource, b.Resource),
+			cmp.Compare(a.Rule, b.Rule),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Against, b.Against))
 	})
 	return all
@@ -108,17 +110,16 @@ func heldOf(f *explain.Finding) held {
 // holds finds the policies, with their values and the queues that set them.
 func (m *Model) holds(h held) (all []Hold) {
 	if h.noReclaim == report.ReclaimDelayed {
-		all = append(all, Hold{Rule: h.noReclaim, Policy: m.policyOf(h.queue, "reclaim-delay")})
+		all = append(all, Hold{Rule: h.noReclaim, Policy: m.policyOf(h.queue, policy.ReclaimDelayKey)})
 	} else if h.noReclaim != "" {
 		all = append(all, Hold{Rule: h.noReclaim})
 	}
 	for _, s := range h.spared {
-		name := strings.TrimPrefix(s.Policy, "volcano.sh/")
-		rule := map[string]report.Rule{"reclaim-fence": Fenced, "min-runtime": TooYoung}[name]
-		all = append(all, Hold{Rule: rule, Policy: m.policyOf(s.Queue, name), Pods: s.Pods})
+		rule := map[string]report.Rule{policy.ReclaimFenceKey: Fenced, policy.MinRuntimeKey: TooYoung}[s.Policy]
+		all = append(all, Hold{Rule: rule, Policy: m.policyOf(s.Queue, s.Policy), Pods: s.Pods})
 	}
 	if h.timedOut {
-		all = append(all, Hold{Rule: TimedOut, Policy: m.policyOf(h.queue, "inqueue-timeout", "inqueueTimeout")})
+		all = append(all, Hold{Rule: TimedOut, Policy: m.policyOf(h.queue, policy.InqueueTimeoutKey, queues.InqueueTimeout)})
 	}
 	return all
 }
@@ -129,7 +130,7 @@ func (m *Model) policyOf(queue string, names ...string) *queues.Policy {
 	if q == nil {
 		return nil
 	}
-	if i := slices.IndexFunc(q.Policies, func(p queues.Policy) bool { return slices.Contains(names, p.Name()) }); i >= 0 {
+	if i := slices.IndexFunc(q.Policies, func(p queues.Policy) bool { return slices.Contains(names, p.Policy) }); i >= 0 {
 		return &q.Policies[i]
 	}
 	return nil

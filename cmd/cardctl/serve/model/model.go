@@ -58,7 +58,7 @@ type Timing struct {
 	N    uint64  `json:"count"`
 }
 
-// Model is what the engine finds in a reading. Nobody changes it once it is made.
+// Model holds the results of the engine for a reading. Nobody changes it once it is made.
 type Model struct {
 	*Reading
 	Number    uint64        // counts the models of a process

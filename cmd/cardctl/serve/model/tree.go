@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/index"
 )
 
 // tree finds the relatives of queues.
@@ -28,17 +29,24 @@ func newTree(all []queues.Queue) *tree {
 	return t
 }
 
-// ancestors are the queues above a queue, the nearest first.
-func (t *tree) ancestors(q *queues.Queue) (names []string) {
-	for p := t.byName[q.Parent]; p != nil && len(names) < len(t.byName); p = t.byName[p.Parent] {
-		names = append(names, p.Queue)
+// Path returns a queue and its ancestors, none if there is no such queue.
+func Path(all []queues.Queue, name string) []string {
+	t := newTree(all)
+	if t.byName[name] == nil {
+		return nil
 	}
-	return names
+	return append([]string{name}, t.ancestors(t.byName[name])...)
 }
 
-// isBelow reports whether a queue has another among its ancestors. All are below "".
-func (t *tree) isBelow(q *queues.Queue, above string) bool {
-	return above == "" || slices.Contains(t.ancestors(q), above)
+// ancestors returns the queues above a queue, the nearest first.
+func (t *tree) ancestors(q *queues.Queue) []string {
+	parent := func(name string) string {
+		if p := t.byName[t.byName[name].Parent]; p != nil {
+			return p.Queue
+		}
+		return ""
+	}
+	return slices.Collect(index.Upward(q.Queue, parent))[1:]
 }
 
 // Row is a queue of a page.
@@ -128,7 +136,7 @@ func (s *Selection) selects(q *queues.Queue) bool {
 func Subtree(all []queues.Queue, name string) []queues.Queue {
 	t := newTree(all)
 	return slices.DeleteFunc(slices.Clone(all), func(q queues.Queue) bool {
-		return t.byName[name] == nil || q.Queue != name && !t.isBelow(&q, name)
+		return q.Queue != name && !slices.Contains(t.ancestors(&q), name)
 	})
 }
 

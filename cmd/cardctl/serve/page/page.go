@@ -222,7 +222,7 @@ func short(owner string) string {
 
 func number(x float64) string { return explain.Amount("", x) }
 
-// value is what a number that may be missing is, 0 for none.
+// value returns a number that may be missing, 0 for none.
 func value(x *float64) float64 {
 	if x == nil {
 		return 0

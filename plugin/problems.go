@@ -1,0 +1,106 @@
+package plugin
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/objects"
+	"github.com/capacity-card/capacity-card/plugin/report"
+)
+
+// The topics of problems.
+const (
+	ofTree     = "tree"
+	ofPolicies = "policies"
+	ofKeys     = "keys"
+	ofCards    = "cards"
+	ofDevices  = "devices"
+	ofClass    = "class" // of a PodGroup; the others are of queues
+)
+
+// forgetProblems forgets the problems of objects that are gone, and those of cards while cards count
+// nowhere.
+func (s *session) forgetProblems() {
+	s.memory.problems.Forget(func(of report.Subject) bool {
+		if of.Topic == ofClass {
+			return s.Volcano.Jobs[api.JobID(of.Name)] == nil
+		}
+		queue := s.memory.queues.Get(of.Name)
+		return queue == nil || queue.Object.UID != of.UID || of.Topic == ofCards && s.Cards == nil
+	})
+}
+
+// warnQueue records an event on a queue for each problem that is new.
+func (s *session) warnQueue(topic string, p objects.Problems, reason string) {
+	for _, problem := range s.memory.problems.New(report.Subject{Topic: topic, Name: p.Queue.Name, UID: p.Queue.UID}, p.Texts...) {
+		s.memory.recorder.WarnQueue(s.Volcano, s.variant.Name, p.Queue, reason, problem)
+	}
+}
+
+// warnKeys records events on queues with annotations that are unknown.
+func (s *session) warnKeys() {
+	for _, queue := range s.memory.queues.Changed() {
+		var texts []string
+		for _, p := range queue.UnknownKeys() {
+			texts = append(texts, fmt.Sprintf("annotation %s %s", p.Key, p.Reason))
+		}
+		of := report.Subject{Topic: ofKeys, Name: queue.Object.Name, UID: queue.Object.UID}
+		for _, text := range s.memory.problems.New(of, texts...) {
+			reason := report.BadPolicyAnnotation
+			switch {
+			case strings.HasPrefix(text, "annotation "+index.PathKey):
+				reason = report.BadHierarchyAnnotation
+			case strings.HasPrefix(text, "annotation "+card.Prefix):
+				reason = report.BadCardAnnotation
+			}
+			s.memory.recorder.WarnQueue(s.Volcano, s.variant.Name, queue.Object, reason, text)
+		}
+	}
+}
+
+// warnDevices records an event on each queue whose quotas of devices have no effect, again when
+// they change. The name proportion has none, as upstream.
+func (s *session) warnDevices() {
+	if s.variant.Proportion {
+		return
+	}
+	for _, queue := range s.Intake.Queues {
+		if queue == nil {
+			continue
+		}
+		p, spec := objects.Problems{Queue: queue.Queue}, &queue.Queue.Spec
+		for _, problem := range s.settings.Bounds.Devices.Problems(spec.Capability, spec.Deserved, spec.Guarantee.Resource) {
+			p.Texts = append(p.Texts, problem.String())
+		}
+		s.warnQueue(ofDevices, p, report.BadDeviceQuota)
+	}
+}
+
+// warnClasses records an event on each PodGroup whose service class is not one, once for each
+// value.
+func (s *session) warnClasses() {
+	if !s.settings.ByClass {
+		return
+	}
+	for id, job := range s.Volcano.Jobs {
+		if job.PodGroup == nil {
+			continue
+		}
+		var problems []string
+		if text, given := job.PodGroup.Annotations[policy.ServiceTypeKey]; given && !policy.IsServiceType(text) {
+			problems = []string{fmt.Sprintf("annotation %s: %q is not one of %s, %s; the job has the class of its pods' owners",
+				policy.ServiceTypeKey, index.Shorten(text, 100), policy.Inference, policy.Training)}
+		}
+		for _, problem := range s.memory.problems.New(report.Subject{Topic: ofClass, Name: string(id)}, problems...) {
+			s.memory.recorder.RecordPodGroup(s.Volcano, job.PodGroup, report.PodGroupEvent{Type: v1.EventTypeWarning,
+				Reason: report.BadPolicyAnnotation, Message: problem})
+		}
+	}
+}
