@@ -217,7 +217,7 @@ func (c *chaosCycle) openWith(b *builder) {
 		return ours
 	})
 	tiers := offline.Tiers(c.Tree, orderlyName, priority.PluginName, gang.PluginName, c.Plugin)
-	gives := !c.Spent
+	gives := !c.GangGives
 	tiers[0].Plugins[2].EnabledPreemptable, tiers[0].Plugins[2].EnabledReclaimable = &c.GangSpares, &gives
 	gangVotes := c.Arguments[reclaimBeyondMinimum] != true || c.Plugin == ProportionName
 	tiers[0].Plugins[2].EnabledJobStarving = &gangVotes

@@ -174,7 +174,9 @@ func TestChaosScripts(t *testing.T) {
 		script, err := world.ParseScript(s.String(), nil)
 		require.NoError(t, err)
 		again := &world.Scenario{}
-		for _, step := range script.Steps {
+		steps, err := script.Steps(nil)
+		require.NoError(t, err)
+		for _, step := range steps {
 			switch {
 			case step.Command == "config":
 				require.NoError(t, again.Set(step.Words...))

@@ -46,49 +46,6 @@ func walls(a framework.Arguments, held, claim string, fences ...string) *scene {
 	return s.pods("held", held, "A", 8, 1, members(0), on("a")).pods("claim", claim, "A", 1, 2, inPhase(workload.Inqueue))
 }
 
-// TestReclaimFence has nobody take across a fence, in either direction.
-func TestReclaimFence(t *testing.T) {
-	for name, test := range map[string]struct {
-		held, claim string
-		fences      []string
-		want        int
-	}{
-		"no fence":                          {"web", "ads", nil, 2},
-		"from below a fence":                {"ads", "web", []string{"biz"}, 0},
-		"for a queue below a fence":         {"ads", "web", []string{"eng"}, 0},
-		"inside of a fence":                 {"web", "db", []string{"eng"}, 2},
-		"inside of a fence beside another":  {"web", "db", []string{"eng", "biz"}, 2},
-		"inside, but of another fence":      {"web", "db", []string{"eng", "web"}, 0},
-		"a fence that neither is inside of": {"ads", "sales", []string{"eng"}, 2},
-		"a fence around all":                {"ads", "web", []string{"root"}, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for what, a := range map[string]framework.Arguments{
-				"alone": {}, "damped": {reclaimDamping: 1}, "levels": {ancestorReclaimLevel: 1}, "leastWork": {victimOrder: "leastWork"}, "classes": byClass(),
-			} {
-				for _, rules := range release.Names() {
-					a[semantics] = rules
-					s := walls(a, test.held, test.claim, test.fences...)
-					if what != "alone" && what != "leastWork" && test.claim == "ads" {
-						continue // biz deserves nothing
-					}
-					assert.Len(t, s.open(t).run(t, reclaim.New()).evicted(), test.want, "%s, with the rules of %s", what, rules)
-					f := s.open(t)
-					gang, _ := f.own.evictableForGang(release.Eviction{Kind: release.GangReclaim, Job: f.job("claim")}, slices.Collect(maps.Values(f.job("held").Tasks)))
-					assert.Equal(t, test.want > 0, len(gang) > 0, "gang reclaim: %s, with the rules of %s", what, rules)
-				}
-			}
-		})
-	}
-}
-
-// TestFencesHoldForClasses has inference not take from training beyond a fence.
-func TestFencesHoldForClasses(t *testing.T) {
-	build := func() *scene { return tide(byClass(), `{"A":0}`, "training", "inference") }
-	assert.Len(t, build().open(t).run(t, reclaim.New()).evicted(), 2)
-	assert.Empty(t, build().annotate("night", policy.ReclaimFenceKey, "true").open(t).run(t, reclaim.New()).evicted())
-}
-
 // at builds plugins whose sessions have a time, in seconds.
 func (s *scene) at(seconds int64) *scene {
 	s.build = (&builder{variant: s.build(nil).(*quotaPlugin).builder.variant, now: func() time.Time { return time.Unix(seconds, 0) }}).build

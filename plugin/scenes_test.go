@@ -1,7 +1,9 @@
 package plugin
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -77,7 +79,11 @@ func (s *scenes) run(t *testing.T, d *datadriven.TestData) string {
 	*worldKnown = known
 	for _, r := range s.runs {
 		r.out = nil
-		r.play(t, script.Steps)
+		steps, err := script.Steps(r.variant)
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		r.play(t, steps)
 		if t.Failed() {
 			t.Logf("with %s", r.name)
 		}
@@ -150,7 +156,9 @@ func (r *sceneRun) play(t *testing.T, steps []world.Step) {
 				w.settle(nil)
 			})
 		case "admit":
-			r.then(t, func(w *chaos) { r.last = r.admit(w, step.Words) })
+			r.then(t, func(w *chaos) { r.last = r.admit(t, w, step.Words) })
+		case "ask":
+			r.then(t, func(w *chaos) { r.ask(t, w, step.Words) })
 		case "show":
 			require.Empty(t, r.deeds, "these wait for a cycle")
 			r.show(t, step.Words)
@@ -166,6 +174,9 @@ func (r *sceneRun) then(t *testing.T, run func(w *chaos)) {
 		require.NoError(t, r.config.Set(r.variant...))
 		if r.config.Plugin == "" {
 			r.config.Plugin = Name
+		}
+		for key := range r.config.Arguments {
+			require.Contains(t, knownArguments, key)
 		}
 		r.w = newChaos(r.config)
 	}
@@ -192,13 +203,15 @@ func (r *sceneRun) take() []world.Deed {
 
 // admit asks whether jobs are admitted, in their order, and admits those that are, as the action
 // enqueue does.
-func (r *sceneRun) admit(w *chaos, names []string) *chaosCycle {
+func (r *sceneRun) admit(t *testing.T, w *chaos, names []string) *chaosCycle {
 	w.begin(r.take()...)
 	c := w.open(nil)
 	c.checkAll(atOpen)
 	for _, name := range names {
-		job := c.jobOf(w.Job(name))
-		if !c.JobEnqueueable(job) {
+		job, before := c.jobOf(w.Job(name)), r.promises(c)
+		may := c.JobEnqueueable(job)
+		require.Equal(t, before, r.promises(c), "the question changes an account")
+		if !may {
 			r.say("%s waits: %s", name, job.JobFitErrors)
 			continue
 		}
@@ -206,12 +219,44 @@ func (r *sceneRun) admit(w *chaos, names []string) *chaosCycle {
 		job.PodGroup.Status.Phase = scheduling.PodGroupInqueue
 		r.say("%s is admitted", name)
 	}
-	c.checkAll(atClose)
+	c.checkAll(afterAction)
 	c.noteAdmitted()
-	jobs := c.Jobs
+	jobs, promises := c.Jobs, r.promises(c)
 	framework.CloseSession(c.Session)
 	w.follow(jobs)
+	next := w.open(nil)
+	require.Equal(t, r.promises(next), promises, "the next session has other promises")
+	framework.CloseSession(next.Session)
 	return c
+}
+
+// promises returns what is promised. A question may settle which lists of cards can be served at all,
+// except where promises are displaced.
+func (r *sceneRun) promises(c *chaosCycle) map[string]float64 {
+	all := c.own.promises()
+	if r.config.Arguments[displacePromises] == nil {
+		delete(all, "lists")
+	}
+	return all
+}
+
+// ask asks whom the gang actions of Volcano v1.15 may evict for a job, in any release.
+func (r *sceneRun) ask(t *testing.T, w *chaos, words []string) {
+	kind := map[string]release.EvictionKind{"gang-reclaim": release.GangReclaim, "gang-preempt": release.GangPreempt}[words[0]]
+	require.NotZero(t, kind, "ask: unknown: %s", words[0])
+	w.begin(r.take()...)
+	c := w.open(nil)
+	c.checkAll(atOpen)
+	r.say("%s of%s for %s", words[0], listed(c.gangVictims(kind, w.Job(words[1]))), words[1])
+	framework.CloseSession(c.Session)
+}
+
+// listed are numbers by name, each with a space in front.
+func listed[N int | float64](all map[string]N) (text string) {
+	for _, name := range sortedKeys(all) {
+		text += fmt.Sprintf(" %s=%v", strings.ReplaceAll(name, " ", ":"), all[name])
+	}
+	return cmp.Or(text, " nothing")
 }
 
 // show says what is the case.
@@ -231,10 +276,33 @@ func (r *sceneRun) show(t *testing.T, words []string) {
 			r.say("%s", line)
 		case what == "evicted":
 			evicted := slices.Sorted(slices.Values(r.w.Evicted))
-			if len(evicted) == 0 {
-				evicted = []string{"nothing"}
+			r.say("evicted %s", cmp.Or(strings.Join(evicted, " "), "nothing"))
+		case what == "waiting":
+			var waiting []string
+			for _, j := range r.w.Jobs {
+				waiting = append(waiting, slices.Sorted(slices.Values(j.Waiting))...)
 			}
-			r.say("evicted %s", strings.Join(evicted, " "))
+			r.say("waiting %s", cmp.Or(strings.Join(waiting, " "), "nothing"))
+		case what == "total":
+			sum := 0
+			for _, j := range r.w.Jobs {
+				for _, p := range j.Pods {
+					if n := r.w.Nodes[p.Object.Spec.NodeName]; p.Placed() && n != nil && !n.Lost {
+						sum++
+					}
+				}
+			}
+			r.say("total %d", sum)
+		case what == "promises":
+			r.say("promises%s", listed(r.last.own.promises()))
+		case what == "charged":
+			for queue, all := range r.last.allocated() {
+				maps.DeleteFunc(all, func(name string, _ float64) bool { return !isCard(name) })
+				if len(all) > 0 {
+					r.out = append(r.out, "charged "+queue+listed(all))
+				}
+			}
+			slices.Sort(r.out)
 		case what == "evictions":
 			r.say("evictions %d", len(r.w.Evicted))
 		case what == "reasons":
@@ -256,7 +324,11 @@ func (r *sceneRun) cards(j *world.Job) string {
 	models := map[string]int{}
 	for _, p := range j.Pods {
 		if p.Placed() {
-			models[r.w.Nodes[p.Object.Spec.NodeName].Spec.Labels["nvidia.com/gpu.product"]]++
+			model := "lost"
+			if n := r.w.Nodes[p.Object.Spec.NodeName]; n != nil && !n.Lost {
+				model = cmp.Or(n.Spec.Labels["nvidia.com/gpu.product"], "unknown")
+			}
+			models[model]++
 		}
 	}
 	var all []string

@@ -38,6 +38,8 @@ func (w *words) deed() Deed {
 		return SetNode{w.node()}
 	case "queue":
 		return SetQueue{w.queue()}
+	case "edit-queue":
+		return w.editQueue()
 	case "job":
 		return SubmitJob{w.job()}
 	case "delete-job":
@@ -147,6 +149,12 @@ const prefix = "volcano.sh/"
 
 func (w *words) queue() QueueSpec {
 	q := QueueSpec{Queue: workload.Queue{Name: w.next("a name")}}
+	w.ofQueue(&q)
+	return q
+}
+
+// ofQueue reads what is said about a queue. An annotation without a value is taken away.
+func (w *words) ofQueue(q *QueueSpec) {
 	w.each(func(key, value string) bool {
 		switch key {
 		case "parent":
@@ -171,11 +179,12 @@ func (w *words) queue() QueueSpec {
 			if q.Annotations == nil {
 				q.Annotations = map[string]string{}
 			}
-			q.Annotations[annotationKey(key)] = annotation(value)
+			if q.Annotations[annotationKey(key)] = annotation(value); value == "" {
+				delete(q.Annotations, annotationKey(key))
+			}
 		}
 		return true
 	})
-	return q
 }
 
 // annotationKey is the key of an annotation: of cards, of Volcano, or any other.
@@ -229,6 +238,23 @@ func (d SetQueue) String() string {
 		if flag.on {
 			text += " " + flag.name
 		}
+	}
+	return text
+}
+
+// editQueue reads the words once, to find what is wrong with them.
+func (w *words) editQueue() Deed {
+	d := EditQueue{w.next("a queue"), w.rest}
+	w.ofQueue(&QueueSpec{})
+	return d
+}
+
+// String is the command.
+func (d EditQueue) String() string {
+	text := "edit-queue " + d.Queue
+	for _, word := range d.Words {
+		key, value, _ := strings.Cut(word, "=")
+		text += field(key, value)
 	}
 	return text
 }

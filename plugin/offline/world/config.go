@@ -20,10 +20,11 @@ type Config struct {
 	Arguments  framework.Arguments
 	Actions    []string
 	GangSpares bool // gang spares the minimum of a job from preemption
-	Spent      bool // gang does not spare it from reclaim
+	GangGives  bool // gang does not spare it from reclaim
 	Grace      int  // cycles for which an evicted pod terminates, beyond the first
 	Eager      bool // controllers replace a pod as soon as it terminates
 	Topology   bool // preempt is aware of topology: it simulates
+	Order      int  // which node comes first
 }
 
 // clone returns an independent copy.
@@ -46,15 +47,19 @@ func (c *Config) Set(settings ...string) error {
 		case "gang-spares":
 			c.GangSpares = w.flag(value)
 		case "gang-gives":
-			c.Spent = w.flag(value)
+			c.GangGives = w.flag(value)
 		case "terminate":
 			c.Grace = int(w.number(value)) - 1
 		case "eager":
 			c.Eager = w.flag(value)
+		case "order":
+			c.Order = int(w.number(value))
 		case "topology-aware":
 			c.Topology = w.flag(value)
 		default:
-			c.argue(key, value)
+			if !strings.HasPrefix(key, "$") { // a variable of a script
+				c.argue(key, value)
+			}
 		}
 		return true
 	})
@@ -88,10 +93,13 @@ func (c Config) String() string {
 	for _, f := range []struct {
 		name string
 		on   bool
-	}{{"gang-spares", c.GangSpares}, {"gang-gives", c.Spent}, {"eager", c.Eager}, {"topology-aware", c.Topology}} {
+	}{{"gang-spares", c.GangSpares}, {"gang-gives", c.GangGives}, {"eager", c.Eager}, {"topology-aware", c.Topology}} {
 		if f.on {
 			b.WriteString(" " + f.name)
 		}
+	}
+	if c.Order > 0 {
+		b.WriteString(field("order", strconv.Itoa(c.Order)))
 	}
 	if c.Grace > 0 {
 		b.WriteString(field("terminate", strconv.Itoa(c.Grace+1)))

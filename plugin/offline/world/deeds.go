@@ -52,10 +52,13 @@ type PodSpec struct {
 	QueueGated bool          // has Volcano's queue allocation gate
 	OptedIn    bool          // to queue allocation gates: has had one, or has it
 	On         string        // the node on which it runs from the start
-	Ran        time.Duration // how long it has run there
+	Ran        time.Duration // how long it has run there, or Unknown
 	Bound      bool          // the kubelet does not start it
 	Deleted    bool          // it terminates
 }
+
+// Unknown is a time that a pod does not state.
+const Unknown = time.Duration(-1)
 
 // QueueSpec describes a queue.
 type QueueSpec struct {
@@ -95,6 +98,11 @@ type (
 	}
 	// SetQueue creates a queue, or changes all of it.
 	SetQueue struct{ QueueSpec }
+	// EditQueue changes what the words of the command queue say, and nothing else.
+	EditQueue struct {
+		Queue string
+		Words []string
+	}
 	// DeleteQueue deletes a queue.
 	DeleteQueue struct{ Queue string }
 	// SetNode adds a node, or changes all of it.
@@ -156,7 +164,10 @@ func (p *Pod) settleOn(w *World) {
 		if pod.Spec.NodeName = p.Spec.On; p.Spec.Bound {
 			return
 		}
-		pod.Status.Phase, pod.Status.StartTime = v1.PodRunning, &metav1.Time{Time: w.Clock().Add(-p.Spec.Ran)}
+		pod.Status.Phase = v1.PodRunning
+		if p.Spec.Ran != Unknown {
+			pod.Status.StartTime = &metav1.Time{Time: w.Clock().Add(-p.Spec.Ran)}
+		}
 	})
 	if p.Spec.Deleted {
 		p.terminate(w)
@@ -292,6 +303,16 @@ func (d SetQueue) apply(w *World) {
 		}
 	}
 	q.Spec, q.Object = own, object
+}
+
+func (d EditQueue) apply(w *World) {
+	if q := w.Queues[d.Queue]; q != nil {
+		own := q.Spec
+		own.Annotations = maps.Clone(own.Annotations)
+		words := &words{rest: d.Words}
+		words.ofQueue(&own)
+		SetQueue{own}.apply(w)
+	}
 }
 
 func (d DeleteQueue) apply(w *World) { delete(w.Queues, d.Queue) }

@@ -33,10 +33,12 @@
 //	  gang-spares             gang spares the minimum of jobs from preemption
 //	  gang-gives              gang does not spare it from reclaim
 //	  topology-aware          preempt simulates
+//	  order=N                 the scheduler looks at node N first
 //	  terminate=N             evicted pods are gone after N cycles; 1 if nothing else is said
 //	  eager                   controllers replace pods that terminate, and not only ended ones
 //	  ARGUMENT=VALUE          an argument of the plugin
 //	vary SETTINGS | SETTINGS  the scene runs with each of these; several lines multiply
+//	vary $X=VALUE | $X=VALUE  replaces $X in the lines of the scene
 //	use NAME                  the lines of "define NAME"
 //
 // # Deeds
@@ -51,6 +53,8 @@
 //	      [capability=RESOURCES] [spec.deserved=RESOURCES] [spec.guarantee=RESOURCES]
 //	      [quota=CARDS] [deserved=CARDS] [guarantee=CARDS] [ANNOTATION=VALUE]
 //	    adds a queue, or changes all of it; max-jobs=5 is the annotation volcano.sh/max-jobs
+//	edit-queue QUEUE WORDS
+//	    changes what these words of the command queue say; an annotation without a value goes
 //	delete-queue QUEUE
 //	job NAME queue=QUEUE [namespace=NS] [priority=N] [min=N] [minResources=RESOURCES]
 //	    [card.request=CARDS] [service=TYPE] [owner=KIND] [phase=PHASE] [later] PODS [+ PODS]
@@ -60,7 +64,7 @@
 //	      [on=NODE,...] [ran=TIME,...] [bound] [terminating]
 //	      [kept] [gated] [queue-gated] [opted-in]
 //	    A pod with a card requests one GPU if nothing else is said. With on the pods run from the
-//	    start, since a time; they are bound and do not run yet; or they terminate.
+//	    start, since a time that may be unknown; they are bound and do not run yet; or they terminate.
 //	delete-job JOB, scale JOB N, edit-job JOB [min=N] [minResources=RESOURCES], open-gates JOB
 //	succeed POD, fail POD, delete-pod POD
 //	    such as succeed llm-0, if it runs

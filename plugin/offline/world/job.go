@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 )
@@ -55,7 +54,11 @@ func (w *words) pods(j *JobSpec) (all []PodSpec) {
 			p.On = g.nodes[min(i, len(g.nodes)-1)]
 		}
 		if len(g.ran) > 0 {
-			p.Ran = w.duration(g.ran[min(i, len(g.ran)-1)])
+			if ran := g.ran[min(i, len(g.ran)-1)]; ran == "unknown" {
+				p.Ran = Unknown
+			} else {
+				p.Ran = w.duration(ran)
+			}
 		}
 		all = append(all, p)
 	}
@@ -187,8 +190,12 @@ func (p PodSpec) String() string {
 	if p.On != "" {
 		text += field("on", p.On)
 	}
-	if p.Ran != 0 {
-		text += field("ran", p.Ran.Round(time.Second).String())
+	switch p.Ran {
+	case 0:
+	case Unknown:
+		text += field("ran", "unknown")
+	default:
+		text += field("ran", p.Ran.String())
 	}
 	for _, flag := range []struct {
 		name string

@@ -8,7 +8,7 @@ import (
 
 // Script is a text of commands, one on each line. doc.go describes them.
 type Script struct {
-	Steps []Step
+	lines []string
 	// Variants are ways to configure the scheduler, with all of which the script runs: each is
 	// settings for Config.Set. There is at least one.
 	Variants [][]string
@@ -24,8 +24,7 @@ type Step struct {
 // ParseScript reads a script. defined are the texts that the command use puts in its place.
 func ParseScript(text string, defined map[string]string) (*Script, error) {
 	s := &Script{Variants: [][]string{nil}}
-	err := s.read(text, defined)
-	return s, err
+	return s, s.read(text, defined)
 }
 
 func (s *Script) read(text string, defined map[string]string) error {
@@ -47,14 +46,8 @@ func (s *Script) read(text string, defined map[string]string) error {
 			}
 		case "vary":
 			s.vary(words[1:])
-		case "config", "cycle", "settle", "admit", "show":
-			s.Steps = append(s.Steps, Step{Command: command, Words: words[1:]})
 		default:
-			d, err := ParseDeed(line)
-			if err != nil {
-				return err
-			}
-			s.Steps = append(s.Steps, Step{Deed: d, Command: command})
+			s.lines = append(s.lines, line)
 		}
 	}
 	return nil
@@ -84,4 +77,30 @@ func (s *Script) vary(words []string) {
 		}
 	}
 	s.Variants = all
+}
+
+// Steps returns the commands of a variant. A setting $name=value replaces $name in them.
+func (s *Script) Steps(variant []string) (steps []Step, err error) {
+	var pairs []string
+	for _, setting := range variant {
+		if name, value, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "$") {
+			pairs = append(pairs, name, value)
+		}
+	}
+	variables := strings.NewReplacer(pairs...)
+	for _, line := range s.lines {
+		line = variables.Replace(line)
+		words, err := fields(line)
+		if err != nil {
+			return nil, err
+		}
+		step := Step{Command: words[0], Words: words[1:]}
+		if !slices.Contains([]string{"config", "cycle", "settle", "admit", "ask", "show"}, step.Command) {
+			if step.Deed, err = ParseDeed(line); err != nil {
+				return nil, err
+			}
+		}
+		steps = append(steps, step)
+	}
+	return steps, nil
 }

@@ -201,3 +201,4 @@ func (d Leave) simpler() []Deed {
 func (Renew) simpler() []Deed       { return nil }
 func (d DeletePod) simpler() []Deed { return nil }
 func (d Wait) simpler() []Deed      { return nil }
+func (d EditQueue) simpler() []Deed { return nil }

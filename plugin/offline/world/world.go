@@ -68,8 +68,9 @@ type Job struct {
 	Spec    JobSpec
 	Group   *api.PodGroup
 	Pods    []*Pod
-	Leaving []*Pod // terminating pods that their controller has replaced already
-	Reasons string // why the last session did not place it
+	Leaving []*Pod   // terminating pods that their controller has replaced already
+	Reasons string   // why the last session did not place it
+	Waiting []string // the pods that wait for a node, and the node
 }
 
 // Pod is a pod. One that ended is replaced by a new one with the same name, unless it finished.
@@ -250,6 +251,9 @@ func (w *World) Info() *api.ClusterInfo {
 			offline.AddNode(info, n.Object)
 		}
 	}
+	if n := len(info.NodeList); n > 0 {
+		info.NodeList = slices.Concat(info.NodeList[w.Order%n:], info.NodeList[:w.Order%n])
+	}
 	for name, q := range w.Queues {
 		if info.Queues[api.QueueID(name)] = api.NewQueueInfo(q.Object); q.Spec.Hollow && w.Away == 0 { // Volcano panics on it
 			info.Queues[api.QueueID(name)].Queue = nil
@@ -278,7 +282,10 @@ func (w *World) Follow(jobs map[api.JobID]*api.JobInfo) {
 			continue
 		}
 		was := j.Group.Status.Phase
-		j.Group.Status, j.Reasons = job.PodGroup.Status, job.JobFitErrors
+		j.Group.Status, j.Reasons, j.Waiting = job.PodGroup.Status, job.JobFitErrors, nil
+		for _, task := range job.TaskStatusIndex[api.Pipelined] {
+			j.Waiting = append(j.Waiting, task.Name+":"+task.NodeName)
+		}
 		if is := j.Group.Status.Phase; is != was {
 			w.Changed = true
 			w.Note("%s is %s, was %s", j.Spec.Name, is, was)
