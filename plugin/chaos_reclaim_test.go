@@ -46,6 +46,12 @@ func (w *chaos) runtime(p *world.Pod) time.Duration {
 	return w.Clock().Sub(p.Object.Status.StartTime.Time)
 }
 
+// young reports whether a pod has run for less than a policy of its queue says.
+func (w *chaos) young(p *world.Pod, queue, key string) bool {
+	least := w.time(queue, key)
+	return least > 0 && w.runtime(p) < least
+}
+
 // forbids returns the policy by which a pod of one job is not reclaimed for a pod of another,
 // "" where the policies allow it.
 func (c *chaosCycle) forbids(to *world.Job, claimant *world.Pod, from *world.Job, victim *world.Pod) string {
@@ -56,7 +62,7 @@ func (c *chaosCycle) forbids(to *world.Job, claimant *world.Pod, from *world.Job
 		return "service.type"
 	case !slices.Equal(c.fences(to.Spec.Queue), c.fences(from.Spec.Queue)):
 		return policy.ReclaimFenceKey
-	case c.runtime(victim) < c.time(from.Spec.Queue, policy.MinRuntimeKey):
+	case c.young(victim, from.Spec.Queue, policy.MinRuntimeKey):
 		return policy.MinRuntimeKey
 	case c.Clock().Sub(claimant.Object.CreationTimestamp.Time) < c.time(to.Spec.Queue, policy.ReclaimDelayKey):
 		return policy.ReclaimDelayKey
@@ -73,8 +79,8 @@ func (c *chaosCycle) checkPolicies(name string, p placement) {
 			violated(name, "%s is evicted for %s, against %s", p.task.Name, c.own.claimant.Name, key)
 		}
 	case "preempt":
-		if least := c.time(p.job.Spec.Queue, policy.PreemptMinRuntimeKey); c.runtime(p.pod) < least && c.Plugin != ProportionName {
-			violated(name, "%s is evicted after %v, its queue says %v", p.task.Name, c.runtime(p.pod), least)
+		if c.young(p.pod, p.job.Spec.Queue, policy.PreemptMinRuntimeKey) && c.Plugin != ProportionName {
+			violated(name, "%s is evicted after %v", p.task.Name, c.runtime(p.pod))
 		}
 	}
 }

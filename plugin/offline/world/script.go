@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,7 +83,8 @@ func (s *Script) vary(words []string) {
 // Steps returns the commands of a variant. A setting $name=value replaces $name in them.
 func (s *Script) Steps(variant []string) (steps []Step, err error) {
 	var pairs []string
-	for _, setting := range variant {
+	longest := slices.SortedFunc(slices.Values(variant), func(x, y string) int { return cmp.Compare(strings.Index(y, "="), strings.Index(x, "=")) })
+	for _, setting := range longest {
 		if name, value, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "$") {
 			pairs = append(pairs, name, value)
 		}
