@@ -104,10 +104,23 @@ func (s *scenes) text() string {
 			indent = "  "
 		}
 		for _, line := range r.out {
-			fmt.Fprintf(b, "%s%s\n", indent, line)
+			fmt.Fprintln(b, wrapped(indent+line))
 		}
 	}
 	return b.String()
+}
+
+// wrapped is a line with at most 110 columns, unless a word is longer.
+func wrapped(line string) string {
+	for at := 110; at < len(line); {
+		space := strings.LastIndex(line[:at], " ")
+		if space <= at-110+8 {
+			break
+		}
+		line = line[:space] + "\n     " + line[space:]
+		at = space + 6 + 110
+	}
+	return line
 }
 
 // sceneRun is a scene with one configuration.
@@ -189,7 +202,8 @@ func (r *sceneRun) then(t *testing.T, run func(w *chaos)) {
 	if *worldKnown {
 		r.say("broken: %s", r.found.invariant)
 	} else {
-		r.say("broken: %v", r.found)
+		what, _, _ := strings.Cut(r.found.Error(), "\n")
+		r.say("broken: %s", what)
 		t.Log(strings.Join(r.w.History, "\n"))
 	}
 }
@@ -204,6 +218,10 @@ func (r *sceneRun) take() []world.Deed {
 // admit asks whether jobs are admitted, in their order, and admits those that are, as the action
 // enqueue does.
 func (r *sceneRun) admit(t *testing.T, w *chaos, names []string) *chaosCycle {
+	quietly := names[0] == "quietly"
+	if quietly {
+		names = names[1:]
+	}
 	w.begin(r.take()...)
 	c := w.open(nil)
 	c.checkAll(atOpen)
@@ -211,13 +229,16 @@ func (r *sceneRun) admit(t *testing.T, w *chaos, names []string) *chaosCycle {
 		job, before := c.jobOf(w.Job(name)), r.promises(c)
 		may := c.JobEnqueueable(job)
 		require.Equal(t, before, r.promises(c), "the question changes an account")
-		if !may {
+		switch {
+		case may:
+			c.JobEnqueued(job)
+			job.PodGroup.Status.Phase = scheduling.PodGroupInqueue
+			r.say("%s is admitted", name)
+		case quietly:
+			r.say("%s waits", name)
+		default:
 			r.say("%s waits: %s", name, job.JobFitErrors)
-			continue
 		}
-		c.JobEnqueued(job)
-		job.PodGroup.Status.Phase = scheduling.PodGroupInqueue
-		r.say("%s is admitted", name)
 	}
 	c.checkAll(afterAction)
 	c.noteAdmitted()

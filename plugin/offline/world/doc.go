@@ -80,7 +80,10 @@
 //
 //	cycle [N]     runs N cycles, 1 if nothing else is said
 //	settle        runs cycles until nothing changes, and checks that the world is at rest
-//	admit JOB...  runs a cycle that admits these jobs in this order, if the plugins let it
+//	admit [quietly] JOB...
+//	              runs a cycle that admits these jobs in this order, if the plugins let it
+//	ask gang-reclaim JOB, ask gang-preempt JOB
+//	              whom the gang actions of v1.15 may evict for a job
 //	show WHAT...  says what is the case, here or with other variants:
 //	  running     the number of pods on nodes, of each job
 //	  cards       the models of their nodes
@@ -88,5 +91,9 @@
 //	  evicted     the pods that were evicted
 //	  evictions   their number
 //	  reasons     why jobs wait
+//	  waiting     the pods that wait for what others leave, with their nodes
+//	  total       the number of pods on nodes that are not lost
+//	  charged     the cards that queues are charged for, in thousandths
+//	  promises    what is reserved for admitted jobs, in thousandths
 //	  history     all that happened
 package world

@@ -128,7 +128,9 @@ func (w *words) ofPods(g *group, key, value string) bool {
 // String is the command that creates the job.
 func (d SubmitJob) String() string {
 	text := "job " + d.Name + field("queue", d.Queue)
-	for _, part := range []struct{ key, value string }{{"namespace", d.Namespace}, {"phase", string(d.Phase)}, {"service", d.Service}, {"owner", d.Owner}} {
+	for _, part := range []struct{ key, value string }{
+		{"namespace", d.Namespace}, {"phase", string(d.Phase)}, {"service", d.Service}, {"owner", d.Owner},
+	} {
 		if part.value != "" {
 			text += field(part.key, part.value)
 		}
@@ -200,7 +202,10 @@ func (p PodSpec) String() string {
 	for _, flag := range []struct {
 		name string
 		on   bool
-	}{{"bound", p.Bound}, {"terminating", p.Deleted}, {"kept", p.Kept}, {"gated", p.Gated}, {"queue-gated", p.QueueGated}, {"opted-in", p.OptedIn}} {
+	}{
+		{"bound", p.Bound}, {"terminating", p.Deleted}, {"kept", p.Kept}, {"gated", p.Gated},
+		{"queue-gated", p.QueueGated}, {"opted-in", p.OptedIn},
+	} {
 		if flag.on {
 			text += " " + flag.name
 		}

@@ -83,8 +83,8 @@ func (s *Script) vary(words []string) {
 // Steps returns the commands of a variant. A setting $name=value replaces $name in them.
 func (s *Script) Steps(variant []string) (steps []Step, err error) {
 	var pairs []string
-	longest := slices.SortedFunc(slices.Values(variant), func(x, y string) int { return cmp.Compare(strings.Index(y, "="), strings.Index(x, "=")) })
-	for _, setting := range longest {
+	longestFirst := func(x, y string) int { return cmp.Compare(strings.Index(y, "="), strings.Index(x, "=")) }
+	for _, setting := range slices.SortedFunc(slices.Values(variant), longestFirst) {
 		if name, value, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "$") {
 			pairs = append(pairs, name, value)
 		}
