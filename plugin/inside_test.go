@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -44,7 +45,10 @@ func (c *chaosCycle) gangVictims(kind release.EvictionKind, j *world.Job) map[st
 		}
 	}
 	slices.SortFunc(running, func(x, y *api.TaskInfo) int { return strings.Compare(x.Name, y.Name) })
-	victims, _ := c.own.evictableForGang(release.Eviction{Kind: kind, Job: c.jobOf(j)}, running)
+	victims, answer := c.own.evictableForGang(release.Eviction{Kind: kind, Job: c.jobOf(j)}, running)
+	if answer != util.Permit {
+		panic("gang eviction needs an answer")
+	}
 	all := map[string]int{}
 	for _, victim := range victims {
 		all[c.Session.Jobs[victim.Job].Name]++

@@ -25,8 +25,6 @@ func since(node string, started ...int64) func(*workload.Job) {
 	}
 }
 
-func priorityOf(n int32) func(*workload.Job) { return func(j *workload.Job) { j.Priority = n } }
-
 // lent is a node with eight cards that the queue other has borrowed, and the queue mine,
 // which deserves them.
 func lent(arguments framework.Arguments) *scene {
@@ -74,16 +72,6 @@ func TestVictimOrderOfGangs(t *testing.T) {
 func nodesOfWork(a framework.Arguments) *scene {
 	return newScene().node("a", "A", 4).node("b", "A", 4).node("c", "A", 4).lending("mine", `{"A":12}`, `{"A":12}`, `{"A":0}`).
 		lending("other", `{"A":12}`, `{"A":0}`, `{"A":0}`).withArguments(a).at(1000)
-}
-
-// spread makes the pods of a job run on one node each.
-func spread(started int64, nodes ...string) func(*workload.Job) {
-	return func(j *workload.Job) {
-		since(nodes[0], started)(j)
-		for i, node := range nodes {
-			j.Tasks[i].Node = node
-		}
-	}
 }
 
 // claims adds a job of n pods of the queue mine with four cards each.
