@@ -11,6 +11,7 @@ require (
 	github.com/charmbracelet/x/ansi v0.9.3
 	github.com/chromedp/cdproto v0.0.0-20250403032234-65de8f5d025b
 	github.com/chromedp/chromedp v0.13.7
+	github.com/cockroachdb/datadriven v1.0.2
 	github.com/creack/pty v1.1.18
 	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6
 	github.com/muesli/termenv v0.16.0

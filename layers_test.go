@@ -129,6 +129,12 @@ var layers = []layer{
 		reason: "stands in for an API server, whichever plugin the session has",
 	},
 	{
+		dir: "plugin/offline/world",
+		allow: []string{std, module + "/plugin/offline", module + "/bench/cluster", module + "/bench/workload", module + "/index", module + "/index/card",
+			module + "/index/policy", "volcano.sh/...", "k8s.io/..."},
+		reason: "plays kubelet, controllers and users, whichever plugin the session has",
+	},
+	{
 		dir: "plugin/guard", allow: []string{std, module + "/plugin", module + "/plugin/arguments", "volcano.sh/...", "k8s.io/...", "gopkg.in/yaml.v2"},
 		reason: "reads configurations as Volcano does, before Volcano does",
 	},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
 // checkAdmission checks that no job waits that fits beside all that others have and were
@@ -22,7 +23,7 @@ func (c *chaosCycle) checkBoundedAdmission(name string) { c.admission(name, true
 func (c *chaosCycle) checkOwnAdmission(name string) { c.admission(name, false, true) }
 
 func (c *chaosCycle) admission(name string, bounded, own bool) {
-	if c.plugin == ProportionName || c.cycle%3 != 0 && c.cycle < c.scenario.cycles {
+	if c.Plugin == ProportionName || c.Cycle%3 != 0 && c.Cycle < c.cycles {
 		return
 	}
 	has, unsure := c.expected()
@@ -34,56 +35,56 @@ func (c *chaosCycle) admission(name string, bounded, own bool) {
 			has[queue][d] += amount
 		}
 	}
-	for _, j := range c.jobs {
+	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
 		minimum, certain := c.minimum(j)
-		if job == nil || !job.IsPending() || !certain || j.spec.minResources == nil || !c.takesJobs(j.spec.queue) || unsure[j.spec.queue] || unsure[index.RootName] {
+		if job == nil || !job.IsPending() || !certain || j.Spec.MinResources == nil || !c.takesJobs(j.Spec.Queue) || unsure[j.Spec.Queue] || unsure[index.RootName] {
 			continue
 		}
 		if own {
 			c.lessAllocated(minimum, j, job)
 		}
-		if fitsUnder(c.path(j.spec.queue), has, minimum, c.admissionLimit) && !c.tooManyJobs(j.spec.queue) && !c.limitsNamespace(j.spec.queue) && !c.JobEnqueueable(job) {
-			violated(name, "job %s is not admitted: %s", j.spec.name, job.JobFitErrors)
+		if fitsUnder(c.Path(j.Spec.Queue), has, minimum, c.admissionLimit) && !c.tooManyJobs(j.Spec.Queue) && !c.limitsNamespace(j.Spec.Queue) && !c.JobEnqueueable(job) {
+			violated(name, "job %s is not admitted: %s", j.Spec.Name, job.JobFitErrors)
 		}
 	}
 }
 
 // minimum returns what a job needs to be admitted. Where a pod leaves the choice between
 // cards, it needs all of them, and the result is not certain.
-func (c *chaosCycle) minimum(j *worldJob) (a amounts, certain bool) {
+func (c *chaosCycle) minimum(j *world.Job) (a amounts, certain bool) {
 	a, certain = amounts{}, true
-	for name := range j.spec.minResources {
-		if n, _ := quantity(j.spec.minResources, name); c.plugin != Name || name == "cpu" || name == "memory" {
+	for name := range j.Spec.MinResources {
+		if n, _ := quantity(j.Spec.MinResources, name); c.Plugin != Name || name == "cpu" || name == "memory" {
 			a[name] = n
 		}
 	}
-	if !c.counted(j.spec.queue) {
+	if !c.counted(j.Spec.Queue) {
 		return a, true
 	}
-	if len(j.pods) == 0 {
-		return a, certain && j.spec.cardRequest == ""
+	if len(j.Pods) == 0 {
+		return a, certain && j.Spec.CardRequest == ""
 	}
-	for i, p := range j.pods {
+	for i, p := range j.Pods {
 		for _, resource := range cardResources {
-			amount := 1000 * float64(p.spec.requests[resource])
-			names := card.ParseList(p.spec.cards)
+			amount := 1000 * float64(p.Spec.Requests[resource])
+			names := card.ParseList(p.Spec.Cards)
 			if amount > 0 && len(names) == 0 {
 				names = cardNames
 			}
 			for _, name := range names {
 				a[cardPrefix+name] += amount
 			}
-			certain = certain && (amount == 0 || len(names) == 1 && resourceOf(names[0]) == resource && c.isCardResource(resource) && i < j.spec.minMember)
+			certain = certain && (amount == 0 || len(names) == 1 && resourceOf(names[0]) == resource && c.isCardResource(resource) && i < j.Spec.MinMember)
 		}
 	}
 	return a, certain
 }
 
 // lessAllocated subtracts what a job has from its minimum.
-func (c *chaosCycle) lessAllocated(minimum amounts, j *worldJob, job *api.JobInfo) {
-	for _, p := range j.pods {
-		if task := job.Tasks[api.TaskID(p.object.UID)]; api.AllocatedStatus(task.Status) {
+func (c *chaosCycle) lessAllocated(minimum amounts, j *world.Job, job *api.JobInfo) {
+	for _, p := range j.Pods {
+		if task := job.Tasks[api.TaskID(p.Object.UID)]; api.AllocatedStatus(task.Status) {
 			for d, amount := range c.request(j, p, task) {
 				minimum[d] = max(0, minimum[d]-amount)
 			}
@@ -94,18 +95,18 @@ func (c *chaosCycle) lessAllocated(minimum amounts, j *worldJob, job *api.JobInf
 // promised returns what is reserved for admitted jobs, at most, by queue.
 func (c *chaosCycle) promised(has map[string]amounts, bounded bool) map[string]amounts {
 	own := map[string]amounts{}
-	for _, j := range c.jobs {
+	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
 		if job == nil || job.IsPending() || job.PodGroup.Status.Phase == scheduling.PodGroupCompleted || !c.promises(j, job) {
 			continue
 		}
 		minimum, _ := c.minimum(j)
 		c.lessAllocated(minimum, j, job)
-		if own[j.spec.queue] == nil {
-			own[j.spec.queue] = amounts{}
+		if own[j.Spec.Queue] == nil {
+			own[j.Spec.Queue] = amounts{}
 		}
 		for d, amount := range minimum {
-			own[j.spec.queue][d] += amount
+			own[j.Spec.Queue][d] += amount
 		}
 	}
 	return c.rollUp(own, has, bounded)
@@ -118,7 +119,7 @@ func (c *chaosCycle) rollUp(own, has map[string]amounts, bounded bool) map[strin
 	visit = func(queue string) amounts {
 		sum := amounts{}
 		maps.Copy(sum, own[queue])
-		if c.hierarchy {
+		if c.Tree {
 			for _, child := range c.children(queue) {
 				for d, amount := range visit(child) {
 					sum[d] += amount
@@ -127,7 +128,7 @@ func (c *chaosCycle) rollUp(own, has map[string]amounts, bounded bool) map[strin
 		}
 		all[queue] = maps.Clone(sum)
 		for d := range sum {
-			if q := c.queues[queue]; bounded && q != nil && q.spec.queue.Closed {
+			if q := c.World.Queues[queue]; bounded && q != nil && q.Spec.Queue.Closed {
 				sum[d] = 0
 			} else if bounded {
 				sum[d] = min(sum[d], max(0, c.limit(queue, d)-has[queue][d]))
@@ -135,7 +136,7 @@ func (c *chaosCycle) rollUp(own, has map[string]amounts, bounded bool) map[strin
 		}
 		return sum
 	}
-	if c.hierarchy {
+	if c.Tree {
 		visit(index.RootName)
 		return all
 	}

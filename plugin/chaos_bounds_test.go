@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"github.com/capacity-card/capacity-card/plugin/arguments"
-
 	"encoding/json"
 	"maps"
 	"math"
@@ -14,17 +12,19 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
 // readAnnotations reads the card annotations of all queues as the scheduler does: a bad
 // value leaves the last good one in force.
-func (w *world) readAnnotations() {
-	for _, name := range sortedKeys(w.queues) {
-		q := w.queues[name]
+func (w *chaos) readAnnotations() {
+	for _, name := range sortedKeys(w.Queues) {
+		q, object := w.readOf(w.Queues[name]), w.Queues[name].Object
 		q.bad = false
-		q.readPolicies()
+		q.readPolicies(object)
 		for _, key := range quotaKeys {
-			text, ok := q.object.Annotations[key]
+			text, ok := object.Annotations[key]
 			before := q.good[key]
 			if q.good[key] = nil; !ok {
 				continue
@@ -53,36 +53,36 @@ func (w *world) readAnnotations() {
 }
 
 // closed reports whether a leaf has none of a card that its quota does not name.
-func (w *world) closed(queue string) bool {
-	if w.plugin == Name {
+func (w *chaos) closed(queue string) bool {
+	if w.Plugin == Name {
 		return true
 	}
-	return slices.ContainsFunc(w.path(queue), func(q string) bool {
-		return w.annotated(q) && (q != index.RootName || !w.hierarchy)
+	return slices.ContainsFunc(w.Path(queue), func(q string) bool {
+		return w.annotated(q) && (q != index.RootName || !w.Tree)
 	})
 }
 
 // cardQuota returns the quota of a card, in thousandths.
-func (w *world) cardQuota(queue, name string) float64 {
-	if q := w.queues[queue]; q != nil {
-		if n, ok := q.good[card.QuotaKey][name]; ok {
+func (w *chaos) cardQuota(queue, name string) float64 {
+	if q := w.Queues[queue]; q != nil {
+		if n, ok := w.readOf(q).good[card.QuotaKey][name]; ok {
 			return 1000 * float64(n)
 		}
 	}
-	if w.leaf(queue) && w.closed(queue) && !(w.hierarchy && queue == index.RootName) {
+	if w.leaf(queue) && w.closed(queue) && !(w.Tree && queue == index.RootName) {
 		return 0
 	}
 	return math.Inf(1)
 }
 
 // cardAmount returns deserved or guarantee of a card, in thousandths.
-func (w *world) cardAmount(queue, key, name string) float64 {
-	q, quota := w.queues[queue], w.cardQuota(queue, name)
+func (w *chaos) cardAmount(queue, key, name string) float64 {
+	q, quota := w.Queues[queue], w.cardQuota(queue, name)
 	if q == nil {
 		return 0
 	}
-	_, bounded := q.good[card.QuotaKey][name]
-	n, ok := q.good[key][name]
+	_, bounded := w.readOf(q).good[card.QuotaKey][name]
+	n, ok := w.readOf(q).good[key][name]
 	switch {
 	case !bounded && (w.leaf(queue) || !ok):
 		return 0
@@ -104,22 +104,22 @@ func quantity(list workload.Resources, dimension string) (float64, bool) {
 }
 
 // ownBound returns the bound that a queue itself sets.
-func (w *world) ownBound(queue, dimension string) float64 {
+func (w *chaos) ownBound(queue, dimension string) float64 {
 	if isCard(dimension) {
 		if !w.counted(queue) {
 			return math.Inf(1)
 		}
 		return w.cardQuota(queue, dimension[len(cardPrefix):])
 	}
-	if queue == index.RootName && w.hierarchy {
+	if queue == index.RootName && w.Tree {
 		return math.Inf(1) // as in upstream: the capability of the root is only inherited
 	}
-	if q := w.queues[queue]; q != nil {
-		if n, ok := quantity(q.spec.queue.Capability, dimension); ok {
+	if q := w.Queues[queue]; q != nil {
+		if n, ok := quantity(q.Spec.Queue.Capability, dimension); ok {
 			return n
 		}
 	}
-	zero := w.arguments[arguments.UnsetCapability] == "zero" || w.plugin == Name && w.arguments[arguments.UnsetCapability] == nil
+	zero := w.Arguments[arguments.UnsetCapability] == "zero" || w.Plugin == Name && w.Arguments[arguments.UnsetCapability] == nil
 	if zero && w.leaf(queue) && (dimension == "cpu" || dimension == "memory") {
 		return 0
 	}
@@ -127,15 +127,15 @@ func (w *world) ownBound(queue, dimension string) float64 {
 }
 
 // capability returns the bound that a queue sets or inherits.
-func (w *world) capability(queue, dimension string) float64 {
+func (w *chaos) capability(queue, dimension string) float64 {
 	own := w.ownBound(queue, dimension)
-	switch q := w.queues[queue]; {
+	switch q := w.Queues[queue]; {
 	case !math.IsInf(own, 1) || isCard(dimension):
 		return own
 	case queue != index.RootName:
-		return w.capability(w.path(queue)[1], dimension)
-	case q != nil && len(q.spec.queue.Capability) > 0:
-		if n, ok := quantity(q.spec.queue.Capability, dimension); ok || dimension == "cpu" || dimension == "memory" {
+		return w.capability(w.Path(queue)[1], dimension)
+	case q != nil && len(q.Spec.Queue.Capability) > 0:
+		if n, ok := quantity(q.Spec.Queue.Capability, dimension); ok || dimension == "cpu" || dimension == "memory" {
 			return n // as in upstream: 0 of cpu or memory that a capability of the root does not name
 		}
 	}
@@ -143,7 +143,7 @@ func (w *world) capability(queue, dimension string) float64 {
 }
 
 // guarantee returns what is guaranteed to a queue and, in a tree, to those below it.
-func (w *world) guarantee(queue, dimension string) float64 {
+func (w *chaos) guarantee(queue, dimension string) float64 {
 	own, below := w.ownGuarantee(queue, dimension), 0.0
 	for _, child := range w.children(queue) {
 		below += w.guarantee(child, dimension)
@@ -151,8 +151,8 @@ func (w *world) guarantee(queue, dimension string) float64 {
 	return max(own, below)
 }
 
-func (w *world) ownGuarantee(queue, dimension string) float64 {
-	q := w.queues[queue]
+func (w *chaos) ownGuarantee(queue, dimension string) float64 {
+	q := w.Queues[queue]
 	switch {
 	case q == nil:
 		return 0
@@ -161,15 +161,15 @@ func (w *world) ownGuarantee(queue, dimension string) float64 {
 	case isCard(dimension):
 		return w.cardAmount(queue, card.GuaranteeKey, dimension[len(cardPrefix):])
 	}
-	n, _ := quantity(q.spec.queue.Guarantee, dimension)
+	n, _ := quantity(q.Spec.Queue.Guarantee, dimension)
 	return n
 }
 
 // children returns the children of a queue, and for "" all queues that are flat.
-func (w *world) children(queue string) (children []string) {
-	for _, name := range sortedKeys(w.queues) {
-		path := w.path(name)
-		if queue == "" && !w.hierarchy || w.hierarchy && len(path) > 1 && path[1] == queue {
+func (w *chaos) children(queue string) (children []string) {
+	for _, name := range sortedKeys(w.Queues) {
+		path := w.Path(name)
+		if queue == "" && !w.Tree || w.Tree && len(path) > 1 && path[1] == queue {
 			children = append(children, name)
 		}
 	}
@@ -177,19 +177,19 @@ func (w *world) children(queue string) (children []string) {
 }
 
 // stock returns what the cluster has.
-func (w *world) stock(dimension string) (sum float64) {
-	for _, n := range w.nodes {
-		if n.lost {
+func (w *chaos) stock(dimension string) (sum float64) {
+	for _, n := range w.Nodes {
+		if n.Lost {
 			continue
 		}
 		if !isCard(dimension) {
-			amount, _ := quantity(n.spec.Allocatable, dimension)
+			amount, _ := quantity(n.Spec.Allocatable, dimension)
 			sum += amount
 			continue
 		}
 		for _, resource := range cardResources {
-			if cardOf(n.spec, resource) == dimension[len(cardPrefix):] {
-				sum += 1000 * float64(n.spec.Allocatable[resource])
+			if cardOf(n.Spec, resource) == dimension[len(cardPrefix):] {
+				sum += 1000 * float64(n.Spec.Allocatable[resource])
 			}
 		}
 	}
@@ -197,7 +197,7 @@ func (w *world) stock(dimension string) (sum float64) {
 }
 
 // free returns what the guarantees of others leave of an amount for one of some queues.
-func (w *world) free(queue string, among []string, of float64, dimension string) float64 {
+func (w *chaos) free(queue string, among []string, of float64, dimension string) float64 {
 	for _, other := range among {
 		of -= w.guarantee(other, dimension)
 	}
@@ -205,17 +205,17 @@ func (w *world) free(queue string, among []string, of float64, dimension string)
 }
 
 // openRoot reports whether the root has no bound but its own.
-func (w *world) openRoot() bool {
-	if how := w.arguments[arguments.RootCapability]; how != nil {
+func (w *chaos) openRoot() bool {
+	if how := w.Arguments[arguments.RootCapability]; how != nil {
 		return how == "own"
 	}
-	return w.arguments[arguments.Semantics] == "v1.14.4" || w.arguments[arguments.Semantics] == "v1.15"
+	return w.Arguments[arguments.Semantics] == "v1.14.4" || w.Arguments[arguments.Semantics] == "v1.15"
 }
 
 // ownRoot returns the capability of the root, or no bound on what some node has.
-func (w *world) ownRoot(dimension string) float64 {
-	if q := w.queues[index.RootName]; q != nil && len(q.spec.queue.Capability) > 0 {
-		n, _ := quantity(q.spec.queue.Capability, dimension)
+func (w *chaos) ownRoot(dimension string) float64 {
+	if q := w.Queues[index.RootName]; q != nil && len(q.Spec.Queue.Capability) > 0 {
+		n, _ := quantity(q.Spec.Queue.Capability, dimension)
 		return n
 	}
 	if dimension == "cpu" || dimension == "memory" || w.stock(dimension) > 0 {
@@ -229,27 +229,27 @@ func (w *world) ownRoot(dimension string) float64 {
 // gives any more raise what flat queues share.
 func (c *chaosCycle) limit(queue, dimension string) float64 {
 	switch {
-	case !c.hierarchy && c.arguments[arguments.RootCapability] == "unlimited" && !isCard(dimension):
+	case !c.Tree && c.Arguments[arguments.RootCapability] == "unlimited" && !isCard(dimension):
 		return c.ownBound(queue, dimension)
-	case !c.hierarchy:
+	case !c.Tree:
 		shared := c.stock(dimension)
 		if isCard(dimension) {
 			shared += c.lost[dimension]
 		}
 		return min(c.ownBound(queue, dimension), c.free(queue, c.children(""), shared, dimension))
-	case queue == index.RootName && (isCard(dimension) || c.arguments[arguments.RootCapability] == "unlimited"):
+	case queue == index.RootName && (isCard(dimension) || c.Arguments[arguments.RootCapability] == "unlimited"):
 		return c.ownBound(queue, dimension)
 	case queue == index.RootName && c.openRoot():
 		return c.ownRoot(dimension)
 	case queue == index.RootName:
 		return c.stock(dimension) + c.lost[dimension]
 	}
-	parent := c.path(queue)[1]
+	parent := c.Path(queue)[1]
 	return min(c.capability(queue, dimension), c.free(queue, c.children(parent), c.limit(parent, dimension), dimension))
 }
 
 // unused returns what is guaranteed to a queue, or to those below it, and not used.
-func (w *world) unused(queue, dimension string, has map[string]amounts) float64 {
+func (w *chaos) unused(queue, dimension string, has map[string]amounts) float64 {
 	below := 0.0
 	for _, child := range w.children(queue) {
 		below += w.unused(child, dimension, has)
@@ -271,7 +271,7 @@ func (c *chaosCycle) lends(path []string, dimension string, amount float64, has 
 			return "", 0
 		}
 		parent := "" // of all flat queues
-		if c.hierarchy {
+		if c.Tree {
 			if i+1 == len(path) {
 				return "", 0 // the root
 			}
@@ -300,7 +300,7 @@ func (c *chaosCycle) lends(path []string, dimension string, amount float64, has 
 // guarantees leave: those below the root, or all flat queues.
 func (c *chaosCycle) anyUnsure(path []string, unsure map[string]bool) bool {
 	all := path[len(path)-1:]
-	if !c.hierarchy {
+	if !c.Tree {
 		all = c.children("")
 	}
 	return slices.ContainsFunc(all, func(queue string) bool { return unsure[queue] })
@@ -309,8 +309,8 @@ func (c *chaosCycle) anyUnsure(path []string, unsure map[string]bool) bool {
 // present returns what queues are charged of a dimension for pods on nodes that are there
 // and give it.
 func (c *chaosCycle) present(dimension string) (sum float64) {
-	c.eachCharge(func(_ *worldJob, _ *worldPod, task *api.TaskInfo, charge amounts) {
-		if n := c.nodes[task.NodeName]; n != nil && !n.lost && c.gives(n.spec, dimension) {
+	c.eachCharge(func(_ *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
+		if n := c.World.Nodes[task.NodeName]; n != nil && !n.Lost && c.gives(n.Spec, dimension) {
 			sum += charge[dimension]
 		}
 	})
@@ -322,9 +322,9 @@ func (c *chaosCycle) gives(n workload.Node, dimension string) bool {
 }
 
 // eligible reports whether a queue takes jobs.
-func (w *world) takesJobs(queue string) bool {
-	q := w.queues[queue]
-	return q != nil && w.path(queue) != nil && w.leaf(queue) && !q.spec.queue.Closed
+func (w *chaos) takesJobs(queue string) bool {
+	q := w.Queues[queue]
+	return q != nil && w.Path(queue) != nil && w.leaf(queue) && !q.Spec.Queue.Closed
 }
 
 // fitsBeside reports whether amounts fit under the limits of a queue and its ancestors.
@@ -359,7 +359,7 @@ func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amount
 		}
 	}
 	for d, amount := range more {
-		if _, excess := c.lends(path, d, amount, after, present(d)+amount); amount > 0 && excess > 0 && (isCard(d) || c.arguments[arguments.KeepGuarantees] == true) {
+		if _, excess := c.lends(path, d, amount, after, present(d)+amount); amount > 0 && excess > 0 && (isCard(d) || c.Arguments[arguments.KeepGuarantees] == true) {
 			return false
 		}
 	}

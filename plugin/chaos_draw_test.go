@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"github.com/capacity-card/capacity-card/plugin/arguments"
-
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +11,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
 // chaosCycles is the number of cycles in which a random world changes.
@@ -46,29 +46,29 @@ var values = map[string][]any{
 // becomes of them.
 type draw struct {
 	*rand.Rand
-	s      *scenario
+	s      *world.Scenario
 	plain  bool // no cards
 	lends  bool // quotas are large, and what is deserved and guaranteed is little
 	rules  bool // queues have policies
 	crowd  bool // little else binds, and jobs can lose most of their pods
-	queues []queueSpec
-	jobs   []jobSpec
+	queues []world.QueueSpec
+	jobs   []world.JobSpec
 	nodes  []workload.Node
 }
 
 // drawScenario draws the scenario of a seed.
-func drawScenario(seed uint64) *scenario {
+func drawScenario(seed uint64) *world.Scenario {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed, 0xca05))}
-	d.s = &scenario{arguments: framework.Arguments{}, cycles: chaosCycles, grace: d.IntN(3)}
+	d.s = &world.Scenario{Config: world.Config{Arguments: framework.Arguments{}, Grace: d.IntN(3)}, Cycles: chaosCycles}
 	d.configure()
-	d.s.topology = d.chance(25)
-	if d.s.eager = d.chance(50); d.chance(20) {
-		d.s.grace = pick(d, 5, 11, 59)
+	d.s.Topology = d.chance(25)
+	if d.s.Eager = d.chance(50); d.chance(20) {
+		d.s.Grace = pick(d, 5, 11, 59)
 	}
 	for i := range 1 + d.IntN(4) {
 		d.node(1, fmt.Sprintf("n%d", i))
 	}
-	if d.s.hierarchy {
+	if d.s.Tree {
 		d.queue(1, index.RootName, "")
 	}
 	for i := range 2 + d.IntN(5) {
@@ -79,14 +79,14 @@ func drawScenario(seed uint64) *scenario {
 	}
 	busy := 1 + d.IntN(100)
 	for cycle := 2; cycle <= chaosCycles; cycle++ {
-		for d.chance(busy) && len(d.s.acts) < 120 {
+		for d.chance(busy) && len(d.s.Acts) < 120 {
 			d.act(cycle)
 		}
 	}
 	if d.chance(10) {
 		cycle := 1 + d.IntN(chaosCycles)
-		d.do(cycle, setQueue{queueSpec{queue: workload.Queue{Name: "hollow", Closed: true}, hollow: true}})
-		d.do(cycle, submitJob{jobSpec{name: "hollow", queue: "hollow", minMember: 1, pods: []podSpec{d.pod()}}})
+		d.do(cycle, world.SetQueue{QueueSpec: world.QueueSpec{Queue: workload.Queue{Name: "hollow", Closed: true}, Hollow: true}})
+		d.do(cycle, world.SubmitJob{JobSpec: world.JobSpec{Name: "hollow", Queue: "hollow", MinMember: 1, Pods: []world.PodSpec{d.pod()}}})
 	}
 	return d.s
 }
@@ -95,33 +95,35 @@ func (d *draw) chance(percent int) bool { return d.IntN(100) < percent }
 
 func pick[T any](d *draw, of ...T) T { return of[d.IntN(len(of))] }
 
-func (d *draw) do(cycle int, what deed) { d.s.acts = append(d.s.acts, act{cycle, what}) }
+func (d *draw) do(cycle int, what world.Deed) {
+	d.s.Acts = append(d.s.Acts, world.Act{Cycle: cycle, Deed: what})
+}
 
 func (d *draw) configure() {
-	d.s.plugin = pick(d, Name, Name, Name, CapacityName, CapacityName, CapacityName, ProportionName)
-	d.plain = d.s.plugin == ProportionName || d.chance(25)
+	d.s.Plugin = pick(d, Name, Name, Name, CapacityName, CapacityName, CapacityName, ProportionName)
+	d.plain = d.s.Plugin == ProportionName || d.chance(25)
 	d.lends, d.crowd = d.chance(75), d.chance(50)
 	d.rules = d.chance(40)
-	d.s.hierarchy = d.s.plugin != ProportionName && d.chance(50)
-	d.s.gangSpares = d.chance(50)
-	d.s.actions = []string{"enqueue", "allocate"}
+	d.s.Tree = d.s.Plugin != ProportionName && d.chance(50)
+	d.s.GangSpares = d.chance(50)
+	d.s.Actions = []string{"enqueue", "allocate"}
 	others := []string{"backfill", "preempt", "reclaim"}
 	d.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 	for _, name := range others {
 		if d.chance(75) {
-			d.s.actions = append(d.s.actions, name)
+			d.s.Actions = append(d.s.Actions, name)
 		}
 	}
 	if d.chance(10) {
-		d.s.actions = d.s.actions[1:] // without enqueue
+		d.s.Actions = d.s.Actions[1:] // without enqueue
 	}
 	for _, key := range arguments.Known {
 		if of := values[key]; d.chance(35) || key == arguments.UnsetCapability && d.chance(80) {
-			d.s.arguments[key] = of[d.IntN(len(of))]
+			d.s.Arguments[key] = of[d.IntN(len(of))]
 		}
 	}
-	if !d.s.hierarchy {
-		delete(d.s.arguments, arguments.HierarchyFrom)
+	if !d.s.Tree {
+		delete(d.s.Arguments, arguments.HierarchyFrom)
 	}
 }
 
@@ -132,8 +134,11 @@ func (d *draw) node(cycle int, name string) {
 	if !d.plain {
 		d.equip(n)
 	}
+	if len(n.Labels) == 0 {
+		n.Labels = nil
+	}
 	d.nodes = append(slices.DeleteFunc(d.nodes, func(x workload.Node) bool { return x.Name == name }), n)
-	d.do(cycle, setNode{n})
+	d.do(cycle, world.SetNode{Node: n})
 }
 
 // equip gives a node cards.
@@ -179,50 +184,50 @@ func (d *draw) resources(named, most int) workload.Resources {
 
 // parent draws a queue to be the parent of another.
 func (d *draw) parent() string {
-	if !d.s.hierarchy || d.chance(30) {
+	if !d.s.Tree || d.chance(30) {
 		return ""
 	}
-	return d.queues[d.IntN(len(d.queues))].queue.Name
+	return d.queues[d.IntN(len(d.queues))].Name
 }
 
 // queue makes a queue, or changes it.
 func (d *draw) queue(cycle int, name, parent string) {
-	q := queueSpec{queue: workload.Queue{Name: name, Parent: parent, Weight: int32(1 + d.IntN(4))}, unreclaimable: d.chance(5)}
+	q := world.QueueSpec{Queue: workload.Queue{Name: name, Parent: parent, Weight: int32(1 + d.IntN(4))}, Unreclaimable: d.chance(5)}
 	if d.chance(20) {
-		q.queue.Priority = int32(d.IntN(3))
+		q.Priority = int32(d.IntN(3))
 	}
 	most := 20
 	if d.chance(50) {
 		most = 8
 	}
-	if d.chance(35) || d.s.plugin == Name && d.s.arguments[arguments.UnsetCapability] != "unlimited" {
-		q.queue.Capability = d.resources(90, 3*most)
+	if d.chance(35) || d.s.Plugin == Name && d.s.Arguments[arguments.UnsetCapability] != "unlimited" {
+		q.Capability = d.resources(90, 3*most)
 	}
 	if d.chance(70) {
-		q.queue.Deserved = d.resources(80, most)
+		q.Deserved = d.resources(80, most)
 	}
 	if d.chance(25) {
-		q.queue.Guarantee = d.resources(60, 3)
+		q.Guarantee = d.resources(60, 3)
 	}
 	if d.crowd {
-		q.queue.Capability = nil
-		q.queue.Deserved = workload.Resources{"cpu": 1000 * int64(d.IntN(10)), "memory": int64(d.IntN(12)) << 30}
+		q.Capability = nil
+		q.Deserved = workload.Resources{"cpu": 1000 * int64(d.IntN(10)), "memory": int64(d.IntN(12)) << 30}
 	}
 	if name == index.RootName && d.chance(80) {
-		q.queue.Capability, q.queue.Deserved, q.queue.Guarantee = nil, nil, nil
+		q.Capability, q.Deserved, q.Guarantee = nil, nil, nil
 	} else if !d.plain && d.chance(85) {
-		q.queue.Annotations = d.annotations()
+		q.Annotations = d.annotations()
 	}
 	if d.rules {
-		q.queue.Annotations = d.policies(q.queue.Annotations)
+		q.Annotations = d.policies(q.Annotations)
 	}
-	q.queue.Closed = name != index.RootName && d.chance(3)
+	q.Closed = name != index.RootName && d.chance(3)
 	d.set(cycle, q)
 }
 
-func (d *draw) set(cycle int, q queueSpec) {
-	d.queues = append(slices.DeleteFunc(d.queues, func(x queueSpec) bool { return x.queue.Name == q.queue.Name }), q)
-	d.do(cycle, setQueue{q})
+func (d *draw) set(cycle int, q world.QueueSpec) {
+	d.queues = append(slices.DeleteFunc(d.queues, func(x world.QueueSpec) bool { return x.Name == q.Name }), q)
+	d.do(cycle, world.SetQueue{QueueSpec: q})
 }
 
 const nothingGuaranteed = `{"A":0,"B":0,"C":0,"A/mig-1g.10gb-mixed":0,"A/mps-80g*1/4":0,"N":0}`
@@ -272,9 +277,9 @@ func (d *draw) quota(least, most int) string {
 
 // submit makes a job.
 func (d *draw) submit(cycle int) {
-	j := jobSpec{name: fmt.Sprintf("j%d", len(d.jobs)), queue: d.home(), minMember: 1}
+	j := world.JobSpec{Name: fmt.Sprintf("j%d", len(d.jobs)), Namespace: []string{"even", "odd"}[len(d.jobs)%2], Queue: d.home(), MinMember: 1}
 	if d.chance(50) {
-		j.priority = int32(d.IntN(3))
+		j.Priority = int32(d.IntN(3))
 	}
 	n, p := 1+d.IntN(6), d.pod()
 	late := cycle > 1 && d.crowd && d.chance(70) // a claim on what others have borrowed
@@ -285,72 +290,72 @@ func (d *draw) submit(cycle int) {
 		if d.chance(10) {
 			p = d.pod()
 		}
-		j.pods = append(j.pods, p)
+		j.Pods = append(j.Pods, p)
 	}
 	switch {
 	case late:
-		j.minMember = n
+		j.MinMember = n
 	case d.crowd && d.chance(80):
-		j.minMember = d.IntN(2)
+		j.MinMember = d.IntN(2)
 	case d.chance(60):
-		j.minMember = d.IntN(n + 1)
+		j.MinMember = d.IntN(n + 1)
 	}
 	if d.chance(3) {
-		j.minMember = 100
+		j.MinMember = 100
 	}
 	if d.chance(75) {
-		j.minResources = workload.Resources{}
-		for _, p := range j.pods[:min(j.minMember, n)] {
-			for name, amount := range p.requests {
-				j.minResources[name] += amount
+		j.MinResources = workload.Resources{}
+		for _, p := range j.Pods[:min(j.MinMember, n)] {
+			for name, amount := range p.Requests {
+				j.MinResources[name] += amount
 			}
 		}
 	}
-	if j.later = d.chance(30); j.later && !d.plain && d.chance(60) {
-		j.cardRequest = fmt.Sprintf("{%q:%d}", d.list(), 1+d.IntN(6))
+	if j.Later = d.chance(30); j.Later && !d.plain && d.chance(60) {
+		j.CardRequest = fmt.Sprintf("{%q:%d}", d.list(), 1+d.IntN(6))
 	}
-	j.service, j.owner = pick(d, "", "", "inference", "training", "other"), pick(d, "", "ReplicaSet", "Job")
+	j.Service, j.Owner = pick(d, "", "", "inference", "training", "other"), pick(d, "", "ReplicaSet", "Job")
 	d.jobs = append(d.jobs, j)
-	d.do(cycle, submitJob{j})
+	d.do(cycle, world.SubmitJob{JobSpec: j})
 }
 
 // home draws the queue of a job, mostly a leaf.
 func (d *draw) home() string {
 	inner := map[string]bool{}
 	for _, q := range d.queues {
-		if inner[q.queue.Parent] = true; d.s.hierarchy {
+		if inner[q.Parent] = true; d.s.Tree {
 			inner[index.RootName] = true
 		}
 	}
 	for {
-		if name := d.queues[d.IntN(len(d.queues))].queue.Name; !d.s.hierarchy || !inner[name] || d.chance(5) {
+		if name := d.queues[d.IntN(len(d.queues))].Name; !d.s.Tree || !inner[name] || d.chance(5) {
 			return name
 		}
 	}
 }
 
 // pod draws a pod.
-func (d *draw) pod() podSpec {
-	p := podSpec{requests: workload.Resources{"cpu": 100 * int64(1+d.IntN(20)), "memory": int64(1+d.IntN(4)) << 29}, kept: d.chance(5), gated: d.chance(3)}
+func (d *draw) pod() world.PodSpec {
+	p := world.PodSpec{Requests: workload.Resources{"cpu": 100 * int64(1+d.IntN(20)), "memory": int64(1+d.IntN(4)) << 29}, Kept: d.chance(5), Gated: d.chance(3)}
 	if d.chance(3) {
-		return podSpec{} // best effort
+		return world.PodSpec{} // best effort
 	}
 	if d.plain || d.chance(15) {
-		p.requests["cpu"] = 1000 * int64(1+d.IntN(6))
-		p.requests["memory"] = int64(1+d.IntN(6)) << 30
+		p.Requests["cpu"] = 1000 * int64(1+d.IntN(6))
+		p.Requests["memory"] = int64(1+d.IntN(6)) << 30
 		return p
 	}
 	resource := gpuName
-	p.cards = d.list()
+	p.Cards = d.list()
 	if d.chance(15) {
-		p.cards = pick(d, cardNames...)
-		if resource = resourceOf(p.cards); d.chance(5) {
+		p.Cards = pick(d, cardNames...)
+		if resource = resourceOf(p.Cards); d.chance(5) {
 			resource = pick(d, cardResources...)
 		}
 	}
-	p.requests[resource] = pick[int64](d, 1, 1, 1, 2, 2, 3)
+	p.Requests[resource] = pick[int64](d, 1, 1, 1, 2, 2, 3)
 	if d.chance(15) {
-		p.cards = ""
+		p.Cards = ""
 	}
 	return p
 }
@@ -362,26 +367,26 @@ func (d *draw) list() string {
 
 // act draws what happens before a cycle.
 func (d *draw) act(cycle int) {
-	job := func() string { return d.jobs[d.IntN(len(d.jobs))].name }
+	job := func() string { return d.jobs[d.IntN(len(d.jobs))].Name }
 	switch n := d.IntN(100); {
 	case n < 20:
 		d.submit(cycle)
 	case n < 33:
-		d.do(cycle, removeJob{job()})
+		d.do(cycle, world.RemoveJob{Job: job()})
 	case n < 41:
-		d.do(cycle, scaleJob{job(), d.IntN(8)})
+		d.do(cycle, world.ScaleJob{Job: job(), Pods: d.IntN(8)})
 	case n < 58:
-		d.do(cycle, finishPod{job(), d.IntN(6), d.chance(30)})
+		d.do(cycle, world.FinishPod{Job: job(), Pod: d.IntN(6), Failed: d.chance(30)})
 	case n < 59:
-		d.do(cycle, openGates{job()})
+		d.do(cycle, world.OpenGates{Job: job()})
 	case n < 62:
 		most := pick(d, 2, 8, 100)
-		d.do(cycle, editGroup{job(), 1 + d.IntN(most), d.resources(90, most)})
+		d.do(cycle, world.EditGroup{Job: job(), MinMember: 1 + d.IntN(most), MinResources: d.resources(90, most)})
 	case n < 78:
 		spec := d.queues[d.IntN(len(d.queues))]
-		q := spec.queue
+		q := spec.Queue
 		if !d.plain && d.chance(40) {
-			spec.queue.Annotations = d.annotations()
+			spec.Annotations = d.annotations()
 			d.set(cycle, spec)
 			return
 		}
@@ -390,8 +395,8 @@ func (d *draw) act(cycle int) {
 		}
 		d.queue(cycle, q.Name, q.Parent)
 	case n < 81:
-		name := d.queues[d.IntN(len(d.queues))].queue.Name
-		d.do(cycle, deleteQueue{name})
+		name := d.queues[d.IntN(len(d.queues))].Name
+		d.do(cycle, world.DeleteQueue{Queue: name})
 		switch back := cycle + 1 + d.IntN(3); {
 		case name == index.RootName && (unchecked(rootParent) || d.chance(80)):
 			d.queue(back, name, "")
@@ -402,19 +407,19 @@ func (d *draw) act(cycle int) {
 		d.node(cycle, fmt.Sprintf("n%d", d.IntN(5)))
 	case n < 92:
 		name := d.nodes[d.IntN(len(d.nodes))].Name
-		d.do(cycle, loseNode{name})
+		d.do(cycle, world.LoseNode{Node: name})
 		if d.chance(80) {
-			d.do(cycle+1+d.IntN(6), replacePods{name})
+			d.do(cycle+1+d.IntN(6), world.ReplacePods{Node: name})
 		}
 		if d.chance(60) {
-			d.do(cycle+2+d.IntN(8), setNode{d.nodes[slices.IndexFunc(d.nodes, func(n workload.Node) bool { return n.Name == name })]})
+			d.do(cycle+2+d.IntN(8), world.SetNode{Node: d.nodes[slices.IndexFunc(d.nodes, func(n workload.Node) bool { return n.Name == name })]})
 		}
 	case n < 96:
-		d.do(cycle, restart{})
+		d.do(cycle, world.Restart{})
 	case n < 97:
-		d.do(cycle, leave{1 + d.IntN(3)})
+		d.do(cycle, world.Leave{Cycles: 1 + d.IntN(3)})
 		d.node(cycle, d.nodes[d.IntN(len(d.nodes))].Name)
 	default:
-		d.do(cycle, renew{})
+		d.do(cycle, world.Renew{})
 	}
 }

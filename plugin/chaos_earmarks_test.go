@@ -7,19 +7,20 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/plugin/earmark"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
 // mark is a pod for which others were evicted, as the world knows it: docs/cards.md says what it
 // is owed.
 type mark struct {
 	cycle int
-	job   *worldJob
-	pod   *worldPod
+	job   *world.Job
+	pod   *world.Pod
 	node  string
 }
 
 // noteMarks records the pods that wait for victims of the last session.
-func (w *world) noteMarks(j *worldJob, job *api.JobInfo) {
+func (w *chaos) noteMarks(j *world.Job, job *api.JobInfo) {
 	waits := false
 	for _, task := range job.TaskStatusIndex[api.Pipelined] {
 		waits = waits || task.EvictionOccurred
@@ -27,29 +28,29 @@ func (w *world) noteMarks(j *worldJob, job *api.JobInfo) {
 	if !waits || !w.counts() {
 		return
 	}
-	for _, p := range j.pods {
-		if task := job.Tasks[api.TaskID(p.object.UID)]; task != nil && task.Status == api.Pipelined {
-			w.marks = append(w.marks, mark{w.cycle, j, p, task.NodeName})
+	for _, p := range j.Pods {
+		if task := job.Tasks[api.TaskID(p.Object.UID)]; task != nil && task.Status == api.Pipelined {
+			w.marks = append(w.marks, mark{w.Cycle, j, p, task.NodeName})
 		}
 	}
 }
 
 // counts reports whether cards count: some queue has a card annotation, one that takes no jobs
 // included. Without them, decisions are upstream's.
-func (w *world) counts() bool {
-	if w.plugin == CapacityName {
-		return slices.ContainsFunc(slices.Collect(maps.Keys(w.queues)), w.annotated)
+func (w *chaos) counts() bool {
+	if w.Plugin == CapacityName {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(w.Queues)), w.annotated)
 	}
-	return w.plugin == Name
+	return w.Plugin == Name
 }
 
 // pending reports whether a marked pod still waits, and nothing that it was let in for is gone.
-func (w *world) pending(m mark) bool {
-	n := w.nodes[m.node]
-	if w.job(m.job.spec.name) != m.job || m.pod.object.Spec.NodeName != "" || n == nil || n.lost || w.path(m.job.spec.queue) == nil {
+func (w *chaos) pending(m mark) bool {
+	n := w.Nodes[m.node]
+	if w.Job(m.job.Spec.Name) != m.job || m.pod.Object.Spec.NodeName != "" || n == nil || n.Lost || w.Path(m.job.Spec.Queue) == nil {
 		return false
 	}
-	for _, p := range m.job.pods {
+	for _, p := range m.job.Pods {
 		if p == m.pod {
 			return true
 		}
@@ -59,20 +60,20 @@ func (w *world) pending(m mark) bool {
 
 // sure reports whether the earmark of a pod is in force beyond doubt: it began in a session of
 // this scheduler, no node or queue has changed since, and its victims have not ended long ago.
-func (w *world) sure(m mark) bool {
+func (w *chaos) sure(m mark) bool {
 	patience := int(earmark.Patience.Minutes())
-	return w.pending(m) && m.cycle > w.edited && m.cycle+1+w.grace+patience > w.cycle
+	return w.pending(m) && m.cycle > w.Edited && m.cycle+1+w.Grace+patience > w.Cycle
 }
 
 // future returns what queues will have: what they have, less what terminating pods hold, and
 // what is marked for pods of other jobs, of those that chosen selects.
-func (c *chaosCycle) future(has map[string]amounts, other *worldJob, chosen func(mark) bool) map[string]amounts {
+func (c *chaosCycle) future(has map[string]amounts, other *world.Job, chosen func(mark) bool) map[string]amounts {
 	will := map[string]amounts{}
 	for queue, of := range has {
 		will[queue] = maps.Clone(of)
 	}
 	add := func(queue string, of amounts, sign float64) {
-		for _, q := range c.path(queue) {
+		for _, q := range c.Path(queue) {
 			if will[q] == nil {
 				will[q] = amounts{}
 			}
@@ -93,8 +94,8 @@ func (c *chaosCycle) future(has map[string]amounts, other *worldJob, chosen func
 		if m.job == other || !chosen(m) {
 			continue
 		}
-		if task := c.jobOf(m.job).Tasks[api.TaskID(m.pod.object.UID)]; task.Status == api.Pending {
-			add(m.job.spec.queue, c.requestOn(m.job, m.pod, task, m.node), 1)
+		if task := c.jobOf(m.job).Tasks[api.TaskID(m.pod.Object.UID)]; task.Status == api.Pending {
+			add(m.job.Spec.Queue, c.requestOn(m.job, m.pod, task, m.node), 1)
 		}
 	}
 	return will
@@ -103,11 +104,11 @@ func (c *chaosCycle) future(has map[string]amounts, other *worldJob, chosen func
 // terminating returns what pods hold that are being deleted, by queue.
 func (c *chaosCycle) terminating() map[string]amounts {
 	all := map[string]amounts{}
-	c.eachCharge(func(j *worldJob, p *worldPod, task *api.TaskInfo, charge amounts) {
+	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
 		if !c.terminates(p, task) {
 			return
 		}
-		for _, queue := range c.path(j.spec.queue) {
+		for _, queue := range c.Path(j.Spec.Queue) {
 			if all[queue] == nil {
 				all[queue] = amounts{}
 			}
@@ -121,8 +122,8 @@ func (c *chaosCycle) terminating() map[string]amounts {
 
 // terminatingOf returns what such pods hold of a dimension, on nodes that are there.
 func (c *chaosCycle) terminatingOf(dimension string) (sum float64) {
-	c.eachCharge(func(_ *worldJob, p *worldPod, task *api.TaskInfo, charge amounts) {
-		if n := c.nodes[task.NodeName]; c.terminates(p, task) && n != nil && !n.lost && c.gives(n.spec, dimension) {
+	c.eachCharge(func(_ *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+		if n := c.World.Nodes[task.NodeName]; c.terminates(p, task) && n != nil && !n.Lost && c.gives(n.Spec, dimension) {
 			sum += charge[dimension]
 		}
 	})
@@ -130,12 +131,12 @@ func (c *chaosCycle) terminatingOf(dimension string) (sum float64) {
 }
 
 // terminates reports whether a pod was being deleted when the session opened.
-func (c *chaosCycle) terminates(p *worldPod, task *api.TaskInfo) bool {
-	return task.Status == api.Releasing && p.object.DeletionTimestamp != nil
+func (c *chaosCycle) terminates(p *world.Pod, task *api.TaskInfo) bool {
+	return task.Status == api.Releasing && p.Object.DeletionTimestamp != nil
 }
 
 // requestOn returns what the queue of a pending task would be charged for it on a node.
-func (c *chaosCycle) requestOn(j *worldJob, p *worldPod, task *api.TaskInfo, node string) amounts {
+func (c *chaosCycle) requestOn(j *world.Job, p *world.Pod, task *api.TaskInfo, node string) amounts {
 	before := task.NodeName
 	task.NodeName = node
 	defer func() { task.NodeName = before }()
@@ -143,13 +144,13 @@ func (c *chaosCycle) requestOn(j *worldJob, p *worldPod, task *api.TaskInfo, nod
 }
 
 // fitsLater reports whether amounts fit beside what will be, earmarks in doubt included.
-func (c *chaosCycle) fitsLater(j *worldJob, has map[string]amounts, more amounts) bool {
-	will, path := c.future(has, j, c.pending), c.path(j.spec.queue)
+func (c *chaosCycle) fitsLater(j *world.Job, has map[string]amounts, more amounts) bool {
+	will, path := c.future(has, j, c.pending), c.Path(j.Spec.Queue)
 	present := func(d string) float64 {
 		sum := c.present(d) - c.terminatingOf(d)
 		for _, m := range c.marks {
 			if m.job != j && c.pending(m) {
-				sum += c.requestOn(m.job, m.pod, c.jobOf(m.job).Tasks[api.TaskID(m.pod.object.UID)], m.node)[d]
+				sum += c.requestOn(m.job, m.pod, c.jobOf(m.job).Tasks[api.TaskID(m.pod.Object.UID)], m.node)[d]
 			}
 		}
 		return sum
@@ -158,11 +159,11 @@ func (c *chaosCycle) fitsLater(j *worldJob, has map[string]amounts, more amounts
 }
 
 // roomLater reports whether a node has room for a task beside the pods that it is marked for.
-func (c *chaosCycle) roomLater(j *worldJob, task *api.TaskInfo, node *api.NodeInfo) bool {
+func (c *chaosCycle) roomLater(j *world.Job, task *api.TaskInfo, node *api.NodeInfo) bool {
 	needs := task.InitResreq.Clone()
 	for _, m := range c.marks {
 		if m.job != j && m.node == node.Name && c.pending(m) {
-			needs.Add(c.jobOf(m.job).Tasks[api.TaskID(m.pod.object.UID)].InitResreq)
+			needs.Add(c.jobOf(m.job).Tasks[api.TaskID(m.pod.Object.UID)].InitResreq)
 		}
 	}
 	return needs.LessEqual(node.FutureIdle(), api.Zero)
@@ -170,7 +171,7 @@ func (c *chaosCycle) roomLater(j *worldJob, task *api.TaskInfo, node *api.NodeIn
 
 // checkMarks checks that a placed pod leaves what victims leave to whom they were evicted for.
 func (c *chaosCycle) checkMarks(name string, p placement) {
-	if p.task.Status != api.Allocated || len(c.marks) == 0 || c.plugin == ProportionName {
+	if p.task.Status != api.Allocated || len(c.marks) == 0 || c.Plugin == ProportionName {
 		return
 	}
 	has, unsure := c.expected()
@@ -188,8 +189,8 @@ func (c *chaosCycle) checkMarks(name string, p placement) {
 func (c *chaosCycle) marked(queue, dimension string) bool {
 	for _, m := range c.marks {
 		if job := c.jobOf(m.job); c.sure(m) && job != nil {
-			task := job.Tasks[api.TaskID(m.pod.object.UID)]
-			for _, q := range c.path(m.job.spec.queue) {
+			task := job.Tasks[api.TaskID(m.pod.Object.UID)]
+			for _, q := range c.Path(m.job.Spec.Queue) {
 				if q == queue && task.Status == api.Pending && c.requestOn(m.job, m.pod, task, m.node)[dimension] > 0 {
 					return true
 				}
@@ -202,7 +203,7 @@ func (c *chaosCycle) marked(queue, dimension string) bool {
 // checkOnce checks that no pod is evicted for one that waits for other victims.
 func (c *chaosCycle) checkOnce(name string, p placement) {
 	for _, m := range c.marks {
-		if c.own.reclaim.Claimant() != nil && c.own.reclaim.Claimant().UID == api.TaskID(m.pod.object.UID) && c.sure(m) {
+		if c.own.reclaim.Claimant() != nil && c.own.reclaim.Claimant().UID == api.TaskID(m.pod.Object.UID) && c.sure(m) {
 			violated(name, "%s is evicted for %s, for which others were evicted in cycle %d", p.task.Name, c.own.reclaim.Claimant().Name, m.cycle)
 		}
 	}

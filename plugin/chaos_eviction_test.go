@@ -1,21 +1,21 @@
 package plugin
 
 import (
-	"github.com/capacity-card/capacity-card/plugin/arguments"
-
 	"slices"
 
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
 // checkLeaves checks that reclaim took no queue below what is guaranteed to it.
 func (c *chaosCycle) checkLeaves(name string) {
-	if c.action != "reclaim" || c.plugin == ProportionName {
+	if c.action != "reclaim" || c.Plugin == ProportionName {
 		return
 	}
 	now := c.allocated()
 	for queue, before := range c.before {
-		if c.queues[queue] == nil || c.path(queue) == nil || !c.leaf(queue) {
+		if c.World.Queues[queue] == nil || c.Path(queue) == nil || !c.leaf(queue) {
 			continue
 		}
 		for d, had := range before {
@@ -29,12 +29,12 @@ func (c *chaosCycle) checkLeaves(name string) {
 // checkInner checks that reclaim takes no inner queue below its guarantee. A queue that the
 // reclaimer is in gives to itself, so it may.
 func (c *chaosCycle) checkInner(name string, p placement) {
-	if c.action != "reclaim" || c.plugin == ProportionName {
+	if c.action != "reclaim" || c.Plugin == ProportionName {
 		return
 	}
 	to, _ := c.taskOf(c.own.reclaim.Claimant())
 	for _, queue := range p.path[1:] {
-		if slices.Contains(c.path(to.spec.queue), queue) {
+		if slices.Contains(c.Path(to.Spec.Queue), queue) {
 			return
 		}
 		now := c.row(c.own.Index.Allocated(c.own.Index.Lookup(queue)))
@@ -50,24 +50,24 @@ func (c *chaosCycle) checkInner(name string, p placement) {
 // took it. Volcano evicts the victims for one pod in its own order, so one of them may be
 // below.
 func (c *chaosCycle) checkDeserved(name string, p placement) {
-	if c.action != "reclaim" || !c.counted(p.job.spec.queue) || c.plugin == ProportionName {
+	if c.action != "reclaim" || !c.counted(p.job.Spec.Queue) || c.Plugin == ProportionName {
 		return
 	}
 	if to, _ := c.taskOf(c.own.reclaim.Claimant()); c.classOf(to) == "inference" && c.classOf(p.job) == "training" {
 		return // only a guarantee protects training from inference
 	}
-	q := c.own.Index.Lookup(p.job.spec.queue)
+	q := c.own.Index.Lookup(p.job.Spec.Queue)
 	for d, amount := range c.request(p.job, p.pod, p.task) {
 		if !isCard(d) {
 			continue
 		}
 		for task, claimant := range c.own.reclaim.Evicted() {
-			if other, pod := c.taskOf(task); claimant == c.own.reclaim.Claimant() && other.spec.queue == p.job.spec.queue {
+			if other, pod := c.taskOf(task); claimant == c.own.reclaim.Claimant() && other.Spec.Queue == p.job.Spec.Queue {
 				amount = max(amount, c.request(other, pod, task)[d])
 			}
 		}
-		if had, deserved := c.row(c.own.Index.Allocated(q))[d]+amount, c.deserves(p.job.spec.queue, d); had <= deserved {
-			violated(name, "%s is evicted, queue %s had %g of %s and deserves %g", p.task.Name, p.job.spec.queue, had, d, deserved)
+		if had, deserved := c.row(c.own.Index.Allocated(q))[d]+amount, c.deserves(p.job.Spec.Queue, d); had <= deserved {
+			violated(name, "%s is evicted, queue %s had %g of %s and deserves %g", p.task.Name, p.job.Spec.Queue, had, d, deserved)
 		}
 	}
 }
@@ -83,14 +83,14 @@ func (c *chaosCycle) checkWork(name string) {
 		if c.evictor[task.Name] != "reclaim" || task.Status != api.Releasing || !c.runsAlike(evictee, victim) {
 			continue
 		}
-		for _, j := range c.jobs {
-			if j.spec.queue != evictee.spec.queue || j.spec.priority != evictee.spec.priority {
+		for _, j := range c.World.Jobs {
+			if j.Spec.Queue != evictee.Spec.Queue || j.Spec.Priority != evictee.Spec.Priority {
 				continue
 			}
-			for _, p := range j.pods {
-				if p.object.Spec.NodeName == task.NodeName && p.spec.String() == victim.spec.String() && c.runsAlike(j, p) &&
-					c.jobOf(j).Tasks[api.TaskID(p.object.UID)].Status == api.Running && victim.object.Status.StartTime.Before(p.object.Status.StartTime) {
-					violated(name, "%s is evicted, which runs for longer than %s", task.Name, p.object.Name)
+			for _, p := range j.Pods {
+				if p.Object.Spec.NodeName == task.NodeName && p.Spec.String() == victim.Spec.String() && c.runsAlike(j, p) &&
+					c.jobOf(j).Tasks[api.TaskID(p.Object.UID)].Status == api.Running && victim.Object.Status.StartTime.Before(p.Object.Status.StartTime) {
+					violated(name, "%s is evicted, which runs for longer than %s", task.Name, p.Object.Name)
 				}
 			}
 		}
@@ -99,8 +99,8 @@ func (c *chaosCycle) checkWork(name string) {
 
 // runsAlike reports whether nothing but the start of a pod decides between it and others: gang
 // spares no pod of its job, and its cards are certain.
-func (c *chaosCycle) runsAlike(j *worldJob, p *worldPod) bool {
-	return j.spec.minMember == 0 && !p.spec.kept && !p.unsure() && p.object.Status.StartTime != nil && !c.relabeled(p, p.object.Spec.NodeName) && c.jobOf(j) != nil
+func (c *chaosCycle) runsAlike(j *world.Job, p *world.Pod) bool {
+	return j.Spec.MinMember == 0 && !p.Spec.Kept && !c.unsure(p) && p.Object.Status.StartTime != nil && !c.relabeled(p, p.Object.Spec.NodeName) && c.jobOf(j) != nil
 }
 
 // checkGain checks that a session in which reclaim evicts pods places others.
@@ -110,7 +110,7 @@ func (c *chaosCycle) checkGain(name string) { c.gains(name, "reclaim") }
 func (c *chaosCycle) checkPreemption(name string) { c.gains(name, "preempt") }
 
 func (c *chaosCycle) gains(name, action string) {
-	if c.plugin == ProportionName {
+	if c.Plugin == ProportionName {
 		return // the drop-in for proportion evicts as upstream, for pods without requests too
 	}
 	i := slices.IndexFunc(c.cache.Evicted, func(pod string) bool { return c.evictor[pod] == action && !c.forBestEffort(pod) })
@@ -141,20 +141,20 @@ func (c *chaosCycle) forBestEffort(pod string) bool {
 // exchanges reports whether queues may take from one another without end. Upstream's
 // reclaim does. Damping ends it, except where a queue deserves a pending pod and borrows with
 // another, which its own jobs may put first.
-func (w *world) exchanges() bool {
-	if !slices.Contains(w.actions, "reclaim") {
+func (w *chaos) exchanges() bool {
+	if !slices.Contains(w.Actions, "reclaim") {
 		return false
 	}
-	return w.arguments[arguments.ReclaimDamping] == nil || w.borrowsFirst > w.cycle-w.mostQuiet()/3
+	return w.Arguments[arguments.ReclaimDamping] == nil || w.borrowsFirst > w.Cycle-w.mostQuiet()/3
 }
 
 // noteLosers records which queues lose pods to reclaim.
 func (c *chaosCycle) noteLosers() {
-	for _, j := range c.jobs {
-		if slices.ContainsFunc(j.pods, func(p *worldPod) bool {
-			return c.evictor[p.object.Name] == "reclaim" && slices.Contains(c.cache.Evicted, p.object.Name)
+	for _, j := range c.World.Jobs {
+		if slices.ContainsFunc(j.Pods, func(p *world.Pod) bool {
+			return c.evictor[p.Object.Name] == "reclaim" && slices.Contains(c.cache.Evicted, p.Object.Name)
 		}) {
-			c.loses[j.spec.queue] = c.cycle
+			c.loses[j.Spec.Queue] = c.Cycle
 		}
 	}
 }
@@ -164,22 +164,22 @@ func (c *chaosCycle) noteLosers() {
 // when those begin in which the pods come back.
 func (c *chaosCycle) noteBorrowers() {
 	has, _ := c.expected()
-	for _, j := range c.jobs {
-		if lost, some := c.loses[j.spec.queue]; some && c.cycle <= lost+1+c.grace+1 && c.claimsFor(j, has[j.spec.queue]) {
-			c.borrowsFirst = c.cycle
+	for _, j := range c.World.Jobs {
+		if lost, some := c.loses[j.Spec.Queue]; some && c.Cycle <= lost+1+c.Grace+1 && c.claimsFor(j, has[j.Spec.Queue]) {
+			c.borrowsFirst = c.Cycle
 		}
 	}
 }
 
 // claimsFor reports whether a job has a pending pod that its queue deserves, on a node that
 // has room.
-func (c *chaosCycle) claimsFor(j *worldJob, has amounts) bool {
+func (c *chaosCycle) claimsFor(j *world.Job, has amounts) bool {
 	job := c.jobOf(j)
 	if job == nil || job.IsPending() {
 		return false
 	}
-	return slices.ContainsFunc(j.pods, func(p *worldPod) bool {
-		task := job.Tasks[api.TaskID(p.object.UID)]
+	return slices.ContainsFunc(j.Pods, func(p *world.Pod) bool {
+		task := job.Tasks[api.TaskID(p.Object.UID)]
 		if task.Status != api.Pending || task.SchGated || task.BestEffort {
 			return false
 		}
@@ -188,7 +188,7 @@ func (c *chaosCycle) claimsFor(j *worldJob, has amounts) bool {
 			request := c.request(j, p, task)
 			task.NodeName = ""
 			for d, amount := range request {
-				if deserved := c.deserves(j.spec.queue, d); amount > 0 && deserved > 0 && has[d]+amount > deserved {
+				if deserved := c.deserves(j.Spec.Queue, d); amount > 0 && deserved > 0 && has[d]+amount > deserved {
 					return false
 				}
 			}
@@ -203,18 +203,18 @@ const patience = 5
 
 // checkClaims checks that the pods for which others were evicted got a node. Where cards count
 // nowhere, the place of a victim goes to the queue that comes first, as upstream.
-func (w *world) checkClaims() {
+func (w *chaos) checkClaims() {
 	if w.exchanges() && !w.counts() {
 		return
 	}
 	for _, claim := range w.claims {
-		pod := claim.pod.object
-		if claim.cycle <= w.scenario.cycles || claim.cycle+w.grace+patience > w.cycle || unchecked(gain) {
+		pod := claim.pod.Object
+		if claim.cycle <= w.cycles || claim.cycle+w.Grace+patience > w.Cycle || unchecked(gain) {
 			continue
 		}
 		w.seen["claims after which nothing changed"]++
 		if pod.Spec.NodeName == "" && (w.counts() || w.filled[claim.node] <= claim.cycle) {
-			violated(gain, "others were evicted for %s in cycle %d, and it has no node in cycle %d", pod.Name, claim.cycle, w.cycle)
+			violated(gain, "others were evicted for %s in cycle %d, and it has no node in cycle %d", pod.Name, claim.cycle, w.Cycle)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
 // moment is when an invariant is checked.
@@ -35,8 +36,8 @@ type invariant struct {
 
 // placement is a task that an action placed or evicted.
 type placement struct {
-	job  *worldJob
-	pod  *worldPod
+	job  *world.Job
+	pod  *world.Pod
 	task *api.TaskInfo
 	path []string
 }
@@ -119,13 +120,13 @@ func (c *chaosCycle) checkEvent(task *api.TaskInfo, allocated bool) {
 	if j == nil || c.own.notCharged[task.UID] {
 		return
 	}
-	p := placement{j, pod, task, c.path(j.spec.queue)}
+	p := placement{j, pod, task, c.Path(j.Spec.Queue)}
 	for _, i := range invariants {
 		switch {
 		case unchecked(i.name):
 		case i.placed != nil && allocated && (task.Status == api.Allocated || task.Status == api.Pipelined):
 			i.placed(c, i.name, p)
-		case i.evicted != nil && !allocated && task.Status == api.Releasing && !pod.unsure():
+		case i.evicted != nil && !allocated && task.Status == api.Releasing && !c.unsure(pod):
 			i.evicted(c, i.name, p)
 		}
 	}
@@ -157,7 +158,7 @@ func isCard(dimension string) bool {
 func (c *chaosCycle) checkAccounts(name string) {
 	want, unsure := c.expected()
 	for queue, has := range c.allocated() {
-		if queue != index.RootName && c.queues[queue] == nil || c.path(queue) == nil {
+		if queue != index.RootName && c.World.Queues[queue] == nil || c.Path(queue) == nil {
 			continue
 		}
 		dimensions := maps.Clone(has)
@@ -171,10 +172,10 @@ func (c *chaosCycle) checkAccounts(name string) {
 }
 
 // checkRest checks a world in which nothing happens any more.
-func (w *world) checkRest(settled bool, broken sabotage) {
+func (w *chaos) checkRest(settled bool, broken sabotage) {
 	if !settled {
 		late := 0
-		for _, n := range w.evictions[len(w.evictions)-w.mostQuiet()/3:] {
+		for _, n := range w.Evictions[len(w.Evictions)-w.mostQuiet()/3:] {
 			late += n
 		}
 		switch {
@@ -188,8 +189,7 @@ func (w *world) checkRest(settled bool, broken sabotage) {
 		return
 	}
 	w.checkClaims()
-	w.changed = false
-	w.begin(nil)
+	w.begin()
 	c := w.open(broken)
 	c.checkAll(atRest)
 	framework.CloseSession(c.Session)

@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"github.com/capacity-card/capacity-card/plugin/arguments"
-
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,6 +8,8 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
 // checkQuota checks the quotas of all queues that were charged for a task. What is pipelined is
@@ -18,7 +18,7 @@ func (c *chaosCycle) checkQuota(name string, p placement) {
 	if p.task.Status == api.Pipelined {
 		return
 	}
-	unsure := c.on(p.pod, p.task).unsure()
+	unsure := c.unsure(c.on(p.pod, p.task))
 	for d, amount := range c.request(p.job, p.pod, p.task) {
 		if amount == 0 || d == string(v1.ResourcePods) || unsure && isCard(d) {
 			continue // no rule compares pods
@@ -26,7 +26,7 @@ func (c *chaosCycle) checkQuota(name string, p placement) {
 		for _, queue := range p.path {
 			q := c.own.Index.Lookup(queue)
 			has, bound := c.row(c.own.Index.Allocated(q))[d], c.row(c.own.Limit.Row(q))[d]
-			if c.plugin != ProportionName {
+			if c.Plugin != ProportionName {
 				bound = min(bound, c.ownBound(queue, d))
 			}
 			if has > bound+0.1 {
@@ -41,11 +41,11 @@ func (c *chaosCycle) checkQuota(name string, p placement) {
 // keepGuarantees cpu, memory and scalars.
 func (c *chaosCycle) checkLent(name string, p placement) {
 	has, unsure := c.expected()
-	if c.plugin == ProportionName || len(p.path) == 0 || c.anyUnsure(p.path, unsure) || p.task.Status == api.Pipelined {
+	if c.Plugin == ProportionName || len(p.path) == 0 || c.anyUnsure(p.path, unsure) || p.task.Status == api.Pipelined {
 		return
 	}
 	for d, amount := range c.request(p.job, p.pod, p.task) {
-		if amount == 0 || !isCard(d) && c.arguments[arguments.KeepGuarantees] != true {
+		if amount == 0 || !isCard(d) && c.Arguments[arguments.KeepGuarantees] != true {
 			continue
 		}
 		if at, excess := c.lends(p.path, d, amount, has, c.present(d)); excess > 0 {
@@ -60,13 +60,13 @@ func (c *chaosCycle) checkLent(name string, p placement) {
 func (c *chaosCycle) checkPipelined(name string) {
 	has, unsure := c.expected()
 	will := c.future(has, nil, func(mark) bool { return false })
-	for _, j := range c.jobs {
-		job, path := c.jobOf(j), c.path(j.spec.queue)
-		if job == nil || path == nil || c.plugin == ProportionName || c.anyUnsure(path, unsure) {
+	for _, j := range c.World.Jobs {
+		job, path := c.jobOf(j), c.Path(j.Spec.Queue)
+		if job == nil || path == nil || c.Plugin == ProportionName || c.anyUnsure(path, unsure) {
 			continue
 		}
-		for _, p := range j.pods {
-			task := job.Tasks[api.TaskID(p.object.UID)]
+		for _, p := range j.Pods {
+			task := job.Tasks[api.TaskID(p.Object.UID)]
 			if task.Status != api.Pipelined {
 				continue
 			}
@@ -76,8 +76,8 @@ func (c *chaosCycle) checkPipelined(name string) {
 				}
 				for _, queue := range path {
 					if most, limited := c.namespaceLimit(queue, d); limited && c.counted(queue) {
-						if in, unsure := c.inNamespace(queue, j.namespace(), true); !unsure && in[d] > most+0.1 {
-							violated(name, "namespace %s will have %g of %s in queue %s with %s on %s, its limit is %g", j.namespace(), in[d], d, queue, task.Name, task.NodeName, most)
+						if in, unsure := c.inNamespace(queue, j.Namespace(), true); !unsure && in[d] > most+0.1 {
+							violated(name, "namespace %s will have %g of %s in queue %s with %s on %s, its limit is %g", j.Namespace(), in[d], d, queue, task.Name, task.NodeName, most)
 						}
 					}
 					if bound := min(c.row(c.own.Limit.Row(c.own.Index.Lookup(queue)))[d], c.ownBound(queue, d)); will[queue][d] > bound+0.1 {
@@ -94,14 +94,14 @@ func (c *chaosCycle) checkPipelined(name string) {
 
 // checkCard checks that a node has a card that the task names.
 func (c *chaosCycle) checkCard(name string, p placement) {
-	if c.plugin == ProportionName || !c.counted(p.job.spec.queue) || p.pod.spec.cards == "" {
+	if c.Plugin == ProportionName || !c.counted(p.job.Spec.Queue) || p.pod.Spec.Cards == "" {
 		return
 	}
 	for _, resource := range cardResources {
-		if p.pod.spec.requests[resource] > 0 && c.isCardResource(resource) {
-			has := cardOf(c.nodes[p.task.NodeName].spec, resource)
-			if !slices.Contains(card.ParseList(p.pod.spec.cards), has) {
-				violated(name, "%s names %s and is placed on %s, which has %q", p.task.Name, p.pod.spec.cards, p.task.NodeName, has)
+		if p.pod.Spec.Requests[resource] > 0 && c.isCardResource(resource) {
+			has := cardOf(c.World.Nodes[p.task.NodeName].Spec, resource)
+			if !slices.Contains(card.ParseList(p.pod.Spec.Cards), has) {
+				violated(name, "%s names %s and is placed on %s, which has %q", p.task.Name, p.pod.Spec.Cards, p.task.NodeName, has)
 			}
 		}
 	}
@@ -109,19 +109,19 @@ func (c *chaosCycle) checkCard(name string, p placement) {
 
 // checkReasons checks that what waits has a reason.
 func (c *chaosCycle) checkReasons(name string) {
-	if len(c.NodeList) == 0 || !slices.Contains(c.actions, "allocate") {
+	if len(c.NodeList) == 0 || !slices.Contains(c.Actions, "allocate") {
 		return // nobody asks about pods
 	}
-	for _, j := range c.jobs {
+	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
 		switch {
 		case job == nil || job.JobFitErrors != "":
 		case job.IsPending():
-			if j.spec.minResources != nil && slices.Contains(c.actions, "enqueue") {
-				violated(name, "job %s is not admitted and has no reason", j.spec.name)
+			if j.Spec.MinResources != nil && slices.Contains(c.Actions, "enqueue") {
+				violated(name, "job %s is not admitted and has no reason", j.Spec.Name)
 			}
-		case c.plugin != ProportionName && c.waits(job) && len(job.NodesFitErrors) == 0:
-			violated(name, "job %s has pending pods and no reason", j.spec.name)
+		case c.Plugin != ProportionName && c.waits(job) && len(job.NodesFitErrors) == 0:
+			violated(name, "job %s has pending pods and no reason", j.Spec.Name)
 		}
 	}
 }
@@ -144,15 +144,15 @@ func (c *chaosCycle) waits(job *api.JobInfo) bool {
 // checkStarvation places pending pods as the engine permits. It must not be possible,
 // since allocate had the chance.
 func (c *chaosCycle) checkStarvation(name string) {
-	for _, j := range c.jobs {
+	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || job.IsPending() || !c.takesJobs(j.spec.queue) || !c.waits(job) || c.plugin == ProportionName {
+		if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) || c.Plugin == ProportionName {
 			continue
 		}
 		statement := framework.NewStatement(c.Session)
 		var nodes []string
-		for _, p := range j.pods {
-			task := job.Tasks[api.TaskID(p.object.UID)]
+		for _, p := range j.Pods {
+			task := job.Tasks[api.TaskID(p.Object.UID)]
 			if task.Status != api.Pending || task.SchGated || task.BestEffort || !c.Allocatable(c.Queues[job.Queue], task) {
 				continue
 			}
@@ -166,32 +166,32 @@ func (c *chaosCycle) checkStarvation(name string) {
 		ready := len(nodes) > 0 && c.JobReady(job)
 		statement.Discard()
 		if ready {
-			violated(name, "job %s waits, and nodes %v have room for its pods", j.spec.name, nodes)
+			violated(name, "job %s waits, and nodes %v have room for its pods", j.Spec.Name, nodes)
 		}
 	}
 }
 
 // checkRefusals checks that the engine refuses no pod that fits under all bounds.
 func (c *chaosCycle) checkRefusals(name string) {
-	if c.cycle%3 != 0 && c.cycle < c.scenario.cycles {
+	if c.Cycle%3 != 0 && c.Cycle < c.cycles {
 		return
 	}
 	has, unsure := c.expected()
-	for _, j := range c.jobs {
+	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || !c.takesJobs(j.spec.queue) || c.plugin == ProportionName || c.limitsNamespace(j.spec.queue) {
+		if job == nil || !c.takesJobs(j.Spec.Queue) || c.Plugin == ProportionName || c.limitsNamespace(j.Spec.Queue) {
 			continue
 		}
-		for _, p := range j.pods {
-			task := job.Tasks[api.TaskID(p.object.UID)]
-			if task.Status != api.Pending || p.spec.cards == "" && c.arguments[arguments.UntypedCards] == "reject" {
+		for _, p := range j.Pods {
+			task := job.Tasks[api.TaskID(p.Object.UID)]
+			if task.Status != api.Pending || p.Spec.Cards == "" && c.Arguments[arguments.UntypedCards] == "reject" {
 				continue
 			}
 			for _, node := range c.NodeList {
 				task.NodeName = node.Name
 				request := c.request(j, p, task)
 				task.NodeName = ""
-				if !c.servesOn(p, node.Name) || unsure[j.spec.queue] || c.anyUnsure(c.path(j.spec.queue), unsure) || !c.fitsBeside(c.path(j.spec.queue), has, request) || !c.fitsLent(c.path(j.spec.queue), has, request, c.present) {
+				if !c.servesOn(p, node.Name) || unsure[j.Spec.Queue] || c.anyUnsure(c.Path(j.Spec.Queue), unsure) || !c.fitsBeside(c.Path(j.Spec.Queue), has, request) || !c.fitsLent(c.Path(j.Spec.Queue), has, request, c.present) {
 					continue
 				}
 				if !c.fitsLater(j, has, request) || !c.roomLater(j, task, node) {
@@ -209,13 +209,13 @@ func (c *chaosCycle) checkRefusals(name string) {
 }
 
 // servesOn reports whether a node has the cards that a pod names.
-func (c *chaosCycle) servesOn(p *worldPod, node string) bool {
+func (c *chaosCycle) servesOn(p *world.Pod, node string) bool {
 	for _, resource := range cardResources {
-		if p.spec.requests[resource] == 0 {
+		if p.Spec.Requests[resource] == 0 {
 			continue
 		}
-		has := cardOf(c.nodes[node].spec, resource)
-		if has == "" || p.spec.cards != "" && !slices.Contains(card.ParseList(p.spec.cards), has) {
+		has := cardOf(c.World.Nodes[node].Spec, resource)
+		if has == "" || p.Spec.Cards != "" && !slices.Contains(card.ParseList(p.Spec.Cards), has) {
 			return false
 		}
 	}

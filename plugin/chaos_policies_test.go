@@ -18,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
@@ -75,11 +76,11 @@ func (d *draw) policies(annotations map[string]string) map[string]string {
 
 // readPolicies reads the policies of a queue as the scheduler does: a wrong value leaves the
 // last good one in force.
-func (q *worldQueue) readPolicies() {
+func (q *annotations) readPolicies(object *scheduling.Queue) {
 	before := q.policies
 	q.policies = map[string]string{}
 	for key, valid := range validPolicies {
-		text, given := q.object.Annotations[key]
+		text, given := object.Annotations[key]
 		switch {
 		case !given:
 		case valid(text):
@@ -94,16 +95,16 @@ func (q *worldQueue) readPolicies() {
 }
 
 // ownPolicy returns the value that a queue itself sets, "" for none.
-func (w *world) ownPolicy(queue, key string) string {
-	if q := w.queues[queue]; q != nil {
-		return q.policies[key]
+func (w *chaos) ownPolicy(queue, key string) string {
+	if q := w.Queues[queue]; q != nil {
+		return w.readOf(q).policies[key]
 	}
 	return ""
 }
 
 // policy returns the value that holds in a queue: its own, or that of the nearest ancestor.
-func (w *world) policy(queue, key string) string {
-	for _, q := range w.path(queue) {
+func (w *chaos) policy(queue, key string) string {
+	for _, q := range w.Path(queue) {
 		if text := w.ownPolicy(q, key); text != "" {
 			return text
 		}
@@ -112,7 +113,7 @@ func (w *world) policy(queue, key string) string {
 }
 
 // maxJobs returns how many jobs may be admitted in a queue and below, 0 for any number.
-func (w *world) maxJobs(queue string) int {
+func (w *chaos) maxJobs(queue string) int {
 	n, _ := strconv.Atoi(w.ownPolicy(queue, policy.MaxJobsKey))
 	return n
 }
@@ -121,15 +122,15 @@ func (w *world) maxJobs(queue string) int {
 // how many of them the session admitted. Volcano does not ask about jobs without minResources;
 // those that the session admitted do not count.
 func (c *chaosCycle) jobsBelow(queue string) (all, admitted int) {
-	for _, j := range c.jobs {
+	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || !slices.Contains(c.path(j.spec.queue), queue) {
+		if job == nil || !slices.Contains(c.Path(j.Spec.Queue), queue) {
 			continue
 		}
 		switch job.PodGroup.Status.Phase {
 		case scheduling.PodGroupInqueue, scheduling.PodGroupRunning, scheduling.PodGroupUnknown:
-			now := j.group.Status.Phase == "" || j.group.Status.Phase == scheduling.PodGroupPending
-			if now && j.spec.minResources == nil {
+			now := j.Group.Status.Phase == "" || j.Group.Status.Phase == scheduling.PodGroupPending
+			if now && j.Spec.MinResources == nil {
 				continue
 			}
 			if all++; now {
@@ -142,7 +143,7 @@ func (c *chaosCycle) jobsBelow(queue string) (all, admitted int) {
 
 // tooManyJobs reports whether a queue or an ancestor has as many jobs as it may have.
 func (c *chaosCycle) tooManyJobs(queue string) bool {
-	return slices.ContainsFunc(c.path(queue), func(q string) bool {
+	return slices.ContainsFunc(c.Path(queue), func(q string) bool {
 		all, _ := c.jobsBelow(q)
 		return c.maxJobs(q) > 0 && all >= c.maxJobs(q)
 	})
@@ -151,10 +152,10 @@ func (c *chaosCycle) tooManyJobs(queue string) bool {
 // checkMaxJobs checks that a session admits no more jobs than the queues may have. Without the
 // action enqueue nothing is asked.
 func (c *chaosCycle) checkMaxJobs(name string) {
-	if !slices.Contains(c.actions, "enqueue") {
+	if !slices.Contains(c.Actions, "enqueue") {
 		return
 	}
-	for _, queue := range sortedKeys(c.queues) {
+	for _, queue := range sortedKeys(c.World.Queues) {
 		if all, admitted := c.jobsBelow(queue); c.maxJobs(queue) > 0 && admitted > 0 && all > c.maxJobs(queue) {
 			violated(name, "queue %s has %d jobs, %d of them new, and max-jobs is %d", queue, all, admitted, c.maxJobs(queue))
 		}
@@ -193,23 +194,23 @@ func (c *chaosCycle) checkOvercommit(name string) {
 	if c.action != "enqueue" {
 		return
 	}
-	for _, j := range c.jobs {
+	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || j.group.Status.Phase == scheduling.PodGroupInqueue || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue {
+		if job == nil || j.Group.Status.Phase == scheduling.PodGroupInqueue || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue {
 			continue
 		}
-		for d := range j.spec.minResources {
-			if most, _ := quantity(j.spec.minResources, d); job.Allocated.Get(v1.ResourceName(d)) >= most {
+		for d := range j.Spec.MinResources {
+			if most, _ := quantity(j.Spec.MinResources, d); job.Allocated.Get(v1.ResourceName(d)) >= most {
 				continue
 			}
-			if c.plugin == Name && d != "cpu" && d != "memory" || c.arguments[arguments.CardUnlimitedCPUMemory] == true {
+			if c.Plugin == Name && d != "cpu" && d != "memory" || c.Arguments[arguments.CardUnlimitedCPUMemory] == true {
 				continue
 			}
-			for _, queue := range c.path(j.spec.queue) {
+			for _, queue := range c.Path(j.Spec.Queue) {
 				ix, q := c.own.Index, c.own.Index.Lookup(queue)
 				net := c.row(ix.Allocated(q))[d] + c.row(ix.Inqueue.Row(q))[d] - c.row(ix.Elastic.Row(q))[d]
 				if most := c.admissionLimit(queue, d); c.policy(queue, policy.OvercommitFactorKey) != "" && net > most+0.2 {
-					violated(name, "job %s is admitted, queue %s has %g of %s, and jobs are admitted up to %g", j.spec.name, queue, net, d, most)
+					violated(name, "job %s is admitted, queue %s has %g of %s, and jobs are admitted up to %g", j.Spec.Name, queue, net, d, most)
 				}
 				c.seen["admissions with a factor"]++
 			}
@@ -217,42 +218,39 @@ func (c *chaosCycle) checkOvercommit(name string) {
 	}
 }
 
-// clock is the time of a cycle: a minute passes between two.
-func (w *world) clock() time.Time { return time.Unix(int64(60*w.cycle), 0) }
-
 // timeout returns how long a job of a queue may be Inqueue without its minimum, 0 for any time.
-func (w *world) timeout(queue string) time.Duration {
+func (w *chaos) timeout(queue string) time.Duration {
 	text := w.policy(queue, policy.InqueueTimeoutKey)
 	if text == "" {
-		text, _ = w.arguments[arguments.InqueueTimeout].(string)
+		text, _ = w.Arguments[arguments.InqueueTimeout].(string)
 	}
 	d, _ := time.ParseDuration(text)
 	return d
 }
 
 // watchPromises notes which jobs are Inqueue for too long, before a session opens.
-func (w *world) watchPromises() {
-	for _, j := range w.jobs {
+func (w *chaos) watchPromises() {
+	for _, j := range w.Jobs {
 		switch {
-		case j.group.Status.Phase != scheduling.PodGroupInqueue:
+		case j.Group.Status.Phase != scheduling.PodGroupInqueue:
 			continue
-		case w.path(j.spec.queue) == nil:
-			j.promise.unsure = true // the policies of queues that do not reach the root are not modeled
+		case w.Path(j.Spec.Queue) == nil:
+			w.promise(j).unsure = true // the policies of queues that do not reach the root are not modeled
 			continue
 		}
-		timeout, placed := w.timeout(j.spec.queue), 0
-		for _, p := range j.pods {
-			if p.placed() && p.object.DeletionTimestamp == nil {
+		timeout, placed := w.timeout(j.Spec.Queue), 0
+		for _, p := range j.Pods {
+			if p.Placed() && p.Object.DeletionTimestamp == nil {
 				placed++
 			}
 		}
-		if timeout == 0 || placed >= j.spec.minMember || j.promise.over {
+		if timeout == 0 || placed >= j.Spec.MinMember || w.promise(j).over {
 			continue
 		}
-		if !j.promise.known {
-			j.promise.known, j.promise.since = true, w.clock()
-		} else if w.clock().Sub(j.promise.since) > timeout {
-			j.promise.over = true
+		if !w.promise(j).known {
+			w.promise(j).known, w.promise(j).since = true, w.Clock()
+		} else if w.Clock().Sub(w.promise(j).since) > timeout {
+			w.promise(j).over = true
 			w.seen["promises that are over"]++
 		}
 	}
@@ -266,40 +264,40 @@ type promiseTime struct {
 }
 
 // admitted notes that a session admitted the job.
-func (j *worldJob) admitted(w *world) {
-	if w.timeout(j.spec.queue) > 0 || j.promise.known {
-		j.promise = promiseTime{known: true, since: w.clock(), unsure: j.promise.unsure}
+func (w *chaos) admitted(j *world.Job) {
+	if p := w.promise(j); w.timeout(j.Spec.Queue) > 0 || p.known {
+		*p = promiseTime{known: true, since: w.Clock(), unsure: p.unsure}
 	}
 }
 
 // noteAdmitted notes the jobs that a session admitted.
 func (c *chaosCycle) noteAdmitted() {
-	if !slices.Contains(c.actions, "enqueue") {
+	if !slices.Contains(c.Actions, "enqueue") {
 		return
 	}
-	for _, j := range c.jobs {
-		if job := c.jobOf(j); job != nil && j.group.Status.Phase != scheduling.PodGroupInqueue && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
-			j.admitted(c.world)
+	for _, j := range c.World.Jobs {
+		if job := c.jobOf(j); job != nil && j.Group.Status.Phase != scheduling.PodGroupInqueue && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue {
+			c.admitted(j)
 		}
 	}
 }
 
 // promises reports whether what an admitted job lacks may be reserved for it.
-func (w *world) promises(j *worldJob, job *api.JobInfo) bool {
-	return job.PodGroup.Status.Phase != scheduling.PodGroupInqueue || j.promise.unsure || !j.promise.over || w.timeout(j.spec.queue) == 0 ||
-		int(job.AllocatedTaskNum()) >= j.spec.minMember
+func (w *chaos) promises(j *world.Job, job *api.JobInfo) bool {
+	return job.PodGroup.Status.Phase != scheduling.PodGroupInqueue || w.promise(j).unsure || !w.promise(j).over || w.timeout(j.Spec.Queue) == 0 ||
+		int(job.AllocatedTaskNum()) >= j.Spec.MinMember
 }
 
 // checkPromises compares the condition Inqueue of each job with what the world knows.
 func (c *chaosCycle) checkPromises(name string) {
-	for _, j := range c.jobs {
+	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || j.promise.unsure || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue {
+		if job == nil || c.promise(j).unsure || job.PodGroup.Status.Phase != scheduling.PodGroupInqueue {
 			continue
 		}
 		has := reserve.PromiseOf(job)
-		if has.Known != j.promise.known || has.Over != j.promise.over || has.Known && !has.Over && !has.Since.Equal(j.promise.since) {
-			violated(name, "job %s has the condition %v, by its course %v", j.spec.name, has, j.promise)
+		if has.Known != c.promise(j).known || has.Over != c.promise(j).over || has.Known && !has.Over && !has.Since.Equal(c.promise(j).since) {
+			violated(name, "job %s has the condition %v, by its course %v", j.Spec.Name, has, c.promise(j))
 		}
 	}
 }
@@ -317,14 +315,6 @@ func limitsNamespaces(text string) bool {
 	return true
 }
 
-// namespace is that of a job: one of two.
-func (j *worldJob) namespace() string {
-	if n := len(j.spec.name); (j.spec.name[n-1]-'0')%2 == 1 {
-		return "odd"
-	}
-	return "even"
-}
-
 // namespaceLimit returns what each namespace may have of a dimension in a queue and below, and
 // whether the queue says so.
 func (c *chaosCycle) namespaceLimit(queue, dimension string) (most float64, limited bool) {
@@ -332,7 +322,7 @@ func (c *chaosCycle) namespaceLimit(queue, dimension string) (most float64, limi
 	if isCard(dimension) {
 		key, name = card.NamespaceKey, dimension[len(cardPrefix):]
 	}
-	if c.plugin == Name && !isCard(dimension) && name != "cpu" && name != "memory" {
+	if c.Plugin == Name && !isCard(dimension) && name != "cpu" && name != "memory" {
 		return 0, false
 	}
 	var values map[string]resource.Quantity
@@ -346,7 +336,7 @@ func (c *chaosCycle) namespaceLimit(queue, dimension string) (most float64, limi
 
 // limitsNamespace reports whether a queue or an ancestor limits what a namespace has.
 func (c *chaosCycle) limitsNamespace(queue string) bool {
-	return slices.ContainsFunc(c.path(queue), func(q string) bool {
+	return slices.ContainsFunc(c.Path(queue), func(q string) bool {
 		return c.ownPolicy(q, card.NamespaceKey)+c.ownPolicy(q, policy.NamespaceCapabilityKey) != ""
 	})
 }
@@ -354,14 +344,14 @@ func (c *chaosCycle) limitsNamespace(queue string) bool {
 // inNamespace returns what a namespace has in a queue and below, and whether that is certain.
 func (c *chaosCycle) inNamespace(queue, namespace string, later bool) (has amounts, unsure bool) {
 	has = amounts{}
-	c.eachCharge(func(j *worldJob, p *worldPod, task *api.TaskInfo, charge amounts) {
-		if j.namespace() != namespace || !slices.Contains(c.path(j.spec.queue), queue) || later && c.terminates(p, task) {
+	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+		if j.Namespace() != namespace || !slices.Contains(c.Path(j.Spec.Queue), queue) || later && c.terminates(p, task) {
 			return
 		}
 		for d, amount := range charge {
 			has[d] += amount
 		}
-		unsure = unsure || c.on(p, task).unsure()
+		unsure = unsure || c.unsure(c.on(p, task))
 	})
 	return has, unsure
 }
@@ -374,7 +364,7 @@ func (c *chaosCycle) checkNamespaces(name string) {
 	for account, place := range c.own.Intake.Namespaces.Quota.Places() {
 		queue := c.own.Index.Name(place.Queue)
 		want, unsure := c.inNamespace(queue, place.Namespace, false)
-		if unsure || c.path(queue) == nil {
+		if unsure || c.Path(queue) == nil {
 			continue
 		}
 		has := c.row(c.own.Intake.Namespaces.Quota.Accounts.Allocated(account))
@@ -395,7 +385,7 @@ func (c *chaosCycle) checkNamespaceLimit(name string, p placement) {
 		return // checkPipelined
 	}
 	for _, queue := range p.path {
-		has, unsure := c.inNamespace(queue, p.job.namespace(), false)
+		has, unsure := c.inNamespace(queue, p.job.Namespace(), false)
 		for d, amount := range c.request(p.job, p.pod, p.task) {
 			most, limited := c.namespaceLimit(queue, d)
 			if !limited || unsure || amount == 0 || d == string(v1.ResourcePods) || isCard(d) && !c.counted(queue) {
@@ -403,7 +393,7 @@ func (c *chaosCycle) checkNamespaceLimit(name string, p placement) {
 			}
 			if c.seen["allocations under a limit of a namespace"]++; has[d] > most+0.1 {
 				violated(name, "namespace %s has %g of %s in queue %s after %s is placed on %s by %s, its limit is %g",
-					p.job.namespace(), has[d], d, queue, p.task.Name, p.task.NodeName, c.action, most)
+					p.job.Namespace(), has[d], d, queue, p.task.Name, p.task.NodeName, c.action, most)
 			}
 		}
 	}
@@ -414,20 +404,20 @@ func (c *chaosCycle) checkDisplaced(name string) {
 	if c.action != "enqueue" {
 		return
 	}
-	for _, j := range c.jobs {
+	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || j.group.Status.Phase != scheduling.PodGroupInqueue || job.PodGroup.Status.Phase != scheduling.PodGroupPending {
+		if job == nil || j.Group.Status.Phase != scheduling.PodGroupInqueue || job.PodGroup.Status.Phase != scheduling.PodGroupPending {
 			continue
 		}
 		c.seen["promises that are displaced"]++
-		inPlace := slices.ContainsFunc(c.jobs, func(other *worldJob) bool {
+		inPlace := slices.ContainsFunc(c.World.Jobs, func(other *world.Job) bool {
 			admitted := c.jobOf(other)
-			return admitted != nil && other.spec.queue == j.spec.queue && other.spec.priority > j.spec.priority &&
-				other.group.Status.Phase != scheduling.PodGroupInqueue && admitted.PodGroup.Status.Phase == scheduling.PodGroupInqueue
+			return admitted != nil && other.Spec.Queue == j.Spec.Queue && other.Spec.Priority > j.Spec.Priority &&
+				other.Group.Status.Phase != scheduling.PodGroupInqueue && admitted.PodGroup.Status.Phase == scheduling.PodGroupInqueue
 		})
-		placed := slices.ContainsFunc(j.pods, func(p *worldPod) bool { return p.placed() })
-		if c.arguments[arguments.DisplacePromises] != true || placed || !inPlace {
-			violated(name, "job %s of queue %s is not admitted any more; pods on nodes: %t, in place of it: %t", j.spec.name, j.spec.queue, placed, inPlace)
+		placed := slices.ContainsFunc(j.Pods, func(p *world.Pod) bool { return p.Placed() })
+		if c.Arguments[arguments.DisplacePromises] != true || placed || !inPlace {
+			violated(name, "job %s of queue %s is not admitted any more; pods on nodes: %t, in place of it: %t", j.Spec.Name, j.Spec.Queue, placed, inPlace)
 		}
 	}
 }

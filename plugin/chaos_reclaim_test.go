@@ -1,37 +1,37 @@
 package plugin
 
 import (
-	"github.com/capacity-card/capacity-card/plugin/arguments"
-
 	"slices"
 	"time"
 
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
 // classOf returns the service class of a job's pods.
-func (c *chaosCycle) classOf(j *worldJob) string {
-	owners, _ := c.arguments[arguments.OwnerClasses].(map[string]any)
+func (c *chaosCycle) classOf(j *world.Job) string {
+	owners, _ := c.Arguments[arguments.OwnerClasses].(map[string]any)
 	switch {
-	case c.arguments[arguments.ReclaimByClass] != true || c.plugin == ProportionName:
+	case c.Arguments[arguments.ReclaimByClass] != true || c.Plugin == ProportionName:
 		return ""
-	case j.spec.service == "inference" || j.spec.service == "training":
-		return j.spec.service
-	case owners[j.spec.owner] != nil:
-		return owners[j.spec.owner].(string)
+	case j.Spec.Service == "inference" || j.Spec.Service == "training":
+		return j.Spec.Service
+	case owners[j.Spec.Owner] != nil:
+		return owners[j.Spec.Owner].(string)
 	}
 	return ""
 }
 
 // time returns the value of a policy that is a time, 0 for none.
-func (w *world) time(queue, key string) time.Duration {
+func (w *chaos) time(queue, key string) time.Duration {
 	d, _ := time.ParseDuration(w.policy(queue, key))
 	return d
 }
 
 // fences returns the fences that a queue is inside of.
-func (w *world) fences(queue string) (fences []string) {
-	for _, q := range w.path(queue) {
+func (w *chaos) fences(queue string) (fences []string) {
+	for _, q := range w.Path(queue) {
 		if w.ownPolicy(q, policy.ReclaimFenceKey) == "true" {
 			fences = append(fences, q)
 		}
@@ -40,26 +40,32 @@ func (w *world) fences(queue string) (fences []string) {
 }
 
 // runtime returns how long a pod has run.
-func (w *world) runtime(p *worldPod) time.Duration {
-	if p.object.Status.StartTime == nil {
+func (w *chaos) runtime(p *world.Pod) time.Duration {
+	if p.Object.Status.StartTime == nil {
 		return 0
 	}
-	return w.clock().Sub(p.object.Status.StartTime.Time)
+	return w.Clock().Sub(p.Object.Status.StartTime.Time)
+}
+
+// young reports whether a pod has run for less than a policy of its queue says.
+func (w *chaos) young(p *world.Pod, queue, key string) bool {
+	least := w.time(queue, key)
+	return least > 0 && w.runtime(p) < least
 }
 
 // forbids returns the policy by which a pod of one job is not reclaimed for a pod of another,
 // "" where the policies allow it.
-func (c *chaosCycle) forbids(to *worldJob, claimant *worldPod, from *worldJob, victim *worldPod) string {
+func (c *chaosCycle) forbids(to *world.Job, claimant *world.Pod, from *world.Job, victim *world.Pod) string {
 	switch {
-	case c.plugin == ProportionName:
+	case c.Plugin == ProportionName:
 		return ""
 	case c.classOf(to) == "training" || c.classOf(from) == "inference":
 		return "service.type"
-	case !slices.Equal(c.fences(to.spec.queue), c.fences(from.spec.queue)):
+	case !slices.Equal(c.fences(to.Spec.Queue), c.fences(from.Spec.Queue)):
 		return policy.ReclaimFenceKey
-	case c.runtime(victim) < c.time(from.spec.queue, policy.MinRuntimeKey):
+	case c.young(victim, from.Spec.Queue, policy.MinRuntimeKey):
 		return policy.MinRuntimeKey
-	case c.clock().Sub(claimant.object.CreationTimestamp.Time) < c.time(to.spec.queue, policy.ReclaimDelayKey):
+	case c.Clock().Sub(claimant.Object.CreationTimestamp.Time) < c.time(to.Spec.Queue, policy.ReclaimDelayKey):
 		return policy.ReclaimDelayKey
 	}
 	return ""
@@ -74,8 +80,8 @@ func (c *chaosCycle) checkPolicies(name string, p placement) {
 			violated(name, "%s is evicted for %s, against %s", p.task.Name, c.own.reclaim.Claimant().Name, key)
 		}
 	case "preempt":
-		if least := c.time(p.job.spec.queue, policy.PreemptMinRuntimeKey); c.runtime(p.pod) < least && c.plugin != ProportionName {
-			violated(name, "%s is evicted after %v, its queue says %v", p.task.Name, c.runtime(p.pod), least)
+		if c.young(p.pod, p.job.Spec.Queue, policy.PreemptMinRuntimeKey) && c.Plugin != ProportionName {
+			violated(name, "%s is evicted after %v", p.task.Name, c.runtime(p.pod))
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"github.com/capacity-card/capacity-card/plugin/arguments"
-
 	"maps"
 	"slices"
 
@@ -11,10 +9,11 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
 // checkOwed looks for a pod that its queue deserves, that has no room, and for which
@@ -22,25 +21,25 @@ import (
 // rest there is none.
 func (c *chaosCycle) checkOwed(name string) {
 	has, unsure := c.expected()
-	if !slices.Contains(c.actions, "reclaim") || c.plugin == ProportionName || c.arguments[arguments.ReclaimDamping] != nil {
+	if !slices.Contains(c.Actions, "reclaim") || c.Plugin == ProportionName || c.Arguments[arguments.ReclaimDamping] != nil {
 		return
 	}
-	for _, j := range c.jobs {
+	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || job.IsPending() || !c.takesJobs(j.spec.queue) || !c.waits(job) || c.limitsNamespace(j.spec.queue) || job.MinAvailable-job.ReadyTaskNum() != 1 || unsure[j.spec.queue] {
+		if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) || c.limitsNamespace(j.Spec.Queue) || job.MinAvailable-job.ReadyTaskNum() != 1 || unsure[j.Spec.Queue] {
 			continue
 		}
-		if slices.Contains(c.actions, "preempt") && c.anotherWaits(j) {
+		if slices.Contains(c.Actions, "preempt") && c.anotherWaits(j) {
 			continue // preempt gives a part of another job what is free, before reclaim runs
 		}
-		for _, p := range j.pods {
-			task := job.Tasks[api.TaskID(p.object.UID)]
-			if task.Status != api.Pending || task.SchGated || task.BestEffort || p.spec.cards == "" && c.arguments[arguments.UntypedCards] == "reject" {
+		for _, p := range j.Pods {
+			task := job.Tasks[api.TaskID(p.Object.UID)]
+			if task.Status != api.Pending || task.SchGated || task.BestEffort || p.Spec.Cards == "" && c.Arguments[arguments.UntypedCards] == "reject" {
 				continue
 			}
 			for _, node := range c.NodeList {
 				if victims := c.victimsFor(j, p, task, node, has, unsure); len(victims) > 0 {
-					violated(name, "%s waits, its queue %s deserves what it requests, and %v on %s could be evicted for it", task.Name, j.spec.queue, victims, node.Name)
+					violated(name, "%s waits, its queue %s deserves what it requests, and %v on %s could be evicted for it", task.Name, j.Spec.Queue, victims, node.Name)
 				}
 			}
 		}
@@ -48,15 +47,15 @@ func (c *chaosCycle) checkOwed(name string) {
 }
 
 // anotherWaits reports whether another job of the queue waits.
-func (c *chaosCycle) anotherWaits(j *worldJob) bool {
-	return slices.ContainsFunc(c.jobs, func(other *worldJob) bool {
+func (c *chaosCycle) anotherWaits(j *world.Job) bool {
+	return slices.ContainsFunc(c.World.Jobs, func(other *world.Job) bool {
 		job := c.jobOf(other)
-		return other != j && job != nil && other.spec.queue == j.spec.queue && !job.IsPending() && len(job.TaskStatusIndex[api.Pending]) > 0
+		return other != j && job != nil && other.Spec.Queue == j.Spec.Queue && !job.IsPending() && len(job.TaskStatusIndex[api.Pending]) > 0
 	})
 }
 
-func (c *chaosCycle) jobOf(j *worldJob) *api.JobInfo {
-	return c.Jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
+func (c *chaosCycle) jobOf(j *world.Job) *api.JobInfo {
+	return c.Jobs[j.ID()]
 }
 
 // deserves returns what a queue deserves of a dimension.
@@ -65,16 +64,16 @@ func (c *chaosCycle) deserves(queue, dimension string) float64 {
 }
 
 // victimsFor returns pods on a node that reclaim may evict for a task, and that suffice.
-func (c *chaosCycle) victimsFor(j *worldJob, p *worldPod, task *api.TaskInfo, node *api.NodeInfo, has map[string]amounts, unsure map[string]bool) (victims []string) {
+func (c *chaosCycle) victimsFor(j *world.Job, p *world.Pod, task *api.TaskInfo, node *api.NodeInfo, has map[string]amounts, unsure map[string]bool) (victims []string) {
 	task.NodeName = node.Name
 	request := c.request(j, p, task)
 	task.NodeName = ""
-	path := c.path(j.spec.queue)
+	path := c.Path(j.Spec.Queue)
 	if !c.servesOn(p, node.Name) || !c.fitsBeside(path, has, request) || !c.fitsLent(path, has, request, c.present) {
 		return nil
 	}
 	for d, amount := range request {
-		if amount > 0 && has[j.spec.queue][d]+amount > c.deserves(j.spec.queue, d) {
+		if amount > 0 && has[j.Spec.Queue][d]+amount > c.deserves(j.Spec.Queue, d) {
 			return nil
 		}
 	}
@@ -82,19 +81,19 @@ func (c *chaosCycle) victimsFor(j *worldJob, p *worldPod, task *api.TaskInfo, no
 	for queue, of := range has {
 		left[queue] = maps.Clone(of)
 	}
-	for _, other := range c.jobs {
+	for _, other := range c.World.Jobs {
 		victimJob := c.jobOf(other)
-		if victimJob == nil || other.spec.queue == j.spec.queue || c.queues[other.spec.queue].spec.unreclaimable || c.path(other.spec.queue) == nil || unsure[other.spec.queue] {
+		if victimJob == nil || other.Spec.Queue == j.Spec.Queue || c.World.Queues[other.Spec.Queue].Spec.Unreclaimable || c.Path(other.Spec.Queue) == nil || unsure[other.Spec.Queue] {
 			continue
 		}
 		spare := victimJob.ReadyTaskNum() - victimJob.MinAvailable
-		for _, v := range other.pods {
-			victim := victimJob.Tasks[api.TaskID(v.object.UID)]
-			if victim.Status != api.Running || victim.NodeName != node.Name || v.spec.kept || spare <= 0 || !c.borrowed(other, v, victim, left) || !frees(p.spec, v.spec, free) || c.forbids(j, p, other, v) != "" || c.relabeled(v, node.Name) {
+		for _, v := range other.Pods {
+			victim := victimJob.Tasks[api.TaskID(v.Object.UID)]
+			if victim.Status != api.Running || victim.NodeName != node.Name || v.Spec.Kept || spare <= 0 || !c.borrowed(other, v, victim, left) || !frees(p.Spec, v.Spec, free) || c.forbids(j, p, other, v) != "" || c.relabeled(v, node.Name) {
 				continue
 			}
 			for d, amount := range c.request(other, v, victim) {
-				for _, queue := range c.path(other.spec.queue) {
+				for _, queue := range c.Path(other.Spec.Queue) {
 					left[queue][d] -= amount
 				}
 			}
@@ -111,43 +110,43 @@ func (c *chaosCycle) victimsFor(j *worldJob, p *worldPod, task *api.TaskInfo, no
 // frees reports whether the eviction of a pod frees the card resources that another
 // requests, and lacks one of where a node has some free: cards are not taken for the sake of
 // cpu or memory. A pod without cards takes any.
-func frees(wants, victim podSpec, free *api.Resource) bool {
+func frees(wants, victim world.PodSpec, free *api.Resource) bool {
 	all, lacks := true, false
 	for _, resource := range cardResources {
-		if n := wants.requests[resource]; n > 0 {
-			all = all && victim.requests[resource] > 0
+		if n := wants.Requests[resource]; n > 0 {
+			all = all && victim.Requests[resource] > 0
 			lacks = lacks || free.Get(v1.ResourceName(resource)) < float64(1000*n)
 		}
 	}
-	return all && (lacks || !wants.hasCards())
+	return all && (lacks || !hasCards(wants))
 }
 
 // relabeled reports whether a pod is charged for a card that its node does not have any more.
-func (c *chaosCycle) relabeled(p *worldPod, node string) bool {
-	for resource, has := range p.has {
-		if n := c.nodes[node]; n != nil && has.card != cardOf(n.spec, resource) {
+func (c *chaosCycle) relabeled(p *world.Pod, node string) bool {
+	for resource, has := range c.has[p] {
+		if n := c.World.Nodes[node]; n != nil && has.card != cardOf(n.Spec, resource) {
 			return true
 		}
 	}
 	return false
 }
 
-func (p podSpec) hasCards() bool {
-	return slices.ContainsFunc(cardResources, func(resource string) bool { return p.requests[resource] > 0 })
+func hasCards(p world.PodSpec) bool {
+	return slices.ContainsFunc(cardResources, func(resource string) bool { return p.Requests[resource] > 0 })
 }
 
 // borrowed reports whether the queue of a pod has more than it deserves of everything
 // that the pod requests, and keeps its guarantees without it. As in upstream, what is
 // guaranteed and not used protects all pods of the queue.
-func (c *chaosCycle) borrowed(j *worldJob, p *worldPod, task *api.TaskInfo, has map[string]amounts) bool {
+func (c *chaosCycle) borrowed(j *world.Job, p *world.Pod, task *api.TaskInfo, has map[string]amounts) bool {
 	request := c.request(j, p, task)
 	for d, amount := range request {
-		if amount > 0 && has[j.spec.queue][d] <= c.deserves(j.spec.queue, d) {
+		if amount > 0 && has[j.Spec.Queue][d] <= c.deserves(j.Spec.Queue, d) {
 			return false
 		}
 	}
 	for _, d := range c.dimensions() {
-		for _, queue := range c.path(j.spec.queue) {
+		for _, queue := range c.Path(j.Spec.Queue) {
 			if isCard(d) && request[d] == 0 && !unchecked(otherCards) {
 				continue
 			}
@@ -162,7 +161,7 @@ func (c *chaosCycle) borrowed(j *worldJob, p *worldPod, task *api.TaskInfo, has 
 // dimensions returns all dimensions of random worlds.
 func (c *chaosCycle) dimensions() []string {
 	all := []string{"cpu", "memory"}
-	if c.plugin != Name {
+	if c.Plugin != Name {
 		all = append(all, cardResources...)
 	}
 	for _, name := range cardNames {
@@ -178,11 +177,11 @@ const podsName = "falsepods"
 // that has just started. Its accounts are the same, unless the world has what only a
 // memory knows.
 func (c *chaosCycle) checkFresh(name string) {
-	if c.cycle%5 != 0 || c.remembers() {
+	if c.Cycle%5 != 0 || c.remembers() {
 		return
 	}
-	again := &chaosCycle{world: c.world}
-	again.openWith(&builder{variant: c.builder.variant, now: c.clock})
+	again := &chaosCycle{chaos: c.chaos}
+	again.openWith(&builder{variant: c.builder.variant, now: c.Clock})
 	defer framework.CloseSession(again.Session)
 	for q := range index.Queue(c.own.Index.Len()) {
 		queue := c.own.Index.Name(q)
@@ -215,19 +214,19 @@ func (s *session) accounts(q index.Queue) map[string]fastres.Vector {
 
 // forgotten reports whether the scheduler may have missed what became of the nodes of a
 // job.
-func (w *world) forgotten(j *worldJob) bool {
-	return unchecked(outlivesQueue) && j.orphaned && slices.ContainsFunc(j.pods, (*worldPod).placed)
+func (w *chaos) forgotten(j *world.Job) bool {
+	return unchecked(outlivesQueue) && w.orphaned[j] && slices.ContainsFunc(j.Pods, (*world.Pod).Placed)
 }
 
 // known reports whether a node or a queue names a card. A new scheduler knows no other.
-func (w *world) known(name string) bool {
-	for _, n := range w.nodes {
-		if !n.lost && slices.ContainsFunc(cardResources, func(resource string) bool { return cardOf(n.spec, resource) == name }) {
+func (w *chaos) known(name string) bool {
+	for _, n := range w.Nodes {
+		if !n.Lost && slices.ContainsFunc(cardResources, func(resource string) bool { return cardOf(n.Spec, resource) == name }) {
 			return true
 		}
 	}
-	for _, q := range w.queues {
-		for _, amounts := range q.good {
+	for _, q := range w.Queues {
+		for _, amounts := range w.readOf(q).good {
 			if _, ok := amounts[name]; ok {
 				return true
 			}
@@ -238,24 +237,24 @@ func (w *world) known(name string) bool {
 
 // remembers reports whether the scheduler knows what a new one would not: good values of
 // annotations that are bad now, and cards that nodes do not name any more.
-func (w *world) remembers() bool {
-	for _, q := range w.queues {
-		if q.bad {
+func (w *chaos) remembers() bool {
+	for _, q := range w.Queues {
+		if w.readOf(q).bad {
 			return true
 		}
 	}
-	for _, j := range w.jobs {
+	for _, j := range w.Jobs {
 		if w.forgotten(j) {
 			return true
 		}
-		for _, p := range j.all() {
-			if !p.placed() {
+		for _, p := range j.All() {
+			if !p.Placed() {
 				continue
 			}
-			fresh := &worldPod{spec: p.spec}
-			w.hold(fresh, p.object.Spec.NodeName, w.counted(j.spec.queue))
-			for resource, has := range p.has {
-				if has.card != fresh.has[resource].card || has.doubt || !w.known(has.card) || unchecked(unlisted) && p.spec.cards != "" && !slices.Contains(card.ParseList(p.spec.cards), has.card) {
+			fresh := &world.Pod{Spec: p.Spec}
+			w.hold(fresh, p.Object.Spec.NodeName, w.counted(j.Spec.Queue))
+			for resource, has := range w.has[p] {
+				if has.card != w.has[fresh][resource].card || has.doubt || !w.known(has.card) || unchecked(unlisted) && p.Spec.Cards != "" && !slices.Contains(card.ParseList(p.Spec.Cards), has.card) {
 					return true
 				}
 			}

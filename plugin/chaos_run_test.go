@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers all actions
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/backfill"
@@ -30,6 +28,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
 // violation is an invariant that does not hold.
@@ -51,24 +50,31 @@ type sabotage func(c *chaosCycle, task *api.TaskInfo, allocated bool)
 
 // play runs a scenario, and returns the world at its end, and the first violation, nil if
 // there is none.
-func play(s *scenario, broken sabotage) (w *world, found *violation) {
-	w = newWorld(s)
+func play(s *world.Scenario, broken sabotage) (w *chaos, found *violation) {
+	w = newChaos(s.Config)
+	w.cycles = s.Cycles
 	resetVolcano()
+	for cycle := range s.Cycles {
+		if found = w.guard(func() { w.next(s.Before(cycle+1), broken) }); found != nil {
+			return w, found
+		}
+	}
+	return w, w.guard(func() { w.settle(broken) })
+}
+
+// guard calls run, and returns the violation with which it ends, or its panic.
+func (w *chaos) guard(run func()) (found *violation) {
 	defer func() {
 		if problem := recover(); problem != nil {
 			var ok bool
 			if found, ok = problem.(*violation); !ok {
 				found = &violation{noPanic, fmt.Sprintf("%v\n%s", problem, debug.Stack())}
 			}
-			w.note("VIOLATED %s", found)
+			w.Note("VIOLATED %s", found)
 		}
 	}()
-	acts := s.sorted()
-	for range s.cycles {
-		w.next(acts, broken)
-	}
-	w.settle(broken)
-	return w, nil
+	run()
+	return nil
 }
 
 // resetVolcano resets the state that Volcano keeps across sessions: the node at which it
@@ -110,7 +116,7 @@ const orderlyName = "orderly"
 
 // chaosCycle is a cycle of a world: one session.
 type chaosCycle struct {
-	*world
+	*chaos
 	*framework.Session
 	cache  *offline.Cache
 	own    *session
@@ -123,21 +129,19 @@ type chaosCycle struct {
 }
 
 // next runs a cycle.
-func (w *world) next(acts []act, broken sabotage) {
-	w.changed = false
-	w.begin(acts)
-	if w.away > 0 {
-		w.runWithout()
-		return
+func (w *chaos) next(deeds []world.Deed, broken sabotage) *chaosCycle {
+	w.begin(deeds...)
+	if w.Away > 0 {
+		return w.runWithout()
 	}
 	c := w.open(broken)
 	conf.EnabledActionMap = map[string]bool{}
-	for _, name := range w.actions {
+	for _, name := range w.Actions {
 		conf.EnabledActionMap[name] = true
 	}
 	c.checkAll(atOpen)
 	c.noteBorrowers()
-	for _, name := range w.actions {
+	for _, name := range w.Actions {
 		c.action, c.before = name, c.allocated()
 		action := actionOf(name)
 		action.Execute(c.Session)
@@ -149,18 +153,20 @@ func (w *world) next(acts []act, broken sabotage) {
 	c.noteBorrowers()
 	jobs := c.Jobs // closing drops them
 	framework.CloseSession(c.Session)
-	w.follow(jobs, c)
+	w.follow(jobs)
+	return c
 }
 
 // runWithout runs a cycle without the plugin, which admits no job and evicts no pod. The session is
 // not closed: Volcano panics there where no plugin mends the queues.
-func (w *world) runWithout() {
-	c := &chaosCycle{world: w}
+func (w *chaos) runWithout() *chaosCycle {
+	c := &chaosCycle{chaos: w}
 	c.openWith(nil)
 	conf.EnabledActionMap = map[string]bool{"enqueue": true}
 	allocate.New().Execute(c.Session)
-	w.follow(c.Jobs, c)
-	w.away--
+	w.follow(c.Jobs)
+	w.Away--
+	return c
 }
 
 func actionOf(name string) framework.Action {
@@ -181,13 +187,13 @@ func actionOf(name string) framework.Action {
 }
 
 // open opens the session of a cycle.
-func (w *world) open(broken sabotage) *chaosCycle {
-	c := &chaosCycle{world: w, broken: broken, evictor: map[string]string{}, lost: amounts{}}
+func (w *chaos) open(broken sabotage) *chaosCycle {
+	c := &chaosCycle{chaos: w, broken: broken, evictor: map[string]string{}, lost: amounts{}}
 	c.openWith(w.builder)
-	c.eachCharge(func(_ *worldJob, _ *worldPod, task *api.TaskInfo, charge amounts) {
-		n := c.nodes[task.NodeName]
+	c.eachCharge(func(_ *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
+		n := c.World.Nodes[task.NodeName]
 		for d, amount := range charge {
-			if n == nil || n.lost || !c.gives(n.spec, d) {
+			if n == nil || n.Lost || !c.gives(n.Spec, d) {
 				c.lost[d] += amount
 			}
 		}
@@ -201,19 +207,20 @@ func (w *world) open(broken sabotage) *chaosCycle {
 
 // openWith opens a session with the plugin of a builder, nil for none.
 func (c *chaosCycle) openWith(b *builder) {
-	c.cache = offline.NewCache(c.info())
-	c.cache.Informers = c.informers
-	framework.RegisterPluginBuilder(orderlyName, func(framework.Arguments) framework.Plugin { return orderly{c.cycle} })
+	c.cache = offline.NewCache(c.Info())
+	c.cache.Informers = c.World.Informers()
+	framework.RegisterPluginBuilder(orderlyName, func(framework.Arguments) framework.Plugin { return orderly{c.Cycle} })
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
 	var ours *quotaPlugin
-	framework.RegisterPluginBuilder(c.plugin, func(framework.Arguments) framework.Plugin {
-		ours = b.build(pinned(c.arguments)).(*quotaPlugin)
+	framework.RegisterPluginBuilder(c.Plugin, func(framework.Arguments) framework.Plugin {
+		ours = b.build(pinned(c.Arguments)).(*quotaPlugin)
 		return ours
 	})
-	tiers := offline.Tiers(c.hierarchy, orderlyName, priority.PluginName, gang.PluginName, c.plugin)
-	tiers[0].Plugins[2].EnabledPreemptable = &c.gangSpares
-	gangVotes := c.arguments[arguments.ReclaimBeyondMinimum] != true || c.plugin == ProportionName
+	tiers := offline.Tiers(c.Tree, orderlyName, priority.PluginName, gang.PluginName, c.Plugin)
+	gives := !c.GangGives
+	tiers[0].Plugins[2].EnabledPreemptable, tiers[0].Plugins[2].EnabledReclaimable = &c.GangSpares, &gives
+	gangVotes := c.Arguments[arguments.ReclaimBeyondMinimum] != true || c.Plugin == ProportionName
 	tiers[0].Plugins[2].EnabledJobStarving = &gangVotes
 	if b == nil {
 		tiers[0].Plugins = tiers[0].Plugins[:3]
@@ -221,7 +228,7 @@ func (c *chaosCycle) openWith(b *builder) {
 		return
 	}
 	c.Session = offline.Open(c.cache, tiers)
-	c.Configurations = []conf.Configuration{{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: c.topology}}}
+	c.Configurations = []conf.Configuration{{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: c.Topology}}}
 	c.own = ours.session
 }
 
@@ -237,61 +244,21 @@ func (c *chaosCycle) onEvent(task *api.TaskInfo, allocated bool) {
 }
 
 // follow carries out what a session decided.
-func (w *world) follow(jobs map[api.JobID]*api.JobInfo, c *chaosCycle) {
-	evictions := 0
-	for _, j := range w.jobs {
-		job := jobs[api.JobID(cluster.Namespace+"/"+j.spec.name)]
-		if job == nil {
-			continue
-		}
-		was := j.group.Status.Phase
-		j.group.Status = job.PodGroup.Status
-		if is := j.group.Status.Phase; is != was {
-			w.changed = true
-			w.note("%s is %s, was %s", j.spec.name, is, was)
-		}
-		w.noteMarks(j, job)
-		for i, p := range j.pods {
-			task := job.Tasks[api.TaskID(p.object.UID)]
-			switch {
-			case task == nil:
-			case slices.Contains(c.cache.Evicted, task.Name):
-				w.note("%s is evicted from %s", task.Name, p.object.Spec.NodeName)
-				j.evict(w, i)
-				evictions++
-				w.changed = true
-			case p.object.Spec.NodeName == "" && task.Status == api.Binding:
-				w.seen["pods placed"]++
-				w.filled[task.NodeName] = w.cycle
-				if w.away == 0 {
-					w.hold(p, task.NodeName, w.counted(j.spec.queue))
-				}
-				p.update(func(pod *v1.Pod) { pod.Spec.NodeName = task.NodeName })
-				w.note("%s runs on %s", task.Name, task.NodeName)
-				w.changed = true
-			case task.Status == api.Pipelined && task.EvictionOccurred:
-				w.note("%s waits for %s, others were evicted for it", task.Name, task.NodeName)
-				w.claims = append(w.claims, claimed{w.cycle, p, task.NodeName})
-				if p.object.Status.NominatedNodeName != task.NodeName {
-					p.update(func(pod *v1.Pod) { pod.Status.NominatedNodeName = task.NodeName })
-				}
-			}
-		}
-	}
-	w.evictions = append(w.evictions, evictions)
-	w.seen["pods evicted"] += evictions
+func (w *chaos) follow(jobs map[api.JobID]*api.JobInfo) {
+	w.Follow(jobs)
+	w.seen["pods evicted"] += w.Evictions[len(w.Evictions)-1]
 	w.seen["cycles"]++
 }
 
 // charged returns what a queue is charged for the cards of a task.
-func (c *chaosCycle) charged(j *worldJob, p *worldPod, task *api.TaskInfo) map[string]int64 {
-	if c.plugin == ProportionName || !c.counted(j.spec.queue) || p.spec.cards == "" && c.arguments[arguments.UntypedCards] == "ignore" {
+func (c *chaosCycle) charged(j *world.Job, p *world.Pod, task *api.TaskInfo) map[string]int64 {
+	if c.Plugin == ProportionName || !c.counted(j.Spec.Queue) || p.Spec.Cards == "" && c.Arguments[arguments.UntypedCards] == "ignore" {
 		return nil
 	}
 	charge := map[string]int64{}
-	for resource, has := range c.on(p, task).has {
+	for resource, has := range c.has[c.on(p, task)] {
 		if has.card != "" {
-			charge[has.card] += p.spec.requests[resource]
+			charge[has.card] += p.Spec.Requests[resource]
 		}
 	}
 	return charge
@@ -299,34 +266,34 @@ func (c *chaosCycle) charged(j *worldJob, p *worldPod, task *api.TaskInfo) map[s
 
 // on returns a pod with the cards that it has on its node, or would have on the one on
 // which the session puts it.
-func (c *chaosCycle) on(p *worldPod, task *api.TaskInfo) *worldPod {
-	if p.object.Spec.NodeName == "" {
-		p = &worldPod{spec: p.spec}
+func (c *chaosCycle) on(p *world.Pod, task *api.TaskInfo) *world.Pod {
+	if p.Object.Spec.NodeName == "" {
+		p = &world.Pod{Spec: p.Spec}
 		c.hold(p, task.NodeName, true)
 	}
 	return p
 }
 
 // exempt reports whether a task counts for no cpu and memory.
-func (c *chaosCycle) exempt(j *worldJob, p *worldPod) bool {
-	if c.arguments[arguments.CardUnlimitedCPUMemory] != true || c.plugin == ProportionName || !c.counted(j.spec.queue) {
+func (c *chaosCycle) exempt(j *world.Job, p *world.Pod) bool {
+	if c.Arguments[arguments.CardUnlimitedCPUMemory] != true || c.Plugin == ProportionName || !c.counted(j.Spec.Queue) {
 		return false
 	}
-	if p.spec.cards == "" && c.arguments[arguments.UntypedCards] == "ignore" {
+	if p.Spec.Cards == "" && c.Arguments[arguments.UntypedCards] == "ignore" {
 		return false
 	}
-	return slices.ContainsFunc(cardResources, func(name string) bool { return p.spec.requests[name] > 0 })
+	return slices.ContainsFunc(cardResources, func(name string) bool { return p.Spec.Requests[name] > 0 })
 }
 
 // counted reports whether cards count in a queue.
-func (w *world) counted(queue string) bool {
-	return w.plugin == Name || slices.ContainsFunc(w.path(queue), w.annotated)
+func (w *chaos) counted(queue string) bool {
+	return w.Plugin == Name || slices.ContainsFunc(w.Path(queue), w.annotated)
 }
 
 // annotated reports whether a queue has a card annotation.
-func (w *world) annotated(queue string) bool {
-	q := w.queues[queue]
-	return q != nil && slices.ContainsFunc(quotaKeys, func(key string) bool { _, ok := q.object.Annotations[key]; return ok })
+func (w *chaos) annotated(queue string) bool {
+	q := w.Queues[queue]
+	return q != nil && slices.ContainsFunc(quotaKeys, func(key string) bool { _, ok := q.Object.Annotations[key]; return ok })
 }
 
 // amounts are quantities by dimension: cpu in milliCPU, memory in bytes, scalars in
@@ -336,12 +303,12 @@ type amounts map[string]float64
 const cardPrefix = "card "
 
 // request returns the quantities that the queue of a task is charged for it.
-func (c *chaosCycle) request(j *worldJob, p *worldPod, task *api.TaskInfo) amounts {
+func (c *chaosCycle) request(j *world.Job, p *world.Pod, task *api.TaskInfo) amounts {
 	a := amounts{}
 	if !c.exempt(j, p) {
 		a["cpu"], a["memory"] = task.Resreq.MilliCPU, task.Resreq.Memory
 	}
-	if c.plugin != Name {
+	if c.Plugin != Name {
 		for name, amount := range task.Resreq.ScalarResources {
 			a[string(name)] = amount
 		}
@@ -354,15 +321,15 @@ func (c *chaosCycle) request(j *worldJob, p *worldPod, task *api.TaskInfo) amoun
 
 // eachCharge calls visit for each pod that its queue is charged for. A pod that is being
 // deleted may hold its cards.
-func (c *chaosCycle) eachCharge(visit func(j *worldJob, p *worldPod, task *api.TaskInfo, charge amounts)) {
-	for _, j := range c.jobs {
+func (c *chaosCycle) eachCharge(visit func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts)) {
+	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || c.path(j.spec.queue) == nil {
+		if job == nil || c.Path(j.Spec.Queue) == nil {
 			continue
 		}
-		for _, p := range j.all() {
-			task := job.Tasks[api.TaskID(p.object.UID)]
-			holds := task.Status == api.Releasing && p.object.DeletionTimestamp != nil && c.holds()
+		for _, p := range j.All() {
+			task := job.Tasks[api.TaskID(p.Object.UID)]
+			holds := task.Status == api.Releasing && p.Object.DeletionTimestamp != nil && c.holds()
 			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined && !holds || c.own.notCharged[task.UID] {
 				continue
 			}
@@ -379,24 +346,24 @@ func (c *chaosCycle) eachCharge(visit func(j *worldJob, p *worldPod, task *api.T
 // queues with tasks whose cards are not certain.
 func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool) {
 	all, unsure = map[string]amounts{}, map[string]bool{}
-	c.eachCharge(func(j *worldJob, p *worldPod, task *api.TaskInfo, charge amounts) {
-		for _, q := range c.path(j.spec.queue) {
+	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+		for _, q := range c.Path(j.Spec.Queue) {
 			if all[q] == nil {
 				all[q] = amounts{}
 			}
 			for name, amount := range charge {
 				all[q][name] += amount
 			}
-			unsure[q] = unsure[q] || c.on(p, task).unsure()
+			unsure[q] = unsure[q] || c.unsure(c.on(p, task))
 		}
 	})
 	return all, unsure
 }
 
 // holds reports whether a pod that is being deleted holds its cards.
-func (w *world) holds() bool {
-	how, set := w.arguments[arguments.TerminatingCards]
-	return how == "hold" || !set && w.plugin == Name
+func (w *chaos) holds() bool {
+	how, set := w.Arguments[arguments.TerminatingCards]
+	return how == "hold" || !set && w.Plugin == Name
 }
 
 // allocated returns what the engine has charged to all queues.
@@ -410,10 +377,10 @@ func (c *chaosCycle) allocated() map[string]map[string]float64 {
 }
 
 // taskOf returns the job and the pod of a task.
-func (c *chaosCycle) taskOf(task *api.TaskInfo) (*worldJob, *worldPod) {
-	for _, j := range c.jobs {
-		for _, p := range j.all() {
-			if p.object.UID == task.Pod.UID {
+func (c *chaosCycle) taskOf(task *api.TaskInfo) (*world.Job, *world.Pod) {
+	for _, j := range c.World.Jobs {
+		for _, p := range j.All() {
+			if p.Object.UID == task.Pod.UID {
 				return j, p
 			}
 		}
@@ -424,7 +391,7 @@ func (c *chaosCycle) taskOf(task *api.TaskInfo) (*worldJob, *worldPod) {
 // claimed is a pod for which others were evicted.
 type claimed struct {
 	cycle int
-	pod   *worldPod
+	pod   *world.Pod
 	node  string
 }
 
@@ -437,14 +404,14 @@ const enoughQuiet = int(earmark.Patience/time.Minute) + 2
 const mostQuiet = 60
 
 // mostQuiet is that number for pods that take their time.
-func (w *world) mostQuiet() int { return mostQuiet + 4*w.grace }
+func (w *chaos) mostQuiet() int { return mostQuiet + 4*w.Grace }
 
 // settle runs cycles in which nothing happens from outside, until nothing changes.
-func (w *world) settle(broken sabotage) {
+func (w *chaos) settle(broken sabotage) {
 	quiet := 0
 	for range w.mostQuiet() {
 		w.next(nil, broken)
-		if w.changed || w.terminating() {
+		if w.Changed || w.Terminating() {
 			quiet = 0
 		} else if quiet++; quiet == enoughQuiet {
 			break
@@ -454,17 +421,6 @@ func (w *world) settle(broken sabotage) {
 		w.seen["worlds without rest"]++
 	}
 	w.checkRest(quiet == enoughQuiet, broken)
-}
-
-func (w *world) terminating() bool {
-	for _, j := range w.jobs {
-		for _, p := range j.all() {
-			if p.object.DeletionTimestamp != nil && !p.finished() {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

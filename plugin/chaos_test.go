@@ -4,8 +4,11 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +20,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
 var (
@@ -45,7 +49,7 @@ func TestChaos(t *testing.T) {
 		w, violation := play(s, nil)
 		if violation != nil {
 			found++
-			t.Errorf("seed %d: %s", seed, describe(s, violation, w.history))
+			t.Errorf("seed %d: %s", seed, describe(s, violation, w.History))
 		}
 		for what, n := range w.seen {
 			seen[what] += n
@@ -68,25 +72,34 @@ func oneAtATime() (end func()) {
 	return func() { runtime.GOMAXPROCS(before) }
 }
 
+// minimise returns the smallest scenario that breaks an invariant as s does. It plays at most so
+// many runs.
+func minimise(s *world.Scenario, invariant string, broken sabotage, runs int) *world.Scenario {
+	return world.Minimise(s, runs, func(s *world.Scenario) bool {
+		_, found := play(s, broken)
+		return found != nil && found.invariant == invariant
+	})
+}
+
 // mostHistory is the number of lines of history that describe prints.
 const mostHistory = 60
 
 // describe describes the smallest scenario that breaks an invariant as s does.
-func describe(s *scenario, found *violation, history []string) string {
+func describe(s *world.Scenario, found *violation, history []string) string {
 	times := 1
 	if !*worldRaw {
 		s = minimise(s, found.invariant, nil, 6000)
 		times = 0
 		for range 10 {
 			if w, again := play(s, nil); again != nil && again.invariant == found.invariant {
-				found, history, times = again, w.history, times+1
+				found, history, times = again, w.History, times+1
 			}
 		}
 	}
 	if n := len(history); n > mostHistory {
 		history = slices.Concat(history[:mostHistory/2], []string{"…"}, history[n-mostHistory/2:])
 	}
-	return fmt.Sprintf("%v\n\n%s\n%s\nThe invariant is broken in %d of 10 runs.", found, s, strings.Join(history, "\n"), times)
+	return fmt.Sprintf("%v\n\n%s\n%s\nThe invariant is broken in %d of 10 runs.", found, s.File(found.Error()), strings.Join(history, "\n"), times)
 }
 
 // TestChaosRepeats runs worlds twice. Nearly all of them take the same course. What is
@@ -97,7 +110,7 @@ func TestChaosRepeats(t *testing.T) {
 	same := 0
 	for seed := range uint64(worlds) {
 		first, _ := play(drawScenario(seed), nil)
-		if second, _ := play(drawScenario(seed), nil); slices.Equal(first.history, second.history) {
+		if second, _ := play(drawScenario(seed), nil); slices.Equal(first.History, second.History) {
 			same++
 		}
 	}
@@ -109,7 +122,7 @@ func TestChaosRepeats(t *testing.T) {
 func TestChaosDrawsAllArguments(t *testing.T) {
 	drawn := map[string]bool{}
 	for seed := range uint64(100) {
-		for key := range drawScenario(seed).arguments {
+		for key := range drawScenario(seed).Arguments {
 			drawn[key] = true
 		}
 	}
@@ -134,12 +147,54 @@ func TestChaosFindsAForgottenRefund(t *testing.T) {
 		}
 		small := minimise(s, found.invariant, forgets, 500)
 		assert.Contains(t, found.invariant, "charged what its tasks have")
-		assert.LessOrEqual(t, len(small.acts), 12)
+		assert.LessOrEqual(t, len(small.Acts), 12)
 		_, again := play(small, forgets)
 		require.NotNil(t, again)
 		t.Logf("seed %d: %v\n\n%s", seed, again, small)
 		_, without := play(small, nil)
 		assert.Nil(t, without)
 		return
+	}
+}
+
+// TestChaosFound compares the names of known with the scenes of testdata/found, which TestScenes
+// runs: there is one for each.
+func TestChaosFound(t *testing.T) {
+	for name := range known {
+		path := filepath.Join("testdata", "found", strings.ReplaceAll(name, " ", "-"))
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Contains(t, string(text), "----\nbroken: ", "%q holds: take it off known", name)
+	}
+}
+
+// TestChaosScripts reads the scripts of random worlds again. They say the same, and play the same.
+func TestChaosScripts(t *testing.T) {
+	for seed := range uint64(300) {
+		s := drawScenario(seed)
+		script, err := world.ParseScript(s.String(), nil)
+		require.NoError(t, err)
+		again := &world.Scenario{}
+		steps, err := script.Steps(nil)
+		require.NoError(t, err)
+		for _, step := range steps {
+			switch {
+			case step.Command == "config":
+				require.NoError(t, again.Set(step.Words...))
+			case step.Deed != nil:
+				again.Acts = append(again.Acts, world.Act{Cycle: again.Cycles + 1, Deed: step.Deed})
+			case step.Command == "cycle" && len(step.Words) > 0:
+				n, err := strconv.Atoi(step.Words[0])
+				require.NoError(t, err)
+				again.Cycles += n
+			case step.Command == "cycle":
+				again.Cycles++
+			}
+		}
+		require.Equal(t, s.String(), again.String())
+		require.Equal(t, s.Config, again.Config)
+		for i, a := range s.Sorted() {
+			require.Equal(t, a, again.Acts[i])
+		}
 	}
 }

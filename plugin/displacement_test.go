@@ -1,10 +1,6 @@
 package plugin
 
 import (
-	"github.com/capacity-card/capacity-card/plugin/arguments"
-
-	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -16,90 +12,10 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
-	"github.com/capacity-card/capacity-card/fastres"
-	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 )
 
 func ofPriority(p int32) func(*workload.Job) { return func(j *workload.Job) { j.Priority = p } }
-
-// TestDisplacePromises asks about a job with a priority of 10 and two cards, in a queue of four
-// whose cards are promised to others.
-func TestDisplacePromises(t *testing.T) {
-	inqueue := inPhase(workload.Inqueue)
-	queue := func(annotations ...string) *scene {
-		return newScene().node("c", "C", 8).queue("root", "").queue("q", "root", append([]string{"quota", `{"A":4,"B":4}`}, annotations...)...).
-			queue("other", "root", "quota", `{"A":4}`)
-	}
-	job := func(s *scene, cards string) *scene {
-		return s.pods("job", "q", cards, 2, 1, members(2), ofPriority(10))
-	}
-	tests := map[string]struct {
-		scene     *scene
-		admitted  bool
-		displaced []string
-	}{
-		"one suffices":                  {job(queue(), "A").pods("low", "q", "A", 2, 1, members(2), inqueue).pods("lower", "q", "A", 2, 1, members(2), inqueue, ofPriority(-1)), true, []string{"lower"}},
-		"two are needed":                {job(queue(), "A").pods("low", "q", "A", 1, 1, inqueue).pods("lower", "q", "A", 1, 1, inqueue).pods("high", "q", "A", 2, 1, members(2), inqueue, ofPriority(10)), true, []string{"low", "lower"}},
-		"the same priority":             {job(queue(), "A").pods("high", "q", "A", 4, 1, members(4), inqueue, ofPriority(10)), false, nil},
-		"too little":                    {job(queue(), "A").pods("low", "q", "A", 1, 1, inqueue).pods("high", "q", "A", 3, 1, members(3), inqueue, ofPriority(10)), false, nil},
-		"a pod has a node":              {job(queue(), "A").node("a", "A", 8).pods("low", "q", "A", 4, 1, members(4), first(1, workload.TaskBound, "a"), inqueue), false, nil},
-		"another queue":                 {job(queue(), "A").annotate("root", card.QuotaKey, `{"A":4}`).pods("low", "other", "A", 4, 1, members(4), inqueue), false, nil},
-		"there is room":                 {job(queue(), "A").pods("low", "q", "A", 2, 1, members(2), inqueue), true, nil},
-		"lists":                         {job(queue(), "A|B").pods("low", "q", "B|A", 4, 1, members(4), inqueue).pods("lower", "q", "A|B", 4, 1, members(4), inqueue, ofPriority(-1)), true, []string{"lower"}},
-		"the limit of the namespace":    {job(queue("quota.namespace", `{"A":2}`), "A").pods("low", "q", "A", 1, 1, inqueue), true, []string{"low"}},
-		"the number of jobs":            {job(queue(), "A").annotate("q", policy.MaxJobsKey, "1").pods("low", "q", "A", 1, 1, inqueue), true, []string{"low"}},
-		"a promise that is over anyway": {job(queue(), "A").annotate("q", policy.InqueueTimeoutKey, "1h").pods("low", "q", "A", 4, 1, members(4), inqueue), true, []string{"low"}},
-	}
-	for name, test := range tests {
-		for argument, on := range map[string]bool{"on": true, "off": false} {
-			t.Run(name+", "+argument, func(t *testing.T) {
-				s := *test.scene
-				s.Jobs = slices.Clone(s.Jobs)
-				s.arguments = framework.Arguments{arguments.DisplacePromises: on}
-				f := s.open(t)
-				before := f.promises()
-				want := test.admitted && (on || test.displaced == nil)
-				require.Equal(t, want, f.JobEnqueueable(f.job("job")))
-				assert.Equal(t, before, f.promises(), "the question changes an account")
-				if !want {
-					return
-				}
-				require.True(t, f.admit("job"))
-				for _, j := range s.Jobs {
-					lost := j.Phase == workload.Inqueue && f.job(j.Name).PodGroup.Status.Phase == scheduling.PodGroupPending
-					assert.Equal(t, slices.Contains(test.displaced, j.Name), lost, j.Name)
-				}
-				after := f.promises()
-				for i, j := range s.Jobs { // what the next session reads
-					s.Jobs[i].Phase = workload.Phase(f.job(j.Name).PodGroup.Status.Phase)
-				}
-				assert.Equal(t, s.open(t).promises(), after, "the next session has other promises")
-			})
-		}
-	}
-}
-
-// promises returns inqueue of all queues and namespaces by name and dimension, and the number of
-// reservations that several cards can satisfy.
-func (f *fixture) promises() map[string]float64 {
-	all := map[string]float64{"lists": float64(f.own.memory.admit.Reservations.Len())}
-	add := func(ix *index.Index, kind string) {
-		for q := range index.Queue(ix.Len()) {
-			for d := range fastres.Dim(ix.Dims()) {
-				if n := ix.Inqueue.Row(q).Get(d); n != 0 && int(d) < f.own.memory.names.Len() {
-					all[kind+ix.Name(q)+" "+f.own.memory.names.Name(d)] = n
-				}
-			}
-		}
-	}
-	add(f.own.Index, "")
-	if f.own.Intake.Namespaces != nil {
-		add(&f.own.Intake.Namespaces.Quota.Accounts, "namespace ")
-	}
-	return maps.Clone(all)
-}
 
 // TestDisplacedJobsAreTold records an event on the job that loses its promise, and ends its
 // condition Inqueue. It is admitted again when there is room.
@@ -136,16 +52,4 @@ func TestDisplacementThatOthersRefuse(t *testing.T) {
 	require.True(t, f.JobEnqueueable(f.job("high")))
 	f.JobEnqueued(f.job("free"))
 	assert.Equal(t, scheduling.PodGroupInqueue, f.job("low").PodGroup.Status.Phase)
-}
-
-// TestDisplacedOnce admits two jobs in one session. What the first one displaces is not there
-// for the second one.
-func TestDisplacedOnce(t *testing.T) {
-	s := newScene().node("c", "C", 8).queue("q", "", "quota", `{"A":4}`).pods("low", "q", "A", 4, 1, members(4), inPhase(workload.Inqueue)).
-		pods("high", "q", "A", 2, 1, members(2), ofPriority(5)).pods("next", "q", "A", 3, 1, members(3), ofPriority(5))
-	s.arguments = framework.Arguments{arguments.DisplacePromises: true}
-	f := s.open(t)
-	require.True(t, f.admit("high"))
-	assert.False(t, f.admit("next"))
-	assert.Equal(t, map[string]float64{"lists": 0, "q A": 2000}, f.promises())
 }

@@ -83,7 +83,7 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 			require.Equal(t, after, run.after(t, 0).promisesOfAccounts(), "round %d: a new scheduler", round)
 		}
 		if last {
-			require.Equal(t, map[string]float64{"lists": 0}, f.promises())
+			require.Equal(t, map[string]float64{"lists": 0}, f.own.promises())
 		}
 	}
 	assert.Greater(t, min(admitted, displaced*10), 100, "%d admitted, %d displaced", admitted, displaced)
@@ -92,7 +92,7 @@ func TestNoPromiseOfCardsLeaks(t *testing.T) {
 // promisesOfAccounts returns the promises without the number of those of lists: a session drops
 // reservations that no cards can serve.
 func (f *fixture) promisesOfAccounts() map[string]float64 {
-	all := f.promises()
+	all := f.own.promises()
 	delete(all, "lists")
 	return all
 }

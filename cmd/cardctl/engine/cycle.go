@@ -11,6 +11,8 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // Event is something that happened to a pod, or to a whole group for Admitted.
@@ -114,14 +116,16 @@ func (g *Group) dropEnding() (some bool) {
 func (w *World) follow(g *Group, job *api.JobInfo) (events []Event) {
 	for i, pod := range g.Pods {
 		task := job.Tasks[api.TaskID(pod.UID)]
-		switch {
-		case task == nil:
-		case pod.Spec.NodeName == "" && (task.Status == api.Binding || task.Status == api.Bound):
+		if task == nil {
+			continue
+		}
+		switch offline.Decided(pod, task) {
+		case offline.Placed:
 			own := *pod
 			own.Spec.NodeName, own.Status.Phase = task.NodeName, v1.PodRunning
 			g.Pods[i] = &own
 			events = append(events, Event{Kind: Placed, Pod: pod.Name, Node: task.NodeName})
-		case pod.Spec.NodeName != "" && task.Status == api.Releasing:
+		case offline.Evicted:
 			events = append(events, Event{Kind: Evicted, Pod: pod.Name, Node: pod.Spec.NodeName})
 			g.Pods[i] = w.again(pod)
 		}

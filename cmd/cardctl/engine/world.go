@@ -23,6 +23,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
 // DefaultQueue is the queue of jobs that name none. Volcano's scheduler creates it, and the root.
@@ -251,56 +252,20 @@ func (w *World) admit(pod *v1.Pod) {
 
 // info returns the input of a session: copies of all that a session changes.
 func (w *World) info() *api.ClusterInfo {
-	info := &api.ClusterInfo{
-		Nodes: map[string]*api.NodeInfo{}, Queues: map[api.QueueID]*api.QueueInfo{}, Jobs: map[api.JobID]*api.JobInfo{},
-		NamespaceInfo: map[api.NamespaceName]*api.NamespaceInfo{}, RevocableNodes: map[string]*api.NodeInfo{},
-		CSINodesStatus: map[string]*api.CSINodeStatusInfo{},
-	}
+	info := offline.NewInfo()
 	for _, node := range w.Nodes {
-		n := api.NewNodeInfo(node)
-		if !n.Ready() {
-			continue
-		}
-		info.Nodes[node.Name] = n
-		info.NodeList = append(info.NodeList, node.Name)
+		offline.AddNode(info, node)
 	}
 	for _, queue := range w.Queues {
 		info.Queues[api.QueueID(queue.Name)] = api.NewQueueInfo(queue)
 	}
 	for _, g := range w.Groups {
-		if g.Over() {
-			continue
+		if !g.Over() {
+			offline.AddJob(info, g.ID(), g.PodGroup, w.priority(g.Spec.PriorityClassName), g.Pods)
 		}
-		job := api.NewJobInfo(g.ID())
-		job.SetPodGroup(g.PodGroup.Clone())
-		job.Priority = w.priority(g.Spec.PriorityClassName)
-		for _, pod := range g.Pods {
-			task := newTask(pod)
-			job.AddTaskInfo(task)
-			occupy(info, task)
-		}
-		info.Jobs[job.UID] = job
 	}
 	for _, pod := range w.Stray {
-		occupy(info, newTask(pod))
+		offline.Occupy(info, offline.NewTask(pod))
 	}
 	return info
-}
-
-// newTask makes a task of a pod. A session writes into the pods that it places, so a
-// pod without a node is copied.
-func newTask(pod *v1.Pod) *api.TaskInfo {
-	if pod.Spec.NodeName == "" {
-		own := *pod
-		pod = &own
-	}
-	return api.NewTaskInfo(pod)
-}
-
-func occupy(info *api.ClusterInfo, task *api.TaskInfo) {
-	if node := info.Nodes[task.NodeName]; node != nil && task.Status != api.Succeeded && task.Status != api.Failed {
-		// A node that is too small refuses a task that runs on it. Its queue is charged
-		// all the same.
-		_ = node.AddTask(task)
-	}
 }

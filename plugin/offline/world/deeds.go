@@ -1,0 +1,366 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
+)
+
+// Deed is something that a tenant, an admin, a node or the scheduler does before a cycle. Deeds
+// are independent: each one is valid in any world, and does nothing where its object does not
+// exist.
+type Deed interface {
+	apply(w *World)
+	String() string  // the command that does it
+	simpler() []Deed // smaller deeds of the same kind
+}
+
+// JobSpec describes a PodGroup and its pods.
+type JobSpec struct {
+	Name, Namespace, Queue string
+	Priority               int32
+	MinMember              int
+	MinResources           workload.Resources // nil: not set
+	CardRequest            string             // "": not set
+	Service                string             // the service type, "": not set
+	Owner                  string             // the kind of the pods' controller, "": none
+	// Later: the controller creates the pods when the job is admitted.
+	Later bool
+	Phase workload.Phase // "": Running where pods have a node, Pending elsewhere
+	Pods  []PodSpec
+}
+
+// PodSpec describes a pod.
+type PodSpec struct {
+	Cards      string // card list, "" for a pod that names no card
+	Requests   workload.Resources
+	Kept       bool          // must not be evicted
+	Gated      bool          // has a scheduling gate
+	QueueGated bool          // has Volcano's queue allocation gate
+	OptedIn    bool          // to queue allocation gates: has had one, or has it
+	On         string        // the node on which it runs from the start
+	Ran        time.Duration // how long it has run there, or Unknown
+	Bound      bool          // the kubelet does not start it
+	Deleted    bool          // it terminates
+}
+
+// Unknown is a time that a pod does not state.
+const Unknown = time.Duration(-1)
+
+// QueueSpec describes a queue.
+type QueueSpec struct {
+	workload.Queue
+	Unreclaimable bool
+	Hollow        bool // the scheduler's cache has no object of it
+}
+
+type (
+	// SubmitJob creates a job.
+	SubmitJob struct{ JobSpec }
+	// RemoveJob deletes a job with its pods.
+	RemoveJob struct{ Job string }
+	// ScaleJob changes the number of pods.
+	ScaleJob struct {
+		Job  string
+		Pods int
+	}
+	// FinishPod ends a pod, if it runs.
+	FinishPod struct {
+		Job    string
+		Pod    int
+		Failed bool
+	}
+	// DeletePod deletes a pod, as its user or a drain does.
+	DeletePod struct {
+		Job string
+		Pod int
+	}
+	// OpenGates removes the scheduling gates of a job.
+	OpenGates struct{ Job string }
+	// EditGroup changes the PodGroup of a job.
+	EditGroup struct {
+		Job          string
+		MinMember    int
+		MinResources workload.Resources
+	}
+	// SetQueue creates a queue, or changes all of it.
+	SetQueue struct{ QueueSpec }
+	// EditQueue changes what the words of the command queue say, and nothing else.
+	EditQueue struct {
+		Queue string
+		Words []string
+	}
+	// DeleteQueue deletes a queue.
+	DeleteQueue struct{ Queue string }
+	// SetNode adds a node, or changes all of it.
+	SetNode struct{ workload.Node }
+	// LoseNode takes a node away. Its pods stay.
+	LoseNode struct{ Node string }
+	// ReplacePods replaces the pods of a lost node.
+	ReplacePods struct{ Node string }
+	// Restart restarts the scheduler.
+	Restart struct{}
+	// Leave takes the plugin out of the configuration of the scheduler.
+	Leave struct{ Cycles int }
+	// Renew updates all Nodes and Queues without a change.
+	Renew struct{}
+	// Wait lets time pass.
+	Wait struct{ Time time.Duration }
+)
+
+func (d SubmitJob) apply(w *World) {
+	if w.Job(d.Name) != nil {
+		return
+	}
+	s := d.JobSpec
+	j := &Job{Spec: s}
+	runs := slices.ContainsFunc(s.Pods, func(p PodSpec) bool { return p.On != "" })
+	phase := cmp.Or(s.Phase, map[bool]workload.Phase{true: workload.Running, false: workload.Pending}[runs])
+	described := workload.Job{Name: s.Name, Queue: s.Queue, Phase: phase, MinMember: int32(s.MinMember), MinResources: s.MinResources}
+	described.Annotations = map[string]string{}
+	if s.CardRequest != "" {
+		described.Annotations[card.RequestKey] = s.CardRequest
+	}
+	if s.Service != "" {
+		described.Annotations[policy.ServiceTypeKey] = s.Service
+	}
+	j.Group = cluster.PodGroup(described)
+	j.Group.Namespace = j.Namespace()
+	j.Group.CreationTimestamp = metav1.Unix(w.Clock().Unix(), 0)
+	if !s.Later {
+		j.create(w)
+	}
+	w.Jobs = append(w.Jobs, j)
+}
+
+// create creates the pods of a job.
+func (j *Job) create(w *World) {
+	for _, spec := range j.Spec.Pods {
+		j.Pods = append(j.Pods, &Pod{Spec: spec})
+		j.replace(w, len(j.Pods)-1)
+		j.Pods[len(j.Pods)-1].settleOn(w)
+	}
+}
+
+// settleOn puts a pod on the node on which it runs from the start.
+func (p *Pod) settleOn(w *World) {
+	if p.Spec.On == "" {
+		return
+	}
+	p.update(func(pod *v1.Pod) {
+		if pod.Spec.NodeName = p.Spec.On; p.Spec.Bound {
+			return
+		}
+		pod.Status.Phase = v1.PodRunning
+		if p.Spec.Ran != Unknown {
+			pod.Status.StartTime = &metav1.Time{Time: w.Clock().Add(-p.Spec.Ran)}
+		}
+	})
+	if p.Spec.Deleted {
+		p.terminate(w)
+	}
+}
+
+// replace replaces a pod by a new one, which is pending. A pod that was replaced before it is
+// gone has another name than the new one.
+func (j *Job) replace(w *World, i int) {
+	spec, born := j.Pods[i].Spec, j.Pods[i].born
+	if j.Pods[i].Object != nil {
+		spec = spec.anew()
+	}
+	task := workload.Task{Name: fmt.Sprintf("%s-%d", j.Spec.Name, i), Request: spec.Requests, Gated: spec.Gated, QueueGated: spec.QueueGated}
+	if w.Eager && j.Pods[i].Object != nil {
+		born++
+		task.Name += fmt.Sprintf("-%d", born)
+	}
+	task.Annotations = map[string]string{}
+	if spec.Cards != "" {
+		task.Annotations[card.NameKey] = spec.Cards
+	}
+	if spec.OptedIn || spec.QueueGated {
+		task.Annotations[cluster.QueueGate] = "true"
+	}
+	if spec.Kept {
+		task.Annotations[v1beta1.PodPreemptable] = "false"
+	}
+	pod := cluster.Pod(j.Spec.Name, task)
+	pod.Namespace, pod.UID = j.Namespace(), w.uid(pod.Name)
+	pod.CreationTimestamp = metav1.NewTime(w.Clock())
+	pod.Spec.Priority = &j.Spec.Priority
+	if j.Spec.Owner != "" {
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: j.Spec.Owner, Name: j.Spec.Name}}
+	}
+	j.Pods[i] = &Pod{Spec: spec, Object: pod, born: born}
+}
+
+// anew is the pod without what it has been through.
+func (p PodSpec) anew() PodSpec {
+	p.On, p.Ran, p.Bound, p.Deleted = "", 0, false, false
+	return p
+}
+
+// terminate makes a pod terminate.
+func (p *Pod) terminate(w *World) {
+	p.Ends = w.Cycle + 1 + w.Grace
+	p.update(func(pod *v1.Pod) {
+		pod.DeletionTimestamp = &metav1.Time{Time: w.Clock().Add(time.Duration(w.Grace) * time.Minute)}
+	})
+}
+
+// evict makes a pod of a job terminate, for which an eager controller creates another one at once.
+func (j *Job) evict(w *World, i int) {
+	p := j.Pods[i]
+	p.terminate(w)
+	if w.Eager {
+		j.Leaving = append(j.Leaving, p)
+		j.replace(w, i)
+	}
+}
+
+func (d RemoveJob) apply(w *World) {
+	w.Jobs = slices.DeleteFunc(w.Jobs, func(j *Job) bool { return j.Spec.Name == d.Job })
+}
+
+func (d ScaleJob) apply(w *World) {
+	j := w.Job(d.Job)
+	if j == nil || len(j.Pods) == 0 {
+		return
+	}
+	for len(j.Pods) < d.Pods {
+		j.Pods = append(j.Pods, &Pod{Spec: j.Pods[len(j.Pods)-1].Spec.anew()})
+		j.replace(w, len(j.Pods)-1)
+	}
+	j.Pods = j.Pods[:d.Pods]
+}
+
+func (d FinishPod) apply(w *World) {
+	j := w.Job(d.Job)
+	if j == nil || d.Pod >= len(j.Pods) || j.Pods[d.Pod].Object.Status.Phase != v1.PodRunning {
+		return
+	}
+	j.Pods[d.Pod].update(func(pod *v1.Pod) {
+		pod.DeletionTimestamp = nil
+		if pod.Status.Phase = v1.PodSucceeded; d.Failed {
+			pod.Status.Phase = v1.PodFailed
+		}
+	})
+}
+
+func (d DeletePod) apply(w *World) {
+	if j := w.Job(d.Job); j != nil && d.Pod < len(j.Pods) && j.Pods[d.Pod].Placed() && j.Pods[d.Pod].Object.DeletionTimestamp == nil {
+		j.evict(w, d.Pod)
+	}
+}
+
+func (d OpenGates) apply(w *World) {
+	if j := w.Job(d.Job); j != nil {
+		for _, p := range j.Pods {
+			p.Spec.Gated, p.Spec.QueueGated = false, false
+			if len(p.Object.Spec.SchedulingGates) > 0 {
+				p.update(func(pod *v1.Pod) { pod.Spec.SchedulingGates = nil })
+			}
+		}
+	}
+}
+
+func (d EditGroup) apply(w *World) {
+	if j := w.Job(d.Job); j != nil {
+		j.Spec.MinMember, j.Spec.MinResources = d.MinMember, d.MinResources
+		list := cluster.List(d.MinResources)
+		j.Group.Spec.MinMember, j.Group.Spec.MinResources = int32(d.MinMember), &list
+	}
+}
+
+func (d SetQueue) apply(w *World) {
+	own := d.QueueSpec
+	own.Annotations = maps.Clone(own.Annotations)
+	object := cluster.Queue(own.Queue, "")
+	if own.Unreclaimable {
+		object.Spec.Reclaimable = new(bool)
+	}
+	q := w.Queues[own.Name]
+	if q == nil {
+		q = &Queue{}
+		object.UID, object.Generation = w.uid(object.Name), 1
+		w.Queues[object.Name] = q
+	} else {
+		object.UID, object.Generation = q.Object.UID, q.Object.Generation
+		if !reflect.DeepEqual(object.Spec, q.Object.Spec) {
+			object.Generation++ // annotations and status have none
+		}
+	}
+	q.Spec, q.Object = own, object
+}
+
+func (d EditQueue) apply(w *World) {
+	if q := w.Queues[d.Queue]; q != nil {
+		own := q.Spec
+		own.Annotations = maps.Clone(own.Annotations)
+		words := &words{rest: d.Words}
+		words.ofQueue(&own)
+		SetQueue{own}.apply(w)
+	}
+}
+
+func (d DeleteQueue) apply(w *World) { delete(w.Queues, d.Queue) }
+
+func (d SetNode) apply(w *World) {
+	w.Nodes[d.Name] = &Node{Spec: d.Node, Object: cluster.Node(d.Node)}
+	_ = w.informers.Core().V1().Nodes().Informer().GetStore().Add(w.Nodes[d.Name].Object)
+}
+
+func (d LoseNode) apply(w *World) {
+	if n := w.Nodes[d.Node]; n != nil {
+		n.Lost = true
+		_ = w.informers.Core().V1().Nodes().Informer().GetStore().Delete(n.Object)
+	}
+}
+
+func (d ReplacePods) apply(w *World) {
+	if n := w.Nodes[d.Node]; n == nil || !n.Lost {
+		return
+	}
+	for _, j := range w.Jobs {
+		j.Leaving = slices.DeleteFunc(j.Leaving, func(p *Pod) bool { return p.Object.Spec.NodeName == d.Node })
+		for i, p := range j.Pods {
+			if p.Object.Spec.NodeName == d.Node && !p.Finished() {
+				j.replace(w, i)
+			}
+		}
+	}
+}
+
+func (Restart) apply(w *World) {
+	if w.OnRestart != nil {
+		w.OnRestart()
+	}
+}
+
+func (d Leave) apply(w *World) { w.Away = d.Cycles }
+
+func (Renew) apply(w *World) {
+	for _, n := range w.Nodes {
+		if !n.Lost {
+			n.Object = n.Object.DeepCopy()
+			_ = w.informers.Core().V1().Nodes().Informer().GetStore().Update(n.Object)
+		}
+	}
+	for _, q := range w.Queues {
+		q.Object = q.Object.DeepCopy()
+	}
+}
+
+func (d Wait) apply(w *World) { w.waited += d.Time }

@@ -1,0 +1,204 @@
+package world
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// candidatesOfDeeds are the scenario with one simpler deed.
+func candidatesOfDeeds(s *Scenario) (all []*Scenario) {
+	for i, a := range s.Acts {
+		for _, simple := range a.Deed.simpler() {
+			all = append(all, s.with(func(own *Scenario) { own.Acts[i].Deed = simple }))
+		}
+	}
+	return all
+}
+
+func (d SubmitJob) simpler() (all []Deed) {
+	add := func(change func(*JobSpec)) {
+		own := d.JobSpec
+		own.Pods = slices.Clone(own.Pods)
+		change(&own)
+		all = append(all, SubmitJob{own})
+	}
+	if n := len(d.Pods); n > 1 {
+		add(func(j *JobSpec) { j.Pods = j.Pods[:n/2] })
+		add(func(j *JobSpec) { j.Pods = j.Pods[1:] })
+		add(func(j *JobSpec) { j.Pods = j.Pods[:n-1] })
+		add(func(j *JobSpec) { j.Pods, j.MinMember = j.Pods[:n-1], j.MinMember-1 })
+	}
+	if d.MinMember > 1 {
+		add(func(j *JobSpec) { j.MinMember = 1 })
+		add(func(j *JobSpec) { j.MinMember-- })
+	}
+	if d.Priority != 0 {
+		add(func(j *JobSpec) { j.Priority = 0 })
+	}
+	if d.MinResources != nil {
+		add(func(j *JobSpec) { j.MinResources = nil })
+		for _, list := range without(d.MinResources) {
+			add(func(j *JobSpec) { j.MinResources = list })
+		}
+	}
+	if d.CardRequest != "" {
+		add(func(j *JobSpec) { j.CardRequest = "" })
+	}
+	if d.Later {
+		add(func(j *JobSpec) { j.Later = false })
+	}
+	for i, p := range d.Pods {
+		for _, simple := range p.simpler() {
+			add(func(j *JobSpec) { j.Pods[i] = simple })
+			if i == 0 {
+				add(func(j *JobSpec) {
+					for k := range j.Pods {
+						j.Pods[k] = simple
+					}
+				})
+			}
+		}
+	}
+	return all
+}
+
+func (p PodSpec) simpler() (all []PodSpec) {
+	add := func(change func(*PodSpec)) {
+		own := p
+		change(&own)
+		all = append(all, own)
+	}
+	for _, list := range without(p.Requests) {
+		add(func(p *PodSpec) { p.Requests = list })
+	}
+	if names := strings.Split(p.Cards, "|"); len(names) > 1 {
+		for i := range names {
+			add(func(p *PodSpec) { p.Cards = strings.Join(slices.Delete(slices.Clone(names), i, i+1), "|") })
+		}
+	}
+	if p.Kept {
+		add(func(p *PodSpec) { p.Kept = false })
+	}
+	if p.Gated {
+		add(func(p *PodSpec) { p.Gated = false })
+	}
+	return all
+}
+
+// without returns the list without one of its resources, for each of them.
+func without(list workload.Resources) (all []workload.Resources) {
+	for _, name := range keys(list) {
+		own := maps.Clone(list)
+		delete(own, name)
+		all = append(all, own)
+	}
+	return all
+}
+
+func (d SetQueue) simpler() (all []Deed) {
+	add := func(change func(*QueueSpec)) {
+		own := d.QueueSpec
+		own.Queue.Annotations = maps.Clone(own.Queue.Annotations)
+		change(&own)
+		all = append(all, SetQueue{own})
+	}
+	for _, of := range []func(*workload.Queue) *workload.Resources{
+		func(q *workload.Queue) *workload.Resources { return &q.Capability },
+		func(q *workload.Queue) *workload.Resources { return &q.Deserved },
+		func(q *workload.Queue) *workload.Resources { return &q.Guarantee },
+	} {
+		list := *of(&d.Queue)
+		if list == nil {
+			continue
+		}
+		add(func(q *QueueSpec) { *of(&q.Queue) = nil })
+		for _, less := range without(list) {
+			add(func(q *QueueSpec) { *of(&q.Queue) = less })
+		}
+	}
+	if q := d.Queue; q.Priority != 0 {
+		add(func(q *QueueSpec) { q.Priority = 0 })
+	}
+	if d.Queue.Weight != 1 {
+		add(func(q *QueueSpec) { q.Weight = 1 })
+	}
+	if d.Queue.Closed {
+		add(func(q *QueueSpec) { q.Closed = false })
+	}
+	if d.Unreclaimable {
+		add(func(q *QueueSpec) { q.Unreclaimable = false })
+	}
+	if parent := d.Queue.Parent; parent != "" && parent != index.RootName {
+		add(func(q *QueueSpec) { q.Parent = "" })
+	}
+	for _, key := range keys(d.Queue.Annotations) {
+		add(func(q *QueueSpec) { delete(q.Annotations, key) })
+		var entries map[string]json.RawMessage
+		if json.Unmarshal([]byte(d.Queue.Annotations[key]), &entries) != nil {
+			continue
+		}
+		for _, name := range keys(entries) {
+			less := maps.Clone(entries)
+			delete(less, name)
+			text, _ := json.Marshal(less)
+			add(func(q *QueueSpec) { q.Annotations[key] = string(text) })
+		}
+	}
+	return all
+}
+
+func (d SetNode) simpler() (all []Deed) {
+	for _, list := range without(d.Node.Allocatable) {
+		own := d.Node
+		own.Allocatable = list
+		all = append(all, SetNode{own})
+	}
+	for _, label := range keys(d.Node.Labels) {
+		own := d.Node
+		own.Labels = maps.Clone(own.Labels)
+		delete(own.Labels, label)
+		all = append(all, SetNode{own})
+	}
+	return all
+}
+
+func (d FinishPod) simpler() []Deed {
+	if d.Failed {
+		return []Deed{FinishPod{d.Job, d.Pod, false}}
+	}
+	return nil
+}
+
+func (d RemoveJob) simpler() []Deed { return nil }
+func (d ScaleJob) simpler() []Deed {
+	if d.Pods > 0 {
+		return []Deed{ScaleJob{d.Job, d.Pods - 1}}
+	}
+	return nil
+}
+func (d EditGroup) simpler() (all []Deed) {
+	for _, list := range without(d.MinResources) {
+		all = append(all, EditGroup{d.Job, d.MinMember, list})
+	}
+	return all
+}
+func (d OpenGates) simpler() []Deed   { return nil }
+func (d DeleteQueue) simpler() []Deed { return nil }
+func (d LoseNode) simpler() []Deed    { return nil }
+func (d ReplacePods) simpler() []Deed { return nil }
+func (Restart) simpler() []Deed       { return nil }
+func (d Leave) simpler() []Deed {
+	if d.Cycles > 1 {
+		return []Deed{Leave{d.Cycles - 1}}
+	}
+	return nil
+}
+func (Renew) simpler() []Deed       { return nil }
+func (d DeletePod) simpler() []Deed { return nil }
+func (d Wait) simpler() []Deed      { return nil }
+func (d EditQueue) simpler() []Deed { return nil }
