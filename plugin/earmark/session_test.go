@@ -1,0 +1,115 @@
+package earmark
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+const (
+	cards     = fastres.FirstFree
+	dimsOfAll = 8
+)
+
+// guaranteed returns random queues that are guaranteed cards, in a tree or flat. Some pods end.
+func guaranteed(r *rand.Rand) *index.Index {
+	nodes, root, parents := []index.Node{}, "", []string{""}
+	if r.IntN(2) == 0 {
+		root, parents = "root", []string{"root"}
+		nodes = append(nodes, index.Node{Name: root})
+	}
+	for i := range 6 {
+		n := index.Node{Name: fmt.Sprintf("q%d", i), Parent: parents[r.IntN(len(parents))]}
+		nodes = append(nodes, n)
+		if root != "" {
+			parents = append(parents, n.Name)
+		}
+	}
+	ix := &index.Index{}
+	ix.Reset(index.BuildTree(nodes, root), dimsOfAll)
+	for q := index.Queue(ix.Len()) - 1; q >= 0; q-- {
+		ix.Guarantee.Row(q).Set(cards, float64(r.IntN(4)))
+		for _, child := range ix.Children(q) {
+			ix.ChildGuarantees.Row(q).Add(ix.Guarantee.Row(child))
+		}
+		ix.Guarantee.Row(q).RaiseTo(ix.ChildGuarantees.Row(q))
+		ix.RealCapability.Row(q).Set(cards, 12)
+		ix.NoteOwnJobs(q)
+	}
+	ix.RollUp()
+	for range r.IntN(3) {
+		q, amount := index.Queue(r.IntN(ix.Len())), some(r)
+		quota.Charge(ix, q, amount)
+		for _, p := range ix.Path(q) {
+			ix.Terminating.Row(p).Add(amount)
+		}
+	}
+	return ix
+}
+
+func some(r *rand.Rand) fastres.Vector {
+	x := fastres.NewVector(dimsOfAll)
+	x.Set(cards, float64(1+r.IntN(3)))
+	return x
+}
+
+// TestGuaranteesFollowTheSession charges and refunds random queues, now and in the future. What is
+// guaranteed is then that of the same accounts, read anew.
+func TestGuaranteesFollowTheSession(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	refused := map[string]int{}
+	for range 300 {
+		ix, available := guaranteed(r), fastres.NewVector(dimsOfAll)
+		for d := range fastres.Dim(dimsOfAll) {
+			available.Set(d, fastres.MaxQuantity)
+		}
+		available.Set(cards, 9)
+		var now quota.Guarantees
+		now.Reset(ix, ix, available)
+		var s Session
+		s.Open(quota.Books{Queues: ix, Guarantees: &now}, ix, nil, available)
+		type charge struct {
+			q      index.Queue
+			amount fastres.Vector
+		}
+		var pods, marks []charge
+		scratch := fastres.NewVector(dimsOfAll)
+		for range 12 {
+			c := charge{index.Queue(r.IntN(ix.Len())), some(r)}
+			switch kind := r.IntN(5); {
+			case kind == 0:
+				s.Charge(c.q, index.None, c.amount)
+				marks = append(marks, c)
+			case kind == 1 && len(marks) > 0:
+				s.Refund(marks[0].q, index.None, marks[0].amount)
+				marks = marks[1:]
+			case kind == 2 && len(pods) > 0:
+				quota.Refund(ix, pods[0].q, pods[0].amount, scratch)
+				s.Refunded(pods[0].q, scratch)
+				pods = pods[1:]
+			default:
+				quota.Charge(ix, c.q, c.amount)
+				s.Charged(c.q, c.amount)
+				pods = append(pods, c)
+			}
+			for at, books := range map[string]*quota.Books{"now": &s.Now, "future": &s.Future} {
+				var fresh quota.Guarantees
+				fresh.Reset(ix, books.Queues, available)
+				for q := range index.Queue(ix.Len()) {
+					want := fresh.Fits(books.Queues, q, cards, 2)
+					require.Equal(t, want, books.Guarantees.Fits(books.Queues, q, cards, 2), "%s: %s", at, ix.Name(q))
+					if !want.OK() {
+						refused[at]++
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, min(refused["now"], refused["future"]), 1000)
+}
