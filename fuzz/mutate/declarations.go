@@ -48,7 +48,7 @@ func readSources(tree string) (*sources, error) {
 			switch {
 			case err != nil:
 				return err
-			case entry.IsDir() && entry.Name() == "testdata":
+			case entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "offline"): // offline is for tests
 				return filepath.SkipDir
 			case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 				return nil

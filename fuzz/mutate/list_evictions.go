@@ -10,7 +10,7 @@ var ofEvictions = []mutant{
 	{"Future.CopyTo", "a.Mutable(index.Queue(q)).CopyFrom(f.rows.Row(int(row)))", "_, _ = q, row"},
 	{"surpasses", "v.future.Allocated(p)", "v.ix.Allocated(p)"},
 	{"quota.Preemptive", "fastres.FitsSomewhere(a.Allocated(p)", "fastres.FitsSomewhere(ix.Allocated(p)"},
-	{"PreemptiveCard", "if a.Allocated(q).Get(d)+quantity > bound.At(q, d) ", "if ix.Allocated(q).Get(d)+quantity > bound.At(q, d) "},
+	{"PreemptiveCard", "if allocatable(a.Allocated(q)", "if allocatable(ix.Allocated(q)"},
 	{"Guarantees.compare", "slices.Contains(g.ix.Path(from), p)", "slices.Contains(g.ix.Path(from), p) && false"},
 	{"Session.Lacks", "b.Queues.Allocated(p).Get(d)+milli", "s.Index.Allocated(p).Get(d)+milli"},
 	{"guarantees.Rule.Lacks", "return b.Guarantees.Lacks(b.Queues, a.Queue, q, d, milli)", "return false"},
@@ -53,7 +53,7 @@ var ofEvictions = []mutant{
 	{"Preemptable", "|| !s.leavesRoomWithout(&e, victims)", ""},
 	{"admitsPreemption", "&& s.leavesRoomWithout(e, victims)", ""},
 	{"Preemptable", "if e.Queue != index.None && !s.Eligible(e.Queue).OK() {", "if false {"},
-	{"allocatable", "&& !s.reclaim.LeavesEarmarks(task)", "&& false"},
+	{"session.allocatable", "&& !s.reclaim.LeavesEarmarks(task)", "&& false"},
 	{"inOrder", "&& s.Books.KeptOn(victims[0].NodeName, e.Task) == nil", ""},
 
 	// Plans.

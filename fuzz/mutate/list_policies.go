@@ -10,7 +10,7 @@ var ofPolicies = []mutant{
 	{"tally.count", "t.countCards(q, at, job, reserved)", "t.countCards(q, at, job, job.PodGroup != nil && admitted(job, allocated))"},
 	{"beginPromise", "|| reserve.PromiseOf(job).Known {", "{"},
 	{"beginPromise", "s.Intake.InqueueTimeout(q) > 0 ||", ""},
-	{"policies.update", "|| session.Queues[q] == nil //", "//"},
+	{"policies.update", "p.tree, p.session = session.tree, queues.Annotations()", "p.tree, p.session = session.tree, 0"},
 
 	// Limits of namespaces.
 	{"Namespaces.Refusal", "if v.Reason == OverQuota {", "if false {"},
@@ -23,8 +23,8 @@ var ofPolicies = []mutant{
 		"return quota.Verdict{Queue: a.Queue}"},
 	{"decide", "outcome = s.AdmitsCards(a)", ""},
 	{"quota.Namespaces.ChargeInqueue", "\tChargeInqueue(&n.Accounts, account, reservation)", ""},
-	{"Namespaces.promised", "inqueue = promised(&n.Accounts, p, d, inqueue)", "_ = p"},
-	{"Namespaces.changeInqueue", "n.promised(account, d, own.Get(d))-n.promised(account, d, ", "sign*reservation.Get(d)+0*("},
+	{"Namespaces.usable", "inqueue = usable(&n.Accounts, p, d, inqueue)", "_ = p"},
+	{"Namespaces.changeInqueue", "n.usable(account, d, own.Get(d))-n.usable(account, d,", "sign*reservation.Get(d)+0*("},
 	{"Rule.PrepareCards", "r.reservations.Drop(r.namespaces.Reservations.Prune(r.accounts()))", ""},
 	{"namespaces.Rule.Charged", "if at == index.None {", "if true {"},
 	{"namespaces.Rule.Refunded", "if at == index.None {", "if true {"},
@@ -49,9 +49,9 @@ var ofPolicies = []mutant{
 	// Policies.
 	{"Inherit", "if r.inherits {", "if true || r.inherits {"},
 	{"Inherit", "if inherited != nil && !own[k].Set {", "if inherited != nil {"},
-	{"policies.readQueue", "case before != nil && before.uid != object.UID:", "case false:"},
-	{"policies.readQueue", "own.values[key] = before.values[key]", ""},
-	{"policies.readQueue", "if before == nil || before.texts[key] != texts[key] {", "if true {"},
+	{"policies.readQueue", "before[key].Set && !queue.CreatedSince(p.session)", "before[key].Set"},
+	{"policies.readQueue", "values[key] = before[key]", ""},
+	{"policies.readQueue", "p.problems = append(p.problems, found)", ""},
 	{"inherit", "inherited = below[parent]", "inherited = p.inForce[parent]"},
 
 	// Who takes from whom.
@@ -92,5 +92,5 @@ var ofPolicies = []mutant{
 	{"orderByClaims", "mayTake = func(task *api.TaskInfo) bool { return s.MayTake(s.QueueOf(task), task).OK() }", ""},
 	{"ownerKind", ".GetControllerOfNoCopy(pod); controller != nil", ".GetControllerOfNoCopy(pod); controller != nil && false"},
 	{"ofGang", "inference > 0 && inference == len(tasks)", "inference > 0"},
-	{"Warn", "last == text", "last == text && false"},
+	{"Log.New", "l.reported[of] = problems", ""},
 }
