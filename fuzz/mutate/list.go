@@ -311,7 +311,7 @@ var general = []mutant{
 	{"queue.parse", "if amount, had := before[d]; had {", "if amount, had := before[d]; had && false {"},
 	{"amount", "amount = min(amount, quota)", ""},
 	{"DeserveRoot", "if s.names.IsCard(d) && total.Has(d) {", "if false {"},
-	{"Log.New", "if !slices.Contains(before, problem) {", "if true {"},
+	{"Log.New", "if !slices.Contains(before, problem) {", "if !slices.Contains(before, \"\") {"},
 	{"Keys.Unknown", "&& !slices.Contains(k, key)", ""},
 	{"AddBounds", "if bounded || s.Closed(q) && ix.IsLeaf(q) {", "if bounded {"},
 	{"countQueues", "annotated && q != tree.Root()", "annotated"},
