@@ -99,7 +99,7 @@ func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 		namespaces = &s.Intake.Namespaces.Quota.Accounts
 		now.Namespaces = namespaces
 	}
-	m.books.Open(now, s.Index, namespaces, s.Intake.Available)
+	m.books.Open(now, s.Index, namespaces, s.Intake.AvailableThen)
 	if s.Index.Rooted() {
 		root := s.Index.Root()
 		release.SetTotals(ssn, s.Intake.Dims.Resource(s.Index.Guarantee.Row(root)), s.Intake.Dims.Resource(s.Index.Deserved.Row(root)))

@@ -41,7 +41,7 @@ type Mark struct {
 }
 
 // Open begins a session with the accounts now, which are those of ix. namespaces are the accounts
-// of namespaces, nil where no queue limits them; available is that of quota.Guarantees.
+// of namespaces, nil where no queue limits them; available is that of quota.Guarantees in the future.
 func (s *Session) Open(now quota.Books, ix, namespaces *index.Index, available fastres.Vector) {
 	s.Now, s.Future, s.ix, s.available, s.unsettled, s.marks = now, now, ix, available, false, nil
 	s.queues.Reset(ix)

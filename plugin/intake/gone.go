@@ -17,6 +17,7 @@ import (
 // since cards may begin to count. It looks in each session from then on until nothing is gone.
 type gone struct {
 	charges, request fastres.Vector
+	ending           fastres.Vector      // the part of charges that is of pods which are being deleted
 	some             bool                // charges are of some task
 	nodes            map[string]struct{} // those of the session before, nil at first
 	tree             *index.Tree         // that of the session before, nil at first
@@ -25,7 +26,7 @@ type gone struct {
 // resize gives the vectors a length. What was found for another is not known any more.
 func (g *gone) resize(length int) {
 	if g.charges.Len() != length {
-		*g = gone{charges: fastres.NewVector(length), request: fastres.NewVector(length)}
+		*g = gone{charges: fastres.NewVector(length), ending: fastres.NewVector(length), request: fastres.NewVector(length)}
 	}
 }
 
@@ -38,6 +39,7 @@ func (g *gone) find(ssn *framework.Session, session *Session) {
 		return
 	}
 	g.charges.Reset()
+	g.ending.Reset()
 	g.some = false
 	for _, job := range ssn.Jobs {
 		q := session.tree.Lookup(string(job.Queue))
@@ -84,6 +86,9 @@ func (g *gone) add(ssn *framework.Session, session *Session, q index.Queue, task
 		if d, ok := session.cards.CardOn(task.NodeName, r); ok && !session.cards.Gives(task.NodeName, r.Resource, d) {
 			g.charges.Increase(d, float64(r.Amount))
 			g.some = true
+			if session.cards.Occupied(task) {
+				g.ending.Increase(d, float64(r.Amount))
+			}
 		}
 	}
 }

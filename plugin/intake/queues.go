@@ -56,6 +56,13 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 		session.BoundsChanged = true
 	}
 	session.Available, session.Gone = s.available, s.gone.some
+	session.AvailableThen = s.availableThen
+	s.availableThen.CopyFrom(s.available)
+	for d := range s.gone.ending.Present() {
+		if s.available.Get(d) < fastres.MaxQuantity {
+			s.availableThen.Increase(d, -s.gone.ending.Get(d))
+		}
+	}
 	return r.missing
 }
 

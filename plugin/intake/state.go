@@ -88,7 +88,7 @@ type State struct {
 	policies   policies
 	namespaces Namespaces
 
-	total, rootBound, available, requested fastres.Vector // of the session that is read
+	total, rootBound, available, availableThen, requested fastres.Vector // of the session that is read
 }
 
 // Session holds the queues, dimensions and totals of one session.
@@ -105,6 +105,8 @@ type Session struct {
 	// Available bounds all queues together: the nodes' resources, and what pods
 	// on nodes that are gone still have. Where a guarantee does not count, it is no bound.
 	Available fastres.Vector
+	// AvailableThen is the same once the pods that are being deleted are gone.
+	AvailableThen fastres.Vector
 
 	// Gone: some pods have cards that their nodes do not give any more.
 	Gone bool
@@ -163,7 +165,7 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 			ignored: api.IgnoredDevicesList.List(), common: s.common,
 		}
 		if s.total.Len() != session.Dims.length {
-			for _, x := range []*fastres.Vector{&s.total, &s.rootBound, &s.available, &s.requested} {
+			for _, x := range []*fastres.Vector{&s.total, &s.rootBound, &s.available, &s.availableThen, &s.requested} {
 				*x = fastres.NewVector(session.Dims.length)
 			}
 		}
