@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // mutants are the mutations.
-var mutants = slices.Concat(general, ofConstraints, ofPolicies, ofEvictions)
+var mutants = slices.Concat(general, ofConstraints, ofClaims, ofPolicies, ofEvictions)
 
 // general are those of all but policies, by subject.
 var general = []mutant{

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,6 +85,9 @@ func choose(tree, only string) ([]mutated, error) {
 	}
 	var chosen []mutated
 	for _, m := range mutants {
+		if slices.Contains(ofClaims, m) && !knowsClaims() {
+			continue
+		}
 		applied, err := m.apply(s)
 		if err != nil {
 			return nil, err
@@ -95,8 +99,12 @@ func choose(tree, only string) ([]mutated, error) {
 	return chosen, nil
 }
 
+// knowsClaims reports whether the tests are built with a release of Volcano that has resource
+// claims: go.mod names one without, and GOFLAGS another file.
+func knowsClaims() bool { return strings.Contains(os.Getenv("GOFLAGS"), "-modfile=") }
+
 // copyTree copies the present state of the files that git knows to a new directory, so that the
-// sources do not change during a run.
+// sources do not change during a run. build/apis is what another release of Volcano needs.
 func copyTree() (string, error) {
 	listed, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
@@ -119,6 +127,11 @@ func copyTree() (string, error) {
 			err = os.WriteFile(filepath.Join(tree, name), content, 0o644)
 		}
 		if err != nil {
+			return "", errors.Join(err, os.RemoveAll(tree))
+		}
+	}
+	if knowsClaims() {
+		if err := os.CopyFS(filepath.Join(tree, "build", "apis"), os.DirFS("build/apis")); err != nil {
 			return "", errors.Join(err, os.RemoveAll(tree))
 		}
 	}

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -112,4 +115,30 @@ func TestGuaranteesFollowTheSession(t *testing.T) {
 		}
 	}
 	require.Greater(t, min(refused["now"], refused["future"]), 1000)
+}
+
+// TestEarmarksEndWithTheSession places the pod of an earmark. The next session has none, unless the
+// place is discarded.
+func TestEarmarksEndWithTheSession(t *testing.T) {
+	for status, want := range map[api.TaskStatus]int{api.Allocated: 0, api.Pending: 1} {
+		of := newStage()
+		of.claim.Job = "claim" // as in the session
+		r, ix := of.evict(), &index.Index{}
+		ix.Reset(index.BuildTree([]index.Node{{Name: "q"}}, ""), dimsOfAll)
+		ix.RollUp()
+		var now quota.Guarantees
+		now.Reset(ix, ix, fastres.NewVector(dimsOfAll))
+		var s Session
+		s.Open(quota.Books{Queues: ix, Guarantees: &now}, ix, nil, fastres.NewVector(dimsOfAll))
+		charge := fastres.NewVector(dimsOfAll)
+		charge.Set(cards, 1000)
+		for _, mark := range r.Open(of.Session, time.Unix(1, 0)) {
+			s.Add(Mark{Earmark: mark, Account: index.None, Charge: charge})
+		}
+		require.False(t, s.Empty())
+		s.Placed(of.claim)
+		require.Zero(t, s.Future.Queues.Allocated(0).Get(cards))
+		s.Close(r, func(api.JobID, api.TaskID) api.TaskStatus { return status })
+		require.Len(t, r.Open(of.Session, time.Unix(2, 0)), want, status.String())
+	}
 }
