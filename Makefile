@@ -148,7 +148,7 @@ chaos: $(APIS) ## random worlds for CHAOS_TIME, 1h by default: tenants, admins, 
 	$(GO) test ./plugin -run 'TestChaos$$' -v -timeout 0 -world-seed $(CHAOS_SEED) $(if $(WORLDS),-worlds $(WORLDS),-world-time $(CHAOS_TIME))
 
 .PHONY: mutants
-mutants: ## break the rules in small ways, one at a time, and see that a test fails for each; an hour on two cores, and a stopped run continues
+mutants: $(APIS) ## break the rules in small ways, one at a time, and see that a test fails for each; an hour on two cores, and a stopped run continues
 	$(GO) run ./fuzz/mutate
 
 .PHONY: bench

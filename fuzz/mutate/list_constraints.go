@@ -45,7 +45,7 @@ var ofConstraints = []mutant{
 	{"earmark.Session.Refunded", "s.guarantees.Update(q, refund, -1)", ""},
 	{"Session.Charge", "s.guarantees.Update(q, request, 1)", ""},
 	{"Session.Refund", "s.guarantees.Update(q, refund, -1)", ""},
-	{"Watcher.change", "sign*float64(r.Amount)", "float64(r.Amount)"},
+	{"Watcher.change", "s.Intake.Available.Increase(d, sign*float64(r.Amount))", "s.Intake.Available.Increase(d, float64(r.Amount))"},
 	{"Watcher.change", "known && !s.Cards.Gives(a.Task.NodeName, r.Resource, d)", "known"},
 
 	// Jobs, gates and namespaces.
