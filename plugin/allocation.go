@@ -69,7 +69,7 @@ func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, tas
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
-	return s.fitError(w.books(), task, node)
+	return s.fitError(&w.books, task, node)
 }
 
 // fitError returns why a task cannot have its cards on a node, as Volcano expects

@@ -410,7 +410,7 @@ func TestTerminatingPodsHoldNoClaims(t *testing.T) {
 
 // fitsWithout reports whether a task fits once another one is gone.
 func fitsWithout(f *fixture, task, other string) bool {
-	q, own := f.own.Index.Lookup("q"), f.own.Session
+	q, own := f.own.Index.Lookup("q"), &f.own.Session
 	ask := own.Ask(q, f.task(task), fastres.NewVector(f.own.Intake.Dims.Length()))
 	return own.Fits(&own.Without([]*api.TaskInfo{f.task(other)}).Books, ask).OK()
 }

@@ -18,20 +18,20 @@ import (
 // features are the constraints in the order in which they are asked, which is the order of the
 // reasons (quota.Reason). One that is off is nil, and no hook meets it.
 var features = []func(*session) any{
-	func(s *session) any { return jobs.Open(s.Session, &s.memory.jobs) },
-	func(s *session) any { return admit.Quotas{Session: s.Session} },
-	func(s *session) any { return guarantees.Open(s.Session) },
-	func(s *session) any { return namespaces.Open(s.Session, &s.memory.admit.Reservations) },
+	func(s *session) any { return jobs.Open(&s.Session, &s.memory.jobs) },
+	func(s *session) any { return admit.Quotas{Session: &s.Session} },
+	func(s *session) any { return guarantees.Open(&s.Session) },
+	func(s *session) any { return namespaces.Open(&s.Session, &s.memory.admit.Reservations) },
 	(*session).useGates,
-	func(s *session) any { return devices.Open(s.Session) },
-	func(s *session) any { return gone.Open(s.Session) },
+	func(s *session) any { return devices.Open(&s.Session) },
+	func(s *session) any { return gone.Open(&s.Session) },
 }
 
 // takePolicies are those of reclaim and preempt. The name proportion has none, as upstream.
 var takePolicies = []func(*session) any{
-	func(s *session) any { return fences.Open(s.Session, &s.memory.fences) },
-	func(s *session) any { return classes.Open(s.Session, s.settings.ByClass, s.settings.Owners) },
-	func(s *session) any { return runtimes.Open(s.Session) },
+	func(s *session) any { return fences.Open(&s.Session, &s.memory.fences) },
+	func(s *session) any { return classes.Open(&s.Session, s.settings.ByClass, s.settings.Owners) },
+	func(s *session) any { return runtimes.Open(&s.Session) },
 }
 
 // useGates opens the reservations of pods without their gate, which allocatable adds to.
@@ -39,20 +39,24 @@ func (s *session) useGates() any {
 	if !s.settings.Gates || s.variant.Proportion {
 		return nil
 	}
-	s.gates = gates.Open(s.Session)
+	s.gates = gates.Open(&s.Session)
 	return s.gates
 }
 
 // openFeatures makes the constraints active that are on, and opens admission and reclaim.
 func (s *session) openFeatures() {
 	m := s.memory
-	open := features
-	if !s.variant.Proportion {
-		open = append(open[:len(open):len(open)], takePolicies...)
-	}
-	for _, feature := range open {
+	for _, feature := range features {
 		if f := feature(s); f != nil {
 			s.Use(f)
+		}
+	}
+	for _, policy := range takePolicies {
+		if s.variant.Proportion {
+			break
+		}
+		if p := policy(s); p != nil {
+			s.Use(p)
 		}
 	}
 	s.explain = report.Explainer{Index: s.Index, Queues: s.Intake.Queues, Names: s.Names, Cards: s.Cards, Reservations: &m.admit.Reservations,
@@ -60,10 +64,10 @@ func (s *session) openFeatures() {
 	if s.Intake.Namespaces != nil {
 		s.explain.Namespaces = &s.Intake.Namespaces.Quota
 	}
-	s.admit = admit.Open(s.Session, &m.admit,
+	s.admit.Open(&s.Session, &m.admit,
 		admit.Reports{Explain: &s.explain, Journal: m.journal, Metrics: m.metrics, Recorder: &m.recorder},
 		admit.Settings{Gates: s.settings.Bounds.Gates, Scalars: s.variant.Scalars, Displace: s.settings.Displace})
-	s.reclaim = reclaim.Open(s.Session, m.reclaim, s.variant, &s.settings,
+	s.reclaim.Open(&s.Session, m.reclaim, s.variant, &s.settings,
 		reclaim.Reports{Explain: &s.explain, Metrics: m.metrics, Exchanges: m.exchanges})
-	s.Use(s.reclaim)
+	s.Use(&s.reclaim)
 }

@@ -40,7 +40,7 @@ func (s *session) number(queue *api.QueueInfo) index.Queue {
 
 // queueOrder compares two queues by the rule of the name and the arguments.
 func (s *session) queueOrder(l, r any) int {
-	return s.rules.order(l.(*api.QueueInfo), r.(*api.QueueInfo))
+	return s.rules.order(s, l.(*api.QueueInfo), r.(*api.QueueInfo))
 }
 
 // orderByDeserved compares by priority, then by what the queues deserve.

@@ -24,13 +24,13 @@ import (
 // session serves the hooks of one scheduling session. Volcano runs a session in
 // one goroutine, and calls predicates, node order and simulation concurrently.
 type session struct {
-	*constraint.Session
+	constraint.Session
 	variant  arguments.Variant
 	settings arguments.Settings
 	memory   *memory
 	rules    rules
-	admit    *admit.Session
-	reclaim  *reclaim.Session
+	admit    admit.Session
+	reclaim  reclaim.Session
 	gates    *gates.Rule // nil where Volcano removes no gates
 	explain  report.Explainer
 	byObject queueTable
@@ -48,7 +48,7 @@ type session struct {
 // when it opens.
 type rules struct {
 	share quota.ShareRule
-	order func(l, r *api.QueueInfo) int
+	order func(s *session, l, r *api.QueueInfo) int
 }
 
 // openSession reads a session and registers the hooks.
@@ -85,8 +85,9 @@ func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.settings.Bounds.HierarchyFrom)
 	renewed := m.renewNames()
 	c := m.cards.Open(ssn, &m.queues, tree, &m.names, v.Cards, s.settings.Cards)
-	s.Session = &constraint.Session{Volcano: ssn, Plugin: v.Name, Now: m.now(), Index: &m.index, Names: &m.names, Cards: c,
+	s.Session = constraint.Session{Volcano: ssn, Plugin: v.Name, Now: m.now(), Index: &m.index, Names: &m.names, Cards: c,
 		Books: &m.books, Frames: &m.frames, Limit: &m.index.RealCapability}
+	s.Open()
 	s.Intake = m.intake.Read(ssn, s.Index, tree, &m.names, c, &m.admit.Reservations, s.settings.Bounds, s.Now)
 	if renewed {
 		m.maxNames = 2*m.knownNames() + fewNames
@@ -109,13 +110,13 @@ func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 
 // chooseRules chooses what the name and the arguments of the plugin decide.
 func (s *session) chooseRules() {
-	s.rules = rules{share: quota.Share, order: s.orderByDeserved}
+	s.rules = rules{share: quota.Share, order: (*session).orderByDeserved}
 	switch {
 	case s.variant.Proportion:
 		s.Limit = &s.Index.Deserved
-		s.rules = rules{share: quota.WeightedShare, order: s.orderByShare}
+		s.rules = rules{share: quota.WeightedShare, order: (*session).orderByShare}
 	case s.settings.Damping > 0:
-		s.rules.order = s.orderByClaims
+		s.rules.order = (*session).orderByClaims
 	}
 }
 

@@ -30,6 +30,8 @@ type whatIf struct {
 	namespaces      *index.Overlay // nil where no queue limits namespaces
 	guarantees      *quota.Guarantees
 	request, refund fastres.Vector // made at the first simulation
+	books           quota.Books    // the accounts above, from then on
+	begun           bool           // the accounts are those of the future
 
 	// Of the task that PrePredicate prepared; clones have none.
 	task  *api.TaskInfo
@@ -39,21 +41,12 @@ type whatIf struct {
 
 // Clone returns an independent what-if (fwk.StateData).
 func (w *whatIf) Clone() fwk.StateData {
-	clone := &whatIf{overlay: w.overlay.Clone(), guarantees: w.guarantees}
+	clone := &whatIf{overlay: w.overlay.Clone(), guarantees: w.guarantees, begun: w.begun}
 	if w.namespaces != nil {
 		namespaces := w.namespaces.Clone()
 		clone.namespaces = &namespaces
 	}
 	return clone
-}
-
-// books returns the accounts of the what-if.
-func (w *whatIf) books() *quota.Books {
-	b := &quota.Books{Queues: &w.overlay, Guarantees: w.guarantees}
-	if w.namespaces != nil {
-		b.Namespaces = w.namespaces
-	}
-	return b
 }
 
 // prePredicate takes the snapshot that simulations for a task start from. It
@@ -86,17 +79,24 @@ func (s *session) whatIf(state fwk.CycleState) (*whatIf, error) {
 	}
 	if length := s.Intake.Dims.Length(); w.request.Len() == 0 {
 		w.request, w.refund = fastres.NewVector(length), fastres.NewVector(length)
-		s.Books.CopyTo(&w.overlay, w.books().Namespaces)
+		w.books = quota.Books{Queues: &w.overlay, Guarantees: w.guarantees}
+		if w.namespaces != nil {
+			w.books.Namespaces = w.namespaces
+		}
+		if !w.begun {
+			w.begun = true
+			s.Books.CopyTo(&w.overlay, w.books.Namespaces)
+		}
 	}
 	return w, nil
 }
 
 func (s *session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.simulate(state, task, node, func(w *whatIf, a constraint.Ask) { s.ChargeAll(w.books(), a) })
+	return s.simulate(state, task, node, func(w *whatIf, a constraint.Ask) { s.ChargeAll(&w.books, a) })
 }
 
 func (s *session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.simulate(state, task, node, func(w *whatIf, a constraint.Ask) { s.RefundAll(w.books(), a, w.refund) })
+	return s.simulate(state, task, node, func(w *whatIf, a constraint.Ask) { s.RefundAll(&w.books, a, w.refund) })
 }
 
 func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*whatIf, constraint.Ask)) error {
@@ -130,7 +130,7 @@ func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	}
 	v := quota.Eligible(s.Index.Tree, q)
 	if v.OK() {
-		v = s.allocation(w.books(), q, task, w.request).Verdict
+		v = s.allocation(&w.books, q, task, w.request).Verdict
 	}
 	return v.OK()
 }

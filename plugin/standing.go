@@ -64,7 +64,7 @@ func (i Inspection) Standing(task *api.TaskInfo) (st Standing) {
 	}
 	class := quota.Unclassified
 	if s.settings.ByClass {
-		class = classes.Of(s.Session, s.settings.Owners, task)
+		class = classes.Of(&s.Session, s.settings.Owners, task)
 	}
 	least, ran := s.Intake.Policies(q).MinRuntime(), runtimes.Of(task.Pod, s.Now)
 	switch {

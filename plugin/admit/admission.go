@@ -54,8 +54,8 @@ type Settings struct {
 }
 
 // Open begins to admit jobs.
-func Open(s *constraint.Session, m *Memory, to Reports, with Settings) *Session {
-	return &Session{Session: s, Reports: to, memory: m, gates: with.Gates, scalars: with.Scalars, displace: with.Displace}
+func (s *Session) Open(of *constraint.Session, m *Memory, to Reports, with Settings) {
+	*s = Session{Session: of, Reports: to, memory: m, gates: with.Gates, scalars: with.Scalars, displace: with.Displace}
 }
 
 // JobEnqueueable votes on whether a job may have its pods created. It changes no account.

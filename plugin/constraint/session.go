@@ -32,6 +32,11 @@ type Session struct {
 	// Limit bounds allocation: realCapability, or deserved for proportion.
 	Limit *index.Rows
 
+	// The lists have room for the constraints that are usual, so that they need no memory of their own.
+	taskRoom    [2]TaskRule
+	jobRoom     [1]JobRule
+	watcherRoom [1]Watcher
+
 	tasks    []TaskRule
 	jobs     []JobRule
 	cards    []CardRule
@@ -39,6 +44,11 @@ type Session struct {
 	watchers []Watcher
 	holders  []Holder
 	policies []TakePolicy
+}
+
+// Open begins without constraints.
+func (s *Session) Open() {
+	s.tasks, s.jobs, s.watchers = s.taskRoom[:0], s.jobRoom[:0], s.watcherRoom[:0]
 }
 
 // Use makes a constraint active, for each interface of this package that it has. The order of

@@ -52,7 +52,7 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 		if s.Intake.SetCharge(charge, q, task, task.NodeName); terms == quota.Spared || terms == quota.ByDeserved && s.keeps(q, charge) {
 			continue
 		}
-		if s.rules.takeForGang(g, q, task.NodeName, charge, terms) {
+		if s.rules.takeForGang(s, g, q, task.NodeName, charge, terms) {
 			victims = append(victims, task)
 		}
 	}

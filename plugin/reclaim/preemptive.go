@@ -22,7 +22,7 @@ func (s *Session) Preemptive(q index.Queue, tasks []*api.TaskInfo) bool {
 	request := frame.Vector()
 	outcome := cards.Outcome{Verdict: s.mayTakeAll(q, tasks)}
 	if outcome.Verdict.OK() {
-		outcome = s.rules.preemptive(q, request, tasks)
+		outcome = s.rules.preemptive(s, q, request, tasks)
 		if s.rules.overused {
 			s.Metrics.SetOverused(q, !outcome.Verdict.OK())
 		}
@@ -44,7 +44,7 @@ func (s *Session) MayReclaim(q index.Queue, request fastres.Vector, task *api.Ta
 	if v := s.mayTakeAll(q, one); !v.OK() {
 		return cards.Outcome{Verdict: v}
 	}
-	return s.rules.preemptive(q, request, one)
+	return s.rules.preemptive(s, q, request, one)
 }
 
 // mayTakeAll decides whether q takes jobs, and the policies allow each of some tasks to take from

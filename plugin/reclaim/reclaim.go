@@ -60,16 +60,17 @@ type Session struct {
 	asking sync.Map
 }
 
-// rules are those that differ between names, releases and arguments. Open chooses them.
+// rules are those that differ between names, releases and arguments. Open chooses them. They are
+// methods of a Session without the session, which a session that opens need not allocate.
 type rules struct {
 	// take decides about one victim of q, and counts it as gone.
-	take func(v *quota.Victims, q index.Queue, victim fastres.Vector, to index.Queue, evictor fastres.Vector, deserves bool) bool
+	take func(s *Session, q index.Queue, victim fastres.Vector, to index.Queue, evictor fastres.Vector, deserves bool) bool
 	// takeForGang does so for a whole job.
-	takeForGang func(g *gang, q index.Queue, node string, victim fastres.Vector, terms quota.Terms) bool
+	takeForGang func(s *Session, g *gang, q index.Queue, node string, victim fastres.Vector, terms quota.Terms) bool
 	// name returns the victims for an evictor, in the order of the release.
-	name func(e *evictor, tasks []*api.TaskInfo) []*api.TaskInfo
+	name func(s *Session, e *evictor, tasks []*api.TaskInfo) []*api.TaskInfo
 	// preemptive decides whether a queue may take from others for tasks.
-	preemptive func(q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome
+	preemptive func(s *Session, q index.Queue, request fastres.Vector, tasks []*api.TaskInfo) cards.Outcome
 	// needsQueue: nobody is evicted for a task without a queue.
 	needsQueue bool
 	// proportion: quotas do not bound victims, as upstream.
@@ -90,60 +91,57 @@ type Reports struct {
 }
 
 // Open begins to evict pods, with the earmarks of earlier sessions.
-func Open(s *constraint.Session, m *Memory, v arguments.Variant, with *arguments.Settings, to Reports) *Session {
-	r := &Session{Session: s, Reports: to, memory: m, settings: with}
-	r.rules = rules{take: r.takeRule(v.Proportion), takeForGang: r.takeGang, preemptive: r.takeDeserved, proportion: v.Proportion,
-		evicts: s.Cards != nil && !v.Proportion, places: s.Cards != nil || !to.Exchanges.Empty(), overused: !v.Proportion && !with.Rules.OverusedByShare,
-		needsQueue: with.Rules.OrderVictims && !v.Proportion}
+func (s *Session) Open(of *constraint.Session, m *Memory, v arguments.Variant, with *arguments.Settings, to Reports) {
+	*s = Session{Session: of, Reports: to, memory: m, settings: with}
+	s.rules = rules{take: takeRule(v, with), takeForGang: (*Session).takeGang, preemptive: (*Session).takeDeserved, proportion: v.Proportion,
+		evicts: s.Cards != nil && !v.Proportion, places: s.Cards != nil || !to.Exchanges.Empty(),
+		overused: !v.Proportion && !with.Rules.OverusedByShare, needsQueue: with.Rules.OrderVictims && !v.Proportion}
 	if v.Proportion {
-		r.rules.preemptive = r.fitNow
+		s.rules.preemptive = (*Session).fitNow
 	}
 	if with.Damping == 0 && with.Levels == 0 {
-		r.rules.takeForGang = r.takeGangByDeserved
+		s.rules.takeForGang = (*Session).takeGangByDeserved
 	}
 	switch {
 	case with.ByWork:
-		r.rules.name = r.fewestVictims
-	case with.Rules.OrderVictims && r.rules.evicts:
-		r.rules.name = r.agreedVictims
+		s.rules.name = (*Session).fewestVictims
+	case with.Rules.OrderVictims && s.rules.evicts:
+		s.rules.name = (*Session).agreedVictims
 	case with.Rules.OrderVictims && !v.Proportion:
-		r.rules.name = r.orderedVictims
+		s.rules.name = (*Session).orderedVictims
 	default:
-		r.rules.name = r.victimsAmong
+		s.rules.name = (*Session).victimsAmong
 	}
 	m.victims.Reset(s.Index, s.Books.Queues(), s.Names)
-	r.openEarmarks()
-	return r
+	s.openEarmarks()
 }
 
-// takeRule returns the rule of quota.Victims that the name and the arguments select.
-func (s *Session) takeRule(proportion bool) func(*quota.Victims, index.Queue, fastres.Vector, index.Queue, fastres.Vector, bool) bool {
-	damping, levels := s.settings.Damping, s.settings.Levels
-	type vector = fastres.Vector
-	byDeserved := func(v *quota.Victims, q index.Queue, victim vector, to index.Queue, evictor vector, _ bool) bool {
-		return v.Take(q, victim, to, evictor)
-	}
+// takeRule returns the rule of quota.Victims that the name and the arguments select. Without a
+// queue of the evictor, there are no levels to compare.
+func takeRule(v arguments.Variant, with *arguments.Settings) func(*Session, index.Queue, fastres.Vector, index.Queue, fastres.Vector, bool) bool {
 	switch {
-	case proportion:
-		return func(v *quota.Victims, q index.Queue, victim vector, _ index.Queue, _ vector, _ bool) bool {
-			return v.TakeOverused(q, victim)
+	case v.Proportion:
+		return func(s *Session, q index.Queue, victim fastres.Vector, _ index.Queue, _ fastres.Vector, _ bool) bool {
+			return s.memory.victims.TakeOverused(q, victim)
 		}
-	case damping > 0:
-		return func(v *quota.Victims, q index.Queue, victim vector, to index.Queue, evictor vector, _ bool) bool {
+	case with.Damping > 0:
+		return func(s *Session, q index.Queue, victim fastres.Vector, to index.Queue, evictor fastres.Vector, _ bool) bool {
 			if to == index.None {
-				return v.Take(q, victim, to, evictor)
+				return s.memory.victims.Take(q, victim, to, evictor)
 			}
-			return v.TakeDamped(q, victim, to, evictor, damping)
+			return s.memory.victims.TakeDamped(q, victim, to, evictor, s.settings.Damping)
 		}
-	case levels > 0:
-		return func(v *quota.Victims, q index.Queue, victim vector, to index.Queue, evictor vector, deserves bool) bool {
+	case with.Levels > 0:
+		return func(s *Session, q index.Queue, victim fastres.Vector, to index.Queue, evictor fastres.Vector, deserves bool) bool {
 			if to == index.None {
-				return v.Take(q, victim, to, evictor)
+				return s.memory.victims.Take(q, victim, to, evictor)
 			}
-			return v.TakeContended(q, victim, to, evictor, deserves, levels)
+			return s.memory.victims.TakeContended(q, victim, to, evictor, deserves, s.settings.Levels)
 		}
 	}
-	return byDeserved
+	return func(s *Session, q index.Queue, victim fastres.Vector, to index.Queue, evictor fastres.Vector, _ bool) bool {
+		return s.memory.victims.Take(q, victim, to, evictor)
+	}
 }
 
 // take applies the rule of reclaim to one victim of q, on some terms. request is what the evictor
@@ -153,7 +151,7 @@ func (s *Session) take(q index.Queue, victim fastres.Vector, to index.Queue, req
 		return s.memory.victims.TakeByGuarantee(q, victim, to, request, s.settings.Damping)
 	}
 	deserves := s.settings.Levels > 0 && to != index.None && charge.Intersects(s.Index.Deserved.Row(to))
-	return s.rules.take(&s.memory.victims, q, victim, to, request, deserves)
+	return s.rules.take(s, q, victim, to, request, deserves)
 }
 
 // beginVictims starts a question: no task counts as a victim yet.

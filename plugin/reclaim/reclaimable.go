@@ -31,7 +31,7 @@ func (s *Session) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 	if s.rules.needsQueue && e.Queue == index.None {
 		return nil, util.Reject
 	}
-	victims := s.inOrder(e, s.rules.name(e, reclaimees))
+	victims := s.inOrder(e, s.rules.name(s, e, reclaimees))
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s may evict %d of %d tasks: %v",
 			s.Plugin, reclaimer.Namespace, reclaimer.Name, len(victims), len(reclaimees), victims)
