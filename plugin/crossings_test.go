@@ -1,7 +1,9 @@
 package plugin
 
 import (
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -98,4 +100,23 @@ func TestVectorsDoNotOutliveTheirFrames(t *testing.T) {
 	f.own.reclaim.Reclaimable(f.task("x.waits-0"), []*api.TaskInfo{f.task("x.runs-0")})
 	assert.Equal(t, before, x)
 	outer.Close()
+}
+
+// TestClosedSessionsAreFreed asks for victims and closes the session. What is kept for the next one
+// does not keep the cluster of this one alive.
+func TestClosedSessionsAreFreed(t *testing.T) {
+	b := &builder{variant: cardBuilder.variant}
+	closed := func() weak.Pointer[framework.Session] {
+		s := namespaced().pods("x.runs", "train", "A", 2, 1, on("a")).pods("y.waits", "serve", "A", 1, 1)
+		s.build = b.build
+		f := s.open(t, byPrefix)
+		f.own.reclaim.Reclaimable(f.task("y.waits-0"), []*api.TaskInfo{f.task("x.runs-0")})
+		f.close()
+		return weak.Make(f.Session)
+	}()
+	for range 3 {
+		runtime.GC()
+	}
+	assert.True(t, closed.Value() == nil, "the session is still there")
+	runtime.KeepAlive(b)
 }

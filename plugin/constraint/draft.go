@@ -44,6 +44,9 @@ func (d *Draft) Begin(s *Session, queues quota.Accounts) {
 	}
 }
 
+// End lets go of the session, so that it can be garbage collected.
+func (d *Draft) End() { d.session = nil }
+
 // Remove refunds a task on all its accounts.
 func (d *Draft) Remove(task *api.TaskInfo) {
 	q := d.session.QueueOf(task)

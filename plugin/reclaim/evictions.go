@@ -138,6 +138,7 @@ func (s *Session) Refunded(a constraint.Ask) {
 // Close keeps the earmarks of this session for the next ones, and passes on which places changed
 // hands.
 func (s *Session) Close() {
+	s.memory.draft.End()
 	s.Cards.NotePlaced(s.evictions.placed)
 	for _, task := range s.evictions.placed {
 		if job := s.Volcano.Jobs[task.Job]; job != nil && api.AllocatedStatus(task.Status) {
