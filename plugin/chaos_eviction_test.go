@@ -8,12 +8,22 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
-// checkLeaves checks that reclaim took no queue below what is guaranteed to it.
+// checkLeaves checks that reclaim took no queue below what is guaranteed to it. What is earmarked for
+// its pods counts: the queue will have it.
 func (c *chaosCycle) checkLeaves(name string) {
 	if c.action != "reclaim" || c.Plugin == ProportionName {
 		return
 	}
 	now := c.allocated()
+	for _, m := range c.marks {
+		if task := c.jobOf(m.job).Tasks[api.TaskID(m.pod.Object.UID)]; c.pending(m) && task.Status == api.Pending {
+			for d, amount := range c.requestOn(m.job, m.pod, task, m.node) {
+				if of := now[m.job.Spec.Queue]; of != nil {
+					of[d] += amount
+				}
+			}
+		}
+	}
 	for queue, before := range c.before {
 		if c.World.Queues[queue] == nil || c.Path(queue) == nil || !c.leaf(queue) {
 			continue
