@@ -15,6 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/reclaim"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
@@ -285,9 +286,12 @@ func (d *differential) compareGangs() error {
 				continue
 			}
 			if levels := d.own.settings.Levels; levels > 0 && fmt.Sprint(taskNames(want)) != fmt.Sprint(taskNames(got)) {
-				d.own.settings.Levels = 0
+				with, plain := d.own.settings, reclaim.Session{}
+				with.Levels = 0
+				plain.Open(&d.own.Session, d.own.memory.reclaim, d.own.variant, &with, d.own.reclaim.Reports)
+				release.AddUnifiedEvictableFn(d.ours, d.name, plain.EvictableForGang)
 				got = release.UnifiedEvictable(d.ours, release.Eviction{Kind: kind, Job: d.ours.Jobs[id]}, ourList)
-				d.own.settings.Levels = levels
+				release.AddUnifiedEvictableFn(d.ours, d.name, d.own.reclaim.EvictableForGang)
 				d.excuse(gangLevels) // if the rest is equal
 			}
 			if err := d.check(fmt.Sprintf("UnifiedEvictable(%d, %s)", kind, id), fmt.Sprint(taskNames(want)), fmt.Sprint(taskNames(got))); err != nil {

@@ -64,7 +64,7 @@ var ofEvictions = []mutant{
 	{"evictRest", `s.Volcano.Evict(victim, "reclaim")`, "error(nil)"},
 	{"Session.Follow", "task.EvictionOccurred = true", ""},
 	{"eachVictim", "|| s.planned(task)", ""},
-	{"Reclaimable", "s.inOrder(e, s.rules.name(e, reclaimees))", "s.rules.name(e, reclaimees)"},
+	{"Reclaimable", "s.inOrder(e, s.rules.name(s, e, reclaimees))", "s.rules.name(s, e, reclaimees)"},
 	{"agreedOn", "s.Volcano.Reclaimable(&question, tasks)", "tasks"},
 	{"JobStarving", "if job.IsStarving() {", "if false {"},
 	{"JobStarving", "!s.Books.Waits(task) &&", ""},

@@ -174,11 +174,9 @@ func (r *Rule) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, f
 	return false
 }
 
-// FitOwn looks at the reservations of the queue itself.
-func (r *Rule) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
-	if v := r.FitCard(b, a, d, milli); v.Queue == a.Queue {
-		return v
-	}
+// FitOwn has nothing to say, as upstream: a reservation ends when its pod has a node. Until then, Fit
+// refuses the victims.
+func (r *Rule) FitOwn(_ *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
 	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
