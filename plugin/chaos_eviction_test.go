@@ -16,7 +16,11 @@ func (c *chaosCycle) checkLeaves(name string) {
 	}
 	now := c.allocated()
 	for _, m := range c.marks {
-		if task := c.jobOf(m.job).Tasks[api.TaskID(m.pod.Object.UID)]; c.pending(m) && task.Status == api.Pending {
+		job := c.jobOf(m.job)
+		if job == nil || !c.pending(m) {
+			continue
+		}
+		if task := job.Tasks[api.TaskID(m.pod.Object.UID)]; task.Status == api.Pending {
 			for d, amount := range c.requestOn(m.job, m.pod, task, m.node) {
 				if of := now[m.job.Spec.Queue]; of != nil {
 					of[d] += amount

@@ -83,7 +83,7 @@ func TestBoundsOfTheQueueItself(t *testing.T) {
 			pods("waits", "one", "A", 1, 1).pods("beside", "two", "A", 1, 1).openGated(t)
 	}
 	f = gated(`{"A":9}`, `{"A":3}`, `{"A":9}`)
-	assert.Equal(t, quota.Reserved, own(f, "waits-0"), "two of three are reserved in the queue itself")
+	assert.Equal(t, quota.Admitted, own(f, "waits-0"), "two of three are reserved, which ends when the pods have nodes")
 	assert.Equal(t, quota.Admitted, own(f, "kept-0"), "that is its own")
 	f = gated(`{"A":3}`, `{"A":9}`, `{"A":9}`)
 	assert.Equal(t, quota.Admitted, own(f, "beside-0"), "they are reserved in the queue above")
