@@ -89,7 +89,7 @@ var ofConstraints = []mutant{
 	{"takeRule", "case with.Levels > 0:", "case false:"},
 	{"Session.take", "deserves := s.settings.Levels", "deserves := true || s.settings.Levels"},
 	{"agreedVictims", "; len(agreed) < len(tasks) {", "; len(agreed) < 0 {"},
-	{"gangOf", "if !task.SchGated {", "if true {"},
+	{"readGang", "if !task.SchGated {", "if true {"},
 	{"takeDeserved", "case !complete:", "case !complete && false:"},
 	{"takeDeserved", "v = s.fitsOwn(a, request)", ""},
 	{"takeDeserved", "return s.FitsOwn(&s.Books.Future, a, d, milli*equal)", "return quota.Verdict{Queue: q}"},

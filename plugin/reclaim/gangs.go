@@ -40,7 +40,7 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 	}
 	frame := s.Frames.Open()
 	defer frame.Close()
-	g, charge := s.gangOf(frame, to, eviction.Job), frame.Vector()
+	g, charge := gangOf(frame, to, eviction.Job), frame.Vector()
 	s.beginVictims()
 	var victims []*api.TaskInfo
 	for _, task := range candidates {
@@ -91,26 +91,28 @@ func (s *Session) beginGang(job *api.JobInfo) (waits bool) {
 // gang is a whole job that others would be evicted for.
 type gang struct {
 	constraint.Reclaimer
+	read    bool                // the fields below are set; only takeGang reads them
 	pods    []*cards.PodRequest // of the tasks with cards
 	request fastres.Vector      // of the pending tasks together, without cards
 	charge  fastres.Vector      // with cards
 }
 
-// gangOf returns the gang of a job of q. Volcano simulates the placement of all its pending tasks.
-func (s *Session) gangOf(frame constraint.Frame, q index.Queue, job *api.JobInfo) *gang {
-	g := &gang{Reclaimer: constraint.Reclaimer{Queue: q, Gang: job}, request: frame.Vector(), charge: frame.Vector()}
-	if job == nil || q == index.None {
-		return g
-	}
+// gangOf returns the gang of a job of q.
+func gangOf(frame constraint.Frame, q index.Queue, job *api.JobInfo) *gang {
+	return &gang{Reclaimer: constraint.Reclaimer{Queue: q, Gang: job}, request: frame.Vector(), charge: frame.Vector()}
+}
+
+// readGang sets what the pending tasks of a gang request. Volcano simulates the placement of all of
+// them.
+func (s *Session) readGang(g *gang) {
 	var tasks []*api.TaskInfo
-	for _, task := range job.TaskStatusIndex[api.Pending] {
+	for _, task := range g.Gang.TaskStatusIndex[api.Pending] {
 		if !task.SchGated {
 			tasks = append(tasks, task)
 		}
 	}
-	pods, _ := s.requestAll(q, g.request, tasks)
-	g.pods = slices.Clone(pods)
-	return g
+	pods, _ := s.requestAll(g.Queue, g.request, tasks)
+	g.pods, g.read = slices.Clone(pods), true
 }
 
 // takeGangByDeserved is the rule for a gang without reclaimDamping and ancestorReclaimLevel, which
@@ -127,6 +129,9 @@ func (s *Session) takeGangByDeserved(g *gang, q index.Queue, _ string, victim fa
 func (s *Session) takeGang(g *gang, q index.Queue, node string, victim fastres.Vector, terms quota.Terms) bool {
 	if g.Queue == index.None {
 		return s.takeGangByDeserved(g, q, node, victim, terms)
+	}
+	if !g.read {
+		s.readGang(g)
 	}
 	g.charge.CopyFrom(g.request)
 	for _, pod := range g.pods {
