@@ -75,18 +75,8 @@ var layers = []layer{
 		dir: "plugin/constraint", allow: slices.Concat(below(), accounts),
 		reason: "asks the features that are active, and knows none of them",
 	},
-	{
-		dir: "plugin/constraint/classes", allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/arguments"}),
-		reason: "a feature, which no other one knows",
-	},
-	{dir: "plugin/constraint/devices", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
-	{dir: "plugin/constraint/fences", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
-	{dir: "plugin/constraint/gates", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
-	{dir: "plugin/constraint/gone", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
-	{dir: "plugin/constraint/guarantees", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
-	{dir: "plugin/constraint/jobs", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
-	{dir: "plugin/constraint/namespaces", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
-	{dir: "plugin/constraint/runtimes", allow: slices.Concat(below(), accounts, rules), reason: "a feature, which no other one knows"},
+	feature("classes", module+"/plugin/arguments"), feature("devices"), feature("fences"), feature("gates"), feature("gone"),
+	feature("guarantees"), feature("jobs"), feature("namespaces"), feature("runtimes"),
 	{
 		dir: "plugin/admit", allow: slices.Concat(below(), accounts, rules),
 		reason: "admits jobs, by the quotas and whatever constraints are active",
@@ -215,6 +205,11 @@ var (
 	accounts = []string{module + "/plugin/objects", module + "/plugin/cards", module + "/plugin/earmark", module + "/plugin/reserve", module + "/plugin/intake", module + "/plugin/release"}
 	rules    = []string{module + "/plugin/constraint", module + "/plugin/report"}
 )
+
+// feature is the row of a package below plugin/constraint. More packages that it may import follow.
+func feature(name string, more ...string) layer {
+	return layer{dir: "plugin/constraint/" + name, allow: slices.Concat(below(), accounts, rules, more), reason: "a feature, which no other one knows"}
+}
 
 // generated are the top-level directories that are not part of the sources.
 var generated = []string{"build", "bin"}

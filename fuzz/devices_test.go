@@ -61,8 +61,7 @@ func FuzzDevices(f *testing.F) {
 			for i := range taken {
 				w.compare(&taken[i].overlay, taken[i].running)
 			}
-			now := w.ix.WhatIf()
-			w.compare(&now, w.running)
+			w.compare(&quota.Draft{Accounts: w.ix}, w.running)
 		}
 	})
 }

@@ -27,12 +27,6 @@ func (ix *Index) Snapshot() Overlay {
 	return Overlay{ix: ix, session: ix.session, version: ix.allocated.snapshot()}
 }
 
-// WhatIf returns an overlay without changes that is used at once: it is invalid after the next
-// change of the index. It is safe for concurrent use, as Snapshot is not.
-func (ix *Index) WhatIf() Overlay {
-	return Overlay{ix: ix, session: ix.session, version: ix.allocated.current}
-}
-
 // Valid reports whether the overlay belongs to the present session of the index. The
 // other methods are for valid overlays only.
 func (o *Overlay) Valid() bool { return o.session == o.ix.session }

@@ -96,9 +96,6 @@ func refusal(minimum fastres.Vector, job *api.JobInfo, outcome cards.Outcome) re
 
 // decide applies the rules of enqueue to a job. It sets minimum to the part of the job's minimum
 // resources that it does not have yet.
-//
-// DIVERGES: upstream adds the whole minimum to allocated, which has the job's own pods in
-// it. A gang that loses a pod before it runs is then never admitted again.
 func (s *Session) decide(minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
 	queue := s.Volcano.Queues[job.Queue]
 	if queue == nil {
@@ -125,8 +122,11 @@ func (s *Session) decide(minimum fastres.Vector, job *api.JobInfo) cards.Outcome
 // because it has a place in their order.
 type Quotas struct{ *constraint.Session }
 
-// AdmitJob sets a.Minimum to what the job lacks of its minimum, without its cards, and holds it
-// against the quotas.
+// AdmitJob sets a.Minimum to the part of the job's minimum that it does not have yet, without its
+// cards, and holds it against the quotas.
+//
+// DIVERGES: upstream adds the whole minimum to allocated, which has the job's own pods in
+// it. A gang that loses a pod before it runs is then never admitted again.
 func (r Quotas) AdmitJob(a constraint.JobAsk) quota.Verdict {
 	if !a.HasMinimum {
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
@@ -237,7 +237,7 @@ func (s *Session) eachReservation(a constraint.JobAsk, visit func(fastres.Vector
 // of its namespace. withdrawInqueue takes it back. A limit of namespaces caps what queues above
 // reserve, so that the two are one change (quota.Namespaces).
 func (s *Session) chargeInqueue(a constraint.JobAsk, reservation fastres.Vector) {
-	if account := s.Intake.NamespaceOf(a.Queue, a.Job); account != index.None {
+	if account := s.Intake.NamespaceOf(a.Queue, a.Job.Namespace); account != index.None {
 		s.Intake.Namespaces.ChargeInqueue(s.Index, a.Queue, account, a.Job, reservation)
 		return
 	}
@@ -245,7 +245,7 @@ func (s *Session) chargeInqueue(a constraint.JobAsk, reservation fastres.Vector)
 }
 
 func (s *Session) withdrawInqueue(a constraint.JobAsk, reservation fastres.Vector) {
-	if account := s.Intake.NamespaceOf(a.Queue, a.Job); account != index.None {
+	if account := s.Intake.NamespaceOf(a.Queue, a.Job.Namespace); account != index.None {
 		s.Intake.Namespaces.WithdrawInqueue(s.Index, a.Queue, account, a.Job, reservation)
 		return
 	}

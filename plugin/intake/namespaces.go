@@ -216,11 +216,11 @@ func (n *Namespaces) WithdrawInqueue(ix *index.Index, q, account index.Queue, jo
 	n.Quota.WithdrawInqueue(ix, q, account, n.inqueue.Row(n.cellOf(q, job.Namespace)), reservation)
 }
 
-// NamespaceOf returns the account in which a job counts, None where no queue limits its
-// namespace. It is safe for many goroutines.
-func (s *Session) NamespaceOf(q index.Queue, job *api.JobInfo) index.Queue {
-	if s.Namespaces == nil {
+// NamespaceOf returns the account of a namespace in q, None where no queue limits it, and for no
+// queue. It is safe for many goroutines.
+func (s *Session) NamespaceOf(q index.Queue, namespace string) index.Queue {
+	if s.Namespaces == nil || q == index.None {
 		return index.None
 	}
-	return s.Namespaces.Quota.Account(q, job.Namespace)
+	return s.Namespaces.Quota.Account(q, namespace)
 }

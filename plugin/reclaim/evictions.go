@@ -50,14 +50,6 @@ func (s *Session) Consider(task *api.TaskInfo, node *api.NodeInfo) {
 	}
 }
 
-// namespaceOf returns the account of the namespace of a task of q, None where no queue limits it.
-func (s *Session) namespaceOf(q index.Queue, task *api.TaskInfo) index.Queue {
-	if s.Intake.Namespaces == nil || q == index.None {
-		return index.None
-	}
-	return s.Intake.Namespaces.Quota.Account(q, task.Namespace)
-}
-
 // openEarmarks reads the earmarks of earlier sessions.
 func (s *Session) openEarmarks() {
 	if !s.rules.evicts {
@@ -69,7 +61,7 @@ func (s *Session) openEarmarks() {
 			s.memory.earmarks.Forget(mark) // the node has another card now
 			continue
 		}
-		s.Books.Add(earmark.Mark{Earmark: mark, Queue: e.Queue, Account: s.namespaceOf(e.Queue, mark.Task), Charge: e.charge})
+		s.Books.Add(earmark.Mark{Earmark: mark, Queue: e.Queue, Account: s.Intake.NamespaceOf(e.Queue, mark.Task.Namespace), Charge: e.charge})
 	}
 }
 

@@ -44,10 +44,10 @@ func (r *Rule) bounds() *index.Rows    { return &r.accounts().RealCapability }
 
 // of returns the account of a task's namespace, None where no queue limits it, or for no task.
 func (r *Rule) of(q index.Queue, task *api.TaskInfo) index.Queue {
-	if q == index.None || task == nil {
+	if task == nil {
 		return index.None
 	}
-	return r.namespaces.Quota.Account(q, task.Namespace)
+	return r.session.Intake.NamespaceOf(q, task.Namespace)
 }
 
 func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
@@ -96,7 +96,7 @@ func (r *Rule) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli flo
 
 // AdmitJob applies the rule of enqueue to the namespace of a job.
 func (r *Rule) AdmitJob(a constraint.JobAsk) quota.Verdict {
-	at := r.session.Intake.NamespaceOf(a.Queue, a.Job)
+	at := r.session.Intake.NamespaceOf(a.Queue, a.Job.Namespace)
 	if at == index.None || !a.HasMinimum {
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	}
@@ -109,7 +109,7 @@ func (r *Rule) PrepareCards() { r.reservations.Drop(r.namespaces.Reservations.Pr
 // AdmitCards does the same as AdmitJob for the job's cards. A list is assigned within the limits of the
 // namespace by itself, and within the quotas of queues by itself.
 func (r *Rule) AdmitCards(a constraint.JobAsk) cards.Outcome {
-	at := r.session.Intake.NamespaceOf(a.Queue, a.Job)
+	at := r.session.Intake.NamespaceOf(a.Queue, a.Job.Namespace)
 	if at == index.None {
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}}
 	}
@@ -156,7 +156,7 @@ func (r *Rule) Refunded(a constraint.Ask) {
 
 // Hold reserves the cards of a job in its namespace.
 func (r *Rule) Hold(a constraint.JobAsk) {
-	at := r.session.Intake.NamespaceOf(a.Queue, a.Job)
+	at := r.session.Intake.NamespaceOf(a.Queue, a.Job.Namespace)
 	if at == index.None {
 		return
 	}
