@@ -25,7 +25,7 @@ type dependency struct {
 	kind          string // golang or npm, as in a package URL
 	path, version string
 	sum           string // h1:…, as in go.sum; empty for std and a module in the file system
-	note          string // what an SBOM says of a module in the file system
+	note          string // of an SBOM, for a module in the file system
 	directory     string
 	files         []string // of directory
 	licenses      []string // SPDX identifiers, sorted

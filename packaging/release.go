@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// release is what the parts of a release share.
+// release holds the values that the parts of a release share.
 type release struct {
 	options
 	created time.Time

@@ -3,9 +3,10 @@ package plugin
 import (
 	"slices"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
-	"volcano.sh/volcano/pkg/scheduler/api"
 )
 
 // checkLeaves checks that reclaim took no queue below what is guaranteed to it. What is earmarked for

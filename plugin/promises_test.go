@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"github.com/capacity-card/capacity-card/plugin/arguments"
-
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -19,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 )
 
 // TestNoPromiseOfCardsLeaks runs 1,000 sessions in which jobs of one card, and of lists of cards,

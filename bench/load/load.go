@@ -16,7 +16,7 @@ var Schedulers = []string{"upstream", "ours"}
 // table for each other one.
 const MainRelease = "v1.14.1"
 
-// Setting is what was measured, and on what. Times are in seconds.
+// Setting describes a measurement: its command, its load and its machine. Times are in seconds.
 type Setting struct {
 	Command string `json:"command"`
 	Volcano string `json:"volcano,omitempty"` // the release that all schedulers are built with

@@ -23,7 +23,7 @@ var reasons = template.Must(template.ParseFS(reasonsSource, "reasons.tmpl"))
 //go:embed reasons.tmpl
 var reasonsSource embed.FS
 
-// contents is what the page is made of.
+// contents holds the results that the page shows.
 type contents struct {
 	*set
 	curves []curve
@@ -66,7 +66,7 @@ func (c contents) Config(key string) string {
 	return "unknown"
 }
 
-// Command is what made the raw output.
+// Command made the raw output.
 func (c contents) Command() string {
 	if volcano := c.config["volcano"]; volcano != "" && volcano != load.MainRelease {
 		return "make " + c.Config("target") + " VOLCANO=" + strings.TrimPrefix(volcano, "v")

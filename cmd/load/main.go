@@ -184,7 +184,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"waveSlices": func() int { return workload.WaveSlices },
 }).Parse(pageSource))
 
-// contents is what the page is made of.
+// contents holds the results that the page shows.
 type contents struct {
 	report
 	Others []report     // with other releases of Volcano

@@ -171,7 +171,7 @@ func sum(of iter.Seq[float64]) (sum float64) {
 // Share is a share of the time in which jobs arrive, in words.
 func (r wavesReport) Share(of float64) string { return words(r.Duration * of) }
 
-// Disturbance is what other processes used while each scheduler was measured.
+// Disturbance states how much cpu other processes used while each scheduler was measured.
 func (r wavesReport) Disturbance() string {
 	var shares []string
 	for _, name := range load.WavesSchedulers {

@@ -104,7 +104,7 @@ func choose(tree, only string) ([]mutated, error) {
 func knowsClaims() bool { return strings.Contains(os.Getenv("GOFLAGS"), "-modfile=") }
 
 // copyTree copies the present state of the files that git knows to a new directory, so that the
-// sources do not change during a run. build/apis is what another release of Volcano needs.
+// sources do not change during a run. Another release of Volcano needs build/apis.
 func copyTree() (string, error) {
 	listed, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {

@@ -98,7 +98,7 @@ func (s *Session) promisedIn(queue api.QueueID) []*api.JobInfo {
 	return s.promised[queue]
 }
 
-// promise is what is reserved for an admitted job.
+// promise holds the reservations of an admitted job.
 type promise struct {
 	job     *api.JobInfo
 	queue   index.Queue

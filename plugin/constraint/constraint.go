@@ -38,8 +38,8 @@ type Ask struct {
 	Task  *api.TaskInfo
 	Queue index.Queue
 	Pod   *cards.PodRequest // what the pod states about cards
-	// Request is what is asked for: that of the task without cards, or what its queue is charged
-	// for it on a node.
+	// Request is the quantity that the question asks for: the request of the task without cards, or the
+	// charge of its queue for it on a node.
 	Request  fastres.Vector
 	Complete bool // Request has a dimension for everything that the task requests
 	// Replace: a rule that refuses something else may replace Request by that.
@@ -60,7 +60,7 @@ type TaskRule interface {
 	FitOwn(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict
 }
 
-// Reclaimer is who takes from other queues: a task, or a whole job where Task is nil.
+// Reclaimer takes from other queues. It is a task, or a whole job where Task is nil.
 type Reclaimer struct {
 	Queue index.Queue // None for a task without a queue
 	Task  *api.TaskInfo
@@ -83,7 +83,7 @@ type TakePolicy interface {
 type JobAsk struct {
 	Job   *api.JobInfo
 	Queue index.Queue
-	// Minimum is what the job lacks of its minimum resources, without its cards. It is set where
+	// Minimum has the minimum resources that the job lacks, without its cards. It is set where
 	// HasMinimum.
 	Minimum    fastres.Vector
 	HasMinimum bool

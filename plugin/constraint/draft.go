@@ -57,8 +57,8 @@ func (d *Draft) Remove(task *api.TaskInfo) {
 	d.session.RefundAll(&d.Books, a, d.scratch)
 }
 
-// RemoveBeside refunds a task of q on all its accounts but those of queues. charge is what q is
-// charged for it.
+// RemoveBeside refunds a task of q on all its accounts but those of queues. charge is the charge of
+// q for it.
 func (d *Draft) RemoveBeside(q index.Queue, task *api.TaskInfo, charge fastres.Vector) {
 	a := Ask{Task: task, Queue: q, Request: charge}
 	d.session.RefundBeside(&d.Books, a, d.scratch)

@@ -15,8 +15,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Session is what the rules of one scheduling session read, and the constraints that are active
-// in it. Only the goroutine that runs the session changes it. Methods that change nothing are
+// Session holds the accounts and objects that the rules of one scheduling session read, and the
+// constraints that are active in it. Only the goroutine that runs the session changes it. Methods that change nothing are
 // safe for many goroutines.
 type Session struct {
 	Volcano *framework.Session

@@ -57,7 +57,7 @@ func Occupy(info *api.ClusterInfo, task *api.TaskInfo) {
 	}
 }
 
-// Decision is what a session decided on a pod.
+// Decision states what a session decided on a pod.
 type Decision int
 
 // The decisions.

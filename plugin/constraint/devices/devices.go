@@ -11,10 +11,10 @@ import (
 )
 
 // Rule charges queues for resource claims (quota.ClaimsFit). Pods that are being deleted hold no
-// claims any more, so devices are not earmarked, and what will be is what is there.
+// claims any more, so no devices are earmarked, and the future accounts of devices are those of now.
 type Rule struct {
 	session *constraint.Session
-	// held is what this session reserves for jobs that it admitted.
+	// held has the devices that this session reserves for the jobs that it admitted.
 	held map[api.JobID]fastres.Vector
 }
 

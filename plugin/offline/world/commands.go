@@ -15,7 +15,7 @@ import (
 // gpu is the resource of cards that name no other.
 const gpu = "nvidia.com/gpu"
 
-// defaultNode is what a node has that states nothing but its cards.
+// defaultNode has the resources of a node that states nothing but its cards.
 var defaultNode = workload.Resources{"cpu": 64000, "memory": 256 << 30, "pods": 100}
 
 // ParseDeed reads the command of a deed.

@@ -25,7 +25,7 @@ func (w *words) job() JobSpec {
 	}
 }
 
-// group is what several pods have in common.
+// group describes several pods of a job together.
 type group struct {
 	PodSpec
 	n     int

@@ -137,7 +137,7 @@ func (w *words) resources(text string) workload.Resources {
 	return all
 }
 
-// resourceText is what resources reads.
+// resourceText formats resources as the method resources reads them.
 func resourceText(r workload.Resources) string {
 	if len(r) == 0 {
 		return none
@@ -202,7 +202,7 @@ func annotation(text string) string {
 	return "{" + strings.Join(all, ",") + "}"
 }
 
-// annotationText is what annotation reads.
+// annotationText formats an annotation as the function annotation reads it.
 func annotationText(value string) string {
 	if value == "{}" {
 		return none
