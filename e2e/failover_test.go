@@ -210,6 +210,17 @@ func TestLeaderCutOff(t *testing.T) {
 	c.runs(t, "cr-job", map[string]int{h200: 2}, 0)
 }
 
+// TestSchedulersInSuccession starts schedulers in one process, each when the one before has just begun its first cycle.
+func TestSchedulersInSuccession(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	configuration := exampleConfiguration(t)
+	for range 20 {
+		c.schedule(t, configuration)
+	}
+	c.apply(t, "queue.yaml", "job-single.yaml")
+	c.runs(t, "cr-job", map[string]int{h200: 2}, 0)
+}
+
 // TestSwap replaces Volcano's own scheduler by ours on a cluster that is in use, with the same configuration, and goes
 // back. What runs keeps running and counts for whoever schedules.
 func TestSwap(t *testing.T) {

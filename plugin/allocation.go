@@ -104,11 +104,28 @@ func (s *session) askOf(task *api.TaskInfo) constraint.Ask {
 	return constraint.Ask{Task: task, Queue: q, Pod: s.Cards.PodRequest(q, task.Pod)}
 }
 
-// nodeOrder scores the card of a node by its position in the task's list. Cards that are promised
-// to other jobs, and those that the quotas refuse, come last.
+// nodeOrder scores the card of a node by its position in the task's list. Cards that the rest of
+// the task's gang needs, those that are promised to other jobs, and those that the quotas refuse,
+// come last.
 func (s *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
 	a := s.askOf(task)
-	return s.Cards.Preference(a.Pod, node.Name, func(d fastres.Dim, milli float64) bool {
+	var leave []fastres.Dim
+	if w := s.prepared.Load(); w != nil && w.task == task {
+		leave = w.leave
+	}
+	return s.Cards.Preference(a.Pod, node.Name, leave, func(d fastres.Dim, milli float64) bool {
 		return a.Queue != index.None && (!quota.Unpromised(s.Index, a.Queue, d, milli) || !s.FitsCard(&s.Books.Now, a, d, milli).OK())
 	}), nil
+}
+
+// leave returns the cards that a task should leave to the rest of its gang, by what the nodes and
+// the quotas have left.
+func (s *session) leave(task *api.TaskInfo, q index.Queue, pod *cards.PodRequest) []fastres.Dim {
+	job := s.Volcano.Jobs[task.Job]
+	if job == nil || pod.None() {
+		return nil
+	}
+	return s.memory.rest.Leave(s.Cards, job, task, pod, func(d fastres.Dim) float64 {
+		return min(s.Cards.FutureIdle(s.Volcano.Nodes, d), quota.CardRoom(s.Index, s.Limit, q, d))
+	})
 }

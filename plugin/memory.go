@@ -16,6 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/reclaim"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -36,6 +37,7 @@ type memory struct {
 	books      earmark.Session
 	frames     constraint.Frames
 	admit      admit.Memory
+	rest       reserve.Rest
 	reclaim    *reclaim.Memory
 	jobs       quota.Jobs
 	fences     quota.Fences

@@ -93,6 +93,7 @@ func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 		m.maxNames = 2*m.knownNames() + fewNames
 	}
 	m.frames.Reset(s.Intake.Dims.Length())
+	m.rest.Begin(s.Intake.Dims.Length())
 	m.guarantees.Reset(s.Index, s.Index, s.Intake.Available)
 	now := quota.Books{Queues: s.Index, Guarantees: &m.guarantees}
 	var namespaces *index.Index

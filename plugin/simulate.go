@@ -37,6 +37,7 @@ type whatIf struct {
 	task  *api.TaskInfo
 	queue index.Queue
 	pod   *cards.PodRequest
+	leave []fastres.Dim // the cards that it should leave to the rest of its gang
 }
 
 // Clone returns an independent what-if (fwk.StateData).
@@ -61,6 +62,7 @@ func (s *session) prePredicate(task *api.TaskInfo) error {
 	if s.Cards != nil {
 		w.task, w.queue = task, s.QueueOf(task)
 		w.pod = s.Cards.PodRequest(w.queue, task.Pod)
+		w.leave = s.leave(task, w.queue, w.pod)
 		s.prepared.Store(w)
 	}
 	s.Volcano.GetCycleState(task.UID).Write(fwk.StateKey(s.variant.Name), w)

@@ -26,6 +26,19 @@ func CardFits(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim, quant
 	return Verdict{Admitted, q}
 }
 
+// CardRoom returns the quantity of card d that tasks of q may take more, at most:
+//
+//	min over the queue and all its ancestors of bound − allocated
+//
+// It is negative where allocated exceeds a bound.
+func CardRoom(a Accounts, bound *index.Rows, q index.Queue, d fastres.Dim) float64 {
+	room := fastres.MaxQuantity
+	for _, p := range a.Path(q) {
+		room = min(room, bound.At(p, d)-a.Allocated(p).Get(d))
+	}
+	return room
+}
+
 // AnyCard evaluates a rule for each card of a list, in order, and returns the first
 // verdict that admits. If the rule refuses every card, the reason is that of the first
 // card. The queue is q, because different queues on the path may refuse different cards;

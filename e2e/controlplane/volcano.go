@@ -6,10 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v2"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
@@ -35,6 +40,9 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/guard"
 )
+
+// lastCycle is the longest that a scheduler's last cycle may take.
+const lastCycle = time.Minute
 
 // initMetrics sets up what Volcano's predicates plugin takes for granted; once is enough for the process.
 var initMetrics = sync.OnceFunc(metrics.InitKubeSchedulerRelatedMetrics)
@@ -81,7 +89,7 @@ func (cp *ControlPlane) startControllers(context.Context) error {
 
 // StartScheduler starts a Volcano scheduler with the given configuration, the text of a volcano-scheduler.conf. It
 // returns when the scheduler's caches are full and the first cycle is under way. stop ends it, and Stop does so as well;
-// after stop another scheduler can be started on the same control plane.
+// after stop another scheduler can be started on the same control plane, which waits for the last cycle of the one before.
 func (cp *ControlPlane) StartScheduler(configuration string) (stop func(), err error) {
 	if err := checkConfiguration(configuration); err != nil {
 		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
@@ -106,7 +114,11 @@ func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
 	serverOption.EnableCacheDumper = false
 	serverOption.RegisterOptions()
 	initMetrics()
-	// Both remember the first scheduler of the process and its clients.
+	if err := awaitLastCycle(); err != nil {
+		return nil, err
+	}
+	// Both remember the first scheduler of the process and its clients. A cycle that still runs would crash, or make
+	// them remember its own.
 	cache.RegisterBindMethod(nil)
 	predicates.ResetVolumeBindingPluginForTest()
 
@@ -122,6 +134,30 @@ func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
 	})
 	instance.Run(stopped)
 	return stop, nil
+}
+
+// awaitLastCycle returns once the cycles of schedulers that were stopped are over. Scheduler.Run gives no way to wait
+// for them, so that it looks at the stacks of the goroutines that Run started.
+func awaitLastCycle() error {
+	over := func(context.Context) (bool, error) {
+		var stacks strings.Builder
+		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 2); err != nil {
+			return false, err
+		}
+		return !cycling(stacks.String()), nil
+	}
+	if err := wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, lastCycle, true, over); err != nil {
+		return fmt.Errorf("waiting for the last cycle of the scheduler before: %w", err)
+	}
+	return nil
+}
+
+// cycling reports whether one of the goroutines is the loop of a scheduler's cycles: wait.Until, which Scheduler.Run
+// started (volcano pkg/scheduler/scheduler.go:98).
+func cycling(stacks string) bool {
+	return slices.ContainsFunc(strings.Split(stacks, "\n\n"), func(stack string) bool {
+		return strings.Contains(stack, "/wait.Until(") && strings.Contains(stack, "created by volcano.sh/volcano/pkg/scheduler.(*Scheduler).Run ")
+	})
 }
 
 // checkConfiguration rejects what vc-scheduler rejects, and keys that the scheduler does not know, which it drops without

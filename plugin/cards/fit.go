@@ -132,12 +132,12 @@ func (s *Session) single(d fastres.Dim, r Request) Request {
 //
 //	100 · 0.5^i · nodeOrderWeight
 //
-// i is the position of the node's card in the list. Cards that are reserved for other
-// jobs, which may be unable to use another one, come after all others of the list. The
-// score is 0 for an untyped pod and for a node with none of the cards. It is safe for many
-// goroutines.
-func (s *Session) Preference(p *PodRequest, nodeName string, reserved func(d fastres.Dim, milli float64) bool) float64 {
-	if p.selector == nil {
+// i is the position of the node's card in the list. Cards in leave, and those that are reserved
+// for other jobs, come after all others of the list: others may be unable to use another one.
+// The score is 0 for an untyped pod, -100 · nodeOrderWeight if the card is in leave, and 0 for a
+// node with none of the cards. It is safe for many goroutines.
+func (s *Session) Preference(p *PodRequest, nodeName string, leave []fastres.Dim, reserved func(d fastres.Dim, milli float64) bool) float64 {
+	if p.selector == nil && len(leave) == 0 {
 		return 0
 	}
 	n := s.Node(nodeName)
@@ -146,12 +146,18 @@ func (s *Session) Preference(p *PodRequest, nodeName string, reserved func(d fas
 	}
 	for r := range s.Requests(p) {
 		c, _ := n.card(r.Resource)
-		if i := slices.Index(r.Selector.Dims, c.dim); i >= 0 {
+		i := slices.Index(r.Selector.Dims, c.dim)
+		left := slices.Contains(leave, c.dim)
+		switch {
+		case i < 0:
+		case p.selector != nil:
 			rank := r.Selector.rank[i]
-			if len(r.Selector.Dims) > 1 && reserved(c.dim, float64(r.Amount)) {
+			if len(r.Selector.Dims) > 1 && (left || reserved(c.dim, float64(r.Amount))) {
 				rank += len(r.Selector.Names)
 			}
 			return 100 * math.Pow(0.5, float64(rank)) * s.settings.NodeOrderWeight
+		case left:
+			return -100 * s.settings.NodeOrderWeight
 		}
 	}
 	return 0

@@ -84,13 +84,13 @@ func TestPreferenceHalves(t *testing.T) {
 		_, p := f.read("q", pod("B|Z|A|C", gpus(1)))
 		none := func(fastres.Dim, float64) bool { return false }
 		for node, want := range map[string]float64{"b": 100, "a": 25, "c": 12.5, "d": 0, "unknown": 0} {
-			assert.Equal(t, want*weight, f.Preference(p, node, none), "node %s, weight %v", node, weight)
+			assert.Equal(t, want*weight, f.Preference(p, node, nil, none), "node %s, weight %v", node, weight)
 		}
 		_, untyped := f.read("q", pod("", gpus(1)))
-		assert.Zero(t, f.Preference(untyped, "a", none), "an untyped pod prefers no card")
+		assert.Zero(t, f.Preference(untyped, "a", nil, none), "an untyped pod prefers no card")
 		onlyB := func(d fastres.Dim, _ float64) bool { return d == f.dim(t, "B") }
-		assert.Equal(t, 6.25*weight, f.Preference(p, "b", onlyB), "B is promised: it comes after the four of the list")
-		assert.Equal(t, 25*weight, f.Preference(p, "a", onlyB))
+		assert.Equal(t, 6.25*weight, f.Preference(p, "b", nil, onlyB), "B is promised: it comes after the four of the list")
+		assert.Equal(t, 25*weight, f.Preference(p, "a", nil, onlyB))
 	}
 }
 

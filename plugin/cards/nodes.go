@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -136,6 +137,24 @@ func (s *Session) Node(name string) *Node { return s.registry.nodes[name] }
 func (s *Session) Gives(nodeName string, r ResourceID, d fastres.Dim) bool {
 	n := s.Node(nodeName)
 	return n != nil && nodeCard{resource: r, dim: d}.in(n.cards)
+}
+
+// FutureIdle returns the milli-cards of a card that the nodes have left once the pods that are being
+// deleted are gone and the pipelined ones are placed.
+func (s *Session) FutureIdle(nodes map[string]*api.NodeInfo, d fastres.Dim) (idle float64) {
+	for name, info := range nodes {
+		n := s.Node(name)
+		if n == nil {
+			continue
+		}
+		for _, c := range n.cards {
+			if c.dim == d {
+				r := v1.ResourceName(s.ResourceName(c.resource))
+				idle += max(0, info.Idle.ScalarResources[r]+info.Releasing.ScalarResources[r]-info.Pipelined.ScalarResources[r])
+			}
+		}
+	}
+	return idle
 }
 
 // CardOn returns the card that a request is charged to on a node: the card that the

@@ -339,6 +339,22 @@ func (j *Job) AppendReservation(to []assign.Demand, s *cards.Session, q index.Qu
 	return to
 }
 
+// appendOthers appends the demands of AppendMissing, less those of one of the job's pods.
+func (j *Job) appendOthers(to []assign.Demand, s *cards.Session, task *api.TaskInfo, p *cards.PodRequest) []assign.Demand {
+	is := func(other *api.TaskInfo) bool { return other.UID == task.UID }
+	counts := slices.ContainsFunc(j.members, func(m member) bool { return is(m.task) })
+	for _, g := range j.groups {
+		left := g.missing()
+		for r := range s.Requests(p) {
+			if counts && r.Selector == g.selector && r.Resource == g.resource {
+				left -= min(left, r.Amount)
+			}
+		}
+		to = j.appendGroup(to, s, 0, g, left, is)
+	}
+	return to
+}
+
 // appendGroup appends the demands of what is left of a group's minimum: the pods that
 // have no node, but for those that skip leaves out, and the remainder.
 func (j *Job) appendGroup(to []assign.Demand, s *cards.Session, q index.Queue, g group, left card.Milli,

@@ -1,0 +1,96 @@
+package reserve
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/quota/assign"
+)
+
+// restBudget is the number of arcs that one answer of Rest may visit.
+const restBudget assign.Budget = 1 << 12
+
+// Rest finds the cards that a pod leaves to the rest of its job. A gang whose pod A|B takes
+// the only A never starts if another of its pods can use nothing but A.
+//
+// The zero Rest is ready for use. Its memory lasts across sessions.
+type Rest struct {
+	job      Job
+	of       *api.JobInfo // the job that was read last
+	alike    bool         // all its pods with cards request the same cards
+	others   []assign.Demand
+	room     index.Index // one queue, whose bound is what is left of each card
+	account  *index.Tree
+	dims     int
+	assigner assign.Assigner
+}
+
+// Begin begins a session whose vectors have dims dimensions.
+func (r *Rest) Begin(dims int) { r.of, r.dims = nil, dims }
+
+// Leave returns the cards of a pending pod that it should leave to the other pods of its job, nil
+// for nearly every pod: with them the minimum of the job can be assigned to what is left of
+// each card, and without them it cannot. left returns that in milli-cards. How the cards are
+// spread over nodes does not count.
+func (r *Rest) Leave(s *cards.Session, job *api.JobInfo, task *api.TaskInfo, p *cards.PodRequest, left func(fastres.Dim) float64) (leave []fastres.Dim) {
+	if r.of == job && r.alike {
+		return nil
+	}
+	r.job.Read(s, job, s.Read)
+	r.of, r.alike = job, !r.job.hasCards || r.job.podSize > 0
+	if r.alike {
+		return nil
+	}
+	r.others = r.job.appendOthers(r.others[:0], s, task, p)
+	if len(r.others) == 0 {
+		return nil
+	}
+	r.open(left)
+	if r.feasible() != assign.Yes {
+		return nil
+	}
+	for request := range s.Requests(p) {
+		for _, d := range request.Selector.Dims {
+			if len(request.Selector.Dims) > 1 && !slices.Contains(leave, d) && r.needs(d, float64(request.Amount)) {
+				leave = append(leave, d)
+			}
+		}
+	}
+	return leave
+}
+
+// open sets the bounds of the cards that the other pods can use.
+func (r *Rest) open(left func(fastres.Dim) float64) {
+	if r.account == nil {
+		r.account = index.BuildTree([]index.Node{{Name: "rest"}}, "")
+	}
+	r.room.Reset(r.account, r.dims)
+	bound := r.room.RealCapability.Row(0)
+	for _, demand := range r.others {
+		for _, d := range demand.Cards {
+			bound.Set(d, max(0, left(d)))
+		}
+	}
+}
+
+// needs reports whether the other pods cannot do without an amount of a card.
+func (r *Rest) needs(d fastres.Dim, milli float64) bool {
+	bound := r.room.RealCapability.Row(0)
+	had := bound.Get(d)
+	if had < milli {
+		return false // no other pod can use it, or the pod does not get it
+	}
+	bound.Set(d, had-milli)
+	answer := r.feasible()
+	bound.Set(d, had)
+	return answer == assign.No
+}
+
+func (r *Rest) feasible() assign.Answer {
+	budget := restBudget
+	return r.assigner.Feasible(&r.room, nil, r.others, &budget)
+}
