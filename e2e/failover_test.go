@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"runtime/pprof"
+	"strings"
 	"sync"
 	"testing"
 
@@ -210,13 +212,20 @@ func TestLeaderCutOff(t *testing.T) {
 	c.runs(t, "cr-job", map[string]int{h200: 2}, 0)
 }
 
-// TestSchedulersInSuccession starts schedulers in one process, each when the one before has just begun its first cycle.
+// TestSchedulersInSuccession starts and stops schedulers in one process. The loop of one is over when the next one starts.
 func TestSchedulersInSuccession(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	configuration := exampleConfiguration(t)
-	for range 20 {
+	for range 10 {
 		c.schedule(t, configuration)
+		c.stopScheduler()
+		var stacks strings.Builder
+		require.NoError(t, pprof.Lookup("goroutine").WriteTo(&stacks, 2))
+		for stack := range strings.SplitSeq(stacks.String(), "\n\n") {
+			require.False(t, strings.Contains(stack, "scheduler.(*Scheduler).Run in ") && strings.Contains(stack, "JitterUntil("), stack)
+		}
 	}
+	c.schedule(t, configuration)
 	c.apply(t, "queue.yaml", "job-single.yaml")
 	c.runs(t, "cr-job", map[string]int{h200: 2}, 0)
 }

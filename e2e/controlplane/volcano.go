@@ -16,6 +16,7 @@ import (
 	"gopkg.in/yaml.v2"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
+	"k8s.io/klog/v2"
 	vcinformers "volcano.sh/apis/pkg/client/informers/externalversions"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
 	"volcano.sh/volcano/pkg/controllers/framework"
@@ -88,8 +89,8 @@ func (cp *ControlPlane) startControllers(context.Context) error {
 }
 
 // StartScheduler starts a Volcano scheduler with the given configuration, the text of a volcano-scheduler.conf. It
-// returns when the scheduler's caches are full and the first cycle is under way. stop ends it, and Stop does so as well;
-// after stop another scheduler can be started on the same control plane, which waits for the last cycle of the one before.
+// returns when the scheduler's caches are full and the first cycle is under way. stop ends it and its last cycle, and Stop
+// does so as well; after stop another scheduler can be started on the same control plane.
 func (cp *ControlPlane) StartScheduler(configuration string) (stop func(), err error) {
 	if err := checkConfiguration(configuration); err != nil {
 		return nil, fmt.Errorf("reading the scheduler configuration: %w", err)
@@ -114,11 +115,7 @@ func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
 	serverOption.EnableCacheDumper = false
 	serverOption.RegisterOptions()
 	initMetrics()
-	if err := awaitLastCycle(); err != nil {
-		return nil, err
-	}
-	// Both remember the first scheduler of the process and its clients. A cycle that still runs would crash, or make
-	// them remember its own.
+	// Both remember the first scheduler of the process and its clients.
 	cache.RegisterBindMethod(nil)
 	predicates.ResetVolumeBindingPluginForTest()
 
@@ -127,7 +124,10 @@ func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
 		return nil, fmt.Errorf("creating the scheduler: %w", err)
 	}
 	stopped := make(chan struct{})
-	stop = sync.OnceFunc(func() { close(stopped) })
+	stop = sync.OnceFunc(func() {
+		close(stopped)
+		awaitLastCycle()
+	})
 	cp.stops = append(cp.stops, func() error {
 		stop()
 		return nil
@@ -136,20 +136,18 @@ func (cp *ControlPlane) startSchedulerAt(path string) (stop func(), err error) {
 	return stop, nil
 }
 
-// awaitLastCycle returns once the cycles of schedulers that were stopped are over. Scheduler.Run gives no way to wait
-// for them, so that it looks at the stacks of the goroutines that Run started.
-func awaitLastCycle() error {
+// awaitLastCycle waits until the scheduler that was stopped runs no cycle. Volcano keeps variables of the process that the
+// next scheduler sets anew, and a cycle that reads them meanwhile crashes. Scheduler.Run gives no way to wait for the end
+// of its loop, so the stacks of the goroutines tell.
+func awaitLastCycle() {
 	over := func(context.Context) (bool, error) {
 		var stacks strings.Builder
-		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 2); err != nil {
-			return false, err
-		}
-		return !cycling(stacks.String()), nil
+		err := pprof.Lookup("goroutine").WriteTo(&stacks, 2)
+		return err == nil && !cycling(stacks.String()), err
 	}
-	if err := wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, lastCycle, true, over); err != nil {
-		return fmt.Errorf("waiting for the last cycle of the scheduler before: %w", err)
+	if err := wait.PollUntilContextTimeout(context.Background(), 5*time.Millisecond, lastCycle, true, over); err != nil {
+		klog.Errorf("Waiting for the last cycle of the scheduler: %v", err)
 	}
-	return nil
 }
 
 // cycling reports whether one of the goroutines is the loop of a scheduler's cycles: wait.Until, which Scheduler.Run

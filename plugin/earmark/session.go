@@ -264,10 +264,11 @@ func (s *Session) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool
 	return true
 }
 
-// Close ends the earmarks of a Registry that were used: status returns that of a task.
+// Close ends the earmarks of a Registry that were used: status returns that of a task. A task that is
+// allocated beside pipelined ones of its gang is not bound, and has no node in the next session.
 func (s *Session) Close(r *Registry, status func(api.JobID, api.TaskID) api.TaskStatus) {
 	for _, m := range s.marks {
-		if m.placed != "" && api.AllocatedStatus(status(m.Task.Job, m.placed)) {
+		if m.placed != "" && status(m.Task.Job, m.placed) == api.Binding {
 			r.ended(m.Task.Job, m.Task.UID)
 		}
 	}

@@ -133,7 +133,7 @@ func (s *Session) Close() {
 	s.memory.draft.End()
 	s.Cards.NotePlaced(s.evictions.placed)
 	for _, task := range s.evictions.placed {
-		if job := s.Volcano.Jobs[task.Job]; job != nil && api.AllocatedStatus(task.Status) {
+		if job := s.Volcano.Jobs[task.Job]; job != nil && task.Status == api.Binding {
 			s.Exchanges.Placed(job.UID, task.NodeName)
 		}
 	}
