@@ -166,14 +166,18 @@ func (w *chaos) ownGuarantee(queue, dimension string) float64 {
 }
 
 // children returns the children of a queue, and for "" all queues that are flat.
-func (w *chaos) children(queue string) (children []string) {
-	for _, name := range sortedKeys(w.Queues) {
-		path := w.Path(name)
-		if queue == "" && !w.Tree || w.Tree && len(path) > 1 && path[1] == queue {
-			children = append(children, name)
+func (w *chaos) children(queue string) []string {
+	if w.below == nil {
+		w.below = map[string][]string{}
+		for _, name := range sortedKeys(w.Queues) {
+			if path := w.Path(name); !w.Tree {
+				w.below[""] = append(w.below[""], name)
+			} else if len(path) > 1 {
+				w.below[path[1]] = append(w.below[path[1]], name)
+			}
 		}
 	}
-	return children
+	return w.below[queue]
 }
 
 // stock returns what the cluster has.

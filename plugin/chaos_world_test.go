@@ -28,6 +28,7 @@ type chaos struct {
 	promiseTimes map[*world.Job]*promiseTime
 	// orphaned: a session was without the job, because its queue did not exist.
 	orphaned map[*world.Job]bool
+	below    map[string][]string // memory of children, nil before the first call in a cycle
 }
 
 // annotations are what the scheduler knows of those of a queue.
@@ -219,6 +220,7 @@ func (w *chaos) holdAll() {
 // begin lets the time between two cycles pass.
 func (w *chaos) begin(deeds ...world.Deed) {
 	w.Begin(deeds...)
+	w.below = nil
 	if w.Away == 0 {
 		w.readAnnotations()
 		w.holdAll()
