@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"github.com/capacity-card/capacity-card/plugin/offline"
@@ -9,5 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	offline.Quiet()
+	debug.SetGCPercent(400) // the heap is small, and random worlds make much garbage
 	os.Exit(m.Run())
 }
