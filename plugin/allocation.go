@@ -118,14 +118,14 @@ func (s *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, er
 	}), nil
 }
 
-// leave returns the cards that a task should leave to the rest of its gang, by what the nodes and
-// the quotas have left.
-func (s *session) leave(task *api.TaskInfo, q index.Queue, pod *cards.PodRequest) []fastres.Dim {
+// restNeeds returns the cards that the rest of a task's gang needs, by what the nodes and the quotas
+// have left.
+func (s *session) restNeeds(task *api.TaskInfo, q index.Queue, pod *cards.PodRequest) []fastres.Dim {
 	job := s.Volcano.Jobs[task.Job]
 	if job == nil || pod.None() {
 		return nil
 	}
-	return s.memory.rest.Leave(s.Cards, job, task, pod, func(d fastres.Dim) float64 {
+	return s.memory.rest.Needs(s.Cards, job, task, pod, func(d fastres.Dim) float64 {
 		return min(s.Cards.FutureIdle(s.Volcano.Nodes, d), quota.CardRoom(s.Index, s.Limit, q, d))
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
+	cardnames "github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
@@ -96,6 +97,15 @@ func TestArguments(t *testing.T) {
 		{"policies that proportion lacks", proportionBuilder.variant, framework.Arguments{"victimOrder": "leastWork", "reclaimByServiceType": true}, with(),
 			[]string{"argument victimOrder has no effect: the plugin proportion evicts as Volcano's does",
 				"argument reclaimByServiceType has no effect: the plugin proportion evicts as Volcano's does"}},
+		{"labels of cards", card, framework.Arguments{"cardLabels": map[any]any{"cambricon.com/mlu": "example.com/model"}},
+			with(zeroLeaf, func(s *arguments.Settings) { s.Cards.Labels = cardnames.Labels{"cambricon.com/mlu": "example.com/model"} }), nil},
+		{"wrong labels of cards", capacity, framework.Arguments{"cardLabels": map[string]any{"cpu": "a", "nvidia.com/gpu.shared": "b", "a.com/gpu": "no label", "b.com/gpu": 1}},
+			with(func(s *arguments.Settings) { s.Cards.Labels = cardnames.Labels{"b.com/gpu": "1"} }),
+			[]string{`argument cardLabels: a.com/gpu: "no label" is not a label: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'), ignored`,
+				"argument cardLabels: cpu: it is not an extended resource of whole cards, ignored",
+				"argument cardLabels: nvidia.com/gpu.shared: it is not an extended resource of whole cards, ignored"}},
+		{"labels of cards that are no map", capacity, framework.Arguments{"cardLabels": "nvidia.com/gpu"}, with(),
+			[]string{"argument cardLabels: nvidia.com/gpu (string) is not a map from resources of cards to labels of nodes, using none"}},
 		{"an unknown release", capacity, framework.Arguments{"semantics": "v1.13"}, fallback,
 			[]string{"argument semantics: v1.13 (string) is not one of v1.14.1, v1.14.4, v1.15, using " + release.Built().String()}},
 		{"both rules of ancestors", capacity, framework.Arguments{"ancestorReclaimLevel": "2", "reclaimDamping": 1}, with(func(s *arguments.Settings) { s.Damping = 1 }),
@@ -125,8 +135,8 @@ func TestArguments(t *testing.T) {
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
-				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
+			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
+				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

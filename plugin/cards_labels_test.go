@@ -23,7 +23,7 @@ func TestLabelsGone(t *testing.T) {
 	}{
 		{gpuName, "nvidia.com/gpu.product", true},
 		{mig, "nvidia.com/gpu.product", true},
-		{ascend, "huawei.com/Ascend910.product", true},
+		{ascend, "node.kubernetes.io/npu.chip.name", true},
 		{own, "example.com/gpu.product", false},
 	} {
 		for _, build := range []framework.PluginBuilder{New, NewCapacity} {

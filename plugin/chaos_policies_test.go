@@ -234,8 +234,8 @@ func (w *chaos) watchPromises() {
 		switch {
 		case j.Group.Status.Phase != scheduling.PodGroupInqueue:
 			continue
-		case w.Path(j.Spec.Queue) == nil:
-			w.promise(j).unsure = true // the policies of queues that do not reach the root are not modeled
+		case w.Path(j.Spec.Queue) == nil || w.Queues[j.Spec.Queue] == nil:
+			w.promise(j).unsure = true // a queue without object, or one that does not reach the root: its policies are not modeled
 			continue
 		}
 		timeout, placed := w.timeout(j.Spec.Queue), 0

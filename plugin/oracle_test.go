@@ -271,7 +271,7 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 			}
 		}
 		for _, node := range m.Nodes {
-			for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
+			for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, nil).Cards {
 				if has.Milli > 0 {
 					from.Total[cardKey(has.Name)] += float64(has.Milli)
 				}
@@ -362,7 +362,7 @@ func (m *oracleSession) strange(task *api.TaskInfo) oracle.Amounts {
 	for p := range m.cardRequests(task) {
 		name, has := m.cardFor(task, p), false
 		if node := m.Nodes[task.NodeName]; node != nil {
-			has = slices.ContainsFunc(card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards, func(c card.Card) bool {
+			has = slices.ContainsFunc(card.Discover(node.Node.Labels, node.Node.Status.Allocatable, nil).Cards, func(c card.Card) bool {
 				return c.Name == name && string(c.Resource) == m.own.Cards.ResourceName(p.Resource)
 			})
 		}

@@ -204,7 +204,7 @@ func (f *fixture) cardFor(task *api.TaskInfo, p cards.Request) string {
 		return f.own.memory.names.Name(p.Held)
 	}
 	if node := f.Nodes[task.NodeName]; node != nil {
-		for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
+		for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, nil).Cards {
 			if string(has.Resource) == f.own.Cards.ResourceName(p.Resource) {
 				return has.Name
 			}

@@ -62,7 +62,7 @@ func (s *session) prePredicate(task *api.TaskInfo) error {
 	if s.Cards != nil {
 		w.task, w.queue = task, s.QueueOf(task)
 		w.pod = s.Cards.PodRequest(w.queue, task.Pod)
-		w.leave = s.leave(task, w.queue, w.pod)
+		w.leave = s.restNeeds(task, w.queue, w.pod)
 		s.prepared.Store(w)
 	}
 	s.Volcano.GetCycleState(task.UID).Write(fwk.StateKey(s.variant.Name), w)

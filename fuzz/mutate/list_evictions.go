@@ -28,6 +28,7 @@ var ofEvictions = []mutant{
 	{"Waits", `return m.placed == "" && m.Task.UID == task.UID`, "return false"},
 	{"KeptOn", "kept.Add(m.Task.InitResreq)", ""},
 	{"earmark.Session.Close", "r.ended(m.Task.Job, m.Task.UID)", ""},
+	{"earmark.Session.Close", "== api.Binding", "!= api.Pending"},
 	{"earmark.Session.Charged", "s.queues.Charged(q, request)", ""},
 	{"earmark.Session.Refunded", "s.queues.Refunded(q, refund)", ""},
 	{"ChargedNamespace", "s.namespaces.Charged(account, request)", ""},

@@ -12,18 +12,21 @@ import (
 // node.
 const productSuffix = ".product"
 
-// The labels of NVIDIA GPU feature discovery that the names of shared cards need.
+// The labels of NVIDIA GPU feature discovery that the names of shared cards need, beside that of the
+// product.
 const (
-	productLabel  = "nvidia.com/gpu.product"
-	memoryLabel   = "nvidia.com/gpu.memory"   // of one whole card, in MiB
-	replicasLabel = "nvidia.com/gpu.replicas" // shared cards per whole card
+	memoryLabel   = "nvidia.com/gpu.memory"           // of one whole card, in MiB
+	replicasLabel = "nvidia.com/gpu.replicas"         // shared cards per whole card
+	sharingLabel  = "nvidia.com/gpu.sharing-strategy" // none, mps or time-slicing
+	timeSlicing   = "time-slicing"
 )
 
-// The resources of shared cards in the NVIDIA device plugin: MPS with renameByDefault, MIG
-// with the mixed strategy.
+// The resources of the NVIDIA device plugin: whole cards, MPS or time slices with renameByDefault, and
+// MIG with the mixed strategy.
 const (
-	mpsResource = "nvidia.com/gpu.shared"
-	migPrefix   = "nvidia.com/mig-" // followed by the profile, such as 1g.18gb
+	wholeNVIDIA    = "nvidia.com/gpu"
+	sharedResource = "nvidia.com/gpu.shared"
+	migPrefix      = "nvidia.com/mig-" // followed by the profile, such as 1g.18gb
 )
 
 // Card is a card that a node has, with the number of them.
@@ -31,6 +34,8 @@ type Card struct {
 	Name     string
 	Resource v1.ResourceName
 	Milli    Milli // allocatable, at least 0
+	// Former is the name of an MPS slice that a time slice had once, "" for none. Annotations may still have it.
+	Former string
 }
 
 // Unlabeled is a card resource of a node that lacks the label that names the card.
@@ -46,38 +51,50 @@ type Inventory struct {
 }
 
 // Discover returns the cards of a node from its labels and its status.allocatable. The
-// result depends on these two alone.
+// result depends on these and on named alone.
 //
-// A label <vendor>/<type>.product names a whole card with the resource <vendor>/<type>. If
-// the resource is not allocatable, the node has 0 of them: pods on a node keep their cards
-// while the device plugin restarts. Shared cards come from allocatable, and their names
-// from the labels of NVIDIA GPU feature discovery. A resource that OfVendor knows is a card's
+// A label <vendor>/<type>.product, or an entry of named, names a whole card with the resource
+// <vendor>/<type>. If the resource is not allocatable, the node has 0 of them: pods on a node keep
+// their cards while the device plugin restarts. Without such a label, the one that the vendor documents
+// names what is allocatable. Shared cards come from allocatable, and their names
+// from the labels of NVIDIA GPU feature discovery. A resource that named or OfVendor knows is a card's
 // without a label as well.
-func Discover(labels map[string]string, allocatable v1.ResourceList) Inventory {
+func Discover(labels map[string]string, allocatable v1.ResourceList, named Labels) Inventory {
 	var found Inventory
-	for label, product := range labels {
-		name, ok := wholeResource(label)
-		if !ok {
-			continue
-		}
-		quantity, has := allocatable[name]
+	whole := func(resource v1.ResourceName, label string) {
+		product := labels[label]
+		quantity, has := allocatable[resource]
 		if plain(product) {
-			found.Cards = append(found.Cards, Card{Name: product, Resource: name, Milli: MilliOf(quantity)})
+			found.Cards = append(found.Cards, Card{Name: product, Resource: resource, Milli: MilliOf(quantity)})
 		} else if has {
-			found.Unlabeled = append(found.Unlabeled, Unlabeled{Resource: name, Label: label})
+			found.Unlabeled = append(found.Unlabeled, Unlabeled{Resource: resource, Label: label})
 		}
 	}
-	for name, quantity := range allocatable {
-		if !shared(string(name)) {
-			if _, read := labels[Label(name)]; !read && OfVendor(name) {
-				found.Unlabeled = append(found.Unlabeled, Unlabeled{Resource: name, Label: Label(name)})
+	for label := range labels {
+		if resource, ok := wholeResource(label); ok && named.on(labels, resource) == label {
+			whole(resource, label)
+		}
+	}
+	for resource, label := range named {
+		if _, ok := labels[label]; ok && label != string(resource)+productSuffix {
+			whole(resource, label)
+		}
+	}
+	for resource, quantity := range allocatable {
+		if shared(string(resource)) {
+			if c, bad := sharedCard(string(resource), labels, named); bad == "" {
+				c.Milli = MilliOf(quantity)
+				found.Cards = append(found.Cards, c)
+			} else {
+				found.Unlabeled = append(found.Unlabeled, Unlabeled{Resource: resource, Label: bad})
 			}
 			continue
 		}
-		if card, bad := sharedName(string(name), labels); bad == "" {
-			found.Cards = append(found.Cards, Card{Name: card, Resource: name, Milli: MilliOf(quantity)})
-		} else {
-			found.Unlabeled = append(found.Unlabeled, Unlabeled{Resource: name, Label: bad})
+		switch label := named.on(labels, resource); {
+		case label == "" && named.Known(resource):
+			found.Unlabeled = append(found.Unlabeled, Unlabeled{Resource: resource, Label: named.Of(resource)})
+		case label != "" && named[resource] == "" && label != string(resource)+productSuffix:
+			whole(resource, label)
 		}
 	}
 	slices.SortFunc(found.Cards, func(a, b Card) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
@@ -93,35 +110,46 @@ func wholeResource(label string) (v1.ResourceName, bool) {
 		return "", false
 	}
 	vendor, cardType, _ := strings.Cut(name, "/")
-	return v1.ResourceName(name), vendor != "" && cardType != "" && name != mpsResource && !strings.HasPrefix(name, migPrefix)
+	return v1.ResourceName(name), vendor != "" && cardType != "" && name != sharedResource && !strings.HasPrefix(name, migPrefix)
 }
 
 // shared reports whether a resource is the resource of a shared card.
 func shared(name string) bool {
 	profile, mig := strings.CutPrefix(name, migPrefix)
-	return mig && plain(profile) || name == mpsResource
+	return mig && plain(profile) || name == sharedResource
 }
 
-// sharedName returns the name of the shared card of a resource, or the first of the labels
-// for its name that is missing or bad.
-func sharedName(name string, labels map[string]string) (card, bad string) {
-	product := labels[productLabel]
+// sharedCard returns the shared card of a resource, or the first of the labels for its name that is
+// missing or bad.
+func sharedCard(resource string, labels map[string]string, named Labels) (c Card, bad string) {
+	c.Resource = v1.ResourceName(resource)
+	label := named.Of(wholeNVIDIA)
+	product := labels[label]
 	if !plain(product) {
-		return "", productLabel
+		return c, label
 	}
-	if profile, ok := strings.CutPrefix(name, migPrefix); ok {
-		return product + "/mig-" + profile + "-mixed", ""
+	if profile, ok := strings.CutPrefix(resource, migPrefix); ok {
+		c.Name = product + "/mig-" + profile + "-mixed"
+		return c, ""
 	}
-	mebibytes := count(labels[memoryLabel])
+	mebibytes, replicas := count(labels[memoryLabel]), count(labels[replicasLabel])
 	gibibytes := mebibytes/1024 + (mebibytes%1024+512)/1024 // rounded to the nearest
-	if gibibytes == 0 {
-		return "", memoryLabel
+	mps := product + "/mps-" + strconv.FormatUint(gibibytes, 10) + "g*1/" + strconv.FormatUint(replicas, 10)
+	slices := labels[sharingLabel] == timeSlicing
+	switch {
+	case !slices && gibibytes == 0:
+		return c, memoryLabel
+	case replicas == 0:
+		return c, replicasLabel
+	case !slices:
+		c.Name = mps
+		return c, ""
 	}
-	replicas := count(labels[replicasLabel])
-	if replicas == 0 {
-		return "", replicasLabel
+	c.Name = product + "/ts*1/" + strconv.FormatUint(replicas, 10)
+	if gibibytes > 0 {
+		c.Former = mps
 	}
-	return product + "/mps-" + strconv.FormatUint(gibibytes, 10) + "g*1/" + strconv.FormatUint(replicas, 10), ""
+	return c, ""
 }
 
 // ResourceOf returns the resource of a shared card, which its name implies. It returns
@@ -131,10 +159,13 @@ func ResourceOf(name string) (v1.ResourceName, bool) {
 	if !plain(product) {
 		return "", false
 	}
+	if replicas, ok := strings.CutPrefix(part, "ts*1/"); ok {
+		return sharedResource, count(replicas) > 0
+	}
 	if size, ok := strings.CutPrefix(part, "mps-"); ok {
 		gibibytes, replicas, _ := strings.Cut(size, "g*1/")
 		if count(gibibytes) > 0 && count(replicas) > 0 {
-			return mpsResource, true
+			return sharedResource, true
 		}
 		return "", false
 	}

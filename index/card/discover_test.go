@@ -51,16 +51,19 @@ func mixedNode() (labels, v1.ResourceList) {
 		)
 }
 
+const productLabel = wholeNVIDIA + productSuffix
+
 var mixedInventory = Inventory{Cards: []Card{
-	{"Ascend-910B", "huawei.com/Ascend910", 4000},
-	{"NVIDIA-H200", "nvidia.com/gpu", 6000},
-	{"NVIDIA-H200/mps-140g*1/2", "nvidia.com/gpu.shared", 2000},
-	{"NVIDIA-H200/mig-1g.18gb-mixed", "nvidia.com/mig-1g.18gb", 3000},
-	{"NVIDIA-H200/mig-3g.71gb-mixed", "nvidia.com/mig-3g.71gb", 1000},
+	{"Ascend-910B", "huawei.com/Ascend910", 4000, ""},
+	{"NVIDIA-H200", "nvidia.com/gpu", 6000, ""},
+	{"NVIDIA-H200/mps-140g*1/2", "nvidia.com/gpu.shared", 2000, ""},
+	{"NVIDIA-H200/mig-1g.18gb-mixed", "nvidia.com/mig-1g.18gb", 3000, ""},
+	{"NVIDIA-H200/mig-3g.71gb-mixed", "nvidia.com/mig-3g.71gb", 1000, ""},
 }}
 
 func TestDiscoverMixedNode(t *testing.T) {
-	assert.Equal(t, mixedInventory, Discover(mixedNode()))
+	named, allocatable := mixedNode()
+	assert.Equal(t, mixedInventory, Discover(named, allocatable, nil))
 }
 
 func TestDiscover(t *testing.T) {
@@ -73,24 +76,40 @@ func TestDiscover(t *testing.T) {
 		return l
 	}
 	one := func(name string, resource v1.ResourceName, milli Milli) Inventory {
-		return Inventory{Cards: []Card{{name, resource, milli}}}
+		return Inventory{Cards: []Card{{name, resource, milli, ""}}}
 	}
 	bad := func(resource v1.ResourceName, label string) Inventory {
 		return Inventory{Unlabeled: []Unlabeled{{resource, label}}}
 	}
 	shared := func(name string) Inventory {
-		return Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0}, {name, mpsResource, 4000}}}
+		return Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0, ""}, {name, sharedResource, 4000, ""}}}
 	}
 	sharedBad := func(label string) Inventory {
-		return Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0}}, Unlabeled: []Unlabeled{{mpsResource, label}}}
+		return Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0, ""}}, Unlabeled: []Unlabeled{{sharedResource, label}}}
 	}
-	four := quantities(mpsResource, "4")
+	four := quantities(sharedResource, "4")
 
 	for name, c := range map[string]struct {
 		labels      labels
 		allocatable v1.ResourceList
 		want        Inventory
 	}{
+		"AMD": {labels{"amd.com/gpu.product-name": "AMD_Instinct_MI300X_OAM"}, quantities("amd.com/gpu", "8", "amd.com/cpx_nps4", "8"),
+			Inventory{Cards: []Card{{"AMD_Instinct_MI300X_OAM", "amd.com/gpu", 8000, ""}}, Unlabeled: []Unlabeled{{"amd.com/cpx_nps4", "amd.com/cpx_nps4.product"}}}},
+		"Ascend, and a part of one": {labels{"node.kubernetes.io/npu.chip.name": "910B3"}, quantities("huawei.com/Ascend910", "8", "huawei.com/Ascend910-2c", "4"),
+			Inventory{Cards: []Card{{"910B3", "huawei.com/Ascend910", 8000, ""}}, Unlabeled: []Unlabeled{{"huawei.com/Ascend910-2c", "huawei.com/Ascend910-2c.product"}}}},
+		"a label of the resource comes before that of the vendor": {labels{"huawei.com/Ascend910.product": "Ascend-910B", "node.kubernetes.io/npu.chip.name": "910B3"},
+			quantities("huawei.com/Ascend910", "8"), one("Ascend-910B", "huawei.com/Ascend910", 8000)},
+		"Hygon":           {labels{"hygon.com/dcu.name": "K100_AI"}, quantities("hygon.com/dcu", "8"), one("K100_AI", "hygon.com/dcu", 8000)},
+		"Intel":           {labels{"gpu.intel.com/product": "Max_1100"}, quantities("gpu.intel.com/i915", "4"), one("Max_1100", "gpu.intel.com/i915", 4000)},
+		"Intel, no label": {nil, quantities("gpu.intel.com/xe", "4"), bad("gpu.intel.com/xe", "gpu.intel.com/product")},
+		"MetaX":           {labels{"metax-tech.com/gpu.product": "C500"}, quantities("metax-tech.com/gpu", "8"), one("C500", "metax-tech.com/gpu", 8000)},
+		"time slices": {labels{productLabel: "H800", replicasLabel: "4", sharingLabel: timeSlicing}, four,
+			Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0, ""}, {"H800/ts*1/4", sharedResource, 4000, ""}}}},
+		"time slices with memory": {labels{productLabel: "H800", memoryLabel: "81559", replicasLabel: "4", sharingLabel: timeSlicing}, four,
+			Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0, ""}, {"H800/ts*1/4", sharedResource, 4000, "H800/mps-80g*1/4"}}}},
+		"time slices, no replicas": {labels{productLabel: "H800", sharingLabel: timeSlicing}, four, sharedBad(replicasLabel)},
+
 		"no labels":                        {nil, nil, Inventory{}},
 		"no cards":                         {labels{"kubernetes.io/os": "linux"}, quantities("cpu", "4", "rdma/ib", "8"), Inventory{}},
 		"whole":                            {labels{productLabel: "H20"}, quantities("nvidia.com/gpu", "8"), one("H20", "nvidia.com/gpu", 8000)},
@@ -120,7 +139,7 @@ func TestDiscover(t *testing.T) {
 		"MPS, rounded down":                     {mps("H800", "81407", "2"), four, shared("H800/mps-79g*1/2")},
 		"MPS, rounded up":                       {mps("H800", "81408", "2"), four, shared("H800/mps-80g*1/2")},
 		"MPS, largest memory":                   {mps("H800", "18446744073709551615", "2"), four, shared("H800/mps-18014398509481984g*1/2")},
-		"MPS, no product":                       {without(productLabel), four, bad(mpsResource, productLabel)},
+		"MPS, no product":                       {without(productLabel), four, bad(sharedResource, productLabel)},
 		"MPS, no memory":                        {without(memoryLabel), four, sharedBad(memoryLabel)},
 		"MPS, no replicas":                      {without(replicasLabel), four, sharedBad(replicasLabel)},
 		"MPS, bad memory":                       {mps("H800", "80GiB", "2"), four, sharedBad(memoryLabel)},
@@ -129,7 +148,7 @@ func TestDiscover(t *testing.T) {
 		"MPS, memory too long":                  {mps("H800", "18446744073709551616", "2"), four, sharedBad(memoryLabel)},
 		"MPS, no replica":                       {mps("H800", "81559", "0"), four, sharedBad(replicasLabel)},
 		"MPS, half a replica":                   {mps("H800", "81559", "0.5"), four, sharedBad(replicasLabel)},
-		"MPS, everything bad":                   {mps("", "", ""), four, bad(mpsResource, productLabel)},
+		"MPS, everything bad":                   {mps("", "", ""), four, bad(sharedResource, productLabel)},
 		"MPS labels without the resource":       {mps("H800", "", ""), nil, one("H800", "nvidia.com/gpu", 0)},
 		"MPS of another vendor":                 {labels{"a.com/gpu.product": "X"}, quantities("a.com/gpu.shared", "4"), one("X", "a.com/gpu", 0)},
 		"MPS is never whole":                    {labels{"nvidia.com/gpu.shared.product": "X"}, nil, Inventory{}},
@@ -141,9 +160,9 @@ func TestDiscover(t *testing.T) {
 			labels{productLabel: "A100", "nvidia.com/mig-1g.5gb.product": "A100-MIG-1g.5gb"},
 			quantities("nvidia.com/mig-1g.5gb", "7", "nvidia.com/mig-1g.5gb.me", "0"),
 			Inventory{Cards: []Card{
-				{"A100", "nvidia.com/gpu", 0},
-				{"A100/mig-1g.5gb-mixed", "nvidia.com/mig-1g.5gb", 7000},
-				{"A100/mig-1g.5gb.me-mixed", "nvidia.com/mig-1g.5gb.me", 0},
+				{"A100", "nvidia.com/gpu", 0, ""},
+				{"A100/mig-1g.5gb-mixed", "nvidia.com/mig-1g.5gb", 7000, ""},
+				{"A100/mig-1g.5gb.me-mixed", "nvidia.com/mig-1g.5gb.me", 0, ""},
 			}},
 		},
 		"MIG, no product": {
@@ -152,7 +171,7 @@ func TestDiscover(t *testing.T) {
 		},
 		"MIG without a profile": {labels{productLabel: "A100"}, quantities("nvidia.com/mig-", "7"), one("A100", "nvidia.com/gpu", 0)},
 	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, Discover(c.labels, c.allocatable)) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, Discover(c.labels, c.allocatable, nil)) })
 	}
 }
 
@@ -174,12 +193,12 @@ func TestDiscoverIsTheSameInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	named, allocatable := mixedNode()
 	unlabeled := labels{"a.com/x.product": "", "b.com/x.product": "", "c.com/x.product": ""}
-	others := quantities("a.com/x", "1", "b.com/x", "1", "c.com/x", "1", mpsResource, "1", "nvidia.com/mig-1g.5gb", "1")
-	want := Discover(unlabeled, others)
+	others := quantities("a.com/x", "1", "b.com/x", "1", "c.com/x", "1", sharedResource, "1", "nvidia.com/mig-1g.5gb", "1")
+	want := Discover(unlabeled, others, nil)
 	assert.Len(t, want.Unlabeled, 5)
 	for range 1000 {
-		if !assert.Equal(t, mixedInventory, Discover(shuffled(random, named), shuffled(random, allocatable))) ||
-			!assert.Equal(t, want, Discover(shuffled(random, unlabeled), shuffled(random, others))) {
+		if !assert.Equal(t, mixedInventory, Discover(shuffled(random, named), shuffled(random, allocatable), nil)) ||
+			!assert.Equal(t, want, Discover(shuffled(random, unlabeled), shuffled(random, others), nil)) {
 			return
 		}
 	}
@@ -203,7 +222,7 @@ func TestDiscoverInvariants(t *testing.T) {
 		for range random.IntN(8) {
 			allocatable[v1.ResourceName(kind())] = resource.MustParse(pick("0", "1", "8", "-1", "1e30", "500m"))
 		}
-		found := Discover(named, allocatable)
+		found := Discover(named, allocatable, nil)
 		names += len(found.Cards)
 		if !checkInventory(t, found, named, allocatable) {
 			t.Fatalf("labels %q\nallocatable %v\nfound %+v", named, allocatable, found)
@@ -219,7 +238,7 @@ func checkInventory(t *testing.T, found Inventory, named labels, allocatable v1.
 		_, isAllocatable := allocatable[c.Resource]
 		_, isLabel := named[string(c.Resource)+".product"]
 		implied, isShared := ResourceOf(c.Name)
-		wantsShared := c.Resource == mpsResource || strings.HasPrefix(string(c.Resource), migPrefix)
+		wantsShared := c.Resource == sharedResource || strings.HasPrefix(string(c.Resource), migPrefix)
 		ok := assert.True(t, isAllocatable || isLabel, "the node does not have %s", c.Resource) &&
 			assert.Less(t, before, c.Resource, "sorted") &&
 			assert.GreaterOrEqual(t, c.Milli, Milli(0)) &&
@@ -286,6 +305,22 @@ func BenchmarkDiscover(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		Discover(named, allocatable)
+		Discover(named, allocatable, nil)
 	}
+}
+
+// TestLabelsOfAnArgument names cards by labels that the argument cardLabels gives.
+func TestLabelsOfAnArgument(t *testing.T) {
+	named := Labels{"cambricon.com/mlu": "example.com/mlu-model", "nvidia.com/gpu": "example.com/gpu", "example.com/npu": "example.com/npu.product"}
+	four := quantities("cambricon.com/mlu", "4", "nvidia.com/gpu", "8", "nvidia.com/mig-1g.5gb", "7", "example.com/npu", "2")
+	assert.Equal(t, Inventory{Cards: []Card{
+		{"MLU590", "cambricon.com/mlu", 4000, ""}, {"NPU", "example.com/npu", 2000, ""},
+		{"H20", "nvidia.com/gpu", 8000, ""}, {"H20/mig-1g.5gb-mixed", "nvidia.com/mig-1g.5gb", 7000, ""},
+	}}, Discover(labels{"example.com/mlu-model": "MLU590", "example.com/gpu": "H20", productLabel: "H800", "example.com/npu.product": "NPU"}, four, named))
+	assert.Equal(t, Inventory{Cards: []Card{{"MLU590", "cambricon.com/mlu", 0, ""}}}, Discover(labels{"example.com/mlu-model": "MLU590"}, nil, named),
+		"the device plugin is down")
+	assert.Equal(t, Inventory{Unlabeled: []Unlabeled{
+		{"cambricon.com/mlu", "example.com/mlu-model"}, {"example.com/npu", "example.com/npu.product"},
+		{"nvidia.com/gpu", "example.com/gpu"}, {"nvidia.com/mig-1g.5gb", "example.com/gpu"},
+	}}, Discover(labels{productLabel: "H800"}, four, named), "the vendor's label does not count beside that of the argument")
 }

@@ -6,9 +6,9 @@
 //	card         a device that quotas count, such as NVIDIA-H200
 //	resource     the resource name that a pod requests to get a card, such as
 //	             nvidia.com/gpu; different cards may share it
-//	whole card   a card with the name that its node's product label gives
-//	shared card  a part of a card, by MPS (nvidia.com/gpu.shared) or by MIG
-//	             (nvidia.com/mig-<profile>)
+//	whole card   a card with the name that a label of its node gives (Labels)
+//	shared card  a part of a card, by MPS or time slices (nvidia.com/gpu.shared), or by
+//	             MIG (nvidia.com/mig-<profile>)
 //	card list    cards that a pod can use, the preferred first: "A|B". The pod gets one.
 //	unlabeled    of a node: it has a card resource, but lacks the label that names the card
 //	milli-cards  thousandths of a card (Milli)
@@ -18,6 +18,7 @@
 //
 //	<product>                              a whole card
 //	<product>/mps-<GiB>g*1/<replicas>      MPS: memory of the whole card, number of parts
+//	<product>/ts*1/<replicas>              time slices: number of parts
 //	<product>/mig-<profile>-mixed          MIG
 //
 // # Units

@@ -18,7 +18,7 @@ func ExampleDiscover() {
 		"cpu":                    resource.MustParse("128"),
 		"nvidia.com/gpu":         resource.MustParse("6"),
 		"nvidia.com/mig-1g.18gb": resource.MustParse("14"),
-	})
+	}, nil)
 	for _, c := range inventory.Cards {
 		fmt.Println(c.Milli.Cards(), c.Name, "requested as", c.Resource)
 	}

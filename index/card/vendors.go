@@ -38,11 +38,3 @@ func OfVendor(resource v1.ResourceName) bool {
 		slices.ContainsFunc(vendors, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }) &&
 		!slices.ContainsFunc(parts, func(end string) bool { return strings.HasSuffix(name, end) })
 }
-
-// Label returns the label that names the cards of a resource. Shared cards need further labels.
-func Label(resource v1.ResourceName) string {
-	if shared(string(resource)) {
-		return productLabel
-	}
-	return string(resource) + productSuffix
-}

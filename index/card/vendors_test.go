@@ -30,9 +30,11 @@ func TestOfVendor(t *testing.T) {
 
 func TestLabel(t *testing.T) {
 	for name, want := range map[v1.ResourceName]string{
-		"nvidia.com/gpu": productLabel, mpsResource: productLabel, "nvidia.com/mig-1g.5gb": productLabel,
-		"huawei.com/Ascend910": "huawei.com/Ascend910.product", "example.com/gpu": "example.com/gpu.product",
+		"nvidia.com/gpu": productLabel, sharedResource: productLabel, "nvidia.com/mig-1g.5gb": productLabel,
+		"huawei.com/Ascend910": "node.kubernetes.io/npu.chip.name", "huawei.com/Ascend910-2c": "huawei.com/Ascend910-2c.product",
+		"amd.com/gpu": "amd.com/gpu.product-name", "gpu.intel.com/xe": "gpu.intel.com/product", "hygon.com/dcu": "hygon.com/dcu.name",
+		"metax-tech.com/gpu": "metax-tech.com/gpu.product", "example.com/gpu": "example.com/gpu.product",
 	} {
-		assert.Equal(t, want, Label(name), name)
+		assert.Equal(t, want, Labels(nil).Of(name), name)
 	}
 }

@@ -12,8 +12,12 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/intake"
@@ -40,6 +44,7 @@ var Classes = map[string]quota.Class{policy.Inference: quota.Inference, policy.T
 // The arguments of the plugins.
 const (
 	AncestorReclaimLevel   = "ancestorReclaimLevel"
+	CardLabels             = "cardLabels"
 	CardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
 	DeviceCapacities       = "capacity.DRAConsumableCapacityEnable"
 	DeviceQuotas           = "capacity.DynamicResourceAllocationEnable"
@@ -62,7 +67,7 @@ const (
 )
 
 // Known are all of them.
-var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardUnlimitedCPUMemory, DeservedFrom, DisplacePromises,
+var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardLabels, CardUnlimitedCPUMemory, DeservedFrom, DisplacePromises,
 	HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping,
 	RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder}
 
@@ -134,6 +139,7 @@ func Parse(v Variant, arguments framework.Arguments) (Settings, []string) {
 			Terminating:        oneOf(p, TerminatingCards, terminating...),
 			UnlimitedCPUMemory: p.flag(CardUnlimitedCPUMemory, false),
 			NodeOrderWeight:    p.positive(NodeOrderWeight, 1),
+			Labels:             p.labels(CardLabels),
 		},
 		Damping:  p.count(ReclaimDamping),
 		Displace: p.flag(DisplacePromises, false),
@@ -264,31 +270,60 @@ func (p *parser) without(v Variant, key string, set bool) bool {
 	return false
 }
 
-// classes reads service classes by the kind of a pod's owner. Entries that are wrong are left
-// out.
-func (p *parser) classes(key string) map[string]quota.Class {
+// classes reads service classes by the kind of a pod's owner.
+func (p *parser) classes(key string) (owners map[string]quota.Class) {
+	p.entries(key, "a map from kinds of owners, such as ReplicaSet, to service classes", func(kind, text string) string {
+		class, stated := Classes[text]
+		if !stated {
+			return fmt.Sprintf("%q is not one of %s, %s", text, policy.Inference, policy.Training)
+		}
+		if owners == nil {
+			owners = map[string]quota.Class{}
+		}
+		owners[kind] = class
+		return ""
+	})
+	return owners
+}
+
+// labels reads labels of nodes by the resource of cards.
+func (p *parser) labels(key string) (labels card.Labels) {
+	p.entries(key, "a map from resources of cards to labels of nodes", func(resource, label string) string {
+		if !card.NamesWhole(v1.ResourceName(resource)) {
+			return "it is not an extended resource of whole cards"
+		}
+		if wrong := validation.IsQualifiedName(label); len(wrong) > 0 {
+			return fmt.Sprintf("%q is not a label: %s", label, wrong[0])
+		}
+		if labels == nil {
+			labels = card.Labels{}
+		}
+		labels[v1.ResourceName(resource)] = label
+		return ""
+	})
+	return labels
+}
+
+// entries reads a map. Entries that take finds something wrong with are left out.
+func (p *parser) entries(key, want string, take func(entry, text string) (wrong string)) {
 	given, ok := p.arguments[key]
 	if !ok {
-		return nil
+		return
 	}
 	entries := reflect.ValueOf(given)
 	if entries.Kind() != reflect.Map {
-		p.wrong(key, "a map from kinds of owners, such as ReplicaSet, to service classes", "none")
-		return nil
+		p.wrong(key, want, "none")
+		return
 	}
-	owners := map[string]quota.Class{}
-	var wrong []string
+	var problems []string
 	for _, entry := range entries.MapKeys() {
-		kind, text := fmt.Sprint(entry.Interface()), fmt.Sprint(entries.MapIndex(entry).Interface())
-		if class, stated := Classes[text]; stated {
-			owners[kind] = class
-		} else {
-			wrong = append(wrong, fmt.Sprintf("argument %s: %s: %q is not one of %s, %s, ignored", key, kind, text, policy.Inference, policy.Training))
+		name := fmt.Sprint(entry.Interface())
+		if wrong := take(name, fmt.Sprint(entries.MapIndex(entry).Interface())); wrong != "" {
+			problems = append(problems, fmt.Sprintf("argument %s: %s: %s, ignored", key, name, wrong))
 		}
 	}
-	slices.Sort(wrong)
-	p.problems = append(p.problems, wrong...)
-	return owners
+	slices.Sort(problems)
+	p.problems = append(p.problems, problems...)
 }
 
 // positive reads a number above 0.

@@ -25,7 +25,8 @@ type Node struct {
 type nodeCard struct {
 	resource ResourceID
 	dim      fastres.Dim
-	amount   card.Milli // allocatable
+	amount   card.Milli  // allocatable
+	former   fastres.Dim // the name that the card had once, 0 for none
 }
 
 // unlabeledCard is a card resource of a node that lacks the label which names
@@ -60,7 +61,7 @@ func (s *Session) missingLabel(n *Node, r ResourceID) string {
 	}
 	name := v1.ResourceName(s.ResourceName(r))
 	if _, has := n.object.Status.Allocatable[name]; has {
-		return card.Label(name)
+		return s.settings.Labels.Of(name)
 	}
 	return ""
 }
@@ -111,11 +112,15 @@ func (s *Session) readNode(object *v1.Node, before map[string][]nodeCard) (chang
 		return false
 	}
 	n.object = object
-	inventory := card.Discover(object.Labels, object.Status.Allocatable)
+	inventory := card.Discover(object.Labels, object.Status.Allocatable, s.settings.Labels)
 	var cards []nodeCard
 	for _, c := range inventory.Cards {
 		reg.carded[c.Resource] = true
-		cards = append(cards, nodeCard{reg.resource(c.Resource), s.names.InternCard(c.Name), c.Milli})
+		found := nodeCard{resource: reg.resource(c.Resource), dim: s.names.InternCard(c.Name), amount: c.Milli}
+		if c.Former != "" {
+			found.former = s.names.InternCard(c.Former)
+		}
+		cards = append(cards, found)
 	}
 	var unlabeled []unlabeledCard
 	for _, u := range inventory.Unlabeled {

@@ -26,9 +26,30 @@ var annotationKeys = [...]string{
 
 // queue holds the card annotations of a queue.
 type queue struct {
-	given    [len(annotationKeys)]bool // the annotation exists
+	given  [len(annotationKeys)]bool // the annotation exists
+	stated [len(annotationKeys)]map[fastres.Dim]card.Milli
+	// amounts are those stated, by the names that cards have now.
 	amounts  [len(annotationKeys)]map[fastres.Dim]card.Milli
 	problems []string
+}
+
+// rename sets amounts. An amount by the present name of a card comes before one by a former name.
+func (q *queue) rename(former map[fastres.Dim]fastres.Dim) {
+	q.amounts = q.stated
+	if len(former) == 0 {
+		return
+	}
+	for a, stated := range q.stated {
+		q.amounts[a] = maps.Clone(stated)
+		for _, d := range slices.Sorted(maps.Keys(stated)) {
+			if now, renamed := former[d]; renamed {
+				delete(q.amounts[a], d)
+				if _, both := q.amounts[a][now]; !both {
+					q.amounts[a][now] = stated[d]
+				}
+			}
+		}
+	}
 }
 
 // annotated reports whether the queue has any card annotation.
@@ -78,7 +99,7 @@ func (r *Registry) readQueue(names *index.Names, object *objects.Queue) bool {
 	for a, key := range annotationKeys {
 		var text string
 		if text, q.given[a] = object.Annotations[key]; q.given[a] {
-			q.parse(names, annotation(a), text, before.amounts[a])
+			q.parse(names, annotation(a), text, before.stated[a])
 		}
 	}
 	return true
@@ -88,21 +109,21 @@ func (r *Registry) readQueue(names *index.Names, object *objects.Queue) bool {
 // value.
 func (q *queue) parse(names *index.Names, a annotation, text string, before map[fastres.Dim]card.Milli) {
 	entries, problems := card.ParseQuota(text)
-	q.amounts[a] = map[fastres.Dim]card.Milli{}
+	q.stated[a] = map[fastres.Dim]card.Milli{}
 	for _, e := range entries {
-		q.amounts[a][names.InternCard(e.Name)] = card.Cards(e.Cards)
+		q.stated[a][names.InternCard(e.Name)] = card.Cards(e.Cards)
 	}
 	for _, p := range problems {
 		kept := ""
 		switch d, ok := names.LookupCard(p.Key); {
 		case p.Key == "":
-			q.amounts[a] = maps.Clone(before)
+			q.stated[a] = maps.Clone(before)
 			if len(before) > 0 {
 				kept = "; the last good value stays in force"
 			}
 		case ok:
 			if amount, had := before[d]; had {
-				q.amounts[a][d] = amount
+				q.stated[a][d] = amount
 				kept = fmt.Sprintf("; the last good value, %s, stays in force", amount)
 			}
 		}
@@ -215,6 +236,14 @@ func (s *Session) Problems(ix *index.Index) (all []objects.Problems) {
 // its place in the tree or the other annotations show. They refuse nothing.
 func (s *Session) problems(ix *index.Index, q index.Queue, own *queue) []string {
 	problems := slices.Clone(own.problems)
+	for a, stated := range own.stated {
+		for _, d := range slices.Sorted(maps.Keys(stated)) {
+			if now, renamed := s.registry.former[d]; renamed {
+				problems = append(problems, fmt.Sprintf("annotation %s: %q is called %q now: the nodes share it by time slices",
+					annotationKeys[a], s.names.Name(d), s.names.Name(now)))
+			}
+		}
+	}
 	for a := deservedAnnotation; a <= guaranteeAnnotation; a++ {
 		for _, d := range slices.Sorted(maps.Keys(own.amounts[a])) {
 			amount := own.amounts[a][d]

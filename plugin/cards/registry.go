@@ -42,10 +42,14 @@ type Registry struct {
 	unnamed     map[ResourceID]*Selector
 
 	carded map[v1.ResourceName]bool // resources that were a card's on some node: they stay card resources
+	labels card.Labels              // of the settings
+
+	// former are the present cards of time slices by the names of MPS slices that they had once.
+	former map[fastres.Dim]fastres.Dim
 
 	// What the nodes of the session have; computed again when a node changes.
 	all         []*Selector                  // by resource: all its cards; nil where it is no card resource
-	labels      map[ResourceID]string        // that some node lacks
+	lacking     map[ResourceID]string        // the label that some node lacks
 	resourcesOf map[fastres.Dim][]ResourceID // by card
 	stock       []Amount                     // in the order of dimensions
 	present     map[fastres.Dim]bool         // cards that a node or a queue names
@@ -85,7 +89,7 @@ func (r *Registry) resource(name v1.ResourceName) ResourceID {
 	id := ResourceID(len(r.resources))
 	r.numbers[name] = id
 	r.resources = append(r.resources, name)
-	if card.OfVendor(name) {
+	if r.labels.Known(name) {
 		r.unnamed[id] = &Selector{resources: []ResourceID{id}}
 	}
 	return id
@@ -126,6 +130,8 @@ type Settings struct {
 	// nor counted.
 	UnlimitedCPUMemory bool
 	NodeOrderWeight    float64 // > 0
+	// Labels are those of nodes that name cards, where they are not the vendors'.
+	Labels card.Labels
 }
 
 // Session is the view of one scheduling session on a Registry. The nil Session
@@ -147,6 +153,7 @@ type Session struct {
 // names. It returns nil where cards count nowhere.
 func (r *Registry) Open(ssn *framework.Session, queues *objects.Queues, tree *index.Tree, names *index.Names, scope Scope,
 	settings Settings) *Session {
+	r.setLabels(settings.Labels)
 	annotated, changed := r.readQueues(queues, names)
 	if scope == Nowhere || scope == Annotated && !annotated {
 		// What nodes and pods had is out of date when cards count again.
@@ -169,6 +176,24 @@ func (r *Registry) Open(ssn *framework.Session, queues *objects.Queues, tree *in
 	}
 	r.tree, r.counted = tree, s.counted
 	return s
+}
+
+// setLabels has all nodes and pods read again if other labels name cards.
+func (r *Registry) setLabels(labels card.Labels) {
+	if maps.Equal(r.labels, labels) {
+		return
+	}
+	r.labels = labels
+	for id, name := range r.resources {
+		delete(r.unnamed, ResourceID(id))
+		if labels.Known(name) {
+			r.unnamed[ResourceID(id)] = &Selector{resources: []ResourceID{ResourceID(id)}}
+		}
+	}
+	for _, n := range r.nodes {
+		n.object = nil
+	}
+	r.forgetRequests()
 }
 
 // charged reports whether the session before charged a queue for cards.
@@ -225,10 +250,10 @@ func (s *Session) CardName(d fastres.Dim) string { return s.names.Name(d) }
 // LabelOf returns the label that names the cards of a resource: the one that nodes with the resource
 // lack, if some do. It is for the goroutine that runs the session.
 func (s *Session) LabelOf(r ResourceID) string {
-	if label, some := s.registry.labels[r]; some {
+	if label, some := s.registry.lacking[r]; some {
 		return label
 	}
-	return card.Label(v1.ResourceName(s.ResourceName(r)))
+	return s.settings.Labels.Of(v1.ResourceName(s.ResourceName(r)))
 }
 
 // ResourceName returns the name of a resource. It is safe for many goroutines.
@@ -241,8 +266,12 @@ func (s *Session) ResourceName(r ResourceID) string {
 // resolveAll finds the stock, and the cards and resource names of all selectors.
 func (s *Session) resolveAll() {
 	r := s.registry
-	r.resourcesOf, r.present, r.labels = map[fastres.Dim][]ResourceID{}, map[fastres.Dim]bool{}, map[ResourceID]string{}
+	r.resourcesOf, r.present, r.lacking = map[fastres.Dim][]ResourceID{}, map[fastres.Dim]bool{}, map[ResourceID]string{}
+	if former := r.formerNames(); !maps.Equal(former, r.former) {
+		r.former, s.quotasChanged = former, true
+	}
 	for _, q := range r.queues {
+		q.rename(r.former)
 		for _, amounts := range q.amounts {
 			for d := range amounts {
 				r.present[d] = true
@@ -262,8 +291,8 @@ func (s *Session) resolveAll() {
 		}
 		for _, u := range n.unlabeled {
 			lists[u.resource] = append(lists[u.resource], "") // a card resource without a card name
-			if label, some := r.labels[u.resource]; !some || u.label < label {
-				r.labels[u.resource] = u.label
+			if label, some := r.lacking[u.resource]; !some || u.label < label {
+				r.lacking[u.resource] = u.label
 			}
 		}
 	}
@@ -288,6 +317,27 @@ func (s *Session) resolveAll() {
 		s.resolve(selector)
 	}
 	r.names = s.names.Len()
+}
+
+// formerNames returns former. A name that some node has now is no former one.
+func (r *Registry) formerNames() map[fastres.Dim]fastres.Dim {
+	former := map[fastres.Dim]fastres.Dim{}
+	for _, n := range r.nodes {
+		for _, c := range n.cards {
+			if c.former != 0 {
+				former[c.former] = c.dim
+			}
+		}
+	}
+	if len(former) == 0 {
+		return nil
+	}
+	for _, n := range r.nodes {
+		for _, c := range n.cards {
+			delete(former, c.dim)
+		}
+	}
+	return former
 }
 
 // Visited records how many tasks the session read the cards of. A Registry that
@@ -331,7 +381,7 @@ func (s *Session) MinimumHasCards(job *api.JobInfo) bool {
 	defer r.mu.Unlock()
 	for name, quantity := range *job.PodGroup.Spec.MinResources {
 		id, known := r.numbers[name]
-		if quantity.Sign() > 0 && (card.OfVendor(name) || known && r.allOf(resourceRequest{resource: id}) != nil) {
+		if quantity.Sign() > 0 && (r.labels.Known(name) || known && r.allOf(resourceRequest{resource: id}) != nil) {
 			return true
 		}
 	}
@@ -349,6 +399,9 @@ func (r *Registry) RenewNames(renew func(fastres.Dim) fastres.Dim) {
 	for _, n := range r.nodes {
 		for i, c := range n.cards {
 			n.cards[i].dim, n.cards[i].resource = renew(c.dim), r.resource(old[c.resource])
+			if c.former != 0 {
+				n.cards[i].former = renew(c.former)
+			}
 		}
 		for i, u := range n.unlabeled {
 			n.unlabeled[i].resource = r.resource(old[u.resource])
@@ -362,10 +415,10 @@ func (r *Registry) RenewNames(renew func(fastres.Dim) fastres.Dim) {
 		}
 	}
 	for _, q := range r.queues {
-		for a, before := range q.amounts {
-			q.amounts[a] = make(map[fastres.Dim]card.Milli, len(before))
+		for a, before := range q.stated {
+			q.stated[a] = make(map[fastres.Dim]card.Milli, len(before))
 			for d, amount := range before {
-				q.amounts[a][renew(d)] = amount
+				q.stated[a][renew(d)] = amount
 			}
 		}
 	}

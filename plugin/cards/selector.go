@@ -182,7 +182,11 @@ func (s *Session) resolve(selector *Selector) {
 	selector.Dims, selector.rank, selector.resources, selector.mixed = nil, nil, nil, false
 	for i, name := range selector.Names {
 		var resources []ResourceID
-		if d, ok := s.names.LookupCard(name); ok && s.registry.present[d] {
+		d, ok := s.names.LookupCard(name)
+		if now, renamed := s.registry.former[d]; ok && renamed {
+			d = now
+		}
+		if ok && s.registry.present[d] && !slices.Contains(selector.Dims, d) {
 			selector.Dims = append(selector.Dims, d)
 			selector.rank = append(selector.rank, i)
 			resources = s.registry.resourcesOf[d]

@@ -32,11 +32,11 @@ type Rest struct {
 // Begin begins a session whose vectors have dims dimensions.
 func (r *Rest) Begin(dims int) { r.of, r.dims = nil, dims }
 
-// Leave returns the cards of a pending pod that it should leave to the other pods of its job, nil
-// for nearly every pod: with them the minimum of the job can be assigned to what is left of
+// Needs returns the cards of a pending pod that the other pods of its job need, nil for nearly every
+// pod: with them the minimum of the job can be assigned to what is left of
 // each card, and without them it cannot. left returns that in milli-cards. How the cards are
 // spread over nodes does not count.
-func (r *Rest) Leave(s *cards.Session, job *api.JobInfo, task *api.TaskInfo, p *cards.PodRequest, left func(fastres.Dim) float64) (leave []fastres.Dim) {
+func (r *Rest) Needs(s *cards.Session, job *api.JobInfo, task *api.TaskInfo, p *cards.PodRequest, left func(fastres.Dim) float64) (needs []fastres.Dim) {
 	if r.of == job && r.alike {
 		return nil
 	}
@@ -50,17 +50,17 @@ func (r *Rest) Leave(s *cards.Session, job *api.JobInfo, task *api.TaskInfo, p *
 		return nil
 	}
 	r.open(left)
-	if r.feasible() != assign.Yes {
+	if r.assignable() != assign.Yes {
 		return nil
 	}
 	for request := range s.Requests(p) {
 		for _, d := range request.Selector.Dims {
-			if len(request.Selector.Dims) > 1 && !slices.Contains(leave, d) && r.needs(d, float64(request.Amount)) {
-				leave = append(leave, d)
+			if len(request.Selector.Dims) > 1 && !slices.Contains(needs, d) && r.without(d, float64(request.Amount)) {
+				needs = append(needs, d)
 			}
 		}
 	}
-	return leave
+	return needs
 }
 
 // open sets the bounds of the cards that the other pods can use.
@@ -77,20 +77,20 @@ func (r *Rest) open(left func(fastres.Dim) float64) {
 	}
 }
 
-// needs reports whether the other pods cannot do without an amount of a card.
-func (r *Rest) needs(d fastres.Dim, milli float64) bool {
+// without reports whether the other pods cannot all have cards without an amount of a card.
+func (r *Rest) without(d fastres.Dim, milli float64) bool {
 	bound := r.room.RealCapability.Row(0)
 	had := bound.Get(d)
 	if had < milli {
 		return false // no other pod can use it, or the pod does not get it
 	}
 	bound.Set(d, had-milli)
-	answer := r.feasible()
+	answer := r.assignable()
 	bound.Set(d, had)
 	return answer == assign.No
 }
 
-func (r *Rest) feasible() assign.Answer {
+func (r *Rest) assignable() assign.Answer {
 	budget := restBudget
 	return r.assigner.Feasible(&r.room, nil, r.others, &budget)
 }

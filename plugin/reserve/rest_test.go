@@ -39,7 +39,9 @@ func TestRest(t *testing.T) {
 		rest.Begin(f.names.Len())
 		for i, spec := range gang.Tasks {
 			var want, got []string
-			others := func() bool { return assignable(slices.Delete(slices.Clone(lists), i, i+1), slices.Delete(slices.Clone(sizes), i, i+1), room) }
+			others := func() bool {
+				return someWay(slices.Delete(slices.Clone(lists), i, i+1), slices.Delete(slices.Clone(sizes), i, i+1), room)
+			}
 			for _, card := range lists[i] {
 				if len(lists[i]) > 1 && room[card] >= sizes[i] && others() {
 					room[card] -= sizes[i]
@@ -50,7 +52,7 @@ func TestRest(t *testing.T) {
 				}
 			}
 			task := taskOf(info, spec.Name)
-			for _, d := range rest.Leave(f.Session, info, task, f.Read(task), func(d fastres.Dim) float64 { return 1000 * float64(room[f.names.Name(d)]) }) {
+			for _, d := range rest.Needs(f.Session, info, task, f.Read(task), func(d fastres.Dim) float64 { return 1000 * float64(room[f.names.Name(d)]) }) {
 				got = append(got, f.names.Name(d))
 			}
 			require.Equal(t, want, got, "pod %d of %v, sizes %v, room %v", i, lists, sizes, room)
@@ -61,15 +63,15 @@ func TestRest(t *testing.T) {
 	require.Greater(t, kept, 50)
 }
 
-// assignable tries all cards for the first pod, and so on.
-func assignable(lists [][]string, sizes []int, room map[string]int) bool {
+// someWay tries all cards for the first pod, and so on.
+func someWay(lists [][]string, sizes []int, room map[string]int) bool {
 	if len(lists) == 0 {
 		return true
 	}
 	for _, card := range lists[0] {
 		if room[card] >= sizes[0] {
 			room[card] -= sizes[0]
-			ok := assignable(lists[1:], sizes[1:], room)
+			ok := someWay(lists[1:], sizes[1:], room)
 			room[card] += sizes[0]
 			if ok {
 				return true

@@ -147,7 +147,7 @@ func (e *explainer) free() map[string]float64 {
 	if e.unused == nil {
 		e.unused = map[string]float64{}
 		for _, node := range e.NodeList {
-			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
+			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, nil).Cards {
 				e.unused[c.Name] += max(0, c.Milli.Cards()-node.Used.Get(c.Resource)/1000)
 			}
 		}

@@ -92,7 +92,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 	}
 	charged := chargedOn(s)
 	for _, node := range w.Nodes {
-		inventory := card.Discover(node.Labels, node.Status.Allocatable)
+		inventory := card.Discover(node.Labels, node.Status.Allocatable, nil)
 		for _, c := range inventory.Cards {
 			on := OnNode{Node: node.Name, Card: c.Name, Resource: string(c.Resource), Allocatable: c.Milli.Cards()}
 			on.Queues = charged[onNode{node.Name, c.Name}]

@@ -133,7 +133,7 @@ func (ck *checker) countStock(warn bool) {
 		if allocatable == nil {
 			allocatable = node.Status.Capacity
 		}
-		inventory := card.Discover(node.Labels, allocatable)
+		inventory := card.Discover(node.Labels, allocatable, nil)
 		for _, c := range inventory.Cards {
 			ck.stock[c.Name] += c.Milli.Cards()
 		}

@@ -50,7 +50,7 @@ func Fields(w *engine.World) (all []string) {
 		for name := range node.Status.Allocatable {
 			resources[string(name)] = true
 		}
-		for _, c := range card.Discover(node.Labels, node.Status.Allocatable).Cards {
+		for _, c := range card.Discover(node.Labels, node.Status.Allocatable, nil).Cards {
 			cards[c.Name] = true
 		}
 	}
@@ -98,7 +98,7 @@ func MissingCard(w *engine.World, setting string) string {
 	}
 	known := map[string]bool{}
 	for _, node := range w.Nodes {
-		for _, c := range card.Discover(node.Labels, node.Status.Allocatable).Cards {
+		for _, c := range card.Discover(node.Labels, node.Status.Allocatable, nil).Cards {
 			known[c.Name] = true
 		}
 	}
