@@ -122,7 +122,7 @@ func (s *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, er
 // have left.
 func (s *session) restNeeds(task *api.TaskInfo, q index.Queue, pod *cards.PodRequest) []fastres.Dim {
 	job := s.Volcano.Jobs[task.Job]
-	if job == nil || pod.None() {
+	if job == nil || pod.None() || len(job.TaskStatusIndex[api.Pending]) < 2 {
 		return nil
 	}
 	return s.memory.rest.Needs(s.Cards, job, task, pod, func(d fastres.Dim) float64 {

@@ -318,7 +318,7 @@ var general = []mutant{
 	{"Needs", "r.of == job && r.alike", "r.alike"},
 	{"Needs", "r.job.podSize > 0", "true"},
 	{"Rest.without", "had < milli", "had <= milli"},
-	{"appendOthers", "counts && r.Selector", "r.Selector"},
+	{"appendOthers", "counts && r.Selector", "(counts || true) && r.Selector"},
 	{"Preference", "(left || reserved", "(false || reserved"},
 	{"Preference", "case left:", "case false:"},
 	{"restNeeds", "min(s.Cards.FutureIdle(s.Volcano.Nodes, d), quota.CardRoom(s.Index, s.Limit, q, d))", "s.Cards.FutureIdle(s.Volcano.Nodes, d)"},
