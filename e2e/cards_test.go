@@ -31,6 +31,11 @@ const (
 	migSmall = "NVIDIA-H200/mig-1g.18gb-mixed"
 	migLarge = "NVIDIA-H200/mig-3g.71gb-mixed"
 
+	// Of the nodes of LabelsOfVendors.
+	mi300x    = "AMD_Instinct_MI300X_OAM"
+	timeSlice = "NVIDIA-L40S/ts*1/4"
+	mlu590    = "MLU590"
+
 	sixCards = "cr-queue1" // queue.yaml
 	twoCards = "cr-queue2" // queue-either-or.yaml
 )
@@ -70,6 +75,8 @@ var cardTests = []struct {
 	{"EventsDoNotRepeat", eventsDoNotRepeat},
 
 	{"NodeLost", nodeLost},
+	{"LabelsGone", labelsGone},
+	{"LabelsOfVendors", labelsOfVendors},
 	{"QuotaAboveCluster", quotaAboveCluster},
 	{"LentCardsComeBack", lentCardsComeBack},
 	{"DeploymentTakesBack", deploymentTakesBack},

@@ -40,6 +40,9 @@ var models = map[string]map[corev1.ResourceName]string{
 	"rtx4090d-1": {"nvidia.com/gpu": "NVIDIA-GeForce-RTX-4090-D"},
 	"ascend-1":   {"huawei.com/Ascend910": "Ascend-910B"},
 	"cpu-1":      {},
+	"amd-1":      {"amd.com/gpu": mi300x},
+	"l40s-1":     {"nvidia.com/gpu.shared": timeSlice},
+	"mlu-1":      {"cambricon.com/mlu": mlu590},
 }
 
 // resourceOf is the resource that pods request to get a card.

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -75,10 +76,25 @@ func (w *chaos) notePlaced(j *world.Job, p *world.Pod, node string) {
 	if w.Away == 0 {
 		w.hold(p, node, w.counted(j.Spec.Queue))
 	}
+	w.noteClaimServed(j, p)
 }
 
 func (w *chaos) noteClaimed(_ *world.Job, p *world.Pod, node string) {
 	w.claims = append(w.claims, claimed{w.Cycle, p, node})
+}
+
+// noteClaimServed has a pod that got a node stand for an equal one of its job that others were evicted for:
+// Volcano takes the pods of a role for one another.
+func (w *chaos) noteClaimServed(j *world.Job, p *world.Pod) {
+	if slices.ContainsFunc(w.claims, func(c claimed) bool { return c.pod == p }) {
+		return
+	}
+	for i, c := range w.claims {
+		if c.pod.Object.Spec.NodeName == "" && slices.Contains(j.Pods, c.pod) && reflect.DeepEqual(c.pod.Spec, p.Spec) {
+			w.claims[i].pod = p
+			return
+		}
+	}
 }
 
 // readOf returns what the scheduler knows of the annotations of a queue.
