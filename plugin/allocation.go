@@ -1,11 +1,7 @@
 package plugin
 
 import (
-	"context"
-	"fmt"
-
 	"k8s.io/klog/v2"
-	fwk "k8s.io/kube-scheduler/framework"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -62,14 +58,6 @@ func (s *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 		return nil
 	}
 	return s.fitError(s.reclaim.BooksFor(task), task, node)
-}
-
-func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
-	w, err := s.whatIf(state)
-	if err != nil {
-		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
-	}
-	return s.fitError(&w.books, task, node)
 }
 
 // fitError returns why a task cannot have its cards on a node, as Volcano expects

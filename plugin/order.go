@@ -1,42 +1,11 @@
 package plugin
 
 import (
-	"unsafe"
-
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
-
-// queueTable maps QueueInfos to queues by their addresses, which do not change
-// during a session. Volcano compares queues very often: BenchmarkQueueOrder takes
-// 60 % longer with look-ups by name. A queue replaces the one that has the same
-// slot. It is for the goroutine that runs the session.
-type queueTable [1 << slotBits]struct {
-	object *api.QueueInfo
-	queue  index.Queue
-}
-
-const slotBits = 10
-
-func (t *queueTable) lookup(object *api.QueueInfo, tree *index.Tree) index.Queue {
-	// Multiplying by 2^64/φ spreads addresses, which are multiples of one size.
-	slot := &t[uint64(uintptr(unsafe.Pointer(object)))*0x9e3779b97f4a7c15>>(64-slotBits)]
-	if slot.object != object {
-		slot.object, slot.queue = object, tree.Lookup(string(object.UID))
-	}
-	return slot.queue
-}
-
-// number returns the queue of an object, None for nil and for a queue that the session does not
-// have: Volcano looks queues up by the names in jobs.
-func (s *session) number(queue *api.QueueInfo) index.Queue {
-	if queue == nil {
-		return index.None
-	}
-	return s.byObject.lookup(queue, s.Index.Tree)
-}
 
 // queueOrder compares two queues by the rule of the name and the arguments.
 func (s *session) queueOrder(l, r any) int {
