@@ -141,7 +141,7 @@ func TestArguments(t *testing.T) {
 
 // TestDeviceArguments reads the arguments for quotas of device classes with each release.
 func TestDeviceArguments(t *testing.T) {
-	if counts, capacities := release.DeviceQuotas(); release.KnowsClaims() {
+	if counts, capacities := release.DeviceQuotas(); release.KnowsDeviceClaims() {
 		s, problems := arguments.Parse(capacityBuilder.variant, nil)
 		assert.Equal(t, intake.Devices{Capacities: capacities}, s.Bounds.Devices, "the feature gates")
 		assert.True(t, counts)

@@ -81,7 +81,7 @@ func (s *session) chooseRules() {
 		s.Limit = &s.Index.Deserved
 		s.rules.share, s.rules.order = quota.WeightedShare, (*session).orderByShare
 	case s.settings.Damping > 0:
-		s.rules.order = (*session).orderByClaims
+		s.rules.order = (*session).orderByReclaim
 	}
 }
 

@@ -18,8 +18,8 @@ func (s *session) orderByDeserved(l, r *api.QueueInfo) int { return s.orderBy(qu
 // orderByShare compares by priority, then by share (proportion).
 func (s *session) orderByShare(l, r *api.QueueInfo) int { return s.orderBy(quota.OrderByShare, l, r) }
 
-// orderByClaims compares where reclaim is damped: what queues deserve comes before priority.
-func (s *session) orderByClaims(l, r *api.QueueInfo) int {
+// orderByReclaim compares where reclaim is damped: what queues deserve comes before priority.
+func (s *session) orderByReclaim(l, r *api.QueueInfo) int {
 	lq, rq := s.number(l), s.number(r)
 	if lq != index.None && rq != index.None {
 		if !s.pendingRead { // not when the session opens: other plugins say later which jobs are valid
@@ -30,7 +30,7 @@ func (s *session) orderByClaims(l, r *api.QueueInfo) int {
 			}
 			s.memory.pending.Read(s.Volcano, s.Index, s.Intake, mayTake)
 		}
-		if c := quota.OrderClaims(s.Index, &s.memory.pending.Tasks, lq, rq, s.settings.Damping); c != 0 {
+		if c := quota.OrderByReclaim(s.Index, &s.memory.pending.Tasks, lq, rq, s.settings.Damping); c != 0 {
 			return c
 		}
 	}

@@ -98,7 +98,7 @@ func (f *Future) Refunded(q index.Queue, refund fastres.Vector) {
 }
 
 // CopyDevices follows a change of the resource claims that q and its ancestors hold.
-func (f *Future) CopyDevices(q index.Queue, claims []index.Claim) {
+func (f *Future) CopyDevices(q index.Queue, claims []index.DeviceClaim) {
 	f.follow(q, func(p index.Queue, row fastres.Vector) {
 		for _, claim := range claims {
 			for _, of := range claim.Devices {

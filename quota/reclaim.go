@@ -172,12 +172,12 @@ func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Q
 }
 
 // TakeForGang decides as Take does, but for condition 1: a gang is several tasks, and one
-// of them is likely to request what a victim frees. On the terms ByGuarantee, condition 2
+// of them is likely to request what a victim frees. With the protection ByGuarantee, condition 2
 // does not count.
 //
 // Upstream: v1.15 capacity/capacity.go, AddUnifiedEvictableFn.
-func (v *Victims) TakeForGang(q index.Queue, victim fastres.Vector, to index.Queue, terms Terms) bool {
-	return (terms == ByGuarantee || v.aboveDeserved(q, victim)) && v.take(q, victim, to)
+func (v *Victims) TakeForGang(q index.Queue, victim fastres.Vector, to index.Queue, protection Protection) bool {
+	return (protection == ByGuarantee || v.aboveDeserved(q, victim)) && v.take(q, victim, to)
 }
 
 // KeepsCard reports whether q, without the victims of this call, has at most its deserved

@@ -266,16 +266,16 @@ func (o *Oracle) Refund(name string, request Amounts) {
 	o.queues[name].allocated = o.queues[name].allocated.Minus(request)
 }
 
-// Reserved returns the sum of the reservations in a queue and in all queues below it.
+// Reserved returns what is reserved in a queue and in all queues below it.
 func (o *Oracle) Reserved(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.reserved })
 }
 
-// Reserve reserves the request of a pod, and Release takes it back.
+// Reserve reserves the request of a pod, and Unreserve takes it back.
 func (o *Oracle) Reserve(name string, request Amounts) {
 	o.queues[name].reserved = o.queues[name].reserved.Plus(request)
 }
-func (o *Oracle) Release(name string, request Amounts) {
+func (o *Oracle) Unreserve(name string, request Amounts) {
 	o.queues[name].reserved = o.queues[name].reserved.Minus(request)
 }
 

@@ -113,7 +113,7 @@ func (s *Session) withdraw(job *api.JobInfo) *promise {
 	p := &promise{job: job, queue: s.Index.Lookup(string(job.Queue))}
 	frame := s.Frames.Open()
 	defer frame.Close()
-	if s.Intake.Reserves(p.queue, job) {
+	if s.Intake.HasReservation(p.queue, job) {
 		a := s.admitted(frame, p.queue, job)
 		s.eachReservation(a, func(reservation fastres.Vector) {
 			amount := fastres.NewVector(reservation.Len())
@@ -129,8 +129,8 @@ func (s *Session) withdraw(job *api.JobInfo) *promise {
 func (s *Session) revoke(p *promise) {
 	frame := s.Frames.Open()
 	defer frame.Close()
-	a := constraint.JobAsk{Job: p.job, Queue: p.queue, Reserved: frame.Vector()}
-	a.Reserved.Reset()
+	a := constraint.JobAsk{Job: p.job, Queue: p.queue, Inqueue: frame.Vector()}
+	a.Inqueue.Reset()
 	p.held = s.WithdrawFor(a)
 	p.lists = s.memory.Reservations.Withdraw(p.job)
 	for _, amount := range p.amounts {

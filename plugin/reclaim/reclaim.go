@@ -66,7 +66,7 @@ type rules struct {
 	// take decides about one victim of q, and counts it as gone.
 	take func(s *Session, q index.Queue, victim fastres.Vector, to index.Queue, evictor fastres.Vector, deserves bool) bool
 	// takeForGang does so for a whole job.
-	takeForGang func(s *Session, g *gang, q index.Queue, node string, victim fastres.Vector, terms quota.Terms) bool
+	takeForGang func(s *Session, g *gang, q index.Queue, node string, victim fastres.Vector, protection quota.Protection) bool
 	// name returns the victims for an evictor, in the order of the release.
 	name func(s *Session, e *evictor, tasks []*api.TaskInfo) []*api.TaskInfo
 	// preemptive decides whether a queue may take from others for tasks.
@@ -144,10 +144,10 @@ func takeRule(v arguments.Variant, with *arguments.Settings) func(*Session, inde
 	}
 }
 
-// take applies the rule of reclaim to one victim of q, on some terms. request is what the evictor
+// take applies the rule of reclaim to one victim of q, with its protection. request is what the evictor
 // requests, and charge what its queue is charged for it.
-func (s *Session) take(q index.Queue, victim fastres.Vector, to index.Queue, request, charge fastres.Vector, terms quota.Terms) bool {
-	if terms == quota.ByGuarantee && to != index.None {
+func (s *Session) take(q index.Queue, victim fastres.Vector, to index.Queue, request, charge fastres.Vector, protection quota.Protection) bool {
+	if protection == quota.ByGuarantee && to != index.None {
 		return s.memory.victims.TakeByGuarantee(q, victim, to, request, s.settings.Damping)
 	}
 	deserves := s.settings.Levels > 0 && to != index.None && charge.Intersects(s.Index.Deserved.Row(to))

@@ -46,9 +46,9 @@ type explainer struct {
 type Options struct {
 	// Wanted selects jobs; nil selects all.
 	Wanted func(*Finding) bool
-	// Claims adds the jobs that can reclaim a running job.
-	Claims   bool
-	Progress func(done, all int)
+	// Reclaimers adds the jobs that can reclaim a running job.
+	Reclaimers bool
+	Progress   func(done, all int)
 }
 
 // Jobs explains jobs, in the order of their names, or returns the error of ctx. It changes the
@@ -71,8 +71,8 @@ func Jobs(ctx context.Context, w *engine.World, c *engine.Configuration, o Optio
 			continue
 		}
 		x.explain(&f, s.Jobs[g.ID()])
-		if o.Claims && f.Pods.Placed > 0 {
-			x.claims(&f, s.Jobs[g.ID()])
+		if o.Reclaimers && f.Pods.Placed > 0 {
+			x.reclaimers(&f, s.Jobs[g.ID()])
 		}
 		findings = append(findings, f)
 		if o.Progress != nil {
