@@ -10,7 +10,7 @@ import (
 )
 
 // counts are the numbers in pages that count something in the sources. says finds the number
-// in a page. is finds it in a source, or, if it has no group, is what is counted there.
+// in a page. is finds it in a source, or, if it has no group, has its matches counted there.
 var counts = []struct{ page, says, source, is string }{
 	{"README.md", `with (\S+) plugins compiled in`, "plugin/doc.go", pluginNames},
 	{"docs/comparison.md", `capacity-card\*\*: (\S+) plugins of Volcano's scheduler`, "plugin/doc.go", pluginNames},

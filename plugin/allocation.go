@@ -74,7 +74,8 @@ func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInf
 	if fit.Reason == cards.OverQuota {
 		code = api.Unschedulable
 	}
-	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: s.explain.ExplainNode(fit, task.Namespace).String(), Plugin: s.variant.Name})
+	return api.NewFitErrWithStatus(task, node,
+		&api.Status{Code: code, Reason: s.explain.ExplainNode(fit, task.Namespace).String(), Plugin: s.variant.Name})
 }
 
 func (s *session) fitNode(b *quota.Books, task *api.TaskInfo, node string) cards.NodeFit {

@@ -30,7 +30,7 @@ type chaos struct {
 	orphaned map[*world.Job]bool
 }
 
-// annotations are what the scheduler knows of those of a queue.
+// annotations has those of a queue, as the scheduler knows them.
 type annotations struct {
 	// good are the last valid values of the card annotations: by key, nil for an annotation
 	// that is not there.

@@ -10,7 +10,7 @@ import (
 //
 //	future = allocated − terminating + earmarked
 //
-// for each queue, and rolled up as allocated is. earmarked is what queues will be charged for
+// for each queue, and rolled up as allocated is. earmarked sums the charges that queues will have for
 // pods that wait for their victims to end. Quantities have the units of package fastres.
 //
 // A rule about what is there now reads allocated: a pod gets a node if it fits beside what

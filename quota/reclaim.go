@@ -155,12 +155,15 @@ func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queu
 //
 // DIVERGES: upstream subtracts a victim only from the ancestors that it compares. Where
 // leaves have different depths, it evicts more than an ancestor has above deserved.
-func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector, deserves bool, levels int) bool {
+func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector,
+	deserves bool, levels int,
+) bool {
 	if !victim.IntersectsRequest(reclaimer) || !v.aboveDeserved(q, victim) {
 		return false
 	}
 	from, up := levelsFrom(v.ix, q, levels)[1:], levelsFrom(v.ix, to, levels)[1:]
-	if !deserves && !victim.Intersects(v.ix.Deserved.Row(q)) && slices.ContainsFunc(from, func(p index.Queue) bool { return slices.Contains(up, p) }) {
+	shared := func(p index.Queue) bool { return slices.Contains(up, p) }
+	if !deserves && !victim.Intersects(v.ix.Deserved.Row(q)) && slices.ContainsFunc(from, shared) {
 		return false
 	}
 	for i, p := range from {

@@ -219,7 +219,7 @@ var general = []mutant{
 	{"OrderByReclaim", "lBelow[:min(len(lBelow), levels+1)]", "lBelow"},
 	{"OrderByReclaim", "lBelow[:min(len(lBelow), levels+1)]", "lBelow[:min(len(lBelow), 1)]"},
 	{"ExceedsWith", "bound.binds(d) && q > 0 && !lessEqual(", "bound.binds(d) && !lessEqual("},
-	{"takeRule", "case with.Damping > 0:", "case false:"},
+	{"chooseTake", "case with.Damping > 0:", "case false:"},
 	{"Pending.Read", "|| job.IsPending()", ""},
 	{"choose", "p.request.Increase(d, float64(r.Amount))", ""},
 	{"choose", "p.request.Set(d, before)", "_ = before"},

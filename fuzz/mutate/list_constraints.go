@@ -86,7 +86,7 @@ var ofConstraints = []mutant{
 	{"reclaim.Session.Open", "case with.ByWork:", "case false:"},
 	{"reclaim.Session.Open", "case with.Rules.OrderVictims && s.rules.evicts:", "case false:"},
 	{"reclaim.Session.Open", "case with.Rules.OrderVictims && !v.Proportion:", "case false:"},
-	{"takeRule", "case with.Levels > 0:", "case false:"},
+	{"chooseTake", "case with.Levels > 0:", "case false:"},
 	{"Session.take", "deserves := s.settings.Levels", "deserves := true || s.settings.Levels"},
 	{"agreedVictims", "; len(agreed) < len(tasks) {", "; len(agreed) < 0 {"},
 	{"readGang", "if !task.SchGated {", "if true {"},

@@ -33,7 +33,8 @@ func (o *Oracle) Devices(name string, claims DeviceClaims, running []Plain) Amou
 // DeviceClaimsFit returns the lowest queue, from the task's up, whose quotas of devices refuse a task
 // beside others, or "". quotas has a queue's quotas by key; class returns the key of the count
 // of devices.
-func (o *Oracle) DeviceClaimsFit(task Plain, claims DeviceClaims, running []Plain, quotas map[string]Amounts, class func(key string) string) string {
+func (o *Oracle) DeviceClaimsFit(task Plain, claims DeviceClaims, running []Plain,
+	quotas map[string]Amounts, class func(key string) string) string {
 	return o.first(task.Queue, func(q string) bool {
 		before := o.Devices(q, claims, running)
 		after := o.Devices(q, claims, append(slices.Clone(running), task))

@@ -56,7 +56,7 @@ type Job struct {
 type Task struct {
 	Request                Amounts // with the card of its node
 	Placed, Pending, Gated bool
-	Terminating            bool // it is being deleted, and Request is what it holds until then
+	Terminating            bool // it is being deleted, and holds Request until then
 }
 
 // Oracle holds the queues of one session and their accounts.
@@ -250,7 +250,7 @@ func (o *Oracle) Elastic(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.elastic })
 }
 
-// Future is what a queue and those below it will have, once pods that are being deleted are gone.
+// Future returns allocated of a queue, with those below it, once pods that are being deleted are gone.
 func (o *Oracle) Future(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.allocated.Minus(q.terminating) })
 }

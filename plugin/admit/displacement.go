@@ -76,7 +76,8 @@ func endsWithPromises(reason quota.Reason) bool {
 
 // displaceable reports whether a job is Inqueue and has no pod on a node.
 func displaceable(job *api.JobInfo) bool {
-	return job.PodGroup != nil && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue && len(job.TaskStatusIndex[api.Pending]) == len(job.Tasks)
+	return job.PodGroup != nil && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue &&
+		len(job.TaskStatusIndex[api.Pending]) == len(job.Tasks)
 }
 
 // promisedIn returns the jobs of a queue that were Inqueue when it was called first, or were

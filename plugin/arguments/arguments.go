@@ -283,7 +283,8 @@ func (p *parser) classes(key string) map[string]quota.Class {
 		if class, stated := Classes[text]; stated {
 			owners[kind] = class
 		} else {
-			wrong = append(wrong, fmt.Sprintf("argument %s: %s: %q is not one of %s, %s, ignored", key, kind, text, policy.Inference, policy.Training))
+			wrong = append(wrong, fmt.Sprintf("argument %s: %s: %q is not one of %s, %s, ignored",
+				key, kind, text, policy.Inference, policy.Training))
 		}
 	}
 	slices.Sort(wrong)

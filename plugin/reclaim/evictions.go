@@ -18,7 +18,7 @@ import (
 //
 // DIVERGES: upstream has no earmarks. A session in which cards count nowhere has none either.
 
-// evictions are who is evicted for whom in a session.
+// evictions records who is evicted for whom in a session.
 type evictions struct {
 	// evictor is the task that PrePredicate prepared last: evictions are for it.
 	evictor  *api.TaskInfo

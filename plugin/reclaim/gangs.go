@@ -49,7 +49,8 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 		}
 		q := s.QueueOf(task)
 		protection := s.Protection(g.Reclaimer, q, task)
-		if s.Intake.SetCharge(charge, q, task, task.NodeName); protection == quota.Spared || protection == quota.ByDeserved && s.keeps(q, charge) {
+		s.Intake.SetCharge(charge, q, task, task.NodeName)
+		if protection == quota.Spared || protection == quota.ByDeserved && s.keeps(q, charge) {
 			continue
 		}
 		if s.rules.takeForGang(s, g, q, task.NodeName, charge, protection) {

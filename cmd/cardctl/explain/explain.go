@@ -225,7 +225,8 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 		f.Advice = append(f.Advice, "a job of its queue with a higher priority is admitted in its place (displacePromises)")
 	}
 	if f.TimedOut = reserve.PromiseOf(job).Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue; f.TimedOut {
-		f.Advice = append(f.Advice, "its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
+		f.Advice = append(f.Advice,
+			"its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
 	}
 }
 
