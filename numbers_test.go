@@ -10,13 +10,13 @@ import (
 )
 
 // counts are the numbers in pages that count something in the sources. says finds the number
-// in a page. is finds it in a source, or, if it has no group, is what is counted there.
+// in a page. is finds it in a source, or, if it has no group, has its matches counted there.
 var counts = []struct{ page, says, source, is string }{
-	{"README.md", `with (\S+) plugins compiled in`, "plugin/plugin.go", pluginNames},
-	{"docs/comparison.md", `capacity-card\*\*: (\S+) plugins of Volcano's scheduler`, "plugin/plugin.go", pluginNames},
-	{"docs/faq.md", `registers (\S+) plugins`, "plugin/plugin.go", pluginNames},
-	{"docs/reference.md", `Configure one of (\S+) plugins`, "plugin/plugin.go", pluginNames},
-	{"docs/zh/README.md", `编译进了(.)个插件`, "plugin/plugin.go", pluginNames},
+	{"README.md", `with (\S+) plugins compiled in`, "plugin/doc.go", pluginNames},
+	{"docs/comparison.md", `capacity-card\*\*: (\S+) plugins of Volcano's scheduler`, "plugin/doc.go", pluginNames},
+	{"docs/faq.md", `registers (\S+) plugins`, "plugin/doc.go", pluginNames},
+	{"docs/reference.md", `Configure one of (\S+) plugins`, "plugin/doc.go", pluginNames},
+	{"docs/zh/README.md", `编译进了(.)个插件`, "plugin/doc.go", pluginNames},
 	{"CONTRIBUTING.md", `([\d,]+) random clusters for each plugin`, "Makefile", `TestDifferential -v -timeout 60m -clusters (\d+)`},
 	{"CONTRIBUTING.md", `puts ([\d,]+) pods on a real control plane`, "Makefile", `else\nNODES = \d+\nPODS = (\d+)`},
 	{"CONTRIBUTING.md", `SCENARIO=waves. measures ([\d,]+) nodes`, "Makefile", `SCENARIO\),waves\)\nNODES = (\d+)`},

@@ -17,8 +17,8 @@ import (
 )
 
 // The hooks that Volcano calls for each task, job or queue, through the
-// session. With impl=none the hook is a stub that decides nothing: that is what Volcano's
-// dispatch costs.
+// session. With impl=none the hook is a stub that decides nothing: the cost is that of
+// Volcano's dispatch.
 
 // BenchmarkAllocatable checks a task that may be placed.
 func BenchmarkAllocatable(b *testing.B) {

@@ -8,7 +8,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// growth is what an operation costs while one thing grows and all else stays.
+// growth measures the cost of an operation while one thing grows and all else stays.
 type growth struct {
 	operation, axis string
 	sizes           []int // the last in a full run only

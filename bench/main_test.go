@@ -46,7 +46,7 @@ var (
 	none            = implementation{"none", nil}
 )
 
-// content is what sessions are opened on, and who takes part when operations are
+// content has the cluster that sessions are opened on, and who takes part when operations are
 // measured on it.
 type content struct {
 	workload.Cluster

@@ -83,7 +83,7 @@ func BenchmarkSimulateParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkKept is what stays in memory for each pending task that has a
+// BenchmarkKept measures the memory that is kept for each pending task that has a
 // snapshot, until the session closes.
 func BenchmarkKept(b *testing.B) {
 	tasks := 100
@@ -132,7 +132,7 @@ func (s *bed) pending(n int) []*api.TaskInfo {
 	return tasks
 }
 
-// heap is what is reachable.
+// heap returns the bytes that are reachable.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -29,7 +29,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// axeScript is what make axe gets.
+// axeScript is the file that make axe downloads.
 const axeScript = "../bin/axe/node_modules/axe-core/axe.min.js"
 
 // chromium returns the path of the browser, and skips a test where there is none.

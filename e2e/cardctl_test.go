@@ -17,7 +17,7 @@ import (
 // not notice.
 const cardctl = "github.com/capacity-card/capacity-card/cmd/cardctl"
 
-// explained is what the test reads of an explanation.
+// explained has the fields of an explanation that the test reads.
 type explained struct {
 	State, Stage, Rule, Level, Message string
 	Pods                               struct{ Placed, Waiting int }

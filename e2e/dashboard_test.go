@@ -70,7 +70,7 @@ func (e *exposition) histogram(name string, count, value float64, labels ...stri
 	e.add(name+"_sum", count*value, labels...)
 }
 
-// queue writes the series that each queue has; cpu is what pods hold of it, in cores.
+// queue writes the series that each queue has; its pods hold cpu, in cores.
 func (e *exposition) queue(name string, leaf, deserved, cpu float64) {
 	e.add("queue_leaf", leaf, "queue_name", name)
 	e.add("queue_share", cpu/640, "queue_name", name)

@@ -36,7 +36,7 @@ func render(t *testing.T, directory string) []*unstructured.Unstructured {
 	return objects
 }
 
-// upstreamScheduler is what Volcano's own installation has of its scheduler.
+// upstreamScheduler returns the objects of the scheduler in Volcano's own installation.
 func upstreamScheduler(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := controlplane.VolcanoInstallation("volcano-scheduler")

@@ -83,7 +83,7 @@ func TestLeaderKilled(t *testing.T) {
 	c.runs(t, "many", map[string]int{rtx4090: 7, rtx4090D: 7}, 6)
 }
 
-// wire is what lies between a scheduler and the API server, and can be cut.
+// wire connects a scheduler with the API server, and can be cut.
 type wire struct {
 	listener net.Listener
 	to       string

@@ -26,7 +26,7 @@ import (
 // patience is how long a test waits for what must happen. It takes a second or two on two cores.
 const patience = 30 * time.Second
 
-// models is what the nodes of examples/cards have: by node, the card that a pod gets for a resource. It is written down
+// models has the cards of the nodes of examples/cards: by node, the card that a pod gets for a resource. It is written down
 // here rather than read off the labels, so that the tests do not depend on what they test.
 var models = map[string]map[corev1.ResourceName]string{
 	"h200-1": {
@@ -194,7 +194,7 @@ func (m *mirror) until(t *testing.T, differs func() string) {
 	}
 }
 
-// String is what there is to be seen when a test fails.
+// String returns the text to see when a test fails.
 func (m *mirror) String() string {
 	var s strings.Builder
 	for _, pod := range m.pods("") {

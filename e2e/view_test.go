@@ -125,7 +125,7 @@ func (c *cluster) installView(t *testing.T) *apps.Deployment {
 }
 
 // serveDeployed starts the server with the flags of deploy/view, and with the permissions of its service account. The
-// wire is what lies between it and the API server.
+// wire connects it with the API server.
 func (c *cluster) serveDeployed(t *testing.T) (*pages, *wire) {
 	t.Helper()
 	deployment := c.installView(t)

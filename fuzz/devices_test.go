@@ -21,7 +21,7 @@ import (
 type deviceWorld struct {
 	*world
 	quotas  map[string]oracle.Amounts // by queue
-	claims  oracle.Claims
+	claims  oracle.DeviceClaims
 	running []oracle.Plain
 }
 
@@ -72,7 +72,7 @@ func newDeviceWorld(t *testing.T, r *rand.Rand) *deviceWorld {
 		device(names, key)
 	}
 	w := build(t, r, draw(r), &index.Index{}, names, inOrder)
-	d := &deviceWorld{world: w, quotas: map[string]oracle.Amounts{}, claims: oracle.Claims{}}
+	d := &deviceWorld{world: w, quotas: map[string]oracle.Amounts{}, claims: oracle.DeviceClaims{}}
 	if r.IntN(8) > 0 {
 		for i := range 1 + r.IntN(6) {
 			claim := oracle.Amounts{}
@@ -116,9 +116,9 @@ func device(names *index.Names, key string) fastres.Dim {
 }
 
 // of returns the claims of a task, for the engine.
-func (w *deviceWorld) of(task oracle.Plain) (claims []index.Claim) {
+func (w *deviceWorld) of(task oracle.Plain) (claims []index.DeviceClaim) {
 	for _, name := range task.Claims {
-		claim := index.Claim{Name: name}
+		claim := index.DeviceClaim{Name: name}
 		for _, key := range slices.Sorted(maps.Keys(w.claims[name])) {
 			claim.Devices = append(claim.Devices, index.Devices{Dim: device(w.names, key), Quantity: w.claims[name][key]})
 		}
@@ -143,17 +143,17 @@ func (w *deviceWorld) draw() oracle.Plain {
 func (w *deviceWorld) event(a quota.Accounts, running []oracle.Plain) []oracle.Plain {
 	if len(running) > 0 && w.rand.IntN(3) == 0 {
 		i := w.rand.IntN(len(running))
-		quota.RefundClaims(a, w.number(running[i].Queue), w.of(running[i]))
+		quota.RefundDeviceClaims(a, w.number(running[i].Queue), w.of(running[i]))
 		return slices.Delete(slices.Clone(running), i, i+1)
 	}
 	task := w.draw()
-	want := w.oracle.ClaimsFit(task, w.claims, running, w.quotas, classOf)
-	got := w.at(quota.ClaimsFit(a, &w.ix.RealCapability, w.names, w.number(task.Queue), w.of(task)))
+	want := w.oracle.DeviceClaimsFit(task, w.claims, running, w.quotas, classOf)
+	got := w.at(quota.DeviceClaimsFit(a, &w.ix.RealCapability, w.names, w.number(task.Queue), w.of(task)))
 	require.Equal(w.t, want, got, "%v beside %v", task, running)
 	if want != "" && w.rand.IntN(4) > 0 {
 		return running
 	}
-	quota.ChargeClaims(a, w.number(task.Queue), w.of(task))
+	quota.ChargeDeviceClaims(a, w.number(task.Queue), w.of(task))
 	return append(slices.Clone(running), task)
 }
 

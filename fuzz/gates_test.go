@@ -41,8 +41,8 @@ func (w *world) gateEvent(t *task, held map[*task]bool) {
 			w.place(t, true)
 		}
 		w.ix.NoteOwnJobs(q)
-		quota.Release(w.ix, q, request)
-		w.oracle.Release(t.queue, t.request)
+		quota.Unreserve(w.ix, q, request)
+		w.oracle.Unreserve(t.queue, t.request)
 	default:
 		beside := true
 		for d := range request.Requested() {

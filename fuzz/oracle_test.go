@@ -95,7 +95,7 @@ func (w *world) compareVerdicts() {
 		lq, rq := w.number(l), w.number(r)
 		require.Equal(w.t, w.oracle.Order(l, r), quota.Order(w.ix, lq, rq), "order of %s, %s: %v %v %v %v", l, r, w.oracle.Share(l), w.oracle.Share(r), w.oracle.Deserved(l), w.oracle.Deserved(r))
 		levels := w.rand.IntN(4)
-		require.Equal(w.t, w.oracle.OrderClaims(pending, l, r, levels), quota.OrderClaims(w.ix, &w.pending, lq, rq, levels), "claims of %s, %s", l, r)
+		require.Equal(w.t, w.oracle.OrderByReclaim(pending, l, r, levels), quota.OrderByReclaim(w.ix, &w.pending, lq, rq, levels), "reclaim of %s, %s", l, r)
 		require.Equal(w.t, w.oracle.VictimOrder(l, r, p), quota.VictimOrder(w.ix, lq, rq, w.number(p)), "victims of %s, %s for %s", l, r, p)
 		w.compareAdmission(l)
 	}
@@ -187,14 +187,14 @@ func (w *world) lends(a quota.View, q index.Queue, request fastres.Vector) bool 
 	return true
 }
 
-// compareTerms compares and returns the terms on which two service classes meet.
-func (w *world) compareTerms() quota.Terms {
+// compareProtection compares and returns how a task of one service class is protected from another one.
+func (w *world) compareProtection() quota.Protection {
 	names := map[quota.Class]string{quota.Unclassified: "", quota.Training: "training", quota.Inference: "inference"}
-	texts := map[quota.Terms]string{quota.Spared: oracle.Spared, quota.ByDeserved: oracle.ByDeserved, quota.ByGuarantee: oracle.ByGuarantee}
+	texts := map[quota.Protection]string{quota.Spared: oracle.Spared, quota.ByDeserved: oracle.ByDeserved, quota.ByGuarantee: oracle.ByGuarantee}
 	reclaimer, victim := quota.Class(w.rand.IntN(3)), quota.Class(w.rand.IntN(3))
-	terms := quota.Meet(reclaimer, victim)
-	require.Equal(w.t, oracle.Meet(names[reclaimer], names[victim]), texts[terms], "%q meets %q", names[reclaimer], names[victim])
-	return terms
+	protection := quota.ProtectionOf(reclaimer, victim)
+	require.Equal(w.t, oracle.ProtectionOf(names[reclaimer], names[victim]), texts[protection], "%q meets %q", names[reclaimer], names[victim])
+	return protection
 }
 
 // compareWork compares the order in which tasks are evicted.
@@ -241,9 +241,9 @@ func (w *world) compareVictims() {
 		case 0:
 			want, got = victims.Take(v.queue, v.request, reclaimer.queue, reclaimer.request), w.victims.Take(q, victim, to, request)
 		case 1:
-			terms := w.compareTerms()
-			want = victims.TakeForGang(v.queue, v.request, reclaimer.queue, terms == quota.ByGuarantee)
-			got = w.victims.TakeForGang(q, victim, to, terms)
+			protection := w.compareProtection()
+			want = victims.TakeForGang(v.queue, v.request, reclaimer.queue, protection == quota.ByGuarantee)
+			got = w.victims.TakeForGang(q, victim, to, protection)
 		case 2:
 			want = victims.TakeContended(v.queue, v.request, reclaimer.queue, reclaimer.request, w.oracle.Deserves(reclaimer.queue, reclaimer.request), levels)
 			got = w.victims.TakeContended(q, victim, to, request, request.Intersects(w.ix.Deserved.Row(to)), levels)

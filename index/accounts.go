@@ -29,7 +29,7 @@ type Index struct {
 	Reserved Rows
 
 	allocated ledger
-	claims    claims
+	claims    deviceClaims
 	share     []float64 // a ratio without unit
 	own       ownJobs
 	dims      int

@@ -13,8 +13,8 @@ import (
 func (ix *Index) Check() {
 	ix.checkTree()
 	ix.checkLedger()
-	ix.checkClaims()
-	ix.checkSums("allocated", ix.withoutClaims)
+	ix.checkDeviceClaims()
+	ix.checkSums("allocated", ix.withoutDeviceClaims)
 	ix.checkSums("request", func(q Queue) fastres.Vector { return ix.Request.Row(q) })
 	ix.checkSums("elastic", func(q Queue) fastres.Vector { return ix.Elastic.Row(q) })
 	ix.checkSums("terminating", func(q Queue) fastres.Vector { return ix.Terminating.Row(q) })
@@ -55,9 +55,9 @@ func (ix *Index) checkSums(name string, account func(Queue) fastres.Vector) {
 	}
 }
 
-// withoutClaims returns allocated of q without what its claims add. Queues that share a claim
+// withoutDeviceClaims returns allocated of q without what its claims add. Queues that share a claim
 // are charged for it each, and their ancestors once.
-func (ix *Index) withoutClaims(q Queue) fastres.Vector {
+func (ix *Index) withoutDeviceClaims(q Queue) fastres.Vector {
 	rest := fastres.NewVector(ix.dims)
 	rest.CopyFrom(ix.Allocated(q))
 	for k, entry := range ix.claims.newest {
@@ -70,9 +70,9 @@ func (ix *Index) withoutClaims(q Queue) fastres.Vector {
 	return rest
 }
 
-// checkClaims expects allocated of every queue to have what its claims add, and the references
+// checkDeviceClaims expects allocated of every queue to have what its claims add, and the references
 // of an ancestor to be at least those of a queue below.
-func (ix *Index) checkClaims() {
+func (ix *Index) checkDeviceClaims() {
 	var sums Rows
 	sums.Reset(ix.Len(), ix.dims)
 	for k, entry := range ix.claims.newest {
@@ -83,7 +83,7 @@ func (ix *Index) checkClaims() {
 		for _, of := range held.Devices {
 			sums.Row(k.queue).Increase(of.Dim, of.Quantity)
 		}
-		if p := ix.Parent(k.queue); p != None && ix.Claim(p, k.claim).References < held.References {
+		if p := ix.Parent(k.queue); p != None && ix.DeviceClaim(p, k.claim).References < held.References {
 			panic(fmt.Sprintf("index: %q refers to %q more often than its parent", ix.Name(k.queue), k.claim))
 		}
 	}

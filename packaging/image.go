@@ -146,7 +146,8 @@ func platformImage(b binary, base v1.Layer, labels map[string]string, created ti
 		Created: v1.Time{Time: created}, OS: b.os, Architecture: b.arch, RootFS: v1.RootFS{Type: "layers"},
 		Config: v1.Config{User: user, Entrypoint: []string{"/" + b.name}, Env: []string{"PATH=/"}, WorkingDir: "/", Labels: labels},
 	}
-	configured, err := mutate.ConfigFile(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON), config)
+	configured, err := mutate.ConfigFile(mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1),
+		types.OCIConfigJSON), config)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,8 @@ func embedded(pages string) ([]dependency, error) {
 	}
 	var all []dependency
 	for name, version := range manifest.Dependencies {
-		d := dependency{kind: "npm", path: name, version: version, directory: filepath.Join(pages, "page/static"), files: []string{"LICENSE." + name}}
+		d := dependency{kind: "npm", path: name, version: version,
+			directory: filepath.Join(pages, "page/static"), files: []string{"LICENSE." + name}}
 		if err := d.readLicenses(); err != nil {
 			return nil, err
 		}

@@ -46,7 +46,8 @@ func writeSBOM(path string, of cdx.Component, dependencies []dependency, created
 }
 
 func library(d dependency) (cdx.Component, error) {
-	c := cdx.Component{BOMRef: d.url(), Type: cdx.ComponentTypeLibrary, Name: d.path, Version: d.version, PackageURL: d.url(), Licenses: &cdx.Licenses{}}
+	c := cdx.Component{BOMRef: d.url(), Type: cdx.ComponentTypeLibrary, Name: d.path, Version: d.version,
+		PackageURL: d.url(), Licenses: &cdx.Licenses{}}
 	for _, id := range d.licenses {
 		*c.Licenses = append(*c.Licenses, cdx.LicenseChoice{License: &cdx.License{ID: id}})
 	}

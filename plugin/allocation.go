@@ -1,11 +1,7 @@
 package plugin
 
 import (
-	"context"
-	"fmt"
-
 	"k8s.io/klog/v2"
-	fwk "k8s.io/kube-scheduler/framework"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -64,14 +60,6 @@ func (s *session) predicate(task *api.TaskInfo, node *api.NodeInfo) error {
 	return s.fitError(s.reclaim.BooksFor(task), task, node)
 }
 
-func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
-	w, err := s.whatIf(state)
-	if err != nil {
-		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
-	}
-	return s.fitError(&w.books, task, node)
-}
-
 // fitError returns why a task cannot have its cards on a node, as Volcano expects
 // it. The code is Unschedulable where evictions may help.
 func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInfo) error {
@@ -86,7 +74,8 @@ func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInf
 	if fit.Reason == cards.OverQuota {
 		code = api.Unschedulable
 	}
-	return api.NewFitErrWithStatus(task, node, &api.Status{Code: code, Reason: s.explain.ExplainNode(fit, task.Namespace).String(), Plugin: s.variant.Name})
+	return api.NewFitErrWithStatus(task, node,
+		&api.Status{Code: code, Reason: s.explain.ExplainNode(fit, task.Namespace).String(), Plugin: s.variant.Name})
 }
 
 func (s *session) fitNode(b *quota.Books, task *api.TaskInfo, node string) cards.NodeFit {

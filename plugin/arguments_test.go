@@ -98,7 +98,9 @@ func TestArguments(t *testing.T) {
 			[]string{"argument victimOrder has no effect: the plugin proportion evicts as Volcano's does",
 				"argument reclaimByServiceType has no effect: the plugin proportion evicts as Volcano's does"}},
 		{"labels of cards", card, framework.Arguments{"cardLabels": map[any]any{"cambricon.com/mlu": "example.com/model"}},
-			with(zeroLeaf, func(s *arguments.Settings) { s.Cards.Labels = cardnames.Labels{"cambricon.com/mlu": "example.com/model"} }), nil},
+			with(zeroLeaf, func(s *arguments.Settings) {
+				s.Cards.Labels = cardnames.Labels{"cambricon.com/mlu": "example.com/model"}
+			}), nil},
 		{"wrong labels of cards", capacity, framework.Arguments{"cardLabels": map[string]any{"cpu": "a", "nvidia.com/gpu.shared": "b", "a.com/gpu": "no label", "b.com/gpu": 1}},
 			with(func(s *arguments.Settings) { s.Cards.Labels = cardnames.Labels{"b.com/gpu": "1"} }),
 			[]string{`argument cardLabels: a.com/gpu: "no label" is not a label: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'), ignored`,
@@ -151,7 +153,7 @@ func TestArguments(t *testing.T) {
 
 // TestDeviceArguments reads the arguments for quotas of device classes with each release.
 func TestDeviceArguments(t *testing.T) {
-	if counts, capacities := release.DeviceQuotas(); release.KnowsClaims() {
+	if counts, capacities := release.DeviceQuotas(); release.KnowsDeviceClaims() {
 		s, problems := arguments.Parse(capacityBuilder.variant, nil)
 		assert.Equal(t, intake.Devices{Capacities: capacities}, s.Bounds.Devices, "the feature gates")
 		assert.True(t, counts)

@@ -347,7 +347,7 @@ func fitsUnder(path []string, has map[string]amounts, more amounts, limit func(q
 	return true
 }
 
-// fitsLent is fitsBeside for what is guaranteed to others. present is what is charged of a
+// fitsLent is fitsBeside for what is guaranteed to others. present returns what is charged of a
 // dimension on nodes that are there.
 func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amounts, present func(string) float64) bool {
 	after := map[string]amounts{}

@@ -203,8 +203,8 @@ func (c *chaosCycle) marked(queue, dimension string) bool {
 // checkOnce checks that no pod is evicted for one that waits for other victims.
 func (c *chaosCycle) checkOnce(name string, p placement) {
 	for _, m := range c.marks {
-		if c.own.reclaim.Claimant() != nil && c.own.reclaim.Claimant().UID == api.TaskID(m.pod.Object.UID) && c.sure(m) {
-			violated(name, "%s is evicted for %s, for which others were evicted in cycle %d", p.task.Name, c.own.reclaim.Claimant().Name, m.cycle)
+		if c.own.reclaim.Evictor() != nil && c.own.reclaim.Evictor().UID == api.TaskID(m.pod.Object.UID) && c.sure(m) {
+			violated(name, "%s is evicted for %s, for which others were evicted in cycle %d", p.task.Name, c.own.reclaim.Evictor().Name, m.cycle)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (c *chaosCycle) checkInner(name string, p placement) {
 	if c.action != "reclaim" || c.Plugin == ProportionName {
 		return
 	}
-	to, _ := c.taskOf(c.own.reclaim.Claimant())
+	to, _ := c.taskOf(c.own.reclaim.Evictor())
 	for _, queue := range p.path[1:] {
 		if slices.Contains(c.Path(to.Spec.Queue), queue) {
 			return
@@ -55,7 +55,7 @@ func (c *chaosCycle) checkInner(name string, p placement) {
 		now := c.row(c.own.Index.Allocated(c.own.Index.Lookup(queue)))
 		for d, amount := range c.request(p.job, p.pod, p.task) {
 			if kept := min(now[d]+amount, c.guarantee(queue, d)); amount > 0 && now[d] < kept-0.1 {
-				violated(name, "%s is evicted for %s: queue %s keeps %g of %s, %g are guaranteed", p.task.Name, c.own.reclaim.Claimant().Name, queue, now[d], d, kept)
+				violated(name, "%s is evicted for %s: queue %s keeps %g of %s, %g are guaranteed", p.task.Name, c.own.reclaim.Evictor().Name, queue, now[d], d, kept)
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 	if c.action != "reclaim" || !c.counted(p.job.Spec.Queue) || c.Plugin == ProportionName {
 		return
 	}
-	if to, _ := c.taskOf(c.own.reclaim.Claimant()); c.classOf(to) == "inference" && c.classOf(p.job) == "training" {
+	if to, _ := c.taskOf(c.own.reclaim.Evictor()); c.classOf(to) == "inference" && c.classOf(p.job) == "training" {
 		return // only a guarantee protects training from inference
 	}
 	q := c.own.Index.Lookup(p.job.Spec.Queue)
@@ -76,8 +76,8 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 		if !isCard(d) {
 			continue
 		}
-		for task, claimant := range c.own.reclaim.Evicted() {
-			if other, pod := c.taskOf(task); claimant == c.own.reclaim.Claimant() && other.Spec.Queue == p.job.Spec.Queue {
+		for task, evictor := range c.own.reclaim.Evicted() {
+			if other, pod := c.taskOf(task); evictor == c.own.reclaim.Evictor() && other.Spec.Queue == p.job.Spec.Queue {
 				amount = max(amount, c.request(other, pod, task)[d])
 			}
 		}
@@ -145,9 +145,9 @@ func (c *chaosCycle) gains(name, action string) {
 // forBestEffort reports whether a pod is evicted for one that requests nothing. Volcano evicts
 // for it on nodes without room for any pod, since gang counts it as placed while it is pending.
 func (c *chaosCycle) forBestEffort(pod string) bool {
-	for task, claimant := range c.own.reclaim.Evicted() {
+	for task, evictor := range c.own.reclaim.Evicted() {
 		if task.Name == pod {
-			return claimant.BestEffort
+			return evictor.BestEffort
 		}
 	}
 	return false
@@ -216,9 +216,9 @@ func (c *chaosCycle) claimsFor(j *world.Job, has amounts) bool {
 // have ended.
 const patience = 5
 
-// checkClaims checks that the pods for which others were evicted got a node. Where cards count
+// checkDeviceClaims checks that the pods for which others were evicted got a node. Where cards count
 // nowhere, the place of a victim goes to the queue that comes first, as upstream.
-func (w *chaos) checkClaims() {
+func (w *chaos) checkDeviceClaims() {
 	if w.exchanges() && !w.counts() {
 		return
 	}

@@ -55,7 +55,7 @@ func (w *chaos) young(p *world.Pod, queue, key string) bool {
 
 // forbids returns the policy by which a pod of one job is not reclaimed for a pod of another,
 // "" where the policies allow it.
-func (c *chaosCycle) forbids(to *world.Job, claimant *world.Pod, from *world.Job, victim *world.Pod) string {
+func (c *chaosCycle) forbids(to *world.Job, evictor *world.Pod, from *world.Job, victim *world.Pod) string {
 	switch {
 	case c.Plugin == ProportionName:
 		return ""
@@ -65,7 +65,7 @@ func (c *chaosCycle) forbids(to *world.Job, claimant *world.Pod, from *world.Job
 		return policy.ReclaimFenceKey
 	case c.young(victim, from.Spec.Queue, policy.MinRuntimeKey):
 		return policy.MinRuntimeKey
-	case c.Clock().Sub(claimant.Object.CreationTimestamp.Time) < c.time(to.Spec.Queue, policy.ReclaimDelayKey):
+	case c.Clock().Sub(evictor.Object.CreationTimestamp.Time) < c.time(to.Spec.Queue, policy.ReclaimDelayKey):
 		return policy.ReclaimDelayKey
 	}
 	return ""
@@ -75,9 +75,9 @@ func (c *chaosCycle) forbids(to *world.Job, claimant *world.Pod, from *world.Job
 func (c *chaosCycle) checkPolicies(name string, p placement) {
 	switch c.action {
 	case "reclaim":
-		to, claimant := c.taskOf(c.own.reclaim.Claimant())
-		if key := c.forbids(to, claimant, p.job, p.pod); key != "" {
-			violated(name, "%s is evicted for %s, against %s", p.task.Name, c.own.reclaim.Claimant().Name, key)
+		to, evictor := c.taskOf(c.own.reclaim.Evictor())
+		if key := c.forbids(to, evictor, p.job, p.pod); key != "" {
+			violated(name, "%s is evicted for %s, against %s", p.task.Name, c.own.reclaim.Evictor().Name, key)
 		}
 	case "preempt":
 		if c.young(p.pod, p.job.Spec.Queue, policy.PreemptMinRuntimeKey) && c.Plugin != ProportionName {

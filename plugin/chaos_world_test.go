@@ -32,7 +32,7 @@ type chaos struct {
 	below    map[string][]string // memory of children, nil before the first call in a cycle
 }
 
-// annotations are what the scheduler knows of those of a queue.
+// annotations has those of a queue, as the scheduler knows them.
 type annotations struct {
 	// good are the last valid values of the card annotations: by key, nil for an annotation
 	// that is not there.

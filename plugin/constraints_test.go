@@ -194,16 +194,16 @@ func TestClassOfEachGang(t *testing.T) {
 	s := tide(byClass(), `{"A":0}`, "training", "inference").pods("other", "day", "A", 1, 2, inPhase(workload.Inqueue))
 	f := s.open(t)
 	for range 2 {
-		for job, want := range map[string]quota.Terms{"claim": quota.ByGuarantee, "other": quota.ByDeserved} {
+		for job, want := range map[string]quota.Protection{"claim": quota.ByGuarantee, "other": quota.ByDeserved} {
 			r := constraint.Reclaimer{Queue: f.own.Index.Lookup("day"), Gang: f.job(job)}
-			assert.Equal(t, want, f.own.Terms(r, f.own.Index.Lookup("night"), f.task("held-0")), job)
+			assert.Equal(t, want, f.own.Protection(r, f.own.Index.Lookup("night"), f.task("held-0")), job)
 		}
 	}
 }
 
 // TestClassOfMixedGangs has a gang take as inference where all of its pods are of that class.
 func TestClassOfMixedGangs(t *testing.T) {
-	for n, want := range []quota.Terms{quota.ByDeserved, quota.ByDeserved, quota.ByGuarantee} {
+	for n, want := range []quota.Protection{quota.ByDeserved, quota.ByDeserved, quota.ByGuarantee} {
 		s := tide(byClass(arguments.OwnerClasses, map[string]any{"ReplicaSet": "inference"}), `{"A":0}`, "training", "").
 			pods("gang", "day", "A", 2, 1, inPhase(workload.Inqueue))
 		f := s.open(t)
@@ -211,7 +211,7 @@ func TestClassOfMixedGangs(t *testing.T) {
 			f.job("gang").Tasks[f.task(fmt.Sprintf("gang-%d", i)).UID].Pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet"}}
 		}
 		r := constraint.Reclaimer{Queue: f.own.Index.Lookup("day"), Gang: f.job("gang")}
-		assert.Equal(t, want, f.own.Terms(r, f.own.Index.Lookup("night"), f.task("held-0")), "%d of 2 are of inference", n)
+		assert.Equal(t, want, f.own.Protection(r, f.own.Index.Lookup("night"), f.task("held-0")), "%d of 2 are of inference", n)
 	}
 }
 

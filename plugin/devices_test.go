@@ -119,7 +119,7 @@ func (s *scene) deviceQueue(name, parent string, bounds workload.Resources) *sce
 // none. Then the queues are warned of.
 func (s *scene) openClaimed(t *testing.T, claims podClaims) *fixture {
 	t.Helper()
-	if !release.KnowsClaims() {
+	if !release.KnowsDeviceClaims() {
 		for _, q := range s.Queues {
 			if q.Capability[gpuClass]+q.Capability[gpuMemory]+q.Capability[nicClass] > 0 {
 				events := s.deviceEvents(t)
@@ -218,7 +218,7 @@ func TestDeviceQuotas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := test.scene().pods("j", "q", "", 1, 0)
-			if !release.KnowsClaims() && (s.build(nil).Name() == ProportionName || s.arguments[arguments.DeviceQuotas] == false) {
+			if !release.KnowsDeviceClaims() && (s.build(nil).Name() == ProportionName || s.arguments[arguments.DeviceQuotas] == false) {
 				assert.True(t, s.open(t).Allocatable(s.open(t).queue("q"), s.open(t).task("j-0")))
 				return
 			}
@@ -301,8 +301,8 @@ func TestClaimsAreRestored(t *testing.T) {
 		assert.Equal(t, []float64{3, 16<<30 + 1.5}, []float64{f.devicesOf("q", gpuClass), f.devicesOf("q", gpuMemory)})
 		statement.Discard()
 		assert.Equal(t, before.Allocated(q), f.own.Index.Allocated(q))
-		assert.Equal(t, 2, f.own.Index.Claim(q, "ns/shared").References)
-		assert.Zero(t, f.own.Index.Claim(q, "ns/b").References)
+		assert.Equal(t, 2, f.own.Index.DeviceClaim(q, "ns/shared").References)
+		assert.Zero(t, f.own.Index.DeviceClaim(q, "ns/b").References)
 	}
 }
 
@@ -422,7 +422,7 @@ func TestDeviceProblems(t *testing.T) {
 	s.Queues[1].Guarantee = workload.Resources{gpuClass: 1}
 	s.arguments[arguments.DeviceCapacities] = false
 	var want []string
-	if release.KnowsClaims() {
+	if release.KnowsDeviceClaims() {
 		want = []string{
 			`q Warning spec.capability "deviceclass/nic.example.com": bounds nothing: a count of 0 is no bound, as in Volcano`,
 			`q Warning spec.capability "memory.deviceclass/gpu.example.com": bounds nothing: capacities of devices have no quotas unless capacity.DRAConsumableCapacityEnable is true`,
@@ -440,7 +440,7 @@ func TestDeviceProblems(t *testing.T) {
 
 	spec := &scheduling.QueueSpec{Capability: v1.ResourceList{gpuClass: resource.MustParse("1")}}
 	assert.Equal(t, []string{`spec.capability "deviceclass/gpu.example.com": bounds no devices: the plugin proportion has no quotas of device classes`}, texts(ProportionName, nil, spec))
-	if release.KnowsClaims() {
+	if release.KnowsDeviceClaims() {
 		assert.Empty(t, texts(CapacityName, nil, spec))
 		assert.Equal(t, []string{`spec.capability "deviceclass/gpu.example.com": bounds no devices: capacity.DynamicResourceAllocationEnable is false`},
 			texts(Name, framework.Arguments{arguments.DeviceQuotas: "false"}, spec))
@@ -495,7 +495,7 @@ func TestClaimsInSimulations(t *testing.T) {
 	assert.False(t, fits())
 	assert.False(t, f.SimulateAllocatableFn(t.Context(), second, f.queue("q"), b), "another snapshot")
 	assert.Equal(t, 2.0, f.devicesOf("q", gpuClass), "the accounts of the session")
-	assert.False(t, quota.ClaimsFit(f.own.Index, f.own.Limit, &f.own.memory.names, index.Queue(0), f.own.Intake.Claims(b)).OK())
+	assert.False(t, quota.DeviceClaimsFit(f.own.Index, f.own.Limit, &f.own.memory.names, index.Queue(0), f.own.Intake.DeviceClaims(b)).OK())
 }
 
 // TestPodLevelResources asks about a pod that requests resources for all its containers
@@ -555,5 +555,5 @@ func TestDevicesAcrossSessions(t *testing.T) {
 	compare("a restart", 3, false, true)
 	s.Queues[0].Capability = workload.Resources{"cpu": 1 << 30, "memory": 1 << 50}
 	compare("no quota", 0, true, true)
-	assert.False(t, run.last.own.Intake.HasClaims(), "claims are not read")
+	assert.False(t, run.last.own.Intake.HasDeviceClaims(), "claims are not read")
 }

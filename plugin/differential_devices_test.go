@@ -30,7 +30,7 @@ func (d *differential) drawDevices() {
 	if r.IntN(2) == 0 {
 		return
 	}
-	on := d.name == CapacityName && release.KnowsClaims() && d.arguments[arguments.DeviceQuotas] != false
+	on := d.name == CapacityName && release.KnowsDeviceClaims() && d.arguments[arguments.DeviceQuotas] != false
 	d.initialPipelined = map[string]bool{}
 	for i := range d.cluster.Queues {
 		q := &d.cluster.Queues[i]

@@ -22,7 +22,7 @@
 //
 // # A session
 //
-//	session.go     package intake reads queues and jobs into package index
+//	open.go        package intake reads queues and jobs into package index
 //	features.go    the constraints that are on (packages below plugin/constraint)
 //	hooks.go       the hooks that Volcano calls
 //	allocation.go  Allocatable, Predicate and NodeOrder
@@ -39,3 +39,14 @@
 // Volcano builds a new plugin for each session. What is kept across sessions is in
 // memory, which a builder lends to one session at a time.
 package plugin
+
+// The names that the engine is registered under.
+const (
+	Name           = "capacity-card"
+	CapacityName   = "capacity"
+	ProportionName = "proportion"
+)
+
+// Names are all of them. Each of these plugins counts all pods and bounds all
+// queues, so only one can be in force.
+var Names = []string{Name, CapacityName, ProportionName}

@@ -30,7 +30,8 @@ type served struct {
 func (s *served) warn(plugin, inForce string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.warnings.Once(plugin, fmt.Sprintf("quota plugin %s is in force, so %s permits everything; configure one quota plugin, once", inForce, plugin))
+	s.warnings.Once(plugin, fmt.Sprintf("quota plugin %s is in force, so %s permits everything; configure one quota plugin, once", inForce,
+		plugin))
 }
 
 // of returns the session that a plugin of this package opened for ssn, nil for

@@ -187,7 +187,7 @@ func TestInspectPolicies(t *testing.T) {
 	} {
 		assert.Equal(t, fence, i.Fence(queues[0], queues[1]), queues)
 	}
-	young := i.Standing(f.task("held-0"))
+	young := i.Protection(f.task("held-0"))
 	assert.True(t, young.Young)
 	assert.Contains(t, young.Spared, policy.MinRuntimeKey)
 	assert.Equal(t, map[string]string{arguments.VictimOrder: "leastWork", arguments.ReclaimByClass: "true"}, i.Policies())

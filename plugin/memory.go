@@ -66,7 +66,8 @@ func newMemory() *memory {
 func (m *memory) parse(v arguments.Variant, given map[string]any) arguments.Settings {
 	s, problems := arguments.Parse(v, given)
 	if r, _ := arguments.Release(given); r != release.Built() {
-		problems = append(problems, fmt.Sprintf("decisions follow the rules of Volcano %s, and not those of %s that it is built with", r, release.Built()))
+		problems = append(problems, fmt.Sprintf("decisions follow the rules of Volcano %s, and not those of %s that it is built with",
+			r, release.Built()))
 	}
 	for _, problem := range problems {
 		m.warnings.Once(v.Name, problem)

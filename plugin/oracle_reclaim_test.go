@@ -198,13 +198,13 @@ func (m *oracleSession) mayTake(task *api.TaskInfo) bool {
 	return m.classOf(task) != "training" && waits
 }
 
-// terms returns the terms on which a reclaimer meets a running task.
-func (m *oracleSession) terms(reclaimer, task *api.TaskInfo) string {
+// protection returns what protects a running task from a reclaimer.
+func (m *oracleSession) protection(reclaimer, task *api.TaskInfo) string {
 	from := m.queueOf(task)
 	if m.oracle.Fenced(from, m.queueOf(reclaimer)) || float64(ran(task)) < m.oracle.MinRuntime(from) {
 		return oracle.Spared
 	}
-	return oracle.Meet(m.classOf(reclaimer), m.classOf(task))
+	return oracle.ProtectionOf(m.classOf(reclaimer), m.classOf(task))
 }
 
 // taken returns the tasks that the rules allow to evict one after the other, and whether the
@@ -218,10 +218,10 @@ func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInf
 		if m.Queues[api.QueueID(from)] == nil || m.oracle.Broken(from) {
 			continue
 		}
-		may, terms := false, m.terms(reclaimer, task)
+		may, protection := false, m.protection(reclaimer, task)
 		switch {
-		case terms == oracle.Spared:
-		case known && terms == oracle.ByGuarantee:
+		case protection == oracle.Spared:
+		case known && protection == oracle.ByGuarantee:
 			may = victims.TakeByGuarantee(from, request, to, claim, m.own.settings.Damping)
 		case known && m.own.settings.Damping > 0:
 			may = victims.TakeDamped(from, request, to, claim, m.own.settings.Damping)

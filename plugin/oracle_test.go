@@ -669,7 +669,7 @@ func (m *oracleSession) compareOrder(l, r string) {
 	if lq != nil && rq != nil {
 		want := 0
 		if m.own.settings.Damping > 0 {
-			want = m.oracle.OrderClaims(m.pending, l, r, m.own.settings.Damping)
+			want = m.oracle.OrderByReclaim(m.pending, l, r, m.own.settings.Damping)
 		}
 		if want == 0 {
 			want = int(rq.Queue.Spec.Priority) - int(lq.Queue.Spec.Priority)

@@ -1,42 +1,11 @@
 package plugin
 
 import (
-	"unsafe"
-
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/quota"
 )
-
-// queueTable maps QueueInfos to queues by their addresses, which do not change
-// during a session. Volcano compares queues very often: BenchmarkQueueOrder takes
-// 60 % longer with look-ups by name. A queue replaces the one that has the same
-// slot. It is for the goroutine that runs the session.
-type queueTable [1 << slotBits]struct {
-	object *api.QueueInfo
-	queue  index.Queue
-}
-
-const slotBits = 10
-
-func (t *queueTable) lookup(object *api.QueueInfo, tree *index.Tree) index.Queue {
-	// Multiplying by 2^64/φ spreads addresses, which are multiples of one size.
-	slot := &t[uint64(uintptr(unsafe.Pointer(object)))*0x9e3779b97f4a7c15>>(64-slotBits)]
-	if slot.object != object {
-		slot.object, slot.queue = object, tree.Lookup(string(object.UID))
-	}
-	return slot.queue
-}
-
-// number returns the queue of an object, None for nil and for a queue that the session does not
-// have: Volcano looks queues up by the names in jobs.
-func (s *session) number(queue *api.QueueInfo) index.Queue {
-	if queue == nil {
-		return index.None
-	}
-	return s.byObject.lookup(queue, s.Index.Tree)
-}
 
 // queueOrder compares two queues by the rule of the name and the arguments.
 func (s *session) queueOrder(l, r any) int {
@@ -49,8 +18,8 @@ func (s *session) orderByDeserved(l, r *api.QueueInfo) int { return s.orderBy(qu
 // orderByShare compares by priority, then by share (proportion).
 func (s *session) orderByShare(l, r *api.QueueInfo) int { return s.orderBy(quota.OrderByShare, l, r) }
 
-// orderByClaims compares where reclaim is damped: what queues deserve comes before priority.
-func (s *session) orderByClaims(l, r *api.QueueInfo) int {
+// orderByReclaim compares where reclaim is damped: what queues deserve comes before priority.
+func (s *session) orderByReclaim(l, r *api.QueueInfo) int {
 	lq, rq := s.number(l), s.number(r)
 	if lq != index.None && rq != index.None {
 		if !s.pendingRead { // not when the session opens: other plugins say later which jobs are valid
@@ -61,7 +30,7 @@ func (s *session) orderByClaims(l, r *api.QueueInfo) int {
 			}
 			s.memory.pending.Read(s.Volcano, s.Index, s.Intake, mayTake)
 		}
-		if c := quota.OrderClaims(s.Index, &s.memory.pending.Tasks, lq, rq, s.settings.Damping); c != 0 {
+		if c := quota.OrderByReclaim(s.Index, &s.memory.pending.Tasks, lq, rq, s.settings.Damping); c != 0 {
 			return c
 		}
 	}

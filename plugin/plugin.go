@@ -10,17 +10,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 )
 
-// The names that the engine is registered under.
-const (
-	Name           = "capacity-card"
-	CapacityName   = "capacity"
-	ProportionName = "proportion"
-)
-
-// Names are all of them. Each of these plugins counts all pods and bounds all
-// queues, so only one can be in force.
-var Names = []string{Name, CapacityName, ProportionName}
-
 var (
 	cardBuilder       = &builder{variant: arguments.Variant{Name: Name, ZeroUnset: true, Cards: cards.Everywhere}}
 	capacityBuilder   = &builder{variant: arguments.Variant{Name: CapacityName, Scalars: true, Cards: cards.Annotated}}

@@ -92,7 +92,7 @@ func (s *scenes) run(t *testing.T, d *datadriven.TestData) string {
 	return s.text()
 }
 
-// text is what the first run says, and what the others say where that differs.
+// text returns the text of the first run, and that of the others where it differs.
 func (s *scenes) text() string {
 	b := &strings.Builder{}
 	for i, r := range s.runs {

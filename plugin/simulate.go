@@ -11,7 +11,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -21,34 +20,6 @@ var (
 	errNoSnapshot = errors.New("the task has no quota snapshot of this session")
 	errNoQueue    = errors.New("the task's job or queue is not in this session")
 )
-
-// whatIf is the snapshot of a task in its cycle state. Volcano clones cycle states
-// and simulates on each clone from its own goroutine, so each clone has its own
-// vectors.
-type whatIf struct {
-	overlay         index.Overlay
-	namespaces      *index.Overlay // nil where no queue limits namespaces
-	guarantees      *quota.Guarantees
-	request, refund fastres.Vector // made at the first simulation
-	books           quota.Books    // the accounts above, from then on
-	begun           bool           // the accounts are those of the future
-
-	// Of the task that PrePredicate prepared; clones have none.
-	task  *api.TaskInfo
-	queue index.Queue
-	pod   *cards.PodRequest
-	leave []fastres.Dim // the cards that it should leave to the rest of its gang
-}
-
-// Clone returns an independent what-if (fwk.StateData).
-func (w *whatIf) Clone() fwk.StateData {
-	clone := &whatIf{overlay: w.overlay.Clone(), guarantees: w.guarantees, begun: w.begun}
-	if w.namespaces != nil {
-		namespaces := w.namespaces.Clone()
-		clone.namespaces = &namespaces
-	}
-	return clone
-}
 
 // prePredicate takes the snapshot that simulations for a task start from. It
 // copies no account.
@@ -117,6 +88,14 @@ func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.N
 	a := s.AskOn(q, task, on, w.request)
 	change(w, a)
 	return nil
+}
+
+func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
+	w, err := s.whatIf(state)
+	if err != nil {
+		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
+	}
+	return s.fitError(&w.books, task, node)
 }
 
 // simulateAllocatable is allocatable on a what-if. Like upstream's it does not

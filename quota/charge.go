@@ -13,8 +13,8 @@ type Accounts interface {
 	IsLeaf(q index.Queue) bool
 	Children(q index.Queue) []index.Queue
 	Mutable(q index.Queue) fastres.Vector
-	Claim(q index.Queue, name string) index.Held
-	SetClaim(q index.Queue, name string, held index.Held)
+	DeviceClaim(q index.Queue, name string) index.Held
+	SetDeviceClaim(q index.Queue, name string, held index.Held)
 }
 
 // Charge adds the request of a task that gets a node to allocated of its queue, and of

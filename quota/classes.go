@@ -15,17 +15,17 @@ const (
 	Inference
 )
 
-// Terms decide what protects a running task from a reclaimer of another queue.
-type Terms uint8
+// Protection says what protects a running task from a reclaimer of another queue.
+type Protection uint8
 
-// The terms.
+// The protections.
 const (
-	ByDeserved  Terms = iota // what its queue deserves, and what is guaranteed (Victims)
-	ByGuarantee              // what is guaranteed, at every level
-	Spared                   // it is no victim
+	ByDeserved  Protection = iota // what its queue deserves, and what is guaranteed (Victims)
+	ByGuarantee                   // what is guaranteed, at every level
+	Spared                        // it is no victim
 )
 
-// Meet returns the terms on which a reclaimer meets a running task of another queue:
+// ProtectionOf returns what protects a running task of another queue from a reclaimer, by their classes:
 //
 //	           victim  Unclassified  Training     Inference
 //	reclaimer
@@ -37,7 +37,7 @@ const (
 // back. What an inference queue may take is bounded by what it deserves (Preemptive).
 //
 // Upstream: none.
-func Meet(reclaimer, victim Class) Terms {
+func ProtectionOf(reclaimer, victim Class) Protection {
 	switch {
 	case reclaimer == Training || victim == Inference:
 		return Spared

@@ -74,7 +74,7 @@ func TestTakeDampedCountsVictimsAsGone(t *testing.T) {
 	assert.False(t, victims.TakeDamped(lookup(t, ix, "above"), one, near, one, 1))
 }
 
-func TestOrderClaims(t *testing.T) {
+func TestOrderByReclaim(t *testing.T) {
 	ix := session("root", queue{name: "root"},
 		queue{name: "a", deserved: res{cpu: 10, memory: 10}, share: 0.9}, queue{name: "b", deserved: res{cpu: 10, memory: 10}, share: 0.1},
 		queue{name: "a1<a", allocated: res{cpu: 3, memory: 12}, deserved: res{cpu: 5, memory: 5}, share: 0.9},
@@ -117,16 +117,16 @@ func TestOrderClaims(t *testing.T) {
 			}
 		}
 		l, r := lookup(t, ix, test.l), lookup(t, ix, test.r)
-		assert.Equal(t, test.want, quota.OrderClaims(ix, pending, l, r, test.levels), test.name)
-		assert.Equal(t, -test.want, quota.OrderClaims(ix, pending, r, l, test.levels), test.name)
+		assert.Equal(t, test.want, quota.OrderByReclaim(ix, pending, l, r, test.levels), test.name)
+		assert.Equal(t, -test.want, quota.OrderByReclaim(ix, pending, r, l, test.levels), test.name)
 	}
 	flat := session("", queue{name: "x", deserved: res{cpu: 5}, share: 1}, queue{name: "y", share: 0.5})
 	pending := &quota.Pending{}
 	pending.Reset(flat, &names)
 	pending.Add(flat.Lookup("x"), choices(res{cpu: 5}), 0, anywhere)
-	assert.Equal(t, before, quota.OrderClaims(flat, pending, flat.Lookup("x"), flat.Lookup("y"), 1), "flat")
+	assert.Equal(t, before, quota.OrderByReclaim(flat, pending, flat.Lookup("x"), flat.Lookup("y"), 1), "flat")
 	assert.Equal(t, after, quota.Order(flat, flat.Lookup("x"), flat.Lookup("y")))
-	assert.Zero(t, testing.AllocsPerRun(99, func() { quota.OrderClaims(flat, pending, index.Queue(0), index.Queue(1), 1) }))
+	assert.Zero(t, testing.AllocsPerRun(99, func() { quota.OrderByReclaim(flat, pending, index.Queue(0), index.Queue(1), 1) }))
 }
 
 // choices are the rows that Pending.Add expects.
@@ -153,7 +153,7 @@ func TestPendingKeepsWhatFitsElsewhere(t *testing.T) {
 		}
 		assert.Equal(t, 2, pending.Len(0))
 		pending.Keep(func(number, _ int) bool { return number == 2 })
-		assert.Equal(t, -1, quota.OrderClaims(flat, pending, 0, 1, 1), "queue x can reclaim for the task that has room")
+		assert.Equal(t, -1, quota.OrderByReclaim(flat, pending, 0, 1, 1), "queue x can reclaim for the task that has room")
 	}
 }
 
@@ -167,12 +167,12 @@ func TestPendingKeepsLargerLists(t *testing.T) {
 	pending.Reset(flat, &names)
 	pending.Add(0, choices(res{a: 1}, res{b: 1}), 0, anywhere)
 	pending.Add(1, choices(res{a: 1}, res{b: 1}), 1, anywhere)
-	assert.Zero(t, quota.OrderClaims(flat, pending, 0, 1, 1), "both may borrow")
+	assert.Zero(t, quota.OrderByReclaim(flat, pending, 0, 1, 1), "both may borrow")
 	for range 2 {
 		pending.Add(0, choices(res{a: 2}, res{b: 2}), 2, anywhere)
 	}
 	assert.Equal(t, 2, pending.Len(0))
-	assert.Equal(t, -1, quota.OrderClaims(flat, pending, 0, 1, 1))
+	assert.Equal(t, -1, quota.OrderByReclaim(flat, pending, 0, 1, 1))
 }
 
 // TestOrderOfChoices orders queues with pending tasks that have lists of two cards.
@@ -193,11 +193,11 @@ func TestOrderOfChoices(t *testing.T) {
 	want := map[string]int{"all": 2, "full": 2, "has": 1, "undeserved": 1, "over": 0, "idle": 0}
 	for l := range want {
 		for r := range want {
-			assert.Equal(t, cmp.Compare(want[r], want[l]), quota.OrderClaims(ix, pending, lookup(t, ix, l), lookup(t, ix, r), 1), "%s, %s", l, r)
+			assert.Equal(t, cmp.Compare(want[r], want[l]), quota.OrderByReclaim(ix, pending, lookup(t, ix, l), lookup(t, ix, r), 1), "%s, %s", l, r)
 		}
 	}
 	pending.Add(ix.Lookup("has"), choices(res{a: 1}), 0, anywhere)
-	assert.Zero(t, quota.OrderClaims(ix, pending, ix.Lookup("has"), ix.Lookup("all"), 1), "a task without a choice")
+	assert.Zero(t, quota.OrderByReclaim(ix, pending, ix.Lookup("has"), ix.Lookup("all"), 1), "a task without a choice")
 }
 
 // TestPendingIsBounded adds many sizes of which none is smaller than another. The queue

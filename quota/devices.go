@@ -34,7 +34,7 @@ func Bound(limit *index.Rows, names *index.Names, q index.Queue, d fastres.Dim) 
 	return bounds.Get(d)
 }
 
-// ClaimsFit decides whether the quotas of a queue allow the claims of one more pod:
+// DeviceClaimsFit decides whether the quotas of a queue allow the claims of one more pod:
 //
 //	allocated + Σ claims that the queue does not hold ≤ bound
 //
@@ -46,12 +46,12 @@ func Bound(limit *index.Rows, names *index.Names, q index.Queue, d fastres.Dim) 
 // DIVERGES: upstream knows claims of ancestors from events only, and of a queue only if it
 // has a quota of devices itself. So what ran before the session counts for each queue below
 // again, or not at all.
-func ClaimsFit(a Accounts, limit *index.Rows, names *index.Names, q index.Queue, claims []index.Claim) Verdict {
+func DeviceClaimsFit(a Accounts, limit *index.Rows, names *index.Names, q index.Queue, claims []index.DeviceClaim) Verdict {
 	for _, p := range a.Path(q) {
 		for _, claim := range claims {
 			for _, of := range claim.Devices {
 				added := Added(a, p, claims, of.Dim)
-				if added > 0 && ClaimNumbers(a, limit, names, p, of.Dim, added).Exceeded() {
+				if added > 0 && DeviceClaimNumbers(a, limit, names, p, of.Dim, added).Exceeded() {
 					return Verdict{OverQuota, p}
 				}
 			}
@@ -60,16 +60,16 @@ func ClaimsFit(a Accounts, limit *index.Rows, names *index.Names, q index.Queue,
 	return Verdict{Admitted, q}
 }
 
-// ClaimNumbers returns what ClaimsFit compares in one queue and dimension. added is that of Added.
-func ClaimNumbers(a View, limit *index.Rows, names *index.Names, q index.Queue, d fastres.Dim, added float64) Numbers {
+// DeviceClaimNumbers returns what DeviceClaimsFit compares in one queue and dimension. added is that of Added.
+func DeviceClaimNumbers(a View, limit *index.Rows, names *index.Names, q index.Queue, d fastres.Dim, added float64) Numbers {
 	return Numbers{a.Allocated(q).Get(d) + added, Bound(limit, names, q, d)}
 }
 
 // Added returns what q is charged in dimension d for the claims of one more pod: Σ claims that
 // it does not hold.
-func Added(a Accounts, q index.Queue, claims []index.Claim, d fastres.Dim) (added float64) {
+func Added(a Accounts, q index.Queue, claims []index.DeviceClaim, d fastres.Dim) (added float64) {
 	for _, claim := range claims {
-		if a.Claim(q, claim.Name).References > 0 {
+		if a.DeviceClaim(q, claim.Name).References > 0 {
 			continue
 		}
 		for _, of := range claim.Devices {
@@ -81,17 +81,17 @@ func Added(a Accounts, q index.Queue, claims []index.Claim, d fastres.Dim) (adde
 	return added
 }
 
-// ChargeClaims charges q, and all its ancestors, for the claims of a pod that gets a node. Each
+// ChargeDeviceClaims charges q, and all its ancestors, for the claims of a pod that gets a node. Each
 // of them is charged for a claim that it does not hold:
 //
 //	allocated = allocated + claim   if references = 0
 //	references = references + 1
 //
 // Upstream: v1.15 capacity/capacity.go, addTaskDRAAllocated.
-func ChargeClaims(a Accounts, q index.Queue, claims []index.Claim) {
+func ChargeDeviceClaims(a Accounts, q index.Queue, claims []index.DeviceClaim) {
 	for _, p := range a.Path(q) {
 		for _, claim := range claims {
-			held := a.Claim(p, claim.Name)
+			held := a.DeviceClaim(p, claim.Name)
 			if held.References == 0 {
 				held.Devices = claim.Devices
 				for _, of := range held.Devices {
@@ -99,12 +99,12 @@ func ChargeClaims(a Accounts, q index.Queue, claims []index.Claim) {
 				}
 			}
 			held.References++
-			a.SetClaim(p, claim.Name, held)
+			a.SetDeviceClaim(p, claim.Name, held)
 		}
 	}
 }
 
-// RefundClaims takes back what ChargeClaims does for a pod that leaves its node:
+// RefundDeviceClaims takes back what ChargeDeviceClaims does for a pod that leaves its node:
 //
 //	references = references − 1
 //	allocated = allocated − claim   if references = 0
@@ -112,13 +112,13 @@ func ChargeClaims(a Accounts, q index.Queue, claims []index.Claim) {
 // A claim that a queue does not hold is not refunded.
 //
 // Upstream: v1.15 capacity/capacity.go, removeTaskDRAAllocated.
-func RefundClaims(a Accounts, q index.Queue, claims []index.Claim) {
+func RefundDeviceClaims(a Accounts, q index.Queue, claims []index.DeviceClaim) {
 	for _, claim := range claims {
-		if a.Claim(q, claim.Name).References == 0 {
+		if a.DeviceClaim(q, claim.Name).References == 0 {
 			continue
 		}
 		for _, p := range a.Path(q) {
-			held := a.Claim(p, claim.Name)
+			held := a.DeviceClaim(p, claim.Name)
 			if held.References--; held.References == 0 {
 				allocated := a.Mutable(p)
 				for _, of := range held.Devices {
@@ -126,7 +126,7 @@ func RefundClaims(a Accounts, q index.Queue, claims []index.Claim) {
 				}
 				held = index.Held{}
 			}
-			a.SetClaim(p, claim.Name, held)
+			a.SetDeviceClaim(p, claim.Name, held)
 		}
 	}
 }

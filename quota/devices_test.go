@@ -29,12 +29,12 @@ func TestClaims(t *testing.T) {
 		queue{name: "prod<eng", bound: res{gpus: 4}},
 		queue{name: "dev<eng"})
 	root, eng, prod, dev := ix.Root(), lookup(t, ix, "eng"), lookup(t, ix, "prod"), lookup(t, ix, "dev")
-	claim := func(name string, quantity float64) index.Claim {
-		return index.Claim{Name: name, Devices: []index.Devices{{Dim: gpus, Quantity: quantity}}}
+	claim := func(name string, quantity float64) index.DeviceClaim {
+		return index.DeviceClaim{Name: name, Devices: []index.Devices{{Dim: gpus, Quantity: quantity}}}
 	}
 	shared, own := claim("ns/shared", 3), claim("ns/own", 1)
-	fits := func(a quota.Accounts, q index.Queue, claims ...index.Claim) string {
-		return verdict(ix, quota.ClaimsFit(a, &ix.RealCapability, names, q, claims))
+	fits := func(a quota.Accounts, q index.Queue, claims ...index.DeviceClaim) string {
+		return verdict(ix, quota.DeviceClaimsFit(a, &ix.RealCapability, names, q, claims))
 	}
 	allocated := func(a quota.View, queues ...index.Queue) (quantities []float64) {
 		for _, q := range queues {
@@ -43,8 +43,8 @@ func TestClaims(t *testing.T) {
 		return quantities
 	}
 
-	quota.ChargeClaims(ix, prod, []index.Claim{shared, own})
-	quota.ChargeClaims(ix, prod, []index.Claim{shared})
+	quota.ChargeDeviceClaims(ix, prod, []index.DeviceClaim{shared, own})
+	quota.ChargeDeviceClaims(ix, prod, []index.DeviceClaim{shared})
 	assert.Equal(t, []float64{4, 0, 4, 4}, allocated(ix, prod, dev, eng, root), "a shared claim counts once")
 	before := ix.Snapshot()
 
@@ -53,34 +53,34 @@ func TestClaims(t *testing.T) {
 	assert.Equal(t, "Admitted at dev", fits(ix, dev, claim("ns/new", 1)))
 	assert.Equal(t, "OverQuota at eng", fits(ix, dev, claim("ns/new", 1), claim("ns/newer", 1)), "claims of one pod add up")
 	assert.Equal(t, "Admitted at dev", fits(ix, dev, shared, claim("ns/new", 1)), "the parent holds the shared one")
-	assert.Equal(t, "Admitted at prod", fits(ix, prod, index.Claim{Name: "ns/nic", Devices: []index.Devices{{Dim: nics, Quantity: 99}}}), "no queue names the class")
+	assert.Equal(t, "Admitted at prod", fits(ix, prod, index.DeviceClaim{Name: "ns/nic", Devices: []index.Devices{{Dim: nics, Quantity: 99}}}), "no queue names the class")
 
-	quota.ChargeClaims(ix, dev, []index.Claim{shared})
+	quota.ChargeDeviceClaims(ix, dev, []index.DeviceClaim{shared})
 	ix.Check()
 	assert.Equal(t, []float64{4, 3, 4, 4}, allocated(ix, prod, dev, eng, root), "each queue is charged, and ancestors once")
-	quota.RefundClaims(ix, prod, []index.Claim{shared, own})
+	quota.RefundDeviceClaims(ix, prod, []index.DeviceClaim{shared, own})
 	ix.Check()
 	assert.Equal(t, []float64{3, 3, 3, 3}, allocated(ix, prod, dev, eng, root), "another pod of prod has it")
-	quota.RefundClaims(ix, prod, []index.Claim{shared})
+	quota.RefundDeviceClaims(ix, prod, []index.DeviceClaim{shared})
 	assert.Equal(t, []float64{0, 3, 3, 3}, allocated(ix, prod, dev, eng, root), "a pod of dev has it")
-	quota.RefundClaims(ix, prod, []index.Claim{shared})
+	quota.RefundDeviceClaims(ix, prod, []index.DeviceClaim{shared})
 	assert.Equal(t, []float64{0, 3, 3, 3}, allocated(ix, prod, dev, eng, root), "a refund without its charge")
-	quota.RefundClaims(ix, dev, []index.Claim{claim("ns/shared", 2)})
+	quota.RefundDeviceClaims(ix, dev, []index.DeviceClaim{claim("ns/shared", 2)})
 	ix.Check()
 	assert.Equal(t, []float64{0, 0, 0, 0}, allocated(ix, prod, dev, eng, root), "what was charged is refunded")
 
 	assert.Equal(t, []float64{4, 0, 4, 4}, allocated(&before, prod, dev, eng, root), "the snapshot")
 	clone := before.Clone()
-	quota.RefundClaims(&before, prod, []index.Claim{shared})
-	quota.RefundClaims(&before, prod, []index.Claim{shared})
-	quota.ChargeClaims(&clone, dev, []index.Claim{shared, claim("ns/new", 1)})
+	quota.RefundDeviceClaims(&before, prod, []index.DeviceClaim{shared})
+	quota.RefundDeviceClaims(&before, prod, []index.DeviceClaim{shared})
+	quota.ChargeDeviceClaims(&clone, dev, []index.DeviceClaim{shared, claim("ns/new", 1)})
 	assert.Equal(t, []float64{1, 0, 1, 1}, allocated(&before, prod, dev, eng, root), "the snapshot knows the references")
 	assert.Equal(t, []float64{4, 4, 5, 5}, allocated(&clone, prod, dev, eng, root), "clones are independent")
 	assert.Equal(t, "Admitted at dev", fits(&before, dev, claim("ns/new", 4)))
 	assert.Equal(t, "OverQuota at eng", fits(&clone, dev, claim("ns/newer", 1)))
 	ix.ResetUsage()
 	assert.Equal(t, []float64{0, 0, 0, 0}, allocated(ix, prod, dev, eng, root))
-	assert.Zero(t, ix.Claim(prod, "ns/shared").References, "nothing is held in the next session")
+	assert.Zero(t, ix.DeviceClaim(prod, "ns/shared").References, "nothing is held in the next session")
 }
 
 // TestBound compares the bounds of devices for each way to name a class.

@@ -96,15 +96,15 @@ func (d *Draft) number() {
 }
 
 // Claim returns a resource claim as q holds it, with the changes.
-func (d *Draft) Claim(q index.Queue, name string) index.Held {
+func (d *Draft) DeviceClaim(q index.Queue, name string) index.Held {
 	if held, changed := d.claims[heldBy{q, name}]; changed {
 		return held
 	}
-	return d.Accounts.Claim(q, name)
+	return d.Accounts.DeviceClaim(q, name)
 }
 
-// SetClaim changes a resource claim of q, in this draft alone.
-func (d *Draft) SetClaim(q index.Queue, name string, held index.Held) {
+// SetDeviceClaim changes a resource claim of q, in this draft alone.
+func (d *Draft) SetDeviceClaim(q index.Queue, name string, held index.Held) {
 	if d.claims == nil {
 		d.claims = map[heldBy]index.Held{}
 	}

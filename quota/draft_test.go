@@ -54,11 +54,11 @@ func TestDraftOfClaims(t *testing.T) {
 	_, gpus, _, _ := deviceNames()
 	ix := session("root", queue{name: "root"}, queue{name: "q"}, queue{name: "other"})
 	q, other, root := lookup(t, ix, "q"), lookup(t, ix, "other"), ix.Root()
-	claims := []index.Claim{{Name: "ns/a", Devices: []index.Devices{{Dim: gpus, Quantity: 2}}}}
-	quota.ChargeClaims(ix, q, claims)
+	claims := []index.DeviceClaim{{Name: "ns/a", Devices: []index.Devices{{Dim: gpus, Quantity: 2}}}}
+	quota.ChargeDeviceClaims(ix, q, claims)
 	has := func(a quota.Accounts) (has []float64) {
 		for _, q := range []index.Queue{q, other, root} {
-			has = append(has, a.Allocated(q).Get(gpus), float64(a.Claim(q, "ns/a").References))
+			has = append(has, a.Allocated(q).Get(gpus), float64(a.DeviceClaim(q, "ns/a").References))
 		}
 		return has
 	}
@@ -67,9 +67,9 @@ func TestDraftOfClaims(t *testing.T) {
 	for range 2 {
 		draft.Begin(ix)
 		require.Equal(t, below, has(&draft))
-		quota.ChargeClaims(&draft, other, claims)
+		quota.ChargeDeviceClaims(&draft, other, claims)
 		assert.Equal(t, []float64{2, 1, 2, 1, 2, 2}, has(&draft), "the root is charged once")
-		quota.RefundClaims(&draft, q, claims)
+		quota.RefundDeviceClaims(&draft, q, claims)
 		assert.Equal(t, []float64{0, 0, 2, 1, 2, 1}, has(&draft))
 		assert.Equal(t, below, has(ix))
 	}
@@ -84,19 +84,19 @@ func TestFutureFollowsClaims(t *testing.T) {
 	terminating(t, ix, "q", res{cpu: 1})
 	var future quota.Future
 	future.Reset(ix)
-	shared := []index.Claim{{Name: "ns/a", Devices: []index.Devices{{Dim: gpus, Quantity: 2}}}}
-	own := []index.Claim{{Name: "ns/b", Devices: []index.Devices{{Dim: gpus, Quantity: 3}}}}
+	shared := []index.DeviceClaim{{Name: "ns/a", Devices: []index.Devices{{Dim: gpus, Quantity: 2}}}}
+	own := []index.DeviceClaim{{Name: "ns/b", Devices: []index.Devices{{Dim: gpus, Quantity: 3}}}}
 	for _, step := range []struct {
 		q      index.Queue
-		claims []index.Claim
-		change func(quota.Accounts, index.Queue, []index.Claim)
+		claims []index.DeviceClaim
+		change func(quota.Accounts, index.Queue, []index.DeviceClaim)
 		want   []float64
 	}{
-		{other, own, quota.ChargeClaims, []float64{0, 3, 3}},
-		{q, shared, quota.ChargeClaims, []float64{2, 3, 5}},
-		{other, shared, quota.ChargeClaims, []float64{2, 5, 5}},
-		{q, shared, quota.RefundClaims, []float64{0, 5, 5}},
-		{other, slices.Concat(own, shared), quota.RefundClaims, []float64{0, 0, 0}},
+		{other, own, quota.ChargeDeviceClaims, []float64{0, 3, 3}},
+		{q, shared, quota.ChargeDeviceClaims, []float64{2, 3, 5}},
+		{other, shared, quota.ChargeDeviceClaims, []float64{2, 5, 5}},
+		{q, shared, quota.RefundDeviceClaims, []float64{0, 5, 5}},
+		{other, slices.Concat(own, shared), quota.RefundDeviceClaims, []float64{0, 0, 0}},
 	} {
 		step.change(ix, step.q, step.claims)
 		future.CopyDevices(step.q, step.claims)

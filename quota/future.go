@@ -10,7 +10,7 @@ import (
 //
 //	future = allocated − terminating + earmarked
 //
-// for each queue, and rolled up as allocated is. earmarked is what queues will be charged for
+// for each queue, and rolled up as allocated is. earmarked sums the charges that queues will have for
 // pods that wait for their victims to end. Quantities have the units of package fastres.
 //
 // A rule about what is there now reads allocated: a pod gets a node if it fits beside what
@@ -98,7 +98,7 @@ func (f *Future) Refunded(q index.Queue, refund fastres.Vector) {
 }
 
 // CopyDevices follows a change of the resource claims that q and its ancestors hold.
-func (f *Future) CopyDevices(q index.Queue, claims []index.Claim) {
+func (f *Future) CopyDevices(q index.Queue, claims []index.DeviceClaim) {
 	f.follow(q, func(p index.Queue, row fastres.Vector) {
 		for _, claim := range claims {
 			for _, of := range claim.Devices {

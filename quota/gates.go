@@ -28,11 +28,11 @@ func Reserve(ix *index.Index, q index.Queue, request fastres.Vector) {
 	}
 }
 
-// Release subtracts the request of a pod from reserved of its queue, and of all ancestors.
+// Unreserve subtracts the request of a pod from reserved of its queue, and of all ancestors.
 // request equals the one that was reserved.
 //
 // Upstream: capacity/capacity.go, removeTaskFromReservedCache.
-func Release(ix *index.Index, q index.Queue, request fastres.Vector) {
+func Unreserve(ix *index.Index, q index.Queue, request fastres.Vector) {
 	for _, p := range ix.Path(q) {
 		ix.Reserved.Row(p).Sub(request)
 	}

@@ -46,7 +46,7 @@ func TestReserve(t *testing.T) {
 			assert.Equal(t, test.want, verdict(ix, quota.FitsBeside(ix, &overlay, &ix.RealCapability, q, test.dim, test.quantity)), "what-if")
 		})
 	}
-	quota.Release(ix, prod, res{cpu: 3, gpu: 1, pods: 1}.vector())
+	quota.Unreserve(ix, prod, res{cpu: 3, gpu: 1, pods: 1}.vector())
 	assert.Equal(t, "Admitted at dev", verdict(ix, quota.FitsBeside(ix, ix, &ix.RealCapability, dev, cpu, 7)))
 	ix.ResetUsage()
 	assert.Zero(t, ix.Reserved.Len(), "nothing is reserved in the next session")

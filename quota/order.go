@@ -33,7 +33,7 @@ func Order(ix *index.Index, l, r index.Queue) int {
 	return compareShare(ix, l, r)
 }
 
-// OrderClaims compares two queues where reclaim is damped, before their priorities and
+// OrderByReclaim compares two queues where reclaim is damped, before their priorities and
 // Order: a queue with a pending task that it can reclaim for goes before a queue that can
 // only borrow. A task with a list of cards may borrow one card and reclaim another: its
 // queue goes between the two. The result is 0 for two queues that can reclaim alike, or that Order
@@ -49,7 +49,7 @@ func Order(ix *index.Index, l, r index.Queue) int {
 // goes first.
 //
 // Upstream: none.
-func OrderClaims(ix *index.Index, pending *Pending, l, r index.Queue, levels int) int {
+func OrderByReclaim(ix *index.Index, pending *Pending, l, r index.Queue, levels int) int {
 	if ix.Rooted() && (ix.Broken(l) != nil || ix.Broken(r) != nil || ix.IsLeaf(l) != ix.IsLeaf(r)) {
 		return 0
 	}

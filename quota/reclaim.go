@@ -155,12 +155,15 @@ func (v *Victims) TakeDamped(q index.Queue, victim fastres.Vector, to index.Queu
 //
 // DIVERGES: upstream subtracts a victim only from the ancestors that it compares. Where
 // leaves have different depths, it evicts more than an ancestor has above deserved.
-func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector, deserves bool, levels int) bool {
+func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Queue, reclaimer fastres.Vector,
+	deserves bool, levels int,
+) bool {
 	if !victim.IntersectsRequest(reclaimer) || !v.aboveDeserved(q, victim) {
 		return false
 	}
 	from, up := levelsFrom(v.ix, q, levels)[1:], levelsFrom(v.ix, to, levels)[1:]
-	if !deserves && !victim.Intersects(v.ix.Deserved.Row(q)) && slices.ContainsFunc(from, func(p index.Queue) bool { return slices.Contains(up, p) }) {
+	shared := func(p index.Queue) bool { return slices.Contains(up, p) }
+	if !deserves && !victim.Intersects(v.ix.Deserved.Row(q)) && slices.ContainsFunc(from, shared) {
 		return false
 	}
 	for i, p := range from {
@@ -172,12 +175,12 @@ func (v *Victims) TakeContended(q index.Queue, victim fastres.Vector, to index.Q
 }
 
 // TakeForGang decides as Take does, but for condition 1: a gang is several tasks, and one
-// of them is likely to request what a victim frees. On the terms ByGuarantee, condition 2
+// of them is likely to request what a victim frees. With the protection ByGuarantee, condition 2
 // does not count.
 //
 // Upstream: v1.15 capacity/capacity.go, AddUnifiedEvictableFn.
-func (v *Victims) TakeForGang(q index.Queue, victim fastres.Vector, to index.Queue, terms Terms) bool {
-	return (terms == ByGuarantee || v.aboveDeserved(q, victim)) && v.take(q, victim, to)
+func (v *Victims) TakeForGang(q index.Queue, victim fastres.Vector, to index.Queue, protection Protection) bool {
+	return (protection == ByGuarantee || v.aboveDeserved(q, victim)) && v.take(q, victim, to)
 }
 
 // KeepsCard reports whether q, without the victims of this call, has at most its deserved

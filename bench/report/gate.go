@@ -27,7 +27,8 @@ const implsOfGate = "/^impl=(none|floor|ours)$"
 var gatePlan = plan{"bench-gate", 2, []process{
 	{"^Benchmark(SessionOpen|PrePredicate|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Event)$/^shape=L$" + implsOfGate +
 		"|^Benchmark(Simulate|Reclaimable)$/^shape=L$/^(removed=8|candidates=100)$" + implsOfGate, "50ms", nil},
-	{"^Benchmark(PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Event)Cards$/^shape=L$/^request=one$" + implsOfGate +
+	{"^Benchmark(PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Event)Cards$/^shape=L$/" +
+		"^request=one$" + implsOfGate +
 		"|^BenchmarkSessionOpenCards$/^shape=L$" + implsOfGate +
 		"|^BenchmarkReclaimableCards$/^candidates=100$/^shape=L$/^request=one$" + implsOfGate, "50ms", nil},
 }}

@@ -113,7 +113,7 @@ func overhead(title, bench string) goal {
 	}
 }
 
-// outcome is what became of a goal.
+// outcome says whether a goal was met, and by which figures.
 type outcome struct {
 	met                  bool
 	measured, upstream   string

@@ -20,7 +20,8 @@ func (c contents) largeTable() string {
 	for _, of := range []struct{ benchmark, words, unit string }{
 		{"SessionOpen", "session open", timeUnit}, {"SessionOpen", "allocated by session open", bytesUnit},
 		{"Memory", "kept between sessions", heapUnit},
-		{"Allocatable", "Allocatable", timeUnit}, {"PrePredicate", "PrePredicate", timeUnit}, {"PrePredicate", "allocated by PrePredicate", bytesUnit},
+		{"Allocatable", "Allocatable", timeUnit},
+		{"PrePredicate", "PrePredicate", timeUnit}, {"PrePredicate", "allocated by PrePredicate", bytesUnit},
 	} {
 		for _, name := range []string{"capacity", "capacity-card"} {
 			for _, impl := range compared {

@@ -13,7 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/binary"
 )
 
-// plan is what each round measures, process by process.
+// plan has the processes that each round runs, with their measurements.
 type plan struct {
 	target    string // of make
 	rounds    int
@@ -33,9 +33,10 @@ const (
 	operations = "^Benchmark(SessionOpen|SessionOpenCold|SessionOpenChanged|SessionClose|PrePredicate|Simulate|SimulateParallel|" +
 		"Kept|Allocatable|JobEnqueueable|Preemptive|QueueOrder|Reclaimable|Event)$"
 	// With cards: a process of its own, as it has a large cluster of its own.
-	withCards = "^Benchmark(SessionOpen|PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|Predicate|NodeOrder|Reclaimable|Preemptable|Event)Cards$"
-	actions   = "^Benchmark(Reclaim|Preempt|PreemptTopology|ReclaimCards|PreemptCards)$"
-	growing   = "^BenchmarkGrowth$"
+	withCards = "^Benchmark(SessionOpen|PrePredicate|Simulate|Allocatable|JobEnqueueable|Preemptive|" +
+		"Predicate|NodeOrder|Reclaimable|Preemptable|Event)Cards$"
+	actions = "^Benchmark(Reclaim|Preempt|PreemptTopology|ReclaimCards|PreemptCards)$"
+	growing = "^BenchmarkGrowth$"
 )
 
 var (
@@ -134,7 +135,8 @@ func (p plan) measure(path, volcano string) error {
 	fmt.Fprintf(raw, "target: %s\nvolcano: %s\ncommit: %s\ngo: %s\nrounds: %d\n", p.target, volcano, commit, runtime.Version(), p.rounds)
 	for round := range p.rounds {
 		for i, process := range p.processes {
-			fmt.Fprintf(os.Stderr, "round %d of %d, process %d of %d: %s\n", round+1, p.rounds, i+1, len(p.processes), binary.Line(process.command()))
+			fmt.Fprintf(os.Stderr, "round %d of %d, process %d of %d: %s\n",
+				round+1, p.rounds, i+1, len(p.processes), binary.Line(process.command()))
 			if err := process.run(raw); err != nil {
 				return err
 			}

@@ -175,7 +175,8 @@ var scaleTemplate = template.Must(template.New("scale").Parse(scaleSource))
 
 // Cluster describes the cluster under load.
 func (s *scale) Cluster() string {
-	return fmt.Sprintf("%s queues, %s nodes, %s pods", number(float64(s.load.Queues)), number(float64(s.load.Nodes)), number(float64(s.load.Pods)))
+	return fmt.Sprintf("%s queues, %s nodes, %s pods",
+		number(float64(s.load.Queues)), number(float64(s.load.Nodes)), number(float64(s.load.Pods)))
 }
 
 // svg draws the picture. Equal results make equal pictures.

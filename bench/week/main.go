@@ -46,7 +46,8 @@ var orders = []string{"volcano", "leastWork"}
 // session in which it evicts pods is held with both orders, on the same cluster.
 func report(w io.Writer, seeds int, length time.Duration) error {
 	fmt.Fprintf(w, "Volcano %s, %d nodes with %d cards, weeks %d, a session every %v\n\n", release.Built(), nodes, cardsPerNode, seeds, step)
-	fmt.Fprintln(w, "gang spares  victimOrder  evicted pods  reclaimed cards  pod-hours lost  card-hours lost  pod-hours per card  card-hours per card")
+	fmt.Fprintln(w, "gang spares  victimOrder  evicted pods  reclaimed cards  pod-hours lost  card-hours lost  "+
+		"pod-hours per card  card-hours per card")
 	for _, restart := range []bool{false, true} {
 		sums := map[string]losses{}
 		for seed := range uint64(seeds) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // The cluster: nodes with cards of one model, and three queues that lend to one another.
@@ -20,7 +21,6 @@ const (
 	step         = 10 * time.Minute // between two sessions
 	week         = 7 * 24 * time.Hour
 	gpu          = "nvidia.com/gpu"
-	cardName     = "volcano.sh/card.name"
 	model        = "H"
 )
 
@@ -103,7 +103,7 @@ func (w *world) draw(queue string, hours float64) *job {
 		Priority: int32(w.IntN(2))}
 	for i := range n {
 		j.Tasks = append(j.Tasks, workload.Task{Name: fmt.Sprintf("%s-%d", j.Name, i), Status: workload.TaskPending,
-			Request: workload.Resources{"cpu": 1000, gpu: gpus}, Annotations: map[string]string{cardName: model}})
+			Request: workload.Resources{"cpu": 1000, gpu: gpus}, Annotations: map[string]string{card.NameKey: model}})
 	}
 	j.MinResources = workload.Resources{"cpu": 1000 * int64(minimum), gpu: gpus * int64(minimum)}
 	return j
@@ -131,9 +131,9 @@ func (w *world) info() (*api.ClusterInfo, error) {
 	}
 	for _, q := range queues {
 		c.Queues = append(c.Queues, workload.Queue{Name: q.name, Weight: 1, Annotations: map[string]string{
-			"volcano.sh/card.quota":     fmt.Sprintf(`{"%s":%d}`, model, nodes*cardsPerNode),
-			"volcano.sh/card.deserved":  fmt.Sprintf(`{"%s":%d}`, model, q.deserved),
-			"volcano.sh/card.guarantee": fmt.Sprintf(`{"%s":0}`, model),
+			card.QuotaKey:     fmt.Sprintf(`{"%s":%d}`, model, nodes*cardsPerNode),
+			card.DeservedKey:  fmt.Sprintf(`{"%s":%d}`, model, q.deserved),
+			card.GuaranteeKey: fmt.Sprintf(`{"%s":0}`, model),
 		}})
 	}
 	for _, j := range w.jobs {

@@ -20,8 +20,8 @@ func Random(seed uint64) Cluster { return Draw(rand.New(rand.NewPCG(seed, 0x5eed
 
 // Draw returns a small cluster with as much variety as chance can hold:
 // missing scalars, zero and huge bounds, jobs in every phase, tasks in every
-// status, gated pods, closed queues, priorities. Trees go down to depth 8. What
-// it never holds is what Kubernetes rejects, such as negative quantities.
+// status, gated pods, closed queues, priorities. Trees go down to depth 8. It
+// never holds values that Kubernetes rejects, such as negative quantities.
 func Draw(r *rand.Rand) Cluster {
 	g := &generator{Rand: r}
 	c := Cluster{Hierarchy: g.IntN(2) == 0}

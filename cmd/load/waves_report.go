@@ -25,7 +25,8 @@ func (r wavesReport) Table() string {
 		{"99 %", "s", func(r load.Run) float64 { return r.Latency(0.99) }},
 		{"pods without a node, median", "", func(r load.Run) float64 { return load.Percentile(r.Waiting(), 0.5) }},
 		{"at most", "", func(r load.Run) float64 { return load.Percentile(r.Waiting(), 1) }},
-		{"whole cards in use, median", "%", func(run load.Run) float64 { return 100 * load.Percentile(run.CardsInUse(), 0.5) / float64(r.Cards) }},
+		{"whole cards in use, median", "%",
+			func(run load.Run) float64 { return 100 * load.Percentile(run.CardsInUse(), 0.5) / float64(r.Cards) }},
 		{"all pods have run, after the last wave", "s", r.drained},
 		{"pods that had not run then", "", func(r load.Run) float64 { return float64(r.Left) }},
 		{"scheduling cycles", "", func(r load.Run) float64 { return float64(len(r.Cycles)) }},
@@ -76,7 +77,8 @@ func (r wavesReport) Served() string {
 	var rows []row[load.Run]
 	for _, name := range names[:min(mostServed, len(names))] {
 		title := "`" + name + "`"
-		rows = append(rows, row[load.Run]{title, "per second", func(run load.Run) float64 { return load.Of(run.Served, name).Count / (run.Until - run.From) }})
+		rows = append(rows, row[load.Run]{title, "per second",
+			func(run load.Run) float64 { return load.Of(run.Served, name).Count / (run.Until - run.From) }})
 		rows = append(rows, row[load.Run]{"mean", "ms", func(run load.Run) float64 { return 1000 * load.Of(run.Served, name).Mean() }})
 	}
 	return table(load.WavesSchedulers, rows, r.Values)
@@ -122,7 +124,8 @@ func (r wavesReport) Costs() string {
 	return table(load.WavesSchedulers, []row[load.Run]{
 		{"cpu of the scheduler", "ms per pod", perPod(func(run load.Run) float64 { return run.CPU })},
 		{"cpu of the API server and etcd", "ms per pod", perPod(server)},
-		{"cpu of the other parts of the control plane", "ms per pod", perPod(func(run load.Run) float64 { return used(run) - run.CPU - server(run) })},
+		{"cpu of the other parts of the control plane", "ms per pod",
+			perPod(func(run load.Run) float64 { return used(run) - run.CPU - server(run) })},
 		{"action allocate", "ms per pod", allocate},
 		{"pods for which the processors suffice", "per second", func(run load.Run) float64 { return float64(1000*r.CPUs) / perPod(used)(run) }},
 		{"pods for which the action allocate suffices", "per second", func(run load.Run) float64 { return 1000 / allocate(run) }},

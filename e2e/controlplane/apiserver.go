@@ -97,8 +97,8 @@ func (cp *ControlPlane) writeCredentials() (token string, err error) {
 	return token, keyutil.WriteKey(cp.path("service-account.key"), pem)
 }
 
-// apiServerOptions are kube-apiserver's options as its command line would set them. Off is what needs components that
-// are not here (service accounts, node conditions) and what throttles, since all clients are this process.
+// apiServerOptions are kube-apiserver's options as its command line would set them. Off are parts that need components that
+// are not here (service accounts, node conditions) and those that throttle, since all clients are this process.
 func (cp *ControlPlane) apiServerOptions(listener net.Listener) (*options.ServerRunOptions, error) {
 	serverOptions := options.NewServerRunOptions()
 	serverOptions.SecureServing.Listener = listener

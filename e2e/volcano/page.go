@@ -47,7 +47,8 @@ func renderPage(directory string) (string, error) {
 	}
 	var b strings.Builder
 	err = parsed.Execute(&b, map[string]any{
-		"Releases": all, "Configurations": titles(), "Repeats": repeats, "Workers": workers, "Omissions": table(omissions), "Causes": table(causes),
+		"Releases": all, "Configurations": titles(), "Repeats": repeats, "Workers": workers,
+		"Omissions": table(omissions), "Causes": table(causes),
 	})
 	return b.String(), err
 }

@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // mutants are the mutations.
-var mutants = slices.Concat(general, ofConstraints, ofClaims, ofPolicies, ofEvictions)
+var mutants = slices.Concat(general, ofConstraints, ofDeviceClaims, ofPolicies, ofEvictions)
 
 // general are those of all but policies, by subject.
 var general = []mutant{
@@ -63,18 +63,18 @@ var general = []mutant{
 	{"Enqueueable", "bounds := ix.AdmissionBounds()", "bounds := &ix.RealCapability"},
 
 	// Devices.
-	{"claims.set", "case c.entries[previous].version == version:", "case true:"},
+	{"deviceClaims.set", "case c.entries[previous].version == version:", "case true:"},
 	{"Overlay.Clone", "claims: maps.Clone(o.claims)", "claims: maps.Clone(map[claimKey]Held{})"},
 	{"ResetUsage", "ix.claims.reset()", ""},
 	{"Bound", "device && !bounds.Has(class)", "device && false && bounds.Has(class)"},
-	{"ClaimsFit", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
-	{"ClaimsFit", "added > 0 && ClaimNumbers", "ClaimNumbers"},
-	{"Added", "if a.Claim(q, claim.Name).References > 0 {", "if false {"},
-	{"ChargeClaims", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
-	{"ChargeClaims", "if held.References == 0 {", "if true {"},
-	{"RefundClaims", "if a.Claim(q, claim.Name).References == 0 {", "if false {"},
-	{"RefundClaims", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
-	{"RefundClaims", "held.References == 0 {", "true {"},
+	{"DeviceClaimsFit", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
+	{"DeviceClaimsFit", "added > 0 && DeviceClaimNumbers", "DeviceClaimNumbers"},
+	{"Added", "if a.DeviceClaim(q, claim.Name).References > 0 {", "if false {"},
+	{"ChargeDeviceClaims", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
+	{"ChargeDeviceClaims", "if held.References == 0 {", "if true {"},
+	{"RefundDeviceClaims", "if a.DeviceClaim(q, claim.Name).References == 0 {", "if false {"},
+	{"RefundDeviceClaims", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
+	{"RefundDeviceClaims", "held.References == 0 {", "true {"},
 	{"EnqueueableDevices", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
 	{"EnqueueableDeviceNumbers", " + ix.Inqueue.At(q, d)", ""},
 	{"PromiseDevices", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
@@ -150,7 +150,7 @@ var general = []mutant{
 	{"TakeContended", "same := i < len(up) && up[i] == p; !same &&", "same := i >= 0 && slices.Contains(up, p); !same &&"},
 	{"TakeContended", "!deserves && !victim.Intersects(", "!victim.Intersects("},
 	{"TakeContended", "if !victim.IntersectsRequest(reclaimer) || !v.aboveDeserved(q, victim) {", "if !v.aboveDeserved(q, victim) {"},
-	{"TakeForGang", "return (terms == ByGuarantee || v.aboveDeserved(q, victim)) && v.take(q, victim, ", "return v.take(q, victim, "},
+	{"TakeForGang", "return (protection == ByGuarantee || v.aboveDeserved(q, victim)) && v.take(q, victim, ", "return v.take(q, victim, "},
 	{"quota.Preemptive", "if fastres.FitsSomewhere(", "if fastres.Fits("},
 	{"Pending.Read", "valid != nil && !valid.Pass", "valid != nil && valid.Pass"},
 	{"admitsPreemption", "(admitted || s.fitsWithout(e, victims))", "true"},
@@ -200,7 +200,7 @@ var general = []mutant{
 	{"TakeDamped", "for _, p := range from[:min(len(from), levels+1)] {", "for _, p := range from[:1] {"},
 	{"TakeDamped", "for _, p := range from[:min(len(from), levels+1)] {", "for _, p := range from {"},
 	{"TakeDamped", "if len(from) == 0 {", "if false {"},
-	{"OrderClaims", "return cmp.Compare(right, left)", "return 0 * cmp.Compare(right, left)"},
+	{"OrderByReclaim", "return cmp.Compare(right, left)", "return 0 * cmp.Compare(right, left)"},
 	{"Pending.deserves", "return fastres.ExceedsWith(ix.Allocated(above), request, ix.Deserved.Row(above))", "return false"},
 	{"Pending.deserves", "fastres.FitsSomewhere(ix.Allocated(q), request, ix.Deserved.Row(q)) && ", ""},
 	{"quota.covers", "if x.Get(d) > y.Get(d) {", "if x.Get(d) < 0 {"},
@@ -216,10 +216,10 @@ var general = []mutant{
 	{"hasRoom", "p.picks[t.first+choice*t.n:][:t.n]", "p.picks[t.first:][:t.n]"},
 	{"reclaimOf", "all = all && (deserves ||", "all = all && (true ||"},
 	{"Pending.deserves", "if p.names.IsCard(d) && ix.Deserved.At(q, d) <= 0 {", "if p.names.IsCard(d) && ix.Deserved.At(q, d) < 0 {"},
-	{"OrderClaims", "lBelow[:min(len(lBelow), levels+1)]", "lBelow"},
-	{"OrderClaims", "lBelow[:min(len(lBelow), levels+1)]", "lBelow[:min(len(lBelow), 1)]"},
+	{"OrderByReclaim", "lBelow[:min(len(lBelow), levels+1)]", "lBelow"},
+	{"OrderByReclaim", "lBelow[:min(len(lBelow), levels+1)]", "lBelow[:min(len(lBelow), 1)]"},
 	{"ExceedsWith", "bound.binds(d) && q > 0 && !lessEqual(", "bound.binds(d) && !lessEqual("},
-	{"takeRule", "case with.Damping > 0:", "case false:"},
+	{"chooseTake", "case with.Damping > 0:", "case false:"},
 	{"Pending.Read", "|| job.IsPending()", ""},
 	{"choose", "p.request.Increase(d, float64(r.Amount))", ""},
 	{"choose", "p.request.Set(d, before)", "_ = before"},
@@ -228,8 +228,8 @@ var general = []mutant{
 	{"parser.count", "value == math.Trunc(value)", "true"},
 
 	// Queue allocation gates.
-	{"quota.Reserve", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
-	{"quota.Release", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
+	{"Reserve", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
+	{"Unreserve", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
 	{"BesideNumbers", " + ix.Reserved.At(q, d)", ""},
 	{"FitsBeside", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
 	{"FitsBeside", " || quantity <= 0", ""},
@@ -238,7 +238,7 @@ var general = []mutant{
 	{"Rule.Begin", "task.SchGated || !reserve.OptedIn(task)", "task.SchGated"},
 	{"Rule.Begin", "cmp.Compare(x.choices, y.choices), ", ""},
 	{"reserve", "if r.Has(task.UID) || q == index.None {", "if q == index.None {"},
-	{"gates.Rule.Charged", "quota.Release(r.session.Index, kept.queue, r.rows.Row(kept.row))", ""},
+	{"gates.Rule.Charged", "quota.Unreserve(r.session.Index, kept.queue, r.rows.Row(kept.row))", ""},
 	{"reserve", "r.rows.Row(known.row).CopyFrom(a.Request)", ""},
 	{"gates.Rule.Refunded", "a.Task.Status == api.Pending && ", ""},
 	{"gates.Rule.FitCard", "milli -= r.rows.At(kept.row, d)", ""},

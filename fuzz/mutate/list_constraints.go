@@ -11,8 +11,8 @@ var ofConstraints = []mutant{
 	{"Session.Lacks", "if rule.Lacks(b, a, q, task, d, milli) {", "if false && rule.Lacks(b, a, q, task, d, milli) {"},
 	{"FitsOwn", "i < len(s.tasks) && v.OK()", "i < len(s.tasks)"},
 	{"Session.MayTake", "i < len(s.policies) && v.OK()", "i < len(s.policies)"},
-	{"Session.Terms", "return t\n\t\tcase", "terms = t\n\t\tcase"},
-	{"Session.Terms", "terms = t", "_ = t"},
+	{"Session.Protection", "return t\n\t\tcase", "protection = t\n\t\tcase"},
+	{"Session.Protection", "protection = t", "_ = t"},
 	{"AdmitsJob", "i < len(s.jobs) && v.OK()", "i < len(s.jobs)"},
 	{"forOthers", "v.Reason == quota.OverQuota || v.Reason == quota.OverNamespace", "v.Reason == quota.OverQuota"},
 	{"forOthers", "v.Reason == quota.OverQuota || v.Reason == quota.OverNamespace", "v.Reason == quota.OverNamespace"},
@@ -35,7 +35,7 @@ var ofConstraints = []mutant{
 	{"Draft.Mutable", "d.rows.Reset(0, before.Len())", ""},
 	{"Draft.number", "i := len(d.at); i", "i := len(d.at) + 1; i"},
 	{"Draft.Allocated", "if i := d.row(q); i >= 0 {", "if i := d.row(q); i > 0 {"},
-	{"Draft.Claim", "; changed {", "; changed && false {"},
+	{"Draft.DeviceClaim", "; changed {", "; changed && false {"},
 	{"CopyDevices", "f.Index.Allocated(p).Get(of.Dim)", "f.Index.Allocated(q).Get(of.Dim)"},
 	{"Leave", "j.admitted[p]--", "_ = p"},
 
@@ -59,7 +59,7 @@ var ofConstraints = []mutant{
 	{"namespaces.Rule.Charge", "quota.Charge(b.Namespaces, at, a.Request)", ""},
 	{"namespaces.Rule.Refund", "quota.Refund(b.Namespaces, at, a.Request, scratch)", ""},
 	{"namespaces.Rule.Refunded", "r.namespaces.Reservations.Refunded()", ""},
-	{"namespaces.Rule.Hold", "r.namespaces.Reservations.Reserve(r.session.Cards, at, a.Job, a.Cards)", ""},
+	{"namespaces.Rule.Hold", "r.namespaces.Reservations.AddJob(r.session.Cards, at, a.Job, a.Cards)", ""},
 	{"namespaces.Rule.Withdraw", "r.namespaces.Reservations.Add(lists)", "_ = lists"},
 
 	// Admission.
@@ -76,7 +76,7 @@ var ofConstraints = []mutant{
 
 	// Who is evicted.
 	{"classes.Policy.MayTake", "if p.of(&p.reclaimer, task) == quota.Training {", "if false {"},
-	{"classes.Policy.Terms", "p.gang.job != r.Gang", "false"},
+	{"classes.Policy.Protection", "p.gang.job != r.Gang", "false"},
 	{"runtimes.Policy.Spares", "Of(task.Pod, p.session.Now) <", "Of(task.Pod, p.session.Now) <="},
 	{"waitOf", "return math.MaxInt64", "return 0 * math.MaxInt64"},
 	{"reclaim.Session.Open", "evicts: s.Cards != nil && !v.Proportion", "evicts: s.Cards != nil"},
@@ -86,7 +86,7 @@ var ofConstraints = []mutant{
 	{"reclaim.Session.Open", "case with.ByWork:", "case false:"},
 	{"reclaim.Session.Open", "case with.Rules.OrderVictims && s.rules.evicts:", "case false:"},
 	{"reclaim.Session.Open", "case with.Rules.OrderVictims && !v.Proportion:", "case false:"},
-	{"takeRule", "case with.Levels > 0:", "case false:"},
+	{"chooseTake", "case with.Levels > 0:", "case false:"},
 	{"Session.take", "deserves := s.settings.Levels", "deserves := true || s.settings.Levels"},
 	{"agreedVictims", "; len(agreed) < len(tasks) {", "; len(agreed) < 0 {"},
 	{"readGang", "if !task.SchGated {", "if true {"},
@@ -103,7 +103,7 @@ var ofConstraints = []mutant{
 	{"fewestOn", "case e.Queue == index.None || s.fitsWithoutVictims(e):", "case true:"},
 	{"suffice", "makesRoom(e, node, victims) && ", ""},
 	{"evictAgain", "s.beginVictims()", ""},
-	{"evictAgain", "s.evict(e, q, task, charge, s.Terms(e.Reclaimer, q, task))", ""},
+	{"evictAgain", "s.evict(e, q, task, charge, s.Protection(e.Reclaimer, q, task))", ""},
 	{"reclaim.Session.Refunded", "s.Abandon(a.Task)", ""},
 	{"reclaim.Session.Refunded", "e.placed = e.placed[:last]", ""},
 	{"reclaim.Session.LeavesRoom", "true, s.leftOn(task.NodeName))", "true)"},
@@ -111,20 +111,20 @@ var ofConstraints = []mutant{
 	{"reclaim.Session.Close", "from != to && ", ""},
 }
 
-// ofClaims are those of the constraint of resource claims. No test sees them with a release of
-// Volcano that has no claims, so they are tried with another one alone (knowsClaims).
-var ofClaims = []mutant{
+// ofDeviceClaims are those of the constraint of resource claims. No test sees them with a release of
+// Volcano that has no claims, so they are tried with another one alone (knowsDeviceClaims).
+var ofDeviceClaims = []mutant{
 	{"allocation", "a.Replace = true", ""},
 	{"devices.Rule.Fit", "!v.OK() && a.Replace", "!v.OK()"},
 	{"devices.Rule.Fit", "a.Request.Reset()", ""},
 	{"devices.Rule.AdmitJob", "a.Minimum.CopyFrom(missing)", ""},
 	{"setMissing", "x.Sub(allocated)", ""},
-	{"devices.Rule.Charge", "quota.ChargeClaims(b.Queues, a.Queue, r.session.Intake.Claims(a.Task))", ""},
-	{"devices.Rule.Refund", "quota.RefundClaims(b.Queues, a.Queue, r.session.Intake.Claims(a.Task))", ""},
-	{"Rule.follow", "r.session.Books.ChargedClaims(a.Queue, claims)", ""},
+	{"devices.Rule.Charge", "quota.ChargeDeviceClaims(b.Queues, a.Queue, r.session.Intake.DeviceClaims(a.Task))", ""},
+	{"devices.Rule.Refund", "quota.RefundDeviceClaims(b.Queues, a.Queue, r.session.Intake.DeviceClaims(a.Task))", ""},
+	{"Rule.follow", "r.session.Books.ChargedDeviceClaims(a.Queue, claims)", ""},
 	{"Rule.follow", "a.Request.Set(of.Dim, of.Quantity)", "_ = of"},
 	{"devices.Rule.Hold", "quota.PromiseDevices(r.session.Index, a.Queue, missing)", ""},
-	{"devices.Rule.Hold", "a.Reserved.Join(missing)", ""},
+	{"devices.Rule.Hold", "a.Inqueue.Join(missing)", ""},
 	{"devices.Rule.Withdraw", "quota.WithdrawDevices(r.session.Index, a.Queue, missing)", ""},
 	{"devices.Rule.Withdraw", "func() { quota.PromiseDevices(r.session.Index, a.Queue, missing) }", "func() {}"},
 }

@@ -35,7 +35,7 @@ var ofEvictions = []mutant{
 	{"RefundedNamespace", "s.namespaces.Refunded(account, refund)", ""},
 	{"BooksFor", "if s.evictions.byJob[task.Job] > 0 {", "if false {"},
 	{"rememberEarmarks", "task.EvictionOccurred = true // so", "// so"},
-	{"reclaim.Session.Charged", "s.evictions.byJob[e.claimant.Job]--", "_ = e"},
+	{"reclaim.Session.Charged", "s.evictions.byJob[e.evictor.Job]--", "_ = e"},
 	{"refuseEvent", "books := s.Books.Books(task)", "books := s.Books.FutureFor(task)"},
 	{"EvictableForGang", ".Job != nil && s.beginGang(eviction.Job)", ".Job != nil && s.beginGang(eviction.Job) && false"},
 	{"Allocation", "v = forOthers(s.Fits(b.Then, a))", ""},

@@ -85,7 +85,7 @@ func choose(tree, only string) ([]mutated, error) {
 	}
 	var chosen []mutated
 	for _, m := range mutants {
-		if slices.Contains(ofClaims, m) && !knowsClaims() {
+		if slices.Contains(ofDeviceClaims, m) && !knowsDeviceClaims() {
 			continue
 		}
 		applied, err := m.apply(s)
@@ -99,9 +99,9 @@ func choose(tree, only string) ([]mutated, error) {
 	return chosen, nil
 }
 
-// knowsClaims reports whether the tests are built with a release of Volcano that has resource
+// knowsDeviceClaims reports whether the tests are built with a release of Volcano that has resource
 // claims: go.mod names one without, and GOFLAGS another file.
-func knowsClaims() bool { return strings.Contains(os.Getenv("GOFLAGS"), "-modfile=") }
+func knowsDeviceClaims() bool { return strings.Contains(os.Getenv("GOFLAGS"), "-modfile=") }
 
 // copyTree copies the present state of the files that git knows to a new directory, so that the
 // sources do not change during a run. Another release of Volcano needs build/apis.
@@ -130,7 +130,7 @@ func copyTree() (string, error) {
 			return "", errors.Join(err, os.RemoveAll(tree))
 		}
 	}
-	if knowsClaims() {
+	if knowsDeviceClaims() {
 		if err := os.CopyFS(filepath.Join(tree, "build", "apis"), os.DirFS("build/apis")); err != nil {
 			return "", errors.Join(err, os.RemoveAll(tree))
 		}

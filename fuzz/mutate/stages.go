@@ -133,7 +133,8 @@ func test(tree, dir string, all []stage, flags ...string) (outcome string, err e
 			}
 			built = s.dir
 		}
-		args := append([]string{"-c", limited, binary, "-test.failfast", "-test.timeout=1h", "-test.run=" + s.run, "-test.skip=" + s.skip}, s.args...)
+		args := append([]string{"-c", limited, binary, "-test.failfast", "-test.timeout=1h",
+			"-test.run=" + s.run, "-test.skip=" + s.skip}, s.args...)
 		tests := exec.Command("sh", args...)
 		tests.Dir = filepath.Join(tree, s.dir)
 		output, err := tests.CombinedOutput()

@@ -4,8 +4,8 @@ import "slices"
 
 // A resource claim has the same devices for all pods that refer to it.
 
-// Claims are resource claims by name.
-type Claims map[string]Amounts
+// DeviceClaims are resource claims by name.
+type DeviceClaims map[string]Amounts
 
 // Plain is a task with claims and the queue that it runs in.
 type Plain struct {
@@ -14,7 +14,7 @@ type Plain struct {
 }
 
 // Devices returns the devices that tasks in a queue and below have: those of each claim once.
-func (o *Oracle) Devices(name string, claims Claims, running []Plain) Amounts {
+func (o *Oracle) Devices(name string, claims DeviceClaims, running []Plain) Amounts {
 	var held []string
 	for _, task := range running {
 		for _, claim := range task.Claims {
@@ -30,10 +30,11 @@ func (o *Oracle) Devices(name string, claims Claims, running []Plain) Amounts {
 	return sum
 }
 
-// ClaimsFit returns the lowest queue, from the task's up, whose quotas of devices refuse a task
+// DeviceClaimsFit returns the lowest queue, from the task's up, whose quotas of devices refuse a task
 // beside others, or "". quotas has a queue's quotas by key; class returns the key of the count
 // of devices.
-func (o *Oracle) ClaimsFit(task Plain, claims Claims, running []Plain, quotas map[string]Amounts, class func(key string) string) string {
+func (o *Oracle) DeviceClaimsFit(task Plain, claims DeviceClaims, running []Plain,
+	quotas map[string]Amounts, class func(key string) string) string {
 	return o.first(task.Queue, func(q string) bool {
 		before := o.Devices(q, claims, running)
 		after := o.Devices(q, claims, append(slices.Clone(running), task))

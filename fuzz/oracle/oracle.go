@@ -56,7 +56,7 @@ type Job struct {
 type Task struct {
 	Request                Amounts // with the card of its node
 	Placed, Pending, Gated bool
-	Terminating            bool // it is being deleted, and Request is what it holds until then
+	Terminating            bool // it is being deleted, and holds Request until then
 }
 
 // Oracle holds the queues of one session and their accounts.
@@ -250,7 +250,7 @@ func (o *Oracle) Elastic(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.elastic })
 }
 
-// Future is what a queue and those below it will have, once pods that are being deleted are gone.
+// Future returns allocated of a queue, with those below it, once pods that are being deleted are gone.
 func (o *Oracle) Future(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.allocated.Minus(q.terminating) })
 }
@@ -266,16 +266,16 @@ func (o *Oracle) Refund(name string, request Amounts) {
 	o.queues[name].allocated = o.queues[name].allocated.Minus(request)
 }
 
-// Reserved returns the sum of the reservations in a queue and in all queues below it.
+// Reserved returns what is reserved in a queue and in all queues below it.
 func (o *Oracle) Reserved(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.reserved })
 }
 
-// Reserve reserves the request of a pod, and Release takes it back.
+// Reserve reserves the request of a pod, and Unreserve takes it back.
 func (o *Oracle) Reserve(name string, request Amounts) {
 	o.queues[name].reserved = o.queues[name].reserved.Plus(request)
 }
-func (o *Oracle) Release(name string, request Amounts) {
+func (o *Oracle) Unreserve(name string, request Amounts) {
 	o.queues[name].reserved = o.queues[name].reserved.Minus(request)
 }
 

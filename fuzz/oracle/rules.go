@@ -195,13 +195,13 @@ func (o *Oracle) rivals(l, r string) (string, string) {
 	return o.atLevel(l, level), o.atLevel(r, level)
 }
 
-// OrderClaims compares two queues by whether they can reclaim for one of their pending tasks:
-// negative if l has the better claim. pending holds the choices of the pending tasks by queue.
-func (o *Oracle) OrderClaims(pending map[string][][]Amounts, l, r string, levels int) int {
+// OrderByReclaim compares two queues by whether they can reclaim for one of their pending tasks:
+// negative if l goes first. pending holds the choices of the pending tasks by queue.
+func (o *Oracle) OrderByReclaim(pending map[string][][]Amounts, l, r string, levels int) int {
 	if o.cluster.Root != "" && (o.Broken(l) || o.Broken(r) || o.Leaf(l) != o.Leaf(r)) {
 		return 0
 	}
-	claim := func(name, other string) (best int) {
+	reclaims := func(name, other string) (best int) {
 		gains := o.alone(name, other)
 		for _, choices := range pending[name] {
 			if len(gains) == 0 {
@@ -222,7 +222,7 @@ func (o *Oracle) OrderClaims(pending map[string][][]Amounts, l, r string, levels
 		}
 		return best
 	}
-	return cmp.Compare(claim(r, l), claim(l, r))
+	return cmp.Compare(reclaims(r, l), reclaims(l, r))
 }
 
 // VictimOrder compares two queues to take victims from: negative if l, which is nearer to

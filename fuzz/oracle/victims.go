@@ -133,16 +133,16 @@ func (v *Victims) TakeByGuarantee(name string, victim Amounts, to string, reclai
 	return common(victim, reclaimer, false) && within && v.take(name, victim, to)
 }
 
-// The terms on which a reclaimer meets a running task of another queue.
+// What protects a running task from a reclaimer of another queue.
 const (
 	Spared      = "spared"
 	ByDeserved  = "by deserved"
 	ByGuarantee = "by guarantee"
 )
 
-// Meet returns the terms for two service classes. Any other text is no class.
-func Meet(reclaimer, victim string) string {
-	terms := map[string]map[string]string{
+// ProtectionOf returns what protects a task, by the service classes of reclaimer and victim. Any other text is no class.
+func ProtectionOf(reclaimer, victim string) string {
+	protection := map[string]map[string]string{
 		"inference": {"inference": Spared, "training": ByGuarantee},
 		"training":  {"inference": Spared, "training": Spared, "": Spared},
 		"":          {"inference": Spared},
@@ -153,7 +153,7 @@ func Meet(reclaimer, victim string) string {
 		}
 		return ""
 	}
-	return cmp.Or(terms[class(reclaimer)][class(victim)], ByDeserved)
+	return cmp.Or(protection[class(reclaimer)][class(victim)], ByDeserved)
 }
 
 // alone returns a queue and its ancestors that are not those of another.

@@ -183,9 +183,9 @@ func (s *Session) JobEnqueued(obj any) {
 	defer frame.Close()
 	a := s.admitted(frame, q, job)
 	s.HoldFor(a)
-	s.Metrics.PublishInqueue(q, a.Reserved)
+	s.Metrics.PublishInqueue(q, a.Inqueue)
 	if a.Cards != nil {
-		s.memory.Reservations.Reserve(s.Cards, q, job, a.Cards)
+		s.memory.Reservations.AddJob(s.Cards, q, job, a.Cards)
 	}
 	s.eachReservation(a, func(reservation fastres.Vector) {
 		s.chargeInqueue(a, reservation)
@@ -199,9 +199,9 @@ func (s *Session) JobEnqueued(obj any) {
 
 // admitted returns the question about a job of q that is admitted.
 func (s *Session) admitted(frame constraint.Frame, q index.Queue, job *api.JobInfo) constraint.JobAsk {
-	a := constraint.JobAsk{Job: job, Queue: q, HasMinimum: intake.HasMinimum(job), Reserved: frame.Vector(),
+	a := constraint.JobAsk{Job: job, Queue: q, HasMinimum: intake.HasMinimum(job), Inqueue: frame.Vector(),
 		Cards: s.cardsOf(&s.memory.holding, q, job)}
-	a.Reserved.Reset()
+	a.Inqueue.Reset()
 	return a
 }
 

@@ -76,7 +76,8 @@ func endsWithPromises(reason quota.Reason) bool {
 
 // displaceable reports whether a job is Inqueue and has no pod on a node.
 func displaceable(job *api.JobInfo) bool {
-	return job.PodGroup != nil && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue && len(job.TaskStatusIndex[api.Pending]) == len(job.Tasks)
+	return job.PodGroup != nil && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue &&
+		len(job.TaskStatusIndex[api.Pending]) == len(job.Tasks)
 }
 
 // promisedIn returns the jobs of a queue that were Inqueue when it was called first, or were
@@ -113,7 +114,7 @@ func (s *Session) withdraw(job *api.JobInfo) *promise {
 	p := &promise{job: job, queue: s.Index.Lookup(string(job.Queue))}
 	frame := s.Frames.Open()
 	defer frame.Close()
-	if s.Intake.Reserves(p.queue, job) {
+	if s.Intake.HasReservation(p.queue, job) {
 		a := s.admitted(frame, p.queue, job)
 		s.eachReservation(a, func(reservation fastres.Vector) {
 			amount := fastres.NewVector(reservation.Len())
@@ -129,8 +130,8 @@ func (s *Session) withdraw(job *api.JobInfo) *promise {
 func (s *Session) revoke(p *promise) {
 	frame := s.Frames.Open()
 	defer frame.Close()
-	a := constraint.JobAsk{Job: p.job, Queue: p.queue, Reserved: frame.Vector()}
-	a.Reserved.Reset()
+	a := constraint.JobAsk{Job: p.job, Queue: p.queue, Inqueue: frame.Vector()}
+	a.Inqueue.Reset()
 	p.held = s.WithdrawFor(a)
 	p.lists = s.memory.Reservations.Withdraw(p.job)
 	for _, amount := range p.amounts {

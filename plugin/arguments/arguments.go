@@ -230,7 +230,7 @@ func (p *parser) devices(v Variant, r release.Release) intake.Devices {
 		off = "the plugin " + v.Name + " has no quotas of device classes"
 	case !r.Rules().DeviceQuotas:
 		off = fmt.Sprintf("Volcano %s has no quotas of device classes", r)
-	case !release.KnowsClaims():
+	case !release.KnowsDeviceClaims():
 		off = fmt.Sprintf("Volcano %s, which the scheduler is built with, does not read resource claims", release.Built())
 	default:
 		counts, capacities := release.DeviceQuotas()

@@ -72,8 +72,8 @@ type Reclaimer struct {
 type TakePolicy interface {
 	// MayTake decides whether a task may take from other queues at all.
 	MayTake(q index.Queue, task *api.TaskInfo) quota.Verdict
-	// Terms returns the terms, after MayTake, on which a reclaimer meets a running task of q.
-	Terms(r Reclaimer, q index.Queue, task *api.TaskInfo) quota.Terms
+	// Protection returns what protects a running task of q from a reclaimer, after MayTake.
+	Protection(r Reclaimer, q index.Queue, task *api.TaskInfo) quota.Protection
 	// Spares reports whether jobs of the same queue may not preempt a running task of q either.
 	// It is safe for many goroutines.
 	Spares(q index.Queue, task *api.TaskInfo) bool
@@ -88,8 +88,8 @@ type JobAsk struct {
 	Minimum    fastres.Vector
 	HasMinimum bool
 	Cards      *reserve.Job // nil where the job has and requests none
-	// Reserved has the dimensions of inqueue that constraints changed, for the metrics.
-	Reserved fastres.Vector
+	// Inqueue has the dimensions of inqueue that constraints changed, for the metrics.
+	Inqueue fastres.Vector
 }
 
 // JobRule bounds which jobs are admitted. A rule that refuses may replace a.Minimum by what it

@@ -101,19 +101,19 @@ func (s *Session) MayTake(q index.Queue, task *api.TaskInfo) quota.Verdict {
 	return v
 }
 
-// Terms returns the terms on which a reclaimer meets a running task of q: one policy that spares it
+// Protection returns what protects a running task of q from a reclaimer: one policy that spares it
 // is enough.
-func (s *Session) Terms(r Reclaimer, q index.Queue, task *api.TaskInfo) quota.Terms {
-	terms := quota.ByDeserved
+func (s *Session) Protection(r Reclaimer, q index.Queue, task *api.TaskInfo) quota.Protection {
+	protection := quota.ByDeserved
 	for _, p := range s.policies {
-		switch t := p.Terms(r, q, task); t {
+		switch t := p.Protection(r, q, task); t {
 		case quota.Spared:
 			return t
 		case quota.ByGuarantee:
-			terms = t
+			protection = t
 		}
 	}
-	return terms
+	return protection
 }
 
 // Spares reports whether jobs of the same queue may not preempt a running task.

@@ -155,10 +155,10 @@ func (w waiting) equal(other waiting) bool {
 	return slices.Equal(w.cards, other.cards) && w.request.Equal(other.request, api.Zero)
 }
 
-// Keep makes earmarks for the pods of a job that waits for victims: claimants are those that
+// Keep makes earmarks for the pods of a job that waits for victims: evictors are those that
 // are pipelined, evicted those that end for them.
-func (r *Registry) Keep(job *api.JobInfo, claimants, evicted []*api.TaskInfo, now time.Time) {
-	if len(claimants) == 0 {
+func (r *Registry) Keep(job *api.JobInfo, evictors, evicted []*api.TaskInfo, now time.Time) {
+	if len(evictors) == 0 {
 		return
 	}
 	kept := r.jobs[job.UID]
@@ -167,7 +167,7 @@ func (r *Registry) Keep(job *api.JobInfo, claimants, evicted []*api.TaskInfo, no
 		r.jobs[job.UID] = kept
 	}
 	kept.quiet = now
-	for _, task := range claimants {
+	for _, task := range evictors {
 		w := waitingOf(task, task.NodeName)
 		w.request = w.request.Clone()
 		kept.pods[task.UID] = w

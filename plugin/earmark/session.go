@@ -135,9 +135,11 @@ func (s *Session) RefundedNamespace(account index.Queue, refund fastres.Vector) 
 	s.namespaces.Refunded(account, refund)
 }
 
-// ChargedClaims follows a charge or a refund of resource claims, which nothing terminating holds
+// ChargedDeviceClaims follows a charge or a refund of resource claims, which nothing terminating holds
 // and no earmark keeps.
-func (s *Session) ChargedClaims(q index.Queue, claims []index.Claim) { s.queues.CopyDevices(q, claims) }
+func (s *Session) ChargedDeviceClaims(q index.Queue, claims []index.DeviceClaim) {
+	s.queues.CopyDevices(q, claims)
+}
 
 // CopyTo makes the future that of a snapshot, in which a simulation begins. namespaces is nil
 // where no queue limits them.

@@ -98,23 +98,23 @@ func (s *Session) boundDevices(ix *index.Index, q index.Queue, list v1.ResourceL
 // deviceCount converts a number of devices to thousandths, up to math.MaxInt64.
 func deviceCount(n int64) float64 { return min(float64(n)*1000, math.MaxInt64) }
 
-// claimant is a task with resource claims.
-type claimant struct {
+// deviceUser is a task with resource claims.
+type deviceUser struct {
 	queue index.Queue
 	task  *api.TaskInfo
 }
 
-// addClaims gives dimensions to what tasks claim of the classes that have a quota, and finds
+// addDeviceClaims gives dimensions to what tasks claim of the classes that have a quota, and finds
 // the claims of each task. Names.Len exceeds the length of the vectors if they are too short.
-func (s *Session) addClaims(claimants []claimant) {
-	if len(claimants) == 0 {
+func (s *Session) addDeviceClaims(deviceUsers []deviceUser) {
+	if len(deviceUsers) == 0 {
 		return
 	}
-	s.claims = make(map[api.TaskID][]index.Claim, len(claimants))
+	s.claims = make(map[api.TaskID][]index.DeviceClaim, len(deviceUsers))
 	names := s.Dims.names
-	for _, c := range claimants {
-		var claims []index.Claim
-		release.EachClaim(c.task, func(name, class string, devices release.Devices) {
+	for _, c := range deviceUsers {
+		var claims []index.DeviceClaim
+		release.EachDeviceClaim(c.task, func(name, class string, devices release.Devices) {
 			count, known := names.LookupClass(classPrefix + class)
 			if !known {
 				return
@@ -123,7 +123,7 @@ func (s *Session) addClaims(claimants []claimant) {
 				name = string(c.task.UID) // of its own
 			}
 			if len(claims) == 0 || claims[len(claims)-1].Name != name {
-				claims = append(claims, index.Claim{Name: name})
+				claims = append(claims, index.DeviceClaim{Name: name})
 			}
 			claim := &claims[len(claims)-1]
 			claim.Devices = append(claim.Devices, index.Devices{Dim: count, Quantity: max(0, deviceCount(devices.Count))})
@@ -138,25 +138,25 @@ func (s *Session) addClaims(claimants []claimant) {
 	}
 }
 
-// Claims returns the resource claims of a task, as far as they are of classes with a quota. It
+// DeviceClaims returns the resource claims of a task, as far as they are of classes with a quota. It
 // is safe for many goroutines.
-func (s *Session) Claims(task *api.TaskInfo) []index.Claim {
+func (s *Session) DeviceClaims(task *api.TaskInfo) []index.DeviceClaim {
 	if len(s.claims) == 0 {
 		return nil
 	}
 	return s.claims[task.UID]
 }
 
-// HasClaims reports whether some task of the session claims devices, and a quota bounds some.
-func (s *Session) HasClaims() bool { return len(s.claims) > 0 }
+// HasDeviceClaims reports whether some task of the session claims devices, and a quota bounds some.
+func (s *Session) HasDeviceClaims() bool { return len(s.claims) > 0 }
 
-// chargeClaims charges the queues for the claims of the tasks that have a node, after RollUp:
+// chargeDeviceClaims charges the queues for the claims of the tasks that have a node, after RollUp:
 // queues that share a claim are charged for it each, and their ancestors once.
-func (s *Session) chargeClaims(ix *index.Index, claimants []claimant) {
-	for _, c := range claimants {
+func (s *Session) chargeDeviceClaims(ix *index.Index, deviceUsers []deviceUser) {
+	for _, c := range deviceUsers {
 		if api.AllocatedStatus(c.task.Status) {
 			ix.NoteOwnJobs(c.queue)
-			quota.ChargeClaims(ix, c.queue, s.Claims(c.task))
+			quota.ChargeDeviceClaims(ix, c.queue, s.DeviceClaims(c.task))
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (s *Session) SetDeviceMinimum(x fastres.Vector, job *api.JobInfo) {
 	})
 	if len(job.TaskMinAvailable) == 0 {
 		for _, task := range tasks[:min(len(tasks), max(0, int(job.MinAvailable)))] {
-			addDevices(x, s.Claims(task), 1)
+			addDevices(x, s.DeviceClaims(task), 1)
 		}
 		return
 	}
@@ -187,7 +187,7 @@ func (s *Session) SetDeviceMinimum(x fastres.Vector, job *api.JobInfo) {
 	for _, task := range tasks {
 		if times := job.TaskMinAvailable[task.TaskRole]; times > 0 && !seen[task.TaskRole] {
 			seen[task.TaskRole] = true
-			addDevices(x, s.Claims(task), float64(times))
+			addDevices(x, s.DeviceClaims(task), float64(times))
 		}
 	}
 }
@@ -198,17 +198,17 @@ func (s *Session) SetDevicesAllocated(x fastres.Vector, job *api.JobInfo) {
 	seen := map[string]bool{}
 	for status, tasks := range job.TaskStatusIndex {
 		for _, task := range tasks {
-			for _, claim := range s.Claims(task) {
+			for _, claim := range s.DeviceClaims(task) {
 				if api.AllocatedStatus(status) && !seen[claim.Name] {
 					seen[claim.Name] = true
-					addDevices(x, []index.Claim{claim}, 1)
+					addDevices(x, []index.DeviceClaim{claim}, 1)
 				}
 			}
 		}
 	}
 }
 
-func addDevices(x fastres.Vector, claims []index.Claim, times float64) {
+func addDevices(x fastres.Vector, claims []index.DeviceClaim, times float64) {
 	for _, claim := range claims {
 		for _, of := range claim.Devices {
 			x.Increase(of.Dim, of.Quantity*times)

@@ -81,7 +81,7 @@ type State struct {
 	jobs    []*api.JobInfo // empty between sessions
 	waiting []bool         // by queue: some job that requests cards waits for admission
 
-	claimants []claimant // empty between sessions
+	deviceUsers []deviceUser // empty between sessions
 
 	gone gone
 
@@ -129,7 +129,7 @@ type Session struct {
 	policies []*policy.Values // by queue; nil where no queue has a policy
 	maxJobs  []int            // by queue; nil where no queue bounds its jobs
 	devices  bool             // the capability of some queue bounds devices
-	claims   map[api.TaskID][]index.Claim
+	claims   map[api.TaskID][]index.DeviceClaim
 }
 
 // spareDims are dimensions for names that appear while a session runs. The
@@ -179,9 +179,9 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 		session.Namespaces = &s.namespaces
 	}
 	ix.RollUp()
-	session.chargeClaims(ix, s.claimants)
-	clear(s.claimants) // so that the session can be garbage collected
-	s.claimants = s.claimants[:0]
+	session.chargeDeviceClaims(ix, s.deviceUsers)
+	clear(s.deviceUsers) // so that the session can be garbage collected
+	s.deviceUsers = s.deviceUsers[:0]
 	quota.RollUpInqueue(ix, session.Open)
 	s.findCommon(ix, session)
 	session.Total = s.bounds.total

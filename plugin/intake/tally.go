@@ -45,8 +45,8 @@ type tally struct {
 	now      time.Time
 	timed    []Timed
 
-	devices   bool // some queue has a quota of devices
-	claimants []claimant
+	devices     bool // some queue has a quota of devices
+	deviceUsers []deviceUser
 
 	reservations []reserve.Reservation
 	newPods      []cards.NewPod
@@ -61,8 +61,8 @@ func (t *tally) reset(session *Session, namespaces *Namespaces, n int) {
 	t.job.Gates = session.settings.Gates
 	clear(t.timed)
 	t.timeouts, t.now, t.timed = session.timeouts, session.now, t.timed[:0]
-	clear(t.claimants)
-	t.devices, t.claimants = session.devices, t.claimants[:0]
+	clear(t.deviceUsers)
+	t.devices, t.deviceUsers = session.devices, t.deviceUsers[:0]
 	clear(t.reservations)
 	clear(t.newPods)
 	t.reservations, t.newPods, t.visited = t.reservations[:0], t.newPods[:0], 0
@@ -118,7 +118,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	reservations.Begin(s.waitingQueues(tallies, session.tree.Len()))
 	visited := 0
 	session.Timed = nil
-	s.claimants = s.claimants[:0]
+	s.deviceUsers = s.deviceUsers[:0]
 	for i := range tallies {
 		t := &tallies[i]
 		t.addTo(ix, session)
@@ -127,7 +127,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 		if session.cards != nil {
 			session.cards.AddPods(t.newPods)
 		}
-		s.claimants = append(s.claimants, t.claimants...)
+		s.deviceUsers = append(s.deviceUsers, t.deviceUsers...)
 		session.Timed = append(session.Timed, t.timed...)
 		clear(t.timed) // so that the session can be garbage collected
 		visited += t.visited
@@ -137,7 +137,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	if session.cards != nil {
 		session.cards.Visited(visited)
 	}
-	session.addClaims(s.claimants)
+	session.addDeviceClaims(s.deviceUsers)
 	return missing
 }
 
@@ -227,14 +227,14 @@ func (t *tally) countAll(jobs []*api.JobInfo) {
 // Upstream: capacity/capacity.go, buildQueueAttrs.
 func (t *tally) count(q, at index.Queue, job *api.JobInfo) {
 	allocated, pending := CountTasks(job)
-	reserved := t.reserves(q, job, allocated)
+	reserved := t.hasReservation(q, job, allocated)
 	reserves := reserved && HasMinimum(job)
 	t.jobs[at]++
 	if t.admitted != nil && inProgress(job) {
 		t.admitted[at]++
 	}
 	if t.devices {
-		t.findClaims(q, job)
+		t.findDeviceClaims(q, job)
 	}
 	counted := t.cards.Counted(q)
 	if counted {
@@ -284,11 +284,11 @@ func (t *tally) count(q, at index.Queue, job *api.JobInfo) {
 	}
 }
 
-// findClaims finds the tasks of a job that have resource claims.
-func (t *tally) findClaims(q index.Queue, job *api.JobInfo) {
+// findDeviceClaims finds the tasks of a job that have resource claims.
+func (t *tally) findDeviceClaims(q index.Queue, job *api.JobInfo) {
 	for _, task := range job.Tasks {
-		if release.HasClaims(task) {
-			t.claimants = append(t.claimants, claimant{q, task})
+		if release.HasDeviceClaims(task) {
+			t.deviceUsers = append(t.deviceUsers, deviceUser{q, task})
 		}
 	}
 }

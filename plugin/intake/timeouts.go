@@ -49,16 +49,16 @@ func (s *Session) InqueueTimeout(q index.Queue) time.Duration {
 	return s.timeouts[q]
 }
 
-// Reserves reports whether what an admitted job of q lacks was reserved when the session opened,
+// HasReservation reports whether what an admitted job of q lacks was reserved when the session opened,
 // or when it was admitted since.
-func (s *Session) Reserves(q index.Queue, job *api.JobInfo) bool {
+func (s *Session) HasReservation(q index.Queue, job *api.JobInfo) bool {
 	return s.InqueueTimeout(q) == 0 || job.PodGroup.Spec.MinMember <= 0 || !reserve.PromiseOf(job).Over
 }
 
-// reserves reports whether what a job of q lacks of its minimum is reserved: the job is
+// hasReservation reports whether what a job of q lacks of its minimum is reserved: the job is
 // admitted, and not Inqueue for too long. A job that has its minimum of tasks runs in the next
 // session, so its time does not count.
-func (t *tally) reserves(q index.Queue, job *api.JobInfo, allocated int) bool {
+func (t *tally) hasReservation(q index.Queue, job *api.JobInfo, allocated int) bool {
 	if job.PodGroup == nil || !admitted(job, allocated) {
 		return false
 	}

@@ -21,10 +21,10 @@ import (
 
 // nodeChoice is the choice of a node for a reclaimer.
 type nodeChoice struct {
-	next     *api.TaskInfo // Preemptive has permitted it last
-	claimant *api.TaskInfo // the reclaimer that PrePredicate prepared; nil in other actions
-	made     bool
-	best     string // its node, "" for any
+	next      *api.TaskInfo // Preemptive has permitted it last
+	reclaimer *api.TaskInfo // the reclaimer that PrePredicate prepared; nil in other actions
+	made      bool
+	best      string // its node, "" for any
 
 	mu    sync.Mutex // predicates run in many goroutines
 	nodes []*api.NodeInfo
@@ -32,7 +32,7 @@ type nodeChoice struct {
 
 // permit notes the answer of Preemptive for tasks. It ends the choice before.
 func (c *nodeChoice) permit(tasks []*api.TaskInfo, permitted bool) {
-	c.claimant, c.next = nil, nil
+	c.reclaimer, c.next = nil, nil
 	if permitted && len(tasks) == 1 {
 		c.next = tasks[0]
 	}
@@ -40,16 +40,16 @@ func (c *nodeChoice) permit(tasks []*api.TaskInfo, permitted bool) {
 
 // begin starts the choice for a task that PrePredicate prepares, if it is a reclaimer.
 func (c *nodeChoice) begin(task *api.TaskInfo) {
-	c.claimant = nil
+	c.reclaimer = nil
 	if c.next == task {
-		c.claimant = task
+		c.reclaimer = task
 	}
 	c.next, c.made, c.best, c.nodes = nil, false, "", c.nodes[:0]
 }
 
 // note adds a node that a predicate is called for.
 func (c *nodeChoice) note(task *api.TaskInfo, node *api.NodeInfo) {
-	if c.claimant != task || c.made {
+	if c.reclaimer != task || c.made {
 		return
 	}
 	c.mu.Lock()
@@ -65,7 +65,7 @@ func (s *Session) takesFrom(e *evictor, node string) bool {
 		return false
 	}
 	choice := &s.choice
-	if choice.claimant != e.Task {
+	if choice.reclaimer != e.Task {
 		return true
 	}
 	if !choice.made {

@@ -18,12 +18,12 @@ import (
 //
 // DIVERGES: upstream has no earmarks. A session in which cards count nowhere has none either.
 
-// evictions are who is evicted for whom in a session.
+// evictions records who is evicted for whom in a session.
 type evictions struct {
-	// claimant is the task that PrePredicate prepared last: evictions are for it.
-	claimant *api.TaskInfo
+	// evictor is the task that PrePredicate prepared last: evictions are for it.
+	evictor  *api.TaskInfo
 	of       map[api.TaskID]eviction // nil where no task was evicted
-	byJob    map[api.JobID]int       // by the job of the claimant
+	byJob    map[api.JobID]int       // by the job of the evictor
 	lastNode string
 	placed   []*api.TaskInfo // tasks that were allocated
 	// committing: JobPipelined asks the other plugins.
@@ -31,13 +31,13 @@ type evictions struct {
 }
 
 // eviction is a task that is evicted, and the one that it is evicted for.
-type eviction struct{ task, claimant *api.TaskInfo }
+type eviction struct{ task, evictor *api.TaskInfo }
 
 var _ constraint.Watcher = &Session{}
 
 // Prepare notes the task that the next evictions are for.
 func (s *Session) Prepare(task *api.TaskInfo) {
-	s.evictions.claimant = task
+	s.evictions.evictor = task
 	if s.settings.ByWork {
 		s.choice.begin(task)
 	}
@@ -79,7 +79,7 @@ func (s *Session) BooksFor(task *api.TaskInfo) *quota.Books {
 // earmarked there for others, if they were evicted for a task. Volcano evicts more if not.
 func (s *Session) LeavesEarmarks(task *api.TaskInfo) bool {
 	e := &s.evictions
-	if e.byJob[task.Job] == 0 || e.claimant == nil || e.claimant.UID != task.UID {
+	if e.byJob[task.Job] == 0 || e.evictor == nil || e.evictor.UID != task.UID {
 		return true
 	}
 	node := s.Volcano.Nodes[e.lastNode]
@@ -99,7 +99,7 @@ func (s *Session) Charged(a constraint.Ask) {
 	s.Books.Placed(a.Task)
 	if a.Task.Status == api.Running {
 		if e, known := s.evictions.of[a.Task.UID]; known {
-			s.evictions.byJob[e.claimant.Job]--
+			s.evictions.byJob[e.evictor.Job]--
 			delete(s.evictions.of, a.Task.UID)
 		}
 	} else if s.rules.places {
@@ -116,14 +116,14 @@ func (s *Session) Refunded(a constraint.Ask) {
 	if last := len(e.placed) - 1; last >= 0 && e.placed[last] == a.Task {
 		e.placed = e.placed[:last]
 	}
-	if a.Task.Status != api.Releasing || e.claimant == nil {
+	if a.Task.Status != api.Releasing || e.evictor == nil {
 		return
 	}
 	if e.of == nil {
 		e.of, e.byJob = map[api.TaskID]eviction{}, map[api.JobID]int{}
 	}
-	e.of[a.Task.UID] = eviction{a.Task, e.claimant}
-	e.byJob[e.claimant.Job]++
+	e.of[a.Task.UID] = eviction{a.Task, e.evictor}
+	e.byJob[e.evictor.Job]++
 	e.lastNode = a.Task.NodeName
 }
 
@@ -138,7 +138,7 @@ func (s *Session) Close() {
 		}
 	}
 	for _, e := range s.evictions.of {
-		from, to := s.QueueOf(e.task), s.QueueOf(e.claimant)
+		from, to := s.QueueOf(e.task), s.QueueOf(e.evictor)
 		if from != to && from != index.None && to != index.None {
 			s.Exchanges.Evicted(s.Volcano.Jobs[e.task.Job], e.task.NodeName, s.Index.Name(from), s.Index.Name(to))
 		}
@@ -159,31 +159,31 @@ func (s *Session) rememberEarmarks() {
 	}
 	victims := map[api.JobID][]*api.TaskInfo{}
 	for _, e := range s.evictions.of {
-		victims[e.claimant.Job] = append(victims[e.claimant.Job], e.task)
+		victims[e.evictor.Job] = append(victims[e.evictor.Job], e.task)
 	}
 	for id, evicted := range victims {
 		job := s.Volcano.Jobs[id]
-		if job == nil || slices.ContainsFunc(s.plans, func(p *plan) bool { return p.failed && p.claimant.Job == id }) {
+		if job == nil || slices.ContainsFunc(s.plans, func(p *plan) bool { return p.failed && p.evictor.Job == id }) {
 			continue
 		}
-		var claimants []*api.TaskInfo
+		var evictors []*api.TaskInfo
 		for _, task := range job.TaskStatusIndex[api.Pipelined] {
 			task.EvictionOccurred = true // so that Volcano writes its nominatedNodeName, which outlasts the scheduler
-			claimants = append(claimants, task)
+			evictors = append(evictors, task)
 		}
-		r.Keep(job, claimants, evicted, s.Now)
+		r.Keep(job, evictors, evicted, s.Now)
 	}
 }
 
-// Claimant returns the task that the next evictions are for, nil where none was prepared.
-func (s *Session) Claimant() *api.TaskInfo { return s.evictions.claimant }
+// Evictor returns the task that the next evictions are for, nil where none was prepared.
+func (s *Session) Evictor() *api.TaskInfo { return s.evictions.evictor }
 
 // Evicted iterates over the tasks that were evicted in this session, each with the one that it was
 // evicted for.
 func (s *Session) Evicted() iter.Seq2[*api.TaskInfo, *api.TaskInfo] {
-	return func(yield func(task, claimant *api.TaskInfo) bool) {
+	return func(yield func(task, evictor *api.TaskInfo) bool) {
 		for _, e := range s.evictions.of {
-			if !yield(e.task, e.claimant) {
+			if !yield(e.task, e.evictor) {
 				return
 			}
 		}

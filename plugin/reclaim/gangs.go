@@ -48,11 +48,12 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 			continue
 		}
 		q := s.QueueOf(task)
-		terms := s.Terms(g.Reclaimer, q, task)
-		if s.Intake.SetCharge(charge, q, task, task.NodeName); terms == quota.Spared || terms == quota.ByDeserved && s.keeps(q, charge) {
+		protection := s.Protection(g.Reclaimer, q, task)
+		s.Intake.SetCharge(charge, q, task, task.NodeName)
+		if protection == quota.Spared || protection == quota.ByDeserved && s.keeps(q, charge) {
 			continue
 		}
-		if s.rules.takeForGang(s, g, q, task.NodeName, charge, terms) {
+		if s.rules.takeForGang(s, g, q, task.NodeName, charge, protection) {
 			victims = append(victims, task)
 		}
 	}
@@ -81,7 +82,7 @@ func (s *Session) beginGang(job *api.JobInfo) (waits bool) {
 	others := false
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if !task.SchGated && !task.BestEffort {
-			s.evictions.claimant, waits = task, true
+			s.evictions.evictor, waits = task, true
 			others = others || !s.Books.Waits(task)
 		}
 	}
@@ -117,8 +118,8 @@ func (s *Session) readGang(g *gang) {
 
 // takeGangByDeserved is the rule for a gang without reclaimDamping and ancestorReclaimLevel, which
 // does not compare what the gang requests.
-func (s *Session) takeGangByDeserved(g *gang, q index.Queue, _ string, victim fastres.Vector, terms quota.Terms) bool {
-	return s.memory.victims.TakeForGang(q, victim, g.Queue, terms)
+func (s *Session) takeGangByDeserved(g *gang, q index.Queue, _ string, victim fastres.Vector, protection quota.Protection) bool {
+	return s.memory.victims.TakeForGang(q, victim, g.Queue, protection)
 }
 
 // takeGang applies the rule of reclaim to one victim of q. reclaimDamping and ancestorReclaimLevel
@@ -126,9 +127,9 @@ func (s *Session) takeGangByDeserved(g *gang, q index.Queue, _ string, victim fa
 // them, and the first card of the list for all others.
 //
 // DIVERGES: upstream's gang reclaim ignores ancestorReclaimLevel.
-func (s *Session) takeGang(g *gang, q index.Queue, node string, victim fastres.Vector, terms quota.Terms) bool {
+func (s *Session) takeGang(g *gang, q index.Queue, node string, victim fastres.Vector, protection quota.Protection) bool {
 	if g.Queue == index.None {
-		return s.takeGangByDeserved(g, q, node, victim, terms)
+		return s.takeGangByDeserved(g, q, node, victim, protection)
 	}
 	if !g.read {
 		s.readGang(g)
@@ -145,7 +146,7 @@ func (s *Session) takeGang(g *gang, q index.Queue, node string, victim fastres.V
 			}
 		}
 	}
-	return s.take(q, victim, g.Queue, g.charge, g.charge, terms)
+	return s.take(q, victim, g.Queue, g.charge, g.charge, protection)
 }
 
 // pendingCards returns the different requests for cards of the pending tasks of a job.

@@ -27,17 +27,17 @@ import (
 
 // plan is the victims with which a reclaimer has all that it lacks.
 type plan struct {
-	claimant *api.TaskInfo
-	node     string
-	victims  []*api.TaskInfo
-	rest     []*api.TaskInfo // those that Volcano left, from the placement of the claimant on
-	failed   bool            // the rest was not evicted
+	evictor *api.TaskInfo
+	node    string
+	victims []*api.TaskInfo
+	rest    []*api.TaskInfo // those that Volcano left, from the placement of the evictor on
+	failed  bool            // the rest was not evicted
 }
 
 // planOf returns the plan for a task, nil for none.
 func (s *Session) planOf(task *api.TaskInfo) *plan {
 	for _, p := range s.plans {
-		if p.claimant.UID == task.UID {
+		if p.evictor.UID == task.UID {
 			return p
 		}
 	}
@@ -53,7 +53,7 @@ func (s *Session) seesCommits() bool {
 
 // inOrder returns the victims on a node to name for an evictor, for which all victims suffice.
 func (s *Session) inOrder(e *evictor, victims []*api.TaskInfo) []*api.TaskInfo {
-	s.plans = slices.DeleteFunc(s.plans, func(p *plan) bool { return p.claimant.UID == e.Task.UID })
+	s.plans = slices.DeleteFunc(s.plans, func(p *plan) bool { return p.evictor.UID == e.Task.UID })
 	if !s.rules.evicts || len(victims) == 0 || e.Queue == index.None || !onOneNode(victims) {
 		return victims
 	}
@@ -73,7 +73,7 @@ func (s *Session) inOrder(e *evictor, victims []*api.TaskInfo) []*api.TaskInfo {
 	}
 	for n := range ordered {
 		if enough := ordered[:n+1]; makesRoom(e, node, enough) && s.fitsOn(e, node, enough) {
-			s.plans = append(s.plans, &plan{claimant: e.Task, node: node.Name, victims: enough})
+			s.plans = append(s.plans, &plan{evictor: e.Task, node: node.Name, victims: enough})
 			return enough
 		}
 	}
@@ -133,7 +133,7 @@ func (s *Session) leftOn(node string) (left []*api.TaskInfo) {
 	return left
 }
 
-// Follow takes the rest of the victims from the future, when the claimant of a plan is placed.
+// Follow takes the rest of the victims from the future, when the evictor of a plan is placed.
 func (s *Session) Follow(task *api.TaskInfo) {
 	p := s.planOf(task)
 	if p == nil || task.NodeName != p.node || len(p.rest) > 0 {
@@ -159,7 +159,7 @@ func (s *Session) ownTask(task *api.TaskInfo) *api.TaskInfo {
 	return nil
 }
 
-// Abandon gives the rest of the victims back, when the claimant of a plan loses its place.
+// Abandon gives the rest of the victims back, when the evictor of a plan loses its place.
 func (s *Session) Abandon(task *api.TaskInfo) {
 	if p := s.planOf(task); p != nil && len(p.rest) > 0 {
 		s.returnRest(p)
@@ -191,7 +191,7 @@ func (s *Session) shiftFuture(tasks []*api.TaskInfo, charge bool) {
 // commit the evictions of the others. It leaves the vote to the other plugins.
 func (s *Session) JobPipelined(obj any) int {
 	job := obj.(*api.JobInfo)
-	left := func(p *plan) bool { return p.claimant.Job == job.UID && len(p.rest) > 0 }
+	left := func(p *plan) bool { return p.evictor.Job == job.UID && len(p.rest) > 0 }
 	if s.evictions.committing || !slices.ContainsFunc(s.plans, left) {
 		return util.Abstain
 	}
@@ -209,14 +209,14 @@ func (s *Session) JobPipelined(obj any) int {
 }
 
 func (s *Session) evictRest(p *plan) {
-	rest, before := p.rest, s.evictions.claimant
+	rest, before := p.rest, s.evictions.evictor
 	s.returnRest(p)
-	if len(s.agreedOn(p.claimant, rest)) < len(rest) {
+	if len(s.agreedOn(p.evictor, rest)) < len(rest) {
 		p.failed = true // a pod of their job was evicted meanwhile
 		return
 	}
-	s.evictions.claimant = p.claimant
-	defer func() { s.evictions.claimant = before }()
+	s.evictions.evictor = p.evictor
+	defer func() { s.evictions.evictor = before }()
 	for _, victim := range rest {
 		if err := s.Volcano.Evict(victim, "reclaim"); err != nil {
 			p.failed = true

@@ -64,9 +64,9 @@ type Session struct {
 // methods of a Session without the session, which a session that opens need not allocate.
 type rules struct {
 	// take decides about one victim of q, and counts it as gone.
-	take func(s *Session, q index.Queue, victim fastres.Vector, to index.Queue, evictor fastres.Vector, deserves bool) bool
+	take takeRule
 	// takeForGang does so for a whole job.
-	takeForGang func(s *Session, g *gang, q index.Queue, node string, victim fastres.Vector, terms quota.Terms) bool
+	takeForGang func(s *Session, g *gang, q index.Queue, node string, victim fastres.Vector, protection quota.Protection) bool
 	// name returns the victims for an evictor, in the order of the release.
 	name func(s *Session, e *evictor, tasks []*api.TaskInfo) []*api.TaskInfo
 	// preemptive decides whether a queue may take from others for tasks.
@@ -93,7 +93,7 @@ type Reports struct {
 // Open begins to evict pods, with the earmarks of earlier sessions.
 func (s *Session) Open(of *constraint.Session, m *Memory, v arguments.Variant, with *arguments.Settings, to Reports) {
 	*s = Session{Session: of, Reports: to, memory: m, settings: with}
-	s.rules = rules{take: takeRule(v, with), takeForGang: (*Session).takeGang, preemptive: (*Session).takeDeserved, proportion: v.Proportion,
+	s.rules = rules{take: chooseTake(v, with), takeForGang: (*Session).takeGang, preemptive: (*Session).takeDeserved, proportion: v.Proportion,
 		evicts: s.Cards != nil && !v.Proportion, places: s.Cards != nil || !to.Exchanges.Empty(),
 		overused: !v.Proportion && !with.Rules.OverusedByShare, needsQueue: with.Rules.OrderVictims && !v.Proportion}
 	if v.Proportion {
@@ -116,9 +116,13 @@ func (s *Session) Open(of *constraint.Session, m *Memory, v arguments.Variant, w
 	s.openEarmarks()
 }
 
-// takeRule returns the rule of quota.Victims that the name and the arguments select. Without a
+// takeRule decides whether a task of q may be evicted for an evictor of the queue to. deserves: to
+// deserves something of what the evictor requests.
+type takeRule func(s *Session, q index.Queue, victim fastres.Vector, to index.Queue, evictor fastres.Vector, deserves bool) bool
+
+// chooseTake returns the rule of quota.Victims that the name and the arguments select. Without a
 // queue of the evictor, there are no levels to compare.
-func takeRule(v arguments.Variant, with *arguments.Settings) func(*Session, index.Queue, fastres.Vector, index.Queue, fastres.Vector, bool) bool {
+func chooseTake(v arguments.Variant, with *arguments.Settings) takeRule {
 	switch {
 	case v.Proportion:
 		return func(s *Session, q index.Queue, victim fastres.Vector, _ index.Queue, _ fastres.Vector, _ bool) bool {
@@ -144,10 +148,11 @@ func takeRule(v arguments.Variant, with *arguments.Settings) func(*Session, inde
 	}
 }
 
-// take applies the rule of reclaim to one victim of q, on some terms. request is what the evictor
-// requests, and charge what its queue is charged for it.
-func (s *Session) take(q index.Queue, victim fastres.Vector, to index.Queue, request, charge fastres.Vector, terms quota.Terms) bool {
-	if terms == quota.ByGuarantee && to != index.None {
+// take applies the rule of reclaim to one victim of q, with its protection. The evictor requests
+// request, and its queue is charged charge for it.
+func (s *Session) take(q index.Queue, victim fastres.Vector, to index.Queue,
+	request, charge fastres.Vector, protection quota.Protection) bool {
+	if protection == quota.ByGuarantee && to != index.None {
 		return s.memory.victims.TakeByGuarantee(q, victim, to, request, s.settings.Damping)
 	}
 	deserves := s.settings.Levels > 0 && to != index.None && charge.Intersects(s.Index.Deserved.Row(to))

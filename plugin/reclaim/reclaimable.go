@@ -124,26 +124,26 @@ func (s *Session) eachVictim(e *evictor, reclaimees []*api.TaskInfo, visit func(
 		if q == index.None || s.Index.Broken(q) != nil || s.planned(task) {
 			continue
 		}
-		terms := s.Terms(e.Reclaimer, q, task)
-		if terms == quota.Spared {
+		protection := s.Protection(e.Reclaimer, q, task)
+		if protection == quota.Spared {
 			continue
 		}
 		if e.hasCards {
 			s.Cards.Read(task) // once: pods of queues without cards are not in the table of pods yet
 		}
 		s.Intake.SetCharge(charge, q, task, task.NodeName)
-		if e.hasCards && !s.frees(e, q, task, charge) || terms == quota.ByDeserved && s.keeps(q, charge) {
+		if e.hasCards && !s.frees(e, q, task, charge) || protection == quota.ByDeserved && s.keeps(q, charge) {
 			continue
 		}
-		if s.evict(e, q, task, charge, terms) && !visit(task) {
+		if s.evict(e, q, task, charge, protection) && !visit(task) {
 			return
 		}
 	}
 }
 
 // evict decides about one victim of q, and counts it as gone on all its accounts.
-func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector, terms quota.Terms) bool {
-	if !s.take(q, charge, e.Queue, e.request, e.charge, terms) {
+func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector, protection quota.Protection) bool {
+	if !s.take(q, charge, e.Queue, e.request, e.charge, protection) {
 		return false
 	}
 	s.memory.draft.RemoveBeside(q, task, charge)

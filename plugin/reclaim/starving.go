@@ -42,7 +42,8 @@ func (s *Session) StarvingProblem() string {
 		for _, p := range tier.Plugins {
 			own = own || p.Name == s.Plugin
 			if p.Name == "gang" && p.EnabledJobStarving != nil && *p.EnabledJobStarving {
-				return arguments.ReclaimBeyondMinimum + " has no effect while gang decides which jobs starve; set enableJobStarving: false for the plugin gang"
+				return arguments.ReclaimBeyondMinimum + " has no effect while gang decides which jobs starve; " +
+					"set enableJobStarving: false for the plugin gang"
 			}
 		}
 		if own {

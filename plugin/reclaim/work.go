@@ -136,6 +136,6 @@ func (s *Session) evictAgain(e *evictor, victims []*api.TaskInfo) {
 	for _, task := range victims {
 		q := s.QueueOf(task)
 		s.Intake.SetCharge(charge, q, task, task.NodeName)
-		s.evict(e, q, task, charge, s.Terms(e.Reclaimer, q, task))
+		s.evict(e, q, task, charge, s.Protection(e.Reclaimer, q, task))
 	}
 }

@@ -31,18 +31,18 @@ type absentClaims struct {
 	ResourceClaimDRAResreq map[string]map[string]*Devices
 }
 
-// KnowsClaims reports whether tasks have resource claims.
-func KnowsClaims() bool {
+// KnowsDeviceClaims reports whether tasks have resource claims.
+func KnowsDeviceClaims() bool {
 	t := &task{TaskInfo: &api.TaskInfo{}}
 	return &t.ResourceClaimKeys != &t.absentClaims.ResourceClaimKeys
 }
 
-// HasClaims reports whether a task has resource claims that request devices.
-func HasClaims(t *api.TaskInfo) bool { return len(task{TaskInfo: t}.DRAResreq) > 0 }
+// HasDeviceClaims reports whether a task has resource claims that request devices.
+func HasDeviceClaims(t *api.TaskInfo) bool { return len(task{TaskInfo: t}.DRAResreq) > 0 }
 
-// EachClaim calls visit with each device class of each resource claim of a task. The name of a
+// EachDeviceClaim calls visit with each device class of each resource claim of a task. The name of a
 // claim has its namespace. Devices without a claim have the name "".
-func EachClaim(t *api.TaskInfo, visit func(claim, class string, devices Devices)) {
+func EachDeviceClaim(t *api.TaskInfo, visit func(claim, class string, devices Devices)) {
 	of := task{TaskInfo: t}
 	eachClaim(of.ResourceClaimKeys, of.ResourceClaimDRAResreq, of.DRAResreq, visit)
 }

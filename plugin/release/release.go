@@ -90,7 +90,7 @@ type Rules struct {
 	QueueGates bool
 
 	// DeviceQuotas: the capability of a queue bounds the devices of resource claims. From
-	// v1.15 on, and only if tasks have claims (see KnowsClaims).
+	// v1.15 on, and only if tasks have claims (see KnowsDeviceClaims).
 	//
 	// Upstream: capacity/capacity.go, checkDRAAllocatable.
 	DeviceQuotas bool

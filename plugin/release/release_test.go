@@ -167,12 +167,12 @@ func TestClaims(t *testing.T) {
 	all, names, claims := fields.FieldByName("DRAResreq"), fields.FieldByName("ResourceClaimKeys"), fields.FieldByName("ResourceClaimDRAResreq")
 	found := map[string]release.Devices{}
 	visit := func(claim, class string, devices release.Devices) { found[claim+" of "+class] = devices }
-	release.EachClaim(task, visit)
-	assert.False(t, release.HasClaims(task))
+	release.EachDeviceClaim(task, visit)
+	assert.False(t, release.HasDeviceClaims(task))
 	assert.Empty(t, found)
-	require.Equal(t, release.Built() >= release.V115, release.KnowsClaims())
-	require.Equal(t, release.KnowsClaims(), all.IsValid() && names.IsValid() && claims.IsValid(), "the bridge is live where the fields are")
-	if !release.KnowsClaims() {
+	require.Equal(t, release.Built() >= release.V115, release.KnowsDeviceClaims())
+	require.Equal(t, release.KnowsDeviceClaims(), all.IsValid() && names.IsValid() && claims.IsValid(), "the bridge is live where the fields are")
+	if !release.KnowsDeviceClaims() {
 		return
 	}
 	want := release.Devices{Count: 2, Capacity: map[string]resource.Quantity{"memory": resource.MustParse("8Gi")}}
@@ -182,8 +182,8 @@ func TestClaims(t *testing.T) {
 	devices.SetMapIndex(reflect.ValueOf("gpu"), pointer)
 	devices.SetMapIndex(reflect.ValueOf("none"), reflect.Zero(pointer.Type()))
 	all.Set(devices)
-	assert.True(t, release.HasClaims(task))
-	release.EachClaim(task, visit)
+	assert.True(t, release.HasDeviceClaims(task))
+	release.EachDeviceClaim(task, visit)
 	assert.Equal(t, map[string]release.Devices{" of gpu": want}, found, "devices without a claim")
 
 	clear(found)
@@ -191,6 +191,6 @@ func TestClaims(t *testing.T) {
 	byClaim.SetMapIndex(reflect.ValueOf("ns/c"), devices)
 	claims.Set(byClaim)
 	names.Set(reflect.ValueOf([]string{"ns/c", "ns/unknown"}))
-	release.EachClaim(task, visit)
+	release.EachDeviceClaim(task, visit)
 	assert.Equal(t, map[string]release.Devices{"ns/c of gpu": want}, found)
 }

@@ -60,7 +60,8 @@ func (e *Exchanges) Evicted(job *api.JobInfo, node, from, to string) {
 	if x.returned {
 		x.times++
 		if x.times == exchangeTimes {
-			klog.Warningf("Queues %s and %s exchange a place on node %s without end: job %s/%s lost it for the %dth time and took it again; see docs/weights.md",
+			klog.Warningf("Queues %s and %s exchange a place on node %s without end: "+
+				"job %s/%s lost it for the %dth time and took it again; see docs/weights.md",
 				from, to, node, job.Namespace, job.Name, x.times+1)
 		}
 		if x.times >= exchangeTimes {

@@ -156,7 +156,7 @@ func (e *Explainer) numbers(r Refusal, q index.Queue, d fastres.Dim, quantity fl
 	case r.Admission:
 		return quota.EnqueueableNumbers(e.Index, q, d, quantity), capability
 	case device:
-		return quota.ClaimNumbers(e.Index, e.Limit, e.Names, q, d, quantity), capability
+		return quota.DeviceClaimNumbers(e.Index, e.Limit, e.Names, q, d, quantity), capability
 	}
 	return quota.AllocatableNumbers(e.Index, e.Limit, q, d, quantity), capability
 }

@@ -113,7 +113,8 @@ func (r Reason) In(memory Unit) string {
 	case UntypedPod:
 		return fmt.Sprintf("Pod requests <%s> but names no card: set the annotation %s", r.Cards, card.NameKey)
 	case SearchExhausted:
-		return fmt.Sprintf("Queue <%s> may have room for <%s> of <%s>, but the search for an assignment of cards used up its budget in this session",
+		return fmt.Sprintf("Queue <%s> may have room for <%s> of <%s>, but the search for an assignment of cards "+
+			"used up its budget in this session",
 			r.Queue, card.FormatDecimal(r.Requested), r.Cards)
 	case ReclaimDelayed:
 		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod yet: the pod waits for less than %s", r.Queue,

@@ -110,9 +110,9 @@ func Split(to []Reservation, job *api.JobInfo, demands []assign.Demand, charge f
 	return to
 }
 
-// Reserve adds the reservations of an admitted job that several cards can satisfy. EachCharge
+// AddJob adds the reservations of an admitted job that several cards can satisfy. EachCharge
 // visits the others.
-func (r *Reservations) Reserve(s *cards.Session, q index.Queue, job *api.JobInfo, own *Job) {
+func (r *Reservations) AddJob(s *cards.Session, q index.Queue, job *api.JobInfo, own *Job) {
 	r.demands = own.AppendReservation(r.demands[:0], s, q)
 	r.pending = Split(r.pending, job, r.demands, func(fastres.Dim, float64) {})
 }

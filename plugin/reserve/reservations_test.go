@@ -16,7 +16,7 @@ import (
 func (f *fixture) reserve(t testing.TB, r *Reservations, name string) {
 	t.Helper()
 	info, own := f.read(t, name)
-	r.Reserve(f.Session, f.q, info, own)
+	r.AddJob(f.Session, f.q, info, own)
 	r.EachCharge(f.Session, f.q, info, own, func(d fastres.Dim, milli float64) { f.ix.Inqueue.Row(f.q).Increase(d, milli) })
 }
 

@@ -47,7 +47,7 @@ func (f *fixture) admitAll(t testing.TB, r *Reservations, jobs []workload.Job) m
 		o := r.Admit(f.ix, f.Session, f.q, f.q, own)
 		byReason[o.Verdict.Reason] = append(byReason[o.Verdict.Reason], j.Name)
 		if o.Verdict.OK() {
-			r.Reserve(f.Session, f.q, info, own)
+			r.AddJob(f.Session, f.q, info, own)
 		}
 	}
 	return byReason

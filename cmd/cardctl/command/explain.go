@@ -100,7 +100,7 @@ func (s *source) explain(ctx context.Context, about subject, world *engine.World
 	}
 	progress := newProgress(s.streams.ErrOut)
 	findings, err := explain.Jobs(ctx, world, configuration, explain.Options{
-		Wanted: wanted, Claims: about.kind == "job" && about.name != "" || about.kind == "pod" && about.name != "",
+		Wanted: wanted, Reclaimers: about.kind == "job" && about.name != "" || about.kind == "pod" && about.name != "",
 		Progress: func(done, all int) { progress.report("jobs", done, all) },
 	})
 	progress.done()
@@ -274,9 +274,9 @@ func describe(out io.Writer, f *explain.Finding) {
 	if f.Safety != "" {
 		line("Reclaim:", f.Safety)
 	}
-	var claims []string
-	for _, c := range f.Claims {
-		claims = append(claims, fmt.Sprintf("%s in queue %s can reclaim %s", c.Owner, c.Queue, strings.Join(c.Pods, ", ")))
+	var reclaimers []string
+	for _, c := range f.Reclaimers {
+		reclaimers = append(reclaimers, fmt.Sprintf("%s in queue %s can reclaim %s", c.Owner, c.Queue, strings.Join(c.Pods, ", ")))
 	}
-	list("Claims:", claims)
+	list("Reclaimers:", reclaimers)
 }

@@ -64,7 +64,9 @@ func newServe(s *source) *cobra.Command {
 	cmd.Flags().StringVar(&v.certificate, "tls-cert-file", "",
 		"File with the certificate of the server, which then speaks HTTPS only. It is read again when it changes")
 	cmd.Flags().StringVar(&v.key, "tls-private-key-file", "", "File with the private key of the certificate")
-	cmd.Flags().StringVar(&v.metrics, "metrics", "", "Address of the scheduler's metrics, such as http://volcano-scheduler-service.volcano-system:8080/metrics, for the duration of its cycles")
+	cmd.Flags().StringVar(&v.metrics, "metrics", "",
+		"Address of the scheduler's metrics, such as http://volcano-scheduler-service.volcano-system:8080/metrics, "+
+			"for the duration of its cycles")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "Least time between two readings of the cluster")
 	s.bind(cmd)
 	cmd.MarkFlagsRequiredTogether("tls-cert-file", "tls-private-key-file")

@@ -48,9 +48,12 @@ func newSimulate(s *source) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&c.add, "add", nil, "File or directory with objects to add or, by the same name, to replace; may be given several times")
-	flags.StringArrayVar(&c.set, "set", nil, "Change of a queue, such as queue/research:cards.NVIDIA-H200=5 or queue/research:capability.cpu=64; may be given several times")
-	flags.StringArrayVar(&c.remove, "remove", nil, "Object to remove: job/NAME, job/NAMESPACE/NAME, queue/NAME or node/NAME; may be given several times")
+	flags.StringArrayVar(&c.add, "add", nil,
+		"File or directory with objects to add or, by the same name, to replace; may be given several times")
+	flags.StringArrayVar(&c.set, "set", nil,
+		"Change of a queue, such as queue/research:cards.NVIDIA-H200=5 or queue/research:capability.cpu=64; may be given several times")
+	flags.StringArrayVar(&c.remove, "remove", nil,
+		"Object to remove: job/NAME, job/NAMESPACE/NAME, queue/NAME or node/NAME; may be given several times")
 	flags.BoolVar(&c.all, "all", false, "Also show jobs and queues that stay as they are")
 	_ = cmd.RegisterFlagCompletionFunc("set", s.completeSetting)
 	_ = cmd.RegisterFlagCompletionFunc("remove", s.completeRemoval)

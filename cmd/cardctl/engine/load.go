@@ -30,7 +30,8 @@ type LeftOut struct {
 
 // Problem describes it.
 func (l LeftOut) Problem() string {
-	return fmt.Sprintf("its %d pods are left out: cardctl makes at most %d pods of workloads that have none yet, of %d MiB with their templates, and leaves out the largest workloads first",
+	return fmt.Sprintf("its %d pods are left out: cardctl makes at most %d pods of workloads that have none yet, "+
+		"of %d MiB with their templates, and leaves out the largest workloads first",
 		l.Pods, mostMade.Pods, mostMade.Bytes>>20)
 }
 

@@ -117,7 +117,8 @@ func (e *explainer) adviseShortages(f *Finding) []string {
 			all = append(all, fmt.Sprintf("no node has the card %s: name one that cardctl cards lists", s.Resource))
 			continue
 		case s.Against == report.Overcommit:
-			all = append(all, fmt.Sprintf("wait until jobs of %s end: they are admitted up to %s %s; or raise what it deserves, or its annotation %s",
+			all = append(all, fmt.Sprintf(
+				"wait until jobs of %s end: they are admitted up to %s %s; or raise what it deserves, or its annotation %s",
 				s.Queue, Amount(s.Resource, s.Bound), s.Resource, policy.OvercommitFactorKey))
 		case origin == "":
 			all = append(all, fmt.Sprintf("%s %s are missing: the cluster's total less the guarantees of other queues bounds %s", missing,

@@ -46,9 +46,9 @@ type explainer struct {
 type Options struct {
 	// Wanted selects jobs; nil selects all.
 	Wanted func(*Finding) bool
-	// Claims adds the jobs that can reclaim a running job.
-	Claims   bool
-	Progress func(done, all int)
+	// Reclaimers adds the jobs that can reclaim a running job.
+	Reclaimers bool
+	Progress   func(done, all int)
 }
 
 // Jobs explains jobs, in the order of their names, or returns the error of ctx. It changes the
@@ -71,8 +71,8 @@ func Jobs(ctx context.Context, w *engine.World, c *engine.Configuration, o Optio
 			continue
 		}
 		x.explain(&f, s.Jobs[g.ID()])
-		if o.Claims && f.Pods.Placed > 0 {
-			x.claims(&f, s.Jobs[g.ID()])
+		if o.Reclaimers && f.Pods.Placed > 0 {
+			x.reclaimers(&f, s.Jobs[g.ID()])
 		}
 		findings = append(findings, f)
 		if o.Progress != nil {
@@ -225,7 +225,8 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 		f.Advice = append(f.Advice, "a job of its queue with a higher priority is admitted in its place (displacePromises)")
 	}
 	if f.TimedOut = reserve.PromiseOf(job).Over && job.PodGroup.Status.Phase == scheduling.PodGroupInqueue; f.TimedOut {
-		f.Advice = append(f.Advice, "its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
+		f.Advice = append(f.Advice,
+			"its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
 	}
 }
 

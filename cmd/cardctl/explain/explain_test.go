@@ -51,22 +51,22 @@ spec: {weight: 1, reclaimable: true}`
 
 func TestRunningJob(t *testing.T) {
 	w, c := read(t, lending(""), plugin.Name, unlimited(false))
-	findings := jobs(t, w, c, Options{Claims: true})
+	findings := jobs(t, w, c, Options{Reclaimers: true})
 	require.Len(t, findings, 3)
 	also, claims, runs := findings[0], findings[1], findings[2]
 
 	assert.Equal(t, Running, runs.State)
 	assert.Equal(t, "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)", runs.Safety)
-	require.Len(t, runs.Claims, 1)
-	assert.Equal(t, "default/PodGroup/claims", runs.Claims[0].Owner)
+	require.Len(t, runs.Reclaimers, 1)
+	assert.Equal(t, "default/PodGroup/claims", runs.Reclaimers[0].Owner)
 	taken := 2
 	if release.Built() >= release.V115 {
 		taken = 1 // gang and the quota plugin take victims in different orders, and only both together choose one
 	}
-	assert.Len(t, runs.Claims[0].Pods, taken, "what is above deserved, and no more")
+	assert.Len(t, runs.Reclaimers[0].Pods, taken, "what is above deserved, and no more")
 
 	assert.Equal(t, "no job can reclaim it: queue owner has no more than it deserves", also.Safety)
-	assert.Empty(t, also.Claims)
+	assert.Empty(t, also.Reclaimers)
 
 	assert.Equal(t, NodesFull, claims.Rule)
 }
@@ -275,13 +275,13 @@ func TestPoliciesOfReclaim(t *testing.T) {
 			classify(3, "runs", test.runs)
 			classify(5, "claims", test.claims)
 			w, c := read(t, manifests, plugin.Name, unlimited(false, cmp.Or(test.argument, "reclaimByServiceType: false")))
-			findings := jobs(t, w, c, Options{Claims: true})
+			findings := jobs(t, w, c, Options{Reclaimers: true})
 			require.Len(t, findings, 3)
 			claims, runs := findings[1], findings[2]
 			assert.Equal(t, card.List{"NVIDIA-H200"}, claims.Cards)
 			assert.Empty(t, runs.Cards, "it does not wait")
 			assert.Equal(t, test.safety, runs.Safety)
-			assert.Equal(t, test.taken, len(runs.Claims) > 0)
+			assert.Equal(t, test.taken, len(runs.Reclaimers) > 0)
 			if test.advice != "" {
 				assert.Contains(t, claims.Advice, test.advice)
 			}

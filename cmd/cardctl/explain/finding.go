@@ -85,8 +85,8 @@ type Finding struct {
 	TimedOut bool `json:"timedOut,omitempty"`
 
 	// Of a running job.
-	Claims []Claim `json:"claims,omitempty"`
-	Safety string  `json:"safety,omitempty"` // how much of its queue can be reclaimed, in words
+	Reclaimers []Reclaimer `json:"reclaimers,omitempty"`
+	Safety     string      `json:"safety,omitempty"` // how much of its queue can be reclaimed, in words
 }
 
 // Spared counts pods that one policy protects.
@@ -145,8 +145,8 @@ type Nodes struct {
 	Names []string `json:"names"` // the first few
 }
 
-// Claim is a job of another queue that can reclaim pods of a running job.
-type Claim struct {
+// Reclaimer is a job of another queue that can reclaim pods of a running job.
+type Reclaimer struct {
 	Owner string   `json:"owner"`
 	Queue string   `json:"queue"`
 	Pods  []string `json:"pods"` // that it can reclaim

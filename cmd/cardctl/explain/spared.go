@@ -90,7 +90,7 @@ func (e *explainer) lentPods() map[lent]lentPods {
 				}
 				pods := e.lent[of]
 				pods.all++
-				if e.Quota.Standing(task).Young {
+				if e.Quota.Protection(task).Young {
 					pods.young++
 				}
 				e.lent[of] = pods

@@ -144,7 +144,8 @@ func (o *Objects) readConfigMaps(ctx context.Context, kube kubernetes.Interface,
 			o.add(configMap, Source{})
 		case apierrors.IsNotFound(err): // Configuration reports it
 		case apierrors.IsForbidden(err):
-			errs = append(errs, fmt.Errorf("no permission to get the ConfigMap %s of %s, which has the scheduler's configuration (%s)", name, host, otherwise))
+			errs = append(errs, fmt.Errorf("no permission to get the ConfigMap %s of %s, which has the scheduler's configuration (%s)",
+				name, host, otherwise))
 		default:
 			errs = append(errs, list{kind: "configmaps"}.explain(err, host))
 		}
@@ -216,7 +217,8 @@ func (l list) explain(err error, host string) error {
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("no permission to list %s in all namespaces of %s: %s", l.kind, host, cmp.Or(l.purpose, "quotas are counted across the cluster"))
+		return fmt.Errorf("no permission to list %s in all namespaces of %s: %s",
+			l.kind, host, cmp.Or(l.purpose, "quotas are counted across the cluster"))
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster %s does not accept these credentials", host)
 	case strings.HasSuffix(l.kind, ".volcano.sh") && apierrors.IsNotFound(err):

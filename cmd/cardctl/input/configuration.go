@@ -50,7 +50,8 @@ func (o *Objects) Configuration() (found *Configuration, missing string, err err
 			missing = problem
 			continue
 		}
-		all = append(all, Configuration{text, o.nameOf(m.deployment.Namespace, m.configMap) + ", which Deployment " + full(m.deployment) + " mounts"})
+		all = append(all, Configuration{text,
+			o.nameOf(m.deployment.Namespace, m.configMap) + ", which Deployment " + full(m.deployment) + " mounts"})
 	}
 	if len(all) == 0 && missing == "" {
 		for _, m := range o.ConfigMaps {
@@ -60,7 +61,8 @@ func (o *Objects) Configuration() (found *Configuration, missing string, err err
 		}
 		missing = "the input has no ConfigMap with one"
 		if o.complete {
-			missing = fmt.Sprintf("no Deployment runs the scheduler %s, and there is no ConfigMap %s/%s", schedulerName, chartNamespace, chartConfigMap)
+			missing = fmt.Sprintf("no Deployment runs the scheduler %s, and there is no ConfigMap %s/%s",
+				schedulerName, chartNamespace, chartConfigMap)
 		}
 	}
 	if len(all) == 0 {
@@ -71,7 +73,8 @@ func (o *Objects) Configuration() (found *Configuration, missing string, err err
 		origins = append(origins, c.Origin)
 	}
 	if slices.ContainsFunc(all, func(c Configuration) bool { return c.Text != all[0].Text }) {
-		return nil, "", fmt.Errorf("there are %d different scheduler configurations: %s; name one with --scheduler-conf", len(all), strings.Join(origins, "; "))
+		return nil, "", fmt.Errorf("there are %d different scheduler configurations: %s; name one with --scheduler-conf",
+			len(all), strings.Join(origins, "; "))
 	}
 	return &all[0], "", nil
 }

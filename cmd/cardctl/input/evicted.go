@@ -54,8 +54,9 @@ func (l *Live) noteEvicted(object any) {
 	}
 	c := pod.Status.Conditions[i]
 	l.keep(Evicted{
-		Time: c.LastTransitionTime.Time, Namespace: pod.Namespace, Pod: pod.Name, PodGroup: pod.Annotations[scheduling.KubeGroupNameAnnotationKey],
-		Node: pod.Spec.NodeName, Card: card.NameOf(pod.Annotations).String(), Why: c.Message, uid: pod.UID,
+		Time: c.LastTransitionTime.Time, Namespace: pod.Namespace, Pod: pod.Name,
+		PodGroup: pod.Annotations[scheduling.KubeGroupNameAnnotationKey],
+		Node:     pod.Spec.NodeName, Card: card.NameOf(pod.Annotations).String(), Why: c.Message, uid: pod.UID,
 	})
 }
 

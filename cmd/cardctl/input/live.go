@@ -143,7 +143,8 @@ func strip(object any) (any, error) {
 	}
 	if isOther(object) {
 		d := object.(*appsv1.Deployment)
-		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, UID: d.UID, ResourceVersion: d.ResourceVersion}}, nil
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+			Namespace: d.Namespace, Name: d.Name, UID: d.UID, ResourceVersion: d.ResourceVersion}}, nil
 	}
 	return object, nil
 }
@@ -284,7 +285,8 @@ func (l *Live) Leader(ctx context.Context) (name string, renewed time.Time, err 
 	case apierrors.IsForbidden(err):
 		return "", renewed, fmt.Errorf("no permission to get the lease %s/%s of %s, which names the leader", leaseNamespace, leaseName, l.host)
 	case apierrors.IsNotFound(err):
-		return "", renewed, fmt.Errorf("there is no lease %s/%s: the scheduler runs without an election, or not at all", leaseNamespace, leaseName)
+		return "", renewed, fmt.Errorf("there is no lease %s/%s: the scheduler runs without an election, or not at all",
+			leaseNamespace, leaseName)
 	case err != nil:
 		return "", renewed, list{kind: "leases"}.explain(err, l.host)
 	}

@@ -34,7 +34,8 @@ func (o *Objects) references(kind Kind) int {
 		return len(o.PodGroups)
 	case kind == PodGroups && len(o.PodGroups) == 0:
 		return count(o.Pods, func(pod *v1.Pod) bool {
-			return pod.Annotations[scheduling.KubeGroupNameAnnotationKey] != "" && pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed
+			return pod.Annotations[scheduling.KubeGroupNameAnnotationKey] != "" &&
+				pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed
 		})
 	case kind == Pods && len(o.Pods) == 0:
 		return count(o.PodGroups, func(g *scheduling.PodGroup) bool { return g.Status.Phase == scheduling.PodGroupRunning })

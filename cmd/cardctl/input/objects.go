@@ -166,7 +166,8 @@ func put[T interface {
 	if !repeated {
 		return append(all, object)
 	}
-	o.Repeated = append(o.Repeated, Problem{source, named(kind, object), "", fmt.Sprintf("was read at %s already; this one counts", o.sources[was])})
+	o.Repeated = append(o.Repeated, Problem{source, named(kind, object), "",
+		fmt.Sprintf("was read at %s already; this one counts", o.sources[was])})
 	all[slices.Index(all, was.(T))] = object
 	return all
 }

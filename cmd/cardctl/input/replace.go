@@ -96,7 +96,8 @@ func ownerOf(object metav1.Object) (owner, types.UID) {
 		name, group := reference.Name, strings.Split(reference.APIVersion, "/")[0]
 		switch {
 		case reference.UID == "":
-		case reference.Kind == "Job" && group == batch.SchemeGroupVersion.Group, reference.Kind == "Pod" && group == v1.SchemeGroupVersion.Version:
+		case reference.Kind == "Job" && group == batch.SchemeGroupVersion.Group,
+			reference.Kind == "Pod" && group == v1.SchemeGroupVersion.Version:
 			return owner{reference.Kind, object.GetNamespace(), name}, reference.UID
 		case reference.Kind == "ReplicaSet" && group == appsv1.GroupName && strings.Contains(name, "-"):
 			return owner{"Deployment", object.GetNamespace(), name[:strings.LastIndexByte(name, '-')]}, reference.UID

@@ -107,7 +107,8 @@ func (r *Row) Summary() string {
 // Quantities describes all quantities of the resource of a row.
 func (r *Row) Quantities() string {
 	return fmt.Sprintf("%s: deserved %s, guarantee %s, allocated %s, inqueue %s, capability %s", r.Holding.Resource,
-		r.bound(r.Holding.Deserved), r.amount(r.Holding.Guarantee), r.amount(r.Holding.Allocated), r.amount(r.Holding.Inqueue), r.bound(r.Holding.Capability))
+		r.bound(r.Holding.Deserved), r.amount(r.Holding.Guarantee), r.amount(r.Holding.Allocated),
+		r.amount(r.Holding.Inqueue), r.bound(r.Holding.Capability))
 }
 
 // Amounts describes in short what is allocated and reserved, and the capability.

@@ -68,7 +68,8 @@ func healthView(q *request) (any, any, error) {
 	p := &healthPage{
 		Configuration: configuration{Plugin: c.Plugin, Hierarchy: c.Hierarchy, Release: c.Release.String(), LeftOut: c.LeftOut,
 			Arguments: c.Arguments, Policies: q.Policies},
-		Notes: append([]model.Note{}, q.Notes...), Checked: q.Checks.Time, Refused: q.refused(), Scheduler: q.Scheduler, Server: q.server.process(q.Took),
+		Notes: append([]model.Note{}, q.Notes...), Checked: q.Checks.Time, Refused: q.refused(),
+		Scheduler: q.Scheduler, Server: q.server.process(q.Took),
 		Issues: slices.DeleteFunc(slices.Clone(q.Checks.Issues), func(i validate.Issue) bool { return !q.maySee(i.Object) }),
 	}
 	for _, a := range c.Actions {

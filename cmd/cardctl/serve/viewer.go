@@ -122,7 +122,7 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 		holders[i].More += before - len(holders[i].Jobs)
 	}
 	f.Holders = holders
-	f.Claims = slices.DeleteFunc(slices.Clone(f.Claims), func(c explain.Claim) bool {
+	f.Reclaimers = slices.DeleteFunc(slices.Clone(f.Reclaimers), func(c explain.Reclaimer) bool {
 		namespace, _, _ := strings.Cut(c.Owner, "/")
 		return !s.namespace(namespace)
 	})

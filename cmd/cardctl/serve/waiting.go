@@ -37,7 +37,7 @@ func waitingView(q *request) (any, any, error) {
 	if strings.HasSuffix(q.URL.Path, ".json") {
 		visible, hidden := q.seen.jobs(waiting)
 		for i := range visible {
-			visible[i].Claims, visible[i].Safety = nil, "" // the explanation of one job has them
+			visible[i].Reclaimers, visible[i].Safety = nil, "" // the explanation of one job has them
 		}
 		return nil, document{Kind: "ExplanationList", Items: visible, Hidden: hidden}, nil
 	}
@@ -101,7 +101,7 @@ type jobPage struct {
 	Of      int        // jobs that wait in its queue
 	Holders []holders  // of what it lacks
 	Try     []page.Try // changes to simulate
-	// Unsought: the cluster has too many jobs to look for the claims of others.
+	// Unsought: the cluster has too many jobs to look for reclaimers.
 	Unsought bool
 	Policies []queues.Policy // that hold in its queue
 }
@@ -132,7 +132,7 @@ func jobView(q *request) (any, any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &jobPage{Finding: f, Holders: q.holders(f), Unsought: !q.Model.Claims}
+	p := &jobPage{Finding: f, Holders: q.holders(f), Unsought: !q.Model.Reclaimers}
 	if q.seen.viewer.Queues(q.Context()) {
 		p.Levels = q.levels(f)
 		if queue := q.Queue(f.Queue); queue != nil {

@@ -239,7 +239,7 @@ func TestDeviceQuotas(t *testing.T) {
 	issues := check(t, queue("q", "", "", `capability: {cpu: 8, memory: 8Gi, deviceclass/gpu.example.com: 2}, guarantee: {resource: {deviceclass/gpu.example.com: 1}}`))
 	require.NotEmpty(t, issues)
 	last := issues[len(issues)-1]
-	if release.KnowsClaims() {
+	if release.KnowsDeviceClaims() {
 		require.Len(t, issues, 1)
 		assert.Contains(t, last, "warning: Queue/q: spec.guarantee.resource.deviceclass/gpu.example.com: has no effect: of devices, only the capability counts")
 		return

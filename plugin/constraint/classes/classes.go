@@ -1,4 +1,4 @@
-// Package classes lets service classes of jobs decide who takes from whom (quota.Meet).
+// Package classes lets service classes of jobs decide who takes from whom (quota.ProtectionOf).
 package classes
 
 import (
@@ -96,14 +96,14 @@ func (p *Policy) MayTake(q index.Queue, task *api.TaskInfo) quota.Verdict {
 	return quota.Verdict{Reason: quota.Admitted, Queue: q}
 }
 
-func (p *Policy) Terms(r constraint.Reclaimer, _ index.Queue, task *api.TaskInfo) quota.Terms {
+func (p *Policy) Protection(r constraint.Reclaimer, _ index.Queue, task *api.TaskInfo) quota.Protection {
 	if r.Task != nil {
-		return quota.Meet(p.of(&p.reclaimer, r.Task), p.of(&p.victim, task))
+		return quota.ProtectionOf(p.of(&p.reclaimer, r.Task), p.of(&p.victim, task))
 	}
 	if p.gang == nil || p.gang.job != r.Gang {
 		p.gang = &gang{r.Gang, p.ofGang(r.Gang)}
 	}
-	return quota.Meet(p.gang.class, p.of(&p.victim, task))
+	return quota.ProtectionOf(p.gang.class, p.of(&p.victim, task))
 }
 
 // ofGang returns the service class for which a whole job takes from others: training if one of its

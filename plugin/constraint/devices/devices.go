@@ -10,7 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Rule charges queues for resource claims (quota.ClaimsFit). Pods that are being deleted hold no
+// Rule charges queues for resource claims (quota.DeviceClaimsFit). Pods that are being deleted hold no
 // claims any more, so no devices are earmarked, and the future accounts of devices are those of now.
 type Rule struct {
 	session *constraint.Session
@@ -29,7 +29,7 @@ var (
 // Open returns the rule, nil where no pod of the session has a claim on devices that some queue
 // bounds.
 func Open(s *constraint.Session) any {
-	if !s.Intake.HasClaims() {
+	if !s.Intake.HasDeviceClaims() {
 		return nil
 	}
 	return &Rule{s, map[api.JobID]fastres.Vector{}}
@@ -38,11 +38,11 @@ func Open(s *constraint.Session) any {
 // Fit decides on the claims of a task. A refusal makes a.Request what the queue that refuses would
 // be charged for them, where it may.
 func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
-	claims := r.session.Intake.Claims(a.Task)
+	claims := r.session.Intake.DeviceClaims(a.Task)
 	if len(claims) == 0 {
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	}
-	v := quota.ClaimsFit(b.Queues, r.session.Limit, r.session.Names, a.Queue, claims)
+	v := quota.DeviceClaimsFit(b.Queues, r.session.Limit, r.session.Names, a.Queue, claims)
 	if !v.OK() && a.Replace {
 		a.Request.Reset()
 		for _, claim := range claims {
@@ -94,24 +94,24 @@ func (r *Rule) setMissing(x fastres.Vector, job *api.JobInfo) {
 }
 
 func (r *Rule) Charge(b *quota.Books, a constraint.Ask) {
-	quota.ChargeClaims(b.Queues, a.Queue, r.session.Intake.Claims(a.Task))
+	quota.ChargeDeviceClaims(b.Queues, a.Queue, r.session.Intake.DeviceClaims(a.Task))
 }
 
 func (r *Rule) Refund(b *quota.Books, a constraint.Ask, _ fastres.Vector) {
-	quota.RefundClaims(b.Queues, a.Queue, r.session.Intake.Claims(a.Task))
+	quota.RefundDeviceClaims(b.Queues, a.Queue, r.session.Intake.DeviceClaims(a.Task))
 }
 
-func (r *Rule) Charged(a constraint.Ask)  { r.follow(a, quota.ChargeClaims) }
-func (r *Rule) Refunded(a constraint.Ask) { r.follow(a, quota.RefundClaims) }
+func (r *Rule) Charged(a constraint.Ask)  { r.follow(a, quota.ChargeDeviceClaims) }
+func (r *Rule) Refunded(a constraint.Ask) { r.follow(a, quota.RefundDeviceClaims) }
 
 // follow changes the claims of a task. The dimensions of the devices become present in a.Request.
-func (r *Rule) follow(a constraint.Ask, change func(quota.Accounts, index.Queue, []index.Claim)) {
-	claims := r.session.Intake.Claims(a.Task)
+func (r *Rule) follow(a constraint.Ask, change func(quota.Accounts, index.Queue, []index.DeviceClaim)) {
+	claims := r.session.Intake.DeviceClaims(a.Task)
 	if len(claims) == 0 {
 		return
 	}
 	change(r.session.Index, a.Queue, claims)
-	r.session.Books.ChargedClaims(a.Queue, claims)
+	r.session.Books.ChargedDeviceClaims(a.Queue, claims)
 	for _, claim := range claims {
 		for _, of := range claim.Devices {
 			a.Request.Set(of.Dim, of.Quantity)
@@ -125,7 +125,7 @@ func (r *Rule) Hold(a constraint.JobAsk) {
 	r.setMissing(missing, a.Job)
 	r.held[a.Job.UID] = missing
 	quota.PromiseDevices(r.session.Index, a.Queue, missing)
-	a.Reserved.Join(missing)
+	a.Inqueue.Join(missing)
 }
 
 // Withdraw takes them back, if this session added them: those of earlier sessions do not count.
@@ -135,6 +135,6 @@ func (r *Rule) Withdraw(a constraint.JobAsk) (restore func()) {
 		return func() {}
 	}
 	quota.WithdrawDevices(r.session.Index, a.Queue, missing)
-	a.Reserved.Join(missing)
+	a.Inqueue.Join(missing)
 	return func() { quota.PromiseDevices(r.session.Index, a.Queue, missing) }
 }

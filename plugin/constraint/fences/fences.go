@@ -32,7 +32,7 @@ func (p Policy) MayTake(q index.Queue, _ *api.TaskInfo) quota.Verdict {
 	return quota.Verdict{Reason: quota.Admitted, Queue: q}
 }
 
-func (p Policy) Terms(r constraint.Reclaimer, q index.Queue, _ *api.TaskInfo) quota.Terms {
+func (p Policy) Protection(r constraint.Reclaimer, q index.Queue, _ *api.TaskInfo) quota.Protection {
 	if p.fences.Separate(q, r.Queue) {
 		return quota.Spared
 	}

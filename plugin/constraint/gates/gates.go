@@ -126,7 +126,7 @@ func (r *Rule) Charged(a constraint.Ask) {
 	if !known || !kept.active {
 		return
 	}
-	quota.Release(r.session.Index, kept.queue, r.rows.Row(kept.row))
+	quota.Unreserve(r.session.Index, kept.queue, r.rows.Row(kept.row))
 	kept.active = false
 	r.pods[a.Task.UID] = kept
 	r.active--

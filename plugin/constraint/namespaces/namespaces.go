@@ -162,7 +162,7 @@ func (r *Rule) Hold(a constraint.JobAsk) {
 	}
 	r.accounts().NoteOwnJobs(at)
 	if a.Cards != nil {
-		r.namespaces.Reservations.Reserve(r.session.Cards, at, a.Job, a.Cards)
+		r.namespaces.Reservations.AddJob(r.session.Cards, at, a.Job, a.Cards)
 	}
 }
 

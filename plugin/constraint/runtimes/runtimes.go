@@ -56,7 +56,7 @@ func (p Policy) MayTake(q index.Queue, task *api.TaskInfo) quota.Verdict {
 	return quota.Verdict{Reason: quota.Admitted, Queue: q}
 }
 
-func (p Policy) Terms(_ constraint.Reclaimer, q index.Queue, task *api.TaskInfo) quota.Terms {
+func (p Policy) Protection(_ constraint.Reclaimer, q index.Queue, task *api.TaskInfo) quota.Protection {
 	if least := p.session.Intake.Policies(q).MinRuntime(); least > 0 && Of(task.Pod, p.session.Now) < least {
 		return quota.Spared
 	}

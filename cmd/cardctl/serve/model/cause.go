@@ -88,7 +88,7 @@ func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) str
 	return all
 }
 
-// held is which policies hold a job. It is zero where none does.
+// held has the policies that hold a job. It is zero where none does.
 type held struct {
 	queue     string // of the job
 	noReclaim report.Rule

@@ -61,19 +61,19 @@ type Timing struct {
 // Model holds the results of the engine for a reading. Nobody changes it once it is made.
 type Model struct {
 	*Reading
-	Number    uint64        // counts the models of a process
-	Took      time.Duration // to make it
-	Queues    []queues.Queue
-	Policies  map[string]string // that hold in all queues because of arguments of the plugin
-	Stock     *stock.Stock
-	Jobs      []explain.Finding // all of them, in the order of their names
-	Waiting   []explain.Finding // those that wait
-	Loans     []Loan
-	Evictions []engine.Eviction // by the next cycle; nil if the cluster is too large to find them
-	Pending   int               // pods that wait
-	Past      []Evicted         // the last ones first
-	Checks    *Checks
-	Claims    bool // Jobs have claims
+	Number     uint64        // counts the models of a process
+	Took       time.Duration // to make it
+	Queues     []queues.Queue
+	Policies   map[string]string // that hold in all queues because of arguments of the plugin
+	Stock      *stock.Stock
+	Jobs       []explain.Finding // all of them, in the order of their names
+	Waiting    []explain.Finding // those that wait
+	Loans      []Loan
+	Evictions  []engine.Eviction // by the next cycle; nil if the cluster is too large to find them
+	Pending    int               // pods that wait
+	Past       []Evicted         // the last ones first
+	Checks     *Checks
+	Reclaimers bool // Jobs have reclaimers
 }
 
 // Checks are the issues that validate finds.
@@ -83,9 +83,9 @@ type Checks struct {
 	Took   time.Duration
 }
 
-// mostClaimed bounds the jobs for whose pods the claims of others are found: each is tried
+// mostReclaimed bounds the jobs for whose pods the reclaimers are found: each is tried
 // with each that waits.
-const mostClaimed = 300
+const mostReclaimed = 300
 
 // Make runs the engine on a reading, or returns the error of ctx. before is the model of the
 // reading before, nil for none.
@@ -95,7 +95,7 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Reading: r, Number: 1, Claims: len(world.Groups) <= mostClaimed}
+	m := &Model{Reading: r, Number: 1, Reclaimers: len(world.Groups) <= mostReclaimed}
 	if before != nil {
 		m.Number = before.Number + 1
 	}
@@ -108,7 +108,7 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 			return nil, err
 		}
 	}
-	jobs, err := explain.Jobs(ctx, world, r.Configuration, explain.Options{Claims: m.Claims}) // changes the world, so it is last
+	jobs, err := explain.Jobs(ctx, world, r.Configuration, explain.Options{Reclaimers: m.Reclaimers}) // changes the world, so it is last
 	if err != nil {
 		return nil, err
 	}

@@ -292,7 +292,7 @@ func TestMake(t *testing.T) {
 	assert.Empty(t, m.Past[0].For, "the pod came before")
 	assert.Equal(t, []engine.Taker{{Namespace: "team", Owner: "Job/borrows", Queue: "borrower"}}, m.Past[1].For)
 	assert.Empty(t, m.Past[2].For, "the pod that came has another card")
-	claims := m.Job("team", "borrows").Claims
+	claims := m.Job("team", "borrows").Reclaimers
 	require.Len(t, claims, 1)
 	assert.Equal(t, "team/Job/claims", claims[0].Owner)
 

@@ -14,8 +14,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Standing is what the policies say of who may reclaim a running task.
-type Standing struct {
+// Protection says which queues may reclaim a running task, by policy.
+type Protection struct {
 	Spared string // why no queue may reclaim it now, for the end of "it …"; "" where some may
 	Young  bool   // it is spared because it has run for less than its queue's min-runtime
 	Fence  string // the queue outside of which nobody may, "" for none
@@ -52,15 +52,15 @@ func (i Inspection) Fence(queue, to string) string {
 	return s.Index.Name(fence)
 }
 
-// Standing returns what the policies say of a running task.
-func (i Inspection) Standing(task *api.TaskInfo) (st Standing) {
+// Protection returns which queues may reclaim a running task, by policy.
+func (i Inspection) Protection(task *api.TaskInfo) (p Protection) {
 	s := i.session
 	q := s.QueueOf(task)
 	if !s.HasPolicies() || q == index.None {
-		return st
+		return p
 	}
 	if fence := s.memory.fences.Of(q); fence != index.None {
-		st.Fence = s.Index.Name(fence)
+		p.Fence = s.Index.Name(fence)
 	}
 	class := quota.Unclassified
 	if s.settings.ByClass {
@@ -69,11 +69,11 @@ func (i Inspection) Standing(task *api.TaskInfo) (st Standing) {
 	least, ran := s.Intake.Policies(q).MinRuntime(), runtimes.Of(task.Pod, s.Now)
 	switch {
 	case class == quota.Inference:
-		st.Spared = "has the service class " + policy.Inference
+		p.Spared = "has the service class " + policy.Inference
 	case ran < least:
-		st.Young = true
-		st.Spared = fmt.Sprintf("runs for less than %s, its queue's %s", least, policy.MinRuntimeKey)
+		p.Young = true
+		p.Spared = fmt.Sprintf("runs for less than %s, its queue's %s", least, policy.MinRuntimeKey)
 	}
-	st.Training = class == quota.Training
-	return st
+	p.Training = class == quota.Training
+	return p
 }

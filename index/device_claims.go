@@ -2,9 +2,9 @@ package index
 
 import "github.com/capacity-card/capacity-card/fastres"
 
-// Claim is a resource claim of a pod: devices that it has for itself, or shares with other
+// DeviceClaim is a resource claim of a pod: devices that it has for itself, or shares with other
 // pods that name the same claim.
-type Claim struct {
+type DeviceClaim struct {
 	Name    string // with its namespace, unique in a session
 	Devices []Devices
 }
@@ -22,11 +22,11 @@ type Held struct {
 	Devices    []Devices // that the queue is charged for the claim
 }
 
-// claims keeps the claims that queues hold, with the older versions that snapshots read, as
+// deviceClaims keeps the device claims that queues hold, with the older versions that snapshots read, as
 // ledger does for allocated and with its versions.
 //
 // Invariant: along newest[k] and previous, versions strictly decrease.
-type claims struct {
+type deviceClaims struct {
 	newest  map[claimKey]int32 // to its newest entry
 	entries []claimEntry
 }
@@ -42,14 +42,14 @@ type claimEntry struct {
 	previous int32 // the entry that it replaced, or -1
 }
 
-func (c *claims) reset() {
+func (c *deviceClaims) reset() {
 	clear(c.newest)
 	clear(c.entries)
 	c.entries = c.entries[:0]
 }
 
-// at returns a claim as of a version.
-func (c *claims) at(k claimKey, version int) Held {
+// at returns a device claim as of a version.
+func (c *deviceClaims) at(k claimKey, version int) Held {
 	entry, ok := c.newest[k]
 	if !ok {
 		return Held{}
@@ -63,8 +63,8 @@ func (c *claims) at(k claimKey, version int) Held {
 	return c.entries[entry].held
 }
 
-// set changes a claim in a version, which is the newest one.
-func (c *claims) set(k claimKey, held Held, version int) {
+// set changes a device claim in a version, which is the newest one.
+func (c *deviceClaims) set(k claimKey, held Held, version int) {
 	previous, ok := c.newest[k]
 	switch {
 	case !ok:
@@ -80,19 +80,19 @@ func (c *claims) set(k claimKey, held Held, version int) {
 	c.entries = append(c.entries, claimEntry{held, version, previous})
 }
 
-// Claim returns a claim as q holds it.
-func (ix *Index) Claim(q Queue, name string) Held {
+// DeviceClaim returns a device claim as q holds it.
+func (ix *Index) DeviceClaim(q Queue, name string) Held {
 	return ix.claims.at(claimKey{q, name}, ix.allocated.current)
 }
 
-// SetClaim changes a claim of q. A writer changes the whole path of q, and allocated with it
-// (see quota.ChargeClaims).
-func (ix *Index) SetClaim(q Queue, name string, held Held) {
+// SetDeviceClaim changes a device claim of q. A writer changes the whole path of q, and allocated with it
+// (see quota.ChargeDeviceClaims).
+func (ix *Index) SetDeviceClaim(q Queue, name string, held Held) {
 	ix.claims.set(claimKey{q, name}, held, ix.allocated.begin())
 }
 
-// Claim returns a claim as q holds it, with what the overlay changed.
-func (o *Overlay) Claim(q Queue, name string) Held {
+// DeviceClaim returns a device claim as q holds it, with what the overlay changed.
+func (o *Overlay) DeviceClaim(q Queue, name string) Held {
 	k := claimKey{q, name}
 	if held, ok := o.claims[k]; ok {
 		return held
@@ -100,8 +100,8 @@ func (o *Overlay) Claim(q Queue, name string) Held {
 	return o.ix.claims.at(k, o.version)
 }
 
-// SetClaim changes a claim of q, in this overlay alone.
-func (o *Overlay) SetClaim(q Queue, name string, held Held) {
+// SetDeviceClaim changes a device claim of q, in this overlay alone.
+func (o *Overlay) SetDeviceClaim(q Queue, name string, held Held) {
 	if o.claims == nil {
 		o.claims = map[claimKey]Held{}
 	}

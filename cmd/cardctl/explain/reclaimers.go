@@ -11,9 +11,9 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
-// claims finds the waiting jobs of other queues that can reclaim pods of a running job.
+// reclaimers finds the waiting jobs of other queues that can reclaim pods of a running job.
 // It calls the hooks of the action reclaim (actions/reclaim).
-func (e *explainer) claims(f *Finding, job *api.JobInfo) {
+func (e *explainer) reclaimers(f *Finding, job *api.JobInfo) {
 	queue := e.Session.Queues[job.Queue]
 	if queue == nil {
 		return
@@ -33,24 +33,24 @@ func (e *explainer) claims(f *Finding, job *api.JobInfo) {
 	}
 	slices.SortFunc(victims, func(a, b *api.TaskInfo) int { return strings.Compare(a.Name, b.Name) })
 	for id, other := range e.Session.Jobs {
-		claimant := e.Session.Queues[other.Queue]
-		if other.Queue == job.Queue || claimant == nil || other.IsPending() || !e.JobStarving(other) {
+		to := e.Session.Queues[other.Queue]
+		if other.Queue == job.Queue || to == nil || other.IsPending() || !e.JobStarving(other) {
 			continue
 		}
 		tasks := e.waiting(other)
-		if len(tasks) == 0 || !release.Preemptive(e.Session.Session)(claimant, tasks[0]) {
+		if len(tasks) == 0 || !release.Preemptive(e.Session.Session)(to, tasks[0]) {
 			continue
 		}
 		if taken := e.Reclaimable(tasks[0], victims); len(taken) > 0 {
-			c := Claim{Owner: e.ownerOf(id), Queue: string(other.Queue)}
+			c := Reclaimer{Owner: e.ownerOf(id), Queue: string(other.Queue)}
 			for _, task := range taken {
 				c.Pods = append(c.Pods, task.Name)
 			}
 			slices.Sort(c.Pods)
-			f.Claims = append(f.Claims, c)
+			f.Reclaimers = append(f.Reclaimers, c)
 		}
 	}
-	slices.SortFunc(f.Claims, func(a, b Claim) int { return strings.Compare(a.Owner, b.Owner) })
+	slices.SortFunc(f.Reclaimers, func(a, b Reclaimer) int { return strings.Compare(a.Owner, b.Owner) })
 }
 
 // safety describes how much of what is allocated to a job's queue can be reclaimed.
@@ -61,15 +61,15 @@ func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable []*api.
 	case len(preemptable) == 0 && fixed > 0:
 		return "no job can reclaim it: its pods have volcano.sh/preemptable: \"false\""
 	}
-	standing := e.standing(preemptable)
+	protection := e.protection(preemptable)
 	from := "other queues"
-	if standing.Fence != "" {
-		from = "queues inside of the reclaim fence " + standing.Fence
+	if protection.Fence != "" {
+		from = "queues inside of the reclaim fence " + protection.Fence
 	}
 	switch {
-	case standing.Spared != "":
-		return "no job can reclaim it: it " + standing.Spared
-	case standing.Training:
+	case protection.Spared != "":
+		return "no job can reclaim it: it " + protection.Spared
+	case protection.Training:
 		return fmt.Sprintf("jobs of inference in %s can reclaim it, down to what is guaranteed to queue %s", from, queue.Name)
 	}
 	var over []string
@@ -87,13 +87,13 @@ func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable []*api.
 		strings.Join(over, ", "))
 }
 
-// standing returns how the policies protect running tasks: the answer for the first one that
+// protection returns how the policies protect running tasks: the answer for the first one that
 // some queue may reclaim.
-func (e *explainer) standing(tasks []*api.TaskInfo) (standing plugin.Standing) {
+func (e *explainer) protection(tasks []*api.TaskInfo) (protection plugin.Protection) {
 	for _, task := range tasks {
-		if standing = e.Quota.Standing(task); standing.Spared == "" {
+		if protection = e.Quota.Protection(task); protection.Spared == "" {
 			break
 		}
 	}
-	return standing
+	return protection
 }

@@ -1,0 +1,163 @@
+package plugin
+
+import (
+	"fmt"
+	"strings"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// openSession reads a session and registers the hooks.
+func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Settings, m *memory) *session {
+	s := &session{variant: v, settings: with, memory: m}
+	m.exchanges.Open()
+	hierarchy := !v.Proportion && ssn.HierarchyEnabled(v.Name)
+	if with.Bounds.HierarchyFrom == intake.HierarchyFromAnnotation && !hierarchy {
+		s.warnOnce(arguments.HierarchyFrom + ": " + string(with.Bounds.HierarchyFrom) + " has no effect without a tree; set enableHierarchy")
+	}
+	treeChanged := s.read(ssn, hierarchy)
+	s.chooseRules()
+	s.openFeatures()
+	s.setShares()
+	if s.Intake.HasPolicies() {
+		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })
+	}
+	if s.gates != nil {
+		s.gates.Begin()
+	}
+	s.check()
+	s.publish(treeChanged)
+	s.admit.WriteTimeouts()
+	s.warnClasses()
+	s.register(hierarchy)
+	return s
+}
+
+// read reads the queues, nodes and jobs of a session into the index.
+func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool) {
+	m, v := s.memory, s.variant
+	intake.CompleteQueues(ssn)
+	m.queues.Open(ssn.Queues)
+	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.settings.Bounds.HierarchyFrom)
+	renewed := m.renewNames()
+	c := m.cards.Open(ssn, &m.queues, tree, &m.names, v.Cards, s.settings.Cards)
+	s.Session = constraint.Session{Volcano: ssn, Plugin: v.Name, Now: m.now(), Index: &m.index, Names: &m.names, Cards: c,
+		Books: &m.books, Frames: &m.frames, Limit: &m.index.RealCapability}
+	s.Open()
+	s.Intake = m.intake.Read(ssn, s.Index, tree, &m.names, c, &m.admit.Reservations, s.settings.Bounds, s.Now)
+	if renewed {
+		m.maxNames = 2*m.knownNames() + fewNames
+	}
+	m.frames.Reset(s.Intake.Dims.Length())
+	m.rest.Begin(s.Intake.Dims.Length())
+	m.guarantees.Reset(s.Index, s.Index, s.Intake.Available)
+	now := quota.Books{Queues: s.Index, Guarantees: &m.guarantees}
+	var namespaces *index.Index
+	if s.Intake.Namespaces != nil {
+		namespaces = &s.Intake.Namespaces.Quota.Accounts
+		now.Namespaces = namespaces
+	}
+	m.books.Open(now, s.Index, namespaces, s.Intake.AvailableThen)
+	if s.Index.Rooted() {
+		root := s.Index.Root()
+		release.SetTotals(ssn, s.Intake.Dims.Resource(s.Index.Guarantee.Row(root)), s.Intake.Dims.Resource(s.Index.Deserved.Row(root)))
+	}
+	return treeChanged
+}
+
+// chooseRules chooses what the name and the arguments of the plugin decide.
+func (s *session) chooseRules() {
+	s.rules.share, s.rules.order = quota.Share, (*session).orderByDeserved
+	switch {
+	case s.variant.Proportion:
+		s.Limit = &s.Index.Deserved
+		s.rules.share, s.rules.order = quota.WeightedShare, (*session).orderByShare
+	case s.settings.Damping > 0:
+		s.rules.order = (*session).orderByReclaim
+	}
+}
+
+// setShares sets every share, and deserved where rounds compute it.
+func (s *session) setShares() {
+	if s.variant.Proportion {
+		frame := s.Frames.Open()
+		defer frame.Close()
+		total := frame.Vector()
+		s.Intake.Dims.Set(total, s.Volcano.TotalResource)
+		var queues []quota.WeightedQueue
+		for i, queue := range s.Intake.Queues {
+			if s.Intake.Jobs[i] > 0 {
+				queues = append(queues, quota.WeightedQueue{Queue: index.Queue(i), Weight: queue.Weight})
+			}
+		}
+		quota.ProportionRounds(s.Index, total, queues)
+	}
+	for q := range index.Queue(s.Index.Len()) {
+		s.Index.SetShare(q, s.rules.share(s.Index.Allocated(q), s.Index.Deserved.Row(q)))
+	}
+}
+
+// publish writes the metrics, and warns about the configuration of queues where
+// it changed.
+func (s *session) publish(treeChanged bool) {
+	m := s.memory
+	s.forgetProblems()
+	for _, p := range m.intake.TreeProblems() {
+		s.warnQueue(ofTree, p, report.BadHierarchyAnnotation)
+	}
+	for _, p := range m.intake.PolicyProblems() {
+		s.warnQueue(ofPolicies, p, report.BadPolicyAnnotation)
+	}
+	s.warnKeys()
+	if treeChanged {
+		m.metrics.ForgetQueues(s.Index.Tree)
+	}
+	if s.Intake.BoundsChanged {
+		s.warnQueues()
+		s.warnDevices()
+		for _, p := range s.Cards.Problems(s.Index) {
+			m.metrics.SetProblems(p.Queue.Name, len(p.Texts))
+			if len(p.Texts) > 0 {
+				p.Texts = []string{strings.Join(p.Texts, "; ")}
+			}
+			s.warnQueue(ofCards, p, report.BadCardAnnotation)
+		}
+	}
+	m.metrics.Open(s.Index, &m.names, s.Cards, s.Intake.Queues, s.variant.Proportion)
+	m.metrics.Publish(s.Intake.Total, s.Intake.Jobs)
+	m.journal.Open(s.Volcano.Jobs)
+}
+
+// warnQueues warns once of queues that are refused, and of leaves whose cpu or
+// memory is 0 by default.
+func (s *session) warnQueues() {
+	for q := range index.Queue(s.Index.Len()) {
+		if err := s.Index.Broken(q); err != nil {
+			s.warnOnce(fmt.Sprintf("queue %s takes no jobs: %v", s.Index.Name(q), err))
+		}
+		if capability := s.Index.Capability.Row(q); s.settings.Bounds.UnsetCapability == intake.UnsetZero && s.Index.IsLeaf(q) &&
+			(capability.Get(fastres.CPU) == 0 || capability.Get(fastres.Memory) == 0) {
+			s.warnOnce(fmt.Sprintf("queue %s sets no cpu or memory capability, which means 0; set it, or %s: %s",
+				s.Index.Name(q), arguments.UnsetCapability, intake.UnsetUnlimited))
+		}
+	}
+}
+
+// close writes the last metrics and what the next session has to know.
+func (s *session) close() {
+	m := s.memory
+	s.publishOverused()
+	m.metrics.PublishInner()
+	m.journal.PublishWaiting()
+	s.reclaim.Close()
+	m.intake.MendParents(s.Volcano, s.variant.Name)
+}
