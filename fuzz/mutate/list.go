@@ -321,7 +321,7 @@ var general = []mutant{
 	{"appendOthers", "counts && r.Selector", "(counts || true) && r.Selector"},
 	{"Preference", "(left || reserved", "(false || reserved"},
 	{"Preference", "case left:", "case false:"},
-	{"restNeeds", "min(s.Cards.FutureIdle(s.Volcano.Nodes, d), quota.CardRoom(s.Index, s.Limit, q, d))", "s.Cards.FutureIdle(s.Volcano.Nodes, d)"},
+	{"restNeeds", ", quota.CardRoom(s.Index, s.Limit, q, d))", ")"},
 	{"OfVendor", "strings.HasSuffix(name, end)", "false"},
 	{"Session.Requests", "} else if all == nil || s.settings.Untyped == UntypedIgnore {", "} else if all == nil {"},
 	{"queue.parse", "if amount, had := before[d]; had {", "if amount, had := before[d]; had && false {"},

@@ -136,7 +136,8 @@ func (s *Session) single(d fastres.Dim, r Request) Request {
 // for other jobs, come after all others of the list: others may be unable to use another one.
 // The score is 0 for an untyped pod, -100 · nodeOrderWeight if the card is in leave, and 0 for a
 // node with none of the cards. It is safe for many goroutines.
-func (s *Session) Preference(p *PodRequest, nodeName string, leave []fastres.Dim, reserved func(d fastres.Dim, milli float64) bool) float64 {
+func (s *Session) Preference(p *PodRequest, nodeName string, leave []fastres.Dim,
+	reserved func(d fastres.Dim, milli float64) bool) float64 {
 	if p.selector == nil && len(leave) == 0 {
 		return 0
 	}

@@ -36,7 +36,8 @@ func (r *Rest) Begin(dims int) { r.of, r.dims = nil, dims }
 // pod: with them the minimum of the job can be assigned to what is left of
 // each card, and without them it cannot. left returns that in milli-cards. How the cards are
 // spread over nodes does not count.
-func (r *Rest) Needs(s *cards.Session, job *api.JobInfo, task *api.TaskInfo, p *cards.PodRequest, left func(fastres.Dim) float64) (needs []fastres.Dim) {
+func (r *Rest) Needs(s *cards.Session, job *api.JobInfo, task *api.TaskInfo, p *cards.PodRequest,
+	left func(fastres.Dim) float64) (needs []fastres.Dim) {
 	if r.of == job && r.alike {
 		return nil
 	}
