@@ -68,8 +68,8 @@ const (
 
 // Known are all of them.
 var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardLabels, CardUnlimitedCPUMemory, DeservedFrom,
-	DisplacePromises, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping,
-	RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder}
+	DisplacePromises, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum,
+	ReclaimByClass, ReclaimDamping, RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder}
 
 // VictimsBy is the order in which reclaim evicts pods.
 type VictimsBy string
