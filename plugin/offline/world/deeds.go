@@ -182,7 +182,8 @@ func (j *Job) replace(w *World, i int) {
 		spec = spec.anew()
 	}
 	task := workload.Task{Name: fmt.Sprintf("%s-%d", j.Spec.Name, i), Request: spec.Requests, Gated: spec.Gated, QueueGated: spec.QueueGated}
-	if w.Eager && j.Pods[i].Object != nil {
+	leaves := func(p *Pod) bool { return p.Object.Name == task.Name }
+	if w.Eager && (j.Pods[i].Object != nil || slices.ContainsFunc(j.Leaving, leaves)) {
 		born++
 		task.Name += fmt.Sprintf("-%d", born)
 	}
