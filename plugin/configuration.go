@@ -25,6 +25,24 @@ func variantOf(name string) (arguments.Variant, bool) {
 	return arguments.Variant{}, false
 }
 
+// ArgumentProblems returns what is wrong with the arguments of a plugin.
+func ArgumentProblems(name string, given framework.Arguments) []string {
+	v, known := variantOf(name)
+	if !known {
+		return nil
+	}
+	_, problems := arguments.Parse(v, given)
+	return problems
+}
+
+// TreeOfAnnotations reports whether annotations of the queues describe their tree, if they have
+// one, and not the parents in their specs.
+func TreeOfAnnotations(name string, given framework.Arguments) bool {
+	v, known := variantOf(name)
+	with, _ := arguments.Parse(v, given)
+	return known && with.Bounds.HierarchyFrom == intake.HierarchyFromAnnotation
+}
+
 // ServiceTypes returns a function for the service class of a pod, from the annotations of its
 // PodGroup and from its owners, "" for none. It is nil where the plugin has no classes.
 func ServiceTypes(name string, given framework.Arguments) func(annotations map[string]string, pod *v1.Pod) string {

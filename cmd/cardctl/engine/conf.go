@@ -35,6 +35,7 @@ type Configuration struct {
 	Plugin         string          // the quota plugin, one of plugin.Names
 	Arguments      map[string]any  // of the quota plugin, as they are given
 	Hierarchy      bool            // quotas form a tree
+	Annotated      bool            // the tree is that of the queues' annotations
 	Release        release.Release // whose rules the quota plugin follows
 	Actions        []framework.Action
 	Tiers          []conf.Tier
@@ -92,6 +93,7 @@ func Configure(text string) (*Configuration, error) {
 					return nil, fmt.Errorf("the scheduler configuration: %w: %s: %w", guard.ErrBadArgument, option.Name, err)
 				}
 				c.Hierarchy = option.EnabledHierarchy != nil && *option.EnabledHierarchy && option.Name != plugin.ProportionName
+				c.Annotated = c.Hierarchy && plugin.TreeOfAnnotations(option.Name, option.Arguments)
 			}
 			kept.Plugins = append(kept.Plugins, option)
 		}
