@@ -68,6 +68,16 @@ func LimitProblems(name string, annotations map[string]string) []card.Problem {
 	return intake.Settings{Scalars: v.Scalars}.LimitProblems(values[policy.NamespaceCapability].Resources)
 }
 
+// UncountedProblems returns the resources of a bound in the spec of a queue that have no effect,
+// because the plugin does not count them.
+func UncountedProblems(name string, bound v1.ResourceList) []card.Problem {
+	v, known := variantOf(name)
+	if !known {
+		return nil
+	}
+	return intake.Settings{Scalars: v.Scalars}.UncountedProblems(bound)
+}
+
 // DeviceProblems returns the quotas of device classes of a queue that have no effect.
 func DeviceProblems(name string, given framework.Arguments, capability, deserved, guarantee v1.ResourceList) []intake.DeviceProblem {
 	v, known := variantOf(name)

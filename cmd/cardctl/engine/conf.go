@@ -16,6 +16,7 @@ import (
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -40,7 +41,8 @@ type Configuration struct {
 	Actions        []framework.Action
 	Tiers          []conf.Tier
 	Configurations []conf.Configuration
-	LeftOut        []string // plugins that need more than a snapshot, or that this program does not know
+	Given          *input.Configuration // what it was read from, nil for Usual
+	LeftOut        []string             // plugins that need more than a snapshot, or that this program does not know
 }
 
 // usual is a configuration with one quota plugin. It follows the example in

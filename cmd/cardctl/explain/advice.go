@@ -68,7 +68,7 @@ func (e *explainer) advise(f *Finding) []string {
 	case report.NoSuchCard:
 		return []string{"name a card that some node has; cardctl cards lists them"}
 	case NodesTooSmall:
-		return []string{"no node is that large: request less for each pod, and run more pods"}
+		return []string{largeAdvice}
 	case NodesFull:
 		return []string{"the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards"}
 	case NodesUnfit:
@@ -84,6 +84,9 @@ func (e *explainer) advise(f *Finding) []string {
 	}
 	return nil
 }
+
+// largeAdvice is the advice about a pod that requests more than every node has.
+const largeAdvice = "no node is that large: request less for each pod, and run more pods"
 
 // LeafAdvice is the advice about a job in an inner queue, which names some leaf queues below it.
 func LeafAdvice(leaves []string) string {
@@ -208,11 +211,14 @@ func (e *explainer) adviseNever(f *Finding, s report.Shortage, origin string) st
 	return raise + ", or request less"
 }
 
-// free returns how many of each card no pod uses. It has the cards that some node has.
+// free returns how many of each card no pod uses. It has the cards of all nodes that take pods.
 func (e *explainer) free() map[string]float64 {
 	if e.unused == nil {
 		e.unused = map[string]float64{}
 		for _, node := range e.NodeList {
+			if engine.Unusable(node.Node) != "" {
+				continue
+			}
 			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable).Cards {
 				e.unused[c.Name] += max(0, c.Milli.Cards()-node.Used.Get(c.Resource)/1000)
 			}

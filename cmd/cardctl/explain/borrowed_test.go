@@ -103,8 +103,25 @@ func TestAdviceOnLargePods(t *testing.T) {
 	assert.Contains(t, f.Message, "1 × too small: it has 8 nvidia.com/gpu, and the pod requests 16")
 	assert.Equal(t, []string{"no node is that large: request less for each pod, and run more pods"}, f.Advice)
 
+	f = adviceFor(t, "job", unlimited(false), node("a", h200, 8), queue("q", "", `{"NVIDIA-H200": 8}`, ""),
+		group("job", "q", "Inqueue", pods{n: 1, minimum: 1, limits: "cpu: 1, nvidia.com/gpu: 16", card: h200}))
+	assert.Equal(t, report.OverQuota, f.Rule, f.Message)
+	assert.Equal(t, []string{"no node is that large: request less for each pod, and run more pods",
+		`it can never run in q as it is: raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 16, or request less`}, f.Advice, "both at once")
+
 	f = adviceFor(t, "job", unlimited(false), node("a", h200, 8), node("b", h200, 8), queue("q", "", "", ""), deployment("job", "q", pods{n: 1, limits: "cpu: 1, memory: 512Gi"}))
 	assert.Contains(t, f.Message, "too small: it has 256Gi memory, and the pod requests 512Gi")
+}
+
+// TestAdviceFitsTheTree has a queue without a place in the tree that the annotations of the queues describe.
+func TestAdviceFitsTheTree(t *testing.T) {
+	broken := []string{node("a", h200, 8), withAnnotation(queue("q", "", `{"NVIDIA-H200": 4}`, ""), "volcano.sh/hierarchy: root/eng//prod, volcano.sh/hierarchy-weights: 1/1/1/1"),
+		deployment("job", "q", pods{n: 1, limits: gpu, card: h200})}
+	f := adviceFor(t, "job", unlimited(true, "hierarchyFrom: annotation"), broken...)
+	assert.Equal(t, report.BrokenQueue, f.Rule, f.Message)
+	assert.Equal(t, []string{"correct the annotations volcano.sh/hierarchy and volcano.sh/hierarchy-weights of the queue that is named"}, f.Advice)
+	f = adviceFor(t, "job", unlimited(true), broken...)
+	assert.NotEqual(t, report.BrokenQueue, f.Rule, "its parent is the root")
 }
 
 // TestAdviceNamesGuarantees has all cards that are left guaranteed to queues without pods.

@@ -221,6 +221,9 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 		f.Bounds = e.bounds(f, job)
 	}
 	f.Advice = e.advise(f)
+	if f.Stage == Allocate && f.Rule == report.OverQuota && e.tooLarge(e.waiting(job)[0]) {
+		f.Advice = slices.Insert(f.Advice, 0, largeAdvice)
+	}
 	if f.Stage == Node || f.Stage == Allocate {
 		e.explainReclaim(f, job)
 	}

@@ -180,10 +180,15 @@ func tooSmall(task *api.TaskInfo, node *api.NodeInfo) string {
 	return "too small: " + strings.Join(each, ", ")
 }
 
+// tooLarge reports whether there are nodes and none of them, empty, suffices for a task.
+func (e *explainer) tooLarge(task *api.TaskInfo) bool {
+	return len(e.NodeList) > 0 && !slices.ContainsFunc(e.NodeList, func(node *api.NodeInfo) bool { return tooSmall(task, node) == "" })
+}
+
 // quantityOf formats what a list of resources has of one of them.
 func quantityOf(of *api.Resource, name string) string {
 	quantity := of.Get(v1.ResourceName(name))
-	if name != "memory" {
+	if name != "memory" && name != "pods" {
 		quantity /= 1000
 	}
 	return Amount(name, quantity)

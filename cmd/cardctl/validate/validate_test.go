@@ -45,8 +45,11 @@ func checkWith(t *testing.T, configure func([]*scheduling.Queue) (*engine.Config
 }
 
 func queue(name, parent, annotations, spec string) string {
+	if parent != "" {
+		spec = "parent: " + parent + ", " + spec
+	}
 	return "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: " + name + ", annotations: {" + annotations +
-		"}}\nspec: {weight: 1, parent: \"" + parent + "\", " + spec + "}"
+		"}}\nspec: {weight: 1, " + spec + "}"
 }
 
 func quota(json string) string     { return "volcano.sh/card.quota: '" + json + "'" }
