@@ -52,8 +52,6 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{"wait until the pods that others were evicted for have a node"}
 	case report.SearchExhausted:
 		return []string{"wait for pods of the queue to end, or use fewer sizes of pods or shorter lists of cards"}
-	case report.UnlabeledNodes, report.UnlabeledNode:
-		return []string{fmt.Sprintf("set the label %s of the nodes", f.Reason.Label)}
 	case report.TooManyJobs:
 		return []string{fmt.Sprintf("wait for jobs of queue %s to end, or raise its annotation %s", f.Level, policy.MaxJobsKey)}
 	case report.OverNamespace:
@@ -65,14 +63,6 @@ func (e *explainer) advise(f *Finding) []string {
 			f.Level, key)}
 	case report.OverQuota, report.OverDeserved:
 		return e.adviseShortages(f)
-	case report.NoSuchCard:
-		return []string{"name a card that some node has; cardctl cards lists them"}
-	case NodesTooSmall:
-		return []string{largeAdvice}
-	case NodesFull:
-		return []string{"the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards"}
-	case NodesUnfit:
-		return []string{"the quota has room: look at the pod's node selector, affinity and tolerations"}
 	case NotEnoughPods:
 		return []string{"look at the job's controller: kubectl describe its Job"}
 	case Gated:
@@ -81,6 +71,23 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{"look at the other plugins of the scheduler's configuration: the quota has room"}
 	case Overused:
 		return []string{"wait until pods of the queue end, or raise its weight"}
+	}
+	return adviseNodes(f)
+}
+
+// adviseNodes returns the advice about a job that the nodes have no place for.
+func adviseNodes(f *Finding) []string {
+	switch f.Rule {
+	case report.UnlabeledNodes, report.UnlabeledNode:
+		return []string{fmt.Sprintf("set the label %s of the nodes", f.Reason.Label)}
+	case report.NoSuchCard:
+		return []string{"name a card that some node has; cardctl cards lists them"}
+	case NodesTooSmall:
+		return []string{largeAdvice}
+	case NodesFull:
+		return []string{"the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards"}
+	case NodesUnfit:
+		return []string{"the quota has room: look at the pod's node selector, affinity and tolerations"}
 	}
 	return nil
 }
