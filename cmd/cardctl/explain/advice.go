@@ -85,7 +85,11 @@ func adviseNodes(f *Finding) []string {
 	case NodesTooSmall:
 		return []string{largeAdvice}
 	case NodesFull:
-		return []string{"the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards"}
+		advice := []string{"the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards"}
+		if f.Unlabeled > 0 {
+			advice = append(advice, fmt.Sprintf("nodes whose cards have no name, and which may be such nodes: %d; cardctl cards names the label that they lack", f.Unlabeled))
+		}
+		return advice
 	case NodesUnfit:
 		return []string{"the quota has room: look at the pod's node selector, affinity and tolerations"}
 	}

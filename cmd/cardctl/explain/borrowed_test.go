@@ -124,6 +124,15 @@ func TestAdviceFitsTheTree(t *testing.T) {
 	assert.NotEqual(t, report.BrokenQueue, f.Rule, "its parent is the root")
 }
 
+// TestAdviceNamesUnlabeledNodes has a node without any label beside a full one.
+func TestAdviceNamesUnlabeledNodes(t *testing.T) {
+	f := adviceFor(t, "job", unlimited(false), node("a", h200, 1), node("bare", "", 8), queue("q", "", `{"NVIDIA-H200": 8}`, ""),
+		group("runs", "q", "Running", pods{n: 1, minimum: 1, limits: gpu, card: h200, node: "a"}), deployment("job", "q", pods{n: 1, limits: gpu, card: h200}))
+	assert.Equal(t, NodesFull, f.Rule, f.Message)
+	assert.Contains(t, f.Message, "1 × node(s) have <nvidia.com/gpu> but lack the label nvidia.com/gpu.product")
+	assert.Contains(t, f.Advice, "nodes whose cards have no name, and which may be such nodes: 1; cardctl cards names the label that they lack")
+}
+
 // TestAdviceNamesGuarantees has all cards that are left guaranteed to queues without pods.
 func TestAdviceNamesGuarantees(t *testing.T) {
 	guaranteed := func(name, parent, n string) string {

@@ -88,6 +88,8 @@ type Finding struct {
 	Lacks     []Part `json:"lacks,omitempty"`
 	Borrowers []Part `json:"borrowers,omitempty"`
 	Untaken   string `json:"untaken,omitempty"`
+	// Unlabeled counts the nodes that have the resource and lack the label that names the card.
+	Unlabeled int `json:"unlabeled,omitempty"`
 	// Unused are the guarantees that others do not use, where these keep the job waiting.
 	Unused []Unused `json:"unused,omitempty"`
 	// Leaves are some leaf queues below its queue, which is an inner one and takes no jobs.

@@ -230,6 +230,9 @@ func (e *explainer) blameNodes(f *Finding, task *api.TaskInfo) {
 		case !task.InitResreq.LessEqual(node.FutureIdle(), api.Zero):
 			rule = NodesFull
 		}
+		if rule == report.UnlabeledNode {
+			f.Unlabeled++
+		}
 		if at := slices.Index(rank, rule); at > best {
 			best = at
 			if f.Rule = rule; why != nil {
