@@ -21,6 +21,10 @@ build/apis: plugin/release/apis/main.go # volcano.sh/apis for go.v1.15.mod
 PLANE = ./e2e/... ./cmd/demo ./cmd/load
 PACKAGES = $$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo -e /cmd/load)
 
+.PHONY: help
+help: ## what make can do
+	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 20
+
 .PHONY: test
 test: $(APIS) ## vet, layers, unit, property, differential and upstream's own tests
 	@echo "make test: the first time, Volcano and Kubernetes are compiled, which takes some minutes."

@@ -14,6 +14,7 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 )
 
 const quotaKey = card.QuotaKey
@@ -88,14 +89,33 @@ func TestAdmission(t *testing.T) {
 		{"LeadingZero", quotaKey, `{"NVIDIA-H200": 08}`, quotaKey + wholeNumbers + `: "NVIDIA-H200": 08`},
 		{"Misspelt", "volcano.sh/card.qouta", `{"NVIDIA-H200": 8}`, "unknown annotation volcano.sh/card.qouta: a queue can have volcano.sh/card.quota"},
 		{"OfPods", "volcano.sh/card.name", `NVIDIA-H200`, "unknown annotation volcano.sh/card.name"},
+		{"MaxJobs", policy.MaxJobsKey, `20`, ""},
+		{"Overcommit", policy.OvercommitFactorKey, `1.25`, ""},
+		{"SmallOvercommit", policy.OvercommitFactorKey, `0.005`, ""},
+		{"Timeout", policy.InqueueTimeoutKey, `1h30m`, ""},
+		{"NoRuntime", policy.MinRuntimeKey, `0`, ""},
+		{"Preempt", policy.PreemptMinRuntimeKey, `1.5h`, ""},
+		{"Delay", policy.ReclaimDelayKey, `90s`, ""},
+		{"Fence", policy.ReclaimFenceKey, `true`, ""},
+		{"Namespaces", policy.NamespaceCapabilityKey, `{"cpu": "64", "memory": "1Ti", "pods": 5}`, ""},
+		{"NoJobs", policy.MaxJobsKey, `0`, policy.MaxJobsKey + `: 0 is not a whole number above 0`},
+		{"ManyDecimals", policy.OvercommitFactorKey, `1.2345`, policy.OvercommitFactorKey + `: 1.2345 is not a number above 0 with at most 3 decimals, such as 1.5`},
+		{"NoOvercommit", policy.OvercommitFactorKey, `0.000`, ` is not a number above 0`},
+		{"NoUnit", policy.InqueueTimeoutKey, `30`, policy.InqueueTimeoutKey + `: 30 is not a duration of 0 or more, such as 30m`},
+		{"NegativeDuration", policy.MinRuntimeKey, `-5m`, ` is not a duration of 0 or more, such as 30m`},
+		{"Days", policy.PreemptMinRuntimeKey, `2d`, ` is not a duration of 0 or more, such as 30m`},
+		{"Words", policy.ReclaimDelayKey, `soon`, ` is not a duration of 0 or more, such as 30m`},
+		{"Yes", policy.ReclaimFenceKey, `yes`, policy.ReclaimFenceKey + `: yes is not true or false`},
+		{"NegativeQuantity", policy.NamespaceCapabilityKey, `{"cpu": "-1"}`, ` is not a JSON object of resources and quantities of 0 or more, such as {"cpu": "64"}`},
 		{"OfTrees", "volcano.sh/hierarchy-weight", `1/2`, "unknown annotation volcano.sh/hierarchy-weight"},
 	} {
 		t.Run(each.name, func(t *testing.T) {
 			annotations := map[string]string{each.key: each.text}
 			_, problems := card.ParseQuota(each.text)
-			if !strings.HasPrefix(each.key, "volcano.sh/card.") {
+			if !strings.HasPrefix(each.key, card.Prefix+".") {
 				problems = nil
 			}
+			problems = append(problems, policy.Problems(annotations)...)
 			problems = append(problems, card.QueueKeys.Unknown(annotations)...)
 			err := c.admits(t.Context(), annotations)
 			if each.refused == "" {
@@ -106,6 +126,15 @@ func TestAdmission(t *testing.T) {
 			assert.ErrorContains(t, err, each.refused)
 			assert.NotEmpty(t, problems, "the policy refuses a queue that the scheduler does not report")
 		})
+	}
+}
+
+// TestAdmissionKnowsEveryPolicy has a value of each policy annotation that none can have.
+func TestAdmissionKnowsEveryPolicy(t *testing.T) {
+	c := plane(t)
+	c.policy(t)
+	for _, key := range policy.Keys() {
+		require.ErrorContains(t, c.admits(t.Context(), map[string]string{key: "neither this"}), key)
 	}
 }
 

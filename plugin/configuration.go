@@ -25,6 +25,31 @@ func variantOf(name string) (arguments.Variant, bool) {
 	return arguments.Variant{}, false
 }
 
+// ArgumentProblems returns what is wrong with the arguments of a plugin.
+func ArgumentProblems(name string, given framework.Arguments) []string {
+	v, known := variantOf(name)
+	if !known {
+		return nil
+	}
+	_, problems := arguments.Parse(v, given)
+	return problems
+}
+
+// CardLabels returns the labels that name the cards of nodes, where they are not those of vendors.
+func CardLabels(name string, given framework.Arguments) card.Labels {
+	v, _ := variantOf(name)
+	with, _ := arguments.Parse(v, given)
+	return with.Cards.Labels
+}
+
+// TreeOfAnnotations reports whether annotations of the queues describe their tree, if they have
+// one, and not the parents in their specs.
+func TreeOfAnnotations(name string, given framework.Arguments) bool {
+	v, known := variantOf(name)
+	with, _ := arguments.Parse(v, given)
+	return known && with.Bounds.HierarchyFrom == intake.HierarchyFromAnnotation
+}
+
 // ServiceTypes returns a function for the service class of a pod, from the annotations of its
 // PodGroup and from its owners, "" for none. It is nil where the plugin has no classes.
 func ServiceTypes(name string, given framework.Arguments) func(annotations map[string]string, pod *v1.Pod) string {
@@ -48,6 +73,16 @@ func LimitProblems(name string, annotations map[string]string) []card.Problem {
 	texts := policy.Read(annotations)
 	values, _ := texts.Parse()
 	return intake.Settings{Scalars: v.Scalars}.LimitProblems(values[policy.NamespaceCapability].Resources)
+}
+
+// UncountedProblems returns the resources of a bound in the spec of a queue that have no effect,
+// because the plugin does not count them.
+func UncountedProblems(name string, bound v1.ResourceList) []card.Problem {
+	v, known := variantOf(name)
+	if !known {
+		return nil
+	}
+	return intake.Settings{Scalars: v.Scalars}.UncountedProblems(bound)
 }
 
 // DeviceProblems returns the quotas of device classes of a queue that have no effect.

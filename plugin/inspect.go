@@ -64,6 +64,12 @@ func (i Inspection) explain(task *api.TaskInfo, allocation bool, rule func(index
 	return s.explain.Explain(report.Refusal{Request: request, Namespace: task.Namespace, Allocation: allocation, Queue: v.Queue}.With(outcome))
 }
 
+// Levels returns the bounds of a queue and its ancestors that a quantity of a resource does not fit
+// under, from the queue up. admission selects the rule of enqueue instead of that of allocate.
+func (i Inspection) Levels(queue, resource string, quantity float64, admission bool) []report.Shortage {
+	return i.session.explain.Levels(queue, resource, quantity, admission)
+}
+
 // Node returns why a task cannot have its cards on a node, nil if it can.
 func (i Inspection) Node(task *api.TaskInfo, node string) *report.Reason {
 	s := i.session

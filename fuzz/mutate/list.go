@@ -190,7 +190,7 @@ var general = []mutant{
 	{"Placement.parse", "!(weight > 0 && weight <= math.MaxInt32)", "!(weight >= 0 && weight <= math.MaxInt32)"},
 	{"Places.place", "max(weight, weights[level])", "max(0*weight, weights[level])"},
 	{"annotatedTree.update", "t.tree != nil && t.read == from.Annotations()", "t.tree != nil && t.read <= from.Annotations()"},
-	{"annotatedTree.update", "l.CreationTimestamp.Compare(r.CreationTimestamp.Time), ", ""},
+	{"intake.Places", "l.CreationTimestamp.Compare(r.CreationTimestamp.Time), ", ""},
 	{"TreeProblems", "t.problems = nil\n", "\n"},
 	{"weight", "case ix.Rooted() && s.settings.HierarchyFrom == HierarchyFromAnnotation:", "case false:"},
 

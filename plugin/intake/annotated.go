@@ -30,22 +30,27 @@ func (t *annotatedTree) update(ssn *framework.Session, from *objects.Queues) {
 	for _, queue := range ssn.Queues {
 		queues = append(queues, queue.Queue)
 	}
-	// Of two queues with one path the older one keeps it.
-	slices.SortFunc(queues, func(l, r *scheduling.Queue) int {
-		return cmp.Or(l.CreationTimestamp.Compare(r.CreationTimestamp.Time), cmp.Compare(l.Name, r.Name))
-	})
-	var placements []index.Placement
-	for _, queue := range queues {
-		a := from.Get(queue.Name).Annotations
-		placements = append(placements, index.Placement{Queue: queue.Name, Path: a[index.PathKey], Weights: a[index.WeightsKey]})
-	}
-	places := index.Place(placements, index.RootName)
+	places := Places(queues, func(queue *scheduling.Queue) map[string]string { return from.Get(queue.Name).Annotations })
 	t.tree = index.BuildTree(places.Nodes, index.RootName)
 	t.weights = make([]float64, t.tree.Len())
 	for name, weight := range places.Weights {
 		t.weights[t.tree.Lookup(name)] = weight
 	}
 	t.problems = places.Problems
+}
+
+// Places returns the tree that the annotations of queues describe. Of two queues with one path the
+// older one keeps it. It sorts the queues.
+func Places(queues []*scheduling.Queue, annotations func(*scheduling.Queue) map[string]string) *index.Places {
+	slices.SortFunc(queues, func(l, r *scheduling.Queue) int {
+		return cmp.Or(l.CreationTimestamp.Compare(r.CreationTimestamp.Time), cmp.Compare(l.Name, r.Name))
+	})
+	var placements []index.Placement
+	for _, queue := range queues {
+		a := annotations(queue)
+		placements = append(placements, index.Placement{Queue: queue.Name, Path: a[index.PathKey], Weights: a[index.WeightsKey]})
+	}
+	return index.Place(placements, index.RootName)
 }
 
 // TreeProblems returns the problems of hierarchy annotations, in the order of the queues' names, if

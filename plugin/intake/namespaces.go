@@ -95,6 +95,19 @@ func (s Settings) LimitProblems(limit v1.ResourceList) (problems []card.Problem)
 	return problems
 }
 
+// UncountedProblems returns the resources of a bound of a queue, such as its capability, that the
+// plugin does not count, in the order of their names. Problem.Key is the resource.
+func (s Settings) UncountedProblems(bound v1.ResourceList) (problems []card.Problem) {
+	for _, name := range slices.Sorted(maps.Keys(bound)) {
+		if _, _, device := deviceKey(name); s.Scalars || device || name == v1.ResourceCPU || name == v1.ResourceMemory {
+			continue
+		}
+		problems = append(problems, card.Problem{Key: string(name),
+			Reason: "has no effect: capacity-card counts cpu, memory and cards; " + card.QuotaKey + " bounds cards"})
+	}
+	return problems
+}
+
 // name returns the name of a dimension, "" for one to spare.
 func (r *reader) name(d fastres.Dim) string {
 	if names := r.dims.names; int(d) < names.Len() && !names.IsCard(d) {

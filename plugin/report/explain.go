@@ -110,6 +110,29 @@ func (e *Explainer) sets(q index.Queue, d fastres.Dim) bool {
 	return ok
 }
 
+// Levels returns the bounds of a queue and its ancestors that a quantity, in the units of Shortage,
+// does not fit under. A reason names only the lowest of them.
+func (e *Explainer) Levels(queue, resource string, quantity float64, admission bool) (all []Shortage) {
+	q := e.Index.Lookup(queue)
+	d, known := e.Names.LookupCard(resource)
+	if !known {
+		d, known = e.Names.Lookup(resource)
+	}
+	if q == index.None || !known {
+		return nil
+	}
+	r := Refusal{Admission: admission, Queue: q}
+	quantity /= Readable(d, 1)
+	for _, p := range e.Index.Path(q) {
+		if n, _ := e.numbers(r, p, d, quantity); n.Exceeded() {
+			if s := e.shortage(r, p, d, quantity); !slices.Contains(all, s) { // several levels inherit one bound
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
 // ExplainNode returns why a pod of a namespace cannot have its cards on a node, nil if it can.
 func (e *Explainer) ExplainNode(fit cards.NodeFit, namespace string) *Reason {
 	switch fit.Reason {

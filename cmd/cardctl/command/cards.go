@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,8 @@ import (
 
 const cardsLong = `Lists cards: what the nodes have, what queues are charged for, what is free, and
 the quotas of the queues. USED counts all pods on the nodes, CHARGED the pods of
-queues. A card is oversubscribed if the quotas of the leaf queues add up to more
+queues. FREE is on nodes that take pods; UNUSABLE is on nodes that are cordoned,
+not ready or tainted. A card is oversubscribed if the quotas of the leaf queues add up to more
 than the nodes have, which is allowed.`
 
 func newCards(s *source) *cobra.Command {
@@ -50,10 +52,7 @@ func (s *source) printStock(all *stock.Stock) error {
 	}
 	if len(all.Nodes) > 0 {
 		fmt.Fprintln(out)
-		nodes := table{columns: columns("NODE", "CARD", "(RESOURCE)", "ALLOCATABLE", "CHARGED", "(USED)", "FREE")}
-		for _, n := range all.Nodes {
-			nodes.add(n.Node, n.Card, n.Resource, number(n.Allocatable), number(n.Charged), number(n.Used), number(n.Free))
-		}
+		nodes := nodeTable(all)
 		if err := nodes.print(out, s.output, !s.noHeaders); err != nil {
 			return err
 		}
@@ -70,13 +69,41 @@ func (s *source) printStock(all *stock.Stock) error {
 	return nil
 }
 
+// cardTable and nodeTable have columns of what is unusable only where something is.
 func cardTable(all *stock.Stock) *table {
-	cards := &table{columns: columns("CARD", "NODES", "ALLOCATABLE", "CHARGED", "(USED)", "FREE", "QUOTAS", "OVERSUBSCRIBED")}
+	some := slices.ContainsFunc(all.Cards, func(c stock.Card) bool { return c.Unusable > 0 })
+	cards := &table{columns: columns(when(some, "CARD", "NODES", "ALLOCATABLE", "CHARGED", "(USED)", "FREE", "UNUSABLE?", "QUOTAS", "OVERSUBSCRIBED")...)}
 	for _, c := range all.Cards {
-		cards.add(c.Card, c.Nodes, number(c.Allocatable), number(c.Charged), number(c.Used), number(c.Free), number(c.Quota),
-			number(c.Oversubscribed))
+		cells := []any{c.Card, c.Nodes, number(c.Allocatable), number(c.Charged), number(c.Used), number(c.Free)}
+		if some {
+			cells = append(cells, number(c.Unusable))
+		}
+		cards.add(append(cells, number(c.Quota), number(c.Oversubscribed))...)
 	}
 	return cards
+}
+
+func nodeTable(all *stock.Stock) *table {
+	some := slices.ContainsFunc(all.Nodes, func(n stock.OnNode) bool { return n.Why != "" })
+	nodes := &table{columns: columns(when(some, "NODE", "CARD", "(RESOURCE)", "ALLOCATABLE", "CHARGED", "(USED)", "FREE", "UNUSABLE?", "STATE?")...)}
+	for _, n := range all.Nodes {
+		cells := []any{n.Node, n.Card, n.Resource, number(n.Allocatable), number(n.Charged), number(n.Used), number(n.Free)}
+		if some {
+			cells = append(cells, number(n.Unusable), n.Why)
+		}
+		nodes.add(cells...)
+	}
+	return nodes
+}
+
+// when returns names of columns, with those that end in ? only if some is true.
+func when(some bool, names ...string) (all []string) {
+	for _, name := range names {
+		if plain, optional := strings.CutSuffix(name, "?"); some || !optional {
+			all = append(all, plain)
+		}
+	}
+	return all
 }
 
 func queueTable(all *stock.Stock) *table {

@@ -62,6 +62,9 @@ func TestBadInput(t *testing.T) {
 		"unknown format":       {queueText, []string{"explain", "-f", "-", "-o", "xml"}, `unknown output format "xml"`},
 		"unknown flag":         {"", []string{"explain", "--colour"}, "unknown flag: --colour"},
 		"unknown command":      {"", []string{"explian"}, `unknown command "explian"; did you mean "explain"?`},
+		"a command and flags":  {queueText, []string{"explian", "-f", "-", "--colour"}, `unknown command "explian"; did you mean "explain"?`},
+		"no such namespace":    {queueText + "---\n" + groupText, []string{"explain", "-n", "defualt", "-f", "-"}, `no namespace "defualt" in the input; did you mean "default"?`},
+		"nor to simulate in":   {queueText + "---\n" + groupText, []string{"simulate", "--set", "queue/q:weight=2", "-n", "defualt", "-f", "-"}, `no namespace "defualt"`},
 		"unknown subject":      {queueText, []string{"explain", "node", "a", "-f", "-"}, `cannot explain a "node"`},
 		"no such job":          {queueText, []string{"explain", "job", "j", "-f", "-"}, `no job "j" in the input`},
 		"no such pod":          {queueText, []string{"explain", "pod", "p", "-f", "-"}, `no pod "p" in the input`},
@@ -95,6 +98,14 @@ func TestBadInput(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestFold(t *testing.T) {
+	const text = "raise the quota of queue lab"
+	assert.Equal(t, text, fold(text, 0, 4))
+	assert.Equal(t, text, fold(text, 40, 4))
+	assert.Equal(t, "raise the\n    quota of\n    queue lab", fold(text, 14, 4))
+	assert.Equal(t, "raise\n    the\n    quota\n    of\n    queue\n    lab", fold(text, 5, 4), "words stay whole")
 }
 
 // assumed is the warning about input without the scheduler's configuration.
@@ -166,7 +177,8 @@ func TestNamespaceNarrows(t *testing.T) {
 	_, all, _ := run("", "explain", "-f", ".")
 	_, own, _ := run("", "explain", "-f", ".", "-n", "default")
 	assert.Equal(t, all, own)
-	_, none, _ := run("", "explain", "-f", ".", "-n", "other")
+	_, none, _ := run("apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: other}\nspec: {nodeName: h200-1, containers: [{name: c, image: i}]}\nstatus: {phase: Running}\n",
+		"explain", "-f", ".", "-f", "-", "-n", "other")
 	assert.Equal(t, "No job waits.\n", none)
 }
 
@@ -194,7 +206,7 @@ func TestFinishedJobs(t *testing.T) {
 		return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + group + "-0, annotations: {scheduling.k8s.io/group-name: " + group + "}}\n" +
 			"spec: {schedulerName: volcano, nodeName: node, containers: [{name: c, image: i}]}\nstatus: {phase: Succeeded}\n"
 	}
-	text := queueText + job("deleted", "Completed") + job("kept", "Failed") + group("kept-u", "Running") + pod("kept-u") + group("other", "Completed")
+	text := queueText + "spec: {weight: 1}\n" + job("deleted", "Completed") + job("kept", "Failed") + group("kept-u", "Running") + pod("kept-u") + group("other", "Completed")
 	for name, want := range map[string]string{
 		"deleted": "State:      Finished (Completed)\nPods:       none left\n",
 		"kept":    "State:      Finished (Failed)\nPods:       1, of which none waits\n",

@@ -6,8 +6,10 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
@@ -52,6 +54,9 @@ func newExplain(s *source) *cobra.Command {
 				if err != nil {
 					return nil, err
 				}
+				if err := s.checkNamespace(ctx, namespaces(world)); err != nil {
+					return nil, err
+				}
 				return s.explain(ctx, about, world, configuration, shown)
 			})
 		},
@@ -89,7 +94,7 @@ func subjectOf(arguments []string) (subject, error) {
 // longer waits is a change.
 func (s *source) explain(ctx context.Context, about subject, world *engine.World, configuration *engine.Configuration,
 	shown map[string]bool) (*result, error) {
-	filter, err := about.filter(world, s.namespace())
+	filter, err := about.filter(world, configuration, s.namespace())
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +118,7 @@ func (s *source) explain(ctx context.Context, about subject, world *engine.World
 	r := &result{data: document{"ExplanationList", append([]explain.Finding{}, findings...)}}
 	switch {
 	case about.name != "" && about.kind != "queue":
-		r.text = describeAll(findings)
+		r.text = describeAll(findings, widthOf(s.streams.Out))
 	case len(findings) == 0:
 		r.text = "No job waits.\n"
 	default:
@@ -127,12 +132,20 @@ func (s *source) explain(ctx context.Context, about subject, world *engine.World
 
 func explanations(findings []explain.Finding) *table {
 	t := &table{columns: columns("NAMESPACE", "JOB", "QUEUE", "STATE", "(PHASE)", "(STAGE)", "RULE", "LEVEL", "PLACED", "WAITING", "(MINIMUM)",
-		"(FIT)", "MESSAGE")}
+		"(FIT)", "AGE", "MESSAGE")}
 	for _, f := range findings {
 		t.add(f.Namespace, f.Owner, f.Queue, f.State, f.Phase, f.Stage, f.Rule, f.Level, f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum,
-			f.Pods.Fit, f.Message)
+			f.Pods.Fit, age(&f), f.Message)
 	}
 	return t
+}
+
+// age is how long ago a waiting job was created, "" for a manifest.
+func age(f *explain.Finding) string {
+	if f.Since == nil {
+		return ""
+	}
+	return duration.HumanDuration(time.Since(f.Since.Time))
 }
 
 // selected selects jobs by --selector.
@@ -163,14 +176,14 @@ func unknown(kind, name string, known []string) error {
 
 // filter selects the jobs of a subject: all waiting jobs, those of a queue and the
 // queues below it, or one job by its name.
-func (about subject) filter(world *engine.World, namespace string) (func(*explain.Finding) bool, error) {
+func (about subject) filter(world *engine.World, configuration *engine.Configuration, namespace string) (func(*explain.Finding) bool, error) {
 	in := func(f *explain.Finding) bool { return namespace == "" || f.Namespace == namespace }
 	waits := func(f *explain.Finding) bool { return in(f) && f.State == explain.Waiting }
 	switch {
 	case about.name == "":
 		return waits, nil
 	case about.kind == "queue":
-		below, err := subtree(world, about.name)
+		below, err := subtree(world, configuration, about.name)
 		return func(f *explain.Finding) bool { return waits(f) && below[f.Queue] }, err
 	case about.kind == "pod":
 		groups := map[string]bool{}
@@ -186,19 +199,16 @@ func (about subject) filter(world *engine.World, namespace string) (func(*explai
 	return func(f *explain.Finding) bool { return in(f) && f.Matches(about.name) }, nil
 }
 
-// subtree is a queue and all below it.
-func subtree(world *engine.World, name string) (map[string]bool, error) {
-	if world.Queue(name) == nil {
+// subtree is a queue and all below it. A name on a path of annotations needs no Queue object.
+func subtree(world *engine.World, configuration *engine.Configuration, name string) (map[string]bool, error) {
+	tree, _ := world.Tree(configuration)
+	top := tree.Lookup(name)
+	if top == index.None || world.Queue(name) == nil && tree.IsLeaf(top) {
 		return nil, unknown("queue", name, world.QueueNames())
 	}
-	parents, below := map[string]string{}, map[string]bool{}
-	for _, q := range world.Queues {
-		parents[q.Name] = q.Spec.Parent
-	}
-	for _, q := range world.Queues {
-		for level := range index.Upward(q.Name, func(name string) string { return parents[name] }) {
-			below[q.Name] = below[q.Name] || level == name
-		}
+	below := map[string]bool{}
+	for q := range index.Queue(tree.Len()) {
+		below[tree.Name(q)] = slices.Contains(tree.Path(q), top)
 	}
 	return below, nil
 }
@@ -217,20 +227,20 @@ func podsOf(f *explain.Finding) string {
 		f.Pods.Minimum)
 }
 
-func describeAll(findings []explain.Finding) string {
+func describeAll(findings []explain.Finding, width int) string {
 	var out strings.Builder
 	for i := range findings {
 		if i > 0 {
 			out.WriteString("\n")
 		}
-		describe(&out, &findings[i])
+		describe(&out, &findings[i], width)
 	}
 	return out.String()
 }
 
-// describe prints one finding as kubectl describes an object.
-func describe(out io.Writer, f *explain.Finding) {
-	line := func(name, text string) { fmt.Fprintf(out, "%-11s %s\n", name, text) }
+// describe prints one finding as kubectl describes an object, folded at a width, 0 for none.
+func describe(out io.Writer, f *explain.Finding, width int) {
+	line := func(name, text string) { fmt.Fprintf(out, "%-11s %s\n", name, fold(text, width, 12)) }
 	line("Job:", f.Namespace+"/"+f.Owner)
 	podGroup := f.Name
 	if f.Ended == "" { // else it can be deleted
@@ -244,6 +254,9 @@ func describe(out io.Writer, f *explain.Finding) {
 	}
 	line("State:", state)
 	line("Pods:", podsOf(f))
+	if waits := age(f); waits != "" {
+		line("Age:", waits)
+	}
 	if f.Rule != "" {
 		level := ""
 		if f.Level != "" {

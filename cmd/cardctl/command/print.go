@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+	"unicode/utf8"
 
+	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/yaml"
 )
@@ -20,6 +23,40 @@ const (
 )
 
 var formats = []string{asTable, asWide, asJSON, asYAML}
+
+// widthOf is the width of a terminal, 0 for a stream that is none.
+func widthOf(out io.Writer) int {
+	if !isTerminal(out) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(out.(*os.File).Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// fold breaks a text between words, so that no line is longer than width after an indent, which the
+// first line has already. A width of 0 breaks nothing, and a long word stays whole.
+func fold(text string, width, indent int) string {
+	var out strings.Builder
+	column := indent
+	for i, word := range strings.Split(text, " ") {
+		length := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case width > 0 && column+1+length > width:
+			out.WriteString("\n" + strings.Repeat(" ", indent))
+			column = indent
+		default:
+			out.WriteString(" ")
+			column++
+		}
+		out.WriteString(word)
+		column += length
+	}
+	return out.String()
+}
 
 // document is the top level of JSON and YAML output.
 type document struct {

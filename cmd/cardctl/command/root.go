@@ -115,6 +115,12 @@ func Run(ctx context.Context, name string, arguments []string, streams genericio
 		arguments = append([]string{cobra.ShellCompRequestCmd}, arguments...)
 	}
 	root.SetArgs(arguments)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd == root && !strings.HasPrefix(arguments[0], "-") { // a misspelt command has no flags
+			return knownCommand(root, arguments)
+		}
+		return err
+	})
 	err := await(ctx, func() error { return root.ExecuteContext(ctx) })
 	if ctx.Err() != nil {
 		from.terminal.Lock() // a screen restores the terminal before it unlocks

@@ -82,6 +82,13 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 		return flagOf(err)
 	}
 	progress.done()
+	known := namespaces(trial.World)
+	for _, j := range trial.Comparison.Jobs {
+		known = append(known, j.Namespace) // of jobs that are removed as well
+	}
+	if err := s.checkNamespace(cmd.Context(), known); err != nil {
+		return err
+	}
 	for _, warning := range trial.Warnings {
 		s.warning("%s", warning)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -122,6 +123,37 @@ func (s *source) namespace() string {
 	return *s.cluster.Namespace
 }
 
+// checkNamespace returns an error if --namespace is not one of those that are known. One of a cluster
+// can have no pods.
+func (s *source) checkNamespace(ctx context.Context, known []string) error {
+	name := s.namespace()
+	if name == "" || slices.Contains(known, name) {
+		return nil
+	}
+	if len(s.files) == 0 {
+		config, err := s.cluster.ToRESTConfig()
+		if err != nil {
+			return err
+		}
+		if exists, err := input.HasNamespace(ctx, config, name); exists || err != nil {
+			return err
+		}
+	}
+	return unknown("namespace", name, known)
+}
+
+// namespaces are those of all pods and PodGroups.
+func namespaces(world *engine.World) []string {
+	all := map[string]bool{}
+	for _, g := range world.Groups {
+		all[g.Namespace] = true
+	}
+	for _, pod := range world.Stray {
+		all[pod.Namespace] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
 // errEmpty is about input without a single object that this tool reads.
 var errEmpty = errors.New("the input has no object that quotas concern: no Node, Queue, PodGroup, Job, Pod or Deployment")
 
@@ -163,7 +195,7 @@ func (s *source) warn(objects *input.Objects) {
 	if len(objects.Problems) > 0 {
 		s.broken = true
 	}
-	for _, problem := range objects.Unknown {
+	for _, problem := range slices.Concat(objects.Unknown, objects.Invalid) {
 		s.warning("%s", problem)
 	}
 	for _, replaced := range objects.Replaced {
@@ -253,7 +285,7 @@ func (s *source) configure(objects *input.Objects) (*engine.Configuration, error
 		if err != nil {
 			return nil, err
 		}
-		return s.configureFrom(&input.Configuration{Text: input.ConfigurationIn(text), Origin: s.configuration})
+		return s.configureFrom(&input.Configuration{Text: input.ConfigurationIn(text), Origin: s.configuration, Source: input.Source{File: s.configuration, Line: 1}})
 	}
 	if s.pluginGiven {
 		configuration, err := engine.Usual(s.plugin, objects.Queues)
@@ -282,6 +314,7 @@ func (s *source) configureFrom(c *input.Configuration) (*engine.Configuration, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Origin, err)
 	}
+	configuration.Given = c
 	s.note("scheduler configuration: %s: %s", c.Origin, inForce(configuration))
 	return configuration, nil
 }

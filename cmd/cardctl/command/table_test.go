@@ -21,7 +21,7 @@ import (
 const tablePage = "../../../docs/dev/CARDCTL.md"
 
 const (
-	otherQueue = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: other}\n"
+	otherQueue = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: other}\nspec: {weight: 1}\n"
 	schedConf  = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata:\n  volcano-scheduler.conf: |\n    actions: enqueue, allocate\n    tiers:\n" +
 		"    - plugins:\n      - name: capacity\n"
 	podText = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {scheduling.k8s.io/group-name: g, volcano.sh/queue-name: q}}\n" +
@@ -45,7 +45,7 @@ func badInputs() []badInput {
 	queue := func(lines string) string { return queueText + lines }
 	var zip bytes.Buffer
 	w := gzip.NewWriter(&zip)
-	_, _ = w.Write([]byte(queueText))
+	_, _ = w.Write([]byte(queueText + "spec: {weight: 1}\n"))
 	_ = w.Close()
 	return []badInput{
 		{name: "a file that does not exist", flags: []string{"-f", "none.yaml"}},

@@ -67,7 +67,7 @@ func (s *source) queues(ctx context.Context, queue string) ([]queues.Queue, erro
 	}
 	var below map[string]bool
 	if queue != "" {
-		if below, err = subtree(world, queue); err != nil {
+		if below, err = subtree(world, configuration, queue); err != nil {
 			return nil, err
 		}
 	}

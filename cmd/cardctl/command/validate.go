@@ -8,9 +8,10 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
 )
 
-const validateLong = `Checks queues, their tree, their card annotations, and jobs: unknown parents,
-cycles, bounds above those of the parent, bad JSON, cards that no node has, jobs
-that cannot run even on an empty cluster.
+const validateLong = `Checks the scheduler's configuration, queues, their tree, their annotations, and
+jobs: unknown plugins and arguments, unknown parents, cycles, bounds above those
+of the parent, bad JSON, values that the API server refuses, cards that no node
+has, jobs that cannot run even on an empty cluster.
 
 Each line names the file, the line where the object begins, the object and the
 field. The exit code is 1 if there is an error, and 0 if there are only warnings

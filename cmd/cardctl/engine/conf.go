@@ -16,7 +16,9 @@ import (
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/guard"
@@ -35,12 +37,17 @@ type Configuration struct {
 	Plugin         string          // the quota plugin, one of plugin.Names
 	Arguments      map[string]any  // of the quota plugin, as they are given
 	Hierarchy      bool            // quotas form a tree
+	Annotated      bool            // the tree is that of the queues' annotations
 	Release        release.Release // whose rules the quota plugin follows
 	Actions        []framework.Action
 	Tiers          []conf.Tier
 	Configurations []conf.Configuration
-	LeftOut        []string // plugins that need more than a snapshot, or that this program does not know
+	Given          *input.Configuration // what it was read from, nil for Usual
+	LeftOut        []string             // plugins that need more than a snapshot, or that this program does not know
 }
+
+// CardLabels are the labels that name the cards of nodes, where they are not those of vendors.
+func (c *Configuration) CardLabels() card.Labels { return plugin.CardLabels(c.Plugin, c.Arguments) }
 
 // usual is a configuration with one quota plugin. It follows the example in
 // docs/cards.md and adds preempt, so that simulate shows preemption as well.
@@ -92,6 +99,7 @@ func Configure(text string) (*Configuration, error) {
 					return nil, fmt.Errorf("the scheduler configuration: %w: %s: %w", guard.ErrBadArgument, option.Name, err)
 				}
 				c.Hierarchy = option.EnabledHierarchy != nil && *option.EnabledHierarchy && option.Name != plugin.ProportionName
+				c.Annotated = c.Hierarchy && plugin.TreeOfAnnotations(option.Name, option.Arguments)
 			}
 			kept.Plugins = append(kept.Plugins, option)
 		}

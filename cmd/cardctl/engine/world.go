@@ -22,7 +22,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 )
 
@@ -166,6 +168,20 @@ func (w *World) Queue(name string) *scheduling.Queue {
 		return w.Queues[i]
 	}
 	return nil
+}
+
+// Tree returns the tree of the queues: that of their annotations or that of their parents, whichever
+// the configuration selects. places is nil for the latter.
+func (w *World) Tree(c *Configuration) (tree *index.Tree, places *index.Places) {
+	var nodes []index.Node
+	for _, q := range w.Queues {
+		nodes = append(nodes, index.Node{Name: q.Name, Parent: q.Spec.Parent})
+	}
+	if c.Annotated {
+		places = intake.Places(slices.Clone(w.Queues), func(q *scheduling.Queue) map[string]string { return q.Annotations })
+		nodes = places.Nodes
+	}
+	return index.BuildTree(nodes, index.RootName), places
 }
 
 // QueueNames are the names of all queues.

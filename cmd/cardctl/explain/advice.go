@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
@@ -27,6 +29,9 @@ func (e *explainer) advise(f *Finding) []string {
 	case report.UnknownQueue:
 		return []string{fmt.Sprintf("create the queue %s, or name another one in spec.queue", f.Queue)}
 	case report.BrokenQueue:
+		if e.Annotated {
+			return []string{fmt.Sprintf("correct the annotations %s and %s of the queue that is named", index.PathKey, index.WeightsKey)}
+		}
 		return []string{"correct spec.parent of the queue that is named: the path of each queue must end at the root"}
 	case report.InnerQueue:
 		f.Leaves = first(e.children[f.Queue], 5)
@@ -40,15 +45,13 @@ func (e *explainer) advise(f *Finding) []string {
 	case report.UntypedPod:
 		return []string{fmt.Sprintf("set the annotation %s of its pods, or the plugin's argument untypedCards to charge", card.NameKey)}
 	case report.Guaranteed:
-		return []string{"wait for pods to end, or lower what is guaranteed to queues that do not use it: spec.guarantee, or " + card.GuaranteeKey}
+		return e.adviseGuaranteed(f)
 	case report.Reserved:
 		return []string{"wait until the pods whose queue allocation gate is removed have a node"}
 	case report.Earmarked:
 		return []string{"wait until the pods that others were evicted for have a node"}
 	case report.SearchExhausted:
 		return []string{"wait for pods of the queue to end, or use fewer sizes of pods or shorter lists of cards"}
-	case report.UnlabeledNodes, report.UnlabeledNode:
-		return []string{fmt.Sprintf("set the label %s of the nodes", f.Reason.Label)}
 	case report.TooManyJobs:
 		return []string{fmt.Sprintf("wait for jobs of queue %s to end, or raise its annotation %s", f.Level, policy.MaxJobsKey)}
 	case report.OverNamespace:
@@ -60,12 +63,6 @@ func (e *explainer) advise(f *Finding) []string {
 			f.Level, key)}
 	case report.OverQuota, report.OverDeserved:
 		return e.adviseShortages(f)
-	case report.NoSuchCard:
-		return []string{"name a card that some node has; cardctl cards lists them"}
-	case NodesFull:
-		return []string{"the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards"}
-	case NodesUnfit:
-		return []string{"the quota has room: look at the pod's node selector, affinity and tolerations"}
 	case NotEnoughPods:
 		return []string{"look at the job's controller: kubectl describe its Job"}
 	case Gated:
@@ -75,8 +72,32 @@ func (e *explainer) advise(f *Finding) []string {
 	case Overused:
 		return []string{"wait until pods of the queue end, or raise its weight"}
 	}
+	return adviseNodes(f)
+}
+
+// adviseNodes returns the advice about a job that the nodes have no place for.
+func adviseNodes(f *Finding) []string {
+	switch f.Rule {
+	case report.UnlabeledNodes, report.UnlabeledNode:
+		return []string{fmt.Sprintf("set the label %s of the nodes", f.Reason.Label)}
+	case report.NoSuchCard:
+		return []string{"name a card that some node has; cardctl cards lists them"}
+	case NodesTooSmall:
+		return []string{largeAdvice}
+	case NodesFull:
+		advice := []string{"the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards"}
+		if f.Unlabeled > 0 {
+			advice = append(advice, fmt.Sprintf("nodes whose cards have no name, and which may be such nodes: %d; cardctl cards names the label that they lack", f.Unlabeled))
+		}
+		return advice
+	case NodesUnfit:
+		return []string{"the quota has room: look at the pod's node selector, affinity and tolerations"}
+	}
 	return nil
 }
+
+// largeAdvice is the advice about a pod that requests more than every node has.
+const largeAdvice = "no node is that large: request less for each pod, and run more pods"
 
 // LeafAdvice is the advice about a job in an inner queue, which names some leaf queues below it.
 func LeafAdvice(leaves []string) string {
@@ -91,7 +112,7 @@ func LeafAdvice(leaves []string) string {
 func (e *explainer) adviseList(f *Finding) (all []string) {
 	for _, s := range f.Reason.Shortages {
 		own, reason := *f, *f.Reason
-		own.Rule, own.Level, own.Reason, own.Holders = s.Rule, s.Queue, &reason, nil
+		own.Rule, own.Level, own.Reason, own.Holders, own.Unused = s.Rule, s.Queue, &reason, nil, nil
 		s.Rule = ""
 		reason.Shortages = []report.Shortage{s}
 		for _, advice := range e.advise(&own) {
@@ -99,16 +120,65 @@ func (e *explainer) adviseList(f *Finding) (all []string) {
 				all = append(all, advice)
 			}
 		}
-		f.Holders = append(f.Holders, own.Holders...)
+		f.Holders, f.Unused = append(f.Holders, own.Holders...), append(f.Unused, own.Unused...)
 	}
 	return all
+}
+
+// adviseGuaranteed names the guarantees that others do not use.
+func (e *explainer) adviseGuaranteed(f *Finding) []string {
+	resources := []string(card.ParseList(f.Reason.Cards))
+	for _, s := range f.Reason.Shortages {
+		resources = append(resources, s.Resource)
+	}
+	if len(resources) == 0 {
+		resources = []string{"cpu", "memory"}
+	}
+	parent := f.Level
+	if parent == f.Queue { // queues are flat
+		parent = ""
+	}
+	advice := []string{"wait for pods to end, or lower what is guaranteed to queues that do not use it: spec.guarantee, or " + card.GuaranteeKey}
+	return append(advice, e.adviseUnused(f, parent, f.Queue, resources)...)
+}
+
+// adviseUnused records the guarantees below a queue that nobody uses, and describes them.
+func (e *explainer) adviseUnused(f *Finding, parent, without string, resources []string) (advice []string) {
+	unused := e.unusedGuarantees(parent, without, resources)
+	for _, u := range unused {
+		advice = append(advice, u.String())
+	}
+	f.Unused = append(f.Unused, unused...)
+	return advice
+}
+
+// adviseUntyped returns the advice about pods that name no card.
+func (e *explainer) adviseUntyped(f *Finding) []string {
+	advice := fmt.Sprintf("name a card: set the annotation %s of its pods", card.NameKey)
+	var some []string
+	for _, h := range e.accounts[f.Queue].Holdings {
+		if h.Card && h.Capability > 0 && !math.IsInf(h.Capability, 1) {
+			some = append(some, h.Resource)
+		}
+	}
+	if len(some) == 0 {
+		return []string{advice + fmt.Sprintf(", and give queue %s a quota of it (%s)", f.Queue, card.QuotaKey)}
+	}
+	return []string{advice + fmt.Sprintf("; queue %s has a quota of %s", f.Queue, strings.Join(some, ", "))}
 }
 
 // adviseShortages returns, for each bound that is exceeded, how much is missing at
 // which queue. It also finds which jobs use it there.
 func (e *explainer) adviseShortages(f *Finding) []string {
 	var all []string
-	for _, s := range f.Reason.Shortages {
+	shortages := f.Bounds
+	if untyped := len(f.Cards) == 0 && f.Reason.Cards != ""; untyped {
+		all = e.adviseUntyped(f)
+		shortages = slices.DeleteFunc(slices.Clone(f.Reason.Shortages), func(s report.Shortage) bool { return s.Bound == 0 })
+	} else if len(shortages) == 0 {
+		shortages = f.Reason.Shortages
+	}
+	for _, s := range shortages {
 		missing := Amount(s.Resource, s.Total-s.Bound)
 		origin := e.origin(s)
 		free, known := e.free()[s.Resource]
@@ -123,12 +193,13 @@ func (e *explainer) adviseShortages(f *Finding) []string {
 		case origin == "":
 			all = append(all, fmt.Sprintf("%s %s are missing: the cluster's total less the guarantees of other queues bounds %s", missing,
 				s.Resource, s.Queue))
+			all = append(all, e.adviseUnused(f, e.accounts[s.Queue].Parent, s.Queue, []string{s.Resource})...)
 		case e.kept(s, origin):
 			all = append(all, fmt.Sprintf("%s %s are missing in %s: the guarantees of other queues, or the cluster's total, lower its bound",
 				missing, s.Resource, s.Queue))
+			all = append(all, e.adviseUnused(f, e.accounts[s.Queue].Parent, s.Queue, []string{s.Resource})...)
 		case s.Requested > s.Bound:
-			all = append(all, fmt.Sprintf("it can never run in %s as it is: raise %s to %s at least, or request less",
-				f.Queue, e.field(s, origin), Amount(s.Resource, s.Requested)))
+			all = append(all, e.adviseNever(f, s, origin))
 			continue
 		case e.isCard(s) && known && free < s.Total-e.allocated(s):
 			all = append(all, fmt.Sprintf("free %s in it: raising %s does not help while the nodes have %s free",
@@ -143,12 +214,24 @@ func (e *explainer) adviseShortages(f *Finding) []string {
 	return all
 }
 
-// free returns how many of each card no pod uses. It has the cards that some node has.
+// adviseNever returns the advice about a bound that is less than what is requested.
+func (e *explainer) adviseNever(f *Finding, s report.Shortage, origin string) string {
+	raise := fmt.Sprintf("it can never run in %s as it is: raise %s to %s", f.Queue, e.field(s, origin), Amount(s.Resource, s.Total))
+	if s.Total > s.Requested {
+		raise += fmt.Sprintf(", or to %s and free %s in it", Amount(s.Resource, s.Requested), Amount(s.Resource, s.Total-s.Requested))
+	}
+	return raise + ", or request less"
+}
+
+// free returns how many of each card no pod uses. It has the cards of all nodes that take pods.
 func (e *explainer) free() map[string]float64 {
 	if e.unused == nil {
 		e.unused = map[string]float64{}
 		for _, node := range e.NodeList {
-			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, nil).Cards {
+			if engine.Unusable(node.Node) != "" {
+				continue
+			}
+			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, e.CardLabels()).Cards {
 				e.unused[c.Name] += max(0, c.Milli.Cards()-node.Used.Get(c.Resource)/1000)
 			}
 		}
@@ -173,12 +256,8 @@ func (e *explainer) field(s report.Shortage, origin string) string {
 
 // allocated returns the cards that are allocated to the queue of a shortage.
 func (e *explainer) allocated(s report.Shortage) float64 {
-	for _, h := range e.accounts[s.Queue].Holdings {
-		if h.Resource == s.Resource {
-			return h.Allocated
-		}
-	}
-	return 0
+	h, _ := e.holding(s.Queue, s.Resource)
+	return h.Allocated
 }
 
 func (e *explainer) isCard(s report.Shortage) bool {
@@ -247,23 +326,27 @@ func (e *explainer) holders(s report.Shortage) Holders {
 }
 
 // allocatedOf returns the amount of the short resource that is allocated to the pods of a job.
-func (e *explainer) allocatedOf(job *api.JobInfo, s report.Shortage) float64 {
-	switch s.Resource {
-	case "cpu":
-		return job.Allocated.MilliCPU / 1000
-	case "memory":
-		return job.Allocated.Memory
-	}
-	total := job.Allocated.Get(v1.ResourceName(s.Resource)) / 1000 // 0 for cards
+func (e *explainer) allocatedOf(job *api.JobInfo, s report.Shortage) (total float64) {
 	for status, tasks := range job.TaskStatusIndex {
 		if !api.AllocatedStatus(status) {
 			continue
 		}
 		for _, task := range tasks {
-			total += e.Quota.Charged(task)[s.Resource]
+			total += e.requestOf(task, s.Resource)
 		}
 	}
 	return total
+}
+
+// requestOf returns what a task requests of a resource or a card, in the units of Shortage.
+func (e *explainer) requestOf(task *api.TaskInfo, resource string) float64 {
+	switch resource {
+	case "cpu":
+		return task.Resreq.MilliCPU / 1000
+	case "memory":
+		return task.Resreq.Memory
+	}
+	return task.Resreq.Get(v1.ResourceName(resource))/1000 + e.Quota.Charged(task)[resource] // one of them is 0
 }
 
 func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }

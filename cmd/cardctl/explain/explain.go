@@ -217,7 +217,13 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.Rule == "" {
 		f.State, f.Stage = Startable, ""
 	}
+	if f.Reason != nil && f.Rule == report.OverQuota {
+		f.Bounds = e.bounds(f, job)
+	}
 	f.Advice = e.advise(f)
+	if f.Stage == Allocate && f.Rule == report.OverQuota && e.tooLarge(e.waiting(job)[0]) {
+		f.Advice = slices.Insert(f.Advice, 0, largeAdvice)
+	}
 	if f.Stage == Node || f.Stage == Allocate {
 		e.explainReclaim(f, job)
 	}
@@ -228,6 +234,35 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 		f.Advice = append(f.Advice,
 			"its minimum is not reserved any more, since it was Inqueue for too long ("+policy.InqueueTimeoutKey+"): other jobs may go first")
 	}
+}
+
+// bounds returns all bounds that refuse a job: those of its queue and of all queues above, for all
+// pods that it lacks to start. It is nil where several cards would do, since then no sum is one
+// bound's.
+func (e *explainer) bounds(f *Finding, job *api.JobInfo) (all []report.Shortage) {
+	if len(f.Cards) > 1 {
+		return nil
+	}
+	for _, s := range f.Reason.Shortages {
+		requested := s.Requested
+		if f.Stage == Allocate {
+			requested = max(requested, e.lacking(f, job, s))
+		}
+		for _, level := range e.Quota.Levels(f.Queue, s.Resource, requested, f.Stage == Enqueue) {
+			if !slices.ContainsFunc(all, func(s report.Shortage) bool { return s.Queue == level.Queue && s.Resource == level.Resource }) {
+				all = append(all, level)
+			}
+		}
+	}
+	return all
+}
+
+// lacking returns what the pods that a job lacks to start request of what is short.
+func (e *explainer) lacking(f *Finding, job *api.JobInfo, s report.Shortage) (total float64) {
+	for _, task := range first(e.waiting(job), max(1, f.Pods.Minimum-f.Pods.Placed)) {
+		total += e.requestOf(task, s.Resource)
+	}
+	return total
 }
 
 // cardsOf returns the cards that the pending pods of a job name, or its annotation card.request

@@ -104,7 +104,7 @@ func TestAdviceNamesTheUsers(t *testing.T) {
 		`raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 5, or free 1 in it`,
 		"NVIDIA-H200 of q is used by default/PodGroup/large (3), default/PodGroup/small (1)",
 	}, advice["Deployment/job"])
-	assert.Equal(t, []string{`it can never run in q as it is: raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 5 at least, or request less`},
+	assert.Equal(t, []string{`it can never run in q as it is: raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 8, or to 5 and free 3 in it, or request less`},
 		advice["Job/never"])
 }
 
@@ -141,6 +141,7 @@ func TestAdviceForEachCardOfAList(t *testing.T) {
 			assert.Equal(t, []string{
 				`raise volcano.sh/card.quota of "NVIDIA-H800" of queue q to 2, or free 1 in it`,
 				"wait for pods to end, or lower what is guaranteed to queues that do not use it: spec.guarantee, or volcano.sh/card.guarantee",
+				"queue owner is guaranteed 3 NVIDIA-H200 and has 0",
 			}, f.Advice)
 			require.Len(t, f.Holders, 1)
 			assert.Equal(t, "NVIDIA-H800 of q is used by default/PodGroup/also (1)", f.Holders[0].String())
@@ -160,9 +161,9 @@ func TestAdviceNamesWhereTheBoundIsSet(t *testing.T) {
 		require.Equal(t, level, findings[0].Level)
 		return findings[0].Advice[0]
 	}
-	assert.Equal(t, "it can never run in q as it is: raise spec.capability.cpu of queue q to 40 at least, or request less",
+	assert.Equal(t, "it can never run in q as it is: raise spec.capability.cpu of queue q to 40, or request less",
 		advice("q", queue("q", "", "", "capability: {cpu: 2}")))
-	assert.Equal(t, "it can never run in q as it is: raise spec.capability.cpu of queue top to 40 at least, or request less",
+	assert.Equal(t, "it can never run in q as it is: raise spec.capability.cpu of queue top to 40, or request less",
 		advice("top", queue("top", "", "", "capability: {cpu: 2}"), queue("q", "top", "", "")))
 	assert.Equal(t, "10 cpu are missing in q: the guarantees of other queues, or the cluster's total, lower its bound",
 		advice("q", queue("q", "", "", "capability: {cpu: 64}"), queue("other", "", "", "guarantee: {resource: {cpu: 34}}")))

@@ -43,6 +43,7 @@ const (
 	Gated         report.Rule = "Gated"         // all pods that wait have scheduling gates
 	Overused      report.Rule = "Overused"      // proportion: the queue has what it deserves
 	OtherPlugin   report.Rule = "OtherPlugin"   // the quota plugin permits it, another plugin refuses it
+	NodesTooSmall report.Rule = "NodesTooSmall" // a pod requests more than any node with such cards has
 	NodesFull     report.Rule = "NodesFull"     // nodes with such cards have no room
 	NodesUnfit    report.Rule = "NodesUnfit"    // selectors, affinities, taints
 )
@@ -67,9 +68,12 @@ type Finding struct {
 	Pod     string         `json:"pod,omitempty"` // the first one that is refused
 	Message string         `json:"message,omitempty"`
 	Reason  *report.Reason `json:"reason,omitempty"` // as the quota plugin gives it
-	Nodes   []Nodes        `json:"nodes,omitempty"`
-	Advice  []string       `json:"advice,omitempty"`
-	Holders []Holders      `json:"holders,omitempty"` // of what is missing
+	// Bounds are all bounds that the pods which it lacks to start do not fit under together: those of
+	// Reason, and those of queues above.
+	Bounds  []report.Shortage `json:"bounds,omitempty"`
+	Nodes   []Nodes           `json:"nodes,omitempty"`
+	Advice  []string          `json:"advice,omitempty"`
+	Holders []Holders         `json:"holders,omitempty"` // of what is missing
 	// Since is when the job was created, and Place its place among the jobs of its queue that
 	// wait, in the order in which the scheduler tries them. The first one has place 1.
 	Since *metav1.Time `json:"since,omitempty"`
@@ -79,6 +83,15 @@ type Finding struct {
 	// Spared are the pods with cards that it waits for, of queues that have more than they
 	// deserve, which policies protect from it.
 	Spared []Spared `json:"spared,omitempty"`
+	// Lacks is what its queue has less of than it deserves, while Borrowers, other queues, have more
+	// than they deserve, and Untaken why reclaim takes nothing back for the job, "" if it does.
+	Lacks     []Part `json:"lacks,omitempty"`
+	Borrowers []Part `json:"borrowers,omitempty"`
+	Untaken   string `json:"untaken,omitempty"`
+	// Unlabeled counts the nodes that have the resource and lack the label that names the card.
+	Unlabeled int `json:"unlabeled,omitempty"`
+	// Unused are the guarantees that others do not use, where these keep the job waiting.
+	Unused []Unused `json:"unused,omitempty"`
 	// Leaves are some leaf queues below its queue, which is an inner one and takes no jobs.
 	Leaves []string `json:"leaves,omitempty"`
 	// TimedOut: it was Inqueue for too long, and nothing is reserved for it any more.
@@ -99,6 +112,32 @@ type Spared struct {
 // String is the advice about it.
 func (s Spared) String() string {
 	return fmt.Sprintf("pods with such cards that %s of queue %s spares: %d", s.Policy, s.Queue, s.Pods)
+}
+
+// Part is what a queue has of a resource, and deserves.
+type Part struct {
+	Queue     string  `json:"queue"`
+	Resource  string  `json:"resource"`
+	Allocated float64 `json:"allocated"`
+	Deserved  float64 `json:"deserved"`
+}
+
+// String is the advice about it.
+func (p Part) String() string {
+	return fmt.Sprintf("queue %s has %s %s and deserves %s", p.Queue, Amount(p.Resource, p.Allocated), p.Resource, Amount(p.Resource, p.Deserved))
+}
+
+// Unused is a guarantee of a queue, of which the queue uses only a part.
+type Unused struct {
+	Queue     string  `json:"queue"`
+	Resource  string  `json:"resource"`
+	Allocated float64 `json:"allocated"`
+	Guarantee float64 `json:"guarantee"`
+}
+
+// String is the advice about it.
+func (u Unused) String() string {
+	return fmt.Sprintf("queue %s is guaranteed %s %s and has %s", u.Queue, Amount(u.Resource, u.Guarantee), u.Resource, Amount(u.Resource, u.Allocated))
 }
 
 // Pods counts the pods of a job.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/util"
@@ -144,6 +146,9 @@ func (e *explainer) unfitness(task *api.TaskInfo, node *api.NodeInfo) string {
 	if why := e.Quota.Node(task, node.Name); why != nil {
 		return why.In(report.Gi)
 	}
+	if small := tooSmall(task, node); small != "" {
+		return small
+	}
 	if !task.InitResreq.LessEqual(node.Idle, api.Zero) {
 		if ok, short := task.InitResreq.LessEqualWithResourcesName(node.FutureIdle(), api.Zero); !ok {
 			slices.Sort(short)
@@ -158,6 +163,35 @@ func (e *explainer) unfitness(task *api.TaskInfo, node *api.NodeInfo) string {
 		return strings.Join(fit.Reasons(), ", ")
 	}
 	return err.Error()
+}
+
+// tooSmall returns which resources of a node, empty, do not suffice for a task, "" if all do.
+func tooSmall(task *api.TaskInfo, node *api.NodeInfo) string {
+	fits, short := task.InitResreq.LessEqualWithResourcesName(node.Allocatable, api.Zero)
+	if fits {
+		return ""
+	}
+	slices.Sort(short)
+	var each []string
+	for _, name := range short {
+		each = append(each, fmt.Sprintf("it has %s %s, and the pod requests %s", quantityOf(node.Allocatable, name), name,
+			quantityOf(task.InitResreq, name)))
+	}
+	return "too small: " + strings.Join(each, ", ")
+}
+
+// tooLarge reports whether there are nodes and none of them, empty, suffices for a task.
+func (e *explainer) tooLarge(task *api.TaskInfo) bool {
+	return len(e.NodeList) > 0 && !slices.ContainsFunc(e.NodeList, func(node *api.NodeInfo) bool { return tooSmall(task, node) == "" })
+}
+
+// quantityOf formats what a list of resources has of one of them.
+func quantityOf(of *api.Resource, name string) string {
+	quantity := of.Get(v1.ResourceName(name))
+	if name != "memory" && name != "pods" {
+		quantity /= 1000
+	}
+	return Amount(name, quantity)
 }
 
 // kindOf is equal for pods that fit on the same nodes, by the hooks that this package
@@ -183,7 +217,7 @@ func sorted(problems map[string]*Nodes) []Nodes {
 // blameNodes sets the rule for a task that no node fits: among the rules of the nodes,
 // the one that is nearest to placing the task.
 func (e *explainer) blameNodes(f *Finding, task *api.TaskInfo) {
-	rank := []report.Rule{report.NoSuchCard, report.UnlabeledNode, NodesUnfit, NodesFull, report.OverQuota}
+	rank := []report.Rule{report.NoSuchCard, report.UnlabeledNode, NodesTooSmall, NodesUnfit, NodesFull, report.OverQuota}
 	best := -1
 	for _, node := range e.NodeList {
 		rule := NodesUnfit
@@ -191,8 +225,13 @@ func (e *explainer) blameNodes(f *Finding, task *api.TaskInfo) {
 		switch {
 		case why != nil:
 			rule = why.Rule
+		case tooSmall(task, node) != "":
+			rule = NodesTooSmall
 		case !task.InitResreq.LessEqual(node.FutureIdle(), api.Zero):
 			rule = NodesFull
+		}
+		if rule == report.UnlabeledNode {
+			f.Unlabeled++
 		}
 		if at := slices.Index(rank, rule); at > best {
 			best = at

@@ -9,12 +9,11 @@ import (
 
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// explainReclaim finds what policies keep the scheduler from reclaiming for a job that waits for
-// room.
+// explainReclaim finds what keeps the scheduler from reclaiming for a job that waits for room:
+// policies, or that reclaim does not look at the job.
 func (e *explainer) explainReclaim(f *Finding, job *api.JobInfo) {
 	tasks := e.waiting(job)
 	if len(tasks) == 0 {
@@ -26,6 +25,9 @@ func (e *explainer) explainReclaim(f *Finding, job *api.JobInfo) {
 		for _, s := range f.Spared {
 			f.Advice = append(f.Advice, s.String())
 		}
+	}
+	if why == nil && (f.Rule == NodesFull || f.Rule == report.OverQuota) {
+		e.explainBorrowers(f, job, tasks[0])
 	}
 	if why != nil && (why.Rule == report.TrainingJob || why.Rule == report.ReclaimDelayed) {
 		f.NoReclaim = why
@@ -102,7 +104,6 @@ func (e *explainer) lentPods() map[lent]lentPods {
 
 // borrows reports whether a queue has more of a card than it deserves and is guaranteed.
 func (e *explainer) borrows(of lent) bool {
-	return slices.ContainsFunc(e.accounts[of.queue].Holdings, func(h plugin.Holding) bool {
-		return h.Resource == of.card && h.Allocated > max(h.Deserved, h.Guarantee)
-	})
+	h, _ := e.holding(of.queue, of.card)
+	return h.Allocated > max(h.Deserved, h.Guarantee)
 }

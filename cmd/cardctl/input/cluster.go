@@ -66,6 +66,23 @@ func ReadKinds(ctx context.Context, config *rest.Config, kinds ...Kind) (*Object
 	return objects, objects.readLists(ctx, lists, config.Host, nil)
 }
 
+// HasNamespace reports whether a live cluster has a namespace. Without the permission to look it may
+// have it.
+func HasNamespace(ctx context.Context, config *rest.Config, name string) (bool, error) {
+	kube, _, err := clientsOf(config)
+	if err != nil {
+		return false, err
+	}
+	_, err = kube.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case err == nil, apierrors.IsForbidden(err):
+		return true, nil
+	case apierrors.IsNotFound(err):
+		return false, nil
+	}
+	return false, list{kind: "namespaces"}.explain(err, config.Host)
+}
+
 // newComplete returns no objects of a cluster.
 func newComplete() *Objects {
 	objects := New()

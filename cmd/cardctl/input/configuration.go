@@ -29,6 +29,8 @@ const schedulerName = "volcano"
 type Configuration struct {
 	Text   string
 	Origin string // the ConfigMap, its file, and the Deployment that mounts it
+	Source        // of the ConfigMap
+	Object string // the ConfigMap, "" for a file that is none
 }
 
 // mount is the file that a scheduler reads its configuration from.
@@ -50,13 +52,14 @@ func (o *Objects) Configuration() (found *Configuration, missing string, err err
 			missing = problem
 			continue
 		}
-		all = append(all, Configuration{text,
-			o.nameOf(m.deployment.Namespace, m.configMap) + ", which Deployment " + full(m.deployment) + " mounts"})
+		found := o.configurationFrom(o.configMap(m.deployment.Namespace, m.configMap), text)
+		found.Origin += ", which Deployment " + full(m.deployment) + " mounts"
+		all = append(all, found)
 	}
 	if len(all) == 0 && missing == "" {
 		for _, m := range o.ConfigMaps {
 			if text, ok := configurationOf(m); ok {
-				all = append(all, Configuration{text, o.nameOf(m.Namespace, m.Name)})
+				all = append(all, o.configurationFrom(m, text))
 			}
 		}
 		missing = "the input has no ConfigMap with one"
@@ -102,12 +105,13 @@ func (o *Objects) configMap(namespace, name string) *v1.ConfigMap {
 	return nil
 }
 
-func (o *Objects) nameOf(namespace, configMap string) string {
-	name := "ConfigMap " + namespace + "/" + configMap
-	if source := o.SourceOf(o.configMap(namespace, configMap)); source.File != "" {
-		name += " (" + source.String() + ")"
+// configurationFrom returns the text of a configuration with where it comes from.
+func (o *Objects) configurationFrom(configMap *v1.ConfigMap, text string) Configuration {
+	c := Configuration{Text: text, Origin: "ConfigMap " + full(configMap), Source: o.SourceOf(configMap), Object: named("ConfigMap", configMap)}
+	if c.File != "" {
+		c.Origin += " (" + c.Source.String() + ")"
 	}
-	return name
+	return c
 }
 
 func full(object metav1.Object) string { return object.GetNamespace() + "/" + object.GetName() }

@@ -54,6 +54,7 @@ type found struct {
 	object  metav1.Object
 	at      *position // of the object, if it is a manifest
 	unknown []Problem // fields of the object that its kind does not have, or has twice
+	invalid []Problem // values of a manifest that the API server refuses
 	skipped string    // kind of an object that is not read
 	problem *Problem
 }
@@ -162,6 +163,9 @@ func (d *document) decodeObject(text []byte, apiVersion, kind string, at *positi
 	}
 	if f.at != nil || kind == "Queue" { // in a dump, newer releases give each object the same fields
 		f.unknown = d.strictProblems(text, kind, object, strict, at)
+	}
+	if f.at != nil {
+		f.invalid = d.invalidValues(text, kind, object, at)
 	}
 	d.found = append(d.found, f)
 }

@@ -180,7 +180,7 @@ func (o *Objects) decode(documents []*document, progress Progress) {
 					o.Newer = append(o.Newer, f.unknown...)
 					continue
 				}
-				o.Unknown = append(o.Unknown, f.unknown...)
+				o.Unknown, o.Invalid = append(o.Unknown, f.unknown...), append(o.Invalid, f.invalid...)
 				o.positions[f.object] = f.at
 			}
 		}

@@ -48,6 +48,7 @@ type Objects struct {
 
 	Problems []Problem // documents that could not be read
 	Unknown  []Problem // fields of manifests that their kinds do not have, or have twice
+	Invalid  []Problem // values of manifests for which the API server refuses them
 	Newer    []Problem // the same of queues of a cluster, whose release can be newer
 	Repeated []Problem // objects that were read again; the last one counts
 	Replaced []Problem // manifests that replace a workload with its PodGroup and pods
@@ -106,6 +107,16 @@ func (o *Objects) SourceOfField(object metav1.Object, field string) Source {
 		source.Line = at.line(field)
 	}
 	return source
+}
+
+// Has reports whether a manifest has a field. All others have the fields that they can have.
+func (o *Objects) Has(object metav1.Object, field string) bool {
+	at := o.positions[object]
+	if at == nil {
+		return true
+	}
+	key, _, _ := child(at.root(), field)
+	return key != nil
 }
 
 // Len is the number of objects that were read and not skipped, ConfigMaps aside.
@@ -179,7 +190,7 @@ func (o *Objects) Merge(others *Objects) {
 		o.add(object, others.sources[object])
 	}
 	o.Problems = append(o.Problems, others.Problems...)
-	o.Unknown = append(o.Unknown, others.Unknown...)
+	o.Unknown, o.Invalid = append(o.Unknown, others.Unknown...), append(o.Invalid, others.Invalid...)
 	for kind, n := range others.skipped {
 		o.skipped[kind] += n
 	}
@@ -210,7 +221,7 @@ func (o *Objects) Clone() *Objects {
 			c.positions[own] = at
 		}
 	}
-	c.Problems, c.Unknown, c.Newer = slices.Clone(o.Problems), slices.Clone(o.Unknown), slices.Clone(o.Newer)
+	c.Problems, c.Unknown, c.Newer, c.Invalid = slices.Clone(o.Problems), slices.Clone(o.Unknown), slices.Clone(o.Newer), slices.Clone(o.Invalid)
 	c.Repeated, c.Replaced, c.Warnings = slices.Clone(o.Repeated), slices.Clone(o.Replaced), slices.Clone(o.Warnings)
 	maps.Copy(c.skipped, o.skipped)
 	return c

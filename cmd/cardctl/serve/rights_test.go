@@ -115,6 +115,7 @@ func TestRights(t *testing.T) {
 		"mine-":                func(r restricted) bool { return !slices.Contains(r.namespaces, "mine") },
 		"theirs-":              func(r restricted) bool { return !slices.Contains(r.namespaces, "theirs") },
 		"for namespace theirs": func(r restricted) bool { return !slices.Contains(r.namespaces, "theirs") },
+		"queue lends has":      func(r restricted) bool { return !r.queues },
 		"lends spares":         func(r restricted) bool { return !r.queues },
 		">of queue lends":      func(r restricted) bool { return !r.queues },
 		"node-":                func(r restricted) bool { return !r.nodes },

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -126,13 +127,10 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 		namespace, _, _ := strings.Cut(c.Owner, "/")
 		return !s.namespace(namespace)
 	})
-	f.Advice, f.Spared = slices.Clone(f.Advice), slices.Clone(f.Spared)
-	for i, spared := range f.Spared {
-		f.Spared[i].Queue = s.otherQueue(spared.Queue)
-		if at := slices.Index(f.Advice, spared.String()); at >= 0 {
-			f.Advice[at] = f.Spared[i].String()
-		}
-	}
+	f.Advice = slices.Clone(f.Advice)
+	f.Spared = hideQueues(s, f.Advice, f.Spared, func(of *explain.Spared) *string { return &of.Queue })
+	f.Borrowers = hideQueues(s, f.Advice, f.Borrowers, func(of *explain.Part) *string { return &of.Queue })
+	f.Unused = hideQueues(s, f.Advice, f.Unused, func(of *explain.Unused) *string { return &of.Queue })
 	if f.Leaves != nil && !s.viewer.Queues(s.ctx) {
 		if at := slices.Index(f.Advice, explain.LeafAdvice(f.Leaves)); at >= 0 {
 			f.Advice[at] = explain.LeafAdvice(nil)
@@ -144,6 +142,19 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 		f.Nodes[i].Names = s.nodes(f.Nodes[i].Names)
 	}
 	return f
+}
+
+// hideQueues hides the names of other queues in parts of a finding, and in the advice about them.
+func hideQueues[T fmt.Stringer](s *seen, advice []string, parts []T, queue func(*T) *string) []T {
+	visible := slices.Clone(parts)
+	for i := range visible {
+		name := queue(&visible[i])
+		*name = s.otherQueue(*name)
+		if at := slices.Index(advice, parts[i].String()); at >= 0 {
+			advice[at] = visible[i].String()
+		}
+	}
+	return visible
 }
 
 // otherQueue returns the name of a queue that is not on the path of a visible job, or hides it from

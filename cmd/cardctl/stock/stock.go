@@ -1,13 +1,11 @@
 // Package stock counts cards: what nodes have, what queues are charged for, what is
-// free, and what is reserved for admitted jobs.
+// free, what no pod can use, and what is reserved for admitted jobs.
 package stock
 
 import (
 	"cmp"
 	"maps"
 	"slices"
-
-	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -17,6 +15,7 @@ import (
 
 // Stock is the cards of a cluster.
 type Stock struct {
+	Kind      string          `json:"kind"` // always Stock
 	Cards     []Card          `json:"cards"`
 	Nodes     []OnNode        `json:"nodes"`
 	Queues    []InQueue       `json:"queues"`
@@ -32,7 +31,8 @@ type Card struct {
 	Charged     float64 `json:"charged"` // to queues
 	Used        float64 `json:"used"`    // by all pods, those of no queue included
 	Free        float64 `json:"free"`
-	Quota       float64 `json:"quota"` // of all leaf queues
+	Unusable    float64 `json:"unusable"` // used by no pod, on nodes that take none
+	Quota       float64 `json:"quota"`    // of all leaf queues
 	// Oversubscribed is the amount by which the quotas of leaf queues exceed Allocatable.
 	Oversubscribed float64 `json:"oversubscribed"`
 }
@@ -46,6 +46,8 @@ type OnNode struct {
 	Charged     float64 `json:"charged"`
 	Used        float64 `json:"used"`
 	Free        float64 `json:"free"`
+	Unusable    float64 `json:"unusable"`      // what would be free otherwise
+	Why         string  `json:"why,omitempty"` // it is unusable, such as cordoned
 	// Queues are the queues that are charged, with how much.
 	Queues map[string]float64 `json:"queues,omitempty"`
 }
@@ -82,7 +84,7 @@ type UnlabeledNode struct {
 
 // Count counts the cards of an open session.
 func Count(w *engine.World, s *engine.Session) *Stock {
-	stock := &Stock{Cards: []Card{}, Nodes: []OnNode{}, Queues: []InQueue{}}
+	stock := &Stock{Kind: "Stock", Cards: []Card{}, Nodes: []OnNode{}, Queues: []InQueue{}}
 	cards := map[string]*Card{}
 	of := func(name string) *Card {
 		if cards[name] == nil {
@@ -92,7 +94,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 	}
 	charged := chargedOn(s)
 	for _, node := range w.Nodes {
-		inventory := card.Discover(node.Labels, node.Status.Allocatable, nil)
+		inventory := card.Discover(node.Labels, node.Status.Allocatable, s.CardLabels())
 		for _, c := range inventory.Cards {
 			on := OnNode{Node: node.Name, Card: c.Name, Resource: string(c.Resource), Allocatable: c.Milli.Cards()}
 			on.Queues = charged[onNode{node.Name, c.Name}]
@@ -103,11 +105,14 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 				on.Used = n.Used.Get(c.Resource) / 1000
 			}
 			on.Free = max(0, on.Allocatable-on.Used)
+			if on.Why = engine.Unusable(node); on.Why != "" {
+				on.Free, on.Unusable = 0, on.Free
+			}
 			if on.Allocatable == 0 && on.Used == 0 {
 				continue // the node has the label of a card and no whole card
 			}
 			stock.Nodes = append(stock.Nodes, on)
-			if s.Nodes[node.Name] != nil && isReady(node) {
+			if s.Nodes[node.Name] != nil && engine.IsReady(node) {
 				delete(charged, onNode{node.Name, c.Name})
 			}
 			total := of(c.Name)
@@ -116,6 +121,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 			total.Charged += on.Charged
 			total.Used += on.Used
 			total.Free += on.Free
+			total.Unusable += on.Unusable
 		}
 		for _, u := range inventory.Unlabeled {
 			stock.Unlabeled = append(stock.Unlabeled, UnlabeledNode{node.Name, string(u.Resource), u.Label})
@@ -138,12 +144,6 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 }
 
 type onNode struct{ node, card string }
-
-// isReady reports whether a node does not say that it is not ready.
-func isReady(node *v1.Node) bool {
-	return !slices.ContainsFunc(node.Status.Conditions,
-		func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status != v1.ConditionTrue })
-}
 
 // lost returns what is charged and on no node.
 func lost(charged map[onNode]map[string]float64) (all []LostCards) {

@@ -123,3 +123,34 @@ metadata: {name: b, annotations: {scheduling.k8s.io/group-name: g, volcano.sh/ca
 spec: {schedulerName: volcano, nodeName: down, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}
 status: {phase: Running}
 `
+
+// TestUnusable has eight cards on each of five nodes, of which two take pods.
+func TestUnusable(t *testing.T) {
+	text := ""
+	for name, more := range map[string]string{"open": "}", "cordoned": "unschedulable: true}", "tainted": "taints: [{key: dedicated, value: x, effect: NoSchedule}]}",
+		"device": "taints: [{key: nvidia.com/gpu, effect: NoSchedule}]}", "down": "}\nstatus: {allocatable: {nvidia.com/gpu: 8}, conditions: [{type: Ready, status: Unknown}]}"} {
+		text += "---\napiVersion: v1\nkind: Node\nmetadata: {name: " + name + ", labels: {nvidia.com/gpu.product: A}}\nspec: {" + more
+		if name != "down" {
+			text += "\nstatus: {allocatable: {nvidia.com/gpu: 8}}"
+		}
+		text += "\n"
+	}
+	path := filepath.Join(t.TempDir(), "f.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
+	require.NoError(t, err)
+	c, err := engine.Usual(plugin.Name, objects.Queues)
+	require.NoError(t, err)
+	w, err := engine.Build(objects)
+	require.NoError(t, err)
+	s, err := engine.Open(t.Context(), w, c)
+	require.NoError(t, err)
+	defer s.Close()
+	stock := Count(w, s)
+	assert.Equal(t, []Card{{Card: "A", Nodes: 5, Allocatable: 40, Free: 16, Unusable: 24}}, stock.Cards)
+	why := map[string]string{}
+	for _, n := range stock.Nodes {
+		why[n.Node] = n.Why
+	}
+	assert.Equal(t, map[string]string{"open": "", "device": "", "cordoned": "cordoned", "tainted": "tainted dedicated=x:NoSchedule", "down": "NotReady"}, why)
+}

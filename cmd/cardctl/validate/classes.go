@@ -49,12 +49,7 @@ func (ck *checker) classesBelow(w *engine.World, classOf func(map[string]string,
 			if class == "" {
 				continue
 			}
-			for q := range index.Upward(g.Spec.Queue, func(name string) string {
-				if parent := ck.parentOf(ck.queues[name]); parent != nil {
-					return parent.Name
-				}
-				return ""
-			}) {
+			for _, q := range ck.pathOf(g.Spec.Queue) {
 				if below[q] == nil {
 					below[q] = map[string]bool{}
 				}
@@ -63,6 +58,16 @@ func (ck *checker) classesBelow(w *engine.World, classOf func(map[string]string,
 		}
 	}
 	return below
+}
+
+// pathOf returns the names of a queue and of those above it, none for an unknown queue.
+func (ck *checker) pathOf(name string) (names []string) {
+	if q := ck.tree.Lookup(name); q != index.None {
+		for _, p := range ck.tree.Path(q) {
+			names = append(names, ck.tree.Name(p))
+		}
+	}
+	return names
 }
 
 func (ck *checker) checkGuaranteeOf(q *scheduling.Queue, classes map[string]bool) {

@@ -13,7 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 )
 
-// checkUncounted finds quotas of device classes, and limits of namespaces, that have no effect with
+// checkUncounted finds bounds of resources, quotas of device classes, and limits of namespaces that have no effect with
 // the scheduler's configuration.
 func (ck *checker) checkUncounted(c *engine.Configuration) {
 	for _, tier := range c.Tiers {
@@ -21,6 +21,11 @@ func (ck *checker) checkUncounted(c *engine.Configuration) {
 			for _, q := range ck.objects.Queues {
 				for _, p := range plugin.DeviceProblems(option.Name, option.Arguments, q.Spec.Capability, q.Spec.Deserved, q.Spec.Guarantee.Resource) {
 					ck.report(Warning, q, "Queue", p.Field+"."+p.Key, "%s", p.Text)
+				}
+				for field, bound := range boundsOf(q) {
+					for _, p := range plugin.UncountedProblems(option.Name, bound) {
+						ck.report(Warning, q, "Queue", field+"."+p.Key, "%s", p.Reason)
+					}
 				}
 				for _, p := range plugin.LimitProblems(option.Name, q.Annotations) {
 					ck.report(Warning, q, "Queue", annotation(p.Key), "%s", p.Reason)

@@ -1,8 +1,10 @@
 package validate
 
 import (
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -12,23 +14,82 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// parentOf returns the parent, nil for nil and if that is the root and the root is not in the input.
-func (ck *checker) parentOf(q *scheduling.Queue) *scheduling.Queue {
-	if q == nil {
+// checkPlace checks a queue's place in the tree.
+func (ck *checker) checkPlace(q *scheduling.Queue) {
+	err := ck.tree.Broken(ck.tree.Lookup(q.Name))
+	switch {
+	case ck.places != nil:
+		ck.checkPath(q)
+	case q.Name == index.RootName && q.Spec.Parent != "":
+		ck.report(Error, q, "Queue", "spec.parent", "the root has no parent")
+	case err == nil:
+	case errors.Is(err, index.ErrUnknownParent) && ck.queues[q.Spec.Parent] == nil:
+		ck.report(Error, q, "Queue", "spec.parent", "there is no queue %q%s", q.Spec.Parent,
+			index.DidYouMean(q.Spec.Parent, slices.Sorted(maps.Keys(ck.queues))))
+	case errors.Is(err, index.ErrCycle) && len(ck.around(q)) > 0:
+		ck.report(Error, q, "Queue", "spec.parent", "the parents form a cycle: %s", ck.cycle(q))
+	default:
+		ck.report(Error, q, "Queue", "spec.parent", "its path does not reach the root: %v", err)
+	}
+}
+
+// checkPath reports what is wrong with the annotations that place a queue. A queue whose weights
+// alone differ from those that count has its place.
+func (ck *checker) checkPath(q *scheduling.Queue) {
+	err := ck.places.Problems[q.Name]
+	if err == nil {
+		return
+	}
+	severity := Warning
+	if ck.tree.Broken(ck.tree.Lookup(q.Name)) != nil {
+		severity = Error
+	}
+	for _, key := range []string{index.WeightsKey, index.PathKey} {
+		if message, of := strings.CutPrefix(err.Error(), "annotation "+key+": "); of {
+			ck.report(severity, q, "Queue", annotation(key), "%s", message)
+		}
+	}
+}
+
+// around is the cycle that a queue is part of. It is nil if the queue is only below a
+// cycle.
+func (ck *checker) around(q *scheduling.Queue) []string {
+	parent := func(name string) string {
+		if of := ck.queues[name]; of != nil {
+			return of.Spec.Parent
+		}
+		return ""
+	}
+	names := slices.Collect(index.Upward(q.Name, parent))
+	if parent(names[len(names)-1]) != q.Name {
 		return nil
 	}
-	parent := q.Spec.Parent
-	if parent == "" && q.Name != index.RootName {
-		parent = index.RootName
+	return names
+}
+
+func (ck *checker) cycle(q *scheduling.Queue) string {
+	text := ""
+	for _, name := range ck.around(q) {
+		text += name + " → "
 	}
-	return ck.queues[parent]
+	return text + q.Name
+}
+
+// above returns the nearest queue above another one that is in the input, nil for none.
+func (ck *checker) above(q *scheduling.Queue) *scheduling.Queue {
+	for _, p := range ck.tree.Path(ck.tree.Lookup(q.Name))[1:] {
+		if above := ck.queues[ck.tree.Name(p)]; above != nil {
+			return above
+		}
+	}
+	return nil
 }
 
 // checkAgainstParent finds bounds of a queue above those of its parent, which the queue
 // can never reach.
 func (ck *checker) checkAgainstParent(q *scheduling.Queue) {
-	parent := ck.parentOf(q)
-	if parent == nil || parent == q || ck.tree.Broken(ck.tree.Lookup(q.Name)) != nil {
+	parent := ck.above(q)
+	if parent == nil || ck.tree.Broken(ck.tree.Lookup(q.Name)) != nil {
 		return
 	}
 	for _, name := range sortedNames(q.Spec.Capability) {
@@ -59,6 +120,9 @@ func (ck *checker) checkSums() {
 		cards, resources, deserved := map[string]float64{}, v1.ResourceList{}, map[string]float64{}
 		for _, c := range ck.tree.Children(n) {
 			child := ck.queues[ck.tree.Name(c)]
+			if child == nil {
+				continue // a name on a path, without a Queue object
+			}
 			for name, amount := range guaranteed(child) {
 				cards[name] += amount
 			}

@@ -5,9 +5,7 @@ package validate
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -59,6 +57,7 @@ type checker struct {
 	objects *input.Objects
 	queues  map[string]*scheduling.Queue
 	tree    *index.Tree
+	places  *index.Places      // of the annotations of queues; nil where parents make the tree
 	stock   map[string]float64 // cards of the nodes, whole
 	issues  []Issue
 }
@@ -67,27 +66,17 @@ type checker struct {
 // are nodes among the objects, it also finds jobs that cannot run even on an empty cluster.
 func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) ([]Issue, error) {
 	k := &checker{objects: o, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
-	for severity, problems := range map[Severity][]input.Problem{Error: slices.Concat(o.Problems, o.Unknown),
+	for severity, problems := range map[Severity][]input.Problem{Error: slices.Concat(o.Problems, o.Unknown, o.Invalid),
 		Warning: slices.Concat(o.Repeated, o.Newer)} {
 		for _, p := range problems {
 			k.issues = append(k.issues, Issue{p.Source, severity, p.Object, p.Field, p.Message})
 		}
 	}
-	var nodes []index.Node
 	for _, q := range o.Queues {
 		k.queues[q.Name] = q
-		nodes = append(nodes, index.Node{Name: q.Name, Parent: q.Spec.Parent})
 	}
-	k.tree = index.BuildTree(nodes, index.RootName)
-	k.countStock(k.cardsCount(c))
-	for _, q := range o.Queues {
-		k.checkParent(q)
-		k.checkAnnotations(q)
-		k.checkAgainstParent(q)
-		k.checkCards(q)
-	}
-	k.checkSums()
-	k.checkOversubscription()
+	k.checkConfiguration(c)
+	k.checkJobs()
 	k.checkRequests()
 	k.checkKeys()
 	k.checkUncounted(c)
@@ -95,6 +84,17 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) ([]Is
 	if err != nil {
 		return nil, err
 	}
+	k.tree, k.places = world.Tree(c)
+	k.countStock(c.CardLabels(), k.cardsCount(c))
+	for _, q := range o.Queues {
+		k.checkPlace(q)
+		k.checkSpec(q)
+		k.checkAnnotations(q)
+		k.checkAgainstParent(q)
+		k.checkCards(q)
+	}
+	k.checkSums()
+	k.checkOversubscription()
 	for _, out := range world.LeftOut {
 		k.report(Warning, out.Object, out.Kind, "", "%s", out.Problem())
 	}
@@ -127,13 +127,13 @@ func (ck *checker) cardsCount(c *engine.Configuration) bool {
 
 // countStock counts the cards of the nodes. A resource without a card name matters where cards
 // count.
-func (ck *checker) countStock(warn bool) {
+func (ck *checker) countStock(labels card.Labels, warn bool) {
 	for _, node := range ck.objects.Nodes {
 		allocatable := node.Status.Allocatable
 		if allocatable == nil {
 			allocatable = node.Status.Capacity
 		}
-		inventory := card.Discover(node.Labels, allocatable, nil)
+		inventory := card.Discover(node.Labels, allocatable, labels)
 		for _, c := range inventory.Cards {
 			ck.stock[c.Name] += c.Milli.Cards()
 		}
@@ -144,52 +144,6 @@ func (ck *checker) countStock(warn bool) {
 			ck.report(Warning, node, "Node", "metadata.labels", "%s has no card name: the label %s is missing or bad", u.Resource, u.Label)
 		}
 	}
-}
-
-// checkParent checks the queue's place in the tree.
-func (ck *checker) checkParent(q *scheduling.Queue) {
-	n := ck.tree.Lookup(q.Name)
-	err := ck.tree.Broken(n)
-	switch {
-	case q.Name == index.RootName && q.Spec.Parent != "":
-		ck.report(Error, q, "Queue", "spec.parent", "the root has no parent")
-	case err == nil:
-	case errors.Is(err, index.ErrUnknownParent) && ck.queues[q.Spec.Parent] == nil:
-		ck.report(Error, q, "Queue", "spec.parent", "there is no queue %q%s", q.Spec.Parent,
-			index.DidYouMean(q.Spec.Parent, slices.Sorted(maps.Keys(ck.queues))))
-	case errors.Is(err, index.ErrCycle) && ck.inCycle(q):
-		ck.report(Error, q, "Queue", "spec.parent", "the parents form a cycle: %s", ck.cycle(q))
-	default:
-		ck.report(Error, q, "Queue", "spec.parent", "its path does not reach the root: %v", err)
-	}
-}
-
-func (ck *checker) inCycle(q *scheduling.Queue) bool {
-	return len(ck.around(q)) > 0
-}
-
-// around is the cycle that a queue is part of. It is nil if the queue is only below a
-// cycle.
-func (ck *checker) around(q *scheduling.Queue) []string {
-	parent := func(name string) string {
-		if of := ck.queues[name]; of != nil {
-			return of.Spec.Parent
-		}
-		return ""
-	}
-	names := slices.Collect(index.Upward(q.Name, parent))
-	if parent(names[len(names)-1]) != q.Name {
-		return nil
-	}
-	return names
-}
-
-func (ck *checker) cycle(q *scheduling.Queue) string {
-	text := ""
-	for _, name := range ck.around(q) {
-		text += name + " → "
-	}
-	return text + q.Name
 }
 
 // cardKeys are the annotations of queues that bound all of their jobs.
@@ -220,14 +174,19 @@ func (ck *checker) checkAnnotations(q *scheduling.Queue) {
 			}
 		}
 	}
-	for field, list := range map[string]v1.ResourceList{"spec.capability": q.Spec.Capability, "spec.deserved": q.Spec.Deserved,
-		"spec.guarantee.resource": q.Spec.Guarantee.Resource} {
+	for field, list := range boundsOf(q) {
 		for _, name := range sortedNames(list) {
 			if quantity := list[name]; quantity.Sign() < 0 {
 				ck.report(Error, q, "Queue", field+"."+string(name), "%s is negative", quantity.String())
 			}
 		}
 	}
+}
+
+// boundsOf returns the bounds of resources in the spec of a queue, by field.
+func boundsOf(q *scheduling.Queue) map[string]v1.ResourceList {
+	return map[string]v1.ResourceList{"spec.capability": q.Spec.Capability, "spec.deserved": q.Spec.Deserved,
+		"spec.guarantee.resource": q.Spec.Guarantee.Resource}
 }
 
 // amounts returns the entries of an annotation, without bad entries.

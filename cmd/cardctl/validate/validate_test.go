@@ -45,8 +45,11 @@ func checkWith(t *testing.T, configure func([]*scheduling.Queue) (*engine.Config
 }
 
 func queue(name, parent, annotations, spec string) string {
+	if parent != "" {
+		spec = "parent: " + parent + ", " + spec
+	}
 	return "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: " + name + ", annotations: {" + annotations +
-		"}}\nspec: {weight: 1, parent: \"" + parent + "\", " + spec + "}"
+		"}}\nspec: {weight: 1, " + spec + "}"
 }
 
 func quota(json string) string     { return "volcano.sh/card.quota: '" + json + "'" }
@@ -126,7 +129,7 @@ func TestCheck(t *testing.T) {
 			[]string{"13: error: Job/j: it cannot run, even alone: Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <3> (OverQuota)"}},
 		"a job that no node has room for": {
 			[]string{node, queue("q", "", quota(`{"A":40}`), open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 5", `{}`)},
-			[]string{"13: error: Job/j: it cannot run, even alone: No node fits: 1 × no room: not enough nvidia.com/gpu (NodesFull)",
+			[]string{"13: error: Job/j: it cannot run, even alone: No node fits: 1 × too small: it has 4 nvidia.com/gpu, and the pod requests 5 (NodesTooSmall)",
 				`9: note: Queue/q: metadata.annotations[volcano.sh/card.quota]: the quotas of "A" add up to 40, and the nodes have 4`}},
 		"a job in no queue": {
 			[]string{node, job("gone", "A", "cpu: 1", `{}`)}, []string{"8: error: Job/j: it cannot run, even alone: Queue <gone> does not exist (UnknownQueue)"}},

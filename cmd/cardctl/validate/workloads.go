@@ -2,15 +2,44 @@ package validate
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
+
+// checkJobs finds minimums above the number of pods. Volcano's webhook refuses such jobs.
+func (ck *checker) checkJobs() {
+	for _, job := range ck.objects.Jobs {
+		total := int64(0)
+		for i, task := range job.Spec.Tasks {
+			total += int64(task.Replicas)
+			if task.MinAvailable != nil && *task.MinAvailable > task.Replicas {
+				ck.report(Error, job, "Job", fmt.Sprintf("spec.tasks[%d].minAvailable", i), "%d is more than its %d replicas", *task.MinAvailable,
+					task.Replicas)
+			}
+		}
+		if int64(job.Spec.MinAvailable) > total {
+			ck.report(Error, job, "Job", "spec.minAvailable", "%d is more than the %d replicas of its tasks", job.Spec.MinAvailable, total)
+		}
+	}
+}
+
+// checkSpec finds a queue without a spec. Volcano's webhook cannot complete it, and its controller
+// never opens it.
+func (ck *checker) checkSpec(q *scheduling.Queue) {
+	if !ck.objects.Has(q, "spec") || q.UID != "" && q.Status.State == "" && equality.Semantic.DeepEqual(q.Spec, scheduling.QueueSpec{}) {
+		ck.report(Warning, q, "Queue", "spec", "is missing: Volcano never opens the queue, which takes no jobs; set weight: 1, for example")
+	}
+}
 
 // checkRequests parses the annotation in which jobs state what they request.
 func (ck *checker) checkRequests() {

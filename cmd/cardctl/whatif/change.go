@@ -90,7 +90,7 @@ func Set(w *engine.World, setting string) error {
 
 // MissingCard describes a setting of a card that no node of the world has. It is "" for
 // all other settings. Such a setting is allowed, because nodes can come later.
-func MissingCard(w *engine.World, setting string) string {
+func MissingCard(w *engine.World, labels card.Labels, setting string) string {
 	_, field, value, _ := parse(setting)
 	kind, name, _ := strings.Cut(field, ".")
 	if !slices.Contains([]string{"cards", "deservedCards", "guaranteeCards"}, kind) || value == "" || value == "0" || len(w.Nodes) == 0 {
@@ -98,7 +98,7 @@ func MissingCard(w *engine.World, setting string) string {
 	}
 	known := map[string]bool{}
 	for _, node := range w.Nodes {
-		for _, c := range card.Discover(node.Labels, node.Status.Allocatable, nil).Cards {
+		for _, c := range card.Discover(node.Labels, node.Status.Allocatable, labels).Cards {
 			known[c.Name] = true
 		}
 	}

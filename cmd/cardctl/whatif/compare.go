@@ -40,6 +40,7 @@ func Run(ctx context.Context, w *engine.World, c *engine.Configuration, progress
 
 // Comparison compares two outcomes.
 type Comparison struct {
+	Kind   string       `json:"kind"` // always Comparison
 	Before *Outcome     `json:"before"`
 	After  *Outcome     `json:"after"`
 	Jobs   []JobChange  `json:"jobs"`
@@ -113,7 +114,7 @@ func (c *Comparison) NewEvents() (all []engine.Event) {
 
 // Compare compares two outcomes.
 func Compare(before, after *Outcome) *Comparison {
-	c := &Comparison{Before: before, After: after, Jobs: []JobChange{}, Queues: []CardChange{}}
+	c := &Comparison{Kind: "Comparison", Before: before, After: after, Jobs: []JobChange{}, Queues: []CardChange{}}
 	at := map[string]int{}
 	several := ownersOfSeveral(before, after)
 	job := func(f *explain.Finding) *JobChange {

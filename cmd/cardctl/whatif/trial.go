@@ -7,6 +7,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // Change lists the changes of a simulation.
@@ -39,7 +40,7 @@ type Trial struct {
 func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, change Change,
 	report func(what string) func(cycle, events int)) (*Trial, error) {
 	t := &Trial{Objects: objects.Clone()}
-	if err := t.apply(change); err != nil {
+	if err := t.apply(change, c.CardLabels()); err != nil {
 		return nil, err
 	}
 	if report == nil {
@@ -62,7 +63,7 @@ func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, c
 }
 
 // apply makes the world after the change.
-func (t *Trial) apply(change Change) (err error) {
+func (t *Trial) apply(change Change, labels card.Labels) (err error) {
 	if add := change.Add; add != nil {
 		if len(add.Problems) > 0 {
 			return ManifestError{add.Problems[0]}
@@ -84,7 +85,7 @@ func (t *Trial) apply(change Change) (err error) {
 		if err := Set(t.World, setting); err != nil {
 			return err
 		}
-		if missing := MissingCard(t.World, setting); missing != "" {
+		if missing := MissingCard(t.World, labels, setting); missing != "" {
 			t.Warnings = append(t.Warnings, fmt.Sprintf("--set %s: %s", setting, missing))
 		}
 	}

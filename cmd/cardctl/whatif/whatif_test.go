@@ -316,9 +316,9 @@ func TestMissingCard(t *testing.T) {
 		"queue/owner:cards.X=0":                   "",
 		"queue/owner:capability.cpu=9":            "",
 	} {
-		assert.Equal(t, want, MissingCard(w, setting), setting)
+		assert.Equal(t, want, MissingCard(w, nil, setting), setting)
 	}
-	assert.Empty(t, MissingCard(&engine.World{}, "queue/owner:cards.X=1"), "no nodes in the input")
+	assert.Empty(t, MissingCard(&engine.World{}, nil, "queue/owner:cards.X=1"), "no nodes in the input")
 }
 
 // TestPatches gives the commands that make a change, quoted for a shell.

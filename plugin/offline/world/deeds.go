@@ -181,11 +181,12 @@ func (j *Job) replace(w *World, i int) {
 	if j.Pods[i].Object != nil {
 		spec = spec.anew()
 	}
-	task := workload.Task{Name: fmt.Sprintf("%s-%d", j.Spec.Name, i), Request: spec.Requests, Gated: spec.Gated, QueueGated: spec.QueueGated}
+	name := fmt.Sprintf("%s-%d", j.Spec.Name, i)
+	task := workload.Task{Name: name, Request: spec.Requests, Gated: spec.Gated, QueueGated: spec.QueueGated}
 	leaves := func(p *Pod) bool { return p.Object.Name == task.Name }
-	if w.Eager && (j.Pods[i].Object != nil || slices.ContainsFunc(j.Leaving, leaves)) {
+	for again := w.Eager && j.Pods[i].Object != nil; again || slices.ContainsFunc(j.Leaving, leaves); again = false {
 		born++
-		task.Name += fmt.Sprintf("-%d", born)
+		task.Name = fmt.Sprintf("%s-%d", name, born)
 	}
 	task.Annotations = map[string]string{}
 	if spec.Cards != "" {

@@ -213,6 +213,7 @@ var chinese = map[string]string{
 	"the job has fewer pods than it needs to start":                   "作业的 Pod 数不足以启动",
 	"all pods that wait have scheduling gates":                        "所有等待的 Pod 都有调度门",
 	"the quota allows it, but another plugin refuses it":              "配额允许，但被其他插件拒绝",
+	"the quota has room, but no node is large enough":                 "配额有余量，但没有足够大的节点",
 	"the quota has room, but the nodes have none":                     "配额有余量，但节点没有空间",
 	"the quota has room, but no node suits the pods":                  "配额有余量，但没有合适的节点",
 	"Not looked for: %d pods wait and there are %d nodes, and a cycle is tried while their product is at most %d. cardctl simulate has no such limit.": "未计算：有 %d 个 Pod 在等待，共 %d 个节点，仅当两者之积不超过 %d 时才试算一个周期。cardctl simulate 没有此限制。",

@@ -38,6 +38,7 @@ var rules = map[report.Rule]string{
 	explain.Gated:           "all pods that wait have scheduling gates",
 	explain.Overused:        "the queue has what it deserves",
 	explain.OtherPlugin:     "the quota allows it, but another plugin refuses it",
+	explain.NodesTooSmall:   "the quota has room, but no node is large enough",
 	explain.NodesFull:       "the quota has room, but the nodes have none",
 	explain.NodesUnfit:      "the quota has room, but no node suits the pods",
 }

@@ -1,0 +1,27 @@
+package validate
+
+import (
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/guard"
+)
+
+// checkConfiguration reads the scheduler's configuration as the scheduler does: with its guard, and
+// with the parser of the quota plugin's arguments.
+func (ck *checker) checkConfiguration(c *engine.Configuration) {
+	if c.Given == nil {
+		return
+	}
+	report := func(severity Severity, message string) {
+		ck.issues = append(ck.issues, Issue{c.Given.Source, severity, c.Given.Object, "", message})
+	}
+	if err := guard.Check(c.Given.Text); err != nil {
+		report(Error, err.Error())
+	}
+	for _, warning := range guard.Warnings(c.Given.Text) {
+		report(Warning, warning)
+	}
+	for _, problem := range plugin.ArgumentProblems(c.Plugin, c.Arguments) {
+		report(Warning, c.Plugin+": "+problem)
+	}
+}
