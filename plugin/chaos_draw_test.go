@@ -30,6 +30,7 @@ var values = map[string][]any{
 	arguments.InqueueTimeout:         {"2m", "5m", "20m"},
 	arguments.KeepGuarantees:         {true},
 	arguments.NodeOrderWeight:        {10},
+	arguments.CardLabels:             {map[string]any{"example.com/gpu": "example.com/model"}, map[string]any{"nvidia.com/gpu": "nvidia.com/gpu.product"}},
 	arguments.OwnerClasses:           {map[string]any{"ReplicaSet": "inference", "Job": "training"}},
 	arguments.ReclaimBeyondMinimum:   {true},
 	arguments.ReclaimByClass:         {true},

@@ -124,6 +124,27 @@ spec: {schedulerName: volcano, nodeName: down, containers: [{name: c, image: i, 
 status: {phase: Running}
 `
 
+// TestCardLabels counts cards that a label of the argument cardLabels names.
+func TestCardLabels(t *testing.T) {
+	const text = "apiVersion: v1\nkind: Node\nmetadata: {name: mlu-1, labels: {example.com/model: MLU590}}\nstatus: {allocatable: {cambricon.com/mlu: 8}}\n"
+	path := filepath.Join(t.TempDir(), "f.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
+	require.NoError(t, err)
+	c, err := engine.Usual(plugin.Name, objects.Queues)
+	require.NoError(t, err)
+	c.Arguments = map[string]any{"cardLabels": map[string]any{"cambricon.com/mlu": "example.com/model"}}
+	w, err := engine.Build(objects)
+	require.NoError(t, err)
+	s, err := engine.Open(t.Context(), w, c)
+	require.NoError(t, err)
+	defer s.Close()
+	stock := Count(w, s)
+	require.Len(t, stock.Cards, 1)
+	assert.Equal(t, "MLU590", stock.Cards[0].Card)
+	assert.Empty(t, stock.Unlabeled)
+}
+
 // TestUnusable has eight cards on each of five nodes, of which two take pods.
 func TestUnusable(t *testing.T) {
 	text := ""
