@@ -24,6 +24,8 @@ var ofEvictions = []mutant{
 	{"FutureFor", "quota.Refund(without.Queues, m.Queue, m.Charge, scratch)", ""},
 	{"FutureFor", "quota.Refund(without.Namespaces, m.Account, m.Charge, scratch)", ""},
 	{"Session.Placed", "s.Refund(spent.Queue, spent.Account, spent.Charge)", ""},
+	{"agreedOn", "append(s.left(), tasks...)", "tasks"},
+	{"agreedOn", "&& !s.planned(task)", ""},
 	{"Displaced", "if m.placed == task.UID {", "if false {"},
 	{"Waits", `return m.placed == "" && m.Task.UID == task.UID`, "return false"},
 	{"KeptOn", "kept.Add(m.Task.InitResreq)", ""},

@@ -123,6 +123,14 @@ func (s *Session) planned(task *api.TaskInfo) bool {
 	return false
 }
 
+// left returns the victims that plans have left.
+func (s *Session) left() (left []*api.TaskInfo) {
+	for _, p := range s.plans {
+		left = append(left, p.rest...)
+	}
+	return left
+}
+
 // leftOn returns the victims on a node that plans have left.
 func (s *Session) leftOn(node string) (left []*api.TaskInfo) {
 	for _, p := range s.plans {

@@ -184,13 +184,14 @@ func (s *Session) fitsWithout(e *evictor, tasks []*api.TaskInfo) bool {
 	return s.Fits(books, a).OK()
 }
 
-// agreedOn returns the tasks that all other plugins allow reclaim to evict.
+// agreedOn returns the tasks that all other plugins allow reclaim to evict, once the victims that plans
+// have left are evicted: a gang gives only so many of its pods.
 func (s *Session) agreedOn(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) (agreed []*api.TaskInfo) {
 	question := *reclaimer
 	s.asking.Store(&question, true)
 	defer s.asking.Delete(&question)
-	for _, task := range s.Volcano.Reclaimable(&question, tasks) {
-		if s.QueueOf(task) != index.None {
+	for _, task := range s.Volcano.Reclaimable(&question, append(s.left(), tasks...)) {
+		if s.QueueOf(task) != index.None && !s.planned(task) {
 			agreed = append(agreed, task)
 		}
 	}
