@@ -68,7 +68,7 @@ var ofEvictions = []mutant{
 	{"Session.Follow", "task.EvictionOccurred = true", ""},
 	{"eachVictim", "|| s.planned(task)", ""},
 	{"Reclaimable", "s.inOrder(e, s.rules.name(s, e, reclaimees))", "s.rules.name(s, e, reclaimees)"},
-	{"agreedOn", "s.Volcano.Reclaimable(&question, tasks)", "tasks"},
+	{"agreedOn", "s.Volcano.Reclaimable(&question, append(s.left(), tasks...))", "tasks"},
 	{"JobStarving", "if job.IsStarving() {", "if false {"},
 	{"JobStarving", "!s.Books.Waits(task) &&", ""},
 }
