@@ -117,10 +117,10 @@ func TestGuaranteesFollowTheSession(t *testing.T) {
 	require.Greater(t, min(refused["now"], refused["future"]), 1000)
 }
 
-// TestEarmarksEndWithTheSession places the pod of an earmark. The next session has none, unless the
-// place is discarded.
+// TestEarmarksEndWithTheSession places the pod of an earmark. The next session has none if the pod is
+// bound. A pod whose place is discarded, or that is allocated beside pipelined ones of its gang, is not.
 func TestEarmarksEndWithTheSession(t *testing.T) {
-	for status, want := range map[api.TaskStatus]int{api.Allocated: 0, api.Pending: 1} {
+	for status, want := range map[api.TaskStatus]int{api.Binding: 0, api.Allocated: 1, api.Pending: 1} {
 		of := newStage()
 		of.claim.Job = "claim" // as in the session
 		r, ix := of.evict(), &index.Index{}
