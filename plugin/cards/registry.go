@@ -320,17 +320,19 @@ func (s *Session) resolveAll() {
 }
 
 // formerNames returns former. A name that some node has now is no former one.
-func (r *Registry) formerNames() map[fastres.Dim]fastres.Dim {
-	former := map[fastres.Dim]fastres.Dim{}
+func (r *Registry) formerNames() (former map[fastres.Dim]fastres.Dim) {
 	for _, n := range r.nodes {
 		for _, c := range n.cards {
+			if c.former != 0 && former == nil {
+				former = map[fastres.Dim]fastres.Dim{}
+			}
 			if c.former != 0 {
 				former[c.former] = c.dim
 			}
 		}
 	}
-	if len(former) == 0 {
-		return nil
+	if former == nil {
+		return nil // in nearly all clusters
 	}
 	for _, n := range r.nodes {
 		for _, c := range n.cards {

@@ -33,9 +33,8 @@ type Rest struct {
 func (r *Rest) Begin(dims int) { r.of, r.dims = nil, dims }
 
 // Needs returns the cards of a pending pod that the other pods of its job need, nil for nearly every
-// pod: with them the minimum of the job can be assigned to what is left of
-// each card, and without them it cannot. left returns that in milli-cards. How the cards are
-// spread over nodes does not count.
+// pod: with them the minimum of the job can be assigned to what is left of each card, and without
+// them it cannot. left returns that in milli-cards. How the cards are spread over nodes does not count.
 func (r *Rest) Needs(s *cards.Session, job *api.JobInfo, task *api.TaskInfo, p *cards.PodRequest,
 	left func(fastres.Dim) float64) (needs []fastres.Dim) {
 	if r.of == job && r.alike {
@@ -73,7 +72,9 @@ func (r *Rest) open(left func(fastres.Dim) float64) {
 	bound := r.room.RealCapability.Row(0)
 	for _, demand := range r.others {
 		for _, d := range demand.Cards {
-			bound.Set(d, max(0, left(d)))
+			if bound.Get(d) == 0 { // left may look at all nodes
+				bound.Set(d, max(0, left(d)))
+			}
 		}
 	}
 }
