@@ -252,10 +252,12 @@ func TestViewAccess(t *testing.T) {
 		assert.Equal(collect, http.StatusUnauthorized, status)
 	}, access.CacheTime+patience, schedulePeriod)
 
-	p.answers(t, "/queues", guest, http.StatusOK)
+	// The reviews of a new user are kept for access.CacheTime from here on; those of the guest are older.
+	visitor := c.user(t, "visitor", listing(listQueues), nil)
+	p.answers(t, "/queues", visitor, http.StatusOK)
 	w.set(true)
+	p.answers(t, "/queues", visitor, http.StatusOK, "The last reading failed.")
 	p.answers(t, "/queues", "never-seen", http.StatusServiceUnavailable, "cannot check your access")
-	p.answers(t, "/queues", guest, http.StatusOK, "The last reading failed.")
 	w.set(false)
 	p.answers(t, "/queues", "never-seen", http.StatusUnauthorized)
 	require.NotContains(t, strings.ToLower(p.log(t)), "forbidden")

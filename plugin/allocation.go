@@ -86,11 +86,19 @@ func (s *session) fitNode(b *quota.Books, task *api.TaskInfo, node string) cards
 // askOf returns the question about the cards of a task. It is safe for many goroutines, and fast
 // for the task that PrePredicate prepared.
 func (s *session) askOf(task *api.TaskInfo) constraint.Ask {
-	if w := s.prepared.Load(); w != nil && w.task == task {
+	if w := s.preparedFor(task); w != nil {
 		return constraint.Ask{Task: task, Queue: w.queue, Pod: w.pod}
 	}
 	q := s.QueueOf(task)
 	return constraint.Ask{Task: task, Queue: q, Pod: s.Cards.PodRequest(q, task.Pod)}
+}
+
+// preparedFor returns the snapshot of the task that PrePredicate prepared last, nil for another task.
+func (s *session) preparedFor(task *api.TaskInfo) *whatIf {
+	if w := s.prepared.Load(); w != nil && w.task == task {
+		return w
+	}
+	return nil
 }
 
 // nodeOrder scores the card of a node by its position in the task's list. Cards that the rest of
@@ -99,7 +107,7 @@ func (s *session) askOf(task *api.TaskInfo) constraint.Ask {
 func (s *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
 	a := s.askOf(task)
 	var leave []fastres.Dim
-	if w := s.prepared.Load(); w != nil && w.task == task {
+	if w := s.preparedFor(task); w != nil {
 		leave = w.leave
 	}
 	return s.Cards.Preference(a.Pod, node.Name, leave, func(d fastres.Dim, milli float64) bool {

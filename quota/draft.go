@@ -95,7 +95,7 @@ func (d *Draft) number() {
 	}
 }
 
-// Claim returns a resource claim as q holds it, with the changes.
+// DeviceClaim returns a resource claim as q holds it, with the changes.
 func (d *Draft) DeviceClaim(q index.Queue, name string) index.Held {
 	if held, changed := d.claims[heldBy{q, name}]; changed {
 		return held

@@ -323,16 +323,14 @@ func (s *Session) resolveAll() {
 func (r *Registry) formerNames() (former map[fastres.Dim]fastres.Dim) {
 	for _, n := range r.nodes {
 		for _, c := range n.cards {
-			if c.former != 0 && former == nil {
+			if c.former == 0 {
+				continue
+			}
+			if former == nil { // in nearly all clusters it stays nil
 				former = map[fastres.Dim]fastres.Dim{}
 			}
-			if c.former != 0 {
-				former[c.former] = c.dim
-			}
+			former[c.former] = c.dim
 		}
-	}
-	if former == nil {
-		return nil // in nearly all clusters
 	}
 	for _, n := range r.nodes {
 		for _, c := range n.cards {

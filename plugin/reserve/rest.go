@@ -23,7 +23,7 @@ type Rest struct {
 	of       *api.JobInfo // the job that was read last
 	alike    bool         // all its pods with cards request the same cards
 	others   []assign.Demand
-	room     index.Index // one queue, whose bound is what is left of each card
+	room     index.Index // one queue; its bound of a card is what the nodes and quotas leave
 	account  *index.Tree
 	dims     int
 	assigner assign.Assigner

@@ -140,7 +140,7 @@ func explanations(findings []explain.Finding) *table {
 	return t
 }
 
-// age is how long ago a waiting job was created, "" for a manifest.
+// age returns the time since a waiting job was created, "" for a manifest.
 func age(f *explain.Finding) string {
 	if f.Since == nil {
 		return ""

@@ -227,11 +227,12 @@ func (e *explainer) adviseNever(f *Finding, s report.Shortage, origin string) st
 func (e *explainer) free() map[string]float64 {
 	if e.unused == nil {
 		e.unused = map[string]float64{}
+		labels := e.CardLabels()
 		for _, node := range e.NodeList {
 			if engine.Unusable(node.Node) != "" {
 				continue
 			}
-			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, e.CardLabels()).Cards {
+			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, labels).Cards {
 				e.unused[c.Name] += max(0, c.Milli.Cards()-node.Used.Get(c.Resource)/1000)
 			}
 		}

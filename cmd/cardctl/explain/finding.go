@@ -114,7 +114,7 @@ func (s Spared) String() string {
 	return fmt.Sprintf("pods with such cards that %s of queue %s spares: %d", s.Policy, s.Queue, s.Pods)
 }
 
-// Part is what a queue has of a resource, and deserves.
+// Part compares what a queue has of a resource with what it deserves.
 type Part struct {
 	Queue     string  `json:"queue"`
 	Resource  string  `json:"resource"`

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write schemas.json")
 // limits are the keywords of a schema that bound values.
 var limits = []string{"minimum", "maximum", "minLength", "maxLength", "pattern", "enum", "minItems", "maxItems", "required"}
 
-// bounded returns what a schema says of bounds, nil for nothing.
+// bounded returns the part of a schema that bounds values, nil where it bounds none.
 func bounded(node map[string]any) map[string]any {
 	kept := map[string]any{}
 	if node["x-kubernetes-int-or-string"] == true {

@@ -92,9 +92,9 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 		}
 		return cards[name]
 	}
-	charged := chargedOn(s)
+	charged, labels := chargedOn(s), s.CardLabels()
 	for _, node := range w.Nodes {
-		inventory := card.Discover(node.Labels, node.Status.Allocatable, s.CardLabels())
+		inventory := card.Discover(node.Labels, node.Status.Allocatable, labels)
 		for _, c := range inventory.Cards {
 			on := OnNode{Node: node.Name, Card: c.Name, Resource: string(c.Resource), Allocatable: c.Milli.Cards()}
 			on.Queues = charged[onNode{node.Name, c.Name}]

@@ -54,18 +54,7 @@ status: {phase: Running}
 `
 
 func TestCount(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(manifests), 0o600))
-	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
-	require.NoError(t, err)
-	c, err := engine.Usual(plugin.Name, objects.Queues)
-	require.NoError(t, err)
-	w, err := engine.Build(objects)
-	require.NoError(t, err)
-	s, err := engine.Open(t.Context(), w, c)
-	require.NoError(t, err)
-	defer s.Close()
-	stock := Count(w, s)
+	stock := count(t, manifests, nil)
 
 	assert.Equal(t, []Card{
 		{Card: "A", Nodes: 1, Allocatable: 8, Charged: 2, Used: 5, Free: 3, Quota: 11, Oversubscribed: 3},
@@ -81,18 +70,7 @@ func TestCount(t *testing.T) {
 
 // TestLost counts the cards of a node that is gone, and of one that is not ready.
 func TestLost(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(lostText), 0o600))
-	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
-	require.NoError(t, err)
-	c, err := engine.Usual(plugin.Name, objects.Queues)
-	require.NoError(t, err)
-	w, err := engine.Build(objects)
-	require.NoError(t, err)
-	s, err := engine.Open(t.Context(), w, c)
-	require.NoError(t, err)
-	defer s.Close()
-	assert.Equal(t, []LostCards{{Node: "down", Card: "A", Queue: "q", Cards: 1}, {Node: "gone", Card: "A", Queue: "q", Cards: 2}}, Count(w, s).Lost)
+	assert.Equal(t, []LostCards{{Node: "down", Card: "A", Queue: "q", Cards: 1}, {Node: "gone", Card: "A", Queue: "q", Cards: 2}}, count(t, lostText, nil).Lost)
 }
 
 const lostText = `
@@ -124,22 +102,28 @@ spec: {schedulerName: volcano, nodeName: down, containers: [{name: c, image: i, 
 status: {phase: Running}
 `
 
-// TestCardLabels counts cards that a label of the argument cardLabels names.
-func TestCardLabels(t *testing.T) {
-	const text = "apiVersion: v1\nkind: Node\nmetadata: {name: mlu-1, labels: {example.com/model: MLU590}}\nstatus: {allocatable: {cambricon.com/mlu: 8}}\n"
+// count counts the cards of manifests, under the plugin with some arguments.
+func count(t *testing.T, text string, arguments map[string]any) *Stock {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "f.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
 	require.NoError(t, err)
 	c, err := engine.Usual(plugin.Name, objects.Queues)
 	require.NoError(t, err)
-	c.Arguments = map[string]any{"cardLabels": map[string]any{"cambricon.com/mlu": "example.com/model"}}
+	c.Arguments = arguments
 	w, err := engine.Build(objects)
 	require.NoError(t, err)
 	s, err := engine.Open(t.Context(), w, c)
 	require.NoError(t, err)
 	defer s.Close()
-	stock := Count(w, s)
+	return Count(w, s)
+}
+
+// TestCardLabels counts cards that a label of the argument cardLabels names.
+func TestCardLabels(t *testing.T) {
+	const text = "apiVersion: v1\nkind: Node\nmetadata: {name: mlu-1, labels: {example.com/model: MLU590}}\nstatus: {allocatable: {cambricon.com/mlu: 8}}\n"
+	stock := count(t, text, map[string]any{"cardLabels": map[string]any{"cambricon.com/mlu": "example.com/model"}})
 	require.Len(t, stock.Cards, 1)
 	assert.Equal(t, "MLU590", stock.Cards[0].Card)
 	assert.Empty(t, stock.Unlabeled)
@@ -156,18 +140,7 @@ func TestUnusable(t *testing.T) {
 		}
 		text += "\n"
 	}
-	path := filepath.Join(t.TempDir(), "f.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
-	require.NoError(t, err)
-	c, err := engine.Usual(plugin.Name, objects.Queues)
-	require.NoError(t, err)
-	w, err := engine.Build(objects)
-	require.NoError(t, err)
-	s, err := engine.Open(t.Context(), w, c)
-	require.NoError(t, err)
-	defer s.Close()
-	stock := Count(w, s)
+	stock := count(t, text, nil)
 	assert.Equal(t, []Card{{Card: "A", Nodes: 5, Allocatable: 40, Free: 16, Unusable: 24}}, stock.Cards)
 	why := map[string]string{}
 	for _, n := range stock.Nodes {
