@@ -134,12 +134,19 @@ func (w *chaos) capability(queue, dimension string) float64 {
 		return own
 	case queue != index.RootName:
 		return w.capability(w.Path(queue)[1], dimension)
-	case q != nil && len(q.Spec.Queue.Capability) > 0:
+	case q != nil && w.setsCapability(q.Spec.Queue):
 		if n, ok := quantity(q.Spec.Queue.Capability, dimension); ok || dimension == "cpu" || dimension == "memory" {
 			return n // as in upstream: 0 of cpu or memory that a capability of the root does not name
 		}
 	}
 	return own
+}
+
+// setsCapability reports whether a queue has a capability in a dimension that counts: under capacity-card cpu and memory.
+func (w *chaos) setsCapability(q workload.Queue) bool {
+	_, cpu := q.Capability["cpu"]
+	_, memory := q.Capability["memory"]
+	return cpu || memory || w.Plugin != Name && len(q.Capability) > 0
 }
 
 // guarantee returns what is guaranteed to a queue and, in a tree, to those below it.
@@ -218,7 +225,7 @@ func (w *chaos) openRoot() bool {
 
 // ownRoot returns the capability of the root, or no bound on what some node has.
 func (w *chaos) ownRoot(dimension string) float64 {
-	if q := w.Queues[index.RootName]; q != nil && len(q.Spec.Queue.Capability) > 0 {
+	if q := w.Queues[index.RootName]; q != nil && w.setsCapability(q.Spec.Queue) {
 		n, _ := quantity(q.Spec.Queue.Capability, dimension)
 		return n
 	}
