@@ -17,6 +17,7 @@ type mark struct {
 	job   *world.Job
 	pod   *world.Pod
 	node  string
+	doubt bool // another pod of the job may have ended the earmark
 }
 
 // noteMarks records the pods that wait for victims of the last session.
@@ -30,7 +31,7 @@ func (w *chaos) noteMarks(j *world.Job, job *api.JobInfo) {
 	}
 	for _, p := range j.Pods {
 		if task := job.Tasks[api.TaskID(p.Object.UID)]; task != nil && task.Status == api.Pipelined {
-			w.marks = append(w.marks, mark{w.Cycle, j, p, task.NodeName})
+			w.marks = append(w.marks, mark{cycle: w.Cycle, job: j, pod: p, node: task.NodeName})
 		}
 	}
 }
@@ -58,11 +59,57 @@ func (w *chaos) pending(m mark) bool {
 	return false
 }
 
+// standsFor reports whether a pod that gets a node takes the room of another one of its job, which others
+// were evicted for: both request the same, and have the same cards.
+func (w *chaos) standsFor(m mark, j *world.Job, p *world.Pod, node string) bool {
+	if m.job != j || m.pod == p || m.cycle == w.Cycle || !maps.Equal(m.pod.Spec.Requests, p.Spec.Requests) {
+		return false
+	}
+	here, there := w.Nodes[node], w.Nodes[m.node]
+	return here != nil && there != nil && !slices.ContainsFunc(cardResources, func(resource string) bool {
+		return p.Spec.Requests[resource] > 0 && cardOf(here.Spec, resource) != cardOf(there.Spec, resource)
+	})
+}
+
+// served returns marks without that in whose place a pod gets a node. A pod with an earmark of its own ends
+// that one; where it may have ended before, another is in doubt.
+func (w *chaos) served(marks []mark, j *world.Job, p *world.Pod, node string) []mark {
+	if slices.ContainsFunc(marks, func(m mark) bool { return m.pod == p && w.sure(m) }) {
+		return marks
+	}
+	i := slices.IndexFunc(marks, func(m mark) bool { return w.pending(m) && w.standsFor(m, j, p, node) })
+	switch {
+	case i < 0:
+		return marks
+	case slices.ContainsFunc(marks, func(m mark) bool { return m.pod == p }):
+		marks[i].doubt = true
+		return marks
+	}
+	return slices.Delete(marks, i, i+1)
+}
+
+// owed returns the marks but those in whose place other pods of the job got a node in this session.
+func (c *chaosCycle) owed() []mark {
+	left := slices.Clone(c.marks)
+	for _, j := range c.World.Jobs {
+		job := c.jobOf(j)
+		if job == nil || !slices.ContainsFunc(left, func(m mark) bool { return m.job == j }) {
+			continue
+		}
+		for _, p := range j.Pods {
+			if task := job.Tasks[api.TaskID(p.Object.UID)]; task != nil && !p.Placed() && task.NodeName != "" {
+				left = c.served(left, j, p, task.NodeName)
+			}
+		}
+	}
+	return left
+}
+
 // sure reports whether the earmark of a pod is in force beyond doubt: it began in a session of
 // this scheduler, no node or queue has changed since, and its victims have not ended long ago.
 func (w *chaos) sure(m mark) bool {
 	patience := int(earmark.Patience.Minutes())
-	return w.pending(m) && m.cycle > w.Edited && m.cycle+1+w.Grace+patience > w.Cycle
+	return w.pending(m) && !m.doubt && m.cycle > w.Edited && m.cycle+1+w.Grace+patience > w.Cycle
 }
 
 // future returns what queues will have: what they have, less what terminating pods hold, and
@@ -90,7 +137,7 @@ func (c *chaosCycle) future(has map[string]amounts, other *world.Job, chosen fun
 			will[queue][d] -= amount
 		}
 	}
-	for _, m := range c.marks {
+	for _, m := range c.owed() {
 		if m.job == other || !chosen(m) {
 			continue
 		}
@@ -148,7 +195,7 @@ func (c *chaosCycle) fitsLater(j *world.Job, has map[string]amounts, more amount
 	will, path := c.future(has, j, c.pending), c.Path(j.Spec.Queue)
 	present := func(d string) float64 {
 		sum := c.present(d) - c.terminatingOf(d)
-		for _, m := range c.marks {
+		for _, m := range c.owed() {
 			if m.job != j && c.pending(m) {
 				sum += c.requestOn(m.job, m.pod, c.jobOf(m.job).Tasks[api.TaskID(m.pod.Object.UID)], m.node)[d]
 			}
@@ -161,7 +208,7 @@ func (c *chaosCycle) fitsLater(j *world.Job, has map[string]amounts, more amount
 // roomLater reports whether a node has room for a task beside the pods that it is marked for.
 func (c *chaosCycle) roomLater(j *world.Job, task *api.TaskInfo, node *api.NodeInfo) bool {
 	needs := task.InitResreq.Clone()
-	for _, m := range c.marks {
+	for _, m := range c.owed() {
 		if m.job != j && m.node == node.Name && c.pending(m) {
 			needs.Add(c.jobOf(m.job).Tasks[api.TaskID(m.pod.Object.UID)].InitResreq)
 		}
@@ -187,7 +234,7 @@ func (c *chaosCycle) checkMarks(name string, p placement) {
 
 // marked reports whether an earmark in force is for a quantity of a dimension in a queue.
 func (c *chaosCycle) marked(queue, dimension string) bool {
-	for _, m := range c.marks {
+	for _, m := range c.owed() {
 		if job := c.jobOf(m.job); c.sure(m) && job != nil {
 			task := job.Tasks[api.TaskID(m.pod.Object.UID)]
 			for _, q := range c.Path(m.job.Spec.Queue) {
@@ -202,7 +249,7 @@ func (c *chaosCycle) marked(queue, dimension string) bool {
 
 // checkOnce checks that no pod is evicted for one that waits for other victims.
 func (c *chaosCycle) checkOnce(name string, p placement) {
-	for _, m := range c.marks {
+	for _, m := range c.owed() {
 		if c.own.reclaim.Evictor() != nil && c.own.reclaim.Evictor().UID == api.TaskID(m.pod.Object.UID) && c.sure(m) {
 			violated(name, "%s is evicted for %s, for which others were evicted in cycle %d", p.task.Name, c.own.reclaim.Evictor().Name, m.cycle)
 		}

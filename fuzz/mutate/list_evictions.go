@@ -23,6 +23,7 @@ var ofEvictions = []mutant{
 	{"Session.settle", "s.both.Then = &s.Future", ""},
 	{"FutureFor", "quota.Refund(without.Queues, m.Queue, m.Charge, scratch)", ""},
 	{"FutureFor", "quota.Refund(without.Namespaces, m.Account, m.Charge, scratch)", ""},
+	{"Session.Placed", " && m.Charge.Equal(request)", ""},
 	{"Session.Placed", "s.Refund(spent.Queue, spent.Account, spent.Charge)", ""},
 	{"agreedOn", "append(s.left(), tasks...)", "tasks"},
 	{"agreedOn", "&& !s.planned(task)", ""},

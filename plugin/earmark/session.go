@@ -200,13 +200,13 @@ func (s *Session) Waits(task *api.TaskInfo) bool {
 	return slices.ContainsFunc(s.marks, func(m *Mark) bool { return m.placed == "" && m.Task.UID == task.UID })
 }
 
-// Placed ends the earmark of a task that gets a node, or else one of an equal task of its job:
-// Volcano takes the tasks of a role for one another.
-func (s *Session) Placed(task *api.TaskInfo) {
+// Placed ends the earmark of a task that gets a node, or else one of an equal task of its job with the
+// same cards: Volcano takes the tasks of a role for one another.
+func (s *Session) Placed(task *api.TaskInfo, request fastres.Vector) {
 	var spent *Mark
 	for _, m := range s.marks {
 		if m.placed == "" && m.Task.Job == task.Job && (m.Task.UID == task.UID || spent == nil &&
-			m.Task.InitResreq.Equal(task.InitResreq, api.Zero)) {
+			m.Task.InitResreq.Equal(task.InitResreq, api.Zero) && m.Charge.Equal(request)) {
 			spent = m
 		}
 	}

@@ -136,7 +136,7 @@ func TestEarmarksEndWithTheSession(t *testing.T) {
 			s.Add(Mark{Earmark: mark, Account: index.None, Charge: charge})
 		}
 		require.False(t, s.Empty())
-		s.Placed(of.claim)
+		s.Placed(of.claim, charge)
 		require.Zero(t, s.Future.Queues.Allocated(0).Get(cards))
 		s.Close(r, func(api.JobID, api.TaskID) api.TaskStatus { return status })
 		require.Len(t, r.Open(of.Session, time.Unix(2, 0)), want, status.String())

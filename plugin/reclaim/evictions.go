@@ -96,7 +96,7 @@ func (s *Session) LeavesRoom(task *api.TaskInfo) bool {
 // Charged ends the earmark of a task that gets a node, and records where it is placed. A task whose
 // eviction is discarded gets its node back.
 func (s *Session) Charged(a constraint.Ask) {
-	s.Books.Placed(a.Task)
+	s.Books.Placed(a.Task, a.Request)
 	if a.Task.Status == api.Running {
 		if e, known := s.evictions.of[a.Task.UID]; known {
 			s.evictions.byJob[e.evictor.Job]--
