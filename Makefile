@@ -142,14 +142,16 @@ fuzz: $(APIS) ## each fuzz target for FUZZTIME, one after the other; the first t
 		done; \
 	done
 
-# How long "make chaos" runs, and the seed of its first world. WORLDS=10000 runs that many worlds instead.
+# How long "make chaos" runs, and the seed of its first world. WORLDS=10000 runs that many worlds instead,
+# and PLUGIN=capacity those with one plugin.
 CHAOS_TIME ?= 1h
 CHAOS_SEED ?= $(shell date +%s)0000
 WORLDS =
+PLUGIN =
 
 .PHONY: chaos
 chaos: $(APIS) ## random worlds for CHAOS_TIME, 1h by default: tenants, admins, nodes and restarts of the scheduler against the invariants
-	$(GO) test ./plugin -run 'TestChaos$$' -v -timeout 0 -world-seed $(CHAOS_SEED) $(if $(WORLDS),-worlds $(WORLDS),-world-time $(CHAOS_TIME))
+	$(GO) test ./plugin -run 'TestChaos$$' -v -timeout 0 -world-seed $(CHAOS_SEED) -world-plugin "$(PLUGIN)" $(if $(WORLDS),-worlds $(WORLDS),-world-time $(CHAOS_TIME))
 
 .PHONY: mutants
 mutants: $(APIS) ## break the rules in small ways, one at a time, and see that a test fails for each; an hour on two cores, and a stopped run continues

@@ -71,38 +71,32 @@ func (w *chaos) standsFor(m mark, j *world.Job, p *world.Pod, node string) bool 
 	})
 }
 
-// served returns marks without that in whose place a pod gets a node. A pod with an earmark of its own ends
-// that one; where it may have ended before, another is in doubt.
-func (w *chaos) served(marks []mark, j *world.Job, p *world.Pod, node string) []mark {
+// doubt notes that a pod gets a node: the earmark of an equal pod may have ended, if that one was not pipelined
+// before. A pod with an earmark of its own ends that one.
+func (w *chaos) doubt(marks []mark, j *world.Job, p *world.Pod, node string) {
 	if slices.ContainsFunc(marks, func(m mark) bool { return m.pod == p && w.sure(m) }) {
-		return marks
+		return
 	}
-	i := slices.IndexFunc(marks, func(m mark) bool { return w.pending(m) && w.standsFor(m, j, p, node) })
-	switch {
-	case i < 0:
-		return marks
-	case slices.ContainsFunc(marks, func(m mark) bool { return m.pod == p }):
+	if i := slices.IndexFunc(marks, func(m mark) bool { return w.sure(m) && w.standsFor(m, j, p, node) }); i >= 0 {
 		marks[i].doubt = true
-		return marks
 	}
-	return slices.Delete(marks, i, i+1)
 }
 
-// owed returns the marks but those in whose place other pods of the job got a node in this session.
-func (c *chaosCycle) owed() []mark {
-	left := slices.Clone(c.marks)
+// marksNow returns the marks as the pods leave them that got nodes in this session.
+func (c *chaosCycle) marksNow() []mark {
+	marks := slices.Clone(c.marks)
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || !slices.ContainsFunc(left, func(m mark) bool { return m.job == j }) {
+		if job == nil || !slices.ContainsFunc(marks, func(m mark) bool { return m.job == j }) {
 			continue
 		}
 		for _, p := range j.Pods {
 			if task := job.Tasks[api.TaskID(p.Object.UID)]; task != nil && !p.Placed() && task.NodeName != "" {
-				left = c.served(left, j, p, task.NodeName)
+				c.doubt(marks, j, p, task.NodeName)
 			}
 		}
 	}
-	return left
+	return marks
 }
 
 // sure reports whether the earmark of a pod is in force beyond doubt: it began in a session of
@@ -137,7 +131,7 @@ func (c *chaosCycle) future(has map[string]amounts, other *world.Job, chosen fun
 			will[queue][d] -= amount
 		}
 	}
-	for _, m := range c.owed() {
+	for _, m := range c.marksNow() {
 		if m.job == other || !chosen(m) {
 			continue
 		}
@@ -195,7 +189,7 @@ func (c *chaosCycle) fitsLater(j *world.Job, has map[string]amounts, more amount
 	will, path := c.future(has, j, c.pending), c.Path(j.Spec.Queue)
 	present := func(d string) float64 {
 		sum := c.present(d) - c.terminatingOf(d)
-		for _, m := range c.owed() {
+		for _, m := range c.marks {
 			if m.job != j && c.pending(m) {
 				sum += c.requestOn(m.job, m.pod, c.jobOf(m.job).Tasks[api.TaskID(m.pod.Object.UID)], m.node)[d]
 			}
@@ -208,7 +202,7 @@ func (c *chaosCycle) fitsLater(j *world.Job, has map[string]amounts, more amount
 // roomLater reports whether a node has room for a task beside the pods that it is marked for.
 func (c *chaosCycle) roomLater(j *world.Job, task *api.TaskInfo, node *api.NodeInfo) bool {
 	needs := task.InitResreq.Clone()
-	for _, m := range c.owed() {
+	for _, m := range c.marks {
 		if m.job != j && m.node == node.Name && c.pending(m) {
 			needs.Add(c.jobOf(m.job).Tasks[api.TaskID(m.pod.Object.UID)].InitResreq)
 		}
@@ -234,7 +228,7 @@ func (c *chaosCycle) checkMarks(name string, p placement) {
 
 // marked reports whether an earmark in force is for a quantity of a dimension in a queue.
 func (c *chaosCycle) marked(queue, dimension string) bool {
-	for _, m := range c.owed() {
+	for _, m := range c.marksNow() {
 		if job := c.jobOf(m.job); c.sure(m) && job != nil {
 			task := job.Tasks[api.TaskID(m.pod.Object.UID)]
 			for _, q := range c.Path(m.job.Spec.Queue) {
@@ -249,7 +243,7 @@ func (c *chaosCycle) marked(queue, dimension string) bool {
 
 // checkOnce checks that no pod is evicted for one that waits for other victims.
 func (c *chaosCycle) checkOnce(name string, p placement) {
-	for _, m := range c.owed() {
+	for _, m := range c.marksNow() {
 		if c.own.reclaim.Evictor() != nil && c.own.reclaim.Evictor().UID == api.TaskID(m.pod.Object.UID) && c.sure(m) {
 			violated(name, "%s is evicted for %s, for which others were evicted in cycle %d", p.task.Name, c.own.reclaim.Evictor().Name, m.cycle)
 		}

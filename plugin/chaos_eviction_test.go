@@ -16,7 +16,7 @@ func (c *chaosCycle) checkLeaves(name string) {
 		return
 	}
 	now := c.allocated()
-	for _, m := range c.owed() {
+	for _, m := range c.marks {
 		job := c.jobOf(m.job)
 		if job == nil || !c.pending(m) {
 			continue

@@ -27,6 +27,7 @@ var (
 	worlds     = flag.Int("worlds", 200, "how many random worlds TestChaos runs")
 	worldSeed  = flag.Uint64("world-seed", 1, "the seed of the first of them")
 	worldTime  = flag.Duration("world-time", 0, "how long TestChaos runs, instead of a number of worlds")
+	worldName  = flag.String("world-plugin", "", "the plugin of the worlds that TestChaos runs, all if empty")
 	worldFinds = flag.Int("world-finds", 1, "the number of violations after which TestChaos stops")
 	worldKnown = flag.Bool("world-known", false, "check the invariants that are known not to hold as well")
 	worldRaw   = flag.Bool("world-raw", false, "print a world that breaks an invariant as it was drawn, and not the smallest one")
@@ -44,8 +45,11 @@ func TestChaos(t *testing.T) {
 		if *worldTime > 0 && time.Since(began) > *worldTime || *worldTime == 0 && ran == *worlds {
 			break
 		}
-		ran++
 		s := drawScenario(seed)
+		if *worldName != "" && s.Plugin != *worldName {
+			continue
+		}
+		ran++
 		w, violation := play(s, nil)
 		if violation != nil {
 			found++

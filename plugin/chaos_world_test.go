@@ -77,7 +77,7 @@ func (w *chaos) notePlaced(j *world.Job, p *world.Pod, node string) {
 		w.hold(p, node, w.counted(j.Spec.Queue))
 	}
 	w.noteClaimServed(j, p)
-	w.marks = w.served(w.marks, j, p, node)
+	w.doubt(w.marks, j, p, node)
 }
 
 func (w *chaos) noteClaimed(_ *world.Job, p *world.Pod, node string) {
