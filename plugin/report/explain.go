@@ -291,7 +291,7 @@ func (e *Explainer) explainCards(reason *Reason, r Refusal) {
 	}
 	for _, name := range selector.Names {
 		d, known := e.Names.LookupCard(name)
-		if shortage, exceeded := e.cardShortage(r, name, d, known); exceeded {
+		if shortage, exceeded := e.cardShortage(r, name, d, known); exceeded && !slices.Contains(reason.Shortages, shortage) {
 			reason.Shortages = append(reason.Shortages, shortage)
 		}
 	}
