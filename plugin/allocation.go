@@ -25,8 +25,8 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	if outcome.Verdict.OK() {
 		outcome = s.allocation(s.reclaim.BooksFor(task), q, task, request)
 	}
-	if outcome.Verdict.OK() && !s.reclaim.LeavesEarmarks(task) {
-		outcome.Verdict.Reason = quota.Earmarked
+	if node := s.reclaim.EvictedFor(task); outcome.Verdict.OK() && node != nil {
+		outcome = s.fitsOn(node, task, q)
 	}
 	if outcome.Verdict.OK() {
 		if s.gates != nil {
@@ -42,6 +42,20 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 		klog.Infof("[%s] task %s/%s waits: %s", s.variant.Name, task.Namespace, task.Name, s.explain.Explain(refusal))
 	}
 	return false
+}
+
+// fitsOn decides whether the node on which pods are evicted for a task of q has its cards, and leaves room
+// for what is earmarked there for others.
+func (s *session) fitsOn(node *api.NodeInfo, task *api.TaskInfo, q index.Queue) cards.Outcome {
+	if !s.Books.LeavesRoom(task, node, false) {
+		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Earmarked, Queue: q}}
+	}
+	if s.Cards != nil {
+		if fit := s.fitNode(s.reclaim.BooksFor(task), task, node.Name); fit.Reason != cards.NodeFits && fit.Verdict.Reason != quota.Admitted {
+			return cards.Outcome{Verdict: fit.Verdict, Request: fit.Request}
+		}
+	}
+	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
 }
 
 // allocation applies the rule of allocation to a task of q that has no node yet. It sets request to

@@ -18,17 +18,9 @@ func (c *chaosCycle) checkLeaves(name string) {
 		return
 	}
 	now := c.allocated()
-	for _, m := range c.marks {
-		job := c.jobOf(m.job)
-		if job == nil || !c.pending(m) {
-			continue
-		}
-		if task := job.Tasks[api.TaskID(m.pod.Object.UID)]; task.Status == api.Pending {
-			for d, amount := range c.requestOn(m.job, m.pod, task, m.node) {
-				if of := now[m.job.Spec.Queue]; of != nil {
-					of[d] += amount
-				}
-			}
+	for queue, of := range now {
+		for _, d := range c.dimensions() {
+			of[d] += c.earmarked(queue, d)
 		}
 	}
 	for queue, before := range c.before {
@@ -41,6 +33,18 @@ func (c *chaosCycle) checkLeaves(name string) {
 			}
 		}
 	}
+}
+
+// earmarked returns what is earmarked for the pods of a queue itself, earmarks in doubt included.
+func (c *chaosCycle) earmarked(queue, dimension string) (sum float64) {
+	for _, m := range c.marks {
+		if job := c.jobOf(m.job); m.job.Spec.Queue == queue && job != nil && c.pending(m) {
+			if task := job.Tasks[api.TaskID(m.pod.Object.UID)]; task.Status == api.Pending {
+				sum += c.requestOn(m.job, m.pod, task, m.node)[dimension]
+			}
+		}
+	}
+	return sum
 }
 
 // checkInner checks that reclaim takes no inner queue below its guarantee. A queue that the
@@ -82,7 +86,7 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 				amount = max(amount, c.request(other, pod, task)[d])
 			}
 		}
-		return c.row(c.own.Index.Allocated(q))[d] + amount, c.deserves(p.job.Spec.Queue, d)
+		return c.row(c.own.Index.Allocated(q))[d] + c.earmarked(p.job.Spec.Queue, d) + amount, c.deserves(p.job.Spec.Queue, d)
 	}
 	for d := range c.request(p.job, p.pod, p.task) {
 		if !isCard(d) || strings.HasPrefix(d, cardPrefix+card.GroupPrefix) {
@@ -231,15 +235,16 @@ func (c *chaosCycle) claimsFor(j *world.Job, has amounts) bool {
 // have ended.
 const patience = 5
 
-// checkDeviceClaims checks that the pods for which others were evicted got a node. Where cards count
+// checkEvictors checks that the pods for which others were evicted got a node, but for those of a gang that
+// request nothing: only backfill places these. Where cards count
 // nowhere, the place of a victim goes to the queue that comes first, as upstream.
-func (w *chaos) checkDeviceClaims() {
+func (w *chaos) checkEvictors() {
 	if w.exchanges() && !w.counts() {
 		return
 	}
 	for _, claim := range w.claims {
 		pod := claim.pod.Object
-		if claim.cycle <= w.cycles || claim.cycle+w.Grace+patience > w.Cycle || unchecked(gain) {
+		if claim.cycle <= w.cycles || claim.cycle+w.Grace+patience > w.Cycle || unchecked(gain) || len(claim.pod.Spec.Requests) == 0 {
 			continue
 		}
 		w.seen["claims after which nothing changed"]++

@@ -188,7 +188,7 @@ func (w *chaos) checkRest(settled bool, broken sabotage) {
 		}
 		return
 	}
-	w.checkDeviceClaims()
+	w.checkEvictors()
 	w.begin()
 	c := w.open(broken)
 	c.checkAll(atRest)

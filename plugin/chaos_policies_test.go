@@ -232,10 +232,10 @@ func (w *chaos) timeout(queue string) time.Duration {
 func (w *chaos) watchPromises() {
 	for _, j := range w.Jobs {
 		switch {
-		case j.Group.Status.Phase != scheduling.PodGroupInqueue:
-			continue
 		case w.Path(j.Spec.Queue) == nil || w.Queues[j.Spec.Queue] == nil:
 			w.promise(j).unsure = true // a queue without object, or one that does not reach the root: its policies are not modeled
+			continue
+		case j.Group.Status.Phase != scheduling.PodGroupInqueue:
 			continue
 		}
 		timeout, placed := w.timeout(j.Spec.Queue), 0

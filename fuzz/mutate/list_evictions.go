@@ -57,7 +57,7 @@ var ofEvictions = []mutant{
 	{"Preemptable", "|| !s.leavesRoomWithout(&e, victims)", ""},
 	{"admitsPreemption", "&& s.leavesRoomWithout(e, victims)", ""},
 	{"Preemptable", "if e.Queue != index.None && !s.Eligible(e.Queue).OK() {", "if false {"},
-	{"session.allocatable", "&& !s.reclaim.LeavesEarmarks(task)", "&& false"},
+	{"session.allocatable", "outcome.Verdict.OK() && node != nil", "false"},
 	{"inOrder", "&& s.Books.KeptOn(victims[0].NodeName, e.Task) == nil", ""},
 
 	// Plans.

@@ -77,10 +77,13 @@ func (s *Session) bound(own *queue, d fastres.Dim) (most float64, ok bool) {
 	return s.byGroups(own, quotaAnnotation, d)
 }
 
-// byGroups returns the most that the groups which a queue names let it have, or deserve, of a card. It is
-// rounded up: the group bounds it exactly.
+// byGroups returns the most that the groups which a queue names let it have, or deserve, of a card that
+// some node gives or some queue names. It is rounded up: the group bounds it exactly.
 func (s *Session) byGroups(own *queue, a annotation, d fastres.Dim) (most float64, ok bool) {
 	most = math.Inf(1)
+	if !s.registry.present[d] {
+		return most, false // no node gives it, whatever a scheduler that runs for long knows
+	}
 	for _, share := range s.names.Groups(d) {
 		counts := a
 		if !s.registry.groups.disjoint[share.Group] {

@@ -21,11 +21,11 @@ import (
 // evictions records who is evicted for whom in a session.
 type evictions struct {
 	// evictor is the task that PrePredicate prepared last: evictions are for it.
-	evictor  *api.TaskInfo
-	of       map[api.TaskID]eviction // nil where no task was evicted
-	byJob    map[api.JobID]int       // by the job of the evictor
-	lastNode string
-	placed   []*api.TaskInfo // tasks that were allocated
+	evictor *api.TaskInfo
+	of      map[api.TaskID]eviction // nil where no task was evicted
+	byJob   map[api.JobID]int       // by the job of the evictor
+	last    *api.TaskInfo           // the task that was evicted last, nil if its eviction was discarded
+	placed  []*api.TaskInfo         // tasks that were allocated
 	// committing: JobPipelined asks the other plugins.
 	committing bool
 }
@@ -75,15 +75,13 @@ func (s *Session) BooksFor(task *api.TaskInfo) *quota.Books {
 	return s.Books.Books(task)
 }
 
-// LeavesEarmarks reports whether the node on which pods were evicted last has room beside what is
-// earmarked there for others, if they were evicted for a task. Volcano evicts more if not.
-func (s *Session) LeavesEarmarks(task *api.TaskInfo) bool {
-	e := &s.evictions
-	if e.byJob[task.Job] == 0 || e.evictor == nil || e.evictor.UID != task.UID {
-		return true
+// EvictedFor returns the node on which pods are evicted for a task, nil for none. Volcano evicts more as
+// long as the task is not allocatable.
+func (s *Session) EvictedFor(task *api.TaskInfo) *api.NodeInfo {
+	if last := s.evictions.last; last != nil && s.evictions.of[last.UID].evictor.UID == task.UID {
+		return s.Volcano.Nodes[last.NodeName]
 	}
-	node := s.Volcano.Nodes[e.lastNode]
-	return node == nil || s.Books.LeavesRoom(task, node, false)
+	return nil
 }
 
 // LeavesRoom reports whether a node has room for a task that it counts already, beside what is
@@ -101,6 +99,9 @@ func (s *Session) Charged(a constraint.Ask) {
 		if e, known := s.evictions.of[a.Task.UID]; known {
 			s.evictions.byJob[e.evictor.Job]--
 			delete(s.evictions.of, a.Task.UID)
+			if last := s.evictions.last; last != nil && last.UID == a.Task.UID {
+				s.evictions.last = nil
+			}
 		}
 	} else if s.rules.places {
 		s.evictions.placed = append(s.evictions.placed, a.Task)
@@ -124,7 +125,7 @@ func (s *Session) Refunded(a constraint.Ask) {
 	}
 	e.of[a.Task.UID] = eviction{a.Task, e.evictor}
 	e.byJob[e.evictor.Job]++
-	e.lastNode = a.Task.NodeName
+	e.last = a.Task
 }
 
 // Close keeps the earmarks of this session for the next ones, and passes on which places changed
