@@ -285,8 +285,8 @@ func (w *chaos) unused(queue, dimension string, has map[string]amounts) float64 
 // lends reports where the charge of an amount takes what is guaranteed to others: the
 // queue whose children are guaranteed the rest, and what is too much. A queue that uses
 // its own guarantee takes nothing. has and present include the charge; present
-// counts only pods whose node is there.
-func (c *chaosCycle) lends(path []string, dimension string, amount float64, has map[string]amounts, present float64) (at string, excess float64) {
+// counts only pods whose node is there. Less than tolerance is not too much.
+func (c *chaosCycle) lends(path []string, dimension string, amount float64, has map[string]amounts, present, tolerance float64) (at string, excess float64) {
 	before := maps.Clone(has)
 	for _, queue := range path {
 		before[queue] = amounts{dimension: has[queue][dimension] - amount}
@@ -314,7 +314,7 @@ func (c *chaosCycle) lends(path []string, dimension string, amount float64, has 
 		default:
 			excess = has[parent][dimension] - c.limit(parent, dimension)
 		}
-		if excess += unused; unused > 0 && excess > 0.1 {
+		if excess += unused; unused > 0 && excess > tolerance {
 			return parent, excess
 		}
 	}
@@ -384,7 +384,7 @@ func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amount
 		}
 	}
 	for d, amount := range more {
-		if _, excess := c.lends(path, d, amount, after, present(d)+amount); amount > 0 && excess > 0 && (isCard(d) || c.Arguments[arguments.KeepGuarantees] == true) {
+		if _, excess := c.lends(path, d, amount, after, present(d)+amount, 1e-7); amount > 0 && excess > 0 && (isCard(d) || c.Arguments[arguments.KeepGuarantees] == true) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package cards
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"reflect"
@@ -111,4 +112,31 @@ func (s *Session) GroupCards(group fastres.Dim) string {
 	}
 	slices.Sort(names)
 	return Shown(strings.Join(names, ", "))
+}
+
+// groupProblems returns what is wrong with the groups that the annotations of a queue name.
+func (s *Session) groupProblems(own *queue) (problems []string) {
+	for a, stated := range own.stated {
+		for _, d := range slices.Sorted(maps.Keys(stated)) {
+			name := s.names.Name(d)
+			switch {
+			case !strings.HasPrefix(name, card.GroupPrefix):
+			case !s.names.IsGroup(d):
+				problems = append(problems, fmt.Sprintf("annotation %s: %q is not a group of cards: %s", annotationKeys[a], Shown(name),
+					s.registry.groups.known()))
+			case annotation(a) != quotaAnnotation && !s.registry.groups.disjoint[d]:
+				problems = append(problems, fmt.Sprintf("annotation %s: %q has no effect: the group shares cards with another one, "+
+					"so it can only bound", annotationKeys[a], name))
+			}
+		}
+	}
+	return problems
+}
+
+// known names the groups in force, for a message.
+func (g *groups) known() string {
+	if len(g.inForce) == 0 {
+		return "there are none; see the argument cardGroups"
+	}
+	return "there are " + Shown(card.GroupPrefix+strings.Join(slices.Sorted(maps.Keys(g.inForce)), ", "+card.GroupPrefix))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -253,11 +254,13 @@ func (s *Session) problems(ix *index.Index, q index.Queue, own *queue) []string 
 			}
 		}
 	}
+	problems = append(problems, s.groupProblems(own)...)
 	for a := deservedAnnotation; a <= guaranteeAnnotation; a++ {
 		for _, d := range slices.Sorted(maps.Keys(own.amounts[a])) {
 			amount := own.amounts[a][d]
 			quota, bounded := own.amounts[quotaAnnotation][d]
 			switch {
+			case strings.HasPrefix(s.names.Name(d), card.GroupPrefix) && !s.registry.groups.disjoint[d]:
 			case !bounded && ix.IsLeaf(q):
 				problems = append(problems, fmt.Sprintf("annotation %s: %q has no quota, so it counts for nothing",
 					annotationKeys[a], s.names.Name(d)))

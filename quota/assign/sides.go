@@ -110,12 +110,12 @@ func (a *Assigner) eachSide(d openDemand, visit func(side int32, least, most flo
 	options := a.options[d.from:d.to]
 	for i, o := range options {
 		for _, u := range a.usesOf(o) {
-			if slices.ContainsFunc(options[:i], func(before option) bool { return a.weight(before, u.side) > 0 }) {
+			if slices.ContainsFunc(options[:i], func(before option) bool { return a.takenBy(before, u.side) > 0 }) {
 				continue // visited
 			}
 			least, most := math.Inf(1), 0.0
 			for _, other := range options {
-				w := a.weight(other, u.side)
+				w := a.takenBy(other, u.side)
 				most = max(most, w)
 				if other.mostPods > 0 || other.arc == 0 {
 					least = min(least, w)
@@ -126,8 +126,8 @@ func (a *Assigner) eachSide(d openDemand, visit func(side int32, least, most flo
 	}
 }
 
-// weight returns what an option takes from a group.
-func (a *Assigner) weight(o option, side int32) float64 {
+// takenBy returns what an option takes from a group.
+func (a *Assigner) takenBy(o option, side int32) float64 {
 	for _, u := range a.usesOf(o) {
 		if u.side == side {
 			return u.weight
@@ -197,7 +197,7 @@ func (a *Assigner) eachFlow(demands []openDemand, side int32, visit func(*openDe
 		d := &demands[i]
 		for j := d.from; j < d.to; j++ {
 			o := &a.options[j]
-			if w := a.weight(*o, side); w > 0 {
+			if w := a.takenBy(*o, side); w > 0 {
 				if sent := a.residual.arcs[o.arc^1].residual; sent > 0 {
 					visit(d, o, w*sent)
 				}
@@ -208,8 +208,8 @@ func (a *Assigner) eachFlow(demands []openDemand, side int32, visit func(*openDe
 
 // cheaper reports whether a demand has an option that takes less from a group.
 func (a *Assigner) cheaper(d *openDemand, o *option, side int32) bool {
-	w := a.weight(*o, side)
-	return slices.ContainsFunc(a.options[d.from:d.to], func(other option) bool { return other.mostPods > 0 && a.weight(other, side) < w })
+	w := a.takenBy(*o, side)
+	return slices.ContainsFunc(a.options[d.from:d.to], func(other option) bool { return other.mostPods > 0 && a.takenBy(other, side) < w })
 }
 
 // groupRoom returns what is neither allocated nor reserved of a group. Weights have fractions, so it is
