@@ -77,6 +77,7 @@ var cardTests = []struct {
 	{"NodeLost", nodeLost},
 	{"LabelsGone", labelsGone},
 	{"LabelsOfVendors", labelsOfVendors},
+	{"Groups", groupsOfCards},
 	{"QuotaAboveCluster", quotaAboveCluster},
 	{"LentCardsComeBack", lentCardsComeBack},
 	{"DeploymentTakesBack", deploymentTakesBack},

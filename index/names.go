@@ -15,6 +15,19 @@ type Names struct {
 	names                     []string      // by dimension
 	card                      []bool        // by dimension
 	class                     []fastres.Dim // by dimension; 0 for what is no device
+	groups                    [][]Share     // by dimension; nil for what is in no group
+	group                     []bool        // by dimension; nil where there are no groups
+}
+
+// Share is the part of a group that one card has. A group of cards is a dimension of its own. Every
+// account has
+//
+//	account(group) = Σ Weight · account(card)
+//
+// Weight is a multiple of 2^-20 above 0, so that sums over whole milli-cards are exact below 2^33.
+type Share struct {
+	Group  fastres.Dim
+	Weight float64
 }
 
 // fixedNames are the names of the dimensions that fastres fixes.
@@ -115,6 +128,47 @@ func (n *Names) Name(d fastres.Dim) string {
 
 // IsCard reports whether d is the dimension of a card.
 func (n *Names) IsCard(d fastres.Dim) bool { return int(d) < len(n.card) && n.card[d] }
+
+// InternGroup returns the dimension of a group of cards, which is that of a card with its name, such as
+// "@hopper". SetGroups says which cards it has.
+func (n *Names) InternGroup(name string) fastres.Dim { return n.InternCard(name) }
+
+// SetGroups replaces all groups. of has the groups of each card, and dims the dimensions of the groups.
+func (n *Names) SetGroups(dims []fastres.Dim, of func(card fastres.Dim) []Share) {
+	n.groups, n.group = nil, nil
+	if len(dims) == 0 {
+		return
+	}
+	n.groups, n.group = make([][]Share, len(n.names)), make([]bool, len(n.names))
+	for _, d := range dims {
+		n.group[d] = true
+	}
+	for d, card := range n.card {
+		if card && !n.group[d] {
+			n.groups[d] = of(fastres.Dim(d))
+		}
+	}
+}
+
+// Groups returns the groups of a card, none for another dimension.
+func (n *Names) Groups(d fastres.Dim) []Share {
+	if int(d) >= len(n.groups) {
+		return nil
+	}
+	return n.groups[d]
+}
+
+// IsGroup reports whether d is the dimension of a group of cards. IsCard holds for it, too.
+func (n *Names) IsGroup(d fastres.Dim) bool { return int(d) < len(n.group) && n.group[d] }
+
+// AddCard adds a quantity of a card, and of the groups that have it, to x. A negative quantity takes
+// it back.
+func (n *Names) AddCard(x fastres.Vector, d fastres.Dim, quantity float64) {
+	x.Increase(d, quantity)
+	for _, s := range n.Groups(d) {
+		x.Increase(s.Group, s.Weight*quantity)
+	}
+}
 
 // Class returns the dimension that counts the devices of the class that d belongs to, and
 // whether d is a dimension of devices: their count, or a capacity.

@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"slices"
+
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -125,8 +127,16 @@ func (s *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, er
 		leave = w.leave
 	}
 	return s.Cards.Preference(a.Pod, node.Name, leave, func(d fastres.Dim, milli float64) bool {
-		return a.Queue != index.None && (!quota.Unpromised(s.Index, a.Queue, d, milli) || !s.FitsCard(&s.Books.Now, a, d, milli).OK())
+		return a.Queue != index.None && (!s.unpromised(a.Queue, d, milli) || !s.FitsCard(&s.Books.Now, a, d, milli).OK())
 	}), nil
+}
+
+// unpromised reports whether q can take a quantity of a card, and leave what is reserved for admitted jobs
+// of the card and its groups.
+func (s *session) unpromised(q index.Queue, d fastres.Dim, milli float64) bool {
+	return quota.Unpromised(s.Index, q, d, milli) && !slices.ContainsFunc(s.Names.Groups(d), func(share index.Share) bool {
+		return !quota.Unpromised(s.Index, q, share.Group, share.Weight*milli)
+	})
 }
 
 // restNeeds returns the cards that the rest of a task's gang needs, by what the nodes and the quotas
@@ -137,6 +147,10 @@ func (s *session) restNeeds(task *api.TaskInfo, q index.Queue, pod *cards.PodReq
 		return nil
 	}
 	return s.memory.rest.Needs(s.Cards, job, task, pod, func(d fastres.Dim) float64 {
-		return min(s.Cards.FutureIdle(s.Volcano.Nodes, d), quota.CardRoom(s.Index, s.Limit, q, d))
+		room := min(s.Cards.FutureIdle(s.Volcano.Nodes, d), quota.CardRoom(s.Index, s.Limit, q, d))
+		for _, share := range s.Names.Groups(d) {
+			room = min(room, quota.CardRoom(s.Index, s.Limit, q, share.Group)/share.Weight)
+		}
+		return room
 	})
 }

@@ -106,6 +106,16 @@ func TestArguments(t *testing.T) {
 			[]string{`argument cardLabels: a.com/gpu: "no label" is not a label: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'), ignored`,
 				"argument cardLabels: cpu: it is not an extended resource of whole cards, ignored",
 				"argument cardLabels: nvidia.com/gpu.shared: it is not an extended resource of whole cards, ignored"}},
+		{"groups of cards", card, framework.Arguments{"cardGroups": map[any]any{"hopper": map[any]any{"NVIDIA-H200": 1, "NVIDIA-H100/*": "share"}}},
+			with(zeroLeaf, func(s *arguments.Settings) {
+				s.Cards.Groups = cardnames.Groups{"hopper": {{Pattern: "NVIDIA-H100/*", Text: "share"}, {Pattern: "NVIDIA-H200", Text: "1"}}}
+			}), nil},
+		{"wrong groups of cards", capacity, framework.Arguments{"cardGroups": map[string]any{"a": map[string]any{"A": -1}, "b": 3, "c": map[string]any{}}},
+			with(func(s *arguments.Settings) { s.Cards.Groups = cardnames.Groups{"a": nil, "b": nil, "c": nil} }),
+			[]string{`argument cardGroups: a: the weight "-1" of A is not a number above 0 and up to 4096, a fraction such as 1/7, share, g or memory, ignored`,
+				"argument cardGroups: b: it is not a map from cards to weights, ignored", "argument cardGroups: c: it has no cards, ignored"}},
+		{"groups of cards that are no map", capacity, framework.Arguments{"cardGroups": 1}, with(),
+			[]string{"argument cardGroups: 1 (int) is not a map from groups to maps from cards to weights, using none"}},
 		{"labels of cards that are no map", capacity, framework.Arguments{"cardLabels": "nvidia.com/gpu"}, with(),
 			[]string{"argument cardLabels: nvidia.com/gpu (string) is not a map from resources of cards to labels of nodes, using none"}},
 		{"an unknown release", capacity, framework.Arguments{"semantics": "v1.13"}, fallback,
@@ -137,8 +147,8 @@ func TestArguments(t *testing.T) {
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
-				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
+			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
+				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -78,7 +78,7 @@ func (c *chaosCycle) minimum(j *world.Job) (a amounts, certain bool) {
 			certain = certain && (amount == 0 || len(names) == 1 && resourceOf(names[0]) == resource && c.isCardResource(resource) && i < j.Spec.MinMember)
 		}
 	}
-	return a, certain
+	return c.withGroups(a), certain
 }
 
 // lessAllocated subtracts what a job has from its minimum.

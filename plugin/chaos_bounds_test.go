@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -69,7 +70,10 @@ func (w *chaos) cardQuota(queue, name string) float64 {
 			return 1000 * float64(n)
 		}
 	}
-	if w.leaf(queue) && w.closed(queue) && !(w.Tree && queue == index.RootName) {
+	if most, some := w.byGroups(queue, card.QuotaKey, name); some && !(w.Tree && queue == index.RootName) {
+		return most
+	}
+	if w.leaf(queue) && w.closed(queue) && !(w.Tree && queue == index.RootName) && !strings.HasPrefix(name, card.GroupPrefix) {
 		return 0
 	}
 	return math.Inf(1)
@@ -83,6 +87,15 @@ func (w *chaos) cardAmount(queue, key, name string) float64 {
 	}
 	_, bounded := w.readOf(q).good[card.QuotaKey][name]
 	n, ok := w.readOf(q).good[key][name]
+	if strings.HasPrefix(name, card.GroupPrefix) && !w.disjoint(name) {
+		return 0
+	}
+	if most, some := w.byGroups(queue, key, name); some && !bounded {
+		if key == card.DeservedKey {
+			return most
+		}
+		return 0
+	}
 	switch {
 	case !bounded && (w.leaf(queue) || !ok):
 		return 0
@@ -199,8 +212,9 @@ func (w *chaos) stock(dimension string) (sum float64) {
 			continue
 		}
 		for _, resource := range cardResources {
-			if cardOf(n.Spec, resource) == dimension[len(cardPrefix):] {
-				sum += 1000 * float64(n.Spec.Allocatable[resource])
+			name, amount := cardOf(n.Spec, resource), 1000*float64(n.Spec.Allocatable[resource])
+			if sum += w.groupsOf(name)[dimension[len(cardPrefix):]] * amount; name == dimension[len(cardPrefix):] {
+				sum += amount
 			}
 		}
 	}
@@ -271,8 +285,8 @@ func (w *chaos) unused(queue, dimension string, has map[string]amounts) float64 
 // lends reports where the charge of an amount takes what is guaranteed to others: the
 // queue whose children are guaranteed the rest, and what is too much. A queue that uses
 // its own guarantee takes nothing. has and present include the charge; present
-// counts only pods whose node is there.
-func (c *chaosCycle) lends(path []string, dimension string, amount float64, has map[string]amounts, present float64) (at string, excess float64) {
+// counts only pods whose node is there. Less than tolerance is not too much.
+func (c *chaosCycle) lends(path []string, dimension string, amount float64, has map[string]amounts, present, tolerance float64) (at string, excess float64) {
 	before := maps.Clone(has)
 	for _, queue := range path {
 		before[queue] = amounts{dimension: has[queue][dimension] - amount}
@@ -300,7 +314,7 @@ func (c *chaosCycle) lends(path []string, dimension string, amount float64, has 
 		default:
 			excess = has[parent][dimension] - c.limit(parent, dimension)
 		}
-		if excess += unused; unused > 0 && excess > 0.1 {
+		if excess += unused; unused > 0 && excess > tolerance {
 			return parent, excess
 		}
 	}
@@ -321,8 +335,8 @@ func (c *chaosCycle) anyUnsure(path []string, unsure map[string]bool) bool {
 // and give it.
 func (c *chaosCycle) present(dimension string) (sum float64) {
 	c.eachCharge(func(_ *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
-		if n := c.World.Nodes[task.NodeName]; n != nil && !n.Lost && c.gives(n.Spec, dimension) {
-			sum += charge[dimension]
+		if n := c.World.Nodes[task.NodeName]; n != nil && !n.Lost {
+			sum += c.given(n.Spec, charge)[dimension]
 		}
 	})
 	return sum
@@ -370,7 +384,7 @@ func (c *chaosCycle) fitsLent(path []string, has map[string]amounts, more amount
 		}
 	}
 	for d, amount := range more {
-		if _, excess := c.lends(path, d, amount, after, present(d)+amount); amount > 0 && excess > 0 && (isCard(d) || c.Arguments[arguments.KeepGuarantees] == true) {
+		if _, excess := c.lends(path, d, amount, after, present(d)+amount, 1e-7); amount > 0 && excess > 0 && (isCard(d) || c.Arguments[arguments.KeepGuarantees] == true) {
 			return false
 		}
 	}

@@ -30,17 +30,20 @@ var values = map[string][]any{
 	arguments.InqueueTimeout:         {"2m", "5m", "20m"},
 	arguments.KeepGuarantees:         {true},
 	arguments.NodeOrderWeight:        {10},
-	arguments.CardLabels:             {map[string]any{"example.com/gpu": "example.com/model"}, map[string]any{"nvidia.com/gpu": "nvidia.com/gpu.product"}},
-	arguments.OwnerClasses:           {map[string]any{"ReplicaSet": "inference", "Job": "training"}},
-	arguments.ReclaimBeyondMinimum:   {true},
-	arguments.ReclaimByClass:         {true},
-	arguments.ReclaimDamping:         {1, 2, 3},
-	arguments.RootCapability:         {"own", "total", "unlimited"},
-	arguments.Semantics:              {"v1.14.1", "v1.14.4", "v1.15"},
-	arguments.TerminatingCards:       {"hold", "release"},
-	arguments.UnsetCapability:        {"unlimited", "unlimited", "unlimited", "unlimited", "zero"},
-	arguments.UntypedCards:           {"charge", "reject", "ignore"},
-	arguments.VictimOrder:            {"leastWork"},
+	arguments.CardGroups: {map[string]any{"g": map[string]any{"A": "1", "B": "1"}},
+		map[string]any{"g": map[string]any{"A": "1", "A/*": "share", "N": "0.3"}, "h": map[string]any{"B": "1/3", "C": "2"}},
+		map[string]any{"all": map[string]any{"*": "1/7", "A": "2"}, "g": map[string]any{"A": "1", "C": "1"}}},
+	arguments.CardLabels:           {map[string]any{"example.com/gpu": "example.com/model"}, map[string]any{"nvidia.com/gpu": "nvidia.com/gpu.product"}},
+	arguments.OwnerClasses:         {map[string]any{"ReplicaSet": "inference", "Job": "training"}},
+	arguments.ReclaimBeyondMinimum: {true},
+	arguments.ReclaimByClass:       {true},
+	arguments.ReclaimDamping:       {1, 2, 3},
+	arguments.RootCapability:       {"own", "total", "unlimited"},
+	arguments.Semantics:            {"v1.14.1", "v1.14.4", "v1.15"},
+	arguments.TerminatingCards:     {"hold", "release"},
+	arguments.UnsetCapability:      {"unlimited", "unlimited", "unlimited", "unlimited", "zero"},
+	arguments.UntypedCards:         {"charge", "reject", "ignore"},
+	arguments.VictimOrder:          {"leastWork"},
 }
 
 // draw draws scenarios. It knows the queues, jobs and nodes that it has made, not what
@@ -265,7 +268,16 @@ func (d *draw) quota(least, most int) string {
 		return `{"A":3,`
 	}
 	var keys []string
+	groups, _ := d.s.Arguments[arguments.CardGroups].(map[string]any)
+	for _, group := range sortedKeys(groups) {
+		if d.chance(70) {
+			keys = append(keys, fmt.Sprintf("%q:%d", card.GroupPrefix+group, least+d.IntN(2*(most-least)+1)))
+		}
+	}
 	for i, name := range cardNames {
+		if len(keys) > 0 && d.chance(40) {
+			continue // bounded by its groups alone
+		}
 		switch {
 		case d.chance(2):
 			keys = append(keys, fmt.Sprintf("%q:%s", name, pick(d, "1.5", "-2", `"3"`, "null")))

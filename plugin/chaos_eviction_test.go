@@ -2,9 +2,11 @@ package plugin
 
 import (
 	"slices"
+	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
@@ -76,16 +78,29 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 		return // only a guarantee protects training from inference
 	}
 	q := c.own.Index.Lookup(p.job.Spec.Queue)
-	for d, amount := range c.request(p.job, p.pod, p.task) {
-		if !isCard(d) {
-			continue
-		}
+	names := c.named(c.own.Index.Deserved.Row(q))
+	over := func(d string) (had, deserved float64) {
+		amount := c.request(p.job, p.pod, p.task)[d]
 		for task, evictor := range c.own.reclaim.Evicted() {
 			if other, pod := c.taskOf(task); evictor == c.own.reclaim.Evictor() && other.Spec.Queue == p.job.Spec.Queue {
 				amount = max(amount, c.request(other, pod, task)[d])
 			}
 		}
-		if had, deserved := c.row(c.own.Index.Allocated(q))[d]+c.earmarked(p.job.Spec.Queue, d)+amount, c.deserves(p.job.Spec.Queue, d); had <= deserved {
+		return c.row(c.own.Index.Allocated(q))[d] + c.earmarked(p.job.Spec.Queue, d) + amount, c.deserves(p.job.Spec.Queue, d)
+	}
+	for d := range c.request(p.job, p.pod, p.task) {
+		if !isCard(d) || strings.HasPrefix(d, cardPrefix+card.GroupPrefix) {
+			continue
+		}
+		had, deserved := over(d)
+		within := had <= deserved
+		for group := range c.groupsOf(d[len(cardPrefix):]) {
+			if _, named := names[cardPrefix+group]; named {
+				had, deserved := over(cardPrefix + group)
+				within = within && had <= deserved
+			}
+		}
+		if within {
 			violated(name, "%s is evicted, queue %s had %g of %s and deserves %g", p.task.Name, p.job.Spec.Queue, had, d, deserved)
 		}
 	}

@@ -48,7 +48,7 @@ func (c *chaosCycle) checkLent(name string, p placement) {
 		if amount == 0 || !isCard(d) && c.Arguments[arguments.KeepGuarantees] != true {
 			continue
 		}
-		if at, excess := c.lends(p.path, d, amount, has, c.present(d)); excess > 0 {
+		if at, excess := c.lends(p.path, d, amount, has, c.present(d), 0.1); excess > 0 {
 			violated(name, "%s is placed on %s by %s: of %s, %g is guaranteed to others below queue %q", p.task.Name, p.task.NodeName, c.action, d, excess, at)
 		}
 	}
@@ -84,7 +84,7 @@ func (c *chaosCycle) checkPipelined(name string) {
 						violated(name, "queue %s will have %g of %s with %s on %s, its bound is %g", queue, will[queue][d], d, task.Name, task.NodeName, bound)
 					}
 				}
-				if at, excess := c.lends(path, d, amount, will, c.present(d)-c.terminatingOf(d)); excess > 0 {
+				if at, excess := c.lends(path, d, amount, will, c.present(d)-c.terminatingOf(d), 0.1); excess > 0 {
 					violated(name, "%s waits for %s: of %s, %g is guaranteed to others below queue %q", task.Name, task.NodeName, d, excess, at)
 				}
 			}

@@ -164,7 +164,7 @@ func (c *chaosCycle) dimensions() []string {
 	if c.Plugin != Name {
 		all = append(all, cardResources...)
 	}
-	for _, name := range cardNames {
+	for _, name := range slices.Concat(cardNames, c.groupNames()) {
 		all = append(all, cardPrefix+name)
 	}
 	return all

@@ -192,10 +192,12 @@ func (w *chaos) open(broken sabotage) *chaosCycle {
 	c.openWith(w.builder)
 	c.eachCharge(func(_ *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
 		n := c.World.Nodes[task.NodeName]
+		given := amounts{}
+		if n != nil && !n.Lost {
+			given = c.given(n.Spec, charge)
+		}
 		for d, amount := range charge {
-			if n == nil || n.Lost || !c.gives(n.Spec, d) {
-				c.lost[d] += amount
-			}
+			c.lost[d] += amount - given[d]
 		}
 	})
 	c.AddEventHandler(&framework.EventHandler{
@@ -316,7 +318,7 @@ func (c *chaosCycle) request(j *world.Job, p *world.Pod, task *api.TaskInfo) amo
 	for name, n := range c.charged(j, p, task) {
 		a[cardPrefix+name] += 1000 * float64(n)
 	}
-	return a
+	return c.withGroups(a)
 }
 
 // eachCharge calls visit for each pod that its queue is charged for. A pod that is being

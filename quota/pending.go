@@ -158,7 +158,7 @@ func (p *Pending) reclaimOf(ix *index.Index, path []index.Queue) reclaim {
 func (p *Pending) deserves(ix *index.Index, path []index.Queue, request fastres.Vector) bool {
 	q := path[0]
 	for d := range request.Requested() {
-		if p.names.IsCard(d) && ix.Deserved.At(q, d) <= 0 {
+		if p.names.IsCard(d) && ix.Deserved.At(q, d) <= 0 && !p.names.IsGroup(d) {
 			return false
 		}
 	}

@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // mutants are the mutations.
-var mutants = slices.Concat(general, ofConstraints, ofDeviceClaims, ofPolicies, ofEvictions)
+var mutants = slices.Concat(general, ofConstraints, ofDeviceClaims, ofPolicies, ofEvictions, ofGroups)
 
 // general are those of all but policies, by subject.
 var general = []mutant{
@@ -123,7 +123,7 @@ var general = []mutant{
 	{"EvictableForGang", "if eviction.Kind == release.GangPreempt {", "if false {"},
 	{"reclaim.Session.Open", "with.Damping == 0 && with.Levels == 0", "with.Damping == 0"},
 	{"reclaim.Session.Open", "with.Damping == 0 && with.Levels == 0", "with.Levels == 0"},
-	{"takeGang", "g.charge.Increase(r.Selector.Dims[0], float64(r.Amount))", ""},
+	{"takeGang", "s.Names.AddCard(g.charge, r.Selector.Dims[0], float64(r.Amount))", ""},
 	{"takeGang", "s.Cards.AddTo(g.charge, pod, node)", ""},
 	{"freesForAny", "node != nil && s.Cards.Usable(to, pod, node) && s.Cards", "node != nil && s.Cards"},
 	{"EvictableForGang", "return q != index.None && s.Index.Broken(q) == nil && s.freesForAny", "return s.freesForAny"},
@@ -215,14 +215,14 @@ var general = []mutant{
 	{"hasRoom", "if roomFor(t.task.InitResreq, n) && ", "if "},
 	{"hasRoom", "p.picks[t.first+choice*t.n:][:t.n]", "p.picks[t.first:][:t.n]"},
 	{"reclaimOf", "all = all && (deserves ||", "all = all && (true ||"},
-	{"Pending.deserves", "if p.names.IsCard(d) && ix.Deserved.At(q, d) <= 0 {", "if p.names.IsCard(d) && ix.Deserved.At(q, d) < 0 {"},
+	{"Pending.deserves", "ix.Deserved.At(q, d) <= 0", "ix.Deserved.At(q, d) < 0"},
 	{"OrderByReclaim", "lBelow[:min(len(lBelow), levels+1)]", "lBelow"},
 	{"OrderByReclaim", "lBelow[:min(len(lBelow), levels+1)]", "lBelow[:min(len(lBelow), 1)]"},
 	{"ExceedsWith", "bound.binds(d) && q > 0 && !lessEqual(", "bound.binds(d) && !lessEqual("},
 	{"chooseTake", "case with.Damping > 0:", "case false:"},
 	{"Pending.Read", "|| job.IsPending()", ""},
-	{"choose", "p.request.Increase(d, float64(r.Amount))", ""},
-	{"choose", "p.request.Set(d, before)", "_ = before"},
+	{"choose", "p.names.AddCard(p.request, d, float64(r.Amount))", ""},
+	{"choose", "p.names.AddCard(p.request, d, -float64(r.Amount))", ""},
 	{"Pending.readTask", "if !session.cards.Allowed(q, r).OK() {", "if false {"},
 	{"Pending.Read", "!session.settings.Gates.Gated(task) && !task.BestEffort", "!task.BestEffort"},
 	{"parser.count", "value == math.Trunc(value)", "true"},
@@ -258,16 +258,16 @@ var general = []mutant{
 	{"belowLCA", "return lPath[:len(lPath)-n], rPath[:len(rPath)-n]", "return lPath, rPath"},
 	{"room", "return math.Floor(bound", "return math.Ceil(bound"},
 	{"Loads.Add", "for _, q := range ix.Path(d.Queue) {", "for _, q := range ix.Path(d.Queue)[:1] {"},
-	{"fit", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
-	{"fit", "load += l.rows.At(p, card)", ""},
-	{"Loads.Add", "d.Size*float64(d.Count))", "d.Size)"},
+	{"below", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
+	{"below", "load += l.rows.At(p, d)", ""},
+	{"Loads.Add", "Increase(card, d.Size*float64(d.Count))", "Increase(card, d.Size)"},
 	{"addGiven", "r.loads.Add(ix, p.demand)", ""},
-	{"Assigner.settle", "if a.pathRoom(o.cell) >= d.size {", "if a.pathRoom(o.cell) > d.size {"},
+	{"Assigner.settle", "if a.roomFor(o) >= d.size {", "if a.roomFor(o) > d.size {"},
 	{"skipLooseCells", "a.cells[c.above].load += max(0, min(c.load, c.room))", "a.cells[c.above].load += min(c.load, c.room)"},
 
 	{"Feasible", "if slices.ContainsFunc(rest[:n], a.isAffected) {", "if len(rest) > 0 {"},
 	{"Assigner.settle", "d.affected = a.isAffected(d)", ""},
-	{"Assigner.settle", "a.markAffected(at)", ""},
+	{"Assigner.settle", "a.markAffected(o)", ""},
 	{"groupByComponent", "merged[last].affected = merged[last].affected || d.affected", ""},
 	{"serve", "int(*budget+1)/2", "int(*budget)"},
 	{"serve", "*budget -= Budget(a.residual.visited)", ""},
@@ -329,7 +329,7 @@ var general = []mutant{
 	{"DeserveRoot", "if s.names.IsCard(d) && total.Has(d) {", "if false {"},
 	{"Log.New", "if !slices.Contains(before, problem) {", "if !slices.Contains(before, \"\") {"},
 	{"Keys.Unknown", "&& !slices.Contains(k, key)", ""},
-	{"AddBounds", "if bounded || s.Closed(q) && ix.IsLeaf(q) {", "if bounded {"},
+	{"AddBounds", "case s.Closed(q) && ix.IsLeaf(q) && !group:", "case false:"},
 	{"countQueues", "annotated && q != tree.Root()", "annotated"},
 	{"Registry.readQueues", "changed = r.readQueue(names, q) || changed", "r.readQueue(names, q)"},
 	{"missing", "{ return max(0, g.min-g.allocated) }", "{ return g.min }"},
@@ -361,7 +361,7 @@ var general = []mutant{
 	{"heldCard.request", "if r.Selector == nil {", "if r.Selector == nil || !slices.Contains(r.Selector.Dims, h.dim) {"},
 	{"nodeCard.in", "other.resource == c.resource && other.dim == c.dim", "other.resource == c.resource"},
 	{"Registry.RenewNames", "h.dim, h.resource = renew(h.dim), r.resource(old[h.resource]", "h.resource = r.resource(old[h.resource]"},
-	{"resolve", "ok && s.registry.present[d]", "ok"},
+	{"Session.resolve", "ok && s.registry.present[d]", "ok"},
 	{"Registry.readQueues", "changed = len(r.queues) < known", "_ = known"},
 	{"renewNames", "if m.knownNames() <= m.maxNames {", "if m.maxNames > 0 {"},
 	{"Registry.RenewNames", "q.stated[a][renew(d)] = amount", "q.stated[a][d] = amount"},

@@ -6,7 +6,7 @@ var ofConstraints = []mutant{
 	// All constraints.
 	{"Session.Fits", "i < len(s.tasks) && v.OK()", "i < len(s.tasks)"},
 	{"Session.Fits", "if !a.Complete {", "if false {"},
-	{"fitsCard", "i < len(s.tasks) && v.OK()", "i < len(s.tasks)"},
+	{"FitsDim", "i < len(s.tasks) && v.OK()", "i < len(s.tasks)"},
 	{"Session.Lacks", "range quota.Common(s.Index, a.Queue, q) {", "range s.Index.Path(a.Queue) {"},
 	{"Session.Lacks", "if rule.Lacks(b, a, q, task, d, milli) {", "if false && rule.Lacks(b, a, q, task, d, milli) {"},
 	{"FitsOwn", "i < len(s.tasks) && v.OK()", "i < len(s.tasks)"},
@@ -45,7 +45,7 @@ var ofConstraints = []mutant{
 	{"earmark.Session.Refunded", "s.guarantees.Update(q, refund, -1)", ""},
 	{"Session.Charge", "s.guarantees.Update(q, request, 1)", ""},
 	{"Session.Refund", "s.guarantees.Update(q, refund, -1)", ""},
-	{"Watcher.change", "s.Intake.Available.Increase(d, sign*float64(r.Amount))", "s.Intake.Available.Increase(d, float64(r.Amount))"},
+	{"Watcher.change", "s.Names.AddCard(s.Intake.Available, d, sign*float64(r.Amount))", "s.Names.AddCard(s.Intake.Available, d, float64(r.Amount))"},
 	{"Watcher.change", "known && !s.Cards.Gives(a.Task.NodeName, r.Resource, d)", "known"},
 
 	// Jobs, gates and namespaces.

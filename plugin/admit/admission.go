@@ -214,7 +214,7 @@ func (s *Session) eachReservation(a constraint.JobAsk, visit func(fastres.Vector
 	if a.Cards != nil {
 		s.memory.Reservations.EachCharge(s.Cards, a.Queue, a.Job, a.Cards, func(d fastres.Dim, milli float64) {
 			reservation.Reset()
-			reservation.Set(d, milli)
+			s.Names.AddCard(reservation, d, milli)
 			visit(reservation)
 		})
 	}

@@ -44,6 +44,7 @@ var Classes = map[string]quota.Class{policy.Inference: quota.Inference, policy.T
 // The arguments of the plugins.
 const (
 	AncestorReclaimLevel   = "ancestorReclaimLevel"
+	CardGroups             = "cardGroups"
 	CardLabels             = "cardLabels"
 	CardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
 	DeviceCapacities       = "capacity.DRAConsumableCapacityEnable"
@@ -67,7 +68,7 @@ const (
 )
 
 // Known are all of them.
-var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardLabels, CardUnlimitedCPUMemory, DeservedFrom,
+var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardGroups, CardLabels, CardUnlimitedCPUMemory, DeservedFrom,
 	DisplacePromises, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum,
 	ReclaimByClass, ReclaimDamping, RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder}
 
@@ -140,6 +141,7 @@ func Parse(v Variant, arguments framework.Arguments) (Settings, []string) {
 			UnlimitedCPUMemory: p.flag(CardUnlimitedCPUMemory, false),
 			NodeOrderWeight:    p.positive(NodeOrderWeight, 1),
 			Labels:             p.labels(CardLabels),
+			Groups:             p.groups(CardGroups),
 		},
 		Damping:  p.count(ReclaimDamping),
 		Displace: p.flag(DisplacePromises, false),
@@ -302,6 +304,41 @@ func (p *parser) labels(key string) (labels card.Labels) {
 		return ""
 	})
 	return labels
+}
+
+// groups reads groups of cards by name. One that is wrong is nil.
+func (p *parser) groups(key string) (groups card.Groups) {
+	const want = "a map from groups to maps from cards to weights"
+	given := reflect.ValueOf(p.arguments[key])
+	if _, ok := p.arguments[key]; !ok {
+		return nil
+	}
+	if given.Kind() != reflect.Map {
+		p.wrong(key, want, "none")
+		return nil
+	}
+	groups = card.Groups{}
+	var problems []string
+	for _, name := range given.MapKeys() {
+		text, entries := fmt.Sprint(name.Interface()), map[string]string{}
+		of := given.MapIndex(name)
+		for of.Kind() == reflect.Interface {
+			of = of.Elem()
+		}
+		group, err := card.Group(nil), fmt.Errorf("it is not a map from cards to weights")
+		if of.Kind() == reflect.Map {
+			for _, each := range of.MapKeys() {
+				entries[fmt.Sprint(each.Interface())] = fmt.Sprint(of.MapIndex(each).Interface())
+			}
+			group, err = card.NewGroup(text, entries)
+		}
+		if groups[text] = group; err != nil {
+			problems = append(problems, fmt.Sprintf("argument %s: %s: %v, ignored", key, text, err))
+		}
+	}
+	slices.Sort(problems)
+	p.problems = append(p.problems, problems...)
+	return groups
 }
 
 // entries reads a map. Entries that take finds something wrong with are left out.

@@ -184,12 +184,17 @@ func (r Request) CardOn(n *Node) (fastres.Dim, bool) {
 	return 0, false
 }
 
-// AddTo adds the cards that a pod takes on a node to x.
+// Add adds an amount of a card, and of the groups that have it, to x.
+func (s *Session) Add(x fastres.Vector, d fastres.Dim, amount card.Milli) {
+	s.names.AddCard(x, d, float64(amount))
+}
+
+// AddTo adds the cards that a pod takes on a node, and their groups, to x.
 func (s *Session) AddTo(x fastres.Vector, p *PodRequest, nodeName string) {
 	n := s.Node(nodeName)
 	for r := range s.Requests(p) {
 		if d, ok := r.CardOn(n); ok {
-			x.Increase(d, float64(r.Amount))
+			s.Add(x, d, r.Amount)
 		}
 	}
 }

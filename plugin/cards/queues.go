@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -152,8 +153,8 @@ func (s *Session) endDim(ix *index.Index) fastres.Dim {
 }
 
 // AddBounds adds the card annotations of q to its accounts. A closed leaf has a
-// quota of 0 for a card that its quota does not name. All other queues are bounded
-// by their parent there. BoundRoot handles the root.
+// quota of 0 for a card that its quota does not name, neither by itself nor by a group. All
+// other queues are bounded by their parent there. BoundRoot handles the root.
 func (s *Session) AddBounds(ix *index.Index, q index.Queue) {
 	if !s.Counted(q) || q == ix.Root() {
 		return
@@ -166,18 +167,27 @@ func (s *Session) AddBounds(ix *index.Index, q index.Queue) {
 		if !s.names.IsCard(d) {
 			continue
 		}
-		amount, bounded := own.amount(quotaAnnotation, d)
-		if bounded || s.Closed(q) && ix.IsLeaf(q) {
-			ix.Capability.Row(q).Set(d, float64(amount))
+		group := s.names.IsGroup(d)
+		_, named := own.amount(quotaAnnotation, d)
+		most, bounded := s.bound(own, d)
+		switch {
+		case bounded:
+			ix.Capability.Row(q).Set(d, most)
+		case s.Closed(q) && ix.IsLeaf(q) && !group:
+			ix.Capability.Row(q).Set(d, 0)
 		}
-		if !bounded && ix.IsLeaf(q) {
-			continue
-		}
-		if amount, ok := own.amount(deservedAnnotation, d); ok {
-			ix.Deserved.Row(q).Set(d, float64(amount))
-		}
-		if amount, ok := own.amount(guaranteeAnnotation, d); ok {
-			ix.Guarantee.Row(q).Set(d, float64(amount))
+		switch {
+		case group && !s.registry.groups.disjoint[d], !bounded && ix.IsLeaf(q):
+		case bounded && !named:
+			most, _ = s.byGroups(own, deservedAnnotation, d)
+			ix.Deserved.Row(q).Set(d, most)
+		default:
+			if amount, ok := own.amount(deservedAnnotation, d); ok {
+				ix.Deserved.Row(q).Set(d, float64(amount))
+			}
+			if amount, ok := own.amount(guaranteeAnnotation, d); ok {
+				ix.Guarantee.Row(q).Set(d, float64(amount))
+			}
 		}
 	}
 }
@@ -244,11 +254,13 @@ func (s *Session) problems(ix *index.Index, q index.Queue, own *queue) []string 
 			}
 		}
 	}
+	problems = append(problems, s.groupProblems(own)...)
 	for a := deservedAnnotation; a <= guaranteeAnnotation; a++ {
 		for _, d := range slices.Sorted(maps.Keys(own.amounts[a])) {
 			amount := own.amounts[a][d]
 			quota, bounded := own.amounts[quotaAnnotation][d]
 			switch {
+			case strings.HasPrefix(s.names.Name(d), card.GroupPrefix) && !s.registry.groups.disjoint[d]:
 			case !bounded && ix.IsLeaf(q):
 				problems = append(problems, fmt.Sprintf("annotation %s: %q has no quota, so it counts for nothing",
 					annotationKeys[a], s.names.Name(d)))

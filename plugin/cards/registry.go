@@ -43,6 +43,7 @@ type Registry struct {
 
 	carded map[v1.ResourceName]bool // resources that were a card's on some node: they stay card resources
 	labels card.Labels              // of the settings
+	groups groups
 
 	// former are the present cards of time slices by the names of MPS slices that they had once.
 	former map[fastres.Dim]fastres.Dim
@@ -132,6 +133,8 @@ type Settings struct {
 	NodeOrderWeight    float64 // > 0
 	// Labels are those of nodes that name cards, where they are not the vendors'.
 	Labels card.Labels
+	// Groups are groups of cards. One that is nil is wrong: the Registry keeps what it was before.
+	Groups card.Groups
 }
 
 // Session is the view of one scheduling session on a Registry. The nil Session
@@ -154,6 +157,7 @@ type Session struct {
 func (r *Registry) Open(ssn *framework.Session, queues *objects.Queues, tree *index.Tree, names *index.Names, scope Scope,
 	settings Settings) *Session {
 	r.setLabels(settings.Labels)
+	regrouped := r.groups.set(settings.Groups)
 	annotated, changed := r.readQueues(queues, names)
 	if scope == Nowhere || scope == Annotated && !annotated {
 		// What nodes and pods had is out of date when cards count again.
@@ -163,7 +167,7 @@ func (r *Registry) Open(ssn *framework.Session, queues *objects.Queues, tree *in
 		r.tree = nil
 		return nil
 	}
-	s := &Session{registry: r, settings: settings, names: names, objects: queues, quotasChanged: changed}
+	s := &Session{registry: r, settings: settings, names: names, objects: queues, quotasChanged: changed || regrouped}
 	s.countQueues(tree, scope)
 	nodesChanged := s.readNodes(ssn)
 	if r.pods.used > 2*r.visited+1024 || len(r.requests) > 2*len(ssn.Jobs)+1024 {
@@ -267,6 +271,7 @@ func (s *Session) ResourceName(r ResourceID) string {
 func (s *Session) resolveAll() {
 	r := s.registry
 	r.resourcesOf, r.present, r.lacking = map[fastres.Dim][]ResourceID{}, map[fastres.Dim]bool{}, map[ResourceID]string{}
+	r.groups.resolve(s.names)
 	if former := r.formerNames(); !maps.Equal(former, r.former) {
 		r.former, s.quotasChanged = former, true
 	}
@@ -274,7 +279,7 @@ func (s *Session) resolveAll() {
 		q.rename(r.former)
 		for _, amounts := range q.amounts {
 			for d := range amounts {
-				r.present[d] = true
+				r.present[d] = !s.names.IsGroup(d)
 			}
 		}
 	}

@@ -47,7 +47,20 @@ func (s *Session) FitsCard(b *quota.Books, a Ask, d fastres.Dim, milli float64) 
 	return v
 }
 
+// fitsCard applies the rules to a card, and to each group that has it.
 func (s *Session) fitsCard(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
+	v := s.FitsDim(b, a, d, milli)
+	for _, share := range s.Names.Groups(d) {
+		if !v.OK() {
+			return v
+		}
+		v = s.FitsDim(b, a, share.Group, share.Weight*milli)
+	}
+	return v
+}
+
+// FitsDim applies the rules to a card or a group by itself.
+func (s *Session) FitsDim(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
 	v := quota.CardFits(b.Queues, s.Limit, a.Queue, d, milli)
 	for i := 0; i < len(s.tasks) && v.OK(); i++ {
 		v = s.tasks[i].FitCard(b, a, d, milli)
@@ -80,11 +93,17 @@ func (s *Session) Lacks(b *quota.Books, a Ask, q index.Queue, task *api.TaskInfo
 	return false
 }
 
-// FitsOwn applies the constraints to a quantity of one dimension beside what the queue itself has.
+// FitsOwn applies the constraints to a quantity of one dimension, and of the groups of a card, beside what
+// the queue itself has.
 func (s *Session) FitsOwn(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	for i := 0; i < len(s.tasks) && v.OK(); i++ {
 		v = s.tasks[i].FitOwn(b, a, d, milli)
+		for _, share := range s.Names.Groups(d) {
+			if v.OK() {
+				v = s.tasks[i].FitOwn(b, a, share.Group, share.Weight*milli)
+			}
+		}
 	}
 	return v
 }

@@ -84,10 +84,10 @@ func (g *gone) add(ssn *framework.Session, session *Session, q index.Queue, task
 	}
 	for r := range session.cards.Requests(pod) {
 		if d, ok := session.cards.CardOn(task.NodeName, r); ok && !session.cards.Gives(task.NodeName, r.Resource, d) {
-			g.charges.Increase(d, float64(r.Amount))
+			session.Dims.names.AddCard(g.charges, d, float64(r.Amount))
 			g.some = true
 			if session.cards.Occupied(task) {
-				g.ending.Increase(d, float64(r.Amount))
+				session.Dims.names.AddCard(g.ending, d, float64(r.Amount))
 			}
 		}
 	}

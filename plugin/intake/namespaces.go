@@ -204,11 +204,11 @@ func (n *Namespaces) addReservations(all []reserve.Reservation) {
 
 // rollUp adds what the namespaces have in queues to what they have in the queues above, and what is
 // reserved for them to inqueue of their queues.
-func (n *Namespaces) rollUp(ix *index.Index) {
+func (n *Namespaces) rollUp(ix *index.Index, names *index.Names) {
 	if n.limited == nil {
 		return
 	}
-	n.Reservations.Begin(n.waiting)
+	n.Reservations.Begin(n.waiting, names)
 	n.Reservations.Add(n.reservations)
 	clear(n.reservations) // so that the session can be garbage collected
 	n.Quota.Accounts.RollUp()

@@ -16,8 +16,9 @@ import (
 // damped. The zero Pending is ready for Read.
 type Pending struct {
 	Tasks   quota.Pending
-	request fastres.Vector             // of a task
-	choices fastres.Rows               // of a task: its request with cards
+	request fastres.Vector // of a task
+	choices fastres.Rows   // of a task: its request with cards
+	names   *index.Names
 	read    map[podShape]*api.Resource // in this session, with the room that each needs
 	tasks   []pendingTask
 	picks   []pick // of the choices of all tasks
@@ -52,6 +53,7 @@ type pick struct {
 // are left out.
 func (p *Pending) Read(ssn *framework.Session, ix *index.Index, session *Session, mayTake func(*api.TaskInfo) bool) {
 	p.Tasks.Reset(ix, session.Dims.names)
+	p.names = session.Dims.names
 	p.tasks, p.picks = p.tasks[:0], p.picks[:0]
 	if p.request.Len() != session.Dims.length {
 		p.request = fastres.NewVector(session.Dims.length)
@@ -112,14 +114,28 @@ func (p *Pending) choose(bound fastres.Vector, requests []cards.Request) {
 	}
 	r := requests[0]
 	for _, d := range r.Selector.Dims {
-		if before := p.request.Get(d); before+float64(r.Amount) <= bound.Get(d) {
-			p.request.Increase(d, float64(r.Amount))
-			p.picked = append(p.picked, pick{r.Resource, d})
-			p.choose(bound, requests[1:])
-			p.picked = p.picked[:len(p.picked)-1]
-			p.request.Set(d, before)
+		if !p.fitsUnder(bound, d, float64(r.Amount)) {
+			continue
+		}
+		p.names.AddCard(p.request, d, float64(r.Amount))
+		p.picked = append(p.picked, pick{r.Resource, d})
+		p.choose(bound, requests[1:])
+		p.picked = p.picked[:len(p.picked)-1]
+		p.names.AddCard(p.request, d, -float64(r.Amount))
+	}
+}
+
+// fitsUnder reports whether a card fits beside the cards of the request that are chosen.
+func (p *Pending) fitsUnder(bound fastres.Vector, d fastres.Dim, amount float64) bool {
+	if p.request.Get(d)+amount > bound.Get(d) {
+		return false
+	}
+	for _, s := range p.names.Groups(d) {
+		if p.request.Get(s.Group)+s.Weight*amount > bound.Get(s.Group) {
+			return false
 		}
 	}
+	return true
 }
 
 // fits reports whether a task has room wherever another one has: it needs no more, and the

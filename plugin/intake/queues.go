@@ -31,7 +31,7 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	s.total.Reset()
 	r.add(s.total, ssn.TotalResource)
 	for _, stock := range session.cards.Stock() {
-		s.total.Set(stock.Dim, float64(stock.Milli))
+		session.Dims.names.AddCard(s.total, stock.Dim, float64(stock.Milli))
 	}
 	session.Jobs = make([]int, session.tree.Len())
 	session.Queues = make([]*api.QueueInfo, session.tree.Len())

@@ -174,7 +174,7 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 			break
 		}
 	}
-	s.namespaces.rollUp(ix)
+	s.namespaces.rollUp(ix, session.Dims.names)
 	if s.namespaces.Quota.Active() {
 		session.Namespaces = &s.namespaces
 	}

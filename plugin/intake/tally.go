@@ -12,6 +12,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
@@ -115,7 +116,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	others.Wait()
 	clear(jobs) // so that the session can be garbage collected
 	s.jobs = jobs
-	reservations.Begin(s.waitingQueues(tallies, session.tree.Len()))
+	reservations.Begin(s.waitingQueues(tallies, session.tree.Len()), session.Dims.names)
 	visited := 0
 	session.Timed = nil
 	s.deviceUsers = s.deviceUsers[:0]
@@ -301,12 +302,12 @@ func (t *tally) countCards(q, at index.Queue, job *api.JobInfo, reserved bool) {
 	if !t.job.HasCards() {
 		return
 	}
-	t.job.AddAllocated(t.allocated.Row(at))
-	t.job.AddAllocated(t.request.Row(at))
+	t.job.AddAllocated(t.cards, t.allocated.Row(at))
+	t.job.AddAllocated(t.cards, t.request.Row(at))
 	for _, x := range []fastres.Vector{t.allocated.Row(at), t.request.Row(at), t.terminating.Row(at)} {
-		t.job.AddTerminating(x)
+		t.job.AddTerminating(t.cards, x)
 	}
-	t.job.AddPending(t.request.Row(at))
+	t.job.AddPending(t.cards, t.request.Row(at))
 	t.job.AddElastic(t.cards, t.elastic.Row(at))
 	if !reserved {
 		t.waiting[at] = t.waiting[at] || job.IsPending()
@@ -315,7 +316,9 @@ func (t *tally) countCards(q, at index.Queue, job *api.JobInfo, reserved bool) {
 	inqueue := t.inqueue.Row(at)
 	t.demands = t.job.AppendReservation(t.demands[:0], t.cards, q)
 	before := len(t.reservations)
-	t.reservations = reserve.Split(t.reservations, job, t.demands, inqueue.Increase)
+	t.reservations = reserve.Split(t.reservations, job, t.demands, func(d fastres.Dim, milli float64) {
+		t.cards.Add(inqueue, d, card.Milli(milli))
+	})
 	if !t.session.Open(q) {
 		t.reservations = t.reservations[:before] // they keep nothing from other queues
 	}

@@ -1,6 +1,8 @@
 package reclaim
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -90,7 +92,12 @@ func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, charge fa
 			if q != e.Queue && !e.want.mayTake {
 				return false
 			}
-			return e.want.lack || charge.Get(d) > 0 && s.lacksQuota(e, q, task, d)
+			if e.want.lack || charge.Get(d) > 0 && s.lacksQuota(e, q, task, d) {
+				return true
+			}
+			return slices.ContainsFunc(s.Names.Groups(d), func(share index.Share) bool {
+				return charge.Get(share.Group) > 0 && s.lacksQuota(e, q, task, share.Group)
+			})
 		})
 	}
 	for _, name := range task.Resreq.ResourceNames() {
@@ -115,9 +122,16 @@ func (s *Session) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
 	}
 }
 
-// deserves decides whether q may take a quantity of a card from other queues.
+// deserves decides whether q may take a quantity of a card from other queues. It deserves the card if it
+// deserves that much of each group of the card, too, as far as it deserves some amount of the group.
 func (s *Session) deserves(q index.Queue, d fastres.Dim, milli float64) quota.Verdict {
-	return quota.PreemptiveCard(s.Index, s.Books.Future.Queues, s.Limit, q, d, milli, s.settings.Levels)
+	v := quota.PreemptiveCard(s.Index, s.Books.Future.Queues, s.Limit, q, d, milli, s.settings.Levels)
+	for _, share := range s.Names.Groups(d) {
+		if v.OK() && s.Index.Deserved.Row(q).Has(share.Group) {
+			v = quota.PreemptiveCard(s.Index, s.Books.Future.Queues, s.Limit, q, share.Group, share.Weight*milli, s.settings.Levels)
+		}
+	}
+	return v
 }
 
 // lacks reports whether the node has less of a resource than the evictor requests, once the pods

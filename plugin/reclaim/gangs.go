@@ -142,7 +142,7 @@ func (s *Session) takeGang(g *gang, q index.Queue, node string, victim fastres.V
 		}
 		for r := range s.Cards.Requests(pod) {
 			if len(r.Selector.Dims) > 0 {
-				g.charge.Increase(r.Selector.Dims[0], float64(r.Amount))
+				s.Names.AddCard(g.charge, r.Selector.Dims[0], float64(r.Amount))
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package reclaim
 
 import (
+	"slices"
+
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -151,15 +153,21 @@ func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fa
 }
 
 // keeps reports whether a task that q is charged for has a card of which q has no more than it
-// deserves.
+// deserves, nor of a group of the card.
 func (s *Session) keeps(q index.Queue, charge fastres.Vector) bool {
 	if !s.Cards.Counted(q) {
 		return false
 	}
 	for d := range charge.Requested() {
-		if s.Names.IsCard(d) && s.memory.victims.KeepsCard(q, d) {
+		if s.Names.IsCard(d) && !s.Names.IsGroup(d) && s.memory.victims.KeepsCard(q, d) && s.keepsGroups(q, d) {
 			return true
 		}
 	}
 	return false
+}
+
+func (s *Session) keepsGroups(q index.Queue, d fastres.Dim) bool {
+	return !slices.ContainsFunc(s.Names.Groups(d), func(share index.Share) bool {
+		return s.Index.Deserved.Row(q).Has(share.Group) && !s.memory.victims.KeepsCard(q, share.Group)
+	})
 }

@@ -198,7 +198,7 @@ func (e *Explainer) shortage(r Refusal, q index.Queue, d fastres.Dim, quantity f
 
 // shortageOf puts numbers in the units that people read.
 func (e *Explainer) shortageOf(q index.Queue, d fastres.Dim, quantity float64, n quota.Numbers, against string) Shortage {
-	return Shortage{Queue: e.Index.Name(q), Resource: cards.Shown(e.Names.Name(d)), Against: against,
+	return Shortage{Queue: e.Index.Name(q), Resource: cards.Shown(e.Names.Name(d)), Against: against, Cards: e.Cards.GroupCards(d),
 		Requested: Readable(d, quantity), Total: Readable(d, n.Total), Bound: Readable(d, n.Bound)}
 }
 
@@ -244,14 +244,19 @@ func (e *Explainer) namespaceShortage(namespace string, account index.Queue, d f
 	return s
 }
 
-// ofNamespace iterates over what is requested where a namespace is refused: each card of a list,
-// or all dimensions of a request.
+// ofNamespace iterates over what is requested where a namespace is refused: each card of a list and
+// its groups, or all dimensions of a request.
 func (e *Explainer) ofNamespace(r Refusal) iter.Seq2[fastres.Dim, float64] {
 	return func(yield func(fastres.Dim, float64) bool) {
 		if r.aboutCards() {
 			for _, d := range r.Cards.Selector.Dims {
 				if !yield(d, float64(r.Cards.Amount)) {
 					return
+				}
+				for _, share := range e.Names.Groups(d) {
+					if !yield(share.Group, share.Weight*float64(r.Cards.Amount)) {
+						return
+					}
 				}
 			}
 			return
@@ -286,7 +291,7 @@ func (e *Explainer) explainCards(reason *Reason, r Refusal) {
 	}
 	for _, name := range selector.Names {
 		d, known := e.Names.LookupCard(name)
-		if shortage, exceeded := e.cardShortage(r, name, d, known); exceeded {
+		if shortage, exceeded := e.cardShortage(r, name, d, known); exceeded && !slices.Contains(reason.Shortages, shortage) {
 			reason.Shortages = append(reason.Shortages, shortage)
 		}
 	}
@@ -301,6 +306,23 @@ func (e *Explainer) cardShortage(r Refusal, name string, d fastres.Dim, known bo
 	if !known {
 		return s, true
 	}
+	of, exceeded := e.pathShortage(r, d, requested)
+	if exceeded && e.sets(e.Index.Lookup(of.Queue), d) {
+		return of, true
+	}
+	for _, share := range e.Names.Groups(d) { // what a queue may have of a card can follow from its groups
+		if of, exceeded := e.pathShortage(r, share.Group, share.Weight*requested); exceeded {
+			return of, true
+		}
+	}
+	if exceeded {
+		return of, true
+	}
+	return s, false
+}
+
+// pathShortage finds the first queue on the path that has too little of one card or group.
+func (e *Explainer) pathShortage(r Refusal, d fastres.Dim, requested float64) (s Shortage, exceeded bool) {
 	path := e.Index.Path(r.Verdict.Queue)
 	if r.Verdict.Reason == quota.OverDeserved {
 		path = path[:1]

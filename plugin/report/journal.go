@@ -126,7 +126,7 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 	}
 	if r.ofList() {
 		for _, d := range r.Cards.Selector.Dims {
-			v := e.listVerdict(r, d)
+			v, _, _ := e.listVerdict(r, d)
 			if v.Reason == quota.OverNamespace {
 				v = e.Namespaces.Refusal(v)
 			}
@@ -151,6 +151,9 @@ func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastr
 			for _, d := range r.Cards.Selector.Dims {
 				if numbers = append(numbers, e.Index.Capability.At(q, d)); r.Admission && quota.Overcommits(e.Index, q, d) {
 					numbers = append(numbers, e.Index.Admission.At(q, d))
+				}
+				for _, share := range e.Names.Groups(d) {
+					numbers = append(numbers, e.Index.Capability.At(q, share.Group))
 				}
 			}
 		}

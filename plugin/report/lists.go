@@ -19,10 +19,24 @@ func (r Refusal) ofList() bool {
 		[]quota.Reason{quota.OverQuota, quota.OverNamespace, quota.Guaranteed, quota.Reserved, quota.Earmarked}, r.Verdict.Reason)
 }
 
-// listVerdict returns why a task does not get one card of its list. The queue of OverNamespace is
-// the account of the namespace.
-func (e *Explainer) listVerdict(r Refusal, d fastres.Dim) quota.Verdict {
-	amount := float64(r.Cards.Amount)
+// listVerdict returns why a task does not get one card of its list: the dimension of the card, or of a
+// group that has it, and how much of that is requested.
+func (e *Explainer) listVerdict(r Refusal, card fastres.Dim) (v quota.Verdict, d fastres.Dim, amount float64) {
+	d, amount = card, float64(r.Cards.Amount)
+	v = e.dimVerdict(r, d, amount)
+	for _, share := range e.Names.Groups(card) {
+		if v.Reason != quota.Earmarked {
+			break
+		}
+		if of := e.dimVerdict(r, share.Group, share.Weight*amount); of.Reason != quota.Earmarked {
+			return of, share.Group, share.Weight * amount
+		}
+	}
+	return v, d, amount
+}
+
+// dimVerdict is listVerdict for one dimension. The queue of OverNamespace is the account of the namespace.
+func (e *Explainer) dimVerdict(r Refusal, d fastres.Dim, amount float64) quota.Verdict {
 	if v := quota.CardFits(e.Index, e.Limit, r.Queue, d, amount); !v.OK() {
 		return v
 	}
@@ -78,9 +92,10 @@ func (e *Explainer) explainList(reason *Reason, r Refusal) {
 // listShortage is the bound of one card of a list.
 func (e *Explainer) listShortage(r Refusal, name string) (s Shortage) {
 	v, requested := quota.Verdict{Reason: quota.OverQuota}, float64(r.Cards.Amount)
-	d, known := e.Names.LookupCard(name)
+	card, known := e.Names.LookupCard(name)
+	d := card
 	if known {
-		v = e.listVerdict(r, d)
+		v, d, requested = e.listVerdict(r, card)
 	}
 	switch v.Reason {
 	case quota.Guaranteed:
@@ -94,7 +109,7 @@ func (e *Explainer) listShortage(r Refusal, name string) (s Shortage) {
 			quota.AllocatableNumbers(accounts, &accounts.RealCapability, v.Queue, d, requested))
 	default:
 		r.Verdict = quota.Verdict{Reason: v.Reason, Queue: r.Queue}
-		s, _ = e.cardShortage(r, name, d, known)
+		s, _ = e.cardShortage(r, name, card, known)
 	}
 	s.Rule = Rule(v.Reason.String())
 	return s

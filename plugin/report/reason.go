@@ -68,6 +68,8 @@ type Shortage struct {
 	Total     float64 `json:"total"`
 	Bound     float64 `json:"bound"`
 	Against   string  `json:"against"` // name of the bound, such as capability or deserved
+	// Cards are the cards of a group, "" where Resource is none.
+	Cards string `json:"cards,omitempty"`
 	// Rule is the rule of a card of a list whose cards do not fit for different causes.
 	Rule Rule `json:"rule,omitempty"`
 	// Namespace is the one that the bound is for, "" for all.
@@ -197,8 +199,11 @@ func (s Shortage) in(memory Unit) string {
 		return fmt.Sprintf("What is left of <%s> at queue <%s> is %s: requested <%s>", s.Resource, s.Queue, earmarked, amount(s.Requested))
 	}
 	of, end := "", ""
+	if s.Cards != "" {
+		end = fmt.Sprintf(" (%s)", s.Cards)
+	}
 	if s.Rule == Reserved {
-		end = reserved
+		end += reserved
 	}
 	if s.Namespace != "" {
 		of = fmt.Sprintf(" for namespace <%s>", s.Namespace)

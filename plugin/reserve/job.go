@@ -253,23 +253,23 @@ func (j *Job) ExemptMinimum(s *cards.Session, minimum fastres.Vector) {
 }
 
 // AddAllocated adds the cards of the job's allocated tasks to x.
-func (j *Job) AddAllocated(x fastres.Vector) {
+func (j *Job) AddAllocated(s *cards.Session, x fastres.Vector) {
 	for _, a := range j.allocated {
-		x.Increase(a.dim, float64(a.milli))
+		s.Add(x, a.dim, a.milli)
 	}
 }
 
 // AddTerminating adds the cards that pods hold which are being deleted to x.
-func (j *Job) AddTerminating(x fastres.Vector) {
+func (j *Job) AddTerminating(s *cards.Session, x fastres.Vector) {
 	for _, a := range j.terminating {
-		x.Increase(a.Dim, float64(a.Milli))
+		s.Add(x, a.Dim, a.Milli)
 	}
 }
 
 // AddPending adds the cards that the job's pending tasks prefer to x.
-func (j *Job) AddPending(x fastres.Vector) {
+func (j *Job) AddPending(s *cards.Session, x fastres.Vector) {
 	for _, a := range j.pending {
-		x.Increase(a.Dim, float64(a.Milli))
+		s.Add(x, a.Dim, a.Milli)
 	}
 }
 
@@ -308,7 +308,7 @@ func (j *Job) AddElastic(s *cards.Session, x fastres.Vector) {
 			kept := min(keep, has)
 			keep -= kept
 			if has > kept {
-				x.Increase(d, float64(has-kept))
+				s.Add(x, d, has-kept)
 			}
 		}
 	}

@@ -77,7 +77,11 @@ func TestJobAccounts(t *testing.T) {
 				name string
 				add  func(fastres.Vector)
 				want map[string]float64
-			}{{"allocated", own.AddAllocated, test.allocated}, {"pending", own.AddPending, test.pending}, {"elastic", func(x fastres.Vector) { own.AddElastic(f.Session, x) }, test.elastic}} {
+			}{
+				{"allocated", func(x fastres.Vector) { own.AddAllocated(f.Session, x) }, test.allocated},
+				{"pending", func(x fastres.Vector) { own.AddPending(f.Session, x) }, test.pending},
+				{"elastic", func(x fastres.Vector) { own.AddElastic(f.Session, x) }, test.elastic},
+			} {
 				x := fastres.NewVector(f.names.Len())
 				account.add(x)
 				if account.want == nil {

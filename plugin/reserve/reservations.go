@@ -62,8 +62,9 @@ func (r Reservation) In(account index.Queue) Reservation {
 }
 
 // Begin empties the reservations for a new session. waiting are the queues with jobs that
-// request cards and wait for admission.
-func (r *Reservations) Begin(waiting []bool) {
+// request cards and wait for admission, and names have the groups of cards.
+func (r *Reservations) Begin(waiting []bool, names *index.Names) {
+	r.assigner.Names, r.loads.Names = names, names
 	clear(r.pending)
 	r.pending, r.pruned = r.pending[:0], false
 	r.refused, r.givenAt = map[string]assign.Answer{}, map[string]int{}

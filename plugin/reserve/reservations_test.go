@@ -62,7 +62,7 @@ func TestAdmitAssignsReservations(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f := open(t, test.quota, cards.Settings{}, append(test.admitted, test.job)...)
 			var r Reservations
-			r.Begin([]bool{true})
+			r.Begin([]bool{true}, nil)
 			for _, j := range test.admitted {
 				f.reserve(t, &r, j.Name)
 			}
@@ -82,7 +82,7 @@ func TestAdmitDropsReservationsThatNoCardServes(t *testing.T) {
 	f := open(t, `{"A":1,"B":2}`, cards.Settings{}, withoutPods("one", `{"A|B":1}`), withoutPods("two", `{"A|B":1}`),
 		pods("large", "A|B", 1, 8), withoutPods("job", `{"B":1}`), withoutPods("more", `{"B":1}`))
 	var r Reservations
-	r.Begin([]bool{true})
+	r.Begin([]bool{true}, nil)
 	for _, name := range []string{"one", "two", "large"} {
 		f.reserve(t, &r, name)
 	}
@@ -95,7 +95,7 @@ func TestAdmitDropsReservationsThatNoCardServes(t *testing.T) {
 	_, own = f.read(t, "more")
 	assert.False(t, r.Admit(f.ix, f.Session, f.q, f.q, own).Verdict.OK())
 
-	r.Begin([]bool{true})
+	r.Begin([]bool{true}, nil)
 	assert.Zero(t, r.Len(), "a new session starts without reservations")
 }
 
@@ -104,7 +104,7 @@ func TestAdmitDropsReservationsThatNoCardServes(t *testing.T) {
 func TestWithinSumsReservations(t *testing.T) {
 	f := open(t, `{"A":9,"B":9}`, cards.Settings{}, withoutPods("job", `{"A|B":3}`))
 	var r Reservations
-	r.Begin([]bool{true})
+	r.Begin([]bool{true}, nil)
 	f.reserve(t, &r, "job")
 	a, _ := f.names.LookupCard("A")
 	b, _ := f.names.LookupCard("B")

@@ -59,7 +59,7 @@ func TestSearchesOfASession(t *testing.T) {
 	jobs := hardJobs(200, workload.Pending)
 	f := open(t, eightQuotas, cards.Settings{}, jobs...)
 	var r Reservations
-	r.Begin([]bool{true, true, false, true})
+	r.Begin([]bool{true, true, false, true}, nil)
 	share := searchBudget / 4
 	assert.Equal(t, []assign.Budget{share, share, share, share}, r.budgets)
 	byReason := f.admitAll(t, &r, jobs)
@@ -88,7 +88,7 @@ func TestRefusedUntilARefund(t *testing.T) {
 	f := open(t, `{"A":1,"B":1}`, cards.Settings{}, withoutPods("reserved", `{"A|B":1}`), withoutPods("job", `{"A|B":1}`),
 		withoutPods("equal", `{"A|B":1}`), withoutPods("other", `{"B|A":1}`))
 	var r Reservations
-	r.Begin([]bool{true})
+	r.Begin([]bool{true}, nil)
 	f.reserve(t, &r, "reserved")
 	admitted := func(name string) bool {
 		_, own := f.read(t, name)
@@ -109,7 +109,7 @@ func TestRefusedUntilARefund(t *testing.T) {
 func TestRoomForAll(t *testing.T) {
 	f := open(t, `{"A":2,"B":1}`, cards.Settings{}, withoutPods("reserved", `{"A|B":1}`), withoutPods("job", `{"B|A":1}`), withoutPods("two", `{"B|A":2}`))
 	var r Reservations
-	r.Begin([]bool{true})
+	r.Begin([]bool{true}, nil)
 	f.reserve(t, &r, "reserved")
 	r.pruned = true // which takes a search
 	_, own := f.read(t, "job")
@@ -127,11 +127,11 @@ func TestPruneKeepsWhatIsUndecided(t *testing.T) {
 	last := withoutPods("last", `{"A":1}`)
 	f := open(t, eightQuotas, cards.Settings{}, append(jobs, pods("large", eightCards, 1, 17), last)...)
 	var r Reservations
-	r.Begin([]bool{true})
+	r.Begin([]bool{true}, nil)
 	byReason := f.admitAll(t, &r, jobs)
 	undecided := append(byReason[quota.Admitted][:25:25], byReason[quota.SearchExhausted][0]) // in the order of questions
 	prune := func(names ...string) int {
-		r.Begin([]bool{true})
+		r.Begin([]bool{true}, nil)
 		for _, name := range names {
 			f.reserve(t, &r, name)
 		}
@@ -155,7 +155,7 @@ func BenchmarkAdmitWaitingJobs(b *testing.B) {
 			f := open(b, eightQuotas, cards.Settings{}, append(jobs, pods("last", eightCards, 1, 2))...)
 			var r Reservations
 			for b.Loop() {
-				r.Begin([]bool{true})
+				r.Begin([]bool{true}, nil)
 				if phase == workload.Pending {
 					require.Len(b, f.admitAll(b, &r, jobs)[quota.Admitted], 26)
 					continue

@@ -38,10 +38,15 @@ type Budget int
 //
 // An Assigner is for one goroutine.
 type Assigner struct {
+	// Names have the groups of cards.
+	Names *index.Names
+
 	cells    []cell  // parents before children
 	cellAt   []int32 // queue × dimension: 1 + the position of the cell, 0 for no cell
 	open     []openDemand
 	options  []option
+	uses     []use
+	sides    []int32 // the cells of groups
 	entered  []int32 // the cells that have a node in the network
 	residual network
 
@@ -63,6 +68,8 @@ type option struct {
 	cell     int32   // the lowest cell on the path, none if no cell is tight
 	arc      int32   // from the demand's node to the cell's
 	mostPods float64 // the most pods of the demand that may take this card
+
+	from, to int32 // uses[from:to] are what a card takes from groups
 }
 
 // Feasible answers whether the asked demands can be served at the same time as the given
@@ -79,6 +86,7 @@ func (a *Assigner) Feasible(ix *index.Index, given, asked []Demand, budget *Budg
 	options := len(a.options)
 	for range settlePasses {
 		a.skipLooseCells()
+		a.skipLooseSides()
 		left, ok := a.settle()
 		if !ok {
 			return No
@@ -117,6 +125,7 @@ func (a *Assigner) gather(ix *index.Index, given, asked []Demand) {
 		a.cellAt = make([]int32, n)
 	}
 	a.cells, a.open, a.options = a.cells[:0], a.open[:0], a.options[:0]
+	a.uses, a.sides = a.uses[:0], a.sides[:0]
 	for _, d := range given {
 		a.add(ix, d, false)
 	}
@@ -129,7 +138,10 @@ func (a *Assigner) gather(ix *index.Index, given, asked []Demand) {
 func (a *Assigner) add(ix *index.Index, d Demand, asked bool) {
 	from := int32(len(a.options))
 	for _, card := range d.Cards {
-		a.options = append(a.options, option{cell: a.cell(ix, d.Queue, card)})
+		o := option{cell: a.cell(ix, d.Queue, card), from: int32(len(a.uses))}
+		a.addUses(ix, d.Queue, card)
+		o.to = int32(len(a.uses))
+		a.options = append(a.options, o)
 	}
 	a.open = append(a.open, openDemand{size: d.Size, pods: float64(d.Count), from: from, to: int32(len(a.options)), affected: asked})
 }
@@ -137,7 +149,9 @@ func (a *Assigner) add(ix *index.Index, d Demand, asked bool) {
 // isAffected reports whether a demand is asked about, or has an option whose room an
 // affected demand has taken.
 func (a *Assigner) isAffected(d openDemand) bool {
-	return d.affected || slices.ContainsFunc(a.options[d.from:d.to], func(o option) bool { return a.pathAffected(o.cell) })
+	return d.affected || slices.ContainsFunc(a.options[d.from:d.to], func(o option) bool {
+		return a.pathAffected(o.cell) || slices.ContainsFunc(a.usesOf(o), func(u use) bool { return a.cells[u.side].affected })
+	})
 }
 
 // settle drops each option that has no room for one pod. Then it settles the demands
@@ -150,8 +164,8 @@ func (a *Assigner) settle() (left int, ok bool) {
 		unrestricted, to := false, d.from
 		d.affected = a.isAffected(d)
 		for _, o := range a.options[d.from:d.to] {
-			unrestricted = unrestricted || o.cell == none
-			if a.pathRoom(o.cell) >= d.size {
+			unrestricted = unrestricted || a.unrestricted(o)
+			if a.roomFor(o) >= d.size {
 				a.options[to] = o
 				to++
 			}
@@ -164,11 +178,11 @@ func (a *Assigner) settle() (left int, ok bool) {
 				return 0, false
 			}
 		case choices == 1:
-			at := a.options[d.from].cell
-			a.takeRoom(at, d.pods*d.size)
+			o := a.options[d.from]
+			a.take(o, d.pods*d.size)
 			if d.affected {
-				a.markAffected(at)
-				if a.pathRoom(at) < 0 {
+				a.markAffected(o)
+				if a.roomFor(o) < 0 {
 					return 0, false
 				}
 			}

@@ -1,6 +1,7 @@
 package assign_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -105,7 +106,7 @@ func TestFeasible(t *testing.T) {
 }
 
 // exhaustive decides by trying every card for every pod.
-func exhaustive(ix *index.Index, demands []assign.Demand) bool {
+func exhaustive(demands []assign.Demand, within func(pods []assign.Demand, chosen []fastres.Dim) bool) bool {
 	var pods []assign.Demand
 	for _, n := range demands {
 		for range n.Count {
@@ -120,10 +121,14 @@ func exhaustive(ix *index.Index, demands []assign.Demand) bool {
 		}
 		return slices.ContainsFunc(pods[i].Cards, func(card fastres.Dim) bool {
 			chosen[i] = card
-			return bounded(ix, pods[:i+1], chosen) && choose(i+1)
+			return within(pods[:i+1], chosen) && choose(i+1)
 		})
 	}
 	return choose(0)
+}
+
+func within(ix *index.Index) func([]assign.Demand, []fastres.Dim) bool {
+	return func(pods []assign.Demand, chosen []fastres.Dim) bool { return bounded(ix, pods, chosen) }
 }
 
 // bounded reports whether every queue and card is within its bound when each pod gets its
@@ -146,6 +151,105 @@ func bounded(ix *index.Index, pods []assign.Demand, chosen []fastres.Dim) bool {
 	return true
 }
 
+// boundedGroups is bounded for the groups of cards.
+func boundedGroups(ix *index.Index, names *index.Names, groups []fastres.Dim, pods []assign.Demand, chosen []fastres.Dim) bool {
+	for p := range index.Queue(ix.Len()) {
+		for _, group := range groups {
+			sum := 0.0
+			for i, pod := range pods {
+				for _, share := range names.Groups(chosen[i]) {
+					if share.Group == group && slices.Contains(ix.Path(pod.Queue), p) {
+						sum += share.Weight * pod.Size
+					}
+				}
+			}
+			used := ix.Allocated(p).Get(group) + ix.Inqueue.Row(p).Get(group) - ix.Elastic.Row(p).Get(group)
+			if sum > 0 && used+sum > ix.RealCapability.Row(p).Get(group) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// randomGroups returns names with three groups of random cards and weights, and their dimensions.
+func randomGroups(r *rand.Rand) (*index.Names, []fastres.Dim) {
+	names, groups := &index.Names{}, []fastres.Dim{20, 21, 68}
+	for names.Len() < dims {
+		names.InternCard(fmt.Sprint(names.Len()))
+	}
+	of := map[fastres.Dim][]index.Share{}
+	for _, card := range allCards {
+		for _, group := range groups {
+			if r.IntN(2) == 0 {
+				of[card] = append(of[card], index.Share{Group: group, Weight: []float64{0.25, 0.5, 1, 1, 2, 3}[r.IntN(6)]})
+			}
+		}
+	}
+	names.SetGroups(groups, func(card fastres.Dim) []index.Share { return of[card] })
+	return names, groups
+}
+
+// boundGroups gives queues random room for groups, about as much as the demands take.
+func boundGroups(r *rand.Rand, ix *index.Index, groups []fastres.Dim, pods int) {
+	for q := range index.Queue(ix.Len()) {
+		for _, group := range groups {
+			if r.IntN(3) > 0 {
+				ix.RealCapability.Row(q).Set(group, noBound)
+				continue
+			}
+			ix.RealCapability.Row(q).Set(group, float64(250*r.IntN(8*pods+4)))
+			if r.IntN(4) == 0 {
+				ix.Mutable(q).Set(group, float64(250*r.IntN(6)))
+			}
+		}
+	}
+}
+
+// TestFeasibleWithGroups compares with every choice of cards.
+func TestFeasibleWithGroups(t *testing.T) {
+	const rounds = 40_000
+	r := rand.New(rand.NewPCG(23, 29))
+	var a assign.Assigner
+	served, byGroups := 0, 0
+	for round := range rounds {
+		pods := 1 + r.IntN(6)
+		ix := randomCards(r, 1+r.IntN(2*pods+2))
+		demands := randomDemands(r, ix, pods)
+		if round%2 == 0 {
+			plant(r, ix, append(slices.Clone(demands), randomDemands(r, ix, 2)...))
+		}
+		names, groups := randomGroups(r)
+		boundGroups(r, ix, groups, pods)
+		a.Names = names
+		all := func(pods []assign.Demand, chosen []fastres.Dim) bool {
+			return bounded(ix, pods, chosen) && boundedGroups(ix, names, groups, pods, chosen)
+		}
+		want := exhaustive(demands, all)
+		require.Equal(t, want, decide(t, &a, ix, nil, demands), "round %d: %+v", round, demands)
+		if want {
+			served++
+		} else if exhaustive(demands, within(ix)) {
+			byGroups++
+		}
+		given := r.IntN(len(demands) + 1)
+		if exhaustive(demands[:given], all) {
+			require.Equal(t, want, decide(t, &a, ix, demands[:given], demands[given:]), "round %d, %d given: %+v", round, given, demands)
+		}
+		loads := assign.Loads{Names: names}
+		for _, d := range demands[:given] {
+			loads.Add(ix, d)
+		}
+		if len(demands) > given && loads.Fit(ix, demands[given].Queue, demands[given:given+1]) {
+			served := exhaustive(demands[:given], all)
+			require.Equal(t, served, exhaustive(demands[:given+1], all), "round %d: loads fit", round)
+		}
+	}
+	t.Logf("%d of %d can be served, groups alone refuse %d", served, rounds, byGroups)
+	assert.Greater(t, served, rounds/5)
+	assert.Greater(t, byGroups, rounds/20)
+}
+
 func TestFeasibleIsExact(t *testing.T) {
 	const rounds = 40_000
 	r := rand.New(rand.NewPCG(7, 11))
@@ -161,12 +265,12 @@ func TestFeasibleIsExact(t *testing.T) {
 			plant(r, ix, demands)
 			shake(r, ix)
 		}
-		want := exhaustive(ix, demands)
+		want := exhaustive(demands, within(ix))
 		require.Equal(t, want, decide(t, &a, ix, nil, demands), "round %d: %+v", round, demands)
 		if want {
 			served++
 		}
-		if given := r.IntN(len(demands) + 1); exhaustive(ix, demands[:given]) {
+		if given := r.IntN(len(demands) + 1); exhaustive(demands[:given], within(ix)) {
 			require.Equal(t, want, decide(t, &a, ix, demands[:given], demands[given:]), "round %d, %d given: %+v", round, given, demands)
 		}
 	}

@@ -74,7 +74,7 @@ func (a *Assigner) openArcs(d *openDemand) {
 	arcs := a.residual.arcs
 	arcs[d.arc].residual = d.pods * d.size
 	for _, o := range a.options[d.from:d.to] {
-		pods := min(o.mostPods, math.Floor(a.pathRoom(o.cell)/d.size))
+		pods := min(o.mostPods, math.Floor(a.roomFor(o)/d.size))
 		if pods == 0 {
 			continue
 		}

@@ -53,10 +53,13 @@ func (a *Assigner) takeRoom(at int32, amount float64) {
 	}
 }
 
-// markAffected marks the cells on the path of a cell.
-func (a *Assigner) markAffected(at int32) {
-	for ; at != none; at = a.cells[at].above {
+// markAffected marks all cells that an option takes room from.
+func (a *Assigner) markAffected(o option) {
+	for at := o.cell; at != none; at = a.cells[at].above {
 		a.cells[at].affected = true
+	}
+	for _, u := range a.usesOf(o) {
+		a.cells[u.side].affected = true
 	}
 }
 
@@ -81,7 +84,9 @@ func (a *Assigner) skipLooseCells() {
 	}
 	for _, d := range a.open {
 		for _, o := range a.options[d.from:d.to] {
-			a.cells[o.cell].load += d.pods * d.size
+			if o.cell != none {
+				a.cells[o.cell].load += d.pods * d.size
+			}
 		}
 	}
 	for _, c := range slices.Backward(a.cells) {
@@ -102,7 +107,9 @@ func (a *Assigner) skipLooseCells() {
 	}
 	for _, d := range a.open {
 		for i := d.from; i < d.to; i++ {
-			a.options[i].cell = a.cells[a.options[i].cell].tight
+			if at := a.options[i].cell; at != none {
+				a.options[i].cell = a.cells[at].tight
+			}
 		}
 	}
 }

@@ -14,12 +14,15 @@ func (a *Assigner) groupByComponent() {
 		slices.SortFunc(options, a.compareOptions)
 		for _, o := range options {
 			for at := o.cell; at != none; at = a.cells[at].above {
-				a.union(at, options[0].cell)
+				a.union(at, a.first(options[0]))
+			}
+			for _, u := range a.usesOf(o) {
+				a.union(u.side, a.first(options[0]))
 			}
 		}
 	}
 	for i := range a.open {
-		a.open[i].component = a.find(a.options[a.open[i].from].cell)
+		a.open[i].component = a.find(a.first(a.options[a.open[i].from]))
 	}
 	slices.SortFunc(a.open, a.compareDemands)
 	merged := a.open[:0]
@@ -35,7 +38,19 @@ func (a *Assigner) groupByComponent() {
 }
 
 func (a *Assigner) compareOptions(x, y option) int {
-	return cmp.Compare(a.cells[x.cell].slot, a.cells[y.cell].slot)
+	if order := cmp.Compare(a.slot(x.cell), a.slot(y.cell)); order != 0 {
+		return order
+	}
+	return slices.CompareFunc(a.usesOf(x), a.usesOf(y), func(x, y use) int {
+		return cmp.Or(cmp.Compare(a.slot(x.side), a.slot(y.side)), cmp.Compare(x.weight, y.weight))
+	})
+}
+
+func (a *Assigner) slot(at int32) int32 {
+	if at == none {
+		return none
+	}
+	return a.cells[at].slot
 }
 
 func (a *Assigner) compareDemands(x, y openDemand) int {

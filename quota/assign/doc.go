@@ -24,8 +24,19 @@
 //	tight      of a cell: its load exceeds its room, so the cell restricts the choice
 //	open       of a demand: not settled yet
 //	component  demands and cells that depend on one another
+//	side       the cell of a group of cards; it is above no cell
 //	affected   of a demand: it is asked about, or an affected demand without a choice
 //	           took room that it could take as well
+//
+// # Groups
+//
+// A group of cards bounds the weighted sum of its cards in p and below:
+//
+//	Σ weight · size of the pods assigned to cards of the group ≤ room(p, group)
+//
+// A flow network has no such bound. It is a side constraint: it restricts which options have room,
+// joins components, and is branched on where a flow exceeds it. A group that is not tight changes
+// nothing.
 //
 // # Method
 //
@@ -46,8 +57,9 @@
 //     because capacities are rounded down to multiples of the size. With several sizes
 //     the question is bin packing, which is NP-hard. The search branches on a split
 //     pod: on the card that has most of it, or not on that card. The flow bounds each
-//     branch: a branch without a sufficient flow has no assignment. The search ends
-//     when no pod is split, or when it has visited half of the arcs that the caller's
+//     branch: a branch without a sufficient flow has no assignment, nor has one in which the
+//     cheapest cards of all pods take more of a group than its room. The search ends
+//     when no pod is split and no group is exceeded, or when it has visited half of the arcs that the caller's
 //     budget has left. The first flow costs nothing of it.
 //
 // # Example

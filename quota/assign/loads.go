@@ -2,6 +2,7 @@ package assign
 
 import (
 	"math"
+	"slices"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -14,6 +15,9 @@ import (
 // Where there is room for that much, nobody competes, and no assignment has to be found. The
 // zero Loads have no demands.
 type Loads struct {
+	// Names have the groups of cards.
+	Names *index.Names
+
 	rows index.Rows
 	any  bool
 }
@@ -31,6 +35,7 @@ func (l *Loads) Add(ix *index.Index, d Demand) {
 		for _, card := range d.Cards {
 			l.rows.Row(q).Increase(card, d.Size*float64(d.Count))
 		}
+		eachGroup(l.Names, d, func(group fastres.Dim, most float64) { l.rows.Row(q).Increase(group, most*d.Size*float64(d.Count)) })
 	}
 }
 
@@ -45,7 +50,7 @@ func (l *Loads) Fit(ix *index.Index, q index.Queue, asked []Demand) bool {
 	for _, d := range asked {
 		found := false
 		for _, card := range d.Cards {
-			if found = l.fit(ix, q, card, asked); found {
+			if found = l.fit(ix, q, card, asked) && l.fitGroups(ix, q, card, asked); found {
 				break
 			}
 		}
@@ -66,16 +71,71 @@ func (l *Loads) fit(ix *index.Index, q index.Queue, card fastres.Dim, asked []De
 			}
 		}
 	}
-	for _, p := range ix.Path(q) {
-		load := sum
-		if l.any {
-			load += l.rows.At(p, card)
+	return l.below(ix, q, card, sum, room)
+}
+
+// fitGroups is Fit for the groups of one card, of which each demand takes as much as any of its cards
+// does.
+func (l *Loads) fitGroups(ix *index.Index, q index.Queue, card fastres.Dim, asked []Demand) bool {
+	if l.Names == nil {
+		return true
+	}
+	for _, s := range l.Names.Groups(card) {
+		sum := 0.0
+		for _, d := range asked {
+			eachGroup(l.Names, d, func(group fastres.Dim, most float64) {
+				if group == s.Group {
+					sum += most * d.Size * float64(d.Count)
+				}
+			})
 		}
-		if load > room(ix, p, card) {
+		if !l.below(ix, q, s.Group, sum, groupRoom) {
 			return false
 		}
 	}
 	return true
+}
+
+// below reports whether the room of q and of all its ancestors is at least a quantity and the loads.
+func (l *Loads) below(ix *index.Index, q index.Queue, d fastres.Dim, quantity float64,
+	room func(*index.Index, index.Queue, fastres.Dim) float64) bool {
+	for _, p := range ix.Path(q) {
+		load := quantity
+		if l.any {
+			load += l.rows.At(p, d)
+		}
+		if load > room(ix, p, d) {
+			return false
+		}
+	}
+	return true
+}
+
+// eachGroup visits the groups of the cards of a demand, with the most that a milli-card of it takes.
+func eachGroup(names *index.Names, d Demand, visit func(group fastres.Dim, most float64)) {
+	if names == nil {
+		return
+	}
+	weight := func(card, group fastres.Dim) float64 {
+		for _, s := range names.Groups(card) {
+			if s.Group == group {
+				return s.Weight
+			}
+		}
+		return 0
+	}
+	for i, card := range d.Cards {
+		for _, s := range names.Groups(card) {
+			if slices.ContainsFunc(d.Cards[:i], func(before fastres.Dim) bool { return weight(before, s.Group) > 0 }) {
+				continue // visited
+			}
+			most := 0.0
+			for _, other := range d.Cards {
+				most = max(most, weight(other, s.Group))
+			}
+			visit(s.Group, most)
+		}
+	}
 }
 
 // room returns the milli-cards that are neither allocated nor reserved, rounded down. It is

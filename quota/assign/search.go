@@ -6,7 +6,8 @@ import "math"
 // budget, so that demands of one size are always decided.
 func (a *Assigner) serve(demands []openDemand, budget *Budget) Answer {
 	a.build(demands)
-	if !a.flow(demands) {
+	a.sidesOf(demands)
+	if !a.fitsSides(demands) || !a.flow(demands) {
 		return No
 	}
 	a.residual.visited, a.limit, a.cut = 0, int(*budget+1)/2, false
@@ -28,15 +29,20 @@ func (a *Assigner) atLimit() bool {
 }
 
 // branch reports whether an assignment exists, given a flow that meets the demands. It
-// selects a pod that the flow splits, and the card that carries most of that pod. The
-// first branch places the pod there, with the whole pods that the card carries. The
+// selects a pod that the flow splits, and the card that carries most of that pod; or else pods
+// that take too much of a group, and their card. The first branch places the pod there, with the whole pods that the card carries. The
 // second branch forbids the card to carry more than those whole pods. The first branch
 // changes the flow, and the second computes a new one. Afterwards, demands, options and
 // rooms are as they were.
 func (a *Assigner) branch(demands []openDemand) bool {
+	if !a.fitsSides(demands) {
+		return false
+	}
 	d, o := a.splitPod(demands)
 	if d == nil {
-		return true
+		if d, o = a.excess(demands); d == nil {
+			return true
+		}
 	}
 	if a.atLimit() {
 		return false
@@ -51,7 +57,7 @@ func (a *Assigner) branch(demands []openDemand) bool {
 	a.place(d, o, pods)
 	found := a.branch(demands)
 	d.pods += pods
-	a.takeRoom(o.cell, -pods*d.size)
+	a.take(*o, -pods*d.size)
 	if !found && !a.atLimit() {
 		o.mostPods = pods - 1
 		found = a.flow(demands) && a.branch(demands)
@@ -100,7 +106,7 @@ func (a *Assigner) setFlow(d *openDemand, o *option, amount float64) bool {
 func (a *Assigner) place(d *openDemand, o *option, pods float64) {
 	arcs, amount := a.residual.arcs, pods*d.size
 	d.pods, o.mostPods = d.pods-pods, o.mostPods-pods
-	a.takeRoom(o.cell, amount)
+	a.take(*o, amount)
 	arcs[d.arc^1].residual -= amount
 	arcs[o.arc^1].residual -= amount
 	for at := o.cell; at != none; at = a.cells[at].above {

@@ -96,7 +96,7 @@ func (r *Rule) reserve(q index.Queue, task *api.TaskInfo) {
 	a := s.Ask(q, task, frame.Vector())
 	for request := range s.Cards.Requests(a.Pod) {
 		if len(request.Selector.Dims) > 0 {
-			a.Request.Increase(r.cardFor(a, request), float64(request.Amount))
+			s.Names.AddCard(a.Request, r.cardFor(a, request), float64(request.Amount))
 		}
 	}
 	s.Index.NoteOwnJobs(q)

@@ -26,8 +26,8 @@ func (w Watcher) change(a constraint.Ask, sign float64) {
 	s := w.session
 	for r := range s.Cards.Requests(s.Cards.PodRequest(a.Queue, a.Task.Pod)) {
 		if d, known := s.Cards.CardOn(a.Task.NodeName, r); known && !s.Cards.Gives(a.Task.NodeName, r.Resource, d) {
-			s.Intake.Available.Increase(d, sign*float64(r.Amount))
-			s.Intake.AvailableThen.Increase(d, sign*float64(r.Amount))
+			s.Names.AddCard(s.Intake.Available, d, sign*float64(r.Amount))
+			s.Names.AddCard(s.Intake.AvailableThen, d, sign*float64(r.Amount))
 		}
 	}
 }
