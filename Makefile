@@ -268,14 +268,15 @@ REGISTRY =
 bin/tools/crane: packaging/go.mod packaging/go.sum
 	GOFLAGS= $(GO) build -C packaging -o ../bin/tools/crane github.com/google/go-containerregistry/cmd/crane
 
-# Each image has two tags: that of our release and of Volcano's, and that of Volcano's alone, which Volcano's chart wants.
+# No name and tag is pushed twice with another content. The scheduler has a second name, with our release in the name and
+# Volcano's in the tag: Volcano's chart has one tag for all images before v1.15.
 .PHONY: push
 push: bin/tools/crane ## push the images of bin/release to REGISTRY=host/name
 	@test -n "$(REGISTRY)" || { echo "make push REGISTRY=ghcr.io/capacity-card, after make release"; exit 1; }
 	@set -e; for image in $$(cat bin/release/images_*.txt); do \
 		tagged=$${image%@*}; tag=$${tagged##*:}; name=$${tagged%:*}; name=$${name##*/}; volcano=$${tag##*-volcano-}; \
 		bin/tools/crane push bin/release/images/$${name}_volcano-$$volcano $(REGISTRY)/$$name:$$tag; \
-		bin/tools/crane tag $(REGISTRY)/$$name:$$tag $$volcano; \
+		[ $$name != vc-scheduler ] || bin/tools/crane copy $(REGISTRY)/$$name:$$tag $(REGISTRY)/$$name-$${tag%-volcano-*}:$$volcano; \
 	done
 
 # Without a key, cosign signs with a certificate for the identity of the workflow that calls it.
@@ -285,7 +286,9 @@ SIGN = --yes
 sign: bin/tools/cosign ## sign the images in REGISTRY by their digests, and the checksums: SIGN="--yes --key cosign.key"
 	@test -n "$(REGISTRY)" || { echo "make sign REGISTRY=ghcr.io/capacity-card, after make push"; exit 1; }
 	@set -e; for image in $$(cat bin/release/images_*.txt); do \
-		tagged=$${image%@*}; name=$${tagged%:*}; bin/tools/cosign sign $(SIGN) $(REGISTRY)/$${name##*/}@$${image#*@}; \
+		tagged=$${image%@*}; tag=$${tagged##*:}; name=$${tagged%:*}; name=$${name##*/}; names=$$name; \
+		[ $$name != vc-scheduler ] || names="$$name $$name-$${tag%-volcano-*}"; \
+		for each in $$names; do bin/tools/cosign sign $(SIGN) $(REGISTRY)/$$each@$${image#*@}; done; \
 	done
 	bin/tools/cosign sign-blob $(SIGN) --bundle bin/release/checksums.txt.bundle bin/release/checksums.txt >/dev/null
 
