@@ -297,8 +297,10 @@ sign-check: bin/tools/crane bin/tools/cosign ## push the images of bin/release t
 	packaging/sign-check.sh
 
 .PHONY: publish
-publish: ## create the release VERSION on GitHub with the files of bin/release
-	gh release create $(VERSION) --verify-tag --notes "CHANGELOG.md has the changes." $$(find bin/release -maxdepth 1 -type f)
+publish: bin/packaging ## create the release VERSION on GitHub with the files of bin/release, and the notes of CHANGELOG.md
+	@mkdir -p build
+	bin/packaging notes -version $(VERSION) >build/notes.md
+	gh release create $(VERSION) --verify-tag --notes-file build/notes.md $$(find bin/release -maxdepth 1 -type f)
 
 .PHONY: licenses
 licenses: $(APIS) bin/packaging ## the modules of the programs and their licenses; fails for one that is not allowed

@@ -83,7 +83,7 @@ func (m *measures) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
 }
 
-// count counts the requests that next answers. pages are the patterns of all pages: paths that
+// count counts the requests that next answers, by the patterns of pages: paths that
 // clients make up have one series together.
 func (m *measures) count(next http.Handler, pages ...*http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
