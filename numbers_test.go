@@ -18,7 +18,7 @@ var counts = []struct{ page, says, source, is string }{
 	{"docs/zh/README.md", `编译进了(.)个插件`, "plugin/doc.go", pluginNames},
 	{"CONTRIBUTING.md", `([\d,]+) random clusters for each plugin`, "Makefile", `TestDifferential -v -timeout 60m -clusters (\d+)`},
 	{"CONTRIBUTING.md", `puts ([\d,]+) pods on a real control plane`, "Makefile", `else\nNODES = \d+\nPODS = (\d+)`},
-	{"CONTRIBUTING.md", `SCENARIO=waves. measures ([\d,]+) nodes`, "Makefile", `SCENARIO\),waves\)\nNODES = (\d+)`},
+	{"CONTRIBUTING.md", `SCENARIO=waves. \| measures ([\d,]+) nodes`, "Makefile", `SCENARIO\),waves\)\nNODES = (\d+)`},
 	{"docs/differences.md", `compares ([\d,]+) random clusters for each plugin`, "Makefile", `TestDifferential -v -timeout 60m -clusters (\d+)`},
 	{"docs/dev/RELIABILITY.md", "`TestDifferential`\\) \\| ([\\d,]+) \\|", "plugin/differential_test.go", `"clusters", (\d+)`},
 	{"docs/dev/RELIABILITY.md", "`TestDifferential`\\) \\| \\S+ \\| `make differential`: ([\\d,]+) \\|", "Makefile", `TestDifferential -v -timeout 60m -clusters (\d+)`},
