@@ -51,8 +51,8 @@ func TestDifferencesAreDocumented(t *testing.T) {
 // pages are the files whose tests and files are looked up beside all other pages, with the minimum
 // number of tests that each names.
 var pages = map[string]int{
-	"docs/dev/RELIABILITY.md": 30, "docs/dev/SEEDS.md": 1, "docs/dev/ARCHITECTURE.md": 3, "docs/cards.md": 60, "docs/deploy.md": 10,
-	"docs/dev/requirements/capacity.tsv": 150, "docs/dev/requirements/cards.tsv": 150, "docs/dev/requirements/proportion.tsv": 80,
+	"docs/dev/RELIABILITY.md": 30, "docs/dev/SEEDS.md": 1, "docs/dev/ARCHITECTURE.md": 3, "docs/deploy.md": 10,
+	"docs/dev/requirements/capacity.tsv": 150, "docs/dev/requirements/cards.tsv": 220, "docs/dev/requirements/proportion.tsv": 80,
 	"docs/dev/requirements/plugins.tsv": 60, "docs/dev/requirements/weights.tsv": 60, "docs/neighbours.md": 20, "docs/observability.md": 2, "docs/differences.md": 10, "CONTRIBUTING.md": 0, "SECURITY.md": 1,
 }
 
@@ -135,7 +135,7 @@ func volcanoSources(t *testing.T) string {
 // requirementFiles have the requirements of the design documents, with the minimum number of lines
 // of each.
 var requirementFiles = map[string]int{
-	"docs/dev/requirements/capacity.tsv": 112, "docs/dev/requirements/cards.tsv": 107, "docs/dev/requirements/proportion.tsv": 62,
+	"docs/dev/requirements/capacity.tsv": 112, "docs/dev/requirements/cards.tsv": 145, "docs/dev/requirements/proportion.tsv": 62,
 	"docs/dev/requirements/plugins.tsv": 65, "docs/dev/requirements/weights.tsv": 51,
 }
 
