@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	rbac "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // TestArgumentsAreDocumented expects docs/reference.md to have a row for each argument, and
@@ -339,4 +340,57 @@ func TestCardctlIsMapped(t *testing.T) {
 		rows = append(rows, row[1])
 	}
 	same(t, "docs/dev/ARCHITECTURE.md", rows, "cmd/cardctl", slices.Collect(maps.Keys(packages)))
+}
+
+// TestHooksAreOnThePath expects the path of a pod in docs/dev/ARCHITECTURE.md to have each hook that
+// the plugins register, and no other.
+func TestHooksAreOnThePath(t *testing.T) {
+	declared := names(t, `(?:ssn|release)\.Add(\w+?)Fns?\(`, "plugin/hooks.go")
+	declared = append(declared, names(t, `(AllocateFunc|DeallocateFunc):`, "plugin/hooks.go")...)
+	declared = append(declared, "AllocateFunc", "OnSessionOpen", "OnSessionClose")
+	if len(declared) < 20 {
+		t.Errorf("plugin/hooks.go registers %q", declared)
+	}
+	var documented []string
+	for row := range strings.Lines(section(t, "docs/dev/ARCHITECTURE.md", "## The path of a pod")) {
+		if cells := strings.Split(row, " | "); strings.HasPrefix(row, "| ") && len(cells) == 3 {
+			for _, name := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(cells[1], -1) {
+				documented = append(documented, name[1])
+			}
+		}
+	}
+	same(t, "docs/dev/ARCHITECTURE.md", documented, "plugin/hooks.go", declared)
+}
+
+// TestChartIsDocumented expects the table of docs/deploy.md to have each part of the chart, with
+// its default, and the page to have each value of the pages.
+func TestChartIsDocumented(t *testing.T) {
+	var values map[string]map[string]any
+	if err := yaml.Unmarshal(read(t, "deploy/charts/capacity-card/values.yaml"), &values); err != nil {
+		t.Fatal(err)
+	}
+	page := section(t, "docs/deploy.md", "## Beside the scheduler") + section(t, "docs/operations.md", "## Metrics of the pages")
+	var has, documented []string
+	for part, of := range values {
+		if on, found := of["enabled"]; found {
+			has = append(has, part+".enabled "+map[bool]string{true: "on", false: "off"}[on == true])
+		}
+	}
+	for row := range strings.Lines(page) {
+		cells := strings.Split(row, " | ")
+		if !strings.HasPrefix(row, "| ") || len(cells) != 3 {
+			continue
+		}
+		state := regexp.MustCompile(`, (on|off)\b`).FindStringSubmatch(cells[1])
+		for _, name := range regexp.MustCompile("`(\\w+\\.enabled)`").FindAllStringSubmatch(cells[1], -1) {
+			documented = append(documented, name[1]+" "+state[1])
+		}
+	}
+	same(t, "docs/deploy.md", documented, "the chart", has)
+	text := string(read(t, "docs/deploy.md")) + string(read(t, "docs/operations.md"))
+	for value := range values["view"] {
+		if value != "enabled" && value != "certificateSecret" && value != "imagePullSecrets" && !strings.Contains(text, "`view."+value+"`") {
+			t.Errorf("neither docs/deploy.md nor docs/operations.md has view.%s", value)
+		}
+	}
 }
