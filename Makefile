@@ -157,33 +157,23 @@ chaos: $(APIS) ## random worlds for CHAOS_TIME, 1h by default: tenants, admins, 
 mutants: $(APIS) ## break the rules in small ways, one at a time, and see that a test fails for each; an hour on two cores, and a stopped run continues
 	$(GO) run ./fuzz/mutate
 
+# What "make bench" measures: quick writes BENCHMARKS.md in 40 minutes; full the same with larger clusters, in more than an
+# hour and with 22 GiB of memory; scale clusters of up to 50,000 nodes and 2,000,000 tasks, with 16 GiB, for docs/dev/SCALE.md;
+# check what has a goal, and fails where one is missed; gate what CI measures in two minutes, and fails where allocations or ratios
+# exceed those of bench/results/gate; calibrate what the gate compares with, ten times.
+MODE = quick
+
 .PHONY: bench
-bench: $(APIS) ## measure against upstream for 40 minutes and write BENCHMARKS.md
-	$(GO) run ./bench/report -measure quick
+bench: $(APIS) ## measure against upstream for 40 minutes and write BENCHMARKS.md; MODE=full, scale, check, gate or calibrate
+	$(GO) run ./bench/report -measure $(MODE)
 
-.PHONY: bench-full
-bench-full: $(APIS) ## the same with larger clusters, for more than an hour, with 22 GiB of memory
-	$(GO) run ./bench/report -measure full
-
-.PHONY: bench-scale
-bench-scale: $(APIS) ## measure clusters of up to 50,000 nodes and 2,000,000 tasks, with 16 GiB of memory: docs/dev/SCALE.md
-	$(GO) run ./bench/report -measure scale
+.PHONY: bench-gate
+bench-gate: ## make bench MODE=gate, as CI runs it
+	@$(MAKE) --no-print-directory bench MODE=gate
 
 .PHONY: bench-history
 bench-history: ## write the line of a release into bench/results/history.csv, from the last make bench: RELEASE=v1.2.3
 	$(GO) run ./bench/report -record $(RELEASE)
-
-.PHONY: bench-gate
-bench-gate: $(APIS) ## measure for two minutes; fails where allocations or ratios exceed those of bench/results/gate
-	$(GO) run ./bench/report -measure gate
-
-.PHONY: bench-gate-calibrate
-bench-gate-calibrate: $(APIS) ## measure what bench-gate compares with, ten times
-	$(GO) run ./bench/report -measure calibrate
-
-.PHONY: bench-check
-bench-check: $(APIS) ## measure what has a goal; fails where one is missed
-	$(GO) run ./bench/report -measure check
 
 # Of "make load". SCENARIO is burst, all jobs at once, or waves, jobs that arrive for DURATION and
 # end again. ROUNDS is how often each scheduler is measured.
@@ -268,14 +258,15 @@ REGISTRY =
 bin/tools/crane: packaging/go.mod packaging/go.sum
 	GOFLAGS= $(GO) build -C packaging -o ../bin/tools/crane github.com/google/go-containerregistry/cmd/crane
 
-# Each image has two tags: that of our release and of Volcano's, and that of Volcano's alone, which Volcano's chart wants.
+# No name and tag is pushed twice with another content. The scheduler has a second name, with our release in the name and
+# Volcano's in the tag: Volcano's chart has one tag for all images before v1.15.
 .PHONY: push
 push: bin/tools/crane ## push the images of bin/release to REGISTRY=host/name
 	@test -n "$(REGISTRY)" || { echo "make push REGISTRY=ghcr.io/capacity-card, after make release"; exit 1; }
 	@set -e; for image in $$(cat bin/release/images_*.txt); do \
 		tagged=$${image%@*}; tag=$${tagged##*:}; name=$${tagged%:*}; name=$${name##*/}; volcano=$${tag##*-volcano-}; \
 		bin/tools/crane push bin/release/images/$${name}_volcano-$$volcano $(REGISTRY)/$$name:$$tag; \
-		bin/tools/crane tag $(REGISTRY)/$$name:$$tag $$volcano; \
+		[ $$name != vc-scheduler ] || bin/tools/crane copy $(REGISTRY)/$$name:$$tag $(REGISTRY)/$$name-$${tag%-volcano-*}:$$volcano; \
 	done
 
 # Without a key, cosign signs with a certificate for the identity of the workflow that calls it.
@@ -285,7 +276,9 @@ SIGN = --yes
 sign: bin/tools/cosign ## sign the images in REGISTRY by their digests, and the checksums: SIGN="--yes --key cosign.key"
 	@test -n "$(REGISTRY)" || { echo "make sign REGISTRY=ghcr.io/capacity-card, after make push"; exit 1; }
 	@set -e; for image in $$(cat bin/release/images_*.txt); do \
-		tagged=$${image%@*}; name=$${tagged%:*}; bin/tools/cosign sign $(SIGN) $(REGISTRY)/$${name##*/}@$${image#*@}; \
+		tagged=$${image%@*}; tag=$${tagged##*:}; name=$${tagged%:*}; name=$${name##*/}; names=$$name; \
+		[ $$name != vc-scheduler ] || names="$$name $$name-$${tag%-volcano-*}"; \
+		for each in $$names; do bin/tools/cosign sign $(SIGN) $(REGISTRY)/$$each@$${image#*@}; done; \
 	done
 	bin/tools/cosign sign-blob $(SIGN) --bundle bin/release/checksums.txt.bundle bin/release/checksums.txt >/dev/null
 
@@ -294,8 +287,10 @@ sign-check: bin/tools/crane bin/tools/cosign ## push the images of bin/release t
 	packaging/sign-check.sh
 
 .PHONY: publish
-publish: ## create the release VERSION on GitHub with the files of bin/release
-	gh release create $(VERSION) --verify-tag --notes "CHANGELOG.md has the changes." $$(find bin/release -maxdepth 1 -type f)
+publish: bin/packaging ## create the release VERSION on GitHub with the files of bin/release, and the notes of CHANGELOG.md
+	@mkdir -p build
+	bin/packaging notes -version $(VERSION) >build/notes.md
+	gh release create $(VERSION) --verify-tag --notes-file build/notes.md $$(find bin/release -maxdepth 1 -type f)
 
 .PHONY: licenses
 licenses: $(APIS) bin/packaging ## the modules of the programs and their licenses; fails for one that is not allowed

@@ -2,12 +2,18 @@ package capacitycard_test
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	rbac "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // TestArgumentsAreDocumented expects docs/reference.md to have a row for each argument, and
@@ -135,5 +141,256 @@ func TestLicensesAreExplained(t *testing.T) {
 	slices.Sort(allowed)
 	if !slices.Equal(explained, allowed) {
 		t.Errorf("docs/dev/DEPENDENCIES.md explains %s, and packaging/modules.go allows %s", explained, allowed)
+	}
+}
+
+// names returns the first group of each match in files.
+func names(t *testing.T, pattern string, files ...string) (found []string) {
+	t.Helper()
+	for _, file := range files {
+		for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(read(t, file)), -1) {
+			found = append(found, match[1])
+		}
+	}
+	return found
+}
+
+// same reports names that only one of two lists has.
+func same(t *testing.T, page string, documented []string, source string, declared []string) {
+	t.Helper()
+	for _, name := range declared {
+		if !slices.Contains(documented, name) {
+			t.Errorf("%s does not have %s of %s", page, name, source)
+		}
+	}
+	for _, name := range documented {
+		if !slices.Contains(declared, name) {
+			t.Errorf("%s has %s, and %s does not", page, name, source)
+		}
+	}
+}
+
+// TestRulesAreDocumented expects the table of docs/cardctl.md to have each rule, and no other.
+func TestRulesAreDocumented(t *testing.T) {
+	var documented []string
+	for line := range strings.Lines(section(t, "docs/cardctl.md", "## Troubleshooting")) {
+		if cell, _, found := strings.Cut(strings.TrimPrefix(line, "| "), " | "); found && strings.HasPrefix(line, "| `") {
+			documented = append(documented, strings.Split(strings.Trim(cell, "`"), "`, `")...)
+		}
+	}
+	declared := names(t, `(?m)^\t\w+ +(?:report\.)?Rule = "(\w+)"`, "plugin/report/reason.go", "cmd/cardctl/explain/finding.go")
+	if len(declared) < 20 {
+		t.Errorf("there are %d rules", len(declared))
+	}
+	same(t, "docs/cardctl.md", documented, "the code", declared)
+}
+
+// TestSeriesAreDocumented expects docs/observability.md and docs/reference.md to have each series
+// that the plugins write, and no other of queues.
+func TestSeriesAreDocumented(t *testing.T) {
+	const source = "plugin/report/metrics.go"
+	var declared []string
+	for _, name := range names(t, `queueVec\("(\w+)"`, source) {
+		declared = append(declared, "volcano_queue_"+name)
+	}
+	for _, name := range names(t, `queueAccountVecs\("(\w+)"`, source) {
+		declared = append(declared, "volcano_queue_"+name+"_")
+	}
+	for _, name := range names(t, `(?:histogramVec|counterVec|gaugeVec)\("(\w+)"`, source) {
+		declared = append(declared, "volcano_"+name)
+	}
+	if len(declared) < 15 {
+		t.Errorf("%s has %q", source, declared)
+	}
+	text := strings.Join([]string{string(read(t, "docs/observability.md")), string(read(t, "docs/reference.md"))}, "\n")
+	for _, name := range declared {
+		// The page shortens the names of one quantity in several units.
+		if !strings.Contains(text, "`"+name) && !(strings.HasPrefix(name, "volcano_cluster_") && strings.Contains(text, "`"+strings.TrimPrefix(name, "volcano_cluster")+"`")) {
+			t.Errorf("neither docs/observability.md nor docs/reference.md has %s", name)
+		}
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(volcano_(?:queue|cluster)_[a-z_]+)").FindAllStringSubmatch(text, -1) {
+		if !slices.ContainsFunc(declared, func(name string) bool {
+			return name == row[1] || strings.HasPrefix(row[1], name) && strings.HasSuffix(name, "_")
+		}) {
+			t.Errorf("the pages have %s, and %s does not", row[1], source)
+		}
+	}
+}
+
+// TestReasonsOfEventsAreDocumented expects docs/reference.md to have each reason of an event and of
+// a condition that the plugins write.
+func TestReasonsOfEventsAreDocumented(t *testing.T) {
+	text := section(t, "docs/reference.md", "## Events, conditions and logs")
+	declared := names(t, `(?m)^\t(\w+) += "\w+"`, "plugin/report/events.go", "plugin/report/condition.go")
+	declared = append(declared, names(t, `(?m)^\t(InqueueTimeout|PromiseDisplaced) +=`, "plugin/reserve/promise.go")...)
+	if len(declared) < 8 {
+		t.Errorf("there are the reasons %q", declared)
+	}
+	for _, reason := range declared {
+		if !strings.Contains(text, "`"+reason+"`") {
+			t.Errorf("docs/reference.md does not have the reason %s", reason)
+		}
+	}
+}
+
+// TestDependenciesAreExplained expects docs/dev/DEPENDENCIES.md to have each module that go.mod
+// requires directly, and no other.
+func TestDependenciesAreExplained(t *testing.T) {
+	page := string(read(t, "docs/dev/DEPENDENCIES.md"))
+	required := names(t, `(?m)^\t([\w./-]+) v\S+$`, "go.mod")
+	patterns := map[string]bool{} // and whether a module has it
+	for _, heading := range []string{"## What the programs depend on", "## What only tests and measurements depend on"} {
+		for line := range strings.Lines(section(t, "docs/dev/DEPENDENCIES.md", heading)) {
+			if cell, _, found := strings.Cut(strings.TrimPrefix(line, "| "), " | "); found && strings.HasPrefix(line, "| `") && !strings.Contains(cell, "npm") {
+				for _, name := range strings.Split(strings.Trim(cell, "`"), "`, `") {
+					patterns[name] = patterns[name] || !strings.ContainsAny(name, "./")
+				}
+			}
+		}
+	}
+	for _, module := range required {
+		covered := false
+		for pattern := range patterns {
+			if prefix, is := strings.CutSuffix(pattern, "*"); pattern == module || is && strings.HasPrefix(module, prefix) {
+				covered, patterns[pattern] = true, true
+			}
+		}
+		if !covered {
+			t.Errorf("docs/dev/DEPENDENCIES.md does not have %s", module)
+		}
+	}
+	for _, module := range names(t, `(?m)^\t([\w./-]+) v\S+ // indirect$`, "go.mod") { // of tools
+		if _, found := patterns[module]; found {
+			patterns[module] = true
+		}
+	}
+	licences := regexp.MustCompile(`^(0BSD|BSD-\d|MIT|ISC|MPL|Apache)`)
+	for pattern, used := range patterns {
+		if !used && !licences.MatchString(pattern) {
+			t.Errorf("docs/dev/DEPENDENCIES.md has %s, and go.mod does not", pattern)
+		}
+	}
+	for _, module := range names(t, `(?m)^\t([\w./-]+) v\S+$`, "packaging/go.mod") {
+		parent, _, _ := strings.Cut(strings.TrimPrefix(module, "sigs.k8s.io/"), "/")
+		if !strings.Contains(page, "`"+module+"`") && !strings.Contains(page, "`sigs.k8s.io/"+parent+"/*`") && !strings.Contains(page, module+"/") {
+			t.Errorf("docs/dev/DEPENDENCIES.md does not have %s of packaging", module)
+		}
+	}
+}
+
+// TestNeighboursAreListed expects docs/neighbours.md to have each plugin of Volcano's scheduler.
+func TestNeighboursAreListed(t *testing.T) {
+	directories, err := filepath.Glob(filepath.Join(volcanoSources(t), "pkg/scheduler/plugins/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plugins []string
+	for _, directory := range directories {
+		name := filepath.Base(directory)
+		if filepath.Ext(name) == "" && name != "OWNERS" && name != "util" {
+			plugins = append(plugins, name)
+		}
+	}
+	var listed []string
+	for _, cell := range names(t, "(?m)^\\| (`[^|]*`) \\|", "docs/neighbours.md") {
+		for _, name := range regexp.MustCompile("`([\\w-]+)`").FindAllStringSubmatch(cell, -1) {
+			if name[1] != "enableHierarchy" {
+				listed = append(listed, name[1])
+			}
+		}
+	}
+	if len(plugins) < 20 {
+		t.Errorf("Volcano has the plugins %q", plugins)
+	}
+	same(t, "docs/neighbours.md", listed, "Volcano", plugins)
+}
+
+// TestPermissionsAreListed compares the table of SECURITY.md with the role of the scheduler, rule by
+// rule.
+func TestPermissionsAreListed(t *testing.T) {
+	var want []string
+	for _, role := range manifests[rbac.ClusterRole](t, "ClusterRole", "deploy/drop-in/rbac.yaml") {
+		for _, rule := range role.Rules {
+			groups := strings.Join(rule.APIGroups, ", ")
+			want = append(want, fmt.Sprintf("| %s | %s | %s |", cmp.Or(groups, "core"), strings.Join(rule.Resources, ", "), strings.Join(rule.Verbs, ", ")))
+		}
+	}
+	_, table, _ := strings.Cut(section(t, "SECURITY.md", "## Permissions of the scheduler"), "|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	if got := strings.Split(strings.TrimSpace(table), "\n"); !slices.Equal(got, want) {
+		t.Errorf("SECURITY.md has\n%s\nand deploy/drop-in/rbac.yaml\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestCardctlIsMapped expects docs/dev/ARCHITECTURE.md to have a row for each package of cardctl.
+func TestCardctlIsMapped(t *testing.T) {
+	listed, err := exec.Command("git", "ls-files", "cmd/cardctl/*.go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := map[string]bool{}
+	for file := range strings.FieldsSeq(string(listed)) {
+		packages[strings.TrimPrefix(filepath.Dir(file)+"/", "cmd/cardctl/")] = true
+	}
+	delete(packages, "")
+	documented := regexp.MustCompile("(?m)^\\| `([\\w/]+/)` \\|").FindAllStringSubmatch(section(t, "docs/dev/ARCHITECTURE.md", "## cardctl"), -1)
+	var rows []string
+	for _, row := range documented {
+		rows = append(rows, row[1])
+	}
+	same(t, "docs/dev/ARCHITECTURE.md", rows, "cmd/cardctl", slices.Collect(maps.Keys(packages)))
+}
+
+// TestHooksAreOnThePath expects the path of a pod in docs/dev/ARCHITECTURE.md to have each hook that
+// the plugins register, and no other.
+func TestHooksAreOnThePath(t *testing.T) {
+	declared := names(t, `(?:ssn|release)\.Add(\w+?)Fns?\(`, "plugin/hooks.go")
+	declared = append(declared, names(t, `(AllocateFunc|DeallocateFunc):`, "plugin/hooks.go")...)
+	declared = append(declared, "AllocateFunc", "OnSessionOpen", "OnSessionClose")
+	if len(declared) < 20 {
+		t.Errorf("plugin/hooks.go registers %q", declared)
+	}
+	var documented []string
+	for row := range strings.Lines(section(t, "docs/dev/ARCHITECTURE.md", "## The path of a pod")) {
+		if cells := strings.Split(row, " | "); strings.HasPrefix(row, "| ") && len(cells) == 3 {
+			for _, name := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(cells[1], -1) {
+				documented = append(documented, name[1])
+			}
+		}
+	}
+	same(t, "docs/dev/ARCHITECTURE.md", documented, "plugin/hooks.go", declared)
+}
+
+// TestChartIsDocumented expects the table of docs/deploy.md to have each part of the chart, with
+// its default, and the page to have each value of the pages.
+func TestChartIsDocumented(t *testing.T) {
+	var values map[string]map[string]any
+	if err := yaml.Unmarshal(read(t, "deploy/charts/capacity-card/values.yaml"), &values); err != nil {
+		t.Fatal(err)
+	}
+	page := section(t, "docs/deploy.md", "## Beside the scheduler") + section(t, "docs/operations.md", "## Metrics of the pages")
+	var has, documented []string
+	for part, of := range values {
+		if on, found := of["enabled"]; found {
+			has = append(has, part+".enabled "+map[bool]string{true: "on", false: "off"}[on == true])
+		}
+	}
+	for row := range strings.Lines(page) {
+		cells := strings.Split(row, " | ")
+		if !strings.HasPrefix(row, "| ") || len(cells) != 3 {
+			continue
+		}
+		state := regexp.MustCompile(`, (on|off)\b`).FindStringSubmatch(cells[1])
+		for _, name := range regexp.MustCompile("`(\\w+\\.enabled)`").FindAllStringSubmatch(cells[1], -1) {
+			documented = append(documented, name[1]+" "+state[1])
+		}
+	}
+	same(t, "docs/deploy.md", documented, "the chart", has)
+	text := string(read(t, "docs/deploy.md")) + string(read(t, "docs/operations.md"))
+	for value := range values["view"] {
+		if value != "enabled" && value != "certificateSecret" && value != "imagePullSecrets" && !strings.Contains(text, "`view."+value+"`") {
+			t.Errorf("neither docs/deploy.md nor docs/operations.md has view.%s", value)
+		}
 	}
 }

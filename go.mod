@@ -13,7 +13,9 @@ require (
 	github.com/chromedp/chromedp v0.13.7
 	github.com/cockroachdb/datadriven v1.0.2
 	github.com/creack/pty v1.1.18
+	github.com/felixge/httpsnoop v1.0.4
 	github.com/google/pprof v0.0.0-20250403155104-27863c87afa6
+	github.com/klauspost/compress v1.18.0
 	github.com/muesli/termenv v0.16.0
 	github.com/prometheus/client_golang v1.22.0
 	github.com/prometheus/client_model v0.6.2
@@ -93,7 +95,6 @@ require (
 	github.com/evanphx/json-patch/v5 v5.6.0 // indirect
 	github.com/exponent-io/jsonpath v0.0.0-20210407135951-1de76d718b3f // indirect
 	github.com/fatih/camelcase v1.0.0 // indirect
-	github.com/felixge/httpsnoop v1.0.4 // indirect
 	github.com/fsnotify/fsnotify v1.9.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.0 // indirect
 	github.com/go-errors/errors v1.4.2 // indirect

@@ -167,7 +167,8 @@ var layers = []layer{
 		reason: "is initialized before Bubble Tea, as long as it imports nothing but Lip Gloss",
 	},
 	{
-		dir: "cmd/cardctl/serve", allow: []string{std, "filippo.io/csrf", "k8s.io/apimachinery/...", module + "/cmd/cardctl/..."},
+		dir: "cmd/cardctl/serve", allow: []string{std, "filippo.io/csrf", "github.com/felixge/httpsnoop", "github.com/klauspost/compress/gzhttp",
+			"github.com/prometheus/client_golang/...", "k8s.io/apimachinery/...", module + "/cmd/cardctl/..."},
 		deny:   []string{module + "/cmd/cardctl/command", module + "/cmd/cardctl/screen/..."},
 		reason: "answers requests with what the engine finds, and decides nothing",
 	},

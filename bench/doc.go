@@ -3,8 +3,8 @@
 // files; what they are measured on is in packages workload and cluster.
 //
 //	make bench        measure for half an hour and write BENCHMARKS.md
-//	make bench-full   the same with larger clusters, for an hour
-//	make bench-check  exit 1 where a goal is missed
+//	make bench MODE=full   the same with larger clusters, for an hour
+//	make bench MODE=check  exit 1 where a goal is missed
 //
 // One benchmark by hand, and its rows paired:
 //

@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkScale opens sessions and asks on clusters that grow in all directions at once. Shape
-// 2XL needs 16 GiB of memory, so each cluster has a process of its own (make bench-scale).
+// 2XL needs 16 GiB of memory, so each cluster has a process of its own (make bench MODE=scale).
 // Upstream stops at XL.
 func BenchmarkScale(b *testing.B) {
 	if !*full {

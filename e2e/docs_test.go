@@ -29,6 +29,7 @@ var notHere = []string{
 	"go tool pprof -http",              // somebody who looks
 	"kubectl -n volcano-system get le", // a leader
 	"kubectl apply --server-side -k deploy/observability/prometheus", // Prometheus' operator
+	"kubectl apply --server-side -k deploy/view-metrics",             // the same
 }
 
 // kubectl is that of the Kubernetes version in go.mod.

@@ -153,7 +153,7 @@ func TestHelm(t *testing.T) {
 	now := c.deployed(t)
 	require.EqualValues(t, 2, *now.Spec.Replicas)
 	pod := now.Spec.Template.Spec
-	require.Equal(t, "docker.io/capacitycard/vc-scheduler:v1.14.1", pod.Containers[0].Image)
+	require.Equal(t, "docker.io/capacitycard/vc-scheduler-v0.0.0:v1.14.1", pod.Containers[0].Image)
 	require.Contains(t, pod.Containers[0].Args, "2>&1", "the chart passes this to the program, not to a shell")
 
 	leader := c.startPod(t, layout, volcanoNamespace, pod)
@@ -207,14 +207,14 @@ func ownChart(t *testing.T) string {
 	return filepath.Join(directory, "capacity-card")
 }
 
-const allOfTheChart = "serviceMonitor.enabled=true,prometheusRule.enabled=true,view.enabled=true,viewer.subjects[0].kind=Group,viewer.subjects[0].name=gpu-users"
+const allOfTheChart = "podDisruptionBudget.enabled=true,serviceMonitor.enabled=true,prometheusRule.enabled=true,view.enabled=true,viewer.subjects[0].kind=Group,viewer.subjects[0].name=gpu-users"
 
 // TestChart lints the chart and compares its objects with those of the kustomize directories.
 func TestChart(t *testing.T) {
 	h, chart := newHelm(t, os.DevNull), ownChart(t)
 	require.Contains(t, h.run(t, "lint", "--strict", chart), "0 chart(s) failed")
 	require.Contains(t, h.run(t, "lint", "--strict", chart, "--set", allOfTheChart), "0 chart(s) failed")
-	for _, wrong := range []string{"admission.action=Refuse", "serviceMonitor.interval=often", "viewer.subject=x", "dashboard.enabled=maybe", "view.memory=much"} {
+	for _, wrong := range []string{"admission.action=Refuse", "serviceMonitor.interval=often", "viewer.subject=x", "dashboard.enabled=maybe", "view.resources.limits.memory=much", "view.service.port=0", "view.extraArgs[0]=x"} {
 		require.Contains(t, h.refuses(t, "template", "x", chart, "--set", wrong), "values don't meet the specifications of the schema", wrong)
 	}
 	objects := ofRelease(t, h.run(t, "template", "x", chart, "--set", allOfTheChart, "--no-hooks"))
@@ -223,6 +223,7 @@ func TestChart(t *testing.T) {
 		"../deploy/cardctl":                  {"ClusterRole": "rules"},
 		"../deploy/observability":            {"ConfigMap": "data"},
 		"../deploy/observability/prometheus": {"PrometheusRule": "spec", "ServiceMonitor": "spec"},
+		"../deploy/view-metrics":             {"ServiceMonitor": "spec"},
 		"../deploy/view": {"ServiceAccount": "", "ClusterRole": "rules", "ClusterRoleBinding": "subjects", "Deployment": "spec", "Service": "spec",
 			"NetworkPolicy": "spec"},
 	} {
@@ -235,9 +236,13 @@ func TestChart(t *testing.T) {
 			assert.Equal(t, normal(t, theirs.Object[field]), normal(t, mine.Object[field]), "%s of %s", field, kind)
 		}
 	}
-	require.Len(t, objects, 13, "the objects above, and the ClusterRoleBinding of the viewers")
-	view := h.run(t, "template", "x", chart, "--show-only", "templates/view.yaml", "--set", "view.enabled=true,view.certificateSecret=own,view.memory=3Gi,cardctl.tag=v9")
-	for _, line := range []string{"image: ghcr.io/capacity-card/cardctl:v9", "secretName: own", "memory: 3Gi"} {
+	budget := only(t, objects, "PodDisruptionBudget")
+	assert.Equal(t, normal(t, only(t, render(t, "../deploy/drop-in"), "PodDisruptionBudget").Object["spec"]), normal(t, budget.Object["spec"]))
+	require.Len(t, objects, 15, "the objects above, the ClusterRoleBinding of the viewers, and the PodDisruptionBudget of deploy/drop-in")
+	view := h.run(t, "template", "x", chart, "--show-only", "templates/view.yaml", "--set", "view.enabled=true,view.certificateSecret=own,view.resources.limits.memory=3Gi,cardctl.tag=v9,view.extraArgs[0]=--interval=5s,"+
+		"view.service.type=LoadBalancer,view.service.port=8443,view.nodeSelector.pool=system,view.priorityClassName=system-cluster-critical")
+	for _, line := range []string{"image: ghcr.io/capacity-card/cardctl:v9", "secretName: own", "memory: 3Gi", "value: 2764MiB", "- --interval=5s",
+		"type: LoadBalancer", "port: 8443", "pool: system", "priorityClassName: system-cluster-critical"} {
 		require.Contains(t, view, " "+line+"\n")
 	}
 	require.Empty(t, ofRelease(t, h.run(t, "template", "x", chart, "--no-hooks", "--set",

@@ -173,8 +173,8 @@ func TestReleaseChart(t *testing.T) {
 	}
 }
 
-// TestReleaseValues expects the values for Volcano's own chart to name the tag of the release of
-// Volcano, which the image has as well.
+// TestReleaseValues expects the values for Volcano's own chart to name an image that push makes and
+// that no later release replaces.
 func TestReleaseValues(t *testing.T) {
 	r := openRelease(t)
 	for _, volcano := range r.volcanos {
@@ -182,12 +182,21 @@ func TestReleaseValues(t *testing.T) {
 			Basic struct {
 				Name string `json:"scheduler_image_name"`
 				Tag  string `json:"image_tag_version"`
+				Own  string `json:"scheduler_image_tag_version"`
+				Pull string `json:"image_pull_policy"`
 			}
 		}
 		name := "helm-values_" + r.version + "_volcano-" + volcano + ".yaml"
 		text := read(t, r.path(name))
 		require.NoError(t, yaml.Unmarshal(text, &values))
-		require.Equal(t, "capacitycard/vc-scheduler", values.Basic.Name)
+		if volcano < "v1.15" {
+			require.Equal(t, "capacitycard/vc-scheduler-"+r.version, values.Basic.Name)
+			require.Empty(t, values.Basic.Own)
+		} else {
+			require.Equal(t, "capacitycard/vc-scheduler", values.Basic.Name)
+			require.Equal(t, r.version+"-volcano-"+volcano, values.Basic.Own)
+		}
+		require.Equal(t, "IfNotPresent", values.Basic.Pull)
 		require.Equal(t, volcano, values.Basic.Tag)
 		require.Contains(t, string(text), " --version "+strings.TrimPrefix(volcano, "v")+" ")
 		require.Contains(t, string(text), " -f "+name+"\n")

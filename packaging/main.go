@@ -40,6 +40,7 @@ var commands = []struct {
 	{"unpack", "unpack an image into a directory and print its configuration", "", unpack},
 	{"licenses", "build the programs, and list their modules with the licenses of these", "", printLicenses},
 	{"charts", "assemble the Helm chart", "bin/charts", printChart},
+	{"notes", "print the notes of a release", "", printNotes},
 	{"release", "build everything that a release has", "bin/release", makeRelease},
 }
 

@@ -181,11 +181,18 @@ func (r *release) makeManifests() error {
 	})
 }
 
-// makeValues writes the values for Volcano's own chart, with the tag of this Volcano.
+// makeValues writes the values for Volcano's own chart. They name an image that never changes: by
+// its tag where the chart has a tag of the scheduler, which it has from v1.15 on, and by its name
+// where one tag is that of all images.
 func (r *release) makeValues() error {
 	to := r.path("helm-values", ".yaml")
+	name, tag := "vc-scheduler-"+r.version, ""
+	if semver.Compare(r.volcano, "v1.15.0") >= 0 {
+		name, tag = "vc-scheduler", "\n  scheduler_image_tag_version: "+r.version+"-volcano-"+r.volcano
+	}
 	return rewrite(to, filepath.Join(r.source, "deploy/helm/values.yaml"), map[string]string{
-		`image_tag_version: .*`:    "image_tag_version: " + r.volcano,
+		`capacitycard/vc-sch\S+`:   "capacitycard/" + name,
+		`image_tag_version: .*`:    "image_tag_version: " + r.volcano + tag,
 		`--version \S+`:            "--version " + strings.TrimPrefix(r.volcano, "v"),
 		`deploy/helm/values\.yaml`: filepath.Base(to),
 	})

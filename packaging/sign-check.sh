@@ -19,9 +19,11 @@ make sign REGISTRY="$at" SIGN="--yes --key $work/cosign.key --tlog-upload=false"
 for image in $(cat bin/release/images_*.txt); do
 	tagged=${image%@*}
 	name=${tagged%:*} name=${name##*/}
-	verify() { bin/tools/cosign verify --key "$1" --insecure-ignore-tlog=true "$at/$name:${tagged##*:}" >/dev/null; }
-	verify "$work/cosign.pub"
-	! verify "$work/other.pub" 2>/dev/null || { echo "$tagged is verified with another key"; exit 1; }
+	tag=${tagged##*:}
+	verify() { bin/tools/cosign verify --key "$1" --insecure-ignore-tlog=true "$at/$2" >/dev/null; }
+	verify "$work/cosign.pub" "$name:$tag"
+	[ "$name" != vc-scheduler ] || verify "$work/cosign.pub" "$name-${tag%-volcano-*}:${tag##*-volcano-}"
+	! verify "$work/other.pub" "$name:$tag" 2>/dev/null || { echo "$tagged is verified with another key"; exit 1; }
 done
 bin/tools/cosign verify-blob --key "$work/cosign.pub" --insecure-ignore-tlog=true \
 	--bundle bin/release/checksums.txt.bundle bin/release/checksums.txt

@@ -27,11 +27,11 @@
 //	hooks.go       the hooks that Volcano calls
 //	allocation.go  Allocatable, Predicate and NodeOrder
 //	events.go      Allocate and Deallocate: charges and refunds
-//	simulate.go    what-if simulations of preemption
+//	simulate.go    PrePredicate and the Simulate hooks: what-if simulations on a snapshot
 //	order.go       QueueOrder, VictimQueueOrder, Overused
 //
-// Package admit has JobEnqueueable and JobEnqueued, and package reclaim Preemptive, Reclaimable
-// and Preemptable.
+// Package admit has JobEnqueueable and JobEnqueued, and package reclaim Preemptive, Reclaimable,
+// UnifiedEvictable, Preemptable, JobStarving and JobPipelined.
 //
 // A hook reads what a task or job requests, applies a rule of package quota to the
 // accounts, and returns the verdict; package report explains a refusal.

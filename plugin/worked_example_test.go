@@ -13,7 +13,7 @@ import (
 
 // TestTreeOfTwoTeams compares an example number by number: two teams of two queues
 // each in a cluster of 100 cores, in which a task of 10 cores is allocated.
-// docs/dev/SEEDS.md names its source.
+// docs/dev/requirements/capacity.tsv names its source.
 func TestTreeOfTwoTeams(t *testing.T) {
 	both := func(cpu, memory int64) workload.Resources {
 		return workload.Resources{"cpu": cpu * 1000, "memory": memory << 30}

@@ -2,9 +2,9 @@
 // came of it. From the root of the module:
 //
 //	go run ./bench/report                 write BENCHMARKS.md and the picture of README.md from the raw output that is there
-//	go run ./bench/report -measure quick  measure first, for a quarter of an hour (make bench)
-//	go run ./bench/report -measure full   the same with everything, for an hour and with 22 GiB (make bench-full)
-//	go run ./bench/report -measure check  measure what has a goal, and exit 1 where one is missed (make bench-check)
+//	go run ./bench/report -measure quick  measure first, for 40 minutes (make bench)
+//	go run ./bench/report -measure full   the same with everything, for an hour and with 22 GiB (make bench MODE=full)
+//	go run ./bench/report -measure check  measure what has a goal, and exit 1 where one is missed (make bench MODE=check)
 //
 // Measuring goes in rounds, each of which has every benchmark once, so that what
 // the machine does meanwhile meets all implementations alike. The raw output is in

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// scalePage has the figures of large clusters, which make bench-scale measures.
+// scalePage has the figures of large clusters, which make bench MODE=scale measures.
 const scalePage = "docs/dev/SCALE.md"
 
 // tasks are those of the shapes, the axis of the charts.

@@ -47,7 +47,7 @@ func renderPage(directory string) (string, error) {
 	}
 	var b strings.Builder
 	err = parsed.Execute(&b, map[string]any{
-		"Releases": all, "Configurations": titles(), "Repeats": repeats, "Workers": workers,
+		"Releases": all, "Repeats": repeats, "Workers": workers,
 		"Omissions": table(omissions), "Causes": table(causes),
 	})
 	return b.String(), err
@@ -56,13 +56,6 @@ func renderPage(directory string) (string, error) {
 // escape keeps the name of a spec from being markup.
 func escape(text string) string {
 	return strings.NewReplacer("|", `\|`, "[", `\[`, "]", `\]`, "<", `\<`, "{", `\{`, "$", `\$`).Replace(text)
-}
-
-func titles() (titles []string) {
-	for _, c := range configurations {
-		titles = append(titles, c.title)
-	}
-	return titles
 }
 
 // table makes rows of remarks.
@@ -175,35 +168,4 @@ func (r *results) Lists() []list {
 type list struct {
 	Title string
 	Rows  []string
-}
-
-// Specs are all specs of a suite as rows of a table.
-func (r *results) Specs(suite string) (rows []string) {
-	for _, row := range r.of(suite) {
-		line := []string{escape(row.spec)}
-		for _, c := range configurations {
-			line = append(line, row.outcomes[c.name].words())
-		}
-		rows = append(rows, "| "+strings.Join(line, " | ")+" |")
-	}
-	return rows
-}
-
-// words is the outcome in the list of all specs.
-func (o outcome) words() string {
-	switch {
-	case o == outcome{}:
-		return "—"
-	case o.upstream == leftOut:
-		return "left out"
-	case o.upstream == skipped && o.ours == skipped:
-		return "skipped by Volcano"
-	case o.passedUpstream() && o.passedOurs():
-		return "passed"
-	case o.defect():
-		return "**only Volcano's passes**"
-	case o.differs():
-		return "only ours passes"
-	}
-	return "both fail"
 }

@@ -121,7 +121,8 @@ func (s *source) serve(cmd *cobra.Command, v *serving) error {
 		if err != nil {
 			return err
 		}
-		options.Access, options.Flags = gate.Protect, nil // viewers have kubeconfigs of their own
+		options.Access, options.Metrics = gate.Protect, gate.ProtectMetrics
+		options.Flags = nil // viewers have kubeconfigs of their own
 	}
 	reader, err := s.newReader(cmd.Context())
 	if err != nil {

@@ -15,6 +15,7 @@ type keeper struct {
 	log      func(format string, arguments ...any)
 	history  *model.History
 	events   *broadcaster
+	measures *measures
 
 	mu    sync.RWMutex
 	state state
@@ -65,7 +66,7 @@ func (k *keeper) run(ctx context.Context) {
 
 // read makes a model of the cluster now. Where that fails, the model of the time before stays.
 func (k *keeper) read(ctx context.Context) {
-	before := k.now()
+	before, begun := k.now(), time.Now()
 	reading, err := k.source.Read(ctx)
 	if ctx.Err() != nil {
 		return
@@ -80,6 +81,7 @@ func (k *keeper) read(ctx context.Context) {
 			k.history.Add(made)
 		}
 	}
+	k.measures.read(begun, after.err)
 	switch {
 	case after.err == nil && before.err != nil:
 		k.log("The cluster is read again; it was not since %s.", before.since.Format(time.TimeOnly))

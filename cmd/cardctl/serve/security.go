@@ -12,7 +12,13 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
+// strictTransport has browsers use HTTPS for a year. It says nothing of other names below this one.
+const strictTransport = "max-age=31536000"
+
 // secure sets the headers of all answers.
+//
+// A browser applies Strict-Transport-Security to all ports of a name, so that it would keep a user
+// from whatever else is at http://localhost: the name of this machine does not get the header.
 func secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -22,6 +28,9 @@ func secure(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		if r.TLS != nil && !IsLoopback(r.Host) {
+			h.Set("Strict-Transport-Security", strictTransport)
+		}
 		next.ServeHTTP(w, r)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"filippo.io/csrf"
+	"github.com/klauspost/compress/gzhttp"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
@@ -22,42 +23,64 @@ type Options struct {
 	// Access authenticates requests: package serve describes it. nil shows everything to
 	// everyone, and answers only requests for this machine.
 	Access func(http.Handler) http.Handler
-	Log    func(format string, arguments ...any)
+	// Metrics authenticates requests for the metrics. It is set if Access is.
+	Metrics func(http.Handler) http.Handler
+	Log     func(format string, arguments ...any)
 }
 
 // Server answers requests with the last model of a cluster.
 type Server struct {
-	options Options
-	keeper  *keeper
-	events  *broadcaster
-	trials  *trials
-	started time.Time
+	options  Options
+	keeper   *keeper
+	events   *broadcaster
+	trials   *trials
+	measures *measures
+	started  time.Time
 }
 
 // New returns a server that has read nothing yet.
 func New(o Options) *Server {
 	events := newBroadcaster()
+	measures := newMeasures(events)
 	return &Server{
-		options: o, events: events, trials: newTrials(), started: time.Now(),
-		keeper: &keeper{source: o.Source, interval: o.Interval, log: o.Log, history: model.NewHistory(), events: events},
+		options: o, events: events, trials: newTrials(), measures: measures, started: time.Now(),
+		keeper: &keeper{source: o.Source, interval: o.Interval, log: o.Log, history: model.NewHistory(), events: events, measures: measures},
 	}
 }
+
+// eventsPath is the path of the streams of events.
+const eventsPath = "/events"
 
 // Handler returns the handler of all paths.
 func (s *Server) Handler() http.Handler {
 	views := http.NewServeMux()
 	s.addViews(views)
-	views.Handle("GET /events", s.events)
-	access := s.options.Access
+	streamed := http.NewServeMux()
+	streamed.Handle("GET "+eventsPath, s.events)
+	streamed.Handle("/", compress(views))
+	access, metrics := s.options.Access, s.options.Metrics
 	if access == nil {
 		access = func(next http.Handler) http.Handler { return loopbackOnly(showAll(next)) }
+		metrics = loopbackOnly
 	}
 	all := http.NewServeMux()
-	all.Handle("/", csrf.New().Handler(access(views)))
-	all.Handle("GET /assets/", page.Assets())
+	all.Handle("/", csrf.New().Handler(access(streamed)))
+	all.Handle("GET /assets/", compress(page.Assets()))
+	if metrics != nil {
+		all.Handle("GET "+metricsPath, metrics(s.measures.handler()))
+	}
 	all.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	all.HandleFunc("GET /readyz", s.ready)
-	return secure(all)
+	return secure(s.measures.count(all, all, streamed, views))
+}
+
+// compress answers with gzip where the client accepts it. It stands before pages and JSON only: a
+// stream of events would wait in its buffer.
+//
+// Compression can tell an attacker who sees the length of answers whether a guess stands in them.
+// Other sites cannot send requests with the cookie of a viewer, so they have no answers to measure.
+func compress(next http.Handler) http.Handler {
+	return gzhttp.GzipHandler(next)
 }
 
 // ready answers whether the cluster has been read.

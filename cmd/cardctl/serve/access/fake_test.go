@@ -21,7 +21,7 @@ type apiServer struct {
 	t     *testing.T
 	mu    sync.Mutex
 	users map[string]string // the user of each token that is valid
-	may   map[string]bool   // "user resource.group namespace", or a group of the user
+	may   map[string]bool   // "user resource.group namespace" or "user /path", or a group of the user
 	// down is the status of answers if it is set: of all, or of the reviews with this name.
 	down   int
 	broken string
@@ -31,12 +31,12 @@ type apiServer struct {
 }
 
 // newAPIServer returns an API server in which ann may list everything, ben the queues and, as
-// a member of team-ben, the pods of a namespace, and cleo nothing. The token of a user is the
+// a member of team-ben, the pods of a namespace, and cleo nothing, but cleo may get the metrics. The token of a user is the
 // name with "-token".
 func newAPIServer(t *testing.T) (*apiServer, *rest.Config) {
 	a := &apiServer{t: t, users: map[string]string{"ann-token": "ann", "ben-token": "ben", "cleo-token": "cleo"}, may: map[string]bool{
 		"ann queues.scheduling.volcano.sh ": true, "ann pods. ": true, "ann nodes. ": true,
-		"ben queues.scheduling.volcano.sh ": true, "team-ben pods. bens": true,
+		"ben queues.scheduling.volcano.sh ": true, "team-ben pods. bens": true, "cleo /metrics": true,
 	}}
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
@@ -76,10 +76,16 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var review authorization.SubjectAccessReview
 	assert.NoError(a.t, json.NewDecoder(r.Body).Decode(&review))
-	of := review.Spec.ResourceAttributes
-	assert.Equal(a.t, "list", of.Verb)
+	asked := ""
+	if of := review.Spec.ResourceAttributes; of != nil {
+		assert.Equal(a.t, "list", of.Verb)
+		asked = of.Resource + "." + of.Group + " " + of.Namespace
+	} else {
+		assert.Equal(a.t, "get", review.Spec.NonResourceAttributes.Verb)
+		asked = review.Spec.NonResourceAttributes.Path
+	}
 	for _, subject := range append(review.Spec.Groups, review.Spec.User) {
-		review.Status.Allowed = review.Status.Allowed || a.may[subject+" "+of.Resource+"."+of.Group+" "+of.Namespace]
+		review.Status.Allowed = review.Status.Allowed || a.may[subject+" "+asked]
 	}
 	a.answer(w, review)
 }

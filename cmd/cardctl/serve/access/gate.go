@@ -174,6 +174,35 @@ func wantsPage(r *http.Request) bool {
 	})
 }
 
+// ProtectMetrics answers requests by next if their token is valid and its user may get the URL
+// /metrics, as the components of Kubernetes do.
+func (g *Gate) ProtectMetrics(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var who user.Info
+		var err error
+		may := false
+		if token := tokenOf(r); token != "" {
+			who, err = g.reviews.user(r.Context(), token, serve.AddressOf(r))
+		}
+		if who != nil {
+			may, err = g.reviews.mayGet(r.Context(), who, r.URL.Path)
+		}
+		switch {
+		case errors.Is(err, errStrangers):
+			g.later(w, r, http.StatusTooManyRequests, messageStrangers)
+		case err != nil:
+			g.unavailable(w, r, "the access to the metrics could not be reviewed", err)
+		case who == nil:
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "Send a token of the cluster: Authorization: Bearer TOKEN", http.StatusUnauthorized)
+		case !may:
+			http.Error(w, "You may not get the URL "+r.URL.Path+" of the cluster.", http.StatusForbidden)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
 // viewer is the user of a request, with the permissions of that user.
 type viewer struct {
 	gate                *Gate

@@ -149,3 +149,9 @@ func (r *reviews) mayList(ctx context.Context, who user.Info, group, resource, n
 	})
 	return decision == authorizer.DecisionAllow, err
 }
+
+// mayGet reports whether a user may get a URL that is no resource.
+func (r *reviews) mayGet(ctx context.Context, who user.Info, path string) (bool, error) {
+	decision, _, err := r.permissions.Authorize(ctx, authorizer.AttributesRecord{User: who, Verb: "get", Path: path})
+	return decision == authorizer.DecisionAllow, err
+}

@@ -72,7 +72,7 @@ func Write(w http.ResponseWriter, status int, f *Frame) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Vary", "Accept-Language")
+	w.Header().Add("Vary", "Accept-Language")
 	w.Header().Set("Content-Language", f.Language())
 	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes()) // the client is gone

@@ -20,6 +20,13 @@ arguments are the root and the role. */}}
 {{- end }}
 {{- end -}}
 
+{{- /* 90 % of a limit of memory, in the form of GOMEMLIMIT. */}}
+{{- define "capacity-card.goMemLimit" -}}
+{{- $bytes := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 }}
+{{- $limit := mul (regexFind "^[0-9]+" . | int64) (get $bytes (regexFind "[a-zA-Z]*$" .)) }}
+{{- printf "%dMiB" (div (mul $limit 9) 10485760) }}
+{{- end -}}
+
 {{- define "capacity-card.viewerRules" -}}
 {{- include "capacity-card.rules" (dict "root" . "role" (.Files.Get "files/clusterrole.yaml" | fromYaml)) }}
 {{- end -}}
