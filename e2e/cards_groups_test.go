@@ -1,6 +1,12 @@
 package e2e
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // groupsOfCards has a queue name a group of two cards, and no card.
 func groupsOfCards(t *testing.T, c *cluster) {
@@ -18,7 +24,15 @@ func groupsOfCards(t *testing.T, c *cluster) {
 		"(NVIDIA-H200, NVIDIA-H800)")
 
 	c.annotate(t, "hopper", quota, `{"@hopper": 4, "@hoper": 9}`)
-	c.misconfigured(t, "hopper", `annotation volcano.sh/card.quota: "@hoper" is not a group of cards: there are @credits, @hopper`)
+	queue, err := c.Volcano.SchedulingV1beta1().Queues().Get(t.Context(), "hopper", metav1.GetOptions{})
+	require.NoError(t, err)
+	c.until(t, func() string {
+		if c.eventsOf(queue.UID, corev1.EventTypeWarning, "BadCardAnnotation",
+			`annotation volcano.sh/card.quota: "@hoper" is not a group of cards: there are @credits, @hopper`) == 0 {
+			return "the queue has no warning of the group that does not exist"
+		}
+		return ""
+	})
 	c.runs(t, "second", map[string]int{h800: 2}, 0)
 
 	c.queue(t, "credits", `{"@credits": 3}`)
