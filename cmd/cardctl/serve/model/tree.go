@@ -149,6 +149,48 @@ func Leaves(all []queues.Queue) map[string]bool {
 	return names
 }
 
+// HasChildren reports whether there are queues below a queue.
+func HasChildren(all []queues.Queue, name string) bool {
+	return slices.ContainsFunc(all, func(q queues.Queue) bool { return q.Parent == name && q.Queue != name })
+}
+
+// Parts splits a queue, or all queues for "", into queues that are not below each other: as far down as at most some of those
+// that has selects are left. A queue is split whole, and upper levels are split first.
+func Parts(all []queues.Queue, name string, has func(queue string) bool, most int) []string {
+	t := newTree(all)
+	children := map[string][]string{}
+	var level []string
+	for i := range all {
+		q := &all[i]
+		if !has(q.Queue) {
+			continue
+		}
+		if t.byName[q.Parent] != nil {
+			children[q.Parent] = append(children[q.Parent], q.Queue)
+		} else if name == "" {
+			level = append(level, q.Queue)
+		}
+	}
+	if name != "" {
+		level = []string{name}
+	}
+	parts, split := level, map[string]bool{} // broken queues can be above themselves
+	for len(level) > 0 {
+		var next []string
+		for _, each := range level {
+			below := children[each]
+			if len(below) == 0 || split[each] || len(parts) > 1 && len(parts)-1+len(below) > most {
+				continue
+			}
+			split[each] = true
+			at := slices.Index(parts, each)
+			parts, next = slices.Replace(slices.Clone(parts), at, at+1, below...), append(next, below...)
+		}
+		level = next
+	}
+	return parts
+}
+
 // Scales are the quantities that a full bar stands for, by resource: the largest one of all
 // queues, so that bars of one resource compare.
 func Scales(all []queues.Queue) map[string]float64 {

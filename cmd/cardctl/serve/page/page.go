@@ -52,12 +52,15 @@ func parse() map[string]map[string]*template.Template {
 
 			"count": func(n int, things string) string { return count(language, n, things) },
 			"rule":  rule,
+			"lead":  func(f *explain.Finding) string { return lead(language, f) },
+			"time":  timeOf,
+			"timed": func(text string, t time.Time) template.HTML { return timed(language, text, t) },
 			"age":   age, "amount": explain.Amount, "number": number, "value": value, "asset": assetPath, "clock": clock,
 			"percent": percent, "join": strings.Join, "short": short, "dict": dict, "add": func(a, b int) int { return a + b },
 		}
 		all[language] = map[string]*template.Template{}
 		base := template.Must(template.New("base.html").Funcs(functions).ParseFS(templates, "templates/base.html", "templates/parts.html"))
-		for _, name := range []string{"queues", "waiting", "job", "cards", "lending", "whatif", "health", "history", "login", "error", "unread"} {
+		for _, name := range []string{"overview", "queues", "waiting", "job", "cards", "lending", "whatif", "health", "history", "login", "error", "unread"} {
 			all[language][name] = template.Must(template.Must(base.Clone()).ParseFS(templates, "templates/"+name+".html"))
 		}
 	}
@@ -90,8 +93,8 @@ func (f *Frame) Language() string {
 // Views are the entries of the navigation, each with its key.
 func (f *Frame) Views() []struct{ Name, Path, Title string } {
 	return []struct{ Name, Path, Title string }{
-		{"queues", "/queues", "Queues"}, {"waiting", "/waiting", "Waiting"}, {"cards", "/cards", "Cards"}, {"lending", "/lending", "Lending"},
-		{"whatif", "/whatif", "What if"}, {"health", "/health", "Health"}, {"history", "/history", "Last hour"},
+		{"overview", "/", "Overview"}, {"queues", "/queues", "Queues"}, {"waiting", "/waiting", "Waiting"}, {"cards", "/cards", "Cards"}, {"lending", "/lending", "Lending"}, {"whatif", "/whatif", "What if"},
+		{"health", "/health", "Health"}, {"history", "/history", "History"},
 	}
 }
 
@@ -232,5 +235,3 @@ func value(x *float64) float64 {
 
 // percent is a coordinate of a drawing.
 func percent(x float64) string { return fmt.Sprintf("%.4g", x) }
-
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
