@@ -206,7 +206,7 @@ func (q *request) tries(f *explain.Finding) (all []page.Try) {
 	if f.Reason == nil {
 		return nil
 	}
-	for _, s := range f.Reason.Shortages {
+	for _, s := range page.Shortages(f) {
 		if (s.Against == "capability" || s.Against == "deserved") && q.freeOf(s.Resource) >= s.Total-s.Bound {
 			all = append(all, page.Try{Setting: settingOf(s.Queue, s.Resource, s.Against, s.Total)})
 		}

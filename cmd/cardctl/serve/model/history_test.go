@@ -109,6 +109,28 @@ func TestChanges(t *testing.T) {
 	assert.Empty(t, all, "nothing since")
 }
 
+// TestParts has the queues of the deepest level for which there is room.
+func TestParts(t *testing.T) {
+	all := treeOf("root", "a root", "a1 a", "a2 a", "b root", "b1 b", "b2 b", "b3 b", "c root")
+	for _, c := range []struct {
+		name string
+		most int
+		want []string
+	}{
+		{"", 9, []string{"a1", "a2", "b1", "b2", "b3", "c"}},
+		{"", 5, []string{"a", "b", "c"}},
+		{"", 1, []string{"a", "b", "c"}},
+		{"b", 9, []string{"b1", "b2", "b3"}},
+		{"b1", 9, []string{"b1"}},
+	} {
+		assert.Equal(t, c.want, Parts(all, c.name, every, c.most), "%s %d", c.name, c.most)
+	}
+	assert.Equal(t, []string{"b1"}, Parts(all, "b", of("b1"), 9), "others have no series")
+	assert.Empty(t, Parts(all, "", func(string) bool { return false }, 9))
+	cycle := []queues.Queue{{Queue: "p", Parent: "q"}, {Queue: "q", Parent: "p"}}
+	assert.Len(t, Parts(cycle, "p", every, 9), 1)
+}
+
 // TestHistoryIsBounded has no more series than it may have.
 func TestHistoryIsBounded(t *testing.T) {
 	h := NewHistory()

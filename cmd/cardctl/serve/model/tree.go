@@ -154,39 +154,38 @@ func HasChildren(all []queues.Queue, name string) bool {
 	return slices.ContainsFunc(all, func(q queues.Queue) bool { return q.Parent == name && q.Queue != name })
 }
 
-// Parts splits a queue, or all queues for "", into queues that are not below each other: as far down as at most some of those
-// that has selects are left. A queue is split whole, and upper levels are split first.
+// Parts splits a queue, or all queues for "", into queues that are not below each other: those of the deepest level of which
+// there are at most some, among the queues that has selects. Leaves of upper levels are with them. Where even the first level
+// has more, they are that level.
 func Parts(all []queues.Queue, name string, has func(queue string) bool, most int) []string {
 	t := newTree(all)
 	children := map[string][]string{}
-	var level []string
+	parts := []string{name}
 	for i := range all {
-		q := &all[i]
-		if !has(q.Queue) {
-			continue
-		}
-		if t.byName[q.Parent] != nil {
-			children[q.Parent] = append(children[q.Parent], q.Queue)
-		} else if name == "" {
-			level = append(level, q.Queue)
-		}
-	}
-	if name != "" {
-		level = []string{name}
-	}
-	parts, split := level, map[string]bool{} // broken queues can be above themselves
-	for len(level) > 0 {
-		var next []string
-		for _, each := range level {
-			below := children[each]
-			if len(below) == 0 || split[each] || len(parts) > 1 && len(parts)-1+len(below) > most {
-				continue
+		if q := &all[i]; has(q.Queue) && q.Parent != q.Queue {
+			parent := q.Parent
+			if t.byName[parent] == nil {
+				parent = ""
 			}
-			split[each] = true
-			at := slices.Index(parts, each)
-			parts, next = slices.Replace(slices.Clone(parts), at, at+1, below...), append(next, below...)
+			children[parent] = append(children[parent], q.Queue)
 		}
-		level = next
+	}
+	for range all { // as many levels at most; broken queues can be above themselves
+		var next []string
+		for _, each := range parts {
+			if below := children[each]; len(below) > 0 {
+				next = append(next, below...)
+			} else {
+				next = append(next, each)
+			}
+		}
+		if slices.Equal(next, parts) || len(parts) > 1 && len(next) > most {
+			break
+		}
+		parts = next
+	}
+	if name == "" && len(parts) == 1 && parts[0] == "" {
+		return nil
 	}
 	return parts
 }
