@@ -32,13 +32,15 @@ type Server struct {
 	events  *broadcaster
 	trials  *trials
 	started time.Time
+
+	progress progress // of simulations
 }
 
 // New returns a server that has read nothing yet.
 func New(o Options) *Server {
 	events := newBroadcaster()
 	return &Server{
-		options: o, events: events, trials: newTrials(), started: time.Now(),
+		options: o, events: events, trials: newTrials(), started: time.Now(), progress: progress{of: map[string]stage{}},
 		keeper: &keeper{source: o.Source, interval: o.Interval, log: o.Log, history: model.NewHistory(), events: events},
 	}
 }

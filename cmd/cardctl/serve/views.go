@@ -86,6 +86,8 @@ func (s *Server) addViews(mux *http.ServeMux) {
 			mux.HandleFunc("POST "+v.path+".json", s.show(v, s.json))
 		}
 	}
+	mux.HandleFunc("GET /names", s.names)
+	mux.HandleFunc("GET /whatif/progress.json", s.showProgress)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, s.request(r), http.StatusNotFound, errNotFound)
 	})

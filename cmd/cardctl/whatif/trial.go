@@ -33,6 +33,7 @@ type Trial struct {
 	World    *engine.World  // after the change
 	Warnings []string
 	Patches  []string // commands that make the change in a cluster
+	Undo     []string // commands that take it back, as far as commands can
 }
 
 // Try simulates a change of objects, which stay as they are. It ends when ctx is done, with
@@ -40,7 +41,7 @@ type Trial struct {
 func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, change Change,
 	report func(what string) func(cycle, events int)) (*Trial, error) {
 	t := &Trial{Objects: objects.Clone()}
-	if err := t.apply(change, c.CardLabels()); err != nil {
+	if err := t.apply(objects, change, c.CardLabels()); err != nil {
 		return nil, err
 	}
 	if report == nil {
@@ -62,8 +63,8 @@ func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, c
 	return t, ctx.Err()
 }
 
-// apply makes the world after the change.
-func (t *Trial) apply(change Change, labels card.Labels) (err error) {
+// apply makes the world after the change of objects.
+func (t *Trial) apply(objects *input.Objects, change Change, labels card.Labels) (err error) {
 	if add := change.Add; add != nil {
 		if len(add.Problems) > 0 {
 			return ManifestError{add.Problems[0]}
@@ -90,6 +91,9 @@ func (t *Trial) apply(change Change, labels card.Labels) (err error) {
 		}
 	}
 	if t.Patches, err = patches(were, t.World, change); err != nil {
+		return err
+	}
+	if t.Undo, err = undo(objects, were, t.World, change); err != nil {
 		return err
 	}
 	for _, object := range change.Remove {

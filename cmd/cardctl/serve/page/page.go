@@ -50,12 +50,13 @@ func parse() map[string]map[string]*template.Template {
 		functions := template.FuncMap{
 			"t": func(text string, arguments ...any) string { return translate(language, text, arguments...) },
 
-			"count": func(n int, things string) string { return count(language, n, things) },
-			"rule":  rule,
-			"lead":  func(f *explain.Finding) string { return lead(language, f) },
-			"time":  timeOf,
-			"timed": func(text string, t time.Time) template.HTML { return timed(language, text, t) },
-			"age":   age, "amount": explain.Amount, "number": number, "value": value, "asset": assetPath, "clock": clock,
+			"count":   func(n int, things string) string { return count(language, n, things) },
+			"rule":    rule,
+			"lead":    func(f *explain.Finding) string { return lead(language, f) },
+			"inshort": func(f *explain.Finding) string { return inShort(language, f) },
+			"time":    timeOf,
+			"timed":   func(text string, t time.Time) template.HTML { return timed(language, text, t) },
+			"age":     age, "amount": explain.Amount, "number": number, "value": value, "asset": assetPath, "clock": clock,
 			"percent": percent, "join": strings.Join, "short": short, "dict": dict, "add": func(a, b int) int { return a + b },
 		}
 		all[language] = map[string]*template.Template{}
@@ -80,6 +81,15 @@ func Write(w http.ResponseWriter, status int, f *Frame) error {
 	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes()) // the client is gone
 	return nil
+}
+
+// nameList is the options of a field that suggests names.
+var nameList = template.Must(template.New("names").Parse(`{{range .}}<option value="{{.}}"></option>{{end}}`))
+
+// WriteNames writes names for the list of a field.
+func WriteNames(w http.ResponseWriter, names []string) error {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	return nameList.Execute(w, names)
 }
 
 // Language is the language of the page: that of the query, else that of the browser.

@@ -105,5 +105,20 @@ func more(lang, resource string, quantity float64) string {
 	return say(lang, "%s more %s", amount, resource)
 }
 
+// inShort says how many pods of a job run and wait, "" for nil.
+func inShort(lang string, f *explain.Finding) string {
+	switch {
+	case f == nil:
+		return ""
+	case f.State == explain.Finished || f.Pods.Total == 0: // before its controller creates its pods
+		return translate(lang, string(f.State))
+	case f.Pods.Waiting == 0:
+		return say(lang, "runs with %d", f.Pods.Placed)
+	case f.Pods.Placed == 0:
+		return say(lang, "waits with %d", f.Pods.Waiting)
+	}
+	return say(lang, "runs with %d, waits with %d", f.Pods.Placed, f.Pods.Waiting)
+}
+
 // say is translate for the texts of this file, which a test finds by its name.
 func say(lang, text string, arguments ...any) string { return translate(lang, text, arguments...) }

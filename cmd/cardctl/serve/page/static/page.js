@@ -46,17 +46,34 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// The page of a simulation stays until the answer comes. Meanwhile it says how far the simulation is.
+function follow(form, running) {
+  const text = running.querySelector("span");
+  const run = form.elements.run.value;
+  const begun = Date.now();
+  const timer = setInterval(async () => {
+    const seconds = `${Math.round((Date.now() - begun) / 1000)} s`;
+    try {
+      const answer = await fetch(`${running.dataset.running}?run=${run}`);
+      const at = answer.ok ? await answer.json() : null;
+      const stage = at && running.dataset[at.what];
+      const cycle = stage && at.cycle > 0 ? `, ${running.dataset.cycle} ${at.cycle}` : "";
+      text.textContent = stage ? `${stage}${cycle}, ${seconds}` : seconds;
+    } catch {
+      text.textContent = seconds; // the server does not answer, or the page goes
+    }
+  }, 500);
+  window.addEventListener("pagehide", () => clearInterval(timer), { once: true });
+}
+
 document.addEventListener("submit", (event) => {
   const running = event.target.querySelector("[data-running]");
-  if (running) {
+  if (running && !event.submitter?.name) { // other buttons simulate nothing
     running.hidden = false;
-    event.target.querySelector("button").disabled = true;
+    follow(event.target, running);
   }
 });
 // A page that the browser kept is shown without its progress.
 window.addEventListener("pageshow", () => {
-  document.querySelectorAll("[data-running]").forEach((running) => {
-    running.hidden = true;
-    running.closest("form").querySelector("button").disabled = false;
-  });
+  document.querySelectorAll("[data-running]").forEach((running) => { running.hidden = true; });
 });
