@@ -21,7 +21,12 @@ function copyButton(of) {
   button.className = "copy";
   button.textContent = document.body.dataset.copy;
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(of.textContent.trim());
+    try {
+      await navigator.clipboard.writeText(of.textContent.trim());
+    } catch {
+      getSelection().selectAllChildren(of); // the browser does not let pages write
+      return;
+    }
     button.textContent = document.body.dataset.copied;
     setTimeout(() => { button.textContent = document.body.dataset.copy; }, 2000);
   });
