@@ -54,6 +54,7 @@ func parse() map[string]map[string]*template.Template {
 			"rule":    rule,
 			"lead":    func(f *explain.Finding) string { return lead(language, f) },
 			"inshort": func(f *explain.Finding) string { return inShort(language, f) },
+			"advise":  func(text string) string { return advise(language, text) },
 			"time":    timeOf,
 			"timed":   func(text string, t time.Time) template.HTML { return timed(language, text, t) },
 			"age":     age, "amount": explain.Amount, "number": number, "value": value, "asset": assetPath, "clock": clock,
