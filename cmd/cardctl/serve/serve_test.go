@@ -346,8 +346,8 @@ func TestWhatIf(t *testing.T) {
 	assert.Contains(t, body, `kubectl patch queues.scheduling.volcano.sh research --type=merge -p &#39;{&#34;metadata&#34;:{&#34;annotations&#34;:{&#34;volcano.sh/card.quota&#34;:&#34;{\&#34;NVIDIA-H200\&#34;:7}&#34;}}}&#39;`)
 	assert.NotContains(t, body, "sse-connect", "the result stays")
 	text := words(body)
-	assert.Contains(t, text, "With the change, 1 more pods get a node and 0 are evicted. Jobs that change: 1.")
-	assert.Less(t, strings.Index(text, "With the change"), strings.Index(text, "Change queues"), "the outcome is first")
+	assert.Contains(t, text, "With the change: 1 pod placed, 0 pods evicted, 1 job affected")
+	assert.Less(t, strings.Index(text, "With the change:"), strings.Index(text, "Change queues"), "the outcome is first")
 	assert.Contains(t, text, `Undo this change kubectl patch queues.scheduling.volcano.sh research --type=merge -p '{"metadata":{"annotations":{"volcano.sh/card.quota":"{\"NVIDIA-H200\": 6}"}}}'`)
 
 	w = post(h, "/whatif.json", form)

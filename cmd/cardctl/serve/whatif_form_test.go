@@ -31,7 +31,7 @@ func TestPickers(t *testing.T) {
 		w := post(h, "/whatif", c.form)
 		require.Equal(t, http.StatusOK, w.Code, name)
 		assert.Contains(t, w.Body.String(), c.want, name)
-		assert.Equal(t, c.simulates, strings.Contains(w.Body.String(), "With the change"), name)
+		assert.Equal(t, c.simulates, strings.Contains(w.Body.String(), "With the change:"), name)
 	}
 }
 
