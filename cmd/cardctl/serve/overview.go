@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
@@ -59,9 +60,19 @@ type borrower struct {
 
 // problems counts what the page Health has.
 type problems struct {
-	Errors   int `json:"errors"`
-	Warnings int `json:"warnings"`
-	Others   int `json:"others"`
+	Errors   int            `json:"errors"`
+	Warnings int            `json:"warnings"`
+	Others   int            `json:"others"`
+	Items    []problemGroup `json:"items"`
+}
+
+// problemGroup counts the issues that are alike: of one field of objects of one kind.
+type problemGroup struct {
+	Severity validate.Severity `json:"severity"`
+	Kind     string            `json:"object"`
+	Field    string            `json:"field,omitempty"`
+	Message  string            `json:"message"` // of the first one, without what is of its object alone
+	Count    int               `json:"count"`
 }
 
 // recentChanges is what differs since an hour ago, or since the start of the server.
@@ -92,7 +103,7 @@ const (
 
 // The rows of the lists of the first page.
 const (
-	mostOldest  = 5
+	mostListed  = 5
 	mostChanged = 10
 )
 
@@ -166,7 +177,7 @@ func (q *request) longest() (all waitingCount, first []oldest) {
 		return x.Compare(*y)
 	})
 	first = []oldest{}
-	for _, f := range aged[:min(len(aged), mostOldest)] {
+	for _, f := range aged[:min(len(aged), mostListed)] {
 		row := oldest{hiddenName, "", hiddenName, f.Queue, sinceOf(f), nil}
 		if q.seen.namespace(f.Namespace) {
 			visible := q.seen.job(*f)
@@ -203,7 +214,7 @@ func (q *request) borrowers() (first []borrower, all int) {
 	slices.SortFunc(first, func(a, b borrower) int {
 		return cmp.Or(cmp.Compare(b.Amount, a.Amount), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Resource, b.Resource))
 	})
-	first = first[:min(len(first), mostOldest)]
+	first = first[:min(len(first), mostListed)]
 	for i := range first {
 		for _, h := range q.Queue(first[i].Queue).Resources {
 			if h.Resource == first[i].Resource {
@@ -214,27 +225,45 @@ func (q *request) borrowers() (first []borrower, all int) {
 	return first, len(names)
 }
 
-// problems counts the notes and the issues that the viewer may see.
+// problems counts the notes and the issues that the viewer may see, and groups the issues: errors first, then the largest groups.
 func (q *request) problems() (p problems) {
-	count := func(severity string) {
-		switch severity {
-		case string(validate.Error):
-			p.Errors++
-		case string(validate.Warning):
-			p.Warnings++
-		default:
-			p.Others++
-		}
-	}
 	for _, n := range q.Notes {
-		count(n.Severity)
+		p.count(validate.Severity(n.Severity))
 	}
+	p.Items = []problemGroup{}
 	for _, i := range q.Checks.Issues {
-		if q.maySee(i.Object) {
-			count(string(i.Severity))
+		if !q.maySee(i.Object) {
+			continue
 		}
+		p.count(i.Severity)
+		kind, _, _ := strings.Cut(i.Object, "/")
+		head, _, shared := strings.Cut(i.Message, ": ")
+		at := slices.IndexFunc(p.Items, func(g problemGroup) bool {
+			return g.Severity == i.Severity && g.Kind == kind && g.Field == i.Field && (g.Message == head || !shared)
+		})
+		if at < 0 {
+			at = len(p.Items)
+			p.Items = append(p.Items, problemGroup{i.Severity, kind, i.Field, head, 0})
+		}
+		p.Items[at].Count++
 	}
+	rank := []validate.Severity{validate.Error, validate.Warning, validate.Note}
+	slices.SortStableFunc(p.Items, func(a, b problemGroup) int {
+		return cmp.Or(cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)), cmp.Compare(b.Count, a.Count))
+	})
+	p.Items = p.Items[:min(len(p.Items), mostListed)]
 	return p
+}
+
+func (p *problems) count(severity validate.Severity) {
+	switch severity {
+	case validate.Error:
+		p.Errors++
+	case validate.Warning:
+		p.Warnings++
+	default:
+		p.Others++
+	}
 }
 
 // recent is what changed in the last hour: the cluster first, then the leaf queues.

@@ -61,6 +61,7 @@ func TestOverview(t *testing.T) {
 			assert.Equal(t, []any{1.0, 6.0, 2}, []any{c.Free, c.Used, c.Waiting})
 		}
 	}
+	assert.Equal(t, problemGroup{"error", "Job", "", "it cannot run, even alone", 2}, o.Problems.Items[0])
 	text := words(get(h, "/").Body.String())
 	for _, want := range []string{"NVIDIA-H200 6 of 7 1 2 jobs", "default/llm", "needs 1 more NVIDIA-H200; research is full, 6 of 6",
 		"train NVIDIA-H200 1 4", "the cluster waiting jobs 1 4", "train NVIDIA-H200, quota 4 6", "1 Pods evicted in the last hour"} {

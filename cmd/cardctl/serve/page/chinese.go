@@ -317,4 +317,5 @@ var chinese = map[string]string{
 	"placed":                      "被放置",
 	"evicted":                     "被驱逐",
 	"affected":                    "受影响",
+	"What is wrong":               "问题",
 }
