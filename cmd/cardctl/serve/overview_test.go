@@ -3,6 +3,8 @@ package serve
 import (
 	"encoding/json"
 	"html"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,4 +80,25 @@ func TestOverview(t *testing.T) {
 	assert.Less(t, hidden.Problems.Errors, o.Problems.Errors)
 	assert.NotContains(t, get(h, "/").Body.String(), "llm")
 	assert.Equal(t, 403, get(newServer(t, s, as(nil)).Handler(), "/").Code)
+}
+
+// TestTryForAllPods offers a quota that is enough for all pods that a gang needs to start, as the advice says.
+func TestTryForAllPods(t *testing.T) {
+	text := `
+apiVersion: v1
+kind: Node
+metadata: {name: node-one, labels: {nvidia.com/gpu.product: X}}
+status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 4}, conditions: [{type: Ready, status: "True"}]}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: team, annotations: {volcano.sh/card.quota: '{"X": 2}'}}
+spec: {capability: {cpu: 64, memory: 64Gi}}
+` + jobOf("a", "one", "team", "node-one") + strings.ReplaceAll(jobOf("a", "gang", "team", ""), "minMember: 1", "minMember: 2")
+	path := filepath.Join(t.TempDir(), "gang.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	page := words(get(newServer(t, newSource(t, path), nil).Handler(), "/job/a/gang").Body.String())
+	assert.Contains(t, page, "needs 2 more X; team is full, 2 of 2")
+	assert.Contains(t, page, "raise volcano.sh/card.quota of \"X\" of queue team to 4")
+	assert.Contains(t, page, "Try queue/team:cards.X=4")
 }

@@ -355,6 +355,9 @@ func TestWhatIf(t *testing.T) {
 	var comparison whatif.Comparison
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &comparison))
 	assert.NotEmpty(t, comparison.Queues)
+	var commands struct{ Commands, Undo []string }
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &commands))
+	assert.Equal(t, []int{1, 1}, []int{len(commands.Commands), len(commands.Undo)})
 
 	for name, c := range map[string]struct {
 		form url.Values
