@@ -57,15 +57,13 @@ func historyView(q *request) (any, any, error) {
 	history := q.server.keeper.history
 	d := &drawing{request: q, classes: map[string]string{}}
 	of := func(card string, waiting bool) func(string) bool { return q.parts(root, history.Queues(card, waiting)) }
-	all := history.Waiting("", of("", true), w)
-	p.Waiting = d.chart(all, nil)
+	whole := func(queue string) bool { return queue == root }
+	p.Waiting = d.chart(history.Waiting("", of("", true), w), history.Waiting("", whole, w))
 	if p.Resource != "" {
-		allocated, forCard := history.Of(p.Resource, of(p.Resource, false), w), history.Waiting(p.Resource, of(p.Resource, true), w)
-		bound := history.Of(p.Resource, func(queue string) bool { return queue == root }, w)
-		p.Allocated, p.For = d.chart(allocated, bound), d.chart(forCard, nil)
-		all = slices.Concat(bound, slices.DeleteFunc(allocated, func(s model.Series) bool { return s.Queue == root }), forCard, all)
+		p.Allocated = d.chart(history.Of(p.Resource, of(p.Resource, false), w), history.Of(p.Resource, whole, w))
+		p.For = d.chart(history.Waiting(p.Resource, of(p.Resource, true), w), history.Waiting(p.Resource, whole, w))
 	}
-	return p, document{Kind: "SeriesList", Items: all}, nil
+	return p, document{Kind: "SeriesList", Items: d.all}, nil
 }
 
 // now is the time at which the history ends. Files have no time after they were read.
@@ -100,40 +98,43 @@ func (q *request) mostUsed() string {
 type drawing struct {
 	*request
 	classes map[string]string
+	all     []model.Series // of all charts
 }
 
-// chart stacks series, those with the highest last value first, below the bound of a series.
-func (d *drawing) chart(all, bound []model.Series) *page.Chart {
-	if len(all) == 0 {
+// chart stacks the series of parts, those with the highest last value first, and what else is in the whole, below the bound of
+// the whole.
+func (d *drawing) chart(parts, whole []model.Series) *page.Chart {
+	if len(whole) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b model.Series) int { return cmp.Compare(b.Last(), a.Last()) })
-	var layers []page.Layer
-	for i, s := range all {
-		if i < mostCurves {
-			layer := page.Layer{Name: s.Queue, Opens: model.HasChildren(d.Model.Queues, s.Queue)}
-			for _, p := range s.Points {
-				layer.Values = append(layer.Values, p.Value)
-			}
-			layers = append(layers, layer)
-			continue
-		}
-		if i == mostCurves {
-			layers = append(layers, page.Layer{Class: page.Other, Values: make([]float64, len(s.Points)), More: len(all) - mostCurves})
-		}
-		for j, p := range s.Points {
-			layers[mostCurves].Values[j] += p.Value
-		}
+	d.all = append(d.all, whole...)
+	if len(parts) != 1 || parts[0].Queue != whole[0].Queue {
+		d.all = append(d.all, parts...)
 	}
-	colour(layers[:min(len(layers), mostCurves)], d.classes)
+	slices.SortStableFunc(parts, func(a, b model.Series) int { return cmp.Compare(b.Last(), a.Last()) })
+	others := page.Layer{Class: page.Other, More: max(0, len(parts)-mostCurves)}
 	var bounds []float64
-	if len(bound) > 0 {
-		for _, p := range bound[0].Points {
-			bounds = append(bounds, p.Bound)
+	for _, p := range whole[0].Points {
+		others.Values, bounds = append(others.Values, p.Value), append(bounds, p.Bound)
+	}
+	var layers []page.Layer
+	for _, s := range parts[:min(len(parts), mostCurves)] {
+		layer := page.Layer{Name: s.Queue, Opens: s.Queue != whole[0].Queue && model.HasChildren(d.Model.Queues, s.Queue)}
+		for j, p := range s.Points {
+			layer.Values = append(layer.Values, p.Value)
+			others.Values[j] = max(0, others.Values[j]-p.Value)
 		}
+		layers = append(layers, layer)
+	}
+	colour(layers, d.classes)
+	if others.More > 0 || slices.Max(others.Values) > 0 {
+		layers = append(layers, others)
+	}
+	if len(layers) == 0 {
+		return nil
 	}
 	chart := page.NewChart(layers, bounds)
-	chart.From, chart.To = all[0].Points[0].Time, all[0].Points[len(all[0].Points)-1].Time
+	chart.From, chart.To = whole[0].Points[0].Time, whole[0].Points[len(whole[0].Points)-1].Time
 	return chart
 }
 

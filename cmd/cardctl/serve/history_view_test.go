@@ -38,6 +38,7 @@ func TestHistoryView(t *testing.T) {
 	text := words(page)
 	assert.Contains(t, text, "all queues / root / research")
 	assert.Contains(t, text, "train 4 lab 2 quota of research 6")
+	assert.Contains(t, text, "lab 2 train 1 other queues 1", "a job waits in research itself, which takes none")
 	assert.Contains(t, words(get(h, "/history?resource=NVIDIA-H200").Body.String()), "cards of the nodes 7")
 	assert.Contains(t, get(h, "/history?period=year").Body.String(), `<option value="1h" selected>`)
 	assert.Equal(t, http.StatusNotFound, get(h, "/history?queue=none").Code)

@@ -149,10 +149,8 @@ func whatIfView(q *request) (any, any, error) {
 	p.Result.Back = len(c.Remove) > 0 || strings.TrimSpace(c.Add) != "" && !slices.Contains(o.Undo, whatif.DeleteManifest)
 	return p, struct {
 		*whatif.Comparison
-		Commands []string `json:"commands"` // that make the change
-		Undo     []string `json:"undo"`     // that take it back
-		Hidden   *Hidden  `json:"hidden,omitempty"`
-	}{o.Comparison, o.Patches, o.Undo, hidden}, nil
+		Hidden *Hidden `json:"hidden,omitempty"`
+	}{o.Comparison, hidden}, nil
 }
 
 // try simulates a change with the rights of the viewer.
