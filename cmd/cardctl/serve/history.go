@@ -24,6 +24,9 @@ type historyPage struct {
 // mostCurves bounds the queues of a chart. The others are summed up.
 const mostCurves = 8
 
+// leastCards is less than any part of a card. What is less comes from the rounding of sums.
+const leastCards = 0.001
+
 // periods are the times that a chart can show.
 var periods = []struct {
 	name string
@@ -122,7 +125,9 @@ func (d *drawing) chart(parts, whole []model.Series) *page.Chart {
 		layer := page.Layer{Name: s.Queue, Opens: s.Queue != whole[0].Queue && model.HasChildren(d.Model.Queues, s.Queue)}
 		for j, p := range s.Points {
 			layer.Values = append(layer.Values, p.Value)
-			others.Values[j] = max(0, others.Values[j]-p.Value)
+			if others.Values[j] -= p.Value; others.Values[j] < leastCards {
+				others.Values[j] = 0
+			}
 		}
 		layers = append(layers, layer)
 	}

@@ -152,6 +152,11 @@ func x(i, points int) float64 {
 	return chartWidth * float64(i) / float64(points-1)
 }
 
+// turns reports whether a curve needs a point: most of a day is flat, and paths are most of a page.
+func turns(values []float64, i int) bool {
+	return i == 0 || i == len(values)-1 || values[i] != values[i-1] || values[i] != values[i+1]
+}
+
 // line is the path along the values that are not 0.
 func (c *Chart) line(values []float64) string {
 	var path strings.Builder
@@ -194,14 +199,18 @@ func (c *Chart) area(below, above []float64) string {
 		letter = "L"
 	}
 	for i, v := range above {
-		put(x(i, len(above)), v)
+		if turns(above, i) {
+			put(x(i, len(above)), v)
+		}
 	}
 	if len(above) == 1 {
 		put(chartWidth, above[0])
 		put(chartWidth, below[0])
 	}
 	for i := len(below) - 1; i >= 0; i-- {
-		put(x(i, len(below)), below[i])
+		if turns(below, i) {
+			put(x(i, len(below)), below[i])
+		}
 	}
 	return path.String() + "Z"
 }

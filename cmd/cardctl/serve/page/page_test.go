@@ -127,6 +127,7 @@ func TestChart(t *testing.T) {
 	assert.Empty(t, c.Bound, "0 is no bound")
 	c = NewChart([]Layer{{Name: "a", Values: []float64{1, 1, 1, 1}}}, []float64{2, 4, 0, 4})
 	assert.InDelta(t, 4, c.Most, 0, "the bound has room")
+	assert.Equal(t, "M0 180L1000 180L1000 240L0 240Z", c.Layers[0].Path, "a flat curve has two points")
 	assert.Equal(t, "M0 120L333.33 0M1000 0", c.Bound, "a line that ends where there is no bound")
 	assert.InDelta(t, 4, c.LastBound, 0)
 	c = NewChart([]Layer{{Name: "a", Values: []float64{1}}}, []float64{2})
