@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -25,17 +26,18 @@ const viewExample = "examples/cardctl"
 
 // viewPaths are the pages of the example, in the order of the navigation.
 var viewPaths = []struct{ name, path, title string }{
+	{"overview", "/", "Overview"},
 	{"queues", "/queues", "Queues"},
 	{"waiting", "/waiting", "Waiting"},
 	{"cards", "/cards", "Cards"},
 	{"lending", "/lending", "Lending"},
 	{"whatif", "/whatif", "What if"},
 	{"health", "/health", "Health"},
-	{"history", "/history", "Last hour"},
+	{"history", "/history", "History"},
 }
 
 // illustrated are the pages of which docs/ has a picture.
-var illustrated = []string{"queues", "waiting", "job", "cards", "health", "history"}
+var illustrated = []string{"overview", "queues", "waiting", "job", "cards", "health", "history"}
 
 // jobPath is the path of the page that explains a job that waits.
 func (p *pages) jobPath(t *testing.T, owner string) string {
@@ -107,9 +109,9 @@ func TestViewAnswers(t *testing.T) {
 	p := servePages(t, "-f", viewExample)
 	b := openBrowser(t, p.address)
 	b.open(t, "/")
-	b.shows(t, "research", "train", "NVIDIA-H200")
+	b.shows(t, "NVIDIA-H200", "needs 1 more NVIDIA-H200; research is full, 6 of 6", "train")
 	b.open(t, p.jobPath(t, "Job/llm"))
-	b.shows(t, "llm", "NVIDIA-H200")
+	b.shows(t, "llm", "Needs 1 more NVIDIA-H200; research is full, 6 of 6")
 	b.open(t, "/whatif")
 	b.run(t, chromedp.SetValue(`[name="set"]`, "queue/research:cards.NVIDIA-H200=8", chromedp.ByQuery), chromedp.Submit(`[name="set"]`, chromedp.ByQuery))
 	b.shows(t, "research", "NVIDIA-H200", "kubectl")
@@ -128,7 +130,7 @@ func TestViewKeyboard(t *testing.T) {
 	for _, of := range paths {
 		b.open(t, of.path)
 		var controls int
-		b.evaluate(t, `(window.controls = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, [tabindex='0']")]).length`, &controls)
+		b.evaluate(t, `(window.controls = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]).length`, &controls)
 		for range controls {
 			b.run(t, chromedp.KeyEvent(kb.Tab))
 			b.evaluate(t, `document.activeElement.reached = getComputedStyle(document.activeElement).outlineStyle !== "none"`, nil)
@@ -139,15 +141,38 @@ func TestViewKeyboard(t *testing.T) {
 	}
 
 	b.open(t, "/queues")
+	press := `document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true, cancelable: true}))`
+	b.waits(t, `!(`+press+`) && document.activeElement.name === "search"`)
+	b.waits(t, press) // in a field it is a letter
+	b.open(t, "/queues")
 	b.run(t, chromedp.Focus("#toggle-research", chromedp.ByQuery), chromedp.KeyEvent(kb.Enter))
 	b.waits(t, `document.getElementById("toggle-research").getAttribute("aria-expanded") === "false" && !document.getElementById("queue-lab")`)
 	b.waits(t, `document.activeElement.id === "toggle-research" && location.search === "?close=research"`)
 	b.run(t, chromedp.KeyEvent(kb.Enter))
 	b.waits(t, `document.getElementById("queue-lab") !== null`)
-	b.run(t, chromedp.KeyEvent("2", chromedp.KeyModifiers(input.ModifierAlt)))
+	b.run(t, chromedp.KeyEvent("3", chromedp.KeyModifiers(input.ModifierAlt)))
 	b.waits(t, `location.pathname === "/waiting"`)
 	b.run(t, chromedp.NavigateBack())
 	b.waits(t, `location.pathname === "/queues" && document.getElementById("queue-lab") !== null`)
+}
+
+// TestViewScripts shows times in the zone of the browser, copies a command, suggests the names of queues, and says that a
+// simulation runs.
+func TestViewScripts(t *testing.T) {
+	p := servePages(t, "-f", viewExample)
+	b := openBrowser(t, p.address)
+	b.run(t, emulation.SetTimezoneOverride("Asia/Shanghai"))
+	b.open(t, "/history")
+	b.waits(t, `[...document.querySelectorAll("time")].every(e => e.textContent.endsWith("GMT+8") && e.title.endsWith("UTC"))`)
+	b.run(t, chromedp.Click("footer .copy", chromedp.ByQuery))
+	b.waits(t, `document.querySelector("footer .copy").textContent === "Copied"`)
+	b.run(t, chromedp.SendKeys(`[name="queue"]`, "tra", chromedp.ByQuery))
+	b.waits(t, `[...document.querySelectorAll("#queue-names option")].map(e => e.value).join() === "train"`)
+	b.open(t, "/whatif")
+	b.evaluate(t, `document.querySelector("form.whatif").addEventListener("submit", e => e.preventDefault())`, nil)
+	b.run(t, chromedp.Click("button.main", chromedp.ByQuery))
+	b.waits(t, `!document.querySelector("[data-running]").hidden && / s$/.test(document.querySelector("[data-running]").innerText)`)
+	b.takeProblems() // that no simulation has the name
 }
 
 // TestViewOtherSites opens pages of other sites that use the server: they change nothing, and
@@ -238,7 +263,7 @@ func TestViewLending(t *testing.T) {
 
 	late := openBrowser(t, servePages(t, flags...).address)
 	late.open(t, "/lending")
-	late.shows(t, "UTC event ", "Pod is evicted, because of reclaim", "/owner (inference)", "before this server started")
+	late.shows(t, " event ", "Pod is evicted, because of reclaim", "/owner (inference)", "before this server started")
 	late.picture(t, "lending-event")
 	late.accessible(t)
 }

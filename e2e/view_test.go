@@ -215,7 +215,7 @@ func TestViewAccess(t *testing.T) {
 		p.answers(t, "/waiting.json", token, http.StatusOK, "secret-plan")
 	}
 	p.answers(t, "/cards.json", lead, http.StatusOK, `"h200-1"`)
-	for _, path := range []string{"/queues", "/waiting", "/cards", "/lending", "/whatif", "/health", "/history"} {
+	for _, path := range []string{"/overview", "/queues", "/waiting", "/cards", "/lending", "/whatif", "/health", "/history"} {
 		for _, form := range []string{"", ".json"} {
 			for token, hidden := range map[string]string{guest: "secret-plan", owner: "h200-1"} {
 				status, text, err := p.get(path+form, token)

@@ -30,7 +30,7 @@ import (
 )
 
 // views are the pages that viewers open in turn.
-var views = []string{"/queues", "/waiting", "/cards", "/lending", "/history"}
+var views = []string{"/", "/queues", "/waiting", "/cards", "/lending", "/history"}
 
 func main() {
 	program := flag.String("program", "bin/cardctl", "the cardctl to measure")

@@ -197,6 +197,16 @@ func (o *Objects) Merge(others *Objects) {
 	o.replaceWorkloads()
 }
 
+// Shares reports whether there is an object, by kind, namespace and name, that others has as well.
+func (o *Objects) Shares(others *Objects) bool {
+	for k := range others.known {
+		if o.known[k] != nil {
+			return true
+		}
+	}
+	return false
+}
+
 func (o *Objects) all() []metav1.Object {
 	return slices.Concat(metaOf(o.Nodes), metaOf(o.Queues), metaOf(o.PodGroups), metaOf(o.Jobs), metaOf(o.Pods), metaOf(o.Deployments),
 		metaOf(o.PriorityClasses), metaOf(o.ConfigMaps))

@@ -20,6 +20,9 @@
 // it, a request without a Viewer sees nothing. The paths /livez and /readyz, which show nothing
 // of the cluster, and the assets are outside of it.
 //
+// The path /names suggests names for fields, and /whatif/progress.json tells how far a simulation is to
+// who knows the name that its page gave it. Both answer viewers who may see queues.
+//
 // Whatever shows a job by its name asks seen, in viewer.go, and nothing else. Views that show
 // queues are routed through queuesOnly.
 package serve

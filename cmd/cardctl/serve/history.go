@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -9,10 +10,12 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 )
 
-// historyPage is the content of the view Last hour.
+// historyPage is the content of the view History.
 type historyPage struct {
 	Resources []string
 	Resource  string
+	Period    string
+	Path      []string // the queues above the one that the charts are of, from the root on
 	Allocated *page.Chart
 	For       *page.Chart // the jobs that wait for the card
 	Waiting   *page.Chart
@@ -21,33 +24,66 @@ type historyPage struct {
 // mostCurves bounds the queues of a chart. The others are summed up.
 const mostCurves = 8
 
-// historyView shows what the leaf queues had of a card, how many jobs waited for it, and how many
-// waited at all, in the last hour.
+// leastCards is less than any part of a card. What is less comes from the rounding of sums.
+const leastCards = 0.001
+
+// periods are the times that a chart can show.
+var periods = []struct {
+	name string
+	time time.Duration
+}{
+	{"5m", 5 * time.Minute}, {"15m", 15 * time.Minute}, {"1h", time.Hour}, {"6h", 6 * time.Hour}, {"24h", 24 * time.Hour},
+}
+
+// historyView shows what queues had of a card, below its bound, how many jobs waited for it, and how
+// many waited at all. The queues are those below one queue, or all, as far down as there are colours for.
 func historyView(q *request) (any, any, error) {
 	p := &historyPage{Resources: resourcesOf(q.Model.Queues), Resource: q.query.Get("resource")}
+	root := q.query.Get("queue")
+	if root != "" && q.Queue(root) == nil {
+		return nil, nil, fmt.Errorf("%w: there is no queue %q", errNotFound, root)
+	}
 	if p.Resource == "" && len(q.Stock.Cards) > 0 {
 		p.Resource = q.mostUsed()
 	}
-	leaf := model.Leaves(q.Model.Queues)
-	wanted := func(queue string) bool {
-		only := q.query.Get("queue")
-		return only == queue || only == "" && leaf[queue]
+	w := model.Window{Period: time.Hour, Now: q.now()}
+	p.Period = "1h"
+	for _, each := range periods {
+		if each.name == q.query.Get("period") {
+			p.Period, w.Period = each.name, each.time
+		}
 	}
-	now := time.Now()
-	if q.server.options.Source.Changed() == nil {
-		now = q.Time // files have no time after they were read
+	if path := model.Path(q.Model.Queues, root); len(path) > 0 {
+		p.Path = path[1:]
+		slices.Reverse(p.Path)
 	}
-	allocated := q.server.keeper.history.Of(p.Resource, wanted, now)
-	waiting := q.server.keeper.history.Waiting("", wanted, now)
-	classes := map[string]string{} // a queue has one colour in all charts
-	p.Allocated, p.Waiting = chartOf(allocated, classes), chartOf(waiting, classes)
-	all := append(allocated, waiting...)
+	history := q.server.keeper.history
+	d := &drawing{request: q, classes: map[string]string{}}
+	of := func(card string, waiting bool) func(string) bool { return q.parts(root, history.Queues(card, waiting)) }
+	whole := func(queue string) bool { return queue == root }
+	p.Waiting = d.chart(history.Waiting("", of("", true), w), history.Waiting("", whole, w))
 	if p.Resource != "" {
-		forCard := q.server.keeper.history.Waiting(p.Resource, wanted, now)
-		p.For = chartOf(forCard, classes)
-		all = append(all, forCard...)
+		p.Allocated = d.chart(history.Of(p.Resource, of(p.Resource, false), w), history.Of(p.Resource, whole, w))
+		p.For = d.chart(history.Waiting(p.Resource, of(p.Resource, true), w), history.Waiting(p.Resource, whole, w))
 	}
-	return p, document{Kind: "SeriesList", Items: all}, nil
+	return p, document{Kind: "SeriesList", Items: d.all}, nil
+}
+
+// now is the time at which the history ends. Files have no time after they were read.
+func (q *request) now() time.Time {
+	if q.server.options.Source.Changed() == nil {
+		return q.Time
+	}
+	return time.Now()
+}
+
+// parts selects the queues of a chart, among those that have something in it.
+func (q *request) parts(root string, has map[string]bool) func(queue string) bool {
+	parts := map[string]bool{}
+	for _, name := range model.Parts(q.Model.Queues, root, func(queue string) bool { return has[queue] }, mostCurves) {
+		parts[name] = true
+	}
+	return func(queue string) bool { return parts[queue] }
 }
 
 // mostUsed is the card of which the largest part is charged.
@@ -61,35 +97,49 @@ func (q *request) mostUsed() string {
 	return most.Card
 }
 
-// chartOf stacks series, those with the highest last value first. It adds their colours to
-// classes.
-func chartOf(all []model.Series, classes map[string]string) *page.Chart {
-	last := func(s model.Series) float64 { return s.Points[len(s.Points)-1].Value }
-	all = slices.DeleteFunc(slices.Clone(all), func(s model.Series) bool { return len(s.Points) == 0 })
-	slices.SortStableFunc(all, func(a, b model.Series) int { return cmp.Compare(last(b), last(a)) })
-	var layers []page.Layer
-	for i, s := range all {
-		if i < mostCurves {
-			layer := page.Layer{Name: s.Queue}
-			for _, p := range s.Points {
-				layer.Values = append(layer.Values, p.Value)
-			}
-			layers = append(layers, layer)
-			continue
-		}
-		if i == mostCurves {
-			layers = append(layers, page.Layer{Class: page.Other, Values: make([]float64, len(s.Points))})
-		}
-		for j, p := range s.Points {
-			layers[mostCurves].Values[j] += p.Value
-		}
-	}
-	if len(all) == 0 {
+// drawing draws charts in which a queue has one colour.
+type drawing struct {
+	*request
+	classes map[string]string
+	all     []model.Series // of all charts
+}
+
+// chart stacks the series of parts, those with the highest last value first, and what else is in the whole, below the bound of
+// the whole.
+func (d *drawing) chart(parts, whole []model.Series) *page.Chart {
+	if len(whole) == 0 {
 		return nil
 	}
-	colour(layers[:min(len(layers), mostCurves)], classes)
-	chart := page.NewChart(layers)
-	chart.From, chart.To = all[0].Points[0].Time, all[0].Points[len(all[0].Points)-1].Time
+	d.all = append(d.all, whole...)
+	if len(parts) != 1 || parts[0].Queue != whole[0].Queue {
+		d.all = append(d.all, parts...)
+	}
+	slices.SortStableFunc(parts, func(a, b model.Series) int { return cmp.Compare(b.Last(), a.Last()) })
+	others := page.Layer{Class: page.Other, More: max(0, len(parts)-mostCurves)}
+	var bounds []float64
+	for _, p := range whole[0].Points {
+		others.Values, bounds = append(others.Values, p.Value), append(bounds, p.Bound)
+	}
+	var layers []page.Layer
+	for _, s := range parts[:min(len(parts), mostCurves)] {
+		layer := page.Layer{Name: s.Queue, Opens: s.Queue != whole[0].Queue && model.HasChildren(d.Model.Queues, s.Queue)}
+		for j, p := range s.Points {
+			layer.Values = append(layer.Values, p.Value)
+			if others.Values[j] -= p.Value; others.Values[j] < leastCards {
+				others.Values[j] = 0
+			}
+		}
+		layers = append(layers, layer)
+	}
+	colour(layers, d.classes)
+	if others.More > 0 || slices.Max(others.Values) > 0 {
+		layers = append(layers, others)
+	}
+	if len(layers) == 0 {
+		return nil
+	}
+	chart := page.NewChart(layers, bounds)
+	chart.From, chart.To = whole[0].Points[0].Time, whole[0].Points[len(whole[0].Points)-1].Time
 	return chart
 }
 

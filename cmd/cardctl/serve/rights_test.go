@@ -130,6 +130,7 @@ func TestRights(t *testing.T) {
 		form   url.Values
 	}
 	views := []view{
+		{path: "/overview", queues: true, shows: "mine- theirs- vanished"},
 		{path: "/queues", queues: true}, {path: "/history", queues: true}, {path: "/health", queues: true, shows: "theirs-"},
 		{path: "/waiting", shows: "mine- theirs- theirs min-runtime vanished 10.9.8.7"}, {path: "/waiting?queue=owns", shows: "mine- theirs-"}, {path: "/waiting?search=waits", shows: "mine- theirs-"},
 		{path: "/cards", queues: true, shows: "node-"}, {path: "/lending", queues: true, shows: "mine- theirs- node-"},

@@ -108,7 +108,7 @@ func post(h http.Handler, path string, form url.Values) *httptest.ResponseRecord
 }
 
 // paths are those of all views, on the examples.
-var paths = []string{"/queues", "/queues?full=on", "/queues?search=lab&wide=on", "/waiting", "/job/default/llm", "/cards", "/lending", "/whatif", "/health", "/history"}
+var paths = []string{"/overview", "/queues", "/queues?full=on", "/queues?search=lab&wide=on", "/waiting", "/job/default/llm", "/cards", "/lending", "/whatif", "/health", "/history"}
 
 // asJSON is the path of the JSON of a view.
 func asJSON(path string) string {
@@ -122,6 +122,7 @@ func asJSON(path string) string {
 func TestViews(t *testing.T) {
 	h := newServer(t, newSource(t, examples), nil).Handler()
 	contains := map[string][]string{
+		"/overview":        {"needs 1 more NVIDIA-H200; research is full, 6 of 6", "train", "What changed in the last hour", "/health", "/overview.json", "cardctl cards -f dump.json"},
 		"/queues":          {"research", `aria-label="NVIDIA-H200: deserved 3, guarantee 0, allocated 4, inqueue 0, capability 6"`, "cardctl top --once -f dump.json"},
 		"/waiting":         {"research lacks 1 NVIDIA-H200", "default/llm", "cardctl explain -f dump.json"},
 		"/job/default/llm": {"OverQuota", "default/Job/tune", "raise volcano.sh/card.quota of", "cardctl explain job llm -n default"},
@@ -141,7 +142,7 @@ func TestViews(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code, path)
 		assert.True(t, json.Valid(w.Body.Bytes()), path)
 	}
-	for path, code := range map[string]int{"/": http.StatusFound, "/none": 404, "/job/default/none": 404, "/queues?queue=none": 404, "/queues.json?queue=none": 404, "/livez": 200, "/readyz": 200} {
+	for path, code := range map[string]int{"/none": 404, "/job/default/none": 404, "/queues?queue=none": 404, "/queues.json?queue=none": 404, "/livez": 200, "/readyz": 200} {
 		assert.Equal(t, code, get(h, path).Code, path)
 	}
 }
@@ -343,13 +344,20 @@ func TestWhatIf(t *testing.T) {
 	assert.Contains(t, body, "llm-worker-4")
 	assert.Contains(t, body, "Placed")
 	assert.Contains(t, body, `kubectl patch queues.scheduling.volcano.sh research --type=merge -p &#39;{&#34;metadata&#34;:{&#34;annotations&#34;:{&#34;volcano.sh/card.quota&#34;:&#34;{\&#34;NVIDIA-H200\&#34;:7}&#34;}}}&#39;`)
-	assert.NotContains(t, body, "hx-get", "the result stays")
+	assert.NotContains(t, body, "sse-connect", "the result stays")
+	text := words(body)
+	assert.Contains(t, text, "With the change: 1 pod placed, 0 pods evicted, 1 job affected")
+	assert.Less(t, strings.Index(text, "With the change:"), strings.Index(text, "Change queues"), "the outcome is first")
+	assert.Contains(t, text, `Undo this change kubectl patch queues.scheduling.volcano.sh research --type=merge -p '{"metadata":{"annotations":{"volcano.sh/card.quota":"{\"NVIDIA-H200\": 6}"}}}'`)
 
 	w = post(h, "/whatif.json", form)
 	require.Equal(t, 200, w.Code)
 	var comparison whatif.Comparison
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &comparison))
 	assert.NotEmpty(t, comparison.Queues)
+	var commands struct{ Commands, Undo []string }
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &commands))
+	assert.Equal(t, []int{1, 1}, []int{len(commands.Commands), len(commands.Undo)})
 
 	for name, c := range map[string]struct {
 		form url.Values

@@ -36,6 +36,8 @@ type Server struct {
 	trials   *trials
 	measures *measures
 	started  time.Time
+
+	progress progress // of simulations
 }
 
 // New returns a server that has read nothing yet.
@@ -44,6 +46,7 @@ func New(o Options) *Server {
 	measures := newMeasures(events)
 	return &Server{
 		options: o, events: events, trials: newTrials(), measures: measures, started: time.Now(),
+		progress: progress{of: map[string]stage{}},
 		keeper: &keeper{source: o.Source, interval: o.Interval, log: o.Log, history: model.NewHistory(), events: events, measures: measures},
 	}
 }

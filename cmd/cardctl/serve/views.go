@@ -54,6 +54,7 @@ type document struct {
 
 func (s *Server) views() []view {
 	return []view{
+		{name: "overview", path: "/overview", make: overviewView, command: commandOf("cards")},
 		{name: "queues", path: "/queues", make: queuesView, command: commandOf("top", "--once")},
 		{name: "waiting", path: "/waiting", open: true, make: waitingView, command: commandOf("explain")},
 		{name: "job", path: "/job/{namespace}/{name}", open: true, make: jobView, command: jobCommand},
@@ -72,6 +73,9 @@ func commandOf(words ...string) func(*request) []string {
 func (s *Server) addViews(mux *http.ServeMux) {
 	for _, v := range s.views() {
 		mux.HandleFunc("GET "+v.path, s.show(v, s.html))
+		if v.name == "overview" {
+			mux.HandleFunc("GET /{$}", s.show(v, s.html))
+		}
 		if path, object := strings.CutSuffix(v.path, "/{name}"); object {
 			mux.HandleFunc("GET "+path+"/{name}/json", s.show(v, s.json))
 		} else {
@@ -82,7 +86,8 @@ func (s *Server) addViews(mux *http.ServeMux) {
 			mux.HandleFunc("POST "+v.path+".json", s.show(v, s.json))
 		}
 	}
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/queues", http.StatusFound) })
+	mux.HandleFunc("GET /names", s.names)
+	mux.HandleFunc("GET /whatif/progress.json", s.showProgress)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, s.request(r), http.StatusNotFound, errNotFound)
 	})
@@ -205,8 +210,11 @@ func (s *Server) frame(q *request, v view) *page.Frame {
 	if v.command != nil {
 		f.Command = whatif.Quote(append(append([]string{"cardctl"}, v.command(q)...), s.options.Flags...)...)
 		f.JSON = q.URL.Path + ".json"
-		if v.name == "job" {
+		switch v.name {
+		case "job":
 			f.JSON = q.URL.Path + "/json"
+		case "overview":
+			f.JSON = v.path + ".json" // the path can be /
 		}
 	}
 	if err := q.seen.failure(q.state.err); err != nil {

@@ -178,15 +178,24 @@ func (q *request) holders(f *explain.Finding) (all []holders) {
 	return all
 }
 
-// levels are the queues from that of a job up to the root.
+// levels are the queues from that of a job up to the root, with the resources that the job lacks, or else with its cards.
 func (q *request) levels(f *explain.Finding) (rows []levelRow) {
 	scales := model.Scales(q.Model.Queues)
-	resource := ""
-	if f.Reason != nil && len(f.Reason.Shortages) > 0 {
-		resource = f.Reason.Shortages[0].Resource
+	resources := slices.Clone([]string(f.Cards))
+	if shortages := page.Shortages(f); len(shortages) > 0 {
+		resources = nil
+		for _, s := range shortages {
+			if !slices.Contains(resources, s.Resource) {
+				resources = append(resources, s.Resource)
+			}
+		}
 	}
 	for _, name := range model.Path(q.Model.Queues, f.Queue) {
-		rows = append(rows, levelRow{Queue: name, Lacks: name == f.Level, Bars: q.barsOf(q.Queue(name), resource, true, scales)})
+		row := levelRow{Queue: name, Lacks: name == f.Level}
+		for _, resource := range resources {
+			row.Bars = append(row.Bars, q.barsOf(q.Queue(name), resource, true, scales)...)
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }
@@ -197,7 +206,7 @@ func (q *request) tries(f *explain.Finding) (all []page.Try) {
 	if f.Reason == nil {
 		return nil
 	}
-	for _, s := range f.Reason.Shortages {
+	for _, s := range page.Shortages(f) {
 		if (s.Against == "capability" || s.Against == "deserved") && q.freeOf(s.Resource) >= s.Total-s.Bound {
 			all = append(all, page.Try{Setting: settingOf(s.Queue, s.Resource, s.Against, s.Total)})
 		}

@@ -85,6 +85,9 @@ func (t *trials) run(ctx context.Context, simulate func(context.Context) (*whati
 type change struct {
 	Set, Remove []string
 	Add         string
+	run         string // the name of the simulation
+	fill        bool   // the form gets what was picked, and nothing is simulated
+	pick        pick
 }
 
 // whatIfPage is the content of the view What if.
@@ -93,6 +96,7 @@ type whatIfPage struct {
 	Error            string
 	Warnings         []string
 	Result           *trialResult
+	Form             formParts
 }
 
 // trialResult is the outcome of a simulation as the page shows it.
@@ -100,22 +104,22 @@ type trialResult struct {
 	Unsettled  []string
 	Queues     []queueChange
 	MoreQueues int // that are not shown
-	Jobs       []jobChange
+	Jobs       []whatif.JobChange
 	MoreJobs   int
 	Hidden     *Hidden
 	Events     []engine.Event
 	MoreEvents int
 	Patches    []string
+	Undo       []string
+	Back       bool // objects that it removes or replaces need their manifests to come back
+	Placed     int  // pods that have a node with the change only
+	Evicted    int
+	Changed    int // jobs
 }
 
 type queueChange struct {
 	whatif.CardChange
 	BeforeBar, AfterBar page.Bar
-}
-
-type jobChange struct {
-	whatif.JobChange
-	BeforeText, AfterText, Why string
 }
 
 // whatIfView shows the form and, for a POST, the outcome.
@@ -124,8 +128,11 @@ func whatIfView(q *request) (any, any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &whatIfPage{Set: strings.Join(c.Set, "\n"), Remove: strings.Join(c.Remove, "\n"), Add: c.Add}
-	if q.Method != http.MethodPost {
+	if c.pick.fill == "job" {
+		c.Add = strings.TrimLeft(strings.TrimRight(c.Add, "\n")+"\n---\n"+q.manifest(c.pick), "\n-")
+	}
+	p := &whatIfPage{Set: strings.Join(c.Set, "\n"), Remove: strings.Join(c.Remove, "\n"), Add: c.Add, Form: q.formParts()}
+	if q.Method != http.MethodPost || c.fill {
 		return p, document{Kind: "Comparison"}, nil
 	}
 	o, err := q.try(c)
@@ -139,6 +146,7 @@ func whatIfView(q *request) (any, any, error) {
 	p.Warnings = o.Warnings
 	hidden := q.hide(o.Comparison)
 	p.Result = resultOf(o, hidden)
+	p.Result.Back = len(c.Remove) > 0 || strings.TrimSpace(c.Add) != "" && !slices.Contains(o.Undo, whatif.DeleteManifest)
 	return p, struct {
 		*whatif.Comparison
 		Hidden *Hidden `json:"hidden,omitempty"`
@@ -158,7 +166,9 @@ func (q *request) try(c change) (*whatif.Trial, error) {
 				return nil, err
 			}
 		}
-		return whatif.Try(ctx, q.Objects, q.Configuration, change, nil)
+		report, end := q.server.progress.begin(c.run)
+		defer end()
+		return whatif.Try(ctx, q.Objects, q.Configuration, change, report)
 	})
 	switch {
 	case errors.Is(err, errBroken):
@@ -191,7 +201,9 @@ func readChange(w http.ResponseWriter, r *http.Request) (change, error) {
 		}
 		form = r.PostForm
 	}
-	c := change{Set: lines(form["set"]), Remove: lines(form["remove"]), Add: strings.Join(form["add"], "\n---\n")}
+	c := change{Set: lines(form["set"]), Remove: lines(form["remove"]), Add: strings.Join(form["add"], "\n---\n"), run: form.Get("run"),
+		pick: picks(form)}
+	c.pick.into(&c)
 	if len(c.Set)+len(c.Remove) > mostChanges {
 		return c, fmt.Errorf("%w: %d changes; at most %d are simulated", errForm, len(c.Set)+len(c.Remove), mostChanges)
 	}
@@ -253,7 +265,7 @@ func (q *request) hide(c *whatif.Comparison) (hidden *Hidden) {
 // resultOf returns the differences of a comparison for the page.
 func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
 	c := o.Comparison
-	r := &trialResult{Hidden: hidden, Patches: o.Patches}
+	r := &trialResult{Hidden: hidden, Patches: o.Patches, Undo: o.Undo}
 	if !c.Before.Settled {
 		r.Unsettled = append(r.Unsettled, "Before: the cluster does not settle: pods keep evicting each other. The page shows the last cycle.")
 	}
@@ -271,18 +283,19 @@ func resultOf(o *whatif.Trial, hidden *Hidden) *trialResult {
 		}
 	}
 	for _, j := range c.Jobs {
-		if !j.Changed() {
-			continue
+		if j.Changed() {
+			r.Jobs = append(r.Jobs, j)
 		}
-		row := jobChange{JobChange: j, BeforeText: whatif.InShort(j.Before), AfterText: whatif.InShort(j.After)}
-		if j.After != nil {
-			row.Why = j.After.Message
-		}
-		r.Jobs = append(r.Jobs, row)
 	}
+	events := c.NewEvents()
+	for _, e := range events {
+		r.Placed += bit(e.Kind == engine.Placed)
+		r.Evicted += bit(e.Kind == engine.Evicted)
+	}
+	r.Changed = len(r.Jobs)
 	r.Queues, r.MoreQueues = firstRows(r.Queues)
 	r.Jobs, r.MoreJobs = firstRows(r.Jobs)
-	r.Events, r.MoreEvents = firstRows(c.NewEvents())
+	r.Events, r.MoreEvents = firstRows(events)
 	return r
 }
 

@@ -32,10 +32,10 @@ const settingForm = "queue/NAME:FIELD=VALUE, where FIELD is cards.CARD, deserved
 // fields are the fields of a setting, those that end with a dot before a card or a resource.
 var fields = append([]string{"cards.", "deservedCards.", "guaranteeCards.", "capability.", "deserved.", "guarantee.", "parent", "priority",
 	"reclaimable", "state", "weight"},
-	policies()...)
+	Policies()...)
 
-// policies are the names of the annotations that are policies, without the prefix.
-func policies() (names []string) {
+// Policies returns the names of the annotations that are policies, without the prefix. Each is a field of a setting.
+func Policies() (names []string) {
 	for _, key := range policy.Keys() {
 		names = append(names, strings.TrimPrefix(key, policy.Prefix))
 	}
@@ -125,7 +125,7 @@ func parse(setting string) (queue, field, value string, ok bool) {
 }
 
 func set(queue *scheduling.Queue, field, value string) error {
-	if slices.Contains(policies(), field) {
+	if slices.Contains(Policies(), field) {
 		return setPolicy(queue, policy.Prefix+field, value)
 	}
 	kind, key, _ := strings.Cut(field, ".")

@@ -45,6 +45,9 @@ type Comparison struct {
 	After  *Outcome     `json:"after"`
 	Jobs   []JobChange  `json:"jobs"`
 	Queues []CardChange `json:"queues"`
+	// Patches are the commands that make the change in a cluster, and Undo those that take it back, as far as commands can.
+	Patches []string `json:"commands,omitempty"`
+	Undo    []string `json:"undo,omitempty"`
 }
 
 // JobChange is a job before and after; nil where it does not exist.

@@ -12,23 +12,17 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 )
 
 // patches returns the commands that make a change in a cluster.
 func patches(were []*scheduling.Queue, after *engine.World, change Change) (all []string, err error) {
 	for _, was := range were {
-		is := after.Queue(was.Name)
-		patch, err := mergePatch(was, is)
+		commands, err := patch(was, after.Queue(was.Name))
 		if err != nil {
 			return nil, err
 		}
-		if patch != "{}" {
-			all = append(all, Quote("kubectl", "patch", "queues.scheduling.volcano.sh", was.Name, "--type=merge", "-p", patch))
-		}
-		if was.Status.State != is.Status.State {
-			action := map[scheduling.QueueState]string{scheduling.QueueStateOpen: "open", scheduling.QueueStateClosed: "close"}[is.Status.State]
-			all = append(all, Quote("vcctl", "queue", "operate", "-a", action, "-n", was.Name))
-		}
+		all = append(all, commands...)
 	}
 	if change.Add != nil {
 		all = append(all, Quote("kubectl", "apply", "-f", "manifest.yaml"))
@@ -45,6 +39,44 @@ func patches(were []*scheduling.Queue, after *engine.World, change Change) (all 
 		case parts[0] == "node":
 			all = append(all, Quote("kubectl", "delete", "node", parts[1]))
 		}
+	}
+	return all, nil
+}
+
+// DeleteManifest is the command that takes back what a change adds.
+const DeleteManifest = "kubectl delete -f manifest.yaml"
+
+// undo returns the commands that take a change back. Objects that it removes or replaces come back with their manifests only:
+// no command deletes an object that objects have.
+func undo(objects *input.Objects, were []*scheduling.Queue, after *engine.World, change Change) (all []string, err error) {
+	if change.Add != nil && !objects.Shares(change.Add) {
+		all = append(all, DeleteManifest)
+	}
+	for _, was := range were {
+		commands, err := patch(after.Queue(was.Name), was)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, commands...)
+	}
+	return all, nil
+}
+
+// patch returns the commands that make a queue another one.
+func patch(from, to *scheduling.Queue) (all []string, err error) {
+	patch, err := mergePatch(from, to)
+	if err != nil {
+		return nil, err
+	}
+	if patch != "{}" {
+		all = append(all, Quote("kubectl", "patch", "queues.scheduling.volcano.sh", to.Name, "--type=merge", "-p", patch))
+	}
+	if from.Status.State != to.Status.State {
+		action := "open" // also for a queue that has no state yet
+		if to.Status.State == scheduling.QueueStateClosed {
+			action = "close"
+		}
+		all = append(all, Quote("vcctl", "queue", "operate", "-a", action, "-n", to.Name))
 	}
 	return all, nil
 }

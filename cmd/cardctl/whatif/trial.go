@@ -32,7 +32,6 @@ type Trial struct {
 	Objects  *input.Objects // with those that were added
 	World    *engine.World  // after the change
 	Warnings []string
-	Patches  []string // commands that make the change in a cluster
 }
 
 // Try simulates a change of objects, which stay as they are. It ends when ctx is done, with
@@ -40,7 +39,8 @@ type Trial struct {
 func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, change Change,
 	report func(what string) func(cycle, events int)) (*Trial, error) {
 	t := &Trial{Objects: objects.Clone()}
-	if err := t.apply(change, c.CardLabels()); err != nil {
+	patches, undo, err := t.apply(objects, change, c.CardLabels())
+	if err != nil {
 		return nil, err
 	}
 	if report == nil {
@@ -59,17 +59,18 @@ func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, c
 		return nil, err
 	}
 	t.Comparison = Compare(before, after)
+	t.Patches, t.Undo = patches, undo
 	return t, ctx.Err()
 }
 
-// apply makes the world after the change.
-func (t *Trial) apply(change Change, labels card.Labels) (err error) {
+// apply makes the world after the change of objects. It returns the commands that make the change in a cluster, and take it back.
+func (t *Trial) apply(objects *input.Objects, change Change, labels card.Labels) (commands, back []string, err error) {
 	if add := change.Add; add != nil {
 		if len(add.Problems) > 0 {
-			return ManifestError{add.Problems[0]}
+			return nil, nil, ManifestError{add.Problems[0]}
 		}
 		if err := permit(add, change.Rights); err != nil {
-			return err
+			return nil, nil, err
 		}
 		for _, m := range add.ConfigMaps {
 			t.Warnings = append(t.Warnings, fmt.Sprintf("--add %s: ConfigMap %s: both runs use the scheduler configuration that is in force",
@@ -78,24 +79,27 @@ func (t *Trial) apply(change Change, labels card.Labels) (err error) {
 		t.Objects.Merge(add)
 	}
 	if t.World, err = engine.Build(t.Objects); err != nil {
-		return err
+		return nil, nil, err
 	}
 	were := slices.Clone(t.World.Queues)
 	for _, setting := range change.Set {
 		if err := Set(t.World, setting); err != nil {
-			return err
+			return nil, nil, err
 		}
 		if missing := MissingCard(t.World, labels, setting); missing != "" {
 			t.Warnings = append(t.Warnings, fmt.Sprintf("--set %s: %s", setting, missing))
 		}
 	}
-	if t.Patches, err = patches(were, t.World, change); err != nil {
-		return err
+	if commands, err = patches(were, t.World, change); err != nil {
+		return nil, nil, err
+	}
+	if back, err = undo(objects, were, t.World, change); err != nil {
+		return nil, nil, err
 	}
 	for _, object := range change.Remove {
 		if err := Remove(t.World, object, change.Namespace, change.Rights); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
-	return nil
+	return commands, back, nil
 }

@@ -344,7 +344,15 @@ func TestPatches(t *testing.T) {
 		"kubectl delete jobs.batch.volcano.sh borrows",
 		"kubectl delete jobs.batch.volcano.sh -n default claims",
 	}, trial.Patches)
+	assert.Equal(t, []string{
+		"kubectl delete -f manifest.yaml",
+		"vcctl queue operate -a open -n borrower",
+		`kubectl patch queues.scheduling.volcano.sh owner --type=merge -p '{"metadata":{"annotations":{"volcano.sh/card.quota":"{\"A\": 8}"}},"spec":{"capability":null,"weight":1}}'`,
+	}, trial.Undo)
 	assert.Len(t, objects.Jobs, 1, "the objects stay as they are")
+	trial, err = Try(t.Context(), objects, c, Change{Rights: Everything, Add: input.Parse("manifest", []byte(lending))}, nil)
+	require.NoError(t, err)
+	assert.Empty(t, trial.Undo, "the objects were there before")
 
 	var manifest ManifestError
 	_, err = Try(t.Context(), objects, c, Change{Add: input.Parse("manifest", []byte("kind: ["))}, nil)

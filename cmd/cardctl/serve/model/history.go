@@ -1,107 +1,117 @@
 package model
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 )
 
-// The history has a sample for each slot of the last hour.
-const (
-	slot       = 30 * time.Second
-	slots      = 120
-	mostSeries = 20000
-)
+// mostSeries bounds the series. With all of them, the history has some 100 MiB.
+const mostSeries = 20000
 
-// History keeps what queues had in the last hour. It is bounded: a queue or a card that comes
+// History keeps what queues had in the last day. It is bounded: a queue or a card that comes
 // when mostSeries are kept has no history.
 type History struct {
-	mu      sync.Mutex
-	series  map[seriesKey]int
-	keys    []seriesKey
-	samples []sample // the oldest first
+	mu     sync.Mutex
+	series map[seriesKey]int
+	keys   []seriesKey
+	fine   ring
+	coarse ring
 }
 
-// seriesKey is a card of a queue, or its jobs that wait: for a card, or "" for all of them.
+// seriesKey is a card of a queue, or its jobs that wait: for a card, or "" for all of them. The
+// queue "" is the cluster.
 type seriesKey struct {
 	queue, resource string
 	waiting         bool
 }
 
-type sample struct {
-	time   time.Time
-	values []value // by series
-}
-
-type value struct{ allocated, inqueue float32 }
+// value is what a series has at a time: what is allocated, or how many jobs wait, and the bound of
+// what is allocated, 0 for none.
+type value struct{ allocated, inqueue, bound float32 }
 
 // NewHistory returns an empty history.
-func NewHistory() *History { return &History{series: map[seriesKey]int{}} }
+func NewHistory() *History {
+	return &History{series: map[seriesKey]int{}, fine: ring{slot: fineSlot, slots: fineSlots}, coarse: ring{slot: coarseSlot, slots: coarseSlots}}
+}
 
 // Add adds a model. The last one of a slot counts.
 func (h *History) Add(m *Model) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := sample{time: m.Time.Truncate(slot), values: make([]value, len(h.keys), len(h.keys)+1)}
+	values := make([]value, len(h.keys), len(h.keys)+1)
 	put := func(k seriesKey, v value) {
 		i, known := h.series[k]
 		if !known {
-			if v == (value{}) || len(h.keys) == mostSeries {
+			if v.allocated == 0 && v.inqueue == 0 || len(h.keys) == mostSeries {
 				return
 			}
 			i = len(h.keys)
 			h.series[k], h.keys = i, append(h.keys, k)
 		}
-		for len(s.values) <= i {
-			s.values = append(s.values, value{})
+		for len(values) <= i {
+			values = append(values, value{})
 		}
-		s.values[i] = v
+		values[i] = v
 	}
+	for _, c := range m.Stock.Cards {
+		put(seriesKey{resource: c.Card}, value{allocated: float32(c.Charged), bound: float32(c.Allocatable)})
+	}
+	put(seriesKey{waiting: true}, value{allocated: float32(len(m.Waiting))})
 	for i := range m.Queues {
 		q := &m.Queues[i]
 		put(seriesKey{queue: q.Queue, waiting: true}, value{allocated: float32(q.Waiting)})
 		for _, r := range q.Resources {
 			if r.Card {
-				put(seriesKey{queue: q.Queue, resource: r.Resource}, value{float32(r.Allocated), float32(r.Inqueue)})
+				put(seriesKey{queue: q.Queue, resource: r.Resource}, valueOf(r))
 			}
 		}
 	}
 	for k, jobs := range m.waitingFor() {
 		put(k, value{allocated: float32(jobs)})
 	}
-	if n := len(h.samples); n > 0 && h.samples[n-1].time.Equal(s.time) {
-		h.samples[n-1] = s
-		return
-	}
-	h.samples = append(h.samples, s)
-	// Keep the last sample before the hour: the first slot takes its values if it has no sample.
-	for len(h.samples) > 1 && s.time.Sub(h.samples[1].time) >= slot*(slots-1) {
-		h.samples = h.samples[1:]
-	}
+	h.fine.add(m.Time, values)
+	h.coarse.add(m.Time, values)
 }
 
-// waitingFor counts the jobs that wait by queue and card, where the queue exists. A job with a list waits for each card
-// of it.
+func valueOf(h queues.Holding) value {
+	v := value{allocated: float32(h.Allocated), inqueue: float32(h.Inqueue)}
+	if h.Capability != nil {
+		v.bound = float32(*h.Capability)
+	}
+	return v
+}
+
+// waitingFor counts the jobs that wait by queue and card, in their queues, in those above, and in the cluster. A job with a
+// list waits for each card of it. Queues that do not exist have no series: only the job has their names.
 func (m *Model) waitingFor() map[seriesKey]int {
-	jobs := map[seriesKey]int{}
+	jobs, above := map[seriesKey]int{}, map[string][]string{}
+	t := newTree(m.Queues)
 	for i := range m.Waiting {
 		f := &m.Waiting[i]
-		if f.Rule == report.UnknownQueue {
-			continue
+		path, known := above[f.Queue]
+		if q := t.byName[f.Queue]; !known && q != nil {
+			path = append([]string{f.Queue}, t.ancestors(q)...)
+			above[f.Queue] = path
 		}
 		for _, name := range f.Cards {
-			jobs[seriesKey{f.Queue, name, true}]++
+			jobs[seriesKey{"", name, true}]++
+			for _, queue := range path {
+				jobs[seriesKey{queue, name, true}]++
+			}
 		}
 	}
 	return jobs
 }
 
-// Series is the history of a queue.
+// Series is the history of a queue, or of the cluster.
 type Series struct {
-	Queue    string  `json:"queue"`
+	Queue    string  `json:"queue,omitempty"`    // "" for the cluster
 	Resource string  `json:"resource,omitempty"` // "" for all jobs that wait
 	Waiting  bool    `json:"waiting,omitempty"`  // the jobs that wait, not what is allocated
 	Points   []Point `json:"points"`
@@ -112,35 +122,43 @@ type Point struct {
 	Time    time.Time `json:"time"`
 	Value   float64   `json:"value"` // allocated, or jobs that wait
 	Inqueue float64   `json:"inqueue,omitempty"`
+	// Bound is the quota of the queue, or what the nodes have, 0 for none.
+	Bound float64 `json:"bound,omitempty"`
+}
+
+// Last returns the value of the last point.
+func (s Series) Last() float64 { return s.Points[len(s.Points)-1].Value }
+
+// Window is a period of the history that ends at a time.
+type Window struct {
+	Period time.Duration
+	Now    time.Time
 }
 
 // Of returns what was allocated of a card in the queues that wanted selects. The series have a
-// point for each slot up to now; a slot without a sample has the value before, because a cluster
-// that does not change is not read.
-func (h *History) Of(card string, wanted func(queue string) bool, now time.Time) []Series {
-	return h.of(seriesKey{resource: card}, wanted, now)
+// point for each slot of the window, and all as many of them.
+func (h *History) Of(card string, wanted func(queue string) bool, w Window) []Series {
+	return h.of(seriesKey{resource: card}, wanted, w)
 }
 
 // Waiting is Of for the number of jobs that wait for a card, or for anything if card is "".
-func (h *History) Waiting(card string, wanted func(queue string) bool, now time.Time) []Series {
-	return h.of(seriesKey{resource: card, waiting: true}, wanted, now)
+func (h *History) Waiting(card string, wanted func(queue string) bool, w Window) []Series {
+	return h.of(seriesKey{resource: card, waiting: true}, wanted, w)
 }
 
-func (h *History) of(what seriesKey, wanted func(queue string) bool, now time.Time) []Series {
+func (h *History) of(what seriesKey, wanted func(queue string) bool, w Window) []Series {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := []Series{}
-	samples := h.inSlots(now)
+	samples := h.samples(w)
 	for i, k := range h.keys {
-		if k.resource != what.resource || k.waiting != what.waiting || !wanted(k.queue) {
+		if len(samples) == 0 || k.resource != what.resource || k.waiting != what.waiting || !wanted(k.queue) {
 			continue
 		}
 		s := Series{Queue: k.queue, Resource: k.resource, Waiting: k.waiting, Points: make([]Point, len(samples))}
 		for j, at := range samples {
-			s.Points[j].Time = at.time
-			if i < len(at.values) {
-				s.Points[j].Value, s.Points[j].Inqueue = float64(at.values[i].allocated), float64(at.values[i].inqueue)
-			}
+			v := at.of(i)
+			s.Points[j] = Point{at.time, float64(v.allocated), float64(v.inqueue), float64(v.bound)}
 		}
 		all = append(all, s)
 	}
@@ -148,22 +166,73 @@ func (h *History) of(what seriesKey, wanted func(queue string) bool, now time.Ti
 	return all
 }
 
-// inSlots returns a sample for each slot of the last hour, from the first sample on.
-func (h *History) inSlots(now time.Time) (all []sample) {
-	if len(h.samples) == 0 {
-		return nil
-	}
-	now = now.Truncate(slot)
-	at := now.Add(-slot * (slots - 1))
-	if first := h.samples[0].time; first.After(at) {
-		at = first
-	}
-	last := 0
-	for ; !at.After(now); at = at.Add(slot) {
-		for last+1 < len(h.samples) && !h.samples[last+1].time.After(at) {
-			last++
+// Queues returns the queues that have a series of a card, or of jobs that wait for it.
+func (h *History) Queues(card string, waiting bool) map[string]bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := map[string]bool{}
+	for _, k := range h.keys {
+		if k.resource == card && k.waiting == waiting {
+			all[k.queue] = true
 		}
-		all = append(all, sample{at, h.samples[last].values})
 	}
 	return all
+}
+
+// samples returns those of a window, from the ring whose slots last for it.
+func (h *History) samples(w Window) []sample {
+	if w.Period <= h.fine.span() {
+		return h.fine.of(w.Period, w.Now)
+	}
+	return h.coarse.of(w.Period, w.Now)
+}
+
+// of returns the value of a series, zero for one that came later.
+func (s sample) of(series int) value {
+	if series < len(s.values) {
+		return s.values[series]
+	}
+	return value{}
+}
+
+// Change is what differs in a series between the begin of a window and its end.
+type Change struct {
+	Queue    string  `json:"queue,omitempty"` // "" for the cluster
+	Resource string  `json:"resource,omitempty"`
+	Waiting  bool    `json:"waiting,omitempty"`
+	Before   float64 `json:"before"`
+	After    float64 `json:"after"`
+	// BoundBefore and BoundAfter are the quota of the queue, or what the nodes have, 0 for none.
+	BoundBefore float64 `json:"boundBefore,omitempty"`
+	BoundAfter  float64 `json:"boundAfter,omitempty"`
+}
+
+// Bounds reports whether the bound differs. A queue that is new, or gone, has none.
+func (c Change) Bounds() bool {
+	return c.BoundBefore != c.BoundAfter && c.BoundBefore != 0 && c.BoundAfter != 0
+}
+
+// Changes returns what differs in the series of the queues that wanted selects, the largest differences first, and when the
+// window begins, which is later than it asks for where the history is shorter.
+func (h *History) Changes(wanted func(queue string) bool, w Window) (all []Change, since time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all = []Change{}
+	samples := h.samples(w)
+	if len(samples) == 0 {
+		return all, w.Now
+	}
+	first, last := samples[0], samples[len(samples)-1]
+	for i, k := range h.keys {
+		from, to := first.of(i), last.of(i)
+		c := Change{k.queue, k.resource, k.waiting, float64(from.allocated), float64(to.allocated), float64(from.bound), float64(to.bound)}
+		if wanted(k.queue) && (c.Before != c.After || c.Bounds()) {
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.After-b.Before), math.Abs(a.After-a.Before)), cmp.Compare(a.Queue, b.Queue),
+			cmp.Compare(a.Resource, b.Resource))
+	})
+	return all, first.time
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
-	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -168,51 +167,6 @@ func TestCausesOfPolicies(t *testing.T) {
 		"NodesFull|||||ReclaimFence|b|true|MinRuntime":            1,
 		"NodesFull": 1,
 	}, keys)
-}
-
-// TestHistory keeps one sample for a slot and drops those that are older than an hour.
-func TestHistory(t *testing.T) {
-	h := NewHistory()
-	start := time.Unix(1_000_000_020, 0)
-	every := func(string) bool { return true }
-	add := func(after time.Duration, allocated float64, more ...queues.Queue) {
-		all := append([]queues.Queue{{Queue: "q", Waiting: 1, Resources: []queues.Holding{{Resource: "X", Card: true, Allocated: allocated}}}}, more...)
-		h.Add(&Model{Reading: &Reading{Time: start.Add(after)}, Queues: all, Waiting: []explain.Finding{
-			{Queue: "q", Cards: card.List{"X"}}, {Queue: "q", Cards: card.List{"X", "Y"}}, {Queue: "q"},
-		}})
-	}
-	add(0, 1)
-	add(time.Second, 2)
-	add(slot, 3, queues.Queue{Queue: "late", Waiting: 5})
-	x, waiting := h.Of("X", every, start.Add(slot)), h.Waiting("", every, start.Add(slot))
-	require.Len(t, x, 1)
-	assert.Equal(t, []float64{2, 3}, []float64{x[0].Points[0].Value, x[0].Points[1].Value})
-	require.Len(t, waiting, 2)
-	assert.Equal(t, []float64{0, 5}, []float64{waiting[0].Points[0].Value, waiting[0].Points[1].Value}, "late was not there")
-	assert.Len(t, h.Waiting("", func(name string) bool { return name == "q" }, start), 1)
-	forX := h.Waiting("X", every, start.Add(slot))
-	require.Len(t, forX, 1)
-	assert.Equal(t, Series{Queue: "q", Resource: "X", Waiting: true, Points: []Point{{Time: x[0].Points[0].Time, Value: 2}, {Time: x[0].Points[1].Time, Value: 2}}}, forX[0],
-		"a list waits for each of its cards")
-	quiet := h.Of("X", every, start.Add(3*slot))[0].Points
-	assert.Equal(t, []float64{2, 3, 3, 3}, []float64{quiet[0].Value, quiet[1].Value, quiet[2].Value, quiet[3].Value}, "nothing changed")
-	assert.Len(t, h.Of("X", every, start.Add(5*slots*slot))[0].Points, slots)
-	for i := range 2 * slots {
-		add(time.Duration(i+2)*slot, 4)
-	}
-	assert.Len(t, h.Of("X", every, start.Add((2*slots+1)*slot))[0].Points, slots)
-	assert.LessOrEqual(t, len(h.samples), slots)
-}
-
-// TestHistoryIsBounded has no more series than it may have.
-func TestHistoryIsBounded(t *testing.T) {
-	h := NewHistory()
-	m := &Model{Reading: &Reading{Time: time.Now()}}
-	for i := range mostSeries + 5 {
-		m.Queues = append(m.Queues, queues.Queue{Queue: fmt.Sprint(i), Waiting: 1})
-	}
-	h.Add(m)
-	assert.Len(t, h.Waiting("", func(string) bool { return true }, time.Now()), mostSeries)
 }
 
 const lent = `

@@ -149,6 +149,47 @@ func Leaves(all []queues.Queue) map[string]bool {
 	return names
 }
 
+// HasChildren reports whether there are queues below a queue.
+func HasChildren(all []queues.Queue, name string) bool {
+	return slices.ContainsFunc(all, func(q queues.Queue) bool { return q.Parent == name && q.Queue != name })
+}
+
+// Parts splits a queue, or all queues for "", into queues that are not below each other: those of the deepest level of which
+// there are at most some, among the queues that has selects. Leaves of upper levels are with them. Where even the first level
+// has more, they are that level.
+func Parts(all []queues.Queue, name string, has func(queue string) bool, most int) []string {
+	t := newTree(all)
+	children := map[string][]string{}
+	parts := []string{name}
+	for i := range all {
+		if q := &all[i]; has(q.Queue) && q.Parent != q.Queue {
+			parent := q.Parent
+			if t.byName[parent] == nil {
+				parent = ""
+			}
+			children[parent] = append(children[parent], q.Queue)
+		}
+	}
+	for range all { // as many levels at most; broken queues can be above themselves
+		var next []string
+		for _, each := range parts {
+			if below := children[each]; len(below) > 0 {
+				next = append(next, below...)
+			} else {
+				next = append(next, each)
+			}
+		}
+		if slices.Equal(next, parts) || len(parts) > 1 && len(next) > most {
+			break
+		}
+		parts = next
+	}
+	if name == "" && len(parts) == 1 && parts[0] == "" {
+		return nil
+	}
+	return parts
+}
+
 // Scales are the quantities that a full bar stands for, by resource: the largest one of all
 // queues, so that bars of one resource compare.
 func Scales(all []queues.Queue) map[string]float64 {

@@ -78,10 +78,12 @@ func (p Pages) Next() string { return fmt.Sprint(p.Page + 1) }
 // Layer is the values of one queue over time. A layer without a name sums up the others.
 type Layer struct {
 	Name   string
+	More   int // queues that a layer without a name sums up
 	Values []float64
 	Class  string // of its colour
 	Path   string
 	Last   float64
+	Opens  bool // it has queues below it
 }
 
 // The size of a chart in its own units.
@@ -97,6 +99,9 @@ type Chart struct {
 	Lines    []Line
 	From, To time.Time
 	Most     float64
+	// Bound is the path of the line that bounds the sum of the layers, "" for none, and LastBound its last value.
+	Bound     string
+	LastBound float64
 }
 
 // Line is a line of the scale.
@@ -105,8 +110,8 @@ type Line struct {
 	Text string
 }
 
-// NewChart stacks layers, the first one at the bottom.
-func NewChart(layers []Layer) *Chart {
+// NewChart stacks layers, the first one at the bottom, below a bound. The bound is nil, or 0 where there is none.
+func NewChart(layers []Layer, bound []float64) *Chart {
 	c := &Chart{Layers: layers}
 	points := len(layers[0].Values)
 	sums := make([]float64, points)
@@ -115,7 +120,7 @@ func NewChart(layers []Layer) *Chart {
 			sums[i] += v
 		}
 	}
-	for _, s := range sums {
+	for _, s := range append(sums, bound...) {
 		c.Most = max(c.Most, s)
 	}
 	step := niceStep(c.Most)
@@ -133,7 +138,40 @@ func NewChart(layers []Layer) *Chart {
 		l.Path, l.Last = c.area(below, above), l.Values[points-1]
 		below = above
 	}
+	if len(bound) > 0 {
+		c.Bound, c.LastBound = c.line(bound), bound[len(bound)-1]
+	}
 	return c
+}
+
+// x is where a point of a curve is.
+func x(i, points int) float64 {
+	if points == 1 {
+		return 0
+	}
+	return chartWidth * float64(i) / float64(points-1)
+}
+
+// turns reports whether a curve needs a point: most of a day is flat, and paths are most of a page.
+func turns(values []float64, i int) bool {
+	return i == 0 || i == len(values)-1 || values[i] != values[i-1] || values[i] != values[i+1]
+}
+
+// line is the path along the values that are not 0.
+func (c *Chart) line(values []float64) string {
+	var path strings.Builder
+	letter := "M"
+	for i, v := range values {
+		if v == 0 {
+			letter = "M"
+			continue
+		}
+		fmt.Fprintf(&path, "%s%.5g %.5g", letter, x(i, len(values)), c.y(v))
+		if letter = "L"; len(values) == 1 {
+			fmt.Fprintf(&path, "L%d %.5g", chartWidth, c.y(v))
+		}
+	}
+	return path.String()
 }
 
 // niceStep divides a scale into at most five steps of 1, 2 or 5 times a power of ten.
@@ -154,12 +192,6 @@ func (c *Chart) y(value float64) float64 { return chartHeight * (1 - value/c.Mos
 
 // area is the path around the points between two curves.
 func (c *Chart) area(below, above []float64) string {
-	x := func(i int) float64 {
-		if len(below) == 1 {
-			return 0
-		}
-		return chartWidth * float64(i) / float64(len(below)-1)
-	}
 	var path strings.Builder
 	letter := "M"
 	put := func(x, value float64) {
@@ -167,14 +199,18 @@ func (c *Chart) area(below, above []float64) string {
 		letter = "L"
 	}
 	for i, v := range above {
-		put(x(i), v)
+		if turns(above, i) {
+			put(x(i, len(above)), v)
+		}
 	}
 	if len(above) == 1 {
 		put(chartWidth, above[0])
 		put(chartWidth, below[0])
 	}
 	for i := len(below) - 1; i >= 0; i-- {
-		put(x(i), below[i])
+		if turns(below, i) {
+			put(x(i, len(below)), below[i])
+		}
 	}
 	return path.String() + "Z"
 }

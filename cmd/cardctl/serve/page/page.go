@@ -50,14 +50,19 @@ func parse() map[string]map[string]*template.Template {
 		functions := template.FuncMap{
 			"t": func(text string, arguments ...any) string { return translate(language, text, arguments...) },
 
-			"count": func(n int, things string) string { return count(language, n, things) },
-			"rule":  rule,
-			"age":   age, "amount": explain.Amount, "number": number, "value": value, "asset": assetPath, "clock": clock,
+			"count":   func(n int, things string) string { return count(language, n, things) },
+			"rule":    rule,
+			"lead":    func(f *explain.Finding) string { return lead(language, f) },
+			"inshort": func(f *explain.Finding) string { return inShort(language, f) },
+			"advise":  func(text string) string { return advise(language, text) },
+			"time":    timeOf,
+			"timed":   func(text string, t time.Time) template.HTML { return timed(language, text, t) },
+			"age":     age, "amount": explain.Amount, "number": number, "value": value, "asset": assetPath, "clock": clock,
 			"percent": percent, "join": strings.Join, "short": short, "dict": dict, "add": func(a, b int) int { return a + b },
 		}
 		all[language] = map[string]*template.Template{}
 		base := template.Must(template.New("base.html").Funcs(functions).ParseFS(templates, "templates/base.html", "templates/parts.html"))
-		for _, name := range []string{"queues", "waiting", "job", "cards", "lending", "whatif", "health", "history", "login", "error", "unread"} {
+		for _, name := range []string{"overview", "queues", "waiting", "job", "cards", "lending", "whatif", "health", "history", "login", "error", "unread"} {
 			all[language][name] = template.Must(template.Must(base.Clone()).ParseFS(templates, "templates/"+name+".html"))
 		}
 	}
@@ -79,6 +84,15 @@ func Write(w http.ResponseWriter, status int, f *Frame) error {
 	return nil
 }
 
+// nameList is the options of a field that suggests names.
+var nameList = template.Must(template.New("names").Parse(`{{range .}}<option value="{{.}}"></option>{{end}}`))
+
+// WriteNames writes names for the list of a field.
+func WriteNames(w http.ResponseWriter, names []string) error {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	return nameList.Execute(w, names)
+}
+
 // Language is the language of the page: that of the query, else that of the browser.
 func (f *Frame) Language() string {
 	if given := f.Query.Get("lang"); slices.Contains(languages, given) {
@@ -90,8 +104,8 @@ func (f *Frame) Language() string {
 // Views are the entries of the navigation, each with its key.
 func (f *Frame) Views() []struct{ Name, Path, Title string } {
 	return []struct{ Name, Path, Title string }{
-		{"queues", "/queues", "Queues"}, {"waiting", "/waiting", "Waiting"}, {"cards", "/cards", "Cards"}, {"lending", "/lending", "Lending"},
-		{"whatif", "/whatif", "What if"}, {"health", "/health", "Health"}, {"history", "/history", "Last hour"},
+		{"overview", "/", "Overview"}, {"queues", "/queues", "Queues"}, {"waiting", "/waiting", "Waiting"}, {"cards", "/cards", "Cards"}, {"lending", "/lending", "Lending"}, {"whatif", "/whatif", "What if"},
+		{"health", "/health", "Health"}, {"history", "/history", "History"},
 	}
 }
 
@@ -232,5 +246,3 @@ func value(x *float64) float64 {
 
 // percent is a coordinate of a drawing.
 func percent(x float64) string { return fmt.Sprintf("%.4g", x) }
-
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

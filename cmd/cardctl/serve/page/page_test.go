@@ -32,6 +32,12 @@ func TestAllIsInChinese(t *testing.T) {
 	for _, v := range (&Frame{}).Views() {
 		texts[v.Title] = true
 	}
+	for _, found := range regexp.MustCompile(`say\(lang, "([^"]+)"`).FindAllStringSubmatch(string(read(t, "reasons.go")), -1) {
+		texts[found[1]] = true
+	}
+	for _, found := range regexp.MustCompile(`(?m)^\tchange\w+ += "([^"]+)"`).FindAllStringSubmatch(string(read(t, "../overview.go")), -1) {
+		texts[found[1]] = true // of the table of changes
+	}
 	for _, words := range rules {
 		texts[words] = true
 	}
@@ -44,13 +50,18 @@ func TestAllIsInChinese(t *testing.T) {
 	}
 }
 
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return text
+}
+
 // TestAllRulesHaveWords finds words for each rule of the quota plugin and of cardctl explain.
 func TestAllRulesHaveWords(t *testing.T) {
 	found := 0
 	for _, file := range []string{"../../../../plugin/report/reason.go", "../../explain/finding.go", "../model/cause.go"} {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		for _, constant := range regexp.MustCompile(`(?m)^(?:const|\t)\s*\w+ +(?:report\.)?Rule += "(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, constant := range regexp.MustCompile(`(?m)^(?:const|\t)\s*\w+ +(?:report\.)?Rule += "(\w+)"`).FindAllStringSubmatch(string(read(t, file)), -1) {
 			found++
 			assert.NotEmpty(t, rules[report.Rule(constant[1])], constant[1])
 		}
@@ -107,12 +118,20 @@ func TestNiceStep(t *testing.T) {
 
 // TestChart stacks two layers, the second one on the first.
 func TestChart(t *testing.T) {
-	c := NewChart([]Layer{{Name: "a", Values: []float64{1, 2}}, {Values: []float64{1, 0}}})
+	c := NewChart([]Layer{{Name: "a", Values: []float64{1, 2}}, {Values: []float64{1, 0}}}, nil)
 	assert.InDelta(t, 2, c.Most, 0)
 	assert.Equal(t, "M0 120L1000 0L1000 240L0 240Z", c.Layers[0].Path)
 	assert.Equal(t, "M0 0L1000 0L1000 0L0 120Z", c.Layers[1].Path)
-	c = NewChart([]Layer{{Name: "a", Values: []float64{0}}})
+	c = NewChart([]Layer{{Name: "a", Values: []float64{0}}}, []float64{0})
 	assert.Equal(t, "M0 240L1000 240L1000 240L0 240Z", c.Layers[0].Path)
+	assert.Empty(t, c.Bound, "0 is no bound")
+	c = NewChart([]Layer{{Name: "a", Values: []float64{1, 1, 1, 1}}}, []float64{2, 4, 0, 4})
+	assert.InDelta(t, 4, c.Most, 0, "the bound has room")
+	assert.Equal(t, "M0 180L1000 180L1000 240L0 240Z", c.Layers[0].Path, "a flat curve has two points")
+	assert.Equal(t, "M0 120L333.33 0M1000 0", c.Bound, "a line that ends where there is no bound")
+	assert.InDelta(t, 4, c.LastBound, 0)
+	c = NewChart([]Layer{{Name: "a", Values: []float64{1}}}, []float64{2})
+	assert.Equal(t, "M0 0L1000 0", c.Bound)
 }
 
 func TestPagesOf(t *testing.T) {

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"html/template"
 	"strings"
 	"time"
 
@@ -59,4 +60,17 @@ func age(t any) string {
 		since = t
 	}
 	return duration.HumanDuration(time.Since(since))
+}
+
+// clock is a time as the pages have it without scripts.
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// timeOf is an element with a time. A script shows it in the zone of the browser.
+func timeOf(t time.Time) template.HTML {
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.UTC().Format("2006-01-02T15:04:05Z"), clock(t))) // no name is in it
+}
+
+// timed is a text of the pages with a time for its only argument.
+func timed(lang, text string, t time.Time) template.HTML {
+	return template.HTML(strings.Replace(template.HTMLEscapeString(translate(lang, text)), "%s", string(timeOf(t)), 1))
 }

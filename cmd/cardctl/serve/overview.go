@@ -1,0 +1,312 @@
+package serve
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
+)
+
+// overview is the content of the first page. Its lists have the first rows of other pages, and link to them.
+type overview struct {
+	Cards     []cardRow     `json:"cards"`
+	Waiting   waitingCount  `json:"waiting"`
+	Oldest    []oldest      `json:"oldest"`
+	Borrowers []borrower    `json:"borrowers"`
+	Borrowing int           `json:"borrowing"` // queues that have more cards than they deserve
+	Problems  problems      `json:"problems"`
+	Changes   recentChanges `json:"lastHour"`
+}
+
+// cardRow is a card in the whole cluster.
+type cardRow struct {
+	stock.Card
+	Waiting int        `json:"waitingJobs"` // that name it
+	Oldest  *time.Time `json:"oldest,omitempty"`
+	Bar     page.Bar   `json:"-"`
+}
+
+// waitingCount counts what waits.
+type waitingCount struct {
+	Jobs   int        `json:"jobs"`
+	Pods   int        `json:"pods"`
+	Oldest *time.Time `json:"oldest,omitempty"`
+}
+
+// oldest is a job that waits for long. The names are hidden from viewers who may not see its namespace.
+type oldest struct {
+	Namespace string           `json:"namespace"`
+	Name      string           `json:"name"` // of the PodGroup, "" if it may not be seen
+	Owner     string           `json:"owner"`
+	Queue     string           `json:"queue"`
+	Since     *time.Time       `json:"since,omitempty"`
+	Why       *explain.Finding `json:"-"`
+}
+
+// borrower is a queue with what it has of a card beyond what it deserves.
+type borrower struct {
+	Queue    string  `json:"queue"`
+	Resource string  `json:"resource"`
+	Amount   float64 `json:"amount"`
+	Has      float64 `json:"allocated"`
+}
+
+// problems counts what the page Health has.
+type problems struct {
+	Errors   int            `json:"errors"`
+	Warnings int            `json:"warnings"`
+	Others   int            `json:"others"`
+	Items    []problemGroup `json:"items"`
+}
+
+// problemGroup counts the issues that are alike: of one field of objects of one kind.
+type problemGroup struct {
+	Severity validate.Severity `json:"severity"`
+	Kind     string            `json:"object"`
+	Field    string            `json:"field,omitempty"`
+	Message  string            `json:"message"` // of the first one, without what is of its object alone
+	Count    int               `json:"count"`
+}
+
+// recentChanges is what differs since an hour ago, or since the start of the server.
+type recentChanges struct {
+	Since   time.Time   `json:"since"`
+	Items   []changeRow `json:"items"`
+	More    int         `json:"more,omitempty"` // changes that are left out
+	Evicted int         `json:"evictedPods"`
+	Files   bool        `json:"-"` // files have no past
+}
+
+// changeRow is one quantity before and after.
+type changeRow struct {
+	Queue    string  `json:"queue,omitempty"` // "" for the cluster
+	What     string  `json:"what"`            // allocated, quota, nodes or waiting jobs
+	Resource string  `json:"resource,omitempty"`
+	Before   float64 `json:"before"`
+	After    float64 `json:"after"`
+}
+
+// What changes.
+const (
+	changeAllocated = "allocated"
+	changeQuota     = "quota"
+	changeNodes     = "cards of the nodes"
+	changeWaiting   = "waiting jobs"
+)
+
+// The rows of the lists of the first page.
+const (
+	mostListed  = 5
+	mostChanged = 10
+)
+
+// overviewView shows what is free, what waits for longest, who borrows most, what is wrong, and what changed.
+func overviewView(q *request) (any, any, error) {
+	o := &overview{Problems: q.problems(), Changes: q.recent()}
+	o.Waiting, o.Oldest = q.longest()
+	o.Cards = q.cardRows()
+	o.Borrowers, o.Borrowing = q.borrowers()
+	return o, struct {
+		Kind string `json:"kind"`
+		*overview
+	}{"Overview", o}, nil
+}
+
+// cardRows are the cards of the nodes, and those that jobs wait for.
+func (q *request) cardRows() []cardRow {
+	rows := []cardRow{}
+	at := map[string]int{}
+	for _, c := range q.Stock.Cards {
+		at[c.Card] = len(rows)
+		label := fmt.Sprintf("%s: allocatable %g, used %g, free %g", c.Card, c.Allocatable, c.Used, c.Free)
+		row := cardRow{Card: c, Bar: page.Bar{Resource: c.Card, Label: label}}
+		if c.Allocatable > 0 {
+			row.Bar.Own = 100 * min(c.Used, c.Allocatable) / c.Allocatable
+		}
+		rows = append(rows, row)
+	}
+	for i := range q.Waiting {
+		f := &q.Waiting[i]
+		for _, name := range f.Cards {
+			if j, known := at[name]; known {
+				rows[j].Waiting++
+				rows[j].Oldest = earlier(rows[j].Oldest, sinceOf(f))
+			}
+		}
+	}
+	return rows
+}
+
+func sinceOf(f *explain.Finding) *time.Time {
+	if f.Since == nil {
+		return nil
+	}
+	return &f.Since.Time
+}
+
+// earlier returns the earlier one of two times, which may be nil.
+func earlier(a, b *time.Time) *time.Time {
+	if a == nil || b != nil && b.Before(*a) {
+		return b
+	}
+	return a
+}
+
+// longest counts the jobs that wait, and returns those that wait for longest.
+func (q *request) longest() (all waitingCount, first []oldest) {
+	all.Jobs = len(q.Waiting)
+	aged := []*explain.Finding{}
+	for i := range q.Waiting {
+		f := &q.Waiting[i]
+		all.Pods += f.Pods.Waiting
+		all.Oldest = earlier(all.Oldest, sinceOf(f))
+		aged = append(aged, f)
+	}
+	slices.SortStableFunc(aged, func(a, b *explain.Finding) int { // files can have jobs without an age, which come last
+		x, y := sinceOf(a), sinceOf(b)
+		if x == nil || y == nil {
+			return cmp.Compare(bit(x == nil), bit(y == nil))
+		}
+		return x.Compare(*y)
+	})
+	first = []oldest{}
+	for _, f := range aged[:min(len(aged), mostListed)] {
+		row := oldest{hiddenName, "", hiddenName, f.Queue, sinceOf(f), nil}
+		if q.seen.namespace(f.Namespace) {
+			visible := q.seen.job(*f)
+			row = oldest{f.Namespace, f.Name, f.Owner, f.Queue, sinceOf(f), &visible}
+		} else if q.Queue(f.Queue) == nil {
+			row.Queue = hiddenName // only the job has the name
+		}
+		first = append(first, row)
+	}
+	return all, first
+}
+
+func bit(set bool) int {
+	if set {
+		return 1
+	}
+	return 0
+}
+
+// borrowers are the queues that have most cards beyond what they deserve, and the number of all such queues.
+func (q *request) borrowers() (first []borrower, all int) {
+	type key struct{ queue, resource string }
+	amounts, names := map[key]float64{}, map[string]bool{}
+	for _, loan := range q.Loans {
+		if loan.Card {
+			amounts[key{loan.Borrower, loan.Resource}] += loan.Amount
+			names[loan.Borrower] = true
+		}
+	}
+	first = []borrower{}
+	for k, amount := range amounts {
+		first = append(first, borrower{Queue: k.queue, Resource: k.resource, Amount: amount})
+	}
+	slices.SortFunc(first, func(a, b borrower) int {
+		return cmp.Or(cmp.Compare(b.Amount, a.Amount), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Resource, b.Resource))
+	})
+	first = first[:min(len(first), mostListed)]
+	for i := range first {
+		for _, h := range q.Queue(first[i].Queue).Resources {
+			if h.Resource == first[i].Resource {
+				first[i].Has = h.Allocated
+			}
+		}
+	}
+	return first, len(names)
+}
+
+// problems counts the notes and the issues that the viewer may see, and groups the issues: errors first, then the largest groups.
+func (q *request) problems() (p problems) {
+	for _, n := range q.Notes {
+		p.count(validate.Severity(n.Severity))
+	}
+	p.Items = []problemGroup{}
+	for _, i := range q.Checks.Issues {
+		if !q.maySee(i.Object) {
+			continue
+		}
+		p.count(i.Severity)
+		kind, _, _ := strings.Cut(i.Object, "/")
+		head, _, shared := strings.Cut(i.Message, ": ")
+		at := slices.IndexFunc(p.Items, func(g problemGroup) bool {
+			return g.Severity == i.Severity && g.Kind == kind && g.Field == i.Field && (g.Message == head || !shared)
+		})
+		if at < 0 {
+			at = len(p.Items)
+			p.Items = append(p.Items, problemGroup{i.Severity, kind, i.Field, head, 0})
+		}
+		p.Items[at].Count++
+	}
+	rank := []validate.Severity{validate.Error, validate.Warning, validate.Note}
+	slices.SortStableFunc(p.Items, func(a, b problemGroup) int {
+		return cmp.Or(cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)), cmp.Compare(b.Count, a.Count))
+	})
+	p.Items = p.Items[:min(len(p.Items), mostListed)]
+	return p
+}
+
+func (p *problems) count(severity validate.Severity) {
+	switch severity {
+	case validate.Error:
+		p.Errors++
+	case validate.Warning:
+		p.Warnings++
+	default:
+		p.Others++
+	}
+}
+
+// recent is what changed in the last hour: the cluster first, then the leaf queues.
+func (q *request) recent() recentChanges {
+	leaf := model.Leaves(q.Model.Queues)
+	w := model.Window{Period: time.Hour, Now: q.now()}
+	all, since := q.server.keeper.history.Changes(func(queue string) bool { return queue == "" || leaf[queue] }, w)
+	var cluster, ofQueues []changeRow
+	for _, c := range all {
+		if c.Queue == "" {
+			cluster = append(cluster, rowsOf(c)...)
+		} else {
+			ofQueues = append(ofQueues, rowsOf(c)...)
+		}
+	}
+	rows := append(cluster, ofQueues...)
+	r := recentChanges{Since: since, Items: append([]changeRow{}, rows[:min(len(rows), mostChanged)]...)}
+	r.More, r.Files = len(rows)-len(r.Items), q.server.options.Source.Changed() == nil
+	for _, e := range q.Past {
+		if w.Now.Sub(e.Time) <= w.Period {
+			r.Evicted++
+		}
+	}
+	return r
+}
+
+// rowsOf are the quantities that differ in a series. Jobs that wait for one card are among those that wait.
+func rowsOf(c model.Change) (rows []changeRow) {
+	switch {
+	case c.Waiting && c.Resource != "":
+		return nil
+	case c.Waiting:
+		return []changeRow{{c.Queue, changeWaiting, "", c.Before, c.After}}
+	}
+	if c.Before != c.After {
+		rows = append(rows, changeRow{c.Queue, changeAllocated, c.Resource, c.Before, c.After})
+	}
+	if c.Bounds() {
+		what := changeQuota
+		if c.Queue == "" {
+			what = changeNodes
+		}
+		rows = append(rows, changeRow{c.Queue, what, c.Resource, c.BoundBefore, c.BoundAfter})
+	}
+	return rows
+}

@@ -1,0 +1,124 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/plugin/report"
+)
+
+// lead says in one sentence what a job lacks and who has no room for it, or that it does not wait. Events have other words
+// for the same numbers: they are for logs, and have one language.
+func lead(lang string, f *explain.Finding) string {
+	switch f.State {
+	case explain.Finished:
+		return say(lang, "the job has ended")
+	case explain.Running:
+		return say(lang, "runs, with %d of %d pods on nodes", f.Pods.Placed, f.Pods.Total)
+	case explain.Startable:
+		return say(lang, "nothing refuses it: the next cycle places its pods")
+	}
+	text := refusal(lang, f)
+	if f.Pods.Fit > 0 && f.Pods.Placed+f.Pods.Fit < f.Pods.Minimum {
+		text = say(lang, "%s (%d of the %d pods that it needs to start have room)", text, f.Pods.Placed+f.Pods.Fit, f.Pods.Minimum)
+	}
+	return text
+}
+
+// refusal says why a job waits.
+func refusal(lang string, f *explain.Finding) string {
+	all := Shortages(f)
+	if len(all) == 0 {
+		words := translate(lang, rule(f.Rule))
+		if f.Level == "" {
+			return words
+		}
+		return say(lang, "%s: %s", f.Level, words)
+	}
+	s := all[0]
+	if f.Reason.Cards != "" { // one card of the list is enough
+		s = slices.MinFunc(all, func(a, b report.Shortage) int { return cmp.Compare(a.Total-a.Bound, b.Total-b.Bound) })
+	}
+	switch rule := cmp.Or(s.Rule, f.Rule); rule {
+	case report.TooManyJobs:
+		return say(lang, "%s has as many admitted jobs as it may have: %s of %s", s.Queue, number(s.Total-s.Requested), number(s.Bound))
+	case report.Guaranteed, report.Earmarked:
+		return say(lang, "needs %s; %s: %s", quantity(lang, s.Resource, s.Requested), s.Queue, translate(lang, rules[rule]))
+	}
+	return shortage(lang, f, s)
+}
+
+// Shortages are the bounds that a job does not fit under: those for all pods that it lacks to start, where they are known.
+func Shortages(f *explain.Finding) []report.Shortage {
+	if f.Reason == nil {
+		return nil
+	}
+	if len(f.Bounds) > 0 {
+		return f.Bounds
+	}
+	return f.Reason.Shortages
+}
+
+// shortage says how much is missing below a bound, and how much is used of it.
+func shortage(lang string, f *explain.Finding, s report.Shortage) string {
+	needs, used := more(lang, s.Resource, s.Total-s.Bound), max(0, s.Total-s.Requested)
+	amount := func(x float64) string { return explain.Amount(s.Resource, x) }
+	switch full := used >= s.Bound; {
+	case s.Bound == 0:
+		return say(lang, "needs %s; %s may have none", quantity(lang, s.Resource, s.Total), s.Queue)
+	case s.Namespace != "":
+		return say(lang, "needs %s; in %s, namespace %s has %s of %s", needs, s.Queue, s.Namespace, amount(used), amount(s.Bound))
+	case full && f.Rule == report.OverDeserved:
+		return say(lang, "needs %s; %s has what it deserves, %s of %s", needs, s.Queue, amount(used), amount(s.Bound))
+	case full:
+		return say(lang, "needs %s; %s is full, %s of %s", needs, s.Queue, amount(used), amount(s.Bound))
+	}
+	return say(lang, "needs %s; %s has %s of %s left", needs, s.Queue, amount(s.Bound-used), amount(s.Bound))
+}
+
+// quantity is a quantity of a resource with its unit.
+func quantity(lang, resource string, quantity float64) string {
+	amount := explain.Amount(resource, quantity)
+	switch {
+	case resource == "memory":
+		return say(lang, "%s of memory", amount)
+	case resource == "cpu" && quantity == 1:
+		return say(lang, "%s core", amount)
+	case resource == "cpu":
+		return say(lang, "%s cores", amount)
+	}
+	return amount + " " + resource
+}
+
+// more is a quantity that is missing.
+func more(lang, resource string, quantity float64) string {
+	amount := explain.Amount(resource, quantity)
+	switch {
+	case resource == "memory":
+		return say(lang, "%s more memory", amount)
+	case resource == "cpu" && quantity == 1:
+		return say(lang, "%s more core", amount)
+	case resource == "cpu":
+		return say(lang, "%s more cores", amount)
+	}
+	return say(lang, "%s more %s", amount, resource)
+}
+
+// inShort says how many pods of a job run and wait, "" for nil.
+func inShort(lang string, f *explain.Finding) string {
+	switch {
+	case f == nil:
+		return ""
+	case f.State == explain.Finished || f.Pods.Total == 0: // before its controller creates its pods
+		return translate(lang, string(f.State))
+	case f.Pods.Waiting == 0:
+		return say(lang, "runs with %d", f.Pods.Placed)
+	case f.Pods.Placed == 0:
+		return say(lang, "waits with %d", f.Pods.Waiting)
+	}
+	return say(lang, "runs with %d, waits with %d", f.Pods.Placed, f.Pods.Waiting)
+}
+
+// say is translate for the texts of this file, which a test finds by its name.
+func say(lang, text string, arguments ...any) string { return translate(lang, text, arguments...) }
