@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"maps"
+
 	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -40,6 +42,14 @@ func CardLabels(name string, given framework.Arguments) card.Labels {
 	v, _ := variantOf(name)
 	with, _ := arguments.Parse(v, given)
 	return with.Cards.Labels
+}
+
+// CardGroups returns the groups of cards, without those that are wrong.
+func CardGroups(name string, given framework.Arguments) card.Groups {
+	v, _ := variantOf(name)
+	with, _ := arguments.Parse(v, given)
+	maps.DeleteFunc(with.Cards.Groups, func(_ string, group card.Group) bool { return group == nil })
+	return with.Cards.Groups
 }
 
 // TreeOfAnnotations reports whether annotations of the queues describe their tree, if they have

@@ -148,6 +148,15 @@ func sliceOf(name string) slice {
 	return slice{}
 }
 
+// Add adds what the groups have of an amount of a card to sums by name, with GroupPrefix. Each group gets
+// an entry.
+func (g Groups) Add(sums map[string]float64, name string, amount float64) {
+	for group, cards := range g {
+		weight, _ := cards.Of(name)
+		sums[GroupPrefix+group] += weight * amount
+	}
+}
+
 // Overlapping returns the names of the groups that can have a card in common with another one, sorted.
 func (g Groups) Overlapping() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(g)) {

@@ -45,9 +45,6 @@ func (g *groups) set(given card.Groups) (changed bool) {
 
 // resolve tells the names which cards are in which groups.
 func (g *groups) resolve(names *index.Names) {
-	if g.given == nil {
-		return
-	}
 	overlapping := g.inForce.Overlapping()
 	g.disjoint = map[fastres.Dim]bool{}
 	var dims []fastres.Dim

@@ -78,8 +78,9 @@ func TestGroupsChange(t *testing.T) {
 		{"the same", card.Groups{"g": group(t, map[string]string{"A": "1"})}, 1, false},
 		{"another weight", card.Groups{"g": group(t, map[string]string{"A": "2"})}, 2, true},
 		{"a wrong weight", card.Groups{"g": nil}, 2, true},
-		{"another group", card.Groups{"h": group(t, map[string]string{"B": "1"})}, 0, true},
 		{"none", nil, 0, true},
+		{"a group again", card.Groups{"g": group(t, map[string]string{"A": "3"})}, 3, true},
+		{"another group", card.Groups{"h": group(t, map[string]string{"B": "1"})}, 0, true},
 	} {
 		f.settings.Groups = step.groups
 		assert.Equal(t, step.want, weight(), step.name)

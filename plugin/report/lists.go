@@ -66,7 +66,9 @@ func (e *Explainer) explainList(reason *Reason, r Refusal) {
 	mixed := false
 	for i, name := range selector.Names {
 		s := e.listShortage(r, name)
-		reason.Shortages = append(reason.Shortages, s)
+		if s.Cards == "" || !slices.Contains(reason.Shortages, s) { // cards of one group have one bound
+			reason.Shortages = append(reason.Shortages, s)
+		}
 		mixed = mixed || i > 0 && s.Rule != reason.Rule
 		if i == 0 {
 			reason.Rule = s.Rule

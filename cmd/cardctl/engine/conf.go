@@ -49,6 +49,9 @@ type Configuration struct {
 // CardLabels are the labels that name the cards of nodes, where they are not those of vendors.
 func (c *Configuration) CardLabels() card.Labels { return plugin.CardLabels(c.Plugin, c.Arguments) }
 
+// CardGroups are the groups of cards.
+func (c *Configuration) CardGroups() card.Groups { return plugin.CardGroups(c.Plugin, c.Arguments) }
+
 // usual is a configuration with one quota plugin. It follows the example in
 // docs/cards.md and adds preempt, so that simulate shows preemption as well.
 const usual = `

@@ -223,17 +223,19 @@ func (e *explainer) adviseNever(f *Finding, s report.Shortage, origin string) st
 	return raise + ", or request less"
 }
 
-// free returns how many of each card no pod uses. It has the cards of all nodes that take pods.
+// free returns how many of each card, and of each group of cards, no pod uses. It has the cards of all nodes that take pods.
 func (e *explainer) free() map[string]float64 {
 	if e.unused == nil {
 		e.unused = map[string]float64{}
-		labels := e.CardLabels()
+		labels, groups := e.CardLabels(), e.CardGroups()
 		for _, node := range e.NodeList {
 			if engine.Unusable(node.Node) != "" {
 				continue
 			}
 			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, labels).Cards {
-				e.unused[c.Name] += max(0, c.Milli.Cards()-node.Used.Get(c.Resource)/1000)
+				free := max(0, c.Milli.Cards()-node.Used.Get(c.Resource)/1000)
+				e.unused[c.Name] += free
+				groups.Add(e.unused, c.Name, free)
 			}
 		}
 	}

@@ -127,6 +127,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 			stock.Unlabeled = append(stock.Unlabeled, UnlabeledNode{node.Name, string(u.Resource), u.Label})
 		}
 	}
+	countGroups(stock, s.CardGroups(), of)
 	stock.Lost = lost(charged)
 	stock.Queues = inQueues(w, s)
 	for _, q := range stock.Queues {
@@ -141,6 +142,27 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 	}
 	slices.SortFunc(stock.Nodes, func(a, b OnNode) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Card, b.Card)) })
 	return stock
+}
+
+// countGroups adds the groups of the cards on nodes.
+func countGroups(stock *Stock, groups card.Groups, of func(string) *Card) {
+	for name, group := range groups {
+		total := of(card.GroupPrefix + name)
+		on := map[string]bool{}
+		for _, each := range stock.Nodes {
+			weight, has := group.Of(each.Card)
+			if !has {
+				continue
+			}
+			on[each.Node] = true
+			total.Allocatable += weight * each.Allocatable
+			total.Charged += weight * each.Charged
+			total.Used += weight * each.Used
+			total.Free += weight * each.Free
+			total.Unusable += weight * each.Unusable
+		}
+		total.Nodes = len(on)
+	}
 }
 
 type onNode struct{ node, card string }
@@ -195,7 +217,7 @@ func inQueues(w *engine.World, s *engine.Session) []InQueue {
 			}
 			q := InQueue{Queue: a.Queue, Depth: a.Depth, Leaf: a.Leaf, Card: h.Resource, Allocated: h.Allocated, Inqueue: h.Inqueue,
 				Deserved: h.Deserved, Guarantee: h.Guarantee, Capability: engine.Bounded(h.Capability)}
-			if given || a.Leaf {
+			if given || a.Leaf && h.Capability == 0 {
 				q.Quota = &quota
 			}
 			all = append(all, q)

@@ -148,3 +148,16 @@ func TestUnusable(t *testing.T) {
 	}
 	assert.Equal(t, map[string]string{"open": "", "device": "", "cordoned": "cordoned", "tainted": "tainted dedicated=x:NoSchedule", "down": "NotReady"}, why)
 }
+
+// TestGroups counts groups of the cards of two models.
+func TestGroups(t *testing.T) {
+	node := func(model string) string {
+		return "apiVersion: v1\nkind: Node\nmetadata: {name: n-" + model + ", labels: {nvidia.com/gpu.product: " + model +
+			"}}\nstatus: {allocatable: {nvidia.com/gpu: 8}}\n---\n"
+	}
+	stock := count(t, node("A")+node("B"), map[string]any{"cardGroups": map[string]any{
+		"both": map[string]any{"A": 1, "B": "1/2"}, "none": map[string]any{"C": 1}, "wrong": 1}})
+	require.Len(t, stock.Cards, 4)
+	assert.Equal(t, Card{Card: "@both", Nodes: 2, Allocatable: 12, Free: 12}, stock.Cards[0])
+	assert.Equal(t, Card{Card: "@none"}, stock.Cards[1])
+}

@@ -106,3 +106,15 @@ func TestUncountedBounds(t *testing.T) {
 	expect(t, check(t, bounded), "4: warning: Queue/q: spec.capability.nvidia.com/gpu: has no effect: capacity-card counts cpu, memory and cards; volcano.sh/card.quota bounds cards")
 	require.Empty(t, checkWith(t, configured(strings.Replace(sound, "capacity-card", "capacity", 1)), bounded))
 }
+
+// TestGroupsOfCards has queues that name groups of cards: some do not exist, share cards, or exceed the nodes.
+func TestGroupsOfCards(t *testing.T) {
+	conf := configured(strings.Replace(strings.Replace(sound, "hierarchyFrom: annotation", "cardGroups: {small: {A: 1}, all: {\"*\": 1/2}}", 1),
+		"    enableHierarchy: true\n", "", 1))
+	got := checkWith(t, conf, node, queue("q", "", quota(`{"@small": 3, "@smal": 1, "@all": 2}`)+", "+deserved(`{"@small": 1}`), ""),
+		queue("r", "", quota(`{"@small": 3}`), ""))
+	const key = "9: warning: Queue/q: metadata.annotations[volcano.sh/card."
+	expect(t, got, key+`quota]: "@smal" is not a group of cards of the argument cardGroups; did you mean "small"?`,
+		key+`deserved]: "@small" has no effect: the group shares cards with another one, so it can only bound`,
+		`14: note: Queue/r: metadata.annotations[volcano.sh/card.quota]: the quotas of "@small" add up to 6, and the nodes have 4`)
+}

@@ -179,9 +179,27 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 	}
 	own := amounts(q, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		if _, ok := ck.stock[name]; !ok && own[name] > 0 {
+		if _, ok := ck.stock[name]; !ok && own[name] > 0 && !strings.HasPrefix(name, card.GroupPrefix) {
 			ck.report(Warning, q, "Queue", annotation(card.QuotaKey), "no node has the card %q%s", name,
 				index.DidYouMean(name, slices.Sorted(maps.Keys(ck.stock))))
+		}
+	}
+}
+
+// checkGroups finds groups of cards that do not exist, and those that can only bound.
+func (ck *checker) checkGroups(q *scheduling.Queue) {
+	overlapping := ck.groups.Overlapping()
+	for _, key := range slices.Concat(cardKeys, []string{card.NamespaceKey}) {
+		for _, name := range slices.Sorted(maps.Keys(amounts(q, key))) {
+			group, is := strings.CutPrefix(name, card.GroupPrefix)
+			switch _, known := ck.groups[group]; {
+			case !is:
+			case !known:
+				ck.report(Warning, q, "Queue", annotation(key), "%q is not a group of cards of the argument cardGroups%s", name,
+					index.DidYouMean(group, slices.Sorted(maps.Keys(ck.groups))))
+			case (key == card.DeservedKey || key == card.GuaranteeKey) && slices.Contains(overlapping, group):
+				ck.report(Warning, q, "Queue", annotation(key), "%q has no effect: the group shares cards with another one, so it can only bound", name)
+			}
 		}
 	}
 }

@@ -58,7 +58,8 @@ type checker struct {
 	queues  map[string]*scheduling.Queue
 	tree    *index.Tree
 	places  *index.Places      // of the annotations of queues; nil where parents make the tree
-	stock   map[string]float64 // cards of the nodes, whole
+	stock   map[string]float64 // cards of the nodes, whole, and groups of them
+	groups  card.Groups
 	issues  []Issue
 }
 
@@ -85,6 +86,7 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) ([]Is
 		return nil, err
 	}
 	k.tree, k.places = world.Tree(c)
+	k.groups = c.CardGroups()
 	k.countStock(c.CardLabels(), k.cardsCount(c))
 	for _, q := range o.Queues {
 		k.checkPlace(q)
@@ -92,6 +94,7 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) ([]Is
 		k.checkAnnotations(q)
 		k.checkAgainstParent(q)
 		k.checkCards(q)
+		k.checkGroups(q)
 	}
 	k.checkSums()
 	k.checkOversubscription()
@@ -136,6 +139,7 @@ func (ck *checker) countStock(labels card.Labels, warn bool) {
 		inventory := card.Discover(node.Labels, allocatable, labels)
 		for _, c := range inventory.Cards {
 			ck.stock[c.Name] += c.Milli.Cards()
+			ck.groups.Add(ck.stock, c.Name, c.Milli.Cards())
 		}
 		for _, u := range inventory.Unlabeled {
 			if !warn {

@@ -93,7 +93,8 @@ func Set(w *engine.World, setting string) error {
 func MissingCard(w *engine.World, labels card.Labels, setting string) string {
 	_, field, value, _ := parse(setting)
 	kind, name, _ := strings.Cut(field, ".")
-	if !slices.Contains([]string{"cards", "deservedCards", "guaranteeCards"}, kind) || value == "" || value == "0" || len(w.Nodes) == 0 {
+	if !slices.Contains([]string{"cards", "deservedCards", "guaranteeCards"}, kind) || value == "" || value == "0" || len(w.Nodes) == 0 ||
+		strings.HasPrefix(name, card.GroupPrefix) {
 		return ""
 	}
 	known := map[string]bool{}
