@@ -28,26 +28,37 @@ func historyView(q *request) (any, any, error) {
 	if p.Resource == "" && len(q.Stock.Cards) > 0 {
 		p.Resource = q.mostUsed()
 	}
-	leaf := model.Leaves(q.Model.Queues)
-	wanted := func(queue string) bool {
-		only := q.query.Get("queue")
-		return only == queue || only == "" && leaf[queue]
-	}
+	wanted, waits := q.wantedSeries()
 	now := time.Now()
 	if q.server.options.Source.Changed() == nil {
 		now = q.Time // files have no time after they were read
 	}
 	allocated := q.server.keeper.history.Of(p.Resource, wanted, now)
-	waiting := q.server.keeper.history.Waiting("", wanted, now)
+	waiting := q.server.keeper.history.Waiting("", waits, now)
 	classes := map[string]string{} // a queue has one colour in all charts
 	p.Allocated, p.Waiting = chartOf(allocated, classes), chartOf(waiting, classes)
 	all := append(allocated, waiting...)
 	if p.Resource != "" {
-		forCard := q.server.keeper.history.Waiting(p.Resource, wanted, now)
+		forCard := q.server.keeper.history.Waiting(p.Resource, waits, now)
 		p.For = chartOf(forCard, classes)
 		all = append(all, forCard...)
 	}
 	return p, document{Kind: "SeriesList", Items: all}, nil
+}
+
+// wantedSeries selects series: what leaf queues have, and the jobs that wait in any queue, or both in
+// one queue and those below it.
+func (q *request) wantedSeries() (allocated, waiting func(queue string) bool) {
+	only := q.query.Get("queue")
+	if only == "" {
+		leaf := model.Leaves(q.Model.Queues)
+		return func(queue string) bool { return leaf[queue] }, func(string) bool { return true }
+	}
+	below := map[string]bool{}
+	for _, each := range model.Subtree(q.Model.Queues, only) {
+		below[each.Queue] = true
+	}
+	return func(queue string) bool { return queue == only }, func(queue string) bool { return below[queue] }
 }
 
 // mostUsed is the card of which the largest part is charged.
@@ -61,33 +72,36 @@ func (q *request) mostUsed() string {
 	return most.Card
 }
 
-// chartOf stacks series, those with the highest last value first. It adds their colours to
-// classes.
+// chartOf stacks series, those with the highest last value first, and sums up the others and what is
+// of no queue. It adds their colours to classes.
 func chartOf(all []model.Series, classes map[string]string) *page.Chart {
 	last := func(s model.Series) float64 { return s.Points[len(s.Points)-1].Value }
 	all = slices.DeleteFunc(slices.Clone(all), func(s model.Series) bool { return len(s.Points) == 0 })
-	slices.SortStableFunc(all, func(a, b model.Series) int { return cmp.Compare(last(b), last(a)) })
-	var layers []page.Layer
-	for i, s := range all {
-		if i < mostCurves {
-			layer := page.Layer{Name: s.Queue}
-			for _, p := range s.Points {
-				layer.Values = append(layer.Values, p.Value)
-			}
-			layers = append(layers, layer)
-			continue
-		}
-		if i == mostCurves {
-			layers = append(layers, page.Layer{Class: page.Other, Values: make([]float64, len(s.Points))})
-		}
-		for j, p := range s.Points {
-			layers[mostCurves].Values[j] += p.Value
-		}
-	}
 	if len(all) == 0 {
 		return nil
 	}
-	colour(layers[:min(len(layers), mostCurves)], classes)
+	slices.SortStableFunc(all, func(a, b model.Series) int { return cmp.Compare(last(b), last(a)) })
+	var layers []page.Layer
+	others := page.Layer{Class: page.Other, Values: make([]float64, len(all[0].Points))}
+	summed := false
+	for _, s := range all {
+		layer := page.Layer{Name: s.Queue}
+		for _, p := range s.Points {
+			layer.Values = append(layer.Values, p.Value)
+		}
+		if s.Queue != "" && len(layers) < mostCurves {
+			layers = append(layers, layer)
+			continue
+		}
+		summed = true
+		for j, v := range layer.Values {
+			others.Values[j] += v
+		}
+	}
+	colour(layers, classes)
+	if summed {
+		layers = append(layers, others)
+	}
 	chart := page.NewChart(layers)
 	chart.From, chart.To = all[0].Points[0].Time, all[0].Points[len(all[0].Points)-1].Time
 	return chart

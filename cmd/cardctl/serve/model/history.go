@@ -25,7 +25,7 @@ type History struct {
 	samples []sample // the oldest first
 }
 
-// seriesKey is a card of a queue, or its jobs that wait: for a card, or "" for all of them.
+// seriesKey is a card of a queue, those below it included, or its own jobs that wait: for a card, or "" for all of them.
 type seriesKey struct {
 	queue, resource string
 	waiting         bool
@@ -62,7 +62,6 @@ func (h *History) Add(m *Model) {
 	}
 	for i := range m.Queues {
 		q := &m.Queues[i]
-		put(seriesKey{queue: q.Queue, waiting: true}, value{allocated: float32(q.Waiting)})
 		for _, r := range q.Resources {
 			if r.Card {
 				put(seriesKey{queue: q.Queue, resource: r.Resource}, value{float32(r.Allocated), float32(r.Inqueue)})
@@ -83,17 +82,19 @@ func (h *History) Add(m *Model) {
 	}
 }
 
-// waitingFor counts the jobs that wait by queue and card, where the queue exists. A job with a list waits for each card
-// of it.
+// waitingFor counts the jobs that wait, each in its own queue: all of them, and those that wait for a card. A job with a
+// list waits for each card of it. The queue is "" for jobs whose queue does not exist.
 func (m *Model) waitingFor() map[seriesKey]int {
 	jobs := map[seriesKey]int{}
 	for i := range m.Waiting {
 		f := &m.Waiting[i]
+		queue := f.Queue
 		if f.Rule == report.UnknownQueue {
-			continue
+			queue = ""
 		}
+		jobs[seriesKey{queue: queue, waiting: true}]++
 		for _, name := range f.Cards {
-			jobs[seriesKey{f.Queue, name, true}]++
+			jobs[seriesKey{queue, name, true}]++
 		}
 	}
 	return jobs

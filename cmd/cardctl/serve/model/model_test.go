@@ -17,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -126,7 +127,8 @@ func TestCauses(t *testing.T) {
 // TestCausesOfPolicies has jobs that wait because of policies, each with a number and a level of
 // its own.
 func TestCausesOfPolicies(t *testing.T) {
-	m := &Model{Queues: treeOf("root", "a root", "a1 a", "a2 a", "b root")}
+	m := &Model{Queues: treeOf("root", "a root", "a1 a", "a2 a", "b root"), Stock: &stock.Stock{}}
+	m.indexNames()
 	delay := queues.Policy{Policy: "volcano.sh/reclaim-delay", Value: "2m", Queue: "a"}
 	timeout := queues.Policy{Policy: "inqueueTimeout", Value: "30m0s"}
 	m.Queues[4].Policies = []queues.Policy{{Policy: "volcano.sh/reclaim-fence", Value: "true", Queue: "b", Whole: true}}
@@ -175,20 +177,23 @@ func TestHistory(t *testing.T) {
 	h := NewHistory()
 	start := time.Unix(1_000_000_020, 0)
 	every := func(string) bool { return true }
-	add := func(after time.Duration, allocated float64, more ...queues.Queue) {
-		all := append([]queues.Queue{{Queue: "q", Waiting: 1, Resources: []queues.Holding{{Resource: "X", Card: true, Allocated: allocated}}}}, more...)
-		h.Add(&Model{Reading: &Reading{Time: start.Add(after)}, Queues: all, Waiting: []explain.Finding{
+	add := func(after time.Duration, allocated float64, more ...explain.Finding) {
+		all := []queues.Queue{{Queue: "q", Resources: []queues.Holding{{Resource: "X", Card: true, Allocated: allocated}}}}
+		h.Add(&Model{Reading: &Reading{Time: start.Add(after)}, Queues: all, Waiting: append([]explain.Finding{
 			{Queue: "q", Cards: card.List{"X"}}, {Queue: "q", Cards: card.List{"X", "Y"}}, {Queue: "q"},
-		}})
+		}, more...)})
 	}
 	add(0, 1)
 	add(time.Second, 2)
-	add(slot, 3, queues.Queue{Queue: "late", Waiting: 5})
+	add(slot, 3, explain.Finding{Queue: "late"}, explain.Finding{Queue: "gone", Rule: report.UnknownQueue})
 	x, waiting := h.Of("X", every, start.Add(slot)), h.Waiting("", every, start.Add(slot))
 	require.Len(t, x, 1)
 	assert.Equal(t, []float64{2, 3}, []float64{x[0].Points[0].Value, x[0].Points[1].Value})
-	require.Len(t, waiting, 2)
-	assert.Equal(t, []float64{0, 5}, []float64{waiting[0].Points[0].Value, waiting[0].Points[1].Value}, "late was not there")
+	require.Len(t, waiting, 3)
+	for i, want := range []Series{{Queue: "", Points: []Point{{Value: 0}, {Value: 1}}}, {Queue: "late", Points: []Point{{Value: 0}, {Value: 1}}}, {Queue: "q", Points: []Point{{Value: 3}, {Value: 3}}}} {
+		assert.Equal(t, want.Queue, waiting[i].Queue)
+		assert.Equal(t, []float64{want.Points[0].Value, want.Points[1].Value}, []float64{waiting[i].Points[0].Value, waiting[i].Points[1].Value}, want.Queue)
+	}
 	assert.Len(t, h.Waiting("", func(name string) bool { return name == "q" }, start), 1)
 	forX := h.Waiting("X", every, start.Add(slot))
 	require.Len(t, forX, 1)
@@ -209,7 +214,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	h := NewHistory()
 	m := &Model{Reading: &Reading{Time: time.Now()}}
 	for i := range mostSeries + 5 {
-		m.Queues = append(m.Queues, queues.Queue{Queue: fmt.Sprint(i), Waiting: 1})
+		m.Waiting = append(m.Waiting, explain.Finding{Queue: fmt.Sprint(i)})
 	}
 	h.Add(m)
 	assert.Len(t, h.Waiting("", func(string) bool { return true }, time.Now()), mostSeries)
