@@ -21,7 +21,10 @@ type queuesPage struct {
 	Queues    int // in all
 	Resources []string
 	Waiting   int
+	Lost      int               // of Waiting, those whose queue does not exist
 	Policies  map[string]string // that hold in all queues
+	Common    bool              // all bars of a card have one scale
+	Sort      string            // the order of the rows, "" for the tree
 }
 
 // queueRow is a queue with its bars.
@@ -33,7 +36,7 @@ type queueRow struct {
 // queuesView shows the tree of queues, or those that a filter selects.
 func queuesView(q *request) (any, any, error) {
 	selection := model.Selection{
-		Search: q.query.Get("search"), Full: q.query.Has("full"), Borrowing: q.query.Has("borrowing"), Waiting: q.query.Has("waiting"),
+		Search: q.query.Get("search"), Resource: q.query.Get("resource"), Sort: q.query.Get("sort"), Full: q.query.Has("full"), Borrowing: q.query.Has("borrowing"), Waiting: q.query.Has("waiting"),
 		Opened: q.query["open"], Closed: q.query["close"], All: q.query.Has("all"),
 	}
 	all := q.Model.Queues
@@ -47,18 +50,26 @@ func queuesView(q *request) (any, any, error) {
 	for i := range rows {
 		selected = append(selected, *rows[i].Queue)
 	}
-	if !selection.Filters() {
-		selected = all
+	if !selection.Flat() {
+		selected = model.Having(all, selection.Resource)
 	}
-	p := &queuesPage{Queues: len(q.Model.Queues), Resources: resourcesOf(q.Model.Queues), Policies: q.Policies}
+	p := &queuesPage{Queues: len(q.Model.Queues), Resources: resourcesOf(q.Model.Queues), Policies: q.Policies, Waiting: len(q.Waiting),
+		Common: q.query.Get("scale") == "common"}
+	if model.Orders[selection.Sort] != nil {
+		p.Sort = selection.Sort
+	}
 	p.Pages = page.PagesOf(len(rows), rowsPerPage, number(q.query.Get("page")))
-	scales := model.Scales(q.Model.Queues)
-	for _, r := range rows[p.Pages.From:p.Pages.To] {
-		p.Rows = append(p.Rows, queueRow{r, q.barsOf(r.Queue, q.query.Get("resource"), q.query.Has("wide"), scales)})
+	var scales map[string]float64
+	if p.Common {
+		scales = model.Scales(q.Model.Queues)
 	}
+	for _, r := range rows[p.Pages.From:p.Pages.To] {
+		p.Rows = append(p.Rows, queueRow{r, q.barsOf(r.Queue, selection.Resource, q.query.Has("wide"), scales)})
+	}
+	p.Lost = p.Waiting
 	for _, each := range q.Model.Queues {
 		if each.Depth == 0 {
-			p.Waiting += each.Waiting
+			p.Lost -= each.Waiting
 		}
 	}
 	return p, document{Kind: "QueueList", Items: selected}, nil
@@ -87,14 +98,18 @@ func resourcesOf(all []queues.Queue) []string {
 }
 
 // barsOf are the bars of a queue: one for each resource that the table of "cardctl top" has,
-// or for one resource.
+// or for one resource. Each has a scale of its own where scales is nil.
 func (q *request) barsOf(of *queues.Queue, resource string, wide bool, scales map[string]float64) []page.Bar {
 	var bars []page.Bar
 	for _, row := range queues.Rows([]queues.Queue{*of}, wide) {
 		if resource != "" && row.Holding.Resource != resource {
 			continue
 		}
-		bars = append(bars, barOf(row, q.Borrowed(row.Holding), scales[row.Holding.Resource]))
+		scale := model.OwnScale(row.Holding)
+		if scales != nil {
+			scale = scales[row.Holding.Resource]
+		}
+		bars = append(bars, barOf(row, q.Borrowed(row.Holding), scale))
 	}
 	return bars
 }
@@ -106,8 +121,10 @@ func barOf(row queues.Row, borrowed, scale float64) page.Bar {
 		return bar
 	}
 	percent := func(x float64) float64 { return 100 * min(x, scale) / scale }
-	bar.Own, bar.Borrowed, bar.Reserved = percent(h.Allocated-borrowed), percent(borrowed), percent(h.Inqueue)
-	bar.Reserved = max(0, min(bar.Reserved, 100-bar.Own-bar.Borrowed)) // rounding
+	over := model.Over(h)
+	bar.Own, bar.Borrowed = percent(h.Allocated-max(borrowed, over)), percent(max(0, borrowed-over))
+	bar.Over, bar.Reserved = percent(over), percent(h.Inqueue)
+	bar.Reserved = max(0, min(bar.Reserved, 100-bar.Own-bar.Borrowed-bar.Over)) // rounding
 	if h.Guarantee > 0 {
 		bar.Ticks = append(bar.Ticks, page.Tick{Name: "guarantee", At: percent(h.Guarantee)})
 	}

@@ -55,6 +55,7 @@ type document struct {
 func (s *Server) views() []view {
 	return []view{
 		{name: "queues", path: "/queues", make: queuesView, command: commandOf("top", "--once")},
+		{name: "queue", path: "/queue/{name}", make: queueView, command: queueCommand},
 		{name: "waiting", path: "/waiting", open: true, make: waitingView, command: commandOf("explain")},
 		{name: "job", path: "/job/{namespace}/{name}", open: true, make: jobView, command: jobCommand},
 		{name: "cards", path: "/cards", make: cardsView, command: commandOf("cards")},
@@ -65,6 +66,9 @@ func (s *Server) views() []view {
 	}
 }
 
+// isOfOne reports whether a view shows one object, which its path ends with.
+func isOfOne(v view) bool { return strings.HasSuffix(v.path, "/{name}") }
+
 func commandOf(words ...string) func(*request) []string {
 	return func(*request) []string { return words }
 }
@@ -72,8 +76,8 @@ func commandOf(words ...string) func(*request) []string {
 func (s *Server) addViews(mux *http.ServeMux) {
 	for _, v := range s.views() {
 		mux.HandleFunc("GET "+v.path, s.show(v, s.html))
-		if path, object := strings.CutSuffix(v.path, "/{name}"); object {
-			mux.HandleFunc("GET "+path+"/{name}/json", s.show(v, s.json))
+		if isOfOne(v) {
+			mux.HandleFunc("GET "+v.path+"/json", s.show(v, s.json))
 		} else {
 			mux.HandleFunc("GET "+v.path+".json", s.show(v, s.json))
 		}
@@ -205,7 +209,7 @@ func (s *Server) frame(q *request, v view) *page.Frame {
 	if v.command != nil {
 		f.Command = whatif.Quote(append(append([]string{"cardctl"}, v.command(q)...), s.options.Flags...)...)
 		f.JSON = q.URL.Path + ".json"
-		if v.name == "job" {
+		if isOfOne(v) {
 			f.JSON = q.URL.Path + "/json"
 		}
 	}
@@ -213,6 +217,7 @@ func (s *Server) frame(q *request, v view) *page.Frame {
 		f.Error, f.Since = err.Error(), q.state.since
 	}
 	if q.Model != nil {
+		f.Objects = q.Model
 		f.Read, f.Files = q.Model.Time, s.options.Source.Changed() == nil
 		warnings := slices.DeleteFunc(slices.Clone(q.Notes), func(n model.Note) bool { return n.Severity == "note" })
 		for _, n := range q.seen.notes(warnings) {

@@ -180,13 +180,12 @@ func (q *request) holders(f *explain.Finding) (all []holders) {
 
 // levels are the queues from that of a job up to the root.
 func (q *request) levels(f *explain.Finding) (rows []levelRow) {
-	scales := model.Scales(q.Model.Queues)
 	resource := ""
 	if f.Reason != nil && len(f.Reason.Shortages) > 0 {
 		resource = f.Reason.Shortages[0].Resource
 	}
 	for _, name := range model.Path(q.Model.Queues, f.Queue) {
-		rows = append(rows, levelRow{Queue: name, Lacks: name == f.Level, Bars: q.barsOf(q.Queue(name), resource, true, scales)})
+		rows = append(rows, levelRow{Queue: name, Lacks: name == f.Level, Bars: q.barsOf(q.Queue(name), resource, true, nil)})
 	}
 	return rows
 }

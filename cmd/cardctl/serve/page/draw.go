@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// Bar is a bar of a resource of a queue, in percent of the scale that all queues share.
+// Bar is a bar of a resource of a queue, in percent of its scale.
 type Bar struct {
 	Resource string
 	Text     string // the quantities in short
 	Label    string // all quantities
 	Own      float64
 	Borrowed float64
+	Over     float64 // beyond the quota
 	Reserved float64
 	Ticks    []Tick
 }
@@ -27,8 +28,11 @@ type Tick struct {
 // BorrowedAt is where the borrowed part begins.
 func (b Bar) BorrowedAt() float64 { return b.Own }
 
+// OverAt is where the part beyond the quota begins.
+func (b Bar) OverAt() float64 { return b.Own + b.Borrowed }
+
 // ReservedAt is where the reserved part begins.
-func (b Bar) ReservedAt() float64 { return b.Own + b.Borrowed }
+func (b Bar) ReservedAt() float64 { return b.Own + b.Borrowed + b.Over }
 
 // Palette is the number of colours for queues.
 const Palette = 10

@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+)
+
+// jobRow is a job of a list, with what is known of it beside its explanation.
+type jobRow struct {
+	explain.Finding
+	Priority int32          `json:"priority"`
+	Created  *metav1.Time   `json:"created,omitempty"`
+	Requests []model.Amount `json:"requests,omitempty"` // of the pods that wait
+	Has      []model.Amount `json:"has,omitempty"`      // on all nodes
+	On       []model.OnNode `json:"on,omitempty"`
+	// Unnamed: the viewer may not see the names of the nodes.
+	Unnamed bool `json:"-"`
+}
+
+// mostNodes bounds the nodes that a row lists.
+const mostNodes = 4
+
+// Shown are the nodes that a row lists.
+func (r *jobRow) Shown() []model.OnNode { return r.On[:min(len(r.On), mostNodes)] }
+
+// More counts the nodes that it does not list.
+func (r *jobRow) More() int { return max(0, len(r.On)-mostNodes) }
+
+// row is a job that the viewer may see, without the names of others in it. Who could take it back is
+// in the explanation of one job.
+func (q *request) row(f *explain.Finding) jobRow {
+	r := jobRow{Finding: q.seen.job(*f)}
+	r.Reclaimers, r.Safety = nil, ""
+	if d := q.Detail(f); d != nil {
+		r.Priority, r.Created, r.Requests, r.Has = d.Priority, d.Created, d.Requests, d.Has()
+		r.On = slices.Clone(d.Nodes)
+	}
+	for i := range r.On {
+		name := r.On[i].Node
+		r.On[i].Node = q.seen.node(name)
+		r.Unnamed = r.Unnamed || r.On[i].Node != name
+	}
+	return r
+}
+
+// rows are those of jobs that the viewer may see. The others are counted, with those of their pods that
+// pods counts.
+func (q *request) rows(all []*explain.Finding, pods func(explain.Pods) int) (rows []jobRow, hidden *Hidden) {
+	rows = []jobRow{}
+	for _, f := range all {
+		if q.seen.namespace(f.Namespace) {
+			rows = append(rows, q.row(f))
+			continue
+		}
+		if hidden == nil {
+			hidden = &Hidden{}
+		}
+		hidden.Jobs++
+		hidden.Pods += pods(f.Pods)
+	}
+	return rows, hidden
+}
+
+func placed(p explain.Pods) int  { return p.Placed }
+func waiting(p explain.Pods) int { return p.Waiting }
+
+// byCards orders jobs by the cards that they have, most first.
+func (q *request) byCards(all []*explain.Finding) {
+	has := map[*explain.Finding]float64{}
+	for _, f := range all {
+		for _, a := range q.Detail(f).Has() {
+			has[f] += a.Cards
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *explain.Finding) int { return cmp.Compare(has[b], has[a]) })
+}
