@@ -26,10 +26,10 @@ type jobRow struct {
 const mostNodes = 4
 
 // Shown are the nodes that a row lists.
-func (r *jobRow) Shown() []model.OnNode { return r.On[:min(len(r.On), mostNodes)] }
+func (r jobRow) Shown() []model.OnNode { return r.On[:min(len(r.On), mostNodes)] }
 
 // More counts the nodes that it does not list.
-func (r *jobRow) More() int { return max(0, len(r.On)-mostNodes) }
+func (r jobRow) More() int { return max(0, len(r.On)-mostNodes) }
 
 // row is a job that the viewer may see, without the names of others in it. Who could take it back is
 // in the explanation of one job.

@@ -17,6 +17,7 @@ const rowsPerPage = 100
 // queuesPage is the content of the view Queues.
 type queuesPage struct {
 	Rows      []queueRow
+	Flat      bool // they are no tree
 	Pages     page.Pages
 	Queues    int // in all
 	Resources []string
@@ -54,6 +55,7 @@ func queuesView(q *request) (any, any, error) {
 		selected = model.Having(all, selection.Resource)
 	}
 	p := &queuesPage{Queues: len(q.Model.Queues), Resources: resourcesOf(q.Model.Queues), Policies: q.Policies, Waiting: len(q.Waiting),
+		Flat:   selection.Flat(),
 		Common: q.query.Get("scale") == "common"}
 	if model.Orders[selection.Sort] != nil {
 		p.Sort = selection.Sort

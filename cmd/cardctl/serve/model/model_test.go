@@ -65,7 +65,7 @@ func TestRows(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, names(Rows(all, c.selection)), name)
 	}
-	assert.Equal(t, "root / a", Rows(all, Selection{Search: "a1"})[0].Path)
+	assert.Equal(t, []string{"root", "a"}, Rows(all, Selection{Search: "a1"})[0].Path)
 	assert.Len(t, Subtree(all, "a"), 3)
 	assert.Empty(t, Subtree(all, "none"))
 	assert.Equal(t, map[string]float64{"X": 4}, Scales(all))

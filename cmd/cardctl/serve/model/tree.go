@@ -53,8 +53,8 @@ func (t *tree) ancestors(q *queues.Queue) []string {
 type Row struct {
 	*queues.Queue
 	Children int
-	Open     bool   // its children follow
-	Path     string // its ancestors, where the rows are no tree
+	Open     bool     // its children follow
+	Path     []string // its ancestors, the root first, where the rows are no tree
 }
 
 // Selection selects the rows of a page.
@@ -127,10 +127,10 @@ func openDepth(all []queues.Queue) int {
 	return deepest
 }
 
-func (t *tree) path(q *queues.Queue) string {
+func (t *tree) path(q *queues.Queue) []string {
 	names := t.ancestors(q)
 	slices.Reverse(names)
-	return strings.Join(names, " / ")
+	return names
 }
 
 func (s *Selection) selects(q *queues.Queue) bool {
@@ -156,4 +156,41 @@ func Leaves(all []queues.Queue) map[string]bool {
 		names[q.Queue] = true
 	}
 	return names
+}
+
+// Groups sums up queues: it returns for each of some queues the one at or above it on the deepest level
+// that has at most so many of those, or on the first level. The levels begin below the chosen queue, and
+// below the root if none is chosen. Queues that are not below the chosen one have no group.
+func Groups(all []queues.Queue, chosen string, names []string, most int) map[string]string {
+	t := newTree(all)
+	paths, deepest := map[string][]string{}, 0
+	for _, name := range names {
+		q := t.byName[name]
+		if q == nil {
+			continue
+		}
+		path := append([]string{name}, t.ancestors(q)...)
+		slices.Reverse(path)
+		top := chosen
+		if top == "" && t.children[path[0]] > 0 {
+			top = path[0]
+		}
+		if at := slices.Index(path, top); at >= 0 || top == "" {
+			paths[name] = path[min(at+1, len(path)-1):]
+			deepest = max(deepest, len(paths[name]))
+		}
+	}
+	var groups map[string]string
+	for level := range deepest {
+		at, distinct := map[string]string{}, map[string]bool{}
+		for name, path := range paths {
+			at[name] = path[min(level, len(path)-1)]
+			distinct[at[name]] = true
+		}
+		if level > 0 && len(distinct) > most {
+			break
+		}
+		groups = at
+	}
+	return groups
 }

@@ -50,11 +50,16 @@ func Class(colour int) string { return fmt.Sprintf("q%d", colour) }
 // Other is the class of queues without a colour of their own.
 const Other = "other"
 
-// Cell is a card of a node.
-type Cell struct {
-	Class string // of the colour, or free, other, noqueue
-	Queue string
+// Cells are cards of a node that one job has, or that are free.
+type Cells struct {
+	Class                 string // of the colour, or free, other, noqueue
+	Queue                 string
+	Namespace, Owner, Job string // "" for none, and where the viewer may not see the job
+	Count                 int
 }
+
+// Each has a value for each cell.
+func (c Cells) Each() []struct{} { return make([]struct{}, c.Count) }
 
 // Try is a change to simulate: a setting of a queue, or the removal of an object.
 type Try struct{ Setting, Remove string }

@@ -1,6 +1,11 @@
 package page
 
-import "net/url"
+import (
+	"net/url"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // Objects finds the objects that have pages.
 type Objects interface {
@@ -46,6 +51,43 @@ func (f *Frame) NodeName(name string) Named {
 	n := Named{Name: name}
 	if f.Queues && f.Objects != nil && f.Objects.HasNode(name) {
 		n.Link = f.Link("/cards", "node", name) + "#node-" + url.PathEscape(name)
+	}
+	return n
+}
+
+// OwnerName is the name of a job whose owner has its namespace in front.
+func (f *Frame) OwnerName(path string) Named {
+	namespace, owner, _ := strings.Cut(path, "/")
+	n := f.JobName(namespace, owner)
+	n.Name = path
+	return n
+}
+
+// GroupName is the name of the owner of a PodGroup. The group has its namespace in front.
+func (f *Frame) GroupName(group, owner string) Named {
+	namespace, _, _ := strings.Cut(group, "/")
+	n := f.JobName(namespace, owner)
+	n.Name = short(owner)
+	return n
+}
+
+// ObjectName is the name of an object of any kind, as validate has it: Kind/name or
+// Kind/namespace/name.
+func (f *Frame) ObjectName(object string) Named {
+	kind, name, _ := strings.Cut(object, "/")
+	n := Named{Name: object}
+	switch kind {
+	case "":
+	case "Queue":
+		n.Link = f.QueueName(name).Link
+	case "Node":
+		n.Link = f.NodeName(name).Link
+	default:
+		namespace, short, found := strings.Cut(name, "/")
+		if !found {
+			namespace, short = metav1.NamespaceDefault, name
+		}
+		n.Link = f.JobName(namespace, kind+"/"+short).Link
 	}
 	return n
 }
