@@ -66,8 +66,8 @@ func (q *request) rows(all []*explain.Finding, pods func(explain.Pods) int) (row
 	return rows, hidden
 }
 
-func placed(p explain.Pods) int  { return p.Placed }
-func waiting(p explain.Pods) int { return p.Waiting }
+func placedPods(p explain.Pods) int  { return p.Placed }
+func waitingPods(p explain.Pods) int { return p.Waiting }
 
 // byCards orders jobs by the cards that they have, most first.
 func (q *request) byCards(all []*explain.Finding) {

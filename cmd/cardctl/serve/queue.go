@@ -64,8 +64,8 @@ func queueView(q *request) (any, any, error) {
 	slices.Reverse(path)
 	below := model.Subtree(q.Model.Queues, name)
 	runs, waits := q.jobsOf(below)
-	running, hidden := q.rows(runs, placed)
-	waiting, unseen := q.rows(waits, waiting)
+	running, hidden := q.rows(runs, placedPods)
+	waiting, unseen := q.rows(waits, waitingPods)
 	p := &queuePage{
 		Queue: queue, Path: path, Holdings: q.holdingsOf(queue), Inner: len(below) > 1, Ours: len(running), Hidden: hidden, Unseen: unseen,
 		Policies: q.policiesOf(queue), Waits: waiting[:min(len(waiting), waitingOfQueue)], More: max(0, len(waiting)-waitingOfQueue),
