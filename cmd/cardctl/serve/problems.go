@@ -20,11 +20,26 @@ type problem struct {
 	Issues   []validate.Issue  `json:"-"`
 }
 
-// Examples are the first issues of a problem.
-func (p *problem) Examples() []validate.Issue { return p.Issues[:min(len(p.Issues), 3)] }
+// mostExamples bounds the objects that a problem names.
+const mostExamples = 3
 
-// More counts the issues that are no examples.
-func (p *problem) More() int { return p.Count - len(p.Examples()) }
+// Examples are the first objects that have a problem.
+func (p *problem) Examples() (objects []string) {
+	for _, i := range p.Issues {
+		if len(objects) < mostExamples && !slices.Contains(objects, i.Object) {
+			objects = append(objects, i.Object)
+		}
+	}
+	return objects
+}
+
+// Where is the place of the only issue of a problem, "" for objects that are in no file.
+func (p *problem) Where() string {
+	if p.Count > 1 || p.Issues[0].File == "" {
+		return ""
+	}
+	return p.Issues[0].Source.String()
+}
 
 // What differs from issue to issue of one problem: names in quotes and brackets, the parent of a queue,
 // and quantities. Of a job that cannot run, the rule is the problem.

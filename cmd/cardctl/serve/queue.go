@@ -17,8 +17,8 @@ type queuePage struct {
 	*queues.Queue
 	Path     []string // the queues above, the root first
 	Holdings []holdingRow
-	Children []queueRow
-	Below    int // children in all
+	Children []queueRow // those that use most of their quota
+	Below    int        // children in all
 	Inner    bool
 	Running  []jobRow // of this page
 	Pages    page.Pages
@@ -50,8 +50,11 @@ type queueDocument struct {
 	Unseen   *Hidden         `json:"hiddenWaiting,omitempty"`
 }
 
-// waitingOfQueue bounds the waiting jobs of the page of a queue. The page Waiting has all.
-const waitingOfQueue = 20
+// The bounds of the page of a queue: the pages Waiting and Queues have all.
+const (
+	waitingOfQueue  = 20
+	childrenOfQueue = 20
+)
 
 // queueView shows what a queue has, and the jobs in it and below.
 func queueView(q *request) (any, any, error) {
@@ -74,15 +77,17 @@ func queueView(q *request) (any, any, error) {
 	p.Running = running[p.Pages.From:p.Pages.To]
 	d := queueDocument{Kind: "Queue", Queue: queue, Path: path, Children: []string{}, Policies: p.Policies, Running: running, Hidden: hidden,
 		Waiting: waiting, Unseen: unseen}
+	var children []queues.Queue
 	for i := range below {
-		if below[i].Parent != name || below[i].Queue == name {
-			continue
+		if below[i].Parent == name && below[i].Queue != name {
+			children = append(children, below[i])
+			d.Children = append(d.Children, below[i].Queue)
 		}
-		d.Children = append(d.Children, below[i].Queue)
-		if p.Below++; p.Below <= rowsPerPage {
-			row := queueRow{Row: model.Row{Queue: &below[i]}, Bars: q.barsOf(&below[i], "", false, nil)}
-			p.Children = append(p.Children, row)
-		}
+	}
+	p.Below = len(children)
+	rows := model.Rows(children, model.Selection{Sort: "use"})
+	for _, r := range rows[:min(len(rows), childrenOfQueue)] {
+		p.Children = append(p.Children, queueRow{r, q.barsOf(r.Queue, "", false, nil)})
 	}
 	return p, d, nil
 }

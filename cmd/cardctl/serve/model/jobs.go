@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -196,9 +197,17 @@ func (m *Model) HasQueue(name string) bool { _, known := m.known.queues[name]; r
 func (m *Model) HasNode(name string) bool { return m.known.nodes[name] }
 
 // PodGroup returns the name of the PodGroup of an owner, "" for none. Of several it is one that has
-// pods on nodes.
+// pods on nodes. Where there is no such owner, it is the PodGroup of that name: so validate calls those
+// whose owner is not in the input.
 func (m *Model) PodGroup(namespace, owner string) string {
-	return m.known.podGroups[[2]string{namespace, owner}]
+	if name, found := m.known.podGroups[[2]string{namespace, owner}]; found {
+		return name
+	}
+	_, name, _ := strings.Cut(owner, "/")
+	if _, found := m.known.jobs[jobKey(namespace, name)]; found {
+		return name
+	}
+	return ""
 }
 
 // OnNode returns the jobs that have pods on a node.

@@ -35,7 +35,7 @@ func (b Bar) OverAt() float64 { return b.Own + b.Borrowed }
 func (b Bar) ReservedAt() float64 { return b.Own + b.Borrowed + b.Over }
 
 // Palette is the number of colours for queues.
-const Palette = 10
+const Palette = 16
 
 // Colour is the colour of a queue.
 type Colour struct {
