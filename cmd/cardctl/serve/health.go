@@ -25,6 +25,7 @@ type healthPage struct {
 	Scheduler     *model.Scheduler `json:"scheduler,omitempty"`
 	Server        process          `json:"server"`
 	Objects       []objectCount    `json:"objects"`
+	Unread        []string         `json:"unread,omitempty"` // kinds that the server cannot list
 
 	// What the page shows of Problems: all of them, or the issues of the one that is opened.
 	ShownProblems []*problem       `json:"-"`
@@ -86,6 +87,7 @@ func healthView(q *request) (any, any, error) {
 		p.Configuration.Actions = append(p.Configuration.Actions, a.Name())
 	}
 	o := q.Objects
+	p.Unread = o.Unread
 	p.Objects = []objectCount{{"Node", len(o.Nodes)}, {"Queue", len(o.Queues)}, {"PodGroup", len(o.PodGroups)}, {"Job", len(o.Jobs)},
 		{"Pod", len(o.Pods)}}
 	return p, struct {

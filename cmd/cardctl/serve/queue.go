@@ -48,6 +48,7 @@ type queueDocument struct {
 	Hidden   *Hidden         `json:"hiddenRunning,omitempty"`
 	Waiting  []jobRow        `json:"waiting"`
 	Unseen   *Hidden         `json:"hiddenWaiting,omitempty"`
+	Unread   []string        `json:"unread,omitempty"` // kinds that the server cannot list
 }
 
 // The bounds of the page of a queue: the pages Waiting and Queues have all.
@@ -76,7 +77,7 @@ func queueView(q *request) (any, any, error) {
 	p.Pages = page.PagesOf(len(running), rowsPerPage, number(q.query.Get("page")))
 	p.Running = running[p.Pages.From:p.Pages.To]
 	d := queueDocument{Kind: "Queue", Queue: queue, Path: path, Children: []string{}, Policies: p.Policies, Running: running, Hidden: hidden,
-		Waiting: waiting, Unseen: unseen}
+		Waiting: waiting, Unseen: unseen, Unread: q.Objects.Unread}
 	var children []queues.Queue
 	for i := range below {
 		if below[i].Parent == name && below[i].Queue != name {

@@ -74,7 +74,7 @@ func queuesView(q *request) (any, any, error) {
 			p.Lost -= each.Waiting
 		}
 	}
-	return p, document{Kind: "QueueList", Items: selected}, nil
+	return p, document{Kind: "QueueList", Items: selected, Unread: q.Objects.Unread}, nil
 }
 
 // number is a positive number of a query, else 0.

@@ -605,6 +605,8 @@ func TestBars(t *testing.T) {
 		}
 	}
 	four, two := 4.0, 2.0
+	over := barOf(queues.Row{Queue: &queues.Queue{}, Holding: queues.Holding{Resource: "X", Card: true, Allocated: 8, Capability: &four, Deserved: &two}}, 6, 8)
+	assert.Equal(t, []float64{25, 25, 50, 100}, []float64{over.Own, over.Borrowed, over.Over, over.ReservedAt()})
 	bar := barOf(queues.Row{Queue: &queues.Queue{}, Holding: queues.Holding{Resource: "X", Card: true, Allocated: 3, Inqueue: 1, Deserved: &two, Guarantee: 1, Capability: &four}}, 1, 8)
 	assert.Equal(t, page.Bar{Resource: "X", Text: "3 + 1 / 4", Label: "X: deserved 2, guarantee 1, allocated 3, inqueue 1, capability 4", Own: 25, Borrowed: 12.5, Reserved: 12.5,
 		Ticks: []page.Tick{{Name: "guarantee", At: 12.5}, {Name: "deserved", At: 25}, {Name: "quota", At: 50}}}, bar)

@@ -50,6 +50,8 @@ type document struct {
 	Kind   string  `json:"kind"`
 	Items  any     `json:"items"`
 	Hidden *Hidden `json:"hidden,omitempty"` // what the viewer may not see
+	// Unread are the kinds that the server cannot list, so that Items lack them.
+	Unread []string `json:"unread,omitempty"`
 }
 
 func (s *Server) views() []view {
@@ -218,6 +220,7 @@ func (s *Server) frame(q *request, v view) *page.Frame {
 	}
 	if q.Model != nil {
 		f.Objects = q.Model
+		f.Unread(q.Model.Objects.Unread, len(q.Jobs) > 0)
 		f.Read, f.Files = q.Model.Time, s.options.Source.Changed() == nil
 		warnings := slices.DeleteFunc(slices.Clone(q.Notes), func(n model.Note) bool { return n.Severity == "note" })
 		for _, n := range q.seen.notes(warnings) {

@@ -40,7 +40,7 @@ func waitingView(q *request) (any, any, error) {
 			all = append(all, &waiting[i])
 		}
 		visible, hidden := q.rows(all, waitingPods)
-		return nil, document{Kind: "ExplanationList", Items: visible, Hidden: hidden}, nil
+		return nil, document{Kind: "ExplanationList", Items: visible, Hidden: hidden, Unread: q.Objects.Unread}, nil
 	}
 	p := &waitingPage{Jobs: len(waiting)}
 	causes := q.seen.causes(q.Causes(waiting, q.seen.namespaceName))

@@ -38,6 +38,9 @@ type Frame struct {
 	Error string    // why the last reading failed
 	Since time.Time // when it began to fail
 	Notes []string  // warnings about the input
+	Lacks []string  // what is not shown because it cannot be listed
+	// NoJobs, NoNodes: no number of jobs, or of cards, is known.
+	NoJobs, NoNodes bool
 
 	Body any
 }
