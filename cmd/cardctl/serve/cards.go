@@ -66,18 +66,23 @@ func cardsView(q *request) (any, any, error) {
 		known[n.Node], cells.Node = true, q.seen.node(n.Node)
 		shown[n.Card] = append(shown[n.Card], cells)
 	}
+	filtered := slices.ContainsFunc([]string{"card", "queue", "search", "free"}, func(name string) bool { return q.query.Get(name) != "" })
 	for _, c := range p.Stock.Cards {
-		if wanted := q.query.Get("card"); wanted != "" && wanted != c.Card {
+		if filtered && !slices.ContainsFunc(nodes, func(n stock.OnNode) bool { return n.Card == c.Card }) {
 			continue
 		}
 		m := cardModel{Card: c, Nodes: shown[c.Card]}
 		m.Fragments, m.Largest = fragments(q.Stock.Nodes, c.Card)
 		p.Models = append(p.Models, m)
 	}
-	return p, struct {
+	document := struct {
 		*stock.Stock
 		Jobs []jobOnNode `json:"jobs"`
-	}{p.Stock, q.jobsOnNodes()}, nil
+	}{Stock: p.Stock}
+	if q.full {
+		document.Jobs = q.jobsOnNodes()
+	}
+	return p, document, nil
 }
 
 // selectNodes returns the nodes that the query selects, by card.

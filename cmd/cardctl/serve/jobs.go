@@ -7,17 +7,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
-	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 )
 
 // jobRow is a job of a list, with what is known of it beside its explanation.
 type jobRow struct {
 	explain.Finding
-	Priority int32          `json:"priority"`
-	Created  *metav1.Time   `json:"created,omitempty"`
-	Requests []model.Amount `json:"requests,omitempty"` // of the pods that wait
-	Has      []model.Amount `json:"has,omitempty"`      // on all nodes
-	On       []model.OnNode `json:"on,omitempty"`
+	Priority int32             `json:"priority"`
+	Created  *metav1.Time      `json:"created,omitempty"`
+	Requests []stock.Amount    `json:"requests,omitempty"` // of the pods that wait
+	Has      []stock.Amount    `json:"has,omitempty"`      // on all nodes
+	On       []stock.JobOnNode `json:"on,omitempty"`
 	// Unnamed: the viewer may not see the names of the nodes.
 	Unnamed bool `json:"-"`
 }
@@ -26,7 +26,7 @@ type jobRow struct {
 const mostNodes = 4
 
 // Shown are the nodes that a row lists.
-func (r jobRow) Shown() []model.OnNode { return r.On[:min(len(r.On), mostNodes)] }
+func (r jobRow) Shown() []stock.JobOnNode { return r.On[:min(len(r.On), mostNodes)] }
 
 // More counts the nodes that it does not list.
 func (r jobRow) More() int { return max(0, len(r.On)-mostNodes) }
@@ -48,13 +48,12 @@ func (q *request) row(f *explain.Finding) jobRow {
 	return r
 }
 
-// rows are those of jobs that the viewer may see. The others are counted, with those of their pods that
-// pods counts.
-func (q *request) rows(all []*explain.Finding, pods func(explain.Pods) int) (rows []jobRow, hidden *Hidden) {
-	rows = []jobRow{}
+// visible are the jobs that the viewer may see. The others are counted, with those of their pods that pods
+// counts.
+func (q *request) visible(all []*explain.Finding, pods func(explain.Pods) int) (visible []*explain.Finding, hidden *Hidden) {
 	for _, f := range all {
 		if q.seen.namespace(f.Namespace) {
-			rows = append(rows, q.row(f))
+			visible = append(visible, f)
 			continue
 		}
 		if hidden == nil {
@@ -63,7 +62,16 @@ func (q *request) rows(all []*explain.Finding, pods func(explain.Pods) int) (row
 		hidden.Jobs++
 		hidden.Pods += pods(f.Pods)
 	}
-	return rows, hidden
+	return visible, hidden
+}
+
+// rows are those of visible jobs.
+func (q *request) rows(visible []*explain.Finding) []jobRow {
+	rows := []jobRow{}
+	for _, f := range visible {
+		rows = append(rows, q.row(f))
+	}
+	return rows
 }
 
 func placedPods(p explain.Pods) int  { return p.Placed }

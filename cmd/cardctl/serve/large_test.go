@@ -15,6 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
 )
 
@@ -165,7 +166,7 @@ func TestWaitingHasColumns(t *testing.T) {
 	require.NoError(t, json.Unmarshal(get(h, "/waiting.json").Body.Bytes(), &list))
 	require.Len(t, list.Items, 1)
 	assert.Equal(t, int32(70), list.Items[0].Priority)
-	assert.Equal(t, []model.Amount{{Card: "X|Y", Cards: 2}}, list.Items[0].Requests)
+	assert.Equal(t, []stock.Amount{{Card: "X|Y", Cards: 2}}, list.Items[0].Requests)
 }
 
 // TestUnread says what is not shown where a kind cannot be listed, and gives no number for it.

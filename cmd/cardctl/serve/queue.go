@@ -22,7 +22,6 @@ type queuePage struct {
 	Inner    bool
 	Running  []jobRow // of this page
 	Pages    page.Pages
-	Ours     int // jobs that run, which the viewer may see
 	Hidden   *Hidden
 	Waits    []jobRow
 	More     int // jobs that wait and are on the page Waiting
@@ -67,30 +66,30 @@ func queueView(q *request) (any, any, error) {
 	path := model.Path(q.Model.Queues, name)[1:]
 	slices.Reverse(path)
 	below := model.Subtree(q.Model.Queues, name)
-	runs, waits := q.jobsOf(below)
-	running, hidden := q.rows(runs, placedPods)
-	waiting, unseen := q.rows(waits, waitingPods)
-	p := &queuePage{
-		Queue: queue, Path: path, Holdings: q.holdingsOf(queue), Inner: len(below) > 1, Ours: len(running), Hidden: hidden, Unseen: unseen,
-		Policies: q.policiesOf(queue), Waits: waiting[:min(len(waiting), waitingOfQueue)], More: max(0, len(waiting)-waitingOfQueue),
-	}
-	p.Pages = page.PagesOf(len(running), rowsPerPage, number(q.query.Get("page")))
-	p.Running = running[p.Pages.From:p.Pages.To]
-	d := queueDocument{Kind: "Queue", Queue: queue, Path: path, Children: []string{}, Policies: p.Policies, Running: running, Hidden: hidden,
-		Waiting: waiting, Unseen: unseen, Unread: q.Objects.Unread}
-	var children []queues.Queue
-	for i := range below {
-		if below[i].Parent == name && below[i].Queue != name {
-			children = append(children, below[i])
-			d.Children = append(d.Children, below[i].Queue)
+	children := slices.DeleteFunc(slices.Clone(below), func(each queues.Queue) bool { return each.Parent != name || each.Queue == name })
+	running, waiting := q.jobsOf(below)
+	runs, hidden := q.visible(running, placedPods)
+	waits, unseen := q.visible(waiting, waitingPods)
+	policies := q.policiesOf(queue)
+	if q.full {
+		d := queueDocument{Kind: "Queue", Queue: queue, Path: path, Children: []string{}, Policies: policies, Running: q.rows(runs),
+			Hidden: hidden, Waiting: q.rows(waits), Unseen: unseen, Unread: q.Objects.Unread}
+		for i := range children {
+			d.Children = append(d.Children, children[i].Queue)
 		}
+		return nil, d, nil
 	}
-	p.Below = len(children)
+	p := &queuePage{
+		Queue: queue, Path: path, Holdings: q.holdingsOf(queue), Inner: len(children) > 0, Below: len(children), Hidden: hidden, Unseen: unseen,
+		Pages: page.PagesOf(len(runs), rowsPerPage, number(q.query.Get("page"))), Waits: q.rows(waits[:min(len(waits), waitingOfQueue)]),
+		More: max(0, len(waits)-waitingOfQueue), Policies: policies,
+	}
+	p.Running = q.rows(runs[p.Pages.From:p.Pages.To])
 	rows := model.Rows(children, model.Selection{Sort: "use"})
 	for _, r := range rows[:min(len(rows), childrenOfQueue)] {
 		p.Children = append(p.Children, queueRow{r, q.barsOf(r.Queue, "", false, nil)})
 	}
-	return p, d, nil
+	return p, nil, nil
 }
 
 // jobsOf returns the jobs of queues: those with pods on nodes, those with most cards first, and those

@@ -3,6 +3,7 @@ package serve
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -34,12 +35,9 @@ type queueRow struct {
 	Bars []page.Bar
 }
 
-// queuesView shows the tree of queues, or those that a filter selects.
+// queuesView shows the tree of queues, or those that a filter or an order selects.
 func queuesView(q *request) (any, any, error) {
-	selection := model.Selection{
-		Search: q.query.Get("search"), Resource: q.query.Get("resource"), Sort: q.query.Get("sort"), Full: q.query.Has("full"), Borrowing: q.query.Has("borrowing"), Waiting: q.query.Has("waiting"),
-		Opened: q.query["open"], Closed: q.query["close"], All: q.query.Has("all"),
-	}
+	selection := selectionOf(q.query)
 	all := q.Model.Queues
 	if root := q.query.Get("queue"); root != "" {
 		if all = model.Subtree(all, root); len(all) == 0 {
@@ -54,11 +52,9 @@ func queuesView(q *request) (any, any, error) {
 	if !selection.Flat() {
 		selected = model.Having(all, selection.Resource)
 	}
-	p := &queuesPage{Queues: len(q.Model.Queues), Resources: resourcesOf(q.Model.Queues), Policies: q.Policies, Waiting: len(q.Waiting),
-		Flat:   selection.Flat(),
-		Common: q.query.Get("scale") == "common"}
-	if model.Orders[selection.Sort] != nil {
-		p.Sort = selection.Sort
+	p := &queuesPage{
+		Queues: len(q.Model.Queues), Resources: resourcesOf(q.Model.Queues), Policies: q.Policies, Waiting: len(q.Waiting), Lost: q.lost(),
+		Flat: selection.Flat(), Sort: selection.Sort, Common: q.query.Get("scale") == "common",
 	}
 	p.Pages = page.PagesOf(len(rows), rowsPerPage, number(q.query.Get("page")))
 	var scales map[string]float64
@@ -68,13 +64,29 @@ func queuesView(q *request) (any, any, error) {
 	for _, r := range rows[p.Pages.From:p.Pages.To] {
 		p.Rows = append(p.Rows, queueRow{r, q.barsOf(r.Queue, selection.Resource, q.query.Has("wide"), scales)})
 	}
-	p.Lost = p.Waiting
-	for _, each := range q.Model.Queues {
-		if each.Depth == 0 {
-			p.Lost -= each.Waiting
+	return p, document{Kind: "QueueList", Items: selected, Unread: q.Objects.Unread}, nil
+}
+
+func selectionOf(query url.Values) model.Selection {
+	s := model.Selection{
+		Search: query.Get("search"), Resource: query.Get("resource"), Full: query.Has("full"), Borrowing: query.Has("borrowing"),
+		Waiting: query.Has("waiting"), Opened: query["open"], Closed: query["close"], All: query.Has("all"),
+	}
+	if sort := query.Get("sort"); model.Orders[sort] != nil {
+		s.Sort = sort
+	}
+	return s
+}
+
+// lost counts the jobs that wait in queues that do not exist.
+func (q *request) lost() int {
+	jobs := len(q.Waiting)
+	for i := range q.Model.Queues {
+		if q.Model.Queues[i].Depth == 0 {
+			jobs -= q.Model.Queues[i].Waiting
 		}
 	}
-	return p, document{Kind: "QueueList", Items: selected, Unread: q.Objects.Unread}, nil
+	return jobs
 }
 
 // number is a positive number of a query, else 0.

@@ -35,6 +35,7 @@ type request struct {
 	state  state
 	*model.Model
 	seen *seen
+	full bool // the answer is JSON, which has all rows
 
 	change    change // of the view What if
 	changeErr error
@@ -123,6 +124,7 @@ func (s *Server) json(w http.ResponseWriter, q *request, v view) {
 		s.failJSON(w, http.StatusServiceUnavailable, cmp.Or(err, errNotRead))
 		return
 	}
+	q.full = true
 	_, document, err := v.make(q)
 	if err != nil {
 		s.failJSON(w, statusOf(w, err), err)

@@ -34,13 +34,13 @@ type causeRow struct {
 // waitingView groups the jobs that wait by cause. Its JSON has the jobs one by one.
 func waitingView(q *request) (any, any, error) {
 	waiting := q.selectWaiting()
-	if strings.HasSuffix(q.URL.Path, ".json") {
+	if q.full {
 		var all []*explain.Finding
 		for i := range waiting {
 			all = append(all, &waiting[i])
 		}
-		visible, hidden := q.rows(all, waitingPods)
-		return nil, document{Kind: "ExplanationList", Items: visible, Hidden: hidden, Unread: q.Objects.Unread}, nil
+		visible, hidden := q.visible(all, waitingPods)
+		return nil, document{Kind: "ExplanationList", Items: q.rows(visible), Hidden: hidden, Unread: q.Objects.Unread}, nil
 	}
 	p := &waitingPage{Jobs: len(waiting)}
 	causes := q.seen.causes(q.Causes(waiting, q.seen.namespaceName))

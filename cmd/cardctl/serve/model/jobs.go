@@ -2,17 +2,15 @@ package model
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"volcano.sh/volcano/pkg/scheduler/api"
-
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 )
@@ -21,39 +19,19 @@ import (
 type Detail struct {
 	Created  *metav1.Time // nil for a manifest
 	Priority int32
-	Requests []Amount // of the pods that wait
-	Nodes    []OnNode // of the pods that are placed
-}
-
-// Amount is a quantity of a card, or of any card of a list.
-type Amount struct {
-	Card  string  `json:"card"`
-	Cards float64 `json:"cards"`
-}
-
-// OnNode is what a job has on a node.
-type OnNode struct {
-	Node  string   `json:"node"`
-	Pods  int      `json:"pods"`
-	Cards []Amount `json:"cards,omitempty"` // that its queue is charged for
+	Requests []stock.Amount    // of the pods that wait
+	Nodes    []stock.JobOnNode // of the pods that are placed
 }
 
 // Has is what a job has on all nodes, by card.
-func (d *Detail) Has() []Amount {
+func (d *Detail) Has() []stock.Amount {
 	sums := map[string]float64{}
 	for _, on := range d.Nodes {
 		for _, a := range on.Cards {
 			sums[a.Card] += a.Cards
 		}
 	}
-	return amountsOf(sums)
-}
-
-func amountsOf(sums map[string]float64) (all []Amount) {
-	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		all = append(all, Amount{name, sums[name]})
-	}
-	return all
+	return stock.Amounts(sums)
 }
 
 // Waits reports whether pods of a job wait: something refuses them, or the next cycle places them.
@@ -63,15 +41,14 @@ func Waits(f *explain.Finding) bool {
 
 // details finds them for all jobs, by jobKey.
 func details(w *engine.World, s *engine.Session) map[string]*Detail {
-	all, labels := map[string]*Detail{}, s.CardLabels()
+	all, jobs, labels := map[string]*Detail{}, stock.Jobs(s), s.CardLabels()
 	for _, g := range w.Groups {
 		d := &Detail{Requests: requestsOf(g, labels)}
 		if !g.CreationTimestamp.IsZero() {
 			d.Created = &g.CreationTimestamp
 		}
-		if job := s.Jobs[g.ID()]; job != nil {
-			d.Priority, d.Nodes = job.Priority, nodesOf(s, job)
-		}
+		job := jobs[string(g.ID())]
+		d.Priority, d.Nodes = job.Priority, job.Nodes
 		all[string(g.ID())] = d
 	}
 	return all
@@ -79,35 +56,9 @@ func details(w *engine.World, s *engine.Session) map[string]*Detail {
 
 func jobKey(namespace, podGroup string) string { return namespace + "/" + podGroup }
 
-// nodesOf returns what a job has on each node, in the order of their names.
-func nodesOf(s *engine.Session, job *api.JobInfo) (all []OnNode) {
-	pods, cards := map[string]int{}, map[string]map[string]float64{}
-	for status, tasks := range job.TaskStatusIndex {
-		if !api.AllocatedStatus(status) && status != api.Releasing {
-			continue
-		}
-		for _, task := range tasks {
-			pods[task.NodeName]++
-			if !api.AllocatedStatus(status) {
-				continue
-			}
-			for name, n := range s.Quota.Charged(task) {
-				if cards[task.NodeName] == nil {
-					cards[task.NodeName] = map[string]float64{}
-				}
-				cards[task.NodeName][name] += n
-			}
-		}
-	}
-	for _, node := range slices.Sorted(maps.Keys(pods)) {
-		all = append(all, OnNode{Node: node, Pods: pods[node], Cards: amountsOf(cards[node])})
-	}
-	return all
-}
-
 // requestsOf returns the cards that the pods of a job request which are on no node. A job without pods
 // has an annotation for it.
-func requestsOf(g *engine.Group, labels card.Labels) []Amount {
+func requestsOf(g *engine.Group, labels card.Labels) []stock.Amount {
 	sums := map[string]float64{}
 	pods := 0
 	for _, pod := range slices.Concat(g.Pods, g.Coming) {
@@ -127,7 +78,7 @@ func requestsOf(g *engine.Group, labels card.Labels) []Amount {
 			sums[r.List.String()] += float64(r.Count)
 		}
 	}
-	return amountsOf(sums)
+	return stock.Amounts(sums)
 }
 
 // countWaiting sets how many jobs wait in each queue and below it. It counts those that the page

@@ -255,6 +255,7 @@ var chinese = map[string]string{
 	"Queues cannot be listed: they are not shown.":                           "无法列出队列：未显示队列。",
 	"Whether jobs wait is not known.":                                        "无法得知是否有作业在等待。",
 	"not known":                                                              "未知",
+	"No node is selected.":                                                   "没有符合条件的节点。",
 	"%s over quota":                                                          "超出配额 %s",
 	"Age":                                                                    "存在时间",
 	"All:":                                                                   "全部：",

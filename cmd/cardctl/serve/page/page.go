@@ -45,6 +45,11 @@ type Frame struct {
 	Body any
 }
 
+// contents are the names of the templates of contents.
+var contents = []string{
+	"queues", "queue", "waiting", "job", "cards", "lending", "whatif", "health", "history", "login", "error", "unread",
+}
+
 // sets has the templates of each language, by the name of the content.
 var sets = parse()
 
@@ -62,7 +67,7 @@ func parse() map[string]map[string]*template.Template {
 		all[language] = map[string]*template.Template{}
 		base := template.Must(template.New("base.html").Funcs(functions).ParseFS(templates, "templates/base.html", "templates/parts.html",
 			"templates/names.html"))
-		for _, name := range []string{"queues", "queue", "waiting", "job", "cards", "lending", "whatif", "health", "history", "login", "error", "unread"} {
+		for _, name := range contents {
 			all[language][name] = template.Must(template.Must(base.Clone()).ParseFS(templates, "templates/"+name+".html"))
 		}
 	}
