@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"html/template"
 	"math"
 	"strings"
 	"time"
@@ -58,8 +59,11 @@ type Cells struct {
 	Count                 int
 }
 
-// Each has a value for each cell.
-func (c Cells) Each() []struct{} { return make([]struct{}, c.Count) }
+// Drawing is one element for each cell. A page has some thousand, for which templates take long; no name of
+// the cluster is in it.
+func (c Cells) Drawing() template.HTML {
+	return template.HTML(strings.Repeat(`<span class="cell `+c.Class+`"></span>`, c.Count))
+}
 
 // Try is a change to simulate: a setting of a queue, or the removal of an object.
 type Try struct{ Setting, Remove string }
