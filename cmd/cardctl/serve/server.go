@@ -47,7 +47,7 @@ func New(o Options) *Server {
 	return &Server{
 		options: o, events: events, trials: newTrials(), measures: measures, started: time.Now(),
 		progress: progress{of: map[string]stage{}},
-		keeper: &keeper{source: o.Source, interval: o.Interval, log: o.Log, history: model.NewHistory(), events: events, measures: measures},
+		keeper:   &keeper{source: o.Source, interval: o.Interval, log: o.Log, history: model.NewHistory(), events: events, measures: measures},
 	}
 }
 

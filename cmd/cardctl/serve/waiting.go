@@ -27,19 +27,20 @@ type waitingPage struct {
 type causeRow struct {
 	*model.Cause
 	Key   string // in the query, to open it
-	Shown []explain.Finding
+	Shown []jobRow
 	More  int // jobs that are not shown
 }
 
 // waitingView groups the jobs that wait by cause. Its JSON has the jobs one by one.
 func waitingView(q *request) (any, any, error) {
 	waiting := q.selectWaiting()
-	if strings.HasSuffix(q.URL.Path, ".json") {
-		visible, hidden := q.seen.jobs(waiting)
-		for i := range visible {
-			visible[i].Reclaimers, visible[i].Safety = nil, "" // the explanation of one job has them
+	if q.full {
+		var all []*explain.Finding
+		for i := range waiting {
+			all = append(all, &waiting[i])
 		}
-		return nil, document{Kind: "ExplanationList", Items: visible, Hidden: hidden}, nil
+		visible, hidden := q.visible(all, waitingPods)
+		return nil, document{Kind: "ExplanationList", Items: q.rows(visible), Hidden: hidden, Unread: q.Objects.Unread}, nil
 	}
 	p := &waitingPage{Jobs: len(waiting)}
 	causes := q.seen.causes(q.Causes(waiting, q.seen.namespaceName))
@@ -61,7 +62,7 @@ func waitingView(q *request) (any, any, error) {
 			case !q.seen.namespace(f.Namespace):
 				mine.Hidden++
 			case len(row.Shown) < limit:
-				row.Shown = append(row.Shown, q.seen.job(*f))
+				row.Shown = append(row.Shown, q.row(f))
 			default:
 				row.More++
 			}
