@@ -181,7 +181,6 @@ func (q *request) holders(f *explain.Finding) (all []holders) {
 
 // levels are the queues from that of a job up to the root, with the resources that the job lacks, or else with its cards.
 func (q *request) levels(f *explain.Finding) (rows []levelRow) {
-	scales := model.Scales(q.Model.Queues)
 	resources := slices.Clone([]string(f.Cards))
 	if shortages := page.Shortages(f); len(shortages) > 0 {
 		resources = nil
@@ -194,7 +193,7 @@ func (q *request) levels(f *explain.Finding) (rows []levelRow) {
 	for _, name := range model.Path(q.Model.Queues, f.Queue) {
 		row := levelRow{Queue: name, Lacks: name == f.Level}
 		for _, resource := range resources {
-			row.Bars = append(row.Bars, q.barsOf(q.Queue(name), resource, true, scales)...)
+			row.Bars = append(row.Bars, q.barsOf(q.Queue(name), resource, true, nil)...)
 		}
 		rows = append(rows, row)
 	}
