@@ -81,7 +81,7 @@ func healthView(q *request) (any, any, error) {
 		Scheduler: q.Scheduler, Server: q.server.process(q.Took),
 		Issues: q.issues(),
 	}
-	p.Problems = problemsOf(p.Issues)
+	p.Problems = problemsOf(p.Issues, q.Checks.Alike)
 	p.openProblems(q)
 	for _, a := range c.Actions {
 		p.Configuration.Actions = append(p.Configuration.Actions, a.Name())

@@ -113,7 +113,7 @@ func TestProblems(t *testing.T) {
 		issue("Queue/b", "y", `"A100" is 9, more than the 7 of its parent other`), issue("Job/c", "", "it cannot run, even alone: Queue <q> lacks 7 X; Queue <r> lacks 1 (OverQuota)"),
 		issue("Job/d", "", "it cannot run, even alone: Queue <s> lacks 7 X (OverQuota)"), issue("Job/e", "", "it cannot run, even alone: no (ClosedQueue)"),
 		issue("Job/f", "spec.tasks[0].minAvailable", "3 is more than its 2 replicas"), issue("Job/f", "spec.tasks[1].minAvailable", "4 is more than its 2 replicas"),
-	})
+	}, (&model.Checks{}).Alike)
 	var texts []string
 	for _, p := range groups {
 		texts = append(texts, fmt.Sprint(p.Count, " ", p.Field, " ", p.Text, " ", p.Examples()))

@@ -225,7 +225,7 @@ func (q *request) problems() (p problemCount) {
 	for _, i := range issues {
 		p.count(i.Severity)
 	}
-	p.Items = problemsOf(issues)
+	p.Items = problemsOf(issues, q.Checks.Alike)
 	rank := []validate.Severity{validate.Error, validate.Warning, validate.Note}
 	slices.SortStableFunc(p.Items, func(a, b *problem) int {
 		return cmp.Or(cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)), cmp.Compare(b.Count, a.Count))

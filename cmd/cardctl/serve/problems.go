@@ -3,7 +3,6 @@ package serve
 import (
 	"fmt"
 	"hash/fnv"
-	"regexp"
 	"slices"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
@@ -41,37 +40,12 @@ func (p *problem) Where() string {
 	return p.Issues[0].Source.String()
 }
 
-// What differs from issue to issue of one problem: names in quotes and brackets, the parent of a queue,
-// and quantities. Of a job that cannot run, the rule is the problem.
-var (
-	differs   = regexp.MustCompile(`"[^"]*"|<[^>]*>|\bparent [^\s,;]+|-?\b\d[\w./+-]*`)
-	cannotRun = regexp.MustCompile(`(?s)^(it cannot run, even alone): .* (\(\w+\))$`)
-)
-
-// problemText is the text of an issue without what differs.
-func problemText(text string) string {
-	if found := cannotRun.FindStringSubmatch(text); found != nil {
-		return found[1] + " " + found[2]
-	}
-	return differs.ReplaceAllStringFunc(text, func(part string) string {
-		switch part[0] {
-		case '"':
-			return `"…"`
-		case '<':
-			return "<…>"
-		case 'p':
-			return "parent …"
-		}
-		return "…"
-	})
-}
-
 // problemsOf groups issues, in the order of their first ones. A problem whose issues have one text
-// has that text.
-func problemsOf(issues []validate.Issue) []*problem {
+// has that text; alike returns the texts without what differs.
+func problemsOf(issues []validate.Issue, alike func(text string) string) []*problem {
 	all, found := []*problem{}, map[string]*problem{}
 	for _, i := range issues {
-		field, text := problemText(i.Field), problemText(i.Message)
+		field, text := alike(i.Field), alike(i.Message)
 		key := fmt.Sprintf("%s|%s|%s", i.Severity, field, text)
 		p := found[key]
 		if p == nil {

@@ -82,6 +82,7 @@ type Checks struct {
 	Issues []validate.Issue
 	Time   time.Time
 	Took   time.Duration
+	alike  map[string]string // texts of the issues without what differs
 }
 
 // mostReclaimed bounds the jobs for whose pods the reclaimers are found: each is tried
@@ -173,7 +174,10 @@ func check(ctx context.Context, r *Reading, before *Model) (*Checks, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checks{Issues: append([]validate.Issue{}, issues...), Time: r.Time, Took: time.Since(begun)}, nil
+	c := &Checks{Issues: append([]validate.Issue{}, issues...), Time: r.Time}
+	c.findAlike()
+	c.Took = time.Since(begun)
+	return c, nil
 }
 
 // Job returns the job of a PodGroup, nil for none.
