@@ -24,8 +24,11 @@ import (
 // viewExample is the cluster of docs/cardctl.md.
 const viewExample = "examples/cardctl"
 
-// viewPaths are the pages of the example, in the order of the navigation.
-var viewPaths = []struct{ name, path, title string }{
+// viewPath is a page of the example.
+type viewPath struct{ name, path, title string }
+
+// viewPaths are the pages in the order of the navigation.
+var viewPaths = []viewPath{
 	{"overview", "/", "Overview"},
 	{"queues", "/queues", "Queues"},
 	{"waiting", "/waiting", "Waiting"},
@@ -37,7 +40,14 @@ var viewPaths = []struct{ name, path, title string }{
 }
 
 // illustrated are the pages of which docs/ has a picture.
-var illustrated = []string{"overview", "queues", "waiting", "job", "cards", "health", "history"}
+var illustrated = []string{"overview", "queues", "queue", "waiting", "job", "cards", "health", "history"}
+
+// paths are all pages: those of the navigation, that of a job, and those of queues.
+func (p *pages) paths(t *testing.T) []viewPath {
+	return append(viewPaths[:len(viewPaths):len(viewPaths)], viewPath{"job", p.jobPath(t, "Job/llm"), "Waiting"},
+		viewPath{"queue", "/queue/research", "research"}, viewPath{"sorted", "/queues?sort=use&scale=common", "as a tree"},
+		viewPath{"node", "/cards?node=h200-1&queue=research", "h200-1"})
+}
 
 // jobPath is the path of the page that explains a job that waits.
 func (p *pages) jobPath(t *testing.T, owner string) string {
@@ -63,7 +73,7 @@ func (p *pages) jobPath(t *testing.T, owner string) string {
 // inaccessible.
 func TestViewPages(t *testing.T) {
 	p := servePages(t, "-f", viewExample)
-	paths := append(viewPaths[:len(viewPaths):len(viewPaths)], struct{ name, path, title string }{"job", p.jobPath(t, "Job/llm"), "Waiting"})
+	paths := p.paths(t)
 	for _, each := range []struct {
 		name    string
 		prepare []chromedp.Action
@@ -110,6 +120,8 @@ func TestViewAnswers(t *testing.T) {
 	b := openBrowser(t, p.address)
 	b.open(t, "/")
 	b.shows(t, "NVIDIA-H200", "needs 1 more NVIDIA-H200; research is full, 6 of 6", "train")
+	b.open(t, "/queue/train")
+	b.shows(t, "default/Job/llm", "4 NVIDIA-H200", "h200-1, h200-2", "4 of 6")
 	b.open(t, p.jobPath(t, "Job/llm"))
 	b.shows(t, "llm", "Needs 1 more NVIDIA-H200; research is full, 6 of 6")
 	b.open(t, "/whatif")
@@ -126,8 +138,7 @@ func TestViewAnswers(t *testing.T) {
 func TestViewKeyboard(t *testing.T) {
 	p := servePages(t, "-f", viewExample)
 	b := openBrowser(t, p.address)
-	paths := append(viewPaths[:len(viewPaths):len(viewPaths)], struct{ name, path, title string }{"job", p.jobPath(t, "Job/llm"), "Waiting"})
-	for _, of := range paths {
+	for _, of := range p.paths(t) {
 		b.open(t, of.path)
 		var controls int
 		b.evaluate(t, `(window.controls = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]).length`, &controls)

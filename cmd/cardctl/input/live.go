@@ -170,7 +170,7 @@ func (l *Live) Objects(ctx context.Context) (*Objects, error) {
 			l.add(o, k)
 		case k.optional:
 		default:
-			o.complete = false
+			o.complete, o.Unread = false, append(o.Unread, k.kind)
 		}
 		switch {
 		case err == nil:

@@ -193,6 +193,7 @@ func TestFollowWithoutPermission(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 3, o.Len())
 	require.Len(t, o.Warnings, 3)
+	assert.Equal(t, []string{"pods", "jobs.batch.volcano.sh"}, o.Unread)
 	for i, want := range []string{"no permission to list pods", "has no jobs.batch.volcano.sh: is Volcano installed?", "no permission to get the ConfigMap batch/own-conf"} {
 		assert.Contains(t, o.Warnings[i], want)
 	}

@@ -53,6 +53,7 @@ type Objects struct {
 	Repeated []Problem // objects that were read again; the last one counts
 	Replaced []Problem // manifests that replace a workload with its PodGroup and pods
 	Warnings []string  // what the input lacks, and what follows from that
+	Unread   []string  // kinds that cannot be listed, such as podgroups.scheduling.volcano.sh
 
 	complete bool // all objects of a cluster were read: what is missing does not exist
 
@@ -233,6 +234,7 @@ func (o *Objects) Clone() *Objects {
 	}
 	c.Problems, c.Unknown, c.Newer, c.Invalid = slices.Clone(o.Problems), slices.Clone(o.Unknown), slices.Clone(o.Newer), slices.Clone(o.Invalid)
 	c.Repeated, c.Replaced, c.Warnings = slices.Clone(o.Repeated), slices.Clone(o.Replaced), slices.Clone(o.Warnings)
+	c.Unread = slices.Clone(o.Unread)
 	maps.Copy(c.skipped, o.skipped)
 	return c
 }

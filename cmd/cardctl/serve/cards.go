@@ -3,10 +3,10 @@ package serve
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 )
@@ -18,6 +18,9 @@ type cardsPage struct {
 	Legend []page.Colour
 	Others bool // queues without a colour of their own
 	Pages  page.Pages
+	Path   []string // the queues above the chosen one, the root first
+	Queue  string   // the chosen one, "" for none
+	Absent string   // the name of a node that was asked for and has no cards
 }
 
 // cardModel is a card with the nodes that have it.
@@ -31,48 +34,99 @@ type cardModel struct {
 // nodeCells are the cards of a node, one cell for each.
 type nodeCells struct {
 	stock.OnNode
-	Cells []page.Cell
+	Groups []page.Cells
+	Anchor bool // its first row on the page
 }
 
-// cellsPerNode bounds the cells of a node. A node has some hundred slices at most.
-const cellsPerNode = 256
+// jobOnNode is what a job has of a card of a node, as JSON.
+type jobOnNode struct {
+	Node      string  `json:"node"`
+	Card      string  `json:"card"`
+	Queue     string  `json:"queue"`
+	Namespace string  `json:"namespace"`
+	Name      string  `json:"name"` // of the PodGroup
+	Owner     string  `json:"owner"`
+	Cards     float64 `json:"cards"`
+}
 
 // cardsView is a map of the cards on their nodes.
 func cardsView(q *request) (any, any, error) {
-	s := q.seen.stock(q.Stock)
-	p := &cardsPage{Stock: s}
-	colours := coloursOf(s)
-	p.Legend, p.Others = colours.all, colours.others
-	search := strings.ToLower(q.query.Get("search"))
-	var nodes []stock.OnNode
-	for _, n := range s.Nodes {
-		if (search == "" || strings.Contains(strings.ToLower(n.Node), search)) && (!q.query.Has("free") || n.Free > 0) &&
-			matchesQueue(n, q.query.Get("queue")) {
+	chosen := q.query.Get("queue")
+	colours := q.coloursOf(chosen)
+	p := &cardsPage{Stock: q.seen.stock(q.Stock), Legend: colours.all, Others: colours.others}
+	if above := model.Path(q.Model.Queues, chosen); above != nil {
+		p.Queue, p.Path = chosen, above[1:]
+		slices.Reverse(p.Path)
+	}
+	nodes := q.selectNodes(colours)
+	q.openPage(p, nodes)
+	shown, known := map[string][]nodeCells{}, map[string]bool{}
+	for _, n := range nodes[p.Pages.From:p.Pages.To] {
+		cells := nodeCells{OnNode: n, Groups: q.cells(n, colours), Anchor: !known[n.Node] && q.seen.node(n.Node) == n.Node}
+		known[n.Node], cells.Node = true, q.seen.node(n.Node)
+		shown[n.Card] = append(shown[n.Card], cells)
+	}
+	filtered := slices.ContainsFunc([]string{"card", "queue", "search", "free"}, func(name string) bool { return q.query.Get(name) != "" })
+	for _, c := range p.Stock.Cards {
+		if filtered && !slices.ContainsFunc(nodes, func(n stock.OnNode) bool { return n.Card == c.Card }) {
+			continue
+		}
+		m := cardModel{Card: c, Nodes: shown[c.Card]}
+		m.Fragments, m.Largest = fragments(q.Stock.Nodes, c.Card)
+		p.Models = append(p.Models, m)
+	}
+	document := struct {
+		*stock.Stock
+		Jobs []jobOnNode `json:"jobs"`
+	}{Stock: p.Stock}
+	if q.full {
+		document.Jobs = q.jobsOnNodes()
+	}
+	return p, document, nil
+}
+
+// selectNodes returns the nodes that the query selects, by card.
+func (q *request) selectNodes(c *colours) (nodes []stock.OnNode) {
+	search, card := strings.ToLower(q.query.Get("search")), q.query.Get("card")
+	for _, n := range q.Stock.Nodes {
+		found := search == "" || strings.Contains(strings.ToLower(q.seen.node(n.Node)), search)
+		if found && (!q.query.Has("free") || n.Free > 0) && c.on(n) && (card == "" || n.Card == card) {
 			nodes = append(nodes, n)
 		}
 	}
 	slices.SortStableFunc(nodes, func(a, b stock.OnNode) int { return cmp.Compare(a.Card, b.Card) })
-	if wanted := q.query.Get("card"); wanted != "" {
-		nodes = slices.DeleteFunc(nodes, func(n stock.OnNode) bool { return n.Card != wanted })
-	}
-	p.Pages = page.PagesOf(len(nodes), rowsPerPage, number(q.query.Get("page")))
-	shown := map[string][]nodeCells{}
-	for _, n := range nodes[p.Pages.From:p.Pages.To] {
-		shown[n.Card] = append(shown[n.Card], nodeCells{n, colours.cells(n)})
-	}
-	for _, c := range s.Cards {
-		if wanted := q.query.Get("card"); wanted != "" && wanted != c.Card {
-			continue
-		}
-		m := cardModel{Card: c, Nodes: shown[c.Card]}
-		m.Fragments, m.Largest = fragments(s.Nodes, c.Card)
-		p.Models = append(p.Models, m)
-	}
-	return p, s, nil
+	return nodes
 }
 
-func matchesQueue(n stock.OnNode, queue string) bool {
-	return queue == "" || n.Queues[queue] > 0
+// openPage sets the page of nodes: the one that the query names, or that of the node that it names.
+func (q *request) openPage(p *cardsPage, nodes []stock.OnNode) {
+	at, wanted := number(q.query.Get("page")), q.query.Get("node")
+	if wanted != "" && !q.query.Has("page") {
+		i := slices.IndexFunc(nodes, func(n stock.OnNode) bool { return n.Node == wanted })
+		if i < 0 || q.seen.node(wanted) != wanted {
+			p.Absent = wanted
+		} else {
+			at = i / rowsPerPage
+		}
+	}
+	p.Pages = page.PagesOf(len(nodes), rowsPerPage, at)
+}
+
+// jobsOnNodes lists the jobs on nodes that the viewer may see.
+func (q *request) jobsOnNodes() []jobOnNode {
+	all := []jobOnNode{}
+	for i := range q.Jobs {
+		f := &q.Jobs[i]
+		if !q.seen.namespace(f.Namespace) {
+			continue
+		}
+		for _, on := range q.Detail(f).Nodes {
+			for _, a := range on.Cards {
+				all = append(all, jobOnNode{q.seen.node(on.Node), a.Card, f.Queue, f.Namespace, f.Name, f.Owner, a.Cards})
+			}
+		}
+	}
+	return all
 }
 
 // mostFragments bounds the nodes that a sum of free cards lists.
@@ -99,51 +153,4 @@ func fragments(nodes []stock.OnNode, name string) (text string, largest float64)
 		text += "+…"
 	}
 	return text, free[0]
-}
-
-// colours are those of the queues that have cards: the queues with most cards have colours of
-// their own.
-type colours struct {
-	of     map[string]int
-	all    []page.Colour
-	others bool
-}
-
-func coloursOf(s *stock.Stock) *colours {
-	has := map[string]float64{}
-	for _, n := range s.Nodes {
-		for queue, cards := range n.Queues {
-			has[queue] += cards
-		}
-	}
-	names := slices.SortedFunc(maps.Keys(has), func(a, b string) int { return cmp.Or(cmp.Compare(has[b], has[a]), cmp.Compare(a, b)) })
-	c := &colours{of: map[string]int{}, others: len(names) > page.Palette}
-	slices.Sort(names[:min(len(names), page.Palette)]) // so that a queue keeps its colour when amounts change
-	for i, name := range names {
-		if i < page.Palette {
-			c.of[name] = i + 1
-			c.all = append(c.all, page.Colour{Class: page.Class(i + 1), Queue: name, Cards: has[name]})
-		}
-	}
-	return c
-}
-
-// cells are the cards of a node in the order of their queues, then those of pods without a
-// queue, then the free ones.
-func (c *colours) cells(n stock.OnNode) (cells []page.Cell) {
-	add := func(amount float64, cell page.Cell) {
-		for i := 0.0; i < amount && len(cells) < cellsPerNode; i++ {
-			cells = append(cells, cell)
-		}
-	}
-	for _, queue := range slices.Sorted(maps.Keys(n.Queues)) {
-		class := page.Other
-		if i := c.of[queue]; i > 0 {
-			class = page.Class(i)
-		}
-		add(n.Queues[queue], page.Cell{Class: class, Queue: queue})
-	}
-	add(n.Used-n.Charged, page.Cell{Class: "noqueue"})
-	add(n.Allocatable-max(n.Used, n.Charged), page.Cell{Class: "free"})
-	return cells
 }

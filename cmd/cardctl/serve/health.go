@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
 )
 
@@ -17,12 +18,20 @@ import (
 type healthPage struct {
 	Configuration configuration    `json:"configuration"`
 	Notes         []model.Note     `json:"notes"`
+	Problems      []*problem       `json:"problems"` // groups of Issues
 	Issues        []validate.Issue `json:"issues"`
 	Checked       time.Time        `json:"checked"`
 	Refused       []refusal        `json:"refused"` // jobs that wait, by rule
 	Scheduler     *model.Scheduler `json:"scheduler,omitempty"`
 	Server        process          `json:"server"`
 	Objects       []objectCount    `json:"objects"`
+	Unread        []string         `json:"unread,omitempty"` // kinds that the server cannot list
+
+	// What the page shows of Problems: all of them, or the issues of the one that is opened.
+	ShownProblems []*problem       `json:"-"`
+	Opened        *problem         `json:"-"`
+	ShownIssues   []validate.Issue `json:"-"`
+	Pages         page.Pages       `json:"-"`
 }
 
 // configuration is the scheduler's configuration in force.
@@ -38,7 +47,7 @@ type configuration struct {
 	Policies  map[string]string `json:"policies,omitempty"`
 }
 
-// refusal counts the jobs that one rule refuses.
+// refusal counts the jobs that one rule refuses. Startable stands for those that nothing refuses.
 type refusal struct {
 	Rule string `json:"rule"`
 	Jobs int    `json:"jobs"`
@@ -70,18 +79,26 @@ func healthView(q *request) (any, any, error) {
 			Arguments: c.Arguments, Policies: q.Policies},
 		Notes: append([]model.Note{}, q.Notes...), Checked: q.Checks.Time, Refused: q.refused(),
 		Scheduler: q.Scheduler, Server: q.server.process(q.Took),
-		Issues: slices.DeleteFunc(slices.Clone(q.Checks.Issues), func(i validate.Issue) bool { return !q.maySee(i.Object) }),
+		Issues: q.issues(),
 	}
+	p.Problems = problemsOf(p.Issues, q.Checks.Alike)
+	p.openProblems(q)
 	for _, a := range c.Actions {
 		p.Configuration.Actions = append(p.Configuration.Actions, a.Name())
 	}
 	o := q.Objects
+	p.Unread = o.Unread
 	p.Objects = []objectCount{{"Node", len(o.Nodes)}, {"Queue", len(o.Queues)}, {"PodGroup", len(o.PodGroups)}, {"Job", len(o.Jobs)},
 		{"Pod", len(o.Pods)}}
 	return p, struct {
 		Kind string `json:"kind"`
 		*healthPage
 	}{"Health", p}, nil
+}
+
+// issues are those of objects that may be seen.
+func (q *request) issues() []validate.Issue {
+	return slices.DeleteFunc(slices.Clone(q.Checks.Issues), func(i validate.Issue) bool { return !q.maySee(i.Object) })
 }
 
 // maySee reports whether the object of an issue may be seen: kind/name or kind/namespace/name.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
@@ -21,8 +20,9 @@ type overview struct {
 	Oldest    []oldest      `json:"oldest"`
 	Borrowers []borrower    `json:"borrowers"`
 	Borrowing int           `json:"borrowing"` // queues that have more cards than they deserve
-	Problems  problems      `json:"problems"`
+	Problems  problemCount  `json:"problems"`
 	Changes   recentChanges `json:"lastHour"`
+	Unread    []string      `json:"unread,omitempty"` // kinds that the server cannot list
 }
 
 // cardRow is a card in the whole cluster.
@@ -58,21 +58,12 @@ type borrower struct {
 	Has      float64 `json:"allocated"`
 }
 
-// problems counts what the page Health has.
-type problems struct {
-	Errors   int            `json:"errors"`
-	Warnings int            `json:"warnings"`
-	Others   int            `json:"others"`
-	Items    []problemGroup `json:"items"`
-}
-
-// problemGroup counts the issues that are alike: of one field of objects of one kind.
-type problemGroup struct {
-	Severity validate.Severity `json:"severity"`
-	Kind     string            `json:"object"`
-	Field    string            `json:"field,omitempty"`
-	Message  string            `json:"message"` // of the first one, without what is of its object alone
-	Count    int               `json:"count"`
+// problemCount counts the issues of the page Health, and has its first problems.
+type problemCount struct {
+	Errors   int        `json:"errors"`
+	Warnings int        `json:"warnings"`
+	Others   int        `json:"others"`
+	Items    []*problem `json:"items"`
 }
 
 // recentChanges is what differs since an hour ago, or since the start of the server.
@@ -109,7 +100,7 @@ const (
 
 // overviewView shows what is free, what waits for longest, who borrows most, what is wrong, and what changed.
 func overviewView(q *request) (any, any, error) {
-	o := &overview{Problems: q.problems(), Changes: q.recent()}
+	o := &overview{Problems: q.problems(), Changes: q.recent(), Unread: q.Objects.Unread}
 	o.Waiting, o.Oldest = q.longest()
 	o.Cards = q.cardRows()
 	o.Borrowers, o.Borrowing = q.borrowers()
@@ -226,36 +217,24 @@ func (q *request) borrowers() (first []borrower, all int) {
 }
 
 // problems counts the notes and the issues that the viewer may see, and groups the issues: errors first, then the largest groups.
-func (q *request) problems() (p problems) {
+func (q *request) problems() (p problemCount) {
 	for _, n := range q.Notes {
 		p.count(validate.Severity(n.Severity))
 	}
-	p.Items = []problemGroup{}
-	for _, i := range q.Checks.Issues {
-		if !q.maySee(i.Object) {
-			continue
-		}
+	issues := q.issues()
+	for _, i := range issues {
 		p.count(i.Severity)
-		kind, _, _ := strings.Cut(i.Object, "/")
-		head, _, shared := strings.Cut(i.Message, ": ")
-		at := slices.IndexFunc(p.Items, func(g problemGroup) bool {
-			return g.Severity == i.Severity && g.Kind == kind && g.Field == i.Field && (g.Message == head || !shared)
-		})
-		if at < 0 {
-			at = len(p.Items)
-			p.Items = append(p.Items, problemGroup{i.Severity, kind, i.Field, head, 0})
-		}
-		p.Items[at].Count++
 	}
+	p.Items = problemsOf(issues, q.Checks.Alike)
 	rank := []validate.Severity{validate.Error, validate.Warning, validate.Note}
-	slices.SortStableFunc(p.Items, func(a, b problemGroup) int {
+	slices.SortStableFunc(p.Items, func(a, b *problem) int {
 		return cmp.Or(cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)), cmp.Compare(b.Count, a.Count))
 	})
 	p.Items = p.Items[:min(len(p.Items), mostListed)]
 	return p
 }
 
-func (p *problems) count(severity validate.Severity) {
+func (p *problemCount) count(severity validate.Severity) {
 	switch severity {
 	case validate.Error:
 		p.Errors++

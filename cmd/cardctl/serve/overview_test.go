@@ -17,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
 )
 
 // words are those of a page, without its markup.
@@ -63,7 +64,9 @@ func TestOverview(t *testing.T) {
 			assert.Equal(t, []any{1.0, 6.0, 2}, []any{c.Free, c.Used, c.Waiting})
 		}
 	}
-	assert.Equal(t, problemGroup{"error", "Job", "", "it cannot run, even alone", 2}, o.Problems.Items[0])
+	first := o.Problems.Items[0]
+	assert.Equal(t, []any{validate.Error, 1}, []any{first.Severity, first.Count})
+	assert.Contains(t, first.Text, "it cannot run, even alone: Queue <research> has child queues")
 	text := words(get(h, "/").Body.String())
 	for _, want := range []string{"NVIDIA-H200 6 of 7 1 2 jobs", "default/llm", "needs 1 more NVIDIA-H200; research is full, 6 of 6",
 		"train NVIDIA-H200 1 4", "the cluster waiting jobs 1 4", "train NVIDIA-H200, quota 4 6", "1 Pods evicted in the last hour"} {

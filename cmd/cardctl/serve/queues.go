@@ -3,6 +3,7 @@ package serve
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -17,11 +18,15 @@ const rowsPerPage = 100
 // queuesPage is the content of the view Queues.
 type queuesPage struct {
 	Rows      []queueRow
+	Flat      bool // they are no tree
 	Pages     page.Pages
 	Queues    int // in all
 	Resources []string
 	Waiting   int
+	Lost      int               // of Waiting, those whose queue does not exist
 	Policies  map[string]string // that hold in all queues
+	Common    bool              // all bars of a card have one scale
+	Sort      string            // the order of the rows, "" for the tree
 }
 
 // queueRow is a queue with its bars.
@@ -30,12 +35,9 @@ type queueRow struct {
 	Bars []page.Bar
 }
 
-// queuesView shows the tree of queues, or those that a filter selects.
+// queuesView shows the tree of queues, or those that a filter or an order selects.
 func queuesView(q *request) (any, any, error) {
-	selection := model.Selection{
-		Search: q.query.Get("search"), Full: q.query.Has("full"), Borrowing: q.query.Has("borrowing"), Waiting: q.query.Has("waiting"),
-		Opened: q.query["open"], Closed: q.query["close"], All: q.query.Has("all"),
-	}
+	selection := selectionOf(q.query)
 	all := q.Model.Queues
 	if root := q.query.Get("queue"); root != "" {
 		if all = model.Subtree(all, root); len(all) == 0 {
@@ -47,21 +49,44 @@ func queuesView(q *request) (any, any, error) {
 	for i := range rows {
 		selected = append(selected, *rows[i].Queue)
 	}
-	if !selection.Filters() {
-		selected = all
+	if !selection.Flat() {
+		selected = model.Having(all, selection.Resource)
 	}
-	p := &queuesPage{Queues: len(q.Model.Queues), Resources: resourcesOf(q.Model.Queues), Policies: q.Policies}
+	p := &queuesPage{
+		Queues: len(q.Model.Queues), Resources: resourcesOf(q.Model.Queues), Policies: q.Policies, Waiting: len(q.Waiting), Lost: q.lost(),
+		Flat: selection.Flat(), Sort: selection.Sort, Common: q.query.Get("scale") == "common",
+	}
 	p.Pages = page.PagesOf(len(rows), rowsPerPage, number(q.query.Get("page")))
-	scales := model.Scales(q.Model.Queues)
-	for _, r := range rows[p.Pages.From:p.Pages.To] {
-		p.Rows = append(p.Rows, queueRow{r, q.barsOf(r.Queue, q.query.Get("resource"), q.query.Has("wide"), scales)})
+	var scales map[string]float64
+	if p.Common {
+		scales = model.Scales(q.Model.Queues)
 	}
-	for _, each := range q.Model.Queues {
-		if each.Depth == 0 {
-			p.Waiting += each.Waiting
+	for _, r := range rows[p.Pages.From:p.Pages.To] {
+		p.Rows = append(p.Rows, queueRow{r, q.barsOf(r.Queue, selection.Resource, q.query.Has("wide"), scales)})
+	}
+	return p, document{Kind: "QueueList", Items: selected, Unread: q.Objects.Unread}, nil
+}
+
+func selectionOf(query url.Values) model.Selection {
+	s := model.Selection{
+		Search: query.Get("search"), Resource: query.Get("resource"), Full: query.Has("full"), Borrowing: query.Has("borrowing"),
+		Waiting: query.Has("waiting"), Opened: query["open"], Closed: query["close"], All: query.Has("all"),
+	}
+	if sort := query.Get("sort"); model.Orders[sort] != nil {
+		s.Sort = sort
+	}
+	return s
+}
+
+// lost counts the jobs that wait in queues that do not exist.
+func (q *request) lost() int {
+	jobs := len(q.Waiting)
+	for i := range q.Model.Queues {
+		if q.Model.Queues[i].Depth == 0 {
+			jobs -= q.Model.Queues[i].Waiting
 		}
 	}
-	return p, document{Kind: "QueueList", Items: selected}, nil
+	return jobs
 }
 
 // number is a positive number of a query, else 0.
@@ -87,14 +112,18 @@ func resourcesOf(all []queues.Queue) []string {
 }
 
 // barsOf are the bars of a queue: one for each resource that the table of "cardctl top" has,
-// or for one resource.
+// or for one resource. Each has a scale of its own where scales is nil.
 func (q *request) barsOf(of *queues.Queue, resource string, wide bool, scales map[string]float64) []page.Bar {
 	var bars []page.Bar
 	for _, row := range queues.Rows([]queues.Queue{*of}, wide) {
 		if resource != "" && row.Holding.Resource != resource {
 			continue
 		}
-		bars = append(bars, barOf(row, q.Borrowed(row.Holding), scales[row.Holding.Resource]))
+		scale := model.OwnScale(row.Holding)
+		if scales != nil {
+			scale = scales[row.Holding.Resource]
+		}
+		bars = append(bars, barOf(row, q.Borrowed(row.Holding), scale))
 	}
 	return bars
 }
@@ -106,8 +135,10 @@ func barOf(row queues.Row, borrowed, scale float64) page.Bar {
 		return bar
 	}
 	percent := func(x float64) float64 { return 100 * min(x, scale) / scale }
-	bar.Own, bar.Borrowed, bar.Reserved = percent(h.Allocated-borrowed), percent(borrowed), percent(h.Inqueue)
-	bar.Reserved = max(0, min(bar.Reserved, 100-bar.Own-bar.Borrowed)) // rounding
+	over := model.Over(h)
+	bar.Own, bar.Borrowed = percent(h.Allocated-max(borrowed, over)), percent(max(0, borrowed-over))
+	bar.Over, bar.Reserved = percent(over), percent(h.Inqueue)
+	bar.Reserved = max(0, min(bar.Reserved, 100-bar.Own-bar.Borrowed-bar.Over)) // rounding
 	if h.Guarantee > 0 {
 		bar.Ticks = append(bar.Ticks, page.Tick{Name: "guarantee", At: percent(h.Guarantee)})
 	}

@@ -132,6 +132,8 @@ func TestRights(t *testing.T) {
 	views := []view{
 		{path: "/overview", queues: true, shows: "mine- theirs- vanished"},
 		{path: "/queues", queues: true}, {path: "/history", queues: true}, {path: "/health", queues: true, shows: "theirs-"},
+		{path: "/queue/lends", queues: true, shows: "mine- theirs- node-"}, {path: "/queue/owns", queues: true, shows: "mine- theirs-"},
+		{path: "/cards?queue=lends", queues: true, shows: "mine- theirs- node-"},
 		{path: "/waiting", shows: "mine- theirs- theirs min-runtime vanished 10.9.8.7"}, {path: "/waiting?queue=owns", shows: "mine- theirs-"}, {path: "/waiting?search=waits", shows: "mine- theirs-"},
 		{path: "/cards", queues: true, shows: "node-"}, {path: "/lending", queues: true, shows: "mine- theirs- node-"},
 		{path: "/whatif", queues: true}, {path: "/whatif", queues: true, shows: "mine- theirs- node-", form: url.Values{"set": {"queue/lends:cards.X=0\nqueue/owns:cards.X=4"}}},

@@ -108,12 +108,12 @@ func post(h http.Handler, path string, form url.Values) *httptest.ResponseRecord
 }
 
 // paths are those of all views, on the examples.
-var paths = []string{"/overview", "/queues", "/queues?full=on", "/queues?search=lab&wide=on", "/waiting", "/job/default/llm", "/cards", "/lending", "/whatif", "/health", "/history"}
+var paths = []string{"/overview", "/queues", "/queues?full=on", "/queues?search=lab&wide=on", "/queue/research", "/queue/train", "/waiting", "/job/default/llm", "/cards", "/lending", "/whatif", "/health", "/history"}
 
 // asJSON is the path of the JSON of a view.
 func asJSON(path string) string {
 	path, query, _ := strings.Cut(path, "?")
-	if strings.HasPrefix(path, "/job/") {
+	if strings.HasPrefix(path, "/job/") || strings.HasPrefix(path, "/queue/") {
 		return path + "/json?" + query
 	}
 	return path + ".json?" + query
@@ -142,7 +142,7 @@ func TestViews(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code, path)
 		assert.True(t, json.Valid(w.Body.Bytes()), path)
 	}
-	for path, code := range map[string]int{"/none": 404, "/job/default/none": 404, "/queues?queue=none": 404, "/queues.json?queue=none": 404, "/livez": 200, "/readyz": 200} {
+	for path, code := range map[string]int{"/none": 404, "/job/default/none": 404, "/queue/none": 404, "/queue/none/json": 404, "/queues?queue=none": 404, "/queues.json?queue=none": 404, "/livez": 200, "/readyz": 200} {
 		assert.Equal(t, code, get(h, path).Code, path)
 	}
 }
@@ -200,7 +200,7 @@ status: {phase: Pending}
 `, "EVIL", string(quoted))), 0o600))
 	h := newServer(t, newSource(t, path), nil).Handler()
 	job := "/job/" + url.PathEscape(evil) + "/" + url.PathEscape(evil)
-	for _, path := range []string{"/queues", "/waiting", job, "/cards", "/lending", "/health", "/history",
+	for _, path := range []string{"/queues", "/queue/" + url.PathEscape(evil), "/waiting", job, "/cards", "/lending", "/health", "/history",
 		"/queues?search=" + url.QueryEscape(evil), "/whatif?set=" + url.QueryEscape("queue/"+evil+":weight=1"), "/none/" + url.PathEscape(evil)} {
 		w := get(h, path)
 		assert.NotContains(t, w.Body.String(), "<script>alert", path)
@@ -208,6 +208,7 @@ status: {phase: Pending}
 	}
 	assert.Contains(t, get(h, "/queues").Body.String(), "&lt;script&gt;alert")
 	assert.Equal(t, 200, get(h, job).Code)
+	assert.Equal(t, 200, get(h, "/queue/"+url.PathEscape(evil)).Code)
 	w := post(h, "/whatif", url.Values{"set": {"queue/" + evil + ":weight=2"}})
 	assert.NotContains(t, w.Body.String(), "<script>alert")
 	assert.Contains(t, w.Body.String(), "kubectl patch")
@@ -272,7 +273,10 @@ spec: {parent: team}
 	for path, texts := range map[string][]string{
 		"/queues": {"reclaimByServiceType: true", "max-jobs 2 of team with all queues below it", "reclaim-delay 2m inherited from team",
 			"inqueueTimeout 30m0s of the scheduler's configuration", `card.quota.namespace {"X": 1}`},
-		"/waiting":     {"team has as many admitted jobs as it may have: 2 TooManyJobs max-jobs 2", "lab lacks 1 X for namespace b OverNamespace card.quota.namespace 1"},
+		"/waiting": {"team has as many admitted jobs as it may have: 2 TooManyJobs max-jobs 2", "lab lacks 1 X for namespace b OverNamespace card.quota.namespace 1"},
+		"/queue/train": {"max-jobs 2 the annotation of team , for all queues below it together", "reclaim-delay 2m the annotation of team",
+			"inqueueTimeout 30m0s the scheduler's configuration", "reclaimByServiceType true the scheduler's configuration"},
+		"/queue/team":  {"max-jobs 2 its own annotation"},
 		"/job/a/three": {"Policies that hold in its queue max-jobs 2 of team with all queues below it"},
 		"/health":      {"inqueueTimeout: 30m"},
 	} {
@@ -609,6 +613,8 @@ func TestBars(t *testing.T) {
 		}
 	}
 	four, two := 4.0, 2.0
+	over := barOf(queues.Row{Queue: &queues.Queue{}, Holding: queues.Holding{Resource: "X", Card: true, Allocated: 8, Capability: &four, Deserved: &two}}, 6, 8)
+	assert.Equal(t, []float64{25, 25, 50, 100}, []float64{over.Own, over.Borrowed, over.Over, over.ReservedAt()})
 	bar := barOf(queues.Row{Queue: &queues.Queue{}, Holding: queues.Holding{Resource: "X", Card: true, Allocated: 3, Inqueue: 1, Deserved: &two, Guarantee: 1, Capability: &four}}, 1, 8)
 	assert.Equal(t, page.Bar{Resource: "X", Text: "3 + 1 / 4", Label: "X: deserved 2, guarantee 1, allocated 3, inqueue 1, capability 4", Own: 25, Borrowed: 12.5, Reserved: 12.5,
 		Ticks: []page.Tick{{Name: "guarantee", At: 12.5}, {Name: "deserved", At: 25}, {Name: "quota", At: 50}}}, bar)

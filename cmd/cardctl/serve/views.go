@@ -35,6 +35,7 @@ type request struct {
 	state  state
 	*model.Model
 	seen *seen
+	full bool // the answer is JSON, which has all rows
 
 	change    change // of the view What if
 	changeErr error
@@ -50,12 +51,15 @@ type document struct {
 	Kind   string  `json:"kind"`
 	Items  any     `json:"items"`
 	Hidden *Hidden `json:"hidden,omitempty"` // what the viewer may not see
+	// Unread are the kinds that the server cannot list, so that Items lack them.
+	Unread []string `json:"unread,omitempty"`
 }
 
 func (s *Server) views() []view {
 	return []view{
 		{name: "overview", path: "/overview", make: overviewView, command: commandOf("cards")},
 		{name: "queues", path: "/queues", make: queuesView, command: commandOf("top", "--once")},
+		{name: "queue", path: "/queue/{name}", make: queueView, command: queueCommand},
 		{name: "waiting", path: "/waiting", open: true, make: waitingView, command: commandOf("explain")},
 		{name: "job", path: "/job/{namespace}/{name}", open: true, make: jobView, command: jobCommand},
 		{name: "cards", path: "/cards", make: cardsView, command: commandOf("cards")},
@@ -65,6 +69,9 @@ func (s *Server) views() []view {
 		{name: "history", path: "/history", make: historyView, command: commandOf("top", "--watch", "--interval", "30s")},
 	}
 }
+
+// isOfOne reports whether a view shows one object, which its path ends with.
+func isOfOne(v view) bool { return strings.HasSuffix(v.path, "/{name}") }
 
 func commandOf(words ...string) func(*request) []string {
 	return func(*request) []string { return words }
@@ -76,8 +83,8 @@ func (s *Server) addViews(mux *http.ServeMux) {
 		if v.name == "overview" {
 			mux.HandleFunc("GET /{$}", s.show(v, s.html))
 		}
-		if path, object := strings.CutSuffix(v.path, "/{name}"); object {
-			mux.HandleFunc("GET "+path+"/{name}/json", s.show(v, s.json))
+		if isOfOne(v) {
+			mux.HandleFunc("GET "+v.path+"/json", s.show(v, s.json))
 		} else {
 			mux.HandleFunc("GET "+v.path+".json", s.show(v, s.json))
 		}
@@ -122,6 +129,7 @@ func (s *Server) json(w http.ResponseWriter, q *request, v view) {
 		s.failJSON(w, http.StatusServiceUnavailable, cmp.Or(err, errNotRead))
 		return
 	}
+	q.full = true
 	_, document, err := v.make(q)
 	if err != nil {
 		s.failJSON(w, statusOf(w, err), err)
@@ -210,10 +218,10 @@ func (s *Server) frame(q *request, v view) *page.Frame {
 	if v.command != nil {
 		f.Command = whatif.Quote(append(append([]string{"cardctl"}, v.command(q)...), s.options.Flags...)...)
 		f.JSON = q.URL.Path + ".json"
-		switch v.name {
-		case "job":
+		switch {
+		case isOfOne(v):
 			f.JSON = q.URL.Path + "/json"
-		case "overview":
+		case v.name == "overview":
 			f.JSON = v.path + ".json" // the path can be /
 		}
 	}
@@ -221,6 +229,8 @@ func (s *Server) frame(q *request, v view) *page.Frame {
 		f.Error, f.Since = err.Error(), q.state.since
 	}
 	if q.Model != nil {
+		f.Objects = q.Model
+		f.Unread(q.Model.Objects.Unread, len(q.Jobs) > 0)
 		f.Read, f.Files = q.Model.Time, s.options.Source.Changed() == nil
 		warnings := slices.DeleteFunc(slices.Clone(q.Notes), func(n model.Note) bool { return n.Severity == "note" })
 		for _, n := range q.seen.notes(warnings) {

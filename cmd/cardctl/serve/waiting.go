@@ -27,19 +27,20 @@ type waitingPage struct {
 type causeRow struct {
 	*model.Cause
 	Key   string // in the query, to open it
-	Shown []explain.Finding
+	Shown []jobRow
 	More  int // jobs that are not shown
 }
 
 // waitingView groups the jobs that wait by cause. Its JSON has the jobs one by one.
 func waitingView(q *request) (any, any, error) {
 	waiting := q.selectWaiting()
-	if strings.HasSuffix(q.URL.Path, ".json") {
-		visible, hidden := q.seen.jobs(waiting)
-		for i := range visible {
-			visible[i].Reclaimers, visible[i].Safety = nil, "" // the explanation of one job has them
+	if q.full {
+		var all []*explain.Finding
+		for i := range waiting {
+			all = append(all, &waiting[i])
 		}
-		return nil, document{Kind: "ExplanationList", Items: visible, Hidden: hidden}, nil
+		visible, hidden := q.visible(all, waitingPods)
+		return nil, document{Kind: "ExplanationList", Items: q.rows(visible), Hidden: hidden, Unread: q.Objects.Unread}, nil
 	}
 	p := &waitingPage{Jobs: len(waiting)}
 	causes := q.seen.causes(q.Causes(waiting, q.seen.namespaceName))
@@ -61,7 +62,7 @@ func waitingView(q *request) (any, any, error) {
 			case !q.seen.namespace(f.Namespace):
 				mine.Hidden++
 			case len(row.Shown) < limit:
-				row.Shown = append(row.Shown, q.seen.job(*f))
+				row.Shown = append(row.Shown, q.row(f))
 			default:
 				row.More++
 			}
@@ -180,7 +181,6 @@ func (q *request) holders(f *explain.Finding) (all []holders) {
 
 // levels are the queues from that of a job up to the root, with the resources that the job lacks, or else with its cards.
 func (q *request) levels(f *explain.Finding) (rows []levelRow) {
-	scales := model.Scales(q.Model.Queues)
 	resources := slices.Clone([]string(f.Cards))
 	if shortages := page.Shortages(f); len(shortages) > 0 {
 		resources = nil
@@ -193,7 +193,7 @@ func (q *request) levels(f *explain.Finding) (rows []levelRow) {
 	for _, name := range model.Path(q.Model.Queues, f.Queue) {
 		row := levelRow{Queue: name, Lacks: name == f.Level}
 		for _, resource := range resources {
-			row.Bars = append(row.Bars, q.barsOf(q.Queue(name), resource, true, scales)...)
+			row.Bars = append(row.Bars, q.barsOf(q.Queue(name), resource, true, nil)...)
 		}
 		rows = append(rows, row)
 	}

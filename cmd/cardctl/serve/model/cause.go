@@ -43,9 +43,12 @@ const (
 	TimedOut report.Rule = "InqueueTimeout" // it was Inqueue for too long: nothing is reserved for it
 	Fenced   report.Rule = "ReclaimFence"   // pods that it could reclaim are behind a fence, or it is
 	TooYoung report.Rule = "MinRuntime"     // they have run for too short
+
+	// Startable stands for the rule of jobs that nothing refuses.
+	Startable report.Rule = "Startable"
 )
 
-// Causes groups jobs that wait, those with the most jobs first. nameOf returns the name that
+// Causes groups jobs that wait, those with the most jobs first, and those that nothing refuses last. nameOf returns the name that
 // is shown of a namespace. It stands for the name of a queue that does not exist, too: only the
 // job has that.
 func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) string) []*Cause {
@@ -58,7 +61,7 @@ func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) str
 		if _, known := holds[key]; !known {
 			holds[key] = m.holds(by)
 		}
-		of, lacks := Cause{Rule: f.Rule, Level: f.Level, Holds: holds[key]}, 0.0
+		of, lacks := Cause{Rule: cmp.Or(f.Rule, Startable), Level: f.Level, Holds: holds[key]}, 0.0
 		of.Resource, of.Against, lacks, of.Bound = shortOf(f)
 		switch shown := nameOf(f.Namespace); {
 		case f.Rule == report.OverNamespace:
@@ -81,6 +84,9 @@ func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) str
 		c.Jobs = append(c.Jobs, f)
 	}
 	slices.SortStableFunc(all, func(a, b *Cause) int {
+		if (a.Rule == Startable) != (b.Rule == Startable) {
+			return map[bool]int{true: 1, false: -1}[a.Rule == Startable]
+		}
 		return cmp.Or(cmp.Compare(len(b.Jobs), len(a.Jobs)), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Resource, b.Resource),
 			cmp.Compare(a.Rule, b.Rule),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Against, b.Against))

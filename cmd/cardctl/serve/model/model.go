@@ -5,7 +5,6 @@ package model
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
@@ -67,13 +66,15 @@ type Model struct {
 	Policies   map[string]string // that hold in all queues because of arguments of the plugin
 	Stock      *stock.Stock
 	Jobs       []explain.Finding // all of them, in the order of their names
-	Waiting    []explain.Finding // those that wait
+	Waiting    []explain.Finding // those that wait, as Waits says
+	Details    map[string]*Detail
 	Loans      []Loan
 	Evictions  []engine.Eviction // by the next cycle; nil if the cluster is too large to find them
 	Pending    int               // pods that wait
 	Past       []Evicted         // the last ones first
 	Checks     *Checks
 	Reclaimers bool // Jobs have reclaimers
+	known      *known
 }
 
 // Checks are the issues that validate finds.
@@ -81,6 +82,7 @@ type Checks struct {
 	Issues []validate.Issue
 	Time   time.Time
 	Took   time.Duration
+	alike  map[string]string // texts of the issues without what differs
 }
 
 // mostReclaimed bounds the jobs for whose pods the reclaimers are found: each is tried
@@ -114,10 +116,12 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 	}
 	m.Jobs = append([]explain.Finding{}, jobs...)
 	for i := range m.Jobs {
-		if m.Jobs[i].State == explain.Waiting {
+		if Waits(&m.Jobs[i]) {
 			m.Waiting = append(m.Waiting, m.Jobs[i])
 		}
 	}
+	m.countWaiting()
+	m.indexNames()
 	m.Loans = Loans(m.Queues, m.lendsCardsOnly())
 	m.past()
 	if m.Checks, err = check(ctx, r, before); err != nil {
@@ -152,6 +156,7 @@ func (m *Model) count(ctx context.Context, world *engine.World) error {
 	defer session.Close()
 	m.Queues = queues.List(world, session, func(string) bool { return true })
 	m.Stock, m.Policies = stock.Count(world, session), session.Quota.Policies()
+	m.Details = details(world, session)
 	return nil
 }
 
@@ -169,12 +174,15 @@ func check(ctx context.Context, r *Reading, before *Model) (*Checks, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checks{Issues: append([]validate.Issue{}, issues...), Time: r.Time, Took: time.Since(begun)}, nil
+	c := &Checks{Issues: append([]validate.Issue{}, issues...), Time: r.Time}
+	c.findAlike()
+	c.Took = time.Since(begun)
+	return c, nil
 }
 
 // Job returns the job of a PodGroup, nil for none.
 func (m *Model) Job(namespace, podGroup string) *explain.Finding {
-	if i := slices.IndexFunc(m.Jobs, func(f explain.Finding) bool { return f.Namespace == namespace && f.Name == podGroup }); i >= 0 {
+	if i, found := m.known.jobs[jobKey(namespace, podGroup)]; found {
 		return &m.Jobs[i]
 	}
 	return nil
@@ -182,7 +190,7 @@ func (m *Model) Job(namespace, podGroup string) *explain.Finding {
 
 // Queue returns a queue, nil for none.
 func (m *Model) Queue(name string) *queues.Queue {
-	if i := slices.IndexFunc(m.Queues, func(q queues.Queue) bool { return q.Queue == name }); i >= 0 {
+	if i, found := m.known.queues[name]; found {
 		return &m.Queues[i]
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -63,7 +64,7 @@ func TestRows(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, names(Rows(all, c.selection)), name)
 	}
-	assert.Equal(t, "root / a", Rows(all, Selection{Search: "a1"})[0].Path)
+	assert.Equal(t, []string{"root", "a"}, Rows(all, Selection{Search: "a1"})[0].Path)
 	assert.Len(t, Subtree(all, "a"), 3)
 	assert.Empty(t, Subtree(all, "none"))
 	assert.Equal(t, map[string]float64{"X": 4}, Scales(all))
@@ -125,7 +126,8 @@ func TestCauses(t *testing.T) {
 // TestCausesOfPolicies has jobs that wait because of policies, each with a number and a level of
 // its own.
 func TestCausesOfPolicies(t *testing.T) {
-	m := &Model{Queues: treeOf("root", "a root", "a1 a", "a2 a", "b root")}
+	m := &Model{Queues: treeOf("root", "a root", "a1 a", "a2 a", "b root"), Stock: &stock.Stock{}}
+	m.indexNames()
 	delay := queues.Policy{Policy: "volcano.sh/reclaim-delay", Value: "2m", Queue: "a"}
 	timeout := queues.Policy{Policy: "inqueueTimeout", Value: "30m0s"}
 	m.Queues[4].Policies = []queues.Policy{{Policy: "volcano.sh/reclaim-fence", Value: "true", Queue: "b", Whole: true}}

@@ -53,37 +53,45 @@ func (t *tree) ancestors(q *queues.Queue) []string {
 type Row struct {
 	*queues.Queue
 	Children int
-	Open     bool   // its children follow
-	Path     string // its ancestors, where the rows are no tree
+	Open     bool     // its children follow
+	Path     []string // its ancestors, the root first, where the rows are no tree
 }
 
 // Selection selects the rows of a page.
 type Selection struct {
 	Search string // a part of a name
+	// Resource selects queues that have it, or a bound of it.
+	Resource string
 	// Full, Borrowing and Waiting select queues that use all of a resource, have more than
 	// they deserve, or have jobs that wait.
 	Full, Borrowing, Waiting bool
 	Opened, Closed           []string // queues that are not as the page opens them
 	All                      bool     // opens all queues
+	// Sort orders the rows by a key of Orders, the highest value first. Then they are no tree.
+	Sort string
 }
 
-// Filters reports whether the selection is one of single queues.
-func (s *Selection) Filters() bool { return s.Search != "" || s.Full || s.Borrowing || s.Waiting }
+// Flat reports whether the rows are single queues instead of a tree.
+func (s *Selection) Flat() bool {
+	return s.Search != "" || s.Full || s.Borrowing || s.Waiting || Orders[s.Sort] != nil
+}
 
 // mostOpen bounds the rows of a tree that is opened without a request.
 const mostOpen = 60
 
-// Rows returns the queues of a selection. Without a filter they are a tree, of which only the
-// rows of open queues are there. With one they are the queues that it selects.
+// Rows returns the queues of a selection. Without a filter and an order they are a tree, of which only
+// the rows of open queues are there. With one they are the queues that it selects.
 func Rows(all []queues.Queue, s Selection) []Row {
+	all = Having(all, s.Resource)
 	t := newTree(all)
 	rows := []Row{}
-	if s.Filters() {
+	if s.Flat() {
 		for i := range all {
 			if q := &all[i]; s.selects(q) {
 				rows = append(rows, Row{Queue: q, Children: t.children[q.Queue], Path: t.path(q)})
 			}
 		}
+		s.sort(rows)
 		return rows
 	}
 	depth := openDepth(all)
@@ -119,17 +127,18 @@ func openDepth(all []queues.Queue) int {
 	return deepest
 }
 
-func (t *tree) path(q *queues.Queue) string {
+func (t *tree) path(q *queues.Queue) []string {
 	names := t.ancestors(q)
 	slices.Reverse(names)
-	return strings.Join(names, " / ")
+	return names
 }
 
 func (s *Selection) selects(q *queues.Queue) bool {
-	if !strings.Contains(strings.ToLower(q.Queue), strings.ToLower(s.Search)) || s.Waiting && q.Waiting == 0 || s.Full && q.Use() < 1 {
+	if !strings.Contains(strings.ToLower(q.Queue), strings.ToLower(s.Search)) || s.Waiting && q.Waiting == 0 ||
+		s.Full && useOf(q, s.Resource) < 1 {
 		return false
 	}
-	return !s.Borrowing || slices.ContainsFunc(q.Resources, func(h queues.Holding) bool { return h.Card && Borrowed(h) > 0 })
+	return !s.Borrowing || borrowedBy(q, s.Resource) > 0
 }
 
 // Subtree returns a queue and those below it, none if there is no such queue.
@@ -190,20 +199,39 @@ func Parts(all []queues.Queue, name string, has func(queue string) bool, most in
 	return parts
 }
 
-// Scales are the quantities that a full bar stands for, by resource: the largest one of all
-// queues, so that bars of one resource compare.
-func Scales(all []queues.Queue) map[string]float64 {
-	scales := map[string]float64{}
-	for i := range all {
-		for _, h := range all[i].Resources {
-			most := max(scales[h.Resource], h.Allocated+h.Inqueue, h.Guarantee)
-			for _, bound := range []*float64{h.Deserved, h.Capability} {
-				if bound != nil {
-					most = max(most, *bound)
-				}
-			}
-			scales[h.Resource] = most
+// Groups sums up queues: it returns for each of some queues the one at or above it on the deepest level
+// that has at most so many of those, or on the first level. The levels begin below the chosen queue, and
+// below the root if none is chosen. Queues that are not below the chosen one have no group.
+func Groups(all []queues.Queue, chosen string, names []string, most int) map[string]string {
+	t := newTree(all)
+	paths, deepest := map[string][]string{}, 0
+	for _, name := range names {
+		q := t.byName[name]
+		if q == nil {
+			continue
+		}
+		path := append([]string{name}, t.ancestors(q)...)
+		slices.Reverse(path)
+		top := chosen
+		if top == "" && t.children[path[0]] > 0 {
+			top = path[0]
+		}
+		if at := slices.Index(path, top); at >= 0 || top == "" {
+			paths[name] = path[min(at+1, len(path)-1):]
+			deepest = max(deepest, len(paths[name]))
 		}
 	}
-	return scales
+	var groups map[string]string
+	for level := range deepest {
+		at, distinct := map[string]string{}, map[string]bool{}
+		for name, path := range paths {
+			at[name] = path[min(level, len(path)-1)]
+			distinct[at[name]] = true
+		}
+		if level > 0 && len(distinct) > most {
+			break
+		}
+		groups = at
+	}
+	return groups
 }

@@ -2,18 +2,20 @@ package page
 
 import (
 	"fmt"
+	"html/template"
 	"math"
 	"strings"
 	"time"
 )
 
-// Bar is a bar of a resource of a queue, in percent of the scale that all queues share.
+// Bar is a bar of a resource of a queue, in percent of its scale.
 type Bar struct {
 	Resource string
 	Text     string // the quantities in short
 	Label    string // all quantities
 	Own      float64
 	Borrowed float64
+	Over     float64 // beyond the quota
 	Reserved float64
 	Ticks    []Tick
 }
@@ -27,11 +29,14 @@ type Tick struct {
 // BorrowedAt is where the borrowed part begins.
 func (b Bar) BorrowedAt() float64 { return b.Own }
 
+// OverAt is where the part beyond the quota begins.
+func (b Bar) OverAt() float64 { return b.Own + b.Borrowed }
+
 // ReservedAt is where the reserved part begins.
-func (b Bar) ReservedAt() float64 { return b.Own + b.Borrowed }
+func (b Bar) ReservedAt() float64 { return b.Own + b.Borrowed + b.Over }
 
 // Palette is the number of colours for queues.
-const Palette = 10
+const Palette = 16
 
 // Colour is the colour of a queue.
 type Colour struct {
@@ -46,10 +51,18 @@ func Class(colour int) string { return fmt.Sprintf("q%d", colour) }
 // Other is the class of queues without a colour of their own.
 const Other = "other"
 
-// Cell is a card of a node.
-type Cell struct {
-	Class string // of the colour, or free, other, noqueue
-	Queue string
+// Cells are cards of a node that one job has, or that are free.
+type Cells struct {
+	Class                 string // of the colour, or free, other, noqueue
+	Queue                 string
+	Namespace, Owner, Job string // "" for none, and where the viewer may not see the job
+	Count                 int
+}
+
+// Drawing is one element for each cell. A page has some thousand, for which templates take long; no name of
+// the cluster is in it.
+func (c Cells) Drawing() template.HTML {
+	return template.HTML(strings.Repeat(`<span class="cell `+c.Class+`"></span>`, c.Count))
 }
 
 // Try is a change to simulate: a setting of a queue, or the removal of an object.

@@ -21,13 +21,14 @@ var templates embed.FS
 
 // Frame is a page: what all pages have, and the content of one.
 type Frame struct {
-	Name   string // of the template of the content
-	Path   string
-	Query  url.Values
-	Accept string // the header Accept-Language
-	User   string // who is logged in, "" for none
-	Queues bool   // whether the viewer may see queues
-	Still  bool   // whether the page stays as it is when the cluster changes
+	Name    string // of the template of the content
+	Path    string
+	Query   url.Values
+	Accept  string  // the header Accept-Language
+	User    string  // who is logged in, "" for none
+	Queues  bool    // whether the viewer may see queues
+	Objects Objects // that names link to, nil for none
+	Still   bool    // whether the page stays as it is when the cluster changes
 
 	Command string // that prints the same, "" for none
 	JSON    string // the path of the same as JSON
@@ -37,8 +38,16 @@ type Frame struct {
 	Error string    // why the last reading failed
 	Since time.Time // when it began to fail
 	Notes []string  // warnings about the input
+	Lacks []string  // what is not shown because it cannot be listed
+	// NoJobs, NoNodes: no number of jobs, or of cards, is known.
+	NoJobs, NoNodes bool
 
 	Body any
+}
+
+// contents are the names of the templates of contents.
+var contents = []string{
+	"overview", "queues", "queue", "waiting", "job", "cards", "lending", "whatif", "health", "history", "login", "error", "unread",
 }
 
 // sets has the templates of each language, by the name of the content.
@@ -57,12 +66,13 @@ func parse() map[string]map[string]*template.Template {
 			"advise":  func(text string) string { return advise(language, text) },
 			"time":    timeOf,
 			"timed":   func(text string, t time.Time) template.HTML { return timed(language, text, t) },
-			"age":     age, "amount": explain.Amount, "number": number, "value": value, "asset": assetPath, "clock": clock,
+			"age":     age, "amount": explain.Amount, "number": number, "value": value, "asset": assetPath,
 			"percent": percent, "join": strings.Join, "short": short, "dict": dict, "add": func(a, b int) int { return a + b },
 		}
 		all[language] = map[string]*template.Template{}
-		base := template.Must(template.New("base.html").Funcs(functions).ParseFS(templates, "templates/base.html", "templates/parts.html"))
-		for _, name := range []string{"overview", "queues", "waiting", "job", "cards", "lending", "whatif", "health", "history", "login", "error", "unread"} {
+		base := template.Must(template.New("base.html").Funcs(functions).ParseFS(templates, "templates/base.html", "templates/parts.html",
+			"templates/names.html"))
+		for _, name := range contents {
 			all[language][name] = template.Must(template.Must(base.Clone()).ParseFS(templates, "templates/"+name+".html"))
 		}
 	}
@@ -119,6 +129,8 @@ func (f *Frame) Title() string {
 	switch f.Name {
 	case "job":
 		return "Waiting"
+	case "queue":
+		return "Queues"
 	case "login":
 		return "Log in"
 	}

@@ -31,6 +31,7 @@ var rules = map[report.Rule]string{
 	timedOut:                "nothing is reserved for them any more: they were admitted for too long without their pods on nodes",
 	fenced:                  "pods with such cards that queues have beyond what they deserve are on the other side of a fence",
 	tooYoung:                "pods with such cards that queues have beyond what they deserve have not run for long enough to be reclaimed",
+	startable:               "nothing refuses them: the next cycle places their pods, as long as there is room",
 	report.UnlabeledNodes:   "no node has the label that names the card",
 	report.NoSuchCard:       "no node has the card",
 	report.UnlabeledNode:    "nodes lack the label that names the card",
@@ -48,6 +49,8 @@ const (
 	timedOut report.Rule = "InqueueTimeout"
 	fenced   report.Rule = "ReclaimFence"
 	tooYoung report.Rule = "MinRuntime"
+
+	startable report.Rule = "Startable"
 )
 
 // rule describes a rule, which is a report.Rule or a string.

@@ -1,0 +1,114 @@
+package serve
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
+)
+
+// cellsPerNode bounds the cells of a node. A node has some hundred slices at most.
+const cellsPerNode = 256
+
+// colours are those of the queues that have cards: each has that of the queue at or above it which
+// model.Groups selects. Those with most cards have colours of their own.
+type colours struct {
+	of     map[string]string // the class of a colour by group
+	group  map[string]string // by queue
+	chosen string            // the queue that is looked at, "" for all
+	all    []page.Colour
+	others bool
+}
+
+func (q *request) coloursOf(chosen string) *colours {
+	with := map[string]bool{}
+	for _, n := range q.Stock.Nodes {
+		for queue := range n.Queues {
+			with[queue] = true
+		}
+	}
+	c := &colours{of: map[string]string{}, chosen: chosen,
+		group: model.Groups(q.Model.Queues, chosen, slices.Sorted(maps.Keys(with)), page.Palette)}
+	has := map[string]float64{}
+	for _, n := range q.Stock.Nodes {
+		for queue, cards := range n.Queues {
+			if group := c.group[queue]; group != "" {
+				has[group] += cards
+			} else {
+				c.others = true
+			}
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(has), func(a, b string) int { return cmp.Or(cmp.Compare(has[b], has[a]), cmp.Compare(a, b)) })
+	c.others = c.others || len(names) > page.Palette
+	names = names[:min(len(names), page.Palette)]
+	slices.Sort(names) // so that a queue keeps its colour when amounts change
+	for i, name := range names {
+		c.of[name] = page.Class(i + 1)
+		c.all = append(c.all, page.Colour{Class: c.of[name], Queue: name, Cards: has[name]})
+	}
+	return c
+}
+
+// on reports whether the chosen queue has cards on a node.
+func (c *colours) on(n stock.OnNode) bool {
+	if c.chosen == "" {
+		return true
+	}
+	for queue := range n.Queues {
+		if c.group[queue] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// class is that of the colour of a queue.
+func (c *colours) class(queue string) string { return cmp.Or(c.of[c.group[queue]], page.Other) }
+
+// cells are the cards of a node, those of each job together, in the order of their colours and queues;
+// then those of pods without a queue, then the free ones.
+func (q *request) cells(n stock.OnNode, c *colours) (all []page.Cells) {
+	left := cellsPerNode
+	add := func(amount float64, cells page.Cells) {
+		if cells.Count = min(left, int(math.Ceil(amount))); cells.Count > 0 {
+			left -= cells.Count
+			all = append(all, cells)
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(n.Queues), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.group[a], c.group[b]), cmp.Compare(a, b))
+	})
+	for _, queue := range names {
+		rest := n.Queues[queue]
+		for _, f := range q.OnNode(n.Node) {
+			if f.Queue != queue || !q.seen.namespace(f.Namespace) {
+				continue
+			}
+			if amount := q.cardsOn(f.Namespace, f.Name, n); amount > 0 {
+				add(amount, page.Cells{Class: c.class(queue), Queue: queue, Namespace: f.Namespace, Owner: f.Owner, Job: f.Name})
+				rest -= amount
+			}
+		}
+		add(rest, page.Cells{Class: c.class(queue), Queue: queue})
+	}
+	add(n.Used-n.Charged, page.Cells{Class: "noqueue"})
+	add(n.Allocatable-max(n.Used, n.Charged), page.Cells{Class: "free"})
+	return all
+}
+
+// cardsOn is how many cards a job has on a node.
+func (q *request) cardsOn(namespace, podGroup string, n stock.OnNode) float64 {
+	for _, on := range q.Detail(q.Model.Job(namespace, podGroup)).Nodes {
+		for _, a := range on.Cards {
+			if on.Node == n.Node && a.Card == n.Card {
+				return a.Cards
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,89 @@
+package serve
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
+)
+
+// jobRow is a job of a list, with what is known of it beside its explanation.
+type jobRow struct {
+	explain.Finding
+	Priority int32             `json:"priority"`
+	Created  *metav1.Time      `json:"created,omitempty"`
+	Requests []stock.Amount    `json:"requests,omitempty"` // of the pods that wait
+	Has      []stock.Amount    `json:"has,omitempty"`      // on all nodes
+	On       []stock.JobOnNode `json:"on,omitempty"`
+	// Unnamed: the viewer may not see the names of the nodes.
+	Unnamed bool `json:"-"`
+}
+
+// mostNodes bounds the nodes that a row lists.
+const mostNodes = 4
+
+// Shown are the nodes that a row lists.
+func (r jobRow) Shown() []stock.JobOnNode { return r.On[:min(len(r.On), mostNodes)] }
+
+// More counts the nodes that it does not list.
+func (r jobRow) More() int { return max(0, len(r.On)-mostNodes) }
+
+// row is a job that the viewer may see, without the names of others in it. Who could take it back is
+// in the explanation of one job.
+func (q *request) row(f *explain.Finding) jobRow {
+	r := jobRow{Finding: q.seen.job(*f)}
+	r.Reclaimers, r.Safety = nil, ""
+	if d := q.Detail(f); d != nil {
+		r.Priority, r.Created, r.Requests, r.Has = d.Priority, d.Created, d.Requests, d.Has()
+		r.On = slices.Clone(d.Nodes)
+	}
+	for i := range r.On {
+		name := r.On[i].Node
+		r.On[i].Node = q.seen.node(name)
+		r.Unnamed = r.Unnamed || r.On[i].Node != name
+	}
+	return r
+}
+
+// visible are the jobs that the viewer may see. The others are counted, with those of their pods that pods
+// counts.
+func (q *request) visible(all []*explain.Finding, pods func(explain.Pods) int) (visible []*explain.Finding, hidden *Hidden) {
+	for _, f := range all {
+		if q.seen.namespace(f.Namespace) {
+			visible = append(visible, f)
+			continue
+		}
+		if hidden == nil {
+			hidden = &Hidden{}
+		}
+		hidden.Jobs++
+		hidden.Pods += pods(f.Pods)
+	}
+	return visible, hidden
+}
+
+// rows are those of visible jobs.
+func (q *request) rows(visible []*explain.Finding) []jobRow {
+	rows := []jobRow{}
+	for _, f := range visible {
+		rows = append(rows, q.row(f))
+	}
+	return rows
+}
+
+func placedPods(p explain.Pods) int  { return p.Placed }
+func waitingPods(p explain.Pods) int { return p.Waiting }
+
+// byCards orders jobs by the cards that they have, most first.
+func (q *request) byCards(all []*explain.Finding) {
+	has := map[*explain.Finding]float64{}
+	for _, f := range all {
+		for _, a := range q.Detail(f).Has() {
+			has[f] += a.Cards
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *explain.Finding) int { return cmp.Compare(has[b], has[a]) })
+}

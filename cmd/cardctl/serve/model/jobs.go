@@ -1,0 +1,165 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Detail has what the pages show of a job beside its explanation.
+type Detail struct {
+	Created  *metav1.Time // nil for a manifest
+	Priority int32
+	Requests []stock.Amount    // of the pods that wait
+	Nodes    []stock.JobOnNode // of the pods that are placed
+}
+
+// Has is what a job has on all nodes, by card.
+func (d *Detail) Has() []stock.Amount {
+	sums := map[string]float64{}
+	for _, on := range d.Nodes {
+		for _, a := range on.Cards {
+			sums[a.Card] += a.Cards
+		}
+	}
+	return stock.Amounts(sums)
+}
+
+// Waits reports whether pods of a job wait: something refuses them, or the next cycle places them.
+func Waits(f *explain.Finding) bool {
+	return f.State == explain.Waiting || f.State == explain.Startable && f.Pods.Waiting > 0
+}
+
+// details finds them for all jobs, by jobKey.
+func details(w *engine.World, s *engine.Session) map[string]*Detail {
+	all, jobs, labels := map[string]*Detail{}, stock.Jobs(s), s.CardLabels()
+	for _, g := range w.Groups {
+		d := &Detail{Requests: requestsOf(g, labels)}
+		if !g.CreationTimestamp.IsZero() {
+			d.Created = &g.CreationTimestamp
+		}
+		job := jobs[string(g.ID())]
+		d.Priority, d.Nodes = job.Priority, job.Nodes
+		all[string(g.ID())] = d
+	}
+	return all
+}
+
+func jobKey(namespace, podGroup string) string { return namespace + "/" + podGroup }
+
+// requestsOf returns the cards that the pods of a job request which are on no node. A job without pods
+// has an annotation for it.
+func requestsOf(g *engine.Group, labels card.Labels) []stock.Amount {
+	sums := map[string]float64{}
+	pods := 0
+	for _, pod := range slices.Concat(g.Pods, g.Coming) {
+		if pod.Spec.NodeName != "" || pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
+			continue
+		}
+		pods++
+		for _, r := range card.Requests(pod) {
+			if labels.Known(r.Resource) {
+				sums[cmp.Or(card.NameOf(pod.Annotations).String(), string(r.Resource))] += r.Milli.Cards()
+			}
+		}
+	}
+	if pods == 0 && len(g.Pods) == 0 {
+		stated, _ := card.ParseRequest(g.Annotations[card.RequestKey])
+		for _, r := range stated {
+			sums[r.List.String()] += float64(r.Count)
+		}
+	}
+	return stock.Amounts(sums)
+}
+
+// countWaiting sets how many jobs wait in each queue and below it. It counts those that the page
+// Waiting lists, so that all pages have one number.
+func (m *Model) countWaiting() {
+	places := map[string]int{}
+	for i := range m.Queues {
+		m.Queues[i].Waiting = 0
+		places[m.Queues[i].Queue] = i
+	}
+	parent := func(name string) string {
+		if i, known := places[name]; known {
+			return m.Queues[i].Parent
+		}
+		return ""
+	}
+	for i := range m.Waiting {
+		for name := range index.Upward(m.Waiting[i].Queue, parent) {
+			if at, known := places[name]; known {
+				m.Queues[at].Waiting++
+			}
+		}
+	}
+}
+
+// Detail returns that of a job. There is one for each finding.
+func (m *Model) Detail(f *explain.Finding) *Detail { return m.Details[jobKey(f.Namespace, f.Name)] }
+
+// known finds the objects that have pages.
+type known struct {
+	queues    map[string]int                // places in Queues
+	podGroups map[[2]string]string          // by namespace and owner
+	jobs      map[string]int                // places in Jobs, by jobKey
+	nodes     map[string]bool               // that are on the page Cards
+	onNode    map[string][]*explain.Finding // jobs with pods on a node
+}
+
+func (m *Model) indexNames() {
+	n := &known{queues: map[string]int{}, podGroups: map[[2]string]string{}, jobs: map[string]int{}, nodes: map[string]bool{},
+		onNode: map[string][]*explain.Finding{}}
+	for i := range m.Queues {
+		n.queues[m.Queues[i].Queue] = i
+	}
+	for i := range m.Jobs {
+		f := &m.Jobs[i]
+		n.jobs[jobKey(f.Namespace, f.Name)] = i
+		key := [2]string{f.Namespace, f.Owner}
+		if _, found := n.podGroups[key]; !found || f.Pods.Placed > 0 {
+			n.podGroups[key] = f.Name
+		}
+		if d := m.Detail(f); d != nil {
+			for _, on := range d.Nodes {
+				n.onNode[on.Node] = append(n.onNode[on.Node], f)
+			}
+		}
+	}
+	for _, on := range m.Stock.Nodes {
+		n.nodes[on.Node] = true
+	}
+	m.known = n
+}
+
+// HasQueue reports whether there is a queue of a name.
+func (m *Model) HasQueue(name string) bool { _, known := m.known.queues[name]; return known }
+
+// HasNode reports whether the page Cards has a node.
+func (m *Model) HasNode(name string) bool { return m.known.nodes[name] }
+
+// PodGroup returns the name of the PodGroup of an owner, "" for none. Of several it is one that has
+// pods on nodes. Where there is no such owner, it is the PodGroup of that name: so validate calls those
+// whose owner is not in the input.
+func (m *Model) PodGroup(namespace, owner string) string {
+	if name, found := m.known.podGroups[[2]string{namespace, owner}]; found {
+		return name
+	}
+	_, name, _ := strings.Cut(owner, "/")
+	if _, found := m.known.jobs[jobKey(namespace, name)]; found {
+		return name
+	}
+	return ""
+}
+
+// OnNode returns the jobs that have pods on a node.
+func (m *Model) OnNode(name string) []*explain.Finding { return m.known.onNode[name] }

@@ -1,0 +1,68 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+)
+
+// Orders are the values by which queues are sorted, by name. resource is the card that is looked at, ""
+// for all of them.
+var Orders = map[string]func(q *queues.Queue, resource string) float64{
+	"use":      useOf,
+	"waiting":  func(q *queues.Queue, _ string) float64 { return float64(q.Waiting) },
+	"share":    func(q *queues.Queue, _ string) float64 { return q.Share },
+	"borrowed": borrowedBy,
+}
+
+// sort sorts rows by the order of the selection. Equal rows keep the order of the tree.
+func (s *Selection) sort(rows []Row) {
+	if of := Orders[s.Sort]; of != nil {
+		slices.SortStableFunc(rows, func(a, b Row) int {
+			return cmp.Compare(of(b.Queue, s.Resource), of(a.Queue, s.Resource))
+		})
+	}
+}
+
+// useOf is the part of its quota that a queue uses: of a resource, or of the one that it uses most.
+func useOf(q *queues.Queue, resource string) float64 {
+	if resource == "" {
+		return q.Use()
+	}
+	for _, h := range q.Resources {
+		if h.Resource == resource {
+			return h.Use()
+		}
+	}
+	return 0
+}
+
+// borrowedBy is how many cards a queue has beyond what it deserves: of one, or in all.
+func borrowedBy(q *queues.Queue, resource string) (cards float64) {
+	for _, h := range q.Resources {
+		if h.Card && (resource == "" || h.Resource == resource) {
+			cards += Borrowed(h)
+		}
+	}
+	return cards
+}
+
+// Having returns the queues that have a resource or a bound of it, and those above them, or all for "".
+func Having(all []queues.Queue, resource string) []queues.Queue {
+	if resource == "" {
+		return all
+	}
+	t, wanted := newTree(all), map[string]bool{}
+	for i := range all {
+		q := &all[i]
+		if !slices.ContainsFunc(q.Resources, func(h queues.Holding) bool { return h.Resource == resource }) {
+			continue
+		}
+		wanted[q.Queue] = true
+		for _, above := range t.ancestors(q) {
+			wanted[above] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(q queues.Queue) bool { return !wanted[q.Queue] })
+}

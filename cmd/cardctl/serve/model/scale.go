@@ -1,0 +1,43 @@
+package model
+
+import "github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+
+// OwnScale is the quantity that a full bar of a queue stands for where each bar has a scale of its own:
+// its quota, or what it has and reserves where that is more. Without a quota it is the largest of its
+// quantities.
+func OwnScale(h queues.Holding) float64 {
+	if h.Capability != nil && *h.Capability > 0 {
+		return max(*h.Capability, h.Allocated+h.Inqueue)
+	}
+	return largest(h)
+}
+
+func largest(h queues.Holding) float64 {
+	most := max(h.Allocated+h.Inqueue, h.Guarantee)
+	for _, bound := range []*float64{h.Deserved, h.Capability} {
+		if bound != nil {
+			most = max(most, *bound)
+		}
+	}
+	return most
+}
+
+// Over is what a queue has beyond its quota.
+func Over(h queues.Holding) float64 {
+	if h.Capability == nil {
+		return 0
+	}
+	return max(0, h.Allocated-*h.Capability)
+}
+
+// Scales are the quantities that a full bar stands for, by resource: the largest one of all
+// queues, so that bars of one resource compare.
+func Scales(all []queues.Queue) map[string]float64 {
+	scales := map[string]float64{}
+	for i := range all {
+		for _, h := range all[i].Resources {
+			scales[h.Resource] = max(scales[h.Resource], largest(h))
+		}
+	}
+	return scales
+}

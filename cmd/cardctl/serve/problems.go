@@ -1,0 +1,82 @@
+package serve
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
+)
+
+// problem is a group of issues that differ in their objects, names and numbers alone.
+type problem struct {
+	Severity validate.Severity `json:"severity"`
+	Field    string            `json:"field,omitempty"`
+	Text     string            `json:"problem"`
+	Count    int               `json:"count"`
+	Key      string            `json:"-"` // in the query, to open it
+	Issues   []validate.Issue  `json:"-"`
+}
+
+// mostExamples bounds the objects that a problem names.
+const mostExamples = 3
+
+// Examples are the first objects that have a problem.
+func (p *problem) Examples() (objects []string) {
+	for _, i := range p.Issues {
+		if len(objects) < mostExamples && !slices.Contains(objects, i.Object) {
+			objects = append(objects, i.Object)
+		}
+	}
+	return objects
+}
+
+// Where is the place of the only issue of a problem, "" for objects that are in no file.
+func (p *problem) Where() string {
+	if p.Count > 1 || p.Issues[0].File == "" {
+		return ""
+	}
+	return p.Issues[0].Source.String()
+}
+
+// problemsOf groups issues, in the order of their first ones. A problem whose issues have one text
+// has that text; alike returns the texts without what differs.
+func problemsOf(issues []validate.Issue, alike func(text string) string) []*problem {
+	all, found := []*problem{}, map[string]*problem{}
+	for _, i := range issues {
+		field, text := alike(i.Field), alike(i.Message)
+		key := fmt.Sprintf("%s|%s|%s", i.Severity, field, text)
+		p := found[key]
+		if p == nil {
+			sum := fnv.New32a()
+			_, _ = sum.Write([]byte(key)) // it has no errors
+			p = &problem{Severity: i.Severity, Field: i.Field, Text: i.Message, Key: fmt.Sprintf("%08x", sum.Sum32())}
+			found[key] = p
+			all = append(all, p)
+		}
+		if p.Text != i.Message {
+			p.Text = text
+		}
+		if p.Field != i.Field {
+			p.Field = field
+		}
+		p.Issues = append(p.Issues, i)
+		p.Count++
+	}
+	return all
+}
+
+// openProblems puts problems on the page, or the issues of the one that the query opens.
+func (p *healthPage) openProblems(q *request) {
+	at := number(q.query.Get("page"))
+	i := slices.IndexFunc(p.Problems, func(each *problem) bool { return each.Key == q.query.Get("problem") })
+	if i < 0 {
+		p.Pages = page.PagesOf(len(p.Problems), rowsPerPage, at)
+		p.ShownProblems = p.Problems[p.Pages.From:p.Pages.To]
+		return
+	}
+	p.Opened = p.Problems[i]
+	p.Pages = page.PagesOf(p.Opened.Count, rowsPerPage, at)
+	p.ShownIssues = p.Opened.Issues[p.Pages.From:p.Pages.To]
+}

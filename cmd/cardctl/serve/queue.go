@@ -1,0 +1,142 @@
+package serve
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
+)
+
+// queuePage is the content of the view of one queue.
+type queuePage struct {
+	*queues.Queue
+	Path     []string // the queues above, the root first
+	Holdings []holdingRow
+	Children []queueRow // those that use most of their quota
+	Below    int        // children in all
+	Inner    bool
+	Running  []jobRow // of this page
+	Pages    page.Pages
+	Hidden   *Hidden
+	Waits    []jobRow
+	More     int // jobs that wait and are on the page Waiting
+	Unseen   *Hidden
+	Policies []queues.Policy // with those of arguments
+}
+
+// holdingRow is a resource of the queue.
+type holdingRow struct {
+	queues.Holding
+	Bar  page.Bar
+	Over float64 // beyond the quota
+}
+
+// queueDocument is the same as JSON.
+type queueDocument struct {
+	Kind     string          `json:"kind"`
+	Queue    *queues.Queue   `json:"queue"`
+	Path     []string        `json:"path"`
+	Children []string        `json:"children"`
+	Policies []queues.Policy `json:"policies"`
+	Running  []jobRow        `json:"running"`
+	Hidden   *Hidden         `json:"hiddenRunning,omitempty"`
+	Waiting  []jobRow        `json:"waiting"`
+	Unseen   *Hidden         `json:"hiddenWaiting,omitempty"`
+	Unread   []string        `json:"unread,omitempty"` // kinds that the server cannot list
+}
+
+// The bounds of the page of a queue: the pages Waiting and Queues have all.
+const (
+	waitingOfQueue  = 20
+	childrenOfQueue = 20
+)
+
+// queueView shows what a queue has, and the jobs in it and below.
+func queueView(q *request) (any, any, error) {
+	name := q.PathValue("name")
+	queue := q.Queue(name)
+	if queue == nil {
+		return nil, nil, fmt.Errorf("%w: there is no queue %q", errNotFound, name)
+	}
+	path := model.Path(q.Model.Queues, name)[1:]
+	slices.Reverse(path)
+	below := model.Subtree(q.Model.Queues, name)
+	children := slices.DeleteFunc(slices.Clone(below), func(each queues.Queue) bool { return each.Parent != name || each.Queue == name })
+	running, waiting := q.jobsOf(below)
+	runs, hidden := q.visible(running, placedPods)
+	waits, unseen := q.visible(waiting, waitingPods)
+	policies := q.policiesOf(queue)
+	if q.full {
+		d := queueDocument{Kind: "Queue", Queue: queue, Path: path, Children: []string{}, Policies: policies, Running: q.rows(runs),
+			Hidden: hidden, Waiting: q.rows(waits), Unseen: unseen, Unread: q.Objects.Unread}
+		for i := range children {
+			d.Children = append(d.Children, children[i].Queue)
+		}
+		return nil, d, nil
+	}
+	p := &queuePage{
+		Queue: queue, Path: path, Holdings: q.holdingsOf(queue), Inner: len(children) > 0, Below: len(children), Hidden: hidden, Unseen: unseen,
+		Pages: page.PagesOf(len(runs), rowsPerPage, number(q.query.Get("page"))), Waits: q.rows(waits[:min(len(waits), waitingOfQueue)]),
+		More: max(0, len(waits)-waitingOfQueue), Policies: policies,
+	}
+	p.Running = q.rows(runs[p.Pages.From:p.Pages.To])
+	rows := model.Rows(children, model.Selection{Sort: "use"})
+	for _, r := range rows[:min(len(rows), childrenOfQueue)] {
+		p.Children = append(p.Children, queueRow{r, q.barsOf(r.Queue, "", false, nil)})
+	}
+	return p, nil, nil
+}
+
+// jobsOf returns the jobs of queues: those with pods on nodes, those with most cards first, and those
+// that wait, in the order of each queue.
+func (q *request) jobsOf(all []queues.Queue) (running, waiting []*explain.Finding) {
+	of := map[string]bool{}
+	for i := range all {
+		of[all[i].Queue] = true
+	}
+	for i := range q.Jobs {
+		f := &q.Jobs[i]
+		if !of[f.Queue] {
+			continue
+		}
+		if f.Pods.Placed > 0 {
+			running = append(running, f)
+		}
+		if model.Waits(f) {
+			waiting = append(waiting, f)
+		}
+	}
+	q.byCards(running)
+	slices.SortStableFunc(waiting, func(a, b *explain.Finding) int {
+		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Place, b.Place))
+	})
+	return running, waiting
+}
+
+// holdingsOf are the resources of a queue, cards first.
+func (q *request) holdingsOf(queue *queues.Queue) (all []holdingRow) {
+	for _, row := range queues.Rows([]queues.Queue{*queue}, true) {
+		h := row.Holding
+		all = append(all, holdingRow{h, barOf(row, q.Borrowed(h), model.OwnScale(h)), model.Over(h)})
+	}
+	return all
+}
+
+// policiesOf are the policies that hold in a queue, with those that arguments of the scheduler set for
+// all queues.
+func (q *request) policiesOf(queue *queues.Queue) []queues.Policy {
+	all := append([]queues.Policy{}, queue.Policies...)
+	for _, name := range slices.Sorted(maps.Keys(q.Model.Policies)) {
+		all = append(all, queues.Policy{Policy: name, Value: q.Model.Policies[name]})
+	}
+	return all
+}
+
+func queueCommand(q *request) []string {
+	return []string{"top", q.PathValue("name"), "--once", "-o", "wide"}
+}
