@@ -104,11 +104,28 @@ func (w *chaos) withGroups(a amounts) amounts {
 	return a
 }
 
+// exists reports whether some node gives a card, or some queue names it. No queue may have another one.
+func (w *chaos) exists(name string) bool {
+	for _, n := range w.Nodes {
+		if slices.ContainsFunc(cardResources, func(resource string) bool { return cardOf(n.Spec, resource) == name }) {
+			return true
+		}
+	}
+	for _, q := range w.Queues {
+		for _, key := range quotaKeys {
+			if _, named := w.readOf(q).good[key][name]; named {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // byGroups returns the most that the groups which a queue names let it have, or deserve, of a card, in
 // thousandths, and whether it names some.
 func (w *chaos) byGroups(queue, key, name string) (most float64, some bool) {
 	most = math.Inf(1)
-	if w.Queues[queue] == nil {
+	if w.Queues[queue] == nil || !w.exists(name) {
 		return most, false
 	}
 	for group, weight := range w.groupsOf(name) {
