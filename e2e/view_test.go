@@ -233,7 +233,7 @@ func TestViewAccess(t *testing.T) {
 			}
 			status, text, err := p.get(path+form, stranger)
 			require.NoError(t, err)
-			asked := strings.NewReplacer("/queue/research", "", "queue=research", "") // the address that was asked for
+			asked := strings.NewReplacer("/queue/research", "", "queue=research", "") // the address of the request
 			require.NotContains(t, asked.Replace(text), "research", path+form)
 			if path != "/waiting" {
 				require.Equal(t, http.StatusForbidden, status, path+form)

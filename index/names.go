@@ -129,11 +129,8 @@ func (n *Names) Name(d fastres.Dim) string {
 // IsCard reports whether d is the dimension of a card.
 func (n *Names) IsCard(d fastres.Dim) bool { return int(d) < len(n.card) && n.card[d] }
 
-// InternGroup returns the dimension of a group of cards, which is that of a card with its name, such as
-// "@hopper". SetGroups says which cards it has.
-func (n *Names) InternGroup(name string) fastres.Dim { return n.InternCard(name) }
-
-// SetGroups replaces all groups. of has the groups of each card, and dims the dimensions of the groups.
+// SetGroups replaces all groups. dims are their dimensions: those of cards with the names of the groups, such
+// as "@hopper". of returns the groups of a card.
 func (n *Names) SetGroups(dims []fastres.Dim, of func(card fastres.Dim) []Share) {
 	n.groups, n.group = nil, nil
 	if len(dims) == 0 {
@@ -150,12 +147,22 @@ func (n *Names) SetGroups(dims []fastres.Dim, of func(card fastres.Dim) []Share)
 	}
 }
 
-// Groups returns the groups of a card, none for another dimension.
+// Groups returns the groups of a card, none for another dimension. It is for nil Names, too.
 func (n *Names) Groups(d fastres.Dim) []Share {
-	if int(d) >= len(n.groups) {
+	if n == nil || int(d) >= len(n.groups) {
 		return nil
 	}
 	return n.groups[d]
+}
+
+// Weight returns the weight of a card in a group, 0 if the group does not have it. It is for nil Names, too.
+func (n *Names) Weight(card, group fastres.Dim) float64 {
+	for _, s := range n.Groups(card) {
+		if s.Group == group {
+			return s.Weight
+		}
+	}
+	return 0
 }
 
 // IsGroup reports whether d is the dimension of a group of cards. IsCard holds for it, too.

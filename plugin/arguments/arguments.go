@@ -274,7 +274,8 @@ func (p *parser) without(v Variant, key string, set bool) bool {
 
 // classes reads service classes by the kind of a pod's owner.
 func (p *parser) classes(key string) (owners map[string]quota.Class) {
-	p.entries(key, "a map from kinds of owners, such as ReplicaSet, to service classes", func(kind, text string) string {
+	p.entries(key, "a map from kinds of owners, such as ReplicaSet, to service classes", func(kind string, value any) string {
+		text := fmt.Sprint(value)
 		class, stated := Classes[text]
 		if !stated {
 			return fmt.Sprintf("%q is not one of %s, %s", text, policy.Inference, policy.Training)
@@ -290,7 +291,8 @@ func (p *parser) classes(key string) (owners map[string]quota.Class) {
 
 // labels reads labels of nodes by the resource of cards.
 func (p *parser) labels(key string) (labels card.Labels) {
-	p.entries(key, "a map from resources of cards to labels of nodes", func(resource, label string) string {
+	p.entries(key, "a map from resources of cards to labels of nodes", func(resource string, value any) string {
+		label := fmt.Sprint(value)
 		if !card.NamesWhole(v1.ResourceName(resource)) {
 			return "it is not an extended resource of whole cards"
 		}
@@ -308,59 +310,57 @@ func (p *parser) labels(key string) (labels card.Labels) {
 
 // groups reads groups of cards by name. One that is wrong is nil.
 func (p *parser) groups(key string) (groups card.Groups) {
-	const want = "a map from groups to maps from cards to weights"
-	given := reflect.ValueOf(p.arguments[key])
-	if _, ok := p.arguments[key]; !ok {
-		return nil
-	}
-	if given.Kind() != reflect.Map {
-		p.wrong(key, want, "none")
-		return nil
-	}
-	groups = card.Groups{}
-	var problems []string
-	for _, name := range given.MapKeys() {
-		text, entries := fmt.Sprint(name.Interface()), map[string]string{}
-		of := given.MapIndex(name)
-		for of.Kind() == reflect.Interface {
-			of = of.Elem()
+	p.entries(key, "a map from groups to maps from cards to weights", func(name string, value any) string {
+		if groups == nil {
+			groups = card.Groups{}
 		}
-		group, err := card.Group(nil), fmt.Errorf("it is not a map from cards to weights")
-		if of.Kind() == reflect.Map {
-			for _, each := range of.MapKeys() {
-				entries[fmt.Sprint(each.Interface())] = fmt.Sprint(of.MapIndex(each).Interface())
-			}
-			group, err = card.NewGroup(text, entries)
+		groups[name] = nil
+		weights, ok := mapOf(value)
+		if !ok {
+			return "it is not a map from cards to weights"
 		}
-		if groups[text] = group; err != nil {
-			problems = append(problems, fmt.Sprintf("argument %s: %s: %v, ignored", key, text, err))
+		texts := make(map[string]string, len(weights))
+		for pattern, weight := range weights {
+			texts[pattern] = fmt.Sprint(weight)
 		}
-	}
-	slices.Sort(problems)
-	p.problems = append(p.problems, problems...)
+		var err error
+		if groups[name], err = card.NewGroup(name, texts); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 	return groups
 }
 
 // entries reads a map. Entries that take finds something wrong with are left out.
-func (p *parser) entries(key, want string, take func(entry, text string) (wrong string)) {
+func (p *parser) entries(key, want string, take func(entry string, value any) (wrong string)) {
 	given, ok := p.arguments[key]
 	if !ok {
 		return
 	}
-	entries := reflect.ValueOf(given)
-	if entries.Kind() != reflect.Map {
+	entries, ok := mapOf(given)
+	if !ok {
 		p.wrong(key, want, "none")
 		return
 	}
-	var problems []string
-	for _, entry := range entries.MapKeys() {
-		name := fmt.Sprint(entry.Interface())
-		if wrong := take(name, fmt.Sprint(entries.MapIndex(entry).Interface())); wrong != "" {
-			problems = append(problems, fmt.Sprintf("argument %s: %s: %s, ignored", key, name, wrong))
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		if wrong := take(name, entries[name]); wrong != "" {
+			p.problems = append(p.problems, fmt.Sprintf("argument %s: %s: %s, ignored", key, name, wrong))
 		}
 	}
-	slices.Sort(problems)
-	p.problems = append(p.problems, problems...)
+}
+
+// mapOf returns a map of any type by the text of its keys, and whether x is one.
+func mapOf(x any) (entries map[string]any, ok bool) {
+	of := reflect.ValueOf(x)
+	if of.Kind() != reflect.Map {
+		return nil, false
+	}
+	entries = make(map[string]any, of.Len())
+	for _, key := range of.MapKeys() {
+		entries[fmt.Sprint(key.Interface())] = of.MapIndex(key).Interface()
+	}
+	return entries, true
 }
 
 // positive reads a number above 0.

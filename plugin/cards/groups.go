@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ type groups struct {
 
 // set makes other groups those in force, and reports whether they changed.
 func (g *groups) set(given card.Groups) (changed bool) {
-	if len(given) == 0 && len(g.given) == 0 || reflect.DeepEqual(g.given, given) {
+	if maps.EqualFunc(g.given, given, slices.Equal) {
 		return false
 	}
 	before := g.inForce
@@ -50,7 +49,7 @@ func (g *groups) resolve(names *index.Names) {
 	var dims []fastres.Dim
 	of := map[fastres.Dim]card.Group{}
 	for _, name := range slices.Sorted(maps.Keys(g.inForce)) {
-		d := names.InternGroup(card.GroupPrefix + name)
+		d := names.InternCard(card.GroupPrefix + name)
 		dims, of[d] = append(dims, d), g.inForce[name]
 		if !slices.Contains(overlapping, name) {
 			g.disjoint[d] = true
@@ -64,15 +63,6 @@ func (g *groups) resolve(names *index.Names) {
 		}
 		return shares
 	})
-}
-
-// bound returns what a queue may have of a card: its quota, or where it names groups of the card instead,
-// as much as these let it have. It reports whether the queue bounds the card.
-func (s *Session) bound(own *queue, d fastres.Dim) (most float64, ok bool) {
-	if amount, named := own.amount(quotaAnnotation, d); named {
-		return float64(amount), true
-	}
-	return s.byGroups(own, quotaAnnotation, d)
 }
 
 // byGroups returns the most that the groups which a queue names let it have, or deserve, of a card that
@@ -103,7 +93,7 @@ func (s *Session) GroupCards(group fastres.Dim) string {
 	}
 	var names []string
 	for d := range fastres.Dim(s.names.Len()) {
-		if slices.ContainsFunc(s.names.Groups(d), func(share index.Share) bool { return share.Group == group }) && s.registry.present[d] {
+		if s.names.Weight(d, group) > 0 && s.registry.present[d] {
 			names = append(names, s.names.Name(d))
 		}
 	}

@@ -168,8 +168,11 @@ func (s *Session) AddBounds(ix *index.Index, q index.Queue) {
 			continue
 		}
 		group := s.names.IsGroup(d)
-		_, named := own.amount(quotaAnnotation, d)
-		most, bounded := s.bound(own, d)
+		amount, named := own.amount(quotaAnnotation, d)
+		most, bounded := float64(amount), named
+		if !named {
+			most, bounded = s.byGroups(own, quotaAnnotation, d)
+		}
 		switch {
 		case bounded:
 			ix.Capability.Row(q).Set(d, most)

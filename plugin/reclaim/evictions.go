@@ -24,7 +24,7 @@ type evictions struct {
 	evictor *api.TaskInfo
 	of      map[api.TaskID]eviction // nil where no task was evicted
 	byJob   map[api.JobID]int       // by the job of the evictor
-	last    *api.TaskInfo           // the task that was evicted last, nil if its eviction was discarded
+	last    eviction                // zero if it was discarded
 	placed  []*api.TaskInfo         // tasks that were allocated
 	// committing: JobPipelined asks the other plugins.
 	committing bool
@@ -78,8 +78,8 @@ func (s *Session) BooksFor(task *api.TaskInfo) *quota.Books {
 // EvictedFor returns the node on which pods are evicted for a task, nil for none. Volcano evicts more as
 // long as the task is not allocatable.
 func (s *Session) EvictedFor(task *api.TaskInfo) *api.NodeInfo {
-	if last := s.evictions.last; last != nil && s.evictions.of[last.UID].evictor.UID == task.UID {
-		return s.Volcano.Nodes[last.NodeName]
+	if last := s.evictions.last; last.task != nil && last.evictor.UID == task.UID {
+		return s.Volcano.Nodes[last.task.NodeName]
 	}
 	return nil
 }
@@ -99,8 +99,8 @@ func (s *Session) Charged(a constraint.Ask) {
 		if e, known := s.evictions.of[a.Task.UID]; known {
 			s.evictions.byJob[e.evictor.Job]--
 			delete(s.evictions.of, a.Task.UID)
-			if last := s.evictions.last; last != nil && last.UID == a.Task.UID {
-				s.evictions.last = nil
+			if last := s.evictions.last.task; last != nil && last.UID == a.Task.UID {
+				s.evictions.last = eviction{}
 			}
 		}
 	} else if s.rules.places {
@@ -123,9 +123,9 @@ func (s *Session) Refunded(a constraint.Ask) {
 	if e.of == nil {
 		e.of, e.byJob = map[api.TaskID]eviction{}, map[api.JobID]int{}
 	}
-	e.of[a.Task.UID] = eviction{a.Task, e.evictor}
+	e.last = eviction{a.Task, e.evictor}
+	e.of[a.Task.UID] = e.last
 	e.byJob[e.evictor.Job]++
-	e.last = a.Task
 }
 
 // Close keeps the earmarks of this session for the next ones, and passes on which places changed

@@ -59,8 +59,8 @@
 //     pod: on the card that has most of it, or not on that card. The flow bounds each
 //     branch: a branch without a sufficient flow has no assignment, nor has one in which the
 //     cheapest cards of all pods take more of a group than its room. The search ends
-//     when no pod is split and no group is exceeded, or when it has visited half of the arcs that the caller's
-//     budget has left. The first flow costs nothing of it.
+//     when no pod is split and no group is exceeded, or when it has visited half of the arcs
+//     that the caller's budget has left. The first flow costs nothing of it.
 //
 // # Example
 //

@@ -35,7 +35,7 @@ func (l *Loads) Add(ix *index.Index, d Demand) {
 		for _, card := range d.Cards {
 			l.rows.Row(q).Increase(card, d.Size*float64(d.Count))
 		}
-		eachGroup(l.Names, d, func(group fastres.Dim, most float64) { l.rows.Row(q).Increase(group, most*d.Size*float64(d.Count)) })
+		l.addGroups(l.rows.Row(q), d)
 	}
 }
 
@@ -77,17 +77,10 @@ func (l *Loads) fit(ix *index.Index, q index.Queue, card fastres.Dim, asked []De
 // fitGroups is Fit for the groups of one card, of which each demand takes as much as any of its cards
 // does.
 func (l *Loads) fitGroups(ix *index.Index, q index.Queue, card fastres.Dim, asked []Demand) bool {
-	if l.Names == nil {
-		return true
-	}
 	for _, s := range l.Names.Groups(card) {
 		sum := 0.0
 		for _, d := range asked {
-			eachGroup(l.Names, d, func(group fastres.Dim, most float64) {
-				if group == s.Group {
-					sum += most * d.Size * float64(d.Count)
-				}
-			})
+			sum += l.most(d, s.Group)
 		}
 		if !l.below(ix, q, s.Group, sum, groupRoom) {
 			return false
@@ -111,31 +104,25 @@ func (l *Loads) below(ix *index.Index, q index.Queue, d fastres.Dim, quantity fl
 	return true
 }
 
-// eachGroup visits the groups of the cards of a demand, with the most that a milli-card of it takes.
-func eachGroup(names *index.Names, d Demand, visit func(group fastres.Dim, most float64)) {
-	if names == nil {
-		return
-	}
-	weight := func(card, group fastres.Dim) float64 {
-		for _, s := range names.Groups(card) {
-			if s.Group == group {
-				return s.Weight
-			}
-		}
-		return 0
-	}
+// addGroups adds the most that a demand can take of each group of its cards to x.
+func (l *Loads) addGroups(x fastres.Vector, d Demand) {
 	for i, card := range d.Cards {
-		for _, s := range names.Groups(card) {
-			if slices.ContainsFunc(d.Cards[:i], func(before fastres.Dim) bool { return weight(before, s.Group) > 0 }) {
-				continue // visited
+		for _, s := range l.Names.Groups(card) {
+			added := slices.ContainsFunc(d.Cards[:i], func(before fastres.Dim) bool { return l.Names.Weight(before, s.Group) > 0 })
+			if !added {
+				x.Increase(s.Group, l.most(d, s.Group))
 			}
-			most := 0.0
-			for _, other := range d.Cards {
-				most = max(most, weight(other, s.Group))
-			}
-			visit(s.Group, most)
 		}
 	}
+}
+
+// most returns the most that a demand can take of a group.
+func (l *Loads) most(d Demand, group fastres.Dim) float64 {
+	weight := 0.0
+	for _, card := range d.Cards {
+		weight = max(weight, l.Names.Weight(card, group))
+	}
+	return weight * d.Size * float64(d.Count)
 }
 
 // room returns the milli-cards that are neither allocated nor reserved, rounded down. It is

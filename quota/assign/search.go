@@ -30,10 +30,10 @@ func (a *Assigner) atLimit() bool {
 
 // branch reports whether an assignment exists, given a flow that meets the demands. It
 // selects a pod that the flow splits, and the card that carries most of that pod; or else pods
-// that take too much of a group, and their card. The first branch places the pod there, with the whole pods that the card carries. The
-// second branch forbids the card to carry more than those whole pods. The first branch
-// changes the flow, and the second computes a new one. Afterwards, demands, options and
-// rooms are as they were.
+// that take too much of a group, and their card. The first branch places the pod there, with the
+// whole pods that the card carries. The second branch forbids the card to carry more than those
+// whole pods. The first branch changes the flow, and the second computes a new one. Afterwards,
+// demands, options and rooms are as they were.
 func (a *Assigner) branch(demands []openDemand) bool {
 	if !a.fitsSides(demands) {
 		return false

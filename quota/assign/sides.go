@@ -26,9 +26,6 @@ func (a *Assigner) usesOf(o option) []use { return a.uses[o.from:o.to] }
 
 // addUses adds what a card of a queue takes from groups that have a bound.
 func (a *Assigner) addUses(ix *index.Index, q index.Queue, card fastres.Dim) {
-	if a.Names == nil {
-		return
-	}
 	for _, s := range a.Names.Groups(card) {
 		for _, p := range ix.Path(q) {
 			if side := a.side(ix, p, s.Group); !math.IsInf(a.cells[side].room, 1) {

@@ -20,7 +20,7 @@ type cardsPage struct {
 	Pages  page.Pages
 	Path   []string // the queues above the chosen one, the root first
 	Queue  string   // the chosen one, "" for none
-	Absent string   // the name of a node that was asked for and has no cards
+	Absent string   // a node of the query without cards, "" for none
 }
 
 // cardModel is a card with the nodes that have it.
@@ -38,7 +38,7 @@ type nodeCells struct {
 	Anchor bool // its first row on the page
 }
 
-// jobOnNode is what a job has of a card of a node, as JSON.
+// jobOnNode counts the cards of one model that a job has on a node, as JSON.
 type jobOnNode struct {
 	Node      string  `json:"node"`
 	Card      string  `json:"card"`

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
@@ -89,7 +90,7 @@ func (q *request) cells(n stock.OnNode, c *colours) (all []page.Cells) {
 			if f.Queue != queue || !q.seen.namespace(f.Namespace) {
 				continue
 			}
-			if amount := q.cardsOn(f.Namespace, f.Name, n); amount > 0 {
+			if amount := q.cardsOn(f, n); amount > 0 {
 				add(amount, page.Cells{Class: c.class(queue), Queue: queue, Namespace: f.Namespace, Owner: f.Owner, Job: f.Name})
 				rest -= amount
 			}
@@ -101,9 +102,9 @@ func (q *request) cells(n stock.OnNode, c *colours) (all []page.Cells) {
 	return all
 }
 
-// cardsOn is how many cards a job has on a node.
-func (q *request) cardsOn(namespace, podGroup string, n stock.OnNode) float64 {
-	for _, on := range q.Detail(q.Model.Job(namespace, podGroup)).Nodes {
+// cardsOn returns the number of cards of one model that a job has on a node.
+func (q *request) cardsOn(f *explain.Finding, n stock.OnNode) float64 {
+	for _, on := range q.Detail(f).Nodes {
 		for _, a := range on.Cards {
 			if on.Node == n.Node && a.Card == n.Card {
 				return a.Cards

@@ -66,7 +66,7 @@ type problemCount struct {
 	Items    []*problem `json:"items"`
 }
 
-// recentChanges is what differs since an hour ago, or since the start of the server.
+// recentChanges lists the differences to an hour ago, or to the start of the server.
 type recentChanges struct {
 	Since   time.Time   `json:"since"`
 	Items   []changeRow `json:"items"`
@@ -245,7 +245,7 @@ func (p *problemCount) count(severity validate.Severity) {
 	}
 }
 
-// recent is what changed in the last hour: the cluster first, then the leaf queues.
+// recent lists the changes of the last hour: the cluster first, then the leaf queues.
 func (q *request) recent() recentChanges {
 	leaf := model.Leaves(q.Model.Queues)
 	w := model.Window{Period: time.Hour, Now: q.now()}

@@ -12,7 +12,7 @@ type progress struct {
 	of map[string]stage
 }
 
-// stage is how far a simulation is.
+// stage counts the cycles and events of a simulation so far.
 type stage struct {
 	What   string `json:"what"` // before or after: the cluster without the change, or with it
 	Cycle  int    `json:"cycle"`

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -93,11 +94,7 @@ func (q *request) manifest(p pick) string {
 			resource = n.Resource
 		}
 	}
-	namespace := p.namespace
-	if namespace == "" {
-		namespace = "default"
-	}
-	return fmt.Sprintf(template, plain(namespace), plain(p.in), max(1, number(p.pods)), plain(p.card), plain(resource), max(1, number(p.each)))
+	return fmt.Sprintf(template, plain(cmp.Or(p.namespace, "default")), plain(p.in), max(1, number(p.pods)), plain(p.card), plain(resource), max(1, number(p.each)))
 }
 
 // unquoted are texts that are the same in YAML without quotes. Words such as "true" are not among them.
@@ -112,7 +109,7 @@ func plain(text string) string {
 	return string(quoted)
 }
 
-// formParts are what the pickers of the page offer.
+// formParts has the choices that the pickers of the page offer.
 type formParts struct {
 	Cards    []string
 	Policies []string

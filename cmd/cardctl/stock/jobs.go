@@ -9,13 +9,13 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 )
 
-// Job is what a job of a session has.
+// Job has the pods and cards of a job of a session.
 type Job struct {
 	Priority int32
 	Nodes    []JobOnNode // in the order of their names
 }
 
-// JobOnNode is what a job has on a node.
+// JobOnNode counts the pods and cards of a job on a node.
 type JobOnNode struct {
 	Node  string   `json:"node"`
 	Pods  int      `json:"pods"`

@@ -138,7 +138,7 @@ func (g *Gate) askToken(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("HX-Redirect", loginPath+"?"+url.Values{"next": {r.URL.RequestURI()}}.Encode())
 	}
 	w.Header().Set("WWW-Authenticate", "Bearer")
-	http.Error(w, "Send a token of the cluster: Authorization: Bearer TOKEN", http.StatusUnauthorized)
+	http.Error(w, messageToken, http.StatusUnauthorized)
 }
 
 // unavailable answers a request that cannot be reviewed.
@@ -149,6 +149,9 @@ func (g *Gate) unavailable(w http.ResponseWriter, r *http.Request, what string, 
 	g.report("error: %s: %v", what, err)
 	g.later(w, r, http.StatusServiceUnavailable, messageOutage)
 }
+
+// messageToken answers a request without a valid token.
+const messageToken = "Send a token of the cluster: Authorization: Bearer TOKEN"
 
 // The answers to requests that can be sent again.
 const (
@@ -194,7 +197,7 @@ func (g *Gate) ProtectMetrics(next http.Handler) http.Handler {
 			g.unavailable(w, r, "the access to the metrics could not be reviewed", err)
 		case who == nil:
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "Send a token of the cluster: Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			http.Error(w, messageToken, http.StatusUnauthorized)
 		case !may:
 			http.Error(w, "You may not get the URL "+r.URL.Path+" of the cluster.", http.StatusForbidden)
 		default:

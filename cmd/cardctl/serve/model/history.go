@@ -31,8 +31,8 @@ type seriesKey struct {
 	waiting         bool
 }
 
-// value is what a series has at a time: what is allocated, or how many jobs wait, and the bound of
-// what is allocated, 0 for none.
+// value holds one point of a series: the allocated cards or the jobs that wait, and the bound of the
+// cards, 0 for none.
 type value struct{ allocated, inqueue, bound float32 }
 
 // NewHistory returns an empty history.
@@ -195,7 +195,7 @@ func (s sample) of(series int) value {
 	return value{}
 }
 
-// Change is what differs in a series between the begin of a window and its end.
+// Change compares a series at the begin of a window with its end.
 type Change struct {
 	Queue    string  `json:"queue,omitempty"` // "" for the cluster
 	Resource string  `json:"resource,omitempty"`

@@ -23,7 +23,7 @@ type Detail struct {
 	Nodes    []stock.JobOnNode // of the pods that are placed
 }
 
-// Has is what a job has on all nodes, by card.
+// Has adds up the cards of a job on all nodes, by card.
 func (d *Detail) Has() []stock.Amount {
 	sums := map[string]float64{}
 	for _, on := range d.Nodes {

@@ -38,7 +38,7 @@ func useOf(q *queues.Queue, resource string) float64 {
 	return 0
 }
 
-// borrowedBy is how many cards a queue has beyond what it deserves: of one, or in all.
+// borrowedBy counts the cards of a queue beyond what it deserves: of one model, or of all.
 func borrowedBy(q *queues.Queue, resource string) (cards float64) {
 	for _, h := range q.Resources {
 		if h.Card && (resource == "" || h.Resource == resource) {

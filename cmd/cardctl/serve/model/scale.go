@@ -22,7 +22,7 @@ func largest(h queues.Holding) float64 {
 	return most
 }
 
-// Over is what a queue has beyond its quota.
+// Over returns the part of a holding beyond the quota.
 func Over(h queues.Holding) float64 {
 	if h.Capability == nil {
 		return 0

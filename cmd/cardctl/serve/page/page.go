@@ -114,8 +114,8 @@ func (f *Frame) Language() string {
 // Views are the entries of the navigation, each with its key.
 func (f *Frame) Views() []struct{ Name, Path, Title string } {
 	return []struct{ Name, Path, Title string }{
-		{"overview", "/", "Overview"}, {"queues", "/queues", "Queues"}, {"waiting", "/waiting", "Waiting"}, {"cards", "/cards", "Cards"}, {"lending", "/lending", "Lending"}, {"whatif", "/whatif", "What if"},
-		{"health", "/health", "Health"}, {"history", "/history", "History"},
+		{"overview", "/", "Overview"}, {"queues", "/queues", "Queues"}, {"waiting", "/waiting", "Waiting"}, {"cards", "/cards", "Cards"},
+		{"lending", "/lending", "Lending"}, {"whatif", "/whatif", "What if"}, {"health", "/health", "Health"}, {"history", "/history", "History"},
 	}
 }
 
