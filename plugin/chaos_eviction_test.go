@@ -182,6 +182,12 @@ func (w *chaos) exchanges() bool {
 	return w.Arguments[arguments.ReclaimDamping] == nil || w.borrowsFirst > w.Cycle-w.mostQuiet()/3
 }
 
+// preemptsInVain reports whether preempt evicts pods, once for each pending pod, though the quota refuses
+// that pod. Volcano's simulation does not ask whether the pod is allocatable without all victims.
+func (w *chaos) preemptsInVain() bool {
+	return w.Topology && slices.Contains(w.Actions, "preempt") && !w.counts()
+}
+
 // noteLosers records which queues lose pods to reclaim.
 func (c *chaosCycle) noteLosers() {
 	for _, j := range c.World.Jobs {
@@ -239,7 +245,7 @@ const patience = 5
 // request nothing: only backfill places these. Where cards count
 // nowhere, the place of a victim goes to the queue that comes first, as upstream.
 func (w *chaos) checkEvictors() {
-	if w.exchanges() && !w.counts() {
+	if (w.exchanges() || w.preemptsInVain()) && !w.counts() {
 		return
 	}
 	for _, claim := range w.claims {

@@ -71,7 +71,7 @@ func (c *chaosCycle) checkPipelined(name string) {
 				continue
 			}
 			for d, amount := range c.request(j, p, task) {
-				if amount == 0 || !isCard(d) {
+				if amount == 0 || c.own.Cards == nil {
 					continue
 				}
 				for _, queue := range path {
@@ -83,6 +83,9 @@ func (c *chaosCycle) checkPipelined(name string) {
 					if bound := min(c.row(c.own.Limit.Row(c.own.Index.Lookup(queue)))[d], c.ownBound(queue, d)); will[queue][d] > bound+0.1 {
 						violated(name, "queue %s will have %g of %s with %s on %s, its bound is %g", queue, will[queue][d], d, task.Name, task.NodeName, bound)
 					}
+				}
+				if !isCard(d) {
+					continue
 				}
 				if at, excess := c.lends(path, d, amount, will, c.present(d)-c.terminatingOf(d), 0.1); excess > 0 {
 					violated(name, "%s waits for %s: of %s, %g is guaranteed to others below queue %q", task.Name, task.NodeName, d, excess, at)

@@ -68,18 +68,9 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 	if s.Cards == nil || task.Status != api.Allocated && task.Status != api.Pipelined {
 		return false
 	}
-	books := s.Books.Books(task)
-	if task.Status == api.Pipelined {
-		s.reclaim.Follow(task)
-		books = s.Books.FutureFor(task)
-	}
-	reason := report.NodeEarmarked
-	if s.reclaim.LeavesRoom(task) {
-		fit := s.fitNode(books, task, task.NodeName)
-		if fit.Reason == cards.NodeFits {
-			return false
-		}
-		reason = s.explain.ExplainNode(fit, task.Namespace).String()
+	reason := s.placementProblem(task)
+	if reason == "" {
+		return false
 	}
 	event.Err = fmt.Errorf("task %s/%s on node %s: %s", task.Namespace, task.Name, task.NodeName, reason)
 	if s.notCharged == nil {
@@ -88,6 +79,35 @@ func (s *session) refuseEvent(event *framework.Event) bool {
 	s.notCharged[task.UID] = true
 	s.reclaim.Abandon(task)
 	return true
+}
+
+// placementProblem returns why a task cannot have what it requests on its node, "" if it can. A task that is
+// allocated has passed Allocatable, so only its cards are left. A task that waits for others to end may have
+// passed nothing: where a node has room, the action reclaim asks no plugin.
+//
+// DIVERGES: upstream lets a task without cards wait for more than the quotas admit.
+func (s *session) placementProblem(task *api.TaskInfo) string {
+	books := s.Books.Books(task)
+	if task.Status == api.Pipelined {
+		s.reclaim.Follow(task)
+		books = s.Books.FutureFor(task)
+	}
+	if !s.reclaim.LeavesRoom(task) {
+		return report.NodeEarmarked
+	}
+	if fit := s.fitNode(books, task, task.NodeName); fit.Reason != cards.NodeFits {
+		return s.explain.ExplainNode(fit, task.Namespace).String()
+	}
+	if task.Status == api.Allocated {
+		return ""
+	}
+	frame := s.Frames.Open()
+	defer frame.Close()
+	a := s.AskOn(s.QueueOf(task), task, task.NodeName, frame.Vector())
+	if v := s.Fits(books, a); !v.OK() {
+		return s.explain.Explain(report.Refusal{Request: a.Request, Namespace: task.Namespace, Allocation: true, Queue: a.Queue}.With(cards.Outcome{Verdict: v})).String()
+	}
+	return ""
 }
 
 // charged reports whether a task that is deallocated was charged, and forgets

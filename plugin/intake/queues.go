@@ -43,8 +43,11 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	if session.Admitted = nil; session.MaxJobs() != nil {
 		session.Admitted = make([]int, session.tree.Len())
 	}
-	s.gone.resize(session.Dims.length)
-	if session.tree.Rooted() || session.cards != nil || session.settings.KeepGuarantees {
+	bounding := session.tree.Rooted() || session.cards != nil || session.settings.KeepGuarantees
+	if !bounding {
+		s.gone = gone{} // out of date when it bounds something again
+	}
+	if s.gone.resize(session.Dims.length); bounding {
 		s.gone.find(ssn, session)
 	}
 	if s.valid(session) {

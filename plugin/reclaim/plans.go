@@ -113,16 +113,6 @@ func (s *Session) fitsOn(e *evictor, node *api.NodeInfo, tasks []*api.TaskInfo) 
 	return s.fitsWithout(e, tasks) && s.Books.LeavesRoom(e.Task, node, false, tasks, s.leftOn(node.Name))
 }
 
-// planned reports whether a task is among the victims that a plan has left.
-func (s *Session) planned(task *api.TaskInfo) bool {
-	for _, p := range s.plans {
-		if slices.ContainsFunc(p.rest, func(victim *api.TaskInfo) bool { return victim.UID == task.UID }) {
-			return true
-		}
-	}
-	return false
-}
-
 // left returns the victims that plans have left.
 func (s *Session) left() (left []*api.TaskInfo) {
 	for _, p := range s.plans {

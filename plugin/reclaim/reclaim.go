@@ -16,6 +16,7 @@
 package reclaim
 
 import (
+	"slices"
 	"sync"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -184,18 +185,35 @@ func (s *Session) fitsWithout(e *evictor, tasks []*api.TaskInfo) bool {
 	return s.Fits(books, a).OK()
 }
 
-// agreedOn returns the tasks that all other plugins allow reclaim to evict, once the victims that plans
-// have left are evicted: a gang gives only so many of its pods.
+// agreedOn returns the tasks that all other plugins allow reclaim to evict beside the victims that plans
+// have left. A gang gives only so many of its pods, and may name others in the place of those.
 func (s *Session) agreedOn(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) (agreed []*api.TaskInfo) {
 	question := *reclaimer
 	s.asking.Store(&question, true)
 	defer s.asking.Delete(&question)
-	for _, task := range s.Volcano.Reclaimable(&question, append(s.left(), tasks...)) {
-		if s.QueueOf(task) != index.None && !s.planned(task) {
+	left := s.left()
+	others := slices.DeleteFunc(slices.Clone(tasks), func(task *api.TaskInfo) bool { return has(left, task) })
+	agree := func(tasks ...*api.TaskInfo) []*api.TaskInfo { return s.Volcano.Reclaimable(&question, slices.Concat(left, tasks)) }
+	answer := agree(others...)
+	if slices.ContainsFunc(left, func(victim *api.TaskInfo) bool { return !has(answer, victim) }) {
+		answer = nil
+		for _, task := range others {
+			if with := append(answer, task); len(agree(with...)) == len(left)+len(with) {
+				answer = with
+			}
+		}
+	}
+	for _, task := range answer {
+		if s.QueueOf(task) != index.None && !has(left, task) {
 			agreed = append(agreed, task)
 		}
 	}
 	return agreed
+}
+
+// has reports whether a task is among tasks.
+func has(tasks []*api.TaskInfo, task *api.TaskInfo) bool {
+	return slices.ContainsFunc(tasks, func(t *api.TaskInfo) bool { return t.UID == task.UID })
 }
 
 // agreedInQueue returns the tasks that all other plugins allow preempt to evict.

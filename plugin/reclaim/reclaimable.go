@@ -33,6 +33,9 @@ func (s *Session) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 	if s.rules.needsQueue && e.Queue == index.None {
 		return nil, util.Reject
 	}
+	if len(s.left()) > 0 {
+		reclaimees = s.agreedOn(reclaimer, reclaimees) // none of them in place of what a plan has left
+	}
 	victims := s.inOrder(e, s.rules.name(s, e, reclaimees))
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s may evict %d of %d tasks: %v",
@@ -123,7 +126,7 @@ func (s *Session) eachVictim(e *evictor, reclaimees []*api.TaskInfo, visit func(
 		if task.Job != job { // tasks of one job often follow one another (BenchmarkReclaimable)
 			job, q = task.Job, s.QueueOf(task)
 		}
-		if q == index.None || s.Index.Broken(q) != nil || s.planned(task) {
+		if q == index.None || s.Index.Broken(q) != nil {
 			continue
 		}
 		protection := s.Protection(e.Reclaimer, q, task)
