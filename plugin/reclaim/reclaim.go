@@ -193,7 +193,9 @@ func (s *Session) agreedOn(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) (agre
 	defer s.asking.Delete(&question)
 	left := s.left()
 	others := slices.DeleteFunc(slices.Clone(tasks), func(task *api.TaskInfo) bool { return has(left, task) })
-	agree := func(tasks ...*api.TaskInfo) []*api.TaskInfo { return s.Volcano.Reclaimable(&question, slices.Concat(left, tasks)) }
+	agree := func(tasks ...*api.TaskInfo) []*api.TaskInfo {
+		return s.Volcano.Reclaimable(&question, slices.Concat(left, tasks))
+	}
 	answer := agree(others...)
 	if slices.ContainsFunc(left, func(victim *api.TaskInfo) bool { return !has(answer, victim) }) {
 		answer = nil
