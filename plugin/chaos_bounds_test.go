@@ -237,7 +237,7 @@ func (w *chaos) openRoot() bool {
 	return w.Arguments[arguments.Semantics] == "v1.14.4" || w.Arguments[arguments.Semantics] == "v1.15"
 }
 
-// ownRoot returns the capability of the root, or no bound on what some node has.
+// ownRoot returns the capability of the root, or no bound on what some node names, be it 0.
 func (w *chaos) ownRoot(dimension string) float64 {
 	if q := w.Queues[index.RootName]; q != nil && w.setsCapability(q.Spec.Queue) {
 		n, _ := quantity(q.Spec.Queue.Capability, dimension)
@@ -245,6 +245,11 @@ func (w *chaos) ownRoot(dimension string) float64 {
 	}
 	if dimension == "cpu" || dimension == "memory" || w.stock(dimension) > 0 {
 		return math.Inf(1)
+	}
+	for _, n := range w.Nodes {
+		if _, named := quantity(n.Spec.Allocatable, dimension); named && !n.Lost {
+			return math.Inf(1)
+		}
 	}
 	return 0
 }

@@ -77,8 +77,8 @@ func (w *chaos) doubt(marks []mark, j *world.Job, p *world.Pod, node string) {
 	if slices.ContainsFunc(marks, func(m mark) bool { return m.pod == p && w.sure(m) }) {
 		return
 	}
-	if i := slices.IndexFunc(marks, func(m mark) bool { return w.sure(m) && w.standsFor(m, j, p, node) }); i >= 0 {
-		marks[i].doubt = true
+	for i, m := range marks {
+		marks[i].doubt = m.doubt || w.sure(m) && w.standsFor(m, j, p, node)
 	}
 }
 

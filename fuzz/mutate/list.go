@@ -91,7 +91,7 @@ var general = []mutant{
 	{"quota.usable", "- ix.Allocated(q).Get(d) + ix.Elastic.At(q, d)", "- ix.Allocated(q).Get(d)"},
 	{"RollUpInqueue", "if p == index.None || !open(q) {", "if p == index.None {"},
 	{"quota.changeInqueue", "more = usable(ix, p, d, inqueue.Get(d)) - usable(ix, p, d, before)", "_ = before"},
-	{"State.readQueues", "session.cards != nil || session.settings.KeepGuarantees {", "session.cards != nil {"},
+	{"State.readQueues", "session.cards != nil || session.settings.KeepGuarantees", "session.cards != nil"},
 	{"countCards", "t.reservations = t.reservations[:before] // they keep nothing from other queues", "_ = before"},
 	{"boundRoot", "ix.Rooted() || session.Dims.names.IsCard(d) {", "session.Dims.names.IsCard(d) {"},
 	{"boundRoot", "ix.Rooted() || session.Dims.names.IsCard(d) {", "ix.Rooted() {"},
@@ -100,7 +100,7 @@ var general = []mutant{
 	{"gone.find", "!left && !moved && !g.some", "!left && (moved || !moved) && !g.some"},
 	{"gone.find", "g.tree != session.tree || session.cards.QuotasChanged()", "g.tree != session.tree"},
 	{"gone.find", "|| session.cards.Occupied(task)", ""},
-	{"State.readQueues", "|| session.settings.KeepGuarantees {", "{"},
+	{"State.readQueues", "s.gone = gone{}", ""},
 	{"ForgetDimensions", "s.common, s.bounds, s.gone = nil, bounds{}, gone{}", "s.common, s.gone = nil, gone{}"},
 
 	// Guarantees.
