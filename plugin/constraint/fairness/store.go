@@ -71,17 +71,22 @@ type store struct {
 	problems []string
 }
 
-// open begins to load the history when the first session opens.
+// open begins to load the history when the first session opens, and when the store is another one. That
+// waits for a session in which nothing is being loaded or saved.
 func (s *store) open(client kubernetes.Interface, with *arguments.FairShare) {
-	if client == nil || with.Store == arguments.NoStore {
-		s.client = nil
+	s.mu.Lock()
+	busy := s.busy
+	s.mu.Unlock()
+	if with.Store == arguments.NoStore {
+		client = nil
+	}
+	if busy || s.client == client && s.namespace == with.Store.Namespace && s.name == with.Store.Name && s.halfLife == with.HalfLife {
 		return
 	}
-	if s.client == client && s.namespace == with.Store.Namespace && s.name == with.Store.Name && s.halfLife == with.HalfLife {
-		return
-	}
-	s.work.Wait() // a change of the configuration
 	s.client, s.namespace, s.name, s.halfLife = client, with.Store.Namespace, with.Store.Name, with.HalfLife
+	if client == nil {
+		return
+	}
 	if s.writer == "" {
 		s.writer = string(uuid.NewUUID())
 	}
