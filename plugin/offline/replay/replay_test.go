@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
-	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler"
 
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
@@ -150,7 +149,7 @@ func made(nodes, jobs int, shares []share) []trace.Job {
 			continue
 		}
 		rate := 1.3 * float64(q.deserved) / (trace.MeanCards * trace.MeanHours)
-		loads = append(loads, trace.Load{Queue: q.name, Users: []string{"x", "y"}, Card: "H", Node: 8, Night: rate / 2, Day: rate * 2, Hours: 1})
+		loads = append(loads, trace.Load{Queue: q.name, Users: []string{"x", "y"}, Card: "H", Node: 8, Most: int64(q.deserved), Night: rate / 2, Day: rate * 2, Hours: 1})
 	}
 	return trace.Make(7, 365*24*time.Hour, jobs, loads)
 }
@@ -246,5 +245,3 @@ func TestFit(t *testing.T) {
 	_, _, err = Fit([]trace.Job{other}, []string{"a", "b"}, stock)
 	require.ErrorContains(t, err, `the trace has a card that the cluster does not have: "V"`)
 }
-
-var _ = scheduling.QueueStateOpen

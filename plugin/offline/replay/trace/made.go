@@ -13,8 +13,9 @@ type Load struct {
 	Queue string
 	Users []string // namespaces, of which each job has one
 	Card  string
-	// Node is the number of cards of a node: a pod of a large gang takes all of them.
-	Node int64
+	// Node is the number of cards of a node: a pod of a large gang takes all of them. Most is the number
+	// of cards of a gang at most.
+	Node, Most int64
 	// Night and Day are the jobs that are submitted in an hour, at midnight and at two in the afternoon.
 	Night, Day float64
 	Hours      float64 // the typical runtime
@@ -73,10 +74,11 @@ func (l Load) rate(hour float64) float64 {
 
 func (l Load) job(r *rand.Rand, at time.Duration) Job {
 	j := Job{Queue: l.Queue, Namespace: defaultName, Submit: at, Card: l.Card, Pods: 1, Minimum: 1, Priority: int32(r.IntN(2))}
-	j.Cards = min(int64(1)<<r.IntN(3), l.Node)
+	j.Cards = min(int64(1)<<r.IntN(3), l.Node, l.Most)
 	switch kind := r.IntN(10); {
 	case kind == 0:
-		j.Pods, j.Cards = 2+r.IntN(3), l.Node
+		j.Cards = min(l.Node, l.Most)
+		j.Pods = min(2+r.IntN(3), int(l.Most/j.Cards))
 		j.Minimum = j.Pods
 	case kind < 4:
 		j.Pods = 2 + r.IntN(7)
