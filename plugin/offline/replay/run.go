@@ -153,6 +153,8 @@ func (r *run) loop(ctx context.Context) {
 		}
 		if r.session() {
 			r.last = r.now
+			// A pod that has started can let the next session admit more: what it has above its minimum
+			// is not reserved any more.
 			if r.waiting > 0 && r.tries < mostTries {
 				r.tries++
 				r.again = r.now + r.Period
