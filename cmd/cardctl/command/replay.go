@@ -70,7 +70,7 @@ func newReplay(s *source) *cobra.Command {
 	flags.Uint64Var(&f.seed, "seed", 1, "Decides what the scheduler leaves to chance, and the jobs of --make")
 	flags.IntVar(&f.made, "make", 0, "Print a made trace with so many jobs as CSV")
 	flags.Float64Var(&f.busy, "busy", 0.8, "The part of what queues deserve that the jobs of --make take")
-	flags.DurationVar(&f.period, "period", time.Second, "Time between a session that changes something and the next one")
+	flags.DurationVar(&f.period, "period", time.Second, "Time between two sessions at least; more makes a long trace faster and waits coarser")
 	flags.BoolVar(&f.progress, "progress", false, "Print progress on stderr if that is no terminal, too")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(trace.Formats, cobra.ShellCompDirectiveNoFileComp))
 	s.bind(cmd, formats...)

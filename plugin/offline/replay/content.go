@@ -30,11 +30,11 @@ type content struct {
 	queues []*scheduling.Queue
 	jobs   map[api.JobID]*job
 	tasks  map[api.TaskID]*pod
-	held   *api.ClusterInfo
+	cached *api.ClusterInfo
 }
 
 func newContent(nodes []*v1.Node, queues []*scheduling.Queue, labels card.Labels) *content {
-	c := &content{nodes: map[string]*node{}, queues: queues, jobs: map[api.JobID]*job{}, tasks: map[api.TaskID]*pod{}, held: offline.NewInfo()}
+	c := &content{nodes: map[string]*node{}, queues: queues, jobs: map[api.JobID]*job{}, tasks: map[api.TaskID]*pod{}, cached: offline.NewInfo()}
 	for _, object := range nodes {
 		n := &node{object: object, cards: map[v1.ResourceName]string{}, dirty: true}
 		for _, found := range card.Discover(object.Labels, object.Status.Allocatable, labels).Cards {
@@ -62,7 +62,7 @@ func (c *content) touch(task *api.TaskInfo) {
 // remove forgets a job that has ended.
 func (c *content) remove(j *job) {
 	delete(c.jobs, j.id)
-	delete(c.held.Jobs, j.id)
+	delete(c.cached.Jobs, j.id)
 	for _, p := range j.pods {
 		delete(c.tasks, p.task.UID)
 	}
@@ -79,7 +79,7 @@ func (c *content) snapshot() *api.ClusterInfo {
 		for _, p := range n.pods {
 			_ = own.AddTask(p.task) // it has room: a session has placed the pod there
 		}
-		c.held.Nodes[name], n.dirty = own, false
+		c.cached.Nodes[name], n.dirty = own, false
 	}
 	for id, j := range c.jobs {
 		if !j.dirty && !j.waits() {
@@ -91,10 +91,10 @@ func (c *content) snapshot() *api.ClusterInfo {
 		for _, p := range j.pods {
 			own.AddTaskInfo(p.own())
 		}
-		c.held.Jobs[id], j.dirty = own, false
+		c.cached.Jobs[id], j.dirty = own, false
 	}
 	info := offline.NewInfo()
-	info.Nodes, info.Jobs, info.NodeList = maps.Clone(c.held.Nodes), maps.Clone(c.held.Jobs), c.order
+	info.Nodes, info.Jobs, info.NodeList = maps.Clone(c.cached.Nodes), maps.Clone(c.cached.Jobs), c.order
 	for _, q := range c.queues {
 		info.Queues[api.QueueID(q.Name)] = api.NewQueueInfo(q)
 	}

@@ -2,7 +2,8 @@
 // queues get.
 //
 // Time jumps from event to event: submissions, ends of pods, and one scheduling period after a session
-// that has changed something. All events of an instant come before one session. There is no session while
+// that has changed something. All events of an instant come before one session, and so do those of less than
+// a period. There is no session while
 // no pod waits, because nothing could change. While pods wait and nothing happens, a session is held from
 // time to time for rules that depend on the time.
 //

@@ -34,7 +34,7 @@ type Setup struct {
 	Configurations []conf.Configuration
 
 	Seed   uint64
-	Period time.Duration // between a session that changes something and the next one; 0: a second
+	Period time.Duration // between two sessions at least; 0: a second, as in Volcano
 	Idle   time.Duration // between sessions while pods wait and nothing happens; 0: ten minutes
 	// Progress is called after sessions. It may be nil.
 	Progress func(Progress)
@@ -74,8 +74,9 @@ type run struct {
 	ends    ends
 	now     time.Duration
 	waiting int           // pods without a node
-	again   time.Duration // of the session after one that changed something, never for none
-	tries   int           // of such sessions since the last event
+	held    time.Duration // when the last session was
+	due     time.Duration // when the next one is, never for none
+	tries   int           // of sessions since the last event
 	reread  time.Duration // what queues deserve
 	last    time.Duration // when something changed
 }
@@ -93,7 +94,7 @@ const patience = 24 * time.Hour
 // and the result is partial. A process has one replay at a time, and no other session meanwhile.
 func Run(ctx context.Context, setup Setup, jobs []trace.Job) *Result {
 	setup.Period, setup.Idle = cmp.Or(setup.Period, time.Second), cmp.Or(setup.Idle, 10*time.Minute)
-	r := &run{Setup: &setup, content: newContent(setup.Nodes, setup.Queues, setup.Labels), coming: jobs, again: never}
+	r := &run{Setup: &setup, content: newContent(setup.Nodes, setup.Queues, setup.Labels), coming: jobs, held: -setup.Idle, due: never}
 	r.Jobs = len(jobs)
 	r.stock = Count(setup.Nodes, setup.Labels)
 	cards := map[string]float64{}
@@ -147,33 +148,42 @@ func (r *run) loop(ctx context.Context) {
 		ended, submitted := r.endPods(), r.submit()
 		if ended || submitted {
 			r.tries, r.last = 0, r.now
+			r.due = min(r.due, max(r.now, r.held+r.Period))
 		}
-		if r.again = never; r.waiting == 0 {
-			continue
+		if r.waiting == 0 {
+			r.due = never
 		}
-		if r.session() {
-			r.last = r.now
-			// A pod that has started can let the next session admit more: what it has above its minimum
-			// is not reserved any more.
-			if r.waiting > 0 && r.tries < mostTries {
-				r.tries++
-				r.again = r.now + r.Period
-			}
+		if r.waiting > 0 && r.now >= min(r.due, r.held+r.Idle) {
+			r.hold()
 		}
-		if r.Progress != nil {
-			r.Progress(Progress{r.Ended, r.Jobs, r.now, r.Sessions})
+	}
+}
+
+// hold holds a session, and decides when the next one is due.
+func (r *run) hold() {
+	r.held, r.due = r.now, never
+	if r.session() {
+		r.last = r.now
+		// A pod that has started can let the next session admit more: what it has above its minimum
+		// is not reserved any more.
+		if r.waiting > 0 && r.tries < mostTries {
+			r.tries++
+			r.due = r.now + r.Period
 		}
+	}
+	if r.Progress != nil {
+		r.Progress(Progress{r.Ended, r.Jobs, r.now, r.Sessions})
 	}
 }
 
 // next is the time of the next event, never for none.
 func (r *run) next() time.Duration {
-	at := min(r.again, r.ends.next())
+	at := min(r.due, r.ends.next())
 	if len(r.coming) > 0 {
 		at = min(at, max(r.now, r.coming[0].Submit))
 	}
 	if r.waiting > 0 && (at != never || r.now-r.last < patience) {
-		at = min(at, r.now+r.Idle)
+		at = min(at, r.held+r.Idle)
 	}
 	return at
 }

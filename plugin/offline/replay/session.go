@@ -30,7 +30,7 @@ func (r *run) session() (changed bool) {
 	framework.CloseSession(ssn)
 	for _, j := range r.live {
 		was := j.group.Status.Phase
-		j.group.Status = r.held.Jobs[j.id].PodGroup.Status
+		j.group.Status = r.cached.Jobs[j.id].PodGroup.Status
 		changed = changed || j.group.Status.Phase != was
 	}
 	r.follow()
