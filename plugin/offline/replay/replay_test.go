@@ -107,7 +107,7 @@ func TestTinyTrace(t *testing.T) {
 	assert.Equal(t, []measure.Waits{{Group: "a", Jobs: 1, Started: 1}, {Group: "b", Jobs: 1, Started: 1, P50: time.Second, P95: time.Second, Max: time.Second}}, r.ByQueue)
 }
 
-// TestGangBegin is what a job loses that loses its minimum: all its pods begin again.
+// TestGangBegins is what a job loses that loses its minimum: all its pods begin again.
 func TestGangBegins(t *testing.T) {
 	jobs := []trace.Job{
 		jobOf("gang", "a", 0, 100*time.Second, 2, 2, 4),
@@ -141,15 +141,15 @@ func TestNever(t *testing.T) {
 	assert.Equal(t, 1, r.All.Started)
 }
 
-// made is a trace for some queues that keeps a cluster busy.
-func made(nodes, jobs int, shares []share) []trace.Job {
+// made is a trace for some queues that keeps them busy.
+func made(jobs int, shares []share) []trace.Job {
 	var loads []trace.Load
 	for _, q := range shares {
 		if q.deserved == 0 {
 			continue
 		}
-		rate := 1.3 * float64(q.deserved) / (trace.MeanCards * trace.MeanHours)
-		loads = append(loads, trace.Load{Queue: q.name, Users: []string{"x", "y"}, Card: "H", Node: 8, Most: int64(q.deserved), Night: rate / 2, Day: rate * 2, Hours: 1})
+		rate := 1.1 * float64(q.deserved) / (trace.MeanCards * trace.MeanHours)
+		loads = append(loads, trace.Load{Queue: q.name, Users: []string{"x", "y"}, Card: "H", Node: 8, Most: int64(q.deserved), Night: rate, Day: rate, Hours: 1})
 	}
 	return trace.Make(7, 365*24*time.Hour, jobs, loads)
 }
@@ -173,9 +173,9 @@ func TestSameSeed(t *testing.T) {
 			var first string
 			for i, processors := range []int{1, 2, 2} {
 				before := runtime.GOMAXPROCS(processors)
-				r := Run(context.Background(), setup(t, 4, shares, ""), made(4, 400, shares))
+				r := Run(context.Background(), setup(t, 4, shares, ""), made(120, shares))
 				runtime.GOMAXPROCS(before)
-				require.Equal(t, 400, r.Ended)
+				require.Equal(t, 120, r.Ended)
 				if i == 0 {
 					first = text(r)
 					require.Positive(t, r.Evicted)
@@ -216,10 +216,10 @@ func TestInterrupt(t *testing.T) {
 			cancel()
 		}
 	}
-	r := Run(ctx, s, made(4, 400, two))
+	r := Run(ctx, s, made(120, two))
 	assert.True(t, r.Partial)
 	assert.Equal(t, 20, r.Sessions, "no session follows the one that was under way")
-	assert.Less(t, r.Ended, 400)
+	assert.Less(t, r.Ended, 120)
 	assert.Positive(t, r.Utilisation)
 	assert.Positive(t, r.All.Jobs)
 }

@@ -164,8 +164,8 @@ func TestMade(t *testing.T) {
 	}
 }
 
-// FuzzRead expects an error or a trace of any text, and no panic.
-func FuzzRead(f *testing.F) {
+// FuzzTrace expects an error or a trace of any text, and no panic.
+func FuzzTrace(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.*")
 	require.NoError(f, err)
 	for _, file := range files {
