@@ -49,18 +49,17 @@ func (p *progress) report(what string, done, all int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	every := patience / 5
 	if p.lines {
-		every = 20 * patience
-	}
-	if p.out == nil || now.Sub(p.begun) < patience || now.Sub(p.written) < every {
+		if now.Sub(p.written) >= 20*patience {
+			p.written = now
+			fmt.Fprintf(p.out, "%s: %d of %d\n", what, done, all)
+		}
 		return
 	}
-	if p.written = now; p.lines {
-		fmt.Fprintf(p.out, "%s: %d of %d\n", what, done, all)
+	if p.out == nil || now.Sub(p.begun) < patience || now.Sub(p.written) < patience/5 {
 		return
 	}
-	p.shown = true
+	p.written, p.shown = now, true
 	fmt.Fprintf(p.out, "\r\x1b[K%s: %d of %d", what, done, all)
 }
 

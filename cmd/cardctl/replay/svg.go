@@ -14,7 +14,7 @@ import (
 // The size of a panel and of what is around it, in pixels.
 const (
 	plotWidth, plotHeight = 360, 90
-	left, right           = 46, 14
+	left, right           = 46, 26
 	above, below          = 26, 22
 	panelWidth            = left + plotWidth + right
 	panelHeight           = above + plotHeight + below

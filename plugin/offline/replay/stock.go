@@ -110,7 +110,7 @@ func names(kind string, jobs []trace.Job, has []string, of func(*trace.Job) []st
 	if more := len(all) - most; more > 0 {
 		all = append(all[:most], fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Errorf("the trace has a %s that the cluster does not have: %s. Name it with --map; the cluster has %s",
+	return fmt.Errorf("the trace has a %s that the cluster does not have: %s (the cluster has %s; a map gives names of the trace other ones)",
 		kind, strings.Join(all, ", "), strings.Join(has, ", "))
 }
 
