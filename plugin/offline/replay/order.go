@@ -14,7 +14,7 @@ import (
 
 // Volcano leaves some choices to chance: it picks any of the nodes with the best score, reclaim takes the
 // first node that passes the predicates, which run in many goroutines, and candidates for an eviction come
-// from a map. Two plugins around those of the configuration decide these by the seed alone. They permit all
+// from a map; fresh.go has what concerns queues. Two plugins around those of the configuration decide these by the seed alone. They permit all
 // that the others permit.
 const (
 	firstName = "replay-first"
@@ -28,14 +28,16 @@ type order struct {
 	index      map[string]uint64 // of a node
 	nodes      uint64
 	touch      func(*api.TaskInfo)
+	decided    func() bool // whether the session has placed or evicted something
 	reclaiming bool
+	freshness  freshness
 
 	reclaimer *api.TaskInfo // for which node is chosen, nil while that is under way
 	node      string        // "" for none
 }
 
-func newOrder(seed uint64, nodes []string, touch func(*api.TaskInfo)) *order {
-	o := &order{seed: seed, index: map[string]uint64{}, nodes: uint64(len(nodes)), touch: touch}
+func newOrder(seed uint64, nodes []string, touch func(*api.TaskInfo), decided func() bool) *order {
+	o := &order{seed: seed, index: map[string]uint64{}, nodes: uint64(len(nodes)), touch: touch, decided: decided}
 	for i, name := range nodes {
 		o.index[name] = uint64(i)
 	}
@@ -47,7 +49,7 @@ func newOrder(seed uint64, nodes []string, touch func(*api.TaskInfo)) *order {
 // around returns tiers with the plugins before and after all others.
 func (o *order) around(tiers []conf.Tier) []conf.Tier {
 	yes := true
-	before := conf.PluginOption{Name: firstName, EnabledNodeOrder: &yes, EnabledReclaimable: &yes, EnabledPreemptable: &yes}
+	before := conf.PluginOption{Name: firstName, EnabledNodeOrder: &yes, EnabledReclaimable: &yes, EnabledPreemptable: &yes, EnabledOverused: &yes}
 	after := conf.PluginOption{Name: lastName, EnabledPredicate: &yes}
 	if len(tiers) == 0 {
 		return []conf.Tier{{Plugins: []conf.PluginOption{before, after}}}
@@ -100,10 +102,12 @@ func (p first) OnSessionOpen(ssn *framework.Session) {
 	}
 	ssn.AddReclaimableFn(firstName, sorted)
 	ssn.AddPreemptableFn(firstName, sorted)
-	ssn.AddEventHandler(&framework.EventHandler{
-		AllocateFunc:   func(e *framework.Event) { p.touch(e.Task) },
-		DeallocateFunc: func(e *framework.Event) { p.touch(e.Task) },
-	})
+	ssn.AddOverusedFn(firstName, func(queue any) bool { return p.asks(queue.(*api.QueueInfo)) })
+	moved := func(e *framework.Event) {
+		p.touch(e.Task)
+		p.freshness.moved = true
+	}
+	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: moved, DeallocateFunc: moved})
 }
 
 // OnSessionClose does nothing.

@@ -126,9 +126,9 @@ func (r *run) open() (restore func()) {
 		*r.quota = build(arguments)
 		return *r.quota
 	})
-	r.order = newOrder(r.Seed, r.content.order, r.touch)
-	r.tiers = r.order.around(r.Tiers)
 	r.cache = &recorder{Cache: offline.NewCache(offline.NewInfo())}
+	r.order = newOrder(r.Seed, r.content.order, r.touch, func() bool { return len(r.cache.bound)+len(r.cache.evicted) > 0 })
+	r.tiers = r.order.around(r.Tiers)
 	r.cache.Informers = offline.NoInformers()
 	return func() {
 		options.ServerOpts.PercentageOfNodesToFind = nodes
@@ -169,6 +169,9 @@ func (r *run) hold() {
 		if r.waiting > 0 && r.tries < mostTries {
 			r.tries++
 			r.due = r.now + r.Period
+		}
+		if r.order.freshness.stale && len(r.cache.evicted) == 0 {
+			r.due = r.now // what has no turn in this session has one at once; evicted pods have a period to leave
 		}
 	}
 	if r.Progress != nil {

@@ -25,7 +25,11 @@ func (r *run) session() (changed bool) {
 		r.reread = r.now + rereadEvery
 	}
 	for _, action := range r.Actions {
+		r.order.freshness.begin()
 		r.execute(ssn, action)
+		if r.order.freshness.stale {
+			break
+		}
 	}
 	framework.CloseSession(ssn)
 	for _, j := range r.live {
