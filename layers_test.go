@@ -129,6 +129,20 @@ var layers = []layer{
 		reason: "plays kubelet, controllers and users, whichever plugin the session has",
 	},
 	{
+		dir: "plugin/offline/replay",
+		allow: []string{std, module + "/plugin", module + "/plugin/offline", module + "/plugin/offline/replay/...", module + "/plugin/report", module + "/index",
+			module + "/index/card", "volcano.sh/...", "k8s.io/..."},
+		reason: "plays users and kubelets in virtual time; the decisions are those of sessions",
+	},
+	{
+		dir: "plugin/offline/replay/trace", allow: []string{std, module + "/index"}, silent: true,
+		reason: "reads what users submitted, and knows no cluster",
+	},
+	{
+		dir: "plugin/offline/replay/measure", allow: []string{std}, silent: true,
+		reason: "adds up times, names and numbers, whoever observed them",
+	},
+	{
 		dir: "plugin/guard", allow: []string{std, module + "/plugin", module + "/plugin/arguments", "volcano.sh/...", "k8s.io/...", "gopkg.in/yaml.v2"},
 		reason: "reads configurations as Volcano does, before Volcano does",
 	},
@@ -188,6 +202,10 @@ var layers = []layer{
 	{
 		dir: "cmd/cardctl/serve/page", allow: []string{std, "golang.org/x/text/language", "k8s.io/apimachinery/...", module + "/cmd/cardctl/explain", module + "/plugin/report"},
 		reason: "draws pages, and finds nothing out",
+	},
+	{
+		dir: "cmd/cardctl/replay", allow: []string{std, "sigs.k8s.io/yaml", module + "/cmd/cardctl/engine", module + "/index", module + "/index/card", module + "/plugin/offline/replay/..."},
+		reason: "shows what a replay found, and decides nothing",
 	},
 	{dir: "e2e", reason: "drives the built programs from outside"},
 	{

@@ -40,11 +40,18 @@ type Cache struct {
 // NewCache returns a cache of info. Sessions change the objects of info, so a second
 // session on one cache does not see the same cluster.
 func NewCache(info *api.ClusterInfo) *Cache {
+	c := &Cache{Cache: release.WithoutDRA(), volcano: fake.NewSimpleClientset()}
+	c.Renew(info)
+	return c
+}
+
+// Renew gives the cache another content for the next session, and forgets what was recorded.
+func (c *Cache) Renew(info *api.ClusterInfo) {
 	info.HyperNodes = api.HyperNodeInfoMap{}
 	info.HyperNodesSetByTier = map[int]sets.Set[string]{}
 	info.RealNodesSet = map[string]sets.Set[string]{}
 	info.NodesInShard = sets.Set[string]{}
-	return &Cache{Cache: release.WithoutDRA(), info: info, volcano: fake.NewSimpleClientset(), Bound: map[string]string{}}
+	c.info, c.recorder, c.Bound, c.Evicted = info, recorder{}, map[string]string{}, nil
 }
 
 // Open opens a session with the given tiers.

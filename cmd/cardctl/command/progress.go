@@ -11,10 +11,11 @@ import (
 )
 
 // progress is a line on stderr that each report replaces. It shows only if stderr is
-// a terminal and the work takes longer than patience.
+// a terminal, or lines are forced, and the work takes longer than patience.
 type progress struct {
 	mu      sync.Mutex
 	out     io.Writer // nil if stderr is no terminal
+	lines   bool      // stderr is no terminal: each report is a line of its own, and there are fewer
 	begun   time.Time
 	written time.Time
 	shown   bool
@@ -31,6 +32,13 @@ func newProgress(out io.Writer) *progress {
 	return p
 }
 
+// force reports progress on a stream that is no terminal, too.
+func (p *progress) force(out io.Writer) {
+	if p.out == nil {
+		p.out, p.lines = out, true
+	}
+}
+
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
@@ -41,6 +49,13 @@ func (p *progress) report(what string, done, all int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
+	if p.lines {
+		if now.Sub(p.written) >= 20*patience {
+			p.written = now
+			fmt.Fprintf(p.out, "%s: %d of %d\n", what, done, all)
+		}
+		return
+	}
 	if p.out == nil || now.Sub(p.begun) < patience || now.Sub(p.written) < patience/5 {
 		return
 	}

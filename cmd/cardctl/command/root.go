@@ -63,7 +63,7 @@ func newRoot(name string, from *source) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
-	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newSimulate(from), newServe(from), newVersion(streams))
+	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newSimulate(from), newReplay(from), newServe(from), newVersion(streams))
 	root.Version = version.Of().Text("cardctl")
 	root.SetVersionTemplate("{{.Version}}")
 	return root
@@ -106,7 +106,7 @@ func Main(arguments []string) {
 
 // Run runs cardctl and returns its exit code. It returns as soon as ctx is done, also from
 // a read or a computation that cannot be interrupted: all that the commands have to leave in
-// order is a terminal on which they draw. The process must end then, because a process has
+// order is a terminal on which they draw, and the files of a replay. The process must end then, because a process has
 // one session at a time.
 func Run(ctx context.Context, name string, arguments []string, streams genericiooptions.IOStreams) int {
 	from := newSource(streams)
@@ -123,7 +123,7 @@ func Run(ctx context.Context, name string, arguments []string, streams genericio
 	})
 	err := await(ctx, func() error { return root.ExecuteContext(ctx) })
 	if ctx.Err() != nil {
-		from.terminal.Lock() // a screen restores the terminal before it unlocks
+		from.leaving.Lock() // a screen restores the terminal before it unlocks
 		return exitInterrupted
 	}
 	return exitCode(err, streams.ErrOut)

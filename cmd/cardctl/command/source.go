@@ -43,7 +43,7 @@ type source struct {
 	printed       map[string]bool             // notes and warnings, each printed once
 	broken        bool                        // a part of the input could not be read
 	heard         func(severity, text string) // if set, each note and warning, printed or not
-	terminal      sync.Mutex                  // held while a command draws on the terminal
+	leaving       sync.Mutex                  // held while a command has something to leave in order: a terminal, files
 }
 
 // newSource returns a source without flags.

@@ -110,8 +110,8 @@ func (s *source) screen(ctx context.Context, read func(context.Context) ([]queue
 		return err
 	}
 	// From here on Run waits until the terminal is as it was.
-	s.terminal.Lock()
-	defer s.terminal.Unlock()
+	s.leaving.Lock()
+	defer s.leaving.Unlock()
 	options := screen.Options{First: screen.Reading{Queues: all, Time: time.Now()}, Interval: s.interval, Wide: s.output == asWide}
 	errOut := s.streams.ErrOut
 	if len(s.files) == 0 {

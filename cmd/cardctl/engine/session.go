@@ -7,10 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/kubernetes/pkg/scheduler/metrics"
-
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	schedulermetrics "volcano.sh/volcano/pkg/scheduler/metrics"
@@ -32,13 +28,6 @@ type Session struct {
 // one has a value while a session is open, because Volcano registers plugins and actions for the
 // process.
 var one = make(chan struct{}, 1)
-
-// informed has the informers in which Volcano's predicates look volumes up. They are
-// empty.
-var informed = sync.OnceValue(func() informers.SharedInformerFactory {
-	metrics.Register() // without which Kubernetes' own plugins panic
-	return informers.NewSharedInformerFactory(fake.NewClientset(), 0)
-})
 
 // Quiet turns off the scheduler's log, which would repeat on stderr what the commands
 // print.
@@ -63,6 +52,18 @@ func Open(ctx context.Context, w *World, c *Configuration) (s *Session, err erro
 	return open(ctx, w, c), nil
 }
 
+// Alone does work that opens sessions of its own, while no other session is open. It returns the error of
+// ctx if that is done before.
+func Alone(ctx context.Context, work func() error) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case one <- struct{}{}:
+	}
+	defer func() { <-one }()
+	return work()
+}
+
 // open opens a session while no other is open.
 func open(ctx context.Context, w *World, c *Configuration) *Session {
 	Quiet()
@@ -78,7 +79,7 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 		return quota
 	})
 	cache := offline.NewCache(w.info())
-	cache.Informers = informed()
+	cache.Informers = offline.NoInformers()
 	s := &Session{Configuration: c, interruption: &interruption{ctx: ctx}}
 	s.Session = framework.OpenSession(cache, s.interruption.before(c.Tiers), c.Configurations)
 	s.Quota, _ = plugin.Inspect(quota)

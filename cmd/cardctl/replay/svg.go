@@ -1,0 +1,157 @@
+package replay
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/capacity-card/capacity-card/plugin/offline/replay"
+	"github.com/capacity-card/capacity-card/plugin/offline/replay/measure"
+)
+
+// The size of a panel and of what is around it, in pixels.
+const (
+	plotWidth, plotHeight = 360, 90
+	left, right           = 46, 26
+	above, below          = 26, 22
+	panelWidth            = left + plotWidth + right
+	panelHeight           = above + plotHeight + below
+	legend                = 34
+	mostPanels            = 60
+)
+
+// A colour for each configuration, and for what queues deserve.
+var colours = []string{"#2471a3", "#c0392b"}
+
+const grey = "#7f8c8d"
+
+// panel is a card of a queue in all runs.
+type panel struct {
+	card, queue string
+	cells       []*measure.Cell // by run, nil for none
+}
+
+// SVG draws what each queue has of each card over time: a line for each configuration, and a dashed one for
+// what the queue deserves. Equal results are drawn equal to the byte.
+func SVG(in *Input, results []*replay.Result) string {
+	panels := panelsOf(results)
+	shown := panels[:min(len(panels), mostPanels)]
+	end := time.Second
+	for _, r := range results {
+		end = max(end, r.End)
+	}
+	b := &strings.Builder{}
+	width, height := 2*panelWidth, legend+(len(shown)+1)/2*panelHeight
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="Liberation Sans,Arial,sans-serif" font-size="11">`+"\n",
+		width, height, width, height)
+	fmt.Fprintf(b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
+	drawLegend(b, in, results, len(panels)-len(shown))
+	for i, p := range shown {
+		p.draw(b, i%2*panelWidth+left, legend+i/2*panelHeight+above, end)
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// panelsOf are the cards that queues have, want or deserve, in the order of cards and queues.
+func panelsOf(results []*replay.Result) (all []*panel) {
+	find := map[[2]string]*panel{}
+	for i, r := range results {
+		for _, c := range r.Cells {
+			if c.Allocated.Most() == 0 && c.Due == 0 {
+				continue
+			}
+			p := find[[2]string{c.Card, c.Queue}]
+			if p == nil {
+				p = &panel{c.Card, c.Queue, make([]*measure.Cell, len(results))}
+				find[[2]string{c.Card, c.Queue}] = p
+				all = append(all, p)
+			}
+			p.cells[i] = c
+		}
+	}
+	return all
+}
+
+func drawLegend(b *strings.Builder, in *Input, results []*replay.Result, omitted int) {
+	x := left
+	entry := func(colour, dash, text string) {
+		fmt.Fprintf(b, `<path d="M%d 16h24" stroke="%s" stroke-width="2"%s/><text x="%d" y="20">%s</text>`+"\n", x, colour, dash, x+30, html.EscapeString(text))
+		x += 50 + 7*len(text)
+	}
+	for i, r := range results {
+		name := in.Configurations[i].Name
+		if r.Partial {
+			name += " (partial)"
+		}
+		entry(colours[i], "", name)
+	}
+	entry(grey, ` stroke-dasharray="5 3"`, "deserved")
+	if omitted > 0 {
+		fmt.Fprintf(b, `<text x="%d" y="20">%d more cards of queues are not drawn</text>`+"\n", x, omitted)
+	}
+}
+
+// draw draws a panel with the corner of its plot at x and y.
+func (p *panel) draw(b *strings.Builder, x, y int, end time.Duration) {
+	most := 0.0
+	for _, c := range p.cells {
+		if c != nil {
+			most = max(most, c.Allocated.Most(), c.Deserved.Most())
+		}
+	}
+	fmt.Fprintf(b, `<g transform="translate(%d %d)"><text y="-8" font-weight="bold">%s: %s</text>`+"\n", x, y, html.EscapeString(p.queue), html.EscapeString(p.card))
+	fmt.Fprintf(b, `<path d="M0 0V%d H%d" fill="none" stroke="#333"/><path d="M0 0H%d" stroke="#ddd"/>`, plotHeight, plotWidth, plotWidth)
+	fmt.Fprintf(b, `<text x="-6" y="4" text-anchor="end">%g</text><text x="-6" y="%d" text-anchor="end">0</text>`+"\n", most, plotHeight+4)
+	for i := range 5 {
+		at := end / 4 * time.Duration(i)
+		fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">%s</text>`, plotWidth/4*i, plotHeight+15, Text(at.Round(time.Minute).Seconds()))
+	}
+	b.WriteString("\n")
+	for i, c := range p.cells {
+		if c == nil {
+			continue
+		}
+		if i == 0 || p.cells[0] == nil {
+			fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s" stroke-width="1.5" stroke-dasharray="5 3"/>`+"\n", path(c.Deserved, end, most), grey)
+		}
+		fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s" stroke-width="1.5" stroke-opacity=".85"/>`+"\n", path(c.Allocated, end, most), colours[i])
+	}
+	b.WriteString("</g>\n")
+}
+
+// path draws an amount over time. Each pixel has the mean of its time.
+func path(s measure.Series, end time.Duration, most float64) string {
+	b := &strings.Builder{}
+	last := math.NaN()
+	for x, mean := range means(s, end, plotWidth) {
+		y := plotHeight * (1 - mean/max(most, 1))
+		switch {
+		case x == 0:
+			fmt.Fprintf(b, "M0 %.1f", y)
+		case math.Abs(y-last) >= 0.05 || x == plotWidth-1:
+			fmt.Fprintf(b, "H%dL%d %.1f", x, x+1, y)
+		}
+		last = y
+	}
+	return b.String()
+}
+
+// means divides the time until the end into equal parts, and returns the mean amount of each.
+func means(s measure.Series, end time.Duration, parts int) []float64 {
+	all := make([]float64, parts)
+	part := end.Seconds() / float64(parts)
+	for i, point := range s {
+		from, to := point.At.Seconds(), end.Seconds()
+		if i+1 < len(s) {
+			to = s[i+1].At.Seconds()
+		}
+		for n := int(from / part); n < parts && float64(n)*part < to; n++ {
+			overlap := min(to, float64(n+1)*part) - max(from, float64(n)*part)
+			all[n] += point.Amount * max(0, overlap) / part
+		}
+	}
+	return all
+}

@@ -1,0 +1,179 @@
+package measure
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Book adds up a replay while it runs. Times must not go back.
+type Book struct {
+	cards map[string]float64 // of the cluster
+	cells map[[2]string]*Cell
+	jobs  []Started
+	locks lockouts
+
+	// What evictions have cost: the pods of which they took the node, the jobs that lost their minimum and
+	// began again, and the card-hours for which the lost pods had run.
+	Evicted, Restarted int
+	LostPodHours       float64
+	LostCardHours      float64
+	// Reclaimed is the cards of the evicted pods, without those that only lost their gang.
+	Reclaimed int64
+}
+
+// NewBook returns a book for a cluster with cards.
+func NewBook(cards map[string]float64) *Book {
+	return &Book{cards: cards, cells: map[[2]string]*Cell{}, locks: lockouts{map[string]time.Duration{}, map[string]LockOut{}}}
+}
+
+// cell returns a cell up to now.
+func (b *Book) cell(now time.Duration, queue, card string) *Cell {
+	key := [2]string{queue, card}
+	c := b.cells[key]
+	if c == nil {
+		c = &Cell{Queue: queue, Card: card, since: now}
+		b.cells[key] = c
+	}
+	c.pass(now)
+	return c
+}
+
+// Allocate changes what a queue has of a card.
+func (b *Book) Allocate(now time.Duration, queue, card string, cards float64) {
+	c := b.cell(now, queue, card)
+	c.allocated += cards
+	c.Allocated = c.Allocated.set(now, c.allocated)
+}
+
+// Want changes what the waiting pods of a queue request of a card.
+func (b *Book) Want(now time.Duration, queue, card string, cards float64) {
+	b.cell(now, queue, card).wanted += cards
+}
+
+// Deserve sets what a queue deserves of a card. It is at most what the cluster has.
+func (b *Book) Deserve(now time.Duration, queue, card string, cards float64) {
+	c := b.cell(now, queue, card)
+	c.deserved = min(cards, b.cards[card])
+	c.Deserved = c.Deserved.set(now, c.deserved)
+}
+
+// Room is what a queue deserves of a card beyond what it has.
+func (b *Book) Room(queue, card string) float64 {
+	if c := b.cells[[2]string{queue, card}]; c != nil {
+		return c.deserved - c.allocated
+	}
+	return 0
+}
+
+// Lock states whether a queue is locked out from now on: a job waits that would fit in what the queue
+// deserves.
+func (b *Book) Lock(now time.Duration, queue string, locked bool) { b.locks.set(now, queue, locked) }
+
+// Job adds a job that was submitted.
+func (b *Book) Job(j Started) { b.jobs = append(b.jobs, j) }
+
+// Evict adds a pod that was evicted for another job, after it had run for a time.
+func (b *Book) Evict(cards int64, ran time.Duration) {
+	b.Evicted++
+	b.Reclaimed += cards
+	b.lose(cards, ran)
+}
+
+// Break adds a pod that begins again because its job has lost its minimum.
+func (b *Book) Break(cards int64, ran time.Duration) { b.lose(cards, ran) }
+
+func (b *Book) lose(cards int64, ran time.Duration) {
+	b.LostPodHours += ran.Hours()
+	b.LostCardHours += ran.Hours() * float64(cards)
+}
+
+// OfCard is the use of a card in the cluster.
+type OfCard struct {
+	Card        string
+	Cards       float64
+	Utilisation float64 // the part of the time of all cards in which a queue had them
+}
+
+// OfQueue is what a queue had of all cards.
+type OfQueue struct {
+	Queue     string
+	CardHours float64
+	// Satisfied is the part of what the queue deserved and wanted that it had, 0 to 1; NaN if it wanted
+	// nothing of it.
+	Satisfied float64
+	LockOut   LockOut
+}
+
+// Totals is a replay added up.
+type Totals struct {
+	Cards                    []OfCard
+	Utilisation              float64
+	Queues                   []OfQueue
+	Jain                     float64 // of Satisfied
+	LockOut                  LockOut // the longest
+	Cells                    []*Cell // by card and queue
+	ByQueue, ByUser, ByCards []Waits
+	All                      Waits
+}
+
+// Close adds up what happened until now.
+func (b *Book) Close(now time.Duration) *Totals {
+	t := &Totals{Cells: slices.SortedFunc(maps.Values(b.cells), func(x, y *Cell) int {
+		return cmp.Or(cmp.Compare(x.Card, y.Card), cmp.Compare(x.Queue, y.Queue))
+	})}
+	for _, c := range t.Cells {
+		c.pass(now)
+	}
+	b.addCards(t, now)
+	b.addQueues(t, b.locks.end(now))
+	t.ByQueue = Group(b.jobs, func(j Started) string { return j.Queue })
+	t.ByUser = Group(b.jobs, func(j Started) string { return j.Namespace })
+	t.ByCards = BySize(b.jobs)
+	if all := Group(b.jobs, func(Started) string { return "all" }); len(all) > 0 {
+		t.All = all[0]
+	}
+	return t
+}
+
+func (b *Book) addCards(t *Totals, now time.Duration) {
+	used, all := 0.0, 0.0
+	for _, card := range slices.Sorted(maps.Keys(b.cards)) {
+		own := 0.0
+		for _, c := range t.Cells {
+			if c.Card == card {
+				own += c.Used
+			}
+		}
+		has := b.cards[card] * now.Seconds()
+		t.Cards = append(t.Cards, OfCard{card, b.cards[card], Quotient(own, has)})
+		used, all = used+own, all+has
+	}
+	t.Utilisation = Quotient(used, all)
+}
+
+func (b *Book) addQueues(t *Totals, locks []LockOut) {
+	sums := map[string]Cell{}
+	for _, c := range t.Cells {
+		sum := sums[c.Queue]
+		sum.Used, sum.Due, sum.Had = sum.Used+c.Used, sum.Due+c.Due, sum.Had+c.Had
+		sums[c.Queue] = sum
+	}
+	var shares []float64
+	for _, queue := range slices.Sorted(maps.Keys(sums)) {
+		sum := sums[queue]
+		q := OfQueue{Queue: queue, CardHours: sum.Used / 3600, Satisfied: Quotient(sum.Had, sum.Due)}
+		if sum.Due > 0 {
+			shares = append(shares, q.Satisfied)
+		}
+		if i := slices.IndexFunc(locks, func(l LockOut) bool { return l.Queue == queue }); i >= 0 {
+			q.LockOut = locks[i]
+		}
+		t.Queues = append(t.Queues, q)
+	}
+	t.Jain = Jain(shares)
+	if len(locks) > 0 {
+		t.LockOut = locks[0]
+	}
+}

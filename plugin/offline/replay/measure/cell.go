@@ -1,0 +1,84 @@
+package measure
+
+import (
+	"math"
+	"time"
+)
+
+// Point is an amount from a time on.
+type Point struct {
+	At     time.Duration
+	Amount float64
+}
+
+// Series is an amount over time: each point holds until the next one.
+type Series []Point
+
+// set adds a point. The last amount at a time counts.
+func (s Series) set(at time.Duration, amount float64) Series {
+	n := len(s)
+	if n > 0 && s[n-1].Amount == amount {
+		return s
+	}
+	if n > 0 && s[n-1].At == at {
+		s = s[:n-1]
+		if n > 1 && s[n-2].Amount == amount {
+			return s
+		}
+	}
+	return append(s, Point{at, amount})
+}
+
+// Most is the largest amount.
+func (s Series) Most() float64 {
+	most := 0.0
+	for _, p := range s {
+		most = max(most, p.Amount)
+	}
+	return most
+}
+
+// Cell is a card of a queue.
+type Cell struct {
+	Queue, Card string
+	Allocated   Series
+	Deserved    Series
+
+	allocated, wanted, deserved float64 // now; wanted is what waiting pods request
+	since                       time.Duration
+
+	// Integrals over time, in card-seconds. Used is allocated; Due is what the queue deserves, as far as
+	// it wants it; Had is the part of it that the queue had.
+	Used, Due, Had float64
+}
+
+// pass adds the time until now to the integrals.
+func (c *Cell) pass(now time.Duration) {
+	seconds := (now - c.since).Seconds()
+	c.since = now
+	c.Used += seconds * c.allocated
+	c.Due += seconds * min(c.deserved, c.allocated+c.wanted)
+	c.Had += seconds * min(c.deserved, c.allocated)
+}
+
+// Jain is Jain's index of fairness of shares: (Σx)² / (n Σx²). It is 1 if all shares are equal, and 1/n if
+// one has everything; NaN without shares.
+func Jain(shares []float64) float64 {
+	sum, squares := 0.0, 0.0
+	for _, x := range shares {
+		sum += x
+		squares += x * x
+	}
+	if len(shares) > 0 && squares == 0 {
+		return 1 // nobody has anything
+	}
+	return sum * sum / (float64(len(shares)) * squares)
+}
+
+// Quotient is a part of a whole, NaN of nothing.
+func Quotient(part, whole float64) float64 {
+	if whole == 0 {
+		return math.NaN()
+	}
+	return part / whole
+}

@@ -1,0 +1,181 @@
+package replay
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+	"volcano.sh/volcano/pkg/scheduler/plugins/util"
+	scheduler "volcano.sh/volcano/pkg/scheduler/util"
+)
+
+// Volcano leaves some choices to chance: it picks any of the nodes with the best score, reclaim takes the
+// first node that passes the predicates, which run in many goroutines, and candidates for an eviction come
+// from a map; fresh.go has what concerns queues. Two plugins around those of the configuration decide these by the seed alone. They permit all
+// that the others permit.
+const (
+	firstName = "replay-first"
+	lastName  = "replay-last"
+)
+
+// order decides between what is equal to Volcano.
+type order struct {
+	*framework.Session
+	seed       uint64
+	index      map[string]uint64 // of a node
+	nodes      uint64
+	touch      func(*api.TaskInfo)
+	decided    func() bool // whether the session has placed or evicted something
+	reclaiming bool
+	freshness  freshness
+
+	reclaimer *api.TaskInfo // for which node is chosen, nil while that is under way
+	node      string        // "" for none
+}
+
+func newOrder(seed uint64, nodes []string, touch func(*api.TaskInfo), decided func() bool) *order {
+	o := &order{seed: seed, index: map[string]uint64{}, nodes: uint64(len(nodes)), touch: touch, decided: decided}
+	for i, name := range nodes {
+		o.index[name] = uint64(i)
+	}
+	framework.RegisterPluginBuilder(firstName, func(framework.Arguments) framework.Plugin { return first{o} })
+	framework.RegisterPluginBuilder(lastName, func(framework.Arguments) framework.Plugin { return last{o} })
+	return o
+}
+
+// around returns tiers with the plugins before and after all others.
+func (o *order) around(tiers []conf.Tier) []conf.Tier {
+	yes := true
+	before := conf.PluginOption{Name: firstName, EnabledNodeOrder: &yes, EnabledReclaimable: &yes, EnabledPreemptable: &yes, EnabledOverused: &yes}
+	after := conf.PluginOption{Name: lastName, EnabledPredicate: &yes}
+	if len(tiers) == 0 {
+		return []conf.Tier{{Plugins: []conf.PluginOption{before, after}}}
+	}
+	all := slices.Clone(tiers)
+	// The first tier stays the first: plugins look for themselves in it.
+	all[0].Plugins = slices.Insert(slices.Clone(all[0].Plugins), 0, before)
+	return append(all, conf.Tier{Plugins: []conf.PluginOption{after}})
+}
+
+// rank is the place of a node for a task, another one for each node. The nodes are turned by a number of the
+// task, and stepped through by a step that meets all of them.
+func (o *order) rank(task *api.TaskInfo, node string) uint64 {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(task.UID))
+	number := hash.Sum64() ^ o.seed*0x9e3779b97f4a7c15
+	step := 1 + number>>32%o.nodes
+	for divisor(step, o.nodes) > 1 {
+		step++
+	}
+	return (number%o.nodes + o.index[node]*step) % o.nodes
+}
+
+func divisor(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// least is a part of a score that only counts between equal scores.
+const least = 1e-9
+
+// first is the plugin before all others.
+type first struct{ *order }
+
+// Name is the name of the plugin.
+func (first) Name() string { return firstName }
+
+// OnSessionOpen registers what breaks ties, and what sorts candidates: the plugins of all tiers get the
+// same list, so it is sorted in place.
+func (p first) OnSessionOpen(ssn *framework.Session) {
+	p.order.Session = ssn
+	ssn.AddNodeOrderFn(firstName, func(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
+		return least * float64(p.rank(task, node.Name)), nil
+	})
+	sorted := func(_ *api.TaskInfo, candidates []*api.TaskInfo) ([]*api.TaskInfo, int) {
+		sortTasks(candidates)
+		return nil, util.Abstain
+	}
+	ssn.AddReclaimableFn(firstName, sorted)
+	ssn.AddPreemptableFn(firstName, sorted)
+	ssn.AddOverusedFn(firstName, func(queue any) bool { return p.asks(queue.(*api.QueueInfo)) })
+	moved := func(e *framework.Event) {
+		p.touch(e.Task)
+		p.freshness.moved = true
+	}
+	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: moved, DeallocateFunc: moved})
+}
+
+// OnSessionClose does nothing.
+func (first) OnSessionClose(*framework.Session) {}
+
+func sortTasks(tasks []*api.TaskInfo) {
+	slices.SortFunc(tasks, func(a, b *api.TaskInfo) int { return cmp.Compare(a.UID, b.UID) })
+}
+
+// last is the plugin after all others. For a reclaimer it permits one node, the first one in the order of the
+// seed that reclaim would take. It is chosen when all other plugins have prepared for the predicates.
+type last struct{ *order }
+
+// Name is the name of the plugin.
+func (last) Name() string { return lastName }
+
+// OnSessionOpen registers the choice.
+func (p last) OnSessionOpen(ssn *framework.Session) {
+	ssn.AddPrePredicateFn(lastName, func(task *api.TaskInfo) error {
+		if p.reclaiming {
+			p.reclaimer = nil
+			p.node = p.choose(task)
+			p.reclaimer = task
+		}
+		return nil
+	})
+	ssn.AddPredicateFn(lastName, func(task *api.TaskInfo, node *api.NodeInfo) error {
+		if !p.reclaiming || p.reclaimer != task || node.Name == p.node {
+			return nil
+		}
+		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.UnschedulableAndUnresolvable, Reason: "another node is chosen", Plugin: lastName})
+	})
+}
+
+// OnSessionClose does nothing.
+func (last) OnSessionClose(*framework.Session) {}
+
+// choose returns the node on which reclaim finds room for a task, "" for none. It asks what the action asks,
+// in an order of its own.
+func (o *order) choose(task *api.TaskInfo) string {
+	nodes := slices.Clone(o.FilterOutUnschedulableAndUnresolvableNodesForTask(task))
+	ranks := make(map[string]uint64, len(nodes))
+	for _, node := range nodes {
+		ranks[node.Name] = o.rank(task, node.Name)
+	}
+	slices.SortFunc(nodes, func(a, b *api.NodeInfo) int { return cmp.Compare(ranks[a.Name], ranks[b.Name]) })
+	// All predicates come before the first question about victims, as in the action.
+	nodes = slices.DeleteFunc(nodes, func(node *api.NodeInfo) bool { return o.PredicateForPreemptAction(task, node) != nil })
+	for _, node := range nodes {
+		candidates := o.candidates(task, node)
+		if len(candidates) == 0 {
+			continue
+		}
+		if scheduler.ValidateVictims(task, node, o.Reclaimable(task, candidates)) == nil {
+			return node.Name
+		}
+	}
+	return ""
+}
+
+// candidates are the tasks of a node that reclaim asks about.
+func (o *order) candidates(task *api.TaskInfo, node *api.NodeInfo) (all []*api.TaskInfo) {
+	own := o.Jobs[task.Job]
+	for _, other := range node.Tasks {
+		job := o.Jobs[other.Job]
+		if other.Status == api.Running && other.Preemptable && job != nil && job.Queue != own.Queue && o.Queues[job.Queue].Reclaimable() {
+			all = append(all, other.Clone())
+		}
+	}
+	return all
+}

@@ -1,0 +1,247 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler"
+
+	_ "volcano.sh/volcano/pkg/scheduler/actions"
+	_ "volcano.sh/volcano/pkg/scheduler/plugins"
+
+	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/offline/replay/measure"
+	"github.com/capacity-card/capacity-card/plugin/offline/replay/trace"
+)
+
+const gpu = "nvidia.com/gpu"
+
+// share is a queue of a test, with what it deserves of 8 cards for each node.
+type share struct {
+	name, parent string
+	deserved     int
+}
+
+// setup is a cluster of nodes with 8 cards H, with reclaim and preempt. arguments are those of capacity-card.
+func setup(t testing.TB, nodes int, shares []share, arguments string) Setup {
+	t.Helper()
+	plugin.Register()
+	tree := false
+	s := Setup{Plugin: plugin.Name, Seed: 1}
+	for i := range nodes {
+		s.Nodes = append(s.Nodes, cluster.Node(workload.Node{
+			Name: fmt.Sprintf("n%03d", i), Labels: map[string]string{"nvidia.com/gpu.product": "H"},
+			Allocatable: workload.Resources{"cpu": 128000, "memory": 1 << 40, "pods": 110, gpu: 8},
+		}))
+	}
+	for _, q := range shares {
+		tree = tree || q.parent != ""
+		object := cluster.Queue(workload.Queue{Name: q.name, Parent: q.parent, Weight: 1, Annotations: map[string]string{
+			card.QuotaKey:     fmt.Sprintf(`{"H":%d}`, 8*nodes),
+			card.DeservedKey:  fmt.Sprintf(`{"H":%d}`, q.deserved),
+			card.GuaranteeKey: `{"H":0}`,
+		}}, "")
+		s.Queues = append(s.Queues, object)
+	}
+	text := fmt.Sprintf(`
+actions: "enqueue, allocate, reclaim, preempt"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+  - name: capacity-card
+    enableHierarchy: %t
+    arguments: {unsetCapability: unlimited%s}
+- plugins:
+  - name: predicates
+  - name: nodeorder
+`, tree, arguments)
+	var err error
+	s.Actions, s.Tiers, s.Configurations, _, err = scheduler.UnmarshalSchedulerConf(text)
+	require.NoError(t, err)
+	return s
+}
+
+var two = []share{{"a", "", 4}, {"b", "", 4}}
+
+func jobOf(name, queue string, submit, runtime time.Duration, pods, minimum int, cards int64) trace.Job {
+	return trace.Job{Name: name, Namespace: "team-" + queue, Queue: queue, Submit: submit, Runtime: runtime, Pods: pods, Minimum: minimum, Cards: cards, Card: "H", CPU: 1000}
+}
+
+// TestTinyTrace has an outcome that is written by hand. Queue a has all 8 cards. At 10 s, queue b takes the 4
+// that it deserves: 4 pods of a lose 10 s each, and b starts a second later. At 61 s b ends, and the 4 pods
+// of a run their 100 s anew.
+func TestTinyTrace(t *testing.T) {
+	jobs := []trace.Job{
+		jobOf("elastic", "a", 0, 100*time.Second, 8, 1, 1),
+		jobOf("single", "b", 10*time.Second, 50*time.Second, 1, 1, 4),
+	}
+	r := Run(context.Background(), setup(t, 1, two, ""), jobs)
+	assert.False(t, r.Partial)
+	assert.Equal(t, 2, r.Ended)
+	assert.Equal(t, 161*time.Second, r.End)
+	assert.Equal(t, 4, r.Evicted)
+	assert.Zero(t, r.Restarted)
+	assert.InDelta(t, 40.0/3600, r.LostCardHours, 1e-12)
+	assert.InDelta(t, 1040.0/(8*161), r.Utilisation, 1e-12)
+	require.Len(t, r.Queues, 2)
+	assert.InDelta(t, 840.0/3600, r.Queues[0].CardHours, 1e-12)
+	assert.InDelta(t, 200.0/3600, r.Queues[1].CardHours, 1e-12)
+	assert.InDelta(t, 1, r.Queues[0].Satisfied, 1e-12)
+	assert.InDelta(t, 200.0/204, r.Queues[1].Satisfied, 1e-12)
+	assert.Equal(t, measure.LockOut{Queue: "b", From: 10 * time.Second, Time: time.Second}, r.LockOut)
+	assert.Equal(t, measure.Series{{At: 0, Amount: 8}, {At: 10 * time.Second, Amount: 4}, {At: 61 * time.Second, Amount: 8},
+		{At: 100 * time.Second, Amount: 4}, {At: 161 * time.Second, Amount: 0}}, r.Cells[0].Allocated)
+	assert.Equal(t, []measure.Waits{{Group: "a", Jobs: 1, Started: 1}, {Group: "b", Jobs: 1, Started: 1, P50: time.Second, P95: time.Second, Max: time.Second}}, r.ByQueue)
+}
+
+// TestGangBegins is what a job loses that loses its minimum: all its pods begin again.
+func TestGangBegins(t *testing.T) {
+	jobs := []trace.Job{
+		jobOf("gang", "a", 0, 100*time.Second, 2, 2, 4),
+		jobOf("single", "b", 10*time.Second, 50*time.Second, 1, 1, 4),
+	}
+	s := setup(t, 1, two, "")
+	no := false
+	for i, p := range s.Tiers[0].Plugins {
+		if p.Name == "gang" {
+			s.Tiers[0].Plugins[i].EnabledReclaimable = &no
+		}
+	}
+	r := Run(context.Background(), s, jobs)
+	assert.Equal(t, 1, r.Evicted)
+	assert.Equal(t, 1, r.Restarted)
+	assert.InDelta(t, 2*4*10.0/3600, r.LostCardHours, 1e-12, "both pods have run for 10 s")
+	assert.Equal(t, int64(4), r.Reclaimed, "one pod was evicted for the other queue")
+	assert.Equal(t, 161*time.Second, r.End, "the gang runs again once the other job has ended")
+}
+
+// TestNever has a job that its quota never admits: the replay ends all the same.
+func TestNever(t *testing.T) {
+	s := setup(t, 2, two, "")
+	s.Queues[0].Annotations[card.QuotaKey] = `{"H":2}`
+	r := Run(context.Background(), s, []trace.Job{
+		jobOf("large", "a", 0, time.Minute, 1, 1, 4), jobOf("small", "a", time.Second, time.Minute, 1, 1, 1),
+	})
+	assert.Equal(t, 1, r.Ended)
+	assert.Equal(t, 61*time.Second, r.End)
+	assert.Equal(t, 2, r.All.Jobs)
+	assert.Equal(t, 1, r.All.Started)
+}
+
+// made is a trace for some queues that keeps them busy.
+func made(jobs int, shares []share) []trace.Job {
+	var loads []trace.Load
+	for _, q := range shares {
+		if q.deserved == 0 {
+			continue
+		}
+		rate := 1.1 * float64(q.deserved) / (trace.MeanCards * trace.MeanHours)
+		loads = append(loads, trace.Load{Queue: q.name, Users: []string{"x", "y"}, Card: "H", Node: 8, Most: int64(q.deserved), Night: rate, Day: rate, Hours: 1})
+	}
+	return trace.Make(7, 365*24*time.Hour, jobs, loads)
+}
+
+// text is all that a replay found.
+func text(r *Result) string {
+	out := fmt.Sprintf("%+v %+v %+v %+v %+v %d %d %v %d %d %g %d", r.All, r.ByQueue, r.ByUser, r.ByCards, r.Queues, r.Ended, r.Sessions, r.End,
+		r.Evicted, r.Restarted, r.LostCardHours, r.Reclaimed)
+	for _, c := range r.Cells {
+		out += fmt.Sprintf("\n%s %s %v %v %g %g %g", c.Queue, c.Card, c.Allocated, c.Deserved, c.Used, c.Due, c.Had)
+	}
+	return out
+}
+
+// TestSameSeed runs the same replays with one and with two processors: flat queues, and a tree.
+func TestSameSeed(t *testing.T) {
+	flat := []share{{"a", "", 8}, {"b", "", 8}, {"c", "", 16}}
+	tree := []share{{"x", "", 0}, {"y", "", 0}, {"a", "x", 8}, {"b", "x", 8}, {"c", "y", 8}, {"d", "y", 8}}
+	for name, shares := range map[string][]share{"flat": flat, "tree": tree} {
+		t.Run(name, func(t *testing.T) {
+			var first string
+			for i, processors := range []int{1, 2, 2} {
+				before := runtime.GOMAXPROCS(processors)
+				r := Run(context.Background(), setup(t, 4, shares, ""), made(120, shares))
+				runtime.GOMAXPROCS(before)
+				require.Equal(t, 120, r.Ended)
+				if i == 0 {
+					first = text(r)
+					require.Positive(t, r.Evicted)
+				}
+				require.Equal(t, first, text(r))
+			}
+		})
+	}
+}
+
+// TestSeedDecides expects another seed to choose other nodes.
+func TestSeedDecides(t *testing.T) {
+	o := &order{index: map[string]uint64{}, nodes: 12}
+	for i := range 12 {
+		o.index[fmt.Sprint(i)] = uint64(i)
+	}
+	r := &run{Setup: &Setup{}, stock: Stock{"H": {Resource: gpu}}}
+	task := r.newJob(&trace.Job{Name: "j", Namespace: "n", Pods: 1, Minimum: 1, Cards: 1, Card: "H"}).pods[0].task
+	places := map[uint64]bool{}
+	for seed := range uint64(8) {
+		o.seed = seed
+		ranks := map[uint64]bool{}
+		for node := range o.index {
+			ranks[o.rank(task, node)] = true
+		}
+		assert.Len(t, ranks, 12, "each node has a rank of its own")
+		places[o.rank(task, "0")] = true
+	}
+	assert.Greater(t, len(places), 2)
+}
+
+// TestInterrupt cancels a replay after some sessions.
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := setup(t, 4, two, "")
+	s.Progress = func(p Progress) {
+		if p.Sessions == 20 {
+			cancel()
+		}
+	}
+	r := Run(ctx, s, made(120, two))
+	assert.True(t, r.Partial)
+	assert.Equal(t, 20, r.Sessions, "no session follows the one that was under way")
+	assert.Less(t, r.Ended, 120)
+	assert.Positive(t, r.Utilisation)
+	assert.Positive(t, r.All.Jobs)
+}
+
+// TestFit is what a cluster cannot have.
+func TestFit(t *testing.T) {
+	s := setup(t, 2, two, "")
+	stock := Count(s.Nodes, nil)
+	assert.Equal(t, Stock{"H": {Resource: v1.ResourceName(gpu), Cards: 16, Largest: 8}}, stock)
+	good := jobOf("good", "a", 0, time.Minute, 2, 2, 8)
+	pod, gang := jobOf("pod", "a", 0, time.Minute, 1, 1, 9), jobOf("gang", "a", 0, time.Minute, 3, 3, 8)
+	fit, notes, err := Fit([]trace.Job{good, pod, gang}, []string{"a", "b"}, stock)
+	require.NoError(t, err)
+	assert.Equal(t, []trace.Job{good}, fit)
+	assert.Equal(t, []string{
+		"left out, because they never start: 1 jobs: a pod requests more cards than any node has (8), such as team-a/pod in line 0",
+		"left out, because they never start: 1 jobs: the job needs more cards than the cluster has (16), such as team-a/gang in line 0",
+	}, notes)
+	_, _, err = Fit([]trace.Job{jobOf("j", "aa", 0, time.Minute, 1, 1, 1)}, []string{"a", "b"}, stock)
+	require.ErrorContains(t, err, `the trace has a queue that the cluster does not have: "aa"`)
+	other := good
+	other.Card = "H|V"
+	_, _, err = Fit([]trace.Job{other}, []string{"a", "b"}, stock)
+	require.ErrorContains(t, err, `the trace has a card that the cluster does not have: "V"`)
+}
