@@ -13,7 +13,7 @@ var ofUsage = []mutant{
 	{"unroll", "add(h.Row(p), h.Row(q), -1)", "_ = p"},
 	{"takeBack", "add(next.usage, d.usage, -1)", "_ = next"},
 	{"History.Add", "h.tree.Path(q)", "h.tree.Path(q)[:1]"},
-	{"usage.New", "math.IsInf(x, 0)", "false"},
+	{"usage.New", "math.Abs(x) > most", "false"},
 	{"Order.read", "held -= o.session.Index.Deserved.At(q, d)", "_ = q"},
 	{"norm", "if o.with.By == arguments.FairShareByWeight {", "if false {"},
 	{"readWants", "ix.Request.At(q, d) > allocated.Get(d)", "ix.Request.At(q, d) >= 0"},

@@ -100,6 +100,7 @@ func (h *History) Begin() {
 		}
 	}
 	clear(h.unknown)
+	atLeastZero(h.usage) // the parts that count of queues can be more than that of the queue above
 }
 
 // Level returns the level of a queue. gamma is γ, and wants are the columns that count. Where the

@@ -137,13 +137,16 @@ func (h *History) unroll() {
 // it had may have been below a queue with less.
 func (h *History) rollUp() {
 	for q := index.Queue(h.tree.Len()) - 1; q >= 0; q-- {
-		row := h.Row(q)
 		if p := h.tree.Parent(q); p != index.None {
-			add(h.Row(p), row, 1)
+			add(h.Row(p), h.Row(q), 1)
 		}
-		for i := range row {
-			row[i] = max(0, row[i])
-		}
+	}
+	atLeastZero(h.usage)
+}
+
+func atLeastZero(x []float64) {
+	for i := range x {
+		x[i] = max(0, x[i])
 	}
 }
 

@@ -45,6 +45,9 @@ func (h *History) Record() Record {
 	return r
 }
 
+// most is more than any cluster has. Sums of such numbers stay finite.
+const most = 1e18
+
 // New returns the history of a record. It returns an error for a record that no History wrote.
 func New(r Record) (*History, error) {
 	h := &History{columns: slices.Clone(r.Columns), departed: map[string]*departure{}}
@@ -55,7 +58,7 @@ func New(r Record) (*History, error) {
 			return nil, fmt.Errorf("queue %s has %d values for %d columns", name, len(of.Usage), len(r.Columns))
 		}
 		for _, x := range of.Usage {
-			if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 && !of.Deleted {
+			if math.IsNaN(x) || math.Abs(x) > most || x < 0 && !of.Deleted {
 				return nil, fmt.Errorf("queue %s has the usage %v", name, x)
 			}
 		}
