@@ -134,7 +134,7 @@ FUZZTIME ?= 1m
 
 .PHONY: fuzz
 fuzz: $(APIS) ## each fuzz target for FUZZTIME, one after the other; the first time, everything is compiled once more
-	@for package in ./index/card ./fuzz ./plugin ./plugin/offline/replay/trace ./cmd/cardctl/input; do \
+	@for package in ./index/card ./quota/usage ./fuzz ./plugin ./plugin/offline/replay/trace ./cmd/cardctl/input; do \
 		targets=$$($(GO) test $$package -list '^Fuzz' | grep '^Fuzz') || exit 1; \
 		for target in $$targets; do \
 			echo "== $$package $$target"; \
