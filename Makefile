@@ -51,7 +51,7 @@ lint: $(APIS) ## staticcheck, a tool of go.mod, with the checks of staticcheck.c
 .PHONY: race
 race: $(APIS) ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
 	$(GO) test -timeout 30m -race ./index ./quota/... ./fuzz
-	$(GO) test -timeout 30m -race ./plugin/intake ./plugin/cards ./plugin/reserve
+	$(GO) test -timeout 30m -race ./plugin/intake ./plugin/cards ./plugin/reserve ./plugin/constraint/fairness
 	$(GO) test -timeout 30m -race ./plugin -run 'TestParallel|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
 
 .PHONY: prometheus

@@ -32,9 +32,9 @@ func TestArgumentsAreDocumented(t *testing.T) {
 		return names
 	}
 	documented := named("(?m)^\\| `([\\w.]+)` \\|", table)
-	known := named(`(?m)^\t\w+ += "([\w.]+)"$`, string(read(t, "plugin/arguments/arguments.go")))
+	known := named(`(?m)^\t\w+ += "([\w.]+)"$`, string(read(t, "plugin/arguments/arguments.go"))+string(read(t, "plugin/arguments/fairshare.go")))
 	if len(known) < 19 || !slices.Equal(documented, known) {
-		t.Errorf("docs/reference.md has the arguments %s, and plugin/arguments/arguments.go %s", documented, known)
+		t.Errorf("docs/reference.md has the arguments %s, and plugin/arguments %s", documented, known)
 	}
 	if !bytes.Contains(read(t, "plugin/doc.go"), []byte("docs/reference.md")) {
 		t.Error("plugin/doc.go does not refer to docs/reference.md")
@@ -188,15 +188,15 @@ func TestRulesAreDocumented(t *testing.T) {
 // TestSeriesAreDocumented expects docs/observability.md and docs/reference.md to have each series
 // that the plugins write, and no other of queues.
 func TestSeriesAreDocumented(t *testing.T) {
-	const source = "plugin/report/metrics.go"
+	source := []string{"plugin/report/metrics.go", "plugin/report/usage.go"}
 	var declared []string
-	for _, name := range names(t, `queueVec\("(\w+)"`, source) {
+	for _, name := range names(t, `queueVec\("(\w+)"`, source...) {
 		declared = append(declared, "volcano_queue_"+name)
 	}
-	for _, name := range names(t, `queueAccountVecs\("(\w+)"`, source) {
+	for _, name := range names(t, `queueAccountVecs\("(\w+)"`, source...) {
 		declared = append(declared, "volcano_queue_"+name+"_")
 	}
-	for _, name := range names(t, `(?:histogramVec|counterVec|gaugeVec)\("(\w+)"`, source) {
+	for _, name := range names(t, `(?:histogramVec|counterVec|gaugeVec)\("(\w+)"`, source...) {
 		declared = append(declared, "volcano_"+name)
 	}
 	if len(declared) < 15 {

@@ -62,6 +62,10 @@ var layers = []layer{
 		reason: "a feasibility question on the accounts alone, without the rules that ask it",
 	},
 	{
+		dir: "quota/usage", allow: []string{std, module + "/index"}, silent: true,
+		reason: "averages over time, on numbers and names alone",
+	},
+	{
 		dir: "plugin",
 		allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/admit", module + "/plugin/reclaim", module + "/plugin/arguments",
 			module + "/plugin/constraint/..."}),
@@ -75,7 +79,7 @@ var layers = []layer{
 		dir: "plugin/constraint", allow: slices.Concat(below(), accounts),
 		reason: "asks the features that are active, and knows none of them",
 	},
-	feature("classes", module+"/plugin/arguments"), feature("devices"), feature("fences"), feature("gates"), feature("gone"),
+	feature("classes", module+"/plugin/arguments"), feature("devices"), feature("fairness", module+"/plugin/arguments", module+"/quota/usage", module+"/plugin/constraint/runtimes"), feature("fences"), feature("gates"), feature("gone"),
 	feature("guarantees"), feature("jobs"), feature("namespaces"), feature("runtimes"),
 	{
 		dir: "plugin/admit", allow: slices.Concat(below(), accounts, rules),

@@ -33,7 +33,7 @@ func BenchmarkPolicies(b *testing.B) {
 				operation
 			}{
 				{"Allocatable", allocatable}, {"JobEnqueueable", jobEnqueueable}, {"Preemptive", preemptive},
-				{"Reclaimable", reclaimable(100)}, {"Event", event}, {"SessionOpen", opening},
+				{"Reclaimable", reclaimable(100)}, {"Event", event}, {"SessionOpen", opening}, {"QueueOrder", comparing},
 			} {
 				b.Run("of="+op.name, func(b *testing.B) { measure(b, c, op.operation, implementation{"ours", build}) })
 			}
@@ -62,6 +62,7 @@ var policySets = func() []policySet {
 		{"namespaces", map[string]string{
 			policy.NamespaceCapabilityKey: `{"cpu":"100M","memory":"1Ei","nvidia.com/gpu":"100M"}`, card.NamespaceKey: `{}`,
 		}, nil},
+		{"usage", nil, framework.Arguments{"fairShareHalfLife": "24h", "fairShareStore": "none", "fairShareOf": "cards,cpu,memory"}},
 	}
 	all := policySet{"all", map[string]string{}, framework.Arguments{}}
 	for _, family := range families {
@@ -95,4 +96,12 @@ func largeWith(annotations map[string]string) (*content, error) {
 		return nil, fmt.Errorf("with policies: %w", err)
 	}
 	return t, nil
+}
+
+// comparing compares two leaves.
+func comparing(b *testing.B, s *bed) func() bool {
+	s.open(b)
+	l, r := s.queue(s.waits), s.queue(s.stuck)
+	want := s.QueueOrderFn(l, r)
+	return func() bool { return s.QueueOrderFn(l, r) == want }
 }

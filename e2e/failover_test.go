@@ -25,6 +25,9 @@ var electing = []string{
 	"--leader-elect-lease-duration=7s", "--leader-elect-renew-deadline=5s", "--leader-elect-retry-period=500ms",
 }
 
+// The log of a scheduler that leads, and of one that waits. client-go v0.35 begins with a capital.
+const leads, waits = "uccessfully acquired lease", "ttempting to acquire leader lease"
+
 // bound waits until at least one of a workload's pods has a node, and returns how many have.
 func (c *cluster) bound(t *testing.T, workload string) int {
 	t.Helper()
@@ -64,7 +67,6 @@ func TestSchedulerKilledMidGang(t *testing.T) {
 func TestLeaderKilled(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	program, configuration := build(t, ours), exampleConfiguration(t)
-	const leads, waits = "uccessfully acquired lease", "ttempting to acquire leader lease" // client-go v0.35 begins with a capital
 	leader := c.run(t, program, configuration, append(slowly, electing...)...)
 	leader.logs(t, leads)
 	standby := c.run(t, program, configuration, electing...)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -20,6 +22,7 @@ import (
 )
 
 func TestArguments(t *testing.T) {
+	const day = 24 * time.Hour
 	card, capacity := cardBuilder.variant, capacityBuilder.variant
 	with := func(changes ...func(*arguments.Settings)) arguments.Settings {
 		s := arguments.Settings{
@@ -72,6 +75,27 @@ func TestArguments(t *testing.T) {
 				"argument untypedCards: true (bool) is not one of charge, reject, ignore, using charge",
 				"argument cardUnlimitedCpuMemory: perhaps (string) is not true or false, using false",
 				"argument nodeOrderWeight: [1] ([]int) is not a number above 0, using 1"}},
+		{"usage over time", capacity, framework.Arguments{"fairShareHalfLife": "24h"}, with(func(s *arguments.Settings) {
+			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
+				Of: []string{"cards"}, Store: types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, Save: time.Minute}
+		}), nil},
+		{"usage over time, all", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareHorizon": "0s", "fairShareBy": "weight",
+			"fairShareCounts": "borrowed", "fairShareOf": []any{"cards", "cpu"}, "fairShareStore": "none", "fairShareSave": "5m"}, with(func(s *arguments.Settings) {
+			s.FairShare = arguments.FairShare{HalfLife: day, By: arguments.FairShareByWeight, Counts: arguments.FairShareCountsBorrowed,
+				Of: []string{"cards", "cpu"}, Save: 5 * time.Minute}
+		}), nil},
+		{"usage over time, wrong", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareHorizon": -1, "fairShareBy": 1,
+			"fairShareOf": "cpu,,", "fairShareStore": "Here", "fairShareSave": "1ms"}, with(func(s *arguments.Settings) {
+			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
+				Of: []string{"cards"}, Store: types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, Save: time.Minute}
+		}), []string{"argument fairShareHorizon: -1 (int) is not a duration of 0 or more, such as 30m, using 24h0m0s",
+			"argument fairShareBy: 1 (int) is not one of deserved, weight, using deserved",
+			"argument fairShareOf: cpu,, (string) is not a list of cards and resources, using cards",
+			"argument fairShareStore: Here (string) is not namespace/name of a ConfigMap, or none, using volcano-system/capacity-card-usage",
+			"argument fairShareSave: 1ms (string) is not a time of 1s or more, using 1m0s"}},
+		{"usage over time, off", capacity, framework.Arguments{"fairShareHalfLife": "-24h", "fairShareBy": "weight"}, with(),
+			[]string{"argument fairShareHalfLife: -24h (string) is not a duration of 0 or more, such as 30m, using 0s",
+				"argument fairShareBy has no effect without fairShareHalfLife"}},
 		{"the rules of a later release", capacity, framework.Arguments{"semantics": "v1.15", "ancestorReclaimLevel": 2},
 			with(openRoot, func(s *arguments.Settings) { s.Rules, s.Bounds.Gates, s.Levels = release.V115.Rules(), true, 2 }), nil},
 		{"a later release with the root of v1.14.1", capacity, framework.Arguments{"semantics": "v1.14.4", "rootCapability": "total"},
@@ -147,8 +171,8 @@ func TestArguments(t *testing.T) {
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
-				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
+			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareOf, fairShareSave, fairShareStore, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
+				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareOf, fairShareSave, fairShareStore, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -60,10 +60,13 @@ func (w *chaos) pending(m mark) bool {
 }
 
 // standsFor reports whether a pod that gets a node takes the room of another one of its job, which others
-// were evicted for: both request the same, and have the same cards.
+// were evicted for: both request the same, and have the same cards where cards count.
 func (w *chaos) standsFor(m mark, j *world.Job, p *world.Pod, node string) bool {
 	if m.job != j || m.pod == p || m.cycle == w.Cycle || !maps.Equal(m.pod.Spec.Requests, p.Spec.Requests) {
 		return false
+	}
+	if !w.counted(j.Spec.Queue) {
+		return true
 	}
 	here, there := w.Nodes[node], w.Nodes[m.node]
 	return here != nil && there != nil && !slices.ContainsFunc(cardResources, func(resource string) bool {

@@ -71,8 +71,8 @@ func (c *chaosCycle) checkPipelined(name string) {
 				continue
 			}
 			for d, amount := range c.request(j, p, task) {
-				if amount == 0 || c.own.Cards == nil {
-					continue
+				if amount == 0 || d == string(v1.ResourcePods) || c.own.Cards == nil {
+					continue // no quota bounds the number of pods
 				}
 				for _, queue := range path {
 					if most, limited := c.namespaceLimit(queue, d); limited && c.counted(queue) {

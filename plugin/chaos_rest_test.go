@@ -89,7 +89,7 @@ func (c *chaosCycle) victimsFor(j *world.Job, p *world.Pod, task *api.TaskInfo, 
 		spare := victimJob.ReadyTaskNum() - victimJob.MinAvailable
 		for _, v := range other.Pods {
 			victim := victimJob.Tasks[api.TaskID(v.Object.UID)]
-			if victim.Status != api.Running || victim.NodeName != node.Name || v.Spec.Kept || spare <= 0 || !c.borrowed(other, v, victim, left) || !frees(p.Spec, v.Spec, free) || c.forbids(j, p, other, v) != "" || c.relabeled(v, node.Name) {
+			if victim.Status != api.Running || victim.NodeName != node.Name || v.Spec.Kept || spare <= 0 || !c.borrowed(other, v, victim, left) || !frees(p.Spec, v.Spec, free) || !sharesDimension(request, c.request(other, v, victim)) || c.forbids(j, p, other, v) != "" || c.relabeled(v, node.Name) {
 				continue
 			}
 			for d, amount := range c.request(other, v, victim) {
@@ -105,6 +105,17 @@ func (c *chaosCycle) victimsFor(j *world.Job, p *world.Pod, task *api.TaskInfo, 
 		}
 	}
 	return nil
+}
+
+// sharesDimension reports whether two pods count in one dimension. A victim frees something that
+// counts and that its reclaimer requests.
+func sharesDimension(a, b amounts) bool {
+	for d, amount := range a {
+		if amount > 0 && b[d] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // frees reports whether the eviction of a pod frees the card resources that another

@@ -4,6 +4,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/admit"
 	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
 	"github.com/capacity-card/capacity-card/plugin/constraint/devices"
+	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fences"
 	"github.com/capacity-card/capacity-card/plugin/constraint/gates"
 	"github.com/capacity-card/capacity-card/plugin/constraint/gone"
@@ -25,6 +26,7 @@ var features = []func(*session) any{
 	(*session).useGates,
 	func(s *session) any { return devices.Open(&s.Session) },
 	func(s *session) any { return gone.Open(&s.Session) },
+	func(s *session) any { return fairness.Open(&s.Session, &s.memory.fairness, &s.settings.FairShare) },
 }
 
 // takePolicies are those of reclaim and preempt. The name proportion has none, as upstream.

@@ -10,6 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/objects"
@@ -41,6 +42,7 @@ type memory struct {
 	reclaim    *reclaim.Memory
 	jobs       quota.Jobs
 	fences     quota.Fences
+	fairness   fairness.Memory
 
 	metrics   *report.Metrics
 	journal   *report.Journal

@@ -38,6 +38,9 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.publish(treeChanged)
 	s.admit.WriteTimeouts()
 	s.warnClasses()
+	for _, problem := range m.fairness.Problems() {
+		s.warnOnce(problem)
+	}
 	s.register(hierarchy)
 	return s
 }
@@ -135,6 +138,23 @@ func (s *session) publish(treeChanged bool) {
 	m.metrics.Open(s.Index, &m.names, s.Cards, s.Intake.Queues, s.variant.Proportion)
 	m.metrics.Publish(s.Intake.Total, s.Intake.Jobs)
 	m.journal.Open(s.Volcano.Jobs)
+	s.publishUsage()
+}
+
+// publishUsage writes what queues have had over time, as often as it is saved.
+func (s *session) publishUsage() {
+	f := &s.memory.fairness
+	if !f.Due() {
+		return
+	}
+	h := f.History()
+	for q := range index.Queue(s.Index.Len()) {
+		s.memory.metrics.SetLevel(q, f.Level(q))
+		for c, used := range h.Row(q) {
+			s.memory.metrics.SetUsage(q, h.Columns()[c].Name, used)
+		}
+	}
+	s.memory.metrics.SetSaved(f.Saved())
 }
 
 // warnQueues warns once of queues that are refused, and of leaves whose cpu or

@@ -37,7 +37,7 @@ func (s *session) orderByReclaim(l, r *api.QueueInfo) int {
 	return s.orderByDeserved(l, r)
 }
 
-// orderBy compares two queues by priority, then by a rule.
+// orderBy compares two queues by priority, by the constraints that order queues, then by a rule.
 func (s *session) orderBy(rule func(*index.Index, index.Queue, index.Queue) int, l, r *api.QueueInfo) int {
 	if lp, rp := l.Queue.Spec.Priority, r.Queue.Spec.Priority; lp != rp {
 		return int(rp) - int(lp)
@@ -45,6 +45,9 @@ func (s *session) orderBy(rule func(*index.Index, index.Queue, index.Queue) int,
 	lq, rq := s.number(l), s.number(r)
 	if lq == index.None || rq == index.None {
 		return int(lq) - int(rq)
+	}
+	if c := s.OrderQueues(lq, rq); c != 0 {
+		return c
 	}
 	return rule(s.Index, lq, rq)
 }

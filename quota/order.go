@@ -69,6 +69,19 @@ func rivals(ix *index.Index, l, r index.Queue) (index.Queue, index.Queue) {
 	return ancestorAt(ix, l, below), ancestorAt(ix, r, below)
 }
 
+// Rivals returns the queues whose usage decides which of two queues of the same priority goes first. ok is
+// false where Order decides by the steps 1 or 2.
+func Rivals(ix *index.Index, l, r index.Queue) (_, _ index.Queue, ok bool) {
+	if !ix.Rooted() {
+		return l, r, true
+	}
+	if ix.Broken(l) != nil || ix.Broken(r) != nil || ix.IsLeaf(l) != ix.IsLeaf(r) {
+		return l, r, false
+	}
+	l, r = rivals(ix, l, r)
+	return l, r, true
+}
+
 // OrderByShare compares two queues by share: the smaller share goes first. It is the
 // order of queues under the name proportion.
 //

@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // mutants are the mutations.
-var mutants = slices.Concat(general, ofConstraints, ofDeviceClaims, ofPolicies, ofEvictions, ofGroups)
+var mutants = slices.Concat(general, ofConstraints, ofDeviceClaims, ofPolicies, ofEvictions, ofGroups, ofUsage)
 
 // general are those of all but policies, by subject.
 var general = []mutant{
@@ -127,7 +127,7 @@ var general = []mutant{
 	{"takeGang", "s.Cards.AddTo(g.charge, pod, node)", ""},
 	{"freesForAny", "node != nil && s.Cards.Usable(to, pod, node) && s.Cards", "node != nil && s.Cards"},
 	{"EvictableForGang", "return q != index.None && s.Index.Broken(q) == nil && s.freesForAny", "return s.freesForAny"},
-	{"Order", "return first(lLeaf)", "return first(!lLeaf)"},
+	{"quota.Order", "return first(lLeaf)", "return first(!lLeaf)"},
 	{"rivals", "below := lcaDepth(ix, l, r) + 1", "below := lcaDepth(ix, l, r)"},
 	{"quota.VictimOrder", "return cmp.Compare(lcaDepth(ix, r, preemptor), lcaDepth(ix, l, preemptor))", "return 0"},
 	{"compareShare", "return first(l)", "return first(!l)"},
@@ -172,9 +172,9 @@ var general = []mutant{
 	{"DeservedByWeight", "ix.Deserved.Row(root).CapTo(ix.RealCapability.Row(root))", ""},
 	{"splitAmong", "ix.Deserved.Row(q).RaiseTo(ix.Guarantee.Row(q))", "_ = q"},
 	{"DeservedByWeight", "ix.Deserved.Row(queues[q]).Reset()", ""},
-	{"weight", "case s.Dims.names.IsCard(d) && !s.cards.Counted(q):", "case false:"},
-	{"weight", "|| !ix.Rooted() && ix.Name(q) == index.RootName", ""},
-	{"weight", "return float64(max(0, s.Queues[q].Weight))", "return float64(s.Queues[q].Weight)"},
+	{"Session.Weight", "case s.Dims.names.IsCard(d) && !s.cards.Counted(q):", "case false:"},
+	{"Session.Weight", "|| !ix.Rooted() && ix.Name(q) == index.RootName", ""},
+	{"Session.Weight", "return float64(max(0, s.Queues[q].Weight))", "return float64(s.Queues[q].Weight)"},
 
 	// Metrics.
 	{"close", "m.metrics.PublishInner()", ""},
@@ -192,7 +192,7 @@ var general = []mutant{
 	{"annotatedTree.update", "t.tree != nil && t.read == from.Annotations()", "t.tree != nil && t.read <= from.Annotations()"},
 	{"intake.Places", "l.CreationTimestamp.Compare(r.CreationTimestamp.Time), ", ""},
 	{"TreeProblems", "t.problems = nil\n", "\n"},
-	{"weight", "case ix.Rooted() && s.settings.HierarchyFrom == HierarchyFromAnnotation:", "case false:"},
+	{"Session.Weight", "case ix.Rooted() && s.settings.HierarchyFrom == HierarchyFromAnnotation:", "case false:"},
 
 	// Damping: exchanges end.
 	{"surpasses", "if fastres.ExceedsWith(v.future.Allocated(p), reclaimer, v.ix.Deserved.Row(p)) {", "if p < 0 {"},

@@ -68,9 +68,9 @@ var ofConstraints = []mutant{
 	{"promisedIn", "return !s.Intake.Open(p)", "return false"},
 	{"JobEnqueued", "s.promised[job.Queue] = append(s.promised[job.Queue], job)", ""},
 	{"revoke", "s.withdrawInqueue(a, amount)", "_ = amount"},
-	{"restore", "p.held()", ""},
-	{"restore", "s.memory.Reservations.Add(p.lists)", ""},
-	{"restore", "s.chargeInqueue(a, amount)", "_, _ = a, amount"},
+	{"Session.restore", "p.held()", ""},
+	{"Session.restore", "s.memory.Reservations.Add(p.lists)", ""},
+	{"Session.restore", "s.chargeInqueue(a, amount)", "_, _ = a, amount"},
 	{"withdrawInqueue", "account != index.None {", "account != index.None && false {"},
 	{"Quotas.AdmitJob", "if !complete {", "if !complete && false {"},
 

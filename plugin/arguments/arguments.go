@@ -69,7 +69,7 @@ const (
 
 // Known are all of them.
 var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardGroups, CardLabels, CardUnlimitedCPUMemory, DeservedFrom,
-	DisplacePromises, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum,
+	DisplacePromises, FairShareBy, FairShareCounts, FairShareHalfLife, FairShareHorizon, FairShareOf, FairShareSave, FairShareStore, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum,
 	ReclaimByClass, ReclaimDamping, RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder}
 
 // VictimsBy is the order in which reclaim evicts pods.
@@ -97,7 +97,9 @@ type Settings struct {
 	ByClass  bool                   // service classes decide who reclaims from whom
 	Owners   map[string]quota.Class // by the kind of a pod's owner
 	ByWork   bool                   // reclaim evicts the pods whose eviction loses the least work
-	Rules    release.Rules
+	// FairShare orders queues by what they have had over time.
+	FairShare FairShare
+	Rules     release.Rules
 }
 
 // Parse parses the arguments of a plugin. Each problem names the key, the
@@ -129,7 +131,7 @@ func Parse(v Variant, arguments framework.Arguments) (Settings, []string) {
 			UnsetCapability: oneOf(p, UnsetCapability, unset...),
 			DeservedFrom:    oneOf(p, DeservedFrom, intake.DeservedFromSpec, intake.DeservedFromWeight),
 			HierarchyFrom:   oneOf(p, HierarchyFrom, intake.HierarchyFromParent, intake.HierarchyFromAnnotation),
-			InqueueTimeout:  p.duration(InqueueTimeout),
+			InqueueTimeout:  p.duration(InqueueTimeout, 0),
 			KeepGuarantees:  p.flag(KeepGuarantees, false),
 			OpenRoot:        rules.OpenRoot,
 			Gates:           reserve.Gates(rules.QueueGates),
@@ -143,23 +145,19 @@ func Parse(v Variant, arguments framework.Arguments) (Settings, []string) {
 			Labels:             p.labels(CardLabels),
 			Groups:             p.groups(CardGroups),
 		},
-		Damping:  p.count(ReclaimDamping),
-		Displace: p.flag(DisplacePromises, false),
-		Levels:   p.count(AncestorReclaimLevel),
-		Gates:    rules.QueueGates && release.RemovesQueueGates(),
-		Rules:    rules,
+		Damping:   p.count(ReclaimDamping),
+		Displace:  p.flag(DisplacePromises, false),
+		Levels:    p.count(AncestorReclaimLevel),
+		Gates:     rules.QueueGates && release.RemovesQueueGates(),
+		Rules:     rules,
+		FairShare: p.fairShare(),
 	}
 	if s.Damping > 0 && s.Levels > 0 {
 		s.Levels = 0
 		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect beside %s", AncestorReclaimLevel, ReclaimDamping))
 	}
 	p.takes(v, &s)
-	for _, key := range slices.Sorted(maps.Keys(arguments)) {
-		if !slices.Contains(Known, key) {
-			p.problems = append(p.problems, fmt.Sprintf("argument %s is unknown and ignored; known are %s",
-				key, strings.Join(Known, ", ")))
-		}
-	}
+	p.unknown()
 	return s, p.problems
 }
 
@@ -186,6 +184,16 @@ type parser struct {
 func (p *parser) wrong(key, want string, byDefault any) {
 	given := p.arguments[key]
 	p.problems = append(p.problems, fmt.Sprintf("argument %s: %v (%T) is not %s, using %v", key, given, given, want, byDefault))
+}
+
+// unknown notes the arguments that do not exist.
+func (p *parser) unknown() {
+	for _, key := range slices.Sorted(maps.Keys(p.arguments)) {
+		if !slices.Contains(Known, key) {
+			p.problems = append(p.problems, fmt.Sprintf("argument %s is unknown and ignored; known are %s",
+				key, strings.Join(Known, ", ")))
+		}
+	}
 }
 
 // oneOf reads one of some words, the first by default.
@@ -387,17 +395,17 @@ func (p *parser) count(key string) int {
 	return 0
 }
 
-// duration reads a duration, 0 by default.
-func (p *parser) duration(key string) time.Duration {
+// duration reads a duration.
+func (p *parser) duration(key string, byDefault time.Duration) time.Duration {
 	if _, ok := p.arguments[key]; !ok {
-		return 0
+		return byDefault
 	}
 	text, _ := p.arguments[key].(string)
 	if value, ok := policy.ParseDuration(text); ok {
 		return value
 	}
-	p.wrong(key, policy.WantDuration, time.Duration(0))
-	return 0
+	p.wrong(key, policy.WantDuration, byDefault)
+	return byDefault
 }
 
 // number returns the value of a key, NaN for one that is not a number.

@@ -11,6 +11,7 @@
 //	TakePolicy who may take from whom
 //	Watcher    follows the tasks that get and lose nodes in the session
 //	Holder     reserves something for jobs that are admitted
+//	QueueOrder which queue is served first
 //
 // Session has a method for each question, which asks all active constraints.
 //
@@ -125,4 +126,10 @@ type Holder interface {
 	Hold(a JobAsk)
 	// Withdraw takes back what is reserved for a job. restore reserves the same again.
 	Withdraw(a JobAsk) (restore func())
+}
+
+// QueueOrder orders queues of the same priority, before their shares.
+type QueueOrder interface {
+	// CompareQueues returns a number below 0 if l goes first, above 0 if r does, and 0 if shares decide.
+	CompareQueues(l, r index.Queue) int
 }

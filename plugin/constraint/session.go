@@ -44,6 +44,7 @@ type Session struct {
 	watchers []Watcher
 	holders  []Holder
 	policies []TakePolicy
+	orders   []QueueOrder
 }
 
 // Open begins without constraints.
@@ -61,6 +62,7 @@ func (s *Session) Use(constraint any) {
 	s.watchers = appendIf(s.watchers, constraint)
 	s.holders = appendIf(s.holders, constraint)
 	s.policies = appendIf(s.policies, constraint)
+	s.orders = appendIf(s.orders, constraint)
 }
 
 func appendIf[T any](list []T, constraint any) []T {
@@ -103,4 +105,14 @@ func (s *Session) Ask(q index.Queue, task *api.TaskInfo, request fastres.Vector)
 // has there.
 func (s *Session) AskOn(q index.Queue, task *api.TaskInfo, node string, request fastres.Vector) Ask {
 	return Ask{Task: task, Queue: q, Request: request, Complete: s.Intake.SetCharge(request, q, task, node)}
+}
+
+// OrderQueues compares two queues of the same priority, where shares do not decide alone.
+func (s *Session) OrderQueues(l, r index.Queue) int {
+	for _, order := range s.orders {
+		if c := order.CompareQueues(l, r); c != 0 {
+			return c
+		}
+	}
+	return 0
 }

@@ -123,7 +123,7 @@ func (s *State) deriveBounds(ix *index.Index, session *Session, r *reader) {
 		}
 	}
 	if session.settings.DeservedFrom == DeservedFromWeight && !session.settings.Proportion {
-		quota.DeservedByWeight(ix, s.total, func(q index.Queue, d fastres.Dim) float64 { return session.weight(ix, q, d) })
+		quota.DeservedByWeight(ix, s.total, func(q index.Queue, d fastres.Dim) float64 { return session.Weight(ix, q, d) })
 	}
 	s.bounds = b
 	session.devices = b.devices
@@ -200,10 +200,10 @@ func (s *Session) Open(q index.Queue) bool {
 	return true
 }
 
-// weight is the weight of a queue among its siblings in one dimension. It is 0
+// Weight is the weight of a queue among its siblings in one dimension. It is 0
 // for a card where cards do not count, for a queue that annotations do not place,
 // and for the root queue that Volcano creates where quotas are flat.
-func (s *Session) weight(ix *index.Index, q index.Queue, d fastres.Dim) float64 {
+func (s *Session) Weight(ix *index.Index, q index.Queue, d fastres.Dim) float64 {
 	switch {
 	case s.Dims.names.IsCard(d) && !s.cards.Counted(q):
 		return 0

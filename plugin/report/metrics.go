@@ -322,6 +322,7 @@ func (m *Metrics) ForgetQueues(tree *index.Tree) {
 		admissionVec.Delete(of)
 		exhaustedVec.Delete(of)
 		timeoutsVec.Delete(of)
+		forgetUsage(of)
 		exchangesVec.DeletePartialMatch(of)
 		exchangesVec.DeletePartialMatch(prometheus.Labels{"other": name})
 	}
@@ -379,6 +380,6 @@ type Series interface {
 
 // AddedSeries returns the series that Volcano does not have.
 func AddedSeries() []Series {
-	return []Series{leafVec, problemsVec, waitingVec, admissionVec, exhaustedVec, timeoutsVec, exchangesVec,
+	return []Series{leafVec, problemsVec, waitingVec, admissionVec, exhaustedVec, timeoutsVec, exchangesVec, usageVec, levelVec, savedGauge,
 		inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar, clusterVecs.cpu, clusterVecs.memory, clusterVecs.scalar, clusterVecs.card}
 }

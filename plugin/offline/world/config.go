@@ -66,7 +66,7 @@ func (c *Config) Set(settings ...string) error {
 	return w.err
 }
 
-// argue sets an argument of the plugin. Numbers, booleans and objects are those of JSON.
+// argue sets an argument of the plugin. Numbers, booleans, lists and objects are those of JSON.
 func (c *Config) argue(key, text string) {
 	var value any
 	if err := json.Unmarshal([]byte(text), &value); err != nil {
@@ -106,8 +106,9 @@ func (c Config) String() string {
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Arguments)) {
 		text := fmt.Sprint(c.Arguments[key])
-		if _, object := c.Arguments[key].(map[string]any); object {
-			own, _ := json.Marshal(c.Arguments[key])
+		switch value := c.Arguments[key].(type) {
+		case map[string]any, []any:
+			own, _ := json.Marshal(value)
 			text = string(own)
 		}
 		b.WriteString(field(key, text))

@@ -1,0 +1,64 @@
+package e2e
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// used returns the usage of a queue in thousandths of H200, as the metrics of a scheduler have it once it has read what
+// was saved.
+func (p *process) used(t *testing.T, queue string) (usage float64) {
+	t.Helper()
+	line := regexp.MustCompile(`(?m)^volcano_queue_fair_share_usage\{queue_name="` + queue + `",resource="NVIDIA-H200"\} (\S+)$`)
+	require.Eventually(t, func() bool {
+		metrics := p.metrics(t)
+		found := line.FindStringSubmatch(metrics)
+		if found == nil || !strings.Contains(metrics, "volcano_fair_share_saved_timestamp_seconds ") {
+			return false
+		}
+		var err error
+		usage, err = strconv.ParseFloat(found[1], 64)
+		require.NoError(t, err)
+		return usage > 0
+	}, patience, schedulePeriod)
+	return usage
+}
+
+// TestUsageSurvivesTheLeader kills the scheduler that leads. The next one goes on with the usage that it saved, whereas
+// without a history the usage is what the queue has.
+func TestUsageSurvivesTheLeader(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	program := build(t, ours)
+	configuration := exampleConfiguration(t)
+	with := strings.Replace(configuration, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      fairShareHalfLife: 10h\n      fairShareSave: 1s", 1)
+	require.NotEqual(t, configuration, with)
+	leader := c.run(t, program, with, electing...)
+	leader.logs(t, leads)
+	c.queue(t, "fair", `{"NVIDIA-H200": 6}`)
+	leader.cycles(t, 2)
+	standby := c.run(t, program, with, electing...)
+	c.submit(t, "runs", "fair", h200, 6)
+	c.runs(t, "runs", map[string]int{h200: 6}, 0)
+	before := leader.used(t, "fair")
+	require.Less(t, before, 600.0, "6 cards for a minute of 10 hours")
+
+	maps := c.Kube.CoreV1().ConfigMaps("volcano-system")
+	saved, err := maps.Get(t.Context(), "capacity-card-usage", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "10h0m0s", saved.Data["halfLife"])
+	require.NoError(t, leader.Kill())
+	after := standby.used(t, "fair")
+	require.Less(t, after, 600.0, "without what was saved it is 6000")
+	require.GreaterOrEqual(t, after, before)
+
+	require.NoError(t, maps.Delete(t.Context(), "capacity-card-usage", metav1.DeleteOptions{}))
+	require.Eventually(t, func() bool {
+		_, err := maps.Get(t.Context(), "capacity-card-usage", metav1.GetOptions{})
+		return err == nil
+	}, patience, schedulePeriod, "the next save creates it again")
+}

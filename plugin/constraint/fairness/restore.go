@@ -1,0 +1,51 @@
+package fairness
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
+	"github.com/capacity-card/capacity-card/quota/usage"
+)
+
+// restore replaces the history by a stored one. The time since it was stored passes for the pods
+// that run now, from their starts; what has ended in between is lost.
+func (o *Order) restore(stored *stored) {
+	s, m := o.session, o.memory
+	gap := max(0, s.Now.Sub(stored.saved))
+	m.history = stored.history
+	m.history.Advance(usage.Decay(gap, o.with.HalfLife))
+	m.history.Bind(s.Index.Tree, m.columns)
+	frame := s.Frames.Open()
+	defer frame.Close()
+	charge := frame.Vector()
+	more := make([]float64, len(m.dims))
+	for _, job := range s.Volcano.Jobs {
+		q := s.Index.Lookup(string(job.Queue))
+		if q == index.None {
+			continue
+		}
+		for _, task := range job.Tasks {
+			if !api.AllocatedStatus(task.Status) {
+				continue
+			}
+			s.Intake.SetCharge(charge, q, task, task.NodeName)
+			part := 1 - usage.Decay(min(gap, runtimes.Of(task.Pod, s.Now)), o.with.HalfLife)
+			for c, d := range m.dims {
+				more[c] = part * charge.Get(d) * o.counted(q, c)
+			}
+			m.history.Add(q, more)
+		}
+	}
+}
+
+// counted returns the part of what a queue has that counts.
+func (o *Order) counted(q index.Queue, column int) float64 {
+	d := o.memory.dims[column]
+	allocated := o.session.Index.Allocated(q).Get(d)
+	if o.with.Counts != arguments.FairShareCountsBorrowed || allocated <= 0 {
+		return 1
+	}
+	return max(0, allocated-o.session.Index.Deserved.At(q, d)) / allocated
+}

@@ -1,0 +1,204 @@
+package plugin
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/quota/usage"
+)
+
+// fairScheduler is a scheduler with a clock, and with an API server for ConfigMaps.
+type fairScheduler struct {
+	with    framework.Arguments
+	kube    *fake.Clientset
+	clock   time.Time
+	build   framework.PluginBuilder
+	started map[string]time.Time // pods
+}
+
+func newFairScheduler(with framework.Arguments) *fairScheduler {
+	c := &fairScheduler{with: with, kube: fake.NewClientset(), clock: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), started: map[string]time.Time{}}
+	c.restart()
+	return c
+}
+
+func (c *fairScheduler) restart() {
+	c.build = (&builder{variant: cardBuilder.variant, now: func() time.Time { return c.clock }}).build
+}
+
+// open opens a session on a scene after some time, and waits for the store.
+func (c *fairScheduler) open(t *testing.T, s *scene, after time.Duration) *fixture {
+	t.Helper()
+	c.clock = c.clock.Add(after)
+	s.build, s.arguments = c.build, c.with
+	f := s.open(t, func(info *api.ClusterInfo, cache *offline.Cache) {
+		cache.Kube = c.kube
+		for _, job := range info.Jobs {
+			for _, task := range job.TaskStatusIndex[api.Running] {
+				if c.started[task.Name].IsZero() {
+					c.started[task.Name] = c.clock
+				}
+				task.Pod.Status.StartTime = &metav1.Time{Time: c.started[task.Name]}
+			}
+		}
+	})
+	f.own.memory.fairness.Wait()
+	return f
+}
+
+// cardsUsed returns the usage of a queue in the first column, in cards.
+func (f *fixture) cardsUsed(queue string) float64 {
+	return f.own.memory.fairness.History().Row(f.own.Index.Lookup(queue))[0] / 1000
+}
+
+// TestUsageSurvivesRestarts compares a scheduler that starts anew again and again with one that runs
+// on. What pods had that ended while it was away is lost, and nothing else.
+func TestUsageSurvivesRestarts(t *testing.T) {
+	const halfLife = time.Hour
+	r := rand.New(rand.NewPCG(3, 3))
+	with := framework.Arguments{arguments.FairShareHalfLife: halfLife.String(), arguments.FairShareSave: "1s"}
+	steady, restarted := newFairScheduler(with), newFairScheduler(with)
+	type job struct {
+		name  string
+		cards int64
+	}
+	var jobs []job
+	lost, away, restarts := 0.0, time.Duration(0), 0
+	for step := range 200 {
+		gap := time.Second * time.Duration(1+r.IntN(1200))
+		away += gap
+		lost *= usage.Decay(gap, halfLife)
+		if r.IntN(2) == 0 {
+			jobs = append(jobs, job{fmt.Sprint("j", step), int64(1 + r.IntN(4))})
+		}
+		starts := away == gap && r.IntN(5) == 0
+		if len(jobs) > 4 || len(jobs) > 0 && r.IntN(4) == 0 {
+			if starts || away > gap {
+				lost += float64(jobs[0].cards) * (1 - usage.Decay(away, halfLife))
+			}
+			jobs = jobs[1:]
+		}
+		scene := func() *scene {
+			s := newScene().node("a", "A", 32).queue("q", "", "quota", `{"A":32}`)
+			for _, j := range jobs {
+				s.pods(j.name, "q", "A", 1, j.cards, on("a"))
+			}
+			return s
+		}
+		if starts {
+			restarts++
+			restarted.restart()
+		}
+		a, b := steady.open(t, scene(), gap), restarted.open(t, scene(), gap)
+		if !starts { // the store is read while the first session runs
+			require.InDelta(t, a.cardsUsed("q"), b.cardsUsed("q"), lost+1e-9, "step %d", step)
+			away = 0
+		}
+		a.close()
+		b.close()
+	}
+	assert.Greater(t, restarts, 20)
+}
+
+// fill opens a session after some time in which all queues have more pending pods than there are cards,
+// and returns how many cards each gets. All pods run until the next session. Each queue deserves some cards.
+func (c *fairScheduler) fill(t *testing.T, after time.Duration, cards, deserved int64, queues map[string]int32) map[string]int {
+	t.Helper()
+	s := newScene().node("a", "A", cards)
+	for name, weight := range queues {
+		s.queue(name, "", "quota", fmt.Sprintf(`{"A":%d}`, cards), "deserved", fmt.Sprintf(`{"A":%d}`, deserved), "guarantee", `{"A":0}`)
+		s.Queues[len(s.Queues)-1].Weight = weight
+		s.pods(name+".job", name, "A", int(cards), 1, inPhase("Inqueue"))
+	}
+	f := c.open(t, s, after).run(t, allocate.New())
+	got := map[string]int{}
+	for name := range queues {
+		got[name] = len(f.job(name + ".job").TaskStatusIndex[api.Binding])
+	}
+	f.close()
+	return got
+}
+
+// TestSharesFollowWeights has three queues that always wait, for hours. With strict history the first
+// queue gets all cards of a minute, so shares are less exact.
+func TestSharesFollowWeights(t *testing.T) {
+	for _, test := range []struct {
+		horizon string
+		cards   int64
+		minutes int
+		exact   float64
+	}{{"0s", 11, 20 * 60, 0.03}, {"1h", 88, 3 * 60, 0.01}} {
+		c := newFairScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareHorizon: test.horizon,
+			arguments.FairShareBy: "weight", arguments.FairShareStore: "none"})
+		weights, sums := map[string]int32{"x": 1, "y": 2, "z": 5}, map[string]int{}
+		for minute := range 60 + test.minutes {
+			for name, n := range c.fill(t, time.Minute, test.cards, 0, weights) {
+				if minute >= 60 { // at first nobody has a history
+					sums[name] += n
+				}
+			}
+		}
+		for name, weight := range weights {
+			share := float64(sums[name]) / float64(int64(test.minutes)*test.cards)
+			assert.InEpsilon(t, float64(weight)/8, share, test.exact, "%s with horizon %s", name, test.horizon)
+		}
+	}
+}
+
+// TestLockOutIsBounded has a queue that had all cards for long, and then waits beside another one.
+// It gets a card after h·log2(W/w) − p and one pod at the latest, where W is what it had and w half of that.
+func TestLockOutIsBounded(t *testing.T) {
+	for horizon, most := range map[string]int{"0s": 60, "30m": 30, "1h": 0} {
+		c := newFairScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareHorizon: horizon, arguments.FairShareBy: "weight",
+			arguments.FairShareStore: "none"})
+		c.fill(t, time.Minute, 64, 0, map[string]int32{"x": 1, "y": 0})
+		after, waited := 100*time.Hour, 0
+		for c.fill(t, after, 64, 0, map[string]int32{"x": 1, "y": 1})["x"] == 0 {
+			waited++
+			after = time.Minute
+		}
+		assert.LessOrEqual(t, waited, most+1, horizon)
+	}
+}
+
+// TestExampleOfFairness is the example of docs/fairness.md.
+func TestExampleOfFairness(t *testing.T) {
+	c := newFairScheduler(framework.Arguments{arguments.FairShareHalfLife: "24h", arguments.FairShareStore: "none"})
+	both := map[string]int32{"a": 1, "b": 1}
+	monday := func() *scene {
+		s := newScene().node("a", "A", 16)
+		for name := range both {
+			s.queue(name, "", "quota", `{"A":16}`, "deserved", `{"A":4}`, "guarantee", `{"A":0}`)
+		}
+		return s
+	}
+	c.open(t, monday(), 0).close()
+	c.open(t, monday().pods("week", "a", "A", 16, 1, on("a")), 0).close()
+	at := time.Duration(0)
+	for after := 5 * 24 * time.Hour; ; after = 10 * time.Minute {
+		got := c.fill(t, after, 16, 4, both)
+		if got["a"] != 4 {
+			assert.Equal(t, map[string]int{"a": 5, "b": 11}, got)
+			break
+		}
+		at += 10 * time.Minute
+	}
+	assert.Equal(t, 15*time.Hour+40*time.Minute, at)
+	for range 3 * 24 * 6 {
+		c.fill(t, 10*time.Minute, 16, 4, both)
+	}
+	assert.Equal(t, map[string]int{"a": 8, "b": 8}, c.fill(t, 10*time.Minute, 16, 4, both))
+}

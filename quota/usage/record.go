@@ -1,0 +1,87 @@
+package usage
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// Record is a History as it is stored.
+type Record struct {
+	Columns []Column `json:"columns"`
+	// Root is the root of the tree, "" where quotas are flat.
+	Root   string                 `json:"root,omitempty"`
+	Queues map[string]QueueRecord `json:"queues"`
+}
+
+// QueueRecord is the usage of a queue by column.
+type QueueRecord struct {
+	Parent string    `json:"parent,omitempty"`
+	Usage  []float64 `json:"usage"`
+	// Deleted: the queue does not exist any more. Its usage is a part of that of Parent, and does
+	// not include that of queues below it.
+	Deleted bool `json:"deleted,omitempty"`
+}
+
+// Record returns a copy of the history.
+func (h *History) Record() Record {
+	r := Record{Columns: slices.Clone(h.columns), Queues: make(map[string]QueueRecord, h.tree.Len())}
+	if h.tree.Rooted() {
+		r.Root = h.tree.Name(h.tree.Root())
+	}
+	for q := range index.Queue(h.tree.Len()) {
+		of := QueueRecord{Usage: slices.Clone(h.Row(q))}
+		if p := h.tree.Parent(q); p != index.None {
+			of.Parent = h.tree.Name(p)
+		}
+		r.Queues[h.tree.Name(q)] = of
+	}
+	for name, d := range h.departed {
+		r.Queues[name] = QueueRecord{Parent: d.heir, Usage: slices.Clone(d.usage), Deleted: true}
+	}
+	return r
+}
+
+// most is more than any cluster has. Sums of such numbers stay finite.
+const most = 1e18
+
+// New returns the history of a record. It returns an error for a record that no History wrote.
+func New(r Record) (*History, error) {
+	h := &History{columns: slices.Clone(r.Columns), departed: map[string]*departure{}}
+	var nodes []index.Node
+	for _, name := range slices.Sorted(maps.Keys(r.Queues)) {
+		of := r.Queues[name]
+		if len(of.Usage) != len(r.Columns) {
+			return nil, fmt.Errorf("queue %s has %d values for %d columns", name, len(of.Usage), len(r.Columns))
+		}
+		for _, x := range of.Usage {
+			if math.IsNaN(x) || math.Abs(x) > most || x < 0 && !of.Deleted {
+				return nil, fmt.Errorf("queue %s has the usage %v", name, x)
+			}
+		}
+		if of.Deleted {
+			h.departed[name] = &departure{heir: of.Parent, usage: slices.Clone(of.Usage)}
+		} else {
+			nodes = append(nodes, index.Node{Name: name, Parent: of.Parent})
+		}
+	}
+	h.tree = index.BuildTree(nodes, r.Root)
+	h.resize()
+	for q := range index.Queue(h.tree.Len()) {
+		if of, known := r.Queues[h.tree.Name(q)]; known && !of.Deleted {
+			copy(h.Row(q), of.Usage)
+			h.unknown[q] = false
+		}
+	}
+	return h, nil
+}
+
+// Add adds to the usage of a queue and of those above it, in the order of columns.
+func (h *History) Add(q index.Queue, more []float64) {
+	for _, above := range h.tree.Path(q) {
+		add(h.Row(above), more, 1)
+	}
+}
