@@ -49,7 +49,8 @@ func newOrder(seed uint64, nodes []string, touch func(*api.TaskInfo), decided fu
 // around returns tiers with the plugins before and after all others.
 func (o *order) around(tiers []conf.Tier) []conf.Tier {
 	yes := true
-	before := conf.PluginOption{Name: firstName, EnabledNodeOrder: &yes, EnabledReclaimable: &yes, EnabledPreemptable: &yes, EnabledOverused: &yes}
+	before := conf.PluginOption{Name: firstName, EnabledNodeOrder: &yes, EnabledReclaimable: &yes, EnabledPreemptable: &yes,
+		EnabledOverused: &yes, EnabledPredicate: &yes}
 	after := conf.PluginOption{Name: lastName, EnabledPredicate: &yes}
 	if len(tiers) == 0 {
 		return []conf.Tier{{Plugins: []conf.PluginOption{before, after}}}
@@ -102,6 +103,14 @@ func (p first) OnSessionOpen(ssn *framework.Session) {
 	}
 	ssn.AddReclaimableFn(firstName, sorted)
 	ssn.AddPreemptableFn(firstName, sorted)
+	// It comes first, because reclaim goes to nodes that another predicate refuses for lack of room, and then no
+	// later one is asked.
+	ssn.AddPredicateFn(firstName, func(task *api.TaskInfo, node *api.NodeInfo) error {
+		if !p.reclaiming || p.reclaimer != task || node.Name == p.node {
+			return nil
+		}
+		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.UnschedulableAndUnresolvable, Reason: "another node is chosen", Plugin: firstName})
+	})
 	ssn.AddOverusedFn(firstName, func(queue any) bool { return p.asks(queue.(*api.QueueInfo)) })
 	moved := func(e *framework.Event) {
 		p.touch(e.Task)
@@ -117,8 +126,8 @@ func sortTasks(tasks []*api.TaskInfo) {
 	slices.SortFunc(tasks, func(a, b *api.TaskInfo) int { return cmp.Compare(a.UID, b.UID) })
 }
 
-// last is the plugin after all others. For a reclaimer it permits one node, the first one in the order of the
-// seed that reclaim would take. It is chosen when all other plugins have prepared for the predicates.
+// last is the plugin after all others. For a reclaimer it chooses one node, the first one in the order of the
+// seed that reclaim would take, when all other plugins have prepared for the predicates.
 type last struct{ *order }
 
 // Name is the name of the plugin.
@@ -133,12 +142,6 @@ func (p last) OnSessionOpen(ssn *framework.Session) {
 			p.reclaimer = task
 		}
 		return nil
-	})
-	ssn.AddPredicateFn(lastName, func(task *api.TaskInfo, node *api.NodeInfo) error {
-		if !p.reclaiming || p.reclaimer != task || node.Name == p.node {
-			return nil
-		}
-		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.UnschedulableAndUnresolvable, Reason: "another node is chosen", Plugin: lastName})
 	})
 }
 
