@@ -207,6 +207,33 @@ func TestSeedDecides(t *testing.T) {
 	assert.Greater(t, len(places), 2)
 }
 
+// TestSeedChoosesVictims has reclaim on full nodes, with jobs of another age on each: the seed alone decides which of
+// them loses a pod.
+func TestSeedChoosesVictims(t *testing.T) {
+	shares := []share{{"a", "", 32}, {"b", "", 32}}
+	var jobs []trace.Job
+	for i := range 4 {
+		jobs = append(jobs, jobOf(fmt.Sprintf("elastic-%d", i), "a", time.Duration(10*i)*time.Second, time.Hour, 2, 1, 8))
+	}
+	jobs = append(jobs, jobOf("single", "b", 100*time.Second, time.Minute, 1, 1, 8))
+	lost := map[float64]bool{}
+	for seed := range uint64(8) {
+		var first float64
+		for i := range 3 {
+			s := setup(t, 8, shares, "")
+			s.Seed = seed
+			r := Run(context.Background(), s, jobs)
+			require.Equal(t, 1, r.Evicted)
+			if i == 0 {
+				first = r.LostCardHours
+			}
+			require.InDelta(t, first, r.LostCardHours, 1e-12, "seed %d", seed)
+		}
+		lost[first] = true
+	}
+	assert.Greater(t, len(lost), 1, "another seed chooses another node")
+}
+
 // TestInterrupt cancels a replay after some sessions.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
