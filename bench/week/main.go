@@ -1,164 +1,121 @@
-// Command week simulates a week of a cluster with real sessions of Volcano, and measures how
-// much work reclaim loses in Volcano's order of victims and in that of victimOrder: leastWork.
+// Command week replays made weeks of a cluster, and measures how much work reclaim loses in Volcano's order of
+// victims and in that of victimOrder: leastWork.
 //
 //	go run ./bench/week > bench/results/week.txt
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"log"
-	"math/rand/v2"
+	"math"
 	"os"
-	"slices"
 	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
 	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
-	"volcano.sh/volcano/pkg/scheduler/api"
-	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	"volcano.sh/volcano/pkg/scheduler/plugins/gang"
 	"volcano.sh/volcano/pkg/scheduler/plugins/priority"
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/offline/replay"
+	"github.com/capacity-card/capacity-card/plugin/offline/replay/trace"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
+
+// The cluster: nodes with cards of one model, and three queues that lend to one another.
+const (
+	nodes        = 16
+	cardsPerNode = 8
+	week         = 7 * 24 * time.Hour
+	gpu          = "nvidia.com/gpu"
+	model        = "H"
+)
+
+// queues deserve the cluster together, and may borrow all of it.
+var queues = []struct {
+	name     string
+	deserved int
+	// Jobs that are submitted in an hour, at night and by day, and their typical runtime in hours.
+	night, day, hours float64
+}{
+	{"serving", 64, 0.4, 2.6, 6},
+	{"research", 40, 1.1, 0.8, 8},
+	{"batch", 24, 2, 0.4, 5},
+}
 
 func main() {
 	seeds := flag.Int("seeds", 5, "the number of weeks for each order")
 	flag.Parse()
-	offline.Quiet()
 	if err := report(os.Stdout, *seeds, week); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// orders are the values of victimOrder that are compared.
-var orders = []string{"volcano", "leastWork"}
-
-// report simulates weeks, and writes a table. Volcano's order decides how a week goes on; each
-// session in which it evicts pods is held with both orders, on the same cluster.
+// report replays weeks, and writes a table. Each order has a course of its own.
 func report(w io.Writer, seeds int, length time.Duration) error {
-	fmt.Fprintf(w, "Volcano %s, %d nodes with %d cards, weeks %d, a session every %v\n\n", release.Built(), nodes, cardsPerNode, seeds, step)
+	fmt.Fprintf(w, "Volcano %s, %d nodes with %d cards, weeks %d\n\n", release.Built(), nodes, cardsPerNode, seeds)
 	fmt.Fprintln(w, "gang spares  victimOrder  evicted pods  reclaimed cards  pod-hours lost  card-hours lost  "+
-		"pod-hours per card  card-hours per card")
-	for _, restart := range []bool{false, true} {
-		sums := map[string]losses{}
-		for seed := range uint64(seeds) {
-			found, err := simulate(seed, restart, length)
-			if err != nil {
+		"pod-hours per card  card-hours per card  longest lock-out")
+	for _, spares := range []string{"minimums", "nothing"} {
+		for _, order := range []string{"volcano", "leastWork"} {
+			var evicted, cards int
+			var podHours, cardHours float64
+			var locked time.Duration
+			for seed := range uint64(seeds) {
+				r := replay.Run(context.Background(), setup(order, spares == "nothing", seed), trace.Make(seed, length, math.MaxInt, loads()))
+				evicted, cards = evicted+r.Evicted, cards+int(r.Reclaimed)
+				podHours, cardHours = podHours+r.LostPodHours, cardHours+r.LostCardHours
+				locked = max(locked, r.LockOut.Time)
+			}
+			each := float64(max(1, cards))
+			if _, err := fmt.Fprintf(w, "%-11s  %-11s  %12d  %15d  %14.0f  %15.0f  %18.2f  %19.2f  %16v\n",
+				spares, order, evicted, cards, podHours, cardHours, podHours/each, cardHours/each, locked); err != nil {
 				return err
 			}
-			for order, l := range found {
-				sums[order] = sums[order].plus(l)
-			}
-		}
-		for _, order := range orders {
-			sum := sums[order]
-			cards := float64(max(1, sum.cards))
-			fmt.Fprintf(w, "%-11s  %-11s  %12d  %15d  %14.0f  %15.0f  %18.2f  %19.2f\n",
-				map[bool]string{false: "minimums", true: "nothing"}[restart], order,
-				sum.evictions, sum.cards, sum.podHours, sum.cardHours, sum.podHours/cards, sum.cardHours/cards)
 		}
 	}
 	return nil
 }
 
-func (l losses) plus(m losses) losses {
-	return losses{l.evictions + m.evictions, l.cards + m.cards, l.podHours + m.podHours, l.cardHours + m.cardHours}
+// loads are the jobs of the queues.
+func loads() (all []trace.Load) {
+	for _, q := range queues {
+		all = append(all, trace.Load{Queue: q.name, Card: model, Node: cardsPerNode, Most: 4 * cardsPerNode, Night: q.night, Day: q.day, Hours: q.hours})
+	}
+	return all
 }
 
-// simulate runs the sessions of a week, and returns the losses with each order.
-func simulate(seed uint64, restart bool, length time.Duration) (map[string]losses, error) {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 0x3eef)), restart: restart}
+// setup is the cluster, and a scheduler with an order of victims. Where gang spares nothing, reclaim may break
+// jobs.
+func setup(order string, sparesNothing bool, seed uint64) replay.Setup {
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
-	conf.EnabledActionMap = map[string]bool{"enqueue": true}
-	sums := map[string]losses{}
-	for ; w.now < length; w.now += step {
-		w.end()
-		w.submit()
-		for i := len(orders) - 1; i >= 0; i-- { // the first one decides how the week goes on
-			before := w.clone()
-			cache, err := w.schedule(orders[i])
-			if err != nil {
-				return nil, err
-			}
-			lost := w.losses
-			if w.losses = (losses{}); i > 0 {
-				*w = *before
-			}
-			if len(cache.Evicted) > 0 {
-				sums[orders[i]] = sums[orders[i]].plus(lost)
-			}
-		}
+	s := replay.Setup{Plugin: plugin.Name, Seed: seed, Tiers: offline.Tiers(false, priority.PluginName, gang.PluginName, plugin.Name),
+		Actions: []framework.Action{enqueue.New(), allocate.New(), reclaim.New()}}
+	options := s.Tiers[0].Plugins
+	options[2].Arguments = framework.Arguments{"victimOrder": order, "unsetCapability": "unlimited"}
+	if no := false; sparesNothing {
+		options[1].EnabledReclaimable = &no
 	}
-	return sums, nil
-}
-
-// schedule runs a session, and carries out what it decides.
-func (w *world) schedule(order string) (*offline.Cache, error) {
-	framework.RegisterPluginBuilder(plugin.Name, func(framework.Arguments) framework.Plugin {
-		return plugin.New(framework.Arguments{"victimOrder": order, "unsetCapability": "unlimited"})
-	})
-	info, err := w.info()
-	if err != nil {
-		return nil, err
+	for i := range nodes {
+		s.Nodes = append(s.Nodes, cluster.Node(workload.Node{Name: fmt.Sprintf("n%02d", i), Labels: map[string]string{"nvidia.com/gpu.product": model},
+			Allocatable: workload.Resources{"cpu": 128000, "memory": 1 << 40, "pods": 110, gpu: cardsPerNode}}))
 	}
-	cache := offline.NewCache(info)
-	tiers := offline.Tiers(false, priority.PluginName, gang.PluginName, plugin.Name)
-	if no := false; w.restart {
-		tiers[0].Plugins[1].EnabledReclaimable = &no
+	for _, q := range queues {
+		s.Queues = append(s.Queues, cluster.Queue(workload.Queue{Name: q.name, Weight: 1, Annotations: map[string]string{
+			card.QuotaKey:     fmt.Sprintf(`{"%s":%d}`, model, nodes*cardsPerNode),
+			card.DeservedKey:  fmt.Sprintf(`{"%s":%d}`, model, q.deserved),
+			card.GuaranteeKey: fmt.Sprintf(`{"%s":0}`, model),
+		}}, ""))
 	}
-	ssn := offline.Open(cache, tiers)
-	for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New()} {
-		action.Execute(ssn)
-	}
-	jobs := ssn.Jobs
-	framework.CloseSession(ssn)
-	for _, j := range w.jobs {
-		j.Phase = workload.Phase(jobs[api.JobID(cluster.Namespace+"/"+j.Name)].PodGroup.Status.Phase)
-		w.follow(j, cache)
-	}
-	return cache, nil
-}
-
-// follow starts and evicts the pods of a job.
-func (w *world) follow(j *job, cache *offline.Cache) {
-	evicted := false
-	for i := range j.Tasks {
-		task := &j.Tasks[i]
-		if node, bound := cache.Bound[task.Name]; bound {
-			j.Phase, task.Status, task.Node, task.Started = workload.Running, workload.TaskRunning, node, at(w.now).Unix()
-			j.ends[i] = w.now + j.runtime
-		}
-		if slices.Contains(cache.Evicted, task.Name) {
-			w.losses.evictions, w.losses.cards = w.losses.evictions+1, w.losses.cards+int(j.gpus)
-			evicted = true
-			w.lose(j, i)
-		}
-	}
-	if running := slices.DeleteFunc(slices.Clone(j.ends), func(ends time.Duration) bool { return ends == 0 }); !evicted ||
-		len(running) >= int(j.MinMember) {
-		return
-	}
-	for i := range j.Tasks { // the rest of a broken job works no more
-		if j.ends[i] > 0 {
-			w.lose(j, i)
-		}
-	}
-	j.Phase = workload.Pending
-}
-
-// lose makes a pod start again from nothing.
-func (w *world) lose(j *job, i int) {
-	ran := (w.now - (j.ends[i] - j.runtime)).Hours()
-	w.losses.podHours, w.losses.cardHours = w.losses.podHours+ran, w.losses.cardHours+ran*float64(j.gpus)
-	j.Tasks[i].Status, j.Tasks[i].Node, j.Tasks[i].Started, j.ends[i] = workload.TaskPending, "", 0, 0
+	return s
 }

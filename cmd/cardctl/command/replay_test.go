@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 const (
@@ -67,6 +69,25 @@ func TestReplayBadInput(t *testing.T) {
 		assert.Empty(t, stdout)
 		assert.Contains(t, stderr, test.message)
 	}
+}
+
+// TestReplayPage runs the command of the page, and compares what it prints. TestPlayground in e2e does so as well.
+func TestReplayPage(t *testing.T) {
+	if release.Built() != release.V1141 {
+		t.Skip("the pages show the rules of Volcano v1.14.1")
+	}
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	_, section, _ := strings.Cut(string(text), "\n## replay\n")
+	_, command, _ := strings.Cut(section, "```sh\ncardctl ")
+	command, rest, _ := strings.Cut(command, "\n```\n\n```text\n")
+	shown, _, _ := strings.Cut(rest, "```")
+	t.Chdir("../../..")
+	words := strings.Fields(strings.ReplaceAll(command, "\\\n", " "))
+	words[len(words)-1] = filepath.Join(t.TempDir(), "report") // in place of bin/replay
+	code, stdout, stderr := run("", words...)
+	assert.Equal(t, exitOK, code)
+	assert.Equal(t, shown, stderr+stdout)
 }
 
 // TestMakeTrace prints the same trace for the same seed.

@@ -207,6 +207,64 @@ func TestSeedDecides(t *testing.T) {
 	assert.Greater(t, len(places), 2)
 }
 
+// TestSeedChoosesVictims has reclaim on nodes of which all could lose a pod: it is the node that the seed chooses.
+func TestSeedChoosesVictims(t *testing.T) {
+	shares := []share{{"a", "", 32}, {"b", "", 32}}
+	var jobs []trace.Job
+	for i := range 4 {
+		jobs = append(jobs, jobOf(fmt.Sprintf("elastic-%d", i), "a", time.Duration(10*i)*time.Second, time.Hour, 2, 1, 8))
+	}
+	jobs = append(jobs, jobOf("single", "b", 100*time.Second, time.Minute, 1, 1, 8))
+	places := map[string]bool{}
+	for seed := range uint64(8) {
+		s := setup(t, 8, shares, "")
+		s.Seed = seed
+		r := newRun(s, jobs)
+		restore := r.open()
+		r.Progress = func(Progress) {
+			for _, task := range r.cache.evicted {
+				assert.Equal(t, r.order.node, task.NodeName, "seed %d", seed)
+				places[task.NodeName] = true
+			}
+		}
+		r.loop(context.Background())
+		restore()
+		assert.Equal(t, 1, r.book.Evicted)
+	}
+	assert.Greater(t, len(places), 1, "another seed chooses another node")
+}
+
+// TestStaleOrder has three queues of a tree that begin at once. A pod of a1 raises the share of x, and with it a2 falls
+// behind b1, which waits in the same heap: the session ends there, and the next one goes on at the same time.
+func TestStaleOrder(t *testing.T) {
+	shares := []share{{"x", "", 0}, {"y", "", 0}, {"a1", "x", 4}, {"a2", "x", 4}, {"b1", "y", 8}}
+	s := setup(t, 2, shares, "")
+	s.Queues[0].Annotations[card.DeservedKey], s.Queues[1].Annotations[card.DeservedKey] = `{"H":8}`, `{"H":8}`
+	var jobs []trace.Job
+	for _, queue := range []string{"a1", "a2", "b1"} {
+		for i := range 6 {
+			jobs = append(jobs, jobOf(fmt.Sprintf("%s-%d", queue, i), queue, 0, time.Minute, 1, 1, 1))
+		}
+	}
+	r := newRun(s, jobs)
+	defer r.open()()
+	stale := 0
+	r.Progress = func(p Progress) {
+		if r.order.freshness.stale {
+			assert.Zero(t, p.Now)
+			stale++
+		}
+	}
+	r.loop(context.Background())
+	assert.Positive(t, stale)
+	assert.Equal(t, len(jobs), r.Ended)
+	for _, c := range r.book.Close(r.now).Cells {
+		if c.Queue == "b1" {
+			assert.InDelta(t, 6, c.Allocated[0].Amount, 0, "b1 has all its pods from the beginning")
+		}
+	}
+}
+
 // TestInterrupt cancels a replay after some sessions.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())

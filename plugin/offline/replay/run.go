@@ -93,6 +93,15 @@ const patience = 24 * time.Hour
 // Run replays the jobs of a trace, which Fit has checked. If ctx is done, it ends after the session under way,
 // and the result is partial. A process has one replay at a time, and no other session meanwhile.
 func Run(ctx context.Context, setup Setup, jobs []trace.Job) *Result {
+	r := newRun(setup, jobs)
+	defer r.open()()
+	r.loop(ctx)
+	r.Partial = ctx.Err() != nil
+	r.finish()
+	return &r.Result
+}
+
+func newRun(setup Setup, jobs []trace.Job) *run {
 	setup.Period, setup.Idle = cmp.Or(setup.Period, time.Second), cmp.Or(setup.Idle, 10*time.Minute)
 	r := &run{Setup: &setup, content: newContent(setup.Nodes, setup.Queues, setup.Labels), coming: jobs, held: -setup.Idle, due: never}
 	r.Jobs = len(jobs)
@@ -102,11 +111,7 @@ func Run(ctx context.Context, setup Setup, jobs []trace.Job) *Result {
 		cards[name] = supply.Cards
 	}
 	r.book = measure.NewBook(cards)
-	defer r.open()()
-	r.loop(ctx)
-	r.Partial = ctx.Err() != nil
-	r.finish()
-	return &r.Result
+	return r
 }
 
 // open registers the plugins and sets the options of the scheduler. It returns what undoes that.
