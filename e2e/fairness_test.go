@@ -30,7 +30,7 @@ func (p *process) used(t *testing.T, queue string) (usage float64) {
 }
 
 // TestUsageSurvivesTheLeader kills the scheduler that leads. The next one goes on with the usage that it saved, whereas
-// without a history the usage is what the queue has.
+// without a history usage begins with the allocation of the queue.
 func TestUsageSurvivesTheLeader(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	program := build(t, ours)

@@ -202,3 +202,11 @@ func TestExampleOfFairness(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{"a": 8, "b": 8}, c.fill(t, 10*time.Minute, 16, 4, both))
 }
+
+// TestLevelOfProportion opens a session under the name proportion, which computes what queues deserve.
+func TestLevelOfProportion(t *testing.T) {
+	s := newScene().node("a", "A", 8).queue("q", "").pods("runs", "q", "", 4, 1, on("a"))
+	s.build, s.arguments = (&builder{variant: proportionBuilder.variant}).build, framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareStore: "none"}
+	f := s.open(t)
+	assert.Equal(t, 1.0, f.own.memory.fairness.Level(f.own.Index.Lookup("q")), "4 of 4 deserved")
+}

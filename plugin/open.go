@@ -26,8 +26,8 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	}
 	treeChanged := s.read(ssn, hierarchy)
 	s.chooseRules()
-	s.openFeatures()
 	s.setShares()
+	s.openFeatures()
 	if s.Intake.HasPolicies() {
 		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })
 	}

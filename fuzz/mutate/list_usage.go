@@ -14,7 +14,7 @@ var ofUsage = []mutant{
 	{"takeBack", "add(next.usage, d.usage, -1)", "_ = next"},
 	{"History.Add", "h.tree.Path(q)", "h.tree.Path(q)[:1]"},
 	{"usage.New", "math.Abs(x) > most", "false"},
-	{"Order.read", "held -= o.session.Index.Deserved.At(q, d)", "_ = q"},
+	{"held", "held -= o.session.Index.Deserved.At(q, d)", "_ = q"},
 	{"norm", "if o.with.By == arguments.FairShareByWeight {", "if false {"},
 	{"readWants", "ix.Request.At(q, d) > allocated.Get(d)", "ix.Request.At(q, d) >= 0"},
 	{"Order.rank", "r.within || ix.Allocated", "r.within && ix.Allocated"},

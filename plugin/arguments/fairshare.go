@@ -2,7 +2,6 @@ package arguments
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"time"
 
@@ -21,7 +20,7 @@ const (
 	FairShareStore    = "fairShareStore"
 )
 
-// FairShareNorm is what the usage of a queue is compared with.
+// FairShareNorm selects the quantity that usage is divided by.
 type FairShareNorm string
 
 // The norms.
@@ -30,7 +29,7 @@ const (
 	FairShareByWeight   FairShareNorm = "weight"
 )
 
-// FairShareUsage is what counts as usage.
+// FairShareUsage selects the part of the allocation that counts as usage.
 type FairShareUsage string
 
 // The kinds of usage.
@@ -84,33 +83,6 @@ func (p *parser) fairShare() FairShare {
 		p.wrong(FairShareSave, "a time of 1s or more", f.Save)
 	}
 	return f
-}
-
-// words reads a list of words, or one word.
-func (p *parser) words(key, byDefault string) (words []string) {
-	given, ok := p.arguments[key]
-	if !ok {
-		return []string{byDefault}
-	}
-	if of := reflect.ValueOf(given); of.Kind() == reflect.Slice {
-		for i := range of.Len() {
-			words = append(words, strings.TrimSpace(fmt.Sprint(of.Index(i).Interface())))
-		}
-	} else if text, ok := given.(string); ok {
-		for word := range strings.SplitSeq(text, ",") {
-			words = append(words, strings.TrimSpace(word))
-		}
-	}
-	for _, word := range words {
-		if word == "" {
-			words = nil
-		}
-	}
-	if len(words) == 0 {
-		p.wrong(key, "a list of cards and resources", byDefault)
-		return []string{byDefault}
-	}
-	return words
 }
 
 // store reads the namespace and the name of a ConfigMap, or none.

@@ -53,9 +53,9 @@ func (h *History) row(of []float64, q index.Queue) []float64 {
 	return of[int(q)*n:][:n:n]
 }
 
-// Set sets what a queue has of a column from now on, which is never below 0.
+// Set sets what a queue has of a column from now on, 0 or more.
 func (h *History) Set(q index.Queue, column int, held float64) {
-	h.held[int(q)*len(h.columns)+column] = max(0, held)
+	h.held[int(q)*len(h.columns)+column] = held
 }
 
 // SetNorm sets N of a queue and a column, 0 for none.

@@ -38,7 +38,7 @@ func TestReplay(t *testing.T) {
 	assert.Len(t, summary.Runs, 2)
 }
 
-// TestReplayBadInput is what replay does not begin with.
+// TestReplayBadInput passes flags and traces that replay refuses.
 func TestReplayBadInput(t *testing.T) {
 	directory := t.TempDir()
 	file := func(name, text string) string {

@@ -28,7 +28,7 @@ type Named struct {
 	*engine.Configuration
 }
 
-// Input is what is replayed, and on what.
+// Input has the cluster, the trace and the configurations of a replay.
 type Input struct {
 	World          *engine.World
 	Trace          *trace.Trace

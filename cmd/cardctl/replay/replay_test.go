@@ -146,7 +146,7 @@ func TestMeans(t *testing.T) {
 	assert.Equal(t, []float64{0, 0}, means(nil, time.Second, 2))
 }
 
-// TestText is how times and parts read.
+// TestText formats times and parts.
 func TestText(t *testing.T) {
 	for seconds, text := range map[float64]string{0: "0s", 1.23: "1.2s", 60: "1m", 3600: "1h", 3661: "1h1m1s", 90000: "25h", 90090: "25h2m"} {
 		assert.Equal(t, text, Text(seconds))

@@ -8,7 +8,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline/replay/measure"
 )
 
-// Summary is what a replay found, for programs. Times are in seconds; null stands for a part of nothing.
+// Summary has the results of a replay, for programs. Times are in seconds; null stands for a part of nothing.
 type Summary struct {
 	Kind    string    `json:"kind"` // always Replay
 	Trace   string    `json:"trace"`
@@ -54,7 +54,7 @@ type LockOut struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Wait is how long the jobs of a group waited until they started.
+// Wait has the times from submission to start of a group of jobs, in seconds.
 type Wait struct {
 	Group   string  `json:"group"`
 	Jobs    int     `json:"jobs"`
@@ -71,7 +71,7 @@ type Card struct {
 	Utilisation *float64 `json:"utilisation"`
 }
 
-// Queue is what a queue had.
+// Queue has the results of a queue.
 type Queue struct {
 	Queue     string   `json:"queue"`
 	CardHours float64  `json:"cardHours"`

@@ -122,14 +122,18 @@ func (o *Order) counts(name string, isCard bool) bool {
 
 // read sets what a queue has now.
 func (o *Order) read(q index.Queue) {
-	allocated := o.session.Index.Allocated(q)
 	for c, d := range o.memory.dims {
-		held := allocated.Get(d)
-		if o.with.Counts == arguments.FairShareCountsBorrowed {
-			held -= o.session.Index.Deserved.At(q, d)
-		}
-		o.memory.history.Set(q, c, held)
+		o.memory.history.Set(q, c, o.held(q, d))
 	}
+}
+
+// held returns the part of what a queue has that counts as usage.
+func (o *Order) held(q index.Queue, d fastres.Dim) float64 {
+	held := o.session.Index.Allocated(q).Get(d)
+	if o.with.Counts == arguments.FairShareCountsBorrowed {
+		held -= o.session.Index.Deserved.At(q, d)
+	}
+	return max(0, held)
 }
 
 // norm returns what the usage of a queue is compared with.
@@ -142,7 +146,7 @@ func (o *Order) norm(q index.Queue, d fastres.Dim) float64 {
 }
 
 // readWants sets the columns that count for each queue: those that pending pods in it and below
-// request. For a queue without such pods, whose pods may be victims, it is what it has.
+// request. A queue without such pods is compared where it may lose pods: the columns that it holds count.
 func (o *Order) readWants() {
 	m, ix := o.memory, o.session.Index
 	m.wants, m.ends = m.wants[:0], m.ends[:0]

@@ -3,8 +3,8 @@ package fairness
 import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
@@ -33,19 +33,17 @@ func (o *Order) restore(stored *stored) {
 			s.Intake.SetCharge(charge, q, task, task.NodeName)
 			part := 1 - usage.Decay(min(gap, runtimes.Of(task.Pod, s.Now)), o.with.HalfLife)
 			for c, d := range m.dims {
-				more[c] = part * charge.Get(d) * o.counted(q, c)
+				more[c] = part * charge.Get(d) * o.counted(q, d)
 			}
 			m.history.Add(q, more)
 		}
 	}
 }
 
-// counted returns the part of what a queue has that counts.
-func (o *Order) counted(q index.Queue, column int) float64 {
-	d := o.memory.dims[column]
-	allocated := o.session.Index.Allocated(q).Get(d)
-	if o.with.Counts != arguments.FairShareCountsBorrowed || allocated <= 0 {
-		return 1
+// counted returns the fraction of what a queue has that counts as usage.
+func (o *Order) counted(q index.Queue, d fastres.Dim) float64 {
+	if allocated := o.session.Index.Allocated(q).Get(d); allocated > 0 {
+		return o.held(q, d) / allocated
 	}
-	return max(0, allocated-o.session.Index.Deserved.At(q, d)) / allocated
+	return 1
 }

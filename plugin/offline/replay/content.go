@@ -22,8 +22,8 @@ type node struct {
 	dirty  bool // its entry in the cache is older than it is
 }
 
-// content is what the scheduler's cache holds from session to session. Sessions write into it; what they
-// touch is made anew before the next one.
+// content holds the nodes, queues and jobs of the scheduler's cache between sessions. Sessions write into it;
+// what they touch is made anew before the next one.
 type content struct {
 	nodes  map[string]*node
 	order  []string // of the nodes

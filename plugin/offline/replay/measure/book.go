@@ -59,7 +59,7 @@ func (b *Book) Deserve(now time.Duration, queue, card string, cards float64) {
 	c.Deserved = c.Deserved.set(now, c.deserved)
 }
 
-// Room is what a queue deserves of a card beyond what it has.
+// Room returns the part of what a queue deserves of a card that it does not have.
 func (b *Book) Room(queue, card string) float64 {
 	if c := b.cells[[2]string{queue, card}]; c != nil {
 		return c.deserved - c.allocated
@@ -96,7 +96,7 @@ type OfCard struct {
 	Utilisation float64 // the part of the time of all cards in which a queue had them
 }
 
-// OfQueue is what a queue had of all cards.
+// OfQueue has the results of a queue, over all cards.
 type OfQueue struct {
 	Queue     string
 	CardHours float64

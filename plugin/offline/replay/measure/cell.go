@@ -44,7 +44,7 @@ type Cell struct {
 	Allocated   Series
 	Deserved    Series
 
-	allocated, wanted, deserved float64 // now; wanted is what waiting pods request
+	allocated, wanted, deserved float64 // now; wanted: the requests of waiting pods
 	since                       time.Duration
 
 	// Integrals over time, in card-seconds. Used is allocated; Due is what the queue deserves, as far as
