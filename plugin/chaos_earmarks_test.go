@@ -17,7 +17,9 @@ type mark struct {
 	job   *world.Job
 	pod   *world.Pod
 	node  string
-	doubt bool // another pod of the job may have ended the earmark
+	// doubt: another pod of the job may have ended the earmark, or it begins only when cards count, from
+	// nominatedNodeName.
+	doubt bool
 }
 
 // noteMarks records the pods that wait for victims of the last session.
@@ -26,12 +28,12 @@ func (w *chaos) noteMarks(j *world.Job, job *api.JobInfo) {
 	for _, task := range job.TaskStatusIndex[api.Pipelined] {
 		waits = waits || task.EvictionOccurred
 	}
-	if !waits || !w.counts() {
+	if !waits {
 		return
 	}
 	for _, p := range j.Pods {
 		if task := job.Tasks[api.TaskID(p.Object.UID)]; task != nil && task.Status == api.Pipelined {
-			w.marks = append(w.marks, mark{cycle: w.Cycle, job: j, pod: p, node: task.NodeName})
+			w.marks = append(w.marks, mark{cycle: w.Cycle, job: j, pod: p, node: task.NodeName, doubt: !w.counts()})
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
@@ -122,7 +123,7 @@ func (c *chaosCycle) checkWork(name string) {
 				continue
 			}
 			for _, p := range j.Pods {
-				if p.Object.Spec.NodeName == task.NodeName && p.Spec.String() == victim.Spec.String() && c.runsAlike(j, p) &&
+				if p.Object.Spec.NodeName == task.NodeName && !c.young(p, j.Spec.Queue, policy.MinRuntimeKey) && p.Spec.String() == victim.Spec.String() && c.runsAlike(j, p) &&
 					c.jobOf(j).Tasks[api.TaskID(p.Object.UID)].Status == api.Running && victim.Object.Status.StartTime.Before(p.Object.Status.StartTime) {
 					violated(name, "%s is evicted, which runs for longer than %s", task.Name, p.Object.Name)
 				}

@@ -81,6 +81,7 @@ var invariants = []invariant{
 	{name: "a pod waits only for what it may have", at: []moment{atClose}, check: (*chaosCycle).checkPipelined},
 	{name: notTaken, placed: (*chaosCycle).checkMarks},
 	{name: once, evicted: (*chaosCycle).checkOnce},
+	{name: "nobody borrows a card that another job holds", placed: (*chaosCycle).checkHolds},
 	{name: notLent, placed: (*chaosCycle).checkLent},
 	{name: "a pod runs on a card that it names", placed: (*chaosCycle).checkCard},
 	{name: "reclaim leaves a queue its guarantee", at: []moment{afterAction}, check: (*chaosCycle).checkLeaves},

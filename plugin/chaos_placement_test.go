@@ -197,7 +197,7 @@ func (c *chaosCycle) checkRefusals(name string) {
 				if !c.servesOn(p, node.Name) || unsure[j.Spec.Queue] || c.anyUnsure(c.Path(j.Spec.Queue), unsure) || !c.fitsBeside(c.Path(j.Spec.Queue), has, request) || !c.fitsLent(c.Path(j.Spec.Queue), has, request, c.present) {
 					continue
 				}
-				if !c.fitsLater(j, has, request) || !c.roomLater(j, task, node) {
+				if !c.fitsLater(j, has, request) || !c.roomLater(j, task, node) || c.mayBeHeld(j, has, request) {
 					continue
 				}
 				if !c.Allocatable(c.Queues[job.Queue], task) {

@@ -27,6 +27,11 @@ var policyTexts = map[string][]string{
 	card.NamespaceKey:             {`{"A":1}`, `{"A":3,"B":2}`, `{"A":0,"C":4}`, "{}", `{"A":1.5}`, "A"},
 	policy.NamespaceCapabilityKey: {`{"cpu":"3"}`, `{"cpu":"2500m","memory":"4Gi"}`, `{"nvidia.com/gpu":"2"}`, "{}", `{"cpu":"-1"}`, "cpu"},
 
+	policy.FairShareKey:           {"true", "false", "no"},
+	policy.FairShareHoldKey:       {"2m", "5m", "0s", "-1m"},
+	policy.FairShareNamespacesKey: {"true", "false", ""},
+	policy.FairShareWeightKey:     {"0.5", "3", "0"},
+
 	policy.InqueueTimeoutKey:   {"0s", "1m", "4m", "-1m", "soon"},
 	policy.MaxJobsKey:          {"1", "2", "3", "5", "0", "some"},
 	policy.OvercommitFactorKey: {"0.5", "1", "1.5", "2", "10", "-1", "1e3"},
@@ -50,6 +55,8 @@ var validPolicies = map[string]func(text string) bool{
 		return err == nil && n > 0 && !strings.Contains(text, "e")
 	},
 	policy.MaxJobsKey: func(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 },
+
+	policy.FairShareHoldKey: validTime,
 
 	policy.MinRuntimeKey:        validTime,
 	policy.PreemptMinRuntimeKey: validTime,

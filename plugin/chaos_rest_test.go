@@ -3,6 +3,7 @@ package plugin
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -203,6 +204,12 @@ func (c *chaosCycle) checkFresh(name string) {
 		theirs := again.own.accounts(p)
 		for what, x := range c.own.accounts(q) {
 			is, fresh := byName(c.own, x), byName(again.own, theirs[what])
+			if strings.Contains("capability realCapability deserved", what) { // what a group is worth in cards that are gone
+				maps.DeleteFunc(is, func(d string, _ float64) bool {
+					name, isCard := strings.CutPrefix(d, "true")
+					return isCard && !c.known(name) && !strings.HasPrefix(name, card.GroupPrefix)
+				})
+			}
 			if unchecked(gonePods) {
 				delete(is, podsName)
 				delete(fresh, podsName)

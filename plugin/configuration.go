@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"maps"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -73,16 +74,17 @@ func ServiceTypes(name string, given framework.Arguments) func(annotations map[s
 	}
 }
 
-// LimitProblems returns the limits of namespaces of a queue that have no effect, because the
-// plugin does not count the resource.
-func LimitProblems(name string, annotations map[string]string) []card.Problem {
+// PolicyProblems returns the policies of a queue that have no effect: limits of namespaces on what the
+// plugin does not count, and those that need an argument.
+func PolicyProblems(name string, given framework.Arguments, annotations map[string]string) []card.Problem {
 	v, known := variantOf(name)
 	if !known {
 		return nil
 	}
 	texts := policy.Read(annotations)
 	values, _ := texts.Parse()
-	return intake.Settings{Scalars: v.Scalars}.LimitProblems(values[policy.NamespaceCapability].Resources)
+	with, _ := arguments.Parse(v, given)
+	return slices.Concat(with.Bounds.LimitProblems(values[policy.NamespaceCapability].Resources), with.Bounds.FairShareProblems(&values))
 }
 
 // UncountedProblems returns the resources of a bound in the spec of a queue that have no effect,

@@ -27,6 +27,11 @@ var features = []func(*session) any{
 	func(s *session) any { return devices.Open(&s.Session) },
 	func(s *session) any { return gone.Open(&s.Session) },
 	func(s *session) any { return fairness.Open(&s.Session, &s.memory.fairness, &s.settings.FairShare) },
+	func(s *session) any {
+		return fairness.OpenNamespaces(&s.Session, &s.memory.fairness, &s.settings.FairShare)
+	},
+	func(s *session) any { return fairness.OpenLoans(&s.Session, &s.memory.fairness, &s.settings.FairShare) },
+	(*session).useHold,
 }
 
 // takePolicies are those of reclaim and preempt. The name proportion has none, as upstream.
@@ -43,6 +48,15 @@ func (s *session) useGates() any {
 	}
 	s.gates = gates.Open(&s.Session)
 	return s.gates
+}
+
+// useHold opens the rule for cards that jobs hold, of which reasons name the job.
+func (s *session) useHold() any {
+	rule := fairness.OpenHold(&s.Session, &s.memory.fairness)
+	if hold, on := rule.(*fairness.Hold); on {
+		s.holderOf = hold.HolderOf
+	}
+	return rule
 }
 
 // openFeatures makes the constraints active that are on, and opens admission and reclaim.
@@ -62,7 +76,8 @@ func (s *session) openFeatures() {
 		}
 	}
 	s.explain = report.Explainer{Index: s.Index, Queues: s.Intake.Queues, Names: s.Names, Cards: s.Cards, Reservations: &m.admit.Reservations,
-		Jobs: &m.jobs, Guarantees: &m.guarantees, Total: s.Intake.Total, Limit: s.Limit, Proportion: s.variant.Proportion}
+		Jobs: &m.jobs, Guarantees: &m.guarantees, Total: s.Intake.Total, Limit: s.Limit, Proportion: s.variant.Proportion,
+		HolderOf: s.holderOf}
 	if s.Intake.Namespaces != nil {
 		s.explain.Namespaces = &s.Intake.Namespaces.Quota
 	}

@@ -13,6 +13,12 @@ import (
 func (s *session) register(hierarchy bool) {
 	ssn, name := s.Volcano, s.variant.Name
 	ssn.AddQueueOrderFn(name, s.queueOrder)
+	if s.OrdersJobs() {
+		ssn.AddJobOrderFn(name, s.jobOrder)
+		if problem := s.jobOrderProblem(); problem != "" {
+			s.warnOnce(problem)
+		}
+	}
 	ssn.AddJobEnqueueableFn(name, s.admit.JobEnqueueable)
 	ssn.AddJobEnqueuedFn(name, s.admit.JobEnqueued)
 	ssn.AddAllocatableFn(name, s.allocatable)

@@ -4,6 +4,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -50,6 +51,26 @@ func (s *session) orderBy(rule func(*index.Index, index.Queue, index.Queue) int,
 		return c
 	}
 	return rule(s.Index, lq, rq)
+}
+
+// jobOrder compares two jobs of a queue by the constraints that order jobs.
+func (s *session) jobOrder(l, r any) int { return s.OrderJobs(l.(*api.JobInfo), r.(*api.JobInfo)) }
+
+// jobOrderProblem returns a warning where the plugin drf, which has an opinion about most jobs, orders them
+// first, "" for none.
+func (s *session) jobOrderProblem() string {
+	for _, tier := range s.Volcano.Tiers {
+		for _, p := range tier.Plugins {
+			switch {
+			case p.Name == s.variant.Name:
+				return ""
+			case p.Name == "drf" && p.EnabledJobOrder != nil && *p.EnabledJobOrder:
+				return arguments.FairShareNamespaces + " has little effect behind the plugin drf; put " + s.variant.Name +
+					" before it, or set enableJobOrder: false for drf"
+			}
+		}
+	}
+	return ""
 }
 
 // victimQueueOrder compares two queues that victims of preemptor's queue are in.

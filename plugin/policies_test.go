@@ -138,13 +138,13 @@ func TestLimitsOfUncountedResources(t *testing.T) {
 			run.open(t)
 			assert.Contains(t, (<-events).Message, `"none" is not a JSON object`, "the same warning is recorded again")
 			var found []string
-			for _, p := range LimitProblems(test.build(nil).Name(), map[string]string{policy.NamespaceCapabilityKey: `{"cpu": 4, "gpus": 1}`}) {
+			for _, p := range PolicyProblems(test.build(nil).Name(), nil, map[string]string{policy.NamespaceCapabilityKey: `{"cpu": 4, "gpus": 1}`}) {
 				found = append(found, p.Reason)
 			}
 			assert.Len(t, found, 1)
 		})
 	}
-	assert.Empty(t, LimitProblems("drf", map[string]string{policy.NamespaceCapabilityKey: `{"gpus": 1}`}), "a plugin of someone else")
+	assert.Empty(t, PolicyProblems("drf", nil, map[string]string{policy.NamespaceCapabilityKey: `{"gpus": 1}`}), "a plugin of someone else")
 }
 
 // TestPoliciesOfADeletedRoot deletes the root. The tree still has one, without policies.

@@ -6,6 +6,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/admit"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -27,6 +28,7 @@ type session struct {
 	reclaim  reclaim.Session
 	gates    *gates.Rule // nil where Volcano removes no gates
 	explain  report.Explainer
+	holderOf func(fastres.Dim) (*api.JobInfo, index.Queue) // nil where no job holds a card
 	// rules differ between names, releases and arguments. They are chosen when the session opens.
 	rules struct {
 		share quota.ShareRule

@@ -23,6 +23,7 @@ const (
 	Guaranteed                     // what is left is guaranteed to other queues
 	Reserved                       // what is left is reserved for pods that get a node soon
 	Earmarked                      // what is left is for pods that others were evicted for
+	HeldForFairShare               // what is left is held for a job of a queue that goes first
 	MixedResources                 // the cards of one list have different resource names
 	ResourceMismatch               // the pod requests a resource that is not that of its cards
 	UntypedPod                     // the pod names no card, and untypedCards is reject
@@ -35,7 +36,8 @@ var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
 	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", OverQuota: "OverQuota", OverNamespace: "OverNamespace",
 	OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved", Earmarked: "Earmarked",
-	MixedResources: "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
+	HeldForFairShare: "HeldForFairShare",
+	MixedResources:   "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
 	SearchExhausted: "SearchExhausted", ReclaimDelayed: "ReclaimDelayed", TrainingJob: "TrainingJob",
 }
 

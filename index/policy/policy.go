@@ -23,6 +23,10 @@ const (
 	InqueueTimeout
 	NamespaceCards
 	NamespaceCapability
+	FairShare
+	FairShareWeight
+	FairShareNamespaces
+	FairShareHold
 	ReclaimFence
 	MinRuntime
 	PreemptMinRuntime
@@ -32,6 +36,10 @@ const (
 
 // The names of the annotations. That of NamespaceCards is card.NamespaceKey.
 const (
+	FairShareKey           = "volcano.sh/fair-share"
+	FairShareHoldKey       = "volcano.sh/fair-share-hold"
+	FairShareNamespacesKey = "volcano.sh/fair-share.namespaces"
+	FairShareWeightKey     = "volcano.sh/fair-share-weight"
 	NamespaceCapabilityKey = "volcano.sh/capability.namespace"
 	InqueueTimeoutKey      = "volcano.sh/inqueue-timeout"
 	MaxJobsKey             = "volcano.sh/max-jobs"
@@ -56,6 +64,10 @@ var rules = [keys]rule{
 	InqueueTimeout:      {name: InqueueTimeoutKey, want: WantDuration, inherits: true, parse: parseDuration},
 	MaxJobs:             {name: MaxJobsKey, want: wantCount, parse: parseCount},
 	OvercommitFactor:    {name: OvercommitFactorKey, want: wantFactor, inherits: true, parse: parseFactor},
+	FairShare:           {name: FairShareKey, want: wantFlag, inherits: true, parse: parseFlag},
+	FairShareWeight:     {name: FairShareWeightKey, want: wantFactor, parse: parseFactor},
+	FairShareNamespaces: {name: FairShareNamespacesKey, want: wantFlag, inherits: true, parse: parseFlag},
+	FairShareHold:       {name: FairShareHoldKey, want: WantDuration, inherits: true, parse: parseDuration},
 	ReclaimFence:        {name: ReclaimFenceKey, want: wantFlag, parse: parseFlag},
 	MinRuntime:          {name: MinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
 	PreemptMinRuntime:   {name: PreemptMinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
@@ -87,6 +99,33 @@ func (v *Values) OvercommitFactor() int64 { return v[OvercommitFactor].Milli }
 // reserved for it any more, 0 for any time, and whether the queue or an ancestor states it.
 func (v *Values) InqueueTimeout() (timeout time.Duration, set bool) {
 	return v[InqueueTimeout].Duration, v[InqueueTimeout].Set
+}
+
+// NoFairShare reports whether the past of the queue does not count.
+func (v *Values) NoFairShare() bool { return v[FairShare].Set && !v[FairShare].Flag }
+
+// FairShareWeight returns the weight of the queue's usage over time, in thousandths, 0 for that of
+// its spec.
+func (v *Values) FairShareWeight() int64 { return v[FairShareWeight].Milli }
+
+// FairShareNamespaces reports whether usage over time orders the namespaces of the queue, and
+// whether the queue or an ancestor states it.
+func (v *Values) FairShareNamespaces() (on, set bool) {
+	return v[FairShareNamespaces].Flag, v[FairShareNamespaces].Set
+}
+
+// FairShareHold returns how long a job of the queue waits for nodes until others may not borrow
+// its cards, 0 for any time.
+func (v *Values) FairShareHold() time.Duration { return v[FairShareHold].Duration }
+
+// FairShareKeys returns the names of the annotations about usage over time that set a value.
+func (v *Values) FairShareKeys() (names []string) {
+	for k := FairShare; k <= FairShareHold; k++ {
+		if v[k].Set {
+			names = append(names, rules[k].name)
+		}
+	}
+	return names
 }
 
 // ReclaimFence reports whether no queue outside reclaims from below the queue, and none below
@@ -208,7 +247,9 @@ func (v Value) lifts(k Key) bool {
 	switch k {
 	case ReclaimFence:
 		return !v.Flag
-	case InqueueTimeout, MinRuntime, PreemptMinRuntime, ReclaimDelay:
+	case FairShare:
+		return v.Flag
+	case FairShareHold, InqueueTimeout, MinRuntime, PreemptMinRuntime, ReclaimDelay:
 		return v.Duration == 0
 	case NamespaceCards:
 		return len(v.Cards) == 0

@@ -64,8 +64,9 @@ const (
 
 // Known are all of them.
 var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardGroups, CardLabels, CardUnlimitedCPUMemory, DeservedFrom,
-	DisplacePromises, FairShareBy, FairShareCounts, FairShareHalfLife, FairShareHorizon, FairShareOf, FairShareSave, FairShareStore, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses, ReclaimBeyondMinimum,
-	ReclaimByClass, ReclaimDamping, RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder}
+	DisplacePromises, FairShareBy, FairShareCounts, FairShareHalfLife, FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim,
+	FairShareSave, FairShareStore, FairShareWeights, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses,
+	ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping, RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder}
 
 // VictimsBy is the order in which reclaim evicts pods.
 type VictimsBy string
@@ -145,12 +146,9 @@ func Parse(v Variant, arguments framework.Arguments) (Settings, []string) {
 		Levels:    p.count(AncestorReclaimLevel),
 		Gates:     rules.QueueGates && release.RemovesQueueGates(),
 		Rules:     rules,
-		FairShare: p.fairShare(),
+		FairShare: p.fairShare(v),
 	}
-	if s.Damping > 0 && s.Levels > 0 {
-		s.Levels = 0
-		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect beside %s", AncestorReclaimLevel, ReclaimDamping))
-	}
+	s.Bounds.FairShare = intake.FairShare{On: s.FairShare.HalfLife > 0, ByWeight: s.FairShare.By == FairShareByWeight}
 	p.takes(v, &s)
 	p.unknown()
 	return s, p.problems
@@ -205,6 +203,14 @@ func (p *parser) takes(v Variant, s *Settings) {
 	if v.Proportion {
 		s.BeyondMinimum = p.without(v, ReclaimBeyondMinimum, s.BeyondMinimum)
 		s.ByWork, s.ByClass = p.without(v, VictimOrder, s.ByWork), p.without(v, ReclaimByClass, s.ByClass)
+	}
+	if s.Damping > 0 && s.Levels > 0 {
+		s.Levels = 0
+		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect beside %s", AncestorReclaimLevel, ReclaimDamping))
+	}
+	if s.Damping > 0 && s.FairShare.Reclaim > 0 {
+		s.FairShare.Reclaim = 0
+		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect beside %s", FairShareReclaim, ReclaimDamping))
 	}
 	if len(s.Owners) > 0 && !s.ByClass {
 		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect without %s", OwnerClasses, ReclaimByClass))

@@ -2,6 +2,7 @@ package arguments
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -11,14 +12,21 @@ import (
 
 // The arguments of the order by usage over time.
 const (
-	FairShareBy       = "fairShareBy"
-	FairShareCounts   = "fairShareCounts"
-	FairShareHalfLife = "fairShareHalfLife"
-	FairShareHorizon  = "fairShareHorizon"
-	FairShareOf       = "fairShareOf"
-	FairShareSave     = "fairShareSave"
-	FairShareStore    = "fairShareStore"
+	FairShareBy         = "fairShareBy"
+	FairShareCounts     = "fairShareCounts"
+	FairShareHalfLife   = "fairShareHalfLife"
+	FairShareHorizon    = "fairShareHorizon"
+	FairShareNamespaces = "fairShareNamespaces"
+	FairShareOf         = "fairShareOf"
+	FairShareReclaim    = "fairShareReclaim"
+	FairShareSave       = "fairShareSave"
+	FairShareStore      = "fairShareStore"
+	FairShareWeights    = "fairShareWeights"
 )
+
+// ofFairShare are those that need FairShareHalfLife.
+var ofFairShare = []string{FairShareBy, FairShareCounts, FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim, FairShareSave,
+	FairShareStore, FairShareWeights}
 
 // FairShareNorm selects the quantity that usage is divided by.
 type FairShareNorm string
@@ -54,15 +62,22 @@ type FairShare struct {
 	By       FairShareNorm
 	Counts   FairShareUsage
 	Of       []string // names of cards and resources, or FairShareOfCards
-	Store    types.NamespacedName
-	Save     time.Duration // the time between saves
+	// Weights multiply the levels of cards and resources. Others have the weight 1.
+	Weights map[string]float64
+	// Namespaces: usage orders the namespaces of a queue, too, unless the queue says otherwise.
+	Namespaces bool
+	// Reclaim is how many times the level of a queue that may take what another one borrows goes into
+	// that one's level; 0 for never.
+	Reclaim float64
+	Store   types.NamespacedName
+	Save    time.Duration // the time between saves
 }
 
 // fairShare reads the settings. The zero FairShare is off.
-func (p *parser) fairShare() FairShare {
+func (p *parser) fairShare(v Variant) FairShare {
 	halfLife := p.duration(FairShareHalfLife, 0)
 	if halfLife == 0 {
-		for _, key := range []string{FairShareBy, FairShareCounts, FairShareHorizon, FairShareOf, FairShareSave, FairShareStore} {
+		for _, key := range ofFairShare {
 			if _, given := p.arguments[key]; given {
 				p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect without %s", key, FairShareHalfLife))
 			}
@@ -75,14 +90,47 @@ func (p *parser) fairShare() FairShare {
 		By:       oneOf(p, FairShareBy, FairShareByDeserved, FairShareByWeight),
 		Counts:   oneOf(p, FairShareCounts, FairShareCountsAll, FairShareCountsBorrowed),
 		Of:       p.words(FairShareOf, FairShareOfCards),
+		Weights:  p.weights(FairShareWeights),
 		Store:    p.store(FairShareStore),
 		Save:     p.duration(FairShareSave, time.Minute),
 	}
+	f.Namespaces, f.Reclaim = p.flag(FairShareNamespaces, false), p.fairShareReclaim(v)
 	if f.Save < time.Second {
 		f.Save = time.Minute
 		p.wrong(FairShareSave, "a time of 1s or more", f.Save)
 	}
 	return f
+}
+
+// fairShareReclaim reads a factor above 1, 0 for none.
+func (p *parser) fairShareReclaim(v Variant) float64 {
+	_, given := p.arguments[FairShareReclaim]
+	switch factor := p.number(FairShareReclaim); {
+	case !given:
+	case v.Proportion:
+		p.without(v, FairShareReclaim, true)
+	case factor > 1 && !math.IsInf(factor, 0):
+		return factor
+	default:
+		p.wrong(FairShareReclaim, "a number above 1", "none")
+	}
+	return 0
+}
+
+// weights reads weights by name.
+func (p *parser) weights(key string) (weights map[string]float64) {
+	p.entries(key, "a map of cards and resources to weights", func(name string, given any) string {
+		weight := numberOf(given)
+		if !(weight > 0) || math.IsInf(weight, 0) {
+			return fmt.Sprintf("%v is not a number above 0", given)
+		}
+		if weights == nil {
+			weights = map[string]float64{}
+		}
+		weights[name] = weight
+		return ""
+	})
+	return weights
 }
 
 // store reads the namespace and the name of a ConfigMap, or none.

@@ -175,8 +175,10 @@ func (p *parser) duration(key string, byDefault time.Duration) time.Duration {
 }
 
 // number returns the value of a key, NaN for one that is not a number.
-func (p *parser) number(key string) float64 {
-	switch given := p.arguments[key].(type) {
+func (p *parser) number(key string) float64 { return numberOf(p.arguments[key]) }
+
+func numberOf(given any) float64 {
+	switch given := given.(type) {
 	case int:
 		return float64(given)
 	case float64:

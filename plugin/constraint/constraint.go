@@ -12,6 +12,8 @@
 //	Watcher    follows the tasks that get and lose nodes in the session
 //	Holder     reserves something for jobs that are admitted
 //	QueueOrder which queue is served first
+//	JobOrder   which job of a queue is served first
+//	LoanRule   who takes what others borrow, though it deserves no more
 //
 // Session has a method for each question, which asks all active constraints.
 //
@@ -132,4 +134,23 @@ type Holder interface {
 type QueueOrder interface {
 	// CompareQueues returns a number below 0 if l goes first, above 0 if r does, and 0 if shares decide.
 	CompareQueues(l, r index.Queue) int
+}
+
+// JobOrder orders the jobs of a queue.
+type JobOrder interface {
+	// CompareJobs returns a number below 0 if l goes first, above 0 if r does, and 0 if others decide.
+	CompareJobs(l, r *api.JobInfo) int
+}
+
+// Loan is a quantity of a card that a queue would take from another one.
+type Loan struct {
+	To, From     index.Queue
+	Card         fastres.Dim
+	Gained, Lost float64
+}
+
+// LoanRule decides about cards that queues have beyond what they deserve.
+type LoanRule interface {
+	// AllowLoan reports whether the queue To may take the card, though it deserves no more of it.
+	AllowLoan(b quota.View, l Loan) bool
 }

@@ -144,6 +144,28 @@ func (s *Session) Spares(task *api.TaskInfo) bool {
 	return q != index.None && slices.ContainsFunc(s.policies, func(p TakePolicy) bool { return p.Spares(q, task) })
 }
 
+// HasLoans reports whether queues may take what others borrow.
+func (s *Session) HasLoans() bool { return len(s.loans) > 0 }
+
+// AllowsLoan reports whether a constraint lets a queue take what another one borrows, though it deserves
+// no more.
+func (s *Session) AllowsLoan(b quota.View, l Loan) bool {
+	return slices.ContainsFunc(s.loans, func(rule LoanRule) bool { return rule.AllowLoan(b, l) })
+}
+
+// FindsLoan reports whether AllowsLoan lets q take a quantity of a card from any queue.
+func (s *Session) FindsLoan(b quota.View, q index.Queue, card fastres.Dim, milli float64) bool {
+	if !s.HasLoans() {
+		return false
+	}
+	for from := range index.Queue(s.Index.Len()) {
+		if from != q && s.Index.IsLeaf(from) && s.AllowsLoan(b, Loan{q, from, card, milli, milli}) {
+			return true
+		}
+	}
+	return false
+}
+
 // HasPolicies reports whether policies decide who takes from whom.
 func (s *Session) HasPolicies() bool { return len(s.policies) > 0 }
 

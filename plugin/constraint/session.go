@@ -45,6 +45,8 @@ type Session struct {
 	holders  []Holder
 	policies []TakePolicy
 	orders   []QueueOrder
+	byJob    []JobOrder
+	loans    []LoanRule
 }
 
 // Open begins without constraints.
@@ -63,6 +65,8 @@ func (s *Session) Use(constraint any) {
 	s.holders = appendIf(s.holders, constraint)
 	s.policies = appendIf(s.policies, constraint)
 	s.orders = appendIf(s.orders, constraint)
+	s.byJob = appendIf(s.byJob, constraint)
+	s.loans = appendIf(s.loans, constraint)
 }
 
 func appendIf[T any](list []T, constraint any) []T {
@@ -111,6 +115,18 @@ func (s *Session) AskOn(q index.Queue, task *api.TaskInfo, node string, request 
 func (s *Session) OrderQueues(l, r index.Queue) int {
 	for _, order := range s.orders {
 		if c := order.CompareQueues(l, r); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// OrdersJobs reports whether a constraint orders the jobs of queues, and OrderJobs compares two of them.
+func (s *Session) OrdersJobs() bool { return len(s.byJob) > 0 }
+
+func (s *Session) OrderJobs(l, r *api.JobInfo) int {
+	for _, order := range s.byJob {
+		if c := order.CompareJobs(l, r); c != 0 {
 			return c
 		}
 	}

@@ -95,6 +95,20 @@ func (s Settings) LimitProblems(limit v1.ResourceList) (problems []card.Problem)
 	return problems
 }
 
+// FairShareProblems returns the annotations about usage over time that have no effect with the
+// arguments of the plugin.
+func (s Settings) FairShareProblems(values *policy.Values) (problems []card.Problem) {
+	for _, name := range values.FairShareKeys() {
+		switch {
+		case !s.FairShare.On:
+			problems = append(problems, card.Problem{Key: name, Reason: "has no effect without the argument fairShareHalfLife"})
+		case name == policy.FairShareWeightKey && !s.FairShare.ByWeight:
+			problems = append(problems, card.Problem{Key: name, Reason: "has no effect without the argument fairShareBy: weight"})
+		}
+	}
+	return problems
+}
+
 // UncountedProblems returns the resources of a bound of a queue, such as its capability, that the
 // plugin does not count, in the order of their names. Problem.Key is the resource.
 func (s Settings) UncountedProblems(bound v1.ResourceList) (problems []card.Problem) {

@@ -51,7 +51,7 @@ func (p *policies) readQueue(queue *objects.Queue, settings Settings) {
 			}
 			found.Texts = append(found.Texts, fmt.Sprintf("annotation %s: %s%s", problems[key].Key, problems[key].Reason, text))
 		}
-		for _, problem := range settings.LimitProblems(limit) {
+		for _, problem := range slices.Concat(settings.LimitProblems(limit), settings.FairShareProblems(&values)) {
 			found.Texts = append(found.Texts, fmt.Sprintf("annotation %s: %s", problem.Key, problem.Reason))
 		}
 		if p.read == nil {

@@ -65,7 +65,11 @@ type Settings struct {
 	KeepGuarantees  bool          // guarantees of cpu, memory and scalars are kept free as those of cards are
 	Scalars         bool          // scalar resources count, not cpu and memory alone
 	Proportion      bool          // quota.ProportionRounds computes deserved
+	FairShare       FairShare
 }
+
+// FairShare is how queues are ordered by usage over time.
+type FairShare struct{ On, ByWeight bool }
 
 // State holds trees, bounds and memory across sessions. The zero State is ready.
 type State struct {

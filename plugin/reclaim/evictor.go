@@ -117,9 +117,33 @@ func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, charge fa
 func (s *Session) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
 	return want{
 		request: r,
-		mayTake: s.deserves(e.Queue, d, float64(r.Amount)).OK(),
+		mayTake: s.mayTakeCard(e.Queue, d, float64(r.Amount)).OK(),
 		lack:    s.lacks(e, v1.ResourceName(s.Cards.ResourceName(r.Resource))),
 	}
+}
+
+// mayTakeCard decides whether q may take a quantity of a card from other queues: it deserves the card, or
+// another queue borrows so much that q may take some of it.
+func (s *Session) mayTakeCard(q index.Queue, d fastres.Dim, milli float64) quota.Verdict {
+	v := s.deserves(q, d, milli)
+	if !v.OK() && s.FindsLoan(s.Books.Future.Queues, q, d, milli) {
+		v.Reason = quota.Admitted
+	}
+	return v
+}
+
+// takesLoan decides about a victim of q, which is charged for it, for an evictor whose queue may not
+// deserve its cards: it gets these from queues that borrow enough.
+func (s *Session) takesLoan(e *evictor, q index.Queue, charge fastres.Vector) bool {
+	for d := range e.charge.Requested() {
+		if !s.Names.IsCard(d) || s.Names.IsGroup(d) || s.deserves(e.Queue, d, e.charge.Get(d)).OK() {
+			continue
+		}
+		if !s.AllowsLoan(&s.memory.victims, constraint.Loan{To: e.Queue, From: q, Card: d, Gained: e.charge.Get(d), Lost: charge.Get(d)}) {
+			return false
+		}
+	}
+	return true
 }
 
 // deserves decides whether q may take a quantity of a card from other queues. It deserves the card if it

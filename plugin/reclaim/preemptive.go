@@ -95,7 +95,7 @@ func (s *Session) takeDeserved(q index.Queue, request fastres.Vector, tasks []*a
 			}
 		}
 		if outcome := s.Cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict {
-			if v := s.deserves(q, d, milli*equal); !v.OK() {
+			if v := s.mayTakeCard(q, d, milli*equal); !v.OK() {
 				return v
 			}
 			return s.FitsOwn(&s.Books.Future, a, d, milli*equal)

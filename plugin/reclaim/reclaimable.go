@@ -140,6 +140,9 @@ func (s *Session) eachVictim(e *evictor, reclaimees []*api.TaskInfo, visit func(
 		if e.hasCards && !s.frees(e, q, task, charge) || protection == quota.ByDeserved && s.keeps(q, charge) {
 			continue
 		}
+		if e.hasCards && s.HasLoans() && !s.takesLoan(e, q, charge) {
+			continue
+		}
 		if s.evict(e, q, task, charge, protection) && !visit(task) {
 			return
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -32,6 +33,9 @@ type Explainer struct {
 	// Limit bounds allocation: realCapability, or deserved for proportion.
 	Limit      *index.Rows
 	Proportion bool
+	// HolderOf returns the job that holds a card for fairness over time, and its queue, nil for none. The
+	// function is nil where no job does.
+	HolderOf func(fastres.Dim) (*api.JobInfo, index.Queue)
 }
 
 // Explain returns the reason of a refusal, nil where nothing is refused.
@@ -53,6 +57,8 @@ func (e *Explainer) Explain(r Refusal) *Reason {
 		n := e.Jobs.Numbers(q)
 		reason.Shortages = []Shortage{{Queue: reason.Queue, Resource: jobs, Against: policy.Short(policy.MaxJobsKey),
 			Requested: 1, Total: n.Total, Bound: n.Bound}}
+	case r.Verdict.Reason == quota.HeldForFairShare:
+		e.explainHeld(reason, r)
 	case r.ofList():
 		e.explainList(reason, r)
 	case r.Verdict.Reason == quota.OverNamespace:
@@ -293,6 +299,22 @@ func (e *Explainer) explainCards(reason *Reason, r Refusal) {
 		d, known := e.Names.LookupCard(name)
 		if shortage, exceeded := e.cardShortage(r, name, d, known); exceeded && !slices.Contains(reason.Shortages, shortage) {
 			reason.Shortages = append(reason.Shortages, shortage)
+		}
+	}
+}
+
+// explainHeld sets which job holds the cards that a request would borrow.
+func (e *Explainer) explainHeld(reason *Reason, r Refusal) {
+	dims := r.Cards.Selector.Dims
+	if r.aboutCards() {
+		reason.Cards, reason.typed, reason.Requested = e.Cards.Describe(r.Cards), r.Cards.Selector.Typed, r.Cards.Amount.Cards()
+	} else {
+		dims = slices.Collect(r.Request.Requested())
+	}
+	for _, d := range dims {
+		if job, q := e.HolderOf(d); job != nil {
+			reason.Detail = fmt.Sprintf("job <%s/%s> of queue <%s>", job.Namespace, job.Name, e.Index.Name(q))
+			return
 		}
 	}
 }

@@ -54,7 +54,19 @@ func (e *Explainer) dimVerdict(r Refusal, d fastres.Dim, amount float64) quota.V
 	if v := quota.FitsBeside(e.Index, e.Index, e.Limit, r.Queue, d, amount); !v.OK() {
 		return v
 	}
+	if e.held(r.Queue, d, amount) {
+		return quota.Verdict{Reason: quota.HeldForFairShare, Queue: r.Queue}
+	}
 	return quota.Verdict{Reason: quota.Earmarked, Queue: r.Queue} // now it fits
+}
+
+// held reports whether a job holds a card that q would borrow.
+func (e *Explainer) held(q index.Queue, d fastres.Dim, amount float64) bool {
+	if e.HolderOf == nil || e.Index.Allocated(q).Get(d)+amount <= e.Index.Deserved.At(q, d) {
+		return false
+	}
+	job, _ := e.HolderOf(d)
+	return job != nil
 }
 
 // explainList sets what a reason states about several cards: each with its own cause, in the order
@@ -103,7 +115,7 @@ func (e *Explainer) listShortage(r Refusal, name string) (s Shortage) {
 	case quota.Guaranteed:
 		_, n := e.Guarantees.Numbers(e.Index, r.Queue, d, requested)
 		s = e.shortageOf(v.Queue, d, requested, n, kept)
-	case quota.Earmarked:
+	case quota.Earmarked, quota.HeldForFairShare:
 		s = Shortage{Queue: e.Index.Name(v.Queue), Resource: cards.Shown(name), Requested: r.Cards.Amount.Cards()}
 	case quota.OverNamespace:
 		accounts := &e.Namespaces.Accounts

@@ -21,9 +21,10 @@ const (
 	OverQuota        Rule = "OverQuota"
 	OverNamespace    Rule = "OverNamespace" // the namespace has as much in a queue as the queue lets it have
 	OverDeserved     Rule = "OverDeserved"
-	Guaranteed       Rule = "Guaranteed" // what is left is guaranteed to other queues
-	Reserved         Rule = "Reserved"   // what is left is reserved for pods that get a node soon
-	Earmarked        Rule = "Earmarked"  // what is left is for pods that others were evicted for
+	Guaranteed       Rule = "Guaranteed"       // what is left is guaranteed to other queues
+	Reserved         Rule = "Reserved"         // what is left is reserved for pods that get a node soon
+	Earmarked        Rule = "Earmarked"        // what is left is for pods that others were evicted for
+	HeldForFairShare Rule = "HeldForFairShare" // what is left is held for a job of a queue that goes first
 	MixedResources   Rule = "MixedResources"
 	ResourceMismatch Rule = "ResourceMismatch"
 	UntypedPod       Rule = "UntypedPod"
@@ -46,7 +47,7 @@ type Reason struct {
 	// Resource is the resource that the pod requests, where its cards have another one.
 	Resource string `json:"resource,omitempty"`
 	Label    string `json:"label,omitempty"`  // that the node lacks
-	Detail   string `json:"detail,omitempty"` // why the queue does not reach the root
+	Detail   string `json:"detail,omitempty"` // why the queue does not reach the root, or which job holds the cards
 	// Namespace is that of the job or the pod, where a queue limits namespaces.
 	Namespace string `json:"namespace,omitempty"`
 	// Shortages are the bounds that the request does not fit under: one for each card
@@ -108,6 +109,9 @@ func (r Reason) In(memory Unit) string {
 			return r.shortages(memory)
 		}
 		return fmt.Sprintf("What is left at queue <%s> is %s%s", r.Queue, earmarked, r.requested())
+	case HeldForFairShare:
+		return fmt.Sprintf("Queue <%s> may not borrow what is left: it is held for %s, which goes first and waits for nodes%s", r.Queue, r.Detail,
+			r.requested())
 	case MixedResources:
 		return fmt.Sprintf("Cards <%s> do not share one resource name, so no pod can request either of them", r.Cards)
 	case ResourceMismatch:
@@ -194,6 +198,9 @@ func (s Shortage) in(memory Unit) string {
 	switch s.Rule {
 	case Guaranteed:
 		return fmt.Sprintf("What is left of <%s> at queue <%s> is guaranteed to other queues: requested <%s>", s.Resource, s.Queue,
+			amount(s.Requested))
+	case HeldForFairShare:
+		return fmt.Sprintf("What queue <%s> may borrow of <%s> is held for a job that goes first: requested <%s>", s.Queue, s.Resource,
 			amount(s.Requested))
 	case Earmarked:
 		return fmt.Sprintf("What is left of <%s> at queue <%s> is %s: requested <%s>", s.Resource, s.Queue, earmarked, amount(s.Requested))

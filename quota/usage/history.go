@@ -25,6 +25,7 @@ type History struct {
 	norm     []float64 // N
 	unknown  []bool    // by queue: it has no history yet
 	departed map[string]*departure
+	members  Namespaces
 }
 
 // departure is the usage of a queue that was deleted, without that of queues below it.
@@ -41,6 +42,9 @@ func Decay(after, halfLife time.Duration) float64 {
 
 // Columns returns the columns. It is for reading.
 func (h *History) Columns() []Column { return h.columns }
+
+// Namespaces returns the usage of namespaces. Bind keeps it as it is.
+func (h *History) Namespaces() *Namespaces { return &h.members }
 
 // Row returns the usage of a queue by column. It is for reading, until the next call.
 func (h *History) Row(q index.Queue) []float64 { return h.row(h.usage, q) }
@@ -73,6 +77,7 @@ func (h *History) Advance(decay float64) {
 			delete(h.departed, name)
 		}
 	}
+	h.members.Advance(decay)
 }
 
 // negligible is a usage of deleted queues that is forgotten: a thousandth of a card.
@@ -118,4 +123,14 @@ func (h *History) Level(q index.Queue, gamma float64, wants []int32) (level, bey
 		}
 	}
 	return level, beyond
+}
+
+// LevelWith returns the level of a queue in one column, with some amount in place of what the queue has:
+// infinity where it has no norm.
+func (h *History) LevelWith(q index.Queue, gamma float64, column int, held float64) float64 {
+	average, norm := gamma*h.Row(q)[column]+(1-gamma)*held, h.row(h.norm, q)[column]
+	if norm <= 0 {
+		return math.Inf(1)
+	}
+	return average / norm
 }

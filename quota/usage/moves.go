@@ -12,7 +12,7 @@ func (h *History) Bind(tree *index.Tree, columns []Column) {
 	if h.tree == tree && slices.Equal(h.columns, columns) {
 		return
 	}
-	next := &History{tree: tree, columns: slices.Clone(columns), departed: map[string]*departure{}}
+	next := &History{tree: tree, columns: slices.Clone(columns), departed: map[string]*departure{}, members: h.members}
 	next.resize()
 	from := h.columnsIn(next.columns)
 	if h.tree != nil {

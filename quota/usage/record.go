@@ -15,6 +15,8 @@ type Record struct {
 	// Root is the root of the tree, "" where quotas are flat.
 	Root   string                 `json:"root,omitempty"`
 	Queues map[string]QueueRecord `json:"queues"`
+	// Namespaces is the usage by queue, namespace and column.
+	Namespaces map[string]map[string][]float64 `json:"namespaces,omitempty"`
 }
 
 // QueueRecord is the usage of a queue by column.
@@ -42,6 +44,15 @@ func (h *History) Record() Record {
 	for name, d := range h.departed {
 		r.Queues[name] = QueueRecord{Parent: d.heir, Usage: slices.Clone(d.usage), Deleted: true}
 	}
+	for who, m := range h.members.of {
+		if r.Namespaces == nil {
+			r.Namespaces = map[string]map[string][]float64{}
+		}
+		if r.Namespaces[who.Queue] == nil {
+			r.Namespaces[who.Queue] = map[string][]float64{}
+		}
+		r.Namespaces[who.Queue][who.Namespace] = slices.Clone(m.usage)
+	}
 	return r
 }
 
@@ -54,19 +65,17 @@ func New(r Record) (*History, error) {
 	var nodes []index.Node
 	for _, name := range slices.Sorted(maps.Keys(r.Queues)) {
 		of := r.Queues[name]
-		if len(of.Usage) != len(r.Columns) {
-			return nil, fmt.Errorf("queue %s has %d values for %d columns", name, len(of.Usage), len(r.Columns))
-		}
-		for _, x := range of.Usage {
-			if math.IsNaN(x) || math.Abs(x) > most || x < 0 && !of.Deleted {
-				return nil, fmt.Errorf("queue %s has the usage %v", name, x)
-			}
+		if err := r.check(of.Usage, of.Deleted); err != nil {
+			return nil, fmt.Errorf("queue %s %w", name, err)
 		}
 		if of.Deleted {
 			h.departed[name] = &departure{heir: of.Parent, usage: slices.Clone(of.Usage)}
 		} else {
 			nodes = append(nodes, index.Node{Name: name, Parent: of.Parent})
 		}
+	}
+	if err := h.members.read(r); err != nil {
+		return nil, err
 	}
 	h.tree = index.BuildTree(nodes, r.Root)
 	h.resize()
@@ -77,6 +86,33 @@ func New(r Record) (*History, error) {
 		}
 	}
 	return h, nil
+}
+
+// check returns an error for a usage that no History wrote. That of a queue that was deleted can be below 0.
+func (r *Record) check(usage []float64, negative bool) error {
+	if len(usage) != len(r.Columns) {
+		return fmt.Errorf("has %d values for %d columns", len(usage), len(r.Columns))
+	}
+	for _, x := range usage {
+		if math.IsNaN(x) || math.Abs(x) > most || x < 0 && !negative {
+			return fmt.Errorf("has the usage %v", x)
+		}
+	}
+	return nil
+}
+
+// read sets the usage of a record.
+func (n *Namespaces) read(r Record) error {
+	n.Bind(r.Columns)
+	for queue, of := range r.Namespaces {
+		for namespace, usage := range of {
+			if err := r.check(usage, false); err != nil {
+				return fmt.Errorf("namespace %s of queue %s %w", namespace, queue, err)
+			}
+			n.of[Member{queue, namespace}] = &member{usage: slices.Clone(usage), held: make([]float64, len(usage))}
+		}
+	}
+	return nil
 }
 
 // Add adds to the usage of a queue and of those above it, in the order of columns.

@@ -50,6 +50,8 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{"wait until the pods whose queue allocation gate is removed have a node"}
 	case report.Earmarked:
 		return []string{"wait until the pods that others were evicted for have a node"}
+	case report.HeldForFairShare:
+		return []string{fmt.Sprintf("wait: the queue borrows again once %s has nodes, or its time (%s) is over", f.Reason.Detail, policy.FairShareHoldKey)}
 	case report.SearchExhausted:
 		return []string{"wait for pods of the queue to end, or use fewer sizes of pods or shorter lists of cards"}
 	case report.TooManyJobs:

@@ -27,7 +27,7 @@ func (ck *checker) checkUncounted(c *engine.Configuration) {
 						ck.report(Warning, q, "Queue", field+"."+p.Key, "%s", p.Reason)
 					}
 				}
-				for _, p := range plugin.LimitProblems(option.Name, q.Annotations) {
+				for _, p := range plugin.PolicyProblems(option.Name, option.Arguments, q.Annotations) {
 					ck.report(Warning, q, "Queue", annotation(p.Key), "%s", p.Reason)
 				}
 			}

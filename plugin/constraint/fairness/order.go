@@ -24,6 +24,7 @@ type Memory struct {
 	history *usage.History
 	last    time.Time     // when the last session opened
 	dims    []fastres.Dim // of the columns
+	weights []float64     // of the columns
 	columns []usage.Column
 	wants   []int32 // columns, queue by queue
 	ends    []int32 // by queue: where its columns end in wants
@@ -31,6 +32,7 @@ type Memory struct {
 	due     bool // it is time to save and to publish
 	next    time.Time
 	store   store
+	holds   holds
 }
 
 // rank is the place of a queue among its siblings.
@@ -53,13 +55,17 @@ var (
 	_ constraint.Watcher    = (*Order)(nil)
 )
 
+func orderOf(s *constraint.Session, m *Memory, with *arguments.FairShare) *Order {
+	return &Order{session: s, memory: m, with: with, gamma: usage.Decay(with.Horizon, with.HalfLife)}
+}
+
 // Open lets the time since the last session pass, and returns the order, nil where it is off.
 func Open(s *constraint.Session, m *Memory, with *arguments.FairShare) any {
 	if with.HalfLife == 0 {
 		m.history, m.due = nil, false
 		return nil
 	}
-	o := &Order{session: s, memory: m, with: with, gamma: usage.Decay(with.Horizon, with.HalfLife)}
+	o := orderOf(s, m, with)
 	o.readColumns()
 	switch {
 	case m.history == nil:
@@ -73,10 +79,11 @@ func Open(s *constraint.Session, m *Memory, with *arguments.FairShare) any {
 	if stored := m.store.take(); stored != nil {
 		o.restore(stored)
 	}
+	m.history.Namespaces().Bind(m.columns)
 	for q := range index.Queue(s.Index.Len()) {
 		o.read(q)
 		for c, d := range m.dims {
-			m.history.SetNorm(q, c, o.norm(q, d))
+			m.history.SetNorm(q, c, o.norm(q, d)/m.weights[c])
 		}
 	}
 	m.history.Begin()
@@ -102,10 +109,14 @@ func (o *Order) readColumns() {
 		}
 	}
 	if len(m.columns) != len(m.dims) {
-		m.columns = make([]usage.Column, len(m.dims))
+		m.columns, m.weights = make([]usage.Column, len(m.dims)), make([]float64, len(m.dims))
 	}
 	for c, d := range m.dims {
-		m.columns[c] = usage.Column{Name: names.Name(d), Card: names.IsCard(d)}
+		name := names.Name(d)
+		m.columns[c], m.weights[c] = usage.Column{Name: name, Card: names.IsCard(d)}, 1
+		if weight, given := o.with.Weights[name]; given {
+			m.weights[c] = weight
+		}
 	}
 }
 
@@ -129,20 +140,35 @@ func (o *Order) read(q index.Queue) {
 
 // held returns the part of what a queue has that counts as usage.
 func (o *Order) held(q index.Queue, d fastres.Dim) float64 {
-	held := o.session.Index.Allocated(q).Get(d)
+	return o.heldOf(q, d, o.session.Index.Allocated(q).Get(d))
+}
+
+func (o *Order) heldOf(q index.Queue, d fastres.Dim, allocated float64) float64 {
 	if o.with.Counts == arguments.FairShareCountsBorrowed {
-		held -= o.session.Index.Deserved.At(q, d)
+		allocated -= o.session.Index.Deserved.At(q, d)
 	}
-	return max(0, held)
+	return max(0, allocated)
 }
 
 // norm returns what the usage of a queue is compared with.
 func (o *Order) norm(q index.Queue, d fastres.Dim) float64 {
 	s := o.session
-	if o.with.By == arguments.FairShareByWeight {
-		return s.Intake.Weight(s.Index, q, d) * s.Intake.Total.Get(d)
+	if o.with.By != arguments.FairShareByWeight {
+		return s.Index.Deserved.At(q, d)
 	}
-	return s.Index.Deserved.At(q, d)
+	weight := s.Intake.Weight(s.Index, q, d)
+	if milli := s.Intake.Policies(q).FairShareWeight(); milli > 0 {
+		weight = float64(milli) / 1000
+	}
+	return weight * s.Intake.Total.Get(d)
+}
+
+// gammaOf returns γ of a queue. Of one whose past does not count, only the present does.
+func (o *Order) gammaOf(q index.Queue) float64 {
+	if o.session.Intake.Policies(q).NoFairShare() {
+		return 0
+	}
+	return o.gamma
 }
 
 // readWants sets the columns that count for each queue: those that pending pods in it and below
@@ -176,7 +202,7 @@ func (o *Order) rank(q index.Queue) {
 	}
 	wants := m.wants[from:m.ends[q]]
 	var r rank
-	r.level, r.beyond = m.history.Level(q, o.gamma, wants)
+	r.level, r.beyond = m.history.Level(q, o.gammaOf(q), wants)
 	for _, c := range wants {
 		d := m.dims[c]
 		r.within = r.within || ix.Allocated(q).Get(d) < ix.Deserved.At(q, d)

@@ -17,6 +17,7 @@ func (o *Order) restore(stored *stored) {
 	m.history = stored.history
 	m.history.Advance(usage.Decay(gap, o.with.HalfLife))
 	m.history.Bind(s.Index.Tree, m.columns)
+	m.history.Namespaces().Bind(m.columns)
 	frame := s.Frames.Open()
 	defer frame.Close()
 	charge := frame.Vector()
@@ -36,6 +37,9 @@ func (o *Order) restore(stored *stored) {
 				more[c] = part * charge.Get(d) * o.counted(q, d)
 			}
 			m.history.Add(q, more)
+			if o.ordersNamespaces(q) {
+				m.history.Namespaces().Add(usage.Member{Queue: s.Index.Name(q), Namespace: job.Namespace}, more)
+			}
 		}
 	}
 }

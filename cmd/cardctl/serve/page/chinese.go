@@ -196,6 +196,7 @@ var chinese = map[string]string{
 	"the queue has what it deserves":                                  "队列已得到其应得量",
 	"what is left is guaranteed to other queues":                      "剩余部分已保障给其他队列",
 	"what is left is reserved for pods that get a node soon":          "剩余部分已为即将放置的 Pod 预留",
+	"what is left is held for a job of a queue that goes first":       "剩余部分已为排在前面的队列的作业保留",
 	"what is left is earmarked for pods that others were evicted for": "剩余部分已留给驱逐的受益 Pod",
 	"the cards of a list do not share one resource":                   "列表中的卡不属于同一种资源",
 	"pods request another resource than that of their cards":          "Pod 申请的资源与其卡不符",

@@ -43,7 +43,7 @@ func refusal(lang string, f *explain.Finding) string {
 	switch rule := cmp.Or(s.Rule, f.Rule); rule {
 	case report.TooManyJobs:
 		return say(lang, "%s has as many admitted jobs as it may have: %s of %s", s.Queue, number(s.Total-s.Requested), number(s.Bound))
-	case report.Guaranteed, report.Earmarked:
+	case report.Guaranteed, report.Earmarked, report.HeldForFairShare:
 		return say(lang, "needs %s; %s: %s", quantity(lang, s.Resource, s.Requested), s.Queue, translate(lang, rules[rule]))
 	}
 	return shortage(lang, f, s)

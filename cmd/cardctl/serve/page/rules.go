@@ -22,6 +22,7 @@ var rules = map[report.Rule]string{
 	report.Guaranteed:       "what is left is guaranteed to other queues",
 	report.Reserved:         "what is left is reserved for pods that get a node soon",
 	report.Earmarked:        "what is left is earmarked for pods that others were evicted for",
+	report.HeldForFairShare: "what is left is held for a job of a queue that goes first",
 	report.MixedResources:   "the cards of a list do not share one resource",
 	report.ResourceMismatch: "pods request another resource than that of their cards",
 	report.UntypedPod:       "pods name no card",

@@ -1,0 +1,262 @@
+package fairness
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// The annotation volcano.sh/fair-share-hold. Order alone gives no nodes to a large job: small jobs
+// take every card that is free for a moment. So a job that has waited long enough holds its cards:
+// pods of other jobs get them only within what their queues deserve.
+
+// holds are the cards that jobs hold, from one session to the next.
+type holds struct {
+	of    map[string]holding         // by card
+	ended map[api.JobID]time.Time // when the last hold of a job ended: its wait begins anew
+}
+
+type holding struct {
+	job   api.JobID
+	until time.Time
+}
+
+// Hold is the rule of a session in which jobs hold cards.
+type Hold struct {
+	session *constraint.Session
+	held    []heldCard
+}
+
+type heldCard struct {
+	dim fastres.Dim
+	by  *waiting
+}
+
+// waiting is a job that lacks nothing but nodes.
+type waiting struct {
+	job   *api.JobInfo
+	queue index.Queue
+	needs fastres.Vector // for its minimum
+	since time.Time
+}
+
+var _ constraint.TaskRule = (*Hold)(nil)
+
+// OpenHold ends and begins holds, and returns their rule, nil where no job holds a card. It is called
+// after the other constraints, which decide whether a job lacks nothing but nodes.
+func OpenHold(s *constraint.Session, m *Memory) any {
+	if m.history == nil || !s.Intake.HasPolicies() {
+		m.holds = holds{}
+		return nil
+	}
+	h := &Hold{session: s}
+	jobs := h.waiting(m.holds.ended)
+	m.holds.expire(s, jobs)
+	next := map[string]holding{}
+	for c, d := range m.dims {
+		card := m.columns[c].Name
+		if !m.columns[c].Card {
+			continue
+		}
+		by := h.holder(jobs, d, m.holds.of[card])
+		if by == nil {
+			continue
+		}
+		if next[card] = m.holds.of[card]; next[card].job != by.job.UID {
+			next[card] = holding{by.job.UID, s.Now.Add(h.limit(by.queue))}
+		}
+		h.held = append(h.held, heldCard{d, by})
+	}
+	m.holds.of = next
+	if len(h.held) == 0 {
+		return nil
+	}
+	return h
+}
+
+// expire notes the holds that have lasted for their time, and forgets jobs that do not wait any more.
+func (m *holds) expire(s *constraint.Session, jobs []*waiting) {
+	waits := map[api.JobID]*waiting{}
+	for _, w := range jobs {
+		waits[w.job.UID] = w
+	}
+	for job := range m.ended {
+		if waits[job] == nil {
+			delete(m.ended, job)
+		}
+	}
+	for card, x := range m.of {
+		if w := waits[x.job]; w != nil && !s.Now.Before(x.until) {
+			if m.ended == nil {
+				m.ended = map[api.JobID]time.Time{}
+			}
+			m.ended[x.job], w.since = s.Now, s.Now
+			delete(m.of, card)
+		}
+	}
+}
+
+// limit is how long a job of a queue waits until it holds cards, and how long it holds them.
+func (h *Hold) limit(q index.Queue) time.Duration {
+	return h.session.Intake.Policies(q).FairShareHold()
+}
+
+// waiting returns the admitted jobs of queues with the annotation that lack nothing but nodes, the one
+// that waits for the longest time first.
+func (h *Hold) waiting(ended map[api.JobID]time.Time) (jobs []*waiting) {
+	s := h.session
+	for _, job := range s.Volcano.Jobs {
+		q := s.Index.Lookup(string(job.Queue))
+		if q == index.None || h.limit(q) == 0 || !s.Eligible(q).OK() || job.PodGroup == nil || job.PodGroup.Status.Phase == scheduling.PodGroupPending {
+			continue
+		}
+		if w := h.needsOf(q, job); w != nil {
+			if at := ended[job.UID]; at.After(w.since) {
+				w.since = at
+			}
+			jobs = append(jobs, w)
+		}
+	}
+	slices.SortFunc(jobs, func(x, y *waiting) int { return cmp.Or(x.since.Compare(y.since), cmp.Compare(x.job.UID, y.job.UID)) })
+	return jobs
+}
+
+// needsOf returns what a job needs for its minimum, nil where it has that, or lacks more than nodes.
+func (h *Hold) needsOf(q index.Queue, job *api.JobInfo) *waiting {
+	s := h.session
+	w := &waiting{job: job, queue: q, needs: fastres.NewVector(s.Intake.Dims.Length())}
+	one, missing := fastres.NewVector(w.needs.Len()), int(job.MinAvailable-job.ReadyTaskNum()-job.WaitingTaskNum())
+	var tasks []*api.TaskInfo
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated && !task.BestEffort {
+			tasks = append(tasks, task)
+		}
+	}
+	if missing <= 0 || len(tasks) < missing {
+		return nil
+	}
+	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return cmp.Compare(x.UID, y.UID) })
+	complete := true
+	for _, task := range tasks[:missing] {
+		pod, known := s.Intake.SetTask(one, q, task)
+		w.needs.Add(one)
+		complete = complete && known
+		if !h.addCards(w.needs, pod) {
+			return nil
+		}
+		if created := task.Pod.CreationTimestamp.Time; created.After(w.since) {
+			w.since = created
+		}
+	}
+	if !s.Fits(&s.Books.Now, constraint.Ask{Task: tasks[0], Queue: q, Request: w.needs, Complete: complete}).OK() {
+		return nil
+	}
+	return w
+}
+
+// addCards adds the cards of a pod to what a job needs, and reports whether the nodes have as much.
+func (h *Hold) addCards(needs fastres.Vector, pod *cards.PodRequest) bool {
+	if pod.None() {
+		return true
+	}
+	for r := range h.session.Cards.Requests(pod) {
+		d, exists := h.cardOfList(r.Selector.Dims, needs, float64(r.Amount))
+		if !exists {
+			return false
+		}
+		h.session.Names.AddCard(needs, d, float64(r.Amount))
+	}
+	return true
+}
+
+// cardOfList returns the first card of a list of which the nodes have as much as a job needs.
+func (h *Hold) cardOfList(list []fastres.Dim, needs fastres.Vector, amount float64) (fastres.Dim, bool) {
+	for _, d := range list {
+		if needs.Get(d)+amount <= h.session.Intake.Total.Get(d) {
+			return d, true
+		}
+	}
+	return 0, false
+}
+
+// holder returns the job that holds a card: the one that did before, or else the first in the order of
+// queues that has waited long enough, nil for none.
+func (h *Hold) holder(jobs []*waiting, d fastres.Dim, before holding) *waiting {
+	for _, w := range jobs {
+		if w.job.UID == before.job && w.needs.Get(d) > 0 {
+			return w
+		}
+	}
+	for _, w := range jobs {
+		if w.needs.Get(d) > 0 && h.session.Now.Sub(w.since) >= h.limit(w.queue) && h.isFirst(w.queue, d) {
+			return w
+		}
+	}
+	return nil
+}
+
+// isFirst reports whether no queue that waits for a card goes before q.
+func (h *Hold) isFirst(q index.Queue, d fastres.Dim) bool {
+	s, ix := h.session, h.session.Index
+	for r := range index.Queue(ix.Len()) {
+		if r == q || !s.Eligible(r).OK() || ix.Request.At(r, d) <= ix.Allocated(r).Get(d) {
+			continue
+		}
+		switch rp, qp := s.Intake.Queues[r].Queue.Spec.Priority, s.Intake.Queues[q].Queue.Spec.Priority; {
+		case rp > qp, rp == qp && s.OrderQueues(r, q) < 0:
+			return false
+		}
+	}
+	return true
+}
+
+// Fit refuses what would be borrowed of cards that another job holds.
+func (h *Hold) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
+	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	for i := 0; i < len(h.held) && v.OK(); i++ {
+		if d := h.held[i].dim; a.Request.Get(d) > 0 {
+			v = h.FitCard(b, a, d, a.Request.Get(d))
+		}
+	}
+	return v
+}
+
+// FitCard does the same for one card. A pod that others were evicted for gets what they left.
+func (h *Hold) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
+	for _, x := range h.held {
+		if x.dim == d && (a.Task == nil || a.Task.Job != x.by.job.UID && !h.session.Books.Waits(a.Task)) &&
+			b.Queues.Allocated(a.Queue).Get(d)+milli > h.session.Index.Deserved.At(a.Queue, d) {
+			return quota.Verdict{Reason: quota.HeldForFairShare, Queue: a.Queue}
+		}
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+}
+
+// Lacks is false: no eviction ends a hold.
+func (h *Hold) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, fastres.Dim, float64) bool {
+	return false
+}
+
+// FitOwn refuses what FitCard refuses, whoever is evicted.
+func (h *Hold) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
+	return h.FitCard(b, a, d, milli)
+}
+
+// HolderOf returns the job that holds a card, and its queue, nil for none.
+func (h *Hold) HolderOf(d fastres.Dim) (job *api.JobInfo, q index.Queue) {
+	for _, x := range h.held {
+		if x.dim == d {
+			return x.by.job, x.by.queue
+		}
+	}
+	return nil, index.None
+}

@@ -1,0 +1,62 @@
+package fairness
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// leastRuntime is the shortest min-runtime of a queue whose borrowed cards may be taken by level.
+// Without one, queues could take cards from one another in each session.
+const leastRuntime = time.Minute
+
+// Loans let queues take cards that others borrow, though they deserve no more themselves (the argument
+// fairShareReclaim): where the level of the taker afterwards, times a factor above 1, is at most that of the loser
+// afterwards. So the loser cannot take the card back before levels change.
+type Loans struct{ order *Order }
+
+var _ constraint.LoanRule = Loans{}
+
+// OpenLoans returns the rule, nil where it is off.
+func OpenLoans(s *constraint.Session, m *Memory, with *arguments.FairShare) any {
+	if with.Reclaim == 0 {
+		return nil
+	}
+	return Loans{orderOf(s, m, with)}
+}
+
+// AllowLoan compares the levels of one card.
+func (l Loans) AllowLoan(b quota.View, t constraint.Loan) bool {
+	s := l.order.session
+	to, from, ok := quota.Rivals(s.Index, t.To, t.From)
+	if !ok || s.Intake.Policies(t.From).MinRuntime() < leastRuntime {
+		return false
+	}
+	for _, p := range s.Index.Path(t.From) {
+		if b.Allocated(p).Get(t.Card) <= s.Index.Deserved.At(p, t.Card) {
+			return false
+		}
+		if p == from {
+			break
+		}
+	}
+	taker := l.order.levelWith(to, t.Card, b.Allocated(to).Get(t.Card)+t.Gained)
+	loser := l.order.levelWith(from, t.Card, b.Allocated(from).Get(t.Card)-t.Lost)
+	return taker*l.order.with.Reclaim <= loser && !math.IsInf(taker, 1)
+}
+
+// levelWith returns the level of a queue for one card, with some amount of it in place of what the queue
+// has. It is infinite for a queue without a norm, and 0 where the usage of the card does not count.
+func (o *Order) levelWith(q index.Queue, card fastres.Dim, allocated float64) float64 {
+	m := o.memory
+	if c := slices.Index(m.dims, card); c >= 0 {
+		return m.history.LevelWith(q, o.gammaOf(q), c, o.heldOf(q, card, allocated))
+	}
+	return 0
+}

@@ -1,0 +1,206 @@
+package fairness
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/quota/usage"
+)
+
+// Namespaces orders the jobs of a queue by the usage of their namespaces (the argument fairShareNamespaces).
+//
+// Volcano keeps jobs in heaps, whose keys must not change while the session runs. So each job gets a start
+// tag, as in start-time fair queueing, when the first two jobs of its queue are compared: the usage of its
+// namespace then, with what the jobs of the namespace request that go before it.
+type Namespaces struct {
+	order  *Order
+	orders []bool // by queue
+
+	asked sync.Map   // jobs that the other plugins compare for the tags
+	mu    sync.Mutex // Volcano compares the jobs of victims in many goroutines
+	tags  map[index.Queue]map[api.JobID]float64
+}
+
+var (
+	_ constraint.JobOrder = (*Namespaces)(nil)
+	_ constraint.Watcher  = (*Namespaces)(nil)
+)
+
+// OpenNamespaces returns the order, nil where no queue has it. It is called after Open.
+func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare) any {
+	if with.HalfLife == 0 || !with.Namespaces && !s.Intake.HasPolicies() {
+		return nil
+	}
+	n := &Namespaces{order: orderOf(s, m, with), orders: make([]bool, s.Index.Len())}
+	for q := range n.orders {
+		n.orders[q] = n.order.ordersNamespaces(index.Queue(q))
+	}
+	if !slices.Contains(n.orders, true) {
+		return nil
+	}
+	frame := s.Frames.Open()
+	defer frame.Close()
+	charge := frame.Vector()
+	for _, job := range s.Volcano.Jobs {
+		q := s.Index.Lookup(string(job.Queue))
+		for _, task := range n.allocated(q, job) {
+			s.Intake.SetCharge(charge, q, task, task.NodeName)
+			n.addHeld(q, job.Namespace, charge, 1)
+		}
+	}
+	m.history.Namespaces().Begin()
+	n.tags = map[index.Queue]map[api.JobID]float64{}
+	return n
+}
+
+// ordersNamespaces reports whether usage orders the namespaces of a queue.
+func (o *Order) ordersNamespaces(q index.Queue) bool {
+	if on, set := o.session.Intake.Policies(q).FairShareNamespaces(); set {
+		return on
+	}
+	return o.with.Namespaces
+}
+
+// allocated returns the tasks of a job that its queue q is charged for, none where usage does not order its
+// namespaces.
+func (n *Namespaces) allocated(q index.Queue, job *api.JobInfo) (tasks []*api.TaskInfo) {
+	if q == index.None || !n.orders[q] {
+		return nil
+	}
+	for status, of := range job.TaskStatusIndex {
+		if api.AllocatedStatus(status) {
+			for _, task := range of {
+				tasks = append(tasks, task)
+			}
+		}
+	}
+	return tasks
+}
+
+// addHeld adds a charge, or takes it back, to what a namespace has.
+func (n *Namespaces) addHeld(q index.Queue, namespace string, charge fastres.Vector, sign float64) {
+	m := n.order.memory
+	for c, d := range m.dims {
+		if amount := charge.Get(d); amount > 0 {
+			m.history.Namespaces().Hold(usage.Member{Queue: n.order.session.Index.Name(q), Namespace: namespace}, c, sign*amount)
+		}
+	}
+}
+
+// Charged and Refunded follow what namespaces have in the session. Tags stay as they are.
+func (n *Namespaces) Charged(a constraint.Ask)  { n.changed(a, 1) }
+func (n *Namespaces) Refunded(a constraint.Ask) { n.changed(a, -1) }
+
+func (n *Namespaces) changed(a constraint.Ask, sign float64) {
+	if n.orders[a.Queue] {
+		n.addHeld(a.Queue, a.Task.Namespace, a.Request, sign)
+	}
+}
+
+// CompareJobs compares the start tags of two jobs of one queue.
+func (n *Namespaces) CompareJobs(l, r *api.JobInfo) int {
+	q := n.order.session.Index.Lookup(string(l.Queue))
+	if q == index.None || l.Queue != r.Queue || !n.orders[q] {
+		return 0
+	}
+	if _, own := n.asked.Load(l); own {
+		return 0
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	tags := n.tags[q]
+	if tags == nil {
+		tags = n.tagsOf(q)
+		n.tags[q] = tags
+	}
+	return cmp.Compare(tags[l.UID], tags[r.UID])
+}
+
+// tagsOf returns the start tags of the jobs of a queue.
+func (n *Namespaces) tagsOf(q index.Queue) map[api.JobID]float64 {
+	var jobs []*api.JobInfo
+	for _, job := range n.order.session.Volcano.Jobs {
+		if n.order.session.Index.Lookup(string(job.Queue)) == q {
+			question := *job
+			jobs = append(jobs, &question)
+			n.asked.Store(&question, true)
+		}
+	}
+	defer n.asked.Clear()
+	slices.SortFunc(jobs, func(l, r *api.JobInfo) int { // as the other plugins do
+		if n.order.session.Volcano.JobOrderFn(l, r) {
+			return -1
+		}
+		return 1
+	})
+	tags, before := map[api.JobID]float64{}, map[string][]float64{}
+	for _, job := range jobs {
+		sum := before[job.Namespace]
+		if sum == nil {
+			sum = make([]float64, len(n.order.memory.dims))
+			before[job.Namespace] = sum
+		}
+		tags[job.UID] = n.tag(q, job, sum)
+	}
+	return tags
+}
+
+// tag returns the start tag of a job, and adds what the job requests to what its namespace requests before
+// other jobs. For a job without pending pods, whose pods may be victims, it is the usage of what it has.
+func (n *Namespaces) tag(q index.Queue, job *api.JobInfo, before []float64) (tag float64) {
+	o := n.order
+	requests, columns := n.requests(q, job)
+	who := usage.Member{Queue: o.session.Index.Name(q), Namespace: job.Namespace}
+	for _, c := range columns {
+		if total := o.session.Intake.Total.Get(o.memory.dims[c]); total > 0 {
+			used := o.memory.history.Namespaces().Average(who, o.gamma, c)
+			tag = max(tag, (used+before[c])*o.memory.weights[c]/total)
+		}
+		before[c] += requests[c]
+	}
+	return tag
+}
+
+// requests returns what the pending pods of a job request by column, with the first card of each list, and
+// the columns that count: those of pending pods, or else of running ones.
+func (n *Namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float64, columns []int) {
+	s, m := n.order.session, n.order.memory
+	sum, one := fastres.NewVector(s.Intake.Dims.Length()), fastres.NewVector(s.Intake.Dims.Length())
+	requests = make([]float64, len(m.dims))
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		pod, _ := s.Intake.SetTask(one, q, task)
+		sum.Add(one)
+		if pod.None() {
+			continue
+		}
+		for r := range s.Cards.Requests(pod) {
+			if len(r.Selector.Dims) > 0 {
+				s.Names.AddCard(sum, r.Selector.Dims[0], float64(r.Amount))
+			}
+		}
+	}
+	for c, d := range m.dims {
+		if requests[c] = sum.Get(d); requests[c] > 0 {
+			columns = append(columns, c)
+		}
+	}
+	if len(columns) > 0 {
+		return requests, columns
+	}
+	for _, task := range n.allocated(q, job) {
+		s.Intake.SetCharge(one, q, task, task.NodeName)
+		for c, d := range m.dims {
+			if one.Get(d) > 0 && !slices.Contains(columns, c) {
+				columns = append(columns, c)
+			}
+		}
+	}
+	return requests, columns
+}
