@@ -76,7 +76,7 @@ func (w *chaos) notePlaced(j *world.Job, p *world.Pod, node string) {
 	if w.Away == 0 {
 		w.hold(p, node, w.counted(j.Spec.Queue))
 	}
-	w.noteClaimServed(j, p)
+	w.noteClaimServed(j, p, node)
 	w.doubt(w.marks, j, p, node)
 }
 
@@ -85,13 +85,21 @@ func (w *chaos) noteClaimed(_ *world.Job, p *world.Pod, node string) {
 }
 
 // noteClaimServed has a pod that got a node stand for an equal one of its job that others were evicted for:
-// Volcano takes the pods of a role for one another.
-func (w *chaos) noteClaimServed(j *world.Job, p *world.Pod) {
+// Volcano takes the pods of a role for one another. Another one stands for it on its node, where the job lacks
+// its minimum: the job starts.
+func (w *chaos) noteClaimServed(j *world.Job, p *world.Pod, node string) {
 	if slices.ContainsFunc(w.claims, func(c claimed) bool { return c.pod == p }) {
 		return
 	}
+	others := 0
+	for _, other := range j.Pods {
+		if other != p && other.Placed() {
+			others++
+		}
+	}
 	for i, c := range w.claims {
-		if c.pod.Object.Spec.NodeName == "" && slices.Contains(j.Pods, c.pod) && reflect.DeepEqual(c.pod.Spec, p.Spec) {
+		stands := reflect.DeepEqual(c.pod.Spec, p.Spec) || c.node == node && others < j.Spec.MinMember
+		if c.pod.Object.Spec.NodeName == "" && slices.Contains(j.Pods, c.pod) && stands {
 			w.claims[i].pod = p
 			return
 		}

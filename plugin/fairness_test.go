@@ -27,10 +27,11 @@ type fairScheduler struct {
 	clock   time.Time
 	build   framework.PluginBuilder
 	started map[string]time.Time // pods
+	created map[string]time.Time // pods that wait
 }
 
 func newFairScheduler(with framework.Arguments) *fairScheduler {
-	c := &fairScheduler{with: with, kube: fake.NewClientset(), clock: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), started: map[string]time.Time{}}
+	c := &fairScheduler{with: with, kube: fake.NewClientset(), clock: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), started: map[string]time.Time{}, created: map[string]time.Time{}}
 	c.restart()
 	return c
 }
@@ -52,6 +53,12 @@ func (c *fairScheduler) open(t *testing.T, s *scene, after time.Duration) *fixtu
 					c.started[task.Name] = c.clock
 				}
 				task.Pod.Status.StartTime = &metav1.Time{Time: c.started[task.Name]}
+			}
+			for _, task := range job.TaskStatusIndex[api.Pending] {
+				if c.created[task.Name].IsZero() {
+					c.created[task.Name] = c.clock
+				}
+				task.Pod.CreationTimestamp = metav1.Time{Time: c.created[task.Name]}
 			}
 		}
 	})

@@ -37,7 +37,7 @@ type Memory struct {
 
 // rank is the place of a queue among its siblings.
 type rank struct {
-	// within: the queue waits for a column of which it has less than it deserves.
+	// within: the queue waits, and only for columns of which it has less than it deserves.
 	within        bool
 	level, beyond float64
 }
@@ -203,9 +203,10 @@ func (o *Order) rank(q index.Queue) {
 	wants := m.wants[from:m.ends[q]]
 	var r rank
 	r.level, r.beyond = m.history.Level(q, o.gammaOf(q), wants)
+	r.within = len(wants) > 0
 	for _, c := range wants {
 		d := m.dims[c]
-		r.within = r.within || ix.Allocated(q).Get(d) < ix.Deserved.At(q, d)
+		r.within = r.within && ix.Allocated(q).Get(d) < ix.Deserved.At(q, d)
 	}
 	m.ranks[q] = r
 }
