@@ -21,7 +21,7 @@ import (
 
 // holds are the cards that jobs hold, from one session to the next.
 type holds struct {
-	of    map[string]holding         // by card
+	of    map[string]holding      // by card
 	ended map[api.JobID]time.Time // when the last hold of a job ended: its wait begins anew
 }
 
