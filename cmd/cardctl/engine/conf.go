@@ -21,6 +21,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/guard"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
@@ -44,6 +45,13 @@ type Configuration struct {
 	Configurations []conf.Configuration
 	Given          *input.Configuration // what it was read from, nil for Usual
 	LeftOut        []string             // plugins that need more than a snapshot, or that this program does not know
+	// Usage is what queues have had over time, with which sessions begin; nil for what they have now.
+	Usage *fairness.Stored
+}
+
+// FairShare are the settings of the order by usage over time.
+func (c *Configuration) FairShare() arguments.FairShare {
+	return plugin.FairShareOf(c.Plugin, c.Arguments)
 }
 
 // CardLabels are the labels that name the cards of nodes, where they are not those of vendors.
