@@ -70,19 +70,16 @@ func FairShareOf(name string, given framework.Arguments) arguments.FairShare {
 	return with.FairShare
 }
 
-// UsageRecord returns the usage of all queues at the time of the session, with that of some queues,
-// and of those below them, set to what they have now. It is nil where the order is off.
-func (i Inspection) UsageRecord(reset ...string) *fairness.Stored {
+// ResetUsage sets the usage of a queue, and of those below it, to what they have now. It returns the usage
+// of all queues then; false for an unknown queue, and where the order is off.
+func (i Inspection) ResetUsage(queue string) (usage.Record, bool) {
 	s, h := i.session, i.session.memory.fairness.History()
-	if h == nil {
-		return nil
+	q := s.Index.Lookup(queue)
+	if h == nil || q == index.None {
+		return usage.Record{}, false
 	}
-	for _, name := range reset {
-		if q := s.Index.Lookup(name); q != index.None {
-			h.Reset(q)
-		}
-	}
-	return &fairness.Stored{Record: h.Record(), Saved: s.Now, HalfLife: s.settings.FairShare.HalfLife}
+	h.Reset(q)
+	return h.Record(), true
 }
 
 // Pasts returns the usage of all queues, parents first, nil where the order is off.

@@ -128,7 +128,11 @@ func TestInspectionResetsUsage(t *testing.T) {
 	}
 	c.open(t, busy(), 0).close()
 	c.open(t, idle(), time.Minute).close()
-	record := c.begins(t, idle(), 0, c.stored(t)).UsageRecord("a").Record
+	i := c.begins(t, idle(), 0, c.stored(t))
+	_, known := i.ResetUsage("none")
+	assert.False(t, known)
+	record, known := i.ResetUsage("a")
+	require.True(t, known)
 	assert.Equal(t, []float64{0}, record.Queues["a"].Usage)
 	assert.Greater(t, record.Queues["b"].Usage[0], 3000.0)
 	assert.InDelta(t, record.Queues["b"].Usage[0], record.Queues["root"].Usage[0], 1e-6, "the queue above loses it")
@@ -139,5 +143,6 @@ func TestNoPastWithoutFairShare(t *testing.T) {
 	i := c.begins(t, borrower(), 0, nil)
 	assert.Empty(t, i.Pasts())
 	assert.Empty(t, i.Rivals("a"))
-	assert.Nil(t, i.UsageRecord())
+	_, known := i.ResetUsage("a")
+	assert.False(t, known)
 }

@@ -47,6 +47,8 @@ type Configuration struct {
 	LeftOut        []string             // plugins that need more than a snapshot, or that this program does not know
 	// Usage is what queues have had over time, with which sessions begin; nil for what they have now.
 	Usage *fairness.Stored
+	// UsageLacks is why Usage is not known although the order depends on it, "" if it is.
+	UsageLacks string
 }
 
 // FairShare are the settings of the order by usage over time.

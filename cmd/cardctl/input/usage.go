@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -68,6 +69,32 @@ func readUsage(name types.NamespacedName, get func(string) (*v1.ConfigMap, error
 		return nil, err
 	}
 	return fairness.Read(first, get)
+}
+
+// WriteUsage replaces the ConfigMaps of a usage in a live cluster, the first one last, if it was not changed since it was
+// read. With dry, the API server checks it and writes nothing.
+func WriteUsage(ctx context.Context, config *rest.Config, all []*v1.ConfigMap, dry bool) error {
+	kube, _, err := clientsOf(config)
+	if err != nil {
+		return err
+	}
+	o := metav1.UpdateOptions{}
+	if dry {
+		o.DryRun = []string{metav1.DryRunAll}
+	}
+	for _, c := range slices.Backward(all) {
+		_, err := kube.CoreV1().ConfigMaps(c.Namespace).Update(ctx, c, o)
+		switch {
+		case apierrors.IsNotFound(err) && c != all[0]: // the usage was smaller before
+			_, err = kube.CoreV1().ConfigMaps(c.Namespace).Create(ctx, c, metav1.CreateOptions{DryRun: o.DryRun})
+		case apierrors.IsForbidden(err):
+			err = fmt.Errorf("no permission to update ConfigMap %s/%s of %s", c.Namespace, c.Name, config.Host)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // latest returns the latest time in the objects, for a dump the time at which it was taken. It is not before

@@ -21,6 +21,8 @@ type Stored struct {
 	// Now is the time of sessions that begin with it, the zero time for that of their clock: a
 	// dump of a cluster was taken some time ago.
 	Now time.Time
+	// ResourceVersion is that of the first ConfigMap.
+	ResourceVersion string
 }
 
 // IsStored reports whether a ConfigMap looks like one that stores usage.
@@ -51,7 +53,7 @@ func Read(first *v1.ConfigMap, part func(name string) (*v1.ConfigMap, error)) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Stored{Record: history.Record(), Saved: saved, HalfLife: halfLife}, nil
+	return &Stored{Record: history.Record(), Saved: saved, HalfLife: halfLife, ResourceVersion: first.ResourceVersion}, nil
 }
 
 // Write returns the ConfigMaps of a usage, the first one first. writer is no scheduler: those that
@@ -61,7 +63,9 @@ func Write(name types.NamespacedName, s *Stored, writer string) ([]*v1.ConfigMap
 	if err != nil {
 		return nil, err
 	}
-	return split(name, packed, head{saved: s.Saved, halfLife: s.HalfLife, writer: writer, save: writer + "/1"}), nil
+	all := split(name, packed, head{saved: s.Saved, halfLife: s.HalfLife, writer: writer, save: writer + "/1"})
+	all[0].ResourceVersion = s.ResourceVersion
+	return all, nil
 }
 
 // Fits returns an error if a usage is not one of the settings.
