@@ -101,6 +101,9 @@ func (s *source) reset(ctx context.Context, queue string, r *reset) error {
 			s.giveUsage(c, s.storedUsage(ctx, nil))
 			continue
 		}
+		if apierrors.IsConflict(err) {
+			return errors.New("the scheduler saves usage at the same time: try again")
+		}
 		if err != nil {
 			return err
 		}

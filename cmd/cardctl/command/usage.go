@@ -140,7 +140,7 @@ func usageTable(all []queues.Usage, with arguments.FairShare) *table {
 	t.columns[0].once, t.columns[1].once = true, true
 	for _, u := range all {
 		place := ""
-		if u.Place > 0 {
+		if u.Rivals > 1 {
 			place = fmt.Sprintf("%d of %d", u.Place, u.Rivals)
 		}
 		for _, c := range u.Cards {
@@ -148,9 +148,8 @@ func usageTable(all []queues.Usage, with arguments.FairShare) *table {
 			if c.Wanted {
 				waits = "yes"
 			}
-			known := c.Average != nil
 			t.add(strings.Repeat("  ", u.Depth)+u.Queue, place, c.Resource, waits, amountOf(&c.Norm, c.Resource), amountOf(&c.Now, c.Resource),
-				amountOf(c.Average, c.Resource), amountOf(c.Counted, c.Resource), levelOf(c.Level), evenText(c.EvenIdle, known), evenText(c.EvenKept, known),
+				amountOf(c.Average, c.Resource), amountOf(c.Counted, c.Resource), levelOf(c.Level), evenText(c.EvenIdle, c.Level), evenText(c.EvenKept, c.Level),
 				amountOf(c.Hours, c.Resource))
 		}
 	}
@@ -171,17 +170,19 @@ func levelOf(x *float64) string {
 	return fmt.Sprintf("%.2f", *x)
 }
 
-// evenText shows a time until a queue is even.
-func evenText(until *string, known bool) string {
+// evenText shows the time until a queue with a level is even. One without has nothing that it may have.
+func evenText(until *string, level *float64) string {
 	switch {
-	case !known:
+	case level == nil:
 		return ""
+	case *level <= 1:
+		return "even"
 	case until == nil:
 		return "never"
 	}
 	t, err := time.ParseDuration(*until)
 	if err != nil || t == 0 {
-		return "even"
+		return "at once"
 	}
 	return duration.HumanDuration(t)
 }
