@@ -95,10 +95,11 @@ func (i Inspection) Pasts() (all []Past) {
 		}
 		all = append(all, p)
 	}
-	for _, waiting := range s.waitingByParent() {
+	byParent, leaves := s.waitingByParent()
+	for _, waiting := range byParent {
 		place := 0
 		for n, q := range waiting {
-			if n == 0 || s.compareQueues(waiting[n-1], q) != 0 {
+			if n == 0 || s.compareQueues(leaves[waiting[n-1]], leaves[q]) != 0 {
 				place = n + 1
 			}
 			all[q].Place, all[q].Rivals = place, len(waiting)
@@ -107,18 +108,30 @@ func (i Inspection) Pasts() (all []Past) {
 	return all
 }
 
-// waitingByParent returns the queues with pending pods by their parents, in their order.
-func (s *session) waitingByParent() map[index.Queue][]index.Queue {
-	all := map[index.Queue][]index.Queue{}
+// waitingByParent returns the queues with pending pods by their parents, in their order, and for each the leaf
+// below it that goes first: leaves are compared, and a leaf stands for the queues above it.
+func (s *session) waitingByParent() (map[index.Queue][]index.Queue, []index.Queue) {
+	all, leaves := map[index.Queue][]index.Queue{}, make([]index.Queue, s.Index.Len())
 	for q := range index.Queue(s.Index.Len()) {
+		leaves[q] = q
 		if s.waits(q) {
 			all[s.Index.Parent(q)] = append(all[s.Index.Parent(q)], q)
 		}
 	}
-	for _, waiting := range all {
-		slices.SortStableFunc(waiting, s.compareQueues)
+	for q := range index.Queue(s.Index.Len()) {
+		if !s.Index.IsLeaf(q) || !s.waits(q) {
+			continue
+		}
+		for _, above := range s.Index.Path(q)[1:] {
+			if leaves[above] == above || s.compareQueues(q, leaves[above]) < 0 {
+				leaves[above] = q
+			}
+		}
 	}
-	return all
+	for _, waiting := range all {
+		slices.SortStableFunc(waiting, func(l, r index.Queue) int { return s.compareQueues(leaves[l], leaves[r]) })
+	}
+	return all, leaves
 }
 
 func (s *session) pastColumn(q index.Queue, c int) PastColumn {
@@ -148,10 +161,12 @@ func (i Inspection) Rivals(queue string) (all []Rival) {
 	if f.History() == nil || q == index.None || !s.waits(q) {
 		return nil
 	}
-	for _, r := range s.waitingByParent()[s.Index.Parent(q)] {
-		c := s.compareQueues(r, q)
+	byParent, leaves := s.waitingByParent()
+	for _, r := range byParent[s.Index.Parent(q)] {
+		l, own := leaves[r], leaves[q]
+		c := s.compareQueues(l, own)
 		rival := Rival{Queue: s.Index.Name(r), Level: f.Level(r), Owed: f.Owed(r), First: c < 0,
-			ByUsage: c != 0 && s.priorityOf(r) == s.priorityOf(q) && sign(s.OrderQueues(r, q)) == c}
+			ByUsage: c != 0 && s.priorityOf(l) == s.priorityOf(own) && sign(s.OrderQueues(l, own)) == c}
 		for column := range f.History().Columns() {
 			if d := f.Dim(column); s.wants(r, d) {
 				rival.Wants = append(rival.Wants, s.Names.Name(d))

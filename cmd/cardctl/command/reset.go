@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
@@ -140,7 +141,7 @@ func (s *source) printReset(queue string, before []queues.Usage, r *reset, store
 		for _, card := range u.Cards {
 			if card.Average != nil {
 				fmt.Fprintf(out, "queue %s: usage of %s: %s, then %s\n", u.Queue, card.Resource,
-					queues.Tenths(card.Resource, *card.Average), queues.Tenths(card.Resource, card.Now))
+					explain.Tenths(card.Resource, *card.Average), explain.Tenths(card.Resource, card.Now))
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -160,7 +161,7 @@ func amountOf(x *float64, resource string) string {
 	if x == nil {
 		return ""
 	}
-	return queues.Tenths(resource, *x)
+	return explain.Tenths(resource, *x)
 }
 
 func levelOf(x *float64) string {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
-	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
@@ -96,13 +95,4 @@ func until(t time.Duration) *string {
 	}
 	text := t.Round(time.Second).String()
 	return &text
-}
-
-// Tenths formats an average: it is no whole number, and a tenth is enough.
-func Tenths(resource string, x float64) string {
-	unit := 0.1
-	if resource == "memory" {
-		unit *= 1 << 30
-	}
-	return explain.Amount(resource, math.Round(x/unit)*unit)
 }

@@ -85,6 +85,7 @@ var chinese = map[string]string{
 	"Pages":                     "分页",
 	"Place":                     "次序",
 	"Place in its queue":        "在队列中的次序",
+	"Queues that go first":      "先行的队列",
 	"Placed there since":        "之后放置到该节点",
 	"Placements and evictions":  "放置与驱逐",
 	"Plugin":                    "插件",
