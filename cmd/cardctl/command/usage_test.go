@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -135,9 +136,9 @@ func (c *fairCluster) stored(t *testing.T) (map[string]float64, *fairness.Stored
 	t.Helper()
 	stored, err := fairness.Read(c.usage, nil)
 	require.NoError(t, err)
-	is := map[string]float64{}
+	is, h200 := map[string]float64{}, slices.Index(stored.Record.Columns, usage.Column{Name: "NVIDIA-H200", Card: true})
 	for name, q := range stored.Record.Queues {
-		is[name] = q.Usage[0] / 1000
+		is[name] = q.Usage[h200] / 1000
 	}
 	return is, stored
 }

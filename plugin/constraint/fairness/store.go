@@ -43,7 +43,8 @@ type store struct {
 	// loaded: the store was read, so that a save loses nothing.
 	loaded   bool
 	newer    *stored // for the next session
-	saved    time.Time
+	saved    time.Time // of the ConfigMap
+	current  time.Time // when the ConfigMap was known to have the history
 	saves    int
 	parts    int
 	last     usage.Record
@@ -132,7 +133,7 @@ func (s *store) offer(now time.Time, history *usage.History) {
 func (s *store) lastSave() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.saved
+	return s.current
 }
 
 // load reads the history.
@@ -171,7 +172,7 @@ func (s *store) read(ctx context.Context, first *v1.ConfigMap) error {
 func (s *store) finish(found *stored, saved time.Time, parts int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.loaded, s.newer, s.saved, s.parts = true, found, saved, parts
+	s.loaded, s.newer, s.saved, s.current, s.parts = true, found, saved, saved, parts
 }
 
 // parse reads the parts of a save.
@@ -203,6 +204,9 @@ func (s *store) save(ctx context.Context, record usage.Record, now time.Time) er
 	case exists && first.Data[writerKey] != s.writer && s.isNewer(first):
 		return s.read(ctx, first)
 	case exists && reflect.DeepEqual(record, s.last):
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.current = now
 		return nil
 	}
 	packed, err := Pack(record)
