@@ -148,7 +148,7 @@ func (s *source) printReset(queue string, before []queues.Usage, r *reset, store
 	mode := map[string]string{"client": " (dry run)", "server": " (server dry run)"}[r.dryRun]
 	_, err := fmt.Fprintf(out, "usage of queue %s reset in ConfigMap %s%s\n", queue, store, mode)
 	if r.dryRun == "none" {
-		s.note("the scheduler takes it over within %s", shortly(save))
+		s.note("the scheduler takes it over within %s", queues.ShortTime(save))
 	}
 	return err
 }

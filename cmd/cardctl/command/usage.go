@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
@@ -126,7 +125,7 @@ func (s *source) printUsage(c *engine.Configuration, all []queues.Usage) error {
 		return err
 	}
 	if c.Usage != nil {
-		s.note("usage with a half-life of %s, saved at %s", shortly(with.HalfLife), c.Usage.Saved.UTC().Format(time.RFC3339))
+		s.note("usage with a half-life of %s, saved at %s", queues.ShortTime(with.HalfLife), c.Usage.Saved.UTC().Format(time.RFC3339))
 	}
 	return s.printOr(usageTable(all, with), "No queue deserves, has or has had anything that counts.")
 }
@@ -150,7 +149,7 @@ func usageTable(all []queues.Usage, with arguments.FairShare) *table {
 				waits = "yes"
 			}
 			t.add(strings.Repeat("  ", u.Depth)+u.Queue, place, c.Resource, waits, amountOf(&c.Norm, c.Resource), amountOf(&c.Now, c.Resource),
-				amountOf(c.Average, c.Resource), amountOf(c.Counted, c.Resource), levelOf(c.Level), evenText(c.EvenIdle, c.Level), evenText(c.EvenKept, c.Level),
+				amountOf(c.Average, c.Resource), amountOf(c.Counted, c.Resource), levelOf(c.Level), c.IdleText(), c.KeptText(),
 				amountOf(c.Hours, c.Resource))
 		}
 	}
@@ -169,29 +168,6 @@ func levelOf(x *float64) string {
 		return ""
 	}
 	return fmt.Sprintf("%.2f", *x)
-}
-
-// evenText shows the time until a queue with a level is even. One without has nothing that it may have.
-func evenText(until *string, level *float64) string {
-	switch {
-	case level == nil:
-		return ""
-	case *level <= 1:
-		return "even"
-	case until == nil:
-		return "never"
-	}
-	t, err := time.ParseDuration(*until)
-	if err != nil || t == 0 {
-		return "at once"
-	}
-	return duration.HumanDuration(t)
-}
-
-// shortly formats a duration without zeros at its end.
-func shortly(d time.Duration) string {
-	text := strings.TrimSuffix(d.String(), "0s")
-	return strings.TrimSuffix(text, "0m")
 }
 
 // giveUsage gives a configuration what queues have had over time. read reads it from the ConfigMap of a name.

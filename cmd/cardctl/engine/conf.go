@@ -62,6 +62,9 @@ func (c *Configuration) CardLabels() card.Labels { return plugin.CardLabels(c.Pl
 // CardGroups are the groups of cards.
 func (c *Configuration) CardGroups() card.Groups { return plugin.CardGroups(c.Plugin, c.Arguments) }
 
+// FairByWeight reports whether usage over time is compared with weights, and not with what queues deserve.
+func (c *Configuration) FairByWeight() bool { return c.FairShare().By == arguments.FairShareByWeight }
+
 // usual is a configuration with one quota plugin. It follows the example in
 // docs/cards.md and adds preempt, so that simulate shows preemption as well.
 const usual = `

@@ -2,18 +2,26 @@ package queues
 
 import (
 	"math"
+	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// Usage is what a queue has had over time, and its place among its siblings.
+// Usage is what a queue has had over time.
 type Usage struct {
 	Queue  string `json:"queue"`
 	Parent string `json:"parent,omitempty"`
 	Depth  int    `json:"depth"`
+	Past   `json:",inline"`
+}
+
+// Past is what a queue has had of each card, and its place among its siblings.
+type Past struct {
 	// Level is that by which the queue is compared, null for one that has a card and deserves none,
 	// and where usage is not known.
 	Level *float64 `json:"level"`
@@ -60,7 +68,7 @@ func Usages(session *engine.Session, wanted func(queue string) bool, card string
 			continue
 		}
 		p := pasts[a.Queue]
-		u := Usage{Queue: a.Queue, Parent: a.Parent, Depth: a.Depth, Owed: p.Owed, Cards: []Used{}}
+		u := Usage{Queue: a.Queue, Parent: a.Parent, Depth: a.Depth, Past: Past{Owed: p.Owed, Cards: []Used{}}}
 		if known {
 			u.Level, u.Place, u.Rivals = engine.Bounded(p.Level), p.Place, p.Rivals
 		}
@@ -95,4 +103,43 @@ func until(t time.Duration) *string {
 	}
 	text := t.Round(time.Second).String()
 	return &text
+}
+
+// What is said of the time until a queue is even, if that is no time.
+const (
+	Even   = "even"    // it is
+	AtOnce = "at once" // as soon as its pods end
+	Never  = "never"
+)
+
+// IdleText and KeptText are EvenIdle and EvenKept for people, "" where there is no level.
+func (u *Used) IdleText() string { return evenText(u.EvenIdle, u.Level) }
+func (u *Used) KeptText() string { return evenText(u.EvenKept, u.Level) }
+
+func evenText(until *string, level *float64) string {
+	switch {
+	case level == nil:
+		return ""
+	case *level <= 1:
+		return Even
+	case until == nil:
+		return Never
+	}
+	t, err := time.ParseDuration(*until)
+	if err != nil || t == 0 {
+		return AtOnce
+	}
+	return duration.HumanDuration(t)
+}
+
+// ShortTime formats a time without zeros at its end, such as 24h.
+func ShortTime(d time.Duration) string {
+	text, found := strings.CutSuffix(d.String(), "m0s")
+	if !found {
+		return text
+	}
+	if hours, found := strings.CutSuffix(text, "h0"); found {
+		return hours + "h"
+	}
+	return text + "m"
 }
