@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
@@ -220,5 +222,20 @@ func TestUsageThatIsNotKnown(t *testing.T) {
 	for _, arguments := range [][]string{{"explain"}, {"cards"}, {"top"}} {
 		_, _, stderr = run("", append(arguments, "-f", scene)...)
 		assert.NotContains(t, stderr, "over time", "it is off")
+	}
+}
+
+// TestUsagePage runs the commands of docs/cardctl.md on examples/fairness, and compares what they print.
+func TestUsagePage(t *testing.T) {
+	if release.Built() != release.V1141 {
+		t.Skip("the pages show the rules of Volcano v1.14.1")
+	}
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	t.Chdir("../../..")
+	blocks := regexp.MustCompile("(?s)```sh\n(cardctl [^\n]*-f examples/fairness)\n```\n\n```text\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	require.Len(t, blocks, 2)
+	for _, block := range blocks {
+		assert.Equal(t, block[2], play("$ " + block[1] + "\n")[len("$ "+block[1]+"\n"):])
 	}
 }
