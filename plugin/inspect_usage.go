@@ -11,7 +11,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/report"
-	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
 // Past is the usage of a queue over time, and its place among its siblings.
@@ -51,7 +50,7 @@ type PastColumn struct {
 	Wanted   bool    // pending pods request it
 	Total    float64 // what Average stands for, in cards, or units, times hours
 	// EvenIdle is the time until Counted is no more than Norm if the queue has none from now on, EvenKept if
-	// it keeps what it has now. usage.Never: not at all.
+	// it keeps what it has now. fairness.Never: not at all.
 	EvenIdle, EvenKept time.Duration
 }
 
@@ -71,15 +70,14 @@ func FairShareOf(name string, given framework.Arguments) arguments.FairShare {
 }
 
 // ResetUsage sets the usage of a queue, and of those below it, to what they have now. It returns the usage
-// of all queues then; false for an unknown queue, and where the order is off.
-func (i Inspection) ResetUsage(queue string) (usage.Record, bool) {
-	s, h := i.session, i.session.memory.fairness.History()
+// of all queues then; nil for an unknown queue, and where the order is off.
+func (i Inspection) ResetUsage(queue string) *fairness.Stored {
+	s, f := i.session, &i.session.memory.fairness
 	q := s.Index.Lookup(queue)
-	if h == nil || q == index.None {
-		return usage.Record{}, false
+	if f.History() == nil || q == index.None {
+		return nil
 	}
-	h.Reset(q)
-	return h.Record(), true
+	return f.Reset(q, &s.settings.FairShare)
 }
 
 // Pasts returns the usage of all queues, parents first, nil where the order is off.
@@ -135,16 +133,13 @@ func (s *session) waitingByParent() (map[index.Queue][]index.Queue, []index.Queu
 }
 
 func (s *session) pastColumn(q index.Queue, c int) PastColumn {
-	f, with := &s.memory.fairness, s.settings.FairShare
-	h, d := f.History(), f.Dim(c)
-	used, held, norm, gamma := h.Row(q)[c], h.Held(q)[c], h.Norms(q)[c], usage.Decay(with.Horizon, with.HalfLife)
+	f := &s.memory.fairness
+	o, d := f.Outlook(q, c, &s.settings.FairShare), f.Dim(c)
 	readable := func(x float64) float64 { return report.Readable(d, x) }
 	return PastColumn{
 		Resource: s.Names.Name(d), Card: s.Names.IsCard(d),
-		Norm: readable(norm), Now: readable(held), Average: readable(used), Counted: readable(usage.Mean(used, held, gamma)),
-		Wanted:   s.wants(q, d),
-		Total:    readable(usage.Total(used, with.HalfLife)) / 3600,
-		EvenIdle: usage.UntilEven(used, 0, norm, gamma, with.HalfLife), EvenKept: usage.UntilEven(used, held, norm, gamma, with.HalfLife),
+		Norm: readable(o.Norm), Now: readable(o.Held), Average: readable(o.Used), Counted: readable(o.Counted), Total: readable(o.Total),
+		Wanted: s.wants(q, d), EvenIdle: o.EvenIdle, EvenKept: o.EvenKept,
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
-	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
 // borrower returns a scene in which queue a has 12 of 8 cards, and b has 4; both want more, c wants nothing.
@@ -93,7 +92,7 @@ func TestInspectionBeginsWithStoredUsage(t *testing.T) {
 	assert.InDelta(t, (want+12)/2, a.Columns[0].Counted, 1e-9)
 	assert.InDelta(t, (want+12)/8, a.Level, 1e-9)
 	assert.InDelta(t, want/math.Ln2, a.Columns[0].Total, 1e-9, "card-hours")
-	assert.Equal(t, usage.Never, a.Columns[0].EvenKept, "it has more than it deserves")
+	assert.Equal(t, fairness.Never, a.Columns[0].EvenKept, "it has more than it deserves")
 	assert.InDelta(t, math.Log2(want/2/4), a.Columns[0].EvenIdle.Hours(), 1e-6)
 	assert.Equal(t, [2]int{2, 2}, [2]int{a.Place, a.Rivals})
 	assert.Equal(t, [2]int{1, 2}, [2]int{pastOf(t, i, "b").Place, pastOf(t, i, "b").Rivals})
@@ -129,10 +128,8 @@ func TestInspectionResetsUsage(t *testing.T) {
 	c.open(t, busy(), 0).close()
 	c.open(t, idle(), time.Minute).close()
 	i := c.begins(t, idle(), 0, c.stored(t))
-	_, known := i.ResetUsage("none")
-	assert.False(t, known)
-	record, known := i.ResetUsage("a")
-	require.True(t, known)
+	assert.Nil(t, i.ResetUsage("none"))
+	record := i.ResetUsage("a").Record
 	assert.Equal(t, []float64{0}, record.Queues["a"].Usage)
 	assert.Greater(t, record.Queues["b"].Usage[0], 3000.0)
 	assert.InDelta(t, record.Queues["b"].Usage[0], record.Queues["root"].Usage[0], 1e-6, "the queue above loses it")
@@ -143,6 +140,5 @@ func TestNoPastWithoutFairShare(t *testing.T) {
 	i := c.begins(t, borrower(), 0, nil)
 	assert.Empty(t, i.Pasts())
 	assert.Empty(t, i.Rivals("a"))
-	_, known := i.ResetUsage("a")
-	assert.False(t, known)
+	assert.Nil(t, i.ResetUsage("a"))
 }

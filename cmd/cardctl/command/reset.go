@@ -16,7 +16,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
-	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
 const resetLong = `Sets the usage of a queue, and of the queues below it, to what they have now, so that
@@ -125,14 +124,13 @@ func resetIn(ctx context.Context, world *engine.World, c *engine.Configuration, 
 	}
 	defer session.Close()
 	before := queues.Usages(session, wanted, "")
-	var record usage.Record
-	record, known := session.Quota.ResetUsage(queue)
-	if !known {
+	after := session.Quota.ResetUsage(queue)
+	if after == nil {
 		return nil, nil, fmt.Errorf("queue %s is not in the tree", queue)
 	}
 	// Later than the scheduler's save, so that it takes this one over.
-	return before, &fairness.Stored{Record: record, Saved: saved.Saved.Add(time.Millisecond), HalfLife: saved.HalfLife,
-		ResourceVersion: saved.ResourceVersion}, nil
+	after.Saved, after.ResourceVersion = saved.Saved.Add(time.Millisecond), saved.ResourceVersion
+	return before, after, nil
 }
 
 func (s *source) printReset(queue string, before []queues.Usage, r *reset, store string, save time.Duration) error {

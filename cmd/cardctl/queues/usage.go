@@ -9,7 +9,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/plugin"
-	"github.com/capacity-card/capacity-card/quota/usage"
+	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 )
 
 // Usage is what a queue has had over time.
@@ -98,7 +98,7 @@ func newUsed(c plugin.PastColumn, known bool) Used {
 
 // until formats a time until something, nil for never.
 func until(t time.Duration) *string {
-	if t == usage.Never {
+	if t == fairness.Never {
 		return nil
 	}
 	text := t.Round(time.Second).String()

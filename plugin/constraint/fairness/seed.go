@@ -7,8 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/capacity-card/capacity-card/fastres"
-	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
@@ -90,9 +88,3 @@ func (m *Memory) Begin(with *Stored) {
 		m.store.newer, m.store.saved = &stored{history: history, saved: with.Saved, now: with.Now}, with.Saved
 	}
 }
-
-// Owed reports whether a queue waits for a column of which it has less than it deserves.
-func (m *Memory) Owed(q index.Queue) bool { return m.ranks[q].within }
-
-// Dim returns the dimension of a column in the session.
-func (m *Memory) Dim(column int) fastres.Dim { return m.dims[column] }

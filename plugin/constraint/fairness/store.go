@@ -42,7 +42,7 @@ type store struct {
 	busy bool
 	// loaded: the store was read, so that a save loses nothing.
 	loaded   bool
-	newer    *stored // for the next session
+	newer    *stored   // for the next session
 	saved    time.Time // of the ConfigMap
 	current  time.Time // when the ConfigMap was known to have the history
 	saves    int
