@@ -69,9 +69,9 @@ func FairShareOf(name string, given framework.Arguments) arguments.FairShare {
 	return with.FairShare
 }
 
-// ResetUsage sets the usage of a queue, and of those below it, to what they have now. It returns the usage
+// ForgetUsage sets the usage of a queue, and of those below it, to what they have now. It returns the usage
 // of all queues then; nil for an unknown queue, and where the order is off.
-func (i Inspection) ResetUsage(queue string) *fairness.Stored {
+func (i Inspection) ForgetUsage(queue string) *fairness.Stored {
 	s, f := i.session, &i.session.memory.fairness
 	q := s.Index.Lookup(queue)
 	if f.History() == nil || q == index.None {

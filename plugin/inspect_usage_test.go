@@ -15,6 +15,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
 // borrower returns a scene in which queue a has 12 of 8 cards, and b has 4; both want more, c wants nothing.
@@ -74,7 +75,9 @@ func pastOf(t *testing.T, i Inspection, queue string) Past {
 // of the scheduler itself.
 func TestInspectionBeginsWithStoredUsage(t *testing.T) {
 	c := newFairScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareSave: "1s"})
-	c.open(t, newScene().node("node", "A", 16), 0).close()
+	idle := borrower()
+	idle.Jobs = nil
+	c.open(t, idle, 0).close()
 	c.open(t, borrower(), time.Hour).close()
 	c.open(t, borrower(), time.Hour).close()
 	stored := c.stored(t)
@@ -82,6 +85,7 @@ func TestInspectionBeginsWithStoredUsage(t *testing.T) {
 
 	later := c.open(t, borrower(), 20*time.Minute)
 	want := later.cardsUsed("a")
+	assert.InDelta(t, 12*(1-usage.Decay(80*time.Minute, time.Hour)), want, 1e-6)
 	later.close()
 	i := c.begins(t, borrower(), 0, stored)
 	a := pastOf(t, i, "a")
@@ -128,8 +132,8 @@ func TestInspectionResetsUsage(t *testing.T) {
 	c.open(t, busy(), 0).close()
 	c.open(t, idle(), time.Minute).close()
 	i := c.begins(t, idle(), 0, c.stored(t))
-	assert.Nil(t, i.ResetUsage("none"))
-	record := i.ResetUsage("a").Record
+	assert.Nil(t, i.ForgetUsage("none"))
+	record := i.ForgetUsage("a").Record
 	assert.Equal(t, []float64{0}, record.Queues["a"].Usage)
 	assert.Greater(t, record.Queues["b"].Usage[0], 3000.0)
 	assert.InDelta(t, record.Queues["b"].Usage[0], record.Queues["root"].Usage[0], 1e-6, "the queue above loses it")
@@ -140,5 +144,5 @@ func TestNoPastWithoutFairShare(t *testing.T) {
 	i := c.begins(t, borrower(), 0, nil)
 	assert.Empty(t, i.Pasts())
 	assert.Empty(t, i.Rivals("a"))
-	assert.Nil(t, i.ResetUsage("a"))
+	assert.Nil(t, i.ForgetUsage("a"))
 }

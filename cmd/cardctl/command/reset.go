@@ -124,7 +124,7 @@ func resetIn(ctx context.Context, world *engine.World, c *engine.Configuration, 
 	}
 	defer session.Close()
 	before := queues.Usages(session, wanted, "")
-	after := session.Quota.ResetUsage(queue)
+	after := session.Quota.ForgetUsage(queue)
 	if after == nil {
 		return nil, nil, fmt.Errorf("queue %s is not in the tree", queue)
 	}

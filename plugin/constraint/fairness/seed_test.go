@@ -72,6 +72,15 @@ func TestReadRefuses(t *testing.T) {
 			assert.ErrorContains(t, err, test.want)
 		})
 	}
+	torn := good.DeepCopy()
+	torn.Name, torn.Data[saveKey] = "usage-1", "another"
+	_, err := s.client.CoreV1().ConfigMaps("ns").Create(t.Context(), torn, metav1.CreateOptions{})
+	require.NoError(t, err)
+	first := good.DeepCopy()
+	first.Data[partsKey] = "2"
+	_, err = Read(first, s.part(t))
+	assert.ErrorContains(t, err, "usage-1 is of another save")
+
 	stored, err := Read(good, s.part(t))
 	require.NoError(t, err)
 	other := ofDay
