@@ -79,13 +79,13 @@ func TestInspectionBeginsWithStoredUsage(t *testing.T) {
 	idle.Jobs = nil
 	c.open(t, idle, 0).close()
 	c.open(t, borrower(), time.Hour).close()
-	c.open(t, borrower(), time.Hour).close()
+	c.open(t, borrower(), 2*time.Hour).close()
 	stored := c.stored(t)
 	assert.Equal(t, time.Hour, stored.HalfLife)
 
 	later := c.open(t, borrower(), 20*time.Minute)
 	want := later.cardsUsed("a")
-	assert.InDelta(t, 12*(1-usage.Decay(80*time.Minute, time.Hour)), want, 1e-6)
+	assert.InDelta(t, 12*(1-usage.Decay(140*time.Minute, time.Hour)), want, 1e-6)
 	later.close()
 	i := c.begins(t, borrower(), 0, stored)
 	a := pastOf(t, i, "a")
