@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -237,5 +238,33 @@ func TestUsagePage(t *testing.T) {
 	require.Len(t, blocks, 2)
 	for _, block := range blocks {
 		assert.Equal(t, block[2], play("$ " + block[1] + "\n")[len("$ "+block[1]+"\n"):])
+	}
+}
+
+// TestUsageOnPages has the level of queues, what a queue has had, and the queues that go before that of a job, and nothing of
+// it where the order is off.
+func TestUsageOnPages(t *testing.T) {
+	var stderr bytes.Buffer
+	pages := pagesOf(t, &stderr, fair)
+	for path, wanted := range map[string][]string{
+		"/queues":                    {"Usage level", `<td class="number">1.77</td>`},
+		"/queues?sort=level":         {"2.42"},
+		"/queue/research":            {"What it has had", "It is number 3 of the 3 queues beside it that wait.", "18.4", "4h50m", "never"},
+		"/queue/research?lang=zh":    {"它的历史占用", "它排第 3，共有 3 个同级队列在等待。"},
+		"/job/default/next":          {"queue research is third for NVIDIA-H200: averaged 14.2 of 8 deserved; serving and batch go first"},
+		"/job/default/next?lang=zh":  {"队列 research 对 NVIDIA-H200 排在第 3：平均占用 14.2，应得 8；serving、batch 先行"},
+		"/queue/research/json":       {`"average": 18.4`, `"place": 3`},
+		"/queues.json?search=vision": {`"level": 2.425`},
+	} {
+		body := answer(pages, http.MethodGet, path, nil).Body.String()
+		for _, text := range wanted {
+			assert.Contains(t, body, text, path)
+		}
+	}
+	for _, path := range []string{"/queues", "/queue/train", "/queue/train/json"} {
+		body := answer(pagesOf(t, &stderr, scene), http.MethodGet, path, nil).Body.String()
+		for _, text := range []string{"Usage level", "What it has had", `"past"`} {
+			assert.NotContains(t, body, text, path)
+		}
 	}
 }
