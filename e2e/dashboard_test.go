@@ -52,6 +52,7 @@ func (e *exposition) cluster(sample int) {
 	for _, card := range cardNames {
 		e.add("cluster_cards", 5e6, "resource", card)
 	}
+	e.add("fair_share_saved_timestamp_seconds", float64(e.at-30))
 	e.queue("default", 1, 0, 0)
 	for _, histogram := range [][]string{
 		{"e2e_scheduling_latency_milliseconds"},
@@ -90,7 +91,9 @@ func (e *exposition) fullQueue(i, sample int) {
 		for account, value := range map[string]float64{"capacity": 1000, "deserved": 500, "allocated": held, "request": held + turn/10, "inqueue": 1} {
 			e.add("queue_"+account+"_scalar_resources", value*1e3, "queue_name", name, "resource", card)
 		}
+		e.add("queue_fair_share_usage", 1e3*(500+turn), "queue_name", name, "resource", card)
 	}
+	e.add("queue_fair_share_level", 0.5+turn/500, "queue_name", name)
 	card := cardNames[i%len(cardNames)]
 	rules := []string{"OverQuota", "OverDeserved", "Guaranteed", "Reserved", "NoSuchCard"}
 	e.add("queue_waiting_jobs", 1+turn, "queue_name", name, "rule", rules[i/8%len(rules)], "level", name, "resource", card)
@@ -249,11 +252,11 @@ func newClusterHasFigures(t *testing.T, p prometheus.API) {
 				assert.Failf(t, "not one figure", "%s: %v", panel.Title, value)
 				continue
 			}
-			want := map[string]model.SampleValue{"Queues": 1, "Opening a session": 20, "Cycle": 20}[panel.Title]
+			want := map[string]model.SampleValue{"Queues": 1, "Opening a session": 20, "Cycle": 20, "Last save of usage": 30}[panel.Title]
 			assert.Equal(t, want, value[0].Value, panel.Title)
 		}
 	}
-	assert.Equal(t, 8, figures)
+	assert.Equal(t, 9, figures)
 }
 
 // TestDashboardIsReadable expects that figures are 1,234 and not 1.23 K, and that the columns of a table fit on a screen: each

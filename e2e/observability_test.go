@@ -251,7 +251,10 @@ func TestServiceMonitor(t *testing.T) {
 func TestObservability(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	c.send(t, render(t, "../deploy/observability"), "test", metav1.DryRunAll)
-	scheduler := c.run(t, build(t, ours), exampleConfiguration(t))
+	configuration := exampleConfiguration(t)
+	fair := strings.Replace(configuration, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      fairShareHalfLife: 1h\n      fairShareSave: 1s", 1)
+	require.NotEqual(t, configuration, fair)
+	scheduler := c.run(t, build(t, ours), fair)
 	p := startPrometheus(t, scrape(t, scheduler.Metrics), t.TempDir())
 
 	c.queue(t, "well", `{"NVIDIA-GeForce-RTX-4090-D": 2}`)

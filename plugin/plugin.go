@@ -8,6 +8,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 )
 
 var (
@@ -86,7 +87,8 @@ func (b *builder) giveBack(m *memory) {
 type quotaPlugin struct {
 	builder   *builder
 	arguments framework.Arguments
-	session   *session // while the session is open
+	session   *session               // while the session is open
+	begin     func(*fairness.Memory) // before the session opens; nil for nothing
 }
 
 // Name is the name that the plugin is registered under.
@@ -103,6 +105,9 @@ func (p *quotaPlugin) OnSessionOpen(ssn *framework.Session) {
 		return
 	}
 	m := p.builder.lend()
+	if p.begin != nil {
+		p.begin(&m.fairness)
+	}
 	p.session = openSession(ssn, p.builder.variant, m.parse(p.builder.variant, p.arguments), m)
 	inForce.opened(ssn, p.session)
 }

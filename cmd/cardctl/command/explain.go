@@ -134,8 +134,12 @@ func explanations(findings []explain.Finding) *table {
 	t := &table{columns: columns("NAMESPACE", "JOB", "QUEUE", "STATE", "(PHASE)", "(STAGE)", "RULE", "LEVEL", "PLACED", "WAITING", "(MINIMUM)",
 		"(FIT)", "AGE", "MESSAGE")}
 	for _, f := range findings {
+		message := f.Message
+		if message == "" && len(f.Behind) > 0 {
+			message = f.Behind[0].String()
+		}
 		t.add(f.Namespace, f.Owner, f.Queue, f.State, f.Phase, f.Stage, f.Rule, f.Level, f.Pods.Placed, f.Pods.Waiting, f.Pods.Minimum,
-			f.Pods.Fit, age(&f), f.Message)
+			f.Pods.Fit, age(&f), message)
 	}
 	return t
 }
@@ -279,6 +283,11 @@ func describe(out io.Writer, f *explain.Finding, width int) {
 		nodes = append(nodes, fmt.Sprintf("%d (%s): %s", n.Count, strings.Join(n.Names, ", "), n.Why))
 	}
 	list("Nodes:", nodes)
+	var behind []string
+	for _, b := range f.Behind {
+		behind = append(behind, b.String())
+	}
+	list("Order:", behind)
 	advice := slices.Clone(f.Advice)
 	for _, h := range f.Holders {
 		advice = append(advice, h.String())

@@ -13,12 +13,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/access"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/vitals"
+	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 )
 
 const serveLong = `Serves the queues and cards of a cluster as web pages: who has which cards, why
@@ -272,6 +274,12 @@ func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 		return nil, configureErr
 	}
 	reading.Configuration = configuration
+	s.giveUsage(configuration, func(name types.NamespacedName) (*fairness.Stored, error) {
+		if r.live == nil {
+			return reading.Objects.UsageIn(name)
+		}
+		return r.live.Usage(ctx, name)
+	})
 	for _, lack := range append(reading.Objects.Warnings, reading.Objects.Missing()...) {
 		s.warning("%s", lack)
 	}

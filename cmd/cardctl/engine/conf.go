@@ -21,6 +21,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/guard"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
@@ -44,6 +45,15 @@ type Configuration struct {
 	Configurations []conf.Configuration
 	Given          *input.Configuration // what it was read from, nil for Usual
 	LeftOut        []string             // plugins that need more than a snapshot, or that this program does not know
+	// Usage is what queues have had over time, with which sessions begin; nil for what they have now.
+	Usage *fairness.Stored
+	// UsageLacks is why Usage is not known although the order depends on it, "" if it is.
+	UsageLacks string
+}
+
+// FairShare are the settings of the order by usage over time.
+func (c *Configuration) FairShare() arguments.FairShare {
+	return plugin.FairShareOf(c.Plugin, c.Arguments)
 }
 
 // CardLabels are the labels that name the cards of nodes, where they are not those of vendors.
@@ -51,6 +61,9 @@ func (c *Configuration) CardLabels() card.Labels { return plugin.CardLabels(c.Pl
 
 // CardGroups are the groups of cards.
 func (c *Configuration) CardGroups() card.Groups { return plugin.CardGroups(c.Plugin, c.Arguments) }
+
+// FairByWeight reports whether usage over time is compared with weights, and not with what queues deserve.
+func (c *Configuration) FairByWeight() bool { return c.FairShare().By == arguments.FairShareByWeight }
 
 // usual is a configuration with one quota plugin. It follows the example in
 // docs/cards.md and adds preempt, so that simulate shows preemption as well.

@@ -76,6 +76,7 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	var quota framework.Plugin
 	framework.RegisterPluginBuilder(c.Plugin, func(arguments framework.Arguments) framework.Plugin {
 		quota = build(arguments)
+		plugin.BeginWith(quota, c.Usage)
 		return quota
 	})
 	cache := offline.NewCache(w.info())

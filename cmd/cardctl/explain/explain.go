@@ -40,6 +40,9 @@ type explainer struct {
 	sparedFrom map[string][]Spared
 	// displaced are the jobs that the next enqueue action does not admit any more.
 	displaced map[api.JobID]bool
+	// pasts and beside hold what queues have had, and the queues that wait beside them; nil until they are asked for.
+	pasts  map[string]plugin.Past
+	beside map[string][]plugin.Rival
 }
 
 // Options select what to explain.
@@ -217,6 +220,7 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.Rule == "" {
 		f.State, f.Stage = Startable, ""
 	}
+	f.Behind = e.behind(f, job)
 	if f.Reason != nil && f.Rule == report.OverQuota {
 		f.Bounds = e.bounds(f, job)
 	}

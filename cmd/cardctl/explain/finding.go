@@ -5,6 +5,7 @@ package explain
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -78,6 +79,9 @@ type Finding struct {
 	// wait, in the order in which the scheduler tries them. The first one has place 1.
 	Since *metav1.Time `json:"since,omitempty"`
 	Place int          `json:"place,omitempty"`
+	// Behind are the cards for which queues beside its queue, or beside one above it, go first because of what each has
+	// had over time.
+	Behind []Behind `json:"behind,omitempty"`
 	// NoReclaim is why a policy lets its queue take nothing from other queues for it.
 	NoReclaim *report.Reason `json:"noReclaim,omitempty"`
 	// Spared are the pods with cards that it waits for, of queues that have more than they
@@ -224,4 +228,13 @@ func Amount(resource string, quantity float64) string {
 		return "unlimited"
 	}
 	return report.Amount(resource, quantity, report.Gi)
+}
+
+// Tenths formats an average: it is no whole number, and a tenth is enough.
+func Tenths(resource string, x float64) string {
+	unit := 0.1
+	if resource == "memory" {
+		unit *= 1 << 30
+	}
+	return Amount(resource, math.Round(x/unit)*unit)
 }

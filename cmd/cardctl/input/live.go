@@ -35,6 +35,7 @@ type Live struct {
 	mu         sync.Mutex
 	answered   time.Time       // when the API server last answered
 	configMaps []*v1.ConfigMap // of the last reading
+	usage      usageReading
 	evicted    []Evicted
 	pastLacks  string // why evictions from before are missing
 }

@@ -18,6 +18,8 @@ import (
 
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 )
 
 // Source is where an object was read: a file, and the line at which its document
@@ -45,6 +47,7 @@ type Objects struct {
 	Deployments     []*appsv1.Deployment
 	PriorityClasses []*schedulingv1.PriorityClass
 	ConfigMaps      []*v1.ConfigMap // those that may have the scheduler's configuration
+	Usage           []*v1.ConfigMap // those that store the usage of queues over time
 
 	Problems []Problem // documents that could not be read
 	Unknown  []Problem // fields of manifests that their kinds do not have, or have twice
@@ -121,7 +124,7 @@ func (o *Objects) Has(object metav1.Object, field string) bool {
 }
 
 // Len is the number of objects that were read and not skipped, ConfigMaps aside.
-func (o *Objects) Len() int { return len(o.known) - len(o.ConfigMaps) }
+func (o *Objects) Len() int { return len(o.known) - len(o.ConfigMaps) - len(o.Usage) }
 
 // Skipped describes the objects of other kinds, "" for none.
 func (o *Objects) Skipped() string {
@@ -156,9 +159,12 @@ func (o *Objects) add(object metav1.Object, source Source) {
 	case *schedulingv1.PriorityClass:
 		o.PriorityClasses = put(o, o.PriorityClasses, "PriorityClass", x, source)
 	case *v1.ConfigMap:
-		if mayConfigure(x) {
+		switch {
+		case mayConfigure(x):
 			o.ConfigMaps = put(o, o.ConfigMaps, "ConfigMap", x, source)
-		} else {
+		case fairness.IsStored(x):
+			o.Usage = put(o, o.Usage, "ConfigMap", x, source)
+		default:
 			o.skipped["ConfigMap"]++
 		}
 	}
@@ -210,7 +216,7 @@ func (o *Objects) Shares(others *Objects) bool {
 
 func (o *Objects) all() []metav1.Object {
 	return slices.Concat(metaOf(o.Nodes), metaOf(o.Queues), metaOf(o.PodGroups), metaOf(o.Jobs), metaOf(o.Pods), metaOf(o.Deployments),
-		metaOf(o.PriorityClasses), metaOf(o.ConfigMaps))
+		metaOf(o.PriorityClasses), metaOf(o.ConfigMaps), metaOf(o.Usage))
 }
 
 func metaOf[T metav1.Object](list []T) []metav1.Object {

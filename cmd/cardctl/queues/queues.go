@@ -24,6 +24,8 @@ type Queue struct {
 	Waiting   int       `json:"waitingJobs"` // its own and those below
 	Resources []Holding `json:"resources"`
 	Policies  []Policy  `json:"policies,omitempty"` // those that hold in it
+	// Past is what it has had over time, nil where queues are not ordered by that.
+	Past *Past `json:"past,omitempty"`
 }
 
 // Policy is a policy that holds in a queue.
@@ -58,10 +60,14 @@ type Holding struct {
 func List(world *engine.World, session *engine.Session, wanted func(queue string) bool) []Queue {
 	tree := session.Tree()
 	waiting, policies := waitingJobs(session), newPolicies(world, tree, session.Plugin == plugin.ProportionName)
-	all := []Queue{}
+	all, pasts := []Queue{}, map[string]*Past{}
+	for _, u := range Usages(session, wanted, "") {
+		pasts[u.Queue] = &u.Past
+	}
 	for _, a := range tree {
 		if wanted(a.Queue) {
 			q := newQueue(world, a, waiting[a.Queue])
+			q.Past = pasts[a.Queue]
 			q.Policies = policies.of(a)
 			all = append(all, q)
 		}

@@ -27,6 +27,10 @@ type queuePage struct {
 	More     int // jobs that wait and are on the page Waiting
 	Unseen   *Hidden
 	Policies []queues.Policy // with those of arguments
+	// Of what it has had over time: why that is not known, the half-life, and what it is compared with.
+	Lacks    string
+	HalfLife string
+	ByWeight bool
 }
 
 // holdingRow is a resource of the queue.
@@ -83,6 +87,10 @@ func queueView(q *request) (any, any, error) {
 		Queue: queue, Path: path, Holdings: q.holdingsOf(queue), Inner: len(children) > 0, Below: len(children), Hidden: hidden, Unseen: unseen,
 		Pages: page.PagesOf(len(runs), rowsPerPage, number(q.query.Get("page"))), Waits: q.rows(waits[:min(len(waits), waitingOfQueue)]),
 		More: max(0, len(waits)-waitingOfQueue), Policies: policies,
+	}
+	p.Lacks, p.ByWeight, p.HalfLife = q.Configuration.UsageLacks, q.Configuration.FairByWeight(), queues.ShortTime(q.Configuration.FairShare().HalfLife)
+	if p.Lacks != "" && !q.seen.viewer.Queues(q.seen.ctx) {
+		p.Lacks = lackReading.Text
 	}
 	p.Running = q.rows(runs[p.Pages.From:p.Pages.To])
 	rows := model.Rows(children, model.Selection{Sort: "use"})

@@ -27,6 +27,7 @@ type queuesPage struct {
 	Policies  map[string]string // that hold in all queues
 	Common    bool              // all bars of a card have one scale
 	Sort      string            // the order of the rows, "" for the tree
+	Fair      bool              // queues are ordered by what they have had over time
 }
 
 // queueRow is a queue with its bars.
@@ -55,6 +56,7 @@ func queuesView(q *request) (any, any, error) {
 	p := &queuesPage{
 		Queues: len(q.Model.Queues), Resources: resourcesOf(q.Model.Queues), Policies: q.Policies, Waiting: len(q.Waiting), Lost: q.lost(),
 		Flat: selection.Flat(), Sort: selection.Sort, Common: q.query.Get("scale") == "common",
+		Fair: slices.ContainsFunc(q.Model.Queues, func(of queues.Queue) bool { return of.Past != nil }),
 	}
 	p.Pages = page.PagesOf(len(rows), rowsPerPage, number(q.query.Get("page")))
 	var scales map[string]float64

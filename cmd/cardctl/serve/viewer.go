@@ -137,11 +137,25 @@ func (s *seen) job(f explain.Finding) explain.Finding {
 		}
 		f.Leaves = nil
 	}
+	f.Behind = s.behind(f.Behind)
 	f.Nodes = slices.Clone(f.Nodes)
 	for i := range f.Nodes {
 		f.Nodes[i].Names = s.nodes(f.Nodes[i].Names)
 	}
 	return f
+}
+
+// behind hides the names of the queues that go first.
+func (s *seen) behind(all []explain.Behind) []explain.Behind {
+	visible := slices.Clone(all)
+	for i := range visible {
+		visible[i].First = slices.Clone(visible[i].First)
+		for j := range visible[i].First {
+			visible[i].First[j].Queue = s.otherQueue(visible[i].First[j].Queue)
+		}
+		visible[i].First = slices.Compact(visible[i].First)
+	}
+	return visible
 }
 
 // hideQueues hides the names of other queues in parts of a finding, and in the advice about them.

@@ -12,8 +12,11 @@ import (
 // restore replaces the history by a stored one. The time since it was stored passes for the pods
 // that run now, from their starts; what has ended in between is lost.
 func (o *Order) restore(stored *stored) {
-	s, m := o.session, o.memory
-	gap := max(0, s.Now.Sub(stored.saved))
+	s, m, now := o.session, o.memory, stored.now
+	if now.IsZero() {
+		now = s.Now
+	}
+	gap := max(0, now.Sub(stored.saved))
 	m.history = stored.history
 	m.history.Advance(usage.Decay(gap, o.with.HalfLife))
 	m.history.Bind(s.Index.Tree, m.columns)
@@ -32,7 +35,7 @@ func (o *Order) restore(stored *stored) {
 				continue
 			}
 			s.Intake.SetCharge(charge, q, task, task.NodeName)
-			part := 1 - usage.Decay(min(gap, runtimes.Of(task.Pod, s.Now)), o.with.HalfLife)
+			part := 1 - usage.Decay(min(gap, runtimes.Of(task.Pod, now)), o.with.HalfLife)
 			for c, d := range m.dims {
 				more[c] = part * charge.Get(d) * o.counted(q, d)
 			}

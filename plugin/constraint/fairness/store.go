@@ -1,45 +1,23 @@
 package fairness
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"reflect"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
-
-// The keys of a ConfigMap that stores a history. A large one has further ConfigMaps with the same
-// save, whose names end in -1, -2 and so on. The first is written last.
-const (
-	savedKey    = "saved"    // time
-	halfLifeKey = "halfLife" // of the history
-	writerKey   = "writer"   // a scheduler
-	saveKey     = "save"     // the same in all ConfigMaps of one save
-	partsKey    = "parts"    // their number
-	versionKey  = "version"
-	usageKey    = "usage" // binary: a part of the gzipped usage.Record
-)
-
-// version is that of the format.
-const version = "1"
-
-// partSize is the most that a ConfigMap gets. etcd refuses objects of more than 1.5 MiB.
-const partSize = 512 << 10
 
 // requestTimeout bounds what one save or load may take.
 const requestTimeout = 30 * time.Second
@@ -48,6 +26,7 @@ const requestTimeout = 30 * time.Second
 type stored struct {
 	history *usage.History
 	saved   time.Time
+	now     time.Time // of the session that takes it, the zero time for that of the session's clock
 }
 
 // store reads and writes the history in goroutines of its own. The zero store is not open.
@@ -63,8 +42,9 @@ type store struct {
 	busy bool
 	// loaded: the store was read, so that a save loses nothing.
 	loaded   bool
-	newer    *stored // for the next session
-	saved    time.Time
+	newer    *stored   // for the next session
+	saved    time.Time // of the ConfigMap
+	current  time.Time // when the ConfigMap was known to have the history
 	saves    int
 	parts    int
 	last     usage.Record
@@ -153,11 +133,8 @@ func (s *store) offer(now time.Time, history *usage.History) {
 func (s *store) lastSave() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.saved
+	return s.current
 }
-
-// errNewer: another format, which only a later release can read.
-var errNewer = errors.New("is of a later release, and is neither read nor written")
 
 // load reads the history.
 func (s *store) load(ctx context.Context) error {
@@ -195,7 +172,7 @@ func (s *store) read(ctx context.Context, first *v1.ConfigMap) error {
 func (s *store) finish(found *stored, saved time.Time, parts int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.loaded, s.newer, s.saved, s.parts = true, found, saved, parts
+	s.loaded, s.newer, s.saved, s.current, s.parts = true, found, saved, saved, parts
 }
 
 // parse reads the parts of a save.
@@ -203,34 +180,17 @@ func (s *store) parse(ctx context.Context, first *v1.ConfigMap, saved time.Time)
 	if halfLife := first.Data[halfLifeKey]; halfLife != s.halfLife.String() {
 		return nil, 0, fmt.Errorf("it has the half-life %s", halfLife)
 	}
-	parts, err := strconv.Atoi(first.Data[partsKey])
-	if err != nil || parts < 1 || parts > mostParts {
-		return nil, 0, fmt.Errorf("%s: %q is not a number from 1 to %d", partsKey, first.Data[partsKey], mostParts)
-	}
-	packed := bytes.Clone(first.BinaryData[usageKey])
-	for i := 1; i < parts; i++ {
-		part, err := s.client.CoreV1().ConfigMaps(s.namespace).Get(ctx, s.partName(i), metav1.GetOptions{})
-		if err != nil {
-			return nil, parts, err
-		}
-		if part.Data[saveKey] != first.Data[saveKey] {
-			return nil, parts, fmt.Errorf("%s is of another save", part.Name)
-		}
-		packed = append(packed, part.BinaryData[usageKey]...)
+	packed, parts, err := join(first, func(name string) (*v1.ConfigMap, error) {
+		return s.client.CoreV1().ConfigMaps(s.namespace).Get(ctx, name, metav1.GetOptions{})
+	})
+	if err != nil {
+		return nil, parts, err
 	}
 	history, err := Unpack(packed)
-	return &stored{history, saved}, parts, err
+	return &stored{history: history, saved: saved}, parts, err
 }
 
-// mostParts bounds what is read.
-const mostParts = 64
-
-func (s *store) partName(i int) string {
-	if i == 0 {
-		return s.name
-	}
-	return fmt.Sprintf("%s-%d", s.name, i)
-}
+func (s *store) partName(i int) string { return partName(s.name, i) }
 
 // save writes the history, unless nothing changed, or another scheduler saved a newer one, which
 // is taken over.
@@ -244,6 +204,9 @@ func (s *store) save(ctx context.Context, record usage.Record, now time.Time) er
 	case exists && first.Data[writerKey] != s.writer && s.isNewer(first):
 		return s.read(ctx, first)
 	case exists && reflect.DeepEqual(record, s.last):
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.current = now
 		return nil
 	}
 	packed, err := Pack(record)
@@ -251,9 +214,10 @@ func (s *store) save(ctx context.Context, record usage.Record, now time.Time) er
 		return err
 	}
 	s.saves++
-	parts := max(1, (len(packed)+partSize-1)/partSize)
-	for i := parts - 1; i >= 0; i-- {
-		part := s.part(i, parts, packed, now)
+	all := split(types.NamespacedName{Namespace: s.namespace, Name: s.name}, packed,
+		head{saved: now, halfLife: s.halfLife, writer: s.writer, save: fmt.Sprintf("%s/%d", s.writer, s.saves)})
+	parts := len(all)
+	for i, part := range slices.Backward(all) {
 		if i == 0 && exists {
 			part.ResourceVersion = first.ResourceVersion // another scheduler may save at the same time
 		}
@@ -277,18 +241,6 @@ func (s *store) isNewer(c *v1.ConfigMap) bool {
 	return err == nil && saved.After(s.saved)
 }
 
-// part returns a ConfigMap of a save.
-func (s *store) part(i, parts int, packed []byte, now time.Time) *v1.ConfigMap {
-	return &v1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.partName(i)},
-		Data: map[string]string{
-			versionKey: version, savedKey: now.UTC().Format(time.RFC3339Nano), halfLifeKey: s.halfLife.String(), writerKey: s.writer,
-			saveKey: fmt.Sprintf("%s/%d", s.writer, s.saves), partsKey: strconv.Itoa(parts),
-		},
-		BinaryData: map[string][]byte{usageKey: packed[i*partSize : min(len(packed), (i+1)*partSize)]},
-	}
-}
-
 func (s *store) write(ctx context.Context, part *v1.ConfigMap, exists bool) error {
 	maps := s.client.CoreV1().ConfigMaps(s.namespace)
 	if exists {
@@ -299,31 +251,4 @@ func (s *store) write(ctx context.Context, part *v1.ConfigMap, exists bool) erro
 	}
 	_, err := maps.Create(ctx, part, metav1.CreateOptions{})
 	return err
-}
-
-// Pack returns a record as it is stored.
-func Pack(r usage.Record) ([]byte, error) {
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	if err := json.NewEncoder(w).Encode(r); err != nil {
-		return nil, err
-	}
-	err := w.Close()
-	return packed.Bytes(), err
-}
-
-// most is the most that a record has, unpacked.
-const most = 256 << 20
-
-// Unpack returns the history of what Pack returned.
-func Unpack(packed []byte) (*usage.History, error) {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	var record usage.Record
-	if err := json.NewDecoder(io.LimitReader(r, most)).Decode(&record); err != nil {
-		return nil, err
-	}
-	return usage.New(record)
 }

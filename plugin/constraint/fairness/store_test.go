@@ -115,6 +115,7 @@ func TestSavesNothingThatIsUnchanged(t *testing.T) {
 		s.session(start.Add(time.Duration(minute)*time.Minute), ofDay)
 	}
 	assert.Equal(t, 1, s.saves(), "nobody has anything")
+	assert.Equal(t, start.Add(9*time.Minute), s.Saved(), "the ConfigMap is not out of date")
 }
 
 func TestLargeHistoriesHaveParts(t *testing.T) {

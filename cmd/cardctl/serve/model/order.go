@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
@@ -14,6 +15,28 @@ var Orders = map[string]func(q *queues.Queue, resource string) float64{
 	"waiting":  func(q *queues.Queue, _ string) float64 { return float64(q.Waiting) },
 	"share":    func(q *queues.Queue, _ string) float64 { return q.Share },
 	"borrowed": borrowedBy,
+	"level":    levelOf,
+}
+
+// levelOf is the level of a queue by what it has had over time: of one card, or the one by which it is compared. A queue
+// that deserves nothing is above all others.
+func levelOf(q *queues.Queue, resource string) float64 {
+	if q.Past == nil {
+		return 0
+	}
+	level, used := q.Past.Level, len(q.Past.Cards) > 0
+	for _, c := range q.Past.Cards {
+		if c.Resource == resource {
+			level, used = c.Level, c.Counted != nil && *c.Counted > 0
+		}
+	}
+	switch {
+	case level != nil:
+		return *level
+	case used:
+		return math.Inf(1)
+	}
+	return 0
 }
 
 // sort sorts rows by the order of the selection. Equal rows keep the order of the tree.

@@ -3,7 +3,10 @@ package page
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 )
 
 // advice has what cardctl explain says beside the reason of a job, in Chinese: what would let the job in, and who can take pods
@@ -65,6 +68,10 @@ var advice = []struct{ english, chinese string }{
 	{"jobs of inference in queues inside of the reclaim fence %s can reclaim it, down to what is guaranteed to queue %s", "回收隔离 %s 内各队列的推理作业可以收回它，直到队列 %s 的保障量"},
 	{"queue %s has more than it deserves, and other queues that have less can reclaim it: %s", "队列 %s 超出其应得量，未达到应得量的其他队列可以收回：%s"},
 	{"queue %s has more than it deserves, and queues inside of the reclaim fence %s that have less can reclaim it: %s", "队列 %s 超出其应得量，回收隔离 %s 内未达到应得量的队列可以收回：%s"},
+	{"queue %s is %s for %s: averaged %s of %s deserved; %s goes first", "队列 %[1]s 对 %[3]s 排在第 %[2]s：平均占用 %[4]s，应得 %[5]s；%[6]s 先行"},
+	{"queue %s is %s for %s: averaged %s of %s deserved; %s go first", "队列 %[1]s 对 %[3]s 排在第 %[2]s：平均占用 %[4]s，应得 %[5]s；%[6]s 先行"},
+	{"queue %s is %s for %s: averaged %s and deserves none; %s goes first", "队列 %[1]s 对 %[3]s 排在第 %[2]s：平均占用 %[4]s，没有应得量；%[5]s 先行"},
+	{"queue %s is %s for %s: averaged %s and deserves none; %s go first", "队列 %[1]s 对 %[3]s 排在第 %[2]s：平均占用 %[4]s，没有应得量；%[5]s 先行"},
 }
 
 // patterns match the texts of advice.
@@ -83,6 +90,19 @@ var (
 	over  = regexp.MustCompile(`\((\S+) of (\S+) deserved\)`)
 )
 
+// queueList translates a list of queues. Names of queues have no spaces.
+var queueList = strings.NewReplacer(" and ", "、", ", ", "、", " "+explain.BelowDeserved, "（未达应得量）")
+
+// placeOf is a place in words as a number.
+func placeOf(word string) string {
+	for place := range 11 {
+		if explain.Ordinal(place) == word {
+			return strconv.Itoa(place)
+		}
+	}
+	return strings.TrimPrefix(word, "number ")
+}
+
 // advise is a text of cardctl explain in a language, in English if it is not known.
 func advise(lang, text string) string {
 	if lang != "zh" {
@@ -94,9 +114,15 @@ func advise(lang, text string) string {
 			continue
 		}
 		var arguments []any
-		for _, word := range found[1:] {
+		ordered := strings.HasSuffix(advice[i].english, " first") // a queue, its place, …, and a list of queues
+		for n, word := range found[1:] {
 			if f := field.FindStringSubmatch(word); f != nil {
 				word = fmt.Sprintf("队列 %s 的 %s ", f[3], strings.Trim(f[1]+" "+f[2], " "))
+			}
+			if ordered && n == 1 {
+				word = placeOf(word)
+			} else if ordered && n == len(found)-2 {
+				word = queueList.Replace(word)
 			}
 			arguments = append(arguments, over.ReplaceAllString(word, "（$1，应得 $2）"))
 		}

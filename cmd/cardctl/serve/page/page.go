@@ -66,7 +66,7 @@ func parse() map[string]map[string]*template.Template {
 			"advise":  func(text string) string { return advise(language, text) },
 			"time":    timeOf,
 			"timed":   func(text string, t time.Time) template.HTML { return timed(language, text, t) },
-			"age":     age, "amount": explain.Amount, "number": number, "value": value, "asset": assetPath,
+			"age":     age, "amount": explain.Amount, "tenths": explain.Tenths, "number": number, "value": value, "asset": assetPath,
 			"percent": percent, "join": strings.Join, "short": short, "dict": dict, "add": func(a, b int) int { return a + b },
 		}
 		all[language] = map[string]*template.Template{}

@@ -1,0 +1,152 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+)
+
+const resetLong = `Sets the usage of a queue, and of the queues below it, to what they have now, so that
+what they have had before does not count any more. The usage of the queues above becomes
+smaller by the difference. It writes the ConfigMap in which the scheduler saves usage. A
+running scheduler takes it over with its next save.`
+
+const resetExamples = `  # What it would change
+  cardctl usage reset research --dry-run=client
+
+  cardctl usage reset research --yes`
+
+// reset is what usage reset does.
+type reset struct {
+	dryRun string // none, client or server, as kubectl has it
+	yes    bool
+}
+
+var dryRuns = []string{"none", "client", "server"}
+
+func newReset(s *source) *cobra.Command {
+	r := &reset{}
+	cmd := &cobra.Command{
+		Use: "reset QUEUE", Short: "Forget what a queue has had", Long: resetLong, Example: resetExamples,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: s.completeFirst(s.queueNames),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			switch {
+			case !slices.Contains(dryRuns, r.dryRun):
+				return fmt.Errorf("unknown value %q of --dry-run: none, client or server", r.dryRun)
+			case len(s.files) > 0:
+				return errors.New("usage reset changes a cluster: it takes no files")
+			case r.dryRun == "none" && !r.yes:
+				return errors.New("usage reset cannot be undone: see what it does with --dry-run=client, and confirm it with --yes")
+			}
+			return s.reset(cmd.Context(), arguments[0], r)
+		},
+	}
+	cmd.Flags().StringVar(&r.dryRun, "dry-run", "none", "none, client to write nothing, or server to let the API server check what would be written")
+	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "Confirm that what the queue has had is forgotten")
+	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(dryRuns, cobra.ShellCompDirectiveNoFileComp))
+	s.bind(cmd)
+	return cmd
+}
+
+// mostResets bounds how often a write is tried again because the scheduler has saved in between.
+const mostResets = 3
+
+func (s *source) reset(ctx context.Context, queue string, r *reset) error {
+	world, c, err := s.load(ctx)
+	if err != nil {
+		return err
+	}
+	below, err := subtree(world, c, queue)
+	if err != nil {
+		return err
+	}
+	with := c.FairShare()
+	if with.HalfLife == 0 {
+		return fmt.Errorf("queues are not ordered by usage over time: plugin %s has no argument fairShareHalfLife", c.Plugin)
+	}
+	config, err := s.cluster.ToRESTConfig()
+	if err != nil {
+		return err
+	}
+	for tries := 1; ; tries++ {
+		if c.Usage == nil {
+			return fmt.Errorf("there is no usage to reset: %s", c.UsageLacks)
+		}
+		before, after, err := resetIn(ctx, world, c, queue, func(name string) bool { return below[name] })
+		if err != nil {
+			return err
+		}
+		all, err := fairness.Write(with.Store, after, "cardctl/"+string(uuid.NewUUID()))
+		if err != nil {
+			return err
+		}
+		if r.dryRun != "client" {
+			err = input.WriteUsage(ctx, config, all, r.dryRun == "server")
+		}
+		if apierrors.IsConflict(err) && tries < mostResets { // the scheduler has saved since
+			c.Usage, c.UsageLacks = nil, ""
+			s.giveUsage(c, s.storedUsage(ctx, nil))
+			continue
+		}
+		if apierrors.IsConflict(err) {
+			return errors.New("the scheduler saves usage at the same time: try again")
+		}
+		if err != nil {
+			return err
+		}
+		return s.printReset(queue, before, r, with.Store.String(), with.Save)
+	}
+}
+
+// resetIn returns the usage of queues that wanted selects before the reset of one, and the usage of all after it. It is
+// that of the time of the last save, so that it does not depend on the clock of this machine: the scheduler charges the
+// time since then.
+func resetIn(ctx context.Context, world *engine.World, c *engine.Configuration, queue string, wanted func(string) bool) ([]queues.Usage, *fairness.Stored, error) {
+	own, saved := *c, *c.Usage
+	saved.Now = saved.Saved
+	own.Usage = &saved
+	session, err := engine.Open(ctx, world, &own)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer session.Close()
+	before := queues.Usages(session, wanted, "")
+	after := session.Quota.ForgetUsage(queue)
+	if after == nil {
+		return nil, nil, fmt.Errorf("queue %s is not in the tree", queue)
+	}
+	// Later than the scheduler's save, so that it takes this one over.
+	after.Saved, after.ResourceVersion = saved.Saved.Add(time.Millisecond), saved.ResourceVersion
+	return before, after, nil
+}
+
+func (s *source) printReset(queue string, before []queues.Usage, r *reset, store string, save time.Duration) error {
+	out := s.streams.Out
+	for _, u := range before {
+		for _, card := range u.Cards {
+			if card.Average != nil {
+				fmt.Fprintf(out, "queue %s: usage of %s: %s, then %s\n", u.Queue, card.Resource,
+					explain.Tenths(card.Resource, *card.Average), explain.Tenths(card.Resource, card.Now))
+			}
+		}
+	}
+	mode := map[string]string{"client": " (dry run)", "server": " (server dry run)"}[r.dryRun]
+	_, err := fmt.Fprintf(out, "usage of queue %s reset in ConfigMap %s%s\n", queue, store, mode)
+	if r.dryRun == "none" {
+		s.note("the scheduler takes it over within %s", queues.ShortTime(save))
+	}
+	return err
+}

@@ -1,0 +1,209 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+)
+
+const usageLong = `Shows what queues have had over time, which orders them where the scheduler's
+configuration has the argument fairShareHalfLife.
+
+AVERAGE is what a queue has had of a card on average, where a moment counts half as much
+as one that is a half-life later. LEVEL compares AVERAGE and NOW with what the queue
+deserves. A queue is compared by the highest level of the cards that its pods WAIT for.
+PLACE is its place among the queues below the same parent that wait. EVEN IF IDLE is the
+time until the level of the card is 1 if the queue has none of it from now on, and EVEN AS
+NOW if it keeps what it has. CARD-HOURS are the hours that AVERAGE stands for, in which
+hours of the past count less in the same way.`
+
+const usageExamples = `  cardctl usage
+  cardctl usage research --card NVIDIA-H200
+  cardctl usage -o wide -f dump.json`
+
+// usageOff is the output where the order by usage over time is off.
+const usageOff = "Queues are not ordered by usage over time. To switch it on, set the argument fairShareHalfLife " +
+	"of the plugin %s, such as 24h, in the scheduler's configuration.\n"
+
+func newUsage(s *source) *cobra.Command {
+	card := ""
+	cmd := &cobra.Command{
+		Use: "usage [QUEUE]", Short: "What queues have had over time", Long: usageLong, Example: usageExamples,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: s.completeFirst(s.queueNames),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			queue := ""
+			if len(arguments) > 0 {
+				queue = strings.TrimPrefix(arguments[0], "queue/")
+			}
+			return s.usage(cmd.Context(), queue, card)
+		},
+	}
+	cmd.Flags().StringVar(&card, "card", "", "Only this card, or another resource that counts")
+	s.bind(cmd, formats...)
+	cmd.AddCommand(newReset(s))
+	return cmd
+}
+
+func (s *source) usage(ctx context.Context, queue, card string) error {
+	world, configuration, err := s.load(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := func(string) bool { return true }
+	if queue != "" {
+		below, err := subtree(world, configuration, queue)
+		if err != nil {
+			return err
+		}
+		wanted = func(name string) bool { return below[name] }
+	}
+	session, err := engine.Open(ctx, world, configuration)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if err := checkUsedCard(session, card); err != nil {
+		return err
+	}
+	return s.printUsage(configuration, queues.Usages(session, wanted, card))
+}
+
+// checkUsedCard returns an error for a card that does not count.
+func checkUsedCard(session *engine.Session, card string) error {
+	var known []string
+	for _, p := range session.Quota.Pasts() {
+		for _, c := range p.Columns {
+			known = append(known, c.Resource)
+		}
+	}
+	if card == "" || len(known) == 0 || slices.Contains(known, card) {
+		return nil
+	}
+	slices.Sort(known)
+	return unknown("card", card, slices.Compact(known))
+}
+
+// usageDocument is the top level of JSON and YAML output.
+type usageDocument struct {
+	Kind     string         `json:"kind"`
+	HalfLife string         `json:"halfLife,omitempty"` // "" where the order by usage over time is off
+	Horizon  string         `json:"horizon,omitempty"`
+	By       string         `json:"by,omitempty"` // deserved or weight
+	Saved    *metav1.Time   `json:"saved,omitempty"`
+	Lacks    string         `json:"lacks,omitempty"` // why usage is not known
+	Items    []queues.Usage `json:"items"`
+}
+
+func (s *source) printUsage(c *engine.Configuration, all []queues.Usage) error {
+	with, out := c.FairShare(), s.streams.Out
+	if s.output == asJSON || s.output == asYAML {
+		d := usageDocument{Kind: "UsageList", Lacks: c.UsageLacks, Items: all}
+		if with.HalfLife > 0 {
+			d.HalfLife, d.Horizon, d.By = with.HalfLife.String(), with.Horizon.String(), string(with.By)
+		}
+		if c.Usage != nil {
+			d.Saved = &metav1.Time{Time: c.Usage.Saved}
+		}
+		return printData(out, s.output, d)
+	}
+	if with.HalfLife == 0 {
+		_, err := fmt.Fprintf(out, usageOff, c.Plugin)
+		return err
+	}
+	if c.Usage != nil {
+		s.note("usage with a half-life of %s, saved at %s", queues.ShortTime(with.HalfLife), c.Usage.Saved.UTC().Format(time.RFC3339))
+	}
+	return s.printOr(usageTable(all, with), "No queue deserves, has or has had anything that counts.")
+}
+
+// usageTable has a row for each queue and card.
+func usageTable(all []queues.Usage, with arguments.FairShare) *table {
+	norm := "DESERVED"
+	if with.By == arguments.FairShareByWeight {
+		norm = "BY WEIGHT"
+	}
+	t := &table{columns: columns("QUEUE", "PLACE", "CARD", "WAITS", norm, "NOW", "AVERAGE", "(COUNTED)", "LEVEL", "EVEN IF IDLE", "(EVEN AS NOW)", "(CARD-HOURS)")}
+	t.columns[0].once, t.columns[1].once = true, true
+	for _, u := range all {
+		place := ""
+		if u.Rivals > 1 {
+			place = fmt.Sprintf("%d of %d", u.Place, u.Rivals)
+		}
+		for _, c := range u.Cards {
+			waits := ""
+			if c.Wanted {
+				waits = "yes"
+			}
+			t.add(strings.Repeat("  ", u.Depth)+u.Queue, place, c.Resource, waits, amountOf(&c.Norm, c.Resource), amountOf(&c.Now, c.Resource),
+				amountOf(c.Average, c.Resource), amountOf(c.Counted, c.Resource), levelOf(c.Level), c.IdleText(), c.KeptText(),
+				amountOf(c.Hours, c.Resource))
+		}
+	}
+	return t
+}
+
+func amountOf(x *float64, resource string) string {
+	if x == nil {
+		return ""
+	}
+	return explain.Tenths(resource, *x)
+}
+
+func levelOf(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", *x)
+}
+
+// giveUsage gives a configuration what queues have had over time. read reads it from the ConfigMap of a name.
+func (s *source) giveUsage(c *engine.Configuration, read func(types.NamespacedName) (*fairness.Stored, error)) {
+	with := c.FairShare()
+	if with.HalfLife == 0 {
+		return
+	}
+	if with.Store == arguments.NoStore {
+		c.UsageLacks = fmt.Sprintf("the scheduler does not save it (%s: none)", arguments.FairShareStore)
+	} else {
+		stored, err := read(with.Store)
+		if err == nil {
+			err = stored.Fits(&with)
+		}
+		if err != nil {
+			c.UsageLacks = fmt.Sprintf("ConfigMap %s: %s", with.Store, firstLine(err))
+		} else {
+			c.Usage = stored
+		}
+	}
+	if c.UsageLacks != "" {
+		s.warning("what queues have had over time is not known, so their order may differ: %s", c.UsageLacks)
+	}
+}
+
+// storedUsage reads usage from the files or the cluster, as objects were read.
+func (s *source) storedUsage(ctx context.Context, objects *input.Objects) func(types.NamespacedName) (*fairness.Stored, error) {
+	return func(name types.NamespacedName) (*fairness.Stored, error) {
+		if len(s.files) > 0 {
+			return objects.UsageIn(name)
+		}
+		config, err := s.cluster.ToRESTConfig()
+		if err != nil {
+			return nil, err
+		}
+		return input.ReadUsage(ctx, config, name)
+	}
+}

@@ -1,0 +1,45 @@
+package fairness
+
+import (
+	"time"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/quota/usage"
+)
+
+// Outlook is what a queue has had of one column, in the units of accounts, and when it is even.
+type Outlook struct {
+	Used, Held, Norm float64
+	Counted          float64 // the mean of Used and Held that decides
+	Total            float64 // what Used stands for, times hours
+	// EvenIdle is the time until Counted is no more than Norm if the queue holds nothing from now on, EvenKept if it
+	// holds what it has now.
+	EvenIdle, EvenKept time.Duration
+}
+
+// Never is the time until something that does not happen.
+const Never = usage.Never
+
+// Outlook returns that of a queue and a column in the session.
+func (m *Memory) Outlook(q index.Queue, column int, with *arguments.FairShare) Outlook {
+	used, held, norm := m.history.Row(q)[column], m.history.Held(q)[column], m.history.Norms(q)[column]
+	gamma := usage.Decay(with.Horizon, with.HalfLife)
+	return Outlook{
+		Used: used, Held: held, Norm: norm, Counted: usage.Mean(used, held, gamma), Total: usage.Total(used, with.HalfLife) / time.Hour.Seconds(),
+		EvenIdle: usage.UntilEven(used, 0, norm, gamma, with.HalfLife), EvenKept: usage.UntilEven(used, held, norm, gamma, with.HalfLife),
+	}
+}
+
+// Owed reports whether a queue waits for a column of which it has less than it deserves.
+func (m *Memory) Owed(q index.Queue) bool { return m.ranks[q].within }
+
+// Dim returns the dimension of a column in the session.
+func (m *Memory) Dim(column int) fastres.Dim { return m.dims[column] }
+
+// Reset sets the usage of a queue, and of those below it, to what they have now, and returns that of all queues.
+func (m *Memory) Reset(q index.Queue, with *arguments.FairShare) *Stored {
+	m.history.Reset(q)
+	return &Stored{Record: m.history.Record(), HalfLife: with.HalfLife}
+}

@@ -1,0 +1,119 @@
+package fairness
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/capacity-card/capacity-card/quota/usage"
+)
+
+// The keys of a ConfigMap that stores a history. A large one has further ConfigMaps with the same
+// save, whose names end in -1, -2 and so on. The first is written last.
+const (
+	savedKey    = "saved"    // time
+	halfLifeKey = "halfLife" // of the history
+	writerKey   = "writer"   // a scheduler
+	saveKey     = "save"     // the same in all ConfigMaps of one save
+	partsKey    = "parts"    // their number
+	versionKey  = "version"
+	usageKey    = "usage" // binary: a part of the gzipped usage.Record
+)
+
+// version is that of the format.
+const version = "1"
+
+// partSize is the most that a ConfigMap gets. etcd refuses objects of more than 1.5 MiB.
+const partSize = 512 << 10
+
+// errNewer: another format, which only a later release can read.
+var errNewer = errors.New("is of a later release, and is neither read nor written")
+
+// mostParts bounds what is read.
+const mostParts = 64
+
+// head is what all ConfigMaps of a save say about it.
+type head struct {
+	saved        time.Time
+	halfLife     time.Duration
+	writer, save string
+}
+
+// split returns the ConfigMaps of a save, the first one first.
+func split(name types.NamespacedName, packed []byte, h head) (all []*v1.ConfigMap) {
+	parts := max(1, (len(packed)+partSize-1)/partSize)
+	for i := range parts {
+		all = append(all, &v1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: partName(name.Name, i)},
+			Data: map[string]string{
+				versionKey: version, savedKey: h.saved.UTC().Format(time.RFC3339Nano), halfLifeKey: h.halfLife.String(), writerKey: h.writer,
+				saveKey: h.save, partsKey: strconv.Itoa(parts),
+			},
+			BinaryData: map[string][]byte{usageKey: packed[i*partSize : min(len(packed), (i+1)*partSize)]},
+		})
+	}
+	return all
+}
+
+func partName(first string, i int) string {
+	if i == 0 {
+		return first
+	}
+	return fmt.Sprintf("%s-%d", first, i)
+}
+
+// join returns what split was given, and the number of parts. part returns a ConfigMap by its name.
+func join(first *v1.ConfigMap, part func(name string) (*v1.ConfigMap, error)) (packed []byte, parts int, err error) {
+	parts, err = strconv.Atoi(first.Data[partsKey])
+	if err != nil || parts < 1 || parts > mostParts {
+		return nil, 0, fmt.Errorf("%s: %q is not a number from 1 to %d", partsKey, first.Data[partsKey], mostParts)
+	}
+	packed = bytes.Clone(first.BinaryData[usageKey])
+	for i := 1; i < parts; i++ {
+		next, err := part(partName(first.Name, i))
+		if err != nil {
+			return nil, parts, err
+		}
+		if next.Data[saveKey] != first.Data[saveKey] {
+			return nil, parts, fmt.Errorf("%s is of another save", next.Name)
+		}
+		packed = append(packed, next.BinaryData[usageKey]...)
+	}
+	return packed, parts, nil
+}
+
+// Pack returns a record as it is stored.
+func Pack(r usage.Record) ([]byte, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if err := json.NewEncoder(w).Encode(r); err != nil {
+		return nil, err
+	}
+	err := w.Close()
+	return packed.Bytes(), err
+}
+
+// most is the most that a record has, unpacked.
+const most = 256 << 20
+
+// Unpack returns the history of what Pack returned.
+func Unpack(packed []byte) (*usage.History, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	var record usage.Record
+	if err := json.NewDecoder(io.LimitReader(r, most)).Decode(&record); err != nil {
+		return nil, err
+	}
+	return usage.New(record)
+}
