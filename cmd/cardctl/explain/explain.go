@@ -82,6 +82,23 @@ func Jobs(ctx context.Context, w *engine.World, c *engine.Configuration, o Optio
 	return findings, nil
 }
 
+// WaitingIn returns the queue of each job that waits: of those for which Waits is true in the findings of Jobs. It tries no pod on a
+// node, so that it costs little, and it changes the world as Jobs does.
+func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) (queues []string, err error) {
+	s, _, err := enqueue(ctx, w, c)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	x := &explainer{Session: s}
+	for _, g := range w.Groups {
+		if f := x.begin(g); f.State == Waiting {
+			queues = append(queues, f.Queue)
+		}
+	}
+	return queues, nil
+}
+
 // enqueue runs the next enqueue action. It returns a session after it, with the pods that have
 // come, and the jobs that are not admitted any more.
 func enqueue(ctx context.Context, w *engine.World, c *engine.Configuration) (*engine.Session, map[api.JobID]bool, error) {

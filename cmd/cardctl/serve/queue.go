@@ -107,7 +107,7 @@ func (q *request) jobsOf(all []queues.Queue) (running, waiting []*explain.Findin
 		if f.Pods.Placed > 0 {
 			running = append(running, f)
 		}
-		if model.Waits(f) {
+		if f.Waits() {
 			waiting = append(waiting, f)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
-	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
@@ -32,11 +31,6 @@ func (d *Detail) Has() []stock.Amount {
 		}
 	}
 	return stock.Amounts(sums)
-}
-
-// Waits reports whether pods of a job wait: something refuses them, or the next cycle places them.
-func Waits(f *explain.Finding) bool {
-	return f.State == explain.Waiting || f.State == explain.Startable && f.Pods.Waiting > 0
 }
 
 // details finds them for all jobs, by jobKey.
@@ -79,29 +73,6 @@ func requestsOf(g *engine.Group, labels card.Labels) []stock.Amount {
 		}
 	}
 	return stock.Amounts(sums)
-}
-
-// countWaiting sets how many jobs wait in each queue and below it. It counts those that the page
-// Waiting lists, so that all pages have one number.
-func (m *Model) countWaiting() {
-	places := map[string]int{}
-	for i := range m.Queues {
-		m.Queues[i].Waiting = 0
-		places[m.Queues[i].Queue] = i
-	}
-	parent := func(name string) string {
-		if i, known := places[name]; known {
-			return m.Queues[i].Parent
-		}
-		return ""
-	}
-	for i := range m.Waiting {
-		for name := range index.Upward(m.Waiting[i].Queue, parent) {
-			if at, known := places[name]; known {
-				m.Queues[at].Waiting++
-			}
-		}
-	}
 }
 
 // Detail returns that of a job. There is one for each finding.
