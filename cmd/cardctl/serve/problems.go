@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"slices"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
 )
@@ -38,6 +39,14 @@ func (p *problem) Where() string {
 		return ""
 	}
 	return p.Issues[0].Source.String()
+}
+
+// Finding is why a job cannot run, if that is the only issue, and nil otherwise.
+func (p *problem) Finding() *explain.Finding {
+	if p.Count > 1 {
+		return nil
+	}
+	return p.Issues[0].Finding
 }
 
 // problemsOf groups issues, in the order of their first ones. A problem whose issues have one text

@@ -3,12 +3,18 @@ package page
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
+
+// phrase is a text in two languages.
+type phrase struct{ english, chinese string }
 
 // advice has what cardctl explain says beside the reason of a job, in Chinese: what would let the job in, and who can take pods
 // back. A %s stands for a name, a number or a field. Commands and JSON have the English text, from which the pages translate it.
-var advice = []struct{ english, chinese string }{
+var advice = []phrase{
 	{"create the queue %s, or name another one in spec.queue", "创建队列 %s，或在 spec.queue 中指定其他队列"},
 	{"correct the annotations %s and %s of the queue that is named", "更正上述队列的注解 %s 和 %s"},
 	{"correct spec.parent of the queue that is named: the path of each queue must end at the root", "更正上述队列的 spec.parent：每个队列的路径都必须到达根队列"},
@@ -67,15 +73,25 @@ var advice = []struct{ english, chinese string }{
 	{"queue %s has more than it deserves, and queues inside of the reclaim fence %s that have less can reclaim it: %s", "队列 %s 超出其应得量，回收隔离 %s 内未达到应得量的队列可以收回：%s"},
 }
 
-// patterns match the texts of advice.
+// phrases are all that have a translation of their own.
+var phrases = slices.Concat(advice, issues)
+
+// patterns match the texts of phrases.
 var patterns = compile()
 
+// constant is a number or a name in quotes in the pattern of a phrase. The page Health leaves it out where it differs between issues that are alike.
+var constant = regexp.MustCompile(`"[^"]*"|\b\d(?:\w|\\\.)*`)
+
 func compile() (all []*regexp.Regexp) {
-	for _, a := range advice {
-		all = append(all, regexp.MustCompile("(?s)^"+strings.ReplaceAll(regexp.QuoteMeta(a.english), "%s", "(.+?)")+"$"))
+	for _, p := range phrases {
+		pattern := constant.ReplaceAllString(regexp.QuoteMeta(p.english), `(?:$0|"?…"?)`)
+		all = append(all, regexp.MustCompile("(?s)^"+strings.ReplaceAll(pattern, "%s", "(.+?)")+"$"))
 	}
 	return all
 }
+
+// meant is the end of a text about a name that is misspelt.
+var meant = regexp.MustCompile(`(?s)^(.+); did you mean "?(.+?)"?\?$`)
 
 // field is a setting of a queue in advice, and over what a queue has beyond what it deserves.
 var (
@@ -83,10 +99,13 @@ var (
 	over  = regexp.MustCompile(`\((\S+) of (\S+) deserved\)`)
 )
 
-// advise is a text of cardctl explain in a language, in English if it is not known.
+// advise is a text of cardctl explain or validate in a language, in English if it is not known.
 func advise(lang, text string) string {
 	if lang != "zh" {
 		return text
+	}
+	if found := meant.FindStringSubmatch(text); found != nil {
+		return advise(lang, found[1]) + "；是否指 " + found[2] + "？"
 	}
 	for i, p := range patterns {
 		found := p.FindStringSubmatch(text)
@@ -95,12 +114,23 @@ func advise(lang, text string) string {
 		}
 		var arguments []any
 		for _, word := range found[1:] {
-			if f := field.FindStringSubmatch(word); f != nil {
-				word = fmt.Sprintf("队列 %s 的 %s ", f[3], strings.Trim(f[1]+" "+f[2], " "))
-			}
-			arguments = append(arguments, over.ReplaceAllString(word, "（$1，应得 $2）"))
+			arguments = append(arguments, argument(lang, word))
 		}
-		return fmt.Sprintf(advice[i].chinese, arguments...)
+		if len(arguments) == 0 {
+			return phrases[i].chinese
+		}
+		return fmt.Sprintf(phrases[i].chinese, arguments...)
 	}
 	return text
+}
+
+// argument is a part of a text in a language: a setting, a rule, or a text with a translation of its own.
+func argument(lang, word string) string {
+	if f := field.FindStringSubmatch(word); f != nil {
+		return fmt.Sprintf("队列 %s 的 %s ", f[3], strings.Trim(f[1]+" "+f[2], " "))
+	}
+	if words, known := rules[report.Rule(word)]; known {
+		return translate(lang, words)
+	}
+	return advise(lang, over.ReplaceAllString(word, "（$1，应得 $2）"))
 }
