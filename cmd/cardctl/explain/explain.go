@@ -28,6 +28,7 @@ type explainer struct {
 	groups   map[api.JobID]*engine.Group
 	accounts map[string]plugin.Account
 	children map[string][]string // leaves below a queue
+	held     map[held]Holders    // what holders has found
 	// unfit keeps why no node fits the first pod of a job, by what the pod requests:
 	// jobs are tried one at a time, each on the same cluster.
 	unfit  map[string][]Nodes
@@ -126,7 +127,7 @@ func enqueue(ctx context.Context, w *engine.World, c *engine.Configuration) (*en
 func newExplainer(s *engine.Session, w *engine.World) *explainer {
 	x := &explainer{
 		Session: s, groups: map[api.JobID]*engine.Group{}, accounts: map[string]plugin.Account{}, children: map[string][]string{},
-		unfit: map[string][]Nodes{}, sparedFrom: map[string][]Spared{},
+		held: map[held]Holders{}, unfit: map[string][]Nodes{}, sparedFrom: map[string][]Spared{},
 	}
 	for _, g := range w.Groups {
 		x.groups[g.ID()] = g

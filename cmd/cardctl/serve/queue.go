@@ -63,7 +63,7 @@ func queueView(q *request) (any, any, error) {
 	if queue == nil {
 		return nil, nil, fmt.Errorf("%w: there is no queue %q", errNotFound, name)
 	}
-	path := model.Path(q.Model.Queues, name)[1:]
+	path := q.Model.Path(name)[1:]
 	slices.Reverse(path)
 	below := model.Subtree(q.Model.Queues, name)
 	children := slices.DeleteFunc(slices.Clone(below), func(each queues.Queue) bool { return each.Parent != name || each.Queue == name })

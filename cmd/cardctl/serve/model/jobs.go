@@ -11,6 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
@@ -110,6 +111,19 @@ func (m *Model) indexNames() {
 		n.nodes[on.Node] = true
 	}
 	m.known = n
+}
+
+// Path returns a queue and its ancestors, none if there is no such queue.
+func (m *Model) Path(name string) []string {
+	if m.Queue(name) == nil {
+		return nil
+	}
+	return slices.Collect(index.Upward(name, func(name string) string {
+		if parent := m.Queue(m.Queue(name).Parent); parent != nil {
+			return parent.Queue
+		}
+		return ""
+	}))
 }
 
 // HasQueue reports whether there is a queue of a name.
