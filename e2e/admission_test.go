@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 )
@@ -71,6 +72,7 @@ func TestAdmission(t *testing.T) {
 		{"LongName", quotaKey, `{"` + strings.Repeat("x", 4096) + `": 1}`, ""},
 		{"ManyCards", quotaKey, manyCards(500), ""},
 		{"Hierarchy", "volcano.sh/hierarchy", "root/eng", ""},
+		{"Weights", "volcano.sh/hierarchy-weights", "1/0.5/10", ""},
 		{"OfOthers", "volcano.sh/queue-owner", "eng", ""},
 
 		{"NoText", quotaKey, ``, quotaKey + wholeNumbers},
@@ -107,6 +109,9 @@ func TestAdmission(t *testing.T) {
 		{"Words", policy.ReclaimDelayKey, `soon`, ` is not a duration of 0 or more, such as 30m`},
 		{"Yes", policy.ReclaimFenceKey, `yes`, policy.ReclaimFenceKey + `: yes is not true or false`},
 		{"NegativeQuantity", policy.NamespaceCapabilityKey, `{"cpu": "-1"}`, ` is not a JSON object of resources and quantities of 0 or more, such as {"cpu": "64"}`},
+		{"EmptyName", "volcano.sh/hierarchy", "root/eng//prod", "volcano.sh/hierarchy: root/eng//prod is not a path of names from the root, such as root/eng/prod"},
+		{"NoRoot", "volcano.sh/hierarchy", "eng/prod", "volcano.sh/hierarchy: eng/prod is not a path"},
+		{"NoWeight", "volcano.sh/hierarchy-weights", "1/0/8", "volcano.sh/hierarchy-weights: 1/0/8 is not a path of numbers above 0, such as 1/6/8"},
 		{"OfTrees", "volcano.sh/hierarchy-weight", `1/2`, "unknown annotation volcano.sh/hierarchy-weight"},
 	} {
 		t.Run(each.name, func(t *testing.T) {
@@ -117,6 +122,7 @@ func TestAdmission(t *testing.T) {
 			}
 			problems = append(problems, policy.Problems(annotations)...)
 			problems = append(problems, card.QueueKeys.Unknown(annotations)...)
+			problems = append(problems, problemsOfPlace(annotations)...)
 			err := c.admits(t.Context(), annotations)
 			if each.refused == "" {
 				assert.NoError(t, err)
@@ -127,6 +133,18 @@ func TestAdmission(t *testing.T) {
 			assert.NotEmpty(t, problems, "the policy refuses a queue that the scheduler does not report")
 		})
 	}
+}
+
+// problemsOfPlace are those of the annotations that place a queue in the tree. The one that a case leaves out is right.
+func problemsOfPlace(annotations map[string]string) (problems []card.Problem) {
+	path, weights := annotations[index.PathKey], annotations[index.WeightsKey]
+	if path == "" && weights != "" {
+		path = index.RootName + strings.Repeat("/x", strings.Count(weights, "/"))
+	}
+	for key, err := range index.Place([]index.Placement{{Queue: "admitted", Path: path, Weights: weights}}, index.RootName).Problems {
+		problems = append(problems, card.Problem{Key: key, Reason: err.Error()})
+	}
+	return problems
 }
 
 // TestAdmissionKnowsEveryPolicy has a value of each policy annotation that none can have.

@@ -76,23 +76,38 @@ func TestArguments(t *testing.T) {
 				"argument cardUnlimitedCpuMemory: perhaps (string) is not true or false, using false",
 				"argument nodeOrderWeight: [1] ([]int) is not a number above 0, using 1"}},
 		{"usage over time", capacity, framework.Arguments{"fairShareHalfLife": "24h"}, with(func(s *arguments.Settings) {
+			s.Bounds.FairShare.On = true
 			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
 				Of: []string{"cards"}, Store: types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, Save: time.Minute}
 		}), nil},
 		{"usage over time, all", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareHorizon": "0s", "fairShareBy": "weight",
-			"fairShareCounts": "borrowed", "fairShareOf": []any{"cards", "cpu"}, "fairShareStore": "none", "fairShareSave": "5m"}, with(func(s *arguments.Settings) {
+			"fairShareCounts": "borrowed", "fairShareOf": []any{"cards", "cpu"}, "fairShareStore": "none", "fairShareSave": "5m", "fairShareNamespaces": true,
+			"fairShareReclaim": "1.5", "fairShareWeights": map[string]any{"A": 2, "cpu": "0.1"}}, with(func(s *arguments.Settings) {
+			s.Bounds.FairShare = intake.FairShare{On: true, ByWeight: true}
 			s.FairShare = arguments.FairShare{HalfLife: day, By: arguments.FairShareByWeight, Counts: arguments.FairShareCountsBorrowed,
-				Of: []string{"cards", "cpu"}, Save: 5 * time.Minute}
+				Of: []string{"cards", "cpu"}, Save: 5 * time.Minute, Namespaces: true, Reclaim: 1.5, Weights: map[string]float64{"A": 2, "cpu": 0.1}}
 		}), nil},
 		{"usage over time, wrong", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareHorizon": -1, "fairShareBy": 1,
-			"fairShareOf": "cpu,,", "fairShareStore": "Here", "fairShareSave": "1ms"}, with(func(s *arguments.Settings) {
+			"fairShareOf": "cpu,,", "fairShareStore": "Here", "fairShareSave": "1ms",
+			"fairShareReclaim": 1, "fairShareWeights": map[string]any{"A": 0, "B": "much"}, "fairShareNamespaces": "two"}, with(func(s *arguments.Settings) {
+			s.Bounds.FairShare.On = true
 			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
 				Of: []string{"cards"}, Store: types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, Save: time.Minute}
 		}), []string{"argument fairShareHorizon: -1 (int) is not a duration of 0 or more, such as 30m, using 24h0m0s",
 			"argument fairShareBy: 1 (int) is not one of deserved, weight, using deserved",
 			"argument fairShareOf: cpu,, (string) is not a list of cards and resources, using cards",
+			"argument fairShareWeights: A: 0 is not a number above 0, ignored",
+			"argument fairShareWeights: B: much is not a number above 0, ignored",
 			"argument fairShareStore: Here (string) is not namespace/name of a ConfigMap, or none, using volcano-system/capacity-card-usage",
+			"argument fairShareNamespaces: two (string) is not true or false, using false",
+			"argument fairShareReclaim: 1 (int) is not a number above 1, using none",
 			"argument fairShareSave: 1ms (string) is not a time of 1s or more, using 1m0s"}},
+		{"usage over time, beside damping", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareReclaim": 2, "reclaimDamping": 1, "fairShareStore": "none"},
+			with(func(s *arguments.Settings) {
+				s.Bounds.FairShare.On, s.Damping = true, 1
+				s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
+					Of: []string{"cards"}, Save: time.Minute}
+			}), []string{"argument fairShareReclaim has no effect beside reclaimDamping"}},
 		{"usage over time, off", capacity, framework.Arguments{"fairShareHalfLife": "-24h", "fairShareBy": "weight"}, with(),
 			[]string{"argument fairShareHalfLife: -24h (string) is not a duration of 0 or more, such as 30m, using 0s",
 				"argument fairShareBy has no effect without fairShareHalfLife"}},
@@ -171,8 +186,8 @@ func TestArguments(t *testing.T) {
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareOf, fairShareSave, fairShareStore, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
-				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareOf, fairShareSave, fairShareStore, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
+			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
+				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -32,7 +32,7 @@ var values = map[string][]any{
 	arguments.FairShareHorizon:       {"0s", "1m", "24h"},
 	arguments.FairShareNamespaces:    {true},
 	arguments.FairShareReclaim:       {1.1, 1.5, 3},
-	arguments.FairShareWeights:       {map[string]any{"A": 0.5, "cpu": 2}},
+	arguments.FairShareWeights:       {map[string]any{"A": 0.5, "cpu": 1.5}},
 	arguments.FairShareOf:            {"cpu,memory", []any{"cards", "cpu"}, "A"},
 	arguments.FairShareSave:          {"1s"},
 	arguments.FairShareStore:         {"none", "ns/usage"},

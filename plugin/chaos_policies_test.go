@@ -29,7 +29,7 @@ var policyTexts = map[string][]string{
 
 	policy.FairShareKey:           {"true", "false", "no"},
 	policy.FairShareHoldKey:       {"2m", "5m", "0s", "-1m"},
-	policy.FairShareNamespacesKey: {"true", "false", ""},
+	policy.FairShareNamespacesKey: {"true", "false", "perhaps"},
 	policy.FairShareWeightKey:     {"0.5", "3", "0"},
 
 	policy.InqueueTimeoutKey:   {"0s", "1m", "4m", "-1m", "soon"},

@@ -133,6 +133,8 @@ func TestBadPlaces(t *testing.T) {
 				f := run.open(t)
 				s.Queues[5] = placed("biz-sales", "root/biz/sales", "1/4/2") // which makes the session build the tree again
 				assert.Equal(t, 24.0, f.cpus("eng-dev"), "the good queue is affected")
+				assert.Equal(t, []float64{0, 0, 1000}, []float64{f.allocated("root").MilliCPU, f.allocated("root/eng").MilliCPU, f.allocated("another").MilliCPU},
+					"pods of a broken queue count in it alone")
 				assert.True(t, f.JobEnqueueable(f.job("fine")), "the good queue is affected")
 				assert.False(t, f.JobEnqueueable(f.job("poor")))
 				assert.Contains(t, f.job("poor").JobFitErrors, "Queue <another> takes no jobs: annotation volcano.sh/hierarchy")

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/screen"
 )
@@ -71,19 +72,24 @@ func (s *source) queues(ctx context.Context, queue string) ([]queues.Queue, erro
 			return nil, err
 		}
 	}
-	wanted := func(name string) bool {
-		var own labels.Set
-		if q := world.Queue(name); q != nil {
-			own = q.Labels
-		}
-		return (below == nil || below[name]) && s.labels.Matches(own)
-	}
 	session, err := engine.Open(ctx, world, configuration)
 	if err != nil {
 		return nil, err
 	}
-	defer session.Close()
-	return queues.List(world, session, wanted), nil
+	all := queues.List(world, session)
+	session.Close()
+	waiting, err := explain.WaitingIn(ctx, world, configuration) // changes the world, so it is last
+	if err != nil {
+		return nil, err
+	}
+	queues.CountWaiting(all, slices.Values(waiting))
+	return slices.DeleteFunc(all, func(q queues.Queue) bool {
+		var own labels.Set
+		if object := world.Queue(q.Queue); object != nil {
+			own = object.Labels
+		}
+		return below != nil && !below[q.Queue] || !s.labels.Matches(own)
+	}), nil
 }
 
 func queuesTable(all []queues.Queue, wide bool) *table {

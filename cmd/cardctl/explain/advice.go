@@ -312,12 +312,29 @@ func configured(queue *scheduling.Queue, resource string) (most float64, set boo
 // mostHolders bounds the jobs that Holders names.
 const mostHolders = 3
 
-// holders are the jobs that have what is short, in the queue and those below it.
+// holders are the jobs that have what is short, in the queue and those below it. Each answer is kept: nothing is charged for good
+// while jobs are explained, and many jobs lack the same.
 func (e *explainer) holders(s report.Shortage) Holders {
-	below := append([]string{s.Queue}, e.children[s.Queue]...)
+	key := held{s.Queue, s.Resource}
+	known, found := e.held[key]
+	if !found {
+		known = e.holdersOf(s)
+		e.held[key] = known
+	}
+	return known
+}
+
+// held is a resource of a queue.
+type held struct{ queue, resource string }
+
+func (e *explainer) holdersOf(s report.Shortage) Holders {
+	below := map[string]bool{s.Queue: true}
+	for _, queue := range e.children[s.Queue] {
+		below[queue] = true
+	}
 	var all []Holder
 	for id, job := range e.Session.Jobs {
-		if !slices.Contains(below, string(job.Queue)) {
+		if !below[string(job.Queue)] {
 			continue
 		}
 		if has := e.allocatedOf(job, s); has > 0 {

@@ -26,7 +26,9 @@ func (e *explainer) explainBorrowers(f *Finding, job *api.JobInfo, task *api.Tas
 		var borrowers []Part
 		for queue := range e.accounts {
 			inside := f.Level == "" || slices.Contains(e.children[f.Level], queue)
-			if of, has := e.partOf(queue, resource); has && inside && e.accounts[queue].Leaf && e.borrows(lent{queue, resource}) {
+			of, has := e.partOf(queue, resource)
+			lost := e.accounts[queue].Broken != nil && of.Allocated > 0 // it is guaranteed nothing
+			if has && inside && e.accounts[queue].Leaf && (lost || e.borrows(lent{queue, resource})) {
 				borrowers = append(borrowers, of)
 			}
 		}
@@ -56,6 +58,8 @@ func (e *explainer) untaken(f *Finding, job *api.JobInfo, task *api.TaskInfo) st
 	switch {
 	case !slices.ContainsFunc(e.Actions, func(a framework.Action) bool { return a.Name() == "reclaim" }):
 		return "the scheduler's configuration has no action reclaim"
+	case !slices.ContainsFunc(f.Borrowers, func(b Part) bool { return e.accounts[b.Queue].Broken == nil }):
+		return "reclaim spares queues that do not reach the root; cardctl validate says what is wrong with their place"
 	case !e.JobStarving(job):
 		return fmt.Sprintf("reclaim skips jobs that have their minimum, and it has %d of %d pods; set the argument %s of the plugin %s, and "+
 			"enableJobStarving: false of the plugin gang", f.Pods.Placed, f.Pods.Minimum, arguments.ReclaimBeyondMinimum, e.Plugin)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -122,6 +123,40 @@ func TestAdviceFitsTheTree(t *testing.T) {
 	assert.Equal(t, []string{"correct the annotations volcano.sh/hierarchy and volcano.sh/hierarchy-weights of the queue that is named"}, f.Advice)
 	f = adviceFor(t, "job", unlimited(true), broken...)
 	assert.NotEqual(t, report.BrokenQueue, f.Rule, "its parent is the root")
+}
+
+// TestBrokenQueue has a queue whose path has an empty name. It has six of eight cards, which count in no queue above it and which
+// reclaim does not take; its sibling may have all eight, and waits.
+func TestBrokenQueue(t *testing.T) {
+	placed := func(name, path string) string {
+		return withAnnotation(queue(name, "", `{"NVIDIA-H200": 8}`, ""), "volcano.sh/hierarchy: "+path)
+	}
+	conf := strings.Replace(unlimited(true, "hierarchyFrom: annotation", "reclaimBeyondMinimum: true"), "enqueue, allocate", "enqueue, allocate, reclaim", 1)
+	manifests := []string{node("a", h200, 8), placed("eng", "root/eng"), placed("prod", "root/eng//prod"), placed("dev", "root/eng/dev"),
+		group("runs", "prod", "Running", pods{n: 6, minimum: 1, limits: gpu, card: h200, node: "a"}),
+		group("waits", "dev", "Inqueue", pods{n: 3, minimum: 3, limits: gpu, card: h200})}
+	f := adviceFor(t, "waits", conf, manifests...)
+	assert.Equal(t, NodesFull, f.Rule, f.Message)
+	assert.Equal(t, []string{"queue dev has 0 NVIDIA-H200 and deserves 8", "queue prod has 6 NVIDIA-H200 and deserves 8",
+		"nothing is taken back for it: reclaim spares queues that do not reach the root; cardctl validate says what is wrong with their place"}, f.Advice[:3])
+
+	w, c := read(t, manifests, plugin.Name, conf)
+	s, err := engine.Open(t.Context(), w, c)
+	require.NoError(t, err)
+	x, has := newExplainer(s, w), map[string]float64{}
+	for _, queue := range []string{"root", "eng", "prod", "dev"} {
+		h, _ := x.holding(queue, h200)
+		has[queue] = h.Allocated
+	}
+	most, _ := x.holding("dev", h200)
+	s.Close()
+	assert.Equal(t, map[string]float64{"root": 0, "eng": 0, "prod": 6, "dev": 0}, has)
+	assert.InDelta(t, 8, most.Capability, 0)
+
+	findings := jobs(t, w, c, Options{Wanted: func(f *Finding) bool { return f.Name == "runs" }, Reclaimers: true})
+	require.Len(t, findings, 1)
+	assert.Equal(t, "no job can reclaim it: queue prod does not reach the root", findings[0].Safety)
+	assert.Empty(t, findings[0].Reclaimers)
 }
 
 // TestAdviceNamesUnlabeledNodes has a node without any label beside a full one.

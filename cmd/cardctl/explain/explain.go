@@ -28,6 +28,7 @@ type explainer struct {
 	groups   map[api.JobID]*engine.Group
 	accounts map[string]plugin.Account
 	children map[string][]string // leaves below a queue
+	held     map[held]Holders    // what holders has found
 	// unfit keeps why no node fits the first pod of a job, by what the pod requests:
 	// jobs are tried one at a time, each on the same cluster.
 	unfit  map[string][]Nodes
@@ -85,6 +86,23 @@ func Jobs(ctx context.Context, w *engine.World, c *engine.Configuration, o Optio
 	return findings, nil
 }
 
+// WaitingIn returns the queue of each job that waits: of those for which Waits is true in the findings of Jobs. It tries no pod on a
+// node, so that it costs little, and it changes the world as Jobs does.
+func WaitingIn(ctx context.Context, w *engine.World, c *engine.Configuration) (queues []string, err error) {
+	s, _, err := enqueue(ctx, w, c)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	x := &explainer{Session: s}
+	for _, g := range w.Groups {
+		if f := x.begin(g); f.State == Waiting {
+			queues = append(queues, f.Queue)
+		}
+	}
+	return queues, nil
+}
+
 // enqueue runs the next enqueue action. It returns a session after it, with the pods that have
 // come, and the jobs that are not admitted any more.
 func enqueue(ctx context.Context, w *engine.World, c *engine.Configuration) (*engine.Session, map[api.JobID]bool, error) {
@@ -112,7 +130,7 @@ func enqueue(ctx context.Context, w *engine.World, c *engine.Configuration) (*en
 func newExplainer(s *engine.Session, w *engine.World) *explainer {
 	x := &explainer{
 		Session: s, groups: map[api.JobID]*engine.Group{}, accounts: map[string]plugin.Account{}, children: map[string][]string{},
-		unfit: map[string][]Nodes{}, sparedFrom: map[string][]Spared{},
+		held: map[held]Holders{}, unfit: map[string][]Nodes{}, sparedFrom: map[string][]Spared{},
 	}
 	for _, g := range w.Groups {
 		x.groups[g.ID()] = g

@@ -106,6 +106,11 @@ type Finding struct {
 	Safety     string      `json:"safety,omitempty"` // how much of its queue can be reclaimed, in words
 }
 
+// Waits reports whether pods of the job wait: something refuses them, or the next cycle places them.
+func (f *Finding) Waits() bool {
+	return f.State == Waiting || f.State == Startable && f.Pods.Waiting > 0
+}
+
 // Spared counts pods that one policy protects.
 type Spared struct {
 	Policy string `json:"policy"` // the annotation

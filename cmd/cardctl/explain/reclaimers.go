@@ -58,6 +58,8 @@ func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable []*api.
 	switch {
 	case !queue.Reclaimable():
 		return fmt.Sprintf("no job can reclaim it: queue %s has reclaimable: false", queue.Name)
+	case e.accounts[queue.Name].Broken != nil:
+		return fmt.Sprintf("no job can reclaim it: queue %s does not reach the root", queue.Name)
 	case len(preemptable) == 0 && fixed > 0:
 		return "no job can reclaim it: its pods have volcano.sh/preemptable: \"false\""
 	}

@@ -58,7 +58,7 @@ func policiesOf(t *testing.T, plugin string) (of map[string][]Policy, arguments 
 	require.NoError(t, err)
 	defer session.Close()
 	of = map[string][]Policy{}
-	for _, q := range List(world, session, func(string) bool { return true }) {
+	for _, q := range List(world, session) {
 		of[q.Queue] = q.Policies
 	}
 	return of, session.Quota.Policies()

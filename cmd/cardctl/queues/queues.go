@@ -3,9 +3,8 @@
 package queues
 
 import (
+	"iter"
 	"slices"
-
-	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index"
@@ -56,21 +55,19 @@ type Holding struct {
 	Capability *float64 `json:"capability"`
 }
 
-// List returns the queues of a session that wanted selects, in the order of the tree.
-func List(world *engine.World, session *engine.Session, wanted func(queue string) bool) []Queue {
+// List returns the queues of a session in the order of the tree. CountWaiting completes them.
+func List(world *engine.World, session *engine.Session) []Queue {
 	tree := session.Tree()
-	waiting, policies := waitingJobs(session), newPolicies(world, tree, session.Plugin == plugin.ProportionName)
+	policies := newPolicies(world, tree, session.Plugin == plugin.ProportionName)
 	all, pasts := []Queue{}, map[string]*Past{}
-	for _, u := range Usages(session, wanted, "") {
+	for _, u := range Usages(session, func(string) bool { return true }, "") {
 		pasts[u.Queue] = &u.Past
 	}
 	for _, a := range tree {
-		if wanted(a.Queue) {
-			q := newQueue(world, a, waiting[a.Queue])
-			q.Past = pasts[a.Queue]
-			q.Policies = policies.of(a)
-			all = append(all, q)
-		}
+		q := newQueue(world, a)
+		q.Past = pasts[a.Queue]
+		q.Policies = policies.of(a)
+		all = append(all, q)
 	}
 	return all
 }
@@ -119,24 +116,30 @@ func (p *policies) of(a plugin.Account) (all []Policy) {
 	return all
 }
 
-// waitingJobs counts the jobs with pods that wait, by queue, with those below.
-func waitingJobs(s *engine.Session) map[string]int {
-	parents, counts := map[string]string{}, map[string]int{}
-	for _, a := range s.Quota.Accounts() {
-		parents[a.Queue] = a.Parent
+// CountWaiting sets how many jobs wait in each queue and below it. all has all queues, and waiting the
+// queue of each job that waits.
+func CountWaiting(all []Queue, waiting iter.Seq[string]) {
+	places := map[string]int{}
+	for i := range all {
+		places[all[i].Queue] = i
 	}
-	for _, job := range s.Jobs {
-		if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) > 0 {
-			for q := range index.Upward(string(job.Queue), func(name string) string { return parents[name] }) {
-				counts[q]++
+	parent := func(name string) string {
+		if i, known := places[name]; known {
+			return all[i].Parent
+		}
+		return ""
+	}
+	for queue := range waiting {
+		for name := range index.Upward(queue, parent) {
+			if i, known := places[name]; known {
+				all[i].Waiting++
 			}
 		}
 	}
-	return counts
 }
 
-func newQueue(world *engine.World, a plugin.Account, waiting int) Queue {
-	q := Queue{Queue: a.Queue, Parent: a.Parent, Depth: a.Depth, Share: a.Share, Waiting: waiting, Resources: []Holding{}}
+func newQueue(world *engine.World, a plugin.Account) Queue {
+	q := Queue{Queue: a.Queue, Parent: a.Parent, Depth: a.Depth, Share: a.Share, Resources: []Holding{}}
 	if object := world.Queue(a.Queue); object != nil {
 		q.State = string(object.Status.State)
 	}

@@ -1,6 +1,7 @@
 package queues
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,4 +32,15 @@ func TestUse(t *testing.T) {
 	q := Queue{Resources: []Holding{cpu, a}}
 	assert.Equal(t, []Row{{&q, a}}, Rows([]Queue{q}, false))
 	assert.Equal(t, []Row{{&q, a}, {&q, cpu}}, Rows([]Queue{q}, true), "cards come first")
+}
+
+// TestCountWaiting counts each job in its queue and those above, and none of a queue that does not exist.
+func TestCountWaiting(t *testing.T) {
+	all := []Queue{{Queue: "root"}, {Queue: "a", Parent: "root"}, {Queue: "a1", Parent: "a"}, {Queue: "b", Parent: "root"}}
+	CountWaiting(all, slices.Values([]string{"a1", "a1", "a", "gone"}))
+	var counts []int
+	for _, q := range all {
+		counts = append(counts, q.Waiting)
+	}
+	assert.Equal(t, []int{3, 3, 2, 0}, counts)
 }

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"io"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/internal/picture"
@@ -38,8 +40,11 @@ func TestPicture(t *testing.T) {
 	require.NoError(t, err)
 	session, err := engine.Open(t.Context(), world, configuration)
 	require.NoError(t, err)
-	defer session.Close()
-	all := queues.List(world, session, func(string) bool { return true })
+	all := queues.List(world, session)
+	session.Close()
+	waiting, err := explain.WaitingIn(t.Context(), world, configuration)
+	require.NoError(t, err)
+	queues.CountWaiting(all, slices.Values(waiting))
 
 	renderer := lipgloss.NewRenderer(io.Discard)
 	renderer.SetColorProfile(termenv.ANSI)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 )
@@ -54,7 +53,7 @@ func cardsView(q *request) (any, any, error) {
 	chosen := q.query.Get("queue")
 	colours := q.coloursOf(chosen)
 	p := &cardsPage{Stock: q.seen.stock(q.Stock), Legend: colours.all, Others: colours.others}
-	if above := model.Path(q.Model.Queues, chosen); above != nil {
+	if above := q.Model.Path(chosen); above != nil {
 		p.Queue, p.Path = chosen, above[1:]
 		slices.Reverse(p.Path)
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"strings"
@@ -115,17 +116,26 @@ func (q *request) maySee(object string) bool {
 	return q.seen.namespace(metav1.NamespaceDefault)
 }
 
+// refused counts the jobs that wait by rule: the rule with the most jobs first, and last those that nothing refuses.
 func (q *request) refused() []refusal {
-	all := []refusal{}
-	for _, c := range q.Causes(q.Waiting, func(string) string { return "" }) {
-		i := slices.IndexFunc(all, func(r refusal) bool { return r.Rule == string(c.Rule) })
-		if i < 0 {
-			i = len(all)
-			all = append(all, refusal{Rule: string(c.Rule)})
+	counts := map[string]*refusal{}
+	for i := range q.Waiting {
+		f := &q.Waiting[i]
+		rule := string(cmp.Or(f.Rule, model.Startable))
+		if counts[rule] == nil {
+			counts[rule] = &refusal{Rule: rule}
 		}
-		all[i].Jobs += len(c.Jobs)
-		all[i].Pods += c.Pods
+		counts[rule].Jobs++
+		counts[rule].Pods += f.Pods.Waiting
 	}
+	all := []refusal{}
+	for _, r := range counts {
+		all = append(all, *r)
+	}
+	startable := func(r refusal) int { return bit(r.Rule == string(model.Startable)) }
+	slices.SortFunc(all, func(a, b refusal) int {
+		return cmp.Or(cmp.Compare(startable(a), startable(b)), cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.Rule, b.Rule))
+	})
 	return all
 }
 

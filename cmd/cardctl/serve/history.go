@@ -53,7 +53,7 @@ func historyView(q *request) (any, any, error) {
 			p.Period, w.Period = each.name, each.time
 		}
 	}
-	if path := model.Path(q.Model.Queues, root); len(path) > 0 {
+	if path := q.Model.Path(root); len(path) > 0 {
 		p.Path = path[1:]
 		slices.Reverse(p.Path)
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
 )
@@ -40,17 +42,25 @@ func (p *problem) Where() string {
 	return p.Issues[0].Source.String()
 }
 
+// Finding is why a job cannot run, if that is the only issue, and nil otherwise.
+func (p *problem) Finding() *explain.Finding {
+	if p.Count > 1 {
+		return nil
+	}
+	return p.Issues[0].Finding
+}
+
 // problemsOf groups issues, in the order of their first ones. A problem whose issues have one text
 // has that text; alike returns the texts without what differs.
 func problemsOf(issues []validate.Issue, alike func(text string) string) []*problem {
-	all, found := []*problem{}, map[string]*problem{}
+	all, found := []*problem{}, map[[3]string]*problem{}
 	for _, i := range issues {
 		field, text := alike(i.Field), alike(i.Message)
-		key := fmt.Sprintf("%s|%s|%s", i.Severity, field, text)
+		key := [3]string{string(i.Severity), field, text}
 		p := found[key]
 		if p == nil {
 			sum := fnv.New32a()
-			_, _ = sum.Write([]byte(key)) // it has no errors
+			_, _ = sum.Write([]byte(strings.Join(key[:], "|"))) // it has no errors
 			p = &problem{Severity: i.Severity, Field: i.Field, Text: i.Message, Key: fmt.Sprintf("%08x", sum.Sum32())}
 			found[key] = p
 			all = append(all, p)

@@ -67,7 +67,7 @@ func queueView(q *request) (any, any, error) {
 	if queue == nil {
 		return nil, nil, fmt.Errorf("%w: there is no queue %q", errNotFound, name)
 	}
-	path := model.Path(q.Model.Queues, name)[1:]
+	path := q.Model.Path(name)[1:]
 	slices.Reverse(path)
 	below := model.Subtree(q.Model.Queues, name)
 	children := slices.DeleteFunc(slices.Clone(below), func(each queues.Queue) bool { return each.Parent != name || each.Queue == name })
@@ -115,7 +115,7 @@ func (q *request) jobsOf(all []queues.Queue) (running, waiting []*explain.Findin
 		if f.Pods.Placed > 0 {
 			running = append(running, f)
 		}
-		if model.Waits(f) {
+		if f.Waits() {
 			waiting = append(waiting, f)
 		}
 	}

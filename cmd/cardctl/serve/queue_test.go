@@ -7,12 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 )
 
@@ -78,12 +83,21 @@ func TestNamesAreLinks(t *testing.T) {
 	assert.Greater(t, len(seen), 40)
 }
 
-// TestOneNumberOfWaitingJobs counts the jobs that wait on each page: also one that nothing refuses, one
+// emptyGroup is a PodGroup that is not admitted and has no pods, as of a Deployment without replicas: it does not wait.
+const emptyGroup = `---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: empty, namespace: a}
+spec: {queue: owns}
+status: {phase: Pending}
+`
+
+// TestOneNumberOfWaitingJobs counts the jobs that wait on each page and for cardctl top: also one that nothing refuses, one
 // of an inner queue, and one whose queue does not exist.
 func TestOneNumberOfWaitingJobs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shared.yaml")
 	text := shared + jobOf("a", "runs", "lends", "node-one") + jobOf("a", "starts", "lends", "") + jobOf("a", "big", "limits", "") +
-		jobOf("a", "lost", "vanished", "") + jobOf("a", "inner", "team", "") +
+		jobOf("a", "lost", "vanished", "") + jobOf("a", "inner", "team", "") + emptyGroup +
 		"---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: team}\nspec: {parent: root}\n" +
 		"---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: child}\nspec: {parent: team}\n"
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -108,7 +122,16 @@ func TestOneNumberOfWaitingJobs(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(get(h, "/queues.json").Body.Bytes(), &tree))
-	for _, queue := range tree.Items {
+	waiting, err := explain.WaitingIn(t.Context(), worldOf(t, path), server.keeper.now().model.Configuration)
+	require.NoError(t, err)
+	ofTop := slices.Clone(server.keeper.now().model.Queues)
+	for i := range ofTop {
+		ofTop[i].Waiting = 0
+	}
+	queues.CountWaiting(ofTop, slices.Values(waiting))
+	assert.Len(t, waiting, 4)
+	for i, queue := range tree.Items {
+		assert.Equal(t, queue.WaitingJobs, ofTop[i].Waiting, queue.Queue)
 		list.Items = nil
 		require.NoError(t, json.Unmarshal(get(h, "/waiting.json?queue="+queue.Queue).Body.Bytes(), &list))
 		assert.Len(t, list.Items, queue.WaitingJobs, queue.Queue)
@@ -136,4 +159,14 @@ func TestOneNumberOfWaitingJobs(t *testing.T) {
 		total += float64(r.Jobs)
 	}
 	assert.InDelta(t, 4, total, 0)
+}
+
+// worldOf reads a world from a file.
+func worldOf(t *testing.T, path string) *engine.World {
+	t.Helper()
+	objects, err := input.ReadFiles([]string{path}, false, nil, nil)
+	require.NoError(t, err)
+	world, err := engine.Build(objects)
+	require.NoError(t, err)
+	return world
 }

@@ -190,7 +190,7 @@ func (q *request) levels(f *explain.Finding) (rows []levelRow) {
 			}
 		}
 	}
-	for _, name := range model.Path(q.Model.Queues, f.Queue) {
+	for _, name := range q.Model.Path(f.Queue) {
 		row := levelRow{Queue: name, Lacks: name == f.Level}
 		for _, resource := range resources {
 			row.Bars = append(row.Bars, q.barsOf(q.Queue(name), resource, true, nil)...)

@@ -13,7 +13,7 @@ func (ck *checker) checkConfiguration(c *engine.Configuration) {
 		return
 	}
 	report := func(severity Severity, message string) {
-		ck.issues = append(ck.issues, Issue{c.Given.Source, severity, c.Given.Object, "", message})
+		ck.issues = append(ck.issues, Issue{Source: c.Given.Source, Severity: severity, Object: c.Given.Object, Message: message})
 	}
 	if err := guard.Check(c.Given.Text); err != nil {
 		report(Error, err.Error())

@@ -14,6 +14,7 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
@@ -38,6 +39,8 @@ type Issue struct {
 	Object   string   `json:"object"` // kind/name
 	Field    string   `json:"field,omitempty"`
 	Message  string   `json:"message"`
+
+	Finding *explain.Finding `json:"-"` // of a job that cannot run, nil for other issues
 }
 
 // String formats the issue in one line, as compilers do.
@@ -70,7 +73,7 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) ([]Is
 	for severity, problems := range map[Severity][]input.Problem{Error: slices.Concat(o.Problems, o.Unknown, o.Invalid),
 		Warning: slices.Concat(o.Repeated, o.Newer)} {
 		for _, p := range problems {
-			k.issues = append(k.issues, Issue{p.Source, severity, p.Object, p.Field, p.Message})
+			k.issues = append(k.issues, Issue{Source: p.Source, Severity: severity, Object: p.Object, Field: p.Field, Message: p.Message})
 		}
 	}
 	for _, q := range o.Queues {
@@ -118,7 +121,8 @@ func (ck *checker) report(severity Severity, object metav1.Object, kind, field, 
 	if object.GetNamespace() != "" && object.GetNamespace() != metav1.NamespaceDefault {
 		name = kind + "/" + object.GetNamespace() + "/" + object.GetName()
 	}
-	ck.issues = append(ck.issues, Issue{ck.objects.SourceOfField(object, field), severity, name, field, fmt.Sprintf(format, arguments...)})
+	ck.issues = append(ck.issues, Issue{Source: ck.objects.SourceOfField(object, field), Severity: severity, Object: name, Field: field,
+		Message: fmt.Sprintf(format, arguments...)})
 }
 
 // cardsCount reports whether cards count in some queue.

@@ -84,7 +84,7 @@ func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, 
 	if err != nil {
 		return err
 	}
-	for _, f := range findings {
+	for i, f := range findings {
 		object, known := sources[f.Namespace+"/"+f.Owner]
 		if !known {
 			if object, known = sources[f.Namespace+"/PodGroup/"+f.Name]; !known {
@@ -97,6 +97,7 @@ func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, 
 		}
 		kind, _, _ := strings.Cut(f.Owner, "/")
 		ck.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
+		ck.issues[len(ck.issues)-1].Finding = &findings[i]
 	}
 	return nil
 }

@@ -27,12 +27,16 @@ var ErrSetting = errors.New("bad setting")
 
 // settingForm is the syntax of a setting.
 const settingForm = "queue/NAME:FIELD=VALUE, where FIELD is cards.CARD, deservedCards.CARD, guaranteeCards.CARD, " +
-	"capability.RESOURCE, deserved.RESOURCE, guarantee.RESOURCE, parent, priority, reclaimable, state, weight, or a policy such as max-jobs"
+	"capability.RESOURCE, deserved.RESOURCE, guarantee.RESOURCE, parent, hierarchy, hierarchy-weights, priority, reclaimable, state, weight, " +
+	"or a policy such as max-jobs"
 
 // fields are the fields of a setting, those that end with a dot before a card or a resource.
-var fields = append([]string{"cards.", "deservedCards.", "guaranteeCards.", "capability.", "deserved.", "guarantee.", "parent", "priority",
-	"reclaimable", "state", "weight"},
+var fields = append([]string{"cards.", "deservedCards.", "guaranteeCards.", "capability.", "deserved.", "guarantee.", "parent", pathField, weightsField,
+	"priority", "reclaimable", "state", "weight"},
 	Policies()...)
+
+// The fields that place a queue where annotations make the tree.
+var pathField, weightsField = policy.Short(index.PathKey), policy.Short(index.WeightsKey)
 
 // Policies returns the names of the annotations that are policies, without the prefix. Each is a field of a setting.
 func Policies() (names []string) {
@@ -109,6 +113,19 @@ func MissingCard(w *engine.World, labels card.Labels, setting string) string {
 	return fmt.Sprintf("no node has the card %q%s", name, index.DidYouMean(name, slices.Sorted(maps.Keys(known))))
 }
 
+// WithoutEffect describes a setting of a place in the tree that the configuration does not read, "" for all others.
+func WithoutEffect(c *engine.Configuration, setting string) string {
+	switch _, field, _, _ := parse(setting); {
+	case !c.Hierarchy && slices.Contains([]string{"parent", pathField, weightsField}, field):
+		return "has no effect: the queues are flat"
+	case c.Annotated && field == "parent":
+		return "has no effect: annotations make the tree (hierarchyFrom)"
+	case !c.Annotated && (field == pathField || field == weightsField):
+		return "has no effect: spec.parent makes the tree (hierarchyFrom)"
+	}
+	return ""
+}
+
 // unknown is the error about the name of an object that does not exist.
 func unknown(kind, name string, known []string) error {
 	return fmt.Errorf("there is no %s %q%s", kind, name, index.DidYouMean(name, known))
@@ -146,6 +163,9 @@ func set(queue *scheduling.Queue, field, value string) error {
 	case "parent":
 		queue.Spec.Parent = value
 		return nil
+	case pathField, weightsField:
+		annotate(queue, policy.Prefix+kind, value)
+		return nil
 	case "priority":
 		return setWhole(&queue.Spec.Priority, value, 0, math.MinInt32)
 	case "weight":
@@ -171,18 +191,23 @@ func set(queue *scheduling.Queue, field, value string) error {
 }
 
 func setPolicy(queue *scheduling.Queue, key, value string) error {
+	if problems := policy.Problems(map[string]string{key: value}); value != "" && len(problems) > 0 {
+		return errors.New(problems[0].Reason)
+	}
+	annotate(queue, key, value)
+	return nil
+}
+
+// annotate sets an annotation; an empty value removes it.
+func annotate(queue *scheduling.Queue, key, value string) {
 	if value == "" {
 		delete(queue.Annotations, key)
-		return nil
-	}
-	if problems := policy.Problems(map[string]string{key: value}); len(problems) > 0 {
-		return errors.New(problems[0].Reason)
+		return
 	}
 	if queue.Annotations == nil {
 		queue.Annotations = map[string]string{}
 	}
 	queue.Annotations[key] = value
-	return nil
 }
 
 // setWhole sets a whole number of at least least; an empty value is unset.

@@ -1,13 +1,13 @@
 package whatif
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
-	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // Change lists the changes of a simulation.
@@ -39,7 +39,7 @@ type Trial struct {
 func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, change Change,
 	report func(what string) func(cycle, events int)) (*Trial, error) {
 	t := &Trial{Objects: objects.Clone()}
-	patches, undo, err := t.apply(objects, change, c.CardLabels())
+	patches, undo, err := t.apply(objects, change, c)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, c
 }
 
 // apply makes the world after the change of objects. It returns the commands that make the change in a cluster, and take it back.
-func (t *Trial) apply(objects *input.Objects, change Change, labels card.Labels) (commands, back []string, err error) {
+func (t *Trial) apply(objects *input.Objects, change Change, c *engine.Configuration) (commands, back []string, err error) {
 	if add := change.Add; add != nil {
 		if len(add.Problems) > 0 {
 			return nil, nil, ManifestError{add.Problems[0]}
@@ -86,8 +86,8 @@ func (t *Trial) apply(objects *input.Objects, change Change, labels card.Labels)
 		if err := Set(t.World, setting); err != nil {
 			return nil, nil, err
 		}
-		if missing := MissingCard(t.World, labels, setting); missing != "" {
-			t.Warnings = append(t.Warnings, fmt.Sprintf("--set %s: %s", setting, missing))
+		if problem := cmp.Or(MissingCard(t.World, c.CardLabels(), setting), WithoutEffect(c, setting)); problem != "" {
+			t.Warnings = append(t.Warnings, fmt.Sprintf("--set %s: %s", setting, problem))
 		}
 	}
 	if commands, err = patches(were, t.World, change); err != nil {

@@ -56,12 +56,14 @@ func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) str
 	var all []*Cause
 	for i := range jobs {
 		f := &jobs[i]
-		by := heldOf(f)
-		key := fmt.Sprint(by)
-		if _, known := holds[key]; !known {
-			holds[key] = m.holds(by)
+		of, lacks := Cause{Rule: cmp.Or(f.Rule, Startable), Level: f.Level}, 0.0
+		if by, is := heldOf(f); is {
+			key := fmt.Sprint(by)
+			if _, known := holds[key]; !known {
+				holds[key] = m.holds(by)
+			}
+			of.Holds = holds[key]
 		}
-		of, lacks := Cause{Rule: cmp.Or(f.Rule, Startable), Level: f.Level, Holds: holds[key]}, 0.0
 		of.Resource, of.Against, lacks, of.Bound = shortOf(f)
 		switch shown := nameOf(f.Namespace); {
 		case f.Rule == report.OverNamespace:
@@ -69,11 +71,12 @@ func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) str
 		case f.Rule == report.UnknownQueue && shown != f.Namespace:
 			of.Level = shown
 		}
-		c := found[of.Key()]
+		key := of.Key()
+		c := found[key]
 		if c == nil {
 			c = &of
 			c.Least = lacks
-			found[c.Key()] = c
+			found[key] = c
 			all = append(all, c)
 		}
 		c.Least, c.Most = min(c.Least, lacks), max(c.Most, lacks)
@@ -94,7 +97,7 @@ func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) str
 	return all
 }
 
-// held has the policies that hold a job. It is zero where none does.
+// held has the policies that hold a job.
 type held struct {
 	queue     string // of the job
 	noReclaim report.Rule
@@ -102,15 +105,16 @@ type held struct {
 	spared    []explain.Spared
 }
 
-func heldOf(f *explain.Finding) held {
+// heldOf returns them, and whether any does.
+func heldOf(f *explain.Finding) (h held, is bool) {
 	if f.NoReclaim == nil && !f.TimedOut && f.Spared == nil {
-		return held{}
+		return h, false
 	}
-	h := held{queue: f.Queue, timedOut: f.TimedOut, spared: f.Spared}
+	h = held{queue: f.Queue, timedOut: f.TimedOut, spared: f.Spared}
 	if f.NoReclaim != nil {
 		h.noReclaim = f.NoReclaim.Rule
 	}
-	return h
+	return h, true
 }
 
 // holds finds the policies, with their values and the queues that set them.

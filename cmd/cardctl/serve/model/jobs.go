@@ -34,11 +34,6 @@ func (d *Detail) Has() []stock.Amount {
 	return stock.Amounts(sums)
 }
 
-// Waits reports whether pods of a job wait: something refuses them, or the next cycle places them.
-func Waits(f *explain.Finding) bool {
-	return f.State == explain.Waiting || f.State == explain.Startable && f.Pods.Waiting > 0
-}
-
 // details finds them for all jobs, by jobKey.
 func details(w *engine.World, s *engine.Session) map[string]*Detail {
 	all, jobs, labels := map[string]*Detail{}, stock.Jobs(s), s.CardLabels()
@@ -81,29 +76,6 @@ func requestsOf(g *engine.Group, labels card.Labels) []stock.Amount {
 	return stock.Amounts(sums)
 }
 
-// countWaiting sets how many jobs wait in each queue and below it. It counts those that the page
-// Waiting lists, so that all pages have one number.
-func (m *Model) countWaiting() {
-	places := map[string]int{}
-	for i := range m.Queues {
-		m.Queues[i].Waiting = 0
-		places[m.Queues[i].Queue] = i
-	}
-	parent := func(name string) string {
-		if i, known := places[name]; known {
-			return m.Queues[i].Parent
-		}
-		return ""
-	}
-	for i := range m.Waiting {
-		for name := range index.Upward(m.Waiting[i].Queue, parent) {
-			if at, known := places[name]; known {
-				m.Queues[at].Waiting++
-			}
-		}
-	}
-}
-
 // Detail returns that of a job. There is one for each finding.
 func (m *Model) Detail(f *explain.Finding) *Detail { return m.Details[jobKey(f.Namespace, f.Name)] }
 
@@ -139,6 +111,19 @@ func (m *Model) indexNames() {
 		n.nodes[on.Node] = true
 	}
 	m.known = n
+}
+
+// Path returns a queue and its ancestors, none if there is no such queue.
+func (m *Model) Path(name string) []string {
+	if m.Queue(name) == nil {
+		return nil
+	}
+	return slices.Collect(index.Upward(name, func(name string) string {
+		if parent := m.Queue(m.Queue(name).Parent); parent != nil {
+			return parent.Queue
+		}
+		return ""
+	}))
 }
 
 // HasQueue reports whether there is a queue of a name.

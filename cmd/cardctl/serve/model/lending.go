@@ -62,7 +62,7 @@ func Loans(all []queues.Queue, cardsOnly bool) []Loan {
 	loans := []Loan{}
 	for _, q := range t.leaves {
 		for _, h := range q.Resources {
-			if cardsOnly && !h.Card {
+			if cardsOnly && !h.Card || q.Broken != "" { // reclaim takes nothing from queues that do not reach the root
 				continue
 			}
 			if borrowed := Borrowed(h); borrowed > 0 {

@@ -66,7 +66,7 @@ type Model struct {
 	Policies   map[string]string // that hold in all queues because of arguments of the plugin
 	Stock      *stock.Stock
 	Jobs       []explain.Finding // all of them, in the order of their names
-	Waiting    []explain.Finding // those that wait, as Waits says
+	Waiting    []explain.Finding // those that wait
 	Details    map[string]*Detail
 	Loans      []Loan
 	Evictions  []engine.Eviction // by the next cycle; nil if the cluster is too large to find them
@@ -116,11 +116,17 @@ func Make(ctx context.Context, r *Reading, before *Model) (*Model, error) {
 	}
 	m.Jobs = append([]explain.Finding{}, jobs...)
 	for i := range m.Jobs {
-		if Waits(&m.Jobs[i]) {
+		if m.Jobs[i].Waits() {
 			m.Waiting = append(m.Waiting, m.Jobs[i])
 		}
 	}
-	m.countWaiting()
+	queues.CountWaiting(m.Queues, func(yield func(string) bool) {
+		for i := range m.Waiting {
+			if !yield(m.Waiting[i].Queue) {
+				return
+			}
+		}
+	})
 	m.indexNames()
 	m.Loans = Loans(m.Queues, m.lendsCardsOnly())
 	m.past()
@@ -154,7 +160,7 @@ func (m *Model) count(ctx context.Context, world *engine.World) error {
 		return err
 	}
 	defer session.Close()
-	m.Queues = queues.List(world, session, func(string) bool { return true })
+	m.Queues = queues.List(world, session)
 	m.Stock, m.Policies = stock.Count(world, session), session.Quota.Policies()
 	m.Details = details(world, session)
 	return nil

@@ -1,12 +1,10 @@
 package model
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 )
 
@@ -81,23 +79,4 @@ func TestScales(t *testing.T) {
 	assert.Zero(t, Over(queues.Holding{Allocated: 6}))
 	less := queues.Holding{Resource: "X", Allocated: 1, Capability: to(4), Guarantee: 9}
 	assert.Equal(t, map[string]float64{"X": 9}, Scales([]queues.Queue{{Resources: []queues.Holding{over}}, {Resources: []queues.Holding{less}}}))
-}
-
-// TestCountWaiting counts each job in its queue and those above, and none of a queue that does not exist.
-func TestCountWaiting(t *testing.T) {
-	m := &Model{Queues: treeOf("root", "a root", "a1 a", "b root")}
-	m.Queues[3].Waiting = 7 // of the session
-	for _, queue := range []string{"a1", "a1", "a", "gone"} {
-		m.Waiting = append(m.Waiting, explain.Finding{Queue: queue})
-	}
-	m.countWaiting()
-	counts := map[string]int{}
-	for _, q := range m.Queues {
-		counts[q.Queue] = q.Waiting
-	}
-	assert.Equal(t, map[string]int{"root": 3, "a": 3, "a1": 2, "b": 0}, counts)
-	for i, want := range []bool{true, true, false, false, false} {
-		f := []explain.Finding{{State: explain.Waiting}, {State: explain.Startable, Pods: explain.Pods{Waiting: 1}}, {State: explain.Startable}, {State: explain.Running}, {State: explain.Finished}}[i]
-		assert.Equal(t, want, Waits(&f), fmt.Sprint(f.State, f.Pods))
-	}
 }

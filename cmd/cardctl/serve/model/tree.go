@@ -29,15 +29,6 @@ func newTree(all []queues.Queue) *tree {
 	return t
 }
 
-// Path returns a queue and its ancestors, none if there is no such queue.
-func Path(all []queues.Queue, name string) []string {
-	t := newTree(all)
-	if t.byName[name] == nil {
-		return nil
-	}
-	return append([]string{name}, t.ancestors(t.byName[name])...)
-}
-
 // ancestors returns the queues above a queue, the nearest first.
 func (t *tree) ancestors(q *queues.Queue) []string {
 	parent := func(name string) string {

@@ -3,15 +3,21 @@ package page
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
+
+// phrase is a text in two languages.
+type phrase struct{ english, chinese string }
 
 // advice has what cardctl explain says beside the reason of a job, in Chinese: what would let the job in, and who can take pods
 // back. A %s stands for a name, a number or a field. Commands and JSON have the English text, from which the pages translate it.
-var advice = []struct{ english, chinese string }{
+var advice = []phrase{
+	{"wait: the queue borrows again once %s has nodes, or its time (%s) is over", "等待：%s 获得节点，或其时限（%s）结束后，该队列即可再次借用"},
 	{"create the queue %s, or name another one in spec.queue", "创建队列 %s，或在 spec.queue 中指定其他队列"},
 	{"correct the annotations %s and %s of the queue that is named", "更正上述队列的注解 %s 和 %s"},
 	{"correct spec.parent of the queue that is named: the path of each queue must end at the root", "更正上述队列的 spec.parent：每个队列的路径都必须到达根队列"},
@@ -59,6 +65,9 @@ var advice = []struct{ english, chinese string }{
 		"不会为它收回任何资源：插件保护这些队列的所有 Pod，例如 reclaimable: false 的、带 volcano.sh/preemptable: \"false\" 的，或属于作业最小需求的"},
 	{"nothing is evicted for it: Queue <%s> takes nothing from other queues for the pod yet: the pod waits for less than %s", "不会为它驱逐任何 Pod：队列 %s 暂不为它从其他队列收回资源，等待时间不足 %s"},
 	{"nothing is evicted for it: Queue <%s> takes nothing from other queues for the pod: its service class is %s", "不会为它驱逐任何 Pod：队列 %s 不为它从其他队列收回资源，其服务类别为 %s"},
+	{"nothing is taken back for it: reclaim spares queues that do not reach the root; cardctl validate says what is wrong with their place",
+		"不会为它收回任何资源：reclaim 不动无法到达根队列的队列；cardctl validate 会说明其位置有什么问题"},
+	{"no job can reclaim it: queue %s does not reach the root", "没有作业可以收回它：队列 %s 无法到达根队列"},
 	{"no job can reclaim it: queue %s has reclaimable: false", "没有作业可以收回它：队列 %s 设置了 reclaimable: false"},
 	{"no job can reclaim it: its pods have volcano.sh/preemptable: \"false\"", "没有作业可以收回它：其 Pod 带有 volcano.sh/preemptable: \"false\""},
 	{"no job can reclaim it: queue %s has no more than it deserves", "没有作业可以收回它：队列 %s 没有超出其应得量"},
@@ -74,15 +83,25 @@ var advice = []struct{ english, chinese string }{
 	{"queue %s is %s for %s: averaged %s and deserves none; %s go first", "队列 %[1]s 对 %[3]s 排在第 %[2]s：平均占用 %[4]s，没有应得量；%[5]s 先行"},
 }
 
-// patterns match the texts of advice.
+// phrases are all that have a translation of their own.
+var phrases = slices.Concat(advice, issues)
+
+// patterns match the texts of phrases.
 var patterns = compile()
 
+// constant is a number or a name in quotes in the pattern of a phrase. The page Health leaves it out where it differs between issues that are alike.
+var constant = regexp.MustCompile(`"[^"]*"|\b\d(?:\w|\\\.)*`)
+
 func compile() (all []*regexp.Regexp) {
-	for _, a := range advice {
-		all = append(all, regexp.MustCompile("(?s)^"+strings.ReplaceAll(regexp.QuoteMeta(a.english), "%s", "(.+?)")+"$"))
+	for _, p := range phrases {
+		pattern := constant.ReplaceAllString(regexp.QuoteMeta(p.english), `(?:$0|"?…"?)`)
+		all = append(all, regexp.MustCompile("(?s)^"+strings.ReplaceAll(pattern, "%s", "(.+?)")+"$"))
 	}
 	return all
 }
+
+// meant is the end of a text about a name that is misspelt.
+var meant = regexp.MustCompile(`(?s)^(.+); did you mean "?(.+?)"?\?$`)
 
 // field is a setting of a queue in advice, and over what a queue has beyond what it deserves.
 var (
@@ -103,10 +122,13 @@ func placeOf(word string) string {
 	return strings.TrimPrefix(word, "number ")
 }
 
-// advise is a text of cardctl explain in a language, in English if it is not known.
+// advise is a text of cardctl explain or validate in a language, in English if it is not known.
 func advise(lang, text string) string {
 	if lang != "zh" {
 		return text
+	}
+	if found := meant.FindStringSubmatch(text); found != nil {
+		return advise(lang, found[1]) + "；是否指 " + found[2] + "？"
 	}
 	for i, p := range patterns {
 		found := p.FindStringSubmatch(text)
@@ -114,19 +136,30 @@ func advise(lang, text string) string {
 			continue
 		}
 		var arguments []any
-		ordered := strings.HasSuffix(advice[i].english, " first") // a queue, its place, …, and a list of queues
+		ordered := strings.HasSuffix(phrases[i].english, " first") // a queue, its place, …, and a list of queues
 		for n, word := range found[1:] {
-			if f := field.FindStringSubmatch(word); f != nil {
-				word = fmt.Sprintf("队列 %s 的 %s ", f[3], strings.Trim(f[1]+" "+f[2], " "))
-			}
 			if ordered && n == 1 {
 				word = placeOf(word)
 			} else if ordered && n == len(found)-2 {
 				word = queueList.Replace(word)
 			}
-			arguments = append(arguments, over.ReplaceAllString(word, "（$1，应得 $2）"))
+			arguments = append(arguments, argument(lang, word))
 		}
-		return fmt.Sprintf(advice[i].chinese, arguments...)
+		if len(arguments) == 0 {
+			return phrases[i].chinese
+		}
+		return fmt.Sprintf(phrases[i].chinese, arguments...)
 	}
 	return text
+}
+
+// argument is a part of a text in a language: a setting, a rule, or a text with a translation of its own.
+func argument(lang, word string) string {
+	if f := field.FindStringSubmatch(word); f != nil {
+		return fmt.Sprintf("队列 %s 的 %s ", f[3], strings.Trim(f[1]+" "+f[2], " "))
+	}
+	if words, known := rules[report.Rule(word)]; known {
+		return translate(lang, words)
+	}
+	return advise(lang, over.ReplaceAllString(word, "（$1，应得 $2）"))
 }

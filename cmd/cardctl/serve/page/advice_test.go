@@ -11,17 +11,20 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// sentences are the texts of a file with several words.
-func sentences(t *testing.T, path string) (all []string) {
+// sentences are the texts of a file with more than some words.
+func sentences(t *testing.T, path string, words int) (all []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	require.NoError(t, err)
 	ast.Inspect(file, func(n ast.Node) bool {
 		if literal, is := n.(*ast.BasicLit); is && literal.Kind == token.STRING {
-			if text, _ := strconv.Unquote(literal.Value); len(strings.Fields(text)) > 3 {
-				all = append(all, regexp.MustCompile(`%[dvq]`).ReplaceAllString(text, "%s"))
+			if text, _ := strconv.Unquote(literal.Value); len(strings.Fields(text)) > words {
+				all = append(all, regexp.MustCompile(`%(\[\d\])?[dvqsTw]`).ReplaceAllString(text, "%s"))
 			}
 		}
 		return true
@@ -33,10 +36,10 @@ func sentences(t *testing.T, path string) (all []string) {
 func TestAdviceIsInChinese(t *testing.T) {
 	var source []string
 	for _, file := range []string{"advice", "borrowed", "spared", "reclaimers", "order"} {
-		source = append(source, sentences(t, "../../explain/"+file+".go")...)
+		source = append(source, sentences(t, "../../explain/"+file+".go", 3)...)
 	}
 	for _, file := range []string{"../../explain/finding.go", "../../explain/explain.go", "../../../../plugin/report/reason.go", "../../../../plugin/protection.go"} {
-		source = append(source, sentences(t, file)...)
+		source = append(source, sentences(t, file, 3)...)
 	}
 	from := strings.NewReplacer("other queues", "%s", "queues inside of the reclaim fence %s", "%s")
 	all := ""
@@ -50,9 +53,74 @@ func TestAdviceIsInChinese(t *testing.T) {
 		assert.Equal(t, strings.Count(a.english, "%s"), len(regexp.MustCompile(`%(\[\d\])?s`).FindAllString(a.chinese, -1)), a.english)
 	}
 	for _, file := range []string{"advice", "borrowed", "order"} {
-		for _, text := range sentences(t, "../../explain/"+file+".go") {
+		for _, text := range sentences(t, "../../explain/"+file+".go", 3) {
 			assert.Contains(t, all, strings.TrimSpace(text), file)
 		}
+	}
+}
+
+// message is the text of an issue without the annotation, which is its field, and without the name that is meant.
+func message(text string) string {
+	text = strings.TrimPrefix(strings.TrimSpace(text), "annotation %s: ")
+	if before, found := strings.CutSuffix(text, "%s"); found && !strings.HasSuffix(before, " ") {
+		return before
+	}
+	return text
+}
+
+// TestIssuesAreInChinese has a translation of each text that cardctl validate puts together, and of those that packages of objects
+// and of the plugin give it, and no other.
+func TestIssuesAreInChinese(t *testing.T) {
+	all := ""
+	for _, p := range issues {
+		all += p.english + "\n"
+		assert.Equal(t, strings.Count(p.english, "%s"), len(regexp.MustCompile(`%(\[\d\])?s`).FindAllString(p.chinese, -1)), p.english)
+		assert.NotContains(t, advise("zh", strings.ReplaceAll(p.english, "%s", "x")), " is ", p.english)
+	}
+	for _, file := range []string{"tree", "keys", "workloads", "classes", "validate"} {
+		for _, text := range sentences(t, "../../validate/"+file+".go", 3) {
+			assert.True(t, strings.Contains(all, message(text)), "%s: no translation of %q", file, text)
+		}
+	}
+	var source []string
+	for _, file := range []string{"cmd/cardctl/validate/tree", "cmd/cardctl/validate/keys", "cmd/cardctl/validate/workloads", "cmd/cardctl/validate/classes",
+		"cmd/cardctl/validate/validate", "cmd/cardctl/engine/load", "cmd/cardctl/input/decode", "cmd/cardctl/input/fields", "cmd/cardctl/input/objects",
+		"cmd/cardctl/input/replace", "cmd/cardctl/input/evicted", "cmd/cardctl/input/configuration", "cmd/cardctl/input/negative", "cmd/cardctl/command/source",
+		"index/paths", "index/tree", "index/card/keys", "index/card/quota", "index/policy/policy", "index/policy/parse",
+		"plugin/intake/devices", "plugin/intake/namespaces", "plugin/guard/check", "plugin/guard/tiers", "plugin/arguments/parser"} {
+		source = append(source, sentences(t, "../../../../"+file+".go", 1)...)
+	}
+	for _, p := range issues {
+		known := false
+		for _, text := range source {
+			known = known || strings.Contains(p.english, message(text))
+		}
+		known = known || strings.HasPrefix(p.english, "it cannot run") || strings.HasSuffix(p.english, "queues are flat") || strings.HasPrefix(p.english, "Pod is evicted") || strings.HasPrefix(p.english, `%s: sh`) || p.english == `"%s": %s` // Volcano, schemas, keys
+		assert.True(t, known, "no text is %q", p.english)
+	}
+}
+
+// TestIssue translates what differs, and the reason of a job from that of its page. Groups of issues leave out names and numbers.
+func TestIssue(t *testing.T) {
+	job := waits(report.OverQuota, "research", "", report.Shortage{Queue: "research", Resource: "X", Requested: 4, Total: 9, Bound: 6})
+	for _, c := range []struct {
+		text, zh string
+		f        *explain.Finding
+	}{
+		{`"A" is 9, more than the 7 of its parent p`, `"A" 为 9，超过父队列 p 的 7`, nil},
+		{`"…" is …, more than the … of its parent …`, `"…" 为 …，超过父队列 … 的 …`, nil},
+		{`"much" is not a number above 0 with at most 3 decimals, such as 1.5`, `"much" 不是大于 0 且最多 3 位小数的数，例如 1.5`, nil},
+		{`"…" is not a number above … with at most … decimals, such as …`, `"…" 不是大于 0 且最多 3 位小数的数，例如 1.5`, nil},
+		{`no node has the card "B"; did you mean "A"?`, `没有节点有卡 "B"；是否指 A？`, nil},
+		{`"A": a string is not a number of cards`, `"A"：字符串不是卡的数量`, nil},
+		{`its path does not reach the root: queue "a": the parent queue does not exist: "b"`, `它的路径无法到达根队列：队列 "a" 的父队列 "b" 不存在`, nil},
+		{"it cannot run, even alone (OverQuota)", "即使单独运行也无法启动（配额已用完）", nil},
+		{"it cannot run, even alone: Queue <research> has insufficient <X> quota (OverQuota)", "即使单独运行也无法启动：还需要 3 X；research 剩余 1，共 6", job},
+		{"Pod is evicted, because of reclaim", "Pod 被驱逐，动作：reclaim", nil},
+		{"it is not known to anybody", "it is not known to anybody", nil},
+	} {
+		assert.Equal(t, c.zh, issue("zh", c.text, c.f))
+		assert.Equal(t, c.text, issue("en", c.text, c.f))
 	}
 }
 

@@ -289,6 +289,7 @@ var chinese = map[string]string{
 	"As events and conditions have it":  "事件和状况中的原文",
 	"Copy":                              "复制",
 	"Copied":                            "已复制",
+	"it cannot run, even alone: %s":     "即使单独运行也无法启动：%s",
 	"the job has ended":                 "作业已结束",
 	"runs, with %d of %d pods on nodes": "正在运行，%d / %d 个 Pod 已在节点上",
 	"nothing refuses it: the next cycle places its pods":      "没有阻碍：下一个周期将放置其 Pod",

@@ -64,6 +64,7 @@ func parse() map[string]map[string]*template.Template {
 			"lead":    func(f *explain.Finding) string { return lead(language, f) },
 			"inshort": func(f *explain.Finding) string { return inShort(language, f) },
 			"advise":  func(text string) string { return advise(language, text) },
+			"issue":   func(text string, f *explain.Finding) string { return issue(language, text, f) },
 			"time":    timeOf,
 			"timed":   func(text string, t time.Time) template.HTML { return timed(language, text, t) },
 			"age":     age, "amount": explain.Amount, "tenths": explain.Tenths, "number": number, "value": value, "asset": assetPath,

@@ -26,8 +26,8 @@ func preferred(accept string) string {
 	return languages[i]
 }
 
-// translate returns a text of the pages in a language, with arguments. Reasons, advice and
-// issues are not translated: events and the commands have the same words.
+// translate returns a text of the pages in a language, with arguments. Texts that the commands have
+// too are translated by advise.
 func translate(lang, text string, arguments ...any) string {
 	if lang == "zh" {
 		if own, known := chinese[text]; known {
