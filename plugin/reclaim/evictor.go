@@ -126,7 +126,7 @@ func (s *Session) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
 // another queue borrows so much that q may take some of it.
 func (s *Session) mayTakeCard(q index.Queue, d fastres.Dim, milli float64) quota.Verdict {
 	v := s.deserves(q, d, milli)
-	if !v.OK() && s.FindsLoan(s.Books.Future.Queues, q, d, milli) {
+	if v.Reason == quota.OverDeserved && s.FindsLoan(s.Books.Future.Queues, q, d, milli) {
 		v.Reason = quota.Admitted
 	}
 	return v
