@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,7 +33,7 @@ func (p *process) used(t *testing.T, queue string) (usage float64) {
 }
 
 // TestUsageSurvivesTheLeader kills the scheduler that leads. The next one goes on with the usage that it saved, whereas
-// without a history usage begins with the allocation of the queue.
+// without a history usage begins with the allocation of the queue. Then cardctl resets the usage while a scheduler runs.
 func TestUsageSurvivesTheLeader(t *testing.T) {
 	c := plane(t, "nodes.yaml")
 	program := build(t, ours)
@@ -55,6 +58,13 @@ func TestUsageSurvivesTheLeader(t *testing.T) {
 	after := standby.used(t, "fair")
 	require.Less(t, after, 600.0, "without what was saved it is 6000")
 	require.GreaterOrEqual(t, after, before)
+
+	conf := filepath.Join(t.TempDir(), "scheduler.conf.yaml")
+	require.NoError(t, os.WriteFile(conf, []byte(with), 0o600))
+	output, err := exec.Command(build(t, cardctl), "usage", "reset", "fair", "--yes", "--kubeconfig", c.Kubeconfig(), "--scheduler-conf", conf).CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	require.Contains(t, string(output), "usage of queue fair reset in ConfigMap volcano-system/capacity-card-usage")
+	require.Eventually(t, func() bool { return standby.used(t, "fair") > 5990 }, patience, schedulePeriod, "what it has")
 
 	require.NoError(t, maps.Delete(t.Context(), "capacity-card-usage", metav1.DeleteOptions{}))
 	require.Eventually(t, func() bool {

@@ -19,7 +19,7 @@ type Past struct {
 	// Level is that by which the queue is compared: of the columns that pending pods request, or
 	// without such pods, of those that the queue has.
 	Level float64
-	// Owed: the queue waits for a column of which it has less than it deserves, and goes before
+	// Owed: the queue waits only for columns of which it has less than it deserves, and goes before
 	// siblings that do not.
 	Owed    bool
 	Columns []PastColumn

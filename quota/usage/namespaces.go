@@ -79,6 +79,15 @@ func (n *Namespaces) Begin() {
 	}
 }
 
+// reset sets the usage of the namespaces of a queue to what they have.
+func (n *Namespaces) reset(queue string) {
+	for who, m := range n.of {
+		if who.Queue == queue {
+			copy(m.usage, m.held)
+		}
+	}
+}
+
 // Average returns E of a namespace in a column.
 func (n *Namespaces) Average(who Member, gamma float64, column int) float64 {
 	m := n.of[who]

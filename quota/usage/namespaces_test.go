@@ -41,6 +41,12 @@ func TestNamespaces(t *testing.T) {
 	assert.Equal(t, 4000.0, again.Namespaces().Average(one, 1, 1), "in the column of A")
 	assert.Equal(t, 0.0, again.Namespaces().Average(one, 1, 0))
 
+	n.Hold(two, 0, 1000)
+	n.Begin()
+	h.Reset(0)
+	assert.Equal(t, 0.0, n.Average(one, 1, 0), "forgotten")
+	assert.Equal(t, 1000.0, n.Average(two, 1, 0), "what it has")
+
 	for range 40 {
 		next(0)
 	}

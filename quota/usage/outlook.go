@@ -52,6 +52,7 @@ func (h *History) Reset(q index.Queue) {
 		if h.isBelow(below, q) {
 			copy(h.Row(below), h.Held(below))
 			h.forgetHeirsOf(h.tree.Name(below))
+			h.members.reset(h.tree.Name(below))
 		}
 	}
 	for _, above := range h.tree.Path(q)[1:] {

@@ -40,6 +40,7 @@ type rank struct {
 	// within: the queue waits, and only for columns of which it has less than it deserves.
 	within        bool
 	level, beyond float64
+	gamma         float64
 }
 
 // Order is the order of queues in a session.
@@ -201,8 +202,8 @@ func (o *Order) rank(q index.Queue) {
 		from = m.ends[q-1]
 	}
 	wants := m.wants[from:m.ends[q]]
-	var r rank
-	r.level, r.beyond = m.history.Level(q, o.gammaOf(q), wants)
+	r := rank{gamma: o.gammaOf(q)}
+	r.level, r.beyond = m.history.Level(q, r.gamma, wants)
 	r.within = len(wants) > 0
 	for _, c := range wants {
 		d := m.dims[c]

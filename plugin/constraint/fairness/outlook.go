@@ -9,7 +9,8 @@ import (
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// Outlook is what a queue has had of one column, in the units of accounts, and when it is even.
+// Outlook is what a queue has had of one column, in the units of accounts, and when it is even. Norm is without
+// the weight of the column.
 type Outlook struct {
 	Used, Held, Norm float64
 	Counted          float64 // the mean of Used and Held that decides
@@ -25,14 +26,14 @@ const Never = usage.Never
 // Outlook returns that of a queue and a column in the session.
 func (m *Memory) Outlook(q index.Queue, column int, with *arguments.FairShare) Outlook {
 	used, held, norm := m.history.Row(q)[column], m.history.Held(q)[column], m.history.Norms(q)[column]
-	gamma := usage.Decay(with.Horizon, with.HalfLife)
+	gamma := m.ranks[q].gamma
 	return Outlook{
-		Used: used, Held: held, Norm: norm, Counted: usage.Mean(used, held, gamma), Total: usage.Total(used, with.HalfLife) / time.Hour.Seconds(),
+		Used: used, Held: held, Norm: norm * m.weights[column], Counted: usage.Mean(used, held, gamma), Total: usage.Total(used, with.HalfLife) / time.Hour.Seconds(),
 		EvenIdle: usage.UntilEven(used, 0, norm, gamma, with.HalfLife), EvenKept: usage.UntilEven(used, held, norm, gamma, with.HalfLife),
 	}
 }
 
-// Owed reports whether a queue waits for a column of which it has less than it deserves.
+// Owed reports whether a queue waits only for columns of which it has less than it deserves.
 func (m *Memory) Owed(q index.Queue) bool { return m.ranks[q].within }
 
 // Dim returns the dimension of a column in the session.

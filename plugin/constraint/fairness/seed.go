@@ -77,7 +77,7 @@ func (s *Stored) Fits(with *arguments.FairShare) error {
 // Begin forgets the history of earlier sessions. The next one begins with a stored usage, nil for what the
 // queues have: for sessions on worlds that do not follow from each other.
 func (m *Memory) Begin(with *Stored) {
-	m.history, m.next = nil, time.Time{}
+	m.history, m.next, m.holds = nil, time.Time{}, holds{}
 	m.store.mu.Lock()
 	defer m.store.mu.Unlock()
 	m.store.newer, m.store.saved = nil, time.Time{}
