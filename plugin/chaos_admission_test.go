@@ -75,7 +75,7 @@ func (c *chaosCycle) minimum(j *world.Job) (a amounts, certain bool) {
 			for _, name := range names {
 				a[cardPrefix+name] += amount
 			}
-			certain = certain && (amount == 0 || len(names) == 1 && resourceOf(names[0]) == resource && c.isCardResource(resource) && i < j.Spec.MinMember)
+			certain = certain && (amount == 0 || len(names) == 1 && resourceOf(names[0]) == resource && c.known(names[0]) && c.isCardResource(resource) && i < j.Spec.MinMember)
 		}
 	}
 	return c.withGroups(a), certain

@@ -189,6 +189,21 @@ func (w *chaos) preemptsInVain() bool {
 	return w.Topology && slices.Contains(w.Actions, "preempt") && !w.counts()
 }
 
+// reclaimsInVain reports whether a gang without minResources, which is admitted although its queues have no room
+// for it as a whole, has others evicted for one of its pods. Where cards count, the others stay.
+func (w *chaos) reclaimsInVain() bool {
+	return !w.counts() && slices.ContainsFunc(w.Jobs, func(j *world.Job) bool {
+		placed := 0
+		for _, p := range j.Pods {
+			if p.Placed() {
+				placed++
+			}
+		}
+		return j.Spec.MinResources == nil && placed < j.Spec.MinMember &&
+			slices.ContainsFunc(w.claims, func(c claimed) bool { return c.cycle > w.Cycle-w.mostQuiet()/3 && slices.Contains(j.Pods, c.pod) })
+	})
+}
+
 // noteLosers records which queues lose pods to reclaim.
 func (c *chaosCycle) noteLosers() {
 	for _, j := range c.World.Jobs {
