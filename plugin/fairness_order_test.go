@@ -162,6 +162,28 @@ func TestHoldEndsInTime(t *testing.T) {
 	assert.Equal(t, slices.Concat(minutes(11, 21), minutes(31, 41)), held)
 }
 
+// TestHoldEndsWithoutRoom has the quota refuse the job for a minute while it holds the card. Its wait begins anew.
+func TestHoldEndsWithoutRoom(t *testing.T) {
+	c := newFairScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareStore: "none"})
+	var held []int
+	for minute := range 30 {
+		quota := `{"A":8}`
+		if minute == 14 {
+			quota = `{"A":4}`
+		}
+		s := newScene().node("a", "A", 8).queue("x", "", "quota", quota, "deserved", `{"A":0}`, "guarantee", `{"A":0}`).
+			queue("y", "", "quota", `{"A":8}`, "deserved", `{"A":0}`, "guarantee", `{"A":0}`).
+			pods("runs", "y", "A", 4, 1, on("a")).pods("big", "x", "A", 8, 1, inPhase("Inqueue"), members(8))
+		s.annotate("x", "volcano.sh/fair-share-hold", "10m")
+		f := c.open(t, s, time.Minute)
+		if f.own.holderOf != nil {
+			held = append(held, minute+1)
+		}
+		f.close()
+	}
+	assert.Equal(t, slices.Concat(minutes(11, 15), minutes(25, 31)), held)
+}
+
 func minutes(from, to int) (all []int) {
 	for m := from; m < to; m++ {
 		all = append(all, m)

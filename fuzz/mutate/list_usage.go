@@ -41,7 +41,8 @@ var ofUsage = []mutant{
 	{"readColumns", "m.weights[c] = weight", "_ = weight"},
 
 	{"OpenHold", "m.holds.expire(s, jobs)", ""},
-	{"expire", "m.ended[x.job], w.since = s.Now, s.Now", ""},
+	{"expire", "jobs[at].since = s.Now", "_ = at"},
+	{"expire", "m.ended[x.job] = s.Now", "_ = x"},
 	{"holder", "w.job.UID == before.job && ", "false && "},
 	{"holder", "h.session.Now.Sub(w.since) >= h.limit(w.queue) && ", ""},
 	{"holder", " && h.isFirst(w.queue, d)", ""},

@@ -2,6 +2,7 @@ package fairness
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -83,25 +84,22 @@ func OpenHold(s *constraint.Session, m *Memory) any {
 	return h
 }
 
-// expire notes the holds that have lasted for their time, and forgets jobs that do not wait any more.
+// expire ends the holds that have lasted for their time, and those of jobs that do not wait any more.
 func (m *holds) expire(s *constraint.Session, jobs []*waiting) {
-	waits := map[api.JobID]*waiting{}
-	for _, w := range jobs {
-		waits[w.job.UID] = w
-	}
-	for job := range m.ended {
-		if waits[job] == nil {
-			delete(m.ended, job)
-		}
-	}
+	maps.DeleteFunc(m.ended, func(id api.JobID, _ time.Time) bool { return s.Volcano.Jobs[id] == nil })
 	for card, x := range m.of {
-		if w := waits[x.job]; w != nil && !s.Now.Before(x.until) {
-			if m.ended == nil {
-				m.ended = map[api.JobID]time.Time{}
-			}
-			m.ended[x.job], w.since = s.Now, s.Now
-			delete(m.of, card)
+		at := slices.IndexFunc(jobs, func(w *waiting) bool { return w.job.UID == x.job })
+		if at >= 0 && s.Now.Before(x.until) {
+			continue
 		}
+		if at >= 0 {
+			jobs[at].since = s.Now
+		}
+		if m.ended == nil {
+			m.ended = map[api.JobID]time.Time{}
+		}
+		m.ended[x.job] = s.Now
+		delete(m.of, card)
 	}
 }
 
