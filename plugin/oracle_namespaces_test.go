@@ -47,7 +47,11 @@ func (m *oracleSession) configureNamespaces(c workload.Cluster) {
 		}
 		j := m.counted(job)
 		has, placed, gated, members := oracle.Amounts{}, oracle.Amounts{}, oracle.Amounts{}, 0
+		terminating := oracle.Amounts{}
 		for _, t := range j.Tasks {
+			if t.Terminating {
+				terminating = terminating.Plus(t.Request)
+			}
 			if t.Placed || t.Terminating {
 				has = has.Plus(t.Request)
 			}
@@ -58,7 +62,7 @@ func (m *oracleSession) configureNamespaces(c workload.Cluster) {
 				gated = gated.Plus(t.Request)
 			}
 		}
-		of := oracle.NamespaceJob{Queue: j.Queue, Namespace: job.Namespace, Allocated: has, Elastic: placed.Minus(j.Min)}
+		of := oracle.NamespaceJob{Queue: j.Queue, Namespace: job.Namespace, Allocated: has, Terminating: terminating, Elastic: placed.Minus(j.Min)}
 		if j.Min != nil && (j.Inqueue && !j.Overdue || j.Running && members >= j.MinMember) {
 			of.Inqueue = j.Min.Minus(placed).Minus(gated)
 		}

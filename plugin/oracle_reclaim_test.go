@@ -184,7 +184,7 @@ func (m *oracleSession) sufficesWithout(reclaimer *api.TaskInfo, tasks []*api.Ta
 		gone = append(gone, oracle.NamespaceJob{Queue: m.queueOf(task), Namespace: task.Namespace, Allocated: m.request(task, true)})
 	}
 	to, request := m.queueOf(reclaimer), m.request(reclaimer, false)
-	return victims.Suffice(to, request) && m.namespaces.Without(gone).Fits(to, reclaimer.Namespace, request) == ""
+	return victims.Suffice(to, request) && m.namespaces.Future().Without(gone).Fits(to, reclaimer.Namespace, request) == ""
 }
 
 // mayTake reports whether a task takes from other queues at all.
@@ -236,7 +236,7 @@ func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInf
 		}
 	}
 	return taken, !known || victims.Suffice(to, m.request(reclaimer, false)) &&
-		m.namespaces.Without(gone).Fits(to, reclaimer.Namespace, m.request(reclaimer, false)) == ""
+		m.namespaces.Future().Without(gone).Fits(to, reclaimer.Namespace, m.request(reclaimer, false)) == ""
 }
 
 // sparedByGang returns the tasks that gang allows to evict: those of a job above its minimum,

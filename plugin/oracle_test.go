@@ -283,6 +283,13 @@ func (m *oracleSession) configureOracle(c workload.Cluster) {
 	}
 	from.Bound = oracle.Amounts{}.Plus(from.Total)
 	from.Available = from.Bound.Plus(m.gone()) // before the root's bound is lifted
+	for _, job := range m.Jobs {
+		for _, task := range job.Tasks {
+			if q := m.own.Index.Lookup(string(job.Queue)); q != index.None && m.own.Index.Broken(q) == nil && m.terminating(task) {
+				from.Ending = from.Ending.Plus(m.strange(task))
+			}
+		}
+	}
 	for d, quantity := range m.gone() {
 		if c.Hierarchy || slices.Contains(from.Cards, d) {
 			from.Bound[d] += quantity
@@ -598,10 +605,11 @@ func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate b
 	known := m.own.Index.Lookup(m.queueOf(task)) != index.None
 	switch task.Status {
 	case api.Running:
-		gone := m.request(task, true)
+		gone, strange := m.request(task, true), m.strange(task)
 		require.NoError(m.t, release.Evict(statement, task, "test"))
 		if known {
 			m.oracle.Refund(m.queueOf(task), gone)
+			m.oracle.Has(strange, -1)
 			negative := oracle.Amounts{}
 			for d, quantity := range gone {
 				negative[d] = -quantity
@@ -618,6 +626,7 @@ func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate b
 		}
 		if place() == nil && known {
 			m.oracle.Charge(m.queueOf(task), m.request(task, true))
+			m.oracle.Has(m.strange(task), 1)
 			m.namespaces.Add(oracle.NamespaceJob{Queue: m.queueOf(task), Namespace: task.Namespace, Allocated: m.request(task, true)})
 		}
 	}
@@ -640,7 +649,12 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 		}
 		carded = true
 		fits = fits && some(func(card string) string {
-			return m.namespaces.Fits(name, task.Namespace, oracle.Amounts{card: float64(p.Amount)}) + m.oracle.CardFits(name, card, float64(p.Amount)) + m.oracle.Lends(name, card, float64(p.Amount), m.oracle.Allocated)
+			one := oracle.Amounts{card: float64(p.Amount)}
+			refusal := m.namespaces.Fits(name, task.Namespace, one) + m.oracle.CardFits(name, card, float64(p.Amount))
+			if !m.oracle.LendsAll(name, one) {
+				refusal += "guaranteed to others"
+			}
+			return refusal
 		})
 		preempts = preempts && some(func(card string) string {
 			if !m.namespaces.FitsOwn(name, task.Namespace, oracle.Amounts{card: float64(p.Amount)}) {

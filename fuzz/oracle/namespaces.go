@@ -19,10 +19,10 @@ type Namespaces struct {
 type place struct{ queue, namespace string }
 
 // NamespaceJob holds what the jobs of one namespace have in a queue, what they may give back, and
-// what is reserved for them.
+// what is reserved for them. Terminating is the part of Allocated that pods hold until they are gone.
 type NamespaceJob struct {
-	Queue, Namespace            string
-	Allocated, Elastic, Inqueue Amounts
+	Queue, Namespace                         string
+	Allocated, Terminating, Elastic, Inqueue Amounts
 }
 
 // NewNamespaces returns the accounts of jobs, under the limits of queues. What is reserved for a
@@ -189,10 +189,19 @@ func (n *Namespaces) Fits(queue, namespace string, request Amounts) string {
 	return ""
 }
 
-// FitsOwn reports whether the limit of the queue itself has room for a task of a namespace. Only
-// pods of the queue count there, which the queue does not reclaim.
+// FitsOwn reports whether the limit of the queue itself has room for a task of a namespace once pods
+// that are being deleted are gone. Only pods of the queue count there, which the queue does not reclaim.
 func (n *Namespaces) FitsOwn(queue, namespace string, request Amounts) bool {
-	return n.limits[queue] == nil || n.Fits(queue, namespace, request) != queue
+	return n.limits[queue] == nil || n.Future().Fits(queue, namespace, request) != queue
+}
+
+// Future returns the accounts once pods that are being deleted are gone.
+func (n *Namespaces) Future() *Namespaces {
+	var gone []NamespaceJob
+	for _, j := range n.jobs {
+		gone = append(gone, NamespaceJob{Queue: j.Queue, Namespace: j.Namespace, Allocated: j.Terminating})
+	}
+	return n.Without(gone)
 }
 
 // Admits returns the lowest queue whose limit has no room for the minimum of a job, or "".

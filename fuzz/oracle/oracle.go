@@ -16,6 +16,8 @@ type Cluster struct {
 	OpenRoot bool
 	// Available are the resources of the cluster in the dimensions whose guarantees are kept free.
 	Available Amounts
+	// Ending is the part of Available that pods hold which are being deleted, and that no node has.
+	Ending    Amounts
 	ZeroLeaf  bool     // cpu and memory that a leaf does not set are 0
 	ByWeight  bool     // deserved follows from weights
 	Cards     []string // the dimensions that are cards

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -21,15 +22,38 @@ func (o *Oracle) FitsBeside(name, d string, quantity float64) string {
 	return o.first(name, func(q string) bool { return o.Allocated(q)[d]+o.Reserved(q)[d]+quantity > o.Bound(q)[d] })
 }
 
-// LendsAll decides for all requested dimensions as Lends does.
+// LendsAll decides for all requested dimensions as lends does, now and once pods that are being
+// deleted are gone.
 func (o *Oracle) LendsAll(name string, request Amounts) bool {
-	return !slices.ContainsFunc(request.requested(), func(d string) bool { return o.Lends(name, d, request[d], o.Allocated) != "" })
+	return !slices.ContainsFunc(request.requested(), func(d string) bool {
+		return o.lends(name, d, request[d], o.Allocated, o.cluster.Available) != "" || o.LendsThen(name, d, request[d], o.Future) != ""
+	})
 }
 
-// Lends returns the lowest queue, from name up, whose children are guaranteed the rest of a
-// dimension, so that no more may be allocated, or "". allocated returns what queues have.
-func (o *Oracle) Lends(name, d string, quantity float64, allocated func(string) Amounts) string {
-	available, kept := o.cluster.Available[d]
+// Has adds the cards of a pod to what is available, or takes them away, where no node has them: they
+// are there as long as a pod holds them.
+func (o *Oracle) Has(cards Amounts, sign float64) {
+	for d, quantity := range cards {
+		if _, kept := o.cluster.Available[d]; kept {
+			o.cluster.Available[d] += sign * quantity
+		}
+	}
+}
+
+// LendsThen decides as lends does once pods that are being deleted are gone.
+func (o *Oracle) LendsThen(name, d string, quantity float64, allocated func(string) Amounts) string {
+	then := maps.Clone(o.cluster.Available)
+	for d := range then {
+		then[d] -= o.cluster.Ending[d]
+	}
+	return o.lends(name, d, quantity, allocated, then)
+}
+
+// lends returns the lowest queue, from name up, whose children are guaranteed the rest of a
+// dimension, so that no more may be allocated, or "". allocated returns what queues have, and all
+// holds the resources of the cluster.
+func (o *Oracle) lends(name, d string, quantity float64, allocated func(string) Amounts, all Amounts) string {
+	available, kept := all[d]
 	if !kept {
 		return ""
 	}

@@ -66,7 +66,7 @@ func (v *Victims) above(name string, victim Amounts) bool {
 // others are guaranteed.
 func (v *Victims) Suffice(name string, request Amounts) bool {
 	return v.oracle.first(name, func(q string) bool { return !fits(v.Left(q), request, v.oracle.Bound(q)) }) == "" &&
-		!slices.ContainsFunc(request.requested(), func(d string) bool { return v.oracle.Lends(name, d, request[d], v.Left) != "" })
+		!slices.ContainsFunc(request.requested(), func(d string) bool { return v.oracle.LendsThen(name, d, request[d], v.Left) != "" })
 }
 
 // relevant reports whether deserved sets a dimension. A scalar of 0 is set, but cpu and
