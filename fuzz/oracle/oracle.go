@@ -17,12 +17,12 @@ type Cluster struct {
 	// Available are the resources of the cluster in the dimensions whose guarantees are kept free.
 	Available Amounts
 	// Ending is the part of Available that pods hold which are being deleted, and that no node has.
-	Ending    Amounts
-	ZeroLeaf  bool     // cpu and memory that a leaf does not set are 0
-	ByWeight  bool     // deserved follows from weights
-	Cards     []string // the dimensions that are cards
-	Queues    []Queue
-	Jobs      []Job
+	Ending   Amounts
+	ZeroLeaf bool     // cpu and memory that a leaf does not set are 0
+	ByWeight bool     // deserved follows from weights
+	Cards    []string // the dimensions that are cards
+	Queues   []Queue
+	Jobs     []Job
 }
 
 // Queue is the configuration of a queue.
