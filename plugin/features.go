@@ -30,7 +30,7 @@ var features = []func(*session) any{
 	func(s *session) any {
 		return fairness.OpenNamespaces(&s.Session, &s.memory.fairness, &s.settings.FairShare)
 	},
-	func(s *session) any { return fairness.OpenLoans(&s.Session, &s.memory.fairness, &s.settings.FairShare) },
+	func(s *session) any { return fairness.OpenLoans(&s.memory.fairness, &s.settings.FairShare) },
 	(*session).useHold,
 }
 

@@ -269,6 +269,7 @@ func outcome(all *replay.Summary) *table {
 	row("jobs ended", func(r replay.Outcome) any { return r.Ended })
 	row("utilisation", func(r replay.Outcome) any { return replay.Percent(r.Utilisation) })
 	row("Jain index", func(r replay.Outcome) any { return replay.Index(r.Jain) })
+	row("Jain index of use", func(r replay.Outcome) any { return replay.Index(r.JainOfUse) })
 	row("longest lock-out", func(r replay.Outcome) any {
 		if r.LockOut == nil {
 			return ""

@@ -90,6 +90,7 @@ th:first-child, td:first-child { text-align: left } .partial { background: #fdf2
 <tr><td>jobs ended</td>{{range .Summary.Runs}}<td>{{.Ended}}</td>{{end}}</tr>
 <tr><td>utilisation</td>{{range .Summary.Runs}}<td>{{percent .Utilisation}}</td>{{end}}</tr>
 <tr><td>Jain index</td>{{range .Summary.Runs}}<td>{{index .Jain}}</td>{{end}}</tr>
+<tr><td>Jain index of use</td>{{range .Summary.Runs}}<td>{{index .JainOfUse}}</td>{{end}}</tr>
 <tr><td>longest lock-out</td>{{range .Summary.Runs}}<td>{{longest .LockOut}}{{with .LockOut}} of {{.Queue}}{{end}}</td>{{end}}</tr>
 <tr><td>evicted pods</td>{{range .Summary.Runs}}<td>{{.Evicted.Pods}}</td>{{end}}</tr>
 <tr><td>jobs that began again</td>{{range .Summary.Runs}}<td>{{.Evicted.Restarted}}</td>{{end}}</tr>

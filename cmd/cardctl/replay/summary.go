@@ -31,6 +31,7 @@ type Outcome struct {
 	Ended         int       `json:"ended"`
 	Utilisation   *float64  `json:"utilisation"`
 	Jain          *float64  `json:"jain"`
+	JainOfUse     *float64  `json:"jainOfUse"`
 	LockOut       *LockOut  `json:"longestLockOut"`
 	Evicted       Evictions `json:"evicted"`
 	Wait          Wait      `json:"wait"`
@@ -87,7 +88,7 @@ func Summarise(in *Input, results []*replay.Result) *Summary {
 	for i, r := range results {
 		c := in.Configurations[i]
 		run := Outcome{Configuration: c.Name, Plugin: c.Plugin, Partial: r.Partial, Sessions: r.Sessions, Seconds: r.End.Seconds(),
-			Submitted: r.All.Jobs, Started: r.All.Started, Ended: r.Ended, Utilisation: number(r.Utilisation), Jain: number(r.Jain), LockOut: lockOut(r.Totals.LockOut),
+			Submitted: r.All.Jobs, Started: r.All.Started, Ended: r.Ended, Utilisation: number(r.Utilisation), Jain: number(r.Jain), JainOfUse: number(r.JainOfUse), LockOut: lockOut(r.Totals.LockOut),
 			Evicted: Evictions{r.Evicted, r.Restarted, r.LostCardHours}, Wait: wait(r.All), Cards: []Card{}, Queues: []Queue{}, Namespaces: waits(r.ByUser), Sizes: waits(r.ByCards)}
 		for _, c := range r.Totals.Cards {
 			run.Cards = append(run.Cards, Card{c.Card, c.Cards, number(c.Utilisation)})

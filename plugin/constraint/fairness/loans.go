@@ -24,11 +24,11 @@ type Loans struct{ order *Order }
 var _ constraint.LoanRule = Loans{}
 
 // OpenLoans returns the rule, nil where it is off.
-func OpenLoans(s *constraint.Session, m *Memory, with *arguments.FairShare) any {
+func OpenLoans(m *Memory, with *arguments.FairShare) any {
 	if with.Reclaim == 0 {
 		return nil
 	}
-	return Loans{orderOf(s, m, with)}
+	return Loans{&m.order}
 }
 
 // AllowLoan compares the levels of one card.

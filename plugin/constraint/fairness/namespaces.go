@@ -38,7 +38,7 @@ func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare)
 	if with.HalfLife == 0 || !with.Namespaces && !s.Intake.HasPolicies() {
 		return nil
 	}
-	n := &Namespaces{order: orderOf(s, m, with), orders: make([]bool, s.Index.Len())}
+	n := &Namespaces{order: &m.order, orders: make([]bool, s.Index.Len())}
 	for q := range n.orders {
 		n.orders[q] = n.order.ordersNamespaces(index.Queue(q))
 	}

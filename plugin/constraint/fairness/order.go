@@ -33,6 +33,7 @@ type Memory struct {
 	next    time.Time
 	store   store
 	holds   holds
+	order   Order // of the session that is open
 }
 
 // rank is the place of a queue among its siblings.
@@ -56,17 +57,14 @@ var (
 	_ constraint.Watcher    = (*Order)(nil)
 )
 
-func orderOf(s *constraint.Session, m *Memory, with *arguments.FairShare) *Order {
-	return &Order{session: s, memory: m, with: with, gamma: usage.Decay(with.Horizon, with.HalfLife)}
-}
-
 // Open lets the time since the last session pass, and returns the order, nil where it is off.
 func Open(s *constraint.Session, m *Memory, with *arguments.FairShare) any {
 	if with.HalfLife == 0 {
 		m.history, m.due = nil, false
 		return nil
 	}
-	o := orderOf(s, m, with)
+	m.order = Order{s, m, with, usage.Decay(with.Horizon, with.HalfLife)}
+	o := &m.order
 	o.readColumns()
 	switch {
 	case m.history == nil:

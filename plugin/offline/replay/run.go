@@ -208,7 +208,7 @@ func (r *run) submit() (some bool) {
 		}
 		r.waiting += j.Pods
 		if j.Cards > 0 {
-			r.book.Want(r.now, j.Queue, j.list[0], float64(j.AllCards()))
+			r.book.Submit(r.now, j.Queue, j.list[0], float64(j.AllCards()))
 		}
 		some = true
 	}

@@ -13,6 +13,7 @@ type Book struct {
 	cells map[[2]string]*Cell
 	jobs  []Started
 	locks lockouts
+	last  time.Duration // of the last submission
 
 	// What evictions have cost: the pods of which they took the node, the jobs that lost their minimum and
 	// began again, and the card-hours for which the lost pods had run.
@@ -45,6 +46,12 @@ func (b *Book) Allocate(now time.Duration, queue, card string, cards float64) {
 	c := b.cell(now, queue, card)
 	c.allocated += cards
 	c.Allocated = c.Allocated.set(now, c.allocated)
+}
+
+// Submit adds the requests of a job that is submitted.
+func (b *Book) Submit(now time.Duration, queue, card string, cards float64) {
+	b.last = now
+	b.Want(now, queue, card, cards)
 }
 
 // Want changes what the waiting pods of a queue request of a card.
@@ -112,6 +119,7 @@ type Totals struct {
 	Utilisation              float64
 	Queues                   []OfQueue
 	Jain                     float64 // of Satisfied
+	JainOfUse                float64 // of what queues have, relative to what they deserve, until the last submission
 	LockOut                  LockOut // the longest
 	Cells                    []*Cell // by card and queue
 	ByQueue, ByUser, ByCards []Waits
@@ -172,8 +180,24 @@ func (b *Book) addQueues(t *Totals, locks []LockOut) {
 		}
 		t.Queues = append(t.Queues, q)
 	}
-	t.Jain = Jain(shares)
+	t.Jain, t.JainOfUse = Jain(shares), Jain(b.uses(t.Cells))
 	if len(locks) > 0 {
 		t.LockOut = locks[0]
 	}
+}
+
+// uses returns what queues have until the last submission, relative to what they deserve. Queues that deserve
+// nothing or never want anything are left out. Afterwards no work is left to divide.
+func (b *Book) uses(cells []*Cell) (uses []float64) {
+	used, deserved := map[string]float64{}, map[string]float64{}
+	for _, c := range cells {
+		if due := c.Deserved.sum(b.last); due > 0 && c.Due > 0 {
+			used[c.Queue] += c.Allocated.sum(b.last)
+			deserved[c.Queue] += due
+		}
+	}
+	for _, queue := range slices.Sorted(maps.Keys(deserved)) {
+		uses = append(uses, used[queue]/deserved[queue])
+	}
+	return uses
 }

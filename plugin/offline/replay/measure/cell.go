@@ -38,6 +38,19 @@ func (s Series) Most() float64 {
 	return most
 }
 
+// sum is the integral from the beginning to an end.
+func (s Series) sum(end time.Duration) float64 {
+	sum := 0.0
+	for i, p := range s {
+		until := end
+		if i+1 < len(s) {
+			until = min(end, s[i+1].At)
+		}
+		sum += p.Amount * max(0, (until-p.At).Seconds())
+	}
+	return sum
+}
+
 // Cell is a card of a queue.
 type Cell struct {
 	Queue, Card string

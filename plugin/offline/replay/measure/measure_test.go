@@ -78,7 +78,7 @@ func TestIntegrals(t *testing.T) {
 	}
 	b.Allocate(0, "a", "H", 8)
 	b.Allocate(50*time.Second, "a", "H", -6)
-	b.Want(50*time.Second, "b", "H", 6)
+	b.Submit(50*time.Second, "b", "H", 6)
 	assert.InDelta(t, 2, b.Room("a", "H"), 1e-12)
 	b.Evict(6, 30*time.Minute)
 	b.Break(2, 15*time.Minute)
@@ -89,6 +89,7 @@ func TestIntegrals(t *testing.T) {
 	assert.InDelta(t, 1, totals.Queues[0].Satisfied, 1e-12, "it has all that it wants of what it deserves")
 	assert.InDelta(t, 0, totals.Queues[1].Satisfied, 1e-12)
 	assert.InDelta(t, 0.5, totals.Jain, 1e-12)
+	assert.InDelta(t, 0.5, totals.JainOfUse, 1e-12, "until 50 s a has twice what it deserves, and b nothing")
 	assert.Equal(t, 1, b.Evicted)
 	assert.InDelta(t, 3.5, b.LostCardHours, 1e-12)
 	assert.Equal(t, Series{{0, 8}, {50 * time.Second, 2}}, totals.Cells[0].Allocated)
@@ -100,6 +101,22 @@ func TestDeservedIsBounded(t *testing.T) {
 	b.Deserve(0, "a", "H", math.Inf(1))
 	assert.InDelta(t, 8, b.Room("a", "H"), 1e-12)
 	assert.Zero(t, b.Room("b", "H"))
+}
+
+// TestJainOfUse: until the last submission at 100 s, a has 8 for 50 s and 2 for 50 s of 4 that it deserves,
+// and b 2 of 1 for 50 s. What they have afterwards does not count, and neither does c, which wants nothing.
+func TestJainOfUse(t *testing.T) {
+	b := NewBook(map[string]float64{"H": 16})
+	for queue, deserved := range map[string]float64{"a": 4, "b": 1, "c": 8} {
+		b.Deserve(0, queue, "H", deserved)
+	}
+	b.Allocate(0, "a", "H", 8)
+	b.Allocate(50*time.Second, "a", "H", -6)
+	b.Allocate(50*time.Second, "b", "H", 2)
+	b.Submit(100*time.Second, "b", "H", 1)
+	b.Want(300*time.Second, "b", "H", 1)
+	b.Allocate(200*time.Second, "b", "H", 10)
+	assert.InDelta(t, Jain([]float64{500.0 / 400, 100.0 / 100}), b.Close(1000*time.Second).JainOfUse, 1e-12)
 }
 
 // TestSeries keeps the last amount of a time, and no amount twice.
