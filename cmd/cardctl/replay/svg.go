@@ -18,7 +18,7 @@ const (
 	above, below          = 26, 22
 	panelWidth            = left + plotWidth + right
 	panelHeight           = above + plotHeight + below
-	legend                = 34
+	legendRow             = 18
 	mostPanels            = 60
 )
 
@@ -43,6 +43,7 @@ func SVG(in *Input, results []*replay.Result) string {
 		end = max(end, r.End)
 	}
 	b := &strings.Builder{}
+	legend := legendRow*(len(results)+1) + 6
 	width, height := 2*panelWidth, legend+(len(shown)+1)/2*panelHeight
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="Liberation Sans,Arial,sans-serif" font-size="11">`+"\n",
 		width, height, width, height)
@@ -76,22 +77,23 @@ func panelsOf(results []*replay.Result) (all []*panel) {
 }
 
 func drawLegend(b *strings.Builder, in *Input, results []*replay.Result, omitted int) {
-	x := left
+	y := 0
 	entry := func(colour, dash, text string) {
-		fmt.Fprintf(b, `<path d="M%d 16h24" stroke="%s" stroke-width="2"%s/><text x="%d" y="20">%s</text>`+"\n", x, colour, dash, x+30, html.EscapeString(text))
-		x += 50 + 7*len(text)
+		y += legendRow
+		fmt.Fprintf(b, `<path d="M%d %dh24" stroke="%s" stroke-width="2"%s/><text x="%d" y="%d">%s</text>`+"\n", left, y-4, colour, dash, left+30, y, html.EscapeString(text))
 	}
 	for i, r := range results {
 		name := in.Configurations[i].Name
 		if r.Partial {
 			name += " (partial)"
 		}
-		entry(colours[i], "", name)
+		entry(colours[i], "", fmt.Sprintf("%s: Jain index of use %s, longest lock-out %s", name, Index(number(r.JainOfUse)), Longest(lockOut(r.Totals.LockOut))))
 	}
-	entry(grey, ` stroke-dasharray="5 3"`, "deserved")
+	deserved := "deserved"
 	if omitted > 0 {
-		fmt.Fprintf(b, `<text x="%d" y="20">%d more cards of queues are not drawn</text>`+"\n", x, omitted)
+		deserved += fmt.Sprintf(" (%d more cards of queues are not drawn)", omitted)
 	}
+	entry(grey, ` stroke-dasharray="5 3"`, deserved)
 }
 
 // draw draws a panel with the corner of its plot at x and y.
