@@ -2,10 +2,20 @@
 
 GO ?= go
 
+# All targets share what is compiled, so nothing is compiled twice. Only the race detector and shared objects need cgo.
+CGO_ENABLED ?= 0
+export CGO_ENABLED
+
 # The release of Volcano to build and test with: "make test VOLCANO=1.15.1". The go
 # commands that tests run need the file's absolute path.
 VOLCANO ?= 1.14.1
-ifeq ($(VOLCANO),1.15.1)
+
+# Or a checkout of Volcano, such as a fork: "make test VOLCANO_SRC=../volcano" (docs/dev/FOLLOWING.md).
+VOLCANO_SRC =
+ifneq ($(VOLCANO_SRC),)
+export GOFLAGS := -modfile=$(CURDIR)/build/volcano/go.mod
+APIS = build/volcano/go.mod
+else ifeq ($(VOLCANO),1.15.1)
 export GOFLAGS := -modfile=$(CURDIR)/go.v1.15.mod
 APIS = build/apis
 else ifneq ($(VOLCANO),1.14.1)
@@ -16,43 +26,53 @@ build/apis: plugin/release/apis/main.go # volcano.sh/apis for go.v1.15.mod
 	GOFLAGS= $(GO) run ./plugin/release/apis
 	@touch $@
 
+# A checkout changes at any time, so its mod file is made each time.
+.PHONY: build/volcano/go.mod
+build/volcano/go.mod: build/apis
+	@GOFLAGS= $(GO) run ./plugin/release/checkout $(VOLCANO_SRC)
+
 # The control plane takes as long to compile as everything else together, so
-# what runs on it is left to "make demo", "make e2e" and "make load".
+# what runs on it is left to "make demo", "make e2e", "make torture" and "make load".
 PLANE = ./e2e/... ./cmd/demo ./cmd/load
-PACKAGES = $$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo -e /cmd/load)
+PACKAGES = $$($(GO) list ./... | grep -v -e /e2e -e /cmd/demo -e /cmd/load) ./e2e/history/...
 
 .PHONY: help
 help: ## what make can do
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 20
 
 .PHONY: test
-test: $(APIS) ## vet, layers, unit, property, differential and upstream's own tests
+test: $(APIS) ## layers, unit, property, differential and upstream's own tests
 	@echo "make test: the first time, Volcano and Kubernetes are compiled, which takes some minutes."
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
-	$(GO) vet $(PACKAGES)
-	$(GO) vet -tags invariants ./index ./plugin
-	$(GO) test -timeout 30m $(PACKAGES)
-	$(GO) test -timeout 10m -race ./index ./quota/... ./fuzz
-	$(GO) test -timeout 10m -tags invariants ./index ./quota/... ./fuzz
-	$(GO) test -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|TestChaos$$|Fuzz' -clusters 200 -worlds 40
+	$(GO) test -vet=off -timeout 30m $(PACKAGES)
+	CGO_ENABLED=1 $(GO) test -vet=off -timeout 10m -race ./index ./quota/... ./fuzz
+	$(GO) test -vet=off -timeout 10m -tags invariants ./index ./quota/... ./fuzz
+	$(GO) test -vet=off -timeout 10m -tags invariants ./plugin -run 'TestDifferential|TestBad|TestRefunds|TestRandomCards|TestFault|TestChaos$$|Fuzz' -clusters 200 -worlds 40
 
 .PHONY: conformance
 conformance: $(APIS) ## the part of make test that depends on the release: VOLCANO=1.15.1
 	$(GO) vet $(PACKAGES)
-	$(GO) test -timeout 30m ./plugin/release ./plugin/upstreamtest
-	$(GO) test -timeout 30m ./plugin -run 'TestDifferential|TestGang|TestVictims|TestArguments|TestChaos$$|Fuzz' -clusters 1000 -worlds 50
+	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/release ./plugin/upstreamtest
+	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin -run 'TestDifferential|TestGang|TestVictims|TestArguments|TestChaos$$|Fuzz' -clusters 1000 -worlds 50
+
+.PHONY: upstream
+upstream: $(APIS) ## which defects of Volcano's plugins are present: docs/dev/UPSTREAM.md; VOLCANO_SRC=../volcano for a checkout
+	@$(GO) test -vet=off -timeout 30m ./plugin/upstreamtest -run TestDefects -count=1 -v >build/upstream.txt; status=$$?; \
+	sed -nE 's/.*: (present|mended): /\1: /p; /^ *(FAIL|ok|--- FAIL)/p' build/upstream.txt; exit $$status
 
 .PHONY: lint
-lint: $(APIS) ## staticcheck, a tool of go.mod, with the checks of staticcheck.conf; some two minutes the first time
+lint: $(APIS) ## go vet, and staticcheck with the checks of staticcheck.conf; both read all dependencies, which takes minutes the first time
+	$(GO) vet $(PACKAGES)
+	$(GO) vet -tags invariants ./index ./plugin
 	$(GO) tool staticcheck $(PACKAGES)
 	$(GO) tool staticcheck -tags invariants ./index ./quota/... ./fuzz ./plugin
 	cd packaging && GOFLAGS= $$(cd .. && $(GO) tool -n staticcheck) .
 
 .PHONY: race
 race: $(APIS) ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
-	$(GO) test -timeout 30m -race ./index ./quota/... ./fuzz
-	$(GO) test -timeout 30m -race ./plugin/intake ./plugin/cards ./plugin/reserve ./plugin/constraint/fairness
-	$(GO) test -timeout 30m -race ./plugin -run 'TestParallel|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
+	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./index ./quota/... ./fuzz
+	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin/intake ./plugin/cards ./plugin/reserve ./plugin/constraint/fairness
+	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin -run 'TestParallel|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
 
 .PHONY: prometheus
 prometheus: ## bin/prometheus: Prometheus and promtool of Debian's package, unless they are installed
@@ -77,10 +97,10 @@ axe: ## bin/axe: axe-core from npm, which checks the accessibility of the pages
 	cp e2e/testdata/axe/package-lock.json bin/axe/installed
 
 .PHONY: e2e
-e2e: build/apis prometheus runc chromium axe bin/packaging bin/tools/helm ## what users deploy, on a real control plane in one process: examples/ applied through its API
+e2e: build/apis $(APIS) prometheus runc chromium axe bin/packaging bin/tools/helm ## what users deploy, on a real control plane in one process: examples/ applied through its API
 	$(GO) vet $(PLANE)
 	bin/packaging image -platforms linux/$$($(GO) env GOARCH) -o bin/e2e/images
-	$(GO) test -timeout 20m $(PLANE)
+	$(GO) test -timeout 30m $$($(GO) list $(PLANE) | grep -v /e2e/torture)
 
 .PHONY: e2e-so
 e2e-so: ## Volcano's own scheduler with the plugins as shared objects; the first time, everything is compiled once more
@@ -97,13 +117,13 @@ e2e-volcano: $(APIS) ## Volcano's own end-to-end suites with its scheduler and w
 SCHEDULER =
 
 .PHONY: so
-so: ## bin/so: the plugins as shared objects for a scheduler, SCHEDULER=path
+so: $(APIS) ## bin/so: the plugins as shared objects for a scheduler, SCHEDULER=path
 	$(if $(SCHEDULER),,CGO_ENABLED=1 $(GO) build -o bin/so/vc-scheduler volcano.sh/volcano/cmd/scheduler)
 	$(GO) run ./cmd/so -scheduler $(or $(SCHEDULER),bin/so/vc-scheduler)
 
 .PHONY: cardctl
 cardctl: $(APIS) ## bin/cardctl, which explains what quotas do: docs/cardctl.md
-	CGO_ENABLED=0 $(GO) build -ldflags='-s -w' -o bin/cardctl ./cmd/cardctl
+	$(GO) build -ldflags='-s -w' -o bin/cardctl ./cmd/cardctl
 
 .PHONY: assets
 assets: ## the libraries of the pages of cardctl serve, by npm: needed only after a change of cmd/cardctl/serve/assets/package.json
@@ -111,14 +131,13 @@ assets: ## the libraries of the pages of cardctl serve, by npm: needed only afte
 
 .PHONY: kubectl
 kubectl: $(APIS) ## bin/kubectl, of the Kubernetes of this module
-	CGO_ENABLED=0 $(GO) build -ldflags='-s -w' -o bin/kubectl k8s.io/kubernetes/cmd/kubectl
+	$(GO) build -ldflags='-s -w' -o bin/kubectl k8s.io/kubernetes/cmd/kubectl
 
-# Without cgo, as cardctl and kubectl, which share what is compiled.
 .PHONY: demo
 demo: $(APIS) ## quotas at work on a real control plane in one process; DEMO_KEEP=1 keeps it up as a playground: docs/quickstart.md
 	@mkdir -p bin && rm -f bin/.demo-built
 	@echo "Building bin/demo, a Kubernetes control plane in one binary: some 5 minutes the first time, seconds after that."
-	@{ CGO_ENABLED=0 $(GO) build -v -ldflags='-s -w' -o bin/demo ./cmd/demo 2>&1 && touch bin/.demo-built; } | { n=0; while IFS= read -r line; do case $$line in \
+	@{ $(GO) build -v -ldflags='-s -w' -o bin/demo ./cmd/demo 2>&1 && touch bin/.demo-built; } | { n=0; while IFS= read -r line; do case $$line in \
 		*[\ :\#]*) echo "$$line" ;; \
 		*) n=$$((n + 1)); [ $$((n % 100)) -ne 0 ] || echo "  $$n packages compiled" ;; esac; done; }
 	@test -e bin/.demo-built && rm bin/.demo-built
@@ -134,7 +153,7 @@ FUZZTIME ?= 1m
 
 .PHONY: fuzz
 fuzz: $(APIS) ## each fuzz target for FUZZTIME, one after the other; the first time, everything is compiled once more
-	@for package in ./index/card ./quota/usage ./fuzz ./plugin ./plugin/offline/replay/trace ./cmd/cardctl/input; do \
+	@for package in ./index/card ./index/policy ./index/override ./quota/usage ./quota/budget ./fuzz ./plugin ./plugin/cards ./plugin/offline/replay/trace ./cmd/cardctl/input; do \
 		targets=$$($(GO) test $$package -list '^Fuzz' | grep '^Fuzz') || exit 1; \
 		for target in $$targets; do \
 			echo "== $$package $$target"; \
@@ -152,6 +171,16 @@ PLUGIN =
 .PHONY: chaos
 chaos: $(APIS) ## random worlds for CHAOS_TIME, 1h by default: tenants, admins, nodes and restarts of the scheduler against the invariants
 	$(GO) test ./plugin -run 'TestChaos$$' -v -timeout 0 -world-seed $(CHAOS_SEED) -world-plugin "$(PLUGIN)" $(if $(WORLDS),-worlds $(WORLDS),-world-time $(CHAOS_TIME))
+
+# How long "make torture" runs, and the seed of its first round. SEED=1 TORTURE_TIME=1s is one round. FAULTS=kill,slow injects
+# these alone, and SCHEDULER is another scheduler, such as Volcano's own.
+TORTURE_TIME ?= 10m
+SEED ?= $(shell date +%s)
+FAULTS =
+
+.PHONY: torture
+torture: $(APIS) ## faults on a real control plane for TORTURE_TIME, 10m by default, and a checker of all that the API server stored: docs/dev/RELIABILITY.md
+	$(GO) test ./e2e/torture -run TestTorture -v -count=1 -timeout 0 -torture-time $(TORTURE_TIME) -torture-seed $(SEED) -torture-plugin "$(PLUGIN)" -torture-faults "$(FAULTS)" -torture-scheduler "$(SCHEDULER)"
 
 .PHONY: mutants
 mutants: $(APIS) ## break the rules in small ways, one at a time, and see that a test fails for each; an hour on two cores, and a stopped run continues

@@ -170,6 +170,25 @@ func TestSeedsAreWhole(t *testing.T) {
 	}
 }
 
+// TestRequirementsNameCardTests expects the requirements of cards to name all tests of cards on the control plane, and no others.
+func TestRequirementsNameCardTests(t *testing.T) {
+	_, table, _ := bytes.Cut(read(t, "e2e/cards_test.go"), []byte("\nvar cardTests = "))
+	table, _, _ = bytes.Cut(table, []byte("\n}\n"))
+	names := func(pattern string, text []byte) []string {
+		var all []string
+		for _, each := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {
+			all = append(all, string(each[1]))
+		}
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	exist := names(`(?m)^\t\{"(\w+)", `, table)
+	named := names("`TestCards/(\\w+)`", read(t, "docs/dev/requirements/cards.tsv"))
+	if len(exist) == 0 || !slices.Equal(exist, named) {
+		t.Errorf("the tests of cards are %v, and docs/dev/requirements/cards.tsv names %v", exist, named)
+	}
+}
+
 // TestObservabilityIsDocumented expects docs/observability.md to have each panel, and each series
 // in queries of panels and alerts that Volcano does not have.
 func TestObservabilityIsDocumented(t *testing.T) {

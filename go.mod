@@ -26,6 +26,7 @@ require (
 	go.etcd.io/etcd/server/v3 v3.6.4
 	go.uber.org/automaxprocs v1.6.0
 	go.yaml.in/yaml/v3 v3.0.4
+	golang.org/x/mod v0.25.0
 	golang.org/x/perf v0.0.0-20250214215153-c95ad7d5b636
 	golang.org/x/sync v0.15.0
 	golang.org/x/sys v0.33.0
@@ -43,6 +44,7 @@ require (
 	k8s.io/component-helpers v0.34.1
 	k8s.io/controller-manager v0.34.1
 	k8s.io/cri-client v0.34.1
+	k8s.io/dynamic-resource-allocation v0.34.1
 	k8s.io/klog/v2 v2.130.1
 	k8s.io/kube-proxy v0.34.1
 	k8s.io/kube-scheduler v0.34.1
@@ -188,7 +190,6 @@ require (
 	golang.org/x/exp v0.0.0-20240719175910-8a7402abbf56 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/image v0.25.0 // indirect
-	golang.org/x/mod v0.25.0 // indirect
 	golang.org/x/net v0.41.0 // indirect
 	golang.org/x/oauth2 v0.30.0 // indirect
 	golang.org/x/time v0.11.0 // indirect
@@ -206,7 +207,6 @@ require (
 	k8s.io/cloud-provider v0.34.1 // indirect
 	k8s.io/cluster-bootstrap v0.34.1 // indirect
 	k8s.io/csi-translation-lib v0.34.1 // indirect
-	k8s.io/dynamic-resource-allocation v0.34.1 // indirect
 	k8s.io/endpointslice v0.34.1 // indirect
 	k8s.io/externaljwt v0.34.1 // indirect
 	k8s.io/kms v0.34.1 // indirect

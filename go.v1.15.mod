@@ -26,6 +26,7 @@ require (
 	go.etcd.io/etcd/server/v3 v3.6.5
 	go.uber.org/automaxprocs v1.6.0
 	go.yaml.in/yaml/v3 v3.0.4
+	golang.org/x/mod v0.36.0
 	golang.org/x/perf v0.0.0-20250214215153-c95ad7d5b636
 	golang.org/x/sync v0.21.0
 	golang.org/x/sys v0.46.0
@@ -43,6 +44,7 @@ require (
 	k8s.io/component-helpers v0.35.3
 	k8s.io/controller-manager v0.35.3
 	k8s.io/cri-client v0.35.3
+	k8s.io/dynamic-resource-allocation v0.35.3
 	k8s.io/klog/v2 v2.140.0
 	k8s.io/kube-proxy v0.35.3
 	k8s.io/kube-scheduler v0.35.3
@@ -199,7 +201,6 @@ require (
 	golang.org/x/exp v0.0.0-20260218203240-3dfff04db8fa // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/image v0.25.0 // indirect
-	golang.org/x/mod v0.36.0 // indirect
 	golang.org/x/net v0.55.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
@@ -217,7 +218,6 @@ require (
 	k8s.io/cloud-provider v0.35.3 // indirect
 	k8s.io/cluster-bootstrap v0.35.3 // indirect
 	k8s.io/csi-translation-lib v0.35.3 // indirect
-	k8s.io/dynamic-resource-allocation v0.35.3 // indirect
 	k8s.io/endpointslice v0.35.3 // indirect
 	k8s.io/externaljwt v0.35.3 // indirect
 	k8s.io/kms v0.35.3 // indirect

@@ -66,6 +66,7 @@ func TestAdmission(t *testing.T) {
 		{"Empty", quotaKey, `{}`, ""},
 		{"Lines", quotaKey, "\n{\n  \"NVIDIA H200\" : 8\n}\n", ""},
 		{"Escapes", quotaKey, `{"NVIDIA-H200\/mig-1g.18gb-mixed": 3, "a\u002db": 1}`, ""},
+		{"Groups", quotaKey, `{"@hopper": 8, "NVIDIA-H200": 4}`, ""},
 		{"Deserved", card.DeservedKey, `{"NVIDIA-H200": 8}`, ""},
 		{"Guarantee", card.GuaranteeKey, `{"NVIDIA-H200": 8}`, ""},
 		{"Large", quotaKey, `{"NVIDIA-H200": 99999999999999999999}`, ""},
@@ -100,6 +101,17 @@ func TestAdmission(t *testing.T) {
 		{"Delay", policy.ReclaimDelayKey, `90s`, ""},
 		{"Fence", policy.ReclaimFenceKey, `true`, ""},
 		{"Namespaces", policy.NamespaceCapabilityKey, `{"cpu": "64", "memory": "1Ti", "pods": 5}`, ""},
+		{"Holders", card.HolderKey, `{"label:x.y/team": {"alpha": {"NVIDIA-H200": 8}, "*": {}}, "user": {"": {"@hopper": 0, "B": 2}}, "group": {}}`, ""},
+		{"NoHolders", card.HolderKey, `{"users": {"*": {"NVIDIA-H200": 8}}}`, card.HolderKey + `: {"users": {"*": {"NVIDIA-H200": 8}}} is not a JSON object of user, group or label:<name>`},
+		{"NegativeHolder", card.HolderKey, `{"user": {"*": {"NVIDIA-H200": -8}}}`, ` is not a JSON object of user, group or label:<name>`},
+		{"Budget", card.BudgetKey, `{"NVIDIA-H200": "5000h/30d", "@large":"0.5h/12h sliding", "A": "1h/month"}`, ""},
+		{"NoBudgets", card.BudgetKey, `{}`, ""},
+		{"NoHours", card.BudgetKey, `{"NVIDIA-H200": "0.000h/day"}`, card.BudgetKey + `: {"NVIDIA-H200": "0.000h/day"} is not a JSON object of cards and hours per window`},
+		{"TooManyHours", card.BudgetKey, `{"NVIDIA-H200": "1e18h/day"}`, ` is not a JSON object of cards and hours per window`},
+		{"LongWindow", card.BudgetKey, `{"NVIDIA-H200": "5h/367d"}`, ` is not a JSON object of cards and hours per window`},
+		{"LongHours", card.BudgetKey, `{"NVIDIA-H200": "5h/8785h"}`, ` is not a JSON object of cards and hours per window`},
+		{"SlidingMonth", card.BudgetKey, `{"NVIDIA-H200": "5h/month sliding"}`, ` is not a JSON object of cards and hours per window`},
+		{"BudgetOfAList", card.BudgetKey, `{"A|B": "5h/day"}`, ` is not a JSON object of cards and hours per window`},
 		{"NoJobs", policy.MaxJobsKey, `0`, policy.MaxJobsKey + `: 0 is not a whole number above 0`},
 		{"ManyDecimals", policy.OvercommitFactorKey, `1.2345`, policy.OvercommitFactorKey + `: 1.2345 is not a number above 0 with at most 3 decimals, such as 1.5`},
 		{"NoOvercommit", policy.OvercommitFactorKey, `0.000`, ` is not a number above 0`},
@@ -117,7 +129,7 @@ func TestAdmission(t *testing.T) {
 		t.Run(each.name, func(t *testing.T) {
 			annotations := map[string]string{each.key: each.text}
 			_, problems := card.ParseQuota(each.text)
-			if !strings.HasPrefix(each.key, card.Prefix+".") {
+			if !strings.HasPrefix(each.key, card.Prefix+".") || each.key == card.HolderKey || each.key == card.BudgetKey {
 				problems = nil
 			}
 			problems = append(problems, policy.Problems(annotations)...)

@@ -78,6 +78,8 @@ var cardTests = []struct {
 	{"LabelsGone", labelsGone},
 	{"LabelsOfVendors", labelsOfVendors},
 	{"Groups", groupsOfCards},
+	{"ResourceClaims", resourceClaims},
+	{"Fractions", fractionsOfCards},
 	{"QuotaAboveCluster", quotaAboveCluster},
 	{"LentCardsComeBack", lentCardsComeBack},
 	{"DeploymentTakesBack", deploymentTakesBack},

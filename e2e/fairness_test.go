@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,3 +73,48 @@ func TestUsageSurvivesTheLeader(t *testing.T) {
 		return err == nil
 	}, patience, schedulePeriod, "the next save creates it again")
 }
+
+// TestBudgetSurvivesTheLeader uses up the budget of a queue, and kills the scheduler that leads when no pod of the queue runs any
+// more. The next one admits no job either.
+func TestBudgetSurvivesTheLeader(t *testing.T) {
+	c := plane(t, "nodes.yaml")
+	program := build(t, ours)
+	configuration := exampleConfiguration(t)
+	with := strings.Replace(configuration, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      fairShareSave: 1s", 1)
+	require.NotEqual(t, configuration, with)
+	leader := c.run(t, program, with, electing...)
+	leader.logs(t, leads)
+	c.queue(t, "granted", `{"NVIDIA-H200": 8}`)
+	c.annotate(t, "granted", "volcano.sh/card.budget", `{"NVIDIA-H200": "0.004h/366d"}`)
+	leader.cycles(t, 2)
+	standby := c.run(t, program, with, electing...)
+	c.submit(t, "runs", "granted", h200, 6)
+	c.runs(t, "runs", map[string]int{h200: 6}, 0)
+	line := regexp.MustCompile(`(?m)^volcano_queue_card_budget_used_hours\{queue_name="granted",resource="NVIDIA-H200"\} (\S+)$`)
+	used := func(p *process) (hours float64) {
+		if found := line.FindStringSubmatch(p.metrics(t)); found != nil {
+			hours, _ = strconv.ParseFloat(found[1], 64)
+		}
+		return hours
+	}
+	require.Eventually(t, func() bool { return used(leader) >= 0.004 }, patience, schedulePeriod)
+	until := time.Unix(0, 0).UTC().Add((time.Since(time.Unix(0, 0))/year + 1) * year).Format("2006-01-02T15:04Z")
+	spent := "Queue <granted> has insufficient <NVIDIA-H200> budget: <0> of <0.004> card-hours are left until " + until
+	c.submit(t, "late", "granted", h200, 1, requesting(`{"NVIDIA-H200": 1}`))
+	c.refused(t, "late", spent)
+	c.complete(t, "runs", 6)
+	leader.cycles(t, 2)
+	before := used(leader)
+	require.NoError(t, leader.Kill())
+	require.Eventually(t, func() bool { return used(standby) >= before-0.001 }, patience, schedulePeriod, "what was saved")
+	c.submit(t, "later", "granted", h200, 1, requesting(`{"NVIDIA-H200": 1}`))
+	c.refused(t, "later", spent)
+	c.annotate(t, "granted", "volcano.sh/card.budget", `{"NVIDIA-H200": "0h/day"}`)
+	c.misconfigured(t, "granted", `annotation volcano.sh/card.budget: "{\"NVIDIA-H200\": \"0h/day\"}" is not a JSON object of cards and hours per window, `+
+		`such as {"NVIDIA-H200": "5000h/30d"}; the last good value stays in force`)
+	c.annotate(t, "granted", "volcano.sh/card.budget", `{"NVIDIA-H200": "5000h/366d"}`)
+	c.runs(t, "later", map[string]int{h200: 1}, 0)
+}
+
+// year is the longest window of a budget.
+const year = 366 * 24 * time.Hour

@@ -54,20 +54,6 @@ func TestQuickstartShowsItsFiles(t *testing.T) {
 	require.Equal(t, 2, shown)
 }
 
-// TestPageNamesCardTests expects the table of requirements to name all tests of cards in this package, and no others.
-func TestPageNamesCardTests(t *testing.T) {
-	const requirements = "../docs/dev/requirements/cards.tsv"
-	named := map[string]bool{}
-	for _, name := range regexp.MustCompile("`TestCards/(\\w+)`").FindAllStringSubmatch(string(read(t, requirements)), -1) {
-		named[name[1]] = true
-	}
-	for _, each := range cardTests {
-		require.True(t, named[each.name], requirements+" does not name TestCards/%s", each.name)
-		delete(named, each.name)
-	}
-	require.Empty(t, named, requirements+" names tests that do not exist")
-}
-
 func read(t *testing.T, file string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(file)

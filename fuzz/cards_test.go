@@ -33,8 +33,11 @@ func FuzzCards(f *testing.F) {
 
 // card draws a dimension, and returns its name.
 func (w *world) card() (fastres.Dim, string) {
-	d := fastres.Pods + fastres.Dim(w.rand.IntN(w.names.Len()-int(fastres.Pods)))
-	return d, w.names.Name(d)
+	for {
+		if d := fastres.Pods + fastres.Dim(w.rand.IntN(w.names.Len()-int(fastres.Pods))); !w.names.IsGroup(d) {
+			return d, w.names.Name(d)
+		}
+	}
 }
 
 // sound draws a queue that reaches the root.
@@ -84,13 +87,14 @@ func (w *world) compareFeasible(assigner *assign.Assigner) {
 	if w.oracle.Feasible(all) {
 		want = assign.Yes
 	}
+	assigner.Names = w.names
 	require.Equal(w.t, want, assigner.Feasible(w.ix, demands[:given], demands[given:], &budget), "%v, of which %d demands are given", all, given)
 	w.compareLoads(demands[:given], demands[given:], want)
 }
 
 // compareLoads holds demands that fit whatever the others take against the answer.
 func (w *world) compareLoads(given, asked []assign.Demand, answer assign.Answer) {
-	var loads assign.Loads
+	loads := assign.Loads{Names: w.names}
 	for _, d := range given {
 		loads.Add(w.ix, d)
 	}

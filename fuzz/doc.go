@@ -7,6 +7,7 @@
 //	FuzzInvariants        inequalities that hold after every event
 //	FuzzGates             reservations against package oracle, and that they have room
 //	FuzzCards             the rules of cards, and assignments, against package oracle
+//	FuzzGroups            accounts of groups of cards, and assignments within their bounds, against package oracle
 //	FuzzProportionRounds  inequalities of deserved by rounds
 //	FuzzUndo              simulations that are undone leave no trace
 //	FuzzClones            concurrent simulations are independent of one another

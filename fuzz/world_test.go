@@ -31,6 +31,7 @@ type world struct {
 	pending  quota.Pending
 	tasks    []*task
 	jobs     []*job
+	groups   oracle.Groups // of cards: then the scalars are cards
 }
 
 type task struct {
@@ -72,10 +73,15 @@ func inOrder(int, func(i, j int)) {}
 // another cluster. shuffle changes the order of queues, jobs and names. No verdict depends
 // on either.
 func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, known *index.Names, shuffle func(n int, swap func(i, j int))) *world {
+	w := &world{t: t, rand: r, ix: ix, names: known}
+	w.build(c, shuffle)
+	return w
+}
+
+func (w *world) build(c workload.Cluster, shuffle func(n int, swap func(i, j int))) {
 	c.Queues, c.Jobs = slices.Clone(c.Queues), slices.Clone(c.Jobs)
 	shuffle(len(c.Queues), func(i, j int) { c.Queues[i], c.Queues[j] = c.Queues[j], c.Queues[i] })
 	shuffle(len(c.Jobs), func(i, j int) { c.Jobs[i], c.Jobs[j] = c.Jobs[j], c.Jobs[i] })
-	w := &world{t: t, rand: r, ix: ix, names: known}
 	total, named := oracle.Amounts{}, []workload.Resources{}
 	for _, n := range c.Nodes {
 		total = total.Plus(amounts(n.Allocatable))
@@ -91,7 +97,7 @@ func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, know
 		}
 	}
 	names := w.intern(named, shuffle)
-	from := oracle.Cluster{Total: total, Bound: total}
+	from := oracle.Cluster{Total: total, Bound: total, Groups: w.groups}
 	if c.Hierarchy {
 		from.Root = "root"
 	}
@@ -123,10 +129,10 @@ func build(t *testing.T, r *rand.Rand, c workload.Cluster, ix *index.Index, know
 		from.Jobs = append(from.Jobs, w.job(j))
 	}
 	w.byWeight = from.ByWeight
+	w.setGroups()
 	w.oracle = oracle.New(from)
 	w.buildIndex(from)
 	w.victims.Reset(w.ix, w.ix, w.names)
-	return w
 }
 
 // amounts converts resources, and keeps the units of the workload. A nil map is nil.
@@ -150,19 +156,37 @@ func (w *world) intern(named []workload.Resources, shuffle func(int, func(i, j i
 	names = slices.Compact(names)
 	shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for _, name := range names {
-		w.names.Intern(name)
+		if w.isCard(name) {
+			w.names.InternCard(name)
+		} else {
+			w.names.Intern(name)
+		}
 	}
 	return names
 }
 
+// isCard reports whether a dimension is a card or a group of cards.
+func (w *world) isCard(name string) bool {
+	return w.groups != nil && name != oracle.CPU && name != oracle.Memory && name != oracle.Pods
+}
+
+// dim returns the dimension of a name.
+func (w *world) dim(name string) (fastres.Dim, bool) {
+	if w.isCard(name) {
+		return w.names.LookupCard(name)
+	}
+	return w.names.Lookup(name)
+}
+
 // job records a job and its tasks, and returns the job for the oracle.
 func (w *world) job(j workload.Job) oracle.Job {
-	counted := oracle.Job{Queue: j.Queue, Min: amounts(j.MinResources), MinMember: int(j.MinMember),
+	counted := oracle.Job{Queue: j.Queue, Min: w.groups.With(amounts(j.MinResources)), MinMember: int(j.MinMember),
 		Inqueue: j.Phase == workload.Inqueue, Running: j.Phase == workload.Running, Unknown: j.Phase == workload.Unknown}
 	recorded := &job{Job: j}
 	for _, each := range j.Tasks {
 		t := oracle.Task{Request: amounts(each.Request), Pending: each.Status == workload.TaskPending, Gated: each.Gated}
 		t.Request["pods"]++
+		t.Request = w.groups.With(t.Request)
 		switch each.Status {
 		case workload.TaskAllocated, workload.TaskBinding, workload.TaskBound, workload.TaskRunning:
 			t.Placed = true
@@ -184,7 +208,7 @@ func (w *world) job(j workload.Job) oracle.Job {
 func (w *world) vector(a oracle.Amounts) fastres.Vector {
 	x := fastres.NewVector(w.names.Len())
 	for name, quantity := range a {
-		d, ok := w.names.Lookup(name)
+		d, ok := w.dim(name)
 		if !ok {
 			w.t.Fatalf("%s has no dimension", name)
 		}
@@ -249,7 +273,7 @@ func (w *world) buildIndex(c oracle.Cluster) {
 	available := fastres.NewVector(w.names.Len())
 	available.Fill(fastres.MaxQuantity)
 	for name, quantity := range c.Available {
-		d, _ := w.names.Lookup(name)
+		d, _ := w.dim(name)
 		available.Set(d, quantity)
 	}
 	w.kept.Reset(w.ix, w.ix, available)
@@ -330,13 +354,13 @@ func (w *world) charge(t *task, placed bool) {
 func (w *world) enqueue(j *job) {
 	w.reserve(j)
 	w.oracle.AdmitJob(j.Queue)
-	w.oracle.Promise(j.Queue, amounts(j.MinResources), j.placed, j.gated)
+	w.oracle.Promise(j.Queue, w.groups.With(amounts(j.MinResources)), j.placed, j.gated)
 }
 
 // reserve reserves the minimum of a job in the engine alone.
 func (w *world) reserve(j *job) {
 	reservation := fastres.NewVector(w.names.Len())
-	quota.Reservation(reservation, w.vector(amounts(j.MinResources)), w.vector(j.placed), w.vector(j.gated))
+	quota.Reservation(reservation, w.vector(w.groups.With(amounts(j.MinResources))), w.vector(j.placed), w.vector(j.gated))
 	w.ix.NoteOwnJobs(w.number(j.Queue))
 	quota.ChargeInqueue(w.ix, w.number(j.Queue), reservation)
 	w.bounded.Admit(w.number(j.Queue))

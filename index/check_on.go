@@ -26,7 +26,12 @@ func (ix *Index) Check() {
 // NoteOwnJobs records that jobs of q itself changed its accounts, in builds with the tag
 // "invariants". Only such a queue may have more than its children. Other builds do
 // nothing.
-func (ix *Index) NoteOwnJobs(q Queue) { ix.own[q] = true }
+func (ix *Index) NoteOwnJobs(q Queue) {
+	ix.own[q] = true
+	for _, head := range ix.Heads(q) {
+		ix.own[head] = true
+	}
+}
 
 // ownJobs holds, for each queue, whether jobs of the queue itself changed its accounts.
 type ownJobs []bool
@@ -63,14 +68,14 @@ func (ix *Index) withoutDeviceClaims(q Queue) fastres.Vector {
 	for k, entry := range ix.claims.newest {
 		for _, of := range ix.claims.entries[entry].held.Devices {
 			if k.queue == q {
-				rest.Set(of.Dim, 0)
+				rest.Set(of.Dim, rest.Get(of.Dim)-of.Quantity)
 			}
 		}
 	}
 	return rest
 }
 
-// checkDeviceClaims expects allocated of every queue to have what its claims add, and the references
+// checkDeviceClaims expects allocated of every queue to have at least what its claims add, and the references
 // of an ancestor to be at least those of a queue below.
 func (ix *Index) checkDeviceClaims() {
 	var sums Rows
@@ -89,7 +94,7 @@ func (ix *Index) checkDeviceClaims() {
 	}
 	for q := range Queue(ix.Len()) {
 		for d := range sums.Row(q).Scalars() {
-			if got, want := ix.Allocated(q).Get(d), sums.At(q, d); got != want {
+			if got, want := ix.Allocated(q).Get(d), sums.At(q, d); got < want {
 				panic(fmt.Sprintf("index: allocated of %q in dimension %d is %v, its claims' %v", ix.Name(q), d, got, want))
 			}
 		}
@@ -100,7 +105,7 @@ func (ix *Index) checkTree() {
 	for q := range Queue(ix.Len()) {
 		path := ix.Path(q)
 		top := path[len(path)-1]
-		if path[0] != q || len(path) > 1 && path[1] != ix.Parent(q) || ix.Parent(q) >= q {
+		if path[0] != q || len(path) > 1 && !ix.IsJoint(q) && path[1] != ix.Parent(q) || ix.Parent(q) >= q {
 			panic(fmt.Sprintf("index: path of %q is %v", ix.Name(q), path))
 		}
 		if ix.Rooted() && (top == ix.Root()) != (ix.Broken(q) == nil) {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"math"
 	"slices"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -22,13 +23,23 @@ type Names struct {
 // Share is the part of a group that one card has. A group of cards is a dimension of its own. Every
 // account has
 //
-//	account(group) = Σ Weight · account(card)
+//	account(group) = Σ Weight · charge(card)
 //
-// Weight is a multiple of 2^-20 above 0, so that sums over whole milli-cards are exact below 2^33.
+// Weight and the quantities of cards are multiples of 2^-20 above 0, and what a group has of a quantity is
+// rounded down to one (Of). So sums are exact below 2^33 milli-cards.
 type Share struct {
 	Group  fastres.Dim
 	Weight float64
 }
+
+// grain is the unit of quantities of cards, in milli-cards.
+const grain = 1.0 / (1 << 20)
+
+// RoundDown rounds a quantity of a card down to a multiple of 2^-20 milli-cards.
+func RoundDown(milli float64) float64 { return math.Floor(milli/grain) * grain }
+
+// Of returns what the group has of a quantity of the card. Of(-x) is -Of(x).
+func (s Share) Of(milli float64) float64 { return math.Trunc(s.Weight*milli/grain) * grain }
 
 // fixedNames are the names of the dimensions that fastres fixes.
 var fixedNames = [fastres.FirstFree]string{fastres.CPU: "cpu", fastres.Memory: "memory", fastres.Pods: "pods"}
@@ -173,7 +184,7 @@ func (n *Names) IsGroup(d fastres.Dim) bool { return int(d) < len(n.group) && n.
 func (n *Names) AddCard(x fastres.Vector, d fastres.Dim, quantity float64) {
 	x.Increase(d, quantity)
 	for _, s := range n.Groups(d) {
-		x.Increase(s.Group, s.Weight*quantity)
+		x.Increase(s.Group, s.Of(quantity))
 	}
 }
 

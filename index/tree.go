@@ -48,6 +48,7 @@ type Tree struct {
 	start    []int32
 	children []int32 // the number of child queues
 	broken   []error
+	joints   [][]Queue // the parents of each joint; empty but in a forest
 	root     Queue
 	given    int // the number of nodes that were given; an added root does not count
 }

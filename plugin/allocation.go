@@ -1,8 +1,6 @@
 package plugin
 
 import (
-	"slices"
-
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -22,11 +20,13 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	request := frame.Vector()
 	outcome := cards.Outcome{Verdict: s.Eligible(s.number(queue))}
 	q := outcome.Verdict.Queue
+	var books *quota.Books
 	if outcome.Verdict.OK() {
-		outcome = s.allocation(s.reclaim.BooksFor(task), q, task, request)
+		books = s.reclaim.BooksFor(task)
+		outcome = s.AllocationOf(books, q, task, request)
 	}
 	if node := s.reclaim.EvictedFor(task); outcome.Verdict.OK() && node != nil {
-		outcome = s.fitsOn(node, task, q)
+		outcome = s.fitsOn(books, node, task, q)
 	}
 	if outcome.Verdict.OK() {
 		if s.gates != nil {
@@ -34,7 +34,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 		}
 		return true
 	}
-	refusal := report.Refusal{Request: request, Namespace: task.Namespace, Allocation: true, Queue: q}.With(outcome)
+	refusal := s.RefusedTask(frame, books, constraint.Ask{Task: task, Queue: q, Request: request}, outcome)
 	if job := s.Volcano.Jobs[task.Job]; job != nil && job.JobFitErrors == "" {
 		s.memory.journal.Refuse(&s.explain, job, refusal)
 	}
@@ -46,24 +46,16 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 
 // fitsOn decides whether the node on which pods are evicted for a task of q has its cards, and leaves room
 // for what is earmarked there for others.
-func (s *session) fitsOn(node *api.NodeInfo, task *api.TaskInfo, q index.Queue) cards.Outcome {
+func (s *session) fitsOn(b *quota.Books, node *api.NodeInfo, task *api.TaskInfo, q index.Queue) cards.Outcome {
 	if !s.Books.LeavesRoom(task, node, false) {
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Earmarked, Queue: q}}
 	}
 	if s.Cards != nil {
-		if fit := s.fitNode(s.reclaim.BooksFor(task), task, node.Name); fit.Reason != cards.NodeFits && fit.Verdict.Reason != quota.Admitted {
+		if fit := s.FitsNode(b, s.askOf(task), node.Name); fit.Reason != cards.NodeFits && fit.Verdict.Reason != quota.Admitted {
 			return cards.Outcome{Verdict: fit.Verdict, Request: fit.Request}
 		}
 	}
 	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
-}
-
-// allocation applies the rule of allocation to a task of q that has no node yet. It sets request to
-// what the task requests, or to the devices that are refused.
-func (s *session) allocation(b *quota.Books, q index.Queue, task *api.TaskInfo, request fastres.Vector) cards.Outcome {
-	a := s.Ask(q, task, request)
-	a.Replace = true
-	return s.Allocation(b, a)
 }
 
 // predicate admits the nodes on which a task can have its cards: the node has one
@@ -82,7 +74,8 @@ func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInf
 	if !s.Books.LeavesRoom(task, node, false) {
 		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.Unschedulable, Reason: report.NodeEarmarked, Plugin: s.variant.Name})
 	}
-	fit := s.fitNode(b, task, node.Name)
+	a := s.askOf(task)
+	fit := s.FitsNode(b, a, node.Name)
 	if fit.Reason == cards.NodeFits {
 		return nil
 	}
@@ -91,12 +84,7 @@ func (s *session) fitError(b *quota.Books, task *api.TaskInfo, node *api.NodeInf
 		code = api.Unschedulable
 	}
 	return api.NewFitErrWithStatus(task, node,
-		&api.Status{Code: code, Reason: s.explain.ExplainNode(fit, task.Namespace).String(), Plugin: s.variant.Name})
-}
-
-func (s *session) fitNode(b *quota.Books, task *api.TaskInfo, node string) cards.NodeFit {
-	a := s.askOf(task)
-	return s.Cards.FitNode(a.Queue, a.Pod, node, func(d fastres.Dim, milli float64) quota.Verdict { return s.FitsCard(b, a, d, milli) })
+		&api.Status{Code: code, Reason: s.explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, b, a, fit)).String(), Plugin: s.variant.Name})
 }
 
 // askOf returns the question about the cards of a task. It is safe for many goroutines, and fast
@@ -105,8 +93,7 @@ func (s *session) askOf(task *api.TaskInfo) constraint.Ask {
 	if w := s.preparedFor(task); w != nil {
 		return constraint.Ask{Task: task, Queue: w.queue, Pod: w.pod}
 	}
-	q := s.QueueOf(task)
-	return constraint.Ask{Task: task, Queue: q, Pod: s.Cards.PodRequest(q, task.Pod)}
+	return s.AskCards(task)
 }
 
 // preparedFor returns the snapshot of the task that PrePredicate prepared last, nil for another task.
@@ -127,16 +114,8 @@ func (s *session) nodeOrder(task *api.TaskInfo, node *api.NodeInfo) (float64, er
 		leave = w.leave
 	}
 	return s.Cards.Preference(a.Pod, node.Name, leave, func(d fastres.Dim, milli float64) bool {
-		return a.Queue != index.None && (!s.unpromised(a.Queue, d, milli) || !s.FitsCard(&s.Books.Now, a, d, milli).OK())
+		return a.Queue != index.None && (!s.LeavesPromised(a.Queue, d, milli) || !s.FitsCard(&s.Books.Now, a, d, milli).OK())
 	}), nil
-}
-
-// unpromised reports whether q can take a quantity of a card, and leave what is reserved for admitted jobs
-// of the card and its groups.
-func (s *session) unpromised(q index.Queue, d fastres.Dim, milli float64) bool {
-	return quota.Unpromised(s.Index, q, d, milli) && !slices.ContainsFunc(s.Names.Groups(d), func(share index.Share) bool {
-		return !quota.Unpromised(s.Index, q, share.Group, share.Weight*milli)
-	})
 }
 
 // restNeeds returns the cards that the rest of a task's gang needs, by what the nodes and the quotas

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"math"
 	"testing"
 	"time"
@@ -80,11 +81,11 @@ func TestArguments(t *testing.T) {
 			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
 				Of: []string{"cards"}, Store: types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, Save: time.Minute}
 		}), nil},
-		{"usage over time, all", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareHorizon": "0s", "fairShareBy": "weight",
+		{"usage over time, all", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareHorizon": "1m", "fairShareBy": "weight",
 			"fairShareCounts": "borrowed", "fairShareOf": []any{"cards", "cpu"}, "fairShareStore": "none", "fairShareSave": "5m", "fairShareNamespaces": true,
 			"fairShareReclaim": "1.5", "fairShareWeights": map[string]any{"A": 2, "cpu": "0.1"}}, with(func(s *arguments.Settings) {
 			s.Bounds.FairShare = intake.FairShare{On: true, ByWeight: true}
-			s.FairShare = arguments.FairShare{HalfLife: day, By: arguments.FairShareByWeight, Counts: arguments.FairShareCountsBorrowed,
+			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: time.Minute, By: arguments.FairShareByWeight, Counts: arguments.FairShareCountsBorrowed,
 				Of: []string{"cards", "cpu"}, Save: 5 * time.Minute, Namespaces: true, Reclaim: 1.5, Weights: map[string]float64{"A": 2, "cpu": 0.1}}
 		}), nil},
 		{"usage over time, wrong", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareHorizon": -1, "fairShareBy": 1,
@@ -93,21 +94,29 @@ func TestArguments(t *testing.T) {
 			s.Bounds.FairShare.On = true
 			s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
 				Of: []string{"cards"}, Store: types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, Save: time.Minute}
-		}), []string{"argument fairShareHorizon: -1 (int) is not a duration of 0 or more, such as 30m, using 24h0m0s",
+		}), []string{"argument fairShareStore: Here (string) is not namespace/name of a ConfigMap, or none, using volcano-system/capacity-card-usage",
+			"argument fairShareSave: 1ms (string) is not a time of 1s or more, using 1m0s",
+			"argument fairShareHorizon: -1 (int) is not a duration of 0 or more, such as 30m, using 24h0m0s",
 			"argument fairShareBy: 1 (int) is not one of deserved, weight, using deserved",
 			"argument fairShareOf: cpu,, (string) is not a list of cards and resources, using cards",
 			"argument fairShareWeights: A: 0 is not a number above 0, ignored",
 			"argument fairShareWeights: B: much is not a number above 0, ignored",
-			"argument fairShareStore: Here (string) is not namespace/name of a ConfigMap, or none, using volcano-system/capacity-card-usage",
 			"argument fairShareNamespaces: two (string) is not true or false, using false",
-			"argument fairShareReclaim: 1 (int) is not a number above 1, using none",
-			"argument fairShareSave: 1ms (string) is not a time of 1s or more, using 1m0s"}},
+			"argument fairShareReclaim: 1 (int) is not a number above 1, using none"}},
+		{"usage over time, strict history", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareHorizon": "0s", "fairShareReclaim": 2,
+			"fairShareStore": "none"}, with(func(s *arguments.Settings) {
+			s.Bounds.FairShare.On = true
+			s.FairShare = arguments.FairShare{HalfLife: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
+				Of: []string{"cards"}, Save: time.Minute}
+		}), []string{"argument fairShareReclaim has no effect with a fairShareHorizon below 1m0s"}},
 		{"usage over time, beside damping", capacity, framework.Arguments{"fairShareHalfLife": "24h", "fairShareReclaim": 2, "reclaimDamping": 1, "fairShareStore": "none"},
 			with(func(s *arguments.Settings) {
 				s.Bounds.FairShare.On, s.Damping = true, 1
 				s.FairShare = arguments.FairShare{HalfLife: day, Horizon: day, By: arguments.FairShareByDeserved, Counts: arguments.FairShareCountsAll,
 					Of: []string{"cards"}, Save: time.Minute}
 			}), []string{"argument fairShareReclaim has no effect beside reclaimDamping"}},
+		{"usage over time, no half-life", capacity, framework.Arguments{"fairShareHalfLife": "0s"}, with(),
+			[]string{"argument fairShareHalfLife: 0s (string) is not a duration above 0, such as 24h, using none"}},
 		{"usage over time, off", capacity, framework.Arguments{"fairShareHalfLife": "-24h", "fairShareBy": "weight"}, with(),
 			[]string{"argument fairShareHalfLife: -24h (string) is not a duration of 0 or more, such as 30m, using 0s",
 				"argument fairShareBy has no effect without fairShareHalfLife"}},
@@ -155,10 +164,17 @@ func TestArguments(t *testing.T) {
 				"argument cardGroups: b: it is not a map from cards to weights, ignored", "argument cardGroups: c: it has no cards, ignored"}},
 		{"groups of cards that are no map", capacity, framework.Arguments{"cardGroups": 1}, with(),
 			[]string{"argument cardGroups: 1 (int) is not a map from groups to maps from cards to weights, using none"}},
+		{"attributes of cards", card, framework.Arguments{"cardAttributes": map[any]any{"gpu.example.com": "model"}},
+			with(zeroLeaf, func(s *arguments.Settings) { s.Cards.Attributes = cardnames.Attributes{"gpu.example.com": "model"} }), nil},
+		{"wrong attributes of cards", capacity, framework.Arguments{"cardAttributes": map[string]any{"No driver": "a", "b.com": "c.org/chip"}},
+			with(func(s *arguments.Settings) { s.Cards.Attributes = cardnames.Attributes{"b.com": "c.org/chip"} }),
+			[]string{"argument cardAttributes: No driver: it is not the name of a driver: a lowercase RFC 1123 subdomain must consist of lower case " +
+				"alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for " +
+				"validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'), ignored"}},
 		{"labels of cards that are no map", capacity, framework.Arguments{"cardLabels": "nvidia.com/gpu"}, with(),
 			[]string{"argument cardLabels: nvidia.com/gpu (string) is not a map from resources of cards to labels of nodes, using none"}},
 		{"an unknown release", capacity, framework.Arguments{"semantics": "v1.13"}, fallback,
-			[]string{"argument semantics: v1.13 (string) is not one of v1.14.1, v1.14.4, v1.15, using " + release.Built().String()}},
+			[]string{"argument semantics: v1.13 (string) is not one of v1.14.1, v1.14.4, v1.15, v1.16, using " + release.Built().String()}},
 		{"both rules of ancestors", capacity, framework.Arguments{"ancestorReclaimLevel": "2", "reclaimDamping": 1}, with(func(s *arguments.Settings) { s.Damping = 1 }),
 			[]string{"argument ancestorReclaimLevel has no effect beside reclaimDamping"}},
 		{"wrong sources and levels", capacity, framework.Arguments{"deservedFrom": "weights", "hierarchyFrom": 1, "reclaimDamping": -1}, with(),
@@ -185,14 +201,21 @@ func TestArguments(t *testing.T) {
 		{"empty", card, framework.Arguments{"nodeOrderWeight": nil, "cardUnlimitedCpuMemory": nil}, with(zeroLeaf),
 			[]string{"argument cardUnlimitedCpuMemory: <nil> (<nil>) is not true or false, using false",
 				"argument nodeOrderWeight: <nil> (<nil>) is not a number above 0, using 1"}},
+		{"memory of fractions", card, framework.Arguments{"fractions": "memory"}, with(zeroLeaf, func(s *arguments.Settings) {
+			s.Cards.Fractions = cardnames.ByMemory
+		}), nil},
 		{"unknown arguments", capacity, framework.Arguments{"zebra": 1, "apple": nil}, with(),
-			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
-				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
+			[]string{"argument apple is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardAttributes, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, fractions, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder",
+				"argument zebra is unknown and ignored; known are ancestorReclaimLevel, capacity.DRAConsumableCapacityEnable, capacity.DynamicResourceAllocationEnable, cardAttributes, cardGroups, cardLabels, cardUnlimitedCpuMemory, deservedFrom, displacePromises, fairShareBy, fairShareCounts, fairShareHalfLife, fairShareHorizon, fairShareNamespaces, fairShareOf, fairShareReclaim, fairShareSave, fairShareStore, fairShareWeights, fractions, hierarchyFrom, inqueueTimeout, keepGuarantees, nodeOrderWeight, podOwnerReferenceToServiceType, reclaimBeyondMinimum, reclaimByServiceType, reclaimDamping, rootCapability, semantics, terminatingCards, unsetCapability, untypedCards, victimOrder"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got, problems := arguments.Parse(test.variant, pinned(test.arguments))
 			got.Bounds.Devices = intake.Devices{}
+			if test.want.FairShare.Save == 0 { // not said
+				test.want.FairShare.Save, test.want.FairShare.Store = time.Minute, types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}
+			}
+			test.want.Cards.Fractions = cmp.Or(test.want.Cards.Fractions, cardnames.ByDominant)
 			test.want.Bounds.Scalars, test.want.Bounds.Proportion = test.variant.Scalars, test.variant.Proportion
 			assert.Equal(t, test.want, got)
 			assert.Equal(t, test.problems, problems)

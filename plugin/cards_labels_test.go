@@ -60,7 +60,7 @@ func TestLabelsGone(t *testing.T) {
 							want = "Pod requests <" + test.resource + "> but names no card: set the annotation volcano.sh/card.name"
 						}
 						assert.Contains(t, f.job("job").JobFitErrors, want)
-						fit := f.own.fitNode(&f.own.Books.Now, f.task("beside-0"), "n")
+						fit := f.own.FitsNode(&f.own.Books.Now, f.own.AskCards(f.task("beside-0")), "n")
 						assert.Equal(t, cards.MissingLabel, fit.Reason)
 						assert.Equal(t, test.label, fit.Label)
 					})

@@ -84,16 +84,16 @@ func TestSharedCards(t *testing.T) {
 	labels := map[string]string{"nvidia.com/gpu.product": "H200", "nvidia.com/gpu.memory": "143771", "nvidia.com/gpu.replicas": "2",
 		"huawei.com/Ascend910.product": "Ascend-910B"}
 	s := newScene().mixedNode("mixed", labels, workload.Resources{
-		gpuName: 4, "nvidia.com/gpu.shared": 4, "nvidia.com/mig-1g.18gb": 4, "huawei.com/Ascend910": 4, "nvidia.com/gpumem": 100}).
+		gpuName: 4, "nvidia.com/gpu.shared": 4, "nvidia.com/mig-1g.18gb": 4, "huawei.com/Ascend910": 4, "nvidia.com/licenses": 100}).
 		queue("q", "", "quota", `{"H200":1,"H200/mps-140g*1/2":2,"H200/mig-1g.18gb-mixed":3,"Ascend-910B":2}`).
 		pods("whole", "q", "H200", 4, 1).
 		pods("mps", "q", "H200/mps-140g*1/2", 4, 0, requesting("nvidia.com/gpu.shared", 1)).
 		pods("mig", "q", "H200/mig-1g.18gb-mixed", 4, 0, requesting("nvidia.com/mig-1g.18gb", 1)).
 		pods("npu", "q", "Ascend-910B", 4, 0, requesting("huawei.com/Ascend910", 1)).
 		pods("free", "q", "", 4, 0, requesting("nvidia.com/mig-1g.18gb", 1)).
-		pods("memory", "q", "", 2, 0, requesting("nvidia.com/gpumem", 1))
+		pods("license", "q", "", 2, 0, requesting("nvidia.com/licenses", 1))
 	f := s.open(t).schedule(t)
-	for job, want := range map[string]int{"whole": 1, "mps": 2, "npu": 2, "memory": 2} {
+	for job, want := range map[string]int{"whole": 1, "mps": 2, "npu": 2, "license": 2} {
 		got := 0
 		for _, n := range f.placed(job) {
 			got += n

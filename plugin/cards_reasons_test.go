@@ -6,7 +6,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -51,7 +55,7 @@ func TestReasonsOfLists(t *testing.T) {
 			f := s.open(t)
 			require.False(t, f.Allocatable(f.queue("q"), f.task("job-0")))
 			assert.Equal(t, test.want, f.job("job").JobFitErrors)
-			why := Inspection{f.own}.Allocate(f.task("job-0"))
+			why := inspectionOf(f.own).Allocate(f.task("job-0"))
 			require.NotNil(t, why)
 			assert.Equal(t, test.want, why.String())
 			assert.Equal(t, []string{string(test.rule), test.at}, []string{string(why.Rule), why.Queue})
@@ -88,8 +92,24 @@ func TestReasonsOfListsWithEarmarks(t *testing.T) {
 	} {
 		q := f.own.Index.Lookup("q")
 		for request := range f.own.Cards.Requests(f.own.Cards.PodRequest(q, f.task(job+"-0").Pod)) {
-			refused := report.Refusal{Verdict: quota.Verdict{Reason: quota.Earmarked, Queue: q}, Cards: request, Allocation: true, Queue: q}
+			refused := f.own.RefusedTask(constraint.Frame{}, &f.own.Books.Now, constraint.Ask{Task: f.task(job + "-0"), Queue: q},
+				cards.Outcome{Verdict: quota.Verdict{Reason: quota.Earmarked, Queue: q}, Request: request})
 			assert.Equal(t, want, f.own.explain.Explain(refused).String())
 		}
 	}
+}
+
+// TestReasonsHaveTheNumbersThatDecided refuses a pod by the accounts as they will be, in which two of the cards
+// are earmarked for others. Those of now would let it in.
+func TestReasonsHaveTheNumbersThatDecided(t *testing.T) {
+	f := newScene().node("a", "A", 4).queue("q", "", "quota", `{"A":2}`).pods("job", "q", "A", 1, 1).open(t)
+	q, task := f.own.Index.Lookup("q"), f.task("job-0")
+	d, _ := f.own.Names.LookupCard("A")
+	earmarked, request := fastres.NewVector(f.own.Intake.Dims.Length()), fastres.NewVector(f.own.Intake.Dims.Length())
+	earmarked.Set(d, 2000)
+	f.own.Books.Charge(q, index.None, earmarked)
+	outcome := f.own.AllocationOf(&f.own.Books.Future, q, task, request)
+	refused := f.own.RefusedTask(constraint.Frame{}, &f.own.Books.Future, constraint.Ask{Task: task, Queue: q, Request: request}, outcome)
+	assert.Equal(t, "Queue <q> has insufficient <A> quota: requested <1>, total would be <3>, but capability is <2>",
+		f.own.explain.Explain(refused).String())
 }

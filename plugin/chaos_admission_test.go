@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"maps"
+	"slices"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -44,7 +45,7 @@ func (c *chaosCycle) admission(name string, bounded, own bool) {
 		if own {
 			c.lessAllocated(minimum, j, job)
 		}
-		if fitsUnder(c.Path(j.Spec.Queue), has, minimum, c.admissionLimit) && !c.tooManyJobs(j.Spec.Queue) && !c.limitsNamespace(j.Spec.Queue) && !c.JobEnqueueable(job) {
+		if fitsUnder(c.Path(j.Spec.Queue), has, minimum, c.admissionLimit) && !c.tooManyJobs(j.Spec.Queue) && !c.limitsHolders(j.Spec.Queue) && !c.hasBudgets(j.Spec.Queue) && !c.JobEnqueueable(job) {
 			violated(name, "job %s is not admitted: %s", j.Spec.Name, job.JobFitErrors)
 		}
 	}
@@ -75,10 +76,26 @@ func (c *chaosCycle) minimum(j *world.Job) (a amounts, certain bool) {
 			for _, name := range names {
 				a[cardPrefix+name] += amount
 			}
-			certain = certain && (amount == 0 || len(names) == 1 && resourceOf(names[0]) == resource && c.known(names[0]) && c.isCardResource(resource) && i < j.Spec.MinMember)
+			certain = certain && (amount == 0 || len(names) == 1 && resourceOf(names[0]) == resource && c.known(names[0]) &&
+				c.isCardResource(resource) && !c.onlyOtherwise(names[0], resource) && i < j.Spec.MinMember)
 		}
 	}
 	return c.withGroups(a), certain
+}
+
+// onlyOtherwise reports whether nodes have a card, and all of them through other resources: then no pod gets it through this one.
+func (w *chaos) onlyOtherwise(name, resource string) bool {
+	otherwise := false
+	for _, n := range w.Nodes {
+		if n.Lost {
+			continue
+		}
+		if cardOf(n.Spec, resource) == name {
+			return false
+		}
+		otherwise = otherwise || slices.ContainsFunc(cardResources, func(r string) bool { return cardOf(n.Spec, r) == name })
+	}
+	return otherwise
 }
 
 // lessAllocated subtracts what a job has from its minimum.

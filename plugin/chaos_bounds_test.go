@@ -23,9 +23,10 @@ func (w *chaos) readAnnotations() {
 	for _, name := range sortedKeys(w.Queues) {
 		q, object := w.readOf(w.Queues[name]), w.Queues[name].Object
 		q.bad = false
-		q.readPolicies(object)
+		q.texts = q.now(object.Annotations, w.Clock())
+		q.readPolicies(q.texts)
 		for _, key := range quotaKeys {
-			text, ok := object.Annotations[key]
+			text, ok := q.texts[key]
 			before := q.good[key]
 			if q.good[key] = nil; !ok {
 				continue
@@ -128,7 +129,7 @@ func (w *chaos) ownBound(queue, dimension string) float64 {
 		return math.Inf(1) // as in upstream: the capability of the root is only inherited
 	}
 	if q := w.Queues[queue]; q != nil {
-		if n, ok := quantity(q.Spec.Queue.Capability, dimension); ok {
+		if n, ok := quantity(w.specCapability(q), dimension); ok {
 			return n
 		}
 	}
@@ -147,19 +148,19 @@ func (w *chaos) capability(queue, dimension string) float64 {
 		return own
 	case queue != index.RootName:
 		return w.capability(w.Path(queue)[1], dimension)
-	case q != nil && w.setsCapability(q.Spec.Queue):
-		if n, ok := quantity(q.Spec.Queue.Capability, dimension); ok || dimension == "cpu" || dimension == "memory" {
+	case q != nil && w.setsCapability(w.specCapability(q)):
+		if n, ok := quantity(w.specCapability(q), dimension); ok || dimension == "cpu" || dimension == "memory" {
 			return n // as in upstream: 0 of cpu or memory that a capability of the root does not name
 		}
 	}
 	return own
 }
 
-// setsCapability reports whether a queue has a capability in a dimension that counts: under capacity-card cpu and memory.
-func (w *chaos) setsCapability(q workload.Queue) bool {
-	_, cpu := q.Capability["cpu"]
-	_, memory := q.Capability["memory"]
-	return cpu || memory || w.Plugin != Name && len(q.Capability) > 0
+// setsCapability reports whether a capability of a queue is set in a dimension that counts: under capacity-card cpu and memory.
+func (w *chaos) setsCapability(capability workload.Resources) bool {
+	_, cpu := capability["cpu"]
+	_, memory := capability["memory"]
+	return cpu || memory || w.Plugin != Name && len(capability) > 0
 }
 
 // guarantee returns what is guaranteed to a queue and, in a tree, to those below it.
@@ -213,6 +214,9 @@ func (w *chaos) stock(dimension string) (sum float64) {
 		}
 		for _, resource := range cardResources {
 			name, amount := cardOf(n.Spec, resource), 1000*float64(n.Spec.Allocatable[resource])
+			if resource == vgpuName {
+				amount = 1000 * float64(sharedOf(n.Spec).number)
+			}
 			if sum += w.groupsOf(name)[dimension[len(cardPrefix):]] * amount; name == dimension[len(cardPrefix):] {
 				sum += amount
 			}
@@ -239,8 +243,8 @@ func (w *chaos) openRoot() bool {
 
 // ownRoot returns the capability of the root, or no bound on what some node names, be it 0.
 func (w *chaos) ownRoot(dimension string) float64 {
-	if q := w.Queues[index.RootName]; q != nil && w.setsCapability(q.Spec.Queue) {
-		n, _ := quantity(q.Spec.Queue.Capability, dimension)
+	if q := w.Queues[index.RootName]; q != nil && w.setsCapability(w.specCapability(q)) {
+		n, _ := quantity(w.specCapability(q), dimension)
 		return n
 	}
 	if dimension == "cpu" || dimension == "memory" || w.stock(dimension) > 0 {
@@ -297,7 +301,7 @@ func (c *chaosCycle) lends(path []string, dimension string, amount float64, has 
 		before[queue] = amounts{dimension: has[queue][dimension] - amount}
 	}
 	for i, queue := range path {
-		if c.unused(queue, dimension, before)-c.unused(queue, dimension, has) >= amount {
+		if c.unused(queue, dimension, before)-c.unused(queue, dimension, has) >= amount-tolerance {
 			return "", 0
 		}
 		parent := "" // of all flat queues

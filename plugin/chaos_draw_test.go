@@ -36,6 +36,7 @@ var values = map[string][]any{
 	arguments.FairShareOf:            {"cpu,memory", []any{"cards", "cpu"}, "A"},
 	arguments.FairShareSave:          {"1s"},
 	arguments.FairShareStore:         {"none", "ns/usage"},
+	arguments.Fractions:              {"memory", "dominant"},
 	arguments.HierarchyFrom:          {"annotation"},
 	arguments.InqueueTimeout:         {"2m", "5m", "20m"},
 	arguments.KeepGuarantees:         {true},
@@ -43,6 +44,7 @@ var values = map[string][]any{
 	arguments.CardGroups: {map[string]any{"g": map[string]any{"A": "1", "B": "1"}},
 		map[string]any{"g": map[string]any{"A": "1", "A/*": "share", "N": "0.3"}, "h": map[string]any{"B": "1/3", "C": "2"}},
 		map[string]any{"all": map[string]any{"*": "1/7", "A": "2"}, "g": map[string]any{"A": "1", "C": "1"}}},
+	arguments.CardAttributes:       {map[string]any{"gpu.example.com": "model"}},
 	arguments.CardLabels:           {map[string]any{"example.com/gpu": "example.com/model"}, map[string]any{"nvidia.com/gpu": "nvidia.com/gpu.product"}},
 	arguments.OwnerClasses:         {map[string]any{"ReplicaSet": "inference", "Job": "training"}},
 	arguments.ReclaimBeyondMinimum: {true},
@@ -102,6 +104,10 @@ func drawScenario(seed uint64) *world.Scenario {
 		d.do(cycle, world.SetQueue{QueueSpec: world.QueueSpec{Queue: workload.Queue{Name: "hollow", Closed: true}, Hollow: true}})
 		d.do(cycle, world.SubmitJob{JobSpec: world.JobSpec{Name: "hollow", Queue: "hollow", MinMember: 1, Pods: []world.PodSpec{d.pod()}}})
 	}
+	d.Rand = rand.New(rand.NewPCG(seed, 0x5a7e)) // so that other worlds stay as they are
+	d.share()
+	d.Rand = rand.New(rand.NewPCG(seed, 0x317d))
+	d.windows()
 	return d.s
 }
 
@@ -132,6 +138,9 @@ func (d *draw) configure() {
 		d.s.Actions = d.s.Actions[1:] // without enqueue
 	}
 	for _, key := range arguments.Known {
+		if key == arguments.Fractions {
+			continue // see share
+		}
 		if of := values[key]; d.chance(35) || key == arguments.UnsetCapability && d.chance(80) {
 			d.s.Arguments[key] = of[d.IntN(len(of))]
 		}
@@ -337,6 +346,11 @@ func (d *draw) submit(cycle int) {
 	if j.Later = d.chance(30); j.Later && !d.plain && d.chance(60) {
 		j.CardRequest = fmt.Sprintf("{%q:%d}", d.list(), 1+d.IntN(6))
 	}
+	if j.Whose = d.whose(); d.chance(30) {
+		for i := range j.Pods {
+			j.Pods[i].Whose = d.whose()
+		}
+	}
 	j.Service, j.Owner = pick(d, "", "", "inference", "training", "other"), pick(d, "", "ReplicaSet", "Job")
 	d.jobs = append(d.jobs, j)
 	d.do(cycle, world.SubmitJob{JobSpec: j})
@@ -373,7 +387,7 @@ func (d *draw) pod() world.PodSpec {
 	if d.chance(15) {
 		p.Cards = pick(d, cardNames...)
 		if resource = resourceOf(p.Cards); d.chance(5) {
-			resource = pick(d, cardResources...)
+			resource = pick(d, gpuName, migName, mpsName, npuName)
 		}
 	}
 	p.Requests[resource] = pick[int64](d, 1, 1, 1, 2, 2, 3)
@@ -402,6 +416,8 @@ func (d *draw) act(cycle int) {
 		d.do(cycle, world.FinishPod{Job: job(), Pod: d.IntN(6), Failed: d.chance(30)})
 	case n < 59:
 		d.do(cycle, world.OpenGates{Job: job()})
+	case n < 61 && d.chance(30):
+		d.do(cycle, world.RelabelJob{Job: job(), Whose: d.whose()})
 	case n < 62:
 		most := pick(d, 2, 8, 100)
 		d.do(cycle, world.EditGroup{Job: job(), MinMember: 1 + d.IntN(most), MinResources: d.resources(90, most)})

@@ -30,7 +30,7 @@ func (c *chaosCycle) mayBeHeld(j *world.Job, has map[string]amounts, request amo
 // checkHolds checks that nobody borrows a card that another job holds, but for pods that others were
 // evicted for.
 func (c *chaosCycle) checkHolds(name string, p placement) {
-	if c.own.holderOf == nil || c.evictedFor(p.pod) {
+	if c.evictedFor(p.pod) {
 		return
 	}
 	q := c.own.Index.Lookup(p.job.Spec.Queue)
@@ -39,9 +39,10 @@ func (c *chaosCycle) checkHolds(name string, p placement) {
 		if !isCard(d) || amount <= 0 || !known {
 			continue
 		}
-		holder, _ := c.own.holderOf(dim)
-		if has := c.own.Index.Allocated(q).Get(dim); holder != nil && holder.UID != p.task.Job && has > c.own.Index.Deserved.At(q, dim) {
-			violated(name, "%s gets a card of %s, which job %s holds: its queue has %g of %g deserved", p.task.Name, d, holder.Name, has, c.own.Index.Deserved.At(q, dim))
+		holder := c.own.memory.fairness.HolderOf(c.own.Names.Name(dim))
+		if has := c.own.Index.Allocated(q).Get(dim); holder != "" && holder != p.task.Job && has > c.own.Index.Deserved.At(q, dim) {
+			violated(name, "%s gets a card of %s, which job %s holds: its queue has %g of %g deserved", p.task.Name, d, holder, has,
+				c.own.Index.Deserved.At(q, dim))
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
-// moment is when an invariant is checked.
+// moment selects the time at which an invariant is checked.
 type moment int
 
 const (
@@ -66,8 +66,10 @@ const (
 	jobsBound     = "no queue gets more jobs than max-jobs"
 	factorBound   = "no job is admitted beyond what the overcommit factor allows"
 	promiseTimes  = "a job is promised its minimum as long as its queue allows"
-	namespaceSums = "every namespace is charged what its tasks have"
-	namespaceMost = "no allocation exceeds the limit of a namespace"
+	holderSums    = "every namespace, user, group and label is charged what its tasks have"
+	holderMost    = "no allocation exceeds the limit of a namespace, a user, a group or a label"
+	budgetMost    = "no pod gets a card of which the budget is used up"
+	budgetSums    = "no queue is charged more card-hours than its pods have used"
 	inPlace       = "a job loses its promise to one of its queue with a higher priority alone"
 	notTaken      = "what victims leave belongs to whom they were evicted for"
 	once          = "no pod is evicted for one that waits for others"
@@ -92,8 +94,10 @@ var invariants = []invariant{
 	{name: jobsBound, at: []moment{afterAction}, check: (*chaosCycle).checkMaxJobs},
 	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
 	{name: promiseTimes, at: []moment{atOpen}, check: (*chaosCycle).checkPromises},
-	{name: namespaceSums, at: []moment{atOpen, afterEvent, afterAction}, check: (*chaosCycle).checkNamespaces},
-	{name: namespaceMost, placed: (*chaosCycle).checkNamespaceLimit},
+	{name: holderSums, at: []moment{atOpen, afterEvent, afterAction}, check: (*chaosCycle).checkHolders},
+	{name: holderMost, placed: (*chaosCycle).checkHolderLimit},
+	{name: budgetMost, placed: (*chaosCycle).checkBudgets},
+	{name: budgetSums, at: []moment{atOpen}, check: (*chaosCycle).checkUse},
 	{name: inPlace, at: []moment{afterAction}, check: (*chaosCycle).checkDisplaced},
 	{name: "every refusal has a reason", at: []moment{atClose}, check: (*chaosCycle).checkReasons},
 	{name: gain, at: []moment{atClose}, check: (*chaosCycle).checkGain},

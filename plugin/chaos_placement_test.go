@@ -75,11 +75,7 @@ func (c *chaosCycle) checkPipelined(name string) {
 					continue // no quota bounds the number of pods
 				}
 				for _, queue := range path {
-					if most, limited := c.namespaceLimit(queue, d); limited && c.counted(queue) {
-						if in, unsure := c.inNamespace(queue, j.Namespace(), true); !unsure && in[d] > most+0.1 {
-							violated(name, "namespace %s will have %g of %s in queue %s with %s on %s, its limit is %g", j.Namespace(), in[d], d, queue, task.Name, task.NodeName, most)
-						}
-					}
+					c.checkWillHold(name, queue, d, j, task)
 					if bound := min(c.row(c.own.Limit.Row(c.own.Index.Lookup(queue)))[d], c.ownBound(queue, d)); will[queue][d] > bound+0.1 {
 						violated(name, "queue %s will have %g of %s with %s on %s, its bound is %g", queue, will[queue][d], d, task.Name, task.NodeName, bound)
 					}
@@ -101,7 +97,8 @@ func (c *chaosCycle) checkCard(name string, p placement) {
 		return
 	}
 	for _, resource := range cardResources {
-		if p.pod.Spec.Requests[resource] > 0 && c.isCardResource(resource) {
+		mixed := resource == vgpuName && sharedOf(c.World.Nodes[p.task.NodeName].Spec).mixed
+		if p.pod.Spec.Requests[resource] > 0 && c.isCardResource(resource) && !mixed {
 			has := cardOf(c.World.Nodes[p.task.NodeName].Spec, resource)
 			if !slices.Contains(card.ParseList(p.pod.Spec.Cards), has) {
 				violated(name, "%s names %s and is placed on %s, which has %q", p.task.Name, p.pod.Spec.Cards, p.task.NodeName, has)
@@ -182,7 +179,7 @@ func (c *chaosCycle) checkRefusals(name string) {
 	has, unsure := c.expected()
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || !c.takesJobs(j.Spec.Queue) || c.Plugin == ProportionName || c.limitsNamespace(j.Spec.Queue) {
+		if job == nil || !c.takesJobs(j.Spec.Queue) || c.Plugin == ProportionName || c.limitsHolders(j.Spec.Queue) || c.hasBudgets(j.Spec.Queue) {
 			continue
 		}
 		for _, p := range j.Pods {

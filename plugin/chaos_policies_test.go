@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -24,8 +22,11 @@ import (
 
 // policyTexts are the values of policies in random worlds. Some are wrong.
 var policyTexts = map[string][]string{
+	card.HolderKey:                append(slices.Clone(drawLimits), `{"user":{"*":{"A":1.5}}}`, `{"users":{}}`),
 	card.NamespaceKey:             {`{"A":1}`, `{"A":3,"B":2}`, `{"A":0,"C":4}`, "{}", `{"A":1.5}`, "A"},
 	policy.NamespaceCapabilityKey: {`{"cpu":"3"}`, `{"cpu":"2500m","memory":"4Gi"}`, `{"nvidia.com/gpu":"2"}`, "{}", `{"cpu":"-1"}`, "cpu"},
+
+	card.BudgetKey: {`{"A":"0.2h/day"}`, `{"A":"1h/1h","B":"0.1h/week"}`, `{"A":"0.5h/1h sliding","@g":"0.5h/3h"}`, "{}", `{"A":"0h/day"}`, `{"A":"1e18h/day"}`},
 
 	policy.FairShareKey:           {"true", "false", "no"},
 	policy.FairShareHoldKey:       {"2m", "5m", "0s", "-1m"},
@@ -44,6 +45,7 @@ var policyTexts = map[string][]string{
 
 // validPolicies report whether a text is a value.
 var validPolicies = map[string]func(text string) bool{
+	card.HolderKey:                limitsByHolder,
 	card.NamespaceKey:             limitsNamespaces,
 	policy.NamespaceCapabilityKey: limitsNamespaces,
 	policy.InqueueTimeoutKey: func(text string) bool {
@@ -55,6 +57,8 @@ var validPolicies = map[string]func(text string) bool{
 		return err == nil && n > 0 && !strings.Contains(text, "e")
 	},
 	policy.MaxJobsKey: func(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 },
+
+	card.BudgetKey: validBudgets,
 
 	policy.FairShareHoldKey: validTime,
 
@@ -83,11 +87,11 @@ func (d *draw) policies(annotations map[string]string) map[string]string {
 
 // readPolicies reads the policies of a queue as the scheduler does: a wrong value leaves the
 // last good one in force.
-func (q *annotations) readPolicies(object *scheduling.Queue) {
+func (q *annotations) readPolicies(texts map[string]string) {
 	before := q.policies
 	q.policies = map[string]string{}
 	for key, valid := range validPolicies {
-		text, given := object.Annotations[key]
+		text, given := texts[key]
 		switch {
 		case !given:
 		case valid(text):
@@ -263,7 +267,7 @@ func (w *chaos) watchPromises() {
 	}
 }
 
-// promiseTime is when a job was admitted, as far as that matters, and whether what it lacks is
+// promiseTime returns the time at which a job was admitted, as far as that matters, and whether what it lacks is
 // reserved for it no more.
 type promiseTime struct {
 	known, over, unsure bool
@@ -305,103 +309,6 @@ func (c *chaosCycle) checkPromises(name string) {
 		has := reserve.PromiseOf(job)
 		if has.Known != c.promise(j).known || has.Over != c.promise(j).over || has.Known && !has.Over && !has.Since.Equal(c.promise(j).since) {
 			violated(name, "job %s has the condition %v, by its course %v", j.Spec.Name, has, c.promise(j))
-		}
-	}
-}
-
-func limitsNamespaces(text string) bool {
-	var values map[string]resource.Quantity
-	if json.Unmarshal([]byte(text), &values) != nil {
-		return false
-	}
-	for _, quantity := range values {
-		if quantity.Sign() < 0 || quantity.String() == "1500m" {
-			return false
-		}
-	}
-	return true
-}
-
-// namespaceLimit returns what each namespace may have of a dimension in a queue and below, and
-// whether the queue says so.
-func (c *chaosCycle) namespaceLimit(queue, dimension string) (most float64, limited bool) {
-	key, name := policy.NamespaceCapabilityKey, dimension
-	if isCard(dimension) {
-		key, name = card.NamespaceKey, dimension[len(cardPrefix):]
-	}
-	if c.Plugin == Name && !isCard(dimension) && name != "cpu" && name != "memory" {
-		return 0, false
-	}
-	var values map[string]resource.Quantity
-	_ = json.Unmarshal([]byte(c.ownPolicy(queue, key)), &values)
-	quantity, limited := values[name]
-	if name == "memory" {
-		return float64(quantity.Value()), limited
-	}
-	return float64(quantity.MilliValue()), limited
-}
-
-// limitsNamespace reports whether a queue or an ancestor limits what a namespace has.
-func (c *chaosCycle) limitsNamespace(queue string) bool {
-	return slices.ContainsFunc(c.Path(queue), func(q string) bool {
-		return c.ownPolicy(q, card.NamespaceKey)+c.ownPolicy(q, policy.NamespaceCapabilityKey) != ""
-	})
-}
-
-// inNamespace returns what a namespace has in a queue and below, and whether that is certain.
-func (c *chaosCycle) inNamespace(queue, namespace string, later bool) (has amounts, unsure bool) {
-	has = amounts{}
-	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
-		if j.Namespace() != namespace || !slices.Contains(c.Path(j.Spec.Queue), queue) || later && c.terminates(p, task) {
-			return
-		}
-		for d, amount := range charge {
-			has[d] += amount
-		}
-		unsure = unsure || c.unsure(c.on(p, task))
-	})
-	return has, unsure
-}
-
-// checkNamespaces compares what the engine has charged to namespaces with the tasks.
-func (c *chaosCycle) checkNamespaces(name string) {
-	if c.own.Intake.Namespaces == nil {
-		return
-	}
-	for account, place := range c.own.Intake.Namespaces.Quota.Places() {
-		queue := c.own.Index.Name(place.Queue)
-		want, unsure := c.inNamespace(queue, place.Namespace, false)
-		if unsure || c.Path(queue) == nil {
-			continue
-		}
-		has := c.row(c.own.Intake.Namespaces.Quota.Accounts.Allocated(account))
-		all := maps.Clone(has)
-		maps.Copy(all, want)
-		for d := range all {
-			if !same(has[d], want[d]) {
-				violated(name, "namespace %s in queue %s is charged %g of %s, its tasks have %g (%s)", place.Namespace, queue, has[d], d, want[d], c.action)
-			}
-		}
-		c.seen["accounts of namespaces"]++
-	}
-}
-
-// checkNamespaceLimit checks that no allocation takes a namespace above a limit.
-func (c *chaosCycle) checkNamespaceLimit(name string, p placement) {
-	if p.task.Status == api.Pipelined {
-		return // checkPipelined
-	}
-	for _, queue := range p.path {
-		has, unsure := c.inNamespace(queue, p.job.Namespace(), false)
-		for d, amount := range c.request(p.job, p.pod, p.task) {
-			most, limited := c.namespaceLimit(queue, d)
-			if !limited || unsure || amount == 0 || d == string(v1.ResourcePods) || isCard(d) && !c.counted(queue) {
-				continue
-			}
-			if c.seen["allocations under a limit of a namespace"]++; has[d] > most+0.1 {
-				violated(name, "namespace %s has %g of %s in queue %s after %s is placed on %s by %s, its limit is %g",
-					p.job.Namespace(), has[d], d, queue, p.task.Name, p.task.NodeName, c.action, most)
-			}
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (c *chaosCycle) checkOwed(name string) {
 	}
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) || c.limitsNamespace(j.Spec.Queue) || job.MinAvailable-job.ReadyTaskNum() != 1 || unsure[j.Spec.Queue] {
+		if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) || c.limitsHolders(j.Spec.Queue) || c.hasBudgets(j.Spec.Queue) || job.MinAvailable-job.ReadyTaskNum() != 1 || unsure[j.Spec.Queue] {
 			continue
 		}
 		if slices.Contains(c.Actions, "preempt") && c.anotherWaits(j) {
@@ -272,7 +272,9 @@ func (w *chaos) remembers() bool {
 			fresh := &world.Pod{Spec: p.Spec}
 			w.hold(fresh, p.Object.Spec.NodeName, w.counted(j.Spec.Queue))
 			for resource, has := range w.has[p] {
-				if has.card != w.has[fresh][resource].card || has.doubt || !w.known(has.card) || unchecked(unlisted) && p.Spec.Cards != "" && !slices.Contains(card.ParseList(p.Spec.Cards), has.card) {
+				again := w.has[fresh][resource]
+				other := unchecked(unlisted) && p.Spec.Cards != "" && !slices.Contains(card.ParseList(p.Spec.Cards), has.card)
+				if has.card != again.card || has.milli != again.milli || has.doubt || !w.known(has.card) || other {
 					return true
 				}
 			}

@@ -151,6 +151,7 @@ func (w *chaos) next(deeds []world.Deed, broken sabotage) *chaosCycle {
 	c.noteAdmitted()
 	c.noteLosers()
 	c.noteBorrowers()
+	c.noteHeld()
 	jobs := c.Jobs // closing drops them
 	framework.CloseSession(c.Session)
 	w.follow(jobs)
@@ -166,6 +167,7 @@ func (w *chaos) runWithout() *chaosCycle {
 	allocate.New().Execute(c.Session)
 	w.follow(c.Jobs)
 	w.Away--
+	w.use.doubt = true // the pods that another scheduler places count from their start
 	return c
 }
 
@@ -200,6 +202,7 @@ func (w *chaos) open(broken sabotage) *chaosCycle {
 			c.lost[d] += amount - given[d]
 		}
 	})
+	c.noteUse()
 	c.AddEventHandler(&framework.EventHandler{
 		AllocateFunc:   func(e *framework.Event) { c.onEvent(e.Task, true) },
 		DeallocateFunc: func(e *framework.Event) { c.onEvent(e.Task, false) },
@@ -252,15 +255,15 @@ func (w *chaos) follow(jobs map[api.JobID]*api.JobInfo) {
 	w.seen["cycles"]++
 }
 
-// charged returns what a queue is charged for the cards of a task.
-func (c *chaosCycle) charged(j *world.Job, p *world.Pod, task *api.TaskInfo) map[string]int64 {
+// charged returns what a queue is charged for the cards of a task, in thousandths.
+func (c *chaosCycle) charged(j *world.Job, p *world.Pod, task *api.TaskInfo) map[string]float64 {
 	if c.Plugin == ProportionName || !c.counted(j.Spec.Queue) || p.Spec.Cards == "" && c.Arguments[arguments.UntypedCards] == "ignore" {
 		return nil
 	}
-	charge := map[string]int64{}
-	for resource, has := range c.has[c.on(p, task)] {
+	charge := map[string]float64{}
+	for _, has := range c.has[c.on(p, task)] {
 		if has.card != "" {
-			charge[has.card] += p.Spec.Requests[resource]
+			charge[has.card] += has.milli
 		}
 	}
 	return charge
@@ -295,7 +298,7 @@ func (w *chaos) counted(queue string) bool {
 // annotated reports whether a queue has a card annotation.
 func (w *chaos) annotated(queue string) bool {
 	q := w.Queues[queue]
-	return q != nil && slices.ContainsFunc(quotaKeys, func(key string) bool { _, ok := q.Object.Annotations[key]; return ok })
+	return q != nil && slices.ContainsFunc(quotaKeys, func(key string) bool { _, ok := w.readOf(q).texts[key]; return ok })
 }
 
 // amounts are quantities by dimension: cpu in milliCPU, memory in bytes, scalars in
@@ -315,8 +318,8 @@ func (c *chaosCycle) request(j *world.Job, p *world.Pod, task *api.TaskInfo) amo
 			a[string(name)] = amount
 		}
 	}
-	for name, n := range c.charged(j, p, task) {
-		a[cardPrefix+name] += 1000 * float64(n)
+	for name, milli := range c.charged(j, p, task) {
+		a[cardPrefix+name] += milli
 	}
 	return c.withGroups(a)
 }

@@ -27,6 +27,7 @@ type chaos struct {
 	has          map[*world.Pod]map[string]namedCard // since a pod has a node, by resource
 	read         map[*world.Queue]*annotations
 	promiseTimes map[*world.Job]*promiseTime
+	use          usedHours
 	// orphaned: a session was without the job, because its queue did not exist.
 	orphaned map[*world.Job]bool
 	below    map[string][]string // memory of children, nil before the first call in a cycle
@@ -40,6 +41,9 @@ type annotations struct {
 	bad  bool // a value of an annotation is bad
 	// policies are the last valid texts of policy annotations, by key.
 	policies map[string]string
+	// windows are the last valid overrides, and texts the annotations that hold.
+	windows []modelWindow
+	texts   map[string]string
 }
 
 // namedCard is the card that a pod has of a resource.
@@ -50,6 +54,7 @@ type namedCard struct {
 	sure bool
 	// doubt: the scheduler may have seen another name before.
 	doubt bool
+	milli float64 // how much of it, in thousandths
 }
 
 func newChaos(c world.Config) *chaos {
@@ -123,7 +128,7 @@ func (w *chaos) promise(j *world.Job) *promiseTime {
 }
 
 // cardResources are the resources of cards in random worlds.
-var cardResources = []string{gpuName, migName, mpsName, npuName}
+var cardResources = []string{gpuName, migName, mpsName, npuName, vgpuName}
 
 const (
 	migName = "nvidia.com/mig-1g.10gb"
@@ -153,6 +158,9 @@ func cardOf(n workload.Node, resource string) string {
 	if resource == npuName {
 		return npu
 	}
+	if resource == vgpuName {
+		return sharedOf(n).model
+	}
 	if product == "" {
 		return ""
 	}
@@ -176,6 +184,10 @@ func (w *chaos) hold(p *world.Pod, node string, counted bool) {
 	}
 	for _, resource := range cardResources {
 		before, had := w.has[p][resource]
+		if had && resource == vgpuName && w.otherwiseAssigned(p) {
+			before.doubt = true
+			w.has[p][resource] = before
+		}
 		if p.Spec.Requests[resource] == 0 || before.sure && counted {
 			continue // while cards do not count in its queue, the scheduler forgets
 		}
@@ -183,6 +195,9 @@ func (w *chaos) hold(p *world.Pod, node string, counted bool) {
 		now := namedCard{card: first, doubt: first != "" || !w.isCardResource(resource)}
 		if n := w.Nodes[node]; n != nil && !n.Lost && cardOf(n.Spec, resource) != "" {
 			now = namedCard{card: cardOf(n.Spec, resource), sure: counted}
+		}
+		if now.milli = 1000 * float64(p.Spec.Requests[resource]); resource == vgpuName {
+			now = w.holdFraction(p, node, now, before, had)
 		}
 		if had && (before.doubt || before.card != "" && before.card != now.card) {
 			now.doubt = true

@@ -134,9 +134,8 @@ func TestWhatIsLeftIsEarmarked(t *testing.T) {
 		x.Set(d, 1000*cards)
 		f.own.Books.Charge(f.own.Index.Lookup(queue), account, x)
 	}
-	train := f.own.Index.Lookup("train")
 	require.True(t, verdict("x.waits-0", 3000).OK())
-	keep("train", f.own.Intake.Namespaces.Quota.Account(train, "x"), 1)
+	keep("train", f.own.Intake.AccountOf(f.task("x.waits-0").Job), 1)
 	assert.Equal(t, quota.Earmarked, verdict("x.waits-0", 3000).Reason, "x may have 3 in train")
 	assert.Equal(t, quota.OverNamespace, verdict("x.waits-0", 4000).Reason)
 	keep("serve", index.None, 15)
@@ -224,7 +223,7 @@ func TestCPUThatIsLeftIsEarmarked(t *testing.T) {
 	task, x := f.task("waits-0"), fastres.NewVector(f.own.Intake.Dims.Length())
 	reason := func() quota.Reason {
 		q := f.own.QueueOf(task)
-		return f.own.allocation(f.own.Books.Books(task), q, task, fastres.NewVector(x.Len())).Verdict.Reason
+		return f.own.AllocationOf(f.own.Books.Books(task), q, task, fastres.NewVector(x.Len())).Verdict.Reason
 	}
 	require.Equal(t, quota.Admitted, reason())
 	x.Set(fastres.CPU, 950)

@@ -67,7 +67,7 @@ func TestNothingIsTakenAtTheLimitOfTheNamespace(t *testing.T) {
 	may := func(task string) bool { return release.Preemptive(f.Session)(f.queue("train"), f.task(task)) }
 	assert.False(t, may("x.waits-0"), "x has 3 of 3 in train")
 	assert.True(t, may("z.waits-0"))
-	assert.Contains(t, Inspection{f.own}.Preempt(f.task("x.waits-0")).String(), "namespace <x>")
+	assert.Contains(t, inspectionOf(f.own).Preempt(f.task("x.waits-0")).String(), "namespace <x>")
 }
 
 // TestNodeOrderKnowsNamespaces scores the nodes of a list whose first card the namespace may have

@@ -28,6 +28,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/quota"
@@ -165,7 +166,7 @@ func countDeviceProblems(s *session) (n int) {
 }
 
 func (f *fixture) devicesOf(queue, key string) float64 {
-	for _, a := range (Inspection{f.own}).Accounts() {
+	for _, a := range inspectionOf(f.own).Accounts() {
 		for _, h := range a.Holdings {
 			if a.Queue == queue && h.Resource == key {
 				return h.Allocated
@@ -228,10 +229,10 @@ func TestDeviceQuotas(t *testing.T) {
 			}
 			refused := test.want != ""
 			assert.Equal(t, !refused, f.Allocatable(f.queue("q"), f.task("j-0")))
-			assert.Equal(t, test.want, reasonOf(Inspection{f.own}.Allocate(f.task("j-0"))))
+			assert.Equal(t, test.want, reasonOf(inspectionOf(f.own).Allocate(f.task("j-0"))))
 			f.job("j").MinAvailable = 1
 			assert.Equal(t, !refused, f.JobEnqueueable(f.job("j")))
-			assert.Equal(t, test.want, reasonOf(Inspection{f.own}.Enqueue(f.job("j"))))
+			assert.Equal(t, test.want, reasonOf(inspectionOf(f.own).Enqueue(f.job("j"))))
 			if refused && s.build(nil).Name() == CapacityName {
 				assert.Contains(t, f.cache.Events()[0], "Normal Unschedulable queue resource quota insufficient: insufficient dra-resource-exceeded; "+test.want)
 			}
@@ -331,7 +332,7 @@ func TestJobsWithDevices(t *testing.T) {
 	f.JobEnqueued(small)
 	assert.True(t, f.Allocatable(f.queue("q"), f.task("gang-1")), "what is admitted does not count for pods")
 	assert.False(t, f.Allocatable(f.queue("q"), f.task("gang-2")))
-	assert.Contains(t, reasonOf(Inspection{f.own}.Enqueue(gang)), "total would be <7>, but capability is <4>")
+	assert.Contains(t, reasonOf(inspectionOf(f.own).Enqueue(gang)), "total would be <7>, but capability is <4>")
 
 	running := f.job("running")
 	running.MinAvailable = 1
@@ -449,7 +450,7 @@ func TestDeviceProblems(t *testing.T) {
 }
 
 func texts(name string, arguments framework.Arguments, spec *scheduling.QueueSpec) (all []string) {
-	for _, p := range DeviceProblems(name, arguments, spec.Capability, spec.Deserved, spec.Guarantee.Resource) {
+	for _, p := range inspect.DeviceProblems(name, arguments, spec.Capability, spec.Deserved, spec.Guarantee.Resource) {
 		all = append(all, p.String())
 	}
 	return all

@@ -477,11 +477,11 @@ func (d *differential) enqueue() error {
 		return nil
 	}
 	if d.rand.IntN(3) > 0 {
-		// Upstream has charged it already.
+		// Before v1.16, upstream has charged it already.
 		for _, name := range path {
 			d.upstream.setAccount(name, "inqueue", old[name])
 		}
-		if theirs.PodGroup.Spec.MinResources != nil {
+		if theirs.PodGroup.Spec.MinResources != nil && release.Built() < release.V116 {
 			d.excuse(inqueueDecided)
 		}
 		if err := d.mendPromised(inqueueDecided); err != nil {

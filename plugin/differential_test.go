@@ -60,12 +60,14 @@ func shows(name string) (since, until release.Release) {
 	switch name {
 	case capabilityFirst: // upstream does so from v1.15 on
 		return release.V1141, release.V1144
+	case inqueueDecided: // and so from v1.16 on
+		return release.V1141, release.V115
 	case goneEverywhere, gangLevels, // of the argument ancestorReclaimLevel
 		claimsExact, devicesAlone, // of resource claims
 		gatesUpwards, gatesKept, gatesSettle, evictedReserve: // of the feature gate SchedulingGatesQueueAdmission
-		return release.V115, release.V115
+		return release.V115, release.V116
 	}
-	return release.V1141, release.V115
+	return release.V1141, release.V116
 }
 
 // TestDifferential opens the drop-ins and upstream's plugins on the same random
@@ -239,7 +241,7 @@ func (d *differential) openUpstream(c workload.Cluster, generation string) (*fra
 		return plugin
 	})
 	ssn := offline.Open(offline.NewCache(info), d.tiers(c.Hierarchy))
-	return ssn, inspect(plugin), nil
+	return ssn, examine(plugin), nil
 }
 
 func (d *differential) tiers(hierarchy bool) []conf.Tier {

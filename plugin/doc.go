@@ -34,17 +34,20 @@
 // UnifiedEvictable, Preemptable, JobStarving and JobPipelined.
 //
 // A hook reads what a task or job requests, applies a rule of package quota to the
-// accounts, and returns the verdict; package report explains a refusal.
+// accounts, and returns the verdict; package report explains a refusal. Package inspect shows a session
+// to programs.
 //
 // Volcano builds a new plugin for each session. What is kept across sessions is in
 // memory, which a builder lends to one session at a time.
 package plugin
 
+import "github.com/capacity-card/capacity-card/plugin/arguments"
+
 // The names that the engine is registered under.
 const (
-	Name           = "capacity-card"
-	CapacityName   = "capacity"
-	ProportionName = "proportion"
+	Name           = arguments.CapacityCard
+	CapacityName   = arguments.Capacity
+	ProportionName = arguments.Proportion
 )
 
 // Names are all of them. Each of these plugins counts all pods and bounds all

@@ -10,6 +10,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -95,8 +96,9 @@ func (s *session) placementProblem(task *api.TaskInfo) string {
 	if !s.reclaim.LeavesRoom(task) {
 		return report.NodeEarmarked
 	}
-	if fit := s.fitNode(books, task, task.NodeName); fit.Reason != cards.NodeFits {
-		return s.explain.ExplainNode(fit, task.Namespace).String()
+	asked := s.askOf(task)
+	if fit := s.FitsNode(books, asked, task.NodeName); fit.Reason != cards.NodeFits {
+		return s.explain.ExplainNode(fit, s.RefusedNode(constraint.Frame{}, books, asked, fit)).String()
 	}
 	if task.Status == api.Allocated {
 		return ""
@@ -105,7 +107,7 @@ func (s *session) placementProblem(task *api.TaskInfo) string {
 	defer frame.Close()
 	a := s.AskOn(s.QueueOf(task), task, task.NodeName, frame.Vector())
 	if v := s.Fits(books, a); !v.OK() {
-		return s.explain.Explain(report.Refusal{Request: a.Request, Namespace: task.Namespace, Allocation: true, Queue: a.Queue}.With(cards.Outcome{Verdict: v})).String()
+		return s.explain.Explain(s.RefusedTask(frame, books, a, cards.Outcome{Verdict: v})).String()
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -25,14 +26,15 @@ const (
 	gameSessions = 360 // of which the first fifth does not count
 )
 
-// gameMove is what one leaf of player submits in a session.
+// gameMove holds the jobs that one leaf of player submits in a session.
 type gameMove struct {
 	queue       string
 	pods        int
-	jobs        int  // with that many pods each; 1 if nothing else is said
-	runs        int  // sessions
-	decoys      bool // pods with a card that no node has
-	terminating bool // its pods take a minute to end, after they have run
+	jobs        int    // with that many pods each; 1 if nothing else is said
+	runs        int    // sessions
+	decoys      bool   // pods with a card that no node has
+	list        string // of its pods, in place of A
+	terminating bool   // its pods take a minute to end, after they have run
 }
 
 type gamePod struct {
@@ -97,7 +99,7 @@ func gameScene(session int, moves []gameMove, running []gamePod) *scene {
 		}
 		bounds(m.queue, parent)
 		for job := range max(1, m.jobs) {
-			s.pods(fmt.Sprintf("%s.%d.%d", m.queue, session, job), m.queue, "A", m.pods, 1, inPhase("Inqueue"))
+			s.pods(fmt.Sprintf("%s.%d.%d", m.queue, session, job), m.queue, cmp.Or(m.list, "A"), m.pods, 1, inPhase("Inqueue"))
 		}
 		if m.decoys {
 			s.pods(m.queue+".decoys", m.queue, "B", 4, 1, inPhase("Inqueue"))
@@ -132,8 +134,9 @@ func TestGamingGainsNothing(t *testing.T) {
 		assert.LessOrEqual(t, got, 1.04*base)
 	})
 	for name, plays := range map[string]func(int) []gameMove{
-		"short jobs":   always(gameMove{queue: "p", pods: gameCards, runs: 1}),
-		"decoys":       always(gameMove{queue: "p", pods: gameCards, runs: 12, decoys: true}),
+		"short jobs": always(gameMove{queue: "p", pods: gameCards, runs: 1}),
+		"decoys":     always(gameMove{queue: "p", pods: gameCards, runs: 12, decoys: true}),
+		"lists that begin with a card that no node has": always(gameMove{queue: "p", pods: gameCards, runs: 12, list: "B|A"}),
 		"slow endings": always(gameMove{queue: "p", pods: gameCards, runs: 12, terminating: true}),
 		"10,000 jobs in one session": func(session int) []gameMove {
 			if session == gameSessions/2 {

@@ -154,7 +154,7 @@ func TestHoldEndsInTime(t *testing.T) {
 			pods("runs", "y", "A", 4, 1, on("a")).pods("big", "x", "A", 8, 1, inPhase("Inqueue"), members(8))
 		s.annotate("x", "volcano.sh/fair-share-hold", "10m")
 		f := c.open(t, s, time.Minute)
-		if f.own.holderOf != nil {
+		if f.own.memory.fairness.HolderOf("A") != "" {
 			held = append(held, minute+1)
 		}
 		f.close()
@@ -176,7 +176,7 @@ func TestHoldEndsWithoutRoom(t *testing.T) {
 			pods("runs", "y", "A", 4, 1, on("a")).pods("big", "x", "A", 8, 1, inPhase("Inqueue"), members(8))
 		s.annotate("x", "volcano.sh/fair-share-hold", "10m")
 		f := c.open(t, s, time.Minute)
-		if f.own.holderOf != nil {
+		if f.own.memory.fairness.HolderOf("A") != "" {
 			held = append(held, minute+1)
 		}
 		f.close()

@@ -2,6 +2,8 @@ package plugin
 
 import (
 	"github.com/capacity-card/capacity-card/plugin/admit"
+	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
+	"github.com/capacity-card/capacity-card/plugin/constraint/claims"
 	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
 	"github.com/capacity-card/capacity-card/plugin/constraint/devices"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
@@ -9,8 +11,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/gates"
 	"github.com/capacity-card/capacity-card/plugin/constraint/gone"
 	"github.com/capacity-card/capacity-card/plugin/constraint/guarantees"
+	"github.com/capacity-card/capacity-card/plugin/constraint/holders"
 	"github.com/capacity-card/capacity-card/plugin/constraint/jobs"
-	"github.com/capacity-card/capacity-card/plugin/constraint/namespaces"
 	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
 	"github.com/capacity-card/capacity-card/plugin/reclaim"
 	"github.com/capacity-card/capacity-card/plugin/report"
@@ -22,16 +24,22 @@ var features = []func(*session) any{
 	func(s *session) any { return jobs.Open(&s.Session, &s.memory.jobs) },
 	func(s *session) any { return admit.Quotas{Session: &s.Session} },
 	func(s *session) any { return guarantees.Open(&s.Session) },
-	func(s *session) any { return namespaces.Open(&s.Session, &s.memory.admit.Reservations) },
+	func(s *session) any { return holders.Open(&s.Session) },
+	func(s *session) any {
+		return budget.Open(&s.Session, &s.memory.budgets, s.stored, s.memory.store.Loads())
+	},
 	(*session).useGates,
 	func(s *session) any { return devices.Open(&s.Session) },
+	func(s *session) any { return claims.Open(&s.Session) },
 	func(s *session) any { return gone.Open(&s.Session) },
-	func(s *session) any { return fairness.Open(&s.Session, &s.memory.fairness, &s.settings.FairShare) },
+	func(s *session) any {
+		return fairness.Open(&s.Session, &s.memory.fairness, &s.settings.FairShare, s.stored)
+	},
 	func(s *session) any {
 		return fairness.OpenNamespaces(&s.Session, &s.memory.fairness, &s.settings.FairShare)
 	},
 	func(s *session) any { return fairness.OpenLoans(&s.memory.fairness, &s.settings.FairShare) },
-	(*session).useHold,
+	func(s *session) any { return fairness.OpenHold(&s.Session, &s.memory.fairness) },
 }
 
 // takePolicies are those of reclaim and preempt. The name proportion has none, as upstream.
@@ -50,18 +58,10 @@ func (s *session) useGates() any {
 	return s.gates
 }
 
-// useHold opens the rule for cards that jobs hold, of which reasons name the job.
-func (s *session) useHold() any {
-	rule := fairness.OpenHold(&s.Session, &s.memory.fairness)
-	if hold, on := rule.(*fairness.Hold); on {
-		s.holderOf = hold.HolderOf
-	}
-	return rule
-}
-
 // openFeatures makes the constraints active that are on, and opens admission and reclaim.
 func (s *session) openFeatures() {
 	m := s.memory
+	s.openStore()
 	for _, feature := range features {
 		if f := feature(s); f != nil {
 			s.Use(f)
@@ -75,12 +75,7 @@ func (s *session) openFeatures() {
 			s.Use(p)
 		}
 	}
-	s.explain = report.Explainer{Index: s.Index, Queues: s.Intake.Queues, Names: s.Names, Cards: s.Cards, Reservations: &m.admit.Reservations,
-		Jobs: &m.jobs, Guarantees: &m.guarantees, Total: s.Intake.Total, Limit: s.Limit, Proportion: s.variant.Proportion,
-		HolderOf: s.holderOf}
-	if s.Intake.Namespaces != nil {
-		s.explain.Namespaces = &s.Intake.Namespaces.Quota
-	}
+	s.explain = report.Explainer{Index: s.Index, Names: s.Names, Cards: s.Cards, Total: s.Intake.Total}
 	s.admit.Open(&s.Session, &m.admit,
 		admit.Reports{Explain: &s.explain, Journal: m.journal, Metrics: m.metrics, Recorder: &m.recorder},
 		admit.Settings{Gates: s.settings.Bounds.Gates, Scalars: s.variant.Scalars, Displace: s.settings.Displace})

@@ -73,7 +73,7 @@ func TestReclaimDelay(t *testing.T) {
 		}
 	}
 	f := build(1100, framework.Arguments{}).open(t)
-	why := Inspection{f.own}.Preempt(f.task("claim-0"))
+	why := inspectionOf(f.own).Preempt(f.task("claim-0"))
 	require.NotNil(t, why)
 	assert.Equal(t, report.ReclaimDelayed, why.Rule)
 	assert.Equal(t, "Queue <mine> takes nothing from other queues for the pod yet: the pod waits for less than volcano.sh/reclaim-delay", why.String())

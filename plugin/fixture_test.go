@@ -23,6 +23,7 @@ type fixture struct {
 	own   *session
 	close func() // at the end of the test at the latest
 
+	model       *claimModel         // the resource claims of pods, nil for none
 	terminating map[api.TaskID]bool // pods that were being deleted when the session opened, where they hold cards
 }
 

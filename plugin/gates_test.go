@@ -58,9 +58,16 @@ func TestHooksDoNotAllocate(t *testing.T) {
 }
 
 // TestCardHooksDoNotAllocate is the same where cards count.
-func TestCardHooksDoNotAllocate(t *testing.T) {
+func TestCardHooksDoNotAllocate(t *testing.T) { checkCardHooks(t, "{}") }
+
+// TestCardHooksDoNotAllocateForBudgets is the same with budgets of card-hours.
+func TestCardHooksDoNotAllocateForBudgets(t *testing.T) {
+	checkCardHooks(t, `{"A":"900h/day","B":"900h/30d sliding"}`)
+}
+
+func checkCardHooks(t *testing.T, budgets string) {
 	s := newScene().node("a", "A", 4).node("b", "B", 8).queue("root", "").
-		queue("mine", "root", "quota", `{"A":4,"B":4}`, "deserved", `{"A":4,"B":4}`, "guarantee", `{"A":0}`).
+		queue("mine", "root", "quota", `{"A":4,"B":4}`, "deserved", `{"A":4,"B":4}`, "guarantee", `{"A":0}`, "budget", budgets).
 		queue("other", "root", "quota", `{"A":8}`, "deserved", `{"A":1}`, "guarantee", `{"A":0}`).
 		pods("one", "mine", "A", 1, 1).pods("either", "mine", "A|B", 2, 1, members(2)).
 		pods("reserved", "mine", "A|B", 2, 1, members(2), inPhase(workload.Inqueue)).pods("busy", "other", "A", 4, 1, on("a")).
@@ -227,7 +234,7 @@ func TestHooksWithPoliciesDoNotAllocate(t *testing.T) {
 	}
 	f := s.open(t)
 	require.True(t, f.own.HasPolicies())
-	require.NotNil(t, f.own.Intake.Namespaces)
+	require.NotNil(t, f.own.Intake.Holders)
 	var next any = f.job("next")
 	event := &framework.Event{Task: f.task("next-a")}
 	nextTask := []*api.TaskInfo{event.Task}

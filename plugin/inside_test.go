@@ -30,8 +30,8 @@ func (s *session) promises() map[string]float64 {
 		}
 	}
 	add(s.Index, "")
-	if s.Intake.Namespaces != nil {
-		add(&s.Intake.Namespaces.Quota.Accounts, "namespace ")
+	if s.Intake.Holders != nil {
+		add(&s.Intake.Holders.Quota.Accounts, "namespace ")
 	}
 	return all
 }

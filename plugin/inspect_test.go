@@ -14,11 +14,12 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // inspected opens a session and returns its Inspection.
-func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) (*fixture, Inspection) {
+func inspected(t *testing.T, c workload.Cluster, build framework.PluginBuilder) (*fixture, inspect.Inspection) {
 	t.Helper()
 	var own framework.Plugin
 	f := openFixture(t, c, func(a framework.Arguments) framework.Plugin {
@@ -83,7 +84,7 @@ func TestInspectionOfCards(t *testing.T) {
 	assert.Equal(t, "cpu", cpu.Resource)
 	assert.Equal(t, 1.0, cpu.Allocated)
 	assert.Equal(t, float64(2<<30), memory.Request)
-	assert.Equal(t, Holding{Resource: "A", Card: true, Allocated: 2, Request: 4, Elastic: card.Elastic, Capability: 3, Deserved: 3, Guarantee: 3}, card)
+	assert.Equal(t, inspect.Holding{Resource: "A", Card: true, Allocated: 2, Request: 4, Elastic: card.Elastic, Capability: 3, Deserved: 3, Guarantee: 3}, card)
 }
 
 // TestReasonNamesEachCardOfAList refuses the cards of a list in different queues: the
@@ -134,7 +135,7 @@ func TestAccountsOfATree(t *testing.T) {
 	_, i := inspected(t, workload.Cluster{Hierarchy: true, Nodes: oneNode, Queues: []workload.Queue{
 		{Name: "top"}, {Name: "leaf", Parent: "top", Annotations: map[string]string{"volcano.sh/card.quota": `{"A":3}`}}, {Name: "lost", Parent: "gone"},
 	}}, New)
-	byName := map[string]Account{}
+	byName := map[string]inspect.Account{}
 	for _, a := range i.Accounts() {
 		byName[a.Queue] = a
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
+	"github.com/capacity-card/capacity-card/plugin/store"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
@@ -29,7 +31,7 @@ func borrower() *scene {
 }
 
 // begins opens a session on a scene that begins with a stored usage, some time later, and returns its inspection.
-func (c *fairScheduler) begins(t *testing.T, s *scene, after time.Duration, stored *fairness.Stored) Inspection {
+func (c *fairScheduler) begins(t *testing.T, s *scene, after time.Duration, stored *store.Stored) inspect.Inspection {
 	t.Helper()
 	build := c.build
 	defer func() { c.build = build }()
@@ -47,20 +49,20 @@ func (c *fairScheduler) begins(t *testing.T, s *scene, after time.Duration, stor
 	return i
 }
 
-func (c *fairScheduler) stored(t *testing.T) *fairness.Stored {
+func (c *fairScheduler) stored(t *testing.T) *store.Stored {
 	t.Helper()
 	get := func(name string) (*v1.ConfigMap, error) {
 		return c.kube.CoreV1().ConfigMaps("volcano-system").Get(context.Background(), name, metav1.GetOptions{})
 	}
 	first, err := get("capacity-card-usage")
 	require.NoError(t, err)
-	require.True(t, fairness.IsStored(first))
-	stored, err := fairness.Read(first, get)
+	require.True(t, store.IsStored(first))
+	stored, err := store.Read(first, get)
 	require.NoError(t, err)
 	return stored
 }
 
-func pastOf(t *testing.T, i Inspection, queue string) Past {
+func pastOf(t *testing.T, i inspect.Inspection, queue string) inspect.Past {
 	t.Helper()
 	for _, p := range i.Pasts() {
 		if p.Queue == queue {
@@ -68,7 +70,7 @@ func pastOf(t *testing.T, i Inspection, queue string) Past {
 		}
 	}
 	require.Fail(t, "no queue "+queue)
-	return Past{}
+	return inspect.Past{}
 }
 
 // TestInspectionBeginsWithStoredUsage compares a session that begins with what a scheduler has saved with the session
@@ -104,7 +106,7 @@ func TestInspectionBeginsWithStoredUsage(t *testing.T) {
 	rivals := i.Rivals("a")
 	require.Len(t, rivals, 2)
 	b := rivals[0]
-	assert.Equal(t, Rival{Queue: "b", Level: b.Level, First: true, ByUsage: true, Wants: []string{"A"}}, b)
+	assert.Equal(t, inspect.Rival{Queue: "b", Level: b.Level, First: true, ByUsage: true, Wants: []string{"A"}}, b)
 	assert.Less(t, b.Level, a.Level)
 	assert.Empty(t, i.Rivals("c"))
 
@@ -133,7 +135,7 @@ func TestInspectionResetsUsage(t *testing.T) {
 	c.open(t, idle(), time.Minute).close()
 	i := c.begins(t, idle(), 0, c.stored(t))
 	assert.Nil(t, i.ForgetUsage("none"))
-	record := i.ForgetUsage("a").Record
+	record := i.ForgetUsage("a")
 	assert.Equal(t, []float64{0}, record.Queues["a"].Usage)
 	assert.Greater(t, record.Queues["b"].Usage[0], 3000.0)
 	assert.InDelta(t, record.Queues["b"].Usage[0], record.Queues["root"].Usage[0], 1e-6, "the queue above loses it")

@@ -163,7 +163,7 @@ func TestWeightsAgreeWithProportion(t *testing.T) {
 			return plugin
 		})
 		offline.Open(offline.NewCache(info), offline.Tiers(false, ProportionName))
-		theirs := inspect(plugin)
+		theirs := examine(plugin)
 		f := (&scene{Cluster: c, build: NewCapacity, arguments: framework.Arguments{"deservedFrom": "weight"}}).open(t)
 		for q := range index.Queue(f.own.Index.Len()) {
 			name := f.own.Index.Name(q)

@@ -10,6 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
@@ -18,6 +19,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/plugin/store"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -43,6 +45,8 @@ type memory struct {
 	jobs       quota.Jobs
 	fences     quota.Fences
 	fairness   fairness.Memory
+	budgets    budget.Memory
+	store      store.Store
 
 	metrics   *report.Metrics
 	journal   *report.Journal
@@ -75,6 +79,13 @@ func (m *memory) parse(v arguments.Variant, given map[string]any) arguments.Sett
 		m.warnings.Once(v.Name, problem)
 	}
 	return s
+}
+
+// begin forgets what queues have had, and begins with what is stored, nil for nothing.
+func (m *memory) begin(with *store.Stored) {
+	m.fairness.Forget()
+	m.budgets.Forget()
+	m.store.Begin(with)
 }
 
 // fewNames is a number of names that is never too large.

@@ -45,10 +45,10 @@ func namespaced() *scene {
 // accounts and with the limits.
 func (f *fixture) checkNamespaces(t *testing.T) {
 	t.Helper()
-	if f.own.Intake.Namespaces == nil {
+	if f.own.Intake.Holders == nil {
 		return
 	}
-	ix := &f.own.Intake.Namespaces.Quota.Accounts
+	ix := &f.own.Intake.Holders.Quota.Accounts
 	want := map[index.Queue]map[fastres.Dim]float64{}
 	for _, job := range f.Jobs {
 		q := f.own.Index.Lookup(string(job.Queue))
@@ -58,7 +58,7 @@ func (f *fixture) checkNamespaces(t *testing.T) {
 			}
 			charge := fastres.NewVector(f.own.Intake.Dims.Length())
 			f.own.Intake.SetCharge(charge, q, task, task.NodeName)
-			at := f.own.Intake.Namespaces.Quota.Account(q, job.Namespace)
+			at := f.own.Intake.AccountOf(job.UID)
 			if at == index.None {
 				continue
 			}
@@ -89,7 +89,7 @@ func TestNamespaceLevels(t *testing.T) {
 		"x.either": fmt.Sprintf(text, "train", "A", 1, 4, 3) + "; " + fmt.Sprintf(text, "team", "B", 1, 7, 6),
 		"x.serve":  fmt.Sprintf(text, "team", "A", 2, 5, 4) + "; " + fmt.Sprintf(text, "team", "B", 2, 8, 6),
 	} {
-		assert.Equal(t, want, Inspection{f.own}.Allocate(f.task(job+"-0")).String())
+		assert.Equal(t, want, inspectionOf(f.own).Allocate(f.task(job+"-0")).String())
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
+	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
 // openSession reads a session and registers the hooks.
@@ -28,6 +29,7 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.chooseRules()
 	s.setShares()
 	s.openFeatures()
+	s.saveStore()
 	if s.Intake.HasPolicies() {
 		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })
 	}
@@ -38,7 +40,7 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.publish(treeChanged)
 	s.admit.WriteTimeouts()
 	s.warnClasses()
-	for _, problem := range m.fairness.Problems() {
+	for _, problem := range m.store.Problems() {
 		s.warnOnce(problem)
 	}
 	s.register(hierarchy)
@@ -49,12 +51,13 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool) {
 	m, v := s.memory, s.variant
 	intake.CompleteQueues(ssn)
-	m.queues.Open(ssn.Queues)
+	now := m.now()
+	m.queues.Open(ssn.Queues, now)
 	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.settings.Bounds.HierarchyFrom)
 	renewed := m.renewNames()
 	c := m.cards.Open(ssn, &m.queues, tree, &m.names, v.Cards, s.settings.Cards)
-	s.Session = constraint.Session{Volcano: ssn, Plugin: v.Name, Now: m.now(), Index: &m.index, Names: &m.names, Cards: c,
-		Books: &m.books, Frames: &m.frames, Limit: &m.index.RealCapability}
+	s.Session = constraint.Session{Volcano: ssn, Plugin: v.Name, Now: now, Index: &m.index, Names: &m.names, Cards: c,
+		Books: &m.books, Frames: &m.frames, Limit: &m.index.RealCapability, Reservations: &m.admit.Reservations}
 	s.Open()
 	s.Intake = m.intake.Read(ssn, s.Index, tree, &m.names, c, &m.admit.Reservations, s.settings.Bounds, s.Now)
 	if renewed {
@@ -63,13 +66,13 @@ func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 	m.frames.Reset(s.Intake.Dims.Length())
 	m.rest.Begin(s.Intake.Dims.Length())
 	m.guarantees.Reset(s.Index, s.Index, s.Intake.Available)
-	now := quota.Books{Queues: s.Index, Guarantees: &m.guarantees}
-	var namespaces *index.Index
-	if s.Intake.Namespaces != nil {
-		namespaces = &s.Intake.Namespaces.Quota.Accounts
-		now.Namespaces = namespaces
+	books := quota.Books{Queues: s.Index, Guarantees: &m.guarantees}
+	var holders *index.Index
+	if s.Intake.Holders != nil {
+		holders = &s.Intake.Holders.Quota.Accounts
+		books.Holders = holders
 	}
-	m.books.Open(now, s.Index, namespaces, s.Intake.AvailableThen)
+	m.books.Open(books, s.Index, holders, s.Intake.AvailableThen)
 	if s.Index.Rooted() {
 		root := s.Index.Root()
 		release.SetTotals(ssn, s.Intake.Dims.Resource(s.Index.Guarantee.Row(root)), s.Intake.Dims.Resource(s.Index.Deserved.Row(root)))
@@ -117,6 +120,9 @@ func (s *session) publish(treeChanged bool) {
 	for _, p := range m.intake.TreeProblems() {
 		s.warnQueue(ofTree, p, report.BadHierarchyAnnotation)
 	}
+	for _, p := range m.queues.WindowProblems() {
+		s.warnQueue(ofWindows, p, report.BadPolicyAnnotation)
+	}
 	for _, p := range m.intake.PolicyProblems() {
 		s.warnQueue(ofPolicies, p, report.BadPolicyAnnotation)
 	}
@@ -144,17 +150,31 @@ func (s *session) publish(treeChanged bool) {
 // publishUsage writes what queues have had over time, as often as it is saved.
 func (s *session) publishUsage() {
 	f := &s.memory.fairness
-	if !f.Due() {
+	if !s.memory.store.Due() {
 		return
 	}
+	s.publishBudgets()
+	s.memory.metrics.SetSaved(s.memory.store.Saved())
 	h := f.History()
+	if h == nil {
+		return
+	}
 	for q := range index.Queue(s.Index.Len()) {
 		s.memory.metrics.SetLevel(q, f.Level(q))
 		for c, used := range h.Row(q) {
 			s.memory.metrics.SetUsage(q, h.Columns()[c].Name, used)
 		}
 	}
-	s.memory.metrics.SetSaved(f.Saved())
+}
+
+// publishBudgets writes the budgets of queues, and what they have used of them.
+func (s *session) publishBudgets() {
+	s.memory.metrics.ForgetBudgets()
+	if rule := s.memory.budgets.InForce(); rule != nil {
+		for _, b := range rule.All() {
+			s.memory.metrics.SetBudget(b.Queue, s.Names.Name(b.Dim), budget.Hours(b.Limit), budget.Hours(b.Used))
+		}
+	}
 }
 
 // warnQueues warns once of queues that are refused, and of leaves whose cpu or
@@ -179,5 +199,8 @@ func (s *session) close() {
 	m.metrics.PublishInner()
 	m.journal.PublishWaiting()
 	s.reclaim.Close()
+	if rule := m.budgets.InForce(); rule != nil {
+		rule.Close()
+	}
 	m.intake.MendParents(s.Volcano, s.variant.Name)
 }

@@ -27,22 +27,22 @@ func (m *oracleSession) reservation(job *api.JobInfo) (min, placed, gated oracle
 }
 
 // admits reports whether the rules of admission let a job of a queue that takes jobs in.
-func (m *oracleSession) admits(o *oracle.Oracle, n *oracle.Namespaces, job *api.JobInfo) bool {
+func (m *oracleSession) admits(o *oracle.Oracle, n *oracle.Holders, job *api.JobInfo) bool {
 	name := string(job.Queue)
 	min, placed, _ := m.reservation(job)
 	lacks := min.Minus(placed)
-	return o.TooManyJobs(name) == "" && o.Enqueueable(name, lacks) == "" && n.Admits(name, job.Namespace, lacks) == ""
+	return o.TooManyJobs(name) == "" && o.Enqueueable(name, lacks) == "" && n.Admits(name, holdersOf(job), lacks).Queue == ""
 }
 
 // withdraw takes back what is reserved for a job that is Inqueue.
-func (m *oracleSession) withdraw(o *oracle.Oracle, n *oracle.Namespaces, job *api.JobInfo) {
+func (m *oracleSession) withdraw(o *oracle.Oracle, n *oracle.Holders, job *api.JobInfo) {
 	name := string(job.Queue)
 	o.LeaveJob(name)
 	if job.PodGroup.Spec.MinResources == nil || m.overdue(job) {
 		return
 	}
 	min, placed, gated := m.reservation(job)
-	n.Withdraw(name, job.Namespace, min.Minus(placed).Minus(gated))
+	n.Withdraw(name, holdersOf(job), min.Minus(placed).Minus(gated))
 }
 
 // holdsPromise reports whether a job may lose its place to another one: it is Inqueue, none of
@@ -75,7 +75,7 @@ func (m *oracleSession) inPlaceOf(job *api.JobInfo) (losers []*api.JobInfo) {
 	}
 	admitted := func(without []*api.JobInfo) bool {
 		o := m.oracle.Clone()
-		n := m.namespaces.Clone(o)
+		n := m.holders.Clone(o)
 		for _, each := range without {
 			m.withdraw(o, n, each)
 		}
@@ -99,7 +99,7 @@ func (m *oracleSession) inPlaceOf(job *api.JobInfo) (losers []*api.JobInfo) {
 // displace takes back what is reserved for some jobs.
 func (m *oracleSession) displace(losers []*api.JobInfo) {
 	for _, each := range losers {
-		m.withdraw(m.oracle, m.namespaces, each)
+		m.withdraw(m.oracle, m.holders, each)
 	}
 }
 

@@ -174,17 +174,17 @@ func (m *oracleSession) inOrder(reclaimer *api.TaskInfo, taken []*api.TaskInfo) 
 	return nil
 }
 
-// sufficesWithout reports whether a reclaimer has room in its queues and namespaces without
+// sufficesWithout reports whether a reclaimer has room in its queues and limits without
 // some tasks.
 func (m *oracleSession) sufficesWithout(reclaimer *api.TaskInfo, tasks []*api.TaskInfo) bool {
 	victims := m.oracle.Victims()
-	var gone []oracle.NamespaceJob
+	var gone []oracle.HolderJob
 	for _, task := range tasks {
 		victims.Remove(m.queueOf(task), m.request(task, true))
-		gone = append(gone, oracle.NamespaceJob{Queue: m.queueOf(task), Namespace: task.Namespace, Allocated: m.request(task, true)})
+		gone = append(gone, oracle.HolderJob{Queue: m.queueOf(task), Holders: m.holdersOf(task), Allocated: m.request(task, true)})
 	}
 	to, request := m.queueOf(reclaimer), m.request(reclaimer, false)
-	return victims.Suffice(to, request) && m.namespaces.Future().Without(gone).Fits(to, reclaimer.Namespace, request) == ""
+	return victims.Suffice(to, request) && m.holders.Future().Without(gone).Fits(to, m.holdersOf(reclaimer), request).Queue == ""
 }
 
 // mayTake reports whether a task takes from other queues at all.
@@ -211,7 +211,7 @@ func (m *oracleSession) protection(reclaimer, task *api.TaskInfo) string {
 // reclaimer has room in its queues then.
 func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInfo) (taken []*api.TaskInfo, suffice bool) {
 	to, claim, victims := m.queueOf(reclaimer), m.resource(reclaimer.InitResreq), m.oracle.Victims()
-	var gone []oracle.NamespaceJob
+	var gone []oracle.HolderJob
 	known := m.Queues[api.QueueID(to)] != nil
 	for _, task := range candidates {
 		from, request := m.queueOf(task), m.request(task, true)
@@ -232,11 +232,11 @@ func (m *oracleSession) taken(reclaimer *api.TaskInfo, candidates []*api.TaskInf
 		}
 		if may {
 			taken = append(taken, task)
-			gone = append(gone, oracle.NamespaceJob{Queue: from, Namespace: task.Namespace, Allocated: request})
+			gone = append(gone, oracle.HolderJob{Queue: from, Holders: m.holdersOf(task), Allocated: request})
 		}
 	}
 	return taken, !known || victims.Suffice(to, m.request(reclaimer, false)) &&
-		m.namespaces.Future().Without(gone).Fits(to, reclaimer.Namespace, m.request(reclaimer, false)) == ""
+		m.holders.Future().Without(gone).Fits(to, m.holdersOf(reclaimer), m.request(reclaimer, false)).Queue == ""
 }
 
 // sparedByGang returns the tasks that gang allows to evict: those of a job above its minimum,

@@ -39,8 +39,8 @@ type oracleSession struct {
 	oracle *oracle.Oracle
 	given  framework.Arguments
 
-	namespaces *oracle.Namespaces
-	cards      []string // nil where cards count nowhere
+	holders *oracle.Holders
+	cards   []string // nil where cards count nowhere
 
 	pending map[string][][]oracle.Amounts // by queue, the requests of pending tasks
 }
@@ -96,7 +96,7 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 	}
 	m := &oracleSession{fixture: s.open(t, drawPromises(r)), t: t, given: s.arguments}
 	m.configureOracle(s.Cluster)
-	m.configureNamespaces(s.Cluster)
+	m.configureHolders(s.Cluster)
 	m.compareBounds()
 	m.compareAccounts()
 	tasks := m.sortedTasks()
@@ -182,6 +182,9 @@ func drawPolicies(r *rand.Rand, c *workload.Cluster) {
 			own[card.NamespaceKey] = []string{`{"A":2}`, `{"A":1,"B":3}`, `{"A":0,"N":2}`, "{}"}[r.IntN(4)]
 		}
 		if r.IntN(3) == 0 {
+			own[card.HolderKey] = drawLimits[r.IntN(len(drawLimits))]
+		}
+		if r.IntN(3) == 0 {
 			own[policy.InqueueTimeoutKey] = []string{"0s", "10m", "40m"}[r.IntN(3)]
 		}
 		if r.IntN(3) == 0 {
@@ -206,6 +209,7 @@ func drawPromises(r *rand.Rand) func(*api.ClusterInfo, *offline.Cache) {
 		for _, id := range slices.Sorted(maps.Keys(info.Jobs)) {
 			job := info.Jobs[id]
 			job.Namespace = []string{"x", "y"}[r.IntN(2)]
+			drawHolders(r, job)
 			kind := []string{"", "", "ReplicaSet", "Job", "Other"}[r.IntN(5)]
 			for _, task := range job.Tasks {
 				task.Namespace = job.Namespace
@@ -595,7 +599,12 @@ func (m *oracleSession) compareAllocated() {
 		m.same(m.oracle.Allocated(name), m.own.Index.Allocated(q), true, "allocated of ", name)
 		require.Equal(m.t, m.oracle.Share(name), m.own.Index.Share(q), "share of %s", name)
 	}
-	m.compareNamespaces()
+	m.compareHolders()
+}
+
+// holdersOf returns for whom the job of a task counts.
+func (m *oracleSession) holdersOf(task *api.TaskInfo) []oracle.Holder {
+	return holdersOf(m.Jobs[task.Job])
 }
 
 // event allocates a pending task, with no check but that of cards, or evicts a running
@@ -614,7 +623,7 @@ func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate b
 			for d, quantity := range gone {
 				negative[d] = -quantity
 			}
-			m.namespaces.Add(oracle.NamespaceJob{Queue: m.queueOf(task), Namespace: task.Namespace, Allocated: negative})
+			m.holders.Add(oracle.HolderJob{Queue: m.queueOf(task), Holders: m.holdersOf(task), Allocated: negative})
 		}
 	case api.Pending:
 		if task.SchGated {
@@ -627,7 +636,7 @@ func (m *oracleSession) event(task *api.TaskInfo, node *api.NodeInfo, allocate b
 		if place() == nil && known {
 			m.oracle.Charge(m.queueOf(task), m.request(task, true))
 			m.oracle.Has(m.strange(task), 1)
-			m.namespaces.Add(oracle.NamespaceJob{Queue: m.queueOf(task), Namespace: task.Namespace, Allocated: m.request(task, true)})
+			m.holders.Add(oracle.HolderJob{Queue: m.queueOf(task), Holders: m.holdersOf(task), Allocated: m.request(task, true)})
 		}
 	}
 }
@@ -650,25 +659,25 @@ func (m *oracleSession) compareTask(task *api.TaskInfo) {
 		carded = true
 		fits = fits && some(func(card string) string {
 			one := oracle.Amounts{card: float64(p.Amount)}
-			refusal := m.namespaces.Fits(name, task.Namespace, one) + m.oracle.CardFits(name, card, float64(p.Amount))
+			refusal := m.holders.Fits(name, m.holdersOf(task), one).Queue + m.oracle.CardFits(name, card, float64(p.Amount))
 			if !m.oracle.LendsAll(name, one) {
 				refusal += "guaranteed to others"
 			}
 			return refusal
 		})
 		preempts = preempts && some(func(card string) string {
-			if !m.namespaces.FitsOwn(name, task.Namespace, oracle.Amounts{card: float64(p.Amount)}) {
-				return "over the limit of the namespace"
+			if !m.holders.FitsOwn(name, m.holdersOf(task), oracle.Amounts{card: float64(p.Amount)}) {
+				return "over the limit of a holder"
 			}
 			return m.oracle.PreemptiveCard(name, card, float64(p.Amount), m.own.settings.Levels)
 		})
 	}
-	fits = fits && m.namespaces.Fits(name, task.Namespace, request) == ""
+	fits = fits && m.holders.Fits(name, m.holdersOf(task), request).Queue == ""
 	require.Equal(m.t, open && fits && m.oracle.Allocatable(name, request) == "" && m.oracle.LendsAll(name, request), m.own.allocatable(queue, task),
 		"allocatable: %v in %s", request, name)
 	verdict := m.oracle.Preemptive(name, request, m.own.settings.Levels)
 	preempts = preempts && verdict != "over quota" && (carded || verdict == "")
-	preempts = preempts && m.mayTake(task) && m.namespaces.FitsOwn(name, task.Namespace, request)
+	preempts = preempts && m.mayTake(task) && m.holders.FitsOwn(name, m.holdersOf(task), request)
 	require.Equal(m.t, open && preempts, m.own.preemptive(queue, []*api.TaskInfo{task}), "preemptive: %v in %s", request, name)
 }
 
@@ -706,7 +715,7 @@ func (m *oracleSession) compareJobs() {
 		queue := m.Queues[job.Queue]
 		min, placed, gated := m.reservation(job)
 		takes := m.oracle.Eligible(name) == "" && queue != nil && queue.Queue.Status.State == scheduling.QueueStateOpen
-		want := takes && m.admits(m.oracle, m.namespaces, job)
+		want := takes && m.admits(m.oracle, m.holders, job)
 		var losers []*api.JobInfo
 		if takes && !want {
 			losers = m.inPlaceOf(job)
@@ -725,8 +734,8 @@ func (m *oracleSession) compareJobs() {
 		if job.PodGroup.Spec.MinResources == nil {
 			continue
 		}
-		m.namespaces.Promise(name, job.Namespace, min.Minus(placed).Minus(gated))
-		m.compareNamespaces()
+		m.holders.Promise(name, holdersOf(job), min.Minus(placed).Minus(gated))
+		m.compareHolders()
 		for _, name := range m.oracle.Names() {
 			m.same(m.oracle.Inqueue(name), m.own.Index.Inqueue.Row(m.own.Index.Lookup(name)), false, "inqueue of ", name)
 		}

@@ -4,17 +4,18 @@ import (
 	"sync"
 	"time"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
-	"github.com/capacity-card/capacity-card/plugin/cards"
-	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
+	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
 var (
-	cardBuilder       = &builder{variant: arguments.Variant{Name: Name, ZeroUnset: true, Cards: cards.Everywhere}}
-	capacityBuilder   = &builder{variant: arguments.Variant{Name: CapacityName, Scalars: true, Cards: cards.Annotated}}
-	proportionBuilder = &builder{variant: arguments.Variant{Name: ProportionName, Scalars: true, Proportion: true}}
+	cardBuilder       = builderOf(Name)
+	capacityBuilder   = builderOf(CapacityName)
+	proportionBuilder = builderOf(ProportionName)
 )
 
 // New returns the plugin capacity-card for one session.
@@ -56,6 +57,11 @@ type builder struct {
 	idle    []*memory
 }
 
+func builderOf(name string) *builder {
+	v, _ := arguments.VariantOf(name)
+	return &builder{variant: v}
+}
+
 func (b *builder) build(given framework.Arguments) framework.Plugin {
 	return &quotaPlugin{builder: b, arguments: given}
 }
@@ -87,8 +93,8 @@ func (b *builder) giveBack(m *memory) {
 type quotaPlugin struct {
 	builder   *builder
 	arguments framework.Arguments
-	session   *session               // while the session is open
-	begin     func(*fairness.Memory) // before the session opens; nil for nothing
+	session   *session      // while the session is open
+	begin     func(*memory) // before the session opens; nil for nothing
 }
 
 // Name is the name that the plugin is registered under.
@@ -106,7 +112,7 @@ func (p *quotaPlugin) OnSessionOpen(ssn *framework.Session) {
 	}
 	m := p.builder.lend()
 	if p.begin != nil {
-		p.begin(&m.fairness)
+		p.begin(m)
 	}
 	p.session = openSession(ssn, p.builder.variant, m.parse(p.builder.variant, p.arguments), m)
 	inForce.opened(ssn, p.session)
@@ -121,4 +127,28 @@ func (p *quotaPlugin) OnSessionClose(ssn *framework.Session) {
 	p.session.close()
 	p.builder.giveBack(p.session.memory)
 	p.session = nil
+}
+
+// Inspect returns the inspection of a plugin of this package, from the opening of
+// its session to the close; false for any other plugin.
+func Inspect(p framework.Plugin) (inspect.Inspection, bool) {
+	own, ok := p.(*quotaPlugin)
+	if !ok || own.session == nil {
+		return inspect.Inspection{}, false
+	}
+	return inspectionOf(own.session), true
+}
+
+func inspectionOf(s *session) inspect.Inspection {
+	return inspect.Of(inspect.Session{Session: &s.Session, Settings: &s.settings, Admit: &s.admit, Reclaim: &s.reclaim, Explain: &s.explain,
+		Fences: &s.memory.fences, Fairness: &s.memory.fairness, Budgets: &s.memory.budgets, Queues: &s.memory.queues,
+		Order: func(l, r *api.QueueInfo) int { return s.rules.order(s, l, r) }})
+}
+
+// BeginWith makes the next session of a plugin of this package begin with what is stored, nil for what
+// the queues have, and not with that of the session before.
+func BeginWith(p framework.Plugin, stored *store.Stored) {
+	if own, ok := p.(*quotaPlugin); ok {
+		own.begin = func(m *memory) { m.begin(stored) }
+	}
 }

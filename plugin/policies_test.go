@@ -15,6 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -138,13 +139,13 @@ func TestLimitsOfUncountedResources(t *testing.T) {
 			run.open(t)
 			assert.Contains(t, (<-events).Message, `"none" is not a JSON object`, "the same warning is recorded again")
 			var found []string
-			for _, p := range PolicyProblems(test.build(nil).Name(), nil, map[string]string{policy.NamespaceCapabilityKey: `{"cpu": 4, "gpus": 1}`}) {
+			for _, p := range inspect.PolicyProblems(test.build(nil).Name(), nil, map[string]string{policy.NamespaceCapabilityKey: `{"cpu": 4, "gpus": 1}`}) {
 				found = append(found, p.Reason)
 			}
 			assert.Len(t, found, 1)
 		})
 	}
-	assert.Empty(t, PolicyProblems("drf", nil, map[string]string{policy.NamespaceCapabilityKey: `{"gpus": 1}`}), "a plugin of someone else")
+	assert.Empty(t, inspect.PolicyProblems("drf", nil, map[string]string{policy.NamespaceCapabilityKey: `{"gpus": 1}`}), "a plugin of someone else")
 }
 
 // TestPoliciesOfADeletedRoot deletes the root. The tree still has one, without policies.

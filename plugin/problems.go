@@ -19,6 +19,7 @@ import (
 const (
 	ofTree     = "tree"
 	ofPolicies = "policies"
+	ofWindows  = "windows"
 	ofKeys     = "keys"
 	ofCards    = "cards"
 	ofDevices  = "devices"

@@ -289,11 +289,11 @@ func TestNoPreemptionOfWhatIsReserved(t *testing.T) {
 func TestReservedReason(t *testing.T) {
 	f := gatedScene(t).node("a", "A", 8).queue("q", "", "quota", `{"A":4}`).pods("gate", "q", "A", 1, 3, optedIn(true)).
 		pods("plain", "q", "A", 1, 2, inPhase(workload.Inqueue)).openGated(t)
-	reason := Inspection{f.own}.Allocate(f.task("plain-0"))
+	reason := inspectionOf(f.own).Allocate(f.task("plain-0"))
 	require.NotNil(t, reason)
 	const text = "Queue <q> has insufficient <A> quota: requested <2>, total would be <5>, but capability is <4>; the rest is reserved for pods that wait for a node"
 	assert.Equal(t, text, reason.String())
-	assert.Equal(t, text, Inspection{f.own}.Node(f.task("plain-0"), "a").String())
+	assert.Equal(t, text, inspectionOf(f.own).Node(f.task("plain-0"), "a").String())
 }
 
 // TestQueueGatesOff opens sessions that reserve nothing: under another name, with the rules of

@@ -169,6 +169,7 @@ func (f *fixture) checkCards(t *testing.T) {
 		card  string
 	}
 	want := map[cell]float64{}
+	f.model.begin()
 	for _, job := range f.Jobs {
 		q := f.own.Index.Lookup(string(job.Queue))
 		if q == index.None || !f.own.Cards.Counted(q) {
@@ -179,7 +180,11 @@ func (f *fixture) checkCards(t *testing.T) {
 				continue
 			}
 			d := f.own.Cards.PodRequest(q, task.Pod)
+			f.model.each(f.own.Index.Path(q), task, func(q index.Queue, name string, milli float64) { want[cell{q, name}] += milli })
 			for p := range f.own.Cards.Requests(d) {
+				if p.Resource == cards.Devices {
+					continue
+				}
 				name := f.cardFor(task, p)
 				for _, q := range f.own.Index.Path(q) {
 					want[cell{q, name}] += float64(p.Amount)
@@ -187,11 +192,12 @@ func (f *fixture) checkCards(t *testing.T) {
 			}
 		}
 	}
+	f.model.end()
 	for q := range index.Queue(f.own.Index.Len()) {
 		for d := fastres.FirstFree; int(d) < f.own.memory.names.Len(); d++ {
 			if f.own.memory.names.IsCard(d) {
 				name := f.own.memory.names.Name(d)
-				require.Equal(t, want[cell{q, name}], f.own.Index.Allocated(q).Get(d), "queue %s, card %s", f.own.Index.Name(q), name)
+				require.Equal(t, want[cell{q, name}], f.own.Index.Allocated(q).Get(d), "queue %s, card %s\n%v", f.own.Index.Name(q), name, f.model)
 			}
 		}
 	}
@@ -200,8 +206,8 @@ func (f *fixture) checkCards(t *testing.T) {
 // cardFor returns the card that a placed task is charged for: the one that it holds,
 // the card that the labels of its node name, or the first of its list.
 func (f *fixture) cardFor(task *api.TaskInfo, p cards.Request) string {
-	if p.Held != 0 {
-		return f.own.memory.names.Name(p.Held)
+	if d, holds := p.Held(); holds {
+		return f.own.memory.names.Name(d)
 	}
 	if node := f.Nodes[task.NodeName]; node != nil {
 		for _, has := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, nil).Cards {
@@ -211,7 +217,7 @@ func (f *fixture) cardFor(task *api.TaskInfo, p cards.Request) string {
 		}
 	}
 	if n := f.own.Cards.Node(task.NodeName); f.Nodes[task.NodeName] == nil && n != nil {
-		if d, ok := p.CardOn(n); ok {
+		for d := range p.On(n) {
 			return f.own.memory.names.Name(d) // a node that only the informer has
 		}
 	}

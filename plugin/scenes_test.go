@@ -243,6 +243,7 @@ func (r *sceneRun) admit(t *testing.T, w *chaos, names []string) *chaosCycle {
 	}
 	c.checkAll(afterAction)
 	c.noteAdmitted()
+	c.noteHeld()
 	jobs, promises := c.Jobs, r.promises(c)
 	framework.CloseSession(c.Session)
 	w.follow(jobs)
@@ -348,7 +349,7 @@ func (r *sceneRun) cards(j *world.Job) string {
 		if p.Placed() {
 			model := "lost"
 			if n := r.w.Nodes[p.Object.Spec.NodeName]; n != nil && !n.Lost {
-				model = cmp.Or(n.Spec.Labels["nvidia.com/gpu.product"], "unknown")
+				model = cmp.Or(n.Spec.Labels["nvidia.com/gpu.product"], sharedOf(n.Spec).model, "unknown")
 			}
 			models[model]++
 		}

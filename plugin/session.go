@@ -6,7 +6,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/admit"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -14,6 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/gates"
 	"github.com/capacity-card/capacity-card/plugin/reclaim"
 	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/store"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -26,9 +26,9 @@ type session struct {
 	memory   *memory
 	admit    admit.Session
 	reclaim  reclaim.Session
-	gates    *gates.Rule // nil where Volcano removes no gates
+	gates    *gates.Rule  // nil where Volcano removes no gates
+	stored   *store.State // what was loaded since the last session, nil for nothing
 	explain  report.Explainer
-	holderOf func(fastres.Dim) (*api.JobInfo, index.Queue) // nil where no job holds a card
 	// rules differ between names, releases and arguments. They are chosen when the session opens.
 	rules struct {
 		share quota.ShareRule

@@ -26,9 +26,9 @@ var (
 func (s *session) prePredicate(task *api.TaskInfo) error {
 	s.reclaim.Prepare(task)
 	w := &whatIf{overlay: s.Index.Snapshot(), guarantees: s.Books.Future.Guarantees}
-	if n := s.Intake.Namespaces; n != nil {
-		namespaces := n.Quota.Accounts.Snapshot()
-		w.namespaces = &namespaces
+	if h := s.Intake.Holders; h != nil {
+		holders := h.Quota.Accounts.Snapshot()
+		w.holders = &holders
 	}
 	if s.Cards != nil {
 		w.task, w.queue = task, s.QueueOf(task)
@@ -53,12 +53,12 @@ func (s *session) whatIf(state fwk.CycleState) (*whatIf, error) {
 	if length := s.Intake.Dims.Length(); w.request.Len() == 0 {
 		w.request, w.refund = fastres.NewVector(length), fastres.NewVector(length)
 		w.books = quota.Books{Queues: &w.overlay, Guarantees: w.guarantees}
-		if w.namespaces != nil {
-			w.books.Namespaces = w.namespaces
+		if w.holders != nil {
+			w.books.Holders = w.holders
 		}
 		if !w.begun {
 			w.begun = true
-			s.Books.CopyTo(&w.overlay, w.books.Namespaces)
+			s.Books.CopyTo(&w.overlay, w.books.Holders)
 		}
 	}
 	return w, nil
@@ -111,7 +111,7 @@ func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	}
 	v := quota.Eligible(s.Index.Tree, q)
 	if v.OK() {
-		v = s.allocation(&w.books, q, task, w.request).Verdict
+		v = s.AllocationOf(&w.books, q, task, w.request).Verdict
 	}
 	return v.OK()
 }

@@ -17,7 +17,7 @@ type upstreamPlugin struct {
 	reserved map[api.QueueID]map[api.TaskID]*api.TaskInfo // nil before v1.15, and in proportion
 }
 
-func inspect(p framework.Plugin) upstreamPlugin {
+func examine(p framework.Plugin) upstreamPlugin {
 	fields := reflect.ValueOf(p).Elem()
 	u := upstreamPlugin{queues: open(fields.FieldByName("queueOpts"))}
 	if reserved := fields.FieldByName("queueGateReservedTasks"); reserved.IsValid() {

@@ -16,7 +16,7 @@ import (
 // vectors.
 type whatIf struct {
 	overlay         index.Overlay
-	namespaces      *index.Overlay // nil where no queue limits namespaces
+	holders         *index.Overlay // nil where no queue limits the holders of jobs
 	guarantees      *quota.Guarantees
 	request, refund fastres.Vector // made at the first simulation
 	books           quota.Books    // the accounts above, from then on
@@ -32,9 +32,9 @@ type whatIf struct {
 // Clone returns an independent what-if (fwk.StateData).
 func (w *whatIf) Clone() fwk.StateData {
 	clone := &whatIf{overlay: w.overlay.Clone(), guarantees: w.guarantees, begun: w.begun}
-	if w.namespaces != nil {
-		namespaces := w.namespaces.Clone()
-		clone.namespaces = &namespaces
+	if w.holders != nil {
+		holders := w.holders.Clone()
+		clone.holders = &holders
 	}
 	return clone
 }

@@ -13,6 +13,10 @@ import (
 //	refund q 2   3   6
 //	Allocated    3   6     below still has 5 and 8
 //
+// Everything that reads accounts without some tasks reads a Draft: Victims is one, and package constraint
+// makes one of the accounts of queues and of holders. Simulations alone read an index.Overlay: a Draft
+// shows later changes of the accounts below, and many simulations begin from the accounts of one moment.
+//
 // The zero Draft with accounts is ready. Begin starts the next one in the same memory. A Draft is
 // for one goroutine.
 type Draft struct {
@@ -29,8 +33,8 @@ type heldBy struct {
 	claim string
 }
 
-// few is a number of queues in which a search is faster than a map.
-const few = 12
+// maxSearched is the number of queues up to which a search is faster than a map.
+const maxSearched = 12
 
 // Begin starts a draft of accounts without changes.
 func (d *Draft) Begin(below Accounts) {
@@ -45,7 +49,7 @@ func (d *Draft) Changed() []index.Queue { return d.changed }
 
 // row returns the row of q, −1 for none.
 func (d *Draft) row(q index.Queue) int {
-	if len(d.changed) > few {
+	if len(d.changed) > maxSearched {
 		if row, known := d.at[q]; known {
 			return int(row)
 		}
@@ -79,7 +83,7 @@ func (d *Draft) Mutable(q index.Queue) fastres.Vector {
 		d.rows.Reset(0, before.Len())
 	}
 	d.changed = append(d.changed, q)
-	if len(d.changed) > few {
+	if len(d.changed) > maxSearched {
 		d.number()
 	}
 	return d.rows.Row(d.rows.Append(before))
@@ -88,7 +92,7 @@ func (d *Draft) Mutable(q index.Queue) fastres.Vector {
 // number maps the queues that have none yet to their rows.
 func (d *Draft) number() {
 	if d.at == nil {
-		d.at = make(map[index.Queue]int32, 4*few)
+		d.at = make(map[index.Queue]int32, 4*maxSearched)
 	}
 	for i := len(d.at); i < len(d.changed); i++ {
 		d.at[d.changed[i]] = int32(i)

@@ -108,6 +108,14 @@ func (f *Future) CopyDevices(q index.Queue, claims []index.DeviceClaim) {
 	})
 }
 
+// Change follows a change of q alone in one dimension of allocated.
+func (f *Future) Change(q index.Queue, d fastres.Dim, more float64) {
+	if len(f.at) > 0 && f.at[q] >= 0 {
+		row := f.rows.Row(int(f.at[q]))
+		row.Set(d, max(0, row.Get(d)+more))
+	}
+}
+
 func (f *Future) follow(q index.Queue, change func(p index.Queue, row fastres.Vector)) {
 	if len(f.at) == 0 {
 		return
@@ -122,7 +130,7 @@ func (f *Future) follow(q index.Queue, change func(p index.Queue, row fastres.Ve
 // Books are the accounts that the rules of allocation read.
 type Books struct {
 	Queues     Accounts
-	Namespaces Accounts // nil where no queue limits namespaces
+	Holders    Accounts // nil where no queue limits the holders of jobs
 	Guarantees *Guarantees
 	// Then are books that are read as well, nil for none: a task fits if it fits beside what is
 	// there now and beside what will be.

@@ -176,6 +176,9 @@ func (g *Guarantees) unusedBelow(a View, q index.Queue, d fastres.Dim) float64 {
 	return unused
 }
 
+// Again prepares g once more, after a change of allocated that differs from level to level.
+func (g *Guarantees) Again() { g.Reset(g.ix, g.base, g.available) }
+
 // Update follows a charge of q and its ancestors (sign 1), or a refund (sign −1). Call it
 // after the change of allocated.
 func (g *Guarantees) Update(q index.Queue, changed fastres.Vector, sign float64) {

@@ -19,6 +19,8 @@ const (
 	TooManyJobs                    // the queue has as many admitted jobs as it may have
 	OverQuota                      // the request does not fit under a bound
 	OverNamespace                  // the namespace has as much in a queue as the queue lets it have
+	OverHolder                     // the user, the group or the value of a label has as much
+	OverBudget                     // the queue has used up its budget of a card, or the job needs more than is left
 	OverDeserved                   // the request does not fit under deserved in any dimension
 	Guaranteed                     // what is left is guaranteed to other queues
 	Reserved                       // what is left is reserved for pods that get a node soon
@@ -34,7 +36,7 @@ const (
 
 var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
-	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", OverQuota: "OverQuota", OverNamespace: "OverNamespace",
+	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", OverQuota: "OverQuota", OverNamespace: "OverNamespace", OverHolder: "OverHolder", OverBudget: "OverBudget",
 	OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved", Earmarked: "Earmarked",
 	HeldForFairShare: "HeldForFairShare",
 	MixedResources:   "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
@@ -48,6 +50,9 @@ func (r Reason) String() string {
 	}
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
+
+// OfHolder reports whether the limit of a holder refuses.
+func (r Reason) OfHolder() bool { return r == OverNamespace || r == OverHolder }
 
 // Verdict is the result of a rule: Admitted, or the first reason for the refusal and the
 // queue that it is about.

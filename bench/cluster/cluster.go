@@ -45,7 +45,7 @@ func List(r workload.Resources) v1.ResourceList {
 func Node(n workload.Node) *v1.Node {
 	list := List(n.Allocatable)
 	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: types.UID(n.Name), Labels: n.Labels},
+		ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: types.UID(n.Name), Labels: n.Labels, Annotations: n.Annotations},
 		Status: v1.NodeStatus{
 			Capacity: list, Allocatable: list,
 			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},

@@ -173,8 +173,8 @@ func (s *server) await() error {
 		_, err := s.get(ctx, "/readyz")
 		return err == nil, nil
 	}
-	if err := wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, time.Minute, true, readable); err != nil {
-		return fmt.Errorf("the cluster has not been read within a minute: %w", err)
+	if err := wait.PollUntilContextTimeout(context.Background(), 100*time.Millisecond, 10*time.Minute, true, readable); err != nil {
+		return fmt.Errorf("the cluster has not been read within ten minutes: %w", err)
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type Cluster struct {
 type Node struct {
 	Name        string
 	Labels      map[string]string
+	Annotations map[string]string
 	Allocatable Resources
 }
 

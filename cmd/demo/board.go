@@ -260,7 +260,7 @@ func nodeTable(nodes []*corev1.Node) string {
 	rows := []string{"NODE\tCARDS\tNAME\tASKED FOR AS"}
 	for _, node := range nodes {
 		first := node.Name
-		for _, each := range card.Discover(node.Labels, node.Status.Allocatable, nil).Cards {
+		for _, each := range card.OnNode(node, nil).Cards {
 			if count := int64(each.Milli.Cards()); count > 0 {
 				rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s", first, count, each.Name, each.Resource))
 				first = ""

@@ -41,7 +41,7 @@ func (c cards) add(other cards) {
 func occupied(pod *corev1.Pod, node *corev1.Node) cards {
 	found := cards{}
 	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
-	for _, each := range card.Discover(node.Labels, node.Status.Allocatable, nil).Cards {
+	for _, each := range card.OnNode(node, nil).Cards {
 		if quantity, ok := requests[each.Resource]; ok {
 			found[each.Name] += quantity.Value()
 		}

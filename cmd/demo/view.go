@@ -109,7 +109,7 @@ func newView(s snapshot) view {
 	})
 	v := view{queues: below(s, index.RootName, 0), idle: cards{}, evicted: s.evicted, warnings: s.warnings}
 	for _, node := range s.nodes {
-		for _, each := range card.Discover(node.Labels, node.Status.Allocatable, nil).Cards {
+		for _, each := range card.OnNode(node, nil).Cards {
 			v.idle[each.Name] += int64(each.Milli.Cards())
 		}
 	}

@@ -42,7 +42,7 @@ func (r wavesReport) Table() string {
 	}, r.Values)
 }
 
-// drained is when the last pod ran, infinite if not all did.
+// drained returns the time at which the last pod ran, infinite if not all did.
 func (r wavesReport) drained(run load.Run) float64 {
 	if run.Left > 0 {
 		return math.Inf(1)

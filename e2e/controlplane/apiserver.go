@@ -43,9 +43,39 @@ func (cp *ControlPlane) startAPIServer(context.Context) error {
 	if err != nil {
 		return err
 	}
+	done, err := cp.runAPIServer(listener)
+	if err != nil {
+		return err
+	}
+	cp.stops = append(cp.stops, func() error { return cp.stopAPIServer() })
+	if err := cp.createClients(listener.Addr().String(), token); err != nil {
+		return err
+	}
+	return cp.awaitAPIServer(done)
+}
+
+// RestartAPIServer ends the API server, and starts another one in its place, at the same address and with nothing in its
+// memory. It returns when that is ready.
+func (cp *ControlPlane) RestartAPIServer() error {
+	if err := cp.stopAPIServer(); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", cp.Address)
+	if err != nil {
+		return err
+	}
+	done, err := cp.runAPIServer(listener)
+	if err != nil {
+		return err
+	}
+	return cp.awaitAPIServer(done)
+}
+
+// runAPIServer runs kube-apiserver on a listener. done yields its error when it ends.
+func (cp *ControlPlane) runAPIServer(listener net.Listener) (done chan error, err error) {
 	serverOptions, err := cp.apiServerOptions(listener)
 	if err != nil {
-		return errors.Join(fmt.Errorf("reading flags: %w", err), listener.Close())
+		return nil, errors.Join(fmt.Errorf("reading flags: %w", err), listener.Close())
 	}
 	// The API server takes an end of its context during its start for a fatal error and exits the process. So it does
 	// not see the caller's context: the wait below runs to its end, and Stop cancels.
@@ -56,23 +86,21 @@ func (cp *ControlPlane) startAPIServer(context.Context) error {
 	}
 	if err != nil {
 		cancel()
-		return errors.Join(fmt.Errorf("completing options: %w", err), listener.Close())
+		return nil, errors.Join(fmt.Errorf("completing options: %w", err), listener.Close())
 	}
-	done := make(chan error, 1)
+	done = make(chan error, 1)
 	go func() { done <- app.Run(serving, completed) }()
-	cp.stops = append(cp.stops, func() error {
+	cp.stopAPIServer = func() error {
 		cancel()
 		select {
-		case <-done:
+		case err := <-done:
+			done <- err
 			return nil
 		case <-time.After(apiServerShutdown):
 			return fmt.Errorf("kube-apiserver did not stop within %s", apiServerShutdown)
 		}
-	})
-	if err := cp.createClients(listener.Addr().String(), token); err != nil {
-		return err
 	}
-	return cp.awaitAPIServer(done)
+	return done, nil
 }
 
 // writeCredentials writes the token of the only user and the key that signs service account tokens.
@@ -107,7 +135,7 @@ func (cp *ControlPlane) apiServerOptions(listener net.Listener) (*options.Server
 		flags.AddFlagSet(section)
 	}
 	key := cp.path("service-account.key")
-	err := flags.Parse([]string{
+	arguments := []string{
 		"--etcd-servers=unix:" + cp.path("etcd.sock"),
 		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
@@ -122,12 +150,18 @@ func (cp *ControlPlane) apiServerOptions(listener net.Listener) (*options.Server
 		"--endpoint-reconciler-type=none",
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
 		"--enable-priority-and-fairness=false",
+		// For deploy/admission/people, see docs/deploy.md.
+		"--feature-gates=MutatingAdmissionPolicy=true",
+		"--runtime-config=admissionregistration.k8s.io/v1beta1=true",
 		"--max-requests-inflight=0",
 		"--max-mutating-requests-inflight=0",
 		// Bounds the shutdown to two seconds when a client, say a kubectl that watches, does not hang up.
 		"--shutdown-send-retry-after=true",
-	})
-	if err != nil {
+	}
+	if cp.compaction > 0 {
+		arguments = append(arguments, "--etcd-compaction-interval="+cp.compaction.String())
+	}
+	if err := flags.Parse(arguments); err != nil {
 		return nil, err
 	}
 	return serverOptions, serverOptions.GenericServerRunOptions.ComponentGlobalsRegistry.Set()

@@ -35,6 +35,9 @@ type Options struct {
 	// Commands makes pods end as their commands do: a shell's sleeps and exits. Pods run on nodes that exist, and take time
 	// to end when they are deleted. By default every bound pod runs until it is deleted, and then it is gone.
 	Commands bool
+	// Compaction is the time between two compactions of etcd, each of which discards what is older than the one before.
+	// Default: that of kube-apiserver, 5m.
+	Compaction time.Duration
 }
 
 // ControlPlane is a running control plane. Its clients are not throttled.
@@ -48,8 +51,11 @@ type ControlPlane struct {
 
 	schedulePeriod time.Duration
 	commands       bool
+	compaction     time.Duration
 	directory      string
 	log            *logFile
+	// stopAPIServer ends the API server that runs.
+	stopAPIServer func() error
 	// stops undoes what Start and StartScheduler did; Stop calls it from the last to the first.
 	stops []func() error
 	// schedulers counts the schedulers started so far; each has a configuration directory of its own.
@@ -63,7 +69,7 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	if !running.CompareAndSwap(false, true) {
 		return nil, ErrRunning
 	}
-	cp := &ControlPlane{schedulePeriod: options.SchedulePeriod, commands: options.Commands}
+	cp := &ControlPlane{schedulePeriod: options.SchedulePeriod, commands: options.Commands, compaction: options.Compaction}
 	if cp.schedulePeriod == 0 {
 		cp.schedulePeriod = 200 * time.Millisecond
 	}

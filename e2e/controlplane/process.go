@@ -102,6 +102,12 @@ func (p *Process) Stop() error { return p.end(syscall.SIGTERM) }
 // Kill ends the process without a chance to do anything more, and waits for it.
 func (p *Process) Kill() error { return p.end(os.Kill) }
 
+// Pause stops the process where it is, until Continue.
+func (p *Process) Pause() error { return p.command.Process.Signal(syscall.SIGSTOP) }
+
+// Continue has a paused process go on, as if no time had passed.
+func (p *Process) Continue() error { return p.command.Process.Signal(syscall.SIGCONT) }
+
 func (p *Process) end(signal os.Signal) error {
 	select {
 	case <-p.exited:

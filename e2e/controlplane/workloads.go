@@ -18,6 +18,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/namespace"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
 	"k8s.io/kubernetes/pkg/controller/replication"
+	"k8s.io/kubernetes/pkg/controller/resourceclaim"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 )
@@ -37,6 +38,21 @@ func (cp *ControlPlane) StartWorkloadControllers(ctx context.Context) error {
 	factory.Start(ctx.Done())
 	go deployments.Run(ctx, 2)
 	go replicaSets.Run(ctx, 2)
+	return nil
+}
+
+// StartClaimController runs Kubernetes' own controller of ResourceClaims until ctx ends: it makes those of templates, and takes devices
+// back from claims whose pods have ended.
+func (cp *ControlPlane) StartClaimController(ctx context.Context) error {
+	factory := informers.NewSharedInformerFactory(cp.Kube, 0)
+	resources := factory.Resource().V1()
+	claims, err := resourceclaim.NewController(klog.FromContext(ctx), resourceclaim.Features{PrioritizedList: true}, cp.Kube,
+		factory.Core().V1().Pods(), resources.ResourceClaims(), resources.ResourceClaimTemplates())
+	if err != nil {
+		return fmt.Errorf("creating the controller of ResourceClaims: %w", err)
+	}
+	factory.Start(ctx.Done())
+	go claims.Run(ctx, 2)
 	return nil
 }
 

@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // mutants are the mutations.
-var mutants = slices.Concat(general, ofConstraints, ofDeviceClaims, ofPolicies, ofEvictions, ofGroups, ofUsage)
+var mutants = slices.Concat(general, ofConstraints, ofDeviceClaims, ofPolicies, ofEvictions, ofGroups, ofCardClaims, ofFractions, ofUsage, ofBudgets, ofOverrides)
 
 // general are those of all but policies, by subject.
 var general = []mutant{
@@ -96,7 +96,7 @@ var general = []mutant{
 	{"boundRoot", "ix.Rooted() || session.Dims.names.IsCard(d) {", "session.Dims.names.IsCard(d) {"},
 	{"boundRoot", "ix.Rooted() || session.Dims.names.IsCard(d) {", "ix.Rooted() {"},
 	{"gone.find", "session.tree.Broken(q) != nil", "false"},
-	{"gone.add", "!session.cards.Gives(task.NodeName, r.Resource, d)", "!there"},
+	{"gone.add", "if !session.cards.Gone(task.NodeName, r, d) {", "if there {"},
 	{"gone.find", "!left && !moved && !g.some", "!left && (moved || !moved) && !g.some"},
 	{"gone.find", "g.tree != session.tree || session.cards.QuotasChanged()", "g.tree != session.tree"},
 	{"gone.find", "|| session.cards.Occupied(task)", ""},
@@ -123,7 +123,7 @@ var general = []mutant{
 	{"EvictableForGang", "if eviction.Kind == release.GangPreempt {", "if false {"},
 	{"reclaim.Session.Open", "with.Damping == 0 && with.Levels == 0", "with.Damping == 0"},
 	{"reclaim.Session.Open", "with.Damping == 0 && with.Levels == 0", "with.Levels == 0"},
-	{"takeGang", "s.Names.AddCard(g.charge, r.Selector.Dims[0], float64(r.Amount))", ""},
+	{"takeGang", "s.Names.AddCard(g.charge, r.Selector.Dims[0], float64(r.Of(r.Selector.Dims[0])))", ""},
 	{"takeGang", "s.Cards.AddTo(g.charge, pod, node)", ""},
 	{"freesForAny", "node != nil && s.Cards.Usable(to, pod, node) && s.Cards", "node != nil && s.Cards"},
 	{"EvictableForGang", "return q != index.None && s.Index.Broken(q) == nil && s.freesForAny", "return s.freesForAny"},
@@ -210,7 +210,7 @@ var general = []mutant{
 	{"Pending.Add", "p.covers(x, y) && fits(x.number, y.number) && ", "p.covers(x, y) && "},
 	{"Pending.Add", " && (x.n == 1 || p.covers(y, x) && fits(y.number, x.number))", ""},
 	{"intake.within", "!named || amount > most", "named && amount > most"},
-	{"fits", "within(x.task.InitResreq, y.task.InitResreq) && ", ""},
+	{"Pending.fits", "within(x.task.InitResreq, y.task.InitResreq) && ", ""},
 	{"Pending.readTask", "known && within(room, task.InitResreq) && within(task.InitResreq, room)", "known && room != nil"},
 	{"hasRoom", "if roomFor(t.task.InitResreq, n) && ", "if "},
 	{"hasRoom", "p.picks[t.first+choice*t.n:][:t.n]", "p.picks[t.first:][:t.n]"},
@@ -221,8 +221,8 @@ var general = []mutant{
 	{"ExceedsWith", "bound.binds(d) && q > 0 && !lessEqual(", "bound.binds(d) && !lessEqual("},
 	{"chooseTake", "case with.Damping > 0:", "case false:"},
 	{"Pending.Read", "|| job.IsPending()", ""},
-	{"choose", "p.names.AddCard(p.request, d, float64(r.Amount))", ""},
-	{"choose", "p.names.AddCard(p.request, d, -float64(r.Amount))", ""},
+	{"choose", "p.names.AddCard(p.request, d, amount)", ""},
+	{"choose", "p.names.AddCard(p.request, d, -amount)", ""},
 	{"Pending.readTask", "if !session.cards.Allowed(q, r).OK() {", "if false {"},
 	{"Pending.Read", "!session.settings.Gates.Gated(task) && !task.BestEffort", "!task.BestEffort"},
 	{"parser.count", "value == math.Trunc(value)", "true"},
@@ -241,14 +241,14 @@ var general = []mutant{
 	{"gates.Rule.Charged", "quota.Unreserve(r.session.Index, kept.queue, r.rows.Row(kept.row))", ""},
 	{"reserve", "r.rows.Row(known.row).CopyFrom(a.Request)", ""},
 	{"gates.Rule.Refunded", "a.Task.Status == api.Pending && ", ""},
-	{"gates.Rule.FitCard", "milli -= r.rows.At(kept.row, d)", ""},
+	{"beyondOwn", "milli -= r.rows.At(kept.row, d)", ""},
 	{"gates.Rule.Charged", "if !known || !kept.active {", "if !known || !kept.active || true {"},
 	{"gates.Rule.Refunded", "r.reserve(a.Queue, a.Task)", ""},
 	{"gates.Rule.Fit", "if r.active > 0 {", "if false {"},
 	{"gates.Rule.FitCard", "if r.active == 0 {", "if r.active == 0 || r.session.Names.IsCard(d) {"},
 	{"Gates.Gated", "len(gates) != 1 || ", ""},
-	{"exceeded", "reason != quota.OverDeserved && reason != quota.Reserved ||", "reason != quota.OverDeserved ||"},
-	{"appendNumbers", "numbers = append(numbers, float64(v.Reason), float64(v.Queue))", "_ = v"},
+	{"Refused", "reason != quota.OverDeserved && reason != quota.Reserved:", "reason != quota.OverDeserved:"},
+	{"appendNumbers", "numbers = append(numbers, float64(f.Reason), float64(f.Queue))", ""},
 
 	// Cards.
 	{"CardFits", "for _, p := range a.Path(q) {", "for _, p := range a.Path(q)[:1] {"},
@@ -256,7 +256,7 @@ var general = []mutant{
 	{"EnqueueableNumbers", " - ix.Elastic.At(q, d)", ""},
 	{"PreemptiveCard", "if !allocatable(a.Allocated(p)", "if true || !allocatable(a.Allocated(p)"},
 	{"belowLCA", "return lPath[:len(lPath)-n], rPath[:len(rPath)-n]", "return lPath, rPath"},
-	{"room", "return math.Floor(bound", "return math.Ceil(bound"},
+	{"room", "return index.RoundDown(bound", "return math.Ceil(bound"},
 	{"Loads.Add", "for _, q := range ix.Path(d.Queue) {", "for _, q := range ix.Path(d.Queue)[:1] {"},
 	{"below", "for _, p := range ix.Path(q) {", "for _, p := range ix.Path(q)[:1] {"},
 	{"below", "load += l.rows.At(p, d)", ""},
@@ -289,7 +289,7 @@ var general = []mutant{
 	{"intake.admitted", "return true", "return allocated == 0"},
 	{"readJobs", "reservations.Add(t.reservations)", ""},
 	{"deriveBounds", "|| session.cards.Counted(q)", ""},
-	{"Queues.read", "known.Object.Generation != object.Generation || object.Generation == 0", "object.Generation == 0"},
+	{"Queues.read", "known.given.Generation != object.Generation || object.Generation == 0", "object.Generation == 0"},
 	{"MendParents", "mended.Spec.Parent = index.RootName", ""},
 	{"session.whatIf", "if !ok || !w.overlay.Valid() {", "if !ok {"},
 	{"simulate", `on == "" && node != nil`, "false"},
@@ -299,7 +299,7 @@ var general = []mutant{
 	{"positive", "value > 0 && !math.IsInf(value, 0)", "value != 0 && !math.IsInf(value, 0)"},
 
 	// Cards in sessions.
-	{"accepts", "return !s.mixed && (len(s.resources) == 0 || slices.Contains(s.resources, r))", "return !s.mixed"},
+	{"accepts", "return !s.mixed && (slices.Contains(s.resources, r) || len(s.resources) == 0 && len(s.fractions) == 0)", "return !s.mixed"},
 	{"allOf", "return request.unnamed", "return nil"},
 	{"resolveAll", "len(names) == 0 && !r.carded[r.resources[id]]", "len(names) == 0"},
 	{"MinimumHasCards", "r.labels.Known(name) || known", "known"},
@@ -308,7 +308,7 @@ var general = []mutant{
 	{"Discover", `label == "" && named.Known(resource)`, `label == "" && false`},
 	{"Discover", `named[resource] == "" && label != string`, "label != string"},
 	{"documentedLabel", `!strings.Contains(string(resource), "-")`, `!strings.Contains(string(resource), "--")`},
-	{"on", `} else if _, ok := labels[label]; !ok {`, "} else {"},
+	{"Labels.on", `} else if _, ok := labels[label]; !ok {`, "} else {"},
 	{"sharedCard", "!slices && gibibytes == 0", "gibibytes == 0"},
 	{"formerNames", "delete(former, c.dim)", "_ = c.dim"},
 	{"rename", "!both", "both || true"},
@@ -323,7 +323,7 @@ var general = []mutant{
 	{"Preference", "case left:", "case false:"},
 	{"restNeeds", ", quota.CardRoom(s.Index, s.Limit, q, d))", ")"},
 	{"OfVendor", "strings.HasSuffix(name, end)", "false"},
-	{"Session.Requests", "} else if all == nil || s.settings.Untyped == UntypedIgnore {", "} else if all == nil {"},
+	{"RequestsOn", "} else if all == nil || s.settings.Untyped == UntypedIgnore {", "} else if all == nil {"},
 	{"queue.parse", "if amount, had := before[d]; had {", "if amount, had := before[d]; had && false {"},
 	{"amount", "amount = min(amount, quota)", ""},
 	{"DeserveRoot", "if s.names.IsCard(d) && total.Has(d) {", "if false {"},
@@ -335,8 +335,8 @@ var general = []mutant{
 	{"missing", "{ return max(0, g.min-g.allocated) }", "{ return g.min }"},
 	{"AddElastic", "keep -= kept", ""},
 	{"finished", "return task.Status == api.Succeeded || task.Status == api.Failed", "return false"},
-	{"FitNode", "if !ok || !slices.Contains(r.Selector.Dims, c.dim) {", "if !ok {"},
-	{"FitNode", "r.Amount = s.amountOn(p, n, c.dim)", ""},
+	{"Session.FitNode", "if !slices.Contains(r.Selector.Dims, c.dim) {", "if false {"},
+	{"fitCard", "amount := s.amountOn(p, nodeName, n, d)", "amount := r.Amount"},
 	{"Preference", "float64(rank)) * s.settings.NodeOrderWeight", "float64(rank))"},
 	{"Preference", "rank += len(r.Selector.Names)", ""},
 	{"Unpromised", "ix.Allocated(p).Get(d)+ix.Inqueue.At(p, d) > ix", "ix.Allocated(p).Get(d) > ix"},

@@ -2,7 +2,7 @@ package main
 
 // ofGroups are the mutations of groups of cards.
 var ofGroups = []mutant{
-	{"AddCard", "x.Increase(s.Group, s.Weight*quantity)", "x.Increase(s.Group, quantity)"},
+	{"AddCard", "x.Increase(s.Group, s.Of(quantity))", "x.Increase(s.Group, quantity)"},
 	{"Group.Of", "w.Pattern == name", "false"},
 	{"Weight.of", "math.Floor(x/weightUnit) * weightUnit", "x"},
 	{"Weight.meets", "w.Pattern == pattern ||", ""},
@@ -13,10 +13,10 @@ var ofGroups = []mutant{
 	{"byGroups", "if !s.registry.groups.disjoint[share.Group] {", "if false {"},
 	{"AddBounds", "&& !group:", ":"},
 	{"AddBounds", "case group && !s.registry.groups.disjoint[d], !bounded && ix.IsLeaf(q):", "case !bounded && ix.IsLeaf(q):"},
-	{"fitsCard", "share.Weight*milli", "milli"},
+	{"fitsCard", "share.Of(milli)", "milli"},
 	{"Session.deserves", "s.Index.Deserved.Row(q).Has(share.Group)", "false"},
 	{"Session.keeps", "&& s.keepsGroups(q, d)", ""},
-	{"fitsUnder", "p.request.Get(s.Group)+s.Weight*amount >", "s.Weight*amount >"},
+	{"fitsUnder", "p.request.Get(s.Group)+s.Of(amount) >", "s.Of(amount) >"},
 	{"skipLooseSides", "c.load > c.room", "c.load > 2*c.room"},
 	{"fitsSides", "a.cells[side].load > a.cells[side].room", "false"},
 	{"excess", "taken <= a.cells[side].room", "true"},

@@ -60,7 +60,7 @@ func run(only string, workers int, file string) error {
 			var errs error
 			for m := range queue {
 				start := time.Now()
-				outcome, err := m.try(tree, r.killers[m.String()])
+				outcome, err := m.try(tree, r.killer(m))
 				errs = errors.Join(errs, r.add(m, outcome, err, time.Since(start)))
 			}
 			return errs
@@ -70,7 +70,7 @@ func run(only string, workers int, file string) error {
 		queue <- m
 	}
 	close(queue)
-	return errors.Join(group.Wait(), r.sum())
+	return errors.Join(group.Wait(), writeKillers(killersFile, r.killers, mutants), r.sum())
 }
 
 // choose applies the mutants that match.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -35,8 +36,25 @@ func TestResultsContinue(t *testing.T) {
 		t.Errorf("%d are killed and %d are not, not 1 and 1", r.killed, len(r.lost))
 	}
 	open("two"+dirty, 3)
-	if r := open("three", 3); len(r.killers) != 1 || r.killers[chosen[0].String()] != "quota TestTake" {
+	if r := open("three", 3); r.killer(chosen[0]) != "quota TestTake" || r.killer(chosen[1]) != "" {
 		t.Errorf("the killers are %v", r.killers)
+	}
+}
+
+// TestKillersAreKept expects the file to have the killers of the mutants that the list has.
+func TestKillersAreKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "killers.tsv")
+	kept, gone := mutant{"f", "a", "b"}, mutant{"f", "b", "c"}
+	killers := map[string]string{kept.String(): "quota TestTake", gone.String(): "quota TestGone"}
+	if err := writeKillers(file, killers, []mutant{kept, {"f", "c", "d"}}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := readKillers(string(text)); len(got) != 1 || got[kept.String()] != "quota TestTake" {
+		t.Errorf("the file has %v", got)
 	}
 }
 

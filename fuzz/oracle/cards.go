@@ -35,8 +35,14 @@ func (o *Oracle) Feasible(needs []Need) bool {
 	given := map[cell]float64{}
 	give := func(n Need, card string, amount float64) {
 		for _, q := range o.Path(n.Queue) {
-			given[cell{q, card}] += amount
+			for d, quantity := range o.cluster.Groups.With(Amounts{card: amount}) {
+				given[cell{q, d}] += quantity
+			}
 		}
+	}
+	full := func(q, d string) bool {
+		used := o.Allocated(q)[d] + o.Inqueue(q)[d] - o.Elastic(q)[d]
+		return used+given[cell{q, d}] > o.AdmissionBound(q)[d]
 	}
 	var try func([]Need) bool
 	try = func(rest []Need) bool {
@@ -46,8 +52,7 @@ func (o *Oracle) Feasible(needs []Need) bool {
 		for _, card := range rest[0].Cards {
 			give(rest[0], card, rest[0].Amount)
 			room := o.first(rest[0].Queue, func(q string) bool {
-				used := o.Allocated(q)[card] + o.Inqueue(q)[card] - o.Elastic(q)[card]
-				return used+given[cell{q, card}] > o.AdmissionBound(q)[card]
+				return full(q, card) || slices.ContainsFunc(o.cluster.Groups.Of(card), func(group string) bool { return full(q, group) })
 			})
 			if room == "" && try(rest[1:]) {
 				return true

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// History is what a queue has had of one card since it was first seen, as docs/fairness.md says. It keeps
+// History records the usage of one card by a queue since it was first seen, as docs/fairness.md says. It keeps
 // every step and adds them up again for every answer.
 type History struct{ steps []step }
 
@@ -34,7 +34,7 @@ func (h *History) Usage(at, halfLife time.Duration, now float64) (usage float64)
 	return usage
 }
 
-// FairQueue is what is compared of a queue, by card.
+// FairQueue holds the quantities of a queue that are compared, by card.
 type FairQueue struct {
 	Usage, Allocated, Pending, Deserved map[string]float64
 }

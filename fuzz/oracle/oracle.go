@@ -21,6 +21,7 @@ type Cluster struct {
 	ZeroLeaf bool     // cpu and memory that a leaf does not set are 0
 	ByWeight bool     // deserved follows from weights
 	Cards    []string // the dimensions that are cards
+	Groups   Groups   // of cards; each is a dimension, too
 	Queues   []Queue
 	Jobs     []Job
 }

@@ -36,18 +36,23 @@ type Card struct {
 	Milli    Milli // allocatable, at least 0
 	// Former is the name of an MPS slice that a time slice had once, "" for none. Annotations may still have it.
 	Former string
+	// Model is the least that one of the cards has, if pods can have fractions of them.
+	Model
 }
 
 // Unlabeled is a card resource of a node that lacks the label that names the card.
 type Unlabeled struct {
 	Resource v1.ResourceName
-	Label    string // the label, which is missing or bad
+	Label    string // the label, or annotation of a Sharing, which is missing or bad
 }
 
-// Inventory is the cards of a node. It has a resource at most once.
+// Inventory is the cards of a node. It has a resource at most once, but for several models of which pods can
+// have fractions.
 type Inventory struct {
-	Cards     []Card      // sorted by Resource
+	Cards     []Card      // sorted by Resource, and by Name
 	Unlabeled []Unlabeled // sorted by Resource
+	Devices   []Device    // that the node registers, sorted by Number and UUID
+	Problems  []Problem   // of registrations; the Key is the annotation
 }
 
 // Discover returns the cards of a node from its labels and its status.allocatable. The

@@ -54,11 +54,11 @@ func mixedNode() (labels, v1.ResourceList) {
 const productLabel = wholeNVIDIA + productSuffix
 
 var mixedInventory = Inventory{Cards: []Card{
-	{"Ascend-910B", "huawei.com/Ascend910", 4000, ""},
-	{"NVIDIA-H200", "nvidia.com/gpu", 6000, ""},
-	{"NVIDIA-H200/mps-140g*1/2", "nvidia.com/gpu.shared", 2000, ""},
-	{"NVIDIA-H200/mig-1g.18gb-mixed", "nvidia.com/mig-1g.18gb", 3000, ""},
-	{"NVIDIA-H200/mig-3g.71gb-mixed", "nvidia.com/mig-3g.71gb", 1000, ""},
+	{"Ascend-910B", "huawei.com/Ascend910", 4000, "", Model{}},
+	{"NVIDIA-H200", "nvidia.com/gpu", 6000, "", Model{}},
+	{"NVIDIA-H200/mps-140g*1/2", "nvidia.com/gpu.shared", 2000, "", Model{}},
+	{"NVIDIA-H200/mig-1g.18gb-mixed", "nvidia.com/mig-1g.18gb", 3000, "", Model{}},
+	{"NVIDIA-H200/mig-3g.71gb-mixed", "nvidia.com/mig-3g.71gb", 1000, "", Model{}},
 }}
 
 func TestDiscoverMixedNode(t *testing.T) {
@@ -76,16 +76,16 @@ func TestDiscover(t *testing.T) {
 		return l
 	}
 	one := func(name string, resource v1.ResourceName, milli Milli) Inventory {
-		return Inventory{Cards: []Card{{name, resource, milli, ""}}}
+		return Inventory{Cards: []Card{{name, resource, milli, "", Model{}}}}
 	}
 	bad := func(resource v1.ResourceName, label string) Inventory {
 		return Inventory{Unlabeled: []Unlabeled{{resource, label}}}
 	}
 	shared := func(name string) Inventory {
-		return Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0, ""}, {name, sharedResource, 4000, ""}}}
+		return Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0, "", Model{}}, {name, sharedResource, 4000, "", Model{}}}}
 	}
 	sharedBad := func(label string) Inventory {
-		return Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0, ""}}, Unlabeled: []Unlabeled{{sharedResource, label}}}
+		return Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0, "", Model{}}}, Unlabeled: []Unlabeled{{sharedResource, label}}}
 	}
 	four := quantities(sharedResource, "4")
 
@@ -95,9 +95,9 @@ func TestDiscover(t *testing.T) {
 		want        Inventory
 	}{
 		"AMD": {labels{"amd.com/gpu.product-name": "AMD_Instinct_MI300X_OAM"}, quantities("amd.com/gpu", "8", "amd.com/cpx_nps4", "8"),
-			Inventory{Cards: []Card{{"AMD_Instinct_MI300X_OAM", "amd.com/gpu", 8000, ""}}, Unlabeled: []Unlabeled{{"amd.com/cpx_nps4", "amd.com/cpx_nps4.product"}}}},
+			Inventory{Cards: []Card{{"AMD_Instinct_MI300X_OAM", "amd.com/gpu", 8000, "", Model{}}}, Unlabeled: []Unlabeled{{"amd.com/cpx_nps4", "amd.com/cpx_nps4.product"}}}},
 		"Ascend, and a part of one": {labels{"node.kubernetes.io/npu.chip.name": "910B3"}, quantities("huawei.com/Ascend910", "8", "huawei.com/Ascend910-2c", "4"),
-			Inventory{Cards: []Card{{"910B3", "huawei.com/Ascend910", 8000, ""}}, Unlabeled: []Unlabeled{{"huawei.com/Ascend910-2c", "huawei.com/Ascend910-2c.product"}}}},
+			Inventory{Cards: []Card{{"910B3", "huawei.com/Ascend910", 8000, "", Model{}}}, Unlabeled: []Unlabeled{{"huawei.com/Ascend910-2c", "huawei.com/Ascend910-2c.product"}}}},
 		"a label of the resource comes before that of the vendor": {labels{"huawei.com/Ascend910.product": "Ascend-910B", "node.kubernetes.io/npu.chip.name": "910B3"},
 			quantities("huawei.com/Ascend910", "8"), one("Ascend-910B", "huawei.com/Ascend910", 8000)},
 		"Hygon":           {labels{"hygon.com/dcu.name": "K100_AI"}, quantities("hygon.com/dcu", "8"), one("K100_AI", "hygon.com/dcu", 8000)},
@@ -105,9 +105,9 @@ func TestDiscover(t *testing.T) {
 		"Intel, no label": {nil, quantities("gpu.intel.com/xe", "4"), bad("gpu.intel.com/xe", "gpu.intel.com/product")},
 		"MetaX":           {labels{"metax-tech.com/gpu.product": "C500"}, quantities("metax-tech.com/gpu", "8"), one("C500", "metax-tech.com/gpu", 8000)},
 		"time slices": {labels{productLabel: "H800", replicasLabel: "4", sharingLabel: timeSlicing}, four,
-			Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0, ""}, {"H800/ts*1/4", sharedResource, 4000, ""}}}},
+			Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0, "", Model{}}, {"H800/ts*1/4", sharedResource, 4000, "", Model{}}}}},
 		"time slices with memory": {labels{productLabel: "H800", memoryLabel: "81559", replicasLabel: "4", sharingLabel: timeSlicing}, four,
-			Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0, ""}, {"H800/ts*1/4", sharedResource, 4000, "H800/mps-80g*1/4"}}}},
+			Inventory{Cards: []Card{{"H800", "nvidia.com/gpu", 0, "", Model{}}, {"H800/ts*1/4", sharedResource, 4000, "H800/mps-80g*1/4", Model{}}}}},
 		"time slices, no replicas": {labels{productLabel: "H800", sharingLabel: timeSlicing}, four, sharedBad(replicasLabel)},
 
 		"no labels":                        {nil, nil, Inventory{}},
@@ -160,9 +160,9 @@ func TestDiscover(t *testing.T) {
 			labels{productLabel: "A100", "nvidia.com/mig-1g.5gb.product": "A100-MIG-1g.5gb"},
 			quantities("nvidia.com/mig-1g.5gb", "7", "nvidia.com/mig-1g.5gb.me", "0"),
 			Inventory{Cards: []Card{
-				{"A100", "nvidia.com/gpu", 0, ""},
-				{"A100/mig-1g.5gb-mixed", "nvidia.com/mig-1g.5gb", 7000, ""},
-				{"A100/mig-1g.5gb.me-mixed", "nvidia.com/mig-1g.5gb.me", 0, ""},
+				{"A100", "nvidia.com/gpu", 0, "", Model{}},
+				{"A100/mig-1g.5gb-mixed", "nvidia.com/mig-1g.5gb", 7000, "", Model{}},
+				{"A100/mig-1g.5gb.me-mixed", "nvidia.com/mig-1g.5gb.me", 0, "", Model{}},
 			}},
 		},
 		"MIG, no product": {
@@ -314,10 +314,10 @@ func TestLabelsOfAnArgument(t *testing.T) {
 	named := Labels{"cambricon.com/mlu": "example.com/mlu-model", "nvidia.com/gpu": "example.com/gpu", "example.com/npu": "example.com/npu.product"}
 	four := quantities("cambricon.com/mlu", "4", "nvidia.com/gpu", "8", "nvidia.com/mig-1g.5gb", "7", "example.com/npu", "2")
 	assert.Equal(t, Inventory{Cards: []Card{
-		{"MLU590", "cambricon.com/mlu", 4000, ""}, {"NPU", "example.com/npu", 2000, ""},
-		{"H20", "nvidia.com/gpu", 8000, ""}, {"H20/mig-1g.5gb-mixed", "nvidia.com/mig-1g.5gb", 7000, ""},
+		{"MLU590", "cambricon.com/mlu", 4000, "", Model{}}, {"NPU", "example.com/npu", 2000, "", Model{}},
+		{"H20", "nvidia.com/gpu", 8000, "", Model{}}, {"H20/mig-1g.5gb-mixed", "nvidia.com/mig-1g.5gb", 7000, "", Model{}},
 	}}, Discover(labels{"example.com/mlu-model": "MLU590", "example.com/gpu": "H20", productLabel: "H800", "example.com/npu.product": "NPU"}, four, named))
-	assert.Equal(t, Inventory{Cards: []Card{{"MLU590", "cambricon.com/mlu", 0, ""}}}, Discover(labels{"example.com/mlu-model": "MLU590"}, nil, named),
+	assert.Equal(t, Inventory{Cards: []Card{{"MLU590", "cambricon.com/mlu", 0, "", Model{}}}}, Discover(labels{"example.com/mlu-model": "MLU590"}, nil, named),
 		"the device plugin is down")
 	assert.Equal(t, Inventory{Unlabeled: []Unlabeled{
 		{"cambricon.com/mlu", "example.com/mlu-model"}, {"example.com/npu", "example.com/npu.product"},

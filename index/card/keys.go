@@ -13,7 +13,7 @@ type Keys []string
 // The annotations by object. Those of a job become those of its PodGroup, and those of a
 // pod without a job as well.
 var (
-	QueueKeys = Keys{QuotaKey, DeservedKey, GuaranteeKey, NamespaceKey, index.PathKey, index.WeightsKey}
+	QueueKeys = Keys{QuotaKey, DeservedKey, GuaranteeKey, NamespaceKey, HolderKey, BudgetKey, index.PathKey, index.WeightsKey}
 	JobKeys   = Keys{RequestKey}
 	PodKeys   = Keys{NameKey, nameAlias, RequestKey}
 )

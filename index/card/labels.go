@@ -21,8 +21,12 @@ var documented = []struct{ resource, label string }{
 	{"hygon.com/dcu", "hygon.com/dcu.name"},                    // the DCU device plugin
 }
 
-// Of returns the label that names the cards of a resource. Shared cards need further labels.
+// Of returns the label that names the cards of a resource, or the annotation where nodes register them.
+// Shared cards need further labels.
 func (l Labels) Of(resource v1.ResourceName) string {
+	if annotation := registers(resource); annotation != "" {
+		return annotation
+	}
 	if shared(string(resource)) {
 		resource = wholeNVIDIA
 	}

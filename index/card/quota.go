@@ -22,6 +22,10 @@ const (
 	RequestKey   = "volcano.sh/card.request"   // of a job: its minimum; keys are card lists
 	// NamespaceKey is the cards that each namespace can have in a queue and below.
 	NamespaceKey = "volcano.sh/card.quota.namespace"
+	// HolderKey is the cards that users, groups, and values of labels can have in a queue and below.
+	HolderKey = "volcano.sh/card.quota.by"
+	// BudgetKey is how long a queue and those below it can have cards, in card-hours per window.
+	BudgetKey = "volcano.sh/card.budget"
 )
 
 // MaxCards is the largest number of whole cards in an annotation. A larger number counts as
@@ -105,14 +109,14 @@ func ParseRequest(text string) ([]ListRequest, []Problem) {
 // keys. normal returns the form in which a trimmed key is compared, and a reason if the key
 // is bad.
 func parse(text string, normal func(key string) (name, reason string)) (map[string]int64, []Problem) {
-	members, broken := readObject(text)
+	members, broken := ReadObject(text)
 	if broken != "" {
 		return nil, []Problem{{Reason: broken}}
 	}
 	good, bad := make(map[string]int64, len(members)), map[string]string{}
 	for _, m := range members {
 		name, reason := blankKey, namesNoCard
-		if key := strings.TrimSpace(m.key); key != "" {
+		if key := strings.TrimSpace(m.Name); key != "" {
 			name, reason = normal(key)
 		}
 		if reason == "" && (has(good, name) || has(bad, name)) {
@@ -120,7 +124,7 @@ func parse(text string, normal func(key string) (name, reason string)) (map[stri
 		}
 		var cards int64
 		if reason == "" {
-			cards, reason = parseCards(m.value)
+			cards, reason = parseCards(m.Text)
 		}
 		if reason == "" {
 			good[name] = cards
@@ -141,13 +145,13 @@ func has[V any](m map[string]V, key string) bool {
 	return ok
 }
 
-// member is one key of a JSON object, with the text of its value.
-type member struct{ key, value string }
+// Member is one key of a JSON object, with the text of its value.
+type Member struct{ Name, Text string }
 
-// readObject returns the members of a JSON object, in order and with repetitions, or why
+// ReadObject returns the members of a JSON object, in order and with repetitions, or why
 // text is not one JSON object. A map would lose repetitions. The decoder limits how deep
 // values nest.
-func readObject(text string) (members []member, broken string) {
+func ReadObject(text string) (members []Member, broken string) {
 	if strings.TrimSpace(text) == "" {
 		return nil, "it is empty"
 	}
@@ -168,7 +172,7 @@ func readObject(text string) (members []member, broken string) {
 		if err := decoder.Decode(&value); err != nil {
 			return nil, brokenJSON(err)
 		}
-		members = append(members, member{key: name, value: string(value)})
+		members = append(members, Member{Name: name, Text: string(value)})
 	}
 	if strings.Trim(text[decoder.InputOffset():], " \t\r\n") != "" {
 		return nil, "it goes on after the JSON object"

@@ -25,6 +25,7 @@ var vendors = []string{
 	"enflame.com/gcu", "enflame.com/shared-gcu", "enflame.com/drs-gcu",
 	"birentech.com/gpu", "birentech.com/*-gpu",
 	"kunlunxin.com/xpu", "furiosa.ai/rngd",
+	"volcano.sh/vgpu-number", // fractions of NVIDIA's cards
 	"aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "google.com/tpu",
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
@@ -18,8 +20,10 @@ const WantDuration = "a duration of 0 or more, such as 30m"
 const (
 	wantCount     = "a whole number above 0"
 	wantFactor    = "a number above 0 with at most 3 decimals, such as 1.5"
+	wantBudgets   = `a JSON object of cards and hours per window, such as {"NVIDIA-H200": "5000h/30d"}`
 	wantFlag      = "true or false"
 	wantCards     = `a JSON object of cards and whole numbers, such as {"NVIDIA-H200": 8}`
+	wantHolders   = `a JSON object of user, group or label:<name>, of values or *, and of cards, such as {"user": {"*": {"NVIDIA-H200": 8}}}`
 	wantResources = `a JSON object of resources and quantities of 0 or more, such as {"cpu": "64"}`
 )
 
@@ -68,14 +72,20 @@ func parseCards(v *Value, text string) bool {
 	return len(problems) == 0
 }
 
-func parseResources(v *Value, text string) bool {
-	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &v.Resources) != nil {
-		return false
+func parseResources(v *Value, text string) (ok bool) {
+	v.Resources, ok = ParseResources(text)
+	return ok
+}
+
+// ParseResources parses a JSON object of resources and quantities of 0 or more.
+func ParseResources(text string) (list v1.ResourceList, ok bool) {
+	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &list) != nil {
+		return nil, false
 	}
-	for _, quantity := range v.Resources {
+	for _, quantity := range list {
 		if quantity.Sign() < 0 || quantity.CmpInt64(math.MaxInt64) > 0 {
-			return false
+			return nil, false
 		}
 	}
-	return true
+	return list, true
 }

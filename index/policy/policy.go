@@ -23,10 +23,12 @@ const (
 	InqueueTimeout
 	NamespaceCards
 	NamespaceCapability
+	HolderCards
 	FairShare
 	FairShareWeight
 	FairShareNamespaces
 	FairShareHold
+	CardBudget
 	ReclaimFence
 	MinRuntime
 	PreemptMinRuntime
@@ -34,7 +36,8 @@ const (
 	keys // how many there are
 )
 
-// The names of the annotations. That of NamespaceCards is card.NamespaceKey.
+// The names of the annotations. Those of NamespaceCards, HolderCards and CardBudget are card.NamespaceKey, card.HolderKey and
+// card.BudgetKey.
 const (
 	FairShareKey           = "volcano.sh/fair-share"
 	FairShareHoldKey       = "volcano.sh/fair-share-hold"
@@ -48,6 +51,7 @@ const (
 	MinRuntimeKey          = "volcano.sh/min-runtime"
 	PreemptMinRuntimeKey   = "volcano.sh/preempt-min-runtime"
 	ReclaimDelayKey        = "volcano.sh/reclaim-delay"
+	OverrideKey            = "volcano.sh/override" // windows of other values: package override reads it
 )
 
 // rule is how an annotation is read.
@@ -61,6 +65,7 @@ type rule struct {
 var rules = [keys]rule{
 	NamespaceCards:      {name: card.NamespaceKey, want: wantCards, parse: parseCards},
 	NamespaceCapability: {name: NamespaceCapabilityKey, want: wantResources, parse: parseResources},
+	HolderCards:         {name: card.HolderKey, want: wantHolders, parse: parseHolders},
 	InqueueTimeout:      {name: InqueueTimeoutKey, want: WantDuration, inherits: true, parse: parseDuration},
 	MaxJobs:             {name: MaxJobsKey, want: wantCount, parse: parseCount},
 	OvercommitFactor:    {name: OvercommitFactorKey, want: wantFactor, inherits: true, parse: parseFactor},
@@ -68,6 +73,7 @@ var rules = [keys]rule{
 	FairShareWeight:     {name: FairShareWeightKey, want: wantFactor, parse: parseFactor},
 	FairShareNamespaces: {name: FairShareNamespacesKey, want: wantFlag, inherits: true, parse: parseFlag},
 	FairShareHold:       {name: FairShareHoldKey, want: WantDuration, inherits: true, parse: parseDuration},
+	CardBudget:          {name: card.BudgetKey, want: wantBudgets, parse: parseBudgets},
 	ReclaimFence:        {name: ReclaimFenceKey, want: wantFlag, parse: parseFlag},
 	MinRuntime:          {name: MinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
 	PreemptMinRuntime:   {name: PreemptMinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
@@ -82,7 +88,9 @@ type Value struct {
 	Milli     int64 // a factor in thousandths, above 0
 	Duration  time.Duration
 	Cards     []card.Entry
+	Budgets   []Budget // by the names of cards
 	Resources v1.ResourceList
+	Holders   []HolderLimits
 }
 
 // Values are the values of one queue by key. The zero Values set nothing.
@@ -117,6 +125,9 @@ func (v *Values) FairShareNamespaces() (on, set bool) {
 // FairShareHold returns how long a job of the queue waits for nodes until others may not borrow
 // its cards, 0 for any time.
 func (v *Values) FairShareHold() time.Duration { return v[FairShareHold].Duration }
+
+// Budgets returns the budgets of cards of the queue itself.
+func (v *Values) Budgets() []Budget { return v[CardBudget].Budgets }
 
 // FairShareKeys returns the names of the annotations about usage over time that set a value.
 func (v *Values) FairShareKeys() (names []string) {
@@ -251,10 +262,14 @@ func (v Value) lifts(k Key) bool {
 		return v.Flag
 	case FairShareHold, InqueueTimeout, MinRuntime, PreemptMinRuntime, ReclaimDelay:
 		return v.Duration == 0
+	case CardBudget:
+		return len(v.Budgets) == 0
 	case NamespaceCards:
 		return len(v.Cards) == 0
 	case NamespaceCapability:
 		return len(v.Resources) == 0
+	case HolderCards:
+		return len(v.Holders) == 0
 	}
 	return false
 }
@@ -305,6 +320,7 @@ func Unknown(annotations map[string]string) (problems []card.Problem) {
 
 // names are those of the policies. Misspelt names of cards are found by card.QueueKeys.
 var names = func() (all []string) {
+	all = append(all, OverrideKey)
 	for _, r := range rules {
 		if !slices.Contains(card.QueueKeys, r.name) {
 			all = append(all, r.name)

@@ -12,3 +12,7 @@ const (
 
 // IsServiceType reports whether a text is a service class.
 func IsServiceType(text string) bool { return text == Inference || text == Training }
+
+// ExpectedRuntimeKey is the annotation of a pod or a PodGroup with the time that pods run. Volcano copies it from
+// Jobs to PodGroups.
+const ExpectedRuntimeKey = "volcano.sh/expected-runtime"

@@ -64,17 +64,14 @@ func (s *Session) JobEnqueueable(obj any) int {
 	frame := s.Frames.Open()
 	defer frame.Close()
 	minimum := frame.Vector()
-	outcome := s.decide(minimum, job)
-	if s.displace {
-		outcome = s.decideInPlace(outcome, minimum, job)
-	}
+	outcome := s.decideInPlace(s.decide(minimum, job), minimum, job)
 	if outcome.Verdict.OK() {
 		return util.Permit
 	}
 	if outcome.Verdict.Reason == quota.SearchExhausted {
 		s.Metrics.CountExhausted(outcome.Verdict.Queue)
 	}
-	if s.Journal.Refuse(s.Explain, job, refusal(minimum, job, outcome)) {
+	if s.Journal.Refuse(s.Explain, job, s.refusal(frame, minimum, job, outcome)) {
 		s.Recorder.RecordPodGroup(s.Volcano, job.PodGroup, s.Journal.Event(s.Explain, job, s.scalars))
 	}
 	return util.Reject
@@ -86,12 +83,12 @@ func (s *Session) Reason(job *api.JobInfo) *report.Reason {
 	defer frame.Close()
 	minimum := frame.Vector()
 	outcome := s.decideInPlace(s.decide(minimum, job), minimum, job)
-	return s.Explain.Explain(refusal(minimum, job, outcome))
+	return s.Explain.Explain(s.refusal(frame, minimum, job, outcome))
 }
 
 // refusal is the outcome of admission with the minimum that it is about.
-func refusal(minimum fastres.Vector, job *api.JobInfo, outcome cards.Outcome) report.Refusal {
-	return report.Refusal{Request: minimum, Admission: true, Namespace: job.Namespace}.With(outcome)
+func (s *Session) refusal(frame constraint.Frame, minimum fastres.Vector, job *api.JobInfo, outcome cards.Outcome) *constraint.Refusal {
+	return s.Refused(frame, constraint.Refusal{Request: minimum, Admission: true, Job: job.UID, Queue: outcome.Verdict.Queue}, outcome)
 }
 
 // decide applies the rules of enqueue to a job. It sets minimum to the part of the job's minimum
@@ -234,19 +231,19 @@ func (s *Session) eachReservation(a constraint.JobAsk, visit func(fastres.Vector
 }
 
 // chargeInqueue adds a reservation of a job to inqueue of its queue and above, and of the account
-// of its namespace. withdrawInqueue takes it back. A limit of namespaces caps what queues above
-// reserve, so that the two are one change (quota.Namespaces).
+// of its holders. withdrawInqueue takes it back. A limit of a holder caps what queues above
+// reserve, so that the two are one change (quota.Holders).
 func (s *Session) chargeInqueue(a constraint.JobAsk, reservation fastres.Vector) {
-	if account := s.Intake.NamespaceOf(a.Queue, a.Job.Namespace); account != index.None {
-		s.Intake.Namespaces.ChargeInqueue(s.Index, a.Queue, account, a.Job, reservation)
+	if account := s.Intake.AccountOf(a.Job.UID); account != index.None {
+		s.Intake.Holders.ChargeInqueue(s.Index, a.Queue, account, a.Job, reservation)
 		return
 	}
 	quota.ChargeInqueue(s.Index, a.Queue, reservation)
 }
 
 func (s *Session) withdrawInqueue(a constraint.JobAsk, reservation fastres.Vector) {
-	if account := s.Intake.NamespaceOf(a.Queue, a.Job.Namespace); account != index.None {
-		s.Intake.Namespaces.WithdrawInqueue(s.Index, a.Queue, account, a.Job, reservation)
+	if account := s.Intake.AccountOf(a.Job.UID); account != index.None {
+		s.Intake.Holders.WithdrawInqueue(s.Index, a.Queue, account, a.Job, reservation)
 		return
 	}
 	quota.WithdrawInqueue(s.Index, a.Queue, reservation)

@@ -71,7 +71,7 @@ func (s *Session) decideInPlace(outcome cards.Outcome, minimum fastres.Vector, j
 
 // endsWithPromises reports whether a refusal may end when others lose their promises.
 func endsWithPromises(reason quota.Reason) bool {
-	return reason == quota.OverQuota || reason == quota.OverNamespace || reason == quota.TooManyJobs
+	return reason == quota.OverQuota || reason.OfHolder() || reason == quota.TooManyJobs
 }
 
 // displaceable reports whether a job is Inqueue and has no pod on a node.

@@ -21,24 +21,13 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// Variant holds the differences between the names of a plugin.
-type Variant struct {
-	Name string
-	// Scalars: every scalar resource counts, not cpu and memory alone.
-	Scalars bool
-	// Proportion: deserved follows from weights and requests, and bounds allocation.
-	Proportion bool
-	// ZeroUnset: unsetCapability is zero by default.
-	ZeroUnset bool
-	Cards     cards.Scope
-}
-
 // Classes are the service classes by name.
 var Classes = map[string]quota.Class{policy.Inference: quota.Inference, policy.Training: quota.Training}
 
 // The arguments of the plugins.
 const (
 	AncestorReclaimLevel   = "ancestorReclaimLevel"
+	CardAttributes         = "cardAttributes"
 	CardGroups             = "cardGroups"
 	CardLabels             = "cardLabels"
 	CardUnlimitedCPUMemory = "cardUnlimitedCpuMemory"
@@ -46,6 +35,7 @@ const (
 	DeviceQuotas           = "capacity.DynamicResourceAllocationEnable"
 	DeservedFrom           = "deservedFrom"
 	DisplacePromises       = "displacePromises"
+	Fractions              = "fractions"
 	HierarchyFrom          = "hierarchyFrom"
 	InqueueTimeout         = "inqueueTimeout"
 	KeepGuarantees         = "keepGuarantees"
@@ -63,10 +53,11 @@ const (
 )
 
 // Known are all of them.
-var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardGroups, CardLabels, CardUnlimitedCPUMemory, DeservedFrom,
+var Known = []string{AncestorReclaimLevel, DeviceCapacities, DeviceQuotas, CardAttributes, CardGroups, CardLabels, CardUnlimitedCPUMemory, DeservedFrom,
 	DisplacePromises, FairShareBy, FairShareCounts, FairShareHalfLife, FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim,
-	FairShareSave, FairShareStore, FairShareWeights, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses,
-	ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping, RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards, VictimOrder}
+	FairShareSave, FairShareStore, FairShareWeights, Fractions, HierarchyFrom, InqueueTimeout, KeepGuarantees, NodeOrderWeight, OwnerClasses,
+	ReclaimBeyondMinimum, ReclaimByClass, ReclaimDamping, RootCapability, Semantics, TerminatingCards, UnsetCapability, UntypedCards,
+	VictimOrder}
 
 // VictimsBy is the order in which reclaim evicts pods.
 type VictimsBy string
@@ -139,7 +130,9 @@ func Parse(v Variant, arguments framework.Arguments) (Settings, []string) {
 			UnlimitedCPUMemory: p.flag(CardUnlimitedCPUMemory, false),
 			NodeOrderWeight:    p.positive(NodeOrderWeight, 1),
 			Labels:             p.labels(CardLabels),
+			Attributes:         p.attributes(CardAttributes),
 			Groups:             p.groups(CardGroups),
+			Fractions:          oneOf(p, Fractions, card.ByDominant, card.ByMemory),
 		},
 		Damping:   p.count(ReclaimDamping),
 		Displace:  p.flag(DisplacePromises, false),
@@ -251,6 +244,25 @@ func (p *parser) labels(key string) (labels card.Labels) {
 		return ""
 	})
 	return labels
+}
+
+// attributes reads attributes of devices by the driver of cards.
+func (p *parser) attributes(key string) (attributes card.Attributes) {
+	p.entries(key, "a map from drivers of devices to attributes", func(driver string, value any) string {
+		attribute := fmt.Sprint(value)
+		if wrong := validation.IsDNS1123Subdomain(driver); len(wrong) > 0 {
+			return "it is not the name of a driver: " + wrong[0]
+		}
+		if wrong := validation.IsQualifiedName(attribute); len(wrong) > 0 {
+			return fmt.Sprintf("%q is not an attribute: %s", attribute, wrong[0])
+		}
+		if attributes == nil {
+			attributes = card.Attributes{}
+		}
+		attributes[driver] = attribute
+		return ""
+	})
+	return attributes
 }
 
 // groups reads groups of cards by name. One that is wrong is nil.

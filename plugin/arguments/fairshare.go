@@ -25,8 +25,7 @@ const (
 )
 
 // ofFairShare are those that need FairShareHalfLife.
-var ofFairShare = []string{FairShareBy, FairShareCounts, FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim, FairShareSave,
-	FairShareStore, FairShareWeights}
+var ofFairShare = []string{FairShareBy, FairShareCounts, FairShareHorizon, FairShareNamespaces, FairShareOf, FairShareReclaim, FairShareWeights}
 
 // FairShareNorm selects the quantity that usage is divided by.
 type FairShareNorm string
@@ -69,46 +68,54 @@ type FairShare struct {
 	// Reclaim is how many times the level of a queue that may take what another one borrows goes into
 	// that one's level; 0 for never.
 	Reclaim float64
-	Store   types.NamespacedName
-	Save    time.Duration // the time between saves
+	// Store and Save, the time between saves, are those of budgets as well, and are set where HalfLife is 0.
+	Store types.NamespacedName
+	Save  time.Duration
 }
 
-// fairShare reads the settings. The zero FairShare is off.
+// fairShare reads the settings.
 func (p *parser) fairShare(v Variant) FairShare {
+	before := len(p.problems)
 	halfLife := p.duration(FairShareHalfLife, 0)
+	if _, given := p.arguments[FairShareHalfLife]; given && halfLife == 0 && len(p.problems) == before {
+		p.wrong(FairShareHalfLife, "a duration above 0, such as 24h", "none")
+	}
+	f := FairShare{Store: p.store(FairShareStore), Save: p.duration(FairShareSave, time.Minute)}
+	if f.Save < time.Second {
+		f.Save = time.Minute
+		p.wrong(FairShareSave, "a time of 1s or more", f.Save)
+	}
 	if halfLife == 0 {
 		for _, key := range ofFairShare {
 			if _, given := p.arguments[key]; given {
 				p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect without %s", key, FairShareHalfLife))
 			}
 		}
-		return FairShare{}
+		return f
 	}
-	f := FairShare{
-		HalfLife: halfLife,
-		Horizon:  p.duration(FairShareHorizon, halfLife),
-		By:       oneOf(p, FairShareBy, FairShareByDeserved, FairShareByWeight),
-		Counts:   oneOf(p, FairShareCounts, FairShareCountsAll, FairShareCountsBorrowed),
-		Of:       p.words(FairShareOf, FairShareOfCards),
-		Weights:  p.weights(FairShareWeights),
-		Store:    p.store(FairShareStore),
-		Save:     p.duration(FairShareSave, time.Minute),
-	}
-	f.Namespaces, f.Reclaim = p.flag(FairShareNamespaces, false), p.fairShareReclaim(v)
-	if f.Save < time.Second {
-		f.Save = time.Minute
-		p.wrong(FairShareSave, "a time of 1s or more", f.Save)
-	}
+	f.HalfLife = halfLife
+	f.Horizon = p.duration(FairShareHorizon, halfLife)
+	f.By = oneOf(p, FairShareBy, FairShareByDeserved, FairShareByWeight)
+	f.Counts = oneOf(p, FairShareCounts, FairShareCountsAll, FairShareCountsBorrowed)
+	f.Of = p.words(FairShareOf, FairShareOfCards)
+	f.Weights = p.weights(FairShareWeights)
+	f.Namespaces, f.Reclaim = p.flag(FairShareNamespaces, false), p.fairShareReclaim(v, f.Horizon)
 	return f
 }
 
+// leastHorizon is the shortest horizon with which queues take what others borrow. Without one, the level of a queue does
+// not follow what it takes, and queues that borrow would take all of it from one another again and again.
+const leastHorizon = time.Minute
+
 // fairShareReclaim reads a factor above 1, 0 for none.
-func (p *parser) fairShareReclaim(v Variant) float64 {
+func (p *parser) fairShareReclaim(v Variant, horizon time.Duration) float64 {
 	_, given := p.arguments[FairShareReclaim]
 	switch factor := p.number(FairShareReclaim); {
 	case !given:
 	case v.Proportion:
 		p.without(v, FairShareReclaim, true)
+	case factor > 1 && !math.IsInf(factor, 0) && horizon < leastHorizon:
+		p.problems = append(p.problems, fmt.Sprintf("argument %s has no effect with a %s below %v", FairShareReclaim, FairShareHorizon, leastHorizon))
 	case factor > 1 && !math.IsInf(factor, 0):
 		return factor
 	default:

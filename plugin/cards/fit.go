@@ -17,6 +17,7 @@ import (
 //   - the pod is not untyped, where untypedCards is reject.
 func (s *Session) Allowed(q index.Queue, r Request) quota.Verdict {
 	switch {
+	case r.Resource == Devices: // whatever resource pods of the device plugin request for these cards
 	case r.Selector.Typed && r.Selector.mixed:
 		return quota.Verdict{Reason: quota.MixedResources, Queue: q}
 	case r.Selector.Typed && r.Resource != NoResource && !r.Selector.accepts(r.Resource):
@@ -34,6 +35,8 @@ type Outcome struct {
 	// Shared: the request is for several cards at once, and reservations of others
 	// for the same cards count against it.
 	Shared bool
+	// Holder is that whose limit refuses the cards of a job, the zero Holder for none.
+	Holder quota.Holder
 }
 
 // Rule decides on a quantity of one card.
@@ -44,7 +47,7 @@ func (s *Session) Fit(q index.Queue, p *PodRequest, rule Rule) Outcome {
 	for r := range s.Requests(p) {
 		v := s.Allowed(q, r)
 		if v.OK() {
-			v = quota.AnyCard(q, r.Selector.Dims, func(d fastres.Dim) quota.Verdict { return rule(d, float64(r.Amount)) })
+			v = quota.AnyCard(q, r.Selector.Dims, func(d fastres.Dim) quota.Verdict { return rule(d, float64(r.Of(d))) })
 		}
 		if !v.OK() {
 			return Outcome{Verdict: v, Request: r}
@@ -57,12 +60,17 @@ func (s *Session) Fit(q index.Queue, p *PodRequest, rule Rule) Outcome {
 type NodeReason uint8
 
 const (
-	NodeFits     NodeReason = iota
-	PodRefused              // by Allowed, whatever the node
-	NoSuchCard              // the node has no card that the pod can use
-	MissingLabel            // the node has the resource, but lacks the label that names the card
-	OtherCard               // the node's card has no quota left, another card of the list has
-	OverQuota               // no card of the list has quota left
+	NodeFits      NodeReason = iota
+	PodRefused               // by Allowed, whatever the node
+	NoSuchCard               // the node has no card that the pod can use
+	MissingLabel             // the node has the resource, but lacks the label that names the card
+	OtherCard                // the node's card has no quota left, another card of the list has
+	OverQuota                // no card of the list has quota left
+	ClaimUnknown             // a resource claim does not exist
+	ClaimRefused             // a resource claim cannot be served anywhere
+	NoDevice                 // no device of the node for a resource claim
+	UnnamedDevice            // a resource claim could get a device whose card has no name
+	OtherDevice              // a resource claim could get a card that the pod does not name
 )
 
 // NodeFit is the answer of FitNode. Verdict and Request say what is refused, for
@@ -71,7 +79,8 @@ type NodeFit struct {
 	Reason  NodeReason
 	Verdict quota.Verdict
 	Request Request
-	Label   string // for MissingLabel
+	Label   string // for MissingLabel; the attribute of UnnamedDevice, the card of OtherDevice
+	Text    string // the claim, or what is wrong with it; the driver of UnnamedDevice, the list of OtherDevice
 }
 
 // FitNode answers whether a pod of q can have its cards on a node: the node has a
@@ -81,42 +90,73 @@ func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Ru
 		return NodeFit{}
 	}
 	n := s.Node(nodeName)
-	for r := range s.Requests(p) {
+	if fit := s.fitClaims(p, nodeName); fit.Reason != NodeFits {
+		return fit
+	}
+	for r := range s.RequestsOn(p, nodeName) {
 		if v := s.Allowed(q, r); !v.OK() {
 			return NodeFit{Reason: PodRefused, Verdict: v, Request: r}
+		}
+		if r.Resource == Devices {
+			r.Amount = s.amountOn(p, nodeName, n, r.claimed)
+			if v := rule(r.claimed, float64(r.Amount)); !v.OK() {
+				return NodeFit{Reason: OverQuota, Verdict: v, Request: s.single(r.claimed, r)}
+			}
+			continue
 		}
 		if n == nil {
 			return NodeFit{Reason: NoSuchCard, Request: r}
 		}
-		c, ok := n.card(r.Resource)
-		if !ok {
+		given := n.cardsOf(r.Resource)
+		if len(given) == 0 {
 			if label := s.missingLabel(n, r.Resource); label != "" {
 				return NodeFit{Reason: MissingLabel, Request: r, Label: label}
 			}
-		}
-		if !ok || !slices.Contains(r.Selector.Dims, c.dim) {
 			return NodeFit{Reason: NoSuchCard, Request: r}
 		}
-		r.Amount = s.amountOn(p, n, c.dim)
-		if v := rule(c.dim, float64(r.Amount)); !v.OK() {
-			reason := OverQuota
-			if another := quota.AnyCard(q, r.Selector.Dims, func(d fastres.Dim) quota.Verdict {
-				return rule(d, float64(r.Amount))
-			}); another.OK() {
-				reason = OtherCard
+		for _, c := range given { // of several models, the pod may get each
+			if !slices.Contains(r.Selector.Dims, c.dim) {
+				return NodeFit{Reason: NoSuchCard, Request: r}
 			}
-			return NodeFit{Reason: reason, Verdict: v, Request: s.single(c.dim, r)}
+			if fit := s.fitCard(q, p, nodeName, n, r, c.dim, rule); fit.Reason != NodeFits {
+				return fit
+			}
 		}
 	}
 	return NodeFit{}
 }
 
+// fitCard is FitNode for one card of the node.
+func (s *Session) fitCard(q index.Queue, p *PodRequest, nodeName string, n *Node, r Request, d fastres.Dim, rule Rule) NodeFit {
+	amount := s.amountOn(p, nodeName, n, d)
+	v := rule(d, float64(amount))
+	if v.OK() {
+		return NodeFit{}
+	}
+	reason := OverQuota
+	if another := quota.AnyCard(q, r.Selector.Dims, func(other fastres.Dim) quota.Verdict {
+		if other == d {
+			return v
+		}
+		return rule(other, float64(max(amount, r.Of(other))))
+	}); another.OK() {
+		reason = OtherCard
+	}
+	r.Amount = amount
+	return NodeFit{Reason: reason, Verdict: v, Request: s.single(d, r)}
+}
+
 // amountOn returns how much of one card a pod takes on a node. Two resources of a
 // node may have the same card.
-func (s *Session) amountOn(p *PodRequest, n *Node, d fastres.Dim) (amount card.Milli) {
-	for r := range s.Requests(p) {
-		if c, ok := n.card(r.Resource); ok && c.dim == d {
-			amount += r.Amount
+func (s *Session) amountOn(p *PodRequest, nodeName string, n *Node, d fastres.Dim) (amount card.Milli) {
+	for r := range s.RequestsOn(p, nodeName) {
+		if r.claimed == 0 && len(n.cardsOf(r.Resource)) == 0 {
+			continue
+		}
+		for other, taken := range r.On(n) {
+			if other == d {
+				amount += taken
+			}
 		}
 	}
 	return amount
@@ -145,15 +185,18 @@ func (s *Session) Preference(p *PodRequest, nodeName string, leave []fastres.Dim
 	if n == nil {
 		return 0
 	}
-	for r := range s.Requests(p) {
+	for r := range s.RequestsOn(p, nodeName) {
 		c, _ := n.card(r.Resource)
+		if r.Resource == Devices {
+			c.dim = r.claimed
+		}
 		i := slices.Index(r.Selector.Dims, c.dim)
 		left := slices.Contains(leave, c.dim)
 		switch {
 		case i < 0:
 		case p.selector != nil:
 			rank := r.Selector.rank[i]
-			if len(r.Selector.Dims) > 1 && (left || reserved(c.dim, float64(r.Amount))) {
+			if len(r.Selector.Dims) > 1 && (left || reserved(c.dim, float64(r.Of(c.dim)))) {
 				rank += len(r.Selector.Names)
 			}
 			return 100 * math.Pow(0.5, float64(rank)) * s.settings.NodeOrderWeight
@@ -166,8 +209,16 @@ func (s *Session) Preference(p *PodRequest, nodeName string, leave []fastres.Dim
 
 // Usable reports whether each request of a pod of q has a card on a node.
 func (s *Session) Usable(q index.Queue, p *PodRequest, n *Node) bool {
+	if s.fitClaims(p, n.object.Name).Reason != NodeFits {
+		return false
+	}
 	for r := range s.Requests(p) {
-		if c, ok := n.card(r.Resource); !ok || !slices.Contains(r.Selector.Dims, c.dim) || !s.Allowed(q, r).OK() {
+		if r.Resource == Devices {
+			continue
+		}
+		given := n.cardsOf(r.Resource)
+		unlisted := func(c nodeCard) bool { return !slices.Contains(r.Selector.Dims, c.dim) }
+		if len(given) == 0 || slices.ContainsFunc(given, unlisted) || !s.Allowed(q, r).OK() {
 			return false
 		}
 	}
@@ -178,15 +229,35 @@ func (s *Session) Usable(q index.Queue, p *PodRequest, n *Node) bool {
 // reclaimer or preemptor lacks there. victim is Stated: a pod frees its cards also
 // where they do not count in its queue, or where untypedCards is ignore.
 func (s *Session) Frees(reclaimer, victim *PodRequest, n *Node, lacks func(r Request, d fastres.Dim) bool) bool {
-	for r := range s.Requests(reclaimer) {
-		if c, ok := n.card(r.Resource); ok && victim.requests(r.Resource) && lacks(r, c.dim) {
-			return true
+	for r := range s.RequestsOn(reclaimer, n.object.Name) {
+		if r.Resource == Devices {
+			if s.claims(victim, n, r.claimed) && lacks(r, r.claimed) {
+				return true
+			}
+			continue
+		}
+		if !victim.requests(r.Resource) {
+			continue
+		}
+		for _, c := range n.cardsOf(r.Resource) {
+			if lacks(r, c.dim) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// Occupies reports whether a pod requests a card resource.
+// claims reports whether the resource claims of a pod on a node take a card.
+func (s *Session) claims(p *PodRequest, n *Node, d fastres.Dim) bool {
+	if p.claims == nil {
+		return false
+	}
+	other := func(r Request) bool { return r.claimed != d }
+	return !s.eachClaimed(p, p.claims.own, n.object.Name, other) || !s.eachClaimed(p, p.claims.shared, n.object.Name, other)
+}
+
+// Occupies reports whether a pod requests a card resource, or has cards by a resource claim.
 func (s *Session) Occupies(p *PodRequest) bool {
-	return slices.ContainsFunc(p.resources, func(r resourceRequest) bool { return s.registry.allOf(r) != nil })
+	return p.claims != nil && s.Uses(p) || slices.ContainsFunc(p.resources, func(r resourceRequest) bool { return s.registry.allOf(r) != nil })
 }

@@ -16,25 +16,42 @@ import (
 type heldCard struct {
 	resource ResourceID
 	dim      fastres.Dim
+	amount   card.Milli
 	only     *Selector // dim alone
 }
 
-// heldFor returns the card that the pod holds through a resource, nil if its node
-// decides.
-func (p *PodRequest) heldFor(r ResourceID) *heldCard {
+// heldFor returns the cards that the pod holds through a resource, nil if its node
+// decides. They are several only for fractions of several models.
+func (p *PodRequest) heldFor(r ResourceID) []heldCard {
 	for i := range p.held {
 		if p.held[i].resource == r {
-			return &p.held[i]
+			last := i + 1
+			for last < len(p.held) && p.held[last].resource == r {
+				last++
+			}
+			return p.held[i:last]
 		}
 	}
 	return nil
+}
+
+// Held returns the card that the pod is charged for whatever its node states now, and false where the node
+// decides.
+func (r Request) Held() (fastres.Dim, bool) {
+	if r.pod == nil || r.pod.held == nil {
+		return 0, false
+	}
+	held := r.pod.heldFor(r.Resource)
+	if held == nil {
+		return 0, false
+	}
+	return held[0].dim, true
 }
 
 // request narrows the request of a pod for the resource to the held card. It keeps
 // the pod's list, also if that does not name the card, so that all pods of a job with one
 // list remain alike.
 func (h *heldCard) request(list *Selector, r Request) Request {
-	r.Held = h.dim
 	if list != nil {
 		r.Selector = list
 	}
@@ -56,13 +73,14 @@ func (s *Session) NotePlaced(tasks []*api.TaskInfo) {
 	for _, task := range tasks {
 		if slot := s.registry.pods.slot(task.Pod); slot.pod != nil && task.Status == api.Binding {
 			slot.placed = true
+			s.keepPlaced(slot.request, task.NodeName)
 		}
 	}
 }
 
 // seenOn returns the pods that sessions before have seen on some nodes, or placed there. The plugin
 // may have left the configuration since, and pods have started there without it.
-func (t *podTable) seenOn(nodes map[string][]nodeCard) map[types.UID]bool {
+func (t *podTable) seenOn(nodes map[string]*Node) map[types.UID]bool {
 	seen := map[types.UID]bool{}
 	for _, slot := range t.slots {
 		if slot.placed && nodes[slot.pod.Spec.NodeName] != nil {
@@ -73,15 +91,15 @@ func (t *podTable) seenOn(nodes map[string][]nodeCard) map[types.UID]bool {
 }
 
 // hold makes the running pods of nodes that lost cards hold what they are charged
-// for. before has the cards of these nodes in the session before.
-func (s *Session) hold(jobs map[api.JobID]*api.JobInfo, before map[string][]nodeCard) {
+// for. before has these nodes as they were in the session before.
+func (s *Session) hold(jobs map[api.JobID]*api.JobInfo, before map[string]*Node) {
 	seen := s.registry.pods.seenOn(before)
 	for _, job := range jobs {
 		if !s.registry.charged(string(job.Queue)) {
 			continue
 		}
 		for _, task := range job.Tasks {
-			if had := before[task.NodeName]; len(had) > 0 && seen[task.Pod.UID] && task.Status != api.Succeeded && task.Status != api.Failed {
+			if had := before[task.NodeName]; had != nil && seen[task.Pod.UID] && task.Status != api.Succeeded && task.Status != api.Failed {
 				s.holdPod(task, had)
 			}
 		}
@@ -89,21 +107,38 @@ func (s *Session) hold(jobs map[api.JobID]*api.JobInfo, before map[string][]node
 }
 
 // holdPod reads the pod by the selectors of the session before: Open resolves them
-// again after it has read the nodes.
-func (s *Session) holdPod(task *api.TaskInfo, had []nodeCard) {
-	reg, p := s.registry, s.Read(task)
+// again after it has read the nodes. had is the node as it was then.
+func (s *Session) holdPod(task *api.TaskInfo, had *Node) {
+	reg, p, now := s.registry, s.Read(task), s.Node(task.NodeName)
+	lost := had.lostCards(now)
 	held := slices.Clone(p.held)
 	for r := range s.Requests(p) {
-		for _, c := range had {
-			if c.resource == r.Resource && r.Held == 0 {
-				held = append(held, heldCard{c.resource, c.dim, s.only(c.resource, c.dim)})
-			}
+		if _, has := had.card(r.Resource); !has || p.heldFor(r.Resource) != nil {
+			continue
+		}
+		charge := s.chargeOn(p, r, had)
+		if !lost && slices.Equal(charge, s.chargeOn(p, r, now)) {
+			continue // only devices have changed, and none of the pod's
+		}
+		for _, a := range charge {
+			held = append(held, heldCard{r.Resource, a.Dim, a.Milli, s.only(r.Resource, a.Dim)})
 		}
 	}
 	if len(held) > len(p.held) {
 		reg.held[task.Pod.UID] = held
-		reg.pods.put(task.Pod, &PodRequest{p.selector, p.resources, held}, true)
+		reg.pods.put(task.Pod, &PodRequest{p.selector, p.resources, held, p.fractions, p.claims}, true)
 	}
+}
+
+// chargeOn returns what a pod is charged for a request on a node, by the devices that the node has.
+func (s *Session) chargeOn(p *PodRequest, r Request, n *Node) (charge []Amount) {
+	if f := p.fraction(r.Resource); f != nil {
+		f.setExact(s, n)
+	}
+	for d, amount := range r.On(n) {
+		charge = append(charge, Amount{d, amount})
+	}
+	return charge
 }
 
 // only returns the selector of one card that pods request through a resource.

@@ -3,6 +3,7 @@ package cards
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -16,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 func TestMain(m *testing.M) {
@@ -32,6 +34,7 @@ type fixture struct {
 	settings Settings
 	registry *Registry
 	objects  objects.Queues
+	devices  *release.DeviceObjects // nil for none
 	names    *index.Names
 
 	*Session              // the last one
@@ -70,8 +73,12 @@ func (f *fixture) open(t *testing.T) *fixture {
 		nodes = append(nodes, index.Node{Name: q.Name, Parent: q.Parent})
 	}
 	tree := index.BuildTree(nodes, root)
-	ssn := offline.Open(offline.NewCache(info), nil)
-	f.objects.Open(ssn.Queues)
+	cache := offline.NewCache(info)
+	if f.devices != nil {
+		cache.SetDevices(*f.devices)
+	}
+	ssn := offline.Open(cache, nil)
+	f.objects.Open(ssn.Queues, time.Time{})
 	f.Session = f.registry.Open(ssn, &f.objects, tree, f.names, Everywhere, f.settings)
 	for _, job := range info.Jobs {
 		for _, task := range job.Tasks {

@@ -1,6 +1,7 @@
 package cards
 
 import (
+	"iter"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -18,15 +19,19 @@ type Node struct {
 	cards     []nodeCard
 	inline    [2]nodeCard // memory of cards where two suffice, to avoid a cache miss
 	unlabeled []unlabeledCard
-	session   uint64 // the last session that had the node
+	devices   []card.Device // that it registers
+	version   uint64        // of devices: another one for each state that takes some away or changes them
+	session   uint64        // the last session that had the node
 }
 
-// nodeCard is a card of a node. A node has one card per resource.
+// nodeCard is a card of a node. A node has one card per resource, but may have several of which pods get
+// fractions.
 type nodeCard struct {
 	resource ResourceID
 	dim      fastres.Dim
 	amount   card.Milli  // allocatable
 	former   fastres.Dim // the name that the card had once, 0 for none
+	model    card.Model  // the least that a shared card has
 }
 
 // unlabeledCard is a card resource of a node that lacks the label which names
@@ -36,7 +41,7 @@ type unlabeledCard struct {
 	label    string
 }
 
-// card returns the card that pods on the node get when they request r.
+// card returns the card that pods on the node get when they request r, the first of several.
 func (n *Node) card(r ResourceID) (nodeCard, bool) {
 	for _, c := range n.cards {
 		if c.resource == r {
@@ -44,6 +49,34 @@ func (n *Node) card(r ResourceID) (nodeCard, bool) {
 		}
 	}
 	return nodeCard{}, false
+}
+
+// cardsOf returns the cards that pods on the node may get when they request r: several where the node
+// registers several models.
+func (n *Node) cardsOf(r ResourceID) []nodeCard {
+	for i, c := range n.cards {
+		if c.resource == r {
+			last := i + 1
+			for last < len(n.cards) && n.cards[last].resource == r {
+				last++
+			}
+			return n.cards[i:last]
+		}
+	}
+	return nil
+}
+
+// lostCards reports whether a node that now is other, nil if it is gone, had cards that it no longer has.
+func (n *Node) lostCards(other *Node) bool {
+	return other == nil || slices.ContainsFunc(n.cards, func(c nodeCard) bool { return !c.in(other.cards) })
+}
+
+// lostDevices reports whether it had devices that it no longer has, or that have changed.
+func (n *Node) lostDevices(other *Node) bool {
+	return other == nil || slices.ContainsFunc(n.devices, func(d card.Device) bool {
+		now, has := card.FindDevice(other.devices, d.Number, d.UUID)
+		return !has || now.Card != d.Card || now.Model != d.Model
+	})
 }
 
 // in reports whether cards has the same card for the resource.
@@ -72,7 +105,8 @@ func (s *Session) missingLabel(n *Node, r ResourceID) string {
 func (s *Session) readNodes(ssn *framework.Session) (changed bool) {
 	reg := s.registry
 	reg.session++
-	before := map[string][]nodeCard{} // of the nodes that had cards which they no longer have
+	reg.nodesRead = false
+	before := map[string]*Node{} // the nodes that had cards which they no longer have
 	if factory := ssn.InformerFactory(); factory != nil {
 		for _, object := range factory.Core().V1().Nodes().Informer().GetStore().List() {
 			if object, ok := object.(*v1.Node); ok {
@@ -87,7 +121,7 @@ func (s *Session) readNodes(ssn *framework.Session) (changed bool) {
 	}
 	for name, n := range reg.nodes {
 		if n.session != reg.session {
-			before[name], changed = n.cards, true
+			before[name], changed, reg.nodesRead = n, true, true
 			delete(reg.nodes, name)
 		}
 	}
@@ -100,23 +134,24 @@ func (s *Session) readNodes(ssn *framework.Session) (changed bool) {
 // readNode reads the cards of a node, unless its object is that of the session
 // before, and reports whether they changed. It adds the cards of a node that lost
 // some to before.
-func (s *Session) readNode(object *v1.Node, before map[string][]nodeCard) (changed bool) {
+func (s *Session) readNode(object *v1.Node, before map[string]*Node) (changed bool) {
 	reg := s.registry
 	n := reg.nodes[object.Name]
 	if n == nil {
-		n, changed = &Node{}, true
+		reg.versions++
+		n, changed = &Node{version: reg.versions}, true
 		reg.nodes[object.Name] = n
 	}
 	n.session = reg.session
 	if n.object == object {
 		return false
 	}
-	n.object = object
-	inventory := card.Discover(object.Labels, object.Status.Allocatable, s.settings.Labels)
+	n.object, reg.nodesRead = object, true
+	inventory := card.OnNode(object, s.settings.Labels)
 	var cards []nodeCard
 	for _, c := range inventory.Cards {
 		reg.carded[c.Resource] = true
-		found := nodeCard{resource: reg.resource(c.Resource), dim: s.names.InternCard(c.Name), amount: c.Milli}
+		found := nodeCard{resource: reg.resource(c.Resource), dim: s.names.InternCard(c.Name), amount: c.Milli, model: c.Model}
 		if c.Former != "" {
 			found.former = s.names.InternCard(c.Former)
 		}
@@ -128,25 +163,49 @@ func (s *Session) readNode(object *v1.Node, before map[string][]nodeCard) (chang
 		unlabeled = append(unlabeled, unlabeledCard{reg.resource(u.Resource), u.Label})
 	}
 	changed = changed || !slices.Equal(n.cards, cards) || !slices.Equal(n.unlabeled, unlabeled)
-	if slices.ContainsFunc(n.cards, func(c nodeCard) bool { return !c.in(cards) }) {
-		before[object.Name] = slices.Clone(n.cards)
+	now := &Node{cards: cards, devices: inventory.Devices}
+	if n.lostCards(now) || n.lostDevices(now) {
+		before[object.Name] = &Node{cards: slices.Clone(n.cards), devices: n.devices, version: n.version}
+		reg.versions++
+		n.version = reg.versions
 	}
-	n.cards, n.unlabeled = append(n.inline[:0], cards...), unlabeled
+	n.cards, n.unlabeled, n.devices = append(n.inline[:0], cards...), unlabeled, now.devices
 	return changed
 }
 
 // Node returns a node of the session, nil for an unknown one.
 func (s *Session) Node(name string) *Node { return s.registry.nodes[name] }
 
-// Gives reports whether a node gives pods a card through a resource.
+// NodeOf returns the node of a task, nil for none and for an unknown one. It is for nil Sessions, too.
+func (s *Session) NodeOf(task *api.TaskInfo) *Node {
+	if s == nil {
+		return nil
+	}
+	return s.Node(task.NodeName)
+}
+
+// Gives reports whether a node gives pods a card through a resource, or through resource claims.
 func (s *Session) Gives(nodeName string, r ResourceID, d fastres.Dim) bool {
+	if r == Devices {
+		return s.registry.devices.has(nodeName, d)
+	}
 	n := s.Node(nodeName)
 	return n != nil && nodeCard{resource: r, dim: d}.in(n.cards)
+}
+
+// Gone reports whether a pod on a node is charged for a card that the node does not give any more, or that no device of
+// its claim is.
+func (s *Session) Gone(nodeName string, r Request, d fastres.Dim) bool {
+	if r.Resource == Devices {
+		return r.gone
+	}
+	return !s.Gives(nodeName, r.Resource, d)
 }
 
 // FutureIdle returns the milli-cards of a card that the nodes have left once the pods that are being
 // deleted are gone and the pipelined ones are placed.
 func (s *Session) FutureIdle(nodes map[string]*api.NodeInfo, d fastres.Dim) (idle float64) {
+	idle = s.registry.devices.idle(d)
 	for name, info := range nodes {
 		n := s.Node(name)
 		if n == nil {
@@ -155,24 +214,51 @@ func (s *Session) FutureIdle(nodes map[string]*api.NodeInfo, d fastres.Dim) (idl
 		for _, c := range n.cards {
 			if c.dim == d {
 				r := v1.ResourceName(s.ResourceName(c.resource))
-				idle += max(0, info.Idle.ScalarResources[r]+info.Releasing.ScalarResources[r]-info.Pipelined.ScalarResources[r])
+				left := max(0, info.Idle.ScalarResources[r]+info.Releasing.ScalarResources[r]-info.Pipelined.ScalarResources[r])
+				if all := info.Allocatable.ScalarResources[r]; c.model.Shared() && all > 0 {
+					left *= float64(c.amount) / all // each card is several of the resource
+				}
+				idle += left
 			}
 		}
 	}
 	return idle
 }
 
-// CardOn returns the card that a request is charged to on a node: the card that the
-// pod holds, else the one that the node states, else the first card of the list.
-func (s *Session) CardOn(nodeName string, r Request) (fastres.Dim, bool) {
-	return r.CardOn(s.Node(nodeName))
+// On iterates over what a pod is charged for a request on a node, nil for an unknown one: the cards that the
+// pod holds, else the ones that the node states, else the first card of the list. Nearly always, that is
+// Amount of one card.
+func (r Request) On(n *Node) iter.Seq2[fastres.Dim, card.Milli] {
+	return func(yield func(fastres.Dim, card.Milli) bool) {
+		if r.claimed != 0 {
+			yield(r.claimed, r.Amount)
+		} else if r.pod != nil && (r.pod.held != nil || r.pod.fractions != nil) {
+			r.partsOn(n, yield)
+		} else if d, ok := r.cardOn(n); ok {
+			yield(d, r.Amount)
+		}
+	}
 }
 
-// CardOn is Session.CardOn for a node that was looked up, nil for an unknown one.
-func (r Request) CardOn(n *Node) (fastres.Dim, bool) {
-	if r.Held != 0 {
-		return r.Held, true
+// partsOn is On for pods that hold cards, or have fractions of some.
+func (r Request) partsOn(n *Node, yield func(fastres.Dim, card.Milli) bool) {
+	if held := r.pod.heldFor(r.Resource); held != nil {
+		for _, h := range held {
+			if !yield(h.dim, h.amount) {
+				return
+			}
+		}
+		return
 	}
+	if f := r.pod.fraction(r.Resource); f != nil && n != nil && len(n.cardsOf(r.Resource)) > 0 {
+		f.eachOn(n, yield)
+	} else if d, ok := r.cardOn(n); ok {
+		yield(d, r.Of(d))
+	}
+}
+
+// cardOn returns the card that the node states, else the first card of the list.
+func (r Request) cardOn(n *Node) (fastres.Dim, bool) {
 	if n != nil {
 		if c, ok := n.card(r.Resource); ok {
 			return c.dim, true
@@ -192,9 +278,9 @@ func (s *Session) Add(x fastres.Vector, d fastres.Dim, amount card.Milli) {
 // AddTo adds the cards that a pod takes on a node, and their groups, to x.
 func (s *Session) AddTo(x fastres.Vector, p *PodRequest, nodeName string) {
 	n := s.Node(nodeName)
-	for r := range s.Requests(p) {
-		if d, ok := r.CardOn(n); ok {
-			s.Add(x, d, r.Amount)
+	for r := range s.RequestsOn(p, nodeName) {
+		for d, amount := range r.On(n) {
+			s.Add(x, d, amount)
 		}
 	}
 }

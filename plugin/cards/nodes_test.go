@@ -2,6 +2,7 @@ package cards
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -48,9 +49,7 @@ func TestHeldCards(t *testing.T) {
 		for _, task := range f.Jobs[0].Tasks[:2] {
 			_, p := f.read("q", cluster.Pod("run", task))
 			for r := range f.Requests(p) {
-				d, ok := f.CardOn("b", r)
-				assert.True(t, ok)
-				assert.Equal(t, f.dim(t, "B"), d)
+				assert.Equal(t, map[fastres.Dim]card.Milli{f.dim(t, "B"): r.Amount}, maps.Collect(r.On(f.Node("b"))))
 			}
 		}
 	}
@@ -87,9 +86,7 @@ func TestHeldCardsOfForgottenPods(t *testing.T) {
 				f.open(t)
 				_, p := f.read("q", cluster.Pod("run", task))
 				for r := range f.Requests(p) {
-					d, ok := f.CardOn("n", r)
-					assert.True(t, ok)
-					assert.Equal(t, f.dim(t, "A"), d)
+					assert.Equal(t, map[fastres.Dim]card.Milli{f.dim(t, "A"): r.Amount}, maps.Collect(r.On(f.Node("n"))))
 				}
 			}
 		})

@@ -104,5 +104,8 @@ func (s *Session) CollectingReader(collected *[]NewPod) PodReader {
 func (s *Session) AddPods(collected []NewPod) {
 	for _, p := range collected {
 		s.registry.pods.put(p.task.Pod, p.request, p.task.NodeName != "")
+		if p.task.NodeName != "" {
+			s.keepPlaced(p.request, p.task.NodeName)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/objects"
+	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
 // Registry holds what is known about cards across sessions. The zero Registry is
@@ -23,9 +24,10 @@ import (
 type Registry struct {
 	session uint64 // number of sessions so far
 
-	nodes  map[string]*Node
-	queues map[string]*queue // those that have or had a card annotation
-	read   uint64            // the session of the annotations in queues, see objects.Queues
+	nodes    map[string]*Node
+	versions uint64            // of nodes so far
+	queues   map[string]*queue // those that have or had a card annotation
+	read     uint64            // the session of the annotations in queues, see objects.Queues
 
 	pods     podTable
 	requests map[string][]Request // by text of card.request
@@ -41,9 +43,15 @@ type Registry struct {
 	resources   []v1.ResourceName // by number
 	unnamed     map[ResourceID]*Selector
 
+	devices   *devices // nil before there are any, or claims on them
+	nodesRead bool     // some node of the session is new, or its object has changed
+
 	carded map[v1.ResourceName]bool // resources that were a card's on some node: they stay card resources
 	labels card.Labels              // of the settings
 	groups groups
+
+	fractionsBy card.FractionsBy        // of the settings
+	models      map[modelKey]card.Model // see setModels
 
 	// former are the present cards of time slices by the names of MPS slices that they had once.
 	former map[fastres.Dim]fastres.Dim
@@ -77,6 +85,7 @@ func (r *Registry) forgetRequests() {
 	r.pods.forgetRequests()
 	r.requests = map[string][]Request{}
 	r.selectors, r.podRequests = map[string]*Selector{}, map[*Selector][]*PodRequest{}
+	r.devices.forgetShapes()
 }
 
 // Resources is the number of resource names in the Registry.
@@ -133,8 +142,12 @@ type Settings struct {
 	NodeOrderWeight    float64 // > 0
 	// Labels are those of nodes that name cards, where they are not the vendors'.
 	Labels card.Labels
+	// Attributes are those of devices that name cards, where they are not the vendors'.
+	Attributes card.Attributes
 	// Groups are groups of cards. One that is nil is wrong: the Registry keeps what it was before.
 	Groups card.Groups
+	// Fractions says what of a fraction of a card counts.
+	Fractions card.FractionsBy
 }
 
 // Session is the view of one scheduling session on a Registry. The nil Session
@@ -157,6 +170,10 @@ type Session struct {
 func (r *Registry) Open(ssn *framework.Session, queues *objects.Queues, tree *index.Tree, names *index.Names, scope Scope,
 	settings Settings) *Session {
 	r.setLabels(settings.Labels)
+	if r.fractionsBy != settings.Fractions {
+		r.fractionsBy = settings.Fractions
+		r.forgetRequests()
+	}
 	regrouped := r.groups.set(settings.Groups)
 	annotated, changed := r.readQueues(queues, names)
 	if scope == Nowhere || scope == Annotated && !annotated {
@@ -164,6 +181,10 @@ func (r *Registry) Open(ssn *framework.Session, queues *objects.Queues, tree *in
 		clear(r.queues)
 		clear(r.nodes)
 		clear(r.held)
+		if r.devices != nil {
+			r.devices = nil
+			r.forgetRequests()
+		}
 		r.tree = nil
 		return nil
 	}
@@ -174,8 +195,10 @@ func (r *Registry) Open(ssn *framework.Session, queues *objects.Queues, tree *in
 		r.pods = newPodTable() // the nodes have been compared with it
 		r.forgetRequests()
 		r.forgetHeld(ssn.Jobs)
+		r.devices.forget()
 	}
-	if nodesChanged || s.quotasChanged || r.names != names.Len() {
+	devicesChanged := s.readDevices(release.ReadDevices(ssn))
+	if nodesChanged || devicesChanged || s.quotasChanged || r.names != names.Len() {
 		s.resolveAll()
 	}
 	r.tree, r.counted = tree, s.counted
@@ -262,6 +285,9 @@ func (s *Session) LabelOf(r ResourceID) string {
 
 // ResourceName returns the name of a resource. It is safe for many goroutines.
 func (s *Session) ResourceName(r ResourceID) string {
+	if r == Devices {
+		return ""
+	}
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()
 	return string(s.registry.resources[r])
@@ -272,6 +298,7 @@ func (s *Session) resolveAll() {
 	r := s.registry
 	r.resourcesOf, r.present, r.lacking = map[fastres.Dim][]ResourceID{}, map[fastres.Dim]bool{}, map[ResourceID]string{}
 	r.groups.resolve(s.names)
+	r.setModels()
 	if former := r.formerNames(); !maps.Equal(former, r.former) {
 		r.former, s.quotasChanged = former, true
 	}
@@ -300,6 +327,10 @@ func (s *Session) resolveAll() {
 				r.lacking[u.resource] = u.label
 			}
 		}
+	}
+	r.devices.addStock(total)
+	for d := range total {
+		r.present[d] = true
 	}
 	r.stock = r.stock[:0]
 	for d := range fastres.Dim(s.names.Len()) {
@@ -427,6 +458,7 @@ func (r *Registry) RenewNames(renew func(fastres.Dim) fastres.Dim) {
 			}
 		}
 	}
+	r.devices.renew(renew)
 	r.forgetRequests()
 	r.names = 0 // so that the next session resolves all selectors
 }

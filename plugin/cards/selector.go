@@ -33,21 +33,40 @@ type Selector struct {
 	// no pod can request either of them.
 	resources []ResourceID
 	mixed     bool
+	// fractions are the resources through which pods get fractions of some of the cards, and never whole
+	// ones. A pod that requests another resource does not depend on them.
+	fractions []ResourceID
 }
 
 // accepts reports whether a request for r can be served by the selector.
 func (s *Selector) accepts(r ResourceID) bool {
-	return !s.mixed && (len(s.resources) == 0 || slices.Contains(s.resources, r))
+	if slices.Contains(s.fractions, r) {
+		return true
+	}
+	return !s.mixed && (slices.Contains(s.resources, r) || len(s.resources) == 0 && len(s.fractions) == 0)
 }
 
 // Request is Amount of one card out of Selector.
 type Request struct {
 	Selector *Selector // nil in the zero Request, which requests no card
 	Resource ResourceID
-	Amount   card.Milli
-	// Held is the card that the pod is charged for, whatever its node states now; 0
-	// where the node decides.
-	Held fastres.Dim
+	// Amount is the most that the pod takes of one card of Selector, whatever node it gets (Of, On).
+	Amount card.Milli
+	pod    *PodRequest // nil where no pod states the request
+	// claimed is the card that a resource claim takes on a node, whatever else the node has; 0 where the node decides.
+	claimed fastres.Dim
+	gone    bool // no device is that card any more
+}
+
+// Of returns the most that a pod takes of a card, whatever node it gets.
+func (r Request) Of(d fastres.Dim) card.Milli {
+	if r.pod == nil || r.pod.fractions == nil {
+		return r.Amount
+	}
+	if f := r.pod.fraction(r.Resource); f != nil {
+		return f.of(d)
+	}
+	return r.Amount
 }
 
 // resourceRequest is the request of a pod for one extended resource.
@@ -62,7 +81,9 @@ type resourceRequest struct {
 type PodRequest struct {
 	selector  *Selector // nil where the pod is untyped
 	resources []resourceRequest
-	held      []heldCard // empty for nearly every pod
+	held      []heldCard  // empty for nearly every pod
+	fractions []*fraction // nil for pods with whole cards
+	claims    *podClaims  // nil for nearly every pod
 }
 
 // noCards is the PodRequest of all pods where cards do not count.
@@ -73,8 +94,8 @@ func (p *PodRequest) requests(r ResourceID) bool {
 	return slices.ContainsFunc(p.resources, func(request resourceRequest) bool { return request.resource == r })
 }
 
-// None reports whether the pod requests no extended resource, thus no card.
-func (p *PodRequest) None() bool { return len(p.resources) == 0 }
+// None reports whether the pod requests no extended resource and has no resource claim, thus no card.
+func (p *PodRequest) None() bool { return len(p.resources) == 0 && p.claims == nil }
 
 // allOf returns the selector of all cards of a resource, nil where it is no card resource.
 func (r *Registry) allOf(request resourceRequest) *Selector {
@@ -85,14 +106,19 @@ func (r *Registry) allOf(request resourceRequest) *Selector {
 }
 
 // Requests iterates over the cards that a pod requests. An untyped pod requests
-// any card of each card resource, unless untypedCards is ignore.
-func (s *Session) Requests(p *PodRequest) iter.Seq[Request] {
+// any card of each card resource, unless untypedCards is ignore. A resource claim that is not allocated requests one card
+// of those that it admits.
+func (s *Session) Requests(p *PodRequest) iter.Seq[Request] { return s.RequestsOn(p, "") }
+
+// RequestsOn iterates over the cards that a pod requests on a node. There, a claim that is not allocated requests the
+// most that it can get of each card.
+func (s *Session) RequestsOn(p *PodRequest, node string) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		for _, r := range p.resources {
 			all := s.registry.allOf(r)
-			request := Request{Selector: all, Resource: r.resource, Amount: r.amount}
+			request := Request{Selector: all, Resource: r.resource, Amount: r.amount, pod: p}
 			if held := p.heldFor(r.resource); held != nil {
-				request = held.request(p.selector, request)
+				request = held[0].request(p.selector, request)
 			} else if p.selector != nil {
 				only := len(p.resources) == 1 && len(p.selector.resources) == 0
 				if all == nil && !only && !slices.Contains(p.selector.resources, r.resource) {
@@ -102,9 +128,15 @@ func (s *Session) Requests(p *PodRequest) iter.Seq[Request] {
 			} else if all == nil || s.settings.Untyped == UntypedIgnore {
 				continue
 			}
+			if p.fractions != nil {
+				request.Amount = p.mostOf(request)
+			}
 			if !yield(request) {
 				return
 			}
+		}
+		if p.claims != nil {
+			s.eachClaimed(p, p.claims.own, node, yield)
 		}
 	}
 }
@@ -114,7 +146,7 @@ func (s *Session) Uses(p *PodRequest) bool {
 	for range s.Requests(p) {
 		return true
 	}
-	return false
+	return p.claims != nil && !s.eachClaimed(p, p.claims.shared, "", func(Request) bool { return false })
 }
 
 // PodRequest returns what a pod of queue q states about cards, no cards where
@@ -143,22 +175,25 @@ func (s *Session) read(pod *v1.Pod) (p *PodRequest, isNew bool) {
 	requests, names := card.Requests(pod), card.NameOf(pod.Annotations)
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
-	selector := s.selector(names)
-	var resources []resourceRequest
+	p = &PodRequest{selector: s.selector(names)}
 	for _, r := range requests {
-		id := reg.resource(r.Resource)
-		resources = append(resources, resourceRequest{id, r.Milli, reg.unnamed[id]})
-	}
-	if held := reg.held[pod.UID]; held != nil {
-		return &PodRequest{selector, resources, held}, true
-	}
-	for _, p := range reg.podRequests[selector] {
-		if slices.Equal(p.resources, resources) {
-			return p, true
+		if !card.IsPart(r.Resource) {
+			id := reg.resource(r.Resource)
+			p.resources = append(p.resources, resourceRequest{id, r.Milli, reg.unnamed[id]})
 		}
 	}
-	p = &PodRequest{selector: selector, resources: resources}
-	reg.podRequests[selector] = append(reg.podRequests[selector], p)
+	if len(requests) > 0 {
+		p.setFractions(s.fractionsOf(pod))
+	}
+	if p.held, p.claims = reg.held[pod.UID], s.claimsOf(pod); p.held != nil || p.claims != nil || p.hasDevices() {
+		return p, true
+	}
+	for _, other := range reg.podRequests[p.selector] {
+		if slices.Equal(p.resources, other.resources) && sameFractions(p.fractions, other.fractions) {
+			return other, true
+		}
+	}
+	reg.podRequests[p.selector] = append(reg.podRequests[p.selector], p)
 	return p, true
 }
 
@@ -179,7 +214,7 @@ func (s *Session) selector(names card.List) *Selector {
 
 // resolve finds the cards and resource names of a selector in this session.
 func (s *Session) resolve(selector *Selector) {
-	selector.Dims, selector.rank, selector.resources, selector.mixed = nil, nil, nil, false
+	selector.Dims, selector.rank, selector.resources, selector.mixed, selector.fractions = nil, nil, nil, false, nil
 	for i, name := range selector.Names {
 		var resources []ResourceID
 		d, ok := s.names.LookupCard(name)
@@ -189,7 +224,13 @@ func (s *Session) resolve(selector *Selector) {
 		if ok && s.registry.present[d] && !slices.Contains(selector.Dims, d) {
 			selector.Dims = append(selector.Dims, d)
 			selector.rank = append(selector.rank, i)
-			resources = s.registry.resourcesOf[d]
+			for _, r := range s.registry.resourcesOf[d] {
+				if card.OfFractions(s.registry.resources[r]) {
+					selector.fractions = append(selector.fractions, r)
+				} else {
+					resources = append(resources, r)
+				}
+			}
 		}
 		if implied, ok := card.ResourceOf(name); ok && len(resources) == 0 {
 			resources = []ResourceID{s.registry.resource(implied)}

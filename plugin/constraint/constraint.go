@@ -5,15 +5,17 @@
 // through the interfaces that it has:
 //
 //	TaskRule   may a task have what it requests, or a card
+//	NodeRule   may a task have a node
 //	JobRule    may the pods of a job be created
 //	CardRule   the same, for the cards of the job
 //	Account    is charged for tasks beside their queues, also in drafts and simulations
 //	TakePolicy who may take from whom
 //	Watcher    follows the tasks that get and lose nodes in the session
-//	Holder     reserves something for jobs that are admitted
+//	Reserver   reserves something for jobs that are admitted
 //	QueueOrder which queue is served first
 //	JobOrder   which job of a queue is served first
 //	LoanRule   who takes what others borrow, though it deserves no more
+//	Measurer   the numbers by which it refuses
 //
 // Session has a method for each question, which asks all active constraints.
 //
@@ -61,6 +63,12 @@ type TaskRule interface {
 	// FitOwn decides on a quantity of one dimension beside what the queue of a itself has. No
 	// eviction in another queue makes room there.
 	FitOwn(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict
+}
+
+// NodeRule decides on what depends on the node of a task beside its cards. Its method changes nothing, and is safe for many
+// goroutines.
+type NodeRule interface {
+	FitNode(b *quota.Books, a Ask, node string) quota.Verdict
 }
 
 // Reclaimer takes from other queues. It is a task, or a whole job where Task is nil.
@@ -123,8 +131,8 @@ type Watcher interface {
 	Refunded(a Ask)
 }
 
-// Holder reserves something for jobs that are admitted.
-type Holder interface {
+// Reserver reserves something for jobs that are admitted.
+type Reserver interface {
 	Hold(a JobAsk)
 	// Withdraw takes back what is reserved for a job. restore reserves the same again.
 	Withdraw(a JobAsk) (restore func())

@@ -12,9 +12,9 @@ import (
 // considered. It is for one goroutine.
 type Draft struct {
 	quota.Books
-	session            *Session
-	queues, namespaces quota.Draft
-	request, scratch   fastres.Vector
+	session          *Session
+	queues, holders  quota.Draft
+	request, scratch fastres.Vector
 }
 
 // Without returns a draft without some tasks. Those that have no node or no queue change nothing.
@@ -35,9 +35,9 @@ func (d *Draft) Begin(s *Session, queues quota.Accounts) {
 		d.queues.Begin(s.Books.Future.Queues)
 		d.Books.Queues = &d.queues
 	}
-	if d.Books.Namespaces != nil {
-		d.namespaces.Begin(s.Books.Future.Namespaces)
-		d.Books.Namespaces = &d.namespaces
+	if d.Books.Holders != nil {
+		d.holders.Begin(s.Books.Future.Holders)
+		d.Books.Holders = &d.holders
 	}
 	if length := s.Intake.Dims.Length(); d.request.Len() != length {
 		d.request, d.scratch = fastres.NewVector(length), fastres.NewVector(length)

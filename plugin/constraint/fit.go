@@ -25,6 +25,26 @@ func (s *Session) Allocation(b *quota.Books, a Ask) cards.Outcome {
 	return s.Cards.Fit(a.Queue, a.Pod, func(d fastres.Dim, milli float64) quota.Verdict { return s.FitsCard(b, a, d, milli) })
 }
 
+// AllocationOf is Allocation for a task of q. It sets request to what the task requests, or to the devices
+// that are refused.
+func (s *Session) AllocationOf(b *quota.Books, q index.Queue, task *api.TaskInfo, request fastres.Vector) cards.Outcome {
+	a := s.Ask(q, task, request)
+	a.Replace = true
+	return s.Allocation(b, a)
+}
+
+// FitsNode decides whether a task can have its cards on a node: the node has one of them, and FitsCard
+// admits it.
+func (s *Session) FitsNode(b *quota.Books, a Ask, node string) cards.NodeFit {
+	fit := s.Cards.FitNode(a.Queue, a.Pod, node, func(d fastres.Dim, milli float64) quota.Verdict { return s.FitsCard(b, a, d, milli) })
+	if fit.Reason == cards.NodeFits {
+		if v := s.FitsNodeRules(b, a, node); !v.OK() {
+			return cards.NodeFit{Reason: cards.OverQuota, Verdict: v, Request: s.Cards.SharedRequest(a.Pod, node)}
+		}
+	}
+	return fit
+}
+
 // Fits applies the rules to a.Request. An incomplete request names a resource that nothing in the
 // session has, so it fits under no bound.
 func (s *Session) Fits(b *quota.Books, a Ask) quota.Verdict {
@@ -54,7 +74,7 @@ func (s *Session) fitsCard(b *quota.Books, a Ask, d fastres.Dim, milli float64) 
 		if !v.OK() {
 			return v
 		}
-		v = s.FitsDim(b, a, share.Group, share.Weight*milli)
+		v = s.FitsDim(b, a, share.Group, share.Of(milli))
 	}
 	return v
 }
@@ -68,9 +88,35 @@ func (s *Session) FitsDim(b *quota.Books, a Ask, d fastres.Dim, milli float64) q
 	return v
 }
 
+// FitsRules applies the constraints, and not the quotas of queues, to a card or a group by itself.
+func (s *Session) FitsRules(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
+	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	for i := 0; i < len(s.tasks) && v.OK(); i++ {
+		v = s.tasks[i].FitCard(b, a, d, milli)
+	}
+	return v
+}
+
+// FitsNodeRules applies the rules that depend on the node of a task, after those about its cards.
+func (s *Session) FitsNodeRules(b *quota.Books, a Ask, node string) quota.Verdict {
+	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	for i := 0; i < len(s.nodes) && v.OK(); i++ {
+		v = s.nodes[i].FitNode(b, a, node)
+	}
+	return v
+}
+
+// LeavesPromised reports whether q can take a quantity of a card, and leave what is reserved for admitted jobs
+// of the card and its groups.
+func (s *Session) LeavesPromised(q index.Queue, d fastres.Dim, milli float64) bool {
+	return quota.Unpromised(s.Index, q, d, milli) && !slices.ContainsFunc(s.Names.Groups(d), func(share index.Share) bool {
+		return !quota.Unpromised(s.Index, q, share.Group, share.Of(milli))
+	})
+}
+
 // forOthers converts a refusal beside what will be: what is left is earmarked for others.
 func forOthers(v quota.Verdict) quota.Verdict {
-	if v.Reason == quota.OverQuota || v.Reason == quota.OverNamespace {
+	if v.Reason == quota.OverQuota || v.Reason.OfHolder() {
 		v.Reason = quota.Earmarked
 	}
 	return v
@@ -101,7 +147,7 @@ func (s *Session) FitsOwn(b *quota.Books, a Ask, d fastres.Dim, milli float64) q
 		v = s.tasks[i].FitOwn(b, a, d, milli)
 		for _, share := range s.Names.Groups(d) {
 			if v.OK() {
-				v = s.tasks[i].FitOwn(b, a, share.Group, share.Weight*milli)
+				v = s.tasks[i].FitOwn(b, a, share.Group, share.Of(milli))
 			}
 		}
 	}
@@ -196,7 +242,7 @@ func (s *Session) AdmitsCards(a JobAsk) cards.Outcome {
 
 // HoldFor reserves for an admitted job what constraints hold for it.
 func (s *Session) HoldFor(a JobAsk) {
-	for _, h := range s.holders {
+	for _, h := range s.reservers {
 		h.Hold(a)
 	}
 }
@@ -204,7 +250,7 @@ func (s *Session) HoldFor(a JobAsk) {
 // WithdrawFor takes back what constraints hold for a job. restore holds it again.
 func (s *Session) WithdrawFor(a JobAsk) (restore func()) {
 	var each []func()
-	for _, h := range s.holders {
+	for _, h := range s.reservers {
 		each = append(each, h.Withdraw(a))
 	}
 	return func() {

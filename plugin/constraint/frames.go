@@ -2,19 +2,23 @@ package constraint
 
 import "github.com/capacity-card/capacity-card/fastres"
 
-// Frames lends vectors to the goroutine that runs the session. A hook opens a frame, takes
-// vectors, and closes the frame before it returns. No vector outlives its frame: the build with
-// the tag "invariants" spoils those of a closed one. The memory stays for the next session.
+// Frames lends vectors and refusals to the goroutine that runs the session. A hook opens a frame, takes
+// them, and closes the frame before it returns. None outlives its frame: the build with the tag
+// "invariants" spoils the vectors of a closed one. The memory stays for the next session.
 type Frames struct {
-	vectors []fastres.Vector
-	used    int
-	length  int
+	vectors  []fastres.Vector
+	used     int
+	length   int
+	refusals []*Refusal
+	refused  int
 }
 
-// Frame is the vectors that one hook took.
+// Frame is the vectors and refusals that one hook took. The zero Frame is for other goroutines, and
+// has refusals only.
 type Frame struct {
-	frames *Frames
-	from   int
+	frames      *Frames
+	from        int
+	fromRefused int
 }
 
 // Reset gives the vectors of a session their length. All frames are closed.
@@ -22,11 +26,11 @@ func (f *Frames) Reset(length int) {
 	if f.length != length {
 		f.vectors, f.length = f.vectors[:0], length
 	}
-	f.used = 0
+	f.used, f.refused = 0, 0
 }
 
 // Open opens a frame within the one that was opened last.
-func (f *Frames) Open() Frame { return Frame{f, f.used} }
+func (f *Frames) Open() Frame { return Frame{f, f.used, f.refused} }
 
 // Vector returns a vector with arbitrary contents.
 func (f Frame) Vector() fastres.Vector {
@@ -38,10 +42,23 @@ func (f Frame) Vector() fastres.Vector {
 	return s.vectors[s.used-1]
 }
 
+// refusal returns a refusal with arbitrary contents.
+func (f Frame) refusal() *Refusal {
+	s := f.frames
+	if s == nil {
+		return &Refusal{}
+	}
+	if s.refused == len(s.refusals) {
+		s.refusals = append(s.refusals, &Refusal{})
+	}
+	s.refused++
+	return s.refusals[s.refused-1]
+}
+
 // Close ends the frame, and those within it.
 func (f Frame) Close() {
 	for _, x := range f.frames.vectors[f.from:f.frames.used] {
 		spoil(x)
 	}
-	f.frames.used = f.from
+	f.frames.used, f.frames.refused = f.from, f.fromRefused
 }

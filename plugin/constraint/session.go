@@ -12,6 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -29,44 +30,54 @@ type Session struct {
 	Cards  *cards.Session   // nil where cards count nowhere
 	Books  *earmark.Session // the accounts with which rules decide
 	Frames *Frames
+	// Reservations are those of the cards of jobs that several cards can satisfy.
+	Reservations *reserve.Reservations
 	// Limit bounds allocation: realCapability, or deserved for proportion.
 	Limit *index.Rows
 
 	// The lists have room for the constraints that are usual, so that they need no memory of their own.
 	taskRoom    [2]TaskRule
 	jobRoom     [1]JobRule
-	watcherRoom [1]Watcher
+	watcherRoom [2]Watcher
+	orderRoom   [1]QueueOrder
+	loanRoom    [1]LoanRule
 
-	tasks    []TaskRule
-	jobs     []JobRule
-	cards    []CardRule
-	accounts []Account
-	watchers []Watcher
-	holders  []Holder
-	policies []TakePolicy
-	orders   []QueueOrder
-	byJob    []JobOrder
-	loans    []LoanRule
+	tasks     []TaskRule
+	nodes     []NodeRule
+	jobs      []JobRule
+	cards     []CardRule
+	accounts  []Account
+	watchers  []Watcher
+	reservers []Reserver
+	policies  []TakePolicy
+	orders    []QueueOrder
+	byJob     []JobOrder
+	loans     []LoanRule
+
+	measurers []Measurer
 }
 
 // Open begins without constraints.
 func (s *Session) Open() {
 	s.tasks, s.jobs, s.watchers = s.taskRoom[:0], s.jobRoom[:0], s.watcherRoom[:0]
+	s.orders, s.loans = s.orderRoom[:0], s.loanRoom[:0]
 }
 
 // Use makes a constraint active, for each interface of this package that it has. The order of
 // calls is the order in which constraints are asked.
 func (s *Session) Use(constraint any) {
 	s.tasks = appendIf(s.tasks, constraint)
+	s.nodes = appendIf(s.nodes, constraint)
 	s.jobs = appendIf(s.jobs, constraint)
 	s.cards = appendIf(s.cards, constraint)
 	s.accounts = appendIf(s.accounts, constraint)
 	s.watchers = appendIf(s.watchers, constraint)
-	s.holders = appendIf(s.holders, constraint)
+	s.reservers = appendIf(s.reservers, constraint)
 	s.policies = appendIf(s.policies, constraint)
 	s.orders = appendIf(s.orders, constraint)
 	s.byJob = appendIf(s.byJob, constraint)
 	s.loans = appendIf(s.loans, constraint)
+	s.measurers = appendIf(s.measurers, constraint)
 }
 
 func appendIf[T any](list []T, constraint any) []T {
@@ -103,6 +114,12 @@ func (s *Session) Eligible(q index.Queue) quota.Verdict {
 func (s *Session) Ask(q index.Queue, task *api.TaskInfo, request fastres.Vector) Ask {
 	pod, complete := s.Intake.SetTask(request, q, task)
 	return Ask{Task: task, Queue: q, Pod: pod, Request: request, Complete: complete}
+}
+
+// AskCards returns the question about the cards of a task. It is safe for many goroutines.
+func (s *Session) AskCards(task *api.TaskInfo) Ask {
+	q := s.QueueOf(task)
+	return Ask{Task: task, Queue: q, Pod: s.Cards.PodRequest(q, task.Pod)}
 }
 
 // AskOn returns the question about a task of q on a node: its request has the cards that the task

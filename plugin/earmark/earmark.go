@@ -104,7 +104,7 @@ func (r *record) update(ssn *framework.Session, job *api.JobInfo, now time.Time)
 		switch v.in(ssn, id, now) {
 		case stays:
 			return false
-		case gone:
+		case ended:
 			delete(r.victims, id)
 		}
 	}
@@ -119,7 +119,7 @@ type fate int
 
 const (
 	ends  fate = iota // it is being deleted
-	gone              // it has ended, or takes too long
+	ended             // it has ended, or takes too long
 	stays             // the API server refused the eviction
 )
 
@@ -128,12 +128,12 @@ const (
 func (v victim) in(ssn *framework.Session, id api.TaskID, now time.Time) fate {
 	node := ssn.Nodes[v.node]
 	if node == nil {
-		return gone
+		return ended
 	}
 	task := node.Tasks[v.key]
 	switch {
 	case task == nil || task.UID != id || task.Status == api.Succeeded || task.Status == api.Failed:
-		return gone
+		return ended
 	case task.Status != api.Releasing:
 		return stays
 	}
@@ -142,7 +142,7 @@ func (v victim) in(ssn *framework.Session, id api.TaskID, now time.Time) fate {
 		until = deleted.Time // with the grace period
 	}
 	if now.Sub(until) > Patience {
-		return gone
+		return ended
 	}
 	return ends
 }

@@ -21,7 +21,7 @@ type Session struct {
 
 	unsettled  bool // Future differs from Now
 	queues     quota.Future
-	namespaces quota.Future
+	holders    quota.Future
 	guarantees quota.Guarantees
 	ix         *index.Index
 	available  fastres.Vector
@@ -33,20 +33,20 @@ type Session struct {
 type Mark struct {
 	Earmark
 	Queue   index.Queue
-	Account index.Queue    // of its namespace, None where no queue limits it
+	Account index.Queue    // of its holders, None where no queue limits one
 	Charge  fastres.Vector // to the queue, with the card of the node
 	// placed is the pod of the job that got a node in this session in place of the earmark, ""
 	// for none.
 	placed api.TaskID
 }
 
-// Open begins a session with the accounts now, which are those of ix. namespaces are the accounts
-// of namespaces, nil where no queue limits them; available is that of quota.Guarantees in the future.
-func (s *Session) Open(now quota.Books, ix, namespaces *index.Index, available fastres.Vector) {
+// Open begins a session with the accounts now, which are those of ix. holders are their
+// accounts, nil where no queue limits one; available is that of quota.Guarantees in the future.
+func (s *Session) Open(now quota.Books, ix, holders *index.Index, available fastres.Vector) {
 	s.Now, s.Future, s.ix, s.available, s.unsettled, s.marks = now, now, ix, available, false, nil
 	s.queues.Reset(ix)
-	if namespaces != nil {
-		s.namespaces.Reset(namespaces)
+	if holders != nil {
+		s.holders.Reset(holders)
 	}
 	if s.queues.Differs() {
 		s.settle()
@@ -61,8 +61,8 @@ func (s *Session) settle() {
 	s.unsettled = true
 	s.guarantees.Reset(s.ix, &s.queues, s.available)
 	s.Future = quota.Books{Queues: &s.queues, Guarantees: &s.guarantees}
-	if s.Now.Namespaces != nil {
-		s.Future.Namespaces = &s.namespaces
+	if s.Now.Holders != nil {
+		s.Future.Holders = &s.holders
 	}
 	s.both = s.Now
 	s.both.Then = &s.Future
@@ -86,14 +86,14 @@ func (s *Session) keep(m *Mark) {
 	s.Charge(m.Queue, m.Account, m.Charge)
 }
 
-// Charge adds a request to the future of a queue, and of the account of a namespace. Refund takes
+// Charge adds a request to the future of a queue, and of the account of holders. Refund takes
 // it back.
 func (s *Session) Charge(q, account index.Queue, request fastres.Vector) {
 	s.settle()
 	quota.Charge(&s.queues, q, request)
 	s.guarantees.Update(q, request, 1)
 	if account != index.None {
-		quota.Charge(&s.namespaces, account, request)
+		quota.Charge(&s.holders, account, request)
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *Session) Refund(q, account index.Queue, request fastres.Vector) {
 	quota.Refund(&s.queues, q, request, refund)
 	s.guarantees.Update(q, refund, -1)
 	if account != index.None {
-		quota.Refund(&s.namespaces, account, request, refund)
+		quota.Refund(&s.holders, account, request, refund)
 	}
 }
 
@@ -126,13 +126,13 @@ func (s *Session) Refunded(q index.Queue, refund fastres.Vector) {
 	}
 }
 
-// ChargedNamespace and RefundedNamespace do the same for the account of a namespace.
-func (s *Session) ChargedNamespace(account index.Queue, request fastres.Vector) {
-	s.namespaces.Charged(account, request)
+// ChargedHolders and RefundedHolders do the same for the account of the holders of a job.
+func (s *Session) ChargedHolders(account index.Queue, request fastres.Vector) {
+	s.holders.Charged(account, request)
 }
 
-func (s *Session) RefundedNamespace(account index.Queue, refund fastres.Vector) {
-	s.namespaces.Refunded(account, refund)
+func (s *Session) RefundedHolders(account index.Queue, refund fastres.Vector) {
+	s.holders.Refunded(account, refund)
 }
 
 // ChargedDeviceClaims follows a charge or a refund of resource claims, which nothing terminating holds
@@ -141,15 +141,63 @@ func (s *Session) ChargedDeviceClaims(q index.Queue, claims []index.DeviceClaim)
 	s.queues.CopyDevices(q, claims)
 }
 
-// CopyTo makes the future that of a snapshot, in which a simulation begins. namespaces is nil
-// where no queue limits them.
-func (s *Session) CopyTo(queues, namespaces quota.Accounts) {
+// FollowClaims changes the resource claims of cards that q holds, and its ancestors, and the account of holders where that is
+// not None, and follows the change in all that derives from them. It can differ from level to level.
+func (s *Session) FollowClaims(q, account index.Queue, holders *index.Index, claims []index.DeviceClaim,
+	change func(quota.Accounts, index.Queue, []index.DeviceClaim)) {
+	follow(s.ix, q, &s.queues, claims, change)
+	s.Now.Guarantees.Again()
+	if s.unsettled {
+		s.guarantees.Again()
+	}
+	if account != index.None {
+		follow(holders, account, &s.holders, claims, change)
+	}
+}
+
+func follow(ix *index.Index, q index.Queue, future *quota.Future, claims []index.DeviceClaim,
+	change func(quota.Accounts, index.Queue, []index.DeviceClaim)) {
+	type cell struct {
+		queue index.Queue
+		dim   fastres.Dim
+	}
+	before := map[cell]float64{}
+	for _, p := range ix.Path(q) {
+		for _, claim := range claims {
+			for _, of := range claim.Devices {
+				before[cell{p, of.Dim}] = ix.Allocated(p).Get(of.Dim)
+			}
+		}
+	}
+	change(ix, q, claims)
+	for c, had := range before {
+		if now := ix.Allocated(c.queue).Get(c.dim); now != had {
+			future.Change(c.queue, c.dim, now-had)
+		}
+	}
+}
+
+// LeaveClaims takes claims that nobody will hold any more out of the future of q alone.
+func (s *Session) LeaveClaims(q index.Queue, claims []index.DeviceClaim) {
+	s.settle()
+	for _, claim := range claims {
+		for _, of := range claim.Devices {
+			row := s.queues.Mutable(q)
+			row.Set(of.Dim, max(0, row.Get(of.Dim)-of.Quantity))
+		}
+	}
+	s.guarantees.Again()
+}
+
+// CopyTo makes the future that of a snapshot, in which a simulation begins. holders is nil
+// where no queue limits one.
+func (s *Session) CopyTo(queues, holders quota.Accounts) {
 	if !s.unsettled {
 		return
 	}
 	s.queues.CopyTo(queues)
-	if namespaces != nil {
-		s.namespaces.CopyTo(namespaces)
+	if holders != nil {
+		s.holders.CopyTo(holders)
 	}
 }
 
@@ -179,14 +227,14 @@ func (s *Session) FutureFor(task *api.TaskInfo) *quota.Books {
 		if without == nil {
 			copied := s.Future
 			copied.Queues = &quota.Draft{Accounts: s.Future.Queues}
-			if copied.Namespaces != nil {
-				copied.Namespaces = &quota.Draft{Accounts: s.Future.Namespaces}
+			if copied.Holders != nil {
+				copied.Holders = &quota.Draft{Accounts: s.Future.Holders}
 			}
 			without, scratch = &copied, fastres.NewVector(m.Charge.Len())
 		}
 		quota.Refund(without.Queues, m.Queue, m.Charge, scratch)
 		if m.Account != index.None {
-			quota.Refund(without.Namespaces, m.Account, m.Charge, scratch)
+			quota.Refund(without.Holders, m.Account, m.Charge, scratch)
 		}
 	}
 	if without == nil {
@@ -240,8 +288,8 @@ func (s *Session) KeptOn(node string, task *api.TaskInfo) (kept *api.Resource) {
 }
 
 // LeavesRoom reports whether a node has room for a task beside what is earmarked there for others,
-// once some tasks on the node are gone. placed: the node counts the task already.
-func (s *Session) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool, gone ...[]*api.TaskInfo) bool {
+// without some tasks on the node. placed: the node counts the task already.
+func (s *Session) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool, without ...[]*api.TaskInfo) bool {
 	if s.Empty() {
 		return true
 	}
@@ -253,7 +301,7 @@ func (s *Session) LeavesRoom(task *api.TaskInfo, node *api.NodeInfo, placed bool
 		kept.Add(task.InitResreq)
 	}
 	free := node.FutureIdle()
-	for _, tasks := range gone {
+	for _, tasks := range without {
 		for _, victim := range tasks {
 			free.Add(victim.Resreq)
 		}

@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 		"two in a tier":   {configuration("capacity-card capacity", "gang"), "only one quota plugin can be in force: capacity-card, capacity", ErrSeveralQuotas},
 		"two in two":      {configuration("capacity", "proportion"), "only one quota plugin can be in force: capacity, proportion", ErrSeveralQuotas},
 		"release":         {text: configuration("gang {name: capacity, arguments: {semantics: v1.14.4}}", "predicates")},
-		"unknown release": {configuration("gang {name: capacity, arguments: {semantics: 1.14}}", "predicates"), `capacity: argument semantics: "1.14" is not one of [v1.14.1 v1.14.4 v1.15]`, ErrBadArgument},
+		"unknown release": {configuration("gang {name: capacity, arguments: {semantics: 1.14}}", "predicates"), `capacity: argument semantics: "1.14" is not one of [v1.14.1 v1.14.4 v1.15 v1.16]`, ErrBadArgument},
 		"unknown action":  {text: strings.Replace(configuration("gang", "drf"), "enqueue", "enque", 1), want: "failed to find Action enque"},
 		"not YAML":        {text: "actions: [\n", want: "yaml: "},
 		"wrong structure": {text: "actions: allocate\ntiers: 3\n", want: "cannot unmarshal"},

@@ -82,12 +82,16 @@ func (g *gone) add(ssn *framework.Session, session *Session, q index.Queue, task
 		g.charges.Add(g.request)
 		g.some = true
 	}
-	for r := range session.cards.Requests(pod) {
-		if d, ok := session.cards.CardOn(task.NodeName, r); ok && !session.cards.Gives(task.NodeName, r.Resource, d) {
-			session.Dims.names.AddCard(g.charges, d, float64(r.Amount))
+	node := session.cards.NodeOf(task)
+	for r := range session.cards.RequestsOn(pod, task.NodeName) {
+		for d, amount := range r.On(node) {
+			if !session.cards.Gone(task.NodeName, r, d) {
+				continue
+			}
+			session.cards.Add(g.charges, d, amount)
 			g.some = true
 			if session.cards.Occupied(task) {
-				session.Dims.names.AddCard(g.ending, d, float64(r.Amount))
+				session.cards.Add(g.ending, d, amount)
 			}
 		}
 	}

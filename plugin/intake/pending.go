@@ -114,14 +114,15 @@ func (p *Pending) choose(bound fastres.Vector, requests []cards.Request) {
 	}
 	r := requests[0]
 	for _, d := range r.Selector.Dims {
-		if !p.fitsUnder(bound, d, float64(r.Amount)) {
+		amount := float64(r.Of(d))
+		if !p.fitsUnder(bound, d, amount) {
 			continue
 		}
-		p.names.AddCard(p.request, d, float64(r.Amount))
+		p.names.AddCard(p.request, d, amount)
 		p.picked = append(p.picked, pick{r.Resource, d})
 		p.choose(bound, requests[1:])
 		p.picked = p.picked[:len(p.picked)-1]
-		p.names.AddCard(p.request, d, -float64(r.Amount))
+		p.names.AddCard(p.request, d, -amount)
 	}
 }
 
@@ -131,7 +132,7 @@ func (p *Pending) fitsUnder(bound fastres.Vector, d fastres.Dim, amount float64)
 		return false
 	}
 	for _, s := range p.names.Groups(d) {
-		if p.request.Get(s.Group)+s.Weight*amount > bound.Get(s.Group) {
+		if p.request.Get(s.Group)+s.Of(amount) > bound.Get(s.Group) {
 			return false
 		}
 	}

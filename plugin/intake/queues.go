@@ -36,10 +36,10 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 	session.Jobs = make([]int, session.tree.Len())
 	session.Queues = make([]*api.QueueInfo, session.tree.Len())
 	for id, queue := range ssn.Queues {
-		session.Queues[session.tree.Lookup(string(id))] = queue
+		session.Queues[session.tree.Lookup(string(id))] = s.queues.Info(queue)
 	}
 	session.setTimeouts()
-	s.namespaces.readLimits(session, &r)
+	s.holders.limits.read(session, &r)
 	if session.Admitted = nil; session.MaxJobs() != nil {
 		session.Admitted = make([]int, session.tree.Len())
 	}

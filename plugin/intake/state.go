@@ -86,11 +86,12 @@ type State struct {
 	waiting []bool         // by queue: some job that requests cards waits for admission
 
 	deviceUsers []deviceUser // empty between sessions
+	lists       []List
 
 	gone gone
 
-	policies   policies
-	namespaces Namespaces
+	policies policies
+	holders  Holders
 
 	total, rootBound, available, availableThen, requested fastres.Vector // of the session that is read
 }
@@ -118,8 +119,11 @@ type Session struct {
 	// BoundsChanged: the bounds were derived again from configuration.
 	BoundsChanged bool
 
-	// Namespaces are the accounts of namespaces, nil where no queue limits them.
-	Namespaces *Namespaces
+	// Holders are the accounts of namespaces, users, groups and labels, nil where no queue limits any of them.
+	Holders *Holders
+
+	// Lists are the lists of several cards of pending pods, some more than once, where usage over time orders queues.
+	Lists []List
 
 	// Timed are the jobs whose condition Inqueue has to be written.
 	Timed []Timed
@@ -134,6 +138,13 @@ type Session struct {
 	maxJobs  []int            // by queue; nil where no queue bounds its jobs
 	devices  bool             // the capability of some queue bounds devices
 	claims   map[api.TaskID][]index.DeviceClaim
+	sharing  []deviceUser // pods that share resource claims of cards
+}
+
+// List is a list of cards that pending pods of a queue name.
+type List struct {
+	Queue index.Queue
+	Cards []fastres.Dim
 }
 
 // spareDims are dimensions for names that appear while a session runs. The
@@ -178,12 +189,13 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 			break
 		}
 	}
-	s.namespaces.rollUp(ix, session.Dims.names)
-	if s.namespaces.Quota.Active() {
-		session.Namespaces = &s.namespaces
+	s.holders.rollUp(ix, session.Dims.names)
+	if !s.holders.limits.none() {
+		session.Holders = &s.holders
 	}
 	ix.RollUp()
 	session.chargeDeviceClaims(ix, s.deviceUsers)
+	session.chargeSharedClaims(ix)
 	clear(s.deviceUsers) // so that the session can be garbage collected
 	s.deviceUsers = s.deviceUsers[:0]
 	quota.RollUpInqueue(ix, session.Open)

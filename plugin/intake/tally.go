@@ -24,13 +24,13 @@ import (
 const chunk = 64
 
 // tally is the accounts of a part of the jobs, not yet rolled up. They are by cell: by queue, or
-// by queue and namespace where namespaces are limited.
+// by queue and holders where holders are limited.
 type tally struct {
-	reader     reader
-	session    *Session
-	tree       *index.Tree
-	cards      *cards.Session // nil where cards count nowhere
-	namespaces *Namespaces
+	reader  reader
+	session *Session
+	tree    *index.Tree
+	cards   *cards.Session // nil where cards count nowhere
+	holders *Holders
 
 	allocated, request, inqueue, elastic, terminating index.Rows
 	jobs                                              []int
@@ -48,6 +48,8 @@ type tally struct {
 
 	devices     bool // some queue has a quota of devices
 	deviceUsers []deviceUser
+	sharing     []deviceUser // whose pods share claims of cards
+	lists       []List
 
 	reservations []reserve.Reservation
 	newPods      []cards.NewPod
@@ -55,8 +57,8 @@ type tally struct {
 }
 
 // reset makes accounts for n cells.
-func (t *tally) reset(session *Session, namespaces *Namespaces, n int) {
-	t.namespaces = namespaces
+func (t *tally) reset(session *Session, holders *Holders, n int) {
+	t.holders = holders
 	t.reader = reader{dims: &session.Dims}
 	t.session, t.tree, t.cards = session, session.tree, session.cards
 	t.job.Gates = session.settings.Gates
@@ -64,6 +66,9 @@ func (t *tally) reset(session *Session, namespaces *Namespaces, n int) {
 	t.timeouts, t.now, t.timed = session.timeouts, session.now, t.timed[:0]
 	clear(t.deviceUsers)
 	t.devices, t.deviceUsers = session.devices, t.deviceUsers[:0]
+	clear(t.sharing)
+	t.sharing = t.sharing[:0]
+	t.lists = t.lists[:0]
 	clear(t.reservations)
 	clear(t.newPods)
 	t.reservations, t.newPods, t.visited = t.reservations[:0], t.newPods[:0], 0
@@ -89,7 +94,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	for _, job := range ssn.Jobs {
 		jobs = append(jobs, job)
 	}
-	s.namespaces.prepare(jobs, session)
+	s.holders.prepare(jobs, session)
 	tallies := s.newTallies(session, len(jobs))
 	var next, taken atomic.Int64
 	count := func() {
@@ -119,16 +124,17 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	reservations.Begin(s.waitingQueues(tallies, session.tree.Len()), session.Dims.names)
 	visited := 0
 	session.Timed = nil
-	s.deviceUsers = s.deviceUsers[:0]
+	s.deviceUsers, s.lists, session.sharing = s.deviceUsers[:0], s.lists[:0], nil
 	for i := range tallies {
 		t := &tallies[i]
 		t.addTo(ix, session)
 		reservations.Add(t.reservations)
-		s.namespaces.addReservations(t.reservations)
+		s.holders.addReservations(t.reservations)
 		if session.cards != nil {
 			session.cards.AddPods(t.newPods)
 		}
-		s.deviceUsers = append(s.deviceUsers, t.deviceUsers...)
+		s.deviceUsers, s.lists = append(s.deviceUsers, t.deviceUsers...), append(s.lists, t.lists...)
+		session.sharing = append(session.sharing, t.sharing...)
 		session.Timed = append(session.Timed, t.timed...)
 		clear(t.timed) // so that the session can be garbage collected
 		visited += t.visited
@@ -139,6 +145,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 		session.cards.Visited(visited)
 	}
 	session.addDeviceClaims(s.deviceUsers)
+	session.Lists = s.lists
 	return missing
 }
 
@@ -148,11 +155,9 @@ func (s *State) waitingQueues(tallies []tally, queues int) []bool {
 	for i := range tallies {
 		for at, waits := range tallies[i].waiting {
 			if waits {
-				c := s.namespaces.cell(at)
+				c := s.holders.cell(at)
 				s.waiting[c.queue] = true
-				if c.account != index.None {
-					s.namespaces.waiting[c.account] = true
-				}
+				s.holders.waits(c)
 			}
 		}
 	}
@@ -163,13 +168,13 @@ func (s *State) waitingQueues(tallies []tally, queues int) []bool {
 // several goroutines gain even where they share a core. The costs of a tally are those of its
 // cells, so there is no more than one for half as many jobs.
 func (s *State) newTallies(session *Session, jobs int) []tally {
-	cells := max(session.tree.Len(), len(s.namespaces.cells))
+	cells := max(session.tree.Len(), len(s.holders.cells))
 	n := min(runtime.GOMAXPROCS(0), 1+jobs/max(chunk, cells/2))
 	for len(s.tallies) < n {
 		s.tallies = append(s.tallies, tally{})
 	}
 	for i := range n {
-		s.tallies[i].reset(session, &s.namespaces, cells)
+		s.tallies[i].reset(session, &s.holders, cells)
 	}
 	return s.tallies[:n]
 }
@@ -180,17 +185,23 @@ func (t *tally) addTo(ix *index.Index, session *Session) {
 		if n == 0 {
 			continue
 		}
-		at, c := index.Queue(i), t.namespaces.cell(i)
+		at, c := index.Queue(i), t.holders.cell(i)
 		session.Jobs[c.queue] += n
 		if t.admitted != nil {
 			session.Admitted[c.queue] += t.admitted[at]
 		}
 		t.addRows(ix, c.queue, at, c.account == index.None)
 		if c.account != index.None {
-			t.namespaces.inqueue.Row(at).Add(t.inqueue.Row(at)) // counts in the queue as far as the limits have room
+			t.holders.inqueue.Row(at).Add(t.inqueue.Row(at)) // counts in the queue as far as the limits have room
 			// Of a queue that is not open, nothing is reserved, as nothing is in the queues above
 			// (quota.RollUpInqueue).
-			t.addRows(&t.namespaces.Quota.Accounts, c.account, at, t.session.Open(c.queue))
+			accounts := &t.holders.Quota.Accounts
+			for _, head := range accounts.Heads(c.account) {
+				t.addRows(accounts, head, at, t.session.Open(c.queue))
+			}
+			if accounts.IsJoint(c.account) {
+				t.addRows(accounts, c.account, at, false) // inqueue is that of each holder
+			}
 		}
 	}
 }
@@ -211,7 +222,7 @@ func (t *tally) addRows(ix *index.Index, q, cell index.Queue, reserved bool) {
 func (t *tally) countAll(jobs []*api.JobInfo) {
 	for _, job := range jobs {
 		if q := t.tree.Lookup(string(job.Queue)); q != index.None {
-			t.count(q, t.namespaces.cellOf(q, job.Namespace), job)
+			t.count(q, t.holders.cellOf(q, job.UID), job)
 		}
 	}
 }
@@ -299,6 +310,9 @@ func (t *tally) findDeviceClaims(q index.Queue, job *api.JobInfo) {
 func (t *tally) countCards(q, at index.Queue, job *api.JobInfo, reserved bool) {
 	t.job.Read(t.cards, job, t.cards.CollectingReader(&t.newPods))
 	t.visited += len(job.Tasks)
+	for _, task := range t.job.Sharing() {
+		t.sharing = append(t.sharing, deviceUser{q, task})
+	}
 	if !t.job.HasCards() {
 		return
 	}
@@ -308,6 +322,11 @@ func (t *tally) countCards(q, at index.Queue, job *api.JobInfo, reserved bool) {
 		t.job.AddTerminating(t.cards, x)
 	}
 	t.job.AddPending(t.cards, t.request.Row(at))
+	if t.session.settings.FairShare.On {
+		for _, list := range t.job.Lists() {
+			t.lists = append(t.lists, List{q, list})
+		}
+	}
 	t.job.AddElastic(t.cards, t.elastic.Row(at))
 	if !reserved {
 		t.waiting[at] = t.waiting[at] || job.IsPending()

@@ -38,7 +38,7 @@ func readCluster(t *testing.T, s *State, names *index.Names, c workload.Cluster)
 	if queues == nil {
 		queues = &objects.Queues{}
 	}
-	queues.Open(ssn.Queues)
+	queues.Open(ssn.Queues, time.Time{})
 	tree, _ := s.Tree(ssn, queues, c.Hierarchy, HierarchyFromParent)
 	return ix, s.Read(ssn, ix, tree, names, nil, &reserve.Reservations{}, Settings{Scalars: true}, time.Now()), ssn
 }

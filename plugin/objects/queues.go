@@ -6,11 +6,15 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/override"
 	"github.com/capacity-card/capacity-card/index/policy"
 )
 
@@ -21,34 +25,40 @@ type Queues struct {
 	// session is the number of the last session. The others are sessions, too: the last one with
 	// a new, changed or deleted spec, or with new, changed or deleted annotations.
 	session, specs, annotations uint64
+	// windowed are the queues that the session has read, and that have windows or had them before.
+	windowed []*Queue
 }
 
-// Queue is the object of one queue.
+// Queue is the object of one queue, with what its windows set (package override).
 type Queue struct {
 	Object *scheduling.Queue
-	// Annotations are a copy: whoever holds the object may change its map.
+	// Annotations are those that hold. They are a copy: whoever holds the object may change its map.
 	Annotations map[string]string
 
-	created, annotated, session uint64 // sessions, the last one with the queue among them
+	given                       *scheduling.Queue // without windows
+	windows                     *windows          // nil for a queue without any
+	created, annotated, session uint64            // sessions, the last one with the queue among them
 }
 
-// Of returns the queues of one session.
+// Of returns the queues of one session, without windows that have begun.
 func Of(queues map[api.QueueID]*api.QueueInfo) *Queues {
 	q := &Queues{}
-	q.Open(queues)
+	q.Open(queues, time.Time{})
 	return q
 }
 
-// Open begins a session with these queues.
-func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo) {
+// Open begins a session with these queues at a time.
+func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo, now time.Time) {
 	q.session++
+	clear(q.windowed)
+	q.windowed = q.windowed[:0]
 	if q.byName == nil {
 		q.byName = map[api.QueueID]*Queue{}
 	}
 	for name, info := range queues {
 		known := q.byName[name]
-		if known == nil || known.Object != info.Queue {
-			known = q.read(known, info.Queue)
+		if known == nil || known.given != info.Queue || known.windows.due(now) {
+			known = q.read(known, info.Queue, now)
 			q.byName[name] = known
 		}
 		known.session = q.session
@@ -59,25 +69,76 @@ func (q *Queues) Open(queues map[api.QueueID]*api.QueueInfo) {
 	}
 }
 
-// read returns the state of a queue with a new object. known is nil for a new queue.
+// read returns the state of a queue with a new object, or with other windows. known is nil for a new queue.
 //
 // Volcano's cache replaces objects and does not change them. A new spec has a new generation; a
 // new status or annotation has not. Objects without an API server have no generation.
-func (q *Queues) read(known *Queue, object *scheduling.Queue) *Queue {
-	next := &Queue{Object: object, created: q.session, annotated: q.session}
-	if known != nil && known.Object.UID == object.UID {
+func (q *Queues) read(known *Queue, object *scheduling.Queue, now time.Time) *Queue {
+	next := &Queue{Object: object, given: object, created: q.session, annotated: q.session}
+	if known != nil && known.given.UID != object.UID {
+		known = nil
+	}
+	annotations := object.Annotations
+	var before *windows
+	if known != nil {
+		before = known.windows
+	}
+	if next.windows = readWindows(before, object, now); next.windows != nil {
+		next.Object, annotations = next.windows.object(object), next.windows.annotations(annotations)
+	}
+	if next.windows != nil || before != nil {
+		q.windowed = append(q.windowed, next)
+	}
+	if known != nil {
 		next.created = known.created
-		if maps.Equal(known.Annotations, object.Annotations) {
+		if maps.Equal(known.Annotations, annotations) {
 			next.Annotations, next.annotated = known.Annotations, known.annotated
 		}
 	}
-	if next.created == q.session || known.Object.Generation != object.Generation || object.Generation == 0 {
+	if known == nil || known.given.Generation != object.Generation || object.Generation == 0 || !next.sameSpec(known) {
 		q.specs = q.session
 	}
 	if next.annotated == q.session {
-		next.Annotations, q.annotations = maps.Clone(object.Annotations), q.session
+		next.Annotations, q.annotations = maps.Clone(annotations), q.session
 	}
 	return next
+}
+
+// sameSpec reports whether two states of a queue have the same spec, if neither has windows that change it.
+func (q *Queue) sameSpec(known *Queue) bool {
+	return q.Object == q.given && known.Object == known.given || equality.Semantic.DeepEqual(q.Object.Spec, known.Object.Spec)
+}
+
+// Overrides returns the windows of the queue, those in force where the text of the annotation is wrong.
+func (q *Queue) Overrides() override.Overrides {
+	if q.windows == nil {
+		return nil
+	}
+	return q.windows.overrides
+}
+
+// Info returns a queue of a session with the spec that holds.
+func (q *Queues) Info(queue *api.QueueInfo) *api.QueueInfo {
+	known := q.byName[api.QueueID(queue.Name)]
+	if known == nil || known.Object == known.given {
+		return queue
+	}
+	info := *queue
+	info.Queue, info.Weight = known.Object, known.Object.Spec.Weight
+	return &info
+}
+
+// WindowProblems returns the problems of overrides that the session has read, in the order of the queues' names.
+func (q *Queues) WindowProblems() (all []Problems) {
+	for _, queue := range q.windowed {
+		p := Problems{Queue: queue.Object}
+		if queue.windows != nil {
+			p.Texts = queue.windows.problems
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(x, y Problems) int { return cmp.Compare(x.Queue.Name, y.Queue.Name) })
+	return all
 }
 
 // Specs is the session in which a spec changed last.

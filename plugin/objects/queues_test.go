@@ -3,6 +3,7 @@ package objects
 import (
 	"maps"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,7 +44,7 @@ func TestQueuesThatChange(t *testing.T) {
 	} {
 		before := q.session
 		step.change()
-		q.Open(session)
+		q.Open(session, time.Unix(0, 0))
 		assert.Equal(t, step.specs, q.Specs() > before, step.name)
 		assert.Equal(t, step.annotations, q.Annotations() > before, step.name)
 		var changed []string

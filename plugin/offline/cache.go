@@ -22,6 +22,9 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
+// DeviceObjects are the objects of dynamic resource allocation.
+type DeviceObjects = release.DeviceObjects
+
 // Cache is a scheduler cache of one cluster. It records events, bindings and evictions
 // and carries none of them out.
 type Cache struct {
@@ -52,6 +55,15 @@ func (c *Cache) Renew(info *api.ClusterInfo) {
 	info.RealNodesSet = map[string]sets.Set[string]{}
 	info.NodesInShard = sets.Set[string]{}
 	c.info, c.recorder, c.Bound, c.Evicted = info, recorder{}, map[string]string{}, nil
+}
+
+// SetDevices gives the cache the objects of dynamic resource allocation, for the next session.
+func (c *Cache) SetDevices(o release.DeviceObjects) {
+	if o.Empty() {
+		c.Cache = release.WithoutDRA()
+		return
+	}
+	c.Cache = release.WithDevices(o)
 }
 
 // Open opens a session with the given tiers.

@@ -94,7 +94,7 @@ func (s *Session) bestNode(e *evictor) string {
 			options = append(options, option{node: node})
 		default:
 			if victims := s.fewestOn(e, node.Name, tasks); len(victims) > 0 {
-				if s.evictAgain(e, victims); s.suffice(e, node.Name, victims) {
+				if s.evictAgain(e, victims); s.fitsOnNode(e, node.Name, victims) {
 					options = append(options, option{node, s.candidates(victims)})
 				}
 			}

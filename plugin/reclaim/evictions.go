@@ -61,7 +61,7 @@ func (s *Session) openEarmarks() {
 			s.memory.earmarks.Forget(mark) // the node has another card now
 			continue
 		}
-		s.Books.Add(earmark.Mark{Earmark: mark, Queue: e.Queue, Account: s.Intake.NamespaceOf(e.Queue, mark.Task.Namespace), Charge: e.charge})
+		s.Books.Add(earmark.Mark{Earmark: mark, Queue: e.Queue, Account: s.Intake.AccountOf(mark.Task.Job), Charge: e.charge})
 	}
 }
 

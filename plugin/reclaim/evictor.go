@@ -33,6 +33,7 @@ type evictor struct {
 // lacks it. An evictor has it for all pods of the node.
 type want struct {
 	request       cards.Request
+	card          fastres.Dim
 	mayTake, lack bool
 }
 
@@ -86,7 +87,7 @@ func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, charge fa
 	pod := s.Cards.Stated(task.Pod)
 	if s.Cards.Occupies(pod) {
 		return s.Cards.Frees(e.pod, pod, e.cards, func(r cards.Request, d fastres.Dim) bool {
-			if e.want.request != r {
+			if e.want.request != r || e.want.card != d {
 				e.want = s.wantOf(e, r, d)
 			}
 			if q != e.Queue && !e.want.mayTake {
@@ -116,9 +117,9 @@ func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, charge fa
 // wantOf returns the want for d, the card of the evictor's node for a request.
 func (s *Session) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
 	return want{
-		request: r,
-		mayTake: s.mayTakeCard(e.Queue, d, float64(r.Amount)).OK(),
-		lack:    s.lacks(e, v1.ResourceName(s.Cards.ResourceName(r.Resource))),
+		request: r, card: d,
+		mayTake: s.mayTakeCard(e.Queue, d, float64(r.Of(d))).OK(),
+		lack:    s.Cards.UsesAny(r, func(name v1.ResourceName) bool { return s.lacks(e, name) }),
 	}
 }
 
@@ -152,7 +153,7 @@ func (s *Session) deserves(q index.Queue, d fastres.Dim, milli float64) quota.Ve
 	v := quota.PreemptiveCard(s.Index, s.Books.Future.Queues, s.Limit, q, d, milli, s.settings.Levels)
 	for _, share := range s.Names.Groups(d) {
 		if v.OK() && s.Index.Deserved.Row(q).Has(share.Group) {
-			v = quota.PreemptiveCard(s.Index, s.Books.Future.Queues, s.Limit, q, share.Group, share.Weight*milli, s.settings.Levels)
+			v = quota.PreemptiveCard(s.Index, s.Books.Future.Queues, s.Limit, q, share.Group, share.Of(milli), s.settings.Levels)
 		}
 	}
 	return v

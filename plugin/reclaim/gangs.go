@@ -66,7 +66,7 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 // gangMayTake decides whether the policies allow each pending task of a job to take from other
 // queues.
 func (s *Session) gangMayTake(q index.Queue, job *api.JobInfo) bool {
-	if job != nil && s.HasPolicies() {
+	if job != nil {
 		for _, task := range job.TaskStatusIndex[api.Pending] {
 			if !s.MayTake(q, task).OK() {
 				return false
@@ -142,7 +142,7 @@ func (s *Session) takeGang(g *gang, q index.Queue, node string, victim fastres.V
 		}
 		for r := range s.Cards.Requests(pod) {
 			if len(r.Selector.Dims) > 0 {
-				s.Names.AddCard(g.charge, r.Selector.Dims[0], float64(r.Amount))
+				s.Names.AddCard(g.charge, r.Selector.Dims[0], float64(r.Of(r.Selector.Dims[0])))
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (s *Session) freesForAny(to index.Queue, pods []*cards.PodRequest, q index.
 	node := s.Cards.Node(task.NodeName)
 	return slices.ContainsFunc(pods, func(pod *cards.PodRequest) bool {
 		return node != nil && s.Cards.Usable(to, pod, node) && s.Cards.Frees(pod, occupied, node, func(r cards.Request, d fastres.Dim) bool {
-			return q == to || s.deserves(to, d, float64(r.Amount)).OK()
+			return q == to || s.deserves(to, d, float64(r.Of(d))).OK()
 		})
 	})
 }

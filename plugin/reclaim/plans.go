@@ -177,7 +177,7 @@ func (s *Session) shiftFuture(tasks []*api.TaskInfo, charge bool) {
 	for _, task := range tasks {
 		q := s.QueueOf(task)
 		s.Intake.SetCharge(request, q, task, task.NodeName)
-		if account := s.Intake.NamespaceOf(q, task.Namespace); charge {
+		if account := s.Intake.AccountOf(task.Job); charge {
 			s.Books.Charge(q, account, request)
 		} else {
 			s.Books.Refund(q, account, request)

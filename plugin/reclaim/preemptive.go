@@ -11,7 +11,6 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
-	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -32,7 +31,8 @@ func (s *Session) Preemptive(q index.Queue, tasks []*api.TaskInfo) bool {
 	}
 	if !outcome.Verdict.OK() && klog.V(3).Enabled() {
 		klog.Infof("[%s] nothing may be evicted for %d tasks: %s", s.Plugin, len(tasks),
-			s.Explain.Explain(report.Refusal{Request: request}.With(outcome)))
+			s.Explain.Explain(s.Refused(frame,
+				constraint.Refusal{Request: request, Task: firstOf(tasks), Queue: q, Books: &s.Books.Future}, outcome)))
 	}
 	return outcome.Verdict.OK()
 }

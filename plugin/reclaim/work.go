@@ -41,7 +41,7 @@ func (s *Session) fewestOn(e *evictor, node string, tasks []*api.TaskInfo) (vict
 	enough := false
 	s.eachVictim(e, ordered, func(task *api.TaskInfo) bool {
 		victims = append(victims, task)
-		enough = s.suffice(e, node, victims)
+		enough = s.fitsOnNode(e, node, victims)
 		return !enough
 	})
 	switch {
@@ -57,7 +57,7 @@ func (s *Session) fewestOn(e *evictor, node string, tasks []*api.TaskInfo) (vict
 // that are being deleted leave it.
 func (s *Session) needsNoVictim(e *evictor, node string) bool {
 	s.beginVictims()
-	return s.place(e, node) && s.suffice(e, node, nil)
+	return s.place(e, node) && s.fitsOnNode(e, node, nil)
 }
 
 // workOrder returns the tasks that all other plugins agree on, in the order of
@@ -106,9 +106,9 @@ func onOneNode(tasks []*api.TaskInfo) bool {
 	return !slices.ContainsFunc(tasks, func(task *api.TaskInfo) bool { return task.NodeName != tasks[0].NodeName })
 }
 
-// suffice reports whether an evictor has room on a node and in all its queues once some victims on
+// fitsOnNode reports whether an evictor has room on a node and in all its queues once some victims on
 // the node are gone. They count as gone already.
-func (s *Session) suffice(e *evictor, on string, victims []*api.TaskInfo) bool {
+func (s *Session) fitsOnNode(e *evictor, on string, victims []*api.TaskInfo) bool {
 	node := s.Volcano.Nodes[on]
 	return node != nil && e.Queue != index.None && makesRoom(e, node, victims) && s.fitsWithoutVictims(e)
 }
@@ -119,7 +119,7 @@ func (s *Session) suffice(e *evictor, on string, victims []*api.TaskInfo) bool {
 func (s *Session) needed(e *evictor, node string, victims []*api.TaskInfo) []*api.TaskInfo {
 	for i := len(victims) - 2; i >= 0; i-- {
 		others := slices.Delete(slices.Clone(victims), i, i+1)
-		if s.evictAgain(e, others); s.suffice(e, node, others) {
+		if s.evictAgain(e, others); s.fitsOnNode(e, node, others) {
 			victims = others
 		}
 	}

@@ -18,6 +18,7 @@ type session struct {
 type absent struct {
 	absentTotals
 	absentGangs
+	absentMetricsConf
 }
 
 // absentTotals stands in for the totals that sessions have in v1.14.1 only.
@@ -36,6 +37,14 @@ func (absentGangs) UnifiedEvictable(*evictionContext[int], []*api.TaskInfo) []*a
 	return nil
 }
 
+// absentMetricsConf stands in for the addresses of metrics servers, which sessions have from v1.16 on.
+type absentMetricsConf struct{}
+
+type absentConf map[string]string
+
+// GetMetricsConf returns nothing.
+func (absentMetricsConf) GetMetricsConf() absentConf { return nil }
+
 // Built returns the release that the program is built with.
 func Built() Release { return built }
 
@@ -46,13 +55,16 @@ var built = find()
 func find() Release {
 	s := &session{Session: &framework.Session{}}
 	_, noGangs := any(s.AddUnifiedEvictableFn).(func(string, absentEvictable))
+	_, noMetricsConf := any(s.GetMetricsConf).(func() absentConf)
 	switch {
 	case &s.TotalGuarantee != &s.absent.TotalGuarantee:
 		return V1141
 	case noGangs:
 		return V1144
+	case noMetricsConf:
+		return V115
 	}
-	return V115
+	return V116
 }
 
 // SetTotals sets what all queues of a tree are guaranteed and deserve. Plugins of v1.14.1

@@ -44,10 +44,11 @@ const (
 	V1141 Release = iota // v1.14.1
 	V1144                // v1.14.2 to v1.14.4
 	V115                 // v1.15
+	V116                 // v1.16
 )
 
 // names are the names of the releases, as the argument semantics has them.
-var names = []string{V1141: "v1.14.1", V1144: "v1.14.4", V115: "v1.15"}
+var names = []string{V1141: "v1.14.1", V1144: "v1.14.4", V115: "v1.15", V116: "v1.16"}
 
 // String returns the name of a release, such as v1.14.4.
 func (r Release) String() string { return names[r] }

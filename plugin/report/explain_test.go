@@ -69,7 +69,7 @@ func TestExplainResources(t *testing.T) {
 	refusal.Admission, cpu.Total = true, 2.25
 	assert.Equal(t, []Shortage{cpu, memory}, f.Explain(refusal).Shortages)
 
-	f.Proportion = true
+	f.session.Limit = &f.Index.Deserved
 	refusal.Admission, cpu.Total, cpu.Bound, cpu.Against, memory.Bound, memory.Against = false, 2, 0, "deserved", 0, "deserved"
 	assert.Equal(t, []Shortage{cpu, memory}, f.Explain(refusal).Shortages, "proportion bounds allocation by deserved")
 }
@@ -89,14 +89,14 @@ func TestExplainQueues(t *testing.T) {
 func TestExplainNode(t *testing.T) {
 	f := newFixture(t)
 	list, untyped := f.request("NVIDIA-B300|"+h200, 1), f.request("", 1)
-	assert.Nil(t, f.ExplainNode(cards.NodeFit{}, ""))
-	assert.Equal(t, "node(s) have none of the cards <NVIDIA-B300|NVIDIA-H200>", f.ExplainNode(cards.NodeFit{Reason: cards.NoSuchCard, Request: list}, "").String())
-	assert.Equal(t, "node(s) have no <nvidia.com/gpu>", f.ExplainNode(cards.NodeFit{Reason: cards.NoSuchCard, Request: untyped}, "").String())
+	assert.Nil(t, f.ExplainNode(cards.NodeFit{}))
+	assert.Equal(t, "node(s) have none of the cards <NVIDIA-B300|NVIDIA-H200>", f.ExplainNode(cards.NodeFit{Reason: cards.NoSuchCard, Request: list}).String())
+	assert.Equal(t, "node(s) have no <nvidia.com/gpu>", f.ExplainNode(cards.NodeFit{Reason: cards.NoSuchCard, Request: untyped}).String())
 	assert.Equal(t, "node(s) have <nvidia.com/gpu> but lack the label nvidia.com/gpu.product, which names the card",
-		f.ExplainNode(cards.NodeFit{Reason: cards.MissingLabel, Request: untyped, Label: "nvidia.com/gpu.product"}, "").String())
+		f.ExplainNode(cards.NodeFit{Reason: cards.MissingLabel, Request: untyped, Label: "nvidia.com/gpu.product"}).String())
 	over := cards.NodeFit{Reason: cards.OverQuota, Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: f.q}, Request: f.request(h200, 2)}
 	assert.Equal(t, "Queue <research> has insufficient <NVIDIA-H200> quota: requested <2>, total would be <4>, but capability is <3>",
-		f.ExplainNode(over, "").String())
+		f.ExplainNode(over).String())
 }
 
 // TestReadable converts milli-units to the units of messages.

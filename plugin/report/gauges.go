@@ -19,13 +19,21 @@ import (
 // cores, bytes, thousandths of anything else.
 type accountVecs struct{ cpu, memory, scalar, card *prometheus.GaugeVec }
 
+// texts are the help texts of an account: of cpu, memory, and scalars.
+type texts [3]string
+
+// textsOf returns the texts that Volcano gives its accounts.
+func textsOf(word string) texts {
+	return texts{word + " CPU count for one queue", word + " memory for one queue", word + " scalar resources for one queue"}
+}
+
 // queueAccountVecs returns the series of an account of queues. Cards appear as
 // scalars there, as dashboards for upstream expect.
-func queueAccountVecs(name, word string) accountVecs {
-	scalar := queueVec(name+"_scalar_resources", word+" scalar resources for one queue", "resource")
+func queueAccountVecs(name string, help texts) accountVecs {
+	scalar := queueVec(name+"_scalar_resources", help[2], "resource")
 	return accountVecs{
-		cpu:    queueVec(name+"_milli_cpu", word+" CPU count for one queue"),
-		memory: queueVec(name+"_memory_bytes", word+" memory for one queue"),
+		cpu:    queueVec(name+"_milli_cpu", help[0]),
+		memory: queueVec(name+"_memory_bytes", help[1]),
 		scalar: scalar, card: scalar,
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -116,4 +118,15 @@ func TestMetricsRenewNames(t *testing.T) {
 	openMetrics(f, m)
 	assert.Equal(t, 2, count(vecs[allocated].scalar, "research"))
 	assert.Equal(t, 2000.0, value(t, vecs[allocated].scalar, "research", h200))
+}
+
+// TestSeriesAreExported finds each series in the registry that Volcano serves. A name that Volcano
+// registers with another text would be refused there.
+func TestSeriesAreExported(t *testing.T) {
+	for _, vec := range all {
+		err := prometheus.Register(vec)
+		var registered prometheus.AlreadyRegisteredError
+		require.ErrorAs(t, err, &registered)
+		assert.Same(t, registered.ExistingCollector, vec)
+	}
 }

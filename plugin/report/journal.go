@@ -13,6 +13,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -34,7 +35,8 @@ type entry struct {
 	admission bool   // the job is not admitted, as opposed to its pods
 	where     string // the queue that refuses, or why it does not reach the root
 	exceeded  []fastres.Dim
-	cards     string    // that are refused
+	cards     string // that are refused
+	holder    quota.Holder
 	numbers   []float64 // requests, and the quotas of cards
 
 	text    string
@@ -55,7 +57,7 @@ func (j *Journal) Len() int { return len(j.entries) }
 // Refuse sets the reason of a waiting job, which Volcano copies to the conditions
 // of its pods, and the condition of a job that is not admitted. It reports whether
 // the reason is new.
-func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r Refusal) (isNew bool) {
+func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r *constraint.Refusal) (isNew bool) {
 	where := string(job.Queue)
 	switch q := r.Verdict.Queue; {
 	case r.Verdict.Reason == quota.BrokenQueue:
@@ -63,14 +65,14 @@ func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r Refusal) (isNew bool)
 	case q != index.None:
 		where = e.Index.Name(q)
 	}
-	j.dims = e.exceeded(j.dims[:0], r)
-	j.numbers = e.appendNumbers(j.numbers[:0], r, j.dims)
+	j.dims = appendDims(j.dims[:0], r)
+	j.numbers = e.appendNumbers(j.numbers[:0], r)
 	cards := e.Cards.Describe(r.Cards)
 	last := j.entries[job.UID]
-	if last == nil || last.reason != r.Verdict.Reason || last.admission != r.Admission || last.where != where || last.cards != cards ||
+	if last == nil || last.reason != r.Verdict.Reason || last.admission != r.Admission || last.where != where || last.cards != cards || last.holder != holderOf(r) ||
 		!slices.Equal(last.exceeded, j.dims) || !slices.Equal(last.numbers, j.numbers) {
 		reason := e.Explain(r)
-		next := &entry{reason: r.Verdict.Reason, admission: r.Admission, where: where, exceeded: slices.Clone(j.dims), cards: cards,
+		next := &entry{reason: r.Verdict.Reason, admission: r.Admission, where: where, exceeded: slices.Clone(j.dims), cards: cards, holder: holderOf(r),
 			numbers: slices.Clone(j.numbers), text: reason.String(), cause: e.cause(string(job.Queue), r, reason)}
 		if last != nil && last.admission {
 			next.since = last.since
@@ -81,7 +83,12 @@ func (j *Journal) Refuse(e *Explainer, job *api.JobInfo, r Refusal) (isNew bool)
 		isNew = true
 	}
 	job.JobFitErrors = last.text
-	if r.Admission {
+	switch {
+	case !r.Admission:
+	case job.ReadyTaskNum() >= job.MinAvailable:
+		// It has its minimum, as after a restart: Volcano sets it Running when the session closes.
+		setAdmitted(job, metav1.Now())
+	default:
 		setNotAdmitted(job, last.since, last.text)
 	}
 	if r.Admission || !job.IsReady() {
@@ -113,48 +120,50 @@ func (j *Journal) Displace(job *api.JobInfo, reason string) {
 // PublishWaiting sets the series of the jobs that wait, at the end of a session.
 func (j *Journal) PublishWaiting() { j.waiting.publish() }
 
-// appendNumbers appends the quantities that make a refusal another one: requests,
-// and the quotas of cards in the queue and its ancestors, any of which can refuse
-// a card of a list, the cause of each card, max-jobs, and bounds of overcommit factors. What a queue uses does
-// not, nor does a bound that changes with the nodes.
-func (e *Explainer) appendNumbers(numbers []float64, r Refusal, exceeded []fastres.Dim) []float64 {
-	for _, d := range exceeded {
-		numbers = append(numbers, r.Request.Get(d))
-	}
-	if r.Verdict.Reason == quota.TooManyJobs {
-		numbers = append(numbers, e.Jobs.Numbers(r.Verdict.Queue).Bound)
-	}
-	if r.ofList() {
-		for _, d := range r.Cards.Selector.Dims {
-			v, _, _ := e.listVerdict(r, d)
-			if v.Reason == quota.OverNamespace {
-				v = e.Namespaces.Refusal(v)
+// appendDims appends the dimensions in which a refused request does not fit. A request for cards has none,
+// nor has one that a namespace may not have.
+func appendDims(dims []fastres.Dim, r *constraint.Refusal) []fastres.Dim {
+	switch r.Verdict.Reason {
+	case quota.OverQuota, quota.OverDeserved, quota.Reserved:
+		if !r.OfCards() {
+			for _, f := range r.Shortfalls {
+				dims = append(dims, f.Dim)
 			}
-			numbers = append(numbers, float64(v.Reason), float64(v.Queue))
 		}
 	}
-	if r.Verdict.Reason == quota.OverNamespace {
-		account := e.Namespaces.Account(r.Verdict.Queue, r.Namespace)
-		for d, requested := range e.ofNamespace(r) {
-			numbers = append(numbers, requested, e.Namespaces.Accounts.RealCapability.At(account, d))
+	return dims
+}
+
+// appendNumbers appends the quantities that make a refusal another one: requests, the cause of each card of a
+// list, the bounds that annotations set, and the quotas of cards in the queue and its ancestors, any of which
+// can refuse a card of a list. What a queue uses does not, nor does a bound that changes with the nodes.
+func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []float64 {
+	list := r.OfList()
+	for _, f := range r.Shortfalls {
+		switch {
+		case list:
+			numbers = append(numbers, float64(f.Reason), float64(f.Queue))
+		case !r.OfCards() || f.Reason.OfHolder():
+			numbers = append(numbers, f.Quantity)
 		}
+		switch {
+		case f.Reason.OfHolder(), f.Against == constraint.MaxJobs, f.Against == constraint.Overcommit && !r.OfCards():
+			numbers = append(numbers, f.Bound)
+		case f.Against == constraint.CardBudget:
+			numbers = append(numbers, f.Bound, float64(f.Until.Unix()), float64(len(f.Detail)))
+		}
+	}
+	if !r.OfCards() || r.Verdict.Reason.OfHolder() {
 		return numbers
 	}
-	for _, d := range exceeded {
-		if n, against := e.numbers(r, r.Verdict.Queue, d, r.Request.Get(d)); against == Overcommit {
-			numbers = append(numbers, n.Bound)
-		}
-	}
-	if r.aboutCards() {
-		numbers = append(numbers, float64(r.Cards.Amount))
-		for _, q := range e.Index.Path(r.Verdict.Queue) {
-			for _, d := range r.Cards.Selector.Dims {
-				if numbers = append(numbers, e.Index.Capability.At(q, d)); r.Admission && quota.Overcommits(e.Index, q, d) {
-					numbers = append(numbers, e.Index.Admission.At(q, d))
-				}
-				for _, share := range e.Names.Groups(d) {
-					numbers = append(numbers, e.Index.Capability.At(q, share.Group))
-				}
+	numbers = append(numbers, float64(r.Cards.Amount))
+	for _, q := range e.Index.Path(r.Verdict.Queue) {
+		for _, d := range r.Cards.Selector.Dims {
+			if numbers = append(numbers, e.Index.Capability.At(q, d)); r.Admission && quota.Overcommits(e.Index, q, d) {
+				numbers = append(numbers, e.Index.Admission.At(q, d))
+			}
+			for _, share := range e.Names.Groups(d) {
+				numbers = append(numbers, e.Index.Capability.At(q, share.Group))
 			}
 		}
 	}

@@ -21,7 +21,7 @@ import (
 func TestJournalReportsNewReasons(t *testing.T) {
 	f, j, waiting := newFixture(t), NewJournal(), job("waiting")
 	overQuota := quota.Verdict{Reason: quota.OverQuota, Queue: f.q}
-	refuse := func(r Refusal) bool { return j.Refuse(&f.Explainer, waiting, r) }
+	refuse := func(r Refusal) bool { return f.refuse(j, waiting, r) }
 	refusal := Refusal{Verdict: overQuota, Cards: f.request(h200, 2)}
 	assert.True(t, refuse(refusal))
 	text := waiting.JobFitErrors
@@ -55,7 +55,7 @@ func TestJournalReportsNewReasons(t *testing.T) {
 	assert.True(t, refuse(Refusal{Verdict: overQuota, Request: f.vector(0, 2000)}), "another resource is short by the same number")
 	assert.True(t, refuse(Refusal{Verdict: overQuota, Request: f.vector(3000, 1<<30)}))
 
-	assert.True(t, j.Refuse(&f.Explainer, job("other"), Refusal{Verdict: overQuota, Request: f.vector(3000, 1<<30)}), "each job has its own reason")
+	assert.True(t, f.refuse(j, job("other"), Refusal{Verdict: overQuota, Request: f.vector(3000, 1<<30)}), "each job has its own reason")
 	assert.Equal(t, 2, j.Len())
 	j.Open(map[api.JobID]*api.JobInfo{waiting.UID: waiting})
 	assert.Equal(t, 1, j.Len())
@@ -74,7 +74,7 @@ func TestJournalEvent(t *testing.T) {
 		{Refusal{Verdict: overQuota, Cards: f.request(h200, 2)}, "queue resource quota insufficient: insufficient NVIDIA-H200; "},
 		{Refusal{Verdict: overQuota, Request: f.vector(2000, 1<<30)}, "queue resource quota insufficient: insufficient cpu, insufficient memory; "},
 	} {
-		j.Refuse(&f.Explainer, waiting, test.refusal)
+		f.refuse(j, waiting, test.refusal)
 		text := f.Explain(test.refusal).String()
 		assert.Equal(t, PodGroupEvent{"Warning", "Unschedulable", text}, j.Event(&f.Explainer, waiting, false))
 		assert.Equal(t, PodGroupEvent{"Normal", "Unschedulable", test.opening + text}, j.Event(&f.Explainer, waiting, true))
@@ -86,7 +86,7 @@ func TestJournalEvent(t *testing.T) {
 func TestJournalKeepsReasonsWhenNamesStartAnew(t *testing.T) {
 	f, j, waiting := newFixture(t), NewJournal(), job("waiting")
 	refusal := Refusal{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: f.q}, Request: f.vector(2000, 1<<30)}
-	assert.True(t, j.Refuse(&f.Explainer, waiting, refusal))
+	assert.True(t, f.refuse(j, waiting, refusal))
 	j.RenewNames(func(d fastres.Dim) fastres.Dim { return 10 - d })
 	assert.Equal(t, []fastres.Dim{10 - fastres.Memory, 10 - fastres.CPU}, j.entries[waiting.UID].exceeded)
 }

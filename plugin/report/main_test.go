@@ -18,9 +18,12 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
 )
 
 func TestMain(m *testing.M) {
@@ -38,6 +41,7 @@ const (
 // it uses 2 and 1.
 type fixture struct {
 	Explainer
+	session    constraint.Session
 	ssn        *framework.Session
 	q          index.Queue
 	h200, h800 fastres.Dim
@@ -58,12 +62,12 @@ func newFixture(t *testing.T) *fixture {
 	require.NoError(t, err)
 	tree := index.BuildTree([]index.Node{{Name: "root"}, {Name: "team"}, {Name: "research", Parent: "team"}, {Name: "lost", Parent: "gone"}}, index.RootName)
 	f := &fixture{ssn: offline.Open(offline.NewCache(info), nil)}
-	f.Index, f.Names, f.Reservations = &index.Index{}, &index.Names{}, &reserve.Reservations{}
+	f.Index, f.Names = &index.Index{}, &index.Names{}
 	f.h200, f.h800 = f.Names.InternCard(h200), f.Names.InternCard(h800)
 	f.nic, f.invented = f.Names.Intern("example.com/nic"), f.Names.Intern("example.com/invented")
 	f.Cards = cards.NewRegistry().Open(f.ssn, objects.Of(f.ssn.Queues), tree, f.Names, cards.Everywhere, cards.Settings{Untyped: cards.UntypedCharge})
-	f.Limit = &f.Index.RealCapability
-	f.Queues = make([]*api.QueueInfo, tree.Len())
+	f.session = constraint.Session{Index: f.Index, Names: f.Names, Cards: f.Cards, Limit: &f.Index.RealCapability,
+		Intake: &intake.Session{Queues: make([]*api.QueueInfo, tree.Len())}, Reservations: &reserve.Reservations{}}
 	f.Index.Reset(tree, f.Names.Len())
 	for q := range index.Queue(tree.Len()) {
 		f.Cards.AddBounds(f.Index, q)
@@ -78,6 +82,27 @@ func newFixture(t *testing.T) *fixture {
 	f.allocate(f.h200, 2000)
 	f.allocate(f.h800, 1000)
 	return f
+}
+
+// Refusal is that of the rules. Tests state the verdict, and refused adds the comparisons.
+type Refusal = constraint.Refusal
+
+func (f *fixture) refused(r Refusal) *Refusal {
+	r.Books = &quota.Books{Queues: f.Index}
+	return f.session.Refused(constraint.Frame{}, r, cards.Outcome{Verdict: r.Verdict, Request: r.Cards, Shared: r.Shared})
+}
+
+// Explain explains the refusal of a verdict.
+func (f *fixture) Explain(r Refusal) *Reason { return f.Explainer.Explain(f.refused(r)) }
+
+// ExplainNode explains why a node is not used.
+func (f *fixture) ExplainNode(fit cards.NodeFit) *Reason {
+	return f.Explainer.ExplainNode(fit, f.refused(Refusal{Verdict: fit.Verdict, Cards: fit.Request}))
+}
+
+// refuse has a journal report the refusal of a verdict.
+func (f *fixture) refuse(j *Journal, job *api.JobInfo, r Refusal) bool {
+	return j.Refuse(&f.Explainer, job, f.refused(r))
 }
 
 // allocate adds to what is allocated to research and its ancestors.

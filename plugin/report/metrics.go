@@ -31,18 +31,20 @@ const (
 var (
 	// The series that Volcano registered for its own plugins (metrics/queue.go).
 	vecs = [accounts]accountVecs{
-		deserved:     queueAccountVecs("deserved", "Deserved"),
-		allocated:    queueAccountVecs("allocated", "Allocated"),
-		request:      queueAccountVecs("request", "Request"),
-		capacity:     queueAccountVecs("capacity", "Capacity"),
-		realCapacity: queueAccountVecs("real_capacity", "Capacity"),
+		deserved:     queueAccountVecs("deserved", textsOf("Deserved")),
+		allocated:    queueAccountVecs("allocated", textsOf("Allocated")),
+		request:      queueAccountVecs("request", textsOf("Request")),
+		capacity:     queueAccountVecs("capacity", textsOf("Capacity")),
+		realCapacity: queueAccountVecs("real_capacity", textsOf("Capacity")),
 	}
 	shareVec    = queueVec("share", "Share for one queue")
 	weightVec   = queueVec("weight", "Weight for one queue")
 	overusedVec = queueVec("overused", "If one queue is overused")
 
+	// The series that Volcano has from v1.16 on, with its texts: a name has one text in a process.
+	inqueueVecs = queueAccountVecs("inqueue", texts{"Inqueue CPU" + inqueueHelp, "Inqueue memory" + inqueueHelp, "Inqueue scalar resources" + inqueueHelp})
+
 	// The series that Volcano does not have.
-	inqueueVecs = queueAccountVecs("inqueue", "Inqueue")
 	leafVec     = queueVec("leaf", "1 if a queue takes jobs, 0 if it has child queues")
 	problemsVec = queueVec("card_annotation_problems", "Number of problems of the card annotations of one queue")
 	waitingVec  = queueVec("waiting_jobs", "Number of jobs of one queue that wait, by the rule that refuses them, "+
@@ -63,6 +65,8 @@ var (
 	}
 )
 
+const inqueueHelp = " for admitted but not yet running jobs in one queue"
+
 // Metrics holds the gauges of all queues across sessions, since a look-up of a
 // series costs more than everything else about it. Open binds it to a session.
 type Metrics struct {
@@ -76,6 +80,7 @@ type Metrics struct {
 	objects    []*api.QueueInfo // by queue; nil for a root without a Queue object
 	byQueue    []*queueGauges   // by queue, from its first use in the session on
 	proportion bool
+	budgets    bool // some series of a budget is set
 }
 
 // NewMetrics returns Metrics without gauges.

@@ -2,10 +2,13 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/quota"
 )
 
 // Rule names the rule that refuses a job or a task.
@@ -20,6 +23,8 @@ const (
 	TooManyJobs      Rule = "TooManyJobs" // the queue has as many admitted jobs as it may have
 	OverQuota        Rule = "OverQuota"
 	OverNamespace    Rule = "OverNamespace" // the namespace has as much in a queue as the queue lets it have
+	OverHolder       Rule = "OverHolder"    // the user, the group or the value of a label has as much
+	OverBudget       Rule = "OverBudget"    // the queue has used up its budget of a card, or the job needs more than is left
 	OverDeserved     Rule = "OverDeserved"
 	Guaranteed       Rule = "Guaranteed"       // what is left is guaranteed to other queues
 	Reserved         Rule = "Reserved"         // what is left is reserved for pods that get a node soon
@@ -34,6 +39,11 @@ const (
 	UnlabeledNodes   Rule = "UnlabeledNodes"  // no node with the resource has the label that names the card
 	NoSuchCard       Rule = "NoSuchCard"      // the node has none of the cards
 	UnlabeledNode    Rule = "UnlabeledNode"   // the node has the resource, but lacks the label that names the card
+	ClaimUnknown     Rule = "ClaimUnknown"    // a resource claim of the pod does not exist
+	ClaimRefused     Rule = "ClaimRefused"    // a resource claim of the pod can be served nowhere
+	NoDevice         Rule = "NoDevice"        // the node has no device for a resource claim of the pod
+	UnnamedDevice    Rule = "UnnamedDevice"   // a resource claim may get a device that lacks the attribute which names the card
+	OtherDevice      Rule = "OtherDevice"     // a resource claim may get a card there that the pod does not name
 )
 
 // Reason is why a job or a task waits. Events, conditions, logs and cardctl all
@@ -47,9 +57,9 @@ type Reason struct {
 	// Resource is the resource that the pod requests, where its cards have another one.
 	Resource string `json:"resource,omitempty"`
 	Label    string `json:"label,omitempty"`  // that the node lacks
-	Detail   string `json:"detail,omitempty"` // why the queue does not reach the root, or which job holds the cards
-	// Namespace is that of the job or the pod, where a queue limits namespaces.
-	Namespace string `json:"namespace,omitempty"`
+	Detail   string `json:"detail,omitempty"` // why the queue does not reach the root, which job holds the cards, or what claim or device it is about
+	// Namespace and Holder are whose limit it is.
+	Limited
 	// Shortages are the bounds that the request does not fit under: one for each card
 	// of a list, or one for each resource.
 	Shortages []Shortage `json:"shortages,omitempty"`
@@ -73,8 +83,36 @@ type Shortage struct {
 	Cards string `json:"cards,omitempty"`
 	// Rule is the rule of a card of a list whose cards do not fit for different causes.
 	Rule Rule `json:"rule,omitempty"`
-	// Namespace is the one that the bound is for, "" for all.
+	// Namespace and Holder are those that the bound is for, none for all.
+	Limited
+	// Until is the time at which more is left of a budget, such as 2026-12-01T00:00Z. Requested, Total and Bound are card-hours then.
+	Until string `json:"until,omitempty"`
+}
+
+// Holder is whose jobs a limit is for.
+type Holder = quota.Holder
+
+// Limited is whose jobs a limit is for: one namespace, or one holder of another kind.
+type Limited struct {
 	Namespace string `json:"namespace,omitempty"`
+	Holder    Holder `json:"holder,omitzero"`
+}
+
+func (l *Limited) setHolder(h Holder) {
+	if *l = (Limited{Holder: h}); h.Key == quota.HolderNamespace {
+		*l = Limited{Namespace: h.Value}
+	}
+}
+
+// of formats whose limit it is, "" for a bound of all jobs.
+func (l Limited) of() string {
+	switch {
+	case l.Namespace != "":
+		return " for namespace <" + l.Namespace + ">"
+	case l.Holder != Holder{}:
+		return " for " + l.Holder.String()
+	}
+	return ""
 }
 
 // maxUntypedShortages is the most shortages that an untyped pod is shown one by
@@ -112,6 +150,11 @@ func (r Reason) In(memory Unit) string {
 	case HeldForFairShare:
 		return fmt.Sprintf("Queue <%s> may not borrow what is left: it is held for %s, which goes first and waits for nodes%s", r.Queue, r.Detail,
 			r.requested())
+	case OverBudget:
+		if r.Detail != "" {
+			return fmt.Sprintf("Queue <%s> has a budget of <%s>, and %s", r.Queue, r.Cards, r.Detail)
+		}
+		return r.shortages(memory)
 	case MixedResources:
 		return fmt.Sprintf("Cards <%s> do not share one resource name, so no pod can request either of them", r.Cards)
 	case ResourceMismatch:
@@ -128,19 +171,44 @@ func (r Reason) In(memory Unit) string {
 	case TrainingJob:
 		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod: its service class is %s", r.Queue, policy.Training)
 	case UnlabeledNodes:
-		return fmt.Sprintf("No queue has a quota of <%s>: the nodes that have it lack the label %s, which names the card", r.Cards, r.Label)
+		return fmt.Sprintf("No queue has a quota of <%s>: the nodes that have it lack %s", r.Cards, r.naming())
 	case NoSuchCard:
 		if r.typed {
 			return fmt.Sprintf("node(s) have none of the cards <%s>", r.Cards)
 		}
 		return fmt.Sprintf("node(s) have no <%s>", r.Cards)
+	case ClaimUnknown, ClaimRefused, NoDevice, UnnamedDevice, OtherDevice:
+		return r.ofClaim()
 	case UnlabeledNode:
-		return fmt.Sprintf("node(s) have <%s> but lack the label %s, which names the card", r.Resource, r.Label)
+		return fmt.Sprintf("node(s) have <%s> but lack %s", r.Resource, r.naming())
 	}
 	if r.Rule == Reserved && !r.mixed() {
 		return r.shortages(memory) + reserved
 	}
 	return r.shortages(memory)
+}
+
+// ofClaim formats a reason about a resource claim.
+func (r Reason) ofClaim() string {
+	switch r.Rule {
+	case ClaimUnknown:
+		return fmt.Sprintf("resource claim <%s> does not exist yet", r.Detail)
+	case NoDevice:
+		return fmt.Sprintf("node(s) have too few devices for resource claim <%s>", r.Detail)
+	case UnnamedDevice:
+		return fmt.Sprintf("node(s) have devices of <%s> that lack the attribute %s, which names the card", r.Detail, r.Label)
+	case OtherDevice:
+		return fmt.Sprintf("resource claims may get <%s> on the node(s), and the pod names <%s>", r.Detail, r.Cards)
+	}
+	return "resource claim " + r.Detail // that can be served nowhere
+}
+
+// naming says what nodes lack whose cards have no name.
+func (r Reason) naming() string {
+	if card.IsRegistration(r.Label) {
+		return fmt.Sprintf("a valid annotation %s, which registers the cards", r.Label)
+	}
+	return fmt.Sprintf("the label %s, which names the card", r.Label)
 }
 
 // requested formats the cards that are requested, with nothing where none are.
@@ -170,11 +238,8 @@ func (r Reason) shortages(memory Unit) string {
 		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>", r.Queue, r.Cards,
 			card.FormatDecimal(r.Requested))
 	case len(r.Shortages) > 0:
-	case r.Namespace != "": // nor is one of the namespace
-		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota for namespace <%s>: requested <%s>", r.Queue, r.Cards, r.Namespace,
-			card.FormatDecimal(r.Requested))
 	case r.Cards != "": // no single bound is exceeded: the cards cannot be assigned to all pods at once
-		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota: requested <%s>", r.Queue, r.Cards, card.FormatDecimal(r.Requested))
+		return fmt.Sprintf("Queue <%s> has insufficient <%s> quota%s: requested <%s>", r.Queue, r.Cards, r.of(), card.FormatDecimal(r.Requested))
 	default:
 		return fmt.Sprintf("Queue <%s> has no quota for a requested resource", r.Queue)
 	}
@@ -205,18 +270,49 @@ func (s Shortage) in(memory Unit) string {
 	case Earmarked:
 		return fmt.Sprintf("What is left of <%s> at queue <%s> is %s: requested <%s>", s.Resource, s.Queue, earmarked, amount(s.Requested))
 	}
-	of, end := "", ""
+	if s.Against == policy.Short(card.BudgetKey) {
+		return s.ofBudget()
+	}
+	end := ""
 	if s.Cards != "" {
 		end = fmt.Sprintf(" (%s)", s.Cards)
 	}
 	if s.Rule == Reserved {
 		end += reserved
 	}
-	if s.Namespace != "" {
-		of = fmt.Sprintf(" for namespace <%s>", s.Namespace)
-	}
 	return fmt.Sprintf("Queue <%s> has insufficient <%s> quota%s: requested <%s>, total would be <%s>, but %s is <%s>%s",
-		s.Queue, s.Resource, of, amount(s.Requested), amount(s.Total), s.Against, amount(s.Bound), end)
+		s.Queue, s.Resource, s.of(), amount(s.Requested), amount(s.Total), s.Against, amount(s.Bound), end)
+}
+
+// ofBudget formats the shortage of a budget.
+func (s Shortage) ofBudget() string {
+	needs, unit, until := "", " card-hours", ""
+	if s.Requested > 0 {
+		needs, unit = fmt.Sprintf("the job needs <%s> card-hours, ", CardHours(s.Requested)), ""
+	}
+	if s.Until != "" {
+		until = " until " + s.Until
+	}
+	left := max(0, s.Bound-(s.Total-s.Requested))
+	return fmt.Sprintf("Queue <%s> has insufficient <%s> budget: %s<%s> of <%s>%s are left%s", s.Queue, s.Resource, needs, CardHours(left),
+		CardHours(s.Bound), unit, until)
+}
+
+// CardHours formats card-hours: to a tenth, below 1 to a thousandth.
+func CardHours(hours float64) string {
+	unit := 10.0
+	if hours < 1 {
+		unit = 1000
+	}
+	return card.FormatDecimal(math.Round(hours*unit) / unit)
+}
+
+// Minute formats a time to the minute, the next one where it is in between, in UTC; the zero time is "".
+func Minute(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Add(time.Minute - 1).Truncate(time.Minute).Format("2006-01-02T15:04Z")
 }
 
 // Unit is a unit of memory.

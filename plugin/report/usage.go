@@ -13,6 +13,8 @@ var (
 	usageVec = queueVec("fair_share_usage", "What one queue has had on average, by resource or card, in the units of queue_allocated", "resource")
 	levelVec = queueVec("fair_share_level", "Usage and allocation of one queue relative to what it deserves or to its weight: "+
 		"among queues of one priority that have what they deserve, the smallest goes first")
+	budgetVec  = queueVec("card_budget_hours", "Card-hours that one queue may use of a card in the window of its budget", "resource")
+	spentVec   = queueVec("card_budget_used_hours", "Card-hours that one queue has used of a card in the window of its budget", "resource")
 	savedGauge = gaugeVec("fair_share_saved_timestamp_seconds", "Time of the last save of the usage of queues")
 )
 
@@ -25,6 +27,22 @@ func (m *Metrics) SetUsage(q index.Queue, resource string, usage float64) {
 	usageVec.WithLabelValues(m.ix.Name(q), resource).Set(usage)
 }
 
+// SetBudget sets the budget of a queue for a card, and what it has used of it, in card-hours. ForgetBudgets deletes the
+// series of all budgets.
+func (m *Metrics) SetBudget(q index.Queue, resource string, limit, used float64) {
+	m.budgets = true
+	budgetVec.WithLabelValues(m.ix.Name(q), resource).Set(limit)
+	spentVec.WithLabelValues(m.ix.Name(q), resource).Set(used)
+}
+
+func (m *Metrics) ForgetBudgets() {
+	if m.budgets {
+		budgetVec.Reset()
+		spentVec.Reset()
+		m.budgets = false
+	}
+}
+
 // SetSaved sets when usage was saved last. The zero time is never.
 func (m *Metrics) SetSaved(at time.Time) {
 	if !at.IsZero() {
@@ -35,4 +53,6 @@ func (m *Metrics) SetSaved(at time.Time) {
 func forgetUsage(of prometheus.Labels) {
 	usageVec.DeletePartialMatch(of)
 	levelVec.Delete(of)
+	budgetVec.DeletePartialMatch(of)
+	spentVec.DeletePartialMatch(of)
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
 )
 
 // cause names what a job waits for: the labels of volcano_queue_waiting_jobs.
@@ -19,7 +20,7 @@ const other = "other"
 // cause returns what a refused job waits for. It has one resource: the first
 // shortage, the card of a list that the job prefers, or the resource of an untyped
 // pod, so that each job counts once.
-func (e *Explainer) cause(queue string, r Refusal, reason *Reason) cause {
+func (e *Explainer) cause(queue string, r *constraint.Refusal, reason *Reason) cause {
 	c := cause{queue: queue, rule: reason.Rule, level: reason.Queue}
 	if reason.Rule == UnknownQueue {
 		c.queue = other
@@ -27,15 +28,15 @@ func (e *Explainer) cause(queue string, r Refusal, reason *Reason) cause {
 	switch {
 	case reason.Rule != OverQuota && reason.Rule != OverDeserved:
 		return c
-	case r.aboutCards() && !r.Cards.Selector.Typed:
+	case r.OfCards() && !r.Cards.Selector.Typed:
 		c.resource = e.Cards.ResourceName(r.Cards.Resource)
 		return c
-	case r.aboutCards():
+	case r.OfCards():
 		return e.cardCause(c, r, reason)
 	}
 	c.resource = other
 	capability := e.Index.Capability.Row(r.Verdict.Queue)
-	for _, d := range e.exceeded(nil, r) {
+	for _, d := range appendDims(nil, r) {
 		if int(d) < e.Total.Len() && e.Total.Has(d) || capability.Has(d) {
 			c.resource = e.Names.Name(d)
 			break
@@ -46,7 +47,7 @@ func (e *Explainer) cause(queue string, r Refusal, reason *Reason) cause {
 
 // cardCause sets the resource to the first card of a list that a node or a quota
 // names, and the level to the queue that lacks it.
-func (e *Explainer) cardCause(c cause, r Refusal, reason *Reason) cause {
+func (e *Explainer) cardCause(c cause, r *constraint.Refusal, reason *Reason) cause {
 	c.resource = other
 	for _, name := range r.Cards.Selector.Names {
 		if _, known := e.Names.LookupCard(name); !known {

@@ -33,7 +33,7 @@ func pendingJob(name string, conditions ...scheduling.PodGroupCondition) *api.Jo
 func TestNotAdmittedIsACondition(t *testing.T) {
 	f, j, waiting := newFixture(t), NewJournal(), pendingJob("waiting", scheduling.PodGroupCondition{Type: scheduling.PodGroupScheduled})
 	overQuota := quota.Verdict{Reason: quota.OverQuota, Queue: f.q}
-	j.Refuse(&f.Explainer, waiting, Refusal{Verdict: overQuota, Cards: f.request(h200, 2), Admission: true})
+	f.refuse(j, waiting, Refusal{Verdict: overQuota, Cards: f.request(h200, 2), Admission: true})
 	require.Len(t, waiting.PodGroup.Status.Conditions, 2)
 	got := &waiting.PodGroup.Status.Conditions[1]
 	since := got.LastTransitionTime
@@ -43,7 +43,7 @@ func TestNotAdmittedIsACondition(t *testing.T) {
 	assert.Equal(t, want, *got)
 	assert.Contains(t, got.Message, "Queue <research> has insufficient <NVIDIA-H200> quota: requested <2>")
 
-	j.Refuse(&f.Explainer, waiting, Refusal{Verdict: overQuota, Cards: f.request(h200, 9), Admission: true})
+	f.refuse(j, waiting, Refusal{Verdict: overQuota, Cards: f.request(h200, 9), Admission: true})
 	want.Message = waiting.JobFitErrors
 	assert.Contains(t, want.Message, "requested <9>")
 	assert.Equal(t, want, *got)
@@ -52,15 +52,27 @@ func TestNotAdmittedIsACondition(t *testing.T) {
 	assert.Equal(t, []any{v1.ConditionFalse, "Admitted", ""}, []any{got.Status, got.Reason, got.Message})
 	assert.Zero(t, j.Len())
 
-	j.Refuse(&f.Explainer, waiting, Refusal{Verdict: overQuota, Request: f.vector(2000, 0)})
+	f.refuse(j, waiting, Refusal{Verdict: overQuota, Request: f.vector(2000, 0)})
 	assert.Equal(t, v1.ConditionFalse, got.Status, "the job is admitted, a pod of it is refused")
 
 	never := pendingJob("never-refused")
 	assert.Zero(t, j.Admit(never))
 	assert.Empty(t, never.PodGroup.Status.Conditions)
 	without := job("without-pod-group")
-	assert.True(t, j.Refuse(&f.Explainer, without, Refusal{Verdict: overQuota, Request: f.vector(2000, 0), Admission: true}))
+	assert.True(t, f.refuse(j, without, Refusal{Verdict: overQuota, Request: f.vector(2000, 0), Admission: true}))
 	j.Admit(without)
+}
+
+// TestRunningJobIsNoLongerNotAdmitted refuses the admission of a job before and after its minimum of pods runs. Volcano sets its
+// phase Running then, and does not ask about its admission any more.
+func TestRunningJobIsNoLongerNotAdmitted(t *testing.T) {
+	f, j, waiting := newFixture(t), NewJournal(), pendingJob("waiting")
+	refusal := Refusal{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: f.q}, Cards: f.request(h200, 2), Admission: true}
+	f.refuse(j, waiting, refusal)
+	require.Equal(t, v1.ConditionTrue, waiting.PodGroup.Status.Conditions[0].Status)
+	waiting.TaskStatusIndex[api.Running] = api.TasksMap{"pod": {}}
+	f.refuse(j, waiting, refusal)
+	require.Equal(t, v1.ConditionFalse, waiting.PodGroup.Status.Conditions[0].Status)
 }
 
 // TestAdmissionIsAReasonOfItsOwn refuses a pod of a job, and then the job, for the
@@ -68,9 +80,9 @@ func TestNotAdmittedIsACondition(t *testing.T) {
 func TestAdmissionIsAReasonOfItsOwn(t *testing.T) {
 	f, j, waiting := newFixture(t), NewJournal(), pendingJob("waiting")
 	refusal := Refusal{Verdict: quota.Verdict{Reason: quota.OverQuota, Queue: f.q}, Cards: f.request(h200, 2)}
-	assert.True(t, j.Refuse(&f.Explainer, waiting, refusal))
+	assert.True(t, f.refuse(j, waiting, refusal))
 	refusal.Admission = true
-	assert.True(t, j.Refuse(&f.Explainer, waiting, refusal))
+	assert.True(t, f.refuse(j, waiting, refusal))
 }
 
 // TestAdmissionWait measures from the first refusal to the admission. The condition
@@ -84,16 +96,16 @@ func TestAdmissionWait(t *testing.T) {
 
 	assert.True(t, hour(NewJournal(), pendingJob("admitted-at-once-after-a-restart", condition)))
 	j, waiting := NewJournal(), pendingJob("refused-again-after-a-restart", condition)
-	assert.True(t, j.Refuse(&f.Explainer, waiting, refusal))
+	assert.True(t, f.refuse(j, waiting, refusal))
 	assert.Equal(t, since, waiting.PodGroup.Status.Conditions[0].LastTransitionTime)
 	assert.True(t, hour(j, waiting))
 	assert.False(t, hour(j, waiting), "the wait is over")
 
 	waiting = pendingJob("with-pods", condition)
-	j.Refuse(&f.Explainer, waiting, refusal)
+	f.refuse(j, waiting, refusal)
 	waiting.PodGroup.Status.Conditions[0].Reason = scheduling.NotEnoughResourcesReason
 	refusal.Verdict.Reason = quota.InnerQueue
-	j.Refuse(&f.Explainer, waiting, refusal)
+	f.refuse(j, waiting, refusal)
 	assert.True(t, hour(j, waiting), "gang replaces the condition, and the reason changes")
 
 	condition.Reason = scheduling.NotEnoughResourcesReason
@@ -163,7 +175,7 @@ func TestWaitingJobsByCause(t *testing.T) {
 			resetSeries(t)
 			j := NewJournal()
 			j.Open(nil)
-			j.Refuse(&f.Explainer, pendingJob("waiting"), test.refusal)
+			f.refuse(j, pendingJob("waiting"), test.refusal)
 			j.PublishWaiting()
 			assert.Equal(t, map[[4]string]float64{{"research", test.want[0], test.want[1], test.want[2]}: 1}, waitingSeries(t))
 		})
@@ -173,9 +185,9 @@ func TestWaitingJobsByCause(t *testing.T) {
 	j.Open(nil)
 	f.Index.RealCapability.Row(team).Set(f.h200, 2000)
 	f.Index.RealCapability.Row(f.q).Set(f.h200, 9000)
-	j.Refuse(&f.Explainer, pendingJob("waiting"), Refusal{Verdict: overQuota, Cards: f.request(h200, 2)})
+	f.refuse(j, pendingJob("waiting"), Refusal{Verdict: overQuota, Cards: f.request(h200, 2)})
 	lost.Queue = "no-such-queue"
-	j.Refuse(&f.Explainer, lost, Refusal{Verdict: quota.Verdict{Reason: quota.UnknownQueue, Queue: index.None}})
+	f.refuse(j, lost, Refusal{Verdict: quota.Verdict{Reason: quota.UnknownQueue, Queue: index.None}})
 	j.PublishWaiting()
 	assert.Equal(t, map[[4]string]float64{{"research", "OverQuota", "team", h200}: 1, {"other", "UnknownQueue", "", ""}: 1}, waitingSeries(t),
 		"an ancestor lacks the card, and a queue does not exist")
@@ -197,8 +209,8 @@ func TestWaitingJobsFollowSessions(t *testing.T) {
 	session := func(refusals map[string]Refusal) map[[4]string]float64 {
 		j.Open(jobs)
 		for name, r := range refusals {
-			j.Refuse(&f.Explainer, jobs[api.JobID("default/"+name)], r)
-			j.Refuse(&f.Explainer, jobs[api.JobID("default/"+name)], r)
+			f.refuse(j, jobs[api.JobID("default/"+name)], r)
+			f.refuse(j, jobs[api.JobID("default/"+name)], r)
 		}
 		j.PublishWaiting()
 		return waitingSeries(t)

@@ -35,6 +35,7 @@ type Job struct {
 	// terminating are the cards of pods that are being deleted, where they count.
 	terminating []cards.Amount
 	pending     []cards.Amount // of pending tasks, each of its preferred card
+	lists       [][]fastres.Dim
 	// members are the pods of the minimum, the smallest first. They stay empty where
 	// all unfinished pods are alike: then the minimum is minMembers times podSize.
 	members    []member
@@ -46,7 +47,8 @@ type Job struct {
 	exemptAllocated, exemptPending, exemptGated, plain cpuMemory
 
 	hasCards bool
-	hasGates bool // some pod has a scheduling gate
+	sharing  []*api.TaskInfo // pods that share resource claims
+	hasGates bool            // some pod has a scheduling gate
 }
 
 // group holds the cards of a job with one selector and one resource,
@@ -92,8 +94,14 @@ func (a cpuMemory) subtractFrom(x fastres.Vector) {
 // HasCards reports whether the job has or requests cards.
 func (j *Job) HasCards() bool { return j.hasCards }
 
+// Sharing returns the tasks whose pods share resource claims, valid until the next Read.
+func (j *Job) Sharing() []*api.TaskInfo { return j.sharing }
+
 // HasGates reports whether some pod of the job has a scheduling gate.
 func (j *Job) HasGates() bool { return j.hasGates }
+
+// Lists are the lists of several cards of the job's pending pods, some more than once.
+func (j *Job) Lists() [][]fastres.Dim { return j.lists }
 
 // ExemptAllocated, ExemptPending and ExemptGated subtract the cpu and memory of
 // the job's pods with cards from a sum over its allocated, pending or gated pods,
@@ -105,8 +113,8 @@ func (j *Job) ExemptGated(x fastres.Vector)     { j.exemptGated.subtractFrom(x) 
 // Read reads a job. read is s.Read or a CollectingReader.
 func (j *Job) Read(s *cards.Session, job *api.JobInfo, read cards.PodReader) {
 	*j = Job{Gates: j.Gates, groups: j.groups[:0], dims: j.dims[:0], allocated: j.allocated[:0], terminating: j.terminating[:0],
-		pending: j.pending[:0], members: j.members[:0],
-		tasks: j.tasks[:0], requests: j.requests[:0], nodes: j.nodes[:0]}
+		pending: j.pending[:0], lists: j.lists[:0], members: j.members[:0],
+		sharing: j.sharing[:0], tasks: j.tasks[:0], requests: j.requests[:0], nodes: j.nodes[:0]}
 	if len(job.Tasks) == 0 {
 		for _, r := range s.JobRequests(job) {
 			j.groups[j.group(r.Selector, r.Resource)].min += r.Amount
@@ -169,34 +177,47 @@ func finished(task *api.TaskInfo) bool {
 // readTask adds a task to what the job has and requests. It returns the cards
 // that the task requests, and in how many requests.
 func (j *Job) readTask(s *cards.Session, task *api.TaskInfo, p *cards.PodRequest, n *cards.Node) (size card.Milli, requests int) {
-	allocated := api.AllocatedStatus(task.Status)
-	for r := range s.Requests(p) {
+	allocated, node := api.AllocatedStatus(task.Status), ""
+	if allocated || s.Occupied(task) {
+		node = task.NodeName
+	}
+	for r := range s.RequestsOn(p, node) {
 		requests++
 		size += r.Amount
 		g := j.group(r.Selector, r.Resource)
 		switch {
 		case allocated:
 			j.groups[g].allocated += r.Amount
-			if d, ok := r.CardOn(n); ok {
-				j.allocated = append(j.allocated, groupAmount{g, d, r.Amount})
+			for d, amount := range r.On(n) {
+				j.allocated = append(j.allocated, groupAmount{g, d, amount})
 			}
 		case s.Occupied(task):
-			if d, ok := r.CardOn(n); ok {
-				j.terminating = append(j.terminating, cards.Amount{Dim: d, Milli: r.Amount})
+			for d, amount := range r.On(n) {
+				j.terminating = append(j.terminating, cards.Amount{Dim: d, Milli: amount})
 			}
 		case j.Gates.Gated(task):
 			j.groups[g].gated += r.Amount
 		}
 		if task.Status == api.Pending && len(r.Selector.Dims) > 0 {
-			j.pending = append(j.pending, cards.Amount{Dim: r.Selector.Dims[0], Milli: r.Amount})
+			j.pending = append(j.pending, cards.Amount{Dim: r.Selector.Dims[0], Milli: r.Of(r.Selector.Dims[0])})
+			if n := len(j.lists); len(r.Selector.Dims) > 1 && (n == 0 || &j.lists[n-1][0] != &r.Selector.Dims[0]) {
+				j.lists = append(j.lists, r.Selector.Dims)
+			}
 		}
 	}
-	j.hasCards = j.hasCards || requests > 0
+	withCards := requests > 0
+	if p.HasClaims() {
+		withCards = s.Uses(p) // whatever its claims can get on its node
+	}
+	j.hasCards = j.hasCards || withCards
+	if p.Shares() {
+		j.sharing = append(j.sharing, task)
+	}
 	switch {
 	case !s.Settings().UnlimitedCPUMemory:
-	case requests == 0 && !finished(task):
+	case !withCards && !finished(task):
 		j.plain.add(task.Resreq)
-	case requests == 0:
+	case !withCards:
 	case allocated:
 		j.exemptAllocated.add(task.Resreq)
 	case task.Status == api.Pending:
@@ -316,6 +337,12 @@ func (j *Job) AddElastic(s *cards.Session, x fastres.Vector) {
 
 // missing is the part of a group's minimum that the job does not have yet.
 func (g group) missing() card.Milli { return max(0, g.min-g.allocated) }
+
+// Selectors returns how many parts the job's minimum has, one for each selector and resource, and Missing what the job does
+// not have yet of one.
+func (j *Job) Selectors() int { return len(j.groups) }
+
+func (j *Job) Missing(part int) cards.Request { return j.groups[part].request() }
 
 // AppendMissing appends the demands of the job's minimum that it does not have yet:
 //

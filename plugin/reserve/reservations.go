@@ -51,9 +51,8 @@ type Reservation struct {
 	demand assign.Demand
 }
 
-// Queue returns the queue of a reservation, and Namespace the namespace of its job.
-func (r Reservation) Queue() index.Queue { return r.demand.Queue }
-func (r Reservation) Namespace() string  { return r.job.Namespace }
+// Job returns the job of a reservation.
+func (r Reservation) Job() api.JobID { return r.job.UID }
 
 // In returns the same reservation in another account.
 func (r Reservation) In(account index.Queue) Reservation {
@@ -149,7 +148,7 @@ func (r *Reservations) EachCharge(s *cards.Session, q index.Queue, job *api.JobI
 
 // Admit answers whether the missing cards of the minimum of a job of q can be reserved: the cards
 // of the job and of all reservations can be assigned within all quotas. at is where the job
-// counts in ix: q, or the account of its namespace.
+// counts in ix: q, or the account of a holder.
 func (r *Reservations) Admit(ix *index.Index, s *cards.Session, q, at index.Queue, job *Job) cards.Outcome {
 	for _, g := range job.groups {
 		if v := s.Allowed(q, g.request()); g.min > 0 && !v.OK() {
@@ -252,7 +251,7 @@ func refused(ix *index.Index, q index.Queue, job *Job) cards.Outcome {
 	return o
 }
 
-// Drop removes reservations that those of namespaces dropped, in whatever account.
+// Drop removes reservations that those of holders dropped, in whatever account.
 func (r *Reservations) Drop(dropped []Reservation) {
 	if len(dropped) > 0 {
 		r.remove(func(p Reservation) bool { return slices.ContainsFunc(dropped, p.alike) })

@@ -55,7 +55,7 @@ func (r *Rest) Needs(s *cards.Session, job *api.JobInfo, task *api.TaskInfo, p *
 	}
 	for request := range s.Requests(p) {
 		for _, d := range request.Selector.Dims {
-			if len(request.Selector.Dims) > 1 && !slices.Contains(needs, d) && r.without(d, float64(request.Amount)) {
+			if len(request.Selector.Dims) > 1 && !slices.Contains(needs, d) && r.without(d, float64(request.Of(d))) {
 				needs = append(needs, d)
 			}
 		}

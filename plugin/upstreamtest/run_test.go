@@ -34,15 +34,15 @@ type event struct {
 	Action, Package, ImportPath, Test, Output string
 }
 
-// moduleDirs returns the directories of this module and of Volcano's.
-func moduleDirs(t *testing.T) (root, volcano string) {
+// moduleDirs returns the directories of this module and of Volcano's, and whether that is a checkout.
+func moduleDirs(t *testing.T) (root, volcano string, checkout bool) {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", ourModule, volcanoModule).Output()
-	dirs := strings.Fields(string(out))
-	if err != nil || len(dirs) != 2 {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}} {{not (not .Replace)}}", ourModule, volcanoModule).Output()
+	words := strings.Fields(string(out))
+	if err != nil || len(words) != 4 {
 		t.Fatalf("go list -m: %v, got %q; run go mod download", err, out)
 	}
-	return dirs[0], dirs[1]
+	return words[0], words[2], words[3] == "true"
 }
 
 // runSuites runs all suites in one go test and returns the results by package.

@@ -47,7 +47,7 @@ type suite struct {
 }
 
 // suites are those of the release that the tests are built with.
-var suites = map[release.Release][]suite{release.V1141: v1141, release.V115: v115}[release.Built()]
+var suites = map[release.Release][]suite{release.V1141: v1141, release.V115: v115, release.V116: v115}[release.Built()]
 
 var v1141 = []suite{
 	{
@@ -107,9 +107,17 @@ func (s suite) importPath() string {
 // TestUpstream does not shrink under -short: it is the gate for being a drop-in
 // replacement. One of upstream's tests listens on port 8081, so two runs at the
 // same time on one machine disturb each other.
+//
+// The tests of a checkout are not known by name: those that do not compile are left out, and the
+// number of tests is not checked.
 func TestUpstream(t *testing.T) {
-	root, volcano := moduleDirs(t)
-	for _, s := range suites {
+	root, volcano, checkout := moduleDirs(t)
+	for i := range suites {
+		s := &suites[i]
+		if checkout {
+			s.passes = 0
+			s.leaveOutBroken(t, root, volcano)
+		}
 		if err := s.generate(root, volcano); err != nil {
 			t.Fatalf("generate %s: %v", s.dir, err)
 		}

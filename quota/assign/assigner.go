@@ -15,7 +15,7 @@ const settlePasses = 8
 type Demand struct {
 	Queue index.Queue
 	Cards []fastres.Dim // distinct; without any, the demand cannot be served
-	Size  float64       // milli-cards of one pod, > 0, a whole number
+	Size  float64       // milli-cards of one pod, > 0, a multiple of 2^-20
 	Count int           // pods, > 0
 }
 
@@ -69,7 +69,7 @@ type option struct {
 	arc      int32   // from the demand's node to the cell's
 	mostPods float64 // the most pods of the demand that may take this card
 
-	from, to int32 // uses[from:to] are what a card takes from groups
+	from, to int32 // uses[from:to]: the groups that a card takes from
 }
 
 // Feasible answers whether the asked demands can be served at the same time as the given
@@ -78,7 +78,7 @@ type option struct {
 // The given demands can be served among themselves, or nothing is known about them.
 // Therefore Feasible does not decide on those that the asked demands do not affect.
 //
-// The answer is exact for quantities below 2^53, or Unknown. It is Unknown only if a
+// The answer is exact for quantities below 2^33, or Unknown. It is Unknown only if a
 // search among mixed sizes reaches its limit, which is half of the budget that is left,
 // so that one component leaves something for the others.
 func (a *Assigner) Feasible(ix *index.Index, given, asked []Demand, budget *Budget) Answer {

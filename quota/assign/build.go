@@ -87,8 +87,8 @@ func (a *Assigner) openArcs(d *openDemand) {
 	}
 }
 
-// remainder returns what whole multiples of y leave of x. Below 2^53 the quotient is
-// never rounded up to a whole number.
+// remainder returns what whole multiples of y leave of x. For multiples of 2^-20 below 2^33, which are
+// whole numbers below 2^53 of that unit, the quotient is never rounded up to a whole number.
 func remainder(x, y float64) float64 { return x - y*math.Floor(x/y) }
 
 // gcd returns the greatest common divisor. gcd(0, y) is y.

@@ -11,7 +11,7 @@ import (
 // cell is one queue and one card. The path of a cell is the cell and all cells above.
 type cell struct {
 	slot, above int32   // slot: queue × dimension
-	room        float64 // milli-cards, a whole number; negative where usage exceeds the bound
+	room        float64 // milli-cards, a multiple of 2^-20; negative where usage exceeds the bound
 	load        float64 // the most that the open demands can take
 	tight       int32   // the lowest tight cell on the path
 	component   int32   // parent in the union-find

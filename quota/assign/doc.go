@@ -18,7 +18,7 @@
 //
 //	demand     a number of equal pods of one queue: one size, one card list
 //	cell       one queue and one card; the cell above it is that of the queue's parent
-//	room       what a cell can still take, a whole number of milli-cards
+//	room       what a cell can still take, in milli-cards, a multiple of 2^-20
 //	option     one card of a demand, with the lowest cell that it takes room from
 //	load       of a cell: an upper bound of what the open demands can take from it
 //	tight      of a cell: its load exceeds its room, so the cell restricts the choice

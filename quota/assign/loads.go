@@ -125,12 +125,12 @@ func (l *Loads) most(d Demand, group fastres.Dim) float64 {
 	return weight * d.Size * float64(d.Count)
 }
 
-// room returns the milli-cards that are neither allocated nor reserved, rounded down. It is
-// negative where usage exceeds the bound.
+// room returns the milli-cards that are neither allocated nor reserved, rounded down to the unit of
+// quantities. It is negative where usage exceeds the bound.
 func room(ix *index.Index, q index.Queue, card fastres.Dim) float64 {
 	bound := ix.AdmissionBounds().At(q, card)
 	if bound >= fastres.MaxQuantity {
 		return math.Inf(1)
 	}
-	return math.Floor(bound - ix.Allocated(q).Get(card) - ix.Inqueue.At(q, card) + ix.Elastic.At(q, card))
+	return index.RoundDown(bound - ix.Allocated(q).Get(card) - ix.Inqueue.At(q, card) + ix.Elastic.At(q, card))
 }

@@ -16,7 +16,7 @@ import (
 // on, as one that splits a pod is. A group has a cell for each queue, and these are on no path. Where
 // no group is tight, there are none.
 
-// use is what a card takes from a group, per milli-card.
+// use holds the amount that a card takes from a group, per milli-card.
 type use struct {
 	side   int32 // the cell of the group
 	weight float64

@@ -10,6 +10,7 @@ import (
 type Namespaces struct {
 	columns []Column
 	of      map[Member]*member
+	known   bool // of new namespaces it is known that they had nothing before
 }
 
 // Member is a namespace in a queue.
@@ -58,18 +59,18 @@ func (n *Namespaces) Advance(decay float64) {
 	})
 }
 
-// Hold adds to what a namespace has of a column. A namespace without a history begins with what it has:
-// see Begin.
+// Hold adds to what a namespace has of a column. A namespace without a history has had nothing, but for those of the
+// first session: see Begin.
 func (n *Namespaces) Hold(who Member, column int, more float64) {
 	m := n.of[who]
 	if m == nil {
-		m = &member{usage: make([]float64, len(n.columns)), held: make([]float64, len(n.columns)), unknown: true}
+		m = &member{usage: make([]float64, len(n.columns)), held: make([]float64, len(n.columns)), unknown: !n.known}
 		n.of[who] = m
 	}
 	m.held[column] = max(0, m.held[column]+more)
 }
 
-// Begin gives the namespaces without a history the usage U = a, after Hold.
+// Begin gives the namespaces without a history the usage U = a, after Hold, in the first session without a record.
 func (n *Namespaces) Begin() {
 	for _, m := range n.of {
 		if m.unknown {
@@ -77,6 +78,7 @@ func (n *Namespaces) Begin() {
 			m.unknown = false
 		}
 	}
+	n.known = true
 }
 
 // reset sets the usage of the namespaces of a queue to what they have.

@@ -47,6 +47,15 @@ func TestNamespaces(t *testing.T) {
 	assert.Equal(t, 0.0, n.Average(one, 1, 0), "forgotten")
 	assert.Equal(t, 1000.0, n.Average(two, 1, 0), "what it has")
 
+	three := usage.Member{Queue: "q", Namespace: "three"}
+	n.Hold(three, 0, 6000)
+	n.Begin()
+	assert.Equal(t, 0.0, n.Average(three, 1, 0), "it has had nothing before")
+	assert.Equal(t, 3000.0, n.Average(three, 0.5, 0))
+	again.Namespaces().Hold(three, 1, 6000)
+	again.Namespaces().Begin()
+	assert.Equal(t, 0.0, again.Namespaces().Average(three, 1, 1), "nor does the record know it")
+
 	for range 40 {
 		next(0)
 	}

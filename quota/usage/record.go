@@ -104,6 +104,7 @@ func (r *Record) check(usage []float64, negative bool) error {
 // read sets the usage of a record.
 func (n *Namespaces) read(r Record) error {
 	n.Bind(r.Columns)
+	n.known = true
 	for queue, of := range r.Namespaces {
 		for namespace, usage := range of {
 			if err := r.check(usage, false); err != nil {

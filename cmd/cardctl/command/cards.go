@@ -10,6 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 const cardsLong = `Lists cards: what the nodes have, what queues are charged for, what is free, and
@@ -64,6 +65,10 @@ func (s *source) printStock(all *stock.Stock) error {
 		}
 	}
 	for _, n := range all.Unlabeled {
+		if card.IsRegistration(n.Label) {
+			s.note("node %s has %s but lacks a valid annotation %s, which registers the cards", n.Node, n.Resource, n.Label)
+			continue
+		}
 		s.note("node %s has %s but lacks the label %s, which names the card", n.Node, n.Resource, n.Label)
 	}
 	return nil

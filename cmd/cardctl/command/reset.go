@@ -15,7 +15,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
-	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
 const resetLong = `Sets the usage of a queue, and of the queues below it, to what they have now, so that
@@ -28,7 +28,7 @@ const resetExamples = `  # What it would change
 
   cardctl usage reset research --yes`
 
-// reset is what usage reset does.
+// reset runs usage reset.
 type reset struct {
 	dryRun string // none, client or server, as kubectl has it
 	yes    bool
@@ -89,7 +89,7 @@ func (s *source) reset(ctx context.Context, queue string, r *reset) error {
 		if err != nil {
 			return err
 		}
-		all, err := fairness.Write(with.Store, after, "cardctl/"+string(uuid.NewUUID()))
+		all, err := store.Write(with.Store, after, "cardctl/"+string(uuid.NewUUID()))
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (s *source) reset(ctx context.Context, queue string, r *reset) error {
 		}
 		if apierrors.IsConflict(err) && tries < mostResets { // the scheduler has saved since
 			c.Usage, c.UsageLacks = nil, ""
-			s.giveUsage(c, s.storedUsage(ctx, nil))
+			s.giveUsage(c, nil, s.storedUsage(ctx, nil))
 			continue
 		}
 		if apierrors.IsConflict(err) {
@@ -114,7 +114,7 @@ func (s *source) reset(ctx context.Context, queue string, r *reset) error {
 // resetIn returns the usage of queues that wanted selects before the reset of one, and the usage of all after it. It is
 // that of the time of the last save, so that it does not depend on the clock of this machine: the scheduler charges the
 // time since then.
-func resetIn(ctx context.Context, world *engine.World, c *engine.Configuration, queue string, wanted func(string) bool) ([]queues.Usage, *fairness.Stored, error) {
+func resetIn(ctx context.Context, world *engine.World, c *engine.Configuration, queue string, wanted func(string) bool) ([]queues.Usage, *store.Stored, error) {
 	own, saved := *c, *c.Usage
 	saved.Now = saved.Saved
 	own.Usage = &saved
@@ -124,13 +124,14 @@ func resetIn(ctx context.Context, world *engine.World, c *engine.Configuration, 
 	}
 	defer session.Close()
 	before := queues.Usages(session, wanted, "")
-	after := session.Quota.ForgetUsage(queue)
-	if after == nil {
+	usage := session.Quota.ForgetUsage(queue)
+	if usage == nil {
 		return nil, nil, fmt.Errorf("queue %s is not in the tree", queue)
 	}
-	// Later than the scheduler's save, so that it takes this one over.
-	after.Saved, after.ResourceVersion = saved.Saved.Add(time.Millisecond), saved.ResourceVersion
-	return before, after, nil
+	after := saved // the rest of it stays
+	after.Record.Record = *usage
+	after.Saved = saved.Saved.Add(time.Millisecond) // later than the scheduler's save, so that it takes this one over
+	return before, &after, nil
 }
 
 func (s *source) printReset(queue string, before []queues.Usage, r *reset, store string, save time.Duration) error {

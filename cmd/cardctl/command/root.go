@@ -38,8 +38,9 @@ var errInterrupted = errors.New("interrupted")
 const long = `cardctl shows what the quotas of Volcano's queues do: why jobs wait, who uses
 which cards, what is wrong with queues, and what would change.
 
-It runs the scheduler's own quota plugin on the objects of a live cluster, which
-it only reads, or on files: dumps of a cluster, or manifests from a Git repository.`
+It runs the scheduler's own quota plugin on the objects of a live cluster, or on
+files: dumps of a cluster, or manifests from a Git repository. It only reads, except
+for the command usage reset.`
 
 // New returns cardctl. name is the name of the program: as kubectl-card it is a
 // plugin of kubectl.
@@ -63,7 +64,7 @@ func newRoot(name string, from *source) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
-	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newUsage(from), newSimulate(from), newReplay(from), newServe(from), newVersion(streams))
+	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newUsage(from), newBudget(from), newSimulate(from), newReplay(from), newServe(from), newVersion(streams))
 	root.Version = version.Of().Text("cardctl")
 	root.SetVersionTemplate("{{.Version}}")
 	return root

@@ -20,7 +20,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/access"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/vitals"
-	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
 const serveLong = `Serves the queues and cards of a cluster as web pages: who has which cards, why
@@ -274,7 +274,7 @@ func (r *reader) Read(ctx context.Context) (*model.Reading, error) {
 		return nil, configureErr
 	}
 	reading.Configuration = configuration
-	s.giveUsage(configuration, func(name types.NamespacedName) (*fairness.Stored, error) {
+	s.giveUsage(configuration, reading.Objects, func(name types.NamespacedName) (*store.Stored, error) {
 		if r.live == nil {
 			return reading.Objects.UsageIn(name)
 		}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/whatif"
+	"github.com/capacity-card/capacity-card/index/override"
 )
 
 const simulateLong = `Shows what happens if objects are added, changed or removed. The
@@ -25,13 +27,17 @@ const simulateExamples = `  # One more job
   cardctl simulate -f dump.json --set queue/research:cards.NVIDIA-H200=5 --remove node/h200-1
 
   # Without a job
-  cardctl simulate --remove job/research/train`
+  cardctl simulate --remove job/research/train
+
+  # As windows of queues hold on a day in December
+  cardctl simulate --at 2026-12-01T08:00Z`
 
 // changes are the changes to simulate.
 type changes struct {
 	add    []string
 	set    []string
 	remove []string
+	at     string
 	all    bool
 }
 
@@ -41,8 +47,8 @@ func newSimulate(s *source) *cobra.Command {
 		Use: "simulate", Short: "What happens if something changes", Long: simulateLong, Example: simulateExamples,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(c.add)+len(c.set)+len(c.remove) == 0 {
-				return fmt.Errorf("nothing to simulate: name a change with --add, --set or --remove")
+			if len(c.add)+len(c.set)+len(c.remove)+len(c.at) == 0 {
+				return fmt.Errorf("nothing to simulate: name a change with --add, --set or --remove, or a time with --at")
 			}
 			return s.simulate(cmd, c)
 		},
@@ -54,6 +60,7 @@ func newSimulate(s *source) *cobra.Command {
 		"Change of a queue, such as queue/research:cards.NVIDIA-H200=5 or queue/research:capability.cpu=64; may be given several times")
 	flags.StringArrayVar(&c.remove, "remove", nil,
 		"Object to remove: job/NAME, job/NAMESPACE/NAME, queue/NAME or node/NAME; may be given several times")
+	flags.StringVar(&c.at, "at", "", "Time of the cluster with the changes, such as 2026-12-01T08:00Z: windows of queues hold as they do then")
 	flags.BoolVar(&c.all, "all", false, "Also show jobs and queues that stay as they are")
 	_ = cmd.RegisterFlagCompletionFunc("set", s.completeSetting)
 	_ = cmd.RegisterFlagCompletionFunc("remove", s.completeRemoval)
@@ -68,6 +75,9 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 		return err
 	}
 	change := whatif.Change{Set: c.set, Remove: c.remove, Namespace: s.namespace(), Rights: whatif.Everything}
+	if change.At, err = timeOf(c.at); err != nil {
+		return err
+	}
 	if len(c.add) > 0 {
 		if change.Add, err = input.ReadFiles(c.add, s.recursive, s.streams.In, nil); err != nil {
 			return err
@@ -98,6 +108,18 @@ func (s *source) simulate(cmd *cobra.Command, c *changes) error {
 	comparison.Jobs = slices.DeleteFunc(comparison.Jobs,
 		func(j whatif.JobChange) bool { return s.namespace() != "" && j.Namespace != s.namespace() })
 	return s.printComparison(comparison, c.all)
+}
+
+// timeOf parses the time of the flag --at, zero for none.
+func timeOf(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, ok := override.ParseTime(text, time.Local)
+	if !ok {
+		return at, fmt.Errorf("--at: %q is not a time, such as 2026-12-01T08:00Z", text)
+	}
+	return at, nil
 }
 
 // flagOf names the flag that an error is about.

@@ -235,7 +235,7 @@ func (s *source) read(ctx context.Context) (*input.Objects, *engine.Configuratio
 	if err != nil {
 		return nil, nil, err
 	}
-	s.giveUsage(configuration, s.storedUsage(ctx, objects))
+	s.giveUsage(configuration, objects, s.storedUsage(ctx, objects))
 	for _, lack := range append(objects.Warnings, objects.Missing()...) {
 		s.warning("%s", lack)
 	}

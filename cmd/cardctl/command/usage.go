@@ -11,12 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
-	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
 const usageLong = `Shows what queues have had over time, which orders them where the scheduler's
@@ -170,33 +173,48 @@ func levelOf(x *float64) string {
 	return fmt.Sprintf("%.2f", *x)
 }
 
-// giveUsage gives a configuration what queues have had over time. read reads it from the ConfigMap of a name.
-func (s *source) giveUsage(c *engine.Configuration, read func(types.NamespacedName) (*fairness.Stored, error)) {
+// giveUsage gives a configuration what queues have had over time, and what they have used of budgets if there are any. read
+// reads it from the ConfigMap of a name.
+func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read func(types.NamespacedName) (*store.Stored, error)) {
 	with := c.FairShare()
-	if with.HalfLife == 0 {
+	if with.HalfLife == 0 && !hasBudgets(objects) {
 		return
 	}
+	lacks := ""
 	if with.Store == arguments.NoStore {
-		c.UsageLacks = fmt.Sprintf("the scheduler does not save it (%s: none)", arguments.FairShareStore)
+		lacks = fmt.Sprintf("the scheduler does not save it (%s: none)", arguments.FairShareStore)
+	} else if stored, err := read(with.Store); err != nil {
+		lacks = fmt.Sprintf("ConfigMap %s: %s", with.Store, firstLine(err))
 	} else {
-		stored, err := read(with.Store)
-		if err == nil {
-			err = stored.Fits(&with)
-		}
-		if err != nil {
-			c.UsageLacks = fmt.Sprintf("ConfigMap %s: %s", with.Store, firstLine(err))
-		} else {
+		budgets := *stored
+		budgets.HalfLife = 0
+		c.Budgets = &budgets
+		if err = stored.Fits(&with); err == nil {
 			c.Usage = stored
+		} else if with.HalfLife > 0 {
+			c.UsageLacks = fmt.Sprintf("ConfigMap %s: %s", with.Store, firstLine(err))
 		}
+	}
+	if lacks != "" && with.HalfLife > 0 {
+		c.UsageLacks = lacks
+	}
+	if lacks != "" && hasBudgets(objects) {
+		c.BudgetsLack = lacks
+		s.warning("what queues have used of their budgets is not known, but for pods that run: %s", lacks)
 	}
 	if c.UsageLacks != "" {
 		s.warning("what queues have had over time is not known, so their order may differ: %s", c.UsageLacks)
 	}
 }
 
+// hasBudgets reports whether a queue has a budget.
+func hasBudgets(objects *input.Objects) bool {
+	return objects != nil && slices.ContainsFunc(objects.Queues, func(q *scheduling.Queue) bool { return q.Annotations[card.BudgetKey] != "" })
+}
+
 // storedUsage reads usage from the files or the cluster, as objects were read.
-func (s *source) storedUsage(ctx context.Context, objects *input.Objects) func(types.NamespacedName) (*fairness.Stored, error) {
-	return func(name types.NamespacedName) (*fairness.Stored, error) {
+func (s *source) storedUsage(ctx context.Context, objects *input.Objects) func(types.NamespacedName) (*store.Stored, error) {
+	return func(name types.NamespacedName) (*store.Stored, error) {
 		if len(s.files) > 0 {
 			return objects.UsageIn(name)
 		}

@@ -25,8 +25,8 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
-	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/store"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
@@ -52,8 +52,8 @@ func TestUsageFile(t *testing.T) {
 		}
 		record.Queues[name] = usage.QueueRecord{Parent: parent, Usage: []float64{1000 * cards}}
 	}
-	all, err := fairness.Write(types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"},
-		&fairness.Stored{Record: record, Saved: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), HalfLife: 24 * time.Hour}, "scheduler")
+	all, err := store.Write(types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"},
+		&store.Stored{Record: store.Record{Record: record}, Saved: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC), HalfLife: 24 * time.Hour}, "scheduler")
 	require.NoError(t, err)
 	all[0].APIVersion, all[0].Kind = "v1", "ConfigMap"
 	text, err := yaml.Marshal(all[0])
@@ -135,9 +135,9 @@ func values[T any](all []*T) (of []T) {
 }
 
 // stored is the usage that the cluster has, in cards by queue.
-func (c *fairCluster) stored(t *testing.T) (map[string]float64, *fairness.Stored) {
+func (c *fairCluster) stored(t *testing.T) (map[string]float64, *store.Stored) {
 	t.Helper()
-	stored, err := fairness.Read(c.usage, nil)
+	stored, err := store.Read(c.usage, nil)
 	require.NoError(t, err)
 	is, h200 := map[string]float64{}, slices.Index(stored.Record.Columns, usage.Column{Name: "NVIDIA-H200", Card: true})
 	for name, q := range stored.Record.Queues {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler"
 	"volcano.sh/volcano/pkg/scheduler/conf"
@@ -21,9 +22,10 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
-	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/guard"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/release"
+	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
 // ErrNoQuotaPlugin is about configurations without any of plugin.Names.
@@ -45,22 +47,46 @@ type Configuration struct {
 	Configurations []conf.Configuration
 	Given          *input.Configuration // what it was read from, nil for Usual
 	LeftOut        []string             // plugins that need more than a snapshot, or that this program does not know
-	// Usage is what queues have had over time, with which sessions begin; nil for what they have now.
-	Usage *fairness.Stored
+	// Usage holds the usage of queues over time with which sessions begin; nil for what they have now.
+	Usage *store.Stored
+	// At is the time at which sessions are opened, zero for now.
+	At time.Time
 	// UsageLacks is why Usage is not known although the order depends on it, "" if it is.
 	UsageLacks string
+	// Budgets holds what queues have used of their budgets, with which sessions begin where Usage is nil; nil for what
+	// pods that run have used. BudgetsLack is why it is not known, "" if it is, or no queue has a budget.
+	Budgets     *store.Stored
+	BudgetsLack string
+}
+
+// stored returns the usage, or else the budgets, with which sessions begin.
+func (c *Configuration) stored() *store.Stored {
+	if c.Usage != nil {
+		return c.Usage
+	}
+	return c.Budgets
 }
 
 // FairShare are the settings of the order by usage over time.
 func (c *Configuration) FairShare() arguments.FairShare {
-	return plugin.FairShareOf(c.Plugin, c.Arguments)
+	return inspect.FairShareOf(c.Plugin, c.Arguments)
+}
+
+// CardAttributes are the attributes that name the cards of devices, where they are not those of vendors.
+func (c *Configuration) CardAttributes() card.Attributes {
+	return inspect.CardAttributes(c.Plugin, c.Arguments)
 }
 
 // CardLabels are the labels that name the cards of nodes, where they are not those of vendors.
-func (c *Configuration) CardLabels() card.Labels { return plugin.CardLabels(c.Plugin, c.Arguments) }
+func (c *Configuration) CardLabels() card.Labels { return inspect.CardLabels(c.Plugin, c.Arguments) }
+
+// CardFractions says what counts of fractions of cards.
+func (c *Configuration) CardFractions() card.FractionsBy {
+	return inspect.CardFractions(c.Plugin, c.Arguments)
+}
 
 // CardGroups are the groups of cards.
-func (c *Configuration) CardGroups() card.Groups { return plugin.CardGroups(c.Plugin, c.Arguments) }
+func (c *Configuration) CardGroups() card.Groups { return inspect.CardGroups(c.Plugin, c.Arguments) }
 
 // FairByWeight reports whether usage over time is compared with weights, and not with what queues deserve.
 func (c *Configuration) FairByWeight() bool { return c.FairShare().By == arguments.FairShareByWeight }
@@ -115,7 +141,7 @@ func Configure(text string) (*Configuration, error) {
 					return nil, fmt.Errorf("the scheduler configuration: %w: %s: %w", guard.ErrBadArgument, option.Name, err)
 				}
 				c.Hierarchy = option.EnabledHierarchy != nil && *option.EnabledHierarchy && option.Name != plugin.ProportionName
-				c.Annotated = c.Hierarchy && plugin.TreeOfAnnotations(option.Name, option.Arguments)
+				c.Annotated = c.Hierarchy && inspect.TreeOfAnnotations(option.Name, option.Arguments)
 			}
 			kept.Plugins = append(kept.Plugins, option)
 		}

@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/conf"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 	schedulermetrics "volcano.sh/volcano/pkg/scheduler/metrics"
 
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -20,8 +22,9 @@ import (
 // session at a time: Open waits for Close. A session does not change the world.
 type Session struct {
 	*framework.Session
-	Quota plugin.Inspection
+	Quota inspect.Inspection
 	*Configuration
+	Devices      offline.DeviceObjects // of the world
 	interruption *interruption
 }
 
@@ -71,17 +74,20 @@ func open(ctx context.Context, w *World, c *Configuration) *Session {
 	for _, action := range c.Actions {
 		conf.EnabledActionMap[action.Name()] = true
 	}
-	plugin.Register() // replaces what the session before registered
+	if plugin.Register(); !c.At.IsZero() { // either replaces what the session before registered
+		plugin.RegisterAt(func() time.Time { return c.At })
+	}
 	build, _ := framework.GetPluginBuilder(c.Plugin)
 	var quota framework.Plugin
 	framework.RegisterPluginBuilder(c.Plugin, func(arguments framework.Arguments) framework.Plugin {
 		quota = build(arguments)
-		plugin.BeginWith(quota, c.Usage)
+		plugin.BeginWith(quota, c.stored())
 		return quota
 	})
 	cache := offline.NewCache(w.info())
 	cache.Informers = offline.NoInformers()
-	s := &Session{Configuration: c, interruption: &interruption{ctx: ctx}}
+	cache.SetDevices(w.Devices)
+	s := &Session{Configuration: c, Devices: w.Devices, interruption: &interruption{ctx: ctx}}
 	s.Session = framework.OpenSession(cache, s.interruption.before(c.Tiers), c.Configurations)
 	s.Quota, _ = plugin.Inspect(quota)
 	return s
@@ -132,9 +138,9 @@ func (s *Session) Close() {
 
 // Tree returns the accounts of all queues, each followed by those below it. Siblings
 // are in the order of their names.
-func (s *Session) Tree() []plugin.Account {
-	below := map[string][]plugin.Account{}
-	var tops []plugin.Account
+func (s *Session) Tree() []inspect.Account {
+	below := map[string][]inspect.Account{}
+	var tops []inspect.Account
 	for _, a := range s.Quota.Accounts() {
 		if a.Parent == "" {
 			tops = append(tops, a)
@@ -142,10 +148,10 @@ func (s *Session) Tree() []plugin.Account {
 			below[a.Parent] = append(below[a.Parent], a)
 		}
 	}
-	var all []plugin.Account
-	var walk func(accounts []plugin.Account)
-	walk = func(accounts []plugin.Account) {
-		slices.SortFunc(accounts, func(a, b plugin.Account) int { return strings.Compare(a.Queue, b.Queue) })
+	var all []inspect.Account
+	var walk func(accounts []inspect.Account)
+	walk = func(accounts []inspect.Account) {
+		slices.SortFunc(accounts, func(a, b inspect.Account) int { return strings.Compare(a.Queue, b.Queue) })
 		for _, a := range accounts {
 			all = append(all, a)
 			walk(below[a.Queue])

@@ -39,6 +39,8 @@ type World struct {
 	Nodes  []*v1.Node
 	Queues []*scheduling.Queue
 	Groups []*Group // in the order of their names
+	// Devices are the devices of ResourceSlices, and the resource claims of pods.
+	Devices offline.DeviceObjects
 	// Stray are the pods on nodes that are in no PodGroup.
 	Stray []*v1.Pod
 	// Orphans counts pods of PodGroups that are not in the input; no queue is
@@ -88,7 +90,8 @@ func (g *Group) Over() bool { return g.Ended != "" && !g.unfinished() }
 // webhook and its controllers add: defaults, PodGroups and pods. The caller must not
 // use the objects afterwards.
 func Build(o *input.Objects) (*World, error) {
-	w := &World{Nodes: o.Nodes, classes: map[string]int32{}}
+	w := &World{Nodes: o.Nodes, classes: map[string]int32{},
+		Devices: offline.DeviceObjects{Slices: o.ResourceSlices, Classes: o.DeviceClasses, Claims: o.ResourceClaims}}
 	for _, class := range o.PriorityClasses {
 		w.classes[class.Name] = class.Value
 		if class.GlobalDefault {

@@ -9,7 +9,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
@@ -63,6 +62,11 @@ func (e *explainer) advise(f *Finding) []string {
 		}
 		return []string{fmt.Sprintf("wait for jobs of the namespace %s in queue %s to end, or raise the annotation %s of the queue", f.Namespace,
 			f.Level, key)}
+	case report.OverHolder:
+		return []string{fmt.Sprintf("wait for jobs of %s in queue %s to end, or raise its limit in the annotation %s of the queue", f.Reason.Holder,
+			f.Level, card.HolderKey)}
+	case report.OverBudget:
+		return []string{adviseBudget(f)}
 	case report.OverQuota, report.OverDeserved:
 		return e.adviseShortages(f)
 	case NotEnoughPods:
@@ -81,7 +85,20 @@ func (e *explainer) advise(f *Finding) []string {
 func adviseNodes(f *Finding) []string {
 	switch f.Rule {
 	case report.UnlabeledNodes, report.UnlabeledNode:
+		if card.IsRegistration(f.Reason.Label) {
+			return []string{fmt.Sprintf("have the device plugin register the cards of the nodes: the annotation %s is missing or not valid", f.Reason.Label)}
+		}
 		return []string{fmt.Sprintf("set the label %s of the nodes", f.Reason.Label)}
+	case report.ClaimUnknown:
+		return []string{"create the ResourceClaim, or wait until Kubernetes makes it of its template; kubectl describe the pod"}
+	case report.ClaimRefused:
+		return []string{"correct the ResourceClaim or its DeviceClass"}
+	case report.NoDevice:
+		return []string{"request devices that some node has: kubectl get resourceslices lists them"}
+	case report.UnnamedDevice:
+		return []string{fmt.Sprintf("have the driver publish the attribute %s, or name another one in the argument cardAttributes", f.Reason.Label)}
+	case report.OtherDevice:
+		return []string{"let the selectors of the claim admit the named cards alone, or name all that it admits"}
 	case report.NoSuchCard:
 		return []string{"name a card that some node has; cardctl cards lists them"}
 	case NodesTooSmall:
@@ -204,8 +221,8 @@ func (e *explainer) adviseShortages(f *Finding) []string {
 			all = append(all, e.adviseNever(f, s, origin))
 			continue
 		case e.isCard(s) && known && free < s.Total-e.allocated(s):
-			all = append(all, fmt.Sprintf("free %s in it: raising %s does not help while the nodes have %s free",
-				missing, e.field(s, origin), Amount(s.Resource, free)))
+			all = append(all, fmt.Sprintf("raising %s does not help while the nodes have %s free: free %s in it",
+				e.field(s, origin), Amount(s.Resource, free), missing))
 		default:
 			all = append(all, fmt.Sprintf("raise %s to %s, or free %s in it", e.field(s, origin), Amount(s.Resource, s.Total), missing))
 		}
@@ -229,19 +246,39 @@ func (e *explainer) adviseNever(f *Finding, s report.Shortage, origin string) st
 func (e *explainer) free() map[string]float64 {
 	if e.unused == nil {
 		e.unused = map[string]float64{}
-		labels, groups := e.CardLabels(), e.CardGroups()
+		labels, groups, fractions := e.CardLabels(), e.CardGroups(), e.CardFractions()
 		for _, node := range e.NodeList {
 			if engine.Unusable(node.Node) != "" {
 				continue
 			}
-			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, labels).Cards {
-				free := max(0, c.Milli.Cards()-node.Used.Get(c.Resource)/1000)
+			inventory := card.OnNode(node.Node, labels)
+			for _, c := range inventory.Cards {
+				free := max(0, c.Milli.Cards()-engine.Used(node, inventory, c, fractions))
 				e.unused[c.Name] += free
 				groups.Add(e.unused, c.Name, free)
 			}
 		}
+		e.freeDevices()
 	}
 	return e.unused
+}
+
+// freeDevices adds the cards that are devices which no claim has.
+func (e *explainer) freeDevices() {
+	taken := map[card.SliceDevice]bool{}
+	for _, claim := range e.Devices.Claims {
+		if claim.Status.Allocation != nil {
+			for _, r := range claim.Status.Allocation.Devices.Results {
+				taken[card.SliceDevice{Driver: r.Driver, Pool: r.Pool, Name: r.Device}] = true
+			}
+		}
+	}
+	for _, d := range e.CardAttributes().Devices(e.Devices.Slices) {
+		if d.Card != "" && !taken[card.SliceDevice{Driver: d.Driver, Pool: d.Pool, Name: d.Name}] {
+			e.unused[d.Card]++
+			e.CardGroups().Add(e.unused, d.Card, 1)
+		}
+	}
 }
 
 // field is the field that sets a bound, as users write it.
@@ -282,7 +319,7 @@ func (e *explainer) origin(s report.Shortage) string {
 		return s.Queue
 	}
 	if queue := e.Session.Queues[api.QueueID(s.Queue)]; queue != nil {
-		if _, set := configured(queue.Queue, s.Resource); set {
+		if _, set := e.configured(queue.Name, s.Resource); set {
 			return s.Queue
 		}
 	}
@@ -296,16 +333,16 @@ func (e *explainer) kept(s report.Shortage, origin string) bool {
 	if queue == nil || s.Against != "capability" {
 		return false
 	}
-	most, set := configured(queue.Queue, s.Resource)
+	most, set := e.configured(queue.Name, s.Resource)
 	return set && most >= s.Total
 }
 
 // configured is the bound of a resource in a queue's own capability or quota.
-func configured(queue *scheduling.Queue, resource string) (most float64, set bool) {
-	if quantity, ok := queue.Spec.Capability[v1.ResourceName(resource)]; ok {
+func (e *explainer) configured(queue, resource string) (most float64, set bool) {
+	if quantity, ok := e.Quota.Spec(queue).Capability[v1.ResourceName(resource)]; ok {
 		return quantity.AsApproximateFloat64(), true
 	}
-	most, set = engine.Cards(queue.Annotations[card.QuotaKey])[resource]
+	most, set = engine.Cards(e.Quota.Annotations(queue)[card.QuotaKey])[resource]
 	return most, set
 }
 
@@ -372,3 +409,11 @@ func (e *explainer) requestOf(task *api.TaskInfo, resource string) float64 {
 }
 
 func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
+
+// adviseBudget says when more is left of a budget, and what sets it.
+func adviseBudget(f *Finding) string {
+	if len(f.Reason.Shortages) > 0 && f.Reason.Shortages[0].Until != "" {
+		return fmt.Sprintf("wait until %s, submit a shorter job, or raise the annotation %s of queue %s", f.Reason.Shortages[0].Until, card.BudgetKey, f.Level)
+	}
+	return fmt.Sprintf("wait, submit a shorter job, or raise the annotation %s of queue %s", card.BudgetKey, f.Level)
+}

@@ -13,12 +13,13 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
-// explainBorrowers finds what the queue of a job lacks of what it deserves, which queues borrow it,
-// and why reclaim takes nothing back. Where a queue above is full, only the queues below it count.
-func (e *explainer) explainBorrowers(f *Finding, job *api.JobInfo, task *api.TaskInfo) {
-	for _, resource := range resourcesOf(task) {
+// explainBorrowers finds what the queue of a job lacks of what it deserves, and which queues borrow
+// it. Where a queue above is full, only the queues below it count.
+func (e *explainer) explainBorrowers(f *Finding, task *api.TaskInfo) {
+	for _, resource := range e.resourcesOf(task) {
 		own, has := e.partOf(f.Queue, resource)
 		if !has || own.Allocated >= own.Deserved {
 			continue
@@ -36,18 +37,20 @@ func (e *explainer) explainBorrowers(f *Finding, job *api.JobInfo, task *api.Tas
 			f.Lacks, f.Borrowers = append(f.Lacks, own), append(f.Borrowers, borrowers...)
 		}
 	}
-	if len(f.Lacks) == 0 {
-		return
-	}
 	slices.SortFunc(f.Borrowers, func(a, b Part) int {
 		return cmp.Or(cmp.Compare(b.Allocated-b.Deserved, a.Allocated-a.Deserved), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Resource, b.Resource))
 	})
 	f.Borrowers = first(f.Borrowers, mostHolders)
+}
+
+// adviseBorrowers puts in front of the advice what the queue of a job lacks, who borrows it, and why
+// nothing is taken back.
+func (e *explainer) adviseBorrowers(f *Finding) {
 	var lines []string
 	for _, part := range slices.Concat(f.Lacks, f.Borrowers) {
 		lines = append(lines, part.String())
 	}
-	if f.Untaken = e.untaken(f, job, task); f.Untaken != "" {
+	if f.Untaken != "" {
 		lines = append(lines, "nothing is taken back for it: "+f.Untaken)
 	}
 	f.Advice = append(lines, f.Advice...)
@@ -60,6 +63,9 @@ func (e *explainer) untaken(f *Finding, job *api.JobInfo, task *api.TaskInfo) st
 		return "the scheduler's configuration has no action reclaim"
 	case !slices.ContainsFunc(f.Borrowers, func(b Part) bool { return e.accounts[b.Queue].Broken == nil }):
 		return "reclaim spares queues that do not reach the root; cardctl validate says what is wrong with their place"
+	case !e.JobStarving(job) && e.beyondMinimum():
+		return fmt.Sprintf("reclaim skips jobs that have their minimum, and it has %d of %d pods; set enableJobStarving: false of the plugin gang",
+			f.Pods.Placed, f.Pods.Minimum)
 	case !e.JobStarving(job):
 		return fmt.Sprintf("reclaim skips jobs that have their minimum, and it has %d of %d pods; set the argument %s of the plugin %s, and "+
 			"enableJobStarving: false of the plugin gang", f.Pods.Placed, f.Pods.Minimum, arguments.ReclaimBeyondMinimum, e.Plugin)
@@ -68,6 +74,13 @@ func (e *explainer) untaken(f *Finding, job *api.JobInfo, task *api.TaskInfo) st
 			"or that are the minimum of their job"
 	}
 	return ""
+}
+
+// beyondMinimum reports whether the argument reclaimBeyondMinimum is set. The plugin proportion does not have it.
+func (e *explainer) beyondMinimum() bool {
+	set := e.Plugin == plugin.ProportionName
+	framework.Arguments(e.Arguments).GetBool(&set, arguments.ReclaimBeyondMinimum)
+	return set
 }
 
 // anyVictim reports whether the hooks of reclaim let a task take a pod of the borrowers, on any
@@ -93,19 +106,35 @@ func (e *explainer) anyVictim(f *Finding, task *api.TaskInfo) bool {
 }
 
 // resourcesOf returns what a task requests, by the names of accounts: the cards that it names, or
-// else the resources.
-func resourcesOf(task *api.TaskInfo) []string {
+// else the resources, and all cards of the nodes that have these.
+func (e *explainer) resourcesOf(task *api.TaskInfo) []string {
 	if names := card.NameOf(task.Pod.Annotations); len(names) > 0 {
 		return names
 	}
 	var all []string
 	for _, name := range task.InitResreq.ResourceNames() {
 		if name != v1.ResourcePods {
-			all = append(all, string(name))
+			all = append(append(all, string(name)), e.models()[name]...)
 		}
 	}
 	slices.Sort(all)
 	return all
+}
+
+// models returns the cards of the nodes by their resource.
+func (e *explainer) models() map[v1.ResourceName][]string {
+	if e.cardsBy == nil {
+		e.cardsBy = map[v1.ResourceName][]string{}
+		labels := e.CardLabels()
+		for _, node := range e.NodeList {
+			for _, c := range card.Discover(node.Node.Labels, node.Node.Status.Allocatable, labels).Cards {
+				if !slices.Contains(e.cardsBy[c.Resource], c.Name) {
+					e.cardsBy[c.Resource] = append(e.cardsBy[c.Resource], c.Name)
+				}
+			}
+		}
+	}
+	return e.cardsBy
 }
 
 // partOf returns what a queue has and deserves of a resource, and whether it has an account of it.
@@ -115,12 +144,12 @@ func (e *explainer) partOf(queue, resource string) (Part, bool) {
 }
 
 // holding returns the account of a queue in a resource.
-func (e *explainer) holding(queue, resource string) (plugin.Holding, bool) {
+func (e *explainer) holding(queue, resource string) (inspect.Holding, bool) {
 	all := e.accounts[queue].Holdings
-	if i := slices.IndexFunc(all, func(h plugin.Holding) bool { return h.Resource == resource }); i >= 0 {
+	if i := slices.IndexFunc(all, func(h inspect.Holding) bool { return h.Resource == resource }); i >= 0 {
 		return all[i], true
 	}
-	return plugin.Holding{}, false
+	return inspect.Holding{}, false
 }
 
 // unusedGuarantees returns the guarantees of resources that the queues below another one do not use:

@@ -34,12 +34,21 @@ func TestBorrower(t *testing.T) {
 	starves := reclaims("reclaimBeyondMinimum: true")
 	const parts = "queue owner has 1 NVIDIA-H200 and deserves 4\nqueue borrower has 7 NVIDIA-H200 and deserves 4\n"
 	for name, test := range map[string]struct {
-		conf, borrower, pods, waits, want string
+		conf, borrower, owner string
+		edit                  [2]string // of the Deployment's pods
+		want                  string
 	}{
 		"it has its minimum": {conf: reclaims(), want: parts +
 			"nothing is taken back for it: reclaim skips jobs that have their minimum, and it has 1 of 1 pods; " +
 			"set the argument reclaimBeyondMinimum of the plugin capacity-card, and enableJobStarving: false of the plugin gang"},
-		"gang decides who starves": {conf: starves, want: parts + "nothing is taken back for it: reclaim skips jobs that have their minimum"},
+		"gang decides who starves": {conf: starves, want: parts +
+			"nothing is taken back for it: reclaim skips jobs that have their minimum, and it has 1 of 1 pods; set enableJobStarving: false of the plugin gang"},
+		"it names no card": {conf: reclaims(), edit: [2]string{`volcano.sh/card.name: "NVIDIA-H200", `, ""}, want: parts +
+			"nothing is taken back for it: reclaim skips jobs that have their minimum"},
+		"its queue waits before it takes": {conf: starves, owner: `volcano.sh/reclaim-delay: 1h, `,
+			edit: [2]string{`name: web-one,`, `name: web-one, creationTimestamp: "2200-01-01T00:00:00Z",`},
+			want: parts + "the quota has room but the nodes have none: wait for pods to end, or add nodes with such cards\n" +
+				"nothing is evicted for it: Queue <owner> takes nothing from other queues for the pod yet"},
 		"it starves": {conf: strings.Replace(starves, "name: gang", "name: gang\n    enableJobStarving: false", 1),
 			want: parts + "the quota has room but the nodes have none"},
 		"no reclaim": {conf: unlimited(false), want: parts + "nothing is taken back for it: the scheduler's configuration has no action reclaim"},
@@ -51,7 +60,11 @@ func TestBorrower(t *testing.T) {
 			web = strings.Replace(web, `metadata: {name: web-1,`, `metadata: {name: web-one,`, 1)
 			at := strings.Index(web, "name: web-one")
 			web = web[:at] + strings.Replace(strings.Replace(web[at:], `nodeName: "a"`, `nodeName: ""`, 1), "phase: Running", "phase: Pending", 1)
-			f := adviceFor(t, "web", test.conf, node("a", h200, 8), lends("borrower", test.borrower), lends("owner", ""),
+			if test.edit[0] != "" {
+				web = strings.ReplaceAll(web, test.edit[0], test.edit[1])
+			}
+			owner := strings.Replace(lends("owner", ""), "volcano.sh/card.deserved", test.owner+"volcano.sh/card.deserved", 1)
+			f := adviceFor(t, "web", test.conf, node("a", h200, 8), lends("borrower", test.borrower), owner,
 				group("runs", "borrower", "Running", pods{n: 7, minimum: 1, limits: gpu, card: h200, node: "a"}), web)
 			assert.Equal(t, NodesFull, f.Rule, f.Message)
 			assert.True(t, strings.HasPrefix(strings.Join(f.Advice, "\n"), test.want), "%q", f.Advice)
@@ -94,6 +107,13 @@ func TestAdviceNamesEveryBound(t *testing.T) {
 	f = adviceFor(t, "gang", unlimited(true), append(tree[:4:4], group("runs", "q", "Running", pods{n: 2, minimum: 2, limits: gpu, card: h200, node: "a"}),
 		group("gang", "q", "Inqueue", pods{n: 3, minimum: 3, limits: gpu, card: h200}))...)
 	assert.Equal(t, []string{`raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 5, or free 1 in it`}, f.Advice, "top has room for all three")
+
+	roles := strings.Replace(group("gang", "q", "Inqueue", pods{n: 4, minimum: 4, limits: gpu, card: h200}), h200, h800, 2)
+	f = adviceFor(t, "gang", unlimited(false), node("a", h200, 8), node("b", h800, 8), queue("q", "", `{"NVIDIA-H200": 1, "NVIDIA-H800": 1}`, ""), roles)
+	assert.Equal(t, []string{
+		`it can never run in q as it is: raise volcano.sh/card.quota of "NVIDIA-H800" of queue q to 2, or request less`,
+		`it can never run in q as it is: raise volcano.sh/card.quota of "NVIDIA-H200" of queue q to 2, or request less`,
+	}, f.Advice, "not only the bound of the role that comes first")
 }
 
 // TestAdviceOnLargePods has pods that are larger than every node.

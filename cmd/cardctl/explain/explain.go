@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
@@ -17,7 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
@@ -26,7 +27,7 @@ import (
 type explainer struct {
 	*engine.Session
 	groups   map[api.JobID]*engine.Group
-	accounts map[string]plugin.Account
+	accounts map[string]inspect.Account
 	children map[string][]string // leaves below a queue
 	held     map[held]Holders    // what holders has found
 	// unfit keeps why no node fits the first pod of a job, by what the pod requests:
@@ -35,6 +36,8 @@ type explainer struct {
 	places map[api.JobID]int  // of the jobs that wait, in the order of their queue
 	last   int                // the position of the last node that a pod fit on
 	unused map[string]float64 // of free; nil until it is called
+	// cardsBy are the results of models; nil until it is called.
+	cardsBy map[v1.ResourceName][]string
 	// What spared finds: the pods that queues borrow cards for, nil until they are counted, and
 	// the results by queue and cards.
 	lent       map[lent]lentPods
@@ -42,8 +45,8 @@ type explainer struct {
 	// displaced are the jobs that the next enqueue action does not admit any more.
 	displaced map[api.JobID]bool
 	// pasts and beside hold what queues have had, and the queues that wait beside them; nil until they are asked for.
-	pasts  map[string]plugin.Past
-	beside map[string][]plugin.Rival
+	pasts  map[string]inspect.Past
+	beside map[string][]inspect.Rival
 }
 
 // Options select what to explain.
@@ -129,7 +132,7 @@ func enqueue(ctx context.Context, w *engine.World, c *engine.Configuration) (*en
 
 func newExplainer(s *engine.Session, w *engine.World) *explainer {
 	x := &explainer{
-		Session: s, groups: map[api.JobID]*engine.Group{}, accounts: map[string]plugin.Account{}, children: map[string][]string{},
+		Session: s, groups: map[api.JobID]*engine.Group{}, accounts: map[string]inspect.Account{}, children: map[string][]string{},
 		held: map[held]Holders{}, unfit: map[string][]Nodes{}, sparedFrom: map[string][]Spared{},
 	}
 	for _, g := range w.Groups {
@@ -220,6 +223,7 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 		return
 	}
 	f.Since, f.Place, f.Cards = e.created(job), e.places[job.UID], cardsOf(job)
+	var refused []*report.Reason
 	switch {
 	case e.Session.Queues[job.Queue] == nil:
 		f.Stage = Enqueue
@@ -233,14 +237,14 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 			e.refuseOther(f, "enqueue", "overcommit", "proportion", "capacity")
 		}
 	default:
-		e.tryToPlace(f, job)
+		refused = e.tryToPlace(f, job)
 	}
 	if f.Rule == "" {
 		f.State, f.Stage = Startable, ""
 	}
 	f.Behind = e.behind(f, job)
 	if f.Reason != nil && f.Rule == report.OverQuota {
-		f.Bounds = e.bounds(f, job)
+		f.Bounds = e.bounds(f, job, refused)
 	}
 	f.Advice = e.advise(f)
 	if f.Stage == Allocate && f.Rule == report.OverQuota && e.tooLarge(e.waiting(job)[0]) {
@@ -249,6 +253,7 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 	if f.Stage == Node || f.Stage == Allocate {
 		e.explainReclaim(f, job)
 	}
+	e.explainWindows(f)
 	if e.displaced[job.UID] {
 		f.Advice = append(f.Advice, "a job of its queue with a higher priority is admitted in its place (displacePromises)")
 	}
@@ -259,13 +264,17 @@ func (e *explainer) explain(f *Finding, job *api.JobInfo) {
 }
 
 // bounds returns all bounds that refuse a job: those of its queue and of all queues above, for all
-// pods that it lacks to start. It is nil where several cards would do, since then no sum is one
-// bound's.
-func (e *explainer) bounds(f *Finding, job *api.JobInfo) (all []report.Shortage) {
-	if len(f.Cards) > 1 {
-		return nil
+// pods that it lacks to start. refused are the reasons of its pods of other kinds than the first one
+// that is refused. It is nil where several cards would do, since then no sum is one bound's.
+func (e *explainer) bounds(f *Finding, job *api.JobInfo, refused []*report.Reason) (all []report.Shortage) {
+	var short []report.Shortage
+	for _, why := range append([]*report.Reason{f.Reason}, refused...) {
+		if strings.Contains(why.Cards, "|") {
+			return nil
+		}
+		short = append(short, why.Shortages...)
 	}
-	for _, s := range f.Reason.Shortages {
+	for _, s := range short {
 		requested := s.Requested
 		if f.Stage == Allocate {
 			requested = max(requested, e.lacking(f, job, s))
@@ -279,9 +288,12 @@ func (e *explainer) bounds(f *Finding, job *api.JobInfo) (all []report.Shortage)
 	return all
 }
 
+// lacks returns how many pods a job lacks to start, or 1 for the next pod of a job that runs.
+func lacks(f *Finding) int { return max(1, f.Pods.Minimum-f.Pods.Placed) }
+
 // lacking returns what the pods that a job lacks to start request of what is short.
 func (e *explainer) lacking(f *Finding, job *api.JobInfo, s report.Shortage) (total float64) {
-	for _, task := range first(e.waiting(job), max(1, f.Pods.Minimum-f.Pods.Placed)) {
+	for _, task := range first(e.waiting(job), lacks(f)) {
 		total += e.requestOf(task, s.Resource)
 	}
 	return total
@@ -304,7 +316,7 @@ func cardsOf(job *api.JobInfo) card.List {
 	return slices.Compact(names)
 }
 
-// created is when a job was created, nil for a manifest.
+// created returns the creation time of a job, nil for a manifest.
 func (e *explainer) created(job *api.JobInfo) *metav1.Time {
 	if g := e.groups[job.UID]; !g.CreationTimestamp.IsZero() {
 		return &g.CreationTimestamp
@@ -355,7 +367,7 @@ func Alone(ctx context.Context, w *engine.World, c *engine.Configuration) ([]Fin
 		x.explain(&f, job)
 		if f.Rule == OtherPlugin && f.Stage == Enqueue { // the quota plugin admits it
 			f.Rule, f.Message = "", ""
-			x.tryToPlace(&f, job)
+			_ = x.tryToPlace(&f, job)
 		}
 		if f.Rule != "" && f.Rule != NotEnoughPods && f.Rule != Gated && f.Pods.Fit < max(1, f.Pods.Minimum) {
 			findings = append(findings, f)

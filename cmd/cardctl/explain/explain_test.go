@@ -18,8 +18,6 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
-// lending is a cluster of eight cards, of which borrower has six and deserves
-// four; owner deserves four, too, and waits for one more than is idle.
 // jobs explains jobs.
 func jobs(t *testing.T, w *engine.World, c *engine.Configuration, o Options) []Finding {
 	t.Helper()
@@ -28,6 +26,8 @@ func jobs(t *testing.T, w *engine.World, c *engine.Configuration, o Options) []F
 	return findings
 }
 
+// lending is a cluster of eight cards, of which borrower has six and deserves
+// four; owner deserves four, too, and waits for one more than is idle.
 func lending(preemptable string) []string {
 	annotated := func(name string) string {
 		return `
@@ -82,7 +82,7 @@ func TestStartableJob(t *testing.T) {
 	assert.Equal(t, 2, findings[0].Pods.Fit)
 	assert.Empty(t, findings[0].Advice)
 	assert.Equal(t, Waiting, findings[1].State, "its cards are reserved for the first one")
-	assert.Equal(t, []string{`free 2 in it: raising volcano.sh/card.quota of "NVIDIA-H200" of queue q does not help while the nodes have 2 free`},
+	assert.Equal(t, []string{`raising volcano.sh/card.quota of "NVIDIA-H200" of queue q does not help while the nodes have 2 free: free 2 in it`},
 		findings[1].Advice)
 }
 
@@ -117,7 +117,7 @@ func TestAdviceKnowsWhatIsFree(t *testing.T) {
 	for _, f := range jobs(t, w, c, Options{}) {
 		if f.Owner == "Job/waits" {
 			assert.Equal(t, []string{
-				`free 1 in it: raising volcano.sh/card.quota of "NVIDIA-H200" of queue q does not help while the nodes have 1 free`,
+				`raising volcano.sh/card.quota of "NVIDIA-H200" of queue q does not help while the nodes have 1 free: free 1 in it`,
 			}, f.Advice)
 			require.Len(t, f.Holders, 1)
 			assert.Equal(t, "NVIDIA-H200 of q is used by default/PodGroup/runs (2)", f.Holders[0].String())

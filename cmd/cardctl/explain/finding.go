@@ -75,7 +75,7 @@ type Finding struct {
 	Nodes   []Nodes           `json:"nodes,omitempty"`
 	Advice  []string          `json:"advice,omitempty"`
 	Holders []Holders         `json:"holders,omitempty"` // of what is missing
-	// Since is when the job was created, and Place its place among the jobs of its queue that
+	// Since holds the creation time of the job, and Place its place among the jobs of its queue that
 	// wait, in the order in which the scheduler tries them. The first one has place 1.
 	Since *metav1.Time `json:"since,omitempty"`
 	Place int          `json:"place,omitempty"`
@@ -87,11 +87,13 @@ type Finding struct {
 	// Spared are the pods with cards that it waits for, of queues that have more than they
 	// deserve, which policies protect from it.
 	Spared []Spared `json:"spared,omitempty"`
-	// Lacks is what its queue has less of than it deserves, while Borrowers, other queues, have more
+	// Lacks lists resources of which its queue has less than it deserves, while Borrowers, other queues, have more
 	// than they deserve, and Untaken why reclaim takes nothing back for the job, "" if it does.
 	Lacks     []Part `json:"lacks,omitempty"`
 	Borrowers []Part `json:"borrowers,omitempty"`
 	Untaken   string `json:"untaken,omitempty"`
+	// Changes lists the values that windows of the queues of its path set now, and next.
+	Changes []Change `json:"changes,omitempty"`
 	// Unlabeled counts the nodes that have the resource and lack the label that names the card.
 	Unlabeled int `json:"unlabeled,omitempty"`
 	// Unused are the guarantees that others do not use, where these keep the job waiting.

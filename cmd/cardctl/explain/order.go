@@ -8,7 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -104,7 +104,7 @@ func (e *explainer) onPath(f *Finding) bool {
 }
 
 // behindFor returns the queues that go before a queue for a card, nothing if usage has no part in it.
-func (e *explainer) behindFor(queue string, c plugin.PastColumn) []Behind {
+func (e *explainer) behindFor(queue string, c inspect.PastColumn) []Behind {
 	b := Behind{Queue: queue, Resource: c.Resource, Place: 1, Counted: c.Counted, Norm: c.Norm}
 	byUsage := false
 	for _, r := range e.rivals(queue) {
@@ -120,7 +120,7 @@ func (e *explainer) behindFor(queue string, c plugin.PastColumn) []Behind {
 }
 
 // wants reports whether pending pods of a job request a card or a resource.
-func (e *explainer) wants(f *Finding, job *api.JobInfo, c plugin.PastColumn) bool {
+func (e *explainer) wants(f *Finding, job *api.JobInfo, c inspect.PastColumn) bool {
 	if c.Card && slices.Contains(f.Cards, c.Resource) {
 		return true
 	}
@@ -133,9 +133,9 @@ func (e *explainer) wants(f *Finding, job *api.JobInfo, c plugin.PastColumn) boo
 }
 
 // past returns the usage of a queue, the zero Past where the order by usage is off.
-func (e *explainer) past(queue string) plugin.Past {
+func (e *explainer) past(queue string) inspect.Past {
 	if e.pasts == nil {
-		e.pasts = map[string]plugin.Past{}
+		e.pasts = map[string]inspect.Past{}
 		for _, p := range e.Quota.Pasts() {
 			e.pasts[p.Queue] = p
 		}
@@ -144,9 +144,9 @@ func (e *explainer) past(queue string) plugin.Past {
 }
 
 // rivals returns the queues that wait beside a queue.
-func (e *explainer) rivals(queue string) []plugin.Rival {
+func (e *explainer) rivals(queue string) []inspect.Rival {
 	if e.beside == nil {
-		e.beside = map[string][]plugin.Rival{}
+		e.beside = map[string][]inspect.Rival{}
 	}
 	all, known := e.beside[queue]
 	if !known {

@@ -20,27 +20,37 @@ import (
 
 // tryToPlace calls the hooks that the action allocate calls for a job
 // (actions/allocate: allocateResourcesForTasks), and undoes all allocations. The job is
-// tried alone, as if no other job were waiting.
-func (e *explainer) tryToPlace(f *Finding, job *api.JobInfo) {
+// tried alone, as if no other job were waiting. It returns why the quota refuses pods that the job
+// lacks to start: one reason for the pods of a role with the same cards.
+func (e *explainer) tryToPlace(f *Finding, job *api.JobInfo) (refused []*report.Reason) {
 	queue := e.Session.Queues[job.Queue]
 	if vr := e.JobValid(job); vr != nil && !vr.Pass {
 		f.Stage, f.Rule, f.Message = Gang, NotEnoughPods, vr.Message
-		return
+		return nil
 	}
 	tasks := e.waiting(job)
 	if len(tasks) == 0 {
 		f.Stage, f.Rule, f.Message = Gang, Gated, fmt.Sprintf("All %d pods that wait have scheduling gates", f.Pods.Waiting)
-		return
+		return nil
 	}
 	if e.Overused(queue) {
 		f.Stage, f.Rule, f.Level = Allocate, Overused, queue.Name
 		f.Message = fmt.Sprintf("Queue <%s> has all that it deserves", queue.Name)
-		return
+		return nil
 	}
 	statement := framework.NewStatement(e.Session.Session)
-	for _, task := range tasks {
+	asked := map[[2]string]bool{} // by cards and role
+	for i, task := range tasks {
 		if e.place(f, statement, queue, job, task) {
 			f.Pods.Fit++
+			continue
+		}
+		kind := [2]string{card.NameOf(task.Pod.Annotations).String(), task.TaskRole}
+		if i < lacks(f) && !asked[kind] {
+			asked[kind] = true
+			if why := e.Quota.Allocate(task); why != nil && why.Rule == report.OverQuota {
+				refused = append(refused, why)
+			}
 		}
 	}
 	statement.Discard()
@@ -50,6 +60,7 @@ func (e *explainer) tryToPlace(f *Finding, job *api.JobInfo) {
 	if f.Rule != "" && f.Pods.Fit > 0 && f.Pods.Placed+f.Pods.Fit < f.Pods.Minimum {
 		f.Message = fmt.Sprintf("%d of the %d pods it needs to start have room; then: %s", f.Pods.Placed+f.Pods.Fit, f.Pods.Minimum, f.Message)
 	}
+	return refused
 }
 
 // waiting returns the pending tasks that allocate tries, in task order: those without a
@@ -217,7 +228,7 @@ func sorted(problems map[string]*Nodes) []Nodes {
 // blameNodes sets the rule for a task that no node fits: among the rules of the nodes,
 // the one that is nearest to placing the task.
 func (e *explainer) blameNodes(f *Finding, task *api.TaskInfo) {
-	rank := []report.Rule{report.NoSuchCard, report.UnlabeledNode, NodesTooSmall, NodesUnfit, NodesFull, report.OverQuota}
+	rank := []report.Rule{report.ClaimUnknown, report.ClaimRefused, report.NoDevice, report.OtherDevice, report.UnnamedDevice, report.NoSuchCard, report.UnlabeledNode, NodesTooSmall, NodesUnfit, NodesFull, report.OverQuota}
 	best := -1
 	for _, node := range e.NodeList {
 		rule := NodesUnfit

@@ -8,6 +8,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -91,7 +92,7 @@ func (e *explainer) safety(queue *api.QueueInfo, f *Finding, preemptable []*api.
 
 // protection returns how the policies protect running tasks: the answer for the first one that
 // some queue may reclaim.
-func (e *explainer) protection(tasks []*api.TaskInfo) (protection plugin.Protection) {
+func (e *explainer) protection(tasks []*api.TaskInfo) (protection inspect.Protection) {
 	for _, task := range tasks {
 		if protection = e.Quota.Protection(task); protection.Spared == "" {
 			break

@@ -7,7 +7,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -20,16 +19,21 @@ func (e *explainer) explainReclaim(f *Finding, job *api.JobInfo) {
 		return
 	}
 	why := e.Quota.Preempt(tasks[0])
+	byPolicy := why != nil && (why.Rule == report.TrainingJob || why.Rule == report.ReclaimDelayed)
 	if why == nil && f.Rule == NodesFull {
-		f.Spared = e.spared(f.Queue, card.NameOf(tasks[0].Pod.Annotations))
+		f.Spared = e.spared(f.Queue, e.resourcesOf(tasks[0]))
 		for _, s := range f.Spared {
 			f.Advice = append(f.Advice, s.String())
 		}
 	}
-	if why == nil && (f.Rule == NodesFull || f.Rule == report.OverQuota) {
-		e.explainBorrowers(f, job, tasks[0])
+	if (why == nil || byPolicy) && (f.Rule == NodesFull || f.Rule == report.OverQuota) {
+		e.explainBorrowers(f, tasks[0])
+		if why == nil && len(f.Lacks) > 0 {
+			f.Untaken = e.untaken(f, job, tasks[0])
+		}
+		e.adviseBorrowers(f)
 	}
-	if why != nil && (why.Rule == report.TrainingJob || why.Rule == report.ReclaimDelayed) {
+	if byPolicy {
 		f.NoReclaim = why
 		f.Advice = append(f.Advice, "nothing is evicted for it: "+why.In(report.Gi))
 	}
@@ -43,8 +47,8 @@ type lentPods struct{ all, young int }
 
 // spared counts the pods that policies protect from being reclaimed for a queue, by policy and by
 // queue. Only those with one of the cards count, of queues that have more of it than they deserve.
-func (e *explainer) spared(to string, cards card.List) (all []Spared) {
-	key := to + " " + cards.String()
+func (e *explainer) spared(to string, cards []string) (all []Spared) {
+	key := to + " " + strings.Join(cards, "|")
 	if known, ok := e.sparedFrom[key]; ok {
 		return known
 	}

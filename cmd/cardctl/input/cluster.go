@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -119,6 +120,9 @@ func (o *Objects) readLists(ctx context.Context, lists []list, host string, prog
 			o.Warnings = append(o.Warnings, fmt.Sprintf("no permission to list %s of %s: %s", l.kind, host, l.purpose))
 			results[i], errs[i] = nil, nil
 		}
+		if l.optional && apierrors.IsNotFound(errs[i]) {
+			results[i] = nil
+		}
 		errs[i] = l.explain(errs[i], host)
 	}
 	if err := joinOnce(errs); err != nil {
@@ -211,12 +215,20 @@ func listsOf(kube kubernetes.Interface, volcano vcclient.Interface, configured b
 		{kind: "priorityclasses.scheduling.k8s.io", object: &schedulingv1.PriorityClass{}, objects: &schedulingv1.PriorityClassList{},
 			optional: true, purpose: "every job has the priority 0"},
 	}
+	for _, dra := range []list{
+		{kind: "resourceslices.resource.k8s.io", object: &resourcev1.ResourceSlice{}, objects: &resourcev1.ResourceSliceList{}},
+		{kind: "deviceclasses.resource.k8s.io", object: &resourcev1.DeviceClass{}, objects: &resourcev1.DeviceClassList{}},
+		{kind: "resourceclaims.resource.k8s.io", object: &resourcev1.ResourceClaim{}, objects: &resourcev1.ResourceClaimList{}},
+	} {
+		dra.optional, dra.purpose = true, "cards of resource claims are not counted"
+		all = append(all, dra)
+	}
 	if configured {
 		all = append(all, list{kind: "deployments.apps", object: &appsv1.Deployment{}, objects: &appsv1.DeploymentList{},
 			purpose: "the scheduler's Deployment names its configuration (" + otherwise + ")"})
 	}
 	clients := map[string]rest.Interface{
-		"": kube.CoreV1().RESTClient(), "apps": kube.AppsV1().RESTClient(), "scheduling.k8s.io": kube.SchedulingV1().RESTClient(),
+		"": kube.CoreV1().RESTClient(), "apps": kube.AppsV1().RESTClient(), "scheduling.k8s.io": kube.SchedulingV1().RESTClient(), "resource.k8s.io": kube.ResourceV1().RESTClient(),
 		"scheduling.volcano.sh": volcano.SchedulingV1beta1().RESTClient(), "batch.volcano.sh": volcano.BatchV1alpha1().RESTClient(),
 	}
 	for i := range all {
@@ -232,6 +244,8 @@ var errAway = errors.New("cannot be reached")
 func (l list) explain(err error, host string) error {
 	switch {
 	case err == nil:
+		return nil
+	case l.optional && apierrors.IsNotFound(err): // the cluster does not know the kind
 		return nil
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("no permission to list %s in all namespaces of %s: %s",

@@ -43,7 +43,12 @@ func apiServer(t *testing.T, word string, status int, more ...string) *rest.Conf
 			w.WriteHeader(status)
 			return
 		}
-		_, _ = w.Write([]byte(lists[r.URL.Path[strings.LastIndexByte(r.URL.Path, '/'):]]))
+		answer, known := lists[r.URL.Path[strings.LastIndexByte(r.URL.Path, '/'):]]
+		if !known { // such as a release without resource claims
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_, _ = w.Write([]byte(answer))
 	}))
 	t.Cleanup(server.Close)
 	return &rest.Config{Host: server.URL}

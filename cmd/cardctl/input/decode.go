@@ -13,6 +13,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
@@ -31,6 +32,9 @@ var makers = map[string]func() metav1.Object{
 	"v1 ConfigMap":                           func() metav1.Object { return &v1.ConfigMap{} },
 	"apps/v1 Deployment":                     func() metav1.Object { return &appsv1.Deployment{} },
 	"scheduling.k8s.io/v1 PriorityClass":     func() metav1.Object { return &schedulingv1.PriorityClass{} },
+	"resource.k8s.io/v1 ResourceSlice":       func() metav1.Object { return &resourcev1.ResourceSlice{} },
+	"resource.k8s.io/v1 DeviceClass":         func() metav1.Object { return &resourcev1.DeviceClass{} },
+	"resource.k8s.io/v1 ResourceClaim":       func() metav1.Object { return &resourcev1.ResourceClaim{} },
 	"scheduling.volcano.sh/v1beta1 Queue":    func() metav1.Object { return &scheduling.Queue{} },
 	"scheduling.volcano.sh/v1beta1 PodGroup": func() metav1.Object { return &scheduling.PodGroup{} },
 	"batch.volcano.sh/v1alpha1 Job":          func() metav1.Object { return &batch.Job{} },

@@ -167,7 +167,7 @@ func (l *Live) events(ctx context.Context, namespace, reason string, most int64)
 	return answer.Items, nil
 }
 
-// timeOf is when an event was last recorded.
+// timeOf returns the time at which an event was last recorded.
 func timeOf(e *v1.Event) time.Time {
 	switch {
 	case !e.LastTimestamp.IsZero():

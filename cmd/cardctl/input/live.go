@@ -47,6 +47,7 @@ type followed struct {
 
 	mu    sync.Mutex
 	tried bool
+	lacks bool      // the cluster does not know the kind
 	err   error     // of the last call
 	ended time.Time // when the last call ended
 }
@@ -102,9 +103,11 @@ func (l *Live) note(ctx context.Context, k *followed, err error) {
 	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsTooManyRequests(err) {
 		return // the informer lists again
 	}
+	lacks := k.optional && apierrors.IsNotFound(err)
+	err = k.explain(err, l.host)
 	k.mu.Lock()
 	same := k.tried && (k.err == nil) == (err == nil)
-	k.tried, k.err, k.ended = true, k.explain(err, l.host), time.Now()
+	k.tried, k.lacks, k.err, k.ended = true, lacks, err, time.Now()
 	answered := !errors.Is(k.err, errAway)
 	k.mu.Unlock()
 	if answered {
@@ -231,7 +234,7 @@ func (l *Live) await(ctx context.Context) error {
 	settled := func(k *followed) bool {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		return k.informer.HasSynced() || k.tried && k.err != nil
+		return k.informer.HasSynced() || k.tried && (k.err != nil || k.lacks)
 	}
 	return wait.PollUntilContextCancel(ctx, awaitStep, true, func(context.Context) (bool, error) {
 		return count(l.kinds, settled) == len(l.kinds), nil

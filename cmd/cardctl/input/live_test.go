@@ -42,6 +42,8 @@ func (s *watched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	case status > 0:
 		w.WriteHeader(status)
+	case strings.Contains(r.URL.Path, "/resource.k8s.io/"):
+		w.WriteHeader(http.StatusNotFound) // the release does not know the kind
 	case r.URL.Query().Has("sendInitialEvents"):
 		w.WriteHeader(http.StatusBadRequest)
 	case r.URL.Query().Get("watch") != "":

@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,7 +20,7 @@ import (
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
-	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
 // Source is where an object was read: a file, and the line at which its document
@@ -46,6 +47,9 @@ type Objects struct {
 	Pods            []*v1.Pod
 	Deployments     []*appsv1.Deployment
 	PriorityClasses []*schedulingv1.PriorityClass
+	ResourceSlices  []*resourcev1.ResourceSlice
+	DeviceClasses   []*resourcev1.DeviceClass
+	ResourceClaims  []*resourcev1.ResourceClaim
 	ConfigMaps      []*v1.ConfigMap // those that may have the scheduler's configuration
 	Usage           []*v1.ConfigMap // those that store the usage of queues over time
 
@@ -158,11 +162,17 @@ func (o *Objects) add(object metav1.Object, source Source) {
 		o.Deployments = put(o, o.Deployments, "Deployment", x, source)
 	case *schedulingv1.PriorityClass:
 		o.PriorityClasses = put(o, o.PriorityClasses, "PriorityClass", x, source)
+	case *resourcev1.ResourceSlice:
+		o.ResourceSlices = put(o, o.ResourceSlices, "ResourceSlice", x, source)
+	case *resourcev1.DeviceClass:
+		o.DeviceClasses = put(o, o.DeviceClasses, "DeviceClass", x, source)
+	case *resourcev1.ResourceClaim:
+		o.ResourceClaims = put(o, o.ResourceClaims, "ResourceClaim", x, source)
 	case *v1.ConfigMap:
 		switch {
 		case mayConfigure(x):
 			o.ConfigMaps = put(o, o.ConfigMaps, "ConfigMap", x, source)
-		case fairness.IsStored(x):
+		case store.IsStored(x):
 			o.Usage = put(o, o.Usage, "ConfigMap", x, source)
 		default:
 			o.skipped["ConfigMap"]++
@@ -170,11 +180,14 @@ func (o *Objects) add(object metav1.Object, source Source) {
 	}
 }
 
+// clusterKinds are the kinds that are read and in no namespace.
+var clusterKinds = []string{"Node", "Queue", "PriorityClass", "ResourceSlice", "DeviceClass"}
+
 func put[T interface {
 	comparable
 	metav1.Object
 }](o *Objects, all []T, kind string, object T, source Source) []T {
-	if namespaced := kind != "Node" && kind != "Queue" && kind != "PriorityClass"; namespaced && object.GetNamespace() == "" {
+	if namespaced := !slices.Contains(clusterKinds, kind); namespaced && object.GetNamespace() == "" {
 		object.SetNamespace(metav1.NamespaceDefault)
 	}
 	o.sources[object] = source
@@ -216,7 +229,7 @@ func (o *Objects) Shares(others *Objects) bool {
 
 func (o *Objects) all() []metav1.Object {
 	return slices.Concat(metaOf(o.Nodes), metaOf(o.Queues), metaOf(o.PodGroups), metaOf(o.Jobs), metaOf(o.Pods), metaOf(o.Deployments),
-		metaOf(o.PriorityClasses), metaOf(o.ConfigMaps), metaOf(o.Usage))
+		metaOf(o.PriorityClasses), metaOf(o.ResourceSlices), metaOf(o.DeviceClasses), metaOf(o.ResourceClaims), metaOf(o.ConfigMaps), metaOf(o.Usage))
 }
 
 func metaOf[T metav1.Object](list []T) []metav1.Object {

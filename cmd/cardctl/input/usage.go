@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
 // ErrNoUsage is about a ConfigMap that does not exist: the scheduler has saved nothing yet.
@@ -22,7 +22,7 @@ var ErrNoUsage = errors.New("does not exist")
 
 // UsageIn reads the usage of queues from the ConfigMap of a name among the objects that were read. Sessions
 // that begin with it are at the time at which the objects were.
-func (o *Objects) UsageIn(name types.NamespacedName) (*fairness.Stored, error) {
+func (o *Objects) UsageIn(name types.NamespacedName) (*store.Stored, error) {
 	get := func(part string) (*v1.ConfigMap, error) {
 		for _, c := range o.Usage {
 			if c.Namespace == name.Namespace && c.Name == part {
@@ -39,7 +39,7 @@ func (o *Objects) UsageIn(name types.NamespacedName) (*fairness.Stored, error) {
 }
 
 // ReadUsage reads the usage of queues from the ConfigMap of a name, and its parts, in a live cluster.
-func ReadUsage(ctx context.Context, config *rest.Config, name types.NamespacedName) (*fairness.Stored, error) {
+func ReadUsage(ctx context.Context, config *rest.Config, name types.NamespacedName) (*store.Stored, error) {
 	kube, _, err := clientsOf(config)
 	if err != nil {
 		return nil, err
@@ -63,12 +63,12 @@ func configMapsOf(ctx context.Context, kube kubernetes.Interface, host, namespac
 	}
 }
 
-func readUsage(name types.NamespacedName, get func(string) (*v1.ConfigMap, error)) (*fairness.Stored, error) {
+func readUsage(name types.NamespacedName, get func(string) (*v1.ConfigMap, error)) (*store.Stored, error) {
 	first, err := get(name.Name)
 	if err != nil {
 		return nil, err
 	}
-	return fairness.Read(first, get)
+	return store.Read(first, get)
 }
 
 // WriteUsage replaces the ConfigMaps of a usage in a live cluster, the first one last, if it was not changed since it was
@@ -134,12 +134,12 @@ func (o *Objects) latest(after time.Time) time.Time {
 // usageReading is the last reading of the usage of queues.
 type usageReading struct {
 	name   types.NamespacedName
-	stored *fairness.Stored
+	stored *store.Stored
 }
 
 // Usage reads the usage of queues from the ConfigMap of a name. While the API server does not answer, the
 // usage of the time before counts.
-func (l *Live) Usage(ctx context.Context, name types.NamespacedName) (*fairness.Stored, error) {
+func (l *Live) Usage(ctx context.Context, name types.NamespacedName) (*store.Stored, error) {
 	ctx, cancel := context.WithTimeout(ctx, configMapPatience)
 	defer cancel()
 	stored, err := readUsage(name, configMapsOf(ctx, l.kube, l.host, name.Namespace))

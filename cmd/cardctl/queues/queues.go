@@ -10,6 +10,8 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
 // Queue is a queue with the resources that it holds.
@@ -23,7 +25,9 @@ type Queue struct {
 	Waiting   int       `json:"waitingJobs"` // its own and those below
 	Resources []Holding `json:"resources"`
 	Policies  []Policy  `json:"policies,omitempty"` // those that hold in it
-	// Past is what it has had over time, nil where queues are not ordered by that.
+	// Windows are the times in which other values hold in it.
+	Windows []inspect.Window `json:"windows,omitempty"`
+	// Past holds its usage over time, nil where queues are not ordered by that.
 	Past *Past `json:"past,omitempty"`
 }
 
@@ -39,7 +43,7 @@ type Policy struct {
 }
 
 // InqueueTimeout is the argument of the plugin that holds where no annotation does.
-const InqueueTimeout = "inqueueTimeout"
+const InqueueTimeout = arguments.InqueueTimeout
 
 // Name is the name of the policy without the prefix of Volcano's annotations.
 func (p Policy) Name() string { return policy.Short(p.Policy) }
@@ -58,7 +62,7 @@ type Holding struct {
 // List returns the queues of a session in the order of the tree. CountWaiting completes them.
 func List(world *engine.World, session *engine.Session) []Queue {
 	tree := session.Tree()
-	policies := newPolicies(world, tree, session.Plugin == plugin.ProportionName)
+	policies := newPolicies(session, tree)
 	all, pasts := []Queue{}, map[string]*Past{}
 	for _, u := range Usages(session, func(string) bool { return true }, "") {
 		pasts[u.Queue] = &u.Past
@@ -66,7 +70,7 @@ func List(world *engine.World, session *engine.Session) []Queue {
 	for _, a := range tree {
 		q := newQueue(world, a)
 		q.Past = pasts[a.Queue]
-		q.Policies = policies.of(a)
+		q.Policies, q.Windows = policies.of(a), session.Quota.Windows(a.Queue)
 		all = append(all, q)
 	}
 	return all
@@ -79,14 +83,12 @@ type policies struct {
 	proportion  bool
 }
 
-func newPolicies(world *engine.World, tree []plugin.Account, proportion bool) *policies {
-	p := &policies{parents: map[string]string{}, annotations: map[string]map[string]string{}, proportion: proportion}
+func newPolicies(session *engine.Session, tree []inspect.Account) *policies {
+	p := &policies{parents: map[string]string{}, annotations: map[string]map[string]string{}, proportion: session.Plugin == plugin.ProportionName}
 	for _, a := range tree {
 		p.parents[a.Queue] = a.Parent
-	}
-	for _, q := range world.Queues {
-		if policy.Annotated(q.Annotations) {
-			p.annotations[q.Name] = q.Annotations
+		if annotations := session.Quota.Annotations(a.Queue); policy.Annotated(annotations) {
+			p.annotations[a.Queue] = annotations
 		}
 	}
 	return p
@@ -94,7 +96,7 @@ func newPolicies(world *engine.World, tree []plugin.Account, proportion bool) *p
 
 // of returns the policies that hold in a queue. Those of reclaim and preempt have no effect
 // under the name proportion.
-func (p *policies) of(a plugin.Account) (all []Policy) {
+func (p *policies) of(a inspect.Account) (all []Policy) {
 	if len(p.annotations) == 0 && a.InqueueTimeout == 0 {
 		return nil
 	}
@@ -138,7 +140,7 @@ func CountWaiting(all []Queue, waiting iter.Seq[string]) {
 	}
 }
 
-func newQueue(world *engine.World, a plugin.Account) Queue {
+func newQueue(world *engine.World, a inspect.Account) Queue {
 	q := Queue{Queue: a.Queue, Parent: a.Parent, Depth: a.Depth, Share: a.Share, Resources: []Holding{}}
 	if object := world.Queue(a.Queue); object != nil {
 		q.State = string(object.Status.State)

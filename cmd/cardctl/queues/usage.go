@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
-	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
-// Usage is what a queue has had over time.
+// Usage holds the usage of a queue over time.
 type Usage struct {
 	Queue  string `json:"queue"`
 	Parent string `json:"parent,omitempty"`
@@ -20,7 +20,7 @@ type Usage struct {
 	Past   `json:",inline"`
 }
 
-// Past is what a queue has had of each card, and its place among its siblings.
+// Past holds the usage of each card by a queue, and its place among its siblings.
 type Past struct {
 	// Level is that by which the queue is compared, null for one that has a card and deserves none,
 	// and where usage is not known.
@@ -33,7 +33,7 @@ type Past struct {
 	Cards  []Used `json:"cards"`
 }
 
-// Used is what a queue has had of one card, or of another resource that counts.
+// Used holds the usage of one card, or of another resource that counts.
 type Used struct {
 	Resource string  `json:"resource"`
 	Card     bool    `json:"card,omitempty"`
@@ -54,7 +54,7 @@ type Used struct {
 // Usages returns the usage of the queues of a session that wanted selects, in the order of the tree, and of one card
 // or resource, "" for all. It is empty where the order by usage over time is off.
 func Usages(session *engine.Session, wanted func(queue string) bool, card string) []Usage {
-	pasts := map[string]plugin.Past{}
+	pasts := map[string]inspect.Past{}
 	for _, p := range session.Quota.Pasts() {
 		pasts[p.Queue] = p
 	}
@@ -83,7 +83,7 @@ func Usages(session *engine.Session, wanted func(queue string) bool, card string
 	return all
 }
 
-func newUsed(c plugin.PastColumn, known bool) Used {
+func newUsed(c inspect.PastColumn, known bool) Used {
 	u := Used{Resource: c.Resource, Card: c.Card, Norm: c.Norm, Now: c.Now, Wanted: c.Wanted}
 	if !known {
 		return u

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ import (
 const examples = "../../../examples/replay"
 
 // example is the input of examples/replay, with the first jobs of its trace.
-func example(t *testing.T, jobs int, configurations ...string) *Input {
+func example(t testing.TB, jobs int, configurations ...string) *Input {
 	t.Helper()
 	objects, err := input.ReadFiles([]string{filepath.Join(examples, "cluster.yaml")}, false, nil, nil)
 	require.NoError(t, err)
@@ -152,4 +153,37 @@ func TestText(t *testing.T) {
 		assert.Equal(t, text, Text(seconds))
 	}
 	assert.Equal(t, "-", Percent(number(math.NaN())))
+}
+
+// TestAxis has at most seven labels, in units that are easy to read.
+func TestAxis(t *testing.T) {
+	for end, want := range map[time.Duration]string{
+		time.Second: "1s of s", 5 * time.Minute: "1m0s of min", 40 * time.Hour: "12h0m0s of h", 20 * 24 * time.Hour: "120h0m0s of d", 365 * 24 * time.Hour: "2400h0m0s of d",
+	} {
+		step, unit, name := axis(end)
+		assert.Equal(t, want, fmt.Sprintf("%v of %s", step, name))
+		assert.Zero(t, step%unit)
+		assert.LessOrEqual(t, end/step, time.Duration(6))
+	}
+}
+
+// BenchmarkReplay replays a made trace on the cluster of the examples, without and with reclaim and with usage over time:
+//
+//	go test ./cmd/cardctl/replay -run '^$' -bench Replay -benchtime 1x
+func BenchmarkReplay(b *testing.B) {
+	for _, name := range []string{"wait.conf", "reclaim.conf", "fair.conf"} {
+		b.Run("conf="+name, func(b *testing.B) {
+			in := example(b, 1, name)
+			in.Trace.Jobs = Make(in.World, in.Configurations[0].Configuration, 1, 2000, 0.8)
+			sessions := 0
+			for b.Loop() {
+				results, err := Run(b.Context(), in)
+				require.NoError(b, err)
+				sessions += results[0].Sessions
+			}
+			jobs := float64(b.N * len(in.Trace.Jobs))
+			b.ReportMetric(jobs/b.Elapsed().Seconds(), "jobs/s")
+			b.ReportMetric(float64(sessions)/jobs, "sessions/job")
+		})
+	}
 }

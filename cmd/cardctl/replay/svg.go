@@ -107,9 +107,9 @@ func (p *panel) draw(b *strings.Builder, x, y int, end time.Duration) {
 	fmt.Fprintf(b, `<g transform="translate(%d %d)"><text y="-8" font-weight="bold">%s: %s</text>`+"\n", x, y, html.EscapeString(p.queue), html.EscapeString(p.card))
 	fmt.Fprintf(b, `<path d="M0 0V%d H%d" fill="none" stroke="#333"/><path d="M0 0H%d" stroke="#ddd"/>`, plotHeight, plotWidth, plotWidth)
 	fmt.Fprintf(b, `<text x="-6" y="4" text-anchor="end">%g</text><text x="-6" y="%d" text-anchor="end">0</text>`+"\n", most, plotHeight+4)
-	for i := range 5 {
-		at := end / 4 * time.Duration(i)
-		fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">%s</text>`, plotWidth/4*i, plotHeight+15, Text(at.Round(time.Minute).Seconds()))
+	step, unit, name := axis(end)
+	for at := time.Duration(0); at <= end; at += step {
+		fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%d%s</text>`, plotWidth*at.Seconds()/end.Seconds(), plotHeight+15, at/unit, name)
 	}
 	b.WriteString("\n")
 	for i, c := range p.cells {
@@ -122,6 +122,29 @@ func (p *panel) draw(b *strings.Builder, x, y int, end time.Duration) {
 		fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s" stroke-width="1.5" stroke-opacity=".85"/>`+"\n", path(c.Allocated, end, most), colours[i])
 	}
 	b.WriteString("</g>\n")
+}
+
+// axis returns the step between the labels of the axis of time, of which there are at most seven, and their unit.
+func axis(end time.Duration) (step, unit time.Duration, name string) {
+	const day, most = 24 * time.Hour, 6
+	for _, of := range []struct {
+		unit  time.Duration
+		name  string
+		steps []time.Duration
+	}{{time.Second, "s", []time.Duration{1, 5, 10, 30}}, {time.Minute, "min", []time.Duration{1, 5, 10, 30}}, {time.Hour, "h", []time.Duration{1, 2, 4, 12}}} {
+		for _, n := range of.steps {
+			if end/(n*of.unit) <= most {
+				return n * of.unit, of.unit, of.name
+			}
+		}
+	}
+	for step = day; ; step *= 10 {
+		for _, n := range []time.Duration{1, 2, 5} {
+			if end/(n*step) <= most {
+				return n * step, day, "d"
+			}
+		}
+	}
 }
 
 // path draws an amount over time. Each pixel has the mean of its time.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
 )
@@ -16,10 +17,12 @@ type cardsPage struct {
 	Models []cardModel
 	Legend []page.Colour
 	Others bool // queues without a colour of their own
-	Pages  page.Pages
-	Path   []string // the queues above the chosen one, the root first
-	Queue  string   // the chosen one, "" for none
-	Absent string   // a node of the query without cards, "" for none
+	// Unusable: a node takes no pods and has cards that no pod uses.
+	Unusable bool
+	Pages    page.Pages
+	Path     []string // the queues above the chosen one, the root first
+	Queue    string   // the chosen one, "" for none
+	Absent   string   // a node of the query without cards, "" for none
 }
 
 // cardModel is a card with the nodes that have it.
@@ -52,7 +55,8 @@ type jobOnNode struct {
 func cardsView(q *request) (any, any, error) {
 	chosen := q.query.Get("queue")
 	colours := q.coloursOf(chosen)
-	p := &cardsPage{Stock: q.seen.stock(q.Stock), Legend: colours.all, Others: colours.others}
+	p := &cardsPage{Stock: q.seen.stock(q.Stock), Legend: colours.all, Others: colours.others,
+		Unusable: slices.ContainsFunc(q.Stock.Cards, func(c stock.Card) bool { return c.Unusable > 0 })}
 	if above := q.Model.Path(chosen); above != nil {
 		p.Queue, p.Path = chosen, above[1:]
 		slices.Reverse(p.Path)
@@ -65,7 +69,7 @@ func cardsView(q *request) (any, any, error) {
 		known[n.Node], cells.Node = true, q.seen.node(n.Node)
 		shown[n.Card] = append(shown[n.Card], cells)
 	}
-	filtered := slices.ContainsFunc([]string{"card", "queue", "search", "free"}, func(name string) bool { return q.query.Get(name) != "" })
+	filtered := q.filtersNodes()
 	for _, c := range p.Stock.Cards {
 		if filtered && !slices.ContainsFunc(nodes, func(n stock.OnNode) bool { return n.Card == c.Card }) {
 			continue
@@ -86,15 +90,25 @@ func cardsView(q *request) (any, any, error) {
 
 // selectNodes returns the nodes that the query selects, by card.
 func (q *request) selectNodes(c *colours) (nodes []stock.OnNode) {
+	all := model.Once(q.Model, "nodes by card", func() []stock.OnNode {
+		return slices.SortedStableFunc(slices.Values(q.Stock.Nodes), func(a, b stock.OnNode) int { return cmp.Compare(a.Card, b.Card) })
+	})
+	if !q.filtersNodes() {
+		return all
+	}
 	search, card := strings.ToLower(q.query.Get("search")), q.query.Get("card")
-	for _, n := range q.Stock.Nodes {
+	for _, n := range all {
 		found := search == "" || strings.Contains(strings.ToLower(q.seen.node(n.Node)), search)
 		if found && (!q.query.Has("free") || n.Free > 0) && c.on(n) && (card == "" || n.Card == card) {
 			nodes = append(nodes, n)
 		}
 	}
-	slices.SortStableFunc(nodes, func(a, b stock.OnNode) int { return cmp.Compare(a.Card, b.Card) })
 	return nodes
+}
+
+// filtersNodes reports whether the query selects nodes.
+func (q *request) filtersNodes() bool {
+	return slices.ContainsFunc([]string{"card", "queue", "search", "free"}, func(name string) bool { return q.query.Get(name) != "" })
 }
 
 // openPage sets the page of nodes: the one that the query names, or that of the node that it names.

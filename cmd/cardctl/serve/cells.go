@@ -26,6 +26,13 @@ type colours struct {
 }
 
 func (q *request) coloursOf(chosen string) *colours {
+	if chosen == "" {
+		return model.Once(q.Model, "colours", func() *colours { return q.newColours("") })
+	}
+	return q.newColours(chosen)
+}
+
+func (q *request) newColours(chosen string) *colours {
 	with := map[string]bool{}
 	for _, n := range q.Stock.Nodes {
 		for queue := range n.Queues {
@@ -98,7 +105,11 @@ func (q *request) cells(n stock.OnNode, c *colours) (all []page.Cells) {
 		add(rest, page.Cells{Class: c.class(queue), Queue: queue})
 	}
 	add(n.Used-n.Charged, page.Cells{Class: "noqueue"})
-	add(n.Allocatable-max(n.Used, n.Charged), page.Cells{Class: "free"})
+	free := "free"
+	if n.Why != "" {
+		free = "unusable"
+	}
+	add(n.Allocatable-max(n.Used, n.Charged), page.Cells{Class: free})
 	return all
 }
 

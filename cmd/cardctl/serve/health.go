@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -63,6 +64,9 @@ type process struct {
 	Started   time.Time `json:"started"`
 	Pages     int       `json:"openPages"`
 }
+
+// Took is the time to make the model in seconds.
+func (p process) Took() float64 { return math.Round(p.Reading/100) / 10 }
 
 // MiB is the memory in MiB.
 func (p process) MiB() float64 { return float64(p.Memory >> 20) }

@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -37,6 +38,8 @@ func departments(t *testing.T) *source {
 	for i := range 120 {
 		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: Node\nmetadata: {name: node-%03d, labels: {nvidia.com/gpu.product: X}}\nstatus: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 8}, conditions: [{type: Ready, status: \"True\"}]}\n", i)
 	}
+	fmt.Fprint(&text, "---\napiVersion: v1\nkind: Node\nmetadata: {name: node-under-repair, labels: {nvidia.com/gpu.product: Z}}\n"+
+		"spec: {taints: [{key: repair, value: now, effect: NoSchedule}]}\nstatus: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 2}}\n")
 	for i := range 30 {
 		namespace := []string{"mine", "theirs"}[i%2]
 		text.WriteString(jobOf(namespace, fmt.Sprintf("%s-%02d", namespace, i), fmt.Sprintf("team-%d-%d", i%3, i/3), fmt.Sprintf("node-%03d", i)))
@@ -94,6 +97,10 @@ func TestCellsOfJobs(t *testing.T) {
 	assert.Contains(t, get(h, "/cards?node=node-110").Body.String(), `id="node-node-110"`)
 	assert.Contains(t, get(h, "/cards?node=node-999").Body.String(), "Node node-999 has no cards.")
 	assert.Contains(t, get(h, "/cards.json").Body.String(), `"name": "theirs-01"`)
+	body = get(h, "/cards?card=Z").Body.String()
+	assert.Contains(t, body, `2 on nodes that take no pods`)
+	assert.Contains(t, body, `<span class="amounts"><span title="tainted repair=now:NoSchedule">tainted</span></span>`)
+	assert.Contains(t, body, `aria-label="unusable: 2"`)
 
 	h = newServer(t, s, as(restricted{queues: true, namespaces: []string{"mine"}})).Handler()
 	body = get(h, "/cards?node=node-110").Body.String()
@@ -167,6 +174,27 @@ func TestWaitingHasColumns(t *testing.T) {
 	require.Len(t, list.Items, 1)
 	assert.Equal(t, int32(70), list.Items[0].Priority)
 	assert.Equal(t, []stock.Amount{{Card: "X|Y", Cards: 2}}, list.Items[0].Requests)
+}
+
+// TestWaitingIsShort has the first jobs of the first causes, and the others on further pages.
+func TestWaitingIsShort(t *testing.T) {
+	text := "apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {nvidia.com/gpu.product: X}}\nstatus: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 8}}\n"
+	for i := range 30 {
+		text += fmt.Sprintf("---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: team-%02d, annotations: {volcano.sh/card.quota: '{\"X\": 1}'}}\n", i)
+		for j := range 8 {
+			text += jobOf("a", fmt.Sprintf("job-%02d-%d", i, j), fmt.Sprintf("team-%02d", i), "")
+		}
+	}
+	path := filepath.Join(t.TempDir(), "teams.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	h := newServer(t, newSource(t, path), nil).Handler()
+	links := regexp.MustCompile(`href="/job/a/job-(\d\d-\d)"`)
+	body := get(h, "/waiting").Body.String()
+	assert.Len(t, links.FindAllString(body, -1), causesPerPage*jobsPerCause)
+	more := regexp.MustCompile(`href="(/waiting\?open=[^"]*)">More: 3 jobs<`).FindStringSubmatch(body)
+	require.NotNil(t, more)
+	assert.Len(t, links.FindAllString(get(h, html.UnescapeString(more[1])).Body.String(), -1), causesPerPage*jobsPerCause+3)
+	assert.Len(t, links.FindAllString(get(h, "/waiting?page=1").Body.String(), -1), 10*jobsPerCause)
 }
 
 // TestUnread says what is not shown where a kind cannot be listed, and gives no number for it.

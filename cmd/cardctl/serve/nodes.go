@@ -24,6 +24,9 @@ func (s *seen) nodes(names []string) []string {
 
 // stock returns a stock without the names of nodes that may not be seen.
 func (s *seen) stock(all *stock.Stock) *stock.Stock {
+	if s.viewer.Nodes(s.ctx) {
+		return all
+	}
 	visible := *all
 	visible.Nodes, visible.Lost, visible.Unlabeled = slices.Clone(all.Nodes), slices.Clone(all.Lost), slices.Clone(all.Unlabeled)
 	for i := range visible.Nodes {

@@ -100,14 +100,26 @@ const (
 
 // overviewView shows what is free, what waits for longest, who borrows most, what is wrong, and what changed.
 func overviewView(q *request) (any, any, error) {
-	o := &overview{Problems: q.problems(), Changes: q.recent(), Unread: q.Objects.Unread}
+	var o overview
+	if q.seen.everything() {
+		o = model.Once(q.Model, "overview", q.overview)
+	} else {
+		o = q.overview()
+	}
+	o.Changes = q.recent() // of the last hour, which goes on
+	return &o, struct {
+		Kind string `json:"kind"`
+		*overview
+	}{"Overview", &o}, nil
+}
+
+// overview is the first page without the changes.
+func (q *request) overview() (o overview) {
+	o.Problems, o.Unread = q.problems(), q.Objects.Unread
 	o.Waiting, o.Oldest = q.longest()
 	o.Cards = q.cardRows()
 	o.Borrowers, o.Borrowing = q.borrowers()
-	return o, struct {
-		Kind string `json:"kind"`
-		*overview
-	}{"Overview", o}, nil
+	return o
 }
 
 // cardRows are the cards of the nodes, and those that jobs wait for.

@@ -85,7 +85,8 @@ func TestOverview(t *testing.T) {
 	assert.Equal(t, 403, get(newServer(t, s, as(nil)).Handler(), "/").Code)
 }
 
-// TestTryForAllPods offers a quota that is enough for all pods that a gang needs to start, as the advice says.
+// TestTryForAllPods offers a quota that is enough for all pods that a gang needs to start, as the advice says, and to remove a job
+// that has what is missing, once.
 func TestTryForAllPods(t *testing.T) {
 	text := `
 apiVersion: v1
@@ -95,8 +96,13 @@ status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 4}, con
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
-metadata: {name: team, annotations: {volcano.sh/card.quota: '{"X": 2}'}}
+metadata: {name: top, annotations: {volcano.sh/card.quota: '{"X": 2}'}}
 spec: {capability: {cpu: 64, memory: 64Gi}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: team, annotations: {volcano.sh/card.quota: '{"X": 2}'}}
+spec: {parent: top, capability: {cpu: 64, memory: 64Gi}}
 ` + jobOf("a", "one", "team", "node-one") + strings.ReplaceAll(jobOf("a", "gang", "team", ""), "minMember: 1", "minMember: 2")
 	path := filepath.Join(t.TempDir(), "gang.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -104,4 +110,6 @@ spec: {capability: {cpu: 64, memory: 64Gi}}
 	assert.Contains(t, page, "needs 2 more X; team is full, 2 of 2")
 	assert.Contains(t, page, "raise volcano.sh/card.quota of \"X\" of queue team to 4")
 	assert.Contains(t, page, "Try queue/team:cards.X=4")
+	assert.Contains(t, page, "Try queue/top:cards.X=4")
+	assert.Equal(t, 1, strings.Count(page, "Try without job/a/one"), "it has what both queues lack")
 }

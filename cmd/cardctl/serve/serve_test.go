@@ -264,16 +264,22 @@ spec: {parent: root}
 ---
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
+metadata: {name: held, annotations: {volcano.sh/card.quota: '{"X": 8}', volcano.sh/card.quota.by: '{"user": {"": {"X": 1}}}'}}
+spec: {parent: root}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
 metadata: {name: train, annotations: {volcano.sh/card.quota: '{"X": 8}'}}
 spec: {parent: team}
-` + jobOf("a", "one", "train", "node-one") + jobOf("a", "two", "train", "") + strings.ReplaceAll(jobOf("a", "three", "train", ""), "Inqueue", "Pending") + jobOf("b", "four", "lab", "")
+` + jobOf("a", "one", "train", "node-one") + jobOf("a", "two", "train", "") + strings.ReplaceAll(jobOf("a", "three", "train", ""), "Inqueue", "Pending") + jobOf("b", "four", "lab", "") + jobOf("b", "five", "held", "")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	h := newServer(t, newSource(t, path), nil).Handler()
 	spaces := regexp.MustCompile(`<[^>]*>|\s+`)
 	for path, texts := range map[string][]string{
 		"/queues": {"reclaimByServiceType: true", "max-jobs 2 of team with all queues below it", "reclaim-delay 2m inherited from team",
 			"inqueueTimeout 30m0s of the scheduler's configuration", `card.quota.namespace {"X": 1}`},
-		"/waiting": {"team has as many admitted jobs as it may have: 2 TooManyJobs max-jobs 2", "lab lacks 1 X for namespace b OverNamespace card.quota.namespace 1"},
+		"/waiting": {"team has as many admitted jobs as it may have: 2 TooManyJobs max-jobs 2", "lab lacks 1 X for namespace b OverNamespace card.quota.namespace 1",
+			"held lacks 1 X for jobs without a user OverHolder card.quota.by 1"},
 		"/queue/train": {"max-jobs 2 the annotation of team , for all queues below it together", "reclaim-delay 2m the annotation of team",
 			"inqueueTimeout 30m0s the scheduler's configuration", "reclaimByServiceType true the scheduler's configuration"},
 		"/queue/team":  {"max-jobs 2 its own annotation"},
@@ -333,6 +339,34 @@ func TestViewers(t *testing.T) {
 				}
 				assert.Equal(t, want, get(h, path).Code, "%s %s", name, path)
 			}
+		}
+	}
+}
+
+// TestViewersOfOneModel opens all pages as somebody who may see everything, and then as somebody who may see
+// queues alone: what the first one has is not kept for the second one.
+func TestViewersOfOneModel(t *testing.T) {
+	s, all := newSource(t, examples), true
+	h := newServer(t, s, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var v Viewer = everyone{}
+			if !all {
+				v = restricted{queues: true}
+			}
+			next.ServeHTTP(w, r.WithContext(WithViewer(r.Context(), v)))
+		})
+	}).Handler()
+	names := regexp.MustCompile(`tune|llm|vision|eval|survey|ocean|chat|embed|h200-`)
+	shown := map[string]string{}
+	for _, all = range []bool{true, false, true} {
+		for _, path := range []string{"/", "/overview.json", "/waiting", "/cards", "/cards.json", "/health"} {
+			body := get(h, path).Body.String()
+			if !all {
+				assert.Empty(t, names.FindString(body), path)
+			} else if shown[path] == "" {
+				assert.NotEmpty(t, names.FindString(body), path)
+			}
+			shown[path] = body
 		}
 	}
 }

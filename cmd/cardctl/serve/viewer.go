@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
@@ -82,6 +84,11 @@ func (s *seen) namespace(name string) bool {
 		s.namespaces[name] = may
 	}
 	return may
+}
+
+// everything reports whether the viewer may see all queues, nodes and jobs.
+func (s *seen) everything() bool {
+	return s.viewer.Queues(s.ctx) && s.viewer.Nodes(s.ctx) && s.namespace(metav1.NamespaceAll)
 }
 
 // rights are those of the viewer in a simulation.

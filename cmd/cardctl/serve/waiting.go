@@ -12,8 +12,12 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 )
 
-// jobsPerCause bounds the jobs that a cause lists until it is opened.
-const jobsPerCause = 10
+// The view Waiting has so many causes on a page, and so many jobs of each until it is opened: with more,
+// the page of a cluster in which thousands of jobs wait is too long to read.
+const (
+	causesPerPage = 20
+	jobsPerCause  = 5
+)
 
 // waitingPage is the content of the view Waiting.
 type waitingPage struct {
@@ -43,8 +47,8 @@ func waitingView(q *request) (any, any, error) {
 		return nil, document{Kind: "ExplanationList", Items: q.rows(visible), Hidden: hidden, Unread: q.Objects.Unread}, nil
 	}
 	p := &waitingPage{Jobs: len(waiting)}
-	causes := q.seen.causes(q.Causes(waiting, q.seen.namespaceName))
-	p.Pages = page.PagesOf(len(causes), rowsPerPage/2, number(q.query.Get("page")))
+	causes := q.causes(waiting)
+	p.Pages = page.PagesOf(len(causes), causesPerPage, number(q.query.Get("page")))
 	for i, c := range causes {
 		p.Pods += c.Pods
 		if i < p.Pages.From || i >= p.Pages.To {
@@ -70,6 +74,15 @@ func waitingView(q *request) (any, any, error) {
 		p.Causes = append(p.Causes, row)
 	}
 	return p, nil, nil
+}
+
+// causes groups jobs that wait, as far as they may be seen.
+func (q *request) causes(waiting []explain.Finding) []*model.Cause {
+	group := func() []*model.Cause { return q.Causes(waiting, q.seen.namespaceName) }
+	if len(waiting) == len(q.Waiting) && q.seen.everything() {
+		return model.Once(q.Model, "causes", group)
+	}
+	return q.seen.causes(group())
 }
 
 // selectWaiting returns the jobs that wait, or those of a queue and of a search.
@@ -213,8 +226,10 @@ func (q *request) tries(f *explain.Finding) (all []page.Try) {
 	}
 	for _, h := range f.Holders {
 		for _, job := range h.Jobs {
-			if _, name, _ := strings.Cut(job.Owner, "/"); job.Namespace != f.Namespace || job.Owner != f.Owner {
-				all = append(all, page.Try{Remove: "job/" + job.Namespace + "/" + name})
+			_, name, _ := strings.Cut(job.Owner, "/")
+			try := page.Try{Remove: "job/" + job.Namespace + "/" + name}
+			if (job.Namespace != f.Namespace || job.Owner != f.Owner) && !slices.Contains(all, try) {
+				all = append(all, try)
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
@@ -85,16 +87,15 @@ type UnlabeledNode struct {
 // Count counts the cards of an open session.
 func Count(w *engine.World, s *engine.Session) *Stock {
 	stock := &Stock{Kind: "Stock", Cards: []Card{}, Nodes: []OnNode{}, Queues: []InQueue{}}
-	cards := map[string]*Card{}
+	cards, charged, labels, fractions := map[string]*Card{}, chargedOn(s), s.CardLabels(), s.CardFractions()
 	of := func(name string) *Card {
 		if cards[name] == nil {
 			cards[name] = &Card{Card: name}
 		}
 		return cards[name]
 	}
-	charged, labels := chargedOn(s), s.CardLabels()
 	for _, node := range w.Nodes {
-		inventory := card.Discover(node.Labels, node.Status.Allocatable, labels)
+		inventory := card.OnNode(node, labels)
 		for _, c := range inventory.Cards {
 			on := OnNode{Node: node.Name, Card: c.Name, Resource: string(c.Resource), Allocatable: c.Milli.Cards()}
 			on.Queues = charged[onNode{node.Name, c.Name}]
@@ -102,7 +103,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 				on.Charged += n
 			}
 			if n := s.Nodes[node.Name]; n != nil {
-				on.Used = n.Used.Get(c.Resource) / 1000
+				on.Used = engine.Used(n, inventory, c, fractions)
 			}
 			on.Free = max(0, on.Allocatable-on.Used)
 			if on.Why = engine.Unusable(node); on.Why != "" {
@@ -127,6 +128,7 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 			stock.Unlabeled = append(stock.Unlabeled, UnlabeledNode{node.Name, string(u.Resource), u.Label})
 		}
 	}
+	countDevices(stock, w, s, charged, of)
 	countGroups(stock, s.CardGroups(), of)
 	stock.Lost = lost(charged)
 	stock.Queues = inQueues(w, s)
@@ -142,6 +144,66 @@ func Count(w *engine.World, s *engine.Session) *Stock {
 	}
 	slices.SortFunc(stock.Nodes, func(a, b OnNode) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Card, b.Card)) })
 	return stock
+}
+
+// countDevices adds the cards that are devices of ResourceSlices, by the node that has them, or by their pool where several nodes can
+// use them.
+func countDevices(stock *Stock, w *engine.World, s *engine.Session, charged map[onNode]map[string]float64, of func(string) *Card) {
+	type device struct{ driver, pool, name string }
+	used := map[device]float64{}
+	for _, claim := range w.Devices.Claims {
+		if claim.Status.Allocation == nil {
+			continue
+		}
+		for _, r := range claim.Status.Allocation.Devices.Results {
+			if r.AdminAccess == nil || !*r.AdminAccess {
+				used[device{r.Driver, r.Pool, r.Device}] = 1
+			}
+		}
+	}
+	nodes := map[string]*v1.Node{}
+	for _, node := range w.Nodes {
+		nodes[node.Name] = node
+	}
+	found := map[onNode]*OnNode{}
+	for _, d := range s.CardAttributes().Devices(w.Devices.Slices) {
+		node := cmp.Or(d.Node, d.Pool)
+		if d.Card == "" {
+			unnamed := UnlabeledNode{node, d.Driver, d.Missing}
+			if !slices.Contains(stock.Unlabeled, unnamed) {
+				stock.Unlabeled = append(stock.Unlabeled, unnamed)
+			}
+			continue
+		}
+		at := onNode{node, d.Card}
+		if found[at] == nil {
+			found[at] = &OnNode{Node: node, Card: d.Card, Resource: d.Driver}
+		}
+		found[at].Allocatable++
+		found[at].Used += used[device{d.Driver, d.Pool, d.Name}]
+	}
+	for at, on := range found {
+		if on.Queues = charged[at]; s.Nodes[at.node] != nil {
+			delete(charged, at)
+		}
+		for _, n := range on.Queues {
+			on.Charged += n
+		}
+		on.Free = max(0, on.Allocatable-on.Used)
+		if node := nodes[at.node]; node != nil {
+			if on.Why = engine.Unusable(node); on.Why != "" {
+				on.Free, on.Unusable = 0, on.Free
+			}
+		}
+		stock.Nodes = append(stock.Nodes, *on)
+		total := of(at.card)
+		total.Nodes++
+		total.Allocatable += on.Allocatable
+		total.Charged += on.Charged
+		total.Used += on.Used
+		total.Free += on.Free
+		total.Unusable += on.Unusable
+	}
 }
 
 // countGroups adds the groups of the cards on nodes.
@@ -199,6 +261,13 @@ func chargedOn(s *engine.Session) map[onNode]map[string]float64 {
 			}
 		}
 	}
+	for _, shared := range s.Quota.SharedCharges() {
+		on := onNode{shared.Node, shared.Card}
+		if charged[on] == nil {
+			charged[on] = map[string]float64{}
+		}
+		charged[on][shared.Queue] += shared.Cards
+	}
 	return charged
 }
 
@@ -207,8 +276,8 @@ func inQueues(w *engine.World, s *engine.Session) []InQueue {
 	all := []InQueue{}
 	for _, a := range s.Tree() {
 		var quotas map[string]float64
-		if queue := w.Queue(a.Queue); queue != nil {
-			quotas = engine.Cards(queue.Annotations[card.QuotaKey])
+		if w.Queue(a.Queue) != nil {
+			quotas = engine.Cards(s.Quota.Annotations(a.Queue)[card.QuotaKey])
 		}
 		for _, h := range a.Holdings {
 			quota, given := quotas[h.Resource]

@@ -129,6 +129,45 @@ func TestCardLabels(t *testing.T) {
 	assert.Empty(t, stock.Unlabeled)
 }
 
+// TestFractions counts what pods have of a shared card, of a queue and of none.
+func TestFractions(t *testing.T) {
+	const text = `
+apiVersion: v1
+kind: Node
+metadata:
+  name: a
+  annotations: {volcano.sh/node-vgpu-register: "g0,10,8000,NVIDIA-A,true,hami-core:g1,10,8000,NVIDIA-A,true,hami-core:"}
+status: {capacity: {cpu: 64, memory: 64Gi, pods: 100, volcano.sh/vgpu-number: 20, volcano.sh/vgpu-memory: 16000, volcano.sh/vgpu-cores: 200}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q, annotations: {volcano.sh/card.quota: '{"A": 1}'}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: g}
+spec: {queue: q, minMember: 1}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: ours, annotations: {scheduling.k8s.io/group-name: g, volcano.sh/card.name: A, volcano.sh/vgpu-ids-new: "g0,NVIDIA,2000,0:"}}
+spec: {schedulerName: volcano, nodeName: a, containers: [{name: c, image: i, resources: {limits: {volcano.sh/vgpu-memory: 2000}}}]}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: others}
+spec: {nodeName: a, containers: [{name: c, image: i, resources: {limits: {volcano.sh/vgpu-number: 1, volcano.sh/vgpu-memory: 4000}}}]}
+status: {phase: Running}
+`
+	stock := count(t, text, nil)
+	assert.Equal(t, []Card{{Card: "A", Nodes: 1, Allocatable: 2, Charged: 0.25, Used: 0.75, Free: 1.25, Quota: 1}}, stock.Cards)
+	require.Len(t, stock.Nodes, 1)
+	assert.Equal(t, map[string]float64{"q": 0.25}, stock.Nodes[0].Queues)
+	assert.Empty(t, stock.Unlabeled)
+}
+
 // TestUnusable has eight cards on each of five nodes, of which two take pods.
 func TestUnusable(t *testing.T) {
 	text := ""
@@ -160,4 +199,70 @@ func TestGroups(t *testing.T) {
 	require.Len(t, stock.Cards, 4)
 	assert.Equal(t, Card{Card: "@both", Nodes: 2, Allocatable: 12, Free: 12}, stock.Cards[0])
 	assert.Equal(t, Card{Card: "@none"}, stock.Cards[1])
+}
+
+// claimed has a node whose cards are devices of a driver. Two pods have a claim of their own, and share one.
+const claimed = `
+apiVersion: v1
+kind: Node
+metadata: {name: a}
+status: {capacity: {cpu: 64, memory: 64Gi, pods: 100}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: a-gpu.nvidia.com}
+spec:
+  driver: gpu.nvidia.com
+  nodeName: a
+  pool: {name: a, generation: 1, resourceSliceCount: 1}
+  devices:
+  - {name: gpu-0, attributes: {type: {string: gpu}, productName: {string: NVIDIA H200}}}
+  - {name: gpu-1, attributes: {type: {string: gpu}, productName: {string: NVIDIA H200}}}
+  - {name: gpu-2, attributes: {type: {string: gpu}, productName: {string: NVIDIA H200}}}
+  - {name: gpu-3, attributes: {type: {string: gpu}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: own, uid: own}
+spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu.nvidia.com}}]}}
+status: {allocation: {devices: {results: [{request: r, driver: gpu.nvidia.com, pool: a, device: gpu-0}]}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: both, uid: both}
+spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu.nvidia.com}}]}}
+status: {allocation: {devices: {results: [{request: r, driver: gpu.nvidia.com, pool: a, device: gpu-1}]}}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: q, annotations: {volcano.sh/card.quota: '{"NVIDIA-H200": 6}'}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: g}
+spec: {queue: q, minMember: 1}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: one, annotations: {scheduling.k8s.io/group-name: g}}
+spec: {schedulerName: volcano, nodeName: a, containers: [{name: c, image: i}],
+  resourceClaims: [{name: mine, resourceClaimTemplateName: t}, {name: ours, resourceClaimName: both}]}
+status: {phase: Running, resourceClaimStatuses: [{name: mine, resourceClaimName: own}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: two, annotations: {scheduling.k8s.io/group-name: g}}
+spec: {schedulerName: volcano, nodeName: a, containers: [{name: c, image: i}], resourceClaims: [{name: ours, resourceClaimName: both}]}
+status: {phase: Running}
+`
+
+// TestDevices counts the cards of resource claims.
+func TestDevices(t *testing.T) {
+	stock := count(t, claimed, nil)
+	assert.Equal(t, []Card{{Card: "NVIDIA-H200", Nodes: 1, Allocatable: 3, Charged: 2, Used: 2, Free: 1, Quota: 6, Oversubscribed: 3}}, stock.Cards)
+	assert.Equal(t, []OnNode{{Node: "a", Card: "NVIDIA-H200", Resource: "gpu.nvidia.com", Allocatable: 3, Charged: 2, Used: 2, Free: 1,
+		Queues: map[string]float64{"q": 2}}}, stock.Nodes)
+	assert.Equal(t, []UnlabeledNode{{"a", "gpu.nvidia.com", "productName"}}, stock.Unlabeled)
+	assert.Empty(t, stock.Lost)
 }

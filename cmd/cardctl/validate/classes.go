@@ -14,7 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
 // checkClasses finds queues from which inference takes nothing, where service classes let it take
@@ -23,7 +23,7 @@ import (
 func (ck *checker) checkClasses(c *engine.Configuration, w *engine.World) {
 	for _, tier := range c.Tiers {
 		for _, option := range tier.Plugins {
-			if classOf := plugin.ServiceTypes(option.Name, option.Arguments); classOf != nil {
+			if classOf := inspect.ServiceTypes(option.Name, option.Arguments); classOf != nil {
 				below := ck.classesBelow(w, classOf)
 				for _, q := range ck.objects.Queues {
 					ck.checkGuaranteeOf(q, below[q.Name])

@@ -2,8 +2,8 @@ package validate
 
 import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
-	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/guard"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
 // checkConfiguration reads the scheduler's configuration as the scheduler does: with its guard, and
@@ -21,7 +21,7 @@ func (ck *checker) checkConfiguration(c *engine.Configuration) {
 	for _, warning := range guard.Warnings(c.Given.Text) {
 		report(Warning, warning)
 	}
-	for _, problem := range plugin.ArgumentProblems(c.Plugin, c.Arguments) {
+	for _, problem := range inspect.ArgumentProblems(c.Plugin, c.Arguments) {
 		report(Warning, c.Plugin+": "+problem)
 	}
 }

@@ -2,15 +2,19 @@ package validate
 
 import (
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/override"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
 // checkUncounted finds bounds of resources, quotas of device classes, and limits of namespaces that have no effect with
@@ -19,15 +23,15 @@ func (ck *checker) checkUncounted(c *engine.Configuration) {
 	for _, tier := range c.Tiers {
 		for _, option := range tier.Plugins {
 			for _, q := range ck.objects.Queues {
-				for _, p := range plugin.DeviceProblems(option.Name, option.Arguments, q.Spec.Capability, q.Spec.Deserved, q.Spec.Guarantee.Resource) {
+				for _, p := range inspect.DeviceProblems(option.Name, option.Arguments, q.Spec.Capability, q.Spec.Deserved, q.Spec.Guarantee.Resource) {
 					ck.report(Warning, q, "Queue", p.Field+"."+p.Key, "%s", p.Text)
 				}
 				for field, bound := range boundsOf(q) {
-					for _, p := range plugin.UncountedProblems(option.Name, bound) {
+					for _, p := range inspect.UncountedProblems(option.Name, bound) {
 						ck.report(Warning, q, "Queue", field+"."+p.Key, "%s", p.Reason)
 					}
 				}
-				for _, p := range plugin.PolicyProblems(option.Name, option.Arguments, q.Annotations) {
+				for _, p := range inspect.PolicyProblems(option.Name, option.Arguments, q.Annotations) {
 					ck.report(Warning, q, "Queue", annotation(p.Key), "%s", p.Reason)
 				}
 			}
@@ -61,6 +65,7 @@ func (ck *checker) checkKeys() {
 		for _, p := range policy.Problems(q.Annotations) {
 			ck.report(Error, q, "Queue", annotation(p.Key), "%s", p.Reason)
 		}
+		ck.checkWindows(q)
 	}
 	for _, job := range ck.objects.Jobs {
 		check(job, "Job", "", job.Annotations, card.JobKeys)
@@ -77,5 +82,20 @@ func (ck *checker) checkKeys() {
 	}
 	for _, pod := range ck.objects.Pods {
 		check(pod, "Pod", "", pod.Annotations, card.PodKeys)
+	}
+}
+
+// checkWindows reads the windows of a queue.
+func (ck *checker) checkWindows(q *v1beta1.Queue) {
+	text, given := q.Annotations[override.Key]
+	if !given {
+		return
+	}
+	windows, problems := override.Parse(text)
+	for _, p := range problems {
+		ck.report(Error, q, "Queue", annotation(p.Key), "%s", p.Reason)
+	}
+	for _, p := range windows.Overlaps(time.Now()) {
+		ck.report(Warning, q, "Queue", annotation(p.Key), "%s", p.Reason)
 	}
 }

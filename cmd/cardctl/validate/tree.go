@@ -12,6 +12,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 )
 
 // checkPlace checks a queue's place in the tree.
@@ -179,18 +180,31 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 	}
 	own := amounts(q, card.QuotaKey)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		if _, ok := ck.stock[name]; !ok && own[name] > 0 && !strings.HasPrefix(name, card.GroupPrefix) {
-			ck.report(Warning, q, "Queue", annotation(card.QuotaKey), "no node has the card %q%s", name,
-				index.DidYouMean(name, slices.Sorted(maps.Keys(ck.stock))))
+		if own[name] > 0 {
+			ck.checkCard(q, card.QuotaKey, name)
 		}
+	}
+	for _, name := range policy.HolderCardNames(q.Annotations) {
+		ck.checkCard(q, card.HolderKey, name)
+	}
+}
+
+func (ck *checker) checkCard(q *scheduling.Queue, key, name string) {
+	if _, ok := ck.stock[name]; !ok && !strings.HasPrefix(name, card.GroupPrefix) {
+		ck.report(Warning, q, "Queue", annotation(key), "no node has the card %q%s", name,
+			index.DidYouMean(name, slices.Sorted(maps.Keys(ck.stock))))
 	}
 }
 
 // checkGroups finds groups of cards that do not exist, and those that can only bound.
 func (ck *checker) checkGroups(q *scheduling.Queue) {
 	overlapping := ck.groups.Overlapping()
-	for _, key := range slices.Concat(cardKeys, []string{card.NamespaceKey}) {
-		for _, name := range slices.Sorted(maps.Keys(amounts(q, key))) {
+	for _, key := range slices.Concat(cardKeys, []string{card.NamespaceKey, card.HolderKey}) {
+		names := slices.Sorted(maps.Keys(amounts(q, key)))
+		if key == card.HolderKey {
+			names = policy.HolderCardNames(q.Annotations)
+		}
+		for _, name := range names {
 			group, is := strings.CutPrefix(name, card.GroupPrefix)
 			switch _, known := ck.groups[group]; {
 			case !is:

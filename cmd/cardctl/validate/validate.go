@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
@@ -91,6 +92,7 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) ([]Is
 	k.tree, k.places = world.Tree(c)
 	k.groups = c.CardGroups()
 	k.countStock(c.CardLabels(), k.cardsCount(c))
+	k.countDevices(c.CardAttributes(), k.cardsCount(c))
 	for _, q := range o.Queues {
 		k.checkPlace(q)
 		k.checkSpec(q)
@@ -136,11 +138,11 @@ func (ck *checker) cardsCount(c *engine.Configuration) bool {
 // count.
 func (ck *checker) countStock(labels card.Labels, warn bool) {
 	for _, node := range ck.objects.Nodes {
-		allocatable := node.Status.Allocatable
-		if allocatable == nil {
-			allocatable = node.Status.Capacity
+		if node.Status.Allocatable == nil {
+			node = node.DeepCopy()
+			node.Status.Allocatable = node.Status.Capacity
 		}
-		inventory := card.Discover(node.Labels, allocatable, labels)
+		inventory := card.OnNode(node, labels)
 		for _, c := range inventory.Cards {
 			ck.stock[c.Name] += c.Milli.Cards()
 			ck.groups.Add(ck.stock, c.Name, c.Milli.Cards())
@@ -149,7 +151,32 @@ func (ck *checker) countStock(labels card.Labels, warn bool) {
 			if !warn {
 				continue
 			}
-			ck.report(Warning, node, "Node", "metadata.labels", "%s has no card name: the label %s is missing or bad", u.Resource, u.Label)
+			if card.IsRegistration(u.Label) {
+				ck.report(Warning, node, "Node", annotation(u.Label), "%s has no cards: the node does not register them", u.Resource)
+			} else {
+				ck.report(Warning, node, "Node", "metadata.labels", "%s has no card name: the label %s is missing or bad", u.Resource, u.Label)
+			}
+		}
+		for _, p := range inventory.Problems {
+			if warn {
+				ck.report(Warning, node, "Node", annotation(p.Key), "%s", p.Reason)
+			}
+		}
+	}
+}
+
+// countDevices counts the cards that are devices of ResourceSlices. A device without a card name matters where cards count.
+func (ck *checker) countDevices(attributes card.Attributes, warn bool) {
+	warned := map[string]bool{}
+	for _, slice := range card.CurrentSlices(ck.objects.ResourceSlices) {
+		for _, d := range attributes.Devices([]*resourcev1.ResourceSlice{slice}) {
+			if d.Card != "" {
+				ck.stock[d.Card]++
+				ck.groups.Add(ck.stock, d.Card, 1)
+			} else if warn && !warned[slice.Name] {
+				warned[slice.Name] = true
+				ck.report(Warning, slice, "ResourceSlice", "spec.devices", "device %s has no card name: the attribute %s is missing or bad", d.Name, d.Missing)
+			}
 		}
 	}
 }

@@ -122,6 +122,9 @@ func TestCheck(t *testing.T) {
 		"a node whose card has no name": {
 			[]string{strings.Replace(node, "product: A", `product: ""`, 1)},
 			[]string{"4: warning: Node/node-1: metadata.labels: nvidia.com/gpu has no card name: the label nvidia.com/gpu.product is missing or bad"}},
+		"a node that does not register": {
+			[]string{strings.Replace(node, "nvidia.com/gpu:", "volcano.sh/vgpu-number:", 1)},
+			[]string{"4: warning: Node/node-1: metadata.annotations[volcano.sh/node-vgpu-register]: volcano.sh/vgpu-number has no cards: the node does not register them"}},
 		"a bad request": {
 			[]string{job("q", "A", "cpu: 1", `{"A":-1}`)}, []string{"4: error: Job/j: metadata.annotations[volcano.sh/card.request]: "}},
 		"a job above the quota": {
@@ -164,6 +167,12 @@ func TestCheck(t *testing.T) {
 			[]string{`8: error: Queue/r: metadata.annotations[volcano.sh/inqueue-timeouts]: is unknown and has no effect; did you mean "volcano.sh/inqueue-timeout"?`,
 				`8: error: Queue/r: metadata.annotations[volcano.sh/max-jobs]: "0" is not a whole number above 0`,
 				`8: error: Queue/r: metadata.annotations[volcano.sh/overcommit-factor]: "much" is not a number above 0 with at most 3 decimals, such as 1.5`}},
+		"limits of holders": {
+			[]string{node, queue("q", "", `volcano.sh/card.quota.by: '{"user": {"*": {"A": 4, "B": 2, "@group": 1}}}'`, ""),
+				queue("r", "", `volcano.sh/card.quota.by: '{"users": {}}'`, "")},
+			[]string{`14: error: Queue/r: metadata.annotations[volcano.sh/card.quota.by]: "{\"users\": {}}" is not a JSON object of user, group or label:<name>`,
+				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: no node has the card "B"`,
+				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: "@group" is not a group of cards of the argument cardGroups`}},
 		"a limit of a resource that does not count": {
 			[]string{queue("q", "", `volcano.sh/capability.namespace: '{"cpu": 8, "nvidia.com/gpu": 4}'`, "")},
 			[]string{`3: warning: Queue/q: metadata.annotations[volcano.sh/capability.namespace]: "nvidia.com/gpu" has no effect: capacity-card counts cpu, memory and cards; volcano.sh/card.quota.namespace limits cards`}},
@@ -251,4 +260,25 @@ func TestDeviceQuotas(t *testing.T) {
 	for _, field := range []string{"spec.capability", "spec.guarantee.resource"} {
 		assert.Contains(t, strings.Join(issues, "\n"), "warning: Queue/q: "+field+".deviceclass/gpu.example.com: bounds no devices: Volcano "+release.Built().String()+" has no quotas of device classes")
 	}
+}
+
+// TestUnnamedDevice has a device without the attribute that names its card, and a quota of the other one.
+func TestUnnamedDevice(t *testing.T) {
+	const slice = `apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: gpu.nvidia.com
+  nodeName: node-1
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  devices:
+  - {name: gpu-0, attributes: {productName: {string: B}}}
+  - {name: gpu-1}
+`
+	got := checkWith(t, func(queues []*scheduling.Queue) (*engine.Configuration, error) {
+		return engine.Usual(plugin.Name, queues)
+	},
+		node, slice, queue("q", "", quota(`{"A": 1, "B": 1}`), open))
+	require.Len(t, got, 1)
+	assert.Contains(t, got[0], "warning: ResourceSlice/s: spec.devices: device gpu-1 has no card name: the attribute productName is missing or bad")
 }

@@ -54,7 +54,7 @@ func Fields(w *engine.World) (all []string) {
 		for name := range node.Status.Allocatable {
 			resources[string(name)] = true
 		}
-		for _, c := range card.Discover(node.Labels, node.Status.Allocatable, nil).Cards {
+		for _, c := range card.OnNode(node, nil).Cards {
 			cards[c.Name] = true
 		}
 	}
@@ -94,7 +94,7 @@ func Set(w *engine.World, setting string) error {
 
 // MissingCard describes a setting of a card that no node of the world has. It is "" for
 // all other settings. Such a setting is allowed, because nodes can come later.
-func MissingCard(w *engine.World, labels card.Labels, setting string) string {
+func MissingCard(w *engine.World, labels card.Labels, attributes card.Attributes, setting string) string {
 	_, field, value, _ := parse(setting)
 	kind, name, _ := strings.Cut(field, ".")
 	if !slices.Contains([]string{"cards", "deservedCards", "guaranteeCards"}, kind) || value == "" || value == "0" || len(w.Nodes) == 0 ||
@@ -103,9 +103,12 @@ func MissingCard(w *engine.World, labels card.Labels, setting string) string {
 	}
 	known := map[string]bool{}
 	for _, node := range w.Nodes {
-		for _, c := range card.Discover(node.Labels, node.Status.Allocatable, labels).Cards {
+		for _, c := range card.OnNode(node, labels).Cards {
 			known[c.Name] = true
 		}
+	}
+	for _, d := range attributes.Devices(w.Devices.Slices) {
+		known[d.Card] = known[d.Card] || d.Card != ""
 	}
 	if known[name] {
 		return ""

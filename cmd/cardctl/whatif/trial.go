@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
@@ -18,6 +19,7 @@ type Change struct {
 	// Namespace is that of jobs to remove that are named without one, "" for any.
 	Namespace string
 	Rights    Rights
+	At        time.Time // of the cluster after the change, zero for now
 }
 
 // ManifestError is the error about a manifest to add that cannot be read.
@@ -54,7 +56,9 @@ func Try(ctx context.Context, objects *input.Objects, c *engine.Configuration, c
 	if err != nil {
 		return nil, err
 	}
-	after, err := Run(ctx, t.World, c, report("after"))
+	then := *c
+	then.At = change.At
+	after, err := Run(ctx, t.World, &then, report("after"))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +90,7 @@ func (t *Trial) apply(objects *input.Objects, change Change, c *engine.Configura
 		if err := Set(t.World, setting); err != nil {
 			return nil, nil, err
 		}
-		if problem := cmp.Or(MissingCard(t.World, c.CardLabels(), setting), WithoutEffect(c, setting)); problem != "" {
+		if problem := cmp.Or(MissingCard(t.World, c.CardLabels(), c.CardAttributes(), setting), WithoutEffect(c, setting)); problem != "" {
 			t.Warnings = append(t.Warnings, fmt.Sprintf("--set %s: %s", setting, problem))
 		}
 	}

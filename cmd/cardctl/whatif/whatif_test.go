@@ -250,7 +250,7 @@ func TestFields(t *testing.T) {
 	}
 	for _, field := range all {
 		value := map[string]string{"state=": "Open", "reclaimable=": "true", "parent=": "root", "reclaim-fence=": "true", "fair-share=": "true", "fair-share.namespaces=": "true", "fair-share-hold=": "1m", "inqueue-timeout=": "1m", "min-runtime=": "1m",
-			"preempt-min-runtime=": "1m", "reclaim-delay=": "1m", "card.quota.namespace=": "{}", "capability.namespace=": "{}"}[field]
+			"preempt-min-runtime=": "1m", "reclaim-delay=": "1m", "card.quota.namespace=": "{}", "card.quota.by=": "{}", "card.budget=": "{}", "capability.namespace=": "{}"}[field]
 		if value == "" {
 			value = "2"
 		}
@@ -316,9 +316,9 @@ func TestMissingCard(t *testing.T) {
 		"queue/owner:cards.X=0":                   "",
 		"queue/owner:capability.cpu=9":            "",
 	} {
-		assert.Equal(t, want, MissingCard(w, nil, setting), setting)
+		assert.Equal(t, want, MissingCard(w, nil, nil, setting), setting)
 	}
-	assert.Empty(t, MissingCard(&engine.World{}, nil, "queue/owner:cards.X=1"), "no nodes in the input")
+	assert.Empty(t, MissingCard(&engine.World{}, nil, nil, "queue/owner:cards.X=1"), "no nodes in the input")
 }
 
 // TestPatches gives the commands that make a change, quoted for a shell.

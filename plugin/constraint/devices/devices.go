@@ -23,7 +23,8 @@ var (
 	_ constraint.JobRule  = &Rule{}
 	_ constraint.Account  = &Rule{}
 	_ constraint.Watcher  = &Rule{}
-	_ constraint.Holder   = &Rule{}
+	_ constraint.Reserver = &Rule{}
+	_ constraint.Measurer = &Rule{}
 )
 
 // Open returns the rule, nil where no pod of the session has a claim on devices that some queue
@@ -52,6 +53,20 @@ func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 		}
 	}
 	return v
+}
+
+// Measure compares as Fit and AdmitJob do. The quantity is that of Fit, which the queue would be charged.
+func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
+	s := r.session
+	if _, device := s.Names.Class(d); !device {
+		return constraint.Shortfall{}
+	}
+	return s.Exceeded(of, quota.OverQuota, d, func(q index.Queue) (quota.Numbers, constraint.Against) {
+		if of.Admission {
+			return quota.EnqueueableDeviceNumbers(s.Index, s.Names, q, d, milli), constraint.Capability
+		}
+		return quota.DeviceClaimNumbers(of.Books.Queues, s.Limit, s.Names, q, d, milli), constraint.Capability
+	})
 }
 
 // FitCard has nothing to say: a claim is no card.

@@ -2,6 +2,7 @@ package fairness
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -50,7 +51,10 @@ type waiting struct {
 	since time.Time
 }
 
-var _ constraint.TaskRule = (*Hold)(nil)
+var (
+	_ constraint.TaskRule = (*Hold)(nil)
+	_ constraint.Measurer = (*Hold)(nil)
+)
 
 // OpenHold ends and begins holds, and returns their rule, nil where no job holds a card. It is called
 // after the other constraints, which decide whether a job lacks nothing but nodes.
@@ -114,7 +118,8 @@ func (h *Hold) waiting(ended map[api.JobID]time.Time) (jobs []*waiting) {
 	s := h.session
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
-		if q == index.None || h.limit(q) == 0 || !s.Eligible(q).OK() || job.PodGroup == nil || job.PodGroup.Status.Phase == scheduling.PodGroupPending {
+		if q == index.None || h.limit(q) == 0 || !s.Eligible(q).OK() || job.PodGroup == nil ||
+			job.PodGroup.Status.Phase == scheduling.PodGroupPending {
 			continue
 		}
 		if w := h.needsOf(q, job); w != nil {
@@ -171,7 +176,7 @@ func (h *Hold) addCards(needs fastres.Vector, pod *cards.PodRequest) bool {
 		if !exists {
 			return false
 		}
-		h.session.Names.AddCard(needs, d, float64(r.Amount))
+		h.session.Names.AddCard(needs, d, float64(r.Of(d)))
 	}
 	return true
 }
@@ -230,13 +235,35 @@ func (h *Hold) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 
 // FitCard does the same for one card. A pod that others were evicted for gets what they left.
 func (h *Hold) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
-	for _, x := range h.held {
-		if x.dim == d && (a.Task == nil || a.Task.Job != x.by.job.UID && !h.session.Books.Waits(a.Task)) &&
-			b.Queues.Allocated(a.Queue).Get(d)+milli > h.session.Index.Deserved.At(a.Queue, d) {
-			return quota.Verdict{Reason: quota.HeldForFairShare, Queue: a.Queue}
-		}
+	if h.holderBefore(b, a.Task, a.Queue, d, milli) != nil {
+		return quota.Verdict{Reason: quota.HeldForFairShare, Queue: a.Queue}
 	}
 	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+}
+
+// holderBefore returns the job that holds a quantity of a card which q would borrow for a task, nil for none.
+func (h *Hold) holderBefore(b *quota.Books, task *api.TaskInfo, q index.Queue, d fastres.Dim, milli float64) *waiting {
+	for _, x := range h.held {
+		if x.dim == d && (task == nil || task.Job != x.by.job.UID && !h.session.Books.Waits(task)) &&
+			b.Queues.Allocated(q).Get(d)+milli > h.session.Index.Deserved.At(q, d) {
+			return x.by
+		}
+	}
+	return nil
+}
+
+// Measure names the job that holds what is refused.
+func (h *Hold) Measure(r *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
+	if r.Admission {
+		return constraint.Shortfall{}
+	}
+	q := r.Path()[0]
+	w := h.holderBefore(r.Books, r.Task, q, d, milli)
+	if w == nil {
+		return constraint.Shortfall{}
+	}
+	return constraint.Shortfall{Verdict: quota.Verdict{Reason: quota.HeldForFairShare, Queue: q},
+		Detail: fmt.Sprintf("job <%s/%s> of queue <%s>", w.job.Namespace, w.job.Name, h.session.Index.Name(w.queue))}
 }
 
 // Lacks is false: no eviction ends a hold.
@@ -249,12 +276,5 @@ func (h *Hold) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli flo
 	return h.FitCard(b, a, d, milli)
 }
 
-// HolderOf returns the job that holds a card, and its queue, nil for none.
-func (h *Hold) HolderOf(d fastres.Dim) (job *api.JobInfo, q index.Queue) {
-	for _, x := range h.held {
-		if x.dim == d {
-			return x.by.job, x.by.queue
-		}
-	}
-	return nil, index.None
-}
+// HolderOf returns the job that holds a card in the session that was opened last, "" for none.
+func (m *Memory) HolderOf(card string) api.JobID { return m.holds.of[card].job }

@@ -2,7 +2,6 @@ package fairness
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -35,7 +34,7 @@ func OpenLoans(m *Memory, with *arguments.FairShare) any {
 func (l Loans) AllowLoan(b quota.View, t constraint.Loan) bool {
 	s := l.order.session
 	to, from, ok := quota.Rivals(s.Index, t.To, t.From)
-	if !ok || s.Intake.Policies(t.From).MinRuntime() < leastRuntime {
+	if !ok || !l.settles(s.Intake.Policies(t.From).MinRuntime()) {
 		return false
 	}
 	for _, p := range s.Index.Path(t.From) {
@@ -51,11 +50,18 @@ func (l Loans) AllowLoan(b quota.View, t constraint.Loan) bool {
 	return taker*l.order.with.Reclaim <= loser && !math.IsInf(taker, 1)
 }
 
+// settles reports whether exchanges with a queue of some min-runtime come to rest. Levels that hardly follow what queues
+// have now are overtaken before a pod may be taken back, and then all that is borrowed changes hands again and again.
+func (l Loans) settles(minRuntime time.Duration) bool {
+	with := l.order.with
+	return minRuntime >= leastRuntime && with.Horizon >= min(minRuntime, with.HalfLife)
+}
+
 // levelWith returns the level of a queue for one card, with some amount of it in place of what the queue
 // has. It is infinite for a queue without a norm, and 0 where the usage of the card does not count.
 func (o *Order) levelWith(q index.Queue, card fastres.Dim, allocated float64) float64 {
 	m := o.memory
-	if c := slices.Index(m.dims, card); c >= 0 {
+	if c, counts := m.columnOf(card); counts {
 		return m.history.LevelWith(q, o.gammaOf(q), c, o.heldOf(q, card, allocated))
 	}
 	return 0

@@ -50,9 +50,13 @@ func OpenNamespaces(s *constraint.Session, m *Memory, with *arguments.FairShare)
 	charge := frame.Vector()
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
-		for _, task := range n.allocated(q, job) {
-			s.Intake.SetCharge(charge, q, task, task.NodeName)
-			n.addHeld(q, job.Namespace, charge, 1)
+		if q == index.None || !n.orders[q] {
+			continue
+		}
+		for _, task := range job.Tasks {
+			if n.order.setHeld(charge, q, task) {
+				n.addHeld(q, job.Namespace, charge, 1)
+			}
 		}
 	}
 	m.history.Namespaces().Begin()
@@ -66,22 +70,6 @@ func (o *Order) ordersNamespaces(q index.Queue) bool {
 		return on
 	}
 	return o.with.Namespaces
-}
-
-// allocated returns the tasks of a job that its queue q is charged for, none where usage does not order its
-// namespaces.
-func (n *Namespaces) allocated(q index.Queue, job *api.JobInfo) (tasks []*api.TaskInfo) {
-	if q == index.None || !n.orders[q] {
-		return nil
-	}
-	for status, of := range job.TaskStatusIndex {
-		if api.AllocatedStatus(status) {
-			for _, task := range of {
-				tasks = append(tasks, task)
-			}
-		}
-	}
-	return tasks
 }
 
 // addHeld adds a charge, or takes it back, to what a namespace has.
@@ -169,7 +157,7 @@ func (n *Namespaces) tag(q index.Queue, job *api.JobInfo, before []float64) (tag
 }
 
 // requests returns what the pending pods of a job request by column, with the first card of each list, and
-// the columns that count: those of pending pods, or else of running ones.
+// the columns that count: those of pending pods, with all cards of lists, or else of running ones.
 func (n *Namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float64, columns []int) {
 	s, m := n.order.session, n.order.memory
 	sum, one := fastres.NewVector(s.Intake.Dims.Length()), fastres.NewVector(s.Intake.Dims.Length())
@@ -182,20 +170,27 @@ func (n *Namespaces) requests(q index.Queue, job *api.JobInfo) (requests []float
 		}
 		for r := range s.Cards.Requests(pod) {
 			if len(r.Selector.Dims) > 0 {
-				s.Names.AddCard(sum, r.Selector.Dims[0], float64(r.Amount))
+				s.Names.AddCard(sum, r.Selector.Dims[0], float64(r.Of(r.Selector.Dims[0])))
+			}
+			for _, d := range r.Selector.Dims {
+				if c, counts := m.columnOf(d); counts && !slices.Contains(columns, c) {
+					columns = append(columns, c)
+				}
 			}
 		}
 	}
 	for c, d := range m.dims {
-		if requests[c] = sum.Get(d); requests[c] > 0 {
+		if requests[c] = sum.Get(d); requests[c] > 0 && !slices.Contains(columns, c) {
 			columns = append(columns, c)
 		}
 	}
 	if len(columns) > 0 {
 		return requests, columns
 	}
-	for _, task := range n.allocated(q, job) {
-		s.Intake.SetCharge(one, q, task, task.NodeName)
+	for _, task := range job.Tasks {
+		if !n.order.setHeld(one, q, task) {
+			continue
+		}
 		for c, d := range m.dims {
 			if one.Get(d) > 0 && !slices.Contains(columns, c) {
 				columns = append(columns, c)

@@ -6,6 +6,7 @@ package fairness
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -15,23 +16,22 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/store"
 	"github.com/capacity-card/capacity-card/quota"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// Memory is the history of all queues, and the place where it is stored. The zero Memory is ready.
+// Memory is the history of all queues. The zero Memory is ready.
 type Memory struct {
 	history *usage.History
 	last    time.Time     // when the last session opened
 	dims    []fastres.Dim // of the columns
 	weights []float64     // of the columns
 	columns []usage.Column
+	listed  []bool  // by queue and column: pending pods name the card in a list; empty where none has a list
 	wants   []int32 // columns, queue by queue
 	ends    []int32 // by queue: where its columns end in wants
 	ranks   []rank
-	due     bool // it is time to save and to publish
-	next    time.Time
-	store   store
 	holds   holds
 	order   Order // of the session that is open
 }
@@ -57,10 +57,11 @@ var (
 	_ constraint.Watcher    = (*Order)(nil)
 )
 
-// Open lets the time since the last session pass, and returns the order, nil where it is off.
-func Open(s *constraint.Session, m *Memory, with *arguments.FairShare) any {
+// Open lets the time since the last session pass, and returns the order, nil where it is off. stored is what was
+// loaded, nil for nothing.
+func Open(s *constraint.Session, m *Memory, with *arguments.FairShare, stored *store.State) any {
 	if with.HalfLife == 0 {
-		m.history, m.due = nil, false
+		m.history = nil
 		return nil
 	}
 	m.order = Order{s, m, with, usage.Decay(with.Horizon, with.HalfLife)}
@@ -74,8 +75,7 @@ func Open(s *constraint.Session, m *Memory, with *arguments.FairShare) any {
 	}
 	m.last = s.Now
 	m.history.Bind(s.Index.Tree, m.columns)
-	m.store.open(s.Volcano.KubeClient(), with)
-	if stored := m.store.take(); stored != nil {
+	if stored != nil && stored.History != nil {
 		o.restore(stored)
 	}
 	m.history.Namespaces().Bind(m.columns)
@@ -90,10 +90,6 @@ func Open(s *constraint.Session, m *Memory, with *arguments.FairShare) any {
 	m.ranks = append(m.ranks[:0], make([]rank, s.Index.Len())...)
 	for q := range index.Queue(s.Index.Len()) {
 		o.rank(q)
-	}
-	if m.due = !s.Now.Before(m.next); m.due {
-		m.next = s.Now.Add(with.Save)
-		m.store.offer(s.Now, m.history)
 	}
 	return o
 }
@@ -173,12 +169,13 @@ func (o *Order) gammaOf(q index.Queue) float64 {
 // readWants sets the columns that count for each queue: those that pending pods in it and below
 // request. A queue without such pods is compared where it may lose pods: the columns that it holds count.
 func (o *Order) readWants() {
+	o.readLists()
 	m, ix := o.memory, o.session.Index
 	m.wants, m.ends = m.wants[:0], m.ends[:0]
 	for q := range index.Queue(ix.Len()) {
 		before, allocated := len(m.wants), ix.Allocated(q)
 		for c, d := range m.dims {
-			if ix.Request.At(q, d) > allocated.Get(d) {
+			if o.waitsFor(q, c, d) {
 				m.wants = append(m.wants, int32(c))
 			}
 		}
@@ -191,6 +188,36 @@ func (o *Order) readWants() {
 		}
 		m.ends = append(m.ends, int32(len(m.wants)))
 	}
+}
+
+// readLists notes all cards of the lists of pending pods. If only the first one counted, pods could name a card first that
+// their queue has never had.
+func (o *Order) readLists() {
+	m, s := o.memory, o.session
+	if m.listed = m.listed[:0]; len(s.Intake.Lists) == 0 {
+		return
+	}
+	m.listed = append(m.listed, make([]bool, s.Index.Len()*len(m.dims))...)
+	for _, list := range s.Intake.Lists {
+		for _, d := range list.Cards {
+			if c, counts := m.columnOf(d); counts {
+				for _, above := range s.Index.Path(list.Queue) {
+					m.listed[int(above)*len(m.dims)+c] = true
+				}
+			}
+		}
+	}
+}
+
+// waitsFor reports whether pending pods of a queue, or below it, request what a column counts.
+func (o *Order) waitsFor(q index.Queue, column int, d fastres.Dim) bool {
+	m, ix := o.memory, o.session.Index
+	return ix.Request.At(q, d) > ix.Allocated(q).Get(d) || len(m.listed) > 0 && m.listed[int(q)*len(m.dims)+column]
+}
+
+// columnOf returns the column of a card or resource, and whether it counts.
+func (m *Memory) columnOf(d fastres.Dim) (column int, counts bool) {
+	return slices.BinarySearch(m.dims, d)
 }
 
 // rank computes the rank of a queue.
@@ -241,17 +268,13 @@ func (o *Order) changed(q index.Queue) {
 // History returns the history of the session that is open, nil where it is off. It is for reading.
 func (m *Memory) History() *usage.History { return m.history }
 
-// Due reports whether the session is the first one after the time between saves.
-func (m *Memory) Due() bool { return m.due }
+// Forget forgets the history of earlier sessions.
+func (m *Memory) Forget() { m.history, m.holds = nil, holds{} }
 
 // Level returns the level of a queue in the session.
 func (m *Memory) Level(q index.Queue) float64 { return m.ranks[q].level }
 
-// Saved returns when the history was saved or loaded last, the zero time for never.
-func (m *Memory) Saved() time.Time { return m.store.lastSave() }
-
-// Problems returns the problems of the store since the last call.
-func (m *Memory) Problems() []string { return m.store.takeProblems() }
-
-// Wait waits until nothing is being loaded or saved.
-func (m *Memory) Wait() { m.store.work.Wait() }
+// WaitsFor reports whether pending pods of a queue, or below it, request what a column counts, in the session.
+func (m *Memory) WaitsFor(q index.Queue, column int) bool {
+	return m.order.waitsFor(q, column, m.dims[column])
+}

@@ -9,7 +9,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
-// Outlook is what a queue has had of one column, in the units of accounts, and when it is even. Norm is without
+// Outlook states the usage of one column by a queue, in the units of accounts, and when it is even. Norm is without
 // the weight of the column.
 type Outlook struct {
 	Used, Held, Norm float64
@@ -28,7 +28,8 @@ func (m *Memory) Outlook(q index.Queue, column int, with *arguments.FairShare) O
 	used, held, norm := m.history.Row(q)[column], m.history.Held(q)[column], m.history.Norms(q)[column]
 	gamma := m.ranks[q].gamma
 	return Outlook{
-		Used: used, Held: held, Norm: norm * m.weights[column], Counted: usage.Mean(used, held, gamma), Total: usage.Total(used, with.HalfLife) / time.Hour.Seconds(),
+		Used: used, Held: held, Norm: norm * m.weights[column], Counted: usage.Mean(used, held, gamma),
+		Total:    usage.Total(used, with.HalfLife) / time.Hour.Seconds(),
 		EvenIdle: usage.UntilEven(used, 0, norm, gamma, with.HalfLife), EvenKept: usage.UntilEven(used, held, norm, gamma, with.HalfLife),
 	}
 }
@@ -40,7 +41,7 @@ func (m *Memory) Owed(q index.Queue) bool { return m.ranks[q].within }
 func (m *Memory) Dim(column int) fastres.Dim { return m.dims[column] }
 
 // Reset sets the usage of a queue, and of those below it, to what they have now, and returns that of all queues.
-func (m *Memory) Reset(q index.Queue, with *arguments.FairShare) *Stored {
+func (m *Memory) Reset(q index.Queue) usage.Record {
 	m.history.Reset(q)
-	return &Stored{Record: m.history.Record(), HalfLife: with.HalfLife}
+	return m.history.Record()
 }

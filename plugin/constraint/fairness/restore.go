@@ -6,18 +6,19 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
+	"github.com/capacity-card/capacity-card/plugin/store"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
 // restore replaces the history by a stored one. The time since it was stored passes for the pods
 // that run now, from their starts; what has ended in between is lost.
-func (o *Order) restore(stored *stored) {
-	s, m, now := o.session, o.memory, stored.now
+func (o *Order) restore(stored *store.State) {
+	s, m, now := o.session, o.memory, stored.Now
 	if now.IsZero() {
 		now = s.Now
 	}
-	gap := max(0, now.Sub(stored.saved))
-	m.history = stored.history
+	gap := max(0, now.Sub(stored.Saved))
+	m.history = stored.History
 	m.history.Advance(usage.Decay(gap, o.with.HalfLife))
 	m.history.Bind(s.Index.Tree, m.columns)
 	m.history.Namespaces().Bind(m.columns)
@@ -31,10 +32,9 @@ func (o *Order) restore(stored *stored) {
 			continue
 		}
 		for _, task := range job.Tasks {
-			if !api.AllocatedStatus(task.Status) {
+			if !o.setHeld(charge, q, task) {
 				continue
 			}
-			s.Intake.SetCharge(charge, q, task, task.NodeName)
 			part := 1 - usage.Decay(min(gap, runtimes.Of(task.Pod, now)), o.with.HalfLife)
 			for c, d := range m.dims {
 				more[c] = part * charge.Get(d) * o.counted(q, d)
@@ -45,6 +45,24 @@ func (o *Order) restore(stored *stored) {
 			}
 		}
 	}
+}
+
+// setHeld makes x what q has by a task, and reports whether that is anything. By a pod that is being deleted, it has its
+// cards alone.
+func (o *Order) setHeld(x fastres.Vector, q index.Queue, task *api.TaskInfo) bool {
+	s, occupied := o.session, o.session.Cards.Occupied(task)
+	if !occupied && !api.AllocatedStatus(task.Status) {
+		return false
+	}
+	s.Intake.SetCharge(x, q, task, task.NodeName)
+	if occupied {
+		for c, d := range o.memory.dims {
+			if !o.memory.columns[c].Card {
+				x.Set(d, 0)
+			}
+		}
+	}
+	return true
 }
 
 // counted returns the fraction of what a queue has that counts as usage.

@@ -34,6 +34,7 @@ type reservation struct {
 var (
 	_ constraint.TaskRule = &Rule{}
 	_ constraint.Watcher  = &Rule{}
+	_ constraint.Measurer = &Rule{}
 )
 
 // Open returns the rule of a session in which Volcano removes queue allocation gates.
@@ -96,7 +97,8 @@ func (r *Rule) reserve(q index.Queue, task *api.TaskInfo) {
 	a := s.Ask(q, task, frame.Vector())
 	for request := range s.Cards.Requests(a.Pod) {
 		if len(request.Selector.Dims) > 0 {
-			s.Names.AddCard(a.Request, r.cardFor(a, request), float64(request.Amount))
+			d := r.cardFor(a, request)
+			s.Names.AddCard(a.Request, d, float64(request.Of(d)))
 		}
 	}
 	s.Index.NoteOwnJobs(q)
@@ -113,7 +115,7 @@ func (r *Rule) reserve(q index.Queue, task *api.TaskInfo) {
 
 func (r *Rule) cardFor(a constraint.Ask, request cards.Request) fastres.Dim {
 	for _, d := range request.Selector.Dims {
-		if r.session.FitsCard(&r.session.Books.Now, a, d, float64(request.Amount)).OK() {
+		if r.session.FitsCard(&r.session.Books.Now, a, d, float64(request.Of(d))).OK() {
 			return d
 		}
 	}
@@ -161,12 +163,28 @@ func (r *Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli fl
 	if r.active == 0 {
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	}
-	if a.Task != nil {
-		if kept := r.pods[a.Task.UID]; kept.active {
+	return quota.FitsBeside(r.session.Index, b.Queues, r.session.Limit, a.Queue, d, r.beyondOwn(a.Task, d, milli))
+}
+
+// beyondOwn returns the part of a quantity that is not reserved for the task itself.
+func (r *Rule) beyondOwn(task *api.TaskInfo, d fastres.Dim, milli float64) float64 {
+	if task != nil {
+		if kept := r.pods[task.UID]; kept.active {
 			milli -= r.rows.At(kept.row, d)
 		}
 	}
-	return quota.FitsBeside(r.session.Index, b.Queues, r.session.Limit, a.Queue, d, milli)
+	return milli
+}
+
+// Measure compares as FitCard does.
+func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
+	s := r.session
+	if milli = r.beyondOwn(of.Task, d, milli); of.Admission || r.active == 0 || milli <= 0 {
+		return constraint.Shortfall{}
+	}
+	return s.Exceeded(of, quota.Reserved, d, func(q index.Queue) (quota.Numbers, constraint.Against) {
+		return quota.BesideNumbers(s.Index, of.Books.Queues, s.Limit, q, d, milli), constraint.Capability
+	})
 }
 
 // Lacks has nothing to say: the eviction of a running task changes no reservation.

@@ -24,10 +24,13 @@ func (w Watcher) Refunded(a constraint.Ask) { w.change(a, -1) }
 
 func (w Watcher) change(a constraint.Ask, sign float64) {
 	s := w.session
-	for r := range s.Cards.Requests(s.Cards.PodRequest(a.Queue, a.Task.Pod)) {
-		if d, known := s.Cards.CardOn(a.Task.NodeName, r); known && !s.Cards.Gives(a.Task.NodeName, r.Resource, d) {
-			s.Names.AddCard(s.Intake.Available, d, sign*float64(r.Amount))
-			s.Names.AddCard(s.Intake.AvailableThen, d, sign*float64(r.Amount))
+	node := s.Cards.NodeOf(a.Task)
+	for r := range s.Cards.RequestsOn(s.Cards.PodRequest(a.Queue, a.Task.Pod), a.Task.NodeName) {
+		for d, amount := range r.On(node) {
+			if s.Cards.Gone(a.Task.NodeName, r, d) {
+				s.Names.AddCard(s.Intake.Available, d, sign*float64(amount))
+				s.Names.AddCard(s.Intake.AvailableThen, d, sign*float64(amount))
+			}
 		}
 	}
 }

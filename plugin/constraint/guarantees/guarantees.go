@@ -14,7 +14,10 @@ import (
 // the accounts that are asked.
 type Rule struct{}
 
-var _ constraint.TaskRule = Rule{}
+var (
+	_ constraint.TaskRule = Rule{}
+	_ constraint.Measurer = Rule{}
+)
 
 // Open returns the rule, nil where no guarantee is kept free.
 func Open(s *constraint.Session) any {
@@ -35,6 +38,14 @@ func (Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 
 func (Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	return b.Guarantees.Fits(b.Queues, a.Queue, d, milli)
+}
+
+func (Rule) Measure(r *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
+	if r.Admission {
+		return constraint.Shortfall{}
+	}
+	v, n := r.Books.Guarantees.Numbers(r.Books.Queues, r.Path()[0], d, milli)
+	return constraint.Shortfall{Verdict: v, Numbers: n, Against: constraint.Unguaranteed}
 }
 
 func (Rule) Lacks(b *quota.Books, a constraint.Ask, q index.Queue, _ *api.TaskInfo, d fastres.Dim, milli float64) bool {

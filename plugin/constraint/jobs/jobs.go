@@ -2,6 +2,7 @@
 package jobs
 
 import (
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -10,8 +11,9 @@ import (
 type Rule struct{ jobs *quota.Jobs }
 
 var (
-	_ constraint.JobRule = Rule{}
-	_ constraint.Holder  = Rule{}
+	_ constraint.JobRule  = Rule{}
+	_ constraint.Reserver = Rule{}
+	_ constraint.Measurer = Rule{}
 )
 
 // Open returns the rule, nil where no queue bounds its jobs.
@@ -24,6 +26,14 @@ func Open(s *constraint.Session, jobs *quota.Jobs) any {
 }
 
 func (r Rule) AdmitJob(a constraint.JobAsk) quota.Verdict { return r.jobs.Fits(a.Queue) }
+
+// Measure returns the numbers of jobs, whatever is requested.
+func (r Rule) Measure(of *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
+	if of.Verdict.Reason != quota.TooManyJobs {
+		return constraint.Shortfall{}
+	}
+	return constraint.Shortfall{Verdict: of.Verdict, Numbers: r.jobs.Numbers(of.Verdict.Queue), Against: constraint.MaxJobs}
+}
 
 func (r Rule) Hold(a constraint.JobAsk) { r.jobs.Admit(a.Queue) }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -37,7 +39,7 @@ func newContent(nodes []*v1.Node, queues []*scheduling.Queue, labels card.Labels
 	c := &content{nodes: map[string]*node{}, queues: queues, jobs: map[api.JobID]*job{}, tasks: map[api.TaskID]*pod{}, cached: offline.NewInfo()}
 	for _, object := range nodes {
 		n := &node{object: object, cards: map[v1.ResourceName]string{}, dirty: true}
-		for _, found := range card.Discover(object.Labels, object.Status.Allocatable, labels).Cards {
+		for _, found := range card.OnNode(object, labels).Cards {
 			n.cards[found.Resource] = found.Name
 		}
 		if api.NewNodeInfo(object).Ready() {
@@ -105,6 +107,17 @@ func (c *content) snapshot() *api.ClusterInfo {
 type recorder struct {
 	*offline.Cache
 	bound, evicted []*api.TaskInfo
+}
+
+// EventRecorder returns one that keeps nothing.
+func (r *recorder) EventRecorder() record.EventRecorder { return silent{} }
+
+// silent discards events.
+type silent struct{}
+
+func (silent) Event(runtime.Object, string, string, string)          {}
+func (silent) Eventf(runtime.Object, string, string, string, ...any) {}
+func (silent) AnnotatedEventf(runtime.Object, map[string]string, string, string, string, ...any) {
 }
 
 // begin gives the cache its content for the next session.

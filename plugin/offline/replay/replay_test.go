@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
 
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
 	_ "volcano.sh/volcano/pkg/scheduler/plugins"
@@ -107,7 +108,7 @@ func TestTinyTrace(t *testing.T) {
 	assert.Equal(t, []measure.Waits{{Group: "a", Jobs: 1, Started: 1}, {Group: "b", Jobs: 1, Started: 1, P50: time.Second, P95: time.Second, Max: time.Second}}, r.ByQueue)
 }
 
-// TestGangBegins is what a job loses that loses its minimum: all its pods begin again.
+// TestGangBegins takes the minimum of a job away: all its pods begin again.
 func TestGangBegins(t *testing.T) {
 	jobs := []trace.Job{
 		jobOf("gang", "a", 0, 100*time.Second, 2, 2, 4),
@@ -183,6 +184,51 @@ func TestSameSeed(t *testing.T) {
 				require.Equal(t, first, text(r))
 			}
 		})
+	}
+}
+
+// TestSparedSessions replays traces with all sessions and without those that are spared: the outcome is the same.
+func TestSparedSessions(t *testing.T) {
+	flat := []share{{"a", "", 8}, {"b", "", 8}, {"c", "", 16}}
+	tree := []share{{"x", "", 0}, {"y", "", 0}, {"a", "x", 8}, {"b", "x", 8}, {"c", "y", 8}, {"d", "y", 8}}
+	for name, shares := range map[string][]share{"flat": flat, "tree": tree} {
+		for _, with := range []string{"", ", fairShareHalfLife: 12h, fairShareStore: none", ", fairShareHalfLife: 12h, fairShareNamespaces: true, fairShareStore: none"} {
+			t.Run(name+with, func(t *testing.T) {
+				results := map[bool]*Result{}
+				for _, spares := range []bool{false, true} {
+					s := setup(t, 4, shares, with)
+					s.Actions = s.Actions[:2]
+					require.True(t, s.maySpare())
+					r := newRun(s, made(300, shares))
+					r.spared.may = spares
+					restore := r.open()
+					r.loop(context.Background())
+					restore()
+					r.finish()
+					results[spares] = &r.Result
+				}
+				t.Logf("%d sessions, and %d", results[false].Sessions, results[true].Sessions)
+				assert.Less(t, results[true].Sessions, results[false].Sessions*9/10)
+				results[true].Sessions = results[false].Sessions
+				require.Equal(t, text(results[false]), text(results[true]))
+			})
+		}
+	}
+}
+
+// TestMaySpare does not spare a session where pods are evicted, or a rule depends on the time.
+func TestMaySpare(t *testing.T) {
+	for name, change := range map[string]func(*Setup){
+		"reclaim":        func(s *Setup) { s.Actions = append(s.Actions, reclaim.New()) },
+		"sla":            func(s *Setup) { s.Tiers[1].Plugins[0].Name = "sla" },
+		"inqueueTimeout": func(s *Setup) { s.Tiers[0].Plugins[3].Arguments["inqueueTimeout"] = "1h" },
+		"a hold":         func(s *Setup) { s.Queues[0].Annotations["volcano.sh/fair-share-hold"] = "1h" },
+	} {
+		s := setup(t, 1, two, "")
+		s.Actions = s.Actions[:2]
+		assert.True(t, s.maySpare())
+		change(&s)
+		assert.False(t, s.maySpare(), name)
 	}
 }
 
@@ -282,7 +328,7 @@ func TestInterrupt(t *testing.T) {
 	assert.Positive(t, r.All.Jobs)
 }
 
-// TestFit is what a cluster cannot have.
+// TestFit lists jobs that a cluster cannot have.
 func TestFit(t *testing.T) {
 	s := setup(t, 2, two, "")
 	stock := Count(s.Nodes, nil)

@@ -47,7 +47,7 @@ type Progress struct {
 	Sessions    int
 }
 
-// Result is what a replay found.
+// Result holds the findings of a replay.
 type Result struct {
 	Jobs     int // in the trace
 	Ended    int
@@ -79,6 +79,7 @@ type run struct {
 	tries   int           // of sessions since the last event
 	reread  time.Duration // what queues deserve
 	last    time.Duration // when something changed
+	spared  spared
 }
 
 // never is later than any time of a replay.
@@ -104,6 +105,7 @@ func Run(ctx context.Context, setup Setup, jobs []trace.Job) *Result {
 func newRun(setup Setup, jobs []trace.Job) *run {
 	setup.Period, setup.Idle = cmp.Or(setup.Period, time.Second), cmp.Or(setup.Idle, 10*time.Minute)
 	r := &run{Setup: &setup, content: newContent(setup.Nodes, setup.Queues, setup.Labels), coming: jobs, held: -setup.Idle, due: never}
+	r.spared = spared{setup.maySpare(), never}
 	r.Jobs = len(jobs)
 	r.stock = Count(setup.Nodes, setup.Labels)
 	cards := map[string]float64{}
@@ -150,6 +152,7 @@ func (r *run) loop(ctx context.Context) {
 			return
 		}
 		r.now = at
+		r.pass()
 		ended, submitted := r.endPods(), r.submit()
 		if ended || submitted {
 			r.tries, r.last = 0, r.now
@@ -158,7 +161,7 @@ func (r *run) loop(ctx context.Context) {
 		if r.waiting == 0 {
 			r.due = never
 		}
-		if r.waiting > 0 && r.now >= min(r.due, r.held+r.Idle) {
+		if r.waiting > 0 && r.now >= min(r.due, r.rested()+r.Idle) {
 			r.hold()
 		}
 	}
@@ -166,14 +169,12 @@ func (r *run) loop(ctx context.Context) {
 
 // hold holds a session, and decides when the next one is due.
 func (r *run) hold() {
-	r.held, r.due = r.now, never
+	r.held, r.due, r.spared.at = r.now, never, never
 	if r.session() {
 		r.last = r.now
-		// A pod that has started can let the next session admit more: what it has above its minimum
-		// is not reserved any more.
 		if r.waiting > 0 && r.tries < mostTries {
 			r.tries++
-			r.due = r.now + r.Period
+			r.follows()
 		}
 		if r.order.freshness.stale && len(r.cache.evicted) == 0 {
 			r.due = r.now // what has no turn in this session has one at once; evicted pods have a period to leave
@@ -191,7 +192,7 @@ func (r *run) next() time.Duration {
 		at = min(at, max(r.now, r.coming[0].Submit))
 	}
 	if r.waiting > 0 && (at != never || r.now-r.last < patience) {
-		at = min(at, r.held+r.Idle)
+		at = min(at, r.rested()+r.Idle)
 	}
 	return at
 }

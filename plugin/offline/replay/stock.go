@@ -28,7 +28,7 @@ type Stock map[string]Supply
 func Count(nodes []*v1.Node, labels card.Labels) Stock {
 	stock := Stock{}
 	for _, node := range nodes {
-		for _, c := range card.Discover(node.Labels, node.Status.Allocatable, labels).Cards {
+		for _, c := range card.OnNode(node, labels).Cards {
 			s := stock[c.Name]
 			s.Resource, s.Cards, s.Largest = c.Resource, s.Cards+c.Milli.Cards(), max(s.Largest, math.Floor(c.Milli.Cards()))
 			stock[c.Name] = s

@@ -54,8 +54,16 @@ func (w *words) deed() Deed {
 		return DeletePod{job, pod}
 	case "open-gates":
 		return OpenGates{w.next("a job")}
+	case "annotate-pod":
+		job, pod := w.pod()
+		key, value, _ := strings.Cut(w.next("an annotation"), "=")
+		return AnnotatePod{job, pod, key, value}
 	case "edit-job":
 		return w.edit()
+	case "relabel":
+		d := RelabelJob{Job: w.next("a job")}
+		w.each(func(key, value string) bool { return w.ofWhose(&d.Whose, key, value) })
+		return d
 	case "delete-queue":
 		return DeleteQueue{w.next("a queue")}
 	case "lose-node":
@@ -96,7 +104,7 @@ func (w *words) duration(text string) time.Duration {
 
 func (w *words) node() workload.Node {
 	n := workload.Node{Name: w.next("a name"), Allocatable: defaultNode.Clone()}
-	product, cards := "", workload.Resources{}
+	product, cards, shared := "", workload.Resources{}, workload.Resources{}
 	w.each(func(key, value string) bool {
 		switch key {
 		case "cards":
@@ -106,6 +114,10 @@ func (w *words) node() workload.Node {
 				return true
 			}
 			product, cards[gpu] = names[0], w.number(values[0])
+		case "shares":
+			w.shares(&n, shared, value)
+		case "register":
+			n.Annotations = map[string]string{vgpu.Register: value}
 		case "has":
 			n.Allocatable = w.resources(value)
 		case "labels":
@@ -116,6 +128,7 @@ func (w *words) node() workload.Node {
 		return true
 	})
 	maps.Copy(n.Allocatable, cards)
+	maps.Copy(n.Allocatable, shared)
 	if product != "" {
 		if n.Labels == nil {
 			n.Labels = map[string]string{}
@@ -138,6 +151,9 @@ func (d SetNode) String() string {
 	}
 	if len(labels) > 0 {
 		text += field("labels", labelText(labels))
+	}
+	if registered, has := d.Annotations[vgpu.Register]; has {
+		text += field("register", registered)
 	}
 	return text
 }
@@ -285,6 +301,9 @@ func (d EditGroup) String() string {
 }
 
 // String is the command.
+func (d RelabelJob) String() string { return "relabel " + d.Job + d.Whose.text("") }
+
+// String is the command.
 func (d RemoveJob) String() string { return "delete-job " + d.Job }
 
 // String is the command.
@@ -300,6 +319,11 @@ func (d DeletePod) String() string { return fmt.Sprintf("delete-pod %s-%d", d.Jo
 
 // String is the command.
 func (d OpenGates) String() string { return "open-gates " + d.Job }
+
+// String is the command.
+func (d AnnotatePod) String() string {
+	return fmt.Sprintf("annotate-pod %s-%d", d.Job, d.Pod) + field(d.Key, d.Value)
+}
 
 // String is the command.
 func (d DeleteQueue) String() string { return "delete-queue " + d.Queue }

@@ -36,11 +36,19 @@ type JobSpec struct {
 	MinResources           workload.Resources // nil: not set
 	CardRequest            string             // "": not set
 	Service                string             // the service type, "": not set
+	Runtime                string             // for how long its pods run, as it announces, "": not set
 	Owner                  string             // the kind of the pods' controller, "": none
 	// Later: the controller creates the pods when the job is admitted.
 	Later bool
 	Phase workload.Phase // "": Running where pods have a node, Pending elsewhere
 	Pods  []PodSpec
+	Whose // of the PodGroup
+}
+
+// Whose are the labels and annotations that name whose a job is.
+type Whose struct {
+	Labels       map[string]string
+	User, Groups string
 }
 
 // PodSpec describes a pod.
@@ -55,6 +63,7 @@ type PodSpec struct {
 	Ran        time.Duration // how long it has run there, or Unknown
 	Bound      bool          // the kubelet does not start it
 	Deleted    bool          // it terminates
+	Whose
 }
 
 // Unknown is a time that a pod does not state.
@@ -90,11 +99,22 @@ type (
 	}
 	// OpenGates removes the scheduling gates of a job.
 	OpenGates struct{ Job string }
+	// AnnotatePod sets an annotation of a pod, or takes it away where it is empty.
+	AnnotatePod struct {
+		Job        string
+		Pod        int
+		Key, Value string
+	}
 	// EditGroup changes the PodGroup of a job.
 	EditGroup struct {
 		Job          string
 		MinMember    int
 		MinResources workload.Resources
+	}
+	// RelabelJob changes whose the PodGroup of a job is.
+	RelabelJob struct {
+		Job string
+		Whose
 	}
 	// SetQueue creates a queue, or changes all of it.
 	SetQueue struct{ QueueSpec }
@@ -134,11 +154,15 @@ func (d SubmitJob) apply(w *World) {
 	if s.CardRequest != "" {
 		described.Annotations[card.RequestKey] = s.CardRequest
 	}
+	if s.Runtime != "" {
+		described.Annotations[policy.ExpectedRuntimeKey] = s.Runtime
+	}
 	if s.Service != "" {
 		described.Annotations[policy.ServiceTypeKey] = s.Service
 	}
 	j.Group = cluster.PodGroup(described)
 	j.Group.Namespace = j.Namespace()
+	s.Whose.mark(&j.Group.ObjectMeta)
 	j.Group.CreationTimestamp = metav1.Unix(w.Clock().Unix(), 0)
 	if !s.Later {
 		j.create(w)
@@ -200,6 +224,7 @@ func (j *Job) replace(w *World, i int) {
 	}
 	pod := cluster.Pod(j.Spec.Name, task)
 	pod.Namespace, pod.UID = j.Namespace(), w.uid(pod.Name)
+	spec.Whose.mark(&pod.ObjectMeta)
 	pod.CreationTimestamp = metav1.NewTime(w.Clock())
 	pod.Spec.Priority = &j.Spec.Priority
 	if j.Spec.Owner != "" {
@@ -278,11 +303,41 @@ func (d OpenGates) apply(w *World) {
 	}
 }
 
+func (d AnnotatePod) apply(w *World) {
+	j := w.Job(d.Job)
+	if j == nil || d.Pod >= len(j.Pods) {
+		return
+	}
+	j.Pods[d.Pod].update(func(pod *v1.Pod) {
+		if pod.Annotations[d.Key] = d.Value; d.Value == "" {
+			delete(pod.Annotations, d.Key)
+		}
+	})
+}
+
 func (d EditGroup) apply(w *World) {
 	if j := w.Job(d.Job); j != nil {
 		j.Spec.MinMember, j.Spec.MinResources = d.MinMember, d.MinResources
 		list := cluster.List(d.MinResources)
 		j.Group.Spec.MinMember, j.Group.Spec.MinResources = int32(d.MinMember), &list
+	}
+}
+
+func (d RelabelJob) apply(w *World) {
+	if j := w.Job(d.Job); j != nil {
+		j.Spec.Whose = d.Whose
+		j.Group = j.Group.Clone()
+		d.Whose.mark(&j.Group.ObjectMeta)
+	}
+}
+
+// mark sets the labels and annotations of an object.
+func (o Whose) mark(object *metav1.ObjectMeta) {
+	object.Labels = maps.Clone(o.Labels)
+	for key, value := range map[string]string{policy.UserKey: o.User, policy.GroupsKey: o.Groups} {
+		if object.Annotations[key] = value; value == "" {
+			delete(object.Annotations, key)
+		}
 	}
 }
 

@@ -45,8 +45,11 @@
 //
 // Deeds happen before the next cycle.
 //
-//	node NAME [cards=MODEL:N] [has=RESOURCES] [labels=KEY:VALUE,...]
-//	    adds a node, or changes it; without has it has cpu, memory and pods for everything
+//	node NAME [cards=MODEL:N] [shares=MODEL:NxMEMORY,...] [has=RESOURCES] [labels=KEY:VALUE,...]
+//	      [register=TEXT]
+//	    adds a node, or changes it; without has it has cpu, memory and pods for everything.
+//	    shares are cards that Volcano's vGPU shares among pods, and register is what the node
+//	    registers of them. A pod that gets the node gets the first cards with room.
 //	lose-node NODE, replace-pods NODE
 //	    takes a node away; replaces the pods that ran there
 //	queue NAME [parent=QUEUE] [weight=N] [priority=N] [closed] [unreclaimable]
@@ -57,15 +60,21 @@
 //	    changes what these words of the command queue say; an annotation without a value goes
 //	delete-queue QUEUE
 //	job NAME queue=QUEUE [namespace=NS] [priority=N] [min=N] [minResources=RESOURCES]
-//	    [card.request=CARDS] [service=TYPE] [owner=KIND] [phase=PHASE] [later] PODS [+ PODS]
+//	    [card.request=CARDS] [service=TYPE] [runtime=TIME] [owner=KIND] [phase=PHASE] [later] [WHOSE] PODS [+ PODS]
 //	    creates a job with pods of one kind or more. min is 1 if nothing else is said. With
 //	    later, the controller creates the pods when the job is admitted. PODS are
 //	      [pods=N] [card=LIST] [gpus=N] [requests=RESOURCES]
 //	      [on=NODE,...] [ran=TIME,...] [bound] [terminating]
 //	      [kept] [gated] [queue-gated] [opted-in]
+//	      [pod.labels=KEY:VALUE,...] [pod.user=NAME] [pod.groups=NAME,...]
+//	    WHOSE are the labels and annotations of the PodGroup that name whose the job is
+//	      [labels=KEY:VALUE,...] [user=NAME] [groups=NAME,...]
 //	    A pod with a card requests one GPU if nothing else is said. With on the pods run from the
 //	    start, since a time that may be unknown; they are bound and do not run yet; or they terminate.
 //	delete-job JOB, scale JOB N, edit-job JOB [min=N] [minResources=RESOURCES], open-gates JOB
+//	annotate-pod POD KEY=VALUE
+//	relabel JOB [WHOSE]
+//	    replaces these labels and annotations of the PodGroup
 //	succeed POD, fail POD, delete-pod POD
 //	    such as succeed llm-0, if it runs
 //	restart    the scheduler starts anew

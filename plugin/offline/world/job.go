@@ -81,6 +81,8 @@ func (w *words) ofJob(j *JobSpec, key, value string) bool {
 		j.CardRequest = annotation(value)
 	case "service":
 		j.Service = value
+	case "runtime":
+		j.Runtime = value
 	case "owner":
 		j.Owner = value
 	case "later":
@@ -88,9 +90,38 @@ func (w *words) ofJob(j *JobSpec, key, value string) bool {
 	case "phase":
 		j.Phase = workload.Phase(value)
 	default:
+		return w.ofWhose(&j.Whose, key, value)
+	}
+	return true
+}
+
+// ofWhose reads whose a job is.
+func (w *words) ofWhose(o *Whose, key, value string) bool {
+	switch key {
+	case "labels":
+		o.Labels = w.labels(value)
+	case "user":
+		o.User = value
+	case "groups":
+		o.Groups = value
+	default:
 		return false
 	}
 	return true
+}
+
+// text are the words, each with a space and a prefix in front.
+func (o Whose) text(prefix string) (text string) {
+	if len(o.Labels) > 0 {
+		text += field(prefix+"labels", labelText(o.Labels))
+	}
+	if o.User != "" {
+		text += field(prefix+"user", o.User)
+	}
+	if o.Groups != "" {
+		text += field(prefix+"groups", o.Groups)
+	}
+	return text
 }
 
 func (w *words) ofPods(g *group, key, value string) bool {
@@ -120,16 +151,20 @@ func (w *words) ofPods(g *group, key, value string) bool {
 	case "opted-in":
 		g.OptedIn = w.flag(value)
 	default:
-		return false
+		key, ofPod := strings.CutPrefix(key, ofPods)
+		return ofPod && w.ofWhose(&g.Whose, key, value)
 	}
 	return true
 }
+
+// ofPods begins the words of what pods say themselves about whose they are.
+const ofPods = "pod."
 
 // String is the command that creates the job.
 func (d SubmitJob) String() string {
 	text := "job " + d.Name + field("queue", d.Queue)
 	for _, part := range []struct{ key, value string }{
-		{"namespace", d.Namespace}, {"phase", string(d.Phase)}, {"service", d.Service}, {"owner", d.Owner},
+		{"namespace", d.Namespace}, {"phase", string(d.Phase)}, {"service", d.Service}, {"runtime", d.Runtime}, {"owner", d.Owner},
 	} {
 		if part.value != "" {
 			text += field(part.key, part.value)
@@ -150,6 +185,7 @@ func (d SubmitJob) String() string {
 	if d.Later {
 		text += " later"
 	}
+	text += d.Whose.text("")
 	for i := 0; i < len(d.Pods); {
 		n := 1
 		for i+n < len(d.Pods) && reflect.DeepEqual(d.Pods[i+n], d.Pods[i]) {
@@ -210,5 +246,5 @@ func (p PodSpec) String() string {
 			text += " " + flag.name
 		}
 	}
-	return text
+	return text + p.Whose.text(ofPods)
 }

@@ -52,6 +52,9 @@ func (d SubmitJob) simpler() (all []Deed) {
 	if d.Later {
 		add(func(j *JobSpec) { j.Later = false })
 	}
+	for _, simple := range d.Whose.simpler() {
+		add(func(j *JobSpec) { j.Whose = simple })
+	}
 	for i, p := range d.Pods {
 		for _, simple := range p.simpler() {
 			add(func(j *JobSpec) { j.Pods[i] = simple })
@@ -86,6 +89,22 @@ func (p PodSpec) simpler() (all []PodSpec) {
 	}
 	if p.Gated {
 		add(func(p *PodSpec) { p.Gated = false })
+	}
+	for _, simple := range p.Whose.simpler() {
+		add(func(p *PodSpec) { p.Whose = simple })
+	}
+	return all
+}
+
+func (o Whose) simpler() (all []Whose) {
+	if len(o.Labels) > 0 {
+		all = append(all, Whose{nil, o.User, o.Groups})
+	}
+	if o.User != "" {
+		all = append(all, Whose{o.Labels, "", o.Groups})
+	}
+	if o.Groups != "" {
+		all = append(all, Whose{o.Labels, o.User, ""})
 	}
 	return all
 }
@@ -164,6 +183,11 @@ func (d SetNode) simpler() (all []Deed) {
 		delete(own.Labels, label)
 		all = append(all, SetNode{own})
 	}
+	if d.Node.Annotations != nil {
+		own := d.Node
+		own.Annotations = nil
+		all = append(all, SetNode{own})
+	}
 	return all
 }
 
@@ -202,3 +226,15 @@ func (Renew) simpler() []Deed       { return nil }
 func (d DeletePod) simpler() []Deed { return nil }
 func (d Wait) simpler() []Deed      { return nil }
 func (d EditQueue) simpler() []Deed { return nil }
+func (d RelabelJob) simpler() (all []Deed) {
+	for _, simple := range d.Whose.simpler() {
+		all = append(all, RelabelJob{d.Job, simple})
+	}
+	return all
+}
+func (d AnnotatePod) simpler() []Deed {
+	if d.Value == "" {
+		return nil
+	}
+	return []Deed{AnnotatePod{d.Job, d.Pod, d.Key, ""}}
+}

@@ -316,6 +316,7 @@ func (w *World) follow(j *Job, i int, task *api.TaskInfo) {
 			w.OnPlaced(j, p, task.NodeName)
 		}
 		p.update(func(pod *v1.Pod) { pod.Spec.NodeName = task.NodeName })
+		w.assign(p)
 		w.Note("%s runs on %s", task.Name, task.NodeName)
 		w.Changed = true
 	case offline.Waits:

@@ -19,15 +19,17 @@ type Cause struct {
 	Level     string      `json:"level,omitempty"`     // the queue that refuses, "" for none
 	Resource  string      `json:"resource,omitempty"`  // that it lacks
 	Namespace string      `json:"namespace,omitempty"` // that has as much as the queue lets it have
-	Against   string      `json:"against,omitempty"`   // the name of the bound, such as max-jobs
-	Bound     *float64    `json:"bound,omitempty"`     // nil where each card of a list has its own
-	Holds     []Hold      `json:"holds,omitempty"`
-	Least     float64     `json:"least,omitempty"` // of the resource: what the job that lacks least lacks
-	Most      float64     `json:"most,omitempty"`
-	Pods      int         `json:"pods"` // that wait
-	Oldest    *time.Time  `json:"oldest,omitempty"`
-	Jobs      []*explain.Finding
-	Hidden    int // jobs that the viewer may not see by name
+	// Holder is that which has as much, other than a namespace.
+	Holder  report.Holder `json:"holder,omitzero"`
+	Against string        `json:"against,omitempty"` // the name of the bound, such as max-jobs
+	Bound   *float64      `json:"bound,omitempty"`   // nil where each card of a list has its own
+	Holds   []Hold        `json:"holds,omitempty"`
+	Least   float64       `json:"least,omitempty"` // of the resource: what the job that lacks least lacks
+	Most    float64       `json:"most,omitempty"`
+	Pods    int           `json:"pods"` // that wait
+	Oldest  *time.Time    `json:"oldest,omitempty"`
+	Jobs    []*explain.Finding
+	Hidden  int // jobs that the viewer may not see by name
 }
 
 // Hold names a policy that keeps waiting jobs back in addition to the cause.
@@ -68,6 +70,10 @@ func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) str
 		switch shown := nameOf(f.Namespace); {
 		case f.Rule == report.OverNamespace:
 			of.Namespace = shown
+		case f.Rule == report.OverHolder:
+			if of.Holder = f.Reason.Holder; shown != f.Namespace {
+				of.Holder.Value = shown
+			}
 		case f.Rule == report.UnknownQueue && shown != f.Namespace:
 			of.Level = shown
 		}
@@ -92,7 +98,8 @@ func (m *Model) Causes(jobs []explain.Finding, nameOf func(namespace string) str
 		}
 		return cmp.Or(cmp.Compare(len(b.Jobs), len(a.Jobs)), cmp.Compare(a.Level, b.Level), cmp.Compare(a.Resource, b.Resource),
 			cmp.Compare(a.Rule, b.Rule),
-			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Against, b.Against))
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Holder.Key, b.Holder.Key),
+			cmp.Compare(a.Holder.Value, b.Holder.Value), cmp.Compare(a.Against, b.Against))
 	})
 	return all
 }
@@ -148,7 +155,10 @@ func (m *Model) policyOf(queue string, names ...string) *queues.Policy {
 
 // Key identifies a cause among those of one model.
 func (c *Cause) Key() string {
-	key := []string{string(c.Rule), c.Level, c.Resource, c.Namespace, c.Against}
+	key := []string{string(c.Rule), c.Level, c.Resource, cmp.Or(c.Namespace, c.Holder.Key), c.Against}
+	if c.Holder.Key != "" {
+		key = append(key, c.Holder.Value)
+	}
 	for _, h := range c.Holds {
 		key = append(key, string(h.Rule))
 		if h.Policy != nil {

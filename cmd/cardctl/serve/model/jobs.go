@@ -37,8 +37,9 @@ func (d *Detail) Has() []stock.Amount {
 // details finds them for all jobs, by jobKey.
 func details(w *engine.World, s *engine.Session) map[string]*Detail {
 	all, jobs, labels := map[string]*Detail{}, stock.Jobs(s), s.CardLabels()
+	shared := engine.SharedCards(w.Nodes, labels, s.CardFractions())
 	for _, g := range w.Groups {
-		d := &Detail{Requests: requestsOf(g, labels)}
+		d := &Detail{Requests: requestsOf(g, labels, shared)}
 		if !g.CreationTimestamp.IsZero() {
 			d.Created = &g.CreationTimestamp
 		}
@@ -53,7 +54,7 @@ func jobKey(namespace, podGroup string) string { return namespace + "/" + podGro
 
 // requestsOf returns the cards that the pods of a job request which are on no node. A job without pods
 // has an annotation for it.
-func requestsOf(g *engine.Group, labels card.Labels) []stock.Amount {
+func requestsOf(g *engine.Group, labels card.Labels, shared engine.Shared) []stock.Amount {
 	sums := map[string]float64{}
 	pods := 0
 	for _, pod := range slices.Concat(g.Pods, g.Coming) {
@@ -61,7 +62,7 @@ func requestsOf(g *engine.Group, labels card.Labels) []stock.Amount {
 			continue
 		}
 		pods++
-		for _, r := range card.Requests(pod) {
+		for _, r := range shared.Requests(pod) {
 			if labels.Known(r.Resource) {
 				sums[cmp.Or(card.NameOf(pod.Annotations).String(), string(r.Resource))] += r.Milli.Cards()
 			}
@@ -86,6 +87,8 @@ type known struct {
 	jobs      map[string]int                // places in Jobs, by jobKey
 	nodes     map[string]bool               // that are on the page Cards
 	onNode    map[string][]*explain.Finding // jobs with pods on a node
+
+	once once
 }
 
 func (m *Model) indexNames() {

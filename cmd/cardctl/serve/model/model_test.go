@@ -135,11 +135,20 @@ func TestCausesOfPolicies(t *testing.T) {
 	over := func(against string, total, bound float64) *report.Reason {
 		return &report.Reason{Shortages: []report.Shortage{{Resource: "X", Against: against, Total: total, Bound: bound}}}
 	}
+	held := func(user string) *report.Reason {
+		reason := over("card.quota.by", 9, 8)
+		reason.Holder = report.Holder{Key: "user", Value: user}
+		return reason
+	}
 	delayed := &report.Reason{Rule: report.ReclaimDelayed}
 	jobs := []explain.Finding{
 		{Namespace: "n1", Rule: report.TooManyJobs, Level: "a", Queue: "a1", Reason: &report.Reason{Shortages: []report.Shortage{{Resource: "jobs", Against: "max-jobs", Total: 21, Bound: 20}}}},
 		{Namespace: "n1", Rule: report.OverNamespace, Level: "a", Queue: "a1", Reason: over("card.quota.namespace", 9, 8)},
 		{Namespace: "n2", Rule: report.OverNamespace, Level: "a", Queue: "a1", Reason: over("card.quota.namespace", 10, 8)},
+		{Namespace: "n1", Rule: report.OverHolder, Level: "a", Queue: "a1", Reason: held("ann")},
+		{Namespace: "n1", Rule: report.OverHolder, Level: "a", Queue: "a1", Reason: held("bob")},
+		{Namespace: "n2", Rule: report.OverHolder, Level: "a", Queue: "a1", Reason: held("cid")},
+		{Namespace: "n2", Rule: report.OverHolder, Level: "a", Queue: "a1", Reason: held("dan")},
 		{Namespace: "n1", Rule: report.OverQuota, Level: "a", Queue: "a1", Reason: over(report.Overcommit, 7, 6)},
 		{Namespace: "n1", Rule: report.OverQuota, Level: "a", Queue: "a1", Reason: over("capability", 17, 16)},
 		{Namespace: "n1", Rule: explain.NodesFull, Queue: "a1", NoReclaim: delayed},
@@ -161,6 +170,9 @@ func TestCausesOfPolicies(t *testing.T) {
 		"TooManyJobs|a|jobs||max-jobs 20":                         1,
 		"OverNamespace|a|X|n1|card.quota.namespace 8":             1,
 		"OverNamespace|a|X|•••|card.quota.namespace 8":            1,
+		"OverHolder|a|X|user|card.quota.by|ann 8":                 1,
+		"OverHolder|a|X|user|card.quota.by|bob 8":                 1,
+		"OverHolder|a|X|user|card.quota.by|••• 8":                 2,
 		"OverQuota|a|X||" + report.Overcommit + " 6":              1,
 		"OverQuota|a|X||capability 16":                            1,
 		"NodesFull|||||ReclaimDelayed|a|2m":                       2,

@@ -35,10 +35,10 @@ func sentences(t *testing.T, path string, words int) (all []string) {
 // TestAdviceIsInChinese has a translation of each text that cardctl explain puts together, and no other.
 func TestAdviceIsInChinese(t *testing.T) {
 	var source []string
-	for _, file := range []string{"advice", "borrowed", "spared", "reclaimers", "order"} {
+	for _, file := range []string{"advice", "borrowed", "spared", "reclaimers", "order", "windows"} {
 		source = append(source, sentences(t, "../../explain/"+file+".go", 3)...)
 	}
-	for _, file := range []string{"../../explain/finding.go", "../../explain/explain.go", "../../../../plugin/report/reason.go", "../../../../plugin/protection.go"} {
+	for _, file := range []string{"../../explain/finding.go", "../../explain/explain.go", "../../../../plugin/report/reason.go", "../../../../plugin/inspect/protection.go"} {
 		source = append(source, sentences(t, file, 3)...)
 	}
 	from := strings.NewReplacer("other queues", "%s", "queues inside of the reclaim fence %s", "%s")
@@ -52,7 +52,7 @@ func TestAdviceIsInChinese(t *testing.T) {
 		assert.True(t, known, "no text is %q", a.english)
 		assert.Equal(t, strings.Count(a.english, "%s"), len(regexp.MustCompile(`%(\[\d\])?s`).FindAllString(a.chinese, -1)), a.english)
 	}
-	for _, file := range []string{"advice", "borrowed", "order"} {
+	for _, file := range []string{"advice", "borrowed", "order", "windows"} {
 		for _, text := range sentences(t, "../../explain/"+file+".go", 3) {
 			assert.Contains(t, all, strings.TrimSpace(text), file)
 		}
@@ -87,7 +87,7 @@ func TestIssuesAreInChinese(t *testing.T) {
 		"cmd/cardctl/validate/validate", "cmd/cardctl/engine/load", "cmd/cardctl/input/decode", "cmd/cardctl/input/fields", "cmd/cardctl/input/objects",
 		"cmd/cardctl/input/replace", "cmd/cardctl/input/evicted", "cmd/cardctl/input/configuration", "cmd/cardctl/input/negative", "cmd/cardctl/command/source",
 		"index/paths", "index/tree", "index/card/keys", "index/card/quota", "index/policy/policy", "index/policy/parse",
-		"plugin/intake/devices", "plugin/intake/namespaces", "plugin/guard/check", "plugin/guard/tiers", "plugin/arguments/parser"} {
+		"plugin/intake/devices", "plugin/intake/problems", "plugin/guard/check", "plugin/guard/tiers", "plugin/arguments/parser"} {
 		source = append(source, sentences(t, "../../../../"+file+".go", 1)...)
 	}
 	for _, p := range issues {
@@ -128,7 +128,7 @@ func TestIssue(t *testing.T) {
 func TestAdvise(t *testing.T) {
 	for text, want := range map[string]string{
 		`raise volcano.sh/card.quota of "NVIDIA-H200" of queue research to 7, or free 1 in it`:                     "把队列 research 的 volcano.sh/card.quota NVIDIA-H200 提高到 7，或在其中释放 1",
-		"free 2 in it: raising spec.capability.cpu of queue q does not help while the nodes have 1 free":           "在其中释放 2：节点只空闲 1 时，提高队列 q 的 spec.capability.cpu 没有帮助",
+		"raising spec.capability.cpu of queue q does not help while the nodes have 1 free: free 2 in it":           "节点只空闲 1 时，提高队列 q 的 spec.capability.cpu 没有帮助：请在其中释放 2",
 		"queue q has more than it deserves, and other queues that have less can reclaim it: 2 X (4 of 2 deserved)": "队列 q 超出其应得量，未达到应得量的其他队列可以收回：2 X （4，应得 2）",
 		"queue research is third for A: averaged 14.2 of 8 deserved; batch and serving (below deserved) go first":  "队列 research 对 A 排在第 3：平均占用 14.2，应得 8；batch、serving（未达应得量） 先行",
 		"queue first is number 12 for A: averaged 2 and deserves none; second goes first":                          "队列 first 对 A 排在第 12：平均占用 2，没有应得量；second 先行",

@@ -53,7 +53,7 @@ const Other = "other"
 
 // Cells are cards of a node that one job has, or that are free.
 type Cells struct {
-	Class                 string // of the colour, or free, other, noqueue
+	Class                 string // of the colour, or free, unusable, other, noqueue
 	Queue                 string
 	Namespace, Owner, Job string // "" for none, and where the viewer may not see the job
 	Count                 int

@@ -48,6 +48,8 @@ var issues = []phrase{
 	{"the quotas of %s add up to %s, and the nodes have %s", "%s 的配额之和为 %s，节点共有 %s"},
 	{"no node has the card %s", "没有节点有卡 %s"},
 	{"%s has no card name: the label %s is missing or bad", "%s 没有卡名称：标签 %s 缺失或无效"},
+	{"device %s has no card name: the attribute %s is missing or bad", "设备 %s 没有卡名称：属性 %s 缺失或有误"},
+	{"%s has no cards: the node does not register them", "%s 没有卡：节点没有登记"},
 	{"%s is not a group of cards of the argument cardGroups", "%s 不是参数 cardGroups 中的卡组"},
 	{"%s has no effect: the group shares cards with another one, so it can only bound", "%s 无效：该组与其他组有相同的卡，因此只能作为上限"},
 
@@ -123,7 +125,7 @@ var issues = []phrase{
 	{"no permission to list events in all namespaces of %s", "没有权限列出 %s 所有命名空间的事件"},
 }
 
-// issue is what is wrong with an object, in a language. f is the finding of a job that cannot run: its reason is that of the page of
+// issue returns the problem of an object, in a language. f is the finding of a job that cannot run: its reason is that of the page of
 // the job. It is nil for other issues.
 func issue(lang, text string, f *explain.Finding) string {
 	if f != nil && lang != languages[0] {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 //go:embed templates/*.html
@@ -61,6 +62,7 @@ func parse() map[string]map[string]*template.Template {
 
 			"count":   func(n int, things string) string { return count(language, n, things) },
 			"rule":    rule,
+			"holder":  func(h report.Holder) string { return holder(language, h) },
 			"lead":    func(f *explain.Finding) string { return lead(language, f) },
 			"inshort": func(f *explain.Finding) string { return inShort(language, f) },
 			"advise":  func(text string) string { return advise(language, text) },
@@ -68,7 +70,7 @@ func parse() map[string]map[string]*template.Template {
 			"time":    timeOf,
 			"timed":   func(text string, t time.Time) template.HTML { return timed(language, text, t) },
 			"age":     age, "amount": explain.Amount, "tenths": explain.Tenths, "number": number, "value": value, "asset": assetPath,
-			"percent": percent, "join": strings.Join, "short": short, "dict": dict, "add": func(a, b int) int { return a + b },
+			"percent": percent, "join": strings.Join, "short": short, "word": word, "dict": dict, "add": func(a, b int) int { return a + b },
 		}
 		all[language] = map[string]*template.Template{}
 		base := template.Must(template.New("base.html").Funcs(functions).ParseFS(templates, "templates/base.html", "templates/parts.html",
@@ -245,6 +247,12 @@ func short(owner string) string {
 		return name
 	}
 	return owner
+}
+
+// word is the first word of a text.
+func word(text string) string {
+	first, _, _ := strings.Cut(text, " ")
+	return first
 }
 
 func number(x float64) string { return explain.Amount("", x) }

@@ -45,6 +45,9 @@ func TestAllIsInChinese(t *testing.T) {
 	for _, words := range rules {
 		texts[words] = true
 	}
+	for _, found := range regexp.MustCompile(`return "(\w+)`).FindAllStringSubmatch(string(read(t, "../../engine/unusable.go")), -1) {
+		texts[found[1]] = true // states of nodes
+	}
 	require.Greater(t, len(texts), 100)
 	verbs := regexp.MustCompile(`%\w`)
 	for text := range texts {
@@ -52,6 +55,25 @@ func TestAllIsInChinese(t *testing.T) {
 		assert.True(t, known, "%q", text)
 		assert.Equal(t, verbs.FindAllString(text, -1), verbs.FindAllString(own, -1), "%q", text)
 	}
+}
+
+// TestTablesFitATelephone expects a table with three columns or more to be one whose rows become blocks in a narrow window, unless
+// it has bars, or all but one column are numbers.
+func TestTablesFitATelephone(t *testing.T) {
+	files, err := fs.Glob(templates, "templates/*.html")
+	require.NoError(t, err)
+	tables := 0
+	for _, file := range files {
+		content, err := templates.ReadFile(file)
+		require.NoError(t, err)
+		for _, found := range regexp.MustCompile(`(?s)<table([^>]*)>\s*<thead>(.*?)</thead>`).FindAllStringSubmatch(string(content), -1) {
+			columns, numbers := strings.Count(found[2], "<th "), strings.Count(found[2], `class="number"`)
+			if tables++; columns > 2 && numbers < columns-1 {
+				assert.Regexp(t, `"stack\b|"queues"|stack"`, found[1], "%s: %s", file, found[2])
+			}
+		}
+	}
+	assert.Greater(t, tables, 10)
 }
 
 func read(t *testing.T, path string) []byte {

@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/plugin/report"
@@ -43,6 +44,9 @@ func refusal(lang string, f *explain.Finding) string {
 	switch rule := cmp.Or(s.Rule, f.Rule); rule {
 	case report.TooManyJobs:
 		return say(lang, "%s has as many admitted jobs as it may have: %s of %s", s.Queue, number(s.Total-s.Requested), number(s.Bound))
+	case report.OverBudget:
+		return say(lang, "%s has %s of %s card-hours of %s left", s.Queue, report.CardHours(max(0, s.Bound-s.Total+s.Requested)), report.CardHours(s.Bound),
+			s.Resource)
 	case report.Guaranteed, report.Earmarked, report.HeldForFairShare:
 		return say(lang, "needs %s; %s: %s", quantity(lang, s.Resource, s.Requested), s.Queue, translate(lang, rules[rule]))
 	}
@@ -69,6 +73,8 @@ func shortage(lang string, f *explain.Finding, s report.Shortage) string {
 		return say(lang, "needs %s; %s may have none", quantity(lang, s.Resource, s.Total), s.Queue)
 	case s.Namespace != "":
 		return say(lang, "needs %s; in %s, namespace %s has %s of %s", needs, s.Queue, s.Namespace, amount(used), amount(s.Bound))
+	case s.Holder.Key != "":
+		return say(lang, "needs %s; in %s, %s has %s of %s", needs, s.Queue, holder(lang, s.Holder), amount(used), amount(s.Bound))
 	case full && f.Rule == report.OverDeserved:
 		return say(lang, "needs %s; %s has what it deserves, %s of %s", needs, s.Queue, amount(used), amount(s.Bound))
 	case full:
@@ -122,3 +128,20 @@ func inShort(lang string, f *explain.Finding) string {
 
 // say is translate for the texts of this file, which a test finds by its name.
 func say(lang, text string, arguments ...any) string { return translate(lang, text, arguments...) }
+
+// holder names whose jobs a limit is for, other than a namespace.
+func holder(lang string, h report.Holder) string {
+	switch label, isLabel := strings.CutPrefix(h.Key, "label:"); {
+	case isLabel && h.Value == "":
+		return say(lang, "jobs without the label %s", label)
+	case isLabel:
+		return say(lang, "label %s", label+"="+h.Value)
+	case h.Key == "group" && h.Value == "":
+		return translate(lang, "jobs without a group")
+	case h.Key == "group":
+		return say(lang, "group %s", h.Value)
+	case h.Value == "":
+		return translate(lang, "jobs without a user")
+	}
+	return say(lang, "user %s", h.Value)
+}

@@ -30,6 +30,11 @@ func TestLead(t *testing.T) {
 	half.Pods = explain.Pods{Fit: 2, Minimum: 4}
 	namespaced := over("X", 1, 2, 1)
 	namespaced.Namespace = "b"
+	of := func(key, value string) report.Shortage {
+		s := over("X", 1, 2, 1)
+		s.Holder = report.Holder{Key: key, Value: value}
+		return s
+	}
 	for _, c := range []struct {
 		name   string
 		f      *explain.Finding
@@ -50,6 +55,12 @@ func TestLead(t *testing.T) {
 			"还需要 1 X；research 已得到其应得量，3 / 3"},
 		{"a namespace", waits(report.OverNamespace, "research", "", namespaced), "needs 1 more X; in research, namespace b has 1 of 1",
 			"还需要 1 X；在 research 中，命名空间 b 已用 1 / 1"},
+		{"a label", waits(report.OverHolder, "research", "", of("label:team", "alpha")), "needs 1 more X; in research, label team=alpha has 1 of 1",
+			"还需要 1 X；在 research 中，标签 team=alpha 已用 1 / 1"},
+		{"a user", waits(report.OverHolder, "research", "", of("user", "ann")), "needs 1 more X; in research, user ann has 1 of 1",
+			"还需要 1 X；在 research 中，用户 ann 已用 1 / 1"},
+		{"no group", waits(report.OverHolder, "research", "", of("group", "")), "needs 1 more X; in research, jobs without a group has 1 of 1",
+			"还需要 1 X；在 research 中，没有用户组的作业 已用 1 / 1"},
 		{"max-jobs", waits(report.TooManyJobs, "research", "", over("jobs", 1, 3, 2)), "research has as many admitted jobs as it may have: 2 of 2",
 			"research 已准入的作业数达到上限：2 / 2"},
 		{"guaranteed", waits(report.Guaranteed, "research", "", over("X", 2, 9, 8)), "needs 2 X; research: what is left is guaranteed to other queues",

@@ -37,7 +37,7 @@ type Trace struct {
 	Notes    []string  // what is left out or changed on purpose
 }
 
-// Problem is what is wrong with a line.
+// Problem describes an error in a line.
 type Problem struct {
 	File string
 	Line int

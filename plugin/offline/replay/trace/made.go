@@ -21,7 +21,7 @@ type Load struct {
 	Hours      float64 // the typical runtime
 }
 
-// MeanCards and MeanHours are what a job of a made trace has on average, on nodes with 8 cards and for
+// MeanCards and MeanHours are the averages of a job of a made trace, on nodes with 8 cards and for
 // a typical runtime of an hour. Whoever makes a trace for a cluster needs them to fill it.
 const (
 	MeanCards = 7.3

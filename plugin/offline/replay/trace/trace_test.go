@@ -77,7 +77,7 @@ func TestFormats(t *testing.T) {
 
 const header = "job,submit,runtime,queue,pods,cards\n"
 
-// TestBadInput is what is wrong with a trace, by line.
+// TestBadInput expects the errors of a trace, by line.
 func TestBadInput(t *testing.T) {
 	good := "good,0,60,q,1,1\n"
 	swf := strings.Repeat("1 ", 17) + "1\n"

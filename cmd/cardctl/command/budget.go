@@ -1,0 +1,129 @@
+package command
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/plugin/report"
+)
+
+const budgetLong = `Shows what queues have used of their budgets of card-hours (the annotation
+volcano.sh/card.budget), with the queues below them.
+
+NEEDED is what jobs that are admitted or run still need of their announced length, and
+LEFT is what is left beside it. NOW is the cards that the queue has: what it uses in an
+hour. USED UP IN is the time until the budget is used up at this rate, if the window does
+not end before. NEXT is when the next window begins, or when the oldest use leaves a
+window that slides.`
+
+const budgetExamples = `  cardctl budget
+  cardctl budget research --card NVIDIA-H200
+  cardctl budget -o json -f dump.json`
+
+// noBudgets is the output where no queue has a budget.
+const noBudgets = "No queue has a budget: the annotation volcano.sh/card.budget sets one."
+
+func newBudget(s *source) *cobra.Command {
+	card := ""
+	cmd := &cobra.Command{
+		Use: "budget [QUEUE]", Short: "What queues have used of their budgets", Long: budgetLong, Example: budgetExamples,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: s.completeFirst(s.queueNames),
+		RunE: func(cmd *cobra.Command, arguments []string) error {
+			queue := ""
+			if len(arguments) > 0 {
+				queue = strings.TrimPrefix(arguments[0], "queue/")
+			}
+			return s.budget(cmd.Context(), queue, card)
+		},
+	}
+	cmd.Flags().StringVar(&card, "card", "", "Only this card, or group of cards")
+	s.bind(cmd, formats...)
+	return cmd
+}
+
+func (s *source) budget(ctx context.Context, queue, card string) error {
+	world, configuration, err := s.load(ctx)
+	if err != nil {
+		return err
+	}
+	wanted := func(string) bool { return true }
+	if queue != "" {
+		below, err := subtree(world, configuration, queue)
+		if err != nil {
+			return err
+		}
+		wanted = func(name string) bool { return below[name] }
+	}
+	session, err := engine.Open(ctx, world, configuration)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	var known []string
+	for _, b := range session.Quota.Budgets() {
+		known = append(known, b.Resource)
+	}
+	all := queues.Budgets(session, wanted, card)
+	if card != "" && len(all) == 0 && len(known) > 0 {
+		return unknown("budget of card", card, known)
+	}
+	return s.printBudgets(configuration, all)
+}
+
+// budgetDocument is the top level of JSON and YAML output.
+type budgetDocument struct {
+	Kind  string          `json:"kind"`
+	Saved *metav1.Time    `json:"saved,omitempty"`
+	Lacks string          `json:"lacks,omitempty"` // why what was used is not known, but for pods that run
+	Items []queues.Budget `json:"items"`
+}
+
+func (s *source) printBudgets(c *engine.Configuration, all []queues.Budget) error {
+	if s.output == asJSON || s.output == asYAML {
+		d := budgetDocument{Kind: "BudgetList", Lacks: c.BudgetsLack, Items: all}
+		if c.Budgets != nil {
+			d.Saved = &metav1.Time{Time: c.Budgets.Saved}
+		}
+		return printData(s.streams.Out, s.output, d)
+	}
+	if c.Budgets != nil {
+		s.note("saved at %s", c.Budgets.Saved.UTC().Format(time.RFC3339))
+	}
+	return s.printOr(budgetTable(all), noBudgets)
+}
+
+// budgetTable has a row for each queue and card.
+func budgetTable(all []queues.Budget) *table {
+	t := &table{columns: columns("QUEUE", "CARD", "WINDOW", "BUDGET", "USED", "NEEDED", "LEFT", "NOW", "USED UP IN", "NEXT")}
+	t.columns[0].once = true
+	for _, b := range all {
+		next := ""
+		if b.Next != nil {
+			next = report.Minute(b.Next.Time)
+		}
+		t.add(strings.Repeat("  ", b.Depth)+b.Queue, b.Resource, b.Window, report.CardHours(b.Budget), report.CardHours(b.Used),
+			report.CardHours(b.Needed), report.CardHours(b.Left), explain.Tenths(b.Resource, b.Now), spentIn(b.SpentIn), next)
+	}
+	return t
+}
+
+// spentIn formats the time until a budget is used up for people.
+func spentIn(text *string) string {
+	if text == nil {
+		return ""
+	}
+	t, err := time.ParseDuration(*text)
+	if err != nil || t == 0 {
+		return "used up"
+	}
+	return duration.HumanDuration(t)
+}

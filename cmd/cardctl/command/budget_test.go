@@ -1,0 +1,88 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/capacity-card/capacity-card/plugin/store"
+	"github.com/capacity-card/capacity-card/quota/budget"
+)
+
+// budgeted is a cluster with budgets, and usedFile what its scheduler has saved.
+const (
+	budgeted = "../../../examples/budgets"
+	usedFile = budgeted + "/used.yaml"
+)
+
+// TestUsedFile writes what is used in examples/budgets.
+func TestUsedFile(t *testing.T) {
+	if !*update {
+		t.Skip("only with -update")
+	}
+	saved := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	hours := func(x float64) []float64 { return []float64{budget.Limit(x)} }
+	sliding := make([]float64, 49)
+	sliding[20], sliding[30] = budget.Limit(60), budget.Limit(40)
+	record := &budget.Record{
+		Columns: []budget.ColumnRecord{
+			{Card: "NVIDIA-H200", Window: "month", From: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)},
+			{Card: "NVIDIA-H200", Window: "week", From: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)},
+			{Card: "NVIDIA-H200", Window: "2d sliding", From: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)},
+		},
+		Queues: map[string]budget.QueueRecord{
+			"vision":   {Above: []string{"research", "root"}, Used: [][]float64{hours(2650), hours(150), nil}},
+			"language": {Above: []string{"research", "root"}, Used: [][]float64{hours(1875), hours(90), nil}},
+			"batch":    {Above: []string{"root"}, Used: [][]float64{nil, nil, sliding}},
+		},
+	}
+	all, err := store.Write(types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"},
+		&store.Stored{Record: store.Record{Budgets: record}, Saved: saved}, "scheduler")
+	require.NoError(t, err)
+	all[0].APIVersion, all[0].Kind = "v1", "ConfigMap"
+	text, err := yaml.Marshal(all[0])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Clean(usedFile), text, 0o600))
+}
+
+func TestBudget(t *testing.T) {
+	for name, test := range map[string]struct {
+		arguments, out, stderr string
+		code                   int
+	}{
+		"one queue, as JSON": {"budget batch -o json -f " + budgeted, `"used": 100`, "", 0},
+		"one card":           {"budget --card NVIDIA-H100 -f " + budgeted, "", `no budget of card "NVIDIA-H100" in the input; did you mean "NVIDIA-H200"?`, 2},
+		"no such queue":      {"budget visio -f " + budgeted, "", `no queue "visio" in the input; did you mean "vision"?`, 2},
+		"nothing is stored":  {"budget -f " + budgeted + "/cluster.yaml", "vision", "what queues have used of their budgets is not known, but for pods that run: ConfigMap", 0},
+		"no budgets":         {"budget -f " + fair, "No queue has a budget", "", 0},
+		"why a job waits": {"explain job sweep -f " + budgeted, "Queue <vision> has insufficient <NVIDIA-H200> budget: the job needs <96> card-hours, " +
+			"<78> of <300> are left until 2026-11-30T00:00Z", "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, stderr := run("", strings.Fields(test.arguments)...)
+			assert.Equal(t, test.code, code, stderr)
+			assert.Contains(t, out, test.out)
+			assert.Contains(t, stderr, test.stderr)
+		})
+	}
+}
+
+// TestBudgetPage runs the command of docs/cardctl.md on examples/budgets, and compares what it prints.
+func TestBudgetPage(t *testing.T) {
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	t.Chdir("../../..")
+	blocks := regexp.MustCompile("(?s)```sh\n(cardctl [^\n]*-f examples/budgets)\n```\n\n```text\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	require.Len(t, blocks, 1)
+	for _, block := range blocks {
+		assert.Equal(t, block[2], play("$ " + block[1] + "\n")[len("$ "+block[1]+"\n"):])
+	}
+}

@@ -1,0 +1,274 @@
+package check
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/e2e/history"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Run checks a history, whose records are in order of revision.
+func Run(records []history.Record) (*Report, error) {
+	changes, err := decodeAll(records)
+	if err != nil {
+		return nil, err
+	}
+	return replay(changes)
+}
+
+func decodeAll(records []history.Record) ([]change, error) {
+	changes := make([]change, 0, len(records))
+	for _, record := range records {
+		c, err := decode(record)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// cluster is the state of a cluster at one revision, and what of its past the rules need.
+type cluster struct {
+	windows
+	report        *Report
+	revision      int64
+	now           time.Time
+	configuration Configuration
+	groups        card.Groups
+
+	nodes     map[string]*versions[node]
+	queues    map[string]*versions[queue]
+	podGroups map[string]*scheduling.PodGroup // by namespace/name
+	pods      map[types.UID]*pod
+
+	// wrong are the queues that had a wrong annotation.
+	wrong map[string]bool
+	// seen is when the last change of each kind arrived.
+	seen      map[string]time.Time
+	evictions []*eviction
+	// changedAt is the time of the last change of a queue, of a node, and of what counts.
+	changedAt time.Time
+	// orphansLeft leaves orphans out of sums.
+	orphansLeft bool
+	// ended are pods that counted, with the time at which they ended.
+	ended []ended
+	// gone are pods that waited and are gone.
+	gone []*pod
+	// lastRest is the time of the last Quiet, and edited that of the last edit of each queue.
+	lastRest time.Time
+	edited   map[string]time.Time
+}
+
+// ended is a pod that no longer counts.
+type ended struct {
+	*pod
+	until time.Time
+}
+
+func replay(changes []change) (*Report, error) {
+	c := &cluster{
+		report:    &Report{Excused: map[string]int{}, Marks: map[string]int{}},
+		nodes:     map[string]*versions[node]{},
+		queues:    map[string]*versions[queue]{},
+		podGroups: map[string]*scheduling.PodGroup{},
+		pods:      map[types.UID]*pod{},
+		wrong:     map[string]bool{},
+		seen:      map[string]time.Time{},
+		edited:    map[string]time.Time{},
+	}
+	for _, each := range changes {
+		if each.Revision != c.revision && each.Type != history.Marked {
+			c.report.Revisions++
+		}
+		// Watches arrive side by side, so times are not quite in order of revision.
+		c.revision = each.Revision
+		if each.Time.After(c.now) {
+			c.now = each.Time
+		}
+		if err := c.take(each); err != nil {
+			return nil, err
+		}
+	}
+	return c.report, nil
+}
+
+// take brings the state to the next revision, and checks what it changes.
+func (c *cluster) take(each change) error {
+	switch each.Type {
+	case history.Marked:
+		return c.takeMark(each.Mark)
+	case history.Gap:
+		// What happened between is not known, so it may have been in any order.
+		c.faults = append(c.faults, interval{what: "gap", from: c.seen[each.Kind], until: c.now})
+		c.report.Marks["gap "+each.Kind]++
+		return nil
+	}
+	c.seen[each.Kind] = c.now
+	switch object := each.object.(type) {
+	case *corev1.Node:
+		c.takeNode(object, each.Type == history.Deleted)
+	case *scheduling.Queue:
+		c.takeQueue(object, each.Type)
+	case *scheduling.PodGroup:
+		c.takePodGroup(object, each.Type == history.Deleted)
+	case *corev1.Pod:
+		c.takePod(object, each.Type)
+	case *corev1.Event:
+		c.takeEvent(object, each.Type)
+	}
+	return nil
+}
+
+func (c *cluster) takeMark(mark *history.Mark) error {
+	c.report.Marks[strings.TrimSpace(mark.What+" "+firstWord(mark.Name))]++
+	if c.windows.mark(mark.What, mark.Name, c.now) {
+		return nil
+	}
+	switch mark.What {
+	case Configured:
+		c.configuration, c.groups = Configuration{}, card.Groups{}
+		if err := json.Unmarshal([]byte(mark.Text), &c.configuration); err != nil {
+			return fmt.Errorf("revision %d: reading the configuration: %w", c.revision, err)
+		}
+		for name, entries := range c.configuration.Groups {
+			group, err := card.NewGroup(name, entries)
+			if err != nil {
+				return fmt.Errorf("revision %d: group %s: %w", c.revision, name, err)
+			}
+			c.groups[name] = group
+		}
+	case Quiet:
+		c.rest()
+		c.lastRest = c.now
+		c.report.Rests++
+	case Note:
+	case Metrics:
+		c.checkMetrics(mark.Text)
+	default:
+		return fmt.Errorf("revision %d: a mark %q", c.revision, mark.What)
+	}
+	return nil
+}
+
+func firstWord(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	return word
+}
+
+func (c *cluster) takeNode(object *corev1.Node, deleted bool) {
+	all := c.nodes[object.Name]
+	if all == nil {
+		all = &versions[node]{}
+		c.nodes[object.Name] = all
+	}
+	c.changedAt = c.now
+	if deleted {
+		all.put(c.now, node{})
+		return
+	}
+	all.put(c.now, readNode(object))
+}
+
+func (c *cluster) takeQueue(object *scheduling.Queue, kind history.Type) {
+	all := c.queues[object.Name]
+	if all == nil {
+		all = &versions[queue]{}
+		c.queues[object.Name] = all
+	}
+	before := all.now()
+	after := queue{}
+	if kind != history.Deleted {
+		after = readQueue(object, before)
+	}
+	if after.same(before) {
+		return // status alone
+	}
+	all.put(c.now, after)
+	c.edited[object.Name], c.changedAt = c.now, c.now
+	c.wrong[object.Name] = c.wrong[object.Name] || after.bad
+	if kind != history.Listed {
+		c.countExcess(object.Name)
+	}
+}
+
+func (c *cluster) takePodGroup(object *scheduling.PodGroup, deleted bool) {
+	name := object.Namespace + "/" + object.Name
+	if deleted {
+		delete(c.podGroups, name)
+		return
+	}
+	c.podGroups[name] = object
+	c.checkConditions(object)
+}
+
+func (c *cluster) takePod(object *corev1.Pod, kind history.Type) {
+	before := c.pods[object.UID]
+	if kind == history.Deleted {
+		c.dropPod(object.UID)
+		return
+	}
+	after := readPod(object)
+	c.pods[object.UID] = after
+	after.created, after.said = c.now, c.now
+	if before != nil {
+		after.created = before.created
+		if reasonOf(before.object) == reasonOf(object) {
+			after.said = before.said
+		}
+		after.bound, after.at, after.queue, after.card = before.bound, before.at, before.queue, before.card
+		if before.counts() && !after.counts() {
+			c.end(after)
+		}
+		c.checkEvictedOnce(before, after)
+	}
+	if after.bound == 0 && object.Spec.NodeName != "" {
+		c.bind(after, kind == history.Listed)
+	}
+	if after.evicted && (before == nil || !before.evicted) && kind != history.Listed {
+		c.evict(after)
+	}
+}
+
+// end notes that a pod no longer counts.
+func (c *cluster) end(p *pod) {
+	c.ended = append(c.ended, ended{p, c.now})
+	c.changedAt = c.now
+}
+
+// dropPod forgets a pod that is deleted.
+func (c *cluster) dropPod(uid types.UID) {
+	p := c.pods[uid]
+	if p == nil {
+		return
+	}
+	delete(c.pods, uid)
+	switch {
+	case p.counts():
+		c.end(p)
+	case p.object.Spec.NodeName == "":
+		c.gone = append(c.gone, p)
+	}
+	for _, e := range c.evictions {
+		if e.pod.object.UID == uid && e.until.IsZero() {
+			e.until = c.now
+		}
+	}
+}
+
+// find reports a finding.
+func (c *cluster) find(rule Rule, objects []string, format string, arguments ...any) {
+	c.report.Findings = append(c.report.Findings, Finding{
+		Revision: c.revision, Time: c.now, Rule: rule, Objects: objects, Text: fmt.Sprintf(format, arguments...),
+	})
+}
+
+// excuse counts what a reason excuses.
+func (c *cluster) excuse(reason string) { c.report.Excused[reason]++ }

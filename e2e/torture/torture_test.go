@@ -1,0 +1,114 @@
+package torture
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/e2e/controlplane"
+	"github.com/capacity-card/capacity-card/e2e/history"
+	"github.com/capacity-card/capacity-card/e2e/history/check"
+)
+
+// What make torture sets.
+var (
+	length = flag.Duration("torture-time", 0, "how long rounds are run; by default one short round")
+	seed   = flag.Uint64("torture-seed", 38, "seed of the first round")
+	only   = flag.String("torture-plugin", "", "the plugin; by default capacity-card and capacity take turns")
+	names  = flag.String("torture-faults", "", "the faults to draw from, joined by commas; by default all")
+	other  = flag.String("torture-scheduler", "", "the path of another scheduler, such as Volcano's own, for which there will be findings")
+)
+
+const (
+	// roundLength is how long tenants act in a round of make torture, and shortLength in that of make e2e.
+	roundLength, shortLength = 45 * time.Second, 25 * time.Second
+)
+
+// short are the faults of the round of make e2e: each takes a few seconds, and Volcano recovers from all of them.
+var short = []string{"kill", "cut-watches", "node-labels", "node-shrinks"}
+
+// TestTorture runs rounds, and checks their histories.
+func TestTorture(t *testing.T) {
+	plane, err := controlplane.Start(t.Context(), controlplane.Options{
+		SchedulePeriod: 100 * time.Millisecond, Commands: true, Compaction: 5 * time.Second,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			if kept, err := plane.KeepLog(); err == nil {
+				t.Log("The log of the control plane is kept in", kept)
+			}
+		}
+		require.NoError(t, plane.Stop())
+	})
+	directory, err := filepath.Abs(filepath.Join("..", "..", "build", "torture"))
+	require.NoError(t, err)
+	options := Options{Seed: *seed, Plugin: *only, Length: shortLength, Faults: short, Program: program(t), Directory: directory, Log: t.Logf}
+	if *length > 0 {
+		options.Length, options.Faults = roundLength, nil
+	}
+	if *names != "" {
+		options.Faults = strings.Split(*names, ",")
+	}
+	total := &check.Report{}
+	plugins := []string{"capacity-card", "capacity"}
+	for end := time.Now().Add(*length); ; options.Seed++ {
+		if *only == "" {
+			options.Plugin = plugins[options.Seed%2]
+		}
+		run(t, plane, options, total)
+		if time.Now().After(end) {
+			break
+		}
+	}
+	t.Logf("in all: %s", figures(total))
+}
+
+// run runs a round, and keeps what it finds.
+func run(t *testing.T, plane *controlplane.ControlPlane, options Options, total *check.Report) {
+	t.Helper()
+	result, err := Run(context.WithoutCancel(t.Context()), plane, options)
+	require.NoError(t, err, "seed %d", options.Seed)
+	t.Logf("seed %d: %d acts of tenants and admins, of which %d failed, %d records: %s", options.Seed, result.Acts, result.Refused, result.Records, result.Report)
+	total.Add(result.Report)
+	if len(result.Findings) == 0 {
+		require.NoError(t, os.Remove(result.History))
+		return
+	}
+	t.Errorf("seed %d, %s: %d findings in %s", options.Seed, options.Plugin, len(result.Findings), result.History)
+	records, err := history.Open(result.History)
+	require.NoError(t, err)
+	for i, finding := range result.Findings[:min(3, len(result.Findings))] {
+		shortened, err := check.Shorten(records, finding)
+		require.NoError(t, err)
+		path := filepath.Join(options.Directory, fmt.Sprintf("finding-%d-%d.json.gz", options.Seed, i))
+		require.NoError(t, history.Write(path, shortened))
+		t.Logf("%s\n%d of %d records show it: %s", finding, len(shortened), len(records), path)
+	}
+}
+
+// figures has the report, and how often each fault was injected.
+func figures(r *check.Report) string {
+	return fmt.Sprintf("%sfaults and what else was marked: %v", r, r.Marks)
+}
+
+// program builds the scheduler, unless there is another one.
+func program(t *testing.T) string {
+	t.Helper()
+	if *other != "" {
+		return *other
+	}
+	path, err := filepath.Abs(filepath.Join("..", "..", "bin", "torture", "vc-scheduler"))
+	require.NoError(t, err)
+	output, err := exec.Command("go", "build", "-o", path, "github.com/capacity-card/capacity-card/cmd/vc-scheduler").CombinedOutput()
+	require.NoError(t, err, "building the scheduler: %s", output)
+	return path
+}

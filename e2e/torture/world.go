@@ -1,0 +1,213 @@
+package torture
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/capacity-card/capacity-card/e2e/history/check"
+)
+
+// The cards of the nodes, and the label and the resource that they have.
+const (
+	h200    = "NVIDIA-H200"
+	h800    = "NVIDIA-H800"
+	rtx4090 = "NVIDIA-GeForce-RTX-4090"
+
+	product = "nvidia.com/gpu.product"
+	gpu     = corev1.ResourceName("nvidia.com/gpu")
+)
+
+var models = []string{h200, h800, rtx4090}
+
+// namespaces are those of the tenants.
+var namespaces = []string{"torture-a", "torture-b"}
+
+// world is what a round begins with.
+type world struct {
+	plugin string
+	tree   bool
+	groups map[string]map[string]string
+	nodes  []*corev1.Node
+	// queues are those that take jobs, and inner those above them.
+	queues, inner []string
+	// parents has the parent of each queue.
+	parents map[string]string
+}
+
+func quantity(n int64) resource.Quantity { return *resource.NewQuantity(n, resource.DecimalSI) }
+
+// drawWorld draws nodes, queues and a configuration.
+func drawWorld(draw *rand.Rand, plugin string) world {
+	w := world{plugin: plugin, tree: draw.IntN(2) == 0, parents: map[string]string{}}
+	if draw.IntN(4) == 0 {
+		w.groups = map[string]map[string]string{"hopper": {h200: "1", h800: "1"}}
+	}
+	for i := range 5 {
+		model := models[min(i/2, 2)]
+		w.nodes = append(w.nodes, newNode(fmt.Sprintf("torture-%d", i), model, []int64{4, 4, 8}[draw.IntN(3)]))
+	}
+	for i := range 4 {
+		name := fmt.Sprintf("q%d", i)
+		w.queues = append(w.queues, name)
+		if w.tree {
+			w.parents[name] = []string{"eng", "biz"}[i/2]
+		}
+	}
+	if w.tree {
+		w.inner = []string{"eng", "biz"}
+	}
+	return w
+}
+
+func newNode(name, model string, cards int64) *corev1.Node {
+	has := corev1.ResourceList{
+		corev1.ResourceCPU: quantity(64), corev1.ResourceMemory: resource.MustParse("512Gi"), corev1.ResourcePods: quantity(110), gpu: quantity(cards),
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: name, product: model}},
+		Status: corev1.NodeStatus{
+			Capacity: has, Allocatable: has, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+		},
+	}
+}
+
+// configuration is the volcano-scheduler.conf.
+func (w world) configuration() string {
+	var arguments strings.Builder
+	if w.groups != nil {
+		arguments.WriteString("      cardGroups:\n")
+		for _, name := range slices.Sorted(maps.Keys(w.groups)) {
+			fmt.Fprintf(&arguments, "        %s: {", name)
+			for i, each := range slices.Sorted(maps.Keys(w.groups[name])) {
+				if i > 0 {
+					arguments.WriteString(", ")
+				}
+				fmt.Fprintf(&arguments, "%s: %s", each, w.groups[name][each])
+			}
+			arguments.WriteString("}\n")
+		}
+	}
+	return fmt.Sprintf(`actions: "enqueue, allocate, reclaim, backfill"
+tiers:
+- plugins:
+  - name: priority
+  - name: gang
+    enablePreemptable: false
+  - name: conformance
+  - name: %s
+    enableHierarchy: %t
+    arguments:
+      cardUnlimitedCpuMemory: true
+      unsetCapability: unlimited
+      terminatingCards: hold
+      nodeOrderWeight: 10
+%s- plugins:
+  - name: drf
+    enablePreemptable: false
+  - name: predicates
+  - name: nodeorder
+  - name: binpack
+`, w.plugin, w.tree, arguments.String())
+}
+
+// stated is the same for the checker.
+func (w world) stated() string {
+	text, _ := json.Marshal(check.Configuration{Plugin: w.plugin, Hierarchy: w.tree, Groups: w.groups})
+	return string(text)
+}
+
+// drawBounds draws the annotations of a queue that takes jobs, or of one above. An annotation that it does not get is nil.
+func (w world) drawBounds(draw *rand.Rand, inner bool) map[string]any {
+	quota, deserved, guarantee, namespace := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	for _, model := range models {
+		most := 3 + draw.IntN(8)
+		if inner {
+			most += 4
+		}
+		quota[model] = most
+		if draw.IntN(4) == 0 {
+			guarantee[model] = 1 + draw.IntN(2)
+		} else {
+			guarantee[model] = 0
+		}
+		deserved[model] = max(guarantee[model], min(most, draw.IntN(6)))
+		if draw.IntN(4) == 0 {
+			namespace[model] = 1 + draw.IntN(4)
+		}
+	}
+	if w.groups != nil && draw.IntN(2) == 0 {
+		quota["@hopper"], guarantee["@hopper"] = 2+draw.IntN(8), 0
+	}
+	values := map[string]any{
+		"volcano.sh/card.quota": text(quota), "volcano.sh/card.deserved": text(deserved), "volcano.sh/card.guarantee": text(guarantee),
+		"volcano.sh/card.quota.namespace": nil,
+	}
+	if len(namespace) > 0 {
+		values["volcano.sh/card.quota.namespace"] = text(namespace)
+	}
+	return values
+}
+
+func text(value map[string]int) string {
+	text, _ := json.Marshal(value)
+	return string(text)
+}
+
+// badValues are annotations that are wrong.
+var badValues = []string{
+	`{"NVIDIA-H200": 3`, `{"NVIDIA-H200": -1}`, `{"NVIDIA-H200": 1.5, "NVIDIA-H800": 2}`, `{"NVIDIA-H200": "2"}`, `[]`, ``, `{"": 1}`, `{"A|B": 1}`,
+}
+
+func newQueue(name, parent string, annotations map[string]any) *scheduling.Queue {
+	queue := &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}}
+	queue.Spec.Weight, queue.Spec.Parent = 1, parent
+	for key, value := range annotations {
+		if value != nil {
+			queue.Annotations[key] = value.(string)
+		}
+	}
+	return queue
+}
+
+// drawJob draws a job: a gang or not, of one size of pods, on one card or either of two, forever or for some seconds.
+func drawJob(draw *rand.Rand, name, queue string) *batch.Job {
+	list := models[draw.IntN(len(models))]
+	if draw.IntN(4) == 0 {
+		if other := models[draw.IntN(len(models))]; other != list {
+			list += "|" + other
+		}
+	}
+	cards, replicas := []int64{1, 1, 2}[draw.IntN(3)], int32(1+draw.IntN(5))
+	minimum := int32(1)
+	if draw.IntN(5) < 2 {
+		minimum = replicas
+	}
+	container := corev1.Container{Name: "main", Image: "nginx", Resources: corev1.ResourceRequirements{
+		Requests: corev1.ResourceList{corev1.ResourceCPU: quantity(1), gpu: quantity(cards)},
+		Limits:   corev1.ResourceList{gpu: quantity(cards)},
+	}}
+	if draw.IntN(3) == 0 {
+		container.Command = []string{"sleep", fmt.Sprint(1 + draw.IntN(6))}
+	}
+	job := &batch.Job{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespaces[draw.IntN(len(namespaces))]}}
+	job.Spec = batch.JobSpec{SchedulerName: "volcano", Queue: queue, MinAvailable: minimum, MaxRetry: 3, Tasks: []batch.TaskSpec{{
+		Name: "worker", Replicas: replicas, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"volcano.sh/card.name": list}},
+			Spec:       corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{container}},
+		},
+	}}}
+	if draw.IntN(3) == 0 {
+		job.Annotations = map[string]string{"volcano.sh/card.request": text(map[string]int{list: int(cards) * int(minimum)})}
+	}
+	return job
+}

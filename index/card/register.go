@@ -1,0 +1,254 @@
+package card
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Device is a card that a node registers.
+type Device struct {
+	UUID   string
+	Number v1.ResourceName // see Sharing
+	Card   string
+	Model
+	healthy bool
+}
+
+// maxDevices is the number of devices of a node that count.
+const maxDevices = 1024
+
+// OnNode returns the cards of a node: those of Discover, and those that it registers, which take the place
+// of others with the same resource. A node can register several models with one resource.
+func OnNode(node *v1.Node, named Labels) Inventory {
+	found := Discover(node.Labels, node.Status.Allocatable, named)
+	for _, s := range Sharings {
+		if text, registered := node.Annotations[s.Register]; registered {
+			found.register(node, s, text, named)
+		}
+	}
+	return found
+}
+
+// register adds the devices of a node. Where no device is valid, the node has the resource without a card.
+func (i *Inventory) register(node *v1.Node, s Sharing, text string, named Labels) {
+	devices, problem := parseDevices(text)
+	if problem != "" {
+		i.Problems = append(i.Problems, Problem{Key: s.Register, Reason: problem})
+	}
+	quantity, has := node.Status.Allocatable[s.Number]
+	if len(devices) == 0 && !has {
+		return
+	}
+	i.Cards = slices.DeleteFunc(i.Cards, func(c Card) bool { return c.Resource == s.Number })
+	i.Unlabeled = slices.DeleteFunc(i.Unlabeled, func(u Unlabeled) bool { return u.Resource == s.Number })
+	if len(devices) == 0 {
+		i.Unlabeled = append(i.Unlabeled, Unlabeled{Resource: s.Number, Label: s.Register})
+		slices.SortFunc(i.Unlabeled, func(a, b Unlabeled) int { return cmp.Compare(a.Resource, b.Resource) })
+		return
+	}
+	nameByLabel(devices, node.Labels, named)
+	for n := range devices {
+		d := &devices[n]
+		d.Number = s.Number
+		at := slices.IndexFunc(i.Cards, func(c Card) bool { return c.Resource == s.Number && c.Name == d.Card })
+		if at < 0 {
+			at = len(i.Cards)
+			i.Cards = append(i.Cards, Card{Name: d.Card, Resource: s.Number, Model: d.Model})
+		}
+		i.Cards[at].Model = i.Cards[at].Least(d.Model)
+		if d.healthy && quantity.Sign() > 0 {
+			i.Cards[at].Milli += whole
+		}
+	}
+	slices.SortFunc(i.Cards, func(a, b Card) int {
+		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Name, b.Name))
+	})
+	i.Devices = append(i.Devices, devices...)
+	slices.SortFunc(i.Devices, Device.compare)
+}
+
+// Taken returns what a pod takes of the cards of the node that are shared: of those with devices that it got,
+// or else of all models.
+func (i Inventory) Taken(pod *v1.Pod, by FractionsBy) (all []Charge) {
+	for _, f := range Fractions(pod) {
+		charges, ok := f.Exact(func(uuid string) (Device, bool) { return i.Device(f.Number, uuid) }, by)
+		if !ok {
+			for _, c := range i.Cards {
+				if c.Resource == f.Number && c.Shared() {
+					charges = append(charges, Charge{c.Name, f.On(c.Model, by), c.Model})
+				}
+			}
+		}
+		all = append(all, charges...)
+	}
+	return all
+}
+
+func (d Device) compare(other Device) int {
+	return cmp.Or(cmp.Compare(d.Number, other.Number), cmp.Compare(d.UUID, other.UUID))
+}
+
+// Device returns the device of a node that has a UUID.
+func (i Inventory) Device(number v1.ResourceName, uuid string) (Device, bool) {
+	return FindDevice(i.Devices, number, uuid)
+}
+
+// FindDevice returns the device that has a UUID, of devices as OnNode sorts them.
+func FindDevice(devices []Device, number v1.ResourceName, uuid string) (Device, bool) {
+	at, has := slices.BinarySearchFunc(devices, Device{Number: number, UUID: uuid}, Device.compare)
+	if !has {
+		return Device{}, false
+	}
+	return devices[at], true
+}
+
+// nameByLabel gives devices of one model the name that the label of the node gives its whole cards, so
+// that fractions and whole cards of the model have one account. The label of a node cannot name two
+// models.
+func nameByLabel(devices []Device, labels map[string]string, named Labels) {
+	for _, d := range devices {
+		if d.Card != devices[0].Card {
+			return
+		}
+	}
+	product := strings.TrimSuffix(labels[named.on(labels, wholeNVIDIA)], "-SHARED") // time slices of other nodes' policy
+	product, _, _ = strings.Cut(product, "-MIG-")                                   // the strategy single
+	if plain(product) {
+		for i := range devices {
+			devices[i].Card = product
+		}
+	}
+}
+
+// parseDevices parses a registration. Three formats are in use, each with the number of containers that may
+// share the device, its memory, cores in percent, its type, and whether it is healthy:
+//
+//	UUID,number,memory,type,healthy,mode:…                   Volcano's vGPU
+//	UUID,number,memory,cores,type,numa,healthy[,index,mode]:… HAMi
+//	[{"id":"…","count":10,"devmem":…,"devcore":100,"type":"…","health":true}]
+//
+// Devices with one UUID are one device. problem says what is wrong with the first device that is left out.
+func parseDevices(text string) (devices []Device, problem string) {
+	note := func(reason string) {
+		if problem == "" {
+			problem = reason
+		}
+	}
+	registered, wrong := splitDevices(text)
+	if wrong != "" {
+		note(wrong)
+	}
+	seen := map[string]bool{}
+	for _, r := range registered {
+		switch name := cardOfType(r.Type); {
+		case r.ID == "" || len(r.ID) > 253 || seen[r.ID]:
+			note(fmt.Sprintf("the device %q has no UUID of its own", cut(r.ID)))
+		case r.Memory <= 0 || r.Memory > math.MaxUint32:
+			note(fmt.Sprintf("the memory of the device %q is not a number above 0", cut(r.ID)))
+		case name == "":
+			note(fmt.Sprintf("the type %q of the device %q names no card", cut(r.Type), cut(r.ID)))
+		case len(devices) == maxDevices:
+			note(fmt.Sprintf("it has more than %d devices", maxDevices))
+		default:
+			seen[r.ID] = true
+			if r.Cores <= 0 || r.Cores > math.MaxUint32 {
+				r.Cores = 100
+			}
+			devices = append(devices, Device{UUID: r.ID, Card: name, Model: Model{uint32(r.Memory), uint32(r.Cores)}, healthy: r.Health})
+		}
+	}
+	if len(registered) == 0 && wrong == "" {
+		note("it has no devices")
+	}
+	return devices, problem
+}
+
+// registered is one device of a registration as it is written.
+type registered struct {
+	ID     string `json:"id"`
+	Memory int64  `json:"devmem"`
+	Cores  int64  `json:"devcore"`
+	Type   string `json:"type"`
+	Health bool   `json:"health"`
+}
+
+func splitDevices(text string) (devices []registered, problem string) {
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+		if err := json.Unmarshal([]byte(text), &devices); err != nil {
+			return nil, "it is not a list of devices in JSON: " + cut(err.Error())
+		}
+		return devices, ""
+	}
+	for device := range strings.SplitSeq(text, ":") {
+		if strings.TrimSpace(device) == "" {
+			continue
+		}
+		var r registered
+		var healthy string
+		switch f := strings.Split(device, ","); len(f) {
+		case 5, 6: // Volcano; without the mode in old releases
+			r.ID, r.Memory, r.Type, healthy = f[0], number(f[2]), f[3], f[4]
+		case 7, 9: // HAMi
+			r.ID, r.Memory, r.Cores, r.Type, healthy = f[0], number(f[2]), number(f[3]), f[4], f[6]
+		default:
+			return nil, fmt.Sprintf("the device %q has %d fields", cut(device), len(f))
+		}
+		r.Health, _ = strconv.ParseBool(healthy)
+		devices = append(devices, r)
+	}
+	return devices, ""
+}
+
+// number parses a whole number, 0 for another text.
+func number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// notOfLabels are the characters that GPU feature discovery leaves out of the name of a card.
+var notOfLabels = regexp.MustCompile(`[^A-Za-z0-9-_. ]`)
+
+// cardOfType returns the name of the card whose type a node registers, as the label of GPU feature
+// discovery writes it: the name that the driver gives the card, with "-" for space. The device plugins put
+// "NVIDIA-" in front of the name: Volcano's always, HAMi's where the name does not begin with it. It
+// returns "" for a type that names no card.
+//
+// Source: github.com/NVIDIA/k8s-device-plugin, internal/lm/resource.go, sanitise.
+func cardOfType(text string) string {
+	const maxLabel = 63
+	if len(text) > 253 {
+		return ""
+	}
+	text = strings.TrimPrefix(text, "NVIDIA-")
+	name := strings.Join(strings.Fields(notOfLabels.ReplaceAllString(text, "")), "-")
+	if len(name) > maxLabel || !plain(name) {
+		return ""
+	}
+	return name
+}
+
+// parseAssigned parses the devices that the containers of a pod got: UUID,type,memory,cores for each, ":"
+// behind each device and ";" between containers. A slice of MIG has its place in brackets behind the UUID.
+// It returns nil for a broken text. A number that is wrong is 0.
+func parseAssigned(text string) (all []Assignment) {
+	for device := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ':' || r == ';' }) {
+		f := strings.Split(device, ",")
+		if len(f) < 4 || len(all) == maxDevices {
+			return nil
+		}
+		uuid, _, _ := strings.Cut(f[0], "[")
+		all = append(all, Assignment{UUID: uuid, Memory: number(f[2]), Cores: number(f[3])})
+	}
+	return all
+}

@@ -1,0 +1,523 @@
+package cards
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// Devices is the resource of a request of a resource claim: a claim gives devices, and no extended resource.
+const Devices ResourceID = -2
+
+// Claim is a resource claim of pods. The charge for its cards is that of
+//
+//	the devices that are allocated           once it is allocated
+//	the most that it can get on a node       before, once a pod with the claim has the node
+//
+// The latter is what the node gives when the pod gets it, and stays the same until the claim is allocated.
+type Claim struct {
+	Name    string                    // with its namespace
+	object  *resourcev1.ResourceClaim // nil where there is none
+	uid     types.UID
+	version uint64 // of the devices for which allocated is
+
+	shape     *shape
+	allocated []charge // nil before the claim is allocated
+	placed    []charge // nil before a pod has a node
+	node      string   // of placed
+	placedAt  uint64   // the session that noted placed
+	named     bool     // pods name the claim, and may share it
+	// known are the cards of the allocated devices: a device that is gone stays the card that it was.
+	known map[allocatedDevice]share
+}
+
+// allocatedDevice is one result of an allocation: a device may be allocated to a claim more than once, in parts.
+type allocatedDevice struct {
+	id    deviceID
+	share types.UID
+}
+
+// share is a part of a card.
+type share struct {
+	card  string
+	milli card.Milli
+}
+
+// charge is what a claim takes of one card.
+type charge struct {
+	dim     fastres.Dim // 0 for a device that has no name: then it is the first card that the pod names
+	milli   card.Milli
+	request int  // by which the claim has it
+	gone    bool // no slice gives the device as this card any more
+}
+
+// podClaims are the resource claims of a pod.
+type podClaims struct {
+	own    []*Claim // made from templates for this pod alone
+	shared []*Claim // named by the pod, and perhaps by others
+	// unmade is the claim of the spec that no ResourceClaim was made for yet, "" for none.
+	unmade string
+}
+
+// readClaims follows the claims of a session.
+func (d *devices) readClaims(s *Session, objects []*resourcev1.ResourceClaim) {
+	session := s.registry.session
+	for _, c := range d.claims {
+		c.object = nil
+	}
+	for _, o := range objects {
+		d.claim(o.Namespace, o.Name).set(o)
+	}
+	for _, c := range d.claims {
+		switch {
+		case c.object == nil:
+		case c.object.Status.Allocation != nil:
+			c.readAllocation(s)
+		default:
+			c.allocated, c.known, c.version = nil, nil, 0
+			c.readShape(s)
+			c.shape.used = session
+		}
+	}
+	if len(d.shapes) > 2*len(d.claims)+64 {
+		clear(d.shapes) // those of claims that are allocated are made again where they are needed
+		clear(d.queries)
+		for _, c := range d.claims {
+			c.shape = nil
+			if c.object != nil {
+				c.readShape(s)
+			}
+		}
+	}
+}
+
+// claim returns the claim of a name, a new one for a new name.
+func (d *devices) claim(namespace, name string) *Claim {
+	key := namespace + "/" + name
+	c := d.claims[key]
+	if c == nil {
+		c = &Claim{Name: key}
+		d.claims[key] = c
+	}
+	return c
+}
+
+// forget forgets the claims that are gone, when no pod refers to one.
+func (d *devices) forget() {
+	if d == nil {
+		return
+	}
+	for key, c := range d.claims {
+		if c.object == nil {
+			delete(d.claims, key)
+		}
+	}
+}
+
+// set gives a claim its object. Another claim of the same name begins anew.
+func (c *Claim) set(o *resourcev1.ResourceClaim) {
+	if c.uid != o.UID {
+		*c = Claim{Name: c.Name, uid: o.UID, named: c.named}
+	}
+	c.object = o
+}
+
+func (c *Claim) readShape(s *Session) {
+	if c.shape == nil {
+		c.shape = s.registry.devices.shapeOf(&c.object.Spec)
+	}
+	c.shape.read(s)
+}
+
+// readAllocation finds the cards of the allocated devices. An allocation does not change.
+func (c *Claim) readAllocation(s *Session) {
+	d := s.registry.devices
+	if c.shape == nil {
+		c.readShape(s)
+	}
+	if c.allocated != nil && c.version == d.version {
+		return
+	}
+	c.version, c.allocated, c.placed, c.node = d.version, []charge{}, nil, ""
+	if c.known == nil {
+		c.known = map[allocatedDevice]share{}
+	}
+	for i := range c.object.Status.Allocation.Devices.Results {
+		result := &c.object.Status.Allocation.Devices.Results[i]
+		if result.AdminAccess == nil || !*result.AdminAccess {
+			c.add(s, result)
+		}
+	}
+}
+
+// add adds one result of the allocation.
+func (c *Claim) add(s *Session, result *resourcev1.DeviceRequestAllocationResult) {
+	d := s.registry.devices
+	key := allocatedDevice{id: deviceID{result.Driver, result.Pool, result.Device}}
+	if result.ShareID != nil {
+		key.share = *result.ShareID
+	}
+	now := d.byID[key.id]
+	has, known := c.known[key]
+	if !known || has.card == "" {
+		has = share{milli: oneDevice}
+		switch {
+		case now != nil:
+			has.card, has.milli = now.card, consumed(now, result)
+			if now.card == "" && now.missing == "" {
+				return // no card
+			}
+		case d.attributes.Of(result.Driver) == "":
+			return
+		default:
+			has.card = d.onlyCardOf(key.id)
+		}
+		if has.card != "" {
+			c.known[key] = has
+		}
+	}
+	of := charge{milli: has.milli, request: c.request(result.Request), gone: now == nil || now.card != has.card}
+	if has.card != "" {
+		of.dim = s.names.InternCard(has.card)
+	}
+	for i := range c.allocated {
+		if a := &c.allocated[i]; a.dim == of.dim && a.request == of.request && a.gone == of.gone {
+			a.milli += of.milli
+			return
+		}
+	}
+	c.allocated = append(c.allocated, of)
+}
+
+// request returns the position of a request of the spec, as an allocation names it: <request>/<alternative> for one of several.
+func (c *Claim) request(name string) int {
+	base := resourceclaim.BaseRequestRef(name)
+	i := 0
+	for _, r := range c.object.Spec.Devices.Requests {
+		if r.Name == base {
+			return i
+		}
+		if r.Exactly == nil || r.Exactly.AdminAccess == nil || !*r.Exactly.AdminAccess {
+			i++
+		}
+	}
+	return 0
+}
+
+// onlyCardOf returns the card of the other devices of a pool, "" where they differ: the best that is known of a device
+// that was gone when the scheduler started.
+func (d *devices) onlyCardOf(id deviceID) (only string) {
+	for other, device := range d.byID {
+		if other.driver != id.driver || other.pool != id.pool || device.card == "" {
+			continue
+		}
+		if only != "" && only != device.card {
+			return ""
+		}
+		only = device.card
+	}
+	return only
+}
+
+// consumed returns the part of a card that an allocation has of a device that several share:
+//
+//	max over the capacities that it consumes of consumed / capacity
+//
+// It is one card where nothing tells.
+func consumed(d *device, result *resourcev1.DeviceRequestAllocationResult) card.Milli {
+	if result.ShareID == nil {
+		return oneDevice
+	}
+	part := 0.0
+	for name, quantity := range result.ConsumedCapacity {
+		capacity, has := d.object.Capacity[name]
+		if all := capacity.Value.AsApproximateFloat64(); has && all > 0 {
+			part = max(part, quantity.AsApproximateFloat64()/all)
+		}
+	}
+	if part <= 0 || part > 1 {
+		return oneDevice
+	}
+	const unit = 1 << 20 // sums of multiples of 2^-20 are exact
+	return card.Milli(math.Floor(part*oneDevice*unit) / unit)
+}
+
+// claimsOf resolves the resource claims of a pod, nil where it has none. Registry.mu is held.
+func (s *Session) claimsOf(pod *v1.Pod) *podClaims {
+	d := s.registry.devices
+	if d == nil || len(pod.Spec.ResourceClaims) == 0 {
+		return nil
+	}
+	p := &podClaims{}
+	for i := range pod.Spec.ResourceClaims {
+		spec := &pod.Spec.ResourceClaims[i]
+		name, made, err := resourceclaim.Name(pod, spec)
+		switch {
+		case err != nil:
+			p.unmade = spec.Name
+		case name == nil: // none is needed
+		case made:
+			p.own = appendNew(p.own, d.claim(pod.Namespace, *name))
+		default:
+			c := d.claim(pod.Namespace, *name)
+			c.named = true
+			p.shared = appendNew(p.shared, c)
+		}
+	}
+	if p.unmade == "" && len(p.own) == 0 && len(p.shared) == 0 {
+		return nil
+	}
+	return p
+}
+
+func appendNew(claims []*Claim, c *Claim) []*Claim {
+	if slices.Contains(claims, c) {
+		return claims
+	}
+	return append(claims, c)
+}
+
+// on returns what the claim takes on a node.
+func (c *Claim) on(node string) []charge {
+	switch {
+	case c.allocated != nil:
+		return c.allocated
+	case len(c.placed) > 0 && (c.named || c.node == node):
+		return c.placed
+	}
+	return c.most(node)
+}
+
+// most returns the most that the claim can get on a node.
+func (c *Claim) most(node string) []charge {
+	if c.shape == nil || c.shape.on[node] == nil {
+		return nil
+	}
+	return c.shape.on[node].most
+}
+
+// list returns the cards of one request of a claim: those that the pod names, or else those that the request admits.
+func (c *Claim) list(p *PodRequest, request int) *Selector {
+	if p.selector != nil || c.shape == nil || request >= len(c.shape.requests) {
+		return p.selector
+	}
+	return c.shape.requests[request].list
+}
+
+// eachClaimed visits what the claims of a pod take on a node, "" for a pod that has none yet: then a claim that is not allocated
+// requests one card of a list, and the least of it.
+func (s *Session) eachClaimed(p *PodRequest, claims []*Claim, node string, yield func(Request) bool) bool {
+	for _, c := range claims {
+		if node == "" && c.allocated == nil {
+			if !s.eachOpen(p, c, yield) {
+				return false
+			}
+			continue
+		}
+		for _, of := range c.on(node) {
+			list := c.list(p, of.request)
+			dim := of.dim
+			if dim == 0 && p.selector != nil && len(p.selector.Dims) > 0 {
+				dim = p.selector.Dims[0]
+			}
+			if dim == 0 {
+				continue
+			}
+			if list == nil {
+				list = s.only(Devices, dim)
+			}
+			if !yield(Request{Selector: list, Resource: Devices, Amount: of.milli, claimed: dim, gone: of.gone}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// eachOpen visits the requests of a claim that is not allocated, and no pod of which has a node.
+func (s *Session) eachOpen(p *PodRequest, c *Claim, yield func(Request) bool) bool {
+	if c.object == nil || c.shape == nil {
+		return true
+	}
+	for i := range c.shape.requests {
+		r := &c.shape.requests[i]
+		if r.list == nil {
+			continue
+		}
+		if !yield(Request{Selector: c.list(p, i), Resource: Devices, Amount: r.least}) {
+			return false
+		}
+	}
+	return true
+}
+
+// keepPlaced keeps what the claims of a pod take on its node, until they are allocated. Of pods that share a claim, the first one
+// decides; of those that run when the scheduler starts, the one with the first node.
+func (s *Session) keepPlaced(p *PodRequest, node string) {
+	if p == nil || p.claims == nil {
+		return
+	}
+	for _, claims := range [][]*Claim{p.claims.own, p.claims.shared} {
+		for _, c := range claims {
+			again := c.node != node && !c.named || c.placedAt == s.registry.session && node < c.node
+			if c.allocated != nil || len(c.placed) > 0 && !again {
+				continue
+			}
+			if most := c.most(node); len(most) > 0 { // what nothing can serve yet is charged when devices appear
+				c.placed, c.node, c.placedAt = slices.Clone(most), node, s.registry.session
+			}
+		}
+	}
+}
+
+// fitClaims answers whether a pod can have its claims on a node, as far as cards tell.
+func (s *Session) fitClaims(p *PodRequest, node string) NodeFit {
+	if p.claims == nil {
+		return NodeFit{}
+	}
+	if p.claims.unmade != "" {
+		return NodeFit{Reason: ClaimUnknown, Text: p.claims.unmade}
+	}
+	for _, claims := range [][]*Claim{p.claims.own, p.claims.shared} {
+		for _, c := range claims {
+			if fit := s.fitClaim(p, c, node); fit.Reason != NodeFits {
+				return fit
+			}
+		}
+	}
+	return NodeFit{}
+}
+
+func (s *Session) fitClaim(p *PodRequest, c *Claim, node string) NodeFit {
+	if c.object == nil {
+		return NodeFit{Reason: ClaimUnknown, Text: c.Name}
+	}
+	if c.allocated == nil && c.named && len(c.placed) > 0 && c.node != node {
+		return NodeFit{Reason: ClaimRefused, Text: fmt.Sprintf("<%s>: it is not allocated yet, and another pod of it is on node %s", c.Name, c.node)}
+	}
+	if c.allocated == nil && (len(c.placed) == 0 || c.node != node) {
+		if c.shape.problem != "" {
+			return NodeFit{Reason: ClaimRefused, Text: fmt.Sprintf("<%s>: %s", c.Name, c.shape.problem)}
+		}
+		n := c.shape.on[node]
+		if len(c.shape.requests) == 0 {
+			return NodeFit{} // it looks at devices that others have
+		}
+		if n == nil {
+			return NodeFit{Reason: NoDevice, Text: c.Name}
+		}
+		if n.unnamed != nil {
+			return NodeFit{Reason: UnnamedDevice, Text: n.unnamed.id.driver, Label: n.unnamed.missing}
+		}
+	}
+	if p.selector == nil {
+		return NodeFit{}
+	}
+	for _, of := range c.on(node) {
+		if of.dim != 0 && !slices.Contains(p.selector.Dims, of.dim) {
+			return NodeFit{Reason: OtherDevice, Text: Shown(p.selector.Names.String()), Label: s.names.Name(of.dim)}
+		}
+	}
+	return NodeFit{}
+}
+
+// sharedName is the name of a claim in the accounts of queues, where quotas of device classes have claims of their own.
+func (c *Claim) sharedName() string { return "cards of " + c.Name }
+
+// Unplace forgets where the claims that a pod shares were placed, if no pod with a node holds them any more.
+func (s *Session) Unplace(p *PodRequest, held func(claim string) bool) {
+	if !p.Shares() {
+		return
+	}
+	for _, c := range p.claims.shared {
+		if !held(c.sharedName()) {
+			c.placed, c.node = nil, ""
+		}
+	}
+}
+
+// HasClaims reports whether the pod has resource claims.
+func (p *PodRequest) HasClaims() bool { return p.claims != nil }
+
+// Shares reports whether the pod shares resource claims with others.
+func (p *PodRequest) Shares() bool { return p.claims != nil && len(p.claims.shared) > 0 }
+
+// SharedOn returns the claims that a pod shares, with what they take on the node of each.
+func (s *Session) SharedOn(p *PodRequest, nodeOf func(claim string) string) (claims []index.DeviceClaim) {
+	if !p.Shares() {
+		return nil
+	}
+	for _, c := range p.claims.shared {
+		claim := index.DeviceClaim{Name: c.sharedName()}
+		s.eachClaimed(p, []*Claim{c}, nodeOf(claim.Name), func(r Request) bool {
+			if r.claimed != 0 {
+				claim.Devices = s.Spread(claim.Devices, r.claimed, r.Amount)
+			}
+			return true
+		})
+		if len(claim.Devices) > 0 {
+			claims = append(claims, claim)
+		}
+	}
+	return claims
+}
+
+// SharedRequest returns what a pod shares on a node as one request, for a reason.
+func (s *Session) SharedRequest(p *PodRequest, node string) (request Request) {
+	s.eachClaimed(p, p.claims.shared, node, func(r Request) bool {
+		request = s.single(r.claimed, r)
+		return false
+	})
+	return request
+}
+
+// SharedOpen iterates over the requests of the claims that a pod shares, by the name of the claim. One that is allocated requests
+// what it has.
+func (s *Session) SharedOpen(p *PodRequest) iter.Seq2[string, Request] {
+	return func(yield func(string, Request) bool) {
+		if !p.Shares() {
+			return
+		}
+		for _, c := range p.claims.shared {
+			more := s.eachClaimed(p, []*Claim{c}, "", func(r Request) bool {
+				if r.claimed != 0 {
+					r.Selector = s.only(Devices, r.claimed)
+				}
+				return yield(c.sharedName(), r)
+			})
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// OwnOn returns the cards that a pod has on a node beside the claims that it shares.
+func (s *Session) OwnOn(p *PodRequest, node string) (own []index.Devices) {
+	n := s.Node(node)
+	for r := range s.RequestsOn(p, node) {
+		for d, amount := range r.On(n) {
+			own = s.Spread(own, d, amount)
+		}
+	}
+	return own
+}
+
+// Spread appends an amount of a card, and of the groups that have it.
+func (s *Session) Spread(to []index.Devices, d fastres.Dim, amount card.Milli) []index.Devices {
+	to = append(to, index.Devices{Dim: d, Quantity: float64(amount)})
+	for _, share := range s.names.Groups(d) {
+		to = append(to, index.Devices{Dim: share.Group, Quantity: share.Of(float64(amount))})
+	}
+	return to
+}

@@ -1,0 +1,267 @@
+package cards
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/release"
+)
+
+// devices are the devices of ResourceSlices, and the resource claims on them. They are read again only when an
+// object changes. Of a pool, only the slices of the newest generation count.
+type devices struct {
+	attributes card.Attributes
+	slices     map[*resourcev1.ResourceSlice]*deviceSlice
+	classes    map[string]*resourcev1.DeviceClass
+
+	// What the slices of the session have.
+	current []*deviceSlice
+	byID    map[deviceID]*device
+	local   map[string][]*device    // by the node that they are a part of
+	remote  []*device               // those that several nodes can use
+	found   map[string][]*device    // by node: local, and the remote ones that it can use
+	free    map[fastres.Dim]float64 // of idle; nil until it is called
+	version uint64                  // of all of this: what follows from another version is out of date
+
+	claims  map[string]*Claim
+	queries map[string]*query
+	shapes  map[string]*shape
+}
+
+// deviceSlice is a ResourceSlice as it was read.
+type deviceSlice struct {
+	object  *resourcev1.ResourceSlice
+	devices []*device
+}
+
+// deviceID names a device in the cluster.
+type deviceID struct{ driver, pool, name string }
+
+// device is a device of a slice.
+type device struct {
+	id     deviceID
+	object *resourcev1.Device
+	// card is the name of the card, and dim its dimension; "" for a device that is no card. missing is the attribute that a
+	// device of a driver of cards lacks for the name.
+	card, missing string
+	dim           fastres.Dim
+	nodes         *nodeaffinity.NodeSelector // of a remote device; nil for all nodes
+	nowhere       bool                       // its node selector is wrong
+}
+
+// oneDevice is the quantity of a card that a device is, in milli-cards.
+const oneDevice = 1000
+
+func newDevices() *devices {
+	return &devices{version: 1, slices: map[*resourcev1.ResourceSlice]*deviceSlice{}, claims: map[string]*Claim{},
+		queries: map[string]*query{}, shapes: map[string]*shape{}}
+}
+
+// readDevices reads the devices and claims of a session, and reports whether a card of some device changed. Without any
+// the Registry has none.
+func (s *Session) readDevices(o release.DeviceObjects) (changed bool) {
+	r := s.registry
+	if o.Empty() && r.devices == nil {
+		return false
+	}
+	if r.devices == nil {
+		r.devices = newDevices()
+		r.forgetRequests() // pods were read without their claims
+	}
+	d := r.devices
+	d.free = nil
+	fresh := !maps.Equal(d.attributes, s.settings.Attributes)
+	if fresh {
+		d.attributes = s.settings.Attributes
+		clear(d.slices)
+	}
+	changed = d.readSlices(s, o.Slices) || fresh
+	if d.readClasses(o.Classes) || changed || len(d.remote) > 0 && r.nodesRead {
+		d.version++
+		d.find(r)
+	}
+	d.readClaims(s, o.Claims)
+	return changed
+}
+
+// readSlices reads the slices that are new, and reports whether the devices changed.
+func (d *devices) readSlices(s *Session, objects []*resourcev1.ResourceSlice) (changed bool) {
+	before := d.current
+	read := make(map[*resourcev1.ResourceSlice]*deviceSlice, len(objects))
+	d.current = nil
+	for _, o := range card.CurrentSlices(objects) {
+		slice := d.slices[o]
+		if slice == nil {
+			slice, changed = d.readSlice(s, o), true
+		}
+		read[o] = slice
+		d.current = append(d.current, slice)
+	}
+	d.slices = read
+	slices.SortFunc(d.current, func(x, y *deviceSlice) int { return cmp.Compare(x.object.Name, y.object.Name) })
+	if !changed && slices.Equal(before, d.current) {
+		return false
+	}
+	d.byID, d.local, d.remote = map[deviceID]*device{}, map[string][]*device{}, nil
+	for _, slice := range d.current {
+		for _, device := range slice.devices {
+			if d.byID[device.id] == nil { // a name that a pool has twice is one device
+				d.byID[device.id] = device
+				d.place(slice.object, device)
+			}
+		}
+	}
+	return true
+}
+
+func (d *devices) readSlice(s *Session, object *resourcev1.ResourceSlice) *deviceSlice {
+	slice := &deviceSlice{object: object}
+	for i := range object.Spec.Devices {
+		o := &object.Spec.Devices[i]
+		found := &device{id: deviceID{object.Spec.Driver, object.Spec.Pool.Name, o.Name}, object: o}
+		found.card, found.missing = d.attributes.OfDevice(object.Spec.Driver, o)
+		if found.card != "" {
+			found.dim = s.names.InternCard(found.card)
+		}
+		slice.devices = append(slice.devices, found)
+	}
+	return slice
+}
+
+// place records which nodes can use a device.
+func (d *devices) place(slice *resourcev1.ResourceSlice, device *device) {
+	spec := slice.Spec
+	node, all, selector := spec.NodeName, spec.AllNodes, spec.NodeSelector
+	if each := spec.PerDeviceNodeSelection; each != nil && *each {
+		node, all, selector = device.object.NodeName, device.object.AllNodes, device.object.NodeSelector
+	}
+	switch {
+	case node != nil && *node != "":
+		d.local[*node] = append(d.local[*node], device)
+		return
+	case all != nil && *all:
+	case selector != nil:
+		nodes, err := nodeaffinity.NewNodeSelector(selector)
+		device.nodes, device.nowhere = nodes, err != nil
+	default:
+		device.nowhere = true
+	}
+	d.remote = append(d.remote, device)
+}
+
+// find finds the devices that each node can use.
+func (d *devices) find(r *Registry) {
+	d.found = d.local
+	if len(d.remote) == 0 {
+		return
+	}
+	d.found = make(map[string][]*device, len(r.nodes))
+	for name, n := range r.nodes {
+		found := slices.Clone(d.local[name])
+		for _, device := range d.remote {
+			if device.reaches(n.object) {
+				found = append(found, device)
+			}
+		}
+		if len(found) > 0 {
+			d.found[name] = found
+		}
+	}
+}
+
+// reaches reports whether a node can use a remote device.
+func (d *device) reaches(n *v1.Node) bool {
+	return !d.nowhere && (d.nodes == nil || d.nodes.Match(n))
+}
+
+// readClasses reports whether a device class changed.
+func (d *devices) readClasses(objects []*resourcev1.DeviceClass) (changed bool) {
+	changed = len(objects) != len(d.classes)
+	for _, o := range objects {
+		changed = changed || d.classes[o.Name] != o
+	}
+	if changed {
+		d.classes = make(map[string]*resourcev1.DeviceClass, len(objects))
+		for _, o := range objects {
+			d.classes[o.Name] = o
+		}
+	}
+	return changed
+}
+
+// addStock adds the cards of all devices to the stock. A device that can be parted counts as a whole, and so does each part:
+// of each card, the stock is the most that the nodes can give.
+func (d *devices) addStock(total map[fastres.Dim]card.Milli) {
+	if d == nil {
+		return
+	}
+	for _, device := range d.byID {
+		if device.dim != 0 {
+			total[device.dim] += oneDevice
+		}
+	}
+}
+
+// idle returns the milli-cards of a card that no claim had when the session opened. It is for the goroutine that runs the session.
+func (d *devices) idle(dim fastres.Dim) float64 {
+	if d == nil {
+		return 0
+	}
+	if d.free == nil {
+		d.free = map[fastres.Dim]float64{}
+		for _, device := range d.byID {
+			d.free[device.dim] += oneDevice
+		}
+		for _, c := range d.claims {
+			for _, of := range c.allocated {
+				if c.object != nil && !of.gone {
+					d.free[of.dim] -= float64(of.milli)
+				}
+			}
+		}
+	}
+	return max(0, d.free[dim])
+}
+
+// has reports whether a node can use a device that is a card.
+func (d *devices) has(node string, dim fastres.Dim) bool {
+	return d != nil && slices.ContainsFunc(d.found[node], func(device *device) bool { return device.dim == dim })
+}
+
+// forgetShapes forgets what claims request, with the selectors of it.
+func (d *devices) forgetShapes() {
+	if d == nil {
+		return
+	}
+	clear(d.shapes)
+	clear(d.queries)
+	for _, c := range d.claims {
+		c.shape = nil
+	}
+}
+
+// renew gives the cards their new dimensions when the names start anew: slices are read again.
+func (d *devices) renew(renew func(fastres.Dim) fastres.Dim) {
+	if d == nil {
+		return
+	}
+	clear(d.slices)
+	d.current = nil
+	d.forgetShapes()
+	for _, c := range d.claims {
+		for _, charges := range [][]charge{c.allocated, c.placed} {
+			for i := range charges {
+				if charges[i].dim != 0 {
+					charges[i].dim = renew(charges[i].dim)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package cards
+
+import (
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index/card"
+)
+
+// fraction holds the request of a pod for shared cards through one resource. How much that is of a card follows
+// from the memory of the card:
+//
+//	before the pod has a node    the least that a card of the model has on any node (Of)
+//	on a node                    the least that one has there (On)
+//	once it has its devices      what these have (exact)
+//
+// Each is at least the next one.
+type fraction struct {
+	*card.Fraction
+	resource ResourceID
+	registry *Registry
+
+	// exact holds the charge of the devices that the pod got. It counts while its node has the version; nil where it is not known.
+	exact   []Amount
+	version uint64
+}
+
+// modelKey is a card that nodes give through a resource.
+type modelKey struct {
+	resource ResourceID
+	dim      fastres.Dim
+}
+
+// setModels finds the least that cards have on any node, by card and resource; nil where no node registers
+// shared cards.
+func (r *Registry) setModels() {
+	r.models = nil
+	shared := func(n *Node) bool { return len(n.devices) > 0 }
+	if !slices.ContainsFunc(slices.Collect(maps.Values(r.nodes)), shared) {
+		return
+	}
+	r.models = map[modelKey]card.Model{}
+	for _, n := range r.nodes {
+		for _, c := range n.cards {
+			key := modelKey{c.resource, c.dim}
+			if known, has := r.models[key]; has {
+				c.model = c.model.Least(known)
+			}
+			r.models[key] = c.model
+		}
+	}
+}
+
+// fractionsOf returns the fractions that a pod requests, nil for nearly every pod.
+func (s *Session) fractionsOf(pod *v1.Pod) (all []*fraction) {
+	for _, stated := range card.Fractions(pod) {
+		f := &fraction{Fraction: stated, resource: s.registry.resource(stated.Number), registry: s.registry}
+		if n := s.registry.nodes[pod.Spec.NodeName]; n != nil && f.Assigned != nil {
+			f.setExact(s, n)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// setExact finds what the devices of the pod are of each card, if the node registers them.
+func (f *fraction) setExact(s *Session, n *Node) {
+	find := func(uuid string) (card.Device, bool) { return card.FindDevice(n.devices, f.Number, uuid) }
+	charges, ok := f.Exact(find, s.settings.Fractions)
+	f.exact, f.version = nil, n.version
+	if !ok {
+		return
+	}
+	for _, c := range charges {
+		if d, known := s.names.LookupCard(c.Card); known {
+			f.exact = append(f.exact, Amount{d, c.Milli})
+		}
+	}
+}
+
+// fraction returns what the pod requests of shared cards through a resource, nil if it requests whole cards.
+func (p *PodRequest) fraction(r ResourceID) *fraction {
+	for _, f := range p.fractions {
+		if f.resource == r {
+			return f
+		}
+	}
+	return nil
+}
+
+// setFractions sets the fractions of a pod. A pod that requests memory alone requests one card.
+func (p *PodRequest) setFractions(fractions []*fraction) {
+	p.fractions = fractions
+	for _, f := range fractions {
+		i := slices.IndexFunc(p.resources, func(r resourceRequest) bool { return r.resource == f.resource })
+		if i < 0 {
+			i = len(p.resources)
+			p.resources = append(p.resources, resourceRequest{f.resource, 0, f.registry.unnamed[f.resource]})
+		}
+		p.resources[i].amount = f.Whole()
+	}
+}
+
+// hasDevices reports whether the pod has got devices, so that no other pod is like it.
+func (p *PodRequest) hasDevices() bool {
+	return slices.ContainsFunc(p.fractions, func(f *fraction) bool { return f.Assigned != nil })
+}
+
+// mostOf returns the most that the pod takes of one card of the selector of a request.
+func (p *PodRequest) mostOf(r Request) card.Milli {
+	if f := p.fraction(r.Resource); f != nil {
+		return f.most(r.Selector.Dims)
+	}
+	return r.Amount
+}
+
+// UsesAny reports whether a predicate holds for one of the resources that a request uses up on a node.
+func (s *Session) UsesAny(r Request, is func(v1.ResourceName) bool) bool {
+	if r.pod != nil && r.pod.fractions != nil {
+		if f := r.pod.fraction(r.Resource); f != nil {
+			return slices.ContainsFunc(f.Uses(), is)
+		}
+	}
+	return is(v1.ResourceName(s.ResourceName(r.Resource)))
+}
+
+// sameFractions reports whether two pods without devices request the same fractions.
+func sameFractions(x, y []*fraction) bool {
+	return slices.EqualFunc(x, y, func(f, g *fraction) bool { return f.Equal(g.Fraction) })
+}
+
+// of returns the most that the pod takes of a card on any node.
+func (f *fraction) of(d fastres.Dim) card.Milli {
+	return f.On(f.registry.models[modelKey{f.resource, d}], f.registry.fractionsBy)
+}
+
+// most returns the most that the pod takes of one of some cards.
+func (f *fraction) most(dims []fastres.Dim) (most card.Milli) {
+	if len(dims) == 0 {
+		return f.Whole()
+	}
+	for _, d := range dims {
+		most = max(most, f.of(d))
+	}
+	return most
+}
+
+// eachOn visits what the pod takes on a node that has cards of the resource.
+func (f *fraction) eachOn(n *Node, yield func(fastres.Dim, card.Milli) bool) {
+	if f.exact != nil && f.version == n.version {
+		for _, a := range f.exact {
+			if !yield(a.Dim, a.Milli) {
+				return
+			}
+		}
+		return
+	}
+	for _, c := range n.cardsOf(f.resource) {
+		if !yield(c.dim, f.On(c.model, f.registry.fractionsBy)) {
+			return
+		}
+	}
+}

@@ -1,0 +1,140 @@
+// Package budget bounds how long queues have cards, in card-hours per window (the annotation volcano.sh/card.budget).
+// Package quota/budget has the formulas.
+package budget
+
+import (
+	"slices"
+	"time"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/store"
+	"github.com/capacity-card/capacity-card/quota/budget"
+)
+
+// Memory is what queues have used. The zero Memory is ready.
+type Memory struct {
+	ledger budget.Ledger
+	// shift is added to the clock of sessions: a dump of a cluster was taken some time ago.
+	shift   time.Duration
+	had     had
+	budgets *Budgets // of the session that was opened last; nil where no queue has a budget
+}
+
+// had is what queues have since a session, which is charged when the next one opens.
+type had struct {
+	at      time.Time
+	tree    *index.Tree
+	columns []budget.Column
+	dims    []int     // by column: the position of the card among dims of the rule
+	own     []float64 // by queue and dimension: without the queues below
+}
+
+// Wanted reports whether a queue has a budget.
+func Wanted(s *constraint.Session) bool {
+	if s.Cards == nil || !s.Intake.HasPolicies() {
+		return false
+	}
+	for q := range index.Queue(s.Index.Len()) {
+		if len(s.Intake.Policies(q).Budgets()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Record returns what is stored, nil where nothing was used of any budget.
+func (m *Memory) Record() *budget.Record { return m.ledger.Record() }
+
+// Forget forgets what was used in earlier sessions.
+func (m *Memory) Forget() { *m = Memory{} }
+
+// InForce returns the budgets of the session that was opened last, nil where no queue has one.
+func (m *Memory) InForce() *Budgets { return m.budgets }
+
+// restore replaces what is known by what was stored.
+func (m *Memory) restore(s *constraint.Session, stored *store.State) {
+	if stored == nil || stored.Budgets == nil {
+		return
+	}
+	m.ledger, m.had, m.shift = *stored.Budgets, had{}, 0
+	if !stored.Now.IsZero() {
+		m.shift = stored.Now.Sub(s.Now)
+	}
+}
+
+// charge lets time pass until a session: what queues have had since the last one, and for columns whose use is
+// not known until then, what the pods that run now have had.
+func (m *Memory) charge(s *constraint.Session, now time.Time, wanted []budget.Column, dims []fastres.Dim) {
+	at := m.ledger.Begin(now, wanted)
+	passed := max(0, now.Sub(m.had.at)) // by the monotonic clock
+	for k, c := range m.had.columns {
+		if at := m.ledger.Find(c); at >= 0 {
+			m.chargeHad(k, at, now, passed)
+			m.ledger.Known(at, now)
+		}
+	}
+	var late []int // of wanted
+	for k, c := range at {
+		if !m.ledger.Until(c).Equal(now) {
+			late = append(late, k)
+		}
+	}
+	if len(late) > 0 {
+		m.chargeRunning(s, now, late, at, wanted, dims)
+	}
+	for _, c := range at {
+		m.ledger.Known(c, now)
+	}
+	m.ledger.Bind(s.Index.Tree)
+}
+
+// chargeHad charges one column for the time since the last session.
+func (m *Memory) chargeHad(column, at int, now time.Time, passed time.Duration) {
+	n := len(m.had.own) / max(1, m.had.tree.Len())
+	for q := range m.had.tree.Len() {
+		if milli := m.had.own[q*n+m.had.dims[column]]; milli > 0 {
+			m.ledger.Charge(m.had.tree.Name(index.Queue(q)), at, milli, now.Add(-passed), now)
+		}
+	}
+}
+
+// chargeRunning charges the columns late for the pods that run now, from their start, or from when the use of the column
+// is known.
+func (m *Memory) chargeRunning(s *constraint.Session, now time.Time, late, at []int, wanted []budget.Column, dims []fastres.Dim) {
+	eachCharge(s, func(q index.Queue, _ *api.JobInfo, task *api.TaskInfo, charge fastres.Vector) {
+		if task.Pod.Status.StartTime == nil {
+			return // the kubelet has not started it
+		}
+		for _, k := range late {
+			from := task.Pod.Status.StartTime.Time
+			if until := m.ledger.Until(at[k]); until.After(from) {
+				from = until
+			}
+			d := dims[slices.IndexFunc(dims, func(d fastres.Dim) bool { return s.Names.Name(d) == wanted[k].Card })]
+			m.ledger.Charge(s.Index.Name(q), at[k], charge.Get(d), from, now)
+		}
+	})
+}
+
+// eachCharge visits the tasks that have cards, with what their queues are charged.
+func eachCharge(s *constraint.Session, visit func(q index.Queue, job *api.JobInfo, task *api.TaskInfo, charge fastres.Vector)) {
+	frame := s.Frames.Open()
+	defer frame.Close()
+	charge := frame.Vector()
+	for _, job := range s.Volcano.Jobs {
+		q := s.Index.Lookup(string(job.Queue))
+		if q == index.None {
+			continue
+		}
+		for _, task := range job.Tasks {
+			if s.Cards.Occupied(task) || api.AllocatedStatus(task.Status) {
+				s.Intake.SetCharge(charge, q, task, task.NodeName)
+				visit(q, job, task, charge)
+			}
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package budget
+
+import (
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/quota"
+	"github.com/capacity-card/capacity-card/quota/budget"
+)
+
+// Fit refuses a request with a card whose budget is used up.
+func (r *Budgets) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
+	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	for i := 0; i < len(r.dims) && v.OK(); i++ {
+		if milli := a.Request.Get(r.dims[i]); milli > 0 {
+			v = r.FitCard(b, a, r.dims[i], milli)
+		}
+	}
+	return v
+}
+
+// FitCard refuses a card whose budget is used up, in the queue or above it.
+func (r *Budgets) FitCard(_ *quota.Books, a constraint.Ask, d fastres.Dim, _ float64) quota.Verdict {
+	if i := r.refusing(a.Queue, d); i >= 0 {
+		return quota.Verdict{Reason: quota.OverBudget, Queue: r.bounds[i].Queue}
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+}
+
+// refusing returns the budget by which a pod of a queue gets no card, -1 for none.
+func (r *Budgets) refusing(q index.Queue, d fastres.Dim) int32 {
+	dim := slices.Index(r.dims, d)
+	if dim < 0 || q == index.None {
+		return -1
+	}
+	if i := r.spent[r.at(q, dim)]; i >= 0 || !r.loads {
+		return i
+	}
+	for _, p := range r.session.Index.Path(q) {
+		if i := r.own[r.at(p, dim)]; i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// FitOwn refuses what FitCard refuses: no eviction gives time back.
+func (r *Budgets) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
+	return r.FitCard(b, a, d, milli)
+}
+
+// Lacks is false for the same reason.
+func (r *Budgets) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, fastres.Dim, float64) bool {
+	return false
+}
+
+// PrepareCards prepares nothing.
+func (r *Budgets) PrepareCards() {}
+
+// AdmitCards admits a job if its minimum, for its length, fits into what is left: of a list, that of one card.
+func (r *Budgets) AdmitCards(a constraint.JobAsk) cards.Outcome {
+	r.length = jobLength(a.Job)
+	clear(r.taken)
+	for part := range a.Cards.Selectors() {
+		request, refusing := a.Cards.Missing(part), int32(-1)
+		for _, d := range request.Selector.Dims {
+			if refusing = r.exceeded(a.Queue, request, d); refusing < 0 {
+				r.take(a.Queue, request, d)
+				break
+			}
+		}
+		if refusing >= 0 {
+			return cards.Outcome{Verdict: quota.Verdict{Reason: quota.OverBudget, Queue: r.bounds[refusing].Queue}, Request: request}
+		}
+	}
+	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}}
+}
+
+// exceeded returns the first budget without room for a request for a card, -1 for none.
+func (r *Budgets) exceeded(q index.Queue, request cards.Request, card fastres.Dim) int32 {
+	for dim, d := range r.dims {
+		milli := r.takenOf(request, card, d)
+		if milli <= 0 {
+			continue
+		}
+		for _, p := range r.session.Index.Path(q) {
+			if i := r.own[r.at(p, dim)]; i >= 0 && r.refusesJob(i, milli) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// refusesJob reports whether a budget has no room for a quantity for the length of the job, or has nothing left for
+// a job without one.
+func (r *Budgets) refusesJob(i int32, milli float64) bool {
+	b := &r.bounds[i]
+	left := b.left() - r.taken[i]
+	return r.loads || left <= 0 || budget.Need(b.Window, r.now, milli, r.length) > left
+}
+
+// take notes what a request that fits needs, for the further requests of the job.
+func (r *Budgets) take(q index.Queue, request cards.Request, card fastres.Dim) {
+	for dim, d := range r.dims {
+		milli := r.takenOf(request, card, d)
+		for _, p := range r.session.Index.Path(q) {
+			if i := r.own[r.at(p, dim)]; i >= 0 {
+				r.taken[i] += budget.Need(r.bounds[i].Window, r.now, milli, r.length)
+			}
+		}
+	}
+}
+
+// Measure returns the numbers of the first budget that refuses a quantity of a card.
+func (r *Budgets) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
+	dim := slices.Index(r.dims, d)
+	if dim < 0 {
+		return constraint.Shortfall{}
+	}
+	for _, p := range of.Path() {
+		i := r.own[r.at(p, dim)]
+		if i < 0 {
+			continue
+		}
+		b := &r.bounds[i]
+		short := constraint.Shortfall{Verdict: quota.Verdict{Reason: quota.OverBudget, Queue: p}, Against: constraint.CardBudget,
+			Numbers: quota.Numbers{Total: b.Used, Bound: b.Limit}, Until: budget.Next(b.Window, r.now, b.Parts)}
+		switch {
+		case r.loads:
+			short.Detail = loading
+		case of.Admission && r.refusesJob(i, milli):
+			short.Need = budget.Need(b.Window, r.now, milli, r.length)
+			short.Total += b.Needed + r.taken[i] + short.Need
+		case !of.Admission && b.Used >= b.Limit:
+		default:
+			continue
+		}
+		return short
+	}
+	return constraint.Shortfall{}
+}
+
+// loading is why a budget refuses while the store is read.
+const loading = "what was used is being read"

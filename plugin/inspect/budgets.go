@@ -1,0 +1,41 @@
+package inspect
+
+import (
+	"time"
+
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/quota/budget"
+)
+
+// Budget is the budget of a queue for a card. Quantities are card-hours, but for Now.
+type Budget struct {
+	Queue    string
+	Resource string  // a card, or a group of cards
+	Window   string  // as the annotation has it, such as 30d
+	Limit    float64 // of the annotation
+	Used     float64
+	Needed   float64 // by jobs with an announced length, beside Used
+	Now      float64 // the cards that the queue has now: what it uses in an hour
+	// Spent is the time until the budget is used up at this rate, budget.Never if the window ends before.
+	Spent time.Duration
+	// Next is when the next window begins, or when the oldest use leaves a window that slides; the zero time for none.
+	Next time.Time
+}
+
+// Left is what jobs may still need.
+func (b *Budget) Left() float64 { return max(0, b.Limit-b.Used-b.Needed) }
+
+// Budgets returns the budgets of all queues, parents first, and those of one queue by the names of the cards.
+func (i Inspection) Budgets() (all []Budget) {
+	rule := i.s.Budgets.InForce()
+	if rule == nil {
+		return nil
+	}
+	for _, b := range rule.All() {
+		has := i.s.Index.Allocated(b.Queue).Get(b.Dim)
+		all = append(all, Budget{Queue: i.s.Index.Name(b.Queue), Resource: i.s.Names.Name(b.Dim), Window: b.Window.String(),
+			Limit: budget.Hours(b.Limit), Used: budget.Hours(b.Used), Needed: budget.Hours(b.Needed), Now: report.Readable(b.Dim, has),
+			Spent: budget.UntilSpent(b.Window, rule.Now(), b.Parts, b.Limit, has), Next: budget.Next(b.Window, rule.Now(), b.Parts)})
+	}
+	return all
+}

@@ -1,0 +1,79 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
+	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Protection says which queues may reclaim a running task, by policy.
+type Protection struct {
+	Spared string // why no queue may reclaim it now, for the end of "it …"; "" where some may
+	Young  bool   // it is spared because it has run for less than its queue's min-runtime
+	Fence  string // the queue outside of which nobody may, "" for none
+	// Training: jobs of inference may reclaim it down to what is guaranteed.
+	Training bool
+}
+
+// Policies returns the policies that hold in all queues because of arguments, by argument.
+func (i Inspection) Policies() map[string]string {
+	all, s := map[string]string{}, i.s.Settings
+	for argument, set := range map[string]bool{arguments.DisplacePromises: s.Displace, arguments.ReclaimByClass: s.ByClass} {
+		if set {
+			all[argument] = "true"
+		}
+	}
+	if s.ByWork {
+		all[arguments.VictimOrder] = string(arguments.VictimsByWork)
+	}
+	return all
+}
+
+// Fence returns the queue whose fence keeps the queue to from reclaiming pods of another queue,
+// "" where none does.
+func (i Inspection) Fence(queue, to string) string {
+	s := i.s
+	q, reclaimer := s.Index.Lookup(queue), s.Index.Lookup(to)
+	if !s.HasPolicies() || !s.Fences.Separate(q, reclaimer) {
+		return ""
+	}
+	fence := s.Fences.Of(q)
+	if fence == index.None || reclaimer != index.None && slices.Contains(s.Index.Path(reclaimer), fence) {
+		fence = s.Fences.Of(reclaimer)
+	}
+	return s.Index.Name(fence)
+}
+
+// Protection returns which queues may reclaim a running task, by policy.
+func (i Inspection) Protection(task *api.TaskInfo) (p Protection) {
+	s := i.s
+	q := s.QueueOf(task)
+	if !s.HasPolicies() || q == index.None {
+		return p
+	}
+	if fence := s.Fences.Of(q); fence != index.None {
+		p.Fence = s.Index.Name(fence)
+	}
+	class := quota.Unclassified
+	if s.Settings.ByClass {
+		class = classes.Of(s.Session, s.Settings.Owners, task)
+	}
+	least, ran := s.Intake.Policies(q).MinRuntime(), runtimes.Of(task.Pod, s.Now)
+	switch {
+	case class == quota.Inference:
+		p.Spared = "has the service class " + policy.Inference
+	case ran < least:
+		p.Young = true
+		p.Spared = fmt.Sprintf("runs for less than %s, its queue's %s", least, policy.MinRuntimeKey)
+	}
+	p.Training = class == quota.Training
+	return p
+}

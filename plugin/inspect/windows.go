@@ -1,0 +1,54 @@
+package inspect
+
+import (
+	"maps"
+	"time"
+
+	"volcano.sh/apis/pkg/apis/scheduling"
+)
+
+// Window is a time in which other values hold in a queue than those of its annotations and its spec (package override).
+type Window struct {
+	When string            `json:"when"` // in words
+	Sets map[string]string `json:"sets"` // the texts, by key
+	// Holds: it holds now, until Next. Otherwise it begins then. Next is nil for a window that does not begin any more.
+	Holds bool       `json:"holds"`
+	Next  *time.Time `json:"next,omitempty"`
+}
+
+// Windows returns the windows of a queue, in the order of its annotation.
+func (i Inspection) Windows(queue string) (all []Window) {
+	object := i.s.Queues.Get(queue)
+	if object == nil {
+		return nil
+	}
+	for _, w := range object.Overrides() {
+		shown := Window{When: w.String(), Sets: map[string]string{}}
+		for _, key := range w.Keys() {
+			shown.Sets[key] = w.Text(key)
+		}
+		holds, next := w.Change(i.s.Now)
+		if shown.Holds = holds; !next.IsZero() {
+			next = next.UTC()
+			shown.Next = &next
+		}
+		all = append(all, shown)
+	}
+	return all
+}
+
+// Spec returns the spec that holds in a queue, an empty one for an unknown queue.
+func (i Inspection) Spec(queue string) (spec scheduling.QueueSpec) {
+	if object := i.s.Queues.Get(queue); object != nil {
+		spec = object.Object.Spec
+	}
+	return spec
+}
+
+// Annotations returns the annotations that hold in a queue, none for an unknown one.
+func (i Inspection) Annotations(queue string) map[string]string {
+	if object := i.s.Queues.Get(queue); object != nil {
+		return maps.Clone(object.Annotations)
+	}
+	return nil
+}

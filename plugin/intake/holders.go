@@ -1,0 +1,180 @@
+package intake
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/reserve"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Holders are the accounts of the holders of jobs in queues that limit them, and the reservations of
+// their jobs that several cards can satisfy.
+type Holders struct {
+	Quota        quota.Holders
+	Reservations reserve.Reservations
+
+	limits limits
+
+	cells        []cell                // by row of a tally; nil where no queue has a limit
+	cellAt       map[string]int        // by the queue and the holders of jobs: their cell
+	byJob        map[api.JobID]int     // the cell of each job of a queue with a limit on its path
+	inqueue      index.Rows            // by cell with an account: what is reserved for its jobs
+	waiting      []bool                // by account: some job that requests cards waits for admission
+	reservations []reserve.Reservation // of the session that is read
+
+	of   []quota.Holder // memory of one job
+	text []byte
+}
+
+// cell names the jobs that one tally row counts: all jobs of a queue, or those of the same holders in it.
+type cell struct {
+	queue   index.Queue
+	account index.Queue // of the holders; None where no queue limits one
+}
+
+// prepare makes the accounts of the holders of jobs, and a cell for each queue and all holders
+// that are limited. So jobs are counted once for all.
+func (n *Holders) prepare(jobs []*api.JobInfo, session *Session) {
+	if n.limits.none() {
+		*n = Holders{} // what jobs had under the last limits
+		return
+	}
+	tree := session.tree
+	if n.cells = n.cells[:0]; n.byJob == nil {
+		n.cellAt, n.byJob = map[string]int{}, map[api.JobID]int{}
+	}
+	clear(n.cellAt)
+	clear(n.byJob)
+	for q := range index.Queue(tree.Len()) {
+		n.cells = append(n.cells, cell{q, index.None})
+	}
+	var members []quota.HolderJobs // of the cells after those of all queues
+	for _, job := range jobs {
+		q := tree.Lookup(string(job.Queue))
+		if q == index.None || len(n.limits.keys[q]) == 0 {
+			continue
+		}
+		n.of = n.limits.appendHolders(n.of[:0], tree.Path(q), job)
+		if len(n.of) == 0 {
+			continue
+		}
+		n.text = appendHoldersText(binary.AppendUvarint(n.text[:0], uint64(q)), n.of)
+		at, known := n.cellAt[string(n.text)]
+		if !known {
+			at = len(n.cells)
+			n.cellAt[string(n.text)] = at
+			n.cells, members = append(n.cells, cell{q, index.None}), append(members, quota.HolderJobs{Queue: q, Holders: slices.Clone(n.of)})
+		}
+		n.byJob[job.UID] = at
+	}
+	accounts := n.Quota.Reset(tree, session.Dims.length, members, func(q index.Queue, holder quota.Holder) bool {
+		return n.limits.row(q, holder) >= 0
+	})
+	for i, account := range accounts {
+		n.cells[tree.Len()+i].account = account
+	}
+	for account, place := range n.Quota.Places() {
+		n.Quota.Accounts.RealCapability.Row(account).CopyFrom(n.limits.rows.Row(n.limits.row(place.Queue, place.Holder)))
+	}
+	n.inqueue.Reset(len(n.cells), session.Dims.length)
+	n.reservations = n.reservations[:0]
+	n.waiting = append(n.waiting[:0], make([]bool, n.Quota.Accounts.Len())...)
+}
+
+// appendHoldersText appends what makes the holders of two jobs equal.
+func appendHoldersText(to []byte, holders []quota.Holder) []byte {
+	for _, h := range holders {
+		to = append(binary.AppendUvarint(to, uint64(len(h.Key))), h.Key...)
+		to = append(binary.AppendUvarint(to, uint64(len(h.Value))), h.Value...)
+	}
+	return to
+}
+
+// cell returns what row at of a tally counts.
+func (n *Holders) cell(at int) cell {
+	if n.limits.none() {
+		return cell{index.Queue(at), index.None}
+	}
+	return n.cells[at]
+}
+
+// cellOf returns the row of a tally that counts a job of q. It is safe for many goroutines.
+func (n *Holders) cellOf(q index.Queue, job api.JobID) index.Queue {
+	if at, limited := n.byJob[job]; limited {
+		return index.Queue(at)
+	}
+	return q
+}
+
+// addReservations adds reservations of queues to the holders of their jobs. A list is assigned within the limits of
+// each holder by itself.
+func (n *Holders) addReservations(all []reserve.Reservation) {
+	if n.limits.none() {
+		return
+	}
+	for _, r := range all {
+		if account := n.account(r.Job()); account != index.None {
+			for _, head := range n.Quota.Accounts.Heads(account) {
+				n.reservations = append(n.reservations, r.In(head))
+			}
+		}
+	}
+}
+
+// waits notes that a job of a cell that requests cards waits for admission.
+func (n *Holders) waits(c cell) {
+	if c.account != index.None {
+		for _, head := range n.Quota.Accounts.Heads(c.account) {
+			n.waiting[head] = true
+		}
+	}
+}
+
+// rollUp adds what the holders have in queues to what they have in the queues above, and what is
+// reserved for them to inqueue of their queues.
+func (n *Holders) rollUp(ix *index.Index, names *index.Names) {
+	if n.limits.none() {
+		return
+	}
+	n.Reservations.Begin(n.waiting, names)
+	n.Reservations.Add(n.reservations)
+	clear(n.reservations) // so that the session can be garbage collected
+	n.Quota.Accounts.RollUp()
+	quota.RollUpInqueue(&n.Quota.Accounts, func(index.Queue) bool { return true })
+	for i, c := range n.cells {
+		if c.account != index.None {
+			n.Quota.CountInqueue(ix, c.queue, c.account, n.inqueue.Row(index.Queue(i)))
+		}
+	}
+}
+
+// ChargeInqueue adds a reservation of a job of q, whose holders have an account, and WithdrawInqueue
+// takes it back.
+func (n *Holders) ChargeInqueue(ix *index.Index, q, account index.Queue, job *api.JobInfo, reservation fastres.Vector) {
+	n.Quota.ChargeInqueue(ix, q, account, n.inqueue.Row(n.cellOf(q, job.UID)), reservation)
+}
+func (n *Holders) WithdrawInqueue(ix *index.Index, q, account index.Queue, job *api.JobInfo, reservation fastres.Vector) {
+	n.Quota.WithdrawInqueue(ix, q, account, n.inqueue.Row(n.cellOf(q, job.UID)), reservation)
+}
+
+// account returns the account of a job, None where no queue limits one of its holders.
+func (n *Holders) account(job api.JobID) index.Queue {
+	if at, limited := n.byJob[job]; limited {
+		return n.cells[at].account
+	}
+	return index.None
+}
+
+// AccountOf returns the account of the holders of a job, None where no queue limits one of them, and for a job that
+// is not in the session. It is safe for many goroutines.
+func (s *Session) AccountOf(job api.JobID) index.Queue {
+	if s.Holders == nil {
+		return index.None
+	}
+	return s.Holders.account(job)
+}

@@ -1,0 +1,67 @@
+package intake
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
+)
+
+// LimitProblems returns the resources of a limit of namespaces that the plugin does not count, in
+// the order of their names. The limit has no effect on them.
+func (s Settings) LimitProblems(limit v1.ResourceList) (problems []card.Problem) {
+	dims := Dimensions{ignored: api.IgnoredDevicesList.List()}
+	for _, name := range slices.Sorted(maps.Keys(limit)) {
+		_, _, device := deviceKey(name)
+		why := ""
+		switch {
+		case name == v1.ResourceCPU, name == v1.ResourceMemory:
+			continue
+		case !s.Scalars:
+			why = "capacity-card counts cpu, memory and cards; " + card.NamespaceKey + " limits cards"
+		case device:
+			why = "devices of resource claims have no limits of namespaces"
+		case name != v1.ResourcePods && !dims.isScalar(named{name, unknown}):
+			why = "Volcano does not count it"
+		default:
+			continue
+		}
+		problems = append(problems, card.Problem{Key: policy.NamespaceCapabilityKey,
+			Reason: fmt.Sprintf("%q has no effect: %s", index.Shorten(string(name), 100), why)})
+	}
+	return problems
+}
+
+// FairShareProblems returns the annotations about usage over time that have no effect with the
+// arguments of the plugin.
+func (s Settings) FairShareProblems(values *policy.Values) (problems []card.Problem) {
+	for _, name := range values.FairShareKeys() {
+		switch {
+		case !s.FairShare.On:
+			problems = append(problems, card.Problem{Key: name, Reason: "has no effect without the argument fairShareHalfLife"})
+		case name == policy.FairShareWeightKey && !s.FairShare.ByWeight:
+			problems = append(problems, card.Problem{Key: name, Reason: "has no effect without the argument fairShareBy: weight"})
+		}
+	}
+	return problems
+}
+
+// UncountedProblems returns the resources of a bound of a queue, such as its capability, that the
+// plugin does not count, in the order of their names. Problem.Key is the resource.
+func (s Settings) UncountedProblems(bound v1.ResourceList) (problems []card.Problem) {
+	for _, name := range slices.Sorted(maps.Keys(bound)) {
+		if _, _, device := deviceKey(name); s.Scalars || device || name == v1.ResourceCPU || name == v1.ResourceMemory {
+			continue
+		}
+		problems = append(problems, card.Problem{Key: string(name),
+			Reason: "has no effect: capacity-card counts cpu, memory and cards; " + card.QuotaKey + " bounds cards"})
+	}
+	return problems
+}

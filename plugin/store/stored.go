@@ -1,0 +1,162 @@
+package store
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/capacity-card/capacity-card/quota/budget"
+	"github.com/capacity-card/capacity-card/quota/usage"
+)
+
+// The keys of a ConfigMap that stores a record. A large one has further ConfigMaps with the same
+// save, whose names end in the set and a number: -a1, -a2 and so on. Saves take the sets in turn, and write the first
+// ConfigMap last, so that one that does not end leaves the save before as it is.
+const (
+	savedKey    = "saved"    // time
+	halfLifeKey = "halfLife" // of usage, noHalfLife where none is kept
+	writerKey   = "writer"   // a scheduler
+	saveKey     = "save"     // the same in all ConfigMaps of one save
+	partsKey    = "parts"    // their number
+	setKey      = "set"      // of the parts: a or b
+	versionKey  = "version"
+	usageKey    = "usage" // binary: a part of the gzipped Record
+)
+
+// version is that of the format.
+const version = "1"
+
+// noHalfLife is the half-life of a record without usage.
+var noHalfLife = time.Duration(0).String()
+
+// partSize is the most that a ConfigMap gets. etcd refuses objects of more than 1.5 MiB.
+const partSize = 512 << 10
+
+// errNewer: another format, which only a later release can read.
+var errNewer = errors.New("is of a later release, and is neither read nor written")
+
+// mostParts bounds what is read.
+const mostParts = 64
+
+// head has the values that all ConfigMaps of a save repeat.
+type head struct {
+	saved             time.Time
+	halfLife          time.Duration
+	writer, save, set string
+}
+
+// The sets of parts.
+const (
+	oneSet   = "a"
+	otherSet = "b"
+)
+
+// after returns the set of the save that follows one with a set.
+func after(set string) string {
+	if set == oneSet {
+		return otherSet
+	}
+	return oneSet
+}
+
+// split returns the ConfigMaps of a save, the first one first.
+func split(name types.NamespacedName, packed []byte, h head) (all []*v1.ConfigMap) {
+	parts := max(1, (len(packed)+partSize-1)/partSize)
+	for i := range parts {
+		all = append(all, &v1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: partName(name.Name, h.set, i)},
+			Data: map[string]string{
+				versionKey: version, savedKey: h.saved.UTC().Format(time.RFC3339Nano), halfLifeKey: h.halfLife.String(), writerKey: h.writer,
+				saveKey: h.save, partsKey: strconv.Itoa(parts), setKey: h.set,
+			},
+			BinaryData: map[string][]byte{usageKey: packed[i*partSize : min(len(packed), (i+1)*partSize)]},
+		})
+	}
+	return all
+}
+
+func partName(first, set string, i int) string {
+	if i == 0 {
+		return first
+	}
+	return fmt.Sprintf("%s-%s%d", first, set, i)
+}
+
+// join returns what split was given, and the number of parts. part returns a ConfigMap by its name.
+func join(first *v1.ConfigMap, part func(name string) (*v1.ConfigMap, error)) (packed []byte, parts int, err error) {
+	parts, err = strconv.Atoi(first.Data[partsKey])
+	if err != nil || parts < 1 || parts > mostParts {
+		return nil, 0, fmt.Errorf("%s: %q is not a number from 1 to %d", partsKey, first.Data[partsKey], mostParts)
+	}
+	packed = bytes.Clone(first.BinaryData[usageKey])
+	for i := 1; i < parts; i++ {
+		next, err := part(partName(first.Name, first.Data[setKey], i))
+		if err != nil {
+			return nil, parts, err
+		}
+		if next.Data[saveKey] != first.Data[saveKey] {
+			return nil, parts, fmt.Errorf("%s is of another save", next.Name)
+		}
+		packed = append(packed, next.BinaryData[usageKey]...)
+	}
+	return packed, parts, nil
+}
+
+// Record is what is stored: the usage of queues over time, and what they have used of budgets, nil for nothing. Fields that a
+// later release adds are not read.
+type Record struct {
+	usage.Record
+	Budgets *budget.Record `json:"budgets,omitempty"`
+}
+
+// state returns what a record has, nil for nothing.
+func (r *Record) state(saved time.Time, withUsage bool) (s *State, err error) {
+	s = &State{Saved: saved}
+	if withUsage {
+		if s.History, err = usage.New(r.Record); err != nil {
+			return nil, err
+		}
+	}
+	if r.Budgets != nil {
+		if s.Budgets, err = budget.New(r.Budgets, saved); err != nil {
+			err = fmt.Errorf("budgets: %w", err) // usage is good
+		}
+	}
+	if s.History == nil && s.Budgets == nil {
+		return nil, err
+	}
+	return s, err
+}
+
+// Pack returns a record as it is stored.
+func Pack(r Record) ([]byte, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if err := json.NewEncoder(w).Encode(r); err != nil {
+		return nil, err
+	}
+	err := w.Close()
+	return packed.Bytes(), err
+}
+
+// most is the most that a record has, unpacked.
+const most = 256 << 20
+
+// Unpack returns the record that Pack was given.
+func Unpack(packed []byte) (record Record, err error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return record, err
+	}
+	err = json.NewDecoder(io.LimitReader(r, most)).Decode(&record)
+	return record, err
+}
