@@ -39,7 +39,7 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.check()
 	s.publish(treeChanged)
 	s.admit.WriteTimeouts()
-	s.warnClasses()
+	s.warnJobs()
 	for _, problem := range m.store.Problems() {
 		s.warnOnce(problem)
 	}

@@ -50,6 +50,11 @@ func (ck *checker) checkKeys() {
 			ck.report(Error, object, kind, field+annotation(policy.ServiceTypeKey), "%q is not %s or %s", index.Shorten(text, 100), policy.Inference,
 				policy.Training)
 		}
+		if text, given := annotations[policy.ExpectedRuntimeKey]; given && kind != "Queue" {
+			if why := policy.RuntimeProblem(text); why != "" {
+				ck.report(Warning, object, kind, field+annotation(policy.ExpectedRuntimeKey), "%s; it counts as not set", why)
+			}
+		}
 	}
 	template := func(object metav1.Object, kind, field string, pod *v1.PodTemplateSpec) {
 		check(object, kind, field, pod.Annotations, card.PodKeys)

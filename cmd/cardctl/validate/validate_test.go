@@ -102,6 +102,12 @@ func TestCheck(t *testing.T) {
 			[]string{queue("p", "", quota(`{"A":2}`), "capability: {cpu: 2}"), queue("q", "p", quota(`{"A":3}`)+", "+guarantee(`{"A":0}`), "capability: {cpu: 3}")},
 			[]string{`8: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "A" is 3, more than the 2 of its parent p`,
 				"9: error: Queue/q: spec.capability.cpu: 3 is more than the 2 of its parent p"}},
+		"announced lengths": {
+			[]string{strings.Replace(job("q", "A", "cpu: 1", `{"A":4}`), "annotations: {", "annotations: {volcano.sh/expected-runtime: '4', ", 1),
+				queue("q", "", quota(`{"A":4}`), ""), strings.NewReplacer("name: j,", "name: k,", "annotations: {volcano.sh/card.name", "annotations: {volcano.sh/expected-runtime: 0h, volcano.sh/card.name",
+					"name: j, annotations: {", "name: k, annotations: {volcano.sh/expected-runtime: 4h, ").Replace(job("q", "A", "cpu: 1", `{"A":4}`))},
+			[]string{`4: warning: Job/j: metadata.annotations[volcano.sh/expected-runtime]: "4" is not a duration above 0, such as 4h; it counts as not set`,
+				`20: warning: Job/k: spec.tasks[0].template.metadata.annotations[volcano.sh/expected-runtime]: "0h" is not a duration above 0, such as 4h; it counts as not set`}},
 		"children are guaranteed too much": {
 			[]string{queue("p", "", quota(`{"A":3}`), "capability: {cpu: 3}"), queue("q", "p", quota(`{"A":2}`), "guarantee: {resource: {cpu: 2}}"),
 				queue("r", "p", quota(`{"A":2}`), "guarantee: {resource: {cpu: 2}}")},
