@@ -24,15 +24,15 @@ func (ck *checker) checkUncounted(c *engine.Configuration) {
 		for _, option := range tier.Plugins {
 			for _, q := range ck.objects.Queues {
 				for _, p := range inspect.DeviceProblems(option.Name, option.Arguments, q.Spec.Capability, q.Spec.Deserved, q.Spec.Guarantee.Resource) {
-					ck.report(Warning, q, "Queue", p.Field+"."+p.Key, "%s", p.Text)
+					ck.report(Warning, q, "Queue", p.Field+"."+p.Key, "%s", p.Text).Topic = NoEffect
 				}
 				for field, bound := range boundsOf(q) {
 					for _, p := range inspect.UncountedProblems(option.Name, bound) {
-						ck.report(Warning, q, "Queue", field+"."+p.Key, "%s", p.Reason)
+						ck.report(Warning, q, "Queue", field+"."+p.Key, "%s", p.Reason).Topic = NoEffect
 					}
 				}
 				for _, p := range inspect.PolicyProblems(option.Name, option.Arguments, q.Annotations) {
-					ck.report(Warning, q, "Queue", annotation(p.Key), "%s", p.Reason)
+					ck.report(Warning, q, "Queue", annotation(p.Key), "%s", p.Reason).Topic = NoEffect
 				}
 			}
 		}

@@ -35,10 +35,10 @@ func checkWith(t *testing.T, configure func([]*scheduling.Queue) (*engine.Config
 	require.NoError(t, err)
 	configuration, err := configure(objects.Queues)
 	require.NoError(t, err)
-	issues, err := Check(t.Context(), objects, configuration)
+	found, err := Check(t.Context(), objects, configuration)
 	require.NoError(t, err)
 	var lines []string
-	for _, i := range issues {
+	for _, i := range found.Issues {
 		lines = append(lines, strings.TrimPrefix(i.String(), path+":"))
 	}
 	return lines

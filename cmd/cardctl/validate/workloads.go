@@ -96,8 +96,7 @@ func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, 
 			severity = Warning // the queue can be opened
 		}
 		kind, _, _ := strings.Cut(f.Owner, "/")
-		ck.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
-		ck.issues[len(ck.issues)-1].Finding = &findings[i]
+		ck.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule).Finding = &findings[i]
 	}
 	return nil
 }

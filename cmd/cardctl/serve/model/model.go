@@ -77,12 +77,12 @@ type Model struct {
 	known      *known
 }
 
-// Checks are the issues that validate finds.
+// Checks holds the findings of validate.
 type Checks struct {
-	Issues []validate.Issue
-	Time   time.Time
-	Took   time.Duration
-	alike  map[string]string // texts of the issues without what differs
+	validate.Result
+	Time  time.Time
+	Took  time.Duration
+	alike map[string]string // texts of the issues without what differs
 }
 
 // mostReclaimed bounds the jobs for whose pods the reclaimers are found: each is tried
@@ -176,11 +176,12 @@ func check(ctx context.Context, r *Reading, before *Model) (*Checks, error) {
 		return before.Checks, nil
 	}
 	begun := time.Now()
-	issues, err := validate.Check(ctx, r.Objects.Clone(), r.Configuration)
+	found, err := validate.Check(ctx, r.Objects.Clone(), r.Configuration)
 	if err != nil {
 		return nil, err
 	}
-	c := &Checks{Issues: append([]validate.Issue{}, issues...), Time: r.Time}
+	c := &Checks{Result: *found, Time: r.Time}
+	c.Issues = append([]validate.Issue{}, c.Issues...) // JSON has a list, also an empty one
 	c.findAlike()
 	c.Took = time.Since(begun)
 	return c, nil
