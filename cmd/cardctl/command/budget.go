@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
@@ -95,19 +94,7 @@ func budgetTable(all []queues.Budget) *table {
 			next = report.Minute(b.Next.Time)
 		}
 		t.add(strings.Repeat("  ", b.Depth)+b.Queue, b.Resource, b.Window, report.CardHours(b.Budget), report.CardHours(b.Used),
-			report.CardHours(b.Needed), report.CardHours(b.Left), explain.Tenths(b.Resource, b.Now), spentIn(b.SpentIn), next)
+			report.CardHours(b.Needed), report.CardHours(b.Left), explain.Tenths(b.Resource, b.Now), b.SpentText(), next)
 	}
 	return t
-}
-
-// spentIn formats the time until a budget is used up for people.
-func spentIn(text *string) string {
-	if text == nil {
-		return ""
-	}
-	t, err := time.ParseDuration(*text)
-	if err != nil || t == 0 {
-		return "used up"
-	}
-	return duration.HumanDuration(t)
 }

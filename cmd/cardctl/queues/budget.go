@@ -4,6 +4,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
@@ -47,6 +48,21 @@ func Budgets(session *engine.Session, wanted func(queue string) bool, card strin
 		}
 	}
 	return all
+}
+
+// UsedUp is what is said of a budget of which nothing is left.
+const UsedUp = "used up"
+
+// SpentText is SpentIn for people, "" where the window ends before.
+func (b *Budget) SpentText() string {
+	if b.SpentIn == nil {
+		return ""
+	}
+	t, err := time.ParseDuration(*b.SpentIn)
+	if err != nil || t == 0 {
+		return UsedUp
+	}
+	return duration.HumanDuration(t)
 }
 
 func newBudget(a inspect.Account, b inspect.Budget) Budget {

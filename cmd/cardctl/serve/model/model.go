@@ -63,7 +63,8 @@ type Model struct {
 	Number     uint64        // counts the models of a process
 	Took       time.Duration // to make it
 	Queues     []queues.Queue
-	Policies   map[string]string // that hold in all queues because of arguments of the plugin
+	Budgets    map[string][]queues.Budget // by queue
+	Policies   map[string]string          // that hold in all queues because of arguments of the plugin
 	Stock      *stock.Stock
 	Jobs       []explain.Finding // all of them, in the order of their names
 	Waiting    []explain.Finding // those that wait
@@ -161,6 +162,10 @@ func (m *Model) count(ctx context.Context, world *engine.World) error {
 	}
 	defer session.Close()
 	m.Queues = queues.List(world, session)
+	m.Budgets = map[string][]queues.Budget{}
+	for _, b := range queues.Budgets(session, func(string) bool { return true }, "") {
+		m.Budgets[b.Queue] = append(m.Budgets[b.Queue], b)
+	}
 	m.Stock, m.Policies = stock.Count(world, session), session.Quota.Policies()
 	m.Details = details(world, session)
 	return nil
