@@ -1,6 +1,7 @@
 package queues
 
 import (
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
+	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
@@ -63,6 +65,11 @@ func (b *Budget) SpentText() string {
 		return UsedUp
 	}
 	return duration.HumanDuration(t)
+}
+
+// Amounts has the quantities in words.
+func (b *Budget) Amounts() string {
+	return fmt.Sprintf("%s: %s of %s h, %s h needed", b.Resource, report.CardHours(b.Used), report.CardHours(b.Budget), report.CardHours(b.Needed))
 }
 
 func newBudget(a inspect.Account, b inspect.Budget) Budget {

@@ -5,6 +5,7 @@ package queues
 import (
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index"
@@ -90,6 +91,16 @@ func boundsOf(session *engine.Session, queue string) map[string]bool {
 		all[string(name)] = true
 	}
 	return all
+}
+
+// NextWindow returns when a window of the queue begins or ends next, nil for never.
+func (q *Queue) NextWindow() (next *time.Time) {
+	for _, w := range q.Windows {
+		if w.Next != nil && (next == nil || w.Next.Before(*next)) {
+			next = w.Next
+		}
+	}
+	return next
 }
 
 // policies finds the policies that hold in queues.

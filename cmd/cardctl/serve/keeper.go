@@ -76,7 +76,7 @@ func (k *keeper) nextWindow() (next time.Time) {
 		return next
 	}
 	for i := range m.Queues {
-		if of := nextOf(m.Queues[i].Windows); of != nil && (next.IsZero() || of.Before(next)) {
+		if of := m.Queues[i].NextWindow(); of != nil && (next.IsZero() || of.Before(next)) {
 			next = *of
 		}
 	}

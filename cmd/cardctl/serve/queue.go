@@ -11,8 +11,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
-	"github.com/capacity-card/capacity-card/plugin/inspect"
-	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // queuePage is the content of the view of one queue.
@@ -107,7 +105,7 @@ func queueView(q *request) (any, any, error) {
 	if p.Lacks != "" && !q.seen.viewer.Queues(q.seen.ctx) {
 		p.Lacks = lackReading.Text
 	}
-	p.NextWindow, p.Budgets = nextOf(queue.Windows), budgetsOf(q.Model.Budgets[name])
+	p.NextWindow, p.Budgets = queue.NextWindow(), budgetsOf(q.Model.Budgets[name])
 	if p.BudgetsLack = q.Configuration.BudgetsLack; p.BudgetsLack != "" && !q.seen.viewer.Queues(q.seen.ctx) {
 		p.BudgetsLack = lackReading.Text
 	}
@@ -119,20 +117,9 @@ func queueView(q *request) (any, any, error) {
 	return p, nil, nil
 }
 
-// nextOf returns when a window begins or ends next, nil for never.
-func nextOf(windows []inspect.Window) (next *time.Time) {
-	for _, w := range windows {
-		if w.Next != nil && (next == nil || w.Next.Before(*next)) {
-			next = w.Next
-		}
-	}
-	return next
-}
-
 func budgetsOf(all []queues.Budget) (rows []budgetRow) {
 	for _, b := range all {
-		row := budgetRow{Budget: b, Bar: page.Bar{Resource: b.Resource,
-			Label: fmt.Sprintf("%s: %s of %s h, %s h needed", b.Resource, report.CardHours(b.Used), report.CardHours(b.Budget), report.CardHours(b.Needed))}}
+		row := budgetRow{Budget: b, Bar: page.Bar{Resource: b.Resource, Label: b.Amounts()}}
 		row.Bar.Own = 100 * min(b.Used, b.Budget) / b.Budget
 		row.Bar.Reserved = min(100-row.Bar.Own, 100*b.Needed/b.Budget)
 		rows = append(rows, row)
