@@ -7,6 +7,7 @@ import "github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 var issues = []phrase{
 	{"Pod is evicted, because of %s", "Pod 被驱逐，动作：%s"},
 
+	{"it cannot run, even alone, now and at the next %s times at which windows change: %s (%s)", "现在以及接下来 %s 次时间窗口变化时，即使单独运行也无法启动：%s（%s）"},
 	{"it cannot run, even alone: %s (%s)", "即使单独运行也无法启动：%s（%s）"},
 	{"it cannot run, even alone (%s)", "即使单独运行也无法启动（%s）"},
 	{"%s does not name %s, and defaults to the quota: inference takes none %s", "%s 未指定 %s，默认等于配额：推理作业不能%s收回"},
