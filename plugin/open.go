@@ -123,6 +123,7 @@ func (s *session) publish(treeChanged bool) {
 	for _, p := range m.queues.WindowProblems() {
 		s.warnQueue(ofWindows, p, report.BadPolicyAnnotation)
 	}
+	s.publishWindows()
 	for _, p := range m.intake.PolicyProblems() {
 		s.warnQueue(ofPolicies, p, report.BadPolicyAnnotation)
 	}

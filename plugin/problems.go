@@ -48,6 +48,25 @@ func (s *session) warnQueue(topic string, p objects.Problems, reason string) {
 	}
 }
 
+// publishWindows records an event on each queue of which a window begins or ends, once, and writes how many hold. A scheduler that starts
+// records none for those that hold already.
+func (s *session) publishWindows() {
+	m := s.memory
+	for _, c := range m.queues.WindowChanges() {
+		for _, text := range c.Began {
+			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, report.WindowBegan, "The window holds from now on: "+text)
+		}
+		for _, text := range c.Ended {
+			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, report.WindowEnded, "The window does not hold any more: "+text)
+		}
+		if c.Windowed {
+			m.metrics.SetWindows(c.Queue.Name, c.InForce)
+		} else {
+			m.metrics.ForgetWindows(c.Queue.Name)
+		}
+	}
+}
+
 // warnKeys records events on queues with annotations that are unknown.
 func (s *session) warnKeys() {
 	for _, queue := range s.memory.queues.Changed() {
