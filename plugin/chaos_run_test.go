@@ -124,6 +124,8 @@ type chaosCycle struct {
 	action string // the one that runs
 	// evictor is the action that evicted a task, by its name.
 	evictor map[string]string
+	// enforced are the tasks that were evicted when the session opened. They are charged until the next one.
+	enforced map[api.TaskID]bool
 	before  map[string]map[string]float64 // allocated before the action, by queue
 	lost    amounts                       // what pods have that no node gives any more: no action changes it
 }
@@ -192,6 +194,7 @@ func actionOf(name string) framework.Action {
 func (w *chaos) open(broken sabotage) *chaosCycle {
 	c := &chaosCycle{chaos: w, broken: broken, evictor: map[string]string{}, lost: amounts{}}
 	c.openWith(w.builder)
+	c.noteEnforced()
 	c.eachCharge(func(_ *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
 		n := c.World.Nodes[task.NodeName]
 		given := amounts{}
@@ -335,7 +338,7 @@ func (c *chaosCycle) eachCharge(visit func(j *world.Job, p *world.Pod, task *api
 		for _, p := range j.All() {
 			task := job.Tasks[api.TaskID(p.Object.UID)]
 			holds := task.Status == api.Releasing && p.Object.DeletionTimestamp != nil && c.holds()
-			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined && !holds || c.own.notCharged[task.UID] {
+			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined && !holds && !c.enforced[task.UID] || c.own.notCharged[task.UID] {
 				continue
 			}
 			charge := c.request(j, p, task)

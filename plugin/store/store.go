@@ -1,5 +1,5 @@
-// Package store keeps what must last over restarts of the scheduler in ConfigMaps: what queues have had over time, and
-// what they have used of their budgets.
+// Package store keeps what must last over restarts of the scheduler in ConfigMaps: what queues have had over time,
+// what they have used of their budgets, and what they lost to evictions.
 package store
 
 import (
@@ -19,6 +19,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/quota/budget"
+	"github.com/capacity-card/capacity-card/quota/evict"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
@@ -27,10 +28,11 @@ const requestTimeout = 30 * time.Second
 
 // State is what was loaded. What the store does not have, or has of another half-life, is nil.
 type State struct {
-	History *usage.History
-	Budgets *budget.Ledger
-	Saved   time.Time
-	Now     time.Time // of the session that takes it, the zero time for that of the session's clock
+	History   *usage.History
+	Budgets   *budget.Ledger
+	Evictions *evict.Ledger
+	Saved     time.Time
+	Now       time.Time // of the session that takes it, the zero time for that of the session's clock
 }
 
 // Store reads and writes records in goroutines of its own. The zero Store is not open.
