@@ -136,7 +136,7 @@ func (o *objects) make() *question.Engine {
 		}
 	}
 	return &question.Engine{
-		Open: e.open, Fits: e.fits, Charge: e.charge, Refund: e.refund, First: e.first, Victims: e.victims, WhatIf: e.whatIf,
+		Open: e.open, Event: e.event, Fits: e.fits, Charge: e.charge, Refund: e.refund, First: e.first, Victims: e.victims, WhatIf: e.whatIf,
 	}
 }
 
@@ -163,6 +163,13 @@ func (e *engine) open() {
 	var err error
 	e.snapshot, err = e.cache.Snapshot(context.Background())
 	must(err)
+}
+
+// event is what Kueue's controllers tell the cache of a job that is admitted, and ends.
+func (e *engine) event(i int) {
+	job := e.waiting[i].Obj
+	e.cache.AddOrUpdateWorkload(e.log, job)
+	must(e.cache.DeleteWorkload(e.log, job))
 }
 
 func (e *engine) queue(name string) *scheduler.ClusterQueueSnapshot {

@@ -18,6 +18,7 @@ var (
 type Engine struct {
 	Open    func()               // makes what the other answers read, as at the start of a scheduling cycle
 	Renew   func()               // replaces the objects that Open reads, as the scheduler's cache does before each cycle
+	Event   func(job int)        // keeps accounts up to date between cycles: a job of this request starts, and ends
 	Fits    func(job int) bool   // may the job be charged now, at every level
 	Charge  func(job int)        // charges a waiting job, and every queue above its own
 	Refund  func(job int)        // takes it back
@@ -53,8 +54,12 @@ func Measure(b *testing.B, name string, prepare Prepare) {
 		b.ReportMetric(kept, "kept-B")
 	})
 	m.open(e)
+	m.jobs("event", e.Event != nil, func(i int) { e.Event(i) })
 	m.answers("fits", e.Fits != nil, len(w.Waiting), func(i int) bool { return e.Fits(i) == w.Waiting[i].Fits })
-	m.charge(e)
+	m.jobs("charge", e.Charge != nil, func(i int) {
+		e.Charge(i)
+		e.Refund(i)
+	})
 	m.answers("order", e.First != nil, len(w.Pairs), func(i int) bool { return e.First(i) })
 	m.answers("victims", e.Victims != nil, len(w.Reclaims), func(i int) bool { return w.correct(i, e.Victims(i)) })
 	m.answers("what-if", e.WhatIf != nil, len(w.Reclaims), func(i int) bool { return e.WhatIf(i) })
@@ -118,9 +123,9 @@ func (m measurement) answers(of string, has bool, cases int, correct func(i int)
 	})
 }
 
-// charge measures a charge and its refund. Only jobs that fit are charged.
-func (m measurement) charge(e *Engine) {
-	m.run("charge", e.Charge != nil, func(b *testing.B) {
+// jobs measures what happens to one waiting job after the other, of those that fit.
+func (m measurement) jobs(of string, has bool, call func(i int)) {
+	m.run(of, has, func(b *testing.B) {
 		var fit []int
 		for i, j := range m.Waiting {
 			if j.Fits {
@@ -130,8 +135,7 @@ func (m measurement) charge(e *Engine) {
 		b.ReportAllocs()
 		i := 0
 		for b.Loop() {
-			e.Charge(fit[i])
-			e.Refund(fit[i])
+			call(fit[i])
 			if i++; i == len(fit) {
 				i = 0
 			}

@@ -47,7 +47,8 @@ type described struct {
 	*question.World
 	requests map[string]*resources.Resource // of waiting jobs, and of those of the reclaims
 	running  []*objects.Allocation
-	waiting  []*objects.Allocation
+	waiting  []*objects.Allocation // as asks
+	placed   []*objects.Allocation // the same on a node
 }
 
 func prepare(w *question.World) (func() *question.Engine, error) {
@@ -59,6 +60,9 @@ func prepare(w *question.World) (func() *question.Engine, error) {
 	}
 	for _, j := range w.Waiting {
 		d.waiting = append(d.waiting, allocation(j))
+		placed := j
+		placed.Name, placed.Node = "placed-"+j.Name, w.Nodes[0].Name
+		d.placed = append(d.placed, allocation(placed))
 		d.requests[j.Name] = request(j)
 	}
 	return d.make, nil
@@ -77,15 +81,14 @@ func (d *described) amounts(cards int64) map[string]string {
 type engine struct {
 	*described
 	queues    map[string]*objects.Queue
+	apps      []*objects.Application                      // of the waiting jobs
 	snapshots map[string]*objects.QueuePreemptionSnapshot // of the queues of the reclaims
 }
 
 func (d *described) make() *question.Engine {
 	e := &engine{described: d, queues: map[string]*objects.Queue{}}
-	parents := map[string]string{}
 	for _, q := range d.Queues {
 		e.add(q)
-		parents[q.Name] = q.Parent
 	}
 	for i, j := range d.Running {
 		app := e.application(j)
@@ -93,11 +96,13 @@ func (d *described) make() *question.Engine {
 		e.queues[j.Queue].IncAllocatedResource(d.running[i].GetAllocatedResource())
 	}
 	for i, j := range d.Waiting {
-		must(e.application(j).AddAllocationAsk(d.waiting[i]))
+		app := e.application(j)
+		must(app.AddAllocationAsk(d.waiting[i]))
+		e.apps = append(e.apps, app)
 	}
 	e.snapshots = e.candidates(0)
 	return &question.Engine{
-		Fits: e.fits, Charge: e.charge, Refund: e.refund, First: e.first, Victims: e.victims, WhatIf: e.whatIf,
+		Event: e.event, Fits: e.fits, Charge: e.charge, Refund: e.refund, First: e.first, Victims: e.victims, WhatIf: e.whatIf,
 	}
 }
 
@@ -130,6 +135,15 @@ func (e *engine) application(j question.Job) *objects.Application {
 	app.SetQueue(queue)
 	queue.AddApplication(app)
 	return app
+}
+
+// event is what a partition does to the application and its queues when a pod is placed, and ends.
+func (e *engine) event(i int) {
+	alloc, queue := e.placed[i], e.queues[e.Waiting[i].Queue]
+	queue.IncAllocatedResource(alloc.GetAllocatedResource())
+	e.apps[i].AddAllocation(alloc)
+	e.apps[i].RemoveAllocation(alloc.GetAllocationKey(), si.TerminationType_STOPPED_BY_RM)
+	must(queue.DecAllocatedResource(alloc.GetAllocatedResource()))
 }
 
 // fits charges the job if it fits, and takes it back: YuniKorn exports no question without a charge.
