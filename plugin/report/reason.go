@@ -166,13 +166,8 @@ func (r Reason) In(memory Unit) string {
 		return fmt.Sprintf("Queue <%s> may have room for <%s> of <%s>, but the search for an assignment of cards "+
 			"used up its budget in this session",
 			r.Queue, card.FormatDecimal(r.Requested), r.Cards)
-	case ReclaimDelayed:
-		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod yet: the pod waits for less than %s", r.Queue,
-			policy.ReclaimDelayKey)
-	case TrainingJob:
-		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod: its service class is %s", r.Queue, policy.Training)
-	case ReclaimBudgetUsed:
-		return fmt.Sprintf("Queue <%s> takes nothing from other queues %s", r.Queue, r.Detail)
+	case ReclaimDelayed, TrainingJob, ReclaimBudgetUsed:
+		return r.ofReclaim()
 	case UnlabeledNodes:
 		return fmt.Sprintf("No queue has a quota of <%s>: the nodes that have it lack %s", r.Cards, r.naming())
 	case NoSuchCard:
@@ -189,6 +184,18 @@ func (r Reason) In(memory Unit) string {
 		return r.shortages(memory) + reserved
 	}
 	return r.shortages(memory)
+}
+
+// ofReclaim formats why a queue takes nothing from others.
+func (r Reason) ofReclaim() string {
+	why := " for the pod: its service class is " + policy.Training
+	switch r.Rule {
+	case ReclaimDelayed:
+		why = " for the pod yet: the pod waits for less than " + policy.ReclaimDelayKey
+	case ReclaimBudgetUsed:
+		why = " " + r.Detail
+	}
+	return fmt.Sprintf("Queue <%s> takes nothing from other queues%s", r.Queue, why)
 }
 
 // ofClaim formats a reason about a resource claim.

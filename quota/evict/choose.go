@@ -61,7 +61,7 @@ func Choose(excess []float64, jobs []Job) []Unit {
 	for _, u := range units {
 		c.consider(u)
 	}
-	return c.needed()
+	return c.leastUnits()
 }
 
 // appendUnits appends the pods that a job can spare, and the whole job if it has others that free something.
@@ -135,7 +135,7 @@ func (c *choice) consider(u Unit) {
 		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(u.Pods), func(pod int) bool { return slices.Contains(had, pod) })
-	if !c.frees(u.Job, rest) {
+	if !c.relieves(u.Job, rest) {
 		return
 	}
 	if u.whole {
@@ -145,8 +145,8 @@ func (c *choice) consider(u Unit) {
 	c.chosen = append(c.chosen, u)
 }
 
-// frees reports whether pods of a job free something that is left.
-func (c *choice) frees(job int, pods []int) bool {
+// relieves reports whether pods of a job free something that is left.
+func (c *choice) relieves(job int, pods []int) bool {
 	return slices.ContainsFunc(pods, func(pod int) bool {
 		for i, amount := range c.jobs[job].Pods[pod].Frees {
 			if amount > 0 && c.left[i] >= fastres.MinResource {
@@ -166,8 +166,8 @@ func (c *choice) change(job int, pods []int, sign float64) {
 	}
 }
 
-// needed returns the units without those that the others suffice without.
-func (c *choice) needed() []Unit {
+// leastUnits returns the units without those that the others suffice without.
+func (c *choice) leastUnits() []Unit {
 	for i := len(c.chosen) - 2; i >= 0; i-- {
 		before, u := slices.Clone(c.left), c.chosen[i]
 		c.change(u.Job, u.Pods, 1)

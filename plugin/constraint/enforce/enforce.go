@@ -94,10 +94,10 @@ func (r *Rule) evict(task *api.TaskInfo, frees []float64) {
 // describe formats an excess.
 func (r *Rule) describe(e excess) string {
 	return fmt.Sprintf("queue <%s> has more <%s> than it may: <%s>, and its bound is <%s>", r.session.Index.Name(e.queue), r.session.Names.Name(e.dim),
-		r.amount(e.dim, e.has), r.amount(e.dim, e.bound))
+		r.quantityText(e.dim, e.has), r.quantityText(e.dim, e.bound))
 }
 
-func (r *Rule) amount(d fastres.Dim, quantity float64) string {
+func (r *Rule) quantityText(d fastres.Dim, quantity float64) string {
 	return report.Amount(r.session.Names.Name(d), report.Readable(d, quantity), report.Mi)
 }
 
@@ -149,7 +149,7 @@ func (r *Rule) announce(q index.Queue, after time.Duration, news []excess) {
 	}
 	var each []string
 	for _, e := range news {
-		each = append(each, fmt.Sprintf("<%s> of <%s>, <%s> are allowed", r.amount(e.dim, e.has), r.session.Names.Name(e.dim), r.amount(e.dim, e.bound)))
+		each = append(each, fmt.Sprintf("<%s> of <%s>, <%s> are allowed", r.quantityText(e.dim, e.has), r.session.Names.Name(e.dim), r.quantityText(e.dim, e.bound)))
 	}
 	slices.Sort(each)
 	r.recorder.WarnQueue(r.session.Volcano, r.session.Plugin, queue.Queue, report.QuotaEnforced,
@@ -181,7 +181,7 @@ func (r *Rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
 			s.Intake.SetCharge(charge, q, task, task.NodeName)
 			pod := evict.Pod{Name: task.Namespace + "/" + task.Name, Role: task.TaskRole, Priority: task.Priority,
 				Ran:   int64(runtimes.Of(task.Pod, s.Now) / time.Second),
-				Fixed: !task.Preemptable || !api.PreemptableStatus(task.Status), Frees: r.frees(q, charge)}
+				Fixed: !task.Preemptable || !api.PreemptableStatus(task.Status), Frees: r.reliefOf(q, charge)}
 			useful = useful || pod.Frees != nil
 			of.Pods = append(of.Pods, pod)
 		}
@@ -221,8 +221,8 @@ func rolesOf(job *api.JobInfo) map[string]int {
 	return spare
 }
 
-// frees returns what a task of a queue frees of each excess, nil for nothing.
-func (r *Rule) frees(q index.Queue, charge fastres.Vector) (frees []float64) {
+// reliefOf returns what a task of a queue frees of each excess, nil for nothing.
+func (r *Rule) reliefOf(q index.Queue, charge fastres.Vector) (frees []float64) {
 	for i, e := range r.excesses {
 		if amount := charge.Get(e.dim); amount > 0 && slices.Contains(r.session.Index.Path(q), e.queue) {
 			if frees == nil {
