@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +23,7 @@ func TestAdmissionPolicies(t *testing.T) {
 	for _, each := range []struct {
 		name string
 		run  func(*testing.T, *cluster)
-	}{{"MaxJobs", maxJobs}, {"OvercommitFactor", overcommitFactor}, {"InqueueTimeout", inqueueTimeout}, {"NamespaceLimits", namespaceLimits}, {"DisplacedPromise", displacedPromise}} {
+	}{{"MaxJobs", maxJobs}, {"OvercommitFactor", overcommitFactor}, {"InqueueTimeout", inqueueTimeout}, {"NamespaceLimits", namespaceLimits}, {"DisplacedPromise", displacedPromise}, {"Windows", windows}} {
 		t.Run(each.name, func(t *testing.T) {
 			t.Cleanup(func() { c.clear(t) })
 			each.run(t, c)
@@ -168,4 +169,41 @@ func displacedPromise(t *testing.T, c *cluster) {
 		}
 		return ""
 	})
+}
+
+// windows starts pods beyond the quota while a window raises it. They stay when it ends, and no further one starts. Its begin and its end are
+// one event each.
+func windows(t *testing.T, c *cluster) {
+	c.queue(t, "night", `{"NVIDIA-H200": 1}`)
+	c.submit(t, "sweep", "night", h200, 3)
+	c.runs(t, "sweep", map[string]int{h200: 1}, 2)
+	object, err := c.Volcano.SchedulingV1beta1().Queues().Get(t.Context(), "night", metav1.GetOptions{})
+	require.NoError(t, err)
+	from := time.Now().UTC().Truncate(time.Second).Add(3 * time.Second)
+	until := from.Add(20 * time.Second)
+	c.annotate(t, "night", "volcano.sh/override", fmt.Sprintf(`[{"from": %q, "until": %q, "card.quota": {"NVIDIA-H200": 2}}]`,
+		from.Format(time.RFC3339), until.Format(time.RFC3339)))
+	c.runs(t, "sweep", map[string]int{h200: 2}, 1)
+	require.False(t, time.Now().Before(from), "the window has begun")
+	events := func(reason string) (n int) {
+		for _, event := range c.events(object.UID) {
+			if event.Type == corev1.EventTypeNormal && event.Reason == reason {
+				n += max(1, int(event.Count))
+			}
+		}
+		return n
+	}
+	c.until(t, func() string {
+		if events("WindowBegan") != 1 || events("WindowEnded") != 1 {
+			return fmt.Sprintf("a window should have begun and ended: %d, %d", events("WindowBegan"), events("WindowEnded"))
+		}
+		return ""
+	})
+	require.False(t, time.Now().Before(until), "the window has ended")
+	c.cycles(t, 4)
+	c.runs(t, "sweep", map[string]int{h200: 2}, 1)
+	c.complete(t, "sweep", 1)
+	c.cycles(t, 4)
+	c.runs(t, "sweep", map[string]int{h200: 1}, 1)
+	require.Equal(t, []int{1, 1}, []int{events("WindowBegan"), events("WindowEnded")})
 }

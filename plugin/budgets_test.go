@@ -16,6 +16,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
@@ -166,4 +167,34 @@ func TestBudgetsAndUsageShareTheStore(t *testing.T) {
 	hours, cards = used(time.Hour, on, true)
 	assert.Greater(t, hours, 8.0, "what was used before it was removed counts")
 	assert.InDelta(t, 4, cards, 1e-9)
+}
+
+// TestWrongLength records one event for each announced length that is wrong, where a queue has a budget.
+func TestWrongLength(t *testing.T) {
+	for budgets, want := range map[bool]int{true: 1, false: 0} {
+		s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":8}`)
+		if budgets {
+			s = withBudget("10h/day")
+		}
+		d := newSequence(t, s.pods("soon", "q", "A", 2, 1).pods("later", "q", "A", 1, 1).pods("good", "q", "A", 1, 1))
+		length := func(text string) map[string]string { return map[string]string{policy.ExpectedRuntimeKey: text} }
+		d.Jobs[0].Annotations, d.Jobs[2].Annotations = length("4 hours"), length("4h")
+		for i := range d.Jobs[0].Tasks {
+			d.Jobs[0].Tasks[i].Annotations[policy.ExpectedRuntimeKey] = "-1h"
+		}
+		events := func() map[string]int {
+			counts := map[string]int{}
+			for _, event := range d.open(t).cache.Events() {
+				counts[event]++
+			}
+			return counts
+		}
+		const key = "Warning BadPolicyAnnotation annotation volcano.sh/expected-runtime"
+		first := events()
+		assert.Equal(t, want, first[key+`: "4 hours" is not a duration above 0, such as 4h; it counts as not set`], first)
+		assert.Equal(t, want, first[key+` of pods: "-1h" is not a duration above 0, such as 4h; it counts as not set`], first)
+		for event := range events() {
+			assert.NotContains(t, event, key, "once")
+		}
+	}
 }

@@ -41,7 +41,7 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.check()
 	s.publish(treeChanged)
 	s.admit.WriteTimeouts()
-	s.warnClasses()
+	s.warnJobs()
 	for _, problem := range m.store.Problems() {
 		s.warnOnce(problem)
 	}
@@ -125,6 +125,7 @@ func (s *session) publish(treeChanged bool) {
 	for _, p := range m.queues.WindowProblems() {
 		s.warnQueue(ofWindows, p, report.BadPolicyAnnotation)
 	}
+	s.publishWindows()
 	for _, p := range m.intake.PolicyProblems() {
 		s.warnQueue(ofPolicies, p, report.BadPolicyAnnotation)
 	}

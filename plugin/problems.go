@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -23,14 +24,16 @@ const (
 	ofKeys     = "keys"
 	ofCards    = "cards"
 	ofDevices  = "devices"
-	ofClass    = "class" // of a PodGroup; the others are of queues
+	// The topics of PodGroups; the others are of queues.
+	ofClass  = "class"
+	ofLength = "length"
 )
 
 // forgetProblems forgets the problems of objects that are gone, and those of cards while cards count
 // nowhere.
 func (s *session) forgetProblems() {
 	s.memory.problems.Forget(func(of report.Subject) bool {
-		if of.Topic == ofClass {
+		if of.Topic == ofClass || of.Topic == ofLength {
 			return s.Volcano.Jobs[api.JobID(of.Name)] == nil
 		}
 		queue := s.memory.queues.Get(of.Name)
@@ -42,6 +45,25 @@ func (s *session) forgetProblems() {
 func (s *session) warnQueue(topic string, p objects.Problems, reason string) {
 	for _, problem := range s.memory.problems.New(report.Subject{Topic: topic, Name: p.Queue.Name, UID: p.Queue.UID}, p.Texts...) {
 		s.memory.recorder.WarnQueue(s.Volcano, s.variant.Name, p.Queue, reason, problem)
+	}
+}
+
+// publishWindows records an event on each queue of which a window begins or ends, once, and writes how many hold. A scheduler that starts
+// records none for those that hold already.
+func (s *session) publishWindows() {
+	m := s.memory
+	for _, c := range m.queues.WindowChanges() {
+		for _, text := range c.Began {
+			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, report.WindowBegan, "The window holds from now on: "+text)
+		}
+		for _, text := range c.Ended {
+			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, report.WindowEnded, "The window does not hold any more: "+text)
+		}
+		if c.Windowed {
+			m.metrics.SetWindows(c.Queue.Name, c.InForce)
+		} else {
+			m.metrics.ForgetWindows(c.Queue.Name)
+		}
 	}
 }
 
@@ -84,24 +106,62 @@ func (s *session) warnDevices() {
 	}
 }
 
-// warnClasses records an event on each PodGroup whose service class is not one, once for each
-// value.
-func (s *session) warnClasses() {
-	if !s.settings.ByClass {
+// warnJobs records an event on each PodGroup with a service class or an announced length that is wrong, once for each
+// value. Classes count with reclaimByServiceType, lengths where a queue has a budget.
+func (s *session) warnJobs() {
+	budgets := s.memory.budgets.InForce() != nil
+	if !s.settings.ByClass && !budgets {
 		return
 	}
 	for id, job := range s.Volcano.Jobs {
 		if job.PodGroup == nil {
 			continue
 		}
-		var problems []string
-		if text, given := job.PodGroup.Annotations[policy.ServiceTypeKey]; given && !policy.IsServiceType(text) {
-			problems = []string{fmt.Sprintf("annotation %s: %q is not one of %s, %s; the job has the class of its pods' owners",
-				policy.ServiceTypeKey, index.Shorten(text, 100), policy.Inference, policy.Training)}
+		if s.settings.ByClass {
+			s.warnJob(ofClass, id, job, classProblems(job))
 		}
-		for _, problem := range s.memory.problems.New(report.Subject{Topic: ofClass, Name: string(id)}, problems...) {
-			s.memory.recorder.RecordPodGroup(s.Volcano, job.PodGroup, report.PodGroupEvent{Type: v1.EventTypeWarning,
-				Reason: report.BadPolicyAnnotation, Message: problem})
+		if budgets {
+			s.warnJob(ofLength, id, job, lengthProblems(job))
 		}
 	}
+}
+
+func (s *session) warnJob(topic string, id api.JobID, job *api.JobInfo, problems []string) {
+	for _, problem := range s.memory.problems.New(report.Subject{Topic: topic, Name: string(id)}, problems...) {
+		s.memory.recorder.RecordPodGroup(s.Volcano, job.PodGroup, report.PodGroupEvent{Type: v1.EventTypeWarning,
+			Reason: report.BadPolicyAnnotation, Message: problem})
+	}
+}
+
+// classProblems returns why the service class of a job is wrong, none for one that is not.
+func classProblems(job *api.JobInfo) []string {
+	text, given := job.PodGroup.Annotations[policy.ServiceTypeKey]
+	if !given || policy.IsServiceType(text) {
+		return nil
+	}
+	return []string{fmt.Sprintf("annotation %s: %q is not one of %s, %s; the job has the class of its pods' owners",
+		policy.ServiceTypeKey, index.Shorten(text, 100), policy.Inference, policy.Training)}
+}
+
+// lengthProblems returns why announced lengths of a job are wrong: of its PodGroup and of its pods without a node.
+func lengthProblems(job *api.JobInfo) (problems []string) {
+	check := func(of string, annotations map[string]string) {
+		text, given := annotations[policy.ExpectedRuntimeKey]
+		if !given {
+			return
+		}
+		if why := policy.RuntimeProblem(text); why != "" {
+			problem := fmt.Sprintf("annotation %s%s: %s; it counts as not set", policy.ExpectedRuntimeKey, of, why)
+			if !slices.Contains(problems, problem) {
+				problems = append(problems, problem)
+			}
+		}
+	}
+	check("", job.PodGroup.Annotations)
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if task.Pod != nil {
+			check(" of pods", task.Pod.Annotations)
+		}
+	}
+	return problems
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Type says what a Record is.
+// Type is the kind of a Record: a revision of an object, a mark or a gap.
 type Type string
 
 const (
@@ -42,7 +42,7 @@ type Record struct {
 	Mark   *Mark           `json:"mark,omitempty"`
 }
 
-// Mark is what a test did or saw.
+// Mark is an action or an observation of a test.
 type Mark struct {
 	// What is one of the words that package check knows.
 	What string `json:"what"`

@@ -30,7 +30,7 @@ type Source struct {
 	Watch func(ctx context.Context, revision string) (watch.Interface, error)
 }
 
-// kinds are what a history of Volcano's cluster has. The last ones are served by some API servers only.
+// kinds are the kinds of objects in a history of a cluster with Volcano. Only some API servers serve the last ones.
 var kinds = []struct {
 	kind     string
 	resource schema.GroupVersionResource

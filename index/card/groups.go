@@ -159,15 +159,24 @@ func (g Groups) Add(sums map[string]float64, name string, amount float64) {
 
 // Overlapping returns the names of the groups that can have a card in common with another one, sorted.
 func (g Groups) Overlapping() (names []string) {
-	for _, name := range slices.Sorted(maps.Keys(g)) {
-		for other := range g {
-			if other != name && g[name].meets(g[other]) {
-				names = append(names, name)
-				break
+	for _, pair := range g.Overlaps() {
+		names = append(names, pair[:]...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Overlaps returns the pairs of groups that can have a card in common, sorted.
+func (g Groups) Overlaps() (pairs [][2]string) {
+	names := slices.Sorted(maps.Keys(g))
+	for i, name := range names {
+		for _, other := range names[i+1:] {
+			if g[name].meets(g[other]) {
+				pairs = append(pairs, [2]string{name, other})
 			}
 		}
 	}
-	return names
+	return pairs
 }
 
 // meets reports whether the name of some card matches an entry of both groups.

@@ -57,6 +57,12 @@ func (w Window) Text(key string) string { return w.sets[key].text }
 // Change returns whether the window holds at a time, and when that changes next, zero for never.
 func (w Window) Change(now time.Time) (holds bool, next time.Time) { return w.at(now) }
 
+// Dated reports whether the window holds one time, between two dates, and not each week.
+func (w Window) Dated() bool {
+	_, dated := w.span.(once)
+	return dated
+}
+
 // Resources returns the resources that the window sets a field of the spec to, nil for none.
 func (w Window) Resources(field string) v1.ResourceList {
 	list, _ := policy.ParseResources(w.sets[field].text)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/capacity-card/capacity-card/index/card"
 )
 
 // Budget is how long a queue, and those below it, may have a card in a window.
@@ -22,26 +24,21 @@ var budgetText = regexp.MustCompile(`^([0-9]{1,12}(?:\.[0-9]{1,3})?)h/(\S+(?: sl
 
 // parseBudgets parses budgets by card. One bad key makes the whole annotation wrong.
 func parseBudgets(v *Value, text string) bool {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
+	members, broken := card.ReadObject(text)
+	if broken != "" {
 		return false
 	}
 	budgets := map[string]Budget{}
-	for decoder.More() {
-		key, err := decoder.Token()
-		name, isName := key.(string)
-		var value string
-		if err != nil || !isName || decoder.Decode(&value) != nil {
+	for _, m := range members {
+		value := ""
+		if json.Unmarshal([]byte(m.Text), &value) != nil {
 			return false
 		}
-		b, ok := ParseBudget(strings.TrimSpace(name), value)
+		b, ok := ParseBudget(strings.TrimSpace(m.Name), value)
 		if _, twice := budgets[b.Card]; !ok || twice {
 			return false
 		}
 		budgets[b.Card] = b
-	}
-	if end, err := decoder.Token(); err != nil || end != json.Delim('}') || strings.TrimSpace(text[decoder.InputOffset():]) != "" {
-		return false
 	}
 	for _, name := range slices.Sorted(maps.Keys(budgets)) {
 		v.Budgets = append(v.Budgets, budgets[name])

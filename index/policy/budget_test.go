@@ -15,6 +15,7 @@ func TestParseBudgets(t *testing.T) {
 		`{"A": "5000h/30d"}`:             {"A", 5000, Window{Length: 30 * day}},
 		` {"@g" : "0.5h/day"} `:          {"@g", 0.5, Window{Every: EveryDay}},
 		`{"A": "1h/week"}`:               {"A", 1, Window{Every: EveryWeek}},
+		"{\"\u2003A\\n\": \"8h/1d\"}\n":  {"A", 8, Window{Length: day}},
 		`{" A ": "999999999999h/month"}`: {"A", 999999999999, Window{Every: EveryMonth}},
 		`{"A": "8h/12h"}`:                {"A", 8, Window{Length: 12 * time.Hour}},
 		`{"A": "8h/366d sliding"}`:       {"A", 8, Window{Length: 366 * day, Sliding: true}},
@@ -36,6 +37,7 @@ func TestParseBudgets(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "5h/day", "null", "[]", `{"A": 5}`, `{"A": null}`, `{"A": "5h/day"`, `{"A": "5h/day"} x`, `{"": "5h/day"}`, `{"A|B": "5h/day"}`,
+		"{\"A\": \"5h/day\"}\u00a0", `{" ": "5h/day"}`, `{"A": "5h/day",}`, `{"A": ["5h/day"]}`, `{"A": "5h/day"}{}`, " ",
 		`{"A": "5h/day", "A": "6h/day"}`, `{"A": "5h/day", " A": "6h/day"}`, `{"A": "5h/day", "B": "many"}`, `{"A": {"h": 5}}`,
 	} {
 		assert.False(t, parseBudgets(&Value{}, text), text)

@@ -45,7 +45,9 @@ type PastColumn struct {
 	Average  float64 // what the queue has had on average: its usage
 	Counted  float64 // the mean of Average and Now that decides
 	Wanted   bool    // pending pods request it
-	Total    float64 // what Average stands for, in cards, or units, times hours
+	// Covered is the time that Average stands for: before, nothing is known. HalfLife is its half-life.
+	Covered, HalfLife time.Duration
+	Total             float64 // what Average stands for, in cards, or units, times hours
 	// EvenIdle is the time until Counted is no more than Norm if the queue has none from now on, EvenKept if
 	// it keeps what it has now. fairness.Never: not at all.
 	EvenIdle, EvenKept time.Duration
@@ -122,6 +124,7 @@ func pastColumn(s *Session, q index.Queue, c int) PastColumn {
 	return PastColumn{
 		Resource: s.Names.Name(d), Card: s.Names.IsCard(d),
 		Norm: readable(o.Norm), Now: readable(o.Held), Average: readable(o.Used), Counted: readable(o.Counted), Total: readable(o.Total),
+		Covered: f.History().Covered(q, c, s.Settings.FairShare.HalfLife), HalfLife: s.Settings.FairShare.HalfLife,
 		Wanted: f.WaitsFor(q, c), EvenIdle: o.EvenIdle, EvenKept: o.EvenKept,
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/override"
 	"github.com/capacity-card/capacity-card/index/policy"
 )
@@ -23,6 +24,21 @@ type windows struct {
 
 	since, next time.Time // what holds was found at since, and changes at next; zero for never
 	holding     []int
+}
+
+// inForce describes the windows that hold.
+func (w *windows) inForce() (all []string) {
+	if w == nil {
+		return nil
+	}
+	for _, i := range w.holding {
+		text := w.overrides[i].String() + ":"
+		for _, key := range w.overrides[i].Keys() {
+			text += " " + key + " " + index.Shorten(w.overrides[i].Text(key), 100)
+		}
+		all = append(all, text)
+	}
+	return all
 }
 
 // due reports whether other windows can hold than when the queue was read. A clock can go back.

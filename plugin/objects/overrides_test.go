@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -97,4 +98,47 @@ func TestWindowProblems(t *testing.T) {
 	assert.Empty(t, jobs, "another queue of the same name")
 	_, problems = open("2", good[:len(good)-1]+", "+good[1:])
 	assert.Equal(t, []string{"annotation volcano.sh/override: windows 1 and 2 set max-jobs at the same time, such as at 1970-01-01T00:15Z; window 2 counts"}, problems)
+}
+
+// TestWindowChanges names windows once that begin and end. A process that starts does not name those that hold already.
+func TestWindowChanges(t *testing.T) {
+	const one, other = `{"from": "1970-01-01T00:10Z", "until": "1970-01-01T00:20Z", "max-jobs": 5}`, `{"from": "1970-01-01T00:15Z", "until": "1970-01-01T00:30Z", "weight": 7}`
+	const oneText, otherText = "1970-01-01T00:10Z to 1970-01-01T00:20Z: max-jobs 5", "1970-01-01T00:15Z to 1970-01-01T00:30Z: weight 7"
+	q := &Queues{}
+	for i, step := range []struct {
+		minute       int
+		uid          types.UID
+		text         string
+		began, ended []string
+		read         bool
+		inForce      int
+	}{
+		{12, "1", one, nil, nil, true, 1}, // it held before
+		{13, "1", one, nil, nil, true, 1}, // a new status
+		{15, "1", one + "," + other, []string{otherText}, nil, true, 2},
+		{20, "1", one + "," + other, nil, []string{oneText}, true, 1},
+		{21, "1", other, nil, nil, true, 1}, // another place in the list
+		{22, "1", "", nil, []string{otherText}, true, 0},
+		{23, "1", "", nil, nil, false, 0},
+		{24, "1", other, []string{otherText}, nil, true, 1},
+		{25, "2", other, nil, nil, true, 1}, // another queue of the name
+	} {
+		object := &scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: "q", UID: step.uid, Annotations: map[string]string{}}}
+		if step.text != "" {
+			object.Annotations["volcano.sh/override"] = "[" + step.text + "]"
+		}
+		q.Open(map[api.QueueID]*api.QueueInfo{"q": {Name: "q", Queue: object}}, time.Unix(int64(step.minute)*60, 0))
+		changes := q.WindowChanges()
+		if !step.read {
+			assert.Empty(t, changes, i)
+			continue
+		}
+		if assert.Len(t, changes, 1, i) {
+			c := changes[0]
+			assert.ElementsMatch(t, step.began, c.Began, i)
+			assert.ElementsMatch(t, step.ended, c.Ended, i)
+			assert.Equal(t, step.text != "", c.Windowed, i)
+			assert.Equal(t, step.inForce, c.InForce, i)
+		}
+	}
 }

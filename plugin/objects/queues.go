@@ -37,6 +37,7 @@ type Queue struct {
 
 	given                       *scheduling.Queue // without windows
 	windows                     *windows          // nil for a queue without any
+	began, ended                []string          // windows, since the object was read before
 	created, annotated, session uint64            // sessions, the last one with the queue among them
 }
 
@@ -90,6 +91,8 @@ func (q *Queues) read(known *Queue, object *scheduling.Queue, now time.Time) *Qu
 		q.windowed = append(q.windowed, next)
 	}
 	if known != nil {
+		was, is := before.inForce(), next.windows.inForce()
+		next.began, next.ended = without(is, was), without(was, is)
 		next.created = known.created
 		if maps.Equal(known.Annotations, annotations) {
 			next.Annotations, next.annotated = known.Annotations, known.annotated
@@ -139,6 +142,35 @@ func (q *Queues) WindowProblems() (all []Problems) {
 	}
 	slices.SortFunc(all, func(x, y Problems) int { return cmp.Compare(x.Queue.Name, y.Queue.Name) })
 	return all
+}
+
+// WindowChange is a queue whose windows the session has read.
+type WindowChange struct {
+	Queue *scheduling.Queue
+	// Began and Ended are the windows that began and ended since the session before, in words: none for a queue that is new to
+	// this process.
+	Began, Ended []string
+	// Windowed: the queue has windows, of which InForce hold.
+	Windowed bool
+	InForce  int
+}
+
+// WindowChanges returns the queues whose windows the session has read, in the order of their names.
+func (q *Queues) WindowChanges() (all []WindowChange) {
+	for _, queue := range q.windowed {
+		c := WindowChange{Queue: queue.Object, Began: queue.began, Ended: queue.ended}
+		if queue.windows != nil {
+			c.Windowed, c.InForce = true, len(queue.windows.holding)
+		}
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(x, y WindowChange) int { return cmp.Compare(x.Queue.Name, y.Queue.Name) })
+	return all
+}
+
+// without returns the texts that others do not have.
+func without(texts, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return slices.Contains(others, text) })
 }
 
 // Specs is the session in which a spec changed last.

@@ -48,11 +48,22 @@ func (r *Recorder) of(client kubernetes.Interface) record.EventRecorder {
 	return r.recorder
 }
 
+// The reasons of Normal events on a queue: one of its windows holds from now on, or does not any more.
+const (
+	WindowBegan = "WindowBegan"
+	WindowEnded = "WindowEnded"
+)
+
 // WarnQueue logs a warning about a queue and records it as an event on the Queue.
 func (r *Recorder) WarnQueue(ssn *framework.Session, plugin string, queue *scheduling.Queue, reason, warning string) {
 	klog.Warningf("[%s] queue %s: %s", plugin, queue.Name, warning)
+	r.RecordQueue(ssn, queue, v1.EventTypeWarning, reason, warning)
+}
+
+// RecordQueue records an event on a Queue, nothing without an API server.
+func (r *Recorder) RecordQueue(ssn *framework.Session, queue *scheduling.Queue, kind, reason, message string) {
 	if client := ssn.KubeClient(); client != nil {
-		r.of(client).Event(reference("Queue", &queue.ObjectMeta), v1.EventTypeWarning, reason, warning)
+		r.of(client).Event(reference("Queue", &queue.ObjectMeta), kind, reason, message)
 	}
 }
 

@@ -46,6 +46,7 @@ var (
 
 	// The series that Volcano does not have.
 	leafVec     = queueVec("leaf", "1 if a queue takes jobs, 0 if it has child queues")
+	windowsVec  = queueVec("windows_in_force", "Number of windows of one queue that hold now")
 	problemsVec = queueVec("card_annotation_problems", "Number of problems of the card annotations of one queue")
 	waitingVec  = queueVec("waiting_jobs", "Number of jobs of one queue that wait, by the rule that refuses them, "+
 		"the queue that breaks it (level), and the resource that is short", "rule", "level", "resource")
@@ -252,6 +253,11 @@ func (m *Metrics) SetProblems(queue string, n int) {
 	problemsVec.WithLabelValues(queue).Set(float64(n))
 }
 
+// SetWindows sets the number of windows of a queue that hold. ForgetWindows is for a queue that has none any more.
+func (m *Metrics) SetWindows(queue string, n int) { windowsVec.WithLabelValues(queue).Set(float64(n)) }
+
+func (m *Metrics) ForgetWindows(queue string) { windowsVec.DeleteLabelValues(queue) }
+
 // CountExhausted counts a job of q that is refused because the search for an assignment of
 // cards used up its budget.
 func (m *Metrics) CountExhausted(q index.Queue) { exhaustedVec.WithLabelValues(m.ix.Name(q)).Inc() }
@@ -325,6 +331,7 @@ func (m *Metrics) ForgetQueues(tree *index.Tree) {
 		inqueueVecs.scalar.DeletePartialMatch(of)
 		leafVec.Delete(of)
 		problemsVec.Delete(of)
+		windowsVec.Delete(of)
 		admissionVec.Delete(of)
 		exhaustedVec.Delete(of)
 		timeoutsVec.Delete(of)
@@ -386,6 +393,6 @@ type Series interface {
 
 // AddedSeries returns the series that Volcano does not have.
 func AddedSeries() []Series {
-	return []Series{leafVec, problemsVec, waitingVec, admissionVec, exhaustedVec, timeoutsVec, exchangesVec, usageVec, levelVec, savedGauge,
+	return []Series{leafVec, windowsVec, problemsVec, waitingVec, admissionVec, exhaustedVec, timeoutsVec, exchangesVec, usageVec, levelVec, savedGauge,
 		inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar, clusterVecs.cpu, clusterVecs.memory, clusterVecs.scalar, clusterVecs.card}
 }

@@ -28,6 +28,11 @@
 // p is the horizon. With p = 0, only the past counts; with a long one, only the present. With
 // p = h, both count the same.
 //
+// # What the usage tells of the last days
+//
+// The usage is a bound of what a queue has had on average in the last s: MostOnAverage. It holds for the time that the record
+// covers: Covered. A record begins with the queue or the column, and anew with Reset.
+//
 // # Queues that come, go and move
 //
 // What a queue without a history has had before counts as what it has now: U = a. Where a queue

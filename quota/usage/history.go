@@ -18,14 +18,16 @@ type Column struct {
 // History holds the usage of all queues of a tree by column, in the units of the accounts that Set
 // gets. The zero History has no queues: call Bind.
 type History struct {
-	tree     *index.Tree
-	columns  []Column
-	usage    []float64 // U, by queue and column
-	held     []float64 // a: what the queues have had since the last Advance
-	norm     []float64 // N
-	unknown  []bool    // by queue: it has no history yet
-	departed map[string]*departure
-	members  Namespaces
+	tree    *index.Tree
+	columns []Column
+	usage   []float64 // U, by queue and column
+	held    []float64 // a: what the queues have had since the last Advance
+	norm    []float64 // N
+	unknown []bool    // by queue: it has no history yet
+	// known, by queue, and columnKnown, by column, are the usage of a queue that has had 1 since the record began, and nothing before.
+	known, columnKnown []float64
+	departed           map[string]*departure
+	members            Namespaces
 }
 
 // departure is the usage of a queue that was deleted, without that of queues below it.
@@ -71,6 +73,11 @@ func (h *History) SetNorm(q index.Queue, column int, norm float64) {
 func (h *History) Advance(decay float64) {
 	for i, held := range h.held {
 		h.usage[i] = decay*h.usage[i] + (1-decay)*held
+	}
+	for _, known := range [][]float64{h.known, h.columnKnown} {
+		for i := range known {
+			known[i] = decay*known[i] + 1 - decay
+		}
 	}
 	for name, d := range h.departed {
 		if d.scale(decay); !slices.ContainsFunc(d.usage, func(x float64) bool { return x >= negligible }) {

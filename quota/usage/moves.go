@@ -15,6 +15,7 @@ func (h *History) Bind(tree *index.Tree, columns []Column) {
 	next := &History{tree: tree, columns: slices.Clone(columns), departed: map[string]*departure{}, members: h.members}
 	next.resize()
 	from := h.columnsIn(next.columns)
+	next.columnKnown = selected(h.columnKnown, from)
 	if h.tree != nil {
 		next.takeOver(h, from)
 	}
@@ -29,6 +30,7 @@ func (h *History) resize() {
 		*rows = make([]float64, n*len(h.columns))
 	}
 	h.unknown = slices.Repeat([]bool{true}, n)
+	h.known, h.columnKnown = make([]float64, n), make([]float64, len(h.columns))
 }
 
 // columnsIn returns the column of h for each of some columns, -1 for none.
@@ -61,7 +63,7 @@ func (h *History) takeOver(before *History, from []int) {
 		own := selected(before.Row(q), from)
 		now := h.tree.Lookup(before.tree.Name(q))
 		if now != index.None {
-			h.unknown[now] = false
+			h.unknown[now], h.known[now] = false, before.known[q]
 		} else {
 			heir := before.heirOf(q, h.tree)
 			d := &departure{usage: slices.Clone(own)}

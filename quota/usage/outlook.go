@@ -42,6 +42,24 @@ func UntilEven(used, held, norm, gamma float64, halfLife time.Duration) time.Dur
 //	∫ a(−t)·2^(−t/h) dt = U·h / ln 2
 func Total(used float64, halfLife time.Duration) float64 { return used * halfLife.Seconds() / math.Ln2 }
 
+// Covered returns the time that the record of a queue covers in a column, at most 50 half-lives: longer ones cannot be told apart.
+func (h *History) Covered(q index.Queue, column int, halfLife time.Duration) time.Duration {
+	const most = 50
+	known := min(h.known[q], h.columnKnown[column])
+	return time.Duration(min(most, -math.Log2(max(0, 1-known))) * float64(halfLife))
+}
+
+// MostOnAverage returns the most that a queue can have had on average, in the time s before now. Each moment of it counts at least
+// 2^(−s/h) in the usage, and the queue had it all at the beginning of this time if it is as much:
+//
+//	(1/s)·∫₀ˢ a(−t) dt ≤ 2^(s/h)·U·h / (s·ln 2)
+func MostOnAverage(used float64, s, halfLife time.Duration) float64 {
+	if used <= 0 {
+		return 0
+	}
+	return math.Exp2(s.Seconds()/halfLife.Seconds()) * Total(used, halfLife) / s.Seconds()
+}
+
 // Reset sets the usage of a queue and of those below it to what they have now, as Begin does for
 // queues without a history. The queues above lose the difference.
 func (h *History) Reset(q index.Queue) {
@@ -51,12 +69,14 @@ func (h *History) Reset(q index.Queue) {
 	for below := q; below < index.Queue(h.tree.Len()); below++ { // parents come first
 		if h.isBelow(below, q) {
 			copy(h.Row(below), h.Held(below))
+			h.known[below] = 0
 			h.forgetHeirsOf(h.tree.Name(below))
 			h.members.reset(h.tree.Name(below))
 		}
 	}
 	for _, above := range h.tree.Path(q)[1:] {
 		add(h.Row(above), change, 1)
+		h.known[above] = 0
 	}
 	atLeastZero(h.usage)
 }

@@ -2,6 +2,7 @@ package usage_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -68,4 +69,72 @@ func TestReset(t *testing.T) {
 	assert.Equal(t, 0.0, used(h, tr)["gone"], "what a deleted queue left to it is gone, too")
 	hold(h, tr, map[string]float64{"a1": 1, "b": 16})
 	assert.Equal(t, 1.0, used(h, tr)["a"])
+}
+
+// TestCovered has a record that begins, a queue and a column that come later, and a record that begins anew.
+func TestCovered(t *testing.T) {
+	h, flat := &usage.History{}, tree("a", "root", "b", "root")
+	is := flat
+	covered := func(name string, column int) float64 {
+		q := is.Lookup(name)
+		return math.Round(h.Covered(q, column, day).Hours()*1000) / 1000
+	}
+	h.Bind(flat, columns[:1])
+	h.Begin()
+	assert.Zero(t, covered("a", 0))
+	h.Advance(usage.Decay(6*time.Hour, day))
+	h.Advance(usage.Decay(30*time.Hour, day))
+	assert.Equal(t, 36.0, covered("a", 0))
+
+	more := tree("a", "root", "b", "root", "c", "root")
+	is = more
+	h.Bind(more, columns)
+	h.Begin()
+	h.Advance(usage.Decay(10*time.Hour, day))
+	assert.Equal(t, []float64{46, 10, 10, 10}, []float64{covered("a", 0), covered("a", 1), covered("c", 0), covered("c", 1)})
+
+	again, err := usage.New(h.Record())
+	assert.NoError(t, err)
+	h = again
+	h.Bind(more, columns)
+	assert.Equal(t, []float64{46, 10}, []float64{covered("a", 0), covered("c", 0)}, "stored")
+	h.Reset(more.Lookup("a"))
+	assert.Equal(t, []float64{0, 0, 46}, []float64{covered("a", 0), covered("root", 0), covered("b", 0)}, "reset")
+	h.Advance(usage.Decay(1000*day, day))
+	assert.Equal(t, 50*24.0, covered("a", 0))
+
+	old := h.Record()
+	old.Known = nil
+	again, err = usage.New(old)
+	assert.NoError(t, err)
+	h = again
+	h.Bind(more, columns)
+	assert.Zero(t, covered("b", 0), "a record of an earlier release")
+	old.Known = []float64{2, 1}
+	_, err = usage.New(old)
+	assert.EqualError(t, err, "a column is known for 2")
+}
+
+// TestMostOnAverage draws what a queue has had, and compares the bound with the mean.
+func TestMostOnAverage(t *testing.T) {
+	r := rand.New(rand.NewPCG(36, 8))
+	for range 200 {
+		used, last, steps := 50*r.Float64(), 0.0, 1+r.IntN(30)
+		const step = time.Hour
+		for range steps {
+			has := 0.0
+			if r.IntN(3) == 0 {
+				has = float64(r.IntN(9))
+			}
+			beta := usage.Decay(step, day)
+			used, last = beta*used+(1-beta)*has, last+has
+		}
+		s := time.Duration(steps) * step
+		assert.GreaterOrEqual(t, usage.MostOnAverage(used, s, day)+1e-9, last/float64(steps))
+	}
+	// All at the beginning of the last day, and for so short a time that it is the bound.
+	beta := usage.Decay(time.Second, day)
+	used := (1 - beta) * 8 * usage.Decay(day-time.Second, day)
+	assert.InEpsilon(t, 8/day.Seconds(), usage.MostOnAverage(used, day, day), 1e-4)
+	assert.Zero(t, usage.MostOnAverage(0, 10000*day, day))
 }

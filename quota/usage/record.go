@@ -15,6 +15,8 @@ type Record struct {
 	// Root is the root of the tree, "" where quotas are flat.
 	Root   string                 `json:"root,omitempty"`
 	Queues map[string]QueueRecord `json:"queues"`
+	// Known is what the record covers of each column, from 0 to 1: see QueueRecord.
+	Known []float64 `json:"known,omitempty"`
 	// Namespaces is the usage by queue, namespace and column.
 	Namespaces map[string]map[string][]float64 `json:"namespaces,omitempty"`
 }
@@ -23,6 +25,9 @@ type Record struct {
 type QueueRecord struct {
 	Parent string    `json:"parent,omitempty"`
 	Usage  []float64 `json:"usage"`
+	// Known is the usage of a queue that has had 1 since the record of this one began, and nothing before. Records of
+	// earlier releases have 0: they do not tell when they began.
+	Known float64 `json:"known,omitempty"`
 	// Deleted: the queue does not exist any more. Its usage is a part of that of Parent, and does
 	// not include that of queues below it.
 	Deleted bool `json:"deleted,omitempty"`
@@ -30,12 +35,12 @@ type QueueRecord struct {
 
 // Record returns a copy of the history.
 func (h *History) Record() Record {
-	r := Record{Columns: slices.Clone(h.columns), Queues: make(map[string]QueueRecord, h.tree.Len())}
+	r := Record{Columns: slices.Clone(h.columns), Known: slices.Clone(h.columnKnown), Queues: make(map[string]QueueRecord, h.tree.Len())}
 	if h.tree.Rooted() {
 		r.Root = h.tree.Name(h.tree.Root())
 	}
 	for q := range index.Queue(h.tree.Len()) {
-		of := QueueRecord{Usage: slices.Clone(h.Row(q))}
+		of := QueueRecord{Usage: slices.Clone(h.Row(q)), Known: h.known[q]}
 		if p := h.tree.Parent(q); p != index.None {
 			of.Parent = h.tree.Name(p)
 		}
@@ -77,15 +82,37 @@ func New(r Record) (*History, error) {
 	if err := h.members.read(r); err != nil {
 		return nil, err
 	}
+	if err := r.checkKnown(); err != nil {
+		return nil, err
+	}
 	h.tree = index.BuildTree(nodes, r.Root)
 	h.resize()
 	for q := range index.Queue(h.tree.Len()) {
 		if of, known := r.Queues[h.tree.Name(q)]; known && !of.Deleted {
 			copy(h.Row(q), of.Usage)
-			h.unknown[q] = false
+			h.unknown[q], h.known[q] = false, of.Known
 		}
 	}
+	copy(h.columnKnown, r.Known)
 	return h, nil
+}
+
+// checkKnown returns an error for parts of time that no History wrote.
+func (r *Record) checkKnown() error {
+	if n := len(r.Known); n != 0 && n != len(r.Columns) {
+		return fmt.Errorf("known has %d values for %d columns", n, len(r.Columns))
+	}
+	for name, of := range r.Queues {
+		if !(of.Known >= 0 && of.Known <= 1) {
+			return fmt.Errorf("queue %s is known for %v", name, of.Known)
+		}
+	}
+	for _, x := range r.Known {
+		if !(x >= 0 && x <= 1) {
+			return fmt.Errorf("a column is known for %v", x)
+		}
+	}
+	return nil
 }
 
 // check returns an error for a usage that no History wrote. That of a queue that was deleted can be below 0.

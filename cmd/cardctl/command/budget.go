@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
@@ -18,11 +17,11 @@ import (
 const budgetLong = `Shows what queues have used of their budgets of card-hours (the annotation
 volcano.sh/card.budget), with the queues below them.
 
-NEEDED is what jobs that are admitted or run still need of their announced length, and
-LEFT is what is left beside it. NOW is the cards that the queue has: what it uses in an
-hour. USED UP IN is the time until the budget is used up at this rate, if the window does
-not end before. NEXT is when the next window begins, or when the oldest use leaves a
-window that slides.`
+NEEDED has the card-hours that admitted and running jobs still need of their announced
+length. LEFT is the budget less USED and NEEDED. NOW is the number of cards that the
+queue has, which is the card-hours that it uses in an hour. USED UP IN is the time until
+the budget is used up at this rate, if the window does not end before. NEXT is when the
+next window begins, or when the oldest use leaves a window that slides.`
 
 const budgetExamples = `  cardctl budget
   cardctl budget research --card NVIDIA-H200
@@ -38,11 +37,7 @@ func newBudget(s *source) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeFirst(s.queueNames),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			queue := ""
-			if len(arguments) > 0 {
-				queue = strings.TrimPrefix(arguments[0], "queue/")
-			}
-			return s.budget(cmd.Context(), queue, card)
+			return s.budget(cmd.Context(), queueArgument(arguments), card)
 		},
 	}
 	cmd.Flags().StringVar(&card, "card", "", "Only this card, or group of cards")
@@ -51,19 +46,7 @@ func newBudget(s *source) *cobra.Command {
 }
 
 func (s *source) budget(ctx context.Context, queue, card string) error {
-	world, configuration, err := s.load(ctx)
-	if err != nil {
-		return err
-	}
-	wanted := func(string) bool { return true }
-	if queue != "" {
-		below, err := subtree(world, configuration, queue)
-		if err != nil {
-			return err
-		}
-		wanted = func(name string) bool { return below[name] }
-	}
-	session, err := engine.Open(ctx, world, configuration)
+	session, wanted, err := s.openBelow(ctx, queue)
 	if err != nil {
 		return err
 	}
@@ -76,7 +59,7 @@ func (s *source) budget(ctx context.Context, queue, card string) error {
 	if card != "" && len(all) == 0 && len(known) > 0 {
 		return unknown("budget of card", card, known)
 	}
-	return s.printBudgets(configuration, all)
+	return s.printBudgets(session.Configuration, all)
 }
 
 // budgetDocument is the top level of JSON and YAML output.
@@ -111,19 +94,7 @@ func budgetTable(all []queues.Budget) *table {
 			next = report.Minute(b.Next.Time)
 		}
 		t.add(strings.Repeat("  ", b.Depth)+b.Queue, b.Resource, b.Window, report.CardHours(b.Budget), report.CardHours(b.Used),
-			report.CardHours(b.Needed), report.CardHours(b.Left), explain.Tenths(b.Resource, b.Now), spentIn(b.SpentIn), next)
+			report.CardHours(b.Needed), report.CardHours(b.Left), explain.Tenths(b.Resource, b.Now), b.SpentText(), next)
 	}
 	return t
-}
-
-// spentIn formats the time until a budget is used up for people.
-func spentIn(text *string) string {
-	if text == nil {
-		return ""
-	}
-	t, err := time.ParseDuration(*text)
-	if err != nil || t == 0 {
-		return "used up"
-	}
-	return duration.HumanDuration(t)
 }

@@ -75,14 +75,24 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetPage runs the command of docs/cardctl.md on examples/budgets, and compares what it prints.
-func TestBudgetPage(t *testing.T) {
+// TestExamplePages runs the commands of docs/cardctl.md on examples/budgets and examples/audit, and compares what they print.
+func TestExamplePages(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
+	path, err := filepath.Abs(page)
+	require.NoError(t, err)
 	t.Chdir("../../..")
-	blocks := regexp.MustCompile("(?s)```sh\n(cardctl [^\n]*-f examples/budgets)\n```\n\n```text\n(.*?)```").FindAllStringSubmatch(string(text), -1)
-	require.Len(t, blocks, 1)
-	for _, block := range blocks {
-		assert.Equal(t, block[2], play("$ " + block[1] + "\n")[len("$ "+block[1]+"\n"):])
+	blocks := regexp.MustCompile("(?s)```sh\n(cardctl [^\n]*-f examples/(?:budgets|audit))\n```\n\n```text\n(.*?)```")
+	found := 0
+	played := blocks.ReplaceAllStringFunc(string(text), func(block string) string {
+		found++
+		line := "$ " + blocks.FindStringSubmatch(block)[1] + "\n"
+		return "```sh\n" + line[2:] + "```\n\n```text\n" + play(line)[len(line):] + "```"
+	})
+	require.Equal(t, 2, found)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(played), 0o600))
+		return
 	}
+	assert.Equal(t, string(text), played, "run this test with -update")
 }

@@ -64,7 +64,7 @@ func newRoot(name string, from *source) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
-	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newUsage(from), newBudget(from), newSimulate(from), newReplay(from), newServe(from), newVersion(streams))
+	root.AddCommand(newExplain(from), newCards(from), newValidate(from), newTop(from), newUsage(from), newBudget(from), newAudit(from), newSimulate(from), newReplay(from), newServe(from), newVersion(streams))
 	root.Version = version.Of().Text("cardctl")
 	root.SetVersionTemplate("{{.Version}}")
 	return root

@@ -48,11 +48,7 @@ func newUsage(s *source) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: s.completeFirst(s.queueNames),
 		RunE: func(cmd *cobra.Command, arguments []string) error {
-			queue := ""
-			if len(arguments) > 0 {
-				queue = strings.TrimPrefix(arguments[0], "queue/")
-			}
-			return s.usage(cmd.Context(), queue, card)
+			return s.usage(cmd.Context(), queueArgument(arguments), card)
 		},
 	}
 	cmd.Flags().StringVar(&card, "card", "", "Only this card, or another resource that counts")
@@ -62,19 +58,7 @@ func newUsage(s *source) *cobra.Command {
 }
 
 func (s *source) usage(ctx context.Context, queue, card string) error {
-	world, configuration, err := s.load(ctx)
-	if err != nil {
-		return err
-	}
-	wanted := func(string) bool { return true }
-	if queue != "" {
-		below, err := subtree(world, configuration, queue)
-		if err != nil {
-			return err
-		}
-		wanted = func(name string) bool { return below[name] }
-	}
-	session, err := engine.Open(ctx, world, configuration)
+	session, wanted, err := s.openBelow(ctx, queue)
 	if err != nil {
 		return err
 	}
@@ -82,7 +66,7 @@ func (s *source) usage(ctx context.Context, queue, card string) error {
 	if err := checkUsedCard(session, card); err != nil {
 		return err
 	}
-	return s.printUsage(configuration, queues.Usages(session, wanted, card))
+	return s.printUsage(session.Configuration, queues.Usages(session, wanted, card))
 }
 
 // checkUsedCard returns an error for a card that does not count.

@@ -28,14 +28,14 @@ func newValidate(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			issues, err := validate.Check(cmd.Context(), objects, configuration)
+			found, err := validate.Check(cmd.Context(), objects, configuration)
 			if err != nil {
 				return err
 			}
 			if skipped := objects.Skipped(); skipped != "" {
 				s.note("%s", skipped)
 			}
-			return s.printIssues(issues, objects.Len())
+			return s.printIssues(found.Issues, objects.Len())
 		},
 	}
 	s.bind(cmd, asTable, asJSON, asYAML)

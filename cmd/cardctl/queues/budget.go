@@ -1,12 +1,15 @@
 package queues
 
 import (
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
+	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
@@ -47,6 +50,26 @@ func Budgets(session *engine.Session, wanted func(queue string) bool, card strin
 		}
 	}
 	return all
+}
+
+// UsedUp is what is said of a budget of which nothing is left.
+const UsedUp = "used up"
+
+// SpentText is SpentIn for people, "" where the window ends before.
+func (b *Budget) SpentText() string {
+	if b.SpentIn == nil {
+		return ""
+	}
+	t, err := time.ParseDuration(*b.SpentIn)
+	if err != nil || t == 0 {
+		return UsedUp
+	}
+	return duration.HumanDuration(t)
+}
+
+// Amounts has the quantities in words.
+func (b *Budget) Amounts() string {
+	return fmt.Sprintf("%s: %s of %s h, %s h needed", b.Resource, report.CardHours(b.Used), report.CardHours(b.Budget), report.CardHours(b.Needed))
 }
 
 func newBudget(a inspect.Account, b inspect.Budget) Budget {

@@ -5,9 +5,11 @@ package queues
 import (
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -27,6 +29,8 @@ type Queue struct {
 	Policies  []Policy  `json:"policies,omitempty"` // those that hold in it
 	// Windows are the times in which other values hold in it.
 	Windows []inspect.Window `json:"windows,omitempty"`
+	// Bounds are the resources and cards that it has a bound of its own of.
+	Bounds map[string]bool `json:"-"`
 	// Past holds its usage over time, nil where queues are not ordered by that.
 	Past *Past `json:"past,omitempty"`
 }
@@ -71,9 +75,32 @@ func List(world *engine.World, session *engine.Session) []Queue {
 		q := newQueue(world, a)
 		q.Past = pasts[a.Queue]
 		q.Policies, q.Windows = policies.of(a), session.Quota.Windows(a.Queue)
+		q.Bounds = boundsOf(session, a.Queue)
 		all = append(all, q)
 	}
 	return all
+}
+
+// boundsOf returns what a queue has a bound of its own of.
+func boundsOf(session *engine.Session, queue string) map[string]bool {
+	all := map[string]bool{}
+	for name := range engine.Cards(session.Quota.Annotations(queue)[card.QuotaKey]) {
+		all[name] = true
+	}
+	for name := range session.Quota.Spec(queue).Capability {
+		all[string(name)] = true
+	}
+	return all
+}
+
+// NextWindow returns when a window of the queue begins or ends next, nil for never.
+func (q *Queue) NextWindow() (next *time.Time) {
+	for _, w := range q.Windows {
+		if w.Next != nil && (next == nil || w.Next.Before(*next)) {
+			next = w.Next
+		}
+	}
+	return next
 }
 
 // policies finds the policies that hold in queues.

@@ -31,6 +31,14 @@ type Past struct {
 	Place  int    `json:"place,omitempty"`
 	Rivals int    `json:"rivals,omitempty"`
 	Cards  []Used `json:"cards"`
+	// Records are the averages of all cards that count, also of those without an entry in Cards; nil where usage is not known.
+	Records map[string]Record `json:"-"`
+}
+
+// Record is what a queue has had of a card on average, and how much time the record covers.
+type Record struct {
+	Average float64
+	Covered time.Duration
 }
 
 // Used holds the usage of one card, or of another resource that counts.
@@ -71,6 +79,10 @@ func Usages(session *engine.Session, wanted func(queue string) bool, card string
 		u := Usage{Queue: a.Queue, Parent: a.Parent, Depth: a.Depth, Past: Past{Owed: p.Owed, Cards: []Used{}}}
 		if known {
 			u.Level, u.Place, u.Rivals = engine.Bounded(p.Level), p.Place, p.Rivals
+			u.Records = map[string]Record{}
+			for _, c := range p.Columns {
+				u.Records[c.Resource] = Record{c.Average, c.Covered}
+			}
 		}
 		for _, c := range p.Columns {
 			some := c.Norm > 0 || c.Now > 0 || c.Average > 0 || c.Wanted

@@ -37,14 +37,14 @@ func (k *keeper) now() state {
 // restShare is the least part of the time between two readings in which the keeper rests.
 const restShare = 2
 
-// run reads until ctx is done: files once, clusters after each change, at most once every
-// interval, and more rarely if readings take long.
+// run reads until ctx is done: clusters after each change, at most once every interval, and more rarely if readings take
+// long; files once; and both when a window of a queue begins or ends.
 func (k *keeper) run(ctx context.Context) {
 	for {
 		begun := time.Now()
 		k.read(ctx)
-		changed := k.source.Changed()
-		if changed == nil && k.now().err == nil {
+		changed, window := k.source.Changed(), k.nextWindow()
+		if changed == nil && window.IsZero() && k.now().err == nil {
 			return
 		}
 		wait := max(k.interval, restShare*time.Since(begun)) - time.Since(begun)
@@ -56,12 +56,31 @@ func (k *keeper) run(ctx context.Context) {
 		if k.now().err != nil {
 			continue // until the cluster is back
 		}
+		var due <-chan time.Time
+		if !window.IsZero() {
+			due = time.After(time.Until(window))
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed:
+		case <-due:
 		}
 	}
+}
+
+// nextWindow returns when a window of a queue begins or ends next, the zero time for never.
+func (k *keeper) nextWindow() (next time.Time) {
+	m := k.now().model
+	if m == nil {
+		return next
+	}
+	for i := range m.Queues {
+		if of := m.Queues[i].NextWindow(); of != nil && (next.IsZero() || of.Before(next)) {
+			next = *of
+		}
+	}
+	return next
 }
 
 // read makes a model of the cluster now. Where that fails, the model of the time before stays.

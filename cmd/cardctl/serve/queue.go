@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
@@ -27,6 +28,11 @@ type queuePage struct {
 	More     int // jobs that wait and are on the page Waiting
 	Unseen   *Hidden
 	Policies []queues.Policy // with those of arguments
+	Budgets  []budgetRow
+	// BudgetsLack is why what was used of budgets is not known, "" if it is.
+	BudgetsLack string
+	// NextWindow is when a window of the queue begins or ends next, nil for never.
+	NextWindow *time.Time
 	// Of what it has had over time: why that is not known, the half-life, and what it is compared with.
 	Lacks    string
 	HalfLife string
@@ -40,6 +46,12 @@ type holdingRow struct {
 	Over float64 // beyond the quota
 }
 
+// budgetRow is a budget of the queue, with a bar of what is used and needed.
+type budgetRow struct {
+	queues.Budget
+	Bar page.Bar
+}
+
 // queueDocument is the same as JSON.
 type queueDocument struct {
 	Kind     string          `json:"kind"`
@@ -47,6 +59,7 @@ type queueDocument struct {
 	Path     []string        `json:"path"`
 	Children []string        `json:"children"`
 	Policies []queues.Policy `json:"policies"`
+	Budgets  []queues.Budget `json:"budgets,omitempty"`
 	Running  []jobRow        `json:"running"`
 	Hidden   *Hidden         `json:"hiddenRunning,omitempty"`
 	Waiting  []jobRow        `json:"waiting"`
@@ -76,7 +89,7 @@ func queueView(q *request) (any, any, error) {
 	waits, unseen := q.visible(waiting, waitingPods)
 	policies := q.policiesOf(queue)
 	if q.full {
-		d := queueDocument{Kind: "Queue", Queue: queue, Path: path, Children: []string{}, Policies: policies, Running: q.rows(runs),
+		d := queueDocument{Kind: "Queue", Queue: queue, Path: path, Children: []string{}, Policies: policies, Budgets: q.Model.Budgets[name], Running: q.rows(runs),
 			Hidden: hidden, Waiting: q.rows(waits), Unseen: unseen, Unread: q.Objects.Unread}
 		for i := range children {
 			d.Children = append(d.Children, children[i].Queue)
@@ -92,12 +105,26 @@ func queueView(q *request) (any, any, error) {
 	if p.Lacks != "" && !q.seen.viewer.Queues(q.seen.ctx) {
 		p.Lacks = lackReading.Text
 	}
+	p.NextWindow, p.Budgets = queue.NextWindow(), budgetsOf(q.Model.Budgets[name])
+	if p.BudgetsLack = q.Configuration.BudgetsLack; p.BudgetsLack != "" && !q.seen.viewer.Queues(q.seen.ctx) {
+		p.BudgetsLack = lackReading.Text
+	}
 	p.Running = q.rows(runs[p.Pages.From:p.Pages.To])
 	rows := model.Rows(children, model.Selection{Sort: "use"})
 	for _, r := range rows[:min(len(rows), childrenOfQueue)] {
 		p.Children = append(p.Children, queueRow{r, q.barsOf(r.Queue, "", false, nil)})
 	}
 	return p, nil, nil
+}
+
+func budgetsOf(all []queues.Budget) (rows []budgetRow) {
+	for _, b := range all {
+		row := budgetRow{Budget: b, Bar: page.Bar{Resource: b.Resource, Label: b.Amounts()}}
+		row.Bar.Own = 100 * min(b.Used, b.Budget) / b.Budget
+		row.Bar.Reserved = min(100-row.Bar.Own, 100*b.Needed/b.Budget)
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // jobsOf returns the jobs of queues: those with pods on nodes, those with most cards first, and those

@@ -66,6 +66,7 @@ func (s *Server) views() []view {
 		{name: "lending", path: "/lending", make: lendingView, command: commandOf("top", "--once", "-o", "wide")},
 		{name: "whatif", path: "/whatif", still: true, make: whatIfView, command: whatIfCommand},
 		{name: "health", path: "/health", make: healthView, command: commandOf("validate")},
+		{name: "audit", path: "/audit", make: auditView, command: auditCommand},
 		{name: "history", path: "/history", make: historyView, command: commandOf("top", "--watch", "--interval", "30s")},
 	}
 }

@@ -24,15 +24,15 @@ func (ck *checker) checkUncounted(c *engine.Configuration) {
 		for _, option := range tier.Plugins {
 			for _, q := range ck.objects.Queues {
 				for _, p := range inspect.DeviceProblems(option.Name, option.Arguments, q.Spec.Capability, q.Spec.Deserved, q.Spec.Guarantee.Resource) {
-					ck.report(Warning, q, "Queue", p.Field+"."+p.Key, "%s", p.Text)
+					ck.report(Warning, q, "Queue", p.Field+"."+p.Key, "%s", p.Text).Topic = NoEffect
 				}
 				for field, bound := range boundsOf(q) {
 					for _, p := range inspect.UncountedProblems(option.Name, bound) {
-						ck.report(Warning, q, "Queue", field+"."+p.Key, "%s", p.Reason)
+						ck.report(Warning, q, "Queue", field+"."+p.Key, "%s", p.Reason).Topic = NoEffect
 					}
 				}
 				for _, p := range inspect.PolicyProblems(option.Name, option.Arguments, q.Annotations) {
-					ck.report(Warning, q, "Queue", annotation(p.Key), "%s", p.Reason)
+					ck.report(Warning, q, "Queue", annotation(p.Key), "%s", p.Reason).Topic = NoEffect
 				}
 			}
 		}
@@ -49,6 +49,11 @@ func (ck *checker) checkKeys() {
 		if text, given := annotations[policy.ServiceTypeKey]; given && !policy.IsServiceType(text) {
 			ck.report(Error, object, kind, field+annotation(policy.ServiceTypeKey), "%q is not %s or %s", index.Shorten(text, 100), policy.Inference,
 				policy.Training)
+		}
+		if text, given := annotations[policy.ExpectedRuntimeKey]; given && kind != "Queue" {
+			if why := policy.RuntimeProblem(text); why != "" {
+				ck.report(Warning, object, kind, field+annotation(policy.ExpectedRuntimeKey), "%s; it counts as not set", why)
+			}
 		}
 	}
 	template := func(object metav1.Object, kind, field string, pod *v1.PodTemplateSpec) {

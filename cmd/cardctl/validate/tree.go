@@ -97,7 +97,7 @@ func (ck *checker) checkAgainstParent(q *scheduling.Queue) {
 		own := q.Spec.Capability[name]
 		if above, ok := parent.Spec.Capability[name]; ok && own.Cmp(above) > 0 {
 			ck.report(Error, q, "Queue", "spec.capability."+string(name), "%s is more than the %s of its parent %s", own.String(), above.String(),
-				parent.Name)
+				parent.Name).Topic = NoEffect
 		}
 	}
 	above := amounts(parent, card.QuotaKey)
@@ -105,7 +105,7 @@ func (ck *checker) checkAgainstParent(q *scheduling.Queue) {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if most, ok := above[name]; ok && own[name] > most {
 			ck.report(Error, q, "Queue", annotation(card.QuotaKey), "%q is %v, more than the %v of its parent %s", name, own[name], most,
-				parent.Name)
+				parent.Name).Topic = NoEffect
 		}
 	}
 }
@@ -145,18 +145,18 @@ func (ck *checker) checkSumsOf(q *scheduling.Queue, cards, deserved map[string]f
 	for _, name := range slices.Sorted(maps.Keys(cards)) {
 		if most, ok := quota[name]; ok && cards[name] > most {
 			ck.report(Warning, q, "Queue", annotation(card.QuotaKey), "%q is %v, and its children are guaranteed %v "+
-				"(%s is the quota where it is not set)", name, most, cards[name], card.GuaranteeKey)
+				"(%s is the quota where it is not set)", name, most, cards[name], card.GuaranteeKey).Topic = Sums
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(deserved)) {
 		if most, ok := own[name]; ok && deserved[name] > most {
-			ck.report(Warning, q, "Queue", annotation(card.DeservedKey), "%q is %v, and its children deserve %v", name, most, deserved[name])
+			ck.report(Warning, q, "Queue", annotation(card.DeservedKey), "%q is %v, and its children deserve %v", name, most, deserved[name]).Topic = Sums
 		}
 	}
 	for _, name := range sortedNames(resources) {
 		sum := resources[name]
 		if most, ok := q.Spec.Capability[name]; ok && sum.Cmp(most) > 0 {
-			ck.report(Error, q, "Queue", "spec.capability."+string(name), "%s, and its children are guaranteed %s", most.String(), sum.String())
+			ck.report(Error, q, "Queue", "spec.capability."+string(name), "%s, and its children are guaranteed %s", most.String(), sum.String()).Topic = Sums
 		}
 	}
 }
@@ -192,7 +192,7 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 func (ck *checker) checkCard(q *scheduling.Queue, key, name string) {
 	if _, ok := ck.stock[name]; !ok && !strings.HasPrefix(name, card.GroupPrefix) {
 		ck.report(Warning, q, "Queue", annotation(key), "no node has the card %q%s", name,
-			index.DidYouMean(name, slices.Sorted(maps.Keys(ck.stock))))
+			index.DidYouMean(name, slices.Sorted(maps.Keys(ck.stock)))).Topic = NoEffect
 	}
 }
 
@@ -210,33 +210,10 @@ func (ck *checker) checkGroups(q *scheduling.Queue) {
 			case !is:
 			case !known:
 				ck.report(Warning, q, "Queue", annotation(key), "%q is not a group of cards of the argument cardGroups%s", name,
-					index.DidYouMean(group, slices.Sorted(maps.Keys(ck.groups))))
+					index.DidYouMean(group, slices.Sorted(maps.Keys(ck.groups)))).Topic = Groups
 			case (key == card.DeservedKey || key == card.GuaranteeKey) && slices.Contains(overlapping, group):
-				ck.report(Warning, q, "Queue", annotation(key), "%q has no effect: the group shares cards with another one, so it can only bound", name)
+				ck.report(Warning, q, "Queue", annotation(key), "%q has no effect: the group shares cards with another one, so it can only bound", name).Topic = Groups
 			}
-		}
-	}
-}
-
-// checkOversubscription adds up the quotas of the leaf queues.
-func (ck *checker) checkOversubscription() {
-	if len(ck.objects.Nodes) == 0 {
-		return
-	}
-	sums, last := map[string]float64{}, map[string]*scheduling.Queue{}
-	for _, q := range ck.objects.Queues {
-		if n := ck.tree.Lookup(q.Name); n == index.None || !ck.tree.IsLeaf(n) {
-			continue
-		}
-		for name, amount := range amounts(q, card.QuotaKey) {
-			sums[name] += amount
-			last[name] = q
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		if have, known := ck.stock[name]; known && sums[name] > have {
-			ck.report(Note, last[name], "Queue", annotation(card.QuotaKey), "the quotas of %q add up to %v, and the nodes have %v", name, sums[name],
-				have)
 		}
 	}
 }

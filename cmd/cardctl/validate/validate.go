@@ -42,6 +42,7 @@ type Issue struct {
 	Message  string   `json:"message"`
 
 	Finding *explain.Finding `json:"-"` // of a job that cannot run, nil for other issues
+	Topic   Topic            `json:"-"`
 }
 
 // String formats the issue in one line, as compilers do.
@@ -69,7 +70,7 @@ type checker struct {
 
 // Check returns the issues of objects, errors first in each file, or the error of ctx. If there
 // are nodes among the objects, it also finds jobs that cannot run even on an empty cluster.
-func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) ([]Issue, error) {
+func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) (*Result, error) {
 	k := &checker{objects: o, queues: map[string]*scheduling.Queue{}, stock: map[string]float64{}}
 	for severity, problems := range map[Severity][]input.Problem{Error: slices.Concat(o.Problems, o.Unknown, o.Invalid),
 		Warning: slices.Concat(o.Repeated, o.Newer)} {
@@ -102,7 +103,8 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) ([]Is
 		k.checkGroups(q)
 	}
 	k.checkSums()
-	k.checkOversubscription()
+	r := &Result{Sums: k.sums(), Overlaps: k.overlaps()}
+	k.checkOversubscription(r.Sums)
 	for _, out := range world.LeftOut {
 		k.report(Warning, out.Object, out.Kind, "", "%s", out.Problem())
 	}
@@ -115,16 +117,19 @@ func Check(ctx context.Context, o *input.Objects, c *engine.Configuration) ([]Is
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(slices.Index(rank, a.Severity), slices.Index(rank, b.Severity)),
 			cmp.Compare(a.Line, b.Line))
 	})
-	return k.issues, nil
+	r.Issues = k.issues
+	return r, nil
 }
 
-func (ck *checker) report(severity Severity, object metav1.Object, kind, field, format string, arguments ...any) {
+// report adds an issue, which the caller may complete before the next one.
+func (ck *checker) report(severity Severity, object metav1.Object, kind, field, format string, arguments ...any) *Issue {
 	name := kind + "/" + object.GetName()
 	if object.GetNamespace() != "" && object.GetNamespace() != metav1.NamespaceDefault {
 		name = kind + "/" + object.GetNamespace() + "/" + object.GetName()
 	}
 	ck.issues = append(ck.issues, Issue{Source: ck.objects.SourceOfField(object, field), Severity: severity, Object: name, Field: field,
 		Message: fmt.Sprintf(format, arguments...)})
+	return &ck.issues[len(ck.issues)-1]
 }
 
 // cardsCount reports whether cards count in some queue.
@@ -203,9 +208,9 @@ func (ck *checker) checkAnnotations(q *scheduling.Queue) {
 			switch {
 			case key == card.QuotaKey:
 			case !bounded && ck.tree.IsLeaf(ck.tree.Lookup(q.Name)):
-				ck.report(Warning, q, "Queue", annotation(key), "%q has no quota, so it counts for nothing", e.Name)
+				ck.report(Warning, q, "Queue", annotation(key), "%q has no quota, so it counts for nothing", e.Name).Topic = NoEffect
 			case bounded && float64(e.Cards) > most:
-				ck.report(Warning, q, "Queue", annotation(key), "%q is %d, more than its quota of %v", e.Name, e.Cards, most)
+				ck.report(Warning, q, "Queue", annotation(key), "%q is %d, more than its quota of %v", e.Name, e.Cards, most).Topic = NoEffect
 			}
 		}
 	}

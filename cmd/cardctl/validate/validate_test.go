@@ -35,10 +35,10 @@ func checkWith(t *testing.T, configure func([]*scheduling.Queue) (*engine.Config
 	require.NoError(t, err)
 	configuration, err := configure(objects.Queues)
 	require.NoError(t, err)
-	issues, err := Check(t.Context(), objects, configuration)
+	found, err := Check(t.Context(), objects, configuration)
 	require.NoError(t, err)
 	var lines []string
-	for _, i := range issues {
+	for _, i := range found.Issues {
 		lines = append(lines, strings.TrimPrefix(i.String(), path+":"))
 	}
 	return lines
@@ -102,6 +102,12 @@ func TestCheck(t *testing.T) {
 			[]string{queue("p", "", quota(`{"A":2}`), "capability: {cpu: 2}"), queue("q", "p", quota(`{"A":3}`)+", "+guarantee(`{"A":0}`), "capability: {cpu: 3}")},
 			[]string{`8: error: Queue/q: metadata.annotations[volcano.sh/card.quota]: "A" is 3, more than the 2 of its parent p`,
 				"9: error: Queue/q: spec.capability.cpu: 3 is more than the 2 of its parent p"}},
+		"announced lengths": {
+			[]string{strings.Replace(job("q", "A", "cpu: 1", `{"A":4}`), "annotations: {", "annotations: {volcano.sh/expected-runtime: '4', ", 1),
+				queue("q", "", quota(`{"A":4}`), ""), strings.NewReplacer("name: j,", "name: k,", "annotations: {volcano.sh/card.name", "annotations: {volcano.sh/expected-runtime: 0h, volcano.sh/card.name",
+					"name: j, annotations: {", "name: k, annotations: {volcano.sh/expected-runtime: 4h, ").Replace(job("q", "A", "cpu: 1", `{"A":4}`))},
+			[]string{`4: warning: Job/j: metadata.annotations[volcano.sh/expected-runtime]: "4" is not a duration above 0, such as 4h; it counts as not set`,
+				`20: warning: Job/k: spec.tasks[0].template.metadata.annotations[volcano.sh/expected-runtime]: "0h" is not a duration above 0, such as 4h; it counts as not set`}},
 		"children are guaranteed too much": {
 			[]string{queue("p", "", quota(`{"A":3}`), "capability: {cpu: 3}"), queue("q", "p", quota(`{"A":2}`), "guarantee: {resource: {cpu: 2}}"),
 				queue("r", "p", quota(`{"A":2}`), "guarantee: {resource: {cpu: 2}}")},
@@ -281,4 +287,39 @@ spec:
 		node, slice, queue("q", "", quota(`{"A": 1, "B": 1}`), open))
 	require.Len(t, got, 1)
 	assert.Contains(t, got[0], "warning: ResourceSlice/s: spec.devices: device gpu-1 has no card name: the attribute productName is missing or bad")
+}
+
+// TestJobsThatWindowsLetRun has a job above the quota of its queue, which windows raise, now or later: it can run. One that no window
+// lets run cannot, and of one that too many windows would have to be tried for, that is not said.
+func TestJobsThatWindowsLetRun(t *testing.T) {
+	const never = "error: Job/j: it cannot run, even alone: Queue <q> has insufficient <A> quota: requested <4>, total would be <4>, but capability is <2> (OverQuota)"
+	window := func(when, quota string) string { return "{" + when + `, "card.quota": {"A": ` + quota + "}}" }
+	const weekly, later, over = `"days": "Mon,Thu", "from": "20:00", "until": "06:00"`, `"from": "2098-12-01T00:00Z", "until": "2098-12-08T00:00Z"`,
+		`"from": "2020-12-01T00:00Z", "until": "2020-12-08T00:00Z"`
+	many := []string{}
+	for i := range 50 {
+		many = append(many, window(fmt.Sprintf(`"from": "%02d:%02d", "until": "%02d:%02d"`, i/3, i%3*20, i/3, i%3*20+1), "3"))
+	}
+	for name, test := range map[string]struct{ windows, want string }{
+		"none":                    {"", never},
+		"too little":              {window(weekly, "3"), never},
+		"each week":               {window(weekly, "4"), ""},
+		"once, in a long time":    {window(weekly, "3") + "," + window(later, "4"), ""},
+		"over":                    {window(over, "4"), never},
+		"too much for one window": {window(later, "9"), ""},
+		"too many to try":         {strings.Join(many, ","), "warning: Job/j: it cannot run, even alone, now and at the next 40 times at which windows change: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			annotations := quota(`{"A":2}`)
+			if test.windows != "" {
+				annotations += ", volcano.sh/override: '[" + test.windows + "]'"
+			}
+			issues := strings.Join(check(t, node, queue("q", "", annotations, open), job("q", "A", "cpu: 1, memory: 1Gi, nvidia.com/gpu: 2", `{"A":4}`)), "\n")
+			if test.want == "" {
+				assert.NotContains(t, issues, "cannot run")
+			} else {
+				assert.Contains(t, issues, test.want)
+			}
+		})
+	}
 }

@@ -11,7 +11,6 @@ import (
 	scheduling "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
-	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -61,8 +60,8 @@ func (ck *checker) checkRequests() {
 	}
 }
 
-// checkWorkloads tries each job alone on the empty cluster. A job that is refused there
-// is always refused.
+// checkWorkloads tries each job alone on the empty cluster. A job that is refused there, whatever windows
+// of queues hold, is always refused.
 func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, world *engine.World) error {
 	if len(ck.objects.Nodes) == 0 {
 		return nil
@@ -80,7 +79,7 @@ func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, 
 	for _, podGroup := range ck.objects.PodGroups {
 		sources[podGroup.Namespace+"/PodGroup/"+podGroup.Name] = podGroup
 	}
-	findings, err := explain.Alone(ctx, world, c)
+	findings, tried, err := ck.neverRun(ctx, c, world)
 	if err != nil {
 		return err
 	}
@@ -96,8 +95,11 @@ func (ck *checker) checkWorkloads(ctx context.Context, c *engine.Configuration, 
 			severity = Warning // the queue can be opened
 		}
 		kind, _, _ := strings.Cut(f.Owner, "/")
-		ck.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule)
-		ck.issues[len(ck.issues)-1].Finding = &findings[i]
+		if !tried {
+			ck.report(Warning, object, kind, "", "it cannot run, even alone, now and at the next %d times at which windows change: %s (%s)", mostTimes, f.Message, f.Rule)
+			continue
+		}
+		ck.report(severity, object, kind, "", "it cannot run, even alone: %s (%s)", f.Message, f.Rule).Finding = &findings[i]
 	}
 	return nil
 }

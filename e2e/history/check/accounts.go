@@ -143,8 +143,8 @@ func (c *cluster) stock(name string) (sum card.Milli) {
 	return sum
 }
 
-// needs is what a queue and those below it have of a card or are guaranteed. The guarantee is the least in the window, and for
-// a queue on the path of a pod that is bound the most: it may take that.
+// needs returns max(allocated, guarantee) of a queue for a card, where a queue needs at least the sum of those below it. The guarantee is
+// the smallest in the window, and the largest for queues on the path of a pod that is bound: the pod may use it.
 func (c *cluster) needs(name, cardName string, path []string, without *pod) card.Milli {
 	have := c.counted(name, func(p *pod) float64 {
 		if p == without {

@@ -46,8 +46,8 @@ func (c *cluster) evict(p *pod) {
 	}
 }
 
-// lent is what the queue of an eviction had of the card, with the pod and without those that were evicted before: the most in
-// the window, since the scheduler learns late of pods that end. largest is the largest of those evicted in the window.
+// lent returns the allocated cards of the queue of an eviction, with the victim and without earlier victims: the most in the
+// window, since the scheduler learns late of pods that end. largest is the largest of those evicted in the window.
 func (c *cluster) lent(e *eviction) (has, largest card.Milli) {
 	view := c.view(c.now)
 	alike := func(p *pod) bool { return p.queue == e.queue && p.card == e.card }

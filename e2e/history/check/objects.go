@@ -17,7 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 )
 
-// Configuration is what a history says of volcano-scheduler.conf.
+// Configuration holds the settings of volcano-scheduler.conf that the rules depend on.
 type Configuration struct {
 	Plugin    string                       `json:"plugin"`
 	Hierarchy bool                         `json:"hierarchy,omitempty"`
@@ -27,7 +27,7 @@ type Configuration struct {
 // amounts are cards, in thousandths, by card or by "@" and the name of a group.
 type amounts map[string]card.Milli
 
-// queue is what a Queue states.
+// queue holds the bounds of a Queue that are in force.
 type queue struct {
 	exists, open bool
 	parent       string
@@ -103,7 +103,7 @@ func (q queue) guarantees(name string) card.Milli {
 	return q.quota[name]
 }
 
-// node is what a Node states.
+// node holds the cards and the state of a Node.
 type node struct {
 	exists, ready bool
 	cards         map[corev1.ResourceName]card.Card
@@ -127,7 +127,7 @@ func readNode(object *corev1.Node) node {
 type pod struct {
 	object *corev1.Pod
 	name   string // Pod namespace/name
-	// request is what it requests of one card resource.
+	// request has the number of cards that it requests, of one card resource.
 	request card.Request
 	list    card.List
 

@@ -56,7 +56,7 @@ type Finding struct {
 	Revision int64
 	Time     time.Time
 	Rule     Rule
-	// Objects are what it is about, such as Pod default/a.
+	// Objects are the objects that broke the rule, such as Pod default/a.
 	Objects []string
 	Text    string
 }
@@ -70,7 +70,7 @@ func (f Finding) same(other Finding) bool {
 	return f.Revision == other.Revision && f.Rule == other.Rule && f.Text == other.Text
 }
 
-// Report is what a check found, and how much it saw.
+// Report has the findings of a check, and counts of the changes that it checked.
 type Report struct {
 	Findings []Finding
 	// Revisions is the number of revisions that were checked, and Placed that of the pods that were bound.

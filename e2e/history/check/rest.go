@@ -187,8 +187,8 @@ func (c *cluster) checkAdmission(name string, group *scheduling.PodGroup) {
 	c.find(FitsAdmitted, []string{objectName("PodGroup", group.Namespace, group.Name), "Queue " + group.Spec.Queue}, "its minimum is %v", minimum)
 }
 
-// minimum is what a job requests at least: what it states, or what its pods request, which are of one size here, up to its minimum
-// of those that have not ended.
+// minimum returns the cards that a job needs to start: those of its annotation while it has no pods, else those of minMember pods
+// that have not ended. The pods of a job request the same here.
 func (c *cluster) minimum(name string, group *scheduling.PodGroup) amounts {
 	minimum := amounts{}
 	pods := c.podsOf(name)
@@ -282,7 +282,7 @@ func cardsIn(text string) card.Milli {
 	return card.Cards(n)
 }
 
-// checkConditions finds a job that is admitted and says that it is not.
+// checkConditions finds an admitted job whose condition has the reason of a refusal.
 func (c *cluster) checkConditions(group *scheduling.PodGroup) {
 	if group.Status.Phase != scheduling.PodGroupInqueue && group.Status.Phase != scheduling.PodGroupRunning {
 		return
@@ -294,7 +294,7 @@ func (c *cluster) checkConditions(group *scheduling.PodGroup) {
 	}
 }
 
-// takeEvent holds a warning about the annotations of a queue against these.
+// takeEvent finds a warning about the annotations of a queue none of which was wrong.
 func (c *cluster) takeEvent(event *corev1.Event, kind history.Type) {
 	if kind != history.Added || event.InvolvedObject.Kind != "Queue" || event.Reason != "BadCardAnnotation" {
 		return
@@ -304,11 +304,11 @@ func (c *cluster) takeEvent(event *corev1.Event, kind history.Type) {
 	}
 }
 
-// series is what a queue has of a card, in thousandths.
+// series matches the metric of the allocated cards of a queue, in thousandths.
 var series = regexp.MustCompile(`(?m)^volcano_queue_allocated_scalar_resources\{queue_name="([^"]+)",resource="([^"]+)"\} (\S+)$`)
 
-// checkMetrics holds the metrics of a scheduler against what is counted. They are those of several times, since a cycle counts what it
-// tries as well: one of the values is what is counted.
+// checkMetrics compares the allocated cards in the scheduler's metrics with the pods. The text has the metrics of several instants: a
+// cycle also counts allocations that it tries and takes back, so one of the values has to be equal.
 func (c *cluster) checkMetrics(text string) {
 	stated := map[string][]card.Milli{}
 	for _, line := range series.FindAllStringSubmatch(text, -1) {

@@ -52,7 +52,7 @@ func Shorten(records []history.Record, finding Finding) ([]history.Record, error
 	return shortened, nil
 }
 
-// key is what a record belongs to: an object, or what it marks.
+// key names the object that a record is a revision of, or the mark, or the kind of a gap.
 func (c change) key() string {
 	switch {
 	case c.Mark != nil:

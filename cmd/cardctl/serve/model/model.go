@@ -63,7 +63,8 @@ type Model struct {
 	Number     uint64        // counts the models of a process
 	Took       time.Duration // to make it
 	Queues     []queues.Queue
-	Policies   map[string]string // that hold in all queues because of arguments of the plugin
+	Budgets    map[string][]queues.Budget // by queue
+	Policies   map[string]string          // that hold in all queues because of arguments of the plugin
 	Stock      *stock.Stock
 	Jobs       []explain.Finding // all of them, in the order of their names
 	Waiting    []explain.Finding // those that wait
@@ -77,12 +78,12 @@ type Model struct {
 	known      *known
 }
 
-// Checks are the issues that validate finds.
+// Checks holds the findings of validate.
 type Checks struct {
-	Issues []validate.Issue
-	Time   time.Time
-	Took   time.Duration
-	alike  map[string]string // texts of the issues without what differs
+	validate.Result
+	Time  time.Time
+	Took  time.Duration
+	alike map[string]string // texts of the issues without what differs
 }
 
 // mostReclaimed bounds the jobs for whose pods the reclaimers are found: each is tried
@@ -161,6 +162,10 @@ func (m *Model) count(ctx context.Context, world *engine.World) error {
 	}
 	defer session.Close()
 	m.Queues = queues.List(world, session)
+	m.Budgets = map[string][]queues.Budget{}
+	for _, b := range queues.Budgets(session, func(string) bool { return true }, "") {
+		m.Budgets[b.Queue] = append(m.Budgets[b.Queue], b)
+	}
 	m.Stock, m.Policies = stock.Count(world, session), session.Quota.Policies()
 	m.Details = details(world, session)
 	return nil
@@ -176,11 +181,12 @@ func check(ctx context.Context, r *Reading, before *Model) (*Checks, error) {
 		return before.Checks, nil
 	}
 	begun := time.Now()
-	issues, err := validate.Check(ctx, r.Objects.Clone(), r.Configuration)
+	found, err := validate.Check(ctx, r.Objects.Clone(), r.Configuration)
 	if err != nil {
 		return nil, err
 	}
-	c := &Checks{Issues: append([]validate.Issue{}, issues...), Time: r.Time}
+	c := &Checks{Result: *found, Time: r.Time}
+	c.Issues = append([]validate.Issue{}, c.Issues...) // JSON has a list, also an empty one
 	c.findAlike()
 	c.Took = time.Since(begun)
 	return c, nil

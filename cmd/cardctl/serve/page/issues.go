@@ -7,6 +7,7 @@ import "github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 var issues = []phrase{
 	{"Pod is evicted, because of %s", "Pod 被驱逐，动作：%s"},
 
+	{"it cannot run, even alone, now and at the next %s times at which windows change: %s (%s)", "现在以及接下来 %s 次时间窗口变化时，即使单独运行也无法启动：%s（%s）"},
 	{"it cannot run, even alone: %s (%s)", "即使单独运行也无法启动：%s（%s）"},
 	{"it cannot run, even alone (%s)", "即使单独运行也无法启动（%s）"},
 	{"%s does not name %s, and defaults to the quota: inference takes none %s", "%s 未指定 %s，默认等于配额：推理作业不能%s收回"},
@@ -53,6 +54,8 @@ var issues = []phrase{
 	{"%s is not a group of cards of the argument cardGroups", "%s 不是参数 cardGroups 中的卡组"},
 	{"%s has no effect: the group shares cards with another one, so it can only bound", "%s 无效：该组与其他组有相同的卡，因此只能作为上限"},
 
+	{"%s; it counts as not set", "%s；视为未设置"},
+	{"%s is not a duration above 0, such as 4h", "%s 不是大于 0 的时长，例如 4h"},
 	{"%s has no effect: %s", "%s 无效：%s"},
 	{"capacity-card counts cpu, memory and cards; %s limits cards", "capacity-card 只计 cpu、内存和卡；%s 限制卡"},
 	{"has no effect: capacity-card counts cpu, memory and cards; %s bounds cards", "无效：capacity-card 只计 cpu、内存和卡；%s 限定卡"},

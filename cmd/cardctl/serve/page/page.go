@@ -48,7 +48,7 @@ type Frame struct {
 
 // contents are the names of the templates of contents.
 var contents = []string{
-	"overview", "queues", "queue", "waiting", "job", "cards", "lending", "whatif", "health", "history", "login", "error", "unread",
+	"overview", "queues", "queue", "waiting", "job", "cards", "lending", "whatif", "health", "audit", "history", "login", "error", "unread",
 }
 
 // sets has the templates of each language, by the name of the content.
@@ -60,6 +60,9 @@ func parse() map[string]map[string]*template.Template {
 		functions := template.FuncMap{
 			"t": func(text string, arguments ...any) string { return translate(language, text, arguments...) },
 
+			"fill":    func(text string, arguments []any) string { return translate(language, text, arguments...) },
+			"checks":  func(check any) string { return checks[fmt.Sprint(check)] },
+			"hours":   report.CardHours,
 			"count":   func(n int, things string) string { return count(language, n, things) },
 			"rule":    rule,
 			"holder":  func(h report.Holder) string { return holder(language, h) },
@@ -68,7 +71,7 @@ func parse() map[string]map[string]*template.Template {
 			"advise":  func(text string) string { return advise(language, text) },
 			"issue":   func(text string, f *explain.Finding) string { return issue(language, text, f) },
 			"time":    timeOf,
-			"timed":   func(text string, t time.Time) template.HTML { return timed(language, text, t) },
+			"timed":   func(text string, t any) template.HTML { return timed(language, text, t) },
 			"age":     age, "amount": explain.Amount, "tenths": explain.Tenths, "number": number, "value": value, "asset": assetPath,
 			"percent": percent, "join": strings.Join, "short": short, "word": word, "dict": dict, "add": func(a, b int) int { return a + b },
 		}
@@ -118,7 +121,8 @@ func (f *Frame) Language() string {
 func (f *Frame) Views() []struct{ Name, Path, Title string } {
 	return []struct{ Name, Path, Title string }{
 		{"overview", "/", "Overview"}, {"queues", "/queues", "Queues"}, {"waiting", "/waiting", "Waiting"}, {"cards", "/cards", "Cards"},
-		{"lending", "/lending", "Lending"}, {"whatif", "/whatif", "What if"}, {"health", "/health", "Health"}, {"history", "/history", "History"},
+		{"lending", "/lending", "Lending"}, {"whatif", "/whatif", "What if"}, {"health", "/health", "Health"}, {"audit", "/audit", "Audit"},
+		{"history", "/history", "History"},
 	}
 }
 

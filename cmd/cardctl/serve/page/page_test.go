@@ -25,7 +25,7 @@ func TestAllIsInChinese(t *testing.T) {
 	for _, file := range files {
 		content, err := templates.ReadFile(file)
 		require.NoError(t, err)
-		for _, found := range regexp.MustCompile(`(?:\{\{|\(| )t "([^"]+)"|count [^"{}]* "(\w+)"`).FindAllStringSubmatch(string(content), -1) {
+		for _, found := range regexp.MustCompile(`(?:\{\{|\(| )t(?:imed)? "([^"]+)"|count [^"{}]* "(\w+)"`).FindAllStringSubmatch(string(content), -1) {
 			texts[found[1]+found[2]] = true
 		}
 	}
@@ -37,6 +37,17 @@ func TestAllIsInChinese(t *testing.T) {
 	}
 	for _, found := range regexp.MustCompile(`(?m)^\tchange\w+ += "([^"]+)"`).FindAllStringSubmatch(string(read(t, "../overview.go")), -1) {
 		texts[found[1]] = true // of the table of changes
+	}
+	for _, file := range []string{"use.go", "configured.go"} {
+		for _, found := range regexp.MustCompile(`(?m)^\t\w+Text +=\s+"([^"]+)"`).FindAllStringSubmatch(string(read(t, "../../audit/"+file)), -1) {
+			texts[found[1]] = true
+		}
+	}
+	for _, found := range regexp.MustCompile(`Basis = "(\w+)"`).FindAllStringSubmatch(string(read(t, "../../audit/audit.go")), -1) {
+		texts[found[1]] = true
+	}
+	for _, words := range checks {
+		texts[words] = true
 	}
 	for _, text := range unread {
 		texts[text] = true

@@ -49,17 +49,19 @@ func count(lang string, n int, things string) string {
 }
 
 // age is the time since t in short, such as 2h.
-func age(t any) string {
-	var since time.Time
+func age(t any) string { return duration.HumanDuration(time.Since(timeIn(t))) }
+
+// timeIn is the time of a value of one of the types that pages have for times.
+func timeIn(t any) (at time.Time) {
 	switch t := t.(type) {
 	case *metav1.Time:
-		since = t.Time
+		at = t.Time
 	case *time.Time:
-		since = *t
+		at = *t
 	case time.Time:
-		since = t
+		at = t
 	}
-	return duration.HumanDuration(time.Since(since))
+	return at
 }
 
 // clock is a time as the pages have it without scripts.
@@ -70,7 +72,7 @@ func timeOf(t time.Time) template.HTML {
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.UTC().Format("2006-01-02T15:04:05Z"), clock(t))) // no name is in it
 }
 
-// timed is a text of the pages with a time for its only argument.
-func timed(lang, text string, t time.Time) template.HTML {
-	return template.HTML(strings.Replace(template.HTMLEscapeString(translate(lang, text)), "%s", string(timeOf(t)), 1))
+// timed is a text of the pages with a time for its only argument, as age takes it.
+func timed(lang, text string, t any) template.HTML {
+	return template.HTML(strings.Replace(template.HTMLEscapeString(translate(lang, text)), "%s", string(timeOf(timeIn(t))), 1))
 }

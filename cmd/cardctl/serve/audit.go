@@ -1,0 +1,76 @@
+package serve
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/audit"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
+	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
+)
+
+// auditPage is the content of the view Audit.
+type auditPage struct {
+	*audit.Report
+	HalfLife string // for people
+	Covered  string
+	Counts   []checkCount
+	Only     audit.Check     // the check that is chosen, "" for all
+	Rows     []audit.Finding // of this page
+	Pages    page.Pages
+	Spans    []int // days to choose from
+}
+
+// checkCount is the number of findings of a check.
+type checkCount struct {
+	Check audit.Check
+	Count int
+}
+
+// auditView shows quotas and policies that nobody needs.
+func auditView(q *request) (any, any, error) {
+	r := audit.Run(q.Model.Queues, &q.Checks.Result, q.Configuration, daysOf(q.query))
+	p := &auditPage{Report: r, HalfLife: shortTime(r.HalfLife), Covered: shortTime(r.Covered), Only: audit.Check(q.query.Get("check")), Spans: []int{1, 7, 30, 90}}
+	if r.Lacks != "" && !q.seen.viewer.Queues(q.seen.ctx) {
+		r.Lacks = lackReading.Text
+	}
+	selected := []audit.Finding{}
+	for _, check := range audit.Checks {
+		p.Counts = append(p.Counts, checkCount{check, 0})
+	}
+	for _, f := range r.Items {
+		p.Counts[slices.Index(audit.Checks, f.Check)].Count++
+		if p.Only == "" || p.Only == f.Check {
+			selected = append(selected, f)
+		}
+	}
+	p.Pages = page.PagesOf(len(selected), rowsPerPage, number(q.query.Get("page")))
+	p.Rows = selected[p.Pages.From:p.Pages.To]
+	return p, r, nil
+}
+
+// daysOf is the number of days of a query, else the default.
+func daysOf(query url.Values) int {
+	if days := number(query.Get("days")); days > 0 && days <= audit.MostDays {
+		return days
+	}
+	return audit.DefaultDays
+}
+
+func shortTime(text string) string {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return ""
+	}
+	return queues.ShortTime(d)
+}
+
+func auditCommand(q *request) []string {
+	words := []string{"audit"}
+	if days := daysOf(q.query); days != audit.DefaultDays {
+		words = append(words, "--days", strconv.Itoa(days))
+	}
+	return words
+}

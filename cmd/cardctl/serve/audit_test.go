@@ -1,0 +1,73 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/capacity-card/capacity-card/cmd/cardctl/audit"
+)
+
+// TestAuditPage has a page of one check, and says that there is no record of use.
+func TestAuditPage(t *testing.T) {
+	h := newServer(t, newSource(t, examples), nil).Handler()
+	body := words(get(h, "/audit").Body.String())
+	for _, text := range []string{"There is no record of use over time: the scheduler keeps none: the argument fairShareHalfLife is not set.",
+		"UnusedQuota a quota of which hardly anything was used not known", "SumOfQuotas quotas that add up to more than there is 1",
+		"the quotas of 2 queues below it add up to 8, more than its quota of 6 and the 7 of the nodes"} {
+		assert.Contains(t, body, text)
+	}
+	assert.Contains(t, get(h, "/audit?days=30").Body.String(), "cardctl audit --days 30")
+	assert.NotContains(t, words(get(h, "/audit?check=NeverApplies").Body.String()), "add up to 8")
+	assert.Contains(t, words(get(h, "/audit?lang=zh").Body.String()), "其下 2 个队列的配额之和为 8，超过它的配额 6 和节点的 7")
+	var r audit.Report
+	require.NoError(t, json.Unmarshal(get(h, "/audit.json?days=400").Body.Bytes(), &r))
+	assert.Equal(t, audit.DefaultDays, r.Days)
+	assert.Len(t, r.Items, 1)
+}
+
+const windowed = `
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata:
+  name: q
+  annotations:
+    volcano.sh/card.quota: '{"A": 4}'
+    volcano.sh/card.budget: '{"A": "100h/month"}'
+    volcano.sh/override: '[{"from": "%s", "until": "2099-01-01T00:00Z", "card.quota": {"A": 8}}, {"from": "2020-01-01T00:00Z", "until": "2020-01-02T00:00Z", "max-jobs": 2}]'
+spec: {weight: 1}
+`
+
+// write writes a manifest to a file, and returns its path.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "objects.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// TestQueueHasWindowsAndBudgets shows which windows are in force until when, and what is left of budgets.
+func TestQueueHasWindowsAndBudgets(t *testing.T) {
+	s := newSource(t, write(t, fmt.Sprintf(windowed, "2020-01-01T00:00Z")))
+	body := words(get(newServer(t, s, nil).Handler(), "/queue/q").Body.String())
+	for _, text := range []string{"in force until 2099-01-01 00:00:00 UTC", "The next change is at 2099-01-01 00:00:00 UTC", "is over", "A month 100 0 0 100"} {
+		assert.Contains(t, body, text)
+	}
+}
+
+// TestPagesFollowWindows has a cluster in which nothing changes but that a window begins.
+func TestPagesFollowWindows(t *testing.T) {
+	begins := time.Now().Add(1500 * time.Millisecond).UTC().Truncate(time.Second).Add(time.Second)
+	s := newSource(t, write(t, fmt.Sprintf(windowed, begins.Format(time.RFC3339))))
+	server := newServer(t, s, nil)
+	require.False(t, server.keeper.now().model.Queue("q").Windows[0].Holds)
+	assert.Equal(t, begins, server.keeper.nextWindow())
+	go server.Run(t.Context())
+	require.Eventually(t, func() bool { return server.keeper.now().model.Queue("q").Windows[0].Holds }, time.Minute, 10*time.Millisecond)
+}
