@@ -74,11 +74,14 @@ var policySets = func() []policySet {
 		maps.Copy(all.annotations, family.annotations)
 		maps.Copy(all.arguments, family.arguments)
 	}
+	families = append(families, policySet{"windows", map[string]string{policy.OverrideKey: `[{"from":"2000-01-01T00:00Z","until":"2999-01-01T00:00Z","max-jobs":1000000}]`},
+		nil, nil})
 	only := []string{"Allocatable", "JobEnqueueable", "Event", "SessionOpen"}
 	cards := policySet{"cards", map[string]string{card.QuotaKey: "{}"}, nil, only}
+	budgets := policySet{"budgets", map[string]string{card.QuotaKey: `{"A":1000000}`, card.BudgetKey: `{"A":"1000000000h/month"}`}, framework.Arguments{"fairShareStore": "none"}, only}
 	holders := policySet{"holders", map[string]string{card.QuotaKey: "{}", card.NamespaceKey: "{}",
 		card.HolderKey: `{"user":{"*":{"A":1000000}},"group":{"*":{"A":1000000}}}`}, nil, only}
-	return slices.Concat([]policySet{{name: "none"}}, families, []policySet{all, cards, holders})
+	return slices.Concat([]policySet{{name: "none"}}, families, []policySet{all, cards, holders, budgets})
 }()
 
 // largeWith is the shape L with annotations of the root. Jobs that run have no service class, so

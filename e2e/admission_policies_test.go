@@ -175,15 +175,16 @@ func displacedPromise(t *testing.T, c *cluster) {
 // one event each.
 func windows(t *testing.T, c *cluster) {
 	c.queue(t, "night", `{"NVIDIA-H200": 1}`)
-	c.submit(t, "sweep", "night", h200, 3)
-	c.runs(t, "sweep", map[string]int{h200: 1}, 2)
+	c.submit(t, "sweep", "night", h200, 5)
+	c.runs(t, "sweep", map[string]int{h200: 1}, 4)
 	object, err := c.Volcano.SchedulingV1beta1().Queues().Get(t.Context(), "night", metav1.GetOptions{})
 	require.NoError(t, err)
+	c.expectQuota(&scheduling.Queue{ObjectMeta: metav1.ObjectMeta{Name: "night", Annotations: map[string]string{"volcano.sh/card.quota": `{"NVIDIA-H200": 2}`}}})
 	from := time.Now().UTC().Truncate(time.Second).Add(3 * time.Second)
 	until := from.Add(20 * time.Second)
 	c.annotate(t, "night", "volcano.sh/override", fmt.Sprintf(`[{"from": %q, "until": %q, "card.quota": {"NVIDIA-H200": 2}}]`,
 		from.Format(time.RFC3339), until.Format(time.RFC3339)))
-	c.runs(t, "sweep", map[string]int{h200: 2}, 1)
+	c.runs(t, "sweep", map[string]int{h200: 2}, 3)
 	require.False(t, time.Now().Before(from), "the window has begun")
 	events := func(reason string) (n int) {
 		for _, event := range c.events(object.UID) {
@@ -201,9 +202,9 @@ func windows(t *testing.T, c *cluster) {
 	})
 	require.False(t, time.Now().Before(until), "the window has ended")
 	c.cycles(t, 4)
-	c.runs(t, "sweep", map[string]int{h200: 2}, 1)
-	c.complete(t, "sweep", 1)
+	c.runs(t, "sweep", map[string]int{h200: 2}, 3)
+	c.complete(t, "sweep", 2)
 	c.cycles(t, 4)
-	c.runs(t, "sweep", map[string]int{h200: 1}, 1)
+	c.runs(t, "sweep", map[string]int{h200: 1}, 2)
 	require.Equal(t, []int{1, 1}, []int{events("WindowBegan"), events("WindowEnded")})
 }

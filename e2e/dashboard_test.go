@@ -91,8 +91,11 @@ func (e *exposition) fullQueue(i, sample int) {
 		for account, value := range map[string]float64{"capacity": 1000, "deserved": 500, "allocated": held, "request": held + turn/10, "inqueue": 1} {
 			e.add("queue_"+account+"_scalar_resources", value*1e3, "queue_name", name, "resource", card)
 		}
+		e.add("queue_card_budget_hours", 2000, "queue_name", name, "resource", card)
+		e.add("queue_card_budget_used_hours", 500+turn, "queue_name", name, "resource", card)
 		e.add("queue_fair_share_usage", 1e3*(500+turn), "queue_name", name, "resource", card)
 	}
+	e.add("queue_windows_in_force", float64(1+i%3), "queue_name", name)
 	e.add("queue_fair_share_level", 0.5+turn/500, "queue_name", name)
 	card := cardNames[i%len(cardNames)]
 	rules := []string{"OverQuota", "OverDeserved", "Guaranteed", "Reserved", "NoSuchCard"}
