@@ -255,7 +255,7 @@ func (s *Store) save(ctx context.Context, record Record, now time.Time) error {
 		return fmt.Errorf("usage is not saved: %w", err)
 	case exists && first.Data[writerKey] != s.writer && first.Data[saveKey] != s.known:
 		return s.read(ctx, first)
-	case exists && reflect.DeepEqual(record, s.last):
+	case exists && reflect.DeepEqual(record.withoutKnown(), s.last.withoutKnown()):
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.current = now

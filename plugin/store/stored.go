@@ -120,6 +120,12 @@ type Record struct {
 	Evictions *evict.Record  `json:"evictions,omitempty"`
 }
 
+// withoutKnown is the record without what follows from its age alone.
+func (r Record) withoutKnown() Record {
+	r.Record = r.WithoutKnown()
+	return r
+}
+
 // state returns what a record has, nil for nothing.
 func (r *Record) state(saved time.Time, withUsage bool) (s *State, err error) {
 	s = &State{Saved: saved}
