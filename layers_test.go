@@ -74,9 +74,13 @@ var layers = []layer{
 		reason: "sums over windows of time, on numbers and names alone",
 	},
 	{
+		dir: "quota/evict", allow: []string{std, module + "/fastres"}, silent: true,
+		reason: "counts, and chooses, on numbers and names alone",
+	},
+	{
 		dir: "plugin",
 		allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/admit", module + "/plugin/reclaim", module + "/plugin/arguments",
-			module + "/plugin/constraint/...", module + "/plugin/inspect", module + "/plugin/store", module + "/quota/budget"}),
+			module + "/plugin/constraint/...", module + "/plugin/inspect", module + "/plugin/store", module + "/quota/budget", module + "/quota/evict"}),
 		reason: "registers the engine with Volcano: names, life cycle and hooks; what it reads, decides and reports has rooms of its own",
 	},
 	{
@@ -94,10 +98,11 @@ var layers = []layer{
 		reason: "asks the features that are active, and knows none of them",
 	},
 	{
-		dir: "plugin/store", allow: append(below(), module+"/plugin/arguments", module+"/quota/budget", module+"/quota/usage"),
+		dir: "plugin/store", allow: append(below(), module+"/plugin/arguments", module+"/quota/budget", module+"/quota/evict", module+"/quota/usage"),
 		reason: "saves and loads what lasts, and decides nothing",
 	},
 	feature("budget", module+"/plugin/store", module+"/quota/budget"), feature("claims"), feature("classes", module+"/plugin/arguments"), feature("devices"),
+	feature("enforce", module+"/plugin/report", module+"/plugin/constraint/runtimes", module+"/quota/evict"), feature("evictions", module+"/quota/evict"),
 	feature("fairness", module+"/plugin/arguments", module+"/plugin/store", module+"/quota/usage", module+"/plugin/constraint/runtimes"), feature("fences"), feature("gates"), feature("gone"),
 	feature("guarantees"), feature("holders"), feature("jobs"), feature("runtimes"),
 	{
@@ -176,6 +181,10 @@ var layers = []layer{
 	{
 		dir: "bench/workload", allow: []string{std},
 		reason: "describes load without a word on who carries it, so that it fits any scheduler",
+	},
+	{
+		dir: "bench/peers", allow: []string{std}, silent: true,
+		reason: "modules of their own, one for each scheduler; what they share knows none of them",
 	},
 	{
 		dir: "bench/load", allow: []string{std}, silent: true,

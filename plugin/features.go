@@ -6,6 +6,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/claims"
 	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
 	"github.com/capacity-card/capacity-card/plugin/constraint/devices"
+	"github.com/capacity-card/capacity-card/plugin/constraint/enforce"
+	"github.com/capacity-card/capacity-card/plugin/constraint/evictions"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fences"
 	"github.com/capacity-card/capacity-card/plugin/constraint/gates"
@@ -47,6 +49,12 @@ var takePolicies = []func(*session) any{
 	func(s *session) any { return fences.Open(&s.Session, &s.memory.fences) },
 	func(s *session) any { return classes.Open(&s.Session, s.settings.ByClass, s.settings.Owners) },
 	func(s *session) any { return runtimes.Open(&s.Session) },
+	func(s *session) any {
+		return evictions.Open(&s.Session, &s.memory.evictions, s.memory.store.Loads())
+	},
+	func(s *session) any {
+		return enforce.Open(&s.Session, &s.memory.evictions.Ledger, &s.memory.recorder, s.memory.store.Loads())
+	},
 }
 
 // useGates opens the reservations of pods without their gate, which allocatable adds to.

@@ -11,6 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
+	"github.com/capacity-card/capacity-card/plugin/constraint/evictions"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
@@ -46,6 +47,7 @@ type memory struct {
 	fences     quota.Fences
 	fairness   fairness.Memory
 	budgets    budget.Memory
+	evictions  evictions.Memory
 	store      store.Store
 
 	metrics   *report.Metrics
@@ -85,6 +87,7 @@ func (m *memory) parse(v arguments.Variant, given map[string]any) arguments.Sett
 func (m *memory) begin(with *store.Stored) {
 	m.fairness.Forget()
 	m.budgets.Forget()
+	m.evictions = evictions.Memory{}
 	m.store.Begin(with)
 }
 

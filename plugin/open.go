@@ -8,6 +8,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/intake"
@@ -29,6 +30,7 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.chooseRules()
 	s.setShares()
 	s.openFeatures()
+	s.Enforce()
 	s.saveStore()
 	if s.Intake.HasPolicies() {
 		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })
@@ -55,7 +57,7 @@ func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 	m.queues.Open(ssn.Queues, now)
 	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.settings.Bounds.HierarchyFrom)
 	renewed := m.renewNames()
-	c := m.cards.Open(ssn, &m.queues, tree, &m.names, v.Cards, s.settings.Cards)
+	c := m.cards.Open(ssn, m.intake.Jobs(ssn), &m.queues, tree, &m.names, v.Cards, s.settings.Cards)
 	s.Session = constraint.Session{Volcano: ssn, Plugin: v.Name, Now: now, Index: &m.index, Names: &m.names, Cards: c,
 		Books: &m.books, Frames: &m.frames, Limit: &m.index.RealCapability, Reservations: &m.admit.Reservations}
 	s.Open()
@@ -145,7 +147,18 @@ func (s *session) publish(treeChanged bool) {
 	m.metrics.Open(s.Index, &m.names, s.Cards, s.Intake.Queues, s.variant.Proportion)
 	m.metrics.Publish(s.Intake.Total, s.Intake.Jobs)
 	m.journal.Open(s.Volcano.Jobs)
+	s.publishEvictions()
 	s.publishUsage()
+}
+
+// publishEvictions writes what is left of budgets of evictions.
+func (s *session) publishEvictions() {
+	s.memory.metrics.ForgetEvictions()
+	if budgets := s.memory.evictions.InForce(); budgets != nil && !s.variant.Proportion {
+		for _, b := range budgets.All() {
+			s.memory.metrics.SetEvictionsLeft(b.Queue, policy.Short(b.Key), b.Left())
+		}
+	}
 }
 
 // publishUsage writes what queues have had over time, as often as it is saved.

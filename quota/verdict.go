@@ -11,27 +11,28 @@ type Reason uint8
 
 // The reasons. If several apply, the verdict has the first in this order.
 const (
-	Admitted         Reason = iota // not refused
-	UnknownQueue                   // the session does not have the queue
-	BrokenQueue                    // the queue does not reach the root
-	InnerQueue                     // the queue has child queues and takes no jobs itself
-	ClosedQueue                    // the queue's state is not Open
-	TooManyJobs                    // the queue has as many admitted jobs as it may have
-	OverQuota                      // the request does not fit under a bound
-	OverNamespace                  // the namespace has as much in a queue as the queue lets it have
-	OverHolder                     // the user, the group or the value of a label has as much
-	OverBudget                     // the queue has used up its budget of a card, or the job needs more than is left
-	OverDeserved                   // the request does not fit under deserved in any dimension
-	Guaranteed                     // what is left is guaranteed to other queues
-	Reserved                       // what is left is reserved for pods that get a node soon
-	Earmarked                      // what is left is for pods that others were evicted for
-	HeldForFairShare               // what is left is held for a job of a queue that goes first
-	MixedResources                 // the cards of one list have different resource names
-	ResourceMismatch               // the pod requests a resource that is not that of its cards
-	UntypedPod                     // the pod names no card, and untypedCards is reject
-	SearchExhausted                // the search for an assignment of cards used up its budget
-	ReclaimDelayed                 // the task has not waited for as long as its queue says
-	TrainingJob                    // the service class of the task takes nothing from other queues
+	Admitted          Reason = iota // not refused
+	UnknownQueue                    // the session does not have the queue
+	BrokenQueue                     // the queue does not reach the root
+	InnerQueue                      // the queue has child queues and takes no jobs itself
+	ClosedQueue                     // the queue's state is not Open
+	TooManyJobs                     // the queue has as many admitted jobs as it may have
+	OverQuota                       // the request does not fit under a bound
+	OverNamespace                   // the namespace has as much in a queue as the queue lets it have
+	OverHolder                      // the user, the group or the value of a label has as much
+	OverBudget                      // the queue has used up its budget of a card, or the job needs more than is left
+	OverDeserved                    // the request does not fit under deserved in any dimension
+	Guaranteed                      // what is left is guaranteed to other queues
+	Reserved                        // what is left is reserved for pods that get a node soon
+	Earmarked                       // what is left is for pods that others were evicted for
+	HeldForFairShare                // what is left is held for a job of a queue that goes first
+	MixedResources                  // the cards of one list have different resource names
+	ResourceMismatch                // the pod requests a resource that is not that of its cards
+	UntypedPod                      // the pod names no card, and untypedCards is reject
+	SearchExhausted                 // the search for an assignment of cards used up its budget
+	ReclaimDelayed                  // the task has not waited for as long as its queue says
+	TrainingJob                     // the service class of the task takes nothing from other queues
+	ReclaimBudgetUsed               // the queue has taken as many pods from other queues as it may in a time
 )
 
 var reasonNames = [...]string{
@@ -41,6 +42,7 @@ var reasonNames = [...]string{
 	HeldForFairShare: "HeldForFairShare",
 	MixedResources:   "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",
 	SearchExhausted: "SearchExhausted", ReclaimDelayed: "ReclaimDelayed", TrainingJob: "TrainingJob",
+	ReclaimBudgetUsed: "ReclaimBudgetUsed",
 }
 
 // String returns the name of the reason, such as "OverQuota".

@@ -19,9 +19,9 @@ var ofBudgets = []mutant{
 	{"Sum", "add(sums[p], sums[q])", "_ = p"},
 	{"heir", "i < len(a.above)", "i < 0"},
 	{"Need", "max(0, min(length, w.End(now).Sub(now)))", "max(0, length)"},
-	{"Next", "if x > 0 {", "if x >= 0 {"},
+	{"budget.Next", "if x > 0 {", "if x >= 0 {"},
 	{"UntilSpent", "- part", "- 0*part"},
-	{"Ledger.Record", "if !c.wanted {", "if false {"},
+	{"budget.Ledger.Record", "if !c.wanted {", "if false {"},
 	{"isBegin", "return c.Window.Begin(c.from).Equal(c.from)", "return true"},
 
 	{"readUsed", "r.bounds[own].Used >= r.bounds[own].Limit", "r.bounds[own].Used > 2*r.bounds[own].Limit"},

@@ -19,7 +19,7 @@ var ofGroups = []mutant{
 	{"fitsUnder", "p.request.Get(s.Group)+s.Of(amount) >", "s.Of(amount) >"},
 	{"skipLooseSides", "c.load > c.room", "c.load > 2*c.room"},
 	{"fitsSides", "a.cells[side].load > a.cells[side].room", "false"},
-	{"excess", "taken <= a.cells[side].room", "true"},
+	{"Assigner.excess", "taken <= a.cells[side].room", "true"},
 	{"Assigner.take", "a.cells[u.side].room -= u.weight * amount", "_ = u"},
 	{"fitGroups", "if !l.below(ix, q, s.Group, sum, groupRoom) {", "if false {"},
 }

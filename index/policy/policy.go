@@ -33,6 +33,9 @@ const (
 	MinRuntime
 	PreemptMinRuntime
 	ReclaimDelay
+	EvictionBudget
+	ReclaimBudget
+	EnforceQuota
 	keys // how many there are
 )
 
@@ -51,6 +54,9 @@ const (
 	MinRuntimeKey          = "volcano.sh/min-runtime"
 	PreemptMinRuntimeKey   = "volcano.sh/preempt-min-runtime"
 	ReclaimDelayKey        = "volcano.sh/reclaim-delay"
+	EvictionBudgetKey      = "volcano.sh/eviction-budget"
+	ReclaimBudgetKey       = "volcano.sh/reclaim-budget"
+	EnforceQuotaKey        = "volcano.sh/enforce-quota"
 	OverrideKey            = "volcano.sh/override" // windows of other values: package override reads it
 )
 
@@ -78,6 +84,9 @@ var rules = [keys]rule{
 	MinRuntime:          {name: MinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
 	PreemptMinRuntime:   {name: PreemptMinRuntimeKey, want: WantDuration, inherits: true, parse: parseDuration},
 	ReclaimDelay:        {name: ReclaimDelayKey, want: WantDuration, inherits: true, parse: parseDuration},
+	EvictionBudget:      {name: EvictionBudgetKey, want: wantRate, parse: parseRate},
+	ReclaimBudget:       {name: ReclaimBudgetKey, want: wantRate, parse: parseRate},
+	EnforceQuota:        {name: EnforceQuotaKey, want: wantEnforce, inherits: true, parse: parseEnforce},
 }
 
 // Value is the value of one annotation. Each key uses one field besides Set.
@@ -89,6 +98,7 @@ type Value struct {
 	Duration  time.Duration
 	Cards     []card.Entry
 	Budgets   []Budget // by the names of cards
+	Rate      Rate
 	Resources v1.ResourceList
 	Holders   []HolderLimits
 }
@@ -256,7 +266,7 @@ func InForce(path []map[string]string) (all []Held) {
 // lifts reports whether the value of a key is that of a queue without a policy.
 func (v Value) lifts(k Key) bool {
 	switch k {
-	case ReclaimFence:
+	case ReclaimFence, EnforceQuota:
 		return !v.Flag
 	case FairShare:
 		return v.Flag

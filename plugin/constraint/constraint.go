@@ -10,6 +10,8 @@
 //	CardRule   the same, for the cards of the job
 //	Account    is charged for tasks beside their queues, also in drafts and simulations
 //	TakePolicy who may take from whom
+//	Evictions  bounds how many tasks are evicted
+//	Enforcer   evicts tasks for no other task, when the session opens
 //	Watcher    follows the tasks that get and lose nodes in the session
 //	Reserver   reserves something for jobs that are admitted
 //	QueueOrder which queue is served first
@@ -88,6 +90,25 @@ type TakePolicy interface {
 	// Spares reports whether jobs of the same queue may not preempt a running task of q either.
 	// It is safe for many goroutines.
 	Spares(q index.Queue, task *api.TaskInfo) bool
+}
+
+// Evictions bounds how many tasks of a queue are evicted, and for a queue. It is for the goroutine that runs the session. The queue that
+// tasks are evicted for is None for nobody's.
+type Evictions interface {
+	// Begin starts a question: nobody counts as its victim yet.
+	Begin()
+	// Allows reports whether there is room for a task of a queue beside the victims of the question, and Count counts it as one.
+	Allows(from, to index.Queue) bool
+	Count(from, to index.Queue)
+	// Room returns how many tasks of a queue may be evicted now, without those of the question, and the most that may ever be at once.
+	Room(from, to index.Queue) (now, most int)
+	// Evicted counts a task that is evicted, n = 1, or that is not after all, n = -1.
+	Evicted(from, to index.Queue, n int)
+}
+
+// Enforcer evicts tasks when a session opens, before its hooks are registered. The accounts of now keep them until the next session.
+type Enforcer interface {
+	EvictExcess()
 }
 
 // JobAsk is a job that waits for admission, or that was admitted.

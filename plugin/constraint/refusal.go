@@ -77,7 +77,8 @@ const (
 	HolderLimit                   // what a user, a group or a value of a label may have
 	Unguaranteed                  // what is left beside the guarantees of others
 	MaxJobs
-	CardBudget // card-milli × seconds that the queue may use in a window
+	ReclaimBudget // how many pods of others the queue may have evicted in a time: Detail has it
+	CardBudget    // card-milli × seconds that the queue may use in a window
 )
 
 // NoDim is the dimension of a card that nothing in the session has.
@@ -123,7 +124,7 @@ func (s *Session) Refused(f Frame, asked Refusal, o cards.Outcome) *Refusal {
 		for i := range r.Cards.Selector.Names {
 			r.Shortfalls = append(r.Shortfalls, s.ofList(r, i))
 		}
-	case reason == quota.TooManyJobs:
+	case reason == quota.TooManyJobs, reason == quota.ReclaimBudgetUsed:
 		r.add(s.measure(r, reason, fastres.CPU, 1))
 	case reason.OfHolder(), reason == quota.OverBudget, reason == quota.HeldForFairShare:
 		if !r.OfCards() {

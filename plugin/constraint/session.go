@@ -50,6 +50,8 @@ type Session struct {
 	watchers  []Watcher
 	reservers []Reserver
 	policies  []TakePolicy
+	evictions []Evictions
+	enforcers []Enforcer
 	orders    []QueueOrder
 	byJob     []JobOrder
 	loans     []LoanRule
@@ -74,6 +76,8 @@ func (s *Session) Use(constraint any) {
 	s.watchers = appendIf(s.watchers, constraint)
 	s.reservers = appendIf(s.reservers, constraint)
 	s.policies = appendIf(s.policies, constraint)
+	s.evictions = appendIf(s.evictions, constraint)
+	s.enforcers = appendIf(s.enforcers, constraint)
 	s.orders = appendIf(s.orders, constraint)
 	s.byJob = appendIf(s.byJob, constraint)
 	s.loans = appendIf(s.loans, constraint)

@@ -98,6 +98,7 @@ func (s *Session) Charged(a constraint.Ask) {
 	if a.Task.Status == api.Running {
 		if e, known := s.evictions.of[a.Task.UID]; known {
 			s.evictions.byJob[e.evictor.Job]--
+			s.NoteEvicted(a.Queue, s.QueueOf(e.evictor), -1)
 			delete(s.evictions.of, a.Task.UID)
 			if last := s.evictions.last.task; last != nil && last.UID == a.Task.UID {
 				s.evictions.last = eviction{}
@@ -126,6 +127,7 @@ func (s *Session) Refunded(a constraint.Ask) {
 	e.last = eviction{a.Task, e.evictor}
 	e.of[a.Task.UID] = e.last
 	e.byJob[e.evictor.Job]++
+	s.NoteEvicted(a.Queue, s.QueueOf(e.evictor), 1)
 }
 
 // Close keeps the earmarks of this session for the next ones, and passes on which places changed
@@ -133,6 +135,7 @@ func (s *Session) Refunded(a constraint.Ask) {
 func (s *Session) Close() {
 	s.memory.draft.End()
 	s.Cards.NotePlaced(s.evictions.placed)
+	s.Intake.NotePlaced(s.Volcano, s.evictions.placed)
 	for _, task := range s.evictions.placed {
 		if job := s.Volcano.Jobs[task.Job]; job != nil && task.Status == api.Binding {
 			s.Exchanges.Placed(job.UID, task.NodeName)

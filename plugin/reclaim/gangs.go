@@ -53,7 +53,8 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 		if protection == quota.Spared || protection == quota.ByDeserved && s.keeps(q, charge) {
 			continue
 		}
-		if s.rules.takeForGang(s, g, q, task.NodeName, charge, protection) {
+		if s.AllowsVictim(q, to) && s.rules.takeForGang(s, g, q, task.NodeName, charge, protection) {
+			s.CountVictim(q, to)
 			victims = append(victims, task)
 		}
 	}

@@ -146,6 +146,7 @@ func (s *Session) Follow(task *api.TaskInfo) {
 		return
 	}
 	s.shiftFuture(p.rest, false)
+	s.noteRest(p, 1)
 	task.EvictionOccurred = true
 }
 
@@ -166,7 +167,16 @@ func (s *Session) Abandon(task *api.TaskInfo) {
 
 func (s *Session) returnRest(p *plan) {
 	s.shiftFuture(p.rest, true)
+	s.noteRest(p, -1)
 	p.rest = nil
+}
+
+// noteRest counts the rest of the victims of a plan as evicted, or takes it back.
+func (s *Session) noteRest(p *plan, n int) {
+	to := s.QueueOf(p.evictor)
+	for _, victim := range p.rest {
+		s.NoteEvicted(s.QueueOf(victim), to, n)
+	}
 }
 
 // shiftFuture charges running tasks to the future again, or refunds them.

@@ -162,6 +162,7 @@ func (s *Session) take(q index.Queue, victim fastres.Vector, to index.Queue,
 
 // beginVictims starts a question: no task counts as a victim yet.
 func (s *Session) beginVictims() {
+	s.BeginVictims()
 	s.memory.victims.Begin()
 	s.memory.draft.Begin(s.Session, &s.memory.victims)
 }

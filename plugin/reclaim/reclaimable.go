@@ -151,9 +151,10 @@ func (s *Session) eachVictim(e *evictor, reclaimees []*api.TaskInfo, visit func(
 
 // evict decides about one victim of q, and counts it as gone on all its accounts.
 func (s *Session) evict(e *evictor, q index.Queue, task *api.TaskInfo, charge fastres.Vector, protection quota.Protection) bool {
-	if !s.take(q, charge, e.Queue, e.request, e.charge, protection) {
+	if !s.AllowsVictim(q, e.Queue) || !s.take(q, charge, e.Queue, e.request, e.charge, protection) {
 		return false
 	}
+	s.CountVictim(q, e.Queue)
 	s.memory.draft.RemoveBeside(q, task, charge)
 	return true
 }

@@ -15,12 +15,13 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
-// The reasons of events about a queue's configuration.
+// The reasons of events on queues: about their configuration, and what is evicted because of it.
 const (
 	BadCardAnnotation      = "BadCardAnnotation"
 	BadDeviceQuota         = "BadDeviceQuota"
 	BadHierarchyAnnotation = "BadHierarchyAnnotation"
 	BadPolicyAnnotation    = "BadPolicyAnnotation"
+	QuotaEnforced          = "QuotaEnforced" // pods above the bounds of the queue are evicted after a delay
 )
 
 // Recorder records events. Volcano's own records none on queues, and it repeats

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -45,6 +46,8 @@ func (e *Explainer) Explain(r *constraint.Refusal) *Reason {
 		if len(r.Shortfalls) > 0 {
 			reason.Detail = r.Shortfalls[0].Detail
 		}
+	case r.Verdict.Reason == quota.ReclaimBudgetUsed:
+		reason.Detail = ofReclaimBudget(r)
 	case r.OfList():
 		e.explainList(reason, r)
 	case r.Verdict.Reason.OfHolder():
@@ -59,6 +62,17 @@ func (e *Explainer) Explain(r *constraint.Refusal) *Reason {
 		reason.Queue = reason.Shortages[0].Queue
 	}
 	return reason
+}
+
+// ofReclaimBudget returns until when a queue takes nothing, and why.
+func ofReclaimBudget(r *constraint.Refusal) string {
+	for _, f := range r.Shortfalls {
+		if f.Until.IsZero() {
+			return fmt.Sprintf("before it is read what it has taken: %s is %s", policy.Short(policy.ReclaimBudgetKey), f.Detail)
+		}
+		return fmt.Sprintf("until %s: %s is %s", Minute(f.Until), policy.Short(policy.ReclaimBudgetKey), f.Detail)
+	}
+	return "now"
 }
 
 // nameless reports whether a refusal of cards without a name is for want of one.

@@ -82,6 +82,7 @@ type Metrics struct {
 	byQueue    []*queueGauges   // by queue, from its first use in the session on
 	proportion bool
 	budgets    bool // some series of a budget is set
+	evictions  bool // some queue has the series of a budget of evictions
 }
 
 // NewMetrics returns Metrics without gauges.

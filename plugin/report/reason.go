@@ -14,36 +14,37 @@ import (
 // Rule names the rule that refuses a job or a task.
 type Rule string
 
-// The rules. Those up to TrainingJob are the reasons of package quota.
+// The rules. Those up to ReclaimBudgetUsed are the reasons of package quota.
 const (
-	UnknownQueue     Rule = "UnknownQueue"
-	BrokenQueue      Rule = "BrokenQueue"
-	InnerQueue       Rule = "InnerQueue"
-	ClosedQueue      Rule = "ClosedQueue"
-	TooManyJobs      Rule = "TooManyJobs" // the queue has as many admitted jobs as it may have
-	OverQuota        Rule = "OverQuota"
-	OverNamespace    Rule = "OverNamespace" // the namespace has as much in a queue as the queue lets it have
-	OverHolder       Rule = "OverHolder"    // the user, the group or the value of a label has as much
-	OverBudget       Rule = "OverBudget"    // the queue has used up its budget of a card, or the job needs more than is left
-	OverDeserved     Rule = "OverDeserved"
-	Guaranteed       Rule = "Guaranteed"       // what is left is guaranteed to other queues
-	Reserved         Rule = "Reserved"         // what is left is reserved for pods that get a node soon
-	Earmarked        Rule = "Earmarked"        // what is left is for pods that others were evicted for
-	HeldForFairShare Rule = "HeldForFairShare" // what is left is held for a job of a queue that goes first
-	MixedResources   Rule = "MixedResources"
-	ResourceMismatch Rule = "ResourceMismatch"
-	UntypedPod       Rule = "UntypedPod"
-	SearchExhausted  Rule = "SearchExhausted" // the search for an assignment of cards used up its budget
-	ReclaimDelayed   Rule = "ReclaimDelayed"  // the pod has not waited for as long as its queue says
-	TrainingJob      Rule = "TrainingJob"     // the service class of the pod takes nothing from other queues
-	UnlabeledNodes   Rule = "UnlabeledNodes"  // no node with the resource has the label that names the card
-	NoSuchCard       Rule = "NoSuchCard"      // the node has none of the cards
-	UnlabeledNode    Rule = "UnlabeledNode"   // the node has the resource, but lacks the label that names the card
-	ClaimUnknown     Rule = "ClaimUnknown"    // a resource claim of the pod does not exist
-	ClaimRefused     Rule = "ClaimRefused"    // a resource claim of the pod can be served nowhere
-	NoDevice         Rule = "NoDevice"        // the node has no device for a resource claim of the pod
-	UnnamedDevice    Rule = "UnnamedDevice"   // a resource claim may get a device that lacks the attribute which names the card
-	OtherDevice      Rule = "OtherDevice"     // a resource claim may get a card there that the pod does not name
+	UnknownQueue      Rule = "UnknownQueue"
+	BrokenQueue       Rule = "BrokenQueue"
+	InnerQueue        Rule = "InnerQueue"
+	ClosedQueue       Rule = "ClosedQueue"
+	TooManyJobs       Rule = "TooManyJobs" // the queue has as many admitted jobs as it may have
+	OverQuota         Rule = "OverQuota"
+	OverNamespace     Rule = "OverNamespace" // the namespace has as much in a queue as the queue lets it have
+	OverHolder        Rule = "OverHolder"    // the user, the group or the value of a label has as much
+	OverBudget        Rule = "OverBudget"    // the queue has used up its budget of a card, or the job needs more than is left
+	OverDeserved      Rule = "OverDeserved"
+	Guaranteed        Rule = "Guaranteed"       // what is left is guaranteed to other queues
+	Reserved          Rule = "Reserved"         // what is left is reserved for pods that get a node soon
+	Earmarked         Rule = "Earmarked"        // what is left is for pods that others were evicted for
+	HeldForFairShare  Rule = "HeldForFairShare" // what is left is held for a job of a queue that goes first
+	MixedResources    Rule = "MixedResources"
+	ResourceMismatch  Rule = "ResourceMismatch"
+	UntypedPod        Rule = "UntypedPod"
+	SearchExhausted   Rule = "SearchExhausted"   // the search for an assignment of cards used up its budget
+	ReclaimDelayed    Rule = "ReclaimDelayed"    // the pod has not waited for as long as its queue says
+	TrainingJob       Rule = "TrainingJob"       // the service class of the pod takes nothing from other queues
+	ReclaimBudgetUsed Rule = "ReclaimBudgetUsed" // the queue has taken as many pods from other queues as it may in a time
+	UnlabeledNodes    Rule = "UnlabeledNodes"    // no node with the resource has the label that names the card
+	NoSuchCard        Rule = "NoSuchCard"        // the node has none of the cards
+	UnlabeledNode     Rule = "UnlabeledNode"     // the node has the resource, but lacks the label that names the card
+	ClaimUnknown      Rule = "ClaimUnknown"      // a resource claim of the pod does not exist
+	ClaimRefused      Rule = "ClaimRefused"      // a resource claim of the pod can be served nowhere
+	NoDevice          Rule = "NoDevice"          // the node has no device for a resource claim of the pod
+	UnnamedDevice     Rule = "UnnamedDevice"     // a resource claim may get a device that lacks the attribute which names the card
+	OtherDevice       Rule = "OtherDevice"       // a resource claim may get a card there that the pod does not name
 )
 
 // Reason is why a job or a task waits. Events, conditions, logs and cardctl all
@@ -165,11 +166,8 @@ func (r Reason) In(memory Unit) string {
 		return fmt.Sprintf("Queue <%s> may have room for <%s> of <%s>, but the search for an assignment of cards "+
 			"used up its budget in this session",
 			r.Queue, card.FormatDecimal(r.Requested), r.Cards)
-	case ReclaimDelayed:
-		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod yet: the pod waits for less than %s", r.Queue,
-			policy.ReclaimDelayKey)
-	case TrainingJob:
-		return fmt.Sprintf("Queue <%s> takes nothing from other queues for the pod: its service class is %s", r.Queue, policy.Training)
+	case ReclaimDelayed, TrainingJob, ReclaimBudgetUsed:
+		return r.ofReclaim()
 	case UnlabeledNodes:
 		return fmt.Sprintf("No queue has a quota of <%s>: the nodes that have it lack %s", r.Cards, r.naming())
 	case NoSuchCard:
@@ -186,6 +184,18 @@ func (r Reason) In(memory Unit) string {
 		return r.shortages(memory) + reserved
 	}
 	return r.shortages(memory)
+}
+
+// ofReclaim formats why a queue takes nothing from others.
+func (r Reason) ofReclaim() string {
+	why := " for the pod: its service class is " + policy.Training
+	switch r.Rule {
+	case ReclaimDelayed:
+		why = " for the pod yet: the pod waits for less than " + policy.ReclaimDelayKey
+	case ReclaimBudgetUsed:
+		why = " " + r.Detail
+	}
+	return fmt.Sprintf("Queue <%s> takes nothing from other queues%s", r.Queue, why)
 }
 
 // ofClaim formats a reason about a resource claim.

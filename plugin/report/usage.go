@@ -14,6 +14,7 @@ var (
 	levelVec = queueVec("fair_share_level", "Usage and allocation of one queue relative to what it deserves or to its weight: "+
 		"among queues of one priority that have what they deserve, the smallest goes first")
 	budgetVec  = queueVec("card_budget_hours", "Card-hours that one queue may use of a card in the window of its budget", "resource")
+	leftVec    = queueVec("evictions_left", "Evictions that are left now of a budget of evictions of one queue", "budget")
 	spentVec   = queueVec("card_budget_used_hours", "Card-hours that one queue has used of a card in the window of its budget", "resource")
 	savedGauge = gaugeVec("fair_share_saved_timestamp_seconds", "Time of the last save of the usage of queues")
 )
@@ -43,6 +44,20 @@ func (m *Metrics) ForgetBudgets() {
 	}
 }
 
+// SetEvictionsLeft sets how many evictions are left of a budget of a queue, by the name of the annotation without its prefix.
+// ForgetEvictions deletes the series of all queues.
+func (m *Metrics) SetEvictionsLeft(q index.Queue, budget string, left int) {
+	m.evictions = true
+	leftVec.WithLabelValues(m.ix.Name(q), budget).Set(float64(left))
+}
+
+func (m *Metrics) ForgetEvictions() {
+	if m.evictions {
+		leftVec.Reset()
+		m.evictions = false
+	}
+}
+
 // SetSaved sets when usage was saved last. The zero time is never.
 func (m *Metrics) SetSaved(at time.Time) {
 	if !at.IsZero() {
@@ -55,4 +70,5 @@ func forgetUsage(of prometheus.Labels) {
 	levelVec.Delete(of)
 	budgetVec.DeletePartialMatch(of)
 	spentVec.DeletePartialMatch(of)
+	leftVec.DeletePartialMatch(of)
 }

@@ -1,5 +1,5 @@
-// Package store keeps what must last over restarts of the scheduler in ConfigMaps: what queues have had over time, and
-// what they have used of their budgets.
+// Package store keeps what must last over restarts of the scheduler in ConfigMaps: what queues have had over time,
+// what they have used of their budgets, and what they lost to evictions.
 package store
 
 import (
@@ -19,6 +19,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/quota/budget"
+	"github.com/capacity-card/capacity-card/quota/evict"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
@@ -27,10 +28,11 @@ const requestTimeout = 30 * time.Second
 
 // State is what was loaded. What the store does not have, or has of another half-life, is nil.
 type State struct {
-	History *usage.History
-	Budgets *budget.Ledger
-	Saved   time.Time
-	Now     time.Time // of the session that takes it, the zero time for that of the session's clock
+	History   *usage.History
+	Budgets   *budget.Ledger
+	Evictions *evict.Ledger
+	Saved     time.Time
+	Now       time.Time // of the session that takes it, the zero time for that of the session's clock
 }
 
 // Store reads and writes records in goroutines of its own. The zero Store is not open.
@@ -253,7 +255,7 @@ func (s *Store) save(ctx context.Context, record Record, now time.Time) error {
 		return fmt.Errorf("usage is not saved: %w", err)
 	case exists && first.Data[writerKey] != s.writer && first.Data[saveKey] != s.known:
 		return s.read(ctx, first)
-	case exists && reflect.DeepEqual(record, s.last):
+	case exists && reflect.DeepEqual(record.withoutKnown(), s.last.withoutKnown()):
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.current = now

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/capacity-card/capacity-card/quota/budget"
+	"github.com/capacity-card/capacity-card/quota/evict"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
@@ -111,11 +112,18 @@ func join(first *v1.ConfigMap, part func(name string) (*v1.ConfigMap, error)) (p
 	return packed, parts, nil
 }
 
-// Record is what is stored: the usage of queues over time, and what they have used of budgets, nil for nothing. Fields that a
-// later release adds are not read.
+// Record is what is stored: the usage of queues over time, what they have used of budgets, and what lasts of evictions, nil for
+// nothing. Fields that a later release adds are not read.
 type Record struct {
 	usage.Record
-	Budgets *budget.Record `json:"budgets,omitempty"`
+	Budgets   *budget.Record `json:"budgets,omitempty"`
+	Evictions *evict.Record  `json:"evictions,omitempty"`
+}
+
+// withoutKnown is the record without what follows from its age alone.
+func (r Record) withoutKnown() Record {
+	r.Record = r.WithoutKnown()
+	return r
 }
 
 // state returns what a record has, nil for nothing.
@@ -131,7 +139,13 @@ func (r *Record) state(saved time.Time, withUsage bool) (s *State, err error) {
 			err = fmt.Errorf("budgets: %w", err) // usage is good
 		}
 	}
-	if s.History == nil && s.Budgets == nil {
+	if r.Evictions != nil {
+		var wrong error
+		if s.Evictions, wrong = evict.New(r.Evictions); wrong != nil {
+			err = errors.Join(err, fmt.Errorf("evictions: %w", wrong))
+		}
+	}
+	if s.History == nil && s.Budgets == nil && s.Evictions == nil {
 		return nil, err
 	}
 	return s, err

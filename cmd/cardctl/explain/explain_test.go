@@ -250,9 +250,9 @@ func TestPoliciesOfReclaim(t *testing.T) {
 	}{
 		"a fence": {queue: `volcano.sh/reclaim-fence: "true"`,
 			safety: "queue borrower has more than it deserves, and queues inside of the reclaim fence borrower that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
-			advice: "pods with such cards that volcano.sh/reclaim-fence of queue borrower spares: 6", spared: []Spared{{policy.ReclaimFenceKey, "borrower", 6}}},
-		"a minimum runtime": {queue: `volcano.sh/min-runtime: 30m`, spared: []Spared{{policy.MinRuntimeKey, "borrower", 6}}, safety: "no job can reclaim it: it runs for less than 30m0s, its queue's volcano.sh/min-runtime"},
-		"a fence around the queue of the waiting job": {owner: `volcano.sh/reclaim-fence: "true"`, spared: []Spared{{policy.ReclaimFenceKey, "owner", 6}},
+			advice: "pods with such cards that volcano.sh/reclaim-fence of queue borrower spares: 6", spared: []Spared{{policy.ReclaimFenceKey, "borrower", 6, ""}}},
+		"a minimum runtime": {queue: `volcano.sh/min-runtime: 30m`, spared: []Spared{{policy.MinRuntimeKey, "borrower", 6, ""}}, safety: "no job can reclaim it: it runs for less than 30m0s, its queue's volcano.sh/min-runtime"},
+		"a fence around the queue of the waiting job": {owner: `volcano.sh/reclaim-fence: "true"`, spared: []Spared{{policy.ReclaimFenceKey, "owner", 6, ""}},
 			safety: "queue borrower has more than it deserves, and other queues that have less can reclaim it: 2 NVIDIA-H200 (6 of 4 deserved)",
 			advice: "pods with such cards that volcano.sh/reclaim-fence of queue owner spares: 6"},
 		"training":  {argument: "reclaimByServiceType: true", runs: "training", claims: "inference", taken: true, safety: "jobs of inference in other queues can reclaim it, down to what is guaranteed to queue borrower"},

@@ -138,11 +138,8 @@ func unknown(kind, name string, known []string) error {
 func parse(setting string) (queue, field, value string, ok bool) {
 	target, assignment, ok := strings.Cut(setting, ":")
 	queue, isQueue := strings.CutPrefix(target, "queue/")
-	at := strings.LastIndexByte(assignment, '=')
-	if !ok || !isQueue || at < 0 {
-		return "", "", "", false
-	}
-	return queue, assignment[:at], assignment[at+1:], true
+	field, value, assigns := strings.Cut(assignment, "=") // a value such as after=30m has the sign as well
+	return queue, field, value, ok && isQueue && assigns
 }
 
 func set(queue *scheduling.Queue, field, value string) error {

@@ -1,0 +1,76 @@
+package policy
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Rate is the most evictions in any time of a length. The zero Rate is no bound.
+type Rate struct {
+	Most   int // 1 to mostEvictions
+	Length time.Duration
+}
+
+// String formats a rate as the annotation has it, such as 10/1h.
+func (r Rate) String() string {
+	n, unit := int(r.Length/time.Minute), "m"
+	switch {
+	case n%(24*60) == 0:
+		n, unit = n/(24*60), "d"
+	case n%60 == 0:
+		n, unit = n/60, "h"
+	}
+	return strconv.Itoa(r.Most) + "/" + strconv.Itoa(n) + unit
+}
+
+// The lengths of rates, and what they count.
+const (
+	leastRateLength = time.Minute
+	mostRateLength  = 31 * 24 * time.Hour
+	mostEvictions   = 10000
+)
+
+const (
+	wantRate    = "a number of evictions from 1 to 10000 and a length from 1m to 31d, such as 10/1h"
+	wantEnforce = "off, or after= and a duration of 0 or more, such as after=30m"
+)
+
+var (
+	rateText  = regexp.MustCompile(`^([1-9][0-9]{0,4})/([1-9][0-9]{0,4})([mhd])$`)
+	rateUnits = map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+)
+
+func parseRate(v *Value, text string) bool {
+	parts := rateText.FindStringSubmatch(text)
+	if parts == nil {
+		return false
+	}
+	most, _ := strconv.Atoi(parts[1]) // at most 5 digits
+	n, _ := strconv.Atoi(parts[2])
+	v.Rate = Rate{Most: most, Length: time.Duration(n) * rateUnits[parts[3]]}
+	return most <= mostEvictions && v.Rate.Length >= leastRateLength && v.Rate.Length <= mostRateLength
+}
+
+// parseEnforce parses what is enforced, and how long pods may run on above a bound.
+func parseEnforce(v *Value, text string) (ok bool) {
+	if text == "off" {
+		return true
+	}
+	after, given := strings.CutPrefix(text, "after=")
+	v.Duration, ok = ParseDuration(after)
+	v.Flag = given && ok
+	return v.Flag
+}
+
+// EvictionBudget returns how many pods of the queue and those below it may be evicted in a time.
+func (v *Values) EvictionBudget() Rate { return v[EvictionBudget].Rate }
+
+// ReclaimBudget returns how many pods of other queues may be evicted for theirs in a time.
+func (v *Values) ReclaimBudget() Rate { return v[ReclaimBudget].Rate }
+
+// EnforceQuota returns how long pods may run on above the bounds of the queue, and whether they are evicted at all.
+func (v *Values) EnforceQuota() (after time.Duration, on bool) {
+	return v[EnforceQuota].Duration, v[EnforceQuota].Flag
+}

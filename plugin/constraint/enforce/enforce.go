@@ -1,0 +1,235 @@
+// Package enforce evicts what is above the bounds of queues after a delay (the annotation volcano.sh/enforce-quota). Package
+// quota/evict has the bounds over time, and the order of pods.
+package enforce
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/quota/evict"
+)
+
+// Rule evicts what is above the bounds of the queues with the policy.
+type Rule struct {
+	session  *constraint.Session
+	ledger   *evict.Ledger
+	recorder *report.Recorder
+	loads    bool // since when queues are above their bounds is being read
+
+	excesses []excess // of which the delay is over
+}
+
+// excess is what is above a bound.
+type excess struct {
+	queue           index.Queue
+	dim             fastres.Dim
+	has, bound, due float64 // bound is that of allocation, and due what may stay now
+}
+
+var _ constraint.Enforcer = (*Rule)(nil)
+
+// Open returns the rule, nil where no queue has the policy. loads says that what was stored is still being read.
+func Open(s *constraint.Session, ledger *evict.Ledger, recorder *report.Recorder, loads bool) any {
+	if s.Intake.HasPolicies() {
+		for q := range index.Queue(s.Index.Len()) {
+			if _, on := s.Intake.Policies(q).EnforceQuota(); on {
+				return &Rule{session: s, ledger: ledger, recorder: recorder, loads: loads}
+			}
+		}
+	}
+	ledger.Above.Keep(func(string, string) bool { return false })
+	return nil
+}
+
+// EvictExcess evicts the smallest set of pods in the order of evict.Choose, as far as the budgets of evictions have room.
+func (r *Rule) EvictExcess() {
+	if r.loads {
+		return
+	}
+	r.readExcesses()
+	if len(r.excesses) == 0 {
+		return
+	}
+	jobs, tasks := r.jobs()
+	left := make([]float64, len(r.excesses))
+	for i, e := range r.excesses {
+		left[i] = e.has - e.due
+	}
+	for _, u := range evict.Choose(left, jobs) {
+		first := tasks[u.Job][u.Pods[0]]
+		if now, _ := r.session.EvictionRoom(r.session.QueueOf(first)); now < len(u.Pods) {
+			continue // in a later session
+		}
+		for _, pod := range u.Pods {
+			r.evict(tasks[u.Job][pod], jobs[u.Job].Pods[pod].Frees)
+		}
+	}
+}
+
+// evict evicts a pod, with the reason that Volcano writes to its events.
+func (r *Rule) evict(task *api.TaskInfo, frees []float64) {
+	reason := policy.Short(policy.EnforceQuotaKey)
+	if i := slices.IndexFunc(frees, func(amount float64) bool { return amount > 0 }); i >= 0 {
+		reason += ": " + r.describe(r.excesses[i])
+	} else {
+		reason += ": its job falls below its minimum"
+	}
+	if err := r.session.EvictForNobody(task, reason); err != nil {
+		klog.Errorf("[%s] failed to evict task %s/%s: %v", r.session.Plugin, task.Namespace, task.Name, err)
+	}
+}
+
+// describe formats an excess.
+func (r *Rule) describe(e excess) string {
+	return fmt.Sprintf("queue <%s> has more <%s> than it may: <%s>, and its bound is <%s>", r.session.Index.Name(e.queue), r.session.Names.Name(e.dim),
+		r.quantityText(e.dim, e.has), r.quantityText(e.dim, e.bound))
+}
+
+func (r *Rule) quantityText(d fastres.Dim, quantity float64) string {
+	return report.Amount(r.session.Names.Name(d), report.Readable(d, quantity), report.Mi)
+}
+
+// readExcesses notes which queues are above their bounds, announces those that are so anew, and finds those that have been for as long
+// as they may.
+func (r *Rule) readExcesses() {
+	s, all := r.session, map[[2]string]bool{}
+	for q := range index.Queue(s.Index.Len()) {
+		after, on := s.Intake.Policies(q).EnforceQuota()
+		if !on || s.Index.Broken(q) != nil {
+			continue
+		}
+		var news []excess
+		for d := range s.Index.Allocated(q).Requested() {
+			e := excess{queue: q, dim: d, has: s.Index.Allocated(q).Get(d) - s.Index.Terminating.Row(q).Get(d), bound: s.Index.RealCapability.At(q, d)}
+			if _, device := s.Names.Class(d); device || e.has-e.bound < fastres.MinResource {
+				continue
+			}
+			queue, resource := s.Index.Name(q), r.resource(d)
+			all[[2]string{queue, resource}] = true
+			if r.ledger.Above.Note(queue, resource, s.Now, e.bound) {
+				news = append(news, e)
+				r.ledger.Changed = true
+			}
+			if e.due = r.ledger.Above.Allowed(queue, resource, s.Now, after); e.has-e.due >= fastres.MinResource {
+				r.excesses = append(r.excesses, e)
+			}
+		}
+		if len(news) > 0 {
+			r.announce(q, after, news)
+		}
+	}
+	r.ledger.Above.Keep(func(queue, resource string) bool { return all[[2]string{queue, resource}] })
+}
+
+// resource is the name of a dimension in what is stored: that of a card can be that of a resource, too.
+func (r *Rule) resource(d fastres.Dim) string {
+	if r.session.Names.IsCard(d) {
+		return "card " + r.session.Names.Name(d)
+	}
+	return r.session.Names.Name(d)
+}
+
+// announce records an event on a queue that is above lower bounds than before.
+func (r *Rule) announce(q index.Queue, after time.Duration, news []excess) {
+	queue := r.session.Intake.Queues[q]
+	if queue == nil {
+		return
+	}
+	var each []string
+	for _, e := range news {
+		each = append(each, fmt.Sprintf("<%s> of <%s>, <%s> are allowed", r.quantityText(e.dim, e.has), r.session.Names.Name(e.dim), r.quantityText(e.dim, e.bound)))
+	}
+	slices.Sort(each)
+	r.recorder.WarnQueue(r.session.Volcano, r.session.Plugin, queue.Queue, report.QuotaEnforced,
+		fmt.Sprintf("queue <%s> is above its bounds: %s; pods above them are evicted from %s on (%s: after=%s)", queue.Name, strings.Join(each, "; "),
+			report.Minute(r.session.Now.Add(after)), policy.Short(policy.EnforceQuotaKey), after))
+}
+
+// jobs returns the jobs with pods that free something of an excess, and their tasks.
+func (r *Rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
+	s := r.session
+	below := make([]bool, s.Index.Len()) // in the queue of an excess, or below
+	for q := range below {
+		below[q] = slices.ContainsFunc(r.excesses, func(e excess) bool { return slices.Contains(s.Index.Path(index.Queue(q)), e.queue) })
+	}
+	frame := s.Frames.Open()
+	defer frame.Close()
+	charge := frame.Vector()
+	for _, job := range s.Volcano.Jobs {
+		q := s.Index.Lookup(string(job.Queue))
+		if q == index.None || !below[q] || s.Volcano.Queues[job.Queue] == nil {
+			continue
+		}
+		_, most := s.EvictionRoom(q)
+		own := running(job)
+		of := evict.Job{QueuePriority: s.Volcano.Queues[job.Queue].Queue.Spec.Priority, Priority: job.Priority,
+			Spare: int(job.ReadyTaskNum() - job.MinAvailable), Roles: rolesOf(job), Kept: len(own) > most}
+		useful := false
+		for _, task := range own {
+			s.Intake.SetCharge(charge, q, task, task.NodeName)
+			pod := evict.Pod{Name: task.Namespace + "/" + task.Name, Role: task.TaskRole, Priority: task.Priority,
+				Ran:   int64(runtimes.Of(task.Pod, s.Now) / time.Second),
+				Fixed: !task.Preemptable || !api.PreemptableStatus(task.Status), Frees: r.reliefOf(q, charge)}
+			useful = useful || pod.Frees != nil
+			of.Pods = append(of.Pods, pod)
+		}
+		if useful {
+			jobs, tasks = append(jobs, of), append(tasks, own)
+		}
+	}
+	return jobs, tasks
+}
+
+// running returns the tasks of a job that have a node, in the order of their names.
+func running(job *api.JobInfo) (tasks []*api.TaskInfo) {
+	for _, task := range job.Tasks {
+		if api.AllocatedStatus(task.Status) {
+			tasks = append(tasks, task)
+		}
+	}
+	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int { return strings.Compare(x.Name, y.Name) })
+	return tasks
+}
+
+// rolesOf returns how many pods a job has above the minimum of each of its roles. Volcano looks at these only where the minimum of the job
+// has room for all of them.
+func rolesOf(job *api.JobInfo) map[string]int {
+	if len(job.TaskMinAvailable) == 0 || job.MinAvailable < job.TaskMinAvailableTotal {
+		return nil
+	}
+	spare := map[string]int{}
+	for role, least := range job.TaskMinAvailable {
+		spare[role] = -int(least)
+	}
+	for _, task := range job.Tasks {
+		if _, known := spare[task.TaskRole]; known && (api.AllocatedStatus(task.Status) || task.Status == api.Succeeded) {
+			spare[task.TaskRole]++
+		}
+	}
+	return spare
+}
+
+// reliefOf returns what a task of a queue frees of each excess, nil for nothing.
+func (r *Rule) reliefOf(q index.Queue, charge fastres.Vector) (frees []float64) {
+	for i, e := range r.excesses {
+		if amount := charge.Get(e.dim); amount > 0 && slices.Contains(r.session.Index.Path(q), e.queue) {
+			if frees == nil {
+				frees = make([]float64, len(r.excesses))
+			}
+			frees[i] = amount
+		}
+	}
+	return frees
+}

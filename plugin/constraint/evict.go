@@ -1,0 +1,76 @@
+package constraint
+
+import (
+	"math"
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/index"
+)
+
+// BeginVictims starts a question about victims: none counts yet.
+func (s *Session) BeginVictims() {
+	for _, e := range s.evictions {
+		e.Begin()
+	}
+}
+
+// AllowsVictim reports whether a task of a queue may be evicted for one of the queue to beside the victims of the question, and
+// CountVictim counts it as one.
+func (s *Session) AllowsVictim(from, to index.Queue) bool {
+	return !slices.ContainsFunc(s.evictions, func(e Evictions) bool { return !e.Allows(from, to) })
+}
+
+func (s *Session) CountVictim(from, to index.Queue) {
+	for _, e := range s.evictions {
+		e.Count(from, to)
+	}
+}
+
+// EvictionRoom returns how many tasks of a queue may be evicted now for nobody, and the most that may ever be at once.
+func (s *Session) EvictionRoom(from index.Queue) (now, most int) {
+	now, most = math.MaxInt, math.MaxInt
+	for _, e := range s.evictions {
+		n, m := e.Room(from, index.None)
+		now, most = min(now, n), min(most, m)
+	}
+	return now, most
+}
+
+// NoteEvicted counts a task of a queue that is evicted for one of the queue to, n = 1, or that is not after all, n = -1. One that is evicted
+// for its own queue does not count.
+func (s *Session) NoteEvicted(from, to index.Queue, n int) {
+	if from == to || from == index.None {
+		return
+	}
+	for _, e := range s.evictions {
+		e.Evicted(from, to, n)
+	}
+}
+
+// Enforce evicts what constraints evict when the session opens.
+func (s *Session) Enforce() {
+	for _, e := range s.enforcers {
+		e.EvictExcess()
+	}
+}
+
+// EvictForNobody evicts a task when the session opens. Its queue keeps what it has until the next session, so that nobody gets it while
+// the pod terminates, and rules about what will be do without it.
+//
+// Volcano calls the events of the plugins that have opened, those of later tiers find the task Releasing when they open. When the
+// session closes, this would not be sound: Volcano closes plugins in no order, and upstream's panic at events afterwards. The action
+// shuffle, which asks VictimTasks, is in few configurations.
+func (s *Session) EvictForNobody(task *api.TaskInfo, reason string) error {
+	frame := s.Frames.Open()
+	defer frame.Close()
+	q, charge := s.QueueOf(task), frame.Vector()
+	s.Intake.SetCharge(charge, q, task, task.NodeName)
+	if err := s.Volcano.Evict(task, reason); err != nil {
+		return err
+	}
+	s.Books.Refund(q, s.Intake.AccountOf(task.Job), charge)
+	s.NoteEvicted(q, index.None, 1)
+	return nil
+}

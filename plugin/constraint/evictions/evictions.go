@@ -1,0 +1,228 @@
+// Package evictions bounds how many pods of a queue are evicted in a time, and how many it has others evict (the annotations
+// volcano.sh/eviction-budget and volcano.sh/reclaim-budget). Package quota/evict has the formula.
+package evictions
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/quota"
+	"github.com/capacity-card/capacity-card/quota/evict"
+)
+
+// Memory is what lasts of evictions. The zero Memory is ready.
+type Memory struct {
+	Ledger  evict.Ledger
+	budgets *Budgets // of the session that was opened last; nil where no queue has a budget
+}
+
+// InForce returns the budgets of the session that was opened last, nil where no queue has one.
+func (m *Memory) InForce() *Budgets { return m.budgets }
+
+// Budgets are the budgets of evictions of all queues.
+type Budgets struct {
+	session *constraint.Session
+	ledger  *evict.Ledger
+	loads   bool      // what was evicted before is being read
+	lost    []*Budget // by queue, nil for none: of its pods
+	taken   []*Budget // by queue: of others' pods, for its own
+	all     []*Budget
+}
+
+// Budget is a budget of one queue.
+type Budget struct {
+	Queue index.Queue
+	Key   string // of the annotation
+	Rate  policy.Rate
+	Used  int
+	Next  time.Time // when one more may be evicted; only where Left is 0
+	Loads bool      // what was used is being read
+	asked int       // victims of the question
+	count *evict.Counter
+}
+
+// Left returns how many may be evicted now.
+func (b *Budget) Left() int {
+	if b.Loads {
+		return 0
+	}
+	return max(0, b.Rate.Most-b.Used)
+}
+
+var (
+	_ constraint.TakePolicy = (*Budgets)(nil)
+	_ constraint.Evictions  = (*Budgets)(nil)
+	_ constraint.Measurer   = (*Budgets)(nil)
+)
+
+// Wanted reports whether a queue has a budget of evictions, or enforces its quota.
+func Wanted(s *constraint.Session) bool {
+	if !s.Intake.HasPolicies() {
+		return false
+	}
+	for q := range index.Queue(s.Index.Len()) {
+		if _, enforced := s.Intake.Policies(q).EnforceQuota(); enforced {
+			return true
+		}
+	}
+	return bounded(s)
+}
+
+// Open returns the budgets, nil where no queue has one. loads says that what was stored is still being read.
+func Open(s *constraint.Session, m *Memory, loads bool) any {
+	m.budgets = nil
+	if !bounded(s) {
+		return nil
+	}
+	ledger := &m.Ledger
+	b := &Budgets{session: s, ledger: ledger, loads: loads}
+	m.budgets = b
+	b.lost = b.read(&ledger.Lost, policy.EvictionBudgetKey, (*policy.Values).EvictionBudget)
+	b.taken = b.read(&ledger.Taken, policy.ReclaimBudgetKey, (*policy.Values).ReclaimBudget)
+	return b
+}
+
+// bounded reports whether a queue has a budget of evictions.
+func bounded(s *constraint.Session) bool {
+	for q := index.Queue(0); s.Intake.HasPolicies() && int(q) < s.Index.Len(); q++ {
+		if p := s.Intake.Policies(q); p.EvictionBudget().Most+p.ReclaimBudget().Most > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// read returns the budgets of one kind by queue.
+func (b *Budgets) read(count *evict.Counter, key string, rateOf func(*policy.Values) policy.Rate) []*Budget {
+	s := b.session
+	rate := func(q index.Queue) (r policy.Rate) {
+		if q != index.None {
+			r = rateOf(s.Intake.Policies(q))
+		}
+		return r
+	}
+	count.Begin(s.Now, func(queue string) time.Duration { return rate(s.Index.Lookup(queue)).Length })
+	byQueue := make([]*Budget, s.Index.Len())
+	for q := range index.Queue(s.Index.Len()) {
+		if r := rate(q); r.Most > 0 {
+			byQueue[q] = &Budget{Queue: q, Key: key, Rate: r, Loads: b.loads, count: count}
+			b.renew(byQueue[q])
+			b.all = append(b.all, byQueue[q])
+		}
+	}
+	return byQueue
+}
+
+func (b *Budgets) renew(of *Budget) {
+	queue, now := b.session.Index.Name(of.Queue), b.session.Now
+	of.Used = of.count.Used(queue, now, of.Rate.Length)
+	of.Next = of.count.Next(queue, now, of.Rate.Most, of.Rate.Length)
+}
+
+// All returns the budgets. They are for reading.
+func (b *Budgets) All() []*Budget { return b.all }
+
+// each visits the budgets that an eviction of a task of a queue counts for.
+func (b *Budgets) each(from, to index.Queue, visit func(*Budget)) {
+	for _, p := range b.session.Index.Path(from) {
+		if b.lost[p] != nil {
+			visit(b.lost[p])
+		}
+	}
+	if to == index.None {
+		return
+	}
+	above := b.session.Index.Path(from)
+	for _, p := range b.session.Index.Path(to) {
+		if slices.Contains(above, p) {
+			return
+		}
+		if b.taken[p] != nil {
+			visit(b.taken[p])
+		}
+	}
+}
+
+// Refusing returns the first budget that has no room for the eviction of a task of a queue, nil for none. to is the queue that it would be
+// evicted for, None for nobody's.
+func (b *Budgets) Refusing(from, to index.Queue) (refusing *Budget) {
+	b.each(from, to, func(of *Budget) {
+		if refusing == nil && of.Left() == 0 {
+			refusing = of
+		}
+	})
+	return refusing
+}
+
+// Begin starts a question.
+func (b *Budgets) Begin() {
+	for _, of := range b.all {
+		of.asked = 0
+	}
+}
+
+// Allows reports whether all budgets have room for a victim beside those of the question.
+func (b *Budgets) Allows(from, to index.Queue) bool {
+	room := true
+	b.each(from, to, func(of *Budget) { room = room && of.asked < of.Left() })
+	return room
+}
+
+// Count counts a victim of the question.
+func (b *Budgets) Count(from, to index.Queue) {
+	b.each(from, to, func(of *Budget) { of.asked++ })
+}
+
+// Room returns what all budgets have room for, now and ever.
+func (b *Budgets) Room(from, to index.Queue) (now, most int) {
+	now, most = math.MaxInt, math.MaxInt
+	b.each(from, to, func(of *Budget) { now, most = min(now, of.Left()), min(most, of.Rate.Most) })
+	return now, most
+}
+
+// Evicted counts an eviction in each budget, or takes it back.
+func (b *Budgets) Evicted(from, to index.Queue, n int) {
+	b.each(from, to, func(of *Budget) {
+		of.count.Add(b.session.Index.Name(of.Queue), b.session.Now, of.Rate.Length, n)
+		b.renew(of)
+	})
+	b.ledger.Changed = true
+}
+
+// MayTake refuses a queue that has used up its own budget. One above it does not count for what the queue takes from others below that
+// one, so Allows decides about it.
+func (b *Budgets) MayTake(q index.Queue, _ *api.TaskInfo) quota.Verdict {
+	if of := b.taken[q]; of != nil && of.Left() == 0 {
+		return quota.Verdict{Reason: quota.ReclaimBudgetUsed, Queue: q}
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: q}
+}
+
+// Measure returns the numbers of the budget by which MayTake refuses.
+func (b *Budgets) Measure(of *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
+	if of.Verdict.Reason != quota.ReclaimBudgetUsed {
+		return constraint.Shortfall{}
+	}
+	used := b.taken[of.Verdict.Queue]
+	short := constraint.Shortfall{Verdict: of.Verdict, Numbers: quota.Numbers{Total: float64(used.Used + 1), Bound: float64(used.Rate.Most)},
+		Against: constraint.ReclaimBudget, Detail: used.Rate.String()}
+	if !used.Loads {
+		short.Until = used.Next
+	}
+	return short
+}
+
+// Protection protects nobody: Allows decides.
+func (b *Budgets) Protection(constraint.Reclaimer, index.Queue, *api.TaskInfo) quota.Protection {
+	return quota.ByDeserved
+}
+
+// Spares spares nobody: evictions within a queue do not count.
+func (b *Budgets) Spares(index.Queue, *api.TaskInfo) bool { return false }
