@@ -126,8 +126,8 @@ type chaosCycle struct {
 	evictor map[string]string
 	// enforced are the tasks that were evicted when the session opened. They are charged until the next one.
 	enforced map[api.TaskID]bool
-	before  map[string]map[string]float64 // allocated before the action, by queue
-	lost    amounts                       // what pods have that no node gives any more: no action changes it
+	before   map[string]map[string]float64 // allocated before the action, by queue
+	lost     amounts                       // what pods have that no node gives any more: no action changes it
 }
 
 // next runs a cycle.

@@ -141,7 +141,7 @@ func Inspect(p framework.Plugin) (inspect.Inspection, bool) {
 
 func inspectionOf(s *session) inspect.Inspection {
 	return inspect.Of(inspect.Session{Session: &s.Session, Settings: &s.settings, Admit: &s.admit, Reclaim: &s.reclaim, Explain: &s.explain,
-		Fences: &s.memory.fences, Fairness: &s.memory.fairness, Budgets: &s.memory.budgets, Queues: &s.memory.queues,
+		Fences: &s.memory.fences, Fairness: &s.memory.fairness, Budgets: &s.memory.budgets, Evictions: &s.memory.evictions, Queues: &s.memory.queues,
 		Order: func(l, r *api.QueueInfo) int { return s.rules.order(s, l, r) }})
 }
 

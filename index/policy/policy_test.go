@@ -30,6 +30,19 @@ func TestParsers(t *testing.T) {
 		"flag": {parseFlag, map[string]func(Value) any{
 			"true": func(v Value) any { return v.Flag }, "false": func(v Value) any { return !v.Flag },
 		}, []string{"", "yes", "2"}},
+		"rate": {parseRate, map[string]func(Value) any{
+			"10/1h": func(v Value) any { return v.Rate == Rate{10, time.Hour} && v.Rate.String() == "10/1h" },
+			"1/1m":  func(v Value) any { return v.Rate == Rate{1, time.Minute} && v.Rate.String() == "1/1m" },
+			"10000/31d": func(v Value) any {
+				return v.Rate == Rate{10000, 31 * 24 * time.Hour} && v.Rate.String() == "10000/31d"
+			},
+			"2/1440m": func(v Value) any { return v.Rate.String() == "2/1d" }, "2/90m": func(v Value) any { return v.Rate.String() == "2/90m" },
+			"2/744h": func(v Value) any { return v.Rate.Length == 31*24*time.Hour },
+		}, []string{"", "10", "0/1h", "-1/1h", "1e18/1h", "10001/1h", "1/0h", "1/30s", "1/32d", "1/745h", "1/44641m", "1/1y", "x/y", "1/1h/1h", "1.5/1h", "1/1.5h", "1 /1h"}},
+		"enforce": {parseEnforce, map[string]func(Value) any{
+			"after=30m": func(v Value) any { return v.Flag && v.Duration == 30*time.Minute }, "off": func(v Value) any { return !v.Flag },
+			"after=0s": func(v Value) any { return v.Flag && v.Duration == 0 },
+		}, []string{"", "true", "30m", "after=", "after=-1m", "after=soon", "after=1d", "on", "after 30m"}},
 		"cards": {parseCards, map[string]func(Value) any{
 			`{"A": 2}`: func(v Value) any { return len(v.Cards) == 1 && v.Cards[0].Cards == 2 }, `{}`: func(v Value) any { return len(v.Cards) == 0 },
 		}, []string{"", "2", `{"A": 1.5}`, `{"A": -1}`, `{"A": 1, "B": "x"}`, `{"A|B": 1}`, `{"A": 1`}},

@@ -3,6 +3,7 @@ package inspect
 import (
 	"time"
 
+	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
@@ -38,4 +39,30 @@ func (i Inspection) Budgets() (all []Budget) {
 			Spent: budget.UntilSpent(b.Window, rule.Now(), b.Parts, b.Limit, has), Next: budget.Next(b.Window, rule.Now(), b.Parts)})
 	}
 	return all
+}
+
+// EvictionBudget is a budget of evictions that has no room now.
+type EvictionBudget struct {
+	Policy string // the annotation
+	Queue  string // that has it
+	// Until is the time at which one more may be evicted, such as 2026-12-01T08:30Z, "" where that is not known yet.
+	Until string
+}
+
+// EvictionBudget returns the first budget with no room to evict a pod of a queue for one of the queue to, and whether there is one.
+func (i Inspection) EvictionBudget(queue, to string) (b EvictionBudget, is bool) {
+	budgets := i.s.Evictions.InForce()
+	from := i.s.Index.Lookup(queue)
+	if budgets == nil || from == index.None {
+		return b, false
+	}
+	of := budgets.Refusing(from, i.s.Index.Lookup(to))
+	if of == nil {
+		return b, false
+	}
+	b = EvictionBudget{Policy: of.Key, Queue: i.s.Index.Name(of.Queue)}
+	if !of.Loads {
+		b.Until = report.Minute(of.Next)
+	}
+	return b, true
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
+	"github.com/capacity-card/capacity-card/plugin/constraint/evictions"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
 	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/reclaim"
@@ -32,15 +33,16 @@ type Inspection struct{ s *Session }
 // Session is the parts of an open session that an Inspection reads.
 type Session struct {
 	*constraint.Session
-	Settings *arguments.Settings
-	Admit    *admit.Session
-	Reclaim  *reclaim.Session
-	Explain  *report.Explainer
-	Fences   *quota.Fences
-	Fairness *fairness.Memory
-	Queues   *objects.Queues
-	Budgets  *budget.Memory
-	Order    func(l, r *api.QueueInfo) int // of queues
+	Settings  *arguments.Settings
+	Admit     *admit.Session
+	Reclaim   *reclaim.Session
+	Explain   *report.Explainer
+	Fences    *quota.Fences
+	Fairness  *fairness.Memory
+	Queues    *objects.Queues
+	Evictions *evictions.Memory
+	Budgets   *budget.Memory
+	Order     func(l, r *api.QueueInfo) int // of queues
 }
 
 // Of returns the inspection of a session.

@@ -116,12 +116,17 @@ func (f *Finding) Waits() bool {
 // Spared counts pods that one policy protects.
 type Spared struct {
 	Policy string `json:"policy"` // the annotation
-	Queue  string `json:"queue"`  // the one with the fence, or that of the pods
+	Queue  string `json:"queue"`  // the one with the fence or the budget, or that of the pods
 	Pods   int    `json:"pods"`
+	// Until is when the next of them may be evicted, of a budget of evictions.
+	Until string `json:"until,omitempty"`
 }
 
 // String is the advice about it.
 func (s Spared) String() string {
+	if s.Until != "" {
+		return fmt.Sprintf("pods with such cards that %s of queue %s spares until %s: %d", s.Policy, s.Queue, s.Until, s.Pods)
+	}
 	return fmt.Sprintf("pods with such cards that %s of queue %s spares: %d", s.Policy, s.Queue, s.Pods)
 }
 

@@ -19,7 +19,7 @@ func (e *explainer) explainReclaim(f *Finding, job *api.JobInfo) {
 		return
 	}
 	why := e.Quota.Preempt(tasks[0])
-	byPolicy := why != nil && (why.Rule == report.TrainingJob || why.Rule == report.ReclaimDelayed)
+	byPolicy := why != nil && (why.Rule == report.TrainingJob || why.Rule == report.ReclaimDelayed || why.Rule == report.ReclaimBudgetUsed)
 	if why == nil && f.Rule == NodesFull {
 		f.Spared = e.spared(f.Queue, e.resourcesOf(tasks[0]))
 		for _, s := range f.Spared {
@@ -59,6 +59,8 @@ func (e *explainer) spared(to string, cards []string) (all []Spared) {
 		}
 		if fence := e.Quota.Fence(of.queue, to); fence != "" {
 			count[Spared{Policy: policy.ReclaimFenceKey, Queue: fence}] += pods.all
+		} else if b, used := e.Quota.EvictionBudget(of.queue, to); used {
+			count[Spared{Policy: b.Policy, Queue: b.Queue, Until: b.Until}] += pods.all
 		} else if pods.young > 0 {
 			count[Spared{Policy: policy.MinRuntimeKey, Queue: of.queue}] += pods.young
 		}

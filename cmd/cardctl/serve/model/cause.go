@@ -45,6 +45,7 @@ const (
 	TimedOut report.Rule = "InqueueTimeout" // it was Inqueue for too long: nothing is reserved for it
 	Fenced   report.Rule = "ReclaimFence"   // pods that it could reclaim are behind a fence, or it is
 	TooYoung report.Rule = "MinRuntime"     // they have run for too short
+	Budgeted report.Rule = "EvictionBudget" // a budget of evictions is used up
 
 	// Startable stands for the rule of jobs that nothing refuses.
 	Startable report.Rule = "Startable"
@@ -126,13 +127,18 @@ func heldOf(f *explain.Finding) (h held, is bool) {
 
 // holds finds the policies, with their values and the queues that set them.
 func (m *Model) holds(h held) (all []Hold) {
-	if h.noReclaim == report.ReclaimDelayed {
+	switch h.noReclaim {
+	case "":
+	case report.ReclaimDelayed:
 		all = append(all, Hold{Rule: h.noReclaim, Policy: m.policyOf(h.queue, policy.ReclaimDelayKey)})
-	} else if h.noReclaim != "" {
+	case report.ReclaimBudgetUsed:
+		all = append(all, Hold{Rule: h.noReclaim, Policy: m.policyOf(h.queue, policy.ReclaimBudgetKey)})
+	default:
 		all = append(all, Hold{Rule: h.noReclaim})
 	}
 	for _, s := range h.spared {
-		rule := map[string]report.Rule{policy.ReclaimFenceKey: Fenced, policy.MinRuntimeKey: TooYoung}[s.Policy]
+		rule := map[string]report.Rule{policy.ReclaimFenceKey: Fenced, policy.MinRuntimeKey: TooYoung,
+			policy.EvictionBudgetKey: Budgeted, policy.ReclaimBudgetKey: report.ReclaimBudgetUsed}[s.Policy]
 		all = append(all, Hold{Rule: rule, Policy: m.policyOf(s.Queue, s.Policy), Pods: s.Pods})
 	}
 	if h.timedOut {
