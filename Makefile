@@ -200,6 +200,11 @@ bench: $(APIS) ## measure against upstream for 40 minutes and write BENCHMARKS.m
 bench-gate: ## make bench MODE=gate, as CI runs it
 	@$(MAKE) --no-print-directory bench MODE=gate
 
+.PHONY: bench-peers
+bench-peers: ## measure the quota engines of Kueue, KAI and YuniKorn beside ours and write docs/dev/PEERS.md; the first time, each compiles its Kubernetes
+	GOFLAGS= $(GO) run ./bench/report -measure peers
+	@sed -n '/^## Figures/,/^## Growth/p' docs/dev/PEERS.md | sed '1d;$$d'
+
 .PHONY: bench-history
 bench-history: ## write the line of a release into bench/results/history.csv, from the last make bench: RELEASE=v1.2.3
 	$(GO) run ./bench/report -record $(RELEASE)

@@ -183,6 +183,10 @@ var layers = []layer{
 		reason: "describes load without a word on who carries it, so that it fits any scheduler",
 	},
 	{
+		dir: "bench/peers", allow: []string{std}, silent: true,
+		reason: "modules of their own, one for each scheduler; what they share knows none of them",
+	},
+	{
 		dir: "bench/load", allow: []string{std}, silent: true,
 		reason: "the results of a measurement, for the pages of several programs",
 	},

@@ -97,7 +97,7 @@ func (o *Overlay) DeviceClaim(q Queue, name string) Held {
 	if held, ok := o.claims[k]; ok {
 		return held
 	}
-	return o.ix.claims.at(k, o.version)
+	return o.ix.claims.at(k, o.number)
 }
 
 // SetDeviceClaim changes a device claim of q, in this overlay alone.

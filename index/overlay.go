@@ -13,23 +13,34 @@ import (
 // Clone and the methods that read are safe for concurrent use while nothing changes this
 // overlay or the index. Different overlays are independent of one another.
 type Overlay struct {
-	ix      *Index
-	session uint64
-	version int          // of the ledger
+	Version
 	touched []Queue      // the queues with a row here
 	rows    fastres.Rows // row i is that of touched[i]
 	claims  map[claimKey]Held
 }
 
-// Snapshot returns an overlay without changes. Later changes of the index do not show in
-// it.
-func (ix *Index) Snapshot() Overlay {
-	return Overlay{ix: ix, session: ix.session, version: ix.allocated.snapshot()}
+// Version names the state of allocated at one moment of a session. It is three words, where an
+// overlay of it has room for changes.
+type Version struct {
+	ix      *Index
+	session uint64
+	number  int // of the ledger
 }
 
-// Valid reports whether the overlay belongs to the present session of the index. The
-// other methods are for valid overlays only.
-func (o *Overlay) Valid() bool { return o.session == o.ix.session }
+// Version returns the present state. Later changes of the index do not show in overlays of it.
+func (ix *Index) Version() Version {
+	return Version{ix: ix, session: ix.session, number: ix.allocated.snapshot()}
+}
+
+// Snapshot returns an overlay of the present state, without changes.
+func (ix *Index) Snapshot() Overlay { return ix.Version().Overlay() }
+
+// Overlay returns an overlay without changes.
+func (v Version) Overlay() Overlay { return Overlay{Version: v} }
+
+// Valid reports whether the version is of the present session of the index. The methods of
+// its overlays are for valid ones only.
+func (v Version) Valid() bool { return v.session == v.ix.session }
 
 // Changed returns the queues whose allocated has a private change. A change touches the
 // whole path of a queue.
@@ -37,7 +48,7 @@ func (o *Overlay) Changed() []Queue { return o.touched }
 
 // Clone returns an independent copy. It costs as much as o has changed rows.
 func (o *Overlay) Clone() Overlay {
-	c := Overlay{ix: o.ix, session: o.session, version: o.version, claims: maps.Clone(o.claims)}
+	c := Overlay{Version: o.Version, claims: maps.Clone(o.claims)}
 	if len(o.touched) > 0 {
 		c.touched = slices.Clone(o.touched)
 		c.rows = o.rows.Clone()
@@ -60,7 +71,7 @@ func (o *Overlay) Allocated(q Queue) fastres.Vector {
 	if i := slices.Index(o.touched, q); i >= 0 {
 		return o.rows.Row(i)
 	}
-	return o.ix.allocated.at(q, o.version)
+	return o.ix.allocated.at(q, o.number)
 }
 
 // Mutable returns allocated of q for writing, in this overlay alone. It is invalid after
@@ -73,5 +84,5 @@ func (o *Overlay) Mutable(q Queue) fastres.Vector {
 		o.rows.Reset(0, o.ix.dims)
 	}
 	o.touched = append(o.touched, q)
-	return o.rows.Row(o.rows.Append(o.ix.allocated.at(q, o.version)))
+	return o.rows.Row(o.rows.Append(o.ix.allocated.at(q, o.number)))
 }

@@ -96,8 +96,8 @@ func (s *session) askOf(task *api.TaskInfo) constraint.Ask {
 	return s.AskCards(task)
 }
 
-// preparedFor returns the snapshot of the task that PrePredicate prepared last, nil for another task.
-func (s *session) preparedFor(task *api.TaskInfo) *whatIf {
+// preparedFor returns what PrePredicate prepared last, nil for another task.
+func (s *session) preparedFor(task *api.TaskInfo) *prepared {
 	if w := s.prepared.Load(); w != nil && w.task == task {
 		return w
 	}

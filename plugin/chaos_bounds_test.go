@@ -23,7 +23,9 @@ func (w *chaos) readAnnotations() {
 	for _, name := range sortedKeys(w.Queues) {
 		q, object := w.readOf(w.Queues[name]), w.Queues[name].Object
 		q.bad = false
+		before := q.texts
 		q.texts = q.now(object.Annotations, w.Clock())
+		w.Changed = w.Changed || before != nil && !maps.Equal(before, q.texts) // a window begins or ends
 		q.readPolicies(q.texts)
 		for _, key := range quotaKeys {
 			text, ok := q.texts[key]

@@ -409,7 +409,7 @@ func (d *draw) act(cycle int) {
 	case n < 20:
 		d.submit(cycle)
 	case n < 33:
-		d.do(cycle, world.RemoveJob{Job: job()})
+		d.do(cycle, world.RemoveJob{Job: job(), Orphans: d.chance(50)})
 	case n < 41:
 		d.do(cycle, world.ScaleJob{Job: job(), Pods: d.IntN(8)})
 	case n < 58:

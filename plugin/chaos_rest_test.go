@@ -55,8 +55,29 @@ func (c *chaosCycle) anotherWaits(j *world.Job) bool {
 	})
 }
 
+// jobOf returns the job of the session, and for one that is deleted the pods that are on nodes: nil where cards
+// do not count in its queue.
 func (c *chaosCycle) jobOf(j *world.Job) *api.JobInfo {
-	return c.Jobs[j.ID()]
+	if !slices.Contains(c.World.Orphans, j) {
+		return c.Jobs[j.ID()]
+	}
+	if c.World.Queues[j.Spec.Queue] == nil || !c.counted(j.Spec.Queue) {
+		return nil
+	}
+	job := api.NewJobInfo(j.ID())
+	group := j.Group.Clone()
+	if !c.met[j] {
+		group.Labels, group.Annotations = nil, nil
+	}
+	job.SetPodGroup(group)
+	for _, p := range j.All() {
+		if node := c.Nodes[p.Object.Spec.NodeName]; node != nil {
+			if task := node.Tasks[api.PodKey(p.Object)]; task != nil && string(task.UID) == string(p.Object.UID) {
+				job.AddTaskInfo(task.Clone())
+			}
+		}
+	}
+	return job
 }
 
 // deserves returns what a queue deserves of a dimension.

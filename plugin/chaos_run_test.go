@@ -156,6 +156,9 @@ func (w *chaos) next(deeds []world.Deed, broken sabotage) *chaosCycle {
 	c.noteHeld()
 	jobs := c.Jobs // closing drops them
 	framework.CloseSession(c.Session)
+	for _, j := range w.Jobs {
+		w.met[j] = jobs[j.ID()] != nil
+	}
 	w.follow(jobs)
 	return c
 }
@@ -169,6 +172,7 @@ func (w *chaos) runWithout() *chaosCycle {
 	allocate.New().Execute(c.Session)
 	w.follow(c.Jobs)
 	w.Away--
+	w.left = true
 	w.use.doubt = true // the pods that another scheduler places count from their start
 	return c
 }
@@ -330,13 +334,16 @@ func (c *chaosCycle) request(j *world.Job, p *world.Pod, task *api.TaskInfo) amo
 // eachCharge calls visit for each pod that its queue is charged for. A pod that is being
 // deleted may hold its cards.
 func (c *chaosCycle) eachCharge(visit func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts)) {
-	for _, j := range c.World.Jobs {
+	for _, j := range slices.Concat(c.World.Jobs, c.World.Orphans) {
 		job := c.jobOf(j)
 		if job == nil || c.Path(j.Spec.Queue) == nil {
 			continue
 		}
 		for _, p := range j.All() {
 			task := job.Tasks[api.TaskID(p.Object.UID)]
+			if task == nil {
+				continue // an orphan whose node is lost
+			}
 			holds := task.Status == api.Releasing && p.Object.DeletionTimestamp != nil && c.holds()
 			if !api.AllocatedStatus(task.Status) && task.Status != api.Pipelined && !holds && !c.enforced[task.UID] || c.own.notCharged[task.UID] {
 				continue

@@ -25,11 +25,14 @@ type chaos struct {
 	// borrowsFirst is the last cycle in which a queue that lost pods deserved another one.
 	borrowsFirst int
 	has          map[*world.Pod]map[string]namedCard // since a pod has a node, by resource
+	had          map[*world.Pod]map[string]namedCard // before the scheduler started anew, nil after the next session
 	read         map[*world.Queue]*annotations
 	promiseTimes map[*world.Job]*promiseTime
 	use          usedHours
 	// orphaned: a session was without the job, because its queue did not exist.
 	orphaned map[*world.Job]bool
+	left     bool                // the configuration was without the plugin once
+	met      map[*world.Job]bool // the scheduler has seen the PodGroup since it started
 	below    map[string][]string // memory of children, nil before the first call in a cycle
 }
 
@@ -67,7 +70,8 @@ func newChaos(c world.Config) *chaos {
 
 // start starts the scheduler anew.
 func (w *chaos) start() {
-	w.has, w.read = map[*world.Pod]map[string]namedCard{}, map[*world.Queue]*annotations{}
+	w.had, w.has, w.read = w.has, map[*world.Pod]map[string]namedCard{}, map[*world.Queue]*annotations{}
+	w.met = map[*world.Job]bool{}
 	for _, v := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
 		if v.Name == w.Plugin {
 			w.builder = &builder{variant: v, now: w.Clock}
@@ -240,21 +244,50 @@ func (w *chaos) leaf(queue string) bool {
 
 // holdAll determines the cards of the pods that run.
 func (w *chaos) holdAll() {
-	for _, j := range w.Jobs {
+	for _, j := range slices.Concat(w.Jobs, w.Orphans) {
 		w.orphaned[j] = w.orphaned[j] || w.Queues[j.Spec.Queue] == nil
 		for _, p := range j.All() {
 			if !p.Placed() {
 				continue
 			}
-			w.hold(p, p.Object.Spec.NodeName, w.counted(j.Spec.Queue))
+			forgotten := slices.Contains(w.Orphans, j) && w.forgets(p)
+			if w.hold(p, p.Object.Spec.NodeName, w.counted(j.Spec.Queue)); forgotten {
+				for resource, has := range w.has[p] {
+					has.doubt = true
+					w.has[p][resource] = has
+				}
+			}
 			if w.Queues[j.Spec.Queue] == nil && unchecked(outlivesQueue) {
 				for resource, has := range w.has[p] {
-					has.sure = false
+					has.sure, has.doubt = false, has.doubt || resource == vgpuName
 					w.has[p][resource] = has
 				}
 			}
 		}
 	}
+}
+
+// noteOtherCards notes whether pods have other cards since the scheduler started anew: it takes them to have had these
+// from their start.
+func (w *chaos) noteOtherCards() {
+	for p, had := range w.had {
+		for resource, c := range w.has[p] {
+			w.use.doubt = w.use.doubt || had[resource].card != c.card
+		}
+	}
+	w.had = nil
+}
+
+// forgets reports whether the scheduler may not know an orphan: its node is lost, or when its PodGroup was deleted the
+// plugin was not there, or its card did not count.
+func (w *chaos) forgets(p *world.Pod) bool {
+	for _, has := range w.has[p] {
+		if !has.sure {
+			return true
+		}
+	}
+	n := w.Nodes[p.Object.Spec.NodeName]
+	return n == nil || n.Lost || w.left
 }
 
 // begin lets the time between two cycles pass.
@@ -264,6 +297,7 @@ func (w *chaos) begin(deeds ...world.Deed) {
 	if w.Away == 0 {
 		w.readAnnotations()
 		w.holdAll()
+		w.noteOtherCards()
 		w.watchPromises()
 	}
 }

@@ -55,11 +55,11 @@ func (d *differential) gatePods() {
 
 // simulated returns the accounts of a what-if.
 func (d *differential) simulated(state fwk.CycleState) quota.View {
-	w, err := d.own.whatIf(state)
+	sim, err := d.own.simulationOf(state)
 	if err != nil {
 		panic(err)
 	}
-	return &w.overlay
+	return &sim.queues
 }
 
 // compareAllocatable compares an answer of Allocatable on some accounts, and what is reserved

@@ -53,7 +53,7 @@ func TestHooksDoNotAllocate(t *testing.T) {
 		{"VictimQueueOrder", 0, func() { f.own.victimQueueOrder(queueA, queueB, queueA) }},
 		{"Allocate and Deallocate", 0, func() { f.own.onAllocate(event); f.own.onDeallocate(event) }},
 		{"Reclaimable", 1, func() { f.own.reclaim.Reclaimable(event.Task, busy) }},
-		{"the snapshot of a PrePredicate", 1, func() { _ = &whatIf{overlay: f.own.Index.Snapshot()} }},
+		{"the snapshot of a PrePredicate", 1, func() { _ = &whatIf{queues: f.own.Index.Version()} }},
 	})
 }
 

@@ -57,7 +57,7 @@ func (s *session) read(ssn *framework.Session, hierarchy bool) (treeChanged bool
 	m.queues.Open(ssn.Queues, now)
 	tree, treeChanged := m.intake.Tree(ssn, &m.queues, hierarchy, s.settings.Bounds.HierarchyFrom)
 	renewed := m.renewNames()
-	c := m.cards.Open(ssn, &m.queues, tree, &m.names, v.Cards, s.settings.Cards)
+	c := m.cards.Open(ssn, m.intake.Jobs(ssn), &m.queues, tree, &m.names, v.Cards, s.settings.Cards)
 	s.Session = constraint.Session{Volcano: ssn, Plugin: v.Name, Now: now, Index: &m.index, Names: &m.names, Cards: c,
 		Books: &m.books, Frames: &m.frames, Limit: &m.index.RealCapability, Reservations: &m.admit.Reservations}
 	s.Open()

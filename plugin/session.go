@@ -42,7 +42,7 @@ type session struct {
 	notCharged map[api.TaskID]bool // nil where there are none
 	// prepared is the task that PrePredicate prepared last; predicates are called for
 	// it on every node.
-	prepared atomic.Pointer[whatIf]
+	prepared atomic.Pointer[prepared]
 }
 
 func (s *session) warnOnce(warning string) { s.memory.warnings.Once(s.variant.Name, warning) }

@@ -9,7 +9,6 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
-	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
@@ -25,55 +24,51 @@ var (
 // copies no account.
 func (s *session) prePredicate(task *api.TaskInfo) error {
 	s.reclaim.Prepare(task)
-	w := &whatIf{overlay: s.Index.Snapshot(), guarantees: s.Books.Future.Guarantees}
+	w := s.prepare(task)
+	w.queues = s.Index.Version()
 	if h := s.Intake.Holders; h != nil {
-		holders := h.Quota.Accounts.Snapshot()
-		w.holders = &holders
-	}
-	if s.Cards != nil {
-		w.task, w.queue = task, s.QueueOf(task)
-		w.pod = s.Cards.PodRequest(w.queue, task.Pod)
-		w.leave = s.restNeeds(task, w.queue, w.pod)
-		s.prepared.Store(w)
+		w.holders = h.Quota.Accounts.Version()
 	}
 	s.Volcano.GetCycleState(task.UID).Write(fwk.StateKey(s.variant.Name), w)
 	return nil
 }
 
-// whatIf returns the what-if of a cycle state.
-func (s *session) whatIf(state fwk.CycleState) (*whatIf, error) {
+// prepare returns the what-if of a task. Where cards count, it is kept with what predicates ask of the
+// task on each node.
+func (s *session) prepare(task *api.TaskInfo) *whatIf {
+	if s.Cards == nil {
+		return &whatIf{}
+	}
+	p := &prepared{task: task, queue: s.QueueOf(task)}
+	p.pod = s.Cards.PodRequest(p.queue, task.Pod)
+	p.leave = s.restNeeds(task, p.queue, p.pod)
+	s.prepared.Store(p)
+	return &p.whatIf
+}
+
+// simulationOf returns the accounts of a cycle state for simulations.
+func (s *session) simulationOf(state fwk.CycleState) (*simulation, error) {
 	data, err := state.Read(fwk.StateKey(s.variant.Name))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoSnapshot, err)
 	}
 	w, ok := data.(*whatIf)
-	if !ok || !w.overlay.Valid() {
+	if !ok || !w.queues.Valid() {
 		return nil, errNoSnapshot
 	}
-	if length := s.Intake.Dims.Length(); w.request.Len() == 0 {
-		w.request, w.refund = fastres.NewVector(length), fastres.NewVector(length)
-		w.books = quota.Books{Queues: &w.overlay, Guarantees: w.guarantees}
-		if w.holders != nil {
-			w.books.Holders = w.holders
-		}
-		if !w.begun {
-			w.begun = true
-			s.Books.CopyTo(&w.overlay, w.books.Holders)
-		}
-	}
-	return w, nil
+	return s.begin(w), nil
 }
 
 func (s *session) simulateAddTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.simulate(state, task, node, func(w *whatIf, a constraint.Ask) { s.ChargeAll(&w.books, a) })
+	return s.simulate(state, task, node, func(sim *simulation, a constraint.Ask) { s.ChargeAll(&sim.books, a) })
 }
 
 func (s *session) simulateRemoveTask(_ context.Context, state fwk.CycleState, _, task *api.TaskInfo, node *api.NodeInfo) error {
-	return s.simulate(state, task, node, func(w *whatIf, a constraint.Ask) { s.RefundAll(&w.books, a, w.refund) })
+	return s.simulate(state, task, node, func(sim *simulation, a constraint.Ask) { s.RefundAll(&sim.books, a, sim.refund) })
 }
 
-func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*whatIf, constraint.Ask)) error {
-	w, err := s.whatIf(state)
+func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo, change func(*simulation, constraint.Ask)) error {
+	sim, err := s.simulationOf(state)
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
@@ -85,23 +80,23 @@ func (s *session) simulate(state fwk.CycleState, task *api.TaskInfo, node *api.N
 	if on == "" && node != nil {
 		on = node.Name
 	}
-	a := s.AskOn(q, task, on, w.request)
-	change(w, a)
+	a := s.AskOn(q, task, on, sim.request)
+	change(sim, a)
 	return nil
 }
 
 func (s *session) simulatePredicate(_ context.Context, state fwk.CycleState, task *api.TaskInfo, node *api.NodeInfo) error {
-	w, err := s.whatIf(state)
+	sim, err := s.simulationOf(state)
 	if err != nil {
 		return fmt.Errorf("task %s/%s: %w", task.Namespace, task.Name, err)
 	}
-	return s.fitError(&w.books, task, node)
+	return s.fitError(&sim.books, task, node)
 }
 
 // simulateAllocatable is allocatable on a what-if. Like upstream's it does not
 // check that the queue is open: the action has done so.
 func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, queue *api.QueueInfo, task *api.TaskInfo) bool {
-	w, err := s.whatIf(state)
+	sim, err := s.simulationOf(state)
 	if err != nil {
 		return false
 	}
@@ -111,7 +106,7 @@ func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 	}
 	v := quota.Eligible(s.Index.Tree, q)
 	if v.OK() {
-		v = s.AllocationOf(&w.books, q, task, w.request).Verdict
+		v = s.AllocationOf(&sim.books, q, task, sim.request).Verdict
 	}
 	return v.OK()
 }

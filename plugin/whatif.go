@@ -11,30 +11,66 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// whatIf is the snapshot of a task in its cycle state. Volcano clones cycle states
-// and simulates on each clone from its own goroutine, so each clone has its own
-// vectors.
+// whatIf is the snapshot of a task in its cycle state. Volcano takes one for each task and keeps it
+// until the session ends, but simulates for few of them, so a simulation is made at the first use.
 type whatIf struct {
-	overlay         index.Overlay
-	holders         *index.Overlay // nil where no queue limits the holders of jobs
-	guarantees      *quota.Guarantees
-	request, refund fastres.Vector // made at the first simulation
-	books           quota.Books    // the accounts above, from then on
-	begun           bool           // the accounts are those of the future
+	queues     index.Version
+	holders    index.Version // not read where no queue limits the holders of jobs
+	simulation *simulation   // nil before the first use
+}
 
-	// Of the task that PrePredicate prepared; clones have none.
+// simulation has the accounts that simulations change. Volcano clones cycle states and simulates on
+// each clone from its own goroutine, so each clone has its own.
+type simulation struct {
+	queues, holders index.Overlay
+	begun           bool // the accounts are those of the future
+	books           quota.Books
+	request, refund fastres.Vector
+}
+
+// Clone returns an independent what-if (fwk.StateData). Clones are for simulations.
+func (w *whatIf) Clone() fwk.StateData {
+	clone := &struct { // one allocation
+		whatIf whatIf
+		own    simulation
+	}{whatIf: whatIf{queues: w.queues, holders: w.holders}}
+	clone.whatIf.simulation = &clone.own
+	if s := w.simulation; s != nil && s.begun {
+		clone.own = simulation{queues: s.queues.Clone(), holders: s.holders.Clone(), begun: true}
+	}
+	return &clone.whatIf
+}
+
+// begin returns the accounts of a what-if. The first time, they are those of the future.
+func (s *session) begin(w *whatIf) *simulation {
+	if w.simulation == nil {
+		w.simulation = &simulation{}
+	}
+	sim := w.simulation
+	if sim.request.Len() > 0 {
+		return sim
+	}
+	if !sim.begun {
+		sim.queues, sim.holders = w.queues.Overlay(), w.holders.Overlay()
+	}
+	length := s.Intake.Dims.Length()
+	sim.request, sim.refund = fastres.NewVector(length), fastres.NewVector(length)
+	sim.books = quota.Books{Queues: &sim.queues, Guarantees: s.Books.Future.Guarantees}
+	if s.Intake.Holders != nil {
+		sim.books.Holders = &sim.holders
+	}
+	if !sim.begun {
+		sim.begun = true
+		s.Books.CopyTo(sim.books.Queues, sim.books.Holders)
+	}
+	return sim
+}
+
+// prepared is the task that PrePredicate prepared last, with its snapshot.
+type prepared struct {
+	whatIf
 	task  *api.TaskInfo
 	queue index.Queue
 	pod   *cards.PodRequest
 	leave []fastres.Dim // the cards that it should leave to the rest of its gang
-}
-
-// Clone returns an independent what-if (fwk.StateData).
-func (w *whatIf) Clone() fwk.StateData {
-	clone := &whatIf{overlay: w.overlay.Clone(), guarantees: w.guarantees, begun: w.begun}
-	if w.holders != nil {
-		holders := w.holders.Clone()
-		clone.holders = &holders
-	}
-	return clone
 }

@@ -5,6 +5,7 @@
 //	go run ./bench/report -measure quick  measure first, for 40 minutes (make bench)
 //	go run ./bench/report -measure full   the same with everything, for an hour and with 22 GiB (make bench MODE=full)
 //	go run ./bench/report -measure check  measure what has a goal, and exit 1 where one is missed (make bench MODE=check)
+//	go run ./bench/report -measure peers  measure the quota engines of other schedulers, and write docs/dev/PEERS.md (make bench-peers)
 //
 // Measuring goes in rounds, each of which has every benchmark once, so that what
 // the machine does meanwhile meets all implementations alike. The raw output is in

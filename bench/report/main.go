@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -25,7 +26,7 @@ const (
 )
 
 func main() {
-	name := flag.String("measure", "", "measure first: quick, full, check, scale, gate or calibrate")
+	name := flag.String("measure", "", "measure first: quick, full, check, scale, peers, gate or calibrate")
 	release := flag.String("record", "", "write the line of a release into the history")
 	rounds := flag.Int("rounds", 0, "measure so many rounds; fewer than 6 give no intervals (default as planned)")
 	flag.Parse()
@@ -40,7 +41,13 @@ func main() {
 }
 
 func run(name string, rounds int) error {
-	if name == "" {
+	switch name {
+	case "":
+		return write()
+	case "peers":
+		if err := measurePeers(cmp.Or(rounds, peersRounds)); err != nil {
+			return err
+		}
 		return write()
 	}
 	volcano, err := release()
@@ -129,6 +136,13 @@ func pages() (map[string]string, error) {
 		err = intoFile(files, scalePage, contents{set: large}.largeInto)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // large clusters need not be measured
+		return nil, err
+	}
+	beside, err := readFile(peersRaw)
+	if err == nil {
+		err = peersPages(beside, files, charts)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // nor need peers
 		return nil, err
 	}
 	for name, svg := range charts {

@@ -291,7 +291,7 @@ var general = []mutant{
 	{"deriveBounds", "|| session.cards.Counted(q)", ""},
 	{"Queues.read", "known.given.Generation != object.Generation || object.Generation == 0", "object.Generation == 0"},
 	{"MendParents", "mended.Spec.Parent = index.RootName", ""},
-	{"session.whatIf", "if !ok || !w.overlay.Valid() {", "if !ok {"},
+	{"simulationOf", "if !ok || !w.queues.Valid() {", "if !ok {"},
 	{"simulate", `on == "" && node != nil`, "false"},
 	{"Dimensions.Set", "x.Set(fastres.CPU, max(0, r.MilliCPU))", "x.Set(fastres.CPU, r.MilliCPU)"},
 	{"units", "if q.CmpInt64(math.MaxInt64) <= 0 {", "if true {"},

@@ -18,8 +18,17 @@ var ofEvictions = []mutant{
 	{"lacks", "request -= victim.Resreq.Get(name)", "_ = victim"},
 	{"holders.Rule.Lacks", "b.Holders.Allocated(p).Get(d)+milli", "r.accounts().Allocated(p).Get(d)+milli"},
 
+	// Pods whose PodGroup is deleted.
+	{"orphans.find", "if ssn.Jobs[id] == nil {", "if false {"},
+	{"orphans.find", "p.queue = queueOf(task.Pod)", ""},
+	{"orphanedJob", "p.group.Clone()", "&api.PodGroup{}"},
+	{"orphanedJob", "job.PodGroup.Status.Phase =", "_ ="},
+	{"orphans.keep", "clear(o.placed)", ""},
+	{"intake.Session.NotePlaced", "s.orphans.placed[job.UID] =", "_ ="},
+	{"leaveUncounted", "|| !session.cards.Counted(q)", ""},
+
 	// Earmarks.
-	{"keep", "s.Charge(m.Queue, m.Account, m.Charge)", ""},
+	{"Session.keep", "s.Charge(m.Queue, m.Account, m.Charge)", ""},
 	{"Session.settle", "s.both.Then = &s.Future", ""},
 	{"FutureFor", "quota.Refund(without.Queues, m.Queue, m.Charge, scratch)", ""},
 	{"FutureFor", "quota.Refund(without.Holders, m.Account, m.Charge, scratch)", ""},

@@ -50,7 +50,7 @@ var ofPolicies = []mutant{
 	{"holders.Rule.Charged", "if at == index.None {", "if true {"},
 	{"holders.Rule.Refunded", "if at == index.None {", "if true {"},
 	{"fitsWithoutVictims", "a := e.onNode()\n", "a := e.onNode()\n\ta.Task = &api.TaskInfo{}\n"},
-	{"whatIf.Clone", "clone.holders = &holders", "clone.holders, _ = w.holders, &holders"},
+	{"whatIf.Clone", "holders: s.holders.Clone()", "holders: s.holders"},
 	{"addTo", "at, t.session.Open(c.queue))", "at, true)"},
 	{"addTo", "t.addRows(accounts, head, at,", "t.addRows(accounts, head, c.queue,"},
 	{"addTo", "range accounts.Heads(c.account) {", "range accounts.Heads(c.account)[:1] {"},

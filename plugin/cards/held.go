@@ -92,7 +92,7 @@ func (t *podTable) seenOn(nodes map[string]*Node) map[types.UID]bool {
 
 // hold makes the running pods of nodes that lost cards hold what they are charged
 // for. before has these nodes as they were in the session before.
-func (s *Session) hold(jobs map[api.JobID]*api.JobInfo, before map[string]*Node) {
+func (s *Session) hold(jobs []*api.JobInfo, before map[string]*Node) {
 	seen := s.registry.pods.seenOn(before)
 	for _, job := range jobs {
 		if !s.registry.charged(string(job.Queue)) {
@@ -147,7 +147,7 @@ func (s *Session) only(r ResourceID, d fastres.Dim) *Selector {
 }
 
 // forgetHeld forgets the held cards of pods that are gone.
-func (r *Registry) forgetHeld(jobs map[api.JobID]*api.JobInfo) {
+func (r *Registry) forgetHeld(jobs []*api.JobInfo) {
 	if len(r.held) == 0 {
 		return
 	}

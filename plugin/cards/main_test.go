@@ -1,7 +1,9 @@
 package cards
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -79,7 +81,7 @@ func (f *fixture) open(t *testing.T) *fixture {
 	}
 	ssn := offline.Open(cache, nil)
 	f.objects.Open(ssn.Queues, time.Time{})
-	f.Session = f.registry.Open(ssn, &f.objects, tree, f.names, Everywhere, f.settings)
+	f.Session = f.registry.Open(ssn, slices.Collect(maps.Values(ssn.Jobs)), &f.objects, tree, f.names, Everywhere, f.settings)
 	for _, job := range info.Jobs {
 		for _, task := range job.Tasks {
 			f.Read(task)

@@ -102,7 +102,7 @@ func (s *Session) missingLabel(n *Node, r ResourceID) string {
 // readNodes reads the cards of all nodes and reports whether any changed. The
 // informer's lister has all nodes from the first session on; ssn.Nodes may not.
 // A node that only ssn.Nodes has counts as well.
-func (s *Session) readNodes(ssn *framework.Session) (changed bool) {
+func (s *Session) readNodes(ssn *framework.Session, jobs []*api.JobInfo) (changed bool) {
 	reg := s.registry
 	reg.session++
 	reg.nodesRead = false
@@ -126,7 +126,7 @@ func (s *Session) readNodes(ssn *framework.Session) (changed bool) {
 		}
 	}
 	if len(before) > 0 {
-		s.hold(ssn.Jobs, before)
+		s.hold(jobs, before)
 	}
 	return changed
 }

@@ -166,9 +166,9 @@ type Session struct {
 }
 
 // Open reads the cards of the nodes and queues of a session, and interns their
-// names. It returns nil where cards count nowhere.
-func (r *Registry) Open(ssn *framework.Session, queues *objects.Queues, tree *index.Tree, names *index.Names, scope Scope,
-	settings Settings) *Session {
+// names. jobs are those that may have cards. It returns nil where cards count nowhere.
+func (r *Registry) Open(ssn *framework.Session, jobs []*api.JobInfo, queues *objects.Queues, tree *index.Tree, names *index.Names,
+	scope Scope, settings Settings) *Session {
 	r.setLabels(settings.Labels)
 	if r.fractionsBy != settings.Fractions {
 		r.fractionsBy = settings.Fractions
@@ -190,11 +190,11 @@ func (r *Registry) Open(ssn *framework.Session, queues *objects.Queues, tree *in
 	}
 	s := &Session{registry: r, settings: settings, names: names, objects: queues, quotasChanged: changed || regrouped}
 	s.countQueues(tree, scope)
-	nodesChanged := s.readNodes(ssn)
-	if r.pods.used > 2*r.visited+1024 || len(r.requests) > 2*len(ssn.Jobs)+1024 {
+	nodesChanged := s.readNodes(ssn, jobs)
+	if r.pods.used > 2*r.visited+1024 || len(r.requests) > 2*len(jobs)+1024 {
 		r.pods = newPodTable() // the nodes have been compared with it
 		r.forgetRequests()
-		r.forgetHeld(ssn.Jobs)
+		r.forgetHeld(jobs)
 		r.devices.forget()
 	}
 	devicesChanged := s.readDevices(release.ReadDevices(ssn))

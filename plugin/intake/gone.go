@@ -32,7 +32,7 @@ func (g *gone) resize(length int) {
 
 // find sets charges to what queues are charged for pods on nodes that the
 // session does not have, and for cards that their nodes do not state any more.
-func (g *gone) find(ssn *framework.Session, session *Session) {
+func (g *gone) find(ssn *framework.Session, jobs []*api.JobInfo, session *Session) {
 	left, moved := g.update(ssn), g.tree != session.tree || session.cards.QuotasChanged()
 	g.tree = session.tree
 	if !left && !moved && !g.some && !session.cards.Holding() {
@@ -41,7 +41,7 @@ func (g *gone) find(ssn *framework.Session, session *Session) {
 	g.charges.Reset()
 	g.ending.Reset()
 	g.some = false
-	for _, job := range ssn.Jobs {
+	for _, job := range jobs {
 		q := session.tree.Lookup(string(job.Queue))
 		if q == index.None || session.tree.Broken(q) != nil {
 			continue

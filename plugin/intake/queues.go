@@ -48,7 +48,7 @@ func (s *State) readQueues(ssn *framework.Session, ix *index.Index, session *Ses
 		s.gone = gone{} // out of date when it bounds something again
 	}
 	if s.gone.resize(session.Dims.length); bounding {
-		s.gone.find(ssn, session)
+		s.gone.find(ssn, s.jobs, session)
 	}
 	if s.valid(session) {
 		ix.ResetUsage()

@@ -82,13 +82,14 @@ type State struct {
 	bounds  bounds
 	common  common
 	tallies []tally
-	jobs    []*api.JobInfo // empty between sessions
+	jobs    []*api.JobInfo // see Jobs; nil jobs between sessions
 	waiting []bool         // by queue: some job that requests cards waits for admission
 
 	deviceUsers []deviceUser // empty between sessions
 	lists       []List
 
-	gone gone
+	gone    gone
+	orphans orphans
 
 	policies policies
 	holders  Holders
@@ -130,6 +131,7 @@ type Session struct {
 
 	tree     *index.Tree
 	cards    *cards.Session
+	orphans  *orphans // of the State
 	now      time.Time
 	timeouts []time.Duration // by queue; nil where jobs may be Inqueue for any time
 	settings Settings
@@ -167,13 +169,36 @@ func Intern(names *index.Names, missing []string) bool {
 	return len(missing) == 0
 }
 
+// Jobs returns the jobs of a session, and those of pods whose PodGroup is deleted. They are for reading, and valid
+// until Read.
+func (s *State) Jobs(ssn *framework.Session) []*api.JobInfo {
+	s.jobs = s.jobs[:0]
+	for _, job := range ssn.Jobs {
+		s.jobs = append(s.jobs, job)
+	}
+	s.jobs = append(s.jobs, s.orphans.find(ssn)...)
+	return s.jobs
+}
+
+// leaveUncounted leaves out jobs without a PodGroup whose queue does not exist, as all its jobs, and where cards do
+// not count: there, as upstream, a pod counts as long as its PodGroup exists.
+func (s *State) leaveUncounted(ssn *framework.Session, session *Session) {
+	own := len(ssn.Jobs)
+	counted := slices.DeleteFunc(s.jobs[own:], func(job *api.JobInfo) bool {
+		q := session.tree.Lookup(string(job.Queue))
+		return q == index.None || ssn.Queues[job.Queue] == nil || !session.cards.Counted(q)
+	})
+	s.jobs = s.jobs[:own+len(counted)]
+}
+
 // Read fills the index with the bounds of a session's queues and the accounts of
-// its jobs, rolled up to every ancestor. It sets all accounts but the shares.
+// the jobs that Jobs returned, rolled up to every ancestor. It sets all accounts but the shares.
 // Reservations for several cards go to reservations. now is the time of the session.
 func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, names *index.Names,
 	c *cards.Session, reservations *reserve.Reservations, settings Settings, now time.Time) *Session {
-	session := &Session{now: now, tree: tree, cards: c, settings: settings, weights: s.annotated.weights}
+	session := &Session{now: now, tree: tree, cards: c, orphans: &s.orphans, settings: settings, weights: s.annotated.weights}
 	s.policies.update(s.queues, session)
+	s.leaveUncounted(ssn, session)
 	for {
 		session.Dims = Dimensions{
 			names: names, scalars: settings.Scalars, length: vectorLength(names),
@@ -184,11 +209,12 @@ func (s *State) Read(ssn *framework.Session, ix *index.Index, tree *index.Tree, 
 				*x = fastres.NewVector(session.Dims.length)
 			}
 		}
-		if Intern(names, s.readQueues(ssn, ix, session)) && Intern(names, s.readJobs(ssn, ix, session, reservations)) &&
+		if Intern(names, s.readQueues(ssn, ix, session)) && Intern(names, s.readJobs(ix, session, reservations)) &&
 			names.Len() <= session.Dims.length {
 			break
 		}
 	}
+	clear(s.jobs) // so that the session can be garbage collected
 	s.holders.rollUp(ix, session.Dims.names)
 	if !s.holders.limits.none() {
 		session.Holders = &s.holders

@@ -8,7 +8,6 @@ import (
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
-	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -53,7 +52,8 @@ type tally struct {
 
 	reservations []reserve.Reservation
 	newPods      []cards.NewPod
-	visited      int // tasks whose cards were read
+	visited      int            // tasks whose cards were read
+	onNodes      []*api.JobInfo // those with cards on nodes
 }
 
 // reset makes accounts for n cells.
@@ -71,6 +71,8 @@ func (t *tally) reset(session *Session, holders *Holders, n int) {
 	t.lists = t.lists[:0]
 	clear(t.reservations)
 	clear(t.newPods)
+	clear(t.onNodes)
+	t.onNodes = t.onNodes[:0]
 	t.reservations, t.newPods, t.visited = t.reservations[:0], t.newPods[:0], 0
 	for _, rows := range []*index.Rows{&t.allocated, &t.request, &t.inqueue, &t.elastic, &t.terminating} {
 		rows.Reset(n, session.Dims.length)
@@ -89,11 +91,8 @@ func (t *tally) reset(session *Session, holders *Holders, n int) {
 
 // readJobs adds what the jobs use, request and have reserved to the accounts of
 // their queues. It returns the names that have no dimension.
-func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Session, reservations *reserve.Reservations) (missing []string) {
-	jobs := s.jobs[:0]
-	for _, job := range ssn.Jobs {
-		jobs = append(jobs, job)
-	}
+func (s *State) readJobs(ix *index.Index, session *Session, reservations *reserve.Reservations) (missing []string) {
+	jobs := s.jobs
 	s.holders.prepare(jobs, session)
 	tallies := s.newTallies(session, len(jobs))
 	var next, taken atomic.Int64
@@ -119,9 +118,8 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 	}
 	count()
 	others.Wait()
-	clear(jobs) // so that the session can be garbage collected
-	s.jobs = jobs
 	reservations.Begin(s.waitingQueues(tallies, session.tree.Len()), session.Dims.names)
+	s.orphans.keep(tallies)
 	visited := 0
 	session.Timed = nil
 	s.deviceUsers, s.lists, session.sharing = s.deviceUsers[:0], s.lists[:0], nil
@@ -137,6 +135,7 @@ func (s *State) readJobs(ssn *framework.Session, ix *index.Index, session *Sessi
 		session.sharing = append(session.sharing, t.sharing...)
 		session.Timed = append(session.Timed, t.timed...)
 		clear(t.timed) // so that the session can be garbage collected
+		clear(t.onNodes)
 		visited += t.visited
 		missing = append(missing, t.reader.missing...)
 		t.reader, t.session = reader{}, nil // so that the session can be garbage collected
@@ -315,6 +314,9 @@ func (t *tally) countCards(q, at index.Queue, job *api.JobInfo, reserved bool) {
 	}
 	if !t.job.HasCards() {
 		return
+	}
+	if t.job.Placed() {
+		t.onNodes = append(t.onNodes, job)
 	}
 	t.job.AddAllocated(t.cards, t.allocated.Row(at))
 	t.job.AddAllocated(t.cards, t.request.Row(at))

@@ -40,6 +40,7 @@ func readCluster(t *testing.T, s *State, names *index.Names, c workload.Cluster)
 	}
 	queues.Open(ssn.Queues, time.Time{})
 	tree, _ := s.Tree(ssn, queues, c.Hierarchy, HierarchyFromParent)
+	s.Jobs(ssn)
 	return ix, s.Read(ssn, ix, tree, names, nil, &reserve.Reservations{}, Settings{Scalars: true}, time.Now()), ssn
 }
 
@@ -61,7 +62,7 @@ func TestWaitingQueues(t *testing.T) {
 	require.NoError(t, err)
 	ssn, names, ix, s := offline.Open(offline.NewCache(info), nil), &index.Names{}, &index.Index{}, &State{}
 	tree, _ := s.Tree(ssn, objects.Of(ssn.Queues), false, HierarchyFromParent)
-	session := cards.NewRegistry().Open(ssn, objects.Of(ssn.Queues), tree, names, cards.Everywhere, cards.Settings{})
+	session := cards.NewRegistry().Open(ssn, s.Jobs(ssn), objects.Of(ssn.Queues), tree, names, cards.Everywhere, cards.Settings{})
 	s.Read(ssn, ix, tree, names, session, &reserve.Reservations{}, Settings{}, time.Now())
 	waiting := s.waitingQueues(s.tallies, tree.Len())
 	for i, want := range []bool{true, false, false, false} {

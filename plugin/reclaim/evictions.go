@@ -135,6 +135,7 @@ func (s *Session) Refunded(a constraint.Ask) {
 func (s *Session) Close() {
 	s.memory.draft.End()
 	s.Cards.NotePlaced(s.evictions.placed)
+	s.Intake.NotePlaced(s.Volcano, s.evictions.placed)
 	for _, task := range s.evictions.placed {
 		if job := s.Volcano.Jobs[task.Job]; job != nil && task.Status == api.Binding {
 			s.Exchanges.Placed(job.UID, task.NodeName)

@@ -74,21 +74,11 @@ func (c *cluster) leaf(name string) bool {
 // counted sums the weights of the pods that count in a queue and below. A weight is 0 for pods of other cards.
 func (c *cluster) counted(in string, weight func(*pod) float64) (sum card.Milli) {
 	for _, p := range c.pods {
-		if p.counts() && p.card != "" && !(c.orphansLeft && c.orphan(p)) && slices.Contains(c.path(p.queue), in) {
+		if p.counts() && p.card != "" && slices.Contains(c.path(p.queue), in) {
 			sum += card.Milli(float64(p.request.Milli) * weight(p))
 		}
 	}
 	return sum
-}
-
-// orphan reports whether the PodGroup of a pod is gone: the pod will be, too.
-func (c *cluster) orphan(p *pod) bool { return c.podGroups[groupOf(p.object)] == nil }
-
-// withoutOrphans answers a question as if orphans did not count.
-func (c *cluster) withoutOrphans(question func() bool) bool {
-	c.orphansLeft = true
-	defer func() { c.orphansLeft = false }()
-	return question()
 }
 
 // of has the weight of pods that have a card.

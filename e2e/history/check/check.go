@@ -56,8 +56,6 @@ type cluster struct {
 	evictions []*eviction
 	// changedAt is the time of the last change of a queue, of a node, and of what counts.
 	changedAt time.Time
-	// orphansLeft leaves orphans out of sums.
-	orphansLeft bool
 	// ended are pods that counted, with the time at which they ended.
 	ended []ended
 	// gone are pods that waited and are gone.

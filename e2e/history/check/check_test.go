@@ -146,15 +146,6 @@ func TestCleanHistories(t *testing.T) {
 // TestExcused has histories that break a rule, and what excuses each.
 func TestExcused(t *testing.T) {
 	for reason, tells := range map[string]func(*story){
-		orphans: func(s *story) {
-			lending(s)
-			s.node("n2", h200, 4)
-			s.place("b1", "loans", "n1", 2)
-			s.terminate("b1")
-			s.write(history.Deleted, "PodGroup", s.jobs["loans"])
-			s.job("others", "borrower", 1, scheduling.PodGroupInqueue)
-			s.place("b2", "others", "n2", 2)
-		},
 		newNode: func(s *story) {
 			lending(s)
 			s.place("b1", "loans", "n1", 2)

@@ -3,9 +3,6 @@ package check
 // What excuses a breach of a rule although nothing should: defects that are known and not mended yet. The report counts
 // them. Remove a line with the defect: the rule then holds without it.
 const (
-	// orphans: Volcano's session has no pods of a job without a PodGroup, and the garbage collector deletes the PodGroup of a
-	// job that is deleted before its pods have ended.
-	orphans = "not mended: pods of a deleted job do not count once their PodGroup is deleted"
 	// newNode: Volcano's cache of a node that is made anew under the name of one that was deleted does not have the pods that
 	// were bound before, so that it gives their cards to others.
 	newNode = "not mended: Volcano forgets the pods of a node that is deleted and made anew"

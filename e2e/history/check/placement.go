@@ -43,8 +43,6 @@ func (c *cluster) judge(p *pod) {
 		c.holds(p, false) // for what is excused
 	case c.twoLeaders(c.now):
 		c.excuse("a scheduler that was stopped for longer than its lease went on, and the API server has no fence")
-	case c.withoutOrphans(func() bool { return c.holds(p, true) }):
-		c.excuse(orphans)
 	default:
 		c.holds(p, false)
 	}

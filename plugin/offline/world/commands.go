@@ -43,7 +43,14 @@ func (w *words) deed() Deed {
 	case "job":
 		return SubmitJob{w.job()}
 	case "delete-job":
-		return RemoveJob{w.next("a job")}
+		d := RemoveJob{Job: w.next("a job")}
+		w.each(func(key, value string) bool {
+			if key == "orphans" {
+				d.Orphans = w.flag(value)
+			}
+			return key == "orphans"
+		})
+		return d
 	case "scale":
 		return ScaleJob{w.next("a job"), int(w.number(w.next("a number of pods")))}
 	case "succeed", "fail":
@@ -304,7 +311,12 @@ func (d EditGroup) String() string {
 func (d RelabelJob) String() string { return "relabel " + d.Job + d.Whose.text("") }
 
 // String is the command.
-func (d RemoveJob) String() string { return "delete-job " + d.Job }
+func (d RemoveJob) String() string {
+	if d.Orphans {
+		return "delete-job " + d.Job + " orphans"
+	}
+	return "delete-job " + d.Job
+}
 
 // String is the command.
 func (d ScaleJob) String() string { return fmt.Sprintf("scale %s %d", d.Job, d.Pods) }

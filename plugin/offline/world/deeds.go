@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
@@ -80,7 +81,11 @@ type (
 	// SubmitJob creates a job.
 	SubmitJob struct{ JobSpec }
 	// RemoveJob deletes a job with its pods.
-	RemoveJob struct{ Job string }
+	RemoveJob struct {
+		Job string
+		// Orphans: only its PodGroup is gone at once; its pods terminate.
+		Orphans bool
+	}
 	// ScaleJob changes the number of pods.
 	ScaleJob struct {
 		Job  string
@@ -212,7 +217,7 @@ func (j *Job) replace(w *World, i int) {
 		born++
 		task.Name = fmt.Sprintf("%s-%d", name, born)
 	}
-	task.Annotations = map[string]string{}
+	task.Annotations = map[string]string{v1alpha1.QueueNameKey: j.Spec.Queue}
 	if spec.Cards != "" {
 		task.Annotations[card.NameKey] = spec.Cards
 	}
@@ -258,7 +263,25 @@ func (j *Job) evict(w *World, i int) {
 }
 
 func (d RemoveJob) apply(w *World) {
-	w.Jobs = slices.DeleteFunc(w.Jobs, func(j *Job) bool { return j.Spec.Name == d.Job })
+	j := w.Job(d.Job)
+	if j == nil {
+		return
+	}
+	w.Jobs = slices.DeleteFunc(w.Jobs, func(other *Job) bool { return other == j })
+	if d.Orphans {
+		j.orphan(w)
+	}
+}
+
+// orphan makes the pods of a job that is deleted terminate.
+func (j *Job) orphan(w *World) {
+	j.Pods, j.Leaving = nil, slices.DeleteFunc(j.All(), func(p *Pod) bool { return !p.Placed() })
+	for _, p := range j.Leaving {
+		if p.Object.DeletionTimestamp == nil {
+			p.terminate(w)
+		}
+	}
+	w.Orphans = append(w.Orphans, j)
 }
 
 func (d ScaleJob) apply(w *World) {

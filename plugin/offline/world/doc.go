@@ -71,7 +71,9 @@
 //	      [labels=KEY:VALUE,...] [user=NAME] [groups=NAME,...]
 //	    A pod with a card requests one GPU if nothing else is said. With on the pods run from the
 //	    start, since a time that may be unknown; they are bound and do not run yet; or they terminate.
-//	delete-job JOB, scale JOB N, edit-job JOB [min=N] [minResources=RESOURCES], open-gates JOB
+//	delete-job JOB [orphans]
+//	    with orphans, only the PodGroup is gone at once, and the pods terminate as evicted ones do
+//	scale JOB N, edit-job JOB [min=N] [minResources=RESOURCES], open-gates JOB
 //	annotate-pod POD KEY=VALUE
 //	relabel JOB [WHOSE]
 //	    replaces these labels and annotations of the PodGroup

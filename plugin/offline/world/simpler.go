@@ -198,7 +198,12 @@ func (d FinishPod) simpler() []Deed {
 	return nil
 }
 
-func (d RemoveJob) simpler() []Deed { return nil }
+func (d RemoveJob) simpler() []Deed {
+	if d.Orphans {
+		return []Deed{RemoveJob{Job: d.Job}}
+	}
+	return nil
+}
 func (d ScaleJob) simpler() []Deed {
 	if d.Pods > 0 {
 		return []Deed{ScaleJob{d.Job, d.Pods - 1}}

@@ -33,6 +33,7 @@ type World struct {
 	Nodes     map[string]*Node
 	Queues    map[string]*Queue
 	Jobs      []*Job
+	Orphans   []*Job   // jobs that are deleted, with pods that still terminate
 	Evicted   []string // the pods that were evicted
 	Evictions []int    // by cycle
 	History   []string // what happened
@@ -207,9 +208,10 @@ func (w *World) place() {
 func (w *World) Begin(deeds ...Deed) {
 	w.Cycle++
 	w.Changed = false
-	for _, j := range w.Jobs {
+	for _, j := range slices.Concat(w.Jobs, w.Orphans) {
 		w.kubelet(j)
 	}
+	w.Orphans = slices.DeleteFunc(w.Orphans, func(j *Job) bool { return len(j.Leaving) == 0 })
 	for _, d := range deeds {
 		d.apply(w)
 		w.Note("%s", d)
@@ -268,6 +270,11 @@ func (w *World) Info() *api.ClusterInfo {
 		job.CreationTimestamp = j.Group.CreationTimestamp
 		if info.Queues[job.Queue] == nil {
 			delete(info.Jobs, job.UID) // Volcano's cache drops a job whose queue is gone
+		}
+	}
+	for _, j := range w.Orphans {
+		for _, p := range j.Leaving {
+			offline.Occupy(info, offline.NewTask(p.Object))
 		}
 	}
 	return info
@@ -332,7 +339,7 @@ func (w *World) follow(j *Job, i int, task *api.TaskInfo) {
 
 // Terminating reports whether a pod is being deleted.
 func (w *World) Terminating() bool {
-	for _, j := range w.Jobs {
+	for _, j := range slices.Concat(w.Jobs, w.Orphans) {
 		for _, p := range j.All() {
 			if p.Object.DeletionTimestamp != nil && !p.Finished() {
 				return true

@@ -1,0 +1,3 @@
+module github.com/capacity-card/capacity-card/bench/peers/question
+
+go 1.24

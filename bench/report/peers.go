@@ -1,0 +1,161 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/capacity-card/capacity-card/bench/workload"
+)
+
+// The quota engines of other schedulers, each in a module of its own below bench/peers.
+const (
+	peersDir     = "bench/peers"
+	peersRaw     = results + "/peers.txt"
+	peersPage    = "docs/dev/PEERS.md"
+	peersTarget  = "bench-peers"
+	peersRounds  = 6
+	peersTime    = "0.3s"
+	worldsDir    = "build/peers"
+	worldsSeed   = 1
+	peersBase    = "Peers/of="
+	peersCommand = "make " + peersTarget
+)
+
+// peer is an engine: its directory and key, its name on the page, and the module that it measures.
+type peer struct{ key, Name, Module string }
+
+var peers = []peer{
+	{"ours", "ours", ""},
+	{"kueue", "Kueue", "sigs.k8s.io/kueue"},
+	{"kai", "KAI", "github.com/NVIDIA/KAI-scheduler"},
+	{"yunikorn", "YuniKorn", "github.com/apache/yunikorn-core"},
+}
+
+// peersQueues are the leaves of the worlds, in the order of the page.
+var peersQueues = []int{10, 100, 1000, 5000}
+
+// measurePeers puts the questions of bench/peers/question to all engines. In each round every engine
+// has a process for each world.
+func measurePeers(rounds int) error {
+	if err := writeWorlds(); err != nil {
+		return err
+	}
+	commit, err := head()
+	if err != nil {
+		return err
+	}
+	header := fmt.Sprintf("target: %s\ncommit: %s\ngo: %s\nrounds: %d\n", peersTarget, commit, runtime.Version(), rounds)
+	for _, p := range peers {
+		if err := p.build(); err != nil {
+			return err
+		}
+		if p.Module != "" {
+			version, err := p.version()
+			if err != nil {
+				return err
+			}
+			header += p.key + ": " + version + "\n"
+		}
+	}
+	raw, err := os.Create(peersRaw)
+	if err != nil {
+		return err
+	}
+	defer raw.Close()
+	fmt.Fprint(raw, header)
+	for round := range rounds {
+		for _, n := range peersQueues {
+			for i := range peers {
+				p := peers[(i+round)%len(peers)] // nobody is always the first
+				fmt.Fprintf(os.Stderr, "round %d of %d: %s, %d queues\n", round+1, rounds, p.Name, n)
+				if err := p.run(raw, n); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return raw.Close()
+}
+
+// writeWorlds writes a world for each number of queues.
+func writeWorlds() error {
+	if err := os.MkdirAll(worldsDir, 0o755); err != nil {
+		return err
+	}
+	for _, n := range peersQueues {
+		text, err := json.Marshal(workload.NewShared(workload.SharedFanout[n], worldsSeed))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(worldsDir, fmt.Sprintf("queues-%d.json", n)), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p peer) binary() string { return filepath.Join(worldsDir, p.key+".test") }
+
+// build compiles the benchmarks. The requirements of ours follow those of this module by themselves.
+func (p peer) build() error {
+	out, err := filepath.Abs(p.binary())
+	if err != nil {
+		return err
+	}
+	args := []string{"test", "-C", filepath.Join(peersDir, p.key), "-vet=off", "-c", "-o", out}
+	if p.Module == "" {
+		args = append(args, "-mod=mod")
+	}
+	fmt.Fprintf(os.Stderr, "building %s; the first time, its Kubernetes is compiled\n", p.Name)
+	return p.command("go", append(args, ".")...).Run()
+}
+
+// version is that of the peer's module, with its commit.
+func (p peer) version() (string, error) {
+	command := p.command("go", "list", "-C", filepath.Join(peersDir, p.key), "-m", "-f", "{{.Version}}", p.Module)
+	command.Stdout = nil
+	version, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the version of %s: %w", p.Name, err)
+	}
+	at := strings.TrimSpace(string(version))
+	command = p.command("go", "mod", "download", "-C", filepath.Join(peersDir, p.key), "-json", p.Module+"@"+at)
+	command.Stdout = nil
+	text, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the commit of %s: %w", p.Name, err)
+	}
+	var downloaded struct{ Origin struct{ Hash string } }
+	if err := json.Unmarshal(text, &downloaded); err != nil {
+		return "", err
+	}
+	if hash := downloaded.Origin.Hash; len(hash) > 12 { // a proxy need not know it
+		at += " " + hash[:12]
+	}
+	return at, nil
+}
+
+// command is one without the flags of another release of Volcano.
+func (p peer) command(name string, args ...string) *exec.Cmd {
+	command := exec.Command(name, args...)
+	command.Env = append(os.Environ(), "GOFLAGS=")
+	command.Stdout, command.Stderr = os.Stderr, os.Stderr
+	return command
+}
+
+func (p peer) run(raw io.Writer, queues int) error {
+	command := p.command(p.binary(), "-test.run", "^$", "-test.bench", "^BenchmarkPeers$", "-test.benchtime", peersTime,
+		"-worlds", worldsDir, "-queues", strconv.Itoa(queues))
+	command.Stdout = raw
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("measuring %s with %d queues: %w", p.Name, queues, err)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package intake
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"volcano.sh/apis/pkg/apis/batch/v1alpha1"
+	"volcano.sh/apis/pkg/apis/scheduling"
+	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
+)
+
+// orphans finds the pods on nodes whose PodGroup is deleted: when a job is deleted, the garbage
+// collector deletes its PodGroup at once, and its pods have their cards until they end. Volcano's
+// session has no job for them, so State reads one that is made of these pods.
+//
+// DIVERGES: upstream does not count such pods (capacity/capacity.go, buildQueueAttrs, visits ssn.Jobs alone).
+//
+// A job is looked for after a session in which it had cards on nodes. The first session looks for all;
+// then the annotations of the pods name their queues.
+type orphans struct {
+	begun  bool
+	placed map[api.JobID]placed // with cards on nodes in the session before, or placed in it
+	lost   map[api.JobID]placed // of placed, those without a job
+}
+
+// placed is a job with cards on nodes.
+type placed struct {
+	queue api.QueueID
+	group *api.PodGroup // nil for an orphan that the first session found
+}
+
+// find returns a job for each PodGroup that is deleted while its pods are on nodes. They are to
+// be counted as they are; nothing is reserved for them.
+func (o *orphans) find(ssn *framework.Session) (jobs []*api.JobInfo) {
+	for id, p := range o.placed {
+		if ssn.Jobs[id] == nil {
+			if o.lost == nil {
+				o.lost = map[api.JobID]placed{}
+			}
+			o.lost[id] = p
+		}
+	}
+	if o.begun && len(o.lost) == 0 {
+		return nil
+	}
+	found := map[api.JobID]*api.JobInfo{}
+	for _, node := range ssn.Nodes {
+		for _, task := range node.Tasks {
+			p, lost := o.lost[task.Job]
+			if !lost && !o.begun && task.Job != "" && ssn.Jobs[task.Job] == nil {
+				p.queue = queueOf(task.Pod)
+			}
+			if p.queue == "" {
+				continue
+			}
+			job := found[task.Job]
+			if job == nil {
+				job = p.orphanedJob(task)
+				found[task.Job], jobs = job, append(jobs, job)
+			}
+			job.AddTaskInfo(task.Clone()) // so that the session does not see that it has a job
+		}
+	}
+	clear(o.lost)
+	o.begun = true
+	return jobs
+}
+
+// orphanedJob makes the job of a task.
+func (p placed) orphanedJob(task *api.TaskInfo) *api.JobInfo {
+	job := api.NewJobInfo(task.Job)
+	job.Namespace, job.Queue = task.Namespace, p.queue
+	if p.group != nil {
+		job.PodGroup = p.group.Clone()
+		job.PodGroup.Status.Phase = scheduling.PodGroupUnknown
+	}
+	return job
+}
+
+// queueOf returns the queue that a pod names, "" for none. The controller of Volcano's jobs writes
+// the first annotation, and users the second.
+func queueOf(pod *v1.Pod) api.QueueID {
+	if queue := pod.Annotations[v1alpha1.QueueNameKey]; queue != "" {
+		return api.QueueID(queue)
+	}
+	return api.QueueID(pod.Annotations[v1beta1.QueueNameAnnotationKey])
+}
+
+// keep keeps the jobs that have cards on nodes, for the next session.
+func (o *orphans) keep(tallies []tally) {
+	if o.placed == nil {
+		o.placed = map[api.JobID]placed{}
+	}
+	clear(o.placed)
+	for i := range tallies {
+		for _, job := range tallies[i].onNodes {
+			o.placed[job.UID] = placed{job.Queue, job.PodGroup}
+		}
+	}
+}
+
+// NotePlaced notes the jobs whose tasks the session has placed, before it closes.
+func (s *Session) NotePlaced(ssn *framework.Session, tasks []*api.TaskInfo) {
+	if s.cards == nil {
+		return
+	}
+	for _, task := range tasks {
+		if job := ssn.Jobs[task.Job]; job != nil {
+			s.orphans.placed[job.UID] = placed{job.Queue, job.PodGroup}
+		}
+	}
+}
