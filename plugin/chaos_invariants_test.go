@@ -91,6 +91,8 @@ var invariants = []invariant{
 	{name: "reclaim takes no card that its queue deserves", evicted: (*chaosCycle).checkDeserved},
 	{name: "reclaim evicts the pods whose eviction loses the least work", at: []moment{afterAction}, check: (*chaosCycle).checkWork},
 	{name: "no pod is evicted that a policy spares", evicted: (*chaosCycle).checkPolicies},
+	{name: "no queue loses or takes more pods than its budgets allow", at: []moment{atClose}, check: (*chaosCycle).checkLosses},
+	{name: "nobody is evicted above a bound who is not needed for it", at: []moment{atOpen}, check: (*chaosCycle).checkEnforced},
 	{name: jobsBound, at: []moment{afterAction}, check: (*chaosCycle).checkMaxJobs},
 	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
 	{name: promiseTimes, at: []moment{atOpen}, check: (*chaosCycle).checkPromises},

@@ -41,6 +41,10 @@ var policyTexts = map[string][]string{
 	policy.PreemptMinRuntimeKey: {"0s", "1m", "3m", "10m", "30"},
 	policy.ReclaimDelayKey:      {"0s", "1m", "2m", "5m", "later"},
 	policy.ReclaimFenceKey:      {"true", "true", "false", "perhaps"},
+
+	policy.EvictionBudgetKey: {"1/3m", "2/10m", "5/1h", "0/1h", "1e18/1h"},
+	policy.ReclaimBudgetKey:  {"1/3m", "2/10m", "5/1h", "x/y", "-1/1h"},
+	policy.EnforceQuotaKey:   {"after=0s", "after=2m", "after=5m", "off", "soon"},
 }
 
 // validPolicies report whether a text is a value.
@@ -65,6 +69,9 @@ var validPolicies = map[string]func(text string) bool{
 	policy.MinRuntimeKey:        validTime,
 	policy.PreemptMinRuntimeKey: validTime,
 	policy.ReclaimDelayKey:      validTime,
+	policy.EvictionBudgetKey:    func(text string) bool { return rateOf(text).most > 0 },
+	policy.ReclaimBudgetKey:     func(text string) bool { return rateOf(text).most > 0 },
+	policy.EnforceQuotaKey:      func(text string) bool { return text == "off" || strings.HasPrefix(text, "after=") },
 	policy.ReclaimFenceKey:      func(text string) bool { return text == "true" || text == "false" },
 }
 

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
@@ -33,7 +34,11 @@ type chaos struct {
 	orphaned map[*world.Job]bool
 	left     bool                // the configuration was without the plugin once
 	met      map[*world.Job]bool // the scheduler has seen the PodGroup since it started
-	below    map[string][]string // memory of children, nil before the first call in a cycle
+	losses   []loss              // evictions that count for budgets
+	// lossesBefore is how many counted in the last session, and lossLengths for how long, by key and queue.
+	lossesBefore map[string]int
+	lossLengths  map[string]time.Duration
+	below        map[string][]string // memory of children, nil before the first call in a cycle
 }
 
 // annotations has those of a queue, as the scheduler knows them.
@@ -72,6 +77,7 @@ func newChaos(c world.Config) *chaos {
 func (w *chaos) start() {
 	w.had, w.has, w.read = w.has, map[*world.Pod]map[string]namedCard{}, map[*world.Queue]*annotations{}
 	w.met = map[*world.Job]bool{}
+	w.losses, w.lossesBefore, w.lossLengths = nil, map[string]int{}, map[string]time.Duration{}
 	for _, v := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
 		if v.Name == w.Plugin {
 			w.builder = &builder{variant: v, now: w.Clock}

@@ -138,16 +138,12 @@ func (r Reason) In(memory Unit) string {
 		return fmt.Sprintf("Queue <%s> has child queues and takes no jobs itself", r.Queue)
 	case ClosedQueue:
 		return fmt.Sprintf("Queue <%s> is not open", r.Queue)
-	case Guaranteed:
+	case Guaranteed, Earmarked:
 		if len(r.Shortages) > 0 {
 			return r.shortages(memory)
 		}
-		return fmt.Sprintf("What is left at queue <%s> is guaranteed to other queues%s", r.Queue, r.requested())
-	case Earmarked:
-		if len(r.Shortages) > 0 {
-			return r.shortages(memory)
-		}
-		return fmt.Sprintf("What is left at queue <%s> is %s%s", r.Queue, earmarked, r.requested())
+		whose := map[Rule]string{Guaranteed: "guaranteed to other queues", Earmarked: earmarked}[r.Rule]
+		return fmt.Sprintf("What is left at queue <%s> is %s%s", r.Queue, whose, r.requested())
 	case HeldForFairShare:
 		return fmt.Sprintf("Queue <%s> may not borrow what is left: it is held for %s, which goes first and waits for nodes%s", r.Queue, r.Detail,
 			r.requested())

@@ -1,0 +1,56 @@
+package plugin
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+
+	"volcano.sh/volcano/pkg/scheduler/framework"
+
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/arguments"
+)
+
+// enforced opens and closes a session on a queue with 8 pods, and returns how many of them are evicted when it opens.
+func (c *fairScheduler) enforced(t *testing.T, after time.Duration, quota, budget string) int {
+	t.Helper()
+	s := newScene().node("a", "A", 8).queue("q", "", "quota", `{"A":`+quota+`}`)
+	s.annotate("q", policy.EnforceQuotaKey, "after=30m", policy.EvictionBudgetKey, budget)
+	f := c.open(t, s.pods("runs", "q", "A", 8, 1, on("a")), after)
+	defer f.close()
+	return len(f.evicted())
+}
+
+// TestEnforcementSurvivesRestarts has schedulers that start anew within the delay, and within the window of a budget. The store
+// is saved once an hour, and after each change besides.
+func TestEnforcementSurvivesRestarts(t *testing.T) {
+	c := newFairScheduler(framework.Arguments{arguments.FairShareSave: "1h"})
+	assert.Zero(t, c.enforced(t, 0, "8", "2/1h"))
+	assert.Zero(t, c.enforced(t, time.Minute, "4", "2/1h"), "it is above from now on")
+	assert.Zero(t, c.enforced(t, time.Minute, "4", "2/1h"))
+	c.restart()
+	assert.Zero(t, c.enforced(t, 29*time.Minute, "4", "2/1h"), "what is stored is being read")
+	assert.Equal(t, 2, c.enforced(t, time.Second, "4", "2/1h"), "the delay is over, and the budget bounds it")
+	assert.Zero(t, c.enforced(t, time.Second, "4", "2/1h"))
+	c.restart()
+	c.enforced(t, time.Second, "4", "2/1h")
+	assert.Zero(t, c.enforced(t, 50*time.Minute, "4", "2/1h"), "the budget is used up")
+	assert.Equal(t, 2, c.enforced(t, 10*time.Minute, "4", "2/1h"))
+}
+
+// TestEnforcementWithoutStore begins the delay again where the API server refuses to read the store.
+func TestEnforcementWithoutStore(t *testing.T) {
+	c := newFairScheduler(framework.Arguments{arguments.FairShareSave: "1s"})
+	c.kube.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, fmt.Errorf("the API server is away")
+	})
+	for range 3 {
+		require.Zero(t, c.enforced(t, 10*time.Minute, "4", "9/1h"))
+	}
+	assert.Equal(t, 4, c.enforced(t, 30*time.Minute, "4", "9/1h"))
+}
