@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -119,11 +120,12 @@ func TestNothingStartsBeforeBudgetsAreKnown(t *testing.T) {
 		assert.Zero(t, n)
 		assert.Equal(t, "Queue <q> has insufficient <A> budget: <0> of <10> card-hours are left until 2026-12-01T00:00Z", why)
 		c.restart()
-		if !readable {
-			c.kube.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
-				return true, nil, fmt.Errorf("the API server is away")
-			})
-		}
+		isOpen, open := context.WithCancel(t.Context())
+		c.opened = open
+		c.kube.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+			<-isOpen.Done() // the session opens before anything is read
+			return !readable, nil, fmt.Errorf("the API server is away")
+		})
 		n, why = started(time.Second, false)
 		assert.Zero(t, n)
 		assert.Equal(t, "Queue <q> has a budget of <A>, and what was used is being read", why)

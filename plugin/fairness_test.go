@@ -29,6 +29,7 @@ type fairScheduler struct {
 	build   framework.PluginBuilder
 	started map[string]time.Time // pods
 	created map[string]time.Time // pods that wait
+	opened  func()               // is called before the store is waited for, nil for nothing
 }
 
 func newFairScheduler(with framework.Arguments) *fairScheduler {
@@ -66,6 +67,9 @@ func (c *fairScheduler) open(t *testing.T, s *scene, after time.Duration) *fixtu
 			}
 		}
 	})
+	if c.opened != nil {
+		c.opened()
+	}
 	f.own.memory.store.Wait()
 	return f
 }

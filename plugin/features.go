@@ -28,7 +28,7 @@ var features = []func(*session) any{
 	func(s *session) any { return guarantees.Open(&s.Session) },
 	func(s *session) any { return holders.Open(&s.Session) },
 	func(s *session) any {
-		return budget.Open(&s.Session, &s.memory.budgets, s.stored, s.memory.store.Loads())
+		return budget.Open(&s.Session, &s.memory.budgets, s.stored, s.loads)
 	},
 	(*session).useGates,
 	func(s *session) any { return devices.Open(&s.Session) },
@@ -50,10 +50,10 @@ var takePolicies = []func(*session) any{
 	func(s *session) any { return classes.Open(&s.Session, s.settings.ByClass, s.settings.Owners) },
 	func(s *session) any { return runtimes.Open(&s.Session) },
 	func(s *session) any {
-		return evictions.Open(&s.Session, &s.memory.evictions, s.memory.store.Loads())
+		return evictions.Open(&s.Session, &s.memory.evictions, s.loads)
 	},
 	func(s *session) any {
-		return enforce.Open(&s.Session, &s.memory.evictions.Ledger, &s.memory.recorder, s.memory.store.Loads())
+		return enforce.Open(&s.Session, &s.memory.evictions.Ledger, &s.memory.recorder, s.loads)
 	},
 }
 

@@ -17,7 +17,7 @@ func (s *session) openStore() {
 		return
 	}
 	s.memory.store.Open(s.Volcano.KubeClient(), &s.settings.FairShare)
-	if s.stored = s.memory.store.Loaded(); s.stored == nil || s.stored.Evictions == nil {
+	if s.stored, s.loads = s.memory.store.Loaded(); s.stored == nil || s.stored.Evictions == nil {
 		return
 	}
 	s.memory.evictions.Ledger = *s.stored.Evictions

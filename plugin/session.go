@@ -28,6 +28,7 @@ type session struct {
 	reclaim  reclaim.Session
 	gates    *gates.Rule  // nil where Volcano removes no gates
 	stored   *store.State // what was loaded since the last session, nil for nothing
+	loads    bool         // the store is being read for the first time
 	explain  report.Explainer
 	// rules differ between names, releases and arguments. They are chosen when the session opens.
 	rules struct {

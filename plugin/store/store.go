@@ -114,20 +114,13 @@ func (s *Store) Problems() []string {
 	return problems
 }
 
-// Loaded returns what was loaded, nil for nothing new.
-func (s *Store) Loaded() *State {
+// Loaded returns what was loaded, nil for nothing new, and whether the store is still being read for the first time. Both
+// are of one moment: what is read in between would be missed.
+func (s *Store) Loaded() (newer *State, loads bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	newer := s.newer
-	s.newer = nil
-	return newer
-}
-
-// Loads reports whether the store is being read for the first time.
-func (s *Store) Loads() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.client != nil && s.busy && !s.loaded
+	newer, s.newer = s.newer, nil
+	return newer, s.client != nil && s.busy && !s.loaded
 }
 
 // Begin forgets what was loaded. The next session begins with a stored state, nil for none: for sessions on worlds that

@@ -66,7 +66,7 @@ func (s *scheduler) session(now time.Time, with arguments.FairShare) *State {
 	s.history.Advance(0.999)
 	s.Open(s.client, &with)
 	s.Wait()
-	found := s.Loaded()
+	found, _ := s.Loaded()
 	if s.Tick(now, with.Save); s.Due() {
 		s.Offer(now, func() Record { return Record{Record: s.history.Record()} })
 	}
