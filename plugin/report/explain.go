@@ -66,13 +66,14 @@ func (e *Explainer) Explain(r *constraint.Refusal) *Reason {
 
 // ofReclaimBudget returns until when a queue takes nothing, and why.
 func ofReclaimBudget(r *constraint.Refusal) string {
-	for _, f := range r.Shortfalls {
-		if f.Until.IsZero() {
-			return fmt.Sprintf("before it is read what it has taken: %s is %s", policy.Short(policy.ReclaimBudgetKey), f.Detail)
-		}
-		return fmt.Sprintf("until %s: %s is %s", Minute(f.Until), policy.Short(policy.ReclaimBudgetKey), f.Detail)
+	if len(r.Shortfalls) == 0 {
+		return "now"
 	}
-	return "now"
+	f, until := r.Shortfalls[0], "before it is read what it has taken"
+	if !f.Until.IsZero() {
+		until = "until " + Minute(f.Until)
+	}
+	return fmt.Sprintf("%s: %s is %s", until, policy.Short(policy.ReclaimBudgetKey), f.Detail)
 }
 
 // nameless reports whether a refusal of cards without a name is for want of one.
