@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Interference is what a Proxy does to one request.
+// Interference is the fault that a Proxy injects into one request.
 type Interference struct {
 	// Delay passes before the request does.
 	Delay time.Duration

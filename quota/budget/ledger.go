@@ -23,7 +23,7 @@ type column struct {
 	wanted bool
 }
 
-// account is what a queue has used itself, without the queues below it.
+// account holds the usage of a queue itself, without the queues below it.
 type account struct {
 	above []string    // the names of the queues above it when it existed last, the nearest one first
 	used  [][]float64 // by column, of each part, the oldest first; nil for nothing

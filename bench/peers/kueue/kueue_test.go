@@ -33,7 +33,7 @@ const (
 
 func BenchmarkPeers(b *testing.B) { question.Measure(b, "kueue", prepare) }
 
-// objects are what Kueue's API server has.
+// objects returns the objects of the API server that Kueue reads.
 type objects struct {
 	world   *question.World
 	client  client.Client // has nothing that the cache is not given

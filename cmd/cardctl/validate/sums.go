@@ -20,7 +20,7 @@ const (
 	NoEffect Topic = "no effect" // a value that decides nothing
 )
 
-// Result is what a check finds.
+// Result has the findings of a check.
 type Result struct {
 	Issues   []Issue
 	Sums     []Sum

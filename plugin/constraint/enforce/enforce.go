@@ -31,7 +31,7 @@ type Rule struct {
 	excesses []excess // of which the delay is over
 }
 
-// excess is what is above a bound.
+// excess is the quantity of one dimension that a queue has above a bound.
 type excess struct {
 	queue           index.Queue
 	dim             fastres.Dim
