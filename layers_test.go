@@ -135,7 +135,7 @@ var layers = []layer{
 	},
 	{
 		dir: "plugin/report", allow: append(below(), module+"/plugin/cards", module+"/plugin/reserve", module+"/plugin/constraint", module+"/quota/budget",
-			"github.com/prometheus/client_golang/..."),
+			"github.com/prometheus/client_golang/...", "github.com/prometheus/client_model/go"),
 		reason: "puts decisions into words and numbers, and makes none",
 	},
 	{

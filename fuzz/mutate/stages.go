@@ -25,14 +25,16 @@ var (
 	sessions = []stage{
 		{dir: "plugin", skip: slow},
 		{dir: "plugin", run: slow, args: []string{"-clusters", "20", "-worlds", "20", "-sessions", "200"}},
-		{dir: "plugin", run: slow, args: []string{"-clusters", "200"}},
+		{dir: "plugin", run: random, args: []string{"-clusters", "200"}},
 	}
 )
 
-// slow matches the tests that take more than a second.
-const slow = "TestChaos|TestDifferential|TestOpening|TestRandom|TestThousandSessions|TestWhatVictimsLeave|FuzzCapacity|" +
-	"TestLoansComeToRest|TestGamingGainsNothing|TestSharesFollowWeights|TestLockOutIsBounded|TestScenes/earmarks|" +
-	"TestUsageSurvivesRestarts|TestBudgetsSurviveRestarts|TestOrderFollowsTheDocumentation"
+// random matches the tests that draw worlds, clusters and sessions. slow matches all that take more than a second.
+const (
+	random = "TestChaos|TestDifferential|TestOpening|TestRandom|TestThousandSessions|TestWhatVictimsLeave|FuzzCapacity"
+	slow   = random + "|TestLoansComeToRest|TestGamingGainsNothing|TestSharesFollowWeights|TestLockOutIsBounded|TestScenes/earmarks|" +
+		"TestUsageSurvivesRestarts|TestBudgetsSurviveRestarts|TestOrderFollowsTheDocumentation"
+)
 
 // stages returns the tests that may kill a mutant of a file: those of its package, and of
 // packages that use it.
