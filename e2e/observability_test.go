@@ -364,7 +364,7 @@ func queryAll(t *testing.T, p prometheus.API) {
 		require.NotNil(t, parts, v.Definition)
 		values, _, err := p.LabelValues(t.Context(), parts[2], []string{parts[1]}, time.Now().Add(-time.Minute), time.Now())
 		require.NoError(t, err)
-		require.NotEmpty(t, values, v.Name)
+		require.Equal(t, v.Name == "department", len(values) == 0, "%s; the queues are flat", v.Name)
 	}
 	queries := 0
 	for _, panel := range d.Panels {

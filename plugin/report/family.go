@@ -14,8 +14,8 @@ import (
 // when somebody scrapes.
 type Family struct {
 	desc *prometheus.Desc
-	// volcano has the series that Volcano registers for its own plugins, nil for a name that it does not have. Where
-	// one of these plugins takes the place of ours without a restart, its series are exported.
+	// volcano has the series that Volcano registers for its own plugins, nil for a name that it does not have. They are
+	// exported where one of these plugins takes the place of ours without a restart.
 	volcano *prometheus.GaugeVec
 	write   func(*Metrics, func(value float64, labels []*dto.LabelPair))
 }
@@ -56,11 +56,26 @@ func (f *Family) Describe(to chan<- *prometheus.Desc) { to <- f.desc }
 
 // Collect implements prometheus.Collector.
 func (f *Family) Collect(to chan<- prometheus.Metric) {
-	if f.volcano != nil && !isEmpty(f.volcano) {
+	if !volcanosRuns() {
+		f.CollectOurs(to)
+	} else if f.volcano != nil {
 		f.volcano.Collect(to)
-		return
 	}
-	f.CollectOurs(to)
+}
+
+// volcanosRuns reports whether the last session was one of Volcano's own plugins: each sets what all queues have, and our
+// sessions reset that.
+func volcanosRuns() bool {
+	found := make(chan prometheus.Metric)
+	go func() {
+		families[allocated].cpu.volcano.Collect(found)
+		close(found)
+	}()
+	runs := false
+	for range found {
+		runs = true
+	}
+	return runs
 }
 
 // CollectOurs sends what the last session of our plugins has set. A session does not wait for the one who reads.
@@ -87,20 +102,6 @@ func (f *Family) Reset() {
 	if f.volcano != nil {
 		f.volcano.Reset()
 	}
-}
-
-// isEmpty reports whether nobody has set a series.
-func isEmpty(vec *prometheus.GaugeVec) bool {
-	found := make(chan prometheus.Metric)
-	go func() {
-		vec.Collect(found)
-		close(found)
-	}()
-	empty := true
-	for range found {
-		empty = false
-	}
-	return empty
 }
 
 // sample is one series at one time.

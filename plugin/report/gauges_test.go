@@ -139,11 +139,13 @@ func TestVolcanosSeriesAreExported(t *testing.T) {
 	f, m := newFixture(t), NewMetrics()
 	openMetrics(f, m)
 	assert.Equal(t, 1, count(shareFamily, "research"))
-	metrics.UpdateQueueShare("theirs", 0.5)
-	assert.Equal(t, 0.5, value(t, shareFamily, "theirs"))
-	assert.Zero(t, count(shareFamily, "research"))
+	metrics.UpdateQueueAllocated("theirs", 1000, 0, nil)
+	assert.Equal(t, 1000.0, value(t, families[allocated].cpu, "theirs"))
+	for _, family := range []*Family{families[allocated].cpu, shareFamily, leafFamily} {
+		assert.Zero(t, count(family, "research"), "of our last session")
+	}
 	openMetrics(f, m)
-	assert.Zero(t, count(shareFamily, "theirs"))
+	assert.Zero(t, count(families[allocated].cpu, "theirs"))
 	assert.Equal(t, 1, count(shareFamily, "research"))
 }
 
