@@ -88,13 +88,33 @@ func (s *Session) FitsDim(b *quota.Books, a Ask, d fastres.Dim, milli float64) q
 	return v
 }
 
-// FitsRules applies the constraints, and not the quotas of queues, to a card or a group by itself.
-func (s *Session) FitsRules(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
+// FitsClaims applies the constraints, and not the quotas of queues, to claims that pods share.
+func (s *Session) FitsClaims(b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	for i := 0; i < len(s.tasks) && v.OK(); i++ {
-		v = s.tasks[i].FitCard(b, a, d, milli)
+		if rule, ok := s.tasks[i].(ClaimRule); ok {
+			v = rule.FitClaims(b, a, claims)
+		} else {
+			v = fitsAdded(s.tasks[i], b, a, claims)
+		}
 	}
 	return v
+}
+
+// fitsAdded applies a rule to what the queue of a task is charged for claims.
+func fitsAdded(rule TaskRule, b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict {
+	for _, claim := range claims {
+		for _, of := range claim.Devices {
+			added := quota.Added(b.Queues, a.Queue, claims, of.Dim)
+			if added == 0 {
+				continue
+			}
+			if v := rule.FitCard(b, a, of.Dim, added); !v.OK() {
+				return v
+			}
+		}
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
 // FitsNodeRules applies the rules that depend on the node of a task, after those about its cards.
