@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -180,6 +181,25 @@ func TestSeriesOfManyCards(t *testing.T) {
 	assert.Equal(t, map[string]bool{"Model-1": true, "Model-2": true, "Model-9": true}, shown["q1"], "q1 requests a card that it has no quota of")
 	assert.Equal(t, map[string]bool{"Model-7": true, "Model-8": true}, shown["q7"])
 	assert.Len(t, shown["root"], 40, "the root deserves the cards of all nodes")
+}
+
+// TestSeriesOfGroups has series of a group of cards beside those of its cards: what queues have of it, and its quota.
+func TestSeriesOfGroups(t *testing.T) {
+	reset(report.UpstreamSeries())
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").queue("q", "root", "quota", `{"@credits":9,"B":8}`).
+		pods("run", "q", "A", 2, 1, on("a")).pods("also", "q", "B", 1, 1, on("b"))
+	s.arguments = framework.Arguments{"cardGroups": map[string]any{"credits": map[string]any{"A": 2, "B": "1/2"}}}
+	f := s.open(t)
+	f.close()
+	value := func(series, queue, resource string) float64 {
+		return testutil.ToFloat64(queueSeries(series).WithLabelValues(queue, resource))
+	}
+	for _, queue := range []string{"q", "root"} {
+		assert.Equal(t, 4500.0, value("allocated_scalar_resources", queue, "@credits"), queue)
+		assert.Equal(t, 2000.0, value("allocated_scalar_resources", queue, "A"), queue)
+	}
+	assert.Equal(t, 9000.0, value("capacity_scalar_resources", "q", "@credits"))
+	assert.Equal(t, 9000.0, value("real_capacity_scalar_resources", "q", "@credits"))
 }
 
 // TestSeriesOfAQueue counts the series of queues without a card, with one, with two, and after
