@@ -39,6 +39,7 @@ type claimModel struct {
 	unserved map[string]bool
 	placed   string         // the tasks with a node when the session opened
 	order    []string       // pods that were placed in the session
+	groups   oracle.Groups  // of cards
 	sharing  []oracle.Plain // pods that have a node, with the claims that they share
 }
 

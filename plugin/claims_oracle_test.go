@@ -3,6 +3,7 @@ package plugin
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
@@ -28,7 +30,7 @@ func (m *claimModel) compareClaims(t *testing.T, f *fixture, c workload.Cluster,
 	o := m.oracleOf(t, f, c)
 	for _, name := range o.Names() {
 		q := f.own.Index.Lookup(name)
-		for _, card := range modelCards {
+		for _, card := range m.counted() {
 			require.Equal(t, o.Bound(name)[cardKey(card)], f.own.Index.RealCapability.Row(q).Get(f.dim(t, card)), "bound of %s, %s", name, card)
 			require.Equal(t, o.Allocated(name)[cardKey(card)], f.own.Index.Allocated(q).Get(f.dim(t, card)), "%s has %s\n%v", name, card, m)
 		}
@@ -109,7 +111,28 @@ func (m *claimModel) onNode(f *fixture, task *api.TaskInfo, node string) (own or
 		take(has, gpus)
 		own[cardKey(has)] += gpus
 	}
-	return own, shared, served
+	return m.groups.With(own), shared, served
+}
+
+// group draws a group of cards that every queue bounds.
+func (m *claimModel) group(r *rand.Rand, s *scene) {
+	m.groups = oracle.Groups{cardKey("@g"): {cardKey("A"): 1, cardKey("B"): 0.5, cardKey("A/mig-1g.10gb-mixed"): 0.125}}
+	s.arguments = framework.Arguments{"cardGroups": map[string]any{"g": map[string]any{"A": 1, "B": "1/2", "A/*": "0.125"}}}
+	for _, q := range s.Queues {
+		for _, key := range []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey} {
+			if text := strings.TrimSuffix(q.Annotations[key], "}"); len(text) > 1 {
+				q.Annotations[key] = fmt.Sprintf(`%s,"@g":%d}`, text, r.IntN(5))
+			}
+		}
+	}
+}
+
+// counted returns the cards and groups that count.
+func (m *claimModel) counted() []string {
+	if m.groups == nil {
+		return modelCards
+	}
+	return append(slices.Clone(modelCards), "@g")
 }
 
 // oracleOf makes an oracle of a session as it is now: all that runs is counted again.
@@ -119,7 +142,7 @@ func (m *claimModel) oracleOf(t *testing.T, f *fixture, c workload.Cluster) *ora
 	if c.Hierarchy {
 		from.Root = index.RootName
 	}
-	for _, name := range modelCards {
+	for _, name := range m.counted() {
 		from.Cards = append(from.Cards, cardKey(name))
 		from.Total[cardKey(name)] += 0
 	}
@@ -131,6 +154,7 @@ func (m *claimModel) oracleOf(t *testing.T, f *fixture, c workload.Cluster) *ora
 			from.Total[cardKey(name)] += 1000
 		}
 	}
+	from.Total = m.groups.With(from.Total)
 	from.Bound, from.Available = oracle.Amounts{}.Plus(from.Total), from.Total
 	for _, q := range c.Queues {
 		from.Queues = append(from.Queues, s.configured(q))
@@ -164,6 +188,7 @@ func (m *claimModel) chargesOn(node string) oracle.DeviceClaims {
 		for card, n := range claim.charge(m, cmp.Or(m.where[name], node)) {
 			claims[name][cardKey(card)] = 1000 * n
 		}
+		claims[name] = m.groups.With(claims[name])
 	}
 	return claims
 }

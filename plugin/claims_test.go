@@ -421,6 +421,9 @@ func drawClaims(r *rand.Rand) (*scene, *claimModel) {
 	for _, q := range leaves {
 		s.queue(q, parent, "quota", drawQuota(r), "deserved", drawQuota(r), "guarantee", []string{`{}`, drawQuota(r), `{"A":0,"B":0,"A/mig-1g.10gb-mixed":0}`}[r.IntN(3)])
 	}
+	if r.IntN(3) == 0 {
+		m.group(r, s)
+	}
 	claims := 0
 	for i := range 2 + r.IntN(5) {
 		name, n := fmt.Sprint("job", i), 1+r.IntN(3)

@@ -34,9 +34,21 @@ func (s *Session) AllocationOf(b *quota.Books, q index.Queue, task *api.TaskInfo
 }
 
 // FitsNode decides whether a task can have its cards on a node: the node has one of them, and FitsCard
-// admits it.
+// admits it. Of a group, all its cards together fit.
 func (s *Session) FitsNode(b *quota.Books, a Ask, node string) cards.NodeFit {
 	fit := s.Cards.FitNode(a.Queue, a.Pod, node, func(d fastres.Dim, milli float64) quota.Verdict { return s.FitsCard(b, a, d, milli) })
+	if fit.Reason == cards.NodeFits {
+		s.Cards.EachGroupOn(a.Pod, node, func(group fastres.Dim, has cards.Request) bool {
+			v := s.FitsDim(b, a, group, float64(has.Amount))
+			if v.OK() && b.Then != nil {
+				v = forOthers(s.FitsDim(b.Then, a, group, float64(has.Amount)))
+			}
+			if !v.OK() {
+				fit = cards.NodeFit{Reason: cards.OverQuota, Verdict: v, Request: has}
+			}
+			return v.OK()
+		})
+	}
 	if fit.Reason == cards.NodeFits {
 		if v := s.FitsNodeRules(b, a, node); !v.OK() {
 			return cards.NodeFit{Reason: cards.OverQuota, Verdict: v, Request: s.Cards.SharedRequest(a.Pod, node)}
