@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -192,15 +191,12 @@ func TestSeriesOfGroups(t *testing.T) {
 	s.arguments = framework.Arguments{"cardGroups": map[string]any{"credits": map[string]any{"A": 2, "B": "1/2"}}}
 	f := s.open(t)
 	f.close()
-	value := func(series, queue, resource string) float64 {
-		return testutil.ToFloat64(queueSeries(series).WithLabelValues(queue, resource))
-	}
 	for _, queue := range []string{"q", "root"} {
-		assert.Equal(t, 4500.0, value("allocated_scalar_resources", queue, "@credits"), queue)
-		assert.Equal(t, 2000.0, value("allocated_scalar_resources", queue, "A"), queue)
+		assert.Equal(t, 4500.0, ourValue("allocated_scalar_resources", queue, "@credits"), queue)
+		assert.Equal(t, 2000.0, ourValue("allocated_scalar_resources", queue, "A"), queue)
 	}
-	assert.Equal(t, 9000.0, value("capacity_scalar_resources", "q", "@credits"))
-	assert.Equal(t, 9000.0, value("real_capacity_scalar_resources", "q", "@credits"))
+	assert.Equal(t, 9000.0, ourValue("capacity_scalar_resources", "q", "@credits"))
+	assert.Equal(t, 9000.0, ourValue("real_capacity_scalar_resources", "q", "@credits"))
 }
 
 // TestSeriesOfAQueue counts the series of queues without a card, with one, with two, and after
