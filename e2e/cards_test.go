@@ -78,6 +78,7 @@ var cardTests = []struct {
 	{"LabelsGone", labelsGone},
 	{"LabelsOfVendors", labelsOfVendors},
 	{"Groups", groupsOfCards},
+	{"GroupsInATree", groupsInATree},
 	{"ResourceClaims", resourceClaims},
 	{"Fractions", fractionsOfCards},
 	{"QuotaAboveCluster", quotaAboveCluster},

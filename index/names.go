@@ -166,6 +166,9 @@ func (n *Names) Groups(d fastres.Dim) []Share {
 	return n.groups[d]
 }
 
+// HasGroups reports whether there are groups of cards.
+func (n *Names) HasGroups() bool { return len(n.groups) > 0 }
+
 // Weight returns the weight of a card in a group, 0 if the group does not have it. It is for nil Names, too.
 func (n *Names) Weight(card, group fastres.Dim) float64 {
 	for _, s := range n.Groups(card) {

@@ -15,6 +15,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/offline"
 	"github.com/capacity-card/capacity-card/plugin/release"
@@ -36,8 +37,10 @@ type claimModel struct {
 	// unserved are the pods, and the shared claims, that nothing on their node served when the session opened: they are charged
 	// for them from the next session on.
 	unserved map[string]bool
-	placed   string   // the tasks with a node when the session opened
-	order    []string // pods that were placed in the session
+	placed   string         // the tasks with a node when the session opened
+	order    []string       // pods that were placed in the session
+	groups   oracle.Groups  // of cards
+	sharing  []oracle.Plain // pods that have a node, with the claims that they share
 }
 
 // modelClaim is a resource claim.
@@ -51,14 +54,10 @@ type modelClaim struct {
 	object    *resourcev1.ResourceClaim
 }
 
-// modelRequest is a request: one of its alternatives.
-type modelRequest []modelAlternative
-
-// modelAlternative is a number of devices of some cards, 0 for all of them.
-type modelAlternative struct {
-	count int
-	cards []string
-}
+type (
+	modelRequest     = oracle.ClaimRequest
+	modelAlternative = oracle.ClaimAlternative
+)
 
 func newClaimModel() *claimModel {
 	return &claimModel{where: map[string]string{}, devices: map[string][]string{}, claims: map[string]*modelClaim{}, pods: map[string][]string{},
@@ -131,47 +130,9 @@ func (c *modelClaim) charge(m *claimModel, node string) map[string]float64 {
 	return c.most(m.devices[node])
 }
 
-// most returns the most that a claim can get of some devices: of each request the greatest of its alternatives that there are
-// enough devices for, and no more than there are devices of a card.
+// most returns the most that a claim can get of some devices.
 func (c *modelClaim) most(devices []string) map[string]float64 {
-	has, sum := map[string]float64{}, map[string]float64{}
-	for _, name := range devices {
-		has[name]++
-	}
-	for _, r := range c.requests {
-		best, possible := map[string]float64{}, false
-		for _, a := range r {
-			n := 0
-			for _, name := range devices {
-				if slices.Contains(a.cards, name) {
-					n++
-				}
-			}
-			if n == 0 || n < a.count {
-				continue
-			}
-			possible = true
-			for _, name := range a.cards {
-				if count := has[name]; a.count == 0 {
-					best[name] = max(best[name], count)
-				} else {
-					best[name] = max(best[name], min(count, float64(a.count)))
-				}
-			}
-		}
-		if !possible {
-			return nil
-		}
-		for name, n := range best {
-			sum[name] += n
-		}
-	}
-	for name := range sum {
-		if sum[name] = min(sum[name], has[name]); sum[name] == 0 {
-			delete(sum, name)
-		}
-	}
-	return sum
+	return oracle.Most(c.requests, devices)
 }
 
 // allocations returns all sets of devices that a claim can be given.
@@ -186,20 +147,20 @@ func (c *modelClaim) allocations(devices []string, taken map[int]bool) (all [][]
 			var free []int
 			total := 0
 			for i, name := range devices {
-				if slices.Contains(a.cards, name) {
+				if slices.Contains(a.Cards, name) {
 					total++
 					if !taken[i] && !slices.Contains(has, i) {
 						free = append(free, i)
 					}
 				}
 			}
-			if a.count == 0 {
+			if a.Count == 0 {
 				if len(free) == total && total > 0 {
 					choose(request+1, append(slices.Clone(has), free...))
 				}
 				continue
 			}
-			for _, some := range subsets(free, a.count) {
+			for _, some := range subsets(free, a.Count) {
 				choose(request+1, append(slices.Clone(has), some...))
 			}
 		}
@@ -301,9 +262,9 @@ func (c *modelClaim) toObject(name string) *resourcev1.ResourceClaim {
 	for i, r := range c.requests {
 		request := resourcev1.DeviceRequest{Name: fmt.Sprint("r", i)}
 		for k, a := range r {
-			sub := resourcev1.DeviceSubRequest{Name: fmt.Sprint("a", k), DeviceClassName: modelDriver, Count: int64(a.count),
-				AllocationMode: resourcev1.DeviceAllocationModeExactCount, Selectors: modelSelector(admitsCards(a.cards))}
-			if a.count == 0 {
+			sub := resourcev1.DeviceSubRequest{Name: fmt.Sprint("a", k), DeviceClassName: modelDriver, Count: int64(a.Count),
+				AllocationMode: resourcev1.DeviceAllocationModeExactCount, Selectors: modelSelector(admitsCards(a.Cards))}
+			if a.Count == 0 {
 				sub.AllocationMode = resourcev1.DeviceAllocationModeAll
 			}
 			if len(r) == 1 {

@@ -215,14 +215,15 @@ func TestReclaimOfClaims(t *testing.T) {
 }
 
 // TestRandomClaims runs random clusters over several sessions. After each event, the accounts are what the model adds up; a charge
-// before the allocation is at least each possible allocation, and equal afterwards; no session exceeds a quota.
+// before the allocation is at least each possible allocation, and equal afterwards; no session exceeds a quota. After each action, the
+// answers about all pending pods on all nodes are those of the oracle.
 func TestRandomClaims(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(*clusters) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { randomClaims(t, rand.New(rand.NewPCG(seed, 0xc1)), seen) })
 	}
 	t.Log(seen)
-	for _, what := range []string{"placed", "allocated", "waiting"} {
+	for _, what := range []string{"placed", "allocated", "waiting", "fits", "over quota", "not served"} {
 		if *clusters >= 100 {
 			require.Greater(t, seen[what], *clusters/20, "hardly any %s: %v", what, seen)
 		}
@@ -244,6 +245,7 @@ func randomClaims(t *testing.T, r *rand.Rand, seen map[string]int) {
 		if session == 0 {
 			m.checkMost(t)
 		}
+		m.compareClaims(t, f, s.Cluster, seen)
 		h := f.held()
 		f.AddEventHandler(&framework.EventHandler{AllocateFunc: func(e *framework.Event) {
 			if e.Err == nil && !f.own.notCharged[e.Task.UID] {
@@ -254,6 +256,7 @@ func randomClaims(t *testing.T, r *rand.Rand, seen map[string]int) {
 		for _, action := range []framework.Action{enqueue.New(), allocate.New(), reclaim.New(), preempt.New()} {
 			f.run(t, action)
 			h.checkNow(t, f)
+			m.compareClaims(t, f, s.Cluster, seen)
 		}
 		for _, job := range f.Jobs {
 			if job.JobFitErrors != "" {
@@ -264,6 +267,7 @@ func randomClaims(t *testing.T, r *rand.Rand, seen map[string]int) {
 		for range r.IntN(6) {
 			f.randomStatement(t, r, tasks, held{})
 			h.checkNow(t, f)
+			m.compareClaims(t, f, s.Cluster, seen)
 		}
 		seen["placed"] += len(f.cache.Bound)
 		seen["evicted"] += len(f.cache.Evicted)
@@ -412,7 +416,10 @@ func drawClaims(r *rand.Rand) (*scene, *claimModel) {
 		s.queue("root", "").queue("team", "root", "quota", drawQuota(r))
 	}
 	for _, q := range leaves {
-		s.queue(q, parent, "quota", drawQuota(r), "deserved", drawQuota(r), "guarantee", `{}`)
+		s.queue(q, parent, "quota", drawQuota(r), "deserved", drawQuota(r), "guarantee", []string{`{}`, drawQuota(r), `{"A":0,"B":0,"A/mig-1g.10gb-mixed":0}`}[r.IntN(3)])
+	}
+	if r.IntN(3) == 0 {
+		m.group(r, s)
 	}
 	claims := 0
 	for i := range 2 + r.IntN(5) {

@@ -41,6 +41,7 @@ type oracleSession struct {
 
 	holders *oracle.Holders
 	cards   []string // nil where cards count nowhere
+	fair    bool     // usage over time decides on the order of queues (TestOrderFollowsTheDocumentation)
 
 	pending map[string][][]oracle.Amounts // by queue, the requests of pending tasks
 }
@@ -94,6 +95,10 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 	if r.IntN(2) == 0 {
 		s.arguments["inqueueTimeout"] = []string{"5m", "20m"}[r.IntN(2)]
 	}
+	fair := len(data)%4 == 0 // usage over time changes the order of queues, and nothing else
+	if fair {
+		s.arguments[arguments.FairShareHalfLife], s.arguments[arguments.FairShareStore] = "1h", "none"
+	}
 	m := &oracleSession{fixture: s.open(t, drawPromises(r)), t: t, given: s.arguments}
 	m.configureOracle(s.Cluster)
 	m.configureHolders(s.Cluster)
@@ -101,6 +106,7 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 	m.compareAccounts()
 	tasks := m.sortedTasks()
 	first := m.oracle.Names()[0]
+	m.fair = fair
 	m.compareOrder(first, first) // the session reads its pending tasks with the first order, the oracle before all events
 	for range 3 + r.IntN(20) {
 		if len(tasks) > 0 && !displaces { // Volcano admits jobs before it places and evicts tasks
@@ -700,7 +706,9 @@ func (m *oracleSession) compareOrder(l, r string) {
 		if want == 0 {
 			want = m.oracle.Order(l, r)
 		}
-		require.Equal(m.t, want, m.own.queueOrder(lq, rq), "order of %s, %s", l, r)
+		if got := m.own.queueOrder(lq, rq); !m.fair {
+			require.Equal(m.t, want, got, "order of %s, %s", l, r)
+		}
 	}
 }
 

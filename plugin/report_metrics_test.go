@@ -183,6 +183,22 @@ func TestSeriesOfManyCards(t *testing.T) {
 	assert.Len(t, shown["root"], 40, "the root deserves the cards of all nodes")
 }
 
+// TestSeriesOfGroups has series of a group of cards beside those of its cards: what queues have of it, and its quota.
+func TestSeriesOfGroups(t *testing.T) {
+	reset(report.UpstreamSeries())
+	s := newScene().node("a", "A", 8).node("b", "B", 8).queue("root", "").queue("q", "root", "quota", `{"@credits":9,"B":8}`).
+		pods("run", "q", "A", 2, 1, on("a")).pods("also", "q", "B", 1, 1, on("b"))
+	s.arguments = framework.Arguments{"cardGroups": map[string]any{"credits": map[string]any{"A": 2, "B": "1/2"}}}
+	f := s.open(t)
+	f.close()
+	for _, queue := range []string{"q", "root"} {
+		assert.Equal(t, 4500.0, ourValue("allocated_scalar_resources", queue, "@credits"), queue)
+		assert.Equal(t, 2000.0, ourValue("allocated_scalar_resources", queue, "A"), queue)
+	}
+	assert.Equal(t, 9000.0, ourValue("capacity_scalar_resources", "q", "@credits"))
+	assert.Equal(t, 9000.0, ourValue("real_capacity_scalar_resources", "q", "@credits"))
+}
+
 // TestSeriesOfAQueue counts the series of queues without a card, with one, with two, and after
 // the first admission, and compares them with docs/observability.md.
 func TestSeriesOfAQueue(t *testing.T) {

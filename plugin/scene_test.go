@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -193,6 +194,12 @@ func (f *fixture) checkCards(t *testing.T) {
 		}
 	}
 	f.model.end()
+	for c, milli := range maps.Clone(want) {
+		d, _ := f.own.memory.names.LookupCard(c.card)
+		for _, share := range f.own.memory.names.Groups(d) {
+			want[cell{c.queue, f.own.memory.names.Name(share.Group)}] += share.Of(milli)
+		}
+	}
 	for q := range index.Queue(f.own.Index.Len()) {
 		for d := fastres.FirstFree; int(d) < f.own.memory.names.Len(); d++ {
 			if f.own.memory.names.IsCard(d) {

@@ -103,31 +103,46 @@ func (g *Guarantees) above(q index.Queue) index.Queue {
 // reason Guaranteed, and the lowest queue whose children are guaranteed the rest, or q
 // where queues are flat. A what-if on an older snapshot sees what is unused now.
 func (g *Guarantees) Fits(a View, q index.Queue, d fastres.Dim, quantity float64) Verdict {
-	v, _ := g.compare(a, q, index.None, d, quantity)
+	v, _ := g.compare(a, q, index.None, d, quantity, nil)
+	return v
+}
+
+// FitsClaims decides whether q may be charged for claims that pods share, in one dimension. Each queue is charged for those that
+// it does not hold (Added).
+func (g *Guarantees) FitsClaims(a Accounts, q index.Queue, claims []index.DeviceClaim, d fastres.Dim) Verdict {
+	added := make([]float64, 0, 8)
+	for _, p := range g.ix.Path(q) {
+		added = append(added, Added(a, p, claims, d))
+	}
+	v, _ := g.compare(a, q, index.None, d, added[0], added)
 	return v
 }
 
 // Lacks reports whether q may not be charged a quantity because of what is guaranteed to others
 // below a queue that from is in as well. Then a pod of from takes a part of what is lacking.
 func (g *Guarantees) Lacks(a View, q, from index.Queue, d fastres.Dim, quantity float64) bool {
-	v, _ := g.compare(a, q, from, d, quantity)
+	v, _ := g.compare(a, q, from, d, quantity, nil)
 	return !v.OK()
 }
 
 // Numbers decides as Fits does. Of a refusal it also returns what was compared: what would be
 // allocated and kept free, and the bound.
 func (g *Guarantees) Numbers(a View, q index.Queue, d fastres.Dim, quantity float64) (Verdict, Numbers) {
-	return g.compare(a, q, index.None, d, quantity)
+	return g.compare(a, q, index.None, d, quantity, nil)
 }
 
-// compare decides as Numbers does, where from is None, or else asks only the queues that from is in.
-func (g *Guarantees) compare(a View, q, from index.Queue, d fastres.Dim, quantity float64) (Verdict, Numbers) {
+// compare decides as Numbers does, where from is None, or else asks only the queues that from is in. levels has the quantity of each
+// queue on the path of q, nil where all are charged the same.
+func (g *Guarantees) compare(a View, q, from index.Queue, d fastres.Dim, quantity float64, levels []float64) (Verdict, Numbers) {
 	if !g.active || !g.keeps(d) {
 		return Verdict{Admitted, q}, Numbers{}
 	}
 	same := len(a.Changed()) == 0
 	change := 0.0 // of what is unused below p
-	for _, p := range g.ix.Path(q) {
+	for i, p := range g.ix.Path(q) {
+		if levels != nil {
+			quantity = levels[i]
+		}
 		allocated, unused := a.Allocated(p).Get(d), g.unused.At(p, d)
 		if !same {
 			unused = g.unusedBelow(a, p, d)

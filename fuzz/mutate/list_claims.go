@@ -20,4 +20,7 @@ var ofCardClaims = []mutant{
 	{"chargeSharedClaims", "&& !s.cards.Occupied(user.task)", ""},
 	{"LeavingClaims", "leaving[of] == has.References", "false"},
 	{"Rule.FitNode", "len(own) > 0", "false"},
+	{"Guarantees.compare", "quantity = levels[i]", "quantity = levels[0*i]"},
+	{"EnqueueableClaim", "ix.DeviceClaim(p, claim).References > 0", "false"},
+	{"Session.FitsClaims", "s.tasks[i].(ClaimRule); ok {", "s.tasks[i].(ClaimRule); ok && false {"},
 }

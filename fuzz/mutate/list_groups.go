@@ -22,4 +22,6 @@ var ofGroups = []mutant{
 	{"Assigner.excess", "taken <= a.cells[side].room", "true"},
 	{"Assigner.take", "a.cells[u.side].room -= u.weight * amount", "_ = u"},
 	{"fitGroups", "if !l.below(ix, q, s.Group, sum, groupRoom) {", "if false {"},
+	{"EachGroupOn", "sum += other.Quantity", "sum = other.Quantity"},
+	{"EachGroupOn", "s.cardsOn(p, node) < 2", "true"},
 }

@@ -67,6 +67,8 @@ type Oracle struct {
 	cluster Cluster
 	names   []string // of all queues, in alphabetical order
 	queues  map[string]*queue
+	claims  DeviceClaims // that pods share, with their cards
+	sharing []Plain
 }
 
 // queue is a queue with its bounds, and with the accounts of its own jobs. The methods of
@@ -243,7 +245,7 @@ func (o *Oracle) sum(name string, account func(*queue) Amounts) Amounts {
 // Allocated, Request, Inqueue and Elastic are the accounts of a queue and of all queues below
 // it.
 func (o *Oracle) Allocated(name string) Amounts {
-	return o.sum(name, func(q *queue) Amounts { return q.allocated })
+	return o.withShared(name, o.sum(name, func(q *queue) Amounts { return q.allocated }))
 }
 func (o *Oracle) Request(name string) Amounts {
 	return o.sum(name, func(q *queue) Amounts { return q.request })
@@ -255,7 +257,7 @@ func (o *Oracle) Elastic(name string) Amounts {
 
 // Future returns allocated of a queue, with those below it, once pods that are being deleted are gone.
 func (o *Oracle) Future(name string) Amounts {
-	return o.sum(name, func(q *queue) Amounts { return q.allocated.Minus(q.terminating) })
+	return o.withShared(name, o.sum(name, func(q *queue) Amounts { return q.allocated.Minus(q.terminating) }))
 }
 
 // Charge adds the request of a task to a queue.
@@ -328,7 +330,7 @@ func (o *Oracle) withdraw(name string, less Amounts) {
 
 // Clone returns an independent copy, for a simulation. Amounts are replaced, never changed.
 func (o *Oracle) Clone() *Oracle {
-	c := &Oracle{cluster: o.cluster, names: o.names, queues: map[string]*queue{}}
+	c := &Oracle{cluster: o.cluster, names: o.names, queues: map[string]*queue{}, claims: o.claims, sharing: slices.Clone(o.sharing)}
 	for name, q := range o.queues {
 		copied := *q
 		c.queues[name] = &copied

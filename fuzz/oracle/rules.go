@@ -53,32 +53,38 @@ func (o *Oracle) LendsThen(name, d string, quantity float64, allocated func(stri
 // dimension, so that no more may be allocated, or "". allocated returns what queues have, and all
 // holds the resources of the cluster.
 func (o *Oracle) lends(name, d string, quantity float64, allocated func(string) Amounts, all Amounts) string {
+	return o.lendsBetween(name, d, allocated, func(q string) Amounts {
+		after := maps.Clone(allocated(q))
+		if o.within(name, q) {
+			after[d] += quantity
+		}
+		return after
+	}, all)
+}
+
+// lendsBetween is lends for what queues have before and after an allocation in name.
+func (o *Oracle) lendsBetween(name, d string, before, after func(string) Amounts, all Amounts) string {
 	available, kept := all[d]
 	if !kept {
 		return ""
 	}
-	// taken returns allocated of a queue, and the unused guarantees in it and below it.
-	var taken func(q string, more float64) float64
-	taken = func(q string, more float64) float64 {
-		all := allocated(q)[d]
-		if o.within(name, q) {
-			all += more
-		}
+	// taken returns what a queue has, and the unused guarantees in it and below it; below, those of its children.
+	var taken, below func(q string, has func(string) Amounts) float64
+	taken = func(q string, has func(string) Amounts) float64 {
+		return max(has(q)[d]+below(q, has), o.Guarantee(q)[d])
+	}
+	below = func(q string, has func(string) Amounts) (sum float64) {
 		for _, child := range o.Children(q) {
-			has := allocated(child)[d]
-			if o.within(name, child) {
-				has += more
-			}
-			all += taken(child, more) - has
+			sum += taken(child, has) - has(child)[d]
 		}
-		return max(all, o.Guarantee(q)[d])
+		return sum
 	}
 	if o.cluster.Root == "" { // all queues share what is available
-		before, after, has := 0.0, 0.0, quantity
+		was, is, has := 0.0, 0.0, 0.0
 		for _, q := range o.names {
-			before, after, has = before+taken(q, 0), after+taken(q, quantity), has+allocated(q)[d]
+			was, is, has = was+taken(q, before), is+taken(q, after), has+after(q)[d]
 		}
-		if after > before && after > has && after > available {
+		if is > was && is > has && is > available {
 			return name
 		}
 		return ""
@@ -88,18 +94,8 @@ func (o *Oracle) lends(name, d string, quantity float64, allocated func(string) 
 		if q == o.cluster.Root {
 			bound = min(bound, available)
 		}
-		below := func(more float64) (sum float64) {
-			for _, child := range o.Children(q) {
-				has := allocated(child)[d]
-				if o.within(name, child) {
-					has += more
-				}
-				sum += taken(child, more) - has
-			}
-			return sum
-		}
-		before, after := allocated(q)[d]+below(0), allocated(q)[d]+quantity+below(quantity)
-		return after > before && below(quantity) > 0 && after > bound
+		was, is := before(q)[d]+below(q, before), after(q)[d]+below(q, after)
+		return is > was && below(q, after) > 0 && is > bound
 	})
 }
 

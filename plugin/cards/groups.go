@@ -127,3 +127,38 @@ func (g *groups) known() string {
 	}
 	return "there are " + Shown(card.GroupPrefix+strings.Join(slices.Sorted(maps.Keys(g.inForce)), ", "+card.GroupPrefix))
 }
+
+// EachGroupOn visits the groups of which a pod has several cards on a node, with what it has of each there, until visit returns false.
+// Each card by itself may fit where their sum does not.
+func (s *Session) EachGroupOn(p *PodRequest, node string, visit func(group fastres.Dim, has Request) bool) {
+	if !s.names.HasGroups() || s.cardsOn(p, node) < 2 {
+		return
+	}
+	own := s.OwnOn(p, node)
+	for i, of := range own {
+		same := func(other index.Devices) bool { return other.Dim == of.Dim }
+		if !s.names.IsGroup(of.Dim) || slices.ContainsFunc(own[:i], same) || !slices.ContainsFunc(own[i+1:], same) {
+			continue
+		}
+		sum := 0.0
+		for _, other := range own {
+			if same(other) {
+				sum += other.Quantity
+			}
+		}
+		if !visit(of.Dim, s.single(of.Dim, Request{Amount: card.Milli(sum)})) {
+			return
+		}
+	}
+}
+
+// cardsOn returns how many times a pod is charged for a card on a node.
+func (s *Session) cardsOn(p *PodRequest, node string) (n int) {
+	has := s.Node(node)
+	for r := range s.RequestsOn(p, node) {
+		for range r.On(has) {
+			n++
+		}
+	}
+	return n
+}

@@ -5,6 +5,7 @@
 // through the interfaces that it has:
 //
 //	TaskRule   may a task have what it requests, or a card
+//	ClaimRule  may it share resource claims
 //	NodeRule   may a task have a node
 //	JobRule    may the pods of a job be created
 //	CardRule   the same, for the cards of the job
@@ -65,6 +66,12 @@ type TaskRule interface {
 	// FitOwn decides on a quantity of one dimension beside what the queue of a itself has. No
 	// eviction in another queue makes room there.
 	FitOwn(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict
+}
+
+// ClaimRule is a TaskRule with accounts of its own for claims that pods share: each is charged for the claims that it does not hold. A
+// TaskRule that is none decides on what the queue of the task gets, card by card.
+type ClaimRule interface {
+	FitClaims(b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict
 }
 
 // NodeRule decides on what depends on the node of a task beside its cards. Its method changes nothing, and is safe for many

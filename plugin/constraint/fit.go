@@ -34,9 +34,21 @@ func (s *Session) AllocationOf(b *quota.Books, q index.Queue, task *api.TaskInfo
 }
 
 // FitsNode decides whether a task can have its cards on a node: the node has one of them, and FitsCard
-// admits it.
+// admits it. Of a group, all its cards together fit.
 func (s *Session) FitsNode(b *quota.Books, a Ask, node string) cards.NodeFit {
 	fit := s.Cards.FitNode(a.Queue, a.Pod, node, func(d fastres.Dim, milli float64) quota.Verdict { return s.FitsCard(b, a, d, milli) })
+	if fit.Reason == cards.NodeFits {
+		s.Cards.EachGroupOn(a.Pod, node, func(group fastres.Dim, has cards.Request) bool {
+			v := s.FitsDim(b, a, group, float64(has.Amount))
+			if v.OK() && b.Then != nil {
+				v = forOthers(s.FitsDim(b.Then, a, group, float64(has.Amount)))
+			}
+			if !v.OK() {
+				fit = cards.NodeFit{Reason: cards.OverQuota, Verdict: v, Request: has}
+			}
+			return v.OK()
+		})
+	}
 	if fit.Reason == cards.NodeFits {
 		if v := s.FitsNodeRules(b, a, node); !v.OK() {
 			return cards.NodeFit{Reason: cards.OverQuota, Verdict: v, Request: s.Cards.SharedRequest(a.Pod, node)}
@@ -88,13 +100,33 @@ func (s *Session) FitsDim(b *quota.Books, a Ask, d fastres.Dim, milli float64) q
 	return v
 }
 
-// FitsRules applies the constraints, and not the quotas of queues, to a card or a group by itself.
-func (s *Session) FitsRules(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
+// FitsClaims applies the constraints, and not the quotas of queues, to claims that pods share.
+func (s *Session) FitsClaims(b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict {
 	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	for i := 0; i < len(s.tasks) && v.OK(); i++ {
-		v = s.tasks[i].FitCard(b, a, d, milli)
+		if rule, ok := s.tasks[i].(ClaimRule); ok {
+			v = rule.FitClaims(b, a, claims)
+		} else {
+			v = fitsAdded(s.tasks[i], b, a, claims)
+		}
 	}
 	return v
+}
+
+// fitsAdded applies a rule to what the queue of a task is charged for claims.
+func fitsAdded(rule TaskRule, b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict {
+	for _, claim := range claims {
+		for _, of := range claim.Devices {
+			added := quota.Added(b.Queues, a.Queue, claims, of.Dim)
+			if added == 0 {
+				continue
+			}
+			if v := rule.FitCard(b, a, of.Dim, added); !v.OK() {
+				return v
+			}
+		}
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
 // FitsNodeRules applies the rules that depend on the node of a task, after those about its cards.

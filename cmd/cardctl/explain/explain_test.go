@@ -108,6 +108,27 @@ func TestAdviceNamesTheUsers(t *testing.T) {
 		advice["Job/never"])
 }
 
+// TestAdviceNamesTheUsersOfAGroup says who has a group of cards, by card.
+func TestAdviceNamesTheUsersOfAGroup(t *testing.T) {
+	const h800 = "NVIDIA-H800"
+	w, c := read(t, []string{node("a", h200, 8), node("b", h800, 8), queue("q", "", `{"@hopper": 5}`, ""),
+		group("mixed", "q", "Running", pods{n: 2, minimum: 1, limits: gpu, card: h200, node: "a"}),
+		group("other", "q", "Running", pods{n: 1, minimum: 1, limits: gpu, card: h800, node: "b"}),
+		deployment("job", "q", pods{n: 1, limits: gpu, card: h800}),
+	}, plugin.Name, unlimited(false, "cardGroups: {hopper: {NVIDIA-H200: 2, NVIDIA-H800: 1}}"))
+	for _, f := range jobs(t, w, c, Options{}) {
+		if f.Owner != "Deployment/job" {
+			continue
+		}
+		assert.Equal(t, "Queue <q> has insufficient <@hopper> quota: requested <1>, total would be <6>, but capability is <5> (NVIDIA-H200, NVIDIA-H800)", f.Message)
+		assert.Equal(t, []string{`raise volcano.sh/card.quota of "@hopper" of queue q to 6, or free 1 in it`}, f.Advice)
+		require.Len(t, f.Holders, 1)
+		assert.Equal(t, "@hopper of q is used by default/PodGroup/mixed (4: 2 NVIDIA-H200), default/PodGroup/other (1: 1 NVIDIA-H800)", f.Holders[0].String())
+		return
+	}
+	t.Fatal("the Deployment does not wait")
+}
+
 // TestAdviceKnowsWhatIsFree has a quota of all cards of the nodes: a higher one gives a job nothing.
 func TestAdviceKnowsWhatIsFree(t *testing.T) {
 	w, c := read(t, []string{node("a", h200, 3), queue("q", "", `{"NVIDIA-H200": 3}`, ""),

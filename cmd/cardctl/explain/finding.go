@@ -5,6 +5,7 @@ package explain
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -178,13 +179,28 @@ type Holder struct {
 	Namespace string  `json:"namespace"`
 	Owner     string  `json:"owner"`
 	Quantity  float64 `json:"quantity"`
+	// Cards are those that it has of a group of cards; nil for anything else.
+	Cards map[string]float64 `json:"cards,omitempty"`
+}
+
+// ByCard lists the cards of a group that the job has, "" for none.
+func (h Holder) ByCard() string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(h.Cards)) {
+		words = append(words, Amount(name, h.Cards[name])+" "+name)
+	}
+	return strings.Join(words, ", ")
 }
 
 // String lists the holders in words.
 func (h Holders) String() string {
 	var words []string
 	for _, j := range h.Jobs {
-		words = append(words, fmt.Sprintf("%s/%s (%s)", j.Namespace, j.Owner, Amount(h.Resource, j.Quantity)))
+		has := Amount(h.Resource, j.Quantity)
+		if cards := j.ByCard(); cards != "" {
+			has += ": " + cards
+		}
+		words = append(words, fmt.Sprintf("%s/%s (%s)", j.Namespace, j.Owner, has))
 	}
 	more := ""
 	if h.More > 0 {

@@ -69,17 +69,14 @@ func (r *Rule) on(pod *cards.PodRequest, node string) []index.DeviceClaim {
 	})
 }
 
-// Fit decides on the claims of a task without a node: each request of a claim that the queue does not hold yet has a card that
-// fits.
+// Fit decides on the claims of a task without a node: each request of a claim has a card that fits. Accounts that hold the claim get
+// nothing more.
 func (r *Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	if a.Task == nil || a.Task.NodeName != "" {
 		return admitted(a.Queue)
 	}
 	pod := r.pod(a)
 	for claim, request := range r.session.Cards.SharedOpen(pod) {
-		if b.Queues.DeviceClaim(a.Queue, claim).References > 0 {
-			continue
-		}
 		v := quota.AnyCard(a.Queue, request.Selector.Dims, func(d fastres.Dim) quota.Verdict {
 			return r.fits(b, a, []index.DeviceClaim{{Name: claim, Devices: r.session.Cards.Spread(nil, d, request.Amount)}})
 		})
@@ -120,16 +117,8 @@ func (r *Rule) fits(b *quota.Books, a constraint.Ask, claims []index.DeviceClaim
 		if v := quota.DeviceClaimsFit(b.Queues, r.session.Limit, r.session.Names, a.Queue, claims); !v.OK() {
 			return v
 		}
-		for _, claim := range claims {
-			for _, of := range claim.Devices {
-				added := quota.Added(b.Queues, a.Queue, claims, of.Dim)
-				if added == 0 {
-					continue
-				}
-				if v := r.session.FitsRules(b, a, of.Dim, added); !v.OK() {
-					return v
-				}
-			}
+		if v := r.session.FitsClaims(b, a, claims); !v.OK() {
+			return v
 		}
 	}
 	return admitted(a.Queue)
@@ -157,11 +146,11 @@ func (r *Rule) AdmitJob(a constraint.JobAsk) quota.Verdict {
 	for _, task := range a.Job.Tasks {
 		pod := r.session.Cards.PodRequest(a.Queue, task.Pod)
 		for claim, request := range r.session.Cards.SharedOpen(pod) {
-			if r.session.Index.DeviceClaim(a.Queue, claim).References > 0 || seen[claim] {
+			if seen[claim] {
 				continue
 			}
 			v := quota.AnyCard(a.Queue, request.Selector.Dims, func(d fastres.Dim) quota.Verdict {
-				return quota.EnqueueableCard(r.session.Index, a.Queue, d, float64(request.Amount))
+				return quota.EnqueueableClaim(r.session.Index, a.Queue, claim, d, float64(request.Amount))
 			})
 			if !v.OK() {
 				for _, d := range request.Selector.Dims {

@@ -15,8 +15,9 @@ import (
 type Rule struct{}
 
 var (
-	_ constraint.TaskRule = Rule{}
-	_ constraint.Measurer = Rule{}
+	_ constraint.TaskRule  = Rule{}
+	_ constraint.ClaimRule = Rule{}
+	_ constraint.Measurer  = Rule{}
 )
 
 // Open returns the rule, nil where no guarantee is kept free.
@@ -38,6 +39,17 @@ func (Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 
 func (Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	return b.Guarantees.Fits(b.Queues, a.Queue, d, milli)
+}
+
+func (Rule) FitClaims(b *quota.Books, a constraint.Ask, claims []index.DeviceClaim) quota.Verdict {
+	for _, claim := range claims {
+		for _, of := range claim.Devices {
+			if v := b.Guarantees.FitsClaims(b.Queues, a.Queue, claims, of.Dim); !v.OK() {
+				return v
+			}
+		}
+	}
+	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
 func (Rule) Measure(r *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {

@@ -21,13 +21,14 @@ type Rule struct {
 }
 
 var (
-	_ constraint.TaskRule = &Rule{}
-	_ constraint.JobRule  = &Rule{}
-	_ constraint.CardRule = &Rule{}
-	_ constraint.Account  = &Rule{}
-	_ constraint.Watcher  = &Rule{}
-	_ constraint.Reserver = &Rule{}
-	_ constraint.Measurer = &Rule{}
+	_ constraint.TaskRule  = &Rule{}
+	_ constraint.ClaimRule = &Rule{}
+	_ constraint.JobRule   = &Rule{}
+	_ constraint.CardRule  = &Rule{}
+	_ constraint.Account   = &Rule{}
+	_ constraint.Watcher   = &Rule{}
+	_ constraint.Reserver  = &Rule{}
+	_ constraint.Measurer  = &Rule{}
 )
 
 // Open returns the rule, nil where no queue limits any holder.
@@ -63,6 +64,15 @@ func (r *Rule) FitCard(b *quota.Books, a constraint.Ask, d fastres.Dim, milli fl
 		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 	}
 	return r.refusal(a.Queue, quota.CardFits(b.Holders, r.bounds(), at, d, milli))
+}
+
+// FitClaims looks at what the accounts of the holders hold: another pod of the queue may share a claim, and be none of theirs.
+func (r *Rule) FitClaims(b *quota.Books, a constraint.Ask, claims []index.DeviceClaim) quota.Verdict {
+	at := r.of(a.Task)
+	if at == index.None {
+		return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	}
+	return r.refusal(a.Queue, quota.DeviceClaimsFit(b.Holders, r.bounds(), r.session.Names, at, claims))
 }
 
 // refusal converts a verdict about an account to one about q or an ancestor.
