@@ -11,8 +11,9 @@
 //
 // Under the name capacity, cards count in queues with a card annotation and below
 // them; without any, nothing about cards is computed. Under the name capacity-card
-// they count in all queues. A leaf without a quota of a card has none of it, except
-// under the name capacity where only the root has an annotation.
+// they count in all queues, and under the name proportion in none. A leaf without a
+// quota of a card has none of it, except under the name capacity where only the root
+// has an annotation.
 //
 // # Arguments
 //

@@ -58,6 +58,9 @@ func newReset(s *source) *cobra.Command {
 	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "Confirm that what the queue has had is forgotten")
 	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(dryRuns, cobra.ShellCompDirectiveNoFileComp))
 	s.bind(cmd)
+	for _, name := range []string{"filename", "recursive"} { // they are refused
+		_ = cmd.Flags().MarkHidden(name)
+	}
 	return cmd
 }
 

@@ -175,6 +175,13 @@ func TestUsageReset(t *testing.T) {
 	assert.Contains(t, stderr, "error: the scheduler saves usage at the same time: try again\n")
 }
 
+func TestUsageResetOffersNoFiles(t *testing.T) {
+	_, out, _ := run("", "usage", "reset", "--help")
+	assert.Contains(t, out, "--scheduler-conf ")
+	assert.NotContains(t, out, "--filename ")
+	assert.NotContains(t, out, "--recursive ")
+}
+
 func TestUsageResetBadInput(t *testing.T) {
 	c, address := newFairCluster(t)
 	for name, test := range map[string]struct {

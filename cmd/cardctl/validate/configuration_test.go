@@ -107,6 +107,17 @@ func TestUncountedBounds(t *testing.T) {
 	require.Empty(t, checkWith(t, configured(strings.Replace(sound, "capacity-card", "capacity", 1)), bounded))
 }
 
+// TestProportionCountsNoCards has annotations of cards, which count under the other names.
+func TestProportionCountsNoCards(t *testing.T) {
+	conf := strings.Replace(strings.Replace(sound, "capacity-card", "proportion", 1), "      hierarchyFrom: annotation\n", "", 1)
+	conf = strings.Replace(strings.Replace(conf, "    enableHierarchy: true\n", "", 1), "    arguments:\n", "", 1)
+	annotated := queue("q", "", quota(`{"A": 2}`)+", "+`volcano.sh/card.budget: '{"A": "3h/day"}'`, "")
+	expect(t, checkWith(t, configured(conf), annotated),
+		"3: warning: Queue/q: metadata.annotations[volcano.sh/card.quota]: has no effect: the plugin proportion counts no cards",
+		"3: warning: Queue/q: metadata.annotations[volcano.sh/card.budget]: has no effect: the plugin proportion counts no cards")
+	require.Empty(t, checkWith(t, configured(strings.Replace(conf, "proportion", "capacity", 1)), annotated))
+}
+
 // TestGroupsOfCards has queues that name groups of cards: some do not exist, share cards, or exceed the nodes.
 func TestGroupsOfCards(t *testing.T) {
 	conf := configured(strings.Replace(strings.Replace(sound, "hierarchyFrom: annotation", "cardGroups: {small: {A: 1}, all: {\"*\": 1/2}}", 1),

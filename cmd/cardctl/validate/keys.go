@@ -14,11 +14,12 @@ import (
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/override"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 )
 
-// checkUncounted finds bounds of resources, quotas of device classes, and limits of namespaces that have no effect with
-// the scheduler's configuration.
+// checkUncounted finds bounds of resources, quotas of device classes and of cards, and limits of namespaces that have no
+// effect with the scheduler's configuration.
 func (ck *checker) checkUncounted(c *engine.Configuration) {
 	for _, tier := range c.Tiers {
 		for _, option := range tier.Plugins {
@@ -29,6 +30,11 @@ func (ck *checker) checkUncounted(c *engine.Configuration) {
 				for field, bound := range boundsOf(q) {
 					for _, p := range inspect.UncountedProblems(option.Name, bound) {
 						ck.report(Warning, q, "Queue", field+"."+p.Key, "%s", p.Reason).Topic = NoEffect
+					}
+				}
+				for _, key := range allCardKeys {
+					if _, given := q.Annotations[key]; given && option.Name == plugin.ProportionName {
+						ck.report(Warning, q, "Queue", annotation(key), "has no effect: the plugin %s counts no cards", option.Name).Topic = NoEffect
 					}
 				}
 				for _, p := range inspect.PolicyProblems(option.Name, option.Arguments, q.Annotations) {

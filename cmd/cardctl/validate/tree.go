@@ -212,7 +212,7 @@ func (ck *checker) checkCard(q *scheduling.Queue, key, name string) {
 // checkGroups finds groups of cards that do not exist, and those that can only bound.
 func (ck *checker) checkGroups(q *scheduling.Queue) {
 	overlapping := ck.groups.Overlapping()
-	for _, key := range slices.Concat(cardKeys, []string{card.NamespaceKey, card.HolderKey, card.BudgetKey}) {
+	for _, key := range allCardKeys {
 		for _, name := range cardNames(q, key) {
 			group, is := strings.CutPrefix(name, card.GroupPrefix)
 			switch _, known := ck.groups[group]; {

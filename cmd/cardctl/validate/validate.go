@@ -189,6 +189,9 @@ func (ck *checker) countDevices(attributes card.Attributes, warn bool) {
 // cardKeys are the annotations of queues that bound all of their jobs.
 var cardKeys = []string{card.QuotaKey, card.DeservedKey, card.GuaranteeKey}
 
+// allCardKeys are the annotations of queues that name cards.
+var allCardKeys = append(slices.Clone(cardKeys), card.NamespaceKey, card.HolderKey, card.BudgetKey)
+
 func annotation(key string) string { return "metadata.annotations[" + key + "]" }
 
 // checkAnnotations reads the JSON of card annotations, key by key.

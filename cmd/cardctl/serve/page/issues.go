@@ -58,6 +58,7 @@ var issues = []phrase{
 	{"%s is not a duration above 0, such as 4h", "%s 不是大于 0 的时长，例如 4h"},
 	{"%s has no effect: %s", "%s 无效：%s"},
 	{"capacity-card counts cpu, memory and cards; %s limits cards", "capacity-card 只计 cpu、内存和卡；%s 限制卡"},
+	{"has no effect: the plugin %s counts no cards", "无效：插件 %s 不计卡"},
 	{"has no effect: capacity-card counts cpu, memory and cards; %s bounds cards", "无效：capacity-card 只计 cpu、内存和卡；%s 限定卡"},
 	{"devices of resource claims have no limits of namespaces", "资源申领的设备没有命名空间限制"},
 	{"Volcano does not count it", "Volcano 不计入它"},
