@@ -148,9 +148,12 @@ func (r *Budgets) readUsed() {
 func (r *Budgets) readNeeded() {
 	s := r.session
 	for _, job := range s.Intake.Announced {
-		q := s.Index.Lookup(string(job.Queue))
+		q, group := s.Index.Lookup(string(job.Queue)), ofGroup(job)
 		for _, task := range job.Tasks {
-			if length := lengthOf(job, task.Pod); length > 0 && api.AllocatedStatus(task.Status) {
+			if !api.AllocatedStatus(task.Status) {
+				continue
+			}
+			if length := lengthOf(task.Pod, group); length > 0 {
 				for dim, d := range r.dims {
 					r.need(q, dim, held(s, q, task, d), rest(length, task.Pod, r.now), 1)
 				}
