@@ -10,6 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/actions/shuffle"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/index/policy"
@@ -53,4 +57,26 @@ func TestEnforcementWithoutStore(t *testing.T) {
 		require.Zero(t, c.enforced(t, 10*time.Minute, "4", "9/1h"))
 	}
 	assert.Equal(t, 4, c.enforced(t, 30*time.Minute, "4", "9/1h"))
+}
+
+// TestShuffleCountsForNoBudget has the action shuffle evict pods after reclaim has, in one session. Only those of reclaim count.
+func TestShuffleCountsForNoBudget(t *testing.T) {
+	c := newFairScheduler(framework.Arguments{arguments.FairShareStore: "none"})
+	s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`)
+	s.annotate("other", policy.EvictionBudgetKey, "5/1h").annotate("mine", policy.ReclaimBudgetKey, "5/1h")
+	s.pods("runs", "other", "A", 8, 1, on("a")).pods("waits", "mine", "A", 1, 1, inPhase("Inqueue"))
+	f := c.open(t, s, 0).run(t, allocate.New(), reclaim.New())
+	defer f.close()
+	left := func() (all []int) {
+		for _, b := range f.own.memory.evictions.InForce().All() {
+			all = append(all, b.Left())
+		}
+		return all
+	}
+	require.Len(t, f.evicted(), 1)
+	require.Equal(t, []int{4, 4}, left())
+	f.AddVictimTasksFns(Name, []api.VictimTasksFn{func(tasks []*api.TaskInfo) []*api.TaskInfo { return tasks[:3] }})
+	f.run(t, shuffle.New())
+	assert.Len(t, f.evicted(), 4)
+	assert.Equal(t, []int{4, 4}, left())
 }
