@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // enforced opens and closes a session on a queue with 8 pods, and returns how many of them are evicted when it opens.
@@ -79,4 +81,25 @@ func TestShuffleCountsForNoBudget(t *testing.T) {
 	f.run(t, shuffle.New())
 	assert.Len(t, f.evicted(), 4)
 	assert.Equal(t, []int{4, 4}, left())
+}
+
+// TestGangsBeyondTheirBudget has an event once on each job whose minimum no budget on its path ever has room for.
+func TestGangsBeyondTheirBudget(t *testing.T) {
+	s := newScene().node("a", "A", 16).queue("p", "").queue("q", "p", "quota", `{"A":16}`).queue("r", "", "quota", `{"A":16}`)
+	s.annotate("p", policy.EvictionBudgetKey, "3/1h").annotate("q", policy.EvictionBudgetKey, "9/1h")
+	for name, min := range map[string]int32{"gang": 4, "small": 3, "waits": 5} {
+		s.pods(name, "q", "A", 4, 1, on("a"))
+		s.Jobs[len(s.Jobs)-1].MinMember = min
+	}
+	d := newSequence(t, s.pods("free", "r", "A", 4, 1, on("a")))
+	d.Jobs[len(d.Jobs)-1].MinMember = 4
+	var events []string
+	for range 2 {
+		for _, event := range d.open(t).cache.Events() {
+			if strings.Contains(event, report.NeverEvicted) {
+				events = append(events, event)
+			}
+		}
+	}
+	assert.Equal(t, []string{"Warning NeverEvicted the job needs <4> pods at least, and eviction-budget of queue <p> is <3/1h>: it is never evicted as a whole"}, events)
 }

@@ -161,6 +161,16 @@ func (b *Budgets) Refusing(from, to index.Queue) (refusing *Budget) {
 	return refusing
 }
 
+// Smallest returns the budget of a queue, or of one above it, that allows the fewest evictions at once; nil for none.
+func (b *Budgets) Smallest(q index.Queue) (smallest *Budget) {
+	b.each(q, index.None, func(of *Budget) {
+		if smallest == nil || of.Rate.Most < smallest.Rate.Most {
+			smallest = of
+		}
+	})
+	return smallest
+}
+
 // Begin starts a question.
 func (b *Budgets) Begin() {
 	for _, of := range b.all {
