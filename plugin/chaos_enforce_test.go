@@ -8,6 +8,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
@@ -75,19 +76,12 @@ func (c *chaosCycle) noteLosses() {
 	for task, evictor := range c.own.reclaim.Evicted() {
 		from, _ := c.taskOf(task)
 		to, _ := c.taskOf(evictor)
-		if from == nil || to == nil || from.Spec.Queue == to.Spec.Queue {
+		if from == nil || to == nil {
 			continue
 		}
-		above := c.Path(from.Spec.Queue)
-		note(above, policy.EvictionBudgetKey, false)
-		var takers []string
-		for _, queue := range c.Path(to.Spec.Queue) {
-			if slices.Contains(above, queue) {
-				break
-			}
-			takers = append(takers, queue)
-		}
-		note(takers, policy.ReclaimBudgetKey, true)
+		lost, taken := oracle.CountsFor(c.Path(from.Spec.Queue), c.Path(to.Spec.Queue))
+		note(lost, policy.EvictionBudgetKey, false)
+		note(taken, policy.ReclaimBudgetKey, true)
 	}
 }
 

@@ -26,16 +26,16 @@ const (
 	ofCards    = "cards"
 	ofDevices  = "devices"
 	// The topics of PodGroups; the others are of queues.
-	ofClass  = "class"
-	ofLength = "length"
-	ofGang   = "gang"
+	ofClass   = "class"
+	ofLength  = "length"
+	ofMinimum = "minimum"
 )
 
 // forgetProblems forgets the problems of objects that are gone, and those of cards while cards count
 // nowhere.
 func (s *session) forgetProblems() {
 	s.memory.problems.Forget(func(of report.Subject) bool {
-		if slices.Contains([]string{ofClass, ofLength, ofGang}, of.Topic) {
+		if slices.Contains([]string{ofClass, ofLength, ofMinimum}, of.Topic) {
 			return s.Volcano.Jobs[api.JobID(of.Name)] == nil
 		}
 		queue := s.memory.queues.Get(of.Name)
@@ -126,7 +126,7 @@ func (s *session) warnJobs() {
 			s.warnJob(ofLength, report.BadPolicyAnnotation, id, job, lengthProblems(job))
 		}
 		if evictions != nil {
-			s.warnJob(ofGang, report.NeverEvicted, id, job, s.gangProblems(evictions, job))
+			s.warnJob(ofMinimum, report.NeverEvicted, id, job, s.gangProblems(evictions, job))
 		}
 	}
 }
