@@ -118,6 +118,8 @@ func TestAdmission(t *testing.T) {
 		{"Minutes", policy.ReclaimBudgetKey, `20/44640m`, ""},
 		{"Enforced", policy.EnforceQuotaKey, `after=1h30m`, ""},
 		{"EnforcedAtOnce", policy.EnforceQuotaKey, `after=0`, ""},
+		{"EnforcedBudgets", policy.EnforceQuotaKey, `after=5m,budgets`, ""},
+		{"OnlyBudgets", policy.EnforceQuotaKey, `budgets`, ` is not off, or after= and a duration`},
 		{"NotEnforced", policy.EnforceQuotaKey, `off`, ""},
 		{"NoEvictions", policy.EvictionBudgetKey, `0/1h`, policy.EvictionBudgetKey + `: 0/1h is not a number of evictions from 1 to 10000 and a length from 1m to 31d`},
 		{"ManyEvictions", policy.EvictionBudgetKey, `10001/1h`, ` is not a number of evictions`},

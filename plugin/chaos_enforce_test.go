@@ -146,7 +146,8 @@ func (c *chaosCycle) checkEnforced(name string) {
 // neededGone reports whether a queue on the path of some tasks of one job is above its bound with them, and without all others that are evicted.
 func (c *chaosCycle) neededGone(queue string, tasks []*api.TaskInfo) bool {
 	for _, q := range c.Path(queue) {
-		if !strings.HasPrefix(c.policy(q, policy.EnforceQuotaKey), "after=") {
+		text := c.policy(q, policy.EnforceQuotaKey)
+		if !strings.HasPrefix(text, "after=") {
 			continue
 		}
 		has, at := amounts{}, c.own.Index.Lookup(q)
@@ -160,7 +161,7 @@ func (c *chaosCycle) neededGone(queue string, tasks []*api.TaskInfo) bool {
 		})
 		bound := c.named(c.own.Index.RealCapability.Row(at))
 		for d, amount := range has {
-			if amount > bound[d] {
+			if amount > bound[d] || strings.HasSuffix(text, ",budgets") && amount > 0 && c.spent(q, d) {
 				return true
 			}
 		}

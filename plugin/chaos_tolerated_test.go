@@ -10,7 +10,9 @@ import (
 
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
@@ -29,10 +31,13 @@ func (d *draw) spare() {
 			set.Annotations = map[string]string{}
 		}
 		for key, text := range map[string]string{policy.EvictionBudgetKey: pick(d, "1/1h", "1/12m", "2/2h", ""),
-			policy.ReclaimBudgetKey: pick(d, "1/2h", "2/10m", "", ""), policy.EnforceQuotaKey: pick(d, "after=0s", "after=1m", "after=4m", "")} {
+			policy.ReclaimBudgetKey: pick(d, "1/2h", "2/10m", "", ""), policy.EnforceQuotaKey: pick(d, "after=0s", "after=1m", "after=4m", "after=3m,budgets", "")} {
 			if text != "" {
 				set.Annotations[key] = text
 			}
+		}
+		if strings.HasSuffix(set.Annotations[policy.EnforceQuotaKey], "budgets") && d.chance(80) {
+			set.Annotations[card.BudgetKey] = pick(d, `{"A":"0.1h/day"}`, `{"A":"0.2h/1h","B":"0.1h/week"}`, `{"A":"0.1h/1h sliding","@g":"0.1h/3h"}`)
 		}
 		d.s.Acts[i].Deed = set
 	}
@@ -51,6 +56,7 @@ func (c *chaosCycle) noteAbove() (all map[string]above) {
 	all = map[string]above{}
 	for queue := range c.World.Queues {
 		text, on := strings.CutPrefix(c.policy(queue, policy.EnforceQuotaKey), "after=")
+		text, spends := strings.CutSuffix(text, ",budgets")
 		at := c.own.Index.Lookup(queue)
 		if !on || at == index.None || c.own.Index.Broken(at) != nil {
 			continue
@@ -65,6 +71,9 @@ func (c *chaosCycle) noteAbove() (all map[string]above) {
 			}
 		})
 		for d, amount := range has {
+			if spends && c.spent(queue, d) {
+				bound[d] = 0
+			}
 			if amount-bound[d] >= 0.1 {
 				key := queue + " " + d
 				all[key] = above{queue, d, amount, after, append(c.above[key].bounds, oracle.Bound{From: c.Clock(), Bound: bound[d]})}
@@ -72,6 +81,14 @@ func (c *chaosCycle) noteAbove() (all map[string]above) {
 		}
 	}
 	return all
+}
+
+// spent reports whether the session has a queue's own budget of a card as used up.
+func (c *chaosCycle) spent(queue, d string) bool {
+	rule := c.own.memory.budgets.InForce()
+	return rule != nil && slices.ContainsFunc(rule.All(), func(b budget.Budget) bool {
+		return c.own.Index.Name(b.Queue) == queue && cardPrefix+c.own.Names.Name(b.Dim) == d && b.Used >= b.Limit
+	})
 }
 
 // checkTolerated compares the pods that are evicted when a session opens with those that the documentation says. A budget of evictions

@@ -24,7 +24,7 @@ var ofBudgets = []mutant{
 	{"budget.Ledger.Record", "if !c.wanted {", "if false {"},
 	{"isBegin", "return c.Window.Begin(c.from).Equal(c.from)", "return true"},
 
-	{"readUsed", "r.bounds[own].Used >= r.bounds[own].Limit", "r.bounds[own].Used > 2*r.bounds[own].Limit"},
+	{"Spent", "r.bounds[own].Used >= r.bounds[own].Limit", "r.bounds[own].Used > 2*r.bounds[own].Limit"},
 	{"readUsed", "r.spent[at] = r.spent[r.at(p, dim)]", "_ = p"},
 	{"readHeld", "own[r.at(p, dim)] -= allocated", "_ = p"},
 	{"Budgets.note", "!noted && ", "(!noted || true) && "},
@@ -34,7 +34,7 @@ var ofBudgets = []mutant{
 	{"budget.holds", "|| s.Cards.Occupied(task)", ""},
 	{"partOf", "return share.Of(milli)", "return 0 * share.Of(milli)"},
 	{"announces", "task.Pod.Spec.ActiveDeadlineSeconds != nil ||", ""},
-	{"inherit", "p.budgeted != nil && parent != index.None && p.budgeted[parent]", "false"},
+	{"inherit", "parent != index.None && p.budgeted[parent]", "parent != index.None && false"},
 	{"readNeeded", "rest(length, task.Pod, r.now)", "length"},
 	{"readNeeded", "!isAdmitted(job)", "isAdmitted(job)"},
 	{"need", "r.session.Index.Path(q)", "r.session.Index.Path(q)[:1]"},

@@ -146,12 +146,15 @@ func TestWrongRecords(t *testing.T) {
 		_, err := New(r)
 		assert.Error(t, err, "%+v", r)
 	}
-	l, err := New(&Record{Lost: map[string]CountRecord{"q": {60, [][2]int64{{noon.UnixMilli(), 2}}}},
+	counts := map[string]CountRecord{"q": {60, [][2]int64{{noon.UnixMilli(), 2}}}}
+	l, err := New(&Record{Lost: counts, Taken: counts,
 		Above: map[string]map[string][]StepRecord{"q": {"A": {{noon.UnixMilli(), 3}}}}})
 	require.NoError(t, err)
 	l.Shift(time.Hour)
 	assert.Equal(t, noon.Add(time.Hour), l.Above.Due("q", "A", 0).UTC())
-	assert.Equal(t, 2, l.Lost.Used("q", noon.Add(time.Hour), time.Minute), "a dump of an hour ago")
+	for _, c := range []*Counter{&l.Lost, &l.Taken} {
+		assert.Equal(t, 2, c.Used("q", noon.Add(time.Hour), time.Minute), "a dump of an hour ago")
+	}
 }
 
 func namesOf(units []Unit, jobs []Job) (all []string) {

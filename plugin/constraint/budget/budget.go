@@ -63,6 +63,7 @@ var (
 	_ constraint.Reserver = (*Budgets)(nil)
 	_ constraint.Measurer = (*Budgets)(nil)
 	_ constraint.Watcher  = (*Budgets)(nil)
+	_ constraint.Spender  = (*Budgets)(nil)
 )
 
 // Open charges what queues have had, and returns the rule, nil where no queue has a budget. stored is what was loaded,
@@ -133,7 +134,7 @@ func (r *Budgets) readUsed() {
 	for q := range index.Queue(s.Index.Len()) { // parents come first
 		for dim := range r.dims {
 			at := r.at(q, dim)
-			if own := r.own[at]; own >= 0 && r.bounds[own].Used >= r.bounds[own].Limit {
+			if r.Spent(q, r.dims[dim]) {
 				continue
 			}
 			r.spent[at] = -1
