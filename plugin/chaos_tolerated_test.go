@@ -43,6 +43,18 @@ func (d *draw) spare() {
 	}
 }
 
+// spreads reports whether a budget spreads evictions over more time than a world gets to come to rest.
+func (w *chaos) spreads() bool {
+	for queue := range w.Queues {
+		for _, key := range []string{policy.EvictionBudgetKey, policy.ReclaimBudgetKey} {
+			if rateOf(w.ownPolicy(queue, key)).length >= 30*time.Minute {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // above is what a queue has more of a dimension than its bound, and the bounds since it had.
 type above struct {
 	queue, dim string
