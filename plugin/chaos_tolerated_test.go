@@ -36,6 +36,9 @@ func (d *draw) spare() {
 				set.Annotations[key] = text
 			}
 		}
+		if len(set.Annotations) == 0 {
+			continue
+		}
 		if strings.HasSuffix(set.Annotations[policy.EnforceQuotaKey], "budgets") && d.chance(80) {
 			set.Annotations[card.BudgetKey] = pick(d, `{"A":"0.1h/day"}`, `{"A":"0.2h/1h","B":"0.1h/week"}`, `{"A":"0.1h/1h sliding","@g":"0.1h/3h"}`)
 		}
