@@ -83,7 +83,9 @@ var policySets = func() []policySet {
 	lengths := policySet{"lengths", budgets.annotations, budgets.arguments, []string{"JobEnqueueable", "SessionOpen"}, map[string]string{policy.ExpectedRuntimeKey: "4h"}}
 	holders := policySet{"holders", map[string]string{card.QuotaKey: "{}", card.NamespaceKey: "{}",
 		card.HolderKey: `{"user":{"*":{"A":1000000}},"group":{"*":{"A":1000000}}}`}, nil, only, nil}
-	return slices.Concat([]policySet{{name: "none"}}, families, []policySet{all, cards, holders, budgets, lengths})
+	evictions := policySet{"evictions", map[string]string{policy.EvictionBudgetKey: "10000/31d", policy.ReclaimBudgetKey: "10000/31d", policy.EnforceQuotaKey: "after=1h"},
+		framework.Arguments{"fairShareStore": "none"}, []string{"Preemptive", "Reclaimable", "Event", "SessionOpen"}, nil}
+	return slices.Concat([]policySet{{name: "none"}}, families, []policySet{all, cards, holders, budgets, lengths, evictions})
 }()
 
 // largeWith is the shape L with annotations of the root, and of all PodGroups. Jobs that run have no service class, so

@@ -139,7 +139,7 @@ func (c *chaosCycle) checkTolerated(name string) {
 	for id := range c.enforced {
 		for _, job := range c.Jobs {
 			if task := job.Tasks[id]; task != nil {
-				evicted = append(evicted, task.Name)
+				evicted = append(evicted, task.Namespace+"/"+task.Name)
 			}
 		}
 	}
@@ -171,7 +171,8 @@ func (c *chaosCycle) gangOf(j *world.Job, job *api.JobInfo, excess map[string]fl
 		} else if !api.AllocatedStatus(task.Status) {
 			continue
 		}
-		m := oracle.Member{Name: task.Name, Role: task.TaskRole, Priority: task.Priority, Fixed: !task.Preemptable || !c.enforced[task.UID] && !api.PreemptableStatus(task.Status)}
+		m := oracle.Member{Name: task.Namespace + "/" + task.Name, Role: task.TaskRole, Priority: task.Priority,
+			Fixed: !task.Preemptable || !c.enforced[task.UID] && !api.PreemptableStatus(task.Status)}
 		if start := task.Pod.Status.StartTime; start != nil {
 			m.Ran = int64(max(0, c.Clock().Sub(start.Time)) / time.Second)
 		}

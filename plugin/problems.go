@@ -141,10 +141,10 @@ func (s *session) warnJob(topic, reason string, id api.JobID, job *api.JobInfo, 
 // gangProblems returns why a job with pods on nodes is never evicted as a whole, none where it can be.
 func (s *session) gangProblems(budgets *evictions.Budgets, job *api.JobInfo) []string {
 	q := s.Index.Lookup(string(job.Queue))
-	if q == index.None || job.ReadyTaskNum() < job.MinAvailable {
+	if q == index.None {
 		return nil
 	}
-	if b := budgets.Smallest(q); b != nil && int(job.MinAvailable) > b.Rate.Most {
+	if b := budgets.Below(q, int(job.MinAvailable)); b != nil && job.ReadyTaskNum() >= job.MinAvailable {
 		return []string{fmt.Sprintf("the job needs <%d> pods at least, and %s of queue <%s> is <%s>: it is never evicted as a whole",
 			job.MinAvailable, policy.Short(b.Key), s.Index.Name(b.Queue), b.Rate)}
 	}
