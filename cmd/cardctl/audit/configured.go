@@ -10,7 +10,6 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
-	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 )
@@ -132,18 +131,15 @@ func ownValues(q *queues.Queue) *policy.Values {
 
 // above visits the policies of the queues above one, until visit returns true.
 func (a *auditor) above(q *queues.Queue, visit func(above *queues.Queue, values *policy.Values) bool) {
-	parent := func(name string) string {
-		if of := a.byName[name]; of != nil {
-			return of.Parent
+	of := a.byName[q.Parent]
+	for range a.queues { // parents can form a cycle
+		if of == nil {
+			return
 		}
-		return ""
-	}
-	for name := range index.Upward(q.Parent, parent) {
-		if of := a.byName[name]; of != nil {
-			if values := ownValues(of); values != nil && visit(of, values) {
-				return
-			}
+		if values := ownValues(of); values != nil && visit(of, values) {
+			return
 		}
+		of = a.byName[of.Parent]
 	}
 }
 
