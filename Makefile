@@ -71,7 +71,7 @@ lint: $(APIS) ## go vet, and staticcheck with the checks of staticcheck.conf; bo
 .PHONY: race
 race: $(APIS) ## what Volcano calls in parallel, with the race detector; the first time, everything is compiled once more
 	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./index ./quota/... ./fuzz
-	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin/intake ./plugin/cards ./plugin/reserve ./plugin/constraint/fairness
+	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin/intake ./plugin/cards ./plugin/reserve ./plugin/report ./plugin/constraint/fairness
 	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin -run 'TestParallel|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
 
 .PHONY: prometheus

@@ -2,6 +2,8 @@ package capacitycard_test
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -12,7 +14,12 @@ import (
 	apps "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
+	rbac "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
+
+	"github.com/capacity-card/capacity-card/plugin/store"
+	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
 // manifests returns the objects of a kind in the YAML files that git lists for a pattern, by their
@@ -91,4 +98,31 @@ func TestProxyExample(t *testing.T) {
 	backend := rule.HTTP.Paths[0].Backend.Service
 	require.Equal(t, service.Name, backend.Name)
 	require.Equal(t, service.Spec.Ports[0].Name, backend.Port.Name)
+}
+
+// TestRolesReadAllUsage expects the roles of cardctl to permit the ConfigMaps of a history with three parts beside the first, in both sets
+// that saves take in turn.
+func TestRolesReadAllUsage(t *testing.T) {
+	record := usage.Record{Queues: map[string]usage.QueueRecord{}}
+	noise := rand.New(rand.NewPCG(1, 1))
+	for range 60_000 { // names that do not compress
+		record.Queues[fmt.Sprintf("%x%x", noise.Uint64(), noise.Uint64())+"-of-a-long-history"] = usage.QueueRecord{Usage: []float64{noise.Float64()}}
+	}
+	stored := &store.Stored{Record: store.Record{Record: record}}
+	var names []string
+	for range 2 {
+		all, err := store.Write(types.NamespacedName{Name: "capacity-card-usage"}, stored, "x")
+		require.NoError(t, err)
+		require.Greater(t, len(all), 3)
+		for _, part := range all[:4] {
+			names = append(names, part.Name)
+		}
+		stored.Set = all[0].Data["set"]
+	}
+	roles := manifests[rbac.ClusterRole](t, "ClusterRole", "deploy/*.yaml")
+	for _, name := range []string{"deploy/view/role.yaml capacity-card-view", "deploy/cardctl/clusterrole.yaml capacity-card-viewer"} {
+		require.Contains(t, roles, name)
+		at := slices.IndexFunc(roles[name].Rules, func(r rbac.PolicyRule) bool { return slices.Contains(r.Resources, "configmaps") })
+		require.Subset(t, roles[name].Rules[at].ResourceNames, names, name)
+	}
 }

@@ -188,16 +188,21 @@ func TestRulesAreDocumented(t *testing.T) {
 // TestSeriesAreDocumented expects docs/observability.md and docs/reference.md to have each series
 // that the plugins write, and no other of queues.
 func TestSeriesAreDocumented(t *testing.T) {
-	source := []string{"plugin/report/metrics.go", "plugin/report/usage.go"}
+	source := []string{"plugin/report/metrics.go", "plugin/report/usage.go", "plugin/report/family.go"}
 	var declared []string
-	for _, name := range names(t, `queueVec\("(\w+)"`, source...) {
+	for _, name := range names(t, `queue(?:Vec|Family)\("(\w+)"`, source...) {
 		declared = append(declared, "volcano_queue_"+name)
 	}
-	for _, name := range names(t, `queueAccountVecs\("(\w+)"`, source...) {
+	for _, name := range names(t, `queueAccount\("(\w+)"`, source...) {
 		declared = append(declared, "volcano_queue_"+name+"_")
 	}
-	for _, name := range names(t, `(?:histogramVec|counterVec|gaugeVec)\("(\w+)"`, source...) {
+	for _, name := range names(t, `(?:histogramVec|counterVec|gaugeVec|newFamily)\("(\w+)"[,)]`, source...) {
 		declared = append(declared, "volcano_"+name)
+	}
+	for _, name := range names(t, `\w+: +family\("(\w+)"`, "plugin/report/family.go") {
+		if !strings.HasPrefix(name, "_") { // a unit
+			declared = append(declared, "volcano_cluster_"+name)
+		}
 	}
 	if len(declared) < 15 {
 		t.Errorf("%s has %q", source, declared)

@@ -86,7 +86,7 @@ var layers = []layer{
 	{
 		dir: "plugin/inspect",
 		allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/admit", module + "/plugin/reclaim", module + "/plugin/arguments",
-			module + "/plugin/constraint/...", module + "/quota/budget", module + "/quota/usage"}),
+			module + "/plugin/constraint/...", module + "/quota/budget", module + "/quota/evict", module + "/quota/usage"}),
 		reason: "shows a session and a configuration to programs, and changes neither",
 	},
 	{
@@ -135,7 +135,7 @@ var layers = []layer{
 	},
 	{
 		dir: "plugin/report", allow: append(below(), module+"/plugin/cards", module+"/plugin/reserve", module+"/plugin/constraint", module+"/quota/budget",
-			"github.com/prometheus/client_golang/..."),
+			"github.com/prometheus/client_golang/...", "github.com/prometheus/client_model/go"),
 		reason: "puts decisions into words and numbers, and makes none",
 	},
 	{

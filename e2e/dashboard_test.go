@@ -73,7 +73,7 @@ func (e *exposition) histogram(name string, count, value float64, labels ...stri
 
 // queue writes the series that each queue has; its pods hold cpu, in cores.
 func (e *exposition) queue(name string, leaf, deserved, cpu float64) {
-	e.add("queue_leaf", leaf, "queue_name", name)
+	e.add("queue_leaf", leaf, "parent", "root", "queue_name", name)
 	e.add("queue_share", cpu/640, "queue_name", name)
 	for account, value := range map[string]float64{"capacity": 2 * deserved, "deserved": deserved, "allocated": cpu, "request": cpu * 1.5, "inqueue": 0} {
 		e.add("queue_"+account+"_milli_cpu", value*1e3, "queue_name", name)
@@ -141,7 +141,7 @@ func generatedPrometheus(t *testing.T) prometheus.API {
 // ask has a query answered as Grafana asks it for a time range that ends at a time: all queues and cards, ten lines, 100 rows.
 func ask(t *testing.T, p prometheus.API, query target, end time.Time) model.Value {
 	t.Helper()
-	expression := strings.NewReplacer("$queue", ".+", "$card", ".+", "$leaf", "1", "$top", "10", "$rows", "100",
+	expression := strings.NewReplacer("$queue", ".+", "$department", ".*", "$card", ".+", "$leaf", "1", "$top", "10", "$rows", "100",
 		"$__rate_interval", "10m", "$__range", "15m").Replace(query.Expr)
 	var value model.Value
 	var err error

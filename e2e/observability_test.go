@@ -355,7 +355,7 @@ func makeAlertsFire(t *testing.T, c *cluster) {
 func queryAll(t *testing.T, p prometheus.API) {
 	t.Helper()
 	d := readDashboard(t)
-	variables := strings.NewReplacer("$queue", ".+", "$card", ".+", "$leaf", "1", "$top", "1", "$rows", "100", "$__rate_interval", "1m", "$__range", "5m")
+	variables := strings.NewReplacer("$queue", ".+", "$department", ".*", "$card", ".+", "$leaf", "1", "$top", "1", "$rows", "100", "$__rate_interval", "1m", "$__range", "5m")
 	for _, v := range d.Templating.List {
 		if v.Type != "query" {
 			continue

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	dto "github.com/prometheus/client_model/go"
-
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -87,17 +85,17 @@ func (d *differential) compareAdmission() error {
 
 func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask *api.TaskInfo) error {
 	ours := release.Preemptive(d.ours)(d.ours.Queues[api.QueueID(queue)], ourTask)
-	ourGauge := d.overusedGauge(queue)
+	ourGauge := d.overusedGauge(queue, ourValue)
 	theirs := release.Preemptive(d.theirs)(d.theirs.Queues[api.QueueID(queue)], theirTask)
 	if theirs == ours {
-		if theirGauge := d.overusedGauge(queue); d.own.Index.IsLeaf(d.own.Index.Lookup(queue)) && theirGauge != ourGauge {
+		if theirGauge := d.overusedGauge(queue, theirValue); d.own.Index.IsLeaf(d.own.Index.Lookup(queue)) && theirGauge != ourGauge {
 			return fmt.Errorf("queue_overused after Preemptive%s: upstream %v, ours %v", what, theirGauge, ourGauge)
 		}
 		d.answers++
 		return nil
 	}
 	if theirs && d.name == CapacityName {
-		queueSeries("overused").WithLabelValues(queue).Set(ourGauge)
+		queueSeries("overused").Volcano().WithLabelValues(queue).Set(ourGauge)
 		future := d.upstream.account(queue, "allocated").Clone().Add(theirTask.Resreq)
 		if ok, _ := future.LessEqualWithDimensionAndResourcesName(d.upstream.account(queue, "realCapability"), theirTask.Resreq); !ok {
 			d.excuse(capabilityFirst)
@@ -111,11 +109,11 @@ func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask 
 	return fmt.Errorf("Preemptive%s: upstream answers %t, ours %t", what, theirs, ours)
 }
 
-func (d *differential) overusedGauge(queue string) float64 {
+func (d *differential) overusedGauge(queue string, value func(string, ...string) float64) float64 {
 	if !d.upstream.has(queue) {
 		return 0
 	}
-	return gaugeValue(queueSeries("overused").WithLabelValues(queue))
+	return value("overused", queue)
 }
 
 func (d *differential) compareReclaim() error {
@@ -379,9 +377,8 @@ func (d *differential) move(keep func(*api.TaskInfo) bool, do func(*framework.St
 	queue := string(d.theirs.Jobs[theirs[i].Job].Queue)
 	theirStatement, ourStatement := framework.NewStatement(d.theirs), framework.NewStatement(d.ours)
 	// The nodes answer the same on both sides.
-	// The engine's session goes first: the gauges still have the values from before the event.
 	_ = do(ourStatement, ours[i], d.ours.Nodes[node])
-	ourSeries := d.eventSeries(queue)
+	ourSeries := d.eventSeries(queue, ourValue)
 	_ = do(theirStatement, theirs[i], d.theirs.Nodes[node])
 	d.mendEvicted(theirs[i])
 	if err := d.afterMove(queue, ourSeries); err != nil {
@@ -389,7 +386,7 @@ func (d *differential) move(keep func(*api.TaskInfo) bool, do func(*framework.St
 	}
 	if d.rand.IntN(3) == 0 {
 		ourStatement.Discard()
-		ourSeries = d.eventSeries(queue)
+		ourSeries = d.eventSeries(queue, ourValue)
 		theirStatement.Discard()
 		if err := d.afterMove(queue, ourSeries); err != nil {
 			return fmt.Errorf("%s, discarded: %w", theirs[i].Name, err)
@@ -400,7 +397,7 @@ func (d *differential) move(keep func(*api.TaskInfo) bool, do func(*framework.St
 
 // afterMove compares what an event changes.
 func (d *differential) afterMove(queue string, ourSeries []float64) error {
-	if theirs := d.eventSeries(queue); !slices.Equal(theirs, ourSeries) {
+	if theirs := d.eventSeries(queue, theirValue); !slices.Equal(theirs, ourSeries) {
 		return fmt.Errorf("metrics of %s: upstream %v, ours %v", queue, theirs, ourSeries)
 	}
 	if d.name == CapacityName && d.cluster.Hierarchy {
@@ -423,15 +420,10 @@ func (d *differential) afterMove(queue string, ourSeries []float64) error {
 }
 
 // eventSeries are the values that an event in a queue sets.
-func (d *differential) eventSeries(queue string) []float64 {
-	values := []float64{
-		gaugeValue(queueSeries("allocated_milli_cpu").WithLabelValues(queue)),
-		gaugeValue(queueSeries("allocated_memory_bytes").WithLabelValues(queue)),
-		gaugeValue(queueSeries("share").WithLabelValues(queue)),
-	}
-	scalars := queueSeries("allocated_scalar_resources")
+func (d *differential) eventSeries(queue string, value func(string, ...string) float64) []float64 {
+	values := []float64{value("allocated_milli_cpu", queue), value("allocated_memory_bytes", queue), value("share", queue)}
 	for dim := fastres.Pods; int(dim) < d.own.memory.names.Len(); dim++ {
-		values = append(values, gaugeValue(scalars.WithLabelValues(queue, d.own.memory.names.Name(dim))))
+		values = append(values, value("allocated_scalar_resources", queue, d.own.memory.names.Name(dim)))
 	}
 	return values
 }
@@ -560,12 +552,4 @@ func (d *differential) compareInqueue(path []string) error {
 		}
 	}
 	return nil
-}
-
-func gaugeValue(g interface{ Write(*dto.Metric) error }) float64 {
-	var m dto.Metric
-	if err := g.Write(&m); err != nil {
-		panic(err)
-	}
-	return m.GetGauge().GetValue()
 }

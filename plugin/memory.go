@@ -121,7 +121,7 @@ func (m *memory) renewNames() bool {
 	}
 	m.cards.RenewNames(renew)
 	m.journal.RenewNames(renew)
-	m.metrics.RenewNames(&old)
+	m.metrics.RenewNames()
 	m.intake.ForgetDimensions()
 	return true
 }

@@ -59,7 +59,7 @@ func TestAddedMetrics(t *testing.T) {
 	f := run.open(t)
 	want := map[string]float64{
 		"cluster_milli_cpu": 128000, "cluster_memory_bytes": 512 << 30, "cluster_cards A": 8000, "cluster_cards B": 4000,
-		"queue_leaf root": 0, "queue_leaf team": 0, "queue_leaf leaf": 1, "queue_leaf other": 1,
+		"queue_leaf  root": 0, "queue_leaf root team": 0, "queue_leaf team leaf": 1, "queue_leaf root other": 1,
 		"queue_card_annotation_problems leaf": 1, "queue_card_annotation_problems other": 1,
 	}
 	inqueue := func(cpu, memory float64, queues ...string) {
@@ -94,7 +94,8 @@ func TestAddedMetrics(t *testing.T) {
 	}
 	want["cluster_milli_cpu"], want["cluster_memory_bytes"], want["cluster_cards B"] = 64000, 256<<30, 0
 	want["queue_card_annotation_problems leaf"] = 0
-	for _, name := range []string{"leaf", "card_annotation_problems", "inqueue_milli_cpu", "inqueue_memory_bytes"} {
+	delete(want, "queue_leaf root other")
+	for _, name := range []string{"card_annotation_problems", "inqueue_milli_cpu", "inqueue_memory_bytes"} {
 		delete(want, "queue_"+name+" other")
 	}
 	assert.Equal(t, want, addedMetrics(t))

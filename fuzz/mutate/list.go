@@ -178,8 +178,8 @@ var general = []mutant{
 
 	// Metrics.
 	{"close", "m.metrics.PublishInner()", ""},
-	{"accountGauges.update", "\t\tg.update(x.Get(d))", ""},
-	{"setAccount", "!names.IsCard(d) || a <= request && x.Get(d) != 0", "true"},
+	{"accountGauges.update", "\t\tg.set(x.Get(d))", ""},
+	{"setAccount", "!m.names.IsCard(d) || a <= request && x.Get(d) != 0", "true"},
 
 	// Trees from annotations.
 	{"link", "b.broken[i] = n.Misplaced\n\t\t\tcontinue", ""},
@@ -382,5 +382,7 @@ var general = []mutant{
 	{"waitingJobs.publish", "if c.session == w.session {", "if true {"},
 	{"waitingJobs.count", "c == nil || c.deleted", "c == nil"},
 	{"Explainer.cause", "int(d) < e.Total.Len() && e.Total.Has(d) || capability.Has(d)", "true || capability.Has(d)"},
-	{"Metrics.RenewNames", "vecs[a].scalar.DeleteLabelValues(g.name, old.Name(d))", "_ = a"},
+	{"Metrics.RenewNames", "g.accounts[a].forgetFrom(fastres.FirstFree)", "_ = a"},
+	{"Metrics.RenewNames", "m.resources = nil", ""},
+	{"export", "f.volcano.Reset()", "_ = f"},
 }

@@ -3,16 +3,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -66,8 +69,15 @@ func run(only string, workers int, file string) error {
 			return errs
 		})
 	}
+	stopped, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+feed:
 	for _, m := range r.left {
-		queue <- m
+		select {
+		case queue <- m:
+		case <-stopped.Done():
+			break feed
+		}
 	}
 	close(queue)
 	return errors.Join(group.Wait(), writeKillers(killersFile, r.killers, mutants), r.sum())

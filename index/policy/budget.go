@@ -46,6 +46,18 @@ func parseBudgets(v *Value, text string) bool {
 	return true
 }
 
+// BudgetCardNames returns the cards and groups of cards that budgets name, in order.
+func BudgetCardNames(annotations map[string]string) (names []string) {
+	var v Value
+	if !parseBudgets(&v, annotations[card.BudgetKey]) {
+		return nil
+	}
+	for _, b := range v.Budgets {
+		names = append(names, b.Card)
+	}
+	return names
+}
+
 // ParseBudget parses the budget of a card.
 func ParseBudget(card, text string) (b Budget, ok bool) {
 	parts := budgetText.FindStringSubmatch(text)

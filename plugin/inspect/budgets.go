@@ -6,6 +6,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota/budget"
+	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
 // Budget is the budget of a queue for a card. Quantities are card-hours, but for Now.
@@ -65,4 +66,19 @@ func (i Inspection) EvictionBudget(queue, to string) (b EvictionBudget, is bool)
 		b.Until = report.Minute(of.Next)
 	}
 	return b, true
+}
+
+// Evictions returns what lasts of evictions, nil for nothing. Its times are those of a clock that shows now when the session was opened,
+// the zero time for that of the session.
+func (i Inspection) Evictions(now time.Time) *evict.Record {
+	record := i.s.Evictions.Ledger.Record()
+	if record == nil || now.IsZero() {
+		return record
+	}
+	shifted, err := evict.New(record)
+	if err != nil {
+		return record // never: a ledger wrote it
+	}
+	shifted.Shift(now.Sub(i.s.Now))
+	return shifted.Record()
 }

@@ -4,39 +4,16 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/metrics"
 
 	"github.com/capacity-card/capacity-card/fastres"
-	"github.com/capacity-card/capacity-card/index"
 )
-
-// accountVecs are the series of one account: one for cpu, one for memory, and one
-// for each scalar and each card. Units are those of the vectors: thousandths of
-// cores, bytes, thousandths of anything else.
-type accountVecs struct{ cpu, memory, scalar, card *prometheus.GaugeVec }
-
-// texts are the help texts of an account: of cpu, memory, and scalars.
-type texts [3]string
-
-// textsOf returns the texts that Volcano gives its accounts.
-func textsOf(word string) texts {
-	return texts{word + " CPU count for one queue", word + " memory for one queue", word + " scalar resources for one queue"}
-}
-
-// queueAccountVecs returns the series of an account of queues. Cards appear as
-// scalars there, as dashboards for upstream expect.
-func queueAccountVecs(name string, help texts) accountVecs {
-	scalar := queueVec(name+"_scalar_resources", help[2], "resource")
-	return accountVecs{
-		cpu:    queueVec(name+"_milli_cpu", help[0]),
-		memory: queueVec(name+"_memory_bytes", help[1]),
-		scalar: scalar, card: scalar,
-	}
-}
 
 // queueVec returns the series of a name with the label queue_name.
 func queueVec(name, help string, labels ...string) *prometheus.GaugeVec {
@@ -84,46 +61,59 @@ func DeleteMetrics() {
 	}
 }
 
-// register returns the series of a name, Volcano's own where Volcano has
-// registered them: registering equal ones again returns the registered ones.
+// register registers the series of a name.
 func register[V series](name string, vec V) V {
-	err := prometheus.Register(vec)
-	var registered prometheus.AlreadyRegisteredError
-	if errors.As(err, &registered) {
-		if existing, ok := registered.ExistingCollector.(V); ok {
-			vec, err = existing, nil
-		}
-	}
-	if err != nil {
+	if err := prometheus.Register(vec); err != nil {
 		klog.Errorf("metric %s is not exported: %v", name, err)
 	}
 	all = append(all, vec)
 	return vec
 }
 
-// gauge is a series and its value, which is not written again while it stays the
-// same: values are close together in memory, series are not.
-type gauge struct {
-	series prometheus.Gauge // nil until it is first set
-	value  float64
+// registered returns the series that Volcano has registered with the name, text and labels of vec, nil for none.
+func registered(vec *prometheus.GaugeVec) *prometheus.GaugeVec {
+	var already prometheus.AlreadyRegisteredError
+	if errors.As(prometheus.Register(vec), &already) {
+		existing, _ := already.ExistingCollector.(*prometheus.GaugeVec)
+		return existing
+	}
+	prometheus.Unregister(vec)
+	return nil
 }
 
-func (g *gauge) set(value float64, vec *prometheus.GaugeVec, labels ...string) {
-	if g.series == nil {
-		g.series = vec.WithLabelValues(labels...)
-		g.series.Set(value)
-		g.value = value
-		return
+// gauge is a number that a session sets and a scrape reads.
+type gauge struct{ bits uint64 }
+
+// unset is the gauge that nobody has set: a NaN that no computation gives.
+var unset = gauge{bits: 0x7ff8_0000_0000_c0de}
+
+// set is for one goroutine.
+func (g *gauge) set(value float64) {
+	if bits := math.Float64bits(value); g.bits != bits {
+		atomic.StoreUint64(&g.bits, bits)
 	}
-	g.update(value)
 }
 
-// update sets a gauge that was set before.
-func (g *gauge) update(value float64) {
-	if g.value != value {
-		g.value = value
-		g.series.Set(value)
-	}
+func (g *gauge) get() (value float64, set bool) {
+	bits := atomic.LoadUint64(&g.bits)
+	return math.Float64frombits(bits), bits != unset.bits
+}
+
+// kind is the family of an account that has a gauge.
+type kind uint8
+
+const (
+	cpuKind kind = 1 << iota
+	memoryKind
+	scalarKind
+	cardKind
+)
+
+// dimGauge is the gauge of one dimension.
+type dimGauge struct {
+	gauge
+	kind     kind
+	resource *dto.LabelPair // nil for cpu and memory
 }
 
 // accountGauges are the gauges of one account. They take memory for the dimensions
@@ -132,59 +122,90 @@ func (g *gauge) update(value float64) {
 //
 // Invariant: position[d] is 1 + the position of d's gauge, 0 for none.
 type accountGauges struct {
-	labels   []string // of all gauges: the queue, or none
-	position []int32  // by dimension
-	gauges   []gauge
+	position []int32 // by dimension
+	gauges   []dimGauge
 }
 
 // at returns the gauge of d, nil where d was never set.
-func (a *accountGauges) at(d fastres.Dim) *gauge {
+func (a *accountGauges) at(d fastres.Dim) *dimGauge {
 	if int(d) >= len(a.position) || a.position[d] == 0 {
 		return nil
 	}
 	return &a.gauges[a.position[d]-1]
 }
 
+// emit sends the gauges of some kinds, with the labels before that of the resource.
+func (a *accountGauges) emit(to func(float64, []*dto.LabelPair), kinds kind, labels ...*dto.LabelPair) {
+	for i := range a.gauges {
+		g := &a.gauges[i]
+		if g.kind&kinds == 0 {
+			continue
+		}
+		value, _ := g.get()
+		if g.resource == nil {
+			to(value, labels)
+		} else {
+			to(value, append(slices.Clip(labels), g.resource))
+		}
+	}
+}
+
 // setDim sets the gauge of d, and creates it the first time.
-func (a *accountGauges) setDim(d fastres.Dim, value float64, vec *prometheus.GaugeVec, labels ...string) {
+func (m *Metrics) setDim(a *accountGauges, d fastres.Dim, value float64, k kind) {
 	if g := a.at(d); g != nil {
-		g.update(value)
+		g.set(value)
 		return
 	}
+	var resource *dto.LabelPair
+	if k&(scalarKind|cardKind) != 0 {
+		resource = m.resource(d)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if n := int(d) + 1 - len(a.position); n > 0 {
 		a.position = append(a.position, make([]int32, n)...)
 	}
-	a.gauges = append(a.gauges, gauge{})
+	a.gauges = append(a.gauges, dimGauge{gauge{math.Float64bits(value)}, k, resource})
 	a.position[d] = int32(len(a.gauges))
-	a.gauges[len(a.gauges)-1].set(value, vec, labels...)
+}
+
+// resource returns the label of a dimension. All series share it.
+func (m *Metrics) resource(d fastres.Dim) *dto.LabelPair {
+	for int(d) >= len(m.resources) {
+		m.resources = append(m.resources, nil)
+	}
+	if m.resources[d] == nil {
+		m.resources[d] = label("resource", m.names.Name(d))
+	}
+	return m.resources[d]
 }
 
 // set publishes x: cpu, memory, and the scalars that are present in shown. A card or device
 // without a bound is +Inf.
-func (a *accountGauges) set(x, shown fastres.Vector, names *index.Names, vecs *accountVecs) {
-	a.setDim(fastres.CPU, x.Get(fastres.CPU), vecs.cpu, a.labels...)
-	a.setDim(fastres.Memory, x.Get(fastres.Memory), vecs.memory, a.labels...)
+func (m *Metrics) set(a *accountGauges, x, shown fastres.Vector) {
+	m.setDim(a, fastres.CPU, x.Get(fastres.CPU), cpuKind)
+	m.setDim(a, fastres.Memory, x.Get(fastres.Memory), memoryKind)
 	for d := range shown.Scalars() {
-		if int(d) >= names.Len() || int(d) >= x.Len() {
+		if int(d) >= m.names.Len() || int(d) >= x.Len() {
 			break // dimensions to spare
 		}
 		g, quantity := a.at(d), x.Get(d)
-		_, device := names.Class(d)
-		if quantity == fastres.MaxQuantity && (device || names.IsCard(d)) {
+		_, device := m.names.Class(d)
+		if quantity == fastres.MaxQuantity && (device || m.names.IsCard(d)) {
 			quantity = math.Inf(1)
 		}
 		if g != nil {
-			g.update(quantity)
+			g.set(quantity)
 			continue
 		}
 		if device && !x.Has(d) {
 			continue // a queue that does not name a class has no bound of its devices
 		}
-		vec := vecs.scalar
-		if names.IsCard(d) {
-			vec = vecs.card
+		k := scalarKind
+		if m.names.IsCard(d) {
+			k = cardKind
 		}
-		a.setDim(d, quantity, vec, append(slices.Clip(a.labels), names.Name(d))...)
+		m.setDim(a, d, quantity, k)
 	}
 }
 
@@ -196,14 +217,14 @@ func (a *accountGauges) update(x, changed fastres.Vector) bool {
 		if g == nil {
 			return false
 		}
-		g.update(x.Get(d))
+		g.set(x.Get(d))
 	}
 	return true
 }
 
-// forgetFrom drops the gauges of dimension d and above; their series are deleted.
+// forgetFrom drops the gauges of dimension d and above. The caller holds the lock.
 func (a *accountGauges) forgetFrom(d fastres.Dim) {
-	kept := accountGauges{labels: a.labels}
+	var kept accountGauges
 	for before := range min(d, fastres.Dim(len(a.position))) {
 		if g := a.at(before); g != nil {
 			kept.gauges = append(kept.gauges, *g)

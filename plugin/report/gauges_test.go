@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/metrics"
 
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -53,15 +55,15 @@ func TestMetricsPublish(t *testing.T) {
 	f, m := newFixture(t), NewMetrics()
 	f.Index.RealCapability.Row(f.Index.Lookup("team")).Set(f.nic, fastres.MaxQuantity)
 	openMetrics(f, m)
-	assert.Equal(t, 2000.0, value(t, vecs[allocated].scalar, "research", h200))
-	assert.Equal(t, 3000.0, value(t, vecs[realCapacity].scalar, "research", h200))
-	assert.Equal(t, 1500.0, value(t, vecs[realCapacity].cpu, "research"))
-	assert.True(t, math.IsInf(value(t, vecs[realCapacity].scalar, "team", h200), 1), "a card without a bound")
-	assert.Equal(t, fastres.MaxQuantity, value(t, vecs[realCapacity].cpu, "team"), "cpu is not a card")
-	assert.Equal(t, fastres.MaxQuantity, value(t, vecs[realCapacity].scalar, "team", "example.com/nic"), "not a card")
-	assert.Equal(t, []float64{1, 0}, []float64{value(t, leafVec, "research"), value(t, leafVec, "team")})
-	assert.Equal(t, 8000.0, value(t, clusterVecs.card, h200))
-	assert.Zero(t, count(vecs[allocated].cpu, "root"))
+	assert.Equal(t, 2000.0, value(t, families[allocated].scalar, "research", h200))
+	assert.Equal(t, 3000.0, value(t, families[realCapacity].scalar, "research", h200))
+	assert.Equal(t, 1500.0, value(t, families[realCapacity].cpu, "research"))
+	assert.True(t, math.IsInf(value(t, families[realCapacity].scalar, "team", h200), 1), "a card without a bound")
+	assert.Equal(t, fastres.MaxQuantity, value(t, families[realCapacity].cpu, "team"), "cpu is not a card")
+	assert.Equal(t, fastres.MaxQuantity, value(t, families[realCapacity].scalar, "team", "example.com/nic"), "not a card")
+	assert.Equal(t, []float64{1, 0}, []float64{value(t, leafFamily, "team", "research"), value(t, leafFamily, "root", "team")})
+	assert.Equal(t, 8000.0, value(t, clusterFamilies.card, h200))
+	assert.Zero(t, count(families[allocated].cpu, "root"))
 	assert.Equal(t, 3, m.Len())
 }
 
@@ -72,7 +74,7 @@ func TestMetricsFollowEvents(t *testing.T) {
 	f, m := newFixture(t), NewMetrics()
 	f.Index.Inqueue.Row(f.q).Set(f.h200, 0)
 	openMetrics(f, m)
-	of := func(queue string) float64 { return value(t, vecs[allocated].scalar, queue, h200) }
+	of := func(queue string) float64 { return value(t, families[allocated].scalar, queue, h200) }
 	changed := fastres.NewVector(f.Names.Len())
 	changed.Set(f.h200, 1000)
 	f.allocate(f.h200, 1000)
@@ -84,10 +86,10 @@ func TestMetricsFollowEvents(t *testing.T) {
 	for _, p := range f.Index.Path(f.q) {
 		f.Index.Inqueue.Row(p).Set(f.h200, 1000)
 	}
-	assert.Zero(t, count(inqueueVecs.scalar, "research"), "nothing was reserved so far")
+	assert.Zero(t, count(inqueueFamilies.scalar, "research"), "nothing was reserved so far")
 	m.PublishInqueue(f.q, changed)
-	assert.Equal(t, 1000.0, value(t, inqueueVecs.scalar, "research", h200))
-	assert.Equal(t, 1000.0, value(t, inqueueVecs.scalar, "team", h200))
+	assert.Equal(t, 1000.0, value(t, inqueueFamilies.scalar, "research", h200))
+	assert.Equal(t, 1000.0, value(t, inqueueFamilies.scalar, "team", h200))
 }
 
 // TestMetricsForgetQueues deletes the series that Volcano does not delete with a
@@ -100,9 +102,9 @@ func TestMetricsForgetQueues(t *testing.T) {
 	assert.Equal(t, 2.0, value(t, problemsVec, "research"))
 	m.ForgetQueues(index.BuildTree([]index.Node{{Name: "root"}, {Name: "team"}}, index.RootName))
 	assert.Zero(t, count(problemsVec, "research"))
-	assert.Zero(t, count(leafVec, "research"))
-	assert.Zero(t, count(inqueueVecs.cpu, "research"))
-	assert.Equal(t, 1, count(leafVec, "team"))
+	assert.Zero(t, count(leafFamily, "research"))
+	assert.Zero(t, count(inqueueFamilies.cpu, "research"))
+	assert.Equal(t, 1, count(leafFamily, "team"))
 	assert.Equal(t, 1, m.Len())
 }
 
@@ -112,12 +114,12 @@ func TestMetricsRenewNames(t *testing.T) {
 	resetSeries(t)
 	f, m := newFixture(t), NewMetrics()
 	openMetrics(f, m)
-	assert.Equal(t, 2, count(vecs[allocated].scalar, "research"))
-	m.RenewNames(f.Names)
-	assert.Zero(t, count(vecs[allocated].scalar, "research"))
+	assert.Equal(t, 2, count(families[allocated].scalar, "research"))
+	m.RenewNames()
+	assert.Zero(t, count(families[allocated].scalar, "research"))
 	openMetrics(f, m)
-	assert.Equal(t, 2, count(vecs[allocated].scalar, "research"))
-	assert.Equal(t, 2000.0, value(t, vecs[allocated].scalar, "research", h200))
+	assert.Equal(t, 2, count(families[allocated].scalar, "research"))
+	assert.Equal(t, 2000.0, value(t, families[allocated].scalar, "research", h200))
 }
 
 // TestSeriesAreExported finds each series in the registry that Volcano serves. A name that Volcano
@@ -128,5 +130,53 @@ func TestSeriesAreExported(t *testing.T) {
 		var registered prometheus.AlreadyRegisteredError
 		require.ErrorAs(t, err, &registered)
 		assert.Same(t, registered.ExistingCollector, vec)
+	}
+}
+
+// TestVolcanosSeriesAreExported has one of Volcano's own plugins take the place of ours, and the reverse.
+func TestVolcanosSeriesAreExported(t *testing.T) {
+	resetSeries(t)
+	f, m := newFixture(t), NewMetrics()
+	openMetrics(f, m)
+	assert.Equal(t, 1, count(shareFamily, "research"))
+	metrics.UpdateQueueShare("theirs", 0.5)
+	assert.Equal(t, 0.5, value(t, shareFamily, "theirs"))
+	assert.Zero(t, count(shareFamily, "research"))
+	openMetrics(f, m)
+	assert.Zero(t, count(shareFamily, "theirs"))
+	assert.Equal(t, 1, count(shareFamily, "research"))
+}
+
+// TestScrapesBesideSessions scrapes while queues and names come and go. The race detector and the registry, which refuses
+// equal series, find what is wrong.
+func TestScrapesBesideSessions(t *testing.T) {
+	resetSeries(t)
+	registry := prometheus.NewRegistry()
+	for _, family := range UpstreamSeries() {
+		registry.MustRegister(family)
+	}
+	f, m := newFixture(t), NewMetrics()
+	changed := fastres.NewVector(f.Names.Len())
+	changed.Set(f.h200, 1000)
+	done := make(chan error)
+	go func() {
+		var errs error
+		for range 200 {
+			_, err := registry.Gather()
+			errs = errors.Join(errs, err)
+		}
+		done <- errs
+	}()
+	for {
+		openMetrics(f, m)
+		m.PublishAllocated(f.q, changed)
+		m.ForgetQueues(index.BuildTree([]index.Node{{Name: "root"}}, index.RootName))
+		m.RenewNames()
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			return
+		default:
+		}
 	}
 }

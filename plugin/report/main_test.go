@@ -2,6 +2,7 @@ package report
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -143,24 +144,42 @@ func job(name string) *api.JobInfo {
 	return j
 }
 
-// value returns the value of a series.
-func value(t *testing.T, vec *prometheus.GaugeVec, labels ...string) float64 {
+// value returns the value of the series with some values of its labels, in the order of their names.
+func value(t *testing.T, all prometheus.Collector, labels ...string) float64 {
 	t.Helper()
-	var m dto.Metric
-	require.NoError(t, vec.WithLabelValues(labels...).Write(&m))
-	return m.GetGauge().GetValue()
+	for _, m := range collect(all) {
+		var values []string
+		for _, pair := range m.Label {
+			values = append(values, pair.GetValue())
+		}
+		if slices.Equal(values, labels) {
+			return m.GetGauge().GetValue()
+		}
+	}
+	require.Fail(t, "no series", "%v", labels)
+	return 0
 }
 
-// count returns the number of series whose label queue_name is a queue.
-func count(vec *prometheus.GaugeVec, queue string) (n int) {
-	metrics := make(chan prometheus.Metric, 100)
-	vec.Collect(metrics)
-	close(metrics)
-	for metric := range metrics {
+// collect returns what a scrape reads.
+func collect(all prometheus.Collector) (read []*dto.Metric) {
+	sent := make(chan prometheus.Metric)
+	go func() {
+		all.Collect(sent)
+		close(sent)
+	}()
+	for metric := range sent {
 		var m dto.Metric
 		if err := metric.Write(&m); err != nil {
 			panic(err)
 		}
+		read = append(read, &m)
+	}
+	return read
+}
+
+// count returns the number of series whose label queue_name is a queue.
+func count(all prometheus.Collector, queue string) (n int) {
+	for _, m := range collect(all) {
 		for _, label := range m.Label {
 			if label.GetName() == queueLabel && label.GetValue() == queue {
 				n++

@@ -1,9 +1,12 @@
 package report
 
 import (
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/types"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -30,22 +33,30 @@ const (
 
 var (
 	// The series that Volcano registered for its own plugins (metrics/queue.go).
-	vecs = [accounts]accountVecs{
-		deserved:     queueAccountVecs("deserved", textsOf("Deserved")),
-		allocated:    queueAccountVecs("allocated", textsOf("Allocated")),
-		request:      queueAccountVecs("request", textsOf("Request")),
-		capacity:     queueAccountVecs("capacity", textsOf("Capacity")),
-		realCapacity: queueAccountVecs("real_capacity", textsOf("Capacity")),
+	families = [accounts]accountFamilies{
+		deserved:     queueAccount("deserved", textsOf("Deserved"), accountOf(deserved)),
+		allocated:    queueAccount("allocated", textsOf("Allocated"), accountOf(allocated)),
+		request:      queueAccount("request", textsOf("Request"), accountOf(request)),
+		capacity:     queueAccount("capacity", textsOf("Capacity"), accountOf(capacity)),
+		realCapacity: queueAccount("real_capacity", textsOf("Capacity"), accountOf(realCapacity)),
 	}
-	shareVec    = queueVec("share", "Share for one queue")
-	weightVec   = queueVec("weight", "Weight for one queue")
-	overusedVec = queueVec("overused", "If one queue is overused")
+	shareFamily    = queueFamily("share", "Share for one queue", func(g *queueGauges) *gauge { return &g.share })
+	weightFamily   = queueFamily("weight", "Weight for one queue", func(g *queueGauges) *gauge { return &g.weight })
+	overusedFamily = queueFamily("overused", "If one queue is overused", func(g *queueGauges) *gauge { return &g.overused })
 
 	// The series that Volcano has from v1.16 on, with its texts: a name has one text in a process.
-	inqueueVecs = queueAccountVecs("inqueue", texts{"Inqueue CPU" + inqueueHelp, "Inqueue memory" + inqueueHelp, "Inqueue scalar resources" + inqueueHelp})
+	inqueueFamilies = queueAccount("inqueue", texts{"Inqueue CPU" + inqueueHelp, "Inqueue memory" + inqueueHelp, "Inqueue scalar resources" + inqueueHelp},
+		func(g *queueGauges) *accountGauges { return &g.inqueue })
 
 	// The series that Volcano does not have.
-	leafVec     = queueVec("leaf", "1 if a queue takes jobs, 0 if it has child queues")
+	leafFamily = newFamily("queue_leaf", "1 if a queue takes jobs, 0 if it has child queues, by its parent", []string{"parent", queueLabel},
+		func(m *Metrics, emit func(float64, []*dto.LabelPair)) {
+			for _, g := range m.queues {
+				if value, set := g.leaf.get(); set {
+					emit(value, []*dto.LabelPair{g.parent, g.labels[0]})
+				}
+			}
+		})
 	windowsVec  = queueVec("windows_in_force", "Number of windows of one queue that hold now")
 	problemsVec = queueVec("card_annotation_problems", "Number of problems of the card annotations of one queue")
 	waitingVec  = queueVec("waiting_jobs", "Number of jobs of one queue that wait, by the rule that refuses them, "+
@@ -58,22 +69,25 @@ var (
 		"that its minimum is not reserved any more", queueLabel)
 	exchangesVec = counterVec("queue_exchanges_total", "Number of times that a job of one queue lost a place to another queue "+
 		"which it had taken again, after the first few", queueLabel, "other")
-	clusterVecs = accountVecs{
-		cpu:    gaugeVec("cluster_milli_cpu", "CPU count of the cluster"),
-		memory: gaugeVec("cluster_memory_bytes", "Memory of the cluster"),
-		scalar: gaugeVec("cluster_scalar_resources", "Scalar resources of the cluster", "resource"),
-		card:   gaugeVec("cluster_cards", "Cards of the cluster", "resource"),
-	}
+	clusterFamilies = clusterAccount()
 )
 
 const inqueueHelp = " for admitted but not yet running jobs in one queue"
 
-// Metrics holds the gauges of all queues across sessions, since a look-up of a
-// series costs more than everything else about it. Open binds it to a session.
+// accountOf returns the function that returns an account of a queue.
+func accountOf(a account) func(*queueGauges) *accountGauges {
+	return func(g *queueGauges) *accountGauges { return &g.accounts[a] }
+}
+
+// Metrics holds the gauges of all queues across sessions. Open binds it to a session, whose goroutine sets them, and
+// Publish exports them.
 type Metrics struct {
+	mu           sync.RWMutex // for which gauges there are: scrapes read them
 	queues       map[string]*queueGauges
 	cluster      accountGauges
 	clusterShown fastres.Vector // scalars that the cluster ever had; a lost one is 0
+
+	resources []*dto.LabelPair // by dimension, nil where nothing has it
 
 	ix         *index.Index
 	names      *index.Names
@@ -96,6 +110,8 @@ func (m *Metrics) Len() int { return len(m.queues) }
 type queueGauges struct {
 	name     string
 	uid      types.UID // of the Queue object: another one of the same name has series of its own
+	labels   []*dto.LabelPair
+	parent   *dto.LabelPair // nil before the first session
 	accounts [accounts]accountGauges
 	inqueue  accountGauges
 	// shown are the scalars that any account of the queue ever had, and the cards
@@ -107,13 +123,7 @@ type queueGauges struct {
 }
 
 func newQueueGauges(name string, uid types.UID) *queueGauges {
-	g := &queueGauges{name: name, uid: uid}
-	labels := []string{name}
-	for a := range g.accounts {
-		g.accounts[a].labels = labels
-	}
-	g.inqueue.labels = labels
-	return g
+	return &queueGauges{name: name, uid: uid, labels: []*dto.LabelPair{label(queueLabel, name)}, share: unset, weight: unset, overused: unset, leaf: unset}
 }
 
 // Open binds the metrics to a session.
@@ -135,13 +145,12 @@ func (m *Metrics) gauges(q index.Queue) *queueGauges {
 	g := m.queues[name]
 	if g == nil || g.uid != uid {
 		if g != nil {
-			g.deleteInqueue()
-			of := prometheus.Labels{queueLabel: name}
-			admissionVec.Delete(of)
-			deleteUpstream(of)
+			admissionVec.DeleteLabelValues(name)
 		}
 		g = newQueueGauges(name, uid)
+		m.mu.Lock()
 		m.queues[name] = g
+		m.mu.Unlock()
 	}
 	m.byQueue[q] = g
 	return g
@@ -152,14 +161,15 @@ func (m *Metrics) gauges(q index.Queue) *queueGauges {
 func (m *Metrics) Publish(total fastres.Vector, jobs []int) {
 	m.clusterShown = lengthen(m.clusterShown, total.Len())
 	m.clusterShown.Join(total)
-	m.cluster.set(total, m.clusterShown, m.names, &clusterVecs)
+	m.set(&m.cluster, total, m.clusterShown)
 	for q := range index.Queue(m.ix.Len()) {
 		if m.objects[q] == nil {
 			continue
 		}
 		g := m.gauges(q)
-		g.leaf.set(number(m.ix.IsLeaf(q)), leafVec, g.name)
-		g.setInqueue(m.ix.Inqueue.Row(q), m.names)
+		m.setParent(g, q)
+		g.leaf.set(number(m.ix.IsLeaf(q)))
+		m.setInqueue(g, m.ix.Inqueue.Row(q))
 		if m.proportion {
 			m.publishProportion(g, q, jobs[q] > 0)
 			continue
@@ -168,25 +178,26 @@ func (m *Metrics) Publish(total fastres.Vector, jobs []int) {
 		for d := range m.cards.Quotas(q) {
 			g.shown.Set(d, 0)
 		}
-		g.setAccount(deserved, m.ix.Deserved.Row(q), m.names)
-		g.setAccount(allocated, m.ix.Allocated(q), m.names)
-		g.setAccount(request, m.ix.Request.Row(q), m.names)
-		g.setAccount(capacity, m.ix.Capability.Row(q), m.names)
-		g.setAccount(realCapacity, m.ix.RealCapability.Row(q), m.names)
-		g.share.set(m.ix.Share(q), shareVec, g.name)
+		m.setAccount(g, deserved, m.ix.Deserved.Row(q))
+		m.setAccount(g, allocated, m.ix.Allocated(q))
+		m.setAccount(g, request, m.ix.Request.Row(q))
+		m.setAccount(g, capacity, m.ix.Capability.Row(q))
+		m.setAccount(g, realCapacity, m.ix.RealCapability.Row(q))
+		g.share.set(m.ix.Share(q))
 	}
+	m.export()
 }
 
 // publishProportion sets the series that upstream's proportion has.
 func (m *Metrics) publishProportion(g *queueGauges, q index.Queue, hasJobs bool) {
-	g.setAccount(allocated, m.ix.Allocated(q), m.names)
-	g.setAccount(request, m.ix.Request.Row(q), m.names)
+	m.setAccount(g, allocated, m.ix.Allocated(q))
+	m.setAccount(g, request, m.ix.Request.Row(q))
 	if !hasJobs {
 		return
 	}
-	g.weight.set(float64(m.objects[q].Weight), weightVec, g.name)
-	g.share.set(m.ix.Share(q), shareVec, g.name)
-	g.setAccount(deserved, m.ix.Deserved.Row(q), m.names)
+	g.weight.set(float64(m.objects[q].Weight))
+	g.share.set(m.ix.Share(q))
+	m.setAccount(g, deserved, m.ix.Deserved.Row(q))
 }
 
 // PublishAllocated sets the series of q that change when changed is allocated to
@@ -197,9 +208,9 @@ func (m *Metrics) PublishAllocated(q index.Queue, changed fastres.Vector) {
 	}
 	g, x := m.gauges(q), m.ix.Allocated(q)
 	if !g.accounts[allocated].update(x, changed) {
-		g.setAccount(allocated, x, m.names)
+		m.setAccount(g, allocated, x)
 	}
-	g.share.set(m.ix.Share(q), shareVec, g.name)
+	g.share.set(m.ix.Share(q))
 }
 
 // PublishInqueue sets the series of q and its ancestors that change when changed
@@ -210,7 +221,7 @@ func (m *Metrics) PublishInqueue(q index.Queue, changed fastres.Vector) {
 			continue
 		}
 		if g, x := m.gauges(p), m.ix.Inqueue.Row(p); !g.inqueue.update(x, changed) {
-			g.setInqueue(x, m.names)
+			m.setInqueue(g, x)
 		}
 	}
 }
@@ -225,8 +236,8 @@ func (m *Metrics) PublishInner() {
 			continue
 		}
 		g := m.gauges(q)
-		g.setAccount(allocated, m.ix.Allocated(q), m.names)
-		g.share.set(m.ix.Share(q), shareVec, g.name)
+		m.setAccount(g, allocated, m.ix.Allocated(q))
+		g.share.set(m.ix.Share(q))
 	}
 }
 
@@ -245,7 +256,7 @@ func (m *Metrics) ObserveAdmission(q index.Queue, waited time.Duration) {
 // SetOverused sets whether a queue is overused.
 func (m *Metrics) SetOverused(q index.Queue, overused bool) {
 	g := m.gauges(q)
-	g.overused.set(number(overused), overusedVec, g.name)
+	g.overused.set(number(overused))
 }
 
 // SetProblems sets the number of problems of a queue's card annotations.
@@ -274,47 +285,40 @@ func number(b bool) float64 {
 	return 0
 }
 
+// setParent sets the label of the queue above a queue, "" for none.
+func (m *Metrics) setParent(g *queueGauges, q index.Queue) {
+	name := ""
+	if p := m.ix.Parent(q); p != index.None {
+		name = m.ix.Name(p)
+	}
+	if g.parent == nil || g.parent.GetValue() != name {
+		m.mu.Lock()
+		g.parent = label("parent", name)
+		m.mu.Unlock()
+	}
+}
+
 // setAccount publishes an account, as metrics.UpdateQueueAllocated and its like do.
-func (g *queueGauges) setAccount(a account, x fastres.Vector, names *index.Names) {
+func (m *Metrics) setAccount(g *queueGauges, a account, x fastres.Vector) {
 	g.shown = lengthen(g.shown, x.Len())
 	for d := range x.Scalars() {
-		if !names.IsCard(d) || a <= request && x.Get(d) != 0 {
+		if !m.names.IsCard(d) || a <= request && x.Get(d) != 0 {
 			g.shown.Set(d, 0)
 		}
 	}
-	g.accounts[a].set(x, g.shown, names, &vecs[a])
+	m.set(&g.accounts[a], x, g.shown)
 }
 
 // setInqueue publishes what is reserved. Scalars that no other account has get
 // series here alone.
-func (g *queueGauges) setInqueue(x fastres.Vector, names *index.Names) {
+func (m *Metrics) setInqueue(g *queueGauges, x fastres.Vector) {
 	g.inqueueShown = lengthen(g.inqueueShown, x.Len())
 	for d := range x.Scalars() {
 		if x.Get(d) != 0 {
 			g.inqueueShown.Set(d, 0)
 		}
 	}
-	g.inqueue.set(x, g.inqueueShown, names, &inqueueVecs)
-}
-
-// deleteInqueue deletes the series of reserved scalars.
-func (g *queueGauges) deleteInqueue() {
-	inqueueVecs.scalar.DeletePartialMatch(prometheus.Labels{queueLabel: g.name})
-	g.inqueue.forgetFrom(fastres.Pods)
-	g.inqueueShown = fastres.Vector{}
-}
-
-// deleteUpstream deletes the series that Volcano has of a queue. Volcano deletes them with the
-// queue, but a session that is open then goes on writing them.
-func deleteUpstream(of prometheus.Labels) {
-	for a := range vecs {
-		vecs[a].cpu.Delete(of)
-		vecs[a].memory.Delete(of)
-		vecs[a].scalar.DeletePartialMatch(of)
-	}
-	shareVec.Delete(of)
-	weightVec.Delete(of)
-	overusedVec.Delete(of)
+	m.set(&g.inqueue, x, g.inqueueShown)
 }
 
 // ForgetQueues deletes the series of queues that are not in a new tree.
@@ -323,13 +327,10 @@ func (m *Metrics) ForgetQueues(tree *index.Tree) {
 		if tree.Lookup(name) != index.None {
 			continue
 		}
+		m.mu.Lock()
 		delete(m.queues, name)
+		m.mu.Unlock()
 		of := prometheus.Labels{queueLabel: name}
-		deleteUpstream(of)
-		inqueueVecs.cpu.Delete(of)
-		inqueueVecs.memory.Delete(of)
-		inqueueVecs.scalar.DeletePartialMatch(of)
-		leafVec.Delete(of)
 		problemsVec.Delete(of)
 		windowsVec.Delete(of)
 		admissionVec.Delete(of)
@@ -343,28 +344,19 @@ func (m *Metrics) ForgetQueues(tree *index.Tree) {
 
 // RenewNames deletes the series of scalars whose names get other dimensions.
 // Those that a queue or the cluster still has are made again when they are set.
-func (m *Metrics) RenewNames(old *index.Names) {
+func (m *Metrics) RenewNames() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, g := range m.queues {
-		for d := range g.shown.Scalars() {
-			if d < fastres.FirstFree || int(d) >= old.Len() {
-				continue
-			}
-			for a := range vecs {
-				vecs[a].scalar.DeleteLabelValues(g.name, old.Name(d))
-			}
-		}
-		g.shown = fixedShown(g.shown)
-		g.deleteInqueue()
+		g.shown, g.inqueueShown = fixedShown(g.shown), fastres.Vector{}
+		g.inqueue.forgetFrom(fastres.Pods)
 		for a := range g.accounts {
 			g.accounts[a].forgetFrom(fastres.FirstFree)
 		}
 	}
-	for d := fastres.FirstFree; int(d) < min(len(m.cluster.position), old.Len()); d++ {
-		clusterVecs.scalar.DeleteLabelValues(old.Name(d))
-		clusterVecs.card.DeleteLabelValues(old.Name(d))
-	}
 	m.cluster.forgetFrom(fastres.FirstFree)
 	m.clusterShown = fixedShown(m.clusterShown)
+	m.resources = nil
 }
 
 // fixedShown returns the part of shown whose dimensions never change: pods.
@@ -377,10 +369,10 @@ func fixedShown(shown fastres.Vector) fastres.Vector {
 }
 
 // UpstreamSeries returns the series of Volcano that Metrics writes.
-func UpstreamSeries() []*prometheus.GaugeVec {
-	all := []*prometheus.GaugeVec{shareVec, weightVec, overusedVec}
-	for _, v := range vecs {
-		all = append(all, v.cpu, v.memory, v.scalar)
+func UpstreamSeries() []*Family {
+	all := []*Family{shareFamily, weightFamily, overusedFamily}
+	for _, v := range families {
+		all = append(all, v.all()...)
 	}
 	return all
 }
@@ -393,6 +385,9 @@ type Series interface {
 
 // AddedSeries returns the series that Volcano does not have.
 func AddedSeries() []Series {
-	return []Series{leafVec, windowsVec, problemsVec, waitingVec, admissionVec, exhaustedVec, timeoutsVec, exchangesVec, usageVec, levelVec, savedGauge,
-		inqueueVecs.cpu, inqueueVecs.memory, inqueueVecs.scalar, clusterVecs.cpu, clusterVecs.memory, clusterVecs.scalar, clusterVecs.card}
+	added := []Series{leafFamily, windowsVec, problemsVec, waitingVec, admissionVec, exhaustedVec, timeoutsVec, exchangesVec, usageVec, levelVec, savedGauge}
+	for _, f := range slices.Concat(inqueueFamilies.all(), clusterFamilies.all()) {
+		added = append(added, f)
+	}
+	return added
 }

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 )
@@ -12,6 +14,8 @@ type cause struct {
 	level    string // queue that breaks the rule: the job's or an ancestor
 	resource string // "" for a rule without a bound
 }
+
+func (c cause) labels() []string { return []string{c.queue, string(c.rule), c.level, c.resource} }
 
 // other stands for a queue that does not exist, and for a resource that no node and
 // no quota names: users choose names, and each would be a series.
@@ -75,8 +79,8 @@ type waitingJobs struct {
 type waitingCount struct {
 	session uint64 // in which jobs was counted
 	jobs    int
-	series  gauge
-	deleted bool // no longer in waitingJobs
+	series  prometheus.Gauge // nil until it is published
+	deleted bool             // no longer in waitingJobs
 }
 
 // count adds a job that waits for the reason of an entry, once in a session.
@@ -103,12 +107,14 @@ func (w *waitingJobs) count(last *entry) {
 // deletes the others.
 func (w *waitingJobs) publish() {
 	for cause, c := range w.by {
-		labels := [...]string{cause.queue, string(cause.rule), cause.level, cause.resource}
 		if c.session == w.session {
-			c.series.set(float64(c.jobs), waitingVec, labels[:]...)
+			if c.series == nil {
+				c.series = waitingVec.WithLabelValues(cause.labels()...)
+			}
+			c.series.Set(float64(c.jobs))
 			continue
 		}
-		waitingVec.DeleteLabelValues(labels[:]...)
+		waitingVec.DeleteLabelValues(cause.labels()...)
 		delete(w.by, cause)
 		c.deleted = true
 	}

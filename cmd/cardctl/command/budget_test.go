@@ -15,6 +15,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/plugin/store"
 	"github.com/capacity-card/capacity-card/quota/budget"
+	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
 // budgeted is a cluster with budgets, and usedFile what its scheduler has saved.
@@ -74,6 +75,76 @@ func TestBudget(t *testing.T) {
 		})
 	}
 }
+
+// TestStoredEvictions has a queue whose pods were evicted as often as its budget allows, as the annotation has it or a window: what is
+// stored is read where no other feature needs it.
+func TestStoredEvictions(t *testing.T) {
+	lost := evict.CountRecord{Seconds: 3600, Times: [][2]int64{{time.Now().Add(-10 * time.Minute).UnixMilli(), 1}}}
+	all, err := store.Write(types.NamespacedName{Namespace: "volcano-system", Name: "capacity-card-usage"}, &store.Stored{Saved: time.Now(),
+		Record: store.Record{Evictions: &evict.Record{Lost: map[string]evict.CountRecord{"borrower": lost}}}}, "scheduler")
+	require.NoError(t, err)
+	all[0].APIVersion, all[0].Kind = "v1", "ConfigMap"
+	stored, err := yaml.Marshal(all[0])
+	require.NoError(t, err)
+	const spared = "pods with such cards that volcano.sh/eviction-budget of queue borrower spares until "
+	for _, annotation := range []string{`volcano.sh/eviction-budget: 1/1h`,
+		`volcano.sh/override: '[{"from": "2020-01-01T00:00Z", "until": "2099-01-01T00:00Z", "eviction-budget": "1/1h"}]'`} {
+		text := strings.Replace(lentText, "ANNOTATION", annotation, 1)
+		code, out, stderr := run(text+"\n---\n"+string(stored), "explain", "job", "claims", "-f", "-")
+		assert.Zero(t, code, stderr)
+		assert.Contains(t, out, spared)
+		assert.NotContains(t, stderr, "is not known")
+		_, out, stderr = run(text, "explain", "job", "claims", "-f", "-")
+		assert.NotContains(t, out, spared)
+		assert.Contains(t, stderr, "warning: what was evicted before, and since when queues are above their bounds, is not known: ConfigMap")
+	}
+}
+
+// lentText is a cluster in which one queue lends a card to another one, and wants it back.
+const lentText = `
+apiVersion: v1
+kind: Node
+metadata: {name: node-1, labels: {nvidia.com/gpu.product: A}}
+status: {allocatable: {cpu: 64, memory: 64Gi, pods: 100, nvidia.com/gpu: 2}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata:
+  name: borrower
+  annotations:
+    volcano.sh/card.quota: '{"A": 2}'
+    volcano.sh/card.deserved: '{"A": 1}'
+    volcano.sh/card.guarantee: '{"A": 0}'
+    ANNOTATION
+spec: {weight: 1, reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata:
+  name: owner
+  annotations: {volcano.sh/card.quota: '{"A": 2}', volcano.sh/card.deserved: '{"A": 1}', volcano.sh/card.guarantee: '{"A": 0}'}
+spec: {weight: 1, reclaimable: true, capability: {cpu: 64, memory: 64Gi}}
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: PodGroup
+metadata: {name: borrows, namespace: default}
+spec: {queue: borrower, minMember: 1}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: borrows, namespace: default, annotations: {scheduling.k8s.io/group-name: borrows, volcano.sh/card.name: A}}
+spec: {nodeName: node-1, schedulerName: volcano, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 2}}}]}
+status: {phase: Running}
+---
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: claims, namespace: default}
+spec:
+  queue: owner
+  minAvailable: 1
+  tasks: [{name: w, replicas: 1, template: {metadata: {annotations: {volcano.sh/card.name: A}}, spec: {containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}}}]
+`
 
 // TestExamplePages runs the commands of docs/cardctl.md on examples/budgets and examples/audit, and compares what they print.
 func TestExamplePages(t *testing.T) {

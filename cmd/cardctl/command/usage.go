@@ -18,6 +18,8 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/override"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/store"
 )
@@ -157,11 +159,12 @@ func levelOf(x *float64) string {
 	return fmt.Sprintf("%.2f", *x)
 }
 
-// giveUsage gives a configuration what queues have had over time, and what they have used of budgets if there are any. read
-// reads it from the ConfigMap of a name.
+// giveUsage gives a configuration what queues have had over time, and if there are any budgets or quotas that are enforced, what they
+// have used and what was evicted. read reads it from the ConfigMap of a name.
 func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read func(types.NamespacedName) (*store.Stored, error)) {
-	with := c.FairShare()
-	if with.HalfLife == 0 && !hasBudgets(objects) {
+	with, budgets := c.FairShare(), sets(objects, card.BudgetKey)
+	evictions := sets(objects, policy.EvictionBudgetKey, policy.ReclaimBudgetKey, policy.EnforceQuotaKey)
+	if with.HalfLife == 0 && !budgets && !evictions {
 		return
 	}
 	lacks := ""
@@ -170,9 +173,9 @@ func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read
 	} else if stored, err := read(with.Store); err != nil {
 		lacks = fmt.Sprintf("ConfigMap %s: %s", with.Store, firstLine(err))
 	} else {
-		budgets := *stored
-		budgets.HalfLife = 0
-		c.Budgets = &budgets
+		others := *stored
+		others.HalfLife = 0
+		c.Budgets = &others
 		if err = stored.Fits(&with); err == nil {
 			c.Usage = stored
 		} else if with.HalfLife > 0 {
@@ -182,18 +185,26 @@ func (s *source) giveUsage(c *engine.Configuration, objects *input.Objects, read
 	if lacks != "" && with.HalfLife > 0 {
 		c.UsageLacks = lacks
 	}
-	if lacks != "" && hasBudgets(objects) {
+	if lacks != "" && budgets {
 		c.BudgetsLack = lacks
 		s.warning("what queues have used of their budgets is not known, but for pods that run: %s", lacks)
+	}
+	if lacks != "" && evictions {
+		s.warning("what was evicted before, and since when queues are above their bounds, is not known: %s", lacks)
 	}
 	if c.UsageLacks != "" {
 		s.warning("what queues have had over time is not known, so their order may differ: %s", c.UsageLacks)
 	}
 }
 
-// hasBudgets reports whether a queue has a budget.
-func hasBudgets(objects *input.Objects) bool {
-	return objects != nil && slices.ContainsFunc(objects.Queues, func(q *scheduling.Queue) bool { return q.Annotations[card.BudgetKey] != "" })
+// sets reports whether a queue has one of some annotations, or a window that sets it.
+func sets(objects *input.Objects, keys ...string) bool {
+	return objects != nil && slices.ContainsFunc(objects.Queues, func(q *scheduling.Queue) bool {
+		windows, _ := override.Parse(q.Annotations[override.Key])
+		return slices.ContainsFunc(keys, func(key string) bool {
+			return q.Annotations[key] != "" || slices.ContainsFunc(windows, func(w override.Window) bool { return slices.Contains(w.Keys(), policy.Short(key)) })
+		})
+	})
 }
 
 // storedUsage reads usage from the files or the cluster, as objects were read.

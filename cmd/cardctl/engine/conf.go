@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,6 +27,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/store"
+	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
 // ErrNoQuotaPlugin is about configurations without any of plugin.Names.
@@ -53,18 +55,35 @@ type Configuration struct {
 	At time.Time
 	// UsageLacks is why Usage is not known although the order depends on it, "" if it is.
 	UsageLacks string
-	// Budgets holds what queues have used of their budgets, with which sessions begin where Usage is nil; nil for what
-	// pods that run have used. BudgetsLack is why it is not known, "" if it is, or no queue has a budget.
+	// Budgets holds what queues have used of their budgets and what was evicted, with which sessions begin where Usage is nil;
+	// nil for what pods that run have used. BudgetsLack is why it is not known, "" if it is, or no queue has a budget.
 	Budgets     *store.Stored
 	BudgetsLack string
+	// evicted is what the cycles before evicted, in a simulation of several; nil for what is stored.
+	evicted *evict.Record
 }
 
 // stored returns the usage, or else the budgets, with which sessions begin.
 func (c *Configuration) stored() *store.Stored {
-	if c.Usage != nil {
-		return c.Usage
+	stored := cmp.Or(c.Usage, c.Budgets)
+	if c.evicted == nil {
+		return stored
 	}
-	return c.Budgets
+	own := store.Stored{}
+	if stored != nil {
+		own = *stored
+	}
+	own.Record.Evictions = c.evicted
+	return &own
+}
+
+// keepEvictions lets the next session begin with the evictions of one.
+func (c *Configuration) keepEvictions(s *Session) {
+	var now time.Time
+	if stored := c.stored(); stored != nil {
+		now = stored.Now
+	}
+	c.evicted = s.Quota.Evictions(now)
 }
 
 // FairShare are the settings of the order by usage over time.

@@ -44,10 +44,11 @@ const mostCycles = 100
 // Settle runs cycles until one changes nothing, or ctx is done. Between two cycles it does the work of
 // the controllers and the kubelet: placed pods run, and evicted pods leave their node
 // and come back as new pods. It reports whether the world settled, and returns the error of ctx if
-// that ended it, also within a cycle.
+// that ended it, also within a cycle. Evictions count for the cycles that follow.
 func Settle(ctx context.Context, w *World, c *Configuration, progress func(cycle, events int)) (events []Event, settled bool, err error) {
+	own := *c
 	for cycle := 1; cycle <= mostCycles; cycle++ {
-		happened, changed, err := w.cycle(ctx, c, cycle)
+		happened, changed, err := w.cycle(ctx, &own, cycle)
 		if err != nil {
 			return events, false, err
 		}
@@ -102,6 +103,7 @@ func (w *World) decide(ctx context.Context, c *Configuration) (map[api.JobID]*ap
 	defer s.Close()
 	s.forgetLost()
 	err = s.Run()
+	c.keepEvictions(s)
 	return s.Jobs, err // before Close, which drops them
 }
 

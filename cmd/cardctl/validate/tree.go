@@ -184,9 +184,22 @@ func (ck *checker) checkCards(q *scheduling.Queue) {
 			ck.checkCard(q, card.QuotaKey, name)
 		}
 	}
-	for _, name := range policy.HolderCardNames(q.Annotations) {
-		ck.checkCard(q, card.HolderKey, name)
+	for _, key := range []string{card.NamespaceKey, card.HolderKey, card.BudgetKey} {
+		for _, name := range cardNames(q, key) {
+			ck.checkCard(q, key, name)
+		}
 	}
+}
+
+// cardNames returns the cards and groups of cards that an annotation of a queue names, in order.
+func cardNames(q *scheduling.Queue, key string) []string {
+	switch key {
+	case card.HolderKey:
+		return policy.HolderCardNames(q.Annotations)
+	case card.BudgetKey:
+		return policy.BudgetCardNames(q.Annotations)
+	}
+	return slices.Sorted(maps.Keys(amounts(q, key)))
 }
 
 func (ck *checker) checkCard(q *scheduling.Queue, key, name string) {
@@ -199,12 +212,8 @@ func (ck *checker) checkCard(q *scheduling.Queue, key, name string) {
 // checkGroups finds groups of cards that do not exist, and those that can only bound.
 func (ck *checker) checkGroups(q *scheduling.Queue) {
 	overlapping := ck.groups.Overlapping()
-	for _, key := range slices.Concat(cardKeys, []string{card.NamespaceKey, card.HolderKey}) {
-		names := slices.Sorted(maps.Keys(amounts(q, key)))
-		if key == card.HolderKey {
-			names = policy.HolderCardNames(q.Annotations)
-		}
-		for _, name := range names {
+	for _, key := range slices.Concat(cardKeys, []string{card.NamespaceKey, card.HolderKey, card.BudgetKey}) {
+		for _, name := range cardNames(q, key) {
 			group, is := strings.CutPrefix(name, card.GroupPrefix)
 			switch _, known := ck.groups[group]; {
 			case !is:

@@ -179,6 +179,12 @@ func TestCheck(t *testing.T) {
 			[]string{`14: error: Queue/r: metadata.annotations[volcano.sh/card.quota.by]: "{\"users\": {}}" is not a JSON object of user, group or label:<name>`,
 				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: no node has the card "B"`,
 				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.by]: "@group" is not a group of cards of the argument cardGroups`}},
+		"budgets and limits of namespaces": {
+			[]string{node, queue("q", "", `volcano.sh/card.budget: '{"A": "4h/day", "B": "2h/day", "@group": "1h/day"}', volcano.sh/card.quota.namespace: '{"C": 1, "@others": 1}'`, "")},
+			[]string{`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.namespace]: no node has the card "C"`,
+				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.budget]: no node has the card "B"`,
+				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.quota.namespace]: "@others" is not a group of cards of the argument cardGroups`,
+				`9: warning: Queue/q: metadata.annotations[volcano.sh/card.budget]: "@group" is not a group of cards of the argument cardGroups`}},
 		"a limit of a resource that does not count": {
 			[]string{queue("q", "", `volcano.sh/capability.namespace: '{"cpu": 8, "nvidia.com/gpu": 4}'`, "")},
 			[]string{`3: warning: Queue/q: metadata.annotations[volcano.sh/capability.namespace]: "nvidia.com/gpu" has no effect: capacity-card counts cpu, memory and cards; volcano.sh/card.quota.namespace limits cards`}},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,8 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/input"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/store"
+	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
 // two queues share eight cards; borrower's job takes all it gets.
@@ -142,6 +145,44 @@ func TestReclaim(t *testing.T) {
 		{Queue: "borrower", Card: "A", Before: 8, After: 7, BeforeQuota: number(8), AfterQuota: number(8)},
 		{Queue: "owner", Card: "A", Before: 0, After: 1, BeforeQuota: number(8), AfterQuota: number(8)},
 	}, comparison.Queues)
+}
+
+// TestEvictionsCount has three jobs that take back what was lent, with and without budgets of evictions. The evictions of one cycle
+// count in the next ones, beside those that are stored.
+func TestEvictionsCount(t *testing.T) {
+	for name, test := range map[string]struct {
+		setting string
+		stored  *store.Stored
+		want    int
+	}{
+		"no budget":                  {"queue/borrower:max-jobs=9", nil, 3},
+		"pods of a queue":            {"queue/borrower:eviction-budget=2/1h", nil, 2},
+		"pods of other queues":       {"queue/owner:reclaim-budget=1/1h", nil, 1},
+		"beside what is stored":      {"queue/borrower:eviction-budget=2/1h", evictedAgo(10*time.Minute, time.Now()), 1},
+		"of a dump of some time ago": {"queue/borrower:eviction-budget=2/1h", evictedAgo(10*time.Minute, time.Now().Add(-48*time.Hour)), 1},
+		"too long ago":               {"queue/borrower:eviction-budget=2/1h", evictedAgo(61*time.Minute, time.Now()), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, c := settled(t, lending)
+			more, _ := world(t, claims, strings.Replace(claims, "{name: claims}", "{name: second}", 1), strings.Replace(claims, "{name: claims}", "{name: third}", 1))
+			w.Groups = append(w.Groups, more.Groups...)
+			require.NoError(t, Set(w, test.setting))
+			c.Budgets = test.stored
+			evicted := 0
+			for _, e := range outcome(t, w, c).Events {
+				if e.Kind == engine.Evicted {
+					evicted++
+				}
+			}
+			assert.Equal(t, test.want, evicted)
+		})
+	}
+}
+
+// evictedAgo is what a scheduler has saved at a time, one eviction of a pod of the borrower's among it.
+func evictedAgo(ago time.Duration, at time.Time) *store.Stored {
+	lost := evict.CountRecord{Seconds: 3600, Times: [][2]int64{{at.Add(-ago).UnixMilli(), 1}}}
+	return &store.Stored{Record: store.Record{Evictions: &evict.Record{Lost: map[string]evict.CountRecord{"borrower": lost}}}, Saved: at, Now: at}
 }
 
 func number(x float64) *float64 { return &x }

@@ -14,7 +14,7 @@ arguments are the root and the role. */}}
 {{- define "capacity-card.rules" -}}
 {{- range .role.rules }}
 {{- if has "configmaps" .resources }}
-{{- $_ := set . "resourceNames" (list $.root.Values.scheduler.configMap "capacity-card-usage" "capacity-card-usage-1") }}
+{{- $_ := set . "resourceNames" (prepend (without .resourceNames "volcano-scheduler-configmap") $.root.Values.scheduler.configMap) }}
 {{- end }}
 - {{- toYaml . | nindent 2 }}
 {{- end }}
