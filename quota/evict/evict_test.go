@@ -129,6 +129,7 @@ func TestBoundsAreFew(t *testing.T) {
 	}
 	assert.Len(t, b.queues["q"]["A"], mostSteps)
 	assert.Equal(t, 1.0, b.queues["q"]["A"][mostSteps-1].bound)
+	assert.Equal(t, 990.0, b.Allowed("q", "A", noon.Add(999*time.Second), 989*time.Second), "the oldest are kept")
 	assert.False(t, b.Note("q", "A", noon.Add(2000*time.Second), 5))
 	assert.False(t, b.Note("q", "A", noon.Add(2001*time.Second), 5))
 	b.Keep(func(_, resource string) bool { return resource != "A" })
