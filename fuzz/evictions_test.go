@@ -27,6 +27,13 @@ func FuzzEvictions(f *testing.F) {
 	})
 }
 
+// TestEnforcedFollowsTheDocumentation compares many draws, in which each rule of the order decides.
+func TestEnforcedFollowsTheDocumentation(t *testing.T) {
+	for seed := range uint64(5000) {
+		compareEnforced(t, rand.New(rand.NewPCG(seed, 4)))
+	}
+}
+
 var evening = time.Date(2026, 12, 1, 20, 0, 0, 0, time.UTC)
 
 // compareCounts evicts at random times within a budget, by whole milliseconds, which is what is kept.

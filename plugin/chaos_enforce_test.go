@@ -89,15 +89,20 @@ func (c *chaosCycle) noteLosses() {
 // not count here: the worlds have no store.
 func (c *chaosCycle) checkLosses(name string) {
 	c.noteLosses()
+	keys := map[bool]string{false: policy.EvictionBudgetKey, true: policy.ReclaimBudgetKey}
 	for queue := range c.World.Queues {
-		for taken, key := range map[bool]string{false: policy.EvictionBudgetKey, true: policy.ReclaimBudgetKey} {
-			r, n := rateOf(c.ownPolicy(queue, key)), 0
-			if r.most > 0 {
+		for _, key := range keys {
+			if r := rateOf(c.ownPolicy(queue, key)); r.most > 0 {
 				c.lossLengths[key+queue] = r.length
 			}
-			c.losses = slices.DeleteFunc(c.losses, func(l loss) bool {
-				return l.queue == queue && l.taken == taken && !l.at.After(c.Clock().Add(-c.lossLengths[key+queue]))
-			})
+		}
+	}
+	c.losses = slices.DeleteFunc(c.losses, func(l loss) bool { // those of queues that are deleted, too
+		return !l.at.After(c.Clock().Add(-c.lossLengths[keys[l.taken]+l.queue]))
+	})
+	for queue := range c.World.Queues {
+		for taken, key := range keys {
+			r, n := rateOf(c.ownPolicy(queue, key)), 0
 			for _, l := range c.losses {
 				if l.queue == queue && l.taken == taken {
 					n++
