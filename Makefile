@@ -74,6 +74,12 @@ race: $(APIS) ## what Volcano calls in parallel, with the race detector; the fir
 	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin/intake ./plugin/cards ./plugin/reserve ./plugin/report ./plugin/constraint/fairness
 	CGO_ENABLED=1 $(GO) test -timeout 30m -race ./plugin -run 'TestParallel|TestFaults|TestMemory|TestRandomCards|Fuzz' -clusters 100
 
+.PHONY: soak
+soak: $(APIS) ## DAYS simulated days of a busy cluster, and what a process keeps after each: docs/dev/RELIABILITY.md
+	$(GO) test -timeout 60m -v ./plugin/offline/replay -run TestSoak -days $(DAYS)
+
+DAYS = 24
+
 .PHONY: prometheus
 prometheus: ## bin/prometheus: Prometheus and promtool of Debian's package, unless they are installed
 	@if command -v prometheus promtool >/dev/null || test -x bin/prometheus/usr/bin/promtool; then exit 0; fi; \

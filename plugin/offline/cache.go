@@ -31,7 +31,7 @@ type Cache struct {
 	cache.Cache // without DRA; any other method that is not overridden below panics
 	info        *api.ClusterInfo
 	recorder    recorder
-	volcano     vcclient.Interface
+	volcano     *fake.Clientset
 
 	Kube      kubernetes.Interface            // nil: none
 	Informers informers.SharedInformerFactory // nil: none
@@ -55,6 +55,7 @@ func (c *Cache) Renew(info *api.ClusterInfo) {
 	info.RealNodesSet = map[string]sets.Set[string]{}
 	info.NodesInShard = sets.Set[string]{}
 	c.info, c.recorder, c.Bound, c.Evicted = info, recorder{}, map[string]string{}, nil
+	c.volcano.ClearActions() // it keeps what was written
 }
 
 // SetDevices gives the cache the objects of dynamic resource allocation, for the next session.
