@@ -23,7 +23,7 @@ import (
 func BenchmarkPolicies(b *testing.B) {
 	for _, set := range policySets {
 		b.Run("policies="+set.name, func(b *testing.B) {
-			c, err := largeWith(set.annotations)
+			c, err := largeWith(set.annotations, set.ofJobs)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -49,7 +49,8 @@ type policySet struct {
 	name        string
 	annotations map[string]string
 	arguments   framework.Arguments
-	only        []string // the operations that are measured, nil for all
+	only        []string          // the operations that are measured, nil for all
+	ofJobs      map[string]string // annotations of all PodGroups
 }
 
 // policySets are none, families, and all. The order of victims is left out: it asks all other
@@ -59,34 +60,37 @@ var policySets = func() []policySet {
 	families := []policySet{
 		{"admission", map[string]string{
 			policy.MaxJobsKey: "1000000", policy.OvercommitFactorKey: "1000000", policy.InqueueTimeoutKey: "1h",
-		}, framework.Arguments{"displacePromises": true, "inqueueTimeout": "30m"}, nil},
+		}, framework.Arguments{"displacePromises": true, "inqueueTimeout": "30m"}, nil, nil},
 		{"reclaim", map[string]string{
 			policy.ReclaimFenceKey: "true", policy.MinRuntimeKey: "1s", policy.PreemptMinRuntimeKey: "1s", policy.ReclaimDelayKey: "1s",
 		}, framework.Arguments{"reclaimByServiceType": true,
-			"podOwnerReferenceToServiceType": map[string]any{"ReplicaSet": "inference", "Job": "training"}}, nil},
+			"podOwnerReferenceToServiceType": map[string]any{"ReplicaSet": "inference", "Job": "training"}}, nil, nil},
 		{"namespaces", map[string]string{
 			policy.NamespaceCapabilityKey: `{"cpu":"100M","memory":"1Ei","nvidia.com/gpu":"100M"}`, card.NamespaceKey: `{}`,
-		}, nil, nil},
-		{"usage", nil, framework.Arguments{"fairShareHalfLife": "24h", "fairShareStore": "none", "fairShareOf": "cards,cpu,memory"}, nil},
+		}, nil, nil, nil},
+		{"usage", nil, framework.Arguments{"fairShareHalfLife": "24h", "fairShareStore": "none", "fairShareOf": "cards,cpu,memory"}, nil, nil},
 	}
-	all := policySet{"all", map[string]string{}, framework.Arguments{}, nil}
+	all := policySet{"all", map[string]string{}, framework.Arguments{}, nil, nil}
 	for _, family := range families {
 		maps.Copy(all.annotations, family.annotations)
 		maps.Copy(all.arguments, family.arguments)
 	}
 	families = append(families, policySet{"windows", map[string]string{policy.OverrideKey: `[{"from":"2000-01-01T00:00Z","until":"2999-01-01T00:00Z","max-jobs":1000000}]`},
-		nil, nil})
+		nil, nil, nil})
 	only := []string{"Allocatable", "JobEnqueueable", "Event", "SessionOpen"}
-	cards := policySet{"cards", map[string]string{card.QuotaKey: "{}"}, nil, only}
-	budgets := policySet{"budgets", map[string]string{card.QuotaKey: `{"A":1000000}`, card.BudgetKey: `{"A":"1000000000h/month"}`}, framework.Arguments{"fairShareStore": "none"}, only}
+	cards := policySet{"cards", map[string]string{card.QuotaKey: "{}"}, nil, only, nil}
+	budgets := policySet{"budgets", map[string]string{card.QuotaKey: `{"A":1000000}`, card.BudgetKey: `{"A":"1000000000h/month"}`}, framework.Arguments{"fairShareStore": "none"}, only, nil}
+	lengths := policySet{"lengths", budgets.annotations, budgets.arguments, []string{"JobEnqueueable", "SessionOpen"}, map[string]string{policy.ExpectedRuntimeKey: "4h"}}
 	holders := policySet{"holders", map[string]string{card.QuotaKey: "{}", card.NamespaceKey: "{}",
-		card.HolderKey: `{"user":{"*":{"A":1000000}},"group":{"*":{"A":1000000}}}`}, nil, only}
-	return slices.Concat([]policySet{{name: "none"}}, families, []policySet{all, cards, holders, budgets})
+		card.HolderKey: `{"user":{"*":{"A":1000000}},"group":{"*":{"A":1000000}}}`}, nil, only, nil}
+	evictions := policySet{"evictions", map[string]string{policy.EvictionBudgetKey: "10000/31d", policy.ReclaimBudgetKey: "10000/31d", policy.EnforceQuotaKey: "after=1h"},
+		framework.Arguments{"fairShareStore": "none"}, []string{"Preemptive", "Reclaimable", "Event", "SessionOpen"}, nil}
+	return slices.Concat([]policySet{{name: "none"}}, families, []policySet{all, cards, holders, budgets, lengths, evictions})
 }()
 
-// largeWith is the shape L with annotations of the root. Jobs that run have no service class, so
+// largeWith is the shape L with annotations of the root, and of all PodGroups. Jobs that run have no service class, so
 // that what they lose does not change, and all others are of inference.
-func largeWith(annotations map[string]string) (*content, error) {
+func largeWith(annotations, ofJobs map[string]string) (*content, error) {
 	c := workload.L.Make(1)
 	for i := range c.Queues {
 		if c.Queues[i].Name == "root" {
@@ -100,6 +104,7 @@ func largeWith(annotations map[string]string) (*content, error) {
 			j.Annotations = map[string]string{"volcano.sh/other": "x"}
 		}
 		j.Annotations[policy.UserKey], j.Annotations[policy.GroupsKey] = fmt.Sprintf("user-%d", i%100), fmt.Sprintf("group-%d,group-%d", i%10, 10+i%7)
+		maps.Copy(j.Annotations, ofJobs)
 		for k := range j.Tasks {
 			j.Tasks[k].Created, j.Tasks[k].Started = 1, 1
 		}

@@ -1,10 +1,14 @@
 package e2e
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
@@ -18,7 +22,8 @@ func TestReclaimPolicies(t *testing.T) {
 	for _, each := range []struct {
 		name string
 		run  func(*testing.T, *cluster)
-	}{{"Tide", tide}, {"Fence", fence}, {"MinRuntime", minRuntime}, {"PreemptMinRuntime", preemptMinRuntime}, {"ReclaimDelay", reclaimDelay}, {"VictimOrder", victimOrder}} {
+	}{{"Tide", tide}, {"Fence", fence}, {"MinRuntime", minRuntime}, {"PreemptMinRuntime", preemptMinRuntime}, {"ReclaimDelay", reclaimDelay}, {"VictimOrder", victimOrder},
+		{"EvictionBudget", evictionBudget}, {"ReclaimBudget", reclaimBudget}, {"EnforceQuota", enforceQuota}} {
 		t.Run(each.name, func(t *testing.T) {
 			t.Cleanup(func() { c.clear(t) })
 			each.run(t, c)
@@ -126,4 +131,56 @@ func victimOrder(t *testing.T, c *cluster) {
 	c.runs(t, "large", map[string]int{}, 1)
 	c.runs(t, "small", map[string]int{rtx4090D: 1}, 0)
 	require.Zero(t, c.eventsOf(c.group("small").UID, corev1.EventTypeNormal, "Evict", "reclaim"))
+}
+
+func evictionBudget(t *testing.T, c *cluster) {
+	budgeted(t, c, "training", "volcano.sh/eviction-budget")
+}
+func reclaimBudget(t *testing.T, c *cluster) {
+	budgeted(t, c, "inference", "volcano.sh/reclaim-budget")
+}
+
+// budgeted has a pod of training evicted, none beyond the budget of a queue, and two more when that is raised.
+func budgeted(t *testing.T, c *cluster, queue, key string) {
+	c.apply(t, "queue-lending.yaml")
+	c.annotate(t, queue, key, "1/1h")
+	c.submit(t, "borrower", "training", rtx4090D, 8)
+	c.runs(t, "borrower", map[string]int{rtx4090D: 8}, 0)
+	for i := range 3 {
+		c.submit(t, fmt.Sprint("owner-", i), "inference", rtx4090D, 1)
+	}
+	c.runs(t, "borrower", map[string]int{rtx4090D: 7}, 1)
+	c.cycles(t, 6)
+	c.runs(t, "borrower", map[string]int{rtx4090D: 7}, 1)
+	c.annotate(t, queue, key, "3/1h")
+	c.runs(t, "borrower", map[string]int{rtx4090D: 5}, 3)
+	for i := range 3 {
+		c.runs(t, fmt.Sprint("owner-", i), map[string]int{rtx4090D: 1}, 0)
+	}
+}
+
+// enforceQuota lowers the quota of a queue. An event says so at once, and after the delay as few pods as needed are evicted.
+func enforceQuota(t *testing.T, c *cluster) {
+	const delay = 10 * time.Second
+	c.queue(t, "lowered", `{"NVIDIA-GeForce-RTX-4090-D": 8}`)
+	c.annotate(t, "lowered", "volcano.sh/enforce-quota", "after="+delay.String())
+	c.submit(t, "sweep", "lowered", rtx4090D, 8)
+	c.runs(t, "sweep", map[string]int{rtx4090D: 8}, 0)
+	object, err := c.Volcano.SchedulingV1beta1().Queues().Get(t.Context(), "lowered", metav1.GetOptions{})
+	require.NoError(t, err)
+	lowered := time.Now()
+	c.setQuota(t, "lowered", `{"NVIDIA-GeForce-RTX-4090-D": 5}`)
+	c.until(t, func() string {
+		for _, event := range c.events(object.UID) {
+			if event.Reason == "QuotaEnforced" && strings.Contains(event.Message,
+				"queue <lowered> is above its bounds: <8> of <NVIDIA-GeForce-RTX-4090-D>, <5> are allowed; pods above them are evicted from ") {
+				return ""
+			}
+		}
+		return "queue lowered should have an event of what is above its quota"
+	})
+	c.runs(t, "sweep", map[string]int{rtx4090D: 5}, 3)
+	require.False(t, time.Now().Before(lowered.Add(delay)), "the delay is over")
+	c.cycles(t, 6)
+	c.runs(t, "sweep", map[string]int{rtx4090D: 5}, 3)
 }

@@ -86,6 +86,7 @@ func (c *chaosCycle) noteHeld() {
 		if task.Status == api.Pipelined {
 			return
 		}
+		c.use.doubt = c.use.doubt || !c.counted(j.Spec.Queue) // once they count, they do so from their start
 		of := c.use.held[j.Spec.Queue]
 		if of == nil {
 			of = amounts{}

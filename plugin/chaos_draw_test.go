@@ -108,6 +108,8 @@ func drawScenario(seed uint64) *world.Scenario {
 	d.share()
 	d.Rand = rand.New(rand.NewPCG(seed, 0x317d))
 	d.windows()
+	d.Rand = rand.New(rand.NewPCG(seed, 0xe71c))
+	d.spare()
 	return d.s
 }
 

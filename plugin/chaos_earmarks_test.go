@@ -136,6 +136,11 @@ func (c *chaosCycle) future(has map[string]amounts, other *world.Job, chosen fun
 			will[queue][d] -= amount
 		}
 	}
+	c.eachCharge(func(j *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
+		if c.enforced[task.UID] {
+			add(j.Spec.Queue, charge, -1) // evicted when the session opened
+		}
+	})
 	for _, m := range c.marksNow() {
 		if m.job == other || !chosen(m) {
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
@@ -75,19 +76,12 @@ func (c *chaosCycle) noteLosses() {
 	for task, evictor := range c.own.reclaim.Evicted() {
 		from, _ := c.taskOf(task)
 		to, _ := c.taskOf(evictor)
-		if from == nil || to == nil || from.Spec.Queue == to.Spec.Queue {
+		if from == nil || to == nil {
 			continue
 		}
-		above := c.Path(from.Spec.Queue)
-		note(above, policy.EvictionBudgetKey, false)
-		var takers []string
-		for _, queue := range c.Path(to.Spec.Queue) {
-			if slices.Contains(above, queue) {
-				break
-			}
-			takers = append(takers, queue)
-		}
-		note(takers, policy.ReclaimBudgetKey, true)
+		lost, taken := oracle.CountsFor(c.Path(from.Spec.Queue), c.Path(to.Spec.Queue))
+		note(lost, policy.EvictionBudgetKey, false)
+		note(taken, policy.ReclaimBudgetKey, true)
 	}
 }
 
@@ -95,15 +89,20 @@ func (c *chaosCycle) noteLosses() {
 // not count here: the worlds have no store.
 func (c *chaosCycle) checkLosses(name string) {
 	c.noteLosses()
+	keys := map[bool]string{false: policy.EvictionBudgetKey, true: policy.ReclaimBudgetKey}
 	for queue := range c.World.Queues {
-		for taken, key := range map[bool]string{false: policy.EvictionBudgetKey, true: policy.ReclaimBudgetKey} {
-			r, n := rateOf(c.ownPolicy(queue, key)), 0
-			if r.most > 0 {
+		for _, key := range keys {
+			if r := rateOf(c.ownPolicy(queue, key)); r.most > 0 {
 				c.lossLengths[key+queue] = r.length
 			}
-			c.losses = slices.DeleteFunc(c.losses, func(l loss) bool {
-				return l.queue == queue && l.taken == taken && !l.at.After(c.Clock().Add(-c.lossLengths[key+queue]))
-			})
+		}
+	}
+	c.losses = slices.DeleteFunc(c.losses, func(l loss) bool { // those of queues that are deleted, too
+		return !l.at.After(c.Clock().Add(-c.lossLengths[keys[l.taken]+l.queue]))
+	})
+	for queue := range c.World.Queues {
+		for taken, key := range keys {
+			r, n := rateOf(c.ownPolicy(queue, key)), 0
 			for _, l := range c.losses {
 				if l.queue == queue && l.taken == taken {
 					n++
@@ -152,7 +151,8 @@ func (c *chaosCycle) checkEnforced(name string) {
 // neededGone reports whether a queue on the path of some tasks of one job is above its bound with them, and without all others that are evicted.
 func (c *chaosCycle) neededGone(queue string, tasks []*api.TaskInfo) bool {
 	for _, q := range c.Path(queue) {
-		if !strings.HasPrefix(c.policy(q, policy.EnforceQuotaKey), "after=") {
+		text := c.policy(q, policy.EnforceQuotaKey)
+		if !strings.HasPrefix(text, "after=") {
 			continue
 		}
 		has, at := amounts{}, c.own.Index.Lookup(q)
@@ -166,7 +166,7 @@ func (c *chaosCycle) neededGone(queue string, tasks []*api.TaskInfo) bool {
 		})
 		bound := c.named(c.own.Index.RealCapability.Row(at))
 		for d, amount := range has {
-			if amount > bound[d] {
+			if amount > bound[d] || strings.HasSuffix(text, ",budgets") && amount > 0 && c.spent(q, d) {
 				return true
 			}
 		}

@@ -93,6 +93,7 @@ var invariants = []invariant{
 	{name: "no pod is evicted that a policy spares", evicted: (*chaosCycle).checkPolicies},
 	{name: "no queue loses or takes more pods than its budgets allow", at: []moment{atClose}, check: (*chaosCycle).checkLosses},
 	{name: "nobody is evicted above a bound who is not needed for it", at: []moment{atOpen}, check: (*chaosCycle).checkEnforced},
+	{name: "what is above a bound for too long is evicted", at: []moment{atOpen}, check: (*chaosCycle).checkTolerated},
 	{name: jobsBound, at: []moment{afterAction}, check: (*chaosCycle).checkMaxJobs},
 	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
 	{name: promiseTimes, at: []moment{atOpen}, check: (*chaosCycle).checkPromises},
@@ -186,7 +187,7 @@ func (w *chaos) checkRest(settled bool, broken sabotage) {
 			late += n
 		}
 		switch {
-		case late > 0 && (w.exchanges() || w.preemptsInVain() || w.reclaimsInVain()):
+		case late > 0 && (w.exchanges() || w.preemptsInVain() || w.reclaimsInVain() || w.spreads()):
 			return
 		case late > 0 && !unchecked(comesToRest):
 			violated(comesToRest, "%d pods are evicted in the last %d of %d quiet cycles", late, w.mostQuiet()/3, w.mostQuiet())

@@ -146,8 +146,8 @@ func (c *chaosCycle) waits(job *api.JobInfo) bool {
 func (c *chaosCycle) checkStarvation(name string) {
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) || c.Plugin == ProportionName {
-			continue
+		if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) || c.Plugin == ProportionName || c.hasBudgets(j.Spec.Queue) {
+			continue // the window of a budget may have begun just now
 		}
 		statement := framework.NewStatement(c.Session)
 		var nodes []string

@@ -31,10 +31,12 @@ type chaos struct {
 	promiseTimes map[*world.Job]*promiseTime
 	use          usedHours
 	// orphaned: a session was without the job, because its queue did not exist.
-	orphaned map[*world.Job]bool
-	left     bool                // the configuration was without the plugin once
-	met      map[*world.Job]bool // the scheduler has seen the PodGroup since it started
-	losses   []loss              // evictions that count for budgets
+	orphaned   map[*world.Job]bool
+	left       bool                // the configuration was without the plugin once
+	met        map[*world.Job]bool // the scheduler has seen the PodGroup since it started
+	losses     []loss              // evictions that count for budgets
+	above      map[string]above    // by queue and dimension, since the scheduler started
+	doubtAbove bool
 	// lossesBefore is how many counted in the last session, and lossLengths for how long, by key and queue.
 	lossesBefore map[string]int
 	lossLengths  map[string]time.Duration
@@ -77,6 +79,7 @@ func newChaos(c world.Config) *chaos {
 func (w *chaos) start() {
 	w.had, w.has, w.read = w.has, map[*world.Pod]map[string]namedCard{}, map[*world.Queue]*annotations{}
 	w.met = map[*world.Job]bool{}
+	w.above, w.doubtAbove = nil, false
 	w.losses, w.lossesBefore, w.lossLengths = nil, map[string]int{}, map[string]time.Duration{}
 	for _, v := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
 		if v.Name == w.Plugin {

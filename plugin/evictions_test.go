@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,10 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
 
+	"volcano.sh/volcano/pkg/scheduler/actions/allocate"
+	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/actions/shuffle"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // enforced opens and closes a session on a queue with 8 pods, and returns how many of them are evicted when it opens.
@@ -53,4 +59,47 @@ func TestEnforcementWithoutStore(t *testing.T) {
 		require.Zero(t, c.enforced(t, 10*time.Minute, "4", "9/1h"))
 	}
 	assert.Equal(t, 4, c.enforced(t, 30*time.Minute, "4", "9/1h"))
+}
+
+// TestShuffleCountsForNoBudget has the action shuffle evict pods after reclaim has, in one session. Only those of reclaim count.
+func TestShuffleCountsForNoBudget(t *testing.T) {
+	c := newFairScheduler(framework.Arguments{arguments.FairShareStore: "none"})
+	s := newScene().node("a", "A", 8).lending("mine", `{"A":8}`, `{"A":8}`, `{"A":0}`).lending("other", `{"A":8}`, `{"A":0}`, `{"A":0}`)
+	s.annotate("other", policy.EvictionBudgetKey, "5/1h").annotate("mine", policy.ReclaimBudgetKey, "5/1h")
+	s.pods("runs", "other", "A", 8, 1, on("a")).pods("waits", "mine", "A", 1, 1, inPhase("Inqueue"))
+	f := c.open(t, s, 0).run(t, allocate.New(), reclaim.New())
+	defer f.close()
+	left := func() (all []int) {
+		for _, b := range f.own.memory.evictions.InForce().All() {
+			all = append(all, b.Left())
+		}
+		return all
+	}
+	require.Len(t, f.evicted(), 1)
+	require.Equal(t, []int{4, 4}, left())
+	f.AddVictimTasksFns(Name, []api.VictimTasksFn{func(tasks []*api.TaskInfo) []*api.TaskInfo { return tasks[:3] }})
+	f.run(t, shuffle.New())
+	assert.Len(t, f.evicted(), 4)
+	assert.Equal(t, []int{4, 4}, left())
+}
+
+// TestGangsBeyondTheirBudget has an event once on each job whose minimum no budget on its path ever has room for.
+func TestGangsBeyondTheirBudget(t *testing.T) {
+	s := newScene().node("a", "A", 16).queue("p", "").queue("q", "p", "quota", `{"A":16}`).queue("r", "", "quota", `{"A":16}`)
+	s.annotate("p", policy.EvictionBudgetKey, "3/1h").annotate("q", policy.EvictionBudgetKey, "9/1h")
+	for name, min := range map[string]int32{"gang": 4, "small": 3, "waits": 5} {
+		s.pods(name, "q", "A", 4, 1, on("a"))
+		s.Jobs[len(s.Jobs)-1].MinMember = min
+	}
+	d := newSequence(t, s.pods("free", "r", "A", 4, 1, on("a")))
+	d.Jobs[len(d.Jobs)-1].MinMember = 4
+	var events []string
+	for range 2 {
+		for _, event := range d.open(t).cache.Events() {
+			if strings.Contains(event, report.NeverEvicted) {
+				events = append(events, event)
+			}
+		}
+	}
+	assert.Equal(t, []string{"Warning NeverEvicted the job needs <4> pods at least, and eviction-budget of queue <p> is <3/1h>: it is never evicted as a whole"}, events)
 }

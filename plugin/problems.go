@@ -12,6 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/constraint/evictions"
 	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -25,15 +26,16 @@ const (
 	ofCards    = "cards"
 	ofDevices  = "devices"
 	// The topics of PodGroups; the others are of queues.
-	ofClass  = "class"
-	ofLength = "length"
+	ofClass   = "class"
+	ofLength  = "length"
+	ofMinimum = "minimum"
 )
 
 // forgetProblems forgets the problems of objects that are gone, and those of cards while cards count
 // nowhere.
 func (s *session) forgetProblems() {
 	s.memory.problems.Forget(func(of report.Subject) bool {
-		if of.Topic == ofClass || of.Topic == ofLength {
+		if slices.Contains([]string{ofClass, ofLength, ofMinimum}, of.Topic) {
 			return s.Volcano.Jobs[api.JobID(of.Name)] == nil
 		}
 		queue := s.memory.queues.Get(of.Name)
@@ -106,11 +108,11 @@ func (s *session) warnDevices() {
 	}
 }
 
-// warnJobs records an event on each PodGroup with a service class or an announced length that is wrong, once for each
-// value. Classes count with reclaimByServiceType, lengths where a queue has a budget.
+// warnJobs records an event on each PodGroup with a service class or an announced length that is wrong, and on one that no budget of
+// evictions ever has room for, once for each value. Classes count with reclaimByServiceType, lengths where a queue has a budget.
 func (s *session) warnJobs() {
-	budgets := s.memory.budgets.InForce() != nil
-	if !s.settings.ByClass && !budgets {
+	budgets, evictions := s.memory.budgets.InForce() != nil, s.memory.evictions.InForce()
+	if !s.settings.ByClass && !budgets && evictions == nil {
 		return
 	}
 	for id, job := range s.Volcano.Jobs {
@@ -118,19 +120,35 @@ func (s *session) warnJobs() {
 			continue
 		}
 		if s.settings.ByClass {
-			s.warnJob(ofClass, id, job, classProblems(job))
+			s.warnJob(ofClass, report.BadPolicyAnnotation, id, job, classProblems(job))
 		}
 		if budgets {
-			s.warnJob(ofLength, id, job, lengthProblems(job))
+			s.warnJob(ofLength, report.BadPolicyAnnotation, id, job, lengthProblems(job))
+		}
+		if evictions != nil {
+			s.warnJob(ofMinimum, report.NeverEvicted, id, job, s.gangProblems(evictions, job))
 		}
 	}
 }
 
-func (s *session) warnJob(topic string, id api.JobID, job *api.JobInfo, problems []string) {
+func (s *session) warnJob(topic, reason string, id api.JobID, job *api.JobInfo, problems []string) {
 	for _, problem := range s.memory.problems.New(report.Subject{Topic: topic, Name: string(id)}, problems...) {
 		s.memory.recorder.RecordPodGroup(s.Volcano, job.PodGroup, report.PodGroupEvent{Type: v1.EventTypeWarning,
-			Reason: report.BadPolicyAnnotation, Message: problem})
+			Reason: reason, Message: problem})
 	}
+}
+
+// gangProblems returns why a job with pods on nodes is never evicted as a whole, none where it can be.
+func (s *session) gangProblems(budgets *evictions.Budgets, job *api.JobInfo) []string {
+	q := s.Index.Lookup(string(job.Queue))
+	if q == index.None {
+		return nil
+	}
+	if b := budgets.Below(q, int(job.MinAvailable)); b != nil && job.ReadyTaskNum() >= job.MinAvailable {
+		return []string{fmt.Sprintf("the job needs <%d> pods at least, and %s of queue <%s> is <%s>: it is never evicted as a whole",
+			job.MinAvailable, policy.Short(b.Key), s.Index.Name(b.Queue), b.Rate)}
+	}
+	return nil
 }
 
 // classProblems returns why the service class of a job is wrong, none for one that is not.

@@ -13,7 +13,7 @@ import (
 )
 
 // rooms are the directories whose declarations a mutant can name.
-var rooms = []string{"fastres", "index", "quota", "plugin"}
+var rooms = []string{"fastres", "index", "quota", "plugin", "cmd/cardctl/audit"}
 
 // declaration is a function, type, constant or variable, and where it is.
 type declaration struct {

@@ -21,7 +21,7 @@ type stage struct {
 }
 
 var (
-	engine   = []stage{{dir: "fastres"}, {dir: "index"}, {dir: "quota"}, {dir: "quota/assign"}, {dir: "quota/usage"}, {dir: "quota/budget"}, {dir: "fuzz"}} // each imports those before it
+	engine   = []stage{{dir: "fastres"}, {dir: "index"}, {dir: "quota"}, {dir: "quota/assign"}, {dir: "quota/usage"}, {dir: "quota/budget"}, {dir: "quota/evict"}, {dir: "fuzz"}} // each imports those before it
 	sessions = []stage{
 		{dir: "plugin", skip: slow},
 		{dir: "plugin", run: slow, args: []string{"-clusters", "20", "-worlds", "20", "-sessions", "200"}},

@@ -34,7 +34,7 @@ const (
 
 const (
 	wantRate    = "a number of evictions from 1 to 10000 and a length from 1m to 31d, such as 10/1h"
-	wantEnforce = "off, or after= and a duration of 0 or more, such as after=30m"
+	wantEnforce = "off, or after= and a duration of 0 or more, such as after=30m or after=30m,budgets"
 )
 
 var (
@@ -59,6 +59,7 @@ func parseEnforce(v *Value, text string) (ok bool) {
 		return true
 	}
 	after, given := strings.CutPrefix(text, "after=")
+	after, v.Budgeted = strings.CutSuffix(after, ",budgets")
 	v.Duration, ok = ParseDuration(after)
 	v.Flag = given && ok
 	return v.Flag
@@ -74,3 +75,6 @@ func (v *Values) ReclaimBudget() Rate { return v[ReclaimBudget].Rate }
 func (v *Values) EnforceQuota() (after time.Duration, on bool) {
 	return v[EnforceQuota].Duration, v[EnforceQuota].Flag
 }
+
+// EnforceBudgets reports whether a budget of card-hours that is used up is such a bound.
+func (v *Values) EnforceBudgets() bool { return v[EnforceQuota].Budgeted }

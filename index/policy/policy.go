@@ -96,6 +96,7 @@ type Value struct {
 	Count     int   // above 0
 	Milli     int64 // a factor in thousandths, above 0
 	Duration  time.Duration
+	Budgeted  bool // of EnforceQuota: budgets, too
 	Cards     []card.Entry
 	Budgets   []Budget // by the names of cards
 	Rate      Rate

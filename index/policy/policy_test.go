@@ -41,8 +41,9 @@ func TestParsers(t *testing.T) {
 		}, []string{"", "10", "0/1h", "-1/1h", "1e18/1h", "10001/1h", "1/0h", "1/30s", "1/32d", "1/745h", "1/44641m", "1/1y", "x/y", "1/1h/1h", "1.5/1h", "1/1.5h", "1 /1h"}},
 		"enforce": {parseEnforce, map[string]func(Value) any{
 			"after=30m": func(v Value) any { return v.Flag && v.Duration == 30*time.Minute }, "off": func(v Value) any { return !v.Flag },
-			"after=0s": func(v Value) any { return v.Flag && v.Duration == 0 },
-		}, []string{"", "true", "30m", "after=", "after=-1m", "after=soon", "after=1d", "on", "after 30m"}},
+			"after=0s":         func(v Value) any { return v.Flag && v.Duration == 0 && !v.Budgeted },
+			"after=1h,budgets": func(v Value) any { return v.Flag && v.Duration == time.Hour && v.Budgeted },
+		}, []string{"", "true", "30m", "after=", "after=-1m", "after=soon", "after=1d", "on", "after 30m", "budgets", "after=budgets", "after=30m,", "after=30m,budget", "off,budgets"}},
 		"cards": {parseCards, map[string]func(Value) any{
 			`{"A": 2}`: func(v Value) any { return len(v.Cards) == 1 && v.Cards[0].Cards == 2 }, `{}`: func(v Value) any { return len(v.Cards) == 0 },
 		}, []string{"", "2", `{"A": 1.5}`, `{"A": -1}`, `{"A": 1, "B": "x"}`, `{"A|B": 1}`, `{"A": 1`}},

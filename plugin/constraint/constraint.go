@@ -12,6 +12,7 @@
 //	Account    is charged for tasks beside their queues, also in drafts and simulations
 //	TakePolicy who may take from whom
 //	Evictions  bounds how many tasks are evicted
+//	Spender    how long queues may have cards
 //	Enforcer   evicts tasks for no other task, when the session opens
 //	Watcher    follows the tasks that get and lose nodes in the session
 //	Reserver   reserves something for jobs that are admitted
@@ -111,6 +112,12 @@ type Evictions interface {
 	Room(from, to index.Queue) (now, most int)
 	// Evicted counts a task that is evicted, n = 1, or that is not after all, n = -1.
 	Evicted(from, to index.Queue, n int)
+}
+
+// Spender says which queues have used up what they may have of a card for some time.
+type Spender interface {
+	// Spent reports whether a queue itself may have no more of a card for now, whatever it has.
+	Spent(q index.Queue, d fastres.Dim) bool
 }
 
 // Enforcer evicts tasks when a session opens, before its hooks are registered. The accounts of now keep them until the next session.

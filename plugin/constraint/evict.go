@@ -6,6 +6,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 )
 
@@ -54,6 +55,11 @@ func (s *Session) Enforce() {
 	for _, e := range s.enforcers {
 		e.EvictExcess()
 	}
+}
+
+// HasSpent reports whether a queue itself has used up what it may have of a card for some time.
+func (s *Session) HasSpent(q index.Queue, d fastres.Dim) bool {
+	return slices.ContainsFunc(s.spenders, func(of Spender) bool { return of.Spent(q, d) })
 }
 
 // EvictForNobody evicts a task when the session opens. Its queue keeps what it has until the next session, so that nobody gets it while

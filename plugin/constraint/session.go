@@ -52,6 +52,7 @@ type Session struct {
 	policies  []TakePolicy
 	evictions []Evictions
 	enforcers []Enforcer
+	spenders  []Spender
 	orders    []QueueOrder
 	byJob     []JobOrder
 	loans     []LoanRule
@@ -78,6 +79,7 @@ func (s *Session) Use(constraint any) {
 	s.policies = appendIf(s.policies, constraint)
 	s.evictions = appendIf(s.evictions, constraint)
 	s.enforcers = appendIf(s.enforcers, constraint)
+	s.spenders = appendIf(s.spenders, constraint)
 	s.orders = appendIf(s.orders, constraint)
 	s.byJob = appendIf(s.byJob, constraint)
 	s.loans = appendIf(s.loans, constraint)

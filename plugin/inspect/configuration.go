@@ -9,7 +9,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/index/card"
-	"github.com/capacity-card/capacity-card/index/override"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint/classes"
@@ -65,7 +64,7 @@ func DependsOnTime(name string, given framework.Arguments, queues []map[string]s
 	with, _ := arguments.Parse(v, given)
 	return with.Bounds.InqueueTimeout > 0 || slices.ContainsFunc(queues, func(of map[string]string) bool {
 		return of[policy.InqueueTimeoutKey] != "" || of[policy.FairShareHoldKey] != "" || of[policy.EnforceQuotaKey] != "" ||
-			of[card.BudgetKey] != "" || of[override.Key] != ""
+			of[policy.OverrideKey] != "" || of[card.BudgetKey] != ""
 	})
 }
 

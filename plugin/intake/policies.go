@@ -18,6 +18,7 @@ type policies struct {
 	read     map[string]*policy.Values // of the queues that have any policy annotation, with the last good value of a wrong text
 	inForce  []*policy.Values          // by queue; nil where no queue has any
 	maxJobs  []int                     // by queue; nil where no queue bounds its jobs
+	budgeted []bool                    // by queue: it has a budget of card-hours, or is below one; nil where none has
 	problems []objects.Problems        // of queues whose annotations the last call of update has read
 }
 
@@ -32,7 +33,7 @@ func (p *policies) update(queues *objects.Queues, session *Session) {
 		p.tree, p.session = session.tree, queues.Annotations()
 		p.inherit()
 	}
-	session.policies, session.maxJobs = p.inForce, p.maxJobs
+	session.policies, session.maxJobs, session.budgeted = p.inForce, p.maxJobs, p.budgeted
 }
 
 // readQueue reads the annotations of a queue. A wrong text keeps the last good value.
@@ -64,7 +65,7 @@ func (p *policies) readQueue(queue *objects.Queue, settings Settings) {
 
 // inherit computes the values in force: those of a queue itself, and of its nearest ancestors.
 func (p *policies) inherit() {
-	p.inForce, p.maxJobs = nil, nil
+	p.inForce, p.maxJobs, p.budgeted = nil, nil, nil
 	if len(p.read) == 0 {
 		return
 	}
@@ -84,6 +85,12 @@ func (p *policies) inherit() {
 				p.maxJobs = make([]int, p.tree.Len())
 			}
 			p.maxJobs[q] = p.inForce[q].MaxJobs()
+		}
+		if parent := p.tree.Parent(q); own != nil && len(own.Budgets()) > 0 || p.budgeted != nil && parent != index.None && p.budgeted[parent] {
+			if p.budgeted == nil {
+				p.budgeted = make([]bool, p.tree.Len())
+			}
+			p.budgeted[q] = true
 		}
 	}
 }
@@ -105,6 +112,9 @@ func (s *Session) Policies(q index.Queue) *policy.Values {
 // MaxJobs returns how many jobs may be admitted in each queue and below, 0 for any number. It
 // is nil where no queue bounds them.
 func (s *Session) MaxJobs() []int { return s.maxJobs }
+
+// Budgeted reports, by queue, whether it has a budget of card-hours, or is below one that has. It is nil where none has.
+func (s *Session) Budgeted() []bool { return s.budgeted }
 
 // PolicyProblems returns the problems of the policy annotations that this session has read, in the
 // order of the queues' names.

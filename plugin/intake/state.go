@@ -129,6 +129,9 @@ type Session struct {
 	// Timed are the jobs whose condition Inqueue has to be written.
 	Timed []Timed
 
+	// Announced are the jobs with cards under a budget of card-hours that may announce how long their pods run.
+	Announced []*api.JobInfo
+
 	tree     *index.Tree
 	cards    *cards.Session
 	orphans  *orphans // of the State
@@ -138,6 +141,7 @@ type Session struct {
 	weights  []float64        // of annotations, by queue
 	policies []*policy.Values // by queue; nil where no queue has a policy
 	maxJobs  []int            // by queue; nil where no queue bounds its jobs
+	budgeted []bool           // see Budgeted
 	devices  bool             // the capability of some queue bounds devices
 	claims   map[api.TaskID][]index.DeviceClaim
 	sharing  []deviceUser // pods that share resource claims of cards

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
@@ -45,6 +47,8 @@ type tally struct {
 	now      time.Time
 	timed    []Timed
 
+	announced []*api.JobInfo
+
 	devices     bool // some queue has a quota of devices
 	deviceUsers []deviceUser
 	sharing     []deviceUser // whose pods share claims of cards
@@ -64,6 +68,8 @@ func (t *tally) reset(session *Session, holders *Holders, n int) {
 	t.job.Gates = session.settings.Gates
 	clear(t.timed)
 	t.timeouts, t.now, t.timed = session.timeouts, session.now, t.timed[:0]
+	clear(t.announced)
+	t.announced = t.announced[:0]
 	clear(t.deviceUsers)
 	t.devices, t.deviceUsers = session.devices, t.deviceUsers[:0]
 	clear(t.sharing)
@@ -121,7 +127,7 @@ func (s *State) readJobs(ix *index.Index, session *Session, reservations *reserv
 	reservations.Begin(s.waitingQueues(tallies, session.tree.Len()), session.Dims.names)
 	s.orphans.keep(tallies)
 	visited := 0
-	session.Timed = nil
+	session.Timed, session.Announced = nil, nil
 	s.deviceUsers, s.lists, session.sharing = s.deviceUsers[:0], s.lists[:0], nil
 	for i := range tallies {
 		t := &tallies[i]
@@ -134,7 +140,9 @@ func (s *State) readJobs(ix *index.Index, session *Session, reservations *reserv
 		s.deviceUsers, s.lists = append(s.deviceUsers, t.deviceUsers...), append(s.lists, t.lists...)
 		session.sharing = append(session.sharing, t.sharing...)
 		session.Timed = append(session.Timed, t.timed...)
+		session.Announced = append(session.Announced, t.announced...)
 		clear(t.timed) // so that the session can be garbage collected
+		clear(t.announced)
 		clear(t.onNodes)
 		visited += t.visited
 		missing = append(missing, t.reader.missing...)
@@ -315,6 +323,9 @@ func (t *tally) countCards(q, at index.Queue, job *api.JobInfo, reserved bool) {
 	if !t.job.HasCards() {
 		return
 	}
+	if t.session.budgeted != nil && t.session.budgeted[q] && announces(job, t.job.Tasks()) {
+		t.announced = append(t.announced, job)
+	}
 	if t.job.Placed() {
 		t.onNodes = append(t.onNodes, job)
 	}
@@ -364,6 +375,16 @@ func CountTasks(job *api.JobInfo) (allocated, pending int) {
 // HasMinimum reports whether a job states minimum resources.
 func HasMinimum(job *api.JobInfo) bool {
 	return job.PodGroup != nil && job.PodGroup.Spec.MinResources != nil
+}
+
+// announces reports whether a job or one of its pods may announce a length.
+func announces(job *api.JobInfo, tasks []*api.TaskInfo) bool {
+	if job.PodGroup != nil && job.PodGroup.Annotations[policy.ExpectedRuntimeKey] != "" {
+		return true
+	}
+	return slices.ContainsFunc(tasks, func(task *api.TaskInfo) bool {
+		return task.Pod.Spec.ActiveDeadlineSeconds != nil || task.Pod.Annotations[policy.ExpectedRuntimeKey] != ""
+	})
 }
 
 // inProgress reports whether a job is admitted and has not ended: it is Inqueue or Running, or

@@ -22,22 +22,32 @@ import (
 type evictions struct {
 	// evictor is the task that PrePredicate prepared last: evictions are for it.
 	evictor *api.TaskInfo
-	of      map[api.TaskID]eviction // nil where no task was evicted
-	byJob   map[api.JobID]int       // by the job of the evictor
-	last    eviction                // zero if it was discarded
-	placed  []*api.TaskInfo         // tasks that were allocated
+	// named are the victims that were named for the evictor, or for the job gang. Others that are evicted, such as by the action
+	// shuffle, count for no budget.
+	named  []*api.TaskInfo
+	gang   api.JobID
+	of     map[api.TaskID]eviction // nil where no task was evicted
+	byJob  map[api.JobID]int       // by the job of the evictor
+	last   eviction                // zero if it was discarded
+	placed []*api.TaskInfo         // tasks that were allocated
 	// committing: JobPipelined asks the other plugins.
 	committing bool
 }
 
 // eviction is a task that is evicted, and the one that it is evicted for.
-type eviction struct{ task, evictor *api.TaskInfo }
+type eviction struct {
+	task, evictor *api.TaskInfo
+	counted       bool // for the budgets of evictions
+}
 
 var _ constraint.Watcher = &Session{}
 
 // Prepare notes the task that the next evictions are for.
 func (s *Session) Prepare(task *api.TaskInfo) {
 	s.evictions.evictor = task
+	if task.Job != s.evictions.gang {
+		s.evictions.named, s.evictions.gang = nil, ""
+	}
 	if s.settings.ByWork {
 		s.choice.begin(task)
 	}
@@ -98,13 +108,20 @@ func (s *Session) Charged(a constraint.Ask) {
 	if a.Task.Status == api.Running {
 		if e, known := s.evictions.of[a.Task.UID]; known {
 			s.evictions.byJob[e.evictor.Job]--
-			s.NoteEvicted(a.Queue, s.QueueOf(e.evictor), -1)
+			if e.counted {
+				s.NoteEvicted(a.Queue, s.QueueOf(e.evictor), -1)
+			}
 			delete(s.evictions.of, a.Task.UID)
 			if last := s.evictions.last.task; last != nil && last.UID == a.Task.UID {
 				s.evictions.last = eviction{}
 			}
 		}
-	} else if s.rules.places {
+		return
+	}
+	if e := &s.evictions; a.Task.Status == api.Pipelined && e.gang == "" {
+		e.named = nil // it has what it needs
+	}
+	if s.rules.places {
 		s.evictions.placed = append(s.evictions.placed, a.Task)
 	}
 }
@@ -124,10 +141,11 @@ func (s *Session) Refunded(a constraint.Ask) {
 	if e.of == nil {
 		e.of, e.byJob = map[api.TaskID]eviction{}, map[api.JobID]int{}
 	}
-	e.last = eviction{a.Task, e.evictor}
+	e.last = eviction{a.Task, e.evictor, slices.ContainsFunc(e.named, func(t *api.TaskInfo) bool { return t.UID == a.Task.UID })}
 	e.of[a.Task.UID] = e.last
-	e.byJob[e.evictor.Job]++
-	s.NoteEvicted(a.Queue, s.QueueOf(e.evictor), 1)
+	if e.byJob[e.evictor.Job]++; e.last.counted {
+		s.NoteEvicted(a.Queue, s.QueueOf(e.evictor), 1)
+	}
 }
 
 // Close keeps the earmarks of this session for the next ones, and passes on which places changed

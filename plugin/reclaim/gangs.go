@@ -61,6 +61,7 @@ func (s *Session) EvictableForGang(eviction release.Eviction, candidates []*api.
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] gang reclaim may evict %d of %d tasks: %v", s.Plugin, len(victims), len(candidates), victims)
 	}
+	s.evictions.named = append(s.evictions.named, victims...)
 	return victims, util.Permit
 }
 
@@ -80,6 +81,9 @@ func (s *Session) gangMayTake(q index.Queue, job *api.JobInfo) bool {
 // beginGang notes for whom the next evictions are, and reports whether all pending tasks of the job
 // wait for pods that were evicted for them before.
 func (s *Session) beginGang(job *api.JobInfo) (waits bool) {
+	if s.evictions.gang != job.UID {
+		s.evictions.named, s.evictions.gang = nil, job.UID
+	}
 	others := false
 	for _, task := range job.TaskStatusIndex[api.Pending] {
 		if !task.SchGated && !task.BestEffort {

@@ -217,14 +217,14 @@ func (s *Session) JobPipelined(obj any) int {
 }
 
 func (s *Session) evictRest(p *plan) {
-	rest, before := p.rest, s.evictions.evictor
+	rest, before, named := p.rest, s.evictions.evictor, s.evictions.named
 	s.returnRest(p)
 	if len(s.agreedOn(p.evictor, rest)) < len(rest) {
 		p.failed = true // a pod of their job was evicted meanwhile
 		return
 	}
-	s.evictions.evictor = p.evictor
-	defer func() { s.evictions.evictor = before }()
+	s.evictions.evictor, s.evictions.named = p.evictor, rest
+	defer func() { s.evictions.evictor, s.evictions.named = before, named }()
 	for _, victim := range rest {
 		if err := s.Volcano.Evict(victim, "reclaim"); err != nil {
 			p.failed = true

@@ -37,6 +37,7 @@ func (s *Session) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 		reclaimees = s.agreedOn(reclaimer, reclaimees) // none of them in place of what a plan has left
 	}
 	victims := s.inOrder(e, s.rules.name(s, e, reclaimees))
+	s.evictions.named, s.evictions.gang = victims, ""
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s may evict %d of %d tasks: %v",
 			s.Plugin, reclaimer.Namespace, reclaimer.Name, len(victims), len(reclaimees), victims)

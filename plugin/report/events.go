@@ -15,6 +15,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
+// NeverEvicted is the reason of events on PodGroups that no budget of evictions has room for.
+const NeverEvicted = "NeverEvicted"
+
 // The reasons of events on queues: about their configuration, and what is evicted because of it.
 const (
 	BadCardAnnotation      = "BadCardAnnotation"

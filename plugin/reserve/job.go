@@ -100,6 +100,9 @@ func (j *Job) Placed() bool { return len(j.allocated)+len(j.terminating) > 0 }
 // Sharing returns the tasks whose pods share resource claims, valid until the next Read.
 func (j *Job) Sharing() []*api.TaskInfo { return j.sharing }
 
+// Tasks returns the tasks of the job, valid until the next Read.
+func (j *Job) Tasks() []*api.TaskInfo { return j.tasks }
+
 // HasGates reports whether some pod of the job has a scheduling gate.
 func (j *Job) HasGates() bool { return j.hasGates }
 

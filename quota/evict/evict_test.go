@@ -129,6 +129,7 @@ func TestBoundsAreFew(t *testing.T) {
 	}
 	assert.Len(t, b.queues["q"]["A"], mostSteps)
 	assert.Equal(t, 1.0, b.queues["q"]["A"][mostSteps-1].bound)
+	assert.Equal(t, 990.0, b.Allowed("q", "A", noon.Add(999*time.Second), 989*time.Second), "the oldest are kept")
 	assert.False(t, b.Note("q", "A", noon.Add(2000*time.Second), 5))
 	assert.False(t, b.Note("q", "A", noon.Add(2001*time.Second), 5))
 	b.Keep(func(_, resource string) bool { return resource != "A" })
@@ -146,12 +147,15 @@ func TestWrongRecords(t *testing.T) {
 		_, err := New(r)
 		assert.Error(t, err, "%+v", r)
 	}
-	l, err := New(&Record{Lost: map[string]CountRecord{"q": {60, [][2]int64{{noon.UnixMilli(), 2}}}},
+	counts := map[string]CountRecord{"q": {60, [][2]int64{{noon.UnixMilli(), 2}}}}
+	l, err := New(&Record{Lost: counts, Taken: counts,
 		Above: map[string]map[string][]StepRecord{"q": {"A": {{noon.UnixMilli(), 3}}}}})
 	require.NoError(t, err)
 	l.Shift(time.Hour)
 	assert.Equal(t, noon.Add(time.Hour), l.Above.Due("q", "A", 0).UTC())
-	assert.Equal(t, 2, l.Lost.Used("q", noon.Add(time.Hour), time.Minute), "a dump of an hour ago")
+	for _, c := range []*Counter{&l.Lost, &l.Taken} {
+		assert.Equal(t, 2, c.Used("q", noon.Add(time.Hour), time.Minute), "a dump of an hour ago")
+	}
 }
 
 func namesOf(units []Unit, jobs []Job) (all []string) {

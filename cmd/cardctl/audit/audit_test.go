@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/validate"
+	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/store"
 )
 
@@ -135,5 +139,78 @@ func BenchmarkAudit(b *testing.B) {
 	c.Usage = &store.Stored{}
 	for b.Loop() {
 		Run(all, &validate.Result{}, c, 7)
+	}
+}
+
+// policyOf sets a policy of a queue itself.
+func policyOf(q *queues.Queue, key, value string) {
+	q.Policies = append(q.Policies, queues.Policy{Policy: key, Value: value, Queue: q.Queue})
+}
+
+// TestPoliciesThatNeverApply has a queue p with a queue q below it. The scheduler does not run reclaim.
+func TestPoliciesThatNeverApply(t *testing.T) {
+	type of [2]string
+	for name, test := range map[string]struct {
+		p, q of
+		more of // of q
+		want []string
+	}{
+		"a reclaim-budget":           {q: of{policy.ReclaimBudgetKey, "1/1h"}, want: []string{"q: reclaim-budget has no effect: the scheduler's configuration has no action reclaim"}},
+		"an eviction-budget":         {q: of{policy.EvictionBudgetKey, "1/1h"}, want: []string{"q: eviction-budget has no effect: the scheduler's configuration has no action reclaim"}},
+		"of enforced quotas":         {q: of{policy.EvictionBudgetKey, "1/1h"}, p: of{policy.EnforceQuotaKey, "after=1m"}},
+		"quotas that are not":        {q: of{policy.EvictionBudgetKey, "1/1h"}, p: of{policy.EnforceQuotaKey, "off"}, want: []string{"q: eviction-budget has no effect: the scheduler's configuration has no action reclaim"}},
+		"a smaller one above":        {q: of{policy.EvictionBudgetKey, "2/1h"}, p: of{policy.EvictionBudgetKey, "2/2h"}, more: of{policy.EnforceQuotaKey, "after=1m"}, want: []string{"q: its eviction-budget of 2/1h never decides: p allows 2/2h for all queues below it together"}},
+		"a larger one above":         {q: of{policy.EvictionBudgetKey, "2/1h"}, p: of{policy.EvictionBudgetKey, "3/2h"}, more: of{policy.EnforceQuotaKey, "after=1m"}},
+		"a shorter one above":        {q: of{policy.EvictionBudgetKey, "2/1h"}, p: of{policy.EvictionBudgetKey, "2/30m"}, more: of{policy.EnforceQuotaKey, "after=1m"}},
+		"no budget to enforce":       {q: of{policy.EnforceQuotaKey, "after=1m,budgets"}, p: of{card.BudgetKey, `{"A":"5h/day"}`}, want: []string{"q: enforce-quota names budgets, and neither it nor a queue below it has a budget of card-hours"}},
+		"its own":                    {q: of{policy.EnforceQuotaKey, "after=1m,budgets"}, more: of{card.BudgetKey, `{"A":"5h/day"}`}},
+		"one below":                  {p: of{policy.EnforceQuotaKey, "after=1m,budgets"}, q: of{card.BudgetKey, `{"A":"5h/day"}`}},
+		"a budget beyond the quota":  {q: of{card.BudgetKey, `{"A":"192h/day"}`}, want: []string{"q: its budget of 192 h in day never decides: with a quota of 8 the queue can use 192 h"}},
+		"a smaller budget above":     {q: of{card.BudgetKey, `{"A":"5h/day"}`}, p: of{card.BudgetKey, `{"A":"5h/day"}`}, want: []string{"q: its budget of 5 h in day never decides: p has 5 h for all queues below it together"}},
+		"one of another window":      {q: of{card.BudgetKey, `{"A":"5h/day"}`}, p: of{card.BudgetKey, `{"A":"5h/week"}`}},
+		"a larger budget above":      {q: of{card.BudgetKey, `{"A":"5h/day"}`}, p: of{card.BudgetKey, `{"A":"6h/day"}`}},
+		"a limit of users":           {q: of{card.HolderKey, `{"user":{"*":{"A":8},"eve":{"A":7}}}`}, want: []string{"q: its limit of 8 for user * never decides: its quota is 8"}},
+		"of a value":                 {q: of{card.HolderKey, `{"label:team":{"alpha":{"A":9}}}`}, want: []string{"q: its limit of 9 for label:team alpha never decides: its quota is 8"}},
+		"max-jobs that are not less": {q: of{policy.MaxJobsKey, "5"}, p: of{policy.MaxJobsKey, "5"}, want: []string{"q: its limit of 5 jobs never decides: p allows 5 for all queues below it together"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := []queues.Queue{queue("p", "", 4, 7*day), queue("q", "p", 4, 7*day)}
+			for i, each := range [][]of{{test.p}, {test.q, test.more}} {
+				for _, p := range each {
+					if p[0] != "" {
+						policyOf(&all[i], p[0], p[1])
+					}
+				}
+			}
+			if test.p[0] == policy.MaxJobsKey {
+				all[1].Policies = append(all[1].Policies, queues.Policy{Policy: policy.MaxJobsKey, Value: test.p[1], Queue: "p", Whole: true})
+			}
+			var want []string
+			for _, text := range test.want {
+				want = append(want, "NeverApplies "+text)
+			}
+			assert.Equal(t, want, found(Run(all, &validate.Result{}, configuration(t, "all"), 7)))
+		})
+	}
+}
+
+// TestWindowsSpare has a window change a value: what decides nothing now may then.
+func TestWindowsSpare(t *testing.T) {
+	for _, sets := range []string{"max-jobs", "card.budget", "eviction-budget"} {
+		all := []queues.Queue{queue("p", "", 4, 7*day), queue("q", "p", 4, 7*day)}
+		policyOf(&all[0], policy.EnforceQuotaKey, "after=1m")
+		for key, value := range map[string]string{"max-jobs": policy.MaxJobsKey + "=5", "card.budget": card.BudgetKey + `={"A":"5h/day"}`, "eviction-budget": policy.EvictionBudgetKey + "=1/1h"} {
+			if key == sets {
+				name, text, _ := strings.Cut(value, "=")
+				policyOf(&all[0], name, text)
+				policyOf(&all[1], name, text)
+				all[1].Policies = append(all[1].Policies, queues.Policy{Policy: name, Value: text, Queue: "p", Whole: true})
+			}
+		}
+		assert.Len(t, found(Run(all, &validate.Result{}, configuration(t, "all"), 7)), 1, sets)
+		all[1].Windows = []inspect.Window{{Holds: true, Sets: map[string]string{sets: "7"}}}
+		assert.Empty(t, found(Run(all, &validate.Result{}, configuration(t, "all"), 7)), sets)
+		all[0].Windows, all[1].Windows = all[1].Windows, nil
+		assert.Empty(t, found(Run(all, &validate.Result{}, configuration(t, "all"), 7)), sets)
 	}
 }

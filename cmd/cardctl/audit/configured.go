@@ -27,7 +27,11 @@ const (
 	jobsText      = "its limit of %s jobs never decides: %s allows %s for all queues below it together"
 	actionText    = "%s has no effect: the scheduler's configuration has no action %s"
 	budgetText    = "its budget of %s h in %s never decides: with a quota of %s the queue can use %s h"
+	aboveText     = "its budget of %s h in %s never decides: %s has %s h for all queues below it together"
 	namespaceText = "its limit of %s for a namespace never decides: its quota is %s"
+	holderText    = "its limit of %s for %s never decides: its quota is %s"
+	evictionsText = "its eviction-budget of %s never decides: %s allows %s for all queues below it together"
+	spentText     = "enforce-quota names budgets, and neither it nor a queue below it has a budget of card-hours"
 )
 
 // sums finds levels on which quotas add up to more than the queue above has, or the nodes, and what validate finds of sums.
@@ -93,21 +97,49 @@ func (a *auditor) neverApplies(checks *validate.Result, c *engine.Configuration)
 	for i := range a.queues {
 		q := &a.queues[i]
 		a.windowsOver(q)
-		own := map[string]string{}
 		for _, p := range q.Policies {
 			if p.Queue == q.Queue {
-				own[p.Policy] = p.Value
 				a.withoutAction(q, p, actions)
 			}
 		}
-		if len(own) == 0 {
-			continue
+		if values := ownValues(q); values != nil {
+			a.jobs(q, values.MaxJobs())
+			a.budgets(q, values)
+			a.namespaces(q, values)
+			a.holders(q, values)
+			a.evictions(q, values.EvictionBudget())
+			a.spent(q, values)
 		}
-		texts := policy.Read(own)
-		values, _ := texts.Parse()
-		a.jobs(q, values.MaxJobs())
-		a.budgets(q, &values)
-		a.namespaces(q, &values)
+	}
+}
+
+// ownValues returns the policies that a queue itself sets, nil for none.
+func ownValues(q *queues.Queue) *policy.Values {
+	own := map[string]string{}
+	for _, p := range q.Policies {
+		if p.Queue == q.Queue {
+			own[p.Policy] = p.Value
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	texts := policy.Read(own)
+	values, _ := texts.Parse()
+	return &values
+}
+
+// above visits the policies of the queues above one, until visit returns true.
+func (a *auditor) above(q *queues.Queue, visit func(above *queues.Queue, values *policy.Values) bool) {
+	of := a.byName[q.Parent]
+	for range a.queues { // parents can form a cycle
+		if of == nil {
+			return
+		}
+		if values := ownValues(of); values != nil && visit(of, values) {
+			return
+		}
+		of = a.byName[of.Parent]
 	}
 }
 
@@ -126,10 +158,16 @@ func (a *auditor) windowsOver(q *queues.Queue) {
 
 // takers are the actions for which policies decide who takes from whom.
 var takers = map[string]string{policy.ReclaimFenceKey: "reclaim", policy.MinRuntimeKey: "reclaim", policy.ReclaimDelayKey: "reclaim",
-	policy.PreemptMinRuntimeKey: "preempt"}
+	policy.PreemptMinRuntimeKey: "preempt", policy.ReclaimBudgetKey: "reclaim", policy.EvictionBudgetKey: "reclaim"}
 
 // withoutAction finds a policy of reclaim or preempt where the scheduler does not run the action.
 func (a *auditor) withoutAction(q *queues.Queue, p queues.Policy, actions map[string]bool) {
+	enforces := func(q queues.Queue) bool {
+		return slices.ContainsFunc(q.Policies, func(p queues.Policy) bool { return p.Policy == policy.EnforceQuotaKey && p.Value != "off" })
+	}
+	if p.Policy == policy.EvictionBudgetKey && slices.ContainsFunc(a.queues, enforces) {
+		return // it bounds those evictions
+	}
 	if action := takers[p.Policy]; action != "" && !actions[action] {
 		a.never(q, "", actionText, p.Name(), action)
 	}
@@ -163,6 +201,76 @@ func (a *auditor) budgets(q *queues.Queue, values *policy.Values) {
 		quota, bounded := a.quotaOf(q, b.Card)
 		if can := quota * length.Hours(); bounded && b.Hours >= can {
 			a.never(q, b.Card, budgetText, explain.Amount("", b.Hours), b.Window.String(), explain.Amount(b.Card, quota), explain.Amount("", can))
+			continue
+		}
+		if sets(q, policy.Short(card.BudgetKey)) {
+			continue
+		}
+		a.above(q, func(above *queues.Queue, of *policy.Values) bool {
+			for _, bound := range of.Budgets() {
+				if bound.Card == b.Card && bound.Window == b.Window && bound.Hours <= b.Hours && !sets(above, policy.Short(card.BudgetKey)) {
+					a.never(q, b.Card, aboveText, explain.Amount("", b.Hours), b.Window.String(), above.Queue, explain.Amount("", bound.Hours))
+					return true
+				}
+			}
+			return false
+		})
+	}
+}
+
+// evictions finds a budget of evictions that one above uses up first: that one allows no more in a time that is no shorter.
+func (a *auditor) evictions(q *queues.Queue, own policy.Rate) {
+	if own.Most == 0 || sets(q, policy.Short(policy.EvictionBudgetKey)) {
+		return
+	}
+	a.above(q, func(above *queues.Queue, values *policy.Values) bool {
+		of := values.EvictionBudget()
+		if of.Most == 0 || of.Most > own.Most || of.Length < own.Length || sets(above, policy.Short(policy.EvictionBudgetKey)) {
+			return false
+		}
+		a.never(q, "", evictionsText, own.String(), above.Queue, of.String())
+		return true
+	})
+}
+
+// spent finds a queue that enforces budgets of card-hours which neither it nor a queue below it has.
+func (a *auditor) spent(q *queues.Queue, values *policy.Values) {
+	if !values.EnforceBudgets() || sets(q, policy.Short(card.BudgetKey)) {
+		return
+	}
+	has := func(of *queues.Queue) bool {
+		own := ownValues(of)
+		return own != nil && len(own.Budgets()) > 0 || sets(of, policy.Short(card.BudgetKey))
+	}
+	for i := range a.queues {
+		below := &a.queues[i]
+		under := below == q
+		if has(below) {
+			a.above(below, func(above *queues.Queue, _ *policy.Values) bool {
+				under = under || above == q
+				return under
+			})
+			if under {
+				return
+			}
+		}
+	}
+	a.never(q, "", spentText)
+}
+
+// holders finds limits of users, groups and labels that are not below the quota of the queue.
+func (a *auditor) holders(q *queues.Queue, values *policy.Values) {
+	for _, key := range values[policy.HolderCards].Holders {
+		for _, limit := range key.Limits {
+			for _, e := range limit.Cards {
+				if quota, bounded := a.quotaOf(q, e.Name); bounded && quota > 0 && float64(e.Cards) >= quota {
+					of := key.Key + " " + limit.Value
+					if limit.Other {
+						of = key.Key + " *"
+					}
+					a.never(q, e.Name, holderText, strconv.FormatInt(e.Cards, 10), of, explain.Amount(e.Name, quota))
+				}
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,8 @@ import (
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/store"
+	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
 // jobs explains jobs.
@@ -312,5 +315,28 @@ func TestPoliciesOfReclaim(t *testing.T) {
 			assert.Equal(t, test.spared, claims.Spared)
 			assert.Equal(t, test.claims == "training", claims.NoReclaim != nil && claims.NoReclaim.Rule == report.TrainingJob)
 		})
+	}
+}
+
+// TestUsedUpBudgets names the time at which the next pod may be evicted, for the queue that would lose it and for the one that would
+// take it.
+func TestUsedUpBudgets(t *testing.T) {
+	noon := time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
+	used := map[string]evict.CountRecord{"borrower": {Seconds: 3600, Times: [][2]int64{{noon.Add(-20 * time.Minute).UnixMilli(), 1}}}}
+	used["owner"] = used["borrower"]
+	for key, of := range map[string]int{"eviction-budget": 1, "reclaim-budget": 2} {
+		manifests := lending("")
+		manifests[of] = strings.Replace(manifests[of], "annotations:\n", "annotations:\n    volcano.sh/"+key+": 1/1h\n", 1)
+		w, c := read(t, manifests, plugin.Name, unlimited(false, "reclaimByServiceType: false"))
+		c.Budgets, c.At = &store.Stored{Record: store.Record{Evictions: &evict.Record{Lost: used, Taken: used}}, Saved: noon, Now: noon}, noon
+		claims := jobs(t, w, c, Options{Reclaimers: true})[1]
+		if of == 1 {
+			assert.Contains(t, claims.Advice, "pods with such cards that volcano.sh/eviction-budget of queue borrower spares until 2026-12-01T12:40Z: 6")
+			continue
+		}
+		require.NotNil(t, claims.NoReclaim)
+		assert.Equal(t, report.ReclaimBudgetUsed, claims.NoReclaim.Rule)
+		assert.Contains(t, claims.Advice,
+			"nothing is evicted for it: Queue <owner> takes nothing from other queues until 2026-12-01T12:40Z: reclaim-budget is 1/1h")
 	}
 }

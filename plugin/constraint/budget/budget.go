@@ -12,6 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/plugin/store"
 	"github.com/capacity-card/capacity-card/quota/budget"
@@ -32,6 +33,8 @@ type Budgets struct {
 	length time.Duration
 	taken  []float64
 	job    reserve.Job
+	// changed are the tasks that got or lost cards since the session opened.
+	changed map[api.TaskID]changed
 }
 
 // Budget is the budget of a queue. Quantities are card-milli × seconds.
@@ -59,6 +62,8 @@ var (
 	_ constraint.CardRule = (*Budgets)(nil)
 	_ constraint.Reserver = (*Budgets)(nil)
 	_ constraint.Measurer = (*Budgets)(nil)
+	_ constraint.Watcher  = (*Budgets)(nil)
+	_ constraint.Spender  = (*Budgets)(nil)
 )
 
 // Open charges what queues have had, and returns the rule, nil where no queue has a budget. stored is what was loaded,
@@ -69,7 +74,7 @@ func Open(s *constraint.Session, m *Memory, stored *store.State, loads bool) any
 		return nil
 	}
 	m.restore(s, stored)
-	r := &Budgets{session: s, memory: m, now: s.Now.Add(m.shift), loads: loads}
+	r := &Budgets{session: s, memory: m, now: s.Now.Add(m.shift), loads: loads, changed: map[api.TaskID]changed{}}
 	columns := r.readBudgets()
 	m.charge(s, r.now, columns, r.dims)
 	r.readUsed()
@@ -79,7 +84,7 @@ func Open(s *constraint.Session, m *Memory, stored *store.State, loads bool) any
 	for _, c := range columns {
 		m.had.dims = append(m.had.dims, slices.IndexFunc(r.dims, func(d fastres.Dim) bool { return s.Names.Name(d) == c.Card }))
 	}
-	r.Close() // for a session that nobody closes
+	r.readHeld()
 	m.budgets = r
 	return r
 }
@@ -129,7 +134,7 @@ func (r *Budgets) readUsed() {
 	for q := range index.Queue(s.Index.Len()) { // parents come first
 		for dim := range r.dims {
 			at := r.at(q, dim)
-			if own := r.own[at]; own >= 0 && r.bounds[own].Used >= r.bounds[own].Limit {
+			if r.Spent(q, r.dims[dim]) {
 				continue
 			}
 			r.spent[at] = -1
@@ -140,36 +145,22 @@ func (r *Budgets) readUsed() {
 	}
 }
 
-// Close notes what queues have until the next session. Pods that wait for a node, or for victims, have nothing, and those
-// that were evicted have their cards as long as quotas count them.
-func (r *Budgets) Close() {
-	clear(r.memory.had.own)
-	eachCharge(r.session, func(q index.Queue, _ *api.JobInfo, _ *api.TaskInfo, charge fastres.Vector) {
-		for dim, d := range r.dims {
-			r.memory.had.own[r.at(q, dim)] += charge.Get(d)
-		}
-	})
-}
-
 // readNeeded adds what jobs with an announced length still need.
 func (r *Budgets) readNeeded() {
 	s := r.session
-	covered := make([]bool, s.Index.Len())
-	for q := range covered {
-		covered[q] = slices.ContainsFunc(s.Index.Path(index.Queue(q)), func(p index.Queue) bool {
-			return slices.ContainsFunc(r.own[r.at(p, 0):r.at(p+1, 0)], func(i int32) bool { return i >= 0 })
-		})
-	}
-	eachCharge(s, func(q index.Queue, job *api.JobInfo, task *api.TaskInfo, charge fastres.Vector) {
-		if length := lengthOf(job, task.Pod); covered[q] && length > 0 && api.AllocatedStatus(task.Status) {
-			for dim, d := range r.dims {
-				r.need(q, dim, charge.Get(d), rest(length, task.Pod, r.now), 1)
+	for _, job := range s.Intake.Announced {
+		q, group := s.Index.Lookup(string(job.Queue)), ofGroup(job)
+		for _, task := range job.Tasks {
+			if !api.AllocatedStatus(task.Status) {
+				continue
+			}
+			if length := lengthOf(task.Pod, group); length > 0 {
+				for dim, d := range r.dims {
+					r.need(q, dim, held(s, q, task, d), rest(length, task.Pod, r.now), 1)
+				}
 			}
 		}
-	})
-	for _, job := range s.Volcano.Jobs {
-		q := s.Index.Lookup(string(job.Queue))
-		if q == index.None || !covered[q] || !isAdmitted(job) {
+		if allocated, _ := intake.CountTasks(job); !isAdmitted(job) || allocated > 0 && allocated == len(job.Tasks) {
 			continue
 		}
 		if length := jobLength(job); length > 0 {
@@ -220,15 +211,7 @@ func (r *Budgets) needMinimum(q index.Queue, job *reserve.Job, length time.Durat
 
 // takenOf returns what a request for a card takes of a card or a group: 0 for another card.
 func (r *Budgets) takenOf(request cards.Request, listed, d fastres.Dim) float64 {
-	if listed == d {
-		return float64(request.Of(listed))
-	}
-	for _, share := range r.session.Names.Groups(listed) {
-		if share.Group == d {
-			return share.Of(float64(request.Of(listed)))
-		}
-	}
-	return 0
+	return partOf(r.session, listed, d, float64(request.Of(listed)))
 }
 
 // Hold adds what a job needs that is admitted.

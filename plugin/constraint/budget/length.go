@@ -11,32 +11,36 @@ import (
 )
 
 // lengthOf returns how long a pod runs, as it announces, 0 for one that does not: its annotation, or else that of its
-// PodGroup, or else its deadline.
-func lengthOf(job *api.JobInfo, pod *v1.Pod) time.Duration {
-	if pod != nil {
-		if length, ok := policy.ParseRuntime(pod.Annotations[policy.ExpectedRuntimeKey]); ok {
-			return length
-		}
+// PodGroup, which ofGroup returns, or else its deadline.
+func lengthOf(pod *v1.Pod, ofGroup time.Duration) time.Duration {
+	if pod == nil {
+		return ofGroup
 	}
-	if job != nil && job.PodGroup != nil {
-		if length, ok := policy.ParseRuntime(job.PodGroup.Annotations[policy.ExpectedRuntimeKey]); ok {
-			return length
-		}
+	if length, ok := policy.ParseRuntime(pod.Annotations[policy.ExpectedRuntimeKey]); ok {
+		return length
 	}
-	if pod != nil && pod.Spec.ActiveDeadlineSeconds != nil {
+	if ofGroup == 0 && pod.Spec.ActiveDeadlineSeconds != nil {
 		return time.Duration(max(0, *pod.Spec.ActiveDeadlineSeconds)) * time.Second
 	}
-	return 0
+	return ofGroup
+}
+
+// ofGroup returns the length that the PodGroup of a job announces, 0 for none.
+func ofGroup(job *api.JobInfo) (length time.Duration) {
+	if job.PodGroup != nil {
+		length, _ = policy.ParseRuntime(job.PodGroup.Annotations[policy.ExpectedRuntimeKey])
+	}
+	return length
 }
 
 // jobLength returns the longest of the lengths of a job's pods that have no node, 0 where one of them announces none.
 func jobLength(job *api.JobInfo) (length time.Duration) {
-	pending := job.TaskStatusIndex[api.Pending]
+	pending, group := job.TaskStatusIndex[api.Pending], ofGroup(job)
 	if len(pending) == 0 {
-		return lengthOf(job, nil)
+		return group
 	}
 	for _, task := range pending {
-		of := lengthOf(job, task.Pod)
+		of := lengthOf(task.Pod, group)
 		if of == 0 {
 			return 0
 		}

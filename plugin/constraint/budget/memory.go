@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"volcano.sh/volcano/pkg/scheduler/api"
-
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
@@ -35,15 +33,7 @@ type had struct {
 
 // Wanted reports whether a queue has a budget.
 func Wanted(s *constraint.Session) bool {
-	if s.Cards == nil || !s.Intake.HasPolicies() {
-		return false
-	}
-	for q := range index.Queue(s.Index.Len()) {
-		if len(s.Intake.Policies(q).Budgets()) > 0 {
-			return true
-		}
-	}
-	return false
+	return s.Cards != nil && s.Intake.Budgeted() != nil
 }
 
 // Record returns what is stored, nil where nothing was used of any budget.
@@ -105,35 +95,22 @@ func (m *Memory) chargeHad(column, at int, now time.Time, passed time.Duration) 
 // chargeRunning charges the columns late for the pods that run now, from their start, or from when the use of the column
 // is known.
 func (m *Memory) chargeRunning(s *constraint.Session, now time.Time, late, at []int, wanted []budget.Column, dims []fastres.Dim) {
-	eachCharge(s, func(q index.Queue, _ *api.JobInfo, task *api.TaskInfo, charge fastres.Vector) {
-		if task.Pod.Status.StartTime == nil {
-			return // the kubelet has not started it
-		}
-		for _, k := range late {
-			from := task.Pod.Status.StartTime.Time
-			if until := m.ledger.Until(at[k]); until.After(from) {
-				from = until
-			}
-			d := dims[slices.IndexFunc(dims, func(d fastres.Dim) bool { return s.Names.Name(d) == wanted[k].Card })]
-			m.ledger.Charge(s.Index.Name(q), at[k], charge.Get(d), from, now)
-		}
-	})
-}
-
-// eachCharge visits the tasks that have cards, with what their queues are charged.
-func eachCharge(s *constraint.Session, visit func(q index.Queue, job *api.JobInfo, task *api.TaskInfo, charge fastres.Vector)) {
-	frame := s.Frames.Open()
-	defer frame.Close()
-	charge := frame.Vector()
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
 		if q == index.None {
 			continue
 		}
 		for _, task := range job.Tasks {
-			if s.Cards.Occupied(task) || api.AllocatedStatus(task.Status) {
-				s.Intake.SetCharge(charge, q, task, task.NodeName)
-				visit(q, job, task, charge)
+			if task.Pod.Status.StartTime == nil || !holds(s, task) {
+				continue // the kubelet has not started it, or it has nothing
+			}
+			for _, k := range late {
+				from := task.Pod.Status.StartTime.Time
+				if until := m.ledger.Until(at[k]); until.After(from) {
+					from = until
+				}
+				d := dims[slices.IndexFunc(dims, func(d fastres.Dim) bool { return s.Names.Name(d) == wanted[k].Card })]
+				m.ledger.Charge(s.Index.Name(q), at[k], held(s, q, task, d), from, now)
 			}
 		}
 	}

@@ -49,6 +49,16 @@ func (r *Budgets) refusing(q index.Queue, d fastres.Dim) int32 {
 	return -1
 }
 
+// Spent reports whether the budget of a queue itself is used up.
+func (r *Budgets) Spent(q index.Queue, d fastres.Dim) bool {
+	dim := slices.Index(r.dims, d)
+	if dim < 0 {
+		return false
+	}
+	own := r.own[r.at(q, dim)]
+	return own >= 0 && r.bounds[own].Used >= r.bounds[own].Limit
+}
+
 // FitOwn refuses what FitCard refuses: no eviction gives time back.
 func (r *Budgets) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli float64) quota.Verdict {
 	return r.FitCard(b, a, d, milli)

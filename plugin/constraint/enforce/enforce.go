@@ -35,7 +35,8 @@ type Rule struct {
 type excess struct {
 	queue           index.Queue
 	dim             fastres.Dim
-	has, bound, due float64 // bound is that of allocation, and due what may stay now
+	has, bound, due float64 // bound is that of allocation, or 0 where spent, and due what may stay now
+	spent           bool    // the budget of card-hours is used up
 }
 
 var _ constraint.Enforcer = (*Rule)(nil)
@@ -93,6 +94,10 @@ func (r *Rule) evict(task *api.TaskInfo, frees []float64) {
 
 // describe formats an excess.
 func (r *Rule) describe(e excess) string {
+	if e.spent {
+		return fmt.Sprintf("queue <%s> has used up its budget of <%s>, and has <%s>", r.session.Index.Name(e.queue), r.session.Names.Name(e.dim),
+			r.quantityText(e.dim, e.has))
+	}
 	return fmt.Sprintf("queue <%s> has more <%s> than it may: <%s>, and its bound is <%s>", r.session.Index.Name(e.queue), r.session.Names.Name(e.dim),
 		r.quantityText(e.dim, e.has), r.quantityText(e.dim, e.bound))
 }
@@ -113,6 +118,9 @@ func (r *Rule) readExcesses() {
 		var news []excess
 		for d := range s.Index.Allocated(q).Requested() {
 			e := excess{queue: q, dim: d, has: s.Index.Allocated(q).Get(d) - s.Index.Terminating.Row(q).Get(d), bound: s.Index.RealCapability.At(q, d)}
+			if e.spent = s.Intake.Policies(q).EnforceBudgets() && s.HasSpent(q, d); e.spent {
+				e.bound = 0
+			}
 			if _, device := s.Names.Class(d); device || e.has-e.bound < fastres.MinResource {
 				continue
 			}
@@ -149,7 +157,13 @@ func (r *Rule) announce(q index.Queue, after time.Duration, news []excess) {
 	}
 	var each []string
 	for _, e := range news {
-		each = append(each, fmt.Sprintf("<%s> of <%s>, <%s> are allowed", r.quantityText(e.dim, e.has), r.session.Names.Name(e.dim), r.quantityText(e.dim, e.bound)))
+		text := fmt.Sprintf("<%s> of <%s>, ", r.quantityText(e.dim, e.has), r.session.Names.Name(e.dim))
+		if e.spent {
+			text += "of which the budget is used up"
+		} else {
+			text += fmt.Sprintf("<%s> are allowed", r.quantityText(e.dim, e.bound))
+		}
+		each = append(each, text)
 	}
 	slices.Sort(each)
 	r.recorder.WarnQueue(r.session.Volcano, r.session.Plugin, queue.Queue, report.QuotaEnforced,

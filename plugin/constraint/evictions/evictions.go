@@ -34,6 +34,7 @@ type Budgets struct {
 	lost    []*Budget // by queue, nil for none: of its pods
 	taken   []*Budget // by queue: of others' pods, for its own
 	all     []*Budget
+	fewest  int // that a budget of lost allows
 }
 
 // Budget is a budget of one queue.
@@ -84,7 +85,11 @@ func Open(s *constraint.Session, m *Memory, loads bool) any {
 	ledger := &m.Ledger
 	b := &Budgets{session: s, ledger: ledger, loads: loads}
 	m.budgets = b
+	b.fewest = math.MaxInt
 	b.lost = b.read(&ledger.Lost, policy.EvictionBudgetKey, (*policy.Values).EvictionBudget)
+	for _, of := range b.all {
+		b.fewest = min(b.fewest, of.Rate.Most)
+	}
 	b.taken = b.read(&ledger.Taken, policy.ReclaimBudgetKey, (*policy.Values).ReclaimBudget)
 	return b
 }
@@ -159,6 +164,20 @@ func (b *Budgets) Refusing(from, to index.Queue) (refusing *Budget) {
 		}
 	})
 	return refusing
+}
+
+// Below returns the budget of a queue, or of one above it, that never allows as many evictions at once; nil for none. Most numbers are
+// below all budgets, and cost nothing.
+func (b *Budgets) Below(q index.Queue, evictions int) (below *Budget) {
+	if evictions <= b.fewest {
+		return nil
+	}
+	b.each(q, index.None, func(of *Budget) {
+		if of.Rate.Most < evictions && (below == nil || of.Rate.Most < below.Rate.Most) {
+			below = of
+		}
+	})
+	return below
 }
 
 // Begin starts a question.

@@ -40,10 +40,14 @@ var auditInChinese = map[string]string{
 	"the groups %s and %s have cards in common (%s): they bound, and what queues deserve or are guaranteed of them has no effect": "卡组 %s 和 %s 包含相同的卡（%s）：它们只能作为上限，对它们设置的应得量和保障量无效",
 	"the groups %s and %s can have cards in common: they bound, and what queues deserve or are guaranteed of them has no effect":  "卡组 %s 和 %s 可能包含相同的卡：它们只能作为上限，对它们设置的应得量和保障量无效",
 	"the window %s is over": "时间窗口 %s 已结束",
-	"its limit of %s jobs never decides: %s allows %s for all queues below it together": "作业数上限 %s 不起作用：%s 及其下所有队列共允许 %s 个",
-	"%s has no effect: the scheduler's configuration has no action %s":                  "%s 无效：调度器配置中没有动作 %s",
-	"its budget of %s h in %s never decides: with a quota of %s the queue can use %s h": "预算 %s 卡时（%s）不起作用：配额为 %s 时最多使用 %s 卡时",
-	"its limit of %s for a namespace never decides: its quota is %s":                    "每个命名空间的上限 %s 不起作用：队列的配额为 %s",
+	"its limit of %s jobs never decides: %s allows %s for all queues below it together":           "作业数上限 %s 不起作用：%s 及其下所有队列共允许 %s 个",
+	"%s has no effect: the scheduler's configuration has no action %s":                            "%s 无效：调度器配置中没有动作 %s",
+	"its budget of %s h in %s never decides: with a quota of %s the queue can use %s h":           "预算 %s 卡时（%s）不起作用：配额为 %s 时最多使用 %s 卡时",
+	"its limit of %s for a namespace never decides: its quota is %s":                              "每个命名空间的上限 %s 不起作用：队列的配额为 %s",
+	"its limit of %s for %s never decides: its quota is %s":                                       "上限 %s（%s）不起作用：队列的配额为 %s",
+	"its budget of %s h in %s never decides: %s has %s h for all queues below it together":        "预算 %s 卡时（%s）不起作用：%s 及其下所有队列共有 %s 卡时",
+	"its eviction-budget of %s never decides: %s allows %s for all queues below it together":      "eviction-budget %s 不起作用：%s 及其下所有队列共允许 %s",
+	"enforce-quota names budgets, and neither it nor a queue below it has a budget of card-hours": "enforce-quota 包含 budgets，但该队列及其下队列均没有卡时预算",
 }
 
 func init() { maps.Copy(chinese, auditInChinese) }

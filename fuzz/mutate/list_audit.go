@@ -1,0 +1,30 @@
+package main
+
+// ofAudit are the mutations of cardctl audit.
+var ofAudit = []mutant{
+	{"unusedQuotas", "found[[2]string{q.Queue, h.Resource}] = true\n\t\t\t\tcontinue", "continue"},
+	{"unusedQuotas", "&& h.Allocated == 0", ""},
+	{"unusedQuotas", "most < little", "most <= 2*little"},
+	{"idleGuarantees", "if a.inner[q.Queue] {", "if false {"},
+	{"idleGuarantee", "h.Allocated+h.Inqueue", "h.Allocated"},
+	{"idleGuarantee", "most < h.Guarantee/2", "most < h.Guarantee"},
+	{"onlyBorrow", "r.Covered >= a.half", "r.Covered > 0"},
+	{"auditor.record", "r.Covered >= a.span", "r.Covered > 0"},
+	{"hasEqual", "s.Quotas == leaves.Quotas", "s.Quotas >= 0"},
+	{"sums", "case overQuota && overNodes:", "case false && overNodes:"},
+	{"windowsOver", "!w.Holds && w.Next == nil", "w.Next == nil"},
+	{"withoutAction", `&& p.Value != "off"`, ""},
+	{"withoutAction", `action != "" && !actions[action]`, `action != ""`},
+	{"auditor.jobs", "most >= n", "most > n"},
+	{"auditor.jobs", "|| sets(above, p.Name())", ""},
+	{"budgets", "b.Hours >= can", "b.Hours > can"},
+	{"budgets", "bound.Window == b.Window && ", ""},
+	{"budgets", "bound.Hours <= b.Hours", "bound.Hours < b.Hours"},
+	{"auditor.evictions", "of.Most > own.Most", "of.Most >= own.Most"},
+	{"auditor.evictions", "of.Length < own.Length", "false"},
+	{"spent", "under = under || above == q", "under = true"},
+	{"spent", "under := below == q", "under := false"},
+	{"holders", "float64(e.Cards) >= quota", "float64(e.Cards) > quota"},
+	{"namespaces", "float64(e.Cards) >= quota", "float64(e.Cards) > quota"},
+	{"audit.sets", "return true", "return false"},
+}

@@ -1,0 +1,99 @@
+package budget
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+)
+
+// changed is a task that got cards in the session, or lost them.
+type changed struct {
+	job api.JobID
+	had bool // when the session opened
+}
+
+// readHeld sets what queues have without the queues below them, by their accounts. These have what pods of other sessions have, and
+// nothing of this one yet.
+func (r *Budgets) readHeld() {
+	ix, own := r.session.Index, r.memory.had.own
+	for q := range index.Queue(ix.Len()) {
+		for dim, d := range r.dims {
+			allocated := ix.Allocated(q).Get(d)
+			own[r.at(q, dim)] += allocated
+			if p := ix.Parent(q); p != index.None {
+				own[r.at(p, dim)] -= allocated
+			}
+		}
+	}
+}
+
+// Charged and Refunded note the tasks that get and lose cards, for Close.
+func (r *Budgets) Charged(a constraint.Ask)  { r.note(a, false) }
+func (r *Budgets) Refunded(a constraint.Ask) { r.note(a, true) }
+
+func (r *Budgets) note(a constraint.Ask, had bool) {
+	for _, d := range r.dims {
+		if _, noted := r.changed[a.Task.UID]; !noted && a.Request.Get(d) > 0 {
+			r.changed[a.Task.UID] = changed{a.Task.Job, had}
+		}
+	}
+}
+
+// Close notes what queues have until the next session. Pods that wait for a node, or for victims, have nothing, and those
+// that were evicted have their cards as long as quotas count them.
+func (r *Budgets) Close() {
+	s := r.session
+	for id, c := range r.changed {
+		job := s.Volcano.Jobs[c.job]
+		if job == nil || job.Tasks[id] == nil {
+			continue
+		}
+		task, q := job.Tasks[id], s.Index.Lookup(string(job.Queue))
+		if now := holds(s, task); now == c.had {
+			continue
+		}
+		for dim, d := range r.dims {
+			if milli := held(s, q, task, d); c.had {
+				r.memory.had.own[r.at(q, dim)] -= milli
+			} else {
+				r.memory.had.own[r.at(q, dim)] += milli
+			}
+		}
+	}
+	clear(r.changed)
+}
+
+// holds reports whether a task has the cards of its node.
+func holds(s *constraint.Session, task *api.TaskInfo) bool {
+	return api.AllocatedStatus(task.Status) || s.Cards.Occupied(task)
+}
+
+// held returns what a task of a queue takes on its node of a card or a group.
+func held(s *constraint.Session, q index.Queue, task *api.TaskInfo, d fastres.Dim) (milli float64) {
+	pod := s.Cards.PodRequest(q, task.Pod)
+	if pod.None() {
+		return 0
+	}
+	node := s.Cards.Node(task.NodeName)
+	for request := range s.Cards.RequestsOn(pod, task.NodeName) {
+		for listed, amount := range request.On(node) {
+			milli += partOf(s, listed, d, float64(amount))
+		}
+	}
+	return milli
+}
+
+// partOf returns what a quantity of a card counts of a card or a group: 0 of another card.
+func partOf(s *constraint.Session, listed, d fastres.Dim, milli float64) float64 {
+	if listed == d {
+		return milli
+	}
+	for _, share := range s.Names.Groups(listed) {
+		if share.Group == d {
+			return share.Of(milli)
+		}
+	}
+	return 0
+}
