@@ -304,11 +304,12 @@ func TestObservability(t *testing.T) {
 }
 
 // makeAlertsFire has more quota than there is, a gang that is admitted and finds no nodes, queues that have less than
-// they deserve, a job above its quota, a budget, a bad annotation, and a node that is lost.
+// they deserve, a job above its quota, a budget, a window, a bad annotation, and a node that is lost.
 func makeAlertsFire(t *testing.T, c *cluster) {
 	t.Helper()
 	c.queue(t, "oversold", `{"NVIDIA-H200": 100}`)
 	c.annotate(t, "oversold", "volcano.sh/card.budget", `{"NVIDIA-H200": "100000h/30d"}`)
+	c.annotate(t, "oversold", "volcano.sh/override", `[{"from": "2020-01-01T00:00Z", "until": "2120-01-01T00:00Z", "card.quota": {"NVIDIA-H200": 100}}]`)
 	c.submit(t, "oversold", "oversold", h200, 4)
 	c.runs(t, "oversold", map[string]int{h200: 4}, 0)
 	c.submit(t, "starves", "oversold", h200, 5, gang, requesting(`{"NVIDIA-H200": 5}`))
