@@ -24,7 +24,7 @@ import (
 
 // exactlyOf is a request for a number of devices of some cards.
 func exactlyOf(count int, names ...string) modelRequest {
-	return modelRequest{{count, names}}
+	return modelRequest{{Count: count, Cards: names}}
 }
 
 // claimScene returns a scene with a node of the device plugin and one of a DRA driver, with the same model.
@@ -461,7 +461,7 @@ func drawRequests(r *rand.Rand) (all []modelRequest) {
 			if r.IntN(3) == 0 {
 				names = []string{modelCards[r.IntN(3)]}
 			}
-			request = append(request, modelAlternative{r.IntN(3), names})
+			request = append(request, modelAlternative{Count: r.IntN(3), Cards: names})
 		}
 		all = append(all, request)
 	}
