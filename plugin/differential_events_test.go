@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/reclaim"
@@ -85,10 +85,10 @@ func (d *differential) compareAdmission() error {
 
 func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask *api.TaskInfo) error {
 	ours := release.Preemptive(d.ours)(d.ours.Queues[api.QueueID(queue)], ourTask)
-	ourGauge := d.overusedGauge(queue, ourValue)
+	ourGauge := d.overusedGauge(queue, ourSeries)
 	theirs := release.Preemptive(d.theirs)(d.theirs.Queues[api.QueueID(queue)], theirTask)
 	if theirs == ours {
-		if theirGauge := d.overusedGauge(queue, theirValue); d.own.Index.IsLeaf(d.own.Index.Lookup(queue)) && theirGauge != ourGauge {
+		if theirGauge := d.overusedGauge(queue, theirSeries); d.own.Index.IsLeaf(d.own.Index.Lookup(queue)) && theirGauge != ourGauge {
 			return fmt.Errorf("queue_overused after Preemptive%s: upstream %v, ours %v", what, theirGauge, ourGauge)
 		}
 		d.answers++
@@ -109,11 +109,11 @@ func (d *differential) comparePreemptive(what, queue string, theirTask, ourTask 
 	return fmt.Errorf("Preemptive%s: upstream answers %t, ours %t", what, theirs, ours)
 }
 
-func (d *differential) overusedGauge(queue string, value func(string, ...string) float64) float64 {
+func (d *differential) overusedGauge(queue string, series func(string) map[string]float64) float64 {
 	if !d.upstream.has(queue) {
 		return 0
 	}
-	return value("overused", queue)
+	return series("overused")[queue]
 }
 
 func (d *differential) compareReclaim() error {
@@ -378,17 +378,17 @@ func (d *differential) move(keep func(*api.TaskInfo) bool, do func(*framework.St
 	theirStatement, ourStatement := framework.NewStatement(d.theirs), framework.NewStatement(d.ours)
 	// The nodes answer the same on both sides.
 	_ = do(ourStatement, ours[i], d.ours.Nodes[node])
-	ourSeries := d.eventSeries(queue, ourValue)
+	set := eventSeries(queue, ourSeries)
 	_ = do(theirStatement, theirs[i], d.theirs.Nodes[node])
 	d.mendEvicted(theirs[i])
-	if err := d.afterMove(queue, ourSeries); err != nil {
+	if err := d.afterMove(queue, set); err != nil {
 		return fmt.Errorf("%s: %w", theirs[i].Name, err)
 	}
 	if d.rand.IntN(3) == 0 {
 		ourStatement.Discard()
-		ourSeries = d.eventSeries(queue, ourValue)
+		set = eventSeries(queue, ourSeries)
 		theirStatement.Discard()
-		if err := d.afterMove(queue, ourSeries); err != nil {
+		if err := d.afterMove(queue, set); err != nil {
 			return fmt.Errorf("%s, discarded: %w", theirs[i].Name, err)
 		}
 	}
@@ -396,9 +396,11 @@ func (d *differential) move(keep func(*api.TaskInfo) bool, do func(*framework.St
 }
 
 // afterMove compares what an event changes.
-func (d *differential) afterMove(queue string, ourSeries []float64) error {
-	if theirs := d.eventSeries(queue, theirValue); !slices.Equal(theirs, ourSeries) {
-		return fmt.Errorf("metrics of %s: upstream %v, ours %v", queue, theirs, ourSeries)
+func (d *differential) afterMove(queue string, ours map[string]float64) error {
+	for name, value := range eventSeries(queue, theirSeries) {
+		if ours[name] != value {
+			return fmt.Errorf("metric %s: upstream %v, ours %v", name, value, ours[name])
+		}
 	}
 	if d.name == CapacityName && d.cluster.Hierarchy {
 		d.mendShares(queue)
@@ -419,11 +421,15 @@ func (d *differential) afterMove(queue string, ourSeries []float64) error {
 	return d.compareDevices(false)
 }
 
-// eventSeries are the values that an event in a queue sets.
-func (d *differential) eventSeries(queue string, value func(string, ...string) float64) []float64 {
-	values := []float64{value("allocated_milli_cpu", queue), value("allocated_memory_bytes", queue), value("share", queue)}
-	for dim := fastres.Pods; int(dim) < d.own.memory.names.Len(); dim++ {
-		values = append(values, value("allocated_scalar_resources", queue, d.own.memory.names.Name(dim)))
+// eventSeries are the series that an event in a queue sets.
+func eventSeries(queue string, series func(string) map[string]float64) map[string]float64 {
+	values := map[string]float64{}
+	for _, name := range []string{"allocated_milli_cpu", "allocated_memory_bytes", "allocated_scalar_resources", "share"} {
+		for labels, value := range series(name) {
+			if labels == queue || strings.HasPrefix(labels, queue+" ") {
+				values[name+" "+labels] = value
+			}
+		}
 	}
 	return values
 }

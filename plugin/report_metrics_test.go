@@ -192,11 +192,11 @@ func TestSeriesOfGroups(t *testing.T) {
 	f := s.open(t)
 	f.close()
 	for _, queue := range []string{"q", "root"} {
-		assert.Equal(t, 4500.0, ourValue("allocated_scalar_resources", queue, "@credits"), queue)
-		assert.Equal(t, 2000.0, ourValue("allocated_scalar_resources", queue, "A"), queue)
+		assert.Equal(t, 4500.0, ourSeries("allocated_scalar_resources")[queue+" @credits"], queue)
+		assert.Equal(t, 2000.0, ourSeries("allocated_scalar_resources")[queue+" A"], queue)
 	}
-	assert.Equal(t, 9000.0, ourValue("capacity_scalar_resources", "q", "@credits"))
-	assert.Equal(t, 9000.0, ourValue("real_capacity_scalar_resources", "q", "@credits"))
+	assert.Equal(t, 9000.0, ourSeries("capacity_scalar_resources")["q @credits"])
+	assert.Equal(t, 9000.0, ourSeries("real_capacity_scalar_resources")["q @credits"])
 }
 
 // TestSeriesOfAQueue counts the series of queues without a card, with one, with two, and after

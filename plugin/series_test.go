@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,22 +21,25 @@ func queueSeries(name string) *report.Family {
 	panic("no series volcano_queue_" + name)
 }
 
-// theirValue returns what Volcano's own plugin has set a series volcano_queue_<name> to, 0 for nothing.
-func theirValue(name string, labels ...string) float64 {
-	return read(queueSeries(name).Volcano().WithLabelValues(labels...)).GetGauge().GetValue()
+// theirSeries are the series volcano_queue_<name> that Volcano's own plugin has set, and ourSeries those of the last session of ours:
+// the values by those of the labels.
+func theirSeries(name string) map[string]float64 {
+	return collected(queueSeries(name).Volcano().Collect)
 }
+func ourSeries(name string) map[string]float64 { return collected(queueSeries(name).CollectOurs) }
 
-// ourValue returns what the last session of ours has set it to, 0 for nothing.
-func ourValue(name string, labels ...string) (value float64) {
-	sent := make(chan prometheus.Metric, 1<<16)
-	queueSeries(name).CollectOurs(sent)
+func collected(collect func(chan<- prometheus.Metric)) map[string]float64 {
+	values, sent := map[string]float64{}, make(chan prometheus.Metric, 1<<12)
+	collect(sent)
 	for len(sent) > 0 {
 		m := read(<-sent)
-		if slices.EqualFunc(m.Label, labels, func(l *dto.LabelPair, value string) bool { return l.GetValue() == value }) {
-			value = m.GetGauge().GetValue()
+		var labels []string
+		for _, pair := range m.Label {
+			labels = append(labels, pair.GetValue())
 		}
+		values[strings.Join(labels, " ")] = m.GetGauge().GetValue()
 	}
-	return value
+	return values
 }
 
 func read(metric prometheus.Metric) *dto.Metric {

@@ -216,11 +216,11 @@ func TestMetricsOfEvents(t *testing.T) {
 	f := openFixture(t, c, NewCapacity)
 	cpus := func() (cpus [3]float64) {
 		for i, q := range c.Queues {
-			cpus[i] = ourValue("allocated_milli_cpu", q.Name)
+			cpus[i] = ourSeries("allocated_milli_cpu")[q.Name]
 		}
 		return cpus
 	}
-	share := func() float64 { return ourValue("share", "leaf") }
+	share := func() float64 { return ourSeries("share")["leaf"] }
 	assert.Equal(t, [3]float64{3000, 3000, 3000}, cpus())
 	assert.Equal(t, 0.75, share())
 
