@@ -29,7 +29,7 @@
 //	allocation.go  Allocatable, Predicate and NodeOrder
 //	events.go      Allocate and Deallocate: charges and refunds
 //	simulate.go    PrePredicate and the Simulate hooks: what-if simulations on a snapshot
-//	order.go       QueueOrder, VictimQueueOrder, Overused
+//	order.go       QueueOrder, JobOrder, VictimQueueOrder, Overused
 //
 // Package admit has JobEnqueueable and JobEnqueued, and package reclaim Preemptive, Reclaimable,
 // UnifiedEvictable, Preemptable, JobStarving and JobPipelined.
