@@ -36,6 +36,7 @@ var viewPaths = []viewPath{
 	{"lending", "/lending", "Lending"},
 	{"whatif", "/whatif", "What if"},
 	{"health", "/health", "Health"},
+	{"audit", "/audit", "Audit"},
 	{"history", "/history", "History"},
 }
 

@@ -217,7 +217,7 @@ func TestViewAccess(t *testing.T) {
 	p.answers(t, "/cards.json", lead, http.StatusOK, `"h200-1"`)
 	p.answers(t, "/queue/research/json", lead, http.StatusOK, "secret-plan", `"h200-1"`)
 	p.answers(t, "/queue/research", owner, http.StatusOK, "secret-plan")
-	for _, path := range []string{"/overview", "/queues", "/queue/research", "/waiting", "/cards", "/cards?queue=research", "/lending", "/whatif", "/health", "/history"} {
+	for _, path := range []string{"/overview", "/queues", "/queue/research", "/waiting", "/cards", "/cards?queue=research", "/lending", "/whatif", "/health", "/audit", "/history"} {
 		for _, form := range []string{"", ".json"} {
 			path, form := path, form
 			if bare, query, found := strings.Cut(path, "?"); found {

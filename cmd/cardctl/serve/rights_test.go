@@ -198,6 +198,8 @@ func TestRightsOfSimulations(t *testing.T) {
 		pod        = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME, namespace: %s}\nspec: {schedulerName: volcano, %s containers: [{name: c, image: i}]}\n"
 		group      = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: NAME, namespace: %s}\nspec: {queue: lends}\n"
 		term       = "{topologyKey: a, %s}"
+		slice      = "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: NAME}\nspec: {driver: gpu.example.com, nodeName: node-one, pool: {name: p, generation: 1, resourceSliceCount: 1}}\n"
+		claim      = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: NAME, namespace: %s}\nspec: {}\n"
 	)
 	add := func(format string, values ...any) url.Values {
 		return url.Values{"add": {fmt.Sprintf(format, values...)}}
@@ -233,6 +235,10 @@ func TestRightsOfSimulations(t *testing.T) {
 		"pods of all namespaces":       {add(pod, "mine", near("podAffinity", fmt.Sprintf(term, "namespaceSelector: {}"))), all},
 		"pods of their own namespaces": {add(pod, "mine", near("podAntiAffinity", fmt.Sprintf(term, "namespaces: [mine]"))), both},
 		"a node":                       {add("apiVersion: v1\nkind: Node\nmetadata: {name: node-one}\n"), nodes},
+		"a ResourceSlice":              {add(slice), nodes},
+		"a DeviceClass":                {add("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: NAME}\nspec: {}\n"), nodes},
+		"a ResourceClaim":              {add(claim, "mine"), nodes},
+		"a claim of another namespace": {add(claim, "theirs"), func(r restricted) bool { return nodes(r) && theirs(r) }},
 		"a PriorityClass":              {add("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: NAME}\nvalue: 1\n"), all},
 		"a queue":                      {add("apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: lends}\n"), both},
 		"no node":                      {url.Values{"remove": {"node/node-one"}}, nodes},

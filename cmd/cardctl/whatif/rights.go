@@ -39,6 +39,22 @@ func permit(add *input.Objects, rights Rights) error {
 	if len(add.Nodes) > 0 && !rights.Nodes() {
 		return refused("Node", add.Nodes[0].Name, errNodes)
 	}
+	// The devices of nodes, and claims select among them.
+	if len(add.ResourceSlices) > 0 && !rights.Nodes() {
+		return refused("ResourceSlice", add.ResourceSlices[0].Name, errNodes)
+	}
+	if len(add.DeviceClasses) > 0 && !rights.Nodes() {
+		return refused("DeviceClass", add.DeviceClasses[0].Name, errNodes)
+	}
+	for _, claim := range add.ResourceClaims {
+		err := permitNamespaces(rights, claim.Namespace)
+		if err == nil && !rights.Nodes() {
+			err = errNodes
+		}
+		if err != nil {
+			return refused("ResourceClaim", claim.Name, err)
+		}
+	}
 	if len(add.PriorityClasses) > 0 && !rights.Namespace(v1.NamespaceAll) {
 		return refused("PriorityClass", add.PriorityClasses[0].Name, errNamespaces)
 	}
