@@ -48,8 +48,9 @@ type Store struct {
 	work sync.WaitGroup
 	mu   sync.Mutex // guards what follows
 	busy bool
-	// loaded: the store was read, so that a save loses nothing.
+	// loaded: the store was read, so that a save loses nothing. tried: it was, or the first attempt failed.
 	loaded   bool
+	tried    bool
 	newer    *State    // for the next session
 	known    string    // the save that was loaded or written last
 	current  time.Time // when the ConfigMap was known to have what there is
@@ -78,7 +79,7 @@ func (s *Store) Open(client kubernetes.Interface, with *arguments.FairShare) {
 	if s.writer == "" {
 		s.writer = string(uuid.NewUUID())
 	}
-	s.loaded = false
+	s.loaded, s.tried = false, false
 	s.start(s.load)
 }
 
@@ -98,7 +99,7 @@ func (s *Store) start(task func(context.Context) error) {
 		err := task(ctx)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.busy = false
+		s.busy, s.tried = false, true
 		if err != nil {
 			s.problems = append(s.problems, fmt.Sprintf("argument %s: ConfigMap %s/%s: %v", arguments.FairShareStore, s.namespace, s.name, err))
 		}
@@ -120,7 +121,7 @@ func (s *Store) Loaded() (newer *State, loads bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	newer, s.newer = s.newer, nil
-	return newer, s.client != nil && s.busy && !s.loaded
+	return newer, s.client != nil && s.busy && !s.loaded && !s.tried
 }
 
 // Begin forgets what was loaded. The next session begins with a stored state, nil for none: for sessions on worlds that

@@ -302,6 +302,25 @@ func TestForbiddenStore(t *testing.T) {
 	s.configMap(t, "usage")
 }
 
+// TestOnlyTheFirstReadingIsWaitedFor has an API server that does not answer. Sessions wait for the first attempt alone.
+func TestOnlyTheFirstReadingIsWaitedFor(t *testing.T) {
+	s, answer := of(fake.NewClientset(), 1), make(chan struct{})
+	s.client.PrependReactor("*", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		<-answer
+		return true, nil, apierrors.NewTimeoutError("later", 1)
+	})
+	s.Open(s.client, &ofDay)
+	_, loads := s.Loaded()
+	assert.True(t, loads)
+	answer <- struct{}{}
+	s.Wait()
+	s.Offer(start, func() Record { return Record{} })
+	_, loads = s.Loaded()
+	assert.False(t, loads, "the second attempt")
+	close(answer)
+	s.Wait()
+}
+
 // TestAnotherStore changes the argument while the scheduler runs.
 func TestAnotherStore(t *testing.T) {
 	s := of(fake.NewClientset(), 1)
