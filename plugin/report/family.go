@@ -66,9 +66,12 @@ func (f *Family) Collect(to chan<- prometheus.Metric) {
 // volcanosRuns reports whether the last session was one of Volcano's own plugins: each sets what all queues have, and our
 // sessions reset that.
 func volcanosRuns() bool {
-	found := make(chan prometheus.Metric)
+	vec, found := families[allocated].cpu.volcano, make(chan prometheus.Metric)
+	if vec == nil {
+		return false // Volcano has no such series any more
+	}
 	go func() {
-		families[allocated].cpu.volcano.Collect(found)
+		vec.Collect(found)
 		close(found)
 	}()
 	runs := false
