@@ -36,7 +36,7 @@ func TestEnforcedFollowsTheDocumentation(t *testing.T) {
 
 var evening = time.Date(2026, 12, 1, 20, 0, 0, 0, time.UTC)
 
-// compareCounts evicts at random times within a budget, by whole milliseconds, which is what is kept.
+// compareCounts evicts at random times within a budget. Records keep whole milliseconds, so the times are whole.
 func compareCounts(t *testing.T, r *rand.Rand) {
 	var l evict.Ledger
 	var all oracle.Evictions

@@ -58,7 +58,7 @@ func (w *chaos) spreads() bool {
 	return false
 }
 
-// above is what a queue has more of a dimension than its bound, and the bounds since it had.
+// above is the excess of a queue over its bound of a dimension, with the bounds since it began.
 type above struct {
 	queue, dim string
 	has        float64

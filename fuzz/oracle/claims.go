@@ -90,7 +90,7 @@ func (o *Oracle) with(pod Plain, own Amounts) *Oracle {
 	return after
 }
 
-// PodRefused returns the queues, from the lowest up, without room for what a pod adds to them. own is what it has alone.
+// PodRefused returns the queues, from the lowest up, without room for what a pod adds to them. own are the cards that it shares with no other pod.
 func (o *Oracle) PodRefused(pod Plain, own Amounts) (full []string) {
 	after := o.with(pod, own)
 	for _, q := range o.Path(pod.Queue) {
@@ -102,8 +102,8 @@ func (o *Oracle) PodRefused(pod Plain, own Amounts) (full []string) {
 	return full
 }
 
-// LendsPod decides whether all guarantees of others stay free beside a pod, now and once pods that are being deleted are gone. own is
-// what it has alone.
+// LendsPod decides whether all guarantees of others stay free beside a pod, now and once pods that are being deleted are gone. own are
+// the cards that it shares with no other pod.
 func (o *Oracle) LendsPod(pod Plain, own Amounts) bool {
 	after, then := o.with(pod, own), maps.Clone(o.cluster.Available)
 	for d := range then {

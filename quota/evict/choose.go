@@ -28,7 +28,7 @@ type Pod struct {
 	Frees    []float64 // of each excess; nil for nothing
 }
 
-// Unit is what is evicted together: a pod that its job can spare, or all pods of a job.
+// Unit has the pods that are evicted together: one that its job can spare, or all of a job.
 type Unit struct {
 	Job  int
 	Pods []int // of the job

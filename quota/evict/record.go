@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Ledger is what lasts of evictions. The zero Ledger is ready.
+// Ledger has the evictions that still count, and since when queues are above their bounds. The zero Ledger is ready.
 type Ledger struct {
 	Lost  Counter // by the queue that had the pod, and those above it
 	Taken Counter // by the queue that the pod was evicted for, and those above it

@@ -1,6 +1,6 @@
 // Package kai measures the proportion plugin of KAI Scheduler through the packages that it exports.
-// KAI counts cards without their models, and has one scheduler for each shard of the nodes; a shard
-// is what has a model here, with queues, jobs and a session of its own.
+// KAI counts cards without their models, and has one scheduler for each shard of the nodes; each
+// model is a shard here, with queues, jobs and a session of its own.
 package kai
 
 import (

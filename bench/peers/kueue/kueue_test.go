@@ -165,7 +165,7 @@ func (e *engine) open() {
 	must(err)
 }
 
-// event is what Kueue's controllers tell the cache of a job that is admitted, and ends.
+// event tells the cache that a job is admitted, and that it ends, as Kueue's controllers do.
 func (e *engine) event(i int) {
 	job := e.waiting[i].Obj
 	e.cache.AddOrUpdateWorkload(e.log, job)

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 func BenchmarkPeers(b *testing.B) { question.Measure(b, "ours", prepare) }
 
-// objects are what Volcano's cache gives a session.
+// objects are the nodes, queues and jobs of a session, as Volcano's cache has them.
 type objects struct {
 	world *question.World
 	*framework.Session

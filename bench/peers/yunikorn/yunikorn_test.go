@@ -137,7 +137,7 @@ func (e *engine) application(j question.Job) *objects.Application {
 	return app
 }
 
-// event is what a partition does to the application and its queues when a pod is placed, and ends.
+// event charges the application and its queues for a pod, and refunds it, as a partition does.
 func (e *engine) event(i int) {
 	alloc, queue := e.placed[i], e.queues[e.Waiting[i].Queue]
 	queue.IncAllocatedResource(alloc.GetAllocatedResource())

@@ -59,7 +59,7 @@ type Configuration struct {
 	// nil for what pods that run have used. BudgetsLack is why it is not known, "" if it is, or no queue has a budget.
 	Budgets     *store.Stored
 	BudgetsLack string
-	// evicted is what the cycles before evicted, in a simulation of several; nil for what is stored.
+	// evicted counts the evictions of earlier cycles of a simulation. It is nil where those that are stored count.
 	evicted *evict.Record
 }
 

@@ -179,7 +179,7 @@ func TestEvictionsCount(t *testing.T) {
 	}
 }
 
-// evictedAgo is what a scheduler has saved at a time, one eviction of a pod of the borrower's among it.
+// evictedAgo returns a record of usage with one eviction, of a pod of the borrower.
 func evictedAgo(ago time.Duration, at time.Time) *store.Stored {
 	lost := evict.CountRecord{Seconds: 3600, Times: [][2]int64{{at.Add(-ago).UnixMilli(), 1}}}
 	return &store.Stored{Record: store.Record{Evictions: &evict.Record{Lost: map[string]evict.CountRecord{"borrower": lost}}}, Saved: at, Now: at}

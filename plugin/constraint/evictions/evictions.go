@@ -17,7 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
-// Memory is what lasts of evictions. The zero Memory is ready.
+// Memory keeps the evictions that count for budgets from one session to the next. The zero Memory is ready.
 type Memory struct {
 	Ledger  evict.Ledger
 	budgets *Budgets // of the session that was opened last; nil where no queue has a budget

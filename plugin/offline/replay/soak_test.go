@@ -20,7 +20,7 @@ import (
 
 var days = flag.Int("days", 4, "how many days TestSoak simulates")
 
-// kept is what a process has after a simulated day.
+// kept has the memory, goroutines and series of a process after a simulated day.
 type kept struct {
 	heap               uint64 // bytes
 	goroutines, series int
