@@ -108,22 +108,58 @@ func search(ctx context.Context, b *bench, r *results, workers int) error {
 	if err != nil || len(unknown) == 0 {
 		return err
 	}
-	var all []*test
-	for _, dir := range directories {
-		found, err := b.list(ctx, dir, workers)
-		if err != nil {
-			return err
-		}
-		all = append(all, found...)
+	all, err := b.listAll(ctx, r.commit, workers)
+	if err != nil {
+		return err
 	}
 	fmt.Printf("%d mutants are left; %d tests pass without one\n", len(unknown), len(all))
-	return each(ctx, workers, unknown, func(m mutated) error {
-		killed, err := b.attempt(r, m, m.candidates(all, r.kills(m.file, all)))
+	return rounds(ctx, b, r, workers, unknown, all)
+}
+
+// quick is for how long a mutant is tried before the others are.
+const quick = 20 * time.Second
+
+// rounds tries mutants with the tests that reach their functions: all mutants with those that take little time, and then what is left
+// with the rest.
+func rounds(ctx context.Context, b *bench, r *results, workers int, unknown []mutated, all []*test) error {
+	type tried struct {
+		mutated
+		rest []*test
+	}
+	var mu sync.Mutex
+	var left []tried
+	err := each(ctx, workers, unknown, func(m mutated) error {
+		tests := m.candidates(all, r.kills(m.file, all))
+		n := lasting(tests, quick)
+		killed, err := b.attempt(r, m, tests[:n])
+		if !killed && err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			left = append(left, tried{m, tests[n:]})
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d mutants are left for tests that take longer\n", len(left))
+	return each(ctx, workers, left, func(m tried) error {
+		killed, err := b.attempt(r, m.mutated, m.rest)
 		if killed || err != nil {
 			return err
 		}
-		return r.add(m, survived, nil, 0)
+		return r.add(m.mutated, survived, nil, 0)
 	})
+}
+
+// lasting returns how many of the first tests take no longer than a time together.
+func lasting(tests []*test, most time.Duration) int {
+	for i, t := range tests {
+		if most -= t.took; most < 0 {
+			return i
+		}
+	}
+	return len(tests)
 }
 
 // attempt tries tests with a mutant, and adds the outcome unless it survives.

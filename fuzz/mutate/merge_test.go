@@ -128,6 +128,25 @@ func TestBatches(t *testing.T) {
 	assert.Equal(t, "^TestTwo$/^(case|other)$", patternOf([]*test{of, {name: "TestTwo/other"}}))
 }
 
+// TestLasting counts the tests that end in time.
+func TestLasting(t *testing.T) {
+	tests := []*test{{took: time.Second}, {took: time.Second}, {took: time.Minute}}
+	assert.Equal(t, 0, lasting(tests, 0))
+	assert.Equal(t, 2, lasting(tests, 3*time.Second))
+	assert.Equal(t, 3, lasting(tests, time.Hour))
+}
+
+// TestTestsAreKept expects the tests of the commit from the file, and no others.
+func TestTestsAreKept(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("build", 0o755))
+	require.NoError(t, os.WriteFile(testsFile, []byte(`{"Commit": "one", "Tests": [{"Dir": "plugin", "Name": "TestTake", "Took": 5, "Reaches": [3]}]}`), 0o644))
+	b := &bench{}
+	all, err := b.listAll(t.Context(), "one", 1)
+	require.NoError(t, err)
+	assert.Equal(t, []*test{{dir: "plugin", name: "TestTake", args: few["plugin"], took: 5, reaches: map[int]bool{3: true}}}, all)
+}
+
 // TestOutcomes expects the test that failed, as deep as it is known.
 func TestOutcomes(t *testing.T) {
 	batch := []*test{{dir: "quota", name: "TestOne"}, {dir: "quota", name: "TestTwo"}}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -42,6 +43,13 @@ type test struct {
 	args      []string
 	took      time.Duration // of processor time, without a mutant
 	reaches   map[int]bool  // functions with mutants
+}
+
+// listedTest is a test as the file of tests has it.
+type listedTest struct {
+	Dir, Name string
+	Took      time.Duration
+	Reaches   []int
 }
 
 func (t *test) String() string { return t.dir + " " + t.name }
@@ -136,6 +144,43 @@ func (b *bench) list(ctx context.Context, dir string, workers int) ([]*test, err
 		})
 	}
 	return all, group.Wait()
+}
+
+// testsFile has the tests of the last commit that was tried: to list them takes as long as all of them.
+const testsFile = "build/mutants-tests.json"
+
+// listAll lists the tests of all directories, or reads what an earlier run of the same commit has listed.
+func (b *bench) listAll(ctx context.Context, commit string, workers int) (all []*test, err error) {
+	var kept struct {
+		Commit string
+		Tests  []listedTest
+	}
+	if text, err := os.ReadFile(testsFile); err == nil && json.Unmarshal(text, &kept) == nil && kept.Commit == commit && !strings.HasSuffix(commit, dirty) {
+		for _, k := range kept.Tests {
+			t := &test{dir: k.Dir, name: k.Name, args: few[k.Dir], took: k.Took, reaches: map[int]bool{}}
+			for _, function := range k.Reaches {
+				t.reaches[function] = true
+			}
+			all = append(all, t)
+		}
+		return all, nil
+	}
+	kept.Commit, kept.Tests = commit, nil
+	for _, dir := range directories {
+		found, err := b.list(ctx, dir, workers)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range found {
+			kept.Tests = append(kept.Tests, listedTest{t.dir, t.name, t.took, slices.Sorted(maps.Keys(t.reaches))})
+		}
+		all = append(all, found...)
+	}
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return nil, err
+	}
+	return all, os.WriteFile(testsFile, text, 0o644)
 }
 
 // measure runs a test, and its cases one by one if it takes long.
