@@ -173,9 +173,7 @@ func (c *chaosCycle) gangOf(j *world.Job, job *api.JobInfo, excess map[string]fl
 		}
 		m := oracle.Member{Name: task.Namespace + "/" + task.Name, Role: task.TaskRole, Priority: task.Priority,
 			Fixed: !task.Preemptable || !c.enforced[task.UID] && !api.PreemptableStatus(task.Status)}
-		if start := task.Pod.Status.StartTime; start != nil {
-			m.Ran = int64(max(0, c.Clock().Sub(start.Time)) / time.Second)
-		}
+		m.Ran = c.unsaved(j, task.Pod)
 		for d, amount := range c.request(j, p, task) {
 			for _, queue := range path {
 				if key := queue + " " + d; excess[key] > 0 && amount > 0 {

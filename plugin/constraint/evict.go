@@ -50,6 +50,9 @@ func (s *Session) NoteEvicted(from, to index.Queue, n int) {
 	}
 }
 
+// Enforces reports whether constraints evict tasks for no other task.
+func (s *Session) Enforces() bool { return len(s.enforcers) > 0 }
+
 // Enforce evicts what constraints evict when the session opens.
 func (s *Session) Enforce() {
 	for _, e := range s.enforcers {

@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -50,6 +51,12 @@ func (i Inspection) Fence(queue, to string) string {
 		fence = s.Fences.Of(reclaimer)
 	}
 	return s.Index.Name(fence)
+}
+
+// Unsaved returns how much of its work a running task loses if it is evicted. since: a checkpoint says from when on.
+func (i Inspection) Unsaved(task *api.TaskInfo) (lost time.Duration, since bool) {
+	lost = runtimes.Unsaved(task, i.s.Volcano.Jobs[task.Job], i.s.Now)
+	return lost, lost != runtimes.Of(task.Pod, i.s.Now)
 }
 
 // Protection returns which queues may reclaim a running task, by policy.

@@ -296,6 +296,9 @@ func describe(out io.Writer, f *explain.Finding, width int) {
 	if f.Safety != "" {
 		line("Reclaim:", f.Safety)
 	}
+	if f.Unsaved != "" {
+		line("Work:", f.Unsaved)
+	}
 	var reclaimers []string
 	for _, c := range f.Reclaimers {
 		reclaimers = append(reclaimers, fmt.Sprintf("%s in queue %s can reclaim %s", c.Owner, c.Queue, strings.Join(c.Pods, ", ")))

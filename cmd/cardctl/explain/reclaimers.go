@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -28,7 +29,7 @@ func (e *explainer) reclaimers(f *Finding, job *api.JobInfo) {
 			fixed++
 		}
 	}
-	f.Safety = e.safety(queue, f, victims, fixed)
+	f.Safety, f.Unsaved = e.safety(queue, f, victims, fixed), e.unsaved(victims)
 	if !queue.Reclaimable() || len(victims) == 0 {
 		return
 	}
@@ -52,6 +53,20 @@ func (e *explainer) reclaimers(f *Finding, job *api.JobInfo) {
 		}
 	}
 	slices.SortFunc(f.Reclaimers, func(a, b Reclaimer) int { return strings.Compare(a.Owner, b.Owner) })
+}
+
+// unsaved describes how much work is lost if all pods are evicted that may be, "" where no checkpoint tells.
+func (e *explainer) unsaved(preemptable []*api.TaskInfo) string {
+	var sum time.Duration
+	since := false
+	for _, task := range preemptable {
+		lost, saved := e.Quota.Unsaved(task)
+		sum, since = sum+lost, since || saved
+	}
+	if !since {
+		return ""
+	}
+	return fmt.Sprintf("the eviction of all its pods would lose %s of work, since their checkpoints", sum.Round(time.Second))
 }
 
 // safety describes how much of what is allocated to a job's queue can be reclaimed.

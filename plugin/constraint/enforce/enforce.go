@@ -194,7 +194,7 @@ func (r *Rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
 		for _, task := range own {
 			s.Intake.SetCharge(charge, q, task, task.NodeName)
 			pod := evict.Pod{Name: task.Namespace + "/" + task.Name, Role: task.TaskRole, Priority: task.Priority,
-				Ran:   int64(runtimes.Of(task.Pod, s.Now) / time.Second),
+				Ran:   int64(runtimes.Unsaved(task, job, s.Now) / time.Second),
 				Fixed: !task.Preemptable || !api.PreemptableStatus(task.Status), Frees: r.reliefOf(q, charge)}
 			useful = useful || pod.Frees != nil
 			of.Pods = append(of.Pods, pod)

@@ -65,6 +65,10 @@ func (w *words) deed() Deed {
 		job, pod := w.pod()
 		key, value, _ := strings.Cut(w.next("an annotation"), "=")
 		return AnnotatePod{job, pod, key, value}
+	case "annotate-job":
+		job := w.next("a job")
+		key, value, _ := strings.Cut(w.next("an annotation"), "=")
+		return AnnotateGroup{job, key, value}
 	case "edit-job":
 		return w.edit()
 	case "relabel":
@@ -336,6 +340,9 @@ func (d OpenGates) String() string { return "open-gates " + d.Job }
 func (d AnnotatePod) String() string {
 	return fmt.Sprintf("annotate-pod %s-%d", d.Job, d.Pod) + field(d.Key, d.Value)
 }
+
+// String is the command.
+func (d AnnotateGroup) String() string { return "annotate-job " + d.Job + field(d.Key, d.Value) }
 
 // String is the command.
 func (d DeleteQueue) String() string { return "delete-queue " + d.Queue }
