@@ -25,7 +25,7 @@ func TestReclaimPolicies(t *testing.T) {
 		name string
 		run  func(*testing.T, *cluster)
 	}{{"Tide", tide}, {"Fence", fence}, {"MinRuntime", minRuntime}, {"PreemptMinRuntime", preemptMinRuntime}, {"ReclaimDelay", reclaimDelay}, {"VictimOrder", victimOrder},
-		{"EvictionBudget", evictionBudget}, {"ReclaimBudget", reclaimBudget}, {"EnforceQuota", enforceQuota}, {"EnforceBudgets", enforceBudgets}, {"Checkpoints", checkpoints}} {
+		{"EvictionBudget", evictionBudget}, {"ReclaimBudget", reclaimBudget}, {"EnforceQuota", enforceQuota}, {"EnforceBudgets", enforceBudgets}, {"Checkpoints", checkpoints}, {"EvictionGrace", evictionGrace}} {
 		t.Run(each.name, func(t *testing.T) {
 			t.Cleanup(func() { c.clear(t) })
 			each.run(t, c)
@@ -242,4 +242,41 @@ func (c *cluster) annotatePod(t *testing.T, pod, key, value string) {
 	require.NoError(t, err)
 	_, err = c.Kube.CoreV1().Pods(c.namespace).Patch(t.Context(), pod, types.MergePatchType, patch, metav1.PatchOptions{})
 	require.NoError(t, err)
+}
+
+// evictionGrace has a pod of training get notice before it is evicted: an annotation and an event say so, it runs until then, and nobody
+// else gets notice.
+func evictionGrace(t *testing.T, c *cluster) {
+	const grace = 10 * time.Second
+	c.apply(t, "queue-lending.yaml")
+	c.annotate(t, "training", "volcano.sh/eviction-grace", grace.String())
+	c.submit(t, "borrower", "training", rtx4090D, 8, func(job *batch.Job) {
+		job.Spec.Tasks[0].Template.Annotations["volcano.sh/eviction-grace"] = "1h"
+	})
+	c.runs(t, "borrower", map[string]int{rtx4090D: 8}, 0)
+	claimed := time.Now()
+	c.submit(t, "owner", "inference", rtx4090D, 1)
+	c.until(t, func() string {
+		told := 0
+		for _, pod := range c.pods("borrower") {
+			text := pod.Annotations["volcano.sh/eviction-notice"]
+			if text == "" {
+				continue
+			}
+			for _, event := range c.events(pod.UID) {
+				if event.Reason == "EvictionNotice" && event.Message == "The pod may be evicted from "+text+" on: reclaim, for a pod of another queue" {
+					told++
+				}
+			}
+		}
+		if told != 1 {
+			return fmt.Sprintf("%d pods have notice, should be 1", told)
+		}
+		return ""
+	})
+	c.runs(t, "owner", map[string]int{rtx4090D: 1}, 0)
+	require.False(t, time.Now().Before(claimed.Add(grace)), "the notice is over")
+	c.runs(t, "borrower", map[string]int{rtx4090D: 7}, 1)
+	c.annotate(t, "training", "volcano.sh/eviction-grace", "long")
+	c.misconfigured(t, "training", `annotation volcano.sh/eviction-grace: "long" is not a duration of 0 or more, such as 30m; the last good value stays in force`)
 }

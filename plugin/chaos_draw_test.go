@@ -113,6 +113,8 @@ func drawScenario(seed uint64) *world.Scenario {
 	d.spare()
 	d.Rand = rand.New(rand.NewPCG(seed, 0xc4ec))
 	d.checkpoints()
+	d.Rand = rand.New(rand.NewPCG(seed, 0x6ace))
+	d.graces()
 	return d.s
 }
 

@@ -128,7 +128,7 @@ func (c *chaosCycle) checkWork(name string) {
 	}
 	for task := range c.own.reclaim.Evicted() {
 		evictee, victim := c.taskOf(task)
-		if c.evictor[task.Name] != "reclaim" || task.Status != api.Releasing || !c.runsAlike(evictee, victim) {
+		if c.evictor[task.Name] != "reclaim" || task.Status != api.Releasing || c.graceOf(evictee, victim) > 0 || !c.runsAlike(evictee, victim) {
 			continue
 		}
 		for _, j := range c.World.Jobs {

@@ -173,7 +173,12 @@ func (c *chaosCycle) gangOf(j *world.Job, job *api.JobInfo, excess map[string]fl
 		}
 		m := oracle.Member{Name: task.Namespace + "/" + task.Name, Role: task.TaskRole, Priority: task.Priority,
 			Fixed: !task.Preemptable || !c.enforced[task.UID] && !api.PreemptableStatus(task.Status)}
-		m.Ran = c.unsaved(j, task.Pod)
+		if m.Ran = c.unsaved(j, task.Pod); c.graceOf(j, p) > 0 {
+			bounded = true // it is evicted when its notice is over
+			if had, known := c.told[task.UID]; known && had.at.Before(c.Clock()) {
+				m.Ran = -1
+			}
+		}
 		for d, amount := range c.request(j, p, task) {
 			for _, queue := range path {
 				if key := queue + " " + d; excess[key] > 0 && amount > 0 {

@@ -30,10 +30,11 @@ const (
 	ofLength     = "length"
 	ofMinimum    = "minimum"
 	ofCheckpoint = "checkpoint"
+	ofGrace      = "grace"
 )
 
 // ofJobs are the topics of PodGroups.
-var ofJobs = []string{ofClass, ofLength, ofMinimum, ofCheckpoint}
+var ofJobs = []string{ofClass, ofLength, ofMinimum, ofCheckpoint, ofGrace}
 
 // forgetProblems forgets the problems of objects that are gone, and those of cards while cards count
 // nowhere.
@@ -114,11 +115,11 @@ func (s *session) warnDevices() {
 
 // warnJobs records an event on each PodGroup with a service class, an announced length or a time of a checkpoint that is wrong, and on
 // one that no budget of evictions ever has room for, once for each value. Classes count with reclaimByServiceType, lengths where a queue
-// has a budget, checkpoints with victimOrder: leastWork and where a queue enforces its quota.
+// has a budget, checkpoints with victimOrder: leastWork and where a queue enforces its quota, and what pods ask for where a queue grants grace.
 func (s *session) warnJobs() {
 	budgets, evictions := s.memory.budgets.InForce() != nil, s.memory.evictions.InForce()
-	checkpoints := s.settings.ByWork || !s.variant.Proportion && s.Enforces()
-	if !s.settings.ByClass && !budgets && evictions == nil && !checkpoints {
+	checkpoints, grace := s.settings.ByWork || s.Enforces(), s.GivesNotice()
+	if !s.settings.ByClass && !budgets && evictions == nil && !checkpoints && !grace {
 		return
 	}
 	for id, job := range s.Volcano.Jobs {
@@ -133,6 +134,9 @@ func (s *session) warnJobs() {
 		}
 		if checkpoints {
 			s.warnJob(ofCheckpoint, report.BadPolicyAnnotation, id, job, checkpointProblems(job))
+		}
+		if grace {
+			s.warnJob(ofGrace, report.BadPolicyAnnotation, id, job, graceProblems(job))
 		}
 		if evictions != nil {
 			s.warnJob(ofMinimum, report.NeverEvicted, id, job, s.gangProblems(evictions, job))
@@ -178,6 +182,11 @@ func lengthProblems(job *api.JobInfo) []string {
 // checkpointProblems returns why times of checkpoints of a job are wrong: of its PodGroup and of its pods that run.
 func checkpointProblems(job *api.JobInfo) []string {
 	return wrongTexts(policy.CheckpointKey, policy.CheckpointProblem, job, job.TaskStatusIndex[api.Running])
+}
+
+// graceProblems returns why the grace is wrong that a job asks for: its PodGroup, or its pods that run.
+func graceProblems(job *api.JobInfo) []string {
+	return wrongTexts(policy.EvictionGraceKey, policy.GraceProblem, job, job.TaskStatusIndex[api.Running])
 }
 
 // wrongTexts returns what is wrong with an annotation of a job and of some of its tasks, which counts as not set then.

@@ -59,6 +59,13 @@ func (i Inspection) Unsaved(task *api.TaskInfo) (lost time.Duration, since bool)
 	return lost, lost != runtimes.Of(task.Pod, i.s.Now)
 }
 
+// Notice returns until when a task may not be evicted that has notice. told: it has notice that is not over.
+func (i Inspection) Notice(task *api.TaskInfo) (until time.Time, told bool) {
+	s, q := i.s, i.s.QueueOf(task)
+	until = s.NoticeOf(q, task)
+	return until, s.HasNotice(q, task) && until.After(s.Now)
+}
+
 // Protection returns which queues may reclaim a running task, by policy.
 func (i Inspection) Protection(task *api.TaskInfo) (p Protection) {
 	s := i.s

@@ -18,12 +18,15 @@ type Job struct {
 	Pods  []Pod // all that have a node
 }
 
+// Told is the work that a pod with notice loses: less than any. So the pods that have notice are chosen again until it is over.
+const Told = -1
+
 // Pod is a pod of a job.
 type Pod struct {
 	Name     string // decides between equal pods
 	Role     string
 	Priority int32
-	Ran      int64     // for how long since its last checkpoint, 0 or more
+	Ran      int64     // for how long since its last checkpoint, 0 or more, or Told
 	Fixed    bool      // it may not be evicted
 	Frees    []float64 // of each excess; nil for nothing
 }

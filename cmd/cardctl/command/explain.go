@@ -299,6 +299,9 @@ func describe(out io.Writer, f *explain.Finding, width int) {
 	if f.Unsaved != "" {
 		line("Work:", f.Unsaved)
 	}
+	if f.Notice != "" {
+		line("Notice:", f.Notice)
+	}
 	var reclaimers []string
 	for _, c := range f.Reclaimers {
 		reclaimers = append(reclaimers, fmt.Sprintf("%s in queue %s can reclaim %s", c.Owner, c.Queue, strings.Join(c.Pods, ", ")))

@@ -30,6 +30,7 @@ func (e *explainer) reclaimers(f *Finding, job *api.JobInfo) {
 		}
 	}
 	f.Safety, f.Unsaved = e.safety(queue, f, victims, fixed), e.unsaved(victims)
+	f.Notice = e.notice(victims)
 	if !queue.Reclaimable() || len(victims) == 0 {
 		return
 	}
@@ -67,6 +68,22 @@ func (e *explainer) unsaved(preemptable []*api.TaskInfo) string {
 		return ""
 	}
 	return fmt.Sprintf("the eviction of all its pods would lose %s of work, since their checkpoints", sum.Round(time.Second))
+}
+
+// notice describes how many pods have notice, and from when on they may be evicted, "" for none.
+func (e *explainer) notice(preemptable []*api.TaskInfo) string {
+	n, first := 0, time.Time{}
+	for _, task := range preemptable {
+		if until, told := e.Quota.Notice(task); told {
+			if n++; first.IsZero() || until.Before(first) {
+				first = until
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of its pods have notice, and may be evicted from %s on", n, first.UTC().Format(time.RFC3339))
 }
 
 // safety describes how much of what is allocated to a job's queue can be reclaimed.

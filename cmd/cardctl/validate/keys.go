@@ -52,6 +52,7 @@ var problemsOfJobs = []struct {
 }{
 	{policy.ExpectedRuntimeKey, policy.RuntimeProblem},
 	{policy.CheckpointKey, policy.CheckpointProblem},
+	{policy.EvictionGraceKey, policy.GraceProblem},
 }
 
 // checkKeys finds annotations of this module that have no effect: misspelt keys, and keys
