@@ -111,7 +111,11 @@ func (c *chaosCycle) checkTold(name string, j *world.Job, p *world.Pod) {
 		return
 	}
 	had, known := c.told[api.TaskID(p.Object.UID)]
-	if until := had.at.Add(min(had.least, grace)); !known || c.Clock().Before(until) {
+	until := had.at.Add(min(had.least, grace))
+	if at, err := time.Parse(time.RFC3339, p.Object.Annotations[policy.EvictionNoticeKey]); err == nil && at.Before(until) {
+		until = at // from before a restart
+	}
+	if !known || c.Clock().Before(until) {
 		violated(name, "%s is evicted at %s, its grace is %s, it had notice: %t until %s", p.Object.Name, c.Clock(), grace, known, until)
 	}
 	c.seen["pods evicted after notice"]++

@@ -91,6 +91,7 @@ func (m *memory) begin(with *store.Stored) {
 	m.budgets.Forget()
 	m.evictions = evictions.Memory{}
 	m.grace.Forget()
+	m.reclaim.Forget()
 	m.store.Begin(with)
 }
 

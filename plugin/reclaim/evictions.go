@@ -46,7 +46,7 @@ var _ constraint.Watcher = &Session{}
 func (s *Session) Prepare(task *api.TaskInfo) {
 	s.evictions.evictor = task
 	if s.GivesNotice() {
-		s.settle(task)
+		s.settleDelays(task)
 	}
 	if task.Job != s.evictions.gang {
 		s.evictions.named, s.evictions.gang = nil, ""

@@ -23,7 +23,7 @@ import (
 // asked about, its victims get notice, unless the job as a whole has too few victims; then its delays end.
 //
 //	Reclaimable, Preemptable   the next evictor                    the next job, or the end of the session
-//	consider                   book: nobody else has the victims   announce: the victims get notice
+//	noteDelay                  book: nobody else has the victims   tell: the victims get notice
 //
 // From the next session on, a delay is booked when the session opens, until the notice of all victims of the job is over. Then
 // they may be named for the evictor, and for nobody else: in one session in which it is asked about, or within lateness.
@@ -70,12 +70,10 @@ func (s *Session) OpenDelays() {
 		s.memory.delays = nil
 		return
 	}
-	latest := map[api.JobID]time.Time{}
 	for _, d := range s.memory.delays {
-		if d.until = s.endOf(d); d.until.After(latest[d.job]) {
-			latest[d.job] = d.until
-		}
+		d.until = s.endOf(d)
 	}
+	latest := s.latest()
 	frame := s.Frames.Open()
 	defer frame.Close()
 	s.memory.delays = slices.DeleteFunc(s.memory.delays, func(d *delay) bool {
@@ -84,7 +82,7 @@ func (s *Session) OpenDelays() {
 		case evictor == nil || over > lateness:
 			return true
 		case over >= 0:
-			s.reserve(d)
+			s.keepVictims(d)
 			s.notices.due[d.task] = d
 			return false
 		case !d.within && !s.MayReclaim(s.QueueOf(evictor), frame.Vector(), evictor).Verdict.OK():
@@ -92,6 +90,17 @@ func (s *Session) OpenDelays() {
 		}
 		return !s.book(d, evictor)
 	})
+}
+
+// latest returns when the notices of all victims of each job are over.
+func (s *Session) latest() map[api.JobID]time.Time {
+	latest := map[api.JobID]time.Time{}
+	for _, d := range s.memory.delays {
+		if d.until.After(latest[d.job]) {
+			latest[d.job] = d.until
+		}
+	}
+	return latest
 }
 
 // endOf returns when the notice of the last victim of a delay is over. It is the zero time for one whose victims have none any more.
@@ -139,8 +148,8 @@ func (s *Session) evictorFor(d *delay) *api.TaskInfo {
 	return task
 }
 
-// reserve keeps the victims of a delay for its job.
-func (s *Session) reserve(d *delay) {
+// keepVictims keeps the victims of a delay for its job.
+func (s *Session) keepVictims(d *delay) {
 	n := &s.notices
 	if n.reserved == nil {
 		n.reserved, n.due, n.marks = map[api.TaskID]api.JobID{}, map[api.TaskID]*delay{}, map[*delay]*earmark.Mark{}
@@ -166,7 +175,7 @@ func (s *Session) book(d *delay, evictor *api.TaskInfo) bool {
 		left.Add(task.Resreq)
 	}
 	m.Kept = beyond(evictor.InitResreq, left)
-	s.reserve(d)
+	s.keepVictims(d)
 	s.notices.marks[d] = s.Books.Add(m)
 	return true
 }
@@ -218,12 +227,14 @@ func (s *Session) offered(evictor *api.TaskInfo, tasks []*api.TaskInfo) []*api.T
 	})
 }
 
-// Promised iterates over the running tasks that are promised to others, each with the time at which the last notice of the same victims is over.
+// Promised iterates over the running tasks that are promised to others, each with the time at which the last notice of all victims of the
+// same job is over.
 func (s *Session) Promised() iter.Seq2[*api.TaskInfo, time.Time] {
+	latest := s.latest()
 	return func(yield func(*api.TaskInfo, time.Time) bool) {
 		for _, d := range s.memory.delays {
 			for _, v := range d.victims {
-				if task := s.taskOf(v); task != nil && s.notices.reserved[v.task] == d.job && !yield(task, d.until) {
+				if task := s.taskOf(v); task != nil && s.notices.reserved[v.task] == d.job && !yield(task, latest[d.job]) {
 					return
 				}
 			}
@@ -261,7 +272,7 @@ func (s *Session) heed(e *evictor, victims []*api.TaskInfo, within bool) []*api.
 	if !slices.ContainsFunc(evicted, s.hasNotice) {
 		return free
 	}
-	s.consider(e.Task, node.Name, evicted, within)
+	s.noteDelay(e.Task, node.Name, evicted, within)
 	if s.choice.reclaimer == e.Task {
 		s.choice.best = node.Name // no other one: the least work has decided
 	}
@@ -291,9 +302,9 @@ func (s *Session) evictedOf(e *evictor, node *api.NodeInfo, victims []*api.TaskI
 	return ordered
 }
 
-// consider notes a delay for the evictor that is asked about. Of several nodes, that counts on which notices are over first, with the
+// noteDelay notes a delay for the evictor that is asked about. Of several nodes, that counts on which notices are over first, with the
 // fewest victims.
-func (s *Session) consider(evictor *api.TaskInfo, node string, victims []*api.TaskInfo, within bool) {
+func (s *Session) noteDelay(evictor *api.TaskInfo, node string, victims []*api.TaskInfo, within bool) {
 	d := &delay{job: evictor.Job, task: evictor.UID, queue: s.Volcano.Jobs[evictor.Job].Queue, node: node, request: evictor.InitResreq.Clone(),
 		cards: card.NameOf(evictor.Pod.Annotations), within: within}
 	for _, task := range victims {
@@ -311,9 +322,9 @@ func (s *Session) consider(evictor *api.TaskInfo, node string, victims []*api.Ta
 	}
 }
 
-// settle books the delay of the evictor that was asked about, when another one is, nil for none. When it is of another job, the victims of
+// settleDelays books the delay of the evictor that was asked about, when another one is, nil for none. When it is of another job, the victims of
 // the job before get notice.
-func (s *Session) settle(next *api.TaskInfo) {
+func (s *Session) settleDelays(next *api.TaskInfo) {
 	n := &s.notices
 	if d := n.best; d != nil && (next == nil || next.UID != d.task) {
 		n.best = nil
@@ -336,13 +347,13 @@ func (s *Session) turnTo(job api.JobID) {
 		return
 	}
 	if len(n.new) > 0 {
-		s.announce()
+		s.tell()
 	}
 	n.job, n.new, n.placed = job, nil, nil
 }
 
-// announce gives notice to the victims of a job, unless the job has too few victims to start: then its new delays end.
-func (s *Session) announce() {
+// tell gives notice to the victims of a job, unless the job has too few victims to start: then its new delays end.
+func (s *Session) tell() {
 	n := &s.notices
 	job := s.Volcano.Jobs[n.job]
 	for _, d := range n.new {
@@ -375,7 +386,7 @@ func (s *Session) closeDelays() {
 	if !s.GivesNotice() {
 		return
 	}
-	s.settle(nil)
+	s.settleDelays(nil)
 	failed := map[api.JobID]bool{}
 	for _, d := range s.notices.due {
 		task := s.taskOf(victim{d.job, d.task})

@@ -44,6 +44,9 @@ type Memory struct {
 // NewMemory returns the memory of a scheduler that has evicted nobody yet.
 func NewMemory() *Memory { return &Memory{earmarks: earmark.NewRegistry()} }
 
+// Forget forgets the evictions that wait for the end of notices.
+func (m *Memory) Forget() { m.delays = nil }
+
 // Session evicts pods in one scheduling session. Volcano calls Preemptable from many goroutines,
 // and everything else from the one that runs the session.
 type Session struct {
