@@ -14,10 +14,13 @@ import (
 
 // graces draws which queues grant notice before evictions, and which jobs and pods ask for it.
 func (d *draw) graces() {
-	if d.s.Plugin == ProportionName || !d.chance(35) {
+	if d.s.Plugin == ProportionName || !d.chance(50) {
 		return
 	}
 	for i, act := range d.s.Acts {
+		if job, is := act.Deed.(world.SubmitJob); is && d.chance(60) {
+			d.do(act.Cycle, world.AnnotateGroup{Job: job.Name, Key: policy.EvictionGraceKey, Value: pick(d, "1m", "2m", "10m")})
+		}
 		set, is := act.Deed.(world.SetQueue)
 		if !is || set.Hollow || !d.chance(70) {
 			continue
@@ -29,7 +32,7 @@ func (d *draw) graces() {
 		set.Annotations[policy.EvictionGraceKey] = pick(d, "1m", "3m", "4m", "90s", "0s", "-1m", "long")
 		d.s.Acts[i].Deed = set
 	}
-	for range 5 + d.IntN(30) {
+	for range d.IntN(20) {
 		cycle, job := 1+d.IntN(chaosCycles), d.jobs[d.IntN(len(d.jobs))].Name
 		asks := pick(d, "1m", "2m", "5m", "10m", "0s", "soon", "")
 		if d.chance(60) {

@@ -25,8 +25,9 @@ import (
 //	Reclaimable, Preemptable   the next evictor                    the next job, or the end of the session
 //	noteDelay                  book: nobody else has the victims   tell: the victims get notice
 //
-// From the next session on, a delay is booked when the session opens, until the notice of all victims of the job is over. Then
-// they may be named for the evictor, and for nobody else: in one session in which it is asked about, or within lateness.
+// From the next session on, a delay is booked when the session opens, until the notice of its victims is over, or of all that were told
+// together with them where the job has too few tasks to start. Then they may be named for the evictor, and for nobody else: in one session
+// in which it is asked about, or within lateness.
 
 // lateness is how long the victims of a delay are kept for an evictor that is not asked about any more.
 const lateness = time.Minute
@@ -41,6 +42,7 @@ type delay struct {
 	cards   card.List
 	victims []victim
 	within  bool      // the victims are of the evictor's own queue
+	told    time.Time // when the victims got notice
 	until   time.Time // when the notice of the last victim is over, as the session knows
 	asked   bool      // Reclaimable or Preemptable was asked since then
 }
@@ -49,6 +51,20 @@ type delay struct {
 type victim struct {
 	job  api.JobID
 	task api.TaskID
+}
+
+// group are the delays that end together: those of a job that needs them all, or one by itself.
+type group struct {
+	job  api.JobID
+	told time.Time
+	task api.TaskID
+}
+
+func (s *Session) groupOf(d *delay) group {
+	if job := s.Volcano.Jobs[d.job]; job != nil && job.ReadyTaskNum() < job.MinAvailable {
+		return group{job: d.job, told: d.told}
+	}
+	return group{task: d.task}
 }
 
 // notices are the delays in one session.
@@ -78,7 +94,7 @@ func (s *Session) OpenDelays() {
 	defer frame.Close()
 	s.memory.delays = slices.DeleteFunc(s.memory.delays, func(d *delay) bool {
 		evictor := s.evictorFor(d)
-		switch over := s.Now.Sub(latest[d.job]); {
+		switch over := s.Now.Sub(latest[s.groupOf(d)]); {
 		case evictor == nil || over > lateness:
 			return true
 		case over >= 0:
@@ -92,12 +108,12 @@ func (s *Session) OpenDelays() {
 	})
 }
 
-// latest returns when the notices of all victims of each job are over.
-func (s *Session) latest() map[api.JobID]time.Time {
-	latest := map[api.JobID]time.Time{}
+// latest returns when the notices of all victims of each group are over.
+func (s *Session) latest() map[group]time.Time {
+	latest := map[group]time.Time{}
 	for _, d := range s.memory.delays {
-		if d.until.After(latest[d.job]) {
-			latest[d.job] = d.until
+		if g := s.groupOf(d); d.until.After(latest[g]) {
+			latest[g] = d.until
 		}
 	}
 	return latest
@@ -227,14 +243,14 @@ func (s *Session) offered(evictor *api.TaskInfo, tasks []*api.TaskInfo) []*api.T
 	})
 }
 
-// Promised iterates over the running tasks that are promised to others, each with the time at which the last notice of all victims of the
-// same job is over.
+// Promised iterates over the running tasks that are promised to others, each with the time at which the last notice of the victims of
+// the same group is over.
 func (s *Session) Promised() iter.Seq2[*api.TaskInfo, time.Time] {
 	latest := s.latest()
 	return func(yield func(*api.TaskInfo, time.Time) bool) {
 		for _, d := range s.memory.delays {
 			for _, v := range d.victims {
-				if task := s.taskOf(v); task != nil && s.notices.reserved[v.task] == d.job && !yield(task, latest[d.job]) {
+				if task := s.taskOf(v); task != nil && s.notices.reserved[v.task] == d.job && !yield(task, latest[s.groupOf(d)]) {
 					return
 				}
 			}
@@ -311,7 +327,9 @@ func (s *Session) noteDelay(evictor *api.TaskInfo, node string, victims []*api.T
 		d.victims = append(d.victims, victim{task.Job, task.UID})
 	}
 	d.until = s.endOf(d)
-	s.plans = slices.DeleteFunc(s.plans, func(p *plan) bool { return p.evictor.UID == evictor.UID })
+	if !within { // which is asked about from one goroutine
+		s.plans = slices.DeleteFunc(s.plans, func(p *plan) bool { return p.evictor.UID == evictor.UID })
+	}
 	n := &s.notices
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -377,22 +395,24 @@ func (s *Session) tell() {
 				s.GiveNotice(s.QueueOf(task), task, map[bool]string{true: "preempt, for a pod of its own queue", false: "reclaim, for a pod of another queue"}[d.within])
 			}
 		}
+		d.told = s.Now
 		s.memory.delays = append(s.memory.delays, d)
 	}
 }
 
-// closeDelays announces the last delays, and ends those that were due and have not helped their evictors, with the others of their jobs.
+// closeDelays announces the last delays, and ends those that were due and have not helped their evictors, with the others of their groups.
 func (s *Session) closeDelays() {
 	if !s.GivesNotice() {
 		return
 	}
 	s.settleDelays(nil)
-	failed := map[api.JobID]bool{}
+	failed := map[group]bool{}
 	for _, d := range s.notices.due {
-		task := s.taskOf(victim{d.job, d.task})
-		failed[d.job] = failed[d.job] || d.asked && (task == nil || task.Status == api.Pending)
+		if task := s.taskOf(victim{d.job, d.task}); d.asked && (task == nil || task.Status == api.Pending) {
+			failed[s.groupOf(d)] = true
+		}
 	}
-	s.memory.delays = slices.DeleteFunc(s.memory.delays, func(d *delay) bool { return failed[d.job] })
+	s.memory.delays = slices.DeleteFunc(s.memory.delays, func(d *delay) bool { return failed[s.groupOf(d)] })
 }
 
 // served notes a task that has victims without notice, or needs none.
