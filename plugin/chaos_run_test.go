@@ -199,6 +199,7 @@ func (w *chaos) open(broken sabotage) *chaosCycle {
 	c := &chaosCycle{chaos: w, broken: broken, evictor: map[string]string{}, lost: amounts{}}
 	c.openWith(w.builder)
 	c.noteEnforced()
+	c.noteTold()
 	c.eachCharge(func(_ *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
 		n := c.World.Nodes[task.NodeName]
 		given := amounts{}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -35,6 +37,8 @@ type chaos struct {
 	left       bool                // the configuration was without the plugin once
 	met        map[*world.Job]bool // the scheduler has seen the PodGroup since it started
 	losses     []loss              // evictions that count for budgets
+	told       map[api.TaskID]told // notices of pods
+	toldAt     time.Time           // when they were noted
 	above      map[string]above    // by queue and dimension, since the scheduler started
 	doubtAbove bool
 	// lossesBefore is how many counted in the last session, and lossLengths for how long, by key and queue.
@@ -79,7 +83,7 @@ func newChaos(c world.Config) *chaos {
 func (w *chaos) start() {
 	w.had, w.has, w.read = w.has, map[*world.Pod]map[string]namedCard{}, map[*world.Queue]*annotations{}
 	w.met = map[*world.Job]bool{}
-	w.above, w.doubtAbove = nil, false
+	w.above, w.doubtAbove, w.told = nil, false, map[api.TaskID]told{}
 	w.losses, w.lossesBefore, w.lossLengths = nil, map[string]int{}, map[string]time.Duration{}
 	for _, v := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
 		if v.Name == w.Plugin {

@@ -12,6 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/fences"
 	"github.com/capacity-card/capacity-card/plugin/constraint/gates"
 	"github.com/capacity-card/capacity-card/plugin/constraint/gone"
+	"github.com/capacity-card/capacity-card/plugin/constraint/grace"
 	"github.com/capacity-card/capacity-card/plugin/constraint/guarantees"
 	"github.com/capacity-card/capacity-card/plugin/constraint/holders"
 	"github.com/capacity-card/capacity-card/plugin/constraint/jobs"
@@ -52,6 +53,7 @@ var takePolicies = []func(*session) any{
 	func(s *session) any {
 		return evictions.Open(&s.Session, &s.memory.evictions, s.loads)
 	},
+	func(s *session) any { return grace.Open(&s.Session, &s.memory.grace, &s.memory.recorder) },
 	func(s *session) any {
 		return enforce.Open(&s.Session, &s.memory.evictions.Ledger, &s.memory.recorder, s.loads)
 	},

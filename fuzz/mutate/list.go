@@ -154,7 +154,7 @@ var general = []mutant{
 	{"quota.Preemptive", "if fastres.FitsSomewhere(", "if fastres.Fits("},
 	{"Pending.Read", "valid != nil && !valid.Pass", "valid != nil && valid.Pass"},
 	{"admitsPreemption", "(admitted || s.fitsWithout(e, victims))", "true"},
-	{"Preemptable", "if !s.fitsWithout(&e, victims) || !", "if !"},
+	{"preemptable", "if !s.fitsWithout(&e, victims) || !", "if !"},
 	{"useful", "full = s.fullCards(full[:0], e)", "full = nil"},
 	{"session.register", "if !s.variant.Proportion {\n\t\tssn.AddPreemptableFn", "if s.Cards != nil {\n\t\tssn.AddPreemptableFn"},
 	{"keepsGuarantee", "max(0, allocated.Get(d)-victim.Get(d))", "allocated.Get(d)"},

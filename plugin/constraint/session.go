@@ -51,6 +51,7 @@ type Session struct {
 	reservers []Reserver
 	policies  []TakePolicy
 	evictions []Evictions
+	notifiers []Notifier
 	enforcers []Enforcer
 	spenders  []Spender
 	orders    []QueueOrder
@@ -78,6 +79,7 @@ func (s *Session) Use(constraint any) {
 	s.reservers = appendIf(s.reservers, constraint)
 	s.policies = appendIf(s.policies, constraint)
 	s.evictions = appendIf(s.evictions, constraint)
+	s.notifiers = appendIf(s.notifiers, constraint)
 	s.enforcers = appendIf(s.enforcers, constraint)
 	s.spenders = appendIf(s.spenders, constraint)
 	s.orders = appendIf(s.orders, constraint)

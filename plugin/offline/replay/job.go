@@ -42,6 +42,9 @@ type pod struct {
 	node   *node // nil while it waits
 	since  time.Duration
 	over   bool
+
+	written time.Duration // when the last checkpoint was that its object names
+	done    time.Duration // what it has done in earlier lives, and not lost
 }
 
 // newJob makes the objects of a job.

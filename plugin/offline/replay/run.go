@@ -36,6 +36,8 @@ type Setup struct {
 	Seed   uint64
 	Period time.Duration // between two sessions at least; 0: a second, as in Volcano
 	Idle   time.Duration // between sessions while pods wait and nothing happens; 0: ten minutes
+	// Checkpoint is the time from one checkpoint of a pod to the next; 0: pods write none.
+	Checkpoint time.Duration
 	// Progress is called after sessions. It may be nil.
 	Progress func(Progress)
 }

@@ -18,6 +18,7 @@ import (
 // session holds a session, carries out what it decides, and reports whether that is anything.
 func (r *run) session() (changed bool) {
 	r.Sessions++
+	r.writeCheckpoints()
 	r.cache.begin(r.snapshot())
 	ssn := framework.OpenSession(r.cache, r.tiers, r.Configurations)
 	if r.now >= r.reread && r.now <= max(r.last, r.End) {
@@ -101,7 +102,7 @@ func (r *run) follow() {
 		if p == nil || p.node == nil {
 			continue
 		}
-		r.book.Evict(p.Cards, r.now-p.since)
+		r.book.Evict(p.Cards, r.lost(p))
 		r.stop(p)
 		if !slices.Contains(hit, p.job) {
 			hit = append(hit, p.job)
@@ -119,7 +120,7 @@ func (r *run) restart(j *job) {
 	r.book.Restarted++
 	for _, p := range j.pods {
 		if p.node != nil {
-			r.book.Break(p.Cards, r.now-p.since)
+			r.book.Break(p.Cards, r.lost(p))
 			r.stop(p)
 		}
 	}
@@ -137,7 +138,7 @@ func (r *run) start(p *pod, n *node) {
 	})
 	p.running++
 	r.waiting--
-	r.ends.push(end{r.now + p.Runtime, r.ends.made, p, p.life})
+	r.ends.push(end{r.now + p.Runtime - p.done, r.ends.made, p, p.life})
 	r.account(p, n, 1)
 	if !p.begun && p.running+p.ended >= p.Minimum {
 		p.begun = true
@@ -162,6 +163,9 @@ func (r *run) stop(p *pod) {
 	p.life++
 	p.change(func(object *v1.Pod) {
 		object.UID, object.Spec.NodeName = p.uid(), ""
+		if p.written > 0 {
+			object.Annotations, p.written = annotated(object, ""), 0
+		}
 		object.Status = v1.PodStatus{Phase: v1.PodPending}
 	})
 	r.tasks[p.task.UID] = p

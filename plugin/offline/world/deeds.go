@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -110,6 +111,8 @@ type (
 		Pod        int
 		Key, Value string
 	}
+	// AnnotateGroup does the same to the PodGroup of a job.
+	AnnotateGroup struct{ Job, Key, Value string }
 	// EditGroup changes the PodGroup of a job.
 	EditGroup struct {
 		Job          string
@@ -331,11 +334,31 @@ func (d AnnotatePod) apply(w *World) {
 	if j == nil || d.Pod >= len(j.Pods) {
 		return
 	}
-	j.Pods[d.Pod].update(func(pod *v1.Pod) {
-		if pod.Annotations[d.Key] = d.Value; d.Value == "" {
-			delete(pod.Annotations, d.Key)
+	j.Pods[d.Pod].update(func(pod *v1.Pod) { w.annotate(pod, d.Key, d.Value) })
+}
+
+func (d AnnotateGroup) apply(w *World) {
+	if j := w.Job(d.Job); j != nil {
+		j.Group = j.Group.Clone()
+		w.annotate(j.Group, d.Key, d.Value)
+	}
+}
+
+// annotate sets an annotation of an object, or takes it away where it is empty. A value such as now-2m is a time.
+func (w *World) annotate(object metav1.Object, key, value string) {
+	annotations := map[string]string{}
+	maps.Copy(annotations, object.GetAnnotations())
+	if after, ok := strings.CutPrefix(value, "now"); ok {
+		if offset, err := time.ParseDuration(cmp.Or(after, "0s")); err == nil {
+			value = w.Clock().Add(offset).UTC().Format(time.RFC3339Nano)
 		}
-	})
+	}
+	if value == "" {
+		delete(annotations, key)
+	} else {
+		annotations[key] = value
+	}
+	object.SetAnnotations(annotations)
 }
 
 func (d EditGroup) apply(w *World) {

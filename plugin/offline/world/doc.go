@@ -74,7 +74,8 @@
 //	delete-job JOB [orphans]
 //	    with orphans, only the PodGroup is gone at once, and the pods terminate as evicted ones do
 //	scale JOB N, edit-job JOB [min=N] [minResources=RESOURCES], open-gates JOB
-//	annotate-pod POD KEY=VALUE
+//	annotate-pod POD KEY=VALUE, annotate-job JOB KEY=VALUE
+//	    sets an annotation of the pod, or of the PodGroup; now, now-2m and now+2m are times
 //	relabel JOB [WHOSE]
 //	    replaces these labels and annotations of the PodGroup
 //	succeed POD, fail POD, delete-pod POD

@@ -237,6 +237,12 @@ func (d RelabelJob) simpler() (all []Deed) {
 	}
 	return all
 }
+func (d AnnotateGroup) simpler() []Deed {
+	if d.Value == "" {
+		return nil
+	}
+	return []Deed{AnnotateGroup{d.Job, d.Key, ""}}
+}
 func (d AnnotatePod) simpler() []Deed {
 	if d.Value == "" {
 		return nil
