@@ -64,6 +64,8 @@ func (c *chaosCycle) noteTold() {
 	if c.toldAt = c.Clock(); since.IsZero() {
 		since = c.toldAt
 	}
+	before := c.graces
+	c.graces = map[api.TaskID]time.Duration{}
 	if in == nil {
 		c.told = map[api.TaskID]told{} // nobody has notice any more
 		return
@@ -75,6 +77,7 @@ func (c *chaosCycle) noteTold() {
 				continue
 			}
 			grace := c.graceOf(j, p)
+			c.graces[id] = grace
 			had, known := c.told[id]
 			switch {
 			case known:
@@ -83,6 +86,9 @@ func (c *chaosCycle) noteTold() {
 				continue
 			default:
 				had = told{since, grace}
+				if last, asked := before[id]; asked {
+					had.least = min(last, grace) // it may have asked for more after it got notice
+				}
 				c.seen["pods with notice"]++
 			}
 			c.told[id] = had
@@ -132,4 +138,12 @@ func (c *chaosCycle) checkLateness(name string) {
 		}
 		c.seen["pods promised while they run"]++
 	}
+}
+
+// keepsForOthers reports whether cards are promised to pods that wait for the end of notices: quotas and nodes keep them from others.
+func (c *chaosCycle) keepsForOthers() bool {
+	for range c.own.reclaim.Promised() {
+		return true
+	}
+	return false
 }

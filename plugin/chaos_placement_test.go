@@ -173,7 +173,7 @@ func (c *chaosCycle) checkStarvation(name string) {
 
 // checkRefusals checks that the engine refuses no pod that fits under all bounds.
 func (c *chaosCycle) checkRefusals(name string) {
-	if c.Cycle%3 != 0 && c.Cycle < c.cycles {
+	if c.Cycle%3 != 0 && c.Cycle < c.cycles || c.keepsForOthers() {
 		return
 	}
 	has, unsure := c.expected()

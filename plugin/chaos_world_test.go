@@ -34,12 +34,13 @@ type chaos struct {
 	use          usedHours
 	// orphaned: a session was without the job, because its queue did not exist.
 	orphaned   map[*world.Job]bool
-	left       bool                // the configuration was without the plugin once
-	met        map[*world.Job]bool // the scheduler has seen the PodGroup since it started
-	losses     []loss              // evictions that count for budgets
-	told       map[api.TaskID]told // notices of pods
-	toldAt     time.Time           // when they were noted
-	above      map[string]above    // by queue and dimension, since the scheduler started
+	left       bool                         // the configuration was without the plugin once
+	met        map[*world.Job]bool          // the scheduler has seen the PodGroup since it started
+	losses     []loss                       // evictions that count for budgets
+	told       map[api.TaskID]told          // notices of pods
+	toldAt     time.Time                    // when they were noted
+	graces     map[api.TaskID]time.Duration // of all pods then
+	above      map[string]above             // by queue and dimension, since the scheduler started
 	doubtAbove bool
 	// lossesBefore is how many counted in the last session, and lossLengths for how long, by key and queue.
 	lossesBefore map[string]int
