@@ -110,6 +110,8 @@ func drawScenario(seed uint64) *world.Scenario {
 	d.windows()
 	d.Rand = rand.New(rand.NewPCG(seed, 0xe71c))
 	d.spare()
+	d.Rand = rand.New(rand.NewPCG(seed, 0xdca1))
+	d.claims()
 	return d.s
 }
 

@@ -45,6 +45,7 @@ type placement struct {
 // The names of invariants that other code refers to.
 const (
 	noPanic       = "nothing panics"
+	exactClaims   = "a claim gets no more than it was charged for before"
 	outlivesQueue = "a charge outlives its queue"
 	unlisted      = "a job has elastic cards that its pods do not name"
 	otherCards    = "an unused guarantee of one card does not protect pods with another"

@@ -69,6 +69,12 @@ type podClaims struct {
 	unmade string
 }
 
+// placed reports whether some claim is charged for what it could get on a node, whatever devices are there now.
+func (p *podClaims) placed() bool {
+	placed := func(c *Claim) bool { return len(c.placed) > 0 }
+	return slices.ContainsFunc(p.own, placed) || slices.ContainsFunc(p.shared, placed)
+}
+
 // readClaims follows the claims of a session.
 func (d *devices) readClaims(s *Session, objects []*resourcev1.ResourceClaim) {
 	session := s.registry.session
