@@ -127,12 +127,13 @@ func (w *chaos) readClaims() {
 			delete(w.claimed, key)
 		}
 	}
+	w.returns = false
 }
 
 func (w *chaos) readClaim(h *claimedCards, c *world.Claim, uses []claimUse) {
 	for _, use := range uses {
 		h.doubt = h.doubt || !w.counted(use.job.Spec.Queue) || w.Path(use.job.Spec.Queue) == nil ||
-			c.Node == "" && use.pod.Object.Spec.NodeName != uses[0].pod.Object.Spec.NodeName || w.left
+			c.Node == "" && use.pod.Object.Spec.NodeName != uses[0].pod.Object.Spec.NodeName || w.returns
 	}
 	switch {
 	case c.Node != "":
@@ -188,6 +189,9 @@ func (w *chaos) checkAllocation(h *claimedCards, c *world.Claim) {
 
 // noteClaims notes what the claims of a pod can get on the node that it gets.
 func (w *chaos) noteClaims(j *world.Job, p *world.Pod, node string) {
+	if hasClaims(p.Spec) {
+		w.seen["pods placed with claims"]++
+	}
 	for _, key := range claimKeys(j, p) {
 		namespace, name, _ := strings.Cut(key, "/")
 		if h, c := w.claimed[key], w.Claim(namespace, name); h != nil && c != nil && c.Node == "" && len(h.placed) == 0 {
@@ -247,7 +251,7 @@ func (c *chaosCycle) shares(j *world.Job, p *world.Pod, node string) (all []shar
 		for name, n := range h.charge(requests, c.Pools[node].Gives(), node, first) {
 			s.charge[cardPrefix+name] += 1000 * n
 		}
-		if s.charge = c.withGroups(s.charge); len(s.charge) > 0 {
+		if s.charge = c.withGroups(s.charge); len(s.charge) > 0 || s.doubt {
 			all = append(all, s)
 		}
 	}
@@ -404,7 +408,7 @@ func (d *draw) claims() {
 			d.makeClaim(fmt.Sprintf("c%d", i))
 		}
 	}
-	for i := range 1 + d.IntN(6) {
+	for i := range 3 + d.IntN(10) {
 		d.claimant(fmt.Sprintf("d%d", i), shares)
 	}
 	slices.SortStableFunc(d.s.Acts, func(x, y world.Act) int { return cmp.Compare(x.Cycle, y.Cycle) })
@@ -412,7 +416,7 @@ func (d *draw) claims() {
 
 // devices draws the cards of devices.
 func (d *draw) devices() (cards []string) {
-	for range d.IntN(7) {
+	for range d.IntN(12) {
 		cards = append(cards, pick(d, "A", "A", "A", "B", "A/mig-1g.10gb-mixed"))
 	}
 	return cards
@@ -437,7 +441,7 @@ func (d *draw) claim() string {
 
 // claimant draws a job with claims, and what becomes of it.
 func (d *draw) claimant(name string, shares bool) {
-	j := world.JobSpec{Name: name, Queue: d.queues[d.IntN(len(d.queues))].Name}
+	j := world.JobSpec{Name: name, Queue: d.home()}
 	p := world.PodSpec{Claims: d.claim(), Requests: workload.Resources{"cpu": 100, "memory": 1 << 29}}
 	switch n := d.IntN(10); {
 	case shares && n < 5:

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -167,6 +168,9 @@ func isCard(dimension string) bool {
 func (c *chaosCycle) checkAccounts(name string) {
 	want, unsure := c.expected()
 	for queue, has := range c.allocated() {
+		if len(c.claimed) > 0 {
+			c.seen[fmt.Sprintf("accounts beside claims, certain: %t", !unsure[queue])]++
+		}
 		if queue != index.RootName && c.World.Queues[queue] == nil || c.Path(queue) == nil {
 			continue
 		}

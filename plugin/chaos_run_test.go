@@ -173,7 +173,7 @@ func (w *chaos) runWithout() *chaosCycle {
 	allocate.New().Execute(c.Session)
 	w.follow(c.Jobs)
 	w.Away--
-	w.left = true
+	w.left, w.returns = true, true
 	w.use.doubt = true // the pods that another scheduler places count from their start
 	return c
 }

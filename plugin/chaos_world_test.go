@@ -33,6 +33,7 @@ type chaos struct {
 	use          usedHours
 	// orphaned: a session was without the job, because its queue did not exist.
 	orphaned   map[*world.Job]bool
+	returns    bool                // the configuration was without the plugin in the cycle before
 	left       bool                // the configuration was without the plugin once
 	met        map[*world.Job]bool // the scheduler has seen the PodGroup since it started
 	losses     []loss              // evictions that count for budgets
