@@ -81,6 +81,24 @@ func (w *words) claimed(text string) {
 	}
 }
 
+// ofDevices reads a command of devices or claims.
+func (w *words) ofDevices() Deed {
+	switch w.command {
+	case "devices":
+		return w.devices()
+	case "claim":
+		return w.claim()
+	}
+	d := DeleteClaim{Name: w.next("a name")}
+	w.each(func(key, value string) bool {
+		if key == "namespace" {
+			d.Namespace = value
+		}
+		return key == "namespace"
+	})
+	return d
+}
+
 // devices reads the command of devices.
 func (w *words) devices() Deed {
 	d := SetDevices{Node: w.next("a node")}

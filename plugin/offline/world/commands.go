@@ -77,19 +77,8 @@ func (w *words) deed() Deed {
 		return LoseNode{w.next("a node")}
 	case "replace-pods":
 		return ReplacePods{w.next("a node")}
-	case "devices":
-		return w.devices()
-	case "claim":
-		return w.claim()
-	case "delete-claim":
-		d := DeleteClaim{Name: w.next("a name")}
-		w.each(func(key, value string) bool {
-			if key == "namespace" {
-				d.Namespace = value
-			}
-			return key == "namespace"
-		})
-		return d
+	case "devices", "claim", "delete-claim":
+		return w.ofDevices()
 	case "restart":
 		return Restart{}
 	case "leave":
