@@ -115,6 +115,8 @@ func drawScenario(seed uint64) *world.Scenario {
 	d.checkpoints()
 	d.Rand = rand.New(rand.NewPCG(seed, 0x6ace))
 	d.graces()
+	d.Rand = rand.New(rand.NewPCG(seed, 0xdca1))
+	d.claims()
 	return d.s
 }
 

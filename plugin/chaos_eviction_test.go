@@ -148,7 +148,7 @@ func (c *chaosCycle) checkWork(name string) {
 // runsAlike reports whether nothing but the start of a pod decides between it and others: gang
 // spares no pod of its job, and its cards are certain.
 func (c *chaosCycle) runsAlike(j *world.Job, p *world.Pod) bool {
-	return j.Spec.MinMember == 0 && !p.Spec.Kept && !c.unsure(p) && p.Object.Status.StartTime != nil && !c.relabeled(p, p.Object.Spec.NodeName) && c.jobOf(j) != nil
+	return j.Spec.MinMember == 0 && !hasClaims(p.Spec) && !p.Spec.Kept && !c.unsure(p) && p.Object.Status.StartTime != nil && !c.relabeled(p, p.Object.Spec.NodeName) && c.jobOf(j) != nil
 }
 
 // checkGain checks that a session in which reclaim evicts pods places others.

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -45,6 +46,7 @@ type placement struct {
 // The names of invariants that other code refers to.
 const (
 	noPanic       = "nothing panics"
+	exactClaims   = "a claim gets no more than it was charged for before"
 	outlivesQueue = "a charge outlives its queue"
 	unlisted      = "a job has elastic cards that its pods do not name"
 	otherCards    = "an unused guarantee of one card does not protect pods with another"
@@ -169,6 +171,9 @@ func isCard(dimension string) bool {
 func (c *chaosCycle) checkAccounts(name string) {
 	want, unsure := c.expected()
 	for queue, has := range c.allocated() {
+		if len(c.claimed) > 0 {
+			c.seen[fmt.Sprintf("accounts beside claims, certain: %t", !unsure[queue])]++
+		}
 		if queue != index.RootName && c.World.Queues[queue] == nil || c.Path(queue) == nil {
 			continue
 		}

@@ -109,7 +109,8 @@ func (c *chaosCycle) spent(queue, d string) bool {
 // checkTolerated compares the pods that are evicted when a session opens with those that the documentation says. A budget of evictions
 // leaves out some of them.
 func (c *chaosCycle) checkTolerated(name string) {
-	if c.Plugin == ProportionName {
+	if c.Plugin == ProportionName || c.sharing() {
+		c.doubtAbove = true
 		return
 	}
 	c.above = c.noteAbove()

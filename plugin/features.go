@@ -85,6 +85,7 @@ func (s *session) openFeatures() {
 			s.Use(p)
 		}
 	}
+	s.OpenGroups()
 	s.explain = report.Explainer{Index: s.Index, Names: s.Names, Cards: s.Cards, Total: s.Intake.Total}
 	s.admit.Open(&s.Session, &m.admit,
 		admit.Reports{Explain: &s.explain, Journal: m.journal, Metrics: m.metrics, Recorder: &m.recorder},

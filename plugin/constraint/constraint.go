@@ -78,6 +78,12 @@ type ClaimRule interface {
 	FitClaims(b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict
 }
 
+// GroupRule is a TaskRule that may have nothing to say of groups of cards in a session: FitCard is not called for them then. A TaskRule
+// that is none is asked about each group that has the card of a task.
+type GroupRule interface {
+	AsksGroups() bool
+}
+
 // NodeRule decides on what depends on the node of a task beside its cards. Its method changes nothing, and is safe for many
 // goroutines.
 type NodeRule interface {

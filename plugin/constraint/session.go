@@ -59,6 +59,8 @@ type Session struct {
 	loans     []LoanRule
 
 	measurers []Measurer
+
+	bounds groupBounds
 }
 
 // Open begins without constraints.

@@ -75,6 +75,8 @@ func (w *words) deed() Deed {
 		return LoseNode{w.next("a node")}
 	case "replace-pods":
 		return ReplacePods{w.next("a node")}
+	case "devices", "claim", "delete-claim":
+		return w.ofDevices()
 	case "restart":
 		return Restart{}
 	case "leave":

@@ -56,6 +56,8 @@ type Whose struct {
 // PodSpec describes a pod.
 type PodSpec struct {
 	Cards      string // card list, "" for a pod that names no card
+	Claims     string // what resource claims request that are made for it alone, such as 2xA,1xB
+	Shares     string // names of resource claims that it shares with other pods, such as c1,c2
 	Requests   workload.Resources
 	Kept       bool          // must not be evicted
 	Gated      bool          // has a scheduling gate
@@ -139,6 +141,19 @@ type (
 	LoseNode struct{ Node string }
 	// ReplacePods replaces the pods of a lost node.
 	ReplacePods struct{ Node string }
+	// SetDevices has the driver of a node publish devices, in a new generation of its pool.
+	SetDevices struct {
+		Node  string
+		Cards []string // the card of each device
+		Old   bool     // the slice is of an old generation, which is still there
+	}
+	// MakeClaim creates a resource claim that pods can share.
+	MakeClaim struct {
+		Name, Namespace string
+		Requests        string
+	}
+	// DeleteClaim deletes one. As long as pods have its devices, it stays.
+	DeleteClaim struct{ Name, Namespace string }
 	// Restart restarts the scheduler.
 	Restart struct{}
 	// Leave takes the plugin out of the configuration of the scheduler.
@@ -238,6 +253,7 @@ func (j *Job) replace(w *World, i int) {
 	if j.Spec.Owner != "" {
 		pod.OwnerReferences = []metav1.OwnerReference{{Kind: j.Spec.Owner, Name: j.Spec.Name}}
 	}
+	spec.claim(pod)
 	j.Pods[i] = &Pod{Spec: spec, Object: pod, born: born}
 }
 
@@ -421,6 +437,9 @@ func (d EditQueue) apply(w *World) {
 func (d DeleteQueue) apply(w *World) { delete(w.Queues, d.Queue) }
 
 func (d SetNode) apply(w *World) {
+	if pool := w.Pools[d.Name]; pool != nil && w.Nodes[d.Name] != nil && w.Nodes[d.Name].Lost {
+		pool.publish(d.Name, pool.Cards, false) // the driver starts again
+	}
 	w.Nodes[d.Name] = &Node{Spec: d.Node, Object: cluster.Node(d.Node)}
 	_ = w.informers.Core().V1().Nodes().Informer().GetStore().Add(w.Nodes[d.Name].Object)
 }
@@ -428,6 +447,9 @@ func (d SetNode) apply(w *World) {
 func (d LoseNode) apply(w *World) {
 	if n := w.Nodes[d.Node]; n != nil {
 		n.Lost = true
+		if pool := w.Pools[d.Node]; pool != nil {
+			pool.slices = nil // deleted with their owner
+		}
 		_ = w.informers.Core().V1().Nodes().Informer().GetStore().Delete(n.Object)
 	}
 }
