@@ -26,6 +26,8 @@ type node struct {
 	bare   *v1.Node     // the name alone
 	entry  fwk.NodeInfo // that of sessions, nil where it is older than the node
 	hidden hidden
+
+	machine int // one number for all nodes that differ in their names alone
 }
 
 // content holds the nodes, queues and jobs of the scheduler's cache between sessions. Sessions write into it;
@@ -53,6 +55,7 @@ func newContent(nodes []*v1.Node, queues []*scheduling.Queue, labels card.Labels
 		}
 	}
 	slices.Sort(c.order)
+	machines(c.nodes)
 	return c
 }
 

@@ -31,7 +31,7 @@ type order struct {
 	decided    func() bool // whether the session has placed or evicted something
 	reclaiming bool
 	freshness  freshness
-	refuses    bool // pods that no node has cards for
+	placesOnly bool // no action evicts pods
 	room       room
 
 	reclaimer *api.TaskInfo // for which node is chosen, nil while that is under way
@@ -115,7 +115,7 @@ func (p first) OnSessionOpen(ssn *framework.Session) {
 		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.UnschedulableAndUnresolvable, Reason: "another node is chosen", Plugin: firstName})
 	})
 	ssn.AddOverusedFn(firstName, func(queue any) bool { return p.asks(queue.(*api.QueueInfo)) })
-	if p.room.stale = true; p.refuses {
+	if p.room.stale = true; p.placesOnly {
 		ssn.AddAllocatableFn(firstName, func(_ *api.QueueInfo, task *api.TaskInfo) bool { return p.hasRoom(task) })
 	}
 	moved := func(e *framework.Event) {
@@ -146,6 +146,9 @@ func (p last) OnSessionOpen(ssn *framework.Session) {
 			p.reclaimer = nil
 			p.node = p.choose(task)
 			p.reclaimer = task
+		}
+		if p.placesOnly {
+			p.nominate(task)
 		}
 		return nil
 	})

@@ -1,12 +1,9 @@
 package replay
 
 import (
-	"slices"
-
 	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
-	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
 // In a backlog, most of the time of a session goes into the pods of jobs that no node has cards for: Volcano asks all
@@ -23,11 +20,6 @@ type room struct {
 type shape struct {
 	card     string
 	resource v1.ResourceName
-}
-
-// mayRefuse reports whether no action of a setup evicts pods.
-func (s *Setup) mayRefuse() bool {
-	return !slices.ContainsFunc(s.Actions, func(a framework.Action) bool { return !slices.Contains(placing, a.Name()) })
 }
 
 // hasRoom reports whether the nodes of the session have as many free cards as the job of a task needs to go on.
@@ -58,7 +50,7 @@ func (o *order) countRoom() {
 	for _, n := range o.content.nodes {
 		own := o.Nodes[n.object.Name]
 		for resource, name := range n.cards {
-			free := int64(own.FutureIdle().ScalarResources[resource] / 1000)
+			free := freeOf(own, resource)
 			if free <= 0 {
 				continue
 			}

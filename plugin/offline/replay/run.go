@@ -135,7 +135,7 @@ func (r *run) open() (restore func()) {
 	})
 	r.cache = &recorder{Cache: offline.NewCache(offline.NewInfo())}
 	r.order = newOrder(r.Seed, r.content, func() bool { return len(r.cache.bound)+len(r.cache.evicted) > 0 })
-	r.order.refuses = r.mayRefuse()
+	r.order.placesOnly = r.placesOnly()
 	r.tiers = r.order.around(r.Tiers)
 	r.cache.Informers = offline.NoInformers()
 	return func() {
