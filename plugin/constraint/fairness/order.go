@@ -252,7 +252,9 @@ func (o *Order) CompareQueues(l, r index.Queue) int {
 	case !ok:
 		return 0
 	case lc == l && rc == r:
-		return o.memory.ranks[l].compare(o.memory.ranks[r])
+		if c := o.memory.ranks[l].compare(o.memory.ranks[r]); c != 0 || !o.session.Index.Rooted() || l == r {
+			return c
+		}
 	}
 	return o.memory.turns.compare(o, l, r, lc, rc)
 }
@@ -266,7 +268,7 @@ func (o *Order) changed(q index.Queue, got bool) {
 		o.read(above)
 		o.rank(above)
 	}
-	o.memory.turns.changed(o, q, got)
+	o.memory.turns.changed(q, got)
 }
 
 // History returns the history of the session that is open, nil where it is off. It is for reading.

@@ -9,7 +9,6 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
-	"github.com/capacity-card/capacity-card/quota"
 )
 
 // turns order queues of different parents.
@@ -17,20 +16,23 @@ import (
 // Volcano keeps the queues of an action in a heap, whose keys must not change but for the queue that it has taken. What a
 // queue gets raises the level of its parent, and so the keys of all other queues below it. With many queues below one parent,
 // the heap would serve them all before it sees that. So a queue has a start tag for each queue above it: the rank that this
-// one has when it is the queue's turn. Until then, the siblings that go first get their pods:
+// one has when it is the queue's turn. Until then, the children of P have had their turns that come before:
 //
-//	X(P) = Σ over siblings s of n(s) × mean request of the pending pods of s
-//	n(s) = how many of its pending pods s gets before its rank reaches that of the queue
+//	X(P) = Σ over children s of n(s) × what the queues of s request on average for a turn
+//	n(s) = how many turns s has before its rank reaches that of the queue
 //
-// and no more of a card than is free. Nothing changes a tag but what its own queue gets.
+// and no more of a card than was free. A turn is what Volcano places before it takes the next queue: a gang, or a pod of a
+// job that has its minimum. All but the rank of the queue itself is as it was when the tags were first asked for, so
+// a tag depends on nothing but what its own queue gets, and queues of one parent have tags in the order of their ranks.
 type turns struct {
 	mu    sync.Mutex // Volcano compares the queues of victims in many goroutines
 	ready bool       // in this session
 	tree  *index.Tree
 
 	free        []float64     // by column: what no queue had when the tags were first asked for
-	base, step  []float64     // by queue and column: what the queues had then, and what a pending pod requests on average
-	pods        []float64     // by queue: pending pods
+	base, step  []float64     // by queue and column: what the queues had then, and what a turn takes on average
+	turns       []float64     // by queue: of pending pods
+	share       []float64     // by queue
 	child, next []index.Queue // by queue: its first child, and its next sibling
 	tags        []rank        // by queue and height above it
 	known       []bool        // by queue: its tags are known
@@ -38,10 +40,18 @@ type turns struct {
 	extra       []float64 // by column: X of one queue
 
 	served []served // by queue
-	got    []bool   // by queue: it has got something in this session
+	got    []int    // by queue: how many pods it has got in this session
+	turn   turn     // the last one
+	before []served // by height: what the turn has changed
 	// passed: siblings behind the queue got something, and it got nothing. So its pods do not fit, and are not expected to get
 	// anything before siblings do. It lasts until the queue gets something.
 	passed []bool
+}
+
+// turn is that of a queue which had got some pods before.
+type turn struct {
+	of  index.Queue
+	got int
 }
 
 // served is the highest rank of the children of a queue that got something in the session.
@@ -59,7 +69,7 @@ func (t *turns) begin(tree *index.Tree, ranks []rank) {
 	}
 	for q := range t.got {
 		if t.ready {
-			t.passed[q] = t.isPassed(index.Queue(q), ranks[q]) || t.passed[q] && !t.got[q]
+			t.passed[q] = t.isPassed(index.Queue(q), ranks[q]) || t.passed[q] && t.got[q] <= 0
 		}
 	}
 	t.ready = false
@@ -78,26 +88,41 @@ func (t *turns) compare(o *Order, l, r, lc, rc index.Queue) int {
 	if !t.ready {
 		t.read(o)
 	}
-	return cmp.Or(t.tag(o, l, lc).compare(t.tag(o, r, rc)), o.tie(lc, rc))
+	return cmp.Or(t.tag(o, l, lc).compare(t.tag(o, r, rc)), t.tie(o, lc, rc))
 }
 
-// changed notes that a queue has got something, or lost it again.
-func (t *turns) changed(o *Order, q index.Queue, got bool) {
+// changed notes that a queue has got a pod, or lost it again. A gang that finds no place gives back all that it got: then its queue
+// has had no turn.
+func (t *turns) changed(q index.Queue, got bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.ready {
 		return
 	}
 	path := t.tree.Path(q)
-	for height, above := range path {
-		if t.got[above] = t.got[above] || got; !got || !t.known[q] || height+1 == len(path) {
-			continue
-		}
-		if of, tag := &t.served[path[height+1]], t.tags[int(q)*t.height+height]; !of.some || tag.compare(of.rank) > 0 {
-			*of = served{true, tag}
+	if got && t.known[q] {
+		t.turn = turn{q, t.got[q]}
+		for height, p := range path[1:] {
+			t.before[height] = t.served[p]
+			if tag := t.tags[int(q)*t.height+height]; !t.served[p].some || tag.compare(t.served[p].rank) > 0 {
+				t.served[p] = served{true, tag}
+			}
 		}
 	}
 	t.known[q] = false
+	for _, above := range path {
+		if got {
+			t.got[above]++
+		} else {
+			t.got[above]--
+		}
+	}
+	if !got && t.turn == (turn{q, t.got[q]}) {
+		for height, p := range path[1:] {
+			t.served[p] = t.before[height]
+		}
+		t.turn.of = index.None
+	}
 }
 
 // tag returns the tag of q for a queue above it.
@@ -109,56 +134,40 @@ func (t *turns) tag(o *Order, q, above index.Queue) rank {
 }
 
 func (t *turns) setTags(o *Order, q index.Queue) {
-	m, tags := o.memory, t.tags[int(q)*t.height:]
-	for c := range m.dims {
-		t.extra[c] = t.gained(o, q, c)
-	}
-	path := t.tree.Path(q)
-	tags[0] = m.ranks[q]
+	tags, path := t.tags[int(q)*t.height:], t.tree.Path(q)
+	tags[0] = o.memory.ranks[q]
 	for height, p := range path[1:] {
+		clear(t.extra)
 		for s := t.child[p]; s != index.None; s = t.next[s] {
-			if s != path[height] {
-				t.addAhead(o, s, path[height], q, tags[height])
+			n := t.ahead(o, s, path[height], q, tags[height])
+			for c := range t.extra {
+				t.extra[c] += n * t.step[int(s)*len(t.free)+c]
 			}
 		}
 		for c, free := range t.free {
-			t.extra[c] = min(t.extra[c], max(free, t.gained(o, p, c)))
+			t.extra[c] = min(t.extra[c], max(0, free))
 		}
 		tags[height+1] = t.rankWith(o, p, t.extra, 1)
 	}
 	t.known[q] = true
 }
 
-// gained is what a queue has got in the session.
-func (t *turns) gained(o *Order, q index.Queue, c int) float64 {
-	return o.session.Index.Allocated(q).Get(o.memory.dims[c]) - t.base[int(q)*len(t.free)+c]
-}
-
-// addAhead adds to X what a sibling s of c gets before it is the turn of q, which is c or below it, at a rank of c.
-func (t *turns) addAhead(o *Order, s, c, q index.Queue, at rank) {
-	n := 0.0
-	if !t.passed[s] && !t.isPassed(s, o.memory.ranks[s]) {
-		n = t.ahead(o, s, c, q, at)
-	}
-	for column := range t.free {
-		t.extra[column] += max(n*t.step[int(s)*len(t.free)+column], t.gained(o, s, column))
-	}
-}
-
-// ahead is n(s): a bisection, since the rank of s never falls while it gets pods.
+// ahead is n(s) for the turn of q, which is c or below it, at a rank of c: a bisection, since the rank of s never falls.
 func (t *turns) ahead(o *Order, s, c, q index.Queue, at rank) float64 {
-	if t.tree.IsLeaf(s) {
-		if sp, qp := o.priority(s), o.priority(q); sp > qp {
-			return t.pods[s]
-		} else if sp < qp {
-			return 0
-		}
+	switch sp, qp := o.priority(s), o.priority(q); {
+	case t.passed[s]:
+		return 0
+	case s == q || !t.tree.IsLeaf(s):
+	case sp > qp:
+		return t.turns[s]
+	case sp < qp:
+		return 0
 	}
-	from, to := 0.0, 1.0 // the first from pods go before q
-	for to <= t.pods[s] && t.goesBefore(o, s, c, to-1, at) {
+	from, to := 0.0, 1.0 // the first from turns are before that of q
+	for to <= t.turns[s] && t.goesBefore(o, s, c, to-1, at) {
 		from, to = to, 2*to
 	}
-	to = min(to, t.pods[s]+1) - 1
+	to = min(to, t.turns[s]+1) - 1
 	for from < to {
 		mid := float64(int(from+to+1) / 2)
 		if t.goesBefore(o, s, c, mid-1, at) {
@@ -170,10 +179,13 @@ func (t *turns) ahead(o *Order, s, c, q index.Queue, at rank) float64 {
 	return from
 }
 
-// goesBefore reports whether s gets one more pod after so many ones, before c has its turn at a rank.
+// goesBefore reports whether s has one more turn after so many ones, before that of c at a rank.
 func (t *turns) goesBefore(o *Order, s, c index.Queue, after float64, at rank) bool {
 	step := t.step[int(s)*len(t.free):]
-	return cmp.Or(t.rankWith(o, s, step[:len(t.free)], after).compare(at), o.tie(s, c)) < 0
+	if order := t.rankWith(o, s, step[:len(t.free)], after).compare(at); order != 0 || s == c {
+		return order < 0
+	}
+	return t.tie(o, s, c) < 0
 }
 
 // rankWith returns the rank of a queue that has got a number of times some amounts more than at first.
@@ -196,7 +208,11 @@ func (t *turns) read(o *Order) {
 	n := ix.Len()
 	t.ready, t.height = true, 1
 	t.base, t.step, t.free, t.extra = zeros(t.base, n*columns), zeros(t.step, n*columns), zeros(t.free, columns), zeros(t.extra, columns)
-	t.pods, t.known, t.got, t.served = zeros(t.pods, n), zeros(t.known, n), zeros(t.got, n), zeros(t.served, n)
+	t.turns, t.known, t.got, t.served = zeros(t.turns, n), zeros(t.known, n), zeros(t.got, n), zeros(t.served, n)
+	t.share = zeros(t.share, n)
+	for q := range t.share {
+		t.share[q] = ix.Share(index.Queue(q))
+	}
 	t.child, t.next = zeros(t.child, n), zeros(t.next, n)
 	if len(t.passed) != n {
 		t.passed = zeros(t.passed, n)
@@ -211,7 +227,8 @@ func (t *turns) read(o *Order) {
 			t.next[q], t.child[p] = t.child[p], q
 		}
 	}
-	t.tags = zeros(t.tags, n*t.height)
+	t.tags, t.before = zeros(t.tags, n*t.height), zeros(t.before, t.height)
+	t.turn.of = index.None
 	root := ix.Allocated(ix.Root())
 	for c, d := range o.memory.dims {
 		t.free[c] = o.session.Intake.Total.Get(d) - root.Get(d)
@@ -220,11 +237,11 @@ func (t *turns) read(o *Order) {
 			t.step[int(q)*columns+c] = max(0, ix.Request.At(q, d)-ix.Allocated(q).Get(d))
 		}
 	}
-	t.readPods(o)
+	t.readTurns(o)
 }
 
-// readPods counts pending pods, and divides what they request.
-func (t *turns) readPods(o *Order) {
+// readTurns counts turns, and divides what pending pods request.
+func (t *turns) readTurns(o *Order) {
 	s, columns := o.session, len(t.free)
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
@@ -232,19 +249,20 @@ func (t *turns) readPods(o *Order) {
 			continue
 		}
 		pending := float64(len(job.TaskStatusIndex[api.Pending]))
+		gang := float64(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum())
 		for _, above := range s.Index.Path(q) {
-			t.pods[above] += pending
+			t.turns[above] += pending - min(pending, max(1, gang)) + min(1, pending)
 		}
 		if pending > 0 && len(s.Intake.Lists) > 0 {
 			t.addLists(o, q, job, pending)
 		}
 	}
-	for q := range t.pods {
+	for q := range t.turns {
 		for c, free := range t.free {
-			if step := &t.step[q*columns+c]; free <= 0 || t.pods[q] == 0 {
+			if step := &t.step[q*columns+c]; free <= 0 || t.turns[q] == 0 {
 				*step = 0
 			} else {
-				*step /= t.pods[q]
+				*step /= t.turns[q]
 			}
 		}
 	}
@@ -306,21 +324,22 @@ func (r rank) compare(other rank) int {
 	return cmp.Or(cmp.Compare(r.level, other.level), cmp.Compare(r.beyond, other.beyond))
 }
 
-// tie orders siblings of one rank, as the plugin and Volcano do.
-func (o *Order) tie(l, r index.Queue) int {
-	ix := o.session.Index
-	if c := quota.OrderByShare(ix, l, r); c != 0 {
-		return c
-	}
-	if le, re := ix.Deserved.Row(l).IsEmpty(), ix.Deserved.Row(r).IsEmpty(); le != re {
-		if re {
-			return -1
-		}
+// tie orders siblings of one rank. It returns 0 for queues without columns that count, whose shares decide. Others go before
+// these, by the shares that they had at first: with shares that change in the session, tags would.
+func (t *turns) tie(o *Order, l, r index.Queue) int {
+	lw, rw := len(o.memory.wantsOf(l)) > 0, len(o.memory.wantsOf(r)) > 0
+	switch {
+	case !lw && !rw:
+		return 0
+	case lw != rw && lw:
+		return -1
+	case lw != rw:
 		return 1
 	}
+	c := cmp.Compare(t.share[l], t.share[r])
 	lq, rq := o.session.Intake.Queues[l], o.session.Intake.Queues[r]
-	if lq == nil || rq == nil {
-		return cmp.Compare(l, r)
+	if c != 0 || lq == nil || rq == nil {
+		return cmp.Or(c, cmp.Compare(l, r))
 	}
 	return cmp.Or(lq.Queue.CreationTimestamp.Compare(rq.Queue.CreationTimestamp.Time), cmp.Compare(lq.UID, rq.UID))
 }

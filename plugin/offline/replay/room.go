@@ -12,8 +12,9 @@ import (
 
 // room counts the free cards of nodes in a session.
 type room struct {
-	stale bool
-	nodes map[shape]map[int64]int // how many nodes have so many free cards, 1 or more
+	stale   bool
+	nodes   map[shape]map[int64]int // how many nodes have so many free cards, 1 or more
+	refused int                     // pods, in all sessions
 }
 
 // shape is a card and the resource by which pods request it.
@@ -36,6 +37,9 @@ func (o *order) hasRoom(task *api.TaskInfo) bool {
 		for free, nodes := range o.room.nodes[shape{name, p.resource}] {
 			lacks -= free / p.Cards * int64(nodes)
 		}
+	}
+	if lacks > 0 {
+		o.room.refused++
 	}
 	return lacks <= 0
 }
