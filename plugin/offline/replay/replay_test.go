@@ -248,6 +248,43 @@ func TestSparedSessions(t *testing.T) {
 	}
 }
 
+// TestAsksLess replays traces with all questions to Volcano, and without those that a replay may leave out: the outcome is the same.
+func TestAsksLess(t *testing.T) {
+	flat := []share{{"a", "", 8}, {"b", "", 8}, {"c", "", 16}}
+	tree := []share{{"x", "", 0}, {"y", "", 0}, {"a", "x", 8}, {"b", "x", 8}, {"c", "y", 8}, {"d", "y", 8}}
+	for name, shares := range map[string][]share{"flat": flat, "tree": tree} {
+		for _, with := range []string{"", ", fairShareHalfLife: 12h, fairShareStore: none"} {
+			t.Run(name+with, func(t *testing.T) {
+				results, refused := map[bool]*Result{}, 0
+				for _, less := range []bool{false, true} {
+					s := setup(t, 4, shares, with)
+					s.Actions = s.Actions[:2]
+					jobs := made(300, shares)
+					for i := range jobs { // some without cards, and some that need several nodes
+						switch i % 10 {
+						case 3:
+							jobs[i].Cards, jobs[i].Card, jobs[i].CPU = 0, "", 4000
+						case 6:
+							jobs[i].Pods, jobs[i].Minimum, jobs[i].Cards = 3, 3, 5
+						}
+					}
+					r := newRun(s, jobs)
+					restore := r.open()
+					require.True(t, r.order.placesOnly)
+					r.order.placesOnly = less
+					r.loop(context.Background())
+					restore()
+					r.finish()
+					results[less] = &r.Result
+					refused += r.order.room.refused
+				}
+				assert.Positive(t, refused)
+				require.Equal(t, text(results[false]), text(results[true]))
+			})
+		}
+	}
+}
+
 // TestMaySpare does not spare a session where pods are evicted, or a rule depends on the time.
 func TestMaySpare(t *testing.T) {
 	for name, change := range map[string]func(*Setup){

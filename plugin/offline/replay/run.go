@@ -136,7 +136,8 @@ func (r *run) open() (restore func()) {
 		return *r.quota
 	})
 	r.cache = &recorder{Cache: offline.NewCache(offline.NewInfo())}
-	r.order = newOrder(r.Seed, r.content.order, r.touch, func() bool { return len(r.cache.bound)+len(r.cache.evicted) > 0 })
+	r.order = newOrder(r.Seed, r.content, func() bool { return len(r.cache.bound)+len(r.cache.evicted) > 0 })
+	r.order.placesOnly = r.placesOnly()
 	r.tiers = r.order.around(r.Tiers)
 	r.cache.Informers = offline.NoInformers()
 	return func() {

@@ -11,8 +11,6 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
-
-	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // session holds a session, carries out what it decides, and reports whether that is anything.
@@ -70,24 +68,6 @@ func (r *run) execute(ssn *framework.Session, action framework.Action) {
 
 // rereadEvery is the time between two looks at what queues deserve, which can depend on what they request.
 const rereadEvery = time.Hour
-
-// deserve notes what the queues deserve.
-func (r *run) deserve() {
-	inspection, ok := plugin.Inspect(*r.quota)
-	if !ok {
-		return
-	}
-	for _, account := range inspection.Accounts() {
-		if !account.Leaf {
-			continue
-		}
-		for _, h := range account.Holdings {
-			if _, has := r.stock[h.Resource]; h.Card && has {
-				r.book.Deserve(r.now, account.Queue, h.Resource, h.Deserved)
-			}
-		}
-	}
-}
 
 // follow starts the pods that a session has placed, and ends those that it has evicted.
 func (r *run) follow() {
