@@ -48,8 +48,8 @@ type pod struct {
 
 	written time.Duration // when the last checkpoint was that its object names
 	done    time.Duration // what it has done in earlier lives, and not lost
-	listed *v1.Pod // the copy of copied that sessions list, nil for none
-	copied *v1.Pod
+	listed  *v1.Pod       // the copy of copied that sessions list, nil for none
+	copied  *v1.Pod
 }
 
 // newJob makes the objects of a job.
