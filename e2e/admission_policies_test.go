@@ -23,7 +23,7 @@ func TestAdmissionPolicies(t *testing.T) {
 	for _, each := range []struct {
 		name string
 		run  func(*testing.T, *cluster)
-	}{{"MaxJobs", maxJobs}, {"OvercommitFactor", overcommitFactor}, {"InqueueTimeout", inqueueTimeout}, {"NamespaceLimits", namespaceLimits}, {"DisplacedPromise", displacedPromise}, {"Windows", windows}} {
+	}{{"MaxJobs", maxJobs}, {"JobOrder", jobOrder}, {"OvercommitFactor", overcommitFactor}, {"InqueueTimeout", inqueueTimeout}, {"NamespaceLimits", namespaceLimits}, {"DisplacedPromise", displacedPromise}, {"Windows", windows}} {
 		t.Run(each.name, func(t *testing.T) {
 			t.Cleanup(func() { c.clear(t) })
 			each.run(t, c)
@@ -60,6 +60,24 @@ func maxJobs(t *testing.T, c *cluster) {
 	c.runs(t, "three", map[string]int{}, 0)
 	c.complete(t, "one", 1)
 	c.runs(t, "three", map[string]int{h200: 1}, 0)
+}
+
+// jobOrder has a job of 8 cards wait behind one that runs, and hold back a small one until its time is over. A restart of the
+// scheduler, which reads the conditions of PodGroups, is that of TestScenes.
+func jobOrder(t *testing.T, c *cluster) {
+	c.queue(t, "inorder", `{"NVIDIA-H200": 8}`)
+	c.annotate(t, "inorder", "volcano.sh/order", "fifo")
+	c.submit(t, "runs", "inorder", h200, 1)
+	c.runs(t, "runs", map[string]int{h200: 1}, 0)
+	c.submit(t, "large", "inorder", h200, 8, gang, requesting(`{"NVIDIA-H200": 8}`))
+	c.refused(t, "large", "Queue <inorder> has insufficient <NVIDIA-H200> quota: requested <8>, total would be <9>, but capability is <8>")
+	c.submit(t, "small", "inorder", h200, 1)
+	c.refusedFor(t, "small", "Queue <inorder> holds the job back: job <"+c.namespace+"/"+c.group("large").Name+"> goes first (order: fifo) and waits for quota, until ")
+	c.annotate(t, "inorder", "volcano.sh/order", "fifo,hold=soon")
+	c.misconfigured(t, "inorder", `annotation volcano.sh/order: "fifo,hold=soon" is not best-effort, fifo or priority-fifo, the latter two also with a duration of 0 or more, such as fifo,hold=30m; the last good value stays in force`)
+	c.runs(t, "small", map[string]int{}, 0)
+	c.annotate(t, "inorder", "volcano.sh/order", "fifo,hold=1s")
+	c.runs(t, "small", map[string]int{h200: 1}, 0)
 }
 
 // overcommitFactor admits jobs up to twice what the queue deserves, which is less than its quota.

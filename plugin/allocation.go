@@ -22,6 +22,7 @@ func (s *session) allocatable(queue *api.QueueInfo, task *api.TaskInfo) bool {
 	q := outcome.Verdict.Queue
 	var books *quota.Books
 	if outcome.Verdict.OK() {
+		s.PrepareQueue(q)
 		books = s.reclaim.BooksFor(task)
 		outcome = s.AllocationOf(books, q, task, request)
 	}

@@ -166,8 +166,8 @@ func (c *chaosCycle) waits(job *api.JobInfo) bool {
 func (c *chaosCycle) checkStarvation(name string) {
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) || c.Plugin == ProportionName || c.hasBudgets(j.Spec.Queue) {
-			continue // the window of a budget may have begun just now
+		if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) || c.Plugin == ProportionName || c.hasBudgets(j.Spec.Queue) || c.mayWaitForTurn(j) {
+			continue // the window of a budget may have begun just now, or the time of an earlier job be over
 		}
 		statement := framework.NewStatement(c.Session)
 		var nodes []string
@@ -199,7 +199,7 @@ func (c *chaosCycle) checkRefusals(name string) {
 	has, unsure := c.expected()
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || !c.takesJobs(j.Spec.Queue) || c.Plugin == ProportionName || c.limitsHolders(j.Spec.Queue) || c.hasBudgets(j.Spec.Queue) {
+		if job == nil || !c.takesJobs(j.Spec.Queue) || c.Plugin == ProportionName || c.limitsHolders(j.Spec.Queue) || c.hasBudgets(j.Spec.Queue) || c.mayWaitForTurn(j) {
 			continue
 		}
 		for _, p := range j.Pods {

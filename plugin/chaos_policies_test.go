@@ -35,6 +35,7 @@ var policyTexts = map[string][]string{
 
 	policy.InqueueTimeoutKey:   {"0s", "1m", "4m", "-1m", "soon"},
 	policy.MaxJobsKey:          {"1", "2", "3", "5", "0", "some"},
+	policy.JobOrderKey:         {"fifo", "priority-fifo,hold=4m", "fifo,hold=2m", "best-effort", "fifo,hold=0s", "lifo"},
 	policy.OvercommitFactorKey: {"0.5", "1", "1.5", "2", "10", "-1", "1e3"},
 
 	policy.MinRuntimeKey:        {"0s", "1m", "3m", "10m", "-1m", "soon"},
@@ -60,7 +61,8 @@ var validPolicies = map[string]func(text string) bool{
 		n, err := strconv.ParseFloat(text, 64)
 		return err == nil && n > 0 && !strings.Contains(text, "e")
 	},
-	policy.MaxJobsKey: func(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 },
+	policy.JobOrderKey: func(text string) bool { return text != "lifo" },
+	policy.MaxJobsKey:  func(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 },
 
 	card.BudgetKey: validBudgets,
 

@@ -64,5 +64,7 @@ func (s *session) register(hierarchy bool) {
 
 // preemptive reports whether a queue may reclaim for tasks.
 func (s *session) preemptive(queue *api.QueueInfo, tasks []*api.TaskInfo) bool {
-	return s.reclaim.Preemptive(s.number(queue), tasks)
+	q := s.number(queue)
+	s.PrepareQueue(q)
+	return s.reclaim.Preemptive(q, tasks)
 }

@@ -4,7 +4,6 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -59,13 +58,17 @@ func (s *session) jobOrder(l, r any) int { return s.OrderJobs(l.(*api.JobInfo), 
 // jobOrderProblem returns a warning where the plugin drf, which has an opinion about most jobs, orders them
 // first, "" for none.
 func (s *session) jobOrderProblem() string {
+	names := s.OrdersOnlyThere()
+	if len(names) == 0 {
+		return ""
+	}
 	for _, tier := range s.Volcano.Tiers {
 		for _, p := range tier.Plugins {
 			switch {
 			case p.Name == s.variant.Name:
 				return ""
 			case p.Name == "drf" && p.EnabledJobOrder != nil && *p.EnabledJobOrder:
-				return arguments.FairShareNamespaces + " has little effect behind the plugin drf; put " + s.variant.Name +
+				return names[0] + " has little effect behind the plugin drf; put " + s.variant.Name +
 					" before it, or set enableJobOrder: false for drf"
 			}
 		}

@@ -25,6 +25,7 @@ var (
 // copies no account.
 func (s *session) prePredicate(task *api.TaskInfo) error {
 	s.reclaim.Prepare(task)
+	s.PrepareTask(task)
 	w := s.prepare(task)
 	w.queues = s.Index.Version()
 	if h := s.Intake.Holders; h != nil {

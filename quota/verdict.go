@@ -17,6 +17,7 @@ const (
 	InnerQueue                      // the queue has child queues and takes no jobs itself
 	ClosedQueue                     // the queue's state is not Open
 	TooManyJobs                     // the queue has as many admitted jobs as it may have
+	HeldByOrder                     // a job that goes first waits for quota; allocation asks the quotas first
 	OverQuota                       // the request does not fit under a bound
 	OverNamespace                   // the namespace has as much in a queue as the queue lets it have
 	OverHolder                      // the user, the group or the value of a label has as much
@@ -37,7 +38,7 @@ const (
 
 var reasonNames = [...]string{
 	Admitted: "Admitted", UnknownQueue: "UnknownQueue", BrokenQueue: "BrokenQueue", InnerQueue: "InnerQueue",
-	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", OverQuota: "OverQuota", OverNamespace: "OverNamespace", OverHolder: "OverHolder", OverBudget: "OverBudget",
+	ClosedQueue: "ClosedQueue", TooManyJobs: "TooManyJobs", HeldByOrder: "HeldByOrder", OverQuota: "OverQuota", OverNamespace: "OverNamespace", OverHolder: "OverHolder", OverBudget: "OverBudget",
 	OverDeserved: "OverDeserved", Guaranteed: "Guaranteed", Reserved: "Reserved", Earmarked: "Earmarked",
 	HeldForFairShare: "HeldForFairShare",
 	MixedResources:   "MixedResources", ResourceMismatch: "ResourceMismatch", UntypedPod: "UntypedPod",

@@ -21,6 +21,7 @@ const (
 	MaxJobs Key = iota
 	OvercommitFactor
 	InqueueTimeout
+	JobOrder
 	NamespaceCards
 	NamespaceCapability
 	HolderCards
@@ -49,6 +50,7 @@ const (
 	FairShareWeightKey     = "volcano.sh/fair-share-weight"
 	NamespaceCapabilityKey = "volcano.sh/capability.namespace"
 	InqueueTimeoutKey      = "volcano.sh/inqueue-timeout"
+	JobOrderKey            = "volcano.sh/order"
 	MaxJobsKey             = "volcano.sh/max-jobs"
 	OvercommitFactorKey    = "volcano.sh/overcommit-factor"
 	ReclaimFenceKey        = "volcano.sh/reclaim-fence"
@@ -75,6 +77,7 @@ var rules = [keys]rule{
 	NamespaceCapability: {name: NamespaceCapabilityKey, want: wantResources, parse: parseResources},
 	HolderCards:         {name: card.HolderKey, want: wantHolders, parse: parseHolders},
 	InqueueTimeout:      {name: InqueueTimeoutKey, want: WantDuration, inherits: true, parse: parseDuration},
+	JobOrder:            {name: JobOrderKey, want: wantOrder, inherits: true, parse: parseOrder},
 	MaxJobs:             {name: MaxJobsKey, want: wantCount, parse: parseCount},
 	OvercommitFactor:    {name: OvercommitFactorKey, want: wantFactor, inherits: true, parse: parseFactor},
 	FairShare:           {name: FairShareKey, want: wantFlag, inherits: true, parse: parseFlag},
@@ -103,6 +106,7 @@ type Value struct {
 	Cards     []card.Entry
 	Budgets   []Budget // by the names of cards
 	Rate      Rate
+	Order     Order
 	Resources v1.ResourceList
 	Holders   []HolderLimits
 }
@@ -274,6 +278,8 @@ func (v Value) lifts(k Key) bool {
 		return !v.Flag
 	case FairShare:
 		return v.Flag
+	case JobOrder:
+		return v.Order.Rule == BestEffort
 	case FairShareHold, InqueueTimeout, MinRuntime, PreemptMinRuntime, ReclaimDelay:
 		return v.Duration == 0
 	case CardBudget:

@@ -39,6 +39,12 @@ func TestParsers(t *testing.T) {
 			"2/1440m": func(v Value) any { return v.Rate.String() == "2/1d" }, "2/90m": func(v Value) any { return v.Rate.String() == "2/90m" },
 			"2/744h": func(v Value) any { return v.Rate.Length == 31*24*time.Hour },
 		}, []string{"", "10", "0/1h", "-1/1h", "1e18/1h", "10001/1h", "1/0h", "1/30s", "1/32d", "1/745h", "1/44641m", "1/1y", "x/y", "1/1h/1h", "1.5/1h", "1/1.5h", "1 /1h"}},
+		"order": {parseOrder, map[string]func(Value) any{
+			"fifo": func(v Value) any { return v.Order == Order{FIFO, time.Hour} }, "best-effort": func(v Value) any { return v.Order == Order{} },
+			"priority-fifo":          func(v Value) any { return v.Order == Order{PriorityFIFO, time.Hour} },
+			"priority-fifo,hold=30m": func(v Value) any { return v.Order == Order{PriorityFIFO, 30 * time.Minute} },
+			"fifo,hold=0s":           func(v Value) any { return v.Order == Order{FIFO, 0} },
+		}, []string{"", "lifo", "FIFO", "fifo,", "fifo,hold", "fifo,hold=", "fifo,hold=-1m", "fifo,hold=soon", "fifo,hold=1d", "fifo, hold=1h", "best-effort,hold=1h", "hold=1h", "fifo,1h", "fifo,hold=1h,hold=2h"}},
 		"enforce": {parseEnforce, map[string]func(Value) any{
 			"after=30m": func(v Value) any { return v.Flag && v.Duration == 30*time.Minute }, "off": func(v Value) any { return !v.Flag },
 			"after=0s":         func(v Value) any { return v.Flag && v.Duration == 0 && !v.Budgeted },

@@ -23,6 +23,7 @@ type Memory struct {
 	Reservations reserve.Reservations // of the cards of jobs that several cards can satisfy
 	asking       reserve.Job          // that waits for admission
 	holding      reserve.Job          // that was admitted
+	judged       reserve.Job          // see Judge
 }
 
 // Reports tells people what is decided.
@@ -94,6 +95,11 @@ func (s *Session) refusal(frame constraint.Frame, minimum fastres.Vector, job *a
 // decide applies the rules of enqueue to a job. It sets minimum to the part of the job's minimum
 // resources that it does not have yet.
 func (s *Session) decide(minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
+	return s.decideIn(&s.memory.asking, minimum, job)
+}
+
+// decideIn does so with memory for the cards of the job.
+func (s *Session) decideIn(memory *reserve.Job, minimum fastres.Vector, job *api.JobInfo) cards.Outcome {
 	queue := s.Volcano.Queues[job.Queue]
 	if queue == nil {
 		return cards.Outcome{Verdict: quota.Verdict{Reason: quota.UnknownQueue, Queue: index.None}}
@@ -103,7 +109,7 @@ func (s *Session) decide(minimum fastres.Vector, job *api.JobInfo) cards.Outcome
 		return cards.Outcome{Verdict: v}
 	}
 	a := constraint.JobAsk{Job: job, Queue: v.Queue, Minimum: minimum, HasMinimum: intake.HasMinimum(job),
-		Cards: s.cardsOf(&s.memory.asking, v.Queue, job)}
+		Cards: s.cardsOf(memory, v.Queue, job)}
 	if v = s.AdmitsJob(a); !v.OK() || a.Cards == nil {
 		return cards.Outcome{Verdict: v}
 	}

@@ -19,6 +19,7 @@
 //	Reserver   reserves something for jobs that are admitted
 //	QueueOrder which queue is served first
 //	JobOrder   which job of a queue is served first
+//	Preparer   gets ready for questions about a queue
 //	LoanRule   who takes what others borrow, though it deserves no more
 //	Measurer   the numbers by which it refuses
 //
@@ -203,6 +204,14 @@ type QueueOrder interface {
 type JobOrder interface {
 	// CompareJobs returns a number below 0 if l goes first, above 0 if r does, and 0 if others decide.
 	CompareJobs(l, r *api.JobInfo) int
+	// OnlyThere returns the name of what has little effect behind plugins that order all jobs, "" for none.
+	OnlyThere() string
+}
+
+// Preparer gets ready for questions about the tasks of a queue. It is for the goroutine that runs the session, which asks
+// it before tasks of the queue are decided on, be it in many goroutines.
+type Preparer interface {
+	Prepare(q index.Queue)
 }
 
 // Loan is a quantity of a card that a queue would take from another one.

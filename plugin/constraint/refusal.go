@@ -124,7 +124,7 @@ func (s *Session) Refused(f Frame, asked Refusal, o cards.Outcome) *Refusal {
 		for i := range r.Cards.Selector.Names {
 			r.Shortfalls = append(r.Shortfalls, s.ofList(r, i))
 		}
-	case reason == quota.TooManyJobs, reason == quota.ReclaimBudgetUsed:
+	case reason == quota.TooManyJobs, reason == quota.ReclaimBudgetUsed, reason == quota.HeldByOrder:
 		r.add(s.measure(r, reason, fastres.CPU, 1))
 	case reason.OfHolder(), reason == quota.OverBudget, reason == quota.HeldForFairShare:
 		if !r.OfCards() {

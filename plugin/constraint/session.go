@@ -57,6 +57,7 @@ type Session struct {
 	orders    []QueueOrder
 	byJob     []JobOrder
 	loans     []LoanRule
+	preparers []Preparer
 
 	measurers []Measurer
 
@@ -87,6 +88,7 @@ func (s *Session) Use(constraint any) {
 	s.orders = appendIf(s.orders, constraint)
 	s.byJob = appendIf(s.byJob, constraint)
 	s.loans = appendIf(s.loans, constraint)
+	s.preparers = appendIf(s.preparers, constraint)
 	s.measurers = appendIf(s.measurers, constraint)
 }
 
@@ -158,4 +160,28 @@ func (s *Session) OrderJobs(l, r *api.JobInfo) int {
 		}
 	}
 	return 0
+}
+
+// OrdersOnlyThere returns the names of what has little effect behind plugins that order all jobs.
+func (s *Session) OrdersOnlyThere() (names []string) {
+	for _, order := range s.byJob {
+		if name := order.OnlyThere(); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// PrepareQueue gets the constraints ready for questions about the tasks of a queue.
+func (s *Session) PrepareQueue(q index.Queue) {
+	for _, p := range s.preparers {
+		p.Prepare(q)
+	}
+}
+
+// PrepareTask is PrepareQueue for the queue of a task.
+func (s *Session) PrepareTask(task *api.TaskInfo) {
+	if len(s.preparers) > 0 {
+		s.PrepareQueue(s.QueueOf(task))
+	}
 }

@@ -76,6 +76,7 @@ func (i Inspection) explain(task *api.TaskInfo, allocation bool, b *quota.Books,
 	v, request := s.Eligible(s.QueueOf(task)), frame.Vector()
 	outcome := cards.Outcome{Verdict: v}
 	if v.OK() {
+		s.PrepareQueue(v.Queue)
 		outcome = rule(v.Queue, request)
 	}
 	return s.Explain.Explain(s.Refused(frame, constraint.Refusal{Request: request, Task: task, Job: task.Job, Allocation: allocation,

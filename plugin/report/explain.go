@@ -48,6 +48,8 @@ func (e *Explainer) Explain(r *constraint.Refusal) *Reason {
 		}
 	case r.Verdict.Reason == quota.ReclaimBudgetUsed:
 		reason.Detail = ofReclaimBudget(r)
+	case r.Verdict.Reason == quota.HeldByOrder:
+		reason.Detail = ofOrder(r)
 	case r.OfList():
 		e.explainList(reason, r)
 	case r.Verdict.Reason.OfHolder():
@@ -74,6 +76,14 @@ func ofReclaimBudget(r *constraint.Refusal) string {
 		until = "until " + Minute(f.Until)
 	}
 	return fmt.Sprintf("%s: %s is %s", until, policy.Short(policy.ReclaimBudgetKey), f.Detail)
+}
+
+// ofOrder returns which job goes first, and how long it is waited for.
+func ofOrder(r *constraint.Refusal) string {
+	if len(r.Shortfalls) == 0 {
+		return "a job that goes first waits for quota"
+	}
+	return fmt.Sprintf("%s and waits for quota, until %s at most", r.Shortfalls[0].Detail, Minute(r.Shortfalls[0].Until))
 }
 
 // nameless reports whether a refusal of cards without a name is for want of one.

@@ -21,6 +21,7 @@ const (
 	InnerQueue        Rule = "InnerQueue"
 	ClosedQueue       Rule = "ClosedQueue"
 	TooManyJobs       Rule = "TooManyJobs" // the queue has as many admitted jobs as it may have
+	HeldByOrder       Rule = "HeldByOrder" // a job of the queue that goes first waits for quota
 	OverQuota         Rule = "OverQuota"
 	OverNamespace     Rule = "OverNamespace" // the namespace has as much in a queue as the queue lets it have
 	OverHolder        Rule = "OverHolder"    // the user, the group or the value of a label has as much
@@ -58,7 +59,7 @@ type Reason struct {
 	// Resource is the resource that the pod requests, where its cards have another one.
 	Resource string `json:"resource,omitempty"`
 	Label    string `json:"label,omitempty"`  // that the node lacks
-	Detail   string `json:"detail,omitempty"` // why the queue does not reach the root, which job holds the cards, or what claim or device it is about
+	Detail   string `json:"detail,omitempty"` // why the queue does not reach the root, which job holds the cards or goes first, or what claim or device it is about
 	// Namespace and Holder are whose limit it is.
 	Limited
 	// Shortages are the bounds that the request does not fit under: one for each card
@@ -147,6 +148,8 @@ func (r Reason) In(memory Unit) string {
 	case HeldForFairShare:
 		return fmt.Sprintf("Queue <%s> may not borrow what is left: it is held for %s, which goes first and waits for nodes%s", r.Queue, r.Detail,
 			r.requested())
+	case HeldByOrder:
+		return fmt.Sprintf("Queue <%s> holds the job back: %s", r.Queue, r.Detail)
 	case OverBudget:
 		if r.Detail != "" {
 			return fmt.Sprintf("Queue <%s> has a budget of <%s>, and %s", r.Queue, r.Cards, r.Detail)

@@ -23,6 +23,8 @@ func TestReasonString(t *testing.T) {
 			"Queue <q> takes no jobs: the parents form a cycle"},
 		{"an inner queue", Reason{Rule: InnerQueue, Queue: "q"}, "Queue <q> has child queues and takes no jobs itself"},
 		{"a closed queue", Reason{Rule: ClosedQueue, Queue: "q"}, "Queue <q> is not open"},
+		{"a job that another one holds back", Reason{Rule: HeldByOrder, Queue: "q", Detail: "job <ns/x> goes first"},
+			"Queue <q> holds the job back: job <ns/x> goes first"},
 		{"cards of several resources", Reason{Rule: MixedResources, Cards: "A|B"},
 			"Cards <A|B> do not share one resource name, so no pod can request either of them"},
 		{"another resource", Reason{Rule: ResourceMismatch, Cards: "A", Resource: "example.com/gpu"},
@@ -62,7 +64,7 @@ func TestShortageString(t *testing.T) {
 // TestRulesAreThoseOfQuota compares the names of rules with the reasons of package
 // quota, which Explain converts by name.
 func TestRulesAreThoseOfQuota(t *testing.T) {
-	rules := []Rule{UnknownQueue, BrokenQueue, InnerQueue, ClosedQueue, TooManyJobs, OverQuota, OverNamespace, OverHolder, OverBudget, OverDeserved, Guaranteed, Reserved, Earmarked, HeldForFairShare, MixedResources, ResourceMismatch, UntypedPod, SearchExhausted, ReclaimDelayed, TrainingJob}
+	rules := []Rule{UnknownQueue, BrokenQueue, InnerQueue, ClosedQueue, TooManyJobs, HeldByOrder, OverQuota, OverNamespace, OverHolder, OverBudget, OverDeserved, Guaranteed, Reserved, Earmarked, HeldForFairShare, MixedResources, ResourceMismatch, UntypedPod, SearchExhausted, ReclaimDelayed, TrainingJob}
 	for i, rule := range rules {
 		assert.Equal(t, quota.Reason(i+1).String(), string(rule))
 	}

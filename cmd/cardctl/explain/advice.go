@@ -44,12 +44,8 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{fmt.Sprintf("set the annotation %s of its pods, or the plugin's argument untypedCards to charge", card.NameKey)}
 	case report.Guaranteed:
 		return e.adviseGuaranteed(f)
-	case report.Reserved:
-		return []string{"wait until the pods whose queue allocation gate is removed have a node"}
-	case report.Earmarked:
-		return []string{"wait until the pods that others were evicted for have a node"}
-	case report.HeldForFairShare:
-		return []string{fmt.Sprintf("wait: the queue borrows again once %s has nodes, or its time (%s) is over", f.Reason.Detail, policy.FairShareHoldKey)}
+	case report.Reserved, report.Earmarked, report.HeldForFairShare, report.HeldByOrder:
+		return []string{adviseOthers(f)}
 	case report.SearchExhausted:
 		return []string{"wait for pods of the queue to end, or use fewer sizes of pods or shorter lists of cards"}
 	case report.TooManyJobs:
@@ -78,6 +74,20 @@ func (e *explainer) advise(f *Finding) []string {
 		return []string{"wait until pods of the queue end, or raise its weight"}
 	}
 	return adviseNodes(f)
+}
+
+// adviseOthers returns the advice about a job that waits for others.
+func adviseOthers(f *Finding) string {
+	switch f.Rule {
+	case report.Reserved:
+		return "wait until the pods whose queue allocation gate is removed have a node"
+	case report.HeldForFairShare:
+		return fmt.Sprintf("wait: the queue borrows again once %s has nodes, or its time (%s) is over", f.Reason.Detail, policy.FairShareHoldKey)
+	case report.HeldByOrder:
+		return fmt.Sprintf("wait until the job that goes first is admitted, or its time is over; or change the annotation %s of queue %s",
+			policy.JobOrderKey, f.Level)
+	}
+	return "wait until the pods that others were evicted for have a node"
 }
 
 // adviseNodes returns the advice about a job that the nodes have no place for.

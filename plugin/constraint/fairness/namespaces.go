@@ -111,6 +111,9 @@ func (n *Namespaces) CompareJobs(l, r *api.JobInfo) int {
 	return cmp.Compare(tags[l.UID], tags[r.UID])
 }
 
+// OnlyThere names the argument: a plugin that orders all jobs leaves nothing to decide.
+func (n *Namespaces) OnlyThere() string { return arguments.FairShareNamespaces }
+
 // tagsOf returns the start tags of the jobs of a queue.
 func (n *Namespaces) tagsOf(q index.Queue) map[api.JobID]float64 {
 	var jobs []*api.JobInfo

@@ -16,6 +16,7 @@ var rules = map[report.Rule]string{
 	report.InnerQueue:        "the queue has child queues and takes no jobs itself",
 	report.ClosedQueue:       "the queue is not open",
 	report.TooManyJobs:       "the queue has as many admitted jobs as it may have",
+	report.HeldByOrder:       "an earlier job of the queue waits for quota, and the order of the queue holds back later ones",
 	report.OverQuota:         "the quota has no room",
 	report.OverNamespace:     "the namespace has as much as the queue lets it have",
 	report.OverHolder:        "the user, the group or the value of a label has as much as the queue lets it have",

@@ -1,0 +1,63 @@
+package admit
+
+import (
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Judge returns the verdict of admission on a job, and whether the job could be admitted if no other had anything. A rule
+// may call it while it decides about another job: it keeps what it reads apart.
+func (s *Session) Judge(job *api.JobInfo) (v quota.Verdict, possible bool) {
+	frame := s.Frames.Open()
+	defer frame.Close()
+	minimum := frame.Vector()
+	minimum.Reset()
+	v = s.decideIn(&s.memory.judged, minimum, job).Verdict
+	if v.OK() || v.Queue == index.None {
+		return v, v.OK()
+	}
+	return v, s.possible(s.Index.Lookup(string(job.Queue)), minimum, job)
+}
+
+// possible reports whether the bounds of admission are large enough for a job of q alone. minimum is what it lacks of its
+// minimum without cards.
+func (s *Session) possible(q index.Queue, minimum fastres.Vector, job *api.JobInfo) bool {
+	bounds, path := s.Index.AdmissionBounds(), s.Index.Path(q)
+	for _, p := range path {
+		for d := range minimum.Requested() {
+			if minimum.Get(d) > bounds.At(p, d) {
+				return false
+			}
+		}
+	}
+	own := s.cardsOf(&s.memory.judged, q, job)
+	if own == nil {
+		return true
+	}
+	for part := range own.Selectors() {
+		if request := own.Missing(part); float64(request.Amount) > s.mostOf(q, request) {
+			return false
+		}
+	}
+	return true
+}
+
+// mostOf returns the most that q can have of the cards of a request, where no queue has any.
+func (s *Session) mostOf(q index.Queue, request cards.Request) (most float64) {
+	bounds := s.Index.AdmissionBounds()
+	for _, d := range request.Selector.Dims {
+		of := fastres.MaxQuantity
+		for _, p := range s.Index.Path(q) {
+			of = min(of, bounds.At(p, d))
+			for _, share := range s.Names.Groups(d) {
+				of = min(of, bounds.At(p, share.Group)/share.Weight)
+			}
+		}
+		most += of
+	}
+	return most
+}

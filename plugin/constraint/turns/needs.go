@@ -1,0 +1,111 @@
+package turns
+
+import (
+	"cmp"
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// complete reports whether a job has its minimum of pods, or waits for victims with them.
+func complete(job *api.JobInfo) bool {
+	return !job.IsPending() && job.ReadyTaskNum()+job.WaitingTaskNum() >= job.MinAvailable
+}
+
+// started reports whether a job has a pod on a node, or one that waits for victims.
+func started(job *api.JobInfo) bool {
+	for status, tasks := range job.TaskStatusIndex {
+		if len(tasks) > 0 && (api.AllocatedStatus(status) || status == api.Pipelined) {
+			return true
+		}
+	}
+	return false
+}
+
+// reserved reports whether what an admitted job lacks of its minimum is reserved for it.
+func (r *Rule) reserved(q index.Queue, job *api.JobInfo) bool {
+	return intake.HasMinimum(job) && r.session.Intake.HasReservation(q, job)
+}
+
+// lacksQuota reports whether what an admitted job lacks of its minimum does not fit under the quotas of its queue
+// and those above, and would if nobody had anything.
+func (r *Rule) lacksQuota(q index.Queue, job *api.JobInfo) bool {
+	tasks := missing(job)
+	if len(tasks) == 0 {
+		return false
+	}
+	now := r.session.Books.Now.Queues
+	beside := func(p index.Queue, d fastres.Dim) float64 { return now.Allocated(p).Get(d) }
+	alone := func(index.Queue, fastres.Dim) float64 { return 0 }
+	return !r.fit(q, tasks, beside) && r.fit(q, tasks, alone)
+}
+
+// missing returns the pods that a job lacks of its minimum, none where it lacks more than nodes and quota for them.
+func missing(job *api.JobInfo) (tasks []*api.TaskInfo) {
+	n := int(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum())
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		if !task.SchGated && !task.BestEffort {
+			tasks = append(tasks, task)
+		}
+	}
+	if n <= 0 || len(tasks) < n {
+		return nil
+	}
+	slices.SortFunc(tasks, func(x, y *api.TaskInfo) int {
+		return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(x.Name, y.Name), cmp.Compare(x.UID, y.UID))
+	})
+	return tasks[:n]
+}
+
+// fit reports whether pods of q fit under the quotas beside what queues have. A pod gets the first card of its list
+// that fits.
+func (r *Rule) fit(q index.Queue, tasks []*api.TaskInfo, has func(index.Queue, fastres.Dim) float64) bool {
+	s := r.session
+	needs, one := fastres.NewVector(s.Intake.Dims.Length()), fastres.NewVector(s.Intake.Dims.Length())
+	fits := func(d fastres.Dim, milli float64) bool {
+		return !slices.ContainsFunc(s.Index.Path(q), func(p index.Queue) bool {
+			return quota.Numbers{Total: has(p, d) + needs.Get(d) + milli, Bound: s.Limit.At(p, d)}.Exceeded()
+		})
+	}
+	for _, task := range tasks {
+		pod, complete := s.Intake.SetTask(one, q, task)
+		if !complete {
+			return false
+		}
+		for d := range one.Requested() {
+			if !fits(d, one.Get(d)) {
+				return false
+			}
+		}
+		needs.Add(one)
+		if !pod.None() && !r.fitCards(needs, pod, fits) {
+			return false
+		}
+	}
+	return true
+}
+
+// fitCards adds the cards of a pod to what is needed, and reports whether they fit.
+func (r *Rule) fitCards(needs fastres.Vector, pod *cards.PodRequest, fits func(fastres.Dim, float64) bool) bool {
+	names := r.session.Names
+	for request := range r.session.Cards.Requests(pod) {
+		at := slices.IndexFunc(request.Selector.Dims, func(d fastres.Dim) bool {
+			milli := float64(request.Of(d))
+			return fits(d, milli) && !slices.ContainsFunc(names.Groups(d), func(share index.Share) bool {
+				return !fits(share.Group, share.Of(milli))
+			})
+		})
+		if at < 0 {
+			return false
+		}
+		d := request.Selector.Dims[at]
+		names.AddCard(needs, d, float64(request.Of(d)))
+	}
+	return true
+}

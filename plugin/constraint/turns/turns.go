@@ -1,0 +1,236 @@
+// Package turns lets jobs that wait for quota hold back the later jobs of their queue.
+package turns
+
+import (
+	"fmt"
+	"slices"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/quota"
+)
+
+// Judge returns the verdict of admission on a job, and whether the job could be admitted if no other had anything.
+type Judge func(job *api.JobInfo) (v quota.Verdict, possible bool)
+
+// Rule is the order of the jobs of queues (quota.Turn). Volcano asks about the jobs of a queue in this order only
+// where no plugin before this one orders them in another way, so the rule does not depend on it.
+type Rule struct {
+	session  *constraint.Session
+	recorder *report.Recorder
+	judge    Judge
+	judging  bool    // judge is called: nobody who goes before the job holds it back
+	queues   []queue // by queue
+	changes  int     // how often accounts or jobs have changed in the session
+}
+
+// queue is the state of a queue in which jobs have turns.
+type queue struct {
+	order policy.Order
+	jobs  []*api.JobInfo // with something left to get when the session opened, in order
+	first *api.JobInfo   // the one that holds back those after it; nil for none
+	turn  quota.Turn     // of first
+	at    int            // the number of changes for which first is right, 0 for none
+}
+
+var (
+	_ constraint.JobRule  = (*Rule)(nil)
+	_ constraint.TaskRule = (*Rule)(nil)
+	_ constraint.JobOrder = (*Rule)(nil)
+	_ constraint.Preparer = (*Rule)(nil)
+	_ constraint.Watcher  = (*Rule)(nil)
+	_ constraint.Reserver = (*Rule)(nil)
+	_ constraint.Measurer = (*Rule)(nil)
+)
+
+// Open returns the rule, nil where no queue has an order of its own.
+func Open(s *constraint.Session, recorder *report.Recorder, judge Judge) any {
+	if !s.Intake.HasPolicies() {
+		return nil
+	}
+	r := &Rule{session: s, recorder: recorder, judge: judge, changes: 1}
+	for q := range index.Queue(s.Index.Len()) {
+		order := s.Intake.Policies(q).JobOrder()
+		if order.Rule == policy.BestEffort || !s.Index.IsLeaf(q) {
+			continue
+		}
+		if r.queues == nil {
+			r.queues = make([]queue, s.Index.Len())
+		}
+		r.queues[q].order = order
+	}
+	if r.queues == nil {
+		return nil
+	}
+	for _, job := range s.Volcano.Jobs {
+		if q := s.Index.Lookup(string(job.Queue)); q != index.None && r.queues[q].order.Hold > 0 && job.PodGroup != nil {
+			r.read(q, job)
+		}
+	}
+	for q := range r.queues {
+		of := &r.queues[q]
+		slices.SortFunc(of.jobs, func(x, y *api.JobInfo) int { return of.compare(x, y) })
+	}
+	return r
+}
+
+// read takes up a job of q, and ends its turn where that is over.
+func (r *Rule) read(q index.Queue, job *api.JobInfo) {
+	turn := turnOf(job)
+	of := &r.queues[q]
+	if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) > 0 {
+		of.jobs = append(of.jobs, job)
+	}
+	if complete(job) {
+		if turn.known {
+			endTurn(job, r.session.Now, Started, "")
+		}
+		return
+	}
+	if turn.known && !turn.Over && !turn.Began.IsZero() && !r.session.Now.Before(turn.Began.Add(of.order.Hold)) {
+		message := fmt.Sprintf("The job has held back later jobs of queue <%s> for %v: they do not wait for it any more (order: %s)",
+			r.session.Index.Name(q), of.order.Hold, of.order.Rule)
+		endTurn(job, r.session.Now, HoldOver, message)
+		r.recorder.RecordPodGroup(r.session.Volcano, job.PodGroup, report.PromiseEvent(HoldOver, message))
+	}
+}
+
+// compare compares two jobs of the queue by its order.
+func (of *queue) compare(l, r *api.JobInfo) int {
+	return placeOf(l).Compare(placeOf(r), of.order.Rule == policy.PriorityFIFO)
+}
+
+func placeOf(job *api.JobInfo) quota.JobPlace {
+	return quota.JobPlace{Priority: job.Priority, Created: job.CreationTimestamp.Time, Name: string(job.UID)}
+}
+
+// CompareJobs orders the jobs of a queue that has an order.
+func (r *Rule) CompareJobs(l, o *api.JobInfo) int {
+	if q := r.session.Index.Lookup(string(l.Queue)); q != index.None && l.Queue == o.Queue && r.queues[q].order.Rule != policy.BestEffort {
+		return r.queues[q].compare(l, o)
+	}
+	return 0
+}
+
+// OnlyThere is "": jobs are held back wherever the plugin stands.
+func (r *Rule) OnlyThere() string { return "" }
+
+// Prepare finds the job of q that holds back others now.
+func (r *Rule) Prepare(q index.Queue) {
+	if q == index.None || r.judging || r.queues[q].at == r.changes {
+		return
+	}
+	of := &r.queues[q]
+	of.at, of.first = r.changes, nil
+	for i := 0; i < len(of.jobs)-1; i++ { // the last one has nobody to hold back
+		job := of.jobs[i]
+		if turn := r.turn(q, job); turn.HoldsBack(r.session.Now, of.order.Hold) {
+			of.first, of.turn = job, turn
+			break
+		}
+	}
+	if of.first != nil && of.turn.Began.IsZero() {
+		of.turn.Began = r.session.Now
+		beginTurn(of.first, r.session.Now)
+	}
+}
+
+// turn returns the state of a job of q.
+func (r *Rule) turn(q index.Queue, job *api.JobInfo) quota.Turn {
+	t := turnOf(job).Turn
+	switch {
+	case t.Over || complete(job):
+	case !job.IsPending():
+		t.Admitted, t.Waits = true, r.lacksQuota(q, job)
+	case intake.HasMinimum(job): // Volcano admits others without asking
+		r.judging = true
+		v, possible := r.judge(job)
+		r.judging = false
+		t.Waits = possible && (v.OK() || v.Reason == quota.OverQuota || v.Reason == quota.SearchExhausted)
+	}
+	return t
+}
+
+// holderBefore returns the job that holds back a job of q, nil for none.
+func (r *Rule) holderBefore(q index.Queue, job *api.JobInfo) *api.JobInfo {
+	if q == index.None || job == nil {
+		return nil
+	}
+	if of := &r.queues[q]; of.first != nil && of.first.UID != job.UID && of.compare(of.first, job) < 0 {
+		return of.first
+	}
+	return nil
+}
+
+// AdmitJob refuses a job while an earlier one waits for quota.
+func (r *Rule) AdmitJob(a constraint.JobAsk) quota.Verdict {
+	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	if r.judging {
+		return v
+	}
+	if r.Prepare(a.Queue); r.holderBefore(a.Queue, a.Job) != nil {
+		v.Reason = quota.HeldByOrder
+	}
+	return v
+}
+
+// Fit refuses the pods of an admitted job that an earlier one holds back. A pod that others were evicted for gets what they left.
+func (r *Rule) Fit(_ *quota.Books, a constraint.Ask) quota.Verdict {
+	v := quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+	if a.Task == nil || a.Task.BestEffort || a.Queue == index.None || r.queues[a.Queue].first == nil {
+		return v
+	}
+	job := r.session.Volcano.Jobs[a.Task.Job]
+	if r.holderBefore(a.Queue, job) == nil || r.session.Books.Waits(a.Task) {
+		return v
+	}
+	later := quota.Later{Complete: complete(job), Started: started(job), Reserved: r.reserved(a.Queue, job)}
+	if later.HeldBack(r.queues[a.Queue].turn) {
+		v.Reason = quota.HeldByOrder
+	}
+	return v
+}
+
+// FitCard has nothing to say: Fit decides about the task.
+func (r *Rule) FitCard(_ *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
+	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
+}
+
+// Lacks is false: no eviction ends the turn of another job.
+func (r *Rule) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, fastres.Dim, float64) bool {
+	return false
+}
+
+// FitOwn refuses what Fit refuses, whoever is evicted.
+func (r *Rule) FitOwn(b *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
+	return r.Fit(b, a)
+}
+
+// Measure names the job that holds back what is refused, and the time until which it does at most.
+func (r *Rule) Measure(of *constraint.Refusal, _ fastres.Dim, _ float64) constraint.Shortfall {
+	if of.Verdict.Reason != quota.HeldByOrder {
+		return constraint.Shortfall{}
+	}
+	state := &r.queues[of.Queue]
+	by := r.holderBefore(of.Queue, r.session.Volcano.Jobs[of.Job])
+	if by == nil {
+		return constraint.Shortfall{}
+	}
+	return constraint.Shortfall{Verdict: of.Verdict, Until: state.turn.Began.Add(state.order.Hold),
+		Detail: fmt.Sprintf("job <%s/%s> goes first (order: %s)", by.Namespace, by.Name, state.order.Rule)}
+}
+
+// Charged, Refunded, Hold and Withdraw note that another job may hold back others now.
+func (r *Rule) Charged(constraint.Ask)  { r.changes++ }
+func (r *Rule) Refunded(constraint.Ask) { r.changes++ }
+func (r *Rule) Hold(constraint.JobAsk)  { r.changes++ }
+func (r *Rule) Withdraw(constraint.JobAsk) (restore func()) {
+	r.changes++
+	return func() { r.changes++ }
+}
