@@ -332,7 +332,7 @@ var general = []mutant{
 	{"AddBounds", "case s.Closed(q) && ix.IsLeaf(q) && !group:", "case false:"},
 	{"countQueues", "annotated && q != tree.Root()", "annotated"},
 	{"Registry.readQueues", "changed = r.readQueue(names, q) || changed", "r.readQueue(names, q)"},
-	{"missing", "{ return max(0, g.min-g.allocated) }", "{ return g.min }"},
+	{"group.missing", "{ return max(0, g.min-g.allocated) }", "{ return g.min }"},
 	{"AddElastic", "keep -= kept", ""},
 	{"finished", "return task.Status == api.Succeeded || task.Status == api.Failed", "return false"},
 	{"Session.FitNode", "if !slices.Contains(r.Selector.Dims, c.dim) {", "if false {"},

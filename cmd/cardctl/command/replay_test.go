@@ -60,7 +60,7 @@ func TestReplayBadInput(t *testing.T) {
 		{[]string{"--trace", file("large.csv", traceHead+strings.Replace(traceLine, ",8,", ",9,", 1))}, "error: the trace has no job that can be replayed"},
 		{[]string{"--trace", "x", "--format", "xml"}, `error: --format: unknown format "xml": one of csv, philly, helios, pai, openb, swf`},
 		{[]string{"--trace", "x", "--make", "3"}, "error: --trace and --make exclude each other"},
-		{[]string{"--make", "-3"}, "error: --make, --busy and --period must be positive"},
+		{[]string{"--make", "-3"}, "error: --make, --busy, --period and --checkpoint must be positive"},
 		{[]string{"--trace", "x", "--conf", conf, "--conf", conf}, "error: --conf: 3 configurations: at most two are compared"},
 		{[]string{"--trace", file("good.csv", traceHead+traceLine), "--map", file("map.yaml", "cards: 3\n")}, "error: --map: "},
 	} {

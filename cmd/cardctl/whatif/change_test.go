@@ -20,7 +20,7 @@ func TestEveryPolicyCanBeTried(t *testing.T) {
 		policy.MinRuntimeKey: "1h", policy.PreemptMinRuntimeKey: "1h", policy.ReclaimDelayKey: "5m", policy.NamespaceCapabilityKey: `{"cpu": "8"}`,
 		card.NamespaceKey: `{"A": 1}`, card.HolderKey: `{"user": {"*": {"A": 1}}}`, policy.FairShareKey: "false", policy.FairShareHoldKey: "30m", policy.FairShareNamespacesKey: "true",
 		policy.FairShareWeightKey: "2", card.BudgetKey: `{"A": "10h/day"}`,
-		policy.EvictionBudgetKey: "10/1h", policy.ReclaimBudgetKey: "10/1h", policy.EnforceQuotaKey: "after=30m"}
+		policy.EvictionBudgetKey: "10/1h", policy.ReclaimBudgetKey: "10/1h", policy.EnforceQuotaKey: "after=30m", policy.EvictionGraceKey: "10m"}
 	require.ElementsMatch(t, policy.Keys(), slices.Collect(maps.Keys(values)), "a policy is new: give it a value")
 	values[index.PathKey], values[index.WeightsKey] = "root/eng/owner", "1/6/8"
 	w, _ := world(t, lending)
