@@ -17,7 +17,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
-// claimedCards is what a scheduler knows of a resource claim: docs/cards.md says what that is ("Resource claims"). It lasts as long
+// claimedCards models the knowledge of a scheduler about a resource claim (docs/cards.md, "Resource claims"). It lasts as long
 // as pods have the claim, also if the claim is deleted.
 type claimedCards struct {
 	uid types.UID

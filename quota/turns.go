@@ -18,7 +18,7 @@ import (
 //
 // Upstream: none.
 
-// JobPlace is what the order of a queue compares of a job.
+// JobPlace has the properties of a job by which a queue orders it.
 type JobPlace struct {
 	Priority int32
 	Created  time.Time

@@ -20,7 +20,7 @@ type declaration struct {
 	name       string // in full, such as quota/assign.loads.Add
 	file       string
 	start, end int // in the file, without the comment before it
-	// body is what is between the braces of a function, and results whether it returns something.
+	// body lies between the braces of a function, and results reports whether it returns something.
 	// A function with labels has no body here, since a copy of it would declare them again.
 	body    struct{ start, end int }
 	results bool

@@ -197,15 +197,11 @@ func prepare(tree, only string) ([]mutated, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all, chosen []mutated
-	for _, m := range mutants {
-		applied, err := m.apply(s)
-		if err != nil {
-			return nil, err
-		}
-		applied.number = len(all) + 1
-		all = append(all, applied)
+	all, err := s.applyAll(mutants)
+	if err != nil {
+		return nil, err
 	}
+	var chosen []mutated
 	files, err := merge(s, all)
 	if err != nil {
 		return nil, err

@@ -32,6 +32,19 @@ type mutated struct {
 	body     []byte // the body of the function with the mutation, nil if the mutation is not in the body of a function
 }
 
+// applyAll applies mutants and numbers them.
+func (s *sources) applyAll(list []mutant) (all []mutated, err error) {
+	for i, m := range list {
+		applied, err := m.apply(s)
+		if err != nil {
+			return nil, err
+		}
+		applied.number = i + 1
+		all = append(all, applied)
+	}
+	return all, nil
+}
+
 // apply returns the file with the mutation. It returns an error if the text is not in the
 // declaration exactly once, or if the result is not Go. This keeps the list up to date.
 func (m mutant) apply(s *sources) (mutated, error) {

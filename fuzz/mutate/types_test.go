@@ -59,13 +59,8 @@ func TestMutantsCompile(t *testing.T) {
 func TestMergedCompiles(t *testing.T) {
 	s, err := readSources("../..")
 	require.NoError(t, err)
-	var all []mutated
-	for i, m := range mutants {
-		applied, err := m.apply(s)
-		require.NoError(t, err)
-		applied.number = i + 1
-		all = append(all, applied)
-	}
+	all, err := s.applyAll(mutants)
+	require.NoError(t, err)
 	files, err := merge(s, all)
 	require.NoError(t, err)
 	packages := listPackages(t)

@@ -129,7 +129,7 @@ type Notifier interface {
 	// Notice returns until when a task of q may not be evicted, if it gets notice now at the latest. It is not after now for one that may be
 	// evicted, and the zero time for one that gets no notice. It is safe for many goroutines.
 	Notice(q index.Queue, task *api.TaskInfo) time.Time
-	// Give gives a task notice, unless it has it. why is what it would be evicted for.
+	// Give gives a task notice, unless it has it. The event on the pod ends with why.
 	Give(q index.Queue, task *api.TaskInfo, why string)
 	// Has reports whether a task has notice.
 	Has(q index.Queue, task *api.TaskInfo) bool

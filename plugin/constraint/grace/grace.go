@@ -148,7 +148,7 @@ func (n *Notices) Has(q index.Queue, task *api.TaskInfo) bool {
 	return has && n.graceOf(q, task) > 0
 }
 
-// Give gives a task of q notice, unless it has it. why is what it would be evicted for.
+// Give gives a task of q notice, unless it has it. The event on the pod ends with why.
 func (n *Notices) Give(q index.Queue, task *api.TaskInfo, why string) {
 	until := n.Notice(q, task)
 	if _, given := n.memory.given[task.UID]; given || until.IsZero() {

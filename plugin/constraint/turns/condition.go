@@ -24,7 +24,7 @@ const (
 	Started       = "Started"
 )
 
-// turn is what the condition of a job states.
+// turn is the condition of a job, read.
 type turn struct {
 	quota.Turn
 	known bool // it has held back others, and has not had its minimum since
