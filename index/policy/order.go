@@ -26,7 +26,7 @@ type Order struct {
 	Hold time.Duration // how long a job that waits for quota holds back later ones, 0 for never
 }
 
-// DefaultHold is how long a job holds back later ones where the annotation does not say it.
+// DefaultHold bounds the time for which a job holds back later ones, where the annotation has no hold=.
 const DefaultHold = time.Hour
 
 const wantOrder = "best-effort, fifo or priority-fifo, the latter two also with a duration of 0 or more, such as fifo,hold=30m"

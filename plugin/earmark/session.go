@@ -35,8 +35,8 @@ type Mark struct {
 	Queue   index.Queue
 	Account index.Queue    // of its holders, None where no queue limits one
 	Charge  fastres.Vector // to the queue, with the card of the node
-	// Leaves are the charges of tasks that still run, and are evicted for Task later. Kept is what it needs on the node beyond what
-	// they leave; nil for all that it requests.
+	// Leaves has the charges of running tasks that will be evicted for Task. Task needs Kept on the node beside what they leave; nil
+	// stands for its whole request.
 	Leaves []Left
 	Kept   *api.Resource
 	// placed is the pod of the job that got a node in this session in place of the earmark, ""
@@ -44,7 +44,7 @@ type Mark struct {
 	placed api.TaskID
 }
 
-// Left is what a task leaves that is going to be evicted: the charge of a queue, and of an account of holders or None.
+// Left is the charge of a task that will be evicted, on its queue and on an account of holders or None.
 type Left struct {
 	Queue, Account index.Queue
 	Charge         fastres.Vector

@@ -29,7 +29,7 @@ import (
 // together with them where the job has too few tasks to start. Then they may be named for the evictor, and for nobody else: in one session
 // in which it is asked about, or within lateness.
 
-// lateness is how long the victims of a delay are kept for an evictor that is not asked about any more.
+// lateness bounds the time for which victims are kept, after their notice, for an evictor that Volcano does not ask about.
 const lateness = time.Minute
 
 // delay is an eviction that waits for the end of notices. It lasts across sessions.
