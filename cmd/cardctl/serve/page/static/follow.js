@@ -7,6 +7,15 @@ htmx.createEventSource = (address) => {
   return stream;
 };
 
+// A user who logs out has no access to the stream. The page is about to go, and neither follows nor connects again.
+let leaving = false;
+document.addEventListener("submit", (event) => {
+  if (!event.target.matches("form.user")) return;
+  leaving = true;
+  stream?.close();
+});
+document.addEventListener("htmx:beforeSwap", (event) => { if (leaving) event.detail.shouldSwap = false; });
+
 // Shows a line while the server does not answer. Without it, a page that follows the cluster
 // would look as if nothing changed.
 const lost = document.getElementById("lost");
