@@ -74,8 +74,8 @@ const (
 	budgetSums    = "no queue is charged more card-hours than its pods have used"
 	inPlace       = "a job loses its promise to one of its queue with a higher priority alone"
 	notTaken      = "what victims leave belongs to whom they were evicted for"
-	inTurn        = "no job passes one that waits for quota and goes first"
-	turnTimes     = "a job holds back others for no longer than its queue says"
+	inOrder       = "no job passes one that waits for quota and goes first"
+	holdTimes     = "a job holds back others for no longer than its queue says"
 	once          = "no pod is evicted for one that waits for others"
 	admitted      = "no job waits that fits as a whole beside what all have and were promised"
 )
@@ -103,8 +103,8 @@ var invariants = []invariant{
 	{name: "what is above a bound for too long is evicted", at: []moment{atOpen}, check: (*chaosCycle).checkTolerated},
 	{name: jobsBound, at: []moment{afterAction}, check: (*chaosCycle).checkMaxJobs},
 	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
-	{name: inTurn, at: []moment{afterAction}, check: (*chaosCycle).checkTurns, placed: (*chaosCycle).checkTurn},
-	{name: turnTimes, at: []moment{atOpen}, check: (*chaosCycle).checkTurnTimes},
+	{name: inOrder, at: []moment{afterAction}, check: (*chaosCycle).checkJobOrder, placed: (*chaosCycle).checkPodOrder},
+	{name: holdTimes, at: []moment{atOpen}, check: (*chaosCycle).checkHoldTimes},
 	{name: promiseTimes, at: []moment{atOpen}, check: (*chaosCycle).checkPromises},
 	{name: holderSums, at: []moment{atOpen, afterEvent, afterAction}, check: (*chaosCycle).checkHolders},
 	{name: holderMost, placed: (*chaosCycle).checkHolderLimit},
