@@ -13,6 +13,7 @@ import (
 // TestWarningsOnce logs a warning once, and bounds the memory of warnings.
 func TestWarningsOnce(t *testing.T) {
 	var logged bytes.Buffer
+	klog.LogToStderr(false)
 	klog.SetOutput(&logged)
 	t.Cleanup(func() { klog.SetOutput(io.Discard) })
 	var w Log
