@@ -154,12 +154,8 @@ func (r *Rule) readExcesses() {
 		}
 		var news []excess
 		for d := range s.Index.Allocated(q).Requested() {
-			e := excess{
-				queue: q,
-				dim:   d,
-				has:   s.Index.Allocated(q).Get(d) - s.Index.Terminating.Row(q).Get(d),
-				bound: s.Index.RealCapability.At(q, d),
-			}
+			e := excess{queue: q, dim: d,
+				has: s.Index.Allocated(q).Get(d) - s.Index.Terminating.Row(q).Get(d), bound: s.Index.RealCapability.At(q, d)}
 			if e.spent = s.Intake.Policies(q).EnforceBudgets() && s.HasSpent(q, d); e.spent {
 				e.bound = 0
 			}
