@@ -2,6 +2,7 @@ package fairness
 
 import (
 	"cmp"
+	"sort"
 	"sync"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -34,6 +35,7 @@ type startTags struct {
 	turns       []float64     // by queue: of pending pods
 	share       []float64     // by queue
 	child, next []index.Queue // by queue: its first child, and its next sibling
+	lines       [][]line      // by queue: of its children, nil until they are asked for
 	tags        []rank        // by queue and height above it
 	known       []bool        // by queue: its tags are known
 	height      int
@@ -138,10 +140,15 @@ func (t *startTags) setTags(o *Order, q index.Queue) {
 	tags[0] = o.memory.ranks[q]
 	for height, p := range path[1:] {
 		clear(t.extra)
-		for s := t.child[p]; s != index.None; s = t.next[s] {
-			n := t.ahead(o, s, path[height], q, tags[height])
-			for c := range t.extra {
-				t.extra[c] += n * t.step[int(s)*len(t.free)+c]
+		if t.lines[p] == nil {
+			t.lines[p] = t.makeLines(o, p)
+		}
+		for i := range t.lines[p] {
+			l := &t.lines[p][i]
+			if n := t.ahead(o, l, path[height], q, tags[height]); n > 0 {
+				for c := range t.extra {
+					t.extra[c] += l.sums[(n-1)*len(t.free)+c]
+				}
 			}
 		}
 		for c, free := range t.free {
@@ -152,40 +159,21 @@ func (t *startTags) setTags(o *Order, q index.Queue) {
 	t.known[q] = true
 }
 
-// ahead is n(s) for the turn of q, which is c or below it, at a rank of c: a bisection, since the rank of s never falls.
-func (t *startTags) ahead(o *Order, s, c, q index.Queue, at rank) float64 {
-	switch sp, qp := o.priority(s), o.priority(q); {
-	case t.passed[s]:
-		return 0
-	case s == q || !t.tree.IsLeaf(s):
-	case sp > qp:
-		return t.turns[s]
-	case sp < qp:
+// ahead is the number of turns of a line that are before that of q, which is c or below it, at a rank of c.
+func (t *startTags) ahead(o *Order, l *line, c, q index.Queue, at rank) int {
+	switch priority := o.priority(q); {
+	case !l.inner && l.priority > priority:
+		return len(l.turns)
+	case !l.inner && l.priority < priority:
 		return 0
 	}
-	from, to := 0.0, 1.0 // the first from turns are before that of q
-	for to <= t.turns[s] && t.goesBefore(o, s, c, to-1, at) {
-		from, to = to, 2*to
-	}
-	to = min(to, t.turns[s]+1) - 1
-	for from < to {
-		mid := float64(int(from+to+1) / 2)
-		if t.goesBefore(o, s, c, mid-1, at) {
-			from = mid
-		} else {
-			to = mid - 1
+	return sort.Search(len(l.turns), func(i int) bool {
+		order := l.turns[i].rank.compare(at)
+		if order == 0 && l.turns[i].of != c {
+			order = t.tie(o, l.turns[i].of, c)
 		}
-	}
-	return from
-}
-
-// goesBefore reports whether s has one more turn after so many ones, before that of c at a rank.
-func (t *startTags) goesBefore(o *Order, s, c index.Queue, after float64, at rank) bool {
-	step := t.step[int(s)*len(t.free):]
-	if order := t.rankWith(o, s, step[:len(t.free)], after).compare(at); order != 0 || s == c {
-		return order < 0
-	}
-	return t.tie(o, s, c) < 0
+		return order >= 0
+	})
 }
 
 // rankWith returns the rank of a queue that has got a number of times some amounts more than at first.
@@ -209,7 +197,7 @@ func (t *startTags) read(o *Order) {
 	t.ready, t.height = true, 1
 	t.base, t.step, t.free, t.extra = zeros(t.base, n*columns), zeros(t.step, n*columns), zeros(t.free, columns), zeros(t.extra, columns)
 	t.turns, t.known, t.got, t.served = zeros(t.turns, n), zeros(t.known, n), zeros(t.got, n), zeros(t.served, n)
-	t.share = zeros(t.share, n)
+	t.share, t.lines = zeros(t.share, n), zeros(t.lines, n)
 	for q := range t.share {
 		t.share[q] = ix.Share(index.Queue(q))
 	}
