@@ -174,8 +174,8 @@ func (c *chaosCycle) terminating() map[string]amounts {
 // terminatingOf returns what such pods hold of a dimension, on nodes that are there.
 func (c *chaosCycle) terminatingOf(dimension string) (sum float64) {
 	c.eachCharge(func(_ *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
-		if n := c.World.Nodes[task.NodeName]; c.terminates(p, task) && n != nil && !n.Lost {
-			sum += c.given(n.Spec, charge)[dimension]
+		if c.terminates(p, task) {
+			sum += c.given(p, task.NodeName, charge)[dimension]
 		}
 	})
 	return sum

@@ -37,6 +37,10 @@ type Claim struct {
 	node      string   // of placed
 	placedAt  uint64   // the session that noted placed
 	named     bool     // pods name the claim, and may share it
+	// first is the node of the first pod that got one in this session and shares the claim, and sharers the number of these pods.
+	// Before the claim is allocated, all its pods are charged for what it can get there.
+	first   string
+	sharers int
 	// known are the cards of the allocated devices: a device that is gone stays the card that it was.
 	known map[allocatedDevice]share
 }
@@ -80,7 +84,7 @@ func (p *podClaims) placed() bool {
 func (d *devices) readClaims(s *Session, objects []*resourcev1.ResourceClaim) {
 	session := s.registry.session
 	for _, c := range d.claims {
-		c.object = nil
+		c.object, c.first, c.sharers = nil, "", 0
 	}
 	for _, o := range objects {
 		d.claim(o.Namespace, o.Name).set(o)
@@ -303,7 +307,19 @@ func (c *Claim) on(node string) []charge {
 	case len(c.placed) > 0 && (c.named || c.node == node):
 		return c.placed
 	}
-	return c.most(node)
+	most := c.most(node)
+	if c.first == "" || len(most) == 0 {
+		return most // where the node gives nothing, the pod cannot run either
+	}
+	return c.most(c.first)
+}
+
+// where returns the node of the pods that share the claim, "" where there are none. Until it is allocated, the others need the same one.
+func (c *Claim) where() string {
+	if c.named && len(c.placed) > 0 {
+		return c.node
+	}
+	return c.first
 }
 
 // most returns the most that the claim can get on a node.
@@ -411,8 +427,8 @@ func (s *Session) fitClaim(p *PodRequest, c *Claim, node string) NodeFit {
 	if c.object == nil {
 		return NodeFit{Reason: ClaimUnknown, Text: c.Name}
 	}
-	if c.allocated == nil && c.named && len(c.placed) > 0 && c.node != node {
-		return NodeFit{Reason: ClaimRefused, Text: fmt.Sprintf("<%s>: it is not allocated yet, and another pod of it is on node %s", c.Name, c.node)}
+	if at := c.where(); c.allocated == nil && at != "" && at != node {
+		return NodeFit{Reason: ClaimRefused, Text: fmt.Sprintf("<%s>: it is not allocated yet, and another pod of it is on node %s", c.Name, at)}
 	}
 	if c.allocated == nil && (len(c.placed) == 0 || c.node != node) {
 		if c.shape.problem != "" {
@@ -443,6 +459,36 @@ func (s *Session) fitClaim(p *PodRequest, c *Claim, node string) NodeFit {
 // sharedName is the name of a claim in the accounts of queues, where quotas of device classes have claims of their own.
 func (c *Claim) sharedName() string { return "cards of " + c.Name }
 
+// Share notes that a pod got a node in the session, for the claims that it shares.
+func (s *Session) Share(p *PodRequest, node string) {
+	if !p.Shares() {
+		return
+	}
+	for _, c := range p.claims.shared {
+		if len(c.on(node)) == 0 {
+			continue
+		}
+		if c.sharers++; c.first == "" {
+			c.first = node
+		}
+	}
+}
+
+// Unshare takes Share back when the pod leaves the node.
+func (s *Session) Unshare(p *PodRequest, node string) {
+	if !p.Shares() {
+		return
+	}
+	for _, c := range p.claims.shared {
+		if len(c.on(node)) == 0 {
+			continue
+		}
+		if c.sharers--; c.sharers <= 0 {
+			c.first, c.sharers = "", 0
+		}
+	}
+}
+
 // Unplace forgets where the claims that a pod shares were placed, if no pod with a node holds them any more.
 func (s *Session) Unplace(p *PodRequest, held func(claim string) bool) {
 	if !p.Shares() {
@@ -461,14 +507,14 @@ func (p *PodRequest) HasClaims() bool { return p.claims != nil }
 // Shares reports whether the pod shares resource claims with others.
 func (p *PodRequest) Shares() bool { return p.claims != nil && len(p.claims.shared) > 0 }
 
-// SharedOn returns the claims that a pod shares, with what they take on the node of each.
-func (s *Session) SharedOn(p *PodRequest, nodeOf func(claim string) string) (claims []index.DeviceClaim) {
+// SharedOn returns the claims that a pod shares, with what they take on a node.
+func (s *Session) SharedOn(p *PodRequest, node string) (claims []index.DeviceClaim) {
 	if !p.Shares() {
 		return nil
 	}
 	for _, c := range p.claims.shared {
 		claim := index.DeviceClaim{Name: c.sharedName()}
-		s.eachClaimed(p, []*Claim{c}, nodeOf(claim.Name), func(r Request) bool {
+		s.eachClaimed(p, []*Claim{c}, node, func(r Request) bool {
 			if r.claimed != 0 {
 				claim.Devices = s.Spread(claim.Devices, r.claimed, r.Amount)
 			}
