@@ -402,7 +402,7 @@ func (w *chaos) remembersClaims() bool {
 
 // claims draws devices on nodes, and jobs whose pods get them by resource claims.
 func (d *draw) claims() {
-	if !*worldClaims || d.plain || !d.chance(25) {
+	if d.plain || !d.chance(25) {
 		return
 	}
 	nodes := 1 + d.IntN(2)
