@@ -199,7 +199,7 @@ func (w *chaos) checkRest(settled bool, broken sabotage) {
 			late += n
 		}
 		switch {
-		case late > 0 && (w.exchanges() || w.preemptsInVain() || w.reclaimsInVain() || w.spreads()):
+		case late > 0 && (w.exchanges() || w.preemptsInVain() || w.reclaimsInVain() || w.spreads() || w.refills()):
 			return
 		case late > 0 && !unchecked(comesToRest):
 			violated(comesToRest, "%d pods are evicted in the last %d of %d quiet cycles", late, w.mostQuiet()/3, w.mostQuiet())

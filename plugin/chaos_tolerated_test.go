@@ -58,6 +58,16 @@ func (w *chaos) spreads() bool {
 	return false
 }
 
+// refills reports whether a queue gets cards again whenever a budget begins anew, and loses them when it is used up.
+func (w *chaos) refills() bool {
+	for queue := range w.Queues {
+		if strings.HasSuffix(w.policy(queue, policy.EnforceQuotaKey), "budgets") && w.hasBudgets(queue) {
+			return true
+		}
+	}
+	return false
+}
+
 // above is the excess of a queue over its bound of a dimension, with the bounds since it began.
 type above struct {
 	queue, dim string

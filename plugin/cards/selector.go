@@ -94,8 +94,8 @@ func (p *PodRequest) requests(r ResourceID) bool {
 	return slices.ContainsFunc(p.resources, func(request resourceRequest) bool { return request.resource == r })
 }
 
-// onlyWhole reports whether the pod requests one resource, and whole cards of it: nearly every pod does.
-func (p *PodRequest) onlyWhole() bool {
+// OnlyWhole reports whether the pod requests one resource, and whole cards of it: nearly every pod does.
+func (p *PodRequest) OnlyWhole() bool {
 	return len(p.resources) == 1 && p.held == nil && p.fractions == nil && p.claims == nil
 }
 
