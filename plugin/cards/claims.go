@@ -540,21 +540,34 @@ func (s *Session) SharedRequest(p *PodRequest, node string) (request Request) {
 // what it has.
 func (s *Session) SharedOpen(p *PodRequest) iter.Seq2[string, Request] {
 	return func(yield func(string, Request) bool) {
-		if !p.Shares() {
-			return
-		}
-		for _, c := range p.claims.shared {
-			more := s.eachClaimed(p, []*Claim{c}, "", func(r Request) bool {
-				if r.claimed != 0 {
-					r.Selector = s.only(Devices, r.claimed)
-				}
-				return yield(c.sharedName(), r)
-			})
-			if !more {
-				return
-			}
+		if p.Shares() {
+			s.eachNamed(p, p.claims.shared, (*Claim).sharedName, yield)
 		}
 	}
+}
+
+// ClaimedOpen iterates over the requests of all claims of a pod, by the name of the claim, "" for one that the pod does not share.
+func (s *Session) ClaimedOpen(p *PodRequest) iter.Seq2[string, Request] {
+	return func(yield func(string, Request) bool) {
+		if p.claims != nil && s.eachNamed(p, p.claims.own, func(*Claim) string { return "" }, yield) {
+			s.eachNamed(p, p.claims.shared, (*Claim).sharedName, yield)
+		}
+	}
+}
+
+func (s *Session) eachNamed(p *PodRequest, claims []*Claim, name func(*Claim) string, yield func(string, Request) bool) bool {
+	for _, c := range claims {
+		more := s.eachClaimed(p, []*Claim{c}, "", func(r Request) bool {
+			if r.claimed != 0 {
+				r.Selector = s.only(Devices, r.claimed)
+			}
+			return yield(name(c), r)
+		})
+		if !more {
+			return false
+		}
+	}
+	return true
 }
 
 // OwnOn returns the cards that a pod has on a node beside the claims that it shares.

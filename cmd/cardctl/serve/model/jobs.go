@@ -8,6 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
@@ -39,7 +41,7 @@ func details(w *engine.World, s *engine.Session) map[string]*Detail {
 	all, jobs, labels := map[string]*Detail{}, stock.Jobs(s), s.CardLabels()
 	shared := engine.SharedCards(w.Nodes, labels, s.CardFractions())
 	for _, g := range w.Groups {
-		d := &Detail{Requests: requestsOf(g, labels, shared)}
+		d := &Detail{Requests: requestsOf(s, g, labels, shared)}
 		if !g.CreationTimestamp.IsZero() {
 			d.Created = &g.CreationTimestamp
 		}
@@ -54,9 +56,9 @@ func jobKey(namespace, podGroup string) string { return namespace + "/" + podGro
 
 // requestsOf returns the cards that the pods of a job request which are on no node. A job without pods
 // has an annotation for it.
-func requestsOf(g *engine.Group, labels card.Labels, shared engine.Shared) []stock.Amount {
+func requestsOf(s *engine.Session, g *engine.Group, labels card.Labels, shared engine.Shared) []stock.Amount {
 	sums := map[string]float64{}
-	pods := 0
+	pods, claims := 0, map[string]map[string]float64{}
 	for _, pod := range slices.Concat(g.Pods, g.Coming) {
 		if pod.Spec.NodeName != "" || pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
 			continue
@@ -67,6 +69,12 @@ func requestsOf(g *engine.Group, labels card.Labels, shared engine.Shared) []sto
 				sums[cmp.Or(card.NameOf(pod.Annotations).String(), string(r.Resource))] += r.Milli.Cards()
 			}
 		}
+		addClaimed(s, g, pod, sums, claims)
+	}
+	for _, of := range claims {
+		for name, n := range of {
+			sums[name] += n
+		}
 	}
 	if pods == 0 && len(g.Pods) == 0 {
 		stated, _ := card.ParseRequest(g.Annotations[card.RequestKey])
@@ -75,6 +83,31 @@ func requestsOf(g *engine.Group, labels card.Labels, shared engine.Shared) []sto
 		}
 	}
 	return stock.Amounts(sums)
+}
+
+// addClaimed adds what the resource claims of a pod request to sums, and to shared by claim what the pod may share with others: the
+// job has it once.
+func addClaimed(s *engine.Session, g *engine.Group, pod *v1.Pod, sums map[string]float64, shared map[string]map[string]float64) {
+	job := s.Jobs[g.ID()]
+	if job == nil || job.Tasks[api.TaskID(pod.UID)] == nil {
+		return
+	}
+	own := map[string]map[string]float64{}
+	for claim, r := range s.Quota.Claimed(job.Tasks[api.TaskID(pod.UID)]) {
+		if own[claim] == nil {
+			own[claim] = map[string]float64{}
+		}
+		own[claim][r.Card] += r.Cards
+	}
+	for claim, of := range own {
+		if claim != "" {
+			shared[claim] = of
+			continue
+		}
+		for name, n := range of {
+			sums[name] += n
+		}
+	}
 }
 
 // Detail returns that of a job. There is one for each finding.
