@@ -356,6 +356,11 @@ func (c *chaosCycle) getsCards(j *world.Job, p *world.Pod, node string) bool {
 			return true
 		}
 	}
+	for _, key := range claimKeys(j, p) {
+		if h := c.claimed[key]; h != nil && len(h.known) > 0 {
+			return true // also if nobody knows which cards its devices were
+		}
+	}
 	for _, name := range listOf(p.Spec.Shares) {
 		claim := c.Claim(j.Namespace(), name)
 		for _, pool := range c.Pools {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
@@ -95,6 +97,7 @@ func (c *chaosCycle) noteAbove() (all map[string]above) {
 				}
 			}
 		})
+		delete(has, string(v1.ResourcePods)) // no quota bounds their number
 		for d, amount := range has {
 			if spends && c.spent(queue, d) {
 				bound[d] = 0

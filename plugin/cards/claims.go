@@ -74,10 +74,11 @@ type podClaims struct {
 	unmade string
 }
 
-// placed reports whether some claim is charged for what it could get on a node, whatever devices are there now.
-func (p *podClaims) placed() bool {
-	placed := func(c *Claim) bool { return len(c.placed) > 0 }
-	return slices.ContainsFunc(p.own, placed) || slices.ContainsFunc(p.shared, placed)
+// charged reports whether some claim is charged for what it could get on a node, whatever devices are there now, or has devices, also
+// if nobody knows any more which cards they were.
+func (p *podClaims) charged() bool {
+	charged := func(c *Claim) bool { return len(c.placed)+len(c.allocated) > 0 }
+	return slices.ContainsFunc(p.own, charged) || slices.ContainsFunc(p.shared, charged)
 }
 
 // readClaims follows the claims of a session.
