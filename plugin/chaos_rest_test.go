@@ -285,10 +285,10 @@ func (w *chaos) remembers() bool {
 	if w.remembersClaims() {
 		return true
 	}
-	for _, j := range w.Jobs {
-		if w.forgotten(j) {
-			return true
-		}
+	if slices.ContainsFunc(w.Jobs, w.forgotten) {
+		return true
+	}
+	for _, j := range slices.Concat(w.Jobs, w.Orphans) {
 		for _, p := range j.All() {
 			if !p.Placed() {
 				continue
