@@ -8,8 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"volcano.sh/volcano/pkg/scheduler/api"
-
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
@@ -58,56 +56,28 @@ func jobKey(namespace, podGroup string) string { return namespace + "/" + podGro
 // has an annotation for it.
 func requestsOf(s *engine.Session, g *engine.Group, labels card.Labels, shared engine.Shared) []stock.Amount {
 	sums := map[string]float64{}
-	pods, claims := 0, map[string]map[string]float64{}
+	var pods []*v1.Pod // that wait
 	for _, pod := range slices.Concat(g.Pods, g.Coming) {
 		if pod.Spec.NodeName != "" || pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
 			continue
 		}
-		pods++
+		pods = append(pods, pod)
 		for _, r := range shared.Requests(pod) {
 			if labels.Known(r.Resource) {
 				sums[cmp.Or(card.NameOf(pod.Annotations).String(), string(r.Resource))] += r.Milli.Cards()
 			}
 		}
-		addClaimed(s, g, pod, sums, claims)
 	}
-	for _, of := range claims {
-		for name, n := range of {
-			sums[name] += n
-		}
+	for name, n := range stock.Claimed(s, g, pods) {
+		sums[name] += n
 	}
-	if pods == 0 && len(g.Pods) == 0 {
+	if len(pods) == 0 && len(g.Pods) == 0 {
 		stated, _ := card.ParseRequest(g.Annotations[card.RequestKey])
 		for _, r := range stated {
 			sums[r.List.String()] += float64(r.Count)
 		}
 	}
 	return stock.Amounts(sums)
-}
-
-// addClaimed adds what the resource claims of a pod request to sums, and to shared by claim what the pod may share with others: the
-// job has it once.
-func addClaimed(s *engine.Session, g *engine.Group, pod *v1.Pod, sums map[string]float64, shared map[string]map[string]float64) {
-	job := s.Jobs[g.ID()]
-	if job == nil || job.Tasks[api.TaskID(pod.UID)] == nil {
-		return
-	}
-	own := map[string]map[string]float64{}
-	for claim, r := range s.Quota.Claimed(job.Tasks[api.TaskID(pod.UID)]) {
-		if own[claim] == nil {
-			own[claim] = map[string]float64{}
-		}
-		own[claim][r.Card] += r.Cards
-	}
-	for claim, of := range own {
-		if claim != "" {
-			shared[claim] = of
-			continue
-		}
-		for name, n := range of {
-			sums[name] += n
-		}
-	}
 }
 
 // Detail returns that of a job. There is one for each finding.
