@@ -38,7 +38,6 @@ type Claim struct {
 	placedAt  uint64   // the session that noted placed
 	named     bool     // pods name the claim, and may share it
 	// first is the node of the first pod that got one in this session and shares the claim, and sharers the number of these pods.
-	// Before the claim is allocated, all its pods are charged for what it can get there.
 	first   string
 	sharers int
 	// known are the cards of the allocated devices: a device that is gone stays the card that it was.
@@ -308,11 +307,7 @@ func (c *Claim) on(node string) []charge {
 	case len(c.placed) > 0 && (c.named || c.node == node):
 		return c.placed
 	}
-	most := c.most(node)
-	if c.first == "" || len(most) == 0 {
-		return most // where the node gives nothing, the pod cannot run either
-	}
-	return c.most(c.first)
+	return c.most(node)
 }
 
 // where returns the node of the pods that share the claim, "" where there are none. Until it is allocated, the others need the same one.
