@@ -66,8 +66,8 @@ func (c *chaosCycle) jobOf(j *world.Job) *api.JobInfo {
 	}
 	job := api.NewJobInfo(j.ID())
 	group := j.Group.Clone()
-	if !c.met[j] {
-		group.Labels, group.Annotations = nil, nil
+	if group.Labels, group.Annotations = nil, nil; c.met[j] != nil {
+		group.Labels, group.Annotations = c.met[j].Labels, c.met[j].Annotations
 	}
 	job.SetPodGroup(group)
 	for _, p := range j.All() {

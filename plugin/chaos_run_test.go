@@ -158,7 +158,9 @@ func (w *chaos) next(deeds []world.Deed, broken sabotage) *chaosCycle {
 	jobs := c.Jobs // closing drops them
 	framework.CloseSession(c.Session)
 	for _, j := range w.Jobs {
-		w.met[j] = jobs[j.ID()] != nil
+		if w.met[j] = nil; jobs[j.ID()] != nil {
+			w.met[j] = j.Group.Clone()
+		}
 	}
 	w.follow(jobs)
 	return c
