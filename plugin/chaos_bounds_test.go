@@ -350,10 +350,8 @@ func (c *chaosCycle) anyUnsure(path []string, unsure map[string]bool) bool {
 // present returns what queues are charged of a dimension for pods on nodes that are there
 // and give it.
 func (c *chaosCycle) present(dimension string) (sum float64) {
-	c.eachCharge(func(_ *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
-		if n := c.World.Nodes[task.NodeName]; n != nil && !n.Lost {
-			sum += c.given(n.Spec, charge)[dimension]
-		}
+	c.eachCharge(func(_ *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+		sum += c.given(p, task.NodeName, charge)[dimension]
 	})
 	return sum
 }

@@ -213,14 +213,37 @@ func (w *chaos) holdClaims(p *world.Pod, node string) {
 	}
 	first, _, _ := strings.Cut(p.Spec.Cards, "|")
 	for i, text := range listOf(p.Spec.Claims) {
-		var h *claimedCards
-		if p.Object != nil && i < len(p.Object.Status.ResourceClaimStatuses) {
-			h = w.claimed[p.Object.Namespace+"/"+*p.Object.Status.ResourceClaimStatuses[i].ResourceClaimName]
-		}
+		h := w.ownClaim(p, i)
 		for name, n := range h.charge(requestsOf(text), w.Pools[node].Gives(), node, first) {
 			has[fmt.Sprint(claimPrefix, i, " ", name)] = namedCard{card: name, sure: true, doubt: doubt || h != nil && h.doubt, milli: 1000 * n}
 		}
 	}
+}
+
+// ownClaim returns a claim that was made for a pod alone, nil for one that is not known.
+func (w *chaos) ownClaim(p *world.Pod, i int) *claimedCards {
+	if p.Object == nil || i >= len(p.Object.Status.ResourceClaimStatuses) {
+		return nil
+	}
+	return w.claimed[p.Object.Namespace+"/"+*p.Object.Status.ResourceClaimStatuses[i].ResourceClaimName]
+}
+
+// goneDevices returns what a pod has of devices that are gone, or that are other cards now.
+func (w *chaos) goneDevices(p *world.Pod, node string) amounts {
+	gone, gives := amounts{}, w.Pools[node].Gives()
+	first, _, _ := strings.Cut(p.Spec.Cards, "|")
+	for i := range listOf(p.Spec.Claims) {
+		h := w.ownClaim(p, i)
+		if h == nil {
+			continue
+		}
+		for device, name := range h.known {
+			if name = cmp.Or(name, first); device >= len(gives) || gives[device] != name {
+				gone[cardPrefix+name] += 1000
+			}
+		}
+	}
+	return gone
 }
 
 // shared is a claim that a pod shares, with what it takes.
@@ -333,6 +356,11 @@ func (c *chaosCycle) getsCards(j *world.Job, p *world.Pod, node string) bool {
 			return true
 		}
 	}
+	for _, key := range claimKeys(j, p) {
+		if h := c.claimed[key]; h != nil && len(h.known) > 0 {
+			return true // also if nobody knows which cards its devices were
+		}
+	}
 	for _, name := range listOf(p.Spec.Shares) {
 		claim := c.Claim(j.Namespace(), name)
 		for _, pool := range c.Pools {
@@ -379,7 +407,7 @@ func (w *chaos) remembersClaims() bool {
 
 // claims draws devices on nodes, and jobs whose pods get them by resource claims.
 func (d *draw) claims() {
-	if !*worldClaims || d.plain || !d.chance(25) {
+	if d.plain || !d.chance(25) {
 		return
 	}
 	nodes := 1 + d.IntN(2)

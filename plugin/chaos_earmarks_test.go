@@ -118,17 +118,17 @@ func (c *chaosCycle) future(has map[string]amounts, other *world.Job, chosen fun
 	for queue, of := range has {
 		will[queue] = maps.Clone(of)
 	}
-	add := func(queue string, of amounts, sign float64) {
+	add := func(queue string, of amounts) {
 		for _, q := range c.Path(queue) {
 			if will[q] == nil {
 				will[q] = amounts{}
 			}
 			for d, amount := range of {
-				will[q][d] += sign * amount
+				will[q][d] += amount
 			}
 		}
 	}
-	for queue, of := range c.terminating() {
+	for queue, of := range c.leaves() {
 		for d, amount := range of {
 			if will[queue] == nil {
 				will[queue] = amounts{}
@@ -136,27 +136,22 @@ func (c *chaosCycle) future(has map[string]amounts, other *world.Job, chosen fun
 			will[queue][d] -= amount
 		}
 	}
-	c.eachCharge(func(j *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
-		if c.enforced[task.UID] {
-			add(j.Spec.Queue, charge, -1) // evicted when the session opened
-		}
-	})
 	for _, m := range c.marksNow() {
 		if m.job == other || !chosen(m) {
 			continue
 		}
 		if task := c.jobOf(m.job).Tasks[api.TaskID(m.pod.Object.UID)]; task.Status == api.Pending {
-			add(m.job.Spec.Queue, c.requestOn(m.job, m.pod, task, m.node), 1)
+			add(m.job.Spec.Queue, c.requestOn(m.job, m.pod, task, m.node))
 		}
 	}
 	return will
 }
 
-// terminating returns what pods hold that are being deleted, by queue.
-func (c *chaosCycle) terminating() map[string]amounts {
-	all := map[string]amounts{}
+// leaves returns what pods hold that count as gone in the future, by queue.
+func (c *chaosCycle) leaves() map[string]amounts {
+	all, leaving := map[string]amounts{}, c.leaving()
 	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
-		if !c.terminates(p, task) {
+		if !leaving(p, task) {
 			return
 		}
 		for _, queue := range c.Path(j.Spec.Queue) {
@@ -171,14 +166,27 @@ func (c *chaosCycle) terminating() map[string]amounts {
 	return all
 }
 
-// terminatingOf returns what such pods hold of a dimension, on nodes that are there.
-func (c *chaosCycle) terminatingOf(dimension string) (sum float64) {
+// leavesOf returns what such pods hold of a dimension, on nodes that are there.
+func (c *chaosCycle) leavesOf(dimension string) (sum float64) {
+	leaving := c.leaving()
 	c.eachCharge(func(_ *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
-		if n := c.World.Nodes[task.NodeName]; c.terminates(p, task) && n != nil && !n.Lost {
-			sum += c.given(n.Spec, charge)[dimension]
+		if leaving(p, task) {
+			sum += c.given(p, task.NodeName, charge)[dimension]
 		}
 	})
 	return sum
+}
+
+// leaving returns which pods count as gone in the future: those that are being deleted, those that were evicted when the session opened,
+// and those that have notice and are promised to others (docs/policies.md, "eviction-grace").
+func (c *chaosCycle) leaving() func(p *world.Pod, task *api.TaskInfo) bool {
+	promised := map[api.TaskID]bool{}
+	for task := range c.own.reclaim.Promised() {
+		promised[task.UID] = true
+	}
+	return func(p *world.Pod, task *api.TaskInfo) bool {
+		return c.terminates(p, task) || c.enforced[task.UID] || promised[task.UID]
+	}
 }
 
 // terminates reports whether a pod was being deleted when the session opened.
@@ -198,7 +206,7 @@ func (c *chaosCycle) requestOn(j *world.Job, p *world.Pod, task *api.TaskInfo, n
 func (c *chaosCycle) fitsLater(j *world.Job, has map[string]amounts, more amounts) bool {
 	will, path := c.future(has, j, c.pending), c.Path(j.Spec.Queue)
 	present := func(d string) float64 {
-		sum := c.present(d) - c.terminatingOf(d)
+		sum := c.present(d) - c.leavesOf(d)
 		for _, m := range c.marks {
 			if m.job != j && c.pending(m) {
 				sum += c.requestOn(m.job, m.pod, c.jobOf(m.job).Tasks[api.TaskID(m.pod.Object.UID)], m.node)[d]

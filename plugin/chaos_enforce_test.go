@@ -124,8 +124,11 @@ func (c *chaosCycle) checkEnforced(name string) {
 	}
 	byJob := map[string][]*api.TaskInfo{}
 	for _, j := range c.World.Jobs {
+		if slices.ContainsFunc(j.All(), func(p *world.Pod) bool { return c.enforced[api.TaskID(p.Object.UID)] && c.unsure(p) }) {
+			continue // the others can be evicted with it
+		}
 		for _, p := range j.All() {
-			if job := c.jobOf(j); job != nil && c.enforced[api.TaskID(p.Object.UID)] && !c.unsure(p) {
+			if job := c.jobOf(j); job != nil && c.enforced[api.TaskID(p.Object.UID)] {
 				byJob[j.Spec.Name] = append(byJob[j.Spec.Name], job.Tasks[api.TaskID(p.Object.UID)])
 			}
 		}

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
+	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
 
 // groupsOf returns the weights of the groups that have a card, by the name of the group in quotas:
@@ -141,12 +141,16 @@ func (w *chaos) byGroups(queue, key, name string) (most float64, some bool) {
 	return most, some
 }
 
-// given returns the part of a charge that a node gives.
-func (c *chaosCycle) given(n workload.Node, charge amounts) amounts {
-	a := amounts{}
+// given returns the part of the charge of a pod that its node gives: nothing if the node is lost.
+func (c *chaosCycle) given(p *world.Pod, node string, charge amounts) amounts {
+	a, n := amounts{}, c.World.Nodes[node]
+	if n == nil || n.Lost {
+		return a
+	}
+	gone := c.goneDevices(p, node)
 	for d, amount := range charge {
-		if c.gives(n, d) {
-			a[d] = amount
+		if c.gives(n.Spec, d) {
+			a[d] = amount - gone[d]
 		}
 	}
 	for d := range a {

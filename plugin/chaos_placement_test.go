@@ -97,7 +97,7 @@ func (c *chaosCycle) checkPipelined(name string) {
 				if !isCard(d) {
 					continue
 				}
-				if at, excess := c.lends(path, d, amount, will, c.present(d)-c.terminatingOf(d), 0.1); excess > 0 {
+				if at, excess := c.lends(path, d, amount, will, c.present(d)-c.leavesOf(d), 0.1); excess > 0 {
 					violated(name, "%s waits for %s: of %s, %g is guaranteed to others below queue %q", task.Name, task.NodeName, d, excess, at)
 				}
 			}

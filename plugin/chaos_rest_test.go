@@ -66,8 +66,8 @@ func (c *chaosCycle) jobOf(j *world.Job) *api.JobInfo {
 	}
 	job := api.NewJobInfo(j.ID())
 	group := j.Group.Clone()
-	if !c.met[j] {
-		group.Labels, group.Annotations = nil, nil
+	if group.Labels, group.Annotations = nil, nil; c.met[j] != nil {
+		group.Labels, group.Annotations = c.met[j].Labels, c.met[j].Annotations
 	}
 	job.SetPodGroup(group)
 	for _, p := range j.All() {
@@ -285,10 +285,10 @@ func (w *chaos) remembers() bool {
 	if w.remembersClaims() {
 		return true
 	}
-	for _, j := range w.Jobs {
-		if w.forgotten(j) {
-			return true
-		}
+	if slices.ContainsFunc(w.Jobs, w.forgotten) {
+		return true
+	}
+	for _, j := range slices.Concat(w.Jobs, w.Orphans) {
 		for _, p := range j.All() {
 			if !p.Placed() {
 				continue

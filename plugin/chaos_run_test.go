@@ -158,7 +158,9 @@ func (w *chaos) next(deeds []world.Deed, broken sabotage) *chaosCycle {
 	jobs := c.Jobs // closing drops them
 	framework.CloseSession(c.Session)
 	for _, j := range w.Jobs {
-		w.met[j] = jobs[j.ID()] != nil
+		if w.met[j] = nil; jobs[j.ID()] != nil {
+			w.met[j] = j.Group.Clone()
+		}
 	}
 	w.follow(jobs)
 	return c
@@ -201,12 +203,8 @@ func (w *chaos) open(broken sabotage) *chaosCycle {
 	c.openWith(w.builder)
 	c.noteEnforced()
 	c.noteTold()
-	c.eachCharge(func(_ *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
-		n := c.World.Nodes[task.NodeName]
-		given := amounts{}
-		if n != nil && !n.Lost {
-			given = c.given(n.Spec, charge)
-		}
+	c.eachCharge(func(_ *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+		given := c.given(p, task.NodeName, charge)
 		for d, amount := range charge {
 			c.lost[d] += amount - given[d]
 		}

@@ -31,9 +31,7 @@ var (
 	worldWith  = flag.String("world-with", "", "the text that the scripts of the worlds have which TestChaos runs, such as devices")
 	worldFinds = flag.Int("world-finds", 1, "the number of violations after which TestChaos stops")
 	worldKnown = flag.Bool("world-known", false, "check the invariants that are known not to hold as well")
-	// worldClaims is off until its findings of the seeds 18 and 175 are explained: docs/dev/RELIABILITY.md.
-	worldClaims = flag.Bool("world-claims", false, "draw resource claims in the worlds of TestChaos")
-	worldRaw    = flag.Bool("world-raw", false, "print a world that breaks an invariant as it was drawn, and not the smallest one")
+	worldRaw   = flag.Bool("world-raw", false, "print a world that breaks an invariant as it was drawn, and not the smallest one")
 )
 
 // TestChaos runs random worlds. Tenants, admins, nodes and restarts of the scheduler act

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
@@ -58,6 +60,16 @@ func (w *chaos) spreads() bool {
 	return false
 }
 
+// refills reports whether a queue gets cards again whenever a budget begins anew, and loses them when it is used up.
+func (w *chaos) refills() bool {
+	for queue := range w.Queues {
+		if strings.HasSuffix(w.policy(queue, policy.EnforceQuotaKey), "budgets") && w.hasBudgets(queue) {
+			return true
+		}
+	}
+	return false
+}
+
 // above is the excess of a queue over its bound of a dimension, with the bounds since it began.
 type above struct {
 	queue, dim string
@@ -85,6 +97,7 @@ func (c *chaosCycle) noteAbove() (all map[string]above) {
 				}
 			}
 		})
+		delete(has, string(v1.ResourcePods)) // no quota bounds their number
 		for d, amount := range has {
 			if spends && c.spent(queue, d) {
 				bound[d] = 0

@@ -37,7 +37,7 @@ type chaos struct {
 	orphaned   map[*world.Job]bool
 	returns    bool                         // the configuration was without the plugin in the cycle before
 	left       bool                         // the configuration was without the plugin once
-	met        map[*world.Job]bool          // the scheduler has seen the PodGroup since it started
+	met        map[*world.Job]*api.PodGroup // as the scheduler has last seen it since it started
 	losses     []loss                       // evictions that count for budgets
 	told       map[api.TaskID]told          // notices of pods
 	toldAt     time.Time                    // when they were noted
@@ -85,7 +85,7 @@ func newChaos(c world.Config) *chaos {
 // start starts the scheduler anew.
 func (w *chaos) start() {
 	w.had, w.has, w.read = w.has, map[*world.Pod]map[string]namedCard{}, map[*world.Queue]*annotations{}
-	w.met, w.claimed = map[*world.Job]bool{}, nil
+	w.met, w.claimed = map[*world.Job]*api.PodGroup{}, nil
 	w.above, w.doubtAbove, w.told = nil, false, map[api.TaskID]told{}
 	w.losses, w.lossesBefore, w.lossLengths = nil, map[string]int{}, map[string]time.Duration{}
 	for _, v := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
@@ -290,7 +290,7 @@ func (w *chaos) holdAll() {
 func (w *chaos) noteOtherCards() {
 	for p, had := range w.had {
 		for resource, c := range w.has[p] {
-			w.use.doubt = w.use.doubt || had[resource].card != c.card
+			w.use.doubt = w.use.doubt || had[resource].card != c.card || had[resource].doubt
 		}
 	}
 	w.had = nil

@@ -53,8 +53,10 @@ func (m *claimModel) compareClaims(t *testing.T, f *fixture, c workload.Cluster,
 func (m *claimModel) comparePod(t *testing.T, f *fixture, o *oracle.Oracle, task *api.TaskInfo, node string, seen map[string]int) bool {
 	t.Helper()
 	for _, name := range m.pods[task.Name] {
-		if first := m.where[name]; first != "" && first != node && m.claims[name].cards == nil {
-			return false // the devices of the claim are those of another node
+		if first := m.where[name]; first != "" && first != node && m.claims[name].cards == nil { // its devices are those of another node
+			fit := f.own.FitsNode(&f.own.Books.Now, f.own.AskCards(task), node)
+			require.NotEqual(t, cards.NodeFits, fit.Reason, "%s on %s, the claim %s is on %s\n%v", task.Name, node, name, first, m)
+			return false
 		}
 	}
 	queue := string(f.Jobs[task.Job].Queue)

@@ -15,6 +15,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/actions/enqueue"
 	"volcano.sh/volcano/pkg/scheduler/actions/preempt"
 	"volcano.sh/volcano/pkg/scheduler/actions/reclaim"
+	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/bench/workload"
@@ -192,6 +193,21 @@ func TestClaimsInNamespaces(t *testing.T) {
 	assert.Len(t, f.cache.Bound, 2)
 	says := f.job("run").JobFitErrors + f.job("share").JobFitErrors
 	assert.Contains(t, says, "quota for namespace <"+f.job("run").Namespace+">")
+}
+
+// TestReclaimForSeveralClaims asks whether a queue that deserves one card may take back two for a pod.
+func TestReclaimForSeveralClaims(t *testing.T) {
+	s, m := claimScene(`{"A":4}`)
+	s.Queues[0].Annotations["volcano.sh/card.deserved"], s.Queues[0].Annotations["volcano.sh/card.guarantee"] = `{"A":1}`, `{"A":0}`
+	s.pods("take", "q", "", 3, 0, inPhase(workload.Inqueue))
+	m.with("take-0", map[string][]modelRequest{"one": {exactlyOf(1, "A")}})
+	m.with("take-1", map[string][]modelRequest{"both": {exactlyOf(1, "A"), exactlyOf(1, "A")}})
+	m.with("take-2", map[string][]modelRequest{"first": {exactlyOf(1, "A")}, "second": {exactlyOf(1, "A")}})
+	f := s.openWith(t, m)
+	for name, may := range map[string]bool{"take-0": true, "take-1": false, "take-2": false} {
+		assert.Equal(t, may, f.own.preemptive(f.Queues["q"], []*api.TaskInfo{f.task(name)}), name)
+	}
+	assert.False(t, f.own.preemptive(f.Queues["q"], []*api.TaskInfo{f.task("take-0"), f.task("take-1")}), "all together")
 }
 
 // TestReclaimOfClaims takes cards of claims back that another queue borrowed, and none of pods that share a claim.

@@ -355,7 +355,7 @@ var general = []mutant{
 	{"AddElastic", "keep -= kept", ""},
 	{"finished", "return task.Status == api.Succeeded || task.Status == api.Failed", "return false"},
 	{"Session.FitNode", "if !slices.Contains(r.Selector.Dims, c.dim) {", "if false {"},
-	{"fitCard", "if !p.onlyWhole() {", "if false {"},
+	{"fitCard", "if !p.OnlyWhole() {", "if false {"},
 	{"Preference", "float64(rank)) * s.settings.NodeOrderWeight", "float64(rank))"},
 	{"Preference", "rank += len(r.Selector.Names)", ""},
 	{"Unpromised", "ix.Allocated(p).Get(d)+ix.Inqueue.At(p, d) > ix", "ix.Allocated(p).Get(d) > ix"},

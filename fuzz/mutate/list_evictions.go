@@ -24,6 +24,7 @@ var ofEvictions = []mutant{
 	{"orphanedJob", "p.group.Clone()", "&api.PodGroup{}"},
 	{"orphanedJob", "job.PodGroup.Status.Phase =", "_ ="},
 	{"orphans.keep", "clear(o.placed)", ""},
+	{"orphans.keep", "o.placed[id] = p", "_ = p"},
 	{"intake.Session.NotePlaced", "s.orphans.placed[job.UID] =", "_ ="},
 	{"leaveUncounted", "|| !session.cards.Counted(q)", ""},
 

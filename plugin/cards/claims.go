@@ -37,6 +37,9 @@ type Claim struct {
 	node      string   // of placed
 	placedAt  uint64   // the session that noted placed
 	named     bool     // pods name the claim, and may share it
+	// first is the node of the first pod that got one in this session and shares the claim, and sharers the number of these pods.
+	first   string
+	sharers int
 	// known are the cards of the allocated devices: a device that is gone stays the card that it was.
 	known map[allocatedDevice]share
 }
@@ -70,17 +73,18 @@ type podClaims struct {
 	unmade string
 }
 
-// placed reports whether some claim is charged for what it could get on a node, whatever devices are there now.
-func (p *podClaims) placed() bool {
-	placed := func(c *Claim) bool { return len(c.placed) > 0 }
-	return slices.ContainsFunc(p.own, placed) || slices.ContainsFunc(p.shared, placed)
+// charged reports whether some claim is charged for what it could get on a node, whatever devices are there now, or has devices, also
+// if nobody knows any more which cards they were.
+func (p *podClaims) charged() bool {
+	charged := func(c *Claim) bool { return len(c.placed)+len(c.allocated) > 0 }
+	return slices.ContainsFunc(p.own, charged) || slices.ContainsFunc(p.shared, charged)
 }
 
 // readClaims follows the claims of a session.
 func (d *devices) readClaims(s *Session, objects []*resourcev1.ResourceClaim) {
 	session := s.registry.session
 	for _, c := range d.claims {
-		c.object = nil
+		c.object, c.first, c.sharers = nil, "", 0
 	}
 	for _, o := range objects {
 		d.claim(o.Namespace, o.Name).set(o)
@@ -306,6 +310,14 @@ func (c *Claim) on(node string) []charge {
 	return c.most(node)
 }
 
+// where returns the node of the pods that share the claim, "" where there are none. Until it is allocated, the others need the same one.
+func (c *Claim) where() string {
+	if c.named && len(c.placed) > 0 {
+		return c.node
+	}
+	return c.first
+}
+
 // most returns the most that the claim can get on a node.
 func (c *Claim) most(node string) []charge {
 	if c.shape == nil || c.shape.on[node] == nil {
@@ -411,8 +423,8 @@ func (s *Session) fitClaim(p *PodRequest, c *Claim, node string) NodeFit {
 	if c.object == nil {
 		return NodeFit{Reason: ClaimUnknown, Text: c.Name}
 	}
-	if c.allocated == nil && c.named && len(c.placed) > 0 && c.node != node {
-		return NodeFit{Reason: ClaimRefused, Text: fmt.Sprintf("<%s>: it is not allocated yet, and another pod of it is on node %s", c.Name, c.node)}
+	if at := c.where(); c.allocated == nil && at != "" && at != node {
+		return NodeFit{Reason: ClaimRefused, Text: fmt.Sprintf("<%s>: it is not allocated yet, and another pod of it is on node %s", c.Name, at)}
 	}
 	if c.allocated == nil && (len(c.placed) == 0 || c.node != node) {
 		if c.shape.problem != "" {
@@ -443,6 +455,36 @@ func (s *Session) fitClaim(p *PodRequest, c *Claim, node string) NodeFit {
 // sharedName is the name of a claim in the accounts of queues, where quotas of device classes have claims of their own.
 func (c *Claim) sharedName() string { return "cards of " + c.Name }
 
+// Share notes that a pod got a node in the session, for the claims that it shares.
+func (s *Session) Share(p *PodRequest, node string) {
+	if !p.Shares() {
+		return
+	}
+	for _, c := range p.claims.shared {
+		if len(c.on(node)) == 0 {
+			continue
+		}
+		if c.sharers++; c.first == "" {
+			c.first = node
+		}
+	}
+}
+
+// Unshare takes Share back when the pod leaves the node.
+func (s *Session) Unshare(p *PodRequest, node string) {
+	if !p.Shares() {
+		return
+	}
+	for _, c := range p.claims.shared {
+		if len(c.on(node)) == 0 {
+			continue
+		}
+		if c.sharers--; c.sharers <= 0 {
+			c.first, c.sharers = "", 0
+		}
+	}
+}
+
 // Unplace forgets where the claims that a pod shares were placed, if no pod with a node holds them any more.
 func (s *Session) Unplace(p *PodRequest, held func(claim string) bool) {
 	if !p.Shares() {
@@ -461,14 +503,14 @@ func (p *PodRequest) HasClaims() bool { return p.claims != nil }
 // Shares reports whether the pod shares resource claims with others.
 func (p *PodRequest) Shares() bool { return p.claims != nil && len(p.claims.shared) > 0 }
 
-// SharedOn returns the claims that a pod shares, with what they take on the node of each.
-func (s *Session) SharedOn(p *PodRequest, nodeOf func(claim string) string) (claims []index.DeviceClaim) {
+// SharedOn returns the claims that a pod shares, with what they take on a node.
+func (s *Session) SharedOn(p *PodRequest, node string) (claims []index.DeviceClaim) {
 	if !p.Shares() {
 		return nil
 	}
 	for _, c := range p.claims.shared {
 		claim := index.DeviceClaim{Name: c.sharedName()}
-		s.eachClaimed(p, []*Claim{c}, nodeOf(claim.Name), func(r Request) bool {
+		s.eachClaimed(p, []*Claim{c}, node, func(r Request) bool {
 			if r.claimed != 0 {
 				claim.Devices = s.Spread(claim.Devices, r.claimed, r.Amount)
 			}
@@ -494,21 +536,34 @@ func (s *Session) SharedRequest(p *PodRequest, node string) (request Request) {
 // what it has.
 func (s *Session) SharedOpen(p *PodRequest) iter.Seq2[string, Request] {
 	return func(yield func(string, Request) bool) {
-		if !p.Shares() {
-			return
-		}
-		for _, c := range p.claims.shared {
-			more := s.eachClaimed(p, []*Claim{c}, "", func(r Request) bool {
-				if r.claimed != 0 {
-					r.Selector = s.only(Devices, r.claimed)
-				}
-				return yield(c.sharedName(), r)
-			})
-			if !more {
-				return
-			}
+		if p.Shares() {
+			s.eachNamed(p, p.claims.shared, (*Claim).sharedName, yield)
 		}
 	}
+}
+
+// ClaimedOpen iterates over the requests of all claims of a pod, by the name of the claim, "" for one that the pod does not share.
+func (s *Session) ClaimedOpen(p *PodRequest) iter.Seq2[string, Request] {
+	return func(yield func(string, Request) bool) {
+		if p.claims != nil && s.eachNamed(p, p.claims.own, func(*Claim) string { return "" }, yield) {
+			s.eachNamed(p, p.claims.shared, (*Claim).sharedName, yield)
+		}
+	}
+}
+
+func (s *Session) eachNamed(p *PodRequest, claims []*Claim, name func(*Claim) string, yield func(string, Request) bool) bool {
+	for _, c := range claims {
+		more := s.eachClaimed(p, []*Claim{c}, "", func(r Request) bool {
+			if r.claimed != 0 {
+				r.Selector = s.only(Devices, r.claimed)
+			}
+			return yield(name(c), r)
+		})
+		if !more {
+			return false
+		}
+	}
+	return true
 }
 
 // OwnOn returns the cards that a pod has on a node beside the claims that it shares.

@@ -472,7 +472,7 @@ func TestSharedClaimsOfPods(t *testing.T) {
 	assert.Equal(t, []string{"A100:1"}, f.asked(p))
 	want := []index.DeviceClaim{{Name: "cards of default/shared", Devices: []index.Devices{
 		{Dim: f.dim(t, "H100"), Quantity: 1000}, {Dim: f.dim(t, "A100"), Quantity: 1000}}}}
-	got := f.SharedOn(p, func(string) string { return "mixed" })
+	got := f.SharedOn(p, "mixed")
 	slices.SortFunc(got[0].Devices, func(x, y index.Devices) int { return int(x.Dim - y.Dim) })
 	slices.SortFunc(want[0].Devices, func(x, y index.Devices) int { return int(x.Dim - y.Dim) })
 	assert.Equal(t, want, got)

@@ -131,7 +131,7 @@ func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Ru
 // fitCard is FitNode for one card of the node.
 func (s *Session) fitCard(q index.Queue, p *PodRequest, nodeName string, n *Node, r Request, d fastres.Dim, rule Rule) NodeFit {
 	amount := r.Amount
-	if !p.onlyWhole() {
+	if !p.OnlyWhole() {
 		amount = s.amountOn(p, nodeName, n, d)
 	}
 	v := rule(d, float64(amount))

@@ -94,8 +94,8 @@ func (p *PodRequest) requests(r ResourceID) bool {
 	return slices.ContainsFunc(p.resources, func(request resourceRequest) bool { return request.resource == r })
 }
 
-// onlyWhole reports whether the pod requests one resource, and whole cards of it: nearly every pod does.
-func (p *PodRequest) onlyWhole() bool {
+// OnlyWhole reports whether the pod requests one resource, and whole cards of it: nearly every pod does.
+func (p *PodRequest) OnlyWhole() bool {
 	return len(p.resources) == 1 && p.held == nil && p.fractions == nil && p.claims == nil
 }
 
@@ -150,12 +150,12 @@ func (s *Session) RequestsOn(p *PodRequest, node string) iter.Seq[Request] {
 	}
 }
 
-// Uses reports whether a pod requests cards, or is charged for some by its resource claims.
+// Uses reports whether a pod requests cards, or has some by its resource claims.
 func (s *Session) Uses(p *PodRequest) bool {
 	for range s.Requests(p) {
 		return true
 	}
-	return p.claims != nil && (p.claims.placed() || !s.eachClaimed(p, p.claims.shared, "", func(Request) bool { return false }))
+	return p.claims != nil && (p.claims.charged() || !s.eachClaimed(p, p.claims.shared, "", func(Request) bool { return false }))
 }
 
 // PodRequest returns what a pod of queue q states about cards, no cards where

@@ -4,6 +4,7 @@ package inspect
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -213,6 +214,27 @@ func (i Inspection) Charged(task *api.TaskInfo) map[string]float64 {
 		}
 	}
 	return charged
+}
+
+// Claimed iterates over the cards that the resource claims of a task without a node request: the name of a claim that pods may share,
+// "" for another one, and an amount of a card or of any card of a list, in whole cards.
+func (i Inspection) Claimed(task *api.TaskInfo) iter.Seq2[string, Claimed] {
+	return func(yield func(string, Claimed) bool) {
+		if i.s.Cards == nil || len(task.Pod.Spec.ResourceClaims) == 0 {
+			return
+		}
+		for claim, r := range i.s.Cards.ClaimedOpen(i.s.Cards.Stated(task.Pod)) {
+			if !yield(claim, Claimed{r.Selector.Names.String(), r.Amount.Cards()}) {
+				return
+			}
+		}
+	}
+}
+
+// Claimed is what one request of a resource claim takes.
+type Claimed struct {
+	Card  string // or a list
+	Cards float64
 }
 
 // SharedCharge is what a queue is charged for a resource claim that several pods share, in whole cards.

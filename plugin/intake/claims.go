@@ -40,7 +40,7 @@ func (s *Session) chargeSharedClaims(ix *index.Index) {
 }
 
 func (s *Session) sharedClaims(user deviceUser) []index.DeviceClaim {
-	return s.cards.SharedOn(s.cards.PodRequest(user.queue, user.task.Pod), func(string) string { return user.task.NodeName })
+	return s.cards.SharedOn(s.cards.PodRequest(user.queue, user.task.Pod), user.task.NodeName)
 }
 
 // LeavingClaims iterates over the queues that hold claims for pods that are being deleted alone, with these claims.

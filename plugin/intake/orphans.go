@@ -22,6 +22,7 @@ type orphans struct {
 	begun  bool
 	placed map[api.JobID]placed // with cards on nodes in the session before, or placed in it
 	lost   map[api.JobID]placed // of placed, those without a job
+	found  map[api.JobID]placed // of lost, those with pods on nodes: their queue may not exist for a while
 }
 
 // placed is a job with cards on nodes.
@@ -41,8 +42,12 @@ func (o *orphans) find(ssn *framework.Session) (jobs []*api.JobInfo) {
 			o.lost[id] = p
 		}
 	}
+	clear(o.found)
 	if o.begun && len(o.lost) == 0 {
 		return nil
+	}
+	if o.found == nil {
+		o.found = map[api.JobID]placed{}
 	}
 	found := map[api.JobID]*api.JobInfo{}
 	for _, node := range ssn.Nodes {
@@ -57,6 +62,7 @@ func (o *orphans) find(ssn *framework.Session) (jobs []*api.JobInfo) {
 			job := found[task.Job]
 			if job == nil {
 				job = p.orphanedJob(task)
+				o.found[task.Job] = p
 				found[task.Job], jobs = job, append(jobs, job)
 			}
 			job.AddTaskInfo(task.Clone()) // so that the session does not see that it has a job
@@ -87,7 +93,7 @@ func queueOf(pod *v1.Pod) api.QueueID {
 	return api.QueueID(pod.Annotations[v1beta1.QueueNameAnnotationKey])
 }
 
-// keep keeps the jobs that have cards on nodes, for the next session.
+// keep keeps the jobs that have cards on nodes, for the next session, and those of which no queue knows.
 func (o *orphans) keep(tallies []tally) {
 	if o.placed == nil {
 		o.placed = map[api.JobID]placed{}
@@ -96,6 +102,11 @@ func (o *orphans) keep(tallies []tally) {
 	for i := range tallies {
 		for _, job := range tallies[i].onNodes {
 			o.placed[job.UID] = placed{job.Queue, job.PodGroup}
+		}
+	}
+	for id, p := range o.found {
+		if _, counted := o.placed[id]; !counted {
+			o.placed[id] = p
 		}
 	}
 }

@@ -118,15 +118,15 @@ func (s *Session) frees(e *evictor, q index.Queue, task *api.TaskInfo, charge fa
 func (s *Session) wantOf(e *evictor, r cards.Request, d fastres.Dim) want {
 	return want{
 		request: r, card: d,
-		mayTake: s.mayTakeCard(e.Queue, d, float64(r.Of(d))).OK(),
+		mayTake: s.mayTakeCard(e.Queue, d, float64(r.Of(d)), e.charge).OK(),
 		lack:    s.Cards.UsesAny(r, func(name v1.ResourceName) bool { return s.lacks(e, name) }),
 	}
 }
 
 // mayTakeCard decides whether q may take a quantity of a card from other queues: it deserves the card, or
-// another queue borrows so much that q may take some of it.
-func (s *Session) mayTakeCard(q index.Queue, d fastres.Dim, milli float64) quota.Verdict {
-	v := s.deserves(q, d, milli)
+// another queue borrows so much that q may take some of it. all is what is asked for together, empty where it is not known.
+func (s *Session) mayTakeCard(q index.Queue, d fastres.Dim, milli float64, all fastres.Vector) quota.Verdict {
+	v := s.deserves(q, d, milli, all)
 	if v.Reason == quota.OverDeserved && s.FindsLoan(s.Books.Future.Queues, q, d, milli) {
 		v.Reason = quota.Admitted
 	}
@@ -137,7 +137,7 @@ func (s *Session) mayTakeCard(q index.Queue, d fastres.Dim, milli float64) quota
 // deserve its cards: it gets these from queues that borrow enough.
 func (s *Session) takesLoan(e *evictor, q index.Queue, charge fastres.Vector) bool {
 	for d := range e.charge.Requested() {
-		if !s.Names.IsCard(d) || s.Names.IsGroup(d) || s.deserves(e.Queue, d, e.charge.Get(d)).OK() {
+		if !s.Names.IsCard(d) || s.Names.IsGroup(d) || s.deserves(e.Queue, d, 0, e.charge).OK() {
 			continue
 		}
 		if !s.AllowsLoan(&s.memory.victims, constraint.Loan{To: e.Queue, From: q, Card: d, Gained: e.charge.Get(d), Lost: charge.Get(d)}) {
@@ -147,13 +147,21 @@ func (s *Session) takesLoan(e *evictor, q index.Queue, charge fastres.Vector) bo
 	return true
 }
 
-// deserves decides whether q may take a quantity of a card from other queues. It deserves the card if it
-// deserves that much of each group of the card, too, as far as it deserves some amount of the group.
-func (s *Session) deserves(q index.Queue, d fastres.Dim, milli float64) quota.Verdict {
-	v := quota.PreemptiveCard(s.Index, s.Books.Future.Queues, s.Limit, q, d, milli, s.settings.Levels)
+// deserves decides whether q may take a quantity of a card from other queues, or what all has of the card if that is more. It deserves
+// the card if it deserves that much of each group of the card, too, as far as it deserves some amount of the group.
+func (s *Session) deserves(q index.Queue, d fastres.Dim, milli float64, all fastres.Vector) quota.Verdict {
+	atLeast := func(milli float64, d fastres.Dim) float64 {
+		if all.Len() == 0 {
+			return milli
+		}
+		return max(milli, all.Get(d))
+	}
+	future := s.Books.Future.Queues
+	milli = atLeast(milli, d)
+	v := quota.PreemptiveCard(s.Index, future, s.Limit, q, d, milli, s.settings.Levels)
 	for _, share := range s.Names.Groups(d) {
 		if v.OK() && s.Index.Deserved.Row(q).Has(share.Group) {
-			v = quota.PreemptiveCard(s.Index, s.Books.Future.Queues, s.Limit, q, share.Group, share.Of(milli), s.settings.Levels)
+			v = quota.PreemptiveCard(s.Index, future, s.Limit, q, share.Group, atLeast(share.Of(milli), share.Group), s.settings.Levels)
 		}
 	}
 	return v

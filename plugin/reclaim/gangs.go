@@ -182,7 +182,7 @@ func (s *Session) freesForAny(to index.Queue, pods []*cards.PodRequest, q index.
 	node := s.Cards.Node(task.NodeName)
 	return slices.ContainsFunc(pods, func(pod *cards.PodRequest) bool {
 		return node != nil && s.Cards.Usable(to, pod, node) && s.Cards.Frees(pod, occupied, node, func(r cards.Request, d fastres.Dim) bool {
-			return q == to || s.deserves(to, d, float64(r.Of(d))).OK()
+			return q == to || s.deserves(to, d, float64(r.Of(d)), fastres.Vector{}).OK()
 		})
 	})
 }

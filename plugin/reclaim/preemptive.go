@@ -87,6 +87,14 @@ func (s *Session) takeDeserved(q index.Queue, request fastres.Vector, tasks []*a
 	if !v.OK() {
 		return cards.Outcome{Verdict: v}
 	}
+	var all fastres.Vector // what the tasks take together, as far as it is certain
+	if len(pods) > 1 || len(pods) == 1 && !pods[0].OnlyWhole() {
+		frame := s.Frames.Open()
+		defer frame.Close()
+		all = frame.Vector()
+		all.Reset()
+		s.addCertain(all, pods)
+	}
 	for i, pod := range pods {
 		if slices.Contains(pods[:i], pod) {
 			continue
@@ -98,7 +106,7 @@ func (s *Session) takeDeserved(q index.Queue, request fastres.Vector, tasks []*a
 			}
 		}
 		if outcome := s.Cards.Fit(q, pod, func(d fastres.Dim, milli float64) quota.Verdict {
-			if v := s.mayTakeCard(q, d, milli*equal); !v.OK() {
+			if v := s.mayTakeCard(q, d, milli*equal, all); !v.OK() {
 				return v
 			}
 			return s.FitsOwn(&s.Books.Future, a, d, milli*equal)
@@ -107,6 +115,17 @@ func (s *Session) takeDeserved(q index.Queue, request fastres.Vector, tasks []*a
 		}
 	}
 	return cards.Outcome{Verdict: quota.Verdict{Reason: quota.Admitted, Queue: q}}
+}
+
+// addCertain adds the requests of pods that one card alone serves to x.
+func (s *Session) addCertain(x fastres.Vector, pods []*cards.PodRequest) {
+	for _, pod := range pods {
+		for r := range s.Cards.Requests(pod) {
+			if dims := r.Selector.Dims; len(dims) == 1 {
+				s.Names.AddCard(x, dims[0], float64(r.Of(dims[0])))
+			}
+		}
+	}
 }
 
 // firstOf returns a task, nil for none. All tasks of one question are of one job.

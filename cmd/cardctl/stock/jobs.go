@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
@@ -69,4 +71,29 @@ func nodesOf(s *engine.Session, job *api.JobInfo) (all []JobOnNode) {
 		all = append(all, JobOnNode{Node: node, Pods: pods[node], Cards: Amounts(cards[node])})
 	}
 	return all
+}
+
+// Claimed returns the cards that the resource claims of pods of a job request, which have no node: by card, or by a list of them.
+// A claim that pods share counts once.
+func Claimed(s *engine.Session, g *engine.Group, pods []*v1.Pod) map[string]float64 {
+	sums, job := map[string]float64{}, s.Jobs[g.ID()]
+	if job == nil {
+		return sums
+	}
+	of := map[string]*v1.Pod{} // the pod that counts for a claim
+	for _, pod := range pods {
+		task := job.Tasks[api.TaskID(pod.UID)]
+		if task == nil {
+			continue
+		}
+		for claim, r := range s.Quota.Claimed(task) {
+			if of[claim] == nil || claim == "" {
+				of[claim] = pod
+			}
+			if of[claim] == pod {
+				sums[r.Card] += r.Cards
+			}
+		}
+	}
+	return sums
 }

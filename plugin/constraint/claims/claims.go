@@ -2,9 +2,6 @@
 package claims
 
 import (
-	"cmp"
-	"slices"
-
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -22,10 +19,6 @@ import (
 // A pod that shares a claim is not evicted for its cards: the others keep them.
 type Rule struct {
 	session *constraint.Session
-	// first are the nodes of the first pods of this session, by claim, until nobody has the claim. Before it is allocated, all
-	// its pods are charged for what it can get there.
-	first   map[string]string
-	holders map[string]int // pods of this session, by claim
 }
 
 var (
@@ -46,7 +39,7 @@ func Open(s *constraint.Session) any {
 	for q, claims := range s.Intake.LeavingClaims(s.Index) {
 		s.Books.LeaveClaims(q, claims)
 	}
-	return &Rule{s, map[string]string{}, map[string]int{}}
+	return &Rule{s}
 }
 
 func admitted(q index.Queue) quota.Verdict { return quota.Verdict{Reason: quota.Admitted, Queue: q} }
@@ -55,19 +48,9 @@ func (r *Rule) pod(a constraint.Ask) *cards.PodRequest {
 	return r.session.Cards.PodRequest(a.Queue, a.Task.Pod)
 }
 
-// on returns what the claims that a pod shares take on a node. One that gives nothing there, where the pod cannot run either, takes
-// nothing.
+// on returns what the claims that a pod shares take on a node.
 func (r *Rule) on(pod *cards.PodRequest, node string) []index.DeviceClaim {
-	own := r.session.Cards.SharedOn(pod, func(string) string { return node })
-	if len(r.first) == 0 {
-		return own
-	}
-	return r.session.Cards.SharedOn(pod, func(claim string) string {
-		if slices.ContainsFunc(own, func(c index.DeviceClaim) bool { return c.Name == claim }) {
-			return cmp.Or(r.first[claim], node)
-		}
-		return node
-	})
+	return r.session.Cards.SharedOn(pod, node)
 }
 
 // Fit decides on the claims of a task without a node: each request of a claim has a card that fits. Accounts that hold the claim get
@@ -192,25 +175,15 @@ func (r *Rule) change(b *quota.Books, a constraint.Ask, change change) {
 
 // Charged follows a task that gets a node, and Refunded one that leaves it.
 func (r *Rule) Charged(a constraint.Ask) {
-	claims := r.on(r.pod(a), a.Task.NodeName)
-	r.follow(a, claims, quota.ChargeDeviceClaims)
-	for _, claim := range claims {
-		if r.first[claim.Name] == "" {
-			r.first[claim.Name] = a.Task.NodeName
-		}
-		r.holders[claim.Name]++
-	}
+	pod := r.pod(a)
+	r.follow(a, r.on(pod, a.Task.NodeName), quota.ChargeDeviceClaims)
+	r.session.Cards.Share(pod, a.Task.NodeName)
 }
 
 func (r *Rule) Refunded(a constraint.Ask) {
-	claims := r.on(r.pod(a), a.Task.NodeName)
-	r.follow(a, claims, quota.RefundDeviceClaims)
-	for _, claim := range claims {
-		if r.holders[claim.Name]--; r.holders[claim.Name] <= 0 {
-			delete(r.first, claim.Name)
-			delete(r.holders, claim.Name)
-		}
-	}
+	pod := r.pod(a)
+	r.follow(a, r.on(pod, a.Task.NodeName), quota.RefundDeviceClaims)
+	r.session.Cards.Unshare(pod, a.Task.NodeName)
 }
 
 // follow changes the accounts of the session, and what derives from them.

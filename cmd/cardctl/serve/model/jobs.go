@@ -39,7 +39,7 @@ func details(w *engine.World, s *engine.Session) map[string]*Detail {
 	all, jobs, labels := map[string]*Detail{}, stock.Jobs(s), s.CardLabels()
 	shared := engine.SharedCards(w.Nodes, labels, s.CardFractions())
 	for _, g := range w.Groups {
-		d := &Detail{Requests: requestsOf(g, labels, shared)}
+		d := &Detail{Requests: requestsOf(s, g, labels, shared)}
 		if !g.CreationTimestamp.IsZero() {
 			d.Created = &g.CreationTimestamp
 		}
@@ -54,21 +54,24 @@ func jobKey(namespace, podGroup string) string { return namespace + "/" + podGro
 
 // requestsOf returns the cards that the pods of a job request which are on no node. A job without pods
 // has an annotation for it.
-func requestsOf(g *engine.Group, labels card.Labels, shared engine.Shared) []stock.Amount {
+func requestsOf(s *engine.Session, g *engine.Group, labels card.Labels, shared engine.Shared) []stock.Amount {
 	sums := map[string]float64{}
-	pods := 0
+	var pods []*v1.Pod // that wait
 	for _, pod := range slices.Concat(g.Pods, g.Coming) {
 		if pod.Spec.NodeName != "" || pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed {
 			continue
 		}
-		pods++
+		pods = append(pods, pod)
 		for _, r := range shared.Requests(pod) {
 			if labels.Known(r.Resource) {
 				sums[cmp.Or(card.NameOf(pod.Annotations).String(), string(r.Resource))] += r.Milli.Cards()
 			}
 		}
 	}
-	if pods == 0 && len(g.Pods) == 0 {
+	for name, n := range stock.Claimed(s, g, pods) {
+		sums[name] += n
+	}
+	if len(pods) == 0 && len(g.Pods) == 0 {
 		stated, _ := card.ParseRequest(g.Annotations[card.RequestKey])
 		for _, r := range stated {
 			sums[r.List.String()] += float64(r.Count)
