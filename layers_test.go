@@ -105,6 +105,7 @@ var layers = []layer{
 	feature("enforce", module+"/plugin/report", module+"/plugin/constraint/runtimes", module+"/quota/evict"), feature("evictions", module+"/quota/evict"),
 	feature("turns", module+"/plugin/report"), feature("soft"),
 	feature("fairness", module+"/plugin/arguments", module+"/plugin/store", module+"/quota/usage", module+"/plugin/constraint/runtimes"), feature("fences"), feature("gates"), feature("gone"),
+	feature("grace", module+"/plugin/report"),
 	feature("guarantees"), feature("holders"), feature("jobs"), feature("runtimes"),
 	{
 		dir: "plugin/admit", allow: slices.Concat(below(), accounts, rules),
@@ -160,7 +161,7 @@ var layers = []layer{
 	{
 		dir: "plugin/offline/replay",
 		allow: []string{std, module + "/plugin", module + "/plugin/offline", module + "/plugin/offline/replay/...", module + "/plugin/inspect", module + "/plugin/report",
-			module + "/index", module + "/index/card", "volcano.sh/...", "k8s.io/..."},
+			module + "/index", module + "/index/card", module + "/index/policy", "volcano.sh/...", "k8s.io/..."},
 		reason: "plays users and kubelets in virtual time; the decisions are those of sessions",
 	},
 	{

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	batch "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 )
 
@@ -23,7 +25,7 @@ func TestReclaimPolicies(t *testing.T) {
 		name string
 		run  func(*testing.T, *cluster)
 	}{{"Tide", tide}, {"Fence", fence}, {"MinRuntime", minRuntime}, {"PreemptMinRuntime", preemptMinRuntime}, {"ReclaimDelay", reclaimDelay}, {"SoftQuota", softQuota}, {"VictimOrder", victimOrder},
-		{"EvictionBudget", evictionBudget}, {"ReclaimBudget", reclaimBudget}, {"EnforceQuota", enforceQuota}} {
+		{"EvictionBudget", evictionBudget}, {"ReclaimBudget", reclaimBudget}, {"EnforceQuota", enforceQuota}, {"EnforceBudgets", enforceBudgets}, {"Checkpoints", checkpoints}, {"EvictionGrace", evictionGrace}} {
 		t.Run(each.name, func(t *testing.T) {
 			t.Cleanup(func() { c.clear(t) })
 			each.run(t, c)
@@ -204,4 +206,98 @@ func enforceQuota(t *testing.T, c *cluster) {
 	require.False(t, time.Now().Before(lowered.Add(delay)), "the delay is over")
 	c.cycles(t, 6)
 	c.runs(t, "sweep", map[string]int{rtx4090D: 5}, 3)
+}
+
+// enforceBudgets uses up the budget of card-hours of a queue. An event says so, and after the delay all its pods with the card are
+// evicted, and wait.
+func enforceBudgets(t *testing.T, c *cluster) {
+	c.queue(t, "granted", `{"NVIDIA-GeForce-RTX-4090-D": 8}`)
+	c.annotate(t, "granted", "volcano.sh/card.budget", `{"NVIDIA-GeForce-RTX-4090-D": "0.01h/366d"}`)
+	c.annotate(t, "granted", "volcano.sh/enforce-quota", "after=5s,budgets")
+	c.submit(t, "sweep", "granted", rtx4090D, 4)
+	c.runs(t, "sweep", map[string]int{rtx4090D: 4}, 0)
+	object, err := c.Volcano.SchedulingV1beta1().Queues().Get(t.Context(), "granted", metav1.GetOptions{})
+	require.NoError(t, err)
+	c.until(t, func() string {
+		for _, event := range c.events(object.UID) {
+			if event.Reason == "QuotaEnforced" && strings.Contains(event.Message,
+				"queue <granted> is above its bounds: <4> of <NVIDIA-GeForce-RTX-4090-D>, of which the budget is used up; pods above them are evicted from ") {
+				return ""
+			}
+		}
+		return "queue granted should have an event of the budget that is used up"
+	})
+	c.runs(t, "sweep", map[string]int{}, 4)
+	c.cycles(t, 6)
+	c.runs(t, "sweep", map[string]int{}, 4)
+	c.annotate(t, "granted", "volcano.sh/card.budget", `{"NVIDIA-GeForce-RTX-4090-D": "5000h/366d"}`)
+	c.runs(t, "sweep", map[string]int{rtx4090D: 4}, 0)
+}
+
+// checkpoints has a pod that began first write a checkpoint. So its eviction loses less than that of one that began later.
+func checkpoints(t *testing.T, c *cluster) {
+	c.reconfigure(t, "cardUnlimitedCpuMemory: true", "cardUnlimitedCpuMemory: true\n      victimOrder: leastWork",
+		"- name: gang\n", "- name: gang\n    enableReclaimable: false\n")
+	c.apply(t, "queue-lending.yaml")
+	c.annotate(t, "training", "volcano.sh/card.guarantee", `{"NVIDIA-GeForce-RTX-4090-D": 0}`)
+	of := func(job *batch.Job) { request(&job.Spec.Tasks[0].Template.Spec, "nvidia.com/gpu", 4) }
+	c.submit(t, "old", "training", rtx4090D, 1, of)
+	c.runs(t, "old", map[string]int{rtx4090D: 4}, 0)
+	c.submit(t, "young", "training", rtx4090D, 1, of)
+	c.runs(t, "young", map[string]int{rtx4090D: 4}, 0)
+	for _, pod := range c.pods("old") {
+		c.annotatePod(t, pod.Name, "volcano.sh/checkpoint-time", time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	}
+	c.cycles(t, 2)
+	require.Eventually(t, func() bool { return time.Since(c.pods("young")[0].Status.StartTime.Time) > 2*time.Second }, patience, schedulePeriod)
+	c.submit(t, "owner", "inference", rtx4090D, 1, of)
+	c.runs(t, "owner", map[string]int{rtx4090D: 4}, 0)
+	c.runs(t, "old", map[string]int{}, 1)
+	c.runs(t, "young", map[string]int{rtx4090D: 4}, 0)
+}
+
+// annotatePod sets an annotation of a pod.
+func (c *cluster) annotatePod(t *testing.T, pod, key, value string) {
+	t.Helper()
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{key: value}}})
+	require.NoError(t, err)
+	_, err = c.Kube.CoreV1().Pods(c.namespace).Patch(t.Context(), pod, types.MergePatchType, patch, metav1.PatchOptions{})
+	require.NoError(t, err)
+}
+
+// evictionGrace has a pod of training get notice before it is evicted: an annotation and an event say so, it runs until then, and nobody
+// else gets notice.
+func evictionGrace(t *testing.T, c *cluster) {
+	const grace = 10 * time.Second
+	c.apply(t, "queue-lending.yaml")
+	c.annotate(t, "training", "volcano.sh/eviction-grace", grace.String())
+	c.submit(t, "borrower", "training", rtx4090D, 8, func(job *batch.Job) {
+		job.Spec.Tasks[0].Template.Annotations["volcano.sh/eviction-grace"] = "1h"
+	})
+	c.runs(t, "borrower", map[string]int{rtx4090D: 8}, 0)
+	claimed := time.Now()
+	c.submit(t, "owner", "inference", rtx4090D, 1)
+	c.until(t, func() string {
+		told := 0
+		for _, pod := range c.pods("borrower") {
+			text := pod.Annotations["volcano.sh/eviction-notice"]
+			if text == "" {
+				continue
+			}
+			for _, event := range c.events(pod.UID) {
+				if event.Reason == "EvictionNotice" && event.Message == "The pod may be evicted from "+text+" on: reclaim, for a pod of another queue" {
+					told++
+				}
+			}
+		}
+		if told != 1 {
+			return fmt.Sprintf("%d pods have notice, should be 1", told)
+		}
+		return ""
+	})
+	c.runs(t, "owner", map[string]int{rtx4090D: 1}, 0)
+	require.False(t, time.Now().Before(claimed.Add(grace)), "the notice is over")
+	c.runs(t, "borrower", map[string]int{rtx4090D: 7}, 1)
+	c.annotate(t, "training", "volcano.sh/eviction-grace", "long")
+	c.misconfigured(t, "training", `annotation volcano.sh/eviction-grace: "long" is not a duration of 0 or more, such as 30m; the last good value stays in force`)
 }

@@ -18,6 +18,7 @@ type Names struct {
 	class                     []fastres.Dim // by dimension; 0 for what is no device
 	groups                    [][]Share     // by dimension; nil for what is in no group
 	group                     []bool        // by dimension; nil where there are no groups
+	allGroups                 []fastres.Dim
 }
 
 // Share is the part of a group that one card has. A group of cards is a dimension of its own. Every
@@ -143,7 +144,7 @@ func (n *Names) IsCard(d fastres.Dim) bool { return int(d) < len(n.card) && n.ca
 // SetGroups replaces all groups. dims are their dimensions: those of cards with the names of the groups, such
 // as "@hopper". of returns the groups of a card.
 func (n *Names) SetGroups(dims []fastres.Dim, of func(card fastres.Dim) []Share) {
-	n.groups, n.group = nil, nil
+	n.groups, n.group, n.allGroups = nil, nil, dims
 	if len(dims) == 0 {
 		return
 	}
@@ -165,6 +166,9 @@ func (n *Names) Groups(d fastres.Dim) []Share {
 	}
 	return n.groups[d]
 }
+
+// AllGroups returns the dimensions of all groups.
+func (n *Names) AllGroups() []fastres.Dim { return n.allGroups }
 
 // HasGroups reports whether there are groups of cards.
 func (n *Names) HasGroups() bool { return len(n.groups) > 0 }

@@ -67,6 +67,8 @@ func (c *chaosCycle) minimum(j *world.Job) (a amounts, certain bool) {
 		return a, certain && j.Spec.CardRequest == ""
 	}
 	for i, p := range j.Pods {
+		c.mostOfClaims(a, p)
+		certain = certain && !hasClaims(p.Spec)
 		for _, resource := range cardResources {
 			amount := 1000 * float64(p.Spec.Requests[resource])
 			names := card.ParseList(p.Spec.Cards)

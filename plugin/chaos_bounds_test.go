@@ -223,6 +223,11 @@ func (w *chaos) stock(dimension string) (sum float64) {
 				sum += amount
 			}
 		}
+		for _, name := range w.Pools[n.Spec.Name].Gives() {
+			if sum += 1000 * w.groupsOf(name)[dimension[len(cardPrefix):]]; name == dimension[len(cardPrefix):] {
+				sum += 1000
+			}
+		}
 	}
 	return sum
 }
@@ -354,7 +359,7 @@ func (c *chaosCycle) present(dimension string) (sum float64) {
 }
 
 func (c *chaosCycle) gives(n workload.Node, dimension string) bool {
-	return !isCard(dimension) || slices.ContainsFunc(cardResources, func(resource string) bool { return cardPrefix+cardOf(n, resource) == dimension })
+	return !isCard(dimension) || slices.Contains(c.Pools[n.Name].Gives(), dimension[len(cardPrefix):]) || slices.ContainsFunc(cardResources, func(resource string) bool { return cardPrefix+cardOf(n, resource) == dimension })
 }
 
 // eligible reports whether a queue takes jobs.

@@ -82,6 +82,7 @@ func (c *chaosCycle) noteUse() {
 // noteHeld notes what queues have until the next session.
 func (c *chaosCycle) noteHeld() {
 	c.use.held = map[string]amounts{}
+	sharers := sharers{}
 	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
 		if task.Status == api.Pipelined {
 			return
@@ -95,6 +96,7 @@ func (c *chaosCycle) noteHeld() {
 		for d, amount := range charge {
 			of[d] += amount
 		}
+		c.use.doubt = sharers.add(j.Spec.Queue, of, c.shares(j, p, task.NodeName)) || c.use.doubt
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 )
@@ -110,6 +111,12 @@ func drawScenario(seed uint64) *world.Scenario {
 	d.windows()
 	d.Rand = rand.New(rand.NewPCG(seed, 0xe71c))
 	d.spare()
+	d.Rand = rand.New(rand.NewPCG(seed, 0xc4ec))
+	d.checkpoints()
+	d.Rand = rand.New(rand.NewPCG(seed, 0x6ace))
+	d.graces()
+	d.Rand = rand.New(rand.NewPCG(seed, 0xdca1))
+	d.claims()
 	return d.s
 }
 
@@ -402,6 +409,22 @@ func (d *draw) pod() world.PodSpec {
 // list draws a card list.
 func (d *draw) list() string {
 	return pick(d, "A", "A", "A", "A", "A", "B", "B", "A|B", "B|A", "A|B|C", "C", "Z|A")
+}
+
+// checkpoints draws when jobs and pods write checkpoints. Some write what is no time, or a time in the future.
+func (d *draw) checkpoints() {
+	if !d.chance(50) {
+		return
+	}
+	for range d.IntN(30) {
+		cycle, job := 1+d.IntN(chaosCycles), d.jobs[d.IntN(len(d.jobs))].Name
+		at := pick(d, "now", "now", "now-1m", "now-2m30s", "now-10m", "now+3m", "today", "")
+		if d.chance(30) {
+			d.do(cycle, world.AnnotateGroup{Job: job, Key: policy.CheckpointKey, Value: at})
+		} else {
+			d.do(cycle, world.AnnotatePod{Job: job, Pod: d.IntN(6), Key: policy.CheckpointKey, Value: at})
+		}
+	}
 }
 
 // act draws what happens before a cycle.

@@ -67,7 +67,7 @@ func (w *chaos) standsFor(m mark, j *world.Job, p *world.Pod, node string) bool 
 	if m.job != j || m.pod == p || m.cycle == w.Cycle || !maps.Equal(m.pod.Spec.Requests, p.Spec.Requests) {
 		return false
 	}
-	if !w.counted(j.Spec.Queue) {
+	if !w.counted(j.Spec.Queue) || hasClaims(p.Spec) {
 		return true
 	}
 	here, there := w.Nodes[node], w.Nodes[m.node]
@@ -222,7 +222,7 @@ func (c *chaosCycle) roomLater(j *world.Job, task *api.TaskInfo, node *api.NodeI
 
 // checkMarks checks that a placed pod leaves what victims leave to whom they were evicted for.
 func (c *chaosCycle) checkMarks(name string, p placement) {
-	if p.task.Status != api.Allocated || len(c.marks) == 0 || c.Plugin == ProportionName {
+	if p.task.Status != api.Allocated || len(c.marks) == 0 || c.sharing() || c.Plugin == ProportionName {
 		return
 	}
 	has, unsure := c.expected()

@@ -119,6 +119,9 @@ func (c *chaosCycle) checkLosses(name string) {
 // checkEnforced checks that each pod that was evicted above a bound was needed: without it, a queue on its path with the policy would be above
 // its bound. A gang is needed as a whole.
 func (c *chaosCycle) checkEnforced(name string) {
+	if c.sharing() {
+		return
+	}
 	byJob := map[string][]*api.TaskInfo{}
 	for _, j := range c.World.Jobs {
 		for _, p := range j.All() {

@@ -3,9 +3,13 @@ package plugin
 import (
 	"slices"
 	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -107,7 +111,16 @@ func (c *chaosCycle) checkDeserved(name string, p placement) {
 	}
 }
 
-// checkWork checks that no pod runs on that began later than one that reclaim evicted from the
+// unsaved returns the work that a pod loses, in seconds, as the oracle has it.
+func (c *chaosCycle) unsaved(j *world.Job, pod *v1.Pod) int64 {
+	var start *time.Time
+	if at := pod.Status.StartTime; at != nil {
+		start = &at.Time
+	}
+	return oracle.Unsaved(start, c.Clock(), pod.Annotations[policy.CheckpointKey], j.Group.Annotations[policy.CheckpointKey])
+}
+
+// checkWork checks that no pod runs on with less work to lose than one that reclaim evicted from the
 // same node, where all else is equal.
 func (c *chaosCycle) checkWork(name string) {
 	if c.action != "reclaim" || !c.own.settings.ByWork {
@@ -115,7 +128,7 @@ func (c *chaosCycle) checkWork(name string) {
 	}
 	for task := range c.own.reclaim.Evicted() {
 		evictee, victim := c.taskOf(task)
-		if c.evictor[task.Name] != "reclaim" || task.Status != api.Releasing || !c.runsAlike(evictee, victim) {
+		if c.evictor[task.Name] != "reclaim" || task.Status != api.Releasing || c.graceOf(evictee, victim) > 0 || !c.runsAlike(evictee, victim) {
 			continue
 		}
 		for _, j := range c.World.Jobs {
@@ -124,8 +137,8 @@ func (c *chaosCycle) checkWork(name string) {
 			}
 			for _, p := range j.Pods {
 				if p.Object.Spec.NodeName == task.NodeName && !c.young(p, j.Spec.Queue, policy.MinRuntimeKey) && p.Spec.String() == victim.Spec.String() && c.runsAlike(j, p) &&
-					c.jobOf(j).Tasks[api.TaskID(p.Object.UID)].Status == api.Running && victim.Object.Status.StartTime.Before(p.Object.Status.StartTime) {
-					violated(name, "%s is evicted, which runs for longer than %s", task.Name, p.Object.Name)
+					c.jobOf(j).Tasks[api.TaskID(p.Object.UID)].Status == api.Running && c.unsaved(j, p.Object) < c.unsaved(evictee, victim.Object) {
+					violated(name, "%s is evicted, which loses more work than %s", task.Name, p.Object.Name)
 				}
 			}
 		}
@@ -135,7 +148,7 @@ func (c *chaosCycle) checkWork(name string) {
 // runsAlike reports whether nothing but the start of a pod decides between it and others: gang
 // spares no pod of its job, and its cards are certain.
 func (c *chaosCycle) runsAlike(j *world.Job, p *world.Pod) bool {
-	return j.Spec.MinMember == 0 && !p.Spec.Kept && !c.unsure(p) && p.Object.Status.StartTime != nil && !c.relabeled(p, p.Object.Spec.NodeName) && c.jobOf(j) != nil
+	return j.Spec.MinMember == 0 && !hasClaims(p.Spec) && !p.Spec.Kept && !c.unsure(p) && p.Object.Status.StartTime != nil && !c.relabeled(p, p.Object.Spec.NodeName) && c.jobOf(j) != nil
 }
 
 // checkGain checks that a session in which reclaim evicts pods places others.

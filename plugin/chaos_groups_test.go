@@ -107,7 +107,7 @@ func (w *chaos) withGroups(a amounts) amounts {
 // exists reports whether some node gives a card, or some queue names it. No queue may have another one.
 func (w *chaos) exists(name string) bool {
 	for _, n := range w.Nodes {
-		if slices.ContainsFunc(cardResources, func(resource string) bool { return cardOf(n.Spec, resource) == name }) {
+		if slices.ContainsFunc(cardResources, func(resource string) bool { return cardOf(n.Spec, resource) == name }) || slices.Contains(w.Pools[n.Spec.Name].Gives(), name) {
 			return true
 		}
 	}

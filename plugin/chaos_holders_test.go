@@ -96,6 +96,7 @@ func (c *chaosCycle) limitsHolders(queue string) bool {
 // ofHolder returns what a holder has in a queue and below, and whether that is certain.
 func (c *chaosCycle) ofHolder(queue string, h oracle.Holder, later bool) (has amounts, unsure bool) {
 	has = amounts{}
+	sharers := sharers{}
 	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
 		if !slices.Contains(c.Path(j.Spec.Queue), queue) || !slices.Contains(holdersOf(c.jobOf(j)), h) || later && c.terminates(p, task) {
 			return
@@ -103,7 +104,7 @@ func (c *chaosCycle) ofHolder(queue string, h oracle.Holder, later bool) (has am
 		for d, amount := range charge {
 			has[d] += amount
 		}
-		unsure = unsure || c.unsure(c.on(p, task))
+		unsure = sharers.add("", has, c.shares(j, p, task.NodeName)) || unsure || c.unsure(c.on(p, task))
 	})
 	return has, unsure
 }

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -45,6 +46,7 @@ type placement struct {
 // The names of invariants that other code refers to.
 const (
 	noPanic       = "nothing panics"
+	exactClaims   = "a claim gets no more than it was charged for before"
 	outlivesQueue = "a charge outlives its queue"
 	unlisted      = "a job has elastic cards that its pods do not name"
 	otherCards    = "an unused guarantee of one card does not protect pods with another"
@@ -94,6 +96,9 @@ var invariants = []invariant{
 	{name: "reclaim takes no card that its queue deserves", evicted: (*chaosCycle).checkDeserved},
 	{name: "reclaim evicts the pods whose eviction loses the least work", at: []moment{afterAction}, check: (*chaosCycle).checkWork},
 	{name: "no pod is evicted that a policy spares", evicted: (*chaosCycle).checkPolicies},
+	{name: "no pod is evicted before the end of its notice", evicted: (*chaosCycle).checkNotice},
+	{name: "no pod is evicted above a bound before the end of its notice", at: []moment{atOpen}, check: (*chaosCycle).checkEnforcedNotice},
+	{name: "nobody is kept for another pod for long after its notice", at: []moment{atOpen}, check: (*chaosCycle).checkLateness},
 	{name: "no queue loses or takes more pods than its budgets allow", at: []moment{atClose}, check: (*chaosCycle).checkLosses},
 	{name: "nobody is evicted above a bound who is not needed for it", at: []moment{atOpen}, check: (*chaosCycle).checkEnforced},
 	{name: "what is above a bound for too long is evicted", at: []moment{atOpen}, check: (*chaosCycle).checkTolerated},
@@ -172,6 +177,9 @@ func isCard(dimension string) bool {
 func (c *chaosCycle) checkAccounts(name string) {
 	want, unsure := c.expected()
 	for queue, has := range c.allocated() {
+		if len(c.claimed) > 0 {
+			c.seen[fmt.Sprintf("accounts beside claims, certain: %t", !unsure[queue])]++
+		}
 		if queue != index.RootName && c.World.Queues[queue] == nil || c.Path(queue) == nil {
 			continue
 		}

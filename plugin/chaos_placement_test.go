@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -17,6 +18,16 @@ import (
 func (c *chaosCycle) checkQuota(name string, p placement) {
 	if p.task.Status == api.Pipelined {
 		return
+	}
+	for _, queue := range p.path {
+		q := c.own.Index.Lookup(queue)
+		for d := range c.firstOf(queue, p) {
+			has, bound := c.row(c.own.Index.Allocated(q))[d], min(c.row(c.own.Limit.Row(q))[d], c.ownBound(queue, d))
+			if c.seen["claims that a queue shares first"]++; has > bound+0.1 {
+				violated(name, "queue %s has %g of %s after %s is placed on %s by %s with a claim that it shares, its bound is %g",
+					queue, has, d, p.task.Name, p.task.NodeName, c.action, bound)
+			}
+		}
 	}
 	unsure := c.unsure(c.on(p.pod, p.task))
 	for d, amount := range c.request(p.job, p.pod, p.task) {
@@ -41,7 +52,7 @@ func (c *chaosCycle) checkQuota(name string, p placement) {
 // keepGuarantees cpu, memory and scalars.
 func (c *chaosCycle) checkLent(name string, p placement) {
 	has, unsure := c.expected()
-	if c.Plugin == ProportionName || len(p.path) == 0 || c.anyUnsure(p.path, unsure) || p.task.Status == api.Pipelined {
+	if c.Plugin == ProportionName || c.sharing() || len(p.path) == 0 || c.anyUnsure(p.path, unsure) || p.task.Status == api.Pipelined {
 		return
 	}
 	for d, amount := range c.request(p.job, p.pod, p.task) {
@@ -60,6 +71,9 @@ func (c *chaosCycle) checkLent(name string, p placement) {
 func (c *chaosCycle) checkPipelined(name string) {
 	has, unsure := c.expected()
 	will := c.future(has, nil, func(mark) bool { return false })
+	if c.sharing() {
+		return
+	}
 	for _, j := range c.World.Jobs {
 		job, path := c.jobOf(j), c.Path(j.Spec.Queue)
 		if job == nil || path == nil || c.Plugin == ProportionName || c.anyUnsure(path, unsure) {
@@ -95,6 +109,12 @@ func (c *chaosCycle) checkPipelined(name string) {
 func (c *chaosCycle) checkCard(name string, p placement) {
 	if c.Plugin == ProportionName || !c.counted(p.job.Spec.Queue) || p.pod.Spec.Cards == "" {
 		return
+	}
+	names := card.ParseList(p.pod.Spec.Cards)
+	for resource, has := range c.has[c.on(p.pod, p.task)] {
+		if strings.HasPrefix(resource, claimPrefix) && !has.doubt && !slices.Contains(names, has.card) {
+			violated(name, "%s names %s and is placed on %s, where its claims can get %s", p.task.Name, p.pod.Spec.Cards, p.task.NodeName, has.card)
+		}
 	}
 	for _, resource := range cardResources {
 		mixed := resource == vgpuName && sharedOf(c.World.Nodes[p.task.NodeName].Spec).mixed
@@ -173,7 +193,7 @@ func (c *chaosCycle) checkStarvation(name string) {
 
 // checkRefusals checks that the engine refuses no pod that fits under all bounds.
 func (c *chaosCycle) checkRefusals(name string) {
-	if c.Cycle%3 != 0 && c.Cycle < c.cycles {
+	if c.Cycle%3 != 0 && c.Cycle < c.cycles || c.keepsForOthers() || c.sharing() {
 		return
 	}
 	has, unsure := c.expected()
@@ -219,5 +239,5 @@ func (c *chaosCycle) servesOn(p *world.Pod, node string) bool {
 			return false
 		}
 	}
-	return true
+	return c.servesClaims(p, node)
 }

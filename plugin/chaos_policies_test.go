@@ -76,6 +76,7 @@ var validPolicies = map[string]func(text string) bool{
 	policy.EvictionBudgetKey:    func(text string) bool { return rateOf(text).most > 0 },
 	policy.ReclaimBudgetKey:     func(text string) bool { return rateOf(text).most > 0 },
 	policy.EnforceQuotaKey:      func(text string) bool { return text == "off" || strings.HasPrefix(text, "after=") },
+	policy.EvictionGraceKey:     validTime,
 	policy.ReclaimFenceKey:      func(text string) bool { return text == "true" || text == "false" },
 }
 

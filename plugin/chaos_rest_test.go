@@ -22,7 +22,7 @@ import (
 // rest there is none.
 func (c *chaosCycle) checkOwed(name string) {
 	has, unsure := c.expected()
-	if !slices.Contains(c.Actions, "reclaim") || c.Plugin == ProportionName || c.Arguments[arguments.ReclaimDamping] != nil {
+	if !slices.Contains(c.Actions, "reclaim") || c.Plugin == ProportionName || c.sharing() || c.Arguments[arguments.ReclaimDamping] != nil {
 		return
 	}
 	for _, j := range c.World.Jobs {
@@ -260,7 +260,7 @@ func (w *chaos) forgotten(j *world.Job) bool {
 // known reports whether a node or a queue names a card. A new scheduler knows no other.
 func (w *chaos) known(name string) bool {
 	for _, n := range w.Nodes {
-		if !n.Lost && slices.ContainsFunc(cardResources, func(resource string) bool { return cardOf(n.Spec, resource) == name }) {
+		if !n.Lost && slices.ContainsFunc(cardResources, func(resource string) bool { return cardOf(n.Spec, resource) == name }) || !n.Lost && slices.Contains(w.Pools[n.Spec.Name].Gives(), name) {
 			return true
 		}
 	}
@@ -282,6 +282,9 @@ func (w *chaos) remembers() bool {
 			return true
 		}
 	}
+	if w.remembersClaims() {
+		return true
+	}
 	for _, j := range w.Jobs {
 		if w.forgotten(j) {
 			return true
@@ -293,6 +296,9 @@ func (w *chaos) remembers() bool {
 			fresh := &world.Pod{Spec: p.Spec}
 			w.hold(fresh, p.Object.Spec.NodeName, w.counted(j.Spec.Queue))
 			for resource, has := range w.has[p] {
+				if strings.HasPrefix(resource, claimPrefix) {
+					continue
+				}
 				again := w.has[fresh][resource]
 				other := unchecked(unlisted) && p.Spec.Cards != "" && !slices.Contains(card.ParseList(p.Spec.Cards), has.card)
 				if has.card != again.card || has.milli != again.milli || has.doubt || !w.known(has.card) || other {

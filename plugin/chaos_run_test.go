@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	_ "volcano.sh/volcano/pkg/scheduler/actions" // registers all actions
@@ -172,7 +173,7 @@ func (w *chaos) runWithout() *chaosCycle {
 	allocate.New().Execute(c.Session)
 	w.follow(c.Jobs)
 	w.Away--
-	w.left = true
+	w.left, w.returns = true, true
 	w.use.doubt = true // the pods that another scheduler places count from their start
 	return c
 }
@@ -199,6 +200,7 @@ func (w *chaos) open(broken sabotage) *chaosCycle {
 	c := &chaosCycle{chaos: w, broken: broken, evictor: map[string]string{}, lost: amounts{}}
 	c.openWith(w.builder)
 	c.noteEnforced()
+	c.noteTold()
 	c.eachCharge(func(_ *world.Job, _ *world.Pod, task *api.TaskInfo, charge amounts) {
 		n := c.World.Nodes[task.NodeName]
 		given := amounts{}
@@ -221,6 +223,7 @@ func (w *chaos) open(broken sabotage) *chaosCycle {
 func (c *chaosCycle) openWith(b *builder) {
 	c.cache = offline.NewCache(c.Info())
 	c.cache.Informers = c.World.Informers()
+	c.cache.SetDevices(c.DeviceObjects())
 	framework.RegisterPluginBuilder(orderlyName, func(framework.Arguments) framework.Plugin { return orderly{c.Cycle} })
 	framework.RegisterPluginBuilder(gang.PluginName, gang.New)
 	framework.RegisterPluginBuilder(priority.PluginName, priority.New)
@@ -264,12 +267,13 @@ func (w *chaos) follow(jobs map[api.JobID]*api.JobInfo) {
 
 // charged returns what a queue is charged for the cards of a task, in thousandths.
 func (c *chaosCycle) charged(j *world.Job, p *world.Pod, task *api.TaskInfo) map[string]float64 {
-	if c.Plugin == ProportionName || !c.counted(j.Spec.Queue) || p.Spec.Cards == "" && c.Arguments[arguments.UntypedCards] == "ignore" {
+	if c.Plugin == ProportionName || !c.counted(j.Spec.Queue) {
 		return nil
 	}
+	ignored := p.Spec.Cards == "" && c.Arguments[arguments.UntypedCards] == "ignore"
 	charge := map[string]float64{}
-	for _, has := range c.has[c.on(p, task)] {
-		if has.card != "" {
+	for resource, has := range c.has[c.on(p, task)] {
+		if has.card != "" && (!ignored || strings.HasPrefix(resource, claimPrefix)) {
 			charge[has.card] += has.milli
 		}
 	}
@@ -280,16 +284,19 @@ func (c *chaosCycle) charged(j *world.Job, p *world.Pod, task *api.TaskInfo) map
 // which the session puts it.
 func (c *chaosCycle) on(p *world.Pod, task *api.TaskInfo) *world.Pod {
 	if p.Object.Spec.NodeName == "" {
-		p = &world.Pod{Spec: p.Spec}
+		p = &world.Pod{Spec: p.Spec, Object: p.Object}
 		c.hold(p, task.NodeName, true)
 	}
 	return p
 }
 
 // exempt reports whether a task counts for no cpu and memory.
-func (c *chaosCycle) exempt(j *world.Job, p *world.Pod) bool {
+func (c *chaosCycle) exempt(j *world.Job, p *world.Pod, node string) bool {
 	if c.Arguments[arguments.CardUnlimitedCPUMemory] != true || c.Plugin == ProportionName || !c.counted(j.Spec.Queue) {
 		return false
+	}
+	if hasClaims(p.Spec) && c.getsCards(j, p, node) {
+		return true
 	}
 	if p.Spec.Cards == "" && c.Arguments[arguments.UntypedCards] == "ignore" {
 		return false
@@ -317,7 +324,7 @@ const cardPrefix = "card "
 // request returns the quantities that the queue of a task is charged for it.
 func (c *chaosCycle) request(j *world.Job, p *world.Pod, task *api.TaskInfo) amounts {
 	a := amounts{}
-	if !c.exempt(j, p) {
+	if !c.exempt(j, p, task.NodeName) {
 		a["cpu"], a["memory"] = task.Resreq.MilliCPU, task.Resreq.Memory
 	}
 	if c.Plugin != Name {
@@ -361,6 +368,7 @@ func (c *chaosCycle) eachCharge(visit func(j *world.Job, p *world.Pod, task *api
 // queues with tasks whose cards are not certain.
 func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool) {
 	all, unsure = map[string]amounts{}, map[string]bool{}
+	sharers := sharers{}
 	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
 		for _, q := range c.Path(j.Spec.Queue) {
 			if all[q] == nil {
@@ -369,7 +377,7 @@ func (c *chaosCycle) expected() (all map[string]amounts, unsure map[string]bool)
 			for name, amount := range charge {
 				all[q][name] += amount
 			}
-			unsure[q] = unsure[q] || c.unsure(c.on(p, task))
+			unsure[q] = sharers.add(q, all[q], c.shares(j, p, task.NodeName)) || unsure[q] || c.unsure(c.on(p, task))
 		}
 	})
 	return all, unsure

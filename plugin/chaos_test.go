@@ -28,6 +28,7 @@ var (
 	worldSeed  = flag.Uint64("world-seed", 1, "the seed of the first of them")
 	worldTime  = flag.Duration("world-time", 0, "how long TestChaos runs, instead of a number of worlds")
 	worldName  = flag.String("world-plugin", "", "the plugin of the worlds that TestChaos runs, all if empty")
+	worldWith  = flag.String("world-with", "", "the text that the scripts of the worlds have which TestChaos runs, such as devices")
 	worldFinds = flag.Int("world-finds", 1, "the number of violations after which TestChaos stops")
 	worldKnown = flag.Bool("world-known", false, "check the invariants that are known not to hold as well")
 	worldRaw   = flag.Bool("world-raw", false, "print a world that breaks an invariant as it was drawn, and not the smallest one")
@@ -46,7 +47,7 @@ func TestChaos(t *testing.T) {
 			break
 		}
 		s := drawScenario(seed)
-		if *worldName != "" && s.Plugin != *worldName {
+		if *worldName != "" && s.Plugin != *worldName || !strings.Contains(s.String(), *worldWith) {
 			continue
 		}
 		ran++

@@ -109,7 +109,8 @@ func (c *chaosCycle) spent(queue, d string) bool {
 // checkTolerated compares the pods that are evicted when a session opens with those that the documentation says. A budget of evictions
 // leaves out some of them.
 func (c *chaosCycle) checkTolerated(name string) {
-	if c.Plugin == ProportionName {
+	if c.Plugin == ProportionName || c.sharing() {
+		c.doubtAbove = true
 		return
 	}
 	c.above = c.noteAbove()
@@ -173,8 +174,11 @@ func (c *chaosCycle) gangOf(j *world.Job, job *api.JobInfo, excess map[string]fl
 		}
 		m := oracle.Member{Name: task.Namespace + "/" + task.Name, Role: task.TaskRole, Priority: task.Priority,
 			Fixed: !task.Preemptable || !c.enforced[task.UID] && !api.PreemptableStatus(task.Status)}
-		if start := task.Pod.Status.StartTime; start != nil {
-			m.Ran = int64(max(0, c.Clock().Sub(start.Time)) / time.Second)
+		if m.Ran = c.unsaved(j, task.Pod); c.graceOf(j, p) > 0 {
+			bounded = true // it is evicted when its notice is over
+			if had, known := c.told[task.UID]; known && had.at.Before(c.Clock()) {
+				m.Ran = -1
+			}
 		}
 		for d, amount := range c.request(j, p, task) {
 			for _, queue := range path {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"volcano.sh/volcano/pkg/scheduler/api"
+
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
@@ -28,14 +30,19 @@ type chaos struct {
 	has          map[*world.Pod]map[string]namedCard // since a pod has a node, by resource
 	had          map[*world.Pod]map[string]namedCard // before the scheduler started anew, nil after the next session
 	read         map[*world.Queue]*annotations
+	claimed      map[string]*claimedCards // resource claims, by namespace and name; nil when the scheduler starts
 	promiseTimes map[*world.Job]*promiseTime
 	use          usedHours
 	// orphaned: a session was without the job, because its queue did not exist.
 	orphaned   map[*world.Job]bool
-	left       bool                // the configuration was without the plugin once
-	met        map[*world.Job]bool // the scheduler has seen the PodGroup since it started
-	losses     []loss              // evictions that count for budgets
-	above      map[string]above    // by queue and dimension, since the scheduler started
+	returns    bool                         // the configuration was without the plugin in the cycle before
+	left       bool                         // the configuration was without the plugin once
+	met        map[*world.Job]bool          // the scheduler has seen the PodGroup since it started
+	losses     []loss                       // evictions that count for budgets
+	told       map[api.TaskID]told          // notices of pods
+	toldAt     time.Time                    // when they were noted
+	graces     map[api.TaskID]time.Duration // of all pods then
+	above      map[string]above             // by queue and dimension, since the scheduler started
 	doubtAbove bool
 	// lossesBefore is how many counted in the last session, and lossLengths for how long, by key and queue.
 	lossesBefore map[string]int
@@ -78,8 +85,8 @@ func newChaos(c world.Config) *chaos {
 // start starts the scheduler anew.
 func (w *chaos) start() {
 	w.had, w.has, w.read = w.has, map[*world.Pod]map[string]namedCard{}, map[*world.Queue]*annotations{}
-	w.met = map[*world.Job]bool{}
-	w.above, w.doubtAbove = nil, false
+	w.met, w.claimed = map[*world.Job]bool{}, nil
+	w.above, w.doubtAbove, w.told = nil, false, map[api.TaskID]told{}
 	w.losses, w.lossesBefore, w.lossLengths = nil, map[string]int{}, map[string]time.Duration{}
 	for _, v := range []arguments.Variant{cardBuilder.variant, capacityBuilder.variant, proportionBuilder.variant} {
 		if v.Name == w.Plugin {
@@ -92,6 +99,7 @@ func (w *chaos) notePlaced(j *world.Job, p *world.Pod, node string) {
 	w.seen["pods placed"]++
 	w.filled[node] = w.Cycle
 	if w.Away == 0 {
+		w.noteClaims(j, p, node)
 		w.hold(p, node, w.counted(j.Spec.Queue))
 	}
 	w.noteClaimServed(j, p, node)
@@ -217,6 +225,7 @@ func (w *chaos) hold(p *world.Pod, node string, counted bool) {
 		}
 		w.has[p][resource] = now
 	}
+	w.holdClaims(p, node)
 }
 
 // isCardResource reports whether a node has a card with this resource. Otherwise the
@@ -305,6 +314,7 @@ func (w *chaos) begin(deeds ...world.Deed) {
 	w.below = nil
 	if w.Away == 0 {
 		w.readAnnotations()
+		w.readClaims()
 		w.holdAll()
 		w.noteOtherCards()
 		w.watchPromises()

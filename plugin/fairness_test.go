@@ -139,11 +139,27 @@ func TestUsageSurvivesRestarts(t *testing.T) {
 // and returns how many cards each gets. All pods run until the next session. Each queue deserves some cards.
 func (c *fairScheduler) fill(t *testing.T, after time.Duration, cards, deserved int64, queues map[string]int32) map[string]int {
 	t.Helper()
-	s := newScene().node("a", "A", cards)
+	return c.fillBeside(t, after, cards, deserved, queues, nil)
+}
+
+// fillBeside does the same with more cards, which pods of the queues have that run on.
+func (c *fairScheduler) fillBeside(t *testing.T, after time.Duration, cards, deserved int64, queues map[string]int32, running []map[string]int) map[string]int {
+	t.Helper()
+	has, all := map[string]int{}, cards
+	for _, generation := range running {
+		for name, n := range generation {
+			has[name] += n
+			all += int64(n)
+		}
+	}
+	s := newScene().node("a", "A", all)
 	for name, weight := range queues {
-		s.queue(name, "", "quota", fmt.Sprintf(`{"A":%d}`, cards), "deserved", fmt.Sprintf(`{"A":%d}`, deserved), "guarantee", `{"A":0}`)
+		s.queue(name, "", "quota", fmt.Sprintf(`{"A":%d}`, all), "deserved", fmt.Sprintf(`{"A":%d}`, deserved), "guarantee", `{"A":0}`)
 		s.Queues[len(s.Queues)-1].Weight = weight
 		s.pods(name+".job", name, "A", int(cards), 1, inPhase("Inqueue"))
+		if has[name] > 0 {
+			s.pods(name+".runs", name, "A", has[name], 1, on("a"))
+		}
 	}
 	f := c.open(t, s, after).run(t, allocate.New())
 	got := map[string]int{}
@@ -154,27 +170,47 @@ func (c *fairScheduler) fill(t *testing.T, after time.Duration, cards, deserved 
 	return got
 }
 
-// TestSharesFollowWeights has three queues that always wait, for 20 hours. Jobs run for a sixtieth of the half-life. With
-// strict history the first queue gets all cards of a minute, so shares are less exact.
+// TestSharesFollowWeights has three queues that always wait, for 20 hours. Jobs run for at most a fiftieth of the half-life.
+//
+// With strict history, what a queue gets does not count before the next session, so that the first queue gets all cards that are
+// free. The part of the time that a queue with the weight w (of 1) has them is then off by
+//
+//	(1 − 2^(−runtime / half-life)) / 2 × free / cards × (1/w − number of queues)
+//
+// of its weight: here (1 − 2^(−1/60)) / 2 × (8 − 3) = 2.9 % for the smallest queue if all cards are free at once, and less than
+// 1 % if a third of them is. The number of cards does not matter where they become free one by one, from three on.
 func TestSharesFollowWeights(t *testing.T) {
 	for _, test := range []struct {
-		horizon string
-		cards   int64
-		minutes int
-		exact   float64
-	}{{"0s", 11, 20 * 60, 0.03}, {"1h", 40, 20 * 60, 0.01}} {
+		horizon     string
+		cards       int64 // that are free in each session
+		generations int   // of cards: each is free when the one before has run for its part of the runtime
+		runtime     time.Duration
+		exact       float64
+	}{
+		{"1h", 40, 1, 72 * time.Second, 0.01},
+		{"0s", 12, 1, time.Minute, 0.03},
+		{"0s", 4, 3, time.Minute, 0.01},
+		{"0s", 1, 12, time.Minute, 0.01},
+	} {
 		c := newFairScheduler(framework.Arguments{arguments.FairShareHalfLife: "1h", arguments.FairShareHorizon: test.horizon,
 			arguments.FairShareBy: "weight", arguments.FairShareStore: "none"})
 		weights, sums := map[string]int32{"x": 1, "y": 2, "z": 5}, map[string]int{}
-		for minute := range 60 + test.minutes {
-			for name, n := range c.fill(t, time.Minute, test.cards, 0, weights) {
-				if minute >= 60 { // at first nobody has a history
+		running, gap := make([]map[string]int, test.generations), test.runtime/time.Duration(test.generations)
+		first := int(2 * time.Hour / gap) // at first nobody has a history
+		last := first + int(20*time.Hour/gap)
+		for session := range last {
+			now := session % test.generations
+			running[now] = nil
+			running[now] = c.fillBeside(t, gap, test.cards, 0, weights, running)
+			for name, n := range running[now] {
+				if session >= first {
 					sums[name] += n
 				}
 			}
 		}
 		for name, weight := range weights {
-			share := float64(sums[name]) / float64(int64(test.minutes)*test.cards)
+			share := float64(sums[name]) / float64(int64(last-first)*test.cards)
+			t.Logf("horizon %s, %d of %d cards: %s has %.4f of its weight", test.horizon, test.cards, test.cards*int64(test.generations), name, share/float64(weight)*8)
 			assert.InEpsilon(t, float64(weight)/8, share, test.exact, "%s with horizon %s", name, test.horizon)
 		}
 	}

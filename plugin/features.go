@@ -12,6 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/fences"
 	"github.com/capacity-card/capacity-card/plugin/constraint/gates"
 	"github.com/capacity-card/capacity-card/plugin/constraint/gone"
+	"github.com/capacity-card/capacity-card/plugin/constraint/grace"
 	"github.com/capacity-card/capacity-card/plugin/constraint/guarantees"
 	"github.com/capacity-card/capacity-card/plugin/constraint/holders"
 	"github.com/capacity-card/capacity-card/plugin/constraint/jobs"
@@ -56,6 +57,7 @@ var takePolicies = []func(*session) any{
 	func(s *session) any {
 		return evictions.Open(&s.Session, &s.memory.evictions, s.loads)
 	},
+	func(s *session) any { return grace.Open(&s.Session, &s.memory.grace, &s.memory.recorder) },
 	func(s *session) any {
 		return enforce.Open(&s.Session, &s.memory.evictions.Ledger, &s.memory.recorder, s.loads)
 	},
@@ -87,6 +89,7 @@ func (s *session) openFeatures() {
 			s.Use(p)
 		}
 	}
+	s.OpenGroups()
 	s.explain = report.Explainer{Index: s.Index, Names: s.Names, Cards: s.Cards, Total: s.Intake.Total}
 	s.admit.Open(&s.Session, &m.admit,
 		admit.Reports{Explain: &s.explain, Journal: m.journal, Metrics: m.metrics, Recorder: &m.recorder},

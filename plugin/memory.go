@@ -13,6 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
 	"github.com/capacity-card/capacity-card/plugin/constraint/evictions"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/plugin/constraint/grace"
 	"github.com/capacity-card/capacity-card/plugin/earmark"
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/objects"
@@ -48,6 +49,7 @@ type memory struct {
 	fairness   fairness.Memory
 	budgets    budget.Memory
 	evictions  evictions.Memory
+	grace      grace.Memory
 	store      store.Store
 
 	metrics   *report.Metrics
@@ -88,6 +90,8 @@ func (m *memory) begin(with *store.Stored) {
 	m.fairness.Forget()
 	m.budgets.Forget()
 	m.evictions = evictions.Memory{}
+	m.grace.Forget()
+	m.reclaim.Forget()
 	m.store.Begin(with)
 }
 

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
@@ -31,6 +32,7 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.setShares()
 	s.openFeatures()
 	s.Enforce()
+	s.reclaim.OpenDelays()
 	s.saveStore()
 	if s.Intake.HasPolicies() {
 		quota.BoundAdmission(s.Index, func(q index.Queue) int64 { return s.Intake.Policies(q).OvercommitFactor() })
@@ -42,7 +44,7 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.publish(treeChanged)
 	s.admit.WriteTimeouts()
 	s.warnJobs()
-	for _, problem := range m.store.Problems() {
+	for _, problem := range slices.Concat(m.store.Problems(), m.grace.Problems()) {
 		s.warnOnce(problem)
 	}
 	s.register(hierarchy)
@@ -148,6 +150,7 @@ func (s *session) publish(treeChanged bool) {
 	m.metrics.Publish(s.Intake.Total, s.Intake.Jobs)
 	m.journal.Open(s.Volcano.Jobs)
 	s.publishEvictions()
+	s.publishNotices()
 	s.publishUsage()
 }
 
@@ -157,6 +160,16 @@ func (s *session) publishEvictions() {
 	if budgets := s.memory.evictions.InForce(); budgets != nil && !s.variant.Proportion {
 		for _, b := range budgets.All() {
 			s.memory.metrics.SetEvictionsLeft(b.Queue, policy.Short(b.Key), b.Left())
+		}
+	}
+}
+
+// publishNotices writes how many pods have notice, of the queues that have some.
+func (s *session) publishNotices() {
+	s.memory.metrics.ForgetNotices()
+	if notices := s.memory.grace.InForce(); notices != nil {
+		for q, pods := range notices.Running() {
+			s.memory.metrics.SetNotices(q, pods)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package plugin
 import (
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/release"
 )
 
@@ -269,12 +271,12 @@ func (m *oracleSession) workOrder(to string, tasks []*api.TaskInfo) (ordered []*
 		all := int64(0)
 		for _, other := range job.Tasks {
 			if api.AllocatedStatus(other.Status) {
-				all += ran(other)
+				all += unsaved(other, job)
 			}
 		}
 		byName[string(task.UID)] = task
 		candidates = append(candidates, oracle.Candidate{Name: string(task.UID), Queue: string(job.Queue), Job: string(job.UID), QueuePriority: queue.Queue.Spec.Priority,
-			JobPriority: job.Priority, Priority: task.Priority, Spare: int(job.ReadyTaskNum() - job.MinAvailable), Ran: ran(task), JobRan: all})
+			JobPriority: job.Priority, Priority: task.Priority, Spare: int(job.ReadyTaskNum() - job.MinAvailable), Ran: unsaved(task, job), JobRan: all})
 	}
 	for _, name := range m.oracle.OrderByWork(to, candidates) {
 		ordered = append(ordered, byName[name])
@@ -288,6 +290,15 @@ func ran(task *api.TaskInfo) int64 {
 		return 0
 	}
 	return max(0, fuzzed.Unix()-task.Pod.Status.StartTime.Unix())
+}
+
+// unsaved returns the work that a task loses, in seconds, as the oracle has it.
+func unsaved(task *api.TaskInfo, job *api.JobInfo) int64 {
+	var start *time.Time
+	if at := task.Pod.Status.StartTime; at != nil {
+		start = &at.Time
+	}
+	return oracle.Unsaved(start, fuzzed, task.Pod.Annotations[policy.CheckpointKey], job.PodGroup.Annotations[policy.CheckpointKey])
 }
 
 // roomOnNode reports whether a node has room for a reclaimer without some victims.

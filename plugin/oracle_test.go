@@ -76,6 +76,7 @@ func compareSession(t *testing.T, data []byte) *oracleSession {
 		"victimOrder":            []string{"volcano", "leastWork"}[r.IntN(2)],
 	}
 	start(r, s.Jobs)
+	checkpoint(workload.Bytes(append([]byte{1}, data...)), s.Jobs) // from other bytes, so that other draws stay as they are
 	if r.IntN(3) == 0 {
 		s.arguments["reclaimByServiceType"] = true
 		s.arguments["podOwnerReferenceToServiceType"] = map[string]any{"ReplicaSet": "inference", "Job": "training"}
@@ -137,6 +138,29 @@ func start(r *rand.Rand, jobs []workload.Job) {
 					*at = fuzzed.Unix() + 2 - seconds
 				}
 			}
+		}
+	}
+}
+
+// checkpoint draws times of checkpoints of jobs and their pods, some of them wrong or in the future.
+func checkpoint(r *rand.Rand, jobs []workload.Job) {
+	draw := func(annotations map[string]string) map[string]string {
+		if r.IntN(4) > 0 {
+			return annotations
+		}
+		annotations = maps.Clone(annotations)
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		at := fuzzed.Add(time.Duration(2-r.IntN(7)) * time.Second)
+		annotations[policy.CheckpointKey] = []string{at.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339), at.UTC().Format("2006-01-02T15:04Z07:00"),
+			at.In(time.FixedZone("", 3600)).Format(time.RFC3339), at.UTC().Format(time.DateTime), "now", ""}[r.IntN(7)]
+		return annotations
+	}
+	for i := range jobs {
+		jobs[i].Annotations = draw(jobs[i].Annotations)
+		for k := range jobs[i].Tasks {
+			jobs[i].Tasks[k].Annotations = draw(jobs[i].Tasks[k].Annotations)
 		}
 	}
 }

@@ -26,16 +26,21 @@ const (
 	ofCards    = "cards"
 	ofDevices  = "devices"
 	// The topics of PodGroups; the others are of queues.
-	ofClass   = "class"
-	ofLength  = "length"
-	ofMinimum = "minimum"
+	ofClass      = "class"
+	ofLength     = "length"
+	ofMinimum    = "minimum"
+	ofCheckpoint = "checkpoint"
+	ofGrace      = "grace"
 )
+
+// ofJobs are the topics of PodGroups.
+var ofJobs = []string{ofClass, ofLength, ofMinimum, ofCheckpoint, ofGrace}
 
 // forgetProblems forgets the problems of objects that are gone, and those of cards while cards count
 // nowhere.
 func (s *session) forgetProblems() {
 	s.memory.problems.Forget(func(of report.Subject) bool {
-		if slices.Contains([]string{ofClass, ofLength, ofMinimum}, of.Topic) {
+		if slices.Contains(ofJobs, of.Topic) {
 			return s.Volcano.Jobs[api.JobID(of.Name)] == nil
 		}
 		queue := s.memory.queues.Get(of.Name)
@@ -108,11 +113,13 @@ func (s *session) warnDevices() {
 	}
 }
 
-// warnJobs records an event on each PodGroup with a service class or an announced length that is wrong, and on one that no budget of
-// evictions ever has room for, once for each value. Classes count with reclaimByServiceType, lengths where a queue has a budget.
+// warnJobs records an event on each PodGroup with a service class, an announced length or a time of a checkpoint that is wrong, and on
+// one that no budget of evictions ever has room for, once for each value. Classes count with reclaimByServiceType, lengths where a queue
+// has a budget, checkpoints with victimOrder: leastWork and where a queue enforces its quota, and what pods ask for where a queue grants grace.
 func (s *session) warnJobs() {
 	budgets, evictions := s.memory.budgets.InForce() != nil, s.memory.evictions.InForce()
-	if !s.settings.ByClass && !budgets && evictions == nil {
+	checkpoints, grace := s.settings.ByWork || s.Enforces(), s.GivesNotice()
+	if !s.settings.ByClass && !budgets && evictions == nil && !checkpoints && !grace {
 		return
 	}
 	for id, job := range s.Volcano.Jobs {
@@ -124,6 +131,12 @@ func (s *session) warnJobs() {
 		}
 		if budgets {
 			s.warnJob(ofLength, report.BadPolicyAnnotation, id, job, lengthProblems(job))
+		}
+		if checkpoints {
+			s.warnJob(ofCheckpoint, report.BadPolicyAnnotation, id, job, checkpointProblems(job))
+		}
+		if grace {
+			s.warnJob(ofGrace, report.BadPolicyAnnotation, id, job, graceProblems(job))
 		}
 		if evictions != nil {
 			s.warnJob(ofMinimum, report.NeverEvicted, id, job, s.gangProblems(evictions, job))
@@ -162,24 +175,40 @@ func classProblems(job *api.JobInfo) []string {
 }
 
 // lengthProblems returns why announced lengths of a job are wrong: of its PodGroup and of its pods without a node.
-func lengthProblems(job *api.JobInfo) (problems []string) {
+func lengthProblems(job *api.JobInfo) []string {
+	return wrongTexts(policy.ExpectedRuntimeKey, policy.RuntimeProblem, job, job.TaskStatusIndex[api.Pending])
+}
+
+// checkpointProblems returns why times of checkpoints of a job are wrong: of its PodGroup and of its pods that run.
+func checkpointProblems(job *api.JobInfo) []string {
+	return wrongTexts(policy.CheckpointKey, policy.CheckpointProblem, job, job.TaskStatusIndex[api.Running])
+}
+
+// graceProblems returns why the grace is wrong that a job asks for: its PodGroup, or its pods that run.
+func graceProblems(job *api.JobInfo) []string {
+	return wrongTexts(policy.EvictionGraceKey, policy.GraceProblem, job, job.TaskStatusIndex[api.Running])
+}
+
+// wrongTexts returns what is wrong with an annotation of a job and of some of its tasks, which counts as not set then.
+func wrongTexts(key string, why func(text string) string, job *api.JobInfo, tasks map[api.TaskID]*api.TaskInfo) (problems []string) {
 	check := func(of string, annotations map[string]string) {
-		text, given := annotations[policy.ExpectedRuntimeKey]
+		text, given := annotations[key]
 		if !given {
 			return
 		}
-		if why := policy.RuntimeProblem(text); why != "" {
-			problem := fmt.Sprintf("annotation %s%s: %s; it counts as not set", policy.ExpectedRuntimeKey, of, why)
+		if why := why(text); why != "" {
+			problem := fmt.Sprintf("annotation %s%s: %s; it counts as not set", key, of, why)
 			if !slices.Contains(problems, problem) {
 				problems = append(problems, problem)
 			}
 		}
 	}
 	check("", job.PodGroup.Annotations)
-	for _, task := range job.TaskStatusIndex[api.Pending] {
+	for _, task := range tasks {
 		if task.Pod != nil {
 			check(" of pods", task.Pod.Annotations)
 		}
 	}
+	slices.Sort(problems)
 	return problems
 }

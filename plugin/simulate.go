@@ -9,6 +9,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
+	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
@@ -110,4 +111,29 @@ func (s *session) simulateAllocatable(_ context.Context, state fwk.CycleState, q
 		v = s.AllocationOf(&sim.books, q, task, sim.request).Verdict
 	}
 	return v.OK()
+}
+
+// begin returns the accounts of a what-if. The first time, they are those of the future.
+func (s *session) begin(w *whatIf) *simulation {
+	if w.simulation == nil {
+		w.simulation = &simulation{}
+	}
+	sim := w.simulation
+	if sim.request.Len() > 0 {
+		return sim
+	}
+	if !sim.begun {
+		sim.queues, sim.holders = w.queues.Overlay(), w.holders.Overlay()
+	}
+	length := s.Intake.Dims.Length()
+	sim.request, sim.refund = fastres.NewVector(length), fastres.NewVector(length)
+	sim.books = quota.Books{Queues: &sim.queues, Guarantees: s.Books.Future.Guarantees}
+	if s.Intake.Holders != nil {
+		sim.books.Holders = &sim.holders
+	}
+	if !sim.begun {
+		sim.begun = true
+		s.Books.CopyTo(sim.books.Queues, sim.books.Holders)
+	}
+	return sim
 }

@@ -41,31 +41,6 @@ func (w *whatIf) Clone() fwk.StateData {
 	return &clone.whatIf
 }
 
-// begin returns the accounts of a what-if. The first time, they are those of the future.
-func (s *session) begin(w *whatIf) *simulation {
-	if w.simulation == nil {
-		w.simulation = &simulation{}
-	}
-	sim := w.simulation
-	if sim.request.Len() > 0 {
-		return sim
-	}
-	if !sim.begun {
-		sim.queues, sim.holders = w.queues.Overlay(), w.holders.Overlay()
-	}
-	length := s.Intake.Dims.Length()
-	sim.request, sim.refund = fastres.NewVector(length), fastres.NewVector(length)
-	sim.books = quota.Books{Queues: &sim.queues, Guarantees: s.Books.Future.Guarantees}
-	if s.Intake.Holders != nil {
-		sim.books.Holders = &sim.holders
-	}
-	if !sim.begun {
-		sim.begun = true
-		s.Books.CopyTo(sim.books.Queues, sim.books.Holders)
-	}
-	return sim
-}
-
 // prepared is the task that PrePredicate prepared last, with its snapshot.
 type prepared struct {
 	whatIf

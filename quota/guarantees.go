@@ -37,6 +37,7 @@ type Guarantees struct {
 	base      View           // the accounts that unused is of
 	available fastres.Vector // a dimension without a bound is not kept free
 	active    bool           // some dimension is kept free
+	kept      []bool         // by dimension: it is bounded, and some queue is guaranteed some of it
 	unused    index.Rows     // queue → Σ unused of its children; the last row is of flat queues
 	all       fastres.Vector // allocated of all flat queues
 }
@@ -53,11 +54,8 @@ type View interface {
 // Reset prepares g for the accounts base of a session with the queues ix: those of ix itself, or
 // a Future of them.
 func (g *Guarantees) Reset(ix *index.Index, base View, available fastres.Vector) {
-	g.ix, g.base, g.available, g.active = ix, base, available, false
-	for d := range fastres.Dim(available.Len()) {
-		g.active = g.active || g.keeps(d)
-	}
-	if !g.active {
+	g.ix, g.base, g.available = ix, base, available
+	if g.findKept(); !g.active {
 		return
 	}
 	g.unused.Reset(ix.Len()+1, ix.Dims())
@@ -81,12 +79,33 @@ func (g *Guarantees) Reset(ix *index.Index, base View, available fastres.Vector)
 	}
 }
 
+// findKept finds the dimensions that are kept free. Where nobody is guaranteed anything, nothing can be taken: most cards and groups
+// of cards need no question and no sum (BenchmarkGroups).
+func (g *Guarantees) findKept() {
+	g.active = false
+	g.kept = slices.Grow(g.kept[:0], g.available.Len())[:g.available.Len()]
+	clear(g.kept)
+	for q := range index.Queue(g.ix.Len()) {
+		guarantee := g.ix.Guarantee.Row(q)
+		for d := range guarantee.Present() {
+			if int(d) < len(g.kept) && guarantee.Get(d) > 0 && g.available.Get(d) < fastres.MaxQuantity {
+				g.kept[d], g.active = true, true
+			}
+		}
+	}
+}
+
 // Active reports whether guarantees of some dimension are kept free. If not, Fits allows all
 // charges.
 func (g *Guarantees) Active() bool { return g.active }
 
 // keeps reports whether guarantees of d are kept free.
-func (g *Guarantees) keeps(d fastres.Dim) bool { return g.available.Get(d) < fastres.MaxQuantity }
+func (g *Guarantees) keeps(d fastres.Dim) bool { return int(d) < len(g.kept) && g.kept[d] }
+
+// KeepsAny reports whether guarantees of one of some dimensions are kept free.
+func (g *Guarantees) KeepsAny(dims []fastres.Dim) bool {
+	return g.active && slices.ContainsFunc(dims, g.keeps)
+}
 
 // top stands for all flat queues together.
 func (g *Guarantees) top() index.Queue { return index.Queue(g.ix.Len()) }

@@ -17,7 +17,7 @@ type Candidate struct {
 	Priority      int32  // of the task itself
 	Job           string // the same for all tasks of a job
 	Spare         int    // tasks that its job has above its minimum; below 0 the job is broken
-	Ran           int64  // for how long the task has run, 0 or more
+	Ran           int64  // for how long the task has run since its last checkpoint, 0 or more
 	JobRan        int64  // the sum for all tasks of its job
 	Name          string // decides between equal candidates
 }

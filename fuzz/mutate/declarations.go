@@ -20,6 +20,10 @@ type declaration struct {
 	name       string // in full, such as quota/assign.loads.Add
 	file       string
 	start, end int // in the file, without the comment before it
+	// body is what is between the braces of a function, and results whether it returns something.
+	// A function with labels has no body here, since a copy of it would declare them again.
+	body    struct{ start, end int }
+	results bool
 }
 
 // sources are the files without tests, and their declarations.
@@ -77,8 +81,13 @@ func (s *sources) read(tree, file string) error {
 	if err != nil {
 		return err
 	}
+	offset := func(pos token.Pos) int { return set.Position(pos).Offset }
 	add := func(node ast.Node, name string) {
-		d := declaration{path.Dir(file) + "." + name, file, set.Position(node.Pos()).Offset, set.Position(node.End()).Offset}
+		d := declaration{name: path.Dir(file) + "." + name, file: file, start: offset(node.Pos()), end: offset(node.End())}
+		if f, ok := node.(*ast.FuncDecl); ok && f.Body != nil && !hasLabels(f) {
+			d.body.start, d.body.end = offset(f.Body.Lbrace)+1, offset(f.Body.Rbrace)
+			d.results = f.Type.Results != nil
+		}
 		for _, name := range names(d.name) {
 			s.named[name] = append(s.named[name], d)
 		}
@@ -92,6 +101,15 @@ func (s *sources) read(tree, file string) error {
 		}
 	}
 	return nil
+}
+
+func hasLabels(f *ast.FuncDecl) (found bool) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		_, label := n.(*ast.LabeledStmt)
+		found = found || label
+		return !found
+	})
+	return found
 }
 
 // addSpecs adds types, constants and variables.

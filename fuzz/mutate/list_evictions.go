@@ -33,7 +33,7 @@ var ofEvictions = []mutant{
 	{"FutureFor", "quota.Refund(without.Queues, m.Queue, m.Charge, scratch)", ""},
 	{"FutureFor", "quota.Refund(without.Holders, m.Account, m.Charge, scratch)", ""},
 	{"Session.Placed", " && m.Charge.Equal(request)", ""},
-	{"Session.Placed", "s.Refund(spent.Queue, spent.Account, spent.Charge)", ""},
+	{"Session.Placed", "s.release(spent)", ""},
 	{"agreedOn", "slices.Concat(left, tasks)", "tasks"},
 	{"agreedOn", "&& !has(left, task)", ""},
 	{"Displaced", "if m.placed == task.UID {", "if false {"},
@@ -63,9 +63,9 @@ var ofEvictions = []mutant{
 	{"record.update", "job == nil || job.Queue != r.queue", "job == nil"},
 
 	// Earmarks on nodes, and closed queues.
-	{"Preemptable", "|| !s.leavesRoomWithout(&e, victims)", ""},
+	{"preemptable", "|| !s.leavesRoomWithout(&e, victims)", ""},
 	{"admitsPreemption", "&& s.leavesRoomWithout(e, victims)", ""},
-	{"Preemptable", "if e.Queue != index.None && !s.Eligible(e.Queue).OK() {", "if false {"},
+	{"preemptable", "if e.Queue != index.None && !s.Eligible(e.Queue).OK() {", "if false {"},
 	{"session.allocatable", "outcome.Verdict.OK() && node != nil", "false"},
 	{"inOrder", "&& s.Books.KeptOn(victims[0].NodeName, e.Task) == nil", ""},
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -15,6 +16,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -38,7 +40,7 @@ func run(only string, workers int, file string) error {
 		return err
 	}
 	defer os.RemoveAll(tree)
-	chosen, err := choose(tree, only)
+	chosen, err := prepare(tree, only)
 	if err != nil {
 		return err
 	}
@@ -51,40 +53,142 @@ func run(only string, workers int, file string) error {
 		return err
 	}
 	defer r.file.Close()
-	if len(r.left) > 0 {
-		if err := unmutated(tree, r.left); err != nil {
-			return err
-		}
+	built, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
 	}
-	queue := make(chan mutated)
-	var group errgroup.Group
-	for range workers {
-		group.Go(func() error {
-			var errs error
-			for m := range queue {
-				start := time.Now()
-				outcome, err := m.try(tree, r.killer(m))
-				errs = errors.Join(errs, r.add(m, outcome, err, time.Since(start)))
-			}
-			return errs
-		})
-	}
+	defer os.RemoveAll(built)
 	stopped, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-feed:
-	for _, m := range r.left {
-		select {
-		case queue <- m:
-		case <-stopped.Done():
-			break feed
-		}
-	}
-	close(queue)
-	return errors.Join(group.Wait(), writeKillers(killersFile, r.killers, mutants), r.sum())
+	err = search(stopped, &bench{tree: tree, dir: built, built: map[string]func() (string, error){}}, r, workers)
+	return errors.Join(err, writeKillers(killersFile, r.killers, mutants), r.sum())
 }
 
-// choose applies the mutants that match.
-func choose(tree, only string) ([]mutated, error) {
+// search tries the mutants that are left: first each with the test that killed it before, then with all that reach its function.
+func search(ctx context.Context, b *bench, r *results, workers int) error {
+	known := map[string]*test{}
+	for _, m := range r.left {
+		if killer := r.killer(m); killer != "" {
+			known[killer] = nil
+		}
+	}
+	var mu sync.Mutex
+	err := each(ctx, workers, slices.Sorted(maps.Keys(known)), func(killer string) error {
+		dir, name, _ := strings.Cut(killer, " ")
+		if !slices.Contains(directories, dir) {
+			return nil
+		}
+		binary, err := b.binary(dir)
+		if err != nil {
+			return err
+		}
+		found, err := b.measure(ctx, binary, dir, name)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(found) == 1 { // else it does not pass, or is too long for one
+			known[killer] = found[0]
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var unknown []mutated
+	err = each(ctx, workers, r.left, func(m mutated) error {
+		if killer := known[r.killer(m)]; killer != nil {
+			if killed, err := b.attempt(r, m, []*test{killer}); killed || err != nil {
+				return err
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		unknown = append(unknown, m)
+		return nil
+	})
+	if err != nil || len(unknown) == 0 {
+		return err
+	}
+	all, err := b.listAll(ctx, r.commit, workers)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d mutants are left; %d tests pass without one\n", len(unknown), len(all))
+	return rounds(ctx, b, r, workers, unknown, all)
+}
+
+// quick is for how long a mutant is tried before the others are.
+const quick = 20 * time.Second
+
+// rounds tries mutants with the tests that reach their functions: all mutants with those that take little time, and then what is left
+// with the rest.
+func rounds(ctx context.Context, b *bench, r *results, workers int, unknown []mutated, all []*test) error {
+	type tried struct {
+		mutated
+		rest []*test
+	}
+	var mu sync.Mutex
+	var left []tried
+	err := each(ctx, workers, unknown, func(m mutated) error {
+		tests := m.candidates(all, r.kills(m.file, all))
+		n := lasting(tests, quick)
+		killed, err := b.attempt(r, m, tests[:n])
+		if !killed && err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			left = append(left, tried{m, tests[n:]})
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d mutants are left for tests that take longer\n", len(left))
+	return each(ctx, workers, left, func(m tried) error {
+		killed, err := b.attempt(r, m.mutated, m.rest)
+		if killed || err != nil {
+			return err
+		}
+		return r.add(m.mutated, survived, nil, 0)
+	})
+}
+
+// lasting returns how many of the first tests take no longer than a time together.
+func lasting(tests []*test, most time.Duration) int {
+	for i, t := range tests {
+		if most -= t.took; most < 0 {
+			return i
+		}
+	}
+	return len(tests)
+}
+
+// attempt tries tests with a mutant, and adds the outcome unless it survives.
+func (b *bench) attempt(r *results, m mutated, tests []*test) (killed bool, err error) {
+	start := time.Now()
+	outcome, err := b.try(m, tests)
+	if outcome == survived || outcome == "" {
+		return false, err
+	}
+	return true, r.add(m, outcome, err, time.Since(start))
+}
+
+// each calls a function for each of a list, in several goroutines, until it is interrupted.
+func each[T any](ctx context.Context, workers int, list []T, f func(T) error) error {
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for _, of := range list {
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return f(of)
+		})
+	}
+	return group.Wait()
+}
+
+// prepare writes all mutants into the tree, and returns those that match.
+func prepare(tree, only string) ([]mutated, error) {
 	matching, err := regexp.Compile(only)
 	if err != nil {
 		return nil, err
@@ -93,20 +197,28 @@ func choose(tree, only string) ([]mutated, error) {
 	if err != nil {
 		return nil, err
 	}
-	var chosen []mutated
+	var all, chosen []mutated
 	for _, m := range mutants {
-		if slices.Contains(ofDeviceClaims, m) && !knowsDeviceClaims() {
-			continue
-		}
 		applied, err := m.apply(s)
 		if err != nil {
 			return nil, err
 		}
-		if matching.MatchString(applied.file + " " + m.in + " " + m.from) {
-			chosen = append(chosen, applied)
+		applied.number = len(all) + 1
+		all = append(all, applied)
+	}
+	files, err := merge(s, all)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range all {
+		if slices.Contains(ofDeviceClaims, m.mutant) && !knowsDeviceClaims() {
+			continue
+		}
+		if matching.MatchString(m.file + " " + m.in + " " + m.from) {
+			chosen = append(chosen, m)
 		}
 	}
-	return chosen, nil
+	return chosen, writeFiles(tree, files)
 }
 
 // knowsDeviceClaims reports whether the tests are built with a release of Volcano that has resource

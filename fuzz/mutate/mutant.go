@@ -21,12 +21,15 @@ func (m mutant) String() string {
 	return fmt.Sprintf("%s: %s → %s", m.in, short(m.from), short(m.to))
 }
 
-// mutated is a file with a mutation.
+// mutated is a mutant that applies.
 type mutated struct {
 	mutant
-	file   string
-	line   int
-	source []byte
+	declaration
+	line     int
+	number   int    // from 1
+	function int    // the number of the function, see merge
+	source   []byte // the file with the mutation
+	body     []byte // the body of the function with the mutation, nil if the mutation is not in the body of a function
 }
 
 // apply returns the file with the mutation. It returns an error if the text is not in the
@@ -42,9 +45,14 @@ func (m mutant) apply(s *sources) (mutated, error) {
 		return mutated{}, fmt.Errorf("%s: the text is in %s %d times", m, d.name, n)
 	}
 	at := d.start + bytes.Index(of, []byte(m.from))
-	after := slices.Concat(before[:at], []byte(m.to), before[at+len(m.from):])
+	end := at + len(m.from)
+	after := slices.Concat(before[:at], []byte(m.to), before[end:])
 	if _, err := parser.ParseFile(token.NewFileSet(), d.file, after, parser.SkipObjectResolution); err != nil {
 		return mutated{}, fmt.Errorf("%s: %w", m, err)
 	}
-	return mutated{m, d.file, 1 + bytes.Count(before[:at], []byte("\n")), after}, nil
+	applied := mutated{mutant: m, declaration: d, line: 1 + bytes.Count(before[:at], []byte("\n")), source: after}
+	if at >= d.body.start && end <= d.body.end {
+		applied.body = slices.Concat(before[d.body.start:at], []byte(m.to), before[end:d.body.end])
+	}
+	return applied, nil
 }

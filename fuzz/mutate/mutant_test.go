@@ -29,7 +29,7 @@ func TestMutantsThatDoNotMatch(t *testing.T) {
 	s := &sources{files: map[string][]byte{"a/a.go": source}, named: map[string][]declaration{}}
 	for _, name := range []string{"a.T.f", "a.U.f", "b.g"} {
 		for _, short := range names(name) {
-			s.named[short] = append(s.named[short], declaration{name, "a/a.go", 0, len(source)})
+			s.named[short] = append(s.named[short], declaration{name: name, file: "a/a.go", end: len(source)})
 		}
 	}
 	for _, c := range []struct {

@@ -19,9 +19,10 @@ import (
 type results struct {
 	mu      sync.Mutex
 	file    *os.File
-	commit  string            // see present
-	killers map[string]string // the package and test that last killed a mutant
-	left    []mutated         // those to try
+	commit  string              // see present
+	killers map[string]string   // the package and test that last killed a mutant
+	inFile  map[string][]string // the tests that killed mutants of a file in this run
+	left    []mutated           // those to try
 	total   int
 	killed  int
 	lost    []error // those that survived, and those that do not compile
@@ -50,7 +51,7 @@ const dirty = "-dirty"
 
 // openResults reads the file, if there is one.
 func openResults(name, commit string, chosen []mutated) (*results, error) {
-	r := &results{commit: commit, killers: readKillers(killersText), total: len(chosen)}
+	r := &results{commit: commit, inFile: map[string][]string{}, killers: readKillers(killersText), total: len(chosen)}
 	before, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -104,6 +105,7 @@ func (r *results) count(m mutated, outcome string, err error) {
 		r.killed++
 		if isTest(outcome) {
 			r.killers[m.String()] = outcome
+			r.inFile[m.file] = append(r.inFile[m.file], outcome)
 		}
 	}
 }
@@ -113,6 +115,21 @@ func (r *results) killer(m mutated) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.killers[m.String()]
+}
+
+// kills returns how many mutants of a file each of some tests has killed, by the name of the test.
+func (r *results) kills(file string, all []*test) map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kills := map[string]int{}
+	for _, killer := range r.inFile[file] {
+		for _, t := range all {
+			if killer == t.String() || strings.HasPrefix(killer, t.String()+"/") {
+				kills[t.String()]++
+			}
+		}
+	}
+	return kills
 }
 
 // isTest reports whether an outcome is the package and the name of a test.

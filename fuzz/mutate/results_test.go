@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 )
 
@@ -55,19 +54,5 @@ func TestKillersAreKept(t *testing.T) {
 	}
 	if got := readKillers(string(text)); len(got) != 1 || got[kept.String()] != "quota TestTake" {
 		t.Errorf("the file has %v", got)
-	}
-}
-
-// TestKillersRunFirst expects the test that killed a mutant before all others, with the arguments
-// of the first stage in which it runs.
-func TestKillersRunFirst(t *testing.T) {
-	for killer, args := range map[string][]string{"quota TestTake": nil, "plugin TestReclaim": nil, "plugin TestChaos": sessions[1].args} {
-		all := first(killer, stages("../..", "quota/reclaim.go"))
-		if s := all[0]; s.dir+" "+s.run[1:len(s.run)-1] != killer || !slices.Equal(s.args, args) {
-			t.Errorf("%s gives %v", killer, s)
-		}
-	}
-	if all := first("index TestTree", stages("../..", "quota/reclaim.go")); all[0].run != "" {
-		t.Errorf("a test of a package that does not use the mutant runs first: %v", all[0])
 	}
 }

@@ -213,3 +213,25 @@ func (g *Gang) parcels() (all []parcel) {
 	}
 	return all
 }
+
+// Grace returns how long a pod has notice before it is evicted (docs/policies.md, eviction-grace): pod and group are what it and its PodGroup
+// ask for, and path what the queues on its path grant, "" for nothing.
+func Grace(pod, group string, path []string) time.Duration {
+	asked, err := time.ParseDuration(pod)
+	if err != nil || asked < 0 {
+		if asked, err = time.ParseDuration(group); err != nil || asked < 0 {
+			return 0
+		}
+	}
+	granted := false
+	for _, text := range path {
+		if text != "" {
+			most, _ := time.ParseDuration(text)
+			granted, asked = true, min(asked, most)
+		}
+	}
+	if !granted {
+		return 0
+	}
+	return asked
+}

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"time"
 )
@@ -37,6 +38,40 @@ func (h *History) Usage(at, halfLife time.Duration, now float64) (usage float64)
 // FairQueue holds the quantities of a queue that are compared, by card.
 type FairQueue struct {
 	Usage, Allocated, Pending, Deserved map[string]float64
+	Pods                                int // that are pending
+}
+
+// get adds a pending pod of another queue to what the queue has: one with its mean request.
+func (q *FairQueue) get(of *FairQueue) {
+	allocated := maps.Clone(q.Allocated)
+	for card, n := range of.Pending {
+		allocated[card] += n / float64(of.Pods)
+	}
+	q.Allocated = allocated
+}
+
+// AtTurn returns a department as it counts when it is the turn of one of its queues: its other queues that go before this one
+// have got their pods, as far as there are free cards. sure is as in CompareFair.
+func AtTurn(department, queue *FairQueue, others []*FairQueue, free map[string]float64, halfLife, horizon time.Duration) (then *FairQueue, sure bool) {
+	own := *department
+	for _, other := range others {
+		now := *other
+		for range other.Pods {
+			order, known := CompareFair(&now, queue, halfLife, horizon)
+			if !known || order == 0 {
+				return nil, false
+			}
+			if order > 0 {
+				break
+			}
+			now.get(other)
+			own.get(other)
+		}
+	}
+	for card, n := range own.Allocated {
+		own.Allocated[card] = min(n, department.Allocated[card]+free[card])
+	}
+	return &own, true
 }
 
 // cardsThatCount are those that pending pods request, or else those that the queue has.

@@ -3,6 +3,7 @@ package oracle
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Candidate is a running task that may be evicted.
@@ -11,7 +12,27 @@ type Candidate struct {
 	AboveSoft                            bool // its queue is above its soft quota
 	QueuePriority, JobPriority, Priority int32
 	Spare                                int   // tasks of the job above its minimum, below 0 if it is broken
-	Ran, JobRan                          int64 // of the task, and of all tasks of its job
+	Ran, JobRan                          int64 // what is lost of the task, and of all tasks of its job, as Unsaved has it
+}
+
+// Unsaved returns the work that a pod loses, in seconds (docs/policies.md, checkpoint-time). start is nil for a pod that the kubelet has
+// not started. A text that is no time is none.
+func Unsaved(start *time.Time, now time.Time, checkpoints ...string) int64 {
+	if start == nil {
+		return 0
+	}
+	since := *start
+	for _, text := range checkpoints {
+		for _, layout := range []string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04Z07:00"} {
+			if at, err := time.Parse(layout, text); err == nil && at.After(since) {
+				since = at
+			}
+		}
+	}
+	if since.After(now) {
+		return 0
+	}
+	return int64(now.Sub(since) / time.Second)
 }
 
 // lost is the work that is lost with a candidate, less than any for one of a broken job.

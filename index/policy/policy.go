@@ -38,6 +38,7 @@ const (
 	EvictionBudget
 	ReclaimBudget
 	EnforceQuota
+	EvictionGrace
 	keys // how many there are
 )
 
@@ -61,7 +62,8 @@ const (
 	EvictionBudgetKey      = "volcano.sh/eviction-budget"
 	ReclaimBudgetKey       = "volcano.sh/reclaim-budget"
 	EnforceQuotaKey        = "volcano.sh/enforce-quota"
-	OverrideKey            = "volcano.sh/override" // windows of other values: package override reads it
+	EvictionGraceKey       = "volcano.sh/eviction-grace" // of queues, and of pods and PodGroups
+	OverrideKey            = "volcano.sh/override"       // windows of other values: package override reads it
 )
 
 // rule is how an annotation is read.
@@ -93,6 +95,7 @@ var rules = [keys]rule{
 	EvictionBudget:      {name: EvictionBudgetKey, want: wantRate, parse: parseRate},
 	ReclaimBudget:       {name: ReclaimBudgetKey, want: wantRate, parse: parseRate},
 	EnforceQuota:        {name: EnforceQuotaKey, want: wantEnforce, inherits: true, parse: parseEnforce},
+	EvictionGrace:       {name: EvictionGraceKey, want: WantDuration, parse: parseDuration},
 }
 
 // Value is the value of one annotation. Each key uses one field besides Set.

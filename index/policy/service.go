@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/capacity-card/capacity-card/index"
 )
@@ -30,4 +31,29 @@ func RuntimeProblem(text string) string {
 		return ""
 	}
 	return fmt.Sprintf("%q is not a duration above 0, such as 4h", index.Shorten(text, 100))
+}
+
+// CheckpointKey is the annotation of a pod or a PodGroup with the time of its last checkpoint, which the job writes. What the pods
+// have done before is not lost if they are evicted.
+const CheckpointKey = "volcano.sh/checkpoint-time"
+
+// timeLayouts are those of RFC 3339, with and without seconds.
+var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04Z07:00"}
+
+// ParseTime parses a time, such as the text of CheckpointKey.
+func ParseTime(text string) (at time.Time, ok bool) {
+	for _, layout := range timeLayouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// CheckpointProblem returns why the text of CheckpointKey is wrong, "" for a valid one. A wrong text counts as none.
+func CheckpointProblem(text string) string {
+	if _, ok := ParseTime(text); ok {
+		return ""
+	}
+	return fmt.Sprintf("%q is not a time with a zone, such as 2026-12-01T08:30:00Z", index.Shorten(text, 100))
 }

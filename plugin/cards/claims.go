@@ -57,8 +57,9 @@ type share struct {
 type charge struct {
 	dim     fastres.Dim // 0 for a device that has no name: then it is the first card that the pod names
 	milli   card.Milli
-	request int  // by which the claim has it
-	gone    bool // no slice gives the device as this card any more
+	request int       // by which the claim has it
+	gone    bool      // no slice gives the device as this card any more
+	only    *Selector // of dim, for a claim that no node can serve any more; nil for a device without a name
 }
 
 // podClaims are the resource claims of a pod.
@@ -67,6 +68,12 @@ type podClaims struct {
 	shared []*Claim // named by the pod, and perhaps by others
 	// unmade is the claim of the spec that no ResourceClaim was made for yet, "" for none.
 	unmade string
+}
+
+// placed reports whether some claim is charged for what it could get on a node, whatever devices are there now.
+func (p *podClaims) placed() bool {
+	placed := func(c *Claim) bool { return len(c.placed) > 0 }
+	return slices.ContainsFunc(p.own, placed) || slices.ContainsFunc(p.shared, placed)
 }
 
 // readClaims follows the claims of a session.
@@ -189,6 +196,7 @@ func (c *Claim) add(s *Session, result *resourcev1.DeviceRequestAllocationResult
 	of := charge{milli: has.milli, request: c.request(result.Request), gone: now == nil || now.card != has.card}
 	if has.card != "" {
 		of.dim = s.names.InternCard(has.card)
+		of.only = d.onlyOf(s, of.dim)
 	}
 	for i := range c.allocated {
 		if a := &c.allocated[i]; a.dim == of.dim && a.request == of.request && a.gone == of.gone {
@@ -334,9 +342,10 @@ func (s *Session) eachClaimed(p *PodRequest, claims []*Claim, node string, yield
 				continue
 			}
 			if list == nil {
-				list = s.only(Devices, dim)
+				list = of.only
 			}
-			if !yield(Request{Selector: list, Resource: Devices, Amount: of.milli, claimed: dim, gone: of.gone}) {
+			gone := of.gone || c.allocated == nil && !s.registry.devices.has(node, dim)
+			if !yield(Request{Selector: list, Resource: Devices, Amount: of.milli, claimed: dim, gone: gone}) {
 				return false
 			}
 		}

@@ -33,6 +33,7 @@ type devices struct {
 	claims  map[string]*Claim
 	queries map[string]*query
 	shapes  map[string]*shape
+	only    map[fastres.Dim]*Selector // see onlyOf
 }
 
 // deviceSlice is a ResourceSlice as it was read.
@@ -61,7 +62,16 @@ const oneDevice = 1000
 
 func newDevices() *devices {
 	return &devices{version: 1, slices: map[*resourcev1.ResourceSlice]*deviceSlice{}, claims: map[string]*Claim{},
-		queries: map[string]*query{}, shapes: map[string]*shape{}}
+		queries: map[string]*query{}, shapes: map[string]*shape{}, only: map[fastres.Dim]*Selector{}}
+}
+
+// onlyOf returns the selector of one card. All claims share it, so that what a job has of a card is a part of its minimum, whatever
+// claim gives it.
+func (d *devices) onlyOf(s *Session, dim fastres.Dim) *Selector {
+	if d.only[dim] == nil {
+		d.only[dim] = s.only(Devices, dim)
+	}
+	return d.only[dim]
 }
 
 // readDevices reads the devices and claims of a session, and reports whether a card of some device changed. Without any
@@ -255,6 +265,12 @@ func (d *devices) renew(renew func(fastres.Dim) fastres.Dim) {
 	clear(d.slices)
 	d.current = nil
 	d.forgetShapes()
+	before := d.only
+	d.only = map[fastres.Dim]*Selector{}
+	for dim, selector := range before {
+		selector.Dims[0] = renew(dim)
+		d.only[selector.Dims[0]] = selector
+	}
 	for _, c := range d.claims {
 		for _, charges := range [][]charge{c.allocated, c.placed} {
 			for i := range charges {

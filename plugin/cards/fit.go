@@ -90,8 +90,10 @@ func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Ru
 		return NodeFit{}
 	}
 	n := s.Node(nodeName)
-	if fit := s.fitClaims(p, nodeName); fit.Reason != NodeFits {
-		return fit
+	if p.claims != nil {
+		if fit := s.fitClaims(p, nodeName); fit.Reason != NodeFits {
+			return fit
+		}
 	}
 	for r := range s.RequestsOn(p, nodeName) {
 		if v := s.Allowed(q, r); !v.OK() {
@@ -128,7 +130,10 @@ func (s *Session) FitNode(q index.Queue, p *PodRequest, nodeName string, rule Ru
 
 // fitCard is FitNode for one card of the node.
 func (s *Session) fitCard(q index.Queue, p *PodRequest, nodeName string, n *Node, r Request, d fastres.Dim, rule Rule) NodeFit {
-	amount := s.amountOn(p, nodeName, n, d)
+	amount := r.Amount
+	if !p.onlyWhole() {
+		amount = s.amountOn(p, nodeName, n, d)
+	}
 	v := rule(d, float64(amount))
 	if v.OK() {
 		return NodeFit{}

@@ -235,7 +235,8 @@ func (s *shape) find(session *Session, found []*device, names []map[string]bool)
 			}
 			if count := min(most[dim], left[dim]); count > 0 {
 				left[dim] -= count
-				n.most = append(n.most, charge{dim: dim, milli: card.Cards(count), request: i})
+				n.most = append(n.most, charge{dim: dim, milli: card.Cards(count), request: i,
+					only: session.registry.devices.onlyOf(session, dim)})
 			}
 		}
 	}

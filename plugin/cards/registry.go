@@ -163,6 +163,8 @@ type Session struct {
 	closed []bool // by queue
 	// quotasChanged: an annotation changed since the session before.
 	quotasChanged bool
+	// devicesChanged: the devices of ResourceSlices changed since the session before.
+	devicesChanged bool
 }
 
 // Open reads the cards of the nodes and queues of a session, and interns their
@@ -197,8 +199,8 @@ func (r *Registry) Open(ssn *framework.Session, jobs []*api.JobInfo, queues *obj
 		r.forgetHeld(jobs)
 		r.devices.forget()
 	}
-	devicesChanged := s.readDevices(release.ReadDevices(ssn))
-	if nodesChanged || devicesChanged || s.quotasChanged || r.names != names.Len() {
+	s.devicesChanged = s.readDevices(release.ReadDevices(ssn))
+	if nodesChanged || s.devicesChanged || s.quotasChanged || r.names != names.Len() {
 		s.resolveAll()
 	}
 	r.tree, r.counted = tree, s.counted
@@ -252,6 +254,9 @@ func (s *Session) Quotas(q index.Queue) map[fastres.Dim]card.Milli {
 // QuotasChanged reports whether a card annotation changed since the session
 // before. It is for nil Sessions, too.
 func (s *Session) QuotasChanged() bool { return s != nil && s.quotasChanged }
+
+// DevicesChanged reports whether the devices of ResourceSlices changed since the session before. It is for nil Sessions, too.
+func (s *Session) DevicesChanged() bool { return s != nil && s.devicesChanged }
 
 // Settings are those that the session was opened with.
 func (s *Session) Settings() Settings { return s.settings }

@@ -12,6 +12,7 @@
 //	Account    is charged for tasks beside their queues, also in drafts and simulations
 //	TakePolicy who may take from whom
 //	Evictions  bounds how many tasks are evicted
+//	Notifier   gives tasks notice before they are evicted
 //	Spender    how long queues may have cards
 //	Enforcer   evicts tasks for no other task, when the session opens
 //	Watcher    follows the tasks that get and lose nodes in the session
@@ -35,6 +36,8 @@
 package constraint
 
 import (
+	"time"
+
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -77,6 +80,12 @@ type ClaimRule interface {
 	FitClaims(b *quota.Books, a Ask, claims []index.DeviceClaim) quota.Verdict
 }
 
+// GroupRule is a TaskRule that may have nothing to say of groups of cards in a session: FitCard is not called for them then. A TaskRule
+// that is none is asked about each group that has the card of a task.
+type GroupRule interface {
+	AsksGroups() bool
+}
+
 // NodeRule decides on what depends on the node of a task beside its cards. Its method changes nothing, and is safe for many
 // goroutines.
 type NodeRule interface {
@@ -114,6 +123,17 @@ type Evictions interface {
 	Room(from, to index.Queue) (now, most int)
 	// Evicted counts a task that is evicted, n = 1, or that is not after all, n = -1.
 	Evicted(from, to index.Queue, n int)
+}
+
+// Notifier gives tasks notice before they are evicted.
+type Notifier interface {
+	// Notice returns until when a task of q may not be evicted, if it gets notice now at the latest. It is not after now for one that may be
+	// evicted, and the zero time for one that gets no notice. It is safe for many goroutines.
+	Notice(q index.Queue, task *api.TaskInfo) time.Time
+	// Give gives a task notice, unless it has it. why is what it would be evicted for.
+	Give(q index.Queue, task *api.TaskInfo, why string)
+	// Has reports whether a task has notice.
+	Has(q index.Queue, task *api.TaskInfo) bool
 }
 
 // Spender says which queues have used up what they may have of a card for some time.

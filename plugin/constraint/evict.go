@@ -3,6 +3,7 @@ package constraint
 import (
 	"math"
 	"slices"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -49,6 +50,33 @@ func (s *Session) NoteEvicted(from, to index.Queue, n int) {
 		e.Evicted(from, to, n)
 	}
 }
+
+// GivesNotice reports whether some tasks get notice before they are evicted.
+func (s *Session) GivesNotice() bool { return len(s.notifiers) > 0 }
+
+// NoticeOf returns until when a task of a queue may not be evicted, if it gets notice now at the latest. It is safe for many goroutines.
+func (s *Session) NoticeOf(q index.Queue, task *api.TaskInfo) (until time.Time) {
+	for _, n := range s.notifiers {
+		if at := n.Notice(q, task); at.After(until) {
+			until = at
+		}
+	}
+	return until
+}
+
+// GiveNotice gives a task of a queue notice, and HasNotice reports whether it has it.
+func (s *Session) GiveNotice(q index.Queue, task *api.TaskInfo, why string) {
+	for _, n := range s.notifiers {
+		n.Give(q, task, why)
+	}
+}
+
+func (s *Session) HasNotice(q index.Queue, task *api.TaskInfo) bool {
+	return slices.ContainsFunc(s.notifiers, func(n Notifier) bool { return n.Has(q, task) })
+}
+
+// Enforces reports whether constraints evict tasks for no other task.
+func (s *Session) Enforces() bool { return len(s.enforcers) > 0 }
 
 // Enforce evicts what constraints evict when the session opens.
 func (s *Session) Enforce() {

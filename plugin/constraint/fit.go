@@ -37,7 +37,7 @@ func (s *Session) AllocationOf(b *quota.Books, q index.Queue, task *api.TaskInfo
 // admits it. Of a group, all its cards together fit.
 func (s *Session) FitsNode(b *quota.Books, a Ask, node string) cards.NodeFit {
 	fit := s.Cards.FitNode(a.Queue, a.Pod, node, func(d fastres.Dim, milli float64) quota.Verdict { return s.FitsCard(b, a, d, milli) })
-	if fit.Reason == cards.NodeFits {
+	if fit.Reason == cards.NodeFits && s.Names.HasGroups() {
 		s.Cards.EachGroupOn(a.Pod, node, func(group fastres.Dim, has cards.Request) bool {
 			v := s.FitsDim(b, a, group, float64(has.Amount))
 			if v.OK() && b.Then != nil {
@@ -82,11 +82,8 @@ func (s *Session) FitsCard(b *quota.Books, a Ask, d fastres.Dim, milli float64) 
 // fitsCard applies the rules to a card, and to each group that has it.
 func (s *Session) fitsCard(b *quota.Books, a Ask, d fastres.Dim, milli float64) quota.Verdict {
 	v := s.FitsDim(b, a, d, milli)
-	for _, share := range s.Names.Groups(d) {
-		if !v.OK() {
-			return v
-		}
-		v = s.FitsDim(b, a, share.Group, share.Of(milli))
+	if groups := s.Names.Groups(d); len(groups) > 0 && v.OK() {
+		return s.fitsGroups(b, a, groups, milli)
 	}
 	return v
 }

@@ -52,6 +52,7 @@ type Session struct {
 	reservers []Reserver
 	policies  []TakePolicy
 	evictions []Evictions
+	notifiers []Notifier
 	enforcers []Enforcer
 	spenders  []Spender
 	orders    []QueueOrder
@@ -61,6 +62,8 @@ type Session struct {
 	losers    []VictimOrder
 
 	measurers []Measurer
+
+	bounds groupBounds
 }
 
 // Open begins without constraints.
@@ -81,6 +84,7 @@ func (s *Session) Use(constraint any) {
 	s.reservers = appendIf(s.reservers, constraint)
 	s.policies = appendIf(s.policies, constraint)
 	s.evictions = appendIf(s.evictions, constraint)
+	s.notifiers = appendIf(s.notifiers, constraint)
 	s.enforcers = appendIf(s.enforcers, constraint)
 	s.spenders = appendIf(s.spenders, constraint)
 	s.orders = appendIf(s.orders, constraint)

@@ -35,9 +35,19 @@ type Mark struct {
 	Queue   index.Queue
 	Account index.Queue    // of its holders, None where no queue limits one
 	Charge  fastres.Vector // to the queue, with the card of the node
+	// Leaves are the charges of tasks that still run, and are evicted for Task later. Kept is what it needs on the node beyond what
+	// they leave; nil for all that it requests.
+	Leaves []Left
+	Kept   *api.Resource
 	// placed is the pod of the job that got a node in this session in place of the earmark, ""
 	// for none.
 	placed api.TaskID
+}
+
+// Left is what a task leaves that is going to be evicted: the charge of a queue, and of an account of holders or None.
+type Left struct {
+	Queue, Account index.Queue
+	Charge         fastres.Vector
 }
 
 // Open begins a session with the accounts now, which are those of ix. holders are their
@@ -75,15 +85,35 @@ func (s *Session) Queues() quota.Accounts { return &s.queues }
 func (s *Session) Empty() bool { return len(s.marks) == 0 }
 
 // Add adds an earmark.
-func (s *Session) Add(m Mark) {
+func (s *Session) Add(m Mark) *Mark {
 	s.marks = append(s.marks, &m)
 	s.keep(&m)
+	return &m
+}
+
+// Drop ends an earmark.
+func (s *Session) Drop(m *Mark) {
+	if m.placed == "" {
+		s.release(m)
+	}
+	s.marks = slices.DeleteFunc(s.marks, func(other *Mark) bool { return other == m })
 }
 
 // keep charges an earmark to the future.
 func (s *Session) keep(m *Mark) {
 	m.placed = ""
+	for _, left := range m.Leaves {
+		s.Refund(left.Queue, left.Account, left.Charge)
+	}
 	s.Charge(m.Queue, m.Account, m.Charge)
+}
+
+// release takes an earmark from the future.
+func (s *Session) release(m *Mark) {
+	s.Refund(m.Queue, m.Account, m.Charge)
+	for _, left := range m.Leaves {
+		s.Charge(left.Queue, left.Account, left.Charge)
+	}
 }
 
 // Charge adds a request to the future of a queue, and of the account of holders. Refund takes
@@ -236,6 +266,12 @@ func (s *Session) FutureFor(task *api.TaskInfo) *quota.Books {
 		if m.Account != index.None {
 			quota.Refund(without.Holders, m.Account, m.Charge, scratch)
 		}
+		for _, left := range m.Leaves {
+			quota.Charge(without.Queues, left.Queue, left.Charge)
+			if left.Account != index.None {
+				quota.Charge(without.Holders, left.Account, left.Charge)
+			}
+		}
 	}
 	if without == nil {
 		return &s.Future
@@ -260,7 +296,7 @@ func (s *Session) Placed(task *api.TaskInfo, request fastres.Vector) {
 	}
 	if spent != nil {
 		spent.placed = task.UID
-		s.Refund(spent.Queue, spent.Account, spent.Charge)
+		s.release(spent)
 	}
 }
 
@@ -282,7 +318,11 @@ func (s *Session) KeptOn(node string, task *api.TaskInfo) (kept *api.Resource) {
 		if kept == nil {
 			kept = api.EmptyResource()
 		}
-		kept.Add(m.Task.InitResreq)
+		if m.Kept != nil {
+			kept.Add(m.Kept)
+		} else {
+			kept.Add(m.Task.InitResreq)
+		}
 	}
 	return kept
 }

@@ -63,8 +63,8 @@ func DependsOnTime(name string, given framework.Arguments, queues []map[string]s
 	v, _ := arguments.VariantOf(name)
 	with, _ := arguments.Parse(v, given)
 	return with.Bounds.InqueueTimeout > 0 || slices.ContainsFunc(queues, func(of map[string]string) bool {
-		return of[policy.InqueueTimeoutKey] != "" || of[policy.JobOrderKey] != "" || of[policy.FairShareHoldKey] != "" || of[policy.EnforceQuotaKey] != "" ||
-			of[policy.OverrideKey] != "" || of[card.BudgetKey] != ""
+		return of[policy.InqueueTimeoutKey] != "" || of[policy.JobOrderKey] != "" || of[policy.FairShareHoldKey] != "" ||
+			of[policy.EnforceQuotaKey] != "" || of[policy.EvictionGraceKey] != "" || of[policy.OverrideKey] != "" || of[card.BudgetKey] != ""
 	})
 }
 

@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -50,6 +51,19 @@ func (i Inspection) Fence(queue, to string) string {
 		fence = s.Fences.Of(reclaimer)
 	}
 	return s.Index.Name(fence)
+}
+
+// Unsaved returns how much of its work a running task loses if it is evicted. since: a checkpoint says from when on.
+func (i Inspection) Unsaved(task *api.TaskInfo) (lost time.Duration, since bool) {
+	lost = runtimes.Unsaved(task, i.s.Volcano.Jobs[task.Job], i.s.Now)
+	return lost, lost != runtimes.Of(task.Pod, i.s.Now)
+}
+
+// Notice returns until when a task may not be evicted that has notice. told: it has notice that is not over.
+func (i Inspection) Notice(task *api.TaskInfo) (until time.Time, told bool) {
+	s, q := i.s, i.s.QueueOf(task)
+	until = s.NoticeOf(q, task)
+	return until, s.HasNotice(q, task) && until.After(s.Now)
 }
 
 // Protection returns which queues may reclaim a running task, by policy.

@@ -14,7 +14,7 @@ import (
 // Pods are few on such nodes, and a task has to be looked at to know its node. So gone
 // looks at tasks only when a node has left since the session before, when the tree has
 // changed, since a queue that exists again brings its jobs back, and when annotations have,
-// since cards may begin to count. It looks in each session from then on until nothing is gone.
+// since cards may begin to count, or when drivers publish other devices. It looks in each session from then on until nothing is gone.
 type gone struct {
 	charges, request fastres.Vector
 	ending           fastres.Vector      // the part of charges that is of pods which are being deleted
@@ -35,7 +35,7 @@ func (g *gone) resize(length int) {
 func (g *gone) find(ssn *framework.Session, jobs []*api.JobInfo, session *Session) {
 	left, moved := g.update(ssn), g.tree != session.tree || session.cards.QuotasChanged()
 	g.tree = session.tree
-	if !left && !moved && !g.some && !session.cards.Holding() {
+	if !left && !moved && !g.some && !session.cards.Holding() && !session.cards.DevicesChanged() {
 		return
 	}
 	g.charges.Reset()

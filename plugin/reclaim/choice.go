@@ -122,5 +122,5 @@ func (s *Session) reclaimees(e *evictor, node *api.NodeInfo) (tasks []*api.TaskI
 			tasks = append(tasks, task)
 		}
 	}
-	return tasks
+	return s.offered(e.Task, tasks)
 }

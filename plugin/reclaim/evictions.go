@@ -45,6 +45,9 @@ var _ constraint.Watcher = &Session{}
 // Prepare notes the task that the next evictions are for.
 func (s *Session) Prepare(task *api.TaskInfo) {
 	s.evictions.evictor = task
+	if s.GivesNotice() {
+		s.settleDelays(task)
+	}
 	if task.Job != s.evictions.gang {
 		s.evictions.named, s.evictions.gang = nil, ""
 	}
@@ -118,6 +121,9 @@ func (s *Session) Charged(a constraint.Ask) {
 		}
 		return
 	}
+	if s.GivesNotice() {
+		s.served(a.Task)
+	}
 	if e := &s.evictions; a.Task.Status == api.Pipelined && e.gang == "" {
 		e.named = nil // it has what it needs
 	}
@@ -130,6 +136,7 @@ func (s *Session) Charged(a constraint.Ask) {
 // discards places from the last one on.
 func (s *Session) Refunded(a constraint.Ask) {
 	s.Books.Displaced(a.Task)
+	s.freed(a.Task)
 	s.Abandon(a.Task)
 	e := &s.evictions
 	if last := len(e.placed) - 1; last >= 0 && e.placed[last] == a.Task {
@@ -151,6 +158,7 @@ func (s *Session) Refunded(a constraint.Ask) {
 // Close keeps the earmarks of this session for the next ones, and passes on which places changed
 // hands.
 func (s *Session) Close() {
+	s.closeDelays()
 	s.memory.draft.End()
 	s.Cards.NotePlaced(s.evictions.placed)
 	s.Intake.NotePlaced(s.Volcano, s.evictions.placed)

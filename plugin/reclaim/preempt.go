@@ -22,6 +22,19 @@ func (s *Session) Preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInf
 	if s.asks(preemptor) {
 		return nil, util.Abstain
 	}
+	if !s.GivesNotice() {
+		return s.preemptable(preemptor, preemptees)
+	}
+	offered := s.offered(preemptor, preemptees)
+	if len(offered) == 0 && len(preemptees) > 0 {
+		return nil, util.Reject
+	}
+	victims, vote := s.preemptable(preemptor, offered)
+	return s.heedWithin(preemptor, preemptees, offered, victims, vote)
+}
+
+// preemptable is Preemptable without notices.
+func (s *Session) preemptable(preemptor *api.TaskInfo, preemptees []*api.TaskInfo) ([]*api.TaskInfo, int) {
 	if s.Books.Waits(preemptor) {
 		return nil, util.Reject
 	}

@@ -16,6 +16,9 @@ import (
 
 // Preemptive reports whether a queue may reclaim for tasks.
 func (s *Session) Preemptive(q index.Queue, tasks []*api.TaskInfo) bool {
+	if next := firstOf(tasks); next != nil && s.GivesNotice() {
+		s.settleDelays(next)
+	}
 	frame := s.Frames.Open()
 	defer frame.Close()
 	request := frame.Vector()

@@ -8,6 +8,7 @@
 //	evictor.go      what a task lacks, and who frees it
 //	work.go         the argument victimOrder: leastWork; choice.go chooses the node for it
 //	plans.go        victims in Volcano's order, and those that it leaves
+//	notice.go       victims that get notice before they are evicted
 //	starving.go     the argument reclaimBeyondMinimum
 //	evictions.go    who is evicted for whom, in a session and from one session to the next
 //
@@ -37,10 +38,14 @@ type Memory struct {
 	draft    constraint.Draft    // without the victims
 	pods     []*cards.PodRequest // of the tasks of one question
 	earmarks *earmark.Registry
+	delays   []*delay // evictions that wait for the end of notices
 }
 
 // NewMemory returns the memory of a scheduler that has evicted nobody yet.
 func NewMemory() *Memory { return &Memory{earmarks: earmark.NewRegistry()} }
+
+// Forget forgets the evictions that wait for the end of notices.
+func (m *Memory) Forget() { m.delays = nil }
 
 // Session evicts pods in one scheduling session. Volcano calls Preemptable from many goroutines,
 // and everything else from the one that runs the session.
@@ -56,6 +61,7 @@ type Session struct {
 	reclaimer evictor
 	plans     []*plan
 	choice    nodeChoice
+	notices   notices
 	// asking holds the evictors of calls that this package makes itself, to hear what the other
 	// plugins say.
 	asking sync.Map

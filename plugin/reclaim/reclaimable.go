@@ -33,10 +33,11 @@ func (s *Session) Reclaimable(reclaimer *api.TaskInfo, reclaimees []*api.TaskInf
 	if s.rules.needsQueue && e.Queue == index.None {
 		return nil, util.Reject
 	}
+	reclaimees = s.offered(reclaimer, reclaimees)
 	if len(s.left()) > 0 {
 		reclaimees = s.agreedOn(reclaimer, reclaimees) // none of them in place of what a plan has left
 	}
-	victims := s.inOrder(e, s.rules.name(s, e, reclaimees))
+	victims := s.heed(e, s.inOrder(e, s.rules.name(s, e, reclaimees)), false)
 	s.evictions.named, s.evictions.gang = victims, ""
 	if klog.V(4).Enabled() {
 		klog.Infof("[%s] task %s/%s may evict %d of %d tasks: %v",

@@ -79,22 +79,22 @@ func (s *Session) candidates(to index.Queue, tasks []*api.TaskInfo) []quota.Cand
 		job := s.Volcano.Jobs[task.Job]
 		candidates[i] = quota.Candidate{Queue: s.QueueOf(task), QueuePriority: s.Volcano.Queues[job.Queue].Queue.Spec.Priority,
 			JobPriority: job.Priority, Priority: task.Priority, Job: string(job.UID), Spare: int(job.ReadyTaskNum() - job.MinAvailable),
-			First: s.LoseFirst(s.QueueOf(task), to), Ran: s.ranOf(task), JobRan: s.jobRanOf(job), Name: string(task.UID)}
+			First: s.LoseFirst(s.QueueOf(task), to), Ran: s.unsavedOf(task, job), JobRan: s.jobUnsavedOf(job), Name: string(task.UID)}
 	}
 	return candidates
 }
 
-// ranOf returns for how long a task has run, in seconds.
-func (s *Session) ranOf(task *api.TaskInfo) int64 {
-	return int64(runtimes.Of(task.Pod, s.Now).Seconds())
+// unsavedOf returns for how long a task of a job has run since its last checkpoint, in seconds.
+func (s *Session) unsavedOf(task *api.TaskInfo, job *api.JobInfo) int64 {
+	return int64(runtimes.Unsaved(task, job, s.Now).Seconds())
 }
 
-// jobRanOf returns the sum for all tasks of a job that have a node.
-func (s *Session) jobRanOf(job *api.JobInfo) (sum int64) {
+// jobUnsavedOf returns the sum for all tasks of a job that have a node.
+func (s *Session) jobUnsavedOf(job *api.JobInfo) (sum int64) {
 	for status, tasks := range job.TaskStatusIndex {
 		if api.AllocatedStatus(status) {
 			for _, task := range tasks {
-				sum += s.ranOf(task)
+				sum += s.unsavedOf(task, job)
 			}
 		}
 	}

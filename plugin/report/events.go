@@ -15,6 +15,9 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/framework"
 )
 
+// EvictionNotice is the reason of events on pods that may be evicted from a time on.
+const EvictionNotice = "EvictionNotice"
+
 // NeverEvicted is the reason of events on PodGroups that no budget of evictions has room for.
 const NeverEvicted = "NeverEvicted"
 
@@ -67,6 +70,13 @@ func (r *Recorder) WarnQueue(ssn *framework.Session, plugin string, queue *sched
 func (r *Recorder) RecordQueue(ssn *framework.Session, queue *scheduling.Queue, kind, reason, message string) {
 	if client := ssn.KubeClient(); client != nil {
 		r.of(client).Event(reference("Queue", &queue.ObjectMeta), kind, reason, message)
+	}
+}
+
+// RecordPod records an event on a pod, nothing without an API server.
+func (r *Recorder) RecordPod(ssn *framework.Session, pod *v1.Pod, kind, reason, message string) {
+	if client := ssn.KubeClient(); client != nil {
+		r.of(client).Event(pod, kind, reason, message)
 	}
 }
 

@@ -96,6 +96,7 @@ type Metrics struct {
 	byQueue    []*queueGauges   // by queue, from its first use in the session on
 	proportion bool
 	budgets    bool // some series of a budget is set
+	notices    bool // some queue has the series of pods with notice
 	evictions  bool // some queue has the series of a budget of evictions
 }
 

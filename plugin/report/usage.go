@@ -15,6 +15,7 @@ var (
 		"among queues of one priority that have what they deserve, the smallest goes first")
 	budgetVec  = queueVec("card_budget_hours", "Card-hours that one queue may use of a card in the window of its budget", "resource")
 	leftVec    = queueVec("evictions_left", "Evictions that are left now of a budget of evictions of one queue", "budget")
+	noticeVec  = queueVec("pods_with_notice", "Pods of one queue that have notice before their eviction, and may not be evicted yet")
 	spentVec   = queueVec("card_budget_used_hours", "Card-hours that one queue has used of a card in the window of its budget", "resource")
 	savedGauge = gaugeVec("fair_share_saved_timestamp_seconds", "Time of the last save of the usage of queues")
 )
@@ -58,6 +59,19 @@ func (m *Metrics) ForgetEvictions() {
 	}
 }
 
+// SetNotices sets how many pods of a queue have notice. ForgetNotices deletes the series of all queues.
+func (m *Metrics) SetNotices(q index.Queue, pods int) {
+	m.notices = true
+	noticeVec.WithLabelValues(m.ix.Name(q)).Set(float64(pods))
+}
+
+func (m *Metrics) ForgetNotices() {
+	if m.notices {
+		noticeVec.Reset()
+		m.notices = false
+	}
+}
+
 // SetSaved sets when usage was saved last. The zero time is never.
 func (m *Metrics) SetSaved(at time.Time) {
 	if !at.IsZero() {
@@ -71,4 +85,5 @@ func forgetUsage(of prometheus.Labels) {
 	budgetVec.DeletePartialMatch(of)
 	spentVec.DeletePartialMatch(of)
 	leftVec.DeletePartialMatch(of)
+	noticeVec.Delete(of)
 }

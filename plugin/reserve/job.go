@@ -94,8 +94,10 @@ func (a cpuMemory) subtractFrom(x fastres.Vector) {
 // HasCards reports whether the job has or requests cards.
 func (j *Job) HasCards() bool { return j.hasCards }
 
-// Placed reports whether pods of the job have cards on nodes.
-func (j *Job) Placed() bool { return len(j.allocated)+len(j.terminating) > 0 }
+// Placed reports whether pods of the job have cards on nodes, those of claims that they share with others included.
+func (j *Job) Placed() bool {
+	return len(j.allocated)+len(j.terminating) > 0 || slices.ContainsFunc(j.sharing, func(task *api.TaskInfo) bool { return task.NodeName != "" })
+}
 
 // Sharing returns the tasks whose pods share resource claims, valid until the next Read.
 func (j *Job) Sharing() []*api.TaskInfo { return j.sharing }

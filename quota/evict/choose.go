@@ -18,12 +18,15 @@ type Job struct {
 	Pods  []Pod // all that have a node
 }
 
+// Told is the work that a pod with notice loses: less than any. So the pods that have notice are chosen again until it is over.
+const Told = -1
+
 // Pod is a pod of a job.
 type Pod struct {
 	Name     string // decides between equal pods
 	Role     string
 	Priority int32
-	Ran      int64     // for how long, 0 or more
+	Ran      int64     // for how long since its last checkpoint, 0 or more, or Told
 	Fixed    bool      // it may not be evicted
 	Frees    []float64 // of each excess; nil for nothing
 }
@@ -44,7 +47,7 @@ type Unit struct {
 // Choose returns what is evicted for some excesses, in the units of package fastres and all above 0, in the order of eviction:
 //
 //  1. the lower priority of the queue, then of the job, then of the pod. A whole job has the highest one of its pods.
-//  2. the less work that is lost: for a pod that its job can spare, the time for which it has run. A job that cannot spare a pod is
+//  2. the less work that is lost: for a pod that its job can spare, the time for which it has run since its last checkpoint. A job that cannot spare a pod is
 //     evicted as a whole, and loses the sum for all pods, or nothing if it is broken.
 //  3. the name of the pod, the first one of a whole job
 //

@@ -118,18 +118,25 @@ func (h *History) Begin() {
 // Level returns the level of a queue. gamma is γ, and wants are the columns that count. Where the
 // queue has no norm, beyond is the greatest E of such a column, and the level is above every other.
 func (h *History) Level(q index.Queue, gamma float64, wants []int32) (level, beyond float64) {
-	used, held, norm := h.Row(q), h.Held(q), h.row(h.norm, q)
+	held := h.Held(q)
 	for _, c := range wants {
-		average := gamma*used[c] + (1-gamma)*held[c]
-		switch {
-		case average <= 0:
-		case norm[c] > 0:
-			level = max(level, average/norm[c])
-		default:
-			level, beyond = math.Inf(1), max(beyond, average)
-		}
+		l, b := h.LevelAt(q, gamma, int(c), held[c])
+		level, beyond = max(level, l), max(beyond, b)
 	}
 	return level, beyond
+}
+
+// LevelAt returns the same of one column, with some amount in place of what the queue has.
+func (h *History) LevelAt(q index.Queue, gamma float64, column int, held float64) (level, beyond float64) {
+	at := int(q)*len(h.columns) + column
+	average, norm := gamma*h.usage[at]+(1-gamma)*held, h.norm[at]
+	switch {
+	case average <= 0:
+		return 0, 0
+	case norm > 0:
+		return average / norm, 0
+	}
+	return math.Inf(1), average
 }
 
 // LevelWith returns the level of a queue in one column, with some amount in place of what the queue has:

@@ -165,6 +165,8 @@ func TestPoliciesThatNeverApply(t *testing.T) {
 		"no budget to enforce":       {q: of{policy.EnforceQuotaKey, "after=1m,budgets"}, p: of{card.BudgetKey, `{"A":"5h/day"}`}, want: []string{"q: enforce-quota names budgets, and neither it nor a queue below it has a budget of card-hours"}},
 		"its own":                    {q: of{policy.EnforceQuotaKey, "after=1m,budgets"}, more: of{card.BudgetKey, `{"A":"5h/day"}`}},
 		"one below":                  {p: of{policy.EnforceQuotaKey, "after=1m,budgets"}, q: of{card.BudgetKey, `{"A":"5h/day"}`}},
+		"grace that is not less":     {q: of{policy.EvictionGraceKey, "10m"}, p: of{policy.EvictionGraceKey, "5m"}, want: []string{"q: its eviction-grace of 10m0s never decides: p grants no more than 5m0s"}},
+		"less grace":                 {q: of{policy.EvictionGraceKey, "4m"}, p: of{policy.EvictionGraceKey, "5m"}},
 		"a budget beyond the quota":  {q: of{card.BudgetKey, `{"A":"192h/day"}`}, want: []string{"q: its budget of 192 h in day never decides: with a quota of 8 the queue can use 192 h"}},
 		"a smaller budget above":     {q: of{card.BudgetKey, `{"A":"5h/day"}`}, p: of{card.BudgetKey, `{"A":"5h/day"}`}, want: []string{"q: its budget of 5 h in day never decides: p has 5 h for all queues below it together"}},
 		"one of another window":      {q: of{card.BudgetKey, `{"A":"5h/day"}`}, p: of{card.BudgetKey, `{"A":"5h/week"}`}},

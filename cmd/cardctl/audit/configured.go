@@ -31,6 +31,7 @@ const (
 	namespaceText = "its limit of %s for a namespace never decides: its quota is %s"
 	holderText    = "its limit of %s for %s never decides: its quota is %s"
 	evictionsText = "its eviction-budget of %s never decides: %s allows %s for all queues below it together"
+	graceText     = "its eviction-grace of %s never decides: %s grants no more than %s"
 	spentText     = "enforce-quota names budgets, and neither it nor a queue below it has a budget of card-hours"
 )
 
@@ -108,6 +109,7 @@ func (a *auditor) neverApplies(checks *validate.Result, c *engine.Configuration)
 			a.namespaces(q, values)
 			a.holders(q, values)
 			a.evictions(q, values.EvictionBudget())
+			a.grace(q, values)
 			a.spent(q, values)
 		}
 	}
@@ -229,6 +231,22 @@ func (a *auditor) evictions(q *queues.Queue, own policy.Rate) {
 			return false
 		}
 		a.never(q, "", evictionsText, own.String(), above.Queue, of.String())
+		return true
+	})
+}
+
+// grace finds notice before evictions of which a queue above grants no more.
+func (a *auditor) grace(q *queues.Queue, values *policy.Values) {
+	own, set := values.EvictionGrace()
+	if !set || sets(q, policy.Short(policy.EvictionGraceKey)) {
+		return
+	}
+	a.above(q, func(above *queues.Queue, values *policy.Values) bool {
+		of, bounds := values.EvictionGrace()
+		if !bounds || of > own || sets(above, policy.Short(policy.EvictionGraceKey)) {
+			return false
+		}
+		a.never(q, "", graceText, own.String(), above.Queue, of.String())
 		return true
 	})
 }

@@ -242,6 +242,15 @@ func describeAll(findings []explain.Finding, width int) string {
 	return out.String()
 }
 
+// describeRisk prints how safe a running job is from reclaim, and what that would cost.
+func describeRisk(f *explain.Finding, line func(name, text string)) {
+	for _, of := range [][2]string{{"Reclaim:", f.Safety}, {"Notice:", f.Notice}, {"Work:", f.Unsaved}} {
+		if of[1] != "" {
+			line(of[0], of[1])
+		}
+	}
+}
+
 // describe prints one finding as kubectl describes an object, folded at a width, 0 for none.
 func describe(out io.Writer, f *explain.Finding, width int) {
 	line := func(name, text string) { fmt.Fprintf(out, "%-11s %s\n", name, fold(text, width, 12)) }
@@ -293,9 +302,7 @@ func describe(out io.Writer, f *explain.Finding, width int) {
 		advice = append(advice, h.String())
 	}
 	list("To change:", advice)
-	if f.Safety != "" {
-		line("Reclaim:", f.Safety)
-	}
+	describeRisk(f, line)
 	var reclaimers []string
 	for _, c := range f.Reclaimers {
 		reclaimers = append(reclaimers, fmt.Sprintf("%s in queue %s can reclaim %s", c.Owner, c.Queue, strings.Join(c.Pods, ", ")))

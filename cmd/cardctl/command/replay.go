@@ -42,7 +42,7 @@ type replaying struct {
 	seed                      uint64
 	made                      int
 	busy                      float64
-	period                    time.Duration
+	period, checkpoint        time.Duration
 	progress                  bool
 }
 
@@ -71,6 +71,7 @@ func newReplay(s *source) *cobra.Command {
 	flags.IntVar(&f.made, "make", 0, "Print a made trace with so many jobs as CSV")
 	flags.Float64Var(&f.busy, "busy", 0.8, "The part of what queues deserve that the jobs of --make take")
 	flags.DurationVar(&f.period, "period", time.Second, "Time between two sessions at least; more makes a long trace faster and waits coarser")
+	flags.DurationVar(&f.checkpoint, "checkpoint", 0, "Time from one checkpoint of a pod to the next; 0 for pods that lose all work if they are evicted")
 	flags.BoolVar(&f.progress, "progress", false, "Print progress on stderr if that is no terminal, too")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(trace.Formats, cobra.ShellCompDirectiveNoFileComp))
 	s.bind(cmd, formats...)
@@ -83,8 +84,8 @@ func (f *replaying) check() error {
 		return fmt.Errorf("--format: unknown format %q: one of %s", f.format, strings.Join(trace.Formats, ", "))
 	case len(f.configurations) > 2:
 		return fmt.Errorf("--conf: %d configurations: at most two are compared", len(f.configurations))
-	case f.made < 0 || f.busy <= 0 || f.period <= 0:
-		return errors.New("--make, --busy and --period must be positive")
+	case f.made < 0 || f.busy <= 0 || f.period <= 0 || f.checkpoint < 0:
+		return errors.New("--make, --busy, --period and --checkpoint must be positive")
 	case f.trace == "" && f.made == 0:
 		return errors.New("nothing to replay: name a trace with --trace, or draw one with --make")
 	case f.trace != "" && f.made > 0:
@@ -153,7 +154,7 @@ func (s *source) replay(ctx context.Context, f *replaying) error {
 	if err != nil {
 		return err
 	}
-	in := &replay.Input{World: world, Configurations: configurations, Seed: f.seed, Period: f.period}
+	in := &replay.Input{World: world, Configurations: configurations, Seed: f.seed, Period: f.period, Checkpoint: f.checkpoint}
 	if in.Trace, err = s.readTrace(f); err != nil {
 		return err
 	}

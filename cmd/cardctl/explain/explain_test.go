@@ -74,6 +74,25 @@ func TestRunningJob(t *testing.T) {
 	assert.Equal(t, NodesFull, claims.Rule)
 }
 
+// TestCheckpointsAndNotices says how much work of a running job is not saved, and which of its pods have notice; and why a job waits for them.
+func TestCheckpointsAndNotices(t *testing.T) {
+	ago := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }
+	manifests := lending("")
+	manifests[1] = strings.Replace(manifests[1], "annotations:\n", "annotations:\n    volcano.sh/eviction-grace: 10m\n", 1)
+	manifests[3] = strings.Replace(manifests[3], "metadata: {name: runs}", "metadata: {name: runs, annotations: {volcano.sh/checkpoint-time: '"+ago(time.Hour)+"', volcano.sh/eviction-grace: 8m}}", 1)
+	manifests[3] = strings.ReplaceAll(manifests[3], "status: {phase: Running}", "status: {phase: Running, startTime: '"+ago(5*time.Hour)+"'}")
+	until := ago(-5 * time.Minute)
+	manifests[3] = strings.Replace(manifests[3], "metadata: {name: runs-0, annotations: {", "metadata: {name: runs-0, annotations: {volcano.sh/eviction-notice: '"+until+"', ", 1)
+	w, c := read(t, manifests, plugin.Name, unlimited(false))
+	findings := jobs(t, w, c, Options{Reclaimers: true})
+	require.Len(t, findings, 3)
+	claims, runs := findings[1], findings[2]
+	assert.Regexp(t, `^the eviction of all its pods would lose 6h0m\d+s of work, since their checkpoints$`, runs.Unsaved)
+	assert.Equal(t, "1 of its pods have notice, and may be evicted from "+until+" on", runs.Notice)
+	assert.Equal(t, []Spared{{Policy: policy.EvictionGraceKey, Queue: "borrower", Pods: 1, Until: until}}, claims.Spared)
+	assert.Empty(t, findings[0].Unsaved+findings[0].Notice)
+}
+
 func TestStartableJob(t *testing.T) {
 	w, c := read(t, []string{node("a", h200, 2), queue("q", "", `{"NVIDIA-H200": 2}`, ""),
 		job("one", "q", pods{n: 2, limits: gpu, card: h200, request: `{"NVIDIA-H200": 2}`}),

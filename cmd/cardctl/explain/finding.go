@@ -107,6 +107,10 @@ type Finding struct {
 	// Of a running job.
 	Reclaimers []Reclaimer `json:"reclaimers,omitempty"`
 	Safety     string      `json:"safety,omitempty"` // how much of its queue can be reclaimed, in words
+	// Unsaved says how much work is lost if its pods are evicted, where checkpoints tell since when.
+	Unsaved string `json:"unsaved,omitempty"`
+	// Notice says how many of its pods have notice, and from when on they may be evicted.
+	Notice string `json:"notice,omitempty"`
 }
 
 // Waits reports whether pods of the job wait: something refuses them, or the next cycle places them.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -28,7 +29,8 @@ func (e *explainer) reclaimers(f *Finding, job *api.JobInfo) {
 			fixed++
 		}
 	}
-	f.Safety = e.safety(queue, f, victims, fixed)
+	f.Safety, f.Unsaved = e.safety(queue, f, victims, fixed), e.unsaved(victims)
+	f.Notice = e.notice(victims)
 	if !queue.Reclaimable() || len(victims) == 0 {
 		return
 	}
@@ -52,6 +54,36 @@ func (e *explainer) reclaimers(f *Finding, job *api.JobInfo) {
 		}
 	}
 	slices.SortFunc(f.Reclaimers, func(a, b Reclaimer) int { return strings.Compare(a.Owner, b.Owner) })
+}
+
+// unsaved describes how much work is lost if all pods are evicted that may be, "" where no checkpoint tells.
+func (e *explainer) unsaved(preemptable []*api.TaskInfo) string {
+	var sum time.Duration
+	since := false
+	for _, task := range preemptable {
+		lost, saved := e.Quota.Unsaved(task)
+		sum, since = sum+lost, since || saved
+	}
+	if !since {
+		return ""
+	}
+	return fmt.Sprintf("the eviction of all its pods would lose %s of work, since their checkpoints", sum.Round(time.Second))
+}
+
+// notice describes how many pods have notice, and from when on they may be evicted, "" for none.
+func (e *explainer) notice(preemptable []*api.TaskInfo) string {
+	n, first := 0, time.Time{}
+	for _, task := range preemptable {
+		if until, told := e.Quota.Notice(task); told {
+			if n++; first.IsZero() || until.Before(first) {
+				first = until
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of its pods have notice, and may be evicted from %s on", n, first.UTC().Format(time.RFC3339))
 }
 
 // safety describes how much of what is allocated to a job's queue can be reclaimed.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
@@ -43,7 +44,11 @@ func (e *explainer) explainReclaim(f *Finding, job *api.JobInfo) {
 type lent struct{ queue, card string }
 
 // lentPods counts the pods that have a lent card and may be evicted.
-type lentPods struct{ all, young int }
+type lentPods struct {
+	all, young int
+	told       int       // have notice
+	until      time.Time // when the first of them may be evicted
+}
 
 // spared counts the pods that policies protect from being reclaimed for a queue, by policy and by
 // queue. Only those with one of the cards count, of queues that have more of it than they deserve.
@@ -61,8 +66,13 @@ func (e *explainer) spared(to string, cards []string) (all []Spared) {
 			count[Spared{Policy: policy.ReclaimFenceKey, Queue: fence}] += pods.all
 		} else if b, used := e.Quota.EvictionBudget(of.queue, to); used {
 			count[Spared{Policy: b.Policy, Queue: b.Queue, Until: b.Until}] += pods.all
-		} else if pods.young > 0 {
-			count[Spared{Policy: policy.MinRuntimeKey, Queue: of.queue}] += pods.young
+		} else {
+			if pods.young > 0 {
+				count[Spared{Policy: policy.MinRuntimeKey, Queue: of.queue}] += pods.young
+			}
+			if pods.told > 0 {
+				count[Spared{Policy: policy.EvictionGraceKey, Queue: of.queue, Until: pods.until.UTC().Format(time.RFC3339)}] += pods.told
+			}
 		}
 	}
 	for s, pods := range count {
@@ -100,6 +110,11 @@ func (e *explainer) lentPods() map[lent]lentPods {
 				pods.all++
 				if e.Quota.Protection(task).Young {
 					pods.young++
+				}
+				if until, told := e.Quota.Notice(task); told {
+					if pods.told++; pods.until.IsZero() || until.Before(pods.until) {
+						pods.until = until
+					}
 				}
 				e.lent[of] = pods
 			}

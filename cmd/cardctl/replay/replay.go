@@ -35,6 +35,7 @@ type Input struct {
 	Configurations []Named // one or two
 	Seed           uint64
 	Period         time.Duration
+	Checkpoint     time.Duration // from one checkpoint of a pod to the next; 0: none
 	Progress       func(configuration string, p replay.Progress)
 }
 
@@ -73,7 +74,7 @@ func Run(ctx context.Context, in *Input) (results []*replay.Result, err error) {
 			}
 			setup := replay.Setup{
 				Nodes: in.World.Nodes, Queues: in.World.Queues, Labels: c.CardLabels(), Plugin: c.Plugin, Tiers: c.Tiers, Actions: c.Actions,
-				Configurations: c.Configurations, Seed: in.Seed, Period: in.Period,
+				Configurations: c.Configurations, Seed: in.Seed, Period: in.Period, Checkpoint: in.Checkpoint,
 			}
 			if in.Progress != nil {
 				setup.Progress = func(p replay.Progress) { in.Progress(c.Name, p) }

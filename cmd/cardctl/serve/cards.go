@@ -2,10 +2,10 @@ package serve
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/model"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/serve/page"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/stock"
@@ -33,7 +33,7 @@ type cardModel struct {
 	Largest   float64
 }
 
-// nodeCells are the cards of a node, one cell for each.
+// nodeCells are the cards of a node, one cell for each, and a part of one for a fraction.
 type nodeCells struct {
 	stock.OnNode
 	Groups []page.Cells
@@ -159,7 +159,7 @@ func fragments(nodes []stock.OnNode, name string) (text string, largest float64)
 	}
 	var words []string
 	for _, f := range free[:min(len(free), mostFragments)] {
-		words = append(words, fmt.Sprintf("%g", f))
+		words = append(words, explain.Amount("", f))
 	}
 	text = strings.Join(words, "+")
 	if len(free) > mostFragments {

@@ -3,7 +3,6 @@ package serve
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
@@ -83,7 +82,7 @@ func (c *colours) class(queue string) string { return cmp.Or(c.of[c.group[queue]
 func (q *request) cells(n stock.OnNode, c *colours) (all []page.Cells) {
 	left := cellsPerNode
 	add := func(amount float64, cells page.Cells) {
-		if cells.Count = min(left, int(math.Ceil(amount))); cells.Count > 0 {
+		if cells = cells.Draws(amount, left); cells.Amount > 0 {
 			left -= cells.Count
 			all = append(all, cells)
 		}

@@ -35,7 +35,7 @@ func (r jobRow) More() int { return max(0, len(r.On)-mostNodes) }
 // in the explanation of one job.
 func (q *request) row(f *explain.Finding) jobRow {
 	r := jobRow{Finding: q.seen.job(*f)}
-	r.Reclaimers, r.Safety = nil, ""
+	r.Reclaimers, r.Safety, r.Unsaved, r.Notice = nil, "", "", ""
 	if d := q.Detail(f); d != nil {
 		r.Priority, r.Created, r.Requests, r.Has = d.Priority, d.Created, d.Requests, d.Has()
 		r.On = slices.Clone(d.Nodes)

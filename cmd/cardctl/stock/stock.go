@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -38,6 +39,9 @@ type Card struct {
 	// Oversubscribed is the amount by which the quotas of leaf queues exceed Allocatable.
 	Oversubscribed float64 `json:"oversubscribed"`
 }
+
+// IsGroup reports whether it is a group of cards: its quantities are sums by weight.
+func (c Card) IsGroup() bool { return strings.HasPrefix(c.Card, card.GroupPrefix) }
 
 // OnNode is one card of one node.
 type OnNode struct {

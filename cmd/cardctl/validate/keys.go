@@ -45,6 +45,16 @@ func (ck *checker) checkUncounted(c *engine.Configuration) {
 	}
 }
 
+// problemsOfJobs say why annotations of jobs and pods are wrong, which count as not set then.
+var problemsOfJobs = []struct {
+	key     string
+	problem func(text string) string
+}{
+	{policy.ExpectedRuntimeKey, policy.RuntimeProblem},
+	{policy.CheckpointKey, policy.CheckpointProblem},
+	{policy.EvictionGraceKey, policy.GraceProblem},
+}
+
 // checkKeys finds annotations of this module that have no effect: misspelt keys, and keys
 // on the wrong object.
 func (ck *checker) checkKeys() {
@@ -56,9 +66,11 @@ func (ck *checker) checkKeys() {
 			ck.report(Error, object, kind, field+annotation(policy.ServiceTypeKey), "%q is not %s or %s", index.Shorten(text, 100), policy.Inference,
 				policy.Training)
 		}
-		if text, given := annotations[policy.ExpectedRuntimeKey]; given && kind != "Queue" {
-			if why := policy.RuntimeProblem(text); why != "" {
-				ck.report(Warning, object, kind, field+annotation(policy.ExpectedRuntimeKey), "%s; it counts as not set", why)
+		for _, of := range problemsOfJobs {
+			if text, given := annotations[of.key]; given && kind != "Queue" {
+				if why := of.problem(text); why != "" {
+					ck.report(Warning, object, kind, field+annotation(of.key), "%s; it counts as not set", why)
+				}
 			}
 		}
 	}

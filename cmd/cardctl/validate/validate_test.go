@@ -108,6 +108,12 @@ func TestCheck(t *testing.T) {
 					"name: j, annotations: {", "name: k, annotations: {volcano.sh/expected-runtime: 4h, ").Replace(job("q", "A", "cpu: 1", `{"A":4}`))},
 			[]string{`4: warning: Job/j: metadata.annotations[volcano.sh/expected-runtime]: "4" is not a duration above 0, such as 4h; it counts as not set`,
 				`20: warning: Job/k: spec.tasks[0].template.metadata.annotations[volcano.sh/expected-runtime]: "0h" is not a duration above 0, such as 4h; it counts as not set`}},
+		"times of checkpoints": {
+			[]string{strings.Replace(job("q", "A", "cpu: 1", `{"A":4}`), "annotations: {", "annotations: {volcano.sh/checkpoint-time: '1764576000', ", 1),
+				queue("q", "", quota(`{"A":4}`), ""), strings.NewReplacer("name: j,", "name: k,", "annotations: {volcano.sh/card.name", "annotations: {volcano.sh/checkpoint-time: '2026-12-01T08:30', volcano.sh/card.name",
+					"name: j, annotations: {", "name: k, annotations: {volcano.sh/checkpoint-time: '2026-12-01T08:30+01:00', ").Replace(job("q", "A", "cpu: 1", `{"A":4}`))},
+			[]string{`4: warning: Job/j: metadata.annotations[volcano.sh/checkpoint-time]: "1764576000" is not a time with a zone, such as 2026-12-01T08:30:00Z; it counts as not set`,
+				`20: warning: Job/k: spec.tasks[0].template.metadata.annotations[volcano.sh/checkpoint-time]: "2026-12-01T08:30" is not a time with a zone, such as 2026-12-01T08:30:00Z; it counts as not set`}},
 		"children are guaranteed too much": {
 			[]string{queue("p", "", quota(`{"A":3}`), "capability: {cpu: 3}"), queue("q", "p", quota(`{"A":2}`), "guarantee: {resource: {cpu: 2}}"),
 				queue("r", "p", quota(`{"A":2}`), "guarantee: {resource: {cpu: 2}}")},

@@ -29,11 +29,12 @@ type Rule struct {
 }
 
 var (
-	_ constraint.TaskRule = &Rule{}
-	_ constraint.NodeRule = &Rule{}
-	_ constraint.JobRule  = &Rule{}
-	_ constraint.Account  = &Rule{}
-	_ constraint.Watcher  = &Rule{}
+	_ constraint.TaskRule  = &Rule{}
+	_ constraint.NodeRule  = &Rule{}
+	_ constraint.GroupRule = &Rule{}
+	_ constraint.JobRule   = &Rule{}
+	_ constraint.Account   = &Rule{}
+	_ constraint.Watcher   = &Rule{}
 )
 
 // Open returns the rule, nil where no pod of the session shares a claim. What only pods that are being deleted hold is not there in
@@ -128,6 +129,9 @@ func (r *Rule) fits(b *quota.Books, a constraint.Ask, claims []index.DeviceClaim
 func (r *Rule) FitCard(_ *quota.Books, a constraint.Ask, _ fastres.Dim, _ float64) quota.Verdict {
 	return admitted(a.Queue)
 }
+
+// AsksGroups is false, for the same reason.
+func (r *Rule) AsksGroups() bool { return false }
 
 // Lacks has nothing to say: nobody is evicted for what several pods share.
 func (r *Rule) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, fastres.Dim, float64) bool {

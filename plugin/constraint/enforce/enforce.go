@@ -68,15 +68,42 @@ func (r *Rule) EvictExcess() {
 	for i, e := range r.excesses {
 		left[i] = e.has - e.due
 	}
+	if r.session.GivesNotice() {
+		r.session.BeginVictims()
+	}
 	for _, u := range evict.Choose(left, jobs) {
 		first := tasks[u.Job][u.Pods[0]]
 		if now, _ := r.session.EvictionRoom(r.session.QueueOf(first)); now < len(u.Pods) {
 			continue // in a later session
 		}
+		if r.session.GivesNotice() && r.waits(tasks[u.Job], u.Pods) {
+			continue
+		}
 		for _, pod := range u.Pods {
 			r.evict(tasks[u.Job][pod], jobs[u.Job].Pods[pod].Frees)
 		}
 	}
+}
+
+// waits gives notice to pods of a job, and reports whether they may not be evicted yet. Nor may they where the budgets of evictions have no room
+// for them beside others of this session that have notice.
+func (r *Rule) waits(tasks []*api.TaskInfo, pods []int) (waits bool) {
+	s := r.session
+	for _, pod := range pods {
+		q := s.QueueOf(tasks[pod])
+		if !s.AllowsVictim(q, index.None) {
+			return true
+		}
+		s.CountVictim(q, index.None)
+	}
+	for _, pod := range pods {
+		q := s.QueueOf(tasks[pod])
+		if s.NoticeOf(q, tasks[pod]).After(s.Now) {
+			waits = true
+			s.GiveNotice(q, tasks[pod], policy.Short(policy.EnforceQuotaKey))
+		}
+	}
+	return waits
 }
 
 // evict evicts a pod, with the reason that Volcano writes to its events.
@@ -194,8 +221,11 @@ func (r *Rule) jobs() (jobs []evict.Job, tasks [][]*api.TaskInfo) {
 		for _, task := range own {
 			s.Intake.SetCharge(charge, q, task, task.NodeName)
 			pod := evict.Pod{Name: task.Namespace + "/" + task.Name, Role: task.TaskRole, Priority: task.Priority,
-				Ran:   int64(runtimes.Of(task.Pod, s.Now) / time.Second),
+				Ran:   int64(runtimes.Unsaved(task, job, s.Now) / time.Second),
 				Fixed: !task.Preemptable || !api.PreemptableStatus(task.Status), Frees: r.reliefOf(q, charge)}
+			if s.HasNotice(q, task) {
+				pod.Ran = evict.Told
+			}
 			useful = useful || pod.Frees != nil
 			of.Pods = append(of.Pods, pod)
 		}

@@ -5,7 +5,6 @@
 package fairness
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -33,6 +32,7 @@ type Memory struct {
 	ends    []int32 // by queue: where its columns end in wants
 	ranks   []rank
 	holds   holds
+	turns   turns
 	order   Order // of the session that is open
 }
 
@@ -87,6 +87,7 @@ func Open(s *constraint.Session, m *Memory, with *arguments.FairShare, stored *s
 	}
 	m.history.Begin()
 	o.readWants()
+	m.turns.begin(s.Index.Tree, m.ranks)
 	m.ranks = append(m.ranks[:0], make([]rank, s.Index.Len())...)
 	for q := range index.Queue(s.Index.Len()) {
 		o.rank(q)
@@ -220,13 +221,18 @@ func (m *Memory) columnOf(d fastres.Dim) (column int, counts bool) {
 	return slices.BinarySearch(m.dims, d)
 }
 
-// rank computes the rank of a queue.
-func (o *Order) rank(q index.Queue) {
-	m, ix, from := o.memory, o.session.Index, int32(0)
+// wantsOf returns the columns that count for a queue. It is for reading.
+func (m *Memory) wantsOf(q index.Queue) []int32 {
+	from := int32(0)
 	if q > 0 {
 		from = m.ends[q-1]
 	}
-	wants := m.wants[from:m.ends[q]]
+	return m.wants[from:m.ends[q]]
+}
+
+// rank computes the rank of a queue.
+func (o *Order) rank(q index.Queue) {
+	m, ix, wants := o.memory, o.session.Index, o.memory.wantsOf(q)
 	r := rank{gamma: o.gammaOf(q)}
 	r.level, r.beyond = m.history.Level(q, r.gamma, wants)
 	r.within = len(wants) > 0
@@ -238,38 +244,41 @@ func (o *Order) rank(q index.Queue) {
 }
 
 // CompareQueues compares two queues of one priority. A queue that waits for what it deserves goes
-// first, since it would otherwise reclaim from the other; then the one with the lower level.
+// first, since it would otherwise reclaim from the other; then the one with the lower level. Queues of different parents
+// are compared by the ranks that queues above them have when it is their turn.
 func (o *Order) CompareQueues(l, r index.Queue) int {
-	l, r, ok := quota.Rivals(o.session.Index, l, r)
-	if !ok {
+	lc, rc, ok := quota.Rivals(o.session.Index, l, r)
+	switch {
+	case !ok:
 		return 0
-	}
-	lr, rr := o.memory.ranks[l], o.memory.ranks[r]
-	if lr.within != rr.within {
-		if lr.within {
-			return -1
+	case lc == l && rc == r:
+		if c := o.memory.ranks[l].compare(o.memory.ranks[r]); c != 0 || !o.session.Index.Rooted() || l == r {
+			return c
 		}
-		return 1
 	}
-	return cmp.Or(cmp.Compare(lr.level, rr.level), cmp.Compare(lr.beyond, rr.beyond))
+	return o.memory.turns.compare(o, l, r, lc, rc)
 }
 
 // Charged and Refunded follow what queues have in the session.
-func (o *Order) Charged(a constraint.Ask)  { o.changed(a.Queue) }
-func (o *Order) Refunded(a constraint.Ask) { o.changed(a.Queue) }
+func (o *Order) Charged(a constraint.Ask)  { o.changed(a.Queue, true) }
+func (o *Order) Refunded(a constraint.Ask) { o.changed(a.Queue, false) }
 
-func (o *Order) changed(q index.Queue) {
+func (o *Order) changed(q index.Queue, got bool) {
 	for _, above := range o.session.Index.Path(q) {
 		o.read(above)
 		o.rank(above)
 	}
+	o.memory.turns.changed(q, got)
 }
 
 // History returns the history of the session that is open, nil where it is off. It is for reading.
 func (m *Memory) History() *usage.History { return m.history }
 
 // Forget forgets the history of earlier sessions.
-func (m *Memory) Forget() { m.history, m.holds = nil, holds{} }
+func (m *Memory) Forget() {
+	m.history, m.holds = nil, holds{}
+	m.turns.tree = nil
+}
 
 // Level returns the level of a queue in the session.
 func (m *Memory) Level(q index.Queue) float64 { return m.ranks[q].level }

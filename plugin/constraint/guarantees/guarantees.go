@@ -12,11 +12,14 @@ import (
 
 // Rule refuses what is guaranteed to other queues (quota.Guarantees). The guarantees are those of
 // the accounts that are asked.
-type Rule struct{}
+type Rule struct {
+	groups bool // some group of cards is guaranteed to a queue
+}
 
 var (
 	_ constraint.TaskRule  = Rule{}
 	_ constraint.ClaimRule = Rule{}
+	_ constraint.GroupRule = Rule{}
 	_ constraint.Measurer  = Rule{}
 )
 
@@ -25,8 +28,11 @@ func Open(s *constraint.Session) any {
 	if !s.Books.Now.Guarantees.Active() {
 		return nil
 	}
-	return Rule{}
+	return Rule{s.Books.Now.Guarantees.KeepsAny(s.Names.AllGroups())} // what is guaranteed is the same in the future
 }
+
+// AsksGroups reports whether some group of cards is guaranteed to a queue.
+func (r Rule) AsksGroups() bool { return r.groups }
 
 func (Rule) Fit(b *quota.Books, a constraint.Ask) quota.Verdict {
 	for d := range a.Request.Requested() {

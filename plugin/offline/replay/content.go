@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
+	fwk "k8s.io/kube-scheduler/framework"
 
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -21,7 +22,12 @@ type node struct {
 	object *v1.Node
 	cards  map[v1.ResourceName]string
 	pods   []*pod
-	dirty  bool // its entry in the cache is older than it is
+	dirty  bool         // its entry in the cache is older than it is
+	bare   *v1.Node     // the name alone
+	entry  fwk.NodeInfo // that of sessions, nil where it is older than the node
+	hidden hidden
+
+	machine int // one number for all nodes that differ in their names alone
 }
 
 // content holds the nodes, queues and jobs of the scheduler's cache between sessions. Sessions write into it;
@@ -38,7 +44,8 @@ type content struct {
 func newContent(nodes []*v1.Node, queues []*scheduling.Queue, labels card.Labels) *content {
 	c := &content{nodes: map[string]*node{}, queues: queues, jobs: map[api.JobID]*job{}, tasks: map[api.TaskID]*pod{}, cached: offline.NewInfo()}
 	for _, object := range nodes {
-		n := &node{object: object, cards: map[v1.ResourceName]string{}, dirty: true}
+		n := &node{object: object, cards: map[v1.ResourceName]string{}, dirty: true, bare: &v1.Node{}}
+		n.bare.Name = object.Name
 		for _, found := range card.OnNode(object, labels).Cards {
 			n.cards[found.Resource] = found.Name
 		}
@@ -48,6 +55,7 @@ func newContent(nodes []*v1.Node, queues []*scheduling.Queue, labels card.Labels
 		}
 	}
 	slices.Sort(c.order)
+	machines(c.nodes)
 	return c
 }
 
@@ -58,6 +66,9 @@ func (c *content) touch(task *api.TaskInfo) {
 	}
 	if j := c.jobs[task.Job]; j != nil {
 		j.dirty = true
+	}
+	if p := c.tasks[task.UID]; p != nil {
+		p.listed = nil
 	}
 }
 
@@ -81,7 +92,7 @@ func (c *content) snapshot() *api.ClusterInfo {
 		for _, p := range n.pods {
 			_ = own.AddTask(p.task) // it has room: a session has placed the pod there
 		}
-		c.cached.Nodes[name], n.dirty = own, false
+		c.cached.Nodes[name], n.dirty, n.entry = own, false, nil
 	}
 	for id, j := range c.jobs {
 		if !j.dirty && !j.waits() {
@@ -100,6 +111,7 @@ func (c *content) snapshot() *api.ClusterInfo {
 	for _, q := range c.queues {
 		info.Queues[api.QueueID(q.Name)] = api.NewQueueInfo(q)
 	}
+	c.empty()
 	return info
 }
 

@@ -23,14 +23,17 @@ var epoch = time.Unix(1_000_000_000, 0)
 // job is a job that was submitted and has not ended.
 type job struct {
 	trace.Job
-	id      api.JobID
-	group   *api.PodGroup
-	list    card.List
-	pods    []*pod
-	running int
-	ended   int // pods that have run for their time
-	begun   bool
-	dirty   bool // its entry in the cache is older than it is
+	id    api.JobID
+	group *api.PodGroup
+	list  card.List
+	// resource is that of the cards, empty for none.
+	resource v1.ResourceName
+	pods     []*pod
+	running  int
+	ended    int // pods that have run for their time
+	begun    bool
+	dirty    bool // its entry in the cache is older than it is
+	hidden   map[api.TaskStatus]api.TasksMap
 }
 
 // pod is a pod of a job. After an eviction it is a new pod with the same name.
@@ -42,6 +45,11 @@ type pod struct {
 	node   *node // nil while it waits
 	since  time.Duration
 	over   bool
+
+	written time.Duration // when the last checkpoint was that its object names
+	done    time.Duration // what it has done in earlier lives, and not lost
+	listed  *v1.Pod       // the copy of copied that sessions list, nil for none
+	copied  *v1.Pod
 }
 
 // newJob makes the objects of a job.
@@ -49,6 +57,7 @@ func (r *run) newJob(spec *trace.Job) *job {
 	j := &job{Job: *spec, id: api.JobID(spec.Namespace + "/" + spec.Name), dirty: true}
 	if j.Cards > 0 {
 		j.list = r.stock.list(spec)
+		j.resource = r.stock[j.list[0]].Resource
 	}
 	requests := r.requests(j)
 	minimum := v1.ResourceList{}
@@ -82,7 +91,7 @@ func (r *run) requests(j *job) v1.ResourceList {
 		list[v1.ResourceMemory] = *resource.NewQuantity(j.Memory, resource.BinarySI)
 	}
 	if j.Cards > 0 {
-		list[r.stock[j.list[0]].Resource] = *resource.NewQuantity(j.Cards, resource.DecimalSI)
+		list[j.resource] = *resource.NewQuantity(j.Cards, resource.DecimalSI)
 	}
 	return list
 }

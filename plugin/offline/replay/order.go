@@ -27,18 +27,20 @@ type order struct {
 	seed       uint64
 	index      map[string]uint64 // of a node
 	nodes      uint64
-	touch      func(*api.TaskInfo)
+	content    *content
 	decided    func() bool // whether the session has placed or evicted something
 	reclaiming bool
 	freshness  freshness
+	placesOnly bool // no action evicts pods
+	room       room
 
 	reclaimer *api.TaskInfo // for which node is chosen, nil while that is under way
 	node      string        // "" for none
 }
 
-func newOrder(seed uint64, nodes []string, touch func(*api.TaskInfo), decided func() bool) *order {
-	o := &order{seed: seed, index: map[string]uint64{}, nodes: uint64(len(nodes)), touch: touch, decided: decided}
-	for i, name := range nodes {
+func newOrder(seed uint64, c *content, decided func() bool) *order {
+	o := &order{seed: seed, index: map[string]uint64{}, nodes: uint64(len(c.order)), content: c, decided: decided}
+	for i, name := range c.order {
 		o.index[name] = uint64(i)
 	}
 	framework.RegisterPluginBuilder(firstName, func(framework.Arguments) framework.Plugin { return first{o} })
@@ -50,7 +52,7 @@ func newOrder(seed uint64, nodes []string, touch func(*api.TaskInfo), decided fu
 func (o *order) around(tiers []conf.Tier) []conf.Tier {
 	yes := true
 	before := conf.PluginOption{Name: firstName, EnabledNodeOrder: &yes, EnabledReclaimable: &yes, EnabledPreemptable: &yes,
-		EnabledOverused: &yes, EnabledPredicate: &yes}
+		EnabledOverused: &yes, EnabledPredicate: &yes, EnabledAllocatable: &yes}
 	after := conf.PluginOption{Name: lastName, EnabledPredicate: &yes}
 	if len(tiers) == 0 {
 		return []conf.Tier{{Plugins: []conf.PluginOption{before, after}}}
@@ -94,6 +96,7 @@ func (first) Name() string { return firstName }
 // same list, so it is sorted in place.
 func (p first) OnSessionOpen(ssn *framework.Session) {
 	p.order.Session = ssn
+	p.content.fill(ssn)
 	ssn.AddNodeOrderFn(firstName, func(task *api.TaskInfo, node *api.NodeInfo) (float64, error) {
 		return least * float64(p.rank(task, node.Name)), nil
 	})
@@ -112,9 +115,12 @@ func (p first) OnSessionOpen(ssn *framework.Session) {
 		return api.NewFitErrWithStatus(task, node, &api.Status{Code: api.UnschedulableAndUnresolvable, Reason: "another node is chosen", Plugin: firstName})
 	})
 	ssn.AddOverusedFn(firstName, func(queue any) bool { return p.asks(queue.(*api.QueueInfo)) })
+	if p.room.stale = true; p.placesOnly {
+		ssn.AddAllocatableFn(firstName, func(_ *api.QueueInfo, task *api.TaskInfo) bool { return p.hasRoom(task) })
+	}
 	moved := func(e *framework.Event) {
-		p.touch(e.Task)
-		p.freshness.moved = true
+		p.content.touch(e.Task)
+		p.freshness.moved, p.room.stale = true, true
 	}
 	ssn.AddEventHandler(&framework.EventHandler{AllocateFunc: moved, DeallocateFunc: moved})
 }
@@ -140,6 +146,9 @@ func (p last) OnSessionOpen(ssn *framework.Session) {
 			p.reclaimer = nil
 			p.node = p.choose(task)
 			p.reclaimer = task
+		}
+		if p.placesOnly {
+			p.nominate(task)
 		}
 		return nil
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/cluster"
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin"
 	"github.com/capacity-card/capacity-card/plugin/offline/replay/measure"
 	"github.com/capacity-card/capacity-card/plugin/offline/replay/trace"
@@ -106,6 +107,37 @@ func TestTinyTrace(t *testing.T) {
 	assert.Equal(t, measure.Series{{At: 0, Amount: 8}, {At: 10 * time.Second, Amount: 4}, {At: 61 * time.Second, Amount: 8},
 		{At: 100 * time.Second, Amount: 4}, {At: 161 * time.Second, Amount: 0}}, r.Cells[0].Allocated)
 	assert.Equal(t, []measure.Waits{{Group: "a", Jobs: 1, Started: 1}, {Group: "b", Jobs: 1, Started: 1, P50: time.Second, P95: time.Second, Max: time.Second}}, r.ByQueue)
+}
+
+// TestCheckpoints is TestTinyTrace with a checkpoint each 4 s: the 4 pods of a lose 2 s each, of the 10 s that they have run, and
+// have 92 s left when b ends at 61 s. The order of victims sees the checkpoints.
+func TestCheckpoints(t *testing.T) {
+	jobs := []trace.Job{
+		jobOf("elastic", "a", 0, 100*time.Second, 8, 1, 1),
+		jobOf("single", "b", 10*time.Second, 50*time.Second, 1, 1, 4),
+	}
+	s := setup(t, 1, two, "")
+	s.Checkpoint = 4 * time.Second
+	written := map[string]int{}
+	r := newRun(s, jobs)
+	defer r.open()()
+	r.Progress = func(p Progress) {
+		for _, pod := range r.live[0].pods {
+			if p.Now == 10*time.Second && pod.node != nil {
+				written[pod.task.Pod.Annotations[policy.CheckpointKey]]++
+			}
+			if pod.node == nil {
+				assert.NotContains(t, pod.task.Pod.Annotations, policy.CheckpointKey, "the new pod has written none")
+			}
+		}
+	}
+	r.loop(context.Background())
+	r.finish()
+	assert.Equal(t, 2, r.Ended)
+	assert.Equal(t, 4, r.Evicted)
+	assert.InDelta(t, 4*2.0/3600, r.LostCardHours, 1e-12)
+	assert.Equal(t, 153*time.Second, r.End)
+	assert.Equal(t, map[string]int{epoch.Add(8 * time.Second).UTC().Format(time.RFC3339): 4}, written)
 }
 
 // TestGangBegins takes the minimum of a job away: all its pods begin again.
@@ -210,6 +242,43 @@ func TestSparedSessions(t *testing.T) {
 				t.Logf("%d sessions, and %d", results[false].Sessions, results[true].Sessions)
 				assert.Less(t, results[true].Sessions, results[false].Sessions*9/10)
 				results[true].Sessions = results[false].Sessions
+				require.Equal(t, text(results[false]), text(results[true]))
+			})
+		}
+	}
+}
+
+// TestAsksLess replays traces with all questions to Volcano, and without those that a replay may leave out: the outcome is the same.
+func TestAsksLess(t *testing.T) {
+	flat := []share{{"a", "", 8}, {"b", "", 8}, {"c", "", 16}}
+	tree := []share{{"x", "", 0}, {"y", "", 0}, {"a", "x", 8}, {"b", "x", 8}, {"c", "y", 8}, {"d", "y", 8}}
+	for name, shares := range map[string][]share{"flat": flat, "tree": tree} {
+		for _, with := range []string{"", ", fairShareHalfLife: 12h, fairShareStore: none"} {
+			t.Run(name+with, func(t *testing.T) {
+				results, refused := map[bool]*Result{}, 0
+				for _, less := range []bool{false, true} {
+					s := setup(t, 4, shares, with)
+					s.Actions = s.Actions[:2]
+					jobs := made(300, shares)
+					for i := range jobs { // some without cards, and some that need several nodes
+						switch i % 10 {
+						case 3:
+							jobs[i].Cards, jobs[i].Card, jobs[i].CPU = 0, "", 4000
+						case 6:
+							jobs[i].Pods, jobs[i].Minimum, jobs[i].Cards = 3, 3, 5
+						}
+					}
+					r := newRun(s, jobs)
+					restore := r.open()
+					require.True(t, r.order.placesOnly)
+					r.order.placesOnly = less
+					r.loop(context.Background())
+					restore()
+					r.finish()
+					results[less] = &r.Result
+					refused += r.order.room.refused
+				}
+				assert.Positive(t, refused)
 				require.Equal(t, text(results[false]), text(results[true]))
 			})
 		}

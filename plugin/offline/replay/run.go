@@ -36,6 +36,8 @@ type Setup struct {
 	Seed   uint64
 	Period time.Duration // between two sessions at least; 0: a second, as in Volcano
 	Idle   time.Duration // between sessions while pods wait and nothing happens; 0: ten minutes
+	// Checkpoint is the time from one checkpoint of a pod to the next; 0: pods write none.
+	Checkpoint time.Duration
 	// Progress is called after sessions. It may be nil.
 	Progress func(Progress)
 }
@@ -134,7 +136,8 @@ func (r *run) open() (restore func()) {
 		return *r.quota
 	})
 	r.cache = &recorder{Cache: offline.NewCache(offline.NewInfo())}
-	r.order = newOrder(r.Seed, r.content.order, r.touch, func() bool { return len(r.cache.bound)+len(r.cache.evicted) > 0 })
+	r.order = newOrder(r.Seed, r.content, func() bool { return len(r.cache.bound)+len(r.cache.evicted) > 0 })
+	r.order.placesOnly = r.placesOnly()
 	r.tiers = r.order.around(r.Tiers)
 	r.cache.Informers = offline.NoInformers()
 	return func() {

@@ -11,13 +11,12 @@ import (
 	"volcano.sh/apis/pkg/apis/scheduling"
 	"volcano.sh/volcano/pkg/scheduler/api"
 	"volcano.sh/volcano/pkg/scheduler/framework"
-
-	"github.com/capacity-card/capacity-card/plugin"
 )
 
 // session holds a session, carries out what it decides, and reports whether that is anything.
 func (r *run) session() (changed bool) {
 	r.Sessions++
+	r.writeCheckpoints()
 	r.cache.begin(r.snapshot())
 	ssn := framework.OpenSession(r.cache, r.tiers, r.Configurations)
 	if r.now >= r.reread && r.now <= max(r.last, r.End) {
@@ -70,24 +69,6 @@ func (r *run) execute(ssn *framework.Session, action framework.Action) {
 // rereadEvery is the time between two looks at what queues deserve, which can depend on what they request.
 const rereadEvery = time.Hour
 
-// deserve notes what the queues deserve.
-func (r *run) deserve() {
-	inspection, ok := plugin.Inspect(*r.quota)
-	if !ok {
-		return
-	}
-	for _, account := range inspection.Accounts() {
-		if !account.Leaf {
-			continue
-		}
-		for _, h := range account.Holdings {
-			if _, has := r.stock[h.Resource]; h.Card && has {
-				r.book.Deserve(r.now, account.Queue, h.Resource, h.Deserved)
-			}
-		}
-	}
-}
-
 // follow starts the pods that a session has placed, and ends those that it has evicted.
 func (r *run) follow() {
 	for _, task := range r.cache.bound {
@@ -101,7 +82,7 @@ func (r *run) follow() {
 		if p == nil || p.node == nil {
 			continue
 		}
-		r.book.Evict(p.Cards, r.now-p.since)
+		r.book.Evict(p.Cards, r.lost(p))
 		r.stop(p)
 		if !slices.Contains(hit, p.job) {
 			hit = append(hit, p.job)
@@ -119,7 +100,7 @@ func (r *run) restart(j *job) {
 	r.book.Restarted++
 	for _, p := range j.pods {
 		if p.node != nil {
-			r.book.Break(p.Cards, r.now-p.since)
+			r.book.Break(p.Cards, r.lost(p))
 			r.stop(p)
 		}
 	}
@@ -137,7 +118,7 @@ func (r *run) start(p *pod, n *node) {
 	})
 	p.running++
 	r.waiting--
-	r.ends.push(end{r.now + p.Runtime, r.ends.made, p, p.life})
+	r.ends.push(end{r.now + p.Runtime - p.done, r.ends.made, p, p.life})
 	r.account(p, n, 1)
 	if !p.begun && p.running+p.ended >= p.Minimum {
 		p.begun = true
@@ -162,6 +143,9 @@ func (r *run) stop(p *pod) {
 	p.life++
 	p.change(func(object *v1.Pod) {
 		object.UID, object.Spec.NodeName = p.uid(), ""
+		if p.written > 0 {
+			object.Annotations, p.written = annotated(object, ""), 0
+		}
 		object.Status = v1.PodStatus{Phase: v1.PodPending}
 	})
 	r.tasks[p.task.UID] = p

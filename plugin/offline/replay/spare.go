@@ -19,12 +19,27 @@ var (
 		"nodeorder", "binpack", "overcommit"}
 )
 
-// maySpare reports whether no action of a setup evicts pods, and no plugin or queue depends on the time.
-func (s *Setup) maySpare() bool {
+// placesOnly reports whether no action of a setup evicts pods, and all plugins are known.
+func (s *Setup) placesOnly() bool {
 	for _, action := range s.Actions {
 		if !slices.Contains(placing, action.Name()) {
 			return false
 		}
+	}
+	for _, tier := range s.Tiers {
+		for _, p := range tier.Plugins {
+			if !slices.Contains(lasting, p.Name) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// maySpare reports whether no action of a setup evicts pods, and no plugin or queue depends on the time.
+func (s *Setup) maySpare() bool {
+	if !s.placesOnly() {
+		return false
 	}
 	var annotations []map[string]string
 	for _, q := range s.Queues {
@@ -32,7 +47,7 @@ func (s *Setup) maySpare() bool {
 	}
 	for _, tier := range s.Tiers {
 		for _, p := range tier.Plugins {
-			if !slices.Contains(lasting, p.Name) || inspect.DependsOnTime(p.Name, p.Arguments, annotations) {
+			if inspect.DependsOnTime(p.Name, p.Arguments, annotations) {
 				return false
 			}
 		}

@@ -61,10 +61,8 @@ func (w *words) deed() Deed {
 		return DeletePod{job, pod}
 	case "open-gates":
 		return OpenGates{w.next("a job")}
-	case "annotate-pod":
-		job, pod := w.pod()
-		key, value, _ := strings.Cut(w.next("an annotation"), "=")
-		return AnnotatePod{job, pod, key, value}
+	case "annotate-pod", "annotate-job":
+		return w.annotation()
 	case "edit-job":
 		return w.edit()
 	case "relabel":
@@ -77,6 +75,8 @@ func (w *words) deed() Deed {
 		return LoseNode{w.next("a node")}
 	case "replace-pods":
 		return ReplacePods{w.next("a node")}
+	case "devices", "claim", "delete-claim":
+		return w.ofDevices()
 	case "restart":
 		return Restart{}
 	case "leave":
@@ -88,6 +88,20 @@ func (w *words) deed() Deed {
 	}
 	w.fail("is no command")
 	return nil
+}
+
+// annotation reads the annotation of a pod or of a PodGroup.
+func (w *words) annotation() Deed {
+	var of AnnotatePod
+	if w.command == "annotate-pod" {
+		of.Job, of.Pod = w.pod()
+	} else {
+		of.Job = w.next("a job")
+	}
+	if of.Key, of.Value, _ = strings.Cut(w.next("an annotation"), "="); w.command == "annotate-pod" {
+		return of
+	}
+	return AnnotateGroup{of.Job, of.Key, of.Value}
 }
 
 // pod reads the name of a pod, such as llm-2.
@@ -336,6 +350,9 @@ func (d OpenGates) String() string { return "open-gates " + d.Job }
 func (d AnnotatePod) String() string {
 	return fmt.Sprintf("annotate-pod %s-%d", d.Job, d.Pod) + field(d.Key, d.Value)
 }
+
+// String is the command.
+func (d AnnotateGroup) String() string { return "annotate-job " + d.Job + field(d.Key, d.Value) }
 
 // String is the command.
 func (d DeleteQueue) String() string { return "delete-queue " + d.Queue }

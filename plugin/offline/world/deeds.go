@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -55,6 +56,8 @@ type Whose struct {
 // PodSpec describes a pod.
 type PodSpec struct {
 	Cards      string // card list, "" for a pod that names no card
+	Claims     string // what resource claims request that are made for it alone, such as 2xA,1xB
+	Shares     string // names of resource claims that it shares with other pods, such as c1,c2
 	Requests   workload.Resources
 	Kept       bool          // must not be evicted
 	Gated      bool          // has a scheduling gate
@@ -110,6 +113,8 @@ type (
 		Pod        int
 		Key, Value string
 	}
+	// AnnotateGroup does the same to the PodGroup of a job.
+	AnnotateGroup struct{ Job, Key, Value string }
 	// EditGroup changes the PodGroup of a job.
 	EditGroup struct {
 		Job          string
@@ -136,6 +141,19 @@ type (
 	LoseNode struct{ Node string }
 	// ReplacePods replaces the pods of a lost node.
 	ReplacePods struct{ Node string }
+	// SetDevices has the driver of a node publish devices, in a new generation of its pool.
+	SetDevices struct {
+		Node  string
+		Cards []string // the card of each device
+		Old   bool     // the slice is of an old generation, which is still there
+	}
+	// MakeClaim creates a resource claim that pods can share.
+	MakeClaim struct {
+		Name, Namespace string
+		Requests        string
+	}
+	// DeleteClaim deletes one. As long as pods have its devices, it stays.
+	DeleteClaim struct{ Name, Namespace string }
 	// Restart restarts the scheduler.
 	Restart struct{}
 	// Leave takes the plugin out of the configuration of the scheduler.
@@ -235,6 +253,7 @@ func (j *Job) replace(w *World, i int) {
 	if j.Spec.Owner != "" {
 		pod.OwnerReferences = []metav1.OwnerReference{{Kind: j.Spec.Owner, Name: j.Spec.Name}}
 	}
+	spec.claim(pod)
 	j.Pods[i] = &Pod{Spec: spec, Object: pod, born: born}
 }
 
@@ -331,11 +350,31 @@ func (d AnnotatePod) apply(w *World) {
 	if j == nil || d.Pod >= len(j.Pods) {
 		return
 	}
-	j.Pods[d.Pod].update(func(pod *v1.Pod) {
-		if pod.Annotations[d.Key] = d.Value; d.Value == "" {
-			delete(pod.Annotations, d.Key)
+	j.Pods[d.Pod].update(func(pod *v1.Pod) { w.annotate(pod, d.Key, d.Value) })
+}
+
+func (d AnnotateGroup) apply(w *World) {
+	if j := w.Job(d.Job); j != nil {
+		j.Group = j.Group.Clone()
+		w.annotate(j.Group, d.Key, d.Value)
+	}
+}
+
+// annotate sets an annotation of an object, or takes it away where it is empty. A value such as now-2m is a time.
+func (w *World) annotate(object metav1.Object, key, value string) {
+	annotations := map[string]string{}
+	maps.Copy(annotations, object.GetAnnotations())
+	if after, ok := strings.CutPrefix(value, "now"); ok {
+		if offset, err := time.ParseDuration(cmp.Or(after, "0s")); err == nil {
+			value = w.Clock().Add(offset).UTC().Format(time.RFC3339Nano)
 		}
-	})
+	}
+	if value == "" {
+		delete(annotations, key)
+	} else {
+		annotations[key] = value
+	}
+	object.SetAnnotations(annotations)
 }
 
 func (d EditGroup) apply(w *World) {
@@ -398,6 +437,9 @@ func (d EditQueue) apply(w *World) {
 func (d DeleteQueue) apply(w *World) { delete(w.Queues, d.Queue) }
 
 func (d SetNode) apply(w *World) {
+	if pool := w.Pools[d.Name]; pool != nil && w.Nodes[d.Name] != nil && w.Nodes[d.Name].Lost {
+		pool.publish(d.Name, pool.Cards, false) // the driver starts again
+	}
 	w.Nodes[d.Name] = &Node{Spec: d.Node, Object: cluster.Node(d.Node)}
 	_ = w.informers.Core().V1().Nodes().Informer().GetStore().Add(w.Nodes[d.Name].Object)
 }
@@ -405,6 +447,9 @@ func (d SetNode) apply(w *World) {
 func (d LoseNode) apply(w *World) {
 	if n := w.Nodes[d.Node]; n != nil {
 		n.Lost = true
+		if pool := w.Pools[d.Node]; pool != nil {
+			pool.slices = nil // deleted with their owner
+		}
 		_ = w.informers.Core().V1().Nodes().Informer().GetStore().Delete(n.Object)
 	}
 }

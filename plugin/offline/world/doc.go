@@ -50,6 +50,11 @@
 //	    adds a node, or changes it; without has it has cpu, memory and pods for everything.
 //	    shares are cards that Volcano's vGPU shares among pods, and register is what the node
 //	    registers of them. A pod that gets the node gets the first cards with room.
+//	devices NODE CARDS [old]
+//	    the driver of a node publishes these devices in a new generation of their pool; with old, in an
+//	    old one, beside what is current
+//	claim NAME REQUESTS [namespace=NS], delete-claim NAME [namespace=NS]
+//	    a resource claim that pods share. One that is deleted stays until no pod has its devices.
 //	lose-node NODE, replace-pods NODE
 //	    takes a node away; replaces the pods that ran there
 //	queue NAME [parent=QUEUE] [weight=N] [priority=N] [closed] [unreclaimable]
@@ -63,18 +68,23 @@
 //	    [card.request=CARDS] [service=TYPE] [runtime=TIME] [owner=KIND] [phase=PHASE] [later] [WHOSE] PODS [+ PODS]
 //	    creates a job with pods of one kind or more. min is 1 if nothing else is said. With
 //	    later, the controller creates the pods when the job is admitted. PODS are
-//	      [pods=N] [card=LIST] [gpus=N] [requests=RESOURCES]
+//	      [pods=N] [card=LIST] [gpus=N] [requests=RESOURCES] [claims=REQUESTS,...] [shares=CLAIM,...]
 //	      [on=NODE,...] [ran=TIME,...] [bound] [terminating]
 //	      [kept] [gated] [queue-gated] [opted-in]
 //	      [pod.labels=KEY:VALUE,...] [pod.user=NAME] [pod.groups=NAME,...]
 //	    WHOSE are the labels and annotations of the PodGroup that name whose the job is
 //	      [labels=KEY:VALUE,...] [user=NAME] [groups=NAME,...]
+//	    claims are resource claims that are made for each pod, and shares those that it names.
+//	    REQUESTS are 2xA|B for two devices that are A or B, allxA for all that are A; ; separates the
+//	    alternatives of firstAvailable, and + several requests. A claim gets free devices of the node of its
+//	    pods one, two or three cycles after the first of them got it.
 //	    A pod with a card requests one GPU if nothing else is said. With on the pods run from the
 //	    start, since a time that may be unknown; they are bound and do not run yet; or they terminate.
 //	delete-job JOB [orphans]
 //	    with orphans, only the PodGroup is gone at once, and the pods terminate as evicted ones do
 //	scale JOB N, edit-job JOB [min=N] [minResources=RESOURCES], open-gates JOB
-//	annotate-pod POD KEY=VALUE
+//	annotate-pod POD KEY=VALUE, annotate-job JOB KEY=VALUE
+//	    sets an annotation of the pod, or of the PodGroup; now, now-2m and now+2m are times
 //	relabel JOB [WHOSE]
 //	    replaces these labels and annotations of the PodGroup
 //	succeed POD, fail POD, delete-pod POD

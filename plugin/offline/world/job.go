@@ -38,7 +38,7 @@ type group struct {
 func (w *words) pods(j *JobSpec) (all []PodSpec) {
 	g := group{n: 1}
 	w.each(func(key, value string) bool { return w.ofJob(j, key, value) || w.ofPods(&g, key, value) })
-	if g.gpus == "" && g.Requests == nil && g.Cards != "" {
+	if g.gpus == "" && g.Requests == nil && g.Cards != "" && g.Claims == "" && g.Shares == "" {
 		g.gpus = "1"
 	}
 	if g.gpus != "" {
@@ -130,6 +130,11 @@ func (w *words) ofPods(g *group, key, value string) bool {
 		g.n = int(w.number(value))
 	case "card":
 		g.Cards = value
+	case "claims":
+		w.claimed(value)
+		g.Claims = value
+	case "shares":
+		g.Shares = value
 	case "gpus":
 		g.gpus = value
 	case "requests":
@@ -212,6 +217,12 @@ func (p PodSpec) String() string {
 	if p.Cards != "" {
 		text += field("card", p.Cards)
 	}
+	if p.Claims != "" {
+		text += field("claims", p.Claims)
+	}
+	if p.Shares != "" {
+		text += field("shares", p.Shares)
+	}
 	if n := requests[gpu]; n > 0 {
 		if delete(requests, gpu); p.Cards == "" || n != 1 || len(requests) > 0 {
 			text += field("gpus", strconv.Itoa(int(n)))
@@ -219,7 +230,7 @@ func (p PodSpec) String() string {
 		if len(requests) == 0 {
 			requests = nil
 		}
-	} else if requests == nil && p.Cards != "" {
+	} else if requests == nil && p.Cards != "" && p.Claims == "" && p.Shares == "" {
 		requests = workload.Resources{}
 	}
 	if requests != nil {

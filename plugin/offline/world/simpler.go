@@ -84,6 +84,12 @@ func (p PodSpec) simpler() (all []PodSpec) {
 			add(func(p *PodSpec) { p.Cards = strings.Join(slices.Delete(slices.Clone(names), i, i+1), "|") })
 		}
 	}
+	for _, claims := range fewer(p.Claims) {
+		add(func(p *PodSpec) { p.Claims = claims })
+	}
+	for _, shares := range fewer(p.Shares) {
+		add(func(p *PodSpec) { p.Shares = shares })
+	}
 	if p.Kept {
 		add(func(p *PodSpec) { p.Kept = false })
 	}
@@ -105,6 +111,18 @@ func (o Whose) simpler() (all []Whose) {
 	}
 	if o.Groups != "" {
 		all = append(all, Whose{o.Labels, o.User, ""})
+	}
+	return all
+}
+
+// fewer returns a list without one of its entries, for each of them.
+func fewer(list string) (all []string) {
+	if list == "" {
+		return nil
+	}
+	entries := strings.Split(list, ",")
+	for i := range entries {
+		all = append(all, strings.Join(slices.Delete(slices.Clone(entries), i, i+1), ","))
 	}
 	return all
 }
@@ -227,15 +245,29 @@ func (d Leave) simpler() []Deed {
 	}
 	return nil
 }
-func (Renew) simpler() []Deed       { return nil }
-func (d DeletePod) simpler() []Deed { return nil }
-func (d Wait) simpler() []Deed      { return nil }
-func (d EditQueue) simpler() []Deed { return nil }
+func (d SetDevices) simpler() (all []Deed) {
+	for i := range d.Cards {
+		all = append(all, SetDevices{d.Node, slices.Delete(slices.Clone(d.Cards), i, i+1), d.Old})
+	}
+	return all
+}
+func (d MakeClaim) simpler() []Deed   { return nil }
+func (d DeleteClaim) simpler() []Deed { return nil }
+func (Renew) simpler() []Deed         { return nil }
+func (d DeletePod) simpler() []Deed   { return nil }
+func (d Wait) simpler() []Deed        { return nil }
+func (d EditQueue) simpler() []Deed   { return nil }
 func (d RelabelJob) simpler() (all []Deed) {
 	for _, simple := range d.Whose.simpler() {
 		all = append(all, RelabelJob{d.Job, simple})
 	}
 	return all
+}
+func (d AnnotateGroup) simpler() []Deed {
+	if d.Value == "" {
+		return nil
+	}
+	return []Deed{AnnotateGroup{d.Job, d.Key, ""}}
 }
 func (d AnnotatePod) simpler() []Deed {
 	if d.Value == "" {

@@ -33,7 +33,9 @@ type World struct {
 	Nodes     map[string]*Node
 	Queues    map[string]*Queue
 	Jobs      []*Job
-	Orphans   []*Job   // jobs that are deleted, with pods that still terminate
+	Orphans   []*Job           // jobs that are deleted, with pods that still terminate
+	Pools     map[string]*Pool // devices that resource claims give, by node
+	Claims    []*Claim
 	Evicted   []string // the pods that were evicted
 	Evictions []int    // by cycle
 	History   []string // what happened
@@ -78,13 +80,14 @@ type Job struct {
 type Pod struct {
 	Spec   PodSpec
 	Object *v1.Pod
+	Since  int // the cycle in which it got its node
 	Ends   int // the cycle in which a terminating pod is gone
 	born   int // how many pods with this number were there before
 }
 
 // New returns a world without objects.
 func New(c Config) *World {
-	return &World{Config: c, Nodes: map[string]*Node{}, Queues: map[string]*Queue{}, informers: informers.NewSharedInformerFactory(nil, 0)}
+	return &World{Config: c, Nodes: map[string]*Node{}, Queues: map[string]*Queue{}, Pools: map[string]*Pool{}, informers: informers.NewSharedInformerFactory(nil, 0)}
 }
 
 // Clock is the time of a cycle: a minute passes between two.
@@ -224,6 +227,7 @@ func (w *World) Begin(deeds ...Deed) {
 			w.Changed = true
 		}
 	}
+	w.serveClaims()
 }
 
 // kubelet starts the pods of a job that have a node, and ends those whose time is over. The
@@ -323,6 +327,7 @@ func (w *World) follow(j *Job, i int, task *api.TaskInfo) {
 			w.OnPlaced(j, p, task.NodeName)
 		}
 		p.update(func(pod *v1.Pod) { pod.Spec.NodeName = task.NodeName })
+		p.Since = w.Cycle
 		w.assign(p)
 		w.Note("%s runs on %s", task.Name, task.NodeName)
 		w.Changed = true

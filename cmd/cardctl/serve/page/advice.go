@@ -94,6 +94,8 @@ var advice = []phrase{
 	{"jobs of inference in queues inside of the reclaim fence %s can reclaim it, down to what is guaranteed to queue %s", "回收隔离 %s 内各队列的推理作业可以收回它，直到队列 %s 的保障量"},
 	{"queue %s has more than it deserves, and other queues that have less can reclaim it: %s", "队列 %s 超出其应得量，未达到应得量的其他队列可以收回：%s"},
 	{"queue %s has more than it deserves, and queues inside of the reclaim fence %s that have less can reclaim it: %s", "队列 %s 超出其应得量，回收隔离 %s 内未达到应得量的队列可以收回：%s"},
+	{"%s of its pods have notice, and may be evicted from %s on", "其 %s 个 Pod 已收到驱逐预告，自 %s 起可被驱逐"},
+	{"the eviction of all its pods would lose %s of work, since their checkpoints", "若驱逐其全部 Pod，将丢失自检查点以来 %s 的工作"},
 	{"queue %s is %s for %s: averaged %s of %s deserved; %s goes first", "队列 %[1]s 对 %[3]s 排在第 %[2]s：平均占用 %[4]s，应得 %[5]s；%[6]s 先行"},
 	{"queue %s is %s for %s: averaged %s of %s deserved; %s go first", "队列 %[1]s 对 %[3]s 排在第 %[2]s：平均占用 %[4]s，应得 %[5]s；%[6]s 先行"},
 	{"queue %s is %s for %s: averaged %s and deserves none; %s goes first", "队列 %[1]s 对 %[3]s 排在第 %[2]s：平均占用 %[4]s，没有应得量；%[5]s 先行"},

@@ -8,6 +8,7 @@ var chinese = map[string]string{
 	"%d, of which %d placed and %d waiting; %d needed to start": "%d 个，其中 %d 个已放置，%d 个等待；至少需要 %d 个才能启动",
 	"%s allocated, by queue":                                    "%s 的已分配量（按队列）",
 	"%s cards on %s: %s charged to queues, %s free":             "%s 张卡，分布在 %s：队列已占用 %s，空闲 %s",
+	"By weight, %s on %s: %s charged to queues, %s free":        "按权重计共 %s，分布在 %s：队列已占用 %s，空闲 %s",
 	"%s lacks %s %s":          "%s 缺少 %s 张 %s",
 	"%s lacks at least %s %s": "%s 至少缺少 %s 张 %s",
 	"%s: %s of %s free":       "%s：空闲 %s，共 %s",

@@ -56,13 +56,38 @@ type Cells struct {
 	Class                 string // of the colour, or free, unusable, other, noqueue
 	Queue                 string
 	Namespace, Owner, Job string // "" for none, and where the viewer may not see the job
-	Count                 int
+	Amount                float64
+	Count                 int // whole cards that are drawn
+	Part                  int // of one more card that is drawn, in eighths
+}
+
+// eighths is the number of parts into which the drawing divides a card.
+const eighths = 8
+
+// Draws returns the cells with an amount of cards, of which they draw at most so many. A fraction is drawn as the next eighth of a
+// card. An amount that is smaller than what a page states, such as the rest of several fractions, is nothing.
+func (c Cells) Draws(amount float64, most int) Cells {
+	const least = 0.0005
+	if c.Amount = amount; amount < least || most <= 0 {
+		c.Amount = 0
+		return c
+	}
+	parts := int(math.Ceil((amount - least) * eighths))
+	c.Count, c.Part = parts/eighths, parts%eighths
+	if c.Count >= most {
+		c.Count, c.Part = most, 0
+	}
+	return c
 }
 
 // Drawing is one element for each cell. A page has some thousand, for which templates take long; no name of
 // the cluster is in it.
 func (c Cells) Drawing() template.HTML {
-	return template.HTML(strings.Repeat(`<span class="cell `+c.Class+`"></span>`, c.Count))
+	drawing := strings.Repeat(`<span class="cell `+c.Class+`"></span>`, c.Count)
+	if c.Part > 0 {
+		drawing += fmt.Sprintf(`<span class="cell %s part%d"></span>`, c.Class, c.Part)
+	}
+	return template.HTML(drawing)
 }
 
 // Try is a change to simulate: a setting of a queue, or the removal of an object.

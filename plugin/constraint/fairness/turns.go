@@ -1,0 +1,352 @@
+package fairness
+
+import (
+	"cmp"
+	"sync"
+
+	"volcano.sh/volcano/pkg/scheduler/api"
+
+	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/constraint"
+)
+
+// turns order queues of different parents.
+//
+// Volcano keeps the queues of an action in a heap, whose keys must not change but for the queue that it has taken. What a
+// queue gets raises the level of its parent, and so the keys of all other queues below it. With many queues below one parent,
+// the heap would serve them all before it sees that. So a queue has a start tag for each queue above it: the rank that this
+// one has when it is the queue's turn. Until then, the children of P have had their turns that come before:
+//
+//	X(P) = Σ over children s of n(s) × what the queues of s request on average for a turn
+//	n(s) = how many turns s has before its rank reaches that of the queue
+//
+// and no more of a card than was free. A turn is what Volcano places before it takes the next queue: a gang, or a pod of a
+// job that has its minimum. All but the rank of the queue itself is as it was when the tags were first asked for, so
+// a tag depends on nothing but what its own queue gets, and queues of one parent have tags in the order of their ranks.
+type turns struct {
+	mu    sync.Mutex // Volcano compares the queues of victims in many goroutines
+	ready bool       // in this session
+	tree  *index.Tree
+
+	free        []float64     // by column: what no queue had when the tags were first asked for
+	base, step  []float64     // by queue and column: what the queues had then, and what a turn takes on average
+	turns       []float64     // by queue: of pending pods
+	share       []float64     // by queue
+	child, next []index.Queue // by queue: its first child, and its next sibling
+	tags        []rank        // by queue and height above it
+	known       []bool        // by queue: its tags are known
+	height      int
+	extra       []float64 // by column: X of one queue
+
+	served []served // by queue
+	got    []int    // by queue: how many pods it has got in this session
+	turn   turn     // the last one
+	before []served // by height: what the turn has changed
+	// passed: siblings behind the queue got something, and it got nothing. So its pods do not fit, and are not expected to get
+	// anything before siblings do. It lasts until the queue gets something.
+	passed []bool
+}
+
+// turn is that of a queue which had got some pods before.
+type turn struct {
+	of  index.Queue
+	got int
+}
+
+// served is the highest rank of the children of a queue that got something in the session.
+type served struct {
+	some bool
+	rank rank
+}
+
+// begin begins a session, after the ranks of the one before are final.
+func (t *turns) begin(tree *index.Tree, ranks []rank) {
+	if t.tree != tree {
+		t.tree, t.ready = tree, false
+		clear(t.passed)
+		return
+	}
+	for q := range t.got {
+		if t.ready {
+			t.passed[q] = t.isPassed(index.Queue(q), ranks[q]) || t.passed[q] && t.got[q] <= 0
+		}
+	}
+	t.ready = false
+}
+
+func (t *turns) isPassed(q index.Queue, now rank) bool {
+	p := t.tree.Parent(q)
+	return p != index.None && t.served[p].some && now.compare(t.served[p].rank) < 0
+}
+
+// compare compares the queues l and r by the tags for lc and rc, which are above them, or the queues themselves, and
+// which have one parent.
+func (t *turns) compare(o *Order, l, r, lc, rc index.Queue) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.ready {
+		t.read(o)
+	}
+	return cmp.Or(t.tag(o, l, lc).compare(t.tag(o, r, rc)), t.tie(o, lc, rc))
+}
+
+// changed notes that a queue has got a pod, or lost it again. A gang that finds no place gives back all that it got: then its queue
+// has had no turn.
+func (t *turns) changed(q index.Queue, got bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.ready {
+		return
+	}
+	path := t.tree.Path(q)
+	if got && t.known[q] {
+		t.turn = turn{q, t.got[q]}
+		for height, p := range path[1:] {
+			t.before[height] = t.served[p]
+			if tag := t.tags[int(q)*t.height+height]; !t.served[p].some || tag.compare(t.served[p].rank) > 0 {
+				t.served[p] = served{true, tag}
+			}
+		}
+	}
+	t.known[q] = false
+	for _, above := range path {
+		if got {
+			t.got[above]++
+		} else {
+			t.got[above]--
+		}
+	}
+	if !got && t.turn == (turn{q, t.got[q]}) {
+		for height, p := range path[1:] {
+			t.served[p] = t.before[height]
+		}
+		t.turn.of = index.None
+	}
+}
+
+// tag returns the tag of q for a queue above it.
+func (t *turns) tag(o *Order, q, above index.Queue) rank {
+	if !t.known[q] {
+		t.setTags(o, q)
+	}
+	return t.tags[int(q)*t.height+t.tree.Depth(q)-t.tree.Depth(above)]
+}
+
+func (t *turns) setTags(o *Order, q index.Queue) {
+	tags, path := t.tags[int(q)*t.height:], t.tree.Path(q)
+	tags[0] = o.memory.ranks[q]
+	for height, p := range path[1:] {
+		clear(t.extra)
+		for s := t.child[p]; s != index.None; s = t.next[s] {
+			n := t.ahead(o, s, path[height], q, tags[height])
+			for c := range t.extra {
+				t.extra[c] += n * t.step[int(s)*len(t.free)+c]
+			}
+		}
+		for c, free := range t.free {
+			t.extra[c] = min(t.extra[c], max(0, free))
+		}
+		tags[height+1] = t.rankWith(o, p, t.extra, 1)
+	}
+	t.known[q] = true
+}
+
+// ahead is n(s) for the turn of q, which is c or below it, at a rank of c: a bisection, since the rank of s never falls.
+func (t *turns) ahead(o *Order, s, c, q index.Queue, at rank) float64 {
+	switch sp, qp := o.priority(s), o.priority(q); {
+	case t.passed[s]:
+		return 0
+	case s == q || !t.tree.IsLeaf(s):
+	case sp > qp:
+		return t.turns[s]
+	case sp < qp:
+		return 0
+	}
+	from, to := 0.0, 1.0 // the first from turns are before that of q
+	for to <= t.turns[s] && t.goesBefore(o, s, c, to-1, at) {
+		from, to = to, 2*to
+	}
+	to = min(to, t.turns[s]+1) - 1
+	for from < to {
+		mid := float64(int(from+to+1) / 2)
+		if t.goesBefore(o, s, c, mid-1, at) {
+			from = mid
+		} else {
+			to = mid - 1
+		}
+	}
+	return from
+}
+
+// goesBefore reports whether s has one more turn after so many ones, before that of c at a rank.
+func (t *turns) goesBefore(o *Order, s, c index.Queue, after float64, at rank) bool {
+	step := t.step[int(s)*len(t.free):]
+	if order := t.rankWith(o, s, step[:len(t.free)], after).compare(at); order != 0 || s == c {
+		return order < 0
+	}
+	return t.tie(o, s, c) < 0
+}
+
+// rankWith returns the rank of a queue that has got a number of times some amounts more than at first.
+func (t *turns) rankWith(o *Order, q index.Queue, amounts []float64, times float64) rank {
+	m, wants := o.memory, o.memory.wantsOf(q)
+	r := rank{gamma: m.ranks[q].gamma, within: len(wants) > 0}
+	for _, c := range wants {
+		d := m.dims[c]
+		allocated := t.base[int(q)*len(t.free)+int(c)] + times*amounts[c]
+		r.within = r.within && allocated < o.session.Index.Deserved.At(q, d)
+		level, beyond := m.history.LevelAt(q, r.gamma, int(c), o.heldOf(q, d, allocated))
+		r.level, r.beyond = max(r.level, level), max(r.beyond, beyond)
+	}
+	return r
+}
+
+// read reads what queues have and request.
+func (t *turns) read(o *Order) {
+	ix, columns := o.session.Index, len(o.memory.dims)
+	n := ix.Len()
+	t.ready, t.height = true, 1
+	t.base, t.step, t.free, t.extra = zeros(t.base, n*columns), zeros(t.step, n*columns), zeros(t.free, columns), zeros(t.extra, columns)
+	t.turns, t.known, t.got, t.served = zeros(t.turns, n), zeros(t.known, n), zeros(t.got, n), zeros(t.served, n)
+	t.share = zeros(t.share, n)
+	for q := range t.share {
+		t.share[q] = ix.Share(index.Queue(q))
+	}
+	t.child, t.next = zeros(t.child, n), zeros(t.next, n)
+	if len(t.passed) != n {
+		t.passed = zeros(t.passed, n)
+	}
+	for q := range t.child {
+		t.child[q] = index.None
+	}
+	for q := index.Queue(n) - 1; q >= 0; q-- {
+		t.height = max(t.height, ix.Depth(q)+1)
+		t.next[q] = index.None
+		if p := ix.Parent(q); p != index.None {
+			t.next[q], t.child[p] = t.child[p], q
+		}
+	}
+	t.tags, t.before = zeros(t.tags, n*t.height), zeros(t.before, t.height)
+	t.turn.of = index.None
+	root := ix.Allocated(ix.Root())
+	for c, d := range o.memory.dims {
+		t.free[c] = o.session.Intake.Total.Get(d) - root.Get(d)
+		for q := range index.Queue(n) {
+			t.base[int(q)*columns+c] = ix.Allocated(q).Get(d)
+			t.step[int(q)*columns+c] = max(0, ix.Request.At(q, d)-ix.Allocated(q).Get(d))
+		}
+	}
+	t.readTurns(o)
+}
+
+// readTurns counts turns, and divides what pending pods request.
+func (t *turns) readTurns(o *Order) {
+	s, columns := o.session, len(t.free)
+	for _, job := range s.Volcano.Jobs {
+		q := s.Index.Lookup(string(job.Queue))
+		if q == index.None || s.Index.Broken(q) != nil {
+			continue
+		}
+		pending := float64(len(job.TaskStatusIndex[api.Pending]))
+		gang := float64(job.MinAvailable - job.ReadyTaskNum() - job.WaitingTaskNum())
+		for _, above := range s.Index.Path(q) {
+			t.turns[above] += pending - min(pending, max(1, gang)) + min(1, pending)
+		}
+		if pending > 0 && len(s.Intake.Lists) > 0 {
+			t.addLists(o, q, job, pending)
+		}
+	}
+	for q := range t.turns {
+		for c, free := range t.free {
+			if step := &t.step[q*columns+c]; free <= 0 || t.turns[q] == 0 {
+				*step = 0
+			} else {
+				*step /= t.turns[q]
+			}
+		}
+	}
+}
+
+// addLists adds what the pods of a job request by lists: of each list, the first card of which some is free. The pods of a job
+// count as alike.
+func (t *turns) addLists(o *Order, q index.Queue, job *api.JobInfo, pods float64) {
+	s := o.session
+	frame := s.Frames.Open()
+	defer frame.Close()
+	var one constraint.Ask
+	for _, task := range job.TaskStatusIndex[api.Pending] {
+		one = s.Ask(q, task, frame.Vector())
+		break
+	}
+	if one.Pod.None() {
+		return
+	}
+	for r := range s.Cards.Requests(one.Pod) {
+		if len(r.Selector.Dims) < 2 {
+			continue
+		}
+		if c, d := t.firstFree(o, r.Selector.Dims); c >= 0 {
+			for _, above := range s.Index.Path(q) {
+				t.step[int(above)*len(t.free)+c] += pods * float64(r.Of(d))
+			}
+		}
+	}
+}
+
+// firstFree returns the first column that counts of a list, and of which some is free, -1 for none.
+func (t *turns) firstFree(o *Order, list []fastres.Dim) (column int, of fastres.Dim) {
+	for _, d := range list {
+		if c, counts := o.memory.columnOf(d); counts && t.free[c] > 0 {
+			return c, d
+		}
+	}
+	return -1, 0
+}
+
+func zeros[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// compare compares two ranks.
+func (r rank) compare(other rank) int {
+	if r.within != other.within {
+		if r.within {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(r.level, other.level), cmp.Compare(r.beyond, other.beyond))
+}
+
+// tie orders siblings of one rank. It returns 0 for queues without columns that count, whose shares decide. Others go before
+// these, by the shares that they had at first: with shares that change in the session, tags would.
+func (t *turns) tie(o *Order, l, r index.Queue) int {
+	lw, rw := len(o.memory.wantsOf(l)) > 0, len(o.memory.wantsOf(r)) > 0
+	switch {
+	case !lw && !rw:
+		return 0
+	case lw != rw && lw:
+		return -1
+	case lw != rw:
+		return 1
+	}
+	c := cmp.Compare(t.share[l], t.share[r])
+	lq, rq := o.session.Intake.Queues[l], o.session.Intake.Queues[r]
+	if c != 0 || lq == nil || rq == nil {
+		return cmp.Or(c, cmp.Compare(l, r))
+	}
+	return cmp.Or(lq.Queue.CreationTimestamp.Compare(rq.Queue.CreationTimestamp.Time), cmp.Compare(lq.UID, rq.UID))
+}
+
+func (o *Order) priority(q index.Queue) int32 {
+	if queue := o.session.Intake.Queues[q]; queue != nil {
+		return queue.Queue.Spec.Priority
+	}
+	return 0
+}
