@@ -103,7 +103,7 @@ var layers = []layer{
 	},
 	feature("budget", module+"/plugin/store", module+"/quota/budget"), feature("claims"), feature("classes", module+"/plugin/arguments"), feature("devices"),
 	feature("enforce", module+"/plugin/report", module+"/plugin/constraint/runtimes", module+"/quota/evict"), feature("evictions", module+"/quota/evict"),
-	feature("turns", module+"/plugin/report"),
+	feature("turns", module+"/plugin/report"), feature("soft"),
 	feature("fairness", module+"/plugin/arguments", module+"/plugin/store", module+"/quota/usage", module+"/plugin/constraint/runtimes"), feature("fences"), feature("gates"), feature("gone"),
 	feature("grace", module+"/plugin/report"),
 	feature("guarantees"), feature("holders"), feature("jobs"), feature("runtimes"),

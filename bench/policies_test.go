@@ -85,8 +85,9 @@ var policySets = func() []policySet {
 		card.HolderKey: `{"user":{"*":{"A":1000000}},"group":{"*":{"A":1000000}}}`}, nil, only, nil}
 	evictions := policySet{"evictions", map[string]string{policy.EvictionBudgetKey: "10000/31d", policy.ReclaimBudgetKey: "10000/31d", policy.EnforceQuotaKey: "after=1h"},
 		framework.Arguments{"fairShareStore": "none"}, []string{"Preemptive", "Reclaimable", "Event", "SessionOpen"}, nil}
+	soft := policySet{"soft", map[string]string{card.QuotaKey: `{"A":1000000}`, policy.SoftQuotaKey: `{"A":1000000}`}, nil, append([]string{"Reclaimable"}, only...), nil}
 	order := policySet{"order", map[string]string{policy.JobOrderKey: "fifo"}, nil, only, nil}
-	return slices.Concat([]policySet{{name: "none"}}, families, []policySet{all, order, cards, holders, budgets, lengths, evictions})
+	return slices.Concat([]policySet{{name: "none"}}, families, []policySet{all, order, soft, cards, holders, budgets, lengths, evictions})
 }()
 
 // largeWith is the shape L with annotations of the root, and of all PodGroups. Jobs that run have no service class, so

@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // mutants are the mutations.
-var mutants = slices.Concat(general, ofConstraints, ofDeviceClaims, ofPolicies, ofEvictions, ofGroups, ofCardClaims, ofFractions, ofUsage, ofBudgets, ofOverrides, ofEvictionBudgets, ofTurns, ofAudit)
+var mutants = slices.Concat(general, ofConstraints, ofDeviceClaims, ofPolicies, ofEvictions, ofGroups, ofCardClaims, ofFractions, ofUsage, ofBudgets, ofOverrides, ofEvictionBudgets, ofTurns, ofSoftQuotas, ofAudit)
 
 // general are those of all but policies, by subject.
 var general = []mutant{

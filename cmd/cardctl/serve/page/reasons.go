@@ -47,7 +47,7 @@ func refusal(lang string, f *explain.Finding) string {
 	case report.OverBudget:
 		return say(lang, "%s has %s of %s card-hours of %s left", s.Queue, report.CardHours(max(0, s.Bound-s.Total+s.Requested)), report.CardHours(s.Bound),
 			s.Resource)
-	case report.Guaranteed, report.Earmarked, report.HeldForFairShare:
+	case report.Guaranteed, report.Earmarked, report.HeldForFairShare, report.OverSoftQuota:
 		return say(lang, "needs %s; %s: %s", quantity(lang, s.Resource, s.Requested), s.Queue, translate(lang, rules[rule]))
 	}
 	return shortage(lang, f, s)
