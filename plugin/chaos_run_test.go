@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"math"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -239,10 +240,13 @@ func (c *chaosCycle) openWith(b *builder) {
 	tiers[0].Plugins[2].EnabledJobStarving = &gangVotes
 	if b == nil {
 		tiers[0].Plugins = tiers[0].Plugins[:3]
-		c.Session = offline.Open(c.cache, tiers)
+	}
+	if !reflect.DeepEqual(c.tiers, tiers) { // Volcano keeps a configuration until it loads another one
+		c.tiers = tiers
+	}
+	if c.Session = offline.Open(c.cache, c.tiers); b == nil {
 		return
 	}
-	c.Session = offline.Open(c.cache, tiers)
 	c.Configurations = []conf.Configuration{{Name: "preempt", Arguments: map[string]any{preempt.EnableTopologyAwarePreemptionKey: c.Topology}}}
 	c.own = ours.session
 }
