@@ -1,8 +1,8 @@
 package fuzz
 
 import (
-	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,7 +43,7 @@ func compareSoft(t *testing.T, r *rand.Rand) (seen map[string]int) {
 	d, known := w.dim(name)
 	require.True(t, known)
 	step := w.ix.Allocated(0).Get(d)/8 + 1000
-	s := oracle.Soft{Card: name, Quota: map[string]float64{}, Waiting: map[string][]float64{}, Available: float64(r.IntN(9)) * step}
+	s := oracle.Soft{Card: name, Quota: map[string]float64{}, Waiting: map[string][]oracle.SoftJob{}, Available: float64(r.IntN(9)) * step}
 	available := fastres.NewVector(w.names.Len())
 	available.Set(d, s.Available)
 	for _, queue := range w.oracle.Names() {
@@ -51,8 +51,8 @@ func compareSoft(t *testing.T, r *rand.Rand) (seen map[string]int) {
 			s.Quota[queue] = float64(r.IntN(5)) * step
 		}
 		for range r.IntN(3) {
-			if w.oracle.Leaf(queue) {
-				s.Waiting[queue] = append(s.Waiting[queue], float64(1+r.IntN(3))*step)
+			if w.oracle.Leaf(queue) && !w.oracle.Broken(queue) {
+				s.Waiting[queue] = append(s.Waiting[queue], drawSoftJob(r, step))
 			}
 		}
 	}
@@ -61,18 +61,14 @@ func compareSoft(t *testing.T, r *rand.Rand) (seen map[string]int) {
 		if most, set := s.Quota[w.ix.Name(q)]; set {
 			return most
 		}
-		return math.Inf(1)
+		return quota.NoSoftQuota
 	})
-	for queue, requests := range s.Waiting {
-		sum, room := 0.0, soft.Room(w.number(queue), 0)
-		for _, request := range requests {
-			if request <= room {
-				sum += request
-			}
+	for _, queue := range w.oracle.Names() { // in any order, and some again
+		want(w, &soft, queue, s)
+		if r.IntN(3) == 0 {
+			want(w, &soft, pick(r, w.oracle.Names()), s)
 		}
-		soft.Want(w.number(queue), 0, sum)
 	}
-	soft.RollUp()
 	for range 6 {
 		from, q := w.sound()
 		other, to := w.sound()
@@ -88,12 +84,41 @@ func compareSoft(t *testing.T, r *rand.Rand) (seen map[string]int) {
 		if q == to {
 			continue
 		}
-		require.Equal(t, w.oracle.AboveSoft(s, from, other), soft.Exceeds(w.ix, q, to), "%s for %s: %v", from, other, s)
-		require.Equal(t, w.oracle.TakesBack(s, other, from, quantity, lost), soft.TakesBack(w.ix, to, q, 0, quantity, lost), "%s from %s: %v", other, from, s)
+		require.Equal(t, w.oracle.AboveSoft(s, from, other), soft.LosesFirst(w.ix, q, to), "%s for %s: %v", from, other, s)
+		require.Equal(t, w.oracle.TakesBack(s, other, from, quantity, lost), soft.Takes(w.ix, to, q, 0, quantity) && soft.GivesBack(w.ix, q, to, 0, lost), "%s from %s: %v", other, from, s)
 		seen[map[bool]string{true: "takes back", false: "does not"}[w.oracle.TakesBack(s, other, from, quantity, lost)]]++
 		if w.oracle.AboveSoft(s, from, other) {
 			seen["loses first"]++
 		}
 	}
 	return seen
+}
+
+// drawSoftJob draws a job that waits, with some pods without the card.
+func drawSoftJob(r *rand.Rand, step float64) (j oracle.SoftJob) {
+	for range 1 + r.IntN(4) {
+		j.Requests = append(j.Requests, float64(r.IntN(4))*step)
+	}
+	j.Lacks = r.IntN(len(j.Requests)+3) - 1
+	return j
+}
+
+// want tells the engine what the jobs of a queue request.
+func want(w *world, soft *quota.Soft, queue string, s oracle.Soft) {
+	if !w.oracle.Leaf(queue) || w.oracle.Broken(queue) {
+		return
+	}
+	sum, q := 0.0, w.number(queue)
+	for _, job := range s.Waiting[queue] {
+		var tasks []quota.Waiting
+		for _, request := range job.Requests {
+			if at := slices.IndexFunc(tasks, func(t quota.Waiting) bool { return t.Quantity == request }); at >= 0 {
+				tasks[at].Tasks++
+			} else {
+				tasks = append(tasks, quota.Waiting{Quantity: request, Tasks: 1})
+			}
+		}
+		sum += quota.WantedByJob(tasks, job.Lacks, soft.Room(q, 0))
+	}
+	soft.Want(q, 0, sum)
 }

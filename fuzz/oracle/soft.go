@@ -2,12 +2,29 @@ package oracle
 
 import "slices"
 
-// Soft are the soft quotas of one card (docs/policies.md, soft-quota), and the pods that wait in leaf queues.
+// Soft are the soft quotas of one card (docs/policies.md, soft-quota), and the jobs that wait in leaf queues.
 type Soft struct {
 	Card      string
 	Quota     map[string]float64 // of the queues that have one
-	Waiting   map[string][]float64
+	Waiting   map[string][]SoftJob
 	Available float64 // what the nodes have
+}
+
+// SoftJob is an admitted job that waits: what each of its pods requests, and how many it lacks of its minimum.
+type SoftJob struct {
+	Requests []float64
+	Lacks    int
+}
+
+// starts reports whether a job can start with what is left for it.
+func (j SoftJob) starts(room float64) bool {
+	if j.Lacks > len(j.Requests) {
+		return false
+	}
+	for _, request := range slices.Sorted(slices.Values(j.Requests))[:max(0, j.Lacks)] {
+		room -= request
+	}
+	return room >= 0
 }
 
 // softMost is the soft quota of a queue as it counts, Unlimited for none.
@@ -19,12 +36,19 @@ func (o *Oracle) softMost(s Soft, name string) float64 {
 	return max(quota, o.Deserved(name)[s.Card], o.Guarantee(name)[s.Card])
 }
 
+// SoftRoom is what a queue may still have within its soft quota.
+func (o *Oracle) SoftRoom(s Soft, name string) float64 {
+	return max(0, min(o.softMost(s, name), o.Bound(name)[s.Card])-o.Allocated(name)[s.Card])
+}
+
 // wanted is what a queue and those below it want within their soft quotas.
 func (o *Oracle) wanted(s Soft, name string) (sum float64) {
-	room := max(0, min(o.softMost(s, name), o.Bound(name)[s.Card])-o.Allocated(name)[s.Card])
-	for _, request := range s.Waiting[name] {
-		if request <= room {
-			sum += request
+	room := o.SoftRoom(s, name)
+	for _, job := range s.Waiting[name] {
+		for _, request := range job.Requests {
+			if request <= room && job.starts(room) {
+				sum += request
+			}
 		}
 	}
 	for _, child := range o.Children(name) {
@@ -43,34 +67,39 @@ func (o *Oracle) SoftRefuses(s Soft, name string, quantity float64) string {
 	return ""
 }
 
-// othersWant reports whether, somewhere above the first queue of a path, others want more than what is left beside a quantity.
+// othersWant reports whether, somewhere above the first queue of a path or in the whole cluster, others want more than what is left beside
+// a quantity.
 func (o *Oracle) othersWant(s Soft, path []string, quantity float64) bool {
-	if o.cluster.Root == "" {
-		others, all := 0.0, 0.0
-		for _, name := range o.names {
-			all += o.Allocated(name)[s.Card]
-			if name != path[0] {
-				others += o.wanted(s, name)
+	others := 0.0
+	for i, name := range path {
+		siblings, allocated, bound := o.tops(), 0.0, s.Available
+		if i+1 < len(path) {
+			siblings, allocated, bound = o.Children(path[i+1]), o.Allocated(path[i+1])[s.Card], o.Bound(path[i+1])[s.Card]
+		} else {
+			for _, top := range siblings {
+				allocated += o.Allocated(top)[s.Card]
 			}
 		}
-		return others > 0 && all+others+quantity > s.Available
-	}
-	others := 0.0
-	for i := 1; i < len(path); i++ {
-		for _, sibling := range o.Children(path[i]) {
-			if sibling != path[i-1] {
+		for _, sibling := range siblings {
+			if sibling != name {
 				others += o.wanted(s, sibling)
 			}
 		}
-		bound := o.Bound(path[i])[s.Card]
-		if path[i] == o.cluster.Root {
-			bound = min(bound, s.Available)
-		}
-		if others > 0 && o.Allocated(path[i])[s.Card]+others+quantity > bound {
+		if others > 0 && allocated+others+quantity > bound {
 			return true
 		}
 	}
 	return false
+}
+
+// tops are the queues that no other is above.
+func (o *Oracle) tops() (tops []string) {
+	for _, name := range o.names {
+		if len(o.Path(name)) == 1 {
+			tops = append(tops, name)
+		}
+	}
+	return tops
 }
 
 // apart returns a queue and those above it that another one is not below.

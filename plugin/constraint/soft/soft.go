@@ -2,13 +2,14 @@
 package soft
 
 import (
-	"math"
+	"iter"
 	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -18,16 +19,24 @@ type Rule struct {
 	session *constraint.Session
 	soft    quota.Soft
 	dims    []fastres.Dim
-	waiting [][]*want // by queue: its tasks that wait, and request a card with a soft quota
-	of      map[api.TaskID]*want
-	stale   []bool // by queue: what it wants is to be computed again
-	changed bool   // some queue is stale
+	jobs    [][]*job // by queue: those that want a card with a soft quota
+	of      map[api.TaskID]*kind
+	stale   []index.Queue // what they want is to be computed again
+	tasks   []quota.Waiting
 }
 
-// want is a task that waited when the session opened.
-type want struct {
-	amounts []float64 // by column
-	placed  bool      // it has a node now, or waits for victims
+// job is an admitted job with tasks that waited when the session opened.
+type job struct {
+	*api.JobInfo
+	kinds []*kind
+}
+
+// kind are waiting tasks of a job that request the same.
+type kind struct {
+	quota.Waiting // Quantity is set for each question
+	pod           *cards.PodRequest
+	task          *api.TaskInfo // one of them
+	amounts       []float64     // by column, nil for none
 }
 
 var (
@@ -45,17 +54,8 @@ func Open(s *constraint.Session) any {
 		return nil
 	}
 	r := &Rule{session: s}
-	own := map[index.Queue]map[fastres.Dim]float64{}
 	for q := range index.Queue(s.Index.Len()) {
-		for _, entry := range s.Intake.Policies(q).SoftQuota() {
-			d, known := s.Names.LookupCard(entry.Name)
-			if !known || !s.Cards.Counted(q) {
-				continue // nothing in the session has the card, or it counts nowhere here
-			}
-			if own[q] == nil {
-				own[q] = map[fastres.Dim]float64{}
-			}
-			own[q][d] = float64(entry.Cards) * 1000
+		for d := range r.quotas(q) {
 			if !slices.Contains(r.dims, d) {
 				r.dims = append(r.dims, d)
 			}
@@ -64,102 +64,127 @@ func Open(s *constraint.Session) any {
 	if len(r.dims) == 0 {
 		return nil
 	}
-	r.soft.Reset(s.Index, s.Intake.Available, r.dims, func(q index.Queue, d fastres.Dim) float64 {
-		if most, set := own[q][d]; set {
-			return most
+	r.soft.Reset(s.Index, s.Intake.Available, r.dims, func(q index.Queue, of fastres.Dim) float64 {
+		for d, most := range r.quotas(q) {
+			if d == of {
+				return most
+			}
 		}
-		return math.Inf(1)
+		return quota.NoSoftQuota
 	})
 	r.readWaiting()
 	return r
 }
 
-// readWaiting reads the pending tasks of admitted jobs.
-func (r *Rule) readWaiting() {
-	s := r.session
-	r.waiting, r.stale, r.of, r.changed = make([][]*want, s.Index.Len()), make([]bool, s.Index.Len()), map[api.TaskID]*want{}, true
-	for q := range r.stale {
-		r.stale[q] = true
-	}
-	for _, job := range s.Volcano.Jobs {
-		q := s.Index.Lookup(string(job.Queue))
-		if q == index.None || job.IsPending() || !s.Eligible(q).OK() || !s.Cards.Counted(q) {
-			continue
-		}
-		for _, task := range job.TaskStatusIndex[api.Pending] {
-			if task.SchGated || task.BestEffort {
-				continue
-			}
-			if w := r.wantOf(q, task); w != nil {
-				r.waiting[q] = append(r.waiting[q], w)
-				r.of[task.UID] = w
+// quotas visits the soft quotas of a queue itself, of cards and groups that the session has and that count there.
+func (r *Rule) quotas(q index.Queue) iter.Seq2[fastres.Dim, float64] {
+	return func(yield func(fastres.Dim, float64) bool) {
+		for _, entry := range r.session.Intake.Policies(q).SoftQuota() {
+			if d, known := r.session.Names.LookupCard(entry.Name); known && r.session.Cards.Counted(q) && !yield(d, float64(entry.Cards)*1000) {
+				return
 			}
 		}
 	}
 }
 
-// wantOf returns what a task requests of cards with a soft quota, of a list the first card; nil for nothing.
-func (r *Rule) wantOf(q index.Queue, task *api.TaskInfo) *want {
-	pod := r.session.Cards.PodRequest(q, task.Pod)
-	if pod.None() {
-		return nil
+// readWaiting reads the pending tasks of admitted jobs.
+func (r *Rule) readWaiting() {
+	s := r.session
+	r.jobs, r.of = make([][]*job, s.Index.Len()), map[api.TaskID]*kind{}
+	for _, of := range s.Volcano.Jobs {
+		q := s.Index.Lookup(string(of.Queue))
+		if q == index.None || of.IsPending() || len(of.TaskStatusIndex[api.Pending]) == 0 || !s.Eligible(q).OK() || !s.Cards.Counted(q) {
+			continue
+		}
+		if j := r.read(q, of); slices.ContainsFunc(j.kinds, func(k *kind) bool { return k.amounts != nil }) {
+			if r.jobs[q] = append(r.jobs[q], j); len(r.jobs[q]) == 1 {
+				r.stale = append(r.stale, q)
+			}
+		}
 	}
-	w, some := &want{amounts: make([]float64, len(r.dims))}, false
+}
+
+func (r *Rule) read(q index.Queue, of *api.JobInfo) *job {
+	j := &job{JobInfo: of}
+	for _, task := range of.TaskStatusIndex[api.Pending] {
+		if task.SchGated {
+			continue
+		}
+		pod := r.session.Cards.PodRequest(q, task.Pod)
+		at := slices.IndexFunc(j.kinds, func(k *kind) bool { return k.pod == pod })
+		if at < 0 {
+			at, j.kinds = len(j.kinds), append(j.kinds, &kind{pod: pod, task: task, amounts: r.amounts(q, pod)})
+		}
+		j.kinds[at].Tasks++
+		r.of[task.UID] = j.kinds[at]
+	}
+	return j
+}
+
+// amounts returns what a pod requests of cards with a soft quota, of a list the first card; nil for nothing.
+func (r *Rule) amounts(q index.Queue, pod *cards.PodRequest) (amounts []float64) {
+	add := func(d fastres.Dim, milli float64) {
+		if c := r.soft.Column(d); c >= 0 && milli > 0 {
+			if amounts == nil {
+				amounts = make([]float64, len(r.dims))
+			}
+			amounts[c] += milli
+		}
+	}
 	for request := range r.session.Cards.Requests(pod) {
 		if len(request.Selector.Dims) == 0 || !r.session.Cards.Allowed(q, request).OK() {
 			continue
 		}
 		d := request.Selector.Dims[0]
-		add := func(d fastres.Dim, milli float64) {
-			if c := r.soft.Column(d); c >= 0 && milli > 0 {
-				w.amounts[c] += milli
-				some = true
-			}
-		}
 		add(d, float64(request.Of(d)))
 		for _, share := range r.session.Names.Groups(d) {
 			add(share.Group, share.Of(float64(request.Of(d))))
 		}
 	}
-	if !some {
-		return nil
-	}
-	return w
+	return amounts
 }
 
 // Prepare computes again what queues want.
 func (r *Rule) Prepare(index.Queue) {
-	if !r.changed {
-		return
-	}
-	r.changed = false
-	for q := range index.Queue(r.session.Index.Len()) {
-		if !r.stale[q] {
-			continue
-		}
-		r.stale[q] = false
+	for _, q := range r.stale {
 		for c := range r.dims {
-			sum, room := 0.0, r.soft.Room(q, c)
-			for _, w := range r.waiting[q] {
-				if !w.placed && w.amounts[c] <= room {
-					sum += w.amounts[c]
-				}
+			wanted, room := 0.0, r.soft.Room(q, c)
+			for _, j := range r.jobs[q] {
+				wanted += r.wantedBy(j, q, c, room)
 			}
-			r.soft.Want(q, c, sum)
+			r.soft.Want(q, c, wanted)
 		}
 	}
-	r.soft.RollUp()
+	r.stale = r.stale[:0]
+}
+
+// wantedBy returns what a job wants. Tasks that another rule of the queue itself refuses are left out.
+func (r *Rule) wantedBy(j *job, q index.Queue, column int, room float64) float64 {
+	r.tasks = r.tasks[:0]
+	for _, k := range j.kinds {
+		of := quota.Waiting{Tasks: k.Tasks}
+		if k.amounts != nil {
+			of.Quantity = k.amounts[column]
+		}
+		a := constraint.Ask{Task: k.task, Queue: q, Pod: k.pod}
+		if of.Quantity == 0 || r.session.FitsOwn(&r.session.Books.Now, a, r.dims[column], of.Quantity).OK() {
+			r.tasks = append(r.tasks, of)
+		}
+	}
+	return quota.WantedByJob(r.tasks, int(j.MinAvailable-j.ReadyTaskNum()-j.WaitingTaskNum()), room)
 }
 
 // Charged and Refunded follow who waits.
-func (r *Rule) Charged(a constraint.Ask)  { r.note(a, true) }
-func (r *Rule) Refunded(a constraint.Ask) { r.note(a, false) }
+func (r *Rule) Charged(a constraint.Ask)  { r.note(a, -1) }
+func (r *Rule) Refunded(a constraint.Ask) { r.note(a, 1) }
 
-func (r *Rule) note(a constraint.Ask, placed bool) {
-	if w := r.of[a.Task.UID]; w != nil {
-		w.placed = placed
+func (r *Rule) note(a constraint.Ask, tasks int) {
+	if k := r.of[a.Task.UID]; k != nil {
+		k.Tasks += tasks
 	}
-	r.stale[a.Queue], r.changed = true, true
+	if a.Queue != index.None && !slices.Contains(r.stale, a.Queue) {
+		r.stale = append(r.stale, a.Queue)
+	}
 }
 
 // Fit applies the rule to the cards of a request.
@@ -197,21 +222,15 @@ func (r *Rule) FitOwn(b *quota.Books, a constraint.Ask, d fastres.Dim, milli flo
 	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
-// AllowLoan lets a queue within its soft quota take back what another one has above its own.
+// AllowLoan lets a queue that stays within its soft quota take back what another one has above its own.
 func (r *Rule) AllowLoan(b quota.View, l constraint.Loan) bool {
-	if l.To == index.None {
-		return false
-	}
 	back := false
-	for i, d := range r.dims {
+	for c, d := range r.dims {
 		gained, lost := r.quantities(l, d)
-		switch {
-		case gained == 0 && lost == 0:
-		case r.soft.TakesBack(b, l.To, l.From, i, gained, lost):
-			back = true
-		case gained > 0 && !r.soft.Within(b, l.To, l.From, i, gained):
+		if gained > 0 && !r.soft.Takes(b, l.To, l.From, c, gained) {
 			return false
 		}
+		back = back || gained+lost > 0 && r.soft.GivesBack(b, l.From, l.To, c, lost)
 	}
 	return back
 }
@@ -230,7 +249,7 @@ func (r *Rule) quantities(l constraint.Loan, d fastres.Dim) (gained, lost float6
 }
 
 // LosesFirst reports whether q, or a queue above it that the taker is not below, is above its soft quota.
-func (r *Rule) LosesFirst(q, to index.Queue) bool { return r.soft.Exceeds(r.session.Index, q, to) }
+func (r *Rule) LosesFirst(q, to index.Queue) bool { return r.soft.LosesFirst(r.session.Index, q, to) }
 
 // Measure returns the numbers of the first queue that is above its soft quota.
 func (r *Rule) Measure(of *constraint.Refusal, d fastres.Dim, milli float64) constraint.Shortfall {
