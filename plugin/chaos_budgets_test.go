@@ -83,7 +83,7 @@ func (c *chaosCycle) noteUse() {
 func (c *chaosCycle) noteHeld() {
 	c.use.held = map[string]amounts{}
 	sharers := sharers{}
-	c.eachCharge(func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
+	c.eachChargeAt(true, func(j *world.Job, p *world.Pod, task *api.TaskInfo, charge amounts) {
 		if task.Status == api.Pipelined {
 			return
 		}
