@@ -27,7 +27,8 @@ func (w *chaos) hasSoftQuota(queue string) bool {
 	return slices.ContainsFunc(w.Path(queue), func(q string) bool { return w.ownPolicy(q, policy.SoftQuotaKey) != "" })
 }
 
-// wantedBy returns what a queue, and those below it, want at least: pods of admitted jobs that name one card.
+// wantedBy returns what a queue, and those below it, want at least: pods of admitted jobs that name one card, which no other policy may hold
+// back.
 func (c *chaosCycle) wantedBy(queue, dimension string, has map[string]amounts) (sum float64) {
 	room := c.limit(queue, dimension)
 	if most, set := c.softQuota(queue, dimension); set {
@@ -36,17 +37,8 @@ func (c *chaosCycle) wantedBy(queue, dimension string, has map[string]amounts) (
 	room = max(0, room-has[queue][dimension])
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || job.IsPending() || j.Spec.Queue != queue || !c.takesJobs(queue) || !c.counted(queue) {
-			continue
-		}
-		for _, p := range j.Pods {
-			task := job.Tasks[api.TaskID(p.Object.UID)]
-			if task == nil || task.Status != api.Pending || task.SchGated || task.BestEffort {
-				continue
-			}
-			if amount := c.wantOf(p, dimension); amount <= room {
-				sum += amount
-			}
+		if job != nil && !job.IsPending() && j.Spec.Queue == queue && c.takesJobs(queue) && c.counted(queue) && !c.limitsHolders(queue) && !c.hasBudgets(queue) && !c.mayWaitForTurn(j) {
+			sum += c.wantedByJob(job, j, dimension, room)
 		}
 	}
 	if c.Tree {
@@ -55,6 +47,26 @@ func (c *chaosCycle) wantedBy(queue, dimension string, has map[string]amounts) (
 		}
 	}
 	return min(sum, room)
+}
+
+// wantedByJob returns what a job wants at least.
+func (c *chaosCycle) wantedByJob(job *api.JobInfo, j *world.Job, dimension string, room float64) (sum float64) {
+	lacks, waiting, all := int(job.MinAvailable-job.ReadyTaskNum()-job.WaitingTaskNum()), 0, 0.0
+	for _, p := range j.Pods {
+		task := job.Tasks[api.TaskID(p.Object.UID)]
+		if task == nil || task.Status != api.Pending || task.SchGated {
+			continue
+		}
+		waiting++
+		amount := c.wantOf(p, dimension)
+		if all += amount; amount <= room {
+			sum += amount
+		}
+	}
+	if lacks > waiting || lacks > 0 && all > room { // some of them would do, but which?
+		return 0
+	}
+	return sum
 }
 
 // wantOf returns what a pod that names one card requests of it, 0 where that is not certain.

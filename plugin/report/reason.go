@@ -284,11 +284,11 @@ func (s Shortage) in(memory Unit) string {
 		return s.ofBudget()
 	}
 	end := ""
-	if s.Against == policy.Short(policy.SoftQuotaKey) {
-		end = " and other queues want what is left"
-	}
 	if s.Cards != "" {
 		end = fmt.Sprintf(" (%s)", s.Cards)
+	}
+	if s.Against == policy.Short(policy.SoftQuotaKey) {
+		end += " and other queues want what is left"
 	}
 	if s.Rule == Reserved {
 		end += reserved
