@@ -76,6 +76,7 @@ const (
 	notTaken      = "what victims leave belongs to whom they were evicted for"
 	inTurn        = "no job passes one that waits for quota and goes first"
 	softly        = "no queue is above its soft quota while others want what is left"
+	softFirst     = "queues above their soft quota lose first"
 	turnTimes     = "a job holds back others for no longer than its queue says"
 	once          = "no pod is evicted for one that waits for others"
 	admitted      = "no job waits that fits as a whole beside what all have and were promised"
@@ -106,6 +107,7 @@ var invariants = []invariant{
 	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
 	{name: inTurn, at: []moment{afterAction}, check: (*chaosCycle).checkTurns, placed: (*chaosCycle).checkTurn},
 	{name: softly, placed: (*chaosCycle).checkSoft},
+	{name: softFirst, evicted: (*chaosCycle).checkSoftFirst},
 	{name: turnTimes, at: []moment{atOpen}, check: (*chaosCycle).checkTurnTimes},
 	{name: promiseTimes, at: []moment{atOpen}, check: (*chaosCycle).checkPromises},
 	{name: holderSums, at: []moment{atOpen, afterEvent, afterAction}, check: (*chaosCycle).checkHolders},
