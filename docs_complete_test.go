@@ -227,7 +227,7 @@ func TestSeriesAreDocumented(t *testing.T) {
 // a condition that the plugins write.
 func TestReasonsOfEventsAreDocumented(t *testing.T) {
 	text := section(t, "docs/reference.md", "## Events, conditions and logs")
-	declared := names(t, `(?m)^\t(\w+) += "\w+"`, "plugin/report/events.go", "plugin/report/condition.go")
+	declared := names(t, `(?m)^\t(\w+) += "\w+"`, "plugin/record/recorder.go", "plugin/report/condition.go")
 	declared = append(declared, names(t, `(?m)^\t(InqueueTimeout|PromiseDisplaced) +=`, "plugin/reserve/promise.go")...)
 	if len(declared) < 8 {
 		t.Errorf("there are the reasons %q", declared)

@@ -80,7 +80,7 @@ var layers = []layer{
 	{
 		dir: "plugin",
 		allow: slices.Concat(below(), accounts, rules, []string{module + "/plugin/admit", module + "/plugin/reclaim", module + "/plugin/arguments",
-			module + "/plugin/constraint/...", module + "/plugin/inspect", module + "/plugin/store", module + "/quota/budget", module + "/quota/evict"}),
+			module + "/plugin/constraint/...", module + "/plugin/inspect", module + "/plugin/problems", module + "/plugin/store", module + "/quota/budget", module + "/quota/evict"}),
 		reason: "registers the engine with Volcano: names, life cycle and hooks; what it reads, decides and reports has rooms of its own",
 	},
 	{
@@ -102,10 +102,10 @@ var layers = []layer{
 		reason: "saves and loads what lasts, and decides nothing",
 	},
 	feature("budget", module+"/plugin/store", module+"/quota/budget"), feature("claims"), feature("classes", module+"/plugin/arguments"), feature("devices"),
-	feature("enforce", module+"/plugin/report", module+"/plugin/constraint/runtimes", module+"/quota/evict"), feature("evictions", module+"/quota/evict"),
-	feature("turns", module+"/plugin/report"), feature("soft"),
+	feature("enforce", append(words, module+"/plugin/constraint/runtimes", module+"/quota/evict")...), feature("evictions", module+"/quota/evict"),
+	feature("joborder", words...), feature("soft"),
 	feature("fairness", module+"/plugin/arguments", module+"/plugin/store", module+"/quota/usage", module+"/plugin/constraint/runtimes"), feature("fences"), feature("gates"), feature("gone"),
-	feature("grace", module+"/plugin/report"),
+	feature("grace", words...),
 	feature("guarantees"), feature("holders"), feature("jobs"), feature("runtimes"),
 	{
 		dir: "plugin/admit", allow: slices.Concat(below(), accounts, rules),
@@ -136,9 +136,21 @@ var layers = []layer{
 		reason: "reads sessions into the index, and reports nothing",
 	},
 	{
-		dir: "plugin/report", allow: append(below(), module+"/plugin/cards", module+"/plugin/reserve", module+"/plugin/constraint", module+"/quota/budget",
-			"github.com/prometheus/client_golang/...", "github.com/prometheus/client_model/go"),
+		dir: "plugin/report", allow: append(slices.Concat(below(), words), module+"/plugin/cards", module+"/plugin/reserve", module+"/plugin/constraint",
+			module+"/quota/budget", "github.com/prometheus/client_golang/...", "github.com/prometheus/client_model/go"),
 		reason: "puts decisions into words and numbers, and makes none",
+	},
+	{
+		dir: "plugin/record", allow: below(),
+		reason: "writes events and warnings, whoever has something to tell",
+	},
+	{
+		dir: "plugin/format", allow: []string{std, module + "/fastres", module + "/index", module + "/index/card"}, silent: true,
+		reason: "formats numbers, and knows no session",
+	},
+	{
+		dir: "plugin/problems", allow: slices.Concat(below(), accounts, words, []string{module + "/plugin/constraint", module + "/plugin/constraint/evictions"}),
+		reason: "finds what is wrong with objects, and decides nothing about jobs",
 	},
 	{
 		dir: "plugin/release", allow: []string{std, "volcano.sh/...", "k8s.io/..."},
@@ -239,7 +251,7 @@ var layers = []layer{
 		reason: "reads metrics, and no cluster",
 	},
 	{
-		dir: "cmd/cardctl/serve/page", allow: []string{std, "golang.org/x/text/language", "k8s.io/apimachinery/...", module + "/cmd/cardctl/explain", module + "/plugin/report"},
+		dir: "cmd/cardctl/serve/page", allow: []string{std, "golang.org/x/text/language", "k8s.io/apimachinery/...", module + "/cmd/cardctl/explain", module + "/plugin/report", module + "/plugin/format"},
 		reason: "draws pages, and finds nothing out",
 	},
 	{
@@ -271,10 +283,12 @@ func below() []string {
 		"volcano.sh/...", "k8s.io/..."}
 }
 
-// accounts are the rooms of plugin that read a session, and rules those that decide and report.
+// accounts are the rooms of plugin that read a session, rules those that decide and report,
+// and words those that whoever tells something may use.
 var (
 	accounts = []string{module + "/plugin/objects", module + "/plugin/cards", module + "/plugin/earmark", module + "/plugin/reserve", module + "/plugin/intake", module + "/plugin/release"}
-	rules    = []string{module + "/plugin/constraint", module + "/plugin/report"}
+	rules    = append([]string{module + "/plugin/constraint", module + "/plugin/report"}, words...)
+	words    = []string{module + "/plugin/record", module + "/plugin/format"}
 )
 
 // feature is the row of a package below plugin/constraint. More packages that it may import follow.

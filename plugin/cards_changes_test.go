@@ -22,8 +22,8 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/plugin/offline"
+	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/plugin/release"
-	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
 // TestFirstSession opens a session without one node. The informer has the node, so its
@@ -339,7 +339,7 @@ func TestWarningsOnQueues(t *testing.T) {
 	assert.Equal(t, "Queue", event.InvolvedObject.Kind)
 	assert.Equal(t, "bad", event.InvolvedObject.Name)
 	assert.Equal(t, v1.EventTypeWarning, event.Type)
-	assert.Equal(t, report.BadCardAnnotation, event.Reason)
+	assert.Equal(t, record.BadCardAnnotation, event.Reason)
 	assert.Equal(t, `annotation volcano.sh/card.quota: "B": a string is not a number of cards; `+
 		`annotation volcano.sh/card.deserved: "A" is 2, more than its quota of 1; `+
 		`annotation volcano.sh/card.deserved: "Z" has no quota, so it counts for nothing; `+

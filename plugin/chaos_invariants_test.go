@@ -74,10 +74,10 @@ const (
 	budgetSums    = "no queue is charged more card-hours than its pods have used"
 	inPlace       = "a job loses its promise to one of its queue with a higher priority alone"
 	notTaken      = "what victims leave belongs to whom they were evicted for"
-	inTurn        = "no job passes one that waits for quota and goes first"
+	inOrder       = "no job passes one that waits for quota and goes first"
+	holdTimes     = "a job holds back others for no longer than its queue says"
 	softly        = "no queue is above its soft quota while others want what is left"
 	softFirst     = "queues above their soft quota lose first"
-	turnTimes     = "a job holds back others for no longer than its queue says"
 	once          = "no pod is evicted for one that waits for others"
 	admitted      = "no job waits that fits as a whole beside what all have and were promised"
 )
@@ -105,10 +105,10 @@ var invariants = []invariant{
 	{name: "what is above a bound for too long is evicted", at: []moment{atOpen}, check: (*chaosCycle).checkTolerated},
 	{name: jobsBound, at: []moment{afterAction}, check: (*chaosCycle).checkMaxJobs},
 	{name: factorBound, at: []moment{afterAction}, check: (*chaosCycle).checkOvercommit},
-	{name: inTurn, at: []moment{afterAction}, check: (*chaosCycle).checkTurns, placed: (*chaosCycle).checkTurn},
+	{name: inOrder, at: []moment{afterAction}, check: (*chaosCycle).checkJobOrder, placed: (*chaosCycle).checkPodOrder},
+	{name: holdTimes, at: []moment{atOpen}, check: (*chaosCycle).checkHoldTimes},
 	{name: softly, placed: (*chaosCycle).checkSoft},
 	{name: softFirst, evicted: (*chaosCycle).checkSoftFirst},
-	{name: turnTimes, at: []moment{atOpen}, check: (*chaosCycle).checkTurnTimes},
 	{name: promiseTimes, at: []moment{atOpen}, check: (*chaosCycle).checkPromises},
 	{name: holderSums, at: []moment{atOpen, afterEvent, afterAction}, check: (*chaosCycle).checkHolders},
 	{name: holderMost, placed: (*chaosCycle).checkHolderLimit},

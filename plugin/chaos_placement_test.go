@@ -166,7 +166,7 @@ func (c *chaosCycle) waits(job *api.JobInfo) bool {
 func (c *chaosCycle) checkStarvation(name string) {
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) || c.Plugin == ProportionName || c.hasBudgets(j.Spec.Queue) || c.mayWaitForTurn(j) {
+		if job == nil || job.IsPending() || !c.takesJobs(j.Spec.Queue) || !c.waits(job) || c.Plugin == ProportionName || c.hasBudgets(j.Spec.Queue) || c.mayBeHeldBack(j) {
 			continue // the window of a budget may have begun just now, or the time of an earlier job be over
 		}
 		statement := framework.NewStatement(c.Session)
@@ -199,7 +199,7 @@ func (c *chaosCycle) checkRefusals(name string) {
 	has, unsure := c.expected()
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job == nil || !c.takesJobs(j.Spec.Queue) || c.Plugin == ProportionName || c.limitsHolders(j.Spec.Queue) || c.hasBudgets(j.Spec.Queue) || c.mayWaitForTurn(j) || c.hasSoftQuota(j.Spec.Queue) {
+		if job == nil || !c.takesJobs(j.Spec.Queue) || c.Plugin == ProportionName || c.limitsHolders(j.Spec.Queue) || c.hasBudgets(j.Spec.Queue) || c.mayBeHeldBack(j) || c.hasSoftQuota(j.Spec.Queue) {
 			continue
 		}
 		for _, p := range j.Pods {

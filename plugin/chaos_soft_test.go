@@ -38,7 +38,7 @@ func (c *chaosCycle) wantedBy(queue, dimension string, has map[string]amounts) (
 	room = max(0, room-has[queue][dimension])
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
-		if job != nil && !job.IsPending() && j.Spec.Queue == queue && c.takesJobs(queue) && c.counted(queue) && !c.limitsHolders(queue) && !c.hasBudgets(queue) && !c.mayWaitForTurn(j) {
+		if job != nil && !job.IsPending() && j.Spec.Queue == queue && c.takesJobs(queue) && c.counted(queue) && !c.limitsHolders(queue) && !c.hasBudgets(queue) && !c.mayBeHeldBack(j) {
 			sum += c.wantedByJob(job, j, dimension, room)
 		}
 	}
@@ -131,7 +131,8 @@ func (c *chaosCycle) aboveSoft(queue, to string, has map[string]amounts) bool {
 		if slices.Contains(c.Path(to), q) {
 			return false
 		}
-		had := maps.Clone(has[q])
+		had := amounts{}
+		maps.Copy(had, has[q])
 		for task, evictor := range c.own.reclaim.Evicted() {
 			if j, p := c.taskOf(task); evictor == c.own.reclaim.Evictor() && slices.Contains(c.Path(j.Spec.Queue), q) {
 				for d, amount := range c.request(j, p, task) {

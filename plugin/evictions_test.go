@@ -19,7 +19,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/record"
 )
 
 // enforced opens and closes a session on a queue with 8 pods, and returns how many of them are evicted when it opens.
@@ -96,7 +96,7 @@ func TestGangsBeyondTheirBudget(t *testing.T) {
 	var events []string
 	for range 2 {
 		for _, event := range d.open(t).cache.Events() {
-			if strings.Contains(event, report.NeverEvicted) {
+			if strings.Contains(event, record.NeverEvicted) {
 				events = append(events, event)
 			}
 		}

@@ -15,10 +15,10 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/grace"
 	"github.com/capacity-card/capacity-card/plugin/constraint/guarantees"
 	"github.com/capacity-card/capacity-card/plugin/constraint/holders"
+	"github.com/capacity-card/capacity-card/plugin/constraint/joborder"
 	"github.com/capacity-card/capacity-card/plugin/constraint/jobs"
 	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
 	"github.com/capacity-card/capacity-card/plugin/constraint/soft"
-	"github.com/capacity-card/capacity-card/plugin/constraint/turns"
 	"github.com/capacity-card/capacity-card/plugin/reclaim"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -27,7 +27,7 @@ import (
 // reasons (quota.Reason). One that is off is nil, and no hook meets it.
 var features = []func(*session) any{
 	func(s *session) any { return jobs.Open(&s.Session, &s.memory.jobs) },
-	func(s *session) any { return turns.Open(&s.Session, &s.memory.recorder, s.admit.Judge) },
+	func(s *session) any { return joborder.Open(&s.Session, &s.memory.recorder, s.admit.Judge) },
 	func(s *session) any { return admit.Quotas{Session: &s.Session} },
 	func(s *session) any { return guarantees.Open(&s.Session) },
 	func(s *session) any { return holders.Open(&s.Session) },

@@ -9,7 +9,7 @@ import (
 
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/record"
 )
 
 // inForce finds the plugin of this package that serves a session. A configuration
@@ -23,7 +23,7 @@ var inForce = served{sessions: map[types.UID]weak.Pointer[session]{}}
 type served struct {
 	mu       sync.Mutex
 	sessions map[types.UID]weak.Pointer[session]
-	warnings report.Log
+	warnings record.Log
 }
 
 // warn warns once that a plugin is not in force because another one is.

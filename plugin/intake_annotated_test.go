@@ -17,7 +17,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/record"
 )
 
 // placed returns a queue with the annotations for a path and weights.
@@ -145,7 +145,7 @@ func TestBadPlaces(t *testing.T) {
 					continue
 				}
 				event := <-events
-				assert.Equal(t, []string{"Queue", "another", v1.EventTypeWarning, report.BadHierarchyAnnotation},
+				assert.Equal(t, []string{"Queue", "another", v1.EventTypeWarning, record.BadHierarchyAnnotation},
 					[]string{event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Type, event.Reason})
 				assert.Contains(t, event.Message, "annotation volcano.sh/hierarchy")
 				assert.Equal(t, "PodGroup", (<-events).InvolvedObject.Kind)

@@ -18,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/intake"
 	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/reclaim"
+	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
@@ -55,9 +56,9 @@ type memory struct {
 	metrics   *report.Metrics
 	journal   *report.Journal
 	exchanges *report.Exchanges
-	recorder  report.Recorder
-	warnings  report.Log
-	problems  report.Log // of objects
+	recorder  record.Recorder
+	warnings  record.Log
+	problems  record.Log // of objects
 }
 
 func newMemory() *memory {

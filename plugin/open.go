@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
 	"volcano.sh/volcano/pkg/scheduler/framework"
 
 	"github.com/capacity-card/capacity-card/fastres"
@@ -13,8 +15,9 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/problems"
+	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/plugin/release"
-	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota"
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
@@ -43,7 +46,6 @@ func openSession(ssn *framework.Session, v arguments.Variant, with arguments.Set
 	s.check()
 	s.publish(treeChanged)
 	s.admit.WriteTimeouts()
-	s.warnJobs()
 	for _, problem := range slices.Concat(m.store.Problems(), m.grace.Problems()) {
 		s.warnOnce(problem)
 	}
@@ -116,35 +118,16 @@ func (s *session) setShares() {
 	}
 }
 
-// publish writes the metrics, and warns about the configuration of queues where
-// it changed.
+// publish writes the metrics, and records what is wrong with objects.
 func (s *session) publish(treeChanged bool) {
 	m := s.memory
-	s.forgetProblems()
-	for _, p := range m.intake.TreeProblems() {
-		s.warnQueue(ofTree, p, report.BadHierarchyAnnotation)
-	}
-	for _, p := range m.queues.WindowProblems() {
-		s.warnQueue(ofWindows, p, report.BadPolicyAnnotation)
-	}
-	s.publishWindows()
-	for _, p := range m.intake.PolicyProblems() {
-		s.warnQueue(ofPolicies, p, report.BadPolicyAnnotation)
-	}
-	s.warnKeys()
 	if treeChanged {
 		m.metrics.ForgetQueues(s.Index.Tree)
 	}
+	s.publishProblems()
+	s.publishWindows()
 	if s.Intake.BoundsChanged {
 		s.warnQueues()
-		s.warnDevices()
-		for _, p := range s.Cards.Problems(s.Index) {
-			m.metrics.SetProblems(p.Queue.Name, len(p.Texts))
-			if len(p.Texts) > 0 {
-				p.Texts = []string{strings.Join(p.Texts, "; ")}
-			}
-			s.warnQueue(ofCards, p, report.BadCardAnnotation)
-		}
 	}
 	m.metrics.Open(s.Index, &m.names, s.Cards, s.Intake.Queues, s.variant.Proportion)
 	m.metrics.Publish(s.Intake.Total, s.Intake.Jobs)
@@ -152,6 +135,56 @@ func (s *session) publish(treeChanged bool) {
 	s.publishEvictions()
 	s.publishNotices()
 	s.publishUsage()
+}
+
+// publishProblems records events on objects that are wrong.
+func (s *session) publishProblems() {
+	m := s.memory
+	r := problems.Reporter{Session: &s.Session, Objects: &m.queues, Recorder: &m.recorder, Log: &m.problems}
+	r.Forget()
+	for _, p := range m.intake.TreeProblems() {
+		r.Queue(problems.OfTree, p, record.BadHierarchyAnnotation)
+	}
+	for _, p := range m.queues.WindowProblems() {
+		r.Queue(problems.OfWindows, p, record.BadPolicyAnnotation)
+	}
+	for _, p := range m.intake.PolicyProblems() {
+		r.Queue(problems.OfPolicies, p, record.BadPolicyAnnotation)
+	}
+	r.Keys()
+	if s.Intake.BoundsChanged {
+		if !s.variant.Proportion { // which has no quotas of devices, as upstream
+			r.Devices(s.settings.Bounds.Devices)
+		}
+		for _, p := range s.Cards.Problems(s.Index) {
+			m.metrics.SetProblems(p.Queue.Name, len(p.Texts))
+			if len(p.Texts) > 0 {
+				p.Texts = []string{strings.Join(p.Texts, "; ")}
+			}
+			r.Queue(problems.OfCards, p, record.BadCardAnnotation)
+		}
+	}
+	r.Jobs(problems.Counting{Classes: s.settings.ByClass, Lengths: m.budgets.InForce() != nil,
+		Checkpoints: s.settings.ByWork || s.Enforces(), Grace: s.GivesNotice(), Evictions: m.evictions.InForce()})
+}
+
+// publishWindows records an event on each queue of which a window begins or ends, once, and writes how many hold. A scheduler that starts
+// records none for those that hold already.
+func (s *session) publishWindows() {
+	m := s.memory
+	for _, c := range m.queues.WindowChanges() {
+		for _, text := range c.Began {
+			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, record.WindowBegan, "The window holds from now on: "+text)
+		}
+		for _, text := range c.Ended {
+			m.recorder.RecordQueue(s.Volcano, c.Queue, v1.EventTypeNormal, record.WindowEnded, "The window does not hold any more: "+text)
+		}
+		if c.Windowed {
+			m.metrics.SetWindows(c.Queue.Name, c.InForce)
+		} else {
+			m.metrics.ForgetWindows(c.Queue.Name)
+		}
+	}
 }
 
 // publishEvictions writes what is left of budgets of evictions.

@@ -16,7 +16,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/arguments"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/record"
 )
 
 // annotate sets policies of a queue of a scene. "" removes one.
@@ -86,7 +86,7 @@ func TestPoliciesChange(t *testing.T) {
 		`annotation volcano.sh/overcommit-factor: "-1" is not a number above 0 with at most 3 decimals, such as 1.5; the last good value stays in force`,
 	} {
 		event := <-events
-		assert.Equal(t, []string{"Queue", "q", v1.EventTypeWarning, report.BadPolicyAnnotation, text},
+		assert.Equal(t, []string{"Queue", "q", v1.EventTypeWarning, record.BadPolicyAnnotation, text},
 			[]string{event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Type, event.Reason, event.Message})
 	}
 	run.open(t)
@@ -99,7 +99,7 @@ func TestPoliciesChange(t *testing.T) {
 	f = run.open(t)
 	assert.Equal(t, 0, f.policies("q").MaxJobs())
 	event := <-events
-	assert.Equal(t, report.BadPolicyAnnotation, event.Reason)
+	assert.Equal(t, record.BadPolicyAnnotation, event.Reason)
 	assert.Equal(t, `annotation volcano.sh/max-job is unknown and has no effect; did you mean "volcano.sh/max-jobs"?`, event.Message)
 
 	run.builder = &builder{variant: run.builder.variant} // a restart
@@ -132,7 +132,7 @@ func TestLimitsOfUncountedResources(t *testing.T) {
 			run.open(t)
 			for _, want := range test.want {
 				event := <-events
-				assert.Equal(t, []string{report.BadPolicyAnnotation, want}, []string{event.Reason, event.Message})
+				assert.Equal(t, []string{record.BadPolicyAnnotation, want}, []string{event.Reason, event.Message})
 			}
 			run.open(t)
 			s.annotate("q", policy.NamespaceCapabilityKey, "none")

@@ -3,7 +3,23 @@ package main
 import "slices"
 
 // mutants are the mutations.
-var mutants = slices.Concat(general, ofConstraints, ofDeviceClaims, ofPolicies, ofEvictions, ofGroups, ofCardClaims, ofFractions, ofUsage, ofBudgets, ofOverrides, ofEvictionBudgets, ofTurns, ofSoftQuotas, ofAudit)
+var mutants = slices.Concat(
+	general,
+	ofConstraints,
+	ofDeviceClaims,
+	ofPolicies,
+	ofEvictions,
+	ofGroups,
+	ofCardClaims,
+	ofFractions,
+	ofUsage,
+	ofBudgets,
+	ofOverrides,
+	ofEvictionBudgets,
+	ofJobOrder,
+	ofSoftQuotas,
+	ofAudit,
+)
 
 // general are those of all but policies, by subject.
 var general = []mutant{
@@ -299,7 +315,11 @@ var general = []mutant{
 	{"positive", "value > 0 && !math.IsInf(value, 0)", "value != 0 && !math.IsInf(value, 0)"},
 
 	// Cards in sessions.
-	{"accepts", "return !s.mixed && (slices.Contains(s.resources, r) || len(s.resources) == 0 && len(s.fractions) == 0)", "return !s.mixed"},
+	{
+		"accepts",
+		"return !s.mixed && (slices.Contains(s.resources, r) || len(s.resources) == 0 && len(s.fractions) == 0)",
+		"return !s.mixed",
+	},
 	{"allOf", "return request.unnamed", "return nil"},
 	{"resolveAll", "len(names) == 0 && !r.carded[r.resources[id]]", "len(names) == 0"},
 	{"MinimumHasCards", "r.labels.Known(name) || known", "known"},

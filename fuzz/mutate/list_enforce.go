@@ -65,7 +65,7 @@ var ofEvictionBudgets = []mutant{
 	{"Below", "of.Rate.Most < below.Rate.Most", "of.Rate.Most > below.Rate.Most"},
 	{"Below", "of.Rate.Most < evictions", "of.Rate.Most <= evictions"},
 	{"Below", "evictions <= b.fewest", "evictions <= 2*b.fewest"},
-	{"gangProblems", "&& job.ReadyTaskNum() >= job.MinAvailable", ""},
+	{"neverEvicted", "&& job.ReadyTaskNum() >= job.MinAvailable", ""},
 	{"NoteEvicted", "from == to || ", ""},
 	{"reclaim.Session.Charged", "e.named = nil // it has what it needs", ""},
 	{"reclaim.Session.Charged", "if e.counted {", "if false {"},

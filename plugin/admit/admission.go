@@ -13,6 +13,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/intake"
+	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
@@ -31,7 +32,7 @@ type Reports struct {
 	Explain  *report.Explainer
 	Journal  *report.Journal
 	Metrics  *report.Metrics
-	Recorder *report.Recorder
+	Recorder *record.Recorder
 }
 
 // Session admits the jobs of one scheduling session.

@@ -12,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 	"github.com/capacity-card/capacity-card/quota"
 )
@@ -166,7 +166,7 @@ func (s *Session) displaceFor(job *api.JobInfo) {
 		if reserve.PromiseOf(loser).Known {
 			reserve.EndPromise(loser, s.Now, reserve.PromiseDisplaced, message)
 		}
-		s.Recorder.RecordPodGroup(s.Volcano, loser.PodGroup, report.PromiseEvent(reserve.PromiseDisplaced, message))
+		s.Recorder.RecordPodGroup(s.Volcano, loser.PodGroup, record.PromiseEvent(reserve.PromiseDisplaced, message))
 	}
 	s.displacing = displacement{}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/intake"
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
 
@@ -27,7 +27,7 @@ func (s *Session) WriteTimeouts() {
 			"and other jobs can be admitted. It starts when there is room", s.Intake.InqueueTimeout(each.Queue))
 		reserve.EndPromise(each.Job, s.Now, reserve.InqueueTimeout, message)
 		s.Metrics.CountTimeout(each.Queue)
-		s.Recorder.RecordPodGroup(s.Volcano, each.Job.PodGroup, report.PromiseEvent(reserve.InqueueTimeout, message))
+		s.Recorder.RecordPodGroup(s.Volcano, each.Job.PodGroup, record.PromiseEvent(reserve.InqueueTimeout, message))
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/quota/budget"
 	"github.com/capacity-card/capacity-card/quota/evict"
 )
@@ -36,7 +36,7 @@ func (i Inspection) Budgets() (all []Budget) {
 	for _, b := range rule.All() {
 		has := i.s.Index.Allocated(b.Queue).Get(b.Dim)
 		all = append(all, Budget{Queue: i.s.Index.Name(b.Queue), Resource: i.s.Names.Name(b.Dim), Window: b.Window.String(),
-			Limit: budget.Hours(b.Limit), Used: budget.Hours(b.Used), Needed: budget.Hours(b.Needed), Now: report.Readable(b.Dim, has),
+			Limit: budget.Hours(b.Limit), Used: budget.Hours(b.Used), Needed: budget.Hours(b.Needed), Now: format.Readable(b.Dim, has),
 			Spent: budget.UntilSpent(b.Window, rule.Now(), b.Parts, b.Limit, has), Next: budget.Next(b.Window, rule.Now(), b.Parts)})
 	}
 	return all
@@ -63,7 +63,7 @@ func (i Inspection) EvictionBudget(queue, to string) (b EvictionBudget, is bool)
 	}
 	b = EvictionBudget{Policy: of.Key, Queue: i.s.Index.Name(of.Queue)}
 	if !of.Loads {
-		b.Until = report.Minute(of.Next)
+		b.Until = format.Minute(of.Next)
 	}
 	return b, true
 }

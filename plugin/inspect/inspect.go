@@ -19,6 +19,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint/budget"
 	"github.com/capacity-card/capacity-card/plugin/constraint/evictions"
 	"github.com/capacity-card/capacity-card/plugin/constraint/fairness"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/objects"
 	"github.com/capacity-card/capacity-card/plugin/reclaim"
 	"github.com/capacity-card/capacity-card/plugin/report"
@@ -95,7 +96,7 @@ func (i Inspection) Levels(queue, resource string, quantity float64, admission b
 	if q == index.None || !known {
 		return nil
 	}
-	for _, f := range s.Levels(q, d, quantity/report.Readable(d, 1), admission) {
+	for _, f := range s.Levels(q, d, quantity/format.Readable(d, 1), admission) {
 		if shortage := s.Explain.Shortage(f); !slices.Contains(all, shortage) { // several levels inherit one bound
 			all = append(all, shortage)
 		}
@@ -184,7 +185,7 @@ func (i Inspection) Accounts() []Account {
 func holding(s *Session, q index.Queue, d fastres.Dim) Holding {
 	readable := func(quantity float64) float64 {
 		if quantity < fastres.MaxQuantity {
-			return report.Readable(d, quantity)
+			return format.Readable(d, quantity)
 		}
 		return math.Inf(1)
 	}

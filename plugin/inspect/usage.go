@@ -6,7 +6,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/quota/usage"
 )
 
@@ -120,7 +120,7 @@ func waitingByParent(s *Session) (map[index.Queue][]index.Queue, []index.Queue) 
 func pastColumn(s *Session, q index.Queue, c int) PastColumn {
 	f := s.Fairness
 	o, d := f.Outlook(q, c, &s.Settings.FairShare), f.Dim(c)
-	readable := func(x float64) float64 { return report.Readable(d, x) }
+	readable := func(x float64) float64 { return format.Readable(d, x) }
 	return PastColumn{
 		Resource: s.Names.Name(d), Card: s.Names.IsCard(d),
 		Norm: readable(o.Norm), Now: readable(o.Held), Average: readable(o.Used), Counted: readable(o.Counted), Total: readable(o.Total),

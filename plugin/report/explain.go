@@ -10,6 +10,7 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/cards"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/quota"
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
@@ -73,7 +74,7 @@ func ofReclaimBudget(r *constraint.Refusal) string {
 	}
 	f, until := r.Shortfalls[0], "before it is read what it has taken"
 	if !f.Until.IsZero() {
-		until = "until " + Minute(f.Until)
+		until = "until " + format.Minute(f.Until)
 	}
 	return fmt.Sprintf("%s: %s is %s", until, policy.Short(policy.ReclaimBudgetKey), f.Detail)
 }
@@ -83,7 +84,7 @@ func ofOrder(r *constraint.Refusal) string {
 	if len(r.Shortfalls) == 0 {
 		return "a job that goes first waits for quota"
 	}
-	return fmt.Sprintf("%s and waits for quota, until %s at most", r.Shortfalls[0].Detail, Minute(r.Shortfalls[0].Until))
+	return fmt.Sprintf("%s and waits for quota, until %s at most", r.Shortfalls[0].Detail, format.Minute(r.Shortfalls[0].Until))
 }
 
 // nameless reports whether a refusal of cards without a name is for want of one.
@@ -139,10 +140,10 @@ func (e *Explainer) Shortage(f constraint.Shortfall) Shortage {
 	}
 	if f.Against == constraint.CardBudget {
 		s.Requested, s.Total, s.Bound = budget.Hours(f.Need), budget.Hours(f.Total), budget.Hours(f.Bound)
-		s.Until = Minute(f.Until)
+		s.Until = format.Minute(f.Until)
 	} else {
 		for _, quantity := range []*float64{&s.Requested, &s.Total, &s.Bound} {
-			*quantity = Readable(f.Dim, *quantity)
+			*quantity = format.Readable(f.Dim, *quantity)
 		}
 	}
 	if f.Dim != constraint.NoDim {
@@ -230,13 +231,4 @@ func (e *Explainer) ExplainNode(fit cards.NodeFit, r *constraint.Refusal) *Reaso
 		return &Reason{Rule: OtherDevice, Cards: fit.Text, Detail: fit.Label}
 	}
 	return e.Explain(r)
-}
-
-// Readable converts a quantity of a dimension to the units that people read: cpu
-// in cores, memory in bytes, everything else in whole units.
-func Readable(d fastres.Dim, quantity float64) float64 {
-	if d == fastres.Memory || d == fastres.Pods {
-		return quantity
-	}
-	return quantity / 1000
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/cards"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -101,8 +102,8 @@ func TestExplainNode(t *testing.T) {
 
 // TestReadable converts milli-units to the units of messages.
 func TestReadable(t *testing.T) {
-	assert.Equal(t, 1.5, Readable(fastres.CPU, 1500))
-	assert.Equal(t, 1500.0, Readable(fastres.Memory, 1500))
-	assert.Equal(t, 3.0, Readable(fastres.Pods, 3))
-	assert.Equal(t, 2.0, Readable(fastres.FirstFree, 2000))
+	assert.Equal(t, 1.5, format.Readable(fastres.CPU, 1500))
+	assert.Equal(t, 1500.0, format.Readable(fastres.Memory, 1500))
+	assert.Equal(t, 3.0, format.Readable(fastres.Pods, 3))
+	assert.Equal(t, 2.0, format.Readable(fastres.FirstFree, 2000))
 }

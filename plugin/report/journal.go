@@ -14,6 +14,7 @@ import (
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
+	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -170,24 +171,16 @@ func (e *Explainer) appendNumbers(numbers []float64, r *constraint.Refusal) []fl
 	return numbers
 }
 
-// PodGroupEvent is an event on the PodGroup of a job.
-type PodGroupEvent struct{ Type, Reason, Message string }
-
-// PromiseEvent is the event of a job whose minimum is not reserved any more.
-func PromiseEvent(reason, message string) PodGroupEvent {
-	return PodGroupEvent{v1.EventTypeWarning, reason, message}
-}
-
 // devicesExceeded is upstream's word for a quota of devices, of whatever class.
 const devicesExceeded = "dra-resource-exceeded"
 
 // Event returns the event of the last refusal of a job. The drop-ins keep
 // upstream's type, reason and opening words, which programs may match.
-func (j *Journal) Event(e *Explainer, job *api.JobInfo, dropIn bool) PodGroupEvent {
+func (j *Journal) Event(e *Explainer, job *api.JobInfo, dropIn bool) record.PodGroupEvent {
 	last := j.entries[job.UID]
 	reason := string(scheduling.PodGroupUnschedulableType)
 	if !dropIn {
-		return PodGroupEvent{v1.EventTypeWarning, reason, last.text}
+		return record.PodGroupEvent{Type: v1.EventTypeWarning, Reason: reason, Message: last.text}
 	}
 	var names []string
 	for _, d := range last.exceeded {
@@ -203,7 +196,7 @@ func (j *Journal) Event(e *Explainer, job *api.JobInfo, dropIn bool) PodGroupEve
 		names = append(names, last.cards)
 	}
 	opening := util.FormatResourceNames("queue resource quota insufficient", "insufficient", names)
-	return PodGroupEvent{v1.EventTypeNormal, reason, opening + "; " + last.text}
+	return record.PodGroupEvent{Type: v1.EventTypeNormal, Reason: reason, Message: opening + "; " + last.text}
 }
 
 // Open begins a session with these jobs: it drops the reasons of jobs that are gone.

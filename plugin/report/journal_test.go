@@ -1,17 +1,14 @@
 package report
 
 import (
-	"bytes"
-	"fmt"
-	"io"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"k8s.io/klog/v2"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/fastres"
+	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -76,8 +73,8 @@ func TestJournalEvent(t *testing.T) {
 	} {
 		f.refuse(j, waiting, test.refusal)
 		text := f.Explain(test.refusal).String()
-		assert.Equal(t, PodGroupEvent{"Warning", "Unschedulable", text}, j.Event(&f.Explainer, waiting, false))
-		assert.Equal(t, PodGroupEvent{"Normal", "Unschedulable", test.opening + text}, j.Event(&f.Explainer, waiting, true))
+		assert.Equal(t, record.PodGroupEvent{Type: "Warning", Reason: "Unschedulable", Message: text}, j.Event(&f.Explainer, waiting, false))
+		assert.Equal(t, record.PodGroupEvent{Type: "Normal", Reason: "Unschedulable", Message: test.opening + text}, j.Event(&f.Explainer, waiting, true))
 	}
 }
 
@@ -89,27 +86,4 @@ func TestJournalKeepsReasonsWhenNamesStartAnew(t *testing.T) {
 	assert.True(t, f.refuse(j, waiting, refusal))
 	j.RenewNames(func(d fastres.Dim) fastres.Dim { return 10 - d })
 	assert.Equal(t, []fastres.Dim{10 - fastres.Memory, 10 - fastres.CPU}, j.entries[waiting.UID].exceeded)
-}
-
-// TestWarningsOnce logs a warning once, and bounds the memory of warnings.
-func TestWarningsOnce(t *testing.T) {
-	var logged bytes.Buffer
-	klog.SetOutput(&logged)
-	t.Cleanup(func() { klog.SetOutput(io.Discard) })
-	var w Log
-	w.Once("capacity", "a")
-	w.Once("capacity", "b")
-	klog.Flush()
-	text := logged.String()
-	assert.Contains(t, text, "[capacity] a")
-	assert.Contains(t, text, "[capacity] b")
-	w.Once("capacity", "a")
-	w.Once("capacity", "b")
-	klog.Flush()
-	assert.Equal(t, text, logged.String(), "a warning is logged again")
-	assert.Equal(t, 2, w.Len())
-	for i := range 2 * maxWarnings {
-		w.Once("capacity", fmt.Sprint(i))
-		assert.LessOrEqual(t, w.Len(), maxWarnings)
-	}
 }

@@ -2,12 +2,11 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
-	"time"
 
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -127,10 +126,10 @@ const maxUntypedShortages = 2
 const maxShortages = 8
 
 // String formats the reason as events and conditions have it.
-func (r Reason) String() string { return r.In(Mi) }
+func (r Reason) String() string { return r.In(format.Mi) }
 
 // In formats the reason with memory in some unit.
-func (r Reason) In(memory Unit) string {
+func (r Reason) In(memory format.Unit) string {
 	switch r.Rule {
 	case UnknownQueue:
 		return "The job's queue does not exist"
@@ -242,7 +241,7 @@ const reserved = "; the rest is reserved for pods that wait for a node"
 func (r Reason) mixed() bool { return len(r.Shortages) > 0 && r.Shortages[0].Rule != "" }
 
 // shortages formats what does not fit.
-func (r Reason) shortages(memory Unit) string {
+func (r Reason) shortages(memory format.Unit) string {
 	switch {
 	case r.Cards != "" && !r.typed && len(r.Shortages) > maxUntypedShortages && !r.mixed():
 		return fmt.Sprintf("Queue <%s> has insufficient quota of every <%s> card: requested <%s>", r.Queue, r.Cards,
@@ -268,8 +267,8 @@ func (r Reason) shortages(memory Unit) string {
 }
 
 // in formats the shortage.
-func (s Shortage) in(memory Unit) string {
-	amount := func(quantity float64) string { return Amount(s.Resource, quantity, memory) }
+func (s Shortage) in(memory format.Unit) string {
+	amount := func(quantity float64) string { return format.Amount(s.Resource, quantity, memory) }
 	switch s.Rule {
 	case Guaranteed:
 		return fmt.Sprintf("What is left of <%s> at queue <%s> is guaranteed to other queues: requested <%s>", s.Resource, s.Queue,
@@ -301,49 +300,20 @@ func (s Shortage) in(memory Unit) string {
 func (s Shortage) ofBudget() string {
 	needs, unit, until := "", " card-hours", ""
 	if s.Requested > 0 {
-		needs, unit = fmt.Sprintf("the job needs <%s> card-hours, ", CardHours(s.Requested)), ""
+		needs, unit = fmt.Sprintf("the job needs <%s> card-hours, ", format.CardHours(s.Requested)), ""
 	}
 	if s.Until != "" {
 		until = " until " + s.Until
 	}
 	left := max(0, s.Bound-(s.Total-s.Requested))
-	return fmt.Sprintf("Queue <%s> has insufficient <%s> budget: %s<%s> of <%s>%s are left%s", s.Queue, s.Resource, needs, CardHours(left),
-		CardHours(s.Bound), unit, until)
-}
-
-// CardHours formats card-hours: to a tenth, below 1 to a thousandth.
-func CardHours(hours float64) string {
-	unit := 10.0
-	if hours < 1 {
-		unit = 1000
-	}
-	return card.FormatDecimal(math.Round(hours*unit) / unit)
-}
-
-// Minute formats a time to the minute, the next one where it is in between, in UTC; the zero time is "".
-func Minute(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Add(time.Minute - 1).Truncate(time.Minute).Format("2006-01-02T15:04Z")
-}
-
-// Unit is a unit of memory.
-type Unit struct {
-	Name  string
-	bytes float64
-}
-
-// The units of memory: of messages, and of tables.
-var (
-	Mi = Unit{"Mi", 1 << 20}
-	Gi = Unit{"Gi", 1 << 30}
-)
-
-// Amount formats a quantity of Readable.
-func Amount(resource string, quantity float64, memory Unit) string {
-	if resource == "memory" {
-		return card.FormatDecimal(quantity/memory.bytes) + memory.Name
-	}
-	return card.FormatDecimal(quantity)
+	return fmt.Sprintf(
+		"Queue <%s> has insufficient <%s> budget: %s<%s> of <%s>%s are left%s",
+		s.Queue,
+		s.Resource,
+		needs,
+		format.CardHours(left),
+		format.CardHours(s.Bound),
+		unit,
+		until,
+	)
 }

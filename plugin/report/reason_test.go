@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
@@ -40,11 +41,11 @@ func TestReasonString(t *testing.T) {
 		{"an unlabeled node", Reason{Rule: UnlabeledNode, Resource: gpuName, Label: "nvidia.com/gpu.product"},
 			"node(s) have <nvidia.com/gpu> but lack the label nvidia.com/gpu.product, which names the card"},
 		{"two shortages", Reason{Rule: OverQuota, Queue: "q", Cards: gpuName, Requested: 1, Shortages: []Shortage{short, short}},
-			short.in(Mi) + "; " + short.in(Mi)},
+			short.in(format.Mi) + "; " + short.in(format.Mi)},
 		{"more shortages than an untyped pod is shown", Reason{Rule: OverQuota, Queue: "q", Cards: gpuName, Requested: 1, Shortages: []Shortage{short, short, short}},
 			"Queue <q> has insufficient quota of every <nvidia.com/gpu> card: requested <1>"},
 		{"as many shortages as a list has cards", Reason{Rule: OverQuota, Queue: "q", Cards: "A|B|C", typed: true, Shortages: []Shortage{short, short, short}},
-			short.in(Mi) + "; " + short.in(Mi) + "; " + short.in(Mi)},
+			short.in(format.Mi) + "; " + short.in(format.Mi) + "; " + short.in(format.Mi)},
 		{"no single bound is exceeded", Reason{Rule: OverQuota, Queue: "q", Cards: "A|B", typed: true, Requested: 1.5},
 			"Queue <q> has insufficient <A|B> quota: requested <1.5>"},
 		{"a resource without a quota", Reason{Rule: OverQuota, Queue: "q"}, "Queue <q> has no quota for a requested resource"},
@@ -56,9 +57,9 @@ func TestReasonString(t *testing.T) {
 // TestShortageString formats quantities in the units that people read.
 func TestShortageString(t *testing.T) {
 	assert.Equal(t, "Queue <q> has insufficient <cpu> quota: requested <0.5>, total would be <2.25>, but capability is <2>",
-		Shortage{Queue: "q", Resource: "cpu", Requested: 0.5, Total: 2.25, Bound: 2, Against: "capability"}.in(Mi))
+		Shortage{Queue: "q", Resource: "cpu", Requested: 0.5, Total: 2.25, Bound: 2, Against: "capability"}.in(format.Mi))
 	assert.Equal(t, "Queue <q> has insufficient <memory> quota: requested <1024Mi>, total would be <1536Mi>, but deserved is <0.5Mi>",
-		Shortage{Queue: "q", Resource: "memory", Requested: 1 << 30, Total: 1536 << 20, Bound: 512 << 10, Against: "deserved"}.in(Mi))
+		Shortage{Queue: "q", Resource: "memory", Requested: 1 << 30, Total: 1536 << 20, Bound: 512 << 10, Against: "deserved"}.in(format.Mi))
 }
 
 // TestRulesAreThoseOfQuota compares the names of rules with the reasons of package

@@ -11,7 +11,7 @@ import (
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
 	"github.com/capacity-card/capacity-card/cmd/cardctl/queues"
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/format"
 )
 
 const budgetLong = `Shows what queues have used of their budgets of card-hours (the annotation
@@ -91,10 +91,10 @@ func budgetTable(all []queues.Budget) *table {
 	for _, b := range all {
 		next := ""
 		if b.Next != nil {
-			next = report.Minute(b.Next.Time)
+			next = format.Minute(b.Next.Time)
 		}
-		t.add(strings.Repeat("  ", b.Depth)+b.Queue, b.Resource, b.Window, report.CardHours(b.Budget), report.CardHours(b.Used),
-			report.CardHours(b.Needed), report.CardHours(b.Left), explain.Tenths(b.Resource, b.Now), b.SpentText(), next)
+		t.add(strings.Repeat("  ", b.Depth)+b.Queue, b.Resource, b.Window, format.CardHours(b.Budget), format.CardHours(b.Used),
+			format.CardHours(b.Needed), format.CardHours(b.Left), explain.Tenths(b.Resource, b.Now), b.SpentText(), next)
 	}
 	return t
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/card"
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
 	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
@@ -326,7 +327,7 @@ func (e *explainer) created(job *api.JobInfo) *metav1.Time {
 
 // refuse records a refusal of the quota plugin.
 func (e *explainer) refuse(f *Finding, why *report.Reason) {
-	f.Rule, f.Reason, f.Message, f.Level = why.Rule, why, why.In(report.Gi), why.Queue
+	f.Rule, f.Reason, f.Message, f.Level = why.Rule, why, why.In(format.Gi), why.Queue
 	if len(why.Shortages) > 0 {
 		f.Level = why.Shortages[0].Queue
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -259,7 +260,7 @@ func Amount(resource string, quantity float64) string {
 	if quantity > 1e15 && resource != "memory" || quantity > 1e24 {
 		return "unlimited"
 	}
-	return report.Amount(resource, quantity, report.Gi)
+	return format.Amount(resource, quantity, format.Gi)
 }
 
 // Tenths formats an average: it is no whole number, and a tenth is enough.

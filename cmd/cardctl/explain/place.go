@@ -14,6 +14,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/util"
 
 	"github.com/capacity-card/capacity-card/index/card"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
@@ -155,7 +156,7 @@ func (e *explainer) nodeFor(f *Finding, task *api.TaskInfo) (*api.NodeInfo, []No
 // unfitness returns why a task does not fit on a node now, "" if it does.
 func (e *explainer) unfitness(task *api.TaskInfo, node *api.NodeInfo) string {
 	if why := e.Quota.Node(task, node.Name); why != nil {
-		return why.In(report.Gi)
+		return why.In(format.Gi)
 	}
 	if small := tooSmall(task, node); small != "" {
 		return small

@@ -9,6 +9,7 @@ import (
 	"volcano.sh/volcano/pkg/scheduler/api"
 
 	"github.com/capacity-card/capacity-card/index/policy"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -36,7 +37,7 @@ func (e *explainer) explainReclaim(f *Finding, job *api.JobInfo) {
 	}
 	if byPolicy {
 		f.NoReclaim = why
-		f.Advice = append(f.Advice, "nothing is evicted for it: "+why.In(report.Gi))
+		f.Advice = append(f.Advice, "nothing is evicted for it: "+why.In(format.Gi))
 	}
 }
 

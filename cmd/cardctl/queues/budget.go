@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/engine"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/inspect"
-	"github.com/capacity-card/capacity-card/plugin/report"
 	"github.com/capacity-card/capacity-card/quota/budget"
 )
 
@@ -69,7 +69,13 @@ func (b *Budget) SpentText() string {
 
 // Amounts has the quantities in words.
 func (b *Budget) Amounts() string {
-	return fmt.Sprintf("%s: %s of %s h, %s h needed", b.Resource, report.CardHours(b.Used), report.CardHours(b.Budget), report.CardHours(b.Needed))
+	return fmt.Sprintf(
+		"%s: %s of %s h, %s h needed",
+		b.Resource,
+		format.CardHours(b.Used),
+		format.CardHours(b.Budget),
+		format.CardHours(b.Needed),
+	)
 }
 
 func newBudget(a inspect.Account, b inspect.Budget) Budget {

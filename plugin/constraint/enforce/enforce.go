@@ -17,7 +17,8 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/constraint/runtimes"
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/format"
+	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/quota/evict"
 )
 
@@ -25,7 +26,7 @@ import (
 type Rule struct {
 	session  *constraint.Session
 	ledger   *evict.Ledger
-	recorder *report.Recorder
+	recorder *record.Recorder
 	loads    bool // since when queues are above their bounds is being read
 
 	excesses []excess // of which the delay is over
@@ -42,7 +43,7 @@ type excess struct {
 var _ constraint.Enforcer = (*Rule)(nil)
 
 // Open returns the rule, nil where no queue has the policy. loads says that what was stored is still being read.
-func Open(s *constraint.Session, ledger *evict.Ledger, recorder *report.Recorder, loads bool) any {
+func Open(s *constraint.Session, ledger *evict.Ledger, recorder *record.Recorder, loads bool) any {
 	if s.Intake.HasPolicies() {
 		for q := range index.Queue(s.Index.Len()) {
 			if _, on := s.Intake.Policies(q).EnforceQuota(); on {
@@ -122,15 +123,24 @@ func (r *Rule) evict(task *api.TaskInfo, frees []float64) {
 // describe formats an excess.
 func (r *Rule) describe(e excess) string {
 	if e.spent {
-		return fmt.Sprintf("queue <%s> has used up its budget of <%s>, and has <%s>", r.session.Index.Name(e.queue), r.session.Names.Name(e.dim),
-			r.quantityText(e.dim, e.has))
+		return fmt.Sprintf(
+			"queue <%s> has used up its budget of <%s>, and has <%s>",
+			r.session.Index.Name(e.queue),
+			r.session.Names.Name(e.dim),
+			r.quantityText(e.dim, e.has),
+		)
 	}
-	return fmt.Sprintf("queue <%s> has more <%s> than it may: <%s>, and its bound is <%s>", r.session.Index.Name(e.queue), r.session.Names.Name(e.dim),
-		r.quantityText(e.dim, e.has), r.quantityText(e.dim, e.bound))
+	return fmt.Sprintf(
+		"queue <%s> has more <%s> than it may: <%s>, and its bound is <%s>",
+		r.session.Index.Name(e.queue),
+		r.session.Names.Name(e.dim),
+		r.quantityText(e.dim, e.has),
+		r.quantityText(e.dim, e.bound),
+	)
 }
 
 func (r *Rule) quantityText(d fastres.Dim, quantity float64) string {
-	return report.Amount(r.session.Names.Name(d), report.Readable(d, quantity), report.Mi)
+	return format.Amount(r.session.Names.Name(d), format.Readable(d, quantity), format.Mi)
 }
 
 // readExcesses notes which queues are above their bounds, announces those that are so anew, and finds those that have been for as long
@@ -144,7 +154,8 @@ func (r *Rule) readExcesses() {
 		}
 		var news []excess
 		for d := range s.Index.Allocated(q).Requested() {
-			e := excess{queue: q, dim: d, has: s.Index.Allocated(q).Get(d) - s.Index.Terminating.Row(q).Get(d), bound: s.Index.RealCapability.At(q, d)}
+			e := excess{queue: q, dim: d,
+				has: s.Index.Allocated(q).Get(d) - s.Index.Terminating.Row(q).Get(d), bound: s.Index.RealCapability.At(q, d)}
 			if e.spent = s.Intake.Policies(q).EnforceBudgets() && s.HasSpent(q, d); e.spent {
 				e.bound = 0
 			}
@@ -193,9 +204,20 @@ func (r *Rule) announce(q index.Queue, after time.Duration, news []excess) {
 		each = append(each, text)
 	}
 	slices.Sort(each)
-	r.recorder.WarnQueue(r.session.Volcano, r.session.Plugin, queue.Queue, report.QuotaEnforced,
-		fmt.Sprintf("queue <%s> is above its bounds: %s; pods above them are evicted from %s on (%s: after=%s)", queue.Name, strings.Join(each, "; "),
-			report.Minute(r.session.Now.Add(after)), policy.Short(policy.EnforceQuotaKey), after))
+	r.recorder.WarnQueue(
+		r.session.Volcano,
+		r.session.Plugin,
+		queue.Queue,
+		record.QuotaEnforced,
+		fmt.Sprintf(
+			"queue <%s> is above its bounds: %s; pods above them are evicted from %s on (%s: after=%s)",
+			queue.Name,
+			strings.Join(each, "; "),
+			format.Minute(r.session.Now.Add(after)),
+			policy.Short(policy.EnforceQuotaKey),
+			after,
+		),
+	)
 }
 
 // jobs returns the jobs with pods that free something of an excess, and their tasks.

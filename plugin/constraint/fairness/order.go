@@ -32,7 +32,7 @@ type Memory struct {
 	ends    []int32 // by queue: where its columns end in wants
 	ranks   []rank
 	holds   holds
-	turns   turns
+	tags    startTags
 	order   Order // of the session that is open
 }
 
@@ -87,7 +87,7 @@ func Open(s *constraint.Session, m *Memory, with *arguments.FairShare, stored *s
 	}
 	m.history.Begin()
 	o.readWants()
-	m.turns.begin(s.Index.Tree, m.ranks)
+	m.tags.begin(s.Index.Tree, m.ranks)
 	m.ranks = append(m.ranks[:0], make([]rank, s.Index.Len())...)
 	for q := range index.Queue(s.Index.Len()) {
 		o.rank(q)
@@ -256,7 +256,7 @@ func (o *Order) CompareQueues(l, r index.Queue) int {
 			return c
 		}
 	}
-	return o.memory.turns.compare(o, l, r, lc, rc)
+	return o.memory.tags.compare(o, l, r, lc, rc)
 }
 
 // Charged and Refunded follow what queues have in the session.
@@ -268,7 +268,7 @@ func (o *Order) changed(q index.Queue, got bool) {
 		o.read(above)
 		o.rank(above)
 	}
-	o.memory.turns.changed(q, got)
+	o.memory.tags.changed(q, got)
 }
 
 // History returns the history of the session that is open, nil where it is off. It is for reading.
@@ -277,7 +277,7 @@ func (m *Memory) History() *usage.History { return m.history }
 // Forget forgets the history of earlier sessions.
 func (m *Memory) Forget() {
 	m.history, m.holds = nil, holds{}
-	m.turns.tree = nil
+	m.tags.tree = nil
 }
 
 // Level returns the level of a queue in the session.

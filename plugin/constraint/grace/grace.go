@@ -23,7 +23,7 @@ import (
 	"github.com/capacity-card/capacity-card/index"
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/record"
 )
 
 // Memory keeps the notices of pods from one session to the next. The zero Memory is ready.
@@ -55,14 +55,14 @@ func (m *Memory) Forget() { m.given = nil }
 type Notices struct {
 	session  *constraint.Session
 	memory   *Memory
-	recorder *report.Recorder
+	recorder *record.Recorder
 	most     []time.Duration // by queue, what it and those above it grant
 }
 
 var _ constraint.Notifier = (*Notices)(nil)
 
 // Open returns the notices, nil where no queue grants any. Then the pods that had some are forgotten.
-func Open(s *constraint.Session, m *Memory, recorder *report.Recorder) any {
+func Open(s *constraint.Session, m *Memory, recorder *record.Recorder) any {
 	m.notices = nil
 	most := granted(s)
 	if most == nil {
@@ -164,7 +164,7 @@ func (n *Notices) Give(q index.Queue, task *api.TaskInfo, why string) {
 	}
 	n.memory.writer.add(task.Pod, text)
 	n.memory.writer.flush(n.session.Volcano.KubeClient())
-	n.recorder.RecordPod(n.session.Volcano, task.Pod, v1.EventTypeWarning, report.EvictionNotice,
+	n.recorder.RecordPod(n.session.Volcano, task.Pod, v1.EventTypeWarning, record.EvictionNotice,
 		fmt.Sprintf("The pod may be evicted from %s on: %s", text, why))
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
+	"volcano.sh/volcano/pkg/scheduler/conf"
 
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
@@ -25,7 +26,7 @@ type Rule struct {
 	tasks   []quota.Waiting
 }
 
-// job is an admitted job with tasks that waited when the session opened.
+// job is a job with tasks that waited when the session opened.
 type job struct {
 	*api.JobInfo
 	kinds []*kind
@@ -45,6 +46,7 @@ var (
 	_ constraint.VictimOrder = (*Rule)(nil)
 	_ constraint.Preparer    = (*Rule)(nil)
 	_ constraint.Watcher     = (*Rule)(nil)
+	_ constraint.Reserver    = (*Rule)(nil)
 	_ constraint.Measurer    = (*Rule)(nil)
 )
 
@@ -87,13 +89,13 @@ func (r *Rule) quotas(q index.Queue) iter.Seq2[fastres.Dim, float64] {
 	}
 }
 
-// readWaiting reads the pending tasks of admitted jobs.
+// readWaiting reads the pending tasks of all jobs: some are admitted later in the session.
 func (r *Rule) readWaiting() {
 	s := r.session
 	r.jobs, r.of = make([][]*job, s.Index.Len()), map[api.TaskID]*kind{}
 	for _, of := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(of.Queue))
-		if q == index.None || of.IsPending() || len(of.TaskStatusIndex[api.Pending]) == 0 || !s.Eligible(q).OK() || !s.Cards.Counted(q) {
+		if q == index.None || len(of.TaskStatusIndex[api.Pending]) == 0 || !s.Eligible(q).OK() || !s.Cards.Counted(q) {
 			continue
 		}
 		if j := r.read(q, of); slices.ContainsFunc(j.kinds, func(k *kind) bool { return k.amounts != nil }) {
@@ -158,8 +160,11 @@ func (r *Rule) Prepare(index.Queue) {
 	r.stale = r.stale[:0]
 }
 
-// wantedBy returns what a job wants. Tasks that another rule of the queue itself refuses are left out.
+// wantedBy returns what a job wants, if it is admitted. Tasks that another rule of the queue itself refuses are left out.
 func (r *Rule) wantedBy(j *job, q index.Queue, column int, room float64) float64 {
+	if j.IsPending() && conf.EnabledActionMap["enqueue"] { // without the action, allocate admits all jobs
+		return 0
+	}
 	r.tasks = r.tasks[:0]
 	for _, k := range j.kinds {
 		of := quota.Waiting{Tasks: k.Tasks}
@@ -182,8 +187,18 @@ func (r *Rule) note(a constraint.Ask, tasks int) {
 	if k := r.of[a.Task.UID]; k != nil {
 		k.Tasks += tasks
 	}
-	if a.Queue != index.None && !slices.Contains(r.stale, a.Queue) {
-		r.stale = append(r.stale, a.Queue)
+	r.changed(a.Queue)
+}
+
+// Hold follows which jobs are admitted. Nothing is reserved for them.
+func (r *Rule) Hold(a constraint.JobAsk) { r.changed(a.Queue) }
+
+// Withdraw does nothing: a job that loses its promise waits on.
+func (r *Rule) Withdraw(constraint.JobAsk) (restore func()) { return func() {} }
+
+func (r *Rule) changed(q index.Queue) {
+	if q != index.None && !slices.Contains(r.stale, q) {
+		r.stale = append(r.stale, q)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/capacity-card/capacity-card/cmd/cardctl/explain"
+	"github.com/capacity-card/capacity-card/plugin/format"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -62,7 +63,7 @@ func parse() map[string]map[string]*template.Template {
 
 			"fill":    func(text string, arguments []any) string { return translate(language, text, arguments...) },
 			"checks":  func(check any) string { return checks[fmt.Sprint(check)] },
-			"hours":   report.CardHours,
+			"hours":   format.CardHours,
 			"count":   func(n int, things string) string { return count(language, n, things) },
 			"rule":    rule,
 			"holder":  func(h report.Holder) string { return holder(language, h) },

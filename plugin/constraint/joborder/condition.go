@@ -1,4 +1,4 @@
-package turns
+package joborder
 
 import (
 	"time"
@@ -24,30 +24,30 @@ const (
 	Started       = "Started"
 )
 
-// turn is the condition of a job, read.
-type turn struct {
-	quota.Turn
+// earlier is what the condition of a job says.
+type earlier struct {
+	quota.Earlier
 	known bool // it has held back others, and has not had its minimum since
 }
 
-// turnOf reads the condition of a job.
-func turnOf(job *api.JobInfo) turn {
+// earlierOf reads the condition of a job.
+func earlierOf(job *api.JobInfo) earlier {
 	c := reserve.Condition(job, FirstInOrder)
 	switch {
 	case c == nil || c.Status != v1.ConditionTrue && c.Reason != HoldOver:
-		return turn{}
+		return earlier{}
 	case c.Status == v1.ConditionTrue:
-		return turn{quota.Turn{Began: c.LastTransitionTime.Time}, true}
+		return earlier{quota.Earlier{Began: c.LastTransitionTime.Time}, true}
 	}
-	return turn{quota.Turn{Over: true}, true}
+	return earlier{quota.Earlier{Over: true}, true}
 }
 
-func beginTurn(job *api.JobInfo, now time.Time) {
+func beginHold(job *api.JobInfo, now time.Time) {
 	reserve.SetCondition(job, scheduling.PodGroupCondition{Type: FirstInOrder, Status: v1.ConditionTrue,
 		LastTransitionTime: metav1.NewTime(now), Reason: WaitsForQuota})
 }
 
-func endTurn(job *api.JobInfo, now time.Time, reason, message string) {
+func endHold(job *api.JobInfo, now time.Time, reason, message string) {
 	reserve.SetCondition(job, scheduling.PodGroupCondition{Type: FirstInOrder, Status: v1.ConditionFalse,
 		LastTransitionTime: metav1.NewTime(now), Reason: reason, Message: message})
 }

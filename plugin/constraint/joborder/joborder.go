@@ -1,5 +1,5 @@
-// Package turns lets jobs that wait for quota hold back the later jobs of their queue.
-package turns
+// Package joborder lets jobs that wait for quota hold back the later jobs of their queue.
+package joborder
 
 import (
 	"fmt"
@@ -12,30 +12,30 @@ import (
 	"github.com/capacity-card/capacity-card/index/policy"
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 	"github.com/capacity-card/capacity-card/plugin/intake"
-	"github.com/capacity-card/capacity-card/plugin/report"
+	"github.com/capacity-card/capacity-card/plugin/record"
 	"github.com/capacity-card/capacity-card/quota"
 )
 
 // Judge returns the verdict of admission on a job, and whether the job could be admitted if no other had anything.
 type Judge func(job *api.JobInfo) (v quota.Verdict, possible bool)
 
-// Rule is the order of the jobs of queues (quota.Turn). Volcano asks about the jobs of a queue in this order only
+// Rule is the order of the jobs of queues (quota.Earlier). Volcano asks about the jobs of a queue in this order only
 // where no plugin before this one orders them in another way, so the rule does not depend on it.
 type Rule struct {
 	session  *constraint.Session
-	recorder *report.Recorder
+	recorder *record.Recorder
 	judge    Judge
 	judging  bool    // judge is called: nobody who goes before the job holds it back
 	queues   []queue // by queue
 	changes  int     // how often accounts or jobs have changed in the session
 }
 
-// queue is the state of a queue in which jobs have turns.
+// queue is the state of a queue in which jobs have an order.
 type queue struct {
 	order policy.Order
 	jobs  []*api.JobInfo // with something left to get when the session opened, in order
 	first *api.JobInfo   // the one that holds back those after it; nil for none
-	turn  quota.Turn     // of first
+	state quota.Earlier  // of first
 	at    int            // the number of changes for which first is right, 0 for none
 }
 
@@ -50,7 +50,7 @@ var (
 )
 
 // Open returns the rule, nil where no queue has an order of its own.
-func Open(s *constraint.Session, recorder *report.Recorder, judge Judge) any {
+func Open(s *constraint.Session, recorder *record.Recorder, judge Judge) any {
 	if !s.Intake.HasPolicies() {
 		return nil
 	}
@@ -80,24 +80,24 @@ func Open(s *constraint.Session, recorder *report.Recorder, judge Judge) any {
 	return r
 }
 
-// read takes up a job of q, and ends its turn where that is over.
+// read takes up a job of q, and ends its hold where that is over.
 func (r *Rule) read(q index.Queue, job *api.JobInfo) {
-	turn := turnOf(job)
+	earlier := earlierOf(job)
 	of := &r.queues[q]
 	if job.IsPending() || len(job.TaskStatusIndex[api.Pending]) > 0 {
 		of.jobs = append(of.jobs, job)
 	}
 	if complete(job) {
-		if turn.known {
-			endTurn(job, r.session.Now, Started, "")
+		if earlier.known {
+			endHold(job, r.session.Now, Started, "")
 		}
 		return
 	}
-	if turn.known && !turn.Over && !turn.Began.IsZero() && !r.session.Now.Before(turn.Began.Add(of.order.Hold)) {
+	if earlier.known && !earlier.Over && !earlier.Began.IsZero() && !r.session.Now.Before(earlier.Began.Add(of.order.Hold)) {
 		message := fmt.Sprintf("The job has held back later jobs of queue <%s> for %v: they do not wait for it any more (order: %s)",
 			r.session.Index.Name(q), of.order.Hold, of.order.Rule)
-		endTurn(job, r.session.Now, HoldOver, message)
-		r.recorder.RecordPodGroup(r.session.Volcano, job.PodGroup, report.PromiseEvent(HoldOver, message))
+		endHold(job, r.session.Now, HoldOver, message)
+		r.recorder.RecordPodGroup(r.session.Volcano, job.PodGroup, record.PromiseEvent(HoldOver, message))
 	}
 }
 
@@ -130,20 +130,20 @@ func (r *Rule) Prepare(q index.Queue) {
 	of.at, of.first = r.changes, nil
 	for i := 0; i < len(of.jobs)-1; i++ { // the last one has nobody to hold back
 		job := of.jobs[i]
-		if turn := r.turn(q, job); turn.HoldsBack(r.session.Now, of.order.Hold) {
-			of.first, of.turn = job, turn
+		if earlier := r.state(q, job); earlier.HoldsBack(r.session.Now, of.order.Hold) {
+			of.first, of.state = job, earlier
 			break
 		}
 	}
-	if of.first != nil && of.turn.Began.IsZero() {
-		of.turn.Began = r.session.Now
-		beginTurn(of.first, r.session.Now)
+	if of.first != nil && of.state.Began.IsZero() {
+		of.state.Began = r.session.Now
+		beginHold(of.first, r.session.Now)
 	}
 }
 
-// turn returns the state of a job of q.
-func (r *Rule) turn(q index.Queue, job *api.JobInfo) quota.Turn {
-	t := turnOf(job).Turn
+// state returns the state of a job of q.
+func (r *Rule) state(q index.Queue, job *api.JobInfo) quota.Earlier {
+	t := earlierOf(job).Earlier
 	switch {
 	case t.Over || complete(job):
 	case !job.IsPending():
@@ -191,7 +191,7 @@ func (r *Rule) Fit(_ *quota.Books, a constraint.Ask) quota.Verdict {
 		return v
 	}
 	later := quota.Later{Complete: complete(job), Started: started(job), Reserved: r.reserved(a.Queue, job)}
-	if later.HeldBack(r.queues[a.Queue].turn) {
+	if later.HeldBack(r.queues[a.Queue].state) {
 		v.Reason = quota.HeldByOrder
 	}
 	return v
@@ -202,7 +202,7 @@ func (r *Rule) FitCard(_ *quota.Books, a constraint.Ask, _ fastres.Dim, _ float6
 	return quota.Verdict{Reason: quota.Admitted, Queue: a.Queue}
 }
 
-// Lacks is false: no eviction ends the turn of another job.
+// Lacks is false: no eviction ends the hold of another job.
 func (r *Rule) Lacks(*quota.Books, constraint.Ask, index.Queue, *api.TaskInfo, fastres.Dim, float64) bool {
 	return false
 }
@@ -222,7 +222,7 @@ func (r *Rule) Measure(of *constraint.Refusal, _ fastres.Dim, _ float64) constra
 	if by == nil {
 		return constraint.Shortfall{}
 	}
-	return constraint.Shortfall{Verdict: of.Verdict, Until: state.turn.Began.Add(state.order.Hold),
+	return constraint.Shortfall{Verdict: of.Verdict, Until: state.state.Began.Add(state.order.Hold),
 		Detail: fmt.Sprintf("job <%s/%s> goes first (order: %s)", by.Namespace, by.Name, state.order.Rule)}
 }
 

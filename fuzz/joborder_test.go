@@ -14,20 +14,20 @@ import (
 	"github.com/capacity-card/capacity-card/quota"
 )
 
-// FuzzTurns compares who waits for an earlier job of its queue with the oracle.
-func FuzzTurns(f *testing.F) {
+// FuzzJobOrder compares who waits for an earlier job of its queue with the oracle.
+func FuzzJobOrder(f *testing.F) {
 	seeds(f)
-	f.Fuzz(func(t *testing.T, data []byte) { compareTurns(t, workload.Bytes(data)) })
+	f.Fuzz(func(t *testing.T, data []byte) { compareJobOrder(t, workload.Bytes(data)) })
 }
 
-// TestTurnsFollowTheDocumentation compares many draws.
-func TestTurnsFollowTheDocumentation(t *testing.T) {
+// TestJobOrderFollowsTheDocumentation compares many draws.
+func TestJobOrderFollowsTheDocumentation(t *testing.T) {
 	for seed := range uint64(5000) {
-		compareTurns(t, rand.New(rand.NewPCG(seed, 6)))
+		compareJobOrder(t, rand.New(rand.NewPCG(seed, 6)))
 	}
 }
 
-func compareTurns(t *testing.T, r *rand.Rand) {
+func compareJobOrder(t *testing.T, r *rand.Rand) {
 	hold, byPriority := time.Duration(r.IntN(4))*time.Minute, r.IntN(2) == 0
 	var queue []oracle.InLine
 	for i := range 1 + r.IntN(5) {
@@ -45,9 +45,9 @@ func compareTurns(t *testing.T, r *rand.Rand) {
 	for at, j := range ordered {
 		waits := false
 		for _, e := range ordered[:at] {
-			turn := quota.Turn{Admitted: e.Admitted, Waits: e.NeedsQuota, Began: e.Since, Over: e.Spent}
-			if turn.HoldsBack(evening, hold) {
-				waits = !j.Admitted || quota.Later{Complete: j.Pods >= j.Minimum, Started: j.Pods > 0, Reserved: j.Promised}.HeldBack(turn)
+			earlier := quota.Earlier{Admitted: e.Admitted, Waits: e.NeedsQuota, Began: e.Since, Over: e.Spent}
+			if earlier.HoldsBack(evening, hold) {
+				waits = !j.Admitted || quota.Later{Complete: j.Pods >= j.Minimum, Started: j.Pods > 0, Reserved: j.Promised}.HeldBack(earlier)
 				break
 			}
 		}

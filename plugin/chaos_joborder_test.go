@@ -11,7 +11,7 @@ import (
 
 	"github.com/capacity-card/capacity-card/fuzz/oracle"
 	"github.com/capacity-card/capacity-card/index/policy"
-	"github.com/capacity-card/capacity-card/plugin/constraint/turns"
+	"github.com/capacity-card/capacity-card/plugin/constraint/joborder"
 	"github.com/capacity-card/capacity-card/plugin/offline/world"
 	"github.com/capacity-card/capacity-card/plugin/reserve"
 )
@@ -37,8 +37,8 @@ func (c *chaosCycle) goesBefore(e, j *world.Job, byPriority bool) bool {
 	return e != j && e.Spec.Queue == j.Spec.Queue && place(e).Before(place(j), byPriority)
 }
 
-// mayWaitForTurn reports whether an earlier job of the queue may hold back a job.
-func (c *chaosCycle) mayWaitForTurn(j *world.Job) bool {
+// mayBeHeldBack reports whether an earlier job of the queue may hold back a job.
+func (c *chaosCycle) mayBeHeldBack(j *world.Job) bool {
 	byPriority, hold := c.orderOf(j.Spec.Queue)
 	return hold > 0 && slices.ContainsFunc(c.World.Jobs, func(e *world.Job) bool {
 		job := c.jobOf(e)
@@ -65,8 +65,8 @@ func (c *chaosCycle) waitsForQuota(e *world.Job, hold time.Duration) bool {
 
 // heldForItsTime reports whether the PodGroup of a job says that it has.
 func (c *chaosCycle) heldForItsTime(e *world.Job) bool {
-	condition := reserve.Condition(c.jobOf(e), turns.FirstInOrder)
-	return condition != nil && condition.Status == v1.ConditionFalse && condition.Reason == turns.HoldOver
+	condition := reserve.Condition(c.jobOf(e), joborder.FirstInOrder)
+	return condition != nil && condition.Status == v1.ConditionFalse && condition.Reason == joborder.HoldOver
 }
 
 // passes fails where an earlier job waits for quota.
@@ -83,8 +83,8 @@ func (c *chaosCycle) passes(name string, j *world.Job, how string) {
 	}
 }
 
-// checkTurns checks the jobs that a session admits.
-func (c *chaosCycle) checkTurns(name string) {
+// checkJobOrder checks the jobs that a session admits.
+func (c *chaosCycle) checkJobOrder(name string) {
 	if c.action != "enqueue" {
 		return
 	}
@@ -96,8 +96,8 @@ func (c *chaosCycle) checkTurns(name string) {
 	}
 }
 
-// checkTurn checks a pod that is not of the minimum of its job.
-func (c *chaosCycle) checkTurn(name string, p placement) {
+// checkPodOrder checks a pod that is not of the minimum of its job.
+func (c *chaosCycle) checkPodOrder(name string, p placement) {
 	job := c.jobOf(p.job)
 	if job == nil || p.task.BestEffort || job.ReadyTaskNum()+job.WaitingTaskNum() <= job.MinAvailable || c.evictedFor(p.pod) {
 		return
@@ -105,15 +105,15 @@ func (c *chaosCycle) checkTurn(name string, p placement) {
 	c.passes(name, p.job, "gets the pod "+p.task.Name+" beyond its minimum")
 }
 
-// checkTurnTimes checks that the time of each job that holds back others begins after its creation, and ends.
-func (c *chaosCycle) checkTurnTimes(name string) {
+// checkHoldTimes checks that the time of each job that holds back others begins after its creation, and ends.
+func (c *chaosCycle) checkHoldTimes(name string) {
 	for _, j := range c.World.Jobs {
 		job := c.jobOf(j)
 		_, hold := c.orderOf(j.Spec.Queue)
 		if job == nil || hold == 0 || !c.takesJobs(j.Spec.Queue) {
 			continue
 		}
-		condition := reserve.Condition(job, turns.FirstInOrder)
+		condition := reserve.Condition(job, joborder.FirstInOrder)
 		if condition == nil || condition.Status != v1.ConditionTrue {
 			continue
 		}

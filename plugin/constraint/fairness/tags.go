@@ -2,6 +2,7 @@ package fairness
 
 import (
 	"cmp"
+	"sort"
 	"sync"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -11,7 +12,7 @@ import (
 	"github.com/capacity-card/capacity-card/plugin/constraint"
 )
 
-// turns order queues of different parents.
+// startTags order queues of different parents.
 //
 // Volcano keeps the queues of an action in a heap, whose keys must not change but for the queue that it has taken. What a
 // queue gets raises the level of its parent, and so the keys of all other queues below it. With many queues below one parent,
@@ -24,7 +25,7 @@ import (
 // and no more of a card than was free. A turn is what Volcano places before it takes the next queue: a gang, or a pod of a
 // job that has its minimum. All but the rank of the queue itself is as it was when the tags were first asked for, so
 // a tag depends on nothing but what its own queue gets, and queues of one parent have tags in the order of their ranks.
-type turns struct {
+type startTags struct {
 	mu    sync.Mutex // Volcano compares the queues of victims in many goroutines
 	ready bool       // in this session
 	tree  *index.Tree
@@ -34,6 +35,7 @@ type turns struct {
 	turns       []float64     // by queue: of pending pods
 	share       []float64     // by queue
 	child, next []index.Queue // by queue: its first child, and its next sibling
+	lines       [][]line      // by queue: of its children, nil until they are asked for
 	tags        []rank        // by queue and height above it
 	known       []bool        // by queue: its tags are known
 	height      int
@@ -61,7 +63,7 @@ type served struct {
 }
 
 // begin begins a session, after the ranks of the one before are final.
-func (t *turns) begin(tree *index.Tree, ranks []rank) {
+func (t *startTags) begin(tree *index.Tree, ranks []rank) {
 	if t.tree != tree {
 		t.tree, t.ready = tree, false
 		clear(t.passed)
@@ -75,14 +77,14 @@ func (t *turns) begin(tree *index.Tree, ranks []rank) {
 	t.ready = false
 }
 
-func (t *turns) isPassed(q index.Queue, now rank) bool {
+func (t *startTags) isPassed(q index.Queue, now rank) bool {
 	p := t.tree.Parent(q)
 	return p != index.None && t.served[p].some && now.compare(t.served[p].rank) < 0
 }
 
 // compare compares the queues l and r by the tags for lc and rc, which are above them, or the queues themselves, and
 // which have one parent.
-func (t *turns) compare(o *Order, l, r, lc, rc index.Queue) int {
+func (t *startTags) compare(o *Order, l, r, lc, rc index.Queue) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.ready {
@@ -93,7 +95,7 @@ func (t *turns) compare(o *Order, l, r, lc, rc index.Queue) int {
 
 // changed notes that a queue has got a pod, or lost it again. A gang that finds no place gives back all that it got: then its queue
 // has had no turn.
-func (t *turns) changed(q index.Queue, got bool) {
+func (t *startTags) changed(q index.Queue, got bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.ready {
@@ -126,22 +128,27 @@ func (t *turns) changed(q index.Queue, got bool) {
 }
 
 // tag returns the tag of q for a queue above it.
-func (t *turns) tag(o *Order, q, above index.Queue) rank {
+func (t *startTags) tag(o *Order, q, above index.Queue) rank {
 	if !t.known[q] {
 		t.setTags(o, q)
 	}
 	return t.tags[int(q)*t.height+t.tree.Depth(q)-t.tree.Depth(above)]
 }
 
-func (t *turns) setTags(o *Order, q index.Queue) {
+func (t *startTags) setTags(o *Order, q index.Queue) {
 	tags, path := t.tags[int(q)*t.height:], t.tree.Path(q)
 	tags[0] = o.memory.ranks[q]
 	for height, p := range path[1:] {
 		clear(t.extra)
-		for s := t.child[p]; s != index.None; s = t.next[s] {
-			n := t.ahead(o, s, path[height], q, tags[height])
-			for c := range t.extra {
-				t.extra[c] += n * t.step[int(s)*len(t.free)+c]
+		if t.lines[p] == nil {
+			t.lines[p] = t.makeLines(o, p)
+		}
+		for i := range t.lines[p] {
+			l := &t.lines[p][i]
+			if n := t.ahead(o, l, path[height], q, tags[height]); n > 0 {
+				for c := range t.extra {
+					t.extra[c] += l.sums[(n-1)*len(t.free)+c]
+				}
 			}
 		}
 		for c, free := range t.free {
@@ -152,44 +159,25 @@ func (t *turns) setTags(o *Order, q index.Queue) {
 	t.known[q] = true
 }
 
-// ahead is n(s) for the turn of q, which is c or below it, at a rank of c: a bisection, since the rank of s never falls.
-func (t *turns) ahead(o *Order, s, c, q index.Queue, at rank) float64 {
-	switch sp, qp := o.priority(s), o.priority(q); {
-	case t.passed[s]:
-		return 0
-	case s == q || !t.tree.IsLeaf(s):
-	case sp > qp:
-		return t.turns[s]
-	case sp < qp:
+// ahead is the number of turns of a line that are before that of q, which is c or below it, at a rank of c.
+func (t *startTags) ahead(o *Order, l *line, c, q index.Queue, at rank) int {
+	switch priority := o.priority(q); {
+	case !l.inner && l.priority > priority:
+		return len(l.turns)
+	case !l.inner && l.priority < priority:
 		return 0
 	}
-	from, to := 0.0, 1.0 // the first from turns are before that of q
-	for to <= t.turns[s] && t.goesBefore(o, s, c, to-1, at) {
-		from, to = to, 2*to
-	}
-	to = min(to, t.turns[s]+1) - 1
-	for from < to {
-		mid := float64(int(from+to+1) / 2)
-		if t.goesBefore(o, s, c, mid-1, at) {
-			from = mid
-		} else {
-			to = mid - 1
+	return sort.Search(len(l.turns), func(i int) bool {
+		order := l.turns[i].rank.compare(at)
+		if order == 0 && l.turns[i].of != c {
+			order = t.tie(o, l.turns[i].of, c)
 		}
-	}
-	return from
-}
-
-// goesBefore reports whether s has one more turn after so many ones, before that of c at a rank.
-func (t *turns) goesBefore(o *Order, s, c index.Queue, after float64, at rank) bool {
-	step := t.step[int(s)*len(t.free):]
-	if order := t.rankWith(o, s, step[:len(t.free)], after).compare(at); order != 0 || s == c {
-		return order < 0
-	}
-	return t.tie(o, s, c) < 0
+		return order >= 0
+	})
 }
 
 // rankWith returns the rank of a queue that has got a number of times some amounts more than at first.
-func (t *turns) rankWith(o *Order, q index.Queue, amounts []float64, times float64) rank {
+func (t *startTags) rankWith(o *Order, q index.Queue, amounts []float64, times float64) rank {
 	m, wants := o.memory, o.memory.wantsOf(q)
 	r := rank{gamma: m.ranks[q].gamma, within: len(wants) > 0}
 	for _, c := range wants {
@@ -203,13 +191,13 @@ func (t *turns) rankWith(o *Order, q index.Queue, amounts []float64, times float
 }
 
 // read reads what queues have and request.
-func (t *turns) read(o *Order) {
+func (t *startTags) read(o *Order) {
 	ix, columns := o.session.Index, len(o.memory.dims)
 	n := ix.Len()
 	t.ready, t.height = true, 1
 	t.base, t.step, t.free, t.extra = zeros(t.base, n*columns), zeros(t.step, n*columns), zeros(t.free, columns), zeros(t.extra, columns)
 	t.turns, t.known, t.got, t.served = zeros(t.turns, n), zeros(t.known, n), zeros(t.got, n), zeros(t.served, n)
-	t.share = zeros(t.share, n)
+	t.share, t.lines = zeros(t.share, n), zeros(t.lines, n)
 	for q := range t.share {
 		t.share[q] = ix.Share(index.Queue(q))
 	}
@@ -241,7 +229,7 @@ func (t *turns) read(o *Order) {
 }
 
 // readTurns counts turns, and divides what pending pods request.
-func (t *turns) readTurns(o *Order) {
+func (t *startTags) readTurns(o *Order) {
 	s, columns := o.session, len(t.free)
 	for _, job := range s.Volcano.Jobs {
 		q := s.Index.Lookup(string(job.Queue))
@@ -270,7 +258,7 @@ func (t *turns) readTurns(o *Order) {
 
 // addLists adds what the pods of a job request by lists: of each list, the first card of which some is free. The pods of a job
 // count as alike.
-func (t *turns) addLists(o *Order, q index.Queue, job *api.JobInfo, pods float64) {
+func (t *startTags) addLists(o *Order, q index.Queue, job *api.JobInfo, pods float64) {
 	s := o.session
 	frame := s.Frames.Open()
 	defer frame.Close()
@@ -295,7 +283,7 @@ func (t *turns) addLists(o *Order, q index.Queue, job *api.JobInfo, pods float64
 }
 
 // firstFree returns the first column that counts of a list, and of which some is free, -1 for none.
-func (t *turns) firstFree(o *Order, list []fastres.Dim) (column int, of fastres.Dim) {
+func (t *startTags) firstFree(o *Order, list []fastres.Dim) (column int, of fastres.Dim) {
 	for _, d := range list {
 		if c, counts := o.memory.columnOf(d); counts && t.free[c] > 0 {
 			return c, d
@@ -326,7 +314,7 @@ func (r rank) compare(other rank) int {
 
 // tie orders siblings of one rank. It returns 0 for queues without columns that count, whose shares decide. Others go before
 // these, by the shares that they had at first: with shares that change in the session, tags would.
-func (t *turns) tie(o *Order, l, r index.Queue) int {
+func (t *startTags) tie(o *Order, l, r index.Queue) int {
 	lw, rw := len(o.memory.wantsOf(l)) > 0, len(o.memory.wantsOf(r)) > 0
 	switch {
 	case !lw && !rw:

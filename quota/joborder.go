@@ -34,8 +34,8 @@ func (p JobPlace) Compare(other JobPlace, byPriority bool) int {
 	return cmp.Or(p.Created.Compare(other.Created), cmp.Compare(p.Name, other.Name))
 }
 
-// Turn is the state of a job in the order of its queue.
-type Turn struct {
+// Earlier is the state of a job that goes before others of its queue.
+type Earlier struct {
 	Admitted bool // its pods may be created
 	Waits    bool // it waits for quota, and could have it if no other job had any
 	// Began is when it began to hold back others, the zero time if it did not.
@@ -48,8 +48,8 @@ type Turn struct {
 //	it waits, and now < began + hold
 //
 // with now for a job that has not begun. hold is 0 for never.
-func (t Turn) HoldsBack(now time.Time, hold time.Duration) bool {
-	return t.Waits && !t.Over && hold > 0 && (t.Began.IsZero() || now.Before(t.Began.Add(hold)))
+func (e Earlier) HoldsBack(now time.Time, hold time.Duration) bool {
+	return e.Waits && !e.Over && hold > 0 && (e.Began.IsZero() || now.Before(e.Began.Add(hold)))
 }
 
 // Later is a job that goes after one that holds it back.
@@ -66,6 +66,6 @@ type Later struct {
 //   - where that is reserved for it and the earlier job is not admitted: otherwise each would wait for the other
 //
 // A job that is not admitted is held back in any case.
-func (l Later) HeldBack(by Turn) bool {
+func (l Later) HeldBack(by Earlier) bool {
 	return l.Complete || !l.Started && (by.Admitted || !l.Reserved)
 }

@@ -1,4 +1,6 @@
-package report
+// Package record writes what users and operators are told at once: events on queues, PodGroups and pods, and warnings in the log, each
+// problem once.
+package record
 
 import (
 	v1 "k8s.io/api/core/v1"
@@ -109,4 +111,12 @@ func reference(kind string, of *metav1.ObjectMeta) *v1.ObjectReference {
 		APIVersion: v1beta1.SchemeGroupVersion.String(), Kind: kind,
 		Namespace: of.Namespace, Name: of.Name, UID: of.UID, ResourceVersion: of.ResourceVersion,
 	}
+}
+
+// PodGroupEvent is an event on the PodGroup of a job.
+type PodGroupEvent struct{ Type, Reason, Message string }
+
+// PromiseEvent is the event of a job whose minimum is not reserved any more.
+func PromiseEvent(reason, message string) PodGroupEvent {
+	return PodGroupEvent{v1.EventTypeWarning, reason, message}
 }
