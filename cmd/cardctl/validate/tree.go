@@ -202,14 +202,16 @@ func (ck *checker) checkSoftQuota(q *scheduling.Queue) {
 		}
 		for _, key := range []string{card.DeservedKey, card.GuaranteeKey} {
 			keeps, set := amounts(q, key)[name]
-			if !set {
-				keeps, set = most, bounded
+			switch {
+			case set && keeps > soft[name]:
+				ck.report(Warning, q, "Queue", annotation(policy.SoftQuotaKey), "%q counts as %v: %s is as much", name, keeps, policy.Short(key)).Topic = NoEffect
+			case !set && bounded:
+				ck.report(Warning, q, "Queue", annotation(policy.SoftQuotaKey), "%q has no effect: %s is not set, so it is the quota of %v", name,
+					policy.Short(key), most).Topic = NoEffect
+			default:
+				continue
 			}
-			if set && keeps > soft[name] {
-				ck.report(Warning, q, "Queue", annotation(policy.SoftQuotaKey), "%q counts as %v: %s is as much, by default the quota", name, keeps,
-					policy.Short(key)).Topic = NoEffect
-				break
-			}
+			break
 		}
 	}
 }
