@@ -74,7 +74,8 @@ func softQuota(t *testing.T, c *cluster) {
 	c.runs(t, "late", map[string]int{}, 1)
 	borrowers(6)
 	c.annotate(t, "training", "volcano.sh/soft-quota", `{"NVIDIA-GeForce-RTX-4090-D": 1.5}`)
-	c.misconfigured(t, "training", "the last good value stays in force")
+	c.misconfigured(t, "training", `annotation volcano.sh/soft-quota: "{\"NVIDIA-GeForce-RTX-4090-D\": 1.5}" is not a JSON object of cards and whole numbers, `+
+		`such as {"NVIDIA-H200": 8}; the last good value stays in force`)
 	borrowers(6)
 }
 

@@ -23,13 +23,14 @@ type Rule struct {
 	jobs    [][]*job // by queue: those that want a card with a soft quota
 	of      map[api.TaskID]*kind
 	stale   []index.Queue // what they want is to be computed again
+	kinds   []kind
 	tasks   []quota.Waiting
 }
 
 // job is a job with tasks that waited when the session opened.
 type job struct {
 	*api.JobInfo
-	kinds []*kind
+	kinds []kind
 }
 
 // kind are waiting tasks of a job that request the same.
@@ -98,29 +99,42 @@ func (r *Rule) readWaiting() {
 		if q == index.None || len(of.TaskStatusIndex[api.Pending]) == 0 || !s.Eligible(q).OK() || !s.Cards.Counted(q) {
 			continue
 		}
-		if j := r.read(q, of); slices.ContainsFunc(j.kinds, func(k *kind) bool { return k.amounts != nil }) {
-			if r.jobs[q] = append(r.jobs[q], j); len(r.jobs[q]) == 1 {
-				r.stale = append(r.stale, q)
-			}
+		if kinds := r.kindsOf(q, of); slices.ContainsFunc(kinds, func(k kind) bool { return k.amounts != nil }) {
+			r.jobs[q] = append(r.jobs[q], r.newJob(of, slices.Clone(kinds)))
+			r.changed(q)
 		}
 	}
 }
 
-func (r *Rule) read(q index.Queue, of *api.JobInfo) *job {
-	j := &job{JobInfo: of}
+// kindsOf returns the pending tasks of a job by what they request, in memory of the rule: most jobs request no card with a soft quota.
+func (r *Rule) kindsOf(q index.Queue, of *api.JobInfo) []kind {
+	r.kinds = r.kinds[:0]
+	at := -1
 	for _, task := range of.TaskStatusIndex[api.Pending] {
 		if task.SchGated {
 			continue
 		}
 		pod := r.session.Cards.PodRequest(q, task.Pod)
-		at := slices.IndexFunc(j.kinds, func(k *kind) bool { return k.pod == pod })
-		if at < 0 {
-			at, j.kinds = len(j.kinds), append(j.kinds, &kind{pod: pod, task: task, amounts: r.amounts(q, pod)})
+		if at < 0 || r.kinds[at].pod != pod {
+			at = slices.IndexFunc(r.kinds, func(k kind) bool { return k.pod == pod })
 		}
-		j.kinds[at].Tasks++
-		r.of[task.UID] = j.kinds[at]
+		if at < 0 {
+			at, r.kinds = len(r.kinds), append(r.kinds, kind{pod: pod, task: task, amounts: r.amounts(q, pod)})
+		}
+		r.kinds[at].Tasks++
 	}
-	return j
+	return r.kinds
+}
+
+func (r *Rule) newJob(of *api.JobInfo, kinds []kind) *job {
+	q := r.session.Index.Lookup(string(of.Queue))
+	for _, task := range of.TaskStatusIndex[api.Pending] {
+		pod := r.session.Cards.PodRequest(q, task.Pod)
+		if at := slices.IndexFunc(kinds, func(k kind) bool { return k.pod == pod }); at >= 0 && !task.SchGated {
+			r.of[task.UID] = &kinds[at]
+		}
+	}
+	return &job{of, kinds}
 }
 
 // amounts returns what a pod requests of cards with a soft quota, of a list the first card; nil for nothing.
