@@ -27,7 +27,7 @@ var ofSoftQuotas = []mutant{
 	{"wantedBy", "if j.IsPending() &&", "if false &&"},
 	{"soft.Rule.Hold", "r.changed(a.Queue)", ""},
 	{"wantedBy", "&& conf.EnabledActionMap[\"enqueue\"]", ""},
-	{"soft.Rule.kindsOf", "if task.SchGated {", "if false {"},
+	{"kindsOf", "if task.SchGated {", "if false {"},
 	{"amounts", "add(share.Group, share.Of(float64(request.Of(d))))", "add(share.Group, 0*share.Of(1))"},
 	{"wantedBy", "of.Quantity == 0 ||", "of.Quantity >= 0 ||"},
 	{"wantedBy", "-j.ReadyTaskNum()-j.WaitingTaskNum()", ""},
