@@ -62,7 +62,7 @@ var validPolicies = map[string]func(text string) bool{
 		n, err := strconv.ParseFloat(text, 64)
 		return err == nil && n > 0 && !strings.Contains(text, "e")
 	},
-	policy.SoftQuotaKey: func(text string) bool { return !strings.Contains(text, "-") },
+	policy.SoftQuotaKey: func(text string) bool { return !strings.Contains(text, ":-") },
 	policy.JobOrderKey:  func(text string) bool { return text != "lifo" },
 	policy.MaxJobsKey:   func(text string) bool { n, err := strconv.Atoi(text); return err == nil && n > 0 },
 
