@@ -52,7 +52,7 @@ test: $(APIS) ## layers, unit, property, differential and upstream's own tests
 .PHONY: conformance
 conformance: $(APIS) ## the part of make test that depends on the release: VOLCANO=1.15.1
 	$(GO) vet $(PACKAGES)
-	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/release ./plugin/upstreamtest
+	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin/release ./plugin/upstreamtest ./plugin/neighbours
 	$(GO) test -vet=off -timeout 30m $(if $(VOLCANO_SRC),-v) ./plugin -run 'TestDifferential|TestGang|TestVictims|TestArguments|TestChaos$$|Fuzz' -clusters 1000 -worlds 50
 
 .PHONY: upstream

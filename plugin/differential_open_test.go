@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	v1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"github.com/capacity-card/capacity-card/bench/workload"
 	"github.com/capacity-card/capacity-card/fastres"
 	"github.com/capacity-card/capacity-card/index"
+	"github.com/capacity-card/capacity-card/plugin/release"
 	"github.com/capacity-card/capacity-card/plugin/report"
 )
 
@@ -210,9 +212,14 @@ func gather(queues []string) series {
 	return found
 }
 
+// compareMetrics compares series. From v1.16 on, upstream has series of 0 for scalars that only the minimum of a job names.
 func compareMetrics(theirs, ours series) error {
 	for name, value := range theirs {
-		if got, ok := ours[name]; !ok || !near(got, value) {
+		got, ok := ours[name]
+		if !ok && value == 0 && release.Built() >= release.V116 && strings.Contains(name, "_scalar_resources") {
+			continue
+		}
+		if !ok || !near(got, value) {
 			return fmt.Errorf("%s is upstream %v, ours %v (there: %t)", name, value, got, ok)
 		}
 	}

@@ -28,7 +28,7 @@ type DeviceObjects = release.DeviceObjects
 // Cache is a scheduler cache of one cluster. It records events, bindings and evictions
 // and carries none of them out.
 type Cache struct {
-	cache.Cache // without DRA; any other method that is not overridden below panics
+	cache.Cache // with DRA alone; any other method that is not overridden below panics
 	info        *api.ClusterInfo
 	recorder    recorder
 	volcano     *fake.Clientset
@@ -43,7 +43,7 @@ type Cache struct {
 // NewCache returns a cache of info. Sessions change the objects of info, so a second
 // session on one cache does not see the same cluster.
 func NewCache(info *api.ClusterInfo) *Cache {
-	c := &Cache{Cache: release.WithoutDRA(), volcano: fake.NewSimpleClientset()}
+	c := &Cache{Cache: release.WithDevices(release.DeviceObjects{}), volcano: fake.NewSimpleClientset()}
 	c.Renew(info)
 	return c
 }
@@ -60,10 +60,6 @@ func (c *Cache) Renew(info *api.ClusterInfo) {
 
 // SetDevices gives the cache the objects of dynamic resource allocation, for the next session.
 func (c *Cache) SetDevices(o release.DeviceObjects) {
-	if o.Empty() {
-		c.Cache = release.WithoutDRA()
-		return
-	}
 	c.Cache = release.WithDevices(o)
 }
 
@@ -140,6 +136,9 @@ func (c *Cache) Evict(task *api.TaskInfo, _ string) error {
 // Plugins of Volcano call these methods and work without them.
 func (c *Cache) RegisterBinder(string, any)     {}
 func (c *Cache) IsJobTerminated(api.JobID) bool { return false }
+
+// GetMetricsConf returns nothing: sessions ask from v1.16 on.
+func (c *Cache) GetMetricsConf() map[string]string { return nil }
 
 // The clients and informers, nil where they are not set.
 func (c *Cache) Client() kubernetes.Interface                           { return c.Kube }

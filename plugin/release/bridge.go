@@ -172,9 +172,7 @@ func askEvictable[C ~struct {
 	return ask(&context, candidates)
 }
 
-// WithoutDRA returns a cache of which only SharedDRAManager may be called. It returns nil.
-func WithoutDRA() cache.Cache { return withoutDRA(cache.Cache.SharedDRAManager) }
-
+// withoutDRA returns a cache of which only SharedDRAManager may be called. It returns nil.
 func withoutDRA[M any](func(cache.Cache) M) cache.Cache { return any(&noDRA[M]{}).(cache.Cache) }
 
 // noDRA is a cache without a manager of type M.

@@ -14,8 +14,11 @@ import (
 )
 
 // WithDevices returns a cache of which only SharedDRAManager may be called: it has these objects, for a session without an
-// API server.
+// API server. Without objects, the plugin predicates asks for a manager from v1.16 on, whose Kubernetes maps resources to device classes.
 func WithDevices(o DeviceObjects) cache.Cache {
+	if o.Empty() && Built() < V116 {
+		return withoutDRA(cache.Cache.SharedDRAManager)
+	}
 	factory := informers.NewSharedInformerFactory(nil, 0)
 	slices, classes := factory.Resource().V1().ResourceSlices(), factory.Resource().V1().DeviceClasses()
 	for _, slice := range o.Slices {
@@ -27,7 +30,7 @@ func WithDevices(o DeviceObjects) cache.Cache {
 	ctx := context.Background()
 	bySlices, err := tracker.StartTracker(ctx, tracker.Options{SliceInformer: slices})
 	if err != nil {
-		return WithoutDRA() // not without the informers of taints
+		return withoutDRA(cache.Cache.SharedDRAManager) // not without the informers of taints
 	}
 	claims := assumecache.NewAssumeCache(klog.FromContext(ctx), added(o), "ResourceClaim", "", nil)
 	return withDRA(cache.Cache.SharedDRAManager, dynamicresources.NewDRAManager(ctx, claims, bySlices, factory))

@@ -248,8 +248,12 @@ func (l list) explain(err error, host string) error {
 	case l.optional && apierrors.IsNotFound(err): // the cluster does not know the kind
 		return nil
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("no permission to list %s in all namespaces of %s: %s",
-			l.kind, host, cmp.Or(l.purpose, "quotas are counted across the cluster"))
+		verb := "list"
+		if strings.Contains(err.Error(), "cannot watch") { // the status of the API server has the verb in its text alone
+			verb = "watch"
+		}
+		return fmt.Errorf("no permission to %s %s in all namespaces of %s: %s",
+			verb, l.kind, host, cmp.Or(l.purpose, "quotas are counted across the cluster"))
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the cluster %s does not accept these credentials", host)
 	case strings.HasSuffix(l.kind, ".volcano.sh") && apierrors.IsNotFound(err):
