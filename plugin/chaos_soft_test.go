@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"maps"
 	"slices"
 
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -120,61 +119,6 @@ func (c *chaosCycle) checkLeft(name string, p placement, d string, path []string
 		}
 		if others > 0 && has[path[i]][d]+others > bound {
 			violated(name, "%s takes queue %s above its soft quota of %s, and others below %s want %g of %g", p.task.Name, path[0], d, path[i], others, bound-has[path[i]][d])
-		}
-	}
-}
-
-// aboveSoft reports whether a queue, or one above it that another one is not below, has more than its soft quota, or had before pods were
-// evicted for the same task.
-func (c *chaosCycle) aboveSoft(queue, to string, has map[string]amounts) bool {
-	return slices.ContainsFunc(c.Path(queue), func(q string) bool {
-		if slices.Contains(c.Path(to), q) {
-			return false
-		}
-		had := amounts{}
-		maps.Copy(had, has[q])
-		for task, evictor := range c.own.reclaim.Evicted() {
-			if j, p := c.taskOf(task); evictor == c.own.reclaim.Evictor() && slices.Contains(c.Path(j.Spec.Queue), q) {
-				for d, amount := range c.request(j, p, task) {
-					had[d] += amount
-				}
-			}
-		}
-		for d, amount := range had {
-			if most, set := c.softQuota(q, d); set && amount > most {
-				return true
-			}
-		}
-		return false
-	})
-}
-
-// checkSoftFirst checks that no pod is evicted while an equal one on its node, of a queue above its soft quota, runs on.
-func (c *chaosCycle) checkSoftFirst(name string, p placement) {
-	if c.action != "reclaim" || c.Plugin == ProportionName {
-		return
-	}
-	to, evictor := c.taskOf(c.own.reclaim.Evictor())
-	has, unsure := c.expected()
-	if c.aboveSoft(p.job.Spec.Queue, to.Spec.Queue, has) {
-		return
-	}
-	for _, j := range c.World.Jobs {
-		queue := j.Spec.Queue
-		if c.jobOf(j) == nil || queue == to.Spec.Queue || c.Path(queue) == nil || unsure[queue] || c.World.Queues[queue].Spec.Unreclaimable || !c.aboveSoft(queue, to.Spec.Queue, has) {
-			continue
-		}
-		if slices.ContainsFunc(c.Path(queue), func(q string) bool { return c.ownPolicy(q, policy.EvictionBudgetKey) != "" }) {
-			continue
-		}
-		for _, other := range j.Pods {
-			task := c.jobOf(j).Tasks[api.TaskID(other.Object.UID)]
-			if task == nil || task.Status != api.Running || task.NodeName != p.task.NodeName || other.Spec.String() != p.pod.Spec.String() || !c.runsAlike(j, other) {
-				continue
-			}
-			if c.seen["choices of soft quotas"]++; c.forbids(to, evictor, j, other) == "" && c.graceOf(j, other) == 0 && c.borrowed(j, other, task, has) {
-				violated(name, "%s of queue %s is evicted for %s, and %s of queue %s runs on, which is above its soft quota", p.task.Name, p.job.Spec.Queue, evictor.Object.Name, task.Name, queue)
-			}
 		}
 	}
 }
